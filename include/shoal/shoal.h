@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+// Shoal: one small dynamical system, written as text, integrated millions of times.
+//
+// Read top to bottom; the simple use comes first:
+//
+//     shoal_log *log = shoal_log_new();
+//     shoal_model *model;
+//     shoal_batch *batch;
+//     shoal_solver *solver;
+//     shoal_options options;
+//     if (shoal_model_load("lorenz.ode", &model, log) == SHOAL_OK &&
+//         shoal_options_init(&options, model, log) == SHOAL_OK &&
+//         shoal_batch_new(model, &batch, log) == SHOAL_OK &&
+//         shoal_batch_sweep(batch, "rho=lin:0:21:1000", log) == SHOAL_OK &&
+//         shoal_solver_new(model, &options, &solver, log) == SHOAL_OK)
+//         shoal_solver_run_file(solver, batch, "out.npz", NULL, log);
+//
+// Rules. Every call that can fail returns a shoal_code and explains itself in the log it was given
+// (which may be NULL). A trajectory that fails is data in the result, never an error of a call.
+// Inputs are borrowed for the call only, unless a comment says otherwise. Every *_free accepts NULL.
+// A handle may be used by one thread at a time; different handles by different threads.
+// The library prints nothing, installs no signal handler, obeys no locale.
+#ifndef SHOAL_H
+#define SHOAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define SHOAL_API __attribute__((visibility("default")))
+#else
+#define SHOAL_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SHOAL_VERSION "0.1.0"
+
+// ---- Outcome of a call --------------------------------------------------------------------------
+
+// name, exit code of the command line, meaning
+#define SHOAL_CODES(X)                                                                             \
+    X(OK, 0, "done")                                                                               \
+    X(INPUT, 1, "error in the input or options")                                                   \
+    X(USAGE, 2, "the call itself is wrong")                                                        \
+    X(DEVICE, 3, "device or compiler")                                                             \
+    X(IO, 4, "files and I/O")                                                                      \
+    X(MEMORY, 1, "not enough memory")                                                              \
+    X(STOPPED, 130, "stopped on request")
+
+typedef enum shoal_code {
+#define X(name, exit_code, text) SHOAL_##name,
+    SHOAL_CODES(X)
+#undef X
+} shoal_code;
+
+SHOAL_API const char *shoal_code_text(shoal_code code);
+SHOAL_API int shoal_code_exit(shoal_code code);
+SHOAL_API const char *shoal_version(void);
+
+// ---- Outcome of a trajectory --------------------------------------------------------------------
+
+// name (also the word in result files), meaning, what to try
+#define SHOAL_STATUSES(X)                                                                          \
+    X(ok, "reached the end time", "")                                                              \
+    X(stopped, "stopped by a terminal event", "")                                                  \
+    X(max_steps, "used up its steps", "raise --max-steps, or loosen --rtol")                       \
+    X(dt_min, "step became too small", "lower --dt-min, loosen --rtol, or try a stiff method")     \
+    X(nonfinite, "became infinite or not a number",                                                \
+      "check the parameters; the solution may blow up, or use a smaller step")                     \
+    X(newton, "Newton did not converge", "use a smaller step or another method")                   \
+    X(singular, "singular matrix", "check the model for redundant equations")                      \
+    X(bad_init, "no consistent initial values", "give better guesses")                             \
+    X(events, "endless events", "check the reset of the event")
+
+typedef enum shoal_status {
+#define X(name, text, hint) SHOAL_STATUS_##name,
+    SHOAL_STATUSES(X)
+#undef X
+        SHOAL_STATUS_COUNT
+} shoal_status;
+
+SHOAL_API const char *shoal_status_word(int status);
+SHOAL_API const char *shoal_status_text(int status);
+SHOAL_API const char *shoal_status_hint(int status);
+
+// ---- Log: messages and time ---------------------------------------------------------------------
+
+typedef struct shoal_log shoal_log;
+
+typedef enum shoal_severity { SHOAL_NOTE, SHOAL_WARNING, SHOAL_ERROR } shoal_severity;
+
+typedef struct shoal_message {
+    shoal_severity severity;
+    shoal_code code;   // of an error
+    const char *text;  // as it is shown: "file:line:column: error: ...", the line, a caret
+    const char *file;  // NULL when it is about no place in a file
+    uint32_t line, column; // from 1; 0 when unknown
+} shoal_message;
+
+SHOAL_API shoal_log *shoal_log_new(void);
+SHOAL_API void shoal_log_free(shoal_log *log);
+SHOAL_API size_t shoal_log_message_count(const shoal_log *log);
+SHOAL_API shoal_message shoal_log_message(const shoal_log *log, size_t index);
+
+typedef enum shoal_category {
+    SHOAL_CODEGEN,
+    SHOAL_BUILD,
+    SHOAL_COMPILE,
+    SHOAL_RUNTIME,
+    SHOAL_CATEGORY_COUNT
+} shoal_category;
+
+typedef struct shoal_event {
+    const char *label;
+    shoal_category category;
+    int32_t parent;   // index of the event it happened in, -1 at the top
+    uint64_t t0_ns;   // since the log was made
+    uint64_t dur_ns;  // 0 while it is open
+    const char *meta; // JSON object text, or NULL
+} shoal_event;
+
+SHOAL_API const char *shoal_category_name(shoal_category category);
+SHOAL_API size_t shoal_log_event_count(const shoal_log *log);
+SHOAL_API shoal_event shoal_log_event(const shoal_log *log, size_t index);
+SHOAL_API uint64_t shoal_log_elapsed_ns(const shoal_log *log); // since the log was made
+// Time of each category by the innermost open span; what no span covers goes to *other.
+SHOAL_API void shoal_log_totals(const shoal_log *log, uint64_t ns[SHOAL_CATEGORY_COUNT],
+                                uint64_t *other);
+
+// ---- Model --------------------------------------------------------------------------------------
+
+typedef struct shoal_model shoal_model;
+
+SHOAL_API shoal_code shoal_model_load(const char *path, shoal_model **out, shoal_log *log);
+// `name` stands for the file in messages.
+SHOAL_API shoal_code shoal_model_parse(const char *name, const char *text, size_t length,
+                                       shoal_model **out, shoal_log *log);
+SHOAL_API void shoal_model_free(shoal_model *model);
+
+// "a=1,x(0)=2": another value for a parameter, an initial value or a constant.
+SHOAL_API shoal_code shoal_model_set(shoal_model *model, const char *assignments, shoal_log *log);
+
+typedef enum shoal_kind {
+    SHOAL_STATE,      // value: its initial value
+    SHOAL_PARAMETER,  // value: its value
+    SHOAL_CONSTANT,   // folded into the kernel
+    SHOAL_DERIVED,    // computed from parameters once per trajectory
+    SHOAL_OBSERVABLE, // aux, observe
+    SHOAL_SET,        // named set of values, for shoal_model_use; it has no value
+} shoal_kind;
+
+SHOAL_API const char *shoal_model_name(const shoal_model *model); // as given to load or parse
+SHOAL_API const char *shoal_model_text(const shoal_model *model);
+SHOAL_API uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind);
+SHOAL_API const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32_t index);
+SHOAL_API double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t index);
+// Right-hand side at t with the model's own parameter values; y and dydt have one item per state.
+SHOAL_API void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt);
+// Non-zeros of the Jacobian; rows and columns (each of that many items) may be NULL.
+SHOAL_API size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns);
+
+// ---- Options ------------------------------------------------------------------------------------
+
+typedef enum shoal_save { SHOAL_SAVE_FINAL, SHOAL_SAVE_N, SHOAL_SAVE_EVERY, SHOAL_SAVE_AT,
+                          SHOAL_SAVE_STEPS } shoal_save;
+typedef enum shoal_precision { SHOAL_F64, SHOAL_F32 } shoal_precision;
+typedef enum shoal_refill { SHOAL_REFILL_AUTO, SHOAL_REFILL_ON, SHOAL_REFILL_OFF } shoal_refill;
+
+// Made by shoal_options_init; change fields, or use shoal_options_set with the words of the command
+// line. Text is borrowed until the solver is made. `shoal options` lists every field's meaning.
+typedef struct shoal_options {
+    double t0, t1;             // NaN: not given
+    double settle;             // nothing is saved before t0 + settle
+    const char *method;        // any name or alias of shoal_method_info
+    const char *controller;    // fixed, i, pi, pid, gustafsson; NULL: by method
+    double rtol, atol;         // NaN: by precision
+    const char *atol_list;     // "x=1e-15,y=1e-12" on top of atol, or NULL
+    double dt, dt0;            // NaN: not given, automatic
+    double dt_min, dt_max;     // NaN: none
+    uint64_t max_steps;        // 0: 100000 attempts of an adaptive run, no limit for a fixed one
+    shoal_precision precision;
+    shoal_save save;
+    uint64_t save_n;           // SHOAL_SAVE_N
+    double save_every;         // SHOAL_SAVE_EVERY
+    const char *save_at;       // SHOAL_SAVE_AT: "1,2,5.5"
+    const char *vars;          // NULL: all states
+    const char *device;        // auto, cpu
+    uint32_t threads;          // 0: CPUs of the affinity mask and cgroup quota
+    uint64_t chunk;            // 0: by memory
+    uint64_t memory;           // 0: by device
+    shoal_refill refill;
+    bool keep_failed, fast_math;
+    const char *keep_source;   // directory the kernel source is written to, or NULL
+} shoal_options;
+
+typedef struct shoal_option_info {
+    const char *name;   // as on the command line, without the dashes
+    const char *metavar; // NULL for a flag
+    const char *default_text;
+    const char *help;
+    bool in_kernel;     // another value means another kernel
+    bool repeatable;    // several are kept; otherwise the last wins
+} shoal_option_info;
+
+// Defaults, then the model's own `@` options. The model may be NULL.
+SHOAL_API shoal_code shoal_options_init(shoal_options *options, const shoal_model *model,
+                                        shoal_log *log);
+// A named set of the model: its parameters, initial values and options.
+SHOAL_API shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_options *options,
+                                     shoal_log *log);
+// One option by its command line name.
+SHOAL_API shoal_code shoal_options_set(shoal_options *options, const char *name, const char *value,
+                                       shoal_log *log);
+SHOAL_API uint32_t shoal_option_count(void);
+SHOAL_API shoal_option_info shoal_option_at(uint32_t index);
+
+// ---- Methods ------------------------------------------------------------------------------------
+
+typedef struct shoal_method_info {
+    const char *name;
+    const char *aliases; // blank-separated, "" when there are none
+    const char *controller; // default
+    uint32_t order, embedded_order, stages; // embedded_order 0: fixed steps only
+    bool fsal;
+    const char *interpolant;
+    const char *good_for;
+} shoal_method_info;
+
+SHOAL_API uint32_t shoal_method_count(void);
+SHOAL_API shoal_method_info shoal_method_at(uint32_t index);
+
+// ---- Batch: which runs --------------------------------------------------------------------------
+
+// A description; its values are computed when needed, so 1e9 runs take no memory.
+typedef struct shoal_batch shoal_batch;
+
+SHOAL_API shoal_code shoal_batch_new(const shoal_model *model, shoal_batch **out, shoal_log *log);
+SHOAL_API void shoal_batch_free(shoal_batch *batch);
+SHOAL_API shoal_code shoal_batch_sweep(shoal_batch *batch, const char *spec, shoal_log *log);
+SHOAL_API shoal_code shoal_batch_zip(shoal_batch *batch, const char *names, shoal_log *log);
+SHOAL_API shoal_code shoal_batch_sample(shoal_batch *batch, const char *spec, shoal_log *log);
+// sampler: "random", "lhs" or "sobol"
+SHOAL_API shoal_code shoal_batch_sampler(shoal_batch *batch, const char *sampler, uint64_t runs,
+                                         uint64_t seed, shoal_log *log);
+SHOAL_API shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log);
+// One value a row, copied; all such arrays have the same count.
+SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
+                                        uint64_t count, shoal_log *log);
+SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log);
+// Checks what was described as a whole; the calls below and the solver do it too.
+SHOAL_API shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log);
+SHOAL_API uint64_t shoal_batch_runs(const shoal_batch *batch); // of the whole batch
+SHOAL_API uint64_t shoal_batch_rows(const shoal_batch *batch); // those picked by only
+SHOAL_API uint32_t shoal_batch_input_count(const shoal_batch *batch);
+SHOAL_API const char *shoal_batch_input_name(const shoal_batch *batch, uint32_t input);
+SHOAL_API double shoal_batch_value(const shoal_batch *batch, uint32_t input, uint64_t run);
+
+// ---- Solver -------------------------------------------------------------------------------------
+
+typedef struct shoal_solver shoal_solver;
+
+// Generates, compiles and loads the kernel. The model must outlive the solver.
+SHOAL_API shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *options,
+                                      shoal_solver **out, shoal_log *log);
+SHOAL_API void shoal_solver_free(shoal_solver *solver);
+// The kernel source without compiling it. Free the text with free().
+SHOAL_API shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options,
+                                        char **source, shoal_log *log);
+SHOAL_API const char *shoal_solver_key(const shoal_solver *solver); // 64 hex digits
+SHOAL_API const char *shoal_solver_device(const shoal_solver *solver); // in words
+SHOAL_API uint32_t shoal_solver_var_count(const shoal_solver *solver);
+SHOAL_API const char *shoal_solver_var_name(const shoal_solver *solver, uint32_t index);
+SHOAL_API uint64_t shoal_solver_save_count(const shoal_solver *solver); // samples a run; 0: steps
+SHOAL_API double shoal_solver_save_time(const shoal_solver *solver, uint64_t index);
+
+typedef struct shoal_progress {
+    uint64_t done, total;   // trajectories
+    double seconds;         // since the run began
+} shoal_progress;
+
+// Called by the thread that runs, a few times a second.
+SHOAL_API void shoal_solver_on_progress(shoal_solver *solver,
+                                        void (*call)(const shoal_progress *now, void *user),
+                                        void *user);
+// Asks a run to end early; safe in a signal handler and from another thread.
+SHOAL_API void shoal_solver_stop(shoal_solver *solver);
+
+typedef struct shoal_summary {
+    uint64_t runs, done;                     // asked for, finished
+    uint64_t by_status[SHOAL_STATUS_COUNT];
+    uint64_t first_failed[SHOAL_STATUS_COUNT]; // a run index for each reason that occurred
+    uint64_t steps, rejected, f_evals;
+    double seconds;
+    bool complete;
+} shoal_summary;
+
+// What a run would take.
+typedef struct shoal_plan {
+    uint64_t runs, chunks, chunk_runs;
+    uint64_t host_bytes, device_bytes, disk_bytes;
+    uint32_t threads;
+} shoal_plan;
+SHOAL_API shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch,
+                                       const char *path, shoal_plan *plan, shoal_log *log);
+
+// Writes a result file by the ending of its name (.csv, .npz, .h5); "-" is CSV on standard output.
+// The file appears under its name when it is complete, or marked incomplete after a stop, which
+// returns SHOAL_STOPPED. summary may be NULL.
+SHOAL_API shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
+                                           const char *path, shoal_summary *summary, shoal_log *log);
+
+// Caller's arrays, each for all rows of the batch, any of them NULL. Elements of `values` and `t`
+// have the solver's precision (double or float for values, always double for t).
+typedef struct shoal_arrays {
+    void *values;      // [var][row][sample] unless strides say otherwise
+    double *t;         // final: the time reached by each row; else [row][sample]
+    uint8_t *status;   // shoal_status of each row
+    uint32_t *steps, *rejected;
+    uint64_t *f_evals;
+    size_t var_stride, row_stride, sample_stride; // in elements of values; all 0: dense
+} shoal_arrays;
+SHOAL_API shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
+                                             const shoal_arrays *arrays, shoal_summary *summary,
+                                             shoal_log *log);
+
+// ---- Result in memory ---------------------------------------------------------------------------
+
+typedef struct shoal_result shoal_result;
+
+SHOAL_API shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch,
+                                      shoal_result **out, shoal_log *log);
+SHOAL_API void shoal_result_free(shoal_result *result);
+SHOAL_API uint64_t shoal_result_rows(const shoal_result *result);
+SHOAL_API uint64_t shoal_result_samples(const shoal_result *result, uint64_t row);
+SHOAL_API double shoal_result_value(const shoal_result *result, uint32_t var, uint64_t row,
+                                    uint64_t sample);
+SHOAL_API double shoal_result_t(const shoal_result *result, uint64_t row, uint64_t sample);
+SHOAL_API int shoal_result_status(const shoal_result *result, uint64_t row);
+SHOAL_API shoal_summary shoal_result_summary(const shoal_result *result);
+
+// ---- Devices ------------------------------------------------------------------------------------
+
+typedef struct shoal_device_info {
+    char name[32];         // cpu, cuda:0
+    char description[192]; // hardware, lanes, compiler; or why it cannot be used
+    bool usable;
+} shoal_device_info;
+
+SHOAL_API uint32_t shoal_device_count(void);
+SHOAL_API shoal_device_info shoal_device_at(uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

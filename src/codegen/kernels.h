@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// The files of kernels/, embedded at build time.
+#ifndef SHOAL_CODEGEN_KERNELS_H
+#define SHOAL_CODEGEN_KERNELS_H
+
+#include <stddef.h>
+
+struct kernel_file {
+    const char *name, *text;
+    size_t length;
+};
+extern const struct kernel_file kernel_files[]; // ends with a NULL name
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Files: result sinks and batch tables, by the ending of the name.
+#ifndef SHOAL_IO_IO_H
+#define SHOAL_IO_IO_H
+
+#include "run/batch.h"
+#include "run/sink.h"
+
+// A sink for `path`: .csv, .npz, .h5/.hdf5, or "-" for CSV on standard output. Nothing is created
+// before begin. Another ending is an error that lists these.
+shoal_code io_sink_new(const char *path, struct sink **out, struct report *r);
+
+// How many bytes a result of that shape takes on disk, about (exact for npz and h5 up to metadata).
+uint64_t io_sink_bytes(const char *path, const struct sink_shape_info *info);
+
+// Reads a whole batch file (.csv, .npz, .h5) into a table owned by the arena.
+shoal_code io_table_read(const char *path, struct arena *arena, struct batch_table *out,
+                         struct report *r);
+
+// The `meta` text of a result file written by a sink (job replay), owned by the arena.
+shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta, struct report *r);
+
+// The shortest decimal that reads back as the same number; returns its length (at most 25 bytes, not
+// NUL-terminated). nan, inf, -inf as these words.
+uint32_t io_format_double(double value, char *out);
+uint32_t io_format_float(float value, char *out);
+
+#endif

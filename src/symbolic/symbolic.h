@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Expressions as a hash-consed DAG: equal subexpressions are one node, by construction.
+//
+// Nodes are numbered in the order they were made; operands come before what uses them, so a loop
+// over numbers is a loop in dependency order and nothing here recurses. Making a node folds
+// constants and applies the identities of symbolic/fold.c. The same input gives the same numbers in
+// every process: no addresses, no hash order.
+#ifndef SHOAL_SYMBOLIC_SYMBOLIC_H
+#define SHOAL_SYMBOLIC_SYMBOLIC_H
+
+#include "base/arena.h"
+#include "model/model.h"
+
+typedef uint32_t node_id;
+enum { NODE_NONE = UINT32_MAX };
+
+// Leaves of the DAG. Constants of the model are numbers by now, temporaries and functions inlined.
+enum leaf { LEAF_STATE, LEAF_PAR, LEAF_DERIVED };
+
+struct node {
+    uint8_t op;   // OP_NUMBER, OP_TIME, OP_SYMBOL (leaf kind in `leaf`, position in a), or operator
+    uint8_t leaf; // of OP_SYMBOL
+    node_id a, b, c;
+    double value; // OP_NUMBER
+};
+
+struct dag {
+    struct arena *arena;
+    vec(struct node) nodes;
+    uint32_t *buckets, bucket_count; // hash table of node ids + 1
+};
+
+void dag_init(struct dag *d, struct arena *arena);
+node_id dag_number(struct dag *d, double value);
+node_id dag_time(struct dag *d);
+node_id dag_leaf(struct dag *d, enum leaf leaf, uint32_t index);
+// An operator on nodes, folded and simplified; operands beyond its count are ignored.
+node_id dag_op(struct dag *d, enum op op, node_id a, node_id b, node_id c);
+
+// A model as nodes. Arrays are indexed as in the model's lists.
+struct system {
+    struct arena arena;
+    struct dag dag;
+    uint32_t states, pars, derived, observables;
+    node_id *rhs;        // [states]
+    node_id *init;       // [states], NODE_NONE where the initial value is a number; of LEAF_PAR,
+                         // LEAF_DERIVED and time (which is t0 there)
+    node_id *derive;     // [derived], of LEAF_PAR and earlier LEAF_DERIVED
+    node_id *observable; // [observables]
+};
+
+// Never NULL on success; on failure (memory, or an expansion beyond all bounds) NULL and an error.
+struct system *system_new(const struct model *m, struct report *r);
+void system_free(struct system *s);
+
+// d node / d leaf, memoised in the DAG's arena by the caller-owned table made with diff_new.
+struct diff;
+struct diff *diff_new(struct dag *d, struct arena *arena);
+node_id diff_by(struct diff *x, node_id of, enum leaf leaf, uint32_t index);
+node_id diff_by_time(struct diff *x, node_id of);
+
+// Which states each right-hand side depends on: compressed rows, columns ascending.
+struct sparsity {
+    uint32_t rows;
+    uint32_t *row_start; // [rows + 1]
+    uint32_t *columns;
+};
+struct sparsity system_sparsity(const struct system *s, struct arena *arena);
+// The Jacobian's non-zero nodes, in the order of the sparsity (entries that turn out to be zero
+// symbolically are the number 0).
+node_id *system_jacobian(struct system *s, const struct sparsity *pattern, struct arena *arena);
+
+// Marks, in ascending order, the nodes that `roots` need: live[id] = number of uses (roots count).
+uint32_t *dag_uses(const struct dag *d, const node_id *roots, uint32_t count, struct arena *arena);
+
+// Numbers for the leaves.
+struct leaf_values {
+    double t;
+    const double *state, *par, *derived;
+};
+// Values of all nodes (array of nodes.count items), in one pass.
+void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *values);
+
+#endif
