@@ -195,15 +195,28 @@ typedef struct shoal_options {
     shoal_refill refill;
     bool keep_failed, fast_math;
     const char *keep_source;   // directory the kernel source is written to, or NULL
+    const char *job;           // text of this run's options, one "name = value" a line, that is kept
+                               // in result files; NULL: none
+    const volatile int *stop;  // set it to non-zero to end a compilation or a run early; may be NULL
+    bool dt_from_model;        // dt is the model's own: an adaptive method ignores it, with a note
+    bool t1_assumed;           // t1 is XPP's default, because a model that ends with `done` has none
 } shoal_options;
 
+// A row of the one table that makes parser, help, checks and documentation.
 typedef struct shoal_option_info {
-    const char *name;   // as on the command line, without the dashes
+    const char *name;    // as on the command line, without the dashes
+    char letter;         // -o; 0: none
+    const char *group;   // heading it is listed under
+    const char *commands; // of the command line that take it, blank-separated
     const char *metavar; // NULL for a flag
-    const char *default_text;
+    const char *default_text; // "" when there is none
     const char *help;
-    bool in_kernel;     // another value means another kernel
-    bool repeatable;    // several are kept; otherwise the last wins
+    bool field;          // a field of shoal_options; otherwise the command line's own
+    bool in_kernel;      // another value means another kernel
+    bool repeatable;     // several are kept; otherwise the last wins
+    bool in_model;       // may be given in a model: @ name=value
+    bool kept;           // part of what a run is: kept in result files, and replayed
+    bool later;          // known by name, not supported yet
 } shoal_option_info;
 
 // Defaults, then the model's own `@` options. The model may be NULL.
@@ -215,8 +228,34 @@ SHOAL_API shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_
 // One option by its command line name.
 SHOAL_API shoal_code shoal_options_set(shoal_options *options, const char *name, const char *value,
                                        shoal_log *log);
+// The value of a field as shoal_options_set takes it, cut to `size`; false when it was not given.
+SHOAL_API bool shoal_options_get(const shoal_options *options, const char *name, char *text,
+                                 size_t size);
 SHOAL_API uint32_t shoal_option_count(void);
 SHOAL_API shoal_option_info shoal_option_at(uint32_t index);
+
+// What a value means by the option's row; checks it and changes nothing.
+typedef struct shoal_option_value {
+    double number;
+    uint64_t count;   // also bytes
+    uint32_t choice;  // index of the word; of a flag 0 or 1
+} shoal_option_value;
+SHOAL_API shoal_code shoal_option_read(const char *name, const char *value,
+                                       shoal_option_value *out, shoal_log *log);
+
+// The known name that is nearest to a misspelt one, for "did you mean"; NULL when none is near.
+SHOAL_API const char *shoal_nearest(const char *wanted, const char *const *known, size_t count);
+
+// Options in a file: `name = value` lines, # comments; or those kept in a result file (.npz, .h5).
+// Names and values are checked when it is loaded; errors say file, line and column.
+typedef struct shoal_job shoal_job;
+
+SHOAL_API shoal_code shoal_job_load(const char *path, shoal_job **out, shoal_log *log);
+SHOAL_API void shoal_job_free(shoal_job *job);
+SHOAL_API uint32_t shoal_job_count(const shoal_job *job);
+SHOAL_API const char *shoal_job_name(const shoal_job *job, uint32_t index); // of an option, or model
+SHOAL_API const char *shoal_job_value(const shoal_job *job, uint32_t index);
+SHOAL_API const char *shoal_job_model_text(const shoal_job *job); // of a result file, or NULL
 
 // ---- Methods ------------------------------------------------------------------------------------
 
@@ -255,6 +294,7 @@ SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoa
 SHOAL_API shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log);
 SHOAL_API uint64_t shoal_batch_runs(const shoal_batch *batch); // of the whole batch
 SHOAL_API uint64_t shoal_batch_rows(const shoal_batch *batch); // those picked by only
+SHOAL_API uint64_t shoal_batch_run(const shoal_batch *batch, uint64_t row); // its run index
 SHOAL_API uint32_t shoal_batch_input_count(const shoal_batch *batch);
 SHOAL_API const char *shoal_batch_input_name(const shoal_batch *batch, uint32_t input);
 SHOAL_API double shoal_batch_value(const shoal_batch *batch, uint32_t input, uint64_t run);

@@ -24,5 +24,6 @@ shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta
 // NUL-terminated). nan, inf, -inf as these words.
 uint32_t io_format_double(double value, char *out);
 uint32_t io_format_float(float value, char *out);
+uint32_t io_format_uint(uint64_t value, char *out); // at most 20 bytes
 
 #endif

@@ -23,6 +23,10 @@ struct node {
     node_id a, b, c;
     double value; // OP_NUMBER
 };
+// Operand 0, 1 or 2; an operator has op_operands[n->op] of them, the others are NODE_NONE.
+static inline node_id node_operand(const struct node *n, uint32_t i) {
+    return i == 0 ? n->a : i == 1 ? n->b : n->c;
+}
 
 struct dag {
     struct arena *arena;
@@ -30,6 +34,7 @@ struct dag {
     uint32_t *buckets, bucket_count; // hash table of node ids + 1
 };
 
+// Making nodes needs an arena with an `oom` handler.
 void dag_init(struct dag *d, struct arena *arena);
 node_id dag_number(struct dag *d, double value);
 node_id dag_time(struct dag *d);
@@ -50,6 +55,7 @@ struct system {
 };
 
 // Never NULL on success; on failure (memory, or an expansion beyond all bounds) NULL and an error.
+// The arena comes back without an `oom` handler: who makes more nodes in it installs one.
 struct system *system_new(const struct model *m, struct report *r);
 void system_free(struct system *s);
 
@@ -73,12 +79,22 @@ node_id *system_jacobian(struct system *s, const struct sparsity *pattern, struc
 // Marks, in ascending order, the nodes that `roots` need: live[id] = number of uses (roots count).
 uint32_t *dag_uses(const struct dag *d, const node_id *roots, uint32_t count, struct arena *arena);
 
+// Arithmetic of the nodes that `roots` need: each node once, whatever its number of uses.
+struct op_counts {
+    uint32_t adds;      // + - negation, comparisons, selections and other single instructions
+    uint32_t muls;
+    uint32_t divs;      // / sqrt mod
+    uint32_t functions; // ^ and those of the math library
+};
+struct op_counts dag_count(const struct dag *d, const node_id *roots, uint32_t count,
+                           struct arena *scratch);
+
 // Numbers for the leaves.
 struct leaf_values {
     double t;
     const double *state, *par, *derived;
 };
-// Values of all nodes (array of nodes.count items), in one pass.
+// Values of all nodes (array of nodes.count items), in one pass; NaN for a leaf without an array.
 void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *values);
 
 #endif

@@ -1,0 +1,29 @@
+# Benchmark peers: small programs that print `name value` lines. Included by the Makefile, which sets
+# BUILD, CC and WARN. A peer whose library is not installed is left out, with a word on what to install;
+# its program is then not there. Nothing here is needed to build or test Shoal.
+CXX ?= c++
+BENCH_CFLAGS := -O3 -march=native -D_GNU_SOURCE
+BENCH_PEERS := $(BUILD)/bench/peak $(BUILD)/bench/peer_odeint $(BUILD)/bench/peer_arkode
+SUNDIALS_LIBS ?= -lsundials_arkode -lsundials_nvecserial -lsundials_generic
+
+.PHONY: bench-peers
+bench-peers: $(BENCH_PEERS)
+
+# $(call has_header,COMPILER,LANGUAGE,HEADER): a shell condition.
+has_header = printf '\#if !__has_include(<$(3)>)\n\#error\n\#endif\n' | $(1) -E -x $(2) - >/dev/null 2>&1
+
+$(BUILD)/bench/peak: bench/peak.c bench/bench.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 $(WARN) $(BENCH_CFLAGS) -ffp-contract=fast $< -o $@
+
+$(BUILD)/bench/peer_odeint: bench/peer_odeint.cpp bench/lorenz.h bench/bench.mk
+	@mkdir -p $(@D)
+	@if ! $(call has_header,$(CXX),c++,boost/numeric/odeint.hpp); then \
+	    rm -f $@; echo "bench: no Boost.odeint with $(CXX): install g++ and libboost-dev to compare with it"; \
+	else set -x; $(CXX) -std=gnu++17 -Wall -Wextra $(BENCH_CFLAGS) $< -o $@; fi
+
+$(BUILD)/bench/peer_arkode: bench/peer_arkode.c bench/lorenz.h bench/bench.mk
+	@mkdir -p $(@D)
+	@if ! $(call has_header,$(CC),c,arkode/arkode_erkstep.h); then \
+	    rm -f $@; echo "bench: no SUNDIALS ARKODE: install libsundials-dev to compare with it"; \
+	else set -x; $(CC) -std=gnu17 $(WARN) $(BENCH_CFLAGS) $< -o $@ $(SUNDIALS_LIBS) -lm; fi

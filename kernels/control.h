@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Step size control in log2 of the squared error, with the dialect's own log2 and exp2.
+//
+// CONTROL_A, _B, _C, _SAFETY (log2), _GROW, _SHRINK, _REJECT (gain after a rejection) are constants.
+// History changes with accepted steps only; a rejected step always shrinks; an error that is
+// infinite or not a number counts as huge.
+
+// Next step, positive. `error2` is the squared norm, `h` the size of the attempted step.
+INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
+    real e = r_max(r_min(error2, R(HUGE_ERROR)), R(TINY_ERROR));
+    real l0 = r_log2_rough(e);
+    real shrink = r_fma(l0, R(-CONTROL_REJECT), R(CONTROL_SAFETY));
+    real z = r_fma(l0, R(-CONTROL_A), R(CONTROL_SAFETY));
+#if CONTROL_GUSTAFSSON
+    real ratio = r_log2_rough(h) - g->hlast;
+    z = r_min(z, ratio + r_fma(l0, R(-2 * CONTROL_A), r_fma(g->l1, R(CONTROL_A), R(CONTROL_SAFETY))));
+#else
+    if (CONTROL_B != 0)
+        z = r_fma(g->l1, R(CONTROL_B), z);
+    if (CONTROL_C != 0)
+        z = r_fma(g->l2, R(-CONTROL_C), z);
+#endif
+    z = select(accepted, z, shrink);
+    z = r_min(r_max(z, R(-20)), R(20));
+    real gain = r_max(r_exp2_rough(z), R(CONTROL_SHRINK));
+    gain = r_min(gain, select(accepted, g->top, R(0.9)));
+    g->top = select(accepted, R(CONTROL_GROW), R(1));
+#if CONTROL_GUSTAFSSON
+    g->hlast = select(accepted, r_log2_rough(h), g->hlast);
+#endif
+    if (CONTROL_C != 0)
+        g->l2 = select(accepted, g->l1, g->l2);
+    if (CONTROL_B != 0 || CONTROL_GUSTAFSSON)
+        g->l1 = select(accepted, l0, g->l1);
+    return h * gain;
+}

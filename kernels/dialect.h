@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// What every target shares on top of its prelude: sign tricks, the controllers' log2 and exp2, time.
+//
+// Only + - * fma, comparisons and bit operations, so that the bits are the same everywhere.
+
+#define NAN_VALUE (0.0 / 0.0)
+#define INFINITY_VALUE (1.0 / 0.0)
+// Loop over the states from `first`, unrolled for small systems.
+#if N <= UNROLL_STATES
+#define STATES(j, first) UNROLL for (int j = first; j < N; j++)
+#else
+#define STATES(j, first) for (int j = first; j < N; j++)
+#endif
+
+INLINE real r_fms(real a, real b, real c) { return r_fma(a, b, -c); }
+INLINE real r_fnma(real a, real b, real c) { return r_fma(-a, b, c); } // c - a*b
+
+#if F32
+#define MANTISSA 23
+#define EXPONENT_BIAS 127
+#define EPSILON 1.1920929e-7
+#define ROUND_MAGIC 12582912.0                        // 1.5 * 2^23
+#define EXPONENT_MAGIC 0x4b000000u                    // 2^23 as bits
+#define EXPONENT_SHIFT (8388608.0 + 127.0)
+#define SIGN_BIT 0x80000000u
+#define ONE_BITS 0x3f800000u
+#define HUGE_ERROR 1e30
+#define SMALLEST_STEP 1e-36
+#define TINY_ERROR 1e-30
+#else
+#define MANTISSA 52
+#define EXPONENT_BIAS 1023
+#define EPSILON 2.220446049250313e-16
+#define ROUND_MAGIC 6755399441055744.0                // 1.5 * 2^52
+#define EXPONENT_MAGIC 0x4330000000000000u            // 2^52 as bits
+#define EXPONENT_SHIFT (4503599627370496.0 + 1023.0)
+#define SIGN_BIT 0x8000000000000000u
+#define ONE_BITS 0x3ff0000000000000u
+#define HUGE_ERROR 1e60
+#define SMALLEST_STEP 1e-300
+#define TINY_ERROR 1e-60
+#endif
+
+INLINE real r_abs(real a) { return r_of_bits(r_bits(a) & ~(uelem)SIGN_BIT); }
+INLINE mask r_gt(real a, real b) { return r_lt(b, a); }
+INLINE mask r_ge(real a, real b) { return r_le(b, a); }
+INLINE mask r_ne(real a, real b) { return m_not(r_eq(a, b)); }
+INLINE real r_ceil(real a) { return -r_floor(-a); }
+INLINE real r_num(mask m) { return select(m, R(1), R(0)); }
+INLINE real r_sign(real a) {
+    return select(r_gt(a, R(0)), R(1), select(r_lt(a, R(0)), R(-1), a)); // keeps 0 and NaN
+}
+INLINE real r_heav(real a) { return select(r_ge(a, R(0)), R(1), select(r_lt(a, R(0)), R(0), a)); }
+INLINE real r_mod(real a, real b) {
+    real r = a - b * r_floor(a / b);
+    return select(r_eq(r, b), R(0), r); // rounding may reach b
+}
+
+// log2 of a positive normal number, to 2e-5.
+INLINE real r_log2_rough(real x) {
+    ubits b = r_bits(x);
+    real e = r_of_bits((b >> MANTISSA) | (uelem)EXPONENT_MAGIC) - R(EXPONENT_SHIFT);
+    real m = r_of_bits((b & (((uelem)1 << MANTISSA) - 1)) | (uelem)ONE_BITS);
+    real p = r_fma(m, R(0.043004957791727826), R(-0.402513393548008));
+    p = r_fma(p, m, R(1.5894742949724239));
+    p = r_fma(p, m, R(-3.489878550680221));
+    p = r_fma(p, m, R(5.047855413438107));
+    return r_fma(p, m, R(-2.7879262073031468)) + e;
+}
+
+// 2^x for |x| < 100, to 3e-6.
+INLINE real r_exp2_rough(real x) {
+    real n = x + R(ROUND_MAGIC);
+    real r = x - (n - R(ROUND_MAGIC));
+    real p = r_fma(r, R(0.009666368515338686), R(0.05592197584225338));
+    p = r_fma(p, r, R(0.24022349038021354));
+    p = r_fma(p, r, R(0.6931210452034274));
+    p = r_fma(p, r, R(1));
+    return r_of_bits(r_bits(p) + (r_bits(n) << MANTISSA));
+}
+
+// Time: f64 as it is, f32 as an unevaluated pair.
+#if F32
+typedef struct {
+    real hi, lo;
+} treal;
+INLINE treal t_pair(elem hi, elem lo) {
+    treal t = {R(hi), R(lo)};
+    return t;
+}
+INLINE treal t_load(const elem *pair) { return t_pair(pair[0], pair[1]); }
+INLINE treal t_add(treal t, real h) { // t + h
+    real s = t.hi + h, b = s - t.hi;
+    real e = ((t.hi - (s - b)) + (h - b)) + t.lo;
+    treal r = {s + e, R(0)};
+    r.lo = e - (r.hi - s);
+    return r;
+}
+INLINE real t_diff(treal a, treal b) { return (a.hi - b.hi) + (a.lo - b.lo); }
+INLINE real t_real(treal t) { return t.hi; }
+INLINE real t_at(treal t, real ch) { return t.hi + (t.lo + ch); } // t + ch as a number
+INLINE treal t_select(mask m, treal a, treal b) {
+    treal r = {select(m, a.hi, b.hi), select(m, a.lo, b.lo)};
+    return r;
+}
+// t0 + i dt; i splits into two exact halves, products are exact by fma.
+INLINE treal t_index(treal t0, ireal i, treal dt) {
+    ireal low = i & 0xfff;
+    real ih, il;
+#if W == 1
+    ih = (real)(i - low), il = (real)low;
+#else
+    ih = __builtin_convertvector(i - low, real), il = __builtin_convertvector(low, real);
+#endif
+    real p = ih * dt.hi, q = il * dt.hi;
+    treal t = t_add(t_add(t0, p), q);
+    real small = r_fma(ih, dt.hi, -p) + r_fma(il, dt.hi, -q) + (ih + il) * dt.lo;
+    return t_add(t, small);
+}
+INLINE treal t_signed(treal t, real sign) {
+    treal r = {t.hi * sign, t.lo * sign};
+    return r;
+}
+#define T_LANE(t, i) LANE((t).hi, i)
+#define T_LANE_LO(t, i) LANE((t).lo, i)
+#define T_SET(t, i, a, b) (LANE((t).hi, i) = (a), LANE((t).lo, i) = (b))
+#define T_COPY(to, i, from, j) T_SET(to, i, LANE((from).hi, j), LANE((from).lo, j))
+#else
+typedef real treal;
+INLINE treal t_pair(elem hi, elem lo) { return R(hi); }
+INLINE treal t_load(const elem *pair) { return R(pair[0]); }
+INLINE treal t_add(treal t, real h) { return t + h; }
+INLINE real t_diff(treal a, treal b) { return a - b; }
+INLINE real t_real(treal t) { return t; }
+INLINE real t_at(treal t, real ch) { return t + ch; }
+INLINE treal t_select(mask m, treal a, treal b) { return select(m, a, b); }
+INLINE treal t_index(treal t0, ireal i, treal dt) { // i < 2^51
+    real n = r_of_bits((ubits)i + (uelem)EXPONENT_MAGIC) - R(4503599627370496.0);
+    return r_fma(n, dt, t0);
+}
+INLINE treal t_signed(treal t, real sign) { return t * sign; }
+#define T_LANE(t, i) LANE(t, i)
+#define T_LANE_LO(t, i) (elem)0
+#define T_SET(t, i, a, b) ((void)(b), LANE(t, i) = (a))
+#define T_COPY(to, i, from, j) (LANE(to, i) = LANE(from, j))
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The function the host calls, once per worker thread, with the worker's own workspace.
+
+struct workspace {
+    struct worker worker;
+    struct group group[WAYS];
+};
+
+KERNEL void shoal_kernel(const struct shoal_args *args);
+KERNEL u64 shoal_workspace(void);
+
+KERNEL void shoal_kernel(const struct shoal_args *args) {
+    struct workspace *space = (struct workspace *)args->workspace;
+    struct worker *k = &space->worker;
+    k->args = args;
+    k->clock = 0;
+    k->look_at = 0;
+    k->idle_ways = 0;
+    k->room.count = k->room.used = k->room.row = k->room.row_end = 0;
+    for (int w = 0; w < WAYS; w++)
+        group_begin(k, &space->group[w]);
+    run_groups(k, space->group);
+}
+
+KERNEL u64 shoal_workspace(void) { return sizeof(struct workspace); }

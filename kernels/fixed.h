@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// The fixed-step loop: t_i = t0 + i dt, the last step shortened.
+//
+// Runs of steps in which no lane ends and no sample falls go without masks (a burst); whether
+// everything stayed finite is looked at once behind a burst, and if not, the burst is taken back
+// and repeated step by step, so that a failure is dated exactly.
+
+INLINE void fixed_step(const struct shoal_args *a, struct group *g, struct trial *s) {
+    UNROLL for (int i = 0; i < STAGES; i++) rk_stage(g, s, i);
+    rk_finish(g, s);
+}
+
+// Steps every lane of the group can take before something happens to one.
+INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
+    const elem *control = (const elem *)a->control;
+    u32 active = m_lanes(g->active), quiet = BURST;
+    for (int i = 0; i < W; i++) {
+        if (!(active >> i & 1))
+            continue;
+        u64 left = (u64)LANE(g->left, i), done = (u64)LANE(g->accepted, i);
+        if (left - 1 < quiet)
+            quiet = (u32)(left - 1);
+        if (a->max_steps && a->max_steps - done - 1 < quiet)
+            quiet = (u32)(a->max_steps - done - 1);
+#if DENSE
+        elem gap = (T_LANE(g->next_save, i) - T_LANE(g->t, i)) * LANE(g->dir, i);
+        elem steps = gap / control[CONTROL_DT] - (elem)2;
+        if (steps < (elem)quiet)
+            quiet = steps > 0 ? (u32)steps : 0;
+#endif
+    }
+    return quiet;
+}
+
+INLINE void fixed_time(const struct shoal_args *a, struct group *g) {
+    const elem *control = (const elem *)a->control;
+    treal dt = t_pair(control[CONTROL_DT], control[CONTROL_DT_LO]);
+    g->t = t_index(g->t0, g->accepted, t_signed(dt, g->dir));
+}
+
+// One step with all its consequences.
+INLINE void careful_step(struct worker *k, struct group *g) {
+    const struct shoal_args *a = k->args;
+    struct trial s;
+    unsigned char status[W];
+    u32 active = m_lanes(g->active), last = 0, over = 0;
+    for (int i = 0; i < W; i++) {
+        last |= (u32)(LANE(g->left, i) == 1) << i;
+        over |= (u32)(a->max_steps && (u64)LANE(g->accepted, i) + 1 == a->max_steps) << i;
+    }
+    s.last = m_of_lanes(last);
+    s.h = select(s.last, t_diff(g->t1, g->t), g->h * g->dir);
+    s.h = select(g->active, s.h, R(0));
+    fixed_step(a, g, &s);
+    mask fine = m_and(g->active, finite_all(s.y1));
+    u32 moved = m_lanes(fine);
+    treal t0 = g->t;
+    ireal count = g->accepted;
+    g->accepted = i_count(g->accepted, fine);
+    fixed_time(a, g);
+    s.t_new = t_select(s.last, g->t1, g->t);
+    g->t = t0;
+#if DENSE
+    if (m_lanes(save_due(g, s.t_new)) & moved)
+        save_grid(a, g, &s, moved);
+#endif
+    STATES(j, 0) g->y[j] = select(fine, s.y1[j], g->y[j]);
+#if FSAL
+    STATES(j, 0) g->f0[j] = select(fine, s.k[STAGES - 1][j], g->f0[j]);
+#endif
+    g->t = t_select(fine, s.t_new, g->t);
+    g->left = g->left - (g->accepted - count);
+    if (a->steps_saved)
+        save_step(a, g, moved);
+    u32 ended = active & (last | over | ~moved);
+    if (!ended)
+        return;
+    for (int i = 0; i < W; i++)
+        status[i] = (unsigned char)(!(moved >> i & 1) ? STATUS_nonfinite
+                                    : last >> i & 1   ? STATUS_ok
+                                                      : STATUS_max_steps);
+    turn_over(k, g, ended, status);
+}
+
+// `count` steps of all groups without masks. Returns 0, with everything as before, when a live lane
+// did not stay finite.
+INLINE int burst(struct worker *k, struct group *g, u32 count) {
+    const struct shoal_args *a = k->args;
+    real back[WAYS][N], back0[WAYS][N];
+    struct trial s[WAYS];
+    for (int w = 0; w < WAYS; w++) {
+        STATES(j, 0) back[w][j] = g[w].y[j];
+        STATES(j, 0) back0[w][j] = g[w].f0[j];
+        s[w].h = g[w].h * g[w].dir;
+    }
+    for (u32 n = 0; n < count; n++) {
+        UNROLL for (int i = 0; i < STAGES; i++) {
+            UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&g[w], &s[w], i);
+        }
+        UNROLL for (int w = 0; w < WAYS; w++) {
+            rk_finish(&g[w], &s[w]);
+            STATES(j, 0) g[w].y[j] = s[w].y1[j];
+#if FSAL
+            STATES(j, 0) g[w].f0[j] = s[w].k[STAGES - 1][j];
+#endif
+#if USES_TIME
+            g[w].accepted = g[w].accepted + 1;
+            fixed_time(a, &g[w]);
+#endif
+        }
+    }
+    int fine = 1;
+    for (int w = 0; w < WAYS; w++) {
+        g[w].left = g[w].left - (ielem)count;
+#if !USES_TIME
+        g[w].accepted = g[w].accepted + (ielem)count;
+#endif
+        fine &= !any(m_andnot(g[w].active, finite_all(g[w].y)));
+    }
+    for (int w = 0; w < WAYS; w++) {
+        if (!fine) {
+            STATES(j, 0) g[w].y[j] = back[w][j];
+            STATES(j, 0) g[w].f0[j] = back0[w][j];
+            g[w].left = g[w].left + (ielem)count;
+            g[w].accepted = g[w].accepted - (ielem)count;
+        }
+        fixed_time(a, &g[w]);
+    }
+    return fine;
+}
+
+INLINE void run_groups(struct worker *k, struct group *g) {
+    const struct shoal_args *a = k->args;
+    u32 careful = 0; // steps to go one by one
+    while (k->idle_ways < WAYS) {
+        u32 quiet = careful || a->steps_saved ? 0 : BURST;
+        for (int w = 0; w < WAYS && quiet; w++) {
+            u32 q = quiet_steps(a, &g[w]);
+            quiet = q < quiet ? q : quiet;
+        }
+        if (quiet) {
+            k->clock += quiet;
+            if (!burst(k, g, quiet))
+                careful = quiet;
+        } else {
+            k->clock++;
+            careful -= careful > 0;
+            for (int w = 0; w < WAYS; w++)
+                if (any(g[w].active))
+                    careful_step(k, &g[w]);
+        }
+        if (k->clock >= k->look_at) {
+            if (stop_asked(a->stop))
+                return;
+            k->look_at = k->clock + LOOK_EVERY;
+        }
+    }
+}

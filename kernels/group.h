@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// A group: one vector of trajectories on their way, and what it takes to move a lane between groups.
+//
+// Idle lanes hold the values of a trajectory that is or was alive and a step size of 0, so that
+// whatever is computed for them is harmless and changes nothing.
+
+struct group {
+    real y[N];
+    real f0[N]; // f(t, y), the first stage of the next step
+    real p[NP]; // parameters, then derived ones
+    treal t, t0, t1;
+    real dir;   // +1 forwards, -1 backwards in time
+    real h;     // next step, positive; idle lanes: 0
+    real l1, l2, hlast; // controller: log2 of squared errors of the last accepted steps, last step
+    real top;   // largest growth allowed: 1 after a rejection
+    ireal accepted;
+    ireal left; // fixed steps still to do
+    mask active;
+    u64 born[W]; // clock at which the lane started
+    u32 row[W];
+    u32 sample[W]; // next sample of the lane
+    u32 extra[W];  // evaluations beyond the steps' own
+#if DENSE
+    treal next_save;
+#endif
+};
+
+INLINE void group_copy_lane(struct group *to, int i, const struct group *from, int j) {
+    for (int n = 0; n < N; n++) {
+        LANE(to->y[n], i) = LANE(from->y[n], j);
+        LANE(to->f0[n], i) = LANE(from->f0[n], j);
+    }
+    for (int n = 0; n < NP; n++)
+        LANE(to->p[n], i) = LANE(from->p[n], j);
+    T_COPY(to->t, i, from->t, j);
+    T_COPY(to->t0, i, from->t0, j);
+    T_COPY(to->t1, i, from->t1, j);
+    LANE(to->dir, i) = LANE(from->dir, j);
+    LANE(to->h, i) = LANE(from->h, j);
+    LANE(to->l1, i) = 0;
+    LANE(to->l2, i) = 0;
+    LANE(to->hlast, i) = LANE(from->h, j);
+    LANE(to->top, i) = (elem)CONTROL_GROW;
+    LANE(to->accepted, i) = 0;
+    LANE(to->left, i) = LANE(from->left, j);
+    to->row[i] = from->row[j];
+    to->sample[i] = from->sample[j];
+    to->extra[i] = from->extra[j];
+#if DENSE
+    T_COPY(to->next_save, i, from->next_save, j);
+#endif
+}
+
+// Every component finite: x*0 is 0 for those, and not a number otherwise.
+INLINE mask finite_all(const real *y) {
+    real s = y[0] * R(0);
+    STATES(j, 1) s = r_fma(y[j], R(0), s);
+    return r_eq(s, R(0));
+}

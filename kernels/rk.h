@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// One explicit Runge-Kutta step of a group, and its error.
+//
+// The tableau is in rk_a, rk_b, rk_c, rk_e as compile-time constants: zeros vanish, and a stage is
+// y + sum (h a) k in ascending order, so that only one fma waits for the stage before.
+
+struct trial {
+    real k[STAGES + EXTRA][N];
+    real y1[N];
+    real h;      // signed
+    treal t_new; // where it ends
+    mask last;   // ends at t1
+};
+
+INLINE void rk_combine(const struct group *g, const struct trial *s, const elem *weights, int count,
+                       real *out) {
+    STATES(j, 0) out[j] = g->y[j];
+    UNROLL for (int q = 0; q < count; q++) {
+        if (weights[q] == 0)
+            continue;
+        real hw = s->h * R(weights[q]);
+        STATES(j, 0) out[j] = r_fma(hw, s->k[q][j], out[j]);
+    }
+}
+
+INLINE void rk_stage(const struct group *g, struct trial *s, int i) {
+#if FSAL
+    if (i == 0) {
+        STATES(j, 0) s->k[0][j] = g->f0[j];
+        return;
+    }
+    if (i == STAGES - 1) { // its argument is the solution
+        rk_combine(g, s, rk_a[i], i, s->y1);
+        model_rhs(t_at(g->t, s->h), s->y1, g->p, s->k[i]);
+        return;
+    }
+#else
+    if (i == 0) {
+        model_rhs(t_real(g->t), g->y, g->p, s->k[0]);
+        return;
+    }
+#endif
+    real w[N];
+    rk_combine(g, s, rk_a[i], i, w);
+    model_rhs(t_at(g->t, s->h * R(rk_c[i])), w, g->p, s->k[i]);
+}
+
+INLINE void rk_finish(const struct group *g, struct trial *s) {
+#if !FSAL
+    rk_combine(g, s, rk_b, STAGES, s->y1);
+#endif
+}
+
+#if ADAPTIVE
+INLINE real rk_weighted(const struct trial *s, const elem *weights, int j) {
+    real e = R(0);
+    int first = 1;
+    UNROLL for (int q = 0; q < STAGES; q++) {
+        if (weights[q] == 0)
+            continue;
+        e = first ? s->k[q][j] * R(weights[q]) : r_fma(s->k[q][j], R(weights[q]), e);
+        first = 0;
+    }
+    return e;
+}
+
+// Square of the error norm: RMS of h e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite
+// when anything of the step is, y1 included.
+INLINE real rk_error2(const struct group *g, const struct trial *s, real rtol, const elem *atol) {
+    real sum = R(0), check = R(0);
+#if SECOND_ERROR
+    real sum2 = R(0);
+#endif
+    STATES(j, 0) {
+        real size = r_max(r_abs(g->y[j]), r_abs(s->y1[j]));
+        real scale = r_fma(rtol, size, R(atol[j]));
+        real q = rk_weighted(s, rk_e, j) / scale;
+        sum = r_fma(q, q, sum);
+#if SECOND_ERROR
+        real q2 = rk_weighted(s, rk_e2, j) / scale;
+        sum2 = r_fma(q2, q2, sum2);
+#endif
+        check = r_fma(s->y1[j], R(0), check);
+    }
+    real h2 = s->h * s->h * R(1.0 / N);
+#if SECOND_ERROR
+    real both = r_fma(R(0.01), sum2, sum);
+    sum = select(r_gt(both, R(0)), sum * (sum / both), sum + sum2);
+#endif
+    return r_fma(h2, sum, check);
+}
+#endif

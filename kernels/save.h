@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Samples: dense output within a step, and writing lanes to the result arrays.
+
+NOINLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal *t, const real *y,
+                         u32 lanes) {
+    real out[NOUT];
+    if (a->values)
+        model_outputs(t_real(*t), y, g->p, out);
+    for (int i = 0; i < W; i++) {
+        if (!(lanes >> i & 1))
+            continue;
+        u64 at = a->steps_saved ? a->sample_offset ? a->sample_offset[g->row[i]] + g->sample[i] : 0
+                                : g->row[i] * a->row_stride + g->sample[i] * a->sample_stride;
+        g->sample[i]++;
+        if (!a->values)
+            continue;
+        for (int v = 0; v < NOUT; v++)
+            ((elem *)a->values)[v * a->var_stride + at] = LANE(out[v], i);
+        if (a->steps_saved) {
+            ((elem *)a->t)[2 * at] = T_LANE(*t, i);
+            ((elem *)a->t)[2 * at + 1] = T_LANE_LO(*t, i);
+        }
+    }
+}
+
+#if DENSE
+// The solution at t0 + theta h inside the step; g still holds its start.
+INLINE void dense_at(const struct group *g, const struct trial *s, const real *f1, real theta,
+                     real *y) {
+#if DEGREE
+    STATES(j, 0) y[j] = g->y[j];
+    for (int q = 0; q < STAGES + EXTRA; q++) {
+        real w = R(rk_p[q][DEGREE - 1]);
+        UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, theta, R(rk_p[q][d]));
+        w = w * theta * s->h;
+        STATES(j, 0) y[j] = r_fma(w, s->k[q][j], y[j]);
+    }
+#else // cubic Hermite
+    real one = R(1) - theta, both = theta * one;
+    STATES(j, 0) {
+        real d = s->y1[j] - g->y[j], a = s->h * s->k[0][j], b = s->h * f1[j];
+        real bend = r_fma(one, a - d, theta * (d - b));
+        y[j] = r_fma(theta, d, g->y[j]) + both * bend;
+    }
+#endif
+}
+
+// Extra stages of the interpolant, or f(t1, y1) for Hermite; counted for the lanes that need them.
+INLINE void dense_prepare(struct group *g, struct trial *s, real *f1, u32 lanes) {
+#if EXTRA
+    UNROLL for (int i = 0; i < EXTRA; i++) {
+        real w[N];
+        rk_combine(g, s, rk_extra_a[i], STAGES + i, w);
+        model_rhs(t_at(g->t, s->h * R(rk_extra_c[i])), w, g->p, s->k[STAGES + i]);
+    }
+    for (int i = 0; i < W; i++)
+        g->extra[i] += (lanes >> i & 1) * EXTRA;
+#elif !DEGREE && FSAL
+    STATES(j, 0) f1[j] = s->k[STAGES - 1][j];
+#elif !DEGREE
+    model_rhs(t_at(g->t, s->h), s->y1, g->p, f1);
+    for (int i = 0; i < W; i++)
+        g->extra[i] += lanes >> i & 1;
+#endif
+}
+
+INLINE void next_save_lane(const struct shoal_args *a, struct group *g, int i) {
+    u32 n = g->sample[i];
+    if (n < a->samples) {
+        T_SET(g->next_save, i, ((const elem *)a->save_t)[2 * n], ((const elem *)a->save_t)[2 * n + 1]);
+    } else {
+        T_SET(g->next_save, i, LANE(g->dir, i) * (elem)INFINITY_VALUE, 0);
+    }
+}
+
+// Lanes whose next sample is not after `t`.
+INLINE mask save_due(const struct group *g, treal t) {
+    return r_ge(t_diff(t, g->next_save) * g->dir, R(0));
+}
+
+// Writes all samples of the lanes in `moved` that lie in the step. Its end is exact: a sample there
+// is y1 itself.
+NOINLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
+    real f1[N], y[N];
+    u32 lanes = m_lanes(save_due(g, s->t_new)) & moved;
+    dense_prepare(g, s, f1, lanes);
+    while (lanes) { // at most a->samples times
+        real theta = t_diff(g->next_save, g->t) / s->h;
+        mask end = r_eq(t_diff(g->next_save, s->t_new), R(0));
+        dense_at(g, s, f1, theta, y);
+        STATES(j, 0) y[j] = select(end, s->y1[j], y[j]);
+        treal at = g->next_save;
+        save_lanes(a, g, &at, y, lanes);
+        for (int i = 0; i < W; i++)
+            if (lanes >> i & 1)
+                next_save_lane(a, g, i);
+        lanes &= m_lanes(save_due(g, s->t_new));
+    }
+}
+#endif
+
+// A row's end: its status, counts, and the samples it does not reach.
+NOINLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
+                          u32 attempts) {
+    u32 row = g->row[i], accepted = (u32)LANE(g->accepted, i);
+    if (a->steps_saved) {
+        a->saved[row] = g->sample[i];
+    } else if (a->values && status != 0) {
+        real out[NOUT];
+        if (a->keep_failed)
+            model_outputs(t_real(g->t), g->y, g->p, out);
+        for (u32 n = g->sample[i]; n < (a->samples ? a->samples : 1); n++)
+            for (int v = 0; v < NOUT; v++)
+                ((elem *)a->values)[v * a->var_stride + row * a->row_stride + n * a->sample_stride] =
+                    a->keep_failed ? LANE(out[v], i) : (elem)NAN_VALUE;
+    }
+    if (!a->steps_saved) {
+        ((elem *)a->t)[2 * (u64)row] = T_LANE(g->t, i);
+        ((elem *)a->t)[2 * (u64)row + 1] = T_LANE_LO(g->t, i);
+    }
+    a->status[row] = (unsigned char)status;
+    a->steps[row] = accepted;
+    a->rejected[row] = attempts - accepted;
+    a->f_evals[row] = (u64)attempts * (STAGES - FSAL) + g->extra[i];
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+// Job files: options of a run as text, one `name = value` a line.
+//
+// Blank lines and comments (# at the start of a line or after a blank) are skipped; a value may be
+// in double quotes, with \" and \\ inside, to keep blanks and #. A flag may stand alone. A result
+// file holds such a text among its metadata, and so does its model. Names and values are checked
+// against the option table here, where their places are known; all errors are reported.
+#include "api/options.h"
+#include "base/file.h"
+#include "io/io.h"
+#include "log/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { JOB_BYTES = 16 << 20 };
+
+struct shoal_job {
+    struct arena arena;
+    struct source source;
+    vec(struct setting) items;
+    const char *model_text; // of a result file, or NULL
+};
+
+// ---- The one thing we read of JSON: string members of an object ---------------------------------
+
+static const char *json_blanks(const char *p) { return p + strspn(p, " \t\r\n"); }
+
+// Past the string that starts at p[0] == '"'; NULL when it does not end.
+static const char *json_skip_string(const char *p) {
+    for (p++; *p && *p != '"'; p++)
+        if (*p == '\\' && !*++p)
+            return NULL;
+    return *p ? p + 1 : NULL;
+}
+
+// Past any value: brackets are counted, so that no depth is too deep.
+static const char *json_skip_value(const char *p) {
+    size_t depth = 0;
+    do {
+        p = json_blanks(p);
+        if (*p == '"')
+            p = json_skip_string(p);
+        else if (*p == '{' || *p == '[')
+            depth++, p++;
+        else if (*p == '}' || *p == ']')
+            depth -= depth > 0, p++;
+        else if (*p == ',' || *p == ':')
+            p++;
+        else
+            p += strcspn(p, " \t\r\n\"{}[],:");
+        if (!p || !*p)
+            return NULL;
+    } while (depth);
+    return p;
+}
+
+static bool json_hex(const char *p, uint32_t *out) {
+    char digits[5] = {0}, *end;
+    if (strspn(p, "0123456789abcdefABCDEF") < 4)
+        return false;
+    memcpy(digits, p, 4);
+    *out = (uint32_t)strtoul(digits, &end, 16);
+    return true;
+}
+
+static size_t utf8(uint32_t c, char *out) {
+    if (c < 0x80)
+        return out[0] = (char)c, 1;
+    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n - 1; i; i--, c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)((0xf00 >> n) | c);
+    return n;
+}
+
+// \uXXXX at p (after the u), with the second half of a pair; the bytes consumed, 0 when it is
+// wrong.
+static size_t json_unicode(const char *p, char *out, size_t *written) {
+    uint32_t c, low;
+    if (!json_hex(p, &c) || c == 0)
+        return 0;
+    size_t used = 4;
+    if (c >= 0xd800 && c < 0xdc00 && p[4] == '\\' && p[5] == 'u' && json_hex(p + 6, &low) &&
+        low >= 0xdc00 && low < 0xe000) {
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+        used = 10;
+    }
+    *written = utf8(c >= 0xd800 && c < 0xe000 ? 0xfffd : c, out);
+    return used;
+}
+
+// The text of the string at p; NULL when it is not well formed.
+static char *json_string(struct arena *arena, const char *p) {
+    static const char from[] = "nrtbf", to[] = "\n\r\t\b\f";
+    const char *end = *p == '"' ? json_skip_string(p) : NULL;
+    if (!end)
+        return NULL;
+    char *text = arena_alloc(arena, (size_t)(end - p)), *out = text;
+    for (p++; p < end - 1; p++) {
+        if (*p != '\\') {
+            *out++ = *p;
+            continue;
+        }
+        const char *known = strchr(from, *++p);
+        size_t written = 1;
+        if (*p == 'u') {
+            size_t used = json_unicode(p + 1, out, &written);
+            if (!used)
+                return NULL;
+            p += used;
+        } else
+            *out = known ? to[known - from] : *p;
+        out += written;
+    }
+    *out = 0;
+    return text;
+}
+
+// The string member `name` of the object `json`; NULL when it has none.
+static char *json_member(struct arena *arena, const char *json, const char *name) {
+    const char *p = json_blanks(json);
+    if (*p++ != '{')
+        return NULL;
+    while (*(p = json_blanks(p)) == '"') {
+        char *key = json_string(arena, p);
+        p = json_skip_string(p);
+        p = p ? json_blanks(p) : "";
+        if (!key || *p++ != ':')
+            return NULL;
+        p = json_blanks(p);
+        if (!strcmp(key, name))
+            return json_string(arena, p);
+        p = json_skip_value(p);
+        if (!p)
+            return NULL;
+        p = json_blanks(p);
+        p += *p == ',';
+    }
+    return NULL;
+}
+
+// ---- Lines --------------------------------------------------------------------------------------
+
+struct line {
+    const char *name, *value;
+    size_t name_at, value_at; // offsets in the text
+};
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// The value that starts at text[at]: quoted, or up to a comment. False when a quote stays open or
+// something follows it.
+static bool read_value(struct arena *arena, const char *text, size_t at, size_t end,
+                       const char **value) {
+    char *out = arena_alloc(arena, end - at + 1);
+    size_t n = 0;
+    *value = out;
+    if (at < end && text[at] == '"') {
+        for (at++; at < end && text[at] != '"'; at++) {
+            at += text[at] == '\\' && at + 1 < end;
+            out[n++] = text[at];
+        }
+        bool closed = at++ < end;
+        while (at < end && is_blank(text[at]))
+            at++;
+        return closed && (at == end || text[at] == '#');
+    }
+    for (; at < end && !(text[at] == '#' && n && is_blank(text[at - 1])); at++)
+        out[n++] = text[at];
+    while (n && is_blank(out[n - 1]))
+        n--;
+    out[n] = 0;
+    return true;
+}
+
+// Splits one line; false with an error. A line without anything has name NULL.
+static bool read_line(shoal_job *job, size_t at, size_t end, struct line *line, struct report *r) {
+    const char *text = job->source.text;
+    *line = (struct line){0};
+    while (at < end && is_blank(text[at]))
+        at++;
+    if (at == end || text[at] == '#')
+        return true;
+    size_t start = at;
+    while (at < end && !is_blank(text[at]) && text[at] != '=')
+        at++;
+    line->name = arena_strndup(&job->arena, text + start, at - start);
+    line->name_at = start;
+    while (at < end && is_blank(text[at]))
+        at++;
+    if (at < end && text[at] != '=' && text[at] != '#') {
+        report_at(r, SHOAL_ERROR, &job->source, at, "expected = after '%s'", line->name);
+        return false;
+    }
+    if (at < end && text[at] == '=')
+        for (at++; at < end && is_blank(text[at]);)
+            at++;
+    else
+        at = end; // a flag alone, or a comment
+    line->value_at = at < end ? at : start;
+    if (read_value(&job->arena, text, at, end, &line->value))
+        return true;
+    report_at(r, SHOAL_ERROR, &job->source, at, "the quoted value does not end with its line");
+    return false;
+}
+
+static shoal_code check_line(const shoal_job *job, const struct line *line, struct report *r) {
+    struct option_origin name = {&job->source, line->name_at, NULL},
+                         value = {&job->source, line->value_at, NULL};
+    if (!strcmp(line->name, "model")) {
+        if (line->value[0])
+            return SHOAL_OK;
+        report_at(r, SHOAL_ERROR, &job->source, line->name_at, "model: needs the name of a file");
+        return SHOAL_INPUT;
+    }
+    const struct option *o = option_find(line->name);
+    shoal_option_value ignored;
+    if (!o)
+        return option_unknown(line->name, &name, r);
+    if (o->info.later)
+        return option_wrong(o, &name, r, "is not supported yet");
+    if (!strstr(o->info.commands, "run") || !strcmp(o->info.name, "job") ||
+        !strcmp(o->info.name, "help"))
+        return option_wrong(o, &name, r, "cannot be given in a job file");
+    return option_read(o, line->value, &value, &ignored, r);
+}
+
+static shoal_code read_lines(shoal_job *job, struct report *r) {
+    shoal_code result = SHOAL_OK;
+    size_t length = job->source.length;
+    for (size_t at = 0; at < length;) {
+        const char *text = job->source.text;
+        const char *newline = memchr(text + at, '\n', length - at);
+        size_t end = newline ? (size_t)(newline - text) : length;
+        struct line line;
+        if (!read_line(job, at, end, &line, r))
+            result = SHOAL_INPUT;
+        else if (line.name && check_line(job, &line, r))
+            result = SHOAL_INPUT;
+        else if (line.name)
+            *vec_push(&job->arena, &job->items) =
+                (struct setting){line.name, line.value, (uint32_t)line.name_at};
+        at = end + 1;
+    }
+    return result;
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+static bool has_ending(const char *path, const char *ending) {
+    size_t n = strlen(path), m = strlen(ending);
+    return n > m && !strcasecmp(path + n - m, ending);
+}
+
+static shoal_code load_result(shoal_job *job, const char *path, struct report *r) {
+    const char *meta = NULL;
+    shoal_code code = io_meta_read(path, &job->arena, &meta, r);
+    if (code)
+        return code;
+    char *text = json_member(&job->arena, meta, "job");
+    if (!text)
+        return report_error(r, SHOAL_INPUT, "%s holds no job: it was not written by `shoal run`",
+                            path);
+    job->source.name = arena_printf(&job->arena, "%s (job)", path);
+    job->source.text = text;
+    job->source.length = strlen(text);
+    job->model_text = json_member(&job->arena, meta, "model");
+    return SHOAL_OK;
+}
+
+static shoal_code load_text(shoal_job *job, const char *path, struct report *r) {
+    char *text = NULL;
+    size_t length = 0;
+    shoal_code code = file_read(path, JOB_BYTES, &text, &length, r);
+    if (code)
+        return code;
+    job->source.name = arena_strdup(&job->arena, path);
+    job->source.text = arena_strndup(&job->arena, text, length);
+    job->source.length = length;
+    free(text);
+    if (memchr(job->source.text, 0, length))
+        return report_error(r, SHOAL_INPUT, "%s is not text, so it is no job file", path);
+    return SHOAL_OK;
+}
+
+shoal_code shoal_job_load(const char *path, shoal_job **out, shoal_log *log) {
+    struct report *r = log_report(log);
+    jmp_buf oom;
+    if (!path || !out)
+        return report_error(r, SHOAL_USAGE, "shoal_job_load: no path or no place for the job");
+    *out = NULL;
+    shoal_job *volatile job = calloc(1, sizeof *job);
+    if (!job || setjmp(oom)) {
+        shoal_job_free(job);
+        return report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
+    }
+    job->arena.oom = &oom;
+    bool result = has_ending(path, ".npz") || has_ending(path, ".h5") || has_ending(path, ".hdf5");
+    shoal_code code = result ? load_result(job, path, r) : load_text(job, path, r);
+    if (!code)
+        code = read_lines(job, r);
+    job->arena.oom = NULL;
+    if (code) {
+        shoal_job_free(job);
+        return code;
+    }
+    *out = job;
+    return SHOAL_OK;
+}
+
+void shoal_job_free(shoal_job *job) {
+    if (job)
+        arena_free(&job->arena);
+    free(job);
+}
+
+uint32_t shoal_job_count(const shoal_job *job) { return job ? job->items.count : 0; }
+
+const char *shoal_job_name(const shoal_job *job, uint32_t index) {
+    return index < shoal_job_count(job) ? job->items.items[index].name : NULL;
+}
+
+const char *shoal_job_value(const shoal_job *job, uint32_t index) {
+    return index < shoal_job_count(job) ? job->items.items[index].value : NULL;
+}
+
+const char *shoal_job_model_text(const shoal_job *job) { return job ? job->model_text : NULL; }

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+// Values of options: text to value by the option's type, and into its field of shoal_options.
+//
+// Every message names the option and what it would have taken. Nothing here looks at two options at
+// once; that is options_check's business.
+#include "api/options.h"
+#include "base/buf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+shoal_code option_wrong(const struct option *o, const struct option_origin *origin,
+                        struct report *r, const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    const char *what = text.data ? text.data : "not enough memory";
+    if (origin && origin->source)
+        report_at(r, SHOAL_ERROR, origin->source, origin->at, "%s: %s", o->info.name, what);
+    else
+        report_error(r, SHOAL_INPUT, "--%s: %s", o->info.name, what);
+    buf_free(&text);
+    return SHOAL_INPUT;
+}
+
+shoal_code option_unknown(const char *name, const struct option_origin *origin, struct report *r) {
+    struct nearest n = {.wanted = name};
+    for (uint32_t i = 0; i < option_table_count; i++)
+        if (!option_table[i].info.later)
+            nearest_offer(&n, option_table[i].info.name);
+    const char *best = nearest_best(&n);
+    const char *ask = best ? "; did you mean " : "", *end = best ? "?" : "";
+    best = best ? best : "";
+    if (origin && origin->source)
+        report_at(r, SHOAL_ERROR, origin->source, origin->at, "unknown option '%s'%s%s%s", name,
+                  ask, best, end);
+    else
+        report_error(r, SHOAL_INPUT, "unknown option '%s'%s%s%s", name, ask, best, end);
+    return SHOAL_INPUT;
+}
+
+bool option_number(const char *text, double *value) {
+    size_t length = strlen(text), digits = strspn(text, "0123456789+-.eE");
+    if (!length || digits != length) // no blanks, no hexadecimals, no inf and nan
+        return false;
+    locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (!c)
+        return false;
+    char *end;
+    double v = strtod_l(text, &end, c);
+    freelocale(c);
+    *value = v;
+    return *end == 0 && isfinite(v);
+}
+
+// Digits, or a number like 1e6 that is a whole one and exact.
+static bool read_count(const char *text, uint64_t *count) {
+    if (text[0] && strspn(text, "0123456789") == strlen(text)) {
+        errno = 0;
+        *count = strtoull(text, NULL, 10);
+        return errno == 0;
+    }
+    double v;
+    if (!option_number(text, &v) || v < 0 || v > 9007199254740992.0 || v != floor(v))
+        return false;
+    *count = (uint64_t)v;
+    return true;
+}
+
+static bool read_bytes(const char *text, uint64_t *bytes) {
+    static const char suffixes[] = "KMGT";
+    char number[64];
+    size_t length = strlen(text);
+    if (length > 1 && toupper((unsigned char)text[length - 1]) == 'B')
+        length--;
+    const char *suffix = length ? strchr(suffixes, toupper((unsigned char)text[length - 1])) : NULL;
+    double scale = 1;
+    if (suffix && *suffix) {
+        scale = ldexp(1, 10 * (int)(suffix - suffixes + 1));
+        length--;
+    }
+    if (!length || length >= sizeof number)
+        return false;
+    memcpy(number, text, length);
+    number[length] = 0;
+    double v;
+    if (!option_number(number, &v) || !(v >= 0 && v * scale < 0x1p63))
+        return false;
+    *bytes = (uint64_t)(v * scale);
+    return true;
+}
+
+// Position of the word among the blank-separated `words`; UINT32_MAX when it is none of them.
+static uint32_t read_word(const char *words, const char *text, size_t length) {
+    uint32_t index = 0;
+    for (const char *w = words; *w; index++) {
+        size_t n = strcspn(w, " ");
+        if (n == length && !memcmp(w, text, n))
+            return index;
+        w += n + (w[n] == ' ');
+    }
+    return UINT32_MAX;
+}
+
+static shoal_code wrong_word(const struct option *o, const char *text,
+                             const struct option_origin *origin, struct report *r) {
+    struct buf list = {0};
+    for (const char *w = o->words; *w;) {
+        size_t n = strcspn(w, " ");
+        bool last = w[n] == 0;
+        if (list.length)
+            buf_puts(&list, last ? " or " : ", ");
+        buf_put(&list, w, n);
+        w += n + !last;
+    }
+    shoal_code code =
+        option_wrong(o, origin, r, "'%s' is not one of %s", text, list.data ? list.data : "");
+    buf_free(&list);
+    return code;
+}
+
+static shoal_code read_number(const struct option *o, const char *text,
+                              const struct option_origin *origin, double *out, struct report *r) {
+    double v;
+    if (!option_number(text, &v) &&
+        !(origin && origin->model && model_number(origin->model, text, &v) && isfinite(v)))
+        return option_wrong(o, origin, r, "'%s' is not a number", text);
+    if (o->range == OPTION_POSITIVE && !(v > 0))
+        return option_wrong(o, origin, r, "must be more than 0, not %s", text);
+    if (o->range == OPTION_NOT_NEGATIVE && !(v >= 0))
+        return option_wrong(o, origin, r, "must not be negative, not %s", text);
+    *out = v;
+    return SHOAL_OK;
+}
+
+static shoal_code read_integer(const struct option *o, const char *text,
+                               const struct option_origin *origin, uint64_t *out,
+                               struct report *r) {
+    bool bytes = o->type == OPTION_BYTES;
+    uint64_t v;
+    if (!(bytes ? read_bytes(text, &v) : read_count(text, &v)))
+        return option_wrong(o, origin, r, "'%s' is not %s", text,
+                            bytes ? "a number of bytes, like 800M or 2G" : "a whole number");
+    if (v < o->least)
+        return option_wrong(o, origin, r, "must be at least %llu, not %s",
+                            (unsigned long long)o->least, text);
+    if (v > (o->most ? o->most : INT64_MAX) && !(o->least == 0 && o->most == 0))
+        return option_wrong(o, origin, r, "must be at most %llu, not %s",
+                            (unsigned long long)(o->most ? o->most : INT64_MAX), text);
+    *out = v;
+    return SHOAL_OK;
+}
+
+static shoal_code read_flag(const struct option *o, const char *text,
+                            const struct option_origin *origin, uint32_t *out, struct report *r) {
+    static const char words[] = "off on false true no yes 0 1";
+    uint32_t w = text && text[0] ? read_word(words, text, strlen(text)) : 1;
+    if (w == UINT32_MAX)
+        return option_wrong(o, origin, r, "'%s' is neither on nor off", text);
+    *out = w & 1;
+    return SHOAL_OK;
+}
+
+static shoal_code read_method(const struct option *o, const char *text,
+                              const struct option_origin *origin, struct report *r) {
+    if (method_find(text))
+        return SHOAL_OK;
+    struct nearest n = {.wanted = text};
+    for (uint32_t i = 0; i < method_count; i++)
+        nearest_offer(&n, methods[i].name);
+    const char *best = nearest_best(&n);
+    if (best)
+        return option_wrong(o, origin, r, "unknown method '%s'; did you mean %s?", text, best);
+    return option_wrong(o, origin, r, "unknown method '%s'; `shoal methods` lists them", text);
+}
+
+static shoal_code read_device(const struct option *o, const char *text,
+                              const struct option_origin *origin, struct report *r) {
+    size_t n = strcspn(text, ":");
+    uint32_t w = read_word(o->words, text, n);
+    if (w == UINT32_MAX)
+        return wrong_word(o, text, origin, r);
+    const char *digits = text + n + (text[n] == ':');
+    bool indexed = text[n] == ':';
+    if (indexed &&
+        (w < 2 || !*digits || strlen(digits) > 4 || strspn(digits, "0123456789") != strlen(digits)))
+        return option_wrong(o, origin, r, "'%s' is not a device; write cpu, or cuda:0", text);
+    return SHOAL_OK;
+}
+
+char *option_list_item(const char **at, char *item, size_t size) {
+    const char *p = *at + strspn(*at, " \t");
+    size_t n = strcspn(p, ",");
+    *at = p + n + (p[n] == ',');
+    while (n && (p[n - 1] == ' ' || p[n - 1] == '\t'))
+        n--;
+    if (n >= size)
+        return NULL;
+    memcpy(item, p, n);
+    item[n] = 0;
+    return item;
+}
+
+char *option_split(char *item) {
+    char *equals = strchr(item, '=');
+    if (!equals)
+        return NULL;
+    char *end = equals;
+    while (end > item && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    *end = 0;
+    return equals + 1 + strspn(equals + 1, " \t");
+}
+
+// "1e-9", "1e-9,x=1e-15" or "x=1e-15,y=1e-12": *number is NaN when it has none.
+static shoal_code read_atol(const struct option *o, const char *text,
+                            const struct option_origin *origin, double *number, struct report *r) {
+    char item[256];
+    bool first = true;
+    struct option plain = *o;
+    plain.range = OPTION_POSITIVE;
+    *number = NAN;
+    for (const char *at = text; first || *at; first = false) {
+        if (!option_list_item(&at, item, sizeof item))
+            return option_wrong(o, origin, r, "an item of the list is too long");
+        char *text_of = option_split(item);
+        double value = NAN;
+        if ((!text_of && !first) || (text_of && !item[0]))
+            return option_wrong(o, origin, r, "'%s' is not STATE=NUMBER", item);
+        shoal_code code = read_number(&plain, text_of ? text_of : item, origin, &value, r);
+        if (code)
+            return code;
+        if (!text_of)
+            *number = value;
+    }
+    return SHOAL_OK;
+}
+
+size_t options_save_at(const char *text, double *times) {
+    char item[64];
+    size_t count = 0;
+    for (const char *at = text; *at || !count;) {
+        double t;
+        if (!option_list_item(&at, item, sizeof item) || !option_number(item, &t))
+            return 0;
+        if (times)
+            times[count] = t;
+        count++;
+    }
+    return count;
+}
+
+// "final", "steps", "n=N", "every=DT", "at=T,T": which, and its value.
+static shoal_code read_save(const struct option *o, const char *text,
+                            const struct option_origin *origin, shoal_option_value *out,
+                            struct report *r) {
+    struct option part = *o;
+    if (!strcmp(text, "final"))
+        out->choice = SHOAL_SAVE_FINAL;
+    else if (!strcmp(text, "steps"))
+        out->choice = SHOAL_SAVE_STEPS;
+    else if (!strncmp(text, "n=", 2)) {
+        out->choice = SHOAL_SAVE_N;
+        part.least = 2;
+        part.most = UINT32_MAX;
+        part.type = OPTION_COUNT;
+        return read_integer(&part, text + 2, origin, &out->count, r);
+    } else if (!strncmp(text, "every=", 6)) {
+        out->choice = SHOAL_SAVE_EVERY;
+        part.range = OPTION_POSITIVE;
+        return read_number(&part, text + 6, origin, &out->number, r);
+    } else if (!strncmp(text, "at=", 3)) {
+        out->choice = SHOAL_SAVE_AT;
+        if (!options_save_at(text + 3, NULL))
+            return option_wrong(o, origin, r, "'%s' is not a list of times", text + 3);
+    } else
+        return option_wrong(o, origin, r,
+                            "'%s' is not one of final, n=N, every=DT, at=T,T,... or steps", text);
+    return SHOAL_OK;
+}
+
+shoal_code option_read(const struct option *o, const char *text, const struct option_origin *origin,
+                       shoal_option_value *out, struct report *r) {
+    *out = (shoal_option_value){0};
+    if (o->type == OPTION_FLAG)
+        return read_flag(o, text, origin, &out->choice, r);
+    if (!text || !*text)
+        return option_wrong(o, origin, r, "needs a value: %s", o->info.metavar);
+    switch (o->type) {
+    case OPTION_NUMBER:
+        return read_number(o, text, origin, &out->number, r);
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+        return read_integer(o, text, origin, &out->count, r);
+    case OPTION_CHOICE:
+    case OPTION_WORD:
+        out->choice = read_word(o->words, text, strlen(text));
+        return out->choice == UINT32_MAX ? wrong_word(o, text, origin, r) : SHOAL_OK;
+    case OPTION_METHOD:
+        return read_method(o, text, origin, r);
+    case OPTION_DEVICE:
+        return read_device(o, text, origin, r);
+    case OPTION_ATOL:
+        return read_atol(o, text, origin, &out->number, r);
+    case OPTION_SAVE:
+        return read_save(o, text, origin, out, r);
+    default:
+        return SHOAL_OK;
+    }
+}
+
+static void store_atol(const char *text, double number, shoal_options *options) {
+    bool named = isnan(number);
+    const char *list = named ? text : strchr(text, ',');
+    if (!named)
+        options->atol = number;
+    options->atol_list = list && !named ? list + 1 : list;
+}
+
+static void store_save(const char *text, const shoal_option_value *v, shoal_options *options) {
+    options->save = (shoal_save)v->choice;
+    options->save_n = v->count;
+    options->save_every = v->number;
+    options->save_at = v->choice == SHOAL_SAVE_AT ? text + 3 : NULL;
+}
+
+shoal_code option_store(const struct option *o, const char *text,
+                        const struct option_origin *origin, shoal_options *options,
+                        struct report *r) {
+    shoal_option_value v;
+    shoal_code code = option_read(o, text, origin, &v, r);
+    if (code)
+        return code;
+    void *field = (char *)options + o->offset;
+    uint32_t small = o->type == OPTION_CHOICE ? v.choice : (uint32_t)v.count;
+    switch (o->type) {
+    case OPTION_FLAG:
+        *(bool *)field = v.choice != 0;
+        break;
+    case OPTION_NUMBER:
+        *(double *)field = v.number;
+        break;
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+    case OPTION_CHOICE:
+        if (o->size == sizeof small)
+            memcpy(field, &small, sizeof small);
+        else
+            *(uint64_t *)field = v.count;
+        break;
+    case OPTION_ATOL:
+        store_atol(text, v.number, options);
+        break;
+    case OPTION_SAVE:
+        store_save(text, &v, options);
+        break;
+    case OPTION_METHOD:
+        options->method = method_find(text)->name;
+        break;
+    default:
+        *(const char **)field = text;
+    }
+    return SHOAL_OK;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// The option table. One row here is everything it takes to add an option with a value of a known
+// type: it is then parsed, listed, explained, checked, accepted in job files, and stored.
+//
+// Rows stand in the order in which help shows them; rows of a group stand together.
+#include "api/options.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define OPTION(name_, commands_, metavar_, default_, help_)                                        \
+    .info.name = name_, .info.commands = commands_, .info.metavar = metavar_,                      \
+    .info.default_text = default_, .info.help = help_
+#define FIELD(field_)                                                                              \
+    .info.field = true, .offset = offsetof(shoal_options, field_),                                 \
+    .size = sizeof(((shoal_options *)0)->field_)
+#define GROUP(group_) .info.group = group_
+#define LETTER(letter_) .info.letter = letter_
+#define IN_MODEL .info.in_model = true
+#define IN_KERNEL .info.in_kernel = true
+#define REPEATABLE .info.repeatable = true
+#define LATER .info.later = true
+
+#define RUN "run"
+#define KERNEL "run source" // what changes or checks a kernel
+#define MODEL "run info source"
+#define ALL "run info source devices methods options env version help"
+
+#define RUNS "which runs"
+#define TIME "time and steps"
+#define METHOD "method"
+#define OUTPUT "output"
+#define DEVICE "device"
+#define TALK "talk"
+
+const struct option option_table[] = {
+    {OPTION(
+         "set", MODEL, "NAME=V,...", "",
+         "parameter or initial value x(0) for every trajectory; a constant too, which recompiles"),
+     GROUP(RUNS), REPEATABLE, .type = OPTION_TEXT},
+    {OPTION("use", MODEL, "SET", "", "a named set of the model: its values and options"),
+     GROUP(RUNS), .type = OPTION_TEXT},
+    {OPTION("sweep", RUN, "NAME=SPEC", "",
+            "lin:A:B:N, log:A:B:N or V,V,...; several make a grid, the leftmost is the slowest"),
+     GROUP(RUNS), REPEATABLE, .type = OPTION_TEXT},
+    {OPTION("zip", RUN, "A,B,...", "", "these sweeps go together instead of making a grid"),
+     GROUP(RUNS), REPEATABLE, .type = OPTION_TEXT},
+    {OPTION("sample", RUN, "NAME=SPEC", "",
+            "uniform:A:B, loguniform:A:B, normal:M:S or lognormal:MEDIAN:GSD, with --runs"),
+     GROUP(RUNS), REPEATABLE, .type = OPTION_TEXT},
+    {OPTION("runs", RUN, "N", "", "how many samples"), GROUP(RUNS), .type = OPTION_COUNT,
+     .least = 1},
+    {OPTION("seed", RUN, "S", "0", "the value of (run, name) depends on it and nothing else"),
+     GROUP(RUNS), .type = OPTION_COUNT},
+    {OPTION("sampler", RUN, "random|lhs|sobol", "lhs", "how samples fill the space"), GROUP(RUNS),
+     .type = OPTION_WORD, .words = "random lhs sobol"},
+    {OPTION("batch", RUN, "FILE", "",
+            "one trajectory a row, columns by name (.csv, .npz, .h5); times sweeps and samples"),
+     GROUP(RUNS), .type = OPTION_TEXT},
+    {OPTION("only-runs", RUN, "I,A:B,...", "",
+            "part of the batch under the same indices; A:B is without B"),
+     GROUP(RUNS), .type = OPTION_TEXT},
+    {OPTION("job", RUN, "FILE", "",
+            "options from a file of `name = value` lines, or from a result file: replays it"),
+     GROUP(RUNS), .type = OPTION_TEXT},
+    {OPTION("driver", RUN, "NAME=FILE", "", "samples that drive the model"), GROUP(RUNS), LATER,
+     REPEATABLE, .type = OPTION_TEXT},
+
+    {OPTION("t0", MODEL, "T", "0", "start time"), GROUP(TIME), IN_MODEL, FIELD(t0),
+     .type = OPTION_NUMBER},
+    {OPTION("t1", MODEL, "T", "the model's", "end time"), GROUP(TIME), IN_MODEL, FIELD(t1),
+     .type = OPTION_NUMBER},
+    {OPTION("settle", KERNEL, "T", "0", "nothing is saved before t0 + T, which is part of the run"),
+     GROUP(TIME), IN_MODEL, FIELD(settle), .type = OPTION_NUMBER, .range = OPTION_NOT_NEGATIVE},
+    {OPTION("dt", KERNEL, "H", "", "step of a fixed-step run; an error with an adaptive method"),
+     GROUP(TIME), IN_MODEL, FIELD(dt), .type = OPTION_NUMBER, .range = OPTION_POSITIVE},
+    {OPTION("dt0", KERNEL, "H", "automatic", "first step"), GROUP(TIME), IN_MODEL, FIELD(dt0),
+     .type = OPTION_NUMBER, .range = OPTION_POSITIVE},
+    {OPTION("dt-min", KERNEL, "H", "0", "a smaller step fails the trajectory"), GROUP(TIME),
+     IN_MODEL, FIELD(dt_min), .type = OPTION_NUMBER, .range = OPTION_NOT_NEGATIVE},
+    {OPTION("dt-max", KERNEL, "H", "none", "largest step"), GROUP(TIME), IN_MODEL, FIELD(dt_max),
+     .type = OPTION_NUMBER, .range = OPTION_POSITIVE},
+    {OPTION("max-steps", KERNEL, "N", "100000; no limit for fixed steps",
+            "attempted steps of a trajectory before it fails"),
+     GROUP(TIME), IN_MODEL, FIELD(max_steps), .type = OPTION_COUNT, .least = 1},
+
+    {OPTION("method", KERNEL, "NAME", "tsit5", "see `shoal methods`"), GROUP(METHOD), IN_MODEL,
+     IN_KERNEL, FIELD(method), .type = OPTION_METHOD},
+    {OPTION("controller", KERNEL, "fixed|i|pi|pid|gustafsson", "the method's",
+            "how the step follows the error; fixed takes steps of --dt"),
+     GROUP(METHOD), IN_MODEL, IN_KERNEL, FIELD(controller), .type = OPTION_WORD,
+     .words = "fixed i pi pid gustafsson"},
+    {OPTION("rtol", KERNEL, "R", "1e-6, in f32 1e-4", "relative tolerance"), GROUP(METHOD),
+     IN_MODEL, FIELD(rtol), .type = OPTION_NUMBER, .range = OPTION_POSITIVE},
+    {OPTION("atol", KERNEL, "A[,STATE=A...]", "1e-9, in f32 1e-6",
+            "absolute tolerance, also per state: 1e-9,x=1e-15"),
+     GROUP(METHOD), IN_MODEL, FIELD(atol), .type = OPTION_ATOL},
+    {OPTION("precision", KERNEL, "f64|f32", "f64", "of states, parameters and arithmetic"),
+     GROUP(METHOD), IN_MODEL, IN_KERNEL, FIELD(precision), .type = OPTION_CHOICE,
+     .words = "f64 f32"},
+    {OPTION("fast-math", KERNEL, NULL, "off",
+            "let the compiler reorder arithmetic: faster, other last digits on every machine"),
+     GROUP(METHOD), IN_KERNEL, FIELD(fast_math), .type = OPTION_FLAG},
+
+    {OPTION("save", KERNEL, "final|n=N|every=DT|at=T,...|steps", "final",
+            "when to save; n counts both ends; between steps the method interpolates"),
+     GROUP(OUTPUT), IN_MODEL, IN_KERNEL, FIELD(save), .type = OPTION_SAVE},
+    {OPTION("vars", KERNEL, "X,Y,...", "all states",
+            "states and observables to keep; an array's name means all its elements"),
+     GROUP(OUTPUT), IN_MODEL, IN_KERNEL, FIELD(vars), .type = OPTION_TEXT},
+    {OPTION("output", RUN, "FILE", "a table on a terminal, else CSV to stdout",
+            ".csv, .npz or .h5 by its ending; - is CSV on stdout"),
+     GROUP(OUTPUT), LETTER('o'), .type = OPTION_TEXT},
+    {OPTION("keep-failed", KERNEL, NULL, "off",
+            "a failed trajectory keeps its last good values instead of NaN"),
+     GROUP(OUTPUT), FIELD(keep_failed), .type = OPTION_FLAG},
+    {OPTION("dry-run", RUN, NULL, "off", "say what a run would take, and stop"), GROUP(OUTPUT),
+     .type = OPTION_FLAG},
+    {OPTION("json", "info", NULL, "off", "machine-readable"), GROUP(OUTPUT), .type = OPTION_FLAG},
+    {OPTION("summary", RUN, "'LABEL=max(x),...'", "", "summaries made while it runs"),
+     GROUP(OUTPUT), LATER, .type = OPTION_TEXT},
+    {OPTION("window", RUN, "W", "", "length of a summary"), GROUP(OUTPUT), LATER,
+     .type = OPTION_TEXT},
+    {OPTION("reuse", RUN, "FILE", "", "skip runs that are in an older result"), GROUP(OUTPUT),
+     LATER, .type = OPTION_TEXT},
+
+    {OPTION("device", KERNEL, "auto|cpu|cuda[:I]|opencl[:I]", "auto", "see `shoal devices`"),
+     GROUP(DEVICE), IN_KERNEL, FIELD(device), .type = OPTION_DEVICE,
+     .words = "auto cpu cuda opencl"},
+    {OPTION("threads", KERNEL, "N", "the CPUs this process may use", "worker threads"),
+     GROUP(DEVICE), FIELD(threads), .type = OPTION_COUNT, .least = 1, .most = 65536},
+    {OPTION("chunk", KERNEL, "N", "by memory",
+            "trajectories that are computed and written together"),
+     GROUP(DEVICE), FIELD(chunk), .type = OPTION_COUNT, .least = 1},
+    {OPTION("memory", KERNEL, "BYTES", "by device", "room for a chunk; K, M and G are understood"),
+     GROUP(DEVICE), FIELD(memory), .type = OPTION_BYTES, .least = 1},
+    {OPTION("refill", KERNEL, "on|off|auto", "auto",
+            "a finished lane takes the next trajectory; the results are the same"),
+     GROUP(DEVICE), FIELD(refill), .type = OPTION_CHOICE, .words = "auto on off"},
+    {OPTION("keep-source", KERNEL, "DIR", "", "write the kernel source there"), GROUP(DEVICE),
+     FIELD(keep_source), .type = OPTION_TEXT},
+
+    {OPTION("timing", RUN, "none|default|verbose|debug", "default", "where the time went"),
+     GROUP(TALK), .type = OPTION_CHOICE, .words = "none default verbose debug"},
+    {OPTION("timing-json", RUN, "FILE", "", "all events, one JSON object a line"), GROUP(TALK),
+     LATER, .type = OPTION_TEXT},
+    {OPTION("trace", RUN, "FILE", "", "all events for Perfetto"), GROUP(TALK), LATER,
+     .type = OPTION_TEXT},
+    {OPTION("progress", RUN, "auto|on|off", "auto", "a bar on a terminal, else lines now and then"),
+     GROUP(TALK), .type = OPTION_CHOICE, .words = "auto on off"},
+    {OPTION("quiet", MODEL, NULL, "off", "errors only"), GROUP(TALK), LETTER('q'),
+     .type = OPTION_FLAG},
+    {OPTION("verbose", MODEL, NULL, "off", "say more: device, kernel, chunks, options"),
+     GROUP(TALK), LETTER('v'), .type = OPTION_FLAG},
+    {OPTION("help", ALL, NULL, "", "explain the command"), GROUP(TALK), LETTER('h'),
+     .type = OPTION_FLAG},
+};
+
+const uint32_t option_table_count = sizeof option_table / sizeof *option_table;
+
+static char plain(char c) { return c == '_' ? '-' : c; }
+
+const struct option *option_find(const char *name) {
+    for (uint32_t i = 0; i < option_table_count; i++) {
+        const char *a = option_table[i].info.name, *b = name;
+        while (*a && plain(*b) == *a)
+            a++, b++;
+        if (!*a && !*b)
+            return &option_table[i];
+    }
+    return NULL;
+}
+
+uint32_t shoal_option_count(void) { return option_table_count; }
+
+shoal_option_info shoal_option_at(uint32_t index) {
+    return index < option_table_count ? option_table[index].info : (shoal_option_info){0};
+}

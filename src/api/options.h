@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Options: the table that every option is a row of, and the checks that need more than one of them.
+//
+// A row says how an option is called, listed, read and stored; parser, help, `shoal options`, job
+// files, `@` lines and checks all come from it. Reading a value never changes anything; storing it
+// is a second step. Text fields of shoal_options are borrowed, see shoal.h.
+#ifndef SHOAL_API_OPTIONS_H
+#define SHOAL_API_OPTIONS_H
+
+#include "base/report.h"
+#include "method/method.h"
+#include "model/model.h"
+
+enum option_type {
+    OPTION_FLAG,   // bool; no value, or on and off
+    OPTION_NUMBER, // double
+    OPTION_COUNT,  // uint64_t or uint32_t; 1e6 is fine
+    OPTION_BYTES,  // uint64_t with an optional K, M or G
+    OPTION_CHOICE, // an enum in the order of `words`
+    OPTION_WORD,   // one of `words`, kept as text
+    OPTION_TEXT,   // any text but none
+    OPTION_METHOD, // text: the method's name
+    OPTION_DEVICE, // text: one of `words`, with :INDEX where it is not auto or cpu
+    OPTION_ATOL,   // number and list
+    OPTION_SAVE,   // kind and its value
+};
+
+enum option_range { OPTION_ANY, OPTION_POSITIVE, OPTION_NOT_NEGATIVE };
+
+struct option {
+    shoal_option_info info;
+    enum option_type type;
+    enum option_range range; // OPTION_NUMBER
+    uint64_t least, most;    // OPTION_COUNT, OPTION_BYTES; most 0: no limit
+    const char *words;       // OPTION_CHOICE, OPTION_WORD, OPTION_DEVICE: blank-separated
+    size_t offset, size;     // of the field, where info.field
+};
+
+extern const struct option option_table[];
+extern const uint32_t option_table_count;
+
+// By name, `-` and `_` being the same; NULL when there is none.
+const struct option *option_find(const char *name);
+
+// Who gave a value, for messages: a place in a text, or (source NULL) the command line or a caller.
+struct option_origin {
+    const struct source *source;
+    size_t at;
+    struct model *model; // its constants may be used in numbers; may be NULL
+};
+
+// Says what is wrong with a value (or a name) at its origin. Returns SHOAL_INPUT.
+shoal_code option_wrong(const struct option *o, const struct option_origin *origin,
+                        struct report *r, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+// No option has that name: names the nearest.
+shoal_code option_unknown(const char *name, const struct option_origin *origin, struct report *r);
+shoal_code option_read(const struct option *o, const char *text, const struct option_origin *origin,
+                       shoal_option_value *out, struct report *r);
+shoal_code option_store(const struct option *o, const char *text,
+                        const struct option_origin *origin, shoal_options *options,
+                        struct report *r);
+
+// A number without anything around it; in any locale. Not inf, not nan.
+bool option_number(const char *text, double *value);
+
+// The next item of a comma-separated list, without the blanks around it; NULL when it is too long.
+char *option_list_item(const char **at, char *item, size_t size);
+// Cuts "name = value" at the first `=`; the value, or NULL when there is none.
+char *option_split(char *item);
+
+// `@` lines, or (of_set) items of a set, of which the model's own names are skipped: our names and
+// XPP's. All errors are reported.
+shoal_code xpp_apply(shoal_options *options, struct model *m, const struct setting *settings,
+                     uint32_t count, bool of_set, struct report *r);
+
+// ---- For the solver: after the last change ------------------------------------------------------
+
+// True when this run takes steps of `dt`: a method without error estimate, or controller fixed.
+bool options_fixed(const shoal_options *options, const struct method *method);
+// Everything that depends on several options. With SHOAL_OK, of a fixed run `dt` is there, of an
+// adaptive one it is to be ignored; t1 > t0; settle < t1 - t0; save times are in order and inside.
+shoal_code options_check(const shoal_options *options, const struct method *method,
+                         struct report *r);
+double options_rtol(const shoal_options *options); // the default of the precision when not given
+double options_atol(const shoal_options *options);
+// Absolute tolerance of each state, from atol and atol_list; an array's name means all its
+// elements.
+shoal_code options_atol_states(const shoal_options *options, struct model *m, double *atol,
+                               struct report *r);
+// Number of times in "1,2,5.5"; `times` may be NULL. 0: something in it is not a number.
+size_t options_save_at(const char *text, double *times);
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// Checks of the options as a whole, once nothing changes any more, and values derived from several.
+#include "api/options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool options_fixed(const shoal_options *options, const struct method *method) {
+    return method->embedded == 0 ||
+           (options->controller ? !strcmp(options->controller, controller_names[CONTROLLER_FIXED])
+                                : method->controller == CONTROLLER_FIXED);
+}
+
+double options_rtol(const shoal_options *options) {
+    double standard = options->precision == SHOAL_F32 ? 1e-4 : 1e-6;
+    return isnan(options->rtol) ? standard : options->rtol;
+}
+
+double options_atol(const shoal_options *options) {
+    double standard = options->precision == SHOAL_F32 ? 1e-6 : 1e-9;
+    return isnan(options->atol) ? standard : options->atol;
+}
+
+static shoal_code check_time(const shoal_options *o, struct report *r) {
+    if (isnan(o->t1))
+        return report_error(r, SHOAL_INPUT,
+                            "no end time: give --t1 T, or write @ t1=T into the model");
+    if (!isfinite(o->t0) || !isfinite(o->t1))
+        return report_error(r, SHOAL_INPUT, "t0 and t1 must be finite, not %g and %g", o->t0,
+                            o->t1);
+    if (!(o->t1 > o->t0))
+        return report_error(r, SHOAL_INPUT, "the end time t1=%.17g must be after t0=%.17g", o->t1,
+                            o->t0);
+    if (!isfinite(o->t1 - o->t0))
+        return report_error(r, SHOAL_INPUT, "t1 - t0 is too large a number");
+    if (!(o->settle >= 0 && o->settle < o->t1 - o->t0))
+        return report_error(r, SHOAL_INPUT,
+                            "--settle: %g is not in [0, t1-t0), t1-t0 being %g; nothing would be "
+                            "saved",
+                            o->settle, o->t1 - o->t0);
+    if (o->t1_assumed && o->t1 == o->t0 + 20)
+        report_note(r, "the model gives no end time; t1=%g, as XPP does it", o->t1);
+    return SHOAL_OK;
+}
+
+// Fields that a program may have filled without shoal_options_set.
+static shoal_code check_signs(const shoal_options *o, struct report *r) {
+    const struct {
+        const char *name;
+        double value;
+    } positive[] = {{"rtol", o->rtol}, {"atol", o->atol},     {"dt", o->dt},
+                    {"dt0", o->dt0},   {"dt-max", o->dt_max}, {"dt-min", o->dt_min}};
+    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) {
+        bool zero_is_fine = !strcmp(positive[i].name, "dt-min");
+        double v = positive[i].value;
+        if (!isnan(v) && !(isfinite(v) && (zero_is_fine ? v >= 0 : v > 0)))
+            return report_error(r, SHOAL_INPUT, "--%s: must be more than 0, not %g",
+                                positive[i].name, v);
+    }
+    return SHOAL_OK;
+}
+
+static shoal_code check_fixed(const shoal_options *o, const struct method *m, struct report *r) {
+    if (isnan(o->dt))
+        return report_error(r, SHOAL_INPUT, "method %s takes fixed steps%s: give --dt H", m->name,
+                            m->embedded ? " under controller fixed" : "");
+    double steps = (o->t1 - o->t0) / o->dt;
+    if (!(steps < 0x1p53))
+        return report_error(r, SHOAL_INPUT, "--dt: %g is too small for a run of %g", o->dt,
+                            o->t1 - o->t0);
+    return SHOAL_OK;
+}
+
+static shoal_code check_adaptive(const shoal_options *o, const struct method *m, struct report *r) {
+    if (!isnan(o->dt) && !o->dt_from_model)
+        return report_error(r, SHOAL_INPUT,
+                            "--dt: method %s adapts its step; use --dt0 for the first step, "
+                            "--dt-max for the largest, or --controller fixed",
+                            m->name);
+    if (!isnan(o->dt))
+        report_note(r, "dt of the model is ignored: method %s adapts its step", m->name);
+    if (o->dt_min > o->dt_max)
+        return report_error(r, SHOAL_INPUT, "--dt-min: %g is more than --dt-max %g", o->dt_min,
+                            o->dt_max);
+    double finest = o->precision == SHOAL_F32 ? 0x1p-20 : 0x1p-46;
+    if (options_rtol(o) < finest)
+        report_note(r, "rtol=%g is finer than %s can follow; below about %.0e only time is lost",
+                    options_rtol(o), o->precision == SHOAL_F32 ? "f32" : "f64", finest);
+    return SHOAL_OK;
+}
+
+static shoal_code check_controller(const shoal_options *o, const struct method *m,
+                                   struct report *r) {
+    if (!o->controller)
+        return SHOAL_OK;
+    bool known = false, fixed = !strcmp(o->controller, controller_names[CONTROLLER_FIXED]);
+    for (uint32_t i = 0; i < CONTROLLER_COUNT; i++)
+        known = known || !strcmp(o->controller, controller_names[i]);
+    if (!known)
+        return report_error(r, SHOAL_INPUT, "--controller: unknown controller '%s'", o->controller);
+    if (!fixed && m->embedded == 0)
+        return report_error(r, SHOAL_INPUT,
+                            "--controller: method %s has no error estimate for '%s' to follow",
+                            m->name, o->controller);
+    return SHOAL_OK;
+}
+
+static shoal_code check_save_at(const shoal_options *o, struct report *r) {
+    size_t count = o->save_at ? options_save_at(o->save_at, NULL) : 0;
+    double *times = count ? malloc(count * sizeof *times) : NULL;
+    if (!count)
+        return report_error(r, SHOAL_INPUT, "--save: at=%s is not a list of times",
+                            o->save_at ? o->save_at : "");
+    if (!times)
+        return report_error(r, SHOAL_MEMORY, "not enough memory");
+    options_save_at(o->save_at, times);
+    shoal_code code = SHOAL_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        if (!(times[i] >= o->t0 && times[i] <= o->t1))
+            code = report_error(r, SHOAL_INPUT, "--save: time %g is outside of %g to %g", times[i],
+                                o->t0, o->t1);
+        else if (i && times[i] <= times[i - 1])
+            code = report_error(r, SHOAL_INPUT, "--save: times must rise; %g comes after %g",
+                                times[i], times[i - 1]);
+    }
+    free(times);
+    return code;
+}
+
+static shoal_code check_save(const shoal_options *o, struct report *r) {
+    switch (o->save) {
+    case SHOAL_SAVE_FINAL:
+    case SHOAL_SAVE_STEPS:
+        return SHOAL_OK;
+    case SHOAL_SAVE_N:
+        if (o->save_n < 2 || o->save_n > UINT32_MAX)
+            return report_error(r, SHOAL_INPUT,
+                                "--save: n counts both ends, so it is at least 2 and fits 32 bits");
+        return SHOAL_OK;
+    case SHOAL_SAVE_EVERY:
+        if (!(o->save_every > 0))
+            return report_error(r, SHOAL_INPUT, "--save: every must be more than 0");
+        if (!((o->t1 - o->t0) / o->save_every < UINT32_MAX))
+            return report_error(r, SHOAL_INPUT, "--save: every=%g makes too many samples of %g",
+                                o->save_every, o->t1 - o->t0);
+        return SHOAL_OK;
+    case SHOAL_SAVE_AT:
+        return check_save_at(o, r);
+    }
+    return report_error(r, SHOAL_INPUT, "--save: unknown kind");
+}
+
+shoal_code options_check(const shoal_options *options, const struct method *method,
+                         struct report *r) {
+    shoal_code code = check_signs(options, r);
+    if (!code)
+        code = check_time(options, r);
+    if (!code)
+        code = check_controller(options, method, r);
+    if (!code)
+        code = options_fixed(options, method) ? check_fixed(options, method, r)
+                                              : check_adaptive(options, method, r);
+    return code ? code : check_save(options, r);
+}
+
+// True when `name` is `base` followed by digits: an element of the array `base`.
+static bool is_element(const char *name, const char *base) {
+    size_t n = strlen(base);
+    return !strncasecmp(name, base, n) && name[n] &&
+           strspn(name + n, "0123456789") == strlen(name + n);
+}
+
+static shoal_code set_atol(struct model *m, const char *name, double value, double *atol,
+                           struct report *r) {
+    uint32_t symbol = model_find(m, name, "--atol", NULL), set = 0;
+    for (uint32_t i = 0; i < m->states.count; i++) {
+        const char *state = m->symbols.items[m->states.items[i]].name;
+        if (symbol == UINT32_MAX ? is_element(state, name) : m->states.items[i] == symbol) {
+            atol[i] = value;
+            set++;
+        }
+    }
+    if (set)
+        return SHOAL_OK;
+    struct nearest n = {.wanted = name};
+    for (uint32_t i = 0; i < m->states.count; i++)
+        nearest_offer(&n, m->symbols.items[m->states.items[i]].name);
+    const char *best = nearest_best(&n);
+    return report_error(r, SHOAL_INPUT, "--atol: '%s' is not a state of the model%s%s%s", name,
+                        best ? "; did you mean " : "", best ? best : "", best ? "?" : "");
+}
+
+shoal_code options_atol_states(const shoal_options *options, struct model *m, double *atol,
+                               struct report *r) {
+    for (uint32_t i = 0; i < m->states.count; i++)
+        atol[i] = options_atol(options);
+    shoal_code result = SHOAL_OK;
+    for (const char *at = options->atol_list; at && *at;) {
+        char item[256];
+        double value;
+        char *text = option_list_item(&at, item, sizeof item) ? option_split(item) : NULL;
+        if (!text || !option_number(text, &value) || !(value > 0))
+            return report_error(r, SHOAL_INPUT, "--atol: '%s' is not a list of STATE=NUMBER",
+                                options->atol_list);
+        shoal_code code = set_atol(m, item, value, atol, r);
+        result = code ? code : result;
+    }
+    return result;
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// Files on Linux and other POSIX systems. See file.h for the contract.
+//
+// A .part file is locked with an open-file-description lock: it belongs to the descriptor, so a
+// library that opens and closes the same file (HDF5 does) does not lose it, and it ends with the
+// process however that ends. Where the file system knows no locks we go on without.
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { WRITE_MOST = 1 << 30 }; // of one system call; some systems refuse 2 GiB
+
+static shoal_code failed(struct report *r, const char *what, const char *path, int error) {
+    return report_error(r, SHOAL_IO, "%s: cannot %s: %s", path, what, strerror(error));
+}
+
+static shoal_code no_memory(struct report *r, const char *path) {
+    return report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+static int open_for_reading(const char *path) {
+    int fd;
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+// One byte more than `most` may be read, which is how too long a file is noticed.
+static shoal_code read_all(int fd, const char *path, uint64_t most, size_t room, char **text,
+                           size_t *length, struct report *r) {
+    char *bytes = malloc(room + 1);
+    size_t n = 0;
+    while (bytes) {
+        if (n == room) {
+            char *bigger = room < SIZE_MAX / 4 ? realloc(bytes, room * 2 + 1) : NULL;
+            if (!bigger)
+                break;
+            bytes = bigger;
+            room *= 2;
+        }
+        ssize_t got = read(fd, bytes + n, room - n < WRITE_MOST ? room - n : WRITE_MOST);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            shoal_code code = failed(r, "read", path, errno);
+            free(bytes);
+            return code;
+        }
+        n += (size_t)got;
+        if (n > most) {
+            free(bytes);
+            return report_error(r, SHOAL_IO, "%s: longer than the %llu bytes that are read here",
+                                path, (unsigned long long)most);
+        }
+        if (got == 0) {
+            bytes[n] = 0;
+            *text = bytes;
+            *length = n;
+            return SHOAL_OK;
+        }
+    }
+    free(bytes);
+    return no_memory(r, path);
+}
+
+shoal_code file_read(const char *path, uint64_t most, char **text, size_t *length,
+                     struct report *r) {
+    int fd = open_for_reading(path);
+    if (fd < 0)
+        return failed(r, "open", path, errno);
+    struct stat s;
+    shoal_code code;
+    if (fstat(fd, &s) < 0)
+        code = failed(r, "read", path, errno);
+    else if (S_ISDIR(s.st_mode))
+        code = report_error(r, SHOAL_IO, "%s: is a directory", path);
+    else {
+        uint64_t expected = S_ISREG(s.st_mode) && s.st_size > 0 ? (uint64_t)s.st_size : 4096;
+        uint64_t room = expected < most ? expected + 1 : most + 1;
+        code = read_all(fd, path, most, (size_t)room, text, length, r);
+    }
+    close(fd);
+    return code;
+}
+
+shoal_code file_open(const char *path, int *fd, uint64_t *size, struct report *r) {
+    *fd = open_for_reading(path);
+    if (*fd < 0)
+        return failed(r, "open", path, errno);
+    struct stat s;
+    shoal_code code = SHOAL_OK;
+    if (fstat(*fd, &s) < 0)
+        code = failed(r, "read", path, errno);
+    else if (!S_ISREG(s.st_mode))
+        code = report_error(r, SHOAL_IO, "%s: is %s", path,
+                            S_ISDIR(s.st_mode) ? "a directory" : "not a plain file");
+    if (code != SHOAL_OK) {
+        close(*fd);
+        *fd = -1;
+        return code;
+    }
+    *size = (uint64_t)s.st_size;
+    return SHOAL_OK;
+}
+
+shoal_code file_read_at(int fd, const char *name, uint64_t offset, void *bytes, size_t length,
+                        struct report *r) {
+    for (char *at = bytes; length;) {
+        if (offset > INT64_MAX)
+            return failed(r, "read", name, EOVERFLOW);
+        ssize_t got = pread(fd, at, length < WRITE_MOST ? length : WRITE_MOST, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return failed(r, "read", name, errno);
+        if (got == 0)
+            return report_error(r, SHOAL_IO, "%s: ends too early, at byte %llu", name,
+                                (unsigned long long)offset);
+        at += got;
+        offset += (uint64_t)got;
+        length -= (size_t)got;
+    }
+    return SHOAL_OK;
+}
+
+// ---- Writing ------------------------------------------------------------------------------------
+
+// With offset < 0 where the descriptor stands.
+static shoal_code write_all(int fd, const char *name, int64_t offset, const char *bytes,
+                            size_t length, struct report *r) {
+    while (length) {
+        size_t part = length < WRITE_MOST ? length : WRITE_MOST;
+        ssize_t put = offset < 0 ? write(fd, bytes, part) : pwrite(fd, bytes, part, offset);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return failed(r, "write", name, put < 0 ? errno : ENOSPC);
+        bytes += put;
+        length -= (size_t)put;
+        if (offset >= 0)
+            offset += put;
+    }
+    return SHOAL_OK;
+}
+
+shoal_code file_write(int fd, const char *name, const void *bytes, size_t length,
+                      struct report *r) {
+    return write_all(fd, name, -1, bytes, length, r);
+}
+
+shoal_code file_write_at(int fd, const char *name, uint64_t offset, const void *bytes,
+                         size_t length, struct report *r) {
+    if (offset > (uint64_t)INT64_MAX - length)
+        return failed(r, "write", name, EFBIG);
+    return write_all(fd, name, (int64_t)offset, bytes, length, r);
+}
+
+// ---- Files that are being made ------------------------------------------------------------------
+
+// "dir" of "dir/name", "." of "name", "/" of "/name".
+static char *directory_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+static shoal_code check_directory(const char *path, struct report *r) {
+    char *directory = directory_of(path);
+    if (!directory)
+        return no_memory(r, path);
+    struct stat s;
+    shoal_code code = SHOAL_OK;
+    if (stat(directory, &s) < 0 && errno == ENOENT)
+        code = report_error(r, SHOAL_IO, "%s: there is no directory %s", path, directory);
+    else if (stat(directory, &s) < 0)
+        code = failed(r, "write", path, errno);
+    else if (!S_ISDIR(s.st_mode))
+        code = report_error(r, SHOAL_IO, "%s: %s is not a directory", path, directory);
+    else if (access(directory, W_OK | X_OK) < 0)
+        code = report_error(r, SHOAL_IO, "%s: cannot write in directory %s: %s", path, directory,
+                            strerror(errno));
+    free(directory);
+    return code;
+}
+
+// What stands at the path now must be nothing, or a plain file that we may replace.
+static shoal_code check_target(const char *path, struct report *r) {
+    struct stat s;
+    size_t length = strlen(path);
+    if (length == 0)
+        return report_error(r, SHOAL_IO, "the name of the file to write is empty");
+    if (stat(path, &s) == 0) {
+        if (S_ISDIR(s.st_mode))
+            return report_error(r, SHOAL_IO, "%s: is a directory", path);
+        if (!S_ISREG(s.st_mode))
+            return report_error(r, SHOAL_IO, "%s: is not a plain file and is not replaced", path);
+        if (access(path, W_OK) < 0)
+            return failed(r, "replace", path, errno);
+    } else if (path[length - 1] == '/')
+        return report_error(r, SHOAL_IO, "%s: is the name of a directory, not of a file", path);
+    return check_directory(path, r);
+}
+
+// Where the file will be: what a symbolic link points to, so that the link stays one.
+static shoal_code resolve(const char *path, char **out, struct report *r) {
+    struct stat s;
+    if (lstat(path, &s) == 0 && S_ISLNK(s.st_mode)) {
+        *out = realpath(path, NULL);
+        if (!*out)
+            return failed(r, "follow the link", path, errno);
+        return SHOAL_OK;
+    }
+    *out = strdup(path);
+    return *out ? SHOAL_OK : no_memory(r, path);
+}
+
+static bool same_file(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+enum claim { CLAIMED, CLAIM_BUSY, CLAIM_FOREIGN, CLAIM_MOVED, CLAIM_FAILED };
+
+// Opens and locks the .part file; `errno` tells why it FAILED. A left-over is taken over only when
+// it is a plain file of our own with no second name.
+static enum claim claim_part(struct file_part *f) {
+    do
+        f->fd = open(f->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    while (f->fd < 0 && errno == EINTR);
+    if (f->fd < 0)
+        return errno == ELOOP ? CLAIM_FOREIGN : CLAIM_FAILED;
+    struct stat mine, named;
+    if (fstat(f->fd, &mine) < 0)
+        return CLAIM_FAILED;
+    if (!S_ISREG(mine.st_mode) || mine.st_nlink > 1 || mine.st_uid != geteuid())
+        return CLAIM_FOREIGN;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(f->fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
+        return CLAIM_BUSY;
+    if (lstat(f->part, &named) < 0 || !same_file(&mine, &named))
+        return CLAIM_MOVED; // its writer finished between our open and our lock
+    return ftruncate(f->fd, 0) < 0 ? CLAIM_FAILED : CLAIMED;
+}
+
+static void release(struct file_part *f) {
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    free(f->part);
+    *f = (struct file_part){.fd = -1};
+}
+
+shoal_code file_part_open(struct file_part *f, const char *path, struct report *r) {
+    *f = (struct file_part){.fd = -1};
+    shoal_code code = resolve(path, &f->path, r);
+    if (code == SHOAL_OK)
+        code = check_target(f->path, r);
+    if (code == SHOAL_OK) {
+        size_t length = strlen(f->path);
+        f->part = malloc(length + sizeof ".part");
+        if (!f->part)
+            code = no_memory(r, path);
+        else {
+            memcpy(f->part, f->path, length);
+            memcpy(f->part + length, ".part", sizeof ".part");
+        }
+    }
+    enum claim claim = CLAIM_MOVED;
+    for (int tries = 0; code == SHOAL_OK && claim == CLAIM_MOVED && tries < 10; tries++) {
+        claim = claim_part(f);
+        int error = errno;
+        if (claim == CLAIMED)
+            return SHOAL_OK;
+        if (f->fd >= 0)
+            close(f->fd);
+        f->fd = -1;
+        if (claim == CLAIM_FAILED)
+            code = failed(r, "create", f->part, error);
+        else if (claim == CLAIM_FOREIGN)
+            code = report_error(r, SHOAL_IO, "%s: is in the way and not ours; remove it", f->part);
+    }
+    if (code == SHOAL_OK)
+        code = report_error(r, SHOAL_IO, "%s: another run is writing it", f->part);
+    release(f);
+    return code;
+}
+
+shoal_code file_part_commit(struct file_part *f, struct report *r) {
+    int done;
+    do
+        done = fsync(f->fd);
+    while (done < 0 && errno == EINTR);
+    if (done < 0 && errno != EINVAL && errno != ENOSYS) // some file systems cannot
+        return failed(r, "write", f->part, errno);
+    if (rename(f->part, f->path) < 0)
+        return report_error(r, SHOAL_IO, "%s: cannot rename to %s: %s", f->part, f->path,
+                            strerror(errno));
+    release(f);
+    return SHOAL_OK;
+}
+
+void file_part_discard(struct file_part *f) {
+    if (f->fd >= 0)
+        unlink(f->part);
+    release(f);
+}
+
+shoal_code file_scratch(const char *path, int *fd, struct report *r) {
+    char *directory = directory_of(path);
+    if (!directory)
+        return no_memory(r, path);
+    *fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (*fd < 0) { // a file system without such files
+        size_t room = strlen(directory) + sizeof "/.shoal-XXXXXX";
+        char *name = malloc(room);
+        if (name) {
+            memcpy(name, directory, strlen(directory) + 1);
+            strcat(name, "/.shoal-XXXXXX");
+            *fd = mkostemp(name, O_CLOEXEC);
+            if (*fd >= 0)
+                unlink(name);
+            free(name);
+        }
+    }
+    shoal_code code = SHOAL_OK;
+    if (*fd < 0)
+        code = report_error(r, SHOAL_IO, "%s: cannot create a temporary file there: %s", directory,
+                            strerror(errno));
+    free(directory);
+    return code;
+}
+
+// ---- Disk space ---------------------------------------------------------------------------------
+
+uint64_t file_free_bytes(const char *path) {
+    char *directory = directory_of(path);
+    struct statvfs s;
+    uint64_t bytes = UINT64_MAX;
+    if (directory && statvfs(directory, &s) == 0 && s.f_blocks > 0 &&
+        __builtin_mul_overflow((uint64_t)s.f_bavail, (uint64_t)s.f_frsize, &bytes))
+        bytes = UINT64_MAX;
+    free(directory);
+    return bytes;
+}
+
+shoal_code file_check_space(const char *path, uint64_t bytes, struct report *r) {
+    uint64_t room = file_free_bytes(path);
+    if (bytes <= room)
+        return SHOAL_OK;
+    const uint64_t mb = 1000000;
+    return report_error(r, SHOAL_IO,
+                        "%s: the result takes %llu bytes (%llu MB), but only %llu bytes (%llu MB) "
+                        "are free there",
+                        path, (unsigned long long)bytes, (unsigned long long)(bytes / mb),
+                        (unsigned long long)room, (unsigned long long)(room / mb));
+}

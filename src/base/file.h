@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Files: read whole, write under another name and put in place, disk space.
+//
+// Every failure is told in the report with the name of the file and the reason of the system, and
+// has the code SHOAL_IO. Interrupted and short reads and writes are taken up again. A closed pipe
+// is an error like any other; the caller decides what SIGPIPE does.
+#ifndef SHOAL_BASE_FILE_H
+#define SHOAL_BASE_FILE_H
+
+#include "base/report.h"
+
+// All of a file (a pipe too), malloc'ed, with a NUL after its last byte that *length does not
+// count. More than `most` bytes are an error.
+shoal_code file_read(const char *path, uint64_t most, char **text, size_t *length,
+                     struct report *r);
+
+// The descriptor of a regular file to read from, and its size.
+shoal_code file_open(const char *path, int *fd, uint64_t *size, struct report *r);
+// Exactly `length` bytes from `offset`; `name` is for the message. A file that ends before is an
+// error.
+shoal_code file_read_at(int fd, const char *name, uint64_t offset, void *bytes, size_t length,
+                        struct report *r);
+
+shoal_code file_write(int fd, const char *name, const void *bytes, size_t length, struct report *r);
+shoal_code file_write_at(int fd, const char *name, uint64_t offset, const void *bytes,
+                         size_t length, struct report *r);
+
+// A file that is being made: FILE.part, locked while it is open, so that two runs never write the
+// same one and what a killed run left behind is taken over. Start with {.fd = -1}.
+struct file_part {
+    char *path; // where it will be; a symbolic link was followed
+    char *part; // what it is called now
+    int fd;     // readable too; -1 when it is not open
+};
+
+// Also finds out what would fail at the end: no such directory, no right to write, not a plain
+// file.
+shoal_code file_part_open(struct file_part *f, const char *path, struct report *r);
+// Onto the disk and in place, replacing an older file of that name.
+shoal_code file_part_commit(struct file_part *f, struct report *r);
+// Removes what was not committed and frees. Can be called at any time, any number of times.
+void file_part_discard(struct file_part *f);
+
+// A file without a name in the directory of `path`, for data that find their place later.
+shoal_code file_scratch(const char *path, int *fd, struct report *r);
+
+// Bytes that can still be written in the directory of `path`; UINT64_MAX when nobody knows.
+uint64_t file_free_bytes(const char *path);
+// An error with both numbers when `bytes` do not fit.
+shoal_code file_check_space(const char *path, uint64_t bytes, struct report *r);
+
+#endif

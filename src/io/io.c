@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Chooses the file format by the ending of the name, and holds what the formats share.
+//
+// Formats are rows of a table (formats.h); a new one is a new row here. The arena that a table goes
+// to may jump when memory runs out; while a reader holds files and buffers it must not, so the jump
+// is put off until the reader has cleaned up.
+#include "io/formats.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct io_format *const formats[] = {&io_csv, &io_npz, &io_hdf5};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static const struct io_format *find_format(const char *path) {
+    size_t length = strlen(path);
+    for (int i = 0; i < FORMATS; i++)
+        for (const char *const *e = formats[i]->endings; *e; e++) {
+            size_t n = strlen(*e);
+            if (length > n && strcasecmp(path + length - n, *e) == 0)
+                return formats[i];
+        }
+    return NULL;
+}
+
+static shoal_code unknown_format(const char *path, shoal_code code, struct report *r) {
+    struct buf known = {0};
+    for (int i = 0; i < FORMATS; i++)
+        for (const char *const *e = formats[i]->endings; *e; e++)
+            buf_printf(&known, "%s%s", known.length ? ", " : "", *e);
+    report_error(r, code, "%s: the kind of file is known by its ending: %s", path,
+                 known.data ? known.data : "");
+    buf_free(&known);
+    return code;
+}
+
+static bool is_stdout(const char *path) { return strcmp(path, "-") == 0; }
+
+shoal_code io_sink_new(const char *path, struct sink **out, struct report *r) {
+    const struct io_format *f = is_stdout(path) ? &io_csv : find_format(path);
+    *out = NULL;
+    if (!f)
+        return unknown_format(path, SHOAL_INPUT, r);
+    *out = f->sink_new(path);
+    return *out ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
+}
+
+uint64_t io_sink_bytes(const char *path, const struct sink_shape_info *info) {
+    const struct io_format *f = find_format(path);
+    return f ? f->bytes(info) : io_csv.bytes(info);
+}
+
+// A reader returns SHOAL_MEMORY with or without a message.
+static void say_memory(const char *path, uint32_t errors_before, struct report *r) {
+    if (r && r->errors == errors_before)
+        report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
+}
+
+shoal_code io_table_read(const char *path, struct arena *arena, struct batch_table *out,
+                         struct report *r) {
+    *out = (struct batch_table){0};
+    const struct io_format *f = find_format(path);
+    if (!f)
+        return unknown_format(path, SHOAL_INPUT, r);
+    jmp_buf *oom = arena->oom;
+    arena->oom = NULL;
+    uint32_t errors = r ? r->errors : 0;
+    shoal_code code = SHOAL_MEMORY;
+    out->source = arena_strdup(arena, path);
+    if (out->source)
+        code = f->table_read(path, arena, out, r);
+    arena->oom = oom;
+    if (code == SHOAL_MEMORY)
+        say_memory(path, errors, r);
+    else if (code == SHOAL_OK && out->columns.count == 0)
+        code = report_error(r, SHOAL_INPUT, "%s: has no column that could be an input", path);
+    else if (code == SHOAL_OK && out->rows == 0)
+        code = report_error(r, SHOAL_INPUT, "%s: has columns but no rows", path);
+    return code;
+}
+
+shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta,
+                        struct report *r) {
+    *meta = NULL;
+    const struct io_format *f = find_format(path);
+    if (!f)
+        return unknown_format(path, SHOAL_INPUT, r);
+    if (!f->meta_read)
+        return report_error(r, SHOAL_INPUT,
+                            "%s: a CSV file does not say how it was made; only .npz and .h5 do",
+                            path);
+    jmp_buf *oom = arena->oom;
+    arena->oom = NULL;
+    uint32_t errors = r ? r->errors : 0;
+    shoal_code code = f->meta_read(path, arena, meta, r);
+    arena->oom = oom;
+    if (code == SHOAL_MEMORY)
+        say_memory(path, errors, r);
+    return code;
+}
+
+// ---- Shared by the formats ----------------------------------------------------------------------
+
+bool io_table_ignores(const char *name) {
+    static const char *const ours[] = {"run", "t", "status"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(name, ours[i]) == 0)
+            return true;
+    return false;
+}
+
+static struct batch_column *add_column(struct arena *arena, struct batch_table *t,
+                                       const char *name) {
+    struct batch_column *grown = vec_reserve(arena, &t->columns, (uint64_t)t->columns.count + 1);
+    char *copy = grown ? arena_strdup(arena, name) : NULL;
+    if (!copy)
+        return NULL;
+    struct batch_column *column = &t->columns.items[t->columns.count++];
+    *column = (struct batch_column){.name = copy};
+    return column;
+}
+
+double *io_table_numbers(struct arena *arena, struct batch_table *t, const char *name) {
+    double *items = t->rows < SIZE_MAX / 16 ? arena_new(arena, double, t->rows) : NULL;
+    struct batch_column *column = items ? add_column(arena, t, name) : NULL;
+    if (column)
+        column->number = items;
+    return column ? items : NULL;
+}
+
+const char **io_table_texts(struct arena *arena, struct batch_table *t, const char *name) {
+    const char **items = t->rows < SIZE_MAX / 16 ? arena_new(arena, const char *, t->rows) : NULL;
+    struct batch_column *column = items ? add_column(arena, t, name) : NULL;
+    if (column)
+        column->text = items;
+    return column ? items : NULL;
+}
+
+void io_meta_complete(struct buf *out, const char *meta, bool complete) {
+    buf_printf(out, "{\"complete\": %s", complete ? "true" : "false");
+    const char *rest = meta && *meta == '{' ? meta + 1 : "}";
+    const char *first = rest + strspn(rest, " \t\r\n");
+    if (*first != '}')
+        buf_puts(out, ", ");
+    buf_puts(out, rest);
+}

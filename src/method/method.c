@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Looking a method up by name, and the step size controllers.
+//
+// The exponents of a controller are multiples of 1/k, where the error norm of a step behaves as
+// h^k: k = embedded + 1, never order + 1. The coefficients of the methods are in table.c.
+#include "method/method.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const char *const controller_names[CONTROLLER_COUNT] = {
+    [CONTROLLER_FIXED] = "fixed",
+    [CONTROLLER_I] = "i",
+    [CONTROLLER_PI] = "pi",
+    [CONTROLLER_PID] = "pid",
+    [CONTROLLER_GUSTAFSSON] = "gustafsson",
+};
+
+// Multiples of 1/k.
+//   i           the elementary controller
+//   pi          0.7 and 0.4: PI.3.4 of Gustafsson, Hairer and Wanner II, IV.2; OrdinaryDiffEq's too
+//   pid         the default PID of SUNDIALS (ARKODE)
+//   gustafsson  the predictive one of Hairer and Wanner II, IV.8, as in RADAU5
+static const struct control control_gains[CONTROLLER_COUNT] = {
+    [CONTROLLER_I] = {.a = 1},
+    [CONTROLLER_PI] = {.a = 0.7, .b = 0.4},
+    [CONTROLLER_PID] = {.a = 0.58, .b = 0.21, .c = 0.1},
+    [CONTROLLER_GUSTAFSSON] = {.a = 2, .b = 1, .gustafsson = true},
+};
+
+struct control method_control(const struct method *m, enum controller c) {
+    if (m->embedded == 0 || c == CONTROLLER_FIXED)
+        return (struct control){0};
+    struct control control = control_gains[c];
+    double k = (double)m->embedded + 1;
+    control.a /= k;
+    control.b /= k;
+    control.c /= k;
+    control.reject = 1 / k;
+    control.safety = 0.9; // these three as in SciPy and OrdinaryDiffEq
+    control.grow = 10;
+    control.shrink = 0.2;
+    return control;
+}
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+static bool same_word(const char *word, const char *name, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (lower(word[i]) != lower(name[i]))
+            return false;
+    return true;
+}
+
+// Is `name` of that length one of the blank-separated words?
+static bool has_word(const char *words, const char *name, size_t length) {
+    while (*words) {
+        size_t word = strcspn(words, " ");
+        if (word == length && same_word(words, name, length))
+            return true;
+        words += word;
+        words += strspn(words, " ");
+    }
+    return false;
+}
+
+const struct method *method_find(const char *name) {
+    size_t length = strlen(name);
+    for (uint32_t i = 0; i < method_count; i++)
+        if (has_word(methods[i].name, name, length) || has_word(methods[i].aliases, name, length))
+            return &methods[i];
+    return NULL;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// The text of a model: is it text at all, and a clean copy of it; messages about places in it.
+//
+// The clean copy has the same length and the same offsets as the original. Comments, continuation
+// marks with their line ends, tabs and carriage returns are blanks in it, so that every '\n' left
+// ends a statement and the rest of the parser knows neither comments nor continuations.
+#include "model/parse.h"
+
+#include "base/buf.h"
+
+#include <string.h>
+
+bool text_blank(char c) { return c == ' '; }
+
+bool text_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+bool text_word(char c) { return text_letter(c) || (c >= '0' && c <= '9'); }
+
+bool parse_error(struct parser *p, uint32_t at, const char *format, ...) {
+    if (at > p->length)
+        at = p->length;
+    if (p->stop || p->reported[at])
+        return false;
+    p->reported[at] = 1;
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    report_at(p->r, SHOAL_ERROR, p->source, at, "%s", text.data ? text.data : "out of memory");
+    buf_free(&text);
+    if (++p->errors >= PARSE_ERRORS_MOST)
+        p->stop = true;
+    return false;
+}
+
+void parse_note(struct parser *p, uint32_t at, const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    report_at(p->r, SHOAL_NOTE, p->source, at, "%s", text.data ? text.data : "out of memory");
+    buf_free(&text);
+}
+
+bool parse_limit(struct parser *p, uint32_t at, const char *what) {
+    if (!p->stop)
+        report_at(p->r, SHOAL_ERROR, p->source, at, "%s", what);
+    p->errors++;
+    p->stop = true;
+    return false;
+}
+
+uint32_t parse_line_number(const struct parser *p, uint32_t at) {
+    uint32_t line = 1;
+    for (uint32_t i = 0; i < at && i < p->length; i++)
+        line += p->source->text[i] == '\n';
+    return line;
+}
+
+const char *parse_token_text(struct parser *p, const struct token *t) {
+    if (t->kind == TOKEN_END)
+        return "the end of the line";
+    uint32_t length = t->length > 40 ? 40 : t->length;
+    return arena_printf(&p->scratch, "`%.*s%s`", (int)length, p->text + t->at,
+                        t->length > 40 ? "..." : "");
+}
+
+// Control characters other than line ends, tabs, form feeds and DOS's end of file mean that
+// somebody gave us something else.
+static bool is_text(struct parser *p) {
+    for (uint32_t i = 0; i < p->length; i++) {
+        unsigned char c = (unsigned char)p->source->text[i];
+        if (c >= 0x20 ? c == 0x7f : !strchr("\t\n\v\f\r\x1a", c) || !c) {
+            p->errors++;
+            report_at(p->r, SHOAL_ERROR, p->source, i,
+                      "this is not a text file: it holds a byte 0x%02x", c);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether the brace at `open` belongs to XPP's int{...} or int[...]{...}.
+static bool opens_integral(const char *line, const char *open) {
+    while (open > line && text_blank(open[-1]))
+        open--;
+    if (open > line && open[-1] == ']')
+        while (open > line && *open != '[')
+            open--;
+    while (open > line && text_blank(open[-1]))
+        open--;
+    return open - line >= 3 && !strncasecmp(open - 3, "int", 3);
+}
+
+// Blanks the comment of the line [s, end); the `#` of an integral's convolution is none.
+static void blank_comment(char *s, char *end) {
+    char *at = s;
+    while (at < end && text_blank(*at))
+        at++;
+    bool integral = false;
+    if (at < end && *at != '"')
+        for (; at < end; at++) {
+            if (*at == '{')
+                integral = opens_integral(s, at);
+            else if (*at == '}')
+                integral = false;
+            else if ((*at == '#' && !integral) || (*at == '/' && at + 1 < end && at[1] == '/'))
+                break;
+        }
+    memset(at, ' ', (size_t)(end - at));
+}
+
+static void blank_comments(char *text, char *end) {
+    for (char *line = text; line < end;) {
+        char *stop = memchr(line, '\n', (size_t)(end - line));
+        stop = stop ? stop : end;
+        blank_comment(line, stop);
+        char *last = stop;
+        while (last > line && text_blank(last[-1]))
+            last--;
+        if (last > line && last[-1] == '\\') {
+            last[-1] = ' ';
+            if (stop < end)
+                *stop = ' ';
+        }
+        line = stop + 1;
+    }
+}
+
+bool text_open(struct parser *p) {
+    if (p->source->length > TEXT_MOST) {
+        p->errors++;
+        report_error(p->r, SHOAL_INPUT, "%s: a model has at most %d MB", p->source->name,
+                     TEXT_MOST >> 20);
+        return false;
+    }
+    p->length = (uint32_t)p->source->length;
+    if (!is_text(p))
+        return false;
+    p->text = arena_strndup(&p->scratch, p->source->text, p->length);
+    p->reported = arena_new(&p->scratch, uint8_t, p->length + 1);
+    if (p->length >= 3 && !memcmp(p->text, "\xef\xbb\xbf", 3))
+        memset(p->text, ' ', 3);
+    for (char *c = p->text; *c; c++) {
+        if (*c == '\r')
+            *c = c[1] == '\n' ? ' ' : '\n';
+        else if (strchr("\t\v\f\x1a", *c))
+            *c = ' ';
+    }
+    blank_comments(p->text, p->text + p->length);
+    return true;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// The methods at work: one step of each row on a nonlinear, time-dependent plane problem with a
+// known solution. Errors of the solution, of the error norm and of the dense output shrink with the
+// powers of h the table claims, and three methods agree with SciPy.
+//
+// Steps are made in long double, so that only the coefficients are rounded.
+#include "check.h"
+#include "method/method.h"
+
+typedef long double wide;
+
+struct step {
+    wide y1[2];
+    double error[2], norm; // signed estimate; its norm as the header defines it, with scale 1
+    wide k[METHOD_ROWS][2];
+};
+
+static const wide start_t = 0.25L, start_y[2] = {0.6L, 0.9L};
+
+// Rotation whose speed depends on the radius and on time.
+static void rotate(wide t, const wide y[2], wide dy[2]) {
+    wide speed = (1 + t) * (y[0] * y[0] + y[1] * y[1]);
+    dy[0] = -speed * y[1];
+    dy[1] = speed * y[0];
+}
+
+static void exact(wide h, wide y[2]) {
+    wide r2 = start_y[0] * start_y[0] + start_y[1] * start_y[1];
+    wide angle = r2 * h * (1 + start_t + h / 2);
+    y[0] = start_y[0] * cosl(angle) - start_y[1] * sinl(angle);
+    y[1] = start_y[0] * sinl(angle) + start_y[1] * cosl(angle);
+}
+
+// y0 + h sum of weights times stages
+static void combine(const struct step *s, const double *weights, uint32_t count, wide h,
+                    wide y[2]) {
+    for (int n = 0; n < 2; n++) {
+        y[n] = 0;
+        for (uint32_t j = 0; j < count; j++)
+            y[n] += weights[j] * s->k[j][n];
+        y[n] = start_y[n] + h * y[n];
+    }
+}
+
+static struct step make_step(const struct method *m, wide h) {
+    struct step s = {0};
+    wide y[2], e[2][2], square[2] = {0, 0};
+    for (uint32_t i = 0; i < m->stages; i++) {
+        combine(&s, m->a[i], i, h, y);
+        rotate(start_t + m->c[i] * h, y, s.k[i]);
+    }
+    for (uint32_t i = 0; i < m->extra; i++) {
+        combine(&s, m->extra_a[i], m->stages + i, h, y);
+        rotate(start_t + m->extra_c[i] * h, y, s.k[m->stages + i]);
+    }
+    combine(&s, m->b, m->stages, h, s.y1);
+    combine(&s, m->e, m->stages, h, e[0]);
+    combine(&s, m->e2, m->stages, h, e[1]);
+    for (int n = 0; n < 2; n++) {
+        s.error[n] = (double)(e[0][n] - start_y[n]);
+        for (int which = 0; which < 2; which++)
+            square[which] += powl(e[which][n] - start_y[n], 2) / 2;
+    }
+    if (square[0] > 0)
+        s.norm = (double)(square[0] / sqrtl(square[0] + 0.01L * square[1]));
+    return s;
+}
+
+static void interpolate(const struct method *m, const struct step *s, wide h, wide x, wide y[2]) {
+    double w[METHOD_ROWS] = {0};
+    for (uint32_t i = 0; i < m->stages + m->extra; i++)
+        for (uint32_t j = m->degree; j-- > 0;)
+            w[i] = (double)((w[i] + (wide)m->p[i][j]) * x);
+    combine(s, w, m->stages + m->extra, h, y);
+}
+
+static double distance(const wide a[2], const wide b[2]) {
+    return (double)hypotl(a[0] - b[0], a[1] - b[1]);
+}
+
+struct errors {
+    double solution, norm, dense;
+};
+
+static struct errors errors_at(const struct method *m, wide h) {
+    struct step s = make_step(m, h);
+    wide y[2], at[2];
+    exact(h, y);
+    struct errors errors = {.solution = distance(s.y1, y), .norm = s.norm};
+    for (int i = 1; i < 16 && m->degree; i++) {
+        exact(h * i / 16, y);
+        interpolate(m, &s, h, (wide)i / 16, at);
+        errors.dense = fmax(errors.dense, distance(at, y));
+    }
+    return errors;
+}
+
+// The power of h by which a step's errors shrink.
+static struct errors slopes_of(const struct method *m) {
+    wide h = m->order < 6 ? 0.01L : 0.1L; // small, yet the errors stay above rounding
+    struct errors large = errors_at(m, h), small = errors_at(m, h / 2);
+    return (struct errors){.solution = log2(large.solution / small.solution),
+                           .norm = log2(large.norm / small.norm),
+                           .dense = log2(large.dense / small.dense)};
+}
+
+TEST(method_step_error_shrinks_with_its_order) {
+    for (uint32_t i = 0; i < method_count; i++) {
+        const struct method *m = &methods[i];
+        double slope = slopes_of(m).solution;
+        CHECK_MSG(fabs(slope - m->order - 1) < 0.35, "%s: %g, not %u", m->name, slope,
+                  m->order + 1);
+    }
+}
+
+// The controller's exponent rests on this one: dop853's norm of two estimates counts as order 7.
+TEST(method_error_norm_shrinks_with_embedded_order) {
+    for (uint32_t i = 0; i < method_count; i++) {
+        const struct method *m = &methods[i];
+        if (m->embedded == 0)
+            continue;
+        double slope = slopes_of(m).norm;
+        CHECK_MSG(fabs(slope - m->embedded - 1) < 0.35, "%s: %g, not %u", m->name, slope,
+                  m->embedded + 1);
+        double k = 1 / method_control(m, CONTROLLER_I).a;
+        CHECK_MSG(fabs(slope - k) < 0.35, "%s: %g, not %g", m->name, slope, k);
+    }
+}
+
+TEST(method_dense_error_shrinks_with_its_order) {
+    static const struct {
+        const char *name;
+        double power;
+    } rows[] = {{"dormand-prince-54", 5}, {"tsit5", 5}, {"vern7", 8}, {"dormand-prince-853", 8}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct method *m = method_find(rows[i].name);
+        REQUIRE(m);
+        double slope = slopes_of(m).dense;
+        CHECK_MSG(fabs(slope - rows[i].power) < 0.35, "%s: %g, not %g", m->name, slope,
+                  rows[i].power);
+    }
+}
+
+// Value and slope at both ends: y0, f(t0, y0), y1, f(t1, y1). So the pieces join smoothly.
+TEST(method_interpolant_joins_smoothly) {
+    for (uint32_t n = 0; n < method_count; n++) {
+        const struct method *m = &methods[n];
+        for (uint32_t i = 0; i < m->stages + m->extra && m->degree; i++) {
+            double end = 0, slope = 0, size = 1;
+            for (uint32_t j = 0; j < m->degree; j++) {
+                end += m->p[i][j];
+                slope += (j + 1) * m->p[i][j];
+                size += (j + 1) * fabs(m->p[i][j]);
+            }
+            CHECK(m->p[i][0] == (i == 0));
+            CHECK_NEAR(end, i < m->stages ? m->b[i] : 0, 4e-16 * size);
+            CHECK_NEAR(slope, i == m->stages - 1, 4e-16 * size);
+        }
+    }
+}
+
+TEST(method_steps_agree_with_scipy) {
+    // One step of 0.5: y1, the error estimate (dop853: its norm), dense output at 0.3 of the step.
+    // Bogacki and Shampine's estimate tells which of the many 3(2) pairs this is, and so on.
+    static const struct {
+        const char *name;
+        double y1[2], error[2], dense[2];
+    } rows[] = {
+        {"rk23",
+         {-0.42290772429650081, 0.97948868655847332},
+         {0.051518894603728223, -0.017678736480283376},
+         {0}},
+        {"rk45",
+         {-0.29209073024765808, 1.0473928891704616},
+         {-0.0021079155673231656, -0.001101859452340927},
+         {0.37368945330744263, 1.0122287635108322}},
+        {"dop853",
+         {-0.30878753783419033, 1.0366529485294671},
+         {2.3592020195151409e-06},
+         {0.37644764169029921, 1.0140436519826832}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct method *m = method_find(rows[i].name);
+        REQUIRE(m);
+        struct step s = make_step(m, 0.5L);
+        wide dense[2];
+        interpolate(m, &s, 0.5L, 0.3L, dense);
+        for (int n = 0; n < 2; n++) {
+            CHECK_NEAR((double)s.y1[n], rows[i].y1[n], 1e-14);
+            if (m->degree)
+                CHECK_NEAR((double)dense[n], rows[i].dense[n], 1e-13);
+            if (m->embedded < 7) // SciPy's sign is the other one
+                CHECK_NEAR(-s.error[n], rows[i].error[n], 1e-15);
+        }
+        if (m->embedded == 7)
+            CHECK_NEAR(s.norm, rows[i].error[0], 1e-15);
+    }
+}
