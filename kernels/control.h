@@ -12,8 +12,8 @@ INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
     real shrink = r_fma(l0, R(-CONTROL_REJECT), R(CONTROL_SAFETY));
     real z = r_fma(l0, R(-CONTROL_A), R(CONTROL_SAFETY));
 #if CONTROL_GUSTAFSSON
-    real ratio = r_log2_rough(h) - g->hlast;
-    z = r_min(z, ratio + r_fma(l0, R(-2 * CONTROL_A), r_fma(g->l1, R(CONTROL_A), R(CONTROL_SAFETY))));
+    real hlog = r_log2_rough(r_max(h, R(SMALLEST_STEP)));
+    z = r_min(shrink, r_fma(g->l1, R(CONTROL_B), z) + (hlog - g->hlast));
 #else
     if (CONTROL_B != 0)
         z = r_fma(g->l1, R(CONTROL_B), z);
@@ -26,11 +26,11 @@ INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
     gain = r_min(gain, select(accepted, g->top, R(0.9)));
     g->top = select(accepted, R(CONTROL_GROW), R(1));
 #if CONTROL_GUSTAFSSON
-    g->hlast = select(accepted, r_log2_rough(h), g->hlast);
+    g->hlast = select(accepted, hlog, g->hlast);
 #endif
     if (CONTROL_C != 0)
         g->l2 = select(accepted, g->l1, g->l2);
-    if (CONTROL_B != 0 || CONTROL_GUSTAFSSON)
+    if (CONTROL_B != 0 || CONTROL_C != 0)
         g->l1 = select(accepted, l0, g->l1);
     return h * gain;
 }

@@ -11,7 +11,7 @@ struct group {
     treal t, t0, t1;
     real dir;   // +1 forwards, -1 backwards in time
     real h;     // next step, positive; idle lanes: 0
-    real l1, l2, hlast; // controller: log2 of squared errors of the last accepted steps, last step
+    real l1, l2, hlast; // controller: log2 of the last accepted steps' squared errors and size
     real top;   // largest growth allowed: 1 after a rejection
     ireal accepted;
     ireal left; // fixed steps still to do
@@ -39,8 +39,8 @@ INLINE void group_copy_lane(struct group *to, int i, const struct group *from, i
     LANE(to->h, i) = LANE(from->h, j);
     LANE(to->l1, i) = 0;
     LANE(to->l2, i) = 0;
-    LANE(to->hlast, i) = LANE(from->h, j);
-    LANE(to->top, i) = (elem)CONTROL_GROW;
+    LANE(to->hlast, i) = -10000; // no step before
+    LANE(to->top, i) = CONTROL_GROW;
     LANE(to->accepted, i) = 0;
     LANE(to->left, i) = LANE(from->left, j);
     to->row[i] = from->row[j];

@@ -5,7 +5,7 @@
 // scalar code with the same bits. No system header: <immintrin.h> alone would double compile time.
 // Everything an ISA can do in one instruction is taken from the compiler's builtins, the rest is
 // written lane by lane or with vector operators. Contraction is off; fma is always explicit.
-#define GLOBAL
+#define CONSTANT static const
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 #define UNROLL _Pragma("GCC unroll 16")

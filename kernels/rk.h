@@ -14,12 +14,13 @@ struct trial {
 
 INLINE void rk_combine(const struct group *g, const struct trial *s, const elem *weights, int count,
                        real *out) {
-    STATES(j, 0) out[j] = g->y[j];
-    UNROLL for (int q = 0; q < count; q++) {
-        if (weights[q] == 0)
-            continue;
-        real hw = s->h * R(weights[q]);
-        STATES(j, 0) out[j] = r_fma(hw, s->k[q][j], out[j]);
+    real hw[STAGES + EXTRA];
+    UNROLL for (int q = 0; q < count; q++) hw[q] = s->h * R(weights[q]);
+    STATES(j, 0) {
+        real sum = g->y[j];
+        UNROLL for (int q = 0; q < count; q++) if (weights[q] != 0) sum =
+            r_fma(hw[q], s->k[q][j], sum);
+        out[j] = sum;
     }
 }
 

@@ -104,12 +104,13 @@ static struct errors slopes_of(const struct method *m) {
                            .dense = log2(large.dense / small.dense)};
 }
 
+// At least: where error terms cancel, the power is higher for steps that are not tiny. That no
+// method has more than its order is shown in test_method.c.
 TEST(method_step_error_shrinks_with_its_order) {
     for (uint32_t i = 0; i < method_count; i++) {
         const struct method *m = &methods[i];
         double slope = slopes_of(m).solution;
-        CHECK_MSG(fabs(slope - m->order - 1) < 0.35, "%s: %g, not %u", m->name, slope,
-                  m->order + 1);
+        CHECK_MSG(slope > m->order + 0.6, "%s: %g, not %u", m->name, slope, m->order + 1);
     }
 }
 

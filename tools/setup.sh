@@ -22,18 +22,18 @@ say() {
 # One row for each thing: group, required or optional, kind of check, what is looked for (| between
 # choices that will do), packages (, between packages, | between names of the same one), and the reason.
 table='
-demo  required command cc                             gcc                            compiles Shoal, and its kernels at run time
-demo  required header  stdio.h                        libc6-dev                      headers of the C library
-demo  optional library libsleef.so.3                  libsleef3                      fast vector exp, sin, pow, ... in kernels
+demo  required command cc gcc compiles Shoal, and its kernels at run time
+demo  required header  stdio.h libc6-dev headers of the C library
+demo  optional library libsleef.so.3 libsleef3 fast vector exp, sin, pow, ... in kernels
 demo  optional library libhdf5_serial.so.*|libhdf5.so.* libhdf5-103-1|libhdf5-103-1t64|libhdf5-310 HDF5 result files
-test  optional python  numpy,h5py,scipy               python3,python3-numpy,python3-h5py,python3-scipy independent checks of results and files
-test  optional command xppaut                         xppaut                         independent checks of the model language
-bench optional command c++|g++                        g++                            compiles the C++ peer of the benchmark
-bench optional header  boost/numeric/odeint.hpp       libboost-dev                   Boost.odeint, a peer of the benchmark
-bench optional header  arkode/arkode_erkstep.h        libsundials-dev                SUNDIALS ARKODE, a peer of the benchmark
-dev   required command clang                          clang                          a second compiler, and its sanitizers
-dev   required command clang-format                   clang-format                   make format
-dev   required command clang-tidy                     clang-tidy                     make lint
+test  optional python  numpy,h5py,scipy python3,python3-numpy,python3-h5py,python3-scipy independent checks of results and files
+test  optional command xppaut xppaut independent checks of the model language
+bench optional command c++|g++ g++ compiles the C++ peer of the benchmark
+bench optional header  boost/numeric/odeint.hpp libboost-dev Boost.odeint, a peer of the benchmark
+bench optional header  arkode/arkode_erkstep.h libsundials-dev SUNDIALS ARKODE, a peer of the benchmark
+dev   required command clang clang a second compiler, and its sanitizers
+dev   required command clang-format clang-format make format
+dev   required command clang-tidy clang-tidy make lint
 '
 
 # Calls "$1 CHOICE" for each choice of "$2" until one succeeds.

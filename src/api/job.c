@@ -5,6 +5,7 @@
 // in double quotes, with \" and \\ inside, to keep blanks and #. A flag may stand alone. A result
 // file holds such a text among its metadata, and so does its model. Names and values are checked
 // against the option table here, where their places are known; all errors are reported.
+#include "api/json.h"
 #include "api/options.h"
 #include "base/file.h"
 #include "io/io.h"
@@ -22,124 +23,6 @@ struct shoal_job {
     vec(struct setting) items;
     const char *model_text; // of a result file, or NULL
 };
-
-// ---- The one thing we read of JSON: string members of an object ---------------------------------
-
-static const char *json_blanks(const char *p) { return p + strspn(p, " \t\r\n"); }
-
-// Past the string that starts at p[0] == '"'; NULL when it does not end.
-static const char *json_skip_string(const char *p) {
-    for (p++; *p && *p != '"'; p++)
-        if (*p == '\\' && !*++p)
-            return NULL;
-    return *p ? p + 1 : NULL;
-}
-
-// Past any value: brackets are counted, so that no depth is too deep.
-static const char *json_skip_value(const char *p) {
-    size_t depth = 0;
-    do {
-        p = json_blanks(p);
-        if (*p == '"')
-            p = json_skip_string(p);
-        else if (*p == '{' || *p == '[')
-            depth++, p++;
-        else if (*p == '}' || *p == ']')
-            depth -= depth > 0, p++;
-        else if (*p == ',' || *p == ':')
-            p++;
-        else
-            p += strcspn(p, " \t\r\n\"{}[],:");
-        if (!p || !*p)
-            return NULL;
-    } while (depth);
-    return p;
-}
-
-static bool json_hex(const char *p, uint32_t *out) {
-    char digits[5] = {0}, *end;
-    if (strspn(p, "0123456789abcdefABCDEF") < 4)
-        return false;
-    memcpy(digits, p, 4);
-    *out = (uint32_t)strtoul(digits, &end, 16);
-    return true;
-}
-
-static size_t utf8(uint32_t c, char *out) {
-    if (c < 0x80)
-        return out[0] = (char)c, 1;
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = n - 1; i; i--, c >>= 6)
-        out[i] = (char)(0x80 | (c & 0x3f));
-    out[0] = (char)((0xf00 >> n) | c);
-    return n;
-}
-
-// \uXXXX at p (after the u), with the second half of a pair; the bytes consumed, 0 when it is
-// wrong.
-static size_t json_unicode(const char *p, char *out, size_t *written) {
-    uint32_t c, low;
-    if (!json_hex(p, &c) || c == 0)
-        return 0;
-    size_t used = 4;
-    if (c >= 0xd800 && c < 0xdc00 && p[4] == '\\' && p[5] == 'u' && json_hex(p + 6, &low) &&
-        low >= 0xdc00 && low < 0xe000) {
-        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-        used = 10;
-    }
-    *written = utf8(c >= 0xd800 && c < 0xe000 ? 0xfffd : c, out);
-    return used;
-}
-
-// The text of the string at p; NULL when it is not well formed.
-static char *json_string(struct arena *arena, const char *p) {
-    static const char from[] = "nrtbf", to[] = "\n\r\t\b\f";
-    const char *end = *p == '"' ? json_skip_string(p) : NULL;
-    if (!end)
-        return NULL;
-    char *text = arena_alloc(arena, (size_t)(end - p)), *out = text;
-    for (p++; p < end - 1; p++) {
-        if (*p != '\\') {
-            *out++ = *p;
-            continue;
-        }
-        const char *known = strchr(from, *++p);
-        size_t written = 1;
-        if (*p == 'u') {
-            size_t used = json_unicode(p + 1, out, &written);
-            if (!used)
-                return NULL;
-            p += used;
-        } else
-            *out = known ? to[known - from] : *p;
-        out += written;
-    }
-    *out = 0;
-    return text;
-}
-
-// The string member `name` of the object `json`; NULL when it has none.
-static char *json_member(struct arena *arena, const char *json, const char *name) {
-    const char *p = json_blanks(json);
-    if (*p++ != '{')
-        return NULL;
-    while (*(p = json_blanks(p)) == '"') {
-        char *key = json_string(arena, p);
-        p = json_skip_string(p);
-        p = p ? json_blanks(p) : "";
-        if (!key || *p++ != ':')
-            return NULL;
-        p = json_blanks(p);
-        if (!strcmp(key, name))
-            return json_string(arena, p);
-        p = json_skip_value(p);
-        if (!p)
-            return NULL;
-        p = json_blanks(p);
-        p += *p == ',';
-    }
-    return NULL;
-}
 
 // ---- Lines --------------------------------------------------------------------------------------
 
@@ -241,7 +124,7 @@ static shoal_code read_lines(shoal_job *job, struct report *r) {
             result = SHOAL_INPUT;
         else if (line.name)
             *vec_push(&job->arena, &job->items) =
-                (struct setting){line.name, line.value, (uint32_t)line.name_at};
+                (struct setting){.name = line.name, .value = line.value};
         at = end + 1;
     }
     return result;

@@ -11,7 +11,8 @@
 #define OPTION(name_, commands_, metavar_, default_, help_)                                        \
     .info.name = name_, .info.commands = commands_, .info.metavar = metavar_,                      \
     .info.default_text = default_, .info.help = help_
-#define FIELD(field_)                                                                              \
+#define FIELD(field_) HELD(field_), KEPT
+#define HELD(field_)                                                                               \
     .info.field = true, .offset = offsetof(shoal_options, field_),                                 \
     .size = sizeof(((shoal_options *)0)->field_)
 #define GROUP(group_) .info.group = group_
@@ -19,6 +20,7 @@
 #define IN_MODEL .info.in_model = true
 #define IN_KERNEL .info.in_kernel = true
 #define REPEATABLE .info.repeatable = true
+#define KEPT .info.kept = true
 #define LATER .info.later = true
 
 #define RUN "run"
@@ -37,29 +39,29 @@ const struct option option_table[] = {
     {OPTION(
          "set", MODEL, "NAME=V,...", "",
          "parameter or initial value x(0) for every trajectory; a constant too, which recompiles"),
-     GROUP(RUNS), REPEATABLE, .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
     {OPTION("use", MODEL, "SET", "", "a named set of the model: its values and options"),
-     GROUP(RUNS), .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, .type = OPTION_TEXT},
     {OPTION("sweep", RUN, "NAME=SPEC", "",
             "lin:A:B:N, log:A:B:N or V,V,...; several make a grid, the leftmost is the slowest"),
-     GROUP(RUNS), REPEATABLE, .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
     {OPTION("zip", RUN, "A,B,...", "", "these sweeps go together instead of making a grid"),
-     GROUP(RUNS), REPEATABLE, .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
     {OPTION("sample", RUN, "NAME=SPEC", "",
             "uniform:A:B, loguniform:A:B, normal:M:S or lognormal:MEDIAN:GSD, with --runs"),
-     GROUP(RUNS), REPEATABLE, .type = OPTION_TEXT},
-    {OPTION("runs", RUN, "N", "", "how many samples"), GROUP(RUNS), .type = OPTION_COUNT,
+     GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
+    {OPTION("runs", RUN, "N", "", "how many samples"), GROUP(RUNS), KEPT, .type = OPTION_COUNT,
      .least = 1},
     {OPTION("seed", RUN, "S", "0", "the value of (run, name) depends on it and nothing else"),
-     GROUP(RUNS), .type = OPTION_COUNT},
+     GROUP(RUNS), KEPT, .type = OPTION_COUNT},
     {OPTION("sampler", RUN, "random|lhs|sobol", "lhs", "how samples fill the space"), GROUP(RUNS),
-     .type = OPTION_WORD, .words = "random lhs sobol"},
+     KEPT, .type = OPTION_WORD, .words = "random lhs sobol"},
     {OPTION("batch", RUN, "FILE", "",
             "one trajectory a row, columns by name (.csv, .npz, .h5); times sweeps and samples"),
-     GROUP(RUNS), .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, .type = OPTION_TEXT},
     {OPTION("only-runs", RUN, "I,A:B,...", "",
             "part of the batch under the same indices; A:B is without B"),
-     GROUP(RUNS), .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, .type = OPTION_TEXT},
     {OPTION("job", RUN, "FILE", "",
             "options from a file of `name = value` lines, or from a result file: replays it"),
      GROUP(RUNS), .type = OPTION_TEXT},
@@ -138,7 +140,7 @@ const struct option option_table[] = {
             "a finished lane takes the next trajectory; the results are the same"),
      GROUP(DEVICE), FIELD(refill), .type = OPTION_CHOICE, .words = "auto on off"},
     {OPTION("keep-source", KERNEL, "DIR", "", "write the kernel source there"), GROUP(DEVICE),
-     FIELD(keep_source), .type = OPTION_TEXT},
+     HELD(keep_source), .type = OPTION_TEXT},
 
     {OPTION("timing", RUN, "none|default|verbose|debug", "default", "where the time went"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "none default verbose debug"},

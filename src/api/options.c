@@ -29,8 +29,7 @@ shoal_code shoal_options_init(shoal_options *options, const shoal_model *model, 
     if (!model)
         return SHOAL_OK;
     struct model *m = model->model;
-    shoal_code code =
-        xpp_apply(options, m, m->options.items, m->options.count, false, log_report(log));
+    shoal_code code = xpp_apply(options, m, m->options.items, m->options.count, log_report(log));
     if (isnan(options->t1) && m->done) {
         options->t1 = options->t0 + 20;
         options->t1_assumed = true;
@@ -172,9 +171,17 @@ shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_options *o
     struct report *r = log_report(log);
     if (!model || !set || !options)
         return report_error(r, SHOAL_USAGE, "shoal_model_use: no model, set or options");
-    const struct value_set *found = NULL;
-    shoal_code code = model_use(model->model, set, &found, r);
-    if (code || !found)
+    const struct value_set *rest = NULL;
+    shoal_code code = model_use(model->model, set, &rest, r);
+    api_model_changed(model);
+    if (code || !rest)
         return code;
-    return xpp_apply(options, model->model, found->settings.items, found->settings.count, true, r);
+    return xpp_apply(options, model->model, rest->settings.items, rest->settings.count, r);
+}
+
+const char *shoal_nearest(const char *wanted, const char *const *known, size_t count) {
+    struct nearest n = {.wanted = wanted};
+    for (size_t i = 0; i < count; i++)
+        nearest_offer(&n, known[i]);
+    return nearest_best(&n);
 }

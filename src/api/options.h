@@ -69,10 +69,9 @@ char *option_list_item(const char **at, char *item, size_t size);
 // Cuts "name = value" at the first `=`; the value, or NULL when there is none.
 char *option_split(char *item);
 
-// `@` lines, or (of_set) items of a set, of which the model's own names are skipped: our names and
-// XPP's. All errors are reported.
+// `@` lines, or what a set holds besides values: our names and XPP's. All errors are reported.
 shoal_code xpp_apply(shoal_options *options, struct model *m, const struct setting *settings,
-                     uint32_t count, bool of_set, struct report *r);
+                     uint32_t count, struct report *r);
 
 // ---- For the solver: after the last change ------------------------------------------------------
 

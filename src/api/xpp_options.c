@@ -135,10 +135,11 @@ static struct match match_name(const char *name) {
     return matched(m) ? m : match_prefix(name);
 }
 
-static shoal_code unknown(const char *name, const struct option_origin *origin, struct report *r) {
+static shoal_code unknown(const struct setting *s, const struct source *source, struct report *r) {
+    const char *name = s->name;
     const struct option *o = option_find(name);
     if (o) {
-        report_at(r, SHOAL_ERROR, origin->source, origin->at,
+        report_at(r, SHOAL_ERROR, source, s->at,
                   "%s is an option of the command line, not of a model", o->info.name);
         return SHOAL_INPUT;
     }
@@ -149,7 +150,7 @@ static shoal_code unknown(const char *name, const struct option_origin *origin, 
     for (size_t i = 0; i < ALL_NAMES; i++)
         nearest_offer(&n, xpp_name_at(i));
     const char *best = nearest_best(&n);
-    report_at(r, SHOAL_ERROR, origin->source, origin->at, "unknown option '%s'%s%s%s", name,
+    report_at(r, SHOAL_ERROR, source, s->at, "unknown option '%s'%s%s%s", name,
               best ? "; did you mean " : "", best ? best : "", best ? "?" : "");
     return SHOAL_INPUT;
 }
@@ -200,7 +201,7 @@ static shoal_code apply_one(shoal_options *options, const struct setting *s,
     shoal_option_value v;
     shoal_code code = SHOAL_OK;
     if (!matched(m))
-        return unknown(s->name, origin, r);
+        return unknown(s, origin->source, r);
     if (method || (x && x->what == XPP_METHOD))
         return apply_method(options, s, origin, r);
     if (x && x->what == XPP_BOUND)
@@ -213,27 +214,27 @@ static shoal_code apply_one(shoal_options *options, const struct setting *s,
         code = option_store(o, s->value, origin, options, r);
         if (code == SHOAL_OK && x && x->what == XPP_STEP)
             options->dt_from_model = true;
-        if (code == SHOAL_OK && !strcmp(o->info.name, "t1"))
+        if (code == SHOAL_OK && !strcmp(o->info.name, "t1")) {
             pending->total = NAN;
+            options->t1_assumed = false;
+        }
     }
     return code;
 }
 
 shoal_code xpp_apply(shoal_options *options, struct model *m, const struct setting *settings,
-                     uint32_t count, bool of_set, struct report *r) {
+                     uint32_t count, struct report *r) {
     shoal_code result = SHOAL_OK;
     struct pending pending = {NAN};
     for (uint32_t i = 0; i < count; i++) {
         const struct setting *s = &settings[i];
-        struct option_origin origin = {&m->source, s->at, m};
-        if (of_set && (strchr(s->name, '(') || model_find(m, s->name, "", NULL) != UINT32_MAX))
-            continue;
+        struct option_origin origin = {&m->source, s->value[0] ? s->value_at : s->at, m};
         shoal_code code = apply_one(options, s, &origin, &pending, r);
         result = code ? code : result;
     }
-    if (!isnan(pending.total))
+    if (!isnan(pending.total)) {
         options->t1 = options->t0 + pending.total;
-    if (of_set && !isnan(pending.total))
         options->t1_assumed = false;
+    }
     return result;
 }

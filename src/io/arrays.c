@@ -116,7 +116,7 @@ typedef uint32_t __attribute__((may_alias)) word4;
 typedef uint64_t __attribute__((may_alias)) word8;
 
 #define DEFINE_TRANSPOSE(word)                                                                     \
-    static void transpose_##word(const word *from, size_t row_stride, size_t sample_stride,       \
+    static void transpose_##word(const word *from, size_t row_stride, size_t sample_stride,        \
                                  uint64_t rows, uint64_t samples, word *to) {                      \
         for (uint64_t block = 0; block < rows; block += BLOCK_ROWS) {                              \
             uint64_t end = block + BLOCK_ROWS < rows ? block + BLOCK_ROWS : rows;                  \

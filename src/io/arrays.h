@@ -50,8 +50,8 @@ struct arrays {
     void *buffer;
 };
 
-// A box of an array: rows [row, row + rows) by samples [sample, sample + samples). Arrays of one axis
-// have one sample.
+// A box of an array: rows [row, row + rows) by samples [sample, sample + samples). Arrays of one
+// axis have one sample.
 struct piece {
     const void *data; // numbers, or const char *const * for ARRAY_TEXT
     uint64_t row, rows, sample, samples;

@@ -3,8 +3,8 @@
 //
 // One sample a run: `run,<columns>,t,<vars>,status`. Many samples: `run,t,<vars>`, and beside it a
 // table of the runs, `run,<columns>,status,steps,rejected,f_evals`: out.csv has out.runs.csv. The
-// table is put in place first, so that whoever sees out.csv finds it. On standard output there is no
-// place for the second table; it is left out. A CSV file has no metadata: that a run was stopped
+// table is put in place first, so that whoever sees out.csv finds it. On standard output there is
+// no place for the second table; it is left out. A CSV file has no metadata: that a run was stopped
 // shows only in the number of its rows.
 #include "base/file.h"
 #include "io/formats.h"
@@ -158,7 +158,7 @@ static uint64_t bytes_of(const struct sink_shape_info *info, uint64_t number) {
     return numbers > UINT64_MAX / 2 ? UINT64_MAX / 2 : (uint64_t)numbers;
 }
 
-static uint64_t csv_bytes(const struct sink_shape_info *info) {
+uint64_t csv_bytes(const struct sink_shape_info *info) {
     return bytes_of(info, info->value_bytes == 4 ? 11 : 18); // of numbers with all their digits
 }
 
@@ -191,16 +191,19 @@ static shoal_code csv_begin(struct sink *sink, const struct sink_shape_info *inf
     return code;
 }
 
-static void put_columns(struct csv_sink *s, struct buf *b, const struct sink_chunk *c,
+// Leaves room for the rest of the row, or returns false.
+static bool put_columns(struct csv_sink *s, struct buf *b, const struct sink_chunk *c,
                         uint32_t row) {
     for (uint32_t i = 0; i < s->info.columns; i++) {
         put_char(b, ',');
         if (s->column_is_text[i]) {
             put_text(b, c->text && c->text[i] ? c->text[i][row] : NULL);
-            room_for(b, (size_t)s->info.columns + s->info.vars + 8);
+            if (!room_for(b, (size_t)s->info.columns + s->info.vars + 8))
+                return false;
         } else
             put_double(b, c->number[i][row]);
     }
+    return true;
 }
 
 static shoal_code put_final(struct csv_sink *s, const struct sink_chunk *c, struct report *r) {
@@ -209,7 +212,8 @@ static shoal_code put_final(struct csv_sink *s, const struct sink_chunk *c, stru
         if (!room_for(b, (size_t)s->info.columns + s->info.vars + 8))
             break;
         put_uint(b, c->run[row]);
-        put_columns(s, b, c, row);
+        if (!put_columns(s, b, c, row))
+            break;
         put_char(b, ',');
         put_double(b, c->t[row]);
         for (uint32_t v = 0; v < s->info.vars; v++)
@@ -255,16 +259,11 @@ static shoal_code put_run(struct csv_sink *s, const struct sink_chunk *c, uint32
         return SHOAL_OK;
     if (room_for(b, (size_t)s->info.columns + 8)) {
         put_uint(b, c->run[row]);
-        put_columns(s, b, c, row);
-        put_char(b, ',');
-        buf_puts(b, shoal_status_word(c->status[row]));
-        if (room_for(b, 4)) {
-            const uint64_t counts[] = {c->steps[row], c->rejected[row], c->f_evals[row]};
-            for (int i = 0; i < 3; i++) {
-                put_char(b, ',');
-                put_uint(b, counts[i]);
-            }
-            put_char(b, '\n');
+        if (put_columns(s, b, c, row)) {
+            put_char(b, ',');
+            buf_puts(b, shoal_status_word(c->status[row]));
+            buf_printf(b, ",%u,%u,%llu\n", c->steps[row], c->rejected[row],
+                       (unsigned long long)c->f_evals[row]);
         }
     }
     return flush(s, &s->runs, FLUSH_BYTES, r);
@@ -308,7 +307,7 @@ static void csv_free(struct sink *sink) {
     free(s);
 }
 
-static struct sink *csv_sink_new(const char *path) {
+struct sink *csv_sink_new(const char *path) {
     struct csv_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;

@@ -1,31 +1,47 @@
 // SPDX-License-Identifier: MIT
-// The file formats behind io.h: one row of operations for each, chosen by the ending of a name.
+// The file formats behind io.h: the same operations for each, chosen by the ending of a name in
+// io.c.
 #ifndef SHOAL_IO_FORMATS_H
 #define SHOAL_IO_FORMATS_H
 
 #include "io/io.h"
 
-struct io_format {
-    const char *const *endings; // NULL-terminated, with the dot, lower case
-    struct sink *(*sink_new)(const char *path); // NULL: out of memory
-    uint64_t (*bytes)(const struct sink_shape_info *info);
-    shoal_code (*table_read)(const char *path, struct arena *arena, struct batch_table *out,
-                             struct report *r);
-    shoal_code (*meta_read)(const char *path, struct arena *arena, const char **meta,
-                            struct report *r);
-};
+// A new sink; NULL: out of memory.
+struct sink *csv_sink_new(const char *path);
+struct sink *npz_sink_new(const char *path);
+struct sink *hdf5_sink_new(const char *path);
 
-extern const struct io_format io_csv, io_npz, io_hdf5;
+uint64_t csv_bytes(const struct sink_shape_info *info);
+uint64_t npz_bytes(const struct sink_shape_info *info);
+uint64_t hdf5_bytes(const struct sink_shape_info *info);
+
+// They return SHOAL_MEMORY with or without a message; the arena has no handler.
+shoal_code csv_table_read(const char *path, struct arena *arena, struct batch_table *out,
+                          struct report *r);
+shoal_code npz_table_read(const char *path, struct arena *arena, struct batch_table *out,
+                          struct report *r);
+shoal_code hdf5_table_read(const char *path, struct arena *arena, struct batch_table *out,
+                           struct report *r);
+
+shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
+                         struct report *r);
+shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **meta,
+                          struct report *r);
 
 // True for columns of a batch file that are not inputs: run, t, status.
 bool io_table_ignores(const char *name);
 
-// Adds a column of the table's length, zeroed, to be filled; NULL when memory ran out. The arena must
-// have no handler for that.
+// Adds a column of the table's length, zeroed, to be filled; NULL when memory ran out. The arena
+// must have no handler for that.
 double *io_table_numbers(struct arena *arena, struct batch_table *t, const char *name);
 const char **io_table_texts(struct arena *arena, struct batch_table *t, const char *name);
 
 // Metadata with one member more, "complete", in front.
 void io_meta_complete(struct buf *out, const char *meta, bool complete);
+
+// Calls for every member of the object that is text (then `text` is it) or a number, true or false
+// (then `text` is NULL). Others are passed over; it ends where the text is not JSON.
+typedef void io_meta_call(void *user, const char *name, const char *text, double number);
+void io_meta_members(const char *meta, io_meta_call *call, void *user);
 
 #endif

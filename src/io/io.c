@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Chooses the file format by the ending of the name, and holds what the formats share.
 //
-// Formats are rows of a table (formats.h); a new one is a new row here. The arena that a table goes
+// Formats are rows of a table; a new one is a new row. The arena that a table goes
 // to may jump when memory runs out; while a reader holds files and buffers it must not, so the jump
 // is put off until the reader has cleaned up.
 #include "io/formats.h"
@@ -9,16 +9,30 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct io_format *const formats[] = {&io_csv, &io_npz, &io_hdf5};
+struct io_format {
+    const char *endings[3]; // NULL after the last
+    struct sink *(*sink_new)(const char *path);
+    uint64_t (*bytes)(const struct sink_shape_info *info);
+    shoal_code (*table_read)(const char *path, struct arena *arena, struct batch_table *out,
+                             struct report *r);
+    shoal_code (*meta_read)(const char *path, struct arena *arena, const char **meta,
+                            struct report *r); // NULL: the format has none
+};
+
+static const struct io_format formats[] = {
+    {{".csv"}, csv_sink_new, csv_bytes, csv_table_read, NULL},
+    {{".npz"}, npz_sink_new, npz_bytes, npz_table_read, npz_meta_read},
+    {{".h5", ".hdf5"}, hdf5_sink_new, hdf5_bytes, hdf5_table_read, hdf5_meta_read},
+};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static const struct io_format *find_format(const char *path) {
     size_t length = strlen(path);
     for (int i = 0; i < FORMATS; i++)
-        for (const char *const *e = formats[i]->endings; *e; e++) {
+        for (const char *const *e = formats[i].endings; *e; e++) {
             size_t n = strlen(*e);
             if (length > n && strcasecmp(path + length - n, *e) == 0)
-                return formats[i];
+                return &formats[i];
         }
     return NULL;
 }
@@ -26,7 +40,7 @@ static const struct io_format *find_format(const char *path) {
 static shoal_code unknown_format(const char *path, shoal_code code, struct report *r) {
     struct buf known = {0};
     for (int i = 0; i < FORMATS; i++)
-        for (const char *const *e = formats[i]->endings; *e; e++)
+        for (const char *const *e = formats[i].endings; *e; e++)
             buf_printf(&known, "%s%s", known.length ? ", " : "", *e);
     report_error(r, code, "%s: the kind of file is known by its ending: %s", path,
                  known.data ? known.data : "");
@@ -37,7 +51,7 @@ static shoal_code unknown_format(const char *path, shoal_code code, struct repor
 static bool is_stdout(const char *path) { return strcmp(path, "-") == 0; }
 
 shoal_code io_sink_new(const char *path, struct sink **out, struct report *r) {
-    const struct io_format *f = is_stdout(path) ? &io_csv : find_format(path);
+    const struct io_format *f = is_stdout(path) ? &formats[0] : find_format(path);
     *out = NULL;
     if (!f)
         return unknown_format(path, SHOAL_INPUT, r);
@@ -47,7 +61,7 @@ shoal_code io_sink_new(const char *path, struct sink **out, struct report *r) {
 
 uint64_t io_sink_bytes(const char *path, const struct sink_shape_info *info) {
     const struct io_format *f = find_format(path);
-    return f ? f->bytes(info) : io_csv.bytes(info);
+    return f ? f->bytes(info) : formats[0].bytes(info);
 }
 
 // A reader returns SHOAL_MEMORY with or without a message.
@@ -134,13 +148,4 @@ const char **io_table_texts(struct arena *arena, struct batch_table *t, const ch
     if (column)
         column->text = items;
     return column ? items : NULL;
-}
-
-void io_meta_complete(struct buf *out, const char *meta, bool complete) {
-    buf_printf(out, "{\"complete\": %s", complete ? "true" : "false");
-    const char *rest = meta && *meta == '{' ? meta + 1 : "}";
-    const char *first = rest + strspn(rest, " \t\r\n");
-    if (*first != '}')
-        buf_puts(out, ", ");
-    buf_puts(out, rest);
 }

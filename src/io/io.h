@@ -20,10 +20,12 @@ shoal_code io_table_read(const char *path, struct arena *arena, struct batch_tab
 // The `meta` text of a result file written by a sink (job replay), owned by the arena.
 shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta, struct report *r);
 
-// The shortest decimal that reads back as the same number; returns its length (at most 25 bytes, not
-// NUL-terminated). nan, inf, -inf as these words.
+// The shortest decimal that reads back as the same number; returns its length (at most 25 bytes,
+// not NUL-terminated). nan, inf, -inf as these words.
 uint32_t io_format_double(double value, char *out);
 uint32_t io_format_float(float value, char *out);
 uint32_t io_format_uint(uint64_t value, char *out); // at most 20 bytes
+// A decimal number that is all of the text; infinite when it is too large.
+bool io_parse_double(const char *text, size_t length, double *out);
 
 #endif

@@ -13,7 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { METHOD_STAGES = 13, METHOD_EXTRA = 5, METHOD_ROWS = 16, METHOD_DEGREE = 7 };
+enum {
+    METHOD_STAGES = 13,
+    METHOD_EXTRA = 5,
+    METHOD_ROWS = METHOD_STAGES + METHOD_EXTRA,
+    METHOD_DEGREE = 7
+};
 
 enum controller {
     CONTROLLER_FIXED,
@@ -40,11 +45,11 @@ struct method {
     double e[METHOD_STAGES];  // b - b^
     double e2[METHOD_STAGES]; // second estimate (dop853's third order one), or all zero:
                               // err = |e|^2 / sqrt(|e|^2 + 0.01 |e2|^2) with RMS norms, 0 for 0/0
-    uint32_t extra;           // extra stages for dense output; stages + extra <= METHOD_ROWS
+    uint32_t extra;           // extra stages for dense output
     double extra_c[METHOD_EXTRA];
-    double extra_a[METHOD_EXTRA][METHOD_ROWS - 1]; // over the stages, then the extras before it
-    uint32_t degree;                               // of the dense output polynomial; 0: Hermite
-    double p[METHOD_ROWS][METHOD_DEGREE];          // rows: stages, then extras
+    double extra_a[METHOD_EXTRA][METHOD_ROWS]; // over the stages, then the extras before it
+    uint32_t degree;                           // of the dense output polynomial; 0: Hermite
+    double p[METHOD_ROWS][METHOD_DEGREE];      // rows: stages, then extras
 };
 
 extern const struct method methods[];

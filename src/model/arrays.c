@@ -5,7 +5,6 @@
 // name is read once for every j. What goes over the ranges is in lines.c and lists.c.
 #include "model/parse.h"
 
-#include <stdio.h>
 #include <string.h>
 
 bool arrays_value(struct parser *p, const struct token *t, struct index index, int64_t *value) {
@@ -50,6 +49,14 @@ static void append(struct parser *p, const char *s, uint32_t length) {
     p->word.items[p->word.count] = 0;
 }
 
+static void append_number(struct parser *p, uint64_t value) {
+    char digits[20], *at = digits + sizeof digits;
+    do
+        *--at = (char)('0' + value % 10);
+    while (value /= 10);
+    append(p, at, (uint32_t)(digits + sizeof digits - at));
+}
+
 const char *arrays_name(struct parser *p, uint32_t *pos, struct index index, uint32_t *length) {
     uint32_t n = arrays_name_tokens(p, *pos, NULL, NULL);
     p->word.count = 0;
@@ -66,8 +73,7 @@ const char *arrays_name(struct parser *p, uint32_t *pos, struct index index, uin
             parse_error(p, t->at, "the index is negative here: %lld", (long long)value);
             return NULL;
         }
-        char digits[24];
-        append(p, digits, (uint32_t)snprintf(digits, sizeof digits, "%lld", (long long)value));
+        append_number(p, (uint64_t)value);
     }
     *pos += n;
     *length = p->word.count;

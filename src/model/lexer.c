@@ -151,13 +151,13 @@ static const struct {
     const char *text;
     uint8_t kind, op;
 } signs[] = {
-    {"**", TOKEN_OPERATOR, OP_POW}, {"<=", TOKEN_OPERATOR, OP_LE},  {">=", TOKEN_OPERATOR, OP_GE},
-    {"==", TOKEN_OPERATOR, OP_EQ},  {"!=", TOKEN_OPERATOR, OP_NE},  {"&&", TOKEN_OPERATOR, OP_AND},
-    {"||", TOKEN_OPERATOR, OP_OR},  {"+", TOKEN_OPERATOR, OP_ADD},  {"-", TOKEN_OPERATOR, OP_SUB},
-    {"*", TOKEN_OPERATOR, OP_MUL},  {"/", TOKEN_OPERATOR, OP_DIV},  {"^", TOKEN_OPERATOR, OP_POW},
-    {"<", TOKEN_OPERATOR, OP_LT},   {">", TOKEN_OPERATOR, OP_GT},   {"&", TOKEN_OPERATOR, OP_AND},
-    {"|", TOKEN_OPERATOR, OP_OR},   {"(", TOKEN_OPEN, 0},           {")", TOKEN_CLOSE, 0},
-    {",", TOKEN_COMMA, 0},          {"=", TOKEN_ASSIGN, 0},         {"'", TOKEN_PRIME, 0},
+    {"**", TOKEN_OPERATOR, OP_POW}, {"<=", TOKEN_OPERATOR, OP_LE}, {">=", TOKEN_OPERATOR, OP_GE},
+    {"==", TOKEN_OPERATOR, OP_EQ},  {"!=", TOKEN_OPERATOR, OP_NE}, {"&&", TOKEN_OPERATOR, OP_AND},
+    {"||", TOKEN_OPERATOR, OP_OR},  {"+", TOKEN_OPERATOR, OP_ADD}, {"-", TOKEN_OPERATOR, OP_SUB},
+    {"*", TOKEN_OPERATOR, OP_MUL},  {"/", TOKEN_OPERATOR, OP_DIV}, {"^", TOKEN_OPERATOR, OP_POW},
+    {"<", TOKEN_OPERATOR, OP_LT},   {">", TOKEN_OPERATOR, OP_GT},  {"&", TOKEN_OPERATOR, OP_AND},
+    {"|", TOKEN_OPERATOR, OP_OR},   {"(", TOKEN_OPEN, 0},          {")", TOKEN_CLOSE, 0},
+    {",", TOKEN_COMMA, 0},          {"=", TOKEN_ASSIGN, 0},        {"'", TOKEN_PRIME, 0},
     {"?", TOKEN_QUESTION, 0},       {":", TOKEN_COLON, 0},
 };
 
@@ -201,8 +201,8 @@ static bool read_token(struct parser *p, const struct cursor *c, struct token *t
         struct cursor inside = {c->at + 1, c->end};
         bool good = read_bracket(&inside, t);
         t->length = (uint32_t)(inside.at - c->at);
-        return good || parse_error(p, t->at,
-                                   "expected [j], [j+2], [j-2], [j*2], [3] or [1..3] here");
+        return good ||
+               parse_error(p, t->at, "expected [j], [j+2], [j-2], [j*2], [3] or [1..3] here");
     }
     if (read_sign(c, t))
         return true;

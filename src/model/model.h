@@ -38,11 +38,12 @@ struct symbol {
     enum symbol_kind kind;
     struct expr expr;  // derivative, derived or temporary
     struct expr init;  // state: x(0)=expr where it is more than constants; else count 0
-    struct expr given; // par, const, state: the text of its value; model_evaluate turns it into
-    double value;      // par, const, state's initial value when init.count is 0
+    struct expr given; // par, const, state: its value as an expression of constants
+    double value;      // par, const, state's initial value when init.count is 0; from `given`
     uint32_t at;       // where it was declared
     bool has_value;    // par, const, state: a value was given in the text
     bool set;          // changed by model_set
+    bool structural;   // const: a bound of sum() or shift(), so it cannot be set any more
 };
 
 struct function {
@@ -60,8 +61,8 @@ struct observable {
 
 // An `@ name=value` or an item of a set; kept as text, judged by src/api's option table.
 struct setting {
-    const char *name, *value;
-    uint32_t at;
+    const char *name, *value; // value is empty when there was none
+    uint32_t at, value_at;    // in the model text
 };
 
 struct value_set {
@@ -81,8 +82,9 @@ struct model {
     vec(struct observable) observables;
     vec(struct setting) options;
     vec(struct value_set) sets;
-    bool done;                     // ended by XPP's `done`
-    struct symbol_table *by_name;  // exact names, see model_find
+    bool done;                    // ended by XPP's `done`
+    struct symbol_table *by_name; // see model_find
+    vec(uint32_t) const_order;    // consts by dependency
 };
 
 // Parses; every error that can be found is in the report, and then the result is NULL.
@@ -99,11 +101,13 @@ uint32_t model_find(struct model *m, const char *name, const char *where, struct
 // be expressions of constants. All or nothing.
 shoal_code model_set(struct model *m, const char *assignments, const char *where, struct report *r);
 
-// Applies the values of a named set and leaves what is not a name of the model in *rest.
-shoal_code model_use(struct model *m, const char *set, const struct value_set **found,
+// Applies the values of a named set, all or nothing, and leaves what is not a parameter, constant
+// or state of the model in *rest, which lives as long as the model.
+shoal_code model_use(struct model *m, const char *set, const struct value_set **rest,
                      struct report *r);
 
-// A number, or an expression of the model's constants: `8/3`, `2*pi`. Any trailing text is an error.
+// A number, or an expression of the model's constants: `8/3`, `2*pi`. Any trailing text is an
+// error.
 bool model_number(struct model *m, const char *text, double *value);
 
 #endif

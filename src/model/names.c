@@ -13,8 +13,8 @@
 
 // Functions that XPP has too, so that no model can have another meaning for them.
 static const char *const reserved_functions[] = {
-    "sin",  "cos",  "tan",  "asin", "acos",  "atan", "atan2", "sinh", "cosh", "tanh", "exp",  "ln",
-    "log",  "sqrt", "abs",  "sign", "log10", "heav", "flr",   "mod",  "min",  "max",  "erf",  "erfc",
+    "sin", "cos",  "tan", "asin", "acos",  "atan", "atan2", "sinh", "cosh", "tanh", "exp", "ln",
+    "log", "sqrt", "abs", "sign", "log10", "heav", "flr",   "mod",  "min",  "max",  "erf", "erfc",
 };
 
 // Other spellings of functions of op.h.
@@ -28,9 +28,9 @@ static const struct {
     enum word word;
     bool reserved;
 } words[] = {
-    {"if", WORD_IF, true},   {"then", WORD_THEN, true},   {"else", WORD_ELSE, true},
-    {"sum", WORD_SUM, true}, {"of", WORD_OF, true},       {"shift", WORD_SHIFT, true},
-    {"and", WORD_AND, true}, {"or", WORD_OR, true},       {"not", WORD_NOT, true},
+    {"if", WORD_IF, true},   {"then", WORD_THEN, true}, {"else", WORD_ELSE, true},
+    {"sum", WORD_SUM, true}, {"of", WORD_OF, true},     {"shift", WORD_SHIFT, true},
+    {"and", WORD_AND, true}, {"or", WORD_OR, true},     {"not", WORD_NOT, true},
 };
 
 static const struct {
@@ -53,32 +53,6 @@ static const struct {
 
 const char *names_refusal(uint32_t index) { return refused[index].why; }
 
-static void add_builtin(struct arena *a, struct symbol_table *t, const char *name,
-                        enum name_kind kind, uint32_t index, bool reserved) {
-    struct name_entry *e = names_add(a, t, name, (uint32_t)strlen(name));
-    e->kind = (uint8_t)kind;
-    e->index = index;
-    e->reserved = reserved;
-}
-
-struct symbol_table *names_new(struct arena *a) {
-    struct symbol_table *t = arena_new(a, struct symbol_table, 1);
-    for (uint32_t op = OP_IF + 1; op < OP_COUNT; op++)
-        add_builtin(a, t, op_names[op], NAME_OP, op, false);
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
-        add_builtin(a, t, spellings[i].name, NAME_OP, spellings[i].op, false);
-    for (size_t i = 0; i < sizeof reserved_functions / sizeof *reserved_functions; i++)
-        names_exact(t, reserved_functions[i], (uint32_t)strlen(reserved_functions[i]))->reserved =
-            true;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        add_builtin(a, t, words[i].name, NAME_WORD, words[i].word, words[i].reserved);
-    for (uint32_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        add_builtin(a, t, refused[i].name, NAME_REFUSED, i, true);
-    add_builtin(a, t, "t", NAME_TIME, 0, true);
-    add_builtin(a, t, "pi", NAME_PI, 0, true);
-    return t;
-}
-
 // ---- The tables ---------------------------------------------------------------------------------
 
 static unsigned char lower(char c) {
@@ -93,8 +67,9 @@ static uint32_t hash(const char *s, uint32_t length, bool fold) {
     return (uint32_t)(h * 0x9e3779b97f4a7c15u >> 32);
 }
 
-static bool same(const struct name_entry *e, const char *s, uint32_t length, bool fold) {
-    if (e->length != length)
+static bool same(const struct name_entry *e, const char *s, uint32_t length, uint32_t h,
+                 bool fold) {
+    if (e->length != length || e->hash[fold] != h)
         return false;
     if (!fold)
         return !memcmp(e->name, s, length);
@@ -106,20 +81,21 @@ static bool same(const struct name_entry *e, const char *s, uint32_t length, boo
 
 // The slot of that name, or the empty one where it belongs. The folded table keeps of names that
 // differ in case only the first, marked AMBIGUOUS.
-enum : uint32_t { AMBIGUOUS = 0x80000000u };
+static const uint32_t AMBIGUOUS = 0x80000000u;
 
-static uint32_t find_slot(const struct symbol_table *t, const char *s, uint32_t length, bool fold) {
+static uint32_t find_slot(const struct symbol_table *t, const char *s, uint32_t length, uint32_t h,
+                          bool fold) {
     const uint32_t *slots = fold ? t->folded : t->exact;
-    uint32_t mask = t->slots - 1, at = hash(s, length, fold) & mask;
-    while (slots[at] && !same(&t->entries.items[(slots[at] & ~AMBIGUOUS) - 1], s, length, fold))
+    uint32_t mask = t->slots - 1, at = h & mask;
+    while (slots[at] && !same(&t->entries.items[(slots[at] & ~AMBIGUOUS) - 1], s, length, h, fold))
         at = (at + 1) & mask;
     return at;
 }
 
 static void place(struct symbol_table *t, uint32_t entry) {
     const struct name_entry *e = &t->entries.items[entry];
-    t->exact[find_slot(t, e->name, e->length, false)] = entry + 1;
-    uint32_t *folded = &t->folded[find_slot(t, e->name, e->length, true)];
+    t->exact[find_slot(t, e->name, e->length, e->hash[0], false)] = entry + 1;
+    uint32_t *folded = &t->folded[find_slot(t, e->name, e->length, e->hash[1], true)];
     *folded = *folded ? *folded | AMBIGUOUS : entry + 1;
 }
 
@@ -132,23 +108,58 @@ static void grow(struct arena *a, struct symbol_table *t) {
 }
 
 struct name_entry *names_exact(const struct symbol_table *t, const char *name, uint32_t length) {
-    uint32_t slot = t->exact[find_slot(t, name, length, false)];
+    uint32_t slot = t->exact[find_slot(t, name, length, hash(name, length, false), false)];
     return slot ? &t->entries.items[slot - 1] : NULL;
 }
 
 struct name_entry *names_folded(const struct symbol_table *t, const char *name, uint32_t length) {
-    uint32_t slot = t->folded[find_slot(t, name, length, true)];
+    uint32_t slot = t->folded[find_slot(t, name, length, hash(name, length, true), true)];
     return slot && !(slot & AMBIGUOUS) ? &t->entries.items[slot - 1] : NULL;
 }
 
 struct name_entry *names_add(struct arena *a, struct symbol_table *t, const char *name,
                              uint32_t length) {
-    *vec_push(a, &t->entries) = (struct name_entry){.name = name, .length = length};
+    *vec_push(a, &t->entries) =
+        (struct name_entry){.name = name,
+                            .length = length,
+                            .hash = {hash(name, length, false), hash(name, length, true)}};
     if (t->entries.count * 2 > t->slots)
         grow(a, t);
     else
         place(t, t->entries.count - 1);
     return &t->entries.items[t->entries.count - 1];
+}
+
+static void add_builtin(struct arena *a, struct symbol_table *t, const char *name,
+                        enum name_kind kind, uint32_t index, bool reserved) {
+    struct name_entry *e = names_add(a, t, name, (uint32_t)strlen(name));
+    e->kind = (uint8_t)kind;
+    e->index = index;
+    e->reserved = reserved;
+}
+
+struct symbol_table *names_empty(struct arena *a) {
+    struct symbol_table *t = arena_new(a, struct symbol_table, 1);
+    grow(a, t);
+    return t;
+}
+
+struct symbol_table *names_new(struct arena *a) {
+    struct symbol_table *t = names_empty(a);
+    for (uint32_t op = OP_IF + 1; op < OP_COUNT; op++)
+        add_builtin(a, t, op_names[op], NAME_OP, op, false);
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        add_builtin(a, t, spellings[i].name, NAME_OP, spellings[i].op, false);
+    for (size_t i = 0; i < sizeof reserved_functions / sizeof *reserved_functions; i++)
+        names_exact(t, reserved_functions[i], (uint32_t)strlen(reserved_functions[i]))->reserved =
+            true;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        add_builtin(a, t, words[i].name, NAME_WORD, words[i].word, words[i].reserved);
+    for (uint32_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        add_builtin(a, t, refused[i].name, NAME_REFUSED, i, true);
+    add_builtin(a, t, "t", NAME_TIME, 0, true);
+    add_builtin(a, t, "pi", NAME_PI, 0, true);
+    return t;
 }
 
 // ---- Looking for what the user meant ------------------------------------------------------------

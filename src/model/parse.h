@@ -13,12 +13,12 @@
 #include "model/model.h"
 
 enum {
-    TEXT_MOST = 256 << 20,    // bytes of a model
-    CODE_MOST = 4 << 20,      // items of all expressions
-    SYMBOLS_MOST = 1 << 20,   // names, and statements
-    ARGUMENTS_MOST = 256,     // of one function
-    STEPS_MOST = 32 << 20,    // of one evaluation, and of all expansions of sum()
-    PARSE_ERRORS_MOST = 100,  // then parsing stops
+    TEXT_MOST = 256 << 20,   // bytes of a model
+    CODE_MOST = 4 << 20,     // items of all expressions
+    SYMBOLS_MOST = 1 << 20,  // names, and statements
+    ARGUMENTS_MOST = 256,    // of one function
+    STEPS_MOST = 32 << 20,   // of one evaluation, and of all expansions of sum()
+    PARSE_ERRORS_MOST = 100, // then parsing stops
 };
 
 // ---- Tokens -------------------------------------------------------------------------------------
@@ -77,8 +77,17 @@ enum name_kind {
     NAME_BAD,     // an error was reported; uses of it are not errors of their own
 };
 
-enum word { WORD_IF, WORD_THEN, WORD_ELSE, WORD_SUM, WORD_OF, WORD_SHIFT, WORD_AND, WORD_OR,
-            WORD_NOT };
+enum word {
+    WORD_IF,
+    WORD_THEN,
+    WORD_ELSE,
+    WORD_SUM,
+    WORD_OF,
+    WORD_SHIFT,
+    WORD_AND,
+    WORD_OR,
+    WORD_NOT
+};
 
 struct name_entry {
     const char *name;
@@ -86,6 +95,7 @@ struct name_entry {
     uint8_t kind;
     bool reserved; // a model cannot define it
     uint32_t index;
+    uint32_t hash[2]; // as written, ignoring case
 };
 
 struct symbol_table {
@@ -94,7 +104,8 @@ struct symbol_table {
     uint32_t slots;           // of either, a power of two
 };
 
-struct symbol_table *names_new(struct arena *a);
+struct symbol_table *names_empty(struct arena *a);
+struct symbol_table *names_new(struct arena *a); // with the built-in names
 // NULL when there is no such name.
 struct name_entry *names_exact(const struct symbol_table *t, const char *name, uint32_t length);
 // The only entry that matches ignoring case; NULL when there is none or more than one.
@@ -155,15 +166,15 @@ struct parser {
     vec(struct token) tokens;
     vec(struct line) lines;
     vec(struct statement) statements;
-    vec(struct arguments) arguments; // of model.functions
-    vec(char) word;                  // the last name put together by arrays_name
-    vec(struct pending) pending;     // stack of expression.c
-    vec(double) stack;               // of values.c
+    vec(struct arguments) arguments;    // of model.functions
+    struct symbol_table *labels, *sets; // names of observables, of sets
+    vec(char) word;                     // the last name put together by arrays_name
+    vec(struct pending) pending;        // stack of expression.c
     uint64_t steps;
-    bool constants_known;            // values of constants can be used in bounds
-    bool after_refusal;              // lines of a refused construct that start with `{` are skipped
-    uint32_t power_at, compare_at;   // first place + 1 of a chained power, of a+b>c
-    uint32_t boundary_at, again_at;  // bdry, and an initial value given twice
+    bool constants_known;           // values of constants can be used in bounds
+    bool after_refusal;             // lines of a refused construct that start with `{` are skipped
+    uint32_t power_at, compare_at;  // first place + 1 of a chained power, of a+b>c
+    uint32_t boundary_at, again_at; // bdry, and an initial value given twice
 };
 
 // Makes the clean copy and the rest ready. False after an error (not a text).
@@ -198,11 +209,17 @@ bool arrays_check_range(struct parser *p, const struct token *range);
 bool arrays_value(struct parser *p, const struct token *t, struct index index, int64_t *value);
 
 void lines_read(struct parser *p); // cuts, sorts, declares
+// The tokens of a line from there, made the first time. False after an error.
+bool lines_lex(struct parser *p, struct line *l, uint32_t from);
 void lists_read(struct parser *p, struct line *l, uint32_t from, enum symbol_kind kind,
                 struct index index);
+// The next `name=value` of text[*at..to), copied into the arena; false when there is none, or after
+// an error.
+bool lists_next(struct parser *p, struct arena *a, uint32_t *at, uint32_t to, struct setting *out);
 void lists_options(struct parser *p, const struct line *l, uint32_t from);
 void lists_set(struct parser *p, const struct line *l, uint32_t from);
 
+const char *declare_kind_words(enum symbol_kind kind); // "a parameter"
 // A new symbol; UINT32_MAX after an error.
 uint32_t declare_symbol(struct parser *p, enum symbol_kind kind, const char *name, uint32_t length,
                         uint32_t at);
@@ -215,15 +232,16 @@ struct statement *declare_statement(struct parser *p, enum statement_kind kind, 
 bool expression_read(struct parser *p, struct span value, struct index index,
                      const struct arguments *arguments, struct expr *out);
 
-bool resolve_functions_and_constants(struct parser *p);
-bool resolve_rest(struct parser *p);
+// The order and the kind of constants; functions and constants were read. False after an error.
+bool resolve_constants(struct parser *p);
+// The order of everything else, and what may use what. False after an error.
+bool resolve_all(struct parser *p);
 
 enum uses { USES_STATE = 1, USES_PAR = 2, USES_DERIVED = 4, USES_TEMP = 8, USES_TIME = 16 };
 
-// The number an expression of constants has. False (without a message) when it has none or takes
-// too long; *zero_division then tells whether something was divided by zero.
-bool values_compute(const struct model *m, struct arena *scratch, struct expr e, double *value,
-                    bool *zero_division);
+// The number an expression of constants has. NULL, or why it has none ("division by zero").
+const char *values_compute(const struct model *m, struct arena *scratch, struct expr e,
+                           double *value);
 // Values of constants in order of dependency, then of parameters and states. `at` of the symbol.
 bool values_constants(struct parser *p);
 bool values_rest(struct parser *p);

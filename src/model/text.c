@@ -82,8 +82,11 @@ static bool is_text(struct parser *p) {
     return true;
 }
 
-// Whether the brace at `open` belongs to XPP's int{...} or int[...]{...}.
+// Whether the brace at `open` belongs to XPP's int{...} or int[...]{...}. Looks back only so far: a
+// line of nothing but braces must not take for ever.
 static bool opens_integral(const char *line, const char *open) {
+    if (open - line > 64)
+        line = open - 64;
     while (open > line && text_blank(open[-1]))
         open--;
     if (open > line && open[-1] == ']')
@@ -109,7 +112,8 @@ static void blank_comment(char *s, char *end) {
             else if ((*at == '#' && !integral) || (*at == '/' && at + 1 < end && at[1] == '/'))
                 break;
         }
-    memset(at, ' ', (size_t)(end - at));
+    while (at < end)
+        *at++ = ' ';
 }
 
 static void blank_comments(char *text, char *end) {

@@ -2,8 +2,10 @@
 // Which runs: sweeps, samples, tables, and the value of (run, name) as a pure function.
 //
 // run = (table row * sweep points + sweep point) * samples + sample; of the sweeps the leftmost is
-// the slowest; zipped sweeps count as one. Nothing is stored per run but the rows of a table, so
-// that 1e9 runs are described in a few hundred bytes.
+// the slowest; zipped sweeps count as one, at the place of the first of them. Nothing is stored per
+// run but the rows of a table, so that 1e9 runs are described in a few hundred bytes. A call that
+// fails leaves the batch as it was; after batch_check everything below it is const and may be
+// called by several threads.
 #ifndef SHOAL_RUN_BATCH_H
 #define SHOAL_RUN_BATCH_H
 
@@ -30,8 +32,8 @@ struct batch;
 
 // What an input drives.
 struct batch_target {
-    bool initial;     // initial value of state `index`, else parameter `index`
-    uint32_t index;   // position in model.states or model.pars
+    bool initial;   // initial value of state `index`, else parameter `index`
+    uint32_t index; // position in model.states or model.pars
 };
 
 struct batch *batch_new(struct model *m); // NULL: out of memory; the model must outlive it
@@ -42,20 +44,24 @@ shoal_code batch_sweep(struct batch *b, const char *spec, struct report *r);
 shoal_code batch_zip(struct batch *b, const char *names, struct report *r);
 // NAME=uniform:A:B, loguniform:A:B, normal:M:S, lognormal:MEDIAN:GSD
 shoal_code batch_sample(struct batch *b, const char *spec, struct report *r);
+// runs: how many samples, 0 when not given. Without this call: lhs, seed 0.
 shoal_code batch_sampler(struct batch *b, enum sampler sampler, uint64_t runs, uint64_t seed,
                          struct report *r);
-shoal_code batch_use_table(struct batch *b, const struct batch_table *t, struct report *r); // copies
-shoal_code batch_add_values(struct batch *b, const char *name, const double *values,
-                            uint64_t count, struct report *r); // copies
-// "4711,5000:6000": single runs and ranges without their end, so that shards 0:1000 and 1000:2000 meet
+// Columns run, t, status are ignored, `_` columns are kept as extras; any other must be an input.
+// Tables and arrays together are one table, so their rows must agree. Both are copied.
+shoal_code batch_use_table(struct batch *b, const struct batch_table *t, struct report *r);
+shoal_code batch_add_values(struct batch *b, const char *name, const double *values, uint64_t count,
+                            struct report *r);
+// "4711,5000:6000": single runs, and ranges without their end, so that 0:1000 and 1000:2000 meet.
+// A later call replaces an earlier one.
 shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
 // Must be called (again) after the last change, before the rest.
 shoal_code batch_check(struct batch *b, struct report *r);
 
 uint64_t batch_runs(const struct batch *b);
-uint64_t batch_rows(const struct batch *b);                    // after --only-runs
+uint64_t batch_rows(const struct batch *b);                     // after --only-runs
 uint64_t batch_run_of_row(const struct batch *b, uint64_t row); // run index of the row
-uint32_t batch_inputs(const struct batch *b);
+uint32_t batch_inputs(const struct batch *b); // first the table's, then sweeps, then samples
 const char *batch_input_name(const struct batch *b, uint32_t input); // "rho", "x(0)"
 struct batch_target batch_input_target(const struct batch *b, uint32_t input);
 // Values of one input for consecutive rows.

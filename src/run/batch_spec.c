@@ -54,10 +54,8 @@ static char *cut(char **rest, char separator) {
 static shoal_code read_number(struct spec *s, const char *text, double *out) {
     if (*text == 0)
         return FAIL(s, text, "a number is missing here");
-    if (!model_number(s->model, text, out))
-        return FAIL(s, text, "neither a number nor an expression of the model's constants");
-    if (!isfinite(*out))
-        return FAIL(s, text, "not a finite number");
+    if (!model_number(s->model, text, out) || !isfinite(*out))
+        return FAIL(s, text, "neither a finite number nor an expression of the model's constants");
     return SHOAL_OK;
 }
 
@@ -89,19 +87,20 @@ static shoal_code check_kind(const struct symbol *symbol, bool initial, const ch
     if ((state && initial) || (par && !initial))
         return SHOAL_OK;
     if (state)
-        return report_error(r, SHOAL_INPUT, "%s: %s is a state; its initial value is called %s(0)",
-                            where, name, name);
+        return report_error(r, SHOAL_INPUT,
+                            "%s: `%s` is a state; its initial value is called `%s(0)`", where, name,
+                            name);
     if (par)
         return report_error(r, SHOAL_INPUT,
-                            "%s: %s is a parameter, only states have initial values; write %s",
+                            "%s: `%s` is a parameter, only states have initial values; write `%s`",
                             where, name, name);
     if (symbol->kind == SYMBOL_CONST)
         return report_error(r, SHOAL_INPUT,
-                            "%s: %s is a constant, which is folded into the kernel; use --set to "
+                            "%s: `%s` is a constant, which is folded into the kernel; use --set to "
                             "change it for all runs, or declare it with `par` in the model",
                             where, name);
     return report_error(r, SHOAL_INPUT,
-                        "%s: %s is computed from other names, it cannot be given; use the "
+                        "%s: `%s` is computed from other names, it cannot be given; use the "
                         "parameters it depends on",
                         where, name);
 }
@@ -118,7 +117,7 @@ shoal_code spec_resolve(struct model *m, struct arena *a, const char *name, cons
         return SHOAL_INPUT;
     const struct symbol *symbol = &m->symbols.items[out->symbol];
     if (!zero)
-        return report_error(r, SHOAL_INPUT, "%s: an initial value is written %s(0)", where,
+        return report_error(r, SHOAL_INPUT, "%s: an initial value is written `%s(0)`", where,
                             symbol->name);
     out->text = out->initial ? arena_printf(a, "%s(0)", symbol->name) : symbol->name;
     return check_kind(symbol, out->initial, where, r);
@@ -193,7 +192,7 @@ static uint32_t find_word(struct spec *s, const struct form *f, const char *cons
     }
     const char *best = nearest_best(&near);
     if (best)
-        (void)FAIL(s, f->word, "unknown word; did you mean %s? Write %s", best, usage);
+        (void)FAIL(s, f->word, "unknown word; did you mean `%s`? Write %s", best, usage);
     else
         (void)FAIL(s, f->word, "unknown word; write %s", usage);
     return count;

@@ -44,25 +44,26 @@ static inline uint64_t reverse_bits(uint64_t x) {
 
 // ---- Latin hypercube ----------------------------------------------------------------------------
 
-// `width` bits (perhaps none) that depend on `x` and the key.
-static inline uint64_t feistel(uint64_t x, uint64_t key, uint32_t width) {
-    x = (x ^ key) * golden;
-    x = (x ^ (x >> 32)) * 0xbf58476d1ce4e5b9;
-    return x >> 1 >> (63 - width);
+// A keyed hash of x < 2^32, below `end`.
+static inline uint64_t feistel(uint64_t x, const uint64_t key[2], uint64_t end) {
+    x = x * key[0] + key[1];
+    x = (x ^ x >> 32) * golden; // without it, sums of such hashes stay close to straight lines
+    return (uint64_t)((unsigned __int128)x * end >> 64);
 }
 
-// A keyed permutation of 0 .. count-1: a Feistel network permutes the next power of two, and is
-// applied again until the result is in range, which it is after two rounds or less on average.
-static inline uint64_t permute(const struct sample *s, uint64_t i) {
+// A keyed permutation of 0 .. count-1: a Feistel network permutes the pairs of a left < high and a
+// right < low, of which there are hardly more than `count`, and is applied again until the result
+// is in range.
+static inline uint64_t permute(const struct sample *s, uint64_t left, uint64_t right) {
     do {
-        uint64_t left = i >> s->low, right = i & ((UINT64_C(1) << s->low) - 1);
-        for (int k = 0; k < SAMPLE_KEYS; k += 2) {
-            left ^= feistel(right, s->key[k], s->high);
-            right ^= feistel(left, s->key[k + 1], s->low);
+        for (int k = 0; k < SAMPLE_KEYS; k += 4) {
+            left += feistel(right, s->key + k, s->high);
+            left -= left >= s->high ? s->high : 0;
+            right += feistel(left, s->key + k + 2, s->low);
+            right -= right >= s->low ? s->low : 0;
         }
-        i = left << s->low | right;
-    } while (i >= s->count);
-    return i;
+    } while (left * s->low + right >= s->count);
+    return left * s->low + right;
 }
 
 static inline double clamp(double x, double least, double most) {
@@ -73,10 +74,15 @@ static inline double clamp(double x, double least, double most) {
 static void fill_lhs(const struct sample *s, uint64_t first, uint64_t n, double *u) {
     double width = 1 / (double)s->count;
     double least = fmin((double)s->count * 0x1p-51, 0.5), most = 1 - least;
+    uint64_t left = first / s->low, right = first % s->low;
     for (uint64_t k = 0; k < n; k++) {
         double place = clamp(unit(hash(s, first + k)), least, most);
-        double stratum = (double)permute(s, first + k);
+        double stratum = (double)permute(s, left, right);
         u[k] = clamp((stratum + place) * width, unit_least, unit_most);
+        if (++right == s->low) {
+            left++;
+            right = 0;
+        }
     }
 }
 
@@ -110,7 +116,7 @@ void sobol_prefixes(uint32_t dimension, uint64_t out[SOBOL_BITS]) {
 // Digits are reversed here, the most significant in bit 0. Each line lets a digit depend only on
 // itself and on more significant ones, so that equal intervals of any power of two stay intervals.
 static inline uint64_t scramble(const struct sample *s, uint64_t x) {
-    for (int k = 0; k < SAMPLE_KEYS; k += 2) {
+    for (int k = 0; k < 8; k += 2) {
         x += s->key[k];
         x ^= x * (s->key[k + 1] << 1);
     }
@@ -240,9 +246,8 @@ void sample_init(struct sample *s, enum sampler sampler, uint64_t count, uint64_
     uint64_t base = mix(mix(seed + golden) ^ hash_text(name));
     for (int k = 0; k < SAMPLE_KEYS; k++)
         s->key[k] = mix(base + (uint64_t)(k + 1) * golden);
-    uint32_t bits = count > 1 ? 64 - (uint32_t)__builtin_clzll(count - 1) : 0;
-    s->high = bits / 2;
-    s->low = bits - s->high;
+    s->high = (uint64_t)ceil(sqrt((double)count)); // less than 2^32: counts are below 2^63
+    s->low = count / s->high + (count % s->high != 0);
 }
 
 void sample_values(const struct sample *s, uint64_t first, uint64_t n, double *out) {

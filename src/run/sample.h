@@ -12,7 +12,7 @@
 
 #include "run/batch.h"
 
-enum { SOBOL_DIMENSIONS = 256, SOBOL_BITS = 52, SAMPLE_KEYS = 8 };
+enum { SOBOL_DIMENSIONS = 256, SOBOL_BITS = 52, SAMPLE_KEYS = 12 };
 
 extern const uint16_t sobol_polynomials[SOBOL_DIMENSIONS - 1];
 extern const uint16_t sobol_initials[];
@@ -32,7 +32,7 @@ struct sample {
     enum sampler sampler;
     uint64_t count;            // how many samples there are
     uint64_t key[SAMPLE_KEYS]; // from seed and name
-    uint32_t high, low;        // lhs: bits of the halves of a stratum's number
+    uint64_t high, low;        // lhs: stratum = left * low + right with left < high, right < low
     const uint64_t *prefix;    // sobol: [SOBOL_BITS], see sobol_prefixes
 };
 

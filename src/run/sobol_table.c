@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Direction numbers of the Sobol sequence, by S. Joe and F. Y. Kuo (their set new-joe-kuo-6).
 //
-// One primitive polynomial a dimension, its coefficients as bits with the constant term last, and as
-// many initial numbers m_1, m_2, ... as its degree, dimension after dimension. The first dimension
-// of the sequence (bits of the index in reverse) needs neither and is not listed.
+// One primitive polynomial a dimension, its coefficients as bits with the constant term last, and
+// as many initial numbers m_1, m_2, ... as its degree, dimension after dimension. The first
+// dimension of the sequence (bits of the index in reverse) needs neither and is not listed.
 // What is made of them is in sample.c.
 #include "run/sample.h"
 

@@ -2,8 +2,8 @@
 // Inside of the DAG, for the files of this folder only.
 //
 // dag_op asks fold_term to rewrite what it was asked for until nothing applies, then dag_intern
-// finds or makes the node. powers are built by power.c out of multiplications. A pair map is a
-// hash table from two numbers to one, for memoisation.
+// finds or makes the node. Powers are built by power.c out of multiplications. `pairs` is a hash
+// table from two numbers to one, for memoisation.
 #ifndef SHOAL_SYMBOLIC_DAG_H
 #define SHOAL_SYMBOLIC_DAG_H
 
@@ -47,8 +47,11 @@ static inline bool node_is_value(const struct dag *d, node_id id, double value) 
     return node_is_number(d, id) && d->nodes.items[id].value == value;
 }
 
+// Every bit of v reaches the low bits, which tables use: doubles differ in their high bits only.
 static inline uint64_t hash_mix(uint64_t h, uint64_t v) {
-    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+    h ^= v;
+    h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
     return h ^ h >> 32;
 }
 

@@ -36,7 +36,6 @@ enum pick {
     A_A,
     A_B,
     B_A,
-    B_B,
     NUMBER_0,
     NUMBER_1,
     NUMBER_2,
@@ -101,13 +100,13 @@ static const struct rule rules[] = {
     {OP_EQ,  TRUTH, ZERO,   OP_NOT, A, B, false},
     {OP_NOT, A_EQ,  ANY,    OP_NE, A_A, A_B, false},
     {OP_NOT, A_NE,  ANY,    OP_EQ, A_A, A_B, false},
-    {OP_NOT, A_NOT, ANY,    OP_NE, A_A, NUMBER_0, false},
+    {OP_NOT, A_NOT, ANY,    TERM_NODE, A_A, B, false},
     {OP_AND, ANY,   ZERO,   TERM_NODE, NUMBER_0, B, false},
-    {OP_AND, ANY,   NUMBER, OP_NE, A, NUMBER_0, false},
-    {OP_AND, ANY,   SAME,   OP_NE, A, NUMBER_0, false},
-    {OP_OR,  ANY,   ZERO,   OP_NE, A, NUMBER_0, false},
+    {OP_AND, ANY,   NUMBER, TERM_NODE, A, B, false},
+    {OP_AND, ANY,   SAME,   TERM_NODE, A, B, false},
+    {OP_OR,  ANY,   ZERO,   TERM_NODE, A, B, false},
     {OP_OR,  ANY,   NUMBER, TERM_NODE, NUMBER_1, B, false},
-    {OP_OR,  ANY,   SAME,   OP_NE, A, NUMBER_0, false},
+    {OP_OR,  ANY,   SAME,   TERM_NODE, A, B, false},
 
     {OP_MIN,  ANY,    SAME, TERM_NODE, A, B, false},
     {OP_MAX,  ANY,    SAME, TERM_NODE, A, B, false},
@@ -180,8 +179,6 @@ static bool pick(struct dag *d, enum pick what, const struct term *t, node_id *o
         return *out = items[t->a].b, true;
     case B_A:
         return *out = items[t->b].a, true;
-    case B_B:
-        return *out = items[t->b].b, true;
     case NUMBER_0:
         return *out = dag_number(d, 0), true;
     case NUMBER_1:
@@ -225,17 +222,33 @@ static bool found(struct term *t, node_id id) {
     return true;
 }
 
-// if(number), if(c,a,a), if(not c,a,b)
+// if(number,a,b), if(c,a,a), if(c,1,0), if(not c,a,b)
 static bool fold_if(const struct dag *d, struct term *t) {
     const struct node *condition = &d->nodes.items[t->a];
     if (t->b == t->c)
         return found(t, t->b);
     if (condition->op == OP_NUMBER)
         return found(t, condition->value != 0 ? t->b : t->c);
+    if (node_is_value(d, t->b, 1) && node_is_value(d, t->c, 0))
+        return found(t, t->a);
     if (condition->op != OP_NOT)
         return false;
     *t = (struct term){OP_IF, t->negate, condition->a, t->c, t->b};
     return true;
+}
+
+// A condition is a node that is true or false by construction, or a number.
+static node_id as_truth(struct dag *d, node_id id) {
+    uint8_t op = d->nodes.items[id].op;
+    return makes_truth[op] || op == OP_NUMBER ? id
+                                              : dag_op(d, OP_NE, id, dag_number(d, 0), NODE_NONE);
+}
+
+static void fold_conditions(struct dag *d, struct term *t) {
+    if (t->op == OP_IF || t->op == OP_NOT || t->op == OP_AND || t->op == OP_OR)
+        t->a = as_truth(d, t->a);
+    if (t->op == OP_AND || t->op == OP_OR)
+        t->b = as_truth(d, t->b);
 }
 
 static bool finite_or_given(double value, const double *operands) {
@@ -266,6 +279,7 @@ bool fold_term(struct dag *d, struct term *t) {
         double value = op_value(t->op, x[0], x[1], x[2]);
         return finite_or_given(value, x) && found(t, dag_number(d, value));
     }
+    fold_conditions(d, t);
     if (commutative[t->op])
         order_operands(d, t);
     if (t->op == OP_IF)

@@ -5,6 +5,10 @@
 // over numbers is a loop in dependency order and nothing here recurses. Making a node folds
 // constants and applies the identities of symbolic/fold.c. The same input gives the same numbers in
 // every process: no addresses, no hash order.
+//
+// What users of nodes may rely on: no GT or GE (they are LT and LE the other way round); operands
+// of AND, OR, NOT and the condition of IF are LT, LE, EQ, NE, AND, OR or NOT nodes; a number is the
+// second operand of + and *; a NEG is never an operand of + - * / or NEG.
 #ifndef SHOAL_SYMBOLIC_SYMBOLIC_H
 #define SHOAL_SYMBOLIC_SYMBOLIC_H
 
@@ -81,7 +85,7 @@ uint32_t *dag_uses(const struct dag *d, const node_id *roots, uint32_t count, st
 
 // Arithmetic of the nodes that `roots` need: each node once, whatever its number of uses.
 struct op_counts {
-    uint32_t adds;      // + - negation, comparisons, selections and other single instructions
+    uint32_t adds; // + - negation, comparisons, selections and other single instructions
     uint32_t muls;
     uint32_t divs;      // / sqrt mod
     uint32_t functions; // ^ and those of the math library

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_NODES = 1 << 22, MOST_WORK = 1 << 26 };
+enum { MOST_NODES = 1 << 21, MOST_WORK = 1 << 24 };
 
 // Values of slots besides node numbers: NODE_NONE is not yet built.
 enum { UNDER_WAY = UINT32_MAX - 1 };
@@ -164,14 +164,16 @@ static bool end_frame(struct builder *b) {
 
 static bool build(struct builder *b, struct expr code, uint32_t at, node_id *out) {
     b->at = at;
+    if (code.count && code.first < b->model->code.count)
+        b->at = b->model->code.items[code.first].at;
     b->stack.count = b->frames.count = 0;
     if (!push_frame(b, code, 0, UINT32_MAX))
         return false;
     while (b->frames.count) {
         struct frame *top = &b->frames.items[b->frames.count - 1];
         if (b->work++ >= MOST_WORK || b->system->dag.nodes.count >= MOST_NODES)
-            return fail(b, "the model is too large once its functions are expanded: more than "
-                           "4 million different operations; are functions nested too deeply?");
+            return fail(b, "the model is too large once its functions are expanded; are they "
+                           "nested too deeply?");
         if (top->next == top->end) {
             if (!end_frame(b))
                 return false;

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// argv by the option table: --name value, --name=value, -o FILE, flags, and the model.
+//
+// Only names and the presence of values are judged here; what a value means is the library's to
+// say, when it is used. Options keep their order; of a scalar one the last counts. A job's options
+// come before, and give way where the command line names the same thing.
+#include "cli.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *cli_realloc(void *old, size_t size) {
+    void *p = realloc(old, size ? size : 1);
+    if (!p) {
+        fputs("error: not enough memory\n", stderr);
+        exit(1);
+    }
+    return p;
+}
+
+int args_unknown(const char *kind, const char *word, const char *const *known, size_t count,
+                 const char *see) {
+    const char *best = shoal_nearest(word, known, count);
+    const char *dashes = !strcmp(kind, "option") ? "--" : "";
+    if (best)
+        fprintf(stderr, "error: unknown %s '%s'; did you mean %s%s?\n", kind, word, dashes, best);
+    else
+        fprintf(stderr, "error: unknown %s '%s'; see `%s`\n", kind, word, see);
+    return EXIT_USAGE;
+}
+
+bool args_takes(const char *command, const shoal_option_info *o) {
+    size_t n = strlen(command);
+    for (const char *p = o->commands; (p = strstr(p, command)); p += n)
+        if ((p == o->commands || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+            return true;
+    return false;
+}
+
+static char plain(char c) { return c == '_' ? '-' : c; }
+
+// By the name up to `length` or the letter; false when the table has none.
+static bool find_option(const char *name, size_t length, char letter, shoal_option_info *out) {
+    for (uint32_t i = 0; i < shoal_option_count(); i++) {
+        *out = shoal_option_at(i);
+        size_t n = 0;
+        while (n < length && out->name[n] == plain(name[n]))
+            n++;
+        if (letter ? out->letter == letter : n == length && !out->name[n])
+            return true;
+    }
+    return false;
+}
+
+static int unknown_option(const char *command, const char *name, size_t length) {
+    const char *known[128];
+    char see[64], *word = cli_realloc(NULL, length + 1);
+    size_t count = 0;
+    memcpy(word, name, length);
+    word[length] = 0;
+    for (uint32_t i = 0; i < shoal_option_count() && count < 128; i++) {
+        shoal_option_info o = shoal_option_at(i);
+        if (!o.later && args_takes(command, &o))
+            known[count++] = o.name;
+    }
+    snprintf(see, sizeof see, "shoal help %s", command);
+    int status = args_unknown("option", word, known, count, see);
+    free(word);
+    return status;
+}
+
+static void add(struct args *a, shoal_option_info option, const char *value, bool from_job) {
+    if (a->count == a->room) {
+        a->room = a->room ? 2 * a->room : 16;
+        a->items = cli_realloc(a->items, a->room * sizeof *a->items);
+    }
+    a->items[a->count++] = (struct item){option, value, from_job};
+}
+
+static char *own(struct args *a, const char *text, size_t length) {
+    char *copy = cli_realloc(NULL, length + 1);
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    a->owned = cli_realloc(a->owned, (a->owned_count + 1) * sizeof *a->owned);
+    return a->owned[a->owned_count++] = copy;
+}
+
+// Of a=1,b=2 each part on its own, so that a later a=3 can replace one of them.
+static void add_value(struct args *a, shoal_option_info option, const char *value, bool from_job) {
+    int depth = 0;
+    size_t start = 0, i = 0;
+    if (strcmp(option.name, "set")) {
+        add(a, option, value, from_job);
+        return;
+    }
+    for (;; i++) {
+        depth += (value[i] == '(') - (value[i] == ')');
+        if (value[i] && !(value[i] == ',' && depth <= 0))
+            continue;
+        add(a, option, own(a, value + start, i - start), from_job);
+        if (!value[i])
+            return;
+        start = i + 1;
+    }
+}
+
+// One option at argv[*at]; moves *at to its value where it takes one.
+static int parse_option(struct args *a, int argc, char **argv, int *at) {
+    const char *text = argv[*at];
+    bool is_long = text[1] == '-';
+    const char *name = text + (is_long ? 2 : 1);
+    size_t length = is_long ? strcspn(name, "=") : 1;
+    shoal_option_info o;
+    if (!find_option(name, length, is_long ? 0 : *name, &o) || (!is_long && name[1] && !o.metavar))
+        return unknown_option(a->command, name, is_long ? length : strlen(name));
+    if (o.later) {
+        fprintf(stderr, "error: --%s is not supported yet\n", o.name);
+        return EXIT_USAGE;
+    }
+    if (!args_takes(a->command, &o)) {
+        fprintf(stderr, "error: --%s is not an option of `shoal %s`\n", o.name, a->command);
+        return EXIT_USAGE;
+    }
+    const char *value =
+        is_long ? (name[length] ? name + length + 1 : NULL) : (name[1] ? name + 1 : NULL);
+    if (o.metavar && !value) {
+        if (*at + 1 >= argc) {
+            fprintf(stderr, "error: --%s needs a value: %s\n", o.name, o.metavar);
+            return EXIT_USAGE;
+        }
+        value = argv[++*at];
+    }
+    add_value(a, o, value ? value : "", false);
+    return 0;
+}
+
+int args_parse(struct args *a, const char *command, int argc, char **argv) {
+    *a = (struct args){.command = command};
+    const struct command *c = command_find(command);
+    bool only_words = false, takes_word = c->needs_model || !strcmp(command, "help");
+    for (int i = 0; i < argc; i++) {
+        int status = 0;
+        if (!only_words && !strcmp(argv[i], "--"))
+            only_words = true;
+        else if (!only_words && argv[i][0] == '-' && argv[i][1])
+            status = parse_option(a, argc, argv, &i);
+        else if (a->model || !takes_word) {
+            fprintf(stderr, "error: '%s' is one word too many; see `shoal help %s`\n", argv[i],
+                    command);
+            status = EXIT_USAGE;
+        } else
+            a->model = argv[i];
+        if (status)
+            return status;
+    }
+    if (c->needs_model && !a->model && !args_flag(a, "help") && !args_value(a, "job")) {
+        fprintf(stderr, "error: no model; usage: shoal %s %s\n", command, c->takes);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+const char *args_value(const struct args *a, const char *name) {
+    for (size_t i = a->count; i-- > 0;)
+        if (!strcmp(a->items[i].option.name, name))
+            return a->items[i].value;
+    return NULL;
+}
+
+bool args_flag(const struct args *a, const char *name) { return args_choice(a, name, 0) != 0; }
+
+uint32_t args_choice(const struct args *a, const char *name, uint32_t otherwise) {
+    const char *value = args_value(a, name);
+    shoal_option_value v;
+    bool good = value && shoal_option_read(name, value, &v, NULL) == SHOAL_OK;
+    return good ? v.choice : otherwise;
+}
+
+shoal_code args_check(const struct args *a, shoal_log *log) {
+    shoal_code result = SHOAL_OK;
+    for (size_t i = 0; i < a->count; i++) {
+        shoal_code code = shoal_option_read(a->items[i].option.name, a->items[i].value, NULL, log);
+        result = code ? code : result;
+    }
+    return result;
+}
+
+// True when both are about the same name of the model: `rho` of sweep rho=... and set rho=1.
+static bool same_target(const char *a, const char *b) {
+    size_t n = strcspn(a, "="), m = strcspn(b, "=");
+    while (n && isspace((unsigned char)*a))
+        a++, n--;
+    while (m && isspace((unsigned char)*b))
+        b++, m--;
+    while (n && isspace((unsigned char)a[n - 1]))
+        n--;
+    while (m && isspace((unsigned char)b[m - 1]))
+        m--;
+    return n == m && !memcmp(a, b, n);
+}
+
+static bool has_target(const struct item *i) {
+    return i->option.repeatable && strchr(i->value, '=') && strcmp(i->option.name, "zip");
+}
+
+static bool overridden(const struct args *a, const struct item *job) {
+    for (size_t i = 0; has_target(job) && i < a->count; i++)
+        if (has_target(&a->items[i]) && same_target(a->items[i].value, job->value))
+            return true;
+    return false;
+}
+
+void args_add_job(struct args *a, const shoal_job *job) {
+    struct args joined = {.command = a->command, .model = a->model};
+    joined.owned = a->owned;
+    joined.owned_count = a->owned_count;
+    for (uint32_t i = 0; i < shoal_job_count(job); i++) {
+        const char *name = shoal_job_name(job, i), *value = shoal_job_value(job, i);
+        shoal_option_info o;
+        if (!find_option(name, strlen(name), 0, &o)) // `model`
+            continue;
+        size_t before = joined.count;
+        add_value(&joined, o, value, true);
+        for (size_t k = joined.count; k-- > before;)
+            if (overridden(a, &joined.items[k])) {
+                joined.count--;
+                memmove(&joined.items[k], &joined.items[k + 1],
+                        (joined.count - k) * sizeof *joined.items);
+            }
+    }
+    for (size_t i = 0; i < a->count; i++)
+        add(&joined, a->items[i].option, a->items[i].value, false);
+    free(a->items);
+    *a = joined;
+}
+
+void args_free(struct args *a) {
+    for (size_t i = 0; i < a->owned_count; i++)
+        free(a->owned[i]);
+    free(a->owned);
+    free(a->items);
+    *a = (struct args){0};
+}
+
+static void put_line(FILE *out, const char *name, const char *value) {
+    bool quote = !*value || strpbrk(value, "#\"") || isspace((unsigned char)*value) ||
+                 isspace((unsigned char)value[strlen(value) - 1]);
+    fprintf(out, "%s = %s", name, quote ? "\"" : "");
+    for (const char *p = value; *p; p++) {
+        if (quote && (*p == '"' || *p == '\\'))
+            fputc('\\', out);
+        fputc(*p == '\n' ? ' ' : *p, out);
+    }
+    fprintf(out, "%s\n", quote ? "\"" : "");
+}
+
+char *args_job_text(const struct args *a, const shoal_options *options) {
+    enum { MOST = 1 << 16 };
+    char *text = NULL, *value = cli_realloc(NULL, MOST);
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) {
+        free(value);
+        return NULL;
+    }
+    if (a->model)
+        put_line(out, "model", a->model);
+    for (size_t i = 0; i < a->count; i++) {
+        const struct item *item = &a->items[i];
+        bool last = item->option.repeatable || args_value(a, item->option.name) == item->value;
+        if (item->option.kept && !item->option.field && last)
+            put_line(out, item->option.name, item->value);
+    }
+    for (uint32_t i = 0; i < shoal_option_count(); i++) {
+        shoal_option_info o = shoal_option_at(i);
+        if (o.kept && o.field && shoal_options_get(options, o.name, value, MOST))
+            put_line(out, o.name, value);
+    }
+    free(value);
+    fclose(out);
+    return text;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// The command line program: what its files share. It uses the public header and nothing else.
+//
+// stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, run.c is
+// `shoal run`, info.c the commands that only tell, show.c and timing.c write what people read,
+// progress.c the bar, help.c the help made from the option table.
+#ifndef SHOAL_CLI_H
+#define SHOAL_CLI_H
+
+#include "shoal/shoal.h"
+
+#include <stdio.h>
+
+enum { EXIT_USAGE = 2, EXIT_IO = 4, EXIT_ALL_FAILED = 5, EXIT_SIGNAL = 128 };
+
+// ---- args.c -------------------------------------------------------------------------------------
+
+// One option as given; a list like --set a=1,b=2 is one item for each of its parts.
+struct item {
+    shoal_option_info option;
+    const char *value; // "" for a flag
+    bool from_job;
+};
+
+struct args {
+    const char *command;
+    const char *model; // NULL: none given
+    struct item *items;
+    size_t count, room;
+    char **owned; // texts that items point to
+    size_t owned_count;
+};
+
+// Reads what follows the command. On a usage error prints it and returns EXIT_USAGE, else 0.
+int args_parse(struct args *a, const char *command, int argc, char **argv);
+bool args_takes(const char *command, const shoal_option_info *o);
+// Every value by its type; all errors go to the log.
+shoal_code args_check(const struct args *a, shoal_log *log);
+// Puts the options of a job before those of the command line, which win.
+void args_add_job(struct args *a, const shoal_job *job);
+const char *args_value(const struct args *a, const char *name); // the last one; NULL: not given
+bool args_flag(const struct args *a, const char *name);
+uint32_t args_choice(const struct args *a, const char *name, uint32_t otherwise);
+void args_free(struct args *a);
+// All that is part of the run, as a job file. Free it.
+char *args_job_text(const struct args *a, const shoal_options *options);
+// "Did you mean": prints an unknown word with the nearest of the known ones; returns EXIT_USAGE.
+int args_unknown(const char *kind, const char *word, const char *const *known, size_t count,
+                 const char *see);
+
+void *cli_realloc(void *old, size_t size); // ends the program when memory runs out
+
+// ---- show.c -------------------------------------------------------------------------------------
+
+struct talk {
+    bool quiet, verbose, colour;
+    size_t shown; // messages of the log already printed
+    size_t notes;
+};
+
+struct talk talk_new(const struct args *a);
+// Prints the messages that came since the last time: errors always, the rest unless quiet.
+void talk_messages(struct talk *talk, const shoal_log *log);
+void talk_say(const struct talk *talk, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+const char *show_bytes(uint64_t bytes, char text[32]);
+const char *show_rate(double rate, char text[32]); // "2.5 million"
+void show_plan(const shoal_plan *plan, const shoal_solver *solver, const char *output);
+void show_summary(const struct talk *talk, const shoal_summary *summary, bool durations);
+// The first rows on stdout, aligned.
+void show_rows(const shoal_solver *solver, const shoal_batch *batch, const shoal_result *result,
+               bool final);
+void show_json_string(FILE *out, const char *text);
+uint32_t show_width(FILE *of); // columns of the terminal
+
+// ---- timing.c -----------------------------------------------------------------------------------
+
+enum timing { TIMING_NONE, TIMING_DEFAULT, TIMING_VERBOSE, TIMING_DEBUG };
+void timing_show(enum timing timing, const shoal_log *log, const shoal_summary *summary);
+
+// ---- progress.c ---------------------------------------------------------------------------------
+
+struct progress {
+    bool bar, lines;
+    double first, every; // seconds: of the first line or bar, and between two
+    double next;         // when to draw again
+    bool drawn;          // a bar is on the screen
+    bool rates;          // tell durations
+};
+
+struct progress progress_new(uint32_t choice, bool quiet, bool rates); // auto, on, off
+void progress_word(struct progress *p, const char *what);              // instead of a bar
+void progress_draw(struct progress *p, const shoal_progress *now);
+void progress_erase(struct progress *p);
+
+// ---- commands: return the exit code -------------------------------------------------------------
+
+int command_run(struct args *a);
+int command_info(struct args *a);
+int command_source(struct args *a);
+int command_devices(struct args *a);
+int command_methods(struct args *a);
+int command_options(struct args *a);
+int command_env(struct args *a);
+int command_version(struct args *a);
+int command_help(struct args *a);
+
+struct command {
+    const char *name;
+    const char *takes; // MODEL [options]
+    const char *help;
+    int (*call)(struct args *a); // NULL: not there yet
+    bool needs_model;
+};
+extern const struct command commands[];
+extern const size_t command_count;
+const struct command *command_find(const char *name);
+void help_command(FILE *out, const struct command *c);
+void help_all(FILE *out);
+
+#endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// The commands that only tell: info, source, devices, methods, env, version.
+#include "cli.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// A model with the options that the command line gave, for info and source.
+struct subject {
+    shoal_log *log;
+    shoal_model *model;
+    shoal_options options;
+    struct talk talk;
+};
+
+static shoal_code load_subject(struct subject *s, const struct args *a) {
+    shoal_code code = args_check(a, s->log);
+    if (!code)
+        code = shoal_model_load(a->model, &s->model, s->log);
+    if (!code)
+        code = shoal_options_init(&s->options, s->model, s->log);
+    const char *use = args_value(a, "use");
+    if (!code && use)
+        code = shoal_model_use(s->model, use, &s->options, s->log);
+    for (size_t i = 0; i < a->count && !code; i++) {
+        const struct item *item = &a->items[i];
+        if (item->option.field)
+            code = shoal_options_set(&s->options, item->option.name, item->value, s->log);
+        else if (!strcmp(item->option.name, "set"))
+            code = shoal_model_set(s->model, item->value, s->log);
+    }
+    return code;
+}
+
+static int close_subject(struct subject *s, shoal_code code) {
+    talk_messages(&s->talk, s->log);
+    shoal_model_free(s->model);
+    shoal_log_free(s->log);
+    return shoal_code_exit(code);
+}
+
+// ---- info ---------------------------------------------------------------------------------------
+
+static const struct {
+    shoal_kind kind;
+    const char *title, *json;
+} kinds[] = {
+    {SHOAL_STATE, "states", "states"},
+    {SHOAL_PARAMETER, "parameters", "parameters"},
+    {SHOAL_CONSTANT, "constants", "constants"},
+    {SHOAL_DERIVED, "derived parameters", "derived"},
+    {SHOAL_OBSERVABLE, "observables", "observables"},
+    {SHOAL_SET, "sets", "sets"},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static double *derivatives(const shoal_model *m, double t0) {
+    uint32_t n = shoal_model_count(m, SHOAL_STATE);
+    double *y = cli_realloc(NULL, n * sizeof *y), *dydt = cli_realloc(NULL, n * sizeof *dydt);
+    for (uint32_t i = 0; i < n; i++)
+        y[i] = shoal_model_value(m, SHOAL_STATE, i);
+    shoal_model_rhs(m, t0, y, dydt);
+    free(y);
+    return dydt;
+}
+
+static int widest(const shoal_model *m, shoal_kind kind) {
+    size_t most = 8;
+    for (uint32_t i = 0; i < shoal_model_count(m, kind); i++) {
+        size_t n = strlen(shoal_model_symbol(m, kind, i));
+        most = n > most ? n : most;
+    }
+    return most < 40 ? (int)most : 40;
+}
+
+static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
+    shoal_kind kind = kinds[k].kind;
+    uint32_t count = shoal_model_count(m, kind);
+    int width = widest(m, kind);
+    if (!count)
+        return;
+    printf("%s: %u\n", kinds[k].title, count);
+    if (kind == SHOAL_STATE)
+        printf("  %-*s  %-24s  %s\n", width, "", "value at t0", "derivative at t0");
+    for (uint32_t i = 0; i < count; i++) {
+        printf("  %-*s", kind == SHOAL_SET ? 0 : width, shoal_model_symbol(m, kind, i));
+        double value = kind == SHOAL_SET ? NAN : shoal_model_value(m, kind, i);
+        if (kind == SHOAL_STATE)
+            printf("  %-24.17g  %.17g", value, dydt[i]);
+        else if (kind != SHOAL_SET && !(kind == SHOAL_OBSERVABLE && isnan(value)))
+            printf("  %.17g", value);
+        putchar('\n');
+    }
+}
+
+static void info_text(const struct subject *s, const double *dydt) {
+    char value[1024];
+    uint32_t n = shoal_model_count(s->model, SHOAL_STATE);
+    size_t nonzeros = shoal_model_sparsity(s->model, NULL, NULL);
+    printf("model %s\n", shoal_model_name(s->model));
+    for (size_t k = 0; k < KINDS; k++)
+        info_kind(s->model, k, dydt);
+    printf("Jacobian: %u x %u, %zu nonzeros (%.0f %%)\n", n, n, nonzeros,
+           100 * (double)nonzeros / ((double)n * n));
+    puts("options");
+    for (uint32_t i = 0; i < shoal_option_count(); i++) {
+        shoal_option_info o = shoal_option_at(i);
+        if (!o.in_model)
+            continue;
+        bool given = shoal_options_get(&s->options, o.name, value, sizeof value);
+        if (given)
+            printf("  %-12s %s\n", o.name, value);
+        else if (!strcmp(o.name, "dt") && s->options.dt_from_model)
+            printf("  %-12s %.17g (for methods of fixed steps)\n", o.name, s->options.dt);
+        else
+            printf("  %-12s (%s)\n", o.name, o.default_text[0] ? o.default_text : "none");
+    }
+}
+
+static void json_number(double value) {
+    if (isfinite(value))
+        printf("%.17g", value);
+    else
+        fputs("null", stdout);
+}
+
+static void json_kind(const shoal_model *m, size_t k, const double *dydt) {
+    shoal_kind kind = kinds[k].kind;
+    printf(", \"%s\": [", kinds[k].json);
+    for (uint32_t i = 0; i < shoal_model_count(m, kind); i++) {
+        fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
+        show_json_string(stdout, shoal_model_symbol(m, kind, i));
+        if (kind != SHOAL_SET) {
+            fputs(", \"value\": ", stdout);
+            json_number(shoal_model_value(m, kind, i));
+        }
+        if (kind == SHOAL_STATE) {
+            fputs(", \"derivative\": ", stdout);
+            json_number(dydt[i]);
+        }
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void json_jacobian(const shoal_model *m) {
+    size_t n = shoal_model_sparsity(m, NULL, NULL);
+    uint32_t *rows = cli_realloc(NULL, n * sizeof *rows),
+             *columns = cli_realloc(NULL, n * sizeof *columns);
+    shoal_model_sparsity(m, rows, columns);
+    printf(", \"jacobian\": {\"size\": %u, \"nonzeros\": [", shoal_model_count(m, SHOAL_STATE));
+    for (size_t i = 0; i < n; i++)
+        printf("%s[%u, %u]", i ? ", " : "", rows[i], columns[i]);
+    fputs("]}", stdout);
+    free(rows);
+    free(columns);
+}
+
+static void info_json(const struct subject *s, const double *dydt) {
+    char value[1024];
+    fputs("{\"model\": ", stdout);
+    show_json_string(stdout, shoal_model_name(s->model));
+    fputs(", \"t0\": ", stdout);
+    json_number(s->options.t0);
+    for (size_t k = 0; k < KINDS; k++)
+        json_kind(s->model, k, dydt);
+    json_jacobian(s->model);
+    fputs(", \"options\": {", stdout);
+    bool first = true;
+    for (uint32_t i = 0; i < shoal_option_count(); i++) {
+        shoal_option_info o = shoal_option_at(i);
+        if (!o.in_model || !shoal_options_get(&s->options, o.name, value, sizeof value))
+            continue;
+        printf("%s\"%s\": ", first ? "" : ", ", o.name);
+        show_json_string(stdout, value);
+        first = false;
+    }
+    fputs("}}\n", stdout);
+}
+
+int command_info(struct args *a) {
+    struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
+    shoal_code code = load_subject(&s, a);
+    if (!code) {
+        double *dydt = derivatives(s.model, s.options.t0);
+        if (args_flag(a, "json"))
+            info_json(&s, dydt);
+        else
+            info_text(&s, dydt);
+        free(dydt);
+    }
+    return close_subject(&s, code);
+}
+
+int command_source(struct args *a) {
+    struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
+    char *source = NULL;
+    shoal_code code = load_subject(&s, a);
+    if (!code)
+        code = shoal_model_source(s.model, &s.options, &source, s.log);
+    if (!code)
+        fputs(source, stdout);
+    free(source);
+    return close_subject(&s, code);
+}
+
+// ---- devices, methods, env, version ----------------------------------------------------
+
+int command_devices(struct args *a) {
+    (void)a;
+    for (uint32_t i = 0; i < shoal_device_count(); i++) {
+        shoal_device_info d = shoal_device_at(i);
+        printf("%-10s %s%s\n", d.name, d.usable ? "" : "not usable: ", d.description);
+    }
+    return 0;
+}
+
+int command_methods(struct args *a) {
+    (void)a;
+    printf("%-20s %5s %8s %6s  %-10s %-14s %s\n", "name", "order", "embedded", "stages",
+           "controller", "interpolant", "good for");
+    for (uint32_t i = 0; i < shoal_method_count(); i++) {
+        shoal_method_info m = shoal_method_at(i);
+        char embedded[16] = "-";
+        if (m.embedded_order)
+            snprintf(embedded, sizeof embedded, "%u", m.embedded_order);
+        printf("%-20s %5u %8s %6u  %-10s %-14s %s", m.name, m.order, embedded, m.stages,
+               m.controller, m.interpolant, m.good_for);
+        printf(m.aliases[0] ? " (also: %s)\n" : "\n", m.aliases);
+    }
+    return 0;
+}
+
+// Where a command would be found; empty when it would not.
+static void find_command(const char *command, char *path, size_t size) {
+    const char *list = getenv("PATH");
+    path[0] = 0;
+    if (strchr(command, '/')) {
+        if (access(command, X_OK) == 0)
+            snprintf(path, size, "%s", command);
+        return;
+    }
+    for (const char *p = list ? list : "/usr/bin:/bin"; *p;) {
+        size_t n = strcspn(p, ":");
+        int length = snprintf(path, size, "%.*s/%s", (int)n, p, command);
+        if (n && length > 0 && (size_t)length < size && access(path, X_OK) == 0)
+            return;
+        p += n + (p[n] == ':');
+    }
+    path[0] = 0;
+}
+
+int command_env(struct args *a) {
+    static const struct {
+        const char *name, *what;
+    } variables[] = {
+        {"SHOAL_CC", "C compiler of CPU kernels (cc)"},
+        {"SHOAL_DEVICE", "device when --device is auto"},
+        {"SHOAL_CACHE_DIR", "where kernels are kept"},
+        {"SHOAL_NVRTC", "path of the NVRTC library"},
+        {"CUDA_HOME", "CUDA toolkit"},
+        {"TMPDIR", "temporary files"},
+        {"NO_COLOR", "no colour in messages"},
+    };
+    (void)a;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i].name);
+        printf("%-16s %-24s %s\n", variables[i].name, value ? value : "(not set)",
+               variables[i].what);
+    }
+    const char *cc = getenv("SHOAL_CC");
+    char path[4096], first[256];
+    snprintf(first, sizeof first, "%.*s", (int)(cc ? strcspn(cc, " ") : 2), cc && *cc ? cc : "cc");
+    find_command(first, path, sizeof path);
+    printf("%-16s %s\n", "compiler", path[0] ? path : "not found");
+    return 0;
+}
+
+int command_version(struct args *a) {
+    (void)a;
+    printf("shoal %s\n", shoal_version());
+    return 0;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// shoal run: model, job, options, batch, solver, and the run itself, each a step that may fail.
+//
+// A signal sets a flag that the library looks at while it compiles and runs; what was finished is
+// then in the file, and the program ends with 128 + signal. A second one ends it at once.
+#include "cli.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile int stop_signal; // the one global: a signal handler has nothing else
+
+static void on_signal(int number) {
+    if (stop_signal)
+        _exit(EXIT_SIGNAL + number);
+    stop_signal = number;
+}
+
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+struct run {
+    struct args *args;
+    shoal_log *log;
+    shoal_job *job;
+    shoal_model *model;
+    shoal_options options;
+    shoal_batch *batch;
+    shoal_solver *solver;
+    struct talk talk;
+    struct progress progress;
+    enum timing timing;
+    const char *output; // NULL: a table
+    char *job_text;
+    shoal_summary summary;
+    bool ran;
+};
+
+static shoal_code load_job(struct run *r) {
+    const char *path = args_value(r->args, "job");
+    if (!path)
+        return SHOAL_OK;
+    shoal_code code = shoal_job_load(path, &r->job, r->log);
+    if (code)
+        return code;
+    args_add_job(r->args, r->job);
+    for (uint32_t i = 0; i < shoal_job_count(r->job) && !r->args->model; i++)
+        if (!strcmp(shoal_job_name(r->job, i), "model"))
+            r->args->model = shoal_job_value(r->job, i);
+    return SHOAL_OK;
+}
+
+// The model of the command line, or that of the job: a result file brings its text.
+static shoal_code load_model(struct run *r) {
+    const char *text = shoal_job_model_text(r->job), *path = r->args->model;
+    bool from_job = false;
+    for (uint32_t i = 0; i < shoal_job_count(r->job); i++)
+        from_job = from_job || shoal_job_value(r->job, i) == path;
+    if (text && (from_job || !path))
+        return shoal_model_parse(path ? path : "model", text, strlen(text), &r->model, r->log);
+    if (path)
+        return shoal_model_load(path, &r->model, r->log);
+    fputs("error: no model: neither the command line nor the job names one\n", stderr);
+    return SHOAL_USAGE;
+}
+
+static shoal_code set_options(struct run *r) {
+    shoal_code code = shoal_options_init(&r->options, r->model, r->log);
+    const char *use = args_value(r->args, "use");
+    if (!code && use)
+        code = shoal_model_use(r->model, use, &r->options, r->log);
+    for (size_t i = 0; i < r->args->count && !code; i++) {
+        const struct item *item = &r->args->items[i];
+        if (item->option.field)
+            code = shoal_options_set(&r->options, item->option.name, item->value, r->log);
+        else if (!strcmp(item->option.name, "set"))
+            code = shoal_model_set(r->model, item->value, r->log);
+    }
+    r->options.stop = &stop_signal;
+    return code;
+}
+
+static shoal_code add_sampler(struct run *r) {
+    const char *sampler = args_value(r->args, "sampler"), *runs = args_value(r->args, "runs"),
+               *seed = args_value(r->args, "seed");
+    shoal_option_value n = {0}, s = {0};
+    if (!sampler && !runs && !seed)
+        return SHOAL_OK;
+    shoal_code code = runs ? shoal_option_read("runs", runs, &n, r->log) : SHOAL_OK;
+    if (!code && seed)
+        code = shoal_option_read("seed", seed, &s, r->log);
+    return code
+               ? code
+               : shoal_batch_sampler(r->batch, sampler ? sampler : "lhs", n.count, s.count, r->log);
+}
+
+static shoal_code make_batch(struct run *r) {
+    static const struct {
+        const char *name;
+        shoal_code (*call)(shoal_batch *batch, const char *value, shoal_log *log);
+    } calls[] = {{"batch", shoal_batch_file},
+                 {"sweep", shoal_batch_sweep},
+                 {"sample", shoal_batch_sample},
+                 {"zip", shoal_batch_zip},
+                 {"only-runs", shoal_batch_only}};
+    shoal_code result = shoal_batch_new(r->model, &r->batch, r->log);
+    if (result)
+        return result;
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
+        for (size_t i = 0; i < r->args->count; i++) {
+            const struct item *item = &r->args->items[i];
+            bool last =
+                item->option.repeatable || item->value == args_value(r->args, item->option.name);
+            if (strcmp(item->option.name, calls[k].name) || !last)
+                continue;
+            shoal_code code = calls[k].call(r->batch, item->value, r->log);
+            result = result ? result : code;
+        }
+    shoal_code code = add_sampler(r);
+    result = result ? result : code;
+    return result ? result : shoal_batch_check(r->batch, r->log);
+}
+
+static shoal_code make_solver(struct run *r) {
+    r->job_text = args_job_text(r->args, &r->options);
+    r->options.job = r->job_text;
+    progress_word(&r->progress, "compiling ...");
+    shoal_code code = shoal_solver_new(r->model, &r->options, &r->solver, r->log);
+    progress_erase(&r->progress);
+    return code;
+}
+
+static shoal_code say_more(struct run *r) {
+    char text[1024];
+    if (!r->talk.verbose || r->talk.quiet)
+        return SHOAL_OK;
+    fprintf(stderr, "device   %s\nkernel   %s\nruns     %llu\n", shoal_solver_device(r->solver),
+            shoal_solver_key(r->solver), (unsigned long long)shoal_batch_rows(r->batch));
+    for (uint32_t i = 0; i < shoal_option_count(); i++) {
+        shoal_option_info o = shoal_option_at(i);
+        if (o.field && shoal_options_get(&r->options, o.name, text, sizeof text))
+            fprintf(stderr, "option   %s = %s\n", o.name, text);
+    }
+    return SHOAL_OK;
+}
+
+static void on_progress(const shoal_progress *now, void *user) {
+    struct run *r = user;
+    if (stop_signal)
+        shoal_solver_stop(r->solver);
+    progress_draw(&r->progress, now);
+}
+
+// The table on a terminal needs all results in memory; a result too large for that wants a file.
+static shoal_code check_memory(struct run *r) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    double samples = (double)shoal_solver_save_count(r->solver);
+    double numbers = (double)shoal_batch_rows(r->batch) * (samples > 0 ? samples : 100) *
+                     (double)(shoal_solver_var_count(r->solver) + 1);
+    if (pages <= 0 || page <= 0 || numbers * 8 < 0.5 * (double)pages * (double)page)
+        return SHOAL_OK;
+    fprintf(stderr, "error: the result is too large for a table; write it with -o FILE\n");
+    return SHOAL_INPUT;
+}
+
+static shoal_code run_table(struct run *r) {
+    shoal_result *result = NULL;
+    shoal_code code = check_memory(r);
+    if (code)
+        return code;
+    r->ran = true;
+    code = shoal_solver_run(r->solver, r->batch, &result, r->log);
+    progress_erase(&r->progress);
+    if (result) {
+        r->summary = shoal_result_summary(result);
+        show_rows(r->solver, r->batch, result, r->options.save == SHOAL_SAVE_FINAL);
+    }
+    shoal_result_free(result);
+    return code;
+}
+
+static shoal_code run_batch(struct run *r) {
+    if (args_flag(r->args, "dry-run")) {
+        shoal_plan plan = {0};
+        const char *output = r->output ? r->output : "-";
+        shoal_code code = shoal_solver_plan(r->solver, r->batch, output, &plan, r->log);
+        if (!code)
+            show_plan(&plan, r->solver, output);
+        return code;
+    }
+    shoal_solver_on_progress(r->solver, on_progress, r);
+    if (!r->output)
+        return run_table(r);
+    r->ran = true;
+    shoal_code code = shoal_solver_run_file(r->solver, r->batch, r->output, &r->summary, r->log);
+    progress_erase(&r->progress);
+    return code;
+}
+
+static void close_lines(struct run *r, shoal_code code) {
+    bool durations = r->timing != TIMING_NONE, file = r->output && strcmp(r->output, "-");
+    if (r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED)) {
+        show_summary(&r->talk, &r->summary, durations);
+        if (file)
+            talk_say(&r->talk,
+                     code ? "stopped; what was finished is in %s, marked incomplete\n"
+                          : "wrote %s\n",
+                     r->output);
+        else if (code)
+            talk_say(&r->talk, "stopped\n");
+        if (!r->talk.quiet)
+            timing_show(r->timing, r->log, &r->summary);
+    } else if (code == SHOAL_STOPPED)
+        talk_say(&r->talk, "stopped; nothing was written\n");
+}
+
+static int exit_code(const struct run *r, shoal_code code) {
+    const uint64_t *by = r->summary.by_status;
+    if (stop_signal && code == SHOAL_STOPPED)
+        return EXIT_SIGNAL + stop_signal;
+    if (code == SHOAL_OK && r->ran && r->summary.done > 0 &&
+        by[SHOAL_STATUS_ok] + by[SHOAL_STATUS_stopped] == 0)
+        return EXIT_ALL_FAILED;
+    return shoal_code_exit(code);
+}
+
+static shoal_code prepare(struct run *r) {
+    shoal_code code = args_check(r->args, r->log);
+    if (code)
+        return code;
+    r->talk.quiet = args_flag(r->args, "quiet"); // a job may say so too
+    r->talk.verbose = args_flag(r->args, "verbose");
+    r->timing = (enum timing)args_choice(r->args, "timing", TIMING_DEFAULT);
+    r->progress =
+        progress_new(args_choice(r->args, "progress", 0), r->talk.quiet, r->timing != TIMING_NONE);
+    r->output = args_value(r->args, "output");
+    if (!r->output && !isatty(1))
+        r->output = "-";
+    return SHOAL_OK;
+}
+
+int command_run(struct args *a) {
+    static shoal_code (*const steps[])(struct run * r) = {
+        load_job, prepare, load_model, set_options, make_batch, make_solver, say_more, run_batch,
+    };
+    struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
+    shoal_code code = SHOAL_OK;
+    catch_signals();
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && !code; i++) {
+        code = stop_signal ? SHOAL_STOPPED : steps[i](&r);
+        talk_messages(&r.talk, r.log);
+    }
+    close_lines(&r, code);
+    int status = exit_code(&r, code);
+    shoal_solver_free(r.solver);
+    shoal_batch_free(r.batch);
+    shoal_model_free(r.model);
+    shoal_job_free(r.job);
+    shoal_log_free(r.log);
+    free(r.job_text);
+    return status;
+}

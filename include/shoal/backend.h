@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// For authors of backends: what a device must do, and nothing else.
+//
+// A backend turns kernel source into bytes (build), bytes into something that runs (load), and runs
+// it on chunks of rows. build and load are apart so that a cache between them serves every backend.
+// A backend knows nothing of models, methods or files.
+#ifndef SHOAL_BACKEND_H
+#define SHOAL_BACKEND_H
+
+#include "shoal/shoal.h"
+
+struct report;
+struct shoal_args;
+struct shoal_device; // a backend's own
+struct shoal_module; // a loaded kernel, a backend's own
+
+// What the generator must know of a device, resolved: never "native".
+struct shoal_target {
+    const char *name;         // x86-64-v4, ...; part of what identifies a kernel
+    uint32_t lanes64;         // doubles in a register; 1: scalar code
+    const char *sleef_suffix; // of SLEEF's functions for these lanes; NULL: SLEEF is not used
+    const char *mvec_letter;  // of libmvec's mangled names; NULL: libmvec is not used
+};
+
+struct shoal_kernel_text {
+    const char *text;
+    size_t length;
+    bool needs_sleef, needs_mvec, needs_libm; // what must be linked
+};
+
+struct shoal_bytes {
+    unsigned char *data; // malloc
+    size_t length;
+};
+
+// One chunk. `args` is complete but for workspace, next and stop, which are the backend's.
+struct shoal_launch {
+    struct shoal_args *args;
+    uint32_t threads;
+    const volatile int *stop;         // non-zero: come back soon; rows not done stay pending
+    void (*progress)(void *user, uint32_t rows_taken); // may be NULL; called by the calling thread
+    void *user;
+};
+
+struct shoal_backend {
+    const char *name; // as in --device
+
+    // REQUIRED, in the order they are called.
+    // How many devices; 0 with a reason in `why` when it cannot be used here.
+    uint32_t (*count)(char *why, size_t room);
+    void (*describe)(uint32_t index, char *text, size_t room);
+    shoal_code (*open)(uint32_t index, struct shoal_device **out, struct report *r);
+    void (*close)(struct shoal_device *d);
+    const struct shoal_target *(*target)(const struct shoal_device *d);
+    // What the compiler is, for the key: identity and the exact arguments, one a line.
+    shoal_code (*identity)(struct shoal_device *d, const struct shoal_kernel_text *k, char *text,
+                           size_t room, struct report *r);
+    // Compiles. Ends early, with SHOAL_STOPPED, when *stop (may be NULL) becomes non-zero.
+    shoal_code (*build)(struct shoal_device *d, const struct shoal_kernel_text *k,
+                        const volatile int *stop, struct shoal_bytes *out, struct report *r);
+    // Loads from memory: the bytes given are the bytes that run.
+    shoal_code (*load)(struct shoal_device *d, const struct shoal_bytes *b,
+                       struct shoal_module **out, struct report *r);
+    void (*unload)(struct shoal_module *m);
+    // Runs a chunk to its end, or until a stop.
+    shoal_code (*run)(struct shoal_module *m, const struct shoal_launch *l, struct report *r);
+};
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Public calls on batches.
+#include "api/model.h"
+
+#include "io/io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+shoal_code shoal_batch_new(const shoal_model *model, shoal_batch **out, shoal_log *log) {
+    shoal_batch *b = calloc(1, sizeof *b);
+    *out = NULL;
+    if (b)
+        b->batch = batch_new(model->model);
+    if (!b || !b->batch) {
+        free(b);
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    }
+    *out = b;
+    return SHOAL_OK;
+}
+
+void shoal_batch_free(shoal_batch *batch) {
+    if (!batch)
+        return;
+    batch_free(batch->batch);
+    free(batch);
+}
+
+shoal_code shoal_batch_sweep(shoal_batch *batch, const char *spec, shoal_log *log) {
+    return batch_sweep(batch->batch, spec, log_report(log));
+}
+
+shoal_code shoal_batch_zip(shoal_batch *batch, const char *names, shoal_log *log) {
+    return batch_zip(batch->batch, names, log_report(log));
+}
+
+shoal_code shoal_batch_sample(shoal_batch *batch, const char *spec, shoal_log *log) {
+    return batch_sample(batch->batch, spec, log_report(log));
+}
+
+shoal_code shoal_batch_sampler(shoal_batch *batch, const char *sampler, uint64_t runs,
+                               uint64_t seed, shoal_log *log) {
+    static const char *const names[] = {
+        [SAMPLER_RANDOM] = "random", [SAMPLER_LHS] = "lhs", [SAMPLER_SOBOL] = "sobol"};
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(sampler, names[i]))
+            return batch_sampler(batch->batch, (enum sampler)i, runs, seed, log_report(log));
+    return report_error(log_report(log), SHOAL_INPUT,
+                        "unknown sampler '%s'; there is: random, lhs, sobol", sampler);
+}
+
+shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log) {
+    struct arena arena = {0};
+    struct batch_table table = {0};
+    shoal_code code = io_table_read(path, &arena, &table, log_report(log));
+    if (code == SHOAL_OK)
+        code = batch_use_table(batch->batch, &table, log_report(log));
+    arena_free(&arena);
+    return code;
+}
+
+shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
+                              uint64_t count, shoal_log *log) {
+    return batch_add_values(batch->batch, name, values, count, log_report(log));
+}
+
+shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log) {
+    return batch_only(batch->batch, runs, log_report(log));
+}
+
+shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log) {
+    return batch_check(batch->batch, log_report(log));
+}
+
+uint64_t shoal_batch_runs(const shoal_batch *batch) { return batch_runs(batch->batch); }
+uint64_t shoal_batch_rows(const shoal_batch *batch) { return batch_rows(batch->batch); }
+uint32_t shoal_batch_input_count(const shoal_batch *batch) { return batch_inputs(batch->batch); }
+
+const char *shoal_batch_input_name(const shoal_batch *batch, uint32_t input) {
+    return input < batch_inputs(batch->batch) ? batch_input_name(batch->batch, input) : NULL;
+}
+
+double shoal_batch_value(const shoal_batch *batch, uint32_t input, uint64_t run) {
+    if (input >= batch_inputs(batch->batch) || run >= batch_runs(batch->batch))
+        return (double)NAN;
+    return batch_value(batch->batch, input, run);
+}
+
+uint64_t shoal_batch_run(const shoal_batch *batch, uint64_t row) {
+    return batch_run_of_row(batch->batch, row);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// The method table, for those outside.
+#include "method/method.h"
+#include "shoal/shoal.h"
+
+uint32_t shoal_method_count(void) { return method_count; }
+
+shoal_method_info shoal_method_at(uint32_t index) {
+    if (index >= method_count)
+        return (shoal_method_info){.name = "", .aliases = "", .good_for = ""};
+    const struct method *m = &methods[index];
+    return (shoal_method_info){
+        .name = m->name,
+        .aliases = m->aliases,
+        .controller = controller_names[m->controller],
+        .order = m->order,
+        .embedded_order = m->embedded,
+        .stages = m->stages,
+        .fsal = m->fsal,
+        .interpolant = m->degree ? "own" : "cubic Hermite",
+        .good_for = m->good_for,
+    };
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Public calls on models.
+#include "api/model.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODEL_BYTES = 64 << 20 };
+
+shoal_code shoal_model_parse(const char *name, const char *text, size_t length, shoal_model **out,
+                             shoal_log *log) {
+    *out = NULL;
+    shoal_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    int32_t span = log_begin(log, "parse", SHOAL_CODEGEN);
+    m->model = model_parse(name, text, length, log_report(log));
+    log_end_meta(log, span, "{\"bytes\":%zu}", length);
+    if (!m->model) {
+        free(m);
+        return SHOAL_INPUT;
+    }
+    *out = m;
+    return SHOAL_OK;
+}
+
+shoal_code shoal_model_load(const char *path, shoal_model **out, shoal_log *log) {
+    char *text = NULL;
+    size_t length = 0;
+    *out = NULL;
+    shoal_code code = file_read(path, MODEL_BYTES, &text, &length, log_report(log));
+    if (code == SHOAL_OK)
+        code = shoal_model_parse(path, text, length, out, log);
+    free(text);
+    return code;
+}
+
+void shoal_model_free(shoal_model *model) {
+    if (!model)
+        return;
+    system_free(model->system);
+    model_free(model->model);
+    free(model);
+}
+
+void api_model_changed(shoal_model *model) {
+    system_free(model->system);
+    model->system = NULL;
+}
+
+struct system *api_system(const shoal_model *model, shoal_log *log) {
+    shoal_model *m = (shoal_model *)(uintptr_t)model; // a handle has one user at a time
+    if (!m->system) {
+        int32_t span = log_begin(log, "simplify", SHOAL_CODEGEN);
+        m->system = system_new(m->model, log_report(log));
+        log_end_meta(log, span, "{\"nodes\":%u}", m->system ? m->system->dag.nodes.count : 0);
+    }
+    return m->system;
+}
+
+shoal_code shoal_model_set(shoal_model *model, const char *assignments, shoal_log *log) {
+    shoal_code code = model_set(model->model, assignments, "--set", log_report(log));
+    api_model_changed(model);
+    return code;
+}
+
+const char *shoal_model_name(const shoal_model *model) { return model->model->source.name; }
+
+const char *shoal_model_text(const shoal_model *model) { return model->model->source.text; }
+
+static const struct symbol *symbol_at(const shoal_model *model, shoal_kind kind, uint32_t index) {
+    const struct model *m = model->model;
+    const uint32_t *lists[] = {[SHOAL_STATE] = m->states.items,
+                               [SHOAL_PARAMETER] = m->pars.items,
+                               [SHOAL_CONSTANT] = m->consts.items,
+                               [SHOAL_DERIVED] = m->derived.items};
+    return &m->symbols.items[lists[kind][index]];
+}
+
+uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind) {
+    const struct model *m = model->model;
+    switch (kind) {
+    case SHOAL_STATE:
+        return m->states.count;
+    case SHOAL_PARAMETER:
+        return m->pars.count;
+    case SHOAL_CONSTANT:
+        return m->consts.count;
+    case SHOAL_DERIVED:
+        return m->derived.count;
+    case SHOAL_OBSERVABLE:
+        return m->observables.count;
+    case SHOAL_SET:
+        return m->sets.count;
+    }
+    return 0;
+}
+
+const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32_t index) {
+    if (index >= shoal_model_count(model, kind))
+        return NULL;
+    if (kind == SHOAL_OBSERVABLE)
+        return model->model->observables.items[index].label;
+    if (kind == SHOAL_SET)
+        return model->model->sets.items[index].name;
+    return symbol_at(model, kind, index)->name;
+}
+
+// Values of all nodes with the model's own parameters; y NULL: no states yet. Free with free().
+static double *evaluate(const shoal_model *model, double t, const double *y) {
+    struct system *s = api_system(model, NULL);
+    if (!s)
+        return NULL;
+    double *values = malloc(sizeof(double) * (s->dag.nodes.count + s->pars + s->derived + 1));
+    if (!values)
+        return NULL;
+    double *par = values + s->dag.nodes.count, *derived = par + s->pars;
+    for (uint32_t i = 0; i < s->pars; i++)
+        par[i] = symbol_at(model, SHOAL_PARAMETER, i)->value;
+    for (uint32_t i = 0; i < s->derived; i++)
+        derived[i] = (double)NAN;
+    struct leaf_values v = {.t = t, .state = y, .par = par, .derived = derived};
+    for (uint32_t i = 0; i < s->derived; i++) { // by dependency: one more is right each time
+        dag_evaluate(&s->dag, &v, values);
+        derived[i] = values[s->derive[i]];
+    }
+    dag_evaluate(&s->dag, &v, values);
+    return values;
+}
+
+double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t index) {
+    if (kind > SHOAL_DERIVED || index >= shoal_model_count(model, kind))
+        return (double)NAN;
+    const struct symbol *y = symbol_at(model, kind, index);
+    bool formula = kind == SHOAL_DERIVED || (kind == SHOAL_STATE && y->init.count);
+    if (!formula)
+        return y->value;
+    double *values = evaluate(model, 0, NULL), value = (double)NAN;
+    if (values) {
+        struct system *s = api_system(model, NULL);
+        value = values[kind == SHOAL_DERIVED ? s->derive[index] : s->init[index]];
+    }
+    free(values);
+    return value;
+}
+
+void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt) {
+    double *values = evaluate(model, t, y);
+    struct system *s = api_system(model, NULL);
+    for (uint32_t i = 0; i < shoal_model_count(model, SHOAL_STATE); i++)
+        dydt[i] = values ? values[s->rhs[i]] : (double)NAN;
+    free(values);
+}
+
+size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns) {
+    struct system *s = api_system(model, NULL);
+    struct arena arena = {0};
+    jmp_buf oom;
+    volatile size_t count = 0;
+    arena.oom = &oom;
+    if (s && !setjmp(oom)) {
+        struct sparsity p = system_sparsity(s, &arena);
+        count = p.row_start[p.rows];
+        for (uint32_t i = 0; i < p.rows; i++)
+            for (uint32_t k = p.row_start[i]; k < p.row_start[i + 1]; k++) {
+                if (rows)
+                    rows[k] = i;
+                if (columns)
+                    columns[k] = p.columns[k];
+            }
+    }
+    arena_free(&arena);
+    return count;
+}

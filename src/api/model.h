@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// What stands behind the public handles.
+#ifndef SHOAL_API_MODEL_H
+#define SHOAL_API_MODEL_H
+
+#include "log/log.h"
+#include "model/model.h"
+#include "run/batch.h"
+#include "symbolic/symbolic.h"
+
+struct shoal_model {
+    struct model *model;
+    struct system *system; // made when needed, dropped when a value changes
+};
+
+struct shoal_batch {
+    struct batch *batch;
+};
+
+// The model's expressions; NULL with an error in the log.
+struct system *api_system(const shoal_model *model, shoal_log *log);
+void api_model_changed(shoal_model *model);
+
+#endif

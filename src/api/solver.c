@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// Making a solver: check, generate, identify, compile, load.
+#include "api/solver.h"
+
+#include "../kernels/abi.h"
+#include "api/options.h"
+#include "base/file.h"
+#include "cache/key.h"
+#include "device/device.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum controller controller_of(const shoal_options *o, const struct method *m) {
+    if (options_fixed(o, m))
+        return CONTROLLER_FIXED;
+    for (int i = 0; o->controller && i < CONTROLLER_COUNT; i++)
+        if (!strcmp(o->controller, controller_names[i]))
+            return (enum controller)i;
+    return m->controller;
+}
+
+static shoal_code find_method(const shoal_options *o, const struct method **out,
+                              struct report *r) {
+    *out = method_find(o->method);
+    if (*out)
+        return SHOAL_OK;
+    return report_error(r, SHOAL_INPUT, "--method: unknown method '%s'; `shoal methods` lists them",
+                        o->method);
+}
+
+shoal_code solver_request(const shoal_model *model, const shoal_options *o,
+                          const struct shoal_target *target, struct arena *arena,
+                          struct codegen_request *out, shoal_log *log) {
+    const struct method *method = NULL;
+    struct output_list outputs;
+    shoal_code code = find_method(o, &method, log_report(log));
+    if (code == SHOAL_OK)
+        code = options_check(o, method, log_report(log));
+    if (code == SHOAL_OK)
+        code = outputs_choose(model->model, o->vars, arena, &outputs, log_report(log));
+    if (code != SHOAL_OK)
+        return code;
+    struct system *system = api_system(model, log);
+    if (!system)
+        return SHOAL_INPUT;
+    *out = (struct codegen_request){
+        .system = system,
+        .method = method,
+        .controller = controller_of(o, method),
+        .f32 = o->precision == SHOAL_F32,
+        .dense = o->save == SHOAL_SAVE_N || o->save == SHOAL_SAVE_EVERY || o->save == SHOAL_SAVE_AT,
+        .target = target,
+        .outputs = outputs.items.count,
+        .output = outputs.items.items,
+    };
+    return SHOAL_OK;
+}
+
+static shoal_code generate(const struct codegen_request *q, struct kernel_source *out,
+                           shoal_log *log) {
+    int32_t span = log_begin(log, "assemble_source", SHOAL_BUILD);
+    shoal_code code = codegen_kernel(q, out, log_report(log));
+    log_end_meta(log, span, "{\"bytes\":%zu}", out->text.length);
+    return code;
+}
+
+static shoal_code make_key(shoal_solver *s, const struct shoal_kernel_text *k, shoal_log *log) {
+    char identity[8192];
+    unsigned char abi = SHOAL_ABI;
+    struct key key;
+    shoal_code code = s->backend->identity(s->device, k, identity, sizeof identity, log_report(log));
+    if (code != SHOAL_OK)
+        return code;
+    key_begin(&key);
+    key_field(&key, "abi", &abi, 1);
+    key_field(&key, "backend", s->backend->name, strlen(s->backend->name));
+    key_field(&key, "source", k->text, k->length);
+    key_field(&key, "compiler", identity, strlen(identity));
+    key_end(&key, s->key);
+    return SHOAL_OK;
+}
+
+static shoal_code keep_source(const char *directory, const char *key, const struct buf *text,
+                              struct report *r) {
+    struct file_part part = {.fd = -1};
+    struct buf path = {0};
+    buf_printf(&path, "%s/shoal-%.16s.c", directory, key);
+    shoal_code code = path.failed ? SHOAL_MEMORY : file_part_open(&part, path.data, r);
+    if (code == SHOAL_OK)
+        code = file_write(part.fd, path.data, text->data, text->length, r);
+    if (code == SHOAL_OK)
+        code = file_part_commit(&part, r);
+    if (code == SHOAL_OK)
+        report_note(r, "kernel source kept in %s", path.data);
+    file_part_discard(&part);
+    buf_free(&path);
+    return code;
+}
+
+static shoal_code build_and_load(shoal_solver *s, const struct shoal_kernel_text *k,
+                                 const volatile int *stop, shoal_log *log) {
+    struct shoal_bytes bytes = {0};
+    int32_t span = log_begin(log, "compile_kernel", SHOAL_COMPILE);
+    shoal_code code = s->backend->build(s->device, k, stop, &bytes, log_report(log));
+    log_end_meta(log, span, "{\"backend\":\"%s\",\"target\":\"%s\",\"bytes\":%zu}",
+                 s->backend->name, s->backend->target(s->device)->name, bytes.length);
+    if (code != SHOAL_OK)
+        return code;
+    span = log_begin(log, "module_load", SHOAL_BUILD);
+    code = s->backend->load(s->device, &bytes, &s->setup.module, log_report(log));
+    log_end_meta(log, span, "{\"bytes\":%zu}", bytes.length);
+    free(bytes.data);
+    return code;
+}
+
+static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
+                              const shoal_options *o, shoal_log *log) {
+    struct kernel_source source;
+    shoal_code code = generate(q, &source, log);
+    if (code != SHOAL_OK)
+        return code;
+    struct shoal_kernel_text k = {.text = source.text.data,
+                                  .length = source.text.length,
+                                  .needs_sleef = source.needs_sleef,
+                                  .needs_mvec = source.needs_mvec,
+                                  .needs_libm = source.needs_libm};
+    code = make_key(s, &k, log);
+    if (code == SHOAL_OK && o->keep_source)
+        code = keep_source(o->keep_source, s->key, &source.text, log_report(log));
+    if (code == SHOAL_OK)
+        code = build_and_load(s, &k, o->stop, log);
+    codegen_free(&source);
+    return code;
+}
+
+static shoal_code fill_grid(const shoal_options *o, struct arena *arena, struct save_grid *grid,
+                            struct report *r) {
+    size_t count = o->save == SHOAL_SAVE_AT ? options_save_at(o->save_at, NULL) : 0;
+    double *at = arena_new(arena, double, count + 1);
+    if (count)
+        options_save_at(o->save_at, at);
+    return save_grid_make(o, at, count, grid, r);
+}
+
+static uint64_t max_steps_of(const shoal_options *o, bool fixed) {
+    return o->max_steps ? o->max_steps : fixed ? 0 : 100000;
+}
+
+static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
+                             const shoal_options *o, struct report *r) {
+    struct run_setup *u = &s->setup;
+    struct model *m = s->model->model;
+    bool fixed = q->controller == CONTROLLER_FIXED;
+    const char **names = arena_new(&s->arena, const char *, q->outputs);
+    for (uint32_t i = 0; i < q->outputs; i++)
+        names[i] = output_name(m, q->output[i]);
+    double *atol = arena_new(&s->arena, double, m->states.count);
+    if (fixed && run_fixed_steps(o->t0, o->t1, o->dt) > UINT32_MAX)
+        return report_error(r, SHOAL_INPUT, "--dt: more than %u steps", UINT32_MAX);
+    shoal_code code = options_atol_states(o, m, atol, r);
+    if (code == SHOAL_OK)
+        code = fill_grid(o, &s->arena, &u->grid, r);
+    u->backend = s->backend;
+    u->model = m;
+    u->outputs = q->outputs;
+    u->output = names;
+    u->f32 = q->f32;
+    u->fixed = fixed;
+    u->t0 = o->t0;
+    u->t1 = o->t1;
+    u->settle = o->settle;
+    u->dt = o->dt;
+    u->dt0 = o->dt0;
+    u->dt_min = o->dt_min;
+    u->dt_max = o->dt_max;
+    u->rtol = options_rtol(o);
+    u->atol = atol;
+    u->max_steps = max_steps_of(o, fixed);
+    u->threads = o->threads ? o->threads : run_threads_default();
+    u->chunk = o->chunk;
+    u->memory = o->memory;
+    u->refill = o->refill != SHOAL_REFILL_OFF;
+    u->keep_failed = o->keep_failed;
+    return code;
+}
+
+// Every option that has a value, as a JSON object.
+static void describe_options(const shoal_options *o, struct buf *out) {
+    char text[4096];
+    const char *comma = "";
+    buf_putc(out, '{');
+    for (uint32_t i = 0; i < shoal_option_count(); i++) {
+        shoal_option_info info = shoal_option_at(i);
+        if (!info.field || !shoal_options_get(o, info.name, text, sizeof text))
+            continue;
+        buf_puts(out, comma);
+        buf_json(out, info.name);
+        buf_putc(out, ':');
+        buf_json(out, text);
+        comma = ",";
+    }
+    buf_putc(out, '}');
+}
+
+static shoal_code solver_begin(shoal_solver *s, const shoal_options *o, shoal_log *log) {
+    struct codegen_request q;
+    uint32_t index = 0;
+    shoal_code code = device_choose(o->device, &s->backend, &index, log_report(log));
+    if (code == SHOAL_OK)
+        code = s->backend->open(index, &s->device, log_report(log));
+    if (code != SHOAL_OK)
+        return code;
+    s->backend->describe(index, s->device_text, sizeof s->device_text);
+    code = solver_request(s->model, o, s->backend->target(s->device), &s->arena, &q, log);
+    if (code == SHOAL_OK)
+        code = fill_setup(s, &q, o, log_report(log));
+    if (code == SHOAL_OK)
+        code = make_kernel(s, &q, o, log);
+    describe_options(o, &s->options);
+    s->job = o->job ? arena_strdup(&s->arena, o->job) : NULL;
+    s->stop_too = o->stop;
+    return code;
+}
+
+shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *options,
+                            shoal_solver **out, shoal_log *log) {
+    *out = NULL;
+    jmp_buf oom;
+    shoal_solver *s = calloc(1, sizeof *s);
+    if (!s)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    s->model = model;
+    s->arena.oom = &oom;
+    shoal_code code;
+    if (setjmp(oom))
+        code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    else
+        code = solver_begin(s, options, log);
+    s->arena.oom = NULL;
+    if (code != SHOAL_OK) {
+        shoal_solver_free(s);
+        return code;
+    }
+    *out = s;
+    return SHOAL_OK;
+}
+
+void shoal_solver_free(shoal_solver *solver) {
+    if (!solver)
+        return;
+    if (solver->setup.module)
+        solver->backend->unload(solver->setup.module);
+    if (solver->device)
+        solver->backend->close(solver->device);
+    free(solver->setup.grid.times);
+    buf_free(&solver->options);
+    arena_free(&solver->arena);
+    free(solver);
+}
+
+shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options, char **source,
+                              shoal_log *log) {
+    const struct shoal_backend *backend = NULL;
+    struct shoal_device *device = NULL;
+    struct codegen_request q;
+    struct kernel_source text;
+    struct arena arena = {0};
+    jmp_buf oom;
+    uint32_t index = 0;
+    *source = NULL;
+    shoal_code code = device_choose(options->device, &backend, &index, log_report(log));
+    if (code == SHOAL_OK)
+        code = backend->open(index, &device, log_report(log));
+    if (code != SHOAL_OK)
+        return code;
+    arena.oom = &oom;
+    if (setjmp(oom))
+        code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    else
+        code = solver_request(model, options, backend->target(device), &arena, &q, log);
+    if (code == SHOAL_OK)
+        code = generate(&q, &text, log);
+    if (code == SHOAL_OK)
+        *source = text.text.data; // the caller's now
+    arena_free(&arena);
+    backend->close(device);
+    return code;
+}

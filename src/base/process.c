@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { POLL_MS = 20, TALK_MOST = 64 * 1024 };
+
+bool process_find(const char *name, char *path, size_t room) {
+    if (strchr(name, '/')) {
+        char *real = realpath(name, NULL);
+        bool ok = real && access(real, X_OK) == 0 && strlen(real) < room;
+        if (ok)
+            strcpy(path, real);
+        free(real);
+        return ok;
+    }
+    const char *dirs = getenv("PATH");
+    for (const char *p = dirs ? dirs : "/usr/bin:/bin"; *p;) {
+        size_t n = strcspn(p, ":");
+        int length = snprintf(path, room, "%.*s/%s", (int)n, p, name);
+        if (n && p[0] == '/' && length > 0 && (size_t)length < room && access(path, X_OK) == 0)
+            return true;
+        p += n + (p[n] == ':');
+    }
+    return false;
+}
+
+// An anonymous file with that content, at its start; -1 on failure.
+static int anonymous(const char *name, const char *text, size_t length) {
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    for (size_t n = 0; fd >= 0 && n < length;) {
+        ssize_t got = write(fd, text + n, length - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            close(fd);
+            return -1;
+        }
+        n += (size_t)got;
+    }
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+static shoal_code spawn(const char *const *argv, int in, int out, pid_t *pid, struct report *r) {
+    char path[4096 + 8], tmp[4096 + 8];
+    const char *env[4] = {"LC_ALL=C", NULL, NULL, NULL};
+    size_t n = 1;
+    const char *p = getenv("PATH"), *t = getenv("TMPDIR");
+    if (p && snprintf(path, sizeof path, "PATH=%s", p) < (int)sizeof path)
+        env[n++] = path;
+    if (t && snprintf(tmp, sizeof tmp, "TMPDIR=%s", t) < (int)sizeof tmp)
+        env[n++] = tmp;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attr);
+    posix_spawn_file_actions_adddup2(&files, in, 0);
+    posix_spawn_file_actions_adddup2(&files, out, 1);
+    posix_spawn_file_actions_adddup2(&files, out, 2);
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigfillset(&defaults);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &defaults);
+    posix_spawnattr_setpgroup(&attr, 0); // its own group: one kill reaches all its children
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                        POSIX_SPAWN_SETSIGDEF);
+    int failed = posix_spawn(pid, argv[0], &files, &attr, (char *const *)(uintptr_t)argv,
+                             (char *const *)(uintptr_t)env);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&files);
+    if (failed)
+        return report_error(r, SHOAL_DEVICE, "cannot run %s: %s", argv[0], strerror(failed));
+    return SHOAL_OK;
+}
+
+static void wait_for(pid_t pid, const volatile int *stop, struct process *out) {
+    int status = 0;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    for (;;) {
+        pid_t got = waitpid(pid, &status, WNOHANG);
+        if (got == pid || (got < 0 && errno != EINTR))
+            break;
+        if (stop && *stop && !out->stopped) {
+            out->stopped = true;
+            kill(-pid, SIGKILL);
+        }
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        poll(&p, fd >= 0 ? 1 : 0, fd >= 0 ? POLL_MS : 1);
+    }
+    if (fd >= 0)
+        close(fd);
+    out->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    out->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+static void read_talk(int fd, struct buf *talk) {
+    char piece[4096];
+    lseek(fd, 0, SEEK_SET);
+    for (ssize_t n; talk->length < TALK_MOST && (n = read(fd, piece, sizeof piece)) > 0;)
+        buf_put(talk, piece, (size_t)n);
+    while (talk->length && (talk->data[talk->length - 1] == '\n'))
+        talk->data[--talk->length] = 0;
+}
+
+shoal_code process_run(const char *const *argv, const char *input, size_t length,
+                       const volatile int *stop, struct process *out, struct report *r) {
+    *out = (struct process){0};
+    pid_t pid = 0;
+    shoal_code code;
+    int talk = anonymous("shoal-talk", "", 0), in = anonymous("shoal-input", input, length);
+    if (in < 0 || talk < 0)
+        code = report_error(r, SHOAL_IO, "cannot make a file in memory: %s", strerror(errno));
+    else
+        code = spawn(argv, in, talk, &pid, r);
+    if (code == SHOAL_OK) {
+        wait_for(pid, stop, out);
+        read_talk(talk, &out->talk);
+    }
+    if (in >= 0)
+        close(in);
+    if (talk >= 0)
+        close(talk);
+    return code;
+}

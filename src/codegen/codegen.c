@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// Assembles a kernel from its components, in the order the compiler reads them.
+#include "codegen/codegen.h"
+
+#include "codegen/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    UNROLL_STATES = 12,  // up to this size the state loops are unrolled
+    WAYS_STATES = 24,    // up to this size two groups are in flight
+    INLINE_STATEMENTS = 150, // a longer right-hand side is a function of its own
+};
+
+struct assembly {
+    const struct codegen_request *q;
+    struct kernel_source *out;
+    struct arena arena;
+    bool used[OP_COUNT];
+    bool adaptive;
+    uint32_t rhs_statements;
+};
+
+static void begin(struct assembly *a, const char *name) {
+    struct kernel_source *s = a->out;
+    s->component[s->components].name = name;
+    s->component[s->components].offset = s->text.length;
+    buf_printf(&s->text, "// ---- %s\n", name);
+}
+
+static void end(struct assembly *a) {
+    struct component *c = &a->out->component[a->out->components++];
+    c->length = a->out->text.length - c->offset;
+}
+
+// A file of kernels/ as a component.
+static void include(struct assembly *a, const char *name, const char *file) {
+    begin(a, name);
+    for (const struct kernel_file *k = kernel_files; k->name; k++)
+        if (!strcmp(k->name, file))
+            buf_put(&a->out->text, k->text, k->length);
+    end(a);
+}
+
+static void define(struct assembly *a, const char *name, uint32_t value) {
+    buf_printf(&a->out->text, "#define %s %u\n", name, value);
+}
+
+static void define_real(struct assembly *a, const char *name, double value) {
+    buf_printf(&a->out->text, "#define %s ((elem)", name);
+    codegen_number(&a->out->text, value);
+    buf_puts(&a->out->text, ")\n");
+}
+
+static uint32_t lanes(const struct codegen_request *q) {
+    return q->target->lanes64 == 1 ? 1 : q->target->lanes64 * (q->f32 ? 2 : 1);
+}
+
+static bool has_second_error(const struct method *m) {
+    for (uint32_t i = 0; i < m->stages; i++)
+        if (m->e2[i] != 0)
+            return true;
+    return false;
+}
+
+static bool any_init(const struct system *s) {
+    for (uint32_t i = 0; i < s->states; i++)
+        if (s->init[i] != NODE_NONE)
+            return true;
+    return false;
+}
+
+static void put_sizes(struct assembly *a) {
+    const struct codegen_request *q = a->q;
+    const struct system *s = q->system;
+    const struct method *m = q->method;
+    uint32_t np = s->pars + s->derived;
+    begin(a, "sizes");
+    define(a, "W", lanes(q));
+    define(a, "F32", q->f32);
+    define(a, "WAYS", s->states <= WAYS_STATES ? 2 : 1);
+    define(a, "N", s->states);
+    define(a, "NPAR", s->pars);
+    define(a, "NP", np ? np : 1);
+    define(a, "NOUT", q->outputs);
+    define(a, "HAS_INIT", any_init(s));
+    define(a, "USES_TIME", a->used[OP_TIME]);
+    define(a, "UNROLL_STATES", UNROLL_STATES);
+    define(a, "ADAPTIVE", a->adaptive);
+    define(a, "DENSE", q->dense);
+    define(a, "ORDER", m->order);
+    define(a, "STAGES", m->stages);
+    define(a, "FSAL", m->fsal);
+    define(a, "SECOND_ERROR", has_second_error(m));
+    define(a, "EXTRA", q->dense ? m->extra : 0);
+    define(a, "DEGREE", q->dense ? m->degree : 0);
+    buf_puts(&a->out->text, "enum {");
+#define X(word, meaning, hint) buf_puts(&a->out->text, " STATUS_" #word ",");
+    SHOAL_STATUSES(X)
+#undef X
+    buf_puts(&a->out->text, " };\n");
+    end(a);
+}
+
+static void put_gains(struct assembly *a) {
+    begin(a, "gains");
+    struct control c = method_control(a->q->method, a->q->controller);
+    define(a, "CONTROL_GUSTAFSSON", c.gustafsson);
+    define_real(a, "CONTROL_GROW", c.grow);
+    define_real(a, "CONTROL_SHRINK", c.shrink);
+    if (a->adaptive) { // the kernel takes log2 of squared norms, hence the halves
+        define_real(a, "CONTROL_SAFETY", log2(c.safety));
+        define_real(a, "CONTROL_A", c.a / 2);
+        define_real(a, "CONTROL_B", c.b / 2);
+        define_real(a, "CONTROL_C", c.c / 2);
+        define_real(a, "CONTROL_REJECT", c.reject / 2);
+    }
+    end(a);
+}
+
+static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count,
+                           const char *result) {
+    return (struct emit){.dag = &q->system->dag,
+                         .roots = roots,
+                         .count = count,
+                         .result = result,
+                         .pars = q->system->pars};
+}
+
+static void put_rhs(struct assembly *a) {
+    const struct system *s = a->q->system;
+    struct emit e = emit_of(a->q, s->rhs, s->states, "d");
+    struct buf body = {0};
+    begin(a, "dxdt");
+    uint32_t statements = codegen_statements(&body, &e, &a->arena);
+    buf_printf(&a->out->text, "%s void model_rhs(real t, const real *y, const real *p, real *d) {\n",
+               statements > INLINE_STATEMENTS ? "NOINLINE" : "INLINE");
+    buf_put(&a->out->text, body.data, body.length);
+    buf_puts(&a->out->text, "}\n");
+    a->out->text.failed |= body.failed;
+    buf_free(&body);
+    end(a);
+}
+
+static void put_start(struct assembly *a) {
+    const struct system *s = a->q->system;
+    begin(a, "start");
+    struct emit derive = emit_of(a->q, s->derive, s->derived, "p");
+    uint32_t *slots = arena_new(&a->arena, uint32_t, s->derived + 1);
+    buf_puts(&a->out->text, "INLINE void model_derive(real *p) {\n");
+    for (uint32_t i = 0; i < s->derived; i++) { // one at a time: each may use those before
+        slots[i] = s->pars + i;
+        struct emit one = derive;
+        one.roots = &s->derive[i];
+        one.slots = &slots[i];
+        one.count = 1;
+        buf_puts(&a->out->text, "    {\n");
+        codegen_statements(&a->out->text, &one, &a->arena);
+        buf_puts(&a->out->text, "    }\n");
+    }
+    buf_puts(&a->out->text, "}\n");
+    if (any_init(s)) {
+        node_id *roots = arena_new(&a->arena, node_id, s->states);
+        uint32_t *at = arena_new(&a->arena, uint32_t, s->states), count = 0;
+        for (uint32_t i = 0; i < s->states; i++)
+            if (s->init[i] != NODE_NONE) {
+                roots[count] = s->init[i];
+                at[count++] = i;
+            }
+        struct emit init = emit_of(a->q, roots, count, "y");
+        init.slots = at;
+        buf_puts(&a->out->text, "INLINE void model_init(real t, const real *p, real *y) {\n");
+        codegen_statements(&a->out->text, &init, &a->arena);
+        buf_puts(&a->out->text, "}\n");
+    }
+    end(a);
+}
+
+static node_id *output_roots(struct assembly *a) {
+    const struct codegen_request *q = a->q;
+    struct system *s = q->system;
+    node_id *roots = arena_new(&a->arena, node_id, q->outputs);
+    for (uint32_t i = 0; i < q->outputs; i++)
+        roots[i] = q->output[i] < s->states ? dag_leaf(&s->dag, LEAF_STATE, q->output[i])
+                                            : s->observable[q->output[i] - s->states];
+    return roots;
+}
+
+static void put_outputs(struct assembly *a, const node_id *roots) {
+    begin(a, "observables");
+    struct emit e = emit_of(a->q, roots, a->q->outputs, "out");
+    buf_puts(&a->out->text,
+             "INLINE void model_outputs(real t, const real *y, const real *p, real *out) {\n");
+    codegen_statements(&a->out->text, &e, &a->arena);
+    buf_puts(&a->out->text, "}\n");
+    end(a);
+}
+
+static void find_used(struct assembly *a, const node_id *outputs) {
+    const struct codegen_request *q = a->q;
+    const struct system *s = q->system;
+    struct emit e = emit_of(q, s->rhs, s->states, "");
+    codegen_used(&e, a->used, &a->arena);
+    e = emit_of(q, outputs, q->outputs, "");
+    codegen_used(&e, a->used, &a->arena);
+    e = emit_of(q, s->derive, s->derived, "");
+    codegen_used(&e, a->used, &a->arena);
+    for (uint32_t i = 0; i < s->states; i++)
+        if (s->init[i] != NODE_NONE) {
+            e = emit_of(q, &s->init[i], 1, "");
+            codegen_used(&e, a->used, &a->arena);
+        }
+}
+
+static void assemble(struct assembly *a) {
+    const struct codegen_request *q = a->q;
+    node_id *outputs = output_roots(a);
+    find_used(a, outputs);
+    put_sizes(a);
+    include(a, "prelude", "prelude_c.h");
+    buf_puts(&a->out->text, "#define SHOAL_ELEM elem\n");
+    include(a, "abi", "abi.h");
+    include(a, "dialect", "dialect.h");
+    begin(a, "math");
+    codegen_math(a->out, &a->out->text, q, a->used);
+    end(a);
+    begin(a, "tableau");
+    codegen_tableau(&a->out->text, q->method, q->dense, q->f32);
+    end(a);
+    put_gains(a);
+    put_rhs(a);
+    put_start(a);
+    put_outputs(a, outputs);
+    include(a, "group", "group.h");
+    include(a, "step", "rk.h");
+    if (a->adaptive)
+        include(a, "controller", "control.h");
+    include(a, "save_state", "save.h");
+    include(a, "refill", "loop.h");
+    include(a, "loop", a->adaptive ? "adaptive.h" : "fixed.h");
+    include(a, "batch_kernel", "entry.h");
+}
+
+shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
+                          struct report *r) {
+    struct assembly a = {.q = q, .out = out, .adaptive = q->controller != CONTROLLER_FIXED};
+    jmp_buf oom;
+    a.arena.oom = &oom;
+    *out = (struct kernel_source){0};
+    bool short_of_memory = setjmp(oom) != 0;
+    if (!short_of_memory)
+        assemble(&a);
+    arena_free(&a.arena);
+    if (!short_of_memory && !out->text.failed)
+        return SHOAL_OK;
+    codegen_free(out);
+    return report_error(r, SHOAL_MEMORY, "out of memory while generating the kernel");
+}
+
+void codegen_free(struct kernel_source *s) {
+    if (s)
+        buf_free(&s->text);
+}

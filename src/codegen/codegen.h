@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Kernel source: a system, a method and a target become one text that the compiler sees as it is.
+//
+// The text is made of named components (sizes, prelude, tableau, right-hand side, step, controller,
+// loop, ...), so that a change can be traced to one of them. Nothing here reads files or the machine:
+// what depends on the machine is in the target, and equal arguments give equal bytes.
+#ifndef SHOAL_CODEGEN_CODEGEN_H
+#define SHOAL_CODEGEN_CODEGEN_H
+
+#include "base/buf.h"
+#include "method/method.h"
+#include "shoal/backend.h"
+#include "symbolic/symbolic.h"
+
+// Where a math function comes from.
+enum math_source {
+    MATH_LIBM,  // the C library's, lane by lane
+    MATH_SLEEF, // Sleef_finz_*, the same bits whatever the neighbours are
+    MATH_MVEC,  // glibc's libmvec
+};
+
+struct codegen_request {
+    struct system *system; // output leaves may be added to its DAG
+    const struct method *method;
+    enum controller controller;
+    bool f32;
+    bool dense;               // samples on a grid, between steps
+    const struct shoal_target *target;
+    uint32_t outputs;
+    const uint32_t *output;   // states first: j < states is a state, else observable j - states
+};
+
+enum { CODEGEN_COMPONENTS = 24 };
+
+struct component {
+    const char *name;
+    size_t offset, length; // in the text
+};
+
+struct kernel_source {
+    struct buf text;
+    uint32_t components;
+    struct component component[CODEGEN_COMPONENTS];
+    bool needs_sleef, needs_mvec, needs_libm; // what must be linked
+};
+
+shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
+                          struct report *r);
+void codegen_free(struct kernel_source *s);
+
+// ---- pieces, shared by the files of this folder --------------------------------------------------
+
+// A literal that reads back exactly in C, CUDA and OpenCL, without the locale's decimal point.
+void codegen_number(struct buf *out, double value);
+
+// A function body: statements for all nodes that roots[] need, then `NAME[i] = ...` for each root.
+// Returns the number of statements.
+struct emit {
+    const struct dag *dag;
+    const node_id *roots;
+    const uint32_t *slots; // root i goes to NAME[slots[i]]; NULL: NAME[i]
+    uint32_t count;
+    const char *result; // NAME
+    uint32_t pars;      // derived parameters follow the parameters in p
+};
+uint32_t codegen_statements(struct buf *out, const struct emit *e, struct arena *arena);
+// Which math functions the live nodes of the roots use.
+void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena);
+// The name of a math function in a library; returns its number of arguments, 0 when it is no
+// library function.
+uint32_t codegen_math_name(const struct shoal_target *t, bool f32, enum math_source from, uint32_t op,
+                           char *name, size_t room);
+// Declarations of the math functions in `used`.
+void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
+                  const bool used[OP_COUNT]);
+void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32);
+
+#endif

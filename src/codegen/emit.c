@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// Statements of the kernel dialect from a DAG.
+//
+// Every live node becomes one constant in ascending order. A product that is used once, by a sum,
+// is written as part of an fma. Truth values live in masks and become numbers only where a number is
+// asked for.
+#include "codegen/codegen.h"
+
+#include <math.h>
+#include <string.h>
+
+void codegen_number(struct buf *out, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (bits >> 63)
+        buf_putc(out, '-');
+    double size = fabs(value);
+    if (size < 1e15 && size == floor(size)) {
+        buf_printf(out, "%llu.0", (unsigned long long)size);
+        return;
+    }
+    if (!isfinite(value)) {
+        buf_puts(out, isnan(value) ? "NAN_VALUE" : "INFINITY_VALUE");
+        return;
+    }
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    unsigned long long mantissa = bits & 0xfffffffffffffull;
+    buf_printf(out, "0x%d.%013llxp%d", exponent ? 1 : 0, mantissa,
+               exponent ? exponent - 1023 : -1022);
+}
+
+static bool is_truth(uint8_t op) {
+    return (op >= OP_LT && op <= OP_NE) || op == OP_AND || op == OP_OR || op == OP_NOT;
+}
+static bool takes_truth(uint8_t op, int operand) {
+    return op == OP_AND || op == OP_OR || op == OP_NOT || (op == OP_IF && operand == 0);
+}
+
+struct writer {
+    struct buf *out;
+    const struct emit *e;
+    const uint32_t *uses;
+    bool *fused;  // [nodes] product written inside an fma
+    bool *number; // [nodes] truth value needed as a number
+    uint32_t statements;
+};
+
+static node_id operand(const struct node *n, int i) { return i == 0 ? n->a : i == 1 ? n->b : n->c; }
+
+static void put_value(struct writer *w, node_id id) {
+    const struct node *n = &w->e->dag->nodes.items[id];
+    switch (n->op) {
+    case OP_NUMBER:
+        buf_puts(w->out, "R(");
+        codegen_number(w->out, n->value);
+        buf_puts(w->out, ")");
+        break;
+    case OP_TIME:
+        buf_puts(w->out, "t");
+        break;
+    case OP_SYMBOL:
+        if (n->leaf == LEAF_STATE)
+            buf_printf(w->out, "y[%u]", n->a);
+        else
+            buf_printf(w->out, "p[%u]", n->a + (n->leaf == LEAF_DERIVED ? w->e->pars : 0));
+        break;
+    default:
+        buf_printf(w->out, "v%u", id);
+    }
+}
+
+static void put_truth(struct writer *w, node_id id) {
+    if (is_truth(w->e->dag->nodes.items[id].op)) {
+        buf_printf(w->out, "m%u", id);
+        return;
+    }
+    buf_puts(w->out, "r_ne(");
+    put_value(w, id);
+    buf_puts(w->out, ", R(0))");
+}
+
+static void put_call(struct writer *w, const char *name, const struct node *n, int operands) {
+    buf_printf(w->out, "%s(", name);
+    for (int i = 0; i < operands; i++) {
+        if (i)
+            buf_puts(w->out, ", ");
+        if (takes_truth(n->op, i))
+            put_truth(w, operand(n, i));
+        else
+            put_value(w, operand(n, i));
+    }
+    buf_puts(w->out, ")");
+}
+
+static void put_infix(struct writer *w, const struct node *n, const char *sign) {
+    put_value(w, n->a);
+    buf_printf(w->out, " %s ", sign);
+    put_value(w, n->b);
+}
+
+static void put_fused(struct writer *w, const char *name, node_id product, node_id rest) {
+    const struct node *m = &w->e->dag->nodes.items[product];
+    buf_printf(w->out, "%s(", name);
+    put_value(w, m->a);
+    buf_puts(w->out, ", ");
+    put_value(w, m->b);
+    buf_puts(w->out, ", ");
+    put_value(w, rest);
+    buf_puts(w->out, ")");
+}
+
+static void put_sum(struct writer *w, const struct node *n) {
+    bool minus = n->op == OP_SUB;
+    if (w->fused[n->a])
+        put_fused(w, minus ? "r_fms" : "r_fma", n->a, n->b);
+    else if (w->fused[n->b])
+        put_fused(w, minus ? "r_fnma" : "r_fma", n->b, n->a);
+    else
+        put_infix(w, n, minus ? "-" : "+");
+}
+
+static void put_expression(struct writer *w, const struct node *n) {
+    char name[24];
+    switch (n->op) {
+    case OP_NEG:
+        buf_puts(w->out, "-");
+        put_value(w, n->a);
+        break;
+    case OP_ADD:
+    case OP_SUB:
+        put_sum(w, n);
+        break;
+    case OP_MUL:
+        put_infix(w, n, "*");
+        break;
+    case OP_DIV:
+        put_infix(w, n, "/");
+        break;
+    case OP_IF:
+        put_call(w, "select", n, 3);
+        break;
+    default: {
+        static const char *const special[OP_COUNT] = {
+            [OP_POW] = "r_pow", [OP_LT] = "r_lt",   [OP_LE] = "r_le",   [OP_GT] = "r_gt",
+            [OP_GE] = "r_ge",   [OP_EQ] = "r_eq",   [OP_NE] = "r_ne",   [OP_AND] = "m_and",
+            [OP_OR] = "m_or",   [OP_NOT] = "m_not",
+        };
+        if (!special[n->op]) {
+            name[0] = 0;
+            strcat(strcpy(name, "r_"), op_names[n->op]);
+        }
+        put_call(w, special[n->op] ? special[n->op] : name, n, op_operands[n->op]);
+    }
+    }
+}
+
+// Decides which products disappear into an fma: used once, by a sum whose other operand is not
+// already such a product.
+static void find_fused(struct writer *w) {
+    const struct dag *d = w->e->dag;
+    for (node_id id = 0; id < d->nodes.count; id++) {
+        const struct node *n = &d->nodes.items[id];
+        if (!w->uses[id] || (n->op != OP_ADD && n->op != OP_SUB))
+            continue;
+        if (d->nodes.items[n->a].op == OP_MUL && w->uses[n->a] == 1)
+            w->fused[n->a] = true;
+        else if (d->nodes.items[n->b].op == OP_MUL && w->uses[n->b] == 1)
+            w->fused[n->b] = true;
+    }
+}
+
+static void find_numbers(struct writer *w) {
+    const struct dag *d = w->e->dag;
+    for (node_id id = 0; id < d->nodes.count; id++) {
+        const struct node *n = &d->nodes.items[id];
+        if (!w->uses[id] || n->op == OP_SYMBOL)
+            continue;
+        for (int i = 0; i < op_operands[n->op]; i++)
+            if (!takes_truth(n->op, i))
+                w->number[operand(n, i)] = true;
+    }
+    for (uint32_t i = 0; i < w->e->count; i++)
+        w->number[w->e->roots[i]] = true;
+}
+
+uint32_t codegen_statements(struct buf *out, const struct emit *e, struct arena *arena) {
+    struct writer w = {.out = out, .e = e};
+    uint32_t nodes = e->dag->nodes.count;
+    w.uses = dag_uses(e->dag, e->roots, e->count, arena);
+    w.fused = arena_new(arena, bool, nodes + 1);
+    w.number = arena_new(arena, bool, nodes + 1);
+    find_fused(&w);
+    find_numbers(&w);
+    for (node_id id = 0; id < nodes; id++) {
+        const struct node *n = &e->dag->nodes.items[id];
+        if (!w.uses[id] || w.fused[id] || n->op <= OP_SYMBOL)
+            continue;
+        bool truth = is_truth(n->op);
+        buf_printf(out, "    const %s %c%u = ", truth ? "mask" : "real", truth ? 'm' : 'v', id);
+        put_expression(&w, n);
+        buf_puts(out, ";\n");
+        if (truth && w.number[id])
+            buf_printf(out, "    const real v%u = r_num(m%u);\n", id, id);
+        w.statements++;
+    }
+    for (uint32_t i = 0; i < e->count; i++) {
+        buf_printf(out, "    %s[%u] = ", e->result, e->slots ? e->slots[i] : i);
+        put_value(&w, e->roots[i]);
+        buf_puts(out, ";\n");
+    }
+    return w.statements;
+}
+
+void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena) {
+    const uint32_t *uses = dag_uses(e->dag, e->roots, e->count, arena);
+    for (node_id id = 0; id < e->dag->nodes.count; id++)
+        if (uses[id])
+            used[e->dag->nodes.items[id].op] = true;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Declarations of math functions for the C target: SLEEF, libmvec, or libm lane by lane.
+//
+// Only functions the model uses are declared, so that nothing is linked that is not needed.
+#include "codegen/codegen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// op, name in C, SLEEF's accuracy suffix. What is missing here is in the dialect itself.
+static const struct {
+    uint8_t op;
+    const char *name, *ulp;
+} functions[] = {
+    {OP_SIN, "sin", "u10"},     {OP_COS, "cos", "u10"},     {OP_TAN, "tan", "u10"},
+    {OP_ASIN, "asin", "u10"},   {OP_ACOS, "acos", "u10"},   {OP_ATAN, "atan", "u10"},
+    {OP_ATAN2, "atan2", "u10"}, {OP_SINH, "sinh", "u10"},   {OP_COSH, "cosh", "u10"},
+    {OP_TANH, "tanh", "u10"},   {OP_ASINH, "asinh", "u10"}, {OP_ACOSH, "acosh", "u10"},
+    {OP_ATANH, "atanh", "u10"}, {OP_EXP, "exp", "u10"},     {OP_EXPM1, "expm1", "u10"},
+    {OP_LN, "log", "u10"},      {OP_LOG10, "log10", "u10"}, {OP_LOG2, "log2", "u10"},
+    {OP_LOG1P, "log1p", "u10"}, {OP_CBRT, "cbrt", "u10"},   {OP_ERF, "erf", "u10"},
+    {OP_ERFC, "erfc", "u15"},   {OP_POW, "pow", "u10"},
+};
+
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+uint32_t codegen_math_name(const struct shoal_target *t, bool f32, enum math_source from, uint32_t op,
+                           char *name, size_t room) {
+    for (int i = 0; i < FUNCTIONS; i++) {
+        if (functions[i].op != op)
+            continue;
+        const char *base = functions[i].name, *f = f32 ? "f" : "";
+        uint32_t lanes = t->lanes64 == 1 ? 1 : t->lanes64 * (f32 ? 2 : 1);
+        if (from == MATH_SLEEF)
+            snprintf(name, room, "Sleef_finz_%s%s%u_%s%s", base, f32 ? "f" : "d", lanes,
+                     functions[i].ulp, t->sleef_suffix);
+        else if (from == MATH_MVEC)
+            snprintf(name, room, "_ZGV%sN%u%s_%s%s", t->mvec_letter, lanes,
+                     op_operands[op] == 2 ? "vv" : "v", base, f);
+        else
+            snprintf(name, room, "%s%s", base, f);
+        return op_operands[op];
+    }
+    return 0;
+}
+
+void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
+                  const bool used[OP_COUNT]) {
+    char name[64];
+    for (uint32_t op = 0; op < OP_COUNT; op++) {
+        enum math_source from = q->target->sleef_suffix  ? MATH_SLEEF
+                                : q->target->mvec_letter ? MATH_MVEC
+                                                         : MATH_LIBM;
+        uint32_t args = used[op] ? codegen_math_name(q->target, q->f32, from, op, name, sizeof name) : 0;
+        if (!args)
+            continue;
+        bool by_lane = from == MATH_LIBM;
+        const char *type = by_lane ? "elem" : "real", *dialect = op == OP_POW ? "pow" : op_names[op];
+        s->needs_sleef |= from == MATH_SLEEF;
+        s->needs_mvec |= from == MATH_MVEC;
+        s->needs_libm |= by_lane;
+        buf_printf(out, "extern %s %s(%s%s%s) __attribute__((const));\n", type, name, type,
+                   args == 2 ? ", " : "", args == 2 ? type : "");
+        buf_printf(out, "INLINE real r_%s(real a%s) { ", dialect, args == 2 ? ", real b" : "");
+        if (!by_lane || q->target->lanes64 == 1)
+            buf_printf(out, "return %s(a%s); }\n", name, args == 2 ? ", b" : "");
+        else
+            buf_printf(out, "real r; for (int i = 0; i < W; i++) r[i] = %s(a[i]%s); return r; }\n",
+                       name, args == 2 ? ", b[i]" : "");
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// A method's numbers as constants of the kernel.
+#include "codegen/codegen.h"
+
+static void put_row(struct buf *out, const double *row, uint32_t count, bool f32) {
+    buf_putc(out, '{');
+    for (uint32_t i = 0; i < count; i++) {
+        if (i)
+            buf_puts(out, ", ");
+        codegen_number(out, f32 ? (double)(float)row[i] : row[i]);
+    }
+    buf_putc(out, '}');
+}
+
+static void put_vector(struct buf *out, const char *name, const double *row, uint32_t count,
+                       bool f32) {
+    buf_printf(out, "CONSTANT elem %s[%u] = ", name, count);
+    put_row(out, row, count, f32);
+    buf_puts(out, ";\n");
+}
+
+static void put_matrix(struct buf *out, const char *name, const double *first, size_t stride,
+                       uint32_t rows, uint32_t columns, bool f32) {
+    buf_printf(out, "CONSTANT elem %s[%u][%u] = {\n", name, rows, columns);
+    for (uint32_t i = 0; i < rows; i++) {
+        buf_puts(out, "    ");
+        put_row(out, first + i * stride, columns, f32);
+        buf_puts(out, ",\n");
+    }
+    buf_puts(out, "};\n");
+}
+
+void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32) {
+    uint32_t wide = m->stages > 1 ? m->stages - 1 : 1;
+    put_matrix(out, "rk_a", m->a[0], METHOD_STAGES - 1, m->stages, wide, f32);
+    put_vector(out, "rk_b", m->b, m->stages, f32);
+    put_vector(out, "rk_c", m->c, m->stages, f32);
+    if (m->embedded) {
+        put_vector(out, "rk_e", m->e, m->stages, f32);
+        put_vector(out, "rk_e2", m->e2, m->stages, f32);
+    }
+    if (dense && m->extra) {
+        put_vector(out, "rk_extra_c", m->extra_c, m->extra, f32);
+        put_matrix(out, "rk_extra_a", m->extra_a[0], METHOD_ROWS, m->extra,
+                   m->stages + m->extra - 1, f32);
+    }
+    if (dense && m->degree)
+        put_matrix(out, "rk_p", m->p[0], METHOD_DEGREE, m->stages + m->extra, m->degree, f32);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The table of the CPU backend, and its device.
+#include "device/cpu/cpu.h"
+
+#include <stdlib.h>
+
+static uint32_t count(char *why, size_t room) {
+    (void)why, (void)room;
+    return 1;
+}
+
+static shoal_code open_device(uint32_t index, struct shoal_device **out, struct report *r) {
+    (void)index;
+    struct shoal_device *d = calloc(1, sizeof *d);
+    if (!d)
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    shoal_code code = cpu_target(d, r);
+    if (code != SHOAL_OK) {
+        free(d);
+        return code;
+    }
+    if (!cpu_find_compiler(d->compiler, sizeof d->compiler))
+        d->compiler[0] = 0; // said when it is needed
+    *out = d;
+    return SHOAL_OK;
+}
+
+static void close_device(struct shoal_device *d) { free(d); }
+
+static const struct shoal_target *target(const struct shoal_device *d) { return &d->target; }
+
+const struct shoal_backend cpu_backend = {
+    .name = "cpu",
+    .count = count,
+    .describe = cpu_describe,
+    .open = open_device,
+    .close = close_device,
+    .target = target,
+    .identity = cpu_identity,
+    .build = cpu_build,
+    .load = cpu_load,
+    .unload = cpu_unload,
+    .run = cpu_run,
+};

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Kernel source to a shared object in memory, through the system's C compiler.
+//
+// The compiler is a child process, called by argv with a clean environment; the source goes in on
+// stdin, the object comes out of a private temporary directory and is read into memory.
+#include "device/cpu/cpu.h"
+
+#include "base/file.h"
+#include "base/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ARGS = 32, OBJECT_MOST = 256 << 20 };
+
+bool cpu_find_compiler(char *path, size_t room) {
+    const char *wanted = getenv("SHOAL_CC");
+    return process_find(wanted && *wanted ? wanted : "cc", path, room);
+}
+
+static shoal_code no_compiler(struct report *r) {
+    const char *wanted = getenv("SHOAL_CC");
+    if (wanted && *wanted)
+        return report_error(r, SHOAL_DEVICE,
+                            "C compiler '%s' (SHOAL_CC) was not found or cannot be run", wanted);
+    return report_error(r, SHOAL_DEVICE, "no C compiler: 'cc' was not found on PATH; install one "
+                                         "(Debian, Ubuntu: apt install gcc libc6-dev) or set "
+                                         "SHOAL_CC");
+}
+
+// Fills argv but for the output file, which is the last argument.
+static void arguments(const struct shoal_device *d, const struct shoal_kernel_text *k,
+                      char march[64], const char **argv) {
+    static const char *const fixed[] = {
+        "-std=gnu11",        "-O1",        "-fschedule-insns2", "-ffp-contract=off",
+        "-fno-math-errno",   "-fno-trapping-math", "-fPIC",     "-fvisibility=hidden",
+        "-shared",           "-nostdlib",  "-w",                "-x",
+        "c",                 "-",          "-x",                "none",
+    };
+    int n = 0;
+    argv[n++] = d->compiler;
+    snprintf(march, 64, "-march=%s", d->march);
+    if (d->march[0])
+        argv[n++] = march;
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        argv[n++] = fixed[i];
+    if (k->needs_sleef)
+        argv[n++] = "-l:libsleef.so.3";
+    if (k->needs_mvec)
+        argv[n++] = "-l:libmvec.so.1";
+    if (k->needs_libm || k->needs_mvec)
+        argv[n++] = "-l:libm.so.6";
+    argv[n++] = "-o";
+    argv[n] = NULL;
+}
+
+shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *k, char *text,
+                        size_t room, struct report *r) {
+    const char *argv[ARGS];
+    char march[64];
+    struct stat s = {0};
+    (void)r;
+    arguments(d, k, march, argv);
+    if (d->compiler[0])
+        stat(d->compiler, &s);
+    int n = snprintf(text, room, "%s\n%lld %lld\n", d->target.name, (long long)s.st_size,
+                     (long long)s.st_mtime);
+    for (int i = 0; argv[i] && n > 0 && (size_t)n < room; i++)
+        n += snprintf(text + n, room - (size_t)n, "%s\n", argv[i]);
+    return SHOAL_OK;
+}
+
+static shoal_code explain(const struct shoal_device *d, const struct process *p, struct report *r) {
+    const char *talk = p->talk.data ? p->talk.data : "";
+    if (p->stopped)
+        return SHOAL_STOPPED;
+    if (p->signal)
+        return report_error(r, SHOAL_DEVICE, "the C compiler %s was killed by signal %d (%s)%s%s",
+                            d->compiler, p->signal, strsignal(p->signal), *talk ? ":\n" : "", talk);
+    return report_error(r, SHOAL_DEVICE, "the C compiler %s failed with exit code %d%s%s",
+                        d->compiler, p->exit_code, *talk ? ":\n" : " and said nothing", talk);
+}
+
+static shoal_code compile(struct shoal_device *d, const struct shoal_kernel_text *k,
+                          const char *object, const volatile int *stop, struct shoal_bytes *out,
+                          struct report *r) {
+    const char *argv[ARGS];
+    char march[64];
+    struct process p;
+    int n = 0;
+    arguments(d, k, march, argv);
+    while (argv[n])
+        n++;
+    argv[n] = object;
+    argv[n + 1] = NULL;
+    shoal_code code = process_run(argv, k->text, k->length, stop, &p, r);
+    if (code == SHOAL_OK && (p.stopped || p.signal || p.exit_code))
+        code = explain(d, &p, r);
+    if (code == SHOAL_OK && file_read(object, OBJECT_MOST, (char **)&out->data, &out->length, NULL) != SHOAL_OK)
+        code = report_error(r, SHOAL_DEVICE, "the C compiler %s left no object file%s%s", d->compiler,
+                            p.talk.length ? ":\n" : "", p.talk.length ? p.talk.data : "");
+    buf_free(&p.talk);
+    return code;
+}
+
+shoal_code cpu_build(struct shoal_device *d, const struct shoal_kernel_text *k,
+                     const volatile int *stop, struct shoal_bytes *out, struct report *r) {
+    if (!d->compiler[0])
+        return no_compiler(r);
+    const char *base = getenv("TMPDIR");
+    char dir[3000], object[3100];
+    snprintf(dir, sizeof dir, "%.2900s/shoal-cc.XXXXXX", base && *base ? base : "/tmp");
+    if (!mkdtemp(dir))
+        return report_error(r, SHOAL_IO, "cannot make a temporary directory %s: %s", dir,
+                            strerror(errno));
+    snprintf(object, sizeof object, "%s/kernel.so", dir);
+    shoal_code code = compile(d, k, object, stop, out, r);
+    unlink(object);
+    rmdir(dir);
+    return code;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Runs a kernel on a chunk: one worker a thread, all drawing rows from one counter.
+//
+// A small chunk runs in the calling thread. Otherwise that thread waits, reports progress and looks
+// at the stop flag. Workers block all signals, so that a handler never runs in one of them.
+#include "device/cpu/cpu.h"
+
+#include "../kernels/abi.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ALIGN = 64, BLOCK_MOST = 1024, INLINE_ROWS = 64, TICK_MS = 50 };
+
+struct crew {
+    const struct shoal_module *module;
+    const struct shoal_launch *launch;
+    uint32_t next;  // work counter
+    int stop;       // what the kernels look at
+    pthread_mutex_t mutex;
+    pthread_cond_t done;
+    uint32_t running;
+};
+
+struct hand {
+    struct crew *crew;
+    struct shoal_args args; // own copy: workspace differs
+    void *workspace;
+    pthread_t thread;
+};
+
+static shoal_code hand_begin(struct hand *h, struct crew *c, struct report *r) {
+    h->crew = c;
+    h->args = *c->launch->args;
+    size_t bytes = (c->module->workspace + ALIGN - 1) / ALIGN * ALIGN;
+    h->workspace = aligned_alloc(ALIGN, bytes);
+    if (!h->workspace)
+        return report_error(r, SHOAL_MEMORY, "out of memory: a worker needs %zu bytes", bytes);
+    h->args.workspace = h->workspace;
+    h->args.next = &c->next;
+    h->args.stop = &c->stop;
+    return SHOAL_OK;
+}
+
+static void *work(void *arg) {
+    struct hand *h = arg;
+    struct crew *c = h->crew;
+    c->module->kernel(&h->args);
+    pthread_mutex_lock(&c->mutex);
+    if (--c->running == 0)
+        pthread_cond_signal(&c->done);
+    pthread_mutex_unlock(&c->mutex);
+    return NULL;
+}
+
+static void tick(struct crew *c) {
+    const struct shoal_launch *l = c->launch;
+    if (l->stop && *l->stop)
+        __atomic_store_n(&c->stop, 1, __ATOMIC_RELAXED);
+    if (l->progress) {
+        uint32_t taken = __atomic_load_n(&c->next, __ATOMIC_RELAXED);
+        l->progress(l->user, taken < l->args->rows ? taken : l->args->rows);
+    }
+}
+
+static void wait_for_all(struct crew *c) {
+    pthread_mutex_lock(&c->mutex);
+    while (c->running) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += TICK_MS * 1000000L;
+        if (until.tv_nsec >= 1000000000L) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000L;
+        }
+        if (pthread_cond_timedwait(&c->done, &c->mutex, &until) == ETIMEDOUT) {
+            pthread_mutex_unlock(&c->mutex);
+            tick(c);
+            pthread_mutex_lock(&c->mutex);
+        }
+    }
+    pthread_mutex_unlock(&c->mutex);
+}
+
+// Starts the threads; those that cannot be started are done without, unless it is the first.
+static shoal_code run_threads(struct crew *c, struct hand *hands, uint32_t count,
+                              struct report *r) {
+    sigset_t all, old;
+    uint32_t started = 0;
+    int failed = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    for (uint32_t i = 0; i < count && !failed; i++) {
+        pthread_mutex_lock(&c->mutex);
+        c->running++;
+        pthread_mutex_unlock(&c->mutex);
+        failed = pthread_create(&hands[i].thread, NULL, work, &hands[i]);
+        if (!failed)
+            started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (failed) {
+        pthread_mutex_lock(&c->mutex);
+        c->running--;
+        pthread_mutex_unlock(&c->mutex);
+    }
+    wait_for_all(c);
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(hands[i].thread, NULL);
+    if (!started)
+        return report_error(r, SHOAL_DEVICE, "cannot start a thread: %s", strerror(failed));
+    return SHOAL_OK;
+}
+
+shoal_code cpu_run(struct shoal_module *m, const struct shoal_launch *l, struct report *r) {
+    struct crew c = {.module = m, .launch = l, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    uint32_t rows = l->args->rows, threads = l->threads ? l->threads : 1;
+    bool alone = rows <= INLINE_ROWS && !l->stop && !l->progress;
+    uint32_t count = alone ? 1 : threads < rows ? threads : rows;
+    uint32_t block = rows / (count * 8);
+    l->args->block = block < 16 ? 16 : block > BLOCK_MOST ? BLOCK_MOST : block;
+    struct hand *hands = calloc(count, sizeof *hands);
+    if (!hands)
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c.done, &attr);
+    pthread_condattr_destroy(&attr);
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < count && code == SHOAL_OK; i++)
+        code = hand_begin(&hands[i], &c, r);
+    if (code == SHOAL_OK && alone) {
+        m->kernel(&hands[0].args);
+    } else if (code == SHOAL_OK) {
+        code = run_threads(&c, hands, count, r);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        free(hands[i].workspace);
+    free(hands);
+    pthread_cond_destroy(&c.done);
+    if (code == SHOAL_OK && l->stop && *l->stop)
+        code = SHOAL_STOPPED;
+    return code;
+}

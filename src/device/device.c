@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "device/device.h"
+
+#include "device/cpu/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct shoal_backend *const device_backends[] = {&cpu_backend, NULL};
+
+shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
+                         struct report *r) {
+    const char *wanted = !name || !strcmp(name, "auto") ? "cpu" : name;
+    size_t length = strcspn(wanted, ":");
+    for (const struct shoal_backend *const *b = device_backends; *b; b++) {
+        if (strlen((*b)->name) != length || strncmp((*b)->name, wanted, length))
+            continue;
+        char *end, why[192] = "";
+        unsigned long i = wanted[length] ? strtoul(wanted + length + 1, &end, 10) : 0;
+        uint32_t count = (*b)->count(why, sizeof why);
+        if (!count)
+            return report_error(r, SHOAL_DEVICE, "%s: %s", (*b)->name, why);
+        if (i >= count)
+            return report_error(r, SHOAL_DEVICE, "%s: there is no device %lu, only %u", (*b)->name,
+                                i, count);
+        *backend = *b;
+        *index = (uint32_t)i;
+        return SHOAL_OK;
+    }
+    return report_error(r, SHOAL_DEVICE,
+                        "device '%s' is not supported yet; there is: auto, cpu", wanted);
+}
+
+static const struct shoal_backend *backend_of(uint32_t index, uint32_t *device) {
+    char why[192];
+    for (const struct shoal_backend *const *b = device_backends; *b; b++) {
+        uint32_t count = (*b)->count(why, sizeof why);
+        uint32_t rows = count ? count : 1; // an unusable backend has a row that says why
+        if (index < rows) {
+            *device = count ? index : UINT32_MAX;
+            return *b;
+        }
+        index -= rows;
+    }
+    return NULL;
+}
+
+uint32_t shoal_device_count(void) {
+    uint32_t n = 0, device;
+    while (backend_of(n, &device))
+        n++;
+    return n;
+}
+
+shoal_device_info shoal_device_at(uint32_t index) {
+    shoal_device_info info = {0};
+    uint32_t device = 0;
+    const struct shoal_backend *b = backend_of(index, &device);
+    if (!b)
+        return info;
+    strncpy(info.name, b->name, sizeof info.name - 1);
+    info.usable = device != UINT32_MAX;
+    if (info.usable)
+        b->describe(device, info.description, sizeof info.description);
+    else
+        b->count(info.description, sizeof info.description);
+    return info;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The registry of backends.
+#ifndef SHOAL_DEVICE_DEVICE_H
+#define SHOAL_DEVICE_DEVICE_H
+
+#include "base/report.h"
+#include "shoal/backend.h"
+
+extern const struct shoal_backend *const device_backends[]; // ends with NULL
+
+// "auto", "cpu", "cpu:0": the backend and the index; an error that lists what there is.
+shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
+                         struct report *r);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Finds and loads the HDF5 library; see hdf5.h. It stays loaded: it registers things at exit.
+#include "io/hdf5.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+// Soname numbers are 103 for 1.10, 200 for 1.12, 310 for 1.14, 320 for 2.0.
+static const char *const libraries[] = {
+    "libhdf5_serial.so.103", "libhdf5.so.103", "libhdf5_serial.so.200", "libhdf5.so.200",
+    "libhdf5_serial.so.310", "libhdf5.so.310", "libhdf5_serial.so.320", "libhdf5.so.320",
+    "libhdf5_serial.so",     "libhdf5.so",     "libhdf5.dylib",
+};
+
+static struct hdf5 library; // set once, before its first use
+static const char *problem; // why it cannot be used
+static pthread_once_t load_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER; // guards the library and:
+static void *saved_call, *saved_user;
+
+static void load(void) {
+    void *handle = NULL;
+    for (size_t i = 0; !handle && i < sizeof libraries / sizeof *libraries; i++)
+        handle = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        problem = "library not found; install libhdf5 (Debian, Ubuntu: libhdf5-103-1 or "
+                  "libhdf5-dev; Fedora: hdf5), or use .npz";
+        return;
+    }
+    bool all = true;
+    void *at;
+#define X(result, name, arguments)                                                                 \
+    at = dlsym(handle, #name);                                                                     \
+    memcpy(&library.name, &at, sizeof at);                                                         \
+    all = all && at;
+    HDF5_FUNCTIONS(X)
+#undef X
+    unsigned major = 0, minor = 0, release = 0;
+    if (all && (library.H5open() < 0 || library.H5get_libversion(&major, &minor, &release) < 0 ||
+                (major == 1 && minor < 10)))
+        all = false;
+#define X(name)                                                                                    \
+    at = dlsym(handle, #name);                                                                     \
+    if (all && at)                                                                                 \
+        memcpy(&library.name, at, sizeof library.name);                                            \
+    all = all && at;
+    HDF5_VARIABLES(X)
+#undef X
+    if (!all)
+        problem = "the library found is too old or incomplete; version 1.10 or later is needed, or "
+                  "use .npz";
+}
+
+const struct hdf5 *hdf5_enter(const char *path, struct report *r) {
+    pthread_once(&load_once, load);
+    if (problem) {
+        report_error(r, SHOAL_IO, "%s: hdf5: %s", path, problem);
+        return NULL;
+    }
+    pthread_mutex_lock(&in_use);
+    library.H5Eget_auto2(H5_DEFAULT, &saved_call, &saved_user);
+    library.H5Eset_auto2(H5_DEFAULT, NULL, NULL);
+    return &library;
+}
+
+void hdf5_leave(const struct hdf5 *h) {
+    h->H5Eset_auto2(H5_DEFAULT, saved_call, saved_user);
+    pthread_mutex_unlock(&in_use);
+}
+
+static h5err keep_first(unsigned n, const struct h5error_item *item, void *user) {
+    const char **text = user;
+    (void)n;
+    if (!*text && item->text && *item->text)
+        *text = item->text;
+    return 0;
+}
+
+shoal_code hdf5_failed(const struct hdf5 *h, const char *path, const char *what, struct report *r) {
+    const char *why = NULL;
+    h->H5Ewalk2(H5_DEFAULT, H5_DEEPEST_FIRST, keep_first, &why);
+    return report_error(r, SHOAL_IO, "%s: hdf5 cannot %s: %s", path, what,
+                        why ? why : "no reason given");
+}

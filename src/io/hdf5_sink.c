@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+// Results as HDF5: the arrays of arrays.h as datasets of the root group, metadata as its
+// attributes.
+//
+// Datasets are chunked and can grow. Those whose length is known have it from the beginning and are
+// cut after a stop; the others grow as data come. Pieces of at most half a megabyte suit the chunk
+// cache of the library, so each reaches the disk once. Attributes: `meta` (JSON), `shoal_version`,
+// `status_words`, and every simple member of the JSON under its own name.
+#include "base/file.h"
+#include "io/arrays.h"
+#include "io/formats.h"
+#include "io/hdf5.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_ELEMENTS = 64 * 1024, FLAT_CHUNK = 16 * 1024, TEXT_BLOCK = 1024 };
+
+struct hdf5_sink {
+    struct sink sink;
+    char *path;
+    struct file_part part;
+    struct arrays arrays;
+    h5id file;
+    h5id *dataset; // one for each array, -1 when there is none
+    h5id text_type;
+};
+
+uint64_t hdf5_bytes(const struct sink_shape_info *info) {
+    return arrays_bytes(info) + 4096 + 1024 * ((uint64_t)info->columns + info->vars + 10) +
+           (info->meta ? 2 * (uint64_t)strlen(info->meta) : 0);
+}
+
+static h5id type_of(const struct hdf5_sink *s, const struct hdf5 *h, enum array_type type) {
+    switch (type) {
+    case ARRAY_U1:
+        return h->H5T_NATIVE_UINT8_g;
+    case ARRAY_U4:
+        return h->H5T_NATIVE_UINT32_g;
+    case ARRAY_U8:
+        return h->H5T_NATIVE_UINT64_g;
+    case ARRAY_F4:
+        return h->H5T_NATIVE_FLOAT_g;
+    case ARRAY_F8:
+        return h->H5T_NATIVE_DOUBLE_g;
+    case ARRAY_TEXT:
+        return s->text_type;
+    }
+    return -1;
+}
+
+// ---- Begin --------------------------------------------------------------------------------------
+
+// Chunks that divide n as evenly as they can, so that little of the last one is lost.
+static h5size even_chunk(h5size n, h5size most) {
+    if (n == 0)
+        return 1;
+    h5size chunks = (n + most - 1) / most;
+    return (n + chunks - 1) / chunks;
+}
+
+static void shape_of(const struct arrays *all, const struct array *a, uint64_t rows, uint64_t flat,
+                     h5size shape[2]) {
+    shape[0] = a->axes == AXES_FLAT ? flat : a->axes == AXES_OFFSETS ? rows + 1 : rows;
+    shape[1] = all->samples;
+}
+
+static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, const struct array *a) {
+    int dims = a->axes == AXES_SAMPLES ? 2 : 1;
+    h5size shape[2], most[2] = {H5_UNLIMITED, s->arrays.samples}, chunk[2];
+    shape_of(&s->arrays, a, s->arrays.rows, 0, shape);
+    chunk[1] = even_chunk(shape[1], CHUNK_ELEMENTS);
+    chunk[0] = a->axes == AXES_FLAT
+                   ? FLAT_CHUNK
+                   : even_chunk(shape[0], dims == 2 ? CHUNK_ELEMENTS / chunk[1] : CHUNK_ELEMENTS);
+    h5id space = h->H5Screate_simple(dims, shape, most);
+    h5id how = h->H5Pcreate(h->H5P_CLS_DATASET_CREATE_ID_g), made = -1;
+    if (space >= 0 && how >= 0 && h->H5Pset_chunk(how, dims, chunk) >= 0 &&
+        (a->type == ARRAY_TEXT || h->H5Pset_fill_time(how, H5_FILL_NEVER) >= 0) &&
+        h->H5Pset_obj_track_times(how, false) >= 0)
+        made = h->H5Dcreate2(s->file, a->name, type_of(s, h, a->type), space, H5_DEFAULT, how,
+                             H5_DEFAULT);
+    if (how >= 0)
+        h->H5Pclose(how);
+    if (space >= 0)
+        h->H5Sclose(space);
+    return made;
+}
+
+static shoal_code create_all(struct hdf5_sink *s, const struct hdf5 *h, struct report *r) {
+    s->file = h->H5Fcreate(s->part.part, H5_TRUNCATE, H5_DEFAULT, H5_DEFAULT);
+    if (s->file < 0)
+        return hdf5_failed(h, s->part.part, "create the file", r);
+    s->text_type = h->H5Tcopy(h->H5T_C_S1_g);
+    if (s->text_type < 0 || h->H5Tset_size(s->text_type, H5_VARIABLE) < 0 ||
+        h->H5Tset_cset(s->text_type, H5_UTF8) < 0)
+        return hdf5_failed(h, s->part.part, "make a type", r);
+    for (uint32_t i = 0; i < s->arrays.count; i++) {
+        s->dataset[i] = create_dataset(s, h, &s->arrays.items[i]);
+        if (s->dataset[i] < 0)
+            return hdf5_failed(h, s->part.part, s->arrays.items[i].name, r);
+    }
+    return SHOAL_OK;
+}
+
+// ---- Chunks -------------------------------------------------------------------------------------
+
+struct put_context {
+    struct hdf5_sink *sink;
+    const struct hdf5 *h;
+};
+
+static bool write_box(struct put_context *c, uint32_t array, const struct piece *p) {
+    struct hdf5_sink *s = c->sink;
+    const struct hdf5 *h = c->h;
+    const struct array *a = &s->arrays.items[array];
+    int dims = a->axes == AXES_SAMPLES ? 2 : 1;
+    h5size start[2] = {p->row, p->sample}, count[2] = {p->rows, p->samples};
+    h5size reached = p->row + p->rows;
+    if (p->rows == 0)
+        return true;
+    if (a->axes == AXES_FLAT && h->H5Dset_extent(s->dataset[array], &reached) < 0)
+        return false;
+    h5id in_file = h->H5Dget_space(s->dataset[array]);
+    h5id in_memory = h->H5Screate_simple(dims, count, NULL);
+    bool ok = in_file >= 0 && in_memory >= 0 &&
+              h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+              h->H5Dwrite(s->dataset[array], type_of(s, h, a->type), in_memory, in_file, H5_DEFAULT,
+                          p->data) >= 0;
+    if (in_file >= 0)
+        h->H5Sclose(in_file);
+    if (in_memory >= 0)
+        h->H5Sclose(in_memory);
+    return ok;
+}
+
+// The library does not take NULL for an empty text.
+static bool write_texts(struct put_context *c, uint32_t array, const struct piece *p) {
+    const char *const *text = p->data;
+    const char *block[TEXT_BLOCK];
+    for (uint64_t row = 0; row < p->rows; row += TEXT_BLOCK) {
+        uint64_t n = p->rows - row < TEXT_BLOCK ? p->rows - row : TEXT_BLOCK;
+        for (uint64_t i = 0; i < n; i++)
+            block[i] = text && text[row + i] ? text[row + i] : "";
+        struct piece part = {block, p->row + row, n, 0, 1};
+        if (!write_box(c, array, &part))
+            return false;
+    }
+    return true;
+}
+
+static shoal_code put_piece(void *user, uint32_t array, const struct piece *p, struct report *r) {
+    struct put_context *c = user;
+    const struct array *a = &c->sink->arrays.items[array];
+    if (a->type == ARRAY_TEXT ? write_texts(c, array, p) : write_box(c, array, p))
+        return SHOAL_OK;
+    return hdf5_failed(c->h, c->sink->part.part, "write", r);
+}
+
+static shoal_code hdf5_begin(struct sink *sink, const struct sink_shape_info *info,
+                             struct report *r) {
+    struct hdf5_sink *s = (struct hdf5_sink *)sink;
+    shoal_code code = file_part_open(&s->part, s->path, r);
+    if (code == SHOAL_OK)
+        code = file_check_space(s->path, hdf5_bytes(info), r);
+    if (code != SHOAL_OK)
+        return code;
+    if (arrays_begin(&s->arrays, info))
+        s->dataset = malloc(s->arrays.count * sizeof *s->dataset);
+    if (!s->dataset)
+        return report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
+    for (uint32_t i = 0; i < s->arrays.count; i++)
+        s->dataset[i] = -1;
+    const struct hdf5 *h = hdf5_enter(s->path, r);
+    if (!h)
+        return SHOAL_IO;
+    code = create_all(s, h, r);
+    for (uint32_t i = 0; i < s->arrays.count && code == SHOAL_OK; i++)
+        if (s->arrays.items[i].axes == AXES_OFFSETS) { // where the first run begins
+            struct put_context c = {s, h};
+            const uint64_t zero = 0;
+            code = put_piece(&c, i, &(struct piece){&zero, 0, 1, 0, 1}, r);
+        }
+    hdf5_leave(h);
+    return code;
+}
+
+static shoal_code hdf5_chunk(struct sink *sink, const struct sink_chunk *chunk, struct report *r) {
+    struct put_context c = {(struct hdf5_sink *)sink, NULL};
+    c.h = hdf5_enter(c.sink->path, r);
+    if (!c.h)
+        return SHOAL_IO;
+    shoal_code code = arrays_chunk(&c.sink->arrays, chunk, put_piece, &c, r);
+    hdf5_leave(c.h);
+    return code;
+}
+
+// ---- End ----------------------------------------------------------------------------------------
+
+// An attribute of the root group, once. `count` 0: a single value.
+static bool put_attribute(struct put_context *c, const char *name, h5id type, h5size count,
+                          const void *data) {
+    const struct hdf5 *h = c->h;
+    if (!*name || h->H5Aexists(c->sink->file, name) > 0)
+        return true;
+    h5id space = count ? h->H5Screate_simple(1, &count, NULL) : h->H5Screate(H5_SCALAR);
+    h5id made = h->H5Acreate2(c->sink->file, name, type, space, H5_DEFAULT, H5_DEFAULT);
+    bool ok = made >= 0 && h->H5Awrite(made, type, data) >= 0;
+    if (made >= 0)
+        h->H5Aclose(made);
+    if (space >= 0)
+        h->H5Sclose(space);
+    return ok;
+}
+
+static void put_member(void *user, const char *name, const char *text, double number) {
+    struct put_context *c = user;
+    if (text)
+        put_attribute(c, name, c->sink->text_type, 0, &text);
+    else
+        put_attribute(c, name, c->h->H5T_NATIVE_DOUBLE_g, 0, &number);
+}
+
+static shoal_code put_attributes(struct put_context *c, bool complete, struct report *r) {
+    struct buf json = {0};
+    const char *words[SHOAL_STATUS_COUNT], *version = SHOAL_VERSION;
+    for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
+        words[i] = shoal_status_word(i);
+    io_meta_complete(&json, c->sink->arrays.meta, complete);
+    h5id text = c->sink->text_type;
+    shoal_code code = SHOAL_OK;
+    if (json.failed)
+        code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", c->sink->path);
+    else if (!put_attribute(c, "meta", text, 0, &json.data) ||
+             !put_attribute(c, "shoal_version", text, 0, &version) ||
+             !put_attribute(c, "status_words", text, SHOAL_STATUS_COUNT, words))
+        code = hdf5_failed(c->h, c->sink->part.part, "write attributes", r);
+    else
+        io_meta_members(json.data, put_member, c);
+    buf_free(&json);
+    return code;
+}
+
+// The common times of all runs.
+static bool put_times(struct put_context *c) {
+    const struct hdf5 *h = c->h;
+    h5size samples = c->sink->arrays.samples;
+    h5id space = h->H5Screate_simple(1, &samples, NULL);
+    h5id made = h->H5Dcreate2(c->sink->file, "t", h->H5T_NATIVE_DOUBLE_g, space, H5_DEFAULT,
+                              H5_DEFAULT, H5_DEFAULT);
+    bool ok = made >= 0 && h->H5Dwrite(made, h->H5T_NATIVE_DOUBLE_g, H5_DEFAULT, H5_DEFAULT,
+                                       H5_DEFAULT, c->sink->arrays.times) >= 0;
+    if (made >= 0)
+        h->H5Dclose(made);
+    if (space >= 0)
+        h->H5Sclose(space);
+    return ok;
+}
+
+// Closes all that is open; false when the library could not write what it still held.
+static bool close_all(struct hdf5_sink *s, const struct hdf5 *h) {
+    bool ok = true;
+    for (uint32_t i = 0; s->dataset && i < s->arrays.count; i++)
+        if (s->dataset[i] >= 0) {
+            ok = h->H5Dclose(s->dataset[i]) >= 0 && ok;
+            s->dataset[i] = -1;
+        }
+    if (s->text_type >= 0)
+        h->H5Tclose(s->text_type);
+    s->text_type = -1;
+    if (s->file >= 0)
+        ok = h->H5Fclose(s->file) >= 0 && ok;
+    s->file = -1;
+    return ok;
+}
+
+static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
+    struct hdf5_sink *s = (struct hdf5_sink *)sink;
+    struct put_context c = {s, hdf5_enter(s->path, r)};
+    if (!c.h)
+        return SHOAL_IO;
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < s->arrays.count && code == SHOAL_OK; i++) {
+        h5size shape[2];
+        shape_of(&s->arrays, &s->arrays.items[i], s->arrays.rows_done, s->arrays.flat_done, shape);
+        if (s->arrays.rows_done < s->arrays.rows && c.h->H5Dset_extent(s->dataset[i], shape) < 0)
+            code = hdf5_failed(c.h, s->part.part, "cut", r);
+    }
+    if (code == SHOAL_OK && s->arrays.shape == SINK_SERIES && !put_times(&c))
+        code = hdf5_failed(c.h, s->part.part, "write", r);
+    if (code == SHOAL_OK)
+        code = put_attributes(&c, complete, r);
+    if (code == SHOAL_OK && !close_all(s, c.h))
+        code = hdf5_failed(c.h, s->part.part, "write", r);
+    hdf5_leave(c.h);
+    return code == SHOAL_OK ? file_part_commit(&s->part, r) : code;
+}
+
+static void hdf5_free(struct sink *sink) {
+    struct hdf5_sink *s = (struct hdf5_sink *)sink;
+    if (s->file >= 0) {
+        const struct hdf5 *h = hdf5_enter(s->path, NULL);
+        close_all(s, h);
+        hdf5_leave(h);
+    }
+    file_part_discard(&s->part);
+    arrays_free(&s->arrays);
+    free(s->dataset);
+    free(s->path);
+    free(s);
+}
+
+struct sink *hdf5_sink_new(const char *path) {
+    struct hdf5_sink *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->sink = (struct sink){hdf5_begin, hdf5_chunk, hdf5_end, hdf5_free};
+    s->part.fd = -1;
+    s->file = s->text_type = -1;
+    s->path = strdup(path);
+    if (!s->path) {
+        free(s);
+        return NULL;
+    }
+    return &s->sink;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Batch tables and metadata from NPZ files.
+//
+// Every array of numbers with one axis is a column, named as its member; all have the same length.
+// `run`, `t` and `status` are passed over, and so is what is not made of numbers (`meta`,
+// `status_words`), unless its name starts with `_`: such text is kept.
+#include "io/formats.h"
+#include "io/npy.h"
+#include "io/zip.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MOST = 4095 };
+
+// "x" of "x.npy", malloc'ed
+static char *column_name(const struct zip_entry *e) {
+    size_t length = strlen(e->name);
+    if (length > 4 && strcmp(e->name + length - 4, ".npy") == 0)
+        length -= 4;
+    return strndup(e->name, length);
+}
+
+static bool is_text(const struct npy *a) {
+    return (a->kind == 'S' || a->kind == 'U') && a->size > 0 && a->size <= 4 * TEXT_MOST;
+}
+
+static shoal_code add_numbers(const struct npy *a, const char *name, struct arena *arena,
+                              struct batch_table *out, struct report *r) {
+    double *to = io_table_numbers(arena, out, name);
+    if (!to)
+        return SHOAL_MEMORY;
+    uint64_t bad = 0;
+    for (uint64_t i = 0; i < out->rows; i++) {
+        to[i] = npy_number(a, i);
+        if (!isfinite(to[i]) && bad++ < 3)
+            report_error(r, SHOAL_INPUT, "%s: %s[%llu] is %s; every value must be a finite number",
+                         out->source, name, (unsigned long long)i,
+                         isnan(to[i])  ? "nan"
+                         : to[i] > 0.0 ? "inf"
+                                       : "-inf");
+    }
+    if (bad > 3)
+        report_error(r, SHOAL_INPUT, "%s: %s has %llu values that are not finite", out->source,
+                     name, (unsigned long long)bad);
+    return bad ? SHOAL_INPUT : SHOAL_OK;
+}
+
+static shoal_code add_texts(const struct npy *a, const char *name, struct arena *arena,
+                            struct batch_table *out) {
+    const char **to = io_table_texts(arena, out, name);
+    for (uint64_t i = 0; to && i < out->rows; i++) {
+        to[i] = npy_text(a, i, arena);
+        if (!to[i])
+            to = NULL;
+    }
+    return to ? SHOAL_OK : SHOAL_MEMORY;
+}
+
+static shoal_code add_array(const struct npy *a, const char *name, struct arena *arena,
+                            struct batch_table *out, struct report *r) {
+    bool number = npy_is_number(a), text = name[0] == '_' && is_text(a);
+    if (!number && !text) {
+        if (name[0] == '_' || a->kind == 'f' || a->kind == 'c' || a->kind == 'O')
+            return report_error(r, SHOAL_INPUT,
+                                "%s: %s has a type that cannot be a column (numpy kind '%c', %u "
+                                "bytes); float64 would do",
+                                out->source, name, a->kind, a->size);
+        return SHOAL_OK;
+    }
+    if (a->dims != 1)
+        return report_error(r, SHOAL_INPUT, "%s: %s has %u axes; a column has one", out->source,
+                            name, a->dims);
+    if (out->columns.count == 0)
+        out->rows = a->count;
+    else if (a->count != out->rows)
+        return report_error(r, SHOAL_INPUT, "%s: %s has %llu rows, but %s has %llu", out->source,
+                            name, (unsigned long long)a->count, out->columns.items[0].name,
+                            (unsigned long long)out->rows);
+    return number ? add_numbers(a, name, arena, out, r) : add_texts(a, name, arena, out);
+}
+
+static shoal_code add_member(const struct zip *z, const struct zip_entry *e, struct arena *arena,
+                             struct batch_table *out, struct report *r) {
+    char *name = column_name(e), *bytes = NULL;
+    shoal_code code = name ? SHOAL_OK : SHOAL_MEMORY;
+    if (code == SHOAL_OK && !io_table_ignores(name)) {
+        struct npy a;
+        code = zip_read(z, e, &bytes, r);
+        const char *wrong = code == SHOAL_OK ? npy_parse(&a, bytes, (size_t)e->size) : NULL;
+        if (wrong)
+            code = report_error(r, SHOAL_INPUT, "%s: %s %s", z->path, e->name, wrong);
+        else if (code == SHOAL_OK)
+            code = add_array(&a, name, arena, out, r);
+    }
+    free(bytes);
+    free(name);
+    return code;
+}
+
+shoal_code npz_table_read(const char *path, struct arena *arena, struct batch_table *out,
+                          struct report *r) {
+    struct zip z;
+    shoal_code code = zip_open(&z, path, r), one;
+    for (uint32_t i = 0; code != SHOAL_MEMORY && z.fd >= 0 && i < z.count; i++) {
+        one = add_member(&z, &z.entries[i], arena, out, r);
+        if (one != SHOAL_OK)
+            code = one;
+    }
+    zip_close(&z);
+    return code;
+}
+
+shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
+                         struct report *r) {
+    struct zip z;
+    char *bytes = NULL;
+    shoal_code code = zip_open(&z, path, r);
+    const struct zip_entry *e = NULL;
+    for (uint32_t i = 0; code == SHOAL_OK && i < z.count && !e; i++)
+        if (strcmp(z.entries[i].name, "meta.npy") == 0)
+            e = &z.entries[i];
+    if (e)
+        code = zip_read(&z, e, &bytes, r);
+    if (code == SHOAL_OK) {
+        struct npy a;
+        if (!bytes || npy_parse(&a, bytes, (size_t)e->size) || a.count != 1 || a.size == 0 ||
+            (a.kind != 'U' && a.kind != 'S'))
+            code = report_error(r, SHOAL_INPUT, "%s: is not a result file: it has no text 'meta'",
+                                path);
+        else {
+            *meta = npy_text(&a, 0, arena);
+            code = *meta ? SHOAL_OK : SHOAL_MEMORY;
+        }
+    }
+    free(bytes);
+    zip_close(&z);
+    return code;
+}

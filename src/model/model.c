@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// model_parse: from text to a model, and the notes and checks that are about the whole.
+#include "model/parse.h"
+
+#include "base/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Reading the noted statements ---------------------------------------------------------------
+
+static void read_initial(struct parser *p, const struct statement *s) {
+    struct model *m = p->m;
+    uint32_t length = (uint32_t)strlen(s->name);
+    struct name_entry *e = names_exact(m->by_name, s->name, length);
+    if (!e && (e = names_folded(m->by_name, s->name, length)) && e->kind == NAME_SYMBOL)
+        parse_note(p, s->at, "`%s` is read as `%s`", s->name, e->name);
+    if (e && e->kind == NAME_BAD)
+        return;
+    if (!e || e->kind != NAME_SYMBOL) {
+        struct nearest n = {.wanted = s->name};
+        for (uint32_t i = 0; i < m->states.count; i++)
+            nearest_offer(&n, m->symbols.items[m->states.items[i]].name);
+        const char *best = nearest_best(&n);
+        parse_error(p, s->at, "there is no equation for `%.60s`, so it has no initial value%s%s%s",
+                    s->name, best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
+        return;
+    }
+    struct symbol *symbol = &m->symbols.items[e->index];
+    if (symbol->kind != SYMBOL_STATE) {
+        parse_error(p, s->at, "`%s` is %s and has no initial value", symbol->name,
+                    declare_kind_words(symbol->kind));
+        return;
+    }
+    if (symbol->has_value && !p->again_at)
+        p->again_at = s->at + 1;
+    symbol->has_value = true;
+    symbol->init = (struct expr){0};
+    if (s->value.end)
+        expression_read(p, s->value, s->index, NULL, &symbol->init);
+}
+
+// A column of the results cannot be a state and an observable at the same time.
+static void check_label(struct parser *p, const struct observable *o) {
+    const struct name_entry *e = names_exact(p->m->by_name, o->label, (uint32_t)strlen(o->label));
+    if (e && e->kind == NAME_SYMBOL && p->m->symbols.items[e->index].kind == SYMBOL_STATE)
+        parse_error(p, o->at, "an observable cannot have the name of a state: `%s`", o->label);
+}
+
+static void read_statement(struct parser *p, const struct statement *s) {
+    struct model *m = p->m;
+    struct expr e;
+    const struct arguments *a = NULL;
+    if (s->kind == STATEMENT_INIT) {
+        read_initial(p, s);
+        return;
+    }
+    if (s->kind == STATEMENT_FUNCTION)
+        a = &p->arguments.items[s->target];
+    if (!expression_read(p, s->value, s->index, a, &e))
+        return;
+    switch ((enum statement_kind)s->kind) {
+    case STATEMENT_VALUE:
+        m->symbols.items[s->target].given = e;
+        m->symbols.items[s->target].has_value = true;
+        break;
+    case STATEMENT_EXPR:
+        m->symbols.items[s->target].expr = e;
+        break;
+    case STATEMENT_FUNCTION:
+        m->functions.items[s->target].body = e;
+        break;
+    case STATEMENT_OBSERVABLE:
+        check_label(p, &m->observables.items[s->target]);
+        m->observables.items[s->target].expr = e;
+        break;
+    case STATEMENT_INIT:
+        break;
+    }
+}
+
+// Constants are needed before the rest, functions for the constants.
+static bool comes_first(const struct parser *p, const struct statement *s) {
+    return s->kind == STATEMENT_FUNCTION ||
+           (s->kind == STATEMENT_VALUE && p->m->symbols.items[s->target].kind == SYMBOL_CONST);
+}
+
+static void read_statements(struct parser *p, bool first) {
+    for (uint32_t i = 0; i < p->statements.count && !p->stop; i++)
+        if (comes_first(p, &p->statements.items[i]) == first)
+            read_statement(p, &p->statements.items[i]);
+}
+
+// ---- Notes --------------------------------------------------------------------------------------
+
+static void note_missing(struct parser *p) {
+    enum { SHOWN = 6 };
+    const struct model *m = p->m;
+    struct buf names = {0};
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < m->states.count; i++) {
+        const struct symbol *s = &m->symbols.items[m->states.items[i]];
+        if (s->has_value)
+            continue;
+        if (missing++ < SHOWN)
+            buf_printf(&names, "%s%.40s", missing > 1 ? ", " : "", s->name);
+    }
+    if (missing > SHOWN)
+        buf_printf(&names, " and %u more", missing - SHOWN);
+    if (missing)
+        report_note(p->r, "%s: no initial value for %s; 0 is used", p->source->name, names.data);
+    buf_free(&names);
+}
+
+static void note_all(struct parser *p) {
+    if (p->boundary_at)
+        parse_note(p, p->boundary_at - 1, "boundary conditions are ignored");
+    if (p->again_at)
+        parse_note(p, p->again_at - 1, "an initial value is given twice; the last one counts");
+    if (p->power_at)
+        parse_note(p, p->power_at - 1, "a^b^c is read as (a^b)^c, as XPP does");
+    if (p->compare_at)
+        parse_note(p, p->compare_at - 1,
+                   "comparisons bind weaker than + - * /: a+b>c is read as "
+                   "(a+b)>c; XPP reads a+(b>c)");
+    note_missing(p);
+}
+
+// ---- The whole ----------------------------------------------------------------------------------
+
+static bool parse_model(struct parser *p) {
+    struct model *m = p->m;
+    if (!text_open(p))
+        return false;
+    m->by_name = names_new(&m->arena);
+    p->labels = names_empty(&p->scratch);
+    p->sets = names_empty(&p->scratch);
+    lines_read(p);
+    if (!p->lines.count && !p->errors) {
+        p->errors++;
+        report_error(p->r, SHOAL_INPUT, "%s: the model is empty", p->source->name);
+    }
+    uint32_t errors = p->errors;
+    read_statements(p, true);
+    p->constants_known =
+        p->errors == errors && !p->stop && resolve_constants(p) && values_constants(p);
+    read_statements(p, false);
+    if (!p->stop && resolve_all(p))
+        values_rest(p);
+    if (!m->states.count && !p->errors) {
+        p->errors++;
+        report_error(p->r, SHOAL_INPUT, "%s: the model has no differential equation (x'=...)",
+                     p->source->name);
+    }
+    if (!p->errors)
+        note_all(p);
+    return !p->errors;
+}
+
+static bool guarded_parse(struct parser *p) {
+    jmp_buf oom;
+    bool good = false;
+    p->m->arena.oom = p->scratch.oom = &oom;
+    if (setjmp(oom))
+        report_error(p->r, SHOAL_MEMORY, "out of memory");
+    else
+        good = parse_model(p);
+    p->m->arena.oom = NULL;
+    return good;
+}
+
+struct model *model_parse(const char *name, const char *text, size_t length, struct report *r) {
+    struct model *m = calloc(1, sizeof *m);
+    struct parser *p = calloc(1, sizeof *p);
+    bool good = false;
+    if (m && p) {
+        m->source.name = arena_strdup(&m->arena, name);
+        m->source.text = arena_strndup(&m->arena, text, length);
+        m->source.length = length;
+        *p = (struct parser){.m = m, .r = r, .source = &m->source};
+        if (m->source.name && m->source.text)
+            good = guarded_parse(p);
+        else
+            report_error(r, SHOAL_MEMORY, "out of memory");
+        arena_free(&p->scratch);
+    } else
+        report_error(r, SHOAL_MEMORY, "out of memory");
+    free(p);
+    if (good)
+        return m;
+    model_free(m);
+    return NULL;
+}
+
+void model_free(struct model *m) {
+    if (!m)
+        return;
+    arena_free(&m->arena);
+    free(m);
+}

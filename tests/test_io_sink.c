@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: MIT
+// Result files: golden CSV, NPZ and HDF5 as numpy and h5py see them, stops, errors, leftovers.
+//
+// The result written is made up: value(var, row, sample) = 1000 var + row + sample / 8, so that a
+// misplaced number shows; column a is row / 10, column _tag is text; row 1 fails.
+#include "check.h"
+#include "io/io.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROWS_MOST = 4096, SAMPLES_MOST = 64 };
+
+struct fake {
+    struct sink_shape_info info;
+    uint64_t rows_of_chunk;
+    bool sample_major; // values as [var][sample][row], as kernels leave them
+};
+
+static const char *const words[] = {"plain", "a,b",       "say \"hi\"", "\xc3\xa9t\xc3\xa9",
+                                    "",      "two\nlines"};
+
+static double value_of(uint32_t var, uint64_t row, uint64_t sample) {
+    return 1000.0 * var + (double)row + (double)sample / 8;
+}
+
+static struct fake fake_result(enum sink_shape shape, uint64_t rows, uint64_t samples) {
+    static const struct sink_column columns[] = {{"a", false}, {"_tag", true}};
+    static const char *const vars[] = {"x", "y"};
+    static double times[SAMPLES_MOST];
+    for (int i = 0; i < SAMPLES_MOST; i++)
+        times[i] = 0.5 * i;
+    return (struct fake){.info = {.shape = shape,
+                                  .rows = rows,
+                                  .samples = shape == SINK_STEPS   ? 0
+                                             : shape == SINK_FINAL ? 1
+                                                                   : samples,
+                                  .times = times,
+                                  .columns = 2,
+                                  .column = columns,
+                                  .vars = 2,
+                                  .var = vars,
+                                  .value_bytes = 8,
+                                  .meta = "{\"model\": \"x' = \\\"\\u00e9\\\"\", \"n\": 3}"},
+                         .rows_of_chunk = 2};
+}
+
+static void put(void *values, uint32_t bytes, size_t at, double x) {
+    if (bytes == 8)
+        ((double *)values)[at] = x;
+    else
+        ((float *)values)[at] = (float)x;
+}
+
+// Chunk of rows [first, first + n). Row i of a steps result has i % 3 + 1 samples.
+static shoal_code put_chunk(struct sink *s, const struct fake *f, uint64_t first, uint32_t n,
+                            struct report *r) {
+    const struct sink_shape_info *info = &f->info;
+    uint64_t run[ROWS_MOST], f_evals[ROWS_MOST], offsets[ROWS_MOST + 1] = {0};
+    uint32_t steps[ROWS_MOST], rejected[ROWS_MOST];
+    uint8_t status[ROWS_MOST];
+    double a[ROWS_MOST];
+    const char *tag[ROWS_MOST];
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t row = first + i;
+        run[i] = 10 + row;
+        a[i] = (double)row / 10;
+        tag[i] = words[row % 6];
+        status[i] = row == 1 ? SHOAL_STATUS_nonfinite : SHOAL_STATUS_ok;
+        steps[i] = (uint32_t)row + 5;
+        rejected[i] = (uint32_t)row % 2;
+        f_evals[i] = row * 7;
+        offsets[i + 1] = offsets[i] + row % 3 + 1;
+    }
+    uint64_t per_row = info->shape == SINK_STEPS ? 3 : info->samples;
+    size_t total = (size_t)(n * per_row);
+    char *values = calloc(total * info->vars + 1, info->value_bytes);
+    double *t = calloc(total + 1, sizeof *t);
+    struct sink_chunk c = {.first_row = first, .rows = n, .run = run, .t = t, .values = values};
+    c.var_stride = total;
+    c.row_stride = f->sample_major ? 1 : (size_t)per_row;
+    c.sample_stride = f->sample_major ? n : 1;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t v = 0; v < info->vars; v++) {
+            uint64_t samples = info->shape == SINK_STEPS ? offsets[i + 1] - offsets[i] : per_row;
+            for (uint64_t k = 0; k < samples; k++) {
+                size_t at = info->shape == SINK_STEPS
+                                ? (size_t)(offsets[i] + k)
+                                : i * c.row_stride + (size_t)k * c.sample_stride;
+                put(values, info->value_bytes, v * c.var_stride + at, value_of(v, first + i, k));
+                t[info->shape == SINK_FINAL ? i : at] =
+                    info->shape == SINK_FINAL ? 40 : (double)k / 4;
+            }
+        }
+    c.number = (const double *const[]){a, NULL};
+    c.text = (const char *const *const[]){NULL, tag};
+    c.offsets = offsets;
+    c.status = status;
+    c.steps = steps;
+    c.rejected = rejected;
+    c.f_evals = f_evals;
+    shoal_code code = s->chunk(s, &c, r);
+    free(values);
+    free(t);
+    return code;
+}
+
+static const char *messages(const struct report *r) {
+    struct buf all = {0};
+    for (uint32_t i = 0; i < r->messages.count; i++)
+        buf_printf(&all, "%s\n", r->messages.items[i].text);
+    return all.data ? all.data : "";
+}
+
+// Writes rows [0, rows) of the result; returns what `end`, or the first call that failed, did.
+static shoal_code write_result(const char *path, const struct fake *f, uint64_t rows,
+                               struct report *r) {
+    struct sink *s;
+    shoal_code code = io_sink_new(path, &s, r);
+    if (code != SHOAL_OK)
+        return code;
+    code = s->begin(s, &f->info, r);
+    for (uint64_t row = 0; row < rows && code == SHOAL_OK; row += f->rows_of_chunk) {
+        uint64_t n = rows - row < f->rows_of_chunk ? rows - row : f->rows_of_chunk;
+        code = put_chunk(s, f, row, (uint32_t)n, r);
+    }
+    if (code == SHOAL_OK)
+        code = s->end(s, rows == f->info.rows, r);
+    s->free(s);
+    return code;
+}
+
+static bool exists(const char *path) { return access(path, F_OK) == 0; }
+
+static void must_write(const char *path, const struct fake *f, uint64_t rows) {
+    struct report r = {0};
+    shoal_code code = write_result(path, f, rows, &r);
+    CHECK_MSG(code == SHOAL_OK, "%s", messages(&r));
+    CHECK_INT(r.messages.count, 0);
+    char part[256];
+    snprintf(part, sizeof part, "%s.part", path);
+    CHECK(exists(path));
+    CHECK(!exists(part));
+    report_free(&r);
+}
+
+// ---- CSV ----------------------------------------------------------------------------------------
+
+TEST(io_csv_final) {
+    struct fake f = fake_result(SINK_FINAL, 6, 1);
+    const char *path = check_path("out.csv");
+    must_write(path, &f, 6);
+    CHECK_STR(check_read(path), "run,a,_tag,t,x,y,status\n"
+                                "10,0,plain,40,0,1000,ok\n"
+                                "11,0.1,\"a,b\",40,1,1001,nonfinite\n"
+                                "12,0.2,\"say \"\"hi\"\"\",40,2,1002,ok\n"
+                                "13,0.3,\xc3\xa9t\xc3\xa9,40,3,1003,ok\n"
+                                "14,0.4,,40,4,1004,ok\n"
+                                "15,0.5,\"two\nlines\",40,5,1005,ok\n");
+    CHECK(!exists(check_path("out.runs.csv")));
+}
+
+TEST(io_csv_series_has_a_table_of_runs) {
+    struct fake f = fake_result(SINK_SERIES, 2, 3);
+    const char *path = check_path("out.csv");
+    must_write(path, &f, 2);
+    CHECK_STR(check_read(path), "run,t,x,y\n"
+                                "10,0,0,1000\n10,0.5,0.125,1000.125\n10,1,0.25,1000.25\n"
+                                "11,0,1,1001\n11,0.5,1.125,1001.125\n11,1,1.25,1001.25\n");
+    CHECK_STR(check_read(check_path("out.runs.csv")),
+              "run,a,_tag,status,steps,rejected,f_evals\n"
+              "10,0,plain,ok,5,0,0\n11,0.1,\"a,b\",nonfinite,6,1,7\n");
+    CHECK(!exists(check_path("out.runs.csv.part")));
+}
+
+TEST(io_csv_steps_have_their_own_times) {
+    struct fake f = fake_result(SINK_STEPS, 3, 0);
+    const char *path = check_path("out.csv");
+    must_write(path, &f, 3);
+    CHECK_STR(check_read(path), "run,t,x,y\n"
+                                "10,0,0,1000\n"
+                                "11,0,1,1001\n11,0.25,1.125,1001.125\n"
+                                "12,0,2,1002\n12,0.25,2.125,1002.125\n12,0.5,2.25,1002.25\n");
+}
+
+TEST(io_csv_layouts_and_chunks_do_not_show) {
+    struct fake f = fake_result(SINK_SERIES, 30, 17);
+    must_write(check_path("a.csv"), &f, 30);
+    f.sample_major = true;
+    f.rows_of_chunk = 7;
+    must_write(check_path("b.csv"), &f, 30);
+    CHECK_STR(check_read(check_path("b.csv")), check_read(check_path("a.csv")));
+    CHECK_STR(check_read(check_path("b.runs.csv")), check_read(check_path("a.runs.csv")));
+}
+
+TEST(io_csv_floats_are_short) {
+    struct fake f = fake_result(SINK_FINAL, 1, 1);
+    f.info.value_bytes = 4;
+    f.info.columns = 0;
+    f.info.vars = 1;
+    must_write(check_path("out.csv"), &f, 1);
+    CHECK_STR(check_read(check_path("out.csv")), "run,t,x,status\n10,40,0,ok\n");
+}
+
+static void count_open_files(int *count) {
+    *count = 0;
+    for (int fd = 0; fd < 256; fd++)
+        *count += fcntl(fd, F_GETFD) >= 0;
+}
+
+TEST(io_csv_to_standard_output) {
+    const char *path = check_path("stdout");
+    fflush(stdout);
+    int keep = dup(1), fd = open(path, O_WRONLY | O_CREAT, 0600);
+    dup2(fd, 1);
+    struct fake f = fake_result(SINK_SERIES, 1, 2);
+    struct report r = {0};
+    CHECK_INT(write_result("-", &f, 1, &r), SHOAL_OK);
+    dup2(keep, 1);
+    CHECK_STR(check_read(path), "run,t,x,y\n10,0,0,1000\n10,0.5,0.125,1000.125\n");
+}
+
+TEST(io_csv_closed_pipe_is_an_error) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    close(ends[0]);
+    signal(SIGPIPE, SIG_IGN);
+    int keep = dup(1);
+    dup2(ends[1], 1);
+    struct fake f = fake_result(SINK_FINAL, 4, 1);
+    struct report r = {0};
+    shoal_code code = write_result("-", &f, 4, &r);
+    dup2(keep, 1);
+    CHECK_INT(code, SHOAL_IO);
+    CHECK_HAS(messages(&r), "standard output: cannot write: Broken pipe");
+}
+
+// ---- NPZ and HDF5 as others see them ------------------------------------------------------------
+
+// The same checks for both: `z` behaves like a mapping of arrays.
+static const char python_open[] =
+    "import sys, json, numpy as np\n"
+    "path, shape, rows, samples, complete = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])\n"
+    "dtype = np.dtype(sys.argv[6])\n"
+    "if path.endswith('.npz'):\n"
+    "    import zipfile\n"
+    "    assert zipfile.ZipFile(path).testzip() is None\n"
+    "    z = np.load(path, allow_pickle=False)\n"
+    "    meta, words = z['meta'].item(), [str(w) for w in z['status_words']]\n"
+    "    text = lambda a: [str(s) for s in a]\n"
+    "else:\n"
+    "    import h5py\n"
+    "    f = h5py.File(path, 'r')\n"
+    "    z = {k: f[k][()] for k in f}\n"
+    "    meta, words = f.attrs['meta'], list(f.attrs['status_words'])\n"
+    "    text = lambda a: [s.decode() for s in a]\n"
+    "    assert f.attrs['shoal_version'] and f.attrs['n'] == 3 and f.attrs['complete'] == "
+    "complete\n"
+    "    assert f.attrs['model'] == 'x\\' = \"\\u00e9\"', f.attrs['model']\n"
+    "m = json.loads(meta)\n"
+    "assert m['complete'] is bool(complete), m\n"
+    "assert m['model'] == 'x\\' = \"\\u00e9\"' and m['n'] == 3, m\n"
+    "assert words == 'ok stopped max_steps dt_min nonfinite newton singular bad_init "
+    "events'.split()\n"
+    "i = np.arange(rows)\n"
+    "same = lambda name, want, kind: (np.testing.assert_array_equal(z[name], want),\n"
+    "    z[name].dtype == np.dtype(kind) or sys.exit(name + ' is ' + str(z[name].dtype)))\n"
+    "same('run', 10 + i, 'u8'); same('a', i / 10, 'f8')\n"
+    "same('status', np.where(i == 1, words.index('nonfinite'), 0), 'u1')\n"
+    "same('steps', i + 5, 'u4'); same('rejected', i % 2, 'u4'); same('f_evals', i * 7, 'u8')\n"
+    "tags = ['plain', 'a,b', 'say \"hi\"', '\\u00e9t\\u00e9', '', 'two\\nlines']\n"
+    "assert text(z['_tag']) == [tags[k % 6] for k in i], z['_tag']\n"
+    "if shape == 'final':\n"
+    "    same('t', np.full(rows, 40), 'f8')\n"
+    "    for v, name in enumerate('xy'): same(name, 1000 * v + i, dtype)\n"
+    "elif shape == 'series':\n"
+    "    same('t', np.arange(samples) / 2, 'f8')\n"
+    "    for v, name in enumerate('xy'):\n"
+    "        same(name, 1000 * v + i[:, None] + np.arange(samples) / 8, dtype)\n"
+    "else:\n"
+    "    n = i % 3 + 1\n"
+    "    same('offsets', np.concatenate([[0], np.cumsum(n)]), 'u8')\n"
+    "    k = np.concatenate([np.arange(c) for c in n]) if rows else np.zeros(0)\n"
+    "    same('t', k / 4, 'f8')\n"
+    "    for v, name in enumerate('xy'): same(name, 1000 * v + np.repeat(i, n) + k / 8, dtype)\n"
+    "keys = {'run', 'a', '_tag', 't', 'x', 'y', 'status', 'steps', 'rejected', 'f_evals'}\n"
+    "if path.endswith('.npz'): keys |= {'meta', 'status_words'}\n"
+    "if shape == 'steps': keys |= {'offsets'}\n"
+    "assert set(z) == keys, set(z)\n";
+
+static void check_with_python(const char *ending, enum sink_shape shape, uint64_t rows,
+                              uint64_t came, uint64_t samples, uint32_t value_bytes,
+                              bool sample_major) {
+    static const char *const names[] = {"final", "series", "steps"};
+    static const char *python;
+    if (!python)
+        python = check_python(strcmp(ending, "h5") == 0 ? "h5py" : NULL);
+    if (!python)
+        check_skip("no Python with %s", ending);
+    char path[128], number[3][24];
+    snprintf(path, sizeof path, "%s/%s-%d.%s", check_dir(), names[shape], (int)came, ending);
+    struct fake f = fake_result(shape, rows, samples);
+    f.info.value_bytes = value_bytes;
+    f.sample_major = sample_major;
+    f.rows_of_chunk = rows > 100 ? 1000 : 4;
+    must_write(path, &f, came);
+    snprintf(number[0], sizeof number[0], "%d", (int)came);
+    snprintf(number[1], sizeof number[1], "%d", (int)samples);
+    snprintf(number[2], sizeof number[2], "%d", came == rows);
+    struct check_output o = RUN(python, "-c", python_open, path, names[shape], number[0], number[1],
+                                number[2], value_bytes == 8 ? "f8" : "f4");
+    CHECK_MSG(o.status == 0, "%s: %s%s", path, o.out, o.err);
+}
+
+TEST(io_npz_final_with_numpy) {
+    check_with_python("npz", SINK_FINAL, 10, 10, 1, 8, false);
+    check_with_python("npz", SINK_FINAL, 1, 1, 1, 4, false);
+}
+TEST(io_npz_series_with_numpy) {
+    check_with_python("npz", SINK_SERIES, 10, 10, 5, 8, false);
+    check_with_python("npz", SINK_SERIES, 2500, 2500, 50, 8, true);
+}
+TEST(io_npz_series_of_floats_with_numpy) {
+    check_with_python("npz", SINK_SERIES, 11, 11, 3, 4, true);
+}
+TEST(io_npz_steps_with_numpy) { check_with_python("npz", SINK_STEPS, 10, 10, 0, 8, false); }
+TEST(io_npz_stopped_with_numpy) {
+    check_with_python("npz", SINK_SERIES, 1000, 7, 5, 8, true);
+    check_with_python("npz", SINK_FINAL, 100, 0, 1, 8, false);
+    check_with_python("npz", SINK_STEPS, 100, 0, 0, 8, false);
+}
+TEST(io_hdf5_final_with_h5py) {
+    check_with_python("h5", SINK_FINAL, 10, 10, 1, 8, false);
+    check_with_python("h5", SINK_FINAL, 2, 2, 1, 4, false);
+}
+TEST(io_hdf5_series_with_h5py) {
+    check_with_python("h5", SINK_SERIES, 10, 10, 5, 8, false);
+    check_with_python("h5", SINK_SERIES, 2500, 2500, 50, 4, true);
+}
+TEST(io_hdf5_steps_with_h5py) { check_with_python("h5", SINK_STEPS, 10, 10, 0, 8, false); }
+TEST(io_hdf5_stopped_with_h5py) {
+    check_with_python("h5", SINK_SERIES, 1000, 7, 5, 8, true);
+    check_with_python("h5", SINK_STEPS, 100, 0, 0, 8, false);
+}
+
+static off_t size_of(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 ? s.st_size : -1;
+}
+
+TEST(io_bytes_are_what_files_take) {
+    struct fake f = fake_result(SINK_SERIES, 2000, 40);
+    f.rows_of_chunk = 1000;
+    static const char *const names[] = {"a.npz", "a.h5"};
+    for (int i = 0; i < 2; i++) {
+        must_write(check_path(names[i]), &f, 2000);
+        double told = (double)io_sink_bytes(names[i], &f.info);
+        double took = (double)size_of(check_path(names[i]));
+        CHECK_MSG(took < 1.15 * told && took > 0.9 * told, "%s: told %g, took %g", names[i], told,
+                  took); // text is not counted before
+    }
+    CHECK(io_sink_bytes("a.csv", &f.info) > 2000 * 40 * 3 * 8);
+}
+
+TEST(io_npz_stop_leaves_no_gaps) {
+    struct fake f = fake_result(SINK_SERIES, 100000, 60);
+    must_write(check_path("a.npz"), &f, 4);
+    CHECK(size_of(check_path("a.npz")) < 16000);
+}
+
+// ---- Metadata -----------------------------------------------------------------------------------
+
+TEST(io_meta_reads_back) {
+    struct fake f = fake_result(SINK_FINAL, 3, 1);
+    static const char *const names[] = {"a.npz", "a.h5"};
+    for (int i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        struct report r = {0};
+        const char *meta;
+        must_write(check_path(names[i]), &f, i ? 2 : 3);
+        CHECK_INT(io_meta_read(check_path(names[i]), &arena, &meta, &r), SHOAL_OK);
+        CHECK_STR(meta, i ? "{\"complete\": false, \"model\": \"x' = \\\"\\u00e9\\\"\", \"n\": 3}"
+                          : "{\"complete\": true, \"model\": \"x' = \\\"\\u00e9\\\"\", \"n\": 3}");
+        arena_free(&arena);
+    }
+}
+
+TEST(io_meta_empty_and_long) {
+    struct fake f = fake_result(SINK_FINAL, 1, 1);
+    struct buf big = {0};
+    buf_puts(&big, "{\"model\": \"");
+    for (int i = 0; i < 200000; i++) // more than an HDF5 attribute holds in the plain way
+        buf_putc(&big, 'm');
+    buf_puts(&big, "\"}");
+    static const char *const names[] = {"a.npz", "a.h5"};
+    for (int i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        const char *meta;
+        f.info.meta = "{}";
+        must_write(check_path(names[i]), &f, 1);
+        CHECK_INT(io_meta_read(check_path(names[i]), &arena, &meta, NULL), SHOAL_OK);
+        CHECK_STR(meta, "{\"complete\": true}");
+        f.info.meta = big.data;
+        must_write(check_path(names[i]), &f, 1);
+        CHECK_INT(io_meta_read(check_path(names[i]), &arena, &meta, NULL), SHOAL_OK);
+        CHECK(meta && strlen(meta) == big.length + strlen("\"complete\": true, "));
+        arena_free(&arena);
+    }
+}
+
+TEST(io_meta_of_other_files) {
+    struct arena arena = {0};
+    struct report r = {0};
+    const char *meta;
+    CHECK_INT(io_meta_read("a.csv", &arena, &meta, &r), SHOAL_INPUT);
+    CHECK_HAS(messages(&r), "only .npz and .h5");
+    CHECK_INT(io_meta_read(check_path("missing.npz"), &arena, &meta, &r), SHOAL_IO);
+    CHECK_HAS(messages(&r), "No such file");
+    check_write(check_path("junk.h5"), "this is not it");
+    CHECK_INT(io_meta_read(check_path("junk.h5"), &arena, &meta, &r), SHOAL_IO);
+    check_write(check_path("junk.npz"), "this is not it");
+    CHECK_INT(io_meta_read(check_path("junk.npz"), &arena, &meta, &r), SHOAL_INPUT);
+    CHECK_HAS(messages(&r), "is no zip archive");
+}
+
+// ---- Errors -------------------------------------------------------------------------------------
+
+static void expect_begin_error(const char *path, const struct fake *f, const char *part) {
+    struct report r = {0};
+    struct sink *s;
+    REQUIRE(io_sink_new(path, &s, &r) == SHOAL_OK);
+    CHECK_INT(s->begin(s, &f->info, &r), SHOAL_IO);
+    CHECK_HAS(messages(&r), part);
+    s->free(s);
+    report_free(&r);
+}
+
+TEST(io_sink_refuses_other_endings) {
+    struct report r = {0};
+    struct sink *s;
+    CHECK_INT(io_sink_new("result.txt", &s, &r), SHOAL_INPUT);
+    CHECK_HAS(messages(&r), ".csv, .npz, .h5, .hdf5");
+    CHECK(s == NULL);
+    CHECK_INT(io_sink_new(".csv", &s, &r), SHOAL_INPUT);
+}
+
+TEST(io_sink_checks_the_place_first) {
+    struct fake f = fake_result(SINK_FINAL, 1, 1);
+    static const char *const endings[] = {"csv", "npz", "h5"};
+    for (int i = 0; i < 3; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/none/out.%s", check_dir(), endings[i]);
+        expect_begin_error(path, &f, "there is no directory");
+        snprintf(path, sizeof path, "%s/dir.%s", check_dir(), endings[i]);
+        mkdir(path, 0700);
+        expect_begin_error(path, &f, "is a directory");
+        f.info.rows = 1ull << 50;
+        snprintf(path, sizeof path, "%s/big.%s", check_dir(), endings[i]);
+        expect_begin_error(path, &f, "are free there");
+        CHECK(!exists(path));
+        strcat(path, ".part");
+        CHECK(!exists(path));
+        f.info.rows = 1;
+    }
+    if (geteuid() != 0) {
+        mkdir(check_path("ro"), 0500);
+        expect_begin_error(check_path("ro/out.csv"), &f, "cannot write in directory");
+    }
+}
+
+TEST(io_sink_writes_no_file_before_its_end) {
+    struct fake f = fake_result(SINK_FINAL, 4, 1);
+    static const char *const names[] = {"a.csv", "a.npz", "a.h5"};
+    for (int i = 0; i < 3; i++) {
+        int before, after;
+        const char *path = check_path(names[i]);
+        struct sink *s;
+        check_write(path, "old");
+        REQUIRE(io_sink_new(path, &s, NULL) == SHOAL_OK);
+        count_open_files(&before);
+        CHECK_INT(s->begin(s, &f.info, NULL), SHOAL_OK);
+        CHECK_INT(put_chunk(s, &f, 0, 2, NULL), SHOAL_OK);
+        CHECK_STR(check_read(path), "old");
+        s->free(s); // as after an error
+        count_open_files(&after);
+        CHECK_INT(after, before);
+        CHECK_STR(check_read(path), "old");
+        char part[128];
+        snprintf(part, sizeof part, "%s.part", path);
+        CHECK(!exists(part));
+        must_write(path, &f, 4);
+    }
+}
+
+TEST(io_sink_free_without_begin) {
+    static const char *const names[] = {"a.csv", "a.npz", "a.h5", "-"};
+    for (int i = 0; i < 4; i++) {
+        struct sink *s;
+        REQUIRE(io_sink_new(names[i], &s, NULL) == SHOAL_OK);
+        s->free(s);
+    }
+}
+
+// A limit on the size of files stands for a full disk.
+TEST(io_sink_full_disk) {
+    static const char *const names[] = {"a.csv", "a.npz", "a.h5"};
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit = {100000, RLIM_INFINITY};
+    for (int i = 0; i < 3; i++) {
+        struct fake f = fake_result(SINK_SERIES, 2000, 50);
+        f.rows_of_chunk = 1000;
+        struct report r = {0};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        shoal_code code = write_result(check_path(names[i]), &f, 2000, &r);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+        CHECK_INT(code, SHOAL_IO);
+        CHECK_HAS(messages(&r), names[i]);
+        CHECK_HAS(messages(&r), "File too large");
+        char part[128];
+        snprintf(part, sizeof part, "%s/%s.part", check_dir(), names[i]);
+        CHECK(!exists(part));
+        CHECK(!exists(check_path(names[i])));
+        f = fake_result(SINK_FINAL, 4, 1); // and the next one works
+        must_write(check_path(names[i]), &f, 4);
+    }
+}
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// Writes 250 chunks of 4000 rows; prints how long it took, for people.
+LONG_TEST(io_sink_speed) {
+    static const char *const names[] = {"a.csv", "a.npz", "a.h5"};
+    for (int i = 0; i < 3; i++) {
+        struct fake f = fake_result(SINK_FINAL, 1000000, 1);
+        f.rows_of_chunk = 4000;
+        f.info.columns = 1;
+        double start = seconds();
+        must_write(check_path(names[i]), &f, 1000000);
+        fprintf(stderr, "    %s: %.3f s\n", names[i], seconds() - start);
+    }
+}
