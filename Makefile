@@ -1,5 +1,6 @@
 # Shoal: `make demo` shows it, `make test` checks it, `make help` lists the rest.
 MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := all
 BUILD ?= build
 CC ?= cc
 CFLAGS ?= -O2 -g
@@ -42,3 +43,83 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/libshoal.a
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
 
 -include $(DEP)
+include bench/bench.mk
+
+# ---- what people type ---------------------------------------------------------------------------
+
+.PHONY: help setup-% demo test test-long bench install uninstall format tidy asan ubsan fuzz clean examples
+help:
+	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a file to open'
+	@echo 'make test      all tests (make test-long: the slow ones too)'
+	@echo 'make           build $(BUILD)/shoal, $(BUILD)/libshoal.so, $(BUILD)/libshoal.a'
+	@echo 'make install   into PREFIX ($(PREFIX)), with headers and a pkg-config file'
+	@echo 'make bench     compare with peers and with the peak of this machine'
+	@echo 'make format tidy asan ubsan fuzz clean'
+
+# Installs what is missing (tools/setup.sh says what and why); SHOAL_NO_INSTALL=1 only tells.
+setup-%:
+	@sh tools/setup.sh $*
+
+demo: setup-demo
+	@$(MAKE) --no-print-directory -s all
+	@sh tools/demo.sh $(BUILD)/shoal
+
+examples: $(EXAMPLES)
+
+TEST_ARGS ?=
+test: setup-test
+	@$(MAKE) --no-print-directory -s all examples $(BUILD)/test
+	SHOAL_BIN=$(BUILD)/shoal SHOAL_BUILD=$(BUILD) $(BUILD)/test $(TEST_ARGS)
+test-long: TEST_ARGS := --long
+test-long: test
+
+bench: setup-bench
+	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench
+	$(BUILD)/bench/bench $(BUILD)/bench
+$(BUILD)/bench/bench: bench/bench.c bench/lorenz.h $(BUILD)/libshoal.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+VERSION := $(shell sed -n 's/^.define SHOAL_VERSION "\(.*\)"/\1/p' include/shoal/shoal.h)
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/shoal
+	install -m 755 $(BUILD)/shoal $(DESTDIR)$(PREFIX)/bin/shoal
+	install -m 755 $(BUILD)/libshoal.so $(DESTDIR)$(LIBDIR)/libshoal.so.0
+	ln -sf libshoal.so.0 $(DESTDIR)$(LIBDIR)/libshoal.so
+	install -m 644 $(BUILD)/libshoal.a $(DESTDIR)$(LIBDIR)/libshoal.a
+	install -m 644 include/shoal/shoal.h include/shoal/backend.h $(DESTDIR)$(PREFIX)/include/shoal/
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' \
+	    'Name: shoal' 'Description: Batch integrator of ODE systems' 'Version: $(VERSION)' \
+	    'Libs: -L$${libdir} -lshoal' 'Libs.private: $(LIBS)' 'Cflags: -I$${includedir}' \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/shoal.pc
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/shoal $(DESTDIR)$(LIBDIR)/libshoal.so $(DESTDIR)$(LIBDIR)/libshoal.so.0 \
+	    $(DESTDIR)$(LIBDIR)/libshoal.a $(DESTDIR)$(LIBDIR)/pkgconfig/shoal.pc
+	rm -rf $(DESTDIR)$(PREFIX)/include/shoal
+
+FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^kernels/')
+format: setup-dev
+	clang-format -i $(FORMATTED)
+tidy: setup-dev
+	clang-tidy --quiet $(filter src/%.c cli/%.c,$(FORMATTED)) -- $(filter-out -fno-semantic-interposition,$(ALL_CFLAGS))
+
+# The same tests under sanitizers, in build folders of their own.
+SANITIZE = $(MAKE) --no-print-directory BUILD=build/$@ WARN='$(WARN) -Wno-format-truncation' \
+	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all'
+asan:
+	ASAN_OPTIONS=detect_leaks=1 $(call SANITIZE,address) test
+ubsan:
+	$(call SANITIZE,undefined) test
+
+FUZZ_SECONDS ?= 60
+fuzz: setup-dev
+	@mkdir -p $(BUILD)/fuzz
+	set -e; for f in tests/fuzz/*.c; do n=$$(basename $$f .c); mkdir -p $(BUILD)/fuzz/$$n.corpus; \
+	    clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc $$f \
+	        $(SRC) $(BUILD)/gen/kernels.c -o $(BUILD)/fuzz/$$n -ldl -lm -pthread; \
+	    $(BUILD)/fuzz/$$n -max_total_time=$(FUZZ_SECONDS) $(BUILD)/fuzz/$$n.corpus; done
+
+clean:
+	rm -rf $(BUILD)

@@ -86,13 +86,14 @@ static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
     if (kind == SHOAL_STATE)
         printf("  %-*s  %-24s  %s\n", width, "", "value at t0", "derivative at t0");
     for (uint32_t i = 0; i < count; i++) {
-        printf("  %-*s", kind == SHOAL_SET ? 0 : width, shoal_model_symbol(m, kind, i));
+        const char *name = shoal_model_symbol(m, kind, i);
         double value = kind == SHOAL_SET ? NAN : shoal_model_value(m, kind, i);
         if (kind == SHOAL_STATE)
-            printf("  %-24.17g  %.17g", value, dydt[i]);
-        else if (kind != SHOAL_SET && !(kind == SHOAL_OBSERVABLE && isnan(value)))
-            printf("  %.17g", value);
-        putchar('\n');
+            printf("  %-*s  %-24.17g  %.17g\n", width, name, value, dydt[i]);
+        else if (kind == SHOAL_SET || kind == SHOAL_OBSERVABLE)
+            printf("  %s\n", name);
+        else
+            printf("  %-*s  %.17g\n", width, name, value);
     }
 }
 
@@ -133,7 +134,7 @@ static void json_kind(const shoal_model *m, size_t k, const double *dydt) {
     for (uint32_t i = 0; i < shoal_model_count(m, kind); i++) {
         fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
         show_json_string(stdout, shoal_model_symbol(m, kind, i));
-        if (kind != SHOAL_SET) {
+        if (kind != SHOAL_SET && kind != SHOAL_OBSERVABLE) {
             fputs(", \"value\": ", stdout);
             json_number(shoal_model_value(m, kind, i));
         }

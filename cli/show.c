@@ -101,7 +101,7 @@ void show_plan(const shoal_plan *plan, const shoal_solver *solver, const char *o
         printf("disk      about %s for %s\n", show_bytes(plan->disk_bytes, disk), output);
     else
         printf("output    about %s\n", show_bytes(plan->disk_bytes, disk));
-    printf("kernel    %.16s\n", key ? key : "");
+    printf("kernel    %.16s, compiled now: kernels are not kept yet\n", key ? key : "");
 }
 
 // ---- Closing lines ------------------------------------------------------------------------------

@@ -44,13 +44,6 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, struct group *g, s
     return v;
 }
 
-INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
-    treal settle = t_load((const elem *)a->settle);
-    u32 lanes = moved & m_lanes(r_ge(t_diff(g->t, settle) * g->dir, R(0)));
-    if (lanes)
-        save_lanes(a, g, &g->t, g->y, lanes);
-}
-
 // Step limits and the stop flag; returns 1 to leave.
 NOINLINE int look_around(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;

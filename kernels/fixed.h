@@ -14,6 +14,9 @@ INLINE void fixed_step(const struct shoal_args *a, struct group *g, struct trial
 INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
     const elem *control = (const elem *)a->control;
     u32 active = m_lanes(g->active), quiet = BURST;
+#if DENSE
+    real gap = t_diff(g->next_save, g->t) * g->dir;
+#endif
     for (int i = 0; i < W; i++) {
         if (!(active >> i & 1))
             continue;
@@ -23,8 +26,7 @@ INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
         if (a->max_steps && a->max_steps - done - 1 < quiet)
             quiet = (u32)(a->max_steps - done - 1);
 #if DENSE
-        elem gap = (T_LANE(g->next_save, i) - T_LANE(g->t, i)) * LANE(g->dir, i);
-        elem steps = gap / control[CONTROL_DT] - (elem)2;
+        elem steps = LANE(gap, i) / control[CONTROL_DT] - (elem)2;
         if (steps < (elem)quiet)
             quiet = steps > 0 ? (u32)steps : 0;
 #endif
@@ -139,8 +141,9 @@ INLINE void run_groups(struct worker *k, struct group *g) {
             quiet = q < quiet ? q : quiet;
         }
         if (quiet) {
-            k->clock += quiet;
-            if (!burst(k, g, quiet))
+            if (burst(k, g, quiet))
+                k->clock += quiet;
+            else
                 careful = quiet;
         } else {
             k->clock++;

@@ -99,6 +99,14 @@ NOINLINE void save_grid(const struct shoal_args *a, struct group *g, struct tria
 }
 #endif
 
+// Where steps are saved: the lanes that moved, from the settle time on.
+INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
+    treal settle = t_load((const elem *)a->settle);
+    u32 lanes = moved & m_lanes(r_ge(t_diff(g->t, settle) * g->dir, R(0)));
+    if (lanes)
+        save_lanes(a, g, &g->t, g->y, lanes);
+}
+
 // A row's end: its status, counts, and the samples it does not reach.
 NOINLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
                           u32 attempts) {

@@ -506,26 +506,37 @@ TEST(io_sink_free_without_begin) {
 }
 
 // A limit on the size of files stands for a full disk.
+static void check_full_disk(const char *name, uint64_t rows_of_chunk) {
+    struct fake f = fake_result(SINK_SERIES, 2000, 50);
+    struct report r = {0};
+    struct sink *s;
+    REQUIRE(io_sink_new(check_path(name), &s, &r) == SHOAL_OK);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){100000, RLIM_INFINITY});
+    shoal_code code = s->begin(s, &f.info, &r);
+    for (uint64_t row = 0; row < 2000 && code == SHOAL_OK; row += rows_of_chunk)
+        code = put_chunk(s, &f, row, (uint32_t)rows_of_chunk, &r);
+    if (code == SHOAL_OK)
+        code = s->end(s, true, &r);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    CHECK_INT(code, SHOAL_IO);
+    CHECK_HAS(messages(&r), name);
+    CHECK_HAS(messages(&r), "File too large");
+    s->free(s);
+    char part[128];
+    snprintf(part, sizeof part, "%s/%s.part", check_dir(), name);
+    CHECK(!exists(part));
+    CHECK(!exists(check_path(name)));
+}
+
 TEST(io_sink_full_disk) {
     static const char *const names[] = {"a.csv", "a.npz", "a.h5"};
     signal(SIGXFSZ, SIG_IGN);
-    struct rlimit limit = {100000, RLIM_INFINITY};
     for (int i = 0; i < 3; i++) {
-        struct fake f = fake_result(SINK_SERIES, 2000, 50);
-        f.rows_of_chunk = 1000;
-        struct report r = {0};
-        setrlimit(RLIMIT_FSIZE, &limit);
-        shoal_code code = write_result(check_path(names[i]), &f, 2000, &r);
-        setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
-        CHECK_INT(code, SHOAL_IO);
-        CHECK_HAS(messages(&r), names[i]);
-        CHECK_HAS(messages(&r), "File too large");
-        char part[128];
-        snprintf(part, sizeof part, "%s/%s.part", check_dir(), names[i]);
-        CHECK(!exists(part));
-        CHECK(!exists(check_path(names[i])));
-        f = fake_result(SINK_FINAL, 4, 1); // and the next one works
+        check_full_disk(names[i], 1000);
+        check_full_disk(names[i], 100);
+        struct fake f = fake_result(SINK_FINAL, 4, 1); // and the next one works
         must_write(check_path(names[i]), &f, 4);
+        unlink(check_path(names[i]));
     }
 }
 

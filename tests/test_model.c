@@ -7,6 +7,7 @@
 static struct report report;
 
 static struct model *parse(const char *text) {
+    report_free(&report);
     report = (struct report){0};
     return model_parse("m.ode", text, strlen(text), &report);
 }
@@ -176,7 +177,7 @@ TEST(model_comments_and_continuation) {
 }
 
 TEST(model_lists) {
-    struct model *m = good("par a=8 / 3 b = 2*pi  c, d=(1+ 2) e\nnum k=-1e-3 l=k*2\n"
+    struct model *m = good("par a=8 / 3 b = 2*pi , c, d=(1+ 2),e\nnum k=-1e-3 l=k*2\n"
                            "init x=1.5,y  z=2,\nx'=0\ny'=0\nz'=0\n");
     CHECK_INT(m->pars.count, 5);
     CHECK(symbol(m, "a")->value == 8.0 / 3);

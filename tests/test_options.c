@@ -299,8 +299,8 @@ static shoal_code apply(shoal_options *o, struct report *r, const char *const *p
 
 TEST(options_xpp_names) {
     shoal_options o;
-    CHECK_INT(APPLY(&o, NULL, "TOTAL", "40", "t0", "2", "Trans", "5", "tol", "1e-5", "ATOL", "1e-8",
-                    "dtmin", "1e-12", "dtmax", "1", "DT", "0.05"),
+    CHECK_INT(APPLY(&o, NULL, "TOTAL", "40", "t0", "2", "Trans", "5", "toler", "1e-5", "ATOLER",
+                    "1e-8", "dtmin", "1e-12", "dtmax", "1", "DT", "0.05"),
               SHOAL_OK);
     CHECK_NEAR(o.t1, 42, 0); // whatever the order
     CHECK_NEAR(o.settle, 5, 0);
@@ -337,10 +337,10 @@ TEST(options_xpp_unknown_names) {
 TEST(options_xpp_methods) {
     static const struct {
         const char *value, *want;
-    } cases[] = {
-        {"euler", "euler"}, {"rungekutta", "rk4"}, {"Runge", "rk4"}, {"qualrk", "cash-karp-54"},
-        {"5", "dopri5"},    {"5dp", "dopri5"},     {"8", "dop853"},  {"modeuler", "heun-21"},
-        {"tsit5", "tsit5"}, {"rk4", "rk4"}};
+    } cases[] = {{"euler", "euler"},        {"rungekutta", "rk4"}, {"rk", "rk4"},
+                 {"Mod. Euler", "heun-21"}, {"Runge", "rk4"},      {"qualrk", "cash-karp-54"},
+                 {"5", "dopri5"},           {"5dp", "dopri5"},     {"8", "dop853"},
+                 {"modeuler", "heun-21"},   {"tsit5", "tsit5"},    {"rk4", "rk4"}};
     shoal_options o;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK_INT(APPLY(&o, NULL, "meth", cases[i].value), SHOAL_OK);

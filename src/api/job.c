@@ -149,7 +149,7 @@ static shoal_code load_result(shoal_job *job, const char *path, struct report *r
     job->source.name = arena_printf(&job->arena, "%s (job)", path);
     job->source.text = text;
     job->source.length = strlen(text);
-    job->model_text = json_member(&job->arena, meta, "model");
+    job->model_text = json_member(&job->arena, meta, "model_text");
     return SHOAL_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 shoal_code shoal_options_init(shoal_options *options, const shoal_model *model, shoal_log *log) {
@@ -166,13 +167,29 @@ bool shoal_options_get(const shoal_options *options, const char *name, char *tex
     return given;
 }
 
+// What a set gives is the model's own text, not somebody's --set: it may still be swept.
+static shoal_code use_values(struct model *m, const char *set, const struct value_set **rest,
+                             struct report *r) {
+    uint32_t count = m->symbols.count;
+    bool *was_set = calloc(count + 1, sizeof *was_set);
+    if (!was_set)
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < count; i++)
+        was_set[i] = m->symbols.items[i].set;
+    shoal_code code = model_use(m, set, rest, r);
+    for (uint32_t i = 0; i < count; i++)
+        m->symbols.items[i].set = was_set[i];
+    free(was_set);
+    return code;
+}
+
 shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_options *options,
                            shoal_log *log) {
     struct report *r = log_report(log);
     if (!model || !set || !options)
         return report_error(r, SHOAL_USAGE, "shoal_model_use: no model, set or options");
     const struct value_set *rest = NULL;
-    shoal_code code = model_use(model->model, set, &rest, r);
+    shoal_code code = use_values(model->model, set, &rest, r);
     api_model_changed(model);
     if (code || !rest)
         return code;

@@ -51,16 +51,28 @@ static const char *const ignored_names[] = {
     "zhi",       "zlo",         "zmax",      "zmin",       "zp",
 };
 
-// XPP's methods; it looks at the first letter only. A NULL is nothing we have a match for.
+// XPP's methods, by up to three letters (it looks at the first only). A NULL is nothing we have a
+// match for.
 static const struct xpp_method {
     const char *word, *ours;
     bool refused;
 } xpp_methods[] = {
-    {"discrete", NULL, true},       {"volterra", NULL, true},     {"euler", "euler", false},
-    {"modeuler", "heun-21", false}, {"rungekutta", "rk4", false}, {"qualrk", "cash-karp-54", false},
-    {"5", "dopri5", false},         {"8", "dop853", false},       {"2", "rosenbrock23", false},
-    {"gear", NULL, false},          {"stiff", NULL, false},       {"cvode", NULL, false},
-    {"adams", NULL, false},         {"backeul", NULL, false},     {"ymplectic", NULL, false},
+    {"discrete", NULL, true},
+    {"volterra", NULL, true},
+    {"euler", "euler", false},
+    {"modeuler", "heun-21", false},
+    {"rk", "rk4", false},
+    {"rungekutta", "rk4", false},
+    {"qualrk", "cash-karp-54", false},
+    {"5", "dopri5", false},
+    {"8", "dop853", false},
+    {"2", "rosenbrock23", false},
+    {"gear", NULL, false},
+    {"stiff", NULL, false},
+    {"cvode", NULL, false},
+    {"adams", NULL, false},
+    {"backeul", NULL, false},
+    {"ymplectic", NULL, false},
     {"symplectic", NULL, false},
 };
 
@@ -158,7 +170,7 @@ static shoal_code unknown(const struct setting *s, const struct source *source, 
 static const struct xpp_method *find_method(const char *value) {
     for (size_t i = 0; i < LENGTH(xpp_methods); i++) {
         const char *word = xpp_methods[i].word;
-        size_t n = strlen(value), most = isdigit((unsigned char)word[0]) ? 1 : 4;
+        size_t n = strlen(value), most = isdigit((unsigned char)word[0]) ? 1 : 3;
         n = n < most ? n : most;
         if (n && !strncasecmp(value, word, n))
             return &xpp_methods[i];

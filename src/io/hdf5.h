@@ -33,6 +33,8 @@ struct h5error_item {
       (h5id, int, h5err (*)(unsigned, const struct h5error_item *, void *), void *))               \
     X(h5id, H5Fcreate, (const char *, unsigned, h5id, h5id))                                       \
     X(h5id, H5Fopen, (const char *, unsigned, h5id))                                               \
+    X(h5err, H5Fflush, (h5id, int))                                                                \
+    X(h5err, H5Fget_vfd_handle, (h5id, h5id, void **))                                             \
     X(h5err, H5Fclose, (h5id))                                                                     \
     X(h5id, H5Pcreate, (h5id))                                                                     \
     X(h5err, H5Pclose, (h5id))                                                                     \
@@ -85,6 +87,7 @@ enum {
     H5_DEFAULT = 0, // H5P_DEFAULT, H5S_ALL, H5E_DEFAULT
     H5_READ_ONLY = 0,
     H5_TRUNCATE = 2,
+    H5_GLOBAL = 1,
     H5_SELECT_SET = 0,
     H5_SCALAR = 0,
     H5_FILL_NEVER = 1,

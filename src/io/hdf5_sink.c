@@ -13,6 +13,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { CHUNK_ELEMENTS = 64 * 1024, FLAT_CHUNK = 16 * 1024, TEXT_BLOCK = 1024 };
 
@@ -290,16 +292,32 @@ static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
         code = hdf5_failed(c.h, s->part.part, "write", r);
     if (code == SHOAL_OK)
         code = put_attributes(&c, complete, r);
-    if (code == SHOAL_OK && !close_all(s, c.h))
+    if (code == SHOAL_OK && c.h->H5Fflush(s->file, H5_GLOBAL) < 0)
         code = hdf5_failed(c.h, s->part.part, "write", r);
+    if (code == SHOAL_OK && !close_all(s, c.h))
+        code = hdf5_failed(c.h, s->part.part, "close", r);
     hdf5_leave(c.h);
     return code == SHOAL_OK ? file_part_commit(&s->part, r) : code;
+}
+
+// The library cannot forget what it failed to write: it tries again when it closes the file, and
+// crashes at exit when that fails too. So the rest of a file that is given up goes to memory.
+static void divert(struct hdf5_sink *s, const struct hdf5 *h) {
+    void *handle = NULL;
+    if (h->H5Fget_vfd_handle(s->file, H5_DEFAULT, &handle) < 0 || !handle)
+        return;
+    int memory = memfd_create("shoal", MFD_CLOEXEC);
+    if (memory >= 0) {
+        dup2(memory, *(const int *)handle);
+        close(memory);
+    }
 }
 
 static void hdf5_free(struct sink *sink) {
     struct hdf5_sink *s = (struct hdf5_sink *)sink;
     if (s->file >= 0) {
         const struct hdf5 *h = hdf5_enter(s->path, NULL);
+        divert(s, h);
         close_all(s, h);
         hdf5_leave(h);
     }

@@ -102,9 +102,10 @@ static shoal_code add_member(const struct zip *z, const struct zip_entry *e, str
 shoal_code npz_table_read(const char *path, struct arena *arena, struct batch_table *out,
                           struct report *r) {
     struct zip z;
-    shoal_code code = zip_open(&z, path, r), one;
-    for (uint32_t i = 0; code != SHOAL_MEMORY && z.fd >= 0 && i < z.count; i++) {
-        one = add_member(&z, &z.entries[i], arena, out, r);
+    shoal_code code = zip_open(&z, path, r);
+    uint32_t members = code == SHOAL_OK ? z.count : 0;
+    for (uint32_t i = 0; i < members && code != SHOAL_MEMORY; i++) {
+        shoal_code one = add_member(&z, &z.entries[i], arena, out, r);
         if (one != SHOAL_OK)
             code = one;
     }

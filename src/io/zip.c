@@ -37,12 +37,17 @@ uint32_t zip_crc(uint32_t crc, const void *bytes, size_t length) {
     const unsigned char *p = bytes;
     crc = ~crc;
     for (; length >= SLICES; length -= SLICES, p += SLICES) {
-        uint32_t first = crc ^ ((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                                (uint32_t)p[3] << 24);
-        crc = crc_table[15][first & 0xff] ^ crc_table[14][first >> 8 & 0xff] ^
-              crc_table[13][first >> 16 & 0xff] ^ crc_table[12][first >> 24];
-        for (int i = 4; i < SLICES; i++)
-            crc ^= crc_table[SLICES - 1 - i][p[i]];
+        uint32_t word[4];
+        memcpy(word, p, sizeof word); // little endian, as the whole format is
+        word[0] ^= crc;
+        uint32_t even = 0, odd = 0;
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            const uint32_t(*table)[256] = &crc_table[SLICES - 4 - 4 * i];
+            even ^= table[3][word[i] & 0xff] ^ table[1][word[i] >> 16 & 0xff];
+            odd ^= table[2][word[i] >> 8 & 0xff] ^ table[0][word[i] >> 24];
+        }
+        crc = even ^ odd;
     }
     for (; length; length--, p++)
         crc = crc >> 8 ^ crc_table[0][(crc ^ *p) & 0xff];

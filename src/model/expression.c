@@ -295,6 +295,8 @@ static bool read_name(struct reader *x) {
         e = folded_entry(x, name, length, at);
     if (e)
         return read_entry(x, e, at);
+    if (length == 1 && *name == 'i' && token_at(x, x->pos)->kind == TOKEN_PRIME)
+        return parse_error(p, at, "`i'` is only known inside sum(a,b)of(...)");
     return unknown_name(x, name, length, at) && read_bad(x, at);
 }
 

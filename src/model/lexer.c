@@ -201,6 +201,8 @@ static bool read_token(struct parser *p, const struct cursor *c, struct token *t
         struct cursor inside = {c->at + 1, c->end};
         bool good = read_bracket(&inside, t);
         t->length = (uint32_t)(inside.at - c->at);
+        if (!good && inside.at == c->end)
+            return parse_error(p, t->at, "this bracket is not closed");
         return good ||
                parse_error(p, t->at, "expected [j], [j+2], [j-2], [j*2], [3] or [1..3] here");
     }

@@ -17,7 +17,7 @@ enum {
     CODE_MOST = 4 << 20,     // items of all expressions
     SYMBOLS_MOST = 1 << 20,  // names, and statements
     ARGUMENTS_MOST = 256,    // of one function
-    STEPS_MOST = 32 << 20,   // of one evaluation, and of all expansions of sum()
+    STEPS_MOST = 16 << 20,   // of one evaluation, and of all expansions of sum()
     PARSE_ERRORS_MOST = 100, // then parsing stops
 };
 

@@ -226,7 +226,9 @@ static void sort_functions(struct graph *g) {
 bool resolve_all(struct parser *p) {
     struct model *m = p->m;
     struct graph g = graph_new(p);
-    for (uint32_t node = 0; node < g.nodes; node++)
+    for (uint32_t node = g.symbols; node < g.nodes; node++)
+        walk(&g, node);
+    for (uint32_t node = 0; node < g.symbols; node++)
         walk(&g, node);
     check_all(&g);
     if (p->errors)

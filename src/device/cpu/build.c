@@ -39,7 +39,7 @@ static void arguments(const struct shoal_device *d, const struct shoal_kernel_te
     static const char *const fixed[] = {
         "-std=gnu11",        "-O1",        "-fschedule-insns2", "-ffp-contract=off",
         "-fno-math-errno",   "-fno-trapping-math", "-fPIC",     "-fvisibility=hidden",
-        "-shared",           "-nostdlib",  "-w",                "-x",
+        "-shared",           "-nostdlib",  "-w",              "-x",
         "c",                 "-",          "-x",                "none",
     };
     int n = 0;

@@ -21,6 +21,7 @@ struct shoal_device {
 
 struct shoal_module {
     void *handle;
+    int fd; // of the object in memory
     void (*kernel)(const struct shoal_args *args);
     size_t workspace; // bytes a worker needs
 };

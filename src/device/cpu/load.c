@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A shared object from memory into the process: a sealed file in memory, opened by its descriptor.
+//
+// The loader knows libraries by their path and would give a second kernel the first one's code if
+// the number in /proc/self/fd came back. So the descriptor stays open as long as the module.
 #include "device/cpu/cpu.h"
 
 #include <dlfcn.h>
@@ -44,15 +47,14 @@ shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, struct 
     struct shoal_module *m = calloc(1, sizeof *m);
     if (!m)
         return report_error(r, SHOAL_MEMORY, "out of memory");
-    int fd = sealed_file(b);
-    if (fd < 0) {
+    m->fd = sealed_file(b);
+    if (m->fd < 0) {
         free(m);
         return report_error(r, SHOAL_IO, "cannot keep the kernel in memory: %s", strerror(errno));
     }
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", m->fd);
     m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    close(fd);
     shoal_code code = m->handle ? find_symbols(m, r)
                                 : report_error(r, SHOAL_DEVICE, "cannot load the compiled kernel: %s",
                                                dlerror());
@@ -69,5 +71,6 @@ void cpu_unload(struct shoal_module *m) {
         return;
     if (m->handle)
         dlclose(m->handle);
+    close(m->fd);
     free(m);
 }

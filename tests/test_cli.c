@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+// The command line program: usage, exit codes, what goes to stdout and what to stderr.
+#include "check.h"
+
+static const char lorenz[] = "par rho=28\nconst sigma=10, beta=8/3\ninit x=1, y=0, z=0\n"
+                             "x'=sigma*(y-x)\ny'=x*(rho-z)-y\nz'=x*y-beta*z\n"
+                             "aux r=sqrt(x^2+y^2+z^2)\nset low {rho=10.5, t1=2}\n@ t1=1\n";
+
+static const char *model(const char *text) {
+    const char *path = check_path("m.ode");
+    check_write(path, text);
+    return path;
+}
+
+#define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
+
+static void expect(struct check_output o, int status, const char *err) {
+    CHECK_INT(o.status, status);
+    CHECK_HAS(o.err, err);
+}
+
+TEST(cli_help) {
+    struct check_output o = RUN(check_shoal());
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "shoal run MODEL");
+    CHECK_STR(o.err, "");
+    o = SHOAL("help", "run");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "--sweep NAME=SPEC");
+    CHECK_HAS(o.out, "-o, --output FILE");
+    CHECK(!strstr(o.out, "--summary")); // not there yet, so not in the help
+    struct check_output again = SHOAL("run", "--help");
+    CHECK_INT(again.status, 0);
+    CHECK_STR(again.out, o.out);
+    o = SHOAL("version");
+    CHECK_INT(o.status, 0);
+    CHECK_STR(o.out, "shoal 0.1.0\n");
+    CHECK_STR(SHOAL("--version").out, "shoal 0.1.0\n");
+    o = SHOAL("options");
+    CHECK_HAS(o.out, "--rtol");
+    CHECK_HAS(o.out, "--trace");
+    CHECK_HAS(SHOAL("methods").out, "tsit5");
+    CHECK_HAS(SHOAL("devices").out, "cpu");
+    CHECK_HAS(SHOAL("env").out, "SHOAL_CC");
+}
+
+TEST(cli_usage) {
+    const char *m = model(lorenz);
+    expect(SHOAL("rnu"), 2, "unknown command 'rnu'; did you mean run?");
+    expect(SHOAL("help", "infos"), 2, "did you mean info?");
+    expect(SHOAL("run"), 2, "no model");
+    expect(SHOAL("run", m, "b.ode"), 2, "one word too many");
+    expect(SHOAL("version", "x"), 2, "one word too many");
+    expect(SHOAL("run", m, "--swep", "a=1"), 2, "unknown option 'swep'; did you mean --sweep?");
+    expect(SHOAL("run", m, "-x"), 2, "unknown option 'x'");
+    expect(SHOAL("run", m, "--t1"), 2, "--t1 needs a value");
+    expect(SHOAL("info", m, "--sweep", "rho=1"), 2, "not an option of `shoal info`");
+    static const char *const later[] = {"--summary", "--window",      "--driver",
+                                        "--trace",   "--timing-json", "--reuse"};
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        expect(SHOAL("run", m, later[i], "x"), 2, "is not supported yet");
+    static const char *const commands[] = {"warm", "calibrate", "cache", "grid"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        expect(SHOAL(commands[i]), 2, "is not there yet");
+}
+
+// ---- Bad input: exit code 1, a message that says where, and no result ---------------------------
+
+// A run that must fail before it writes: an older file of that name stays as it was.
+static void refuse(int status, const char *text, const char *const *more) {
+    const char *argv[16] = {check_shoal(), "run", check_path("m.ode"), "-o", check_path("out.csv")};
+    size_t n = 5;
+    while (*more && n < 15)
+        argv[n++] = *more++;
+    check_write(check_path("out.csv"), "older\n");
+    struct check_output o = check_command(argv);
+    CHECK_INT(o.status, status);
+    CHECK_HAS(o.err, text);
+    CHECK_HAS(o.err, "error: ");
+    CHECK_STR(o.out, "");
+    CHECK_STR(check_read(check_path("out.csv")), "older\n");
+    CHECK(!check_read(check_path("out.csv.part")));
+}
+#define REFUSE(status, text, ...) refuse(status, text, (const char *[]){__VA_ARGS__, NULL})
+
+TEST(cli_bad_models) {
+    expect(SHOAL("run", check_path("nothing.ode")), 4, "nothing.ode");
+    expect(SHOAL("run", check_dir()), 4, "error: ");
+    model("");
+    REFUSE(1, "m.ode", "--t1", "1");
+    model("# nothing but a comment\n");
+    REFUSE(1, "m.ode", "--t1", "1");
+    model("par a=1\n");
+    REFUSE(1, "m.ode", "--t1", "1");
+    model("x'=-k*x\nyy'=-xx\n@ t1=1\n");
+    REFUSE(1, "m.ode:1:5: error: ", "-q"); // errors are shown even so
+    REFUSE(1, "m.ode:2:6: error: ", "--t1", "1");
+    model("x'=-x\n@ t1=1, rtoll=1\n");
+    REFUSE(1, "m.ode:2:9: error: unknown option 'rtoll'; did you mean rtol?", "-q");
+    model("x'=-x\n@ t1=1, meth=discrete\ndone\n");
+    REFUSE(1, "maps", "-q");
+    FILE *f = fopen(check_path("m.ode"), "w");
+    REQUIRE(f);
+    for (int i = 0; i < 4096; i++)
+        fputc(i * 37 & 255, f);
+    fclose(f);
+    REFUSE(1, "m.ode", "--t1", "1");
+}
+
+TEST(cli_bad_names) {
+    model(lorenz);
+    REFUSE(1, "rho", "--set", "roh=1");
+    REFUSE(1, "rho", "--sweep", "roh=1,2");
+    REFUSE(1, "rho", "--sample", "roh=uniform:0:1", "--runs", "3");
+    REFUSE(1, "hihg", "--use", "hihg");
+    REFUSE(1, "w", "--vars", "x,w");
+    REFUSE(1, "w", "--atol", "1e-9,w=1");
+    check_write(check_path("b.csv"), "roh\n1\n2\n");
+    REFUSE(1, "b.csv", "--batch", check_path("b.csv"));
+    REFUSE(1, "did you mean `rho`?", "--batch", check_path("b.csv"));
+    REFUSE(1, "rho", "--set", "rho=1", "--sweep", "rho=1,2");
+    REFUSE(1, "rho", "--sample", "rho=uniform:0:1", "--runs", "2", "--sweep", "rho=1,2");
+}
+
+TEST(cli_bad_batches) {
+    model(lorenz);
+    const char *b = check_path("b.csv");
+    check_write(b, "rho,x(0)\n1,2\n3\n");
+    REFUSE(1, "b.csv:3", "--batch", b);
+    check_write(b, "rho\n1\nnan\n");
+    REFUSE(1, "b.csv:3", "--batch", b);
+    check_write(b, "rho\n1\n2x\n");
+    REFUSE(1, "b.csv:3", "--batch", b);
+    check_write(b, "");
+    REFUSE(1, "b.csv", "--batch", b);
+    REFUSE(4, "nothing.csv", "--batch", check_path("nothing.csv"));
+    REFUSE(1, "--sweep", "--sweep", "rho=");
+    REFUSE(1, "--sweep", "--sweep", "rho=lin:0:1:0");
+    REFUSE(1, "--sweep", "--sweep", "rho=lin:0:1");
+    REFUSE(1, "--sweep", "--sweep", "rho=log:-1:1:3");
+    REFUSE(1, "--sweep", "--sweep", "rho=1,nan");
+    REFUSE(1, "--runs", "--sample", "rho=uniform:0:1");
+    REFUSE(1, "--only-runs", "--only-runs", "7");
+}
+
+TEST(cli_bad_options) {
+    model(lorenz);
+    REFUSE(1, "--rtol: must be more than 0, not -1e-6", "--rtol", "-1e-6");
+    REFUSE(1, "--atol: must be more than 0, not 0", "--atol", "0");
+    REFUSE(1, "unknown method 'tsit6'; did you mean tsit5?", "--method", "tsit6");
+    REFUSE(1, "--dt: method tsit5 adapts its step", "--dt", "0.1");
+    REFUSE(1, "takes fixed steps: give --dt", "--method", "rk4");
+    REFUSE(1, "--save: 'all' is not one of", "--save", "all");
+    REFUSE(1, "--t1: 'x' is not a number", "--t1", "x");
+    REFUSE(1, "must be after t0", "--t1", "-1");
+    REFUSE(1, "--timing: 'x' is not one of", "--timing", "x");
+    REFUSE(1, "--runs: 'x' is not a whole number", "--runs", "x");
+    REFUSE(1, "--rtol: must", "--rtol", "0", "--atol", "x"); // all that can be found at once
+    REFUSE(1, "--atol: 'x'", "--rtol", "0", "--atol", "x");
+    model("x'=-x\n");
+    REFUSE(1, "no end time: give --t1", "-q");
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+TEST(cli_bad_outputs) {
+    const char *m = model(lorenz);
+    expect(SHOAL("run", m, "-o", check_path("no/such/out.csv")), 4, "no/such");
+    expect(SHOAL("run", m, "-o", "/proc/out.csv"), 4, "/proc/out.csv");
+    check_write(check_path("file"), "older");
+    expect(SHOAL("run", m, "-o", check_path("file/out.csv")), 4, "file");
+    CHECK_STR(check_read(check_path("file")), "older");
+    expect(SHOAL("run", m, "-o", check_dir()), 1, "ending");
+    expect(SHOAL("run", m, "-o", check_path("out.txt")), 1, ".npz");
+    CHECK(!check_read(check_path("out.txt")));
+    struct check_output o =
+        RUN("sh", "-c", "exec \"$0\" run \"$1\" -q >/dev/full", check_shoal(), m);
+    CHECK_INT(o.status, 4);
+    CHECK_HAS(o.err, "error: ");
+    o = RUN("sh", "-c", "exec \"$0\" help >/dev/full", check_shoal());
+    expect(o, 4, "cannot write to standard output");
+}
+
+// As when the disk is full: the result cannot be finished, and the older one stays.
+TEST(cli_output_does_not_fit) {
+    const char *m = model(lorenz), *out = check_path("out.csv");
+    check_write(out, "older\n");
+    struct check_output o = RUN("sh", "-c",
+                                "trap '' XFSZ; ulimit -f 4096; exec \"$0\" run \"$1\" -q -o \"$2\" "
+                                "--sweep rho=lin:0:1:1e5 --t1 0.1 --chunk 1000",
+                                check_shoal(), m, out);
+    CHECK_INT(o.status, 4);
+    CHECK_HAS(o.err, "out.csv");
+    CHECK_STR(check_read(out), "older\n");
+    CHECK(!check_read(check_path("out.csv.part")));
+}
+
+// ---- A run --------------------------------------------------------------------------------------
+
+TEST(cli_streams) {
+    const char *m = model(lorenz);
+    struct check_output o = SHOAL("run", m, "--sweep", "rho=10.5,28", "-q");
+    CHECK_INT(o.status, 0);
+    CHECK_STR(o.err, "");
+    CHECK_HAS(o.out, "run,rho,t,x,y,z,status\n0,10.5,1,2.8322");
+    struct check_output talk =
+        SHOAL("run", m, "--sweep", "rho=10.5,28", "--timing", "none", "-o", check_path("o.csv"));
+    CHECK_INT(talk.status, 0);
+    CHECK_STR(talk.out, "");
+    CHECK_STR(check_read(check_path("o.csv")), o.out);
+    CHECK_HAS(talk.err, "2 trajectories: 2 ok");
+    CHECK_HAS(talk.err, "wrote ");
+    CHECK_MSG(!strstr(talk.err, " s\n") && !strstr(talk.err, " ms"), "durations in:\n%s", talk.err);
+}
+
+// Parts and other make the total.
+TEST(cli_timing) {
+    struct check_output o = SHOAL("run", model(lorenz), "--timing", "debug");
+    static const char *const rows[] = {"codegen", "build", "compile", "runtime", "other", "total"};
+    double sum = 0, value = 0;
+    for (size_t i = 0; i < 6; i++) {
+        char head[32];
+        snprintf(head, sizeof head, "\n  %s ", rows[i]);
+        const char *row = strstr(o.err, head);
+        REQUIRE(row);
+        value = strtod(row + strlen(head), NULL);
+        sum += i < 5 ? value : 0;
+    }
+    CHECK_NEAR(value, sum, 1e-6);
+    CHECK(value > 0);
+    CHECK_HAS(o.err, "compile_kernel");
+    CHECK_HAS(o.err, "trajectories/s");
+}
+
+TEST(cli_terminal) {
+    char command[512];
+    snprintf(command, sizeof command, "NO_COLOR=1 %s run %s --sweep rho=lin:0:1:1000",
+             check_shoal(), model(lorenz));
+    if (RUN("script", "-qec", "true", "/dev/null").status)
+        check_skip("no `script` to make a terminal with");
+    struct check_output o = RUN("script", "-qec", command, "/dev/null");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "run          rho  t");
+    CHECK_HAS(o.out, "... 990 more; write them with -o out.csv");
+    CHECK_HAS(o.out, "1000 trajectories: 1000 ok");
+}
+
+TEST(cli_failures_are_data) {
+    const char *m = model("par a=1\ninit x=1\nx'=a*x^2\n@ t1=2\n"); // blows up at 1/a
+    struct check_output o = SHOAL("run", m, "--sweep", "a=0.1,1,2");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.err, "1 ok, 2 failed");
+    CHECK_HAS(o.err, "--only-runs 1 repeats the first");
+    CHECK_HAS(o.out, "nan");
+    o = SHOAL("run", m, "--sweep", "a=1,2", "-q");
+    CHECK_INT(o.status, 5);
+    CHECK_STR(o.err, "");
+}
+
+TEST(cli_dry_run) {
+    const char *m = model(lorenz), *out = check_path("o.npz");
+    struct check_output o = SHOAL("run", m, "--sweep", "rho=lin:0:1:1000", "--dry-run", "-o", out);
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "runs      1000\n");
+    CHECK_HAS(o.out, "chunks ");
+    CHECK_HAS(o.out, "kernel ");
+    CHECK(!check_read(out));
+}
+
+// model < @ < --use < --job < command line, and a set's values may be swept.
+TEST(cli_precedence) {
+    const char *m = model(lorenz), *job = check_path("a.job");
+    CHECK_HAS(SHOAL("run", m, "-q", "--use", "low").out, "\n0,2,");
+    CHECK_HAS(SHOAL("run", m, "-q", "--use", "low", "--sweep", "rho=1,2").out, "\n1,2,2,");
+    check_write(job, "t1 = 3\nset = rho=4\nuse = low\n");
+    CHECK_HAS(SHOAL("run", m, "-q", "--job", job).out, "\n0,3,");
+    CHECK_HAS(SHOAL("run", m, "-q", "--job", job, "--t1", "4", "--t1", "5").out, "\n0,5,");
+    struct check_output o = SHOAL("run", m, "-q", "--job", job, "--sweep", "rho=7,8"); // replaces
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "\n1,8,3,");
+    check_write(job, "t1 = 3\n rtol = 0\n");
+    expect(SHOAL("run", m, "--job", job), 1, "a.job:2:9: error: rtol: must be more than 0");
+    expect(SHOAL("run", m, "--job", check_path("no.job")), 4, "no.job");
+}
+
+// A result file is a job that repeats itself, model included.
+TEST(cli_replay) {
+    const char *m = model(lorenz), *npz = check_path("o.npz");
+    struct check_output first = SHOAL("run", m, "--sweep", "rho=10.5,28", "--set", "x(0)=2",
+                                      "--vars", "x,r", "--rtol", "1e-8", "-q");
+    CHECK_INT(first.status, 0);
+    struct check_output o = SHOAL("run", m, "--sweep", "rho=10.5,28", "--set", "x(0)=2", "--vars",
+                                  "x,r", "--rtol", "1e-8", "-q", "-o", npz);
+    CHECK_INT(o.status, 0);
+    CHECK_INT(remove(m), 0); // its text is in the result
+    o = SHOAL("run", "--job", npz, "-q");
+    CHECK_INT(o.status, 0);
+    CHECK_STR(o.out, first.out);
+    o = SHOAL("run", "--job", npz, "-q", "--only-runs", "1");
+    CHECK_HAS(o.out, "\n1,28,1,");
+}
+
+TEST(cli_info) {
+    const char *m = model("par a=2\nconst c=3\n!d=a*c\nx(0)=a\nx'=-a*x+y\ny'=c\n"
+                          "aux say \"hi\"=x+y\nset s {a=1}\n@ t1=5\n");
+    struct check_output o = SHOAL("info", m);
+    CHECK_INT(o.status, 0);
+    static const char *const parts[] = {"states: 2",
+                                        "parameters: 1",
+                                        "constants: 1",
+                                        "derived parameters: 1",
+                                        "observables: 1",
+                                        "sets: 1",
+                                        "Jacobian: 2 x 2, 2 nonzeros",
+                                        "t1           5"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        CHECK_HAS(o.out, parts[i]);
+    o = SHOAL("info", m, "--json", "--set", "a=4");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "{\"name\": \"x\", \"value\": 4, \"derivative\": -16}");
+    CHECK_HAS(o.out, "say \\\"hi\\\"");
+    CHECK_HAS(o.out, "\"t1\": \"5\"");
+    CHECK_HAS(SHOAL("source", m).out, "real");
+    const char *python = check_python(NULL);
+    if (!python)
+        check_skip("no Python to read the JSON with");
+    check_write(check_path("i.json"), o.out);
+    CHECK_INT(RUN(python, "-m", "json.tool", check_path("i.json")).status, 0);
+}
+
+// ---- Signals ------------------------------------------------------------------------------------
+
+// timeout sends its signal twice, to the program and to the group: still one wish to stop.
+static struct check_output stopped(const char *signal, const char *after, const char *out) {
+    const char *m = model(lorenz);
+    return RUN("timeout", "--preserve-status", "-s", signal, after, check_shoal(), "run", m, "--t1",
+               "1e4", "--max-steps", "1e9", "--sweep", "rho=lin:20:28:1e6", "--chunk", "64", "-o",
+               out);
+}
+
+TEST(cli_signals) {
+    const char *out = check_path("o.csv");
+    struct check_output o = stopped("INT", "2", out);
+    CHECK_INT(o.status, 128 + 2);
+    CHECK_HAS(o.err, "stopped");
+    CHECK_HAS(o.err, " of 1,000,000 trajectories");
+    CHECK(!check_read(check_path("o.csv.part")));
+    if (strstr(o.err, "marked incomplete")) // otherwise no chunk was finished yet
+        CHECK_HAS(check_read(out), "run,rho,t,x,y,z,status");
+    o = stopped("TERM", "0.1", check_path("p.csv")); // while it compiles
+    CHECK_INT(o.status, 128 + 15);
+    CHECK_HAS(o.err, "stopped");
+}
+
+// The second signal ends it at once, even while it waits for a model from a pipe.
+TEST(cli_second_signal) {
+    const char *script = "mkfifo \"$1\"; \"$0\" run \"$1\" & pid=$!; exec 9>\"$1\"; sleep 0.1; "
+                         "kill -INT $pid; sleep 0.4; kill -INT $pid; wait $pid";
+    struct check_output o = RUN("bash", "-mc", script, check_shoal(), check_path("pipe.ode"));
+    CHECK_INT(o.status, 128 + 2);
+}
