@@ -2,11 +2,11 @@
 // The adaptive loop: try a step, judge it, commit lane by lane.
 
 INLINE void trial_begin(const struct group *g, struct trial *s) {
-    real rest = t_diff(g->t1, g->t) * g->dir;
+    real rest = t_diff(g->t1, g->x.t) * g->dir;
     s->last = r_le(rest, g->h * R(1 + 1e-10));
     s->h = select(s->last, rest, g->h) * g->dir;
     s->h = select(r_eq(g->h, R(0)), R(0), s->h); // idle lanes stand still
-    s->t_new = t_select(s->last, g->t1, t_add(g->t, s->h));
+    s->t_new = t_select(s->last, g->t1, t_add(g->x.t, s->h));
 }
 
 // What became of a trial, as lane bits.
@@ -17,10 +17,10 @@ struct verdict {
 
 INLINE struct verdict trial_judge(const struct shoal_args *a, struct group *g, struct trial *s) {
     const elem *control = (const elem *)a->control;
-    real error2 = rk_error2(g, s, R(control[CONTROL_RTOL]), (const elem *)a->atol);
+    real error2 = rk_error2(&g->x, s, R(control[CONTROL_RTOL]), (const elem *)a->atol);
     mask accepted = m_and(r_le(error2, R(1)), g->active);
     real h = r_abs(s->h);
-    real floor_h = r_max(r_fma(r_abs(t_real(g->t)), R(4 * EPSILON), R(SMALLEST_STEP)),
+    real floor_h = r_max(r_fma(r_abs(t_real(g->x.t)), R(4 * EPSILON), R(SMALLEST_STEP)),
                          R(control[CONTROL_DT_MIN]));
     mask stuck = m_and(m_andnot(g->active, accepted), r_le(h, floor_h));
     real next = control_next(g, error2, h, accepted);
@@ -35,11 +35,11 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, struct group *g, s
     if (m_lanes(save_due(g, s->t_new)) & v.moved)
         save_grid(a, g, s, v.moved);
 #endif
-    STATES(j, 0) g->y[j] = select(accepted, s->y1[j], g->y[j]);
+    STATES(j, 0) g->x.y[j] = select(accepted, s->y1[j], g->x.y[j]);
 #if FSAL
-    STATES(j, 0) g->f0[j] = select(accepted, s->k[STAGES - 1][j], g->f0[j]);
+    STATES(j, 0) g->x.f0[j] = select(accepted, s->k[STAGES - 1][j], g->x.f0[j]);
 #endif
-    g->t = t_select(accepted, s->t_new, g->t);
+    g->x.t = t_select(accepted, s->t_new, g->x.t);
     g->accepted = i_count(g->accepted, accepted);
     return v;
 }
@@ -100,10 +100,10 @@ INLINE void run_groups(struct worker *k, struct group *g) {
         u32 notice = 0;
         UNROLL for (int w = 0; w < WAYS; w++) trial_begin(&g[w], &s[w]);
         UNROLL for (int i = 0; i < STAGES; i++) {
-            UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&g[w], &s[w], i);
+            UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&g[w].x, g[w].p, &s[w], i);
         }
         UNROLL for (int w = 0; w < WAYS; w++) {
-            rk_finish(&g[w], &s[w]);
+            rk_finish(&g[w].x, &s[w]);
             v[w] = trial_judge(a, &g[w], &s[w]);
             notice |= v[w].done | v[w].failed | (v[w].moved & every);
         }

@@ -5,17 +5,12 @@
 // everything stayed finite is looked at once behind a burst, and if not, the burst is taken back
 // and repeated step by step, so that a failure is dated exactly.
 
-INLINE void fixed_step(const struct shoal_args *a, struct group *g, struct trial *s) {
-    UNROLL for (int i = 0; i < STAGES; i++) rk_stage(g, s, i);
-    rk_finish(g, s);
-}
-
 // Steps every lane of the group can take before something happens to one.
 INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
     const elem *control = (const elem *)a->control;
     u32 active = m_lanes(g->active), quiet = BURST;
 #if DENSE
-    real gap = t_diff(g->next_save, g->t) * g->dir;
+    real gap = t_diff(g->next_save, g->x.t) * g->dir;
 #endif
     for (int i = 0; i < W; i++) {
         if (!(active >> i & 1))
@@ -34,10 +29,11 @@ INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
     return quiet;
 }
 
-INLINE void fixed_time(const struct shoal_args *a, struct group *g) {
+// t0 + i dt, i being the steps done.
+INLINE treal fixed_time(const struct shoal_args *a, const struct group *g, ireal done) {
     const elem *control = (const elem *)a->control;
     treal dt = t_pair(control[CONTROL_DT], control[CONTROL_DT_LO]);
-    g->t = t_index(g->t0, g->accepted, t_signed(dt, g->dir));
+    return t_index(g->t0, done, t_signed(dt, g->dir));
 }
 
 // One step with all its consequences.
@@ -51,27 +47,25 @@ INLINE void careful_step(struct worker *k, struct group *g) {
         over |= (u32)(a->max_steps && (u64)LANE(g->accepted, i) + 1 == a->max_steps) << i;
     }
     s.last = m_of_lanes(last);
-    s.h = select(s.last, t_diff(g->t1, g->t), g->h * g->dir);
+    s.h = select(s.last, t_diff(g->t1, g->x.t), g->h * g->dir);
     s.h = select(g->active, s.h, R(0));
-    fixed_step(a, g, &s);
+    UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, &s, i);
+    rk_finish(&g->x, &s);
     mask fine = m_and(g->active, finite_all(s.y1));
     u32 moved = m_lanes(fine);
-    treal t0 = g->t;
-    ireal count = g->accepted;
+    ireal before = g->accepted;
     g->accepted = i_count(g->accepted, fine);
-    fixed_time(a, g);
-    s.t_new = t_select(s.last, g->t1, g->t);
-    g->t = t0;
+    s.t_new = t_select(s.last, g->t1, fixed_time(a, g, g->accepted));
 #if DENSE
     if (m_lanes(save_due(g, s.t_new)) & moved)
         save_grid(a, g, &s, moved);
 #endif
-    STATES(j, 0) g->y[j] = select(fine, s.y1[j], g->y[j]);
+    STATES(j, 0) g->x.y[j] = select(fine, s.y1[j], g->x.y[j]);
 #if FSAL
-    STATES(j, 0) g->f0[j] = select(fine, s.k[STAGES - 1][j], g->f0[j]);
+    STATES(j, 0) g->x.f0[j] = select(fine, s.k[STAGES - 1][j], g->x.f0[j]);
 #endif
-    g->t = t_select(fine, s.t_new, g->t);
-    g->left = g->left - (g->accepted - count);
+    g->x.t = t_select(fine, s.t_new, g->x.t);
+    g->left = g->left - (g->accepted - before);
     if (a->steps_saved)
         save_step(a, g, moved);
     u32 ended = active & (last | over | ~moved);
@@ -88,45 +82,38 @@ INLINE void careful_step(struct worker *k, struct group *g) {
 // did not stay finite.
 INLINE int burst(struct worker *k, struct group *g, u32 count) {
     const struct shoal_args *a = k->args;
-    real back[WAYS][N], back0[WAYS][N];
+    struct point x[WAYS];
     struct trial s[WAYS];
-    for (int w = 0; w < WAYS; w++) {
-        STATES(j, 0) back[w][j] = g[w].y[j];
-        STATES(j, 0) back0[w][j] = g[w].f0[j];
-        s[w].h = g[w].h * g[w].dir;
-    }
-    for (u32 n = 0; n < count; n++) {
-        UNROLL for (int i = 0; i < STAGES; i++) {
-            UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&g[w], &s[w], i);
-        }
-        UNROLL for (int w = 0; w < WAYS; w++) {
-            rk_finish(&g[w], &s[w]);
-            STATES(j, 0) g[w].y[j] = s[w].y1[j];
-#if FSAL
-            STATES(j, 0) g[w].f0[j] = s[w].k[STAGES - 1][j];
-#endif
-#if USES_TIME
-            g[w].accepted = g[w].accepted + 1;
-            fixed_time(a, &g[w]);
-#endif
-        }
-    }
     int fine = 1;
     for (int w = 0; w < WAYS; w++) {
-        g[w].left = g[w].left - (ielem)count;
-#if !USES_TIME
-        g[w].accepted = g[w].accepted + (ielem)count;
-#endif
-        fine &= !any(m_andnot(g[w].active, finite_all(g[w].y)));
+        x[w].t = g[w].x.t;
+        STATES(j, 0) x[w].y[j] = g[w].x.y[j];
+        STATES(j, 0) x[w].f0[j] = g[w].x.f0[j];
+        s[w].h = g[w].h * g[w].dir;
     }
-    for (int w = 0; w < WAYS; w++) {
-        if (!fine) {
-            STATES(j, 0) g[w].y[j] = back[w][j];
-            STATES(j, 0) g[w].f0[j] = back0[w][j];
-            g[w].left = g[w].left + (ielem)count;
-            g[w].accepted = g[w].accepted - (ielem)count;
+    for (u32 n = 1; n <= count; n++) {
+        UNROLL for (int i = 0; i < STAGES; i++) {
+            UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&x[w], g[w].p, &s[w], i);
         }
-        fixed_time(a, &g[w]);
+        UNROLL for (int w = 0; w < WAYS; w++) {
+            rk_finish(&x[w], &s[w]);
+            STATES(j, 0) x[w].y[j] = s[w].y1[j];
+#if FSAL
+            STATES(j, 0) x[w].f0[j] = s[w].k[STAGES - 1][j];
+#endif
+#if USES_TIME
+            x[w].t = fixed_time(a, &g[w], g[w].accepted + (ielem)n);
+#endif
+        }
+    }
+    for (int w = 0; w < WAYS; w++)
+        fine &= !any(m_andnot(g[w].active, finite_all(x[w].y)));
+    for (int w = 0; w < WAYS && fine; w++) {
+        g[w].left = g[w].left - (ielem)count;
+        g[w].accepted = g[w].accepted + (ielem)count;
+        g[w].x.t = fixed_time(a, &g[w], g[w].accepted);
+        STATES(j, 0) g[w].x.y[j] = x[w].y[j];
+        STATES(j, 0) g[w].x.f0[j] = x[w].f0[j];
     }
     return fine;
 }

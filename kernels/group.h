@@ -4,11 +4,17 @@
 // Idle lanes hold the values of a trajectory that is or was alive and a step size of 0, so that
 // whatever is computed for them is harmless and changes nothing.
 
-struct group {
+// Where a step starts.
+struct point {
+    treal t;
     real y[N];
     real f0[N]; // f(t, y), the first stage of the next step
+};
+
+struct group {
+    struct point x;
     real p[NP]; // parameters, then derived ones
-    treal t, t0, t1;
+    treal t0, t1;
     real dir;   // +1 forwards, -1 backwards in time
     real h;     // next step, positive; idle lanes: 0
     real l1, l2, hlast; // controller: log2 of the last accepted steps' squared errors and size
@@ -27,12 +33,12 @@ struct group {
 
 INLINE void group_copy_lane(struct group *to, int i, const struct group *from, int j) {
     for (int n = 0; n < N; n++) {
-        LANE(to->y[n], i) = LANE(from->y[n], j);
-        LANE(to->f0[n], i) = LANE(from->f0[n], j);
+        LANE(to->x.y[n], i) = LANE(from->x.y[n], j);
+        LANE(to->x.f0[n], i) = LANE(from->x.f0[n], j);
     }
     for (int n = 0; n < NP; n++)
         LANE(to->p[n], i) = LANE(from->p[n], j);
-    T_COPY(to->t, i, from->t, j);
+    T_COPY(to->x.t, i, from->x.t, j);
     T_COPY(to->t0, i, from->t0, j);
     T_COPY(to->t1, i, from->t1, j);
     LANE(to->dir, i) = LANE(from->dir, j);

@@ -37,14 +37,14 @@ INLINE void room_load(const struct shoal_args *a, struct room *r) {
         for (u32 n = 0; n < NPAR; n++)
             LANE(g->p[n], i) = input(a, n, row);
         for (u32 n = 0; n < N; n++)
-            LANE(g->y[n], i) = a->offset[NPAR + n] == SHOAL_FORMULA ? 0 : input(a, NPAR + n, row);
+            LANE(g->x.y[n], i) = a->offset[NPAR + n] == SHOAL_FORMULA ? 0 : input(a, NPAR + n, row);
         T_SET(g->t0, i, t0[0], t0[1]);
         T_SET(g->t1, i, t1[0], t1[1]);
         LANE(g->left, i) = (ielem)a->fixed_steps;
         g->sample[i] = 0;
         g->extra[i] = FSAL;
     }
-    g->t = g->t0;
+    g->x.t = g->t0;
     g->dir = select(r_lt(t_diff(g->t1, g->t0), R(0)), R(-1), R(1));
 }
 
@@ -52,9 +52,9 @@ INLINE void room_init(const struct shoal_args *a, struct group *g) {
     model_derive(g->p);
 #if HAS_INIT
     real y[N];
-    STATES(j, 0) y[j] = g->y[j];
+    STATES(j, 0) y[j] = g->x.y[j];
     model_init(t_real(g->t0), g->p, y);
-    STATES(j, 0) if (a->offset[NPAR + j] == SHOAL_FORMULA) g->y[j] = y[j];
+    STATES(j, 0) if (a->offset[NPAR + j] == SHOAL_FORMULA) g->x.y[j] = y[j];
 #endif
 }
 
@@ -72,14 +72,14 @@ INLINE real norm2(const struct shoal_args *a, const real *x, const real *y) {
 INLINE void first_step(const struct shoal_args *a, struct group *g, real *f0) {
     const elem *control = (const elem *)a->control;
     real span = r_abs(t_diff(g->t1, g->t0)), y1[N], f1[N];
-    real d0 = r_sqrt(norm2(a, g->y, g->y)), d1 = r_sqrt(norm2(a, f0, g->y));
+    real d0 = r_sqrt(norm2(a, g->x.y, g->x.y)), d1 = r_sqrt(norm2(a, f0, g->x.y));
     real h0 = select(m_or(r_lt(d0, R(1e-5)), r_lt(d1, R(1e-5))), R(1e-6), R(0.01) * (d0 / d1));
     h0 = r_min(h0, span);
     real hs = h0 * g->dir;
-    STATES(j, 0) y1[j] = r_fma(hs, f0[j], g->y[j]);
-    model_rhs(t_at(g->t, hs), y1, g->p, f1);
+    STATES(j, 0) y1[j] = r_fma(hs, f0[j], g->x.y[j]);
+    model_rhs(t_at(g->x.t, hs), y1, g->p, f1);
     STATES(j, 0) f1[j] = f1[j] - f0[j];
-    real d2 = r_sqrt(norm2(a, f1, g->y)) / h0;
+    real d2 = r_sqrt(norm2(a, f1, g->x.y)) / h0;
     real d = r_max(d1, d2);
     real l = r_log2_rough(r_min(r_max(d * R(100), R(1e-30)), R(1e30)));
     real h1 = r_exp2_rough(r_max(l * R(-1.0 / (ORDER + 1)), R(-90)));
@@ -112,12 +112,12 @@ NOINLINE int room_fill(const struct shoal_args *a, struct room *r) {
     room_init(a, g);
     u32 lanes = r->count == 32 ? ~0u : (1u << r->count) - 1;
 #if FSAL || ADAPTIVE
-    model_rhs(t_real(g->t), g->y, g->p, g->f0);
+    model_rhs(t_real(g->x.t), g->x.y, g->p, g->x.f0);
 #else
-    STATES(j, 0) g->f0[j] = R(0);
+    STATES(j, 0) g->x.f0[j] = R(0);
 #endif
 #if ADAPTIVE
-    first_step(a, g, g->f0);
+    first_step(a, g, g->x.f0);
     for (int i = 0; i < W; i++)
         g->extra[i] = FSAL + (a->has_dt0 ? 0 : 1 + !FSAL);
 #else
@@ -126,9 +126,9 @@ NOINLINE int room_fill(const struct shoal_args *a, struct room *r) {
 #if DENSE
     for (int i = 0; i < W; i++)
         next_save_lane(a, g, i);
-    u32 due = m_lanes(save_due(g, g->t)) & lanes;
+    u32 due = m_lanes(save_due(g, g->x.t)) & lanes;
     if (due) { // the start itself is a sample
-        save_lanes(a, g, &g->t, g->y, due);
+        save_lanes(a, g, &g->x.t, g->x.y, due);
         for (int i = 0; i < W; i++)
             if (due >> i & 1)
                 next_save_lane(a, g, i);
@@ -136,7 +136,7 @@ NOINLINE int room_fill(const struct shoal_args *a, struct room *r) {
 #else
     if (a->steps_saved) {
         treal settle = t_load((const elem *)a->settle);
-        save_lanes(a, g, &g->t, g->y, m_lanes(r_ge(t_diff(g->t, settle) * g->dir, R(0))) & lanes);
+        save_lanes(a, g, &g->x.t, g->x.y, m_lanes(r_ge(t_diff(g->x.t, settle) * g->dir, R(0))) & lanes);
     }
 #endif
     return 1;
@@ -162,7 +162,7 @@ NOINLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsi
     for (int i = 0; i < W; i++)
         fine |= (u32)((ended >> i & 1) && status[i] == 0) << i;
     if (fine && !DENSE && !a->steps_saved)
-        save_lanes(a, g, &g->t, g->y, fine);
+        save_lanes(a, g, &g->x.t, g->x.y, fine);
     for (int i = 0; i < W; i++)
         if (ended >> i & 1) {
             finish_lane(a, g, i, status[i], (u32)(k->clock - g->born[i]));

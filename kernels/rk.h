@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One explicit Runge-Kutta step of a group, and its error.
+// One explicit Runge-Kutta step of a vector of trajectories, and its error.
 //
 // The tableau is in rk_a, rk_b, rk_c, rk_e as compile-time constants: zeros vanish, and a stage is
 // y + sum (h a) k in ascending order, so that only one fma waits for the stage before.
@@ -12,43 +12,43 @@ struct trial {
     mask last;   // ends at t1
 };
 
-INLINE void rk_combine(const struct group *g, const struct trial *s, const elem *weights, int count,
+INLINE void rk_combine(const struct point *x, const struct trial *s, const elem *weights, int count,
                        real *out) {
     real hw[STAGES + EXTRA];
     UNROLL for (int q = 0; q < count; q++) hw[q] = s->h * R(weights[q]);
     STATES(j, 0) {
-        real sum = g->y[j];
+        real sum = x->y[j];
         UNROLL for (int q = 0; q < count; q++) if (weights[q] != 0) sum =
             r_fma(hw[q], s->k[q][j], sum);
         out[j] = sum;
     }
 }
 
-INLINE void rk_stage(const struct group *g, struct trial *s, int i) {
+INLINE void rk_stage(const struct point *x, const real *p, struct trial *s, int i) {
 #if FSAL
     if (i == 0) {
-        STATES(j, 0) s->k[0][j] = g->f0[j];
+        STATES(j, 0) s->k[0][j] = x->f0[j];
         return;
     }
     if (i == STAGES - 1) { // its argument is the solution
-        rk_combine(g, s, rk_a[i], i, s->y1);
-        model_rhs(t_at(g->t, s->h), s->y1, g->p, s->k[i]);
+        rk_combine(x, s, rk_a[i], i, s->y1);
+        model_rhs(t_at(x->t, s->h), s->y1, p, s->k[i]);
         return;
     }
 #else
     if (i == 0) {
-        model_rhs(t_real(g->t), g->y, g->p, s->k[0]);
+        model_rhs(t_real(x->t), x->y, p, s->k[0]);
         return;
     }
 #endif
     real w[N];
-    rk_combine(g, s, rk_a[i], i, w);
-    model_rhs(t_at(g->t, s->h * R(rk_c[i])), w, g->p, s->k[i]);
+    rk_combine(x, s, rk_a[i], i, w);
+    model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
 }
 
-INLINE void rk_finish(const struct group *g, struct trial *s) {
+INLINE void rk_finish(const struct point *x, struct trial *s) {
 #if !FSAL
-    rk_combine(g, s, rk_b, STAGES, s->y1);
+    rk_combine(x, s, rk_b, STAGES, s->y1);
 #endif
 }
 
@@ -67,13 +67,13 @@ INLINE real rk_weighted(const struct trial *s, const elem *weights, int j) {
 
 // Square of the error norm: RMS of h e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite
 // when anything of the step is, y1 included.
-INLINE real rk_error2(const struct group *g, const struct trial *s, real rtol, const elem *atol) {
+INLINE real rk_error2(const struct point *x, const struct trial *s, real rtol, const elem *atol) {
     real sum = R(0), check = R(0);
 #if SECOND_ERROR
     real sum2 = R(0);
 #endif
     STATES(j, 0) {
-        real size = r_max(r_abs(g->y[j]), r_abs(s->y1[j]));
+        real size = r_max(r_abs(x->y[j]), r_abs(s->y1[j]));
         real scale = r_fma(rtol, size, R(atol[j]));
         real q = rk_weighted(s, rk_e, j) / scale;
         sum = r_fma(q, q, sum);

@@ -28,7 +28,7 @@ NOINLINE void save_lanes(const struct shoal_args *a, struct group *g, const trea
 INLINE void dense_at(const struct group *g, const struct trial *s, const real *f1, real theta,
                      real *y) {
 #if DEGREE
-    STATES(j, 0) y[j] = g->y[j];
+    STATES(j, 0) y[j] = g->x.y[j];
     for (int q = 0; q < STAGES + EXTRA; q++) {
         real w = R(rk_p[q][DEGREE - 1]);
         UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, theta, R(rk_p[q][d]));
@@ -38,9 +38,9 @@ INLINE void dense_at(const struct group *g, const struct trial *s, const real *f
 #else // cubic Hermite
     real one = R(1) - theta, both = theta * one;
     STATES(j, 0) {
-        real d = s->y1[j] - g->y[j], a = s->h * s->k[0][j], b = s->h * f1[j];
+        real d = s->y1[j] - g->x.y[j], a = s->h * s->k[0][j], b = s->h * f1[j];
         real bend = r_fma(one, a - d, theta * (d - b));
-        y[j] = r_fma(theta, d, g->y[j]) + both * bend;
+        y[j] = r_fma(theta, d, g->x.y[j]) + both * bend;
     }
 #endif
 }
@@ -50,15 +50,15 @@ INLINE void dense_prepare(struct group *g, struct trial *s, real *f1, u32 lanes)
 #if EXTRA
     UNROLL for (int i = 0; i < EXTRA; i++) {
         real w[N];
-        rk_combine(g, s, rk_extra_a[i], STAGES + i, w);
-        model_rhs(t_at(g->t, s->h * R(rk_extra_c[i])), w, g->p, s->k[STAGES + i]);
+        rk_combine(&g->x, s, rk_extra_a[i], STAGES + i, w);
+        model_rhs(t_at(g->x.t, s->h * R(rk_extra_c[i])), w, g->p, s->k[STAGES + i]);
     }
     for (int i = 0; i < W; i++)
         g->extra[i] += (lanes >> i & 1) * EXTRA;
 #elif !DEGREE && FSAL
     STATES(j, 0) f1[j] = s->k[STAGES - 1][j];
 #elif !DEGREE
-    model_rhs(t_at(g->t, s->h), s->y1, g->p, f1);
+    model_rhs(t_at(g->x.t, s->h), s->y1, g->p, f1);
     for (int i = 0; i < W; i++)
         g->extra[i] += lanes >> i & 1;
 #endif
@@ -85,7 +85,7 @@ NOINLINE void save_grid(const struct shoal_args *a, struct group *g, struct tria
     u32 lanes = m_lanes(save_due(g, s->t_new)) & moved;
     dense_prepare(g, s, f1, lanes);
     while (lanes) { // at most a->samples times
-        real theta = t_diff(g->next_save, g->t) / s->h;
+        real theta = t_diff(g->next_save, g->x.t) / s->h;
         mask end = r_eq(t_diff(g->next_save, s->t_new), R(0));
         dense_at(g, s, f1, theta, y);
         STATES(j, 0) y[j] = select(end, s->y1[j], y[j]);
@@ -102,9 +102,9 @@ NOINLINE void save_grid(const struct shoal_args *a, struct group *g, struct tria
 // Where steps are saved: the lanes that moved, from the settle time on.
 INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
     treal settle = t_load((const elem *)a->settle);
-    u32 lanes = moved & m_lanes(r_ge(t_diff(g->t, settle) * g->dir, R(0)));
+    u32 lanes = moved & m_lanes(r_ge(t_diff(g->x.t, settle) * g->dir, R(0)));
     if (lanes)
-        save_lanes(a, g, &g->t, g->y, lanes);
+        save_lanes(a, g, &g->x.t, g->x.y, lanes);
 }
 
 // A row's end: its status, counts, and the samples it does not reach.
@@ -116,15 +116,15 @@ NOINLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u3
     } else if (a->values && status != 0) {
         real out[NOUT];
         if (a->keep_failed)
-            model_outputs(t_real(g->t), g->y, g->p, out);
+            model_outputs(t_real(g->x.t), g->x.y, g->p, out);
         for (u32 n = g->sample[i]; n < (a->samples ? a->samples : 1); n++)
             for (int v = 0; v < NOUT; v++)
                 ((elem *)a->values)[v * a->var_stride + row * a->row_stride + n * a->sample_stride] =
                     a->keep_failed ? LANE(out[v], i) : (elem)NAN_VALUE;
     }
     if (!a->steps_saved) {
-        ((elem *)a->t)[2 * (u64)row] = T_LANE(g->t, i);
-        ((elem *)a->t)[2 * (u64)row + 1] = T_LANE_LO(g->t, i);
+        ((elem *)a->t)[2 * (u64)row] = T_LANE(g->x.t, i);
+        ((elem *)a->t)[2 * (u64)row + 1] = T_LANE_LO(g->x.t, i);
     }
     a->status[row] = (unsigned char)status;
     a->steps[row] = accepted;

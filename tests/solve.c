@@ -29,7 +29,7 @@ static shoal_model *parse(const struct setup *s, const char *text) {
     size_t length = strlen(text);
     char *lines = strdup(text);
     shoal_model *model = NULL;
-    for (char *c = lines; *c; c++)
+    for (char *c = lines; *c && !strchr(text, '\n'); c++)
         if (*c == ';')
             *c = '\n';
     need(shoal_model_parse("test.ode", lines, length, &model, s->log), s, text);

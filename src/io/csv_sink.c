@@ -27,6 +27,7 @@ struct csv_sink {
     struct sink sink;
     char *path;
     bool to_stdout, has_runs;
+    uint64_t rows_done;
     struct csv_file main, runs;
     struct sink_shape_info info; // its own: shape, counts, value_bytes, times, column
     bool *column_is_text;
@@ -271,6 +272,7 @@ static shoal_code put_run(struct csv_sink *s, const struct sink_chunk *c, uint32
 
 static shoal_code csv_chunk(struct sink *sink, const struct sink_chunk *c, struct report *r) {
     struct csv_sink *s = (struct csv_sink *)sink;
+    s->rows_done += c->rows;
     if (s->info.shape == SINK_FINAL)
         return put_final(s, c, r);
     shoal_code code = SHOAL_OK;
@@ -284,7 +286,6 @@ static shoal_code csv_chunk(struct sink *sink, const struct sink_chunk *c, struc
 
 static shoal_code csv_end(struct sink *sink, bool complete, struct report *r) {
     struct csv_sink *s = (struct csv_sink *)sink;
-    (void)complete;
     shoal_code code = flush(s, &s->main, 0, r);
     if (code == SHOAL_OK && s->has_runs)
         code = flush(s, &s->runs, 0, r);
@@ -292,6 +293,10 @@ static shoal_code csv_end(struct sink *sink, bool complete, struct report *r) {
         code = file_part_commit(&s->runs.part, r);
     if (code == SHOAL_OK && !s->to_stdout)
         code = file_part_commit(&s->main.part, r);
+    if (code == SHOAL_OK && !complete)
+        report_warning(r, "%s: incomplete, with %llu of %llu runs; a CSV file cannot say so itself",
+                       s->to_stdout ? "standard output" : s->path, (unsigned long long)s->rows_done,
+                       (unsigned long long)s->info.rows);
     return code;
 }
 
