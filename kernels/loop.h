@@ -82,7 +82,7 @@ INLINE void first_step(const struct shoal_args *a, struct group *g, real *f0) {
     real d2 = r_sqrt(norm2(a, f1, g->x.y)) / h0;
     real d = r_max(d1, d2);
     real l = r_log2_rough(r_min(r_max(d * R(100), R(1e-30)), R(1e30)));
-    real h1 = r_exp2_rough(r_max(l * R(-1.0 / (ORDER + 1)), R(-90)));
+    real h1 = r_exp2_rough(r_max(l * R(-1.0 / ORDER), R(-90))); // the error goes as h^ORDER
     h1 = select(r_lt(d, R(1e-15)), r_max(R(1e-6), h0 * R(1e-3)), h1);
     real h = r_min(R(100) * h0, h1);
     if (a->has_dt0)

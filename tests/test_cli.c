@@ -330,26 +330,41 @@ TEST(cli_info) {
 
 // ---- Signals ------------------------------------------------------------------------------------
 
-// timeout sends its signal twice, to the program and to the group: still one wish to stop.
-static struct check_output stopped(const char *signal, const char *after, const char *out) {
-    const char *m = model(lorenz);
-    return RUN("timeout", "--preserve-status", "-s", signal, after, check_shoal(), "run", m, "--t1",
-               "1e4", "--max-steps", "1e9", "--sweep", "rho=lin:20:28:1e6", "--chunk", "64", "-o",
-               out);
+// Starts a long run, waits until the file $2 is there, sends signal $3 twice as timeout(1) does (to
+// the program and to its group: still one wish to stop), and ends with the program's status.
+static struct check_output stopped(const char *signal, const char *until, const char *out) {
+    const char *script = "\"$0\" run \"$1\" --t1 1e4 --max-steps 1e9 --sweep rho=lin:20:28:1e6 "
+                         "--chunk 64 -o \"$4\" & pid=$!; until [ -e \"$2\" ]; do sleep 0.02; done; "
+                         "sleep 0.1; kill -$3 $pid $pid; wait $pid";
+    return RUN("bash", "-mc", script, check_shoal(), model(lorenz), until, signal, out);
 }
 
 TEST(cli_signals) {
-    const char *out = check_path("o.csv");
-    struct check_output o = stopped("INT", "2", out);
+    const char *out = check_path("o.csv"), *part = check_path("o.csv.part");
+    struct check_output o = stopped("INT", part, out);
     CHECK_INT(o.status, 128 + 2);
     CHECK_HAS(o.err, "stopped");
     CHECK_HAS(o.err, " of 1,000,000 trajectories");
-    CHECK(!check_read(check_path("o.csv.part")));
+    CHECK(!check_read(part));
     if (strstr(o.err, "marked incomplete")) // otherwise no chunk was finished yet
         CHECK_HAS(check_read(out), "run,rho,t,x,y,z,status");
-    o = stopped("TERM", "0.1", check_path("p.csv")); // while it compiles
+}
+
+// A compiler that takes for ever is stopped too.
+TEST(cli_signal_in_compiler) {
+    const char *cc = check_path("slow-cc"), *begun = check_path("begun");
+    char text[256];
+    snprintf(text, sizeof text,
+             "#!/bin/sh\ncase \"$*\" in *version*|-v*) exec cc \"$@\";; esac\n"
+             ": > %s; exec sleep 60\n",
+             begun);
+    check_write(cc, text);
+    CHECK_INT(RUN("chmod", "+x", cc).status, 0);
+    setenv("SHOAL_CC", cc, 1);
+    struct check_output o = stopped("TERM", begun, check_path("o.csv"));
     CHECK_INT(o.status, 128 + 15);
-    CHECK_HAS(o.err, "stopped");
+    CHECK_HAS(o.err, "stopped; nothing was written");
+    CHECK(!check_read(check_path("o.csv")));
 }
 
 // The second signal ends it at once, even while it waits for a model from a pipe.

@@ -300,6 +300,11 @@ TEST(model_case) {
     CHECK_HAS(messages(), "note: `i` is read as `I`");
     CHECK_HAS(messages(), "note: `T` is read as `t`");
     model_free(m);
+    // Every spelling is found, although one was met before; of an array the note comes once.
+    m = good("x'=ALPHA+alpha+AlphA\npar Alpha=1\ninit x=0,V[1..9]=1\nv[1..9]'=V[j]+1\n");
+    CHECK_STR(rhs(m, "x"), "Alpha Alpha + Alpha +");
+    CHECK_INT(report.messages.count, 5);
+    model_free(m);
     m = good("T'=t\ninit T=1\ne'=gamma\ninit e=1\npar gamma=1\n"); // exact names come first
     CHECK_STR(rhs(m, "T"), "t");
     CHECK_INT(report.messages.count, 0);

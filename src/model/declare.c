@@ -15,13 +15,17 @@ static const char *const kind_words[] = {
 
 const char *declare_kind_words(enum symbol_kind kind) { return kind_words[kind]; }
 
+// Whether the text has the name there as it is, and not as an array element.
+static bool is_spelled(const struct parser *p, const struct name_entry *e, uint32_t at) {
+    return e->length <= p->length - at && !memcmp(p->text + at, e->name, e->length);
+}
+
 static bool taken(struct parser *p, const struct name_entry *e, uint32_t at) {
     const struct model *m = p->m;
     bool function = e->kind == NAME_FUNCTION;
     uint32_t first = function ? m->functions.items[e->index].at : m->symbols.items[e->index].at;
     const char *what = function ? "a function" : kind_words[m->symbols.items[e->index].kind];
-    char last = e->name[e->length - 1];
-    bool element = p->text[at + e->length - 1] != last || p->text[first + e->length - 1] != last;
+    bool element = !is_spelled(p, e, at) || !is_spelled(p, e, first);
     return parse_error(p, at, "`%s` is already %s, see line %u%s", e->name, what,
                        parse_line_number(p, first),
                        element ? "; an array element such as x[1] has the name x1" : "");

@@ -258,14 +258,13 @@ static const struct name_entry *folded_entry(struct reader *x, const char *name,
         return NULL;
     if (e->kind == NAME_OP || e->kind == NAME_WORD || e->kind == NAME_REFUSED)
         return e;
-    parse_note(p, at, "`%s` is read as `%s`", name, e->name);
+    if (!x->index.repeated)
+        parse_note(p, at, "`%s` is read as `%s`", name, e->name);
     if (p->values)
         return e;
-    struct name_entry copy = *e; // under this spelling too, so that the note comes once
-    e = names_add(&p->m->arena, p->m->by_name, arena_strndup(&p->m->arena, name, length), length);
-    e->kind = copy.kind;
-    e->index = copy.index;
-    return e;
+    // Under this spelling too, so that the note comes once.
+    name = arena_strndup(&p->m->arena, name, length);
+    return names_alias(&p->m->arena, p->m->by_name, name, e);
 }
 
 static bool read_name(struct reader *x) {

@@ -388,7 +388,7 @@ static void refuse(struct parser *p, const struct line *l, uint32_t rest, const 
 static void read_line(struct parser *p, struct line *l, struct index index) {
     if (p->text[l->from] == '{' && p->after_refusal)
         return;
-    p->steps += 8; // a line costs more than an item
+    p->steps += index.repeated ? 8 : 0; // a line costs more than an item
     if (p->steps > STEPS_MOST) {
         parse_limit(p, l->from, "the `%` blocks of the model are too large");
         return;

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 // model_parse: from text to a model, and the notes and checks that are about the whole.
+//
+// First all lines, which declare every name; then functions and constants, whose values the bounds
+// of sum() may need; then everything else. Errors do not end this early: what can be read is read,
+// so that one call reports all that is wrong. Notes are given only for a model without errors.
+// Memory that runs out anywhere below lands here.
 #include "model/parse.h"
 
 #include "base/buf.h"
@@ -13,7 +18,8 @@ static void read_initial(struct parser *p, const struct statement *s) {
     struct model *m = p->m;
     uint32_t length = (uint32_t)strlen(s->name);
     struct name_entry *e = names_exact(m->by_name, s->name, length);
-    if (!e && (e = names_folded(m->by_name, s->name, length)) && e->kind == NAME_SYMBOL)
+    if (!e && (e = names_folded(m->by_name, s->name, length)) && e->kind == NAME_SYMBOL &&
+        !s->index.repeated)
         parse_note(p, s->at, "`%s` is read as `%s`", s->name, e->name);
     if (e && e->kind == NAME_BAD)
         return;

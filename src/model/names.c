@@ -95,6 +95,8 @@ static uint32_t find_slot(const struct symbol_table *t, const char *s, uint32_t 
 static void place(struct symbol_table *t, uint32_t entry) {
     const struct name_entry *e = &t->entries.items[entry];
     t->exact[find_slot(t, e->name, e->length, e->hash[0], false)] = entry + 1;
+    if (e->alias)
+        return;
     uint32_t *folded = &t->folded[find_slot(t, e->name, e->length, e->hash[1], true)];
     *folded = *folded ? *folded | AMBIGUOUS : entry + 1;
 }
@@ -117,17 +119,29 @@ struct name_entry *names_folded(const struct symbol_table *t, const char *name, 
     return slot && !(slot & AMBIGUOUS) ? &t->entries.items[slot - 1] : NULL;
 }
 
-struct name_entry *names_add(struct arena *a, struct symbol_table *t, const char *name,
-                             uint32_t length) {
-    *vec_push(a, &t->entries) =
-        (struct name_entry){.name = name,
-                            .length = length,
-                            .hash = {hash(name, length, false), hash(name, length, true)}};
+static struct name_entry *add_entry(struct arena *a, struct symbol_table *t,
+                                    struct name_entry entry) {
+    entry.hash[0] = hash(entry.name, entry.length, false);
+    entry.hash[1] = hash(entry.name, entry.length, true);
+    *vec_push(a, &t->entries) = entry;
     if (t->entries.count * 2 > t->slots)
         grow(a, t);
     else
         place(t, t->entries.count - 1);
     return &t->entries.items[t->entries.count - 1];
+}
+
+struct name_entry *names_add(struct arena *a, struct symbol_table *t, const char *name,
+                             uint32_t length) {
+    return add_entry(a, t, (struct name_entry){.name = name, .length = length});
+}
+
+struct name_entry *names_alias(struct arena *a, struct symbol_table *t, const char *name,
+                               const struct name_entry *of) {
+    struct name_entry alias = *of;
+    alias.name = name;
+    alias.alias = true;
+    return add_entry(a, t, alias);
 }
 
 static void add_builtin(struct arena *a, struct symbol_table *t, const char *name,

@@ -94,6 +94,7 @@ struct name_entry {
     uint32_t length;
     uint8_t kind;
     bool reserved; // a model cannot define it
+    bool alias;    // another spelling of a name; not looked at when case is ignored
     uint32_t index;
     uint32_t hash[2]; // as written, ignoring case
 };
@@ -113,6 +114,9 @@ struct name_entry *names_folded(const struct symbol_table *t, const char *name, 
 // The name must not be there. The text is borrowed.
 struct name_entry *names_add(struct arena *a, struct symbol_table *t, const char *name,
                              uint32_t length);
+// Another spelling, of the same length, of a name that is there.
+struct name_entry *names_alias(struct arena *a, struct symbol_table *t, const char *name,
+                               const struct name_entry *of);
 const char *names_refusal(uint32_t index); // why a refused function is refused
 // What the word or name nearest to `wanted` is; NULL when none is near.
 const char *names_nearest(const struct model *m, const char *wanted, uint32_t length,
