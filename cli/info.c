@@ -235,34 +235,14 @@ int command_methods(struct args *a) {
     return 0;
 }
 
-// Where a command would be found; empty when it would not.
-static void find_command(const char *command, char *path, size_t size) {
-    const char *list = getenv("PATH");
-    path[0] = 0;
-    if (strchr(command, '/')) {
-        if (access(command, X_OK) == 0)
-            snprintf(path, size, "%s", command);
-        return;
-    }
-    for (const char *p = list ? list : "/usr/bin:/bin"; *p;) {
-        size_t n = strcspn(p, ":");
-        int length = snprintf(path, size, "%.*s/%s", (int)n, p, command);
-        if (n && length > 0 && (size_t)length < size && access(path, X_OK) == 0)
-            return;
-        p += n + (p[n] == ':');
-    }
-    path[0] = 0;
-}
-
 int command_env(struct args *a) {
     static const struct {
         const char *name, *what;
     } variables[] = {
         {"SHOAL_CC", "C compiler of CPU kernels (cc)"},
         {"SHOAL_DEVICE", "device when --device is auto"},
-        {"SHOAL_CACHE_DIR", "where kernels are kept"},
-        {"SHOAL_NVRTC", "path of the NVRTC library"},
-        {"CUDA_HOME", "CUDA toolkit"},
+        {"SHOAL_CPU_TARGET", "lesser CPU to make kernels for"},
+        {"SHOAL_MATH", "math library of CPU kernels: sleef, mvec, libm"},
         {"TMPDIR", "temporary files"},
         {"NO_COLOR", "no colour in messages"},
     };
@@ -272,11 +252,8 @@ int command_env(struct args *a) {
         printf("%-16s %-24s %s\n", variables[i].name, value ? value : "(not set)",
                variables[i].what);
     }
-    const char *cc = getenv("SHOAL_CC");
-    char path[4096], first[256];
-    snprintf(first, sizeof first, "%.*s", (int)(cc ? strcspn(cc, " ") : 2), cc && *cc ? cc : "cc");
-    find_command(first, path, sizeof path);
-    printf("%-16s %s\n", "compiler", path[0] ? path : "not found");
+    shoal_device_info cpu = shoal_device_at(0); // with its compiler and math library
+    printf("%-16s %s\n", cpu.name, cpu.description);
     return 0;
 }
 

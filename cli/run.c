@@ -139,6 +139,9 @@ static shoal_code make_batch(struct run *r) {
 }
 
 static shoal_code make_solver(struct run *r) {
+    shoal_code check = r->output ? shoal_output_check(r->output, r->log) : SHOAL_OK;
+    if (check)
+        return check; // before anything is compiled
     r->job_text = args_job_text(r->args, &r->options);
     r->options.job = r->job_text;
     progress_word(&r->progress, "compiling ...");

@@ -199,7 +199,7 @@ typedef struct shoal_options {
                                // in result files; NULL: none
     const volatile int *stop;  // set it to non-zero to end a compilation or a run early; may be NULL
     bool dt_from_model;        // dt is the model's own: an adaptive method ignores it, with a note
-    bool t1_assumed;           // t1 is XPP's default, because a model that ends with `done` has none
+    bool t1_assumed, dt_assumed; // XPP's defaults, because a model that ends with `done` has none
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.
@@ -346,6 +346,9 @@ typedef struct shoal_plan {
 } shoal_plan;
 SHOAL_API shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch,
                                        const char *path, shoal_plan *plan, shoal_log *log);
+
+// Whether a result could be written to that path, before anything is compiled or run.
+SHOAL_API shoal_code shoal_output_check(const char *path, shoal_log *log);
 
 // Writes a result file by the ending of its name (.csv, .npz, .h5); "-" is CSV on standard output.
 // The file appears under its name when it is complete, or marked incomplete after a stop, which

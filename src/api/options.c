@@ -35,6 +35,10 @@ shoal_code shoal_options_init(shoal_options *options, const shoal_model *model, 
         options->t1 = options->t0 + 20;
         options->t1_assumed = true;
     }
+    if (isnan(options->dt) && m->done) {
+        options->dt = 0.05;
+        options->dt_from_model = options->dt_assumed = true;
+    }
     return code;
 }
 
@@ -63,7 +67,7 @@ shoal_code shoal_options_set(shoal_options *options, const char *name, const cha
         return SHOAL_INPUT;
     shoal_code code = option_store(o, value, NULL, options, r);
     if (code == SHOAL_OK && o->offset == offsetof(shoal_options, dt))
-        options->dt_from_model = false;
+        options->dt_from_model = options->dt_assumed = false;
     if (code == SHOAL_OK && o->offset == offsetof(shoal_options, t1))
         options->t1_assumed = false;
     return code;

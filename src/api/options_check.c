@@ -23,6 +23,9 @@ double options_atol(const shoal_options *options) {
     return isnan(options->atol) ? standard : options->atol;
 }
 
+// Length of the run; it may go backwards in time.
+static double span_of(const shoal_options *o) { return fabs(o->t1 - o->t0); }
+
 static shoal_code check_time(const shoal_options *o, struct report *r) {
     if (isnan(o->t1))
         return report_error(r, SHOAL_INPUT,
@@ -30,16 +33,16 @@ static shoal_code check_time(const shoal_options *o, struct report *r) {
     if (!isfinite(o->t0) || !isfinite(o->t1))
         return report_error(r, SHOAL_INPUT, "t0 and t1 must be finite, not %g and %g", o->t0,
                             o->t1);
-    if (!(o->t1 > o->t0))
-        return report_error(r, SHOAL_INPUT, "the end time t1=%.17g must be after t0=%.17g", o->t1,
-                            o->t0);
+    if (o->t1 == o->t0)
+        return report_error(r, SHOAL_INPUT, "t1=%g is the same as t0: there is nothing to do",
+                            o->t1);
     if (!isfinite(o->t1 - o->t0))
         return report_error(r, SHOAL_INPUT, "t1 - t0 is too large a number");
-    if (!(o->settle >= 0 && o->settle < o->t1 - o->t0))
+    if (!(o->settle >= 0 && o->settle < span_of(o)))
         return report_error(r, SHOAL_INPUT,
-                            "--settle: %g is not in [0, t1-t0), t1-t0 being %g; nothing would be "
-                            "saved",
-                            o->settle, o->t1 - o->t0);
+                            "--settle: %g is not in [0, %g), the length of the run; nothing would "
+                            "be saved",
+                            o->settle, span_of(o));
     if (o->t1_assumed && o->t1 == o->t0 + 20)
         report_note(r, "the model gives no end time; t1=%g, as XPP does it", o->t1);
     return SHOAL_OK;
@@ -66,10 +69,12 @@ static shoal_code check_fixed(const shoal_options *o, const struct method *m, st
     if (isnan(o->dt))
         return report_error(r, SHOAL_INPUT, "method %s takes fixed steps%s: give --dt H", m->name,
                             m->embedded ? " under controller fixed" : "");
-    double steps = (o->t1 - o->t0) / o->dt;
+    if (o->dt_assumed)
+        report_note(r, "the model gives no step; dt=%g, as XPP does it", o->dt);
+    double steps = span_of(o) / o->dt;
     if (!(steps < 0x1p53))
         return report_error(r, SHOAL_INPUT, "--dt: %g is too small for a run of %g", o->dt,
-                            o->t1 - o->t0);
+                            span_of(o));
     return SHOAL_OK;
 }
 
@@ -79,7 +84,7 @@ static shoal_code check_adaptive(const shoal_options *o, const struct method *m,
                             "--dt: method %s adapts its step; use --dt0 for the first step, "
                             "--dt-max for the largest, or --controller fixed",
                             m->name);
-    if (!isnan(o->dt))
+    if (!isnan(o->dt) && !o->dt_assumed)
         report_note(r, "dt of the model is ignored: method %s adapts its step", m->name);
     if (o->dt_min > o->dt_max)
         return report_error(r, SHOAL_INPUT, "--dt-min: %g is more than --dt-max %g", o->dt_min,
@@ -118,11 +123,14 @@ static shoal_code check_save_at(const shoal_options *o, struct report *r) {
     options_save_at(o->save_at, times);
     shoal_code code = SHOAL_OK;
     for (size_t i = 0; i < count && !code; i++) {
-        if (!(times[i] >= o->t0 && times[i] <= o->t1))
+        double dir = o->t1 < o->t0 ? -1 : 1;
+        if (!((times[i] - o->t0) * dir >= 0 && (o->t1 - times[i]) * dir >= 0))
             code = report_error(r, SHOAL_INPUT, "--save: time %g is outside of %g to %g", times[i],
                                 o->t0, o->t1);
-        else if (i && times[i] <= times[i - 1])
-            code = report_error(r, SHOAL_INPUT, "--save: times must rise; %g comes after %g",
+        else if (i && (times[i] - times[i - 1]) * dir <= 0)
+            code = report_error(r, SHOAL_INPUT,
+                                "--save: times must be in the order they are reached; %g comes "
+                                "after %g",
                                 times[i], times[i - 1]);
     }
     free(times);
@@ -142,9 +150,9 @@ static shoal_code check_save(const shoal_options *o, struct report *r) {
     case SHOAL_SAVE_EVERY:
         if (!(o->save_every > 0))
             return report_error(r, SHOAL_INPUT, "--save: every must be more than 0");
-        if (!((o->t1 - o->t0) / o->save_every < UINT32_MAX))
+        if (!(span_of(o) / o->save_every < UINT32_MAX))
             return report_error(r, SHOAL_INPUT, "--save: every=%g makes too many samples of %g",
-                                o->save_every, o->t1 - o->t0);
+                                o->save_every, span_of(o));
         return SHOAL_OK;
     case SHOAL_SAVE_AT:
         return check_save_at(o, r);

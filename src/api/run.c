@@ -94,6 +94,10 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
     return code;
 }
 
+shoal_code shoal_output_check(const char *path, shoal_log *log) {
+    return io_sink_check(path, log_report(log));
+}
+
 shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch, const char *path,
                                  shoal_summary *summary, shoal_log *log) {
     struct sink *sink = NULL;

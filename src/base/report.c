@@ -22,15 +22,70 @@ static void add(struct report *r, shoal_message m, struct buf *text) {
         last->file = NULL;
         return;
     }
+    for (size_t i = 0; i < text->length; i++) // nothing that could drive a terminal
+        if (iscntrl((unsigned char)text->data[i]) && text->data[i] != '\n')
+            text->data[i] = text->data[i] == '\t' ? ' ' : '?';
     m.text = arena_strndup(&r->arena, text->data ? text->data : "", text->length);
     if (m.file)
         m.file = arena_strdup(&r->arena, m.file);
-    shoal_message *slot = vec_push(&r->arena, &r->messages);
-    *slot = m;
+    if (!m.text || !vec_reserve(&r->arena, &r->messages, (uint64_t)r->messages.count + 1)) {
+        r->messages.count = 0; // out of memory: what is left is the code
+        r->messages.cap = 0;
+        return;
+    }
+    r->messages.items[r->messages.count++] = m;
+}
+
+// The line around `offset`, cut to a window of 100 bytes, and a caret under the place.
+static void show_line(struct buf *out, const struct source *s, size_t start, size_t end,
+                      size_t offset) {
+    size_t from = offset - start > 80 ? offset - 60 : start;
+    size_t to = end - from > 100 ? from + 100 : end;
+    buf_puts(out, "\n  ");
+    for (size_t i = from; i < to; i++)
+        buf_putc(out, iscntrl((unsigned char)s->text[i]) ? ' ' : s->text[i]);
+    buf_puts(out, "\n  ");
+    for (size_t i = from; i < offset && i < to; i++)
+        if (((unsigned char)s->text[i] & 0xc0) != 0x80) // not inside a UTF-8 sequence
+            buf_putc(out, ' ');
+    buf_putc(out, '^');
+}
+
+static void add_at(struct report *r, shoal_severity severity, shoal_code code,
+                   const struct source *source, size_t offset, const char *format, va_list args) {
+    if (offset > source->length)
+        offset = source->length;
+    size_t start = 0;
+    uint32_t line = 1;
+    for (size_t i = 0; i < offset; i++)
+        if (source->text[i] == '\n') {
+            line++;
+            start = i + 1;
+        }
+    size_t end = start;
+    while (end < source->length && source->text[end] != '\n' && source->text[end] != '\r')
+        end++;
+    uint32_t column = (uint32_t)(offset - start) + 1;
+    struct buf text = {0};
+    buf_printf(&text, "%s:%u:%u: %s: ", source->name, line, column, severity_words[severity]);
+    buf_vprintf(&text, format, args);
+    show_line(&text, source, start, end, offset);
+    add(r,
+        (shoal_message){.severity = severity,
+                        .code = code,
+                        .file = source->name,
+                        .line = line,
+                        .column = column},
+        &text);
+    buf_free(&text);
 }
 
 static void add_plain(struct report *r, shoal_severity severity, shoal_code code,
                       const char *format, va_list args) {
+    if (r && r->place) {
+        add_at(r, severity, code, r->place, r->place_at, format, args);
+        return;
+    }
     struct buf text = {0};
     buf_printf(&text, "%s: ", severity_words[severity]);
     buf_vprintf(&text, format, args);
@@ -60,51 +115,13 @@ void report_note(struct report *r, const char *format, ...) {
     va_end(args);
 }
 
-// The line around `offset`, cut to a window of 100 bytes, and a caret under the place.
-static void show_line(struct buf *out, const struct source *s, size_t start, size_t end,
-                      size_t offset) {
-    size_t from = offset - start > 80 ? offset - 60 : start;
-    size_t to = end - from > 100 ? from + 100 : end;
-    buf_puts(out, "\n  ");
-    for (size_t i = from; i < to; i++)
-        buf_putc(out, iscntrl((unsigned char)s->text[i]) ? ' ' : s->text[i]);
-    buf_puts(out, "\n  ");
-    for (size_t i = from; i < offset && i < to; i++)
-        if (((unsigned char)s->text[i] & 0xc0) != 0x80) // not inside a UTF-8 sequence
-            buf_putc(out, ' ');
-    buf_putc(out, '^');
-}
-
 void report_at(struct report *r, shoal_severity severity, const struct source *source,
                size_t offset, const char *format, ...) {
-    if (offset > source->length)
-        offset = source->length;
-    size_t start = 0;
-    uint32_t line = 1;
-    for (size_t i = 0; i < offset; i++)
-        if (source->text[i] == '\n') {
-            line++;
-            start = i + 1;
-        }
-    size_t end = start;
-    while (end < source->length && source->text[end] != '\n' && source->text[end] != '\r')
-        end++;
-    uint32_t column = (uint32_t)(offset - start) + 1;
-    struct buf text = {0};
-    buf_printf(&text, "%s:%u:%u: %s: ", source->name, line, column, severity_words[severity]);
     va_list args;
     va_start(args, format);
-    buf_vprintf(&text, format, args);
+    add_at(r, severity, severity == SHOAL_ERROR ? SHOAL_INPUT : SHOAL_OK, source, offset, format,
+           args);
     va_end(args);
-    show_line(&text, source, start, end, offset);
-    add(r,
-        (shoal_message){.severity = severity,
-                        .code = severity == SHOAL_ERROR ? SHOAL_INPUT : SHOAL_OK,
-                        .file = source->name,
-                        .line = line,
-                        .column = column},
-        &text);
-    buf_free(&text);
 }
 
 void report_free(struct report *r) {

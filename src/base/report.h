@@ -12,17 +12,19 @@
 
 enum { REPORT_MOST = 100 };
 
-struct report {
-    struct arena arena;
-    vec(shoal_message) messages;
-    uint32_t errors, dropped; // errors counted, kept or not
-};
-
 // A text that messages point into.
 struct source {
     const char *name; // of the file, or what stands for it
     const char *text;
     size_t length;
+};
+
+struct report {
+    struct arena arena;
+    vec(shoal_message) messages;
+    uint32_t errors, dropped;   // errors counted, kept or not
+    const struct source *place; // what messages without a place of their own are about, or NULL
+    size_t place_at;
 };
 
 shoal_code report_error(struct report *r, shoal_code code, const char *format, ...)

@@ -10,7 +10,9 @@ const struct shoal_backend *const device_backends[] = {&cpu_backend, NULL};
 
 shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
                          struct report *r) {
-    const char *wanted = !name || !strcmp(name, "auto") ? "cpu" : name;
+    const char *wanted = !name || !strcmp(name, "auto") ? getenv("SHOAL_DEVICE") : name;
+    if (!wanted || !*wanted || !strcmp(wanted, "auto"))
+        wanted = "cpu";
     size_t length = strcspn(wanted, ":");
     for (const struct shoal_backend *const *b = device_backends; *b; b++) {
         if (strlen((*b)->name) != length || strncmp((*b)->name, wanted, length))

@@ -20,6 +20,7 @@ enum column_use { USE_NOT, USE_NUMBER, USE_TEXT };
 
 struct column {
     char *name;
+    size_t at; // of the name
     enum column_use use;
     bool numeric; // USE_TEXT: all fields so far are numbers
     double *number;
@@ -32,6 +33,7 @@ struct csv_reader {
     struct arena *arena;
     struct batch_table *table;
     size_t at; // next byte
+    size_t names_end;
     char separator;
     uint32_t errors, columns;
     struct column *column;
@@ -221,6 +223,7 @@ static bool read_names(struct csv_reader *c) {
             return false;
         check_name(c, &f, copy);
         c->column[c->columns++] = (struct column){.name = copy,
+                                                  .at = f.start,
                                                   .use = io_table_ignores(copy) ? USE_NOT
                                                          : *copy == '_'         ? USE_TEXT
                                                                                 : USE_NUMBER,
@@ -228,6 +231,7 @@ static bool read_names(struct csv_reader *c) {
         if (ends_line(peek(c)))
             break;
     }
+    c->names_end = c->at;
     next_line(c);
     return true;
 }
@@ -369,7 +373,10 @@ static bool read_rows(struct csv_reader *c) {
 static bool hand_over(struct csv_reader *c) {
     struct batch_table *t = c->table;
     t->rows = c->rows;
-    if (!vec_reserve(c->arena, &t->columns, (uint64_t)c->columns))
+    t->head = (struct source){.name = t->source,
+                              .text = arena_strndup(c->arena, c->source.text, c->names_end),
+                              .length = c->names_end};
+    if (!t->head.text || !vec_reserve(c->arena, &t->columns, (uint64_t)c->columns))
         return false;
     for (uint32_t i = 0; i < c->columns; i++) {
         const struct column *k = &c->column[i];
@@ -380,7 +387,10 @@ static bool hand_over(struct csv_reader *c) {
             return false;
         bool text = k->use == USE_TEXT && !k->numeric;
         t->columns.items[t->columns.count++] = (struct batch_column){
-            .name = name, .number = text ? NULL : k->number, .text = text ? k->text : NULL};
+            .name = name,
+            .number = text ? NULL : k->number,
+            .text = text ? k->text : NULL,
+            .at = k->at};
     }
     return true;
 }

@@ -4,6 +4,7 @@
 // Formats are rows of a table; a new one is a new row. The arena that a table goes
 // to may jump when memory runs out; while a reader holds files and buffers it must not, so the jump
 // is put off until the reader has cleaned up.
+#include "base/file.h"
 #include "io/formats.h"
 
 #include <string.h>
@@ -49,6 +50,17 @@ static shoal_code unknown_format(const char *path, shoal_code code, struct repor
 }
 
 static bool is_stdout(const char *path) { return strcmp(path, "-") == 0; }
+
+shoal_code io_sink_check(const char *path, struct report *r) {
+    if (is_stdout(path))
+        return SHOAL_OK;
+    if (!find_format(path))
+        return unknown_format(path, SHOAL_INPUT, r);
+    struct file_part part = {.fd = -1};
+    shoal_code code = file_part_open(&part, path, r);
+    file_part_discard(&part);
+    return code;
+}
 
 shoal_code io_sink_new(const char *path, struct sink **out, struct report *r) {
     const struct io_format *f = is_stdout(path) ? &formats[0] : find_format(path);

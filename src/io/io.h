@@ -10,6 +10,9 @@
 // before begin. Another ending is an error that lists these.
 shoal_code io_sink_new(const char *path, struct sink **out, struct report *r);
 
+// Whether a result could be written there: the ending, the directory, the rights.
+shoal_code io_sink_check(const char *path, struct report *r);
+
 // How many bytes a result of that shape takes on disk, about (exact for npz and h5 up to metadata).
 uint64_t io_sink_bytes(const char *path, const struct sink_shape_info *info);
 

@@ -178,6 +178,20 @@ struct symbol_table *names_new(struct arena *a) {
 
 // ---- Looking for what the user meant ------------------------------------------------------------
 
+// No name whose length differs by more can be near enough; most are spared the comparison.
+enum { NEAR = 3 };
+
+static void offer(struct nearest *n, size_t length, const char *candidate) {
+    size_t other = strlen(candidate);
+    if (other <= length + NEAR && length <= other + NEAR)
+        nearest_offer(n, candidate);
+}
+
+static void offer_symbols(struct nearest *n, size_t length, const struct model *m) {
+    for (uint32_t i = 0; i < m->symbols.count; i++)
+        offer(n, length, m->symbols.items[i].name);
+}
+
 const char *names_nearest(const struct model *m, const char *wanted, uint32_t length,
                           const char *const *extra, uint32_t extra_count) {
     char name[64];
@@ -186,13 +200,12 @@ const char *names_nearest(const struct model *m, const char *wanted, uint32_t le
     snprintf(name, sizeof name, "%.*s", (int)length, wanted);
     struct nearest n = {.wanted = name};
     for (uint32_t i = 0; i < extra_count; i++)
-        nearest_offer(&n, extra[i]);
-    for (uint32_t i = 0; i < m->symbols.count; i++)
-        nearest_offer(&n, m->symbols.items[i].name);
+        offer(&n, length, extra[i]);
+    offer_symbols(&n, length, m);
     for (uint32_t i = 0; i < m->functions.count; i++)
-        nearest_offer(&n, m->functions.items[i].name);
+        offer(&n, length, m->functions.items[i].name);
     for (uint32_t op = OP_IF + 1; op < OP_COUNT; op++)
-        nearest_offer(&n, op_names[op]);
+        offer(&n, length, op_names[op]);
     return nearest_best(&n);
 }
 
@@ -218,9 +231,10 @@ static uint32_t symbol_of(struct model *m, const char *name, uint32_t length, co
         report_note(r, "%s: `%s` is read as `%s`", where, name, m->symbols.items[e->index].name);
         return e->index;
     }
+    if (!r)
+        return UINT32_MAX;
     struct nearest n = {.wanted = name};
-    for (uint32_t i = 0; i < m->symbols.count; i++)
-        nearest_offer(&n, m->symbols.items[i].name);
+    offer_symbols(&n, length, m);
     const char *best = nearest_best(&n);
     report_error(r, SHOAL_INPUT, "%s: the model has no name `%.60s`%s%s%s", where, name,
                  best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");

@@ -256,7 +256,14 @@ static shoal_code add_column(struct batch *b, const struct batch_table *t,
                              const struct batch_column *c, struct report *r) {
     struct input input = {.source = b->table, .kind = INPUT_TABLE};
     const char *name = column_symbol(b, c->name);
-    shoal_code code = spec_resolve(b->model, &b->arena, name, t->source, &input.name, r);
+    if (r && t->head.text) { // the place says which file
+        r->place = &t->head;
+        r->place_at = c->at;
+    }
+    shoal_code code = spec_resolve(b->model, &b->arena, name,
+                                   t->head.text ? "batch file" : t->source, &input.name, r);
+    if (r)
+        r->place = NULL;
     if (code != SHOAL_OK)
         return code;
     if (!c->number)

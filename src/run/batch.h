@@ -19,9 +19,11 @@ struct batch_column {
     const char *name;
     const double *number;    // [rows], or NULL when it is
     const char *const *text; // [rows]; only columns that start with `_` may be text
+    size_t at;               // of the name, in the table's head
 };
 struct batch_table {
     const char *source; // name of the file, for messages
+    struct source head; // its beginning, up to the names; text NULL: not a text file
     uint64_t rows;
     vec(struct batch_column) columns;
 };
