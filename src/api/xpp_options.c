@@ -225,8 +225,7 @@ static shoal_code apply_one(shoal_options *options, const struct setting *s,
     } else if (o) {
         code = option_store(o, s->value, origin, options, r);
         if (code == SHOAL_OK && x && x->what == XPP_STEP)
-            options->dt_from_model = true;
-            options->dt_assumed = false;
+            options->dt_from_model = true, options->dt_assumed = false;
         if (code == SHOAL_OK && !strcmp(o->info.name, "t1")) {
             pending->total = NAN;
             options->t1_assumed = false;
