@@ -95,7 +95,7 @@ INLINE void run_groups(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     const u32 every = a->steps_saved ? ~0u : 0;
     while (k->idle_ways < WAYS) {
-        struct trial s[WAYS];
+        TRIALS(s, k);
         struct verdict v[WAYS];
         u32 notice = 0;
         UNROLL for (int w = 0; w < WAYS; w++) trial_begin(&g[w], &s[w]);

@@ -11,9 +11,16 @@
 #else
 #define STATES(j, first) for (int j = first; j < N; j++)
 #endif
+// An array for the time of a function: a variable, or in large systems, which do not fit on a stack,
+// a place in the workspace.
+#if LARGE
+#define SPARE(name, size, place) real *name = place
+#else
+#define SPARE(name, size, place) real name[size]
+#endif
 
-INLINE real r_fms(real a, real b, real c) { return r_fma(a, b, -c); }
-INLINE real r_fnma(real a, real b, real c) { return r_fma(-a, b, c); } // c - a*b
+#define r_fms(a, b, c) r_fma(a, b, -(c))  // a*b - c
+#define r_fnma(a, b, c) r_fma(-(a), b, c) // c - a*b
 
 #if F32
 #define MANTISSA 23
@@ -51,9 +58,10 @@ INLINE real r_sign(real a) {
     return select(r_gt(a, R(0)), R(1), select(r_lt(a, R(0)), R(-1), a)); // keeps 0 and NaN
 }
 INLINE real r_heav(real a) { return select(r_ge(a, R(0)), R(1), select(r_lt(a, R(0)), R(0), a)); }
-INLINE real r_mod(real a, real b) {
+INLINE real r_mod(real a, real b) { // in [0, b), whatever rounding does
     real r = a - b * r_floor(a / b);
-    return select(r_eq(r, b), R(0), r); // rounding may reach b
+    r = select(r_lt(r * r_sign(b), R(0)), r + b, r);
+    return select(r_ge(r_abs(r), r_abs(b)), R(0), r);
 }
 
 // log2 of a positive normal number, to 2e-5.

@@ -17,8 +17,10 @@ KERNEL void shoal_kernel(const struct shoal_args *args) {
     k->look_at = 0;
     k->idle_ways = 0;
     k->room.count = k->room.used = k->room.row = k->room.row_end = 0;
-    for (int w = 0; w < WAYS; w++)
-        group_begin(k, &space->group[w]);
+    for (int w = 0; w < WAYS; w++) {
+        space->group[w].active = m_of_lanes(0);
+        fill_lanes(k, &space->group[w], ~0u);
+    }
     run_groups(k, space->group);
 }
 

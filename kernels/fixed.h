@@ -39,32 +39,32 @@ INLINE treal fixed_time(const struct shoal_args *a, const struct group *g, ireal
 // One step with all its consequences.
 INLINE void careful_step(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
-    struct trial s;
+    TRIALS(s, k);
     unsigned char status[W];
     u32 active = m_lanes(g->active), last = 0, over = 0;
     for (int i = 0; i < W; i++) {
         last |= (u32)(LANE(g->left, i) == 1) << i;
         over |= (u32)(a->max_steps && (u64)LANE(g->accepted, i) + 1 == a->max_steps) << i;
     }
-    s.last = m_of_lanes(last);
-    s.h = select(s.last, t_diff(g->t1, g->x.t), g->h * g->dir);
-    s.h = select(g->active, s.h, R(0));
-    UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, &s, i);
-    rk_finish(&g->x, &s);
-    mask fine = m_and(g->active, finite_all(s.y1));
+    s->last = m_of_lanes(last);
+    s->h = select(s->last, t_diff(g->t1, g->x.t), g->h * g->dir);
+    s->h = select(g->active, s->h, R(0));
+    UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, s, i);
+    rk_finish(&g->x, s);
+    mask fine = m_and(g->active, finite_all(s->y1));
     u32 moved = m_lanes(fine);
     ireal before = g->accepted;
     g->accepted = i_count(g->accepted, fine);
-    s.t_new = t_select(s.last, g->t1, fixed_time(a, g, g->accepted));
+    s->t_new = t_select(s->last, g->t1, fixed_time(a, g, g->accepted));
 #if DENSE
-    if (m_lanes(save_due(g, s.t_new)) & moved)
-        save_grid(a, g, &s, moved);
+    if (m_lanes(save_due(g, s->t_new)) & moved)
+        save_grid(a, g, s, moved);
 #endif
-    STATES(j, 0) g->x.y[j] = select(fine, s.y1[j], g->x.y[j]);
+    STATES(j, 0) g->x.y[j] = select(fine, s->y1[j], g->x.y[j]);
 #if FSAL
-    STATES(j, 0) g->x.f0[j] = select(fine, s.k[STAGES - 1][j], g->x.f0[j]);
+    STATES(j, 0) g->x.f0[j] = select(fine, s->k[STAGES - 1][j], g->x.f0[j]);
 #endif
-    g->x.t = t_select(fine, s.t_new, g->x.t);
+    g->x.t = t_select(fine, s->t_new, g->x.t);
     g->left = g->left - (g->accepted - before);
     if (a->steps_saved)
         save_step(a, g, moved);
@@ -82,8 +82,8 @@ INLINE void careful_step(struct worker *k, struct group *g) {
 // did not stay finite.
 INLINE int burst(struct worker *k, struct group *g, u32 count) {
     const struct shoal_args *a = k->args;
-    struct point x[WAYS];
-    struct trial s[WAYS];
+    POINTS(x, k);
+    TRIALS(s, k);
     int fine = 1;
     for (int w = 0; w < WAYS; w++) {
         x[w].t = g[w].x.t;

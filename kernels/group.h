@@ -13,7 +13,7 @@ struct point {
 
 struct group {
     struct point x;
-    real p[NP]; // parameters, then derived ones
+    real p[NP + SHARED]; // parameters, derived ones, and what parts of a long function share
     treal t0, t1;
     real dir;   // +1 forwards, -1 backwards in time
     real h;     // next step, positive; idle lanes: 0
@@ -28,6 +28,10 @@ struct group {
     u32 extra[W];  // evaluations beyond the steps' own
 #if DENSE
     treal next_save;
+#endif
+#if LARGE
+    real out[NOUT];
+    real spare[2][N];
 #endif
 };
 

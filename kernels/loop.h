@@ -16,12 +16,25 @@ struct room {
 struct worker {
     const struct shoal_args *args;
     struct room room;
+#if LARGE
+    struct trial trial[WAYS];
+    struct point point[WAYS];
+#endif
     u64 clock;      // attempts since the start, the same for all lanes
     u64 look_at;    // clock at which to look around
     u32 idle_ways;
 };
 
-enum { LOOK_EVERY = 1024, BURST = 64 };
+// One for each group, for the time of a function.
+#if LARGE
+#define TRIALS(s, k) struct trial *s = (k)->trial
+#define POINTS(x, k) struct point *x = (k)->point
+#else
+#define TRIALS(s, k) struct trial s[WAYS]
+#define POINTS(x, k) struct point x[WAYS]
+#endif
+
+enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = 64 };
 
 INLINE elem input(const struct shoal_args *a, u32 i, u32 row) {
     return ((const elem *)a->in)[a->offset[i] + (u64)a->step[i] * row];
@@ -51,8 +64,7 @@ INLINE void room_load(const struct shoal_args *a, struct room *r) {
 INLINE void room_init(const struct shoal_args *a, struct group *g) {
     model_derive(g->p);
 #if HAS_INIT
-    real y[N];
-    STATES(j, 0) y[j] = g->x.y[j];
+    SPARE(y, N, g->spare[0]);
     model_init(t_real(g->t0), g->p, y);
     STATES(j, 0) if (a->offset[NPAR + j] == SHOAL_FORMULA) g->x.y[j] = y[j];
 #endif
@@ -71,7 +83,9 @@ INLINE real norm2(const struct shoal_args *a, const real *x, const real *y) {
 // First step after Hairer, Norsett and Wanner (II.4), limited by the interval.
 INLINE void first_step(const struct shoal_args *a, struct group *g, real *f0) {
     const elem *control = (const elem *)a->control;
-    real span = r_abs(t_diff(g->t1, g->t0)), y1[N], f1[N];
+    real span = r_abs(t_diff(g->t1, g->t0));
+    SPARE(y1, N, g->spare[0]);
+    SPARE(f1, N, g->spare[1]);
     real d0 = r_sqrt(norm2(a, g->x.y, g->x.y)), d1 = r_sqrt(norm2(a, f0, g->x.y));
     real h0 = select(m_or(r_lt(d0, R(1e-5)), r_lt(d1, R(1e-5))), R(1e-6), R(0.01) * (d0 / d1));
     h0 = r_min(h0, span);
@@ -142,16 +156,25 @@ NOINLINE int room_fill(const struct shoal_args *a, struct room *r) {
     return 1;
 }
 
-// Gives the lane the next trajectory, or leaves it idle.
-INLINE void refill_lane(struct worker *k, struct group *g, int i) {
+// Gives the lanes the next trajectories; those for which there is none stay idle, with the values
+// they had, or at the very start with those of the waiting room.
+NOINLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes) {
     struct room *r = &k->room;
-    if (r->used == r->count && !room_fill(k->args, r)) {
-        LANE(g->h, i) = 0;
-        return;
+    u32 live = m_lanes(g->active);
+    for (int i = 0; i < W; i++) {
+        if (!(lanes >> i & 1))
+            continue;
+        int more = r->used < r->count || room_fill(k->args, r);
+        if (more || k->clock == 0)
+            group_copy_lane(g, i, &r->g, more ? (int)r->used++ : 0);
+        g->born[i] = k->clock;
+        if (more)
+            live |= 1u << i;
+        else
+            LANE(g->h, i) = 0;
     }
-    group_copy_lane(g, i, &r->g, (int)r->used++);
-    g->born[i] = k->clock;
-    g->active = m_or(g->active, m_of_lanes(1u << i));
+    g->active = m_of_lanes(live);
+    k->idle_ways += !live;
 }
 
 // Ends the lanes in `ended` (status by lane) and refills.
@@ -169,30 +192,6 @@ NOINLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsi
             LANE(g->h, i) = 0;
         }
     g->active = m_of_lanes(live);
-    if (live && !a->refill)
-        return;
-    for (int i = 0; i < W; i++)
-        if (!(live >> i & 1))
-            refill_lane(k, g, i);
-    if (!any(g->active))
-        k->idle_ways++;
-}
-
-// The first filling: idle lanes repeat a live one, whole idle groups the waiting room.
-INLINE void group_begin(struct worker *k, struct group *g) {
-    struct room *r = &k->room;
-    g->active = m_of_lanes(0);
-    for (int i = 0; i < W; i++) {
-        if (r->used == r->count)
-            room_fill(k->args, r);
-        int ready = r->used < r->count;
-        group_copy_lane(g, i, &r->g, ready ? (int)r->used++ : 0);
-        g->born[i] = k->clock;
-        if (ready)
-            g->active = m_or(g->active, m_of_lanes(1u << i));
-        else
-            LANE(g->h, i) = 0;
-    }
-    if (!any(g->active))
-        k->idle_ways++;
+    if (!live || a->refill)
+        fill_lanes(k, g, ~live);
 }

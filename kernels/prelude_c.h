@@ -32,7 +32,6 @@ typedef unsigned long long uelem;
 typedef elem real;
 typedef ielem ireal;
 typedef uelem ubits;
-typedef int mask;
 #define LANE(v, i) (v)
 #else
 typedef elem real __attribute__((vector_size(W * sizeof(elem))));
@@ -41,10 +40,25 @@ typedef uelem ubits __attribute__((vector_size(W * sizeof(elem))));
 #define LANE(v, i) (v)[i]
 #endif
 
-#define R(x) r_set((elem)(x))
+#if W == 2
+#define SPLAT(x) {x, x}
+#elif W == 4
+#define SPLAT(x) {x, x, x, x}
+#elif W == 8
+#define SPLAT(x) {x, x, x, x, x, x, x, x}
+#elif W == 16
+#define SPLAT(x) {x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}
+#endif
 
-#if W == 1
-INLINE real r_set(elem x) { return x; }
+// The primitives, one block for each kind of machine: R (a literal in all lanes), bits, comparisons,
+// masks, select, lane bits of a mask, counting, fma, square root, floor, min, max. What is used most
+// is a macro: an inline function in every place costs more compile time than anything else.
+// min and max are as x86 has them: the second operand when one is not a number.
+
+#if W == 1 // ---- scalar -------------------------------------------------------------------------
+
+typedef int mask;
+#define R(x) ((elem)(x))
 INLINE ubits r_bits(real a) {
     union {
         real r;
@@ -59,89 +73,110 @@ INLINE real r_of_bits(ubits a) {
     } x = {a};
     return x.r;
 }
-#else
-#if W == 2
-#define SPLAT(x) {x, x}
-#elif W == 4
-#define SPLAT(x) {x, x, x, x}
-#elif W == 8
-#define SPLAT(x) {x, x, x, x, x, x, x, x}
-#else
-#define SPLAT(x) {x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}
-#endif
-INLINE real r_set(elem x) { return (real)SPLAT(x); }
-INLINE ubits r_bits(real a) { return (ubits)a; } // the same bits
-INLINE real r_of_bits(ubits a) { return (real)a; }
-#endif
+#define r_lt(a, b) ((a) < (b))
+#define r_le(a, b) ((a) <= (b))
+#define r_eq(a, b) ((a) == (b))
+#define m_and(a, b) ((a) & (b))
+#define m_or(a, b) ((a) | (b))
+#define m_not(a) (!(a))
+#define m_andnot(a, b) ((a) & !(b))
+#define select(m, a, b) ((m) ? (a) : (b))
+#define m_lanes(m) ((u32)(m))
+#define m_of_lanes(bits) ((mask)((bits) & 1))
+#define i_count(n, m) ((n) + (m))
+#define r_fma(a, b, c) FN(__builtin_fma)(a, b, c)
+#define r_sqrt(a) FN(__builtin_sqrt)(a)
+#define r_floor(a) FN(__builtin_floor)(a)
+INLINE real r_min(real a, real b) { return a < b ? a : b; }
+INLINE real r_max(real a, real b) { return b < a ? a : b; }
 
-// Conditions. AVX-512 has mask registers; elsewhere a mask is an integer vector of 0 and -1.
-#if W == 1
-INLINE mask r_lt(real a, real b) { return a < b; }
-INLINE mask r_le(real a, real b) { return a <= b; }
-INLINE mask r_eq(real a, real b) { return a == b; }
-INLINE mask m_and(mask a, mask b) { return a & b; }
-INLINE mask m_or(mask a, mask b) { return a | b; }
-INLINE mask m_not(mask a) { return !a; }
-INLINE mask m_andnot(mask a, mask b) { return a & !b; }
-INLINE real select(mask m, real a, real b) { return m ? a : b; }
-INLINE ireal i_count(ireal n, mask m) { return n + m; }
-INLINE int any(mask m) { return m; }
-INLINE u32 m_lanes(mask m) { return (u32)m; }
-INLINE mask m_of_lanes(u32 bits) { return (mask)(bits & 1); }
-#elif defined(__AVX512F__) && W * ELEM_BITS == 512
+#elif defined(__AVX512F__) && W * ELEM_BITS == 512 // ---- AVX-512: masks have registers ------------
+
+#define R(x) ((real)SPLAT((elem)(x)))
+#define r_bits(a) ((ubits)(a))
+#define r_of_bits(a) ((real)(a))
 #if F32
 typedef unsigned short mask;
+#define X86_S(pd, ps) ps
 #define MASK_ALL ((mask)0xffff)
-#define CMP(a, b, how) (mask) __builtin_ia32_cmpps512_mask(a, b, how, MASK_ALL, 4)
 #else
 typedef unsigned char mask;
+#define X86_S(pd, ps) pd
 #define MASK_ALL ((mask)0xff)
-#define CMP(a, b, how) (mask) __builtin_ia32_cmppd512_mask(a, b, how, MASK_ALL, 4)
 #endif
-INLINE mask r_lt(real a, real b) { return CMP(a, b, 17); } // ordered, quiet
-INLINE mask r_le(real a, real b) { return CMP(a, b, 18); }
-INLINE mask r_eq(real a, real b) { return CMP(a, b, 0); }
-INLINE mask m_and(mask a, mask b) { return a & b; }
-INLINE mask m_or(mask a, mask b) { return a | b; }
-INLINE mask m_not(mask a) { return (mask)~a; }
-INLINE mask m_andnot(mask a, mask b) { return (mask)(a & ~b); }
-INLINE real select(mask m, real a, real b) {
-#if F32 && defined(__clang__)
-    return __builtin_ia32_selectps_512(m, a, b);
-#elif F32
-    return __builtin_ia32_blendmps_512_mask(b, a, m);
-#elif defined(__clang__)
-    return __builtin_ia32_selectpd_512(m, a, b);
-#else
-    return __builtin_ia32_blendmpd_512_mask(b, a, m);
-#endif
+#define CMP(a, b, how)                                                                             \
+    ((mask)X86_S(__builtin_ia32_cmppd512_mask, __builtin_ia32_cmpps512_mask)(a, b, how, MASK_ALL, 4))
+#define r_lt(a, b) CMP(a, b, 17) // ordered, quiet
+#define r_le(a, b) CMP(a, b, 18)
+#define r_eq(a, b) CMP(a, b, 0)
+#define m_and(a, b) ((mask)((a) & (b)))
+#define m_or(a, b) ((mask)((a) | (b)))
+#define m_not(a) ((mask)~(a))
+#define m_andnot(a, b) ((mask)((a) & ~(b)))
+#define m_lanes(m) ((u32)(m))
+#define m_of_lanes(bits) ((mask)(bits))
+#define r_fma(a, b, c)                                                                             \
+    X86_S(__builtin_ia32_vfmaddpd512_mask, __builtin_ia32_vfmaddps512_mask)(a, b, c, MASK_ALL, 4)
+INLINE real r_floor(real a) {
+    return X86_S(__builtin_ia32_rndscalepd_mask, __builtin_ia32_rndscaleps_mask)(a, 9, a, MASK_ALL,
+                                                                                 4);
 }
+#ifdef __clang__
+#define select(m, a, b) X86_S(__builtin_ia32_selectpd_512, __builtin_ia32_selectps_512)(m, a, b)
+#define r_sqrt(a) X86_S(__builtin_ia32_sqrtpd512, __builtin_ia32_sqrtps512)(a, 4)
+#define r_min(a, b) X86_S(__builtin_ia32_minpd512, __builtin_ia32_minps512)(a, b, 4)
+#define r_max(a, b) X86_S(__builtin_ia32_maxpd512, __builtin_ia32_maxps512)(a, b, 4)
+#else
+#define select(m, a, b)                                                                            \
+    X86_S(__builtin_ia32_blendmpd_512_mask, __builtin_ia32_blendmps_512_mask)(b, a, m)
+INLINE real r_sqrt(real a) {
+    return X86_S(__builtin_ia32_sqrtpd512_mask, __builtin_ia32_sqrtps512_mask)(a, a, MASK_ALL, 4);
+}
+INLINE real r_min(real a, real b) {
+    return X86_S(__builtin_ia32_minpd512_mask, __builtin_ia32_minps512_mask)(a, b, a, MASK_ALL, 4);
+}
+INLINE real r_max(real a, real b) {
+    return X86_S(__builtin_ia32_maxpd512_mask, __builtin_ia32_maxps512_mask)(a, b, a, MASK_ALL, 4);
+}
+#endif
 INLINE ireal i_count(ireal n, mask m) {
-    return (ireal)r_bits(select(m, r_of_bits((ubits)(n + 1)), r_of_bits((ubits)n)));
+    return (ireal)select(m, (real)(n + 1), (real)n); // moves bits only
 }
-INLINE int any(mask m) { return m != 0; }
-INLINE u32 m_lanes(mask m) { return m; }
-INLINE mask m_of_lanes(u32 bits) { return (mask)bits; }
-#else
+
+#else // ---- masks are integer vectors of 0 and -1 -------------------------------------------------
+
 typedef ireal mask;
-INLINE mask r_lt(real a, real b) { return (mask)(a < b); }
-INLINE mask r_le(real a, real b) { return (mask)(a <= b); }
-INLINE mask r_eq(real a, real b) { return (mask)(a == b); }
-INLINE mask m_and(mask a, mask b) { return a & b; }
-INLINE mask m_or(mask a, mask b) { return a | b; }
-INLINE mask m_not(mask a) { return ~a; }
-INLINE mask m_andnot(mask a, mask b) { return a & ~b; }
-INLINE ireal i_count(ireal n, mask m) { return n - m; }
-#if defined(__AVX2__) && F32 && W == 8
-INLINE real select(mask m, real a, real b) {
-    return __builtin_ia32_blendvps256(b, a, (real)m);
+#define R(x) ((real)SPLAT((elem)(x)))
+#define r_bits(a) ((ubits)(a))
+#define r_of_bits(a) ((real)(a))
+#define r_lt(a, b) ((mask)((a) < (b)))
+#define r_le(a, b) ((mask)((a) <= (b)))
+#define r_eq(a, b) ((mask)((a) == (b)))
+#define m_and(a, b) ((a) & (b))
+#define m_or(a, b) ((a) | (b))
+#define m_not(a) (~(a))
+#define m_andnot(a, b) ((a) & ~(b))
+#define i_count(n, m) ((n) - (m))
+INLINE mask m_of_lanes(u32 bits) {
+    mask m;
+    UNROLL for (int i = 0; i < W; i++) m[i] = -(ielem)(bits >> i & 1);
+    return m;
 }
-INLINE u32 m_lanes(mask m) { return (u32)__builtin_ia32_movmskps256((real)m); }
-#elif defined(__AVX2__) && !F32 && W == 4
-INLINE real select(mask m, real a, real b) {
-    return __builtin_ia32_blendvpd256(b, a, (real)m);
-}
-INLINE u32 m_lanes(mask m) { return (u32)__builtin_ia32_movmskpd256((real)m); }
+#if defined(__AVX2__) && defined(__FMA__) && W * ELEM_BITS == 256
+#if F32
+#define X86_S(pd, ps) ps
+#else
+#define X86_S(pd, ps) pd
+#endif
+#define select(m, a, b)                                                                            \
+    X86_S(__builtin_ia32_blendvpd256, __builtin_ia32_blendvps256)(b, a, (real)(m))
+#define m_lanes(m)                                                                                 \
+    ((u32)X86_S(__builtin_ia32_movmskpd256, __builtin_ia32_movmskps256)((real)(m)))
+#define r_fma(a, b, c) X86_S(__builtin_ia32_vfmaddpd256, __builtin_ia32_vfmaddps256)(a, b, c)
+#define r_sqrt(a) X86_S(__builtin_ia32_sqrtpd256, __builtin_ia32_sqrtps256)(a)
+#define r_floor(a) X86_S(__builtin_ia32_roundpd256, __builtin_ia32_roundps256)(a, 9)
+#define r_min(a, b) X86_S(__builtin_ia32_minpd256, __builtin_ia32_minps256)(a, b)
+#define r_max(a, b) X86_S(__builtin_ia32_maxpd256, __builtin_ia32_maxps256)(a, b)
 #else
 INLINE real select(mask m, real a, real b) {
     return r_of_bits((r_bits(a) & (ubits)m) | (r_bits(b) & ~(ubits)m));
@@ -151,51 +186,6 @@ INLINE u32 m_lanes(mask m) {
     UNROLL for (int i = 0; i < W; i++) bits |= (u32)(m[i] & 1) << i;
     return bits;
 }
-#endif
-INLINE int any(mask m) { return m_lanes(m) != 0; }
-INLINE mask m_of_lanes(u32 bits) {
-    mask m;
-    UNROLL for (int i = 0; i < W; i++) m[i] = -(ielem)(bits >> i & 1);
-    return m;
-}
-#endif
-
-// Arithmetic that has no operator.
-#if W == 1
-INLINE real r_fma(real a, real b, real c) { return FN(__builtin_fma)(a, b, c); }
-INLINE real r_sqrt(real a) { return FN(__builtin_sqrt)(a); }
-INLINE real r_floor(real a) { return FN(__builtin_floor)(a); }
-#elif defined(__AVX512F__) && W * ELEM_BITS == 512
-#if F32
-INLINE real r_fma(real a, real b, real c) {
-    return __builtin_ia32_vfmaddps512_mask(a, b, c, MASK_ALL, 4);
-}
-INLINE real r_floor(real a) { return __builtin_ia32_rndscaleps_mask(a, 9, a, MASK_ALL, 4); }
-#ifdef __clang__
-INLINE real r_sqrt(real a) { return __builtin_ia32_sqrtps512(a, 4); }
-#else
-INLINE real r_sqrt(real a) { return __builtin_ia32_sqrtps512_mask(a, a, MASK_ALL, 4); }
-#endif
-#else
-INLINE real r_fma(real a, real b, real c) {
-    return __builtin_ia32_vfmaddpd512_mask(a, b, c, MASK_ALL, 4);
-}
-INLINE real r_floor(real a) { return __builtin_ia32_rndscalepd_mask(a, 9, a, MASK_ALL, 4); }
-#ifdef __clang__
-INLINE real r_sqrt(real a) { return __builtin_ia32_sqrtpd512(a, 4); }
-#else
-INLINE real r_sqrt(real a) { return __builtin_ia32_sqrtpd512_mask(a, a, MASK_ALL, 4); }
-#endif
-#endif
-#elif defined(__FMA__) && F32 && W == 8
-INLINE real r_fma(real a, real b, real c) { return __builtin_ia32_vfmaddps256(a, b, c); }
-INLINE real r_sqrt(real a) { return __builtin_ia32_sqrtps256(a); }
-INLINE real r_floor(real a) { return __builtin_ia32_roundps256(a, 9); }
-#elif defined(__FMA__) && !F32 && W == 4
-INLINE real r_fma(real a, real b, real c) { return __builtin_ia32_vfmaddpd256(a, b, c); }
-INLINE real r_sqrt(real a) { return __builtin_ia32_sqrtpd256(a); }
-INLINE real r_floor(real a) { return __builtin_ia32_roundpd256(a, 9); }
-#else
 #define BY_LANE(expression)                                                                        \
     real r;                                                                                        \
     UNROLL for (int i = 0; i < W; i++) r[i] = expression;                                          \
@@ -203,31 +193,13 @@ INLINE real r_floor(real a) { return __builtin_ia32_roundpd256(a, 9); }
 INLINE real r_fma(real a, real b, real c) { BY_LANE(FN(__builtin_fma)(a[i], b[i], c[i])); }
 INLINE real r_sqrt(real a) { BY_LANE(FN(__builtin_sqrt)(a[i])); }
 INLINE real r_floor(real a) { BY_LANE(FN(__builtin_floor)(a[i])); }
-#endif
-
-// min and max as x86 has them: the second operand when one is not a number.
-#if defined(__AVX512F__) && W * ELEM_BITS == 512 && !F32 && !defined(__clang__)
-INLINE real r_min(real a, real b) { return __builtin_ia32_minpd512_mask(a, b, a, MASK_ALL, 4); }
-INLINE real r_max(real a, real b) { return __builtin_ia32_maxpd512_mask(a, b, a, MASK_ALL, 4); }
-#elif defined(__AVX512F__) && W * ELEM_BITS == 512 && F32 && !defined(__clang__)
-INLINE real r_min(real a, real b) { return __builtin_ia32_minps512_mask(a, b, a, MASK_ALL, 4); }
-INLINE real r_max(real a, real b) { return __builtin_ia32_maxps512_mask(a, b, a, MASK_ALL, 4); }
-#elif defined(__AVX512F__) && W * ELEM_BITS == 512 && !F32
-INLINE real r_min(real a, real b) { return __builtin_ia32_minpd512(a, b, 4); }
-INLINE real r_max(real a, real b) { return __builtin_ia32_maxpd512(a, b, 4); }
-#elif defined(__AVX512F__) && W * ELEM_BITS == 512 && F32
-INLINE real r_min(real a, real b) { return __builtin_ia32_minps512(a, b, 4); }
-INLINE real r_max(real a, real b) { return __builtin_ia32_maxps512(a, b, 4); }
-#elif defined(__AVX2__) && !F32 && W == 4
-INLINE real r_min(real a, real b) { return __builtin_ia32_minpd256(a, b); }
-INLINE real r_max(real a, real b) { return __builtin_ia32_maxpd256(a, b); }
-#elif defined(__AVX2__) && F32 && W == 8
-INLINE real r_min(real a, real b) { return __builtin_ia32_minps256(a, b); }
-INLINE real r_max(real a, real b) { return __builtin_ia32_maxps256(a, b); }
-#else
 INLINE real r_min(real a, real b) { return select(r_lt(a, b), a, b); }
 INLINE real r_max(real a, real b) { return select(r_lt(b, a), a, b); }
 #endif
+
+#endif
+
+#define any(m) (m_lanes(m) != 0)
 
 INLINE u32 work_take(u32 *counter, u32 count) {
     return __atomic_fetch_add(counter, count, __ATOMIC_RELAXED);

@@ -10,6 +10,9 @@ struct trial {
     real h;      // signed
     treal t_new; // where it ends
     mask last;   // ends at t1
+#if LARGE
+    real spare[3][N];
+#endif
 };
 
 INLINE void rk_combine(const struct point *x, const struct trial *s, const elem *weights, int count,
@@ -41,7 +44,7 @@ INLINE void rk_stage(const struct point *x, const real *p, struct trial *s, int 
         return;
     }
 #endif
-    real w[N];
+    SPARE(w, N, s->spare[0]);
     rk_combine(x, s, rk_a[i], i, w);
     model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
 }

@@ -3,7 +3,7 @@
 
 NOINLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal *t, const real *y,
                          u32 lanes) {
-    real out[NOUT];
+    SPARE(out, NOUT, g->out);
     if (a->values)
         model_outputs(t_real(*t), y, g->p, out);
     for (int i = 0; i < W; i++) {
@@ -49,7 +49,7 @@ INLINE void dense_at(const struct group *g, const struct trial *s, const real *f
 INLINE void dense_prepare(struct group *g, struct trial *s, real *f1, u32 lanes) {
 #if EXTRA
     UNROLL for (int i = 0; i < EXTRA; i++) {
-        real w[N];
+        SPARE(w, N, s->spare[0]);
         rk_combine(&g->x, s, rk_extra_a[i], STAGES + i, w);
         model_rhs(t_at(g->x.t, s->h * R(rk_extra_c[i])), w, g->p, s->k[STAGES + i]);
     }
@@ -81,7 +81,8 @@ INLINE mask save_due(const struct group *g, treal t) {
 // Writes all samples of the lanes in `moved` that lie in the step. Its end is exact: a sample there
 // is y1 itself.
 NOINLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
-    real f1[N], y[N];
+    SPARE(f1, N, s->spare[1]);
+    SPARE(y, N, s->spare[2]);
     u32 lanes = m_lanes(save_due(g, s->t_new)) & moved;
     dense_prepare(g, s, f1, lanes);
     while (lanes) { // at most a->samples times
@@ -114,7 +115,7 @@ NOINLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u3
     if (a->steps_saved) {
         a->saved[row] = g->sample[i];
     } else if (a->values && status != 0) {
-        real out[NOUT];
+        SPARE(out, NOUT, g->out);
         if (a->keep_failed)
             model_outputs(t_real(g->x.t), g->x.y, g->p, out);
         for (u32 n = g->sample[i]; n < (a->samples ? a->samples : 1); n++)

@@ -215,6 +215,11 @@ TEST(model_error_lines) {
 TEST(model_error_once) {
     // A mistake in an array line is one mistake; names of broken lines are not reported again.
     REFUSED("x[1..1000]'=y[j]\n", "m:1:13: error: `y1` is not defined; did you mean `x1`?");
+    // ... and found once: looking for the nearest of 50,000 names for each of them took minutes.
+    REFUSED("x[1..50000]'=y[j]\ninit z[1..50000]=1\nx[1..50000]=1\n",
+            "m:3:1: error: `x1` is already a state, see line 1; an array",
+            "m:1:14: error: `y1` is not defined; did you mean `x1`?",
+            "m:2:6: error: there is no equation for `z1`");
     REFUSED("x[1..1000]'=x[j]+\n", "m:1:18: error: expected a value");
     REFUSED("x[1..9]'=x[j\ny'=x3+x\n", "m:1:11: error: this bracket is not closed");
     REFUSED("z=$\nx'=z\n", "m:1:3: error: `$` has no meaning here");

@@ -10,7 +10,7 @@
 enum {
     UNROLL_STATES = 12,  // up to this size the state loops are unrolled
     WAYS_STATES = 24,    // up to this size two groups are in flight
-    INLINE_STATEMENTS = 150, // a longer right-hand side is a function of its own
+    STACK_STATES = 64,   // larger systems keep their arrays in the workspace
 };
 
 struct assembly {
@@ -19,7 +19,7 @@ struct assembly {
     struct arena arena;
     bool used[OP_COUNT];
     bool adaptive;
-    uint32_t rhs_statements;
+    uint32_t shared; // values that parts of a long function hand to each other
 };
 
 static void begin(struct assembly *a, const char *name) {
@@ -77,6 +77,7 @@ static void put_sizes(struct assembly *a) {
     const struct method *m = q->method;
     uint32_t np = s->pars + s->derived;
     begin(a, "sizes");
+    buf_puts(&a->out->text, "#define SHOAL_ELEM elem\n");
     define(a, "W", lanes(q));
     define(a, "F32", q->f32);
     define(a, "WAYS", s->states <= WAYS_STATES ? 2 : 1);
@@ -87,6 +88,7 @@ static void put_sizes(struct assembly *a) {
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
     define(a, "UNROLL_STATES", UNROLL_STATES);
+    define(a, "LARGE", s->states > STACK_STATES);
     define(a, "ADAPTIVE", a->adaptive);
     define(a, "DENSE", q->dense);
     define(a, "ORDER", m->order);
@@ -119,61 +121,68 @@ static void put_gains(struct assembly *a) {
     end(a);
 }
 
-static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count,
-                           const char *result) {
+static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count) {
     return (struct emit){.dag = &q->system->dag,
                          .roots = roots,
                          .count = count,
-                         .result = result,
                          .pars = q->system->pars};
+}
+
+static void put_function(struct assembly *a, const struct emit *e) {
+    uint32_t shared = codegen_function(&a->out->text, e, &a->arena);
+    a->shared = a->shared < shared ? shared : a->shared;
 }
 
 static void put_rhs(struct assembly *a) {
     const struct system *s = a->q->system;
-    struct emit e = emit_of(a->q, s->rhs, s->states, "d");
-    struct buf body = {0};
+    struct emit e = emit_of(a->q, s->rhs, s->states);
     begin(a, "dxdt");
-    uint32_t statements = codegen_statements(&body, &e, &a->arena);
-    buf_printf(&a->out->text, "%s void model_rhs(real t, const real *y, const real *p, real *d) {\n",
-               statements > INLINE_STATEMENTS ? "NOINLINE" : "INLINE");
-    buf_put(&a->out->text, body.data, body.length);
-    buf_puts(&a->out->text, "}\n");
-    a->out->text.failed |= body.failed;
-    buf_free(&body);
+    e.name = "model_rhs";
+    e.parameters = "real t, const real *y, const real *p, real *d";
+    e.arguments = "t, y, p, d";
+    e.result = "d";
+    put_function(a, &e);
     end(a);
 }
 
-static void put_start(struct assembly *a) {
+static void put_derive(struct assembly *a) {
     const struct system *s = a->q->system;
-    begin(a, "start");
-    struct emit derive = emit_of(a->q, s->derive, s->derived, "p");
+    struct emit e = emit_of(a->q, s->derive, s->derived);
     uint32_t *slots = arena_new(&a->arena, uint32_t, s->derived + 1);
-    buf_puts(&a->out->text, "INLINE void model_derive(real *p) {\n");
-    for (uint32_t i = 0; i < s->derived; i++) { // one at a time: each may use those before
+    for (uint32_t i = 0; i < s->derived; i++)
         slots[i] = s->pars + i;
-        struct emit one = derive;
-        one.roots = &s->derive[i];
-        one.slots = &slots[i];
-        one.count = 1;
-        buf_puts(&a->out->text, "    {\n");
-        codegen_statements(&a->out->text, &one, &a->arena);
-        buf_puts(&a->out->text, "    }\n");
-    }
-    buf_puts(&a->out->text, "}\n");
-    if (any_init(s)) {
-        node_id *roots = arena_new(&a->arena, node_id, s->states);
-        uint32_t *at = arena_new(&a->arena, uint32_t, s->states), count = 0;
-        for (uint32_t i = 0; i < s->states; i++)
-            if (s->init[i] != NODE_NONE) {
-                roots[count] = s->init[i];
-                at[count++] = i;
-            }
-        struct emit init = emit_of(a->q, roots, count, "y");
-        init.slots = at;
-        buf_puts(&a->out->text, "INLINE void model_init(real t, const real *p, real *y) {\n");
-        codegen_statements(&a->out->text, &init, &a->arena);
-        buf_puts(&a->out->text, "}\n");
-    }
+    e.slots = slots;
+    e.name = "model_derive";
+    e.parameters = "real *p";
+    e.arguments = e.result = "p";
+    put_function(a, &e);
+}
+
+// The states whose initial value is a formula, and which those are.
+static struct emit init_roots(struct assembly *a) {
+    const struct system *s = a->q->system;
+    node_id *roots = arena_new(&a->arena, node_id, s->states);
+    uint32_t *slots = arena_new(&a->arena, uint32_t, s->states), count = 0;
+    for (uint32_t i = 0; i < s->states; i++)
+        if (s->init[i] != NODE_NONE) {
+            roots[count] = s->init[i];
+            slots[count++] = i;
+        }
+    struct emit e = emit_of(a->q, roots, count);
+    e.slots = slots;
+    return e;
+}
+
+static void put_start(struct assembly *a) {
+    begin(a, "start");
+    put_derive(a);
+    struct emit e = init_roots(a);
+    e.name = "model_init";
+    e.parameters = "real t, const real *p, real *y";
+    e.arguments = "t, p, y";
+    e.result = "y";
+    if (e.count)
+        put_function(a, &e);
     end(a);
 }
 
@@ -189,28 +198,27 @@ static node_id *output_roots(struct assembly *a) {
 
 static void put_outputs(struct assembly *a, const node_id *roots) {
     begin(a, "observables");
-    struct emit e = emit_of(a->q, roots, a->q->outputs, "out");
-    buf_puts(&a->out->text,
-             "INLINE void model_outputs(real t, const real *y, const real *p, real *out) {\n");
-    codegen_statements(&a->out->text, &e, &a->arena);
-    buf_puts(&a->out->text, "}\n");
+    struct emit e = emit_of(a->q, roots, a->q->outputs);
+    e.name = "model_outputs";
+    e.parameters = "real t, const real *y, const real *p, real *out";
+    e.arguments = "t, y, p, out";
+    e.result = "out";
+    put_function(a, &e);
+    define(a, "SHARED", a->shared);
     end(a);
 }
 
 static void find_used(struct assembly *a, const node_id *outputs) {
     const struct codegen_request *q = a->q;
     const struct system *s = q->system;
-    struct emit e = emit_of(q, s->rhs, s->states, "");
-    codegen_used(&e, a->used, &a->arena);
-    e = emit_of(q, outputs, q->outputs, "");
-    codegen_used(&e, a->used, &a->arena);
-    e = emit_of(q, s->derive, s->derived, "");
-    codegen_used(&e, a->used, &a->arena);
-    for (uint32_t i = 0; i < s->states; i++)
-        if (s->init[i] != NODE_NONE) {
-            e = emit_of(q, &s->init[i], 1, "");
-            codegen_used(&e, a->used, &a->arena);
-        }
+    const struct emit all[] = {
+        emit_of(q, s->rhs, s->states),
+        emit_of(q, outputs, q->outputs),
+        emit_of(q, s->derive, s->derived),
+        init_roots(a),
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        codegen_used(&all[i], a->used, &a->arena);
 }
 
 static void assemble(struct assembly *a) {
@@ -219,7 +227,6 @@ static void assemble(struct assembly *a) {
     find_used(a, outputs);
     put_sizes(a);
     include(a, "prelude", "prelude_c.h");
-    buf_puts(&a->out->text, "#define SHOAL_ELEM elem\n");
     include(a, "abi", "abi.h");
     include(a, "dialect", "dialect.h");
     begin(a, "math");

@@ -53,17 +53,19 @@ void codegen_free(struct kernel_source *s);
 // A literal that reads back exactly in C, CUDA and OpenCL, without the locale's decimal point.
 void codegen_number(struct buf *out, double value);
 
-// A function body: statements for all nodes that roots[] need, then `NAME[i] = ...` for each root.
-// Returns the number of statements.
+// A function that computes roots[] and stores root i in RESULT[slots[i]], each as soon as it is
+// known, so a root may read what an earlier one stored. A long function becomes several, which hand
+// values to each other behind the NP parameters in p; returns how many.
 struct emit {
     const struct dag *dag;
     const node_id *roots;
-    const uint32_t *slots; // root i goes to NAME[slots[i]]; NULL: NAME[i]
+    const uint32_t *slots; // NULL: RESULT[i]
     uint32_t count;
-    const char *result; // NAME
-    uint32_t pars;      // derived parameters follow the parameters in p
+    const char *name, *parameters, *arguments; // model_rhs, "real t, ...", "t, ..."
+    const char *result;
+    uint32_t pars; // derived parameters follow the parameters in p
 };
-uint32_t codegen_statements(struct buf *out, const struct emit *e, struct arena *arena);
+uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);
 // Which math functions the live nodes of the roots use.
 void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena);
 // The name of a math function in a library; returns its number of arguments, 0 when it is no

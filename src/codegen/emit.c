@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Statements of the kernel dialect from a DAG.
 //
-// Every live node becomes one constant in ascending order. A product that is used once, by a sum,
-// is written as part of an fma. Truth values live in masks and become numbers only where a number is
-// asked for.
-#include "codegen/codegen.h"
+// Every live node becomes one constant. A product that is used once, by a sum, is written as part of
+// an fma. Truth values live in masks and become numbers only where a number is asked for. What
+// another part of a long function computed is read from the shared array `s`.
+#include "codegen/emit.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,18 +36,11 @@ static bool takes_truth(uint8_t op, int operand) {
     return op == OP_AND || op == OP_OR || op == OP_NOT || (op == OP_IF && operand == 0);
 }
 
-struct writer {
-    struct buf *out;
-    const struct emit *e;
-    const uint32_t *uses;
-    bool *fused;  // [nodes] product written inside an fma
-    bool *number; // [nodes] truth value needed as a number
-    uint32_t statements;
-};
-
 static node_id operand(const struct node *n, int i) { return i == 0 ? n->a : i == 1 ? n->b : n->c; }
 
-static void put_value(struct writer *w, node_id id) {
+static bool is_elsewhere(const struct writer *w, node_id id) { return w->part[id] != w->now; }
+
+void emit_value(struct writer *w, node_id id) {
     const struct node *n = &w->e->dag->nodes.items[id];
     switch (n->op) {
     case OP_NUMBER:
@@ -65,17 +58,20 @@ static void put_value(struct writer *w, node_id id) {
             buf_printf(w->out, "p[%u]", n->a + (n->leaf == LEAF_DERIVED ? w->e->pars : 0));
         break;
     default:
-        buf_printf(w->out, "v%u", id);
+        if (is_elsewhere(w, id))
+            buf_printf(w->out, "s[%u]", w->slot[id]);
+        else
+            buf_printf(w->out, "v%u", id);
     }
 }
 
 static void put_truth(struct writer *w, node_id id) {
-    if (is_truth(w->e->dag->nodes.items[id].op)) {
+    if (is_truth(w->e->dag->nodes.items[id].op) && !is_elsewhere(w, id)) {
         buf_printf(w->out, "m%u", id);
         return;
     }
     buf_puts(w->out, "r_ne(");
-    put_value(w, id);
+    emit_value(w, id);
     buf_puts(w->out, ", R(0))");
 }
 
@@ -87,25 +83,25 @@ static void put_call(struct writer *w, const char *name, const struct node *n, i
         if (takes_truth(n->op, i))
             put_truth(w, operand(n, i));
         else
-            put_value(w, operand(n, i));
+            emit_value(w, operand(n, i));
     }
     buf_puts(w->out, ")");
 }
 
 static void put_infix(struct writer *w, const struct node *n, const char *sign) {
-    put_value(w, n->a);
+    emit_value(w, n->a);
     buf_printf(w->out, " %s ", sign);
-    put_value(w, n->b);
+    emit_value(w, n->b);
 }
 
 static void put_fused(struct writer *w, const char *name, node_id product, node_id rest) {
     const struct node *m = &w->e->dag->nodes.items[product];
     buf_printf(w->out, "%s(", name);
-    put_value(w, m->a);
+    emit_value(w, m->a);
     buf_puts(w->out, ", ");
-    put_value(w, m->b);
+    emit_value(w, m->b);
     buf_puts(w->out, ", ");
-    put_value(w, rest);
+    emit_value(w, rest);
     buf_puts(w->out, ")");
 }
 
@@ -124,7 +120,7 @@ static void put_expression(struct writer *w, const struct node *n) {
     switch (n->op) {
     case OP_NEG:
         buf_puts(w->out, "-");
-        put_value(w, n->a);
+        emit_value(w, n->a);
         break;
     case OP_ADD:
     case OP_SUB:
@@ -183,32 +179,40 @@ static void find_numbers(struct writer *w) {
         w->number[w->e->roots[i]] = true;
 }
 
-uint32_t codegen_statements(struct buf *out, const struct emit *e, struct arena *arena) {
-    struct writer w = {.out = out, .e = e};
-    uint32_t nodes = e->dag->nodes.count;
-    w.uses = dag_uses(e->dag, e->roots, e->count, arena);
-    w.fused = arena_new(arena, bool, nodes + 1);
-    w.number = arena_new(arena, bool, nodes + 1);
-    find_fused(&w);
-    find_numbers(&w);
-    for (node_id id = 0; id < nodes; id++) {
-        const struct node *n = &e->dag->nodes.items[id];
-        if (!w.uses[id] || w.fused[id] || n->op <= OP_SYMBOL)
-            continue;
-        bool truth = is_truth(n->op);
-        buf_printf(out, "    const %s %c%u = ", truth ? "mask" : "real", truth ? 'm' : 'v', id);
-        put_expression(&w, n);
-        buf_puts(out, ";\n");
-        if (truth && w.number[id])
-            buf_printf(out, "    const real v%u = r_num(m%u);\n", id, id);
-        w.statements++;
+void emit_prepare(struct writer *w) {
+    find_fused(w);
+    find_numbers(w);
+}
+
+bool emit_is_statement(const struct writer *w, node_id id) {
+    return w->uses[id] && !w->fused[id] && w->e->dag->nodes.items[id].op > OP_SYMBOL;
+}
+
+node_id emit_operand(const struct writer *w, node_id id, uint32_t i) {
+    const struct node *n = &w->e->dag->nodes.items[id];
+    node_id read[6];
+    uint32_t count = 0;
+    for (int k = 0; k < op_operands[n->op]; k++) {
+        node_id x = operand(n, k);
+        const struct node *product = &w->e->dag->nodes.items[x];
+        read[count++] = w->fused[x] ? product->a : x;
+        if (w->fused[x])
+            read[count++] = product->b;
     }
-    for (uint32_t i = 0; i < e->count; i++) {
-        buf_printf(out, "    %s[%u] = ", e->result, e->slots ? e->slots[i] : i);
-        put_value(&w, e->roots[i]);
-        buf_puts(out, ";\n");
-    }
-    return w.statements;
+    return i < count ? read[i] : NODE_NONE;
+}
+
+void emit_statement(struct writer *w, node_id id) {
+    const struct node *n = &w->e->dag->nodes.items[id];
+    bool truth = is_truth(n->op);
+    buf_printf(w->out, "    const %s %c%u = ", truth ? "mask" : "real", truth ? 'm' : 'v', id);
+    put_expression(w, n);
+    buf_puts(w->out, ";\n");
+    if (truth && w->number[id])
+        buf_printf(w->out, "    const real v%u = r_num(m%u);\n", id, id);
+    if (w->slot[id] == NO_SLOT)
+        return;
+    buf_printf(w->out, truth ? "    s[%u] = r_num(m%u);\n" : "    s[%u] = v%u;\n", w->slot[id], id);
 }
 
 void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena) {

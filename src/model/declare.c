@@ -22,6 +22,8 @@ static bool is_spelled(const struct parser *p, const struct name_entry *e, uint3
 
 static bool taken(struct parser *p, const struct name_entry *e, uint32_t at) {
     const struct model *m = p->m;
+    if (parse_is_reported(p, at))
+        return false;
     bool function = e->kind == NAME_FUNCTION;
     uint32_t first = function ? m->functions.items[e->index].at : m->symbols.items[e->index].at;
     const char *what = function ? "a function" : kind_words[m->symbols.items[e->index].kind];

@@ -193,7 +193,7 @@ static bool unknown_name(struct reader *x, const char *name, uint32_t length, ui
     while (base > 1 && name[base - 1] >= '0' && name[base - 1] <= '9')
         base--;
     struct name_entry *e = names_exact(p->m->by_name, name, base);
-    if (!e || e->kind != NAME_BAD) {
+    if ((!e || e->kind != NAME_BAD) && !parse_is_reported(p, at)) {
         const struct arguments *a = x->arguments;
         const char *near = names_nearest(p->m, name, length, a ? a->names : NULL, a ? a->count : 0);
         parse_error(p, at, "`%.60s` is not defined%s%s%s", name, near ? "; did you mean `" : "",

@@ -24,6 +24,8 @@ static void read_initial(struct parser *p, const struct statement *s) {
     if (e && e->kind == NAME_BAD)
         return;
     if (!e || e->kind != NAME_SYMBOL) {
+        if (parse_is_reported(p, s->at))
+            return;
         struct nearest n = {.wanted = s->name};
         for (uint32_t i = 0; i < m->states.count; i++)
             nearest_offer(&n, m->symbols.items[m->states.items[i]].name);

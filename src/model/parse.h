@@ -187,6 +187,8 @@ bool text_blank(char c);
 bool text_letter(char c); // starts a name
 bool text_word(char c);   // goes on in one
 
+// Whether an error at this place would not be shown: ask before looking for what was meant.
+bool parse_is_reported(const struct parser *p, uint32_t at);
 // An error at a place, once per place. Always false.
 bool parse_error(struct parser *p, uint32_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -16,11 +16,14 @@ bool text_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z
 
 bool text_word(char c) { return text_letter(c) || (c >= '0' && c <= '9'); }
 
+bool parse_is_reported(const struct parser *p, uint32_t at) {
+    return p->stop || p->reported[at > p->length ? p->length : at];
+}
+
 bool parse_error(struct parser *p, uint32_t at, const char *format, ...) {
-    if (at > p->length)
-        at = p->length;
-    if (p->stop || p->reported[at])
+    if (parse_is_reported(p, at))
         return false;
+    at = at > p->length ? p->length : at;
     p->reported[at] = 1;
     struct buf text = {0};
     va_list args;
