@@ -27,7 +27,7 @@ struct shoal_args {
     unsigned long long max_steps; // attempts; 0: no limit
     const unsigned *offset, *step; // [parameters], then [states] initial values
     const SHOAL_ELEM *in;
-    const SHOAL_ELEM *t0, *t1;     // pairs; of row r: [2*r*t_step]
+    const SHOAL_ELEM *t0, *t1;     // pairs; of row r: [2*r*t_step]; all rows in one direction
     unsigned t_step;
     const SHOAL_ELEM *settle;      // pair: no sample of a step before this time (steps_saved)
     const SHOAL_ELEM *save_t;      // pairs, in the direction of integration

@@ -50,7 +50,6 @@ INLINE void careful_step(struct worker *k, struct group *g) {
     s->h = select(s->last, t_diff(g->t1, g->x.t), g->h * g->dir);
     s->h = select(g->active, s->h, R(0));
     UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, s, i);
-    rk_finish(&g->x, s);
     mask fine = m_and(g->active, finite_all(s->y1));
     u32 moved = m_lanes(fine);
     ireal before = g->accepted;
@@ -85,18 +84,18 @@ INLINE int burst(struct worker *k, struct group *g, u32 count) {
     POINTS(x, k);
     TRIALS(s, k);
     int fine = 1;
+    real h = R(((const elem *)a->control)[CONTROL_DT]) * g[0].dir; // one for all: fewer registers
     for (int w = 0; w < WAYS; w++) {
         x[w].t = g[w].x.t;
         STATES(j, 0) x[w].y[j] = g[w].x.y[j];
         STATES(j, 0) x[w].f0[j] = g[w].x.f0[j];
-        s[w].h = g[w].h * g[w].dir;
+        s[w].h = h;
     }
     for (u32 n = 1; n <= count; n++) {
         UNROLL for (int i = 0; i < STAGES; i++) {
             UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&x[w], g[w].p, &s[w], i);
         }
         UNROLL for (int w = 0; w < WAYS; w++) {
-            rk_finish(&x[w], &s[w]);
             STATES(j, 0) x[w].y[j] = s[w].y1[j];
 #if FSAL
             STATES(j, 0) x[w].f0[j] = s[w].k[STAGES - 1][j];

@@ -8,7 +8,11 @@
 #define CONSTANT static const
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL _Pragma("GCC unroll 16")
+#endif
 #define KERNEL __attribute__((visibility("default")))
 
 typedef unsigned int u32;

@@ -27,33 +27,35 @@ INLINE void rk_combine(const struct point *x, const struct trial *s, const elem 
     }
 }
 
-INLINE void rk_stage(const struct point *x, const real *p, struct trial *s, int i) {
 #if FSAL
+INLINE void rk_stage(const struct point *x, const real *p, struct trial *s, int i) {
     if (i == 0) {
         STATES(j, 0) s->k[0][j] = x->f0[j];
-        return;
-    }
-    if (i == STAGES - 1) { // its argument is the solution
+    } else if (i == STAGES - 1) { // its argument is the solution
         rk_combine(x, s, rk_a[i], i, s->y1);
         model_rhs(t_at(x->t, s->h), s->y1, p, s->k[i]);
-        return;
+    } else {
+        SPARE(w, N, s->spare[0]);
+        rk_combine(x, s, rk_a[i], i, w);
+        model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
     }
+}
 #else
+// y1 grows with each stage, so that a stage nobody else needs can be forgotten.
+INLINE void rk_stage(const struct point *x, const real *p, struct trial *s, int i) {
     if (i == 0) {
         model_rhs(t_real(x->t), x->y, p, s->k[0]);
-        return;
+        STATES(j, 0) s->y1[j] = x->y[j];
+    } else {
+        SPARE(w, N, s->spare[0]);
+        rk_combine(x, s, rk_a[i], i, w);
+        model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
     }
-#endif
-    SPARE(w, N, s->spare[0]);
-    rk_combine(x, s, rk_a[i], i, w);
-    model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
+    real hb = s->h * R(rk_b[i]);
+    if (rk_b[i] != 0)
+        STATES(j, 0) s->y1[j] = r_fma(hb, s->k[i][j], s->y1[j]);
 }
-
-INLINE void rk_finish(const struct point *x, struct trial *s) {
-#if !FSAL
-    rk_combine(x, s, rk_b, STAGES, s->y1);
 #endif
-}
 
 #if ADAPTIVE
 INLINE real rk_weighted(const struct trial *s, const elem *weights, int j) {

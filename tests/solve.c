@@ -58,13 +58,15 @@ static struct setup begin(const char *text, const char *sweep, const char *optio
     struct setup s = {.log = shoal_log_new()};
     s.model = parse(&s, text);
     REQUIRE(vasprintf(&s.words, options, args) >= 0);
+    char *given = strdup(s.words); // for messages
     need(shoal_options_init(&s.options, s.model, s.log), &s, "options");
     set_options(&s);
     need(shoal_batch_new(s.model, &s.batch, s.log), &s, "batch");
     if (sweep)
         sweep_all(&s, sweep);
     need(shoal_batch_check(s.batch, s.log), &s, "batch");
-    need(shoal_solver_new(s.model, &s.options, &s.solver, s.log), &s, options);
+    need(shoal_solver_new(s.model, &s.options, &s.solver, s.log), &s, given);
+    free(given);
     return s;
 }
 
@@ -135,7 +137,7 @@ static void read_series(struct solved *s, const char *csv) {
 }
 
 struct solved solve_steps(const char *text, const char *options, ...) {
-    const char *path = check_path("steps.csv");
+    char *path = (char *)check_path("steps.csv"); // ours
     struct solved s = {.rows = 1};
     va_list args;
     va_start(args, options);
@@ -147,6 +149,7 @@ struct solved solve_steps(const char *text, const char *options, ...) {
     REQUIRE(csv);
     read_series(&s, csv);
     free(csv);
+    free(path);
     end(&u);
     return s;
 }

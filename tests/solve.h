@@ -5,9 +5,9 @@
 //     CHECK_NEAR(solved_value(&s, 0, 1, 0), ...);
 //     solved_free(&s);
 //
-// Uses the public header only. A model without line ends has ';' between its lines. Options are words
-// `name=value` with the names of the command line. Whatever a call refuses ends the test, with its
-// messages. Values of an f32 run are widened.
+// Uses the public header only. A model without line ends has ';' between its lines. Options are
+// words `name=value` with the names of the command line. Whatever a call refuses ends the test,
+// with its messages. Values of an f32 run are widened.
 #ifndef SHOAL_TESTS_SOLVE_H
 #define SHOAL_TESTS_SOLVE_H
 

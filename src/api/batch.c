@@ -74,9 +74,15 @@ shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log) {
     return batch_check(batch->batch, log_report(log));
 }
 
-uint64_t shoal_batch_runs(const shoal_batch *batch) { return batch_runs(batch->batch); }
-uint64_t shoal_batch_rows(const shoal_batch *batch) { return batch_rows(batch->batch); }
-uint32_t shoal_batch_input_count(const shoal_batch *batch) { return batch_inputs(batch->batch); }
+// The description as it is now; what is wrong with it is told by shoal_batch_check and the solver.
+static struct batch *checked(const shoal_batch *batch) {
+    batch_check(batch->batch, NULL);
+    return batch->batch;
+}
+
+uint64_t shoal_batch_runs(const shoal_batch *batch) { return batch_runs(checked(batch)); }
+uint64_t shoal_batch_rows(const shoal_batch *batch) { return batch_rows(checked(batch)); }
+uint32_t shoal_batch_input_count(const shoal_batch *batch) { return batch_inputs(checked(batch)); }
 
 const char *shoal_batch_input_name(const shoal_batch *batch, uint32_t input) {
     return input < batch_inputs(batch->batch) ? batch_input_name(batch->batch, input) : NULL;

@@ -17,6 +17,8 @@
 
 enum { POLL_MS = 20, TALK_MOST = 64 * 1024 };
 
+static const char usual_path[] = "/usr/bin:/bin";
+
 bool process_find(const char *name, char *path, size_t room) {
     if (strchr(name, '/')) {
         char *real = realpath(name, NULL);
@@ -27,7 +29,7 @@ bool process_find(const char *name, char *path, size_t room) {
         return ok;
     }
     const char *dirs = getenv("PATH");
-    for (const char *p = dirs ? dirs : "/usr/bin:/bin"; *p;) {
+    for (const char *p = dirs ? dirs : usual_path; *p;) {
         size_t n = strcspn(p, ":");
         int length = snprintf(path, room, "%.*s/%s", (int)n, p, name);
         if (n && p[0] == '/' && length > 0 && (size_t)length < room && access(path, X_OK) == 0)
@@ -37,9 +39,19 @@ bool process_find(const char *name, char *path, size_t room) {
     return false;
 }
 
+// An anonymous file that is none of the standard streams, even where those are closed.
+static int create(const char *name) {
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    if (fd < 0 || fd > 2)
+        return fd;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    close(fd);
+    return high;
+}
+
 // An anonymous file with that content, at its start; -1 on failure.
 static int anonymous(const char *name, const char *text, size_t length) {
-    int fd = memfd_create(name, MFD_CLOEXEC);
+    int fd = create(name);
     for (size_t n = 0; fd >= 0 && n < length;) {
         ssize_t got = write(fd, text + n, length - n);
         if (got < 0 && errno == EINTR)
@@ -55,15 +67,13 @@ static int anonymous(const char *name, const char *text, size_t length) {
     return fd;
 }
 
-static shoal_code spawn(const char *const *argv, int in, int out, pid_t *pid, struct report *r) {
-    char path[4096 + 8], tmp[4096 + 8];
-    const char *env[4] = {"LC_ALL=C", NULL, NULL, NULL};
-    size_t n = 1;
-    const char *p = getenv("PATH"), *t = getenv("TMPDIR");
-    if (p && snprintf(path, sizeof path, "PATH=%s", p) < (int)sizeof path)
-        env[n++] = path;
-    if (t && snprintf(tmp, sizeof tmp, "TMPDIR=%s", t) < (int)sizeof tmp)
-        env[n++] = tmp;
+static shoal_code spawn(const char *const *argv, const char *tmp, int in, int out, pid_t *pid,
+                        struct report *r) {
+    char path[4096 + 8], tmpdir[4096 + 8];
+    const char *env[4] = {"LC_ALL=C", tmpdir, path, NULL}, *p = getenv("PATH");
+    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", tmp);
+    if (!p || !*p || snprintf(path, sizeof path, "PATH=%s", p) >= (int)sizeof path)
+        snprintf(path, sizeof path, "PATH=%s", usual_path); // a compiler looks for its linker
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     posix_spawn_file_actions_init(&files);
@@ -117,7 +127,7 @@ static void read_talk(int fd, struct buf *talk) {
         talk->data[--talk->length] = 0;
 }
 
-shoal_code process_run(const char *const *argv, const char *input, size_t length,
+shoal_code process_run(const char *const *argv, const char *tmp, const char *input, size_t length,
                        const volatile int *stop, struct process *out, struct report *r) {
     *out = (struct process){0};
     pid_t pid = 0;
@@ -126,7 +136,7 @@ shoal_code process_run(const char *const *argv, const char *input, size_t length
     if (in < 0 || talk < 0)
         code = report_error(r, SHOAL_IO, "cannot make a file in memory: %s", strerror(errno));
     else
-        code = spawn(argv, in, talk, &pid, r);
+        code = spawn(argv, tmp, in, talk, &pid, r);
     if (code == SHOAL_OK) {
         wait_for(pid, stop, out);
         read_talk(talk, &out->talk);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Child processes: argv and a clean environment, no shell, killed with all their children on a stop.
+// Child processes: argv and a clean environment, no shell, killed with all their children on a
+// stop.
 #ifndef SHOAL_BASE_PROCESS_H
 #define SHOAL_BASE_PROCESS_H
 
@@ -13,9 +14,10 @@ struct process {
     struct buf talk; // what it wrote to stdout and stderr, at most 64 KiB
 };
 
-// Runs argv[0] (an absolute path) with `input` on stdin and waits for it. Fails only when it cannot
-// be started (SHOAL_DEVICE) or files cannot be made (SHOAL_IO). The caller frees talk.
-shoal_code process_run(const char *const *argv, const char *input, size_t length,
+// Runs argv[0] (an absolute path) with `input` on stdin and waits for it. `tmp` is its TMPDIR; what
+// a killed child leaves there is the caller's to remove. Fails only when it cannot be started
+// (SHOAL_DEVICE) or files cannot be made (SHOAL_IO). The caller frees talk.
+shoal_code process_run(const char *const *argv, const char *tmp, const char *input, size_t length,
                        const volatile int *stop, struct process *out, struct report *r);
 
 // The absolute path of a program found on PATH (or of a name with a slash), or false.

@@ -8,9 +8,9 @@
 #include <string.h>
 
 enum {
-    UNROLL_STATES = 12,  // up to this size the state loops are unrolled
-    WAYS_STATES = 24,    // up to this size two groups are in flight
-    STACK_STATES = 64,   // larger systems keep their arrays in the workspace
+    UNROLL_STATES = 12, // up to this size the state loops are unrolled
+    WAYS_STATES = 24,   // up to this size two groups are in flight
+    STACK_STATES = 64,  // larger systems keep their arrays in the workspace
 };
 
 struct assembly {
@@ -122,10 +122,8 @@ static void put_gains(struct assembly *a) {
 }
 
 static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count) {
-    return (struct emit){.dag = &q->system->dag,
-                         .roots = roots,
-                         .count = count,
-                         .pars = q->system->pars};
+    return (struct emit){
+        .dag = &q->system->dag, .roots = roots, .count = count, .pars = q->system->pars};
 }
 
 static void put_function(struct assembly *a, const struct emit *e) {

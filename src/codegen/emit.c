@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Statements of the kernel dialect from a DAG.
 //
-// Every live node becomes one constant. A product that is used once, by a sum, is written as part of
-// an fma. Truth values live in masks and become numbers only where a number is asked for. What
+// Every live node becomes one constant. A product that is used once, by a sum, is written as part
+// of an fma. Truth values live in masks and become numbers only where a number is asked for. What
 // another part of a long function computed is read from the shared array `s`.
 #include "codegen/emit.h"
 
@@ -137,8 +137,8 @@ static void put_expression(struct writer *w, const struct node *n) {
         break;
     default: {
         static const char *const special[OP_COUNT] = {
-            [OP_POW] = "r_pow", [OP_LT] = "r_lt",   [OP_LE] = "r_le",   [OP_GT] = "r_gt",
-            [OP_GE] = "r_ge",   [OP_EQ] = "r_eq",   [OP_NE] = "r_ne",   [OP_AND] = "m_and",
+            [OP_POW] = "r_pow", [OP_LT] = "r_lt",   [OP_LE] = "r_le", [OP_GT] = "r_gt",
+            [OP_GE] = "r_ge",   [OP_EQ] = "r_eq",   [OP_NE] = "r_ne", [OP_AND] = "m_and",
             [OP_OR] = "m_or",   [OP_NOT] = "m_not",
         };
         if (!special[n->op]) {

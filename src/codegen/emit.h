@@ -22,8 +22,8 @@ struct writer {
 void emit_prepare(struct writer *w);
 // True for a node that gets a statement of its own.
 bool emit_is_statement(const struct writer *w, node_id id);
-// The i-th node that the statement of `id` reads, looking through what is fused; NODE_NONE after the
-// last.
+// The i-th node that the statement of `id` reads, looking through what is fused; NODE_NONE after
+// the last.
 node_id emit_operand(const struct writer *w, node_id id, uint32_t i);
 void emit_statement(struct writer *w, node_id id);
 void emit_value(struct writer *w, node_id id);

@@ -13,10 +13,10 @@ enum {
 
 struct plan {
     struct writer w;
-    uint32_t *first;  // [nodes] the first root that needs it
-    uint32_t *start;  // [roots + 1] where a root's statements begin in `order`
-    node_id *order;   // statements
-    uint32_t length;  // statements and stores
+    uint32_t *first; // [nodes] the first root that needs it
+    uint32_t *start; // [roots + 1] where a root's statements begin in `order`
+    node_id *order;  // statements
+    uint32_t length; // statements and stores
     uint32_t parts, part_length;
     uint32_t shared;
 };
@@ -69,8 +69,8 @@ static void share(struct plan *p, node_id id, uint32_t reader) {
 
 static void find_parts(struct plan *p) {
     const struct emit *e = p->w.e;
-    p->parts = p->length / PART_LENGTH + 1;
-    p->part_length = p->length / p->parts + 1;
+    p->part_length = p->length / (p->length / PART_LENGTH + 1) + 1;
+    p->parts = p->length ? (p->length - 1) / p->part_length + 1 : 1;
     for (node_id id = 0; id < e->dag->nodes.count; id++)
         p->w.slot[id] = NO_SLOT;
     for (uint32_t k = 0; k < p->start[e->count]; k++)
@@ -111,8 +111,8 @@ static void open_part(struct plan *p, uint32_t part) {
     const struct emit *e = p->w.e;
     p->w.now = part;
     if (p->parts == 1)
-        buf_printf(p->w.out, "%s void %s(%s) {\n", p->length > INLINE_LENGTH ? "NOINLINE" : "INLINE",
-                   e->name, e->parameters);
+        buf_printf(p->w.out, "%s void %s(%s) {\n",
+                   p->length > INLINE_LENGTH ? "NOINLINE" : "INLINE", e->name, e->parameters);
     else
         buf_printf(p->w.out, "%sNOINLINE void %s_%u(%s, real *s) {\n", part ? "}\n" : "", e->name,
                    part, e->parameters);

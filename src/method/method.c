@@ -37,7 +37,7 @@ struct control method_control(const struct method *m, enum controller c) {
     control.b /= k;
     control.c /= k;
     control.reject = 1 / k;
-    control.safety = 0.9; // these three as in SciPy and OrdinaryDiffEq
+    control.safety = m->safety > 0 ? m->safety : 0.9; // these three as in SciPy and OrdinaryDiffEq
     control.grow = 10;
     control.shrink = 0.2;
     return control;

@@ -39,6 +39,7 @@ struct method {
     uint32_t stages;            // evaluations that make y1 and its error (an FSAL stage counts)
     bool fsal;                  // the last stage is f(t1, y1), its weight b is 0
     enum controller controller; // default
+    double safety;              // factor on the step the error asks for; 0: 0.9
     double c[METHOD_STAGES];
     double a[METHOD_STAGES][METHOD_STAGES - 1]; // lower triangle
     double b[METHOD_STAGES];

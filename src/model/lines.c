@@ -288,7 +288,7 @@ static void read_equation(struct parser *p, struct line *l, struct index index) 
         return;
     if (!lines_lex(p, l, l->from + derived))
         return;
-    struct left left;
+    struct left left = {0};
     if (!read_left(p, l->tokens.first, &left)) {
         give_up(p, l->from + derived, l->to, "={%");
         return;

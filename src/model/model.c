@@ -173,7 +173,7 @@ static bool guarded_parse(struct parser *p) {
         report_error(p->r, SHOAL_MEMORY, "out of memory");
     else
         good = parse_model(p);
-    p->m->arena.oom = NULL;
+    p->m->arena.oom = p->scratch.oom = NULL;
     return good;
 }
 

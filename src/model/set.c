@@ -149,7 +149,7 @@ static shoal_code set_values(struct setter *s, assign_fn *each, void *context, b
     struct model *m = s->p->m;
     uint32_t code_count = m->code.count;
     shoal_code code = guarded(s, each, context, assigns);
-    m->arena.oom = NULL;
+    m->arena.oom = s->p->scratch.oom = NULL;
     m->code.count = code_count;
     arena_free(&s->p->scratch);
     return code;

@@ -526,7 +526,7 @@ static shoal_code check(struct batch *b, const void *args, struct report *r) {
 shoal_code batch_check(struct batch *b, struct report *r) {
     bool noted = b->noted;
     shoal_code code = guard(b, check, NULL, r);
-    b->noted = noted || code == SHOAL_OK;
+    b->noted = noted || (code == SHOAL_OK && r);
     return code;
 }
 

@@ -2,12 +2,14 @@
 // Kernel source to a shared object in memory, through the system's C compiler.
 //
 // The compiler is a child process, called by argv with a clean environment; the source goes in on
-// stdin, the object comes out of a private temporary directory and is read into memory.
+// stdin, the object comes out of a private temporary directory, which is removed with whatever the
+// compiler left there, and is read into memory.
 #include "device/cpu/cpu.h"
 
 #include "base/file.h"
 #include "base/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,19 +30,32 @@ static shoal_code no_compiler(struct report *r) {
     if (wanted && *wanted)
         return report_error(r, SHOAL_DEVICE,
                             "C compiler '%s' (SHOAL_CC) was not found or cannot be run", wanted);
-    return report_error(r, SHOAL_DEVICE, "no C compiler: 'cc' was not found on PATH; install one "
-                                         "(Debian, Ubuntu: apt install gcc libc6-dev) or set "
-                                         "SHOAL_CC");
+    return report_error(r, SHOAL_DEVICE,
+                        "no C compiler: 'cc' was not found on PATH; install one "
+                        "(Debian, Ubuntu: apt install gcc libc6-dev) or set "
+                        "SHOAL_CC");
 }
 
 // Fills argv but for the output file, which is the last argument.
 static void arguments(const struct shoal_device *d, const struct shoal_kernel_text *k,
                       char march[64], const char **argv) {
     static const char *const fixed[] = {
-        "-std=gnu11",        "-O1",        "-fschedule-insns2", "-ffp-contract=off",
-        "-fno-math-errno",   "-fno-trapping-math", "-fPIC",     "-fvisibility=hidden",
-        "-shared",           "-nostdlib",  "-w",              "-x",
-        "c",                 "-",          "-x",                "none",
+        "-std=gnu11",
+        "-O1",
+        "-fschedule-insns2",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-shared",
+        "-nostdlib",
+        "-w",
+        "-x",
+        "c",
+        "-",
+        "-x",
+        "none",
     };
     int n = 0;
     argv[n++] = d->compiler;
@@ -53,7 +68,7 @@ static void arguments(const struct shoal_device *d, const struct shoal_kernel_te
         argv[n++] = "-l:libsleef.so.3";
     if (k->needs_mvec)
         argv[n++] = "-l:libmvec.so.1";
-    if (k->needs_libm || k->needs_mvec)
+    if (k->needs_libm || k->needs_mvec || d->calls)
         argv[n++] = "-l:libm.so.6";
     argv[n++] = "-o";
     argv[n] = NULL;
@@ -87,8 +102,9 @@ static shoal_code explain(const struct shoal_device *d, const struct process *p,
 }
 
 static shoal_code compile(struct shoal_device *d, const struct shoal_kernel_text *k,
-                          const char *object, const volatile int *stop, struct shoal_bytes *out,
+                          const char *dir, const volatile int *stop, struct shoal_bytes *out,
                           struct report *r) {
+    char object[3100];
     const char *argv[ARGS];
     char march[64];
     struct process p;
@@ -96,16 +112,28 @@ static shoal_code compile(struct shoal_device *d, const struct shoal_kernel_text
     arguments(d, k, march, argv);
     while (argv[n])
         n++;
+    snprintf(object, sizeof object, "%s/kernel.so", dir);
     argv[n] = object;
     argv[n + 1] = NULL;
-    shoal_code code = process_run(argv, k->text, k->length, stop, &p, r);
+    shoal_code code = process_run(argv, dir, k->text, k->length, stop, &p, r);
     if (code == SHOAL_OK && (p.stopped || p.signal || p.exit_code))
         code = explain(d, &p, r);
-    if (code == SHOAL_OK && file_read(object, OBJECT_MOST, (char **)&out->data, &out->length, NULL) != SHOAL_OK)
-        code = report_error(r, SHOAL_DEVICE, "the C compiler %s left no object file%s%s", d->compiler,
-                            p.talk.length ? ":\n" : "", p.talk.length ? p.talk.data : "");
+    if (code == SHOAL_OK &&
+        file_read(object, OBJECT_MOST, (char **)&out->data, &out->length, NULL) != SHOAL_OK)
+        code =
+            report_error(r, SHOAL_DEVICE, "the C compiler %s left no object file%s%s", d->compiler,
+                         p.talk.length ? ":\n" : "", p.talk.length ? p.talk.data : "");
     buf_free(&p.talk);
     return code;
+}
+
+static void remove_directory(const char *path) {
+    DIR *dir = opendir(path);
+    for (const struct dirent *e; dir && (e = readdir(dir));)
+        unlinkat(dirfd(dir), e->d_name, 0); // "." and ".." cannot be removed so
+    if (dir)
+        closedir(dir);
+    rmdir(path);
 }
 
 shoal_code cpu_build(struct shoal_device *d, const struct shoal_kernel_text *k,
@@ -113,14 +141,12 @@ shoal_code cpu_build(struct shoal_device *d, const struct shoal_kernel_text *k,
     if (!d->compiler[0])
         return no_compiler(r);
     const char *base = getenv("TMPDIR");
-    char dir[3000], object[3100];
+    char dir[3000];
     snprintf(dir, sizeof dir, "%.2900s/shoal-cc.XXXXXX", base && *base ? base : "/tmp");
     if (!mkdtemp(dir))
         return report_error(r, SHOAL_IO, "cannot make a temporary directory %s: %s", dir,
                             strerror(errno));
-    snprintf(object, sizeof object, "%s/kernel.so", dir);
-    shoal_code code = compile(d, k, object, stop, out, r);
-    unlink(object);
-    rmdir(dir);
+    shoal_code code = compile(d, k, dir, stop, out, r);
+    remove_directory(dir);
     return code;
 }

@@ -15,7 +15,8 @@ extern const struct shoal_backend cpu_backend;
 
 struct shoal_device {
     struct shoal_target target;
-    const char *march; // argument of the compiler
+    const char *march;   // argument of the compiler
+    bool calls;          // every kernel needs libm
     char compiler[1024]; // absolute path; empty: none found
 };
 

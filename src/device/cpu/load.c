@@ -55,9 +55,9 @@ shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, struct 
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", m->fd);
     m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    shoal_code code = m->handle ? find_symbols(m, r)
-                                : report_error(r, SHOAL_DEVICE, "cannot load the compiled kernel: %s",
-                                               dlerror());
+    shoal_code code =
+        m->handle ? find_symbols(m, r)
+                  : report_error(r, SHOAL_DEVICE, "cannot load the compiled kernel: %s", dlerror());
     if (code != SHOAL_OK) {
         cpu_unload(m);
         return code;

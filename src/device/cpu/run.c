@@ -19,8 +19,8 @@ enum { ALIGN = 64, BLOCK_MOST = 1024, INLINE_ROWS = 64, TICK_MS = 50 };
 struct crew {
     const struct shoal_module *module;
     const struct shoal_launch *launch;
-    uint32_t next;  // work counter
-    int stop;       // what the kernels look at
+    uint32_t next; // work counter
+    int stop;      // what the kernels look at
     pthread_mutex_t mutex;
     pthread_cond_t done;
     uint32_t running;
@@ -59,12 +59,12 @@ static void *work(void *arg) {
 
 static void tick(struct crew *c) {
     const struct shoal_launch *l = c->launch;
-    if (l->stop && *l->stop)
-        __atomic_store_n(&c->stop, 1, __ATOMIC_RELAXED);
-    if (l->progress) {
+    if (l->progress) { // may ask for a stop
         uint32_t taken = __atomic_load_n(&c->next, __ATOMIC_RELAXED);
         l->progress(l->user, taken < l->args->rows ? taken : l->args->rows);
     }
+    if (l->stop && *l->stop)
+        __atomic_store_n(&c->stop, 1, __ATOMIC_RELAXED);
 }
 
 static void wait_for_all(struct crew *c) {

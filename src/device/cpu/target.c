@@ -14,6 +14,7 @@ struct level {
     uint32_t lanes64;
     const char *sleef_suffix, *mvec_letter;
     bool (*present)(void);
+    bool calls; // fma and floor are no instructions but calls to libm
 };
 
 static bool always(void) { return true; }
@@ -29,19 +30,19 @@ static bool has_v3(void) {
            __builtin_cpu_supports("bmi2");
 }
 static const struct level levels[] = {
-    {"x86-64-v4", "x86-64-v4", 8, "avx512f", "e", has_v4},
-    {"x86-64-v3", "x86-64-v3", 4, "avx2", "d", has_v3},
+    {"x86-64-v4", "x86-64-v4", 8, "avx512f", "e", has_v4, false},
+    {"x86-64-v3", "x86-64-v3", 4, "avx2", "d", has_v3, false},
     // One lane, by name only: the reference that tests compare with.
-    {"scalar", "x86-64-v3", 1, "purecfma", NULL, has_v3},
-    {"x86-64", "x86-64", 2, NULL, NULL, always}, // no fma: slow, but the same bits
+    {"scalar", "x86-64-v3", 1, "purecfma", NULL, has_v3, false},
+    {"x86-64", "x86-64", 2, NULL, NULL, always, true}, // slow, but the same bits
 };
 #elif defined(__aarch64__)
 static const struct level levels[] = {
-    {"armv8-a", "armv8-a", 2, "advsimd", NULL, always},
-    {"scalar", "armv8-a", 1, "purecfma", NULL, always},
+    {"armv8-a", "armv8-a", 2, "advsimd", NULL, always, false},
+    {"scalar", "armv8-a", 1, "purecfma", NULL, always, false},
 };
 #else
-static const struct level levels[] = {{"scalar", "", 1, "purecfma", NULL, always}};
+static const struct level levels[] = {{"scalar", "", 1, "purecfma", NULL, always, true}};
 #endif
 
 enum { LEVELS = sizeof levels / sizeof *levels };
@@ -81,6 +82,7 @@ shoal_code cpu_target(struct shoal_device *d, struct report *r) {
             return report_error(r, SHOAL_DEVICE, "SHOAL_CPU_TARGET: this CPU is no %s", wanted);
         d->target = (struct shoal_target){.name = l->name, .lanes64 = l->lanes64};
         d->march = l->march;
+        d->calls = l->calls;
         find_math(l, &d->target);
         return SHOAL_OK;
     }
@@ -121,7 +123,7 @@ void cpu_describe(uint32_t index, char *text, size_t room) {
     }
     bool found = cpu_find_compiler(compiler, sizeof compiler);
     const char *math = d.target.sleef_suffix ? "SLEEF" : d.target.mvec_letter ? "libmvec" : "libm";
-    snprintf(text, room, "%s, %s, %u f64 lanes, %s, %s%.80s", name, d.target.name,
-             d.target.lanes64, math, found ? "" : "no C compiler found: install gcc or set SHOAL_CC",
+    snprintf(text, room, "%s, %s, %u f64 lanes, %s, %s%.80s", name, d.target.name, d.target.lanes64,
+             math, found ? "" : "no C compiler found: install gcc or set SHOAL_CC",
              found ? compiler : "");
 }

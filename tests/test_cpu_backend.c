@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: MIT
+// The CPU backend when things go wrong: compilers that are missing, fail, die, lie or hang, hostile
+// environments, signals, stops. Whatever happens: a clear error, no child left, nothing in TMPDIR.
+#include "check.h"
+#include "rig.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char decay[] = "par a=1\ninit x=1\nx'=-a*x\n@ t1=1\n";
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void pause_for(double seconds) {
+    struct timespec t = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
+    while (nanosleep(&t, &t) && errno == EINTR)
+        ;
+}
+
+// ---- Compilers ----------------------------------------------------------------------------------
+
+// A shell script as the compiler.
+static void use_compiler(const char *script) {
+    const char *path = check_path("compiler");
+    char text[1024];
+    snprintf(text, sizeof text, "#!/bin/sh\n%s\n", script);
+    check_write(path, text);
+    REQUIRE(chmod(path, 0700) == 0);
+    setenv("SHOAL_CC", path, 1);
+}
+
+static const char *use_tmpdir(void) {
+    const char *path = check_path("tmp");
+    mkdir(path, 0700);
+    setenv("TMPDIR", path, 1);
+    return path;
+}
+
+static int count_entries(const char *path) {
+    DIR *dir = opendir(path);
+    int n = 0;
+    for (const struct dirent *e; dir && (e = readdir(dir));)
+        n += e->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static void check_nothing_left(const char *tmpdir) {
+    CHECK_INT(count_entries(tmpdir), 0);
+    CHECK_MSG(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "a child is left");
+}
+
+// Makes a solver for `decay`; its messages are kept.
+static char messages[70000];
+static shoal_code try_solver(const volatile int *stop, shoal_solver **out) {
+    shoal_log *log = shoal_log_new();
+    static shoal_model *model; // outlives the solver
+    shoal_options o;
+    *out = NULL;
+    if (!model)
+        REQUIRE(shoal_model_parse("decay.ode", decay, strlen(decay), &model, log) == SHOAL_OK);
+    REQUIRE(shoal_options_init(&o, model, log) == SHOAL_OK);
+    o.stop = stop;
+    shoal_code code = shoal_solver_new(model, &o, out, log);
+    char *all = rig_messages(log);
+    snprintf(messages, sizeof messages, "%s", all);
+    free(all);
+    shoal_log_free(log);
+    return code;
+}
+
+static double run_decay(shoal_solver *solver) {
+    shoal_batch *batch = NULL;
+    double x = 0;
+    shoal_arrays arrays = {.values = &x};
+    REQUIRE(shoal_batch_new(solver->model, &batch, NULL) == SHOAL_OK);
+    CHECK_INT(shoal_solver_run_arrays(solver, batch, &arrays, NULL, NULL), SHOAL_OK);
+    shoal_batch_free(batch);
+    return x;
+}
+
+static void check_fails(shoal_code code, const char *message) {
+    const char *tmpdir = use_tmpdir();
+    shoal_solver *solver;
+    CHECK_INT(try_solver(NULL, &solver), code);
+    CHECK(solver == NULL);
+    CHECK_HAS(messages, message);
+    check_nothing_left(tmpdir);
+}
+
+static void check_works(void) {
+    const char *tmpdir = use_tmpdir();
+    shoal_solver *solver;
+    CHECK_INT(try_solver(NULL, &solver), SHOAL_OK);
+    CHECK_STR(messages, "");
+    REQUIRE(solver);
+    CHECK_NEAR(run_decay(solver), exp(-1), 1e-5);
+    shoal_solver_free(solver);
+    check_nothing_left(tmpdir);
+}
+
+TEST(cpu_compiler_is_missing) {
+    setenv("SHOAL_CC", "/nowhere/cc", 1);
+    check_fails(SHOAL_DEVICE, "C compiler '/nowhere/cc' (SHOAL_CC) was not found");
+    setenv("SHOAL_CC", "no-such-compiler", 1);
+    check_fails(SHOAL_DEVICE, "'no-such-compiler' (SHOAL_CC)");
+    check_write(check_path("plain"), "text");
+    setenv("SHOAL_CC", check_path("plain"), 1); // not executable
+    check_fails(SHOAL_DEVICE, "(SHOAL_CC)");
+    setenv("SHOAL_CC", check_dir(), 1);
+    check_fails(SHOAL_DEVICE, check_dir());
+    unsetenv("SHOAL_CC");
+    setenv("PATH", "", 1);
+    check_fails(SHOAL_DEVICE, "no C compiler");
+    setenv("SHOAL_CC", "/usr/bin/cc", 1); // finds its linker all the same
+    if (access("/usr/bin/cc", X_OK) == 0)
+        check_works();
+}
+
+TEST(cpu_compiler_fails) {
+    setenv("SHOAL_CC", "/bin/false", 1);
+    check_fails(SHOAL_DEVICE, "failed with exit code 1 and said nothing");
+    use_compiler("echo 'kernel.c:1: sorry, no vectors' >&2; exit 3");
+    check_fails(SHOAL_DEVICE, "failed with exit code 3:\nkernel.c:1: sorry, no vectors");
+    use_compiler("head -c 1000000 /dev/zero | tr '\\0' x; exit 1");
+    check_fails(SHOAL_DEVICE, "failed with exit code 1:\nxxxxxx");
+    CHECK(strlen(messages) < 69000);
+    check_write(check_path("compiler"), "no program");
+    check_fails(SHOAL_DEVICE, "cannot run");
+}
+
+TEST(cpu_compiler_is_killed) {
+    use_compiler("echo half done; kill -9 $$");
+    check_fails(SHOAL_DEVICE, "was killed by signal 9 (Killed):\nhalf done");
+    use_compiler("kill -SEGV $$");
+    check_fails(SHOAL_DEVICE, "was killed by signal 11");
+}
+
+#define LAST_ARGUMENT "for o; do :; done; "
+
+TEST(cpu_compiler_lies) {
+    use_compiler("exit 0");
+    check_fails(SHOAL_DEVICE, "left no object file");
+    use_compiler(LAST_ARGUMENT ": > \"$o\"");
+    check_fails(SHOAL_DEVICE, "cannot load the compiled kernel");
+    use_compiler(LAST_ARGUMENT "head -c 5000 /dev/urandom > \"$o\"");
+    check_fails(SHOAL_DEVICE, "cannot load the compiled kernel");
+}
+
+TEST(cpu_object_without_kernel) {
+    use_compiler(LAST_ARGUMENT
+                 "echo 'int shoal_workspace;' | cc -shared -nostdlib -x c - -o \"$o\"");
+    check_fails(SHOAL_DEVICE, "lacks its entry points");
+}
+
+static volatile int stop_flag;
+static double stop_delay, stopped_at;
+
+static void *set_stop(void *unused) {
+    (void)unused;
+    pause_for(stop_delay);
+    stopped_at = now();
+    stop_flag = 1;
+    return NULL;
+}
+
+// True when the process is gone, or dead and left to others.
+static bool is_gone(long pid) {
+    char path[64], state = 'Z';
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    char *text = check_read(path);
+    if (text)
+        sscanf(text, "%*d %*s %c", &state);
+    free(text);
+    return state == 'Z' || state == 'X';
+}
+
+// Also what it started, and what it left in its directory.
+TEST(cpu_compiler_hangs) {
+    const char *tmpdir = use_tmpdir(), *pids = check_path("pids");
+    char script[512];
+    snprintf(script, sizeof script,
+             "trap '' TERM INT; echo x > \"$TMPDIR/cc1.s\"; sleep 1000 & "
+             "echo $$ $! > %s; echo x > \"${o:-$TMPDIR}/kernel.so\"; wait; sleep 1000",
+             pids);
+    use_compiler(script);
+    pthread_t thread;
+    shoal_solver *solver;
+    stop_delay = 0.3;
+    REQUIRE(pthread_create(&thread, NULL, set_stop, NULL) == 0);
+    CHECK_INT(try_solver(&stop_flag, &solver), SHOAL_STOPPED);
+    double late = now() - stopped_at;
+    CHECK_MSG(late < 0.3, "%g s after the stop", late);
+    pthread_join(thread, NULL);
+    check_nothing_left(tmpdir);
+    long pid[2] = {0, 0};
+    char *text = check_read(pids);
+    REQUIRE(text && sscanf(text, "%ld %ld", &pid[0], &pid[1]) == 2);
+    for (int i = 0; i < 100 && !(is_gone(pid[0]) && is_gone(pid[1])); i++)
+        pause_for(0.01);
+    CHECK(is_gone(pid[0]) && is_gone(pid[1]));
+}
+
+// The real one, in the middle of its work: its temporary files go too.
+TEST(cpu_real_compiler_is_stopped) {
+    const char *tmpdir = use_tmpdir();
+    pthread_t thread;
+    shoal_solver *solver;
+    stop_delay = 0.04;
+    REQUIRE(pthread_create(&thread, NULL, set_stop, NULL) == 0);
+    shoal_code code = try_solver(&stop_flag, &solver);
+    pthread_join(thread, NULL);
+    CHECK(code == SHOAL_STOPPED || code == SHOAL_OK); // it may have been quick
+    shoal_solver_free(solver);
+    check_nothing_left(tmpdir);
+}
+
+// ---- Environment --------------------------------------------------------------------------------
+
+TEST(cpu_clean_environment) {
+    const char *seen = check_path("seen");
+    char script[512];
+    setenv("CPATH", "/poison", 1);
+    setenv("C_INCLUDE_PATH", "/poison", 1);
+    setenv("GCC_EXEC_PREFIX", "/poison/", 1);
+    setenv("COMPILER_PATH", "/poison", 1);
+    setenv("LIBRARY_PATH", "/poison", 1);
+    setenv("LD_PRELOAD", "/poison.so", 1);
+    setenv("LD_LIBRARY_PATH", "/poison", 1);
+    setenv("DEPENDENCIES_OUTPUT", check_path("dependencies"), 1);
+    setenv("LANG", "tlh_KX", 1);
+    check_works();
+    CHECK(check_read(check_path("dependencies")) == NULL);
+    snprintf(script, sizeof script, "tr '\\0' '\\n' < /proc/self/environ > %s; exit 1", seen);
+    use_compiler(script);
+    check_fails(SHOAL_DEVICE, "exit code 1");
+    char *text = check_read(seen);
+    CHECK_HAS(text, "LC_ALL=C\n");
+    CHECK_HAS(text, "PATH=/");
+    CHECK(!strstr(text, "poison"));
+    CHECK(!strstr(text, "tlh_KX"));
+}
+
+TEST(cpu_tmpdir_is_missing) {
+    shoal_solver *solver;
+    setenv("TMPDIR", check_path("nowhere"), 1);
+    CHECK_INT(try_solver(NULL, &solver), SHOAL_IO);
+    CHECK_HAS(messages, "cannot make a temporary directory");
+    CHECK_HAS(messages, check_path("nowhere"));
+    CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+}
+
+TEST(cpu_tmpdir_with_odd_names) {
+    const char *odd = check_path("with blank 'and' \"quotes\" $HOME");
+    REQUIRE(mkdir(odd, 0700) == 0);
+    setenv("TMPDIR", odd, 1);
+    shoal_solver *solver;
+    CHECK_INT(try_solver(NULL, &solver), SHOAL_OK);
+    CHECK_STR(messages, "");
+    CHECK_INT(count_entries(odd), 0);
+    shoal_solver_free(solver);
+}
+
+TEST(cpu_target_is_unknown) {
+    setenv("SHOAL_CPU_TARGET", "z80", 1);
+    check_fails(SHOAL_DEVICE, "SHOAL_CPU_TARGET: unknown target 'z80'; there is:");
+}
+
+// Standard streams may be closed; files then get their numbers.
+TEST(cpu_closed_streams) {
+    int kept[3];
+    use_compiler("echo here >&2; exit 1");
+    for (int i = 0; i < 3; i++)
+        kept[i] = fcntl(i, F_DUPFD_CLOEXEC, 10);
+    for (int i = 0; i < 3; i++)
+        close(i);
+    shoal_solver *none, *solver;
+    shoal_code failed = try_solver(NULL, &none);
+    char *said = strdup(messages);
+    unsetenv("SHOAL_CC");
+    shoal_code code = try_solver(NULL, &solver);
+    for (int i = 0; i < 3; i++)
+        if (kept[i] >= 0)
+            dup2(kept[i], i);
+    CHECK_INT(failed, SHOAL_DEVICE);
+    CHECK_HAS(said, "exit code 1:\nhere");
+    CHECK_INT(code, SHOAL_OK);
+    REQUIRE(solver);
+    CHECK_NEAR(run_decay(solver), exp(-1), 1e-5);
+    shoal_solver_free(solver);
+    free(said);
+}
+
+// A program that ignores its children has no exit codes to read.
+TEST(cpu_ignored_children) {
+    signal(SIGCHLD, SIG_IGN);
+    check_works();
+    use_compiler("echo no >&2; exit 1");
+    shoal_solver *solver;
+    CHECK_INT(try_solver(NULL, &solver), SHOAL_DEVICE);
+    CHECK_HAS(messages, "no");
+}
+
+static void on_alarm(int signal) { (void)signal; }
+
+TEST(cpu_interrupted_calls) {
+    struct sigaction action = {.sa_handler = on_alarm}; // without SA_RESTART
+    struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    check_works();
+    setitimer(ITIMER_REAL, &never, NULL);
+}
+
+// ---- Loading ------------------------------------------------------------------------------------
+
+// The loader must not take the second kernel for the first.
+TEST(cpu_kernels_side_by_side) {
+    struct rig up = rig_new(NULL, "par a=1; init x=1; x'=a*x", "t1=1");
+    struct rig down = rig_new(NULL, "par a=1; init x=1; x'=-a*x", "t1=1");
+    struct rig still = rig_new(NULL, "par a=1; init x=1; x'=a-1", "t1=1");
+    const char *names[RIG_NAMES] = {"a"};
+    struct inputs in = inputs_new(1, names);
+    in.value[0][0] = 1;
+    struct rig *rigs[] = {&up, &down, &still};
+    double want[] = {exp(1), exp(-1), 1};
+    for (int i = 0; i < 3; i++) {
+        struct outcome o = rig_run(rigs[i], &in, NULL, 0, NULL);
+        CHECK_NEAR(outcome_value(&o, 0, 0, 0), want[i], 1e-5);
+        outcome_free(&o);
+    }
+    rig_free(&down); // its number comes back
+    struct rig again = rig_new(NULL, "par a=1; init x=1; x'=-2*a*x", "t1=1");
+    struct outcome o = rig_run(&again, &in, NULL, 0, NULL);
+    CHECK_NEAR(outcome_value(&o, 0, 0, 0), exp(-2), 1e-5);
+    outcome_free(&o);
+    o = rig_run(&up, &in, NULL, 0, NULL);
+    CHECK_NEAR(outcome_value(&o, 0, 0, 0), want[0], 1e-5);
+    outcome_free(&o);
+    rig_free(&up);
+    rig_free(&still);
+    rig_free(&again);
+    inputs_free(&in);
+}
+
+TEST(cpu_load_leaks_no_descriptor) {
+    struct rig rig = rig_new(NULL, decay, "t1=1");
+    shoal_solver *s = rig.solver;
+    char *source = rig_source(&rig);
+    struct shoal_kernel_text k = {.text = source, .length = strlen(source)};
+    struct shoal_bytes bytes = {0};
+    rig_need(&rig, s->backend->build(s->device, &k, NULL, &bytes, log_report(rig.log)), "build");
+    int before = count_entries("/proc/self/fd");
+    for (int i = 0; i < 100; i++) {
+        struct shoal_module *m = NULL;
+        rig_need(&rig, s->backend->load(s->device, &bytes, &m, log_report(rig.log)), "load");
+        s->backend->unload(m);
+        bytes.data[0] ^= 1; // no ELF
+        CHECK_INT(s->backend->load(s->device, &bytes, &m, NULL), SHOAL_DEVICE);
+        bytes.data[0] ^= 1;
+    }
+    CHECK_INT(count_entries("/proc/self/fd"), before);
+    free(source);
+    free(bytes.data);
+    rig_free(&rig);
+}
+
+// ---- Stops and signals --------------------------------------------------------------------------
+
+static struct inputs many_inputs(uint64_t rows) {
+    const char *names[RIG_NAMES] = {"a"};
+    struct inputs in = inputs_new(rows, names);
+    for (uint64_t i = 0; i < rows; i++)
+        in.value[0][i] = 0.5 + (double)i / (double)rows;
+    return in;
+}
+
+static void *stop_solver(void *solver) {
+    pause_for(stop_delay);
+    stopped_at = now();
+    shoal_solver_stop(solver);
+    return NULL;
+}
+
+// A run that would take minutes; what was finished is right, in order and counted.
+static void check_stop(const char *model, const char *options, uint64_t rows, uint64_t least) {
+    struct rig rig = rig_new(NULL, model, options), whole = rig_new(NULL, model, options);
+    struct inputs in = many_inputs(rows);
+    pthread_t thread;
+    stop_delay = 0.2;
+    REQUIRE(pthread_create(&thread, NULL, stop_solver, rig.solver) == 0);
+    struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
+    double late = now() - stopped_at;
+    pthread_join(thread, NULL);
+    CHECK_INT(o.code, SHOAL_STOPPED);
+    CHECK_MSG(late < 0.3, "%g s after the stop", late);
+    CHECK(!o.summary.complete && o.summary.runs == rows);
+    CHECK_MSG(o.summary.done >= least && o.summary.done < rows, "%llu of %llu rows",
+              (unsigned long long)o.summary.done, (unsigned long long)rows);
+    for (uint64_t i = o.summary.done; i-- > 0 && i + 3 >= o.summary.done;) {
+        char only[32];
+        snprintf(only, sizeof only, "%llu", (unsigned long long)i);
+        struct outcome one = rig_run(&whole, &in, NULL, 0, only);
+        outcome_same(&one, 0, &o, i, options);
+        outcome_free(&one);
+    }
+    outcome_free(&o);
+    inputs_free(&in);
+    rig_free(&whole);
+    rig_free(&rig);
+}
+
+static const char oscillator[] = "par a=1; init x=1, y=0; x'=y; y'=-a*x";
+
+TEST(cpu_stop_many_rows) { check_stop(oscillator, "t1=3000 max-steps=100000000", 200000, 1); }
+TEST(cpu_stop_many_rows_fixed) { check_stop(oscillator, "method=rk4 dt=0.1 t1=10000", 200000, 1); }
+TEST(cpu_stop_one_row) { check_stop(oscillator, "t1=1e12 max-steps=1000000000000", 1, 0); }
+TEST(cpu_stop_one_row_fixed) { check_stop(oscillator, "method=euler dt=1e-9 t1=4", 1, 0); }
+TEST(cpu_stop_series) { check_stop(oscillator, "t1=3000 max-steps=100000000 save=n=3", 200000, 1); }
+
+// The flag of the options works for runs too, and a stop before the run is one.
+TEST(cpu_stop_by_flag) {
+    struct rig rig = rig_new(NULL, oscillator, "t1=3000 max-steps=100000000");
+    struct inputs in = many_inputs(200000);
+    pthread_t thread;
+    rig.solver->stop_too = &stop_flag;
+    stop_delay = 0.1;
+    REQUIRE(pthread_create(&thread, NULL, set_stop, NULL) == 0);
+    struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
+    CHECK_MSG(now() - stopped_at < 0.3, "%g s after the stop", now() - stopped_at);
+    pthread_join(thread, NULL);
+    CHECK_INT(o.code, SHOAL_STOPPED);
+    outcome_free(&o);
+    double start = now();
+    o = rig_run(&rig, &in, NULL, 0, NULL);
+    CHECK_INT(o.code, SHOAL_STOPPED);
+    CHECK_INT(o.summary.done, 0);
+    CHECK(now() - start < 0.3);
+    outcome_free(&o);
+    inputs_free(&in);
+    rig_free(&rig);
+}
+
+static pthread_t caller;
+static volatile int handled, handled_elsewhere, run_over;
+
+static void on_signal(int signal) {
+    (void)signal;
+    handled++;
+    handled_elsewhere += !pthread_equal(pthread_self(), caller);
+}
+
+static void *run_and_listen(void *unused) {
+    struct rig rig = rig_new(NULL, oscillator, "t1=300 threads=4");
+    struct inputs in = many_inputs(20000);
+    sigset_t usr1;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    caller = pthread_self();
+    pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
+    struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
+    CHECK_INT(o.code, SHOAL_OK);
+    CHECK_INT(o.summary.by_status[SHOAL_STATUS_ok], 20000);
+    sigset_t after;
+    pthread_sigmask(SIG_BLOCK, &usr1, &after);
+    CHECK(!sigismember(&after, SIGUSR1)); // as it was
+    run_over = 1;
+    outcome_free(&o);
+    inputs_free(&in);
+    rig_free(&rig);
+    return unused;
+}
+
+// Handlers run in the thread that called, never in a worker. The main thread, which the system
+// prefers, takes no signals here.
+TEST(cpu_workers_take_no_signals) {
+    sigset_t usr1;
+    pthread_t thread;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+    signal(SIGUSR1, on_signal);
+    REQUIRE(pthread_create(&thread, NULL, run_and_listen, NULL) == 0);
+    for (; !run_over; pause_for(0.001))
+        kill(getpid(), SIGUSR1);
+    pthread_join(thread, NULL);
+    CHECK_MSG(handled > 5, "%d signals", handled);
+    CHECK_INT(handled_elsewhere, 0);
+}
