@@ -30,7 +30,6 @@ INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
 #endif
     if (CONTROL_C != 0)
         g->l2 = select(accepted, g->l1, g->l2);
-    l0 = r_max(l0, R(-26.6)); // an error below 1e-4 is remembered as that: no throttle afterwards
     if (CONTROL_B != 0 || CONTROL_C != 0)
         g->l1 = select(accepted, l0, g->l1);
     return h * gain;

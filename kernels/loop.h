@@ -101,7 +101,7 @@ INLINE void first_step(const struct shoal_args *a, struct group *g, real *f0) {
     real h = r_min(R(100) * h0, h1);
     if (a->has_dt0)
         h = R(control[CONTROL_DT0]);
-    h = select(m_and(r_gt(h, R(0)), r_lt(h, span)), h, span * R(a->has_dt0 ? 1 : 1e-3)); // NaN too
+    h = select(r_gt(h, R(0)), r_min(h, span), span * R(1e-3)); // not a number: anything will do
     h = r_min(r_max(h, R(control[CONTROL_DT_MIN])), R(control[CONTROL_DT_MAX]));
     g->h = h;
 }

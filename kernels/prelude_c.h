@@ -46,10 +46,13 @@ typedef uelem ubits __attribute__((vector_size(W * sizeof(elem))));
 
 #if W == 2
 #define SPLAT(x) {x, x}
+#define LANE_BITS {1, 2}
 #elif W == 4
 #define SPLAT(x) {x, x, x, x}
+#define LANE_BITS {1, 2, 4, 8}
 #elif W == 8
 #define SPLAT(x) {x, x, x, x, x, x, x, x}
+#define LANE_BITS {1, 2, 4, 8, 16, 32, 64, 128}
 #elif W == 16
 #define SPLAT(x) {x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}
 #endif
@@ -162,9 +165,8 @@ typedef ireal mask;
 #define m_andnot(a, b) ((a) & ~(b))
 #define i_count(n, m) ((n) - (m))
 INLINE mask m_of_lanes(u32 bits) {
-    mask m;
-    UNROLL for (int i = 0; i < W; i++) m[i] = -(ielem)(bits >> i & 1);
-    return m;
+    const ireal lane = LANE_BITS;
+    return (mask)(((ireal)SPLAT((ielem)bits) & lane) == lane);
 }
 #if defined(__AVX2__) && defined(__FMA__) && W * ELEM_BITS == 256
 #if F32

@@ -179,7 +179,9 @@ static bool start(struct job *j, struct check_test *t) {
         dup2(j->fd, 1);
         dup2(j->fd, 2);
         snprintf(directory, sizeof directory, "%s", j->dir);
-        setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
+        char *cache = (char *)(uintptr_t)check_path("cache");
+        setenv("SHOAL_CACHE_DIR", cache, 1);
+        free(cache);
         t->run();
         check_end();
     }

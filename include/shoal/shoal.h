@@ -80,7 +80,8 @@ typedef enum shoal_status {
 #define X(name, text, hint) SHOAL_STATUS_##name,
     SHOAL_STATUSES(X)
 #undef X
-        SHOAL_STATUS_COUNT
+        SHOAL_STATUS_COUNT,
+    SHOAL_STATUS_PENDING = 255 // not finished, after a stop
 } shoal_status;
 
 SHOAL_API const char *shoal_status_word(int status);
@@ -326,7 +327,8 @@ typedef struct shoal_progress {
 SHOAL_API void shoal_solver_on_progress(shoal_solver *solver,
                                         void (*call)(const shoal_progress *now, void *user),
                                         void *user);
-// Asks a run to end early; safe in a signal handler and from another thread.
+// Asks the run under way (or the next one) to end early; safe in a signal handler and from another
+// thread. The run after that is not affected.
 SHOAL_API void shoal_solver_stop(shoal_solver *solver);
 
 typedef struct shoal_summary {

@@ -76,6 +76,8 @@ static shoal_code run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
         code = run_batch(&s->setup, b, sink, &info, &control, summary, log);
     log_end(log, span);
     arena_free(&arena);
+    if (code == SHOAL_STOPPED)
+        s->stop = 0; // a stop ends one run
     return code;
 }
 
@@ -145,6 +147,8 @@ static shoal_code array_begin(struct sink *s, const struct sink_shape_info *info
         a->to.row_stride = info->samples;
         a->to.var_stride = info->samples * info->rows;
     }
+    if (a->to.status)
+        memset(a->to.status, SHOAL_STATUS_PENDING, info->rows);
     for (uint64_t i = 0; a->to.t && info->times && i < info->rows * info->samples; i++)
         a->to.t[i] = info->times[i % info->samples];
     return SHOAL_OK;

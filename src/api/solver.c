@@ -159,8 +159,9 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     for (uint32_t i = 0; i < q->outputs; i++)
         names[i] = output_name(m, q->output[i]);
     double *atol = arena_new(&s->arena, double, m->states.count);
-    if (fixed && run_fixed_steps(o->t0, o->t1, o->dt) > UINT32_MAX)
-        return report_error(r, SHOAL_INPUT, "--dt: more than %u steps", UINT32_MAX);
+    double most = q->f32 ? INT32_MAX : UINT32_MAX; // what the kernel can count
+    if (fixed && run_fixed_steps(o->t0, o->t1, o->dt) > most)
+        return report_error(r, SHOAL_INPUT, "--dt: more than %.0f steps", most);
     shoal_code code = options_atol_states(o, m, atol, r);
     if (code == SHOAL_OK)
         code = fill_grid(o, &s->arena, &u->grid, r);

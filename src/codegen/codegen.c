@@ -9,7 +9,8 @@
 
 enum {
     UNROLL_STATES = 12, // up to this size the state loops are unrolled
-    WAYS_STATES = 24,   // up to this size two groups are in flight
+    WAYS_STATES = 24,   // up to this size two groups are in flight,
+    WAYS3_STATES = 6,   // and up to this size three, where steps are fixed
     STACK_STATES = 64,  // larger systems keep their arrays in the workspace
 };
 
@@ -80,7 +81,10 @@ static void put_sizes(struct assembly *a) {
     buf_puts(&a->out->text, "#define SHOAL_ELEM elem\n");
     define(a, "W", lanes(q));
     define(a, "F32", q->f32);
-    define(a, "WAYS", s->states <= WAYS_STATES ? 2 : 1);
+    define(a, "WAYS",
+           s->states > WAYS_STATES                      ? 1
+           : a->adaptive || s->states > WAYS3_STATES ? 2
+                                                     : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", np ? np : 1);

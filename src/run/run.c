@@ -37,7 +37,7 @@ static void on_rows(void *user, uint32_t rows) {
 static uint64_t rows_per_chunk(const struct run_setup *s, const struct batch *b) {
     uint64_t bytes = chunk_row_bytes(s, b), inputs = batch_inputs(b);
     uint64_t rows = (s->memory ? s->memory : CHUNK_BYTES) / bytes;
-    uint64_t most = inputs ? (UINT32_MAX - 65536u) / inputs : UINT32_MAX; // 32-bit offsets
+    uint64_t most = inputs > 4 ? (UINT32_MAX - 65536u) / inputs : 1u << 30; // 32-bit offsets, rows
     if (s->chunk)
         rows = s->chunk;
     else if (rows > CHUNK_ROWS)
@@ -131,9 +131,8 @@ static shoal_code launch(struct chunk *c, const struct run_setup *s, struct prog
                              .stop = &p->stop,
                              .progress = on_rows,
                              .user = p};
-    bool quiet = !p->control->progress && !p->control->stop[0] && !p->control->stop[1];
-    if (quiet) {
-        l.stop = NULL;
+    if (!p->control->progress && !p->control->stop[1]) { // nobody to call, one flag to look at
+        l.stop = p->control->stop[0];
         l.progress = NULL;
     }
     int32_t span = log_begin(log, "kernel_launch", SHOAL_RUNTIME);

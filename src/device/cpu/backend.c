@@ -3,6 +3,7 @@
 #include "device/cpu/cpu.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t count(char *why, size_t room) {
     (void)why, (void)room;
@@ -21,6 +22,9 @@ static shoal_code open_device(uint32_t index, struct shoal_device **out, struct 
     }
     if (!cpu_find_compiler(d->compiler, sizeof d->compiler))
         d->compiler[0] = 0; // said when it is needed
+    char *file = realpath(d->compiler, NULL);
+    d->is_gcc = file && strstr(strrchr(file, '/'), "gcc");
+    free(file);
     *out = d;
     return SHOAL_OK;
 }

@@ -18,6 +18,7 @@ struct shoal_device {
     const char *march;   // argument of the compiler
     bool calls;          // every kernel needs libm
     char compiler[1024]; // absolute path; empty: none found
+    bool is_gcc;         // its file is called so: it takes options of GCC's own
 };
 
 struct shoal_module {

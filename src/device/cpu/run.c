@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ALIGN = 64, BLOCK_MOST = 1024, INLINE_ROWS = 64, TICK_MS = 50 };
+enum { ALIGN = 64, BLOCK_MOST = 1024, INLINE_ROWS = 16, TICK_MS = 50 };
 
 struct crew {
     const struct shoal_module *module;
@@ -119,10 +119,10 @@ static shoal_code run_threads(struct crew *c, struct hand *hands, uint32_t count
 shoal_code cpu_run(struct shoal_module *m, const struct shoal_launch *l, struct report *r) {
     struct crew c = {.module = m, .launch = l, .mutex = PTHREAD_MUTEX_INITIALIZER};
     uint32_t rows = l->args->rows, threads = l->threads ? l->threads : 1;
-    bool alone = rows <= INLINE_ROWS && !l->stop && !l->progress;
+    bool alone = rows <= INLINE_ROWS && !l->progress;
     uint32_t count = alone ? 1 : threads < rows ? threads : rows;
     uint32_t block = rows / (count * 8);
-    l->args->block = block < 16 ? 16 : block > BLOCK_MOST ? BLOCK_MOST : block;
+    l->args->block = block < 8 ? 8 : block > BLOCK_MOST ? BLOCK_MOST : block;
     struct hand *hands = calloc(count, sizeof *hands);
     if (!hands)
         return report_error(r, SHOAL_MEMORY, "out of memory");
@@ -135,6 +135,8 @@ shoal_code cpu_run(struct shoal_module *m, const struct shoal_launch *l, struct 
     for (uint32_t i = 0; i < count && code == SHOAL_OK; i++)
         code = hand_begin(&hands[i], &c, r);
     if (code == SHOAL_OK && alone) {
+        if (l->stop)
+            hands[0].args.stop = (const int *)(uintptr_t)l->stop;
         m->kernel(&hands[0].args);
     } else if (code == SHOAL_OK) {
         code = run_threads(&c, hands, count, r);

@@ -71,7 +71,9 @@ static void find_math(const struct level *l, struct shoal_target *t) {
 }
 
 shoal_code cpu_target(struct shoal_device *d, struct report *r) {
-    const char *wanted = getenv("SHOAL_CPU_TARGET");
+    const char *wanted = getenv("SHOAL_CPU_TARGET"), *math = getenv("SHOAL_MATH");
+    if (math && strcmp(math, "sleef") && strcmp(math, "mvec") && strcmp(math, "libm"))
+        return report_error(r, SHOAL_DEVICE, "SHOAL_MATH: '%s' is not sleef, mvec or libm", math);
     if (wanted && !*wanted)
         wanted = NULL;
     for (int i = 0; i < LEVELS; i++) {
