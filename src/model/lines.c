@@ -259,25 +259,39 @@ static void declare_left(struct parser *p, const struct line *l, const struct le
     }
 }
 
-// A line of words without `=` that starts with none of the keywords: `parm a`, `mksol b {c}`.
+// The keyword that a word is the beginning of (XPP takes `w` for wiener), or that is near.
+static const struct keyword *nearest_keyword(const char *word) {
+    struct nearest n = {.wanted = word};
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        nearest_offer(&n, keywords[i].word);
+    const char *best = nearest_best(&n);
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (best ? best == keywords[i].word : !strncasecmp(word, keywords[i].word, strlen(word)))
+            return &keywords[i];
+    return NULL;
+}
+
+// A line of words without `=` that starts with none of the keywords: `parm a`, `mksol b {c}`; or
+// of one word, when it is near a keyword: `dome`.
 static bool is_unknown_declaration(struct parser *p, const struct line *l) {
     uint32_t at = l->from;
     while (at < l->to && text_word(p->text[at]))
         at++;
     uint32_t length = at - l->from;
-    if (!length || !text_letter(p->text[l->from]) || at == l->to || !text_blank(p->text[at]))
+    if (!length || !text_letter(p->text[l->from]) || (at < l->to && !text_blank(p->text[at])))
         return false;
-    while (text_blank(p->text[at]))
+    bool alone = at == l->to;
+    while (at < l->to && text_blank(p->text[at]))
         at++;
-    if (!text_letter(p->text[at]) && p->text[at] != '{')
+    if (!alone && !text_letter(p->text[at]) && p->text[at] != '{')
         return false;
     const char *word = arena_strndup(&p->scratch, p->text + l->from, length);
-    struct nearest n = {.wanted = word};
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        nearest_offer(&n, keywords[i].word);
-    const char *best = nearest_best(&n);
-    parse_error(p, l->from, "`%.40s` is not a declaration we know%s%s%s", word,
-                best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
+    const struct keyword *k = nearest_keyword(word);
+    if (alone && !k)
+        return false;
+    const char *why = k && k->action == ACT_REFUSE ? k->why : "";
+    parse_error(p, l->from, "`%.40s` is not a declaration we know%s%s%s%s%s", word,
+                k ? "; did you mean `" : "", k ? k->word : "", k ? "`?" : "", *why ? " " : "", why);
     give_up(p, at, l->to, "=");
     return true;
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The documentation is true: every option and file that it names is there.
+#include "check.h"
+
+#include "shoal/shoal.h"
+
+#include <ctype.h>
+#include <sys/stat.h>
+
+static const char *const pages[] = {"README.md", "docs/design.md", "docs/testing.md",
+                                    "docs/dependencies.md", "docs/performance.md"};
+
+static bool is_option(const char *name, size_t length) {
+    for (uint32_t i = 0; i < shoal_option_count(); i++) {
+        shoal_option_info o = shoal_option_at(i);
+        if (strlen(o.name) == length && !strncmp(o.name, name, length))
+            return !o.later;
+    }
+    return false;
+}
+
+// `--word` in a page is an option of ours, or stands in a line about another program.
+TEST(docs_name_options_that_exist) {
+    for (size_t p = 0; p < sizeof pages / sizeof *pages; p++) {
+        char *text = check_read(pages[p]);
+        REQUIRE(text != NULL);
+        int found = 0;
+        for (char *at = text; (at = strstr(at, "--")) != NULL;) {
+            char before = at > text ? at[-1] : ' ';
+            at += 2;
+            size_t length = 0;
+            while (islower((unsigned char)at[length]) || (length && at[length] == '-') ||
+                   isdigit((unsigned char)at[length]))
+                length++;
+            bool word = length > 1 && (before == ' ' || before == '`' || before == '(');
+            if (word && strncmp(at, "check", 5) && strncmp(at, "long", 4)) {
+                CHECK_MSG(is_option(at, length), "%s: --%.*s is no option", pages[p], (int)length,
+                          at);
+                found++;
+            }
+            at += length;
+        }
+        if (!strcmp(pages[p], "README.md"))
+            CHECK(found > 5);
+        free(text);
+    }
+}
+
+static bool looks_like_path(const char *name) {
+    static const char *const roots[] = {"include/", "src/",   "kernels/", "cli/",   "examples/",
+                                        "bench/",   "tests/", "tools/",   "docs/"};
+    if (strpbrk(name, " *{<$"))
+        return false;
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
+        if (!strncmp(name, roots[i], strlen(roots[i])))
+            return true;
+    return false;
+}
+
+// A path in backticks, or the target of a link.
+TEST(docs_name_files_that_exist) {
+    for (size_t p = 0; p < sizeof pages / sizeof *pages; p++) {
+        char *text = check_read(pages[p]);
+        REQUIRE(text != NULL);
+        for (char *at = text; (at = strpbrk(at, "`(")) != NULL;) {
+            char name[256];
+            size_t length = strcspn(++at, "`)\n");
+            struct stat s;
+            snprintf(name, sizeof name, "%.*s", length < 255 ? (int)length : 255, at);
+            if (looks_like_path(name))
+                CHECK_MSG(stat(name, &s) == 0, "%s: %s is not there", pages[p], name);
+        }
+        free(text);
+    }
+}
+
+// What the README tells a new user to type.
+TEST(docs_targets_exist) {
+    char *make = check_read("Makefile");
+    REQUIRE(make != NULL);
+    static const char *const targets[] = {"demo", "test", "test-long", "bench", "install",
+                                          "format", "tidy", "asan", "ubsan", "fuzz"};
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "\n%s:", targets[i]);
+        CHECK_HAS(make, line);
+    }
+    free(make);
+}
+
+TEST(examples_run) {
+    static const char *const models[] = {"lorenz",         "vanderpol", "lotka_volterra",
+                                         "hodgkin_huxley", "lorenz96",  "pleiades", "arenstorf"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "examples/%s.ode", models[i]);
+        struct check_output o = RUN(check_shoal(), "run", path, "-q", "-o", "-");
+        CHECK_MSG(o.status == 0, "%s: exit %d\n%s", path, o.status, o.err);
+        CHECK_HAS(o.out, ",ok\n");
+    }
+}
+
+TEST(examples_in_c_run) {
+    const char *build = getenv("SHOAL_BUILD");
+    char arrays[256], sweep[256];
+    snprintf(arrays, sizeof arrays, "%s/examples/arrays", build ? build : "build");
+    snprintf(sweep, sizeof sweep, "%s/examples/sweep", build ? build : "build");
+    struct check_output o = RUN(arrays);
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "1000 curves of 11 samples");
+    o = RUN(sweep, "examples/lorenz.ode", check_path("out.csv"));
+    CHECK_INT(o.status, 0);
+    char *csv = check_read(check_path("out.csv"));
+    CHECK_HAS(csv, "run,rho,t,x,y,z,status\n0,0,1,");
+    free(csv);
+}
