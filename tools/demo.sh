@@ -12,7 +12,8 @@ echo
 echo
 echo "Seven of them, from the same batch:"
 "$shoal" run examples/lorenz.ode --t1 1 --sweep rho=lin:0:30:1000000 -q -o - \
-    --only-runs 0,166666,333333,500000,666666,833333,999999 | column -s, -t 2>/dev/null || true
+    --only-runs 0,166666,333333,500000,666666,833333,999999 |
+    if command -v column >/dev/null; then column -s, -t; else cat; fi
 echo
 echo "Open the result:  python3 -c \"import numpy; r = numpy.load('$dir/lorenz.npz'); print(r['rho'], r['x'])\""
 echo "Next:             $shoal help, $shoal info examples/lorenz.ode, $shoal methods"
