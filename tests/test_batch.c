@@ -153,7 +153,7 @@ TEST(batch_table_is_slowest_and_samples_fastest) {
 // Whatever the chunks, whatever the order: the same bits.
 TEST(batch_fill_equals_value_in_any_chunks) {
     for (int sampler = SAMPLER_RANDOM; sampler <= SAMPLER_SOBOL; sampler++) {
-        struct batch_bed *bed = mixed(sampler);
+        struct batch_bed *bed = mixed((enum sampler)sampler);
         static double out[960];
         for (uint32_t input = 0; input < 5; input++)
             for (uint32_t chunk = 1; chunk <= 960; chunk += chunk < 70 ? 1 : 97)

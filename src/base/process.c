@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/process.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -52,15 +54,9 @@ static int create(const char *name) {
 // An anonymous file with that content, at its start; -1 on failure.
 static int anonymous(const char *name, const char *text, size_t length) {
     int fd = create(name);
-    for (size_t n = 0; fd >= 0 && n < length;) {
-        ssize_t got = write(fd, text + n, length - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            close(fd);
-            return -1;
-        }
-        n += (size_t)got;
+    if (fd >= 0 && file_write(fd, name, text, length, NULL) != SHOAL_OK) {
+        close(fd);
+        return -1;
     }
     if (fd >= 0)
         lseek(fd, 0, SEEK_SET);

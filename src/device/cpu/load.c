@@ -5,6 +5,8 @@
 // the number in /proc/self/fd came back. So the descriptor stays open as long as the module.
 #include "device/cpu/cpu.h"
 
+#include "base/file.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,15 +18,9 @@
 
 static int sealed_file(const struct shoal_bytes *b) {
     int fd = memfd_create("shoal-kernel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    for (size_t n = 0; fd >= 0 && n < b->length;) {
-        ssize_t got = write(fd, b->data + n, b->length - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            close(fd);
-            return -1;
-        }
-        n += (size_t)got;
+    if (fd >= 0 && file_write(fd, "shoal-kernel", b->data, b->length, NULL) != SHOAL_OK) {
+        close(fd);
+        return -1;
     }
     if (fd >= 0)
         fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
