@@ -20,6 +20,7 @@ struct shoal_target {
     uint32_t lanes64;         // doubles in a register; 1: scalar code
     const char *sleef_suffix; // of SLEEF's functions for these lanes; NULL: SLEEF is not used
     const char *mvec_letter;  // of libmvec's mangled names; NULL: libmvec is not used
+    bool fast_math;           // 3.5 ulp functions, divisions as products with reciprocals
 };
 
 struct shoal_kernel_text {
@@ -49,7 +50,8 @@ struct shoal_backend {
     // How many devices; 0 with a reason in `why` when it cannot be used here.
     uint32_t (*count)(char *why, size_t room);
     void (*describe)(uint32_t index, char *text, size_t room);
-    shoal_code (*open)(uint32_t index, struct shoal_device **out, struct report *r);
+    shoal_code (*open)(uint32_t index, bool fast_math, struct shoal_device **out,
+                       struct report *r);
     void (*close)(struct shoal_device *d);
     const struct shoal_target *(*target)(const struct shoal_device *d);
     // What the compiler is, for the key: identity and the exact arguments, one a line.

@@ -101,7 +101,8 @@ const struct option option_table[] = {
      GROUP(METHOD), IN_MODEL, IN_KERNEL, FIELD(precision), .type = OPTION_CHOICE,
      .words = "f64 f32"},
     {OPTION("fast-math", KERNEL, NULL, "off",
-            "let the compiler reorder arithmetic: faster, other last digits on every machine"),
+            "math functions to 3.5 ulp instead of 1, reciprocals instead of divisions: the last digits "
+            "then depend on compiler and machine"),
      GROUP(METHOD), IN_KERNEL, FIELD(fast_math), .type = OPTION_FLAG},
 
     {OPTION("save", KERNEL, "final|n=N|every=DT|at=T,...|steps", "final",

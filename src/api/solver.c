@@ -212,7 +212,7 @@ static shoal_code solver_begin(shoal_solver *s, const shoal_options *o, shoal_lo
     uint32_t index = 0;
     shoal_code code = device_choose(o->device, &s->backend, &index, log_report(log));
     if (code == SHOAL_OK)
-        code = s->backend->open(index, &s->device, log_report(log));
+        code = s->backend->open(index, o->fast_math, &s->device, log_report(log));
     if (code != SHOAL_OK)
         return code;
     s->backend->describe(index, s->device_text, sizeof s->device_text);
@@ -275,7 +275,7 @@ shoal_code shoal_model_source(const shoal_model *model, const shoal_options *opt
     *source = NULL;
     shoal_code code = device_choose(options->device, &backend, &index, log_report(log));
     if (code == SHOAL_OK)
-        code = backend->open(index, &device, log_report(log));
+        code = backend->open(index, options->fast_math, &device, log_report(log));
     if (code != SHOAL_OK)
         return code;
     arena.oom = &oom;

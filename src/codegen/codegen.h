@@ -2,8 +2,8 @@
 // Kernel source: a system, a method and a target become one text that the compiler sees as it is.
 //
 // The text is made of named components (sizes, prelude, tableau, right-hand side, step, controller,
-// loop, ...), so that a change can be traced to one of them. Nothing here reads files or the machine:
-// what depends on the machine is in the target, and equal arguments give equal bytes.
+// loop, ...), so that a change can be traced to one of them. Nothing here reads files or the
+// machine: what depends on the machine is in the target, and equal arguments give equal bytes.
 #ifndef SHOAL_CODEGEN_CODEGEN_H
 #define SHOAL_CODEGEN_CODEGEN_H
 
@@ -24,10 +24,10 @@ struct codegen_request {
     const struct method *method;
     enum controller controller;
     bool f32;
-    bool dense;               // samples on a grid, between steps
+    bool dense; // samples on a grid, between steps
     const struct shoal_target *target;
     uint32_t outputs;
-    const uint32_t *output;   // states first: j < states is a state, else observable j - states
+    const uint32_t *output; // states first: j < states is a state, else observable j - states
 };
 
 enum { CODEGEN_COMPONENTS = 24 };
@@ -48,7 +48,8 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
                           struct report *r);
 void codegen_free(struct kernel_source *s);
 
-// ---- pieces, shared by the files of this folder --------------------------------------------------
+// ---- pieces, shared by the files of this folder
+// --------------------------------------------------
 
 // A literal that reads back exactly in C, CUDA and OpenCL, without the locale's decimal point.
 void codegen_number(struct buf *out, double value);
@@ -68,10 +69,6 @@ struct emit {
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);
 // Which math functions the live nodes of the roots use.
 void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena);
-// The name of a math function in a library; returns its number of arguments, 0 when it is no
-// library function.
-uint32_t codegen_math_name(const struct shoal_target *t, bool f32, enum math_source from, uint32_t op,
-                           char *name, size_t room);
 // Declarations of the math functions in `used`.
 void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
                   const bool used[OP_COUNT]);

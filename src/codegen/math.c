@@ -7,25 +7,32 @@
 #include <stdio.h>
 #include <string.h>
 
-// op, name in C, SLEEF's accuracy suffix. What is missing here is in the dialect itself.
+// op, name in C, SLEEF's accuracy suffix, and the one of --fast-math where there is a lesser one.
+// What is missing here is in the dialect itself.
 static const struct {
     uint8_t op;
-    const char *name, *ulp;
+    const char *name, *ulp, *fast;
 } functions[] = {
-    {OP_SIN, "sin", "u10"},     {OP_COS, "cos", "u10"},     {OP_TAN, "tan", "u10"},
-    {OP_ASIN, "asin", "u10"},   {OP_ACOS, "acos", "u10"},   {OP_ATAN, "atan", "u10"},
-    {OP_ATAN2, "atan2", "u10"}, {OP_SINH, "sinh", "u10"},   {OP_COSH, "cosh", "u10"},
-    {OP_TANH, "tanh", "u10"},   {OP_ASINH, "asinh", "u10"}, {OP_ACOSH, "acosh", "u10"},
-    {OP_ATANH, "atanh", "u10"}, {OP_EXP, "exp", "u10"},     {OP_EXPM1, "expm1", "u10"},
-    {OP_LN, "log", "u10"},      {OP_LOG10, "log10", "u10"}, {OP_LOG2, "log2", "u10"},
-    {OP_LOG1P, "log1p", "u10"}, {OP_CBRT, "cbrt", "u10"},   {OP_ERF, "erf", "u10"},
-    {OP_ERFC, "erfc", "u15"},   {OP_POW, "pow", "u10"},
+    {OP_SIN, "sin", "u10", "u35"},     {OP_COS, "cos", "u10", "u35"},
+    {OP_TAN, "tan", "u10", "u35"},     {OP_ASIN, "asin", "u10", "u35"},
+    {OP_ACOS, "acos", "u10", "u35"},   {OP_ATAN, "atan", "u10", "u35"},
+    {OP_ATAN2, "atan2", "u10", "u35"}, {OP_SINH, "sinh", "u10", "u35"},
+    {OP_COSH, "cosh", "u10", "u35"},   {OP_TANH, "tanh", "u10", "u35"},
+    {OP_ASINH, "asinh", "u10", "u10"}, {OP_ACOSH, "acosh", "u10", "u10"},
+    {OP_ATANH, "atanh", "u10", "u10"}, {OP_EXP, "exp", "u10", "u10"},
+    {OP_EXPM1, "expm1", "u10", "u10"}, {OP_LN, "log", "u10", "u35"},
+    {OP_LOG10, "log10", "u10", "u10"}, {OP_LOG2, "log2", "u10", "u35"},
+    {OP_LOG1P, "log1p", "u10", "u10"}, {OP_CBRT, "cbrt", "u10", "u35"},
+    {OP_ERF, "erf", "u10", "u10"},     {OP_ERFC, "erfc", "u15", "u15"},
+    {OP_POW, "pow", "u10", "u10"},
 };
 
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-uint32_t codegen_math_name(const struct shoal_target *t, bool f32, enum math_source from, uint32_t op,
-                           char *name, size_t room) {
+// The name of a math function in a library; returns its number of arguments, 0 when it is no
+// library function.
+static uint32_t library_name(const struct shoal_target *t, bool f32, enum math_source from,
+                             uint32_t op, char *name, size_t room) {
     for (int i = 0; i < FUNCTIONS; i++) {
         if (functions[i].op != op)
             continue;
@@ -33,7 +40,7 @@ uint32_t codegen_math_name(const struct shoal_target *t, bool f32, enum math_sou
         uint32_t lanes = t->lanes64 == 1 ? 1 : t->lanes64 * (f32 ? 2 : 1);
         if (from == MATH_SLEEF)
             snprintf(name, room, "Sleef_finz_%s%s%u_%s%s", base, f32 ? "f" : "d", lanes,
-                     functions[i].ulp, t->sleef_suffix);
+                     t->fast_math ? functions[i].fast : functions[i].ulp, t->sleef_suffix);
         else if (from == MATH_MVEC)
             snprintf(name, room, "_ZGV%sN%u%s_%s%s", t->mvec_letter, lanes,
                      op_operands[op] == 2 ? "vv" : "v", base, f);
@@ -51,11 +58,12 @@ void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen
         enum math_source from = q->target->sleef_suffix  ? MATH_SLEEF
                                 : q->target->mvec_letter ? MATH_MVEC
                                                          : MATH_LIBM;
-        uint32_t args = used[op] ? codegen_math_name(q->target, q->f32, from, op, name, sizeof name) : 0;
+        uint32_t args = used[op] ? library_name(q->target, q->f32, from, op, name, sizeof name) : 0;
         if (!args)
             continue;
         bool by_lane = from == MATH_LIBM;
-        const char *type = by_lane ? "elem" : "real", *dialect = op == OP_POW ? "pow" : op_names[op];
+        const char *type = by_lane ? "elem" : "real",
+                   *dialect = op == OP_POW ? "pow" : op_names[op];
         s->needs_sleef |= from == MATH_SLEEF;
         s->needs_mvec |= from == MATH_MVEC;
         s->needs_libm |= by_lane;

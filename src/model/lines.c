@@ -359,6 +359,13 @@ static void declare_element(struct parser *p, const struct line *l, struct span 
     declare_observable(p, l, name, (uint32_t)strlen(name), label.first, index);
 }
 
+// Whether the text behind a `[` is meant as an index: [3], [1..3], [j+1]; a label may hold others.
+static bool is_index(const char *s) {
+    while (text_blank(*s))
+        s++;
+    return (*s >= '0' && *s <= '9') || *s == '-' || ((*s == 'j' || *s == 'J') && !text_word(s[1]));
+}
+
 static void read_observable(struct parser *p, struct line *l, uint32_t from, struct index index) {
     const char *s = p->text, *equals = memchr(s + from, '=', l->to - from);
     struct span label = {from, equals ? (uint32_t)(equals - s) : l->to};
@@ -372,7 +379,7 @@ static void read_observable(struct parser *p, struct line *l, uint32_t from, str
         return;
     const char *open = memchr(s + label.first, '[', label.end - label.first);
     const char *close = open ? memchr(open, ']', (size_t)(s + label.end - open)) : NULL;
-    if (!close) {
+    if (!close || !is_index(open + 1)) {
         declare_observable(p, l, s + label.first, label.end - label.first, label.first, index);
         return;
     }
@@ -445,7 +452,10 @@ static void read_line(struct parser *p, struct line *l, struct index index) {
     case ACT_REFUSE:
         refuse(p, l, rest, k->why);
         break;
-    case ACT_DONE:
+    case ACT_DONE: // see is_done
+        parse_error(p, l->from, "`d` and a blank is the end of a model; write dx/dt=...");
+        give_up(p, rest, l->to, "/");
+        break;
     case ACT_IGNORE:
         break;
     }
@@ -465,10 +475,18 @@ static void cut_lines(struct parser *p) {
     }
 }
 
+// `x/dt=`, which was `dx/dt=` but for a blank.
+static bool is_half_derivative(const char *s) {
+    s += strcspn(s, "/=\n");
+    s += *s == '/';
+    s += strspn(s, " ");
+    return !strncasecmp(s, "dt", 2) && s[2 + strspn(s + 2, " ")] == '=';
+}
+
 static bool is_done(const struct parser *p, const struct line *l) {
     uint32_t rest;
     const struct keyword *k = find_keyword(p, l, &rest);
-    return k && k->action == ACT_DONE;
+    return k && k->action == ACT_DONE && !is_half_derivative(p->text + rest);
 }
 
 // The lines of a `%[a..b]` block, whose head is line `head`; returns the line of its closing `%`.

@@ -213,19 +213,36 @@ static void assign_set(struct setter *s, void *context) {
     }
 }
 
-shoal_code model_use(struct model *m, const char *set, const struct value_set **rest,
-                     struct report *r) {
-    struct use use = {0};
-    struct nearest n = {.wanted = set};
+// Exactly that name, else the only one ignoring case, with a note; NULL after an error.
+static const struct value_set *find_set(const struct model *m, const char *name, struct report *r) {
+    const struct value_set *found = NULL;
+    uint32_t folded = 0;
+    struct nearest n = {.wanted = name};
     for (uint32_t i = 0; i < m->sets.count; i++) {
-        nearest_offer(&n, m->sets.items[i].name);
-        if (!strcmp(m->sets.items[i].name, set))
-            use.set = &m->sets.items[i];
+        const struct value_set *set = &m->sets.items[i];
+        if (!strcmp(set->name, name))
+            return set;
+        nearest_offer(&n, set->name);
+        if (!strcasecmp(set->name, name)) {
+            found = set;
+            folded++;
+        }
+    }
+    if (folded == 1) {
+        report_note(r, "--use: `%s` is read as `%s`", name, found->name);
+        return found;
     }
     const char *best = nearest_best(&n);
+    report_error(r, SHOAL_INPUT, "--use: %s has no set `%s`%s%s%s", m->source.name, name,
+                 best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
+    return NULL;
+}
+
+shoal_code model_use(struct model *m, const char *set, const struct value_set **rest,
+                     struct report *r) {
+    struct use use = {.set = find_set(m, set, r)};
     if (!use.set)
-        return report_error(r, SHOAL_INPUT, "--use: %s has no set `%s`%s%s%s", m->source.name, set,
-                            best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
+        return SHOAL_INPUT;
     struct parser p = {.m = m, .r = r, .source = &m->source, .values = true};
     struct setter s = {.p = &p, .where = "--use"};
     shoal_code code = set_values(&s, assign_set, &use, true);

@@ -10,7 +10,8 @@ static uint32_t count(char *why, size_t room) {
     return 1;
 }
 
-static shoal_code open_device(uint32_t index, struct shoal_device **out, struct report *r) {
+static shoal_code open_device(uint32_t index, bool fast_math, struct shoal_device **out,
+                              struct report *r) {
     (void)index;
     struct shoal_device *d = calloc(1, sizeof *d);
     if (!d)
@@ -25,6 +26,7 @@ static shoal_code open_device(uint32_t index, struct shoal_device **out, struct 
     char *file = realpath(d->compiler, NULL);
     d->is_gcc = file && strstr(strrchr(file, '/'), "gcc");
     free(file);
+    d->target.fast_math = fast_math;
     *out = d;
     return SHOAL_OK;
 }

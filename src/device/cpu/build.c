@@ -73,6 +73,8 @@ static void arguments(const struct shoal_device *d, const struct shoal_kernel_te
         argv[n++] = "-mprefer-vector-width=512"; // clang would halve them
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         argv[n++] = fixed[i];
+    if (d->target.fast_math)
+        argv[n++] = "-freciprocal-math";
     if (k->needs_sleef)
         argv[n++] = "-l:libsleef.so.3";
     if (k->needs_mvec)
