@@ -161,6 +161,36 @@ TEST(model_done_ends) {
     m = good("x'=1\ninit x=0\n  DONE  # end\n%%%\n");
     CHECK(m->done);
     model_free(m);
+    m = good("x'=1\ninit x=0\ndone (of 1/2=x)\n((\n");
+    CHECK(m->done);
+    model_free(m);
+}
+
+TEST(model_blanks) {
+    struct model *m = good("x '= f ( x )+if (t>1) then (2) else (3)\nf (u) = u ^ 2\ny' = - 1\n"
+                           "d / dt ( z ) = 2\nDw / DT=3\nx (0) = 4\ninit y ( 0 ) = 5 , z = 6 w=7\n"
+                           "! d = 2\nv [ 1 .. 2 ] = d\n");
+    CHECK_STR(rhs(m, "x"), "x f t 1 > 2 3 if +");
+    CHECK_STR(rhs(m, "y"), "1 neg");
+    CHECK_STR(rhs(m, "z"), "2");
+    CHECK_STR(rhs(m, "w"), "3");
+    CHECK_STR(rhs(m, "v2"), "d");
+    CHECK(symbol(m, "x")->value == 4 && symbol(m, "y")->value == 5);
+    CHECK(symbol(m, "z")->value == 6 && symbol(m, "w")->value == 7);
+    CHECK_INT(report.messages.count, 0);
+    model_free(m);
+}
+
+// Of the names we know only t, pi and XPP's functions are not free.
+TEST(model_own_names_win) {
+    struct model *m = good("par gamma=1,e=2,i=3,j=4,t0=5,t1=6,cbrt=7,ceil=8\nfloor(u)=u*2\n"
+                           "expm1'=floor(gamma)+e+i+j+t0+t1+cbrt+ceil\ninit expm1=0\n"
+                           "D'=d\nd=1\ninit D=0\n");
+    CHECK_STR(rhs(m, "expm1"), "gamma floor e + i + j + t0 + t1 + cbrt + ceil +");
+    CHECK_STR(rhs(m, "D"), "d");
+    CHECK_INT(m->pars.count, 8);
+    CHECK_INT(report.messages.count, 0);
+    model_free(m);
 }
 
 TEST(model_comments_and_continuation) {
@@ -202,10 +232,13 @@ TEST(model_constants_in_any_order) {
 }
 
 TEST(model_initial_values) {
-    struct model *m = good("par a=2\n!d=a*3\nconst k=5\nx(0)=a+t\ny(0)=k*2\ninit z=d\n"
-                           "x'=0\ny'=0\nz'=0\nw'=0\nv[1..3]'=0\nv[1..3](0)=[j]*2\n");
+    struct model *m =
+        good("par a=2\n!d=a*3\n!e[1..2]=d*[j]\nconst k=5\nx(0)=a+t\ny(0)=k*2\ninit z=d\n"
+             "x'=0\ny'=0\nz'=0\nw'=0\nv[1..3]'=0\nv[1..3](0)=[j]*2\n");
     CHECK_STR(show(m, symbol(m, "x")->init), "a t +");
     CHECK_STR(show(m, symbol(m, "z")->init), "d");
+    CHECK(symbol(m, "e2")->kind == SYMBOL_DERIVED);
+    CHECK_STR(rhs(m, "e2"), "d 2 *");
     CHECK_INT(symbol(m, "y")->init.count, 0);
     CHECK(symbol(m, "y")->value == 10);
     CHECK(symbol(m, "v3")->value == 6);
@@ -261,14 +294,19 @@ TEST(model_arrays) {
 
 TEST(model_observables) {
     struct model *m = good("x'=v\nv=2\ninit x=0\naux v=v*2\nAUX P.E.=x\naux log(CFU) = log10(x)\n"
-                           "observe k[2..3]_a=[j]*x\n");
-    CHECK_INT(m->observables.count, 5);
+                           "observe k[2..3]_a=[j]*x\naux I[Ca] in nA=x\naux \"=x==1\n"
+                           "aux c[jet]=1\n");
+    CHECK_INT(m->observables.count, 8);
     CHECK_STR(m->observables.items[0].label, "v");
     CHECK_STR(show(m, m->observables.items[0].expr), "v 2 *");
     CHECK_STR(m->observables.items[1].label, "P.E.");
     CHECK_STR(m->observables.items[2].label, "log(CFU)");
     CHECK_STR(m->observables.items[4].label, "k3_a");
     CHECK_STR(show(m, m->observables.items[4].expr), "3 x *");
+    CHECK_STR(m->observables.items[5].label, "I[Ca] in nA");
+    CHECK_STR(m->observables.items[6].label, "\"");
+    CHECK_STR(show(m, m->observables.items[6].expr), "x 1 ==");
+    CHECK_STR(m->observables.items[7].label, "c[jet]");
     model_free(m);
 }
 
@@ -343,11 +381,14 @@ TEST(model_lines_that_are_skipped) {
 TEST(model_sums) {
     struct model *m = good("x[0..2]'=sum(0,2)of(shift(x0,i')*i'*[j])\nc[0..1]=x[j]\n"
                            "m=sum(1,0)of(x0)+1\nn=sum(0,1)of(shift(c0,i'))\nconst top=2\n"
-                           "k=sum(1,top)of(sum(1,i')of(1)+0)\ninit x[0..2]=0\n");
+                           "k=sum(1,top)of(sum(1,i')of(1)+0)\ninit x[0..2]=0\n"
+                           "back=shift(x2,-1)\nfar=sum(-1,0)of(shift(x1,i'+top-1))\n");
     CHECK_STR(rhs(m, "x1"), "x0 0 * 1 * x1 1 * 1 * + x2 2 * 1 * +");
     CHECK_STR(rhs(m, "m"), "0 1 +");
     CHECK_STR(rhs(m, "n"), "c0 c1 +");
     CHECK_STR(rhs(m, "k"), "1 0 + 1 1 + 0 + +");
+    CHECK_STR(rhs(m, "back"), "x1");
+    CHECK_STR(rhs(m, "far"), "x1 x2 +");
     CHECK(symbol(m, "top")->structural);
     model_free(m);
 }

@@ -189,6 +189,14 @@ TEST(model_error_lines) {
     REFUSED("mksol mysol\naddto mysol {'L',2,Am}\nx'=Am+mysol\n",
             "m:1:1: error: `mksol` is not a declaration",
             "m:2:1: error: `addto` is not a declaration");
+    REFUSED("x'=1\ndome\n", "m:2:1: error: `dome` is not a declaration we know; did you mean "
+                            "`done`?");
+    REFUSED("x'=nz\nw nz\n", "m:2:1: error: `w` is not a declaration we know; did you mean "
+                             "`wiener`? stochastic equations (`wiener`) are not supported");
+    REFUSED("x'=1\nx\n", "m:2:1: error: this line is not understood");
+    REFUSED("d x / dt = y\ny'=x+\n", // the rest of the model must not vanish
+            "m:1:1: error: `d` and a blank is the end of a model; write dx/dt=...",
+            "m:2:6: error: expected a value");
     REFUSED("x''=1\n", "m:1:2: error: write a second derivative as two equations");
     REFUSED("3=x\nx'=1\n", "m:1:1: error: this line is not understood");
     REFUSED("f(1)=x\nx'=1\n", "m:1:3: error: expected the name of an argument");

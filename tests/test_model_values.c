@@ -11,7 +11,8 @@ static struct model *lorenz(void) {
         "x'=sigma*(y-x)\ny'=x*(rho-z)-y\nz'=x*y-d\nx(0)=rho+1\ninit y=two\n"
         "!d=rho*2\nr=x^2\nv[1..3]'=1\n@ total=3\nn=sum(1,m)of(x)\nconst m=2\n"
         "set hopf {rho=24.74, y=two*3, x(0)=5, total=10, v[2]=7}\n"
-        "set bad {rho=1, z=2*}\nset more {sigma=1, Y=3}\n";
+        "set bad {rho=1, z=2*}\nset more {sigma=1, Y=3}\nset More2 {q=1}\nset MORE2 {q=2}\n"
+        "set own {dt=3, xlo=-.6.xhi=1}\npar dt=1\n";
     report = (struct report){0};
     struct model *m = model_parse("m.ode", text, sizeof text - 1, &report);
     REQUIRE(m != NULL);
@@ -107,6 +108,17 @@ TEST(model_use_set) {
     CHECK_STR(rest->settings.items[0].value, "10");
     CHECK_INT(model_use(m, "more", &rest, &report), SHOAL_OK);
     CHECK(value(m, "sigma") == 1 && value(m, "y") == 3 && rest->settings.count == 0);
+    CHECK_INT(model_use(m, "MORE", &rest, &report), SHOAL_OK);
+    CHECK_HAS(last_message(), "note: --use: `Y` is read as `y`");
+    CHECK_HAS(report.messages.items[report.messages.count - 2].text,
+              "note: --use: `MORE` is read as `more`");
+    CHECK_INT(model_use(m, "more2", &rest, &report), SHOAL_INPUT); // which?
+    CHECK_INT(model_use(m, "MORE2", &rest, &report), SHOAL_OK);
+    CHECK(value(m, "q") == 2);
+    CHECK_INT(model_use(m, "own", &rest, &report), SHOAL_OK); // a name of the model's own wins
+    CHECK(value(m, "dt") == 3);
+    REQUIRE(rest->settings.count == 1);
+    CHECK_STR(rest->settings.items[0].name, "xlo");
     CHECK_INT(model_use(m, "bad", &rest, &report), SHOAL_INPUT);
     CHECK(value(m, "rho") == 24.74);
     CHECK_HAS(last_message(), "m.ode:16:21: error: expected a value");

@@ -155,7 +155,14 @@ static shoal_code array_begin(struct sink *s, const struct sink_shape_info *info
 }
 
 static void copy_values(const struct array_sink *a, const struct sink_chunk *c) {
-    for (uint32_t v = 0; v < a->vars; v++)
+    bool dense = c->sample_stride == 1 && c->row_stride == a->samples &&
+                 a->to.sample_stride == 1 && a->to.row_stride == a->samples;
+    for (uint32_t v = 0; dense && v < a->vars; v++)
+        memcpy((char *)a->to.values +
+                   (v * a->to.var_stride + c->first_row * a->samples) * a->elem,
+               (const char *)c->values + v * c->var_stride * a->elem,
+               c->rows * a->samples * a->elem);
+    for (uint32_t v = 0; !dense && v < a->vars; v++)
         for (uint32_t i = 0; i < c->rows; i++)
             for (uint64_t k = 0; k < a->samples; k++) {
                 size_t from = v * c->var_stride + i * c->row_stride + k * c->sample_stride;

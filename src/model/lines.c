@@ -75,7 +75,8 @@ static const struct keyword *find_keyword(const struct parser *p, const struct l
         return NULL;
     while (at < l->to && text_blank(p->text[at]))
         at++;
-    if (at < l->to && p->text[at] == '=')
+    bool leibniz = length == 1 && (p->text[l->from] | 0x20) == 'd' && p->text[at] == '/';
+    if (at < l->to && (p->text[at] == '=' || leibniz)) // `d / dt(x)=` is an equation
         return NULL;
     *rest = at;
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)

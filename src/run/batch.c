@@ -564,6 +564,15 @@ static const struct part *part_of_row(const struct batch *b, uint64_t row) {
     return &b->parts.items[low];
 }
 
+void batch_fill_runs(const struct batch *b, uint64_t first_row, uint32_t rows, uint64_t *out) {
+    for (uint32_t i = 0; i < rows;) {
+        const struct part *p = part_of_row(b, first_row + i);
+        uint64_t run = p->first + (first_row + i - p->row), left = p->end - run;
+        for (; i < rows && left; left--)
+            out[i++] = run++;
+    }
+}
+
 uint64_t batch_run_of_row(const struct batch *b, uint64_t row) {
     const struct part *p = part_of_row(b, row);
     return p->first + (row - p->row);

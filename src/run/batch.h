@@ -63,6 +63,7 @@ shoal_code batch_check(struct batch *b, struct report *r);
 uint64_t batch_runs(const struct batch *b);
 uint64_t batch_rows(const struct batch *b);                     // after --only-runs
 uint64_t batch_run_of_row(const struct batch *b, uint64_t row); // run index of the row
+void batch_fill_runs(const struct batch *b, uint64_t first_row, uint32_t rows, uint64_t *out);
 uint32_t batch_inputs(const struct batch *b); // first the table's, then sweeps, then samples
 const char *batch_input_name(const struct batch *b, uint32_t input); // "rho", "x(0)"
 struct batch_target batch_input_target(const struct batch *b, uint32_t input);

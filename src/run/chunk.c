@@ -193,8 +193,7 @@ static void fill_extra(struct chunk *c, const struct batch *b, uint32_t extra, u
 void chunk_fill(struct chunk *c, const struct run_setup *s, const struct batch *b,
                 uint64_t first_row, uint32_t rows) {
     uint32_t uniform = s->model->pars.count + s->model->states.count;
-    for (uint32_t i = 0; i < rows; i++)
-        c->run[i] = batch_run_of_row(b, first_row + i);
+    batch_fill_runs(b, first_row, rows, c->run);
     for (uint32_t i = 0; i < c->inputs; i++) {
         batch_fill(b, i, first_row, rows, c->number[i]);
         if (c->elem == sizeof(float)) {
