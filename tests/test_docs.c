@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 
 static const char *const pages[] = {"README.md", "docs/design.md", "docs/testing.md",
-                                    "docs/dependencies.md", "docs/performance.md"};
+                                    "docs/dependencies.md", "docs/performance.md",
+                                    "docs/language.md", "docs/results.md"};
 
 static bool is_option(const char *name, size_t length) {
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
@@ -113,4 +114,25 @@ TEST(examples_in_c_run) {
     char *csv = check_read(check_path("out.csv"));
     CHECK_HAS(csv, "run,rho,t,x,y,z,status\n0,0,1,");
     free(csv);
+}
+
+// The model that a page shows is one.
+static void check_model_of(const char *page, const char *first_line) {
+    char *text = check_read(page);
+    REQUIRE(text != NULL);
+    char *start = strstr(text, first_line);
+    REQUIRE(start != NULL);
+    char *end = strstr(start, "```");
+    REQUIRE(end != NULL);
+    *end = 0;
+    check_write(check_path("page.ode"), start);
+    struct check_output o = RUN(check_shoal(), "run", check_path("page.ode"), "-q", "-o", "-");
+    CHECK_MSG(o.status == 0, "%s: exit %d\n%s", page, o.status, o.err);
+    CHECK_HAS(o.out, ",ok\n");
+    free(text);
+}
+
+TEST(docs_models_run) {
+    check_model_of("README.md", "# lorenz.ode");
+    check_model_of("docs/language.md", "# Van der Pol");
 }

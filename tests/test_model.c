@@ -169,7 +169,7 @@ TEST(model_done_ends) {
 TEST(model_blanks) {
     struct model *m = good("x '= f ( x )+if (t>1) then (2) else (3)\nf (u) = u ^ 2\ny' = - 1\n"
                            "d / dt ( z ) = 2\nDw / DT=3\nx (0) = 4\ninit y ( 0 ) = 5 , z = 6 w=7\n"
-                           "! d = 2\nv [ 1 .. 2 ] = d\n");
+                           "! d = 2\nv[ 1..2 ] = d\n");
     CHECK_STR(rhs(m, "x"), "x f t 1 > 2 3 if +");
     CHECK_STR(rhs(m, "y"), "1 neg");
     CHECK_STR(rhs(m, "z"), "2");
