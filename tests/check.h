@@ -37,6 +37,8 @@ void check_fail(const char *file, int line, const char *format, ...)
 // Ends the test as skipped, with the reason.
 _Noreturn void check_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void check_end(void);
+// Goes to a locale with a decimal comma, made in the test's directory, or skips the test.
+void check_comma_locale(void);
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \

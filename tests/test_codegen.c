@@ -8,8 +8,6 @@
 #include "check.h"
 #include "rig.h"
 
-#include <locale.h>
-
 // ---- Text from a model, without a device --------------------------------------------------------
 
 static const struct shoal_target avx2 = {.name = "x86-64-v3", .lanes64 = 4, .sleef_suffix = "avx2"};
@@ -158,10 +156,7 @@ TEST(codegen_same_in_every_process) {
 
 TEST(codegen_obeys_no_locale) {
     struct text plain = generate(fixed_model, "method=tsit5 save=n=5", &avx2);
-    setenv("LOCPATH", check_dir(), 1);
-    RUN("localedef", "-i", "de_DE", "-f", "UTF-8", check_path("comma.UTF-8"));
-    if (!setlocale(LC_ALL, "comma.UTF-8") || strcmp(localeconv()->decimal_point, ","))
-        check_skip("cannot make a locale with a decimal comma");
+    check_comma_locale();
     struct text other = generate(fixed_model, "method=tsit5 save=n=5", &avx2);
     CHECK_STR(other.source.text.data, plain.source.text.data);
 }

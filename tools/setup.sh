@@ -28,12 +28,13 @@ demo  optional library libsleef.so.3 libsleef3 fast vector exp, sin, pow, ... in
 demo  optional library libhdf5_serial.so.*|libhdf5.so.* libhdf5-103-1|libhdf5-103-1t64|libhdf5-310 HDF5 result files
 test  optional python  numpy,h5py,scipy python3,python3-numpy,python3-h5py,python3-scipy independent checks of results and files
 test  optional command xppaut xppaut independent checks of the model language
+test  optional file    /usr/share/i18n/locales/de_DE locales a decimal comma, which must change no number
 bench optional command c++|g++ g++ compiles the C++ peer of the benchmark
 bench optional header  boost/numeric/odeint.hpp libboost-dev Boost.odeint, a peer of the benchmark
 bench optional header  arkode/arkode_erkstep.h libsundials-dev SUNDIALS ARKODE, a peer of the benchmark
 dev   required command clang clang a second compiler, and its sanitizers
 dev   required command clang-format clang-format make format
-dev   required command clang-tidy clang-tidy make lint
+dev   required command clang-tidy clang-tidy make tidy
 '
 
 # Calls "$1 CHOICE" for each choice of "$2" until one succeeds.
@@ -53,6 +54,10 @@ any_of() {
 
 has_command() {
     command -v "$1" >/dev/null 2>&1
+}
+
+has_file() {
+    [ -e "$1" ]
 }
 
 has_header() {
@@ -174,7 +179,7 @@ reason_not_to() {
     elif ! has_command apt-get; then
         echo "there is no apt-get here; install these with your own package manager"
     elif ! can_be_root; then
-        echo "not root, and sudo would ask for a password"
+        echo "not root, and no sudo that asks for no password"
     elif [ -z "$required" ] && [ "$(cat "build/setup-$mode.tried" 2>/dev/null)" = "$missing" ]; then
         echo "tried before; remove build/setup-$mode.tried to try again"
     fi
@@ -233,5 +238,7 @@ if [ $check_only = no ]; then
     fi
 fi
 if [ -n "$required" ]; then
+    names=$(echo "$required" | while read -r _ packages _; do echo "${packages%%|*}"; done | tr ',\n' '  ')
+    say "stopping here; what is required is, as packages of Debian and Ubuntu: $names"
     exit 1
 fi

@@ -88,6 +88,10 @@ shoal_code run_shape(const struct run_setup *s, const struct batch *b, const cha
             if (!strcmp(*name, ours[k]))
                 *name = arena_printf(arena, "%s_", *name);
     }
+    for (uint32_t i = 0; i < s->outputs; i++) // so does an observable called like an input
+        for (uint32_t k = 0; k < inputs + extras; k++)
+            if (!strcmp(vars[i], columns[k].name))
+                vars[i] = arena_printf(arena, "%s_", vars[i]);
     *info = (struct sink_shape_info){.shape = s->grid.shape,
                                      .rows = batch_rows(b),
                                      .samples = s->grid.shape == SINK_SERIES ? s->grid.count

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// The run layer through the public calls: names, sizes, stops, grids.
+#include "check.h"
+
+#include "shoal/shoal.h"
+
+struct ready {
+    shoal_log *log;
+    shoal_model *model;
+    shoal_options options;
+    shoal_batch *batch;
+    shoal_solver *solver;
+};
+
+static struct ready make(const char *text, const char *sweep, const char *settings[][2]) {
+    struct ready r = {.log = shoal_log_new()};
+    REQUIRE(shoal_model_parse("test", text, strlen(text), &r.model, r.log) == SHOAL_OK);
+    REQUIRE(shoal_options_init(&r.options, r.model, r.log) == SHOAL_OK);
+    for (int i = 0; settings && settings[i][0]; i++)
+        REQUIRE(shoal_options_set(&r.options, settings[i][0], settings[i][1], r.log) == SHOAL_OK);
+    REQUIRE(shoal_batch_new(r.model, &r.batch, r.log) == SHOAL_OK);
+    if (sweep)
+        REQUIRE(shoal_batch_sweep(r.batch, sweep, r.log) == SHOAL_OK);
+    REQUIRE(shoal_solver_new(r.model, &r.options, &r.solver, r.log) == SHOAL_OK);
+    return r;
+}
+
+static void drop(struct ready *r) {
+    shoal_solver_free(r->solver);
+    shoal_batch_free(r->batch);
+    shoal_model_free(r->model);
+    shoal_log_free(r->log);
+}
+
+static const char decay[] = "par a=1\nx'=-a*x\ninit x=1\naux a=2*x\naux run=x\n@ t1=1\n";
+
+// A variable called like an input or like one of our columns gets a trailing `_`.
+TEST(run_names_never_collide) {
+    const char *settings[][2] = {{"vars", "x,a,run"}, {NULL, NULL}};
+    struct ready r = make(decay, "a=1,2", settings);
+    CHECK(shoal_solver_run_file(r.solver, r.batch, check_path("o.csv"), NULL, r.log) == SHOAL_OK);
+    CHECK_HAS(check_read(check_path("o.csv")), "run,a,t,x,a_,run_,status\n0,1,1,0.3678");
+    drop(&r);
+}
+
+// A program may ask for the size of a batch as soon as it is described.
+TEST(run_batch_has_its_size_at_once) {
+    struct ready r = make(decay, "a=lin:1:2:7", NULL);
+    CHECK_INT(shoal_batch_rows(r.batch), 7);
+    CHECK_INT(shoal_batch_input_count(r.batch), 1);
+    REQUIRE(shoal_batch_sweep(r.batch, "x(0)=1,2,3", r.log) == SHOAL_OK);
+    CHECK_INT(shoal_batch_runs(r.batch), 21);
+    drop(&r);
+}
+
+// A stop ends one run; what was not finished says so.
+TEST(run_stop_ends_one_run) {
+    struct ready r = make(decay, "a=lin:1:2:100", NULL);
+    uint8_t status[100];
+    memset(status, 0, sizeof status);
+    shoal_arrays arrays = {.status = status};
+    shoal_summary summary;
+    shoal_solver_stop(r.solver);
+    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &arrays, &summary, r.log) == SHOAL_STOPPED);
+    CHECK(!summary.complete);
+    CHECK_INT(status[99], SHOAL_STATUS_PENDING);
+    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &arrays, &summary, r.log) == SHOAL_OK);
+    CHECK_INT(summary.done, 100);
+    CHECK_INT(status[99], SHOAL_STATUS_ok);
+    drop(&r);
+}
+
+// Strides of the caller, and the dense layout, hold the same numbers.
+TEST(run_strides_of_the_caller) {
+    const char *settings[][2] = {{"save", "n=5"}, {"vars", "x,a"}, {"chunk", "4"}, {NULL, NULL}};
+    struct ready r = make(decay, "a=lin:1:2:10", settings);
+    double dense[2][10][5], mine[10][5][2];
+    shoal_arrays a = {.values = dense},
+                 b = {.values = mine, .var_stride = 1, .row_stride = 10, .sample_stride = 2};
+    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &a, NULL, r.log) == SHOAL_OK);
+    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &b, NULL, r.log) == SHOAL_OK);
+    for (int v = 0; v < 2; v++)
+        for (int i = 0; i < 10; i++)
+            for (int k = 0; k < 5; k++)
+                CHECK(dense[v][i][k] == mine[i][k][v]);
+    CHECK_NEAR(dense[0][9][4], exp(-2), 1e-6);
+    drop(&r);
+}
+
+// The last sample is there, whatever the step of the grid rounds to.
+TEST(run_grid_keeps_its_last_sample) {
+    static const struct {
+        const char *t1, *every;
+        uint64_t count;
+    } cases[] = {{"1", "0.1", 11}, {"0.3", "0.1", 4}, {"1", "0.3", 4}, {"-1", "0.1", 11},
+                 {"100", "0.01", 10001}, {"1e-3", "1e-4", 11}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char every[32];
+        snprintf(every, sizeof every, "every=%s", cases[i].every);
+        const char *settings[][2] = {{"t1", cases[i].t1}, {"save", every}, {NULL, NULL}};
+        struct ready r = make(decay, NULL, settings);
+        uint64_t n = shoal_solver_save_count(r.solver);
+        CHECK_INT(n, cases[i].count);
+        double last = shoal_solver_save_time(r.solver, n - 1), t1 = strtod(cases[i].t1, NULL);
+        CHECK(cases[i].count == 4 && t1 == 1 ? fabs(last - 0.9) < 1e-12 : last == t1);
+        drop(&r);
+    }
+}
+
+// More than the machine has is refused before anything runs.
+TEST(run_result_larger_than_memory) {
+    const char *settings[][2] = {{"save", "n=100000"}, {NULL, NULL}};
+    struct ready r = make(decay, "a=lin:1:2:1000000000", settings);
+    shoal_result *result = NULL;
+    CHECK(shoal_solver_run(r.solver, r.batch, &result, r.log) == SHOAL_MEMORY);
+    CHECK(result == NULL);
+    drop(&r);
+}
