@@ -122,10 +122,17 @@ static void put_failures(const shoal_summary *s) {
             continue;
         fputs("  ", stderr);
         put_count(stderr, s->by_status[i]);
-        fprintf(stderr, " %s: %s; %s; --only-runs %" PRIu64 " repeats the first\n",
-                shoal_status_word(i), shoal_status_text(i), shoal_status_hint(i),
-                s->first_failed[i]);
+        fprintf(stderr, " %s: %s; %s\n", shoal_status_word(i), shoal_status_text(i),
+                shoal_status_hint(i));
     }
+    for (uint32_t i = 0; i < s->failed_ranges; i++) {
+        uint64_t first = s->failed[i].first, end = s->failed[i].end;
+        fprintf(stderr, "%s%" PRIu64, i ? "," : "  again: --only-runs ", first);
+        if (end > first + 1)
+            fprintf(stderr, ":%" PRIu64, end);
+    }
+    if (s->failed_ranges)
+        fputs(s->failed_more ? " (and more)\n" : "\n", stderr);
 }
 
 void show_summary(const struct talk *talk, const shoal_summary *s, bool durations) {

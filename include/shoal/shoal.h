@@ -331,10 +331,16 @@ SHOAL_API void shoal_solver_on_progress(shoal_solver *solver,
 // thread. The run after that is not affected.
 SHOAL_API void shoal_solver_stop(shoal_solver *solver);
 
+enum { SHOAL_FAILED_RANGES = 16 };
+
 typedef struct shoal_summary {
     uint64_t runs, done;                     // asked for, finished
     uint64_t by_status[SHOAL_STATUS_COUNT];
-    uint64_t first_failed[SHOAL_STATUS_COUNT]; // a run index for each reason that occurred
+    struct {
+        uint64_t first, end;                 // runs from first to end - 1
+    } failed[SHOAL_FAILED_RANGES];           // the first ranges of failed runs,
+    uint32_t failed_ranges;                  // how many of them,
+    bool failed_more;                        // and whether there are more
     uint64_t steps, rejected, f_evals;
     double seconds;
     bool complete;

@@ -108,11 +108,24 @@ shoal_code run_shape(const struct run_setup *s, const struct batch *b, const cha
     return SHOAL_OK;
 }
 
+static void note_failed(shoal_summary *sum, uint64_t run) {
+    uint32_t n = sum->failed_ranges;
+    if (n && sum->failed[n - 1].end == run && !sum->failed_more)
+        sum->failed[n - 1].end++;
+    else if (n < SHOAL_FAILED_RANGES) {
+        sum->failed[n].first = run;
+        sum->failed[n].end = run + 1;
+        sum->failed_ranges++;
+    } else
+        sum->failed_more = true;
+}
+
 static void count_rows(shoal_summary *sum, const struct chunk *c, uint32_t rows) {
     for (uint32_t i = 0; i < rows; i++) {
         unsigned char status = c->status[i] < SHOAL_STATUS_COUNT ? c->status[i] : 0;
-        if (!sum->by_status[status]++)
-            sum->first_failed[status] = c->run[i];
+        sum->by_status[status]++;
+        if (status != SHOAL_STATUS_ok && status != SHOAL_STATUS_stopped)
+            note_failed(sum, c->run[i]);
         sum->steps += c->steps[i];
         sum->rejected += c->rejected[i];
         sum->f_evals += c->f_evals[i];
