@@ -255,15 +255,24 @@ static void put_line(FILE *out, const char *name, const char *value) {
     fprintf(out, "%s\n", quote ? "\"" : "");
 }
 
-char *args_job_text(const struct args *a, const shoal_options *options) {
-    enum { MOST = 1 << 16 };
-    char *text = NULL, *value = cli_realloc(NULL, MOST);
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    if (!out) {
-        free(value);
-        return NULL;
+// The whole value of an option, however long, in a buffer that grows; NULL when it was not given.
+static const char *whole_value(const shoal_options *options, const char *name, char **value,
+                               size_t *room) {
+    for (;; *room *= 2) {
+        *value = cli_realloc(*value, *room);
+        if (!shoal_options_get(options, name, *value, *room))
+            return NULL;
+        if (strlen(*value) + 1 < *room)
+            return *value;
     }
+}
+
+char *args_job_text(const struct args *a, const shoal_options *options) {
+    char *text = NULL, *value = NULL;
+    size_t length, room = 1024;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return NULL;
     if (a->model)
         put_line(out, "model", a->model);
     for (size_t i = 0; i < a->count; i++) {
@@ -274,7 +283,7 @@ char *args_job_text(const struct args *a, const shoal_options *options) {
     }
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
-        if (o.kept && o.field && shoal_options_get(options, o.name, value, MOST))
+        if (o.kept && o.field && whole_value(options, o.name, &value, &room))
             put_line(out, o.name, value);
     }
     free(value);

@@ -58,7 +58,8 @@ static int call(const struct command *c, int argc, char **argv) {
     return status;
 }
 
-// What was printed must have arrived; a full disk or a closed pipe is an error.
+// What was printed must have arrived; a full disk or a closed pipe is an error. (While `run` writes
+// its result to a pipe, the signal ends it instead.)
 static int close_stdout(int status) {
     bool failed = ferror(stdout) != 0;
     errno = 0;

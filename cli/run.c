@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,11 +30,14 @@ static void on_signal(int number) {
     stop_signal = number;
 }
 
+// A closed terminal stops a run like Ctrl-C, unless nohup said to ignore it.
 static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}, old;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 struct run {
@@ -211,21 +215,29 @@ static shoal_code run_batch(struct run *r) {
     shoal_solver_on_progress(r->solver, on_progress, r);
     if (!r->output)
         return run_table(r);
+    if (!strcmp(r->output, "-"))
+        signal(SIGPIPE, SIG_DFL); // who reads has read enough: end without a word, as `head` expects
     r->ran = true;
     shoal_code code = shoal_solver_run_file(r->solver, r->batch, r->output, &r->summary, r->log);
     progress_erase(&r->progress);
     return code;
 }
 
+// A CSV file has no place to say that it is incomplete; a warning said so.
+static bool holds_meta(const char *path) {
+    size_t n = strlen(path);
+    return n < 4 || strcasecmp(path + n - 4, ".csv");
+}
+
 static void close_lines(struct run *r, shoal_code code) {
     bool durations = r->timing != TIMING_NONE, file = r->output && strcmp(r->output, "-");
     if (r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED)) {
         show_summary(&r->talk, &r->summary, durations);
-        if (file)
-            talk_say(&r->talk,
-                     code ? "stopped; what was finished is in %s, marked incomplete\n"
-                          : "wrote %s\n",
-                     r->output);
+        if (file && code)
+            talk_say(&r->talk, "stopped; what was finished is in %s%s\n", r->output,
+                     holds_meta(r->output) ? ", marked incomplete" : "");
+        else if (file)
+            talk_say(&r->talk, "wrote %s\n", r->output);
         else if (code)
             talk_say(&r->talk, "stopped\n");
         if (!r->talk.quiet)

@@ -89,17 +89,22 @@ const char *show_rate(double rate, char text[32]) {
 }
 
 void show_plan(const shoal_plan *plan, const shoal_solver *solver, const char *output) {
-    char host[32], device[32], disk[32];
+    char host[32], device[32], disk[32], room[32];
     const char *key = shoal_solver_key(solver);
     printf("runs      %" PRIu64 "\n", plan->runs);
     printf("chunks    %" PRIu64 " of up to %" PRIu64 " runs\n", plan->chunks, plan->chunk_runs);
     printf("host      %s\n", show_bytes(plan->host_bytes, host));
-    printf("device    %s, %s\n", shoal_solver_device(solver),
-           show_bytes(plan->device_bytes, device));
-    printf("threads   %" PRIu32 "\n", plan->threads);
-    if (output && strcmp(output, "-"))
-        printf("disk      about %s for %s\n", show_bytes(plan->disk_bytes, disk), output);
-    else
+    printf("device    %s", shoal_solver_device(solver));
+    if (plan->device_bytes)
+        printf(", %s", show_bytes(plan->device_bytes, device));
+    printf("\nthreads   %" PRIu32 "\n", plan->threads);
+    if (output && strcmp(output, "-")) {
+        printf("disk      about %s for %s", show_bytes(plan->disk_bytes, disk), output);
+        if (plan->disk_free != UINT64_MAX)
+            printf("; %s%s free there", plan->disk_bytes > plan->disk_free ? "too much: " : "",
+                   show_bytes(plan->disk_free, room));
+        putchar('\n');
+    } else
         printf("output    about %s\n", show_bytes(plan->disk_bytes, disk));
     printf("kernel    %.16s, compiled now: kernels are not kept yet\n", key ? key : "");
 }
@@ -170,19 +175,19 @@ void show_summary(const struct talk *talk, const shoal_summary *s, bool duration
 enum { ROWS = 10, CELL = 24, COLUMNS = 64 };
 
 struct grid {
-    uint32_t columns, rows;
+    uint32_t columns, rows; // columns counts those without a cell too
     char cell[ROWS + 1][COLUMNS][CELL]; // row 0: headings
     uint32_t width[COLUMNS];
     bool left[COLUMNS];
 };
 
 static void put_cell(struct grid *g, uint32_t row, uint32_t *column, const char *text) {
-    if (*column >= COLUMNS)
-        return;
-    snprintf(g->cell[row][*column], CELL, "%s", text);
-    uint32_t n = (uint32_t)strlen(g->cell[row][*column]);
-    if (n > g->width[*column])
-        g->width[*column] = n;
+    if (*column < COLUMNS) {
+        snprintf(g->cell[row][*column], CELL, "%s", text);
+        uint32_t n = (uint32_t)strlen(g->cell[row][*column]);
+        if (n > g->width[*column])
+            g->width[*column] = n;
+    }
     if (++*column > g->columns)
         g->columns = *column;
 }
@@ -225,7 +230,8 @@ static void fill_headings(struct grid *g, const shoal_solver *solver, const shoa
 
 static void print_grid(const struct grid *g, uint32_t width) {
     uint32_t columns = 0, used = 0;
-    while (columns < g->columns && (!columns || used + g->width[columns] + 2 <= width))
+    while (columns < g->columns && columns < COLUMNS &&
+           (!columns || used + g->width[columns] + 2 <= width))
         used += g->width[columns++] + 2;
     for (uint32_t r = 0; r <= g->rows; r++) {
         for (uint32_t c = 0; c < columns; c++)

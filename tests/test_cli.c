@@ -245,6 +245,42 @@ TEST(cli_terminal) {
     CHECK_HAS(o.out, "1000 trajectories: 1000 ok");
 }
 
+// The example of the help: all steps of one run, looked at on a terminal.
+TEST(cli_steps_on_a_terminal) {
+    char command[512];
+    snprintf(command, sizeof command, "NO_COLOR=1 %s run %s --save steps --vars r,x -q",
+             check_shoal(), model(lorenz));
+    if (RUN("script", "-qec", "true", "/dev/null").status)
+        check_skip("no `script` to make a terminal with");
+    struct check_output o = RUN("script", "-qec", command, "/dev/null");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "  t ");
+    CHECK_HAS(o.out, "more; write them with -o out.csv");
+}
+
+// More columns than fit are counted, all of them.
+TEST(cli_wide_table) {
+    char command[512];
+    snprintf(command, sizeof command, "NO_COLOR=1 COLUMNS=80 %s run %s -q", check_shoal(),
+             model("x[1..150]'=-x[j]\ninit x[1..150]=1\n@ t1=1\n"));
+    if (RUN("script", "-qec", "true", "/dev/null").status)
+        check_skip("no `script` to make a terminal with");
+    struct check_output o = RUN("script", "-qec", command, "/dev/null");
+    CHECK_INT(o.status, 0);
+    const char *more = strstr(o.out, "... ");
+    REQUIRE(more);
+    CHECK_MSG(atoi(more + 4) > 130, "of 153 columns: %s", more);
+}
+
+// A reader that has enough ends the run without a word.
+TEST(cli_closed_pipe) {
+    const char *script = "\"$0\" run \"$1\" --sweep rho=lin:0:1:1e6 -q -o - | head -1; "
+                         "echo ${PIPESTATUS[0]}";
+    struct check_output o = RUN("bash", "-c", script, check_shoal(), model(lorenz));
+    CHECK_STR(o.out, "run,rho,t,x,y,z,status\n141\n");
+    CHECK_STR(o.err, "");
+}
+
 TEST(cli_failures_are_data) {
     const char *m = model("par a=1\ninit x=1\nx'=a*x^2\n@ t1=2\n"); // blows up at 1/a
     struct check_output o = SHOAL("run", m, "--sweep", "a=0.1,1,2");
@@ -264,7 +300,11 @@ TEST(cli_dry_run) {
     CHECK_HAS(o.out, "runs      1000\n");
     CHECK_HAS(o.out, "chunks ");
     CHECK_HAS(o.out, "kernel ");
+    CHECK_HAS(o.out, " free there");
     CHECK(!check_read(out));
+    o = SHOAL("run", m, "--sweep", "rho=lin:0:1:1e15", "--dry-run", "-o", out);
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "too much: ");
 }
 
 // model < @ < --use < --job < command line, and a set's values may be swept.
@@ -298,6 +338,43 @@ TEST(cli_replay) {
     CHECK_STR(o.out, first.out);
     o = SHOAL("run", "--job", npz, "-q", "--only-runs", "1");
     CHECK_HAS(o.out, "\n1,28,1,");
+}
+
+// A list of times longer than any buffer is replayed whole.
+TEST(cli_replay_of_a_long_list) {
+    enum { TIMES = 6000 };
+    const char *job = check_path("a.job"), *npz = check_path("o.npz");
+    char *text = malloc(TIMES * 24 + 64);
+    REQUIRE(text);
+    size_t n = (size_t)sprintf(text, "vars = x\nsave = at=0");
+    for (int i = 1; i <= TIMES; i++)
+        n += (size_t)sprintf(text + n, ",%.15f", i / (TIMES + 1.0));
+    check_write(job, text);
+    free(text);
+    struct check_output o = SHOAL("run", model(lorenz), "--job", job, "-q", "-o", npz);
+    CHECK_INT(o.status, 0);
+    o = SHOAL("run", "--job", npz, "-q");
+    CHECK_INT(o.status, 0);
+    size_t lines = 0;
+    for (const char *p = o.out; *p; p++)
+        lines += *p == '\n';
+    CHECK_INT(lines, TIMES + 2);
+}
+
+// What is no job says so, soon, however long it is.
+TEST(cli_job_of_another_kind) {
+    const char *m = model(lorenz), *csv = check_path("o.csv"), *job = check_path("a.job");
+    CHECK_INT(SHOAL("run", m, "-q", "-o", csv).status, 0);
+    expect(SHOAL("run", "--job", csv), 1, "a CSV file does not hold the options");
+    enum { LINES = 200000 };
+    char *text = malloc(LINES * 32 + 1);
+    REQUIRE(text);
+    for (size_t i = 0; i < LINES; i++)
+        memcpy(text + 32 * i, "0,0.7306327311053068,14.9601734\n", 32);
+    text[LINES * 32] = 0;
+    check_write(job, text);
+    free(text);
+    expect(SHOAL("run", m, "--job", job), 1, "199901 more messages like these");
 }
 
 TEST(cli_info) {
@@ -346,8 +423,17 @@ TEST(cli_signals) {
     CHECK_HAS(o.err, "stopped");
     CHECK_HAS(o.err, " of 1,000,000 trajectories");
     CHECK(!check_read(part));
-    if (strstr(o.err, "marked incomplete")) // otherwise no chunk was finished yet
+    CHECK(!strstr(o.err, "marked incomplete")); // a CSV file cannot be
+    if (strstr(o.err, "what was finished is in")) // otherwise no chunk was finished yet
         CHECK_HAS(check_read(out), "run,rho,t,x,y,z,status");
+}
+
+// A terminal that is closed stops a run like Ctrl-C does.
+TEST(cli_hangup) {
+    struct check_output o = stopped("HUP", check_path("o.npz.part"), check_path("o.npz"));
+    CHECK_INT(o.status, 128 + 1);
+    CHECK_HAS(o.err, "marked incomplete");
+    CHECK(check_read(check_path("o.npz")));
 }
 
 // A compiler that takes for ever is stopped too.

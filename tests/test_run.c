@@ -2,6 +2,7 @@
 // The run layer through the public calls: names, sizes, stops, grids.
 #include "check.h"
 
+#include "io/io.h"
 #include "shoal/shoal.h"
 
 struct ready {
@@ -50,6 +51,26 @@ TEST(run_batch_has_its_size_at_once) {
     CHECK_INT(shoal_batch_input_count(r.batch), 1);
     REQUIRE(shoal_batch_sweep(r.batch, "x(0)=1,2,3", r.log) == SHOAL_OK);
     CHECK_INT(shoal_batch_runs(r.batch), 21);
+    drop(&r);
+}
+
+// The same for its runs and values, in any order of the calls; a wrong batch has none.
+TEST(run_batch_answers_at_any_time) {
+    struct ready r = make(decay, NULL, NULL);
+    CHECK_INT(shoal_batch_run(r.batch, 0), 0);
+    REQUIRE(shoal_batch_sweep(r.batch, "a=lin:1:2:3", r.log) == SHOAL_OK);
+    CHECK(shoal_batch_value(r.batch, 0, 2) == 2);
+    REQUIRE(shoal_batch_only(r.batch, "1:3", r.log) == SHOAL_OK);
+    CHECK_INT(shoal_batch_run(r.batch, 1), 2);
+    CHECK(shoal_batch_run(r.batch, 2) == UINT64_MAX);
+    REQUIRE(shoal_batch_sample(r.batch, "x(0)=uniform:0:1", r.log) == SHOAL_OK); // without runs
+    CHECK_INT(shoal_batch_rows(r.batch), 0);
+    CHECK(isnan(shoal_batch_value(r.batch, 0, 0)) && isnan(shoal_batch_value(r.batch, 1, 0)));
+    CHECK(shoal_batch_run(r.batch, 0) == UINT64_MAX);
+    CHECK(shoal_batch_check(r.batch, r.log) == SHOAL_INPUT);
+    REQUIRE(shoal_batch_sampler(r.batch, "lhs", 5, 0, r.log) == SHOAL_OK);
+    CHECK_INT(shoal_batch_runs(r.batch), 15);
+    CHECK_STR(shoal_batch_input_name(r.batch, 1), "x(0)");
     drop(&r);
 }
 
@@ -115,4 +136,57 @@ TEST(run_result_larger_than_memory) {
     CHECK(shoal_solver_run(r.solver, r.batch, &result, r.log) == SHOAL_MEMORY);
     CHECK(result == NULL);
     drop(&r);
+}
+
+// Steps in memory: as many samples a row as it took steps, the same numbers as in a file.
+TEST(run_steps_into_memory) {
+    const char *settings[][2] = {{"save", "steps"}, {"vars", "x,a"}, {"chunk", "3"}, {NULL, NULL}};
+    struct ready r = make(decay, "a=lin:1:200:10", settings);
+    shoal_result *result = NULL;
+    REQUIRE(shoal_solver_run(r.solver, r.batch, &result, r.log) == SHOAL_OK);
+    CHECK_INT(shoal_result_rows(result), 10);
+    uint64_t all = 0;
+    for (uint64_t i = 0; i < 10; i++) {
+        uint64_t n = shoal_result_samples(result, i);
+        double a = shoal_batch_value(r.batch, 0, i);
+        REQUIRE(n > 2);
+        CHECK(shoal_result_t(result, i, 0) == 0 && shoal_result_value(result, 0, i, 0) == 1);
+        CHECK(shoal_result_t(result, i, n - 1) == 1);
+        CHECK_NEAR(shoal_result_value(result, 0, i, 2), exp(-a * shoal_result_t(result, i, 2)),
+                   1e-5);
+        CHECK(shoal_result_value(result, 1, i, 2) == 2 * shoal_result_value(result, 0, i, 2));
+        CHECK(isnan(shoal_result_t(result, i, n)) && isnan(shoal_result_value(result, 0, i, n)));
+        CHECK_INT(shoal_result_status(result, i), SHOAL_STATUS_ok);
+        all += n;
+    }
+    CHECK_INT(all, shoal_result_summary(result).steps + 10);
+    shoal_result_free(result);
+    drop(&r);
+}
+
+// A result says how it was made, whatever the defaults of another version are.
+TEST(run_metadata_has_what_applied) {
+    static const char *const f64[] = {"\"rtol\":\"1e-6\"", "\"atol\":\"1e-9,x=1e-3\"",
+                                      "\"controller\":\"pi\"", "\"max-steps\":\"100000\"",
+                                      "\"precision\":\"f64\"", "\"save\":\"final\"",
+                                      "\"fast-math\":\"off\""};
+    const char *settings[][2] = {{"atol", "x=1e-3"}, {NULL, NULL}};
+    struct ready r = make(decay, NULL, settings);
+    struct arena arena = {0};
+    const char *meta = NULL;
+    CHECK(shoal_solver_run_file(r.solver, r.batch, check_path("o.npz"), NULL, r.log) == SHOAL_OK);
+    REQUIRE(io_meta_read(check_path("o.npz"), &arena, &meta, NULL) == SHOAL_OK);
+    for (size_t i = 0; i < sizeof f64 / sizeof *f64; i++)
+        CHECK_HAS(meta, f64[i]);
+    CHECK(!strstr(meta, "\"dt\""));
+    drop(&r);
+    const char *fixed[][2] = {{"method", "rk4"}, {"dt", "0.25"}, {"precision", "f32"}, {NULL, NULL}};
+    r = make(decay, NULL, fixed);
+    CHECK(shoal_solver_run_file(r.solver, r.batch, check_path("o.npz"), NULL, r.log) == SHOAL_OK);
+    REQUIRE(io_meta_read(check_path("o.npz"), &arena, &meta, NULL) == SHOAL_OK);
+    CHECK_HAS(meta, "\"dt\":\"0.25\"");
+    CHECK_HAS(meta, "\"controller\":\"fixed\"");
+    CHECK(!strstr(meta, "rtol"));
+    drop(&r);
+    arena_free(&arena);
 }

@@ -68,7 +68,8 @@ SHOAL_API const char *shoal_version(void);
     X(ok, "reached the end time", "")                                                              \
     X(stopped, "stopped by a terminal event", "")                                                  \
     X(max_steps, "used up its steps", "raise --max-steps, or loosen --rtol")                       \
-    X(dt_min, "step became too small", "lower --dt-min, loosen --rtol, or try a stiff method")     \
+    X(dt_min, "step became too small",                                                             \
+      "the solution may blow up or be stiff; loosen --rtol, or lower --dt-min where it was given")  \
     X(nonfinite, "became infinite or not a number",                                                \
       "check the parameters; the solution may blow up, or use a smaller step")                     \
     X(newton, "Newton did not converge", "use a smaller step or another method")                   \
@@ -291,7 +292,8 @@ SHOAL_API shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoa
 SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
                                         uint64_t count, shoal_log *log);
 SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log);
-// Checks what was described as a whole; the calls below and the solver do it too.
+// Checks what was described as a whole; the calls below and the solver do it too. Of a batch that is
+// wrong there are 0 runs; beyond its end a run is UINT64_MAX, a name NULL, a value NaN.
 SHOAL_API shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log);
 SHOAL_API uint64_t shoal_batch_runs(const shoal_batch *batch); // of the whole batch
 SHOAL_API uint64_t shoal_batch_rows(const shoal_batch *batch); // those picked by only
@@ -350,6 +352,7 @@ typedef struct shoal_summary {
 typedef struct shoal_plan {
     uint64_t runs, chunks, chunk_runs;
     uint64_t host_bytes, device_bytes, disk_bytes;
+    uint64_t disk_free; // where the file would be; UINT64_MAX: unknown
     uint32_t threads;
 } shoal_plan;
 SHOAL_API shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch,

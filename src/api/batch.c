@@ -76,7 +76,7 @@ shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log) {
 
 // The description as it is now; what is wrong with it is told by shoal_batch_check and the solver.
 static struct batch *checked(const shoal_batch *batch) {
-    batch_check(batch->batch, NULL);
+    batch_refresh(batch->batch);
     return batch->batch;
 }
 
@@ -85,15 +85,17 @@ uint64_t shoal_batch_rows(const shoal_batch *batch) { return batch_rows(checked(
 uint32_t shoal_batch_input_count(const shoal_batch *batch) { return batch_inputs(checked(batch)); }
 
 const char *shoal_batch_input_name(const shoal_batch *batch, uint32_t input) {
-    return input < batch_inputs(batch->batch) ? batch_input_name(batch->batch, input) : NULL;
+    struct batch *b = checked(batch);
+    return input < batch_inputs(b) ? batch_input_name(b, input) : NULL;
 }
 
 double shoal_batch_value(const shoal_batch *batch, uint32_t input, uint64_t run) {
-    if (input >= batch_inputs(batch->batch) || run >= batch_runs(batch->batch))
-        return (double)NAN;
-    return batch_value(batch->batch, input, run);
+    struct batch *b = checked(batch);
+    return input < batch_inputs(b) && run < batch_runs(b) ? batch_value(b, input, run)
+                                                          : (double)NAN;
 }
 
 uint64_t shoal_batch_run(const shoal_batch *batch, uint64_t row) {
-    return batch_run_of_row(batch->batch, row);
+    struct batch *b = checked(batch);
+    return row < batch_rows(b) ? batch_run_of_row(b, row) : UINT64_MAX;
 }

@@ -168,6 +168,13 @@ static shoal_code load_text(shoal_job *job, const char *path, struct report *r) 
     return SHOAL_OK;
 }
 
+static shoal_code no_job_in_csv(const char *path, struct report *r) {
+    return report_error(r, SHOAL_INPUT,
+                        "%s: a CSV file does not hold the options it was made with; results in "
+                        ".npz and .h5 do",
+                        path);
+}
+
 shoal_code shoal_job_load(const char *path, shoal_job **out, shoal_log *log) {
     struct report *r = log_report(log);
     jmp_buf oom;
@@ -181,7 +188,9 @@ shoal_code shoal_job_load(const char *path, shoal_job **out, shoal_log *log) {
     }
     job->arena.oom = &oom;
     bool result = has_ending(path, ".npz") || has_ending(path, ".h5") || has_ending(path, ".hdf5");
-    shoal_code code = result ? load_result(job, path, r) : load_text(job, path, r);
+    shoal_code code = has_ending(path, ".csv") ? no_job_in_csv(path, r)
+                      : result                 ? load_result(job, path, r)
+                                               : load_text(job, path, r);
     if (!code)
         code = read_lines(job, r);
     job->arena.oom = NULL;

@@ -121,6 +121,7 @@ static bool print_save(const shoal_options *options, char *text, size_t size) {
         snprintf(text, size, "steps");
         return true;
     default:
+        snprintf(text, size, "final");
         return false;
     }
 }
@@ -136,7 +137,7 @@ static bool print_field(const struct option *o, const shoal_options *options, ch
     uint64_t count = 0;
     switch (o->type) {
     case OPTION_FLAG:
-        snprintf(text, size, "on");
+        snprintf(text, size, *(const bool *)field ? "on" : "off");
         return *(const bool *)field;
     case OPTION_NUMBER:
         return print_number(*(const double *)field, text, size);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A result in memory: arrays that the library owns.
+//
+// Runs on a common grid go into dense arrays of a known size. Where steps are saved nobody knows how
+// many there will be, so their arrays grow with each chunk.
 #include "api/solver.h"
 
 #include <math.h>
@@ -8,10 +11,12 @@
 #include <unistd.h>
 
 struct shoal_result {
-    uint64_t rows, samples;
+    uint64_t rows, samples; // samples of a row; steps: of all rows so far
+    uint64_t room;          // steps: samples the arrays have room for
+    uint64_t *offsets;      // steps: row i has samples offsets[i] to offsets[i + 1], else NULL
     uint32_t vars;
-    bool f32, series;
-    void *values;
+    bool f32;
+    void *values; // [var][row][sample]; steps: [sample][var]
     double *t;
     uint8_t *status;
     shoal_summary summary;
@@ -20,6 +25,7 @@ struct shoal_result {
 void shoal_result_free(shoal_result *result) {
     if (!result)
         return;
+    free(result->offsets);
     free(result->values);
     free(result->t);
     free(result->status);
@@ -53,15 +59,87 @@ static shoal_code allocate(shoal_result *x, struct report *r) {
     return SHOAL_OK;
 }
 
+static shoal_code run_dense(shoal_solver *solver, const shoal_batch *batch, shoal_result *x,
+                            shoal_log *log) {
+    shoal_code code = allocate(x, log_report(log));
+    shoal_arrays a = {.values = x->values, .t = x->t, .status = x->status};
+    return code ? code : shoal_solver_run_arrays(solver, batch, &a, &x->summary, log);
+}
+
+// ---- Steps --------------------------------------------------------------------------------------
+
+struct steps_sink {
+    struct sink base;
+    shoal_result *to;
+};
+
+static shoal_code steps_begin(struct sink *s, const struct sink_shape_info *info,
+                              struct report *r) {
+    shoal_result *x = ((struct steps_sink *)s)->to;
+    bool fits = info->rows < SIZE_MAX / 16;
+    x->offsets = fits ? calloc(info->rows + 1, sizeof *x->offsets) : NULL;
+    x->status = fits ? malloc(info->rows) : NULL;
+    return x->offsets && x->status
+               ? SHOAL_OK
+               : report_error(r, SHOAL_MEMORY, "out of memory for the steps of %llu runs",
+                              (unsigned long long)info->rows);
+}
+
+// Room for that many samples in all.
+static bool reserve(shoal_result *x, uint64_t samples, size_t elem) {
+    if (samples <= x->room)
+        return true;
+    uint64_t room = samples < x->room * 2 ? x->room * 2 : samples;
+    double *t = realloc(x->t, room * sizeof *t);
+    x->t = t ? t : x->t;
+    void *values = realloc(x->values, room * x->vars * elem);
+    x->values = values ? values : x->values;
+    x->room = t && values ? room : x->room;
+    return t && values;
+}
+
+static shoal_code steps_chunk(struct sink *s, const struct sink_chunk *c, struct report *r) {
+    shoal_result *x = ((struct steps_sink *)s)->to;
+    size_t elem = x->f32 ? sizeof(float) : sizeof(double);
+    uint64_t count = c->offsets[c->rows];
+    if (!reserve(x, x->samples + count, elem))
+        return report_error(r, SHOAL_MEMORY,
+                            "out of memory for the steps of so many runs; write a file instead");
+    for (uint64_t i = 0; i < count; i++)
+        for (uint32_t v = 0; v < x->vars; v++)
+            memcpy((char *)x->values + ((x->samples + i) * x->vars + v) * elem,
+                   (const char *)c->values + (v * c->var_stride + i) * elem, elem);
+    memcpy(x->t + x->samples, c->t, count * sizeof *x->t);
+    memcpy(x->status + c->first_row, c->status, c->rows);
+    for (uint32_t i = 0; i < c->rows; i++)
+        x->offsets[c->first_row + i + 1] = x->samples + c->offsets[i + 1];
+    x->samples += count;
+    return SHOAL_OK;
+}
+
+static shoal_code steps_end(struct sink *s, bool complete, struct report *r) {
+    (void)s, (void)complete, (void)r;
+    return SHOAL_OK;
+}
+
+static void steps_free(struct sink *s) { (void)s; }
+
+static shoal_code run_steps(shoal_solver *solver, const shoal_batch *batch, shoal_result *x,
+                            shoal_log *log) {
+    struct steps_sink sink = {
+        .base = {.begin = steps_begin, .chunk = steps_chunk, .end = steps_end, .free = steps_free},
+        .to = x};
+    return solver_run_into(solver, batch->batch, &sink.base, NULL, &x->summary, log);
+}
+
+// ---- All ----------------------------------------------------------------------------------------
+
 shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoal_result **out,
                             shoal_log *log) {
     *out = NULL;
     shoal_code code = batch_check(batch->batch, log_report(log));
     if (code != SHOAL_OK)
         return code;
-    if (solver->setup.grid.shape == SINK_STEPS)
-        return report_error(log_report(log), SHOAL_INPUT,
-                            "--save steps needs a file: its size is not known before");
     shoal_result *x = calloc(1, sizeof *x);
     if (!x)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
@@ -69,11 +147,8 @@ shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoa
     x->samples = shoal_solver_save_count(solver);
     x->vars = solver->setup.outputs;
     x->f32 = solver->setup.f32;
-    code = allocate(x, log_report(log));
-    if (code == SHOAL_OK) {
-        shoal_arrays a = {.values = x->values, .t = x->t, .status = x->status};
-        code = shoal_solver_run_arrays(solver, batch, &a, &x->summary, log);
-    }
+    code = solver->setup.grid.shape == SINK_STEPS ? run_steps(solver, batch, x, log)
+                                                  : run_dense(solver, batch, x, log);
     if (code == SHOAL_OK || code == SHOAL_STOPPED)
         *out = x;
     else
@@ -84,23 +159,32 @@ shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoa
 uint64_t shoal_result_rows(const shoal_result *result) { return result->summary.done; }
 
 uint64_t shoal_result_samples(const shoal_result *result, uint64_t row) {
-    return row < result->summary.done ? result->samples : 0;
+    if (row >= result->summary.done)
+        return 0;
+    return result->offsets ? result->offsets[row + 1] - result->offsets[row] : result->samples;
 }
 
 static bool inside(const shoal_result *x, uint64_t row, uint64_t sample) {
-    return row < x->summary.done && sample < x->samples;
+    return sample < shoal_result_samples(x, row);
+}
+
+// Position among the samples of all rows.
+static uint64_t position(const shoal_result *x, uint64_t row, uint64_t sample) {
+    return (x->offsets ? x->offsets[row] : row * x->samples) + sample;
 }
 
 double shoal_result_value(const shoal_result *result, uint32_t var, uint64_t row,
                           uint64_t sample) {
     if (var >= result->vars || !inside(result, row, sample))
         return (double)NAN;
-    size_t at = (size_t)((var * result->rows + row) * result->samples + sample);
+    uint64_t sample_at = position(result, row, sample);
+    size_t at = (size_t)(result->offsets ? sample_at * result->vars + var
+                                         : var * result->rows * result->samples + sample_at);
     return result->f32 ? (double)((float *)result->values)[at] : ((double *)result->values)[at];
 }
 
 double shoal_result_t(const shoal_result *result, uint64_t row, uint64_t sample) {
-    return inside(result, row, sample) ? result->t[row * result->samples + sample] : (double)NAN;
+    return inside(result, row, sample) ? result->t[position(result, row, sample)] : (double)NAN;
 }
 
 int shoal_result_status(const shoal_result *result, uint64_t row) {

@@ -2,6 +2,7 @@
 // Running a solver: into a file, into the caller's arrays.
 #include "api/solver.h"
 
+#include "base/file.h"
 #include "io/io.h"
 
 #include <math.h>
@@ -64,8 +65,7 @@ void solver_meta(const shoal_solver *s, const struct batch *b, struct buf *out) 
     buf_putc(out, '}');
 }
 
-// Runs a batch into a sink, with everything around it.
-static shoal_code run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
+shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
                            shoal_summary *summary, shoal_log *log) {
     struct sink_shape_info info;
     struct arena arena = {0};
@@ -92,6 +92,8 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
         code = run_shape(&solver->setup, batch->batch, "{}", &arena, &info, log_report(log));
     if (code == SHOAL_OK && path)
         plan->disk_bytes = io_sink_bytes(path, &info);
+    if (code == SHOAL_OK)
+        plan->disk_free = path && strcmp(path, "-") ? file_free_bytes(path) : UINT64_MAX;
     arena_free(&arena);
     return code;
 }
@@ -112,8 +114,8 @@ shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
     if (code == SHOAL_OK) {
         solver_meta(solver, batch->batch, &meta);
         code = meta.failed ? report_error(log_report(log), SHOAL_MEMORY, "out of memory")
-                           : run_into(solver, batch->batch, sink, meta.data,
-                                      summary ? summary : &own, log);
+                           : solver_run_into(solver, batch->batch, sink, meta.data,
+                                             summary ? summary : &own, log);
     }
     if (sink)
         sink->free(sink);
@@ -208,7 +210,8 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
     int32_t span = log_begin(log, "solve_ivp_execution", SHOAL_RUNTIME);
     shoal_code code = batch_check(batch->batch, log_report(log));
     if (code == SHOAL_OK)
-        code = run_into(solver, batch->batch, &sink.base, NULL, summary ? summary : &own, log);
+        code = solver_run_into(solver, batch->batch, &sink.base, NULL, summary ? summary : &own,
+                               log);
     log_end(log, span);
     return code;
 }

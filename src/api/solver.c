@@ -189,14 +189,41 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     return code;
 }
 
+// The options with the values that apply where none were given: a result says how it was made,
+// whatever the defaults of a later version are.
+static shoal_options resolved(const shoal_options *given, const struct codegen_request *q) {
+    shoal_options o = *given;
+    o.controller = controller_names[q->controller];
+    o.dt_from_model = false;
+    if (q->controller != CONTROLLER_FIXED) {
+        o.dt = NAN;
+        o.rtol = options_rtol(given);
+        o.atol = options_atol(given);
+        o.max_steps = max_steps_of(given, false);
+    }
+    return o;
+}
+
+static bool has_value(const char *text) {
+    return *text && strcmp(text, "nan") && strcmp(text, "0");
+}
+
 // Every option that has a value, as a JSON object.
-static void describe_options(const shoal_options *o, struct buf *out) {
-    char text[4096];
+static void describe_options(const shoal_options *o, struct arena *arena, struct buf *out) {
+    size_t room = 1024;
+    char *text = arena_alloc(arena, room);
     const char *comma = "";
     buf_putc(out, '{');
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info info = shoal_option_at(i);
-        if (!info.field || !shoal_options_get(o, info.name, text, sizeof text))
+        if (!info.field || !info.kept)
+            continue;
+        bool given = shoal_options_get(o, info.name, text, room);
+        while (strlen(text) + 1 == room) { // it was cut
+            text = arena_alloc(arena, room *= 2);
+            given = shoal_options_get(o, info.name, text, room);
+        }
+        if (!given && !has_value(text))
             continue;
         buf_puts(out, comma);
         buf_json(out, info.name);
@@ -221,7 +248,10 @@ static shoal_code solver_begin(shoal_solver *s, const shoal_options *o, shoal_lo
         code = fill_setup(s, &q, o, log_report(log));
     if (code == SHOAL_OK)
         code = make_kernel(s, &q, o, log);
-    describe_options(o, &s->options);
+    if (code != SHOAL_OK)
+        return code;
+    shoal_options known = resolved(o, &q);
+    describe_options(&known, &s->arena, &s->options);
     s->job = o->job ? arena_strdup(&s->arena, o->job) : NULL;
     s->stop_too = o->stop;
     return code;

@@ -37,6 +37,10 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
                           const struct shoal_target *target, struct arena *arena,
                           struct codegen_request *out, shoal_log *log);
 
+// Runs a batch into a sink, with everything around it; meta may be NULL.
+shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
+                           shoal_summary *summary, shoal_log *log);
+
 // Metadata of a result: a JSON object.
 void solver_meta(const shoal_solver *s, const struct batch *b, struct buf *out);
 

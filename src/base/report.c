@@ -5,21 +5,34 @@
 
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const severity_words[] = {"note", "warning", "error"};
+
+static bool is_full(const struct report *r) { return r->messages.count >= REPORT_MOST; }
+
+// Counts a message that is not kept; the last one that is kept becomes the count.
+static void drop(struct report *r, shoal_severity severity) {
+    enum { ROOM = 64 };
+    shoal_message *last = &r->messages.items[r->messages.count - 1];
+    if (!r->dropped++) {
+        r->count_text = arena_alloc(&r->arena, ROOM);
+        last->text = r->count_text ? r->count_text : "more messages like these";
+        last->file = NULL;
+    }
+    last->severity = severity > last->severity ? severity : last->severity;
+    if (r->count_text)
+        snprintf(r->count_text, ROOM, "%u more messages like these", r->dropped + 1);
+}
 
 static void add(struct report *r, shoal_message m, struct buf *text) {
     if (!r)
         return;
     if (m.severity == SHOAL_ERROR)
         r->errors++;
-    if (r->messages.count >= REPORT_MOST) {
-        r->dropped++;
-        shoal_message *last = &r->messages.items[r->messages.count - 1];
-        last->severity = m.severity > last->severity ? m.severity : last->severity;
-        last->text = arena_printf(&r->arena, "%u more messages like these", r->dropped + 1);
-        last->file = NULL;
+    if (is_full(r)) {
+        drop(r, m.severity);
         return;
     }
     for (size_t i = 0; i < text->length; i++) // nothing that could drive a terminal
@@ -53,6 +66,10 @@ static void show_line(struct buf *out, const struct source *s, size_t start, siz
 
 static void add_at(struct report *r, shoal_severity severity, shoal_code code,
                    const struct source *source, size_t offset, const char *format, va_list args) {
+    if (!r || is_full(r)) { // to find the line of each of very many takes for ever
+        add(r, (shoal_message){.severity = severity, .code = code}, NULL);
+        return;
+    }
     if (offset > source->length)
         offset = source->length;
     size_t start = 0;

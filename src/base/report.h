@@ -23,6 +23,7 @@ struct report {
     struct arena arena;
     vec(shoal_message) messages;
     uint32_t errors, dropped;   // errors counted, kept or not
+    char *count_text;           // of the last message, once some were dropped
     const struct source *place; // what messages without a place of their own are about, or NULL
     size_t place_at;
 };

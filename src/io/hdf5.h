@@ -77,6 +77,7 @@ struct h5error_item {
 #define HDF5_VARIABLES(X)                                                                          \
     X(H5T_C_S1_g)                                                                                  \
     X(H5T_NATIVE_DOUBLE_g)                                                                         \
+    X(H5T_NATIVE_LDOUBLE_g)                                                                        \
     X(H5T_NATIVE_FLOAT_g)                                                                          \
     X(H5T_NATIVE_UINT8_g)                                                                          \
     X(H5T_NATIVE_UINT32_g)                                                                         \

@@ -40,11 +40,39 @@ static shoal_code read_numbers(struct reader *d, h5id data, const char *name) {
     if (d->h->H5Dread(data, d->h->H5T_NATIVE_DOUBLE_g, H5_DEFAULT, H5_DEFAULT, H5_DEFAULT, to) < 0)
         return hdf5_failed(d->h, d->path, "read", d->report);
     for (uint64_t i = 0; i < d->table->rows; i++)
-        if (!isfinite(to[i]))
+        if (!isfinite(to[i]) && name[0] != '_')
             return report_error(d->report, SHOAL_INPUT,
                                 "%s: %s[%llu] is %s; every value must be a finite number", d->path,
                                 name, (unsigned long long)i, isnan(to[i]) ? "nan" : "infinite");
     return SHOAL_OK;
+}
+
+// Integers of 64 bits in a `_` column: as text where a double would lose digits (npz_table.c). A
+// long double holds them all.
+static shoal_code read_integers(struct reader *d, h5id data, const char *name) {
+    uint64_t rows = d->table->rows;
+    long double *all = malloc(sizeof *all * (size_t)rows + 1);
+    if (!all)
+        return SHOAL_MEMORY;
+    bool exact = true;
+    shoal_code code = SHOAL_OK;
+    if (d->h->H5Dread(data, d->h->H5T_NATIVE_LDOUBLE_g, H5_DEFAULT, H5_DEFAULT, H5_DEFAULT, all) <
+        0)
+        code = hdf5_failed(d->h, d->path, "read", d->report);
+    for (uint64_t i = 0; i < rows && code == SHOAL_OK; i++)
+        exact = exact && fabsl(all[i]) <= 0x1p53L;
+    if (code == SHOAL_OK && exact)
+        code = read_numbers(d, data, name);
+    else if (code == SHOAL_OK) {
+        const char **to = io_table_texts(d->arena, d->table, name);
+        for (uint64_t i = 0; to && i < rows; i++) {
+            to[i] = arena_printf(d->arena, "%.0Lf", all[i]);
+            to = to[i] ? to : NULL;
+        }
+        code = to ? SHOAL_OK : SHOAL_MEMORY;
+    }
+    free(all);
+    return code;
 }
 
 // Text of fixed length: the bytes of all rows, each ended or padded with zeros.
@@ -133,7 +161,10 @@ static shoal_code read_dataset(struct reader *d, h5id data, const char *name) {
     shoal_code code = SHOAL_OK;
     if (number || text)
         code = check_rows(d, data, name);
-    if (code == SHOAL_OK && number)
+    if (code == SHOAL_OK && class == H5_CLASS_INTEGER && name[0] == '_' &&
+        d->h->H5Tget_size(type) == 8)
+        code = read_integers(d, data, name);
+    else if (code == SHOAL_OK && number)
         code = read_numbers(d, data, name);
     else if (code == SHOAL_OK && text)
         code = read_texts(d, data, type, name);

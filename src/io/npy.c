@@ -218,11 +218,16 @@ bool npy_is_number(const struct npy *a) {
     return false;
 }
 
-double npy_number(const struct npy *a, uint64_t index) {
+static uint64_t bits_of(const struct npy *a, uint64_t index) {
     const unsigned char *p = (const unsigned char *)a->data + index * a->size;
     uint64_t bits = 0;
     for (uint32_t i = 0; i < a->size; i++)
         bits |= (uint64_t)p[a->big ? a->size - 1 - i : i] << 8 * i;
+    return bits;
+}
+
+double npy_number(const struct npy *a, uint64_t index) {
+    uint64_t bits = bits_of(a, index);
     if (a->kind == 'f' && a->size == 8) {
         double x;
         memcpy(&x, &bits, sizeof x);
@@ -242,6 +247,10 @@ double npy_number(const struct npy *a, uint64_t index) {
 
 char *npy_text(const struct npy *a, uint64_t index, struct arena *arena) {
     const unsigned char *p = (const unsigned char *)a->data + index * a->size;
+    if (a->kind == 'i' && a->size == 8)
+        return arena_printf(arena, "%lld", (long long)bits_of(a, index));
+    if (a->kind == 'u' && a->size == 8)
+        return arena_printf(arena, "%llu", (unsigned long long)bits_of(a, index));
     if (a->kind == 'S')
         return arena_strndup(arena, (const char *)p, strnlen((const char *)p, a->size));
     struct buf text = {0};

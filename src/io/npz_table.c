@@ -34,7 +34,7 @@ static shoal_code add_numbers(const struct npy *a, const char *name, struct aren
     uint64_t bad = 0;
     for (uint64_t i = 0; i < out->rows; i++) {
         to[i] = npy_number(a, i);
-        if (!isfinite(to[i]) && bad++ < 3)
+        if (!isfinite(to[i]) && name[0] != '_' && bad++ < 3)
             report_error(r, SHOAL_INPUT, "%s: %s[%llu] is %s; every value must be a finite number",
                          out->source, name, (unsigned long long)i,
                          isnan(to[i])  ? "nan"
@@ -45,6 +45,15 @@ static shoal_code add_numbers(const struct npy *a, const char *name, struct aren
         report_error(r, SHOAL_INPUT, "%s: %s has %llu values that are not finite", out->source,
                      name, (unsigned long long)bad);
     return bad ? SHOAL_INPUT : SHOAL_OK;
+}
+
+// Numbers of patients and the like may have more digits than a double; such a `_` column is kept
+// as text, every digit of it.
+static bool is_long_integer(const struct npy *a, const char *name) {
+    bool is = false;
+    for (uint64_t i = 0; name[0] == '_' && a->kind != 'f' && a->size == 8 && i < a->count; i++)
+        is = is || fabs(npy_number(a, i)) > 0x1p53;
+    return is;
 }
 
 static shoal_code add_texts(const struct npy *a, const char *name, struct arena *arena,
@@ -78,7 +87,8 @@ static shoal_code add_array(const struct npy *a, const char *name, struct arena 
         return report_error(r, SHOAL_INPUT, "%s: %s has %llu rows, but %s has %llu", out->source,
                             name, (unsigned long long)a->count, out->columns.items[0].name,
                             (unsigned long long)out->rows);
-    return number ? add_numbers(a, name, arena, out, r) : add_texts(a, name, arena, out);
+    return number && !is_long_integer(a, name) ? add_numbers(a, name, arena, out, r)
+                                               : add_texts(a, name, arena, out);
 }
 
 static shoal_code add_member(const struct zip *z, const struct zip_entry *e, struct arena *arena,

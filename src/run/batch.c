@@ -57,6 +57,7 @@ struct batch {
     uint64_t samples, seed; // samples 0: not given
     struct spec_ranges only;
     bool noted; // batch_check has given its notes
+    bool fresh; // nothing was added since batch_check
     // Made by batch_check.
     vec(struct group) groups;
     vec(uint32_t) order; // of the inputs: table, sweeps, samples
@@ -105,7 +106,7 @@ static shoal_code guard(struct batch *b, step *call, const void *args, struct re
     else
         code = call(b, args, r);
     b->arena.oom = NULL;
-    b->noted = false;
+    b->noted = b->fresh = false;
     if (code == SHOAL_OK)
         return code;
     while (b->inputs.count > inputs)
@@ -159,7 +160,7 @@ shoal_code batch_sampler(struct batch *b, enum sampler sampler, uint64_t runs, u
     b->sampler = sampler;
     b->samples = runs;
     b->seed = seed;
-    b->noted = false;
+    b->noted = b->fresh = false;
     return SHOAL_OK;
 }
 
@@ -515,6 +516,7 @@ static shoal_code make_parts(struct batch *b, struct report *r) {
 static shoal_code check(struct batch *b, const void *args, struct report *r) {
     (void)args;
     uint32_t counts[INPUT_KINDS] = {0};
+    b->runs = b->rows = 0; // of a batch that is wrong
     shoal_code set = check_set(b, r), zips = check_zips(b, r), groups = make_groups(b, counts, r);
     shoal_code samples = check_samples(b, counts[INPUT_SAMPLE], r);
     if (set || zips || groups || samples)
@@ -527,7 +529,13 @@ shoal_code batch_check(struct batch *b, struct report *r) {
     bool noted = b->noted;
     shoal_code code = guard(b, check, NULL, r);
     b->noted = noted || (code == SHOAL_OK && r);
+    b->fresh = true;
     return code;
+}
+
+void batch_refresh(struct batch *b) {
+    if (!b->fresh)
+        batch_check(b, NULL);
 }
 
 // ---- Values -------------------------------------------------------------------------------------

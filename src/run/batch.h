@@ -59,6 +59,7 @@ shoal_code batch_add_values(struct batch *b, const char *name, const double *val
 shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
 // Must be called (again) after the last change, before the rest.
 shoal_code batch_check(struct batch *b, struct report *r);
+void batch_refresh(struct batch *b); // checks when something changed; wrong: there are 0 runs
 
 uint64_t batch_runs(const struct batch *b);
 uint64_t batch_rows(const struct batch *b);                     // after --only-runs
