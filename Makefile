@@ -67,6 +67,7 @@ setup-%:
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 
 demo: setup-demo
+	@test -x $(BUILD)/shoal || echo 'building Shoal ...'
 	@$(MAKE) $(JOBS) --no-print-directory -s all
 	@sh tools/demo.sh $(BUILD)/shoal
 

@@ -71,6 +71,11 @@ static shoal_code load_job(struct run *r) {
     return SHOAL_OK;
 }
 
+static bool has_ending(const char *path, const char *ending) {
+    size_t n = strlen(path), m = strlen(ending);
+    return n > m && !strcasecmp(path + n - m, ending);
+}
+
 // The model of the command line, or that of the job: a result file brings its text.
 static shoal_code load_model(struct run *r) {
     const char *text = shoal_job_model_text(r->job), *path = r->args->model;
@@ -79,6 +84,11 @@ static shoal_code load_model(struct run *r) {
         from_job = from_job || shoal_job_value(r->job, i) == path;
     if (text && (from_job || !path))
         return shoal_model_parse(path ? path : "model", text, strlen(text), &r->model, r->log);
+    if (path && (has_ending(path, ".npz") || has_ending(path, ".h5"))) {
+        fprintf(stderr, "error: %s is not a model; `shoal run --job %s` repeats a result\n", path,
+                path);
+        return SHOAL_INPUT;
+    }
     if (path)
         return shoal_model_load(path, &r->model, r->log);
     fputs("error: no model: neither the command line nor the job names one\n", stderr);
@@ -223,19 +233,13 @@ static shoal_code run_batch(struct run *r) {
     return code;
 }
 
-// A CSV file has no place to say that it is incomplete; a warning said so.
-static bool holds_meta(const char *path) {
-    size_t n = strlen(path);
-    return n < 4 || strcasecmp(path + n - 4, ".csv");
-}
-
 static void close_lines(struct run *r, shoal_code code) {
     bool durations = r->timing != TIMING_NONE, file = r->output && strcmp(r->output, "-");
     if (r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED)) {
         show_summary(&r->talk, &r->summary, durations);
         if (file && code)
             talk_say(&r->talk, "stopped; what was finished is in %s%s\n", r->output,
-                     holds_meta(r->output) ? ", marked incomplete" : "");
+                     has_ending(r->output, ".csv") ? "" : ", marked incomplete"); // it warned
         else if (file)
             talk_say(&r->talk, "wrote %s\n", r->output);
         else if (code)

@@ -19,7 +19,7 @@ enum { EXIT_FAILED = 10, EXIT_SKIPPED = 11, LIMIT_SECONDS = 120, LONG_LIMIT_SECO
 
 #ifdef __SANITIZE_ADDRESS__
 // Tests may leak what they get from the harness; the programs they run may not.
-const char *__asan_default_options(void);
+const char *__asan_default_options(void) __attribute__((visibility("default")));
 const char *__asan_default_options(void) { return "detect_leaks=0"; }
 #endif
 

@@ -197,6 +197,13 @@ TEST(cli_output_does_not_fit) {
 
 // ---- A run --------------------------------------------------------------------------------------
 
+TEST(cli_names_have_no_case) {
+    const char *m = model(lorenz);
+    struct check_output o = SHOAL("run", m, "-q", "--vars", "X,R", "--set", "RHO=2,X(0)=3");
+    CHECK_INT(o.status, 0);
+    CHECK_STR(o.out, SHOAL("run", m, "-q", "--vars", "x,r", "--set", "rho=2,x(0)=3").out);
+}
+
 TEST(cli_streams) {
     const char *m = model(lorenz);
     struct check_output o = SHOAL("run", m, "--sweep", "rho=10.5,28", "-q");
@@ -366,6 +373,7 @@ TEST(cli_job_of_another_kind) {
     const char *m = model(lorenz), *csv = check_path("o.csv"), *job = check_path("a.job");
     CHECK_INT(SHOAL("run", m, "-q", "-o", csv).status, 0);
     expect(SHOAL("run", "--job", csv), 1, "a CSV file does not hold the options");
+    expect(SHOAL("run", "o.npz"), 1, "`shoal run --job o.npz` repeats a result");
     enum { LINES = 200000 };
     char *text = malloc(LINES * 32 + 1);
     REQUIRE(text);

@@ -238,7 +238,7 @@ if [ $check_only = no ]; then
     fi
 fi
 if [ -n "$required" ]; then
-    names=$(echo "$required" | while read -r _ packages _; do echo "${packages%%|*}"; done | tr ',\n' '  ')
+    names=$(echo "$required" | cut -d' ' -f2 | cut -d'|' -f1 | tr , '\n' | paste -sd' ' -)
     say "stopping here; what is required is, as packages of Debian and Ubuntu: $names"
     exit 1
 fi

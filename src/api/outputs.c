@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Which variables are kept: --vars.
+// Which variables are kept: --vars. Names are matched exactly first, else ignoring case, as in a
+// model.
 #include "api/solver.h"
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 const char *output_name(const struct model *m, uint32_t output) {
     return output < m->states.count ? m->symbols.items[m->states.items[output]].name
@@ -17,9 +19,11 @@ static void add(struct output_list *out, uint32_t output, struct arena *arena) {
     *vec_push(arena, &out->items) = output;
 }
 
+typedef int compare(const char *a, const char *b, size_t length);
+
 // x is the base name of x1, x2, ...
-static bool is_element_of(const char *name, const char *base, size_t length) {
-    if (strncmp(name, base, length) || !name[length])
+static bool is_element_of(const char *name, const char *base, size_t length, compare *differ) {
+    if (differ(name, base, length) || !name[length])
         return false;
     for (const char *p = name + length; *p; p++)
         if (!isdigit((unsigned char)*p))
@@ -27,24 +31,34 @@ static bool is_element_of(const char *name, const char *base, size_t length) {
     return true;
 }
 
-static bool same(const char *name, const char *item, size_t length) {
-    return strlen(name) == length && !strncmp(name, item, length);
+static bool same(const char *name, const char *item, size_t length, compare *differ) {
+    return strlen(name) == length && !differ(name, item, length);
+}
+
+// The variable of that name, or all elements of the array; false when there is none.
+static bool add_named(const struct model *m, const char *item, size_t length, compare *differ,
+                      struct output_list *out, struct arena *arena) {
+    uint32_t count = m->states.count + m->observables.count;
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++)
+        if (same(output_name(m, i), item, length, differ)) {
+            add(out, i, arena);
+            return true;
+        }
+    for (uint32_t i = 0; i < count; i++)
+        if (is_element_of(output_name(m, i), item, length, differ)) {
+            add(out, i, arena);
+            found = true;
+        }
+    return found;
 }
 
 static shoal_code add_item(const struct model *m, const char *item, size_t length,
                            struct output_list *out, struct arena *arena, struct report *r) {
-    uint32_t count = m->states.count + m->observables.count, before = out->items.count;
-    bool found = false;
-    for (uint32_t i = 0; i < count && !found; i++)
-        if (same(output_name(m, i), item, length)) {
-            add(out, i, arena);
-            found = true;
-        }
-    for (uint32_t i = 0; i < count && !found; i++)
-        if (is_element_of(output_name(m, i), item, length))
-            add(out, i, arena);
-    if (found || out->items.count > before)
+    if (add_named(m, item, length, strncmp, out, arena) ||
+        (length && add_named(m, item, length, strncasecmp, out, arena)))
         return SHOAL_OK;
+    uint32_t count = m->states.count + m->observables.count;
     char *wanted = arena_strndup(arena, item, length);
     struct nearest n = {.wanted = wanted};
     for (uint32_t i = 0; i < count; i++)
