@@ -226,7 +226,7 @@ static shoal_code run_batch(struct run *r) {
     if (!r->output)
         return run_table(r);
     if (!strcmp(r->output, "-"))
-        signal(SIGPIPE, SIG_DFL); // who reads has read enough: end without a word, as `head` expects
+        signal(SIGPIPE, SIG_DFL); // who reads has read enough: end without a word
     r->ran = true;
     shoal_code code = shoal_solver_run_file(r->solver, r->batch, r->output, &r->summary, r->log);
     progress_erase(&r->progress);

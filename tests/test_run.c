@@ -180,7 +180,7 @@ TEST(run_metadata_has_what_applied) {
         CHECK_HAS(meta, f64[i]);
     CHECK(!strstr(meta, "\"dt\""));
     drop(&r);
-    const char *fixed[][2] = {{"method", "rk4"}, {"dt", "0.25"}, {"precision", "f32"}, {NULL, NULL}};
+    const char *fixed[][2] = {{"method", "rk4"}, {"dt", "0.25"}, {NULL, NULL}};
     r = make(decay, NULL, fixed);
     CHECK(shoal_solver_run_file(r.solver, r.batch, check_path("o.npz"), NULL, r.log) == SHOAL_OK);
     REQUIRE(io_meta_read(check_path("o.npz"), &arena, &meta, NULL) == SHOAL_OK);

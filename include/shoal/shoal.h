@@ -69,7 +69,7 @@ SHOAL_API const char *shoal_version(void);
     X(stopped, "stopped by a terminal event", "")                                                  \
     X(max_steps, "used up its steps", "raise --max-steps, or loosen --rtol")                       \
     X(dt_min, "step became too small",                                                             \
-      "the solution may blow up or be stiff; loosen --rtol, or lower --dt-min where it was given")  \
+      "the solution may blow up or be stiff; loosen --rtol, or lower --dt-min if it was given")    \
     X(nonfinite, "became infinite or not a number",                                                \
       "check the parameters; the solution may blow up, or use a smaller step")                     \
     X(newton, "Newton did not converge", "use a smaller step or another method")                   \
@@ -292,8 +292,8 @@ SHOAL_API shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoa
 SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
                                         uint64_t count, shoal_log *log);
 SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log);
-// Checks what was described as a whole; the calls below and the solver do it too. Of a batch that is
-// wrong there are 0 runs; beyond its end a run is UINT64_MAX, a name NULL, a value NaN.
+// Checks what was described as a whole; the calls below and the solver do it too. A batch that is
+// wrong has 0 runs; beyond its end a run is UINT64_MAX, a name NULL, a value NaN.
 SHOAL_API shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log);
 SHOAL_API uint64_t shoal_batch_runs(const shoal_batch *batch); // of the whole batch
 SHOAL_API uint64_t shoal_batch_rows(const shoal_batch *batch); // those picked by only

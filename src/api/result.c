@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A result in memory: arrays that the library owns.
 //
-// Runs on a common grid go into dense arrays of a known size. Where steps are saved nobody knows how
-// many there will be, so their arrays grow with each chunk.
+// Runs on a common grid go into dense arrays of a known size. Where steps are saved nobody knows
+// how many there will be, so their arrays grow with each chunk.
 #include "api/solver.h"
 
 #include <math.h>

@@ -78,8 +78,12 @@ static h5err keep_first(unsigned n, const struct h5error_item *item, void *user)
 }
 
 shoal_code hdf5_failed(const struct hdf5 *h, const char *path, const char *what, struct report *r) {
+    static const char system_says[] = "error message = '"; // among the time and much else
     const char *why = NULL;
     h->H5Ewalk2(H5_DEFAULT, H5_DEEPEST_FIRST, keep_first, &why);
-    return report_error(r, SHOAL_IO, "%s: hdf5 cannot %s: %s", path, what,
-                        why ? why : "no reason given");
+    why = why ? why : "no reason given";
+    const char *reason = strstr(why, system_says);
+    reason = reason ? reason + strlen(system_says) : why;
+    int length = (int)(reason == why ? strlen(why) : strcspn(reason, "'"));
+    return report_error(r, SHOAL_IO, "%s: hdf5 cannot %s: %.*s", path, what, length, reason);
 }

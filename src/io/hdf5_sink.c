@@ -112,7 +112,8 @@ struct put_context {
     const struct hdf5 *h;
 };
 
-static bool write_box(struct put_context *c, uint32_t array, const struct piece *p) {
+static shoal_code write_box(struct put_context *c, uint32_t array, const struct piece *p,
+                            struct report *r) {
     struct hdf5_sink *s = c->sink;
     const struct hdf5 *h = c->h;
     const struct array *a = &s->arrays.items[array];
@@ -120,43 +121,44 @@ static bool write_box(struct put_context *c, uint32_t array, const struct piece 
     h5size start[2] = {p->row, p->sample}, count[2] = {p->rows, p->samples};
     h5size reached = p->row + p->rows;
     if (p->rows == 0)
-        return true;
+        return SHOAL_OK;
     if (a->axes == AXES_FLAT && h->H5Dset_extent(s->dataset[array], &reached) < 0)
-        return false;
+        return hdf5_failed(h, s->part.part, "write", r);
     h5id in_file = h->H5Dget_space(s->dataset[array]);
     h5id in_memory = h->H5Screate_simple(dims, count, NULL);
     bool ok = in_file >= 0 && in_memory >= 0 &&
               h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, start, NULL, count, NULL) >= 0 &&
               h->H5Dwrite(s->dataset[array], type_of(s, h, a->type), in_memory, in_file, H5_DEFAULT,
                           p->data) >= 0;
+    // Before anything is closed: that makes the library forget why.
+    shoal_code code = ok ? SHOAL_OK : hdf5_failed(h, s->part.part, "write", r);
     if (in_file >= 0)
         h->H5Sclose(in_file);
     if (in_memory >= 0)
         h->H5Sclose(in_memory);
-    return ok;
+    return code;
 }
 
 // The library does not take NULL for an empty text.
-static bool write_texts(struct put_context *c, uint32_t array, const struct piece *p) {
+static shoal_code write_texts(struct put_context *c, uint32_t array, const struct piece *p,
+                              struct report *r) {
     const char *const *text = p->data;
     const char *block[TEXT_BLOCK];
-    for (uint64_t row = 0; row < p->rows; row += TEXT_BLOCK) {
+    shoal_code code = SHOAL_OK;
+    for (uint64_t row = 0; row < p->rows && code == SHOAL_OK; row += TEXT_BLOCK) {
         uint64_t n = p->rows - row < TEXT_BLOCK ? p->rows - row : TEXT_BLOCK;
         for (uint64_t i = 0; i < n; i++)
             block[i] = text && text[row + i] ? text[row + i] : "";
         struct piece part = {block, p->row + row, n, 0, 1};
-        if (!write_box(c, array, &part))
-            return false;
+        code = write_box(c, array, &part, r);
     }
-    return true;
+    return code;
 }
 
 static shoal_code put_piece(void *user, uint32_t array, const struct piece *p, struct report *r) {
     struct put_context *c = user;
     const struct array *a = &c->sink->arrays.items[array];
-    if (a->type == ARRAY_TEXT ? write_texts(c, array, p) : write_box(c, array, p))
-        return SHOAL_OK;
-    return hdf5_failed(c->h, c->sink->part.part, "write", r);
+    return a->type == ARRAY_TEXT ? write_texts(c, array, p, r) : write_box(c, array, p, r);
 }
 
 static shoal_code hdf5_begin(struct sink *sink, const struct sink_shape_info *info,
