@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds and loads the HDF5 library; see hdf5.h. It stays loaded: it registers things at exit.
+// Finds and loads the HDF5 library; see hdf5.h. It stays loaded: the program may use it too.
 #include "io/hdf5.h"
 
 #include <dlfcn.h>
@@ -19,10 +19,18 @@ static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER; // guards the library and:
 static void *saved_call, *saved_user;
 
-static void load(void) {
+static void *open_library(int flags) {
     void *handle = NULL;
     for (size_t i = 0; !handle && i < sizeof libraries / sizeof *libraries; i++)
-        handle = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
+        handle = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL | flags);
+    return handle;
+}
+
+static void load(void) {
+    void *handle = open_library(RTLD_NOLOAD);
+    bool ours = !handle;
+    if (ours)
+        handle = open_library(0);
     if (!handle) {
         problem = "library not found; install libhdf5 (Debian, Ubuntu: libhdf5-103-1 or "
                   "libhdf5-dev; Fedora: hdf5), or use .npz";
@@ -36,6 +44,8 @@ static void load(void) {
     all = all && at;
     HDF5_FUNCTIONS(X)
 #undef X
+    if (all && ours) // at exit it crashes over a file that a full disk kept it from closing
+        library.H5dont_atexit();
     unsigned major = 0, minor = 0, release = 0;
     if (all && (library.H5open() < 0 || library.H5get_libversion(&major, &minor, &release) < 0 ||
                 (major == 1 && minor < 10)))

@@ -25,6 +25,7 @@ struct h5error_item {
 // result, name, arguments
 #define HDF5_FUNCTIONS(X)                                                                          \
     X(h5err, H5open, (void))                                                                       \
+    X(h5err, H5dont_atexit, (void))                                                                \
     X(h5err, H5get_libversion, (unsigned *, unsigned *, unsigned *))                               \
     X(h5err, H5free_memory, (void *))                                                              \
     X(h5err, H5Eget_auto2, (h5id, void **, void **))                                               \
