@@ -46,7 +46,8 @@ static char *run_program(const char *const *argv, double *seconds) {
     }
     close(ends[1]);
     size_t n = 0;
-    for (ssize_t got; n + 1 < sizeof text && (got = read(ends[0], text + n, sizeof text - 1 - n)) > 0;)
+    for (ssize_t got;
+         n + 1 < sizeof text && (got = read(ends[0], text + n, sizeof text - 1 - n)) > 0;)
         n += (size_t)got;
     text[n] = 0;
     close(ends[0]);
@@ -189,8 +190,11 @@ static void bench_lorenz(void) {
     double *rho = lorenz_inputs(N), best[2] = {INFINITY, INFINITY};
     struct job jobs[2];
     for (int m = 0; m < 2; m++) {
-        const char *settings[][2] = {{"method", methods[m]}, {"rtol", "1e-6"}, {"atol", "1e-6"},
-                                     {"threads", "1"},       {NULL, NULL}};
+        const char *settings[][2] = {{"method", methods[m]},
+                                     {"rtol", "1e-6"},
+                                     {"atol", "1e-6"},
+                                     {"threads", "1"},
+                                     {NULL, NULL}};
         jobs[m] = job_new(lorenz_text, settings);
         job_rows(&jobs[m], "rho", rho, N);
     }
@@ -261,8 +265,8 @@ static void bench_threads(void) {
     double *rho = lorenz_inputs(N), best = 0, rate = 0;
     struct job jobs[2];
     for (int t = 0; t < 2; t++) {
-        const char *settings[][2] = {{"rtol", "1e-6"}, {"atol", "1e-6"}, {"threads", t ? "2" : "1"},
-                                     {NULL, NULL}};
+        const char *settings[][2] = {
+            {"rtol", "1e-6"}, {"atol", "1e-6"}, {"threads", t ? "2" : "1"}, {NULL, NULL}};
         jobs[t] = job_new(lorenz_text, settings);
         job_rows(&jobs[t], "rho", rho, N);
         job_run(&jobs[t]);
@@ -343,8 +347,9 @@ static void bench_first_answer(void) {
     row("first answer: shoal run examples/lorenz.ode, nothing cached", best * 1e3, "ms", "300 ms",
         best / 0.3, 1, true);
     char text[512];
-    snprintf(text, sizeof text, "par a=1,b=0.1\nx1'=a*(x2-x100)-x1^3\nx[2..99]'=a*(x[j+1]-x[j-1])-"
-                                "b*x[j]*exp(-x[j]^2)+sin(x[j-1])\nx100'=a*(x1-x99)-x100\n@ t1=1\n");
+    snprintf(text, sizeof text,
+             "par a=1,b=0.1\nx1'=a*(x2-x100)-x1^3\nx[2..99]'=a*(x[j+1]-x[j-1])-"
+             "b*x[j]*exp(-x[j]^2)+sin(x[j-1])\nx100'=a*(x1-x99)-x100\n@ t1=1\n");
     best = INFINITY;
     for (int i = 0; i < 3; i++) {
         const char *settings[][2] = {{NULL, NULL}};

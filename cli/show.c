@@ -175,7 +175,7 @@ void show_summary(const struct talk *talk, const shoal_summary *s, bool duration
 enum { ROWS = 10, CELL = 24, COLUMNS = 64 };
 
 struct grid {
-    uint32_t columns, rows; // columns counts those without a cell too
+    uint32_t columns, rows;             // columns counts those without a cell too
     char cell[ROWS + 1][COLUMNS][CELL]; // row 0: headings
     uint32_t width[COLUMNS];
     bool left[COLUMNS];

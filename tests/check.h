@@ -73,7 +73,8 @@ void check_comma_locale(void);
     do {                                                                                           \
         const char *g_ = (got), *w_ = (want);                                                      \
         if (!g_ || strcmp(g_, w_))                                                                 \
-            check_fail(__FILE__, __LINE__, "%s is \"%s\", not \"%s\"", #got, g_ ? g_ : "(null)", w_); \
+            check_fail(__FILE__, __LINE__, "%s is \"%s\", not \"%s\"", #got, g_ ? g_ : "(null)",   \
+                       w_);                                                                        \
     } while (0)
 #define CHECK_HAS(text, part)                                                                      \
     do {                                                                                           \
@@ -93,7 +94,7 @@ struct check_output {
 };
 struct check_output check_command(const char *const *argv);
 #define RUN(...) check_command((const char *const[]){__VA_ARGS__, NULL})
-const char *check_shoal(void); // path of the command line program
+const char *check_shoal(void);      // path of the command line program
 char *check_read(const char *path); // whole file, NUL-terminated; NULL when it is not there
 void check_write(const char *path, const char *text);
 // True when a Python with numpy (and, if asked, another module) is there; path in check_python().

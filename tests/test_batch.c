@@ -297,8 +297,7 @@ TEST(batch_bad_tables) {
     struct batch_bed *bed = bed_new();
     double fine[] = {1, 2}, nan[] = {1, NAN}, inf[] = {-INFINITY, 1};
     const char *words[] = {"a", "b"};
-    struct batch_column rho = {.name = "rho", .number = fine},
-                            tag = {.name = "_t", .number = fine};
+    struct batch_column rho = {.name = "rho", .number = fine}, tag = {.name = "_t", .number = fine};
     BAD_TABLE("rho", {.name = "roh", .number = fine});
     CHECK_HAS(bed_said(bed), "runs.csv");
     BAD_TABLE("its initial value is called `x(0)`", rho, {.name = "x", .number = fine});

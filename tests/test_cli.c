@@ -431,7 +431,7 @@ TEST(cli_signals) {
     CHECK_HAS(o.err, "stopped");
     CHECK_HAS(o.err, " of 1,000,000 trajectories");
     CHECK(!check_read(part));
-    CHECK(!strstr(o.err, "marked incomplete")); // a CSV file cannot be
+    CHECK(!strstr(o.err, "marked incomplete"));   // a CSV file cannot be
     if (strstr(o.err, "what was finished is in")) // otherwise no chunk was finished yet
         CHECK_HAS(check_read(out), "run,rho,t,x,y,z,status");
 }

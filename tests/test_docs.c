@@ -7,9 +7,9 @@
 #include <ctype.h>
 #include <sys/stat.h>
 
-static const char *const pages[] = {"README.md", "docs/design.md", "docs/testing.md",
-                                    "docs/dependencies.md", "docs/performance.md",
-                                    "docs/language.md", "docs/results.md"};
+static const char *const pages[] = {
+    "README.md",           "docs/design.md",   "docs/testing.md", "docs/dependencies.md",
+    "docs/performance.md", "docs/language.md", "docs/results.md"};
 
 static bool is_option(const char *name, size_t length) {
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
@@ -48,7 +48,7 @@ TEST(docs_name_options_that_exist) {
 }
 
 static bool looks_like_path(const char *name) {
-    static const char *const roots[] = {"include/", "src/",   "kernels/", "cli/",   "examples/",
+    static const char *const roots[] = {"include/", "src/",   "kernels/", "cli/", "examples/",
                                         "bench/",   "tests/", "tools/",   "docs/"};
     if (strpbrk(name, " *{<$"))
         return false;
@@ -79,8 +79,8 @@ TEST(docs_name_files_that_exist) {
 TEST(docs_targets_exist) {
     char *make = check_read("Makefile");
     REQUIRE(make != NULL);
-    static const char *const targets[] = {"demo", "test", "test-long", "bench", "install",
-                                          "format", "tidy", "asan", "ubsan", "fuzz"};
+    static const char *const targets[] = {"demo",   "test", "test-long", "bench", "install",
+                                          "format", "tidy", "asan",      "ubsan", "fuzz"};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         char line[64];
         snprintf(line, sizeof line, "\n%s:", targets[i]);
@@ -91,7 +91,8 @@ TEST(docs_targets_exist) {
 
 TEST(examples_run) {
     static const char *const models[] = {"lorenz",         "vanderpol", "lotka_volterra",
-                                         "hodgkin_huxley", "lorenz96",  "pleiades", "arenstorf"};
+                                         "hodgkin_huxley", "lorenz96",  "pleiades",
+                                         "arenstorf"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char path[64];
         snprintf(path, sizeof path, "examples/%s.ode", models[i]);

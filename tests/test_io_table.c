@@ -283,14 +283,13 @@ TEST(table_npz_big_and_compressed) {
 
 // What is only copied keeps every digit, and may be missing.
 TEST(table_copied_integers_and_gaps) {
-    run_python("h5py",
-               "import sys, numpy as np, h5py\n"
-               "a = {'a': np.ones(2), '_i': np.array([2**53 + 1, -2**63]),\n"
-               "     '_u': np.array([2**64 - 1, 7], '>u8'), '_s': np.array([5, -6]),\n"
-               "     '_w': np.array([1, np.nan])}\n"
-               "np.savez(sys.argv[1] + '/a.npz', **a)\n"
-               "f = h5py.File(sys.argv[1] + '/a.h5', 'w')\n"
-               "for k in a: f[k] = a[k]\n");
+    run_python("h5py", "import sys, numpy as np, h5py\n"
+                       "a = {'a': np.ones(2), '_i': np.array([2**53 + 1, -2**63]),\n"
+                       "     '_u': np.array([2**64 - 1, 7], '>u8'), '_s': np.array([5, -6]),\n"
+                       "     '_w': np.array([1, np.nan])}\n"
+                       "np.savez(sys.argv[1] + '/a.npz', **a)\n"
+                       "f = h5py.File(sys.argv[1] + '/a.h5', 'w')\n"
+                       "for k in a: f[k] = a[k]\n");
     static const char *const names[] = {"a.npz", "a.h5"};
     for (size_t i = 0; i < 2; i++) {
         struct read t = read_file(check_path(names[i]));

@@ -113,8 +113,8 @@ TEST(run_grid_keeps_its_last_sample) {
     static const struct {
         const char *t1, *every;
         uint64_t count;
-    } cases[] = {{"1", "0.1", 11}, {"0.3", "0.1", 4}, {"1", "0.3", 4}, {"-1", "0.1", 11},
-                 {"100", "0.01", 10001}, {"1e-3", "1e-4", 11}};
+    } cases[] = {{"1", "0.1", 11},  {"0.3", "0.1", 4},      {"1", "0.3", 4},
+                 {"-1", "0.1", 11}, {"100", "0.01", 10001}, {"1e-3", "1e-4", 11}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char every[32];
         snprintf(every, sizeof every, "every=%s", cases[i].every);
@@ -166,7 +166,7 @@ TEST(run_steps_into_memory) {
 
 // A result says how it was made, whatever the defaults of another version are.
 TEST(run_metadata_has_what_applied) {
-    static const char *const f64[] = {"\"rtol\":\"1e-6\"", "\"atol\":\"1e-9,x=1e-3\"",
+    static const char *const f64[] = {"\"rtol\":\"1e-6\"",     "\"atol\":\"1e-9,x=1e-3\"",
                                       "\"controller\":\"pi\"", "\"max-steps\":\"100000\"",
                                       "\"precision\":\"f64\"", "\"save\":\"final\"",
                                       "\"fast-math\":\"off\""};

@@ -38,7 +38,7 @@ struct shoal_bytes {
 struct shoal_launch {
     struct shoal_args *args;
     uint32_t threads;
-    const volatile int *stop;         // non-zero: come back soon; rows not done stay pending
+    const volatile int *stop; // non-zero: come back soon; rows not done stay pending
     void (*progress)(void *user, uint32_t rows_taken); // may be NULL; called by the calling thread
     void *user;
 };
@@ -50,8 +50,7 @@ struct shoal_backend {
     // How many devices; 0 with a reason in `why` when it cannot be used here.
     uint32_t (*count)(char *why, size_t room);
     void (*describe)(uint32_t index, char *text, size_t room);
-    shoal_code (*open)(uint32_t index, bool fast_math, struct shoal_device **out,
-                       struct report *r);
+    shoal_code (*open)(uint32_t index, bool fast_math, struct shoal_device **out, struct report *r);
     void (*close)(struct shoal_device *d);
     const struct shoal_target *(*target)(const struct shoal_device *d);
     // What the compiler is, for the key: identity and the exact arguments, one a line.

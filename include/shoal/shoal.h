@@ -17,9 +17,9 @@
 //
 // Rules. Every call that can fail returns a shoal_code and explains itself in the log it was given
 // (which may be NULL). A trajectory that fails is data in the result, never an error of a call.
-// Inputs are borrowed for the call only, unless a comment says otherwise. Every *_free accepts NULL.
-// A handle may be used by one thread at a time; different handles by different threads.
-// The library prints nothing, installs no signal handler, obeys no locale.
+// Inputs are borrowed for the call only, unless a comment says otherwise. Every *_free accepts
+// NULL. A handle may be used by one thread at a time; different handles by different threads. The
+// library prints nothing, installs no signal handler, obeys no locale.
 #ifndef SHOAL_H
 #define SHOAL_H
 
@@ -97,9 +97,9 @@ typedef enum shoal_severity { SHOAL_NOTE, SHOAL_WARNING, SHOAL_ERROR } shoal_sev
 
 typedef struct shoal_message {
     shoal_severity severity;
-    shoal_code code;   // of an error
-    const char *text;  // as it is shown: "file:line:column: error: ...", the line, a caret
-    const char *file;  // NULL when it is about no place in a file
+    shoal_code code;       // of an error
+    const char *text;      // as it is shown: "file:line:column: error: ...", the line, a caret
+    const char *file;      // NULL when it is about no place in a file
     uint32_t line, column; // from 1; 0 when unknown
 } shoal_message;
 
@@ -167,58 +167,63 @@ SHOAL_API size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, 
 
 // ---- Options ------------------------------------------------------------------------------------
 
-typedef enum shoal_save { SHOAL_SAVE_FINAL, SHOAL_SAVE_N, SHOAL_SAVE_EVERY, SHOAL_SAVE_AT,
-                          SHOAL_SAVE_STEPS } shoal_save;
+typedef enum shoal_save {
+    SHOAL_SAVE_FINAL,
+    SHOAL_SAVE_N,
+    SHOAL_SAVE_EVERY,
+    SHOAL_SAVE_AT,
+    SHOAL_SAVE_STEPS
+} shoal_save;
 typedef enum shoal_precision { SHOAL_F64, SHOAL_F32 } shoal_precision;
 typedef enum shoal_refill { SHOAL_REFILL_AUTO, SHOAL_REFILL_ON, SHOAL_REFILL_OFF } shoal_refill;
 
 // Made by shoal_options_init; change fields, or use shoal_options_set with the words of the command
 // line. Text is borrowed until the solver is made. `shoal options` lists every field's meaning.
 typedef struct shoal_options {
-    double t0, t1;             // NaN: not given
-    double settle;             // nothing is saved before t0 + settle
-    const char *method;        // any name or alias of shoal_method_info
-    const char *controller;    // fixed, i, pi, pid, gustafsson; NULL: by method
-    double rtol, atol;         // NaN: by precision
-    const char *atol_list;     // "x=1e-15,y=1e-12" on top of atol, or NULL
-    double dt, dt0;            // NaN: not given, automatic
-    double dt_min, dt_max;     // NaN: none
-    uint64_t max_steps;        // 0: 100000 attempts of an adaptive run, no limit for a fixed one
+    double t0, t1;          // NaN: not given
+    double settle;          // nothing is saved before t0 + settle
+    const char *method;     // any name or alias of shoal_method_info
+    const char *controller; // fixed, i, pi, pid, gustafsson; NULL: by method
+    double rtol, atol;      // NaN: by precision
+    const char *atol_list;  // "x=1e-15,y=1e-12" on top of atol, or NULL
+    double dt, dt0;         // NaN: not given, automatic
+    double dt_min, dt_max;  // NaN: none
+    uint64_t max_steps;     // 0: 100000 attempts of an adaptive run, no limit for a fixed one
     shoal_precision precision;
     shoal_save save;
-    uint64_t save_n;           // SHOAL_SAVE_N
-    double save_every;         // SHOAL_SAVE_EVERY
-    const char *save_at;       // SHOAL_SAVE_AT: "1,2,5.5"
-    const char *vars;          // NULL: all states
-    const char *device;        // auto, cpu
-    uint32_t threads;          // 0: CPUs of the affinity mask and cgroup quota
-    uint64_t chunk;            // 0: by memory
-    uint64_t memory;           // 0: by device
+    uint64_t save_n;     // SHOAL_SAVE_N
+    double save_every;   // SHOAL_SAVE_EVERY
+    const char *save_at; // SHOAL_SAVE_AT: "1,2,5.5"
+    const char *vars;    // NULL: all states
+    const char *device;  // auto, cpu
+    uint32_t threads;    // 0: CPUs of the affinity mask and cgroup quota
+    uint64_t chunk;      // 0: by memory
+    uint64_t memory;     // 0: by device
     shoal_refill refill;
     bool keep_failed, fast_math;
-    const char *keep_source;   // directory the kernel source is written to, or NULL
-    const char *job;           // text of this run's options, one "name = value" a line, that is kept
-                               // in result files; NULL: none
-    const volatile int *stop;  // set it to non-zero to end a compilation or a run early; may be NULL
-    bool dt_from_model;        // dt is the model's own: an adaptive method ignores it, with a note
+    const char *keep_source;  // directory the kernel source is written to, or NULL
+    const char *job;          // text of this run's options, one "name = value" a line, that is kept
+                              // in result files; NULL: none
+    const volatile int *stop; // set it to non-zero to end a compilation or a run early; may be NULL
+    bool dt_from_model;       // dt is the model's own: an adaptive method ignores it, with a note
     bool t1_assumed, dt_assumed; // XPP's defaults, because a model that ends with `done` has none
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.
 typedef struct shoal_option_info {
-    const char *name;    // as on the command line, without the dashes
-    char letter;         // -o; 0: none
-    const char *group;   // heading it is listed under
-    const char *commands; // of the command line that take it, blank-separated
-    const char *metavar; // NULL for a flag
+    const char *name;         // as on the command line, without the dashes
+    char letter;              // -o; 0: none
+    const char *group;        // heading it is listed under
+    const char *commands;     // of the command line that take it, blank-separated
+    const char *metavar;      // NULL for a flag
     const char *default_text; // "" when there is none
     const char *help;
-    bool field;          // a field of shoal_options; otherwise the command line's own
-    bool in_kernel;      // another value means another kernel
-    bool repeatable;     // several are kept; otherwise the last wins
-    bool in_model;       // may be given in a model: @ name=value
-    bool kept;           // part of what a run is: kept in result files, and replayed
-    bool later;          // known by name, not supported yet
+    bool field;      // a field of shoal_options; otherwise the command line's own
+    bool in_kernel;  // another value means another kernel
+    bool repeatable; // several are kept; otherwise the last wins
+    bool in_model;   // may be given in a model: @ name=value
+    bool kept;       // part of what a run is: kept in result files, and replayed
+    bool later;      // known by name, not supported yet
 } shoal_option_info;
 
 // Defaults, then the model's own `@` options. The model may be NULL.
@@ -239,11 +244,11 @@ SHOAL_API shoal_option_info shoal_option_at(uint32_t index);
 // What a value means by the option's row; checks it and changes nothing.
 typedef struct shoal_option_value {
     double number;
-    uint64_t count;   // also bytes
-    uint32_t choice;  // index of the word; of a flag 0 or 1
+    uint64_t count;  // also bytes
+    uint32_t choice; // index of the word; of a flag 0 or 1
 } shoal_option_value;
-SHOAL_API shoal_code shoal_option_read(const char *name, const char *value,
-                                       shoal_option_value *out, shoal_log *log);
+SHOAL_API shoal_code shoal_option_read(const char *name, const char *value, shoal_option_value *out,
+                                       shoal_log *log);
 
 // The known name that is nearest to a misspelt one, for "did you mean"; NULL when none is near.
 SHOAL_API const char *shoal_nearest(const char *wanted, const char *const *known, size_t count);
@@ -255,7 +260,8 @@ typedef struct shoal_job shoal_job;
 SHOAL_API shoal_code shoal_job_load(const char *path, shoal_job **out, shoal_log *log);
 SHOAL_API void shoal_job_free(shoal_job *job);
 SHOAL_API uint32_t shoal_job_count(const shoal_job *job);
-SHOAL_API const char *shoal_job_name(const shoal_job *job, uint32_t index); // of an option, or model
+SHOAL_API const char *shoal_job_name(const shoal_job *job,
+                                     uint32_t index); // of an option, or model
 SHOAL_API const char *shoal_job_value(const shoal_job *job, uint32_t index);
 SHOAL_API const char *shoal_job_model_text(const shoal_job *job); // of a result file, or NULL
 
@@ -263,8 +269,8 @@ SHOAL_API const char *shoal_job_model_text(const shoal_job *job); // of a result
 
 typedef struct shoal_method_info {
     const char *name;
-    const char *aliases; // blank-separated, "" when there are none
-    const char *controller; // default
+    const char *aliases;                    // blank-separated, "" when there are none
+    const char *controller;                 // default
     uint32_t order, embedded_order, stages; // embedded_order 0: fixed steps only
     bool fsal;
     const char *interpolant;
@@ -295,8 +301,8 @@ SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoa
 // Checks what was described as a whole; the calls below and the solver do it too. A batch that is
 // wrong has 0 runs; beyond its end a run is UINT64_MAX, a name NULL, a value NaN.
 SHOAL_API shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log);
-SHOAL_API uint64_t shoal_batch_runs(const shoal_batch *batch); // of the whole batch
-SHOAL_API uint64_t shoal_batch_rows(const shoal_batch *batch); // those picked by only
+SHOAL_API uint64_t shoal_batch_runs(const shoal_batch *batch);              // of the whole batch
+SHOAL_API uint64_t shoal_batch_rows(const shoal_batch *batch);              // those picked by only
 SHOAL_API uint64_t shoal_batch_run(const shoal_batch *batch, uint64_t row); // its run index
 SHOAL_API uint32_t shoal_batch_input_count(const shoal_batch *batch);
 SHOAL_API const char *shoal_batch_input_name(const shoal_batch *batch, uint32_t input);
@@ -313,7 +319,7 @@ SHOAL_API void shoal_solver_free(shoal_solver *solver);
 // The kernel source without compiling it. Free the text with free().
 SHOAL_API shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options,
                                         char **source, shoal_log *log);
-SHOAL_API const char *shoal_solver_key(const shoal_solver *solver); // 64 hex digits
+SHOAL_API const char *shoal_solver_key(const shoal_solver *solver);    // 64 hex digits
 SHOAL_API const char *shoal_solver_device(const shoal_solver *solver); // in words
 SHOAL_API uint32_t shoal_solver_var_count(const shoal_solver *solver);
 SHOAL_API const char *shoal_solver_var_name(const shoal_solver *solver, uint32_t index);
@@ -321,8 +327,8 @@ SHOAL_API uint64_t shoal_solver_save_count(const shoal_solver *solver); // sampl
 SHOAL_API double shoal_solver_save_time(const shoal_solver *solver, uint64_t index);
 
 typedef struct shoal_progress {
-    uint64_t done, total;   // trajectories
-    double seconds;         // since the run began
+    uint64_t done, total; // trajectories
+    double seconds;       // since the run began
 } shoal_progress;
 
 // Called by the thread that runs, a few times a second.
@@ -336,13 +342,13 @@ SHOAL_API void shoal_solver_stop(shoal_solver *solver);
 enum { SHOAL_FAILED_RANGES = 16 };
 
 typedef struct shoal_summary {
-    uint64_t runs, done;                     // asked for, finished
+    uint64_t runs, done; // asked for, finished
     uint64_t by_status[SHOAL_STATUS_COUNT];
     struct {
-        uint64_t first, end;                 // runs from first to end - 1
-    } failed[SHOAL_FAILED_RANGES];           // the first ranges of failed runs,
-    uint32_t failed_ranges;                  // how many of them,
-    bool failed_more;                        // and whether there are more
+        uint64_t first, end;       // runs from first to end - 1
+    } failed[SHOAL_FAILED_RANGES]; // the first ranges of failed runs,
+    uint32_t failed_ranges;        // how many of them,
+    bool failed_more;              // and whether there are more
     uint64_t steps, rejected, f_evals;
     double seconds;
     bool complete;
@@ -365,14 +371,15 @@ SHOAL_API shoal_code shoal_output_check(const char *path, shoal_log *log);
 // The file appears under its name when it is complete, or marked incomplete after a stop, which
 // returns SHOAL_STOPPED. summary may be NULL.
 SHOAL_API shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
-                                           const char *path, shoal_summary *summary, shoal_log *log);
+                                           const char *path, shoal_summary *summary,
+                                           shoal_log *log);
 
 // Caller's arrays, each for all rows of the batch, any of them NULL. Elements of `values` and `t`
 // have the solver's precision (double or float for values, always double for t).
 typedef struct shoal_arrays {
-    void *values;      // [var][row][sample] unless strides say otherwise
-    double *t;         // final: the time reached by each row; else [row][sample]
-    uint8_t *status;   // shoal_status of each row
+    void *values;    // [var][row][sample] unless strides say otherwise
+    double *t;       // final: the time reached by each row; else [row][sample]
+    uint8_t *status; // shoal_status of each row
     uint32_t *steps, *rejected;
     uint64_t *f_evals;
     size_t var_stride, row_stride, sample_stride; // in elements of values; all 0: dense

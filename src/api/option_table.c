@@ -101,7 +101,8 @@ const struct option option_table[] = {
      GROUP(METHOD), IN_MODEL, IN_KERNEL, FIELD(precision), .type = OPTION_CHOICE,
      .words = "f64 f32"},
     {OPTION("fast-math", KERNEL, NULL, "off",
-            "math functions to 3.5 ulp instead of 1, reciprocals instead of divisions: the last digits "
+            "math functions to 3.5 ulp instead of 1, reciprocals instead of divisions: the last "
+            "digits "
             "then depend on compiler and machine"),
      GROUP(METHOD), IN_KERNEL, FIELD(fast_math), .type = OPTION_FLAG},
 

@@ -78,7 +78,8 @@ shoal_code xpp_apply(shoal_options *options, struct model *m, const struct setti
 // True when this run takes steps of `dt`: a method without error estimate, or controller fixed.
 bool options_fixed(const shoal_options *options, const struct method *method);
 // Everything that depends on several options. With SHOAL_OK, of a fixed run `dt` is there, of an
-// adaptive one it is to be ignored; t1 is not t0; settle < |t1 - t0|; save times are in order and inside.
+// adaptive one it is to be ignored; t1 is not t0; settle < |t1 - t0|; save times are in order and
+// inside.
 shoal_code options_check(const shoal_options *options, const struct method *method,
                          struct report *r);
 double options_rtol(const shoal_options *options); // the default of the precision when not given

@@ -173,8 +173,7 @@ static uint64_t position(const shoal_result *x, uint64_t row, uint64_t sample) {
     return (x->offsets ? x->offsets[row] : row * x->samples) + sample;
 }
 
-double shoal_result_value(const shoal_result *result, uint32_t var, uint64_t row,
-                          uint64_t sample) {
+double shoal_result_value(const shoal_result *result, uint32_t var, uint64_t row, uint64_t sample) {
     if (var >= result->vars || !inside(result, row, sample))
         return (double)NAN;
     uint64_t sample_at = position(result, row, sample);

@@ -38,9 +38,8 @@ void shoal_solver_on_progress(shoal_solver *solver,
 void shoal_solver_stop(shoal_solver *solver) { solver->stop = 1; }
 
 static struct run_control control_of(shoal_solver *s) {
-    return (struct run_control){.stop = {&s->stop, s->stop_too},
-                                .progress = s->progress,
-                                .user = s->progress_user};
+    return (struct run_control){
+        .stop = {&s->stop, s->stop_too}, .progress = s->progress, .user = s->progress_user};
 }
 
 void solver_meta(const shoal_solver *s, const struct batch *b, struct buf *out) {
@@ -138,8 +137,9 @@ static shoal_code array_begin(struct sink *s, const struct sink_shape_info *info
                               struct report *r) {
     struct array_sink *a = (struct array_sink *)s;
     if (info->shape == SINK_STEPS)
-        return report_error(r, SHOAL_INPUT, "--save steps cannot go into arrays of a fixed size; "
-                                            "write a file, or save n, every or at");
+        return report_error(r, SHOAL_INPUT,
+                            "--save steps cannot go into arrays of a fixed size; "
+                            "write a file, or save n, every or at");
     a->samples = info->samples;
     a->rows = info->rows;
     a->vars = info->vars;
@@ -157,11 +157,10 @@ static shoal_code array_begin(struct sink *s, const struct sink_shape_info *info
 }
 
 static void copy_values(const struct array_sink *a, const struct sink_chunk *c) {
-    bool dense = c->sample_stride == 1 && c->row_stride == a->samples &&
-                 a->to.sample_stride == 1 && a->to.row_stride == a->samples;
+    bool dense = c->sample_stride == 1 && c->row_stride == a->samples && a->to.sample_stride == 1 &&
+                 a->to.row_stride == a->samples;
     for (uint32_t v = 0; dense && v < a->vars; v++)
-        memcpy((char *)a->to.values +
-                   (v * a->to.var_stride + c->first_row * a->samples) * a->elem,
+        memcpy((char *)a->to.values + (v * a->to.var_stride + c->first_row * a->samples) * a->elem,
                (const char *)c->values + v * c->var_stride * a->elem,
                c->rows * a->samples * a->elem);
     for (uint32_t v = 0; !dense && v < a->vars; v++)
@@ -210,8 +209,8 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
     int32_t span = log_begin(log, "solve_ivp_execution", SHOAL_RUNTIME);
     shoal_code code = batch_check(batch->batch, log_report(log));
     if (code == SHOAL_OK)
-        code = solver_run_into(solver, batch->batch, &sink.base, NULL, summary ? summary : &own,
-                               log);
+        code =
+            solver_run_into(solver, batch->batch, &sink.base, NULL, summary ? summary : &own, log);
     log_end(log, span);
     return code;
 }

@@ -23,8 +23,7 @@ static enum controller controller_of(const shoal_options *o, const struct method
     return m->controller;
 }
 
-static shoal_code find_method(const shoal_options *o, const struct method **out,
-                              struct report *r) {
+static shoal_code find_method(const shoal_options *o, const struct method **out, struct report *r) {
     *out = method_find(o->method);
     if (*out)
         return SHOAL_OK;
@@ -72,7 +71,8 @@ static shoal_code make_key(shoal_solver *s, const struct shoal_kernel_text *k, s
     char identity[8192];
     unsigned char abi = SHOAL_ABI;
     struct key key;
-    shoal_code code = s->backend->identity(s->device, k, identity, sizeof identity, log_report(log));
+    shoal_code code =
+        s->backend->identity(s->device, k, identity, sizeof identity, log_report(log));
     if (code != SHOAL_OK)
         return code;
     key_begin(&key);

@@ -18,7 +18,7 @@ struct shoal_solver {
     const char *job;    // own copy, or NULL
     char key[65];
     char device_text[192];
-    volatile int stop; // by shoal_solver_stop
+    volatile int stop;            // by shoal_solver_stop
     const volatile int *stop_too; // by the caller's flag
     void (*progress)(const shoal_progress *now, void *user);
     void *progress_user;

@@ -82,7 +82,7 @@ static void put_sizes(struct assembly *a) {
     define(a, "W", lanes(q));
     define(a, "F32", q->f32);
     define(a, "WAYS",
-           s->states > WAYS_STATES                      ? 1
+           s->states > WAYS_STATES                   ? 1
            : a->adaptive || s->states > WAYS3_STATES ? 2
                                                      : 3);
     define(a, "N", s->states);

@@ -29,8 +29,8 @@ shoal_code device_choose(const char *name, const struct shoal_backend **backend,
         *index = (uint32_t)i;
         return SHOAL_OK;
     }
-    return report_error(r, SHOAL_DEVICE,
-                        "device '%s' is not supported yet; there is: auto, cpu", wanted);
+    return report_error(r, SHOAL_DEVICE, "device '%s' is not supported yet; there is: auto, cpu",
+                        wanted);
 }
 
 static const struct shoal_backend *backend_of(uint32_t index, uint32_t *device) {

@@ -386,11 +386,11 @@ static bool hand_over(struct csv_reader *c) {
         if (!name)
             return false;
         bool text = k->use == USE_TEXT && !k->numeric;
-        t->columns.items[t->columns.count++] = (struct batch_column){
-            .name = name,
-            .number = text ? NULL : k->number,
-            .text = text ? k->text : NULL,
-            .at = k->at};
+        t->columns.items[t->columns.count++] =
+            (struct batch_column){.name = name,
+                                  .number = text ? NULL : k->number,
+                                  .text = text ? k->text : NULL,
+                                  .at = k->at};
     }
     return true;
 }

@@ -35,6 +35,7 @@ struct npy {
 const char *npy_parse(struct npy *a, const char *bytes, size_t length);
 bool npy_is_number(const struct npy *a); // of a type and size that npy_number reads
 double npy_number(const struct npy *a, uint64_t index);
-char *npy_text(const struct npy *a, uint64_t index, struct arena *arena); // S or U, as UTF-8; 64-bit integers, as digits
+char *npy_text(const struct npy *a, uint64_t index,
+               struct arena *arena); // S or U, as UTF-8; 64-bit integers, as digits
 
 #endif

@@ -23,7 +23,9 @@ void shoal_log_free(shoal_log *log) {
     free(log);
 }
 
-struct report *log_report(shoal_log *log) { return log ? &log->report : NULL; }
+struct report *log_report(shoal_log *log) {
+    return log ? &log->report : NULL;
+}
 
 size_t shoal_log_message_count(const shoal_log *log) {
     return log ? log->report.messages.count : 0;
@@ -43,7 +45,9 @@ int32_t log_begin(shoal_log *log, const char *label, shoal_category category) {
         log->events.count = 0;
         return -1;
     }
-    *e = (shoal_event){.label = label, .category = category, .parent = log->open,
+    *e = (shoal_event){.label = label,
+                       .category = category,
+                       .parent = log->open,
                        .t0_ns = clock_ns() - log->start_ns};
     return log->open = (int32_t)log->events.count - 1;
 }
@@ -94,7 +98,8 @@ void shoal_log_totals(const shoal_log *log, uint64_t ns[SHOAL_CATEGORY_COUNT], u
         ns[c] = 0;
     for (size_t i = 0; i < shoal_log_event_count(log); i++) {
         const shoal_event *e = &log->events.items[i];
-        ns[e->category] += e->dur_ns; // the innermost span owns the time, so take it from the parent
+        ns[e->category] +=
+            e->dur_ns; // the innermost span owns the time, so take it from the parent
         if (e->parent >= 0)
             ns[log->events.items[e->parent].category] -= e->dur_ns;
         else

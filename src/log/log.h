@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The log behind shoal_log: messages, and spans of time that nest.
 //
-// Every function accepts a NULL log and then does nothing. Spans are recorded by one thread, the one
-// that uses the handle; each instant belongs to the innermost open span.
+// Every function accepts a NULL log and then does nothing. Spans are recorded by one thread, the
+// one that uses the handle; each instant belongs to the innermost open span.
 #ifndef SHOAL_LOG_LOG_H
 #define SHOAL_LOG_LOG_H
 

@@ -10,7 +10,7 @@
     X(TIME, 0, "t")                                                                                \
     X(SYMBOL, 0, "symbol") /* index: into model.symbols */                                         \
     X(ARG, 0, "argument")  /* index: position among the arguments of the function being defined */ \
-    X(CALL, 0, "call")     /* index: into model.functions; takes as many operands as it has args */\
+    X(CALL, 0, "call") /* index: into model.functions; takes as many operands as it has args */    \
     X(NEG, 1, "-")                                                                                 \
     X(ADD, 2, "+")                                                                                 \
     X(SUB, 2, "-")                                                                                 \

@@ -159,7 +159,8 @@ shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct b
         arena_free(&c->arena);
         return report_error(r, SHOAL_MEMORY,
                             "out of memory for a chunk of %u runs; a smaller --chunk or --memory "
-                            "may help", rows);
+                            "may help",
+                            rows);
     }
     allocate(c, s, b);
     c->arena.oom = NULL;
@@ -227,7 +228,8 @@ shoal_code chunk_make_room(struct chunk *c, const struct run_setup *s, struct re
         if (!c->values || !c->t_pairs || !c->t)
             return report_error(r, SHOAL_MEMORY,
                                 "out of memory for %llu samples of a chunk of %u runs; try a "
-                                "smaller --chunk", (unsigned long long)total, c->args.rows);
+                                "smaller --chunk",
+                                (unsigned long long)total, c->args.rows);
     }
     c->args.values = c->values;
     c->args.t = c->t_pairs;

@@ -10,22 +10,22 @@
 struct chunk {
     struct shoal_args args;
     uint32_t rows_most;
-    size_t elem;         // bytes of a number
-    uint32_t inputs;     // varying inputs
+    size_t elem;             // bytes of a number
+    uint32_t inputs;         // varying inputs
     unsigned *offset, *step; // [parameters + states]
-    void *in;            // uniform values, then one array an input
-    double **number;     // [columns] as the sink sees them; f64 inputs are shared with `in`
-    const char ***text;  // [columns], NULL for numbers
+    void *in;                // uniform values, then one array an input
+    double **number;         // [columns] as the sink sees them; f64 inputs are shared with `in`
+    const char ***text;      // [columns], NULL for numbers
     uint64_t *run;
     void *t0, *t1, *settle, *save_t, *atol, *control; // in the kernel's type
     void *values, *t_pairs;
-    double *t;           // as the sink sees it
-    uint64_t *offsets;   // samples of rows, where steps are saved
+    double *t;             // as the sink sees it
+    uint64_t *offsets;     // samples of rows, where steps are saved
     uint64_t samples_room; // SINK_STEPS: how many samples `values` has room for
     unsigned char *status;
     unsigned *steps, *rejected, *saved;
     unsigned long long *f_evals;
-    struct arena arena;  // owns all but what grows (values, t_pairs, t of SINK_STEPS)
+    struct arena arena; // owns all but what grows (values, t_pairs, t of SINK_STEPS)
 };
 
 // Bytes a row takes in memory; steps are counted with `samples_guess`.

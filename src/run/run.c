@@ -80,7 +80,7 @@ shoal_code run_shape(const struct run_setup *s, const struct batch *b, const cha
     const char **vars = arena_new(arena, const char *, s->outputs);
     for (uint32_t i = 0; i < s->outputs; i++)
         vars[i] = s->output[i];
-    static const char *const ours[] = {"run",   "t",       "status",       "steps", "rejected",
+    static const char *const ours[] = {"run",     "t",       "status",       "steps", "rejected",
                                        "f_evals", "offsets", "status_words", "meta"};
     for (uint32_t i = 0; i < inputs + extras + s->outputs; i++) { // a name of ours gets a `_`
         const char **name = i < s->outputs ? &vars[i] : &columns[i - s->outputs].name;
@@ -94,7 +94,7 @@ shoal_code run_shape(const struct run_setup *s, const struct batch *b, const cha
                 vars[i] = arena_printf(arena, "%s_", vars[i]);
     *info = (struct sink_shape_info){.shape = s->grid.shape,
                                      .rows = batch_rows(b),
-                                     .samples = s->grid.shape == SINK_SERIES ? s->grid.count
+                                     .samples = s->grid.shape == SINK_SERIES  ? s->grid.count
                                                 : s->grid.shape == SINK_FINAL ? 1
                                                                               : 0,
                                      .times = s->grid.times,
@@ -143,11 +143,8 @@ static uint32_t finished_rows(const struct chunk *c) {
 
 static shoal_code launch(struct chunk *c, const struct run_setup *s, struct progress *p,
                          shoal_log *log) {
-    struct shoal_launch l = {.args = &c->args,
-                             .threads = s->threads,
-                             .stop = &p->stop,
-                             .progress = on_rows,
-                             .user = p};
+    struct shoal_launch l = {
+        .args = &c->args, .threads = s->threads, .stop = &p->stop, .progress = on_rows, .user = p};
     if (!p->control->progress && !p->control->stop[1]) { // nobody to call, one flag to look at
         l.stop = p->control->stop[0];
         l.progress = NULL;

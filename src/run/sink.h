@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Where results go: a sink is told the shape, gets chunks in run order, and is closed.
 //
-// The run layer calls begin once, chunk for each finished chunk, end once. Sinks are in src/io (files)
-// and src/api (memory). All pointers of a chunk are borrowed for the call.
+// The run layer calls begin once, chunk for each finished chunk, end once. Sinks are in src/io
+// (files) and src/api (memory). All pointers of a chunk are borrowed for the call.
 #ifndef SHOAL_RUN_SINK_H
 #define SHOAL_RUN_SINK_H
 
@@ -23,33 +23,33 @@ struct sink_column {
 
 struct sink_shape_info {
     enum sink_shape shape;
-    uint64_t rows;             // runs that will come
-    uint64_t samples;          // SINK_SERIES: per run; SINK_FINAL: 1; SINK_STEPS: 0
-    const double *times;       // SINK_SERIES: the grid
-    uint32_t columns;          // input columns
+    uint64_t rows;       // runs that will come
+    uint64_t samples;    // SINK_SERIES: per run; SINK_FINAL: 1; SINK_STEPS: 0
+    const double *times; // SINK_SERIES: the grid
+    uint32_t columns;    // input columns
     const struct sink_column *column;
     uint32_t vars;
-    const char *const *var;    // labels; they never collide with ours or the columns'
-    uint32_t value_bytes;      // 8 or 4: type of values
-    const char *meta;          // JSON object: model text, every option, version, key, grid
+    const char *const *var; // labels; they never collide with ours or the columns'
+    uint32_t value_bytes;   // 8 or 4: type of values
+    const char *meta;       // JSON object: model text, every option, version, key, grid
 };
 
 struct sink_chunk {
-    uint64_t first_row;        // position among the rows, not the run index
+    uint64_t first_row; // position among the rows, not the run index
     uint32_t rows;
-    const uint64_t *run;       // [rows] run index
+    const uint64_t *run;            // [rows] run index
     const double *const *number;    // [columns] -> [rows], NULL for text columns
     const char *const *const *text; // [columns] -> [rows], NULL for number columns; may be NULL
-    const double *t;           // SINK_FINAL: [rows] time reached; SINK_STEPS: [offsets[rows]];
-                               // SINK_SERIES: NULL, the grid holds for all
-    const void *values;        // element (var, row, sample) is at
-                               // var*var_stride + row*row_stride + sample*sample_stride;
-                               // SINK_STEPS: var*var_stride + offsets[row] + sample
+    const double *t;                // SINK_FINAL: [rows] time reached; SINK_STEPS: [offsets[rows]];
+                                    // SINK_SERIES: NULL, the grid holds for all
+    const void *values;             // element (var, row, sample) is at
+                                    // var*var_stride + row*row_stride + sample*sample_stride;
+                                    // SINK_STEPS: var*var_stride + offsets[row] + sample
     size_t var_stride, row_stride, sample_stride; // in elements
-    const uint64_t *offsets;   // SINK_STEPS: [rows + 1], first is 0
-    const uint8_t *status;     // [rows] shoal_status
-    const uint32_t *steps, *rejected; // [rows]
-    const uint64_t *f_evals;   // [rows]
+    const uint64_t *offsets;                      // SINK_STEPS: [rows + 1], first is 0
+    const uint8_t *status;                        // [rows] shoal_status
+    const uint32_t *steps, *rejected;             // [rows]
+    const uint64_t *f_evals;                      // [rows]
 };
 
 struct sink {
