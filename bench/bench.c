@@ -18,7 +18,7 @@
 static const char *directory = "build/bench";
 static int failures;
 
-// ---- helpers ------------------------------------------------------------------------------------
+// ---- programs, rows ------------------------------------------------------------------------------------
 
 static void die(const char *what, shoal_log *log) {
     fprintf(stderr, "bench: %s\n", what);
