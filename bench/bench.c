@@ -338,7 +338,7 @@ static void bench_first_answer(void) {
         return;
     setenv("SHOAL_CACHE_DIR", cache, 1);
     const char *const argv[] = {path, "run", "examples/lorenz.ode", NULL};
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 10; i++) {
         if (!run_program(argv, &seconds))
             die("shoal run examples/lorenz.ode", NULL);
         best = fmin(best, seconds);
