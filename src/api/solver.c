@@ -69,19 +69,22 @@ static shoal_code generate(const struct codegen_request *q, struct kernel_source
 
 static shoal_code make_key(shoal_solver *s, const struct shoal_kernel_text *k, shoal_log *log) {
     char identity[8192];
-    unsigned char abi = SHOAL_ABI;
-    struct key key;
+    unsigned char abi = SHOAL_ABI, key[KEY_BYTES];
+    struct key_record record = {0};
     shoal_code code =
         s->backend->identity(s->device, k, identity, sizeof identity, log_report(log));
     if (code != SHOAL_OK)
         return code;
-    key_begin(&key);
-    key_field(&key, "abi", &abi, 1);
-    key_field(&key, "backend", s->backend->name, strlen(s->backend->name));
-    key_field(&key, "source", k->text, k->length);
-    key_field(&key, "compiler", identity, strlen(identity));
-    key_end(&key, s->key);
-    return SHOAL_OK;
+    key_add(&record, "abi", &abi, 1);
+    key_add_text(&record, "backend", s->backend->name);
+    key_add(&record, "source", k->text, k->length);
+    key_add_text(&record, "compiler", identity);
+    key_digest(&record, key);
+    key_hex(key, s->key);
+    if (record.bytes.failed)
+        code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    key_free(&record);
+    return code;
 }
 
 static shoal_code keep_source(const char *directory, const char *key, const struct buf *text,
