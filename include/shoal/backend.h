@@ -9,6 +9,8 @@
 
 #include "shoal/shoal.h"
 
+struct cache;
+struct key_record;
 struct report;
 struct shoal_args;
 struct shoal_device; // a backend's own
@@ -28,6 +30,7 @@ struct shoal_target {
 struct shoal_kernel_text {
     const char *text;
     size_t length;
+    const char *digest; // SHA-256 of the text, hex: a seed for whatever a compiler draws at random
     bool needs_sleef, needs_mvec, needs_libm; // what must be linked
 };
 
@@ -58,6 +61,8 @@ struct shoal_launch {
     struct shoal_block in, out;
     uint32_t threads;
     uint32_t chunk;           // its number, for the time log
+    bool chunked;             // there are others
+    size_t workspace;         // bytes a thread of a device needs; a CPU's kernel says it itself
     const volatile int *stop; // non-zero: come back soon; rows not done stay pending
     void (*progress)(void *user, uint32_t rows_taken); // may be NULL; called by the calling thread
     void *user;
@@ -74,6 +79,7 @@ struct shoal_limits {
 
 struct shoal_backend {
     const char *name; // as in --device
+    const char *kind; // of what build makes, as in cache.h: so, cubin, ptx, clbin
 
     // REQUIRED, in the order they are called.
     // How many devices; 0 with a reason in `why` when it cannot be used here.
@@ -82,13 +88,22 @@ struct shoal_backend {
     shoal_code (*open)(uint32_t index, bool fast_math, struct shoal_device **out, struct report *r);
     void (*close)(struct shoal_device *d);
     const struct shoal_target *(*target)(const struct shoal_device *d);
-    // What the compiler is, for the key: identity and the exact arguments, one a line.
-    shoal_code (*identity)(struct shoal_device *d, const struct shoal_kernel_text *k, char *text,
-                           size_t room, struct report *r);
+    // Adds to the key all that build depends on besides the text: the target, the compiler (every
+    // program and library of it by build-id or content, never by path or date), its arguments in
+    // order with their count, what is linked. Each is a labelled field. What cannot be found out is
+    // a field `unknown` that says what: such a kernel is never kept. Answers that take long to find
+    // are kept in `probes` (may be NULL) and checked on use. Ends early, with SHOAL_STOPPED, when
+    // *stop (may be NULL) becomes non-zero.
+    shoal_code (*identity)(struct shoal_device *d, const struct shoal_kernel_text *k,
+                           struct cache *probes, const volatile int *stop, struct key_record *key,
+                           struct report *r);
     // Compiles. Ends early, with SHOAL_STOPPED, when *stop (may be NULL) becomes non-zero.
     shoal_code (*build)(struct shoal_device *d, const struct shoal_kernel_text *k,
                         const volatile int *stop, struct shoal_bytes *out, struct report *r);
-    // Loads from memory: the bytes given are the bytes that run.
+    // Whether the bytes are a kernel for the device's target, entry points and all, judged without
+    // loading them. They may come from anywhere.
+    shoal_code (*check)(struct shoal_device *d, const struct shoal_bytes *b, struct report *r);
+    // Checks and loads from memory: the bytes given are the bytes that run.
     shoal_code (*load)(struct shoal_device *d, const struct shoal_bytes *b,
                        struct shoal_module **out, struct report *r);
     void (*unload)(struct shoal_module *m);
@@ -103,6 +118,14 @@ struct shoal_backend {
                         struct report *r);
     // Waits for the chunk in that slot, calling its progress now and then.
     shoal_code (*finish)(struct shoal_module *m, uint32_t slot, struct report *r);
+
+    // OPTIONAL.
+    // A device that builds for a target by its name, whether or not this machine has one, and that
+    // nothing is loaded into. *out stays NULL when the name is none of this backend's.
+    shoal_code (*open_target)(const char *name, bool fast_math, struct shoal_device **out,
+                              struct report *r);
+    // What is known of a loaded kernel, as members of a JSON object: registers, spills, ...
+    void (*facts)(const struct shoal_module *m, char *json, size_t room);
 };
 
 #endif

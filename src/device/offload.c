@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "device/offload.h"
+
+#include "base/clock.h"
+#include "log/log.h"
+
+#include <dlfcn.h>
+#include <time.h>
+
+enum { SPIN_NS = 200000, NAP_NS = 20000, SLEEP_AFTER_NS = 20000000, SLEEP_NS = 500000,
+       TICK_NS = 50000000 };
+
+// ---- Arguments and pieces -----------------------------------------------------------------------
+
+static bool offset_of(const void *array, const struct shoal_block *b, unsigned long long *offset) {
+    *offset = SHOAL_NOWHERE;
+    if (!array)
+        return true;
+    uintptr_t at = (uintptr_t)array, start = (uintptr_t)b->data;
+    if (at < start || at - start > b->bytes)
+        return false;
+    *offset = at - start;
+    return true;
+}
+
+static struct offload_copies copies_of(const struct shoal_block *b, bool small) {
+    struct offload_copies c = {0};
+    for (uint32_t i = 0; i < b->pieces; i++) {
+        const struct shoal_piece *p = &b->piece[i];
+        if (!p->bytes)
+            continue;
+        if (small && c.count)
+            c.piece[0].bytes = p->offset + p->bytes - c.piece[0].offset;
+        else
+            c.piece[c.count++] = *p;
+        c.bytes = p->offset + p->bytes;
+    }
+    return c;
+}
+
+static size_t bytes_of(const struct shoal_block *b) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < b->pieces; i++)
+        bytes += b->piece[i].bytes;
+    return bytes;
+}
+
+bool offload_prepare(const struct shoal_launch *l, struct offload *out) {
+    bool small = bytes_of(&l->in) + bytes_of(&l->out) <= OFFLOAD_SMALL, ok = true;
+    out->in = copies_of(&l->in, small);
+    out->out = copies_of(&l->out, small);
+    out->args.z = l->args->z;
+#define X(name, type) ok = offset_of(l->args->name, &l->in, &out->args.name) && ok;
+    SHOAL_INPUTS(X)
+#undef X
+#define X(name, type) ok = offset_of(l->args->name, &l->out, &out->args.name) && ok;
+    SHOAL_OUTPUTS(X)
+#undef X
+    return ok;
+}
+
+// ---- Waiting ------------------------------------------------------------------------------------
+
+static void rest(uint64_t waited_ns) {
+    struct timespec nap = {.tv_nsec = waited_ns < SLEEP_AFTER_NS ? NAP_NS : SLEEP_NS};
+    if (waited_ns > SPIN_NS)
+        nanosleep(&nap, NULL);
+}
+
+int offload_wait(const struct offload_wait *w) {
+    const struct shoal_launch *l = w->launch;
+    uint64_t start = clock_ns(), tick = start + TICK_NS;
+    bool told = false;
+    int state;
+    while (!(state = w->poll(w->user))) {
+        uint64_t now = clock_ns();
+        if (now >= tick && l->progress) // may ask for a stop
+            l->progress(l->user, w->taken ? w->taken(w->user) : 0);
+        if (now >= tick)
+            tick = now + TICK_NS;
+        if (!told && l->stop && *l->stop) {
+            w->stop(w->user);
+            told = true;
+        }
+        rest(now - start);
+    }
+    return state;
+}
+
+// ---- Time log -----------------------------------------------------------------------------------
+
+void offload_span_copy(const struct offload_spans *s, const struct shoal_piece *piece,
+                       uint64_t t0_ns, uint64_t dur_ns) {
+    (void)s, (void)piece, (void)t0_ns, (void)dur_ns;
+}
+
+void offload_span_kernel(const struct offload_spans *s, uint64_t t0_ns, uint64_t dur_ns) {
+    (void)s, (void)t0_ns, (void)dur_ns;
+}
+
+// ---- Libraries ----------------------------------------------------------------------------------
+
+void offload_signals_block(sigset_t *old) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, old);
+}
+
+void offload_signals_restore(const sigset_t *old) { pthread_sigmask(SIG_SETMASK, old, NULL); }
+
+void *offload_open_library(const char *const *names) {
+    void *handle = NULL;
+    for (; *names && !handle; names++)
+        handle = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
+    return handle;
+}
