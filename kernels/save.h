@@ -123,12 +123,18 @@ NOINLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u3
                 ((elem *)a->values)[v * a->z.var_stride + row * a->z.row_stride + n * a->z.sample_stride] =
                     a->z.keep_failed ? LANE(out[v], i) : (elem)NAN_VALUE;
     }
-    if (!a->z.steps_saved) {
+    if (a->t && !a->z.steps_saved) {
         ((elem *)a->t)[2 * (u64)row] = T_LANE(g->x.t, i);
         ((elem *)a->t)[2 * (u64)row + 1] = T_LANE_LO(g->x.t, i);
     }
+    u64 f_evals = (u64)attempts * (STAGES - FSAL) + g->extra[i];
     a->status[row] = (unsigned char)status;
-    a->steps[row] = accepted;
-    a->rejected[row] = attempts - accepted;
-    a->f_evals[row] = (u64)attempts * (STAGES - FSAL) + g->extra[i];
+    if (a->steps) {
+        a->steps[row] = accepted;
+        a->rejected[row] = attempts - accepted;
+        a->f_evals[row] = f_evals;
+    }
+    g->total[TOTAL_STEPS] += accepted;
+    g->total[TOTAL_REJECTED] += attempts - accepted;
+    g->total[TOTAL_F_EVALS] += f_evals;
 }
