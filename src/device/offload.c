@@ -2,7 +2,6 @@
 #include "device/offload.h"
 
 #include "base/clock.h"
-#include "log/log.h"
 
 #include <dlfcn.h>
 #include <time.h>
@@ -85,17 +84,6 @@ int offload_wait(const struct offload_wait *w) {
         rest(now - start);
     }
     return state;
-}
-
-// ---- Time log -----------------------------------------------------------------------------------
-
-void offload_span_copy(const struct offload_spans *s, const struct shoal_piece *piece,
-                       uint64_t t0_ns, uint64_t dur_ns) {
-    (void)s, (void)piece, (void)t0_ns, (void)dur_ns;
-}
-
-void offload_span_kernel(const struct offload_spans *s, uint64_t t0_ns, uint64_t dur_ns) {
-    (void)s, (void)t0_ns, (void)dur_ns;
 }
 
 // ---- Libraries ----------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ struct offload_wait {
 };
 int offload_wait(const struct offload_wait *w);
 
+bool offload_timed(const struct shoal_launch *l); // somebody wants spans
 // Spans of a track, recorded after the fact; times are those of clock_ns.
 struct offload_spans {
     const struct shoal_launch *launch;

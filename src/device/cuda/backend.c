@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The table of the CUDA backend.
+#include "device/cuda/cuda.h"
+
+static const struct shoal_target *target(const struct shoal_device *d) { return &d->target; }
+
+const struct shoal_backend cuda_backend = {
+    .name = "cuda",
+    .kind = "cubin",
+    .count = cuda_count,
+    .describe = cuda_describe,
+    .open = cuda_open,
+    .close = cuda_close,
+    .target = target,
+    .identity = cuda_identity,
+    .build = cuda_build,
+    .check = cuda_check,
+    .load = cuda_load,
+    .unload = cuda_unload,
+    .limits = cuda_limits,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .start = cuda_start,
+    .finish = cuda_finish,
+    .open_target = cuda_open_target,
+    .facts = cuda_facts,
+};

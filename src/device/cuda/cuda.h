@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// The CUDA backend: NVRTC makes a cubin, the driver loads and runs it. Both are opened by dlopen,
+// so Shoal builds and runs on machines that have neither.
+//
+// api.c       the driver and NVRTC: finding them, their functions, errors in words
+// target.c    devices and architectures
+// identity.c  what NVRTC is, for the key
+// build.c     source to cubin
+// load.c      cubin to module, its facts, its block sizes
+// run.c       chunks on streams
+#ifndef SHOAL_DEVICE_CUDA_CUDA_H
+#define SHOAL_DEVICE_CUDA_CUDA_H
+
+#include "base/report.h"
+#include "shoal/backend.h"
+
+#include <sys/types.h>
+
+extern const struct shoal_backend cuda_backend;
+
+// ---- The driver ---------------------------------------------------------------------------------
+
+typedef int cu_device;
+typedef unsigned long long cu_address; // in device memory
+typedef struct CUctx_st *cu_context;
+typedef struct CUmod_st *cu_module;
+typedef struct CUfunc_st *cu_function;
+typedef struct CUstream_st *cu_stream;
+typedef struct CUevent_st *cu_event;
+
+// Name here, symbol, parameters; all return a CUresult.
+#define CUDA_DRIVER(X)                                                                             \
+    X(init, cuInit, (unsigned flags))                                                              \
+    X(driver_version, cuDriverGetVersion, (int *version))                                          \
+    X(error_name, cuGetErrorName, (int result, const char **text))                                 \
+    X(error_text, cuGetErrorString, (int result, const char **text))                               \
+    X(device_count, cuDeviceGetCount, (int *count))                                                \
+    X(device_get, cuDeviceGet, (cu_device * device, int ordinal))                                  \
+    X(device_name, cuDeviceGetName, (char *name, int room, cu_device device))                      \
+    X(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, cu_device device))       \
+    X(device_memory, cuDeviceTotalMem_v2, (size_t *bytes, cu_device device))                       \
+    X(context_retain, cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))          \
+    X(context_release, cuDevicePrimaryCtxRelease_v2, (cu_device device))                           \
+    X(context_push, cuCtxPushCurrent_v2, (cu_context context))                                     \
+    X(context_pop, cuCtxPopCurrent_v2, (cu_context * context))                                     \
+    X(module_load, cuModuleLoadDataEx,                                                             \
+      (cu_module * module, const void *image, unsigned count, int *options, void **values))        \
+    X(module_unload, cuModuleUnload, (cu_module module))                                           \
+    X(module_function, cuModuleGetFunction,                                                        \
+      (cu_function * function, cu_module module, const char *name))                                \
+    X(function_attribute, cuFuncGetAttribute, (int *value, int attribute, cu_function function))   \
+    X(resident_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                \
+      (int *blocks, cu_function function, int block_size, size_t shared_bytes))                    \
+    X(memory_info, cuMemGetInfo_v2, (size_t *available, size_t *total))                            \
+    X(memory_new, cuMemAlloc_v2, (cu_address * address, size_t bytes))                             \
+    X(memory_free, cuMemFree_v2, (cu_address address))                                             \
+    X(host_new, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                     \
+    X(host_free, cuMemFreeHost, (void *memory))                                                    \
+    X(host_address, cuMemHostGetDevicePointer_v2,                                                  \
+      (cu_address * address, void *memory, unsigned flags))                                        \
+    X(copy_in, cuMemcpyHtoDAsync_v2,                                                               \
+      (cu_address to, const void *from, size_t bytes, cu_stream stream))                           \
+    X(copy_out, cuMemcpyDtoHAsync_v2,                                                              \
+      (void *to, cu_address from, size_t bytes, cu_stream stream))                                 \
+    X(fill_bytes, cuMemsetD8Async,                                                                 \
+      (cu_address to, unsigned char value, size_t count, cu_stream stream))                        \
+    X(fill_words, cuMemsetD32Async,                                                                \
+      (cu_address to, unsigned value, size_t count, cu_stream stream))                             \
+    X(stream_new, cuStreamCreate, (cu_stream * stream, unsigned flags))                            \
+    X(stream_free, cuStreamDestroy_v2, (cu_stream stream))                                         \
+    X(stream_wait, cuStreamSynchronize, (cu_stream stream))                                        \
+    X(event_new, cuEventCreate, (cu_event * event, unsigned flags))                                \
+    X(event_free, cuEventDestroy_v2, (cu_event event))                                             \
+    X(event_record, cuEventRecord, (cu_event event, cu_stream stream))                             \
+    X(event_query, cuEventQuery, (cu_event event))                                                 \
+    X(event_elapsed, cuEventElapsedTime, (float *ms, cu_event from, cu_event to))                  \
+    X(launch, cuLaunchKernel,                                                                      \
+      (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,  \
+       unsigned block_y, unsigned block_z, unsigned shared_bytes, cu_stream stream,                \
+       void **arguments, void **extra))
+
+struct cuda_driver {
+#define X(name, symbol, parameters) int(*name) parameters;
+    CUDA_DRIVER(X)
+#undef X
+    int version; // 1000 major + 10 minor
+};
+
+enum {
+    CU_OK = 0,
+    CU_OUT_OF_MEMORY = 2,
+    CU_NO_DEVICE = 100,
+    CU_NOT_READY = 600,
+    CU_HOST_PORTABLE = 1,
+    CU_HOST_MAPPED = 2,
+    CU_STREAM_NON_BLOCKING = 1,
+    CU_EVENT_NO_TIMING = 2,
+    CU_DEVICE_MULTIPROCESSORS = 16,
+    CU_DEVICE_THREADS = 39, // of a multiprocessor
+    CU_DEVICE_MAJOR = 75,
+    CU_DEVICE_MINOR = 76,
+    CU_FUNCTION_LOCAL_BYTES = 3,
+    CU_FUNCTION_REGISTERS = 4,
+};
+
+// The driver, started; NULL with the reason when it cannot be used.
+const struct cuda_driver *cuda_driver(char *why, size_t room);
+// A message with the driver's own words, and what they mean here.
+shoal_code cuda_error(const struct cuda_driver *cu, const char *what, int result, struct report *r);
+
+// ---- NVRTC --------------------------------------------------------------------------------------
+
+typedef struct _nvrtcProgram *nvrtc_program;
+
+#define CUDA_NVRTC(X)                                                                              \
+    X(version, nvrtcVersion, (int *major, int *minor))                                             \
+    X(create, nvrtcCreateProgram,                                                                  \
+      (nvrtc_program * program, const char *source, const char *name, int headers,                 \
+       const char *const *header, const char *const *header_name))                                 \
+    X(destroy, nvrtcDestroyProgram, (nvrtc_program * program))                                     \
+    X(compile, nvrtcCompileProgram,                                                                \
+      (nvrtc_program program, int count, const char *const *options))                              \
+    X(log_size, nvrtcGetProgramLogSize, (nvrtc_program program, size_t *bytes))                    \
+    X(log, nvrtcGetProgramLog, (nvrtc_program program, char *text))                                \
+    X(cubin_size, nvrtcGetCUBINSize, (nvrtc_program program, size_t *bytes))                       \
+    X(cubin, nvrtcGetCUBIN, (nvrtc_program program, char *bytes))
+
+enum { CUDA_PATH_ROOM = 4096 };
+
+// Stays loaded to the end of the process: an abandoned compilation may still be in it.
+struct nvrtc {
+#define X(name, symbol, parameters) int(*name) parameters;
+    CUDA_NVRTC(X)
+#undef X
+    char path[CUDA_PATH_ROOM]; // its file; empty: not loaded
+    int major, minor;
+};
+
+// Loads the file `path`, or (NULL) the one that SHOAL_NVRTC, the system's search or the usual
+// places give, for a driver of that version (0: any).
+shoal_code cuda_nvrtc_load(struct nvrtc *n, const char *path, int driver_version,
+                           struct report *r);
+
+// ---- Devices and modules ------------------------------------------------------------------------
+
+struct shoal_device {
+    struct shoal_target target;
+    char arch[16];                // sm_90, the target's name
+    const struct cuda_driver *cu; // NULL: opened by a target's name, nothing can be loaded
+    uint32_t index;
+    cu_device device;
+    cu_context context; // the device's primary one; NULL: not needed so far
+    pid_t pid;          // of the process that owns it
+    int multiprocessors, threads; // threads of a multiprocessor, at most
+    char nvrtc_path[CUDA_PATH_ROOM]; // what the key was made for; empty: not asked for yet
+    struct nvrtc nvrtc;
+};
+
+// Makes the device's context the thread's; the first time it is created. cuda_leave undoes it.
+shoal_code cuda_enter(struct shoal_device *d, struct report *r);
+void cuda_leave(const struct shoal_device *d);
+
+uint32_t cuda_count(char *why, size_t room);
+void cuda_describe(uint32_t index, char *text, size_t room);
+shoal_code cuda_open(uint32_t index, bool fast_math, struct shoal_device **out, struct report *r);
+shoal_code cuda_open_target(const char *name, bool fast_math, struct shoal_device **out,
+                            struct report *r);
+void cuda_close(struct shoal_device *d);
+struct shoal_limits cuda_limits(struct shoal_device *d);
+void *cuda_alloc(struct shoal_device *d, size_t bytes);
+void cuda_release(struct shoal_device *d, void *block);
+
+shoal_code cuda_identity(struct shoal_device *d, const struct shoal_kernel_text *k,
+                         struct cache *probes, const volatile int *stop, struct key_record *key,
+                         struct report *r);
+
+enum { CUDA_OPTIONS = 16 };
+// Arguments of NVRTC; the text of the architecture lives in `arch`. Returns how many.
+int cuda_options(const struct shoal_device *d, char arch[48], const char *options[CUDA_OPTIONS]);
+shoal_code cuda_build(struct shoal_device *d, const struct shoal_kernel_text *k,
+                      const volatile int *stop, struct shoal_bytes *out, struct report *r);
+shoal_code cuda_check(struct shoal_device *d, const struct shoal_bytes *b, struct report *r);
+
+enum { CUDA_SLOTS = 3, CUDA_MARKS = 2 * SHOAL_PIECES + 2 };
+
+struct cuda_buffer {
+    cu_address at;
+    size_t bytes;
+};
+
+// A stream, and what the chunk on it needs on the device; kept from one chunk to the next.
+struct cuda_slot {
+    const struct shoal_launch *launch; // NULL: nothing under way
+    cu_stream stream;                  // NULL: never used
+    cu_event done;
+    cu_event mark[CUDA_MARKS]; // between copies and kernel; made when somebody wants times
+    uint64_t t0_ns;            // of mark[0]
+    struct cuda_buffer in, out, workspace;
+    char track[40];
+};
+
+// Words in host memory that the device sees: what each slot's kernel looks at, in lines of their own.
+enum { CUDA_LINE = 64 };
+struct cuda_shared {
+    volatile int stop;
+    char rest[CUDA_LINE - sizeof(int)];
+};
+
+// How a kernel is launched: block size and how many such blocks the device holds at a time.
+struct cuda_shape {
+    unsigned block, resident;
+};
+
+struct shoal_module {
+    struct shoal_device *device;
+    cu_module module;
+    cu_function kernel;
+    struct cuda_shape plain, refill, tiny;
+    int registers, local_bytes;
+    struct cuda_shared *shared; // [CUDA_SLOTS]
+    cu_address shared_at;
+    cu_address next; // work counters, one a slot, CUDA_LINE bytes apart
+    struct cuda_slot slot[CUDA_SLOTS];
+};
+
+shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
+                     struct report *r);
+void cuda_unload(struct shoal_module *m);
+void cuda_facts(const struct shoal_module *m, char *json, size_t room);
+shoal_code cuda_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
+                      struct report *r);
+shoal_code cuda_finish(struct shoal_module *m, uint32_t slot, struct report *r);
+void cuda_slot_free(const struct cuda_driver *cu, struct cuda_slot *s);
+
+#endif

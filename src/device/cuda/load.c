@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// A cubin into the device, and how its kernel is best launched there.
+//
+// Block sizes are those that were fastest on an H200 (docs/performance.md): 128 or 64 threads,
+// whichever keeps more of them resident; with refill 32, because a block then ends when its own
+// warp has nothing left. Batches that do not fill the device are spread in blocks of 32 over it.
+#include "device/cuda/cuda.h"
+
+#include "device/offload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static unsigned resident_blocks(const struct shoal_module *m, unsigned block) {
+    const struct shoal_device *d = m->device;
+    int blocks = 0;
+    if (d->cu->resident_blocks(&blocks, m->kernel, (int)block, 0) != CU_OK || blocks < 1)
+        return 0;
+    return (unsigned)blocks * (unsigned)d->multiprocessors;
+}
+
+static void choose_shapes(struct shoal_module *m) {
+    struct cuda_shape small = {64, resident_blocks(m, 64)}, large = {128, resident_blocks(m, 128)};
+    m->tiny = m->refill = (struct cuda_shape){32, resident_blocks(m, 32)};
+    m->plain = large.resident * large.block > small.resident * small.block ? large : small;
+}
+
+static shoal_code find_kernel(struct shoal_module *m, struct report *r) {
+    const struct cuda_driver *cu = m->device->cu;
+    int result = cu->module_function(&m->kernel, m->module, "shoal_kernel");
+    if (result != CU_OK)
+        return cuda_error(cu, "finding the kernel in the compiled code", result, r);
+    cu->function_attribute(&m->registers, CU_FUNCTION_REGISTERS, m->kernel);
+    cu->function_attribute(&m->local_bytes, CU_FUNCTION_LOCAL_BYTES, m->kernel);
+    choose_shapes(m);
+    if (!m->tiny.resident || !m->plain.resident)
+        return report_error(r, SHOAL_DEVICE,
+                            "cuda: the kernel needs more registers or memory than a "
+                            "multiprocessor has");
+    return SHOAL_OK;
+}
+
+static shoal_code make_shared(struct shoal_module *m, struct report *r) {
+    const struct cuda_driver *cu = m->device->cu;
+    void *shared = NULL;
+    int result = cu->host_new(&shared, sizeof *m->shared * CUDA_SLOTS,
+                              CU_HOST_PORTABLE | CU_HOST_MAPPED);
+    if (result == CU_OK) {
+        m->shared = shared;
+        memset(shared, 0, sizeof *m->shared * CUDA_SLOTS);
+        result = cu->host_address(&m->shared_at, shared, 0);
+    }
+    if (result == CU_OK)
+        result = cu->memory_new(&m->next, CUDA_LINE * CUDA_SLOTS);
+    return result == CU_OK ? SHOAL_OK : cuda_error(cu, "making room for the kernel", result, r);
+}
+
+static shoal_code fill(struct shoal_module *m, const struct shoal_bytes *b, struct report *r) {
+    const struct cuda_driver *cu = m->device->cu;
+    sigset_t old;
+    offload_signals_block(&old);
+    int result = cu->module_load(&m->module, b->data, 0, NULL, NULL);
+    offload_signals_restore(&old);
+    if (result != CU_OK)
+        return cuda_error(cu, "loading the compiled kernel", result, r);
+    shoal_code code = find_kernel(m, r);
+    return code == SHOAL_OK ? make_shared(m, r) : code;
+}
+
+shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
+                     struct report *r) {
+    shoal_code code = cuda_check(d, b, r);
+    if (code != SHOAL_OK)
+        return code;
+    struct shoal_module *m = calloc(1, sizeof *m);
+    if (!m)
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    m->device = d;
+    code = cuda_enter(d, r);
+    if (code == SHOAL_OK) {
+        code = fill(m, b, r);
+        cuda_leave(d);
+    }
+    if (code == SHOAL_OK)
+        *out = m;
+    else
+        cuda_unload(m);
+    return code;
+}
+
+void cuda_unload(struct shoal_module *m) {
+    if (!m)
+        return;
+    const struct cuda_driver *cu = m->device->cu;
+    if (m->module && cuda_enter(m->device, NULL) == SHOAL_OK) {
+        for (int i = 0; i < CUDA_SLOTS; i++)
+            cuda_slot_free(cu, &m->slot[i]);
+        if (m->next)
+            cu->memory_free(m->next);
+        if (m->shared)
+            cu->host_free(m->shared);
+        cu->module_unload(m->module);
+        cuda_leave(m->device);
+    }
+    free(m);
+}
+
+void cuda_facts(const struct shoal_module *m, char *json, size_t room) {
+    const struct shoal_device *d = m->device;
+    double threads = (double)m->plain.resident * m->plain.block;
+    double most = (double)d->multiprocessors * d->threads;
+    snprintf(json, room,
+             "\"registers\":%d,\"spills\":%d,\"occupancy\":%.3f,\"block\":%u,\"block_refill\":%u",
+             m->registers, m->local_bytes, most > 0 ? threads / most : 0, m->plain.block,
+             m->refill.block);
+}

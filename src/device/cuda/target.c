@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Devices, their architectures as targets, their contexts and memory.
+//
+// A device uses its primary context, which libraries in the same process share; it is made current
+// for the time of a call only, so a handle can go from one thread to another.
+#include "device/cuda/cuda.h"
+
+#include "device/offload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+uint32_t cuda_count(char *why, size_t room) {
+    const struct cuda_driver *cu = cuda_driver(why, room);
+    int count = 0;
+    if (!cu)
+        return 0;
+    if (cu->device_count(&count) != CU_OK || count < 1) {
+        snprintf(why, room, "the driver found no CUDA device");
+        return 0;
+    }
+    return (uint32_t)count;
+}
+
+static int attribute(const struct cuda_driver *cu, cu_device device, int which) {
+    int value = 0;
+    return cu->device_attribute(&value, which, device) == CU_OK ? value : 0;
+}
+
+void cuda_describe(uint32_t index, char *text, size_t room) {
+    char why[192], name[96] = "CUDA device";
+    size_t bytes = 0;
+    cu_device device = 0;
+    const struct cuda_driver *cu = cuda_driver(why, sizeof why);
+    if (!cu || cu->device_get(&device, (int)index) != CU_OK) {
+        snprintf(text, room, "%s", cu ? "the driver does not give this device" : why);
+        return;
+    }
+    cu->device_name(name, sizeof name, device);
+    cu->device_memory(&bytes, device);
+    snprintf(text, room, "%s, sm_%d%d, %d multiprocessors, %.0f GiB, driver for CUDA %d.%d", name,
+             attribute(cu, device, CU_DEVICE_MAJOR), attribute(cu, device, CU_DEVICE_MINOR),
+             attribute(cu, device, CU_DEVICE_MULTIPROCESSORS), (double)bytes / 1073741824.0,
+             cu->version / 1000, cu->version % 1000 / 10);
+}
+
+static struct shoal_device *new_device(const char *arch, bool fast_math, struct report *r) {
+    struct shoal_device *d = calloc(1, sizeof *d);
+    if (!d) {
+        report_error(r, SHOAL_MEMORY, "out of memory");
+        return NULL;
+    }
+    snprintf(d->arch, sizeof d->arch, "%s", arch);
+    d->pid = getpid();
+    d->target = (struct shoal_target){.name = d->arch,
+                                      .prelude = "prelude_cuda.h",
+                                      .device = true,
+                                      .lanes64 = 1,
+                                      .fast_math = fast_math};
+    return d;
+}
+
+shoal_code cuda_open(uint32_t index, bool fast_math, struct shoal_device **out, struct report *r) {
+    char why[192], arch[16];
+    cu_device device = 0;
+    const struct cuda_driver *cu = cuda_driver(why, sizeof why);
+    if (!cu)
+        return report_error(r, SHOAL_DEVICE, "cuda: %s", why);
+    int result = cu->device_get(&device, (int)index);
+    if (result != CU_OK)
+        return cuda_error(cu, "opening the device", result, r);
+    snprintf(arch, sizeof arch, "sm_%d%d", attribute(cu, device, CU_DEVICE_MAJOR),
+             attribute(cu, device, CU_DEVICE_MINOR));
+    struct shoal_device *d = new_device(arch, fast_math, r);
+    if (!d)
+        return SHOAL_MEMORY;
+    d->cu = cu;
+    d->index = index;
+    d->device = device;
+    d->multiprocessors = attribute(cu, device, CU_DEVICE_MULTIPROCESSORS);
+    d->threads = attribute(cu, device, CU_DEVICE_THREADS);
+    *out = d;
+    return SHOAL_OK;
+}
+
+// sm_80, sm_90a, ...: digits, then at most one letter.
+static bool is_architecture(const char *name) {
+    if (strncmp(name, "sm_", 3))
+        return false;
+    size_t digits = strspn(name + 3, "0123456789");
+    const char *rest = name + 3 + digits;
+    return digits >= 2 && digits <= 3 && (!*rest || (strchr("af", *rest) && !rest[1]));
+}
+
+shoal_code cuda_open_target(const char *name, bool fast_math, struct shoal_device **out,
+                            struct report *r) {
+    *out = NULL;
+    if (!is_architecture(name))
+        return SHOAL_OK;
+    *out = new_device(name, fast_math, r);
+    return *out ? SHOAL_OK : SHOAL_MEMORY;
+}
+
+void cuda_close(struct shoal_device *d) {
+    if (!d)
+        return;
+    if (d->context && d->pid == getpid())
+        d->cu->context_release(d->device);
+    free(d);
+}
+
+// ---- The context --------------------------------------------------------------------------------
+
+static shoal_code make_context(struct shoal_device *d, struct report *r) {
+    sigset_t old;
+    offload_signals_block(&old);
+    int result = d->cu->context_retain(&d->context, d->device);
+    offload_signals_restore(&old);
+    if (result == CU_OK)
+        return SHOAL_OK;
+    d->context = NULL;
+    return cuda_error(d->cu, "starting the device", result, r);
+}
+
+shoal_code cuda_enter(struct shoal_device *d, struct report *r) {
+    if (!d->cu)
+        return report_error(r, SHOAL_DEVICE,
+                            "cuda: %s was given as a target to build for; nothing runs on it",
+                            d->arch);
+    if (d->pid != getpid())
+        return report_error(r, SHOAL_DEVICE,
+                            "cuda: a process that was forked cannot use the device of its parent");
+    shoal_code code = d->context ? SHOAL_OK : make_context(d, r);
+    int result = code == SHOAL_OK ? d->cu->context_push(d->context) : CU_OK;
+    return result == CU_OK ? code : cuda_error(d->cu, "using the device", result, r);
+}
+
+void cuda_leave(const struct shoal_device *d) {
+    cu_context ours;
+    d->cu->context_pop(&ours);
+}
+
+// ---- Memory -------------------------------------------------------------------------------------
+
+struct shoal_limits cuda_limits(struct shoal_device *d) {
+    size_t available = 0, total = 0;
+    if (cuda_enter(d, NULL) == SHOAL_OK) {
+        if (d->cu->memory_info(&available, &total) != CU_OK)
+            available = 0;
+        cuda_leave(d);
+    }
+    size_t spare = available / 16 + ((size_t)64 << 20); // for the stacks of threads, and for others
+    return (struct shoal_limits){
+        .slots = CUDA_SLOTS,
+        .rows_wanted = 2 * (uint32_t)d->multiprocessors * (uint32_t)d->threads,
+        .memory = available > spare ? available - spare : 1,
+        .rows_fastest = true,
+    };
+}
+
+void *cuda_alloc(struct shoal_device *d, size_t bytes) {
+    void *memory = NULL;
+    if (cuda_enter(d, NULL) != SHOAL_OK)
+        return NULL;
+    if (d->cu->host_new(&memory, bytes, CU_HOST_PORTABLE) != CU_OK)
+        memory = NULL;
+    cuda_leave(d);
+    return memory;
+}
+
+void cuda_release(struct shoal_device *d, void *block) {
+    if (!block || cuda_enter(d, NULL) != SHOAL_OK)
+        return;
+    d->cu->host_free(block);
+    cuda_leave(d);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Spans of devices in the time log: one track a stream, recorded when the chunk is done.
+#include "device/offload.h"
+
+#include "log/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifdef LOG_LABELS
+
+bool offload_timed(const struct shoal_launch *l) { return l->log && l->log->recording; }
+
+static int32_t begin_span(const struct offload_spans *s, enum log_label label, uint64_t t0_ns,
+                          uint64_t dur_ns) {
+    shoal_log *log = s->launch->log;
+    uint64_t t0 = t0_ns > log->start_ns ? t0_ns - log->start_ns : 0;
+    int32_t span = log_device(log, s->track, label, log->open, t0, dur_ns ? dur_ns : 1);
+    log_u64(log, span, "chunk_index", s->launch->chunk);
+    return span;
+}
+
+// A label that is none of the log's counts as parameters.
+static enum log_label label_of(const char *text) {
+    static const char *const names[] = {
+#define X(name, category, description) #name,
+        LOG_LABELS(X)
+#undef X
+    };
+    for (int i = 0; i < LOG_LABEL_COUNT; i++)
+        if (!strcmp(names[i], text))
+            return (enum log_label)i;
+    return LOG_h2d_transfer_parameters;
+}
+
+void offload_span_copy(const struct offload_spans *s, const struct shoal_piece *piece,
+                       uint64_t t0_ns, uint64_t dur_ns) {
+    const struct shoal_sizes *z = &s->launch->args->z;
+    shoal_log *log = s->launch->log;
+    char slice[48];
+    int32_t span = begin_span(s, label_of(piece->label), t0_ns, dur_ns);
+    snprintf(slice, sizeof slice, "%llu:%llu", z->base, z->base + z->rows);
+    log_nbytes(log, span, piece->bytes);
+    log_text(log, span, "chunk_slice", slice);
+    log_u64(log, span, "is_chunked", s->launch->chunked);
+    log_end(log, span);
+}
+
+void offload_span_kernel(const struct offload_spans *s, uint64_t t0_ns, uint64_t dur_ns) {
+    shoal_log *log = s->launch->log;
+    int32_t span = begin_span(s, LOG_kernel_launch, t0_ns, dur_ns);
+    log_u64(log, span, "numruns", s->launch->args->z.rows);
+    log_f64(log, span, "gpu_time_ms", (double)dur_ns * 1e-6);
+    log_end(log, span);
+}
+
+#else // a log without tracks
+
+bool offload_timed(const struct shoal_launch *l) {
+    (void)l;
+    return false;
+}
+
+void offload_span_copy(const struct offload_spans *s, const struct shoal_piece *piece,
+                       uint64_t t0_ns, uint64_t dur_ns) {
+    (void)s, (void)piece, (void)t0_ns, (void)dur_ns;
+}
+
+void offload_span_kernel(const struct offload_spans *s, uint64_t t0_ns, uint64_t dur_ns) {
+    (void)s, (void)t0_ns, (void)dur_ns;
+}
+
+#endif
