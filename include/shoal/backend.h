@@ -9,6 +9,8 @@
 
 #include "shoal/shoal.h"
 
+struct cache;
+struct key_record;
 struct report;
 struct shoal_args;
 struct shoal_device; // a backend's own
@@ -26,6 +28,7 @@ struct shoal_target {
 struct shoal_kernel_text {
     const char *text;
     size_t length;
+    const char *digest; // SHA-256 of the text, hex: a seed for whatever a compiler draws at random
     bool needs_sleef, needs_mvec, needs_libm; // what must be linked
 };
 
@@ -45,6 +48,7 @@ struct shoal_launch {
 
 struct shoal_backend {
     const char *name; // as in --device
+    const char *kind; // of what build makes, as in cache.h: so, cubin, ptx, clbin
 
     // REQUIRED, in the order they are called.
     // How many devices; 0 with a reason in `why` when it cannot be used here.
@@ -53,18 +57,33 @@ struct shoal_backend {
     shoal_code (*open)(uint32_t index, bool fast_math, struct shoal_device **out, struct report *r);
     void (*close)(struct shoal_device *d);
     const struct shoal_target *(*target)(const struct shoal_device *d);
-    // What the compiler is, for the key: identity and the exact arguments, one a line.
-    shoal_code (*identity)(struct shoal_device *d, const struct shoal_kernel_text *k, char *text,
-                           size_t room, struct report *r);
+    // Adds to the key all that build depends on besides the text: the target, the compiler (every
+    // program and library of it by build-id or content, never by path or date), its arguments in
+    // order with their count, what is linked. Each is a labelled field. What cannot be found out is
+    // a field `unknown` that says what: such a kernel is never kept. Answers that take long to find
+    // are kept in `probes` (may be NULL) and checked on use. Ends early, with SHOAL_STOPPED, when
+    // *stop (may be NULL) becomes non-zero.
+    shoal_code (*identity)(struct shoal_device *d, const struct shoal_kernel_text *k,
+                           struct cache *probes, const volatile int *stop, struct key_record *key,
+                           struct report *r);
     // Compiles. Ends early, with SHOAL_STOPPED, when *stop (may be NULL) becomes non-zero.
     shoal_code (*build)(struct shoal_device *d, const struct shoal_kernel_text *k,
                         const volatile int *stop, struct shoal_bytes *out, struct report *r);
-    // Loads from memory: the bytes given are the bytes that run.
+    // Whether the bytes are a kernel for the device's target, entry points and all, judged without
+    // loading them. They may come from anywhere.
+    shoal_code (*check)(struct shoal_device *d, const struct shoal_bytes *b, struct report *r);
+    // Checks and loads from memory: the bytes given are the bytes that run.
     shoal_code (*load)(struct shoal_device *d, const struct shoal_bytes *b,
                        struct shoal_module **out, struct report *r);
     void (*unload)(struct shoal_module *m);
     // Runs a chunk to its end, or until a stop.
     shoal_code (*run)(struct shoal_module *m, const struct shoal_launch *l, struct report *r);
+
+    // OPTIONAL.
+    // A device that builds for a target by its name, whether or not this machine has one, and that
+    // nothing is loaded into. *out stays NULL when the name is none of this backend's.
+    shoal_code (*open_target)(const char *name, bool fast_math, struct shoal_device **out,
+                              struct report *r);
 };
 
 #endif
