@@ -194,6 +194,7 @@ static bool start(struct job *j, struct check_test *t) {
         dup2(j->fd, 2);
         snprintf(directory, sizeof directory, "%s", j->dir);
         setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
+        setenv("XDG_RUNTIME_DIR", check_path("run"), 1);
         t->run();
         check_end();
     }

@@ -15,12 +15,16 @@ enum cache_mode { CACHE_ON, CACHE_OFF, CACHE_RO, CACHE_REFRESH, CACHE_VERIFY };
 
 struct cache;
 
-// Opens the cache at `dir`, or where the environment says (NULL). Never NULL but for lack of memory.
+// Opens the cache at `dir`, or where the environment says (NULL). Never NULL but for lack of
+// memory.
 struct cache *cache_open(const char *dir);
 void cache_close(struct cache *c);
 enum cache_mode cache_mode(const struct cache *c);
 const char *cache_place(const struct cache *c); // the root as text, "" when there is none
 const char *cache_off(const struct cache *c);   // NULL: usable; else why not
+
+// What went wrong with files or settings and the user should hear: each once, then NULL.
+const char *cache_warning(struct cache *c);
 
 // An entry in memory. `block` owns the rest (malloc); of an entry to store it may be NULL.
 struct cache_item {
@@ -44,20 +48,22 @@ enum { CACHE_REASON = 96 };
 // off, refresh, ... The bytes handed out are the bytes that were checked.
 bool cache_get(struct cache *c, const struct key_record *key, enum cache_kind kind, uint32_t abi,
                struct cache_item *out, char reason[CACHE_REASON]);
-// Stores; `item`'s key is made from its record. false with a reason when nothing was stored. With
-// `durable` the directory is synced too.
+// Stores; `item`'s key is made from its record. false with a reason when nothing was stored: off,
+// read-only, quick (a kernel compiled in under 5 ms), not stored: ... With `durable` the directory
+// is synced too.
 bool cache_put(struct cache *c, struct cache_item *item, bool durable, char reason[CACHE_REASON]);
 // An entry that checked but that the loader refused: quarantined, counted.
 void cache_refuse(struct cache *c, const unsigned char key[KEY_BYTES]);
 
 // Avoids compiling the same key twice at a time, in this process and between processes of this
-// machine. Returns at once when it is the caller's turn; else waits, at most `predicted_ms` twice or
-// 120 s, until the holder is done, has died, or *stop is set. `waiting` (may be NULL) is called
-// about every 100 ms with the holder's pid.
+// machine. Returns at once when it is the caller's turn; else waits, at most `predicted_ms` twice
+// (but a second) or 120 s, until the holder is done, has died, or *stop is set. `waiting` (may be
+// NULL) is called about every 100 ms with the holder's pid.
 enum cache_turn {
     CACHE_TURN_MINE,   // compile (then cache_done); nobody else does, or the wait is over
     CACHE_TURN_LOOK,   // somebody finished: look the entry up again
-    CACHE_TURN_SHARED, // another thread of this process finished: its bytes or its error are in *out
+    CACHE_TURN_SHARED, // another thread of this process finished: its bytes or its error are in
+                       // *out
     CACHE_TURN_STOPPED,
 };
 struct cache_work; // in-flight compilation
@@ -67,9 +73,10 @@ struct cache_shared {
     size_t payload_length;
     char *error; // malloc
 };
-enum cache_turn cache_turn(struct cache *c, const unsigned char key[KEY_BYTES], uint32_t predicted_ms,
-                           const volatile int *stop, void (*waiting)(void *user, long pid),
-                           void *user, struct cache_work **work, struct cache_shared *out);
+enum cache_turn cache_turn(struct cache *c, const unsigned char key[KEY_BYTES],
+                           uint32_t predicted_ms, const volatile int *stop,
+                           void (*waiting)(void *user, long pid), void *user,
+                           struct cache_work **work, struct cache_shared *out);
 // Ends the caller's turn and hands the outcome to threads that wait. Bytes are borrowed.
 void cache_done(struct cache *c, struct cache_work *work, shoal_code code, const void *payload,
                 size_t length, const char *error);
