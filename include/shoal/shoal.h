@@ -201,11 +201,13 @@ typedef struct shoal_options {
     uint64_t memory;     // 0: by device
     shoal_refill refill;
     bool keep_failed, fast_math;
+    const char *cache;        // directory of the kernel cache; NULL: by the environment
     const char *keep_source;  // directory the kernel source is written to, or NULL
     const char *job;          // text of this run's options, one "name = value" a line, that is kept
                               // in result files; NULL: none
     const volatile int *stop; // set it to non-zero to end a compilation or a run early; may be NULL
     bool dt_from_model;       // dt is the model's own: an adaptive method ignores it, with a note
+    bool plan_only;           // the solver gets no kernel: it can plan, and say whether it is cached
     bool t1_assumed, dt_assumed; // XPP's defaults, because a model that ends with `done` has none
 } shoal_options;
 
@@ -316,7 +318,8 @@ SHOAL_API double shoal_batch_value(const shoal_batch *batch, uint32_t input, uin
 
 typedef struct shoal_solver shoal_solver;
 
-// Generates, compiles and loads the kernel. The model must outlive the solver.
+// Generates the kernel, and loads it from the cache or compiles and keeps it. The model must outlive
+// the solver.
 SHOAL_API shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *options,
                                       shoal_solver **out, shoal_log *log);
 SHOAL_API void shoal_solver_free(shoal_solver *solver);
@@ -324,6 +327,7 @@ SHOAL_API void shoal_solver_free(shoal_solver *solver);
 SHOAL_API shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options,
                                         char **source, shoal_log *log);
 SHOAL_API const char *shoal_solver_key(const shoal_solver *solver);    // 64 hex digits
+SHOAL_API bool shoal_solver_cached(const shoal_solver *solver);         // it was not compiled now
 SHOAL_API const char *shoal_solver_device(const shoal_solver *solver); // in words
 SHOAL_API uint32_t shoal_solver_var_count(const shoal_solver *solver);
 SHOAL_API const char *shoal_solver_var_name(const shoal_solver *solver, uint32_t index);
@@ -417,6 +421,119 @@ typedef struct shoal_device_info {
 
 SHOAL_API uint32_t shoal_device_count(void);
 SHOAL_API shoal_device_info shoal_device_at(uint32_t index);
+
+// ---- Kernel cache -------------------------------------------------------------------------------
+
+// Solvers use the cache by themselves; these calls are for people who look after it.
+typedef struct shoal_cache shoal_cache;
+
+// `directory` NULL: where the environment says. A cache that cannot be used opens too, empty.
+SHOAL_API shoal_code shoal_cache_open(const char *directory, shoal_cache **out, shoal_log *log);
+SHOAL_API void shoal_cache_close(shoal_cache *cache);
+SHOAL_API const char *shoal_cache_place(const shoal_cache *cache); // "" when it is nowhere
+SHOAL_API const char *shoal_cache_off(const shoal_cache *cache);   // why it is off; NULL: it is on
+
+// Text is "" where it is not known, and there for the call only.
+typedef struct shoal_cache_entry {
+    const char *key;  // 64 hex digits
+    const char *kind; // so, cubin, ptx, clbin
+    const char *backend, *target, *model, *method, *precision;
+    const char *file;   // in its directory
+    const char *defect; // NULL: it is whole
+    uint32_t states;
+    uint32_t tier; // 0: the cache itself; 1, ...: a read-only one
+    uint64_t bytes;
+    double compile_s;
+    int64_t created, used; // seconds since 1970
+} shoal_cache_entry;
+
+typedef bool shoal_cache_visit(const shoal_cache_entry *entry, void *user); // false: enough
+// Kernels of a model, or (NULL) all that there is.
+SHOAL_API void shoal_cache_list(shoal_cache *cache, const char *model, shoal_cache_visit *visit,
+                                void *user);
+
+typedef struct shoal_cache_field {
+    const char *label, *text; // text ends with a zero byte that length does not count
+    size_t length;
+    bool in_key; // it identifies the kernel; else it only describes it
+} shoal_cache_field;
+// One kernel by the first digits of its key, with all its fields.
+SHOAL_API shoal_code shoal_cache_show(shoal_cache *cache, const char *key, shoal_cache_visit *visit,
+                                      void (*field)(const shoal_cache_field *field, void *user),
+                                      void *user, shoal_log *log);
+
+enum { SHOAL_CACHE_REASONS = 16 };
+
+typedef struct shoal_cache_counts {
+    uint64_t entries, bytes, cap_bytes, cap_entries;
+    uint64_t hits, hits_read_only, misses, corrupt, refused, evicted, stored;
+    double saved_s; // compile time that hits saved
+    struct {
+        char reason[32];
+        uint64_t count;
+    } missed[SHOAL_CACHE_REASONS]; // ends with a count of 0
+} shoal_cache_counts;
+SHOAL_API void shoal_cache_stat(shoal_cache *cache, shoal_cache_counts *out);
+
+enum { SHOAL_CACHE_DIFFERENCES = 32 };
+
+// Why a model's kernel is not there: what sets it apart from the kernel that is most like it.
+typedef struct shoal_cache_explanation {
+    char key[65];
+    bool cached;
+    char nearest[65]; // "": there is no other kernel
+    char nearest_model[64];
+    uint32_t same, differences; // fields; only the first differences are listed
+    struct {
+        char label[64], here[96], there[96]; // "": it has no such field
+    } difference[SHOAL_CACHE_DIFFERENCES];
+} shoal_cache_explanation;
+SHOAL_API shoal_code shoal_cache_explain(shoal_cache *cache, const shoal_model *model,
+                                         const shoal_options *options,
+                                         shoal_cache_explanation *out, shoal_log *log);
+
+typedef struct shoal_cache_check {
+    uint64_t good, bad;
+    uint64_t recompiled, differ; // with recompile
+    uint64_t stale;              // made by a compiler that is not here now: not compiled again
+} shoal_cache_check;
+// Checks every entry; with `recompile` also that the compiler makes the same bytes again. `visit`
+// (may be NULL) gets those that are bad or differ, with the defect.
+SHOAL_API shoal_code shoal_cache_verify(shoal_cache *cache, bool recompile,
+                                        shoal_cache_visit *visit, void *user,
+                                        shoal_cache_check *out, shoal_log *log);
+
+// Which kernels to remove: those that meet all that is set.
+typedef struct shoal_cache_filter {
+    double unused_s;   // not used for so long; 0: whenever
+    const char *model; // NULL: of any
+    bool stale;        // its compiler or a library is not here now
+} shoal_cache_filter;
+SHOAL_API shoal_code shoal_cache_clear(shoal_cache *cache, const shoal_cache_filter *filter,
+                                       uint64_t *removed, shoal_log *log);
+
+// All kernels as a tar archive, and back. Each is checked; what is refused is named in the log.
+SHOAL_API shoal_code shoal_cache_export(shoal_cache *cache, const char *path, uint64_t *count,
+                                        shoal_log *log);
+SHOAL_API shoal_code shoal_cache_import(shoal_cache *cache, const char *path, uint64_t *count,
+                                        uint64_t *refused, shoal_log *log);
+
+// Facts about the place and the compilers, one call each; `good` false: this is a problem.
+SHOAL_API shoal_code shoal_cache_doctor(shoal_cache *cache,
+                                        void (*fact)(const char *name, const char *text, bool good,
+                                                     void *user),
+                                        void *user, shoal_log *log);
+
+// Builds and keeps the kernel that a solver would need, without running it. target: a name such as
+// x86-64-v3 or sm_90, of a device that need not be here; NULL: the device of the options.
+typedef struct shoal_warm_result {
+    char key[65];
+    char target[32];
+    bool compiled; // false: it was there
+    double seconds;
+} shoal_warm_result;
+SHOAL_API shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *options,
+                                      const char *target, shoal_warm_result *out, shoal_log *log);
 
 #ifdef __cplusplus
 }

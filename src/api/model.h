@@ -8,9 +8,12 @@
 #include "run/batch.h"
 #include "symbolic/symbolic.h"
 
+struct component_swap;
+
 struct shoal_model {
     struct model *model;
     struct system *system; // made when needed, dropped when a value changes
+    const struct component_swap *swap; // tests: other text for parts of the kernel; NULL: none
 };
 
 struct shoal_batch {

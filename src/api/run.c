@@ -11,6 +11,7 @@
 #include <string.h>
 
 const char *shoal_solver_key(const shoal_solver *solver) { return solver->key; }
+bool shoal_solver_cached(const shoal_solver *solver) { return solver->cached; }
 const char *shoal_solver_device(const shoal_solver *solver) { return solver->device_text; }
 uint32_t shoal_solver_var_count(const shoal_solver *solver) { return solver->setup.outputs; }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Making a solver: check, generate, identify, compile, load.
+// Making a solver: check, generate, and get the kernel.
 #include "api/solver.h"
 
-#include "../kernels/abi.h"
+#include "api/kernel.h"
 #include "api/options.h"
 #include "base/file.h"
-#include "cache/key.h"
 #include "device/device.h"
 
 #include <fcntl.h>
@@ -55,36 +54,9 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
         .target = target,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
+        .swap = model->swap,
     };
     return SHOAL_OK;
-}
-
-static shoal_code generate(const struct codegen_request *q, struct kernel_source *out,
-                           shoal_log *log) {
-    int32_t span = log_begin(log, "assemble_source", SHOAL_BUILD);
-    shoal_code code = codegen_kernel(q, out, log_report(log));
-    log_end_meta(log, span, "{\"bytes\":%zu}", out->text.length);
-    return code;
-}
-
-static shoal_code make_key(shoal_solver *s, const struct shoal_kernel_text *k, shoal_log *log) {
-    char identity[8192];
-    unsigned char abi = SHOAL_ABI, key[KEY_BYTES];
-    struct key_record record = {0};
-    shoal_code code =
-        s->backend->identity(s->device, k, identity, sizeof identity, log_report(log));
-    if (code != SHOAL_OK)
-        return code;
-    key_add(&record, "abi", &abi, 1);
-    key_add_text(&record, "backend", s->backend->name);
-    key_add(&record, "source", k->text, k->length);
-    key_add_text(&record, "compiler", identity);
-    key_digest(&record, key);
-    key_hex(key, s->key);
-    if (record.bytes.failed)
-        code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    key_free(&record);
-    return code;
 }
 
 static shoal_code keep_source(const char *directory, const char *key, const struct buf *text,
@@ -104,39 +76,39 @@ static shoal_code keep_source(const char *directory, const char *key, const stru
     return code;
 }
 
-static shoal_code build_and_load(shoal_solver *s, const struct shoal_kernel_text *k,
-                                 const volatile int *stop, shoal_log *log) {
-    struct shoal_bytes bytes = {0};
-    int32_t span = log_begin(log, "compile_kernel", SHOAL_COMPILE);
-    shoal_code code = s->backend->build(s->device, k, stop, &bytes, log_report(log));
-    log_end_meta(log, span, "{\"backend\":\"%s\",\"target\":\"%s\",\"bytes\":%zu}",
-                 s->backend->name, s->backend->target(s->device)->name, bytes.length);
-    if (code != SHOAL_OK)
-        return code;
-    span = log_begin(log, "module_load", SHOAL_BUILD);
-    code = s->backend->load(s->device, &bytes, &s->setup.module, log_report(log));
-    log_end_meta(log, span, "{\"bytes\":%zu}", bytes.length);
-    free(bytes.data);
-    return code;
+// What is wrong with the cache is said, and the run goes on without it.
+static void say_cache(struct cache *c, struct report *r) {
+    const char *warning = cache_warning(c);
+    if (cache_off(c) && cache_mode(c) != CACHE_OFF)
+        report_note(r, "kernels are not kept: %s", cache_off(c));
+    if (warning)
+        report_warning(r, "kernel cache: %s", warning);
 }
 
 static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
                               const shoal_options *o, shoal_log *log) {
-    struct kernel_source source;
-    shoal_code code = generate(q, &source, log);
-    if (code != SHOAL_OK)
-        return code;
-    struct shoal_kernel_text k = {.text = source.text.data,
-                                  .length = source.text.length,
-                                  .needs_sleef = source.needs_sleef,
-                                  .needs_mvec = source.needs_mvec,
-                                  .needs_libm = source.needs_libm};
-    code = make_key(s, &k, log);
+    struct kernel k = {.backend = s->backend,
+                       .device = s->device,
+                       .request = q,
+                       .model = s->model->model->source.name,
+                       .stop = o->stop,
+                       .cache = cache_open(o->cache),
+                       .log = log};
+    if (!k.cache)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    shoal_code code = kernel_identify(&k);
+    memcpy(s->key, k.hex, sizeof s->key);
     if (code == SHOAL_OK && o->keep_source)
-        code = keep_source(o->keep_source, s->key, &source.text, log_report(log));
-    if (code == SHOAL_OK)
-        code = build_and_load(s, &k, o->stop, log);
-    codegen_free(&source);
+        code = keep_source(o->keep_source, s->key, &k.source.text, log_report(log));
+    if (code == SHOAL_OK && o->plan_only)
+        s->cached = kernel_is_cached(&k);
+    else if (code == SHOAL_OK)
+        code = kernel_get(&k, &s->setup.module);
+    if (code == SHOAL_OK && !o->plan_only)
+        s->cached = !k.compiled;
+    say_cache(k.cache, log_report(log));
+    kernel_free(&k);
+    cache_close(k.cache);
     return code;
 }
 
@@ -303,31 +275,45 @@ void shoal_solver_free(shoal_solver *solver) {
     free(solver);
 }
 
-shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options, char **source,
-                              shoal_log *log) {
-    const struct shoal_backend *backend = NULL;
-    struct shoal_device *device = NULL;
-    struct codegen_request q;
-    struct kernel_source text;
-    struct arena arena = {0};
+shoal_code order_open(const shoal_model *model, const shoal_options *o, const char *target,
+                      struct order *out, shoal_log *log) {
     jmp_buf oom;
     uint32_t index = 0;
-    *source = NULL;
-    shoal_code code = device_choose(options->device, &backend, &index, log_report(log));
-    if (code == SHOAL_OK)
-        code = backend->open(index, options->fast_math, &device, log_report(log));
+    *out = (struct order){0};
+    shoal_code code =
+        target ? device_open_target(target, o->fast_math, &out->backend, &out->device,
+                                    log_report(log))
+               : device_choose(o->device, &out->backend, &index, log_report(log));
+    if (code == SHOAL_OK && !target)
+        code = out->backend->open(index, o->fast_math, &out->device, log_report(log));
     if (code != SHOAL_OK)
         return code;
-    arena.oom = &oom;
+    out->arena.oom = &oom;
     if (setjmp(oom))
         code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     else
-        code = solver_request(model, options, backend->target(device), &arena, &q, log);
+        code = solver_request(model, o, out->backend->target(out->device), &out->arena,
+                              &out->request, log);
+    out->arena.oom = NULL;
+    return code;
+}
+
+void order_close(struct order *o) {
+    arena_free(&o->arena);
+    if (o->device)
+        o->backend->close(o->device);
+}
+
+shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options, char **source,
+                              shoal_log *log) {
+    struct order order;
+    struct kernel_source text;
+    *source = NULL;
+    shoal_code code = order_open(model, options, NULL, &order, log);
     if (code == SHOAL_OK)
-        code = generate(&q, &text, log);
+        code = codegen_kernel(&order.request, &text, log_report(log));
     if (code == SHOAL_OK)
         *source = text.text.data; // the caller's now
-    arena_free(&arena);
-    backend->close(device);
+    order_close(&order);
     return code;
 }

@@ -18,6 +18,7 @@ struct shoal_solver {
     struct buf options; // JSON object, for result files
     const char *job;    // own copy, or NULL
     char key[65];
+    bool cached; // the kernel came from the cache, or would
     char device_text[192];
     volatile int stop;            // by shoal_solver_stop
     const volatile int *stop_too; // by the caller's flag
@@ -37,6 +38,18 @@ const char *output_name(const struct model *m, uint32_t output);
 shoal_code solver_request(const shoal_model *model, const shoal_options *o,
                           const struct shoal_target *target, struct arena *arena,
                           struct codegen_request *out, shoal_log *log);
+
+// A device and what the generator is asked for, without a solver. target: a name to build for, or
+// NULL for the device of the options. order_close may be called whatever order_open returned.
+struct order {
+    const struct shoal_backend *backend;
+    struct shoal_device *device;
+    struct codegen_request request;
+    struct arena arena;
+};
+shoal_code order_open(const shoal_model *model, const shoal_options *o, const char *target,
+                      struct order *out, shoal_log *log);
+void order_close(struct order *o);
 
 // Runs a batch into a sink, with everything around it; meta may be NULL.
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,

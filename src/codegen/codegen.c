@@ -30,9 +30,70 @@ static void begin(struct assembly *a, const char *name) {
     buf_printf(&s->text, "// ---- %s\n", name);
 }
 
+// Which components the text of a component speaks of; they stand before it. A component that a
+// kernel does not have is passed over.
+static const struct {
+    const char *name, *children;
+} built_on[] = {
+    {"sizes", ""},
+    {"prelude", "sizes"},
+    {"abi", "sizes"},
+    {"dialect", "sizes prelude"},
+    {"math", "sizes prelude"},
+    {"tableau", "sizes prelude"},
+    {"gains", "sizes prelude"},
+    {"dxdt", "sizes dialect math"},
+    {"start", "sizes dialect math"},
+    {"observables", "sizes dialect math"},
+    {"group", "sizes abi dialect tableau gains"},
+    {"step", "group dxdt tableau"},
+    {"controller", "dialect gains"},
+    {"save_state", "group step observables"},
+    {"refill", "group step start gains save_state"},
+    {"loop", "refill step controller save_state"},
+    {"batch_kernel", "loop"},
+};
+
+const char *codegen_children(const char *component) {
+    for (size_t i = 0; i < sizeof built_on / sizeof *built_on; i++)
+        if (!strcmp(built_on[i].name, component))
+            return built_on[i].children;
+    return NULL;
+}
+
+static bool is_child(const char *name, const char *children) {
+    size_t n = strlen(name);
+    for (const char *p = children; (p = strstr(p, name)); p += n)
+        if ((p == children || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+            return true;
+    return false;
+}
+
+static void hash_component(const struct kernel_source *s, struct component *c) {
+    const char *children = codegen_children(c->name);
+    struct sha256 hash;
+    sha256_init(&hash);
+    sha256_add(&hash, s->text.data + c->offset, c->length);
+    sha256_end(&hash, c->own);
+    sha256_init(&hash);
+    sha256_add(&hash, c->own, sizeof c->own);
+    for (const struct component *k = s->component; children && k < c; k++)
+        if (is_child(k->name, children))
+            sha256_add(&hash, k->digest, sizeof k->digest);
+    sha256_end(&hash, c->digest);
+}
+
 static void end(struct assembly *a) {
-    struct component *c = &a->out->component[a->out->components++];
-    c->length = a->out->text.length - c->offset;
+    struct kernel_source *s = a->out;
+    struct component *c = &s->component[s->components++];
+    for (const struct component_swap *w = a->q->swap; w && w->name; w++)
+        if (!strcmp(w->name, c->name)) {
+            s->text.length = c->offset;
+            buf_puts(&s->text, w->text);
+        }
+    c->length = s->text.length - c->offset;
+    if (!s->text.failed)
+        hash_component(s, c);
 }
 
 // A file of kernels/ as a component.

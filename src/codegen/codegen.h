@@ -2,12 +2,14 @@
 // Kernel source: a system, a method and a target become one text that the compiler sees as it is.
 //
 // The text is made of named components (sizes, prelude, tableau, right-hand side, step, controller,
-// loop, ...), so that a change can be traced to one of them. Nothing here reads files or the
-// machine: what depends on the machine is in the target, and equal arguments give equal bytes.
+// loop, ...), each hashed by itself and with what it is built on, so that a change can be traced to
+// one of them. Nothing here reads files or the machine: what depends on the machine is in the
+// target, and equal arguments give equal bytes.
 #ifndef SHOAL_CODEGEN_CODEGEN_H
 #define SHOAL_CODEGEN_CODEGEN_H
 
 #include "base/buf.h"
+#include "base/sha256.h"
 #include "method/method.h"
 #include "shoal/backend.h"
 #include "symbolic/symbolic.h"
@@ -19,6 +21,11 @@ enum math_source {
     MATH_MVEC,  // glibc's libmvec
 };
 
+// Another text for a component. Tests use it to show that nothing else identifies a kernel.
+struct component_swap {
+    const char *name, *text; // a NULL name ends a list
+};
+
 struct codegen_request {
     struct system *system; // output leaves may be added to its DAG
     const struct method *method;
@@ -28,13 +35,16 @@ struct codegen_request {
     const struct shoal_target *target;
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
+    const struct component_swap *swap; // NULL: none
 };
 
 enum { CODEGEN_COMPONENTS = 24 };
 
 struct component {
     const char *name;
-    size_t offset, length; // in the text
+    size_t offset, length;     // in the text
+    unsigned char own[32];     // SHA-256 of its text
+    unsigned char digest[32];  // of its text and the digests of its children
 };
 
 struct kernel_source {
@@ -47,6 +57,8 @@ struct kernel_source {
 shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
                           struct report *r);
 void codegen_free(struct kernel_source *s);
+// What a component is built on, blank-separated; NULL: there is no such component.
+const char *codegen_children(const char *component);
 
 // ---- pieces, shared by the files of this folder
 // --------------------------------------------------

@@ -33,6 +33,27 @@ shoal_code device_choose(const char *name, const struct shoal_backend **backend,
                         wanted);
 }
 
+const struct shoal_backend *device_backend(const char *name) {
+    for (const struct shoal_backend *const *b = device_backends; *b; b++)
+        if (!strcmp((*b)->name, name))
+            return *b;
+    return NULL;
+}
+
+shoal_code device_open_target(const char *target, bool fast_math,
+                              const struct shoal_backend **backend, struct shoal_device **out,
+                              struct report *r) {
+    *out = NULL;
+    for (const struct shoal_backend *const *b = device_backends; *b; b++) {
+        shoal_code code =
+            (*b)->open_target ? (*b)->open_target(target, fast_math, out, r) : SHOAL_OK;
+        *backend = *b;
+        if (code != SHOAL_OK || *out)
+            return code;
+    }
+    return report_error(r, SHOAL_INPUT, "no backend knows the target '%s'", target);
+}
+
 static const struct shoal_backend *backend_of(uint32_t index, uint32_t *device) {
     char why[192];
     for (const struct shoal_backend *const *b = device_backends; *b; b++) {

@@ -11,5 +11,11 @@ extern const struct shoal_backend *const device_backends[]; // ends with NULL
 // "auto", "cpu", "cpu:0": the backend and the index; an error that lists what there is.
 shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
                          struct report *r);
+// By its name, or NULL.
+const struct shoal_backend *device_backend(const char *name);
+// A device that builds for a target of any backend: x86-64-v3, sm_90, ...
+shoal_code device_open_target(const char *target, bool fast_math,
+                              const struct shoal_backend **backend, struct shoal_device **out,
+                              struct report *r);
 
 #endif

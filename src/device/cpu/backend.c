@@ -10,6 +10,19 @@ static uint32_t count(char *why, size_t room) {
     return 1;
 }
 
+static void find_compiler(struct shoal_device *d) {
+    if (!cpu_find_compiler(d->compiler, sizeof d->compiler))
+        d->compiler[0] = 0; // said when it is needed
+    char *file = realpath(d->compiler, NULL);
+    d->is_gcc = file && strstr(strrchr(file, '/'), "gcc");
+    free(file);
+}
+
+static void close_device(struct shoal_device *d) {
+    cpu_target_free(d);
+    free(d);
+}
+
 static shoal_code open_device(uint32_t index, bool fast_math, struct shoal_device **out,
                               struct report *r) {
     (void)index;
@@ -18,20 +31,30 @@ static shoal_code open_device(uint32_t index, bool fast_math, struct shoal_devic
         return report_error(r, SHOAL_MEMORY, "out of memory");
     shoal_code code = cpu_target(d, r);
     if (code != SHOAL_OK) {
-        free(d);
+        close_device(d);
         return code;
     }
-    if (!cpu_find_compiler(d->compiler, sizeof d->compiler))
-        d->compiler[0] = 0; // said when it is needed
-    char *file = realpath(d->compiler, NULL);
-    d->is_gcc = file && strstr(strrchr(file, '/'), "gcc");
-    free(file);
+    find_compiler(d);
     d->target.fast_math = fast_math;
     *out = d;
     return SHOAL_OK;
 }
 
-static void close_device(struct shoal_device *d) { free(d); }
+static shoal_code open_target(const char *name, bool fast_math, struct shoal_device **out,
+                              struct report *r) {
+    struct shoal_device *d = calloc(1, sizeof *d);
+    *out = NULL;
+    if (!d)
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    if (!cpu_target_named(d, name)) {
+        close_device(d);
+        return SHOAL_OK;
+    }
+    find_compiler(d);
+    d->target.fast_math = fast_math;
+    *out = d;
+    return SHOAL_OK;
+}
 
 static const struct shoal_target *target(const struct shoal_device *d) { return &d->target; }
 
@@ -54,6 +77,7 @@ static void release(struct shoal_device *d, void *block) {
 
 const struct shoal_backend cpu_backend = {
     .name = "cpu",
+    .kind = "so",
     .count = count,
     .describe = cpu_describe,
     .open = open_device,
@@ -61,6 +85,7 @@ const struct shoal_backend cpu_backend = {
     .target = target,
     .identity = cpu_identity,
     .build = cpu_build,
+    .check = cpu_check,
     .load = cpu_load,
     .unload = cpu_unload,
     .limits = limits,
@@ -68,4 +93,5 @@ const struct shoal_backend cpu_backend = {
     .release = release,
     .start = cpu_start,
     .finish = cpu_finish,
+    .open_target = open_target,
 };

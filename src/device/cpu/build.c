@@ -1,44 +1,31 @@
 // SPDX-License-Identifier: MIT
 // Kernel source to a shared object in memory, through the system's C compiler.
 //
-// The compiler is a child process, called by argv with a clean environment; the source goes in on
-// stdin, the object comes out of a private temporary directory, which is removed with whatever the
-// compiler left there, and is read into memory.
+// The source goes in on stdin: the object is then the same whatever directory it was made in.
 #include "device/cpu/cpu.h"
 
-#include "base/file.h"
-#include "base/process.h"
-
-#include <dirent.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum { ARGS = 48, OBJECT_MOST = 256 << 20 };
-
-bool cpu_find_compiler(char *path, size_t room) {
-    const char *wanted = getenv("SHOAL_CC");
-    return process_find(wanted && *wanted ? wanted : "cc", path, room);
-}
 
 static shoal_code no_compiler(struct report *r) {
-    const char *wanted = getenv("SHOAL_CC");
-    if (wanted && *wanted)
+    if (strcmp(cpu_compiler_wanted(), "cc"))
         return report_error(r, SHOAL_DEVICE,
-                            "C compiler '%s' (SHOAL_CC) was not found or cannot be run", wanted);
+                            "C compiler '%s' (SHOAL_CC) was not found or cannot be run, and the "
+                            "kernel is not in the cache",
+                            cpu_compiler_wanted());
     return report_error(r, SHOAL_DEVICE,
-                        "no C compiler: 'cc' was not found on PATH; install one "
-                        "(Debian, Ubuntu: apt install gcc libc6-dev) or set "
-                        "SHOAL_CC");
+                        "no C compiler: 'cc' was not found on PATH, and the kernel is not in the "
+                        "cache; install one (Debian, Ubuntu: apt install gcc libc6-dev), set "
+                        "SHOAL_CC, or use another device (`shoal devices`)");
 }
 
-// Fills argv but for the output file, which is the last argument.
-static void arguments(const struct shoal_device *d, const struct shoal_kernel_text *k,
-                      char march[64], const char **argv) {
+void cpu_soname(const struct shoal_target *target, char name[64]) {
+    snprintf(name, 64, "shoal-kernel.%.40s", target->name);
+}
+
+void cpu_command(const struct shoal_device *d, const struct shoal_kernel_text *k,
+                 struct cpu_command *out) {
     static const char *const fixed[] = {
         "-std=gnu11",
         "-O2",
@@ -65,18 +52,25 @@ static void arguments(const struct shoal_device *d, const struct shoal_kernel_te
         "-fno-tree-slsr",    "-fno-cse-follow-jumps",        "-fno-schedule-insns2",
     };
     int n = 0;
+    char name[64];
+    const char **argv = out->argv;
     argv[n++] = d->compiler;
     for (size_t i = 0; d->is_gcc && i < sizeof gcc_only / sizeof *gcc_only; i++)
         argv[n++] = gcc_only[i];
-    snprintf(march, 64, "-march=%s", d->march);
+    snprintf(out->march, sizeof out->march, "-march=%s", d->march);
     if (d->march[0])
-        argv[n++] = march;
+        argv[n++] = out->march;
     if (d->target.lanes64 == 8)
         argv[n++] = "-mprefer-vector-width=512"; // clang would halve them
+    snprintf(out->seed, sizeof out->seed, "-frandom-seed=%s", k->digest ? k->digest : "0");
+    argv[n++] = out->seed;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         argv[n++] = fixed[i];
     if (d->target.fast_math)
         argv[n++] = "-freciprocal-math";
+    cpu_soname(&d->target, name);
+    snprintf(out->soname, sizeof out->soname, "-Wl,-soname,%.40s", name);
+    argv[n++] = out->soname;
     if (k->needs_sleef)
         argv[n++] = "-l:libsleef.so.3";
     if (k->needs_mvec)
@@ -84,23 +78,8 @@ static void arguments(const struct shoal_device *d, const struct shoal_kernel_te
     if (k->needs_libm || k->needs_mvec || d->calls)
         argv[n++] = "-l:libm.so.6";
     argv[n++] = "-o";
+    argv[n++] = CPU_OUTPUT;
     argv[n] = NULL;
-}
-
-shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *k, char *text,
-                        size_t room, struct report *r) {
-    const char *argv[ARGS];
-    char march[64];
-    struct stat s = {0};
-    (void)r;
-    arguments(d, k, march, argv);
-    if (d->compiler[0])
-        stat(d->compiler, &s);
-    int n = snprintf(text, room, "%s\n%lld %lld\n", d->target.name, (long long)s.st_size,
-                     (long long)s.st_mtime);
-    for (int i = 0; argv[i] && n > 0 && (size_t)n < room; i++)
-        n += snprintf(text + n, room - (size_t)n, "%s\n", argv[i]);
-    return SHOAL_OK;
 }
 
 static shoal_code explain(const struct shoal_device *d, const struct process *p, struct report *r) {
@@ -110,56 +89,23 @@ static shoal_code explain(const struct shoal_device *d, const struct process *p,
     if (p->signal)
         return report_error(r, SHOAL_DEVICE, "the C compiler %s was killed by signal %d (%s)%s%s",
                             d->compiler, p->signal, strsignal(p->signal), *talk ? ":\n" : "", talk);
-    return report_error(r, SHOAL_DEVICE, "the C compiler %s failed with exit code %d%s%s",
-                        d->compiler, p->exit_code, *talk ? ":\n" : " and said nothing", talk);
-}
-
-static shoal_code compile(struct shoal_device *d, const struct shoal_kernel_text *k,
-                          const char *dir, const volatile int *stop, struct shoal_bytes *out,
-                          struct report *r) {
-    char object[3100];
-    const char *argv[ARGS];
-    char march[64];
-    struct process p;
-    int n = 0;
-    arguments(d, k, march, argv);
-    while (argv[n])
-        n++;
-    snprintf(object, sizeof object, "%s/kernel.so", dir);
-    argv[n] = object;
-    argv[n + 1] = NULL;
-    shoal_code code = process_run(argv, dir, k->text, k->length, stop, &p, r);
-    if (code == SHOAL_OK && (p.stopped || p.signal || p.exit_code))
-        code = explain(d, &p, r);
-    if (code == SHOAL_OK &&
-        file_read(object, OBJECT_MOST, (char **)&out->data, &out->length, NULL) != SHOAL_OK)
-        code =
-            report_error(r, SHOAL_DEVICE, "the C compiler %s left no object file%s%s", d->compiler,
-                         p.talk.length ? ":\n" : "", p.talk.length ? p.talk.data : "");
-    buf_free(&p.talk);
-    return code;
-}
-
-static void remove_directory(const char *path) {
-    DIR *dir = opendir(path);
-    for (const struct dirent *e; dir && (e = readdir(dir));)
-        unlinkat(dirfd(dir), e->d_name, 0); // "." and ".." cannot be removed so
-    if (dir)
-        closedir(dir);
-    rmdir(path);
+    if (p->exit_code)
+        return report_error(r, SHOAL_DEVICE, "the C compiler %s failed with exit code %d%s%s",
+                            d->compiler, p->exit_code, *talk ? ":\n" : " and said nothing", talk);
+    return report_error(r, SHOAL_DEVICE, "the C compiler %s left no object file%s%s", d->compiler,
+                        *talk ? ":\n" : "", talk);
 }
 
 shoal_code cpu_build(struct shoal_device *d, const struct shoal_kernel_text *k,
                      const volatile int *stop, struct shoal_bytes *out, struct report *r) {
+    struct cpu_command command;
+    struct process p;
     if (!d->compiler[0])
         return no_compiler(r);
-    const char *base = getenv("TMPDIR");
-    char dir[3000];
-    snprintf(dir, sizeof dir, "%.2900s/shoal-cc.XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(dir))
-        return report_error(r, SHOAL_IO, "cannot make a temporary directory %s: %s", dir,
-                            strerror(errno));
-    shoal_code code = compile(d, k, dir, stop, out, r);
-    remove_directory(dir);
+    cpu_command(d, k, &command);
+    shoal_code code = cpu_child(command.argv, k->text, k->length, stop, &p, out, r);
+    if (code == SHOAL_OK && !out->data)
+        code = explain(d, &p, r);
+    buf_free(&p.talk);
     return code;
 }

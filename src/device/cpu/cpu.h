@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The CPU backend: the system's C compiler, a kernel loaded from memory, one worker a thread.
 //
-// target.c   what the machine can do: lanes, instruction set, math libraries
-// build.c    source to a shared object in memory, by the compiler as a child process
-// load.c     the object from memory into the process
-// run.c      threads that run the kernel on a chunk
+// target.c    what the machine can do: lanes, instruction set, math libraries
+// compiler.c  the compiler as a child process in a directory of its own
+// identity.c  what the compiler is, for the key
+// build.c     source to a shared object in memory
+// load.c      the object from memory into the process
+// run.c       threads that run the kernel on a chunk
 #ifndef SHOAL_DEVICE_CPU_CPU_H
 #define SHOAL_DEVICE_CPU_CPU_H
 
+#include "base/process.h"
 #include "base/report.h"
 #include "shoal/backend.h"
 
@@ -19,6 +22,7 @@ struct shoal_device {
     bool calls;          // every kernel needs libm
     char compiler[1024]; // absolute path; empty: none found
     bool is_gcc;         // its file is called so: it takes options of GCC's own
+    void *math;          // SLEEF or libmvec, kept loaded; NULL: neither
 };
 
 struct shoal_module {
@@ -31,14 +35,39 @@ struct shoal_module {
 
 // Fills target and march for this machine, or for the one SHOAL_CPU_TARGET names (a lesser one).
 shoal_code cpu_target(struct shoal_device *d, struct report *r);
+// For the named one, present or not; false when there is none of that name.
+bool cpu_target_named(struct shoal_device *d, const char *name);
+void cpu_target_free(struct shoal_device *d);
 void cpu_describe(uint32_t index, char *text, size_t room);
-// Finds the compiler: SHOAL_CC, else cc. False when there is none.
-bool cpu_find_compiler(char *path, size_t room);
 
-shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *k, char *text,
-                        size_t room, struct report *r);
+// The compiler: SHOAL_CC, else cc. The second finds it; false when there is none.
+const char *cpu_compiler_wanted(void);
+bool cpu_find_compiler(char *path, size_t room);
+// Runs a program in a private temporary directory, whose name is put where an argument is
+// CPU_OUTPUT, with "/kernel.so" behind it; the file it leaves there is read into `object` (may be
+// NULL).
+extern const char CPU_OUTPUT[];
+shoal_code cpu_child(const char *const *argv, const char *input, size_t length,
+                     const volatile int *stop, struct process *out, struct shoal_bytes *object,
+                     struct report *r);
+
+enum { CPU_ARGS = 48 };
+// The command line of a build. `room` is what arguments that are made here live in.
+struct cpu_command {
+    const char *argv[CPU_ARGS]; // ends with NULL
+    char march[64], seed[96], soname[64];
+};
+void cpu_command(const struct shoal_device *d, const struct shoal_kernel_text *k,
+                 struct cpu_command *out);
+// The name that a kernel for this target bears in its object, so that it says itself what it is.
+void cpu_soname(const struct shoal_target *target, char name[64]);
+
+shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *k,
+                        struct cache *probes, const volatile int *stop, struct key_record *key,
+                        struct report *r);
 shoal_code cpu_build(struct shoal_device *d, const struct shoal_kernel_text *k,
                      const volatile int *stop, struct shoal_bytes *out, struct report *r);
+shoal_code cpu_check(struct shoal_device *d, const struct shoal_bytes *b, struct report *r);
 shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
                     struct report *r);
 void cpu_unload(struct shoal_module *m);

@@ -5,6 +5,7 @@
 // the number in /proc/self/fd came back. So the descriptor stays open as long as the module.
 #include "device/cpu/cpu.h"
 
+#include "base/elf.h"
 #include "base/file.h"
 
 #include <dlfcn.h>
@@ -15,6 +16,31 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#if defined(__x86_64__)
+enum { MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { MACHINE = EM_AARCH64 };
+#else
+enum { MACHINE = EM_NONE }; // not compared
+#endif
+
+// An object for a better CPU would load here and die later, so it says what it is for.
+shoal_code cpu_check(struct shoal_device *d, const struct shoal_bytes *b, struct report *r) {
+    struct elf e;
+    char name[ELF_NAME] = "", wanted[64];
+    if (!elf_of_bytes(&e, b->data, b->length) || e.head.e_type != ET_DYN ||
+        (MACHINE != EM_NONE && e.head.e_machine != MACHINE))
+        return report_error(r, SHOAL_DEVICE,
+                            "cannot load the compiled kernel: it is no object of this machine");
+    if (!elf_exports(&e, "shoal_kernel") || !elf_exports(&e, "shoal_workspace"))
+        return report_error(r, SHOAL_DEVICE, "the compiled kernel lacks its entry points");
+    cpu_soname(&d->target, wanted);
+    if (!elf_soname(&e, name) || strcmp(name, wanted))
+        return report_error(r, SHOAL_DEVICE, "the compiled kernel is '%.64s', not '%s'", name,
+                            wanted);
+    return SHOAL_OK;
+}
 
 static int sealed_file(const struct shoal_bytes *b) {
     int fd = memfd_create("shoal-kernel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -39,7 +65,9 @@ static shoal_code find_symbols(struct shoal_module *m, struct report *r) {
 
 shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
                     struct report *r) {
-    (void)d;
+    shoal_code code = cpu_check(d, b, r);
+    if (code != SHOAL_OK)
+        return code;
     struct shoal_module *m = calloc(1, sizeof *m);
     if (!m)
         return report_error(r, SHOAL_MEMORY, "out of memory");
@@ -51,9 +79,9 @@ shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, struct 
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", m->fd);
     m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    shoal_code code =
-        m->handle ? find_symbols(m, r)
-                  : report_error(r, SHOAL_DEVICE, "cannot load the compiled kernel: %s", dlerror());
+    code = m->handle
+               ? find_symbols(m, r)
+               : report_error(r, SHOAL_DEVICE, "cannot load the compiled kernel: %s", dlerror());
     if (code != SHOAL_OK) {
         cpu_unload(m);
         return code;

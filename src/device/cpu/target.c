@@ -5,6 +5,9 @@
 #include "base/buf.h"
 
 #include <dlfcn.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,48 +50,61 @@ static const struct level levels[] = {{"scalar", "", 1, "purecfma", NULL, always
 
 enum { LEVELS = sizeof levels / sizeof *levels };
 
-static bool library_has(const char *library, const char *symbol) {
+// The library, loaded, when it has the function.
+static void *library_with(const char *library, const char *symbol) {
     void *h = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-    bool found = h && dlsym(h, symbol);
-    if (h)
+    if (h && !dlsym(h, symbol)) {
         dlclose(h);
-    return found;
+        h = NULL;
+    }
+    return h;
 }
 
-static void find_math(const struct level *l, struct shoal_target *t) {
+static void find_math(const struct level *l, struct shoal_device *d) {
     char symbol[64];
+    struct shoal_target *t = &d->target;
     const char *math = getenv("SHOAL_MATH"); // sleef, mvec or libm: a lesser choice, for comparison
     if (l->sleef_suffix && (!math || !strcmp(math, "sleef"))) {
         snprintf(symbol, sizeof symbol, "Sleef_finz_erfcd%u_u15%s", l->lanes64, l->sleef_suffix);
-        if (library_has("libsleef.so.3", symbol))
-            t->sleef_suffix = l->sleef_suffix;
+        d->math = library_with("libsleef.so.3", symbol);
+        t->sleef_suffix = d->math ? l->sleef_suffix : NULL;
     }
-    if (!t->sleef_suffix && l->mvec_letter && (!math || !strcmp(math, "mvec"))) {
+    if (!d->math && l->mvec_letter && (!math || !strcmp(math, "mvec"))) {
         snprintf(symbol, sizeof symbol, "_ZGV%sN%uv_erfc", l->mvec_letter, l->lanes64);
-        if (library_has("libmvec.so.1", symbol))
-            t->mvec_letter = l->mvec_letter;
+        d->math = library_with("libmvec.so.1", symbol);
+        t->mvec_letter = d->math ? l->mvec_letter : NULL;
     }
 }
 
-shoal_code cpu_target(struct shoal_device *d, struct report *r) {
-    const char *wanted = getenv("SHOAL_CPU_TARGET"), *math = getenv("SHOAL_MATH");
-    if (math && strcmp(math, "sleef") && strcmp(math, "mvec") && strcmp(math, "libm"))
-        return report_error(r, SHOAL_DEVICE, "SHOAL_MATH: '%s' is not sleef, mvec or libm", math);
-    if (wanted && !*wanted)
-        wanted = NULL;
-    for (int i = 0; i < LEVELS; i++) {
-        const struct level *l = &levels[i];
-        if (wanted ? strcmp(l->name, wanted) != 0 : !l->present())
-            continue;
-        if (!l->present())
-            return report_error(r, SHOAL_DEVICE, "SHOAL_CPU_TARGET: this CPU is no %s", wanted);
-        d->target = (struct shoal_target){
-            .name = l->name, .prelude = "prelude_c.h", .lanes64 = l->lanes64};
-        d->march = l->march;
-        d->calls = l->calls;
-        find_math(l, &d->target);
-        return SHOAL_OK;
-    }
+static void use_level(struct shoal_device *d, const struct level *l) {
+    d->target = (struct shoal_target){
+        .name = l->name, .prelude = "prelude_c.h", .lanes64 = l->lanes64};
+    d->march = l->march;
+    d->calls = l->calls;
+    find_math(l, d);
+}
+
+static const struct level *level_named(const char *name) {
+    for (int i = 0; i < LEVELS; i++)
+        if (!strcmp(levels[i].name, name))
+            return &levels[i];
+    return NULL;
+}
+
+bool cpu_target_named(struct shoal_device *d, const char *name) {
+    const struct level *l = level_named(name);
+    if (l)
+        use_level(d, l);
+    return l != NULL;
+}
+
+void cpu_target_free(struct shoal_device *d) {
+    if (d->math)
+        dlclose(d->math);
+    d->math = NULL;
+}
+
+static shoal_code unknown_target(const char *wanted, struct report *r) {
     struct buf names = {0};
     for (int i = 0; i < LEVELS; i++)
         buf_printf(&names, " %s", levels[i].name);
@@ -98,7 +114,33 @@ shoal_code cpu_target(struct shoal_device *d, struct report *r) {
     return SHOAL_DEVICE;
 }
 
-// The model name of /proc/cpuinfo, or "CPU".
+shoal_code cpu_target(struct shoal_device *d, struct report *r) {
+    const char *wanted = getenv("SHOAL_CPU_TARGET"), *math = getenv("SHOAL_MATH");
+    if (math && strcmp(math, "sleef") && strcmp(math, "mvec") && strcmp(math, "libm"))
+        return report_error(r, SHOAL_DEVICE, "SHOAL_MATH: '%s' is not sleef, mvec or libm", math);
+    const struct level *l = wanted && *wanted ? level_named(wanted) : levels;
+    if (!l)
+        return unknown_target(wanted, r);
+    while ((!wanted || !*wanted) && !l->present())
+        l++; // the last one always is
+    if (!l->present())
+        return report_error(r, SHOAL_DEVICE, "SHOAL_CPU_TARGET: this CPU is no %s", wanted);
+    use_level(d, l);
+    return SHOAL_OK;
+}
+
+// What the CPU calls itself, or "CPU".
+#if defined(__x86_64__)
+static void cpu_name(char *name, size_t room) {
+    unsigned text[13] = {0};
+    for (unsigned i = 0; i < 3; i++)
+        if (!__get_cpuid(0x80000002 + i, &text[4 * i], &text[4 * i + 1], &text[4 * i + 2],
+                         &text[4 * i + 3]))
+            text[0] = 0;
+    const char *first = (const char *)text + strspn((const char *)text, " ");
+    snprintf(name, room, "%s", *first ? first : "CPU");
+}
+#else
 static void cpu_name(char *name, size_t room) {
     char line[256];
     snprintf(name, room, "CPU");
@@ -114,6 +156,7 @@ static void cpu_name(char *name, size_t room) {
     if (f)
         fclose(f);
 }
+#endif
 
 void cpu_describe(uint32_t index, char *text, size_t room) {
     (void)index;
@@ -129,4 +172,5 @@ void cpu_describe(uint32_t index, char *text, size_t room) {
     snprintf(text, room, "%s, %s, %u f64 lanes, %s, %s%.80s", name, d.target.name, d.target.lanes64,
              math, found ? "" : "no C compiler found: install gcc or set SHOAL_CC",
              found ? compiler : "");
+    cpu_target_free(&d);
 }

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "api/cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+shoal_code shoal_cache_open(const char *directory, shoal_cache **out, shoal_log *log) {
+    shoal_cache *c = calloc(1, sizeof *c);
+    *out = c;
+    if (c && (c->cache = cache_open(directory)))
+        return SHOAL_OK;
+    free(c);
+    *out = NULL;
+    return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+}
+
+void shoal_cache_close(shoal_cache *cache) {
+    if (cache)
+        cache_close(cache->cache);
+    free(cache);
+}
+
+const char *shoal_cache_place(const shoal_cache *cache) { return cache_place(cache->cache); }
+const char *shoal_cache_off(const shoal_cache *cache) { return cache_off(cache->cache); }
+
+// ---- Entries in words ---------------------------------------------------------------------------
+
+bool field_find(const unsigned char *record, size_t length, const char *label,
+                struct key_field *out) {
+    for (size_t at = 0; key_next(record, length, &at, out);)
+        if (!strcmp(out->label, label))
+            return true;
+    return false;
+}
+
+void field_text(const unsigned char *record, size_t length, const char *label, char *text,
+                size_t room) {
+    struct key_field f;
+    text[0] = 0;
+    if (field_find(record, length, label, &f))
+        snprintf(text, room, "%.*s", (int)(f.length < room ? f.length : room),
+                 (const char *)f.bytes);
+}
+
+bool entry_is_kernel(const struct cache_item *item) {
+    return item->kind >= CACHE_SO && item->kind <= CACHE_CLBIN;
+}
+
+void entry_describe(const struct cache_item *item, const char *file, uint64_t bytes,
+                    int64_t used_ns, const char *reason, struct entry_text *out) {
+    char states[16];
+    *out = (struct entry_text){0};
+    struct {
+        const char *label;
+        char *text;
+    } const texts[] = {{"backend", out->backend},
+                       {"target", out->target},
+                       {"model", out->model},
+                       {"method", out->method},
+                       {"precision", out->precision}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        field_text(item->meta, item->meta_length, texts[i].label, texts[i].text, ENTRY_TEXT);
+    field_text(item->meta, item->meta_length, "states", states, sizeof states);
+    key_hex(item->key, out->key);
+    out->entry = (shoal_cache_entry){
+        .key = out->key,
+        .kind = item->record ? kernel_kind_name(item->kind) : "",
+        .backend = out->backend,
+        .target = out->target,
+        .model = out->model,
+        .method = out->method,
+        .precision = out->precision,
+        .file = file,
+        .defect = reason && *reason ? reason : NULL,
+        .states = (uint32_t)strtoul(states, NULL, 10),
+        .tier = (uint32_t)item->tier,
+        .bytes = bytes,
+        .compile_s = item->wall_ms / 1e3,
+        .created = (int64_t)(item->created_ns / 1000000000u),
+        .used = used_ns / 1000000000,
+    };
+}
+
+// ---- list, show ---------------------------------------------------------------------------------
+
+struct listing {
+    const char *model;
+    shoal_cache_visit *visit;
+    void *user;
+};
+
+static bool list_one(void *user, const struct cache_item *item, const char *file, uint64_t bytes,
+                     int64_t used_ns, const char *reason) {
+    const struct listing *l = user;
+    struct entry_text text;
+    if (item->record && !entry_is_kernel(item))
+        return true;
+    entry_describe(item, file, bytes, used_ns, reason, &text);
+    return (l->model && strcmp(l->model, text.model)) || l->visit(&text.entry, l->user);
+}
+
+void shoal_cache_list(shoal_cache *cache, const char *model, shoal_cache_visit *visit, void *user) {
+    struct listing l = {.model = model, .visit = visit, .user = user};
+    const struct cache_walk walk = {.entry = list_one, .user = &l};
+    cache_walk(cache->cache, &walk);
+}
+
+struct showing {
+    const char *key;
+    shoal_cache_visit *visit;
+    void (*field)(const shoal_cache_field *field, void *user);
+    void *user;
+    uint32_t found;
+};
+
+static void show_fields(const struct showing *s, const unsigned char *record, size_t length,
+                        bool in_key) {
+    struct key_field f;
+    for (size_t at = 0; s->field && key_next(record, length, &at, &f);) {
+        char *text = strndup((const char *)f.bytes, f.length);
+        shoal_cache_field field = {
+            .label = f.label, .text = text, .length = text ? strlen(text) : 0, .in_key = in_key};
+        if (text)
+            s->field(&field, s->user);
+        free(text);
+    }
+}
+
+static bool show_one(void *user, const struct cache_item *item, const char *file, uint64_t bytes,
+                     int64_t used_ns, const char *reason) {
+    struct showing *s = user;
+    struct entry_text text;
+    if (!item->record || !entry_is_kernel(item))
+        return true;
+    entry_describe(item, file, bytes, used_ns, reason, &text);
+    if (strncmp(text.key, s->key, strlen(s->key)))
+        return true;
+    if (s->found++ || !s->visit) // the first of several; the count is said below
+        return true;
+    s->visit(&text.entry, s->user);
+    show_fields(s, item->record, item->record_length, true);
+    show_fields(s, item->meta, item->meta_length, false);
+    return true;
+}
+
+shoal_code shoal_cache_show(shoal_cache *cache, const char *key, shoal_cache_visit *visit,
+                            void (*field)(const shoal_cache_field *field, void *user), void *user,
+                            shoal_log *log) {
+    struct showing s = {.key = key};
+    const struct cache_walk walk = {.entry = show_one, .user = &s};
+    cache_walk(cache->cache, &walk); // first only counted
+    if (s.found != 1)
+        return report_error(log_report(log), SHOAL_INPUT,
+                            s.found ? "%u kernels have a key that begins with '%.64s'"
+                                    : "%u kernels have a key that begins with '%.64s'; `shoal "
+                                      "cache list` shows them all",
+                            s.found, key);
+    s = (struct showing){.key = key, .visit = visit, .field = field, .user = user};
+    cache_walk(cache->cache, &walk);
+    return SHOAL_OK;
+}
+
+// ---- stat, clear, export, import ----------------------------------------------------------------
+
+void shoal_cache_stat(shoal_cache *cache, shoal_cache_counts *out) {
+    struct cache_stat s = {0};
+    cache_stat(cache->cache, &s);
+    *out = (shoal_cache_counts){.entries = s.entries,
+                                .bytes = s.bytes,
+                                .cap_bytes = s.cap_bytes,
+                                .cap_entries = s.cap_entries,
+                                .hits = s.hits,
+                                .hits_read_only = s.hits_read_only,
+                                .misses = s.misses,
+                                .corrupt = s.corrupt,
+                                .refused = s.refused,
+                                .evicted = s.evicted,
+                                .stored = s.stored,
+                                .saved_s = (double)s.saved_ms / 1e3};
+    for (int i = 0; i < SHOAL_CACHE_REASONS; i++) {
+        out->missed[i].count = s.by_reason[i].count;
+        memcpy(out->missed[i].reason, s.by_reason[i].reason, sizeof out->missed[i].reason);
+    }
+}
+
+struct clearing {
+    const shoal_cache_filter *filter;
+    struct cache *cache;
+    int64_t before_ns; // last used before this
+    unsigned char (*keys)[KEY_BYTES];
+    size_t count, room;
+    bool failed;
+};
+
+static bool wanted(const struct clearing *c, const struct cache_item *item, int64_t used_ns) {
+    char model[ENTRY_TEXT];
+    struct rebuild again;
+    if (c->filter->unused_s > 0 && used_ns > c->before_ns)
+        return false;
+    field_text(item->meta, item->meta_length, "model", model, sizeof model);
+    if (c->filter->model && strcmp(c->filter->model, model))
+        return false;
+    if (!c->filter->stale)
+        return true;
+    bool current = rebuild_open(item, c->cache, &again);
+    rebuild_close(&again);
+    return !current;
+}
+
+static bool clear_one(void *user, const struct cache_item *item, const char *file, uint64_t bytes,
+                      int64_t used_ns, const char *reason) {
+    struct clearing *c = user;
+    (void)file, (void)bytes, (void)reason;
+    if (item->tier || !item->record || !entry_is_kernel(item) || !wanted(c, item, used_ns))
+        return true;
+    if (c->count == c->room) {
+        void *more = realloc(c->keys, (c->room = 2 * c->room + 64) * sizeof *c->keys);
+        c->failed = !more;
+        if (c->failed)
+            return false;
+        c->keys = more;
+    }
+    memcpy(c->keys[c->count++], item->key, KEY_BYTES);
+    return true;
+}
+
+shoal_code shoal_cache_clear(shoal_cache *cache, const shoal_cache_filter *filter,
+                             uint64_t *removed, shoal_log *log) {
+    struct clearing c = {.filter = filter, .cache = cache->cache};
+    const struct cache_walk walk = {.entry = clear_one, .user = &c};
+    bool all = !filter->model && !filter->stale && !(filter->unused_s > 0);
+    *removed = 0;
+    if (all) {
+        *removed = cache_remove(cache->cache, NULL);
+        return SHOAL_OK;
+    }
+    c.before_ns = (int64_t)(((double)time(NULL) - filter->unused_s) * 1e9);
+    cache_walk(cache->cache, &walk);
+    for (size_t i = 0; i < c.count; i++)
+        *removed += cache_remove(cache->cache, c.keys[i]);
+    free(c.keys);
+    return c.failed ? report_error(log_report(log), SHOAL_MEMORY, "out of memory") : SHOAL_OK;
+}
+
+shoal_code shoal_cache_export(shoal_cache *cache, const char *path, uint64_t *count,
+                              shoal_log *log) {
+    return cache_export(cache->cache, path, count, log_report(log));
+}
+
+shoal_code shoal_cache_import(shoal_cache *cache, const char *path, uint64_t *count,
+                              uint64_t *refused, shoal_log *log) {
+    return cache_import(cache->cache, path, count, refused, log_report(log));
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "api/kernel.h"
+
+#include "../kernels/abi.h"
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static const char *const kind_names[] = {
+    [CACHE_SO] = "so",       [CACHE_CUBIN] = "cubin", [CACHE_PTX] = "ptx",
+    [CACHE_CLBIN] = "clbin", [CACHE_PROBE] = "probe", [CACHE_TUNE] = "tune",
+};
+#define KINDS (sizeof kind_names / sizeof *kind_names)
+
+enum cache_kind kernel_kind(const struct shoal_backend *b) {
+    int i = CACHE_SO;
+    while (i < CACHE_CLBIN && strcmp(kind_names[i], b->kind))
+        i++;
+    return (enum cache_kind)i;
+}
+
+const char *kernel_kind_name(enum cache_kind kind) {
+    return kind >= CACHE_SO && (size_t)kind < KINDS ? kind_names[kind] : "?";
+}
+
+// ---- Key ----------------------------------------------------------------------------------------
+
+static void hex_of(const unsigned char digest[32], char text[65]) { sha256_hex(digest, text); }
+
+static void add_components(struct kernel *k) {
+    char label[64], value[2 * KEY_HEX];
+    for (uint32_t i = 0; i < k->source.components; i++) {
+        const struct component *c = &k->source.component[i];
+        snprintf(label, sizeof label, "component:%s", c->name);
+        hex_of(c->digest, value);
+        value[KEY_HEX - 1] = ' ';
+        hex_of(c->own, value + KEY_HEX);
+        key_add_text(&k->record, label, value);
+    }
+}
+
+static bool has_unknown(const struct key_record *record) {
+    struct key_field f;
+    const unsigned char *bytes = (const unsigned char *)record->bytes.data;
+    for (size_t at = 0; key_next(bytes, record->bytes.length, &at, &f);)
+        if (!strcmp(f.label, "unknown"))
+            return true;
+    return false;
+}
+
+shoal_code kernel_key(struct kernel *k) {
+    char number[16];
+    unsigned char digest[32];
+    struct sha256 hash;
+    const char *salt = secure_getenv("SHOAL_CACHE_SALT");
+    sha256_init(&hash);
+    sha256_add(&hash, k->text.text, k->text.length);
+    sha256_end(&hash, digest);
+    hex_of(digest, k->digest);
+    k->text.digest = k->digest;
+    snprintf(number, sizeof number, "%d", KERNEL_SCHEMA);
+    key_add_text(&k->record, "schema", number);
+    key_add_text(&k->record, "backend", k->backend->name);
+    key_add_text(&k->record, "kind", k->backend->kind);
+    key_add_text(&k->record, "tier", "full"); // the only one yet
+    snprintf(number, sizeof number, "%d", SHOAL_ABI);
+    key_add_text(&k->record, "abi", number);
+    key_add_text(&k->record, "source", k->digest);
+    add_components(k);
+    key_add_text(&k->record, "salt", salt ? salt : "");
+    shoal_code code = k->backend->identity(k->device, &k->text, k->cache, k->stop, &k->record,
+                                           log_report(k->log));
+    if (code == SHOAL_OK && k->record.bytes.failed)
+        code = report_error(log_report(k->log), SHOAL_MEMORY, "out of memory");
+    if (code != SHOAL_OK)
+        return code;
+    key_digest(&k->record, k->key);
+    key_hex(k->key, k->hex);
+    k->keep = !has_unknown(&k->record);
+    return SHOAL_OK;
+}
+
+shoal_code kernel_identify(struct kernel *k) {
+    int32_t span = log_begin(k->log, "assemble_source", SHOAL_BUILD);
+    shoal_code code = codegen_kernel(k->request, &k->source, log_report(k->log));
+    k->text = (struct shoal_kernel_text){.text = k->source.text.data,
+                                         .length = k->source.text.length,
+                                         .needs_sleef = k->source.needs_sleef,
+                                         .needs_mvec = k->source.needs_mvec,
+                                         .needs_libm = k->source.needs_libm};
+    if (code == SHOAL_OK)
+        code = kernel_key(k);
+    log_end_meta(k->log, span, "{\"bytes\":%zu,\"key\":\"%.16s\"}", k->text.length, k->hex);
+    return code;
+}
+
+void kernel_free(struct kernel *k) {
+    codegen_free(&k->source);
+    key_free(&k->record);
+}
+
+// ---- Lookup -------------------------------------------------------------------------------------
+
+static bool look(struct kernel *k, struct cache_item *item, char reason[CACHE_REASON]) {
+    if (k->keep)
+        return cache_get(k->cache, &k->record, kernel_kind(k->backend), SHOAL_ABI, item, reason);
+    snprintf(reason, CACHE_REASON, "bypass:unknown-compiler");
+    return false;
+}
+
+bool kernel_is_cached(struct kernel *k) {
+    struct cache_item item = {0};
+    char reason[CACHE_REASON];
+    bool hit = look(k, &item, reason);
+    cache_item_free(&item);
+    return hit;
+}
+
+static shoal_code load(struct kernel *k, const struct shoal_bytes *bytes, struct report *r,
+                       struct shoal_module **out) {
+    if (!out)
+        return k->backend->check(k->device, bytes, r);
+    int32_t span = log_begin(k->log, "module_load", SHOAL_BUILD);
+    shoal_code code = k->backend->load(k->device, bytes, out, r);
+    log_end_meta(k->log, span, "{\"bytes\":%zu}", bytes->length);
+    return code;
+}
+
+// Looks the kernel up in a span of its own, and says so where SHOAL_CACHE_LOG asks for it.
+static bool look_in_span(struct kernel *k, struct cache_item *item, char reason[CACHE_REASON]) {
+    const char *wants = getenv("SHOAL_CACHE_LOG");
+    uint64_t begin = clock_ns();
+    int32_t span = log_begin(k->log, "cache_lookup", SHOAL_BUILD);
+    reason[0] = 0;
+    bool hit = look(k, item, reason);
+    log_end_meta(k->log, span,
+                 "{\"result\":\"%s\",\"reason\":\"%s\",\"key\":\"%.16s\",\"bytes\":%zu,\"tier\":%d}",
+                 hit ? "hit" : "miss", reason, k->hex, item->payload_length, item->tier);
+    if (wants && *wants && strcmp(wants, "0"))
+        report_note(log_report(k->log), "cache %s%s%s, key %.8s, %.3f ms", hit ? "hit" : "miss: ",
+                    hit && item->tier ? " (read-only)" : "", reason, k->hex,
+                    (double)(clock_ns() - begin) / 1e6);
+    return hit;
+}
+
+// A hit that the loader takes; everything else is a miss.
+static bool take(struct kernel *k, struct shoal_module **out) {
+    struct cache_item item = {0};
+    char reason[CACHE_REASON];
+    bool hit = look_in_span(k, &item, reason);
+    if (hit) {
+        struct shoal_bytes bytes = {.data = item.block ? (unsigned char *)(uintptr_t)item.payload
+                                                       : NULL,
+                                    .length = item.payload_length};
+        if (load(k, &bytes, NULL, out) != SHOAL_OK) {
+            cache_refuse(k->cache, k->key);
+            snprintf(reason, CACHE_REASON, "load-failed");
+            hit = false;
+        }
+    }
+    cache_count(k->cache, hit, reason, item.tier, hit ? item.wall_ms : 0);
+    cache_item_free(&item);
+    return hit;
+}
+
+// ---- Build --------------------------------------------------------------------------------------
+
+static uint32_t children_ms(void) {
+    struct rusage u;
+    getrusage(RUSAGE_CHILDREN, &u);
+    return (uint32_t)((u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+                      (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000);
+}
+
+shoal_code kernel_build(struct kernel *k, struct shoal_bytes *out) {
+    uint64_t begin = clock_ns();
+    uint32_t cpu = children_ms();
+    int32_t span = log_begin(k->log, "compile_kernel", SHOAL_COMPILE);
+    shoal_code code = k->backend->build(k->device, &k->text, k->stop, out, log_report(k->log));
+    log_end_meta(k->log, span, "{\"backend\":\"%s\",\"target\":\"%s\",\"bytes\":%zu}",
+                 k->backend->name, k->backend->target(k->device)->name, out->length);
+    k->wall_ms = (uint32_t)((clock_ns() - begin) / 1000000);
+    k->cpu_ms = children_ms() - cpu;
+    k->compiled = code == SHOAL_OK;
+    if (k->compiled)
+        cache_learn(k->cache, kernel_kind(k->backend), k->text.length, k->wall_ms);
+    return code;
+}
+
+static const char *last_error(shoal_log *log) {
+    for (size_t i = shoal_log_message_count(log); i-- > 0;)
+        if (shoal_log_message(log, i).severity == SHOAL_ERROR)
+            return shoal_log_message(log, i).text;
+    return "the kernel could not be compiled";
+}
+
+// Loaded before it is stored: what the loader refuses is not published. Without an `out` it is for
+// another machine and is only looked at.
+static shoal_code build_and_store(struct kernel *k, struct cache_work *work,
+                                  struct shoal_module **out) {
+    struct shoal_bytes bytes = {0};
+    shoal_code code = kernel_build(k, &bytes);
+    if (code == SHOAL_OK)
+        code = load(k, &bytes, log_report(k->log), out);
+    if (code == SHOAL_OK)
+        kernel_store(k, &bytes, !out);
+    if (work)
+        cache_done(k->cache, work, code, bytes.data, bytes.length,
+                   code == SHOAL_OK ? NULL : last_error(k->log));
+    free(bytes.data);
+    return code;
+}
+
+// Another thread of this process compiled the same kernel at the same time.
+static shoal_code use_shared(struct kernel *k, struct cache_shared *shared,
+                             struct shoal_module **out) {
+    struct shoal_bytes bytes = {.data = shared->payload, .length = shared->payload_length};
+    shoal_code code = shared->code == SHOAL_OK
+                          ? load(k, &bytes, log_report(k->log), out)
+                          : report_error(log_report(k->log), shared->code, "%s",
+                                         shared->error ? shared->error : "compilation failed");
+    free(shared->payload);
+    free(shared->error);
+    return code;
+}
+
+struct waiting {
+    shoal_log *log;
+    uint64_t begin;
+    bool said;
+};
+
+static void on_wait(void *user, long pid) {
+    struct waiting *w = user;
+    if (!w->said && clock_ns() - w->begin > 1000000000u) {
+        report_note(log_report(w->log), "waited for process %ld, which compiles the same kernel",
+                    pid);
+        w->said = true;
+    }
+}
+
+// Waits its turn, so that a kernel is compiled once; in the end somebody compiles it.
+static shoal_code make(struct kernel *k, struct shoal_module **out) {
+    uint32_t predicted = cache_predict(k->cache, kernel_kind(k->backend), k->text.length);
+    for (int tries = 0; tries < 3 && k->keep; tries++) {
+        struct cache_work *work = NULL;
+        struct cache_shared shared = {0};
+        struct waiting w = {.log = k->log, .begin = clock_ns()};
+        switch (cache_turn(k->cache, k->key, predicted, k->stop, on_wait, &w, &work, &shared)) {
+        case CACHE_TURN_MINE:
+            return build_and_store(k, work, out);
+        case CACHE_TURN_SHARED:
+            return use_shared(k, &shared, out);
+        case CACHE_TURN_STOPPED:
+            return SHOAL_STOPPED;
+        case CACHE_TURN_LOOK:
+            if (take(k, out))
+                return SHOAL_OK;
+        }
+    }
+    return build_and_store(k, NULL, out);
+}
+
+// SHOAL_CACHE=verify: the entry must be what the compiler makes now.
+static shoal_code verify(struct kernel *k, struct shoal_module **out) {
+    struct cache_item item = {0};
+    struct shoal_bytes bytes = {0};
+    char reason[CACHE_REASON];
+    bool hit = look_in_span(k, &item, reason);
+    cache_count(k->cache, hit, reason, item.tier, 0);
+    if (!hit) {
+        cache_item_free(&item);
+        return make(k, out);
+    }
+    shoal_code code = kernel_build(k, &bytes);
+    if (code == SHOAL_OK && (bytes.length != item.payload_length ||
+                             memcmp(bytes.data, item.payload, bytes.length) != 0))
+        code = report_error(log_report(k->log), SHOAL_DEVICE,
+                            "the kernel cache is wrong: the compiler now makes %zu bytes that are "
+                            "not the %zu of entry %.16s",
+                            bytes.length, item.payload_length, k->hex);
+    if (code == SHOAL_OK)
+        code = load(k, &bytes, log_report(k->log), out);
+    free(bytes.data);
+    cache_item_free(&item);
+    return code;
+}
+
+shoal_code kernel_get(struct kernel *k, struct shoal_module **out) {
+    if (cache_mode(k->cache) == CACHE_VERIFY)
+        return verify(k, out);
+    return take(k, out) ? SHOAL_OK : make(k, out);
+}
+
+shoal_code kernel_warm(struct kernel *k) { return kernel_get(k, NULL); }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// A kernel on its way from a request to a loaded module: source, key, cache, build, load.
+//
+// kernel.c        identify, look up, build, load
+// kernel_store.c  what an entry says about its kernel, and storing it
+//
+// What was just compiled is used from memory; the cache may be absent, full or hostile and the
+// module is the same.
+#ifndef SHOAL_API_KERNEL_H
+#define SHOAL_API_KERNEL_H
+
+#include "cache/cache.h"
+#include "codegen/codegen.h"
+
+enum { KERNEL_SCHEMA = 1, KERNEL_LEAST_MS = 5 }; // a kernel that compiles faster is not kept
+
+struct kernel {
+    // Given; all borrowed.
+    const struct shoal_backend *backend;
+    struct shoal_device *device;
+    const struct codegen_request *request;
+    const char *model; // what it is called, for people
+    const volatile int *stop;
+    struct cache *cache;
+    shoal_log *log;
+    // Made by kernel_identify.
+    struct kernel_source source;
+    struct shoal_kernel_text text;
+    struct key_record record;
+    unsigned char key[KEY_BYTES];
+    char hex[KEY_HEX];
+    char digest[KEY_HEX]; // of the source
+    bool keep;            // false: the compiler could not be identified, so nothing is looked up
+    // Made by kernel_get.
+    bool compiled; // in this call
+    uint32_t wall_ms, cpu_ms;
+};
+
+// Generates the source and the key. kernel_free may be called whatever it returned.
+shoal_code kernel_identify(struct kernel *k);
+void kernel_free(struct kernel *k);
+// The key of a text that was generated before. The text and its flags are set.
+shoal_code kernel_key(struct kernel *k);
+// Whether the cache has it; nothing is loaded or counted.
+bool kernel_is_cached(struct kernel *k);
+// From the cache, else compiled and stored.
+shoal_code kernel_get(struct kernel *k, struct shoal_module **out);
+// The same for a device that nothing is loaded into.
+shoal_code kernel_warm(struct kernel *k);
+// Compiles and times. The caller frees the bytes.
+shoal_code kernel_build(struct kernel *k, struct shoal_bytes *out);
+
+enum cache_kind kernel_kind(const struct shoal_backend *b);
+const char *kernel_kind_name(enum cache_kind kind);
+void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durable);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// Storing a kernel: what its entry says about it, and what is said when storing makes no sense.
+#include "api/kernel.h"
+
+#include "../kernels/abi.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void add_number(struct key_record *m, const char *label, uint64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    key_add_text(m, label, text);
+}
+
+// Everything that people ask for, and all it takes to compile it again.
+static void describe(const struct kernel *k, struct key_record *m) {
+    const struct codegen_request *q = k->request;
+    const struct shoal_target *t = k->backend->target(k->device);
+    const char *slash = strrchr(k->model, '/');
+    char host[65] = "", needs[32];
+    gethostname(host, sizeof host - 1);
+    snprintf(needs, sizeof needs, "%s%s%s", k->text.needs_sleef ? " sleef" : "",
+             k->text.needs_mvec ? " mvec" : "", k->text.needs_libm ? " libm" : "");
+    key_add_text(m, "model", slash ? slash + 1 : k->model);
+    add_number(m, "states", q->system->states);
+    key_add_text(m, "method", q->method->name);
+    key_add_text(m, "controller", controller_names[q->controller]);
+    key_add_text(m, "precision", q->f32 ? "f32" : "f64");
+    key_add_text(m, "save", q->dense ? "grid" : "final or steps");
+    add_number(m, "outputs", q->outputs);
+    key_add_text(m, "backend", k->backend->name);
+    key_add_text(m, "target", t->name);
+    key_add_text(m, "fast-math", t->fast_math ? "on" : "off");
+    key_add_text(m, "needs", needs[0] ? needs + 1 : "");
+    key_add_text(m, "shoal", SHOAL_VERSION);
+    key_add_text(m, "host", host);
+    key_add(m, "source", k->text.text, k->text.length);
+}
+
+// ---- Constants that ought to be parameters ------------------------------------------------------
+
+enum { SHAPES = 32, SHAPE_BYTES = 8, LITERALS_MOST = 8 };
+
+static bool is_of_model(const char *component) {
+    return !strcmp(component, "dxdt") || !strcmp(component, "start") ||
+           !strcmp(component, "observables");
+}
+
+// The text of the model's functions without its numbers.
+static void add_without_numbers(struct sha256 *hash, const char *text, size_t length) {
+    for (size_t i = 0; i < length;) {
+        bool word = isalpha((unsigned char)text[i]) || text[i] == '_';
+        size_t from = i;
+        if (word) // names may hold digits
+            while (i < length && (isalnum((unsigned char)text[i]) || text[i] == '_'))
+                i++;
+        else if (isdigit((unsigned char)text[i])) {
+            while (i < length && (isalnum((unsigned char)text[i]) || text[i] == '.' ||
+                                  (strchr("+-", text[i]) && strchr("eEpP", text[i - 1]))))
+                i++;
+            from = i;
+        } else
+            i++;
+        sha256_add(hash, text + from, i - from);
+    }
+}
+
+static void shape_of(const struct kernel *k, unsigned char shape[SHAPE_BYTES]) {
+    unsigned char digest[32];
+    struct sha256 hash;
+    sha256_init(&hash);
+    for (uint32_t i = 0; i < k->source.components; i++) {
+        const struct component *c = &k->source.component[i];
+        if (is_of_model(c->name))
+            add_without_numbers(&hash, k->text.text + c->offset, c->length);
+        else
+            sha256_add(&hash, c->own, sizeof c->own);
+    }
+    sha256_end(&hash, digest);
+    memcpy(shape, digest, SHAPE_BYTES);
+}
+
+// Counts compilations of kernels that differ in numbers only; the newest shapes are kept.
+static uint32_t count_shape(struct cache *c, const unsigned char shape[SHAPE_BYTES]) {
+    enum { ROW = SHAPE_BYTES + 1 };
+    unsigned char rows[SHAPES * ROW] = {0};
+    struct buf old = {0};
+    uint32_t at = 0;
+    if (cache_probe_get(c, "literals", &old) && old.length == sizeof rows)
+        memcpy(rows, old.data, sizeof rows);
+    buf_free(&old);
+    while (at < SHAPES - 1 && memcmp(rows + at * ROW, shape, SHAPE_BYTES))
+        at++;
+    bool known = !memcmp(rows + at * ROW, shape, SHAPE_BYTES);
+    unsigned char count = known ? rows[at * ROW + SHAPE_BYTES] : 0;
+    count = count < 255 ? (unsigned char)(count + 1) : count;
+    memmove(rows + ROW, rows, at * ROW);
+    memcpy(rows, shape, SHAPE_BYTES);
+    rows[SHAPE_BYTES] = count;
+    cache_probe_put(c, "literals", rows, sizeof rows);
+    return count;
+}
+
+static void watch_literals(struct kernel *k) {
+    unsigned char shape[SHAPE_BYTES];
+    if (!k->source.components)
+        return;
+    shape_of(k, shape);
+    uint32_t count = count_shape(k->cache, shape);
+    if (count == LITERALS_MOST + 1)
+        report_warning(log_report(k->log),
+                       "this model was compiled %u times with only numbers changed; make them "
+                       "parameters (par) and it is compiled once",
+                       count);
+}
+
+// ---- Store --------------------------------------------------------------------------------------
+
+static bool put(struct kernel *k, const struct shoal_bytes *bytes, bool durable,
+                char reason[CACHE_REASON]) {
+    struct key_record meta = {0};
+    struct cache_item item = {
+        .kind = kernel_kind(k->backend),
+        .abi = SHOAL_ABI,
+        .wall_ms = k->wall_ms,
+        .cpu_ms = k->cpu_ms,
+        .record = (const unsigned char *)k->record.bytes.data,
+        .record_length = k->record.bytes.length,
+        .payload = bytes->data,
+        .payload_length = bytes->length,
+    };
+    describe(k, &meta);
+    item.meta = (const unsigned char *)meta.bytes.data;
+    item.meta_length = meta.bytes.length;
+    snprintf(reason, CACHE_REASON, "memory");
+    bool stored = !meta.bytes.failed && cache_put(k->cache, &item, durable, reason);
+    key_free(&meta);
+    return stored;
+}
+
+void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durable) {
+    char reason[CACHE_REASON] = "";
+    bool stored = false;
+    int32_t span = log_begin(k->log, "cache_store", SHOAL_BUILD);
+    if (!k->keep)
+        snprintf(reason, sizeof reason, "bypass:unknown-compiler");
+    else if (k->wall_ms < KERNEL_LEAST_MS)
+        snprintf(reason, sizeof reason, "bypass:quick");
+    else
+        stored = put(k, bytes, durable, reason);
+    if (stored)
+        watch_literals(k);
+    log_end_meta(k->log, span, "{\"result\":\"%s\",\"reason\":\"%s\",\"bytes\":%zu}",
+                 stored ? "stored" : "skipped", reason, bytes->length);
+}
