@@ -11,67 +11,18 @@
 #include "base/elf.h"
 #include "base/file.h"
 #include "cache/cache.h"
+#include "device/file_id.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 4096, ID_ROOM = 160, STAMP_ROOM = 160, FILES_MOST = 200 };
+enum { PATH_ROOM = 4096, FILES_MOST = 200 };
 static const char schema[] = "cc 1";
 
 // ---- Files --------------------------------------------------------------------------------------
-
-static void put_hex(char *text, const char *kind, const unsigned char *bytes, size_t n) {
-    int at = sprintf(text, "%s:", kind);
-    for (size_t i = 0; i < n; i++)
-        at += sprintf(text + at, "%02x", bytes[i]);
-}
-
-static bool content_id(int fd, char id[ID_ROOM]) {
-    unsigned char piece[16384], digest[32];
-    struct sha256 hash;
-    ssize_t n;
-    off_t at = 0;
-    sha256_init(&hash);
-    for (; (n = pread(fd, piece, sizeof piece, at)) > 0; at += n)
-        sha256_add(&hash, piece, (size_t)n);
-    sha256_end(&hash, digest);
-    put_hex(id, "sha256", digest, sizeof digest);
-    return n == 0;
-}
-
-// build-id:..., else sha256:...; the interpreter of a program that has one, else "".
-static bool file_id(const char *path, char id[ID_ROOM], char interpreter[ELF_NAME]) {
-    unsigned char bytes[ELF_ID];
-    struct elf e;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_elf = elf_of_fd(&e, fd);
-    size_t n = is_elf ? elf_build_id(&e, bytes) : 0;
-    bool ok = fd >= 0;
-    if (!is_elf || !elf_interpreter(&e, interpreter))
-        interpreter[0] = 0;
-    if (n)
-        put_hex(id, "build-id", bytes, n);
-    else
-        ok = ok && content_id(fd, id);
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
-// What changes when a file is replaced; "" when it is no file.
-static void stamp(const char *path, char text[STAMP_ROOM]) {
-    struct stat s;
-    text[0] = 0;
-    if (stat(path, &s) == 0 && S_ISREG(s.st_mode))
-        snprintf(text, STAMP_ROOM, "%lld %lld.%09ld %lld.%09ld %llu", (long long)s.st_size,
-                 (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec, (long long)s.st_ctim.tv_sec,
-                 s.st_ctim.tv_nsec, (unsigned long long)s.st_ino);
-}
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -113,8 +64,8 @@ static bool is_listed(const struct probing *p, const char *path) {
 
 // A file that takes part; true when it is new, then with its interpreter.
 static bool add_file(struct probing *p, const char *path, char interpreter[ELF_NAME]) {
-    char text[STAMP_ROOM], id[ID_ROOM];
-    stamp(path, text);
+    char text[FILE_STAMP_ROOM], id[FILE_ID_ROOM];
+    file_stamp(path, text);
     if (!text[0] || is_listed(p, path))
         return false;
     if (++p->files > FILES_MOST || !file_id(path, id, interpreter)) {
@@ -237,7 +188,7 @@ static bool field_is(const struct key_field *f, const char *text) {
 // Every file is what it was, and the compiler would be found in the same places.
 static bool still_true(const struct shoal_device *d, const struct buf *answer) {
     const unsigned char *record = (const unsigned char *)answer->data;
-    char path[PATH_ROOM] = "", now[STAMP_ROOM];
+    char path[PATH_ROOM] = "", now[FILE_STAMP_ROOM];
     struct key_field f;
     size_t at = 0;
     while (key_next(record, answer->length, &at, &f)) {
@@ -253,7 +204,7 @@ static bool still_true(const struct shoal_device *d, const struct buf *answer) {
         else if (!strcmp(f.label, "file"))
             snprintf(path, sizeof path, "%.*s", (int)f.length, (const char *)f.bytes);
         else if (!strcmp(f.label, "stamp")) {
-            stamp(path, now);
+            file_stamp(path, now);
             same = field_is(&f, now);
         }
         if (!same)
@@ -340,7 +291,7 @@ static int find_loaded(struct dl_phdr_info *info, size_t size, void *user) {
 
 // A library that kernels call, as this process loads it.
 static void add_library(struct key_record *key, const char *name) {
-    char label[64], id[ID_ROOM], none[ELF_NAME];
+    char label[64], id[FILE_ID_ROOM], none[ELF_NAME];
     struct link_map *map = NULL;
     struct loaded l = {0};
     void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
@@ -351,7 +302,7 @@ static void add_library(struct key_record *key, const char *name) {
         dl_iterate_phdr(find_loaded, &l);
     }
     if (l.length)
-        put_hex(id, "build-id", l.id, l.length);
+        file_id_hex(id, "build-id", l.id, l.length);
     if (l.length || (found && file_id(map->l_name, id, none)))
         key_add_text(key, label, id);
     else

@@ -154,7 +154,7 @@ static void *open_in(const char *directory, int major) {
 }
 
 static void *search_nvrtc(int driver_version) {
-    int majors[2], count = majors_for(driver_version, majors);
+    int majors[2] = {0}, count = majors_for(driver_version, majors);
     const char *const places[] = {secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH"),
                                   "/usr/local/cuda"};
     void *library = NULL;
@@ -169,7 +169,7 @@ static void *search_nvrtc(int driver_version) {
 }
 
 static shoal_code not_found(const char *named, int driver_version, struct report *r) {
-    int majors[2], count = majors_for(driver_version, majors);
+    int majors[2] = {0}, count = majors_for(driver_version, majors);
     if (named)
         return report_error(r, SHOAL_DEVICE, "cuda: NVRTC cannot be loaded: %s", dlerror());
     return report_error(r, SHOAL_DEVICE,

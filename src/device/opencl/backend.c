@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// The table of the OpenCL backend.
+#include "device/opencl/opencl.h"
+
+static const struct shoal_target *target(const struct shoal_device *d) { return &d->target; }
+
+const struct shoal_backend opencl_backend = {
+    .name = "opencl",
+    .kind = "clbin",
+    .count = opencl_count,
+    .describe = opencl_describe,
+    .open = opencl_open,
+    .close = opencl_close,
+    .target = target,
+    .identity = opencl_identity,
+    .build = opencl_build,
+    .check = opencl_check,
+    .load = opencl_load,
+    .unload = opencl_unload,
+    .limits = opencl_limits,
+    .alloc = opencl_alloc,
+    .release = opencl_release,
+    .start = opencl_start,
+    .finish = opencl_finish,
+    .facts = opencl_facts,
+};
