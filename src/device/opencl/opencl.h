@@ -41,6 +41,7 @@ typedef struct _cl_event *cl_event;
     X(context_new, cl_context, clCreateContext,                                                    \
       (const intptr_t *properties, unsigned count, const cl_device *devices,                       \
        void (*notify)(const char *, const void *, size_t, void *), void *user, int *error))        \
+    X(context_keep, int, clRetainContext, (cl_context context))                                    \
     X(context_free, int, clReleaseContext, (cl_context context))                                   \
     X(queue_new, cl_queue, clCreateCommandQueue,                                                   \
       (cl_context context, cl_device device, uint64_t properties, int *error))                     \
