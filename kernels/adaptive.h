@@ -1,48 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The adaptive loop: try a step, judge it, commit lane by lane.
-
-INLINE void trial_begin(const struct group *g, struct trial *s) {
-    real rest = t_diff(g->t1, g->x.t) * g->dir;
-    s->last = r_le(rest, g->h * R(1 + 1e-10));
-    s->h = select(s->last, rest, g->h) * g->dir;
-    s->h = select(r_eq(g->h, R(0)), R(0), s->h); // idle lanes stand still
-    s->t_new = t_select(s->last, g->t1, t_add(g->x.t, s->h));
-}
-
-// What became of a trial, as lane bits.
-struct verdict {
-    u32 done, failed, bad; // bad: of the failed, those that are not finite
-    u32 moved;             // accepted
-};
-
-INLINE struct verdict trial_judge(const struct shoal_args *a, struct group *g, struct trial *s) {
-    const elem *control = (const elem *)a->control;
-    real error2 = rk_error2(&g->x, s, R(control[CONTROL_RTOL]), (const elem *)a->atol);
-    mask accepted = m_and(r_le(error2, R(1)), g->active);
-    real h = r_abs(s->h);
-    real floor_h = r_max(r_fma(r_abs(t_real(g->x.t)), R(4 * EPSILON), R(SMALLEST_STEP)),
-                         R(control[CONTROL_DT_MIN]));
-    mask stuck = m_and(m_andnot(g->active, accepted), r_le(h, floor_h));
-    real next = control_next(g, error2, h, accepted);
-    next = r_min(r_max(next, R(control[CONTROL_DT_MIN])), R(control[CONTROL_DT_MAX]));
-    g->h = select(g->active, next, R(0));
-    struct verdict v;
-    v.moved = m_lanes(accepted);
-    v.done = m_lanes(m_and(accepted, s->last));
-    v.failed = m_lanes(stuck);
-    v.bad = v.failed ? v.failed & ~m_lanes(r_lt(error2, R(HUGE_ERROR))) : 0;
-#if DENSE
-    if (m_lanes(save_due(g, s->t_new)) & v.moved)
-        save_grid(a, g, s, v.moved);
-#endif
-    STATES(j, 0) g->x.y[j] = select(accepted, s->y1[j], g->x.y[j]);
-#if FSAL
-    STATES(j, 0) g->x.f0[j] = select(accepted, s->k[STAGES - 1][j], g->x.f0[j]);
-#endif
-    g->x.t = t_select(accepted, s->t_new, g->x.t);
-    g->accepted = i_count(g->accepted, accepted);
-    return v;
-}
+// The adaptive loop of a worker: try a step in all groups, judge it, commit lane by lane.
 
 // Step limits and the stop flag; returns 1 to leave.
 NOINLINE int look_around(struct worker *k, struct group *g) {
@@ -83,9 +40,7 @@ NOINLINE void attention(struct worker *k, struct group *g, const struct verdict 
         return;
     unsigned char status[W];
     for (int i = 0; i < W; i++)
-        status[i] = (unsigned char)(v->done >> i & 1    ? STATUS_ok
-                                    : v->bad >> i & 1   ? STATUS_nonfinite
-                                                        : STATUS_dt_min);
+        status[i] = verdict_status(v, i);
     turn_over(k, g, ended, status);
     if (a->z.max_steps && k->clock + a->z.max_steps < k->look_at)
         k->look_at = k->clock + a->z.max_steps;

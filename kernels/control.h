@@ -7,13 +7,14 @@
 
 // Next step, positive. `error2` is the squared norm, `h` the size of the attempted step.
 INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
-    real e = r_max(r_min(error2, R(HUGE_ERROR)), R(TINY_ERROR));
+    real e = r_at_least(r_at_most(error2, R(HUGE_ERROR)), R(TINY_ERROR));
     real l0 = r_log2_rough(e);
     real shrink = r_fma(l0, R(-CONTROL_REJECT), R(CONTROL_SAFETY));
     real z = r_fma(l0, R(-CONTROL_A), R(CONTROL_SAFETY));
 #if CONTROL_GUSTAFSSON
-    real hlog = r_log2_rough(r_max(h, R(SMALLEST_STEP)));
-    z = r_min(shrink, r_fma(g->l1, R(CONTROL_B), z) + (hlog - g->hlast));
+    real hlog = r_log2_rough(r_at_least(h, R(SMALLEST_STEP)));
+    z = r_fma(g->l1, R(CONTROL_B), z) + (hlog - g->hlast);
+    z = r_at_least(r_at_most(z, shrink), R(-20));
 #else
     if (CONTROL_B != 0)
         z = r_fma(g->l1, R(CONTROL_B), z);
@@ -21,9 +22,8 @@ INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
         z = r_fma(g->l2, R(-CONTROL_C), z);
 #endif
     z = select(accepted, z, shrink);
-    z = r_min(r_max(z, R(-20)), R(20));
-    real gain = r_max(r_exp2_rough(z), R(CONTROL_SHRINK));
-    gain = r_min(gain, select(accepted, g->top, R(0.9)));
+    real gain = r_at_least(r_exp2_rough(z), R(CONTROL_SHRINK));
+    gain = r_at_most(gain, select(accepted, g->top, R(0.9)));
     g->top = select(accepted, R(CONTROL_GROW), R(1));
 #if CONTROL_GUSTAFSSON
     g->hlast = select(accepted, hlog, g->hlast);

@@ -5,16 +5,37 @@
 
 #define NAN_VALUE (0.0 / 0.0)
 #define INFINITY_VALUE (1.0 / 0.0)
-// Loop over the states from `first`, unrolled for small systems.
+// Loop over the states from `first`, unrolled for small systems; over stages; over anything else
+// that a thread keeps in registers.
 #if N <= UNROLL_STATES
 #define STATES(j, first) UNROLL for (int j = first; j < N; j++)
 #else
-#define STATES(j, first) for (int j = first; j < N; j++)
+#define STATES(j, first) ROLL for (int j = first; j < N; j++)
 #endif
-// An array for the time of a function: a variable, or in large systems, which do not fit on a stack,
-// a place in the workspace.
+#if UNROLL_STAGES
+#define STAGE_LOOP(i, count) UNROLL for (int i = 0; i < count; i++)
+#else
+#define STAGE_LOOP(i, count) ROLL for (int i = 0; i < count; i++)
+#endif
+#if THREADS && N <= UNROLL_STATES
+#define ITEMS(i, count) UNROLL for (int i = 0; i < count; i++)
+#define OUTLINE INLINE // what a CPU keeps apart from its loop would force a thread's registers out
+#else
+#define ITEMS(i, count) ROLL for (int i = 0; i < count; i++)
+#define OUTLINE NOINLINE
+#endif
+// Arrays of reals lie in SPACE. An array for the time of a function is a variable, or in large
+// systems, which do not fit on a stack, a place in the workspace. Threads keep all arrays of large
+// systems there, and then structs have pointers to them.
+#if THREADS && LARGE
+#define SPACE GLOBAL
+#define ARRAY(name, size) SPACE real *name
+#else
+#define SPACE
+#define ARRAY(name, size) real name[size]
+#endif
 #if LARGE
-#define SPARE(name, size, place) real *name = place
+#define SPARE(name, size, place) SPACE real *name = place
 #else
 #define SPARE(name, size, place) real name[size]
 #endif
@@ -96,7 +117,7 @@ INLINE treal t_pair(elem hi, elem lo) {
     treal t = {R(hi), R(lo)};
     return t;
 }
-INLINE treal t_load(const elem *pair) { return t_pair(pair[0], pair[1]); }
+INLINE treal t_load(const GLOBAL elem *pair) { return t_pair(pair[0], pair[1]); }
 INLINE treal t_add(treal t, real h) { // t + h
     real s = t.hi + h, b = s - t.hi;
     real e = ((t.hi - (s - b)) + (h - b)) + t.lo;
@@ -136,7 +157,7 @@ INLINE treal t_signed(treal t, real sign) {
 #else
 typedef real treal;
 INLINE treal t_pair(elem hi, elem lo) { return R(hi); }
-INLINE treal t_load(const elem *pair) { return R(pair[0]); }
+INLINE treal t_load(const GLOBAL elem *pair) { return R(pair[0]); }
 INLINE treal t_add(treal t, real h) { return t + h; }
 INLINE real t_diff(treal a, treal b) { return a - b; }
 INLINE real t_real(treal t) { return t; }

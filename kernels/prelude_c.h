@@ -5,6 +5,8 @@
 // scalar code with the same bits. No system header: <immintrin.h> alone would double compile time.
 // Everything an ISA can do in one instruction is taken from the compiler's builtins, the rest is
 // written lane by lane or with vector operators. Contraction is off; fma is always explicit.
+#define THREADS 0
+#define TABLE
 #define CONSTANT static const
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
@@ -13,6 +15,7 @@
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
+#define ROLL
 #define KERNEL __attribute__((visibility("default")))
 
 typedef unsigned int u32;
@@ -60,7 +63,9 @@ typedef uelem ubits __attribute__((vector_size(W * sizeof(elem))));
 // The primitives, one block for each kind of machine: R (a literal in all lanes), bits, comparisons,
 // masks, select, lane bits of a mask, counting, fma, square root, floor, min, max. What is used most
 // is a macro: an inline function in every place costs more compile time than anything else.
-// min and max are as x86 has them: the second operand when one is not a number.
+// min and max are as x86 has them: the second operand when one is not a number. r_at_most and
+// r_at_least are the same for a second operand that is a number and, where both are 0, of one sign:
+// one instruction everywhere. r_size(a, b) is max(|a|, |b|), not a number when b is not.
 
 #if W == 1 // ---- scalar -------------------------------------------------------------------------
 
@@ -206,8 +211,11 @@ INLINE real r_max(real a, real b) { return select(r_lt(b, a), a, b); }
 #endif
 
 #define any(m) (m_lanes(m) != 0)
+#define r_at_most(a, b) r_min(a, b)
+#define r_at_least(a, b) r_max(a, b)
+#define r_size(a, b) r_max(r_abs(a), r_abs(b))
 
 INLINE u32 work_take(u32 *counter, u32 count) {
     return __atomic_fetch_add(counter, count, __ATOMIC_RELAXED);
 }
-INLINE int stop_asked(const int *stop) { return __atomic_load_n(stop, __ATOMIC_RELAXED); }
+INLINE int stop_asked(const volatile int *stop) { return __atomic_load_n(stop, __ATOMIC_RELAXED); }

@@ -5,18 +5,23 @@
 // y + sum (h a) k in ascending order, so that only one fma waits for the stage before.
 
 struct trial {
+#if THREADS && (LARGE || !UNROLL_STAGES)
+    SPACE real (*k)[N]; // an array that is indexed would draw the struct out of the registers
+#else
     real k[STAGES + EXTRA][N];
-    real y1[N];
+#endif
+    ARRAY(y1, N);
     real h;      // signed
     treal t_new; // where it ends
     mask last;   // ends at t1
 #if LARGE
-    real spare[3][N];
+    ARRAY(spare[3], N);
 #endif
 };
 
-INLINE void rk_combine(const struct point *x, const struct trial *s, const elem *weights, int count,
-                       real *out) {
+INLINE void rk_combine(const struct point *x, const struct trial *s, const TABLE elem *weights,
+                       int count, SPACE real *out) {
+#if UNROLL_STAGES
     real hw[STAGES + EXTRA];
     UNROLL for (int q = 0; q < count; q++) hw[q] = s->h * R(weights[q]);
     STATES(j, 0) {
@@ -25,32 +30,35 @@ INLINE void rk_combine(const struct point *x, const struct trial *s, const elem 
             r_fma(hw[q], s->k[q][j], sum);
         out[j] = sum;
     }
+#else
+    STATES(j, 0) out[j] = x->y[j];
+    ROLL for (int q = 0; q < count; q++) {
+        if (weights[q] == 0)
+            continue;
+        real hw = s->h * R(weights[q]);
+        STATES(j, 0) out[j] = r_fma(hw, s->k[q][j], out[j]);
+    }
+#endif
 }
 
 #if FSAL
-INLINE void rk_stage(const struct point *x, const real *p, struct trial *s, int i) {
+// The argument of a stage is in y1; that of the last one is the solution.
+INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
         STATES(j, 0) s->k[0][j] = x->f0[j];
-    } else if (i == STAGES - 1) { // its argument is the solution
-        rk_combine(x, s, rk_a[i], i, s->y1);
-        model_rhs(t_at(x->t, s->h), s->y1, p, s->k[i]);
     } else {
-        SPARE(w, N, s->spare[0]);
-        rk_combine(x, s, rk_a[i], i, w);
-        model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
+        rk_combine(x, s, rk_a[i], i, s->y1);
+        model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->k[i]);
     }
 }
 #else
 // y1 grows with each stage, so that a stage nobody else needs can be forgotten.
-INLINE void rk_stage(const struct point *x, const real *p, struct trial *s, int i) {
-    if (i == 0) {
-        model_rhs(t_real(x->t), x->y, p, s->k[0]);
+INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
+    SPARE(w, N, s->spare[0]);
+    rk_combine(x, s, rk_a[i], i, w);
+    model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
+    if (i == 0)
         STATES(j, 0) s->y1[j] = x->y[j];
-    } else {
-        SPARE(w, N, s->spare[0]);
-        rk_combine(x, s, rk_a[i], i, w);
-        model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
-    }
     real hb = s->h * R(rk_b[i]);
     if (rk_b[i] != 0)
         STATES(j, 0) s->y1[j] = r_fma(hb, s->k[i][j], s->y1[j]);
@@ -58,10 +66,10 @@ INLINE void rk_stage(const struct point *x, const real *p, struct trial *s, int 
 #endif
 
 #if ADAPTIVE
-INLINE real rk_weighted(const struct trial *s, const elem *weights, int j) {
+INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j) {
     real e = R(0);
     int first = 1;
-    UNROLL for (int q = 0; q < STAGES; q++) {
+    STAGE_LOOP(q, STAGES) {
         if (weights[q] == 0)
             continue;
         e = first ? s->k[q][j] * R(weights[q]) : r_fma(s->k[q][j], R(weights[q]), e);
@@ -72,14 +80,14 @@ INLINE real rk_weighted(const struct trial *s, const elem *weights, int j) {
 
 // Square of the error norm: RMS of h e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite
 // when anything of the step is, y1 included.
-INLINE real rk_error2(const struct point *x, const struct trial *s, real rtol, const elem *atol) {
+INLINE real rk_error2(const struct point *x, const struct trial *s, real rtol,
+                      const GLOBAL elem *atol) {
     real sum = R(0), check = R(0);
 #if SECOND_ERROR
     real sum2 = R(0);
 #endif
     STATES(j, 0) {
-        real size = r_max(r_abs(x->y[j]), r_abs(s->y1[j]));
-        real scale = r_fma(rtol, size, R(atol[j]));
+        real scale = r_fma(rtol, r_size(x->y[j], s->y1[j]), R(atol[j]));
         real q = rk_weighted(s, rk_e, j) / scale;
         sum = r_fma(q, q, sum);
 #if SECOND_ERROR

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Samples: dense output within a step, and writing lanes to the result arrays.
 
-NOINLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal *t, const real *y,
-                         u32 lanes) {
+OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal *t,
+                        const SPACE real *y, u32 lanes) {
     SPARE(out, NOUT, g->out);
     if (a->values)
         model_outputs(t_real(*t), y, g->p, out);
@@ -14,22 +14,27 @@ NOINLINE void save_lanes(const struct shoal_args *a, struct group *g, const trea
         g->sample[i]++;
         if (!a->values)
             continue;
-        for (int v = 0; v < NOUT; v++)
-            ((elem *)a->values)[v * a->z.var_stride + at] = LANE(out[v], i);
+        ITEMS(v, NOUT)
+            a->values[v * a->z.var_stride + at] = LANE(out[v], i);
         if (a->z.steps_saved) {
-            ((elem *)a->t)[2 * at] = T_LANE(*t, i);
-            ((elem *)a->t)[2 * at + 1] = T_LANE_LO(*t, i);
+            a->t[2 * at] = T_LANE(*t, i);
+            a->t[2 * at + 1] = T_LANE_LO(*t, i);
         }
     }
 }
 
 #if DENSE
+#if THREADS && UNROLL_STAGES
+#define DENSE_LOOP STAGE_LOOP
+#else
+#define DENSE_LOOP(q, count) ROLL for (int q = 0; q < count; q++)
+#endif
 // The solution at t0 + theta h inside the step; g still holds its start.
-INLINE void dense_at(const struct group *g, const struct trial *s, const real *f1, real theta,
-                     real *y) {
+INLINE void dense_at(const struct group *g, const struct trial *s, const SPACE real *f1,
+                     real theta, SPACE real *y) {
 #if DEGREE
     STATES(j, 0) y[j] = g->x.y[j];
-    for (int q = 0; q < STAGES + EXTRA; q++) {
+    DENSE_LOOP(q, STAGES + EXTRA) {
         real w = R(rk_p[q][DEGREE - 1]);
         UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, theta, R(rk_p[q][d]));
         w = w * theta * s->h;
@@ -46,9 +51,9 @@ INLINE void dense_at(const struct group *g, const struct trial *s, const real *f
 }
 
 // Extra stages of the interpolant, or f(t1, y1) for Hermite; counted for the lanes that need them.
-INLINE void dense_prepare(struct group *g, struct trial *s, real *f1, u32 lanes) {
+INLINE void dense_prepare(struct group *g, struct trial *s, SPACE real *f1, u32 lanes) {
 #if EXTRA
-    UNROLL for (int i = 0; i < EXTRA; i++) {
+    STAGE_LOOP(i, EXTRA) {
         SPARE(w, N, s->spare[0]);
         rk_combine(&g->x, s, rk_extra_a[i], STAGES + i, w);
         model_rhs(t_at(g->x.t, s->h * R(rk_extra_c[i])), w, g->p, s->k[STAGES + i]);
@@ -67,7 +72,7 @@ INLINE void dense_prepare(struct group *g, struct trial *s, real *f1, u32 lanes)
 INLINE void next_save_lane(const struct shoal_args *a, struct group *g, int i) {
     u32 n = g->sample[i];
     if (n < a->z.samples) {
-        T_SET(g->next_save, i, ((const elem *)a->save_t)[2 * n], ((const elem *)a->save_t)[2 * n + 1]);
+        T_SET(g->next_save, i, a->save_t[2 * n], a->save_t[2 * n + 1]);
     } else {
         T_SET(g->next_save, i, LANE(g->dir, i) * (elem)INFINITY_VALUE, 0);
     }
@@ -80,7 +85,7 @@ INLINE mask save_due(const struct group *g, treal t) {
 
 // Writes all samples of the lanes in `moved` that lie in the step. Its end is exact: a sample there
 // is y1 itself.
-NOINLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
+OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
     SPARE(f1, N, s->spare[1]);
     SPARE(y, N, s->spare[2]);
     u32 lanes = m_lanes(save_due(g, s->t_new)) & moved;
@@ -102,14 +107,14 @@ NOINLINE void save_grid(const struct shoal_args *a, struct group *g, struct tria
 
 // Where steps are saved: the lanes that moved, from the settle time on.
 INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
-    treal settle = t_load((const elem *)a->settle);
+    treal settle = t_load(a->settle);
     u32 lanes = moved & m_lanes(r_ge(t_diff(g->x.t, settle) * g->dir, R(0)));
     if (lanes)
         save_lanes(a, g, &g->x.t, g->x.y, lanes);
 }
 
 // A row's end: its status, counts, and the samples it does not reach.
-NOINLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
+OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
                           u32 attempts) {
     u32 row = g->row[i], accepted = (u32)LANE(g->accepted, i);
     if (a->z.steps_saved) {
@@ -119,21 +124,22 @@ NOINLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u3
         if (a->z.keep_failed)
             model_outputs(t_real(g->x.t), g->x.y, g->p, out);
         for (u32 n = g->sample[i]; n < (a->z.samples ? a->z.samples : 1); n++)
-            for (int v = 0; v < NOUT; v++)
-                ((elem *)a->values)[v * a->z.var_stride + row * a->z.row_stride + n * a->z.sample_stride] =
+            ITEMS(v, NOUT)
+                a->values[v * a->z.var_stride + row * a->z.row_stride + n * a->z.sample_stride] =
                     a->z.keep_failed ? LANE(out[v], i) : (elem)NAN_VALUE;
     }
     if (a->t && !a->z.steps_saved) {
-        ((elem *)a->t)[2 * (u64)row] = T_LANE(g->x.t, i);
-        ((elem *)a->t)[2 * (u64)row + 1] = T_LANE_LO(g->x.t, i);
+        a->t[2 * (u64)row] = T_LANE(g->x.t, i);
+        a->t[2 * (u64)row + 1] = T_LANE_LO(g->x.t, i);
     }
     u64 f_evals = (u64)attempts * (STAGES - FSAL) + g->extra[i];
     a->status[row] = (unsigned char)status;
-    if (a->steps) {
+    if (a->steps)
         a->steps[row] = accepted;
+    if (a->rejected)
         a->rejected[row] = attempts - accepted;
+    if (a->f_evals)
         a->f_evals[row] = f_evals;
-    }
     g->total[TOTAL_STEPS] += accepted;
     g->total[TOTAL_REJECTED] += attempts - accepted;
     g->total[TOTAL_F_EVALS] += f_evals;

@@ -10,7 +10,8 @@
 
 // ---- Text from a model, without a device --------------------------------------------------------
 
-static const struct shoal_target avx2 = {.name = "x86-64-v3", .lanes64 = 4, .sleef_suffix = "avx2"};
+static const struct shoal_target avx2 = {
+    .name = "x86-64-v3", .prelude = "prelude_c.h", .lanes64 = 4, .sleef_suffix = "avx2"};
 
 struct text {
     shoal_log *log;
@@ -101,7 +102,8 @@ TEST(codegen_golden_branches) {
 }
 
 TEST(codegen_golden_series) {
-    static const struct shoal_target scalar = {.name = "scalar", .lanes64 = 1};
+    static const struct shoal_target scalar = {
+        .name = "scalar", .prelude = "prelude_c.h", .lanes64 = 1};
     check_golden("series", "par k=1; init x=1; x'=-k*x+tanh(x)", "method=bs32 t1=1 save=n=3",
                  &scalar);
 }

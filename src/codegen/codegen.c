@@ -8,10 +8,37 @@
 #include <string.h>
 
 enum {
-    UNROLL_STATES = 12, // up to this size the state loops are unrolled
-    WAYS_STATES = 24,   // up to this size two groups are in flight,
-    WAYS3_STATES = 6,   // and up to this size three, where steps are fixed
-    STACK_STATES = 64,  // larger systems keep their arrays in the workspace
+    WAYS_STATES = 24, // up to this size two groups are in flight,
+    WAYS3_STATES = 6, // and up to this size three, where steps are fixed
+};
+
+// What differs between a CPU's worker and a device's thread, which has many registers and needs
+// all its arrays in them: sizes, and the files of kernels/ in the order of their components.
+struct shape {
+    uint32_t unroll_states; // up to this size the state loops are unrolled
+    uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled
+    uint32_t inline_length; // a function with more statements is not inlined
+    uint32_t stack_states;  // larger systems keep their arrays in the workspace
+    const char *adaptive, *fixed, *entry;
+};
+
+static const struct shape worker_shape = {
+    .unroll_states = 12,
+    .unroll_length = UINT32_MAX,
+    .inline_length = 150,
+    .stack_states = 64,
+    .adaptive = "adaptive.h",
+    .fixed = "fixed.h",
+    .entry = "entry.h",
+};
+static const struct shape thread_shape = {
+    .unroll_states = 40,
+    .unroll_length = 1500,
+    .inline_length = 600,
+    .stack_states = 128,
+    .adaptive = "thread_adaptive.h",
+    .fixed = "thread_fixed.h",
+    .entry = "thread_entry.h",
 };
 
 struct assembly {
@@ -21,6 +48,7 @@ struct assembly {
     bool used[OP_COUNT];
     bool adaptive;
     uint32_t shared; // values that parts of a long function hand to each other
+    const struct shape *shape;
 };
 
 static void begin(struct assembly *a, const char *name) {
@@ -116,7 +144,28 @@ static void define_real(struct assembly *a, const char *name, double value) {
 }
 
 static uint32_t lanes(const struct codegen_request *q) {
-    return q->target->lanes64 == 1 ? 1 : q->target->lanes64 * (q->f32 ? 2 : 1);
+    return q->target->device || q->target->lanes64 == 1 ? 1 : q->target->lanes64 * (q->f32 ? 2 : 1);
+}
+
+static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count) {
+    const struct shape *shape = q->target->device ? &thread_shape : &worker_shape;
+    return (struct emit){.dag = &q->system->dag,
+                         .roots = roots,
+                         .count = count,
+                         .pars = q->system->pars,
+                         .inline_length = shape->inline_length};
+}
+
+// Statements of a step whose stages and states are all written out.
+static uint32_t step_length(struct assembly *a) {
+    const struct method *m = a->q->method;
+    const struct system *s = a->q->system;
+    struct emit e = emit_of(a->q, s->rhs, s->states);
+    uint32_t sums = 0;
+    for (uint32_t i = 1; i < m->stages; i++)
+        for (uint32_t k = 0; k < i; k++)
+            sums += m->a[i][k] != 0;
+    return m->stages * codegen_length(&e, &a->arena) + sums * s->states;
 }
 
 static bool has_second_error(const struct method *m) {
@@ -143,7 +192,7 @@ static void put_sizes(struct assembly *a) {
     define(a, "W", lanes(q));
     define(a, "F32", q->f32);
     define(a, "WAYS",
-           s->states > WAYS_STATES                   ? 1
+           q->target->device || s->states > WAYS_STATES ? 1
            : a->adaptive || s->states > WAYS3_STATES ? 2
                                                      : 3);
     define(a, "N", s->states);
@@ -152,8 +201,9 @@ static void put_sizes(struct assembly *a) {
     define(a, "NOUT", q->outputs);
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
-    define(a, "UNROLL_STATES", UNROLL_STATES);
-    define(a, "LARGE", s->states > STACK_STATES);
+    define(a, "UNROLL_STATES", a->shape->unroll_states);
+    define(a, "UNROLL_STAGES", step_length(a) <= a->shape->unroll_length);
+    define(a, "LARGE", s->states > a->shape->stack_states);
     define(a, "ADAPTIVE", a->adaptive);
     define(a, "DENSE", q->dense);
     define(a, "ORDER", m->order);
@@ -186,11 +236,6 @@ static void put_gains(struct assembly *a) {
     end(a);
 }
 
-static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count) {
-    return (struct emit){
-        .dag = &q->system->dag, .roots = roots, .count = count, .pars = q->system->pars};
-}
-
 static void put_function(struct assembly *a, const struct emit *e) {
     uint32_t shared = codegen_function(&a->out->text, e, &a->arena);
     a->shared = a->shared < shared ? shared : a->shared;
@@ -201,7 +246,7 @@ static void put_rhs(struct assembly *a) {
     struct emit e = emit_of(a->q, s->rhs, s->states);
     begin(a, "dxdt");
     e.name = "model_rhs";
-    e.parameters = "real t, const real *y, const real *p, real *d";
+    e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *d";
     e.arguments = "t, y, p, d";
     e.result = "d";
     put_function(a, &e);
@@ -216,7 +261,7 @@ static void put_derive(struct assembly *a) {
         slots[i] = s->pars + i;
     e.slots = slots;
     e.name = "model_derive";
-    e.parameters = "real *p";
+    e.parameters = "SPACE real *p";
     e.arguments = e.result = "p";
     put_function(a, &e);
 }
@@ -241,7 +286,7 @@ static void put_start(struct assembly *a) {
     put_derive(a);
     struct emit e = init_roots(a);
     e.name = "model_init";
-    e.parameters = "real t, const real *p, real *y";
+    e.parameters = "real t, const SPACE real *p, SPACE real *y";
     e.arguments = "t, p, y";
     e.result = "y";
     if (e.count)
@@ -259,15 +304,28 @@ static node_id *output_roots(struct assembly *a) {
     return roots;
 }
 
+// Elements of a thread's part of the workspace: thread_entry.h gives them out.
+static void put_workspace(struct assembly *a) {
+    const struct system *s = a->q->system;
+    const struct method *m = a->q->method;
+    uint32_t extra = a->q->dense ? m->extra : 0, np = s->pars + s->derived;
+    uint32_t elements = s->states * (10 + m->stages + extra) + (np ? np : 1) + a->shared +
+                        a->q->outputs;
+    define(a, "WORKSPACE", elements);
+    a->out->workspace = (size_t)elements * (a->q->f32 ? sizeof(float) : sizeof(double));
+}
+
 static void put_outputs(struct assembly *a, const node_id *roots) {
     begin(a, "observables");
     struct emit e = emit_of(a->q, roots, a->q->outputs);
     e.name = "model_outputs";
-    e.parameters = "real t, const real *y, const real *p, real *out";
+    e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *out";
     e.arguments = "t, y, p, out";
     e.result = "out";
     put_function(a, &e);
     define(a, "SHARED", a->shared);
+    if (a->q->target->device && a->q->system->states > a->shape->stack_states)
+        put_workspace(a);
     end(a);
 }
 
@@ -289,7 +347,7 @@ static void assemble(struct assembly *a) {
     node_id *outputs = output_roots(a);
     find_used(a, outputs);
     put_sizes(a);
-    include(a, "prelude", "prelude_c.h");
+    include(a, "prelude", q->target->prelude);
     include(a, "abi", "abi.h");
     include(a, "dialect", "dialect.h");
     begin(a, "math");
@@ -307,14 +365,19 @@ static void assemble(struct assembly *a) {
     if (a->adaptive)
         include(a, "controller", "control.h");
     include(a, "save_state", "save.h");
-    include(a, "refill", "loop.h");
-    include(a, "loop", a->adaptive ? "adaptive.h" : "fixed.h");
-    include(a, "batch_kernel", "entry.h");
+    include(a, "begin", "start.h");
+    include(a, "judge", a->adaptive ? "adaptive_step.h" : "fixed_step.h");
+    include(a, "refill", q->target->device ? "thread.h" : "loop.h");
+    include(a, "loop", a->adaptive ? a->shape->adaptive : a->shape->fixed);
+    include(a, "batch_kernel", a->shape->entry);
 }
 
 shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
                           struct report *r) {
-    struct assembly a = {.q = q, .out = out, .adaptive = q->controller != CONTROLLER_FIXED};
+    struct assembly a = {.q = q,
+                         .out = out,
+                         .adaptive = q->controller != CONTROLLER_FIXED,
+                         .shape = q->target->device ? &thread_shape : &worker_shape};
     jmp_buf oom;
     a.arena.oom = &oom;
     *out = (struct kernel_source){0};

@@ -19,6 +19,7 @@ enum math_source {
     MATH_LIBM,  // the C library's, lane by lane
     MATH_SLEEF, // Sleef_finz_*, the same bits whatever the neighbours are
     MATH_MVEC,  // glibc's libmvec
+    MATH_DEVICE, // built in
 };
 
 // Another text for a component. Tests use it to show that nothing else identifies a kernel.
@@ -52,6 +53,7 @@ struct kernel_source {
     uint32_t components;
     struct component component[CODEGEN_COMPONENTS];
     bool needs_sleef, needs_mvec, needs_libm; // what must be linked
+    size_t workspace; // bytes a device's thread needs; a CPU's kernel says itself
 };
 
 shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
@@ -77,8 +79,11 @@ struct emit {
     const char *name, *parameters, *arguments; // model_rhs, "real t, ...", "t, ..."
     const char *result;
     uint32_t pars; // derived parameters follow the parameters in p
+    uint32_t inline_length; // a longer function is not inlined
 };
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);
+// Its statements and stores.
+uint32_t codegen_length(const struct emit *e, struct arena *arena);
 // Which math functions the live nodes of the roots use.
 void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena);
 // Declarations of the math functions in `used`.

@@ -6,10 +6,7 @@
 // parts of equal length, and what one part computes and another reads goes through an array.
 #include "codegen/emit.h"
 
-enum {
-    INLINE_LENGTH = 150, // a longer function is not inlined
-    PART_LENGTH = 400,   // statements and stores
-};
+enum { PART_LENGTH = 400 }; // statements and stores
 
 struct plan {
     struct writer w;
@@ -69,7 +66,8 @@ static void share(struct plan *p, node_id id, uint32_t reader) {
 
 static void find_parts(struct plan *p) {
     const struct emit *e = p->w.e;
-    p->part_length = p->length / (p->length / PART_LENGTH + 1) + 1;
+    uint32_t most = e->inline_length > PART_LENGTH ? e->inline_length : PART_LENGTH;
+    p->part_length = p->length / (p->length / most + 1) + 1;
     p->parts = p->length ? (p->length - 1) / p->part_length + 1 : 1;
     for (node_id id = 0; id < e->dag->nodes.count; id++)
         p->w.slot[id] = NO_SLOT;
@@ -112,19 +110,23 @@ static void open_part(struct plan *p, uint32_t part) {
     p->w.now = part;
     if (p->parts == 1)
         buf_printf(p->w.out, "%s void %s(%s) {\n",
-                   p->length > INLINE_LENGTH ? "NOINLINE" : "INLINE", e->name, e->parameters);
+                   p->length > e->inline_length ? "NOINLINE" : "INLINE", e->name, e->parameters);
     else
-        buf_printf(p->w.out, "%sNOINLINE void %s_%u(%s, real *s) {\n", part ? "}\n" : "", e->name,
+        buf_printf(p->w.out, "%sNOINLINE void %s_%u(%s, SPACE real *s) {\n", part ? "}\n" : "", e->name,
                    part, e->parameters);
 }
 
 static void put_calls(struct plan *p) {
     const struct emit *e = p->w.e;
-    buf_printf(p->w.out, "NOINLINE void %s(%s) {\n    real *s = (real *)p + NP;\n", e->name,
+    buf_printf(p->w.out, "NOINLINE void %s(%s) {\n    SPACE real *s = (SPACE real *)p + NP;\n", e->name,
                e->parameters);
     for (uint32_t part = 0; part < p->parts; part++)
         buf_printf(p->w.out, "    %s_%u(%s, s);\n", e->name, part, e->arguments);
     buf_puts(p->w.out, "}\n");
+}
+
+uint32_t codegen_length(const struct emit *e, struct arena *arena) {
+    return make_plan(NULL, e, arena).length;
 }
 
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena) {

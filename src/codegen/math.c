@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Declarations of math functions for the C target: SLEEF, libmvec, or libm lane by lane.
+// Math functions of the targets: SLEEF, libmvec, or libm lane by lane; a device's own.
 //
-// Only functions the model uses are declared, so that nothing is linked that is not needed.
+// Only functions the model uses are declared, so that nothing is linked that is not needed. A device
+// has them built in, under the names of C as its prelude's FN makes them.
 #include "codegen/codegen.h"
 
 #include <stdio.h>
@@ -44,6 +45,8 @@ static uint32_t library_name(const struct shoal_target *t, bool f32, enum math_s
         else if (from == MATH_MVEC)
             snprintf(name, room, "_ZGV%sN%u%s_%s%s", t->mvec_letter, lanes,
                      op_operands[op] == 2 ? "vv" : "v", base, f);
+        else if (from == MATH_DEVICE)
+            snprintf(name, room, "FN(%s)", base);
         else
             snprintf(name, room, "%s%s", base, f);
         return op_operands[op];
@@ -51,29 +54,39 @@ static uint32_t library_name(const struct shoal_target *t, bool f32, enum math_s
     return 0;
 }
 
+static enum math_source source_of(const struct shoal_target *t) {
+    return t->device         ? MATH_DEVICE
+           : t->sleef_suffix ? MATH_SLEEF
+           : t->mvec_letter  ? MATH_MVEC
+                             : MATH_LIBM;
+}
+
+static void put_body(struct buf *out, const char *name, bool lane_by_lane, uint32_t args) {
+    const char *second = args == 2 ? lane_by_lane ? ", b[i]" : ", b" : "";
+    if (lane_by_lane)
+        buf_printf(out, "real r; for (int i = 0; i < W; i++) r[i] = %s(a[i]%s); return r; }\n", name,
+                   second);
+    else
+        buf_printf(out, "return %s(a%s); }\n", name, second);
+}
+
 void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
                   const bool used[OP_COUNT]) {
     char name[64];
+    const enum math_source from = source_of(q->target);
+    const char *type = from == MATH_LIBM ? "elem" : "real";
     for (uint32_t op = 0; op < OP_COUNT; op++) {
-        enum math_source from = q->target->sleef_suffix  ? MATH_SLEEF
-                                : q->target->mvec_letter ? MATH_MVEC
-                                                         : MATH_LIBM;
         uint32_t args = used[op] ? library_name(q->target, q->f32, from, op, name, sizeof name) : 0;
         if (!args)
             continue;
-        bool by_lane = from == MATH_LIBM;
-        const char *type = by_lane ? "elem" : "real",
-                   *dialect = op == OP_POW ? "pow" : op_names[op];
         s->needs_sleef |= from == MATH_SLEEF;
         s->needs_mvec |= from == MATH_MVEC;
-        s->needs_libm |= by_lane;
-        buf_printf(out, "extern %s %s(%s%s%s) __attribute__((const));\n", type, name, type,
-                   args == 2 ? ", " : "", args == 2 ? type : "");
-        buf_printf(out, "INLINE real r_%s(real a%s) { ", dialect, args == 2 ? ", real b" : "");
-        if (!by_lane || q->target->lanes64 == 1)
-            buf_printf(out, "return %s(a%s); }\n", name, args == 2 ? ", b" : "");
-        else
-            buf_printf(out, "real r; for (int i = 0; i < W; i++) r[i] = %s(a[i]%s); return r; }\n",
-                       name, args == 2 ? ", b[i]" : "");
+        s->needs_libm |= from == MATH_LIBM;
+        if (from != MATH_DEVICE)
+            buf_printf(out, "extern %s %s(%s%s%s) __attribute__((const));\n", type, name, type,
+                       args == 2 ? ", " : "", args == 2 ? type : "");
+        buf_printf(out, "INLINE real r_%s(real a%s) { ", op == OP_POW ? "pow" : op_names[op],
+                   args == 2 ? ", real b" : "");
+        put_body(out, name, from == MATH_LIBM && q->target->lanes64 != 1, args);
     }
 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// An adaptive step: how long it is, and once it is taken, whether it counts and what comes next.
+
+INLINE void trial_begin(const struct group *g, struct trial *s) {
+    real rest = t_diff(g->t1, g->x.t) * g->dir;
+    s->last = r_le(rest, g->h * R(1 + 1e-10));
+    s->h = select(s->last, rest, g->h) * g->dir;
+    s->t_new = t_add(g->x.t, s->h);
+#if !THREADS || DENSE // else it is set when the row ends
+    s->t_new = t_select(s->last, g->t1, s->t_new);
+#endif
+}
+
+// What became of a trial, as lane bits.
+struct verdict {
+    u32 done, failed, bad; // bad: of the failed, those that are not finite
+    u32 moved;             // accepted
+};
+
+INLINE struct verdict trial_judge(const struct shoal_args *a, struct group *g, struct trial *s) {
+    const GLOBAL elem *control = a->control;
+    real error2 = rk_error2(&g->x, s, R(control[CONTROL_RTOL]), a->atol);
+    mask accepted = m_and(r_le(error2, R(1)), g->active);
+    real h = r_abs(s->h);
+    real floor_h = r_at_least(r_fma(r_abs(t_real(g->x.t)), R(4 * EPSILON), R(SMALLEST_STEP)),
+                              R(control[CONTROL_DT_MIN]));
+    mask stuck = m_and(m_andnot(g->active, accepted), r_le(h, floor_h));
+    real next = control_next(g, error2, h, accepted);
+    next = r_at_least(next, R(control[CONTROL_DT_MIN]));
+    next = r_at_most(next, R(control[CONTROL_DT_MAX]));
+    g->h = THREADS ? next : select(g->active, next, R(0)); // idle lanes stand still
+    struct verdict v;
+    v.moved = m_lanes(accepted);
+    v.done = m_lanes(m_and(accepted, s->last));
+    v.failed = m_lanes(stuck);
+    v.bad = v.failed ? v.failed & ~m_lanes(r_lt(error2, R(HUGE_ERROR))) : 0;
+#if DENSE
+    if (m_lanes(save_due(g, s->t_new)) & v.moved)
+        save_grid(a, g, s, v.moved);
+#endif
+    STATES(j, 0) g->x.y[j] = select(accepted, s->y1[j], g->x.y[j]);
+#if FSAL
+    STATES(j, 0) g->x.f0[j] = select(accepted, s->k[STAGES - 1][j], g->x.f0[j]);
+#endif
+    g->x.t = t_select(accepted, s->t_new, g->x.t);
+    g->accepted = i_count(g->accepted, accepted);
+    return v;
+}
+
+INLINE unsigned char verdict_status(const struct verdict *v, int i) {
+    return (unsigned char)(v->done >> i & 1  ? STATUS_ok
+                           : v->bad >> i & 1 ? STATUS_nonfinite
+                                             : STATUS_dt_min);
+}

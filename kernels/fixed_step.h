@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Fixed steps: t_i = t0 + i dt, the last step shortened.
+//
+// Runs of steps in which no lane ends and no sample falls go without masks (a burst); whether
+// everything stayed finite is looked at once behind a burst, and if not, the burst is taken back
+// and repeated step by step, so that a failure is dated exactly.
+
+// Steps every lane of the group can take before something happens to one.
+INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
+    u32 active = m_lanes(g->active), quiet = BURST;
+#if DENSE
+    real gap = t_diff(g->next_save, g->x.t) * g->dir;
+#endif
+    for (int i = 0; i < W; i++) {
+        if (!(active >> i & 1))
+            continue;
+        u64 left = (u64)LANE(g->left, i), done = (u64)LANE(g->accepted, i);
+        if (left - 1 < quiet)
+            quiet = (u32)(left - 1);
+        if (a->z.max_steps && a->z.max_steps - done - 1 < quiet)
+            quiet = (u32)(a->z.max_steps - done - 1);
+#if DENSE
+        elem steps = LANE(gap, i) / a->control[CONTROL_DT] - (elem)2;
+        if (steps < (elem)quiet)
+            quiet = steps > 0 ? (u32)steps : 0;
+#endif
+    }
+    return quiet;
+}
+
+// t0 + i dt, i being the steps done.
+INLINE treal fixed_time(const struct shoal_args *a, const struct group *g, ireal done) {
+    treal dt = t_pair(a->control[CONTROL_DT], a->control[CONTROL_DT_LO]);
+    return t_index(g->t0, done, t_signed(dt, g->dir));
+}
+
+INLINE void fixed_begin(const struct group *g, struct trial *s) {
+    u32 last = 0;
+    for (int i = 0; i < W; i++)
+        last |= (u32)(LANE(g->left, i) == 1) << i;
+    s->last = m_of_lanes(last);
+    s->h = select(s->last, t_diff(g->t1, g->x.t), g->h * g->dir);
+}
+
+// `count` steps without looking, of all groups, from x on.
+INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struct point *x,
+                        struct trial *s, u32 count) {
+    for (u32 n = 1; n <= count; n++) {
+        STAGE_LOOP(i, STAGES) {
+            UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&x[w], g[w].p, &s[w], i);
+        }
+        UNROLL for (int w = 0; w < WAYS; w++) {
+            STATES(j, 0) x[w].y[j] = s[w].y1[j];
+#if FSAL
+            STATES(j, 0) x[w].f0[j] = s[w].k[STAGES - 1][j];
+#endif
+#if USES_TIME
+            x[w].t = fixed_time(a, &g[w], g[w].accepted + (ielem)n);
+#endif
+        }
+    }
+}
+
+// What became of the steps, as lane bits.
+struct outcome {
+    u32 moved, last, over; // finite; the row's last; as many as are allowed
+};
+
+// Commits the last of `count` steps, or all of them, where they stayed finite: g is where they
+// began, and only a single step may have a sample in it.
+INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, struct trial *s,
+                                   u32 count) {
+    struct outcome o = {0, m_lanes(s->last), 0};
+    mask fine = m_and(g->active, finite_all(s->y1));
+    ireal before = g->accepted;
+    o.moved = m_lanes(fine);
+    for (int i = 0; i < W; i++) {
+        LANE(g->accepted, i) += (ielem)((o.moved >> i & 1) * count);
+        o.over |= (u32)((u64)LANE(g->accepted, i) == a->z.max_steps) << i;
+    }
+    s->t_new = t_select(s->last, g->t1, fixed_time(a, g, g->accepted));
+#if DENSE
+    if (m_lanes(save_due(g, s->t_new)) & o.moved)
+        save_grid(a, g, s, o.moved);
+#endif
+    STATES(j, 0) g->x.y[j] = select(fine, s->y1[j], g->x.y[j]);
+#if FSAL
+    STATES(j, 0) g->x.f0[j] = select(fine, s->k[STAGES - 1][j], g->x.f0[j]);
+#endif
+    g->x.t = t_select(fine, s->t_new, g->x.t);
+    g->left = g->left - (g->accepted - before);
+    return o;
+}
+
+INLINE unsigned char outcome_status(const struct outcome *o, int i) {
+    return (unsigned char)(!(o->moved >> i & 1) ? STATUS_nonfinite
+                           : o->last >> i & 1   ? STATUS_ok
+                                                : STATUS_max_steps);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// The dialect in CUDA C++ for NVRTC: a thread is one trajectory, a real is one number.
+//
+// Compiled with --fmad=false: an fma is always explicit, so that the bits are those of the CPU. No
+// header is included; what is used of CUDA are its built-in functions.
+#define THREADS 1
+#define WARP 32
+#define TABLE
+#define CONSTANT static __device__ constexpr
+#define INLINE static __device__ __forceinline__
+#define NOINLINE static __device__ __noinline__
+#define UNROLL _Pragma("unroll")
+#define ROLL _Pragma("unroll 1")
+#define KERNEL extern "C" __global__
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int mask;
+
+#if F32
+typedef float elem;
+typedef int ielem;
+typedef unsigned int uelem;
+#define FN(name) name##f
+INLINE uelem r_bits(elem a) { return __float_as_uint(a); }
+INLINE elem r_of_bits(uelem a) { return __uint_as_float(a); }
+INLINE elem r_fma(elem a, elem b, elem c) { return __fmaf_rn(a, b, c); }
+INLINE elem r_sqrt(elem a) { return __fsqrt_rn(a); }
+#else
+typedef double elem;
+typedef long long ielem;
+typedef unsigned long long uelem;
+#define FN(name) name
+INLINE uelem r_bits(elem a) { return (uelem)__double_as_longlong(a); }
+INLINE elem r_of_bits(uelem a) { return __longlong_as_double((long long)a); }
+INLINE elem r_fma(elem a, elem b, elem c) { return __fma_rn(a, b, c); }
+INLINE elem r_sqrt(elem a) { return __dsqrt_rn(a); }
+#endif
+
+typedef elem real;
+typedef ielem ireal;
+typedef uelem ubits;
+#define LANE(v, i) (v)
+#define R(x) ((elem)(x))
+#define r_lt(a, b) ((a) < (b))
+#define r_le(a, b) ((a) <= (b))
+#define r_eq(a, b) ((a) == (b))
+#define m_and(a, b) ((a) & (b))
+#define m_or(a, b) ((a) | (b))
+#define m_not(a) (!(a))
+#define m_andnot(a, b) ((a) & !(b))
+#define m_lanes(m) ((u32)(m))
+#define m_of_lanes(bits) ((mask)((bits) & 1))
+#define i_count(n, m) ((n) + (m))
+#define select(m, a, b) ((m) ? (a) : (b))
+#define r_floor(a) FN(floor)(a)
+INLINE real r_min(real a, real b) { return a < b ? a : b; }
+INLINE real r_max(real a, real b) { return b < a ? a : b; }
+#define r_at_most(a, b) FN(fmin)(a, b)
+#define r_at_least(a, b) FN(fmax)(a, b)
+#if F32 && __CUDA_ARCH__ >= 800
+INLINE real r_size(real a, real b) {
+    real r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(fabsf(a)), "f"(fabsf(b)));
+    return r;
+}
+#else
+INLINE real r_size(real a, real b) { return r_max(FN(fabs)(a), FN(fabs)(b)); }
+#endif
+
+// ---- threads ------------------------------------------------------------------------------------
+
+#define ALL_LANES 0xffffffffu
+INLINE u32 thread_number(void) { return blockIdx.x * blockDim.x + threadIdx.x; }
+INLINE int warp_any(int p) { return __any_sync(ALL_LANES, p); }
+INLINE u32 warp_count(int p) { return (u32)__popc(__ballot_sync(ALL_LANES, p)); }
+
+// The next number of the counter for each lane that wants one; called by all lanes of a warp.
+INLINE u32 work_take_one(u32 *counter, int wanted) {
+    u32 lane = threadIdx.x & 31, lanes = __ballot_sync(ALL_LANES, wanted), first = 0;
+    int leader = __ffs((int)lanes) - 1;
+    if (wanted && lane == (u32)leader)
+        first = atomicAdd(counter, (u32)__popc(lanes));
+    first = __shfl_sync(ALL_LANES, first, leader & 31);
+    return first + (u32)__popc(lanes & ((1u << lane) - 1));
+}
+
+// Adds up over the warp, then once to the total; called by all lanes of a warp.
+INLINE void total_add(u64 *total, u64 value) {
+    UNROLL for (int d = 16; d; d /= 2) value += __shfl_down_sync(ALL_LANES, value, (u32)d);
+    if ((threadIdx.x & 31) == 0 && value)
+        atomicAdd(total, value);
+}
+
+INLINE int stop_asked(const volatile int *stop) { return stop && *stop; }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The dialect in OpenCL C 1.2: a work item is one trajectory, a real is one number.
+//
+// Contraction is off and an fma is always explicit, so that the bits are those of the CPU. There are
+// no votes between work items: each decides for itself.
+#pragma OPENCL FP_CONTRACT OFF
+#if !F32
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#define THREADS 1
+#define WARP 1
+#define GLOBAL __global
+#define SHOAL_U64 ulong
+#define TABLE __constant
+#define CONSTANT __constant
+#define INLINE static inline __attribute__((always_inline))
+#define NOINLINE static __attribute__((noinline))
+#define UNROLL _Pragma("unroll")
+#define ROLL _Pragma("unroll 1")
+#define KERNEL __kernel
+#define FN(name) name // one name for all types
+
+typedef uint u32;
+typedef ulong u64;
+typedef int mask;
+
+#if F32
+typedef float elem;
+typedef int ielem;
+typedef uint uelem;
+#define r_bits(a) as_uint(a)
+#define r_of_bits(a) as_float(a)
+#else
+typedef double elem;
+typedef long ielem;
+typedef ulong uelem;
+#define r_bits(a) as_ulong(a)
+#define r_of_bits(a) as_double(a)
+#endif
+
+typedef elem real;
+typedef ielem ireal;
+typedef uelem ubits;
+#define LANE(v, i) (v)
+#define R(x) ((elem)(x))
+#define r_lt(a, b) ((a) < (b))
+#define r_le(a, b) ((a) <= (b))
+#define r_eq(a, b) ((a) == (b))
+#define m_and(a, b) ((a) & (b))
+#define m_or(a, b) ((a) | (b))
+#define m_not(a) (!(a))
+#define m_andnot(a, b) ((a) & !(b))
+#define m_lanes(m) ((u32)(m))
+#define m_of_lanes(bits) ((mask)((bits) & 1))
+#define i_count(n, m) ((n) + (m))
+#define select(m, a, b) ((m) ? (a) : (b))
+#define r_fma(a, b, c) fma((real)(a), (real)(b), (real)(c))
+#define r_sqrt(a) sqrt((real)(a))
+#define r_floor(a) floor((real)(a))
+INLINE real r_min(real a, real b) { return a < b ? a : b; }
+INLINE real r_max(real a, real b) { return b < a ? a : b; }
+#define r_at_most r_min
+#define r_at_least r_max
+INLINE real r_size(real a, real b) { return r_max(fabs(a), fabs(b)); }
+
+// ---- threads ------------------------------------------------------------------------------------
+
+INLINE u32 thread_number(void) { return (u32)get_global_id(0); }
+INLINE int warp_any(int p) { return p; }
+INLINE u32 warp_count(int p) { return p ? 1 : 0; }
+
+// The next number of the counter, where one is wanted.
+INLINE u32 work_take_one(volatile GLOBAL u32 *counter, int wanted) {
+    return wanted ? atomic_inc(counter) : 0;
+}
+
+// In two halves: 64-bit atomics are an extension. Whoever makes the low half wrap carries.
+INLINE void total_add(GLOBAL u64 *total, u64 value) {
+    volatile GLOBAL u32 *half = (volatile GLOBAL u32 *)total;
+#ifdef __ENDIAN_LITTLE__
+    const int low_at = 0;
+#else
+    const int low_at = 1;
+#endif
+    u32 low = (u32)value, high = (u32)(value >> 32);
+    if (low)
+        high += atomic_add(half + low_at, low) + low < low;
+    if (high)
+        atomic_add(half + 1 - low_at, high);
+}
+
+INLINE int stop_asked(const volatile GLOBAL int *stop) { return stop && *stop; }

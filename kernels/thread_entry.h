@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The kernel of a device: each thread makes its arguments of the blocks, and takes rows.
+
+#if LARGE
+// Gives the arrays of a thread their places in its part of the workspace.
+INLINE void thread_place(GLOBAL real *at, struct group *g, struct trial *s, struct point *x) {
+    g->x.y = at, at += N;
+    g->x.f0 = at, at += N;
+    g->spare[0] = at, at += N;
+    g->spare[1] = at, at += N;
+    x->y = at, at += N;
+    x->f0 = at, at += N;
+    s->y1 = at, at += N;
+    for (int i = 0; i < 3; i++)
+        s->spare[i] = at, at += N;
+    s->k = (GLOBAL real (*)[N])at, at += N * (STAGES + EXTRA);
+    g->p = at, at += NP + SHARED;
+    g->out = at;
+}
+#endif
+
+INLINE void thread_rows(const struct shoal_args *a) {
+    struct thread k = {0, LOOK_EVERY, LOOK_EVERY, 0};
+    struct group g;
+    struct trial s;
+    struct point x;
+#if LARGE
+    thread_place((GLOBAL real *)a->workspace + (u64)thread_number() * WORKSPACE, &g, &s, &x);
+#elif !UNROLL_STAGES
+    real stages[STAGES + EXTRA][N];
+    s.k = stages;
+#endif
+    for (int i = 0; i < TOTAL_COUNT; i++)
+        g.total[i] = 0;
+    g.active = 0;
+    u32 idle = a->z.refill ? REFILL_LANES : WARP, first = 1;
+    for (;;) {
+        int wanted = !g.active && !k.stopped;
+        u32 row = a->z.refill ? work_take_one(a->next, wanted) : first ? thread_number() : ~0u;
+        int dry = wanted && row >= a->z.rows;
+        if (wanted && (first || !dry))
+            thread_begin(a, &k, &g, row);
+        if (warp_any(dry))
+            idle = WARP;
+        first = 0;
+        if (!warp_any(g.active))
+            break;
+        thread_run(a, &k, &g, &s, &x, idle);
+    }
+    for (int i = 0; i < TOTAL_COUNT; i++)
+        total_add(&a->totals[i], g.total[i]);
+}
+
+KERNEL void shoal_kernel(struct shoal_device_args d, const GLOBAL char *in_block,
+                         GLOBAL char *out_block, GLOBAL u32 *next, const GLOBAL volatile int *stop,
+                         GLOBAL char *workspace) {
+    struct shoal_args a;
+    a.z = d.z;
+#define X(name, type)                                                                              \
+    a.name = d.name == SHOAL_NOWHERE ? 0 : (const GLOBAL type *)(in_block + d.name);
+    SHOAL_INPUTS(X)
+#undef X
+#define X(name, type) a.name = d.name == SHOAL_NOWHERE ? 0 : (GLOBAL type *)(out_block + d.name);
+    SHOAL_OUTPUTS(X)
+#undef X
+    a.next = next;
+    a.stop = stop;
+    a.workspace = workspace;
+    thread_rows(&a);
+}
