@@ -98,6 +98,7 @@ static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     shoal_code code = kernel_identify(&k);
     memcpy(s->key, k.hex, sizeof s->key);
+    s->setup.workspace = k.source.workspace;
     if (code == SHOAL_OK && o->keep_source)
         code = keep_source(o->keep_source, s->key, &k.source.text, log_report(log));
     if (code == SHOAL_OK && o->plan_only)

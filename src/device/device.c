@@ -3,11 +3,43 @@
 
 #include "device/cpu/cpu.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct shoal_backend *const device_backends[] = {&cpu_backend, NULL};
+extern const struct shoal_backend cuda_backend, opencl_backend; // each has a shoal_device of its own
 
+const struct shoal_backend *const device_backends[] = {&cpu_backend, &cuda_backend,
+                                                       &opencl_backend, NULL};
+
+enum { WHY = 192 };
+#define UNUSABLE UINT32_MAX
+
+static shoal_code unknown_device(const char *wanted, struct report *r) {
+    struct nearest near = {.wanted = wanted};
+    nearest_offer(&near, "auto");
+    for (const struct shoal_backend *const *b = device_backends; *b; b++)
+        nearest_offer(&near, (*b)->name);
+    const char *best = nearest_best(&near);
+    return report_error(r, SHOAL_DEVICE,
+                        "there is no device '%s'%s%s%s; there is: auto, cpu, cuda, opencl, the "
+                        "last two with a number as in cuda:0; `shoal devices` tells more",
+                        wanted, best ? " (did you mean '" : "", best ? best : "", best ? "'?)" : "");
+}
+
+// The number behind "cuda:", 0 when there is none.
+static bool read_index(const char *text, unsigned long *index) {
+    char *end;
+    *index = 0;
+    if (!*text)
+        return true;
+    if (text[1] < '0' || text[1] > '9')
+        return false;
+    *index = strtoul(text + 1, &end, 10);
+    return !*end;
+}
+
+// Only the backend that is asked for is looked at: others may take long to start.
 shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
                          struct report *r) {
     const char *wanted = !name || !strcmp(name, "auto") ? getenv("SHOAL_DEVICE") : name;
@@ -17,8 +49,10 @@ shoal_code device_choose(const char *name, const struct shoal_backend **backend,
     for (const struct shoal_backend *const *b = device_backends; *b; b++) {
         if (strlen((*b)->name) != length || strncmp((*b)->name, wanted, length))
             continue;
-        char *end, why[192] = "";
-        unsigned long i = wanted[length] ? strtoul(wanted + length + 1, &end, 10) : 0;
+        char why[WHY] = "";
+        unsigned long i;
+        if (!read_index(wanted + length, &i))
+            break;
         uint32_t count = (*b)->count(why, sizeof why);
         if (!count)
             return report_error(r, SHOAL_DEVICE, "%s: %s", (*b)->name, why);
@@ -29,8 +63,7 @@ shoal_code device_choose(const char *name, const struct shoal_backend **backend,
         *index = (uint32_t)i;
         return SHOAL_OK;
     }
-    return report_error(r, SHOAL_DEVICE, "device '%s' is not supported yet; there is: auto, cpu",
-                        wanted);
+    return unknown_device(wanted, r);
 }
 
 const struct shoal_backend *device_backend(const char *name) {
@@ -55,12 +88,12 @@ shoal_code device_open_target(const char *target, bool fast_math,
 }
 
 static const struct shoal_backend *backend_of(uint32_t index, uint32_t *device) {
-    char why[192];
+    char why[WHY];
     for (const struct shoal_backend *const *b = device_backends; *b; b++) {
         uint32_t count = (*b)->count(why, sizeof why);
         uint32_t rows = count ? count : 1; // an unusable backend has a row that says why
         if (index < rows) {
-            *device = count ? index : UINT32_MAX;
+            *device = count ? index : UNUSABLE;
             return *b;
         }
         index -= rows;
@@ -81,8 +114,11 @@ shoal_device_info shoal_device_at(uint32_t index) {
     const struct shoal_backend *b = backend_of(index, &device);
     if (!b)
         return info;
-    strncpy(info.name, b->name, sizeof info.name - 1);
-    info.usable = device != UINT32_MAX;
+    info.usable = device != UNUSABLE;
+    if (info.usable && b != &cpu_backend)
+        snprintf(info.name, sizeof info.name, "%s:%u", b->name, device);
+    else
+        snprintf(info.name, sizeof info.name, "%s", b->name);
     if (info.usable)
         b->describe(device, info.description, sizeof info.description);
     else

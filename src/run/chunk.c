@@ -213,7 +213,8 @@ shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct b
                         .rows_most = rows,
                         .elem = s->f32 ? 4 : 8,
                         .inputs = batch_inputs(b)};
-    c->launch = (struct shoal_launch){.args = &c->args, .threads = s->threads};
+    c->launch = (struct shoal_launch){
+        .args = &c->args, .threads = s->threads, .workspace = s->workspace};
     c->arena.oom = &oom;
     if (setjmp(oom)) {
         arena_free(&c->arena);

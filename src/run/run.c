@@ -209,6 +209,7 @@ static shoal_code prepare(struct journey *j, struct chunk *c) {
     if (code != SHOAL_OK)
         return code;
     c->launch.chunk = j->started;
+    c->launch.chunked = j->rows < batch_rows(j->batch);
     *l = (struct lookout){j, j->next};
     fill_part(j, c, "h2d_transfer_parameters", 0, c->parameters);
     if (c->parameters < c->inputs)

@@ -57,6 +57,7 @@ struct run_setup {
     struct save_grid grid;
     uint32_t threads;
     uint64_t chunk, memory; // 0: not given
+    size_t workspace;       // bytes a device's thread needs
     bool refill, keep_failed;
 };
 

@@ -69,7 +69,7 @@ static int slot_ready(struct shoal_module *m, uint32_t index, bool timed) {
 }
 
 struct shape {
-    unsigned grid, block, first; // first: row that is taken from the work counter first
+    unsigned grid, block;
 };
 
 // Without refill every row has its thread. With it there are as many threads as run at a time: a
@@ -85,15 +85,14 @@ static struct shape shape_of(const struct shoal_module *m, size_t workspace,
     unsigned grid = (z->rows + c->block - 1) / c->block;
     if (z->refill && grid > c->resident)
         grid = c->resident;
-    return (struct shape){grid, c->block, grid * c->block};
+    return (struct shape){grid, c->block};
 }
 
 static int mark(const struct cuda_driver *cu, struct cuda_slot *s, bool timed, int *marks) {
     return timed ? cu->event_record(s->mark[(*marks)++], s->stream) : CU_OK;
 }
 
-static int reset(struct shoal_module *m, uint32_t index, const struct offload *o,
-                 const struct shape *shape) {
+static int reset(struct shoal_module *m, uint32_t index, const struct offload *o) {
     const struct cuda_driver *cu = m->device->cu;
     const struct cuda_slot *s = &m->slot[index];
     int result = cu->fill_bytes(s->out.at + o->args.status, SHOAL_ROW_PENDING, o->args.z.rows,
@@ -102,7 +101,7 @@ static int reset(struct shoal_module *m, uint32_t index, const struct offload *o
         result = cu->fill_words(s->out.at + o->args.totals, 0,
                                 TOTAL_COUNT * sizeof(uint64_t) / sizeof(unsigned), s->stream);
     if (result == CU_OK && o->args.z.refill)
-        result = cu->fill_words(m->next + CUDA_LINE * index, shape->first, 1, s->stream);
+        result = cu->fill_words(m->next + CUDA_LINE * index, 0, 1, s->stream);
     m->shared[index].stop = 0;
     return result;
 }
@@ -151,7 +150,7 @@ static int enqueue(struct shoal_module *m, uint32_t index, const struct shoal_la
     bool timed = offload_timed(l);
     int marks = 0;
     *what = "preparing a chunk";
-    int result = reset(m, index, o, shape);
+    int result = reset(m, index, o);
     s->t0_ns = clock_ns();
     if (result == CU_OK)
         result = mark(cu, s, timed, &marks);

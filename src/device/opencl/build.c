@@ -17,7 +17,7 @@ enum { LOG_MOST = 64 << 10 };
 void opencl_options(const struct shoal_device *d, char text[OPENCL_OPTIONS]) {
     uint64_t f32 = 0;
     d->cl->device_info(d->device, CL_DEVICE_F32, sizeof f32, &f32, NULL);
-    snprintf(text, OPENCL_OPTIONS, "-cl-std=CL1.2%s%s",
+    snprintf(text, OPENCL_OPTIONS, "-cl-std=CL1.2 -w%s%s",
              f32 & CL_F32_ROUNDED_DIVIDE_SQRT && !d->target.fast_math
                  ? " -cl-fp32-correctly-rounded-divide-sqrt"
                  : "",

@@ -75,22 +75,17 @@ static int slot_ready(struct shoal_module *m, uint32_t index) {
     return s->stop ? CL_OK : error;
 }
 
-struct shape {
-    size_t items;
-    unsigned first; // row that is taken from the work counter first
-};
-
-// As in cuda/run.c.
-static struct shape shape_of(const struct shoal_module *m, size_t workspace,
-                             struct shoal_sizes *z) {
+// Work-items of a chunk. Without refill every row has its own. With it there are as many as run at
+// a time: a batch that is no larger needs none, and large systems, whose items need memory, always
+// have it.
+static size_t items_of(const struct shoal_module *m, size_t workspace, struct shoal_sizes *z) {
     z->refill = z->rows > m->resident && (z->refill || workspace);
     size_t rows = z->refill ? m->resident : z->rows;
-    size_t items = (rows + m->group - 1) / m->group * m->group;
-    return (struct shape){items, (unsigned)items};
+    return (rows + m->group - 1) / m->group * m->group;
 }
 
 static int make_room(struct shoal_module *m, uint32_t index, const struct shoal_launch *l,
-                     const struct offload *o, const struct shape *shape) {
+                     const struct offload *o, size_t items) {
     const struct shoal_device *d = m->device;
     struct opencl_slot *s = &m->slot[index];
     int error = slot_ready(m, index);
@@ -99,18 +94,17 @@ static int make_room(struct shoal_module *m, uint32_t index, const struct shoal_
     if (error == CL_OK)
         error = buffer_grow(d, &s->out, o->out.bytes);
     if (error == CL_OK)
-        error = buffer_grow(d, &s->workspace, l->workspace * shape->items);
+        error = buffer_grow(d, &s->workspace, l->workspace * items);
     if (error == CL_OK)
         error = buffer_grow(d, &s->next, sizeof(unsigned));
     return error;
 }
 
-static int reset(struct shoal_module *m, uint32_t index, const struct offload *o,
-                 const struct shape *shape) {
+static int reset(struct shoal_module *m, uint32_t index, const struct offload *o) {
     const struct opencl *cl = m->device->cl;
     const struct opencl_slot *s = &m->slot[index];
     const unsigned char pending = SHOAL_ROW_PENDING;
-    const unsigned zero = 0, first = shape->first;
+    const unsigned zero = 0;
     const int go = 0;
     int error = cl->fill(s->queue, s->out.buffer, &pending, 1, o->args.status, o->args.z.rows, 0,
                          NULL, NULL);
@@ -118,8 +112,7 @@ static int reset(struct shoal_module *m, uint32_t index, const struct offload *o
         error = cl->fill(s->queue, s->out.buffer, &zero, sizeof zero, o->args.totals,
                          TOTAL_COUNT * sizeof(uint64_t), 0, NULL, NULL);
     if (error == CL_OK)
-        error = cl->fill(s->queue, s->next.buffer, &first, sizeof first, 0, sizeof first, 0, NULL,
-                         NULL);
+        error = cl->fill(s->queue, s->next.buffer, &zero, sizeof zero, 0, sizeof zero, 0, NULL, NULL);
     if (error == CL_OK && !m->device->is_cpu)
         error = cl->write(s->queue, s->stop, 1, 0, sizeof go, &go, 0, NULL, NULL);
     return error;
@@ -131,8 +124,7 @@ static cl_event *next_mark(struct opencl_slot *s) {
     return &s->mark[s->marks++];
 }
 
-static int launch(struct shoal_module *m, uint32_t index, const struct offload *o,
-                  const struct shape *shape) {
+static int launch(struct shoal_module *m, uint32_t index, const struct offload *o, size_t items) {
     const struct opencl *cl = m->device->cl;
     struct opencl_slot *s = &m->slot[index];
     const struct {
@@ -150,18 +142,18 @@ static int launch(struct shoal_module *m, uint32_t index, const struct offload *
     int error = CL_OK;
     for (unsigned i = 0; i < sizeof arguments / sizeof *arguments && error == CL_OK; i++)
         error = cl->kernel_argument(m->kernel, i, arguments[i].bytes, arguments[i].value);
-    return error == CL_OK ? cl->launch(s->queue, m->kernel, 1, NULL, &shape->items, &group, 0, NULL,
+    return error == CL_OK ? cl->launch(s->queue, m->kernel, 1, NULL, &items, &group, 0, NULL,
                                        next_mark(s))
                           : error;
 }
 
 // All of a chunk onto its queue; what failed is in *what.
 static int enqueue(struct shoal_module *m, uint32_t index, const struct shoal_launch *l,
-                   const struct offload *o, const struct shape *shape, const char **what) {
+                   const struct offload *o, size_t items, const char **what) {
     const struct opencl *cl = m->device->cl;
     struct opencl_slot *s = &m->slot[index];
     *what = "preparing a chunk";
-    int error = reset(m, index, o, shape);
+    int error = reset(m, index, o);
     s->t0_ns = clock_ns();
     for (uint32_t i = 0; i < o->in.count && error == CL_OK; i++) {
         const struct shoal_piece *p = &o->in.piece[i];
@@ -172,7 +164,7 @@ static int enqueue(struct shoal_module *m, uint32_t index, const struct shoal_la
     if (error != CL_OK)
         return error;
     *what = "launching the kernel";
-    error = launch(m, index, o, shape);
+    error = launch(m, index, o, items);
     for (uint32_t i = 0; i < o->out.count && error == CL_OK; i++) {
         const struct shoal_piece *p = &o->out.piece[i];
         *what = "copying from the device";
@@ -191,11 +183,11 @@ shoal_code opencl_start(struct shoal_module *m, uint32_t slot, const struct shoa
         return code;
     if (!offload_prepare(l, &o))
         return report_error(r, SHOAL_DEVICE, "opencl: an array of the chunk lies outside its block");
-    struct shape shape = shape_of(m, l->workspace, &o.args.z);
+    size_t items = items_of(m, l->workspace, &o.args.z);
     const char *what = "taking memory of the device";
-    int error = make_room(m, slot, l, &o, &shape);
+    int error = make_room(m, slot, l, &o, items);
     if (error == CL_OK)
-        error = enqueue(m, slot, l, &o, &shape, &what);
+        error = enqueue(m, slot, l, &o, items, &what);
     if (error == CL_OK) {
         s->launch = l;
         return SHOAL_OK;
