@@ -4,9 +4,9 @@
 // Lorenz: at least -log10(rtol) - 2 correct digits. Lorenz 96, Arenstorf and Pleiades amplify
 // errors: there the error is at most 3 times that of SciPy's nearest method at the same tolerances
 // and falls at least 30 times per 100 times of tolerance. SciPy's own falls less in three places:
-// DOP853 from 1e-4 to 1e-6 on Arenstorf (3 times: the first error is small by luck) and from 1e-6 to
-// 1e-8 on Lorenz 96 of 4 (29), RK23 from 1e-4 to 1e-6 on Arenstorf (27: the first error is as large
-// as the orbit). There SciPy's fall is enough. The methods SciPy has take SciPy's steps.
+// DOP853 from 1e-4 to 1e-6 on Arenstorf (3 times: the first error is small by luck) and from 1e-6
+// to 1e-8 on Lorenz 96 of 4 (29), RK23 from 1e-4 to 1e-6 on Arenstorf (27: the first error is as
+// large as the orbit). There SciPy's fall is enough. The methods SciPy has take SciPy's steps.
 //
 // SciPy's numbers: SciPy 1.17.1, solve_ivp(f, (0, t1), y0, method, rtol=tol, atol=tol), error of
 // y[:, -1] against the end values below, and len(t) - 1 steps; errors are the largest over the
