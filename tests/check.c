@@ -204,7 +204,10 @@ static bool start(struct job *j, struct check_test *t) {
 
 struct counts {
     int passed, failed, skipped;
+    int on_device; // of the passed, those on a device other than the CPU alone
 };
+
+static bool is_device_test(const struct check_test *t) { return !strncmp(t->name, "device_", 7); }
 
 static void finish(struct job *j, int status, bool late, struct counts *n) {
     const char *word = "ok";
@@ -212,7 +215,7 @@ static void finish(struct job *j, int status, bool late, struct counts *n) {
     if (late)
         word = "FAILED (too slow)", n->failed++;
     else if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        word = "ok", n->passed++, show = false;
+        word = "ok", n->passed++, show = false, n->on_device += is_device_test(j->test);
     else if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIPPED)
         word = "skipped", n->skipped++;
     else if (WIFSIGNALED(status))
@@ -232,6 +235,15 @@ static void finish(struct job *j, int status, bool late, struct counts *n) {
         close(j->fd);
     nftw(j->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     j->pid = 0;
+}
+
+// PoCL keeps what it compiles: for the time of this run, not in the user's own place. It is not to
+// compile each kernel a second time for the size of its groups.
+static void use_pocl(char path[64]) {
+    const char *base = getenv("TMPDIR");
+    snprintf(path, 64, "%.40s/shoal-pocl.XXXXXX", base ? base : "/tmp");
+    setenv("POCL_CACHE_DIR", mkdtemp(path) ? path : "/nowhere", 1);
+    setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 1);
 }
 
 static bool wanted(const struct check_test *t, char **names, int count, bool with_long) {
@@ -257,6 +269,8 @@ int main(int argc, char **argv) {
     }
     limit = limit < 1 ? 1 : limit > MOST_JOBS ? MOST_JOBS : limit;
     struct counts n = {0};
+    char pocl[64];
+    use_pocl(pocl);
     int running = 0;
     struct check_test *t = tests;
     while (t || running) {
@@ -287,6 +301,11 @@ int main(int argc, char **argv) {
         if (running && !ended)
             usleep(1000);
     }
-    printf("%d passed, %d failed, %d skipped\n", n.passed, n.failed, n.skipped);
-    return n.failed || !n.passed ? 1 : 0;
+    nftw(pocl, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    bool no_device = i == argc && !n.on_device && !getenv("SHOAL_TEST_NO_DEVICE");
+    if (no_device)
+        printf("FAILED: no test ran on a device; install an OpenCL driver (pocl-opencl-icd), or set "
+               "SHOAL_TEST_NO_DEVICE=1\n");
+    printf("%d passed, %d failed, %d skipped\n", n.passed, n.failed + no_device, n.skipped);
+    return n.failed || !n.passed || no_device ? 1 : 0;
 }

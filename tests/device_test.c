@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "device_test.h"
+
+#include "device/device.h"
+
+#include <unistd.h>
+
+bool device_test_is_cpu(const char *device) { return !strncmp(device, "cpu", 3); }
+
+// True when the test can run there; ends it where the device must be there and is not.
+static bool usable(const char *device, bool named, char *why, size_t room) {
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(device, ":"), device);
+    const struct shoal_backend *b = device_backend(name);
+    REQUIRE(b);
+    bool found = b->count(why, room) > 0;
+    if (!found && named) {
+        check_fail(__FILE__, __LINE__, "%s: %s", device, why);
+        check_end();
+    }
+    return found;
+}
+
+void device_test_each(void (*test)(const char *device)) {
+    const char *named = getenv("SHOAL_TEST_DEVICE");
+    char *list = strdup(named && *named ? named : "cpu opencl"), *rest = NULL;
+    char why[192] = "", missing[256] = "";
+    for (char *d = strtok_r(list, " ", &rest); d; d = strtok_r(NULL, " ", &rest)) {
+        if (usable(d, named && *named, why, sizeof why))
+            test(d);
+        else
+            snprintf(missing, sizeof missing, "%s: %s", d, why);
+    }
+    free(list);
+    if (missing[0])
+        check_skip("%s", missing);
+}
+
+static struct rig make(const char *target, const char *device, const char *model,
+                       const char *options) {
+    char words[512];
+    snprintf(words, sizeof words, "%s device=%s", options, device);
+    return rig_new(target, model, words);
+}
+
+struct rig device_rig(const char *device, const char *model, const char *options) {
+    return make(NULL, device, model, options);
+}
+
+struct rig device_rig_reference(const char *model, const char *options) {
+    return make("scalar", "cpu", model, options);
+}
+
+void device_same(const struct outcome *want, const struct outcome *got, const char *what) {
+    REQUIRE(want->rows == got->rows);
+    for (uint64_t i = 0; i < want->rows; i++)
+        if (!outcome_same(want, i, got, i, what))
+            break;
+    CHECK_MSG(want->summary.steps == got->summary.steps &&
+                  want->summary.rejected == got->summary.rejected &&
+                  want->summary.f_evals == got->summary.f_evals,
+              "%s: totals differ", what);
+}
+
+void device_compare(const char *device, const char *model, const char *options, struct inputs in) {
+    struct rig reference = device_rig_reference(model, options);
+    struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
+    struct rig rig = device_rig(device, model, options);
+    struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
+    char what[600];
+    snprintf(what, sizeof what, "%s, %s", device, options);
+    device_same(&want, &got, what);
+    outcome_free(&want);
+    outcome_free(&got);
+    rig_free(&reference);
+    rig_free(&rig);
+    inputs_free(&in);
+}
