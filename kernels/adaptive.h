@@ -58,7 +58,7 @@ INLINE void run_groups(struct worker *k, struct group *g) {
             UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&g[w].x, g[w].p, &s[w], i);
         }
         UNROLL for (int w = 0; w < WAYS; w++) {
-            v[w] = trial_judge(a, &g[w], &s[w]);
+            v[w] = trial_judge(a, &k->limits, &g[w], &s[w]);
             notice |= v[w].done | v[w].failed | (v[w].moved & every);
         }
         k->clock++;

@@ -4,8 +4,9 @@
 INLINE void trial_begin(const struct group *g, struct trial *s) {
     real rest = t_diff(g->t1, g->x.t) * g->dir;
     s->last = r_le(rest, g->h * R(1 + 1e-10));
-    s->h = select(s->last, rest, g->h) * g->dir;
-    s->t_new = t_add(g->x.t, s->h);
+    s->size = select(s->last, rest, g->h);
+    s->h = s->size * g->dir;
+    s->t_new = t_step(g->x.t, s->h);
 #if !THREADS || DENSE // else it is set when the row ends
     s->t_new = t_select(s->last, g->t1, s->t_new);
 #endif
@@ -17,17 +18,18 @@ struct verdict {
     u32 moved;             // accepted
 };
 
-INLINE struct verdict trial_judge(const struct shoal_args *a, struct group *g, struct trial *s) {
-    const GLOBAL elem *control = a->control;
-    real error2 = rk_error2(&g->x, s, R(control[CONTROL_RTOL]), a->atol);
-    mask accepted = m_and(r_le(error2, R(1)), g->active);
-    real h = r_abs(s->h);
-    real floor_h = r_at_least(r_fma(r_abs(t_real(g->x.t)), R(4 * EPSILON), R(SMALLEST_STEP)),
-                              R(control[CONTROL_DT_MIN]));
-    mask stuck = m_and(m_andnot(g->active, accepted), r_le(h, floor_h));
-    real next = control_next(g, error2, h, accepted);
-    next = r_at_least(next, R(control[CONTROL_DT_MIN]));
-    next = r_at_most(next, R(control[CONTROL_DT_MAX]));
+INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limits *l,
+                                  struct group *g, struct trial *s) {
+    real error2 = rk_error2(&g->x, s, l);
+    mask accepted = r_le(error2, R(1));
+    real shortest = r_abs(t_real(g->x.t) * R(4 * EPSILON)) + l->smallest;
+    mask stuck = m_andnot(r_le(s->size, shortest), accepted);
+#if !THREADS
+    accepted = m_and(accepted, g->active);
+    stuck = m_and(stuck, g->active);
+#endif
+    real next = control_next(g, error2, s->size, accepted);
+    next = r_at_most(r_at_least(next, l->dt_min), l->dt_max);
     g->h = THREADS ? next : select(g->active, next, R(0)); // idle lanes stand still
     struct verdict v;
     v.moved = m_lanes(accepted);

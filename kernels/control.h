@@ -7,8 +7,7 @@
 
 // Next step, positive. `error2` is the squared norm, `h` the size of the attempted step.
 INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
-    real e = r_at_least(r_at_most(error2, R(HUGE_ERROR)), R(TINY_ERROR));
-    real l0 = r_log2_rough(e);
+    real l0 = r_log2_rough(error2);
     real shrink = r_fma(l0, R(-CONTROL_REJECT), R(CONTROL_SAFETY));
     real z = r_fma(l0, R(-CONTROL_A), R(CONTROL_SAFETY));
 #if CONTROL_GUSTAFSSON

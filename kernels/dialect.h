@@ -52,9 +52,11 @@
 #define EXPONENT_SHIFT (8388608.0 + 127.0)
 #define SIGN_BIT 0x80000000u
 #define ONE_BITS 0x3f800000u
+#define RECIPROCAL_BITS 0x7ef311c7u
 #define HUGE_ERROR 1e30
 #define SMALLEST_STEP 1e-36
-#define TINY_ERROR 1e-30
+#define SMALLEST_SCALE 1e-37
+#define LARGEST_SCALE 1e37
 #else
 #define MANTISSA 52
 #define EXPONENT_BIAS 1023
@@ -64,9 +66,11 @@
 #define EXPONENT_SHIFT (4503599627370496.0 + 1023.0)
 #define SIGN_BIT 0x8000000000000000u
 #define ONE_BITS 0x3ff0000000000000u
+#define RECIPROCAL_BITS 0x7fde623822fc16e6u
 #define HUGE_ERROR 1e60
 #define SMALLEST_STEP 1e-300
-#define TINY_ERROR 1e-60
+#define SMALLEST_SCALE 1e-300
+#define LARGEST_SCALE 1e300
 #endif
 
 INLINE real r_abs(real a) { return r_of_bits(r_bits(a) & ~(uelem)SIGN_BIT); }
@@ -85,7 +89,16 @@ INLINE real r_mod(real a, real b) { // in [0, b), whatever rounding does
     return select(r_ge(r_abs(r), r_abs(b)), R(0), r);
 }
 
-// log2 of a positive normal number, to 2e-5.
+// 1/x of a positive normal number that is not huge, to 1.3e-4: a guess by the exponent, and one
+// iteration of third order. Not finite when x is not.
+INLINE real r_reciprocal_rough(real x) {
+    real r = r_of_bits((uelem)RECIPROCAL_BITS - r_bits(x));
+    real e = r_fnma(x, r, R(1));
+    return r_fma(r, r_fma(e, e, e), r);
+}
+
+// log2 of a positive normal number, to 2e-5. Any other gives a number all the same: 0 a small one,
+// and what is not finite a large one.
 INLINE real r_log2_rough(real x) {
     ubits b = r_bits(x);
     real e = r_of_bits((b >> MANTISSA) | (uelem)EXPONENT_MAGIC) - R(EXPONENT_SHIFT);
@@ -125,6 +138,13 @@ INLINE treal t_add(treal t, real h) { // t + h
     r.lo = e - (r.hi - s);
     return r;
 }
+// t + h with the rounding of h: what is lost of the sum is kept, as in Kahan's.
+INLINE treal t_step(treal t, real h) {
+    real y = h + t.lo;
+    treal r = {t.hi + y, R(0)};
+    r.lo = y - (r.hi - t.hi);
+    return r;
+}
 INLINE real t_diff(treal a, treal b) { return (a.hi - b.hi) + (a.lo - b.lo); }
 INLINE real t_real(treal t) { return t.hi; }
 INLINE real t_at(treal t, real ch) { return t.hi + (t.lo + ch); } // t + ch as a number
@@ -159,6 +179,7 @@ typedef real treal;
 INLINE treal t_pair(elem hi, elem lo) { return R(hi); }
 INLINE treal t_load(const GLOBAL elem *pair) { return R(pair[0]); }
 INLINE treal t_add(treal t, real h) { return t + h; }
+INLINE treal t_step(treal t, real h) { return t + h; }
 INLINE real t_diff(treal a, treal b) { return a - b; }
 INLINE real t_real(treal t) { return t; }
 INLINE real t_at(treal t, real ch) { return t + ch; }

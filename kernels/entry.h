@@ -13,6 +13,7 @@ KERNEL void shoal_kernel(const struct shoal_args *args) {
     struct workspace *space = (struct workspace *)args->workspace;
     struct worker *k = &space->worker;
     k->args = args;
+    limits_load(&k->limits, args);
     k->clock = 0;
     k->look_at = 0;
     k->idle_ways = 0;

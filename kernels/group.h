@@ -11,6 +11,13 @@ struct point {
     ARRAY(f0, N); // f(t, y), the first stage of the next step
 };
 
+// What the host sets for all rows, as reals.
+struct limits {
+    real rtol, dt_min, dt_max;
+    real smallest; // step
+    ARRAY(atol, N);
+};
+
 struct group {
     struct point x;
     ARRAY(p, NP + SHARED); // parameters, derived ones, and what parts of a long function share
@@ -37,6 +44,16 @@ struct group {
 };
 
 enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = THREADS ? 256 : 64 };
+
+INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
+    l->rtol = R(a->control[CONTROL_RTOL]);
+    l->dt_min = R(a->control[CONTROL_DT_MIN]);
+    l->dt_max = R(a->control[CONTROL_DT_MAX]);
+    l->smallest = r_max(l->dt_min, R(SMALLEST_STEP));
+#if ADAPTIVE
+    STATES(j, 0) l->atol[j] = r_min(r_max(R(a->atol[j]), R(SMALLEST_SCALE)), R(LARGEST_SCALE));
+#endif
+}
 
 // A lane of which no step has been taken.
 INLINE void lane_reset(struct group *g, int i) {

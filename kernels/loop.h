@@ -15,6 +15,7 @@ struct room {
 
 struct worker {
     const struct shoal_args *args;
+    struct limits limits;
     struct room room;
 #if LARGE
     struct trial trial[WAYS];
@@ -58,7 +59,9 @@ INLINE void group_copy_lane(struct group *to, int i, const struct group *from, i
 
 // Makes up to W trajectories ready; lanes without a row repeat the first. Returns 0 when there are no
 // more rows.
-NOINLINE int room_fill(const struct shoal_args *a, struct room *r) {
+NOINLINE int room_fill(struct worker *k) {
+    const struct shoal_args *a = k->args;
+    struct room *r = &k->room;
     if (r->row == r->row_end) {
         r->row = work_take(a->next, a->z.block);
         if (r->row >= a->z.rows) {
@@ -73,7 +76,7 @@ NOINLINE int room_fill(const struct shoal_args *a, struct room *r) {
     for (int i = 0; i < W; i++)
         r->g.row[i] = r->row + ((u32)i < r->count ? (u32)i : 0);
     r->row += r->count;
-    group_begin(a, &r->g, r->count == 32 ? ~0u : (1u << r->count) - 1);
+    group_begin(a, &k->limits, &r->g, r->count == 32 ? ~0u : (1u << r->count) - 1);
     return 1;
 }
 
@@ -85,7 +88,7 @@ NOINLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes) {
     for (int i = 0; i < W; i++) {
         if (!(lanes >> i & 1))
             continue;
-        int more = r->used < r->count || room_fill(k->args, r);
+        int more = r->used < r->count || room_fill(k);
         if (more || k->clock == 0)
             group_copy_lane(g, i, &r->g, more ? (int)r->used++ : 0);
         g->born[i] = k->clock;

@@ -15,7 +15,7 @@
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
-typedef int mask;
+typedef bool mask;
 
 #if F32
 typedef float elem;
@@ -45,10 +45,10 @@ typedef uelem ubits;
 #define r_lt(a, b) ((a) < (b))
 #define r_le(a, b) ((a) <= (b))
 #define r_eq(a, b) ((a) == (b))
-#define m_and(a, b) ((a) & (b))
-#define m_or(a, b) ((a) | (b))
+#define m_and(a, b) ((mask)((a) & (b)))
+#define m_or(a, b) ((mask)((a) | (b)))
 #define m_not(a) (!(a))
-#define m_andnot(a, b) ((a) & !(b))
+#define m_andnot(a, b) ((mask)((a) & !(b)))
 #define m_lanes(m) ((u32)(m))
 #define m_of_lanes(bits) ((mask)((bits) & 1))
 #define i_count(n, m) ((n) + (m))

@@ -76,7 +76,7 @@ INLINE u32 work_take_one(volatile GLOBAL u32 *counter, int wanted) {
 
 // In two halves: 64-bit atomics are an extension. Whoever makes the low half wrap carries.
 INLINE void total_add(GLOBAL u64 *total, u64 value) {
-    volatile GLOBAL u32 *half = (volatile GLOBAL u32 *)total;
+    volatile GLOBAL u32 *word = (volatile GLOBAL u32 *)total;
 #ifdef __ENDIAN_LITTLE__
     const int low_at = 0;
 #else
@@ -84,9 +84,9 @@ INLINE void total_add(GLOBAL u64 *total, u64 value) {
 #endif
     u32 low = (u32)value, high = (u32)(value >> 32);
     if (low)
-        high += atomic_add(half + low_at, low) + low < low;
+        high += atomic_add(word + low_at, low) + low < low;
     if (high)
-        atomic_add(half + 1 - low_at, high);
+        atomic_add(word + 1 - low_at, high);
 }
 
 INLINE int stop_asked(const volatile GLOBAL int *stop) { return stop && *stop; }

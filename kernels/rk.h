@@ -11,7 +11,8 @@ struct trial {
     real k[STAGES + EXTRA][N];
 #endif
     ARRAY(y1, N);
-    real h;      // signed
+    real size;   // of the step
+    real h;      // the same, signed
     treal t_new; // where it ends
     mask last;   // ends at t1
 #if LARGE
@@ -79,28 +80,27 @@ INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j)
 }
 
 // Square of the error norm: RMS of h e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite
-// when anything of the step is, y1 included.
-INLINE real rk_error2(const struct point *x, const struct trial *s, real rtol,
-                      const GLOBAL elem *atol) {
-    real sum = R(0), check = R(0);
+// when anything of the step is, y1 included: then the reciprocal is not finite.
+INLINE real rk_error2(const struct point *x, const struct trial *s, const struct limits *l) {
+    real sum = R(0);
 #if SECOND_ERROR
     real sum2 = R(0);
 #endif
     STATES(j, 0) {
-        real scale = r_fma(rtol, r_size(x->y[j], s->y1[j]), R(atol[j]));
-        real q = rk_weighted(s, rk_e, j) / scale;
+        real scale = r_fma(l->rtol, r_size(x->y[j], s->y1[j]), l->atol[j]);
+        real weight = r_reciprocal_rough(scale);
+        real q = rk_weighted(s, rk_e, j) * weight;
         sum = r_fma(q, q, sum);
 #if SECOND_ERROR
-        real q2 = rk_weighted(s, rk_e2, j) / scale;
+        real q2 = rk_weighted(s, rk_e2, j) * weight;
         sum2 = r_fma(q2, q2, sum2);
 #endif
-        check = r_fma(s->y1[j], R(0), check);
     }
-    real h2 = s->h * s->h * R(1.0 / N);
+    real h2 = s->size * s->size * R(1.0 / N);
 #if SECOND_ERROR
     real both = r_fma(R(0.01), sum2, sum);
     sum = select(r_gt(both, R(0)), sum * (sum / both), sum + sum2);
 #endif
-    return r_fma(h2, sum, check);
+    return h2 * sum;
 }
 #endif

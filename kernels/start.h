@@ -34,44 +34,44 @@ INLINE void group_init(const struct shoal_args *a, struct group *g) {
 }
 
 #if ADAPTIVE
-INLINE real norm2(const struct shoal_args *a, const SPACE real *x, const SPACE real *y) {
-    real sum = R(0), rtol = R(a->control[CONTROL_RTOL]);
+INLINE real norm2(const struct limits *l, const SPACE real *x, const SPACE real *y) {
+    real sum = R(0);
     STATES(j, 0) {
-        real q = x[j] / r_fma(rtol, r_abs(y[j]), R(a->atol[j]));
+        real q = x[j] * r_reciprocal_rough(r_fma(l->rtol, r_abs(y[j]), l->atol[j]));
         sum = r_fma(q, q, sum);
     }
     return sum * R(1.0 / N);
 }
 
 // First step after Hairer, Norsett and Wanner (II.4), limited by the interval.
-INLINE void first_step(const struct shoal_args *a, struct group *g, const SPACE real *f0) {
-    const GLOBAL elem *control = a->control;
+INLINE void first_step(const struct shoal_args *a, const struct limits *l, struct group *g,
+                       const SPACE real *f0) {
     real span = r_abs(t_diff(g->t1, g->t0));
     SPARE(y1, N, g->spare[0]);
     SPARE(f1, N, g->spare[1]);
-    real d0 = r_sqrt(norm2(a, g->x.y, g->x.y)), d1 = r_sqrt(norm2(a, f0, g->x.y));
+    real d0 = r_sqrt(norm2(l, g->x.y, g->x.y)), d1 = r_sqrt(norm2(l, f0, g->x.y));
     real h0 = select(m_or(r_lt(d0, R(1e-5)), r_lt(d1, R(1e-5))), R(1e-6), R(0.01) * (d0 / d1));
     h0 = r_min(h0, span);
     real hs = h0 * g->dir;
     STATES(j, 0) y1[j] = r_fma(hs, f0[j], g->x.y[j]);
     model_rhs(t_at(g->x.t, hs), y1, g->p, f1);
     STATES(j, 0) f1[j] = f1[j] - f0[j];
-    real d2 = r_sqrt(norm2(a, f1, g->x.y)) / h0;
+    real d2 = r_sqrt(norm2(l, f1, g->x.y)) / h0;
     real d = r_max(d1, d2);
-    real l = r_log2_rough(r_min(r_max(d * R(100), R(1e-30)), R(1e30)));
-    real h1 = r_exp2_rough(r_max(l * R(-1.0 / ORDER), R(-90))); // the error goes as h^ORDER
+    real log = r_log2_rough(r_min(r_max(d * R(100), R(1e-30)), R(1e30)));
+    real h1 = r_exp2_rough(r_max(log * R(-1.0 / ORDER), R(-90))); // the error goes as h^ORDER
     h1 = select(r_lt(d, R(1e-15)), r_max(R(1e-6), h0 * R(1e-3)), h1);
     real h = r_min(R(100) * h0, h1);
     if (a->z.has_dt0)
-        h = R(control[CONTROL_DT0]);
+        h = R(a->control[CONTROL_DT0]);
     h = select(r_gt(h, R(0)), r_min(h, span), span * R(1e-3)); // not a number: anything will do
-    h = r_min(r_max(h, R(control[CONTROL_DT_MIN])), R(control[CONTROL_DT_MAX]));
-    g->h = h;
+    g->h = r_min(r_max(h, l->dt_min), l->dt_max);
 }
 #endif
 
 // Makes the trajectories of row[] ready; `lanes` are those that count.
-INLINE void group_begin(const struct shoal_args *a, struct group *g, u32 lanes) {
+INLINE void group_begin(const struct shoal_args *a, const struct limits *l, struct group *g,
+                        u32 lanes) {
     group_load(a, g);
     group_init(a, g);
 #if FSAL || ADAPTIVE
@@ -80,7 +80,7 @@ INLINE void group_begin(const struct shoal_args *a, struct group *g, u32 lanes) 
     STATES(j, 0) g->x.f0[j] = R(0);
 #endif
 #if ADAPTIVE
-    first_step(a, g, g->x.f0);
+    first_step(a, l, g, g->x.f0);
     for (int i = 0; i < W; i++)
         g->extra[i] = FSAL + (a->z.has_dt0 ? 0 : 1 + !FSAL);
 #else

@@ -1,46 +1,64 @@
 // SPDX-License-Identifier: MIT
 // A device's thread: one trajectory at a time, everything in registers.
 //
-// Lanes of a warp step together. One whose row ends stays idle, repeating a step that changes
-// nothing, until enough of them are (or all): then all idle lanes take rows and start together, which
-// shares the cost of starting. Without refill a warp is done when its last lane is. Where threads
-// cannot vote, a warp is one thread.
+// Lanes of a warp step together. One whose row ends stays idle until enough of them are (or all):
+// then all idle lanes take rows and start together, which shares the cost of starting. Without refill
+// a warp is done when its last lane is. Where threads cannot vote, a warp is one thread.
+//
+// An idle lane goes on with its steps, but its time is not a number: so no step is its last or too
+// short, no sample is due, and nothing comes of it.
 
 enum { REFILL_LANES = WARP < 8 ? WARP : 8 };
 
 struct thread {
-    u32 clock;   // attempts since the start, the same for all lanes of a warp
-    u32 look_at; // clock at which to look at limits
+    struct limits limits;
+    u32 look_at; // clock (attempts since the start) at which to look at limits
+    u32 wait;    // attempts until then
     u32 stop_at; // clock at which to look at the stop flag
     int stopped;
 };
 
+INLINE u32 thread_clock(const struct thread *k) { return k->look_at - k->wait; }
+
+// Attempts of the row.
+INLINE u32 thread_attempts(const struct thread *k, const struct group *g) {
+    return thread_clock(k) - (u32)g->born[0];
+}
+
 // Looks at the stop flag when it is time, and sets when to look next.
 INLINE void thread_look(const struct shoal_args *a, struct thread *k, const struct group *g) {
-    if ((int)(k->clock - k->stop_at) >= 0) {
+    u32 clock = thread_clock(k);
+    if ((int)(clock - k->stop_at) >= 0) {
         k->stopped = stop_asked(a->stop);
-        k->stop_at = k->clock + LOOK_EVERY;
+        k->stop_at = clock + LOOK_EVERY;
     }
-    u32 wait = k->stop_at - k->clock;
-    u64 left = a->z.max_steps - (u32)(k->clock - (u32)g->born[0]);
-    if (a->z.max_steps && left < wait)
-        wait = (u32)left;
-    k->look_at = k->clock + wait;
+    u64 left = a->z.max_steps - thread_attempts(k, g);
+    k->wait = a->z.steps_saved ? 1 : k->stop_at - clock;
+    if (a->z.max_steps && left < k->wait)
+        k->wait = (u32)left;
+    k->look_at = clock + k->wait;
+}
+
+INLINE void thread_rest(struct group *g) {
+    g->active = 0;
+    g->x.t = t_pair((elem)NAN_VALUE, 0);
 }
 
 // A row that is not there makes the lane idle, with values that are harmless.
 INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct group *g, u32 row) {
-    g->born[0] = k->clock;
+    g->born[0] = thread_clock(k);
     thread_look(a, k, g);
     g->active = row < a->z.rows && !k->stopped;
     g->row[0] = g->active ? row : 0;
-    group_begin(a, g, (u32)g->active);
+    group_begin(a, &k->limits, g, (u32)g->active);
     lane_reset(g, 0);
+    if (!g->active)
+        thread_rest(g);
 }
 
 INLINE void thread_end(const struct shoal_args *a, struct thread *k, struct group *g, u32 status) {
     if (status == STATUS_ok && !DENSE && !a->z.steps_saved)
         save_lanes(a, g, &g->x.t, g->x.y, 1);
-    finish_lane(a, g, 0, status, k->clock - (u32)g->born[0]);
-    g->active = 0;
+    finish_lane(a, g, 0, status, thread_attempts(k, g));
+    thread_rest(g);
 }

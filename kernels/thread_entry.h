@@ -3,7 +3,9 @@
 
 #if LARGE
 // Gives the arrays of a thread their places in its part of the workspace.
-INLINE void thread_place(GLOBAL real *at, struct group *g, struct trial *s, struct point *x) {
+INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, struct trial *s,
+                         struct point *x) {
+    k->limits.atol = at, at += N;
     g->x.y = at, at += N;
     g->x.f0 = at, at += N;
     g->spare[0] = at, at += N;
@@ -20,16 +22,20 @@ INLINE void thread_place(GLOBAL real *at, struct group *g, struct trial *s, stru
 #endif
 
 INLINE void thread_rows(const struct shoal_args *a) {
-    struct thread k = {0, LOOK_EVERY, LOOK_EVERY, 0};
+    struct thread k;
     struct group g;
     struct trial s;
     struct point x;
 #if LARGE
-    thread_place((GLOBAL real *)a->workspace + (u64)thread_number() * WORKSPACE, &g, &s, &x);
+    thread_place((GLOBAL real *)a->workspace + (u64)thread_number() * WORKSPACE, &k, &g, &s,
+                 &x);
 #elif !UNROLL_STAGES
     real stages[STAGES + EXTRA][N];
     s.k = stages;
 #endif
+    limits_load(&k.limits, a);
+    k.look_at = k.wait = k.stop_at = LOOK_EVERY;
+    k.stopped = 0;
     for (int i = 0; i < TOTAL_COUNT; i++)
         g.total[i] = 0;
     g.active = 0;

@@ -6,15 +6,15 @@ INLINE u32 attention(const struct shoal_args *a, struct thread *k, struct group 
                      const struct outcome *o, u32 count) {
     if (!o->moved && count > 1)
         return count;
-    k->clock += count;
+    k->wait -= count;
     if (a->z.steps_saved && o->moved)
         save_step(a, g, 1);
     if (o->last | o->over | !o->moved)
         thread_end(a, k, g, outcome_status(o, 0));
-    else if ((int)(k->clock - k->stop_at) >= 0)
+    else if ((int)k->wait <= 0)
         thread_look(a, k, g);
     if (k->stopped)
-        g->active = 0;
+        thread_rest(g);
     return 0;
 }
 

@@ -309,7 +309,7 @@ static void put_workspace(struct assembly *a) {
     const struct system *s = a->q->system;
     const struct method *m = a->q->method;
     uint32_t extra = a->q->dense ? m->extra : 0, np = s->pars + s->derived;
-    uint32_t elements = s->states * (10 + m->stages + extra) + (np ? np : 1) + a->shared +
+    uint32_t elements = s->states * (11 + m->stages + extra) + (np ? np : 1) + a->shared +
                         a->q->outputs;
     define(a, "WORKSPACE", elements);
     a->out->workspace = (size_t)elements * (a->q->f32 ? sizeof(float) : sizeof(double));
