@@ -240,6 +240,13 @@ typedef enum shoal_save {
 typedef enum shoal_precision { SHOAL_F64, SHOAL_F32 } shoal_precision;
 typedef enum shoal_refill { SHOAL_REFILL_AUTO, SHOAL_REFILL_ON, SHOAL_REFILL_OFF } shoal_refill;
 
+// A compilation under way.
+typedef struct shoal_compile {
+    const char *what; // "kernel"
+    double elapsed_s;
+    double predicted_s; // NaN: unknown
+} shoal_compile;
+
 // Made by shoal_options_init; change fields, or use shoal_options_set with the words of the command
 // line. Text is borrowed until the solver is made. `shoal options` lists every field's meaning.
 typedef struct shoal_options {
@@ -268,7 +275,11 @@ typedef struct shoal_options {
     const char *job;          // text of this run's options, one "name = value" a line, that is kept
                               // in result files; NULL: none
     const volatile int *stop; // set it to non-zero to end a compilation or a run early; may be NULL
-    bool dt_from_model;       // dt is the model's own: an adaptive method ignores it, with a note
+    // Called by the calling thread about 20 times a second while a kernel is compiled; the log of
+    // the call must not be used in it. May be NULL.
+    void (*on_compile)(const shoal_compile *now, void *user);
+    void *on_compile_user;
+    bool dt_from_model; // dt is the model's own: an adaptive method ignores it, with a note
     bool t1_assumed, dt_assumed; // XPP's defaults, because a model that ends with `done` has none
 } shoal_options;
 

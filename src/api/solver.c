@@ -3,6 +3,7 @@
 #include "api/solver.h"
 
 #include "../kernels/abi.h"
+#include "api/compile.h"
 #include "api/options.h"
 #include "base/file.h"
 #include "cache/key.h"
@@ -103,10 +104,15 @@ static shoal_code keep_source(const char *directory, const char *key, const stru
 }
 
 static shoal_code build_and_load(shoal_solver *s, const struct shoal_kernel_text *k,
-                                 const volatile int *stop, shoal_log *log) {
+                                 const shoal_options *o, shoal_log *log) {
     struct shoal_bytes bytes = {0};
+    struct compile_watch watch = {.call = o->on_compile,
+                                  .user = o->on_compile_user,
+                                  .what = "kernel",
+                                  .predicted_s = NAN, // no record of earlier compilations yet
+                                  .stop = o->stop};
     int32_t span = log_begin(log, LOG_compile_kernel);
-    shoal_code code = s->backend->build(s->device, k, stop, &bytes, log_report(log));
+    shoal_code code = compile_build(s->backend, s->device, k, &watch, &bytes, log_report(log));
     log_text(log, span, "backend", s->backend->name);
     log_text(log, span, "target", s->backend->target(s->device)->name);
     log_u64(log, span, "bytes", bytes.length);
@@ -136,7 +142,7 @@ static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
     if (code == SHOAL_OK && o->keep_source)
         code = keep_source(o->keep_source, s->key, &source.text, log_report(log));
     if (code == SHOAL_OK)
-        code = build_and_load(s, &k, o->stop, log);
+        code = build_and_load(s, &k, o, log);
     codegen_free(&source);
     return code;
 }

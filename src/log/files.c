@@ -131,8 +131,10 @@ void log_files_step(shoal_log *log, const struct log_event *e, bool ended) {
 }
 
 static shoal_code begin(shoal_log *log, struct log_file *f, const char *path) {
-    if (f->fd >= 0)
-        return report_error(&log->report, SHOAL_USAGE, "the log already writes %s", f->path);
+    const struct log_file *other = f == &log->json ? &log->trace : &log->json;
+    if (f->fd >= 0 || (other->fd >= 0 && !strcmp(other->path, path)))
+        return report_error(&log->report, SHOAL_USAGE, "the time log is already written to %s",
+                            f->fd >= 0 ? f->path : other->path);
     free(f->path);
     *f = (struct log_file){.fd = -1, .path = strdup(path)};
     if (!f->path)
