@@ -184,7 +184,7 @@ SHOAL_API bool shoal_log_start(shoal_log *log, const char *label);
 SHOAL_API bool shoal_log_stop(shoal_log *log, const char *label);
 
 // Called at each start and stop as it happens (other kinds than SHOAL_SPAN: once). The event may be
-// read in the call, not later. call NULL: none.
+// read in the call, not later; no other may be started or stopped in it. call NULL: none.
 SHOAL_API void shoal_log_on_event(shoal_log *log,
                                   void (*call)(const shoal_log *log, size_t event, bool ended,
                                                void *user),

@@ -56,6 +56,7 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
         .target = target,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
+        .log = log,
     };
     return SHOAL_OK;
 }

@@ -58,7 +58,7 @@ shoal_message shoal_log_message(const shoal_log *log, size_t index) {
 
 void log_update(shoal_log *log) {
     log->watched = log->call || log->json.fd >= 0 || log->trace.fd >= 0;
-    log->recording = log->watched || log->timing != SHOAL_TIMING_NONE;
+    log->recording = !log->calling && (log->watched || log->timing != SHOAL_TIMING_NONE);
 }
 
 void shoal_log_set_timing(shoal_log *log, shoal_timing timing) {
@@ -84,11 +84,13 @@ void shoal_log_on_event(shoal_log *log,
 
 static void tell(shoal_log *log, int32_t event, bool ended) {
     log_files_step(log, &log->events[event], ended);
-    if (!log->call || log->calling)
+    if (!log->call)
         return;
-    log->calling = true; // events that the call makes are not told
+    log->calling = true; // nothing begins or ends in the call
+    log_update(log);
     log->call(log, (size_t)event, ended, log->user);
     log->calling = false;
+    log_update(log);
 }
 
 // ---- Spans --------------------------------------------------------------------------------------

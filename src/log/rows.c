@@ -138,7 +138,7 @@ bool shoal_log_start(shoal_log *log, const char *label) {
 
 // Only what the program started, and not outside of a call of the library that is under way.
 bool shoal_log_stop(shoal_log *log, const char *label) {
-    int row = find(log, label);
+    int row = log && !log->calling ? find(log, label) : -1;
     int32_t event = row >= 0 ? log->open : -1;
     while (event >= 0 && log->events[event].by_program && log->events[event].row != row)
         event = log->events[event].parent;
