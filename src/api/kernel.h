@@ -21,6 +21,8 @@ struct kernel {
     const struct codegen_request *request;
     const char *model; // what it is called, for people
     const volatile int *stop;
+    void (*on_compile)(const shoal_compile *now, void *user); // NULL: nobody watches
+    void *on_compile_user;
     struct cache *cache;
     shoal_log *log;
     // Made by kernel_identify.

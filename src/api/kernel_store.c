@@ -142,7 +142,7 @@ static bool put(struct kernel *k, const struct shoal_bytes *bytes, bool durable,
 }
 
 void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durable) {
-    int32_t span = log_begin(k->log, "cache_store", SHOAL_BUILD);
+    int32_t span = log_begin(k->log, LOG_cache_store);
     k->unstored[0] = 0;
     if (k->keep)
         k->stored = put(k, bytes, durable, k->unstored);
@@ -150,6 +150,8 @@ void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durabl
         snprintf(k->unstored, sizeof k->unstored, "bypass:unknown-compiler");
     if (k->stored)
         watch_literals(k);
-    log_end_meta(k->log, span, "{\"result\":\"%s\",\"reason\":\"%s\",\"bytes\":%zu}",
-                 k->stored ? "stored" : "skipped", k->unstored, bytes->length);
+    log_text(k->log, span, "result", k->stored ? "stored" : "skipped");
+    log_text(k->log, span, "reason", k->unstored);
+    log_u64(k->log, span, "bytes", bytes->length);
+    log_end(k->log, span);
 }

@@ -55,6 +55,7 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
         .swap = model->swap,
+        .log = log,
     };
     return SHOAL_OK;
 }
@@ -92,6 +93,8 @@ static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
                        .request = q,
                        .model = s->model->model->source.name,
                        .stop = o->stop,
+                       .on_compile = o->on_compile,
+                       .on_compile_user = o->on_compile_user,
                        .cache = cache_open(o->cache),
                        .log = log};
     if (!k.cache)

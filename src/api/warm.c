@@ -16,6 +16,8 @@ shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *optio
                        .request = &order.request,
                        .model = model->model->source.name,
                        .stop = options->stop,
+                       .on_compile = options->on_compile,
+                       .on_compile_user = options->on_compile_user,
                        .cache = cache_open(options->cache),
                        .log = log};
     if (code == SHOAL_OK && !k.cache)

@@ -3,6 +3,7 @@
 #include "codegen/codegen.h"
 
 #include "codegen/kernels.h"
+#include "log/log.h"
 
 #include <math.h>
 #include <string.h>
@@ -191,8 +192,12 @@ static struct emit emit_of(const struct codegen_request *q, const node_id *roots
         .dag = &q->system->dag, .roots = roots, .count = count, .pars = q->system->pars};
 }
 
-static void put_function(struct assembly *a, const struct emit *e) {
+static void put_function(struct assembly *a, const struct emit *e, enum log_label label) {
+    size_t before = a->out->text.length;
+    int32_t span = log_begin(a->q->log, label);
     uint32_t shared = codegen_function(&a->out->text, e, &a->arena);
+    log_u64(a->q->log, span, "bytes", a->out->text.length - before);
+    log_end(a->q->log, span);
     a->shared = a->shared < shared ? shared : a->shared;
 }
 
@@ -204,7 +209,7 @@ static void put_rhs(struct assembly *a) {
     e.parameters = "real t, const real *y, const real *p, real *d";
     e.arguments = "t, y, p, d";
     e.result = "d";
-    put_function(a, &e);
+    put_function(a, &e, LOG_emit_dxdt);
     end(a);
 }
 
@@ -218,7 +223,7 @@ static void put_derive(struct assembly *a) {
     e.name = "model_derive";
     e.parameters = "real *p";
     e.arguments = e.result = "p";
-    put_function(a, &e);
+    put_function(a, &e, LOG_emit_derived);
 }
 
 // The states whose initial value is a formula, and which those are.
@@ -245,7 +250,7 @@ static void put_start(struct assembly *a) {
     e.arguments = "t, p, y";
     e.result = "y";
     if (e.count)
-        put_function(a, &e);
+        put_function(a, &e, LOG_emit_initial_values);
     end(a);
 }
 
@@ -266,7 +271,7 @@ static void put_outputs(struct assembly *a, const node_id *roots) {
     e.parameters = "real t, const real *y, const real *p, real *out";
     e.arguments = "t, y, p, out";
     e.result = "out";
-    put_function(a, &e);
+    put_function(a, &e, LOG_emit_observables);
     define(a, "SHARED", a->shared);
     end(a);
 }

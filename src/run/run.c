@@ -149,9 +149,11 @@ static shoal_code launch(struct chunk *c, const struct run_setup *s, struct prog
         l.stop = p->control->stop[0];
         l.progress = NULL;
     }
-    int32_t span = log_begin(log, "kernel_launch", SHOAL_RUNTIME);
+    int32_t span = log_begin(log, LOG_kernel_launch);
     shoal_code code = s->backend->run(s->module, &l, log_report(log));
-    log_end_meta(log, span, "{\"numruns\":%u}", c->args.rows);
+    log_u64(log, span, "chunk_index", p->before / c->rows_most);
+    log_u64(log, span, "numruns", c->args.rows);
+    log_end(log, span);
     return code;
 }
 
@@ -173,16 +175,37 @@ static shoal_code run_chunk(struct chunk *c, const struct run_setup *s, struct p
     return launch(c, s, p, log);
 }
 
+// Which part of the batch a transfer is about.
+static void log_chunk(shoal_log *log, int32_t span, const struct chunk *c, const struct progress *p,
+                      uint32_t rows, uint64_t bytes) {
+    char slice[48];
+    if (span < 0)
+        return;
+    snprintf(slice, sizeof slice, "%llu:%llu", (unsigned long long)p->before,
+             (unsigned long long)p->before + rows);
+    log_nbytes(log, span, bytes);
+    log_u64(log, span, "chunk_index", p->before / c->rows_most);
+    log_text(log, span, "chunk_slice", slice);
+    log_u64(log, span, "is_chunked", p->total > c->rows_most);
+}
+
+static uint64_t value_bytes(const struct chunk *c, const struct run_setup *s, uint32_t rows) {
+    uint64_t samples = s->grid.shape == SINK_STEPS    ? c->offsets[rows]
+                       : s->grid.shape == SINK_SERIES ? rows * s->grid.count
+                                                      : rows;
+    return samples * s->outputs * c->elem;
+}
+
 static shoal_code one_chunk(struct chunk *c, const struct run_setup *s, const struct batch *b,
                             struct sink *sink, uint64_t first, struct progress *p,
                             shoal_summary *sum, shoal_log *log) {
     uint64_t left = batch_rows(b) - first;
     uint32_t rows = left < c->rows_most ? (uint32_t)left : c->rows_most;
-    int32_t span = log_begin(log, "h2d_transfer_parameters", SHOAL_RUNTIME);
-    chunk_fill(c, s, b, first, rows);
-    log_end_meta(log, span, "{\"nbytes\":%llu}",
-                 (unsigned long long)rows * c->inputs * sizeof(double));
     p->before = first;
+    int32_t span = log_begin(log, LOG_h2d_transfer_parameters);
+    chunk_fill(c, s, b, first, rows);
+    log_chunk(log, span, c, p, rows, (uint64_t)rows * c->inputs * c->elem);
+    log_end(log, span);
     shoal_code code = run_chunk(c, s, p, log);
     if (code != SHOAL_OK && code != SHOAL_STOPPED)
         return code;
@@ -192,11 +215,11 @@ static shoal_code one_chunk(struct chunk *c, const struct run_setup *s, const st
     if (!finished)
         return code;
     count_rows(sum, c, finished);
-    span = log_begin(log, "d2h_transfer_state", SHOAL_RUNTIME);
+    span = log_begin(log, LOG_d2h_transfer_state);
     struct sink_chunk view = chunk_view(c, s, first, finished);
     shoal_code written = sink->chunk(sink, &view, log_report(log));
-    log_end_meta(log, span, "{\"nbytes\":%llu}",
-                 (unsigned long long)finished * chunk_row_bytes(s, b));
+    log_chunk(log, span, c, p, finished, value_bytes(c, s, finished));
+    log_end(log, span);
     return written != SHOAL_OK ? written : code;
 }
 
@@ -210,7 +233,7 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
     shoal_code code = chunk_init(&c, s, b, (uint32_t)rows, log_report(log));
     if (code != SHOAL_OK)
         return code;
-    int32_t span = log_begin(log, "kernel_run_execution", SHOAL_RUNTIME);
+    int32_t span = log_begin(log, LOG_kernel_run_execution);
     code = sink->begin(sink, info, log_report(log));
     for (uint64_t first = 0; code == SHOAL_OK && first < batch_rows(b); first += rows)
         code = asked_to_stop(control) ? SHOAL_STOPPED
@@ -222,9 +245,9 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
     }
     if (control->progress && code == SHOAL_OK)
         on_rows(&p, (uint32_t)(batch_rows(b) - p.before));
-    log_end_meta(log, span, "{\"total_runs\":%llu,\"num_chunks\":%llu}",
-                 (unsigned long long)batch_rows(b),
-                 (unsigned long long)((batch_rows(b) + rows - 1) / rows));
+    log_u64(log, span, "total_runs", batch_rows(b));
+    log_u64(log, span, "num_chunks", (batch_rows(b) + rows - 1) / rows);
+    log_end(log, span);
     summary->seconds = (double)(clock_ns() - p.start_ns) * 1e-9;
     chunk_free(&c);
     return code;
