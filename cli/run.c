@@ -112,6 +112,7 @@ static shoal_code set_options(struct run *r) {
             code = shoal_model_set(r->model, item->value, r->log);
     }
     r->options.stop = &stop_signal;
+    r->options.plan_only = args_flag(r->args, "dry-run");
     r->options.on_compile = on_compile;
     r->options.on_compile_user = r;
     return code;

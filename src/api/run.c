@@ -70,6 +70,8 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
     struct sink_shape_info info;
     struct arena arena = {0};
     struct run_control control = control_of(s);
+    if (!s->setup.module)
+        return report_error(log_report(log), SHOAL_USAGE, "this solver was made to plan only");
     int32_t span = log_begin(log, LOG_solver_solve_execution);
     shoal_code code = run_shape(&s->setup, b, meta, &arena, &info, log_report(log));
     if (code == SHOAL_OK)
