@@ -300,12 +300,15 @@ static void add_answer(struct shoal_device *d, const struct buf *answer, struct 
     const unsigned char *record = (const unsigned char *)answer->data;
     char label[ELF_NAME + 8] = "";
     struct key_field f;
-    bool said = d->compiler[0] != 0;
+    bool said = d->compiler[0] != 0, first = true;
     for (size_t at = 0; key_next(record, answer->length, &at, &f);) {
         if (!strcmp(f.label, "file")) {
             const char *path = (const char *)f.bytes, *slash = memrchr(path, '/', f.length);
             size_t skip = slash ? (size_t)(slash + 1 - path) : 0;
             snprintf(label, sizeof label, "tool:%.*s", (int)(f.length - skip), path + skip);
+            if (first) // it may be called anything
+                snprintf(label, sizeof label, "tool:compiler");
+            first = false;
         } else if (!strcmp(f.label, "id"))
             key_add(key, label, f.bytes, f.length);
         else if (!strcmp(f.label, "version") || !strcmp(f.label, "unknown"))
