@@ -81,6 +81,21 @@ TEST(cache_cli_miss_then_hit) {
     check_json(o.out);
 }
 
+// Functions are compiled alone only where that is asked for and the kernel was compiled too.
+TEST(cache_cli_measures_functions) {
+    static const char *const labels[] = {"compile_dxdt",       "compile_step", "compile_controller",
+                                         "compile_save_state", "compile_loop", "compile_observables"};
+    const char *m = decay(), *out = check_path("o.csv");
+    struct check_output o = SHOAL("run", m, "-o", out, "--timing", "verbose");
+    CHECK_HAS(o.err, "measured apart, not part of the total");
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        CHECK_HAS(o.err, labels[i]);
+    o = SHOAL("run", m, "-o", out, "--timing", "verbose");
+    CHECK(!strstr(o.err, "compile_dxdt"));
+    o = SHOAL("run", m, "-o", out, "--precision", "f32", "--timing-json", check_path("t.json"));
+    CHECK(!strstr(check_read(check_path("t.json")), "compile_dxdt"));
+}
+
 // With the cache off all but the compile spans is the same, and nothing is written.
 TEST(cache_cli_off) {
     const char *m = decay(), *out = check_path("o.csv"), *other = check_path("p.csv");

@@ -3,6 +3,7 @@
 #include "api/solver.h"
 
 #include "api/kernel.h"
+#include "api/measure.h"
 #include "api/options.h"
 #include "base/file.h"
 #include "device/device.h"
@@ -109,6 +110,8 @@ static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
         code = kernel_get(&k, &s->setup.module);
     if (code == SHOAL_OK && !o->plan_only)
         s->cached = !k.compiled;
+    if (code == SHOAL_OK && k.compiled && shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
+        measure_functions(&k);
     say_cache(k.cache, log_report(log));
     kernel_free(&k);
     cache_close(k.cache);

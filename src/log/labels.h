@@ -33,6 +33,7 @@
     X(compile_observables, COMPILE, "observables, compiled alone")                                 \
     X(compile_drivers, COMPILE, "driver lookups, compiled alone")                                  \
     X(compile_events, COMPILE, "event functions, compiled alone")                                  \
+    X(measure_functions, COMPILE, "functions compiled alone, at verbose, only to time them")       \
     X(solve_ivp_execution, RUNTIME, "one call that runs a batch")                                  \
     X(solver_solve_execution, RUNTIME, "the solver's part of it")                                  \
     X(kernel_run_execution, RUNTIME, "all chunks")                                                 \
