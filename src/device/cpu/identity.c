@@ -63,14 +63,20 @@ static bool file_id(const char *path, char id[ID_ROOM], char interpreter[ELF_NAM
     return ok;
 }
 
-// What changes when a file is replaced; "" when it is no file.
+// What changes when a file or a directory does; "" when it is neither.
 static void stamp(const char *path, char text[STAMP_ROOM]) {
     struct stat s;
+    bool there = stat(path, &s) == 0 && (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode));
     text[0] = 0;
-    if (stat(path, &s) == 0 && S_ISREG(s.st_mode))
+    if (there)
         snprintf(text, STAMP_ROOM, "%lld %lld.%09ld %lld.%09ld %llu", (long long)s.st_size,
                  (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec, (long long)s.st_ctim.tv_sec,
                  s.st_ctim.tv_nsec, (unsigned long long)s.st_ino);
+}
+
+static bool is_directory(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
 static const char *base_name(const char *path) {
@@ -80,8 +86,9 @@ static const char *base_name(const char *path) {
 
 // ---- Asking the compiler ------------------------------------------------------------------------
 
-// An answer is a list of fields: schema, compiler, PATH, gcc, version lines, and for each file its
-// path, stamp and id; `unknown` for what could not be found out.
+// An answer is a list of fields: schema, compiler, gcc, version lines, for each file its path, stamp
+// and id, for each program that is looked for on PATH its name and where it was, for each directory
+// that programs come from its stamp; `unknown` for what could not be found out.
 struct probing {
     struct key_record answer;
     const volatile int *stop;
@@ -115,7 +122,7 @@ static bool is_listed(const struct probing *p, const char *path) {
 static bool add_file(struct probing *p, const char *path, char interpreter[ELF_NAME]) {
     char text[STAMP_ROOM], id[ID_ROOM];
     stamp(path, text);
-    if (!text[0] || is_listed(p, path))
+    if (!text[0] || is_directory(path) || is_listed(p, path))
         return false;
     if (++p->files > FILES_MOST || !file_id(path, id, interpreter)) {
         unknown(p, base_name(path));
@@ -139,6 +146,21 @@ static void add_libraries(struct probing *p, char *list) {
     }
 }
 
+// Where the program is found again: by its name on PATH, or in a directory of the compiler's, where
+// another could appear.
+static void add_way(struct probing *p, const char *name, const char *file) {
+    char directory[PATH_ROOM], text[STAMP_ROOM];
+    if (!strchr(name, '/')) {
+        key_add_text(&p->answer, "name", name);
+        key_add_text(&p->answer, "at", file);
+        return;
+    }
+    snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(name, '/') - name), name);
+    stamp(directory, text);
+    key_add_text(&p->answer, "directory", directory);
+    key_add_text(&p->answer, "stamp", text);
+}
+
 static void add_program(struct probing *p, const char *path) {
     char interpreter[ELF_NAME], file[PATH_ROOM];
     struct process list;
@@ -146,6 +168,8 @@ static void add_program(struct probing *p, const char *path) {
         unknown(p, base_name(path));
         return;
     }
+    if (p->files) // the first is the compiler, which was found already
+        add_way(p, path, file);
     if (!add_file(p, file, interpreter) || !interpreter[0])
         return;
     const char *argv[] = {interpreter, "--list", file, NULL};
@@ -201,11 +225,6 @@ static void read_commands(struct probing *p, char *talk) {
         unknown(p, "commands of the compiler");
 }
 
-static const char *search_path(void) {
-    const char *path = getenv("PATH");
-    return path ? path : "";
-}
-
 static void probe(const struct shoal_device *d, struct probing *p) {
     const char *commands[] = {d->compiler, "-###", "-x", "c", "-", "-shared", "-nostdlib",
                               "-o", "/dev/null", NULL};
@@ -213,7 +232,6 @@ static void probe(const struct shoal_device *d, struct probing *p) {
     struct process out;
     key_add_text(&p->answer, "schema", schema);
     key_add_text(&p->answer, "compiler", d->compiler);
-    key_add_text(&p->answer, "PATH", search_path());
     key_add_text(&p->answer, "gcc", d->is_gcc ? "1" : "0");
     add_program(p, d->compiler);
     if (ask(p, commands, &out) && out.talk.length)
@@ -237,7 +255,7 @@ static bool field_is(const struct key_field *f, const char *text) {
 // Every file is what it was, and the compiler would be found in the same places.
 static bool still_true(const struct shoal_device *d, const struct buf *answer) {
     const unsigned char *record = (const unsigned char *)answer->data;
-    char path[PATH_ROOM] = "", now[STAMP_ROOM];
+    char path[PATH_ROOM] = "", now[PATH_ROOM];
     struct key_field f;
     size_t at = 0;
     while (key_next(record, answer->length, &at, &f)) {
@@ -246,12 +264,13 @@ static bool still_true(const struct shoal_device *d, const struct buf *answer) {
             same = field_is(&f, schema);
         else if (!strcmp(f.label, "compiler"))
             same = field_is(&f, d->compiler);
-        else if (!strcmp(f.label, "PATH"))
-            same = field_is(&f, search_path());
         else if (!strcmp(f.label, "unknown"))
             same = false;
-        else if (!strcmp(f.label, "file"))
+        else if (!strcmp(f.label, "file") || !strcmp(f.label, "directory") ||
+                 !strcmp(f.label, "name"))
             snprintf(path, sizeof path, "%.*s", (int)f.length, (const char *)f.bytes);
+        else if (!strcmp(f.label, "at"))
+            same = process_find(path, now, sizeof now) && field_is(&f, now);
         else if (!strcmp(f.label, "stamp")) {
             stamp(path, now);
             same = field_is(&f, now);
