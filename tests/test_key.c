@@ -301,6 +301,21 @@ TEST(key_by_assembler) {
     CHECK(strcmp(one, other) != 0);
 }
 
+// Programs of the directory we happen to be in take no part.
+TEST(key_ignores_relative_path) {
+    char one[65], other[65], path[4096];
+    key_of(base, "", one);
+    check_write(check_path("as"), "#!/bin/sh\nexit 1\n");
+    REQUIRE(chmod(check_path("as"), 0700) == 0 && chdir(check_dir()) == 0);
+    snprintf(path, sizeof path, ".:%s:", getenv("PATH"));
+    setenv("PATH", path, 1);
+    key_of(base, "", other);
+    CHECK_STR(other, one);
+    struct made m = make_solver(base, "", false, NULL);
+    CHECK_INT(m.code, SHOAL_OK);
+    made_free(&m);
+}
+
 // A compiler that does not say what it runs: nothing it makes is kept.
 TEST(key_of_unknown_compiler) {
     use_script("case \"$*\" in *-###*) exit 0;; esac; exec cc \"$@\"");
