@@ -135,27 +135,37 @@ static int parse_option(struct args *a, int argc, char **argv, int *at) {
     return 0;
 }
 
-int args_parse(struct args *a, const char *command, int argc, char **argv) {
-    *a = (struct args){.command = command};
-    const struct command *c = command_find(command);
-    bool only_words = false, takes_word = c->needs_model || !strcmp(command, "help");
+static int add_word(struct args *a, const struct command *c, const char *word) {
+    uint32_t most = c->words ? c->words : c->needs_model;
+    if (a->word_count >= most) {
+        fprintf(stderr, "error: '%s' is one word too many; see `shoal help %s`\n", word,
+                c->part_of ? c->part_of : c->name);
+        return EXIT_USAGE;
+    }
+    a->words = cli_realloc(a->words, (a->word_count + 1) * sizeof *a->words);
+    a->words[a->word_count++] = word;
+    a->model = a->words[0];
+    return 0;
+}
+
+int args_parse(struct args *a, const struct command *c, int argc, char **argv) {
+    *a = (struct args){.command = c->name};
+    bool only_words = false;
     for (int i = 0; i < argc; i++) {
         int status = 0;
         if (!only_words && !strcmp(argv[i], "--"))
             only_words = true;
         else if (!only_words && argv[i][0] == '-' && argv[i][1])
             status = parse_option(a, argc, argv, &i);
-        else if (a->model || !takes_word) {
-            fprintf(stderr, "error: '%s' is one word too many; see `shoal help %s`\n", argv[i],
-                    command);
-            status = EXIT_USAGE;
-        } else
-            a->model = argv[i];
+        else
+            status = add_word(a, c, argv[i]);
         if (status)
             return status;
     }
     if (c->needs_model && !a->model && !args_flag(a, "help") && !args_value(a, "job")) {
-        fprintf(stderr, "error: no model; usage: shoal %s %s\n", command, c->takes);
+        fprintf(stderr, "error: no %s; usage: shoal %s%s%s %s\n",
+                c->part_of && strcmp(c->name, "explain") ? "name" : "model",
+                c->part_of ? c->part_of : "", c->part_of ? " " : "", c->name, c->takes);
         return EXIT_USAGE;
     }
     return 0;
@@ -212,13 +222,16 @@ static bool overridden(const struct args *a, const struct item *job) {
 }
 
 void args_add_job(struct args *a, const shoal_job *job) {
-    struct args joined = {.command = a->command, .model = a->model};
+    struct args joined = {.command = a->command,
+                          .model = a->model,
+                          .words = a->words,
+                          .word_count = a->word_count};
     joined.owned = a->owned;
     joined.owned_count = a->owned_count;
     for (uint32_t i = 0; i < shoal_job_count(job); i++) {
         const char *name = shoal_job_name(job, i), *value = shoal_job_value(job, i);
         shoal_option_info o;
-        if (!find_option(name, strlen(name), 0, &o)) // `model`
+        if (!strcmp(name, "model") || !find_option(name, strlen(name), 0, &o))
             continue;
         size_t before = joined.count;
         add_value(&joined, o, value, true);
@@ -239,6 +252,7 @@ void args_free(struct args *a) {
     for (size_t i = 0; i < a->owned_count; i++)
         free(a->owned[i]);
     free(a->owned);
+    free(a->words);
     free(a->items);
     *a = (struct args){0};
 }

@@ -2,8 +2,9 @@
 // The command line program: what its files share. It uses the public header and nothing else.
 //
 // stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, run.c is
-// `shoal run`, info.c the commands that only tell, show.c and timing.c write what people read,
-// progress.c the bar, help.c the help made from the option table.
+// `shoal run`, info.c the commands that only tell, cache.c and warm.c look after the kernels on
+// disk, show.c and timing.c write what people read, progress.c the bar, help.c the help made from
+// the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -24,15 +25,18 @@ struct item {
 
 struct args {
     const char *command;
-    const char *model; // NULL: none given
+    const char *model; // the first word; NULL: none given
+    const char **words; // all of them
+    size_t word_count;
     struct item *items;
     size_t count, room;
     char **owned; // texts that items point to
     size_t owned_count;
 };
 
+struct command;
 // Reads what follows the command. On a usage error prints it and returns EXIT_USAGE, else 0.
-int args_parse(struct args *a, const char *command, int argc, char **argv);
+int args_parse(struct args *a, const struct command *command, int argc, char **argv);
 bool args_takes(const char *command, const shoal_option_info *o);
 // Every value by its type; all errors go to the log.
 shoal_code args_check(const struct args *a, shoal_log *log);
@@ -75,8 +79,11 @@ uint32_t show_width(FILE *of); // columns of the terminal
 
 // ---- timing.c -----------------------------------------------------------------------------------
 
-enum timing { TIMING_NONE, TIMING_DEFAULT, TIMING_VERBOSE, TIMING_DEBUG };
-void timing_show(enum timing timing, const shoal_log *log, const shoal_summary *summary);
+struct progress;
+// --timing, --timing-json and --trace. What is printed as it happens erases the bar first.
+shoal_code timing_begin(const struct args *a, const struct talk *talk, struct progress *progress,
+                        shoal_log *log);
+void timing_show(const shoal_log *log, const shoal_summary *summary); // at its verbosity
 
 // ---- progress.c ---------------------------------------------------------------------------------
 
@@ -89,9 +96,21 @@ struct progress {
 };
 
 struct progress progress_new(uint32_t choice, bool quiet, bool rates); // auto, on, off
-void progress_word(struct progress *p, const char *what);              // instead of a bar
+void progress_compile(struct progress *p, const shoal_compile *now);   // instead of a bar
 void progress_draw(struct progress *p, const shoal_progress *now);
 void progress_erase(struct progress *p);
+
+// ---- info.c: a model with the options that the command line gave ---------------------------------
+
+struct subject {
+    shoal_log *log;
+    shoal_model *model;
+    shoal_options options;
+    struct talk talk;
+};
+shoal_code subject_load(struct subject *s, const struct args *a, const char *model);
+// Says what there is to say and frees all; the exit code.
+int subject_close(struct subject *s, shoal_code code);
 
 // ---- commands: return the exit code -------------------------------------------------------------
 
@@ -103,15 +122,22 @@ int command_methods(struct args *a);
 int command_options(struct args *a);
 int command_env(struct args *a);
 int command_version(struct args *a);
+int command_warm(struct args *a);
 int command_help(struct args *a);
+
+enum { MANY_WORDS = 1000000 };
 
 struct command {
     const char *name;
     const char *takes; // MODEL [options]
     const char *help;
-    int (*call)(struct args *a); // NULL: not there yet
-    bool needs_model;
+    int (*call)(struct args *a); // NULL: not there yet, or it has parts
+    bool needs_model;            // at least one word
+    uint32_t words;              // how many at most; 0: one where it needs a model, else none
+    const struct command *parts; // `shoal cache list`; they end with a NULL name
+    const char *part_of;
 };
+extern const struct command cache_parts[];
 extern const struct command commands[];
 extern const size_t command_count;
 const struct command *command_find(const char *name);

@@ -63,11 +63,24 @@ int command_options(struct args *a) {
     return 0;
 }
 
+static void help_parts(FILE *out, const struct command *c) {
+    fputc('\n', out);
+    for (const struct command *p = c->parts; p->name; p++) {
+        char head[64];
+        snprintf(head, sizeof head, "%s %s", p->name, p->takes);
+        fprintf(out, "  shoal %s %-32s ", c->name, head);
+        wrap(out, p->help, show_width(out), 48);
+    }
+}
+
 void help_command(FILE *out, const struct command *c) {
     uint32_t width = show_width(out);
     const char *group = "";
-    fprintf(out, "usage: shoal %s%s%s\n\n%s\n", c->name, c->takes[0] ? " " : "", c->takes, c->help);
-    if (!c->call)
+    fprintf(out, "usage: shoal %s%s%s%s%s\n\n%s\n", c->part_of ? c->part_of : "",
+            c->part_of ? " " : "", c->name, c->takes[0] ? " " : "", c->takes, c->help);
+    if (c->parts)
+        help_parts(out, c);
+    else if (!c->call)
         fprintf(out, "\nNot there yet.\n");
     for (uint32_t i = 0; i < shoal_option_count() && c->call; i++) {
         shoal_option_info o = shoal_option_at(i);
@@ -92,7 +105,7 @@ void help_all(FILE *out) {
           "usage: shoal COMMAND ...\n\n",
           out);
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i].call) {
+        if (commands[i].call || commands[i].parts) {
             char head[48];
             snprintf(head, sizeof head, "%s %s", commands[i].name, commands[i].takes);
             fprintf(out, "  shoal %-26s %s\n", head, commands[i].help);

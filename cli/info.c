@@ -8,18 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-// A model with the options that the command line gave, for info and source.
-struct subject {
-    shoal_log *log;
-    shoal_model *model;
-    shoal_options options;
-    struct talk talk;
-};
-
-static shoal_code load_subject(struct subject *s, const struct args *a) {
+shoal_code subject_load(struct subject *s, const struct args *a, const char *model) {
     shoal_code code = args_check(a, s->log);
     if (!code)
-        code = shoal_model_load(a->model, &s->model, s->log);
+        code = shoal_model_load(model, &s->model, s->log);
     if (!code)
         code = shoal_options_init(&s->options, s->model, s->log);
     const char *use = args_value(a, "use");
@@ -35,7 +27,7 @@ static shoal_code load_subject(struct subject *s, const struct args *a) {
     return code;
 }
 
-static int close_subject(struct subject *s, shoal_code code) {
+int subject_close(struct subject *s, shoal_code code) {
     talk_messages(&s->talk, s->log);
     shoal_model_free(s->model);
     shoal_log_free(s->log);
@@ -184,7 +176,7 @@ static void info_json(const struct subject *s, const double *dydt) {
 
 int command_info(struct args *a) {
     struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
-    shoal_code code = load_subject(&s, a);
+    shoal_code code = subject_load(&s, a, a->model);
     if (!code) {
         double *dydt = derivatives(s.model, s.options.t0);
         if (args_flag(a, "json"))
@@ -193,19 +185,19 @@ int command_info(struct args *a) {
             info_text(&s, dydt);
         free(dydt);
     }
-    return close_subject(&s, code);
+    return subject_close(&s, code);
 }
 
 int command_source(struct args *a) {
     struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
     char *source = NULL;
-    shoal_code code = load_subject(&s, a);
+    shoal_code code = subject_load(&s, a, a->model);
     if (!code)
         code = shoal_model_source(s.model, &s.options, &source, s.log);
     if (!code)
         fputs(source, stdout);
     free(source);
-    return close_subject(&s, code);
+    return subject_close(&s, code);
 }
 
 // ---- devices, methods, env, version ----------------------------------------------------
@@ -243,17 +235,24 @@ int command_env(struct args *a) {
         {"SHOAL_DEVICE", "device when --device is auto"},
         {"SHOAL_CPU_TARGET", "lesser CPU to make kernels for"},
         {"SHOAL_MATH", "math library of CPU kernels: sleef, mvec, libm"},
+        {"SHOAL_CACHE", "kernel cache: on, off, ro, refresh, verify"},
+        {"SHOAL_CACHE_DIR", "its place (~/.cache/shoal)"},
+        {"SHOAL_CACHE_RO", "read-only caches that are searched after it, a:b"},
+        {"SHOAL_CACHE_MAX", "its size (1G; 0: no limit)"},
+        {"SHOAL_CACHE_ENTRIES", "its number of kernels (4096; 0: no limit)"},
+        {"SHOAL_CACHE_SALT", "part of every key: another value, other kernels"},
+        {"SHOAL_CACHE_LOG", "1: a line for each lookup"},
         {"TMPDIR", "temporary files"},
         {"NO_COLOR", "no colour in messages"},
     };
     (void)a;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *value = getenv(variables[i].name);
-        printf("%-16s %-24s %s\n", variables[i].name, value ? value : "(not set)",
+        printf("%-20s %-24s %s\n", variables[i].name, value ? value : "(not set)",
                variables[i].what);
     }
     shoal_device_info cpu = shoal_device_at(0); // with its compiler and math library
-    printf("%-16s %s\n", cpu.name, cpu.description);
+    printf("%-20s %s\n", cpu.name, cpu.description);
     return 0;
 }
 

@@ -11,19 +11,22 @@
 #include <string.h>
 
 const struct command commands[] = {
-    {"run", "MODEL [options]", "integrate a batch", command_run, true},
-    {"info", "MODEL [options]", "what was understood of a model", command_info, true},
-    {"source", "MODEL [options]", "print the generated kernel source", command_source, true},
-    {"devices", "", "what can compute here", command_devices, false},
-    {"methods", "", "the integration methods", command_methods, false},
-    {"options", "", "every option, its default and where it may stand", command_options, false},
-    {"env", "", "what is taken from the environment, and the compiler found", command_env, false},
-    {"version", "", "the version", command_version, false},
-    {"help", "[COMMAND]", "this, or all about a command", command_help, false},
-    {"warm", "MODEL [options]", "build the kernels run would need", NULL, true},
-    {"calibrate", "[MODEL]", "measure this machine", NULL, false},
-    {"cache", "list|show|...", "look after the kernels on disk", NULL, false},
-    {"grid", "PIPELINE [options]", "the grid engine", NULL, true},
+    {"run", "MODEL [options]", "integrate a batch", command_run, .needs_model = true},
+    {"info", "MODEL [options]", "what was understood of a model", command_info,
+     .needs_model = true},
+    {"source", "MODEL [options]", "print the generated kernel source", command_source,
+     .needs_model = true},
+    {"warm", "MODEL... [options]", "build the kernels run would need", command_warm,
+     .needs_model = true, .words = MANY_WORDS},
+    {"cache", "list|show|...", "look after the kernels on disk", .parts = cache_parts},
+    {"devices", "", "what can compute here", .call = command_devices},
+    {"methods", "", "the integration methods", .call = command_methods},
+    {"options", "", "every option, its default and where it may stand", .call = command_options},
+    {"env", "", "what is taken from the environment, and the compiler found", .call = command_env},
+    {"version", "", "the version", .call = command_version},
+    {"help", "[COMMAND]", "this, or all about a command", .call = command_help, .words = 1},
+    {"calibrate", "[MODEL]", "measure this machine", .call = NULL},
+    {"grid", "PIPELINE [options]", "the grid engine", .call = NULL, .needs_model = true},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 
@@ -38,7 +41,7 @@ static int unknown_command(const char *name) {
     const char *known[16];
     size_t count = 0;
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i].call)
+        if (commands[i].call || commands[i].parts)
             known[count++] = commands[i].name;
     return args_unknown("command", name, known, count, "shoal help");
 }
@@ -49,13 +52,33 @@ static int call(const struct command *c, int argc, char **argv) {
         return EXIT_USAGE;
     }
     struct args a;
-    int status = args_parse(&a, c->name, argc, argv);
+    int status = args_parse(&a, c, argc, argv);
     if (status == 0 && args_flag(&a, "help"))
         help_command(stdout, c);
     else if (status == 0)
         status = c->call(&a);
     args_free(&a);
     return status;
+}
+
+// A command of several parts: the first word says which.
+static int call_part(const struct command *c, int argc, char **argv) {
+    const char *known[16];
+    size_t count = 0;
+    if (argc < 1) {
+        help_command(stderr, c);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {
+        help_command(stdout, c);
+        return 0;
+    }
+    for (const struct command *p = c->parts; p->name; p++) {
+        if (!strcmp(p->name, argv[0]))
+            return call(p, argc - 1, argv + 1);
+        known[count++] = p->name;
+    }
+    return args_unknown("command", argv[0], known, count, "shoal help cache");
 }
 
 // What was printed must have arrived; a full disk or a closed pipe is an error. (While `run` writes
@@ -83,5 +106,7 @@ int main(int argc, char **argv) {
     if (!strcmp(name, "--version"))
         name = "version";
     const struct command *c = command_find(name);
-    return close_stdout(c ? call(c, argc - 2, argv + 2) : unknown_command(name));
+    if (!c)
+        return close_stdout(unknown_command(name));
+    return close_stdout((c->parts ? call_part : call)(c, argc - 2, argv + 2));
 }

@@ -90,7 +90,6 @@ const char *show_rate(double rate, char text[32]) {
 
 void show_plan(const shoal_plan *plan, const shoal_solver *solver, const char *output) {
     char host[32], device[32], disk[32], room[32];
-    const char *key = shoal_solver_key(solver);
     printf("runs      %" PRIu64 "\n", plan->runs);
     printf("chunks    %" PRIu64 " of up to %" PRIu64 " runs\n", plan->chunks, plan->chunk_runs);
     printf("host      %s\n", show_bytes(plan->host_bytes, host));
@@ -106,7 +105,8 @@ void show_plan(const shoal_plan *plan, const shoal_solver *solver, const char *o
         putchar('\n');
     } else
         printf("output    about %s\n", show_bytes(plan->disk_bytes, disk));
-    printf("kernel    %.16s, compiled now: kernels are not kept yet\n", key ? key : "");
+    printf("kernel    %.16s, %s\n", shoal_solver_key(solver),
+           shoal_solver_cached(solver) ? "cached" : "not cached: it would be compiled first");
 }
 
 // ---- Closing lines ------------------------------------------------------------------------------

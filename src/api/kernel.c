@@ -2,8 +2,10 @@
 #include "api/kernel.h"
 
 #include "../kernels/abi.h"
+#include "api/compile.h"
 #include "base/clock.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +86,7 @@ shoal_code kernel_key(struct kernel *k) {
 }
 
 shoal_code kernel_identify(struct kernel *k) {
-    int32_t span = log_begin(k->log, "assemble_source", SHOAL_BUILD);
+    int32_t span = log_begin(k->log, LOG_assemble_source);
     shoal_code code = codegen_kernel(k->request, &k->source, log_report(k->log));
     k->text = (struct shoal_kernel_text){.text = k->source.text.data,
                                          .length = k->source.text.length,
@@ -93,7 +95,9 @@ shoal_code kernel_identify(struct kernel *k) {
                                          .needs_libm = k->source.needs_libm};
     if (code == SHOAL_OK)
         code = kernel_key(k);
-    log_end_meta(k->log, span, "{\"bytes\":%zu,\"key\":\"%.16s\"}", k->text.length, k->hex);
+    log_u64(k->log, span, "bytes", k->text.length);
+    log_text(k->log, span, "key", k->hex);
+    log_end(k->log, span);
     return code;
 }
 
@@ -123,9 +127,10 @@ static shoal_code load(struct kernel *k, const struct shoal_bytes *bytes, struct
                        struct shoal_module **out) {
     if (!out)
         return k->backend->check(k->device, bytes, r);
-    int32_t span = log_begin(k->log, "module_load", SHOAL_BUILD);
+    int32_t span = log_begin(k->log, LOG_module_load);
     shoal_code code = k->backend->load(k->device, bytes, out, r);
-    log_end_meta(k->log, span, "{\"bytes\":%zu}", bytes->length);
+    log_u64(k->log, span, "bytes", bytes->length);
+    log_end(k->log, span);
     return code;
 }
 
@@ -133,12 +138,15 @@ static shoal_code load(struct kernel *k, const struct shoal_bytes *bytes, struct
 static bool look_in_span(struct kernel *k, struct cache_item *item, char reason[CACHE_REASON]) {
     const char *wants = getenv("SHOAL_CACHE_LOG");
     uint64_t begin = clock_ns();
-    int32_t span = log_begin(k->log, "cache_lookup", SHOAL_BUILD);
+    int32_t span = log_begin(k->log, LOG_cache_lookup);
     reason[0] = 0;
     bool hit = look(k, item, reason);
-    log_end_meta(k->log, span,
-                 "{\"result\":\"%s\",\"reason\":\"%s\",\"key\":\"%.16s\",\"bytes\":%zu,\"tier\":%d}",
-                 hit ? "hit" : "miss", reason, k->hex, item->payload_length, item->tier);
+    log_text(k->log, span, "result", hit ? "hit" : "miss");
+    log_text(k->log, span, "reason", reason);
+    log_text(k->log, span, "key", k->hex);
+    log_u64(k->log, span, "bytes", item->payload_length);
+    log_u64(k->log, span, "tier", (uint64_t)item->tier);
+    log_end(k->log, span);
     if (wants && *wants && strcmp(wants, "0"))
         report_note(log_report(k->log), "cache %s%s%s, key %.8s, %.3f ms", hit ? "hit" : "miss: ",
                     hit && item->tier ? " (read-only)" : "", reason, k->hex,
@@ -175,13 +183,25 @@ static uint32_t children_ms(void) {
                       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000);
 }
 
+static uint32_t predict(const struct kernel *k) {
+    return cache_predict(k->cache, kernel_kind(k->backend), k->text.length);
+}
+
 shoal_code kernel_build(struct kernel *k, struct shoal_bytes *out) {
     uint64_t begin = clock_ns();
-    uint32_t cpu = children_ms();
-    int32_t span = log_begin(k->log, "compile_kernel", SHOAL_COMPILE);
-    shoal_code code = k->backend->build(k->device, &k->text, k->stop, out, log_report(k->log));
-    log_end_meta(k->log, span, "{\"backend\":\"%s\",\"target\":\"%s\",\"bytes\":%zu}",
-                 k->backend->name, k->backend->target(k->device)->name, out->length);
+    uint32_t cpu = children_ms(), predicted = predict(k);
+    struct compile_watch watch = {.call = k->on_compile,
+                                  .user = k->on_compile_user,
+                                  .what = "kernel",
+                                  .predicted_s = predicted ? predicted / 1e3 : (double)NAN,
+                                  .stop = k->stop};
+    int32_t span = log_begin(k->log, LOG_compile_kernel);
+    shoal_code code =
+        compile_build(k->backend, k->device, &k->text, &watch, out, log_report(k->log));
+    log_text(k->log, span, "backend", k->backend->name);
+    log_text(k->log, span, "target", k->backend->target(k->device)->name);
+    log_u64(k->log, span, "bytes", out->length);
+    log_end(k->log, span);
     k->wall_ms = (uint32_t)((clock_ns() - begin) / 1000000);
     k->cpu_ms = children_ms() - cpu;
     k->compiled = code == SHOAL_OK;
@@ -244,12 +264,11 @@ static void on_wait(void *user, long pid) {
 
 // Waits its turn, so that a kernel is compiled once; in the end somebody compiles it.
 static shoal_code make(struct kernel *k, struct shoal_module **out) {
-    uint32_t predicted = cache_predict(k->cache, kernel_kind(k->backend), k->text.length);
     for (int tries = 0; tries < 3 && k->keep; tries++) {
         struct cache_work *work = NULL;
         struct cache_shared shared = {0};
         struct waiting w = {.log = k->log, .begin = clock_ns()};
-        switch (cache_turn(k->cache, k->key, predicted, k->stop, on_wait, &w, &work, &shared)) {
+        switch (cache_turn(k->cache, k->key, predict(k), k->stop, on_wait, &w, &work, &shared)) {
         case CACHE_TURN_MINE:
             return build_and_store(k, work, out);
         case CACHE_TURN_SHARED:

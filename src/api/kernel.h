@@ -12,7 +12,7 @@
 #include "cache/cache.h"
 #include "codegen/codegen.h"
 
-enum { KERNEL_SCHEMA = 1, KERNEL_LEAST_MS = 5 }; // a kernel that compiles faster is not kept
+enum { KERNEL_SCHEMA = 1 };
 
 struct kernel {
     // Given; all borrowed.
@@ -21,6 +21,8 @@ struct kernel {
     const struct codegen_request *request;
     const char *model; // what it is called, for people
     const volatile int *stop;
+    void (*on_compile)(const shoal_compile *now, void *user); // NULL: nobody watches
+    void *on_compile_user;
     struct cache *cache;
     shoal_log *log;
     // Made by kernel_identify.
@@ -32,7 +34,8 @@ struct kernel {
     char digest[KEY_HEX]; // of the source
     bool keep;            // false: the compiler could not be identified, so nothing is looked up
     // Made by kernel_get.
-    bool compiled; // in this call
+    bool compiled, stored; // in this call
+    char unstored[CACHE_REASON]; // why it is not
     uint32_t wall_ms, cpu_ms;
 };
 

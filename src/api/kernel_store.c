@@ -142,17 +142,16 @@ static bool put(struct kernel *k, const struct shoal_bytes *bytes, bool durable,
 }
 
 void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durable) {
-    char reason[CACHE_REASON] = "";
-    bool stored = false;
-    int32_t span = log_begin(k->log, "cache_store", SHOAL_BUILD);
-    if (!k->keep)
-        snprintf(reason, sizeof reason, "bypass:unknown-compiler");
-    else if (k->wall_ms < KERNEL_LEAST_MS)
-        snprintf(reason, sizeof reason, "bypass:quick");
+    int32_t span = log_begin(k->log, LOG_cache_store);
+    k->unstored[0] = 0;
+    if (k->keep)
+        k->stored = put(k, bytes, durable, k->unstored);
     else
-        stored = put(k, bytes, durable, reason);
-    if (stored)
+        snprintf(k->unstored, sizeof k->unstored, "bypass:unknown-compiler");
+    if (k->stored)
         watch_literals(k);
-    log_end_meta(k->log, span, "{\"result\":\"%s\",\"reason\":\"%s\",\"bytes\":%zu}",
-                 stored ? "stored" : "skipped", reason, bytes->length);
+    log_text(k->log, span, "result", k->stored ? "stored" : "skipped");
+    log_text(k->log, span, "reason", k->unstored);
+    log_u64(k->log, span, "bytes", bytes->length);
+    log_end(k->log, span);
 }

@@ -24,9 +24,10 @@
 #define LATER .info.later = true
 
 #define RUN "run"
-#define KERNEL "run source" // what changes or checks a kernel
-#define MODEL "run info source"
-#define ALL "run info source devices methods options env version help"
+#define KERNEL "run source warm explain" // what changes or checks a kernel
+#define MODEL "run info source warm explain"
+#define CACHE "list show stat explain verify clear doctor export import" // of `shoal cache`
+#define ALL "run info source devices methods options env version help warm " CACHE
 
 #define RUNS "which runs"
 #define TIME "time and steps"
@@ -120,7 +121,8 @@ const struct option option_table[] = {
      GROUP(OUTPUT), FIELD(keep_failed), .type = OPTION_FLAG},
     {OPTION("dry-run", RUN, NULL, "off", "say what a run would take, and stop"), GROUP(OUTPUT),
      .type = OPTION_FLAG},
-    {OPTION("json", "info", NULL, "off", "machine-readable"), GROUP(OUTPUT), .type = OPTION_FLAG},
+    {OPTION("json", "info warm " CACHE, NULL, "off", "machine-readable"), GROUP(OUTPUT),
+     .type = OPTION_FLAG},
     {OPTION("summary", RUN, "'LABEL=max(x),...'", "", "summaries made while it runs"),
      GROUP(OUTPUT), LATER, .type = OPTION_TEXT},
     {OPTION("window", RUN, "W", "", "length of a summary"), GROUP(OUTPUT), LATER,
@@ -141,18 +143,32 @@ const struct option option_table[] = {
     {OPTION("refill", KERNEL, "on|off|auto", "auto",
             "a finished lane takes the next trajectory; the results are the same"),
      GROUP(DEVICE), FIELD(refill), .type = OPTION_CHOICE, .words = "auto on off"},
+    {OPTION("cache", "run warm " CACHE, "DIR", "SHOAL_CACHE_DIR, else ~/.cache/shoal",
+            "where compiled kernels are kept"),
+     GROUP(DEVICE), HELD(cache), .type = OPTION_TEXT},
+    {OPTION("target", "warm", "NAME,...", "this machine",
+            "build for these, such as x86-64-v3; none of them need be here"),
+     GROUP(DEVICE), .type = OPTION_TEXT},
+    {OPTION("model", "list clear", "NAME", "any", "kernels of a model only"), GROUP(DEVICE),
+     .type = OPTION_TEXT},
+    {OPTION("older-than", "clear", "AGE", "any",
+            "kernels not used for so long: 30d; s, m, h, d and w are understood"),
+     GROUP(DEVICE), .type = OPTION_TEXT},
+    {OPTION("stale", "clear", NULL, "off", "kernels whose compiler or library is not here now"),
+     GROUP(DEVICE), .type = OPTION_FLAG},
+    {OPTION("recompile", "verify", NULL, "off", "also that the compiler makes the same bytes"),
+     GROUP(DEVICE), .type = OPTION_FLAG},
     {OPTION("keep-source", KERNEL, "DIR", "", "write the kernel source there"), GROUP(DEVICE),
      HELD(keep_source), .type = OPTION_TEXT},
 
     {OPTION("timing", RUN, "none|default|verbose|debug", "default", "where the time went"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "none default verbose debug"},
     {OPTION("timing-json", RUN, "FILE", "", "all events, one JSON object a line"), GROUP(TALK),
-     LATER, .type = OPTION_TEXT},
-    {OPTION("trace", RUN, "FILE", "", "all events for Perfetto"), GROUP(TALK), LATER,
      .type = OPTION_TEXT},
+    {OPTION("trace", RUN, "FILE", "", "all events for Perfetto"), GROUP(TALK), .type = OPTION_TEXT},
     {OPTION("progress", RUN, "auto|on|off", "auto", "a bar on a terminal, else lines now and then"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "auto on off"},
-    {OPTION("quiet", MODEL, NULL, "off", "errors only"), GROUP(TALK), LETTER('q'),
+    {OPTION("quiet", MODEL " " CACHE, NULL, "off", "errors only"), GROUP(TALK), LETTER('q'),
      .type = OPTION_FLAG},
     {OPTION("verbose", MODEL, NULL, "off", "say more: device, kernel, chunks, options"),
      GROUP(TALK), LETTER('v'), .type = OPTION_FLAG},

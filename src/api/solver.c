@@ -3,6 +3,7 @@
 #include "api/solver.h"
 
 #include "api/kernel.h"
+#include "api/measure.h"
 #include "api/options.h"
 #include "base/file.h"
 #include "device/device.h"
@@ -55,6 +56,7 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
         .swap = model->swap,
+        .log = log,
     };
     return SHOAL_OK;
 }
@@ -92,6 +94,8 @@ static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
                        .request = q,
                        .model = s->model->model->source.name,
                        .stop = o->stop,
+                       .on_compile = o->on_compile,
+                       .on_compile_user = o->on_compile_user,
                        .cache = cache_open(o->cache),
                        .log = log};
     if (!k.cache)
@@ -107,6 +111,8 @@ static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
         code = kernel_get(&k, &s->setup.module);
     if (code == SHOAL_OK && !o->plan_only)
         s->cached = !k.compiled;
+    if (code == SHOAL_OK && k.compiled && shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
+        measure_functions(&k);
     say_cache(k.cache, log_report(log));
     kernel_free(&k);
     cache_close(k.cache);

@@ -16,6 +16,8 @@ shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *optio
                        .request = &order.request,
                        .model = model->model->source.name,
                        .stop = options->stop,
+                       .on_compile = options->on_compile,
+                       .on_compile_user = options->on_compile_user,
                        .cache = cache_open(options->cache),
                        .log = log};
     if (code == SHOAL_OK && !k.cache)
@@ -30,6 +32,9 @@ shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *optio
         memcpy(out->key, k.hex, sizeof out->key);
         code = kernel_warm(&k);
     }
+    if (code == SHOAL_OK && k.compiled && !k.stored)
+        code = report_error(log_report(log), SHOAL_IO, "the kernel could not be kept: %s",
+                            k.unstored);
     out->compiled = k.compiled;
     out->seconds = k.wall_ms / 1e3;
     kernel_free(&k);

@@ -63,13 +63,25 @@ static int anonymous(const char *name, const char *text, size_t length) {
     return fd;
 }
 
+// PATH without what depends on the directory we are in; a compiler looks for its linker there.
+static void put_path(char *text, size_t room) {
+    const char *p = getenv("PATH");
+    size_t at = (size_t)snprintf(text, room, "PATH="), start = at;
+    for (size_t n; p && *p; p += n + (p[n] == ':')) {
+        n = strcspn(p, ":");
+        if (p[0] == '/' && at + n + 2 < room)
+            at += (size_t)sprintf(text + at, "%s%.*s", at > start ? ":" : "", (int)n, p);
+    }
+    if (at == start)
+        snprintf(text, room, "PATH=%s", usual_path);
+}
+
 static shoal_code spawn(const char *const *argv, const char *tmp, int in, int out, pid_t *pid,
                         struct report *r) {
-    char path[4096 + 8], tmpdir[4096 + 8];
-    const char *env[4] = {"LC_ALL=C", tmpdir, path, NULL}, *p = getenv("PATH");
+    char path[16384], tmpdir[4096 + 8];
+    const char *env[4] = {"LC_ALL=C", tmpdir, path, NULL};
     snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", tmp);
-    if (!p || !*p || snprintf(path, sizeof path, "PATH=%s", p) >= (int)sizeof path)
-        snprintf(path, sizeof path, "PATH=%s", usual_path); // a compiler looks for its linker
+    put_path(path, sizeof path);
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     posix_spawn_file_actions_init(&files);

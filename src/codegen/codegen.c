@@ -3,6 +3,7 @@
 #include "codegen/codegen.h"
 
 #include "codegen/kernels.h"
+#include "log/log.h"
 
 #include <math.h>
 #include <string.h>
@@ -236,8 +237,12 @@ static void put_gains(struct assembly *a) {
     end(a);
 }
 
-static void put_function(struct assembly *a, const struct emit *e) {
+static void put_function(struct assembly *a, const struct emit *e, enum log_label label) {
+    size_t before = a->out->text.length;
+    int32_t span = log_begin(a->q->log, label);
     uint32_t shared = codegen_function(&a->out->text, e, &a->arena);
+    log_u64(a->q->log, span, "bytes", a->out->text.length - before);
+    log_end(a->q->log, span);
     a->shared = a->shared < shared ? shared : a->shared;
 }
 
@@ -249,7 +254,7 @@ static void put_rhs(struct assembly *a) {
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *d";
     e.arguments = "t, y, p, d";
     e.result = "d";
-    put_function(a, &e);
+    put_function(a, &e, LOG_emit_dxdt);
     end(a);
 }
 
@@ -263,7 +268,7 @@ static void put_derive(struct assembly *a) {
     e.name = "model_derive";
     e.parameters = "SPACE real *p";
     e.arguments = e.result = "p";
-    put_function(a, &e);
+    put_function(a, &e, LOG_emit_derived);
 }
 
 // The states whose initial value is a formula, and which those are.
@@ -290,7 +295,7 @@ static void put_start(struct assembly *a) {
     e.arguments = "t, p, y";
     e.result = "y";
     if (e.count)
-        put_function(a, &e);
+        put_function(a, &e, LOG_emit_initial_values);
     end(a);
 }
 
@@ -322,7 +327,7 @@ static void put_outputs(struct assembly *a, const node_id *roots) {
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *out";
     e.arguments = "t, y, p, out";
     e.result = "out";
-    put_function(a, &e);
+    put_function(a, &e, LOG_emit_observables);
     define(a, "SHARED", a->shared);
     if (a->q->target->device && a->q->system->states > a->shape->stack_states)
         put_workspace(a);

@@ -37,6 +37,7 @@ struct codegen_request {
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
     const struct component_swap *swap; // NULL: none
+    shoal_log *log;         // gets the times of emit_...; may be NULL
 };
 
 enum { CODEGEN_COMPONENTS = 24 };

@@ -47,8 +47,9 @@ bool file_id(const char *path, char id[FILE_ID_ROOM], char interpreter[ELF_NAME]
 
 void file_stamp(const char *path, char text[FILE_STAMP_ROOM]) {
     struct stat s;
+    bool there = stat(path, &s) == 0 && (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode));
     text[0] = 0;
-    if (stat(path, &s) == 0 && S_ISREG(s.st_mode))
+    if (there)
         snprintf(text, FILE_STAMP_ROOM, "%lld %lld.%09ld %lld.%09ld %llu", (long long)s.st_size,
                  (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec, (long long)s.st_ctim.tv_sec,
                  s.st_ctim.tv_nsec, (unsigned long long)s.st_ino);

@@ -11,7 +11,7 @@ enum { FILE_ID_ROOM = 160, FILE_STAMP_ROOM = 160 };
 // cannot be read.
 bool file_id(const char *path, char id[FILE_ID_ROOM], char interpreter[ELF_NAME]);
 void file_id_hex(char *text, const char *kind, const unsigned char *bytes, size_t n);
-// Size, dates and inode; "" when it is no file.
+// Size, dates and inode; "" when it is no file and no directory.
 void file_stamp(const char *path, char text[FILE_STAMP_ROOM]);
 
 #endif

@@ -17,12 +17,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH_ROOM = 4096, FILES_MOST = 200 };
 static const char schema[] = "cc 1";
 
 // ---- Files --------------------------------------------------------------------------------------
+
+static bool is_directory(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -31,8 +37,9 @@ static const char *base_name(const char *path) {
 
 // ---- Asking the compiler ------------------------------------------------------------------------
 
-// An answer is a list of fields: schema, compiler, PATH, gcc, version lines, and for each file its
-// path, stamp and id; `unknown` for what could not be found out.
+// An answer is a list of fields: schema, compiler, gcc, version lines, for each file its path, stamp
+// and id, for each program that is looked for on PATH its name and where it was, for each directory
+// that programs come from its stamp; `unknown` for what could not be found out.
 struct probing {
     struct key_record answer;
     const volatile int *stop;
@@ -66,7 +73,7 @@ static bool is_listed(const struct probing *p, const char *path) {
 static bool add_file(struct probing *p, const char *path, char interpreter[ELF_NAME]) {
     char text[FILE_STAMP_ROOM], id[FILE_ID_ROOM];
     file_stamp(path, text);
-    if (!text[0] || is_listed(p, path))
+    if (!text[0] || is_directory(path) || is_listed(p, path))
         return false;
     if (++p->files > FILES_MOST || !file_id(path, id, interpreter)) {
         unknown(p, base_name(path));
@@ -90,6 +97,21 @@ static void add_libraries(struct probing *p, char *list) {
     }
 }
 
+// Where the program is found again: by its name on PATH, or in a directory of the compiler's, where
+// another could appear.
+static void add_way(struct probing *p, const char *name, const char *file) {
+    char directory[PATH_ROOM], text[FILE_STAMP_ROOM];
+    if (!strchr(name, '/')) {
+        key_add_text(&p->answer, "name", name);
+        key_add_text(&p->answer, "at", file);
+        return;
+    }
+    snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(name, '/') - name), name);
+    file_stamp(directory, text);
+    key_add_text(&p->answer, "directory", directory);
+    key_add_text(&p->answer, "stamp", text);
+}
+
 static void add_program(struct probing *p, const char *path) {
     char interpreter[ELF_NAME], file[PATH_ROOM];
     struct process list;
@@ -97,6 +119,8 @@ static void add_program(struct probing *p, const char *path) {
         unknown(p, base_name(path));
         return;
     }
+    if (p->files) // the first is the compiler, which was found already
+        add_way(p, path, file);
     if (!add_file(p, file, interpreter) || !interpreter[0])
         return;
     const char *argv[] = {interpreter, "--list", file, NULL};
@@ -152,11 +176,6 @@ static void read_commands(struct probing *p, char *talk) {
         unknown(p, "commands of the compiler");
 }
 
-static const char *search_path(void) {
-    const char *path = getenv("PATH");
-    return path ? path : "";
-}
-
 static void probe(const struct shoal_device *d, struct probing *p) {
     const char *commands[] = {d->compiler, "-###", "-x", "c", "-", "-shared", "-nostdlib",
                               "-o", "/dev/null", NULL};
@@ -164,7 +183,6 @@ static void probe(const struct shoal_device *d, struct probing *p) {
     struct process out;
     key_add_text(&p->answer, "schema", schema);
     key_add_text(&p->answer, "compiler", d->compiler);
-    key_add_text(&p->answer, "PATH", search_path());
     key_add_text(&p->answer, "gcc", d->is_gcc ? "1" : "0");
     add_program(p, d->compiler);
     if (ask(p, commands, &out) && out.talk.length)
@@ -188,7 +206,7 @@ static bool field_is(const struct key_field *f, const char *text) {
 // Every file is what it was, and the compiler would be found in the same places.
 static bool still_true(const struct shoal_device *d, const struct buf *answer) {
     const unsigned char *record = (const unsigned char *)answer->data;
-    char path[PATH_ROOM] = "", now[FILE_STAMP_ROOM];
+    char path[PATH_ROOM] = "", now[PATH_ROOM];
     struct key_field f;
     size_t at = 0;
     while (key_next(record, answer->length, &at, &f)) {
@@ -197,12 +215,13 @@ static bool still_true(const struct shoal_device *d, const struct buf *answer) {
             same = field_is(&f, schema);
         else if (!strcmp(f.label, "compiler"))
             same = field_is(&f, d->compiler);
-        else if (!strcmp(f.label, "PATH"))
-            same = field_is(&f, search_path());
         else if (!strcmp(f.label, "unknown"))
             same = false;
-        else if (!strcmp(f.label, "file"))
+        else if (!strcmp(f.label, "file") || !strcmp(f.label, "directory") ||
+                 !strcmp(f.label, "name"))
             snprintf(path, sizeof path, "%.*s", (int)f.length, (const char *)f.bytes);
+        else if (!strcmp(f.label, "at"))
+            same = process_find(path, now, sizeof now) && field_is(&f, now);
         else if (!strcmp(f.label, "stamp")) {
             file_stamp(path, now);
             same = field_is(&f, now);
@@ -251,12 +270,15 @@ static void add_answer(struct shoal_device *d, const struct buf *answer, struct 
     const unsigned char *record = (const unsigned char *)answer->data;
     char label[ELF_NAME + 8] = "";
     struct key_field f;
-    bool said = d->compiler[0] != 0;
+    bool said = d->compiler[0] != 0, first = true;
     for (size_t at = 0; key_next(record, answer->length, &at, &f);) {
         if (!strcmp(f.label, "file")) {
             const char *path = (const char *)f.bytes, *slash = memrchr(path, '/', f.length);
             size_t skip = slash ? (size_t)(slash + 1 - path) : 0;
             snprintf(label, sizeof label, "tool:%.*s", (int)(f.length - skip), path + skip);
+            if (first) // it may be called anything
+                snprintf(label, sizeof label, "tool:compiler");
+            first = false;
         } else if (!strcmp(f.label, "id"))
             key_add(key, label, f.bytes, f.length);
         else if (!strcmp(f.label, "version") || !strcmp(f.label, "unknown"))

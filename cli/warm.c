@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// shoal warm: builds the kernels that runs will need, also for machines that are not here.
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void show_result(bool json, const char *model, const shoal_warm_result *w) {
+    if (!json) {
+        printf("%.16s  %-12s %s: ", w->key, w->target, model);
+        if (w->compiled)
+            printf("compiled in %.2f s\n", w->seconds);
+        else
+            puts("was there");
+        return;
+    }
+    fputs("{\"model\": ", stdout);
+    show_json_string(stdout, model);
+    printf(", \"key\": \"%s\", \"target\": \"%s\", \"compiled\": %s, \"seconds\": %.3f}\n", w->key,
+           w->target, w->compiled ? "true" : "false", w->seconds);
+}
+
+static shoal_code warm_one(struct subject *s, struct args *a, const char *model,
+                           const char *target) {
+    shoal_warm_result result;
+    shoal_code code = shoal_model_warm(s->model, &s->options, target, &result, s->log);
+    if (!code)
+        show_result(args_flag(a, "json"), model, &result);
+    fflush(stdout);
+    return code;
+}
+
+// Every target of the list a,b,...; what fails does not keep the others.
+static shoal_code warm_targets(struct subject *s, struct args *a, const char *model) {
+    const char *targets = args_value(a, "target");
+    shoal_code result = SHOAL_OK;
+    if (!targets)
+        return warm_one(s, a, model, NULL);
+    char *list = strdup(targets), *rest = NULL;
+    if (!list)
+        return SHOAL_MEMORY;
+    for (char *t = strtok_r(list, ", ", &rest); t; t = strtok_r(NULL, ", ", &rest)) {
+        shoal_code code = warm_one(s, a, model, t);
+        result = result ? result : code;
+    }
+    free(list);
+    return result;
+}
+
+int command_warm(struct args *a) {
+    int status = 0;
+    for (size_t i = 0; i < a->word_count; i++) {
+        struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
+        shoal_code code = subject_load(&s, a, a->words[i]);
+        if (!code)
+            code = warm_targets(&s, a, a->words[i]);
+        int exit_code = subject_close(&s, code);
+        status = status ? status : exit_code;
+    }
+    return status;
+}

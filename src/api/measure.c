@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "api/measure.h"
+
+#include "base/clock.h"
+#include "run/run.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A function and what makes the compiler keep it; the unit ends with its component.
+static const struct {
+    enum log_label label;
+    const char *component, *keep;
+} functions[] = {
+    {LOG_compile_dxdt, "dxdt", "void *const keep = (void *)model_rhs;\n"},
+    {LOG_compile_observables, "observables", "void *const keep = (void *)model_outputs;\n"},
+    {LOG_compile_step, "step",
+     "void keep(struct group *g, struct trial *s) {\n"
+     "    UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, s, i);\n"
+     "}\n"},
+    {LOG_compile_controller, "controller", "void *const keep = (void *)control_next;\n"},
+    {LOG_compile_save_state, "save_state",
+     "void *const keep[] = {(void *)save_lanes, (void *)save_step, (void *)finish_lane,\n"
+     "#if DENSE\n"
+     "    (void *)save_grid,\n"
+     "#endif\n"
+     "};\n"},
+    {LOG_compile_loop, "loop", "void *const keep = (void *)run_groups;\n"},
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+struct unit {
+    struct buf text;
+    enum log_label label;
+    uint64_t t0_ns, dur_ns; // 0: it did not compile
+};
+
+struct measuring {
+    const struct kernel *kernel;
+    struct unit unit[FUNCTIONS + 2]; // the first and the last have no function
+    uint32_t count;
+    atomic_uint next;
+};
+
+static const struct component *component(const struct kernel *k, const char *name) {
+    for (uint32_t i = 0; i < k->source.components; i++)
+        if (!strcmp(k->source.component[i].name, name))
+            return &k->source.component[i];
+    return NULL;
+}
+
+static void fill_units(struct measuring *m) {
+    const struct kernel *k = m->kernel;
+    const struct component *first = component(k, "dxdt");
+    if (!first)
+        return;
+    buf_put(&m->unit[m->count++].text, k->text.text, first->offset);
+    for (int i = 0; i < FUNCTIONS; i++) {
+        const struct component *c = component(k, functions[i].component);
+        struct unit *u = &m->unit[m->count];
+        if (!c)
+            continue;
+        buf_put(&u->text, k->text.text, c->offset + c->length);
+        buf_puts(&u->text, functions[i].keep);
+        u->label = functions[i].label;
+        m->count++;
+    }
+    buf_put(&m->unit[m->count++].text, k->text.text, first->offset);
+}
+
+static void *work(void *user) {
+    struct measuring *m = user;
+    const struct kernel *k = m->kernel;
+    for (uint32_t i; (i = atomic_fetch_add(&m->next, 1)) < m->count;) {
+        struct unit *u = &m->unit[i];
+        struct shoal_bytes bytes = {0};
+        struct shoal_kernel_text text = k->text;
+        text.text = u->text.data;
+        text.length = u->text.length;
+        u->t0_ns = log_now_ns(k->log);
+        bool ok = !u->text.failed &&
+                  k->backend->build(k->device, &text, k->stop, &bytes, NULL) == SHOAL_OK;
+        u->dur_ns = ok ? log_now_ns(k->log) - u->t0_ns : 0;
+        free(bytes.data);
+    }
+    return NULL;
+}
+
+static void run_units(struct measuring *m) {
+    pthread_t thread[FUNCTIONS];
+    uint32_t threads = run_threads_default(), started = 0;
+    while (started + 1 < threads && started < FUNCTIONS &&
+           pthread_create(&thread[started], NULL, work, m) == 0)
+        started++;
+    work(m);
+    while (started)
+        pthread_join(thread[--started], NULL);
+}
+
+void measure_functions(const struct kernel *k) {
+    struct measuring m = {.kernel = k};
+    if (strcmp(k->backend->kind, "so")) // the functions above are C
+        return;
+    int32_t span = log_begin(k->log, LOG_measure_functions);
+    fill_units(&m);
+    run_units(&m);
+    log_end(k->log, span);
+    uint64_t empty = m.unit[0].dur_ns, again = m.count ? m.unit[m.count - 1].dur_ns : 0;
+    empty = again < empty ? again : empty; // a busy machine is slow for a while
+    for (uint32_t i = 1; i + 1 < m.count && empty; i++) {
+        const struct unit *u = &m.unit[i];
+        if (u->dur_ns)
+            log_end(k->log, log_measure(k->log, u->label, span, u->t0_ns,
+                                        u->dur_ns > empty ? u->dur_ns - empty : 1));
+    }
+    for (uint32_t i = 0; i < m.count; i++)
+        buf_free(&m.unit[i].text);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "kernels.h"
+
+#include "check.h"
+
+#include <sys/stat.h>
+
+static void set_options(struct made *m, const char *options) {
+    char *rest = NULL;
+    m->words = strdup(options);
+    for (char *word = strtok_r(m->words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        char *value = strchr(word, '=');
+        if (value)
+            *value++ = 0;
+        REQUIRE(shoal_options_set(&m->options, word, value ? value : "", m->log) == SHOAL_OK);
+    }
+}
+
+struct made make_solver(const char *text, const char *options, bool plan,
+                        const struct component_swap *swap) {
+    struct made m = {.log = shoal_log_new()};
+    char *lines = strdup(text);
+    for (char *c = lines; *c && !strchr(text, '\n'); c++)
+        *c = *c == ';' ? '\n' : *c;
+    REQUIRE(shoal_model_parse("test.ode", lines, strlen(lines), &m.model, m.log) == SHOAL_OK);
+    REQUIRE(shoal_options_init(&m.options, m.model, m.log) == SHOAL_OK);
+    set_options(&m, options);
+    m.options.plan_only = plan;
+    m.model->swap = swap;
+    m.code = shoal_solver_new(m.model, &m.options, &m.solver, m.log);
+    free(lines);
+    return m;
+}
+
+void made_free(struct made *m) {
+    shoal_solver_free(m->solver);
+    shoal_model_free(m->model);
+    shoal_log_free(m->log);
+    free(m->words);
+}
+
+void key_of(const char *text, const char *options, char key[65]) {
+    struct made m = make_solver(text, options, true, NULL);
+    for (size_t i = 0; m.code && i < shoal_log_message_count(m.log); i++)
+        fprintf(stderr, "%s\n", shoal_log_message(m.log, i).text);
+    REQUIRE(m.code == SHOAL_OK);
+    snprintf(key, 65, "%s", shoal_solver_key(m.solver));
+    made_free(&m);
+}
+
+char *span_says(const shoal_log *log, const char *label, const char *key) {
+    char text[256] = "";
+    for (size_t i = 0; i < shoal_log_event_count(log); i++)
+        if (!strcmp(shoal_log_event(log, i).label, label))
+            shoal_log_meta(log, i, key, text, sizeof text);
+    return strdup(text);
+}
+
+uint32_t run_one(struct made *m, double values[8]) {
+    shoal_batch *batch = NULL;
+    shoal_arrays arrays = {.values = values};
+    uint32_t vars = shoal_solver_var_count(m->solver);
+    REQUIRE(vars <= 8);
+    REQUIRE(shoal_batch_new(m->model, &batch, m->log) == SHOAL_OK);
+    REQUIRE(shoal_solver_run_arrays(m->solver, batch, &arrays, NULL, m->log) == SHOAL_OK);
+    shoal_batch_free(batch);
+    return vars;
+}
+
+const char *use_script(const char *script) {
+    const char *path = check_path("compiler");
+    char text[2048];
+    snprintf(text, sizeof text, "#!/bin/sh\n%s\n", script);
+    check_write(path, text);
+    REQUIRE(chmod(path, 0700) == 0);
+    setenv("SHOAL_CC", path, 1);
+    return path;
+}
+
+static bool count_one(const shoal_cache_entry *e, void *user) {
+    *(uint64_t *)user += !e->defect;
+    return true;
+}
+
+uint64_t kernels_kept(void) {
+    shoal_cache *cache = NULL;
+    uint64_t count = 0;
+    REQUIRE(shoal_cache_open(NULL, &cache, NULL) == SHOAL_OK);
+    shoal_cache_list(cache, NULL, count_one, &count);
+    shoal_cache_close(cache);
+    return count;
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+// The kernel that runs is the one that was asked for: whatever is swapped, damaged or planted, what
+// comes out of the cache is what a fresh build would give, or it is not used.
+#include "check.h"
+#include "kernels.h"
+
+#include "../kernels/abi.h"
+#include "device/device.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char base[] = "par a=1;init x=1,y=0;x'=-a*x;y'=x-y;aux r=x+y;@ t1=1,method=bs3";
+
+static bool same_bits(const double *a, const double *b, uint32_t n) {
+    return memcmp(a, b, n * sizeof *a) == 0;
+}
+
+static struct made must_make(const char *text, const char *options,
+                             const struct component_swap *swap) {
+    struct made m = make_solver(text, options, false, swap);
+    for (size_t i = 0; m.code && i < shoal_log_message_count(m.log); i++)
+        fprintf(stderr, "%s\n", shoal_log_message(m.log, i).text);
+    REQUIRE(m.code == SHOAL_OK);
+    return m;
+}
+
+// Runs with that mode of the cache; how the lookup ended is checked.
+static uint32_t run_in_mode(const char *mode, const char *text, const char *options,
+                            const struct component_swap *swap, const char *result,
+                            double values[8]) {
+    setenv("SHOAL_CACHE", mode, 1);
+    struct made m = must_make(text, options, swap);
+    char *got = span_says(m.log, "cache_lookup", "result");
+    CHECK_MSG(!strcmp(got, result), "SHOAL_CACHE=%s %s: a %s, not a %s", mode, options, got,
+              result);
+    uint32_t n = run_one(&m, values);
+    made_free(&m);
+    free(got);
+    return n;
+}
+
+// Miss, hit and no cache at all give the same bits, and the entry is what the compiler makes.
+static uint32_t check_kernel(const char *text, const char *options,
+                             const struct component_swap *swap, double fresh[8]) {
+    double values[3][8] = {{0}};
+    run_in_mode("on", text, options, swap, "miss", values[0]);
+    run_in_mode("on", text, options, swap, "hit", values[1]);
+    uint32_t n = run_in_mode("verify", text, options, swap, "hit", values[2]); // compiles
+    CHECK(same_bits(values[0], values[2], n) && same_bits(values[1], values[2], n));
+    memcpy(fresh, values[2], sizeof values[2]);
+    return n;
+}
+
+// ---- Components swapped, no setting changed -----------------------------------------------------
+
+static char *component_text(const char *name) {
+    struct made m = make_solver(base, "", true, NULL);
+    char *source = NULL, begin[64];
+    REQUIRE(shoal_model_source(m.model, &m.options, &source, m.log) == SHOAL_OK);
+    snprintf(begin, sizeof begin, "// ---- %s\n", name);
+    char *at = strstr(source, begin);
+    REQUIRE(at);
+    char *end = strstr(at + 3, "\n// ---- ");
+    char *text = strndup(at, end ? (size_t)(end + 1 - at) : strlen(at));
+    free(source);
+    made_free(&m);
+    return text;
+}
+
+static char *replaced(const char *text, const char *what, const char *with) {
+    const char *at = strstr(text, what);
+    char *out = NULL;
+    CHECK_MSG(at != NULL, "%s is not in the component", what);
+    REQUIRE(at && asprintf(&out, "%.*s%s%s", (int)(at - text), text, with, at + strlen(what)) > 0);
+    return out;
+}
+
+// What is replaced, so that it compiles; `moves`: results must change.
+static const struct {
+    const char *component, *what, *with;
+    bool moves;
+} swaps[] = {
+    {"sizes", "#define SHOAL_ELEM elem", "#define SHOAL_ELEM elem ", false},
+    {"prelude", "\n", " \n", false},
+    {"abi", "\n", " \n", false},
+    {"dialect", "\n", " \n", false},
+    {"math", "\n", " \n", false},
+    {"tableau", "\n", " \n", false},
+    {"gains", "#define CONTROL_SAFETY ((elem)", "#define CONTROL_SAFETY ((elem)2*", true},
+    {"dxdt", "d[0] = ", "d[0] = R(2)*", true},
+    {"start", "\n", " \n", false},
+    {"observables", "out[0] = ", "out[0] = R(3)*", true},
+    {"group", "\n", " \n", false},
+    {"step", "\n", " \n", false},
+    {"controller", "\n", " \n", false},
+    {"save_state", "\n", " \n", false},
+    {"refill", "R(0.01)", "R(0.02)", true},
+    {"loop", "\n", " \n", false},
+    {"batch_kernel", "\n", " \n", false},
+};
+
+// The old kernel would run on if settings were all that is hashed.
+TEST(key_kernel_of_every_component) {
+    double plain[8], values[8];
+    uint32_t n = check_kernel(base, "", NULL, plain);
+    for (size_t i = 0; i < sizeof swaps / sizeof *swaps; i++) {
+        char *old = component_text(swaps[i].component);
+        char *text = replaced(old, swaps[i].what, swaps[i].with);
+        struct component_swap swap[] = {{swaps[i].component, text}, {NULL, NULL}};
+        check_kernel(base, "", swap, values);
+        CHECK_MSG(same_bits(plain, values, n) == !swaps[i].moves, "%s: results %s",
+                  swaps[i].component, swaps[i].moves ? "did not change" : "changed");
+        free(text);
+        free(old);
+    }
+    run_in_mode("on", base, "", NULL, "hit", values); // and the first is still there
+    CHECK(same_bits(plain, values, n));
+}
+
+// Every setting that is compiled in.
+TEST(key_kernel_of_every_option) {
+    static const char *const options[] = {
+        "method=tsit5",   "method=rk4 dt=0.1", "controller=i",   "controller=fixed dt=0.1",
+        "precision=f32",  "fast-math=on",      "save=at=1",      "vars=y",
+        "vars=r,x",       "method=vern7",
+    };
+    for (size_t i = 1; i < sizeof options / sizeof *options; i++) {
+        double values[8];
+        check_kernel(base, options[i], NULL, values);
+    }
+}
+
+// ---- Entries that are not what they say ---------------------------------------------------------
+
+// Puts bytes under the key of the base model, with all checks right.
+static void plant(struct made *m, const void *bytes, size_t length) {
+    struct order order;
+    struct cache *cache = cache_open(NULL);
+    char reason[CACHE_REASON];
+    REQUIRE(order_open(m->model, &m->options, NULL, &order, m->log) == SHOAL_OK);
+    struct kernel k = {.backend = order.backend,
+                       .device = order.device,
+                       .request = &order.request,
+                       .model = "planted",
+                       .cache = cache,
+                       .log = m->log};
+    REQUIRE(kernel_identify(&k) == SHOAL_OK);
+    struct cache_item item = {.kind = CACHE_SO,
+                              .abi = SHOAL_ABI,
+                              .wall_ms = 100,
+                              .record = (const unsigned char *)k.record.bytes.data,
+                              .record_length = k.record.bytes.length,
+                              .payload = bytes,
+                              .payload_length = length};
+    REQUIRE(cache_put(cache, &item, false, reason));
+    kernel_free(&k);
+    cache_close(cache);
+    order_close(&order);
+}
+
+// Refused, compiled again, and the next one is a hit.
+static void check_refused(const double want[8]) {
+    double values[8];
+    setenv("SHOAL_CACHE", "on", 1);
+    struct made m = must_make(base, "", NULL);
+    CHECK_INT(m.solver->cached, 0);
+    CHECK_INT(run_one(&m, values), 2);
+    CHECK(same_bits(values, want, 2));
+    CHECK_INT(shoal_log_message_count(m.log), 0); // not a word about it
+    made_free(&m);
+    run_in_mode("on", base, "", NULL, "hit", values);
+    CHECK(same_bits(values, want, 2));
+}
+
+TEST(key_kernel_without_symbols) {
+    double want[8];
+    run_in_mode("off", base, "", NULL, "miss", want);
+    setenv("SHOAL_CACHE", "on", 1);
+    struct check_output o = RUN("cc", "-shared", "-nostdlib", "-o", check_path("k.so"), "-x", "c",
+                                "/dev/null");
+    REQUIRE(o.status == 0);
+    int fd = open(check_path("k.so"), O_RDONLY);
+    static unsigned char bytes[1 << 16];
+    ssize_t n = read(fd, bytes, sizeof bytes);
+    REQUIRE(n > 0);
+    struct made m = make_solver(base, "", true, NULL);
+    plant(&m, bytes, (size_t)n);
+    made_free(&m);
+    check_refused(want);
+    m = make_solver(base, "method=rk4 dt=0.1", true, NULL); // and bytes that are no object at all
+    made_free(&m);
+    setenv("SHOAL_CACHE_DIR", check_path("another"), 1);
+    m = make_solver(base, "", true, NULL);
+    plant(&m, "nonsense", 8);
+    made_free(&m);
+    check_refused(want);
+}
+
+// A whole and right kernel, but of a better CPU: it would load, and die later.
+TEST(key_kernel_for_another_target) {
+    const struct shoal_backend *backend = NULL;
+    struct shoal_device *device = NULL;
+    struct shoal_bytes bytes = {0};
+    double want[8];
+    char *source = NULL;
+    setenv("SHOAL_CPU_TARGET", "scalar", 1);
+    run_in_mode("off", base, "", NULL, "miss", want);
+    setenv("SHOAL_CACHE", "on", 1);
+    struct made m = make_solver(base, "", true, NULL);
+    REQUIRE(shoal_model_source(m.model, &m.options, &source, m.log) == SHOAL_OK);
+    if (device_open_target("x86-64-v4", false, &backend, &device, NULL) != SHOAL_OK)
+        check_skip("no second target");
+    struct shoal_kernel_text k = {.text = source, .length = strlen(source)};
+    REQUIRE(backend->build(device, &k, NULL, &bytes, log_report(m.log)) == SHOAL_OK);
+    plant(&m, bytes.data, bytes.length);
+    made_free(&m);
+    check_refused(want);
+    free(bytes.data);
+    free(source);
+    backend->close(device);
+}
+
+// ---- Compilers that fail ------------------------------------------------------------------------
+
+#define PROBED "case \"$*\" in *-###*|*-print-*) exec cc \"$@\";; esac; "
+
+TEST(key_kernel_of_killed_compiler) {
+    use_script(PROBED "kill -9 $$");
+    struct made m = make_solver(base, "", false, NULL);
+    CHECK_INT(m.code, SHOAL_DEVICE);
+    CHECK_HAS(shoal_log_message(m.log, 0).text, "killed by signal 9");
+    made_free(&m);
+    CHECK_INT(kernels_kept(), 0);
+}
+
+// A compiler that makes other bytes each time: verify says so.
+TEST(key_kernel_of_random_compiler) {
+    char script[512];
+    snprintf(script, sizeof script,
+             PROBED "n=$(cat %s/n 2>/dev/null); echo 1$n > %s/n; "
+                    "exec cc \"$@\" -Wl,--build-id=0x11$(printf %%08d ${n:-0})",
+             check_dir(), check_dir());
+    use_script(script);
+    struct made m = must_make(base, "", NULL);
+    made_free(&m);
+    CHECK_INT(kernels_kept(), 1);
+    setenv("SHOAL_CACHE", "verify", 1);
+    m = make_solver(base, "", false, NULL);
+    CHECK_INT(m.code, SHOAL_DEVICE);
+    CHECK_HAS(shoal_log_message(m.log, 0).text, "the kernel cache is wrong");
+    made_free(&m);
+    setenv("SHOAL_CACHE", "on", 1);
+    struct check_output o = RUN(check_shoal(), "cache", "verify", "--recompile");
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.out, "other bytes");
+}
+
+// The compiler is gone: what is there runs, with a note; what is not there is a clear error.
+TEST(key_kernel_without_compiler) {
+    double want[8], values[8];
+    const char *cc = use_script("exec cc \"$@\"");
+    run_in_mode("on", base, "", NULL, "miss", want);
+    REQUIRE(unlink(cc) == 0);
+    struct made m = must_make(base, "", NULL);
+    CHECK_HAS(shoal_log_message(m.log, 0).text, "no C compiler now");
+    CHECK_INT(run_one(&m, values), 2);
+    CHECK(same_bits(values, want, 2));
+    made_free(&m);
+    m = make_solver(base, "method=tsit5", false, NULL);
+    CHECK_INT(m.code, SHOAL_DEVICE);
+    CHECK_HAS(shoal_log_message(m.log, 1).text, "(SHOAL_CC) was not found");
+    CHECK_HAS(shoal_log_message(m.log, 1).text, "not in the cache");
+    made_free(&m);
+}
+
+// The same with the usual compiler and nothing on PATH.
+TEST(key_kernel_without_path) {
+    double want[8], values[8];
+    run_in_mode("on", base, "", NULL, "miss", want);
+    setenv("PATH", "", 1);
+    run_in_mode("on", base, "", NULL, "hit", values);
+    CHECK(same_bits(values, want, 2));
+    struct made m = make_solver(base, "method=tsit5", false, NULL);
+    CHECK_INT(m.code, SHOAL_DEVICE);
+    CHECK_HAS(shoal_log_message(m.log, 1).text, "no C compiler");
+    CHECK_HAS(shoal_log_message(m.log, 1).text, "shoal devices");
+    made_free(&m);
+}
+
+// ---- Modes --------------------------------------------------------------------------------------
+
+TEST(key_kernel_modes) {
+    double want[8], values[8];
+    run_in_mode("off", base, "", NULL, "miss", want);
+    struct stat s;
+    CHECK(stat(check_path("cache"), &s) != 0); // nothing was made
+    run_in_mode("ro", base, "", NULL, "miss", values);
+    CHECK_INT(kernels_kept(), 0);
+    run_in_mode("on", base, "", NULL, "miss", values);
+    CHECK_INT(kernels_kept(), 1);
+    run_in_mode("ro", base, "", NULL, "hit", values);
+    CHECK(same_bits(values, want, 2));
+    run_in_mode("refresh", base, "", NULL, "miss", values);
+    CHECK(same_bits(values, want, 2));
+    CHECK_INT(kernels_kept(), 1);
+}
+
+// A directory of the caller's comes before the environment.
+TEST(key_kernel_in_given_directory) {
+    char options[256];
+    snprintf(options, sizeof options, "cache=%s", check_path("mine"));
+    double values[8];
+    run_in_mode("on", base, options, NULL, "miss", values);
+    run_in_mode("on", base, options, NULL, "hit", values);
+    CHECK_INT(kernels_kept(), 0); // none in the usual place
+}
+
+// Constants that change all the time ought to be parameters.
+TEST(key_kernel_of_changing_numbers) {
+    bool warned = false;
+    for (int i = 0; i < 10; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "const c=%d.5;init x=1;x'=-c*x;@ t1=1,method=euler,dt=0.5",
+                 i + 2);
+        struct made m = must_make(text, "", NULL);
+        bool said = shoal_log_message_count(m.log) > 0;
+        CHECK_MSG(said == (i == 8), "compilation %d", i + 1);
+        if (said)
+            CHECK_HAS(shoal_log_message(m.log, 0).text, "make them parameters");
+        warned = warned || said;
+        made_free(&m);
+    }
+    CHECK(warned);
+}
+
+TEST(key_kernel_lookups_in_words) {
+    setenv("SHOAL_CACHE_LOG", "1", 1);
+    struct made m = must_make(base, "", NULL);
+    CHECK_HAS(shoal_log_message(m.log, 0).text, "cache miss: absent, key ");
+    made_free(&m);
+    m = must_make(base, "", NULL);
+    CHECK_HAS(shoal_log_message(m.log, 0).text, "cache hit, key ");
+    made_free(&m);
+}

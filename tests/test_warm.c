@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// shoal warm: kernels before they are needed, also for CPUs that are not here.
+#include "check.h"
+#include "kernels.h"
+
+#define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
+
+static const char *model(const char *name, const char *rate) {
+    const char *path = check_path(name);
+    char text[128];
+    snprintf(text, sizeof text, "par a=1\ninit x=1\nx'=-%s*a*x\n@ t1=1\n", rate);
+    check_write(path, text);
+    return path;
+}
+
+TEST(warm_then_run) {
+    const char *one = model("one.ode", "1"), *two = model("two.ode", "2");
+    struct check_output o = SHOAL("warm", one, two);
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "one.ode: compiled in ");
+    CHECK_HAS(o.out, "two.ode: compiled in ");
+    o = SHOAL("run", two, "-o", check_path("o.csv"), "--rtol", "1e-4", "--timing", "debug");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.err, "\"result\":\"hit\"");
+    o = SHOAL("warm", one, "--json");
+    CHECK_HAS(o.out, "\"compiled\": false");
+}
+
+// Both levels from one machine; each is found by the machine of its level.
+TEST(warm_targets) {
+    const char *one = model("one.ode", "1");
+    struct check_output o = SHOAL("warm", one, "--target", "x86-64-v3,x86-64-v4");
+    if (o.status == 1 && strstr(o.err, "no backend knows"))
+        check_skip("not this kind of machine");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "x86-64-v3");
+    CHECK_HAS(o.out, "x86-64-v4");
+    CHECK_INT(kernels_kept(), 2);
+    setenv("SHOAL_CPU_TARGET", "x86-64-v3", 1);
+    o = SHOAL("run", one, "--dry-run");
+    if (o.status == 0)
+        CHECK_HAS(o.out, ", cached");
+}
+
+TEST(warm_fails) {
+    const char *one = model("one.ode", "1");
+    struct check_output o = SHOAL("warm", one, "--target", "abacus");
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "no backend knows the target 'abacus'");
+    CHECK_INT(SHOAL("warm").status, 2);
+    CHECK_INT(SHOAL("warm", check_path("nowhere.ode")).status, 4);
+    setenv("SHOAL_CACHE", "off", 1);
+    o = SHOAL("warm", one);
+    CHECK_INT(o.status, 4);
+    CHECK_HAS(o.err, "cannot be kept");
+    setenv("SHOAL_CACHE", "on", 1);
+    use_script("case \"$*\" in *-###*|*-print-*) exec cc \"$@\";; esac; exit 3");
+    o = SHOAL("warm", one);
+    CHECK_INT(o.status, 3);
+    CHECK_HAS(o.err, "failed with exit code 3");
+    CHECK_INT(kernels_kept(), 0);
+}
