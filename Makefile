@@ -81,9 +81,10 @@ test-long: TEST_ARGS := --long
 test-long: test
 
 bench: setup-bench
-	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench
+	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench $(BUILD)/bench/log_cost
 	$(BUILD)/bench/bench $(BUILD)/bench
-$(BUILD)/bench/bench: bench/bench.c bench/lorenz.h $(BUILD)/libshoal.a
+	$(BUILD)/bench/log_cost
+$(BUILD)/bench/bench $(BUILD)/bench/log_cost: $(BUILD)/bench/%: bench/%.c bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
 
