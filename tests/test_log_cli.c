@@ -111,6 +111,21 @@ TEST(log_cli_one_event_a_chunk) {
     CHECK_INT(count, 10);
 }
 
+// Where there is a cache, the summary says what it gave.
+TEST(log_cli_cache_result) {
+    for (int i = 0; i < 2; i++) {
+        struct check_output o = RUN_MODEL("--timing-json", check_path("t.json"));
+        CHECK_INT(o.status, 0);
+        const char *lookup = strstr(check_read(check_path("t.json")), "\"label\":\"cache_lookup\"");
+        if (!lookup)
+            check_skip("no cache");
+        char line[64];
+        snprintf(line, sizeof line, "\ncache\n  %s", json_field(lookup, "result"));
+        CHECK_HAS(o.err, line);
+        CHECK_STR(json_field(lookup, "result"), i ? "hit" : "miss");
+    }
+}
+
 TEST(log_cli_none_and_quiet) {
     struct check_output o = RUN_MODEL("--timing", "none");
     CHECK_INT(o.status, 0);
