@@ -72,19 +72,22 @@ static shoal_code generate(const struct codegen_request *q, struct kernel_source
 
 static shoal_code make_key(shoal_solver *s, const struct shoal_kernel_text *k, shoal_log *log) {
     char identity[8192];
-    unsigned char abi = SHOAL_ABI;
-    struct key key;
+    unsigned char abi = SHOAL_ABI, key[KEY_BYTES];
+    struct key_record record = {0};
     shoal_code code =
         s->backend->identity(s->device, k, identity, sizeof identity, log_report(log));
     if (code != SHOAL_OK)
         return code;
-    key_begin(&key);
-    key_field(&key, "abi", &abi, 1);
-    key_field(&key, "backend", s->backend->name, strlen(s->backend->name));
-    key_field(&key, "source", k->text, k->length);
-    key_field(&key, "compiler", identity, strlen(identity));
-    key_end(&key, s->key);
-    return SHOAL_OK;
+    key_add(&record, "abi", &abi, 1);
+    key_add_text(&record, "backend", s->backend->name);
+    key_add(&record, "source", k->text, k->length);
+    key_add_text(&record, "compiler", identity);
+    key_digest(&record, key);
+    key_hex(key, s->key);
+    if (record.bytes.failed)
+        code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    key_free(&record);
+    return code;
 }
 
 static shoal_code keep_source(const char *directory, const char *key, const struct buf *text,
@@ -177,8 +180,13 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     if (code == SHOAL_OK)
         code = fill_grid(o, &s->arena, &u->grid, r);
     u->backend = s->backend;
+    u->device = s->device;
+    u->limits = s->backend->limits(s->device);
+    u->pool = &s->pool;
     u->model = m;
     u->outputs = q->outputs;
+    while (u->state_outputs < q->outputs && q->output[u->state_outputs] < m->states.count)
+        u->state_outputs++;
     u->output = names;
     u->f32 = q->f32;
     u->fixed = fixed;
@@ -296,6 +304,8 @@ void shoal_solver_free(shoal_solver *solver) {
         return;
     if (solver->setup.module)
         solver->backend->unload(solver->setup.module);
+    if (solver->device)
+        run_pool_free(&solver->pool, solver->backend, solver->device);
     if (solver->device)
         solver->backend->close(solver->device);
     free(solver->setup.grid.times);

@@ -35,6 +35,23 @@ static void close_device(struct shoal_device *d) { free(d); }
 
 static const struct shoal_target *target(const struct shoal_device *d) { return &d->target; }
 
+static struct shoal_limits limits(struct shoal_device *d) {
+    (void)d;
+    return (struct shoal_limits){.slots = 1};
+}
+
+enum { ALIGN = 64 };
+
+static void *alloc(struct shoal_device *d, size_t bytes) {
+    (void)d;
+    return aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN);
+}
+
+static void release(struct shoal_device *d, void *block) {
+    (void)d;
+    free(block);
+}
+
 const struct shoal_backend cpu_backend = {
     .name = "cpu",
     .count = count,
@@ -46,5 +63,9 @@ const struct shoal_backend cpu_backend = {
     .build = cpu_build,
     .load = cpu_load,
     .unload = cpu_unload,
-    .run = cpu_run,
+    .limits = limits,
+    .alloc = alloc,
+    .release = release,
+    .start = cpu_start,
+    .finish = cpu_finish,
 };

@@ -82,7 +82,8 @@ shoal_code cpu_target(struct shoal_device *d, struct report *r) {
             continue;
         if (!l->present())
             return report_error(r, SHOAL_DEVICE, "SHOAL_CPU_TARGET: this CPU is no %s", wanted);
-        d->target = (struct shoal_target){.name = l->name, .lanes64 = l->lanes64};
+        d->target = (struct shoal_target){
+            .name = l->name, .prelude = "prelude_c.h", .lanes64 = l->lanes64};
         d->march = l->march;
         d->calls = l->calls;
         find_math(l, &d->target);
