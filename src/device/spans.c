@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifdef LOG_LABELS
-
 bool offload_timed(const struct shoal_launch *l) { return l->log && l->log->recording; }
 
 static int32_t begin_span(const struct offload_spans *s, enum log_label label, uint64_t t0_ns,
@@ -53,21 +51,3 @@ void offload_span_kernel(const struct offload_spans *s, uint64_t t0_ns, uint64_t
     log_f64(log, span, "gpu_time_ms", (double)dur_ns * 1e-6);
     log_end(log, span);
 }
-
-#else // a log without tracks
-
-bool offload_timed(const struct shoal_launch *l) {
-    (void)l;
-    return false;
-}
-
-void offload_span_copy(const struct offload_spans *s, const struct shoal_piece *piece,
-                       uint64_t t0_ns, uint64_t dur_ns) {
-    (void)s, (void)piece, (void)t0_ns, (void)dur_ns;
-}
-
-void offload_span_kernel(const struct offload_spans *s, uint64_t t0_ns, uint64_t dur_ns) {
-    (void)s, (void)t0_ns, (void)dur_ns;
-}
-
-#endif
