@@ -5,8 +5,8 @@
 
 #define NAN_VALUE (0.0 / 0.0)
 #define INFINITY_VALUE (1.0 / 0.0)
-// Loop over the states from `first`, unrolled for small systems; over stages; over anything else
-// that a thread keeps in registers.
+// Loop over the states from `first`, unrolled for small systems; over stages; over fixed steps; over
+// anything else that a thread keeps in registers.
 #if N <= UNROLL_STATES
 #define STATES(j, first) UNROLL for (int j = first; j < N; j++)
 #else
@@ -16,6 +16,11 @@
 #define STAGE_LOOP(i, count) UNROLL for (int i = 0; i < count; i++)
 #else
 #define STAGE_LOOP(i, count) ROLL for (int i = 0; i < count; i++)
+#endif
+#if THREADS && N * STAGES <= 16
+#define STEP_LOOP(n, count) _Pragma("unroll 4") for (u32 n = 1; n <= count; n++)
+#else
+#define STEP_LOOP(n, count) ROLL for (u32 n = 1; n <= count; n++)
 #endif
 #if THREADS && N <= UNROLL_STATES
 #define ITEMS(i, count) UNROLL for (int i = 0; i < count; i++)

@@ -45,7 +45,7 @@ INLINE void fixed_begin(const struct group *g, struct trial *s) {
 // `count` steps without looking, of all groups, from x on.
 INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struct point *x,
                         struct trial *s, u32 count) {
-    for (u32 n = 1; n <= count; n++) {
+    STEP_LOOP(n, count) {
         STAGE_LOOP(i, STAGES) {
             UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&x[w], g[w].p, &s[w], i);
         }

@@ -16,7 +16,8 @@ enum {
 // What differs between a CPU's worker and a device's thread, which has many registers and needs
 // all its arrays in them: sizes, and the files of kernels/ in the order of their components.
 struct shape {
-    uint32_t unroll_states; // up to this size the state loops are unrolled
+    uint32_t unroll_states; // up to this size the state loops are unrolled (f64: see half)
+    bool half;              // half of it in f64, which takes two registers
     uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled
     uint32_t inline_length; // a function with more statements is not inlined
     uint32_t stack_states;  // larger systems keep their arrays in the workspace
@@ -34,6 +35,7 @@ static const struct shape worker_shape = {
 };
 static const struct shape thread_shape = {
     .unroll_states = 40,
+    .half = true,
     .unroll_length = 1500,
     .inline_length = 600,
     .stack_states = 128,
@@ -202,7 +204,8 @@ static void put_sizes(struct assembly *a) {
     define(a, "NOUT", q->outputs);
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
-    define(a, "UNROLL_STATES", a->shape->unroll_states);
+    define(a, "UNROLL_STATES",
+           a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
     define(a, "UNROLL_STAGES", step_length(a) <= a->shape->unroll_length);
     define(a, "LARGE", s->states > a->shape->stack_states);
     define(a, "ADAPTIVE", a->adaptive);
