@@ -194,6 +194,8 @@ static const struct ensemble table[] = {
     {"Lorenz rk4 f32, 1024 steps", lorenz, 0, "rho", 0, 21, EVEN, 23, {RK4("f32")}, 13.6, 17},
     {"Lorenz rk4 f64, 1024 steps", lorenz, 0, "rho", 0, 21, EVEN, 23, {RK4("f64")}, 24.1, 32},
     {"Lorenz tsit5 f32 1e-5", lorenz, 0, "rho", 0, 21, EVEN, 23, {TSIT5("1e-5")}, 1.8, 8},
+    {"Lorenz tsit5 f32 1e-5, refill off", lorenz, 0, "rho", 0, 21, EVEN, 23, {TSIT5("1e-5"), {"refill","off"}}, NAN, 8},
+    {"Lorenz96 (32) tsit5 f32 1e-5 refill off", lorenz96, 0, "F", 0, 16, EVEN, 17, {TSIT5("1e-5"), {"refill","off"}}, NAN, 3},
     {"Lorenz96 (32) rk4 f32, 1024 steps", lorenz96, 0, "F", 0, 16, EVEN, 17, {RK4("f32")}, 5, 6},
     {"Lorenz96 (32) tsit5 f32 1e-5", lorenz96, 0, "F", 0, 16, EVEN, 17, {TSIT5("1e-5")}, 2, 3},
     {"Pleiades rk4 f32, 1024 steps", 0, "examples/pleiades.ode", "m1", 0.5, 2, EVEN, 17,
@@ -256,6 +258,7 @@ static void bench_small(void) {
 static void bench_compile(const char *what, const struct ensemble *e, double bar) {
     for (int warm = 0; warm < 2; warm++) {
         char text[96];
+        setenv("CUDA_CACHE_DISABLE", "1", 1);
         setenv("SHOAL_CACHE", warm ? "on" : "refresh", 1);
         struct job j = job_new(e, 8, device, 0);
         double ms = label_ms(j.log, "compile_kernel", SHOAL_SPAN) +

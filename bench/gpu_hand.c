@@ -12,20 +12,20 @@
 #include <string.h>
 
 static const char text[] =
-    "#define SLOPE(a, b, c) dx = 10 * (b - a), dy = a * (r - c) - b, dz = a * b - (T)(8.0 / 3) * c\n"
-    "extern \"C\" __global__ void lorenz(const T *rho, T *out, int n, T h) {\n"
+    "#define SLOPE(a, b, c) dx = 10 * (b - a), dy = a * (r - c) - b, dz = a * b - (NUMBER)(8.0 / 3) * c\n"
+    "extern \"C\" __global__ void lorenz(const NUMBER *rho, NUMBER *out, int n, NUMBER h) {\n"
     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
     "    if (i >= n) return;\n"
-    "    T x = 1, y = 0, z = 0, r = rho[i], dx, dy, dz;\n"
-    "    const T half = h / 2, third = h / 3, sixth = h / 6;\n"
+    "    NUMBER x = 1, y = 0, z = 0, r = rho[i], dx, dy, dz;\n"
+    "    const NUMBER half = h / 2, third = h / 3, sixth = h / 6;\n"
     "    for (int step = 0; step < 1024; step++) {\n"
-    "        T sx = x, sy = y, sz = z;\n"
+    "        NUMBER sx = x, sy = y, sz = z;\n"
     "        SLOPE(x, y, z);\n"
-    "        { T ax = x + half * dx, ay = y + half * dy, az = z + half * dz;\n"
+    "        { NUMBER ax = x + half * dx, ay = y + half * dy, az = z + half * dz;\n"
     "          sx += sixth * dx, sy += sixth * dy, sz += sixth * dz; SLOPE(ax, ay, az); }\n"
-    "        { T ax = x + half * dx, ay = y + half * dy, az = z + half * dz;\n"
+    "        { NUMBER ax = x + half * dx, ay = y + half * dy, az = z + half * dz;\n"
     "          sx += third * dx, sy += third * dy, sz += third * dz; SLOPE(ax, ay, az); }\n"
-    "        { T ax = x + h * dx, ay = y + h * dy, az = z + h * dz;\n"
+    "        { NUMBER ax = x + h * dx, ay = y + h * dy, az = z + h * dz;\n"
     "          sx += third * dx, sy += third * dy, sz += third * dz; SLOPE(ax, ay, az); }\n"
     "        x = sx + sixth * dx, y = sy + sixth * dy, z = sz + sixth * dz;\n"
     "    }\n"
@@ -93,7 +93,7 @@ static void *compile(const char *type) {
     const char *options[] = {"--gpu-architecture=sm_90", define};
     void *program, *module, *function;
     size_t bytes;
-    snprintf(define, sizeof define, "-DT=%s", type);
+    snprintf(define, sizeof define, "-DNUMBER=%s", type);
     DO(nvrtcCreateProgram(&program, text, "lorenz", 0, NULL, NULL));
     DO(nvrtcCompileProgram(program, 2, options));
     DO(nvrtcGetCUBINSize(program, &bytes));

@@ -323,8 +323,8 @@ TEST(method_control_gains) {
         }
     }
     struct control pi = method_control(method_find("tsit5"), CONTROLLER_PI);
-    CHECK_NEAR(pi.a, 0.14, 1e-16);
-    CHECK_NEAR(pi.b, 0.08, 1e-16);
+    CHECK_NEAR(pi.a, 0.17, 1e-16);
+    CHECK_NEAR(pi.b, 0.04, 1e-16);
     CHECK_NEAR(method_control(method_find("dop853"), CONTROLLER_I).a, 1.0 / 8, 1e-16);
     CHECK_NEAR(method_control(method_find("rk23"), CONTROLLER_I).a, 1.0 / 3, 1e-16);
     CHECK_NEAR(method_control(method_find("heun-21"), CONTROLLER_I).a, 1.0 / 2, 1e-16);

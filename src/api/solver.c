@@ -171,7 +171,9 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->threads = o->threads ? o->threads : run_threads_default();
     u->chunk = o->chunk;
     u->memory = o->memory;
-    u->refill = o->refill != SHOAL_REFILL_OFF;
+    // Equal work gains nothing from it, and devices lose by it.
+    u->refill = o->refill == SHOAL_REFILL_ON ||
+                (o->refill == SHOAL_REFILL_AUTO && !(fixed && u->limits.memory));
     u->keep_failed = o->keep_failed;
     return code;
 }

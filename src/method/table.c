@@ -115,7 +115,7 @@ const struct method methods[] = {
         .embedded = 4,
         .stages = 6,
         .controller = CONTROLLER_PI,
-        .safety = 0.87, // its error is larger for the same estimate than Dormand and Prince's
+        .safety = 0.74, // its error is larger for the same estimate than Dormand and Prince's
         .c = {0, 1.0 / 5, 3.0 / 10, 3.0 / 5, 1, 7.0 / 8},
         .a =
             {
@@ -179,6 +179,7 @@ const struct method methods[] = {
         .stages = 7,
         .fsal = true,
         .controller = CONTROLLER_PI,
+        .safety = 0.89, // equal work for a smaller error than with 0.9
         .c = {0, 0.161, 0.327, 0.9, 0.98002554090450968573, 1, 1},
         .a =
             {

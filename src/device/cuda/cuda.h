@@ -56,8 +56,6 @@ typedef struct CUevent_st *cu_event;
     X(memory_free, cuMemFree_v2, (cu_address address))                                             \
     X(host_new, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                     \
     X(host_free, cuMemFreeHost, (void *memory))                                                    \
-    X(host_address, cuMemHostGetDevicePointer_v2,                                                  \
-      (cu_address * address, void *memory, unsigned flags))                                        \
     X(copy_in, cuMemcpyHtoDAsync_v2,                                                               \
       (cu_address to, const void *from, size_t bytes, cu_stream stream))                           \
     X(copy_out, cuMemcpyDtoHAsync_v2,                                                              \
@@ -92,7 +90,6 @@ enum {
     CU_NO_DEVICE = 100,
     CU_NOT_READY = 600,
     CU_HOST_PORTABLE = 1,
-    CU_HOST_MAPPED = 2,
     CU_STREAM_NON_BLOCKING = 1,
     CU_EVENT_NO_TIMING = 2,
     CU_DEVICE_MULTIPROCESSORS = 16,
@@ -199,12 +196,8 @@ struct cuda_slot {
     char track[40];
 };
 
-// Words in host memory that the device sees: what each slot's kernel looks at, in lines of their own.
-enum { CUDA_LINE = 64 };
-struct cuda_shared {
-    volatile int stop;
-    char rest[CUDA_LINE - sizeof(int)];
-};
+// Words on the device that a slot's kernel and the host share, in lines of their own.
+enum { CUDA_NEXT, CUDA_STOP, CUDA_WORDS, CUDA_LINE = 64 };
 
 // How a kernel is launched: block size and how many such blocks the device holds at a time.
 struct cuda_shape {
@@ -217,9 +210,8 @@ struct shoal_module {
     cu_function kernel;
     struct cuda_shape plain, refill, tiny;
     int registers, local_bytes;
-    struct cuda_shared *shared; // [CUDA_SLOTS]
-    cu_address shared_at;
-    cu_address next; // work counters, one a slot, CUDA_LINE bytes apart
+    cu_address words;  // of slot i at CUDA_LINE * i
+    cu_stream stopper; // NULL: never needed
     struct cuda_slot slot[CUDA_SLOTS];
 };
 

@@ -42,18 +42,9 @@ static shoal_code find_kernel(struct shoal_module *m, struct report *r) {
     return SHOAL_OK;
 }
 
-static shoal_code make_shared(struct shoal_module *m, struct report *r) {
+static shoal_code make_words(struct shoal_module *m, struct report *r) {
     const struct cuda_driver *cu = m->device->cu;
-    void *shared = NULL;
-    int result = cu->host_new(&shared, sizeof *m->shared * CUDA_SLOTS,
-                              CU_HOST_PORTABLE | CU_HOST_MAPPED);
-    if (result == CU_OK) {
-        m->shared = shared;
-        memset(shared, 0, sizeof *m->shared * CUDA_SLOTS);
-        result = cu->host_address(&m->shared_at, shared, 0);
-    }
-    if (result == CU_OK)
-        result = cu->memory_new(&m->next, CUDA_LINE * CUDA_SLOTS);
+    int result = cu->memory_new(&m->words, CUDA_LINE * CUDA_SLOTS);
     return result == CU_OK ? SHOAL_OK : cuda_error(cu, "making room for the kernel", result, r);
 }
 
@@ -66,7 +57,7 @@ static shoal_code fill(struct shoal_module *m, const struct shoal_bytes *b, stru
     if (result != CU_OK)
         return cuda_error(cu, "loading the compiled kernel", result, r);
     shoal_code code = find_kernel(m, r);
-    return code == SHOAL_OK ? make_shared(m, r) : code;
+    return code == SHOAL_OK ? make_words(m, r) : code;
 }
 
 shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
@@ -97,10 +88,10 @@ void cuda_unload(struct shoal_module *m) {
     if (m->module && cuda_enter(m->device, NULL) == SHOAL_OK) {
         for (int i = 0; i < CUDA_SLOTS; i++)
             cuda_slot_free(cu, &m->slot[i]);
-        if (m->next)
-            cu->memory_free(m->next);
-        if (m->shared)
-            cu->host_free(m->shared);
+        if (m->stopper)
+            cu->stream_free(m->stopper);
+        if (m->words)
+            cu->memory_free(m->words);
         cu->module_unload(m->module);
         cuda_leave(m->device);
     }

@@ -2,8 +2,9 @@
 // Chunks on streams: copies in, kernel, copies out, in order on the stream of a slot; those of other
 // slots overlap. Nothing waits but `finish`.
 //
-// The kernel looks at a word of host memory now and then: that is how a stop reaches it. Times come
-// from events between the steps of a chunk, made only when somebody wants them; they are read when
+// The kernel looks at a word of the device's memory now and then, and a stream of its own writes it:
+// that is how a stop reaches it (a word of host memory would cost every look a trip over the bus).
+// Times come from events between the steps of a chunk, made only when somebody wants them; they are read when
 // the chunk is done, which `finish` waits for anyway. A kernel's time includes what it waits for
 // room on a device that the kernel of another slot fills.
 #include "device/cuda/cuda.h"
@@ -100,9 +101,8 @@ static int reset(struct shoal_module *m, uint32_t index, const struct offload *o
     if (result == CU_OK)
         result = cu->fill_words(s->out.at + o->args.totals, 0,
                                 TOTAL_COUNT * sizeof(uint64_t) / sizeof(unsigned), s->stream);
-    if (result == CU_OK && o->args.z.refill)
-        result = cu->fill_words(m->next + CUDA_LINE * index, 0, 1, s->stream);
-    m->shared[index].stop = 0;
+    if (result == CU_OK)
+        result = cu->fill_words(m->words + CUDA_LINE * index, 0, CUDA_WORDS, s->stream);
     return result;
 }
 
@@ -135,8 +135,8 @@ static int copy_out(const struct cuda_driver *cu, struct cuda_slot *s, const str
 static int launch(struct shoal_module *m, uint32_t index, struct offload *o,
                   const struct shape *shape) {
     struct cuda_slot *s = &m->slot[index];
-    cu_address next = m->next + CUDA_LINE * index;
-    cu_address stop = m->shared_at + sizeof(struct cuda_shared) * index;
+    cu_address words = m->words + CUDA_LINE * index;
+    cu_address next = words + sizeof(int) * CUDA_NEXT, stop = words + sizeof(int) * CUDA_STOP;
     void *arguments[] = {&o->args, &s->in.at, &s->out.at, &next, &stop, &s->workspace.at};
     return m->device->cu->launch(m->kernel, shape->grid, 1, 1, shape->block, 1, 1, 0, s->stream,
                                  arguments, NULL);
@@ -233,11 +233,16 @@ static int poll_done(void *user) {
 
 // A stop is for all chunks under way.
 static void stop_all(void *user) {
-    const struct watch *w = user;
-    for (int i = 0; i < CUDA_SLOTS; i++) {
-        const struct shoal_launch *l = w->module->slot[i].launch;
+    static const int yes = 1;
+    struct shoal_module *m = ((const struct watch *)user)->module;
+    const struct cuda_driver *cu = m->device->cu;
+    if (!m->stopper && cu->stream_new(&m->stopper, CU_STREAM_NON_BLOCKING) != CU_OK)
+        return;
+    for (unsigned i = 0; i < CUDA_SLOTS; i++) {
+        const struct shoal_launch *l = m->slot[i].launch;
         if (l && l->stop && *l->stop)
-            w->module->shared[i].stop = 1;
+            cu->copy_in(m->words + CUDA_LINE * i + sizeof(int) * CUDA_STOP, &yes, sizeof yes,
+                        m->stopper);
     }
 }
 
