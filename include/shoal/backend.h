@@ -77,6 +77,14 @@ struct shoal_limits {
     bool rows_fastest;   // it writes well when neighbouring rows are neighbours in memory
 };
 
+// What is known of a loaded kernel; 0: nothing.
+struct shoal_facts {
+    uint32_t registers; // of a thread
+    uint32_t spills;    // bytes of a thread's own memory
+    double occupancy;   // threads that run at a time, of those that could
+    uint32_t block;     // threads of a block, in large batches
+};
+
 struct shoal_backend {
     const char *name; // as in --device
     const char *kind; // of what build makes, as in cache.h: so, cubin, ptx, clbin
@@ -124,8 +132,7 @@ struct shoal_backend {
     // nothing is loaded into. *out stays NULL when the name is none of this backend's.
     shoal_code (*open_target)(const char *name, bool fast_math, struct shoal_device **out,
                               struct report *r);
-    // What is known of a loaded kernel, as members of a JSON object: registers, spills, ...
-    void (*facts)(const struct shoal_module *m, char *json, size_t room);
+    struct shoal_facts (*facts)(const struct shoal_module *m);
 };
 
 #endif

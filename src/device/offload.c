@@ -24,16 +24,20 @@ static bool offset_of(const void *array, const struct shoal_block *b, unsigned l
 
 static struct offload_copies copies_of(const struct shoal_block *b, bool small) {
     struct offload_copies c = {0};
+    size_t largest = 0;
     for (uint32_t i = 0; i < b->pieces; i++) {
         const struct shoal_piece *p = &b->piece[i];
         if (!p->bytes)
             continue;
-        if (small && c.count)
-            c.piece[0].bytes = p->offset + p->bytes - c.piece[0].offset;
-        else
+        if (!small || !c.count)
             c.piece[c.count++] = *p;
+        if (small && p->bytes > largest)
+            c.piece[0].label = p->label;
+        largest = p->bytes > largest ? p->bytes : largest;
         c.bytes = p->offset + p->bytes;
     }
+    if (small && c.count)
+        c.piece[0].bytes = c.bytes - c.piece[0].offset;
     return c;
 }
 

@@ -11,7 +11,7 @@
 #include <signal.h>
 
 // Blocks that together are no larger are copied in one piece each: a copy costs more than its
-// bytes. Its span then has the first piece's label and all bytes.
+// bytes. Its span then has the largest piece's label and all bytes.
 enum { OFFLOAD_SMALL = 64 << 10 };
 
 // What a block needs on the device.

@@ -226,7 +226,7 @@ struct shoal_module {
 shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
                      struct report *r);
 void cuda_unload(struct shoal_module *m);
-void cuda_facts(const struct shoal_module *m, char *json, size_t room);
+struct shoal_facts cuda_facts(const struct shoal_module *m);
 shoal_code cuda_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
                       struct report *r);
 shoal_code cuda_finish(struct shoal_module *m, uint32_t slot, struct report *r);

@@ -5,7 +5,6 @@
 // run one after the other; a group has 8 there, always, because PoCL compiles for each size anew.
 #include "device/opencl/opencl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { GROUP_CPU = 8, GROUP_GPU = 64, GROUPS_OF_UNIT = 16 };
@@ -81,7 +80,6 @@ void opencl_unload(struct shoal_module *m) {
     free(m);
 }
 
-void opencl_facts(const struct shoal_module *m, char *json, size_t room) {
-    snprintf(json, room, "\"private_bytes\":%llu,\"block\":%u",
-             (unsigned long long)m->private_bytes, m->group);
+struct shoal_facts opencl_facts(const struct shoal_module *m) {
+    return (struct shoal_facts){.spills = (uint32_t)m->private_bytes, .block = m->group};
 }

@@ -230,7 +230,7 @@ struct shoal_module {
 shoal_code opencl_load(struct shoal_device *d, const struct shoal_bytes *b,
                        struct shoal_module **out, struct report *r);
 void opencl_unload(struct shoal_module *m);
-void opencl_facts(const struct shoal_module *m, char *json, size_t room);
+struct shoal_facts opencl_facts(const struct shoal_module *m);
 shoal_code opencl_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
                         struct report *r);
 shoal_code opencl_finish(struct shoal_module *m, uint32_t slot, struct report *r);
