@@ -41,17 +41,24 @@ static struct offload_copies copies_of(const struct shoal_block *b, bool small) 
     return c;
 }
 
-static size_t bytes_of(const struct shoal_block *b) {
-    size_t bytes = 0;
+static size_t end_of(const struct shoal_block *b) {
+    size_t end = 0;
     for (uint32_t i = 0; i < b->pieces; i++)
-        bytes += b->piece[i].bytes;
-    return bytes;
+        end = b->piece[i].bytes ? b->piece[i].offset + b->piece[i].bytes : end;
+    return end;
+}
+
+// Whether an array that every chunk has comes back.
+static bool comes_back(const struct offload *o, unsigned long long offset, size_t bytes) {
+    return offset <= o->out.bytes && bytes <= o->out.bytes - offset;
 }
 
 bool offload_prepare(const struct shoal_launch *l, struct offload *out) {
-    bool small = bytes_of(&l->in) + bytes_of(&l->out) <= OFFLOAD_SMALL, ok = true;
-    out->in = copies_of(&l->in, small);
-    out->out = copies_of(&l->out, small);
+    size_t in = end_of(&l->in);
+    bool ok = true;
+    out->small = in && in <= OFFLOAD_SMALL && end_of(&l->out) <= OFFLOAD_SMALL - in;
+    out->in = copies_of(&l->in, out->small);
+    out->out = copies_of(&l->out, out->small);
     out->args.z = l->args->z;
 #define X(name, type) ok = offset_of(l->args->name, &l->in, &out->args.name) && ok;
     SHOAL_INPUTS(X)
@@ -59,7 +66,8 @@ bool offload_prepare(const struct shoal_launch *l, struct offload *out) {
 #define X(name, type) ok = offset_of(l->args->name, &l->out, &out->args.name) && ok;
     SHOAL_OUTPUTS(X)
 #undef X
-    return ok;
+    return ok && comes_back(out, out->args.status, l->args->z.rows) &&
+           comes_back(out, out->args.totals, TOTAL_COUNT * sizeof(uint64_t));
 }
 
 // ---- Waiting ------------------------------------------------------------------------------------

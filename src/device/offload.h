@@ -25,9 +25,10 @@ struct offload_copies {
 struct offload {
     struct shoal_device_args args;
     struct offload_copies in, out;
+    bool small; // copied in one piece each
 };
 
-// False when an array lies outside of its block.
+// False when an array lies outside of its block, or status or totals would not come back.
 bool offload_prepare(const struct shoal_launch *l, struct offload *out);
 
 // Waits until `poll` is not 0, and returns that: quick for chunks of microseconds, patient for

@@ -196,6 +196,8 @@ struct cuda_slot {
     cu_event mark[CUDA_MARKS]; // between copies and kernel; made when somebody wants times
     uint64_t t0_ns;            // of mark[0]
     struct cuda_buffer in, out, workspace;
+    cu_address in_at, out_at; // of the chunk's blocks
+    char *stage;              // host memory that small chunks are sent from; NULL: none so far
     char track[40];
 };
 
