@@ -42,9 +42,8 @@ static struct shoal_bytes small_cubin(unsigned arch) {
                        .e_shentsize = sizeof(Elf64_Shdr),
                        .e_shoff = sizeof(Elf64_Ehdr),
                        .e_shnum = 1};
-    Elf64_Shdr section = {.sh_type = SHT_STRTAB,
-                          .sh_offset = sizeof head + sizeof section,
-                          .sh_size = sizeof entry};
+    Elf64_Shdr section = {
+        .sh_type = SHT_STRTAB, .sh_offset = sizeof head + sizeof section, .sh_size = sizeof entry};
     struct shoal_bytes b = {.length = sizeof head + sizeof section + sizeof entry};
     b.data = malloc(b.length);
     REQUIRE(b.data);
@@ -186,8 +185,8 @@ TEST(cuda_shapes) { // the fake holds 2 blocks on each of 2 multiprocessors
     static const struct {
         unsigned rows, refill, grid, block, refilled;
     } table[] = {
-        {1, 1, 1, 32, 0},      {128, 1, 4, 32, 0},   {129, 1, 4, 32, 1}, {5000, 1, 4, 32, 1},
-        {5000, 0, 40, 128, 0}, {200, 0, 7, 32, 0},
+        {1, 1, 1, 32, 0},    {128, 1, 4, 32, 0},    {129, 1, 4, 32, 1},
+        {5000, 1, 4, 32, 1}, {5000, 0, 40, 128, 0}, {200, 0, 7, 32, 0},
     };
     struct stage s = stage_new();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -259,7 +258,8 @@ TEST(cuda_errors) {
         int result;
         const char *words;
     } table[] = {
-        {"cuLaunchKernel", 719, "cuda: launching the kernel failed: a fake error (CUDA_ERROR_FAKE)"},
+        {"cuLaunchKernel", 719,
+         "cuda: launching the kernel failed: a fake error (CUDA_ERROR_FAKE)"},
         {"cuMemcpyHtoDAsync_v2", 999, "cuda: copying to the device failed"},
         {"cuMemcpyDtoHAsync_v2", 999, "cuda: copying from the device failed"},
         {"cuEventQuery", 700, "this process cannot use the device any more"},
@@ -285,10 +285,13 @@ TEST(cuda_errors) {
 
 // Every call that loading makes fails once; nothing is left behind.
 TEST(cuda_load_errors) {
-    static const char *const functions[] = {
-        "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuModuleGetFunction",
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuMemHostAlloc",
-        "cuMemHostGetDevicePointer_v2", "cuMemAlloc_v2"};
+    static const char *const functions[] = {"cuDevicePrimaryCtxRetain",
+                                            "cuModuleLoadDataEx",
+                                            "cuModuleGetFunction",
+                                            "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                                            "cuMemHostAlloc",
+                                            "cuMemHostGetDevicePointer_v2",
+                                            "cuMemAlloc_v2"};
     struct fake_cuda *fake = use_fake();
     struct shoal_bytes b = small_cubin(90);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -367,7 +370,7 @@ TEST(cuda_cubin_checked) {
     REQUIRE(cuda_backend.open_target("sm_90", false, &d, NULL) == SHOAL_OK && d);
     struct shoal_bytes whole = small_cubin(90), other = small_cubin(80);
     CHECK(cuda_backend.check(d, &whole, NULL) == SHOAL_OK);
-    CHECK(cuda_backend.check(d, &other, NULL) == SHOAL_DEVICE); // made for sm_80
+    CHECK(cuda_backend.check(d, &other, NULL) == SHOAL_DEVICE);    // made for sm_80
     CHECK(cuda_backend.load(d, &whole, &m, NULL) == SHOAL_DEVICE); // nothing to load it into
     for (size_t n = 0; n < whole.length; n++) {
         struct shoal_bytes part = {malloc(n ? n : 1), n}; // as long as it says, for sanitizers
@@ -384,9 +387,9 @@ TEST(cuda_targets) {
     static const struct {
         const char *name;
         bool ours;
-    } table[] = {{"sm_80", true},   {"sm_90a", true}, {"sm_120", true}, {"sm_", false},
-                 {"sm_9", false},   {"sm_90x", false}, {"x86-64-v3", false},
-                 {"sm_90 -I/", false}, {"sm_90aa", false}, {"sm_1234", false}};
+    } table[] = {{"sm_80", true},    {"sm_90a", true},  {"sm_120", true},     {"sm_", false},
+                 {"sm_9", false},    {"sm_90x", false}, {"x86-64-v3", false}, {"sm_90 -I/", false},
+                 {"sm_90aa", false}, {"sm_1234", false}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct shoal_device *d = NULL;
         CHECK(cuda_backend.open_target(table[i].name, false, &d, NULL) == SHOAL_OK);

@@ -6,8 +6,13 @@
 #include <dlfcn.h>
 #include <time.h>
 
-enum { SPIN_NS = 200000, NAP_NS = 20000, SLEEP_AFTER_NS = 20000000, SLEEP_NS = 500000,
-       TICK_NS = 50000000 };
+enum {
+    SPIN_NS = 200000,
+    NAP_NS = 20000,
+    SLEEP_AFTER_NS = 20000000,
+    SLEEP_NS = 500000,
+    TICK_NS = 50000000
+};
 
 // ---- Arguments and pieces -----------------------------------------------------------------------
 

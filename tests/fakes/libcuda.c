@@ -3,8 +3,8 @@
 // event is asked for, and the only kernel triples its inputs. Built by the tests that use it, with
 // the soname of the real one.
 //
-// It is stricter than the real one: nothing works without a current context, host memory is read and
-// written only when the stream gets there, and everything that is made is counted.
+// It is stricter than the real one: nothing works without a current context, host memory is read
+// and written only when the stream gets there, and everything that is made is counted.
 #include "libcuda.h"
 
 #include "../../kernels/abi.h"
@@ -109,7 +109,8 @@ API int cuCtxPopCurrent_v2(void **context) {
 
 // ---- Modules ------------------------------------------------------------------------------------
 
-API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values);
+API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options,
+                           void **values);
 API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options,
                            void **values) {
     (void)n, (void)options, (void)values;

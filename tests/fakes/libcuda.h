@@ -9,10 +9,10 @@
 struct fake_cuda {
     // knobs
     int version;
-    size_t memory;         // bytes of the device
-    const char *fail;      // this function fails ...
-    int fail_result;       // ... with this result
-    bool slow;             // kernels run until they are stopped
+    size_t memory;    // bytes of the device
+    const char *fail; // this function fails ...
+    int fail_result;  // ... with this result
+    bool slow;        // kernels run until they are stopped
     // counters
     int contexts, modules, streams, events, buffers, host_blocks; // alive
     int pushed;                                                   // contexts that are current

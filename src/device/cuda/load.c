@@ -45,8 +45,8 @@ static shoal_code find_kernel(struct shoal_module *m, struct report *r) {
 static shoal_code make_shared(struct shoal_module *m, struct report *r) {
     const struct cuda_driver *cu = m->device->cu;
     void *shared = NULL;
-    int result = cu->host_new(&shared, sizeof *m->shared * CUDA_SLOTS,
-                              CU_HOST_PORTABLE | CU_HOST_MAPPED);
+    int result =
+        cu->host_new(&shared, sizeof *m->shared * CUDA_SLOTS, CU_HOST_PORTABLE | CU_HOST_MAPPED);
     if (result == CU_OK) {
         m->shared = shared;
         memset(shared, 0, sizeof *m->shared * CUDA_SLOTS);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Chunks on streams: copies in, kernel, copies out, in order on the stream of a slot; those of other
-// slots overlap. Nothing waits but `finish`.
+// Chunks on streams: copies in, kernel, copies out, in order on the stream of a slot; those of
+// other slots overlap. Nothing waits but `finish`.
 //
 // The kernel looks at a word of host memory now and then: that is how a stop reaches it. Times come
 // from events between the steps of a chunk, made only when somebody wants them; they are read when
 // the chunk is done, which `finish` waits for anyway. A kernel's time includes what it waits for
 // room on a device that the kernel of another slot fills.
 //
-// What a small chunk takes is the number of its steps: its inputs and the first state of its results
-// go to one buffer in one copy.
+// What a small chunk takes is the number of its steps: its inputs and the first state of its
+// results go to one buffer in one copy.
 #include "device/cuda/cuda.h"
 
 #include "base/clock.h"
@@ -100,8 +100,8 @@ static int mark(const struct cuda_driver *cu, struct cuda_slot *s, bool timed, i
 
 // The first state of the results.
 static int reset(const struct cuda_driver *cu, const struct cuda_slot *s, const struct offload *o) {
-    int result = cu->fill_bytes(s->out_at + o->args.status, SHOAL_ROW_PENDING, o->args.z.rows,
-                                s->stream);
+    int result =
+        cu->fill_bytes(s->out_at + o->args.status, SHOAL_ROW_PENDING, o->args.z.rows, s->stream);
     if (result == CU_OK)
         result = cu->fill_words(s->out_at + o->args.totals, 0,
                                 TOTAL_COUNT * sizeof(uint64_t) / sizeof(unsigned), s->stream);
@@ -282,9 +282,8 @@ static void tell_times(const struct cuda_driver *cu, const struct cuda_slot *s) 
         if (i == o.in.count)
             offload_span_kernel(&spans, t0, ns);
         else
-            offload_span_copy(&spans,
-                              i < o.in.count ? &o.in.piece[i] : &o.out.piece[i - o.in.count - 1],
-                              t0, ns);
+            offload_span_copy(
+                &spans, i < o.in.count ? &o.in.piece[i] : &o.out.piece[i - o.in.count - 1], t0, ns);
     }
 }
 
@@ -293,8 +292,7 @@ static shoal_code finish(struct shoal_module *m, uint32_t index, struct report *
     struct cuda_slot *s = &m->slot[index];
     const struct shoal_launch *l = s->launch;
     struct watch watch = {.module = m, .slot = index};
-    struct offload_wait wait = {
-        .launch = l, .user = &watch, .poll = poll_done, .stop = stop_all};
+    struct offload_wait wait = {.launch = l, .user = &watch, .poll = poll_done, .stop = stop_all};
     offload_wait(&wait);
     if (watch.result == CU_OK)
         tell_times(cu, s);

@@ -14,8 +14,8 @@ static shoal_code make_program(struct shoal_module *m, const struct shoal_bytes 
     struct shoal_device *d = m->device;
     const unsigned char *bytes = b->data;
     int state = CL_OK, error = CL_OK;
-    m->program = d->cl->program_binary(d->context, 1, &d->device, &b->length, &bytes, &state,
-                                       &error);
+    m->program =
+        d->cl->program_binary(d->context, 1, &d->device, &b->length, &bytes, &state, &error);
     if (!m->program || state != CL_OK)
         return opencl_error("loading the compiled kernel", state != CL_OK ? state : error, r);
     error = d->cl->program_build(m->program, 1, &d->device, NULL, NULL, NULL);

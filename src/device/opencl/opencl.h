@@ -31,7 +31,7 @@ typedef struct _cl_event *cl_event;
 
 // Name here, what it returns, symbol, parameters.
 #define OPENCL_API(X)                                                                              \
-    X(platforms, int, clGetPlatformIDs, (unsigned room, cl_platform * out, unsigned *count))       \
+    X(platforms, int, clGetPlatformIDs, (unsigned room, cl_platform *out, unsigned *count))        \
     X(platform_info, int, clGetPlatformInfo,                                                       \
       (cl_platform platform, unsigned what, size_t room, void *out, size_t *bytes))                \
     X(devices, int, clGetDeviceIDs,                                                                \
