@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Samples: dense output within a step, and writing lanes to the result arrays.
 
+// Writes the outputs of a lane, or NaN, to their place.
+INLINE void store_lane(const struct shoal_args *a, const SPACE real *out, int i, u64 at, int good) {
+    GLOBAL elem *to = a->values + at;
+    ITEMS(v, NOUT) {
+        *to = good ? LANE(out[v], i) : (elem)NAN_VALUE;
+        to += a->z.var_stride;
+    }
+}
+
 OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal *t,
                         const SPACE real *y, u32 lanes) {
     SPARE(out, NOUT, g->out);
@@ -14,8 +23,7 @@ OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal
         g->sample[i]++;
         if (!a->values)
             continue;
-        ITEMS(v, NOUT)
-            a->values[v * a->z.var_stride + at] = LANE(out[v], i);
+        store_lane(a, out, i, at, 1);
         if (a->z.steps_saved) {
             a->t[2 * at] = T_LANE(*t, i);
             a->t[2 * at + 1] = T_LANE_LO(*t, i);
@@ -113,20 +121,21 @@ INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
         save_lanes(a, g, &g->x.t, g->x.y, lanes);
 }
 
-// A row's end: its status, counts, and the samples it does not reach.
+// A row's end: its status, counts, and the samples that are not written yet, which are those it does
+// not reach; without a grid the final one, unless lanes wrote it together.
 OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
-                          u32 attempts) {
+                         u32 attempts) {
     u32 row = g->row[i], accepted = (u32)LANE(g->accepted, i);
+    u32 samples = a->z.samples ? a->z.samples : 1;
     if (a->z.steps_saved) {
         a->saved[row] = g->sample[i];
-    } else if (a->values && status != 0) {
+    } else if (a->values && g->sample[i] < samples) {
+        int good = status == STATUS_ok || a->z.keep_failed;
         SPARE(out, NOUT, g->out);
-        if (a->z.keep_failed)
+        if (good)
             model_outputs(t_real(g->x.t), g->x.y, g->p, out);
-        for (u32 n = g->sample[i]; n < (a->z.samples ? a->z.samples : 1); n++)
-            ITEMS(v, NOUT)
-                a->values[v * a->z.var_stride + row * a->z.row_stride + n * a->z.sample_stride] =
-                    a->z.keep_failed ? LANE(out[v], i) : (elem)NAN_VALUE;
+        for (u32 n = g->sample[i]; n < samples; n++)
+            store_lane(a, out, i, row * a->z.row_stride + n * a->z.sample_stride, good);
     }
     if (a->t && !a->z.steps_saved) {
         a->t[2 * (u64)row] = T_LANE(g->x.t, i);

@@ -57,8 +57,6 @@ INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct gr
 }
 
 INLINE void thread_end(const struct shoal_args *a, struct thread *k, struct group *g, u32 status) {
-    if (status == STATUS_ok && !DENSE && !a->z.steps_saved)
-        save_lanes(a, g, &g->x.t, g->x.y, 1);
     finish_lane(a, g, 0, status, thread_attempts(k, g));
     thread_rest(g);
 }

@@ -16,9 +16,9 @@
 
 // Where a math function comes from.
 enum math_source {
-    MATH_LIBM,  // the C library's, lane by lane
-    MATH_SLEEF, // Sleef_finz_*, the same bits whatever the neighbours are
-    MATH_MVEC,  // glibc's libmvec
+    MATH_LIBM,   // the C library's, lane by lane
+    MATH_SLEEF,  // Sleef_finz_*, the same bits whatever the neighbours are
+    MATH_MVEC,   // glibc's libmvec
     MATH_DEVICE, // built in
 };
 
@@ -79,7 +79,7 @@ struct emit {
     uint32_t count;
     const char *name, *parameters, *arguments; // model_rhs, "real t, ...", "t, ..."
     const char *result;
-    uint32_t pars; // derived parameters follow the parameters in p
+    uint32_t pars;          // derived parameters follow the parameters in p
     uint32_t inline_length; // a longer function is not inlined
 };
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);
