@@ -161,7 +161,11 @@ static void on_event(const shoal_log *log, size_t event, bool ended, void *user)
     fprintf(stderr, "%12.3f ms %*s%s %s", (double)(e.t0_ns + e.dur_ns) / 1e6, 2 * depth, "",
             ended ? "<" : ">", e.label);
     if (ended)
-        fprintf(stderr, " %.3f ms %s", (double)e.dur_ns / 1e6, e.meta ? e.meta : "");
+        fprintf(stderr, " %.3f ms", (double)e.dur_ns / 1e6);
+    if (e.kind != SHOAL_SPAN)
+        fprintf(stderr, " [%s]", e.track);
+    if (e.meta)
+        fprintf(stderr, " %s", e.meta);
     fputc('\n', stderr);
 }
 

@@ -4,17 +4,24 @@
 // `elem` is the kernel's number type (double or float). Times come as unevaluated pairs of elem,
 // [2*i] the leading and [2*i+1] the trailing part (0 in f64). Inputs are one array `in`: the value
 // of input i in row r is in[offset[i] + step[i]*r], step 0 for what is the same in all rows.
-// Whatever changes here changes SHOAL_ABI.
+//
+// All arrays lie in two blocks, one that is read and one that is written, so that a device with its
+// own memory needs two buffers: it gets struct shoal_device_args, where an array is a byte offset in
+// its block, and makes struct shoal_args of it. Whatever changes here changes SHOAL_ABI.
 #ifndef SHOAL_ABI
-#define SHOAL_ABI 1
+#define SHOAL_ABI 2
 
 #ifndef SHOAL_ELEM
 #define SHOAL_ELEM void
 #endif
+#ifndef GLOBAL // address space of arrays
+#define GLOBAL
+#endif
 
 #define SHOAL_FORMULA 0xffffffffu // offset of an initial value that the model computes
+#define SHOAL_NOWHERE (~0ull)     // byte offset of an array that is not wanted
 
-struct shoal_args {
+struct shoal_sizes {
     unsigned long long base; // row of the batch that row 0 of this chunk is
     unsigned rows;           // of this chunk
     unsigned block;          // rows a worker takes at a time
@@ -25,29 +32,59 @@ struct shoal_args {
     unsigned fixed_steps;    // number of steps of a fixed-step run
     unsigned has_dt0;        // 1: dt0 is the first step, else it is found automatically
     unsigned long long max_steps; // attempts; 0: no limit
-    const unsigned *offset, *step; // [parameters], then [states] initial values
-    const SHOAL_ELEM *in;
-    const SHOAL_ELEM *t0, *t1;     // pairs; of row r: [2*r*t_step]; all rows in one direction
-    unsigned t_step;
-    const SHOAL_ELEM *settle;      // pair: no sample of a step before this time (steps_saved)
-    const SHOAL_ELEM *save_t;      // pairs, in the direction of integration
-    const SHOAL_ELEM *atol;        // [states]
-    const SHOAL_ELEM *control;     // rtol, dt, dt_lo, dt0, dt_min, dt_max
-    SHOAL_ELEM *values;            // (var, row, sample), strides in elements; NULL: count only
-    unsigned long long var_stride, row_stride, sample_stride;
-    const unsigned long long *sample_offset; // steps_saved: [rows + 1]
-    SHOAL_ELEM *t;                 // pairs: time reached; steps_saved: of each sample
-    unsigned char *status;         // [rows]
-    unsigned *steps, *rejected;    // [rows]
-    unsigned *saved;               // [rows] samples of a row, where steps are saved
-    unsigned long long *f_evals;   // [rows]
-    unsigned *next;                // work counter, atomic
-    const int *stop;               // non-zero: leave
-    SHOAL_ELEM *workspace;         // of this worker; large systems live here
+    unsigned t_step;         // 0: t0 and t1 are the same for all rows, 1: one pair a row
+    unsigned unused;
+    unsigned long long var_stride, row_stride, sample_stride; // of values, in elements
+};
+
+// Arrays that are read: name, type.
+#define SHOAL_INPUTS(X)                                                                            \
+    X(offset, unsigned)                  /* [parameters], then [states] initial values */          \
+    X(step, unsigned)                                                                              \
+    X(in, SHOAL_ELEM)                                                                              \
+    X(t0, SHOAL_ELEM)                    /* pairs; of row r: [2*r*t_step]; all in one direction */ \
+    X(t1, SHOAL_ELEM)                                                                              \
+    X(settle, SHOAL_ELEM)                /* pair: no sample of a step before it (steps_saved) */   \
+    X(save_t, SHOAL_ELEM)                /* pairs, in the direction of integration */              \
+    X(atol, SHOAL_ELEM)                  /* [states] */                                            \
+    X(control, SHOAL_ELEM)               /* rtol, dt, dt_lo, dt0, dt_min, dt_max */                \
+    X(sample_offset, unsigned long long) /* steps_saved: [rows + 1]; may be NULL */
+
+// Arrays that are written; all but status and totals may be NULL: not wanted.
+#define SHOAL_OUTPUTS(X)                                                                           \
+    X(values, SHOAL_ELEM)            /* (var, row, sample), by strides; NULL: count only */        \
+    X(t, SHOAL_ELEM)                 /* pairs: time reached; steps_saved: of each sample */        \
+    X(status, unsigned char)         /* [rows] */                                                  \
+    X(steps, unsigned)               /* [rows] accepted */                                         \
+    X(rejected, unsigned)            /* [rows] */                                                  \
+    X(saved, unsigned)               /* [rows] samples of a row, where steps are saved */          \
+    X(f_evals, unsigned long long)   /* [rows] */                                                  \
+    X(totals, unsigned long long)    /* [TOTAL_COUNT] sums over the rows that ended: added to */
+
+struct shoal_args {
+    struct shoal_sizes z;
+#define X(name, type) const GLOBAL type *name;
+    SHOAL_INPUTS(X)
+#undef X
+#define X(name, type) GLOBAL type *name;
+    SHOAL_OUTPUTS(X)
+#undef X
+    GLOBAL unsigned *next;   // work counter, atomic
+    const GLOBAL int *stop;  // non-zero: leave; may be NULL on a device
+    GLOBAL void *workspace;  // of this worker; large systems live here
+};
+
+struct shoal_device_args {
+    struct shoal_sizes z;
+#define X(name, type) unsigned long long name;
+    SHOAL_INPUTS(X)
+    SHOAL_OUTPUTS(X)
+#undef X
 };
 
 enum { CONTROL_RTOL, CONTROL_DT, CONTROL_DT_LO, CONTROL_DT0, CONTROL_DT_MIN, CONTROL_DT_MAX,
        CONTROL_COUNT };
+enum { TOTAL_STEPS, TOTAL_REJECTED, TOTAL_F_EVALS, TOTAL_COUNT };
 
 #define SHOAL_ROW_PENDING 255 // status of a row that was not finished
 

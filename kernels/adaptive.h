@@ -50,13 +50,13 @@ NOINLINE int look_around(struct worker *k, struct group *g) {
     if (stop_asked(a->stop))
         return 1;
     k->look_at = k->clock + LOOK_EVERY;
-    if (!a->max_steps)
+    if (!a->z.max_steps)
         return 0;
     for (int w = 0; w < WAYS; w++) {
         unsigned char status[W];
         u32 ended = 0, active = m_lanes(g[w].active);
         for (int i = 0; i < W; i++) {
-            u64 end = g[w].born[i] + a->max_steps;
+            u64 end = g[w].born[i] + a->z.max_steps;
             status[i] = STATUS_max_steps;
             if (!(active >> i & 1))
                 continue;
@@ -69,14 +69,14 @@ NOINLINE int look_around(struct worker *k, struct group *g) {
             turn_over(k, &g[w], ended, status);
     }
     // lanes that were just refilled
-    if (a->max_steps < LOOK_EVERY && k->clock + a->max_steps < k->look_at)
-        k->look_at = k->clock + a->max_steps;
+    if (a->z.max_steps < LOOK_EVERY && k->clock + a->z.max_steps < k->look_at)
+        k->look_at = k->clock + a->z.max_steps;
     return 0;
 }
 
 NOINLINE void attention(struct worker *k, struct group *g, const struct verdict *v) {
     const struct shoal_args *a = k->args;
-    if (a->steps_saved)
+    if (a->z.steps_saved)
         save_step(a, g, v->moved);
     u32 ended = v->done | v->failed;
     if (!ended)
@@ -87,13 +87,13 @@ NOINLINE void attention(struct worker *k, struct group *g, const struct verdict 
                                     : v->bad >> i & 1   ? STATUS_nonfinite
                                                         : STATUS_dt_min);
     turn_over(k, g, ended, status);
-    if (a->max_steps && k->clock + a->max_steps < k->look_at)
-        k->look_at = k->clock + a->max_steps;
+    if (a->z.max_steps && k->clock + a->z.max_steps < k->look_at)
+        k->look_at = k->clock + a->z.max_steps;
 }
 
 INLINE void run_groups(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
-    const u32 every = a->steps_saved ? ~0u : 0;
+    const u32 every = a->z.steps_saved ? ~0u : 0;
     while (k->idle_ways < WAYS) {
         TRIALS(s, k);
         struct verdict v[WAYS];

@@ -19,9 +19,14 @@ KERNEL void shoal_kernel(const struct shoal_args *args) {
     k->room.count = k->room.used = k->room.row = k->room.row_end = 0;
     for (int w = 0; w < WAYS; w++) {
         space->group[w].active = m_of_lanes(0);
+        for (int i = 0; i < TOTAL_COUNT; i++)
+            space->group[w].total[i] = 0;
         fill_lanes(k, &space->group[w], ~0u);
     }
     run_groups(k, space->group);
+    for (int w = 0; w < WAYS; w++)
+        for (int i = 0; i < TOTAL_COUNT; i++)
+            __atomic_fetch_add(&args->totals[i], space->group[w].total[i], __ATOMIC_RELAXED);
 }
 
 KERNEL u64 shoal_workspace(void) { return sizeof(struct workspace); }

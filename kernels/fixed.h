@@ -18,8 +18,8 @@ INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
         u64 left = (u64)LANE(g->left, i), done = (u64)LANE(g->accepted, i);
         if (left - 1 < quiet)
             quiet = (u32)(left - 1);
-        if (a->max_steps && a->max_steps - done - 1 < quiet)
-            quiet = (u32)(a->max_steps - done - 1);
+        if (a->z.max_steps && a->z.max_steps - done - 1 < quiet)
+            quiet = (u32)(a->z.max_steps - done - 1);
 #if DENSE
         elem steps = LANE(gap, i) / control[CONTROL_DT] - (elem)2;
         if (steps < (elem)quiet)
@@ -44,7 +44,7 @@ INLINE void careful_step(struct worker *k, struct group *g) {
     u32 active = m_lanes(g->active), last = 0, over = 0;
     for (int i = 0; i < W; i++) {
         last |= (u32)(LANE(g->left, i) == 1) << i;
-        over |= (u32)(a->max_steps && (u64)LANE(g->accepted, i) + 1 == a->max_steps) << i;
+        over |= (u32)(a->z.max_steps && (u64)LANE(g->accepted, i) + 1 == a->z.max_steps) << i;
     }
     s->last = m_of_lanes(last);
     s->h = select(s->last, t_diff(g->t1, g->x.t), g->h * g->dir);
@@ -65,7 +65,7 @@ INLINE void careful_step(struct worker *k, struct group *g) {
 #endif
     g->x.t = t_select(fine, s->t_new, g->x.t);
     g->left = g->left - (g->accepted - before);
-    if (a->steps_saved)
+    if (a->z.steps_saved)
         save_step(a, g, moved);
     u32 ended = active & (last | over | ~moved);
     if (!ended)
@@ -121,7 +121,7 @@ INLINE void run_groups(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     u32 careful = 0; // steps to go one by one
     while (k->idle_ways < WAYS) {
-        u32 quiet = careful || a->steps_saved ? 0 : BURST;
+        u32 quiet = careful || a->z.steps_saved ? 0 : BURST;
         for (int w = 0; w < WAYS && quiet; w++) {
             u32 q = quiet_steps(a, &g[w]);
             quiet = q < quiet ? q : quiet;

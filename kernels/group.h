@@ -26,6 +26,7 @@ struct group {
     u32 row[W];
     u32 sample[W]; // next sample of the lane
     u32 extra[W];  // evaluations beyond the steps' own
+    u64 total[TOTAL_COUNT]; // over the rows that ended here
 #if DENSE
     treal next_save;
 #endif

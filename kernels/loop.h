@@ -45,15 +45,15 @@ INLINE void room_load(const struct shoal_args *a, struct room *r) {
     struct group *g = &r->g;
     for (int i = 0; i < W; i++) {
         u32 row = g->row[i] = r->row + ((u32)i < r->count ? (u32)i : 0);
-        const elem *t0 = (const elem *)a->t0 + 2 * (u64)a->t_step * row;
-        const elem *t1 = (const elem *)a->t1 + 2 * (u64)a->t_step * row;
+        const elem *t0 = (const elem *)a->t0 + 2 * (u64)a->z.t_step * row;
+        const elem *t1 = (const elem *)a->t1 + 2 * (u64)a->z.t_step * row;
         for (u32 n = 0; n < NPAR; n++)
             LANE(g->p[n], i) = input(a, n, row);
         for (u32 n = 0; n < N; n++)
             LANE(g->x.y[n], i) = a->offset[NPAR + n] == SHOAL_FORMULA ? 0 : input(a, NPAR + n, row);
         T_SET(g->t0, i, t0[0], t0[1]);
         T_SET(g->t1, i, t1[0], t1[1]);
-        LANE(g->left, i) = (ielem)a->fixed_steps;
+        LANE(g->left, i) = (ielem)a->z.fixed_steps;
         g->sample[i] = 0;
         g->extra[i] = FSAL;
     }
@@ -99,7 +99,7 @@ INLINE void first_step(const struct shoal_args *a, struct group *g, real *f0) {
     real h1 = r_exp2_rough(r_max(l * R(-1.0 / ORDER), R(-90))); // the error goes as h^ORDER
     h1 = select(r_lt(d, R(1e-15)), r_max(R(1e-6), h0 * R(1e-3)), h1);
     real h = r_min(R(100) * h0, h1);
-    if (a->has_dt0)
+    if (a->z.has_dt0)
         h = R(control[CONTROL_DT0]);
     h = select(r_gt(h, R(0)), r_min(h, span), span * R(1e-3)); // not a number: anything will do
     h = r_min(r_max(h, R(control[CONTROL_DT_MIN])), R(control[CONTROL_DT_MAX]));
@@ -110,13 +110,13 @@ INLINE void first_step(const struct shoal_args *a, struct group *g, real *f0) {
 // Makes up to W trajectories ready. Returns 0 when there are no more rows.
 NOINLINE int room_fill(const struct shoal_args *a, struct room *r) {
     if (r->row == r->row_end) {
-        r->row = work_take(a->next, a->block);
-        if (r->row >= a->rows) {
-            r->row = r->row_end = a->rows;
+        r->row = work_take(a->next, a->z.block);
+        if (r->row >= a->z.rows) {
+            r->row = r->row_end = a->z.rows;
             r->count = r->used = 0;
             return 0;
         }
-        r->row_end = a->rows - r->row < a->block ? a->rows : r->row + a->block;
+        r->row_end = a->z.rows - r->row < a->z.block ? a->z.rows : r->row + a->z.block;
     }
     struct group *g = &r->g;
     r->count = r->row_end - r->row < W ? r->row_end - r->row : W;
@@ -133,7 +133,7 @@ NOINLINE int room_fill(const struct shoal_args *a, struct room *r) {
 #if ADAPTIVE
     first_step(a, g, g->x.f0);
     for (int i = 0; i < W; i++)
-        g->extra[i] = FSAL + (a->has_dt0 ? 0 : 1 + !FSAL);
+        g->extra[i] = FSAL + (a->z.has_dt0 ? 0 : 1 + !FSAL);
 #else
     g->h = R(((const elem *)a->control)[CONTROL_DT]);
 #endif
@@ -148,7 +148,7 @@ NOINLINE int room_fill(const struct shoal_args *a, struct room *r) {
                 next_save_lane(a, g, i);
     }
 #else
-    if (a->steps_saved) {
+    if (a->z.steps_saved) {
         treal settle = t_load((const elem *)a->settle);
         save_lanes(a, g, &g->x.t, g->x.y, m_lanes(r_ge(t_diff(g->x.t, settle) * g->dir, R(0))) & lanes);
     }
@@ -184,7 +184,7 @@ NOINLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsi
     u32 fine = 0;
     for (int i = 0; i < W; i++)
         fine |= (u32)((ended >> i & 1) && status[i] == 0) << i;
-    if (fine && !DENSE && !a->steps_saved)
+    if (fine && !DENSE && !a->z.steps_saved)
         save_lanes(a, g, &g->x.t, g->x.y, fine);
     for (int i = 0; i < W; i++)
         if (ended >> i & 1) {
@@ -192,6 +192,6 @@ NOINLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsi
             LANE(g->h, i) = 0;
         }
     g->active = m_of_lanes(live);
-    if (!live || a->refill)
+    if (!live || a->z.refill)
         fill_lanes(k, g, ~live);
 }

@@ -9,14 +9,14 @@ NOINLINE void save_lanes(const struct shoal_args *a, struct group *g, const trea
     for (int i = 0; i < W; i++) {
         if (!(lanes >> i & 1))
             continue;
-        u64 at = a->steps_saved ? a->sample_offset ? a->sample_offset[g->row[i]] + g->sample[i] : 0
-                                : g->row[i] * a->row_stride + g->sample[i] * a->sample_stride;
+        u64 at = a->z.steps_saved ? a->sample_offset ? a->sample_offset[g->row[i]] + g->sample[i] : 0
+                                : g->row[i] * a->z.row_stride + g->sample[i] * a->z.sample_stride;
         g->sample[i]++;
         if (!a->values)
             continue;
         for (int v = 0; v < NOUT; v++)
-            ((elem *)a->values)[v * a->var_stride + at] = LANE(out[v], i);
-        if (a->steps_saved) {
+            ((elem *)a->values)[v * a->z.var_stride + at] = LANE(out[v], i);
+        if (a->z.steps_saved) {
             ((elem *)a->t)[2 * at] = T_LANE(*t, i);
             ((elem *)a->t)[2 * at + 1] = T_LANE_LO(*t, i);
         }
@@ -66,7 +66,7 @@ INLINE void dense_prepare(struct group *g, struct trial *s, real *f1, u32 lanes)
 
 INLINE void next_save_lane(const struct shoal_args *a, struct group *g, int i) {
     u32 n = g->sample[i];
-    if (n < a->samples) {
+    if (n < a->z.samples) {
         T_SET(g->next_save, i, ((const elem *)a->save_t)[2 * n], ((const elem *)a->save_t)[2 * n + 1]);
     } else {
         T_SET(g->next_save, i, LANE(g->dir, i) * (elem)INFINITY_VALUE, 0);
@@ -85,7 +85,7 @@ NOINLINE void save_grid(const struct shoal_args *a, struct group *g, struct tria
     SPARE(y, N, s->spare[2]);
     u32 lanes = m_lanes(save_due(g, s->t_new)) & moved;
     dense_prepare(g, s, f1, lanes);
-    while (lanes) { // at most a->samples times
+    while (lanes) { // at most a->z.samples times
         real theta = t_diff(g->next_save, g->x.t) / s->h;
         mask end = r_eq(t_diff(g->next_save, s->t_new), R(0));
         dense_at(g, s, f1, theta, y);
@@ -112,23 +112,29 @@ INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
 NOINLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
                           u32 attempts) {
     u32 row = g->row[i], accepted = (u32)LANE(g->accepted, i);
-    if (a->steps_saved) {
+    if (a->z.steps_saved) {
         a->saved[row] = g->sample[i];
     } else if (a->values && status != 0) {
         SPARE(out, NOUT, g->out);
-        if (a->keep_failed)
+        if (a->z.keep_failed)
             model_outputs(t_real(g->x.t), g->x.y, g->p, out);
-        for (u32 n = g->sample[i]; n < (a->samples ? a->samples : 1); n++)
+        for (u32 n = g->sample[i]; n < (a->z.samples ? a->z.samples : 1); n++)
             for (int v = 0; v < NOUT; v++)
-                ((elem *)a->values)[v * a->var_stride + row * a->row_stride + n * a->sample_stride] =
-                    a->keep_failed ? LANE(out[v], i) : (elem)NAN_VALUE;
+                ((elem *)a->values)[v * a->z.var_stride + row * a->z.row_stride + n * a->z.sample_stride] =
+                    a->z.keep_failed ? LANE(out[v], i) : (elem)NAN_VALUE;
     }
-    if (!a->steps_saved) {
+    if (a->t && !a->z.steps_saved) {
         ((elem *)a->t)[2 * (u64)row] = T_LANE(g->x.t, i);
         ((elem *)a->t)[2 * (u64)row + 1] = T_LANE_LO(g->x.t, i);
     }
+    u64 f_evals = (u64)attempts * (STAGES - FSAL) + g->extra[i];
     a->status[row] = (unsigned char)status;
-    a->steps[row] = accepted;
-    a->rejected[row] = attempts - accepted;
-    a->f_evals[row] = (u64)attempts * (STAGES - FSAL) + g->extra[i];
+    if (a->steps) {
+        a->steps[row] = accepted;
+        a->rejected[row] = attempts - accepted;
+        a->f_evals[row] = f_evals;
+    }
+    g->total[TOTAL_STEPS] += accepted;
+    g->total[TOTAL_REJECTED] += attempts - accepted;
+    g->total[TOTAL_F_EVALS] += f_evals;
 }

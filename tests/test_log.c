@@ -150,6 +150,13 @@ TEST(log_other_tracks_are_apart) {
 
 // ---- Harmless -----------------------------------------------------------------------------------
 
+TEST(log_labels_by_name) {
+    CHECK_INT(log_label_find("parse"), LOG_parse);
+    CHECK_INT(log_label_find("d2h_transfer_iteration_counters"), LOG_LABEL_COUNT - 1);
+    CHECK_INT(log_label_find("nothing"), -1);
+    CHECK_STR(log_label_name(LOG_kernel_launch), "kernel_launch");
+}
+
 TEST(log_null_is_harmless) {
     uint64_t ns[SHOAL_CATEGORY_COUNT], other;
     char text[8];

@@ -19,6 +19,8 @@ struct shoal_module; // a loaded kernel, a backend's own
 // What the generator must know of a device, resolved: never "native".
 struct shoal_target {
     const char *name;         // x86-64-v4, ...; part of what identifies a kernel
+    const char *prelude;      // file of kernels/ that makes the dialect: prelude_c.h, ...
+    bool device;              // one thread is one trajectory
     uint32_t lanes64;         // doubles in a register; 1: scalar code
     const char *sleef_suffix; // of SLEEF's functions for these lanes; NULL: SLEEF is not used
     const char *mvec_letter;  // of libmvec's mangled names; NULL: libmvec is not used
@@ -37,13 +39,40 @@ struct shoal_bytes {
     size_t length;
 };
 
-// One chunk. `args` is complete but for workspace, next and stop, which are the backend's.
+// A part of a block: copied by itself where memory is not shared, and timed under its label.
+struct shoal_piece {
+    const char *label;
+    size_t offset, bytes;
+};
+
+enum { SHOAL_PIECES = 4 };
+
+struct shoal_block {
+    void *data; // of `alloc`
+    size_t bytes;
+    uint32_t pieces; // in order, without gaps, together the part of the block that is in use
+    struct shoal_piece piece[SHOAL_PIECES];
+};
+
+// One chunk. The arrays of `args` lie in the blocks; it is complete but for workspace, next and
+// stop, which are the backend's.
 struct shoal_launch {
     struct shoal_args *args;
+    struct shoal_block in, out;
     uint32_t threads;
+    uint32_t chunk;           // its number, for the time log
     const volatile int *stop; // non-zero: come back soon; rows not done stay pending
     void (*progress)(void *user, uint32_t rows_taken); // may be NULL; called by the calling thread
     void *user;
+    shoal_log *log; // may be NULL; device spans go there
+};
+
+// What the planner must know of a device.
+struct shoal_limits {
+    uint32_t slots;      // chunks that can be on their way at a time
+    uint32_t rows_wanted; // a chunk with fewer rows leaves the device half empty
+    uint64_t memory;     // bytes that are free for blocks now; 0: it is the host's memory
+    bool rows_fastest;   // it writes well when neighbouring rows are neighbours in memory
 };
 
 struct shoal_backend {
@@ -76,8 +105,17 @@ struct shoal_backend {
     shoal_code (*load)(struct shoal_device *d, const struct shoal_bytes *b,
                        struct shoal_module **out, struct report *r);
     void (*unload)(struct shoal_module *m);
-    // Runs a chunk to its end, or until a stop.
-    shoal_code (*run)(struct shoal_module *m, const struct shoal_launch *l, struct report *r);
+    struct shoal_limits (*limits)(struct shoal_device *d);
+    // Host memory for blocks, from which the device copies fast; NULL: there is none.
+    void *(*alloc)(struct shoal_device *d, size_t bytes);
+    void (*release)(struct shoal_device *d, void *block);
+    // Starts a chunk in a slot (0 ... slots - 1) that is not in use. The launch, its args and
+    // blocks stay untouched until `finish` of that slot. SHOAL_MEMORY: the device has not enough
+    // for it now; nothing was started.
+    shoal_code (*start)(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
+                        struct report *r);
+    // Waits for the chunk in that slot, calling its progress now and then.
+    shoal_code (*finish)(struct shoal_module *m, uint32_t slot, struct report *r);
 
     // OPTIONAL.
     // A device that builds for a target by its name, whether or not this machine has one, and that

@@ -373,6 +373,10 @@ SHOAL_API shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoa
 // One value a row, copied; all such arrays have the same count.
 SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
                                         uint64_t count, shoal_log *log);
+// The same without a copy, of floats or doubles: the array must outlive the batch. Its values may
+// change between runs (they are then not checked to be finite).
+SHOAL_API shoal_code shoal_batch_lend(shoal_batch *batch, const char *name, const void *values,
+                                      shoal_precision precision, uint64_t count, shoal_log *log);
 SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log);
 // Checks what was described as a whole; the calls below and the solver do it too. A batch that is
 // wrong has 0 runs; beyond its end a run is UINT64_MAX, a name NULL, a value NaN.

@@ -66,6 +66,12 @@ shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double
     return batch_add_values(batch->batch, name, values, count, log_report(log));
 }
 
+shoal_code shoal_batch_lend(shoal_batch *batch, const char *name, const void *values,
+                            shoal_precision precision, uint64_t count, shoal_log *log) {
+    return batch_lend_values(batch->batch, name, values, precision == SHOAL_F32, count,
+                             log_report(log));
+}
+
 shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log) {
     return batch_only(batch->batch, runs, log_report(log));
 }

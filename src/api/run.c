@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "io/io.h"
+#include "run/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -132,9 +133,11 @@ struct array_sink {
     struct sink base;
     shoal_arrays to;
     uint64_t samples, rows;
-    uint32_t vars;
+    uint32_t vars, threads;
     size_t elem;
 };
+
+enum { COPY_GRAIN = 1 << 19 }; // bytes a thread copies at least
 
 static shoal_code array_begin(struct sink *s, const struct sink_shape_info *info,
                               struct report *r) {
@@ -159,15 +162,25 @@ static shoal_code array_begin(struct sink *s, const struct sink_shape_info *info
     return SHOAL_OK;
 }
 
-static void copy_values(const struct array_sink *a, const struct sink_chunk *c) {
-    bool dense = c->sample_stride == 1 && c->row_stride == a->samples && a->to.sample_stride == 1 &&
-                 a->to.row_stride == a->samples;
+struct copy {
+    const struct array_sink *a;
+    const struct sink_chunk *c;
+};
+
+// Rows `first` to `end` of the chunk, of every variable.
+static void copy_values(void *user, size_t first, size_t end) {
+    const struct copy *copy = user;
+    const struct array_sink *a = copy->a;
+    const struct sink_chunk *c = copy->c;
+    bool dense = (a->samples == 1 || (c->sample_stride == 1 && a->to.sample_stride == 1)) &&
+                 c->row_stride == a->samples && a->to.row_stride == a->samples;
     for (uint32_t v = 0; dense && v < a->vars; v++)
-        memcpy((char *)a->to.values + (v * a->to.var_stride + c->first_row * a->samples) * a->elem,
-               (const char *)c->values + v * c->var_stride * a->elem,
-               c->rows * a->samples * a->elem);
+        memcpy((char *)a->to.values +
+                   (v * a->to.var_stride + (c->first_row + first) * a->samples) * a->elem,
+               (const char *)c->values + (v * c->var_stride + first * a->samples) * a->elem,
+               (end - first) * a->samples * a->elem);
     for (uint32_t v = 0; !dense && v < a->vars; v++)
-        for (uint32_t i = 0; i < c->rows; i++)
+        for (size_t i = first; i < end; i++)
             for (uint64_t k = 0; k < a->samples; k++) {
                 size_t from = v * c->var_stride + i * c->row_stride + k * c->sample_stride;
                 size_t to = v * a->to.var_stride + (c->first_row + i) * a->to.row_stride +
@@ -181,7 +194,8 @@ static shoal_code array_chunk(struct sink *s, const struct sink_chunk *c, struct
     struct array_sink *a = (struct array_sink *)s;
     (void)r;
     if (a->to.values)
-        copy_values(a, c);
+        run_parallel(a->threads, c->rows, COPY_GRAIN / (a->samples * a->vars * a->elem) + 1,
+                     copy_values, &(struct copy){a, c});
     if (a->to.t && c->t)
         memcpy(a->to.t + c->first_row, c->t, c->rows * sizeof *c->t);
     if (a->to.status)
@@ -207,7 +221,11 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
                                    shoal_log *log) {
     struct array_sink sink = {
         .base = {.begin = array_begin, .chunk = array_chunk, .end = array_end, .free = array_free},
+        .threads = solver->setup.threads,
         .to = *arrays};
+    sink.base.wants = arrays->t ? SINK_WANTS_T : 0;
+    if (arrays->steps || arrays->rejected || arrays->f_evals)
+        sink.base.wants |= SINK_WANTS_COUNTS;
     shoal_summary own;
     int32_t span = log_begin(log, LOG_solve_ivp_execution);
     shoal_code code = batch_check(batch->batch, log_report(log));

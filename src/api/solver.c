@@ -147,8 +147,13 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     if (code == SHOAL_OK)
         code = fill_grid(o, &s->arena, &u->grid, r);
     u->backend = s->backend;
+    u->device = s->device;
+    u->limits = s->backend->limits(s->device);
+    u->pool = &s->pool;
     u->model = m;
     u->outputs = q->outputs;
+    while (u->state_outputs < q->outputs && q->output[u->state_outputs] < m->states.count)
+        u->state_outputs++;
     u->output = names;
     u->f32 = q->f32;
     u->fixed = fixed;
@@ -266,6 +271,8 @@ void shoal_solver_free(shoal_solver *solver) {
         return;
     if (solver->setup.module)
         solver->backend->unload(solver->setup.module);
+    if (solver->device)
+        run_pool_free(&solver->pool, solver->backend, solver->device);
     if (solver->device)
         solver->backend->close(solver->device);
     free(solver->setup.grid.times);

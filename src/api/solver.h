@@ -13,6 +13,7 @@ struct shoal_solver {
     const struct shoal_backend *backend;
     struct shoal_device *device;
     struct run_setup setup; // its arrays live in the arena, the grid is owned
+    struct run_pool pool;
     struct arena arena;
     struct buf options; // JSON object, for result files
     const char *job;    // own copy, or NULL

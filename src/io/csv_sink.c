@@ -316,7 +316,7 @@ struct sink *csv_sink_new(const char *path) {
     struct csv_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct sink){csv_begin, csv_chunk, csv_end, csv_free};
+    s->sink = (struct sink){SINK_WANTS_ALL, csv_begin, csv_chunk, csv_end, csv_free};
     s->main.part.fd = s->runs.part.fd = -1;
     s->to_stdout = strcmp(path, "-") == 0;
     s->path = strdup(path);

@@ -334,7 +334,7 @@ struct sink *hdf5_sink_new(const char *path) {
     struct hdf5_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct sink){hdf5_begin, hdf5_chunk, hdf5_end, hdf5_free};
+    s->sink = (struct sink){SINK_WANTS_ALL, hdf5_begin, hdf5_chunk, hdf5_end, hdf5_free};
     s->part.fd = -1;
     s->file = s->text_type = -1;
     s->path = strdup(path);

@@ -382,7 +382,7 @@ struct sink *npz_sink_new(const char *path) {
     struct npz_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct sink){npz_begin, npz_chunk, npz_end, npz_free};
+    s->sink = (struct sink){SINK_WANTS_ALL, npz_begin, npz_chunk, npz_end, npz_free};
     s->part.fd = -1;
     s->path = strdup(path);
     if (!s->path) {

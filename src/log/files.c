@@ -147,7 +147,7 @@ static shoal_code begin(shoal_log *log, struct log_file *f, const char *path) {
 }
 
 shoal_code shoal_log_json(shoal_log *log, const char *path) {
-    shoal_code code = log ? begin(log, &log->json, path) : SHOAL_USAGE;
+    shoal_code code = log && path ? begin(log, &log->json, path) : SHOAL_USAGE;
     if (code != SHOAL_OK)
         return code;
     json_head(log);
@@ -158,7 +158,7 @@ shoal_code shoal_log_json(shoal_log *log, const char *path) {
 }
 
 shoal_code shoal_log_trace(shoal_log *log, const char *path) {
-    shoal_code code = log ? begin(log, &log->trace, path) : SHOAL_USAGE;
+    shoal_code code = log && path ? begin(log, &log->trace, path) : SHOAL_USAGE;
     if (code != SHOAL_OK)
         return code;
     trace_head(log);

@@ -89,6 +89,9 @@ struct shoal_log {
 
 struct report *log_report(shoal_log *log); // NULL for NULL
 
+const char *log_label_name(enum log_label label);
+int log_label_find(const char *name); // an enum log_label; -1: none
+
 // Nanoseconds since the log was made.
 static inline uint64_t log_now_ns(const shoal_log *log) {
     return log ? clock_ns() - log->start_ns : 0;

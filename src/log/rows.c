@@ -47,15 +47,25 @@ static int add_span(shoal_log *log, const char *label, shoal_category category,
                MAIN_TID);
 }
 
-bool log_rows_init(shoal_log *log) {
-    static const struct {
-        const char *label, *description;
-        shoal_category category;
-    } labels[] = {
+static const struct {
+    const char *label, *description;
+    shoal_category category;
+} labels[LOG_LABEL_COUNT] = {
 #define X(name, category, text) {#name, text, SHOAL_##category},
-        LOG_LABELS(X)
+    LOG_LABELS(X)
 #undef X
-    };
+};
+
+const char *log_label_name(enum log_label label) { return labels[label].label; }
+
+int log_label_find(const char *name) {
+    int i = LOG_LABEL_COUNT - 1;
+    while (i >= 0 && strcmp(labels[i].label, name))
+        i--;
+    return i;
+}
+
+bool log_rows_init(shoal_log *log) {
     bool ok = true;
     for (uint32_t i = 0; i < LOG_LABEL_COUNT; i++)
         ok = ok && add_span(log, labels[i].label, labels[i].category, labels[i].description) >= 0;

@@ -21,7 +21,8 @@ struct input {
     const char *source; // who gave it, for messages
     enum input_kind kind;
     uint32_t group;
-    const double *column; // INPUT_TABLE: [rows]
+    const double *column;  // INPUT_TABLE: [rows], or NULL and then
+    const float *column32; // [rows]
     struct sweep sweep;
     struct sample sample;
     uint64_t *prefix; // of the sample, with sobol
@@ -236,14 +237,16 @@ static const char *column_symbol(struct batch *b, const char *name) {
     return is_ignored(plain) && is_parameter(b, plain) ? plain : name;
 }
 
-static shoal_code check_finite(const char *source, const char *name, const double *values,
-                               uint64_t rows, struct report *r) {
-    for (uint64_t k = 0; k < rows; k++)
-        if (!isfinite(values[k]))
+static shoal_code check_finite(const struct batch_table *t, const struct batch_column *c,
+                               const char *name, struct report *r) {
+    for (uint64_t k = 0; k < t->rows; k++) {
+        double value = c->number ? c->number[k] : (double)c->number32[k];
+        if (!isfinite(value))
             return report_error(
                 r, SHOAL_INPUT,
-                "%s: column `%s`, row %llu (counted from 0): %s is not a finite number", source,
-                name, (unsigned long long)k, isnan(values[k]) ? "nan" : "an infinite value");
+                "%s: column `%s`, row %llu (counted from 0): %s is not a finite number", t->source,
+                name, (unsigned long long)k, isnan(value) ? "nan" : "an infinite value");
+    }
     return SHOAL_OK;
 }
 
@@ -267,15 +270,16 @@ static shoal_code add_column(struct batch *b, const struct batch_table *t,
         r->place = NULL;
     if (code != SHOAL_OK)
         return code;
-    if (!c->number)
+    if (!c->number && !c->number32)
         return report_error(r, SHOAL_INPUT,
                             "%s: column `%s` holds text, not numbers; a column that is only to be "
                             "copied has a name that starts with `_`",
                             t->source, input.name.text);
-    code = check_finite(t->source, input.name.text, c->number, t->rows, r);
+    code = check_finite(t, c, input.name.text, r);
     if (code != SHOAL_OK)
         return code;
-    input.column = copy_numbers(b, c->number, t->rows);
+    input.column = t->lent || !c->number ? c->number : copy_numbers(b, c->number, t->rows);
+    input.column32 = c->number32;
     return add_input(b, input, r);
 }
 
@@ -364,13 +368,27 @@ static shoal_code add_values(struct batch *b, const void *column, struct report 
     return add_column(b, t, t->columns.items, r);
 }
 
-shoal_code batch_add_values(struct batch *b, const char *name, const double *values, uint64_t count,
+static shoal_code add_array(struct batch *b, struct batch_column column, uint64_t count, bool lent,
                             struct report *r) {
-    struct batch_column column = {.name = name, .number = values};
-    struct batch_table t = {.source = "an array of values", .rows = count};
+    struct batch_table t = {.source = "an array of values", .rows = count, .lent = lent};
     t.columns.items = &column;
     t.columns.count = 1;
     return guard(b, add_values, &t, r);
+}
+
+shoal_code batch_add_values(struct batch *b, const char *name, const double *values, uint64_t count,
+                            struct report *r) {
+    return add_array(b, (struct batch_column){.name = name, .number = values}, count, false, r);
+}
+
+shoal_code batch_lend_values(struct batch *b, const char *name, const void *values, bool f32,
+                             uint64_t count, struct report *r) {
+    struct batch_column column = {.name = name};
+    if (f32)
+        column.number32 = values;
+    else
+        column.number = values;
+    return add_array(b, column, count, true, r);
 }
 
 // ---- Checking -----------------------------------------------------------------------------------
@@ -590,7 +608,10 @@ uint64_t batch_run_of_row(const struct batch *b, uint64_t row) {
 static void fill_points(const struct input *in, uint64_t first, uint64_t n, double *out) {
     switch (in->kind) {
     case INPUT_TABLE:
-        memcpy(out, in->column + first, (size_t)n * sizeof *out);
+        if (in->column)
+            memcpy(out, in->column + first, (size_t)n * sizeof *out);
+        for (uint64_t i = 0; !in->column && i < n; i++)
+            out[i] = (double)in->column32[first + i];
         break;
     case INPUT_SWEEP:
         sweep_values(&in->sweep, first, n, out);
@@ -647,6 +668,24 @@ void batch_fill(const struct batch *b, uint32_t input, uint64_t first_row, uint3
         fill_runs(in, &b->groups.items[in->group], run, n, out);
         out += n;
         row += n;
+    }
+}
+
+void batch_fill_f32(const struct batch *b, uint32_t input, uint64_t first_row, uint32_t rows,
+                    float *out) {
+    enum { BLOCK = 1024 };
+    double block[BLOCK];
+    const struct input *in = input_at(b, input);
+    if (in->column32 && b->rows == b->table_rows && b->parts.count == 1) { // as it is
+        memcpy(out, in->column32 + b->parts.items[0].first + first_row, rows * sizeof *out);
+        return;
+    }
+    for (uint32_t done = 0; done < rows;) {
+        uint32_t n = rows - done < BLOCK ? rows - done : BLOCK;
+        batch_fill(b, input, first_row + done, n, block);
+        for (uint32_t i = 0; i < n; i++)
+            out[done + i] = (float)block[i];
+        done += n;
     }
 }
 

@@ -17,14 +17,16 @@
 // A batch file or the caller's arrays: columns by name.
 struct batch_column {
     const char *name;
-    const double *number;    // [rows], or NULL when it is
-    const char *const *text; // [rows]; only columns that start with `_` may be text
+    const double *number;    // [rows], or NULL when it is the next, or
+    const float *number32;   // [rows]
+    const char *const *text; // [rows] text; only columns that start with `_` may be text
     size_t at;               // of the name, in the table's head
 };
 struct batch_table {
     const char *source; // name of the file, for messages
     struct source head; // its beginning, up to the names; text NULL: not a text file
     uint64_t rows;
+    bool lent; // its numbers stay where they are
     vec(struct batch_column) columns;
 };
 
@@ -50,10 +52,13 @@ shoal_code batch_sample(struct batch *b, const char *spec, struct report *r);
 shoal_code batch_sampler(struct batch *b, enum sampler sampler, uint64_t runs, uint64_t seed,
                          struct report *r);
 // Columns run, t, status are ignored, `_` columns are kept as extras; any other must be an input.
-// Tables and arrays together are one table, so their rows must agree. Both are copied.
+// Tables and arrays together are one table, so their rows must agree. Both are copied, but for
+// batch_lend_values, whose array (of float or double) is looked at as long as the batch lives.
 shoal_code batch_use_table(struct batch *b, const struct batch_table *t, struct report *r);
 shoal_code batch_add_values(struct batch *b, const char *name, const double *values, uint64_t count,
                             struct report *r);
+shoal_code batch_lend_values(struct batch *b, const char *name, const void *values, bool f32,
+                             uint64_t count, struct report *r);
 // "4711,5000:6000": single runs, and ranges without their end, so that 0:1000 and 1000:2000 meet.
 // A later call replaces an earlier one.
 shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
@@ -71,6 +76,8 @@ struct batch_target batch_input_target(const struct batch *b, uint32_t input);
 // Values of one input for consecutive rows.
 void batch_fill(const struct batch *b, uint32_t input, uint64_t first_row, uint32_t rows,
                 double *out);
+void batch_fill_f32(const struct batch *b, uint32_t input, uint64_t first_row, uint32_t rows,
+                    float *out);
 double batch_value(const struct batch *b, uint32_t input, uint64_t run);
 // Copied `_` columns of the table.
 uint32_t batch_extras(const struct batch *b);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The arrays of one chunk, and the kernel's arguments that point into them.
+// One chunk: the block of arrays a kernel reads, the block it writes, and what a sink sees of both.
+//
+// Blocks are laid out anew for each number of rows, without gaps but for alignment, so that a device
+// with its own memory copies little and a part of a block can be copied and timed by itself. They
+// come from a pool that outlives the run, so that a small run allocates next to nothing.
 #ifndef SHOAL_RUN_CHUNK_H
 #define SHOAL_RUN_CHUNK_H
 
@@ -9,38 +13,41 @@
 
 struct chunk {
     struct shoal_args args;
-    uint32_t rows_most;
-    size_t elem;             // bytes of a number
-    uint32_t inputs;         // varying inputs
-    unsigned *offset, *step; // [parameters + states]
-    void *in;                // uniform values, then one array an input
-    double **number;         // [columns] as the sink sees them; f64 inputs are shared with `in`
-    const char ***text;      // [columns], NULL for numbers
+    struct shoal_launch launch; // what the backend gets
+    const struct run_setup *setup;
+    const struct batch *batch;
+    uint32_t slot;
+    uint32_t rows_most; // the blocks have room for that many
+    uint64_t first_row;
+    size_t elem;         // bytes of a number
+    uint32_t inputs;     // varying inputs,
+    uint32_t parameters; // of which parameters, which come first in `order`
+    uint32_t *order;
+    unsigned wants;      // SINK_WANTS_*
+    uint64_t samples;    // SINK_STEPS: of all rows, once they are known
+    uint64_t *offsets;   // SINK_STEPS: samples of rows, [rows + 1]
+    // As a sink sees them; NULL when it does not want them.
+    double **number;    // [columns]; inputs in f64 are those of the block
+    const char ***text; // [columns], NULL for numbers
     uint64_t *run;
-    void *t0, *t1, *settle, *save_t, *atol, *control; // in the kernel's type
-    void *values, *t_pairs;
-    double *t;             // as the sink sees it
-    uint64_t *offsets;     // samples of rows, where steps are saved
-    uint64_t samples_room; // SINK_STEPS: how many samples `values` has room for
-    unsigned char *status;
-    unsigned *steps, *rejected, *saved;
-    unsigned long long *f_evals;
-    struct arena arena; // owns all but what grows (values, t_pairs, t of SINK_STEPS)
+    double *t;
+    struct arena arena; // owns all but the blocks, `t` of SINK_STEPS
 };
 
-// Bytes a row takes in memory; steps are counted with `samples_guess`.
-uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b);
+// Bytes of a row in the blocks, and in all with what the sink sees; steps are counted as one sample.
+uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b, unsigned wants,
+                         uint64_t *of_host);
 
 shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct batch *b,
-                      uint32_t rows, struct report *r);
+                      unsigned wants, uint32_t slot, uint32_t rows, struct report *r);
 void chunk_free(struct chunk *c);
-// Inputs of the rows from `first_row` on.
-void chunk_fill(struct chunk *c, const struct run_setup *s, const struct batch *b,
-                uint64_t first_row, uint32_t rows);
+// Lays the blocks out for `rows` rows from `first_row` on and fills what is the same for all rows.
+shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r);
+// Inputs from `first` to `end` of `order`.
+void chunk_fill(struct chunk *c, uint32_t first, uint32_t end);
 // SINK_STEPS, between the counting and the saving pass: offsets from the counts, and room.
-shoal_code chunk_make_room(struct chunk *c, const struct run_setup *s, struct report *r);
+shoal_code chunk_make_room(struct chunk *c, struct report *r);
 // What the sink sees of the first `rows` rows.
-struct sink_chunk chunk_view(struct chunk *c, const struct run_setup *s, uint64_t first_row,
-                             uint32_t rows);
+struct sink_chunk chunk_view(struct chunk *c, uint32_t rows);
 
 #endif

@@ -9,11 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20 };
+enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20, CHUNKS_WANTED = 8, ROWS_LEAST = 32 };
 
-struct progress {
+// A run under way.
+struct journey {
+    const struct run_setup *setup;
+    const struct batch *batch;
     const struct run_control *control;
-    uint64_t before, total;
+    struct sink *sink;
+    shoal_summary *summary;
+    shoal_log *log;
+    struct chunk chunk[RUN_SLOTS];
+    struct lookout {
+        struct journey *journey;
+        uint64_t before; // rows of the chunks before
+    } lookout[RUN_SLOTS];
+    uint64_t rows;       // of a chunk
+    uint64_t next;       // row that the next chunk begins with
+    uint32_t started, finished, ready; // chunks; slots that are made
     uint64_t start_ns;
     int stop; // what the device looks at
 };
@@ -23,23 +36,37 @@ static bool asked_to_stop(const struct run_control *c) {
 }
 
 static void on_rows(void *user, uint32_t rows) {
-    struct progress *p = user;
-    if (asked_to_stop(p->control))
-        p->stop = 1;
-    if (!p->control->progress)
+    const struct lookout *l = user;
+    struct journey *j = l->journey;
+    if (asked_to_stop(j->control))
+        j->stop = 1;
+    if (!j->control->progress)
         return;
-    shoal_progress now = {.done = p->before + rows,
-                          .total = p->total,
-                          .seconds = (double)(clock_ns() - p->start_ns) * 1e-9};
-    p->control->progress(&now, p->control->user);
+    shoal_progress now = {.done = l->before + rows,
+                          .total = batch_rows(j->batch),
+                          .seconds = (double)(clock_ns() - j->start_ns) * 1e-9};
+    j->control->progress(&now, j->control->user);
 }
 
-static uint64_t rows_per_chunk(const struct run_setup *s, const struct batch *b) {
-    uint64_t bytes = chunk_row_bytes(s, b), inputs = batch_inputs(b);
-    uint64_t rows = (s->memory ? s->memory : CHUNK_BYTES) / bytes;
+// ---- Plan ---------------------------------------------------------------------------------------
+
+// Rows that memory allows and that keep every slot busy.
+static uint64_t rows_by_device(const struct run_setup *s, const struct batch *b, uint64_t of_row) {
+    uint64_t memory = s->memory ? s->memory : s->limits.memory / 4 * 3;
+    uint64_t rows = memory / s->limits.slots / of_row;
+    uint64_t wanted = batch_rows(b) / CHUNKS_WANTED;
+    wanted = wanted < s->limits.rows_wanted ? s->limits.rows_wanted : wanted;
+    return rows < wanted ? rows : wanted;
+}
+
+static uint64_t rows_per_chunk(const struct run_setup *s, const struct batch *b, unsigned wants) {
+    uint64_t of_host, of_row = chunk_row_bytes(s, b, wants, &of_host), inputs = batch_inputs(b);
+    uint64_t rows = (s->memory ? s->memory : CHUNK_BYTES) / of_host;
     uint64_t most = inputs > 4 ? (UINT32_MAX - 65536u) / inputs : 1u << 30; // 32-bit offsets, rows
     if (s->chunk)
         rows = s->chunk;
+    else if (s->limits.memory)
+        rows = rows_by_device(s, b, of_row);
     else if (rows > CHUNK_ROWS)
         rows = CHUNK_ROWS;
     if (s->grid.shape == SINK_STEPS && !s->chunk && rows > 4096)
@@ -52,11 +79,15 @@ static uint64_t rows_per_chunk(const struct run_setup *s, const struct batch *b)
 shoal_code run_plan(const struct run_setup *s, const struct batch *b, shoal_plan *plan,
                     struct report *r) {
     (void)r;
-    uint64_t rows = rows_per_chunk(s, b);
+    uint64_t rows = rows_per_chunk(s, b, SINK_WANTS_ALL), of_host;
+    uint64_t of_row = chunk_row_bytes(s, b, SINK_WANTS_ALL, &of_host);
+    uint64_t chunks = (batch_rows(b) + rows - 1) / rows;
+    uint64_t slots = chunks < s->limits.slots ? chunks : s->limits.slots;
     *plan = (shoal_plan){.runs = batch_rows(b),
                          .chunk_runs = rows,
-                         .chunks = (batch_rows(b) + rows - 1) / rows,
-                         .host_bytes = rows * chunk_row_bytes(s, b),
+                         .chunks = chunks,
+                         .host_bytes = slots * rows * of_host,
+                         .device_bytes = s->limits.memory ? slots * rows * of_row : 0,
                          .threads = s->threads};
     return SHOAL_OK;
 }
@@ -108,6 +139,8 @@ shoal_code run_shape(const struct run_setup *s, const struct batch *b, const cha
     return SHOAL_OK;
 }
 
+// ---- Results -----------------------------------------------------------------------------------
+
 static void note_failed(shoal_summary *sum, uint64_t run) {
     uint32_t n = sum->failed_ranges;
     if (n && sum->failed[n - 1].end == run && !sum->failed_more)
@@ -120,135 +153,232 @@ static void note_failed(shoal_summary *sum, uint64_t run) {
         sum->failed_more = true;
 }
 
+// Bytes that are not zero are rare: eight rows at a time.
 static void count_rows(shoal_summary *sum, const struct chunk *c, uint32_t rows) {
-    for (uint32_t i = 0; i < rows; i++) {
-        unsigned char status = c->status[i] < SHOAL_STATUS_COUNT ? c->status[i] : 0;
-        sum->by_status[status]++;
-        if (status != SHOAL_STATUS_ok && status != SHOAL_STATUS_stopped)
-            note_failed(sum, c->run[i]);
-        sum->steps += c->steps[i];
-        sum->rejected += c->rejected[i];
-        sum->f_evals += c->f_evals[i];
+    const unsigned char *status = c->args.status;
+    for (uint32_t i = 0; i < rows;) {
+        uint64_t eight = 1;
+        if (rows - i >= 8)
+            memcpy(&eight, status + i, 8);
+        for (uint32_t end = eight ? i + 1 : i + 8; i < end; i++) {
+            unsigned char word = status[i] < SHOAL_STATUS_COUNT ? status[i] : 0;
+            sum->by_status[word]++;
+            if (word != SHOAL_STATUS_ok && word != SHOAL_STATUS_stopped)
+                note_failed(sum, batch_run_of_row(c->batch, c->first_row + i));
+        }
     }
+    sum->steps += c->args.totals[TOTAL_STEPS];
+    sum->rejected += c->args.totals[TOTAL_REJECTED];
+    sum->f_evals += c->args.totals[TOTAL_F_EVALS];
     sum->done += rows;
 }
 
 // Rows that are finished without a gap, from the start of the chunk.
 static uint32_t finished_rows(const struct chunk *c) {
     uint32_t n = 0;
-    while (n < c->args.rows && c->status[n] != SHOAL_ROW_PENDING)
+    while (n < c->args.z.rows && c->args.status[n] != SHOAL_ROW_PENDING)
         n++;
     return n;
 }
 
-static shoal_code launch(struct chunk *c, const struct run_setup *s, struct progress *p,
-                         shoal_log *log) {
-    struct shoal_launch l = {
-        .args = &c->args, .threads = s->threads, .stop = &p->stop, .progress = on_rows, .user = p};
-    if (!p->control->progress && !p->control->stop[1]) { // nobody to call, one flag to look at
-        l.stop = p->control->stop[0];
-        l.progress = NULL;
-    }
-    int32_t span = log_begin(log, LOG_kernel_launch);
-    shoal_code code = s->backend->run(s->module, &l, log_report(log));
-    log_u64(log, span, "chunk_index", p->before / c->rows_most);
-    log_u64(log, span, "numruns", c->args.rows);
-    log_end(log, span);
-    return code;
+// ---- A chunk's way ------------------------------------------------------------------------------
+
+static uint64_t bytes_of(const struct shoal_block *b, const char *prefix) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < b->pieces; i++)
+        if (!strncmp(b->piece[i].label, prefix, strlen(prefix)))
+            bytes += b->piece[i].bytes;
+    return bytes;
 }
 
-// Runs the rows that are loaded. Where steps are saved the first pass counts and the second saves:
-// a trajectory is the same each time.
-static shoal_code run_chunk(struct chunk *c, const struct run_setup *s, struct progress *p,
-                            shoal_log *log) {
-    shoal_code code;
-    if (s->grid.shape == SINK_STEPS) {
-        c->args.values = NULL;
-        code = launch(c, s, p, log);
-        if (code != SHOAL_OK)
-            return code;
-        code = chunk_make_room(c, s, log_report(log));
-        if (code != SHOAL_OK)
-            return code;
-        memset(c->status, SHOAL_ROW_PENDING, c->args.rows);
-    }
-    return launch(c, s, p, log);
-}
-
-// Which part of the batch a transfer is about.
-static void log_chunk(shoal_log *log, int32_t span, const struct chunk *c, const struct progress *p,
-                      uint32_t rows, uint64_t bytes) {
+// Ends the span of a transfer: which part of the batch it was about.
+static void end_transfer(const struct journey *j, const struct chunk *c, int32_t span,
+                         uint32_t rows, uint64_t bytes) {
     char slice[48];
     if (span < 0)
         return;
-    snprintf(slice, sizeof slice, "%llu:%llu", (unsigned long long)p->before,
-             (unsigned long long)p->before + rows);
-    log_nbytes(log, span, bytes);
-    log_u64(log, span, "chunk_index", p->before / c->rows_most);
-    log_text(log, span, "chunk_slice", slice);
-    log_u64(log, span, "is_chunked", p->total > c->rows_most);
+    snprintf(slice, sizeof slice, "%llu:%llu", (unsigned long long)c->first_row,
+             (unsigned long long)c->first_row + rows);
+    log_nbytes(j->log, span, bytes);
+    log_u64(j->log, span, "chunk_index", c->launch.chunk);
+    log_text(j->log, span, "chunk_slice", slice);
+    log_u64(j->log, span, "is_chunked", j->rows < batch_rows(j->batch));
+    log_end(j->log, span);
 }
 
-static uint64_t value_bytes(const struct chunk *c, const struct run_setup *s, uint32_t rows) {
-    uint64_t samples = s->grid.shape == SINK_STEPS    ? c->offsets[rows]
-                       : s->grid.shape == SINK_SERIES ? rows * s->grid.count
-                                                      : rows;
-    return samples * s->outputs * c->elem;
+static void fill_part(struct journey *j, struct chunk *c, enum log_label label, uint32_t first,
+                      uint32_t end) {
+    int32_t span = log_begin(j->log, label);
+    chunk_fill(c, first, end);
+    end_transfer(j, c, span, c->args.z.rows, bytes_of(&c->launch.in, log_label_name(label)));
 }
 
-static shoal_code one_chunk(struct chunk *c, const struct run_setup *s, const struct batch *b,
-                            struct sink *sink, uint64_t first, struct progress *p,
-                            shoal_summary *sum, shoal_log *log) {
-    uint64_t left = batch_rows(b) - first;
-    uint32_t rows = left < c->rows_most ? (uint32_t)left : c->rows_most;
-    p->before = first;
-    int32_t span = log_begin(log, LOG_h2d_transfer_parameters);
-    chunk_fill(c, s, b, first, rows);
-    log_chunk(log, span, c, p, rows, (uint64_t)rows * c->inputs * c->elem);
-    log_end(log, span);
-    shoal_code code = run_chunk(c, s, p, log);
+// Lays out, fills and describes the next chunk.
+static shoal_code prepare(struct journey *j, struct chunk *c) {
+    uint64_t left = batch_rows(j->batch) - j->next;
+    uint32_t rows = (uint32_t)(left < j->rows ? left : j->rows);
+    struct lookout *l = &j->lookout[c->slot];
+    shoal_code code = chunk_place(c, j->next, rows, log_report(j->log));
+    if (code != SHOAL_OK)
+        return code;
+    c->launch.chunk = j->started;
+    *l = (struct lookout){j, j->next};
+    fill_part(j, c, LOG_h2d_transfer_parameters, 0, c->parameters);
+    if (c->parameters < c->inputs)
+        fill_part(j, c, LOG_h2d_transfer_initial_values, c->parameters, c->inputs);
+    c->launch.stop = &j->stop;
+    c->launch.progress = on_rows;
+    c->launch.user = l;
+    c->launch.log = j->log;
+    if (!j->control->progress && !j->control->stop[1]) { // nobody to call, one flag to look at
+        c->launch.stop = j->control->stop[0];
+        c->launch.progress = NULL;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_code begin(struct journey *j, struct chunk *c) {
+    const struct run_setup *s = j->setup;
+    int32_t span = log_begin(j->log, LOG_kernel_launch);
+    shoal_code code = s->backend->start(s->module, c->slot, &c->launch, log_report(j->log));
+    log_u64(j->log, span, "chunk_index", c->launch.chunk);
+    log_u64(j->log, span, "numruns", c->args.z.rows);
+    log_end(j->log, span);
+    return code;
+}
+
+static shoal_code wait_for(struct journey *j, struct chunk *c) {
+    const struct run_setup *s = j->setup;
+    return s->backend->finish(s->module, c->slot, log_report(j->log));
+}
+
+// Where steps are saved the first pass counts and the second saves: a trajectory is the same each
+// time.
+static shoal_code count_steps(struct journey *j, struct chunk *c) {
+    shoal_code code = begin(j, c);
+    if (code == SHOAL_OK)
+        code = wait_for(j, c);
+    return code == SHOAL_OK ? chunk_make_room(c, log_report(j->log)) : code;
+}
+
+static shoal_code deliver(struct journey *j, struct chunk *c, uint32_t rows) {
+    count_rows(j->summary, c, rows);
+    int32_t span = log_begin(j->log, LOG_d2h_transfer_state);
+    struct sink_chunk view = chunk_view(c, rows);
+    shoal_code code = j->sink->chunk(j->sink, &view, log_report(j->log));
+    end_transfer(j, c, span, rows, bytes_of(&c->launch.out, "d2h"));
+    return code;
+}
+
+// Waits for the oldest chunk and hands it on.
+static shoal_code finish_one(struct journey *j) {
+    struct chunk *c = &j->chunk[j->finished % j->setup->limits.slots];
+    shoal_code code = wait_for(j, c);
+    j->finished++;
     if (code != SHOAL_OK && code != SHOAL_STOPPED)
         return code;
-    uint32_t finished = code == SHOAL_STOPPED ? finished_rows(c) : rows;
-    if (code == SHOAL_STOPPED && s->grid.shape == SINK_STEPS && !c->args.values)
-        finished = 0;
-    if (!finished)
-        return code;
-    count_rows(sum, c, finished);
-    span = log_begin(log, LOG_d2h_transfer_state);
-    struct sink_chunk view = chunk_view(c, s, first, finished);
-    shoal_code written = sink->chunk(sink, &view, log_report(log));
-    log_chunk(log, span, c, p, finished, value_bytes(c, s, finished));
-    log_end(log, span);
+    uint32_t rows = code == SHOAL_STOPPED ? finished_rows(c) : c->args.z.rows;
+    shoal_code written = rows ? deliver(j, c, rows) : SHOAL_OK;
     return written != SHOAL_OK ? written : code;
+}
+
+// All chunks that are on their way; after a stop or an error only the device is waited for.
+static shoal_code finish_all(struct journey *j, shoal_code code) {
+    while (j->finished < j->started) {
+        if (code == SHOAL_OK)
+            code = finish_one(j);
+        else
+            wait_for(j, &j->chunk[j->finished++ % j->setup->limits.slots]);
+    }
+    return code;
+}
+
+static shoal_code make_slot(struct journey *j, struct chunk *c) {
+    if (j->ready == j->setup->limits.slots || j->started < j->ready)
+        return SHOAL_OK;
+    shoal_code code = chunk_init(c, j->setup, j->batch, j->sink->wants, j->ready,
+                                 (uint32_t)j->rows, log_report(j->log));
+    j->ready += code == SHOAL_OK;
+    return code;
+}
+
+// The device has no memory for a chunk: the next try has what is free once the others are done,
+// and the one after that is half as large.
+static shoal_code make_do(struct journey *j) {
+    bool alone = j->started == j->finished;
+    if (alone && j->rows <= ROWS_LEAST)
+        return report_error(log_report(j->log), SHOAL_MEMORY,
+                            "%s has not enough memory for a chunk of %llu runs", j->setup->backend->name,
+                            (unsigned long long)j->rows);
+    if (alone)
+        j->rows /= 2;
+    return finish_all(j, SHOAL_OK);
+}
+
+// Starts the next chunk.
+static shoal_code start_one(struct journey *j) {
+    struct chunk *c = &j->chunk[j->started % j->setup->limits.slots];
+    shoal_code code = make_slot(j, c);
+    while (code == SHOAL_OK) {
+        code = prepare(j, c);
+        if (code != SHOAL_OK)
+            break;
+        if (j->setup->grid.shape == SINK_STEPS)
+            code = count_steps(j, c);
+        if (code == SHOAL_OK)
+            code = begin(j, c);
+        if (code == SHOAL_OK) {
+            j->next += c->args.z.rows;
+            j->started++;
+            break;
+        }
+        if (code == SHOAL_MEMORY)
+            code = make_do(j);
+    }
+    return code;
+}
+
+static shoal_code travel(struct journey *j) {
+    uint32_t ahead = j->setup->grid.shape == SINK_STEPS ? 1 : j->setup->limits.slots;
+    shoal_code code = SHOAL_OK;
+    bool stop = false;
+    while (code == SHOAL_OK && !stop && j->next < batch_rows(j->batch)) {
+        stop = asked_to_stop(j->control);
+        if (!stop)
+            code = j->started - j->finished < ahead ? start_one(j) : finish_one(j);
+    }
+    code = finish_all(j, code);
+    return code == SHOAL_OK && stop ? SHOAL_STOPPED : code;
 }
 
 shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct sink *sink,
                      const struct sink_shape_info *info, const struct run_control *control,
                      shoal_summary *summary, shoal_log *log) {
-    struct chunk c = {0};
-    struct progress p = {.control = control, .total = batch_rows(b), .start_ns = clock_ns()};
+    struct journey j = {.setup = s,
+                        .batch = b,
+                        .control = control,
+                        .sink = sink,
+                        .summary = summary,
+                        .log = log,
+                        .rows = rows_per_chunk(s, b, sink->wants),
+                        .start_ns = clock_ns()};
     *summary = (shoal_summary){.runs = batch_rows(b)};
-    uint64_t rows = rows_per_chunk(s, b);
-    shoal_code code = chunk_init(&c, s, b, (uint32_t)rows, log_report(log));
-    if (code != SHOAL_OK)
-        return code;
     int32_t span = log_begin(log, LOG_kernel_run_execution);
-    code = sink->begin(sink, info, log_report(log));
-    for (uint64_t first = 0; code == SHOAL_OK && first < batch_rows(b); first += rows)
-        code = asked_to_stop(control) ? SHOAL_STOPPED
-                                      : one_chunk(&c, s, b, sink, first, &p, summary, log);
+    shoal_code code = sink->begin(sink, info, log_report(log));
+    if (code == SHOAL_OK)
+        code = travel(&j);
     summary->complete = code == SHOAL_OK;
     if (code == SHOAL_OK || code == SHOAL_STOPPED) {
         shoal_code ended = sink->end(sink, code == SHOAL_OK, log_report(log));
         code = ended != SHOAL_OK ? ended : code;
     }
     if (control->progress && code == SHOAL_OK)
-        on_rows(&p, (uint32_t)(batch_rows(b) - p.before));
+        on_rows(&(struct lookout){&j, batch_rows(b)}, 0);
     log_u64(log, span, "total_runs", batch_rows(b));
-    log_u64(log, span, "num_chunks", (batch_rows(b) + rows - 1) / rows);
+    log_u64(log, span, "num_chunks", j.started);
     log_end(log, span);
-    summary->seconds = (double)(clock_ns() - p.start_ns) * 1e-9;
-    chunk_free(&c);
+    summary->seconds = (double)(clock_ns() - j.start_ns) * 1e-9;
+    for (uint32_t i = 0; i < j.ready; i++)
+        chunk_free(&j.chunk[i]);
     return code;
 }

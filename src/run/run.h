@@ -25,12 +25,28 @@ shoal_code save_grid_make(const shoal_options *o, const double *at, size_t at_co
 // Number of steps of a fixed-step run.
 double run_fixed_steps(double t0, double t1, double dt);
 
+// Blocks of chunks, kept between runs.
+enum { RUN_SLOTS = 4 };
+struct run_block {
+    void *data;
+    size_t bytes;
+};
+struct run_pool {
+    struct run_block block[2 * RUN_SLOTS];
+};
+void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
+                   struct shoal_device *device);
+
 // Everything a run needs besides the batch.
 struct run_setup {
     const struct shoal_backend *backend;
+    struct shoal_device *device;
     struct shoal_module *module;
+    struct shoal_limits limits;
+    struct run_pool *pool;
     const struct model *model;
     uint32_t outputs;
+    uint32_t state_outputs;    // how many of them are states before the first that is not
     const char *const *output; // names of the outputs
     bool f32, fixed;
     double t0, t1, settle;
@@ -56,7 +72,7 @@ uint32_t run_threads_default(void);
 // The shape of the result as the sink will be told; labels and columns live in the arena.
 shoal_code run_shape(const struct run_setup *s, const struct batch *b, const char *meta,
                      struct arena *arena, struct sink_shape_info *info, struct report *r);
-// Rows per chunk and bytes; `disk_bytes` is the caller's to fill.
+// Rows per chunk and bytes, with all that a file wants; `disk_bytes` is the caller's to fill.
 shoal_code run_plan(const struct run_setup *s, const struct batch *b, shoal_plan *plan,
                     struct report *r);
 shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct sink *sink,

@@ -21,6 +21,14 @@ struct sink_column {
     bool text;
 };
 
+// What a sink looks at besides values and status; the rest may be NULL in its chunks.
+enum {
+    SINK_WANTS_T = 1,
+    SINK_WANTS_COUNTS = 2, // steps, rejected, f_evals
+    SINK_WANTS_INPUTS = 4, // run, number, text
+    SINK_WANTS_ALL = 7,
+};
+
 struct sink_shape_info {
     enum sink_shape shape;
     uint64_t rows;       // runs that will come
@@ -53,6 +61,7 @@ struct sink_chunk {
 };
 
 struct sink {
+    unsigned wants; // SINK_WANTS_*
     shoal_code (*begin)(struct sink *s, const struct sink_shape_info *info, struct report *r);
     shoal_code (*chunk)(struct sink *s, const struct sink_chunk *c, struct report *r);
     // Makes the file whole under its own name. With complete == false (a stop) it holds the rows

@@ -58,6 +58,23 @@ static shoal_code open_target(const char *name, bool fast_math, struct shoal_dev
 
 static const struct shoal_target *target(const struct shoal_device *d) { return &d->target; }
 
+static struct shoal_limits limits(struct shoal_device *d) {
+    (void)d;
+    return (struct shoal_limits){.slots = 1};
+}
+
+enum { ALIGN = 64 };
+
+static void *alloc(struct shoal_device *d, size_t bytes) {
+    (void)d;
+    return aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN);
+}
+
+static void release(struct shoal_device *d, void *block) {
+    (void)d;
+    free(block);
+}
+
 const struct shoal_backend cpu_backend = {
     .name = "cpu",
     .kind = "so",
@@ -71,6 +88,10 @@ const struct shoal_backend cpu_backend = {
     .check = cpu_check,
     .load = cpu_load,
     .unload = cpu_unload,
-    .run = cpu_run,
+    .limits = limits,
+    .alloc = alloc,
+    .release = release,
+    .start = cpu_start,
+    .finish = cpu_finish,
     .open_target = open_target,
 };

@@ -30,6 +30,7 @@ struct shoal_module {
     int fd; // of the object in memory
     void (*kernel)(const struct shoal_args *args);
     size_t workspace; // bytes a worker needs
+    bool stopped;     // the chunk that was started last did not come to its end
 };
 
 // Fills target and march for this machine, or for the one SHOAL_CPU_TARGET names (a lesser one).
@@ -70,6 +71,8 @@ shoal_code cpu_check(struct shoal_device *d, const struct shoal_bytes *b, struct
 shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
                     struct report *r);
 void cpu_unload(struct shoal_module *m);
-shoal_code cpu_run(struct shoal_module *m, const struct shoal_launch *l, struct report *r);
+shoal_code cpu_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
+                     struct report *r);
+shoal_code cpu_finish(struct shoal_module *m, uint32_t slot, struct report *r);
 
 #endif

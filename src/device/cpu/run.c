@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs a kernel on a chunk: one worker a thread, all drawing rows from one counter.
 //
-// A small chunk runs in the calling thread. Otherwise that thread waits, reports progress and looks
+// A chunk runs to its end when it is started. A small one runs in the calling thread. Otherwise that thread waits, reports progress and looks
 // at the stop flag. Workers block all signals, so that a handler never runs in one of them.
 #include "device/cpu/cpu.h"
 
@@ -61,7 +61,7 @@ static void tick(struct crew *c) {
     const struct shoal_launch *l = c->launch;
     if (l->progress) { // may ask for a stop
         uint32_t taken = __atomic_load_n(&c->next, __ATOMIC_RELAXED);
-        l->progress(l->user, taken < l->args->rows ? taken : l->args->rows);
+        l->progress(l->user, taken < l->args->z.rows ? taken : l->args->z.rows);
     }
     if (l->stop && *l->stop)
         __atomic_store_n(&c->stop, 1, __ATOMIC_RELAXED);
@@ -116,13 +116,14 @@ static shoal_code run_threads(struct crew *c, struct hand *hands, uint32_t count
     return SHOAL_OK;
 }
 
-shoal_code cpu_run(struct shoal_module *m, const struct shoal_launch *l, struct report *r) {
+static shoal_code run_launch(struct shoal_module *m, const struct shoal_launch *l,
+                             struct report *r) {
     struct crew c = {.module = m, .launch = l, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    uint32_t rows = l->args->rows, threads = l->threads ? l->threads : 1;
+    uint32_t rows = l->args->z.rows, threads = l->threads ? l->threads : 1;
     bool alone = rows <= INLINE_ROWS && !l->progress;
     uint32_t count = alone ? 1 : threads < rows ? threads : rows;
     uint32_t block = rows / (count * 8);
-    l->args->block = block < 8 ? 8 : block > BLOCK_MOST ? BLOCK_MOST : block;
+    l->args->z.block = block < 8 ? 8 : block > BLOCK_MOST ? BLOCK_MOST : block;
     struct hand *hands = calloc(count, sizeof *hands);
     if (!hands)
         return report_error(r, SHOAL_MEMORY, "out of memory");
@@ -148,4 +149,17 @@ shoal_code cpu_run(struct shoal_module *m, const struct shoal_launch *l, struct 
     if (code == SHOAL_OK && l->stop && *l->stop)
         code = SHOAL_STOPPED;
     return code;
+}
+
+shoal_code cpu_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
+                     struct report *r) {
+    (void)slot;
+    shoal_code code = run_launch(m, l, r);
+    m->stopped = code == SHOAL_STOPPED;
+    return m->stopped ? SHOAL_OK : code;
+}
+
+shoal_code cpu_finish(struct shoal_module *m, uint32_t slot, struct report *r) {
+    (void)slot, (void)r;
+    return m->stopped ? SHOAL_STOPPED : SHOAL_OK;
 }
