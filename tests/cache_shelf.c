@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shelf.h"
+#include "cache_shelf.h"
 
 #include <dirent.h>
 #include <fcntl.h>
