@@ -113,8 +113,9 @@ TEST(cache_place_links_on_the_way) { // a home on another disk
 
 // Names that a shell would trip over are names.
 TEST(cache_place_odd_names) {
-    static const char *const names[] = {"a b", "it's", "\"q\"", "$(touch bang)", "`touch bang`",
-                                        "new\nline", "; touch bang", "-rf", "\xff\xfe", "*"};
+    static const char *const names[] = {
+        "a b",       "it's",         "\"q\"", "$(touch bang)", "`touch bang`",
+        "new\nline", "; touch bang", "-rf",   "\xff\xfe",      "*"};
     CHECK_INT(chdir(check_dir()), 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         setenv("SHOAL_CACHE_DIR", check_path(names[i]), 1);
@@ -151,8 +152,8 @@ TEST(cache_place_odd_names) {
 
 static int open_without_home(void *user) {
     int uid = *(int *)user;
-    if (geteuid() == 0 && (setresgid(65534, 65534, 65534) < 0 ||
-                           setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid) < 0))
+    if (geteuid() == 0 &&
+        (setresgid(65534, 65534, 65534) < 0 || setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid) < 0))
         return 77;
     unsetenv("SHOAL_CACHE_DIR");
     struct cache *c = cache_open(NULL);

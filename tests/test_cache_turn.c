@@ -180,8 +180,7 @@ TEST(cache_turn_stops) {
     pthread_t thread;
     CHECK_INT(cache_turn(c, e.item.key, 0, NULL, NULL, NULL, &work, &shared), CACHE_TURN_MINE);
     pthread_create(&thread, NULL, stop_soon, (void *)(uintptr_t)&stop);
-    CHECK_INT(cache_turn(c, e.item.key, 0, &stop, NULL, NULL, &other, &shared),
-              CACHE_TURN_STOPPED);
+    CHECK_INT(cache_turn(c, e.item.key, 0, &stop, NULL, NULL, &other, &shared), CACHE_TURN_STOPPED);
     pthread_join(thread, NULL);
     cache_done(c, work, SHOAL_STOPPED, NULL, 0, NULL);
     cache_done(c, NULL, SHOAL_OK, NULL, 0, NULL);
