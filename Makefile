@@ -83,7 +83,8 @@ test-long: test
 bench: setup-bench
 	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench
 	$(BUILD)/bench/bench $(BUILD)/bench
-$(BUILD)/bench/bench: bench/bench.c bench/lorenz.h $(BUILD)/libshoal.a
+$(BUILD)/bench/bench: bench/lorenz.h
+$(BUILD)/bench/bench $(BUILD)/bench/cache_lookup: $(BUILD)/bench/%: bench/%.c $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
 

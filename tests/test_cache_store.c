@@ -7,6 +7,31 @@
 #include <time.h>
 #include <unistd.h>
 
+struct seen {
+    int good, bad, most;
+    bool payload;
+};
+
+static bool see(void *user, const struct cache_item *item, const char *file, uint64_t bytes,
+                int64_t used_ns, const char *reason) {
+    struct seen *s = user;
+    CHECK_HAS(file, "/cache/v1/");
+    CHECK(bytes > 0 && used_ns > 0);
+    if (reason) {
+        CHECK(item->record == NULL && item->payload == NULL);
+        s->bad++;
+    } else {
+        size_t at = 0;
+        struct key_field field;
+        CHECK(key_next(item->record, item->record_length, &at, &field));
+        CHECK_STR(field.label, "schema");
+        CHECK((item->payload != NULL) == s->payload);
+        CHECK_INT(item->payload_length, SHELF_PAYLOAD);
+        s->good++;
+    }
+    return s->good + s->bad < s->most;
+}
+
 TEST(cache_store_round_trip) {
     struct cache *c = shelf_open();
     CHECK_STR(cache_place(c), check_path("cache"));
@@ -158,6 +183,11 @@ TEST(cache_store_touches_hourly) {
     shelf_age(path, 7200);
     CHECK(shelf_get(c, 1));
     CHECK(stat(path, &s) == 0 && time(NULL) - s.st_mtime < 60);
+    shelf_age(path, 7200); // to look at all of them is no use
+    struct seen seen = {.most = 100, .payload = true};
+    cache_walk(c, &(struct cache_walk){.payload = true, .entry = see, .user = &seen});
+    CHECK_INT(seen.good, 1);
+    CHECK(stat(path, &s) == 0 && time(NULL) - s.st_mtime > 7100);
     cache_close(c);
 }
 
@@ -212,31 +242,6 @@ TEST(cache_store_probe) {
     cache_stat(c, &s);
     CHECK_INT(s.entries, 0);
     cache_close(c);
-}
-
-struct seen {
-    int good, bad, most;
-    bool payload;
-};
-
-static bool see(void *user, const struct cache_item *item, const char *file, uint64_t bytes,
-                int64_t used_ns, const char *reason) {
-    struct seen *s = user;
-    CHECK_HAS(file, "/cache/v1/");
-    CHECK(bytes > 0 && used_ns > 0);
-    if (reason) {
-        CHECK(item->record == NULL && item->payload == NULL);
-        s->bad++;
-    } else {
-        size_t at = 0;
-        struct key_field field;
-        CHECK(key_next(item->record, item->record_length, &at, &field));
-        CHECK_STR(field.label, "schema");
-        CHECK((item->payload != NULL) == s->payload);
-        CHECK_INT(item->payload_length, SHELF_PAYLOAD);
-        s->good++;
-    }
-    return s->good + s->bad < s->most;
 }
 
 TEST(cache_store_walk_and_remove) {
