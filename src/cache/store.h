@@ -43,9 +43,11 @@ int64_t store_now_ns(void);                  // Unix time
 int store_dir(struct cache *c, const char *sub);
 void store_entry_name(const unsigned char key[KEY_BYTES], char name[STORE_NAME]); // v1/aa/...k
 
-// Reads and checks a file of a tier. NULL: good, `out` owns its bytes; else why not.
+// Reads and checks a file of a tier. NULL: good, `out` owns its bytes; else why not. With `use` it
+// counts as used now.
 const char *store_read(struct cache *c, int tier, const char *name,
-                       const unsigned char key[KEY_BYTES], struct cache_item *out, struct stat *s);
+                       const unsigned char key[KEY_BYTES], bool use, struct cache_item *out,
+                       struct stat *s);
 // Writes bytes under a temporary name and puts them in place as v1/SUB/NAME. 0, or an errno.
 int store_publish(struct cache *c, const char *sub, const char *name, const void *bytes,
                   size_t length, bool durable);
