@@ -31,8 +31,8 @@ static void bench_process(const char *build) {
     char path[512];
     double seconds[ROUNDS];
     snprintf(path, sizeof path, "%s/shoal", build);
-    const char *const argv[] = {path,   "run",           "examples/lorenz.ode", "--device",
-                                "cpu",  "--sweep",       "rho=lin:0:21:8",      NULL};
+    const char *const argv[] = {path,  "run",     "examples/lorenz.ode", "--device",
+                                "cpu", "--sweep", "rho=lin:0:21:8",      NULL};
     if (!run_program(argv, NULL))
         die("shoal run", NULL);
     for (int i = 0; i < ROUNDS; i++)
@@ -94,8 +94,7 @@ static void bench_solve(void) {
     shoal_batch *batch = NULL;
     shoal_solver *solver = solver_of(model, "1e-6", NULL);
     shoal_arrays arrays = {.values = values};
-    if (shoal_batch_new(model, &batch, NULL) ||
-        shoal_batch_sweep(batch, "rho=lin:0:21:8", NULL))
+    if (shoal_batch_new(model, &batch, NULL) || shoal_batch_sweep(batch, "rho=lin:0:21:8", NULL))
         die("batch", NULL);
     for (int i = 0; i < SOLVES; i++) {
         double start = lorenz_seconds();

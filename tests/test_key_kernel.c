@@ -123,9 +123,9 @@ TEST(key_kernel_of_every_component) {
 // Every setting that is compiled in.
 TEST(key_kernel_of_every_option) {
     static const char *const options[] = {
-        "method=tsit5",   "method=rk4 dt=0.1", "controller=i",   "controller=fixed dt=0.1",
-        "precision=f32",  "fast-math=on",      "save=at=1",      "vars=y",
-        "vars=r,x",       "method=vern7",
+        "method=tsit5",  "method=rk4 dt=0.1", "controller=i", "controller=fixed dt=0.1",
+        "precision=f32", "fast-math=on",      "save=at=1",    "vars=y",
+        "vars=r,x",      "method=vern7",
     };
     for (size_t i = 1; i < sizeof options / sizeof *options; i++) {
         double values[8];
@@ -179,8 +179,8 @@ TEST(key_kernel_without_symbols) {
     double want[8];
     run_in_mode("off", base, "", NULL, "miss", want);
     setenv("SHOAL_CACHE", "on", 1);
-    struct check_output o = RUN("cc", "-shared", "-nostdlib", "-o", check_path("k.so"), "-x", "c",
-                                "/dev/null");
+    struct check_output o =
+        RUN("cc", "-shared", "-nostdlib", "-o", check_path("k.so"), "-x", "c", "/dev/null");
     REQUIRE(o.status == 0);
     int fd = open(check_path("k.so"), O_RDONLY);
     static unsigned char bytes[1 << 16];

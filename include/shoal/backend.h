@@ -69,10 +69,10 @@ struct shoal_launch {
 
 // What the planner must know of a device.
 struct shoal_limits {
-    uint32_t slots;      // chunks that can be on their way at a time
+    uint32_t slots;       // chunks that can be on their way at a time
     uint32_t rows_wanted; // a chunk with fewer rows leaves the device half empty
-    uint64_t memory;     // bytes that are free for blocks now; 0: it is the host's memory
-    bool rows_fastest;   // it writes well when neighbouring rows are neighbours in memory
+    uint64_t memory;      // bytes that are free for blocks now; 0: it is the host's memory
+    bool rows_fastest;    // it writes well when neighbouring rows are neighbours in memory
 };
 
 struct shoal_backend {

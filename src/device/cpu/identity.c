@@ -86,9 +86,9 @@ static const char *base_name(const char *path) {
 
 // ---- Asking the compiler ------------------------------------------------------------------------
 
-// An answer is a list of fields: schema, compiler, gcc, version lines, for each file its path, stamp
-// and id, for each program that is looked for on PATH its name and where it was, for each directory
-// that programs come from its stamp; `unknown` for what could not be found out.
+// An answer is a list of fields: schema, compiler, gcc, version lines, for each file its path,
+// stamp and id, for each program that is looked for on PATH its name and where it was, for each
+// directory that programs come from its stamp; `unknown` for what could not be found out.
 struct probing {
     struct key_record answer;
     const volatile int *stop;
@@ -226,8 +226,8 @@ static void read_commands(struct probing *p, char *talk) {
 }
 
 static void probe(const struct shoal_device *d, struct probing *p) {
-    const char *commands[] = {d->compiler, "-###", "-x", "c", "-", "-shared", "-nostdlib",
-                              "-o", "/dev/null", NULL};
+    const char *commands[] = {d->compiler, "-###",      "-x", "c",         "-",
+                              "-shared",   "-nostdlib", "-o", "/dev/null", NULL};
     const char *linker[] = {d->compiler, "-print-prog-name=ld", NULL};
     struct process out;
     key_add_text(&p->answer, "schema", schema);
