@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -234,5 +235,92 @@ TEST(cache_fault_temporary_name_taken) {
     }
     CHECK_STR(check_read(check_path("planted")), "yes");
     CHECK_STR(check_read(check_path("victim")), "precious");
+    cache_close(c);
+}
+
+// ---- Others who are quicker ---------------------------------------------------------------------
+
+static void store_again(void *user, pid_t pid) {
+    (void)pid;
+    REQUIRE(shelf_put(user, 1));
+}
+
+static int evict_one(void *user) { return evict_now(user, 0) ? 0 : 1; }
+
+// An entry that was stored again while the old ones are being deleted stays.
+TEST(cache_fault_replaced_while_evicted) {
+    struct cache *c = open_used();
+    struct step s = {.run = evict_one,
+                     .user = c,
+                     .action = STEP_CALL,
+                     .only = SYS_newfstatat,
+                     .call = store_again};
+    for (;; s.at++) {
+        REQUIRE(shelf_put(c, 1));
+        shelf_age(shelf_file(c, 1), 100 * 24 * 3600); // too old
+        step_run(&s);
+        if (!s.done)
+            break;
+        CHECK_INT(s.status, 0);
+        CHECK(shelf_get(c, 1));
+    }
+    CHECK(s.at >= 2);
+    CHECK_MISS(c, 1, "absent"); // where nobody came
+    cache_close(c);
+}
+
+// The lock that the child has is the one that others would ask for.
+static int hold_lock(void *user) {
+    struct shelf_entry e = shelf_entry(1, 1);
+    struct cache_work *work;
+    struct cache_shared shared;
+    char path[256];
+    if (cache_turn(user, e.item.key, 1000, NULL, NULL, NULL, &work, &shared) != CACHE_TURN_MINE)
+        return 1;
+    snprintf(path, sizeof path, "%s/lock.%02d", check_path("run/shoal"), e.item.key[0] % 64);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int status = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 ? 0 : 2;
+    cache_done(user, work, SHOAL_OK, NULL, 0, NULL);
+    return status;
+}
+
+static void delete_locks(void *user, pid_t pid) {
+    (void)user, (void)pid;
+    RUN("rm", "-rf", check_path("run/shoal"));
+    mkdir(check_path("run/shoal"), 0700);
+}
+
+static void delete_lock_file(void *user, pid_t pid) {
+    (void)user, (void)pid;
+    RUN("find", check_path("run/shoal"), "-type", "f", "-delete");
+}
+
+TEST(cache_fault_lock_deleted) {
+    struct cache *c = open_used();
+    struct step s = {.run = hold_lock,
+                     .user = c,
+                     .action = STEP_CALL,
+                     .only = SYS_flock,
+                     .call = delete_lock_file};
+    step_run(&s);
+    CHECK(s.done);
+    CHECK_INT(s.status, 0);
+    CHECK(s.count >= 3);   // locked twice, and asked for by the other
+    s.call = delete_locks; // the directory is another one then: no lock, but a turn
+    step_run(&s);
+    CHECK(s.done);
+    CHECK_INT(s.status, 2);
+    cache_close(c);
+}
+
+// What the disk did not take is not put in place.
+TEST(cache_fault_sync_fails) {
+    struct cache *c = open_used();
+    struct step s = {
+        .run = store_one, .user = c, .action = STEP_FAIL, .only = SYS_fsync, .error = EIO};
+    step_run(&s);
+    CHECK(s.done);
+    CHECK_INT(s.status, 1);
+    CHECK_MISS(c, 1, "absent");
     cache_close(c);
 }

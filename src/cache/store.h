@@ -98,7 +98,7 @@ void stat_scan_write(int fd, const struct stat_scan *scan);
 
 // Makes room for `more` bytes if the caps ask for it.
 void evict_for(struct cache *c, uint64_t more);
-// The part of eviction that needs no hurry, whatever the running total says.
-void evict_now(struct cache *c, uint64_t more);
+// The same whatever the running total says; false when another process is at it.
+bool evict_now(struct cache *c, uint64_t more);
 
 #endif
