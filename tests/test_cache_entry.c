@@ -180,7 +180,7 @@ TEST(cache_entry_not_a_file) {
         CHECK(shelf_put(c, 1));
         CHECK(shelf_get(c, 1));
     }
-    CHECK_INT(unlink(path), 0); // a directory with something in it, found by the store only
+    unlink(path); // a directory with something in it, found by the store only
     CHECK_INT(mkdir(path, 0700), 0);
     char inside[512];
     snprintf(inside, sizeof inside, "%s/x", path);

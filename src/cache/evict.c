@@ -97,7 +97,8 @@ static void delete_oldest(struct cache *c, struct finding *f, uint64_t more,
     // A little before twice the cap, for those who store at the same time.
     bool hard = bytes > tenths(c->cap_bytes, HARD) || entries > tenths(c->cap_entries, HARD);
     bool over = bytes > c->cap_bytes || entries > c->cap_entries;
-    qsort(f->items, f->count, sizeof *f->items, by_use);
+    if (f->count)
+        qsort(f->items, f->count, sizeof *f->items, by_use);
     for (size_t i = 0; i < f->count; i++) {
         const struct found *e = &f->items[i];
         int64_t age = f->now_ns - e->used_ns;
