@@ -155,8 +155,8 @@ static bool look_in_span(struct kernel *k, struct cache_item *item, char reason[
     log_u64(k->log, span, "tier", (uint64_t)item->tier);
     log_end(k->log, span);
     if (wants && *wants && strcmp(wants, "0"))
-        report_note(log_report(k->log), "cache %s%s%s, key %.8s, %.3f ms", hit ? "hit" : "miss: ",
-                    hit && item->tier ? " (read-only)" : "", reason, k->hex,
+        report_note(log_report(k->log), "cache %s%s%s, key %.8s, %.3f ms",
+                    hit ? "hit" : "miss: ", hit && item->tier ? " (read-only)" : "", reason, k->hex,
                     (double)(clock_ns() - begin) / 1e6);
     return hit;
 }

@@ -37,16 +37,16 @@ struct codegen_request {
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
     const struct component_swap *swap; // NULL: none
-    shoal_log *log;         // gets the times of emit_...; may be NULL
+    shoal_log *log;                    // gets the times of emit_...; may be NULL
 };
 
 enum { CODEGEN_COMPONENTS = 24 };
 
 struct component {
     const char *name;
-    size_t offset, length;     // in the text
-    unsigned char own[32];     // SHA-256 of its text
-    unsigned char digest[32];  // of its text and the digests of its children
+    size_t offset, length;    // in the text
+    unsigned char own[32];    // SHA-256 of its text
+    unsigned char digest[32]; // of its text and the digests of its children
 };
 
 struct kernel_source {
