@@ -50,10 +50,10 @@ include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
-.PHONY: help setup-% demo test test-long bench bench-gpu install uninstall format tidy asan ubsan fuzz clean examples
+.PHONY: help setup-% demo test test-long test-gpu bench bench-gpu install uninstall format tidy asan ubsan fuzz clean examples
 help:
 	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a file to open'
-	@echo 'make test      all tests (make test-long: the slow ones too)'
+	@echo 'make test      all tests (make test-long: the slow ones too; make test-gpu: those of devices, on a GPU)'
 	@echo 'make           build $(BUILD)/shoal, $(BUILD)/libshoal.so, $(BUILD)/libshoal.a'
 	@echo 'make install   into PREFIX ($(PREFIX)), with headers and a pkg-config file'
 	@echo 'make bench     compare with peers and with the peak of this machine'
@@ -78,17 +78,26 @@ TEST_ARGS ?=
 test: setup-test
 	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test
 	SHOAL_BIN=$(BUILD)/shoal SHOAL_BUILD=$(BUILD) $(BUILD)/test $(TEST_ARGS)
+# The same tests of devices on a CUDA device; needs a C compiler and the driver with NVRTC.
+TEST_DEVICE ?= cuda
+test-gpu:
+	@$(MAKE) $(JOBS) --no-print-directory -s all $(BUILD)/test
+	SHOAL_TEST_DEVICE='$(TEST_DEVICE)' SHOAL_BIN=$(BUILD)/shoal SHOAL_BUILD=$(BUILD) \
+	    $(BUILD)/test -j 2 $(TEST_ARGS) device_ cuda_
 test-long: TEST_ARGS := --long
 test-long: test
 
 bench: setup-bench
-	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench $(BUILD)/bench/log_cost
+	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench $(BUILD)/bench/log_cost \
+	    $(BUILD)/bench/warm
 	$(BUILD)/bench/bench $(BUILD)/bench
 	$(BUILD)/bench/log_cost
+	$(BUILD)/bench/warm $(BUILD)
 bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
 	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand
-$(BUILD)/bench/bench $(BUILD)/bench/gpu $(BUILD)/bench/log_cost: $(BUILD)/bench/%: bench/%.c bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
+$(BUILD)/bench/bench $(BUILD)/bench/gpu $(BUILD)/bench/log_cost $(BUILD)/bench/cache_lookup \
+    $(BUILD)/bench/warm: $(BUILD)/bench/%: bench/%.c bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
 

@@ -222,10 +222,8 @@ static bool overridden(const struct args *a, const struct item *job) {
 }
 
 void args_add_job(struct args *a, const shoal_job *job) {
-    struct args joined = {.command = a->command,
-                          .model = a->model,
-                          .words = a->words,
-                          .word_count = a->word_count};
+    struct args joined = {
+        .command = a->command, .model = a->model, .words = a->words, .word_count = a->word_count};
     joined.owned = a->owned;
     joined.owned_count = a->owned_count;
     for (uint32_t i = 0; i < shoal_job_count(job); i++) {

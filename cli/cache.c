@@ -87,8 +87,8 @@ static bool list_one(const shoal_cache_entry *e, void *user) {
         printf("%-8s %s: %s\n", "-", e->file, e->defect);
     else
         printf("%.8s %-5s %-10s %-20s %6u %9s %9.3f  %-16s%s\n", e->key, e->kind, e->target,
-               e->model, e->states, show_bytes(e->bytes, size), e->compile_s,
-               date(e->used, used), e->tier ? " (read-only)" : "");
+               e->model, e->states, show_bytes(e->bytes, size), e->compile_s, date(e->used, used),
+               e->tier ? " (read-only)" : "");
     return true;
 }
 
@@ -152,11 +152,11 @@ static void stat_json(const struct visit *v, const shoal_cache_counts *c) {
     const struct {
         const char *name;
         uint64_t value;
-    } rows[] = {{"entries", c->entries},         {"bytes", c->bytes},
-                {"cap_bytes", c->cap_bytes},     {"cap_entries", c->cap_entries},
-                {"hits", c->hits},               {"hits_read_only", c->hits_read_only},
-                {"misses", c->misses},           {"corrupt", c->corrupt},
-                {"refused", c->refused},         {"evicted", c->evicted},
+    } rows[] = {{"entries", c->entries},     {"bytes", c->bytes},
+                {"cap_bytes", c->cap_bytes}, {"cap_entries", c->cap_entries},
+                {"hits", c->hits},           {"hits_read_only", c->hits_read_only},
+                {"misses", c->misses},       {"corrupt", c->corrupt},
+                {"refused", c->refused},     {"evicted", c->evicted},
                 {"stored", c->stored}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         printf(", \"%s\": %" PRIu64, rows[i].name, rows[i].value);

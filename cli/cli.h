@@ -25,7 +25,7 @@ struct item {
 
 struct args {
     const char *command;
-    const char *model; // the first word; NULL: none given
+    const char *model;  // the first word; NULL: none given
     const char **words; // all of them
     size_t word_count;
     struct item *items;
@@ -100,7 +100,8 @@ void progress_compile(struct progress *p, const shoal_compile *now);   // instea
 void progress_draw(struct progress *p, const shoal_progress *now);
 void progress_erase(struct progress *p);
 
-// ---- info.c: a model with the options that the command line gave ---------------------------------
+// ---- info.c: a model with the options that the command line gave
+// ---------------------------------
 
 struct subject {
     shoal_log *log;

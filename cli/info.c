@@ -232,6 +232,7 @@ int command_env(struct args *a) {
         const char *name, *what;
     } variables[] = {
         {"SHOAL_CC", "C compiler of CPU kernels (cc)"},
+        {"SHOAL_NVRTC", "file of NVRTC, the compiler of CUDA kernels"},
         {"SHOAL_DEVICE", "device when --device is auto"},
         {"SHOAL_CPU_TARGET", "lesser CPU to make kernels for"},
         {"SHOAL_MATH", "math library of CPU kernels: sleef, mvec, libm"},

@@ -3,30 +3,29 @@
 //
 // CONTROL_A, _B, _C, _SAFETY (log2), _GROW, _SHRINK, _REJECT (gain after a rejection) are constants.
 // History changes with accepted steps only; a rejected step always shrinks; an error that is
-// infinite or not a number counts as huge.
+// infinite or not a number counts as huge. Gains are small, so a coarse log2 of the error will do:
+// the step comes out to half a percent.
+
+#define GAIN(x) R((x) / (elem)COARSE_UNIT)
 
 // Next step, positive. `error2` is the squared norm, `h` the size of the attempted step.
 INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
-    real l0 = r_log2_rough(error2);
-    real shrink = r_fma(l0, R(-CONTROL_REJECT), R(CONTROL_SAFETY));
-    real z = r_fma(l0, R(-CONTROL_A), R(CONTROL_SAFETY));
+    real l0 = r_log2_coarse(error2);
+    real shrink = r_fma(l0, GAIN(-CONTROL_REJECT), R(CONTROL_SAFETY));
+    real z = r_fma(l0, GAIN(-CONTROL_A), R(CONTROL_SAFETY));
+    if (CONTROL_B != 0)
+        z = r_fma(g->l1, GAIN(CONTROL_B), z);
+    if (CONTROL_C != 0)
+        z = r_fma(g->l2, GAIN(-CONTROL_C), z);
 #if CONTROL_GUSTAFSSON
     real hlog = r_log2_rough(r_at_least(h, R(SMALLEST_STEP)));
-    z = r_fma(g->l1, R(CONTROL_B), z) + (hlog - g->hlast);
-    z = r_at_least(r_at_most(z, shrink), R(-20));
-#else
-    if (CONTROL_B != 0)
-        z = r_fma(g->l1, R(CONTROL_B), z);
-    if (CONTROL_C != 0)
-        z = r_fma(g->l2, R(-CONTROL_C), z);
+    z = r_at_least(r_at_most(z + (hlog - g->hlast), shrink), R(-20));
+    g->hlast = select(accepted, hlog, g->hlast);
 #endif
     z = select(accepted, z, shrink);
     real gain = r_at_least(r_exp2_rough(z), R(CONTROL_SHRINK));
     gain = r_at_most(gain, select(accepted, g->top, R(0.9)));
     g->top = select(accepted, R(CONTROL_GROW), R(1));
-#if CONTROL_GUSTAFSSON
-    g->hlast = select(accepted, hlog, g->hlast);
-#endif
     if (CONTROL_C != 0)
         g->l2 = select(accepted, g->l1, g->l2);
     if (CONTROL_B != 0 || CONTROL_C != 0)

@@ -3,10 +3,8 @@
 //
 // Only + - * fma, comparisons and bit operations, so that the bits are the same everywhere.
 
-#define NAN_VALUE (0.0 / 0.0)
-#define INFINITY_VALUE (1.0 / 0.0)
-// Loop over the states from `first`, unrolled for small systems; over stages; over fixed steps; over
-// anything else that a thread keeps in registers.
+// Loop over the states from `first`, unrolled for small systems; over stages; over anything else
+// that a thread keeps in registers.
 #if N <= UNROLL_STATES
 #define STATES(j, first) UNROLL for (int j = first; j < N; j++)
 #else
@@ -16,11 +14,6 @@
 #define STAGE_LOOP(i, count) UNROLL for (int i = 0; i < count; i++)
 #else
 #define STAGE_LOOP(i, count) ROLL for (int i = 0; i < count; i++)
-#endif
-#if THREADS && N * STAGES <= 16
-#define STEP_LOOP(n, count) _Pragma("unroll 4") for (u32 n = 1; n <= count; n++)
-#else
-#define STEP_LOOP(n, count) ROLL for (u32 n = 1; n <= count; n++)
 #endif
 #if THREADS && N <= UNROLL_STATES
 #define ITEMS(i, count) UNROLL for (int i = 0; i < count; i++)
@@ -58,6 +51,9 @@
 #define SIGN_BIT 0x80000000u
 #define ONE_BITS 0x3f800000u
 #define RECIPROCAL_BITS 0x7ef311c7u
+#define COARSE_SHIFT 8
+#define COARSE_UNIT 32768.0                           // 2^15
+#define COARSE_OFFSET (8388608.0 + 126.957 * COARSE_UNIT)
 #define HUGE_ERROR 1e30
 #define SMALLEST_STEP 1e-36
 #define SMALLEST_SCALE 1e-37
@@ -72,6 +68,9 @@
 #define SIGN_BIT 0x8000000000000000u
 #define ONE_BITS 0x3ff0000000000000u
 #define RECIPROCAL_BITS 0x7fde623822fc16e6u
+#define COARSE_SHIFT 12
+#define COARSE_UNIT 1099511627776.0                   // 2^40
+#define COARSE_OFFSET (4503599627370496.0 + 1022.957 * COARSE_UNIT)
 #define HUGE_ERROR 1e60
 #define SMALLEST_STEP 1e-300
 #define SMALLEST_SCALE 1e-300
@@ -113,6 +112,11 @@ INLINE real r_log2_rough(real x) {
     p = r_fma(p, m, R(-3.489878550680221));
     p = r_fma(p, m, R(5.047855413438107));
     return r_fma(p, m, R(-2.7879262073031468)) + e;
+}
+
+// COARSE_UNIT times log2, to 0.043 of it: the bits of a number are its log2, nearly.
+INLINE real r_log2_coarse(real x) {
+    return r_of_bits((r_bits(x) >> COARSE_SHIFT) + (uelem)EXPONENT_MAGIC) - R(COARSE_OFFSET);
 }
 
 // 2^x for |x| < 100, to 3e-6.

@@ -5,7 +5,13 @@
 // everything stayed finite is looked at once behind a burst, and if not, the burst is taken back
 // and repeated step by step, so that a failure is dated exactly.
 
-// Steps every lane of the group can take before something happens to one.
+#if THREADS && N * STAGES <= 16
+#define AT_ONCE 4 // steps of a burst between looks at its end
+#else
+#define AT_ONCE 1
+#endif
+
+// Steps every lane of the group can take before something happens to one, as a burst.
 INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
     u32 active = m_lanes(g->active), quiet = BURST;
 #if DENSE
@@ -25,7 +31,7 @@ INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
             quiet = steps > 0 ? (u32)steps : 0;
 #endif
     }
-    return quiet;
+    return quiet < AT_ONCE ? 0 : quiet - quiet % AT_ONCE;
 }
 
 // t0 + i dt, i being the steps done.
@@ -42,22 +48,33 @@ INLINE void fixed_begin(const struct group *g, struct trial *s) {
     s->h = select(s->last, t_diff(g->t1, g->x.t), g->h * g->dir);
 }
 
-// `count` steps without looking, of all groups, from x on.
-INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struct point *x,
-                        struct trial *s, u32 count) {
-    STEP_LOOP(n, count) {
-        STAGE_LOOP(i, STAGES) {
-            UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&x[w], g[w].p, &s[w], i);
-        }
-        UNROLL for (int w = 0; w < WAYS; w++) {
-            STATES(j, 0) x[w].y[j] = s[w].y1[j];
+// The n-th step of a burst, of all groups.
+INLINE void fixed_step(const struct shoal_args *a, const struct group *g, struct point *x,
+                       struct trial *s, u32 n) {
+    STAGE_LOOP(i, STAGES) {
+        UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&x[w], g[w].p, &s[w], i);
+    }
+    UNROLL for (int w = 0; w < WAYS; w++) {
+        STATES(j, 0) x[w].y[j] = s[w].y1[j];
 #if FSAL
-            STATES(j, 0) x[w].f0[j] = s[w].k[STAGES - 1][j];
+        STATES(j, 0) x[w].f0[j] = s[w].k[STAGES - 1][j];
 #endif
 #if USES_TIME
-            x[w].t = fixed_time(a, &g[w], g[w].accepted + (ielem)n);
+        x[w].t = fixed_time(a, &g[w], g[w].accepted + (ielem)n);
 #endif
-        }
+    }
+}
+
+// `count` steps from x on without looking; one, or a multiple of AT_ONCE.
+INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struct point *x,
+                        struct trial *s, u32 count) {
+    for (u32 n = 0; n < count; n += AT_ONCE) {
+        fixed_step(a, g, x, s, n + 1);
+#if AT_ONCE > 1
+        if (count == 1)
+            break;
+        UNROLL for (u32 i = 2; i <= AT_ONCE; i++) fixed_step(a, g, x, s, n + i);
+#endif
     }
 }
 

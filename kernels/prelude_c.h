@@ -16,6 +16,8 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 #define ROLL
+#define NAN_VALUE (0.0 / 0.0)
+#define INFINITY_VALUE (1.0 / 0.0)
 #define KERNEL __attribute__((visibility("default")))
 
 typedef unsigned int u32;

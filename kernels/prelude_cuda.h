@@ -22,6 +22,8 @@ typedef float elem;
 typedef int ielem;
 typedef unsigned int uelem;
 #define FN(name) name##f
+#define NAN_VALUE __uint_as_float(0x7fc00000u)
+#define INFINITY_VALUE __uint_as_float(0x7f800000u)
 INLINE uelem r_bits(elem a) { return __float_as_uint(a); }
 INLINE elem r_of_bits(uelem a) { return __uint_as_float(a); }
 INLINE elem r_fma(elem a, elem b, elem c) { return __fmaf_rn(a, b, c); }
@@ -31,6 +33,8 @@ typedef double elem;
 typedef long long ielem;
 typedef unsigned long long uelem;
 #define FN(name) name
+#define NAN_VALUE __longlong_as_double(0x7ff8000000000000)
+#define INFINITY_VALUE __longlong_as_double(0x7ff0000000000000)
 INLINE uelem r_bits(elem a) { return (uelem)__double_as_longlong(a); }
 INLINE elem r_of_bits(uelem a) { return __longlong_as_double((long long)a); }
 INLINE elem r_fma(elem a, elem b, elem c) { return __fma_rn(a, b, c); }

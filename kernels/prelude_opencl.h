@@ -17,6 +17,8 @@
 #define NOINLINE static __attribute__((noinline))
 #define UNROLL _Pragma("unroll")
 #define ROLL _Pragma("unroll 1")
+#define NAN_VALUE NAN
+#define INFINITY_VALUE INFINITY
 #define KERNEL __kernel
 #define FN(name) name // one name for all types
 

@@ -304,8 +304,9 @@ int main(int argc, char **argv) {
     nftw(pocl, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     bool no_device = i == argc && !n.on_device && !getenv("SHOAL_TEST_NO_DEVICE");
     if (no_device)
-        printf("FAILED: no test ran on a device; install an OpenCL driver (pocl-opencl-icd), or set "
-               "SHOAL_TEST_NO_DEVICE=1\n");
+        printf(
+            "FAILED: no test ran on a device; install an OpenCL driver (pocl-opencl-icd), or set "
+            "SHOAL_TEST_NO_DEVICE=1\n");
     printf("%d passed, %d failed, %d skipped\n", n.passed, n.failed + no_device, n.skipped);
     return n.failed || !n.passed || no_device ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests that are given a device: DEVICE_TEST(name) { ... device ... } runs once for each device that
-// SHOAL_TEST_DEVICE names (blanks between; without it cpu and opencl). Of these, one that was named
-// must be there; opencl, when it was not, is skipped with the reason.
+// Tests that are given a device: DEVICE_TEST(name) { ... device ... } runs once for each device
+// that SHOAL_TEST_DEVICE names (blanks between; without it cpu and opencl). Of these, one that was
+// named must be there; opencl, when it was not, is skipped with the reason.
 //
 // Their names start with device_: a run of all tests in which none of them ran on a device fails.
 #ifndef SHOAL_TESTS_DEVICE_TEST_H

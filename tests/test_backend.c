@@ -10,10 +10,9 @@ enum { ROWS = 203 }; // a multiple of no group size
 static const char lorenz[] = "par rho=28; const sigma=10, beta=8/3; init x=1, y=0, z=0;"
                              "x'=sigma*(y-x); y'=x*(rho-z)-y; z'=x*y-beta*z";
 static const char vanderpol[] = "par mu=1; init x=2, y=0; x'=y; y'=mu*(1-x*x)*y-x";
-static const char lorenz96[] =
-    "par F=8; init u1=9; init u[2..32]=8;"
-    "u1'=(u2-u31)*u32-u1+F; u2'=(u3-u32)*u1-u2+F;"
-    "u[3..31]'=(u[j+1]-u[j-2])*u[j-1]-u[j]+F; u32'=(u1-u30)*u31-u32+F";
+static const char lorenz96[] = "par F=8; init u1=9; init u[2..32]=8;"
+                               "u1'=(u2-u31)*u32-u1+F; u2'=(u3-u32)*u1-u2+F;"
+                               "u[3..31]'=(u[j+1]-u[j-2])*u[j-1]-u[j]+F; u32'=(u1-u30)*u31-u32+F";
 // Seven bodies in a plane: the equations of Pleiades.
 static const char pleiades[] =
     "par g=1; init x1=3,x2=3,x3=-1,x4=-3,x5=2,x6=-2,x7=2, y1=3,y2=-3,y3=2,y4=0,y5=0,y6=-4,y7=4;"

@@ -151,9 +151,8 @@ DEVICE_TEST(array_outside_block) {
     struct rig rig = device_rig(device, decay, "t1=1 method=rk4 dt=0.1");
     char small[64], other[64];
     struct shoal_args args = {.z = {.rows = 1}, .status = (unsigned char *)other};
-    struct shoal_launch l = {.args = &args,
-                             .in = {.data = small, .bytes = 1},
-                             .out = {.data = small, .bytes = 1}};
+    struct shoal_launch l = {
+        .args = &args, .in = {.data = small, .bytes = 1}, .out = {.data = small, .bytes = 1}};
     const shoal_solver *s = rig.solver;
     CHECK(s->backend->start(s->setup.module, 0, &l, NULL) == SHOAL_DEVICE);
     rig_free(&rig);
@@ -184,11 +183,11 @@ DEVICE_TEST(after_fork) {
 
 // ---- Choosing -----------------------------------------------------------------------------------
 
-static void refused(const char *name, const char *words) {
+static void refused(const char *name, shoal_code code, const char *words) {
     const struct shoal_backend *backend = NULL;
     uint32_t index;
     shoal_log *log = shoal_log_new();
-    CHECK(device_choose(name, &backend, &index, log_report(log)) == SHOAL_DEVICE);
+    CHECK(device_choose(name, &backend, &index, log_report(log)) == code);
     char *messages = rig_messages(log);
     CHECK_MSG(strstr(messages, words), "%s: %s", name, messages);
     free(messages);
@@ -196,10 +195,28 @@ static void refused(const char *name, const char *words) {
 }
 
 TEST(choosing_a_device) {
-    refused("opncl", "did you mean 'opencl'");
-    refused("cuda:x", "there is no device 'cuda:x'");
-    refused("cpu:7", "there is no device 7, only 1");
-    refused("opencl:", "there is no device 'opencl:'");
+    refused("opncl", SHOAL_INPUT, "did you mean 'opencl'");
+    refused("cuda:x", SHOAL_INPUT, "there is no device 'cuda:x'");
+    refused("cpu:7", SHOAL_DEVICE, "there is no device 7, only 1");
+    refused("opencl:", SHOAL_INPUT, "there is no device 'opencl:'");
+    setenv("SHOAL_DEVICE", "cuad", 1);
+    refused("auto", SHOAL_INPUT, "SHOAL_DEVICE: there is no device 'cuad'");
+}
+
+TEST(auto_falls_back_to_the_cpu) {
+    const struct shoal_backend *backend = NULL;
+    uint32_t index = 9;
+    shoal_log *log = shoal_log_new();
+    setenv("SHOAL_DEVICE", "opencl:99999", 1);
+    CHECK(device_choose("auto", &backend, &index, log_report(log)) == SHOAL_OK);
+    REQUIRE(backend);
+    CHECK_STR(backend->name, "cpu");
+    CHECK_INT(index, 0);
+    char *messages = rig_messages(log);
+    CHECK_MSG(strstr(messages, "SHOAL_DEVICE cannot be used, so the CPU is"), "%s", messages);
+    free(messages);
+    shoal_log_free(log);
+    refused("opencl:99999", SHOAL_DEVICE, "opencl: "); // by its name it is an error
 }
 
 TEST(every_backend_is_listed) {

@@ -17,7 +17,9 @@ static const char *model(const char *name, const char *text) {
     return path;
 }
 
-static const char *decay(void) { return model("decay.ode", "par a=1\ninit x=1\nx'=-a*x\n@ t1=1\n"); }
+static const char *decay(void) {
+    return model("decay.ode", "par a=1\ninit x=1\nx'=-a*x\n@ t1=1\n");
+}
 
 static void expect(struct check_output o, int status, const char *part) {
     CHECK_INT(o.status, status);
@@ -30,15 +32,15 @@ static void check_json(const char *text) {
     if (!python)
         return;
     check_write(check_path("out.json"), text);
-    struct check_output o = RUN(python, "-c", "import json,sys; json.load(open(sys.argv[1]))",
-                                check_path("out.json"));
+    struct check_output o =
+        RUN(python, "-c", "import json,sys; json.load(open(sys.argv[1]))", check_path("out.json"));
     CHECK_MSG(o.status == 0, "not JSON: %s\n%s", text, o.err);
 }
 
 // The only entry of the test's cache.
 static const char *entry_path(void) {
-    struct check_output o = RUN("find", check_path("cache/v1"), "-name", "*.k", "-not", "-path",
-                                "*/probe/*");
+    struct check_output o =
+        RUN("find", check_path("cache/v1"), "-name", "*.k", "-not", "-path", "*/probe/*");
     REQUIRE(o.out[0]);
     o.out[strcspn(o.out, "\n")] = 0;
     return o.out;
@@ -56,8 +58,7 @@ static void flip_byte(const char *path, long at) {
 // First process compiles and stores, the second loads; both say so everywhere.
 TEST(cache_cli_miss_then_hit) {
     const char *m = decay(), *times = check_path("times.json"), *out = check_path("o.csv");
-    struct check_output o =
-        SHOAL("run", m, "-o", out, "--timing", "debug", "--timing-json", times);
+    struct check_output o = SHOAL("run", m, "-o", out, "--timing", "debug", "--timing-json", times);
     CHECK_INT(o.status, 0);
     CHECK_HAS(o.err, "\"result\":\"miss\",\"reason\":\"absent\"");
     CHECK_HAS(o.err, "compile_kernel");
@@ -83,8 +84,9 @@ TEST(cache_cli_miss_then_hit) {
 
 // Functions are compiled alone only where that is asked for and the kernel was compiled too.
 TEST(cache_cli_measures_functions) {
-    static const char *const labels[] = {"compile_dxdt",       "compile_step", "compile_controller",
-                                         "compile_save_state", "compile_loop", "compile_observables"};
+    static const char *const labels[] = {"compile_dxdt",       "compile_step",
+                                         "compile_controller", "compile_save_state",
+                                         "compile_loop",       "compile_observables"};
     const char *m = decay(), *out = check_path("o.csv");
     struct check_output o = SHOAL("run", m, "-o", out, "--timing", "verbose");
     CHECK_HAS(o.err, "measured apart, not part of the total");
@@ -194,10 +196,10 @@ TEST(cache_cli_recompile) {
     check_examples((const char *const[]){"examples/lorenz.ode", "examples/arenstorf.ode", NULL});
 }
 LONG_TEST(cache_cli_recompile_all) {
-    check_examples((const char *const[]){
-        "examples/arenstorf.ode", "examples/hodgkin_huxley.ode", "examples/lorenz.ode",
-        "examples/lorenz96.ode", "examples/lotka_volterra.ode", "examples/pleiades.ode",
-        "examples/vanderpol.ode", NULL});
+    check_examples((const char *const[]){"examples/arenstorf.ode", "examples/hodgkin_huxley.ode",
+                                         "examples/lorenz.ode", "examples/lorenz96.ode",
+                                         "examples/lotka_volterra.ode", "examples/pleiades.ode",
+                                         "examples/vanderpol.ode", NULL});
 }
 
 TEST(cache_cli_clear) {

@@ -6,49 +6,11 @@
 // kernels/. After an intended change: SHOAL_GOLDEN=renew build/test codegen_golden, then read the
 // difference.
 #include "check.h"
+#include "listing.h"
 #include "rig.h"
-
-// ---- Text from a model, without a device --------------------------------------------------------
 
 static const struct shoal_target avx2 = {
     .name = "x86-64-v3", .prelude = "prelude_c.h", .lanes64 = 4, .sleef_suffix = "avx2"};
-
-struct text {
-    shoal_log *log;
-    shoal_model *model;
-    struct kernel_source source;
-};
-
-static struct text generate(const char *model, const char *options,
-                            const struct shoal_target *target) {
-    struct rig rig = {.log = shoal_log_new()};
-    struct arena arena = {0};
-    struct codegen_request q;
-    struct text t = {.log = rig.log};
-    char *lines = strdup(model), *words = strdup(options), *rest = NULL;
-    shoal_options o;
-    for (char *c = lines; *c && !strchr(model, '\n'); c++) // a text without lines
-        *c = *c == ';' ? '\n' : *c;
-    rig_need(&rig, shoal_model_parse("test.ode", lines, strlen(lines), &t.model, t.log), model);
-    rig_need(&rig, shoal_options_init(&o, t.model, t.log), "options");
-    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        char *value = strchr(word, '=');
-        *value = 0;
-        rig_need(&rig, shoal_options_set(&o, word, value + 1, t.log), word);
-    }
-    rig_need(&rig, solver_request(t.model, &o, target, &arena, &q, t.log), "request");
-    rig_need(&rig, codegen_kernel(&q, &t.source, log_report(t.log)), "codegen");
-    arena_free(&arena);
-    free(lines);
-    free(words);
-    return t;
-}
-
-static void text_free(struct text *t) {
-    codegen_free(&t->source);
-    shoal_model_free(t->model);
-    shoal_log_free(t->log);
-}
 
 // The components that are written by the generator, one behind the other.
 static char *generated(const struct kernel_source *s) {
@@ -69,8 +31,8 @@ static void check_golden(const char *name, const char *model, const char *option
                          const struct shoal_target *target) {
     char path[128];
     snprintf(path, sizeof path, "tests/golden/codegen_%s.txt", name);
-    struct text t = generate(model, options, target);
-    char *got = generated(&t.source);
+    struct listing t = listing_new(model, options, target);
+    char *got = generated(&t.kernel);
     const char *renew = getenv("SHOAL_GOLDEN");
     if (renew && !strcmp(renew, "renew"))
         check_write(path, got);
@@ -83,7 +45,7 @@ static void check_golden(const char *name, const char *model, const char *option
               got + same);
     free(want);
     free(got);
-    text_free(&t);
+    listing_free(&t);
 }
 
 TEST(codegen_golden_lorenz) {
@@ -112,8 +74,8 @@ TEST(codegen_components_cover_the_text) {
     static const char *const options[] = {"method=tsit5 t1=1", "method=rk4 dt=0.1 t1=1",
                                           "method=vern7 t1=1 save=n=3 precision=f32"};
     for (size_t k = 0; k < 3; k++) {
-        struct text t = generate("par k=1; x(0)=k; x'=-k*sin(x)", options[k], &avx2);
-        const struct kernel_source *s = &t.source;
+        struct listing t = listing_new("par k=1; x(0)=k; x'=-k*sin(x)", options[k], &avx2);
+        const struct kernel_source *s = &t.kernel;
         size_t at = 0;
         for (uint32_t i = 0; i < s->components; i++) {
             CHECK_INT(s->component[i].offset, at);
@@ -124,7 +86,7 @@ TEST(codegen_components_cover_the_text) {
         }
         CHECK_INT(at, s->text.length);
         CHECK_INT(strlen(s->text.data), s->text.length);
-        text_free(&t);
+        listing_free(&t);
     }
 }
 
@@ -157,10 +119,10 @@ TEST(codegen_same_in_every_process) {
 }
 
 TEST(codegen_obeys_no_locale) {
-    struct text plain = generate(fixed_model, "method=tsit5 save=n=5", &avx2);
+    struct listing plain = listing_new(fixed_model, "method=tsit5 save=n=5", &avx2);
     check_comma_locale();
-    struct text other = generate(fixed_model, "method=tsit5 save=n=5", &avx2);
-    CHECK_STR(other.source.text.data, plain.source.text.data);
+    struct listing other = listing_new(fixed_model, "method=tsit5 save=n=5", &avx2);
+    CHECK_STR(other.kernel.text.data, plain.kernel.text.data);
 }
 
 // ---- Names and labels of the user stay outside --------------------------------------------------
@@ -185,26 +147,26 @@ TEST(codegen_takes_no_names) {
                  n[3], n[3], n[1], n[3], n[2], n[4], n[6], n[3], n[5], n[7], n[8], n[4]);
         char options[64];
         snprintf(options, sizeof options, "method=tsit5 t1=1 vars=%s,%s", n[3], n[8]);
-        struct text t = generate(model, options, &avx2);
+        struct listing t = listing_new(model, options, &avx2);
         if (!first)
-            first = strdup(t.source.text.data);
-        CHECK_MSG(!strcmp(first, t.source.text.data), "names of set %zu change the text", i);
-        text_free(&t);
+            first = strdup(t.kernel.text.data);
+        CHECK_MSG(!strcmp(first, t.kernel.text.data), "names of set %zu change the text", i);
+        listing_free(&t);
     }
     free(first);
 }
 
 TEST(codegen_takes_no_comments) {
-    struct text plain = generate("par a=1\ninit x=1\nx'=-a*x\naux b=x\n", "t1=1", &avx2);
-    struct text other = generate("# */ #error \"x\" \\\n"
-                                 "par a=1 # ?\?/ \\\n"
-                                 "init x=1 // */ int main(void){}\n"
-                                 "x'=-a*x # \"); system(\"true\"); //\n"
-                                 "aux b=x # \\u0022\n",
-                                 "t1=1", &avx2);
-    CHECK_STR(other.source.text.data, plain.source.text.data);
-    text_free(&plain);
-    text_free(&other);
+    struct listing plain = listing_new("par a=1\ninit x=1\nx'=-a*x\naux b=x\n", "t1=1", &avx2);
+    struct listing other = listing_new("# */ #error \"x\" \\\n"
+                                       "par a=1 # ?\?/ \\\n"
+                                       "init x=1 // */ int main(void){}\n"
+                                       "x'=-a*x # \"); system(\"true\"); //\n"
+                                       "aux b=x # \\u0022\n",
+                                       "t1=1", &avx2);
+    CHECK_STR(other.kernel.text.data, plain.kernel.text.data);
+    listing_free(&plain);
+    listing_free(&other);
 }
 
 // ---- Numbers ------------------------------------------------------------------------------------
@@ -322,8 +284,8 @@ static char *long_model(int states) {
 
 TEST(codegen_long_functions_come_in_parts) {
     char *model = long_model(150);
-    struct text t = generate(model, "method=rk4 dt=0.1 t1=1", &avx2);
-    const char *text = t.source.text.data;
+    struct listing t = listing_new(model, "method=rk4 dt=0.1 t1=1", &avx2);
+    const char *text = t.kernel.text.data;
     CHECK_HAS(text, "NOINLINE void model_rhs_0(");
     CHECK_HAS(text, "    model_rhs_1(t, y, p, d, s);\n");
     CHECK(!strstr(text, "#define SHARED 0\n"));
@@ -332,7 +294,7 @@ TEST(codegen_long_functions_come_in_parts) {
     for (const char *c = part; c < next; c++)
         lines += *c == '\n';
     CHECK_MSG(lines > 100 && lines < 600, "%d lines in a part", lines);
-    text_free(&t);
+    listing_free(&t);
     free(model);
 }
 

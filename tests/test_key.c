@@ -221,8 +221,8 @@ static void key_of_words(const char *const *words, unsigned char key[KEY_BYTES])
 }
 
 TEST(key_without_aliases) {
-    static const char *const lists[][4] = {
-        {"-a", "-b"}, {"-ab"}, {"-a -b"}, {"-b", "-a"}, {"x", "y"}, {"xy"}, {"", "xy"}, {"xy", ""}};
+    static const char *const lists[][4] = {{"-a", "-b"}, {"-ab"}, {"-a -b"},  {"-b", "-a"},
+                                           {"x", "y"},   {"xy"},  {"", "xy"}, {"xy", ""}};
     enum { COUNT = sizeof lists / sizeof *lists };
     unsigned char key[COUNT][KEY_BYTES];
     for (int i = 0; i < COUNT; i++) {
@@ -333,8 +333,8 @@ TEST(key_of_unknown_compiler) {
 
 TEST(key_ignores_environment) {
     static const char *const poison[] = {
-        "CPATH",      "C_INCLUDE_PATH", "GCC_EXEC_PREFIX",      "COMPILER_PATH",
-        "LIBRARY_PATH", "CFLAGS",       "CCACHE_DIR",           "SOURCE_DATE_EPOCH",
+        "CPATH",        "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH",
+        "LIBRARY_PATH", "CFLAGS",         "CCACHE_DIR",      "SOURCE_DATE_EPOCH",
     };
     char plain[65], key[65];
     key_of(base, "", plain);

@@ -7,8 +7,10 @@
 #include "../kernels/abi.h"
 #include "device/device.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,9 +125,9 @@ TEST(key_kernel_of_every_component) {
 // Every setting that is compiled in.
 TEST(key_kernel_of_every_option) {
     static const char *const options[] = {
-        "method=tsit5",   "method=rk4 dt=0.1", "controller=i",   "controller=fixed dt=0.1",
-        "precision=f32",  "fast-math=on",      "save=at=1",      "vars=y",
-        "vars=r,x",       "method=vern7",
+        "method=tsit5",  "method=rk4 dt=0.1", "controller=i", "controller=fixed dt=0.1",
+        "precision=f32", "fast-math=on",      "save=at=1",    "vars=y",
+        "vars=r,x",      "method=vern7",
     };
     for (size_t i = 1; i < sizeof options / sizeof *options; i++) {
         double values[8];
@@ -179,8 +181,8 @@ TEST(key_kernel_without_symbols) {
     double want[8];
     run_in_mode("off", base, "", NULL, "miss", want);
     setenv("SHOAL_CACHE", "on", 1);
-    struct check_output o = RUN("cc", "-shared", "-nostdlib", "-o", check_path("k.so"), "-x", "c",
-                                "/dev/null");
+    struct check_output o =
+        RUN("cc", "-shared", "-nostdlib", "-o", check_path("k.so"), "-x", "c", "/dev/null");
     REQUIRE(o.status == 0);
     int fd = open(check_path("k.so"), O_RDONLY);
     static unsigned char bytes[1 << 16];
@@ -306,6 +308,63 @@ TEST(key_kernel_modes) {
     run_in_mode("refresh", base, "", NULL, "miss", values);
     CHECK(same_bits(values, want, 2));
     CHECK_INT(kernels_kept(), 1);
+}
+
+// A disk that nothing can be run from: kernels are loaded from memory.
+TEST(key_kernel_on_noexec_disk) {
+    double values[8];
+    mkdir(check_path("cache"), 0700);
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("shoal-test", check_path("cache"), "tmpfs", MS_NOEXEC, "size=200m,mode=700"))
+        check_skip("cannot mount file systems here");
+    run_in_mode("on", base, "", NULL, "miss", values);
+    run_in_mode("on", base, "", NULL, "hit", values);
+    umount(check_path("cache"));
+}
+
+static void *make_side(void *user) {
+    *(struct made *)user = make_solver(base, "", false, NULL);
+    return NULL;
+}
+
+static int compilations(const shoal_log *log) {
+    int n = 0;
+    for (size_t i = 0; i < shoal_log_event_count(log); i++)
+        n += !strcmp(shoal_log_event(log, i).label, "compile_kernel");
+    return n;
+}
+
+// Four threads at once: all end with that code, and so often is the kernel compiled.
+static void check_sides(shoal_code code, int least, int most) {
+    enum { SIDES = 4 };
+    struct made side[SIDES];
+    pthread_t thread[SIDES];
+    int compiled = 0;
+    for (int i = 0; i < SIDES; i++)
+        REQUIRE(pthread_create(&thread[i], NULL, make_side, &side[i]) == 0);
+    for (int i = 0; i < SIDES; i++) {
+        pthread_join(thread[i], NULL);
+        CHECK_INT(side[i].code, code);
+        compiled += compilations(side[i].log);
+        made_free(&side[i]);
+    }
+    CHECK_MSG(compiled >= least && compiled <= most, "compiled %d times", compiled);
+}
+
+TEST(key_kernel_of_many_threads) {
+    struct made m = make_solver(base, "", true, NULL); // the compiler is known from here on
+    made_free(&m);
+    check_sides(SHOAL_OK, 1, 1);
+    CHECK_INT(kernels_kept(), 1);
+    check_sides(SHOAL_OK, 0, 0);
+}
+
+TEST(key_kernel_fails_for_all_threads) {
+    use_script(PROBED "sleep 0.3; exit 3");
+    struct made m = make_solver(base, "", true, NULL);
+    made_free(&m);
+    check_sides(SHOAL_DEVICE, 1, 2); // a thread may come when the first has failed already
+    CHECK_INT(kernels_kept(), 0);
 }
 
 // A directory of the caller's comes before the environment.

@@ -71,10 +71,18 @@ struct shoal_launch {
 
 // What the planner must know of a device.
 struct shoal_limits {
-    uint32_t slots;      // chunks that can be on their way at a time
+    uint32_t slots;       // chunks that can be on their way at a time
     uint32_t rows_wanted; // a chunk with fewer rows leaves the device half empty
-    uint64_t memory;     // bytes that are free for blocks now; 0: it is the host's memory
-    bool rows_fastest;   // it writes well when neighbouring rows are neighbours in memory
+    uint64_t memory;      // bytes that are free for blocks now; 0: it is the host's memory
+    bool rows_fastest;    // it writes well when neighbouring rows are neighbours in memory
+};
+
+// What is known of a loaded kernel; 0: nothing.
+struct shoal_facts {
+    uint32_t registers; // of a thread
+    uint32_t spills;    // bytes of a thread's own memory
+    double occupancy;   // threads that run at a time, of those that could
+    uint32_t block;     // threads of a block, in large batches
 };
 
 struct shoal_backend {
@@ -124,8 +132,7 @@ struct shoal_backend {
     // nothing is loaded into. *out stays NULL when the name is none of this backend's.
     shoal_code (*open_target)(const char *name, bool fast_math, struct shoal_device **out,
                               struct report *r);
-    // What is known of a loaded kernel, as members of a JSON object: registers, spills, ...
-    void (*facts)(const struct shoal_module *m, char *json, size_t room);
+    struct shoal_facts (*facts)(const struct shoal_module *m);
 };
 
 #endif

@@ -281,7 +281,7 @@ typedef struct shoal_options {
     void (*on_compile)(const shoal_compile *now, void *user);
     void *on_compile_user;
     bool dt_from_model; // dt is the model's own: an adaptive method ignores it, with a note
-    bool plan_only; // the solver gets no kernel: it can plan, and say whether it is cached
+    bool plan_only;     // the solver gets no kernel: it can plan, and say whether it is cached
     bool t1_assumed, dt_assumed; // XPP's defaults, because a model that ends with `done` has none
 } shoal_options;
 
@@ -392,8 +392,8 @@ SHOAL_API double shoal_batch_value(const shoal_batch *batch, uint32_t input, uin
 
 typedef struct shoal_solver shoal_solver;
 
-// Generates the kernel, and loads it from the cache or compiles and keeps it. The model must outlive
-// the solver.
+// Generates the kernel, and loads it from the cache or compiles and keeps it. The model must
+// outlive the solver.
 SHOAL_API shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *options,
                                       shoal_solver **out, shoal_log *log);
 SHOAL_API void shoal_solver_free(shoal_solver *solver);
@@ -401,7 +401,7 @@ SHOAL_API void shoal_solver_free(shoal_solver *solver);
 SHOAL_API shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options,
                                         char **source, shoal_log *log);
 SHOAL_API const char *shoal_solver_key(const shoal_solver *solver);    // 64 hex digits
-SHOAL_API bool shoal_solver_cached(const shoal_solver *solver);         // it was not compiled now
+SHOAL_API bool shoal_solver_cached(const shoal_solver *solver);        // it was not compiled now
 SHOAL_API const char *shoal_solver_device(const shoal_solver *solver); // in words
 SHOAL_API uint32_t shoal_solver_var_count(const shoal_solver *solver);
 SHOAL_API const char *shoal_solver_var_name(const shoal_solver *solver, uint32_t index);
@@ -563,8 +563,8 @@ typedef struct shoal_cache_explanation {
     } difference[SHOAL_CACHE_DIFFERENCES];
 } shoal_cache_explanation;
 SHOAL_API shoal_code shoal_cache_explain(shoal_cache *cache, const shoal_model *model,
-                                         const shoal_options *options,
-                                         shoal_cache_explanation *out, shoal_log *log);
+                                         const shoal_options *options, shoal_cache_explanation *out,
+                                         shoal_log *log);
 
 typedef struct shoal_cache_check {
     uint64_t good, bad;

@@ -34,11 +34,11 @@ static const struct {
     const char *name;
     bool shared;
 } file_systems[] = {
-    {0xEF53, "ext4", false},          {0x58465342, "xfs", false},   {0x9123683E, "btrfs", false},
-    {0x01021994, "tmpfs", false},     {0x794C7630, "overlay", false}, {0x2FC12FC1, "zfs", false},
-    {0x6969, "nfs", true},            {0xFF534D42, "cifs", true},   {0xFE534D42, "smb2", true},
-    {0x0BD00BD0, "lustre", true},     {0x47504653, "gpfs", true},   {0x19830326, "beegfs", true},
-    {0x65735546, "fuse", true},       {0x01021997, "9p", true},
+    {0xEF53, "ext4", false},      {0x58465342, "xfs", false},     {0x9123683E, "btrfs", false},
+    {0x01021994, "tmpfs", false}, {0x794C7630, "overlay", false}, {0x2FC12FC1, "zfs", false},
+    {0x6969, "nfs", true},        {0xFF534D42, "cifs", true},     {0xFE534D42, "smb2", true},
+    {0x0BD00BD0, "lustre", true}, {0x47504653, "gpfs", true},     {0x19830326, "beegfs", true},
+    {0x65735546, "fuse", true},   {0x01021997, "9p", true},
 };
 
 static void file_system(const struct doctor *d, const char *place) {
@@ -92,8 +92,8 @@ static void compiler(const struct doctor *d, const struct shoal_backend *b, stru
     }
     if (b->open(0, false, &device, log_report(log)) == SHOAL_OK &&
         b->identity(device, &none, c, NULL, &record, log_report(log)) == SHOAL_OK)
-        for (size_t at = 0; key_next((const unsigned char *)record.bytes.data, record.bytes.length,
-                                     &at, &f);) {
+        for (size_t at = 0;
+             key_next((const unsigned char *)record.bytes.data, record.bytes.length, &at, &f);) {
             bool is_unknown = !strcmp(f.label, "unknown");
             if (!strcmp(f.label, "argument") || !strcmp(f.label, "arguments"))
                 continue;

@@ -130,6 +130,13 @@ static shoal_code load(struct kernel *k, const struct shoal_bytes *bytes, struct
     int32_t span = log_begin(k->log, LOG_module_load);
     shoal_code code = k->backend->load(k->device, bytes, out, r);
     log_u64(k->log, span, "bytes", bytes->length);
+    if (code == SHOAL_OK && k->backend->facts) {
+        struct shoal_facts f = k->backend->facts(*out);
+        log_u64(k->log, span, "registers", f.registers);
+        log_u64(k->log, span, "spills", f.spills);
+        log_f64(k->log, span, "occupancy", f.occupancy);
+        log_u64(k->log, span, "block", f.block);
+    }
     log_end(k->log, span);
     return code;
 }
@@ -148,8 +155,8 @@ static bool look_in_span(struct kernel *k, struct cache_item *item, char reason[
     log_u64(k->log, span, "tier", (uint64_t)item->tier);
     log_end(k->log, span);
     if (wants && *wants && strcmp(wants, "0"))
-        report_note(log_report(k->log), "cache %s%s%s, key %.8s, %.3f ms", hit ? "hit" : "miss: ",
-                    hit && item->tier ? " (read-only)" : "", reason, k->hex,
+        report_note(log_report(k->log), "cache %s%s%s, key %.8s, %.3f ms",
+                    hit ? "hit" : "miss: ", hit && item->tier ? " (read-only)" : "", reason, k->hex,
                     (double)(clock_ns() - begin) / 1e6);
     return hit;
 }

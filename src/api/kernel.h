@@ -34,7 +34,7 @@ struct kernel {
     char digest[KEY_HEX]; // of the source
     bool keep;            // false: the compiler could not be identified, so nothing is looked up
     // Made by kernel_get.
-    bool compiled, stored; // in this call
+    bool compiled, stored;       // in this call
     char unstored[CACHE_REASON]; // why it is not
     uint32_t wall_ms, cpu_ms;
 };

@@ -12,7 +12,7 @@ struct component_swap;
 
 struct shoal_model {
     struct model *model;
-    struct system *system; // made when needed, dropped when a value changes
+    struct system *system;             // made when needed, dropped when a value changes
     const struct component_swap *swap; // tests: other text for parts of the kernel; NULL: none
 };
 

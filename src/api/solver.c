@@ -289,10 +289,9 @@ shoal_code order_open(const shoal_model *model, const shoal_options *o, const ch
     jmp_buf oom;
     uint32_t index = 0;
     *out = (struct order){0};
-    shoal_code code =
-        target ? device_open_target(target, o->fast_math, &out->backend, &out->device,
-                                    log_report(log))
-               : device_choose(o->device, &out->backend, &index, log_report(log));
+    shoal_code code = target ? device_open_target(target, o->fast_math, &out->backend, &out->device,
+                                                  log_report(log))
+                             : device_choose(o->device, &out->backend, &index, log_report(log));
     if (code == SHOAL_OK && !target)
         code = out->backend->open(index, o->fast_math, &out->device, log_report(log));
     if (code != SHOAL_OK)

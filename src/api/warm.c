@@ -33,8 +33,8 @@ shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *optio
         code = kernel_warm(&k);
     }
     if (code == SHOAL_OK && k.compiled && !k.stored)
-        code = report_error(log_report(log), SHOAL_IO, "the kernel could not be kept: %s",
-                            k.unstored);
+        code =
+            report_error(log_report(log), SHOAL_IO, "the kernel could not be kept: %s", k.unstored);
     out->compiled = k.compiled;
     out->seconds = k.wall_ms / 1e3;
     kernel_free(&k);

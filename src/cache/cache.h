@@ -57,8 +57,8 @@ void cache_refuse(struct cache *c, const unsigned char key[KEY_BYTES]);
 
 // Avoids compiling the same key twice at a time, in this process and between processes of this
 // machine. Returns at once when it is the caller's turn; else waits, at most `predicted_ms` twice
-// (but a second) or 120 s, until the holder is done, has died, or *stop is set. `waiting` (may be
-// NULL) is called about every 100 ms with the holder's pid.
+// (a second at least) or 120 s, until the holder is done, has died, or *stop is set. `waiting` (may
+// be NULL) is called about every 100 ms with the holder's pid.
 enum cache_turn {
     CACHE_TURN_MINE,   // compile (then cache_done); nobody else does, or the wait is over
     CACHE_TURN_LOOK,   // somebody finished: look the entry up again

@@ -15,6 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SOFT = 8, HARD = 18 }; // tenths of a cap
+enum { WAITS = 20, WAIT_US = 10000 };
+
 static const int64_t hour_ns = (int64_t)3600 * 1000000000, day_ns = 24 * hour_ns,
                      age_ns = 90 * day_ns;
 
@@ -92,14 +95,15 @@ static void delete_oldest(struct cache *c, struct finding *f, uint64_t more,
     uint64_t evicted = 0, aged = f->count / 8 + 16;
     uint64_t bytes = f->bytes + more, entries = f->count + (more > 0);
     // A little before twice the cap, for those who store at the same time.
-    bool hard = bytes > tenths(c->cap_bytes, 18) || entries > tenths(c->cap_entries, 18);
+    bool hard = bytes > tenths(c->cap_bytes, HARD) || entries > tenths(c->cap_entries, HARD);
     bool over = bytes > c->cap_bytes || entries > c->cap_entries;
-    qsort(f->items, f->count, sizeof *f->items, by_use);
+    if (f->count)
+        qsort(f->items, f->count, sizeof *f->items, by_use);
     for (size_t i = 0; i < f->count; i++) {
         const struct found *e = &f->items[i];
         int64_t age = f->now_ns - e->used_ns;
         bool full =
-            over && (bytes > tenths(c->cap_bytes, 8) || entries > tenths(c->cap_entries, 8));
+            over && (bytes > tenths(c->cap_bytes, SOFT) || entries > tenths(c->cap_entries, SOFT));
         bool old = age > age_ns && aged > 0;
         if (!old && (!full || (age < day_ns && !hard)))
             break;
@@ -134,10 +138,10 @@ static bool delete_leftover(void *user, int dir, const char *name, unsigned pref
     return true;
 }
 
-void evict_now(struct cache *c, uint64_t more) {
+bool evict_now(struct cache *c, uint64_t more) {
     int lock = stat_scan_lock(c);
     if (lock < 0)
-        return;
+        return false;
     struct stat_scan scan = {.time_ns = store_now_ns()};
     struct cache_stat counters = {0};
     stat_sum(c, &counters, &scan.stored_bytes);
@@ -150,24 +154,42 @@ void evict_now(struct cache *c, uint64_t more) {
     stat_scan_write(lock, &scan);
     close(lock);
     free(f.items);
+    return true;
 }
+
+enum need { NEED_NOTHING, NEED_SCAN, NEED_ROOM };
 
 // Was over the cap after the last scan: that one could not help, wait for twice the cap.
-static bool passes(uint64_t last, uint64_t now, uint64_t cap) {
-    return now > (last > cap ? tenths(cap, 18) : cap);
+static enum need need_of(uint64_t last, uint64_t now, uint64_t cap) {
+    if (now > tenths(cap, HARD))
+        return NEED_ROOM;
+    return last <= cap && now > cap ? NEED_SCAN : NEED_NOTHING;
 }
 
-void evict_for(struct cache *c, uint64_t more) {
+static enum need look_at_total(struct cache *c, uint64_t more) {
     struct stat_scan scan;
     struct cache_stat counters = {0};
     uint64_t stored_bytes;
     bool known = stat_scan_read(c, &scan);
     stat_sum(c, &counters, &stored_bytes);
     int64_t age = store_now_ns() - scan.time_ns;
+    if (!known || stored_bytes < scan.stored_bytes || counters.stored < scan.stored_entries ||
+        age > day_ns || age < -hour_ns)
+        return NEED_SCAN;
     uint64_t bytes = scan.bytes + (stored_bytes - scan.stored_bytes) + more;
     uint64_t entries = scan.entries + (counters.stored - scan.stored_entries) + 1;
-    bool restarted = stored_bytes < scan.stored_bytes || counters.stored < scan.stored_entries;
-    if (!known || restarted || age > day_ns || age < -hour_ns ||
-        passes(scan.bytes, bytes, c->cap_bytes) || passes(scan.entries, entries, c->cap_entries))
-        evict_now(c, more);
+    enum need a = need_of(scan.bytes, bytes, c->cap_bytes);
+    enum need b = need_of(scan.entries, entries, c->cap_entries);
+    return a > b ? a : b;
+}
+
+// Where room is needed and another process is making it, this one waits a little: many writers
+// would else outrun the one that deletes.
+void evict_for(struct cache *c, uint64_t more) {
+    for (int i = 0; i < WAITS; i++) {
+        enum need need = look_at_total(c, more);
+        if (need == NEED_NOTHING || evict_now(c, more) || need != NEED_ROOM)
+            return;
+        usleep(WAIT_US);
+    }
 }

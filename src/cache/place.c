@@ -127,7 +127,8 @@ static bool walk_all(struct way *w) {
 int place_open(const char *path, bool create, bool root_may_own, struct buf *why) {
     struct way w = {.fd = -1, .create = create, .root_may_own = root_may_own, .why = why};
     if (*path != '/' || strlen(path) >= PATH_MAX) {
-        buf_puts(why, *path == '/' ? "its name is too long" : "its name is not absolute");
+        put_path(why, *path == '/' ? "its name" : path);
+        buf_puts(why, *path == '/' ? " is too long" : " is not an absolute path");
         return -1;
     }
     w.rest = strdup(path);

@@ -25,7 +25,7 @@ bool cache_probe_get(struct cache *c, const char *name, struct buf *out) {
     probe_record(name, &record, key, file);
     bool found = false;
     for (int i = 0; i < c->tier_count && !found && !record.bytes.failed; i++) {
-        found = c->tiers[i].fd >= 0 && !store_read(c, i, file, key, &item, &s) &&
+        found = c->tiers[i].fd >= 0 && !store_read(c, i, file, key, true, &item, &s) &&
                 item.kind == CACHE_PROBE;
         if (found)
             buf_put(out, item.payload, item.payload_length);

@@ -106,7 +106,7 @@ static bool walk_one(void *user, int dir, const char *name, unsigned prefix) {
     char path[STORE_NAME];
     key_of_name(name, prefix, key);
     store_entry_name(key, path);
-    const char *wrong = w->walk->payload ? store_read(w->c, w->tier, path, key, &item, &s)
+    const char *wrong = w->walk->payload ? store_read(w->c, w->tier, path, key, false, &item, &s)
                                          : read_front(dir, name, key, &item, &s);
     if (wrong && fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) < 0)
         return true; // gone

@@ -99,7 +99,8 @@ static void count_reason(struct counters *s, const char *reason) {
     size_t n = strcspn(reason, ":");
     snprintf(word, sizeof word, "%.*s", n < REASON_ROOM ? (int)n : REASON_ROOM - 1, reason);
     int i = 0;
-    while (i < REASONS - 1 && s->reasons[i].count && strcmp(s->reasons[i].reason, word) != 0)
+    while (i < REASONS - 1 && s->reasons[i].count &&
+           strncmp(s->reasons[i].reason, word, REASON_ROOM) != 0)
         i++;
     snprintf(s->reasons[i].reason, REASON_ROOM, "%s", i < REASONS - 1 ? word : "other");
     s->reasons[i].count++;

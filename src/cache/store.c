@@ -122,7 +122,8 @@ static void touch(struct cache *c, int fd, const struct stat *s) {
 }
 
 const char *store_read(struct cache *c, int tier, const char *name,
-                       const unsigned char key[KEY_BYTES], struct cache_item *out, struct stat *s) {
+                       const unsigned char key[KEY_BYTES], bool use, struct cache_item *out,
+                       struct stat *s) {
     // Not blocked by a pipe that stands in the way.
     int fd =
         openat(c->tiers[tier].fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -138,7 +139,7 @@ const char *store_read(struct cache *c, int tier, const char *name,
         wrong = read_file(fd, s, key, out);
     if (!wrong) {
         out->tier = tier;
-        if (tier == 0)
+        if (use && tier == 0)
             touch(c, fd, s);
     }
     close(fd);
@@ -150,7 +151,7 @@ bool store_has(struct cache *c, const unsigned char key[KEY_BYTES]) {
     struct stat s;
     struct cache_item item = {0};
     store_entry_name(key, name);
-    bool good = c->tiers[0].fd >= 0 && !store_read(c, 0, name, key, &item, &s);
+    bool good = c->tiers[0].fd >= 0 && !store_read(c, 0, name, key, false, &item, &s);
     cache_item_free(&item);
     return good;
 }
@@ -161,7 +162,7 @@ static const char *look(struct cache *c, int tier, const unsigned char key[KEY_B
     char name[STORE_NAME];
     struct stat s;
     store_entry_name(key, name);
-    const char *wrong = store_read(c, tier, name, key, out, &s);
+    const char *wrong = store_read(c, tier, name, key, true, out, &s);
     if (!wrong && (out->kind != kind || out->abi != abi)) {
         cache_item_free(out);
         wrong = "wrong-kind";

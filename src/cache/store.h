@@ -43,9 +43,11 @@ int64_t store_now_ns(void);                  // Unix time
 int store_dir(struct cache *c, const char *sub);
 void store_entry_name(const unsigned char key[KEY_BYTES], char name[STORE_NAME]); // v1/aa/...k
 
-// Reads and checks a file of a tier. NULL: good, `out` owns its bytes; else why not.
+// Reads and checks a file of a tier. NULL: good, `out` owns its bytes; else why not. With `use` it
+// counts as used now.
 const char *store_read(struct cache *c, int tier, const char *name,
-                       const unsigned char key[KEY_BYTES], struct cache_item *out, struct stat *s);
+                       const unsigned char key[KEY_BYTES], bool use, struct cache_item *out,
+                       struct stat *s);
 // Writes bytes under a temporary name and puts them in place as v1/SUB/NAME. 0, or an errno.
 int store_publish(struct cache *c, const char *sub, const char *name, const void *bytes,
                   size_t length, bool durable);
@@ -96,7 +98,7 @@ void stat_scan_write(int fd, const struct stat_scan *scan);
 
 // Makes room for `more` bytes if the caps ask for it.
 void evict_for(struct cache *c, uint64_t more);
-// The part of eviction that needs no hurry, whatever the running total says.
-void evict_now(struct cache *c, uint64_t more);
+// The same whatever the running total says; false when another process is at it.
+bool evict_now(struct cache *c, uint64_t more);
 
 #endif

@@ -216,38 +216,50 @@ static void sign(int fd) {
     (void)ignored;
 }
 
-// Locks w->lock. False when that takes too long, is stopped, or the entry came meanwhile.
-static bool wait_for_lock(struct cache *c, struct cache_work *w, int dir, struct patience *p) {
-    int opens = 0;
-    uint64_t look_ns = clock_ns() + (uint64_t)TICK_MS * 1000000;
-    for (int fd = -1; opens < REOPENS;) {
-        if (fd < 0 && (opens++, fd = open_lock(dir, w->key)) < 0)
-            return false;
+enum lock_state { LOCK_MINE, LOCK_BUSY, LOCK_NONE };
+
+// Tries to lock the file, open or not yet. One that somebody deleted meanwhile is opened again.
+static enum lock_state try_lock(int *fd, int dir, const unsigned char key[KEY_BYTES]) {
+    for (int i = 0; i < REOPENS; i++) {
         struct stat s;
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-            if (fstat(fd, &s) == 0 && s.st_nlink > 0) {
-                w->lock = fd;
-                sign(fd);
-                return true;
-            }
-            close(fd); // somebody deleted the file: lock the new one
-            fd = -1;
-            continue;
+        if (*fd < 0 && (*fd = open_lock(dir, key)) < 0)
+            return LOCK_NONE;
+        if (flock(*fd, LOCK_EX | LOCK_NB) < 0)
+            return errno == EWOULDBLOCK || errno == EINTR ? LOCK_BUSY : LOCK_NONE;
+        if (fstat(*fd, &s) == 0 && s.st_nlink > 0)
+            return LOCK_MINE;
+        close(*fd);
+        *fd = -1;
+    }
+    return LOCK_NONE;
+}
+
+// Waits for the lock, until it is ours, the entry is there, or it takes too long. Returns its
+// descriptor, or -1.
+static int wait_for_lock(struct cache *c, const unsigned char key[KEY_BYTES], int dir,
+                         struct patience *p) {
+    int fd = -1;
+    uint64_t look_ns = clock_ns() + (uint64_t)TICK_MS * 1000000;
+    for (;;) {
+        enum lock_state state = try_lock(&fd, dir, key);
+        if (state == LOCK_MINE) {
+            sign(fd);
+            return fd;
         }
-        bool over = errno != EWOULDBLOCK && errno != EINTR;
         uint64_t now = clock_ns();
+        bool over = state == LOCK_NONE || is_stopped(p) || now >= p->end_ns;
         if (!over && now >= look_ns) {
             look_ns = now + (uint64_t)TICK_MS * 1000000;
-            over = store_has(c, w->key);
+            over = store_has(c, key);
         }
-        if (over || is_stopped(p) || now >= p->end_ns) {
-            close(fd);
-            return false;
-        }
+        if (over)
+            break;
         tick(p, holder(fd));
         usleep(POLL_MS * 1000);
     }
-    return false;
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 // Only where another process could leave an entry for us.
@@ -258,7 +270,7 @@ static enum cache_turn wait_for_processes(struct cache *c, struct cache_work *w,
     int dir = open_lock_dir();
     if (dir < 0)
         return CACHE_TURN_MINE;
-    wait_for_lock(c, w, dir, p);
+    w->lock = wait_for_lock(c, w->key, dir, p);
     close(dir);
     if (is_stopped(p))
         return CACHE_TURN_STOPPED;

@@ -196,16 +196,15 @@ static void put_sizes(struct assembly *a) {
     define(a, "F32", q->f32);
     define(a, "WAYS",
            q->target->device || s->states > WAYS_STATES ? 1
-           : a->adaptive || s->states > WAYS3_STATES ? 2
-                                                     : 3);
+           : a->adaptive || s->states > WAYS3_STATES    ? 2
+                                                        : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", np ? np : 1);
     define(a, "NOUT", q->outputs);
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
-    define(a, "UNROLL_STATES",
-           a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
+    define(a, "UNROLL_STATES", a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
     define(a, "UNROLL_STAGES", step_length(a) <= a->shape->unroll_length);
     define(a, "LARGE", s->states > a->shape->stack_states);
     define(a, "ADAPTIVE", a->adaptive);
@@ -317,8 +316,8 @@ static void put_workspace(struct assembly *a) {
     const struct system *s = a->q->system;
     const struct method *m = a->q->method;
     uint32_t extra = a->q->dense ? m->extra : 0, np = s->pars + s->derived;
-    uint32_t elements = s->states * (11 + m->stages + extra) + (np ? np : 1) + a->shared +
-                        a->q->outputs;
+    uint32_t elements =
+        s->states * (11 + m->stages + extra) + (np ? np : 1) + a->shared + a->q->outputs;
     define(a, "WORKSPACE", elements);
     a->out->workspace = (size_t)elements * (a->q->f32 ? sizeof(float) : sizeof(double));
 }

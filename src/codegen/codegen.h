@@ -16,9 +16,9 @@
 
 // Where a math function comes from.
 enum math_source {
-    MATH_LIBM,  // the C library's, lane by lane
-    MATH_SLEEF, // Sleef_finz_*, the same bits whatever the neighbours are
-    MATH_MVEC,  // glibc's libmvec
+    MATH_LIBM,   // the C library's, lane by lane
+    MATH_SLEEF,  // Sleef_finz_*, the same bits whatever the neighbours are
+    MATH_MVEC,   // glibc's libmvec
     MATH_DEVICE, // built in
 };
 
@@ -37,16 +37,16 @@ struct codegen_request {
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
     const struct component_swap *swap; // NULL: none
-    shoal_log *log;         // gets the times of emit_...; may be NULL
+    shoal_log *log;                    // gets the times of emit_...; may be NULL
 };
 
 enum { CODEGEN_COMPONENTS = 24 };
 
 struct component {
     const char *name;
-    size_t offset, length;     // in the text
-    unsigned char own[32];     // SHA-256 of its text
-    unsigned char digest[32];  // of its text and the digests of its children
+    size_t offset, length;    // in the text
+    unsigned char own[32];    // SHA-256 of its text
+    unsigned char digest[32]; // of its text and the digests of its children
 };
 
 struct kernel_source {
@@ -79,7 +79,7 @@ struct emit {
     uint32_t count;
     const char *name, *parameters, *arguments; // model_rhs, "real t, ...", "t, ..."
     const char *result;
-    uint32_t pars; // derived parameters follow the parameters in p
+    uint32_t pars;          // derived parameters follow the parameters in p
     uint32_t inline_length; // a longer function is not inlined
 };
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);

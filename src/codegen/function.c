@@ -112,14 +112,14 @@ static void open_part(struct plan *p, uint32_t part) {
         buf_printf(p->w.out, "%s void %s(%s) {\n",
                    p->length > e->inline_length ? "NOINLINE" : "INLINE", e->name, e->parameters);
     else
-        buf_printf(p->w.out, "%sNOINLINE void %s_%u(%s, SPACE real *s) {\n", part ? "}\n" : "", e->name,
-                   part, e->parameters);
+        buf_printf(p->w.out, "%sNOINLINE void %s_%u(%s, SPACE real *s) {\n", part ? "}\n" : "",
+                   e->name, part, e->parameters);
 }
 
 static void put_calls(struct plan *p) {
     const struct emit *e = p->w.e;
-    buf_printf(p->w.out, "NOINLINE void %s(%s) {\n    SPACE real *s = (SPACE real *)p + NP;\n", e->name,
-               e->parameters);
+    buf_printf(p->w.out, "NOINLINE void %s(%s) {\n    SPACE real *s = (SPACE real *)p + NP;\n",
+               e->name, e->parameters);
     for (uint32_t part = 0; part < p->parts; part++)
         buf_printf(p->w.out, "    %s_%u(%s, s);\n", e->name, part, e->arguments);
     buf_puts(p->w.out, "}\n");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Math functions of the targets: SLEEF, libmvec, or libm lane by lane; a device's own.
 //
-// Only functions the model uses are declared, so that nothing is linked that is not needed. A device
-// has them built in, under the names of C as its prelude's FN makes them.
+// Only functions the model uses are declared, so that nothing is linked that is not needed. A
+// device has them built in, under the names of C as its prelude's FN makes them.
 #include "codegen/codegen.h"
 
 #include <stdio.h>
@@ -64,8 +64,8 @@ static enum math_source source_of(const struct shoal_target *t) {
 static void put_body(struct buf *out, const char *name, bool lane_by_lane, uint32_t args) {
     const char *second = args == 2 ? lane_by_lane ? ", b[i]" : ", b" : "";
     if (lane_by_lane)
-        buf_printf(out, "real r; for (int i = 0; i < W; i++) r[i] = %s(a[i]%s); return r; }\n", name,
-                   second);
+        buf_printf(out, "real r; for (int i = 0; i < W; i++) r[i] = %s(a[i]%s); return r; }\n",
+                   name, second);
     else
         buf_printf(out, "return %s(a%s); }\n", name, second);
 }

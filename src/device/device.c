@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct shoal_backend cuda_backend, opencl_backend; // each has a shoal_device of its own
+extern const struct shoal_backend cuda_backend,
+    opencl_backend; // each has a shoal_device of its own
 
-const struct shoal_backend *const device_backends[] = {&cpu_backend, &cuda_backend,
-                                                       &opencl_backend, NULL};
+const struct shoal_backend *const device_backends[] = {&cpu_backend, &cuda_backend, &opencl_backend,
+                                                       NULL};
 
 enum { WHY = 192 };
 #define UNUSABLE UINT32_MAX
@@ -21,10 +22,11 @@ static shoal_code unknown_device(const char *wanted, struct report *r) {
     for (const struct shoal_backend *const *b = device_backends; *b; b++)
         nearest_offer(&near, (*b)->name);
     const char *best = nearest_best(&near);
-    return report_error(r, SHOAL_DEVICE,
+    return report_error(r, SHOAL_INPUT,
                         "there is no device '%s'%s%s%s; there is: auto, cpu, cuda, opencl, the "
                         "last two with a number as in cuda:0; `shoal devices` tells more",
-                        wanted, best ? " (did you mean '" : "", best ? best : "", best ? "'?)" : "");
+                        wanted, best ? " (did you mean '" : "", best ? best : "",
+                        best ? "'?)" : "");
 }
 
 // The number behind "cuda:", 0 when there is none.
@@ -40,11 +42,8 @@ static bool read_index(const char *text, unsigned long *index) {
 }
 
 // Only the backend that is asked for is looked at: others may take long to start.
-shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
+static shoal_code choose(const char *wanted, const struct shoal_backend **backend, uint32_t *index,
                          struct report *r) {
-    const char *wanted = !name || !strcmp(name, "auto") ? getenv("SHOAL_DEVICE") : name;
-    if (!wanted || !*wanted || !strcmp(wanted, "auto"))
-        wanted = "cpu";
     size_t length = strcspn(wanted, ":");
     for (const struct shoal_backend *const *b = device_backends; *b; b++) {
         if (strlen((*b)->name) != length || strncmp((*b)->name, wanted, length))
@@ -64,6 +63,26 @@ shoal_code device_choose(const char *name, const struct shoal_backend **backend,
         return SHOAL_OK;
     }
     return unknown_device(wanted, r);
+}
+
+shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
+                         struct report *r) {
+    const char *wanted = getenv("SHOAL_DEVICE");
+    struct report why = {0};
+    if (name && strcmp(name, "auto"))
+        return choose(name, backend, index, r);
+    if (!wanted || !*wanted || !strcmp(wanted, "auto"))
+        return choose("cpu", backend, index, r);
+    shoal_code code = choose(wanted, backend, index, &why);
+    const char *text = why.messages.count ? why.messages.items[0].text : wanted;
+    text += strncmp(text, "error: ", 7) ? 0 : 7;
+    if (code == SHOAL_DEVICE) {
+        report_note(r, "SHOAL_DEVICE cannot be used, so the CPU is: %s", text);
+        code = choose("cpu", backend, index, r);
+    } else if (code != SHOAL_OK)
+        report_error(r, code, "SHOAL_DEVICE: %s", text);
+    report_free(&why);
+    return code;
 }
 
 const struct shoal_backend *device_backend(const char *name) {

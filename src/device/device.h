@@ -8,7 +8,8 @@
 
 extern const struct shoal_backend *const device_backends[]; // ends with NULL
 
-// "auto", "cpu", "cuda:0": the backend and the index; an error that lists what there is.
+// "auto", "cpu", "cuda:0": the backend and the index; an error that lists what there is. With auto
+// (or NULL) the CPU stands in, with a note, for a SHOAL_DEVICE that cannot be used.
 shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
                          struct report *r);
 // By its name, or NULL.

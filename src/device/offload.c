@@ -6,8 +6,13 @@
 #include <dlfcn.h>
 #include <time.h>
 
-enum { SPIN_NS = 200000, NAP_NS = 20000, SLEEP_AFTER_NS = 20000000, SLEEP_NS = 500000,
-       TICK_NS = 50000000 };
+enum {
+    SPIN_NS = 200000,
+    NAP_NS = 20000,
+    SLEEP_AFTER_NS = 20000000,
+    SLEEP_NS = 500000,
+    TICK_NS = 50000000
+};
 
 // ---- Arguments and pieces -----------------------------------------------------------------------
 
@@ -24,30 +29,41 @@ static bool offset_of(const void *array, const struct shoal_block *b, unsigned l
 
 static struct offload_copies copies_of(const struct shoal_block *b, bool small) {
     struct offload_copies c = {0};
+    size_t largest = 0;
     for (uint32_t i = 0; i < b->pieces; i++) {
         const struct shoal_piece *p = &b->piece[i];
         if (!p->bytes)
             continue;
-        if (small && c.count)
-            c.piece[0].bytes = p->offset + p->bytes - c.piece[0].offset;
-        else
+        if (!small || !c.count)
             c.piece[c.count++] = *p;
+        if (small && p->bytes > largest)
+            c.piece[0].label = p->label;
+        largest = p->bytes > largest ? p->bytes : largest;
         c.bytes = p->offset + p->bytes;
     }
+    if (small && c.count)
+        c.piece[0].bytes = c.bytes - c.piece[0].offset;
     return c;
 }
 
-static size_t bytes_of(const struct shoal_block *b) {
-    size_t bytes = 0;
+static size_t end_of(const struct shoal_block *b) {
+    size_t end = 0;
     for (uint32_t i = 0; i < b->pieces; i++)
-        bytes += b->piece[i].bytes;
-    return bytes;
+        end = b->piece[i].bytes ? b->piece[i].offset + b->piece[i].bytes : end;
+    return end;
+}
+
+// Whether an array that every chunk has comes back.
+static bool comes_back(const struct offload *o, unsigned long long offset, size_t bytes) {
+    return offset <= o->out.bytes && bytes <= o->out.bytes - offset;
 }
 
 bool offload_prepare(const struct shoal_launch *l, struct offload *out) {
-    bool small = bytes_of(&l->in) + bytes_of(&l->out) <= OFFLOAD_SMALL, ok = true;
-    out->in = copies_of(&l->in, small);
-    out->out = copies_of(&l->out, small);
+    size_t in = end_of(&l->in);
+    bool ok = true;
+    out->small = in && in <= OFFLOAD_SMALL && end_of(&l->out) <= OFFLOAD_SMALL - in;
+    out->in = copies_of(&l->in, out->small);
+    out->out = copies_of(&l->out, out->small);
     out->args.z = l->args->z;
 #define X(name, type) ok = offset_of(l->args->name, &l->in, &out->args.name) && ok;
     SHOAL_INPUTS(X)
@@ -55,7 +71,8 @@ bool offload_prepare(const struct shoal_launch *l, struct offload *out) {
 #define X(name, type) ok = offset_of(l->args->name, &l->out, &out->args.name) && ok;
     SHOAL_OUTPUTS(X)
 #undef X
-    return ok;
+    return ok && comes_back(out, out->args.status, l->args->z.rows) &&
+           comes_back(out, out->args.totals, TOTAL_COUNT * sizeof(uint64_t));
 }
 
 // ---- Waiting ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@
 #include <signal.h>
 
 // Blocks that together are no larger are copied in one piece each: a copy costs more than its
-// bytes. Its span then has the first piece's label and all bytes.
+// bytes. Its span then has the largest piece's label and all bytes.
 enum { OFFLOAD_SMALL = 64 << 10 };
 
 // What a block needs on the device.
@@ -25,9 +25,10 @@ struct offload_copies {
 struct offload {
     struct shoal_device_args args;
     struct offload_copies in, out;
+    bool small; // copied in one piece each
 };
 
-// False when an array lies outside of its block.
+// False when an array lies outside of its block, or status or totals would not come back.
 bool offload_prepare(const struct shoal_launch *l, struct offload *out);
 
 // Waits until `poll` is not 0, and returns that: quick for chunks of microseconds, patient for

@@ -3,7 +3,8 @@
 //
 // target.c    what the machine can do: lanes, instruction set, math libraries
 // compiler.c  the compiler as a child process in a directory of its own
-// identity.c  what the compiler is, for the key
+// probe.c     what the compiler is made of
+// identity.c  all that a kernel depends on, for the key
 // build.c     source to a shared object in memory
 // load.c      the object from memory into the process
 // run.c       threads that run the kernel on a chunk
@@ -50,6 +51,11 @@ extern const char CPU_OUTPUT[];
 shoal_code cpu_child(const char *const *argv, const char *input, size_t length,
                      const volatile int *stop, struct process *out, struct shoal_bytes *object,
                      struct report *r);
+
+// What the compiler is, as fields (version, file, id, unknown, ...), asked or kept in `probes` (may
+// be NULL). False: there is none and none was ever seen, or *stop was set. The caller frees.
+bool cpu_probe(const struct shoal_device *d, struct cache *probes, const volatile int *stop,
+               struct buf *answer);
 
 enum { CPU_ARGS = 48 };
 // The command line of a build. `room` is what arguments that are made here live in.

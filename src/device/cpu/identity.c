@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the compiler is, for the key: every program, plugin and library that takes part in a build,
-// by build-id or content.
-//
-// The compiler is asked what it would run (-###) and where its linker is; the loader of each
-// program is asked which libraries it would map. That takes some 20 ms, so the answer is kept and
-// used as long as every file in it has the same size, dates and inode. When the compiler is gone
-// the last answer stands: kernels that are there already still run.
+// What a kernel depends on besides its source, as fields of its key: machine, target, compiler,
+// arguments, libraries that are linked.
 #include "device/cpu/cpu.h"
 
 #include "base/elf.h"
-#include "base/file.h"
 #include "cache/cache.h"
 #include "device/file_id.h"
 
@@ -17,254 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 4096, FILES_MOST = 200 };
-static const char schema[] = "cc 1";
-
-// ---- Files --------------------------------------------------------------------------------------
-
-static bool is_directory(const char *path) {
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-}
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-// ---- Asking the compiler ------------------------------------------------------------------------
-
-// An answer is a list of fields: schema, compiler, gcc, version lines, for each file its path, stamp
-// and id, for each program that is looked for on PATH its name and where it was, for each directory
-// that programs come from its stamp; `unknown` for what could not be found out.
-struct probing {
-    struct key_record answer;
-    const volatile int *stop;
-    bool stopped;
-    uint32_t files;
-};
-
-static void unknown(struct probing *p, const char *what) {
-    key_add_text(&p->answer, "unknown", what);
-}
-
-static bool ask(struct probing *p, const char *const *argv, struct process *out) {
-    shoal_code code = p->stopped ? SHOAL_STOPPED : cpu_child(argv, "", 0, p->stop, out, NULL, NULL);
-    if (code != SHOAL_OK)
-        *out = (struct process){0};
-    p->stopped = p->stopped || out->stopped;
-    return code == SHOAL_OK && !out->stopped && !out->signal && !out->exit_code;
-}
-
-static bool is_listed(const struct probing *p, const char *path) {
-    struct key_field f;
-    const unsigned char *record = (const unsigned char *)p->answer.bytes.data;
-    for (size_t at = 0; key_next(record, p->answer.bytes.length, &at, &f);)
-        if (!strcmp(f.label, "file") && f.length == strlen(path) &&
-            !memcmp(f.bytes, path, f.length))
-            return true;
-    return false;
-}
-
-// A file that takes part; true when it is new, then with its interpreter.
-static bool add_file(struct probing *p, const char *path, char interpreter[ELF_NAME]) {
-    char text[FILE_STAMP_ROOM], id[FILE_ID_ROOM];
-    file_stamp(path, text);
-    if (!text[0] || is_directory(path) || is_listed(p, path))
-        return false;
-    if (++p->files > FILES_MOST || !file_id(path, id, interpreter)) {
-        unknown(p, base_name(path));
-        return false;
-    }
-    key_add_text(&p->answer, "file", path);
-    key_add_text(&p->answer, "stamp", text);
-    key_add_text(&p->answer, "id", id);
-    return true;
-}
-
-// Lines "\tlibz.so.1 => /lib/libz.so.1 (0x...)" and "\t/lib/ld.so (0x...)".
-static void add_libraries(struct probing *p, char *list) {
-    char *rest = NULL, none[ELF_NAME];
-    for (char *line = strtok_r(list, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        char *path = strchr(line, '/'), *end = strstr(line, " (0x");
-        if (path && end && path < end) {
-            *end = 0;
-            add_file(p, path, none);
-        }
-    }
-}
-
-// Where the program is found again: by its name on PATH, or in a directory of the compiler's, where
-// another could appear.
-static void add_way(struct probing *p, const char *name, const char *file) {
-    char directory[PATH_ROOM], text[FILE_STAMP_ROOM];
-    if (!strchr(name, '/')) {
-        key_add_text(&p->answer, "name", name);
-        key_add_text(&p->answer, "at", file);
-        return;
-    }
-    snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(name, '/') - name), name);
-    file_stamp(directory, text);
-    key_add_text(&p->answer, "directory", directory);
-    key_add_text(&p->answer, "stamp", text);
-}
-
-static void add_program(struct probing *p, const char *path) {
-    char interpreter[ELF_NAME], file[PATH_ROOM];
-    struct process list;
-    if (!process_find(path, file, sizeof file)) {
-        unknown(p, base_name(path));
-        return;
-    }
-    if (p->files) // the first is the compiler, which was found already
-        add_way(p, path, file);
-    if (!add_file(p, file, interpreter) || !interpreter[0])
-        return;
-    const char *argv[] = {interpreter, "--list", file, NULL};
-    if (ask(p, argv, &list) && list.talk.length)
-        add_libraries(p, list.talk.data);
-    else
-        unknown(p, "libraries");
-    buf_free(&list.talk);
-}
-
-// A word of a command as the compiler prints it, quoted or not; *at moves behind it.
-static bool next_word(char **at, char **word) {
-    char *p = *at + strspn(*at, " ");
-    bool quoted = *p == '"';
-    p += quoted;
-    *word = p;
-    size_t n = strcspn(p, quoted ? "\"" : " ");
-    *at = p + n + (p[n] != 0);
-    bool any = *p != 0;
-    p[n] = 0;
-    return any;
-}
-
-// The program of the command and every file it is given by an absolute path.
-static void add_command(struct probing *p, char *line) {
-    char *word, none[ELF_NAME];
-    if (next_word(&line, &word))
-        add_program(p, word);
-    while (next_word(&line, &word))
-        if (word[0] == '/')
-            add_file(p, word, none);
-}
-
-static bool is_version(const char *line) {
-    return strstr(line, " version ") || !strncmp(line, "Target:", 7) ||
-           !strncmp(line, "Configured with:", 16);
-}
-
-static void read_commands(struct probing *p, char *talk) {
-    static const char specs[] = "Reading specs from ";
-    char *rest = NULL, none[ELF_NAME];
-    bool any = false;
-    for (char *line = strtok_r(talk, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        if (line[0] == ' ') {
-            add_command(p, line);
-            any = true;
-        } else if (is_version(line))
-            key_add_text(&p->answer, "version", line);
-        else if (!strncmp(line, specs, strlen(specs)))
-            add_file(p, line + strlen(specs), none);
-    }
-    if (!any)
-        unknown(p, "commands of the compiler");
-}
-
-static void probe(const struct shoal_device *d, struct probing *p) {
-    const char *commands[] = {d->compiler, "-###", "-x", "c", "-", "-shared", "-nostdlib",
-                              "-o", "/dev/null", NULL};
-    const char *linker[] = {d->compiler, "-print-prog-name=ld", NULL};
-    struct process out;
-    key_add_text(&p->answer, "schema", schema);
-    key_add_text(&p->answer, "compiler", d->compiler);
-    key_add_text(&p->answer, "gcc", d->is_gcc ? "1" : "0");
-    add_program(p, d->compiler);
-    if (ask(p, commands, &out) && out.talk.length)
-        read_commands(p, out.talk.data);
-    else
-        unknown(p, "commands of the compiler");
-    buf_free(&out.talk);
-    if (ask(p, linker, &out) && out.talk.length)
-        add_program(p, out.talk.data);
-    else
-        unknown(p, "linker");
-    buf_free(&out.talk);
-}
-
-// ---- Kept answers -------------------------------------------------------------------------------
-
-static bool field_is(const struct key_field *f, const char *text) {
-    return f->length == strlen(text) && !memcmp(f->bytes, text, f->length);
-}
-
-// Every file is what it was, and the compiler would be found in the same places.
-static bool still_true(const struct shoal_device *d, const struct buf *answer) {
-    const unsigned char *record = (const unsigned char *)answer->data;
-    char path[PATH_ROOM] = "", now[PATH_ROOM];
-    struct key_field f;
-    size_t at = 0;
-    while (key_next(record, answer->length, &at, &f)) {
-        bool same = true;
-        if (!strcmp(f.label, "schema"))
-            same = field_is(&f, schema);
-        else if (!strcmp(f.label, "compiler"))
-            same = field_is(&f, d->compiler);
-        else if (!strcmp(f.label, "unknown"))
-            same = false;
-        else if (!strcmp(f.label, "file") || !strcmp(f.label, "directory") ||
-                 !strcmp(f.label, "name"))
-            snprintf(path, sizeof path, "%.*s", (int)f.length, (const char *)f.bytes);
-        else if (!strcmp(f.label, "at"))
-            same = process_find(path, now, sizeof now) && field_is(&f, now);
-        else if (!strcmp(f.label, "stamp")) {
-            file_stamp(path, now);
-            same = field_is(&f, now);
-        }
-        if (!same)
-            return false;
-    }
-    return at == answer->length && at > 0;
-}
-
-// What an answer is kept under: the compiler as it was asked for, since it may be gone.
-static void answer_name(char name[80]) {
-    unsigned char digest[32];
-    struct sha256 hash;
-    const char *wanted = cpu_compiler_wanted();
-    sha256_init(&hash);
-    sha256_add(&hash, wanted, strlen(wanted));
-    sha256_end(&hash, digest);
-    memcpy(name, "cc-", 3);
-    sha256_hex(digest, name + 3);
-}
-
-// The answer that holds now; false when there is none: no compiler, and none was ever seen.
-static bool find_answer(struct shoal_device *d, struct cache *probes, const volatile int *stop,
-                        struct buf *answer) {
-    char name[80];
-    answer_name(name);
-    bool kept = probes && cache_probe_get(probes, name, answer);
-    if (!d->compiler[0])
-        return kept;
-    if (kept && still_true(d, answer))
-        return true;
-    buf_free(answer);
-    struct probing p = {.stop = stop};
-    probe(d, &p);
-    *answer = p.answer.bytes;
-    if (probes && !p.stopped && !answer->failed)
-        cache_probe_put(probes, name, answer->data, answer->length);
-    return !p.stopped;
-}
-
-// ---- The key ------------------------------------------------------------------------------------
-
+// What the compiler is, from what it answered. Its first file is itself, whatever it is called.
 static void add_answer(struct shoal_device *d, const struct buf *answer, struct key_record *key,
                        struct report *r) {
     const unsigned char *record = (const unsigned char *)answer->data;
@@ -276,7 +25,7 @@ static void add_answer(struct shoal_device *d, const struct buf *answer, struct 
             const char *path = (const char *)f.bytes, *slash = memrchr(path, '/', f.length);
             size_t skip = slash ? (size_t)(slash + 1 - path) : 0;
             snprintf(label, sizeof label, "tool:%.*s", (int)(f.length - skip), path + skip);
-            if (first) // it may be called anything
+            if (first)
                 snprintf(label, sizeof label, "tool:compiler");
             first = false;
         } else if (!strcmp(f.label, "id"))
@@ -284,7 +33,7 @@ static void add_answer(struct shoal_device *d, const struct buf *answer, struct 
         else if (!strcmp(f.label, "version") || !strcmp(f.label, "unknown"))
             key_add(key, f.label, f.bytes, f.length);
         else if (!strcmp(f.label, "gcc") && !d->compiler[0])
-            d->is_gcc = field_is(&f, "1");
+            d->is_gcc = f.length == 1 && f.bytes[0] == '1';
         if (!said && !strcmp(f.label, "version")) {
             report_note(r, "there is no C compiler now; kernels made by '%.*s' are still used",
                         (int)f.length, (const char *)f.bytes);
@@ -368,7 +117,7 @@ shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *
                         struct cache *probes, const volatile int *stop, struct key_record *key,
                         struct report *r) {
     struct buf answer = {0};
-    bool known = find_answer(d, probes, stop, &answer);
+    bool known = cpu_probe(d, probes, stop, &answer);
     add_machine(d, key);
     if (known)
         add_answer(d, &answer, key, r);

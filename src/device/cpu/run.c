@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Runs a kernel on a chunk: one worker a thread, all drawing rows from one counter.
 //
-// A chunk runs to its end when it is started. A small one runs in the calling thread. Otherwise that thread waits, reports progress and looks
-// at the stop flag. Workers block all signals, so that a handler never runs in one of them.
+// A chunk runs to its end when it is started. A small one runs in the calling thread. Otherwise
+// that thread waits, reports progress and looks at the stop flag. Workers block all signals, so
+// that a handler never runs in one of them.
 #include "device/cpu/cpu.h"
 
 #include "../kernels/abi.h"

@@ -77,8 +77,8 @@ static void find_math(const struct level *l, struct shoal_device *d) {
 }
 
 static void use_level(struct shoal_device *d, const struct level *l) {
-    d->target = (struct shoal_target){
-        .name = l->name, .prelude = "prelude_c.h", .lanes64 = l->lanes64};
+    d->target =
+        (struct shoal_target){.name = l->name, .prelude = "prelude_c.h", .lanes64 = l->lanes64};
     d->march = l->march;
     d->calls = l->calls;
     find_math(l, d);

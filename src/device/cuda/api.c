@@ -8,8 +8,8 @@
 #include "device/offload.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,9 +76,9 @@ static void open_driver(void) {
     sigset_t old;
     offload_signals_block(&old);
     void *library = offload_open_library(names);
-    const char *lacks = library ? find_symbols(library, driver_symbols, COUNT(driver_symbols),
-                                               &driver.table)
-                                : NULL;
+    const char *lacks =
+        library ? find_symbols(library, driver_symbols, COUNT(driver_symbols), &driver.table)
+                : NULL;
     if (!library)
         snprintf(driver.why, sizeof driver.why, "libcuda.so.1 not found");
     else if (lacks)

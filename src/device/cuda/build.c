@@ -16,9 +16,8 @@ enum { EM_NVIDIA_CUDA = 190, LOG_MOST = 64 << 10 };
 
 int cuda_options(const struct shoal_device *d, char arch[48], const char *options[CUDA_OPTIONS]) {
     // Contraction is never the compiler's; division and square root are those of IEEE.
-    static const char *const fixed[] = {"--std=c++17",     "--no-source-include",
-                                        "--fmad=false",    "--prec-div=true",
-                                        "--prec-sqrt=true", "--ftz=false"};
+    static const char *const fixed[] = {"--std=c++17",     "--no-source-include", "--fmad=false",
+                                        "--prec-div=true", "--prec-sqrt=true",    "--ftz=false"};
     int n = 0;
     snprintf(arch, 48, "--gpu-architecture=%s", d->arch);
     options[n++] = arch;
@@ -164,7 +163,8 @@ shoal_code cuda_check(struct shoal_device *d, const struct shoal_bytes *b, struc
         head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_machine != EM_NVIDIA_CUDA ||
         !complete(b, &head))
         return report_error(r, SHOAL_DEVICE, "cuda: the compiled kernel is no complete cubin");
-    unsigned arch = head.e_ident[EI_ABIVERSION] >= 8 ? head.e_flags >> 8 & 0xff : head.e_flags & 0xff;
+    unsigned arch =
+        head.e_ident[EI_ABIVERSION] >= 8 ? head.e_flags >> 8 & 0xff : head.e_flags & 0xff;
     if (arch != (unsigned)atoi(d->arch + 3))
         return report_error(r, SHOAL_DEVICE, "cuda: the compiled kernel is for sm_%u, not for %s",
                             arch, d->arch);

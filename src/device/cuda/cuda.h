@@ -38,7 +38,7 @@ typedef struct CUevent_st *cu_event;
     X(device_get, cuDeviceGet, (cu_device * device, int ordinal))                                  \
     X(device_name, cuDeviceGetName, (char *name, int room, cu_device device))                      \
     X(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, cu_device device))       \
-    X(device_memory, cuDeviceTotalMem_v2, (size_t *bytes, cu_device device))                       \
+    X(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, cu_device device))                      \
     X(context_retain, cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))          \
     X(context_release, cuDevicePrimaryCtxRelease_v2, (cu_device device))                           \
     X(context_push, cuCtxPushCurrent_v2, (cu_context context))                                     \
@@ -51,15 +51,14 @@ typedef struct CUevent_st *cu_event;
     X(function_attribute, cuFuncGetAttribute, (int *value, int attribute, cu_function function))   \
     X(resident_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                \
       (int *blocks, cu_function function, int block_size, size_t shared_bytes))                    \
-    X(memory_info, cuMemGetInfo_v2, (size_t *available, size_t *total))                            \
+    X(memory_info, cuMemGetInfo_v2, (size_t * available, size_t * total))                          \
     X(memory_new, cuMemAlloc_v2, (cu_address * address, size_t bytes))                             \
     X(memory_free, cuMemFree_v2, (cu_address address))                                             \
     X(host_new, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                     \
     X(host_free, cuMemFreeHost, (void *memory))                                                    \
     X(copy_in, cuMemcpyHtoDAsync_v2,                                                               \
       (cu_address to, const void *from, size_t bytes, cu_stream stream))                           \
-    X(copy_out, cuMemcpyDtoHAsync_v2,                                                              \
-      (void *to, cu_address from, size_t bytes, cu_stream stream))                                 \
+    X(copy_out, cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t bytes, cu_stream stream)) \
     X(fill_bytes, cuMemsetD8Async,                                                                 \
       (cu_address to, unsigned char value, size_t count, cu_stream stream))                        \
     X(fill_words, cuMemsetD32Async,                                                                \
@@ -117,9 +116,9 @@ typedef struct _nvrtcProgram *nvrtc_program;
     X(destroy, nvrtcDestroyProgram, (nvrtc_program * program))                                     \
     X(compile, nvrtcCompileProgram,                                                                \
       (nvrtc_program program, int count, const char *const *options))                              \
-    X(log_size, nvrtcGetProgramLogSize, (nvrtc_program program, size_t *bytes))                    \
+    X(log_size, nvrtcGetProgramLogSize, (nvrtc_program program, size_t * bytes))                   \
     X(log, nvrtcGetProgramLog, (nvrtc_program program, char *text))                                \
-    X(cubin_size, nvrtcGetCUBINSize, (nvrtc_program program, size_t *bytes))                       \
+    X(cubin_size, nvrtcGetCUBINSize, (nvrtc_program program, size_t * bytes))                      \
     X(cubin, nvrtcGetCUBIN, (nvrtc_program program, char *bytes))
 
 enum { CUDA_PATH_ROOM = 4096 };
@@ -135,8 +134,7 @@ struct nvrtc {
 
 // Loads the file `path`, or (NULL) the one that SHOAL_NVRTC, the system's search or the usual
 // places give, for a driver of that version (0: any).
-shoal_code cuda_nvrtc_load(struct nvrtc *n, const char *path, int driver_version,
-                           struct report *r);
+shoal_code cuda_nvrtc_load(struct nvrtc *n, const char *path, int driver_version, struct report *r);
 
 // ---- Devices and modules ------------------------------------------------------------------------
 
@@ -146,9 +144,9 @@ struct shoal_device {
     const struct cuda_driver *cu; // NULL: opened by a target's name, nothing can be loaded
     uint32_t index;
     cu_device device;
-    cu_context context; // the device's primary one; NULL: not needed so far
-    pid_t pid;          // of the process that owns it
-    int multiprocessors, threads; // threads of a multiprocessor, at most
+    cu_context context;              // the device's primary one; NULL: not needed so far
+    pid_t pid;                       // of the process that owns it
+    int multiprocessors, threads;    // threads of a multiprocessor, at most
     char nvrtc_path[CUDA_PATH_ROOM]; // what the key was made for; empty: not asked for yet
     struct nvrtc nvrtc;
 };
@@ -190,9 +188,12 @@ struct cuda_slot {
     const struct shoal_launch *launch; // NULL: nothing under way
     cu_stream stream;                  // NULL: never used
     cu_event done;
+    bool words_clean; // the words its kernel shares with the host are 0
     cu_event mark[CUDA_MARKS]; // between copies and kernel; made when somebody wants times
     uint64_t t0_ns;            // of mark[0]
     struct cuda_buffer in, out, workspace;
+    cu_address in_at, out_at; // of the chunk's blocks
+    char *stage;              // host memory that small chunks are sent from; NULL: none so far
     char track[40];
 };
 
@@ -218,7 +219,7 @@ struct shoal_module {
 shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
                      struct report *r);
 void cuda_unload(struct shoal_module *m);
-void cuda_facts(const struct shoal_module *m, char *json, size_t room);
+struct shoal_facts cuda_facts(const struct shoal_module *m);
 shoal_code cuda_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
                       struct report *r);
 shoal_code cuda_finish(struct shoal_module *m, uint32_t slot, struct report *r);

@@ -98,12 +98,12 @@ void cuda_unload(struct shoal_module *m) {
     free(m);
 }
 
-void cuda_facts(const struct shoal_module *m, char *json, size_t room) {
+struct shoal_facts cuda_facts(const struct shoal_module *m) {
     const struct shoal_device *d = m->device;
     double threads = (double)m->plain.resident * m->plain.block;
     double most = (double)d->multiprocessors * d->threads;
-    snprintf(json, room,
-             "\"registers\":%d,\"spills\":%d,\"occupancy\":%.3f,\"block\":%u,\"block_refill\":%u",
-             m->registers, m->local_bytes, most > 0 ? threads / most : 0, m->plain.block,
-             m->refill.block);
+    return (struct shoal_facts){.registers = (uint32_t)m->registers,
+                                .spills = (uint32_t)m->local_bytes,
+                                .occupancy = most > 0 ? threads / most : 0,
+                                .block = m->plain.block};
 }

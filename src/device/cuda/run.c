@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Chunks on streams: copies in, kernel, copies out, in order on the stream of a slot; those of other
-// slots overlap. Nothing waits but `finish`.
+// Chunks on streams: copies in, kernel, copies out, in order on the stream of a slot; those of
+// other slots overlap. Nothing waits but `finish`.
 //
-// The kernel looks at a word of the device's memory now and then, and a stream of its own writes it:
-// that is how a stop reaches it (a word of host memory would cost every look a trip over the bus).
-// Times come from events between the steps of a chunk, made only when somebody wants them; they are read when
-// the chunk is done, which `finish` waits for anyway. A kernel's time includes what it waits for
-// room on a device that the kernel of another slot fills.
+// The kernel looks at a word of the device's memory now and then, and a stream of its own writes
+// it: that is how a stop reaches it (a word of host memory would cost every look a trip over the
+// bus). Times come from events between the steps of a chunk, made only when somebody wants them;
+// they are read when the chunk is done, which `finish` waits for anyway. A kernel's time includes
+// what it waits for room on a device that the kernel of another slot fills.
+//
+// What a small chunk takes is the number of its steps: its inputs and the first state of its
+// results go to one buffer in one copy.
 #include "device/cuda/cuda.h"
 
 #include "base/clock.h"
@@ -15,7 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROOM_STEP = 64 << 10 }; // device memory is taken in such steps
+// Device memory is taken in steps. A small chunk's results lie behind its inputs.
+enum { ROOM_STEP = 64 << 10, OUT_ALIGN = 256, STAGE = OFFLOAD_SMALL + 4096 };
 
 static void buffer_free(const struct cuda_driver *cu, struct cuda_buffer *b) {
     if (b->at)
@@ -47,6 +51,8 @@ void cuda_slot_free(const struct cuda_driver *cu, struct cuda_slot *s) {
             cu->event_free(s->mark[i]);
     if (s->done)
         cu->event_free(s->done);
+    if (s->stage)
+        cu->host_free(s->stage);
     if (s->stream)
         cu->stream_free(s->stream);
     *s = (struct cuda_slot){0};
@@ -93,26 +99,37 @@ static int mark(const struct cuda_driver *cu, struct cuda_slot *s, bool timed, i
     return timed ? cu->event_record(s->mark[(*marks)++], s->stream) : CU_OK;
 }
 
-static int reset(struct shoal_module *m, uint32_t index, const struct offload *o) {
-    const struct cuda_driver *cu = m->device->cu;
-    const struct cuda_slot *s = &m->slot[index];
-    int result = cu->fill_bytes(s->out.at + o->args.status, SHOAL_ROW_PENDING, o->args.z.rows,
-                                s->stream);
+// The first state of the results.
+static int reset(const struct cuda_driver *cu, const struct cuda_slot *s, const struct offload *o) {
+    int result =
+        cu->fill_bytes(s->out_at + o->args.status, SHOAL_ROW_PENDING, o->args.z.rows, s->stream);
     if (result == CU_OK)
-        result = cu->fill_words(s->out.at + o->args.totals, 0,
+        result = cu->fill_words(s->out_at + o->args.totals, 0,
                                 TOTAL_COUNT * sizeof(uint64_t) / sizeof(unsigned), s->stream);
-    if (result == CU_OK)
-        result = cu->fill_words(m->words + CUDA_LINE * index, 0, CUDA_WORDS, s->stream);
     return result;
 }
 
+// The inputs of a small chunk and the first state of its results.
+static int copy_small(const struct cuda_driver *cu, struct cuda_slot *s,
+                      const struct shoal_launch *l, const struct offload *o) {
+    size_t out = (size_t)(s->out_at - s->in_at), totals = TOTAL_COUNT * sizeof(uint64_t);
+    size_t status_end = out + o->args.status + o->args.z.rows;
+    size_t totals_end = out + o->args.totals + totals;
+    memcpy(s->stage, l->in.data, o->in.bytes);
+    memset(s->stage + out + o->args.status, SHOAL_ROW_PENDING, o->args.z.rows);
+    memset(s->stage + out + o->args.totals, 0, totals);
+    return cu->copy_in(s->in_at, s->stage, status_end > totals_end ? status_end : totals_end,
+                       s->stream);
+}
+
 static int copy_in(const struct cuda_driver *cu, struct cuda_slot *s, const struct shoal_launch *l,
-                   const struct offload_copies *c, bool timed, int *marks) {
+                   const struct offload *o, bool timed, int *marks) {
     int result = CU_OK;
-    for (uint32_t i = 0; i < c->count && result == CU_OK; i++) {
-        const struct shoal_piece *p = &c->piece[i];
-        result = cu->copy_in(s->in.at + p->offset, (const char *)l->in.data + p->offset, p->bytes,
-                             s->stream);
+    for (uint32_t i = 0; i < o->in.count && result == CU_OK; i++) {
+        const struct shoal_piece *p = &o->in.piece[i];
+        result = o->small ? copy_small(cu, s, l, o)
+                          : cu->copy_in(s->in_at + p->offset, (const char *)l->in.data + p->offset,
+                                        p->bytes, s->stream);
         if (result == CU_OK)
             result = mark(cu, s, timed, marks);
     }
@@ -124,7 +141,7 @@ static int copy_out(const struct cuda_driver *cu, struct cuda_slot *s, const str
     int result = CU_OK;
     for (uint32_t i = 0; i < c->count && result == CU_OK; i++) {
         const struct shoal_piece *p = &c->piece[i];
-        result = cu->copy_out((char *)l->out.data + p->offset, s->out.at + p->offset, p->bytes,
+        result = cu->copy_out((char *)l->out.data + p->offset, s->out_at + p->offset, p->bytes,
                               s->stream);
         if (result == CU_OK)
             result = mark(cu, s, timed, marks);
@@ -137,7 +154,7 @@ static int launch(struct shoal_module *m, uint32_t index, struct offload *o,
     struct cuda_slot *s = &m->slot[index];
     cu_address words = m->words + CUDA_LINE * index;
     cu_address next = words + sizeof(int) * CUDA_NEXT, stop = words + sizeof(int) * CUDA_STOP;
-    void *arguments[] = {&o->args, &s->in.at, &s->out.at, &next, &stop, &s->workspace.at};
+    void *arguments[] = {&o->args, &s->in_at, &s->out_at, &next, &stop, &s->workspace.at};
     return m->device->cu->launch(m->kernel, shape->grid, 1, 1, shape->block, 1, 1, 0, s->stream,
                                  arguments, NULL);
 }
@@ -150,13 +167,16 @@ static int enqueue(struct shoal_module *m, uint32_t index, const struct shoal_la
     bool timed = offload_timed(l);
     int marks = 0;
     *what = "preparing a chunk";
-    int result = reset(m, index, o);
+    int result = o->small ? CU_OK : reset(cu, s, o);
+    if (result == CU_OK && !s->words_clean)
+        result = cu->fill_words(m->words + CUDA_LINE * index, 0, CUDA_WORDS, s->stream);
+    s->words_clean = !o->args.z.refill;
     s->t0_ns = clock_ns();
     if (result == CU_OK)
         result = mark(cu, s, timed, &marks);
     *what = "copying to the device";
     if (result == CU_OK)
-        result = copy_in(cu, s, l, &o->in, timed, &marks);
+        result = copy_in(cu, s, l, o, timed, &marks);
     if (result != CU_OK)
         return result;
     *what = "launching the kernel";
@@ -175,13 +195,18 @@ static int make_room(struct shoal_module *m, uint32_t index, const struct shoal_
     const struct cuda_driver *cu = m->device->cu;
     struct cuda_slot *s = &m->slot[index];
     size_t threads = (size_t)shape->grid * shape->block;
+    size_t behind = (o->in.bytes + OUT_ALIGN - 1) / OUT_ALIGN * OUT_ALIGN;
     int result = slot_ready(m, index, offload_timed(l));
     if (result == CU_OK)
-        result = buffer_grow(cu, &s->in, o->in.bytes);
-    if (result == CU_OK)
+        result = buffer_grow(cu, &s->in, o->small ? behind + o->out.bytes : o->in.bytes);
+    if (result == CU_OK && !o->small)
         result = buffer_grow(cu, &s->out, o->out.bytes);
+    if (result == CU_OK && o->small && !s->stage)
+        result = cu->host_new((void **)&s->stage, STAGE, CU_HOST_PORTABLE);
     if (result == CU_OK)
         result = buffer_grow(cu, &s->workspace, l->workspace * threads);
+    s->in_at = s->in.at;
+    s->out_at = o->small ? s->in.at + behind : s->out.at;
     return result;
 }
 
@@ -240,9 +265,11 @@ static void stop_all(void *user) {
         return;
     for (unsigned i = 0; i < CUDA_SLOTS; i++) {
         const struct shoal_launch *l = m->slot[i].launch;
-        if (l && l->stop && *l->stop)
-            cu->copy_in(m->words + CUDA_LINE * i + sizeof(int) * CUDA_STOP, &yes, sizeof yes,
-                        m->stopper);
+        if (!l || !l->stop || !*l->stop)
+            continue;
+        m->slot[i].words_clean = false;
+        cu->copy_in(m->words + CUDA_LINE * i + sizeof(int) * CUDA_STOP, &yes, sizeof yes,
+                    m->stopper);
     }
 }
 
@@ -263,9 +290,8 @@ static void tell_times(const struct cuda_driver *cu, const struct cuda_slot *s) 
         if (i == o.in.count)
             offload_span_kernel(&spans, t0, ns);
         else
-            offload_span_copy(&spans,
-                              i < o.in.count ? &o.in.piece[i] : &o.out.piece[i - o.in.count - 1],
-                              t0, ns);
+            offload_span_copy(
+                &spans, i < o.in.count ? &o.in.piece[i] : &o.out.piece[i - o.in.count - 1], t0, ns);
     }
 }
 
@@ -274,8 +300,7 @@ static shoal_code finish(struct shoal_module *m, uint32_t index, struct report *
     struct cuda_slot *s = &m->slot[index];
     const struct shoal_launch *l = s->launch;
     struct watch watch = {.module = m, .slot = index};
-    struct offload_wait wait = {
-        .launch = l, .user = &watch, .poll = poll_done, .stop = stop_all};
+    struct offload_wait wait = {.launch = l, .user = &watch, .poll = poll_done, .stop = stop_all};
     offload_wait(&wait);
     if (watch.result == CU_OK)
         tell_times(cu, s);

@@ -5,7 +5,6 @@
 // run one after the other; a group has 8 there, always, because PoCL compiles for each size anew.
 #include "device/opencl/opencl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { GROUP_CPU = 8, GROUP_GPU = 64, GROUPS_OF_UNIT = 16 };
@@ -15,8 +14,8 @@ static shoal_code make_program(struct shoal_module *m, const struct shoal_bytes 
     struct shoal_device *d = m->device;
     const unsigned char *bytes = b->data;
     int state = CL_OK, error = CL_OK;
-    m->program = d->cl->program_binary(d->context, 1, &d->device, &b->length, &bytes, &state,
-                                       &error);
+    m->program =
+        d->cl->program_binary(d->context, 1, &d->device, &b->length, &bytes, &state, &error);
     if (!m->program || state != CL_OK)
         return opencl_error("loading the compiled kernel", state != CL_OK ? state : error, r);
     error = d->cl->program_build(m->program, 1, &d->device, NULL, NULL, NULL);
@@ -81,7 +80,6 @@ void opencl_unload(struct shoal_module *m) {
     free(m);
 }
 
-void opencl_facts(const struct shoal_module *m, char *json, size_t room) {
-    snprintf(json, room, "\"private_bytes\":%llu,\"block\":%u",
-             (unsigned long long)m->private_bytes, m->group);
+struct shoal_facts opencl_facts(const struct shoal_module *m) {
+    return (struct shoal_facts){.spills = (uint32_t)m->private_bytes, .block = m->group};
 }

@@ -31,7 +31,7 @@ typedef struct _cl_event *cl_event;
 
 // Name here, what it returns, symbol, parameters.
 #define OPENCL_API(X)                                                                              \
-    X(platforms, int, clGetPlatformIDs, (unsigned room, cl_platform * out, unsigned *count))       \
+    X(platforms, int, clGetPlatformIDs, (unsigned room, cl_platform *out, unsigned *count))        \
     X(platform_info, int, clGetPlatformInfo,                                                       \
       (cl_platform platform, unsigned what, size_t room, void *out, size_t *bytes))                \
     X(devices, int, clGetDeviceIDs,                                                                \
@@ -230,7 +230,7 @@ struct shoal_module {
 shoal_code opencl_load(struct shoal_device *d, const struct shoal_bytes *b,
                        struct shoal_module **out, struct report *r);
 void opencl_unload(struct shoal_module *m);
-void opencl_facts(const struct shoal_module *m, char *json, size_t room);
+struct shoal_facts opencl_facts(const struct shoal_module *m);
 shoal_code opencl_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
                         struct report *r);
 shoal_code opencl_finish(struct shoal_module *m, uint32_t slot, struct report *r);

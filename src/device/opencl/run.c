@@ -112,7 +112,8 @@ static int reset(struct shoal_module *m, uint32_t index, const struct offload *o
         error = cl->fill(s->queue, s->out.buffer, &zero, sizeof zero, o->args.totals,
                          TOTAL_COUNT * sizeof(uint64_t), 0, NULL, NULL);
     if (error == CL_OK)
-        error = cl->fill(s->queue, s->next.buffer, &zero, sizeof zero, 0, sizeof zero, 0, NULL, NULL);
+        error =
+            cl->fill(s->queue, s->next.buffer, &zero, sizeof zero, 0, sizeof zero, 0, NULL, NULL);
     if (error == CL_OK && !m->device->is_cpu)
         error = cl->write(s->queue, s->stop, 1, 0, sizeof go, &go, 0, NULL, NULL);
     return error;
@@ -131,20 +132,17 @@ static int launch(struct shoal_module *m, uint32_t index, const struct offload *
         size_t bytes;
         const void *value;
     } arguments[] = {
-        {sizeof o->args, &o->args},
-        {sizeof(cl_buffer), &s->in.buffer},
-        {sizeof(cl_buffer), &s->out.buffer},
-        {sizeof(cl_buffer), &s->next.buffer},
-        {sizeof(cl_buffer), &s->stop},
-        {sizeof(cl_buffer), &s->workspace.buffer},
+        {sizeof o->args, &o->args},          {sizeof(cl_buffer), &s->in.buffer},
+        {sizeof(cl_buffer), &s->out.buffer}, {sizeof(cl_buffer), &s->next.buffer},
+        {sizeof(cl_buffer), &s->stop},       {sizeof(cl_buffer), &s->workspace.buffer},
     };
     size_t group = m->group;
     int error = CL_OK;
     for (unsigned i = 0; i < sizeof arguments / sizeof *arguments && error == CL_OK; i++)
         error = cl->kernel_argument(m->kernel, i, arguments[i].bytes, arguments[i].value);
-    return error == CL_OK ? cl->launch(s->queue, m->kernel, 1, NULL, &items, &group, 0, NULL,
-                                       next_mark(s))
-                          : error;
+    return error == CL_OK
+               ? cl->launch(s->queue, m->kernel, 1, NULL, &items, &group, 0, NULL, next_mark(s))
+               : error;
 }
 
 // All of a chunk onto its queue; what failed is in *what.
@@ -182,7 +180,8 @@ shoal_code opencl_start(struct shoal_module *m, uint32_t slot, const struct shoa
     if (code != SHOAL_OK)
         return code;
     if (!offload_prepare(l, &o))
-        return report_error(r, SHOAL_DEVICE, "opencl: an array of the chunk lies outside its block");
+        return report_error(r, SHOAL_DEVICE,
+                            "opencl: an array of the chunk lies outside its block");
     size_t items = items_of(m, l->workspace, &o.args.z);
     const char *what = "taking memory of the device";
     int error = make_room(m, slot, l, &o, items);
@@ -226,8 +225,8 @@ static void stop_all(void *user) {
         if (!s->launch || !s->launch->stop || !*s->launch->stop)
             continue;
         *s->stop_word = 1;
-        if (!d->is_cpu && d->cl->write(d->queue, s->stop, 0, 0, sizeof stop, &stop, 0, NULL,
-                                       NULL) == CL_OK)
+        if (!d->is_cpu &&
+            d->cl->write(d->queue, s->stop, 0, 0, sizeof stop, &stop, 0, NULL, NULL) == CL_OK)
             d->cl->flush(d->queue);
     }
 }
@@ -252,9 +251,8 @@ static void tell_times(const struct opencl *cl, const struct opencl_slot *s) {
         if (i == o.in.count)
             offload_span_kernel(&spans, t0, ns);
         else
-            offload_span_copy(&spans,
-                              i < o.in.count ? &o.in.piece[i] : &o.out.piece[i - o.in.count - 1],
-                              t0, ns);
+            offload_span_copy(
+                &spans, i < o.in.count ? &o.in.piece[i] : &o.out.piece[i - o.in.count - 1], t0, ns);
     }
 }
 

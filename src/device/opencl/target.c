@@ -132,8 +132,8 @@ void *opencl_alloc(struct shoal_device *d, size_t bytes) {
     b->buffer = d->cl->buffer_new(d->context, CL_BUFFER_READ_WRITE | CL_BUFFER_ALLOC_HOST, bytes,
                                   NULL, &error);
     if (b->buffer)
-        b->memory = d->cl->buffer_map(d->queue, b->buffer, 1, CL_MAP_BOTH, 0, bytes, 0, NULL, NULL,
-                                      &error);
+        b->memory =
+            d->cl->buffer_map(d->queue, b->buffer, 1, CL_MAP_BOTH, 0, bytes, 0, NULL, NULL, &error);
     if (!b->memory) {
         if (b->buffer)
             d->cl->buffer_free(b->buffer);

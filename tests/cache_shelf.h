@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What tests of the kernel cache share: entries made of a number, and processes that use a cache.
-#ifndef SHOAL_TESTS_SHELF_H
-#define SHOAL_TESTS_SHELF_H
+#ifndef SHOAL_TESTS_CACHE_SHELF_H
+#define SHOAL_TESTS_CACHE_SHELF_H
 
 #include "cache/entry.h"
 #include "cache/store.h"

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// What the compiler is: every program, plugin and library that takes part in a build, by build-id
+// or content.
+//
+// The compiler is asked what it would run (-###) and where its linker is; the loader of each
+// program is asked which libraries it would map. That takes some 10 ms, so the answer is kept and
+// used as long as every file in it has the same size, dates and inode. When the compiler is gone
+// the last answer stands: kernels that are there already still run.
+#include "device/cpu/cpu.h"
+
+#include "cache/cache.h"
+#include "device/file_id.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_ROOM = 4096, FILES_MOST = 200, QUESTIONS = 16 };
+static const char schema[] = "cc 1";
+static const char *const command_words[] = {"-###",      "-x", "c",         "-", "-shared",
+                                            "-nostdlib", "-o", "/dev/null", NULL};
+
+static bool is_directory(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// ---- Questions ----------------------------------------------------------------------------------
+
+// A program that is run for what it says. Several are run at a time.
+struct question {
+    const char *argv[12];
+    char interpreter[ELF_NAME], file[PATH_ROOM]; // what argv may point to
+    const volatile int *stop;
+    struct process out;
+    bool answered;
+};
+
+static void *ask(void *user) {
+    struct question *q = user;
+    shoal_code code = cpu_child(q->argv, "", 0, q->stop, &q->out, NULL, NULL);
+    q->answered = code == SHOAL_OK && !q->out.stopped && !q->out.signal && !q->out.exit_code &&
+                  q->out.talk.length;
+    return NULL;
+}
+
+static void ask_all(struct question *q, uint32_t count) {
+    pthread_t thread[QUESTIONS];
+    bool started[QUESTIONS] = {false};
+    for (uint32_t i = 1; i < count; i++)
+        started[i] = pthread_create(&thread[i], NULL, ask, &q[i]) == 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!started[i])
+            ask(&q[i]);
+    for (uint32_t i = 1; i < count; i++)
+        if (started[i])
+            pthread_join(thread[i], NULL);
+}
+
+// ---- The answer ---------------------------------------------------------------------------------
+
+// A list of fields: schema, compiler, gcc, version lines, for each file its path, stamp and id, for
+// each program that is looked for on PATH its name and where it was, for each place that decides
+// what is found its stamp; `unknown` for what could not be found out.
+struct probing {
+    struct key_record answer;
+    uint32_t files;
+    struct question *lists; // of the libraries of each program
+    uint32_t list_count;
+};
+
+static void unknown(struct probing *p, const char *what) {
+    key_add_text(&p->answer, "unknown", what);
+}
+
+static bool is_listed(const struct probing *p, const char *path) {
+    struct key_field f;
+    const unsigned char *record = (const unsigned char *)p->answer.bytes.data;
+    for (size_t at = 0; key_next(record, p->answer.bytes.length, &at, &f);)
+        if (!strcmp(f.label, "file") && f.length == strlen(path) &&
+            !memcmp(f.bytes, path, f.length))
+            return true;
+    return false;
+}
+
+// A file that takes part; true when it is new, then with its interpreter.
+static bool add_file(struct probing *p, const char *path, char interpreter[ELF_NAME]) {
+    char text[FILE_STAMP_ROOM], id[FILE_ID_ROOM];
+    file_stamp(path, text);
+    if (!text[0] || is_directory(path) || is_listed(p, path))
+        return false;
+    if (++p->files > FILES_MOST || !file_id(path, id, interpreter)) {
+        unknown(p, base_name(path));
+        return false;
+    }
+    key_add_text(&p->answer, "file", path);
+    key_add_text(&p->answer, "stamp", text);
+    key_add_text(&p->answer, "id", id);
+    return true;
+}
+
+// Lines "\tlibz.so.1 => /lib/libz.so.1 (0x...)" and "\t/lib/ld.so (0x...)".
+static void add_libraries(struct probing *p, char *list) {
+    char *rest = NULL, none[ELF_NAME];
+    for (char *line = strtok_r(list, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *path = strchr(line, '/'), *end = strstr(line, " (0x");
+        if (path && end && path < end) {
+            *end = 0;
+            add_file(p, path, none);
+        }
+    }
+}
+
+// A file or directory on which it depends what else is found.
+static void add_place(struct probing *p, const char *path) {
+    char text[FILE_STAMP_ROOM];
+    file_stamp(path, text);
+    key_add_text(&p->answer, "place", path);
+    key_add_text(&p->answer, "stamp", text);
+}
+
+// Where the program is found again: by its name on PATH, or in a directory of the compiler's, where
+// another could appear.
+static void add_way(struct probing *p, const char *name, const char *file) {
+    char directory[PATH_ROOM];
+    if (strchr(name, '/')) {
+        snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(name, '/') - name), name);
+        add_place(p, directory);
+        return;
+    }
+    key_add_text(&p->answer, "name", name);
+    key_add_text(&p->answer, "at", file);
+}
+
+// A program, and the question which libraries its loader would map.
+static void add_program(struct probing *p, const char *path) {
+    struct question *q = &p->lists[p->list_count];
+    if (p->list_count == QUESTIONS || !process_find(path, q->file, sizeof q->file)) {
+        unknown(p, base_name(path));
+        return;
+    }
+    if (p->files) // the first is the compiler, which was found already
+        add_way(p, path, q->file);
+    if (!add_file(p, q->file, q->interpreter) || !q->interpreter[0])
+        return;
+    q->argv[0] = q->interpreter;
+    q->argv[1] = "--list";
+    q->argv[2] = q->file;
+    p->list_count++;
+}
+
+// A word of a command as the compiler prints it, quoted or not; *at moves behind it.
+static bool next_word(char **at, char **word) {
+    char *p = *at + strspn(*at, " ");
+    bool quoted = *p == '"';
+    p += quoted;
+    *word = p;
+    size_t n = strcspn(p, quoted ? "\"" : " ");
+    *at = p + n + (p[n] != 0);
+    bool any = *p != 0;
+    p[n] = 0;
+    return any;
+}
+
+// The program of the command and every file it is given by an absolute path.
+static void add_command(struct probing *p, char *line) {
+    char *word, none[ELF_NAME];
+    if (next_word(&line, &word))
+        add_program(p, word);
+    while (next_word(&line, &word))
+        if (word[0] == '/')
+            add_file(p, word, none);
+}
+
+static bool is_version(const char *line) {
+    return strstr(line, " version ") || !strncmp(line, "Target:", 7) ||
+           !strncmp(line, "Configured with:", 16);
+}
+
+// What -### printed; NULL: nothing.
+static void read_commands(struct probing *p, char *talk) {
+    static const char specs[] = "Reading specs from ";
+    char *rest = NULL, none[ELF_NAME];
+    bool any = false;
+    for (char *line = talk ? strtok_r(talk, "\n", &rest) : NULL; line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (line[0] == ' ') {
+            add_command(p, line);
+            any = true;
+        } else if (is_version(line))
+            key_add_text(&p->answer, "version", line);
+        else if (!strncmp(line, specs, strlen(specs)))
+            add_file(p, line + strlen(specs), none);
+    }
+    if (!any)
+        unknown(p, "commands of the compiler");
+}
+
+static void ask_libraries(struct probing *p) {
+    ask_all(p->lists, p->list_count);
+    for (uint32_t i = 0; i < p->list_count; i++) {
+        if (p->lists[i].answered)
+            add_libraries(p, p->lists[i].out.talk.data);
+        else
+            unknown(p, "libraries");
+        buf_free(&p->lists[i].out.talk);
+    }
+}
+
+// Asks everything. False: stopped, or no memory.
+static bool ask_compiler(const struct shoal_device *d, const volatile int *stop,
+                         struct key_record *out) {
+    struct question *q = calloc(2 + QUESTIONS, sizeof *q);
+    struct probing p = {.lists = q + 2};
+    if (!q)
+        return false;
+    q[0].argv[0] = q[1].argv[0] = d->compiler;
+    memcpy(q[0].argv + 1, command_words, sizeof command_words);
+    q[1].argv[1] = "-print-prog-name=ld";
+    for (int i = 0; i < 2 + QUESTIONS; i++)
+        q[i].stop = stop;
+    key_add_text(&p.answer, "schema", schema);
+    key_add_text(&p.answer, "compiler", d->compiler);
+    key_add_text(&p.answer, "gcc", d->is_gcc ? "1" : "0");
+    add_place(&p, "/etc/ld.so.cache");
+    add_program(&p, d->compiler);
+    ask_all(q, 2);
+    read_commands(&p, q[0].answered ? q[0].out.talk.data : NULL);
+    if (q[1].answered)
+        add_program(&p, q[1].out.talk.data);
+    else
+        unknown(&p, "linker");
+    buf_free(&q[0].out.talk);
+    buf_free(&q[1].out.talk);
+    ask_libraries(&p);
+    free(q);
+    *out = p.answer;
+    return !(stop && *stop);
+}
+
+// ---- Kept answers -------------------------------------------------------------------------------
+
+static bool field_is(const struct key_field *f, const char *text) {
+    return f->length == strlen(text) && !memcmp(f->bytes, text, f->length);
+}
+
+// Every file is what it was, and the compiler would be found in the same places.
+static bool still_true(const struct shoal_device *d, const struct buf *answer) {
+    const unsigned char *record = (const unsigned char *)answer->data;
+    char path[PATH_ROOM] = "", now[PATH_ROOM];
+    struct key_field f;
+    size_t at = 0;
+    while (key_next(record, answer->length, &at, &f)) {
+        bool same = true;
+        if (!strcmp(f.label, "schema"))
+            same = field_is(&f, schema);
+        else if (!strcmp(f.label, "compiler"))
+            same = field_is(&f, d->compiler);
+        else if (!strcmp(f.label, "unknown"))
+            same = false;
+        else if (!strcmp(f.label, "file") || !strcmp(f.label, "place") || !strcmp(f.label, "name"))
+            snprintf(path, sizeof path, "%.*s", (int)f.length, (const char *)f.bytes);
+        else if (!strcmp(f.label, "at"))
+            same = process_find(path, now, sizeof now) && field_is(&f, now);
+        else if (!strcmp(f.label, "stamp")) {
+            file_stamp(path, now);
+            same = field_is(&f, now);
+        }
+        if (!same)
+            return false;
+    }
+    return at == answer->length && at > 0;
+}
+
+// What an answer is kept under: the compiler as it was asked for, since it may be gone.
+static void answer_name(char name[80]) {
+    unsigned char digest[32];
+    struct sha256 hash;
+    const char *wanted = cpu_compiler_wanted();
+    sha256_init(&hash);
+    sha256_add(&hash, wanted, strlen(wanted));
+    sha256_end(&hash, digest);
+    memcpy(name, "cc-", 3);
+    sha256_hex(digest, name + 3);
+}
+
+bool cpu_probe(const struct shoal_device *d, struct cache *probes, const volatile int *stop,
+               struct buf *answer) {
+    char name[80];
+    struct key_record asked = {0};
+    answer_name(name);
+    bool kept = probes && cache_probe_get(probes, name, answer);
+    if (!d->compiler[0] || (kept && still_true(d, answer)))
+        return kept;
+    buf_free(answer);
+    bool done = ask_compiler(d, stop, &asked);
+    *answer = asked.bytes;
+    if (probes && done && !answer->failed)
+        cache_probe_put(probes, name, answer->data, answer->length);
+    return done;
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+// A driver without a device: memory is the host's, streams are lists that are worked off when an
+// event is asked for, and the only kernel triples its inputs. Built by the tests that use it, with
+// the soname of the real one.
+//
+// It is stricter than the real one: nothing works without a current context, host memory is read
+// and written only when the stream gets there, and everything that is made is counted.
+#include "libcuda.h"
+
+#include "../../kernels/abi.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API __attribute__((visibility("default")))
+
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_READY = 600, OPS = 64 };
+
+static struct fake_cuda fake = {.version = 13000, .memory = (size_t)1 << 30};
+API struct fake_cuda *fake_cuda(void);
+API struct fake_cuda *fake_cuda(void) { return &fake; }
+
+#define ENTER(name)                                                                                \
+    do {                                                                                           \
+        if (fake.fail && !strcmp(fake.fail, #name))                                                \
+            return fake.fail_result;                                                               \
+        if (!fake.pushed)                                                                          \
+            return 201;                                                                            \
+    } while (0)
+
+// ---- Driver, device, context --------------------------------------------------------------------
+
+API int cuInit(unsigned flags);
+API int cuInit(unsigned flags) {
+    return fake.fail && !strcmp(fake.fail, "cuInit") ? fake.fail_result : flags ? INVALID : OK;
+}
+API int cuDriverGetVersion(int *version);
+API int cuDriverGetVersion(int *version) {
+    *version = fake.version;
+    return OK;
+}
+API int cuGetErrorName(int result, const char **text);
+API int cuGetErrorName(int result, const char **text) {
+    (void)result;
+    *text = "CUDA_ERROR_FAKE";
+    return OK;
+}
+API int cuGetErrorString(int result, const char **text);
+API int cuGetErrorString(int result, const char **text) {
+    (void)result;
+    *text = "a fake error";
+    return OK;
+}
+API int cuDeviceGetCount(int *count);
+API int cuDeviceGetCount(int *count) {
+    *count = 1;
+    return OK;
+}
+API int cuDeviceGet(int *device, int ordinal);
+API int cuDeviceGet(int *device, int ordinal) {
+    *device = ordinal;
+    return ordinal == 0 ? OK : 101;
+}
+API int cuDeviceGetName(char *name, int room, int device);
+API int cuDeviceGetName(char *name, int room, int device) {
+    (void)device;
+    strncpy(name, "Fake 9000", (size_t)room);
+    return OK;
+}
+API int cuDeviceGetAttribute(int *value, int attribute, int device);
+API int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    (void)device;
+    *value = attribute == 16 ? 2 : attribute == 39 ? 256 : attribute == 75 ? 9 : 0;
+    return OK;
+}
+API int cuDeviceTotalMem_v2(size_t *bytes, int device);
+API int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    *bytes = fake.memory;
+    return OK;
+}
+API int cuDevicePrimaryCtxRetain(void **context, int device);
+API int cuDevicePrimaryCtxRetain(void **context, int device) {
+    (void)device;
+    if (fake.fail && !strcmp(fake.fail, "cuDevicePrimaryCtxRetain"))
+        return fake.fail_result;
+    *context = &fake;
+    fake.contexts++;
+    return OK;
+}
+API int cuDevicePrimaryCtxRelease_v2(int device);
+API int cuDevicePrimaryCtxRelease_v2(int device) {
+    (void)device;
+    fake.contexts--;
+    return OK;
+}
+API int cuCtxPushCurrent_v2(void *context);
+API int cuCtxPushCurrent_v2(void *context) {
+    fake.pushed += context == &fake;
+    return context == &fake ? OK : 201;
+}
+API int cuCtxPopCurrent_v2(void **context);
+API int cuCtxPopCurrent_v2(void **context) {
+    *context = &fake;
+    fake.pushed--;
+    return OK;
+}
+
+// ---- Modules ------------------------------------------------------------------------------------
+
+API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options,
+                           void **values);
+API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options,
+                           void **values) {
+    (void)n, (void)options, (void)values;
+    ENTER(cuModuleLoadDataEx);
+    *module = (void *)(uintptr_t)image;
+    fake.modules++;
+    return OK;
+}
+API int cuModuleUnload(void *module);
+API int cuModuleUnload(void *module) {
+    (void)module;
+    ENTER(cuModuleUnload);
+    fake.modules--;
+    return OK;
+}
+API int cuModuleGetFunction(void **function, void *module, const char *name);
+API int cuModuleGetFunction(void **function, void *module, const char *name) {
+    ENTER(cuModuleGetFunction);
+    *function = module;
+    return strcmp(name, "shoal_kernel") ? 500 : OK;
+}
+API int cuFuncGetAttribute(int *value, int attribute, void *function);
+API int cuFuncGetAttribute(int *value, int attribute, void *function) {
+    (void)function;
+    ENTER(cuFuncGetAttribute);
+    *value = attribute == 4 ? 42 : attribute == 3 ? 16 : 0;
+    return OK;
+}
+API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f, int size, size_t shared);
+API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f, int size, size_t shared) {
+    (void)f, (void)shared;
+    ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+    *blocks = 256 / size < 2 ? 256 / size : 2;
+    return OK;
+}
+
+// ---- Memory -------------------------------------------------------------------------------------
+
+API int cuMemGetInfo_v2(size_t *available, size_t *total);
+API int cuMemGetInfo_v2(size_t *available, size_t *total) {
+    ENTER(cuMemGetInfo_v2);
+    *available = fake.memory - fake.used;
+    *total = fake.memory;
+    return OK;
+}
+API int cuMemAlloc_v2(unsigned long long *address, size_t bytes);
+API int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
+    ENTER(cuMemAlloc_v2);
+    if (!bytes || bytes > fake.memory - fake.used)
+        return bytes ? NO_MEMORY : INVALID;
+    size_t *block = malloc(sizeof *block * 2 + bytes);
+    if (!block)
+        return NO_MEMORY;
+    memset(block + 2, 0x5a, bytes);
+    block[0] = bytes;
+    fake.used += bytes;
+    fake.buffers++;
+    *address = (uintptr_t)(block + 2);
+    return OK;
+}
+API int cuMemFree_v2(unsigned long long address);
+API int cuMemFree_v2(unsigned long long address) {
+    ENTER(cuMemFree_v2);
+    size_t *block = (size_t *)(uintptr_t)address - 2;
+    fake.used -= block[0];
+    fake.buffers--;
+    free(block);
+    return OK;
+}
+API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
+API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
+    (void)flags;
+    ENTER(cuMemHostAlloc);
+    *memory = malloc(bytes);
+    fake.host_blocks++;
+    return *memory ? OK : NO_MEMORY;
+}
+API int cuMemFreeHost(void *memory);
+API int cuMemFreeHost(void *memory) {
+    ENTER(cuMemFreeHost);
+    free(memory);
+    fake.host_blocks--;
+    return OK;
+}
+API int cuMemHostGetDevicePointer_v2(unsigned long long *address, void *memory, unsigned flags);
+API int cuMemHostGetDevicePointer_v2(unsigned long long *address, void *memory, unsigned flags) {
+    ENTER(cuMemHostGetDevicePointer_v2);
+    *address = (uintptr_t)memory;
+    return flags ? INVALID : OK;
+}
+
+// ---- Streams ------------------------------------------------------------------------------------
+
+struct event {
+    float ms;
+    bool timing;
+    struct stream *stream;
+};
+
+struct op {
+    void *to;
+    const void *from;
+    size_t bytes;
+    unsigned value, words; // words: filled with values, else with bytes
+    bool copy, kernel;
+    struct event *event;
+    struct shoal_device_args args;
+    const char *in;
+    char *out;
+    const volatile int *stop;
+};
+
+struct stream {
+    struct op op[OPS];
+    int count;
+    float clock;
+};
+
+// Every op takes a millisecond.
+static void triple(const struct op *o) {
+    const double *in = (const double *)(const void *)(o->in + o->args.in);
+    double *values = (double *)(void *)(o->out + o->args.values);
+    unsigned char *status = (unsigned char *)o->out + o->args.status;
+    unsigned long long *totals = (unsigned long long *)(void *)(o->out + o->args.totals);
+    for (unsigned r = 0; r < o->args.z.rows && !*o->stop; r++) {
+        values[r] = 3 * in[r];
+        status[r] = 0;
+        totals[TOTAL_STEPS]++;
+    }
+}
+
+static void work(const struct op *o) {
+    unsigned *words = o->to;
+    if (o->copy)
+        memcpy(o->to, o->from, o->bytes);
+    else if (o->kernel)
+        triple(o);
+    else if (o->words)
+        for (size_t i = 0; i < o->words; i++)
+            words[i] = o->value;
+    else if (!o->event)
+        memset(o->to, (int)o->value, o->bytes);
+}
+
+// True when it is empty now; a slow kernel ends when it is stopped.
+static bool drain(struct stream *s) {
+    for (int i = 0; i < s->count; i++)
+        if (fake.slow && s->op[i].kernel && !*s->op[i].stop)
+            return false;
+    for (int i = 0; i < s->count; i++) {
+        work(&s->op[i]);
+        s->clock += s->op[i].event ? 0 : 1;
+        if (s->op[i].event)
+            s->op[i].event->ms = s->clock;
+    }
+    s->count = 0;
+    return true;
+}
+
+static int put(struct stream *s, struct op op) {
+    if (s->count == OPS)
+        return INVALID;
+    s->op[s->count++] = op;
+    return OK;
+}
+
+API int cuStreamCreate(struct stream **stream, unsigned flags);
+API int cuStreamCreate(struct stream **stream, unsigned flags) {
+    ENTER(cuStreamCreate);
+    *stream = calloc(1, sizeof **stream);
+    fake.streams++;
+    return flags == 1 ? OK : INVALID;
+}
+API int cuStreamDestroy_v2(struct stream *stream);
+API int cuStreamDestroy_v2(struct stream *stream) {
+    ENTER(cuStreamDestroy_v2);
+    free(stream);
+    fake.streams--;
+    return OK;
+}
+API int cuStreamSynchronize(struct stream *stream);
+API int cuStreamSynchronize(struct stream *stream) {
+    ENTER(cuStreamSynchronize);
+    drain(stream);
+    return OK;
+}
+API int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t n, struct stream *s);
+API int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t n, struct stream *s) {
+    ENTER(cuMemcpyHtoDAsync_v2);
+    fake.copies_in++;
+    return put(s, (struct op){.to = (void *)(uintptr_t)to, .from = from, .bytes = n, .copy = true});
+}
+API int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t n, struct stream *s);
+API int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t n, struct stream *s) {
+    ENTER(cuMemcpyDtoHAsync_v2);
+    fake.copies_out++;
+    return put(s, (struct op){.to = to, .from = (void *)(uintptr_t)from, .bytes = n, .copy = true});
+}
+API int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t n, struct stream *s);
+API int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t n, struct stream *s) {
+    ENTER(cuMemsetD8Async);
+    fake.fills++;
+    return put(s, (struct op){.to = (void *)(uintptr_t)to, .value = value, .bytes = n});
+}
+API int cuMemsetD32Async(unsigned long long to, unsigned value, size_t n, struct stream *s);
+API int cuMemsetD32Async(unsigned long long to, unsigned value, size_t n, struct stream *s) {
+    ENTER(cuMemsetD32Async);
+    fake.fills++;
+    return put(s, (struct op){.to = (void *)(uintptr_t)to, .value = value, .words = (unsigned)n});
+}
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                       unsigned bz, unsigned shared, struct stream *s, void **p, void **extra);
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                       unsigned bz, unsigned shared, struct stream *s, void **p, void **extra) {
+    (void)f;
+    ENTER(cuLaunchKernel);
+    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra || !gx || !bx)
+        return INVALID;
+    struct op op = {.kernel = true};
+    memcpy(&op.args, p[0], sizeof op.args);
+    memcpy(&op.in, p[1], sizeof op.in);
+    memcpy(&op.out, p[2], sizeof op.out);
+    memcpy(&op.stop, p[4], sizeof op.stop);
+    fake.launches++;
+    fake.grid = gx;
+    fake.block = bx;
+    fake.refill = op.args.z.refill;
+    return put(s, op);
+}
+
+// ---- Events -------------------------------------------------------------------------------------
+
+API int cuEventCreate(struct event **event, unsigned flags);
+API int cuEventCreate(struct event **event, unsigned flags) {
+    ENTER(cuEventCreate);
+    *event = calloc(1, sizeof **event);
+    (*event)->timing = !(flags & 2);
+    fake.events++;
+    return OK;
+}
+API int cuEventDestroy_v2(struct event *event);
+API int cuEventDestroy_v2(struct event *event) {
+    ENTER(cuEventDestroy_v2);
+    free(event);
+    fake.events--;
+    return OK;
+}
+API int cuEventRecord(struct event *event, struct stream *s);
+API int cuEventRecord(struct event *event, struct stream *s) {
+    ENTER(cuEventRecord);
+    event->stream = s;
+    return put(s, (struct op){.event = event});
+}
+API int cuEventQuery(struct event *event);
+API int cuEventQuery(struct event *event) {
+    ENTER(cuEventQuery);
+    return !event->stream ? OK : drain(event->stream) ? OK : NOT_READY;
+}
+API int cuEventElapsedTime(float *ms, struct event *from, struct event *to);
+API int cuEventElapsedTime(float *ms, struct event *from, struct event *to) {
+    ENTER(cuEventElapsedTime);
+    *ms = to->ms - from->ms;
+    return from->timing && to->timing ? OK : INVALID;
+}

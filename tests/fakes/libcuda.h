@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The knobs and counters of the fake driver.
+#ifndef SHOAL_TESTS_FAKES_LIBCUDA_H
+#define SHOAL_TESTS_FAKES_LIBCUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fake_cuda {
+    // knobs
+    int version;
+    size_t memory;    // bytes of the device
+    const char *fail; // this function fails ...
+    int fail_result;  // ... with this result
+    bool slow;        // kernels run until they are stopped
+    // counters
+    int contexts, modules, streams, events, buffers, host_blocks; // alive
+    int pushed;                                                   // contexts that are current
+    size_t used;                                                  // bytes of the device
+    int copies_in, copies_out, launches, fills;
+    unsigned grid, block, refill; // of the last launch
+};
+
+#endif

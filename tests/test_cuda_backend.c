@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: MIT
+// The CUDA backend on machines without a GPU: a fake driver (tests/fakes/libcuda.c) shows what is
+// asked of the real one, in which order, and that nothing leaks; NVRTC needs no device. What only a
+// device can show is in test_backend*.c, run by `make test-gpu`.
+#include "check.h"
+#include "rig.h"
+
+#include "../kernels/abi.h"
+#include "cache/cache.h"
+#include "device/cuda/cuda.h"
+#include "fakes/libcuda.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ---- The fake driver ----------------------------------------------------------------------------
+
+// The loader knows libraries by their soname: whoever opens libcuda.so.1 after this gets the fake.
+static struct fake_cuda *use_fake(void) {
+    const char *path = check_path("fake.so");
+    struct check_output o = RUN("cc", "-std=gnu17", "-shared", "-fPIC", "-O1", "-o", path,
+                                "-Wl,-soname,libcuda.so.1", "tests/fakes/libcuda.c");
+    if (o.status == 127)
+        check_skip("there is no cc");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    REQUIRE(library);
+    struct fake_cuda *(*get)(void);
+    *(void **)&get = dlsym(library, "fake_cuda");
+    REQUIRE(get);
+    return get();
+}
+
+// As little of a cubin as passes.
+static struct shoal_bytes small_cubin(unsigned arch) {
+    static const char entry[] = ".text.shoal_kernel";
+    Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1, 0x41, 8},
+                       .e_machine = 190,
+                       .e_flags = arch << 8,
+                       .e_shentsize = sizeof(Elf64_Shdr),
+                       .e_shoff = sizeof(Elf64_Ehdr),
+                       .e_shnum = 1};
+    Elf64_Shdr section = {
+        .sh_type = SHT_STRTAB, .sh_offset = sizeof head + sizeof section, .sh_size = sizeof entry};
+    struct shoal_bytes b = {.length = sizeof head + sizeof section + sizeof entry};
+    b.data = malloc(b.length);
+    REQUIRE(b.data);
+    memcpy(b.data, &head, sizeof head);
+    memcpy(b.data + sizeof head, &section, sizeof section);
+    memcpy(b.data + sizeof head + sizeof section, entry, sizeof entry);
+    return b;
+}
+
+struct stage {
+    struct fake_cuda *fake;
+    shoal_log *log;
+    struct shoal_device *device;
+    struct shoal_module *module;
+};
+
+static struct stage stage_new(void) {
+    struct stage s = {.fake = use_fake(), .log = shoal_log_new()};
+    struct shoal_bytes b = small_cubin(90);
+    REQUIRE(cuda_backend.open(0, false, &s.device, log_report(s.log)) == SHOAL_OK);
+    shoal_code code = cuda_backend.load(s.device, &b, &s.module, log_report(s.log));
+    CHECK_MSG(code == SHOAL_OK, "%s", rig_messages(s.log));
+    REQUIRE(code == SHOAL_OK);
+    free(b.data);
+    return s;
+}
+
+static void stage_free(struct stage *s) {
+    const struct fake_cuda *f = s->fake;
+    cuda_backend.unload(s->module);
+    cuda_backend.close(s->device);
+    shoal_log_free(s->log);
+    CHECK_INT(f->contexts, 0);
+    CHECK_INT(f->modules, 0);
+    CHECK_INT(f->streams, 0);
+    CHECK_INT(f->events, 0);
+    CHECK_INT(f->buffers, 0);
+    CHECK_INT(f->host_blocks, 0);
+    CHECK_INT(f->pushed, 0);
+}
+
+// A chunk for the kernel of the fake: values are three times the inputs.
+struct chunk {
+    struct shoal_args args;
+    struct shoal_launch launch;
+    unsigned rows;
+    double *in, *values;
+    unsigned char *status;
+};
+
+static struct chunk chunk_new(struct stage *s, unsigned rows) {
+    struct chunk c = {.rows = rows};
+    size_t values = sizeof(double) * rows, status = (rows + 7u) / 8 * 8, totals = 8 * TOTAL_COUNT;
+    char *in = cuda_backend.alloc(s->device, values);
+    char *out = cuda_backend.alloc(s->device, totals + status + values);
+    REQUIRE(in && out);
+    c.in = (double *)(void *)in;
+    c.values = (double *)(void *)(out + totals + status);
+    c.status = (unsigned char *)out + totals;
+    c.args = (struct shoal_args){.z = {.rows = rows},
+                                 .in = in,
+                                 .values = c.values,
+                                 .status = c.status,
+                                 .totals = (unsigned long long *)(void *)out};
+    c.launch.in = (struct shoal_block){in, values, 1, {{"h2d_transfer_parameters", 0, values}}};
+    c.launch.out = (struct shoal_block){out,
+                                        totals + status + values,
+                                        2,
+                                        {{"d2h_transfer_status_codes", 0, totals + status},
+                                         {"d2h_transfer_state", totals + status, values}}};
+    for (unsigned i = 0; i < rows; i++)
+        c.in[i] = i;
+    memset(out, 0x77, totals + status + values);
+    return c;
+}
+
+static shoal_code begin(struct stage *s, uint32_t slot, struct chunk *c) {
+    c->launch.args = &c->args;
+    c->launch.log = s->log;
+    return cuda_backend.start(s->module, slot, &c->launch, log_report(s->log));
+}
+
+static void check_done(const struct chunk *c) {
+    for (unsigned i = 0; i < c->rows; i++)
+        if (c->values[i] != 3.0 * i || c->status[i]) {
+            check_fail(__FILE__, __LINE__, "row %u: %g, status %d", i, c->values[i], c->status[i]);
+            break;
+        }
+    CHECK_INT(c->args.totals[TOTAL_STEPS], c->rows);
+    CHECK_INT(c->args.totals[TOTAL_F_EVALS], 0);
+}
+
+static void chunk_end(struct stage *s, struct chunk *c) {
+    cuda_backend.release(s->device, c->launch.in.data);
+    cuda_backend.release(s->device, c->launch.out.data);
+}
+
+// ---- Chunks -------------------------------------------------------------------------------------
+
+TEST(cuda_small_chunk) {
+    struct stage s = stage_new();
+    struct chunk c = chunk_new(&s, 8);
+    for (int i = 0; i < 3; i++) {
+        memset(c.launch.out.data, 0x77, c.launch.out.bytes);
+        REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
+        CHECK(c.values[0] != 0); // nothing is there before it is waited for
+        REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+        check_done(&c);
+    }
+    CHECK_INT(s.fake->copies_in, 3); // one a block, and nothing else
+    CHECK_INT(s.fake->copies_out, 3);
+    CHECK_INT(s.fake->fills, 0);
+    CHECK_INT(s.fake->grid, 1);
+    CHECK_INT(s.fake->block, 32);
+    chunk_end(&s, &c);
+    stage_free(&s);
+}
+
+TEST(cuda_chunks_in_flight) {
+    struct stage s = stage_new();
+    struct chunk c[CUDA_SLOTS];
+    for (uint32_t i = 0; i < CUDA_SLOTS; i++) {
+        c[i] = chunk_new(&s, 9000 + i);
+        REQUIRE(begin(&s, i, &c[i]) == SHOAL_OK);
+    }
+    CHECK_INT(s.fake->launches, CUDA_SLOTS);
+    CHECK_INT(s.fake->copies_in, CUDA_SLOTS);
+    CHECK_INT(s.fake->copies_out, 2 * CUDA_SLOTS); // too large to be copied as one
+    CHECK_INT(s.fake->fills, 2 * CUDA_SLOTS);      // status and totals
+    for (uint32_t i = 0; i < CUDA_SLOTS; i++) {
+        REQUIRE(cuda_backend.finish(s.module, i, log_report(s.log)) == SHOAL_OK);
+        check_done(&c[i]);
+        chunk_end(&s, &c[i]);
+    }
+    stage_free(&s);
+}
+
+TEST(cuda_shapes) { // the fake holds 2 blocks on each of 2 multiprocessors
+    static const struct {
+        unsigned rows, refill, grid, block, refilled;
+    } table[] = {
+        {1, 1, 1, 32, 0},    {128, 1, 4, 32, 0},    {129, 1, 4, 32, 1},
+        {5000, 1, 4, 32, 1}, {5000, 0, 40, 128, 0}, {200, 0, 7, 32, 0},
+    };
+    struct stage s = stage_new();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct chunk c = chunk_new(&s, table[i].rows);
+        c.args.z.refill = table[i].refill;
+        REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
+        REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+        check_done(&c);
+        CHECK_INT(s.fake->grid, table[i].grid);
+        CHECK_INT(s.fake->block, table[i].block);
+        CHECK_INT(s.fake->refill, table[i].refilled);
+        chunk_end(&s, &c);
+    }
+    struct shoal_facts f = cuda_backend.facts(s.module);
+    CHECK_INT(f.registers, 42);
+    CHECK_INT(f.spills, 16);
+    CHECK(f.occupancy == 1);
+    stage_free(&s);
+}
+
+TEST(cuda_spans) {
+    static const char *const labels[] = {"h2d_transfer_parameters", "kernel_launch",
+                                         "d2h_transfer_status_codes", "d2h_transfer_state"};
+    struct stage s = stage_new();
+    shoal_log_set_timing(s.log, SHOAL_TIMING_VERBOSE);
+    struct chunk c = chunk_new(&s, 9000);
+    REQUIRE(begin(&s, 1, &c) == SHOAL_OK);
+    REQUIRE(cuda_backend.finish(s.module, 1, log_report(s.log)) == SHOAL_OK);
+    REQUIRE(shoal_log_event_count(s.log) == 4);
+    uint64_t end = 0;
+    for (size_t i = 0; i < 4; i++) {
+        shoal_event e = shoal_log_event(s.log, i);
+        CHECK_STR(e.label, labels[i]);
+        CHECK_STR(e.track, "cuda:0 stream 1");
+        CHECK_INT(e.dur_ns, 1000000); // each op of the fake takes a millisecond
+        CHECK(i == 0 || e.t0_ns == end);
+        end = e.t0_ns + e.dur_ns;
+    }
+    chunk_end(&s, &c);
+    stage_free(&s);
+}
+
+// ---- Faults -------------------------------------------------------------------------------------
+
+TEST(cuda_memory) {
+    struct stage s = stage_new();
+    struct chunk large = chunk_new(&s, 100000), small = chunk_new(&s, 100);
+    s.fake->memory = 1 << 20;
+    CHECK(begin(&s, 0, &large) == SHOAL_MEMORY);
+    CHECK_INT(shoal_log_message_count(s.log), 0); // the caller tries with less
+    CHECK_INT(s.fake->launches, 0);
+    REQUIRE(begin(&s, 0, &small) == SHOAL_OK);
+    REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+    check_done(&small);
+    chunk_end(&s, &large);
+    chunk_end(&s, &small);
+    stage_free(&s);
+}
+
+static void check_message(shoal_log *log, const char *words) {
+    char *messages = rig_messages(log);
+    CHECK_MSG(strstr(messages, words), "'%s' is not in: %s", words, messages);
+    free(messages);
+}
+
+TEST(cuda_errors) {
+    static const struct {
+        const char *function;
+        int result;
+        const char *words;
+    } table[] = {
+        {"cuLaunchKernel", 719,
+         "cuda: launching the kernel failed: a fake error (CUDA_ERROR_FAKE)"},
+        {"cuMemcpyHtoDAsync_v2", 999, "cuda: copying to the device failed"},
+        {"cuMemcpyDtoHAsync_v2", 999, "cuda: copying from the device failed"},
+        {"cuEventQuery", 700, "this process cannot use the device any more"},
+    };
+    struct stage s = stage_new();
+    struct chunk c = chunk_new(&s, 100);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        s.fake->fail = table[i].function;
+        s.fake->fail_result = table[i].result;
+        shoal_code code = begin(&s, 0, &c);
+        if (code == SHOAL_OK)
+            code = cuda_backend.finish(s.module, 0, log_report(s.log));
+        CHECK(code == SHOAL_DEVICE);
+        check_message(s.log, table[i].words);
+        s.fake->fail = NULL;
+        REQUIRE(begin(&s, 0, &c) == SHOAL_OK); // the slot is as good as new
+        REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+        check_done(&c);
+    }
+    chunk_end(&s, &c);
+    stage_free(&s);
+}
+
+// Every call that loading makes fails once; nothing is left behind.
+TEST(cuda_load_errors) {
+    static const char *const functions[] = {"cuDevicePrimaryCtxRetain",
+                                            "cuModuleLoadDataEx",
+                                            "cuModuleGetFunction",
+                                            "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                                            "cuMemHostAlloc",
+                                            "cuMemHostGetDevicePointer_v2",
+                                            "cuMemAlloc_v2"};
+    struct fake_cuda *fake = use_fake();
+    struct shoal_bytes b = small_cubin(90);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        struct stage s = {.fake = fake, .log = shoal_log_new()};
+        REQUIRE(cuda_backend.open(0, false, &s.device, NULL) == SHOAL_OK);
+        fake->fail = functions[i];
+        fake->fail_result = 46;
+        CHECK(cuda_backend.load(s.device, &b, &s.module, log_report(s.log)) == SHOAL_DEVICE);
+        CHECK(!s.module);
+        CHECK_INT(shoal_log_message_count(s.log), 1);
+        fake->fail = NULL;
+        stage_free(&s);
+    }
+    free(b.data);
+}
+
+static void count_calls(void *user, uint32_t rows) {
+    (void)rows;
+    struct chunk *c = user;
+    static int stop;
+    stop = 1; // on the first call
+    c->launch.stop = &stop;
+}
+
+TEST(cuda_stop) {
+    struct stage s = stage_new();
+    struct chunk c = chunk_new(&s, 50), second = chunk_new(&s, 50);
+    int never = 0;
+    s.fake->slow = true;
+    c.launch.progress = count_calls;
+    c.launch.user = &c;
+    second.launch.stop = &never;
+    REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
+    CHECK(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_STOPPED);
+    for (unsigned i = 0; i < c.rows; i++)
+        CHECK(c.status[i] == SHOAL_ROW_PENDING);
+    s.fake->slow = false;
+    REQUIRE(begin(&s, 0, &second) == SHOAL_OK); // the stop is over
+    REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+    check_done(&second);
+    chunk_end(&s, &c);
+    chunk_end(&s, &second);
+    stage_free(&s);
+}
+
+TEST(cuda_old_driver) {
+    char why[192];
+    struct fake_cuda *fake = use_fake();
+    fake->version = 11080;
+    CHECK_INT(cuda_backend.count(why, sizeof why), 0);
+    CHECK_STR(why, "the driver is too old: it is made for CUDA 11.8, and 12.0 is needed");
+}
+
+TEST(cuda_no_device) {
+    char why[192];
+    struct fake_cuda *fake = use_fake();
+    fake->fail = "cuInit";
+    fake->fail_result = 100;
+    CHECK_INT(cuda_backend.count(why, sizeof why), 0);
+    CHECK_STR(why, "the driver found no CUDA device");
+}
+
+TEST(cuda_described) {
+    char text[192], why[192];
+    use_fake();
+    REQUIRE(cuda_backend.count(why, sizeof why) == 1);
+    cuda_backend.describe(0, text, sizeof text);
+    CHECK_STR(text, "Fake 9000, sm_90, 2 multiprocessors, 1 GiB, driver for CUDA 13.0");
+}
+
+// ---- Cubins -------------------------------------------------------------------------------------
+
+TEST(cuda_cubin_checked) {
+    struct shoal_device *d = NULL;
+    struct shoal_module *m = NULL;
+    REQUIRE(cuda_backend.open_target("sm_90", false, &d, NULL) == SHOAL_OK && d);
+    struct shoal_bytes whole = small_cubin(90), other = small_cubin(80);
+    CHECK(cuda_backend.check(d, &whole, NULL) == SHOAL_OK);
+    CHECK(cuda_backend.check(d, &other, NULL) == SHOAL_DEVICE);    // made for sm_80
+    CHECK(cuda_backend.load(d, &whole, &m, NULL) == SHOAL_DEVICE); // nothing to load it into
+    for (size_t n = 0; n < whole.length; n++) {
+        struct shoal_bytes part = {malloc(n ? n : 1), n}; // as long as it says, for sanitizers
+        memcpy(part.data, whole.data, n);
+        CHECK_MSG(cuda_backend.check(d, &part, NULL) != SHOAL_OK, "%zu bytes pass", n);
+        free(part.data);
+    }
+    free(whole.data);
+    free(other.data);
+    cuda_backend.close(d);
+}
+
+TEST(cuda_targets) {
+    static const struct {
+        const char *name;
+        bool ours;
+    } table[] = {{"sm_80", true},    {"sm_90a", true},  {"sm_120", true},     {"sm_", false},
+                 {"sm_9", false},    {"sm_90x", false}, {"x86-64-v3", false}, {"sm_90 -I/", false},
+                 {"sm_90aa", false}, {"sm_1234", false}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct shoal_device *d = NULL;
+        CHECK(cuda_backend.open_target(table[i].name, false, &d, NULL) == SHOAL_OK);
+        CHECK_MSG((d != NULL) == table[i].ours, "%s", table[i].name);
+        cuda_backend.close(d);
+    }
+}
+
+// ---- NVRTC --------------------------------------------------------------------------------------
+
+static const char toy[] = "extern \"C\" __global__ void shoal_kernel(double *x) { x[0] = 1; }";
+
+static struct shoal_device *open_nvrtc(void) {
+    struct shoal_device *d = NULL;
+    REQUIRE(cuda_backend.open_target("sm_90", false, &d, NULL) == SHOAL_OK && d);
+    if (cuda_nvrtc_load(&d->nvrtc, NULL, 0, NULL) != SHOAL_OK)
+        check_skip("NVRTC is not installed");
+    return d;
+}
+
+static shoal_code build(struct shoal_device *d, const char *text, const volatile int *stop,
+                        struct shoal_bytes *out, shoal_log *log) {
+    struct shoal_kernel_text k = {.text = text, .length = strlen(text), .digest = "00"};
+    return cuda_backend.build(d, &k, stop, out, log_report(log));
+}
+
+TEST(cuda_nvrtc) {
+    struct shoal_device *d = open_nvrtc();
+    struct shoal_bytes b = {0}, again = {0};
+    shoal_log *log = shoal_log_new();
+    const volatile int stop = 1;
+    REQUIRE(build(d, toy, NULL, &b, log) == SHOAL_OK);
+    CHECK(cuda_backend.check(d, &b, log_report(log)) == SHOAL_OK);
+    CHECK(build(d, toy, &stop, &again, log) == SHOAL_STOPPED);
+    REQUIRE(build(d, toy, NULL, &again, log) == SHOAL_OK);
+    CHECK(again.length == b.length && !memcmp(b.data, again.data, b.length));
+    free(b.data);
+    free(again.data);
+    CHECK(build(d, "#error swordfish", NULL, &b, log) == SHOAL_DEVICE);
+    check_message(log, "swordfish");
+    CHECK(build(d, "#include <stdio.h>\n", NULL, &b, log) == SHOAL_DEVICE);
+    snprintf(d->arch, sizeof d->arch, "sm_999");
+    CHECK(build(d, toy, NULL, &b, log) == SHOAL_DEVICE);
+    check_message(log, "for sm_999");
+    shoal_log_free(log);
+    cuda_backend.close(d);
+}
+
+TEST(cuda_nvrtc_missing) {
+    struct shoal_device *d = NULL;
+    struct shoal_bytes b = {0};
+    shoal_log *log = shoal_log_new();
+    setenv("SHOAL_NVRTC", check_path("nothing.so"), 1);
+    REQUIRE(cuda_backend.open_target("sm_90", false, &d, NULL) == SHOAL_OK);
+    CHECK(build(d, toy, NULL, &b, log) == SHOAL_DEVICE);
+    check_message(log, "nothing.so");
+    shoal_log_free(log);
+    cuda_backend.close(d);
+}
+
+// A library that says it is NVRTC 12.4, with a build-id of one's choice.
+static void stub_nvrtc(const char *build_id) {
+    const char *source = check_path("stub.c"), *path = check_path("libnvrtc.so.12");
+    char id[64], builtins[512];
+    check_write(source, "int nvrtcVersion(int *a, int *b) { *a = 12; *b = 4; return 0; }\n"
+                        "int nvrtcCreateProgram(void) { return 1; }\n"
+                        "int nvrtcDestroyProgram(void) { return 1; }\n"
+                        "int nvrtcCompileProgram(void) { return 1; }\n"
+                        "int nvrtcGetProgramLogSize(void) { return 1; }\n"
+                        "int nvrtcGetProgramLog(void) { return 1; }\n"
+                        "int nvrtcGetCUBINSize(void) { return 1; }\n"
+                        "int nvrtcGetCUBIN(void) { return 1; }\n");
+    snprintf(id, sizeof id, "-Wl,--build-id=0x%s", build_id);
+    snprintf(builtins, sizeof builtins, "%s", check_path("libnvrtc-builtins.so.12.4"));
+    unlink(path);
+    struct check_output o = RUN("cc", "-shared", "-fPIC", id, "-o", path, source);
+    REQUIRE(o.status == 0);
+    check_write(builtins, "builtins");
+    setenv("SHOAL_NVRTC", path, 1);
+}
+
+static void key_of(const char *target, bool fast_math, struct cache *probes, char hex[KEY_HEX]) {
+    struct shoal_device *d = NULL;
+    struct key_record key = {0};
+    unsigned char digest[KEY_BYTES];
+    struct shoal_kernel_text k = {.text = toy, .length = sizeof toy - 1, .digest = "00"};
+    REQUIRE(cuda_backend.open_target(target, fast_math, &d, NULL) == SHOAL_OK && d);
+    REQUIRE(cuda_backend.identity(d, &k, probes, NULL, &key, NULL) == SHOAL_OK);
+    key_digest(&key, digest);
+    key_hex(digest, hex);
+    key_free(&key);
+    cuda_backend.close(d);
+}
+
+TEST(cuda_key) {
+    char first[KEY_HEX], kept[KEY_HEX], other[KEY_HEX], arch[KEY_HEX], fast[KEY_HEX];
+    struct cache *probes = cache_open(NULL);
+    REQUIRE(probes && !cache_off(probes));
+    if (RUN("cc", "--version").status)
+        check_skip("there is no cc");
+    stub_nvrtc("aa01");
+    key_of("sm_90", false, NULL, first);
+    key_of("sm_90", false, probes, kept); // asked
+    CHECK_STR(kept, first);
+    key_of("sm_90", false, probes, kept); // remembered
+    CHECK_STR(kept, first);
+    key_of("sm_80", false, probes, arch);
+    key_of("sm_90", true, probes, fast);
+    CHECK(strcmp(arch, first) && strcmp(fast, first) && strcmp(arch, fast));
+    stub_nvrtc("bb02"); // the same version, another build
+    key_of("sm_90", false, probes, other);
+    CHECK_MSG(strcmp(other, first), "another build of NVRTC has the same key");
+    cache_close(probes);
+}

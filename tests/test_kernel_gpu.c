@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// Kernels for GPUs go through the compilers of GPUs: NVRTC and whatever OpenCL there is. Neither
+// needs a GPU. Checked are that every variant compiles, that an f32 kernel has no f64 in it, and
+// that a small system lives in registers. What the kernels compute is tested with the backends.
+//
+// A library that is missing skips the test. The quick tests take each method once, in turn with
+// each precision, loop and kind of output; the long one takes all combinations for all targets.
+#include "check.h"
+#include "listing.h"
+#include "method/method.h"
+#include "model/op.h"
+
+#include <dlfcn.h>
+
+static const struct shoal_target cuda = {
+    .name = "sm_90", .prelude = "prelude_cuda.h", .device = true, .lanes64 = 1};
+static const struct shoal_target opencl = {
+    .name = "opencl", .prelude = "prelude_opencl.h", .device = true, .lanes64 = 1};
+
+static const char lorenz[] = "par rho=28; const sigma=10, beta=8/3; init x=1, y=0, z=0;"
+                             "x'=sigma*(y-x); y'=x*(rho-z)-y; z'=x*y-beta*z";
+
+// A model that uses every function and operator, time, a derived parameter, an initial value that
+// is a formula, and an output that is no state. The first functions are sine, cosine and tangent.
+static char *functions_from(unsigned first) {
+    struct buf m = {0};
+    buf_puts(&m, "par a=0.5, b=2; !d=a*b+1; x(0)=d/4+t; init y=0.2;"
+                 "y'=if(x>a and not(y==b))then(-y^a)else(x/(y+b)-t)+(x<=a or y!=0)*d; x'=-x");
+    for (unsigned op = first; op < OP_COUNT; op++)
+        buf_printf(&m, op_operands[op] == 2 ? "+%s(x,y+1)" : "+%s(x)", op_names[op]);
+    buf_puts(&m, "; aux r=sqrt(x*x+y*y)");
+    REQUIRE(!m.failed);
+    return m.data;
+}
+
+// Lorenz 96 with any number of states.
+static char *ring(int n) {
+    struct buf m = {0};
+    buf_puts(&m, "par F=8;");
+    for (int i = 0; i < n; i++)
+        buf_printf(&m, "init x%d=%d; x%d'=(x%d-x%d)*x%d-x%d+F;", i, 8 + !i, i, (i + 1) % n,
+                   (i + n - 2) % n, (i + n - 1) % n, i);
+    REQUIRE(!m.failed);
+    return m.data;
+}
+
+// ---- Variants -----------------------------------------------------------------------------------
+
+enum { F32 = 1, DENSE = 2, FIXED = 4, VARIANTS = 8 };
+
+// The options of a method's variant; false where there is no such one.
+static bool variant_options(const struct method *m, unsigned variant, char *text, size_t room) {
+    if (!m->embedded && !(variant & FIXED))
+        return false;
+    snprintf(text, room, "method=%s t1=1 precision=%s save=%s%s", m->name,
+             variant & F32 ? "f32" : "f64", variant & DENSE ? "n=5" : "final",
+             variant & FIXED ? " controller=fixed dt=0.1" : "");
+    return true;
+}
+
+typedef void compile_fn(const char *model, const char *options, const char *arch);
+
+static void each_method_once(compile_fn *compile, const char *model, const char *arch) {
+    for (uint32_t i = 0; i < method_count; i++) {
+        char options[160];
+        unsigned variant = i * 3 % VARIANTS;
+        if (variant_options(&methods[i], variant, options, sizeof options) ||
+            variant_options(&methods[i], variant | FIXED, options, sizeof options))
+            compile(model, options, arch);
+    }
+}
+
+static void every_variant(compile_fn *compile, const char *model, const char *arch) {
+    for (uint32_t i = 0; i < method_count; i++)
+        for (unsigned variant = 0; variant < VARIANTS; variant++) {
+            char options[160];
+            if (variant_options(&methods[i], variant, options, sizeof options))
+                compile(model, options, arch);
+        }
+}
+
+// ---- NVRTC --------------------------------------------------------------------------------------
+
+#define NVRTC_FUNCTIONS(X)                                                                         \
+    X(CreateProgram,                                                                               \
+      (void **, const char *, const char *, int, const char *const *, const char *const *))        \
+    X(CompileProgram, (void *, int, const char *const *))                                          \
+    X(DestroyProgram, (void **))                                                                   \
+    X(GetProgramLogSize, (void *, size_t *))                                                       \
+    X(GetProgramLog, (void *, char *))                                                             \
+    X(GetPTXSize, (void *, size_t *))                                                              \
+    X(GetPTX, (void *, char *))
+
+static struct {
+#define X(name, arguments) int(*name) arguments;
+    NVRTC_FUNCTIONS(X)
+#undef X
+} nvrtc;
+
+static void nvrtc_open(void) {
+    static const char *const places[] = {"libnvrtc.so.13", "libnvrtc.so.12",
+                                         "/usr/local/cuda/lib64/libnvrtc.so"};
+    const char *wanted = getenv("SHOAL_NVRTC");
+    void *library = wanted ? dlopen(wanted, RTLD_NOW) : NULL;
+    for (size_t i = 0; !library && i < sizeof places / sizeof *places; i++)
+        library = dlopen(places[i], RTLD_NOW);
+    if (!library)
+        check_skip("no NVRTC");
+#define X(name, arguments) *(void **)&nvrtc.name = dlsym(library, "nvrtc" #name);
+    NVRTC_FUNCTIONS(X)
+#undef X
+    REQUIRE(nvrtc.CompileProgram && nvrtc.GetPTX);
+}
+
+// The PTX of a source; the caller frees. `arch`: sm_90 goes all the way, compute_90 to PTX only.
+static char *cuda_compile(const char *source, const char *arch, const char *what) {
+    char target[64];
+    snprintf(target, sizeof target, "--gpu-architecture=%s", arch);
+    const char *const options[] = {target, "--fmad=false", "--prec-div=true", "--prec-sqrt=true",
+                                   "--ftz=false"};
+    void *program = NULL;
+    size_t size = 0;
+    REQUIRE(nvrtc.CreateProgram(&program, source, "kernel.cu", 0, NULL, NULL) == 0);
+    int failed = nvrtc.CompileProgram(program, sizeof options / sizeof *options, options);
+    nvrtc.GetProgramLogSize(program, &size);
+    char *log = calloc(size + 1, 1), *ptx = NULL;
+    REQUIRE(log);
+    nvrtc.GetProgramLog(program, log);
+    CHECK_MSG(!failed, "%s for %s: %s", what, arch, log);
+    free(log);
+    if (!failed && nvrtc.GetPTXSize(program, &size) == 0)
+        ptx = calloc(size + 1, 1);
+    REQUIRE(ptx);
+    nvrtc.GetPTX(program, ptx);
+    nvrtc.DestroyProgram(&program);
+    return ptx;
+}
+
+static void compile_cuda(const char *model, const char *options, const char *arch) {
+    struct listing s = listing_new(model, options, &cuda);
+    char *ptx = cuda_compile(s.kernel.text.data, arch, options);
+    CHECK_HAS(ptx, ".entry shoal_kernel");
+    if (strstr(options, "f32") && !strstr(model, "sin(")) // CUDA's sine of a huge number has some
+        CHECK_MSG(!strstr(ptx, ".f64"), "%s: f64 in an f32 kernel", options);
+    if (model == lorenz)
+        CHECK_MSG(!strstr(ptx, ".local"), "%s: local memory", options);
+    free(ptx);
+    listing_free(&s);
+}
+
+TEST(kernel_gpu_cuda_methods) {
+    nvrtc_open();
+    each_method_once(compile_cuda, lorenz, "compute_75");
+    compile_cuda(lorenz, "method=tsit5 t1=1 precision=f32", "sm_90");
+}
+
+TEST(kernel_gpu_cuda_functions) {
+    nvrtc_open();
+    char *model = functions_from(OP_SIN), *rest = functions_from(OP_ASIN);
+    compile_cuda(model, "method=tsit5 t1=1 precision=f32 save=n=3", "sm_80");
+    compile_cuda(model, "method=rk4 dt=0.1 t1=1 vars=r", "compute_90");
+    compile_cuda(rest, "method=euler dt=0.1 t1=1 precision=f32", "compute_80");
+    free(model);
+    free(rest);
+}
+
+TEST(kernel_gpu_cuda_sizes) {
+    static const int sizes[] = {32, 100, 200};
+    nvrtc_open();
+    for (size_t i = 0; i < 3; i++) {
+        char *model = ring(sizes[i]);
+        compile_cuda(model, "method=tsit5 t1=1 save=n=3", "compute_90");
+        free(model);
+    }
+}
+
+LONG_TEST(kernel_gpu_cuda_every_variant) {
+    static const char *const arch[] = {"sm_75", "sm_80", "sm_90"};
+    nvrtc_open();
+    char *model = functions_from(OP_SIN);
+    for (size_t i = 0; i < 3; i++) {
+        every_variant(compile_cuda, lorenz, arch[i]);
+        each_method_once(compile_cuda, model, arch[i]);
+    }
+    every_variant(compile_cuda, model, "compute_90");
+    free(model);
+}
+
+// Systems that fit stay in registers; the rest of a thread's arrays are in local memory.
+TEST(kernel_gpu_cuda_registers) {
+    nvrtc_open();
+    char *model = ring(32);
+    struct listing s = listing_new(model, "method=rk4 dt=0.01 t1=1 precision=f32", &cuda);
+    char *ptx = cuda_compile(s.kernel.text.data, "compute_90", "ring of 32");
+    CHECK(!strstr(ptx, ".local"));
+    CHECK(!strstr(ptx, ".f64"));
+    free(ptx);
+    listing_free(&s);
+    free(model);
+}
+
+// ---- OpenCL -------------------------------------------------------------------------------------
+
+#define OPENCL_FUNCTIONS(X)                                                                        \
+    X(int, GetPlatformIDs, (uint32_t, void **, uint32_t *))                                        \
+    X(int, GetDeviceIDs, (void *, uint64_t, uint32_t, void **, uint32_t *))                        \
+    X(void *, CreateContext, (const intptr_t *, uint32_t, void *const *, void *, void *, int *))   \
+    X(void *, CreateProgramWithSource, (void *, uint32_t, const char **, const size_t *, int *))   \
+    X(int, BuildProgram, (void *, uint32_t, void *const *, const char *, void *, void *))          \
+    X(int, GetProgramBuildInfo, (void *, void *, uint32_t, size_t, void *, size_t *))              \
+    X(int, ReleaseProgram, (void *))
+
+static struct {
+#define X(type, name, arguments) type(*name) arguments;
+    OPENCL_FUNCTIONS(X)
+#undef X
+    void *device, *context;
+} cl;
+
+enum { CL_BUILD_LOG = 0x1183 };
+
+static void opencl_open(void) {
+    void *library = dlopen("libOpenCL.so.1", RTLD_NOW), *platform = NULL;
+    const uint64_t any = 0xffffffffu;
+    int error = 0;
+    if (!library)
+        check_skip("no OpenCL");
+    setenv("POCL_CACHE_DIR", check_dir(), 1);
+#define X(type, name, arguments) *(void **)&cl.name = dlsym(library, "cl" #name);
+    OPENCL_FUNCTIONS(X)
+#undef X
+    if (cl.GetPlatformIDs(1, &platform, NULL) ||
+        cl.GetDeviceIDs(platform, any, 1, &cl.device, NULL))
+        check_skip("no OpenCL device");
+    cl.context = cl.CreateContext(NULL, 1, &cl.device, NULL, NULL, &error);
+    REQUIRE(cl.context);
+}
+
+static void compile_opencl(const char *model, const char *options, const char *arch) {
+    struct listing s = listing_new(model, options, &opencl);
+    const char *text = s.kernel.text.data;
+    int error = 0;
+    char log[4000] = "";
+    void *program = cl.CreateProgramWithSource(cl.context, 1, &text, NULL, &error);
+    REQUIRE(program);
+    error = cl.BuildProgram(program, 1, &cl.device, arch, NULL, NULL);
+    if (error)
+        cl.GetProgramBuildInfo(program, cl.device, CL_BUILD_LOG, sizeof log - 1, log, NULL);
+    CHECK_MSG(!error, "%s: error %d: %s", options, error, log);
+    cl.ReleaseProgram(program);
+    listing_free(&s);
+}
+
+TEST(kernel_gpu_opencl_methods) {
+    opencl_open();
+    each_method_once(compile_opencl, lorenz, "-cl-std=CL1.2");
+}
+
+TEST(kernel_gpu_opencl_functions) {
+    opencl_open();
+    char *model = functions_from(OP_SIN);
+    compile_opencl(model, "method=tsit5 t1=1 precision=f32 save=n=3", "-cl-std=CL1.2");
+    compile_opencl(model, "method=rk4 dt=0.1 t1=1 vars=r", "-cl-std=CL1.2");
+    free(model);
+}
+
+TEST(kernel_gpu_opencl_sizes) {
+    static const int sizes[] = {32, 100, 200};
+    opencl_open();
+    for (size_t i = 0; i < 3; i++) {
+        char *model = ring(sizes[i]);
+        compile_opencl(model, "method=tsit5 t1=1 save=n=3", "-cl-std=CL1.2");
+        free(model);
+    }
+}
+
+// ---- Workspace ----------------------------------------------------------------------------------
+
+// As many elements as thread_entry.h gives out.
+TEST(kernel_gpu_workspace) {
+    char *large = ring(200), *small = ring(100);
+    struct listing s = listing_new(large, "method=tsit5 t1=1 precision=f32", &cuda);
+    const char *text = s.kernel.text.data, *shared = strstr(text, "#define SHARED ");
+    unsigned arrays = 0, slots = 0, want = 0;
+    REQUIRE(shared && sscanf(shared, "#define SHARED %u", &slots) == 1);
+    for (const char *c = text; (c = strstr(c, "at += N;")); c++)
+        arrays++;
+    CHECK_INT(arrays, 9); // one of them for three
+    want = 200 * (arrays + 2 + 7) + 1 + slots + 200;
+    CHECK_INT(s.kernel.workspace, sizeof(float) * want);
+    listing_free(&s);
+    s = listing_new(small, "method=tsit5 t1=1", &cuda);
+    CHECK_INT(s.kernel.workspace, 0);
+    listing_free(&s);
+    free(large);
+    free(small);
+}
