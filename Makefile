@@ -50,13 +50,14 @@ include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
-.PHONY: help setup-% demo test test-long bench install uninstall format tidy asan ubsan fuzz clean examples
+.PHONY: help setup-% demo test test-long bench bench-gpu install uninstall format tidy asan ubsan fuzz clean examples
 help:
 	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a file to open'
 	@echo 'make test      all tests (make test-long: the slow ones too)'
 	@echo 'make           build $(BUILD)/shoal, $(BUILD)/libshoal.so, $(BUILD)/libshoal.a'
 	@echo 'make install   into PREFIX ($(PREFIX)), with headers and a pkg-config file'
 	@echo 'make bench     compare with peers and with the peak of this machine'
+	@echo 'make bench-gpu ensembles on a GPU against their bars'
 	@echo 'make format tidy asan ubsan fuzz clean'
 
 # Installs what is missing (tools/setup.sh says what and why); SHOAL_NO_INSTALL=1 only tells.
@@ -81,9 +82,13 @@ test-long: TEST_ARGS := --long
 test-long: test
 
 bench: setup-bench
-	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench
+	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench $(BUILD)/bench/log_cost
 	$(BUILD)/bench/bench $(BUILD)/bench
-$(BUILD)/bench/bench: bench/bench.c bench/lorenz.h $(BUILD)/libshoal.a
+	$(BUILD)/bench/log_cost
+bench-gpu:
+	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
+	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand
+$(BUILD)/bench/bench $(BUILD)/bench/gpu $(BUILD)/bench/log_cost: $(BUILD)/bench/%: bench/%.c bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
 

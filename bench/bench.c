@@ -5,68 +5,14 @@
 //
 // Every row is a ratio of two things measured in this run: best of several repetitions, taken in
 // turns where two are compared. Peers that are not installed are left out. Prints Markdown.
-#include "shoal/shoal.h"
-
-#include "lorenz.h"
+#include "program.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const char *directory = "build/bench";
 static int failures;
 
-// ---- programs, rows ------------------------------------------------------------------------------------
-
-static void die(const char *what, shoal_log *log) {
-    fprintf(stderr, "bench: %s\n", what);
-    for (size_t i = 0; i < shoal_log_message_count(log); i++)
-        fprintf(stderr, "%s\n", shoal_log_message(log, i).text);
-    exit(1);
-}
-
-// Runs a program; what it printed, or NULL when it is not there. *seconds: start to exit.
-static char *run_program(const char *const *argv, double *seconds) {
-    static char text[65536];
-    int ends[2];
-    if (pipe(ends))
-        return NULL;
-    double start = lorenz_seconds();
-    pid_t pid = fork();
-    if (pid == 0) {
-        dup2(ends[1], 1);
-        int null = open("/dev/null", O_WRONLY);
-        dup2(null, 2);
-        close(ends[0]);
-        close(ends[1]);
-        execv(argv[0], (char *const *)(uintptr_t)argv);
-        _exit(127);
-    }
-    close(ends[1]);
-    size_t n = 0;
-    for (ssize_t got;
-         n + 1 < sizeof text && (got = read(ends[0], text + n, sizeof text - 1 - n)) > 0;)
-        n += (size_t)got;
-    text[n] = 0;
-    close(ends[0]);
-    int status = 0;
-    waitpid(pid, &status, 0);
-    if (seconds)
-        *seconds = lorenz_seconds() - start;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : NULL;
-}
-
-static double value_of(const char *text, const char *name) {
-    size_t length = strlen(name);
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (!strncmp(line, name, length) && line[length] == ' ')
-            return strtod(line + length, NULL);
-    }
-    return NAN;
-}
+// ---- rows ------------------------------------------------------------------------------------
 
 // A bar and whether it was reached.
 static void row(const char *what, double figure, const char *unit, const char *against,

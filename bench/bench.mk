@@ -27,3 +27,8 @@ $(BUILD)/bench/peer_arkode: bench/peer_arkode.c bench/lorenz.h bench/bench.mk
 	@if ! $(call has_header,$(CC),c,arkode/arkode_erkstep.h); then \
 	    rm -f $@; echo "bench: no SUNDIALS ARKODE: install libsundials-dev to compare with it"; \
 	else set -x; $(CC) -std=gnu17 $(WARN) $(BENCH_CFLAGS) $< -o $@ $(SUNDIALS_LIBS) -lm; fi
+
+# The hand-written kernel that generated ones are measured with; it opens the driver by itself.
+$(BUILD)/bench/gpu_hand: bench/gpu_hand.c bench/bench.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 $(WARN) -O2 -D_GNU_SOURCE $< -o $@ -ldl

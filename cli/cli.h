@@ -75,8 +75,11 @@ uint32_t show_width(FILE *of); // columns of the terminal
 
 // ---- timing.c -----------------------------------------------------------------------------------
 
-enum timing { TIMING_NONE, TIMING_DEFAULT, TIMING_VERBOSE, TIMING_DEBUG };
-void timing_show(enum timing timing, const shoal_log *log, const shoal_summary *summary);
+struct progress;
+// --timing, --timing-json and --trace. What is printed as it happens erases the bar first.
+shoal_code timing_begin(const struct args *a, const struct talk *talk, struct progress *progress,
+                        shoal_log *log);
+void timing_show(const shoal_log *log, const shoal_summary *summary); // at its verbosity
 
 // ---- progress.c ---------------------------------------------------------------------------------
 
@@ -89,7 +92,7 @@ struct progress {
 };
 
 struct progress progress_new(uint32_t choice, bool quiet, bool rates); // auto, on, off
-void progress_word(struct progress *p, const char *what);              // instead of a bar
+void progress_compile(struct progress *p, const shoal_compile *now);   // instead of a bar
 void progress_draw(struct progress *p, const shoal_progress *now);
 void progress_erase(struct progress *p);
 

@@ -3,6 +3,7 @@
 // then, and none at all for a short run.
 #include "cli.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,10 +55,15 @@ static void draw_bar(const struct progress *p, const shoal_progress *now, double
     fflush(stderr);
 }
 
-void progress_word(struct progress *p, const char *what) {
-    if (!p->bar)
+// "compiling kernel ... 0.4 s (about 1.2 s)", once it takes long enough to wonder.
+void progress_compile(struct progress *p, const shoal_compile *now) {
+    if (!p->bar || now->elapsed_s < 0.25)
         return;
-    fprintf(stderr, "\r\033[K%s", what);
+    fprintf(stderr, "\r\033[Kcompiling %s ...", now->what);
+    if (p->rates)
+        fprintf(stderr, " %.1f s", now->elapsed_s);
+    if (p->rates && !isnan(now->predicted_s))
+        fprintf(stderr, " (about %.1f s)", now->predicted_s);
     fflush(stderr);
     p->drawn = true;
 }

@@ -50,7 +50,6 @@ struct run {
     shoal_solver *solver;
     struct talk talk;
     struct progress progress;
-    enum timing timing;
     const char *output; // NULL: a table
     char *job_text;
     shoal_summary summary;
@@ -95,6 +94,11 @@ static shoal_code load_model(struct run *r) {
     return SHOAL_USAGE;
 }
 
+static void on_compile(const shoal_compile *now, void *user) {
+    struct run *r = user;
+    progress_compile(&r->progress, now);
+}
+
 static shoal_code set_options(struct run *r) {
     shoal_code code = shoal_options_init(&r->options, r->model, r->log);
     const char *use = args_value(r->args, "use");
@@ -108,6 +112,8 @@ static shoal_code set_options(struct run *r) {
             code = shoal_model_set(r->model, item->value, r->log);
     }
     r->options.stop = &stop_signal;
+    r->options.on_compile = on_compile;
+    r->options.on_compile_user = r;
     return code;
 }
 
@@ -158,7 +164,6 @@ static shoal_code make_solver(struct run *r) {
         return check; // before anything is compiled
     r->job_text = args_job_text(r->args, &r->options);
     r->options.job = r->job_text;
-    progress_word(&r->progress, "compiling ...");
     shoal_code code = shoal_solver_new(r->model, &r->options, &r->solver, r->log);
     progress_erase(&r->progress);
     return code;
@@ -234,7 +239,8 @@ static shoal_code run_batch(struct run *r) {
 }
 
 static void close_lines(struct run *r, shoal_code code) {
-    bool durations = r->timing != TIMING_NONE, file = r->output && strcmp(r->output, "-");
+    bool durations = shoal_log_timing(r->log) != SHOAL_TIMING_NONE;
+    bool file = r->output && strcmp(r->output, "-");
     if (r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED)) {
         show_summary(&r->talk, &r->summary, durations);
         if (file && code)
@@ -245,7 +251,7 @@ static void close_lines(struct run *r, shoal_code code) {
         else if (code)
             talk_say(&r->talk, "stopped\n");
         if (!r->talk.quiet)
-            timing_show(r->timing, r->log, &r->summary);
+            timing_show(r->log, &r->summary);
     } else if (code == SHOAL_STOPPED)
         talk_say(&r->talk, "stopped; nothing was written\n");
 }
@@ -266,9 +272,11 @@ static shoal_code prepare(struct run *r) {
         return code;
     r->talk.quiet = args_flag(r->args, "quiet"); // a job may say so too
     r->talk.verbose = args_flag(r->args, "verbose");
-    r->timing = (enum timing)args_choice(r->args, "timing", TIMING_DEFAULT);
-    r->progress =
-        progress_new(args_choice(r->args, "progress", 0), r->talk.quiet, r->timing != TIMING_NONE);
+    code = timing_begin(r->args, &r->talk, &r->progress, r->log);
+    if (code)
+        return code;
+    r->progress = progress_new(args_choice(r->args, "progress", 0), r->talk.quiet,
+                               shoal_log_timing(r->log) != SHOAL_TIMING_NONE);
     r->output = args_value(r->args, "output");
     if (!r->output && !isatty(1))
         r->output = "-";
@@ -287,7 +295,9 @@ int command_run(struct args *a) {
         talk_messages(&r.talk, r.log);
     }
     close_lines(&r, code);
-    int status = exit_code(&r, code);
+    shoal_code closed = shoal_log_close(r.log);
+    talk_messages(&r.talk, r.log);
+    int status = exit_code(&r, code ? code : closed);
     shoal_solver_free(r.solver);
     shoal_batch_free(r.batch);
     shoal_model_free(r.model);

@@ -9,7 +9,7 @@
 
 static const char *const pages[] = {
     "README.md",           "docs/design.md",   "docs/testing.md", "docs/dependencies.md",
-    "docs/performance.md", "docs/language.md", "docs/results.md"};
+    "docs/performance.md", "docs/language.md", "docs/results.md", "docs/timing.md"};
 
 static bool is_option(const char *name, size_t length) {
     for (uint32_t i = 0; i < shoal_option_count(); i++) {

@@ -3,12 +3,16 @@
 //
 // Lorenz: at least -log10(rtol) - 2 correct digits. Lorenz 96, Arenstorf and Pleiades amplify
 // errors: there the error is at most 3 times that of SciPy's nearest method at the same tolerances
-// and falls at least 30 times per 100 times of tolerance. With SciPy's controller the same methods
-// take SciPy's steps.
+// and falls at least 30 times per 100 times of tolerance. SciPy's own falls less in three places:
+// DOP853 from 1e-4 to 1e-6 on Arenstorf (3 times: the first error is small by luck) and from 1e-6
+// to 1e-8 on Lorenz 96 of 4 (29), RK23 from 1e-4 to 1e-6 on Arenstorf (27: the first error is as
+// large as the orbit). There SciPy's fall is enough. The methods SciPy has take SciPy's steps.
 //
-// SciPy's numbers: SciPy 1.17.1, solve_ivp(f, (0, t1), y0, method, rtol=tol, atol=tol), error and
-// number of steps at t1 against the end values below; errors are the largest over the components,
-// relative to each, but for Arenstorf, where two of them are 0 and the error is absolute.
+// SciPy's numbers: SciPy 1.17.1, solve_ivp(f, (0, t1), y0, method, rtol=tol, atol=tol), error of
+// y[:, -1] against the end values below, and len(t) - 1 steps; errors are the largest over the
+// components, relative to each, but for Arenstorf, where two of them are 0 and the error is
+// absolute. Compared are the components listed here: of Pleiades the positions, of Lorenz 96 with
+// 32 states the first 5.
 #include "check.h"
 #include "solve.h"
 
@@ -100,15 +104,14 @@ static const struct problem pleiades = {
              {{2.46e-2, 1.42e-4, 3.22e-6, 6.96e-8, 4.45e-10}, {48, 81, 133, 226, 387}}},
 };
 
-// Every adaptive method, its nearest in SciPy, and how much larger its error may be.
+// Every adaptive method and its nearest in SciPy.
 static const struct {
     const char *method;
     int peer;
-    double factor;
 } adaptive[] = {
-    {"heun-21", RK23, 3},      {"bogacki-shampine-32", RK23, 3},  {"fehlberg-45", RK45, 3},
-    {"cash-karp-54", RK45, 3}, {"dormand-prince-54", RK45, 3},    {"tsit5", RK45, 3},
-    {"vern7", DOP853, 3},      {"dormand-prince-853", DOP853, 3},
+    {"heun-21", RK23},      {"bogacki-shampine-32", RK23},  {"fehlberg-45", RK45},
+    {"cash-karp-54", RK45}, {"dormand-prince-54", RK45},    {"tsit5", RK45},
+    {"vern7", DOP853},      {"dormand-prince-853", DOP853},
 };
 enum { ADAPTIVE = sizeof adaptive / sizeof *adaptive };
 
@@ -168,44 +171,50 @@ TEST(reference_lorenz_f32) {
     }
 }
 
-// Over a range of 1e4 of tolerance: its ends, or also the middle. The fall is that over the whole
-// range, since a lucky error at a loose tolerance is no fault.
-static void compare(const struct problem *p, const char *name, uint32_t stride) {
+// How much smaller an error must be than that at the tolerance before: as much as SciPy's own where
+// that falls less. Its numbers have three digits.
+static double fall(const struct peer *peer, uint32_t tolerance) {
+    return fmin(30, 0.98 * peer->error[tolerance - 1] / peer->error[tolerance]);
+}
+
+// From one tolerance to another; what takes an order of 2 or 3 too long is left out.
+static void compare(const struct problem *p, const char *name, uint32_t from, uint32_t to) {
     for (uint32_t m = 0; m < ADAPTIVE; m++) {
         const struct peer *peer = &p->peer[adaptive[m].peer];
-        uint32_t from = adaptive[m].peer == RK23 ? 0 : 1;
-        double error[3];
-        for (uint32_t i = 0; i < 3; i += stride) {
-            struct solved s = solve_to(p, adaptive[m].method, NULL, tolerances[from + i]);
-            error[i] = error_of(p, &s, 0);
-            CHECK_MSG(error[i] <= adaptive[m].factor * peer->error[from + i],
-                      "%s, %s at %g: %g, SciPy has %g", name, adaptive[m].method,
-                      tolerances[from + i], error[i], peer->error[from + i]);
+        double before = INFINITY;
+        for (uint32_t i = from; i <= to && peer->error[i] > 0; i++) {
+            struct solved s = solve_to(p, adaptive[m].method, NULL, tolerances[i]);
+            double error = error_of(p, &s, 0);
+            CHECK_MSG(error <= 3 * peer->error[i], "%s, %s at %g: %g, SciPy has %g", name,
+                      adaptive[m].method, tolerances[i], error, peer->error[i]);
+            CHECK_MSG(i == from || before >= fall(peer, i) * error,
+                      "%s, %s at %g: %g falls to %g only", name, adaptive[m].method, tolerances[i],
+                      before, error);
+            before = error;
             solved_free(&s);
         }
-        CHECK_MSG(error[0] >= 900 * error[2], "%s, %s: %g falls to %g only", name,
-                  adaptive[m].method, error[0], error[2]);
     }
 }
 
-TEST(reference_lorenz96_4) { compare(&lorenz96_4, "Lorenz 96 of 4", 2); }
-TEST(reference_lorenz96_32) { compare(&lorenz96_32, "Lorenz 96 of 32", 2); }
-TEST(reference_arenstorf) { compare(&arenstorf, "Arenstorf", 2); }
-TEST(reference_pleiades) { compare(&pleiades, "Pleiades", 2); }
+TEST(reference_lorenz96_4) { compare(&lorenz96_4, "Lorenz 96 of 4", 0, 3); }
+TEST(reference_lorenz96_32) { compare(&lorenz96_32, "Lorenz 96 of 32", 0, 3); }
+TEST(reference_arenstorf) { compare(&arenstorf, "Arenstorf", 0, 3); }
+TEST(reference_pleiades) { compare(&pleiades, "Pleiades", 0, 3); }
 
-LONG_TEST(reference_every_tolerance) {
-    compare(&lorenz96_4, "Lorenz 96 of 4", 1);
-    compare(&lorenz96_32, "Lorenz 96 of 32", 1);
-    compare(&arenstorf, "Arenstorf", 1);
-    compare(&pleiades, "Pleiades", 1);
+// At 1e-12 alone: the best methods are at rounding there and fall no further.
+LONG_TEST(reference_tightest_tolerance) {
+    compare(&lorenz96_4, "Lorenz 96 of 4", 4, 4);
+    compare(&lorenz96_32, "Lorenz 96 of 32", 4, 4);
+    compare(&arenstorf, "Arenstorf", 4, 4);
+    compare(&pleiades, "Pleiades", 4, 4);
 }
 
-// The same method, norm, first step and controller: the same steps. Errors agree to the digits
-// printed where rounding does not decide.
+// The same method, norm, first step and, by default, controller: the same steps. Errors agree to
+// the digits printed where rounding does not decide.
 static void same_as_scipy(const struct problem *p, const char *method, int peer, uint32_t from,
                           uint32_t to) {
     for (uint32_t i = from; i <= to; i++) {
-        struct solved s = solve_to(p, method, "i", tolerances[i]);
+        struct solved s = solve_to(p, method, NULL, tolerances[i]);
         double error = error_of(p, &s, p->rows - 1), known = p->peer[peer].error[i];
         CHECK_MSG(s.steps[p->rows - 1] == p->peer[peer].steps[i], "%s at %g: %u steps, SciPy %u",
                   method, tolerances[i], s.steps[p->rows - 1], p->peer[peer].steps[i]);

@@ -108,6 +108,16 @@ SHOAL_API void shoal_log_free(shoal_log *log);
 SHOAL_API size_t shoal_log_message_count(const shoal_log *log);
 SHOAL_API shoal_message shoal_log_message(const shoal_log *log, size_t index);
 
+// Time. The log records spans of the thread that uses it; they nest, and each instant belongs to
+// the innermost open one, so the parts and what no span covers (`other`) make the total.
+// docs/timing.md lists the events and describes the files.
+typedef enum shoal_timing {
+    SHOAL_TIMING_NONE,    // record nothing, unless a file is open or a program listens
+    SHOAL_TIMING_DEFAULT, // record
+    SHOAL_TIMING_VERBOSE, // also measure what takes extra work: each kernel function compiled alone
+    SHOAL_TIMING_DEBUG    // the same; for those who show each start and stop
+} shoal_timing;
+
 typedef enum shoal_category {
     SHOAL_CODEGEN,
     SHOAL_BUILD,
@@ -116,22 +126,75 @@ typedef enum shoal_category {
     SHOAL_CATEGORY_COUNT
 } shoal_category;
 
+typedef enum shoal_event_kind {
+    SHOAL_SPAN,     // of the calling thread; only these are part of the total
+    SHOAL_ON_TRACK, // of a device or another thread, at the same time as something else
+    SHOAL_APART     // a measurement made for its own sake
+} shoal_event_kind;
+
 typedef struct shoal_event {
     const char *label;
     shoal_category category;
-    int32_t parent;   // index of the event it happened in, -1 at the top
-    uint64_t t0_ns;   // since the log was made
-    uint64_t dur_ns;  // 0 while it is open
-    const char *meta; // JSON object text, or NULL
+    shoal_event_kind kind;
+    const char *track; // "main", "separate", or the stream, engine or thread it happened on
+    int32_t parent;    // index of the event it happened in, -1 at the top
+    bool open;         // not ended yet
+    uint64_t t0_ns;    // since the log was made
+    uint64_t dur_ns;   // 0 while it is open
+    const char *meta;  // JSON object text, or NULL: none, or open
 } shoal_event;
 
+// All events of one label and track.
+typedef struct shoal_event_sum {
+    const char *label, *description;
+    shoal_category category;
+    shoal_event_kind kind;
+    const char *track;
+    uint64_t count;  // ended ones
+    uint64_t ns;     // from start to stop
+    uint64_t own_ns; // of SHOAL_SPAN: without the spans inside, so that these add up
+    uint64_t bytes;  // sum of their `nbytes`
+} shoal_event_sum;
+
+SHOAL_API void shoal_log_set_timing(shoal_log *log, shoal_timing timing); // of a new log: DEFAULT
+SHOAL_API shoal_timing shoal_log_timing(const shoal_log *log);
 SHOAL_API const char *shoal_category_name(shoal_category category);
+// The first 65,536 events, in the order they began; all of them are in the sums.
 SHOAL_API size_t shoal_log_event_count(const shoal_log *log);
 SHOAL_API shoal_event shoal_log_event(const shoal_log *log, size_t index);
+// One value of an event's metadata as text, cut to `size`; false when it has none of that name.
+SHOAL_API bool shoal_log_meta(const shoal_log *log, size_t event, const char *key, char *text,
+                              size_t size);
 SHOAL_API uint64_t shoal_log_elapsed_ns(const shoal_log *log); // since the log was made
 // Time of each category by the innermost open span; what no span covers goes to *other.
 SHOAL_API void shoal_log_totals(const shoal_log *log, uint64_t ns[SHOAL_CATEGORY_COUNT],
                                 uint64_t *other);
+// Every label that is known, whether it happened or not; then those of other tracks.
+SHOAL_API size_t shoal_log_sum_count(const shoal_log *log);
+SHOAL_API shoal_event_sum shoal_log_sum(const shoal_log *log, size_t index);
+
+// Events of the program's own, between the library's. A label is up to 63 printable ASCII
+// characters without \" and \\; the description is up to the program. Registering a known label
+// again is fine in the same category. start and stop return false, and do nothing, when the label
+// is not registered, nothing is recorded, or (stop) no such event is open; a stop also ends what
+// was started after it.
+SHOAL_API shoal_code shoal_log_register(shoal_log *log, const char *label, shoal_category category,
+                                        const char *description);
+SHOAL_API bool shoal_log_start(shoal_log *log, const char *label);
+SHOAL_API bool shoal_log_stop(shoal_log *log, const char *label);
+
+// Called at each start and stop as it happens (other kinds than SHOAL_SPAN: once). The event may be
+// read in the call, not later; no other may be started or stopped in it. call NULL: none.
+SHOAL_API void shoal_log_on_event(shoal_log *log,
+                                  void (*call)(const shoal_log *log, size_t event, bool ended,
+                                               void *user),
+                                  void *user);
+// Every event into a file as it happens, those so far first: one JSON object a line, or a trace for
+// Perfetto and Chrome. A line is one write, so what a killed program leaves can be read.
+SHOAL_API shoal_code shoal_log_json(shoal_log *log, const char *path);
+SHOAL_API shoal_code shoal_log_trace(shoal_log *log, const char *path);
+// Ends the files, which shoal_log_free does too; SHOAL_IO when one could not be written.
+SHOAL_API shoal_code shoal_log_close(shoal_log *log);
 
 // ---- Model --------------------------------------------------------------------------------------
 
@@ -177,6 +240,13 @@ typedef enum shoal_save {
 typedef enum shoal_precision { SHOAL_F64, SHOAL_F32 } shoal_precision;
 typedef enum shoal_refill { SHOAL_REFILL_AUTO, SHOAL_REFILL_ON, SHOAL_REFILL_OFF } shoal_refill;
 
+// A compilation under way.
+typedef struct shoal_compile {
+    const char *what; // "kernel"
+    double elapsed_s;
+    double predicted_s; // NaN: unknown
+} shoal_compile;
+
 // Made by shoal_options_init; change fields, or use shoal_options_set with the words of the command
 // line. Text is borrowed until the solver is made. `shoal options` lists every field's meaning.
 typedef struct shoal_options {
@@ -205,7 +275,11 @@ typedef struct shoal_options {
     const char *job;          // text of this run's options, one "name = value" a line, that is kept
                               // in result files; NULL: none
     const volatile int *stop; // set it to non-zero to end a compilation or a run early; may be NULL
-    bool dt_from_model;       // dt is the model's own: an adaptive method ignores it, with a note
+    // Called by the calling thread about 20 times a second while a kernel is compiled; the log of
+    // the call must not be used in it. May be NULL.
+    void (*on_compile)(const shoal_compile *now, void *user);
+    void *on_compile_user;
+    bool dt_from_model; // dt is the model's own: an adaptive method ignores it, with a note
     bool t1_assumed, dt_assumed; // XPP's defaults, because a model that ends with `done` has none
 } shoal_options;
 

@@ -16,9 +16,10 @@ shoal_code shoal_model_parse(const char *name, const char *text, size_t length, 
     shoal_model *m = calloc(1, sizeof *m);
     if (!m)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    int32_t span = log_begin(log, "parse", SHOAL_CODEGEN);
+    int32_t span = log_begin(log, LOG_parse);
     m->model = model_parse(name, text, length, log_report(log));
-    log_end_meta(log, span, "{\"bytes\":%zu}", length);
+    log_u64(log, span, "bytes", length);
+    log_end(log, span);
     if (!m->model) {
         free(m);
         return SHOAL_INPUT;
@@ -54,9 +55,10 @@ void api_model_changed(shoal_model *model) {
 struct system *api_system(const shoal_model *model, shoal_log *log) {
     shoal_model *m = (shoal_model *)(uintptr_t)model; // a handle has one user at a time
     if (!m->system) {
-        int32_t span = log_begin(log, "simplify", SHOAL_CODEGEN);
+        int32_t span = log_begin(log, LOG_simplify);
         m->system = system_new(m->model, log_report(log));
-        log_end_meta(log, span, "{\"nodes\":%u}", m->system ? m->system->dag.nodes.count : 0);
+        log_u64(log, span, "nodes", m->system ? m->system->dag.nodes.count : 0);
+        log_end(log, span);
     }
     return m->system;
 }

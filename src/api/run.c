@@ -70,7 +70,7 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
     struct sink_shape_info info;
     struct arena arena = {0};
     struct run_control control = control_of(s);
-    int32_t span = log_begin(log, "solver_solve_execution", SHOAL_RUNTIME);
+    int32_t span = log_begin(log, LOG_solver_solve_execution);
     shoal_code code = run_shape(&s->setup, b, meta, &arena, &info, log_report(log));
     if (code == SHOAL_OK)
         code = run_batch(&s->setup, b, sink, &info, &control, summary, log);
@@ -107,7 +107,7 @@ shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
     struct sink *sink = NULL;
     struct buf meta = {0};
     shoal_summary own;
-    int32_t span = log_begin(log, "solve_ivp_execution", SHOAL_RUNTIME);
+    int32_t span = log_begin(log, LOG_solve_ivp_execution);
     shoal_code code = batch_check(batch->batch, log_report(log));
     if (code == SHOAL_OK)
         code = io_sink_new(path, &sink, log_report(log));
@@ -224,7 +224,7 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
     if (arrays->steps || arrays->rejected || arrays->f_evals)
         sink.base.wants |= SINK_WANTS_COUNTS;
     shoal_summary own;
-    int32_t span = log_begin(log, "solve_ivp_execution", SHOAL_RUNTIME);
+    int32_t span = log_begin(log, LOG_solve_ivp_execution);
     shoal_code code = batch_check(batch->batch, log_report(log));
     if (code == SHOAL_OK)
         code =

@@ -3,6 +3,7 @@
 #include "api/solver.h"
 
 #include "../kernels/abi.h"
+#include "api/compile.h"
 #include "api/options.h"
 #include "base/file.h"
 #include "cache/key.h"
@@ -55,15 +56,17 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
         .target = target,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
+        .log = log,
     };
     return SHOAL_OK;
 }
 
 static shoal_code generate(const struct codegen_request *q, struct kernel_source *out,
                            shoal_log *log) {
-    int32_t span = log_begin(log, "assemble_source", SHOAL_BUILD);
+    int32_t span = log_begin(log, LOG_assemble_source);
     shoal_code code = codegen_kernel(q, out, log_report(log));
-    log_end_meta(log, span, "{\"bytes\":%zu}", out->text.length);
+    log_u64(log, span, "bytes", out->text.length);
+    log_end(log, span);
     return code;
 }
 
@@ -105,17 +108,25 @@ static shoal_code keep_source(const char *directory, const char *key, const stru
 }
 
 static shoal_code build_and_load(shoal_solver *s, const struct shoal_kernel_text *k,
-                                 const volatile int *stop, shoal_log *log) {
+                                 const shoal_options *o, shoal_log *log) {
     struct shoal_bytes bytes = {0};
-    int32_t span = log_begin(log, "compile_kernel", SHOAL_COMPILE);
-    shoal_code code = s->backend->build(s->device, k, stop, &bytes, log_report(log));
-    log_end_meta(log, span, "{\"backend\":\"%s\",\"target\":\"%s\",\"bytes\":%zu}",
-                 s->backend->name, s->backend->target(s->device)->name, bytes.length);
+    struct compile_watch watch = {.call = o->on_compile,
+                                  .user = o->on_compile_user,
+                                  .what = "kernel",
+                                  .predicted_s = NAN, // no record of earlier compilations yet
+                                  .stop = o->stop};
+    int32_t span = log_begin(log, LOG_compile_kernel);
+    shoal_code code = compile_build(s->backend, s->device, k, &watch, &bytes, log_report(log));
+    log_text(log, span, "backend", s->backend->name);
+    log_text(log, span, "target", s->backend->target(s->device)->name);
+    log_u64(log, span, "bytes", bytes.length);
+    log_end(log, span);
     if (code != SHOAL_OK)
         return code;
-    span = log_begin(log, "module_load", SHOAL_BUILD);
+    span = log_begin(log, LOG_module_load);
     code = s->backend->load(s->device, &bytes, &s->setup.module, log_report(log));
-    log_end_meta(log, span, "{\"bytes\":%zu}", bytes.length);
+    log_u64(log, span, "bytes", bytes.length);
+    log_end(log, span);
     free(bytes.data);
     return code;
 }
@@ -135,7 +146,7 @@ static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
     if (code == SHOAL_OK && o->keep_source)
         code = keep_source(o->keep_source, s->key, &source.text, log_report(log));
     if (code == SHOAL_OK)
-        code = build_and_load(s, &k, o->stop, log);
+        code = build_and_load(s, &k, o, log);
     codegen_free(&source);
     return code;
 }

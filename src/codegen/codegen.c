@@ -3,6 +3,7 @@
 #include "codegen/codegen.h"
 
 #include "codegen/kernels.h"
+#include "log/log.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,6 +166,7 @@ static void put_gains(struct assembly *a) {
     begin(a, "gains");
     struct control c = method_control(a->q->method, a->q->controller);
     define(a, "CONTROL_GUSTAFSSON", c.gustafsson);
+    define(a, "CONTROL_COARSE", c.b != 0 || c.c != 0);
     define_real(a, "CONTROL_GROW", c.grow);
     define_real(a, "CONTROL_SHRINK", c.shrink);
     if (a->adaptive) { // the kernel takes log2 of squared norms, hence the halves
@@ -177,8 +179,12 @@ static void put_gains(struct assembly *a) {
     end(a);
 }
 
-static void put_function(struct assembly *a, const struct emit *e) {
+static void put_function(struct assembly *a, const struct emit *e, enum log_label label) {
+    size_t before = a->out->text.length;
+    int32_t span = log_begin(a->q->log, label);
     uint32_t shared = codegen_function(&a->out->text, e, &a->arena);
+    log_u64(a->q->log, span, "bytes", a->out->text.length - before);
+    log_end(a->q->log, span);
     a->shared = a->shared < shared ? shared : a->shared;
 }
 
@@ -190,7 +196,7 @@ static void put_rhs(struct assembly *a) {
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *d";
     e.arguments = "t, y, p, d";
     e.result = "d";
-    put_function(a, &e);
+    put_function(a, &e, LOG_emit_dxdt);
     end(a);
 }
 
@@ -204,7 +210,7 @@ static void put_derive(struct assembly *a) {
     e.name = "model_derive";
     e.parameters = "SPACE real *p";
     e.arguments = e.result = "p";
-    put_function(a, &e);
+    put_function(a, &e, LOG_emit_derived);
 }
 
 // The states whose initial value is a formula, and which those are.
@@ -231,7 +237,7 @@ static void put_start(struct assembly *a) {
     e.arguments = "t, p, y";
     e.result = "y";
     if (e.count)
-        put_function(a, &e);
+        put_function(a, &e, LOG_emit_initial_values);
     end(a);
 }
 
@@ -263,7 +269,7 @@ static void put_outputs(struct assembly *a, const node_id *roots) {
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *out";
     e.arguments = "t, y, p, out";
     e.result = "out";
-    put_function(a, &e);
+    put_function(a, &e, LOG_emit_observables);
     define(a, "SHARED", a->shared);
     if (a->q->target->device && a->q->system->states > a->shape->stack_states)
         put_workspace(a);

@@ -29,6 +29,7 @@ struct codegen_request {
     const struct shoal_target *target;
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
+    shoal_log *log;         // gets the times of emit_...; may be NULL
 };
 
 enum { CODEGEN_COMPONENTS = 24 };

@@ -1,27 +1,44 @@
 // SPDX-License-Identifier: MIT
+// The handle, spans as they begin and end, and their sums.
 #include "log/log.h"
-
-#include "base/buf.h"
-#include "base/clock.h"
 
 #include <stdlib.h>
 
+enum { FIRST_EVENTS = 256 };
+
 shoal_log *shoal_log_new(void) {
     shoal_log *log = calloc(1, sizeof *log);
-    if (log) {
-        log->open = -1;
-        log->start_ns = clock_ns();
+    if (!log)
+        return NULL;
+    log->open = -1;
+    log->json.fd = log->trace.fd = -1;
+    log->timing = SHOAL_TIMING_DEFAULT;
+    log->start_ns = clock_ns();
+    if (!log_rows_init(log)) {
+        free(log);
+        return NULL;
     }
+    log_update(log);
     return log;
 }
 
 void shoal_log_free(shoal_log *log) {
     if (!log)
         return;
-    report_free(&log->report);
+    shoal_log_close(log);
+    for (uint32_t i = 0; i < log->event_count; i++)
+        free(log->events[i].meta_text);
+    free(log->events);
+    free(log->metas);
+    free(log->rows);
     arena_free(&log->arena);
+    buf_free(&log->texts);
+    buf_free(&log->line);
+    report_free(&log->report);
     free(log);
 }
+
+// ---- Messages -----------------------------------------------------------------------------------
 
 struct report *log_report(shoal_log *log) {
     return log ? &log->report : NULL;
@@ -37,44 +54,154 @@ shoal_message shoal_log_message(const shoal_log *log, size_t index) {
     return log->report.messages.items[index];
 }
 
-int32_t log_begin(shoal_log *log, const char *label, shoal_category category) {
+// ---- Who listens --------------------------------------------------------------------------------
+
+void log_update(shoal_log *log) {
+    log->watched = log->call || log->json.fd >= 0 || log->trace.fd >= 0;
+    log->recording = !log->calling && (log->watched || log->timing != SHOAL_TIMING_NONE);
+}
+
+void shoal_log_set_timing(shoal_log *log, shoal_timing timing) {
     if (!log)
+        return;
+    log->timing = timing;
+    log_update(log);
+}
+
+shoal_timing shoal_log_timing(const shoal_log *log) {
+    return log ? log->timing : SHOAL_TIMING_NONE;
+}
+
+void shoal_log_on_event(shoal_log *log,
+                        void (*call)(const shoal_log *log, size_t event, bool ended, void *user),
+                        void *user) {
+    if (!log)
+        return;
+    log->call = call;
+    log->user = user;
+    log_update(log);
+}
+
+static void tell(shoal_log *log, int32_t event, bool ended) {
+    log_files_step(log, &log->events[event], ended);
+    if (!log->call)
+        return;
+    log->calling = true; // nothing begins or ends in the call
+    log_update(log);
+    log->call(log, (size_t)event, ended, log->user);
+    log->calling = false;
+    log_update(log);
+}
+
+// ---- Spans --------------------------------------------------------------------------------------
+
+// Time up to now belongs to the innermost open span.
+static void account(shoal_log *log, uint64_t now_ns) {
+    uint64_t *to =
+        log->open >= 0 ? &log->rows[log->events[log->open].row].sum.own_ns : &log->other_ns;
+    *to += now_ns - log->last_ns;
+    log->last_ns = now_ns;
+}
+
+static bool make_room(shoal_log *log) {
+    uint32_t room = log->event_room ? 2 * log->event_room : FIRST_EVENTS;
+    struct log_event *bigger =
+        room < INT32_MAX / 2 ? realloc(log->events, room * sizeof *log->events) : NULL;
+    if (!bigger)
+        return false;
+    log->events = bigger;
+    log->event_room = room;
+    return true;
+}
+
+int32_t log_push(shoal_log *log, uint32_t row, int32_t parent, uint64_t t0_ns) {
+    if (log->event_count == log->event_room && !make_room(log))
         return -1;
-    shoal_event *e = vec_push(&log->arena, &log->events);
-    if (!log->events.items) { // out of memory: this log loses its times
-        log->events.count = 0;
-        return -1;
+    log->events[log->event_count] = (struct log_event){.id = log->next_id++,
+                                                       .row = (uint16_t)row,
+                                                       .open = true,
+                                                       .parent = parent,
+                                                       .meta = -1,
+                                                       .meta_last = -1,
+                                                       .metas_before = log->meta_count,
+                                                       .texts_before = log->texts.length,
+                                                       .t0_ns = t0_ns};
+    return (int32_t)log->event_count++;
+}
+
+int32_t log_open(shoal_log *log, uint32_t row, bool by_program) {
+    uint64_t now = log_now_ns(log);
+    int32_t event = log_push(log, row, log->open, now);
+    if (event < 0)
+        return event;
+    account(log, now);
+    log->events[event].by_program = by_program;
+    log->open = event;
+    if (log->watched)
+        tell(log, event, false);
+    return event;
+}
+
+static void forget_last(shoal_log *log) {
+    struct log_event *e = &log->events[--log->event_count];
+    free(e->meta_text);
+    log->meta_count = e->metas_before;
+    log->texts.length = e->texts_before;
+}
+
+static void finish(shoal_log *log, int32_t event) {
+    struct log_event *e = &log->events[event];
+    e->open = false;
+    log->rows[e->row].sum.count++;
+    log->rows[e->row].sum.ns += e->dur_ns;
+    if (log->watched)
+        tell(log, event, true);
+    while (log->event_count > LOG_KEEP && !log->events[log->event_count - 1].open)
+        forget_last(log);
+}
+
+void log_close(shoal_log *log, int32_t event) {
+    if (!log || (uint32_t)event >= log->event_count || !log->events[event].open)
+        return;
+    if (log->rows[log->events[event].row].sum.kind != SHOAL_SPAN) {
+        finish(log, event);
+        return;
     }
-    *e = (shoal_event){.label = label,
-                       .category = category,
-                       .parent = log->open,
-                       .t0_ns = clock_ns() - log->start_ns};
-    return log->open = (int32_t)log->events.count - 1;
+    uint64_t now = log_now_ns(log);
+    for (int32_t innermost = -1; innermost != event;) {
+        innermost = log->open;
+        struct log_event *e = &log->events[innermost];
+        account(log, now);
+        e->dur_ns = now - e->t0_ns;
+        log->open = e->parent;
+        finish(log, innermost);
+    }
 }
 
-void log_end(shoal_log *log, int32_t event) {
-    if (!log || event < 0 || (uint32_t)event >= log->events.count)
-        return;
-    shoal_event *e = &log->events.items[event];
-    e->dur_ns = clock_ns() - log->start_ns - e->t0_ns;
-    if (!e->dur_ns)
-        e->dur_ns = 1;
-    log->open = e->parent;
+// ---- What happened elsewhere --------------------------------------------------------------------
+
+static int32_t record(shoal_log *log, int row, int32_t parent, uint64_t t0_ns, uint64_t dur_ns) {
+    int32_t event = row >= 0 ? log_push(log, (uint32_t)row, parent, t0_ns) : -1;
+    if (event >= 0)
+        log->events[event].dur_ns = dur_ns;
+    return event;
 }
 
-void log_end_meta(shoal_log *log, int32_t event, const char *format, ...) {
-    if (!log || event < 0 || (uint32_t)event >= log->events.count)
-        return;
-    struct buf text = {0};
-    va_list args;
-    va_start(args, format);
-    buf_vprintf(&text, format, args);
-    va_end(args);
-    if (text.data)
-        log->events.items[event].meta = arena_strndup(&log->arena, text.data, text.length);
-    buf_free(&text);
-    log_end(log, event);
+int32_t log_device(shoal_log *log, const char *track, enum log_label label, int32_t parent,
+                   uint64_t t0_ns, uint64_t dur_ns) {
+    if (!log || !log->recording)
+        return -1;
+    return record(log, log_row_of(log, SHOAL_ON_TRACK, track, label), parent, t0_ns, dur_ns);
 }
+
+int32_t log_measure(shoal_log *log, enum log_label label, int32_t parent, uint64_t t0_ns,
+                    uint64_t dur_ns) {
+    if (!log || !log->recording)
+        return -1;
+    return record(log, log_row_of(log, SHOAL_APART, "separate", label), parent, t0_ns, dur_ns);
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
 
 const char *shoal_category_name(shoal_category category) {
     static const char *const names[SHOAL_CATEGORY_COUNT] = {"codegen", "build", "compile",
@@ -82,29 +209,36 @@ const char *shoal_category_name(shoal_category category) {
     return (unsigned)category < SHOAL_CATEGORY_COUNT ? names[category] : "other";
 }
 
-size_t shoal_log_event_count(const shoal_log *log) { return log ? log->events.count : 0; }
+size_t shoal_log_event_count(const shoal_log *log) { return log ? log->event_count : 0; }
 
 shoal_event shoal_log_event(const shoal_log *log, size_t index) {
     if (index >= shoal_log_event_count(log))
-        return (shoal_event){.label = "", .parent = -1};
-    return log->events.items[index];
+        return (shoal_event){.label = "", .track = "", .parent = -1};
+    const struct log_event *e = &log->events[index];
+    const shoal_event_sum *sum = &log->rows[e->row].sum;
+    return (shoal_event){.label = sum->label,
+                         .category = sum->category,
+                         .kind = sum->kind,
+                         .track = sum->track,
+                         .parent = e->parent,
+                         .open = e->open,
+                         .t0_ns = e->t0_ns,
+                         .dur_ns = e->open ? 0 : e->dur_ns,
+                         .meta = log_meta_text(log, index)};
 }
 
-uint64_t shoal_log_elapsed_ns(const shoal_log *log) { return log ? clock_ns() - log->start_ns : 0; }
+uint64_t shoal_log_elapsed_ns(const shoal_log *log) { return log_now_ns(log); }
 
 void shoal_log_totals(const shoal_log *log, uint64_t ns[SHOAL_CATEGORY_COUNT], uint64_t *other) {
-    uint64_t covered = 0;
     for (int c = 0; c < SHOAL_CATEGORY_COUNT; c++)
         ns[c] = 0;
-    for (size_t i = 0; i < shoal_log_event_count(log); i++) {
-        const shoal_event *e = &log->events.items[i];
-        ns[e->category] +=
-            e->dur_ns; // the innermost span owns the time, so take it from the parent
-        if (e->parent >= 0)
-            ns[log->events.items[e->parent].category] -= e->dur_ns;
-        else
-            covered += e->dur_ns;
-    }
-    uint64_t elapsed = shoal_log_elapsed_ns(log);
-    *other = elapsed > covered ? elapsed - covered : 0;
+    *other = 0;
+    if (!log)
+        return;
+    for (uint32_t i = 0; i < log->row_count; i++)
+        ns[log->rows[i].sum.category] += log->rows[i].sum.own_ns;
+    uint64_t *now =
+        log->open >= 0 ? &ns[log->rows[log->events[log->open].row].sum.category] : other;
+    *now += log_now_ns(log) - log->last_ns;
+    *other += log->other_ns;
 }

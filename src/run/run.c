@@ -183,7 +183,7 @@ static uint32_t finished_rows(const struct chunk *c) {
 
 // ---- A chunk's way ------------------------------------------------------------------------------
 
-static unsigned long long bytes_of(const struct shoal_block *b, const char *prefix) {
+static uint64_t bytes_of(const struct shoal_block *b, const char *prefix) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < b->pieces; i++)
         if (!strncmp(b->piece[i].label, prefix, strlen(prefix)))
@@ -191,13 +191,26 @@ static unsigned long long bytes_of(const struct shoal_block *b, const char *pref
     return bytes;
 }
 
-static void fill_part(struct journey *j, struct chunk *c, const char *label, uint32_t first,
+// Ends the span of a transfer: which part of the batch it was about.
+static void end_transfer(const struct journey *j, const struct chunk *c, int32_t span,
+                         uint32_t rows, uint64_t bytes) {
+    char slice[48];
+    if (span < 0)
+        return;
+    snprintf(slice, sizeof slice, "%llu:%llu", (unsigned long long)c->first_row,
+             (unsigned long long)c->first_row + rows);
+    log_nbytes(j->log, span, bytes);
+    log_u64(j->log, span, "chunk_index", c->launch.chunk);
+    log_text(j->log, span, "chunk_slice", slice);
+    log_u64(j->log, span, "is_chunked", j->rows < batch_rows(j->batch));
+    log_end(j->log, span);
+}
+
+static void fill_part(struct journey *j, struct chunk *c, enum log_label label, uint32_t first,
                       uint32_t end) {
-    int32_t span = log_begin(j->log, label, SHOAL_RUNTIME);
+    int32_t span = log_begin(j->log, label);
     chunk_fill(c, first, end);
-    log_end_meta(j->log, span, "{\"nbytes\":%llu,\"chunk_index\":%u,\"is_chunked\":%s}",
-                 bytes_of(&c->launch.in, label), c->launch.chunk,
-                 j->rows < batch_rows(j->batch) ? "true" : "false");
+    end_transfer(j, c, span, c->args.z.rows, bytes_of(&c->launch.in, log_label_name(label)));
 }
 
 // Lays out, fills and describes the next chunk.
@@ -210,9 +223,9 @@ static shoal_code prepare(struct journey *j, struct chunk *c) {
         return code;
     c->launch.chunk = j->started;
     *l = (struct lookout){j, j->next};
-    fill_part(j, c, "h2d_transfer_parameters", 0, c->parameters);
+    fill_part(j, c, LOG_h2d_transfer_parameters, 0, c->parameters);
     if (c->parameters < c->inputs)
-        fill_part(j, c, "h2d_transfer_initial_values", c->parameters, c->inputs);
+        fill_part(j, c, LOG_h2d_transfer_initial_values, c->parameters, c->inputs);
     c->launch.stop = &j->stop;
     c->launch.progress = on_rows;
     c->launch.user = l;
@@ -226,10 +239,11 @@ static shoal_code prepare(struct journey *j, struct chunk *c) {
 
 static shoal_code begin(struct journey *j, struct chunk *c) {
     const struct run_setup *s = j->setup;
-    int32_t span = log_begin(j->log, "kernel_launch", SHOAL_RUNTIME);
+    int32_t span = log_begin(j->log, LOG_kernel_launch);
     shoal_code code = s->backend->start(s->module, c->slot, &c->launch, log_report(j->log));
-    log_end_meta(j->log, span, "{\"numruns\":%u,\"chunk_index\":%u}", c->args.z.rows,
-                 c->launch.chunk);
+    log_u64(j->log, span, "chunk_index", c->launch.chunk);
+    log_u64(j->log, span, "numruns", c->args.z.rows);
+    log_end(j->log, span);
     return code;
 }
 
@@ -249,11 +263,10 @@ static shoal_code count_steps(struct journey *j, struct chunk *c) {
 
 static shoal_code deliver(struct journey *j, struct chunk *c, uint32_t rows) {
     count_rows(j->summary, c, rows);
-    int32_t span = log_begin(j->log, "d2h_transfer_state", SHOAL_RUNTIME);
+    int32_t span = log_begin(j->log, LOG_d2h_transfer_state);
     struct sink_chunk view = chunk_view(c, rows);
     shoal_code code = j->sink->chunk(j->sink, &view, log_report(j->log));
-    log_end_meta(j->log, span, "{\"nbytes\":%llu,\"chunk_index\":%u}",
-                 bytes_of(&c->launch.out, "d2h"), c->launch.chunk);
+    end_transfer(j, c, span, rows, bytes_of(&c->launch.out, "d2h"));
     return code;
 }
 
@@ -350,7 +363,7 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
                         .rows = rows_per_chunk(s, b, sink->wants),
                         .start_ns = clock_ns()};
     *summary = (shoal_summary){.runs = batch_rows(b)};
-    int32_t span = log_begin(log, "kernel_run_execution", SHOAL_RUNTIME);
+    int32_t span = log_begin(log, LOG_kernel_run_execution);
     shoal_code code = sink->begin(sink, info, log_report(log));
     if (code == SHOAL_OK)
         code = travel(&j);
@@ -361,8 +374,9 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
     }
     if (control->progress && code == SHOAL_OK)
         on_rows(&(struct lookout){&j, batch_rows(b)}, 0);
-    log_end_meta(log, span, "{\"total_runs\":%llu,\"num_chunks\":%u}",
-                 (unsigned long long)batch_rows(b), j.started);
+    log_u64(log, span, "total_runs", batch_rows(b));
+    log_u64(log, span, "num_chunks", j.started);
+    log_end(log, span);
     summary->seconds = (double)(clock_ns() - j.start_ns) * 1e-9;
     for (uint32_t i = 0; i < j.ready; i++)
         chunk_free(&j.chunk[i]);
