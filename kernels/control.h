@@ -3,14 +3,20 @@
 //
 // CONTROL_A, _B, _C, _SAFETY (log2), _GROW, _SHRINK, _REJECT (gain after a rejection) are constants.
 // History changes with accepted steps only; a rejected step always shrinks; an error that is
-// infinite or not a number counts as huge. Gains are small, so a coarse log2 of the error will do:
-// the step comes out to half a percent.
+// infinite or not a number counts as huge. A controller with memory (CONTROL_COARSE) smooths anyway:
+// it makes do with a coarse log2, and its steps come out to half a percent.
 
+#if CONTROL_COARSE
 #define GAIN(x) R((x) / (elem)COARSE_UNIT)
+#define ERROR_LOG2 r_log2_coarse
+#else
+#define GAIN(x) R(x)
+#define ERROR_LOG2 r_log2_rough
+#endif
 
 // Next step, positive. `error2` is the squared norm, `h` the size of the attempted step.
 INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
-    real l0 = r_log2_coarse(error2);
+    real l0 = ERROR_LOG2(error2);
     real shrink = r_fma(l0, GAIN(-CONTROL_REJECT), R(CONTROL_SAFETY));
     real z = r_fma(l0, GAIN(-CONTROL_A), R(CONTROL_SAFETY));
     if (CONTROL_B != 0)

@@ -3,15 +3,15 @@
 //
 // Runs of steps in which no lane ends and no sample falls go without masks (a burst); whether
 // everything stayed finite is looked at once behind a burst, and if not, the burst is taken back
-// and repeated step by step, so that a failure is dated exactly.
+// and repeated in smaller ones, in the end step by step, so that a failure is dated exactly.
 
 #if THREADS && N * STAGES <= 16
-#define AT_ONCE 4 // steps of a burst between looks at its end
+#define AT_ONCE 4 // steps of a burst are written out, so that counting costs less
 #else
 #define AT_ONCE 1
 #endif
 
-// Steps every lane of the group can take before something happens to one, as a burst.
+// Steps every lane of the group can take before something happens to one.
 INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
     u32 active = m_lanes(g->active), quiet = BURST;
 #if DENSE
@@ -31,7 +31,7 @@ INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
             quiet = steps > 0 ? (u32)steps : 0;
 #endif
     }
-    return quiet < AT_ONCE ? 0 : quiet - quiet % AT_ONCE;
+    return quiet;
 }
 
 // t0 + i dt, i being the steps done.
@@ -65,17 +65,16 @@ INLINE void fixed_step(const struct shoal_args *a, const struct group *g, struct
     }
 }
 
-// `count` steps from x on without looking; one, or a multiple of AT_ONCE.
+// `count` steps from x on without looking.
 INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struct point *x,
                         struct trial *s, u32 count) {
-    for (u32 n = 0; n < count; n += AT_ONCE) {
-        fixed_step(a, g, x, s, n + 1);
+    u32 n = 0;
 #if AT_ONCE > 1
-        if (count == 1)
-            break;
-        UNROLL for (u32 i = 2; i <= AT_ONCE; i++) fixed_step(a, g, x, s, n + i);
-#endif
+    ROLL for (; n + AT_ONCE <= count; n += AT_ONCE) {
+        UNROLL for (u32 i = 1; i <= AT_ONCE; i++) fixed_step(a, g, x, s, n + i);
     }
+#endif
+    ROLL for (; n < count; n++) fixed_step(a, g, x, s, n + 1);
 }
 
 // What became of the steps, as lane bits.

@@ -43,7 +43,7 @@ struct group {
 #endif
 };
 
-enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = THREADS ? 256 : 64 };
+enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = THREADS ? 1024 : 64 };
 
 INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
     l->rtol = R(a->control[CONTROL_RTOL]);

@@ -67,10 +67,11 @@ INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s
 #endif
 
 #if ADAPTIVE
+#if UNROLL_STAGES
 INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j) {
     real e = R(0);
     int first = 1;
-    STAGE_LOOP(q, STAGES) {
+    UNROLL for (int q = 0; q < STAGES; q++) {
         if (weights[q] == 0)
             continue;
         e = first ? s->k[q][j] * R(weights[q]) : r_fma(s->k[q][j], R(weights[q]), e);
@@ -78,21 +79,39 @@ INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j)
     }
     return e;
 }
+#define WEIGHTED(name, weights, place)
+#define WEIGHTED_AT(name, weights, j) rk_weighted(s, weights, j)
+#else
+// For all states at once, so that a weight is read once.
+INLINE void rk_weighted_all(const struct trial *s, const TABLE elem *weights, SPACE real *e) {
+    STATES(j, 0) e[j] = R(0);
+    ROLL for (int q = 0; q < STAGES; q++) {
+        if (weights[q] != 0)
+            STATES(j, 0) e[j] = r_fma(s->k[q][j], R(weights[q]), e[j]);
+    }
+}
+#define WEIGHTED(name, weights, place)                                                             \
+    SPARE(name, N, place);                                                                         \
+    rk_weighted_all(s, weights, name)
+#define WEIGHTED_AT(name, weights, j) name[j]
+#endif
 
 // Square of the error norm: RMS of h e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite
 // when anything of the step is, y1 included: then the reciprocal is not finite.
 INLINE real rk_error2(const struct point *x, const struct trial *s, const struct limits *l) {
     real sum = R(0);
+    WEIGHTED(e, rk_e, s->spare[0]);
 #if SECOND_ERROR
     real sum2 = R(0);
+    WEIGHTED(e2, rk_e2, s->spare[1]);
 #endif
     STATES(j, 0) {
         real scale = r_fma(l->rtol, r_size(x->y[j], s->y1[j]), l->atol[j]);
         real weight = r_reciprocal_rough(scale);
-        real q = rk_weighted(s, rk_e, j) * weight;
+        real q = WEIGHTED_AT(e, rk_e, j) * weight;
         sum = r_fma(q, q, sum);
 #if SECOND_ERROR
-        real q2 = rk_weighted(s, rk_e2, j) * weight;
+        real q2 = WEIGHTED_AT(e2, rk_e2, j) * weight;
         sum2 = r_fma(q2, q2, sum2);
 #endif
     }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The fixed-step loop of a thread: bursts, of one step where something happens.
 
-// What follows `count` steps that ended as `o` says; returns how many to repeat one by one.
-INLINE u32 attention(const struct shoal_args *a, struct thread *k, struct group *g,
-                     const struct outcome *o, u32 count) {
-    if (!o->moved && count > 1)
-        return count;
+// What follows `count` steps that ended as `o` says.
+INLINE void attention(const struct shoal_args *a, struct thread *k, struct group *g,
+                      const struct outcome *o, u32 count) {
     k->wait -= count;
     if (a->z.steps_saved && o->moved)
         save_step(a, g, 1);
@@ -15,15 +13,15 @@ INLINE u32 attention(const struct shoal_args *a, struct thread *k, struct group 
         thread_look(a, k, g);
     if (k->stopped)
         thread_rest(g);
-    return 0;
 }
 
-// Steps until `idle` lanes of the warp are without a row.
+// Steps until `idle` lanes of the warp are without a row. A burst that did not stay finite is
+// repeated in halves until a single step fails.
 INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct group *g,
                        struct trial *s, struct point *x, u32 idle) {
-    u32 careful = 0; // steps to go one by one
+    u32 most = a->z.steps_saved ? 1 : BURST;
     do {
-        u32 count = careful || a->z.steps_saved ? 1 : quiet_steps(a, g);
+        u32 quiet = quiet_steps(a, g), count = quiet < most ? quiet : most;
         count = !g->active ? 0 : count ? count : 1;
         fixed_begin(g, s);
         x->t = g->x.t;
@@ -33,8 +31,9 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
 #endif
         fixed_burst(a, g, x, s, count);
         struct outcome o = fixed_commit(a, g, s, count);
-        careful -= careful > 0;
-        if (g->active)
-            careful += attention(a, k, g, &o, count);
+        if (!o.moved && count > 1)
+            most = count / 2;
+        else if (g->active)
+            attention(a, k, g, &o, count);
     } while (warp_count(!g->active) < idle);
 }

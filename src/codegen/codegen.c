@@ -227,6 +227,7 @@ static void put_gains(struct assembly *a) {
     begin(a, "gains");
     struct control c = method_control(a->q->method, a->q->controller);
     define(a, "CONTROL_GUSTAFSSON", c.gustafsson);
+    define(a, "CONTROL_COARSE", c.b != 0 || c.c != 0);
     define_real(a, "CONTROL_GROW", c.grow);
     define_real(a, "CONTROL_SHRINK", c.shrink);
     if (a->adaptive) { // the kernel takes log2 of squared norms, hence the halves
