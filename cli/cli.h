@@ -113,6 +113,11 @@ shoal_code subject_load(struct subject *s, const struct args *a, const char *mod
 // Says what there is to say and frees all; the exit code.
 int subject_close(struct subject *s, shoal_code code);
 
+// ---- run.c --------------------------------------------------------------------------------------
+
+// Signals set a flag from here on: the number of the first one.
+const volatile int *stop_catch(void);
+
 // ---- commands: return the exit code -------------------------------------------------------------
 
 int command_run(struct args *a);

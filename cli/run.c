@@ -31,13 +31,14 @@ static void on_signal(int number) {
 }
 
 // A closed terminal stops a run like Ctrl-C, unless nohup said to ignore it.
-static void catch_signals(void) {
+const volatile int *stop_catch(void) {
     struct sigaction action = {.sa_handler = on_signal}, old;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
+    return &stop_signal;
 }
 
 struct run {
@@ -290,7 +291,7 @@ int command_run(struct args *a) {
     };
     struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
     shoal_code code = SHOAL_OK;
-    catch_signals();
+    stop_catch();
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !code; i++) {
         code = stop_signal ? SHOAL_STOPPED : steps[i](&r);
         talk_messages(&r.talk, r.log);

@@ -49,13 +49,15 @@ static shoal_code warm_targets(struct subject *s, struct args *a, const char *mo
 
 int command_warm(struct args *a) {
     int status = 0;
-    for (size_t i = 0; i < a->word_count; i++) {
+    const volatile int *stop = stop_catch();
+    for (size_t i = 0; i < a->word_count && !*stop; i++) {
         struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
         shoal_code code = subject_load(&s, a, a->words[i]);
+        s.options.stop = stop;
         if (!code)
             code = warm_targets(&s, a, a->words[i]);
         int exit_code = subject_close(&s, code);
         status = status ? status : exit_code;
     }
-    return status;
+    return *stop ? EXIT_SIGNAL + *stop : status;
 }

@@ -178,6 +178,17 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+// Kernels and locks of a test are its own, whatever the user has set.
+static void use_own_cache(void) {
+    static const char *const settings[] = {"SHOAL_CACHE",      "SHOAL_CACHE_RO",
+                                           "SHOAL_CACHE_MAX",  "SHOAL_CACHE_ENTRIES",
+                                           "SHOAL_CACHE_SALT", "SHOAL_CACHE_LOG"};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        unsetenv(settings[i]);
+    setenv("XDG_RUNTIME_DIR", check_path("run"), 1);
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
+}
+
 static bool start(struct job *j, struct check_test *t) {
     const char *base = getenv("TMPDIR");
     snprintf(j->dir, sizeof j->dir, "%.40s/shoal-test.XXXXXX", base ? base : "/tmp");
@@ -193,8 +204,7 @@ static bool start(struct job *j, struct check_test *t) {
         dup2(j->fd, 1);
         dup2(j->fd, 2);
         snprintf(directory, sizeof directory, "%s", j->dir);
-        setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
-        setenv("XDG_RUNTIME_DIR", check_path("run"), 1);
+        use_own_cache();
         t->run();
         check_end();
     }

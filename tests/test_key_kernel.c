@@ -395,6 +395,28 @@ TEST(key_kernel_of_changing_numbers) {
     CHECK(warned);
 }
 
+static void on_compile(const shoal_compile *now, void *user) {
+    *(double *)user = now->predicted_s;
+}
+
+// How long a compilation will take is known from the ones before.
+TEST(key_kernel_predicts) {
+    double predicted[2] = {-1, -1};
+    use_script(PROBED "sleep 0.3; exec cc \"$@\"");
+    for (int i = 0; i < 2; i++) {
+        struct made m = make_solver(base, i ? "vars=x" : "", true, NULL);
+        shoal_solver *solver = NULL;
+        m.options.plan_only = false;
+        m.options.on_compile = on_compile;
+        m.options.on_compile_user = &predicted[i];
+        CHECK_INT(shoal_solver_new(m.model, &m.options, &solver, m.log), SHOAL_OK);
+        shoal_solver_free(solver);
+        made_free(&m);
+    }
+    CHECK(isnan(predicted[0]));
+    CHECK_MSG(predicted[1] > 0.2 && predicted[1] < 100, "%g s", predicted[1]);
+}
+
 TEST(key_kernel_lookups_in_words) {
     setenv("SHOAL_CACHE_LOG", "1", 1);
     struct made m = must_make(base, "", NULL);

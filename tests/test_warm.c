@@ -60,3 +60,19 @@ TEST(warm_fails) {
     CHECK_HAS(o.err, "failed with exit code 3");
     CHECK_INT(kernels_kept(), 0);
 }
+
+// A signal ends the compiler too, and nothing is left behind.
+TEST(warm_is_stopped) {
+    char script[256];
+    const char *one = model("one.ode", "1"), *begun = check_path("begun");
+    snprintf(script, sizeof script,
+             "case \"$*\" in *-###*|*-print-*) exec cc \"$@\";; esac; : > %s; exec sleep 60",
+             begun);
+    use_script(script);
+    struct check_output o = RUN("bash", "-mc",
+                                "\"$0\" warm \"$1\" & pid=$!; until [ -e \"$2\" ]; do sleep 0.02; "
+                                "done; kill -INT $pid; wait $pid",
+                                check_shoal(), one, begun);
+    CHECK_INT(o.status, 128 + 2);
+    CHECK_INT(kernels_kept(), 0);
+}
