@@ -58,20 +58,6 @@ static uint32_t check_kernel(const char *text, const char *options,
 
 // ---- Components swapped, no setting changed -----------------------------------------------------
 
-static char *component_text(const char *name) {
-    struct made m = make_solver(base, "", true, NULL);
-    char *source = NULL, begin[64];
-    REQUIRE(shoal_model_source(m.model, &m.options, &source, m.log) == SHOAL_OK);
-    snprintf(begin, sizeof begin, "// ---- %s\n", name);
-    char *at = strstr(source, begin);
-    REQUIRE(at);
-    char *end = strstr(at + 3, "\n// ---- ");
-    char *text = strndup(at, end ? (size_t)(end + 1 - at) : strlen(at));
-    free(source);
-    made_free(&m);
-    return text;
-}
-
 static char *replaced(const char *text, const char *what, const char *with) {
     const char *at = strstr(text, what);
     char *out = NULL;
@@ -80,46 +66,54 @@ static char *replaced(const char *text, const char *what, const char *with) {
     return out;
 }
 
-// What is replaced, so that it compiles; `moves`: results must change.
+// Changes of a component that results must show; any other component gets a blank more.
 static const struct {
     const char *component, *what, *with;
-    bool moves;
-} swaps[] = {
-    {"sizes", "#define SHOAL_ELEM elem", "#define SHOAL_ELEM elem ", false},
-    {"prelude", "\n", " \n", false},
-    {"abi", "\n", " \n", false},
-    {"dialect", "\n", " \n", false},
-    {"math", "\n", " \n", false},
-    {"tableau", "\n", " \n", false},
-    {"gains", "#define CONTROL_SAFETY ((elem)", "#define CONTROL_SAFETY ((elem)2*", true},
-    {"dxdt", "d[0] = ", "d[0] = R(2)*", true},
-    {"start", "\n", " \n", false},
-    {"observables", "out[0] = ", "out[0] = R(3)*", true},
-    {"group", "\n", " \n", false},
-    {"step", "\n", " \n", false},
-    {"controller", "\n", " \n", false},
-    {"save_state", "\n", " \n", false},
-    {"refill", "R(0.01)", "R(0.02)", true},
-    {"loop", "\n", " \n", false},
-    {"batch_kernel", "\n", " \n", false},
+} moves[] = {
+    {"gains", "#define CONTROL_SAFETY ((elem)", "#define CONTROL_SAFETY ((elem)2*"},
+    {"dxdt", "d[0] = ", "d[0] = R(2)*"},
+    {"observables", "out[0] = ", "out[0] = R(3)*"},
 };
+
+static void check_swap(const char *component, const char *old, const double plain[8], uint32_t n) {
+    const char *what = "\n", *with = " \n";
+    bool must_move = false;
+    double values[8];
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (!strcmp(moves[i].component, component)) {
+            what = moves[i].what;
+            with = moves[i].with;
+            must_move = true;
+        }
+    char *text = replaced(old, what, with);
+    struct component_swap swap[] = {{component, text}, {NULL, NULL}};
+    check_kernel(base, "", swap, values);
+    CHECK_MSG(same_bits(plain, values, n) == !must_move, "%s: results %s", component,
+              must_move ? "did not change" : "changed");
+    free(text);
+}
 
 // The old kernel would run on if settings were all that is hashed.
 TEST(key_kernel_of_every_component) {
     double plain[8], values[8];
+    struct order order;
+    struct kernel_source source;
     uint32_t n = check_kernel(base, "", NULL, plain);
-    for (size_t i = 0; i < sizeof swaps / sizeof *swaps; i++) {
-        char *old = component_text(swaps[i].component);
-        char *text = replaced(old, swaps[i].what, swaps[i].with);
-        struct component_swap swap[] = {{swaps[i].component, text}, {NULL, NULL}};
-        check_kernel(base, "", swap, values);
-        CHECK_MSG(same_bits(plain, values, n) == !swaps[i].moves, "%s: results %s",
-                  swaps[i].component, swaps[i].moves ? "did not change" : "changed");
-        free(text);
+    struct made m = make_solver(base, "", true, NULL);
+    REQUIRE(order_open(m.model, &m.options, NULL, &order, m.log) == SHOAL_OK);
+    REQUIRE(codegen_kernel(&order.request, &source, NULL) == SHOAL_OK);
+    CHECK(source.components >= 17);
+    for (uint32_t i = 0; i < source.components; i++) {
+        const struct component *c = &source.component[i];
+        char *old = strndup(source.text.data + c->offset, c->length);
+        check_swap(c->name, old, plain, n);
         free(old);
     }
     run_in_mode("on", base, "", NULL, "hit", values); // and the first is still there
     CHECK(same_bits(plain, values, n));
+    codegen_free(&source);
+    order_close(&order);
+    made_free(&m);
 }
 
 // Every setting that is compiled in.
@@ -395,9 +389,7 @@ TEST(key_kernel_of_changing_numbers) {
     CHECK(warned);
 }
 
-static void on_compile(const shoal_compile *now, void *user) {
-    *(double *)user = now->predicted_s;
-}
+static void on_compile(const shoal_compile *now, void *user) { *(double *)user = now->predicted_s; }
 
 // How long a compilation will take is known from the ones before.
 TEST(key_kernel_predicts) {

@@ -185,8 +185,11 @@ API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
     (void)flags;
     ENTER(cuMemHostAlloc);
     *memory = malloc(bytes);
+    if (!*memory)
+        return NO_MEMORY;
+    memset(*memory, 0x5a, bytes);
     fake.host_blocks++;
-    return *memory ? OK : NO_MEMORY;
+    return OK;
 }
 API int cuMemFreeHost(void *memory);
 API int cuMemFreeHost(void *memory) {

@@ -201,8 +201,11 @@ static int make_room(struct shoal_module *m, uint32_t index, const struct shoal_
         result = buffer_grow(cu, &s->in, o->small ? behind + o->out.bytes : o->in.bytes);
     if (result == CU_OK && !o->small)
         result = buffer_grow(cu, &s->out, o->out.bytes);
-    if (result == CU_OK && o->small && !s->stage)
-        result = cu->host_new((void **)&s->stage, STAGE, CU_HOST_PORTABLE);
+    if (result == CU_OK && o->small && !s->stage) {
+        void *stage = NULL;
+        result = cu->host_new(&stage, STAGE, CU_HOST_PORTABLE);
+        s->stage = result == CU_OK ? stage : NULL;
+    }
     if (result == CU_OK)
         result = buffer_grow(cu, &s->workspace, l->workspace * threads);
     s->in_at = s->in.at;
