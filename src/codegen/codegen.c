@@ -80,8 +80,10 @@ static const struct {
     {"step", "group dxdt tableau"},
     {"controller", "dialect gains"},
     {"save_state", "group step observables"},
-    {"refill", "group step start gains save_state"},
-    {"loop", "refill step controller save_state"},
+    {"begin", "group step start gains save_state"},
+    {"judge", "group step controller gains save_state"},
+    {"refill", "begin group save_state"},
+    {"loop", "begin judge refill step save_state"},
     {"batch_kernel", "loop"},
 };
 

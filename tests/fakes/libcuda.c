@@ -198,12 +198,6 @@ API int cuMemFreeHost(void *memory) {
     fake.host_blocks--;
     return OK;
 }
-API int cuMemHostGetDevicePointer_v2(unsigned long long *address, void *memory, unsigned flags);
-API int cuMemHostGetDevicePointer_v2(unsigned long long *address, void *memory, unsigned flags) {
-    ENTER(cuMemHostGetDevicePointer_v2);
-    *address = (uintptr_t)memory;
-    return flags ? INVALID : OK;
-}
 
 // ---- Streams ------------------------------------------------------------------------------------
 
@@ -260,17 +254,19 @@ static void work(const struct op *o) {
 
 // True when it is empty now; a slow kernel ends when it is stopped.
 static bool drain(struct stream *s) {
-    for (int i = 0; i < s->count; i++)
-        if (fake.slow && s->op[i].kernel && !*s->op[i].stop)
-            return false;
-    for (int i = 0; i < s->count; i++) {
-        work(&s->op[i]);
-        s->clock += s->op[i].event ? 0 : 1;
-        if (s->op[i].event)
-            s->op[i].event->ms = s->clock;
+    int done = 0;
+    for (; done < s->count; done++) {
+        const struct op *o = &s->op[done];
+        if (fake.slow && o->kernel && !*o->stop)
+            break;
+        work(o);
+        s->clock += o->event ? 0 : 1;
+        if (o->event)
+            o->event->ms = s->clock;
     }
-    s->count = 0;
-    return true;
+    s->count -= done;
+    memmove(s->op, s->op + done, (size_t)s->count * sizeof *s->op);
+    return s->count == 0;
 }
 
 static int put(struct stream *s, struct op op) {

@@ -274,6 +274,7 @@ static void stop_all(void *user) {
         cu->copy_in(m->words + CUDA_LINE * i + sizeof(int) * CUDA_STOP, &yes, sizeof yes,
                     m->stopper);
     }
+    cu->stream_wait(m->stopper);
 }
 
 // The spans of a chunk that is done: the time between two marks is a copy's or the kernel's.
