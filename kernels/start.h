@@ -34,13 +34,14 @@ INLINE void group_init(const struct shoal_args *a, struct group *g) {
 }
 
 #if ADAPTIVE
-INLINE real norm2(const struct limits *l, const SPACE real *x, const SPACE real *y) {
+// log2 of the squared norm of x; some number even where that is 0 or not finite.
+INLINE real log2_norm2(const struct limits *l, const SPACE real *x, const SPACE real *y) {
     real sum = R(0);
     STATES(j, 0) {
         real q = x[j] * r_reciprocal_rough(r_fma(l->rtol, r_abs(y[j]), l->atol[j]));
         sum = r_fma(q, q, sum);
     }
-    return sum * R(1.0 / N);
+    return r_log2_rough(sum * R(1.0 / N));
 }
 
 // First step after Hairer, Norsett and Wanner (II.4), limited by the interval.
@@ -49,18 +50,19 @@ INLINE void first_step(const struct shoal_args *a, const struct limits *l, struc
     real span = r_abs(t_diff(g->t1, g->t0));
     SPARE(y1, N, g->spare[0]);
     SPARE(f1, N, g->spare[1]);
-    real d0 = r_sqrt(norm2(l, g->x.y, g->x.y)), d1 = r_sqrt(norm2(l, f0, g->x.y));
-    real h0 = select(m_or(r_lt(d0, R(1e-5)), r_lt(d1, R(1e-5))), R(1e-6), R(0.01) * (d0 / d1));
-    h0 = r_min(h0, span);
+    // d0, d1, d2 of the book as log2 of their squares: no roots, no divisions.
+    real l0 = log2_norm2(l, g->x.y, g->x.y), l1 = log2_norm2(l, f0, g->x.y);
+    mask flat = m_or(r_lt(l0, R(-33.2)), r_lt(l1, R(-33.2))); // 1e-5
+    real ratio = r_min(r_max((l0 - l1) * R(0.5), R(-110)), R(110));
+    real h0 = r_min(select(flat, R(1e-6), R(0.01) * r_exp2_rough(ratio)), span);
     real hs = h0 * g->dir;
     STATES(j, 0) y1[j] = r_fma(hs, f0[j], g->x.y[j]);
     model_rhs(t_at(g->x.t, hs), y1, g->p, f1);
     STATES(j, 0) f1[j] = f1[j] - f0[j];
-    real d2 = r_sqrt(norm2(l, f1, g->x.y)) / h0;
-    real d = r_max(d1, d2);
-    real log = r_log2_rough(r_min(r_max(d * R(100), R(1e-30)), R(1e30)));
-    real h1 = r_exp2_rough(r_max(log * R(-1.0 / ORDER), R(-90))); // the error goes as h^ORDER
-    h1 = select(r_lt(d, R(1e-15)), r_max(R(1e-6), h0 * R(1e-3)), h1);
+    real l2 = log2_norm2(l, f1, g->x.y) - R(2) * r_log2_rough(h0);
+    real top = r_max(l1, l2);
+    real h1 = r_exp2_rough(r_max((top + R(13.287712379549449)) * R(-0.5 / ORDER), R(-90)));
+    h1 = select(r_lt(top, R(-99.6)), r_max(R(1e-6), h0 * R(1e-3)), h1); // 1e-15
     real h = r_min(R(100) * h0, h1);
     if (a->z.has_dt0)
         h = R(a->control[CONTROL_DT0]);
