@@ -21,7 +21,7 @@ void opencl_options(const struct shoal_device *d, char text[OPENCL_OPTIONS]) {
              f32 & CL_F32_ROUNDED_DIVIDE_SQRT && !d->target.fast_math
                  ? " -cl-fp32-correctly-rounded-divide-sqrt"
                  : "",
-             d->target.fast_math ? " -cl-fast-relaxed-math" : "");
+             d->target.fast_math ? " -cl-mad-enable -cl-no-signed-zeros" : "");
 }
 
 char *opencl_build_log(const struct opencl *cl, cl_program program, cl_device device) {
