@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A device's thread: one trajectory at a time, everything in registers.
 //
-// Lanes of a warp step together. One whose row ends stays idle until enough of them are (or all):
-// then all idle lanes take rows and start together, which shares the cost of starting. Without refill
-// a warp is done when its last lane is. Where threads cannot vote, a warp is one thread.
+// Lanes of a warp step together. One whose row ends stays idle until what is lost by waiting is what
+// starting costs, or all are idle: then all idle lanes take rows and start together, which shares
+// that cost. Without refill a warp is done when its last lane is. Where threads cannot vote, a warp
+// is one thread.
 //
 // An idle lane goes on with its steps, but its time is not a number: so no step is its last or too
 // short, no sample is due, and nothing comes of it.
 
-enum { REFILL_LANES = WARP < 8 ? WARP : 8 };
+enum { PATIENCE = 3 * WARP }; // lanes times steps that a start costs: about three steps of a warp
 
 struct thread {
     struct limits limits;
@@ -37,6 +38,14 @@ INLINE void thread_look(const struct shoal_args *a, struct thread *k, const stru
     if (a->z.max_steps && left < k->wait)
         k->wait = (u32)left;
     k->look_at = clock + k->wait;
+}
+
+// Looks after `most` attempts at the latest.
+INLINE void thread_look_by(struct thread *k, u32 most) {
+    if (k->wait > most) {
+        k->look_at -= k->wait - most;
+        k->wait = most;
+    }
 }
 
 INLINE void thread_rest(struct group *g) {

@@ -21,19 +21,30 @@ INLINE void attention(const struct shoal_args *a, struct thread *k, struct group
         thread_rest(g);
 }
 
-// Steps until `idle` lanes of the warp are without a row.
+// Steps until all lanes of the warp are idle, or (patience not 0) those that are have waited long
+// enough together.
 INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct group *g,
-                       struct trial *s, struct point *x, u32 idle) {
+                       struct trial *s, struct point *x, u32 patience) {
+    u32 due = 0, waiting = 0;
     for (;;) {
         trial_begin(g, s);
         STAGE_LOOP(i, STAGES) rk_stage(&g->x, g->p, s, i);
         struct verdict v = trial_judge(a, &k->limits, g, s);
         k->wait--;
-        if (warp_any(v.done || v.failed || k->wait == 0)) {
-            if (g->active)
-                attention(a, k, g, &v);
-            if (warp_count(!g->active) >= idle)
-                return;
-        }
+        if (!warp_any(v.done || v.failed || k->wait == 0))
+            continue;
+        if (g->active)
+            attention(a, k, g, &v);
+        u32 idle = warp_count(!g->active), clock = thread_clock(k);
+        if (idle == WARP)
+            return;
+        if (!idle || !patience)
+            continue;
+        if (!waiting || (int)(clock + patience / idle - due) < 0)
+            due = clock + patience / idle;
+        waiting = 1;
+        if ((int)(clock - due) >= 0)
+            return;
+        thread_look_by(k, due - clock);
     }
 }

@@ -39,7 +39,7 @@ INLINE void thread_rows(const struct shoal_args *a) {
     for (int i = 0; i < TOTAL_COUNT; i++)
         g.total[i] = 0;
     g.active = 0;
-    u32 idle = a->z.refill ? REFILL_LANES : WARP, first = 1;
+    u32 patience = a->z.refill ? PATIENCE : 0, first = 1;
     for (;;) {
         int wanted = !g.active && !k.stopped;
         u32 row = a->z.refill ? work_take_one(a->next, wanted) : first ? thread_number() : ~0u;
@@ -47,11 +47,11 @@ INLINE void thread_rows(const struct shoal_args *a) {
         if (wanted && (first || !dry))
             thread_begin(a, &k, &g, row);
         if (warp_any(dry))
-            idle = WARP;
+            patience = 0;
         first = 0;
         if (!warp_any(g.active))
             break;
-        thread_run(a, &k, &g, &s, &x, idle);
+        thread_run(a, &k, &g, &s, &x, patience);
     }
     for (int i = 0; i < TOTAL_COUNT; i++)
         total_add(&a->totals[i], g.total[i]);

@@ -15,15 +15,24 @@ INLINE void attention(const struct shoal_args *a, struct thread *k, struct group
         thread_rest(g);
 }
 
-// Steps until `idle` lanes of the warp are without a row. A burst that did not stay finite is
-// repeated in halves until a single step fails.
+// Whether the last step is as long as the others, so that it can go with them.
+INLINE int ends_evenly(const struct shoal_args *a, const struct group *g) {
+    treal before = fixed_time(a, g, g->accepted + g->left - 1);
+    return !DENSE && !a->z.max_steps && t_diff(g->t1, before) == g->h * g->dir;
+}
+
+// Steps until all lanes of the warp are idle, or (patience not 0) one is. A burst that did not stay
+// finite is repeated in halves until a single step fails.
 INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct group *g,
-                       struct trial *s, struct point *x, u32 idle) {
+                       struct trial *s, struct point *x, u32 patience) {
     u32 most = a->z.steps_saved ? 1 : BURST;
     do {
         u32 quiet = quiet_steps(a, g), count = quiet < most ? quiet : most;
+        if (quiet < most && quiet + 1 == (u32)g->left && ends_evenly(a, g))
+            count = quiet + 1;
         count = !g->active ? 0 : count ? count : 1;
         fixed_begin(g, s);
+        s->last = (u32)g->left == count;
         x->t = g->x.t;
         STATES(j, 0) s->y1[j] = x->y[j] = g->x.y[j];
 #if FSAL
@@ -35,5 +44,5 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
             most = count / 2;
         else if (g->active)
             attention(a, k, g, &o, count);
-    } while (warp_count(!g->active) < idle);
+    } while (warp_count(!g->active) < (patience ? 1 : WARP));
 }

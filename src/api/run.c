@@ -134,6 +134,7 @@ struct array_sink {
     shoal_arrays to;
     uint64_t samples, rows;
     uint32_t vars, threads;
+    struct crew **crew;
     size_t elem;
 };
 
@@ -194,7 +195,7 @@ static shoal_code array_chunk(struct sink *s, const struct sink_chunk *c, struct
     struct array_sink *a = (struct array_sink *)s;
     (void)r;
     if (a->to.values)
-        run_parallel(a->threads, c->rows, COPY_GRAIN / (a->samples * a->vars * a->elem) + 1,
+        run_parallel(a->crew, a->threads, c->rows, COPY_GRAIN / (a->samples * a->vars * a->elem) + 1,
                      copy_values, &(struct copy){a, c});
     if (a->to.t && c->t)
         memcpy(a->to.t + c->first_row, c->t, c->rows * sizeof *c->t);
@@ -222,6 +223,7 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
     struct array_sink sink = {
         .base = {.begin = array_begin, .chunk = array_chunk, .end = array_end, .free = array_free},
         .threads = solver->setup.threads,
+        .crew = &solver->pool.crew,
         .to = *arrays};
     sink.base.wants = arrays->t ? SINK_WANTS_T : 0;
     if (arrays->steps || arrays->rejected || arrays->f_evals)

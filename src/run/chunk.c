@@ -152,6 +152,7 @@ void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
     for (size_t i = 0; i < sizeof pool->block / sizeof *pool->block; i++)
         if (pool->block[i].data)
             backend->release(device, pool->block[i].data);
+    run_crew_free(pool->crew);
     *pool = (struct run_pool){0};
 }
 
@@ -367,7 +368,7 @@ void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
                          (char *)(uintptr_t)c->args.in + input_at(c, i, rows) * c->elem};
         if (c->number && c->elem == sizeof(double))
             c->number[f.input] = f.in;
-        run_parallel(c->setup->threads, rows, FILL_GRAIN, fill_rows, &f);
+        run_parallel(&c->setup->pool->crew, c->setup->threads, rows, FILL_GRAIN, fill_rows, &f);
     }
 }
 

@@ -25,7 +25,7 @@ shoal_code save_grid_make(const shoal_options *o, const double *at, size_t at_co
 // Number of steps of a fixed-step run.
 double run_fixed_steps(double t0, double t1, double dt);
 
-// Blocks of chunks, kept between runs.
+// What is kept between runs: blocks of chunks, and threads.
 enum { RUN_SLOTS = 4 };
 struct run_block {
     void *data;
@@ -33,6 +33,7 @@ struct run_block {
 };
 struct run_pool {
     struct run_block block[2 * RUN_SLOTS];
+    struct crew *crew; // that fills and copies
 };
 void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
                    struct shoal_device *device);

@@ -105,7 +105,7 @@ static shoal_code need_nvrtc(struct shoal_device *d, struct report *r) {
 
 shoal_code cuda_build(struct shoal_device *d, const struct shoal_kernel_text *k,
                       const volatile int *stop, struct shoal_bytes *out, struct report *r) {
-    shoal_code code = need_nvrtc(d, r);
+    shoal_code code = stop && *stop ? SHOAL_STOPPED : need_nvrtc(d, r);
     if (code != SHOAL_OK)
         return code;
     struct job *j = calloc(1, sizeof *j);

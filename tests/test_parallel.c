@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "check.h"
+
+#include "run/parallel.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct range {
+    unsigned char *seen;
+    int calls;
+};
+
+static void visit(void *user, size_t first, size_t end) {
+    struct range *r = user;
+    __atomic_add_fetch(&r->calls, 1, __ATOMIC_RELAXED);
+    for (size_t i = first; i < end; i++)
+        r->seen[i]++;
+}
+
+// Every item exactly once, however many threads there are and however often it is called.
+static void visit_all(struct crew **crew, uint32_t threads, size_t items, size_t grain) {
+    struct range r = {.seen = calloc(items + 1, 1)};
+    run_parallel(crew, threads, items, grain, visit, &r);
+    size_t wrong = 0;
+    for (size_t i = 0; i < items; i++)
+        wrong += r.seen[i] != 1;
+    CHECK_INT(wrong, 0);
+    CHECK(r.calls >= 1 && (uint32_t)r.calls <= (threads ? threads : 1));
+    free(r.seen);
+}
+
+TEST(parallel_every_item_once) {
+    static const size_t items[] = {0, 1, 7, 1000, 100003};
+    for (uint32_t threads = 0; threads < 20; threads += 3) {
+        struct crew *crew = NULL;
+        for (int round = 0; round < 20; round++)
+            visit_all(&crew, threads, items[round % 5], 10);
+        run_crew_free(crew);
+    }
+    run_crew_free(NULL);
+}
+
+TEST(parallel_after_a_fork) {
+    struct crew *crew = NULL;
+    visit_all(&crew, 4, 1000, 10);
+    pid_t pid = fork();
+    if (pid == 0) {
+        visit_all(&crew, 4, 1000, 10); // with threads of its own
+        run_crew_free(crew);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    visit_all(&crew, 4, 1000, 10);
+    run_crew_free(crew);
+}
