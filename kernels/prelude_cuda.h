@@ -89,9 +89,15 @@ INLINE u32 work_take_one(u32 *counter, int wanted) {
     return first + (u32)__popc(lanes & ((1u << lane) - 1));
 }
 
-// Adds up over the warp, then once to the total; called by all lanes of a warp.
+// Adds up over the warp, then once to the total; called by all lanes of a warp. Values are below
+// 2^54.
 INLINE void total_add(u64 *total, u64 value) {
+#if __CUDA_ARCH__ >= 800
+    u64 low = __reduce_add_sync(ALL_LANES, (u32)value & 0x7ffffff);
+    value = low + ((u64)__reduce_add_sync(ALL_LANES, (u32)(value >> 27)) << 27);
+#else
     UNROLL for (int d = 16; d; d /= 2) value += __shfl_down_sync(ALL_LANES, value, (u32)d);
+#endif
     if ((threadIdx.x & 31) == 0 && value)
         atomicAdd(total, value);
 }

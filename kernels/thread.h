@@ -9,7 +9,7 @@
 // An idle lane goes on with its steps, but its time is not a number: so no step is its last or too
 // short, no sample is due, and nothing comes of it.
 
-enum { PATIENCE = 3 * WARP }; // lanes times steps that a start costs: about three steps of a warp
+enum { PATIENCE = 6 * WARP }; // lanes times steps: what a start costs, on the generous side
 
 struct thread {
     struct limits limits;
