@@ -7,9 +7,10 @@
 // enough. The prelude gives r_rcp_approx and r_rsqrt_approx, the hardware's, which are good to an
 // ulp or two and flush what is denormal to 0.
 //
-// Where the range holds, every result is the correctly rounded one. It does not hold for a divisor
-// that is 0, denormal or infinite, for a radicand below 2^-101 or infinite; a quotient other than
-// a reciprocal needs its divisor, and its numerator unless that is 0, between 2^-60 and 2^60.
+// Where the range holds, every result is the correctly rounded one. It holds for reciprocals of
+// numbers from 2^-126 to 2^126, for roots of finite numbers from 2^-101 on, and for quotients whose
+// divisor is between 2^-60 and 2^60, and so is the numerator or it is 0. Of what is not a number
+// quotients are not, too, and nothing else has a range that holds.
 
 struct range {
     real error;     // the largest of 1 - b (1/b): infinite, not a number or 1 for an extreme b
@@ -43,7 +44,7 @@ INLINE real r_rcp_quick(struct range *g, real b) {
     return y;
 }
 
-// a is a number between 2^-60 and 2^60. A divisor that is not a number gives one that is not.
+// a is a number between 2^-60 and 2^60.
 INLINE real r_over_quick(struct range *g, real a, real b) {
     real error, y = rcp_refined(b, &error), q = a * y;
     g->low = r_at_most(r_abs(b), g->low);

@@ -285,7 +285,7 @@ static void put_rhs_twice(struct assembly *a, struct emit *e) {
 }
 
 static bool is_twice(struct assembly *a, const struct emit *e) {
-    return a->q->target->quick_division && a->q->f32 &&
+    return a->q->target->quick_division && a->q->f32 && e->count <= a->shape->stack_states &&
            codegen_length(e, &a->arena) <= e->inline_length &&
            codegen_divisions(e, &a->arena) >= QUICK_DIVISIONS;
 }

@@ -81,7 +81,7 @@ struct emit {
     const char *result;
     uint32_t pars;          // derived parameters follow the parameters in p
     uint32_t inline_length; // a longer function is not inlined
-    bool quick; // inlined, with the prelude's quick divisions; returns whether they were in range
+    bool quick; // inlined, with divisions of kernels/quick.h; returns whether their range holds
 };
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);
 // Its statements and stores.

@@ -92,9 +92,7 @@ static void put_call(struct writer *w, const char *name, const struct node *n) {
     put_operands(w, n, 0);
 }
 
-static bool is_quick(const struct writer *w, const struct node *n) {
-    return w->e->quick && (n->op == OP_DIV || n->op == OP_SQRT);
-}
+static bool is_division(uint8_t op) { return op == OP_DIV || op == OP_SQRT; }
 
 // A quick division is a reciprocal, or has a number above it, or something that must be looked at.
 static void put_quick(struct writer *w, const struct node *n) {
@@ -139,7 +137,7 @@ static void put_sum(struct writer *w, const struct node *n) {
 
 static void put_expression(struct writer *w, const struct node *n) {
     char name[24];
-    if (is_quick(w, n)) {
+    if (w->e->quick && is_division(n->op)) {
         put_quick(w, n);
         return;
     }
@@ -251,9 +249,7 @@ void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena
 uint32_t codegen_divisions(const struct emit *e, struct arena *arena) {
     const uint32_t *uses = dag_uses(e->dag, e->roots, e->count, arena);
     uint32_t count = 0;
-    for (node_id id = 0; id < e->dag->nodes.count; id++) {
-        uint8_t op = e->dag->nodes.items[id].op;
-        count += uses[id] && (op == OP_DIV || op == OP_SQRT);
-    }
+    for (node_id id = 0; id < e->dag->nodes.count; id++)
+        count += uses[id] && is_division(e->dag->nodes.items[id].op);
     return count;
 }
