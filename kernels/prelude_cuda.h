@@ -72,6 +72,25 @@ INLINE real r_size(real a, real b) {
 INLINE real r_size(real a, real b) { return r_max(FN(fabs)(a), FN(fabs)(b)); }
 #endif
 
+#if F32
+// Below: approximations, for quick.h; the larger size, NaN when one is (a NaN has the larger bits).
+INLINE real r_rcp_approx(real a) {
+    real r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+}
+INLINE real r_rsqrt_approx(real a) {
+    real r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+}
+#if __CUDA_ARCH__ >= 800
+#define r_worst(a, b) r_size(a, b)
+#else
+#define r_worst(a, b) r_of_bits(max(r_bits(fabsf(a)), r_bits(fabsf(b))))
+#endif
+#endif
+
 // ---- threads ------------------------------------------------------------------------------------
 
 #define ALL_LANES 0xffffffffu

@@ -358,3 +358,48 @@ TEST(codegen_contraction_is_its_own) {
     inputs_free(&in);
     rig_free(&rig);
 }
+
+// ---- Quick divisions ----------------------------------------------------------------------------
+
+// A device that has them gets a right-hand side of many divisions and roots twice, in f32.
+TEST(codegen_right_hand_sides_twice) {
+    static const char many[] = "par a=1; x'=1/(x+a)+3/(x+a*a)+x/(a-x)+1e-30/x+sqrt(x*x+a)";
+    static const char few[] = "par a=1; x'=1/(x+a)+3/(x+a*a)+x/(a-x)+sqrt(x*x+a)";
+    static const struct shoal_target quick = {.name = "quick",
+                                              .prelude = "prelude_cuda.h",
+                                              .device = true,
+                                              .lanes64 = 1,
+                                              .quick_division = true},
+                                     plain = {.name = "plain",
+                                              .prelude = "prelude_opencl.h",
+                                              .device = true,
+                                              .lanes64 = 1};
+    static const struct {
+        const char *model, *options;
+        const struct shoal_target *target;
+    } once[] = {
+        {many, "method=tsit5 t1=1", &quick},
+        {few, "method=tsit5 t1=1 precision=f32", &quick},
+        {many, "method=tsit5 t1=1 precision=f32", &plain},
+        {many, "method=tsit5 t1=1 precision=f32", &avx2},
+    };
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++) {
+        struct listing t = listing_new(once[i].model, once[i].options, once[i].target);
+        CHECK(!strstr(t.kernel.text.data, "_quick"));
+        CHECK_HAS(t.kernel.text.data, "INLINE void model_rhs(real t");
+        listing_free(&t);
+    }
+    struct listing t = listing_new(many, "method=tsit5 t1=1 precision=f32", &quick);
+    static const char *const parts[] = {
+        "NOINLINE void model_rhs_exact(real t", " = r_sqrt(v",
+        "INLINE mask model_rhs_quick(real t",   " = r_rcp_quick(&range, v",
+        " = r_over_quick(&range, R(3.0), v",    " = r_div_quick(&range, y[0], v",
+        " = r_div_quick(&range, R(0x1.",        " = r_sqrt_quick(&range, v",
+        "    return range_holds(&range);\n}",
+    };
+    const char *at = strstr(t.kernel.text.data, "// ---- dxdt");
+    REQUIRE(at);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        CHECK_HAS(at, parts[i]);
+    listing_free(&t);
+}

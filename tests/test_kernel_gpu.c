@@ -12,8 +12,11 @@
 
 #include <dlfcn.h>
 
-static const struct shoal_target cuda = {
-    .name = "sm_90", .prelude = "prelude_cuda.h", .device = true, .lanes64 = 1};
+static const struct shoal_target cuda = {.name = "sm_90",
+                                         .prelude = "prelude_cuda.h",
+                                         .device = true,
+                                         .lanes64 = 1,
+                                         .quick_division = true};
 static const struct shoal_target opencl = {
     .name = "opencl", .prelude = "prelude_opencl.h", .device = true, .lanes64 = 1};
 
@@ -197,6 +200,37 @@ TEST(kernel_gpu_cuda_registers) {
     free(ptx);
     listing_free(&s);
     free(model);
+}
+
+static int count(const char *text, const char *word) {
+    int n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+// Many divisions and roots: the loop has the quick ones, and those of IEEE are in one function,
+// which is called.
+TEST(kernel_gpu_cuda_quick_divisions) {
+    static const char model[] =
+        "par a=1, b=2; init x=1, y=2; x'=1/(x+a)+3/(y+b)+x/(y+a)+sqrt(x*x+a);"
+        "y'=1/(y+a)-y/(x+b)-sqrt(y*y+b)*t";
+    static const char *const arch[] = {"compute_75", "compute_90"};
+    nvrtc_open();
+    for (size_t i = 0; i < 2; i++) {
+        struct listing s = listing_new(model, "method=rk4 dt=0.1 t1=1 precision=f32", &cuda);
+        char *ptx = cuda_compile(s.kernel.text.data, arch[i], "quick divisions");
+        CHECK_INT(count(ptx, "sqrt.rn.f32"), 2);
+        CHECK_INT(count(ptx, "rcp.rn.f32"), 2);
+        CHECK_INT(count(ptx, "div.rn.f32"), 3);
+        CHECK_MSG(count(ptx, "rsqrt.approx.ftz.f32") % 2 == 0 &&
+                      count(ptx, "rsqrt.approx.ftz.f32") >= 8,
+                  "%d roots", count(ptx, "rsqrt.approx.ftz.f32"));
+        CHECK_INT(count(ptx, "rcp.approx.ftz.f32") * 2, count(ptx, "rsqrt.approx.ftz.f32") * 5);
+        CHECK(!strstr(ptx, ".f64"));
+        free(ptx);
+        listing_free(&s);
+    }
 }
 
 // ---- OpenCL -------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
-    WAYS_STATES = 24, // up to this size two groups are in flight,
-    WAYS3_STATES = 6, // and up to this size three, where steps are fixed
+    WAYS_STATES = 24,    // up to this size two groups are in flight,
+    WAYS3_STATES = 6,    // and up to this size three, where steps are fixed
+    QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
 };
 
 // What differs between a CPU's worker and a device's thread, which has many registers and needs
@@ -132,12 +133,16 @@ static void end(struct assembly *a) {
         hash_component(s, c);
 }
 
-// A file of kernels/ as a component.
-static void include(struct assembly *a, const char *name, const char *file) {
-    begin(a, name);
+static void put_file(struct assembly *a, const char *file) {
     for (const struct kernel_file *k = kernel_files; k->name; k++)
         if (!strcmp(k->name, file))
             buf_put(&a->out->text, k->text, k->length);
+}
+
+// A file of kernels/ as a component.
+static void include(struct assembly *a, const char *name, const char *file) {
+    begin(a, name);
+    put_file(a, file);
     end(a);
 }
 
@@ -221,8 +226,7 @@ static void put_sizes(struct assembly *a) {
     define(a, "USES_TIME", a->used[OP_TIME]);
     define(a, "UNROLL_STATES", a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
     bool large = s->states > a->shape->stack_states, ladder = !large && is_ladder(a);
-    bool unrolled =
-        step_length(a) <= (ladder ? a->shape->ladder_length : a->shape->unroll_length);
+    bool unrolled = step_length(a) <= (ladder ? a->shape->ladder_length : a->shape->unroll_length);
     define(a, "UNROLL_STAGES", unrolled);
     define(a, "LADDER", ladder && !unrolled);
     define(a, "LARGE", large);
@@ -268,6 +272,24 @@ static void put_function(struct assembly *a, const struct emit *e, enum log_labe
     a->shared = a->shared < shared ? shared : a->shared;
 }
 
+// Where there are many divisions and roots, a right-hand side for those in range, and one for all.
+static void put_rhs_twice(struct assembly *a, struct emit *e) {
+    put_file(a, "quick.h");
+    e->name = "model_rhs_exact";
+    e->inline_length = 0;
+    put_function(a, e, LOG_emit_dxdt);
+    e->name = "model_rhs_quick";
+    e->quick = true;
+    put_function(a, e, LOG_emit_dxdt);
+    put_file(a, "rhs_quick.h");
+}
+
+static bool is_twice(struct assembly *a, const struct emit *e) {
+    return a->q->target->quick_division && a->q->f32 && e->count <= a->shape->stack_states &&
+           codegen_length(e, &a->arena) <= e->inline_length &&
+           codegen_divisions(e, &a->arena) >= QUICK_DIVISIONS;
+}
+
 static void put_rhs(struct assembly *a) {
     const struct system *s = a->q->system;
     struct emit e = emit_of(a->q, s->rhs, s->states);
@@ -276,7 +298,10 @@ static void put_rhs(struct assembly *a) {
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *d";
     e.arguments = "t, y, p, d";
     e.result = "d";
-    put_function(a, &e, LOG_emit_dxdt);
+    if (is_twice(a, &e))
+        put_rhs_twice(a, &e);
+    else
+        put_function(a, &e, LOG_emit_dxdt);
     end(a);
 }
 

@@ -81,12 +81,15 @@ struct emit {
     const char *result;
     uint32_t pars;          // derived parameters follow the parameters in p
     uint32_t inline_length; // a longer function is not inlined
+    bool quick; // inlined, with divisions of kernels/quick.h; returns whether their range holds
 };
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);
 // Its statements and stores.
 uint32_t codegen_length(const struct emit *e, struct arena *arena);
 // Which math functions the live nodes of the roots use.
 void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena);
+// How many divisions and square roots they are.
+uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
 // Declarations of the math functions in `used`.
 void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
                   const bool used[OP_COUNT]);

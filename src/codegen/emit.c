@@ -75,10 +75,9 @@ static void put_truth(struct writer *w, node_id id) {
     buf_puts(w->out, ", R(0))");
 }
 
-static void put_call(struct writer *w, const char *name, const struct node *n, int operands) {
-    buf_printf(w->out, "%s(", name);
-    for (int i = 0; i < operands; i++) {
-        if (i)
+static void put_operands(struct writer *w, const struct node *n, int first) {
+    for (int i = first; i < op_operands[n->op]; i++) {
+        if (i > first)
             buf_puts(w->out, ", ");
         if (takes_truth(n->op, i))
             put_truth(w, operand(n, i));
@@ -86,6 +85,27 @@ static void put_call(struct writer *w, const char *name, const struct node *n, i
             emit_value(w, operand(n, i));
     }
     buf_puts(w->out, ")");
+}
+
+static void put_call(struct writer *w, const char *name, const struct node *n) {
+    buf_printf(w->out, "%s(", name);
+    put_operands(w, n, 0);
+}
+
+static bool is_division(uint8_t op) { return op == OP_DIV || op == OP_SQRT; }
+
+// A quick division is a reciprocal, or has a number above it, or something that must be looked at.
+static void put_quick(struct writer *w, const struct node *n) {
+    const struct node *above = &w->e->dag->nodes.items[n->a];
+    bool divides = n->op == OP_DIV, number = divides && above->op == OP_NUMBER;
+    bool one = number && above->value == 1;
+    bool fair = number && fabs(above->value) > 0x1p-59 && fabs(above->value) < 0x1p59;
+    buf_printf(w->out, "r_%s_quick(&range, ",
+               one       ? "rcp"
+               : fair    ? "over"
+               : divides ? "div"
+                         : "sqrt");
+    put_operands(w, n, one);
 }
 
 static void put_infix(struct writer *w, const struct node *n, const char *sign) {
@@ -117,6 +137,10 @@ static void put_sum(struct writer *w, const struct node *n) {
 
 static void put_expression(struct writer *w, const struct node *n) {
     char name[24];
+    if (w->e->quick && is_division(n->op)) {
+        put_quick(w, n);
+        return;
+    }
     switch (n->op) {
     case OP_NEG:
         buf_puts(w->out, "-");
@@ -133,7 +157,7 @@ static void put_expression(struct writer *w, const struct node *n) {
         put_infix(w, n, "/");
         break;
     case OP_IF:
-        put_call(w, "select", n, 3);
+        put_call(w, "select", n);
         break;
     default: {
         static const char *const special[OP_COUNT] = {
@@ -145,7 +169,7 @@ static void put_expression(struct writer *w, const struct node *n) {
             name[0] = 0;
             strcat(strcpy(name, "r_"), op_names[n->op]);
         }
-        put_call(w, special[n->op] ? special[n->op] : name, n, op_operands[n->op]);
+        put_call(w, special[n->op] ? special[n->op] : name, n);
     }
     }
 }
@@ -220,4 +244,12 @@ void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena
     for (node_id id = 0; id < e->dag->nodes.count; id++)
         if (uses[id])
             used[e->dag->nodes.items[id].op] = true;
+}
+
+uint32_t codegen_divisions(const struct emit *e, struct arena *arena) {
+    const uint32_t *uses = dag_uses(e->dag, e->roots, e->count, arena);
+    uint32_t count = 0;
+    for (node_id id = 0; id < e->dag->nodes.count; id++)
+        count += uses[id] && is_division(e->dag->nodes.items[id].op);
+    return count;
 }

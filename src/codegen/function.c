@@ -108,7 +108,10 @@ static void put_store(struct plan *p, uint32_t root) {
 static void open_part(struct plan *p, uint32_t part) {
     const struct emit *e = p->w.e;
     p->w.now = part;
-    if (p->parts == 1)
+    if (e->quick)
+        buf_printf(p->w.out, "INLINE mask %s(%s) {\n    struct range range = RANGE_NEW;\n", e->name,
+                   e->parameters);
+    else if (p->parts == 1)
         buf_printf(p->w.out, "%s void %s(%s) {\n",
                    p->length > e->inline_length ? "NOINLINE" : "INLINE", e->name, e->parameters);
     else
@@ -142,7 +145,7 @@ uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *a
             open_part(&p, p.w.now + 1);
         put_store(&p, i);
     }
-    buf_puts(out, "}\n");
+    buf_puts(out, e->quick ? "    return range_holds(&range);\n}\n" : "}\n");
     if (p.parts > 1)
         put_calls(&p);
     return p.shared;
