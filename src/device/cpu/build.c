@@ -29,13 +29,11 @@ void cpu_soname(const struct shoal_target *target, char name[64]) {
     snprintf(name, 64, "shoal-kernel.%.40s", target->name);
 }
 
-enum { OPTIONS_MOST = CPU_ARGS - 1 };
-
 static void add(const char **argv, const char *word) {
     int n = 0;
     while (argv[n])
         n++;
-    if (n < OPTIONS_MOST)
+    if (n < CPU_ARGS - 1)
         argv[n] = word;
 }
 
@@ -44,7 +42,7 @@ static void add_all(const char **argv, const char *const *words) {
         add(argv, *words);
 }
 
-// What a unit is called, defines and becomes; a text that is one unit is the last.
+// What a unit defines, and what becomes of it; the last is for a text that is one unit.
 static const struct unit {
     const char *define, *object;
 } units[] = {
@@ -158,7 +156,17 @@ static bool same_end(const struct process *a, const struct process *b) {
            (!a->talk.length || !memcmp(a->talk.data, b->talk.data, a->talk.length));
 }
 
-// All units at the same time. What is wrong with several is said once.
+// What is wrong with the units; with several the same is said once.
+static shoal_code judge(const struct shoal_device *d, const struct process *p, uint32_t count,
+                        struct report *r) {
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < count && code != SHOAL_STOPPED; i++)
+        if (!is_fine(&p[i]) && !(i && same_end(&p[i - 1], &p[i])))
+            code = explain(d, &p[i], r);
+    return code;
+}
+
+// All units at the same time. When one cannot be started the others are of no use.
 static shoal_code compile_units(const struct shoal_device *d, const struct shoal_kernel_text *k,
                                 const struct cpu_commands *c, const struct cpu_dir *dir,
                                 const volatile int *stop, struct report *r) {
@@ -166,15 +174,14 @@ static shoal_code compile_units(const struct shoal_device *d, const struct shoal
     struct process p[CPU_UNITS];
     shoal_code code = SHOAL_OK;
     uint32_t started = 0;
-    for (; started < c->units && code == SHOAL_OK; started += code == SHOAL_OK)
+    while (started < c->units && code == SHOAL_OK) {
         code = cpu_child(c->compile[started], dir, k->text, k->length, &p[started], r);
-    if (code != SHOAL_OK)
-        stop = &now; // those that run are of no use
+        started += code == SHOAL_OK;
+    }
     for (uint32_t i = 0; i < started; i++)
-        process_wait(&p[i], stop);
-    for (uint32_t i = 0; i < started && stop != &now; i++)
-        if (!is_fine(&p[i]) && code != SHOAL_STOPPED && !(i && same_end(&p[i - 1], &p[i])))
-            code = explain(d, &p[i], r);
+        process_wait(&p[i], code == SHOAL_OK ? stop : &now);
+    if (code == SHOAL_OK)
+        code = judge(d, p, started, r);
     for (uint32_t i = 0; i < started; i++)
         buf_free(&p[i].talk);
     return code;
