@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The adaptive loop of a worker: try a step in all groups, judge it, commit lane by lane.
 
+#if COLD_PART
 // Step limits and the stop flag; returns 1 to leave.
-NOINLINE int look_around(struct worker *k, struct group *g) {
+OUTLINE int look_around(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     if (stop_asked(a->stop))
         return 1;
@@ -31,7 +32,7 @@ NOINLINE int look_around(struct worker *k, struct group *g) {
     return 0;
 }
 
-NOINLINE void attention(struct worker *k, struct group *g, const struct verdict *v) {
+OUTLINE void attention(struct worker *k, struct group *g, const struct verdict *v) {
     const struct shoal_args *a = k->args;
     if (a->z.steps_saved)
         save_step(a, g, v->moved);
@@ -45,7 +46,12 @@ NOINLINE void attention(struct worker *k, struct group *g, const struct verdict 
     if (a->z.max_steps && k->clock + a->z.max_steps < k->look_at)
         k->look_at = k->clock + a->z.max_steps;
 }
+#else
+OUTLINE int look_around(struct worker *k, struct group *g);
+OUTLINE void attention(struct worker *k, struct group *g, const struct verdict *v);
+#endif
 
+#if HOT_PART
 INLINE void run_groups(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     const u32 every = a->z.steps_saved ? ~0u : 0;
@@ -71,3 +77,4 @@ INLINE void run_groups(struct worker *k, struct group *g) {
             return;
     }
 }
+#endif

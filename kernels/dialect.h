@@ -17,9 +17,22 @@
 #endif
 #if THREADS && N <= UNROLL_STATES
 #define ITEMS(i, count) UNROLL for (int i = 0; i < count; i++)
-#define OUTLINE INLINE // what a CPU keeps apart from its loop would force a thread's registers out
 #else
 #define ITEMS(i, count) ROLL for (int i = 0; i < count; i++)
+#endif
+// What a CPU keeps apart from its loop is OUTLINE and stands in COLD_PART; for a thread it would
+// force registers out. SHOAL_PART splits a text into two units that are compiled side by side: 1 is
+// the loop, 2 is the rest; without it the text is one unit.
+#ifndef SHOAL_PART
+#define SHOAL_PART 0
+#endif
+#define HOT_PART (SHOAL_PART != 2)
+#define COLD_PART (SHOAL_PART != 1)
+#if THREADS && N <= UNROLL_STATES
+#define OUTLINE INLINE
+#elif SHOAL_PART
+#define OUTLINE __attribute__((noinline, visibility("hidden")))
+#else
 #define OUTLINE NOINLINE
 #endif
 // Arrays of reals lie in SPACE. An array for the time of a function is a variable, or in large

@@ -6,6 +6,7 @@ struct workspace {
     struct group group[WAYS];
 };
 
+#if HOT_PART
 KERNEL void shoal_kernel(const struct shoal_args *args);
 KERNEL u64 shoal_workspace(void);
 
@@ -31,3 +32,4 @@ KERNEL void shoal_kernel(const struct shoal_args *args) {
 }
 
 KERNEL u64 shoal_workspace(void) { return sizeof(struct workspace); }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The fixed-step loop of a worker: bursts of all groups, and single steps where something happens.
 
+#if HOT_PART
 // One step with all its consequences.
 INLINE void careful_step(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
@@ -75,3 +76,4 @@ INLINE void run_groups(struct worker *k, struct group *g) {
         }
     }
 }
+#endif

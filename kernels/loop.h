@@ -35,6 +35,7 @@ struct worker {
 #define POINTS(x, k) struct point x[WAYS]
 #endif
 
+#if COLD_PART
 INLINE void group_copy_lane(struct group *to, int i, const struct group *from, int j) {
     for (int n = 0; n < N; n++) {
         LANE(to->x.y[n], i) = LANE(from->x.y[n], j);
@@ -82,7 +83,7 @@ NOINLINE int room_fill(struct worker *k) {
 
 // Gives the lanes the next trajectories; those for which there is none stay idle, with the values
 // they had, or at the very start with those of the waiting room.
-NOINLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes) {
+OUTLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes) {
     struct room *r = &k->room;
     u32 live = m_lanes(g->active);
     for (int i = 0; i < W; i++) {
@@ -102,7 +103,7 @@ NOINLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes) {
 }
 
 // Ends the lanes in `ended` (status by lane) and refills.
-NOINLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsigned char *status) {
+OUTLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsigned char *status) {
     const struct shoal_args *a = k->args;
     u32 live = m_lanes(g->active) & ~ended;
     u32 fine = 0;
@@ -119,3 +120,7 @@ NOINLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsi
     if (!live || a->z.refill)
         fill_lanes(k, g, ~live);
 }
+#else
+OUTLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes);
+OUTLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsigned char *status);
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Samples: dense output within a step, and writing lanes to the result arrays.
 
+#if COLD_PART
 // Writes the outputs of a lane, or NaN, to their place.
 INLINE void store_lane(const struct shoal_args *a, const SPACE real *out, int i, u64 at, int good) {
     GLOBAL elem *to = a->values + at;
@@ -30,8 +31,28 @@ OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal
         }
     }
 }
+#else
+OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal *t,
+                        const SPACE real *y, u32 lanes);
+OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved);
+#endif
 
 #if DENSE
+INLINE void next_save_lane(const struct shoal_args *a, struct group *g, int i) {
+    u32 n = g->sample[i];
+    if (n < a->z.samples) {
+        T_SET(g->next_save, i, a->save_t[2 * n], a->save_t[2 * n + 1]);
+    } else {
+        T_SET(g->next_save, i, LANE(g->dir, i) * (elem)INFINITY_VALUE, 0);
+    }
+}
+
+// Lanes whose next sample is not after `t`.
+INLINE mask save_due(const struct group *g, treal t) {
+    return r_ge(t_diff(t, g->next_save) * g->dir, R(0));
+}
+
+#if COLD_PART
 #if THREADS && UNROLL_STAGES
 #define DENSE_LOOP STAGE_LOOP
 #else
@@ -77,20 +98,6 @@ INLINE void dense_prepare(struct group *g, struct trial *s, SPACE real *f1, u32 
 #endif
 }
 
-INLINE void next_save_lane(const struct shoal_args *a, struct group *g, int i) {
-    u32 n = g->sample[i];
-    if (n < a->z.samples) {
-        T_SET(g->next_save, i, a->save_t[2 * n], a->save_t[2 * n + 1]);
-    } else {
-        T_SET(g->next_save, i, LANE(g->dir, i) * (elem)INFINITY_VALUE, 0);
-    }
-}
-
-// Lanes whose next sample is not after `t`.
-INLINE mask save_due(const struct group *g, treal t) {
-    return r_ge(t_diff(t, g->next_save) * g->dir, R(0));
-}
-
 // Writes all samples of the lanes in `moved` that lie in the step. Its end is exact: a sample there
 // is y1 itself.
 OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
@@ -112,6 +119,7 @@ OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial
     }
 }
 #endif
+#endif
 
 // Where steps are saved: the lanes that moved, from the settle time on.
 INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
@@ -121,6 +129,7 @@ INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
         save_lanes(a, g, &g->x.t, g->x.y, lanes);
 }
 
+#if COLD_PART
 // A row's end: its status, counts, and the samples that are not written yet, which are those it does
 // not reach; without a grid the final one, unless lanes wrote it together.
 OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
@@ -153,3 +162,4 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
     g->total[TOTAL_REJECTED] += attempts - accepted;
     g->total[TOTAL_F_EVALS] += f_evals;
 }
+#endif

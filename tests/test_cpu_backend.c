@@ -149,7 +149,58 @@ TEST(cpu_compiler_is_killed) {
     check_fails(SHOAL_DEVICE, "was killed by signal 11");
 }
 
-#define LAST_ARGUMENT "for o; do :; done; "
+// Does `first` in place of the unit of the loop, `second` in place of the other, `link` in place of
+// the linker; "" is what the real compiler does.
+static void use_units(const char *first, const char *second, const char *link) {
+    char script[900];
+    snprintf(script, sizeof script,
+             "case \"$*\" in *SHOAL_PART=1*) %s;; *SHOAL_PART=2*) %s;; *-shared*) %s;; esac\n"
+             "exec cc \"$@\"",
+             first[0] ? first : ":", second[0] ? second : ":", link[0] ? link : ":");
+    use_compiler(script);
+}
+
+static int count_of(const char *text, const char *word) {
+    int n = 0;
+    for (; (text = strstr(text, word)); text += strlen(word))
+        n++;
+    return n;
+}
+
+TEST(cpu_unit_fails) {
+    use_units("echo no loop; exit 3", "echo no rest; exit 4", "");
+    check_fails(SHOAL_DEVICE, "failed with exit code 3:\nno loop");
+    CHECK_HAS(messages, "failed with exit code 4:\nno rest");
+    use_units("echo nothing goes; exit 3", "echo nothing goes; exit 3", "");
+    check_fails(SHOAL_DEVICE, "failed with exit code 3:\nnothing goes");
+    CHECK_INT(count_of(messages, "nothing goes"), 1);
+    use_units("echo no loop; exit 3", "", "");
+    check_fails(SHOAL_DEVICE, "failed with exit code 3:\nno loop");
+    use_units("", "echo no rest; exit 4", "");
+    check_fails(SHOAL_DEVICE, "failed with exit code 4:\nno rest");
+    use_units("", "", "echo no linker; exit 5");
+    check_fails(SHOAL_DEVICE, "failed with exit code 5:\nno linker");
+    use_units("exit 0", "", "");
+    check_fails(SHOAL_DEVICE, "hot.o");
+    use_units("", "", "");
+    check_works();
+}
+
+TEST(cpu_unit_is_killed) {
+    use_units("echo half the loop; kill -9 $$", "", "");
+    check_fails(SHOAL_DEVICE, "was killed by signal 9 (Killed):\nhalf the loop");
+    use_units("", "echo half the rest; kill -SEGV $$", "");
+    check_fails(SHOAL_DEVICE, "half the rest");
+    CHECK_HAS(messages, "was killed by signal 11");
+    use_units("kill -9 $$", "kill -SEGV $$", "");
+    check_fails(SHOAL_DEVICE, "was killed by signal 9");
+    CHECK_HAS(messages, "was killed by signal 11");
+    use_units("", "", "kill -9 $$");
+    check_fails(SHOAL_DEVICE, "was killed by signal 9");
+}
+
+// The file to make, as $o; a question has none.
+#define LAST_ARGUMENT "for o; do :; done; case \"$o\" in /*) ;; *) exit 1;; esac; "
 
 TEST(cpu_compiler_lies) {
     use_compiler("exit 0");
@@ -212,6 +263,45 @@ TEST(cpu_compiler_hangs) {
     for (int i = 0; i < 100 && !(is_gone(pid[0]) && is_gone(pid[1])); i++)
         pause_for(0.01);
     CHECK(is_gone(pid[0]) && is_gone(pid[1]));
+}
+
+static void *set_stop_when_both_run(void *pids) {
+    for (int i = 0; i < 1000; i++) {
+        char *text = check_read(pids);
+        bool both = text && count_of(text, "\n") == 2;
+        free(text);
+        if (both)
+            break;
+        pause_for(0.01);
+    }
+    stopped_at = now();
+    stop_flag = 1;
+    return NULL;
+}
+
+// Both units, and what they started.
+TEST(cpu_units_hang) {
+    const char *tmpdir = use_tmpdir(), *pids = check_path("pids");
+    char hang[256];
+    snprintf(hang, sizeof hang, "trap '' TERM INT; sleep 1000 & echo $$ $! >> %s; wait", pids);
+    use_units(hang, hang, "");
+    pthread_t thread;
+    shoal_solver *solver;
+    REQUIRE(pthread_create(&thread, NULL, set_stop_when_both_run, (void *)(uintptr_t)pids) == 0);
+    CHECK_INT(try_solver(&stop_flag, &solver), SHOAL_STOPPED);
+    double late = now() - stopped_at;
+    CHECK_MSG(late < 0.3, "%g s after the stop", late);
+    pthread_join(thread, NULL);
+    check_nothing_left(tmpdir);
+    long pid[4];
+    char *text = check_read(pids);
+    REQUIRE(text && sscanf(text, "%ld %ld %ld %ld", &pid[0], &pid[1], &pid[2], &pid[3]) == 4);
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < 100 && !is_gone(pid[i]); k++)
+            pause_for(0.01);
+        CHECK(is_gone(pid[i]));
+    }
+    free(text);
 }
 
 // The real one, in the middle of its work: its temporary files go too.
@@ -354,6 +444,41 @@ TEST(cpu_kernels_side_by_side) {
     rig_free(&still);
     rig_free(&again);
     inputs_free(&in);
+}
+
+// One unit or two: the same bits.
+static void check_one_unit(const char *options) {
+    const char *names[RIG_NAMES] = {"a"};
+    struct rig two = rig_new(NULL, decay, options), one = rig_new(NULL, decay, options);
+    shoal_solver *s = one.solver;
+    char *source = rig_source(&one);
+    struct shoal_kernel_text k = {.text = source, .length = strlen(source), .one_unit = true};
+    struct shoal_bytes bytes = {0};
+    s->backend->unload(s->setup.module);
+    s->setup.module = NULL;
+    rig_need(&one, s->backend->build(s->device, &k, NULL, &bytes, log_report(one.log)), "build");
+    rig_need(&one, s->backend->load(s->device, &bytes, &s->setup.module, log_report(one.log)),
+             "load");
+    struct inputs in = inputs_new(100, names);
+    for (int i = 0; i < 100; i++)
+        in.value[0][i] = 0.1 * i;
+    struct outcome a = rig_run(&one, &in, NULL, 0, NULL), b = rig_run(&two, &in, NULL, 0, NULL);
+    for (uint64_t i = 0; i < 100; i++)
+        outcome_same(&a, i, &b, i, options);
+    outcome_free(&a);
+    outcome_free(&b);
+    inputs_free(&in);
+    free(bytes.data);
+    free(source);
+    rig_free(&one);
+    rig_free(&two);
+}
+
+TEST(cpu_one_unit_or_two) {
+    check_one_unit("t1=3");
+    check_one_unit("t1=3 save=n=7");
+    check_one_unit("t1=3 save=at=0.5,2 precision=f32");
+    check_one_unit("t1=3 method=rk4 dt=0.01 save=n=7");
 }
 
 TEST(cpu_load_leaks_no_descriptor) {

@@ -233,6 +233,33 @@ TEST(key_without_aliases) {
     }
 }
 
+// The words of every program that a build runs: both units and the link.
+static int words_of_build(bool one_unit, const char *word) {
+    struct made m = make_solver(base, "device=cpu", true, NULL);
+    struct shoal_kernel_text k = {.text = "", .digest = "0", .one_unit = one_unit};
+    struct key_record r = {0};
+    struct key_field f;
+    int count = 0;
+    REQUIRE(m.solver &&
+            m.solver->backend->identity(m.solver->device, &k, NULL, NULL, &r, NULL) == SHOAL_OK);
+    const unsigned char *bytes = (const unsigned char *)r.bytes.data;
+    for (size_t at = 0; key_next(bytes, r.bytes.length, &at, &f);)
+        count += !strcmp(f.label, "argument") && f.length == strlen(word) &&
+                 !memcmp(f.bytes, word, f.length);
+    key_free(&r);
+    made_free(&m);
+    return count;
+}
+
+TEST(key_by_units) {
+    CHECK_INT(words_of_build(false, "-DSHOAL_PART=1"), 1);
+    CHECK_INT(words_of_build(false, "-DSHOAL_PART=2"), 1);
+    CHECK_INT(words_of_build(false, "-O2"), 2);
+    CHECK_INT(words_of_build(false, "-shared"), 1);
+    CHECK_INT(words_of_build(true, "-DSHOAL_PART=1"), 0);
+    CHECK_INT(words_of_build(true, "-O2"), 1);
+}
+
 TEST(key_by_salt) {
     char plain[65], salted[65];
     key_of(base, "", plain);

@@ -79,6 +79,7 @@ static void *work(void *user) {
         struct shoal_kernel_text text = k->text;
         text.text = u->text.data;
         text.length = u->text.length;
+        text.one_unit = true;
         u->t0_ns = log_now_ns(k->log);
         bool ok = !u->text.failed &&
                   k->backend->build(k->device, &text, k->stop, &bytes, NULL) == SHOAL_OK;

@@ -106,24 +106,25 @@ static shoal_code spawn(const char *const *argv, const char *tmp, int in, int ou
     return SHOAL_OK;
 }
 
-static void wait_for(pid_t pid, const volatile int *stop, struct process *out) {
+static void wait_for(struct process *p, const volatile int *stop) {
+    pid_t pid = p->pid;
     int status = 0;
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     for (;;) {
         pid_t got = waitpid(pid, &status, WNOHANG);
         if (got == pid || (got < 0 && errno != EINTR))
             break;
-        if (stop && *stop && !out->stopped) {
-            out->stopped = true;
+        if (stop && *stop && !p->stopped) {
+            p->stopped = true;
             kill(-pid, SIGKILL);
         }
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        poll(&p, fd >= 0 ? 1 : 0, fd >= 0 ? POLL_MS : 1);
+        struct pollfd end = {.fd = fd, .events = POLLIN};
+        poll(&end, fd >= 0 ? 1 : 0, fd >= 0 ? POLL_MS : 1);
     }
     if (fd >= 0)
         close(fd);
-    out->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    out->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    p->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    p->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
 static void read_talk(int fd, struct buf *talk) {
@@ -135,23 +136,25 @@ static void read_talk(int fd, struct buf *talk) {
         talk->data[--talk->length] = 0;
 }
 
-shoal_code process_run(const char *const *argv, const char *tmp, const char *input, size_t length,
-                       const volatile int *stop, struct process *out, struct report *r) {
+shoal_code process_start(const char *const *argv, const char *tmp, const char *input, size_t length,
+                         struct process *out, struct report *r) {
     *out = (struct process){0};
-    pid_t pid = 0;
     shoal_code code;
     int talk = anonymous("shoal-talk", "", 0), in = anonymous("shoal-input", input, length);
     if (in < 0 || talk < 0)
         code = report_error(r, SHOAL_IO, "cannot make a file in memory: %s", strerror(errno));
     else
-        code = spawn(argv, tmp, in, talk, &pid, r);
-    if (code == SHOAL_OK) {
-        wait_for(pid, stop, out);
-        read_talk(talk, &out->talk);
-    }
+        code = spawn(argv, tmp, in, talk, &out->pid, r);
+    out->fd = talk;
     if (in >= 0)
         close(in);
-    if (talk >= 0)
+    if (talk >= 0 && code != SHOAL_OK)
         close(talk);
     return code;
+}
+
+void process_wait(struct process *p, const volatile int *stop) {
+    wait_for(p, stop);
+    read_talk(p->fd, &p->talk);
+    close(p->fd);
 }

@@ -12,13 +12,17 @@ struct process {
     int signal;      // that killed it, or 0
     bool stopped;    // by us, because *stop became non-zero
     struct buf talk; // what it wrote to stdout and stderr, at most 64 KiB
+    int pid, fd;     // while it runs: itself, and what it writes to
 };
 
-// Runs argv[0] (an absolute path) with `input` on stdin and waits for it. `tmp` is its TMPDIR; what
-// a killed child leaves there is the caller's to remove. Fails only when it cannot be started
-// (SHOAL_DEVICE) or files cannot be made (SHOAL_IO). The caller frees talk.
-shoal_code process_run(const char *const *argv, const char *tmp, const char *input, size_t length,
-                       const volatile int *stop, struct process *out, struct report *r);
+// Starts argv[0] (an absolute path) with `input` on stdin. `tmp` is its TMPDIR; what a killed child
+// leaves there is the caller's to remove. Fails only when it cannot be started (SHOAL_DEVICE) or
+// files cannot be made (SHOAL_IO). What was started must be waited for.
+shoal_code process_start(const char *const *argv, const char *tmp, const char *input, size_t length,
+                         struct process *out, struct report *r);
+// Waits for its end, or brings it about when *stop (may be NULL) becomes non-zero. The caller frees
+// talk.
+void process_wait(struct process *p, const volatile int *stop);
 
 // The absolute path of a program found on PATH (or of a name with a slash), or false.
 bool process_find(const char *name, char *path, size_t room);

@@ -13,9 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OBJECT_MOST = 256 << 20 };
-
-const char CPU_OUTPUT[] = "kernel.so";
+enum { OBJECT_MOST = 256 << 20, FILES_MOST = 4 };
 
 const char *cpu_compiler_wanted(void) {
     const char *wanted = getenv("SHOAL_CC");
@@ -26,31 +24,44 @@ bool cpu_find_compiler(char *path, size_t room) {
     return process_find(cpu_compiler_wanted(), path, room);
 }
 
-static void remove_directory(const char *path) {
-    DIR *dir = opendir(path);
-    for (const struct dirent *e; dir && (e = readdir(dir));)
-        unlinkat(dirfd(dir), e->d_name, 0); // "." and ".." cannot be removed so
-    if (dir)
-        closedir(dir);
-    rmdir(path);
+shoal_code cpu_dir_make(struct cpu_dir *dir, struct report *r) {
+    const char *base = getenv("TMPDIR");
+    snprintf(dir->path, sizeof dir->path, "%.2900s/shoal-cc.XXXXXX", base && *base ? base : "/tmp");
+    if (mkdtemp(dir->path))
+        return SHOAL_OK;
+    return report_error(r, SHOAL_IO, "cannot make a temporary directory %s: %s", dir->path,
+                        strerror(errno));
 }
 
-shoal_code cpu_child(const char *const *argv, const char *input, size_t length,
-                     const volatile int *stop, struct process *out, struct shoal_bytes *object,
-                     struct report *r) {
-    const char *base = getenv("TMPDIR"), *own[CPU_ARGS + 1] = {NULL};
-    char dir[3000], file[3100];
-    *out = (struct process){0};
-    snprintf(dir, sizeof dir, "%.2900s/shoal-cc.XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(dir))
-        return report_error(r, SHOAL_IO, "cannot make a temporary directory %s: %s", dir,
-                            strerror(errno));
-    snprintf(file, sizeof file, "%s/%s", dir, CPU_OUTPUT);
-    for (int i = 0; argv[i] && i < CPU_ARGS; i++)
-        own[i] = argv[i] == CPU_OUTPUT ? file : argv[i];
-    shoal_code code = process_run(own, dir, input, length, stop, out, r);
-    if (code == SHOAL_OK && object && !out->stopped && !out->signal && !out->exit_code)
-        file_read(file, OBJECT_MOST, (char **)&object->data, &object->length, NULL);
-    remove_directory(dir);
-    return code;
+void cpu_dir_remove(const struct cpu_dir *dir) {
+    DIR *files = opendir(dir->path);
+    for (const struct dirent *e; files && (e = readdir(files));)
+        unlinkat(dirfd(files), e->d_name, 0); // "." and ".." cannot be removed so
+    if (files)
+        closedir(files);
+    rmdir(dir->path);
+}
+
+static void put_file(const struct cpu_dir *dir, const char *name, char file[CPU_FILE]) {
+    snprintf(file, CPU_FILE, "%s/%s", dir->path, name);
+}
+
+void cpu_dir_read(const struct cpu_dir *dir, const char *name, struct shoal_bytes *out) {
+    char file[CPU_FILE];
+    put_file(dir, name, file);
+    file_read(file, OBJECT_MOST, (char **)&out->data, &out->length, NULL);
+}
+
+shoal_code cpu_child(const char *const *argv, const struct cpu_dir *dir, const char *input,
+                     size_t length, struct process *out, struct report *r) {
+    const char *own[CPU_ARGS + 1] = {NULL};
+    char file[FILES_MOST][CPU_FILE];
+    for (int i = 0, files = 0; argv[i] && i < CPU_ARGS; i++) {
+        own[i] = argv[i];
+        if (!strncmp(argv[i], "./", 2) && files < FILES_MOST) {
+            put_file(dir, argv[i] + 2, file[files]);
+            own[i] = file[files++];
+        }
+    }
+    return process_start(own, dir->path, input, length, out, r);
 }

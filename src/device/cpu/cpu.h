@@ -44,27 +44,34 @@ void cpu_describe(uint32_t index, char *text, size_t room);
 // The compiler: SHOAL_CC, else cc. The second finds it; false when there is none.
 const char *cpu_compiler_wanted(void);
 bool cpu_find_compiler(char *path, size_t room);
-// Runs a program in a private temporary directory, whose name is put where an argument is
-// CPU_OUTPUT, with "/kernel.so" behind it; the file it leaves there is read into `object` (may be
-// NULL).
-extern const char CPU_OUTPUT[];
-shoal_code cpu_child(const char *const *argv, const char *input, size_t length,
-                     const volatile int *stop, struct process *out, struct shoal_bytes *object,
-                     struct report *r);
+// A private temporary directory for what programs leave behind; it goes with all of that.
+enum { CPU_ARGS = 48, CPU_FILE = 3100 };
+struct cpu_dir {
+    char path[3000];
+};
+shoal_code cpu_dir_make(struct cpu_dir *dir, struct report *r);
+void cpu_dir_remove(const struct cpu_dir *dir);
+// The file of that name; no data when there is none.
+void cpu_dir_read(const struct cpu_dir *dir, const char *name, struct shoal_bytes *out);
+// Starts a program with that TMPDIR, to be waited for. Arguments that begin with "./" are files in
+// the directory.
+shoal_code cpu_child(const char *const *argv, const struct cpu_dir *dir, const char *input,
+                     size_t length, struct process *out, struct report *r);
 
 // What the compiler is, as fields (version, file, id, unknown, ...), asked or kept in `probes` (may
 // be NULL). False: there is none and none was ever seen, or *stop was set. The caller frees.
 bool cpu_probe(const struct shoal_device *d, struct cache *probes, const volatile int *stop,
                struct buf *answer);
 
-enum { CPU_ARGS = 48 };
-// The command line of a build. `room` is what arguments that are made here live in.
-struct cpu_command {
-    const char *argv[CPU_ARGS]; // ends with NULL
-    char march[64], seed[96], soname[64];
+// The command lines of a build: units that are compiled at the same time, then linked.
+enum { CPU_UNITS = 2 };
+struct cpu_commands {
+    uint32_t units;
+    const char *compile[CPU_UNITS][CPU_ARGS], *link[CPU_ARGS]; // each ends with NULL
+    char march[64], seed[96], soname[64];                      // what they point to
 };
-void cpu_command(const struct shoal_device *d, const struct shoal_kernel_text *k,
-                 struct cpu_command *out);
+void cpu_commands(const struct shoal_device *d, const struct shoal_kernel_text *k,
+                  struct cpu_commands *out);
 // The name that a kernel for this target bears in its object, so that it says itself what it is.
 void cpu_soname(const struct shoal_target *target, char name[64]);
 

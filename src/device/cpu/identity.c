@@ -97,20 +97,25 @@ static void add_machine(const struct shoal_device *d, struct key_record *key) {
     key_add_text(key, "libc", libc[0] ? libc : "other");
 }
 
-// Without the compiler's path and the output file.
-static void add_arguments(const struct shoal_device *d, const struct shoal_kernel_text *k,
-                          struct key_record *key) {
-    struct cpu_command c;
+// Without the compiler's path.
+static void add_command(const char *const *argv, struct key_record *key) {
     char count[16];
     int n = 0;
-    cpu_command(d, k, &c);
-    while (c.argv[n])
+    while (argv[n])
         n++;
     snprintf(count, sizeof count, "%d", n);
     key_add_text(key, "arguments", count);
     for (int i = 1; i < n; i++)
-        if (c.argv[i] != CPU_OUTPUT)
-            key_add_text(key, "argument", c.argv[i]);
+        key_add_text(key, "argument", argv[i]);
+}
+
+static void add_commands(const struct shoal_device *d, const struct shoal_kernel_text *k,
+                         struct key_record *key) {
+    struct cpu_commands c;
+    cpu_commands(d, k, &c);
+    for (uint32_t i = 0; i < c.units; i++)
+        add_command(c.compile[i], key);
+    add_command(c.link, key);
 }
 
 shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *k,
@@ -124,7 +129,7 @@ shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *
     else
         key_add_text(key, "unknown", "compiler");
     buf_free(&answer);
-    add_arguments(d, k, key);
+    add_commands(d, k, key);
     if (k->needs_sleef)
         add_library(key, "libsleef.so.3");
     if (k->needs_mvec)

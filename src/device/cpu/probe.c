@@ -11,7 +11,6 @@
 #include "cache/cache.h"
 #include "device/file_id.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,30 +37,21 @@ static const char *base_name(const char *path) {
 struct question {
     const char *argv[12];
     char interpreter[ELF_NAME], file[PATH_ROOM]; // what argv may point to
-    const volatile int *stop;
     struct process out;
     bool answered;
 };
 
-static void *ask(void *user) {
-    struct question *q = user;
-    shoal_code code = cpu_child(q->argv, "", 0, q->stop, &q->out, NULL, NULL);
-    q->answered = code == SHOAL_OK && !q->out.stopped && !q->out.signal && !q->out.exit_code &&
-                  q->out.talk.length;
-    return NULL;
-}
-
-static void ask_all(struct question *q, uint32_t count) {
-    pthread_t thread[QUESTIONS];
-    bool started[QUESTIONS] = {false};
-    for (uint32_t i = 1; i < count; i++)
-        started[i] = pthread_create(&thread[i], NULL, ask, &q[i]) == 0;
+static void ask_all(struct question *q, uint32_t count, const struct cpu_dir *dir,
+                    const volatile int *stop) {
     for (uint32_t i = 0; i < count; i++)
-        if (!started[i])
-            ask(&q[i]);
-    for (uint32_t i = 1; i < count; i++)
-        if (started[i])
-            pthread_join(thread[i], NULL);
+        q[i].answered = cpu_child(q[i].argv, dir, "", 0, &q[i].out, NULL) == SHOAL_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct process *p = &q[i].out;
+        if (q[i].answered)
+            process_wait(&q[i].out, stop);
+        q[i].answered =
+            q[i].answered && !p->stopped && !p->signal && !p->exit_code && p->talk.length;
+    }
 }
 
 // ---- The answer ---------------------------------------------------------------------------------
@@ -203,8 +193,8 @@ static void read_commands(struct probing *p, char *talk) {
         unknown(p, "commands of the compiler");
 }
 
-static void ask_libraries(struct probing *p) {
-    ask_all(p->lists, p->list_count);
+static void ask_libraries(struct probing *p, const struct cpu_dir *dir, const volatile int *stop) {
+    ask_all(p->lists, p->list_count, dir, stop);
     for (uint32_t i = 0; i < p->list_count; i++) {
         if (p->lists[i].answered)
             add_libraries(p, p->lists[i].out.talk.data);
@@ -214,24 +204,25 @@ static void ask_libraries(struct probing *p) {
     }
 }
 
-// Asks everything. False: stopped, or no memory.
+// Asks everything. False: stopped, no memory, or no temporary directory.
 static bool ask_compiler(const struct shoal_device *d, const volatile int *stop,
                          struct key_record *out) {
     struct question *q = calloc(2 + QUESTIONS, sizeof *q);
     struct probing p = {.lists = q + 2};
-    if (!q)
+    struct cpu_dir dir;
+    if (!q || cpu_dir_make(&dir, NULL) != SHOAL_OK) {
+        free(q);
         return false;
+    }
     q[0].argv[0] = q[1].argv[0] = d->compiler;
     memcpy(q[0].argv + 1, command_words, sizeof command_words);
     q[1].argv[1] = "-print-prog-name=ld";
-    for (int i = 0; i < 2 + QUESTIONS; i++)
-        q[i].stop = stop;
     key_add_text(&p.answer, "schema", schema);
     key_add_text(&p.answer, "compiler", d->compiler);
     key_add_text(&p.answer, "gcc", d->is_gcc ? "1" : "0");
     add_place(&p, "/etc/ld.so.cache");
     add_program(&p, d->compiler);
-    ask_all(q, 2);
+    ask_all(q, 2, &dir, stop);
     read_commands(&p, q[0].answered ? q[0].out.talk.data : NULL);
     if (q[1].answered)
         add_program(&p, q[1].out.talk.data);
@@ -239,7 +230,8 @@ static bool ask_compiler(const struct shoal_device *d, const volatile int *stop,
         unknown(&p, "linker");
     buf_free(&q[0].out.talk);
     buf_free(&q[1].out.talk);
-    ask_libraries(&p);
+    ask_libraries(&p, &dir, stop);
+    cpu_dir_remove(&dir);
     free(q);
     *out = p.answer;
     return !(stop && *stop);
