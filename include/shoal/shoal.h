@@ -245,6 +245,7 @@ typedef struct shoal_compile {
     const char *what; // "kernel"
     double elapsed_s;
     double predicted_s; // NaN: unknown
+    long holder;        // the process that compiles it while this one waits; 0: it is this one
 } shoal_compile;
 
 // Made by shoal_options_init; change fields, or use shoal_options_set with the words of the command
