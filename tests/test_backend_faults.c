@@ -219,6 +219,17 @@ TEST(auto_falls_back_to_the_cpu) {
     refused("opencl:99999", SHOAL_DEVICE, "opencl: "); // by its name it is an error
 }
 
+// Starting a GPU takes longer than a small batch.
+TEST(auto_loads_no_library_of_a_gpu) {
+    check_write(check_path("m.ode"), "par a=1\ninit x=1\nx'=-a*x\n@ t1=1\n");
+    setenv("LD_DEBUG", "files", 1);
+    struct check_output o = RUN(check_shoal(), "run", check_path("m.ode"), "--device", "auto",
+                                "--sweep", "a=lin:0:1:8", "-o", check_path("o.csv"));
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.err, "libc.so.6"); // it was heard
+    CHECK(!strstr(o.err, "libcuda") && !strstr(o.err, "libOpenCL") && !strstr(o.err, "libnvrtc"));
+}
+
 TEST(every_backend_is_listed) {
     static const char *const names[] = {"cpu", "cuda", "opencl"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
