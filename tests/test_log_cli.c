@@ -164,7 +164,8 @@ TEST(log_cli_files) {
                                          "solver_solve_execution",
                                          "kernel_run_execution",
                                          "h2d_transfer_parameters",
-                                         "d2h_transfer_state"};
+                                         "d2h_transfer_state",
+                                         "finish_output"};
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         char part[64];
         snprintf(part, sizeof part, "\"label\":\"%s\"", labels[i]);
@@ -255,6 +256,10 @@ TEST(log_cli_compiling_shows_life) {
     o = RUN("script", "-qec", command, "/dev/null");
     CHECK_HAS(o.out, "\r\033[Kcompiling kernel ...\r");
     setenv("SHOAL_CACHE_DIR", check_path("cache3"), 1);
+    snprintf(command, sizeof command, "TERM=xterm %s warm %s", check_shoal(), model());
+    o = RUN("script", "-qec", command, "/dev/null");
+    CHECK_HAS(o.out, "\r\033[Kcompiling kernel ... ");
+    setenv("SHOAL_CACHE_DIR", check_path("cache4"), 1);
     o = RUN(check_shoal(), "run", model()); // no terminal, no line
     CHECK(!strstr(o.err, "compiling"));
 }
