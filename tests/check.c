@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_FAILED = 10, EXIT_SKIPPED = 11, LIMIT_SECONDS = 120, LONG_LIMIT_SECONDS = 1800 };
+enum { EXIT_FAILED = 10, EXIT_SKIPPED = 11, LIMIT_SECONDS = 300, LONG_LIMIT_SECONDS = 1800 };
 
 #ifdef __SANITIZE_ADDRESS__
 // Tests may leak what they get from the harness; the programs they run may not.
