@@ -13,7 +13,8 @@ struct visit {
     shoal_cache *cache;
     struct talk talk;
     bool json;
-    uint64_t count; // shown so far
+    uint64_t count;     // shown so far
+    uint64_t read_only; // of these in read-only caches
 };
 
 static bool open_visit(struct visit *v, struct args *a) {
@@ -80,6 +81,7 @@ static bool list_one(const shoal_cache_entry *e, void *user) {
         putchar('}');
         return true;
     }
+    v->read_only += e->tier > 0;
     if (!v->count++)
         printf("%-8s %-5s %-10s %-20s %6s %9s %9s  %-16s\n", "key", "kind", "target", "model",
                "states", "size", "compile s", "last use");
@@ -92,6 +94,15 @@ static bool list_one(const shoal_cache_entry *e, void *user) {
     return true;
 }
 
+static void say_count(const struct visit *v) {
+    char others[64] = "";
+    uint64_t own = v->count - v->read_only;
+    if (v->read_only)
+        snprintf(others, sizeof others, ", %" PRIu64 " in read-only caches", v->read_only);
+    talk_say(&v->talk, "%" PRIu64 " kernel%s in %s%s\n", own, own == 1 ? "" : "s",
+             shoal_cache_place(v->cache), others);
+}
+
 static int list(struct args *a) {
     struct visit v;
     if (!open_visit(&v, a))
@@ -101,8 +112,7 @@ static int list(struct args *a) {
     if (v.json)
         puts(v.count ? "\n]" : "[]");
     else
-        talk_say(&v.talk, "%" PRIu64 " kernel%s in %s\n", v.count, v.count == 1 ? "" : "s",
-                 shoal_cache_place(v.cache));
+        say_count(&v);
     return close_visit(&v, true);
 }
 

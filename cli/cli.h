@@ -93,6 +93,7 @@ struct progress {
     double next;         // when to draw again
     bool drawn;          // a bar is on the screen
     bool rates;          // tell durations
+    bool waited;         // said that another process compiles
 };
 
 struct progress progress_new(uint32_t choice, bool quiet, bool rates); // auto, on, off

@@ -55,11 +55,27 @@ static void draw_bar(const struct progress *p, const shoal_progress *now, double
     fflush(stderr);
 }
 
+// Another process compiles it: a line that stays, where nothing can be redrawn.
+static void say_waiting(struct progress *p, const shoal_compile *now) {
+    if (p->lines && !p->waited)
+        fprintf(stderr, "waiting for process %ld, which compiles the same %s\n", now->holder,
+                now->what);
+    p->waited = true;
+}
+
 // "compiling kernel ... 0.4 s (about 1.2 s)", once it takes long enough to wonder.
 void progress_compile(struct progress *p, const shoal_compile *now) {
-    if (!p->bar || now->elapsed_s < 0.25)
+    if (now->elapsed_s < (now->holder ? 1 : 0.25))
         return;
-    fprintf(stderr, "\r\033[Kcompiling %s ...", now->what);
+    if (!p->bar && now->holder)
+        say_waiting(p, now);
+    if (!p->bar)
+        return;
+    if (now->holder)
+        fprintf(stderr, "\r\033[Kwaiting for process %ld, which compiles the same %s ...",
+                now->holder, now->what);
+    else
+        fprintf(stderr, "\r\033[Kcompiling %s ...", now->what);
     if (p->rates)
         fprintf(stderr, " %.1f s", now->elapsed_s);
     if (p->rates && !isnan(now->predicted_s))

@@ -20,10 +20,16 @@ static void show_result(bool json, const char *model, const shoal_warm_result *w
            w->target, w->compiled ? "true" : "false", w->seconds);
 }
 
+static void on_compile(const shoal_compile *now, void *user) { progress_compile(user, now); }
+
 static shoal_code warm_one(struct subject *s, struct args *a, const char *model,
                            const char *target) {
     shoal_warm_result result;
+    struct progress progress = progress_new(0, s->talk.quiet, true);
+    s->options.on_compile = on_compile;
+    s->options.on_compile_user = &progress;
     shoal_code code = shoal_model_warm(s->model, &s->options, target, &result, s->log);
+    progress_erase(&progress);
     if (!code)
         show_result(args_flag(a, "json"), model, &result);
     fflush(stdout);

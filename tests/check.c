@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_FAILED = 10, EXIT_SKIPPED = 11, LIMIT_SECONDS = 120, LONG_LIMIT_SECONDS = 1800 };
+enum { EXIT_FAILED = 10, EXIT_SKIPPED = 11, LIMIT_SECONDS = 300, LONG_LIMIT_SECONDS = 1800 };
 
 #ifdef __SANITIZE_ADDRESS__
 // Tests may leak what they get from the harness; the programs they run may not.
@@ -169,7 +169,7 @@ struct job {
     pid_t pid;
     int fd; // its stderr, into a file
     char dir[64];
-    double deadline;
+    double begin, deadline;
 };
 
 static double now(void) {
@@ -196,7 +196,8 @@ static bool start(struct job *j, struct check_test *t) {
         return false;
     j->test = t;
     j->fd = open(base ? base : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    j->deadline = now() + (t->is_long ? LONG_LIMIT_SECONDS : LIMIT_SECONDS);
+    j->begin = now();
+    j->deadline = j->begin + (t->is_long ? LONG_LIMIT_SECONDS : LIMIT_SECONDS);
     fflush(NULL);
     j->pid = fork();
     if (j->pid == 0) {
@@ -232,7 +233,7 @@ static void finish(struct job *j, int status, bool late, struct counts *n) {
         word = "FAILED (crashed)", n->failed++;
     else
         word = "FAILED", n->failed++;
-    printf("%-18s %s  %s\n", word, j->test->file, j->test->name);
+    printf("%-18s %6.1f s  %s  %s\n", word, now() - j->begin, j->test->file, j->test->name);
     if (show && j->fd >= 0) {
         size_t length;
         lseek(j->fd, 0, SEEK_SET);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels.h"
 
+#include "../kernels/abi.h"
 #include "check.h"
 
 #include <sys/stat.h>
@@ -75,6 +76,31 @@ const char *use_script(const char *script) {
     REQUIRE(chmod(path, 0700) == 0);
     setenv("SHOAL_CC", path, 1);
     return path;
+}
+
+void plant_kernel(struct made *m, const void *bytes, size_t length) {
+    struct order order;
+    struct cache *cache = cache_open(NULL);
+    char reason[CACHE_REASON];
+    REQUIRE(order_open(m->model, &m->options, NULL, &order, m->log) == SHOAL_OK);
+    struct kernel k = {.backend = order.backend,
+                       .device = order.device,
+                       .request = &order.request,
+                       .model = "planted",
+                       .cache = cache,
+                       .log = m->log};
+    REQUIRE(kernel_identify(&k) == SHOAL_OK);
+    struct cache_item item = {.kind = kernel_kind(order.backend),
+                              .abi = SHOAL_ABI,
+                              .wall_ms = 100,
+                              .record = (const unsigned char *)k.record.bytes.data,
+                              .record_length = k.record.bytes.length,
+                              .payload = bytes,
+                              .payload_length = length};
+    REQUIRE(cache_put(cache, &item, false, reason));
+    kernel_free(&k);
+    cache_close(cache);
+    order_close(&order);
 }
 
 static bool count_one(const shoal_cache_entry *e, void *user) {

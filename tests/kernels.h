@@ -31,6 +31,8 @@ char *span_says(const shoal_log *log, const char *label, const char *key);
 uint32_t run_one(struct made *m, double values[8]);
 // A shell script as the compiler (SHOAL_CC) at check_path("compiler").
 const char *use_script(const char *script);
+// Puts bytes under the key that the model and options have, with all checks right.
+void plant_kernel(struct made *m, const void *bytes, size_t length);
 // How many kernels the test's cache has.
 uint64_t kernels_kept(void);
 

@@ -294,3 +294,69 @@ TEST(cache_cli_unusable_place) {
     CHECK_HAS(o.err, "the cache is off: ");
     CHECK_INT(CACHE("doctor").status, 1);
 }
+
+// What is wrong with the settings is said by whoever opens the cache, all of it, and once.
+TEST(cache_cli_warnings) {
+    const char *m = decay();
+    setenv("SHOAL_CACHE_RO", "/nowhere_a:/nowhere_b", 1);
+    struct check_output all[] = {SHOAL("run", m, "-o", check_path("o.csv")), SHOAL("warm", m),
+                                 CACHE("stat")};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        CHECK_INT(all[i].status, 0);
+        CHECK_HAS(all[i].err, "warning: kernel cache: not read: /nowhere_a");
+        const char *second = strstr(all[i].err, "warning: kernel cache: not read: /nowhere_b");
+        CHECK_MSG(second && !strstr(second + 1, "warning"), "%s", all[i].err);
+    }
+    unsetenv("SHOAL_CACHE_RO");
+    setenv("SHOAL_CACHE", "maybe", 1);
+    struct check_output o = SHOAL("run", m, "-o", check_path("o.csv"));
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.err, "note: kernels are not kept: SHOAL_CACHE is not one of on, off, ro");
+    CHECK_INT(CACHE("doctor").status, 1);
+}
+
+// Handles come and go; the process has heard it.
+TEST(cache_cli_warns_once_a_process) {
+    static const char text[] = "init x=1; x'=-x; @ t1=1";
+    setenv("SHOAL_CACHE_RO", "/nowhere_a", 1);
+    for (int i = 0; i < 3; i++) {
+        struct made m = make_solver(text, "", false, NULL);
+        CHECK_INT(m.code, SHOAL_OK);
+        CHECK_INT(shoal_log_message_count(m.log), i ? 0 : 1);
+        made_free(&m);
+    }
+}
+
+TEST(cache_cli_lists_read_only_caches) {
+    const char *m = decay();
+    CHECK_INT(SHOAL("warm", m, "-q").status, 0);
+    setenv("SHOAL_CACHE_RO", check_path("cache"), 1);
+    setenv("SHOAL_CACHE_DIR", check_path("other"), 1);
+    struct check_output o = CACHE("list");
+    CHECK_HAS(o.out, "(read-only)");
+    CHECK_HAS(o.err, "0 kernels in ");
+    CHECK_HAS(o.err, ", 1 in read-only caches");
+}
+
+// Whoever waits for another process says so, and does not compile.
+TEST(cache_cli_says_that_it_waits) {
+    const char *m = decay(), *begun = check_path("begun");
+    char script[512];
+    snprintf(script, sizeof script,
+             "case \"$*\" in *kernel.so*) : > %s; sleep 2.5;; esac\nexec cc \"$@\"", begun);
+    use_script(script);
+    struct check_output o =
+        RUN("bash", "-c",
+            "\"$0\" warm \"$1\" & first=$!; until [ -e \"$2\" ]; do sleep 0.02; done; "
+            "\"$0\" run \"$1\" -o \"$3\"; status=$?; echo holder $first; wait $first; exit $status",
+            check_shoal(), m, begun, check_path("o.csv"));
+    char words[96];
+    const char *holder = strstr(o.out, "holder ");
+    CHECK_INT(o.status, 0);
+    REQUIRE(holder);
+    snprintf(words, sizeof words, "waiting for process %ld, which compiles the same kernel\n",
+             strtol(holder + 7, NULL, 10));
+    CHECK_HAS(o.err, words);
+    CHECK_HAS(o.err, "\n  hit\n");
+    CHECK_INT(kernels_kept(), 1);
+}

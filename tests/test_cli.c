@@ -414,18 +414,22 @@ TEST(cli_info) {
 
 // ---- Signals ------------------------------------------------------------------------------------
 
-// Starts a long run, waits until the file $2 is there, sends signal $3 twice as timeout(1) does (to
-// the program and to its group: still one wish to stop), and ends with the program's status.
-static struct check_output stopped(const char *signal, const char *until, const char *out) {
+// Starts a long run, waits until event $5 is over and then for the file $2 (which a check of the
+// output may have made before), sends signal $3 twice as timeout(1) does (to the program and to its
+// group: still one wish to stop), and ends with the program's status.
+static struct check_output stopped(const char *signal, const char *event, const char *until,
+                                   const char *out) {
     const char *script = "\"$0\" run \"$1\" --t1 1e4 --max-steps 1e9 --sweep rho=lin:20:28:1e6 "
-                         "--chunk 64 -o \"$4\" & pid=$!; until [ -e \"$2\" ]; do sleep 0.02; done; "
-                         "sleep 0.1; kill -$3 $pid $pid; wait $pid";
-    return RUN("bash", "-mc", script, check_shoal(), model(lorenz), until, signal, out);
+                         "--chunk 64 --timing-json \"$4.json\" -o \"$4\" & pid=$!; "
+                         "until grep -qs $5 \"$4.json\"; do sleep 0.02; done; "
+                         "until [ -e \"$2\" ]; do sleep 0.02; done; "
+                         "kill -$3 $pid $pid; wait $pid";
+    return RUN("bash", "-mc", script, check_shoal(), model(lorenz), until, signal, out, event);
 }
 
 TEST(cli_signals) {
     const char *out = check_path("o.csv"), *part = check_path("o.csv.part");
-    struct check_output o = stopped("INT", part, out);
+    struct check_output o = stopped("INT", "module_load", part, out);
     CHECK_INT(o.status, 128 + 2);
     CHECK_HAS(o.err, "stopped");
     CHECK_HAS(o.err, " of 1,000,000 trajectories");
@@ -437,7 +441,8 @@ TEST(cli_signals) {
 
 // A terminal that is closed stops a run like Ctrl-C does.
 TEST(cli_hangup) {
-    struct check_output o = stopped("HUP", check_path("o.npz.part"), check_path("o.npz"));
+    struct check_output o =
+        stopped("HUP", "module_load", check_path("o.npz.part"), check_path("o.npz"));
     CHECK_INT(o.status, 128 + 1);
     CHECK_HAS(o.err, "marked incomplete");
     CHECK(check_read(check_path("o.npz")));
@@ -454,7 +459,7 @@ TEST(cli_signal_in_compiler) {
     check_write(cc, text);
     CHECK_INT(RUN("chmod", "+x", cc).status, 0);
     setenv("SHOAL_CC", cc, 1);
-    struct check_output o = stopped("TERM", begun, check_path("o.csv"));
+    struct check_output o = stopped("TERM", "parse", begun, check_path("o.csv"));
     CHECK_INT(o.status, 128 + 15);
     CHECK_HAS(o.err, "stopped; nothing was written");
     CHECK(!check_read(check_path("o.csv")));

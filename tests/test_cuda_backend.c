@@ -3,35 +3,18 @@
 // asked of the real one, in which order, and that nothing leaks; NVRTC needs no device. What only a
 // device can show is in test_backend*.c, run by `make test-gpu`.
 #include "check.h"
+#include "fake_gpu.h"
 #include "rig.h"
 
 #include "../kernels/abi.h"
 #include "cache/cache.h"
 #include "device/cuda/cuda.h"
-#include "fakes/libcuda.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 // ---- The fake driver ----------------------------------------------------------------------------
-
-// The loader knows libraries by their soname: whoever opens libcuda.so.1 after this gets the fake.
-static struct fake_cuda *use_fake(void) {
-    const char *path = check_path("fake.so");
-    struct check_output o = RUN("cc", "-std=gnu17", "-shared", "-fPIC", "-O1", "-o", path,
-                                "-Wl,-soname,libcuda.so.1", "tests/fakes/libcuda.c");
-    if (o.status == 127)
-        check_skip("there is no cc");
-    CHECK_MSG(o.status == 0, "%s", o.err);
-    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    REQUIRE(library);
-    struct fake_cuda *(*get)(void);
-    *(void **)&get = dlsym(library, "fake_cuda");
-    REQUIRE(get);
-    return get();
-}
 
 // As little of a cubin as passes.
 static struct shoal_bytes small_cubin(unsigned arch) {
@@ -61,7 +44,7 @@ struct stage {
 };
 
 static struct stage stage_new(void) {
-    struct stage s = {.fake = use_fake(), .log = shoal_log_new()};
+    struct stage s = {.fake = use_fake_cuda(), .log = shoal_log_new()};
     struct shoal_bytes b = small_cubin(90);
     REQUIRE(cuda_backend.open(0, false, &s.device, log_report(s.log)) == SHOAL_OK);
     shoal_code code = cuda_backend.load(s.device, &b, &s.module, log_report(s.log));
@@ -285,12 +268,10 @@ TEST(cuda_errors) {
 
 // Every call that loading makes fails once; nothing is left behind.
 TEST(cuda_load_errors) {
-    static const char *const functions[] = {"cuDevicePrimaryCtxRetain",
-                                            "cuModuleLoadDataEx",
-                                            "cuModuleGetFunction",
-                                            "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-                                            "cuMemAlloc_v2"};
-    struct fake_cuda *fake = use_fake();
+    static const char *const functions[] = {
+        "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuModuleGetFunction",
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuMemAlloc_v2"};
+    struct fake_cuda *fake = use_fake_cuda();
     struct shoal_bytes b = small_cubin(90);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         struct stage s = {.fake = fake, .log = shoal_log_new()};
@@ -337,7 +318,7 @@ TEST(cuda_stop) {
 
 TEST(cuda_old_driver) {
     char why[192];
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_cuda();
     fake->version = 11080;
     CHECK_INT(cuda_backend.count(why, sizeof why), 0);
     CHECK_STR(why, "the driver is too old: it is made for CUDA 11.8, and 12.0 is needed");
@@ -345,7 +326,7 @@ TEST(cuda_old_driver) {
 
 TEST(cuda_no_device) {
     char why[192];
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_cuda();
     fake->fail = "cuInit";
     fake->fail_result = 100;
     CHECK_INT(cuda_backend.count(why, sizeof why), 0);
@@ -354,7 +335,7 @@ TEST(cuda_no_device) {
 
 TEST(cuda_described) {
     char text[192], why[192];
-    use_fake();
+    use_fake_cuda();
     REQUIRE(cuda_backend.count(why, sizeof why) == 1);
     cuda_backend.describe(0, text, sizeof text);
     CHECK_STR(text, "Fake 9000, sm_90, 2 multiprocessors, 1 GiB, driver for CUDA 13.0");
@@ -448,27 +429,6 @@ TEST(cuda_nvrtc_missing) {
     cuda_backend.close(d);
 }
 
-// A library that says it is NVRTC 12.4, with a build-id of one's choice.
-static void stub_nvrtc(const char *build_id) {
-    const char *source = check_path("stub.c"), *path = check_path("libnvrtc.so.12");
-    char id[64], builtins[512];
-    check_write(source, "int nvrtcVersion(int *a, int *b) { *a = 12; *b = 4; return 0; }\n"
-                        "int nvrtcCreateProgram(void) { return 1; }\n"
-                        "int nvrtcDestroyProgram(void) { return 1; }\n"
-                        "int nvrtcCompileProgram(void) { return 1; }\n"
-                        "int nvrtcGetProgramLogSize(void) { return 1; }\n"
-                        "int nvrtcGetProgramLog(void) { return 1; }\n"
-                        "int nvrtcGetCUBINSize(void) { return 1; }\n"
-                        "int nvrtcGetCUBIN(void) { return 1; }\n");
-    snprintf(id, sizeof id, "-Wl,--build-id=0x%s", build_id);
-    snprintf(builtins, sizeof builtins, "%s", check_path("libnvrtc-builtins.so.12.4"));
-    unlink(path);
-    struct check_output o = RUN("cc", "-shared", "-fPIC", id, "-o", path, source);
-    REQUIRE(o.status == 0);
-    check_write(builtins, "builtins");
-    setenv("SHOAL_NVRTC", path, 1);
-}
-
 static void key_of(const char *target, bool fast_math, struct cache *probes, char hex[KEY_HEX]) {
     struct shoal_device *d = NULL;
     struct key_record key = {0};
@@ -486,9 +446,7 @@ TEST(cuda_key) {
     char first[KEY_HEX], kept[KEY_HEX], other[KEY_HEX], arch[KEY_HEX], fast[KEY_HEX];
     struct cache *probes = cache_open(NULL);
     REQUIRE(probes && !cache_off(probes));
-    if (RUN("cc", "--version").status)
-        check_skip("there is no cc");
-    stub_nvrtc("aa01");
+    use_fake_nvrtc("aa01");
     key_of("sm_90", false, NULL, first);
     key_of("sm_90", false, probes, kept); // asked
     CHECK_STR(kept, first);
@@ -497,7 +455,7 @@ TEST(cuda_key) {
     key_of("sm_80", false, probes, arch);
     key_of("sm_90", true, probes, fast);
     CHECK(strcmp(arch, first) && strcmp(fast, first) && strcmp(arch, fast));
-    stub_nvrtc("bb02"); // the same version, another build
+    use_fake_nvrtc("bb02"); // the same version, another build
     key_of("sm_90", false, probes, other);
     CHECK_MSG(strcmp(other, first), "another build of NVRTC has the same key");
     cache_close(probes);

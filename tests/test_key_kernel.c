@@ -131,32 +131,6 @@ TEST(key_kernel_of_every_option) {
 
 // ---- Entries that are not what they say ---------------------------------------------------------
 
-// Puts bytes under the key of the base model, with all checks right.
-static void plant(struct made *m, const void *bytes, size_t length) {
-    struct order order;
-    struct cache *cache = cache_open(NULL);
-    char reason[CACHE_REASON];
-    REQUIRE(order_open(m->model, &m->options, NULL, &order, m->log) == SHOAL_OK);
-    struct kernel k = {.backend = order.backend,
-                       .device = order.device,
-                       .request = &order.request,
-                       .model = "planted",
-                       .cache = cache,
-                       .log = m->log};
-    REQUIRE(kernel_identify(&k) == SHOAL_OK);
-    struct cache_item item = {.kind = CACHE_SO,
-                              .abi = SHOAL_ABI,
-                              .wall_ms = 100,
-                              .record = (const unsigned char *)k.record.bytes.data,
-                              .record_length = k.record.bytes.length,
-                              .payload = bytes,
-                              .payload_length = length};
-    REQUIRE(cache_put(cache, &item, false, reason));
-    kernel_free(&k);
-    cache_close(cache);
-    order_close(&order);
-}
-
 // Refused, compiled again, and the next one is a hit.
 static void check_refused(const double want[8]) {
     double values[8];
@@ -183,14 +157,14 @@ TEST(key_kernel_without_symbols) {
     ssize_t n = read(fd, bytes, sizeof bytes);
     REQUIRE(n > 0);
     struct made m = make_solver(base, "", true, NULL);
-    plant(&m, bytes, (size_t)n);
+    plant_kernel(&m, bytes, (size_t)n);
     made_free(&m);
     check_refused(want);
     m = make_solver(base, "method=rk4 dt=0.1", true, NULL); // and bytes that are no object at all
     made_free(&m);
     setenv("SHOAL_CACHE_DIR", check_path("another"), 1);
     m = make_solver(base, "", true, NULL);
-    plant(&m, "nonsense", 8);
+    plant_kernel(&m, "nonsense", 8);
     made_free(&m);
     check_refused(want);
 }
@@ -211,7 +185,7 @@ TEST(key_kernel_for_another_target) {
         check_skip("no second target");
     struct shoal_kernel_text k = {.text = source, .length = strlen(source)};
     REQUIRE(backend->build(device, &k, NULL, &bytes, log_report(m.log)) == SHOAL_OK);
-    plant(&m, bytes.data, bytes.length);
+    plant_kernel(&m, bytes.data, bytes.length);
     made_free(&m);
     check_refused(want);
     free(bytes.data);
@@ -257,6 +231,7 @@ TEST(key_kernel_without_compiler) {
     REQUIRE(unlink(cc) == 0);
     struct made m = must_make(base, "", NULL);
     CHECK_HAS(shoal_log_message(m.log, 0).text, "no C compiler now");
+    CHECK_HAS(shoal_log_message(m.log, 0).text, " version ");
     CHECK_INT(run_one(&m, values), 2);
     CHECK(same_bits(values, want, 2));
     made_free(&m);

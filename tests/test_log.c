@@ -152,7 +152,7 @@ TEST(log_other_tracks_are_apart) {
 
 TEST(log_labels_by_name) {
     CHECK_INT(log_label_find("parse"), LOG_parse);
-    CHECK_INT(log_label_find("d2h_transfer_iteration_counters"), LOG_LABEL_COUNT - 1);
+    CHECK_INT(log_label_find("finish_output"), LOG_LABEL_COUNT - 1);
     CHECK_INT(log_label_find("nothing"), -1);
     CHECK_STR(log_label_name(LOG_kernel_launch), "kernel_launch");
 }

@@ -206,6 +206,9 @@ static void killed_any_time(void) {
     shoal_log *log = shoal_log_new();
     shoal_log_json(log, check_path("k.json"));
     shoal_log_trace(log, check_path("k.trace"));
+    some_events(log);
+    some_events(log);
+    check_write(check_path("ready"), "");
     for (;;)
         some_events(log);
 }
@@ -216,10 +219,13 @@ static void run_and_kill(void (*run)(void)) {
         run();
         _exit(1);
     }
-    usleep(30000);
-    kill(pid, SIGKILL);
     int status = 0;
-    waitpid(pid, &status, 0);
+    while (access(check_path("ready"), F_OK) && waitpid(pid, &status, WNOHANG) == 0)
+        usleep(1000);
+    usleep(5000);
+    if (kill(pid, SIGKILL) == 0)
+        waitpid(pid, &status, 0);
+    unlink(check_path("ready"));
     REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 

@@ -245,6 +245,7 @@ typedef struct shoal_compile {
     const char *what; // "kernel"
     double elapsed_s;
     double predicted_s; // NaN: unknown
+    long holder;        // the process that compiles it while this one waits; 0: it is this one
 } shoal_compile;
 
 // Made by shoal_options_init; change fields, or use shoal_options_set with the words of the command
@@ -276,8 +277,8 @@ typedef struct shoal_options {
     const char *job;          // text of this run's options, one "name = value" a line, that is kept
                               // in result files; NULL: none
     const volatile int *stop; // set it to non-zero to end a compilation or a run early; may be NULL
-    // Called by the calling thread about 20 times a second while a kernel is compiled; the log of
-    // the call must not be used in it. May be NULL.
+    // Called by the calling thread 10 to 20 times a second while a kernel is compiled, by it or by
+    // another process that it waits for; the log of the call must not be used in it. May be NULL.
     void (*on_compile)(const shoal_compile *now, void *user);
     void *on_compile_user;
     bool dt_from_model; // dt is the model's own: an adaptive method ignores it, with a note

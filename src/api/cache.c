@@ -9,8 +9,11 @@
 shoal_code shoal_cache_open(const char *directory, shoal_cache **out, shoal_log *log) {
     shoal_cache *c = calloc(1, sizeof *c);
     *out = c;
-    if (c && (c->cache = cache_open(directory)))
+    if (c && (c->cache = cache_open(directory))) {
+        if (!cache_off(c->cache)) // which shoal_cache_off tells
+            cache_tell(c->cache, log_report(log));
         return SHOAL_OK;
+    }
     free(c);
     *out = NULL;
     return report_error(log_report(log), SHOAL_MEMORY, "out of memory");

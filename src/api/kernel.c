@@ -131,11 +131,12 @@ static shoal_code load(struct kernel *k, const struct shoal_bytes *bytes, struct
     shoal_code code = k->backend->load(k->device, bytes, out, r);
     log_u64(k->log, span, "bytes", bytes->length);
     if (code == SHOAL_OK && k->backend->facts) {
-        struct shoal_facts f = k->backend->facts(*out);
-        log_u64(k->log, span, "registers", f.registers);
-        log_u64(k->log, span, "spills", f.spills);
-        log_f64(k->log, span, "occupancy", f.occupancy);
-        log_u64(k->log, span, "block", f.block);
+        struct shoal_facts *f = &k->facts;
+        *f = k->backend->facts(*out);
+        log_u64(k->log, span, "registers", f->registers);
+        log_u64(k->log, span, "spills", f->spills);
+        log_f64(k->log, span, "occupancy", f->occupancy);
+        log_u64(k->log, span, "block", f->block);
     }
     log_end(k->log, span);
     return code;
@@ -194,13 +195,17 @@ static uint32_t predict(const struct kernel *k) {
     return cache_predict(k->cache, kernel_kind(k->backend), k->text.length);
 }
 
+static double seconds_of(uint32_t predicted_ms) {
+    return predicted_ms ? predicted_ms / 1e3 : (double)NAN;
+}
+
 shoal_code kernel_build(struct kernel *k, struct shoal_bytes *out) {
     uint64_t begin = clock_ns();
     uint32_t cpu = children_ms(), predicted = predict(k);
     struct compile_watch watch = {.call = k->on_compile,
                                   .user = k->on_compile_user,
                                   .what = "kernel",
-                                  .predicted_s = predicted ? predicted / 1e3 : (double)NAN,
+                                  .predicted_s = seconds_of(predicted),
                                   .stop = k->stop};
     int32_t span = log_begin(k->log, LOG_compile_kernel);
     shoal_code code =
@@ -255,15 +260,24 @@ static shoal_code use_shared(struct kernel *k, struct cache_shared *shared,
 }
 
 struct waiting {
-    shoal_log *log;
+    const struct kernel *kernel;
     uint64_t begin;
+    double predicted_s;
     bool said;
 };
 
+// Whoever watches is told as it happens, the others when it is over.
 static void on_wait(void *user, long pid) {
     struct waiting *w = user;
-    if (!w->said && clock_ns() - w->begin > 1000000000u) {
-        report_note(log_report(w->log), "waited for process %ld, which compiles the same kernel",
+    const struct kernel *k = w->kernel;
+    shoal_compile now = {.what = "kernel",
+                         .elapsed_s = (double)(clock_ns() - w->begin) * 1e-9,
+                         .predicted_s = w->predicted_s,
+                         .holder = pid};
+    if (k->on_compile)
+        k->on_compile(&now, k->on_compile_user);
+    else if (!w->said && now.elapsed_s >= 1) {
+        report_note(log_report(k->log), "waited for process %ld, which compiled the same kernel",
                     pid);
         w->said = true;
     }
@@ -274,8 +288,9 @@ static shoal_code make(struct kernel *k, struct shoal_module **out) {
     for (int tries = 0; tries < 3 && k->keep; tries++) {
         struct cache_work *work = NULL;
         struct cache_shared shared = {0};
-        struct waiting w = {.log = k->log, .begin = clock_ns()};
-        switch (cache_turn(k->cache, k->key, predict(k), k->stop, on_wait, &w, &work, &shared)) {
+        uint32_t predicted = predict(k);
+        struct waiting w = {k, clock_ns(), seconds_of(predicted), false};
+        switch (cache_turn(k->cache, k->key, predicted, k->stop, on_wait, &w, &work, &shared)) {
         case CACHE_TURN_MINE:
             return build_and_store(k, work, out);
         case CACHE_TURN_SHARED:

@@ -37,6 +37,7 @@ struct kernel {
     bool compiled, stored;       // in this call
     char unstored[CACHE_REASON]; // why it is not
     uint32_t wall_ms, cpu_ms;
+    struct shoal_facts facts; // where the backend knows any
 };
 
 // Generates the source and the key. kernel_free may be called whatever it returned.

@@ -35,6 +35,10 @@ static void describe(const struct kernel *k, struct key_record *m) {
     key_add_text(m, "target", t->name);
     key_add_text(m, "fast-math", t->fast_math ? "on" : "off");
     key_add_text(m, "needs", needs[0] ? needs + 1 : "");
+    if (k->facts.registers) { // known once it was loaded
+        add_number(m, "registers", k->facts.registers);
+        add_number(m, "spills", k->facts.spills);
+    }
     key_add_text(m, "shoal", SHOAL_VERSION);
     key_add_text(m, "host", host);
     key_add(m, "source", k->text.text, k->text.length);
@@ -152,6 +156,7 @@ void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durabl
         watch_literals(k);
     log_text(k->log, span, "result", k->stored ? "stored" : "skipped");
     log_text(k->log, span, "reason", k->unstored);
+    log_text(k->log, span, "key", k->hex);
     log_u64(k->log, span, "bytes", bytes->length);
     log_end(k->log, span);
 }

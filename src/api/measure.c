@@ -100,6 +100,14 @@ static void run_units(struct measuring *m) {
         pthread_join(thread[--started], NULL);
 }
 
+static void tell(const struct kernel *k, const struct unit *u, int32_t parent, uint64_t empty_ns) {
+    uint64_t ns = u->dur_ns > empty_ns ? u->dur_ns - empty_ns : 1;
+    int32_t span = log_measure(k->log, u->label, parent, u->t0_ns, ns);
+    log_text(k->log, span, "backend", k->backend->name);
+    log_text(k->log, span, "target", k->backend->target(k->device)->name);
+    log_end(k->log, span);
+}
+
 void measure_functions(const struct kernel *k) {
     struct measuring m = {.kernel = k};
     if (strcmp(k->backend->kind, "so")) // the functions above are C
@@ -113,8 +121,7 @@ void measure_functions(const struct kernel *k) {
     for (uint32_t i = 1; i + 1 < m.count && empty; i++) {
         const struct unit *u = &m.unit[i];
         if (u->dur_ns)
-            log_end(k->log, log_measure(k->log, u->label, span, u->t0_ns,
-                                        u->dur_ns > empty ? u->dur_ns - empty : 1));
+            tell(k, u, span, empty);
     }
     for (uint32_t i = 0; i < m.count; i++)
         buf_free(&m.unit[i].text);

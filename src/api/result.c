@@ -126,10 +126,12 @@ static void steps_free(struct sink *s) { (void)s; }
 
 static shoal_code run_steps(shoal_solver *solver, const shoal_batch *batch, shoal_result *x,
                             shoal_log *log) {
-    struct steps_sink sink = {
-        .base = {.wants = SINK_WANTS_T,
-                 .begin = steps_begin, .chunk = steps_chunk, .end = steps_end, .free = steps_free},
-        .to = x};
+    struct steps_sink sink = {.base = {.wants = SINK_WANTS_T,
+                                       .begin = steps_begin,
+                                       .chunk = steps_chunk,
+                                       .end = steps_end,
+                                       .free = steps_free},
+                              .to = x};
     return solver_run_into(solver, batch->batch, &sink.base, NULL, &x->summary, log);
 }
 

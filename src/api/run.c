@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *shoal_solver_key(const shoal_solver *solver) { return solver->key; }
 bool shoal_solver_cached(const shoal_solver *solver) { return solver->cached; }
@@ -73,6 +74,11 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
     struct run_control control = control_of(s);
     if (!s->setup.module)
         return report_error(log_report(log), SHOAL_USAGE, "this solver was made to plan only");
+    if (s->backend->target(s->device)->device && s->pid != getpid())
+        return report_error(log_report(log), SHOAL_DEVICE,
+                            "%s: a process that was forked cannot use the device of its parent; "
+                            "fork first, or use the CPU",
+                            s->backend->name);
     int32_t span = log_begin(log, LOG_solver_solve_execution);
     shoal_code code = run_shape(&s->setup, b, meta, &arena, &info, log_report(log));
     if (code == SHOAL_OK)

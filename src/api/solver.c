@@ -78,15 +78,6 @@ static shoal_code keep_source(const char *directory, const char *key, const stru
     return code;
 }
 
-// What is wrong with the cache is said, and the run goes on without it.
-static void say_cache(struct cache *c, struct report *r) {
-    const char *warning = cache_warning(c);
-    if (cache_off(c) && cache_mode(c) != CACHE_OFF)
-        report_note(r, "kernels are not kept: %s", cache_off(c));
-    if (warning)
-        report_warning(r, "kernel cache: %s", warning);
-}
-
 static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
                               const shoal_options *o, shoal_log *log) {
     struct kernel k = {.backend = s->backend,
@@ -113,7 +104,7 @@ static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
         s->cached = !k.compiled;
     if (code == SHOAL_OK && k.compiled && shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
         measure_functions(&k);
-    say_cache(k.cache, log_report(log));
+    cache_tell(k.cache, log_report(log)); // and the run goes on without it
     kernel_free(&k);
     cache_close(k.cache);
     return code;
@@ -254,6 +245,7 @@ shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *optio
     if (!s)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     s->model = model;
+    s->pid = getpid();
     s->arena.oom = &oom;
     shoal_code code;
     if (setjmp(oom))

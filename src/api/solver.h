@@ -8,10 +8,13 @@
 #include "run/run.h"
 #include "shoal/backend.h"
 
+#include <sys/types.h>
+
 struct shoal_solver {
     const shoal_model *model;
     const struct shoal_backend *backend;
     struct shoal_device *device;
+    pid_t pid;              // of the process that opened it
     struct run_setup setup; // its arrays live in the arena, the grid is owned
     struct run_pool pool;
     struct arena arena;

@@ -35,6 +35,8 @@ shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *optio
     if (code == SHOAL_OK && k.compiled && !k.stored)
         code =
             report_error(log_report(log), SHOAL_IO, "the kernel could not be kept: %s", k.unstored);
+    if (k.cache && !cache_off(k.cache))
+        cache_tell(k.cache, log_report(log));
     out->compiled = k.compiled;
     out->seconds = k.wall_ms / 1e3;
     kernel_free(&k);

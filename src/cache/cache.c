@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -49,6 +50,29 @@ const char *cache_warning(struct cache *c) {
             return bit < STORE_NOTES ? c->notes[bit] : warnings[bit - STORE_NOTES].text;
     }
     return NULL;
+}
+
+// False when this process has said it before, or has said very much.
+static bool is_news(const char *text) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char *said[64];
+    size_t i = 0;
+    pthread_mutex_lock(&lock);
+    while (i < 64 && said[i] && strcmp(said[i], text) != 0)
+        i++;
+    bool news = i < 64 && !said[i];
+    if (news)
+        said[i] = strdup(text);
+    pthread_mutex_unlock(&lock);
+    return news;
+}
+
+void cache_tell(struct cache *c, struct report *r) {
+    if (c->off && c->mode != CACHE_OFF && is_news(c->off))
+        report_note(r, "kernels are not kept: %s", c->off);
+    for (const char *text; (text = cache_warning(c)) != NULL;)
+        if (is_news(text))
+            report_warning(r, "%s", text);
 }
 
 static void add_note(struct cache *c, const char *before, const char *text, size_t length) {

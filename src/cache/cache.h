@@ -25,6 +25,9 @@ const char *cache_off(const struct cache *c);   // NULL: usable; else why not
 
 // What went wrong with files or settings and the user should hear: each once, then NULL.
 const char *cache_warning(struct cache *c);
+// All of them, and why it is off if nobody asked for that; each once in this process, for handles
+// come and go.
+void cache_tell(struct cache *c, struct report *r);
 
 // An entry in memory. `block` owns the rest (malloc); of an entry to store it may be NULL.
 struct cache_item {

@@ -22,10 +22,8 @@ static void read_mode(struct place_settings *s) {
             s->mode = (enum cache_mode)i;
     if (s->mode == CACHE_OFF)
         buf_puts(&s->off, "SHOAL_CACHE=off");
-    else if (strcmp(word, words[s->mode]) != 0) {
-        s->mode = CACHE_OFF;
+    else if (strcmp(word, words[s->mode]) != 0)
         buf_puts(&s->off, "SHOAL_CACHE is not one of on, off, ro, refresh, verify");
-    }
 }
 
 // "1G", "500M", "4096"; 0: no limit.
@@ -81,11 +79,10 @@ void place_read(struct place_settings *s, const char *dir) {
         .mode = CACHE_ON, .cap_bytes = (uint64_t)1 << 30, .cap_entries = 4096};
     if (getauxval(AT_SECURE) || getuid() != geteuid() || getgid() != getegid()) {
         buf_puts(&s->off, "the program runs with the rights of another user");
-        s->mode = CACHE_OFF;
         return;
     }
     read_mode(s);
-    if (s->mode == CACHE_OFF)
+    if (s->off.length)
         return;
     read_cap(s, "SHOAL_CACHE_MAX", &s->cap_bytes);
     read_cap(s, "SHOAL_CACHE_ENTRIES", &s->cap_entries);

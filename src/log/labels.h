@@ -45,7 +45,8 @@
     X(d2h_transfer_observables, RUNTIME, "observables of a chunk from the device")                 \
     X(d2h_transfer_summaries, RUNTIME, "summaries of a chunk from the device")                     \
     X(d2h_transfer_status_codes, RUNTIME, "status of each run from the device")                    \
-    X(d2h_transfer_iteration_counters, RUNTIME, "step counts of each run from the device")
+    X(d2h_transfer_iteration_counters, RUNTIME, "step counts of each run from the device")         \
+    X(finish_output, RUNTIME, "the end of the result: what is left to write, sync, rename")
 
 enum log_label {
 #define X(name, category, text) LOG_##name,

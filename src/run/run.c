@@ -377,7 +377,9 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
         code = travel(&j);
     summary->complete = code == SHOAL_OK;
     if (code == SHOAL_OK || code == SHOAL_STOPPED) {
+        int32_t end = log_begin(log, LOG_finish_output);
         shoal_code ended = sink->end(sink, code == SHOAL_OK, log_report(log));
+        log_end(log, end);
         code = ended != SHOAL_OK ? ended : code;
     }
     if (control->progress && code == SHOAL_OK)

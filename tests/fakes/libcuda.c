@@ -17,7 +17,7 @@
 
 enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_READY = 600, OPS = 64 };
 
-static struct fake_cuda fake = {.version = 13000, .memory = (size_t)1 << 30};
+static struct fake_cuda fake = {.version = 13000, .major = 9, .memory = (size_t)1 << 30};
 API struct fake_cuda *fake_cuda(void);
 API struct fake_cuda *fake_cuda(void) { return &fake; }
 
@@ -71,7 +71,7 @@ API int cuDeviceGetName(char *name, int room, int device) {
 API int cuDeviceGetAttribute(int *value, int attribute, int device);
 API int cuDeviceGetAttribute(int *value, int attribute, int device) {
     (void)device;
-    *value = attribute == 16 ? 2 : attribute == 39 ? 256 : attribute == 75 ? 9 : 0;
+    *value = attribute == 16 ? 2 : attribute == 39 ? 256 : attribute == 75 ? fake.major : 0;
     return OK;
 }
 API int cuDeviceTotalMem_v2(size_t *bytes, int device);

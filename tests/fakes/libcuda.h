@@ -9,6 +9,7 @@
 struct fake_cuda {
     // knobs
     int version;
+    int major;        // of its architecture
     size_t memory;    // bytes of the device
     const char *fail; // this function fails ...
     int fail_result;  // ... with this result

@@ -18,8 +18,8 @@ static void add_answer(struct shoal_device *d, const struct buf *answer, struct 
                        struct report *r) {
     const unsigned char *record = (const unsigned char *)answer->data;
     char label[ELF_NAME + 8] = "";
-    struct key_field f;
-    bool said = d->compiler[0] != 0, first = true;
+    struct key_field f, version = {.length = 0};
+    bool first = true;
     for (size_t at = 0; key_next(record, answer->length, &at, &f);) {
         if (!strcmp(f.label, "file")) {
             const char *path = (const char *)f.bytes, *slash = memrchr(path, '/', f.length);
@@ -34,12 +34,12 @@ static void add_answer(struct shoal_device *d, const struct buf *answer, struct 
             key_add(key, f.label, f.bytes, f.length);
         else if (!strcmp(f.label, "gcc") && !d->compiler[0])
             d->is_gcc = f.length == 1 && f.bytes[0] == '1';
-        if (!said && !strcmp(f.label, "version")) {
-            report_note(r, "there is no C compiler now; kernels made by '%.*s' are still used",
-                        (int)f.length, (const char *)f.bytes);
-            said = true;
-        }
+        if (!strcmp(f.label, "version") && memmem(f.bytes, f.length, " version ", 9))
+            version = f; // of several lines about it, the one with the number
     }
+    if (!d->compiler[0])
+        report_note(r, "there is no C compiler now; kernels made by '%.*s' are still used",
+                    (int)version.length, version.length ? (const char *)version.bytes : "");
 }
 
 struct loaded {

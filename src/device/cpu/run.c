@@ -7,10 +7,12 @@
 #include "device/cpu/cpu.h"
 
 #include "../kernels/abi.h"
+#include "log/log.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,6 +34,7 @@ struct hand {
     struct shoal_args args; // own copy: workspace differs
     void *workspace;
     pthread_t thread;
+    uint64_t begin_ns, end_ns; // for the time log; 0: it did not run
 };
 
 static shoal_code hand_begin(struct hand *h, struct crew *c, struct report *r) {
@@ -50,12 +53,30 @@ static shoal_code hand_begin(struct hand *h, struct crew *c, struct report *r) {
 static void *work(void *arg) {
     struct hand *h = arg;
     struct crew *c = h->crew;
+    h->begin_ns = clock_ns();
     c->module->kernel(&h->args);
+    h->end_ns = clock_ns();
     pthread_mutex_lock(&c->mutex);
     if (--c->running == 0)
         pthread_cond_signal(&c->done);
     pthread_mutex_unlock(&c->mutex);
     return NULL;
+}
+
+// One track a worker: what each did while the calling thread waited.
+static void tell_times(const struct shoal_launch *l, const struct hand *hands, uint32_t count) {
+    shoal_log *log = l->log;
+    char track[32];
+    for (uint32_t i = 0; log && log->recording && i < count; i++) {
+        const struct hand *h = &hands[i];
+        if (!h->end_ns)
+            continue;
+        snprintf(track, sizeof track, "cpu worker %u", i);
+        int32_t span = log_device(log, track, LOG_kernel_launch, log->open,
+                                  h->begin_ns - log->start_ns, h->end_ns - h->begin_ns);
+        log_u64(log, span, "chunk_index", l->chunk);
+        log_end(log, span);
+    }
 }
 
 static void tick(struct crew *c) {
@@ -142,6 +163,7 @@ static shoal_code run_launch(struct shoal_module *m, const struct shoal_launch *
         m->kernel(&hands[0].args);
     } else if (code == SHOAL_OK) {
         code = run_threads(&c, hands, count, r);
+        tell_times(l, hands, count);
     }
     for (uint32_t i = 0; i < count; i++)
         free(hands[i].workspace);
