@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // `make bench-gpu`: ensembles on a GPU, kernel time and end to end, each against its bar.
 //
+// SHOAL_BENCH_ONLY=TEXT measures the ensembles with that text in their name, SHOAL_BENCH_LESS=N with
+// 2^N fewer trajectories, SHOAL_BENCH_PARTS shows the host's time.
+//
 // usage: gpu [DEVICE] [PROGRAM WITH THE HAND-WRITTEN KERNELS]        (cuda, build/bench/gpu_hand)
 //
 // Kernel: device time of the whole batch in one launch, from device events. End to end: a warm
@@ -241,6 +244,9 @@ static void bench_table(int less_bits) {
          "|---|---|---|---|---|---|---|");
     for (int i = 0; i < ENSEMBLES; i++) {
         const struct ensemble *e = &table[i];
+        const char *only = getenv("SHOAL_BENCH_ONLY");
+        if (only && !strstr(e->name, only))
+            continue;
         uint64_t n = 1ull << (e->bits - less_bits);
         char of_kernel[32], of_all[32], error[32] = "-";
         struct job j = job_new(e, n, device, n);
@@ -314,6 +320,8 @@ int main(int argc, char **argv) {
     if (argc > 2)
         hand = argv[2];
     bench_table(less_bits);
+    if (getenv("SHOAL_BENCH_ONLY"))
+        return 0;
     puts("\n| what | figure | bar |\n|---|---|---|");
     bench_small();
     struct ensemble chain = table[2];
