@@ -373,7 +373,7 @@ TEST(cli_job_of_another_kind) {
     CHECK_INT(SHOAL("run", m, "-q", "-o", csv).status, 0);
     expect(SHOAL("run", "--job", csv), 1, "a CSV file does not hold the options");
     expect(SHOAL("run", "o.npz"), 1, "`shoal run --job o.npz` repeats a result");
-    enum { LINES = 200000 };
+    enum { LINES = 20000 };
     char *text = malloc(LINES * 32 + 1);
     REQUIRE(text);
     for (size_t i = 0; i < LINES; i++)
@@ -381,7 +381,7 @@ TEST(cli_job_of_another_kind) {
     text[LINES * 32] = 0;
     check_write(job, text);
     free(text);
-    expect(SHOAL("run", m, "--job", job), 1, "199901 more messages like these");
+    expect(SHOAL("run", m, "--job", job), 1, "19901 more messages like these");
 }
 
 TEST(cli_info) {
