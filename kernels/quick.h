@@ -7,10 +7,10 @@
 // enough. The prelude gives r_rcp_approx and r_rsqrt_approx, the hardware's, which are good to an
 // ulp or two and flush what is denormal to 0.
 //
-// Where the range holds, every result is the correctly rounded one. It holds for reciprocals of
-// numbers from 2^-126 to 2^126 and roots of finite numbers from 2^-101 on; for quotients of such
-// divisors that are, like their numerators, no less than 2^-100, and no more than 2^100, or whose
-// numerator is 0. It does not hold for a divisor or a radicand that is not a number.
+// Where the range holds, every result is the correctly rounded one. It holds for divisors from
+// 2^-126 to 2^126, if the quotient is 0, or lies between 2^-100 and 2^100 and its numerator is not
+// below 2^-100; for roots of finite numbers from 2^-101 on. It does not hold for a divisor of a
+// reciprocal or a variable, or a radicand, that is not a number.
 
 struct range {
     real error;     // the largest of 1 - b (1/b): infinite, not a number or 1 for an extreme b
