@@ -7,28 +7,26 @@
 // enough. The prelude gives r_rcp_approx and r_rsqrt_approx, the hardware's, which are good to an
 // ulp or two and flush what is denormal to 0.
 //
-// Where the range holds, every result is the correctly rounded one. It holds for reciprocals of
-// numbers from 2^-126 to 2^126, for roots of finite numbers from 2^-101 on, and for quotients whose
-// divisor is between 2^-60 and 2^60, and so is the numerator or it is 0. Of what is not a number
-// quotients are not, too, and nothing else has a range that holds.
+// Where the range holds, every result is the correctly rounded one. It holds for divisors from
+// 2^-126 to 2^126, if the quotient is 0, or lies between 2^-100 and 2^100 and its numerator is not
+// below 2^-100; for roots of finite numbers from 2^-101 on. It does not hold for a divisor of a
+// reciprocal or a variable, or a radicand, that is not a number.
 
 struct range {
     real error;     // the largest of 1 - b (1/b): infinite, not a number or 1 for an extreme b
     u32 root;       // the largest of the radicands' bits, counted from those of ROOT_LEAST
-    real low, high; // of divisors of quotients; high of their numerators, too
-    u32 least;      // of the numerators' bits without sign, doubled, less 1: most for a 0
+    real low, high; // of quotients, and low of their numerators; of what divides a number
 };
-#define RANGE_NEW {0, 0, 1, 1, ~0u}
+#define RANGE_NEW {0, 0, 1, 1}
 #define RANGE_ERROR 0x1p-20f
-#define RANGE_LEAST 0x21800000u // bits of 2^-60
-#define RANGE_MOST 0x5d800000u  // bits of 2^60
-#define ROOT_LEAST 0x0d000000u  // bits of 2^-101: what remains below it would lose bits
-#define ROOT_MOST 0x7f7fffffu   // bits of the largest number
+#define RANGE_LOW 0x1p-100f    // what remains of a smaller numerator would lose bits
+#define RANGE_HIGH 0x1p100f
+#define ROOT_LEAST 0x0d000000u // bits of 2^-101: the same for a radicand
+#define ROOT_MOST 0x7f7fffffu  // bits of the largest number
 
 INLINE mask range_holds(const struct range *g) {
-    return (g->error < RANGE_ERROR) & (g->root <= ROOT_MOST - ROOT_LEAST) &
-           (g->low >= r_of_bits(RANGE_LEAST)) & (g->high <= r_of_bits(RANGE_MOST)) &
-           (g->least >= 2 * RANGE_LEAST - 1);
+    return (g->error < RANGE_ERROR) & (g->root <= ROOT_MOST - ROOT_LEAST) & (g->low >= RANGE_LOW) &
+           (g->high <= RANGE_HIGH);
 }
 
 // One iteration of Newton's.
@@ -44,21 +42,22 @@ INLINE real r_rcp_quick(struct range *g, real b) {
     return y;
 }
 
-// a is a number between 2^-60 and 2^60.
+// a is a number, its size from 2^-20 to 2^20, so that the divisor's says enough.
 INLINE real r_over_quick(struct range *g, real a, real b) {
     real error, y = rcp_refined(b, &error), q = a * y;
-    g->low = r_at_most(r_abs(b), g->low);
-    g->high = r_at_least(r_abs(b), g->high);
+    g->low = r_at_most(FN(fabs)(b), g->low);
+    g->high = r_at_least(FN(fabs)(b), g->high);
     return r_fma(y, r_fma(-b, q, a), q);
 }
 
-// What remains of a 0 is +0, and takes the sign from a quotient -0; hence the bits.
+// What remains of a 0 is +0, which would take the sign from a quotient -0.
 INLINE real r_div_quick(struct range *g, real a, real b) {
-    real q = r_over_quick(g, a, b);
-    u32 twice = 2 * r_bits(a) - 1;
-    g->least = twice < g->least ? twice : g->least;
-    g->high = r_at_least(r_abs(a), g->high);
-    return r_of_bits(r_bits(q) | ((r_bits(a) ^ r_bits(b)) & SIGN_BIT));
+    real error, y = rcp_refined(b, &error), q = a * y;
+    real low = r_at_most(FN(fabs)(a), r_at_most(FN(fabs)(q), g->low));
+    g->error = r_worst(g->error, error);
+    g->low = a == 0 ? g->low : low;
+    g->high = r_at_least(FN(fabs)(q), g->high);
+    return a == 0 ? q : r_fma(y, r_fma(-b, q, a), q);
 }
 
 INLINE real r_sqrt_quick(struct range *g, real a) {

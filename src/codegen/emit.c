@@ -99,7 +99,7 @@ static void put_quick(struct writer *w, const struct node *n) {
     const struct node *above = &w->e->dag->nodes.items[n->a];
     bool divides = n->op == OP_DIV, number = divides && above->op == OP_NUMBER;
     bool one = number && above->value == 1;
-    bool fair = number && fabs(above->value) > 0x1p-59 && fabs(above->value) < 0x1p59;
+    bool fair = number && fabs(above->value) > 0x1p-20 && fabs(above->value) < 0x1p20;
     buf_printf(w->out, "r_%s_quick(&range, ",
                one       ? "rcp"
                : fair    ? "over"
