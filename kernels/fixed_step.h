@@ -6,7 +6,7 @@
 // and repeated in smaller ones, in the end step by step, so that a failure is dated exactly.
 
 #if THREADS && N * STAGES <= 16
-#define AT_ONCE 4 // steps of a burst are written out, so that counting costs less
+#define AT_ONCE (F32 ? 8 : 4) // steps of a burst are written out, so that counting costs less
 #else
 #define AT_ONCE 1
 #endif
