@@ -16,6 +16,10 @@ INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, str
     for (int i = 0; i < 3; i++)
         s->spare[i] = at, at += N;
     s->k = (GLOBAL real (*)[N])at, at += N * (STAGES + EXTRA);
+#if ROSENBROCK
+    s->f = at, at += N;
+    s->m = at, at += LINEAR;
+#endif
     g->p = at, at += NP + SHARED;
     g->out = at;
 }
@@ -32,6 +36,10 @@ INLINE void thread_rows(const struct shoal_args *a) {
 #elif !UNROLL_STAGES
     real stages[STAGES + EXTRA][N];
     s.k = stages;
+#endif
+#if ROSENBROCK && !LARGE
+    real linear[LINEAR];
+    s.m = linear;
 #endif
     limits_load(&k.limits, a);
     k.look_at = k.wait = k.stop_at = LOOK_EVERY;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The order in which a sparse matrix is eliminated, to keep its fill-in low.
 //
-// What is left of the matrix is kept as rows and as columns, both as sets of bits: a pivot joins its
-// row into all rows that have its column, then leaves. Memory goes with the square of the size.
+// What is left of the matrix is kept as rows and as columns, both as sets of bits: a pivot joins
+// its row into all rows that have its column, then leaves. Memory goes with the square of the size.
 #include "symbolic/lu.h"
 
 #include <string.h>
 
 struct rest {
     uint32_t size, words;
-    uint64_t *rows, *columns;            // sets, `words` each; without what was eliminated
-    uint32_t *row_count, *column_count;  // members, with the diagonal
-    uint64_t *left;                      // states not yet eliminated
+    uint64_t *rows, *columns;           // sets, `words` each; without what was eliminated
+    uint32_t *row_count, *column_count; // members, with the diagonal
+    uint64_t *left;                     // states not yet eliminated
 };
 
 // Adds the columns of a set to a row.
