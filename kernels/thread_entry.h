@@ -17,8 +17,7 @@ INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, str
         s->spare[i] = at, at += N;
     s->k = (GLOBAL real (*)[N])at, at += N * (STAGES + EXTRA);
 #if ROSENBROCK
-    s->f = at, at += N;
-    s->m = at, at += LINEAR;
+    s->m = at, s->f = at + LINEAR, at += LINEAR + N;
 #endif
     g->p = at, at += NP + SHARED;
     g->out = at;
