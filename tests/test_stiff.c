@@ -106,3 +106,141 @@ TEST(stiff_rober_late) { check_problem(&rober_late); }
 TEST(stiff_hires) { check_problem(&hires); }
 TEST(stiff_orego) { check_problem(&orego); }
 TEST(stiff_vdpol) { check_problem(&vdpol); }
+
+TEST(stiff_rober_takes_few_steps) {
+    struct solved s = solve(rober_late.text, NULL, "method=rodas5p rtol=1e-6 atol=1e-20 t1=1e11");
+    CHECK_INT(s.status[0], SHOAL_STATUS_ok);
+    CHECK_MSG(s.steps[0] + s.rejected[0] < 1000, "%u steps", s.steps[0]);
+    solved_free(&s);
+}
+
+// ---- Order on stiff problems with a known solution ----------------------------------------------
+
+// Prothero and Robinson's, which depends on time, and Kaps', which does not; both with a stiffness.
+enum { MILD, STIFF, STIFFNESSES };
+static const char prothero[] = "par l=1;x(0)=sin(0.1);x'=-l*(x-sin(t+0.1))+cos(t+0.1);@ t1=1";
+static const char kaps[] = "par l=1;init x=1,y=1;x'=-(l+2)*x+l*y^2;y'=x-y-y^2;@ t1=1";
+
+static void known_errors(const char *text, const char *method, double dt,
+                         double error[STIFFNESSES]) {
+    struct solved s = solve(text, text == kaps ? "l=1,1e12" : "l=1,1e6",
+                            "method=%s controller=fixed dt=%.17g", method, dt);
+    for (uint32_t i = 0; i < STIFFNESSES; i++) {
+        CHECK_INT(s.status[i], SHOAL_STATUS_ok);
+        error[i] = fabs(solved_last(&s, 0, i) - (text == kaps ? exp(-2) : sin(1.1)));
+        if (text == kaps)
+            error[i] = fmax(error[i], fabs(solved_last(&s, 1, i) - exp(-1)));
+    }
+    solved_free(&s);
+}
+
+// Of the first halving of the step.
+static void known_slopes(const char *text, const char *method, double dt,
+                         double slope[STIFFNESSES]) {
+    double large[STIFFNESSES], small[STIFFNESSES];
+    known_errors(text, method, dt, large);
+    known_errors(text, method, dt / 2, small);
+    for (int i = 0; i < STIFFNESSES; i++)
+        slope[i] = log2(large[i] / small[i]);
+}
+
+// Full order where the stiff part follows the rest (Kaps). Forced by a function of time (Prothero
+// and Robinson) a stiff component is all but exact, and what is left falls more slowly.
+TEST(stiff_order) {
+    static const uint32_t order[METHODS] = {2, 3, 3, 4, 5};
+    for (uint32_t m = 0; m < METHODS; m++) {
+        double p[STIFFNESSES], k[STIFFNESSES], small[STIFFNESSES];
+        known_slopes(prothero, methods[m], 1.0 / 16, p);
+        known_slopes(kaps, methods[m], order[m] < 5 ? 1.0 / 16 : 1.0 / 4, k);
+        known_errors(prothero, methods[m], 1.0 / 16, small);
+        CHECK_MSG(fabs(p[MILD] - order[m]) < 0.25 && p[STIFF] > 0.9, "%s: slopes %g, %g",
+                  methods[m], p[MILD], p[STIFF]);
+        CHECK_MSG(fabs(k[MILD] - order[m]) < 0.45 && k[STIFF] > order[m] - 0.3, "%s: slopes %g, %g",
+                  methods[m], k[MILD], k[STIFF]);
+        CHECK_MSG(order[m] < 3 || small[STIFF] < 2e-9, "%s: error %g", methods[m], small[STIFF]);
+    }
+}
+
+// ---- Saves, precision ---------------------------------------------------------------------------
+
+// Between steps that are far longer than the fast component's time, samples are nearly as good as
+// the steps: Kaps' problem, whose x is slaved to y.
+TEST(stiff_samples_between_steps) {
+    for (uint32_t m = 0; m < METHODS; m++) {
+        struct solved s =
+            solve(kaps, "l=1e8", "method=%s rtol=1e-5 atol=1e-8 save=n=101", methods[m]);
+        double worst = 0;
+        for (uint64_t i = 0; i < s.samples; i++)
+            worst = fmax(worst, fabs(solved_value(&s, 0, 0, i) - exp(-2 * s.t[i])));
+        CHECK_MSG(s.steps[0] < 1000 && worst < 3e-4, "%s: %u steps, error %g", methods[m],
+                  s.steps[0], worst);
+        solved_free(&s);
+    }
+}
+
+TEST(stiff_f32) {
+    for (uint32_t m = 0; m < METHODS; m++) {
+        struct solved s = solve(rober.text, NULL,
+                                "method=%s precision=f32 rtol=1e-3 atol=1e-8 t1=40", methods[m]);
+        CHECK_INT(s.status[0], SHOAL_STATUS_ok);
+        CHECK_MSG(error_at(&rober, &s, 1) < 1e-2, "%s: %g", methods[m], error_at(&rober, &s, 1));
+        solved_free(&s);
+    }
+}
+
+// Large and dense: the factorisation is loops.
+TEST(stiff_dense_system) {
+    char text[16384], *at = text + sprintf(text, "s=x1");
+    for (int i = 2; i <= 40; i++)
+        at += sprintf(at, "+x%d", i);
+    for (int i = 1; i <= 40; i++)
+        at +=
+            sprintf(at, ";init x%d=1;x%d'=-%d*x%d+0.001*s*(x%d+1)", i, i, i * i * i, i, 1 + i % 40);
+    sprintf(at, ";@ t1=0.5");
+    struct solved want = solve(text, NULL, "method=dop853 rtol=1e-10 atol=1e-12");
+    struct solved s = solve(text, NULL, "method=rodas5p rtol=1e-8 atol=1e-10");
+    CHECK(s.steps[0] * 20 < want.steps[0]);
+    for (uint32_t j = 0; j < 40; j++)
+        CHECK_NEAR(solved_last(&s, j, 0), solved_last(&want, j, 0), 1e-8);
+    solved_free(&want);
+    solved_free(&s);
+}
+
+// ---- Singular matrices --------------------------------------------------------------------------
+
+// gamma of rodas4 is 1/4: with x' = k x the matrix is 1 - h k / 4, exactly 0 for k = 4 / h.
+TEST(stiff_singular) {
+    static const char text[] = "par k=1;init x=1,y=1;x'=k*x;y'=-y;@ t1=0.25";
+    struct solved s = solve(text, "k=-1,16,32", "method=rodas4 dt0=0.25 dt-min=0.25 rtol=1e-2");
+    CHECK_INT(s.status[0], SHOAL_STATUS_ok);
+    CHECK_INT(s.status[1], SHOAL_STATUS_singular);
+    CHECK(isnan(solved_last(&s, 0, 1)) && s.t[1] == 0);
+    CHECK_INT(s.status[2], SHOAL_STATUS_dt_min);
+    solved_free(&s);
+    s = solve(text, "k=16,-1", "method=rodas4 controller=fixed dt=0.25");
+    CHECK_INT(s.status[0], SHOAL_STATUS_singular);
+    CHECK_INT(s.status[1], SHOAL_STATUS_ok);
+    solved_free(&s);
+    s = solve(text, "k=16", "method=rodas4 dt0=0.25 rtol=1e-8"); // a smaller step mends it
+    CHECK_INT(s.status[0], SHOAL_STATUS_ok);
+    CHECK(s.rejected[0] > 0);
+    CHECK_NEAR(solved_last(&s, 0, 0), exp(4), 1e-5);
+    solved_free(&s);
+}
+
+TEST(stiff_nonfinite) {
+    struct solved s = solve("par q=1;init x=1;x'=-x*sqrt(q);@ t1=1", "q=1,-1", "method=rodas4");
+    CHECK_INT(s.status[0], SHOAL_STATUS_ok);
+    CHECK_INT(s.status[1], SHOAL_STATUS_nonfinite);
+    solved_free(&s);
+}
+
+// A stage that evaluates nothing of its own is not counted.
+TEST(stiff_evaluations) {
+    static const uint32_t evaluations[METHODS] = {3, 2, 3, 6, 8};
+    for (uint32_t m = 0; m < METHODS; m++) {
+        struct solved s = solve(kaps, NULL, "method=%s", methods[m]);
+        CHECK_INT(s.f_evals[0], (uint64_t)(s.steps[0] + s.rejected[0]) * evaluations[m] + 2);
+        solved_free(&s);
+    }
+}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Rosenbrock steps give the same bits everywhere: in one lane of a CPU, in all its lanes, on devices,
-// with refill and chunks turned this way and that; as statements, as loops over tables, and in the
-// workspace.
+// Rosenbrock steps give the same bits everywhere: in one lane of a CPU, in all its lanes, on
+// devices, with refill and chunks turned this way and that; as statements, as loops over tables,
+// and in the workspace.
 #include "device_test.h"
+#include "listing.h"
 
 enum { ROWS = 67 };
 
@@ -68,13 +69,30 @@ DEVICE_TEST(stiff_time_and_failures) {
 }
 
 DEVICE_TEST(stiff_sizes) {
-    char *twenty = ring(20), *dense = full(34), *large = ring(140);
+    char *twenty = ring(20), *dense = full(34), *large = ring(140), *between = full(14);
     device_compare(device, twenty, "method=rodas5p t1=1", sweep("D", 0.1, 10));
     device_compare(device, dense, "method=rodas4 t1=0.1 save=n=3", sweep("D", 0.1, 10));
     device_compare(device, large, "method=ros3p t1=0.1 rtol=1e-3", sweep("D", 0.1, 10));
+    device_compare(device, between, "method=rodas5p t1=0.1", sweep("D", 0.1, 10)); // see below
     free(twenty);
     free(dense);
     free(large);
+    free(between);
+}
+
+// A dense system whose factorisation is written out on a CPU and is loops on devices: above, their
+// bits are compared.
+TEST(stiff_statements_and_loops) {
+    static const struct shoal_target targets[] = {
+        {.name = "x86-64-v3", .prelude = "prelude_c.h", .lanes64 = 4},
+        {.name = "opencl", .prelude = "prelude_opencl.h", .device = true, .lanes64 = 1}};
+    char *model = full(14);
+    for (size_t i = 0; i < 2; i++) {
+        struct listing s = listing_new(model, "method=rodas5p t1=1", &targets[i]);
+        CHECK_HAS(s.kernel.text.data, i ? "#define LU_LOOPS 1" : "#define LU_LOOPS 0");
+        listing_free(&s);
+    }
+    free(model);
 }
 
 // The same kernel with refill, chunks and threads turned this way and that.
