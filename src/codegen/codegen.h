@@ -104,6 +104,9 @@ struct linear {
     bool loops;    // the factorisation is loops over tables, not statements
 };
 struct linear codegen_linearise(struct system *s, struct arena *arena);
+// Arithmetic of one attempted step, without its norm and control; `l` is that of the system.
+struct op_counts codegen_cost(struct system *s, const struct method *m, const struct linear *l,
+                              struct arena *arena);
 // Statements of the factorisation and of a solution, when it is not loops.
 uint64_t codegen_factor_length(const struct lu *l);
 uint64_t codegen_solve_length(const struct lu *l);
