@@ -89,6 +89,18 @@ static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
     }
 }
 
+static void info_cost(const struct subject *s) {
+    shoal_cost c;
+    if (shoal_model_cost(s->model, s->options.method, &c, NULL) || !c.matrix) {
+        putchar('\n');
+        return;
+    }
+    printf("; I - h J has %" PRIu64 ", with fill-in %" PRIu64 "\n", c.matrix, c.factors);
+    printf("one step of %s: %" PRIu64 " additions, %" PRIu64 " multiplications, %" PRIu64
+           " divisions, %" PRIu64 " functions\n",
+           s->options.method, c.adds, c.muls, c.divs, c.functions);
+}
+
 static void info_text(const struct subject *s, const double *dydt) {
     char value[1024];
     uint32_t n = shoal_model_count(s->model, SHOAL_STATE);
@@ -96,8 +108,9 @@ static void info_text(const struct subject *s, const double *dydt) {
     printf("model %s\n", shoal_model_name(s->model));
     for (size_t k = 0; k < KINDS; k++)
         info_kind(s->model, k, dydt);
-    printf("Jacobian: %u x %u, %zu nonzeros (%.0f %%)\n", n, n, nonzeros,
+    printf("Jacobian: %u x %u, %zu nonzeros (%.0f %%)", n, n, nonzeros,
            100 * (double)nonzeros / ((double)n * n));
+    info_cost(s);
     puts("options");
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
@@ -139,6 +152,16 @@ static void json_kind(const shoal_model *m, size_t k, const double *dydt) {
     putchar(']');
 }
 
+static void json_cost(const struct subject *s) {
+    shoal_cost c;
+    if (shoal_model_cost(s->model, s->options.method, &c, NULL) || !c.matrix)
+        return;
+    printf(", \"matrix\": %" PRIu64 ", \"factors\": %" PRIu64, c.matrix, c.factors);
+    printf(", \"step\": {\"additions\": %" PRIu64 ", \"multiplications\": %" PRIu64
+           ", \"divisions\": %" PRIu64 ", \"functions\": %" PRIu64 "}",
+           c.adds, c.muls, c.divs, c.functions);
+}
+
 static void json_jacobian(const shoal_model *m) {
     size_t n = shoal_model_sparsity(m, NULL, NULL);
     uint32_t *rows = cli_realloc(NULL, n * sizeof *rows),
@@ -161,6 +184,7 @@ static void info_json(const struct subject *s, const double *dydt) {
     for (size_t k = 0; k < KINDS; k++)
         json_kind(s->model, k, dydt);
     json_jacobian(s->model);
+    json_cost(s);
     fputs(", \"options\": {", stdout);
     bool first = true;
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
@@ -211,17 +235,23 @@ int command_devices(struct args *a) {
     return 0;
 }
 
+static const char *properties(const shoal_method_info *m, char *text, size_t room) {
+    snprintf(text, room, "%s%s%s%s", m->stability, m->stability[0] ? "-stable" : "",
+             m->stiffly_accurate ? ", accurate" : "", m->fsal ? "FSAL" : "");
+    return text[0] ? text : "-";
+}
+
 int command_methods(struct args *a) {
     (void)a;
-    printf("%-20s %5s %8s %6s  %-10s %-14s %s\n", "name", "order", "embedded", "stages",
-           "controller", "interpolant", "good for");
+    printf("%-20s %5s %8s %6s  %-18s %-10s %-14s %s\n", "name", "order", "embedded", "stages",
+           "properties", "controller", "interpolant", "good for");
     for (uint32_t i = 0; i < shoal_method_count(); i++) {
         shoal_method_info m = shoal_method_at(i);
-        char embedded[16] = "-";
+        char embedded[16] = "-", text[48];
         if (m.embedded_order)
             snprintf(embedded, sizeof embedded, "%u", m.embedded_order);
-        printf("%-20s %5u %8s %6u  %-10s %-14s %s", m.name, m.order, embedded, m.stages,
-               m.controller, m.interpolant, m.good_for);
+        printf("%-20s %5u %8s %6u  %-18s %-10s %-14s %s", m.name, m.order, embedded, m.stages,
+               properties(&m, text, sizeof text), m.controller, m.interpolant, m.good_for);
         printf(m.aliases[0] ? " (also: %s)\n" : "\n", m.aliases);
     }
     return 0;

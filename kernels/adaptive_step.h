@@ -16,6 +16,9 @@ INLINE void trial_begin(const struct group *g, struct trial *s) {
 struct verdict {
     u32 done, failed, bad; // bad: of the failed, those that are not finite
     u32 moved;             // accepted
+#if ROSENBROCK
+    u32 singular; // of the failed
+#endif
 };
 
 INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limits *l,
@@ -36,6 +39,9 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     v.done = m_lanes(m_and(accepted, s->last));
     v.failed = m_lanes(stuck);
     v.bad = v.failed ? v.failed & ~m_lanes(r_lt(error2, R(HUGE_ERROR))) : 0;
+#if ROSENBROCK
+    v.singular = v.failed & m_lanes(s->singular);
+#endif
 #if DENSE
     if (m_lanes(save_due(g, s->t_new)) & v.moved)
         save_grid(a, g, s, v.moved);
@@ -50,6 +56,10 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 }
 
 INLINE unsigned char verdict_status(const struct verdict *v, int i) {
+#if ROSENBROCK
+    if (v->singular >> i & 1)
+        return STATUS_singular;
+#endif
     return (unsigned char)(v->done >> i & 1  ? STATUS_ok
                            : v->bad >> i & 1 ? STATUS_nonfinite
                                              : STATUS_dt_min);

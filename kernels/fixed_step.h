@@ -80,16 +80,24 @@ INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struc
 // What became of the steps, as lane bits.
 struct outcome {
     u32 moved, last, over; // finite; the row's last; as many as are allowed
+#if ROSENBROCK
+    u32 singular;
+#endif
 };
 
 // Commits the last of `count` steps, or all of them, where they stayed finite: g is where they
 // began, and only a single step may have a sample in it.
 INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, struct trial *s,
                                    u32 count) {
-    struct outcome o = {0, m_lanes(s->last), 0};
+    struct outcome o;
+    o.last = m_lanes(s->last);
+    o.over = 0;
     mask fine = m_and(g->active, finite_all(s->y1));
     ireal before = g->accepted;
     o.moved = m_lanes(fine);
+#if ROSENBROCK
+    o.singular = m_lanes(s->singular) & ~o.moved;
+#endif
     for (int i = 0; i < W; i++) {
         LANE(g->accepted, i) += (ielem)((o.moved >> i & 1) * count);
         o.over |= (u32)((u64)LANE(g->accepted, i) == a->z.max_steps) << i;
@@ -109,6 +117,10 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, 
 }
 
 INLINE unsigned char outcome_status(const struct outcome *o, int i) {
+#if ROSENBROCK
+    if (o->singular >> i & 1)
+        return STATUS_singular;
+#endif
     return (unsigned char)(!(o->moved >> i & 1) ? STATUS_nonfinite
                            : o->last >> i & 1   ? STATUS_ok
                                                 : STATUS_max_steps);

@@ -66,7 +66,10 @@ INLINE void dense_at(const struct group *g, const struct trial *s, const SPACE r
     DENSE_LOOP(q, STAGES + EXTRA) {
         real w = R(rk_p[q][DEGREE - 1]);
         UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, theta, R(rk_p[q][d]));
-        w = w * theta * s->h;
+        w = w * theta;
+#if !ROSENBROCK // there a stage is a difference of states, not a slope
+        w = w * s->h;
+#endif
         STATES(j, 0) y[j] = r_fma(w, s->k[q][j], y[j]);
     }
 #else // cubic Hermite
@@ -150,7 +153,7 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
         a->t[2 * (u64)row] = T_LANE(g->x.t, i);
         a->t[2 * (u64)row + 1] = T_LANE_LO(g->x.t, i);
     }
-    u64 f_evals = (u64)attempts * (STAGES - FSAL) + g->extra[i];
+    u64 f_evals = (u64)attempts * EVALUATIONS + g->extra[i];
     a->status[row] = (unsigned char)status;
     if (a->steps)
         a->steps[row] = accepted;

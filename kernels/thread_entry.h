@@ -16,6 +16,9 @@ INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, str
     for (int i = 0; i < 3; i++)
         s->spare[i] = at, at += N;
     s->k = (GLOBAL real (*)[N])at, at += N * (STAGES + EXTRA);
+#if ROSENBROCK
+    s->m = at, s->f = at + LINEAR, at += LINEAR + N;
+#endif
     g->p = at, at += NP + SHARED;
     g->out = at;
 }
@@ -32,6 +35,10 @@ INLINE void thread_rows(const struct shoal_args *a) {
 #elif !UNROLL_STAGES && !LADDER
     real stages[STAGES + EXTRA][N];
     s.k = stages;
+#endif
+#if ROSENBROCK && !LARGE
+    real linear[LINEAR];
+    s.m = linear;
 #endif
     limits_load(&k.limits, a);
     k.look_at = k.wait = k.stop_at = LOOK_EVERY;

@@ -35,6 +35,8 @@ static void check_orders(int halvings) {
         shoal_method_info m = shoal_method_at(i);
         REQUIRE(m.order < sizeof by_order / sizeof *by_order && by_order[m.order].dt > 0);
         double span = by_order[m.order].span, dt = by_order[m.order].dt;
+        if (m.stability[0] && m.order < 5) // these show it later
+            span /= 2, dt /= 4;
         double error = fixed_error(m.name, "f64", span, dt);
         for (int k = 1; k <= halvings; k++) {
             double before = error;

@@ -399,7 +399,14 @@ TEST(cli_info) {
                                         "t1           5"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         CHECK_HAS(o.out, parts[i]);
+    o = SHOAL("info", m, "--method", "rodas4"); // I - h J is triangular
+    CHECK_HAS(o.out, "2 nonzeros (50 %); I - h J has 3, with fill-in 3\n");
+    CHECK_HAS(o.out, "one step of rodas4: ");
+    CHECK_HAS(o.out, " 2 divisions, 0 functions\n");
+    o = SHOAL("methods");
+    CHECK_HAS(o.out, "L-stable, accurate gustafsson own            stiff, the classical choice");
     o = SHOAL("info", m, "--json", "--set", "a=4");
+    CHECK_HAS(o.out, "\"matrix\": 3, \"factors\": 3, \"step\": {\"additions\": ");
     CHECK_INT(o.status, 0);
     CHECK_HAS(o.out, "{\"name\": \"x\", \"value\": 4, \"derivative\": -16}");
     CHECK_HAS(o.out, "say \\\"hi\\\"");

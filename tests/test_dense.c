@@ -35,6 +35,9 @@ static void check_orders(int halvings) {
         {"fehlberg-45", 2.25, 0x1p-5, 4}, {"ck54", 2.25, 0x1p-5, 4},
         {"dopri5", 2.25, 0x1p-5, 5},      {"tsit5", 2.25, 0x1p-5, 5},
         {"vern7", 3.25, 0x1p-4, 7},       {"dop853", 3.25, 0x1p-3, 8},
+        {"ode23s", 2.25, 0x1p-8, 2},      {"ros3p", 2.25, 0x1p-7, 3},
+        {"rodas3p", 2.25, 0x1p-7, 3},     {"rodas4", 2.25, 0x1p-7, 4},
+        {"rodas5p", 2.25, 0x1p-6, 5},
     };
     CHECK_INT(shoal_method_count(), sizeof cases / sizeof *cases);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -5,7 +5,8 @@
 //
 // A tree is a level sequence (Beyer and Hedetniemi): the depths of its nodes in preorder. Its
 // elementary weight of stage i is u_i = prod over the branches of sum_j a_ij u_j(branch); the
-// condition for weights w is sum_i w_i u_i = 1 / density.
+// condition for weights w is sum_i w_i u_i = 1 / density. For a Rosenbrock method, in its classical
+// form, a node with one branch takes a_ij + gamma_ij instead of a_ij (Hairer and Wanner II, IV.7).
 #include "check.h"
 #include "method/method.h"
 
@@ -55,23 +56,53 @@ static wide tree_density(const struct tree *t, int node) {
     return density;
 }
 
-static double row_a(const struct method *m, uint32_t i, uint32_t j) {
-    return i < m->stages ? m->a[i][j] : m->extra_a[i - m->stages][j];
+// A row in its classical form: stages are slopes, weights of the table times `back` are weights of
+// slopes. For Runge-Kutta methods that is the row itself.
+struct classic {
+    uint32_t rows;
+    wide a[METHOD_ROWS][METHOD_ROWS], gamma[METHOD_ROWS][METHOD_ROWS];
+    wide back[METHOD_ROWS][METHOD_ROWS];
+};
+
+// The inverse of I / gamma - coupling.
+static void fill_gamma(const struct method *m, struct classic *c) {
+    for (uint32_t j = 0; j < m->stages; j++)
+        for (uint32_t i = j; i < m->stages; i++) {
+            wide sum = i == j;
+            for (uint32_t k = j; k < i; k++)
+                sum += m->coupling[i][k] * c->gamma[k][j];
+            c->gamma[i][j] = c->back[i][j] = sum * m->gamma;
+        }
 }
 
-static void tree_weights(const struct method *m, const struct tree *t, int node,
+static struct classic classic_of(const struct method *m) {
+    struct classic c = {.rows = m->stages + m->extra};
+    if (m->gamma > 0)
+        fill_gamma(m, &c);
+    else
+        for (uint32_t i = 0; i < c.rows; i++)
+            c.back[i][i] = 1;
+    for (uint32_t i = 0; i < c.rows; i++)
+        for (uint32_t k = 0; k < i; k++)
+            for (uint32_t j = 0; j <= k; j++)
+                c.a[i][j] +=
+                    (i < m->stages ? m->a[i][k] : m->extra_a[i - m->stages][k]) * c.back[k][j];
+    return c;
+}
+
+static void tree_weights(const struct classic *c, const struct tree *t, int node,
                          wide out[METHOD_ROWS]) {
-    uint32_t rows = m->stages + m->extra;
-    for (uint32_t i = 0; i < rows; i++)
+    for (uint32_t i = 0; i < c->rows; i++)
         out[i] = 1;
     int end = branch_end(t, node);
+    bool single = node + 1 < end && branch_end(t, node + 1) == end;
     for (int child = node + 1; child < end; child = branch_end(t, child)) {
         wide branch[METHOD_ROWS];
-        tree_weights(m, t, child, branch);
-        for (uint32_t i = 0; i < rows; i++) {
+        tree_weights(c, t, child, branch);
+        for (uint32_t i = 0; i < c->rows; i++) {
             wide sum = 0;
-            for (uint32_t j = 0; j < i; j++)
-                sum += row_a(m, i, j) * branch[j];
+            for (uint32_t j = 0; j <= i; j++)
+                sum += (c->a[i][j] + (single ? c->gamma[i][j] : 0)) * branch[j];
             out[i] *= sum;
         }
     }
@@ -80,12 +111,14 @@ static void tree_weights(const struct method *m, const struct tree *t, int node,
 // The largest miss of the conditions of one order, for weights that make a step of length s.
 static double order_miss(const struct method *m, const wide w[METHOD_ROWS], int order, wide s) {
     double worst = 0;
+    struct classic c = classic_of(m);
     struct tree t = tree_first(order);
     do {
         wide u[METHOD_ROWS], sum = -powl(s, order) / tree_density(&t, 0);
-        tree_weights(m, &t, 0, u);
-        for (uint32_t i = 0; i < m->stages + m->extra; i++)
-            sum += w[i] * u[i];
+        tree_weights(&c, &t, 0, u);
+        for (uint32_t i = 0; i < c.rows; i++)
+            for (uint32_t j = 0; j <= i; j++)
+                sum += w[i] * c.back[i][j] * u[j];
         worst = fmax(worst, (double)fabsl(sum));
     } while (tree_next(&t));
     return worst;
@@ -134,6 +167,7 @@ TEST(method_companion_has_its_order) {
             continue;
         bool two = !strcmp(m->name, "dormand-prince-853"); // orders 5 and 3; test_method_dense.c
         uint32_t order = weights_order(m, m->e, 2e-14);    // shows that their norm has order 7
+        order = order < m->order ? order : m->order;       // the estimate has that of the worse
         CHECK_MSG(order == (two ? 5 : m->embedded), "%s: companion of order %u", m->name, order);
         if (two)
             CHECK_INT(weights_order(m, m->e2, 2e-14), 3);
@@ -160,10 +194,11 @@ TEST(method_interpolant_has_its_order) {
         int order;
         double tolerance, next; // of the conditions up to `order`; miss of the ones after
     } rows[] = {
-        {"dormand-prince-54", 4, 1e-14, 1},
-        {"tsit5", 4, 1e-13, 1},
-        {"vern7", 6, 1e-12, 3e-7},
-        {"dormand-prince-853", 7, 1e-12, 1},
+        {"dormand-prince-54", 4, 1e-14, 1}, {"tsit5", 4, 1e-13, 1},
+        {"vern7", 6, 1e-12, 3e-7},          {"dormand-prince-853", 7, 1e-12, 1},
+        {"rosenbrock23", 2, 1e-14, 1},      {"ros3p", 2, 1e-14, 1},
+        {"rodas3p", 3, 1e-14, 1},           {"rodas4", 3, 1e-14, 1},
+        {"rodas5p", 4, 1e-13, 1},
     };
     uint32_t own = 0;
     for (uint32_t i = 0; i < method_count; i++)
@@ -188,21 +223,35 @@ static double sum_of(const double *values, uint32_t count) {
     return sum;
 }
 
+static double wide_sum(const wide *values, uint32_t count) {
+    wide sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += values[i];
+    return (double)sum;
+}
+
 TEST(method_rows_are_consistent) {
     for (uint32_t n = 0; n < method_count; n++) {
         const struct method *m = &methods[n];
         REQUIRE(m->stages >= 1 && m->stages <= METHOD_STAGES);
         REQUIRE(m->extra <= METHOD_EXTRA && m->degree <= METHOD_DEGREE);
         CHECK(m->c[0] == 0);
-        for (uint32_t i = 0; i < m->stages; i++)
-            CHECK_NEAR(sum_of(m->a[i], i), m->c[i], 2e-14);
-        for (uint32_t i = 0; i < m->extra; i++)
-            CHECK_NEAR(sum_of(m->extra_a[i], m->stages + i), m->extra_c[i], 2e-14);
+        struct classic c = classic_of(m);
+        for (uint32_t i = 0; i < c.rows; i++) {
+            double nodes = i < m->stages ? m->c[i] : m->extra_c[i - m->stages];
+            CHECK_NEAR(wide_sum(c.a[i], c.rows), nodes, 2e-14);
+            if (i < m->stages)
+                CHECK_NEAR(wide_sum(c.gamma[i], c.rows), m->d[i], 2e-14);
+        }
+        CHECK(!m->extra || m->degree);
+        if (m->gamma > 0) {
+            CHECK(m->degree > 0 && !m->extra && !m->fsal && m->stability != STABILITY_LIMITED);
+            continue;
+        }
         CHECK_NEAR(sum_of(m->b, m->stages), 1, 2e-15);
         CHECK_NEAR(sum_of(m->e, m->stages), 0, 2e-15);
         CHECK_NEAR(sum_of(m->e2, m->stages), 0, 2e-15);
         CHECK(m->fsal || m->degree == 0); // an own interpolant needs f(t1, y1)
-        CHECK(!m->extra || m->degree);
     }
 }
 
@@ -211,8 +260,9 @@ TEST(method_entries_outside_the_shape_are_zero) {
         const struct method *m = &methods[n];
         for (uint32_t i = 0; i < METHOD_STAGES; i++) {
             for (uint32_t j = 0; j < METHOD_STAGES - 1; j++)
-                CHECK(m->a[i][j] == 0 || (i < m->stages && j < i));
-            CHECK(i < m->stages || (m->b[i] == 0 && m->c[i] == 0));
+                CHECK((m->a[i][j] == 0 && m->coupling[i][j] == 0) || (i < m->stages && j < i));
+            CHECK(i < m->stages || (m->b[i] == 0 && m->c[i] == 0 && m->d[i] == 0));
+            CHECK(m->gamma > 0 || m->d[i] == 0);
             CHECK(i < m->stages || (m->e[i] == 0 && m->e2[i] == 0));
             CHECK(m->embedded || m->e[i] == 0);
         }
@@ -229,7 +279,7 @@ TEST(method_fsal_stage_is_the_next_first) {
     for (uint32_t n = 0; n < method_count; n++) {
         const struct method *m = &methods[n];
         uint32_t last = m->stages - 1;
-        bool is = last > 0 && m->c[last] == 1 && m->b[last] == 0;
+        bool is = m->gamma == 0 && last > 0 && m->c[last] == 1 && m->b[last] == 0;
         for (uint32_t j = 0; j < last; j++)
             is = is && m->a[last][j] == m->b[j];
         CHECK_MSG(is == m->fsal, "%s: fsal", m->name);
@@ -237,11 +287,23 @@ TEST(method_fsal_stage_is_the_next_first) {
 }
 
 TEST(method_table_order_and_names) {
-    static const char *const names[] = {
-        "euler", "midpoint",    "heun-21",           "ralston-33",
-        "rk4",   "fehlberg-45", "cash-karp-54",      "dormand-prince-54",
-        "tsit5", "vern7",       "dormand-prince-853"};
-    CHECK_INT(method_count, 12);
+    static const char *const names[] = {"euler",
+                                        "midpoint",
+                                        "heun-21",
+                                        "ralston-33",
+                                        "rk4",
+                                        "fehlberg-45",
+                                        "cash-karp-54",
+                                        "dormand-prince-54",
+                                        "tsit5",
+                                        "vern7",
+                                        "dormand-prince-853",
+                                        "rosenbrock23",
+                                        "ros3p",
+                                        "rodas3p",
+                                        "rodas4",
+                                        "rodas5p"};
+    CHECK_INT(method_count, 17);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         CHECK_STR(methods[i < 4 ? i : i + 1].name, names[i]);
     CHECK_STR(methods[4].name, "bogacki-shampine-32");
@@ -272,7 +334,9 @@ TEST(method_find_by_alias_ignoring_case) {
                                            {"Vern7", "vern7"},
                                            {"verner-7", "vern7"},
                                            {"DOP853", "dormand-prince-853"},
-                                           {"dp8", "dormand-prince-853"}};
+                                           {"dp8", "dormand-prince-853"},
+                                           {"ode23s", "rosenbrock23"},
+                                           {"RODAS", "rodas4"}};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         const struct method *m = method_find(pairs[i][0]);
         CHECK_STR(m ? m->name : NULL, pairs[i][1]);
@@ -328,4 +392,54 @@ TEST(method_control_gains) {
     CHECK_NEAR(method_control(method_find("dop853"), CONTROLLER_I).a, 1.0 / 8, 1e-16);
     CHECK_NEAR(method_control(method_find("rk23"), CONTROLLER_I).a, 1.0 / 3, 1e-16);
     CHECK_NEAR(method_control(method_find("heun-21"), CONTROLLER_I).a, 1.0 / 2, 1e-16);
+}
+
+// How far a decay that is infinitely fast is damped: 0 for L-stable methods, and nowhere above 1.
+static double at_infinity(const struct method *m) {
+    struct classic c = classic_of(m);
+    wide x[METHOD_ROWS], rest = 1; // (a + gamma) x = 1
+    for (uint32_t i = 0; i < m->stages; i++) {
+        x[i] = 1;
+        for (uint32_t j = 0; j < i; j++)
+            x[i] -= (c.a[i][j] + c.gamma[i][j]) * x[j];
+        x[i] /= c.gamma[i][i];
+    }
+    for (uint32_t i = 0; i < m->stages; i++)
+        for (uint32_t j = 0; j <= i; j++)
+            rest -= m->b[i] * c.back[i][j] * x[j];
+    return (double)rest;
+}
+
+TEST(method_stability_is_as_claimed) {
+    for (uint32_t i = 0; i < method_count; i++) {
+        const struct method *m = &methods[i];
+        CHECK((m->stability == STABILITY_LIMITED) == (m->gamma == 0));
+        if (m->stability == L_STABLE)
+            CHECK_NEAR(at_infinity(m), 0, 1e-12);
+        else if (m->stability == A_STABLE)
+            CHECK_MSG(fabs(at_infinity(m)) < 1 && fabs(at_infinity(m)) > 0.1, "%s", m->name);
+    }
+    CHECK_NEAR(at_infinity(method_find("ros3p")), 1 - sqrt(3), 1e-14);
+}
+
+TEST(method_stages_share_evaluations) {
+    static const struct {
+        const char *name;
+        uint32_t evaluations;
+        bool stiffly_accurate;
+    } rows[] = {{"tsit5", 6, false}, {"rk4", 4, false},    {"rosenbrock23", 3, false},
+                {"ros3p", 2, false}, {"rodas3p", 3, true}, {"rodas4", 6, true},
+                {"rodas5p", 8, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct method *m = method_find(rows[i].name);
+        CHECK_INT(method_evaluations(m), rows[i].evaluations);
+        CHECK(method_stiffly_accurate(m) == rows[i].stiffly_accurate);
+    }
+    const struct method *rodas = method_find("rodas4"), *p3 = method_find("rodas3p");
+    CHECK_INT(method_place(rodas, 0), STAGE_START);
+    CHECK_INT(method_place(rodas, 1), STAGE_NEW);
+    CHECK_INT(method_place(rodas, 5), STAGE_NEXT);
+    CHECK_INT(method_place(rodas, 6), STAGE_NEXT);
+    CHECK_INT(method_place(p3, 2), STAGE_START);
+    CHECK_INT(method_place(p3, 4), STAGE_SAME);
 }

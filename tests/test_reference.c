@@ -138,10 +138,11 @@ static struct solved solve_to(const struct problem *p, const char *method, const
     return s;
 }
 
+// Those for stiff problems are in test_stiff.c.
 TEST(reference_covers_every_adaptive_method) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < shoal_method_count(); i++)
-        count += shoal_method_at(i).embedded_order > 0;
+        count += shoal_method_at(i).embedded_order > 0 && !shoal_method_at(i).stability[0];
     CHECK_INT(count, ADAPTIVE);
 }
 

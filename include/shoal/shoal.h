@@ -350,12 +350,24 @@ typedef struct shoal_method_info {
     const char *controller;                 // default
     uint32_t order, embedded_order, stages; // embedded_order 0: fixed steps only
     bool fsal;
+    const char *stability; // "A" or "L" for stiff problems, else ""
+    bool stiffly_accurate;
     const char *interpolant;
     const char *good_for;
 } shoal_method_info;
 
 SHOAL_API uint32_t shoal_method_count(void);
 SHOAL_API shoal_method_info shoal_method_at(uint32_t index);
+
+// Arithmetic of one attempted step of a method, without its error norm and step control, and the
+// entries of I - h J before and after fill-in. All 0 for a model that is too large for it.
+typedef struct shoal_cost {
+    uint64_t adds, muls, divs, functions;
+    uint64_t matrix, factors;
+} shoal_cost;
+
+SHOAL_API shoal_code shoal_model_cost(const shoal_model *model, const char *method, shoal_cost *out,
+                                      shoal_log *log);
 
 // ---- Batch: which runs --------------------------------------------------------------------------
 

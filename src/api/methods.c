@@ -7,7 +7,10 @@ uint32_t shoal_method_count(void) { return method_count; }
 
 shoal_method_info shoal_method_at(uint32_t index) {
     if (index >= method_count)
-        return (shoal_method_info){.name = "", .aliases = "", .good_for = ""};
+        return (shoal_method_info){
+            .name = "", .aliases = "", .good_for = "", .stability = "", .interpolant = ""};
+    static const char *const stability[] = {
+        [STABILITY_LIMITED] = "", [A_STABLE] = "A", [L_STABLE] = "L"};
     const struct method *m = &methods[index];
     return (shoal_method_info){
         .name = m->name,
@@ -17,6 +20,8 @@ shoal_method_info shoal_method_at(uint32_t index) {
         .embedded_order = m->embedded,
         .stages = m->stages,
         .fsal = m->fsal,
+        .stability = stability[m->stability],
+        .stiffly_accurate = method_stiffly_accurate(m),
         .interpolant = m->degree ? "own" : "cubic Hermite",
         .good_for = m->good_for,
     };

@@ -23,6 +23,7 @@ struct shape {
     uint32_t ladder_length; // the same where a stage needs only the one before
     uint32_t inline_length; // a function with more statements is not inlined
     uint32_t stack_states;  // larger systems keep their arrays in the workspace
+    uint32_t factor_length; // up to this many statements a factorisation is written out
     const char *adaptive, *fixed, *entry;
 };
 
@@ -32,6 +33,7 @@ static const struct shape worker_shape = {
     .ladder_length = UINT32_MAX,
     .inline_length = 150,
     .stack_states = 64,
+    .factor_length = 3000,
     .adaptive = "adaptive.h",
     .fixed = "fixed.h",
     .entry = "entry.h",
@@ -43,6 +45,7 @@ static const struct shape thread_shape = {
     .ladder_length = 3000,
     .inline_length = 600,
     .stack_states = 128,
+    .factor_length = 1500,
     .adaptive = "thread_adaptive.h",
     .fixed = "thread_fixed.h",
     .entry = "thread_entry.h",
@@ -54,7 +57,8 @@ struct assembly {
     struct arena arena;
     bool used[OP_COUNT];
     bool adaptive;
-    uint32_t shared; // values that parts of a long function hand to each other
+    uint32_t shared;      // values that parts of a long function hand to each other
+    struct linear linear; // of an implicit method
     const struct shape *shape;
 };
 
@@ -80,8 +84,10 @@ static const struct {
     {"dxdt", "sizes dialect math"},
     {"start", "sizes dialect math"},
     {"observables", "sizes dialect math"},
+    {"jacobian", "sizes dialect math"},
+    {"linear_solve", "sizes dialect"},
     {"group", "sizes abi dialect tableau gains"},
-    {"step", "group dxdt tableau"},
+    {"step", "group dxdt tableau jacobian linear_solve"},
     {"controller", "dialect gains"},
     {"save_state", "group step observables"},
     {"begin", "group step start gains save_state"},
@@ -169,16 +175,38 @@ static struct emit emit_of(const struct codegen_request *q, const node_id *roots
                          .inline_length = shape->inline_length};
 }
 
+static bool is_implicit(const struct assembly *a) { return a->q->method->gamma > 0; }
+
+static struct emit emit_linear(const struct assembly *a) {
+    struct emit e = emit_of(a->q, a->linear.roots, a->linear.count);
+    e.slots = a->linear.slots;
+    e.name = "model_linear";
+    e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *m";
+    e.arguments = "t, y, p, m";
+    e.result = "m";
+    return e;
+}
+
+// What the linear equations add to it: loops count as nothing.
+static uint64_t linear_length(struct assembly *a) {
+    struct emit e = emit_linear(a);
+    const struct linear *l = &a->linear;
+    uint64_t solve = l->loops ? 0 : codegen_solve_length(&l->lu);
+    uint64_t factor = l->loops ? 0 : codegen_factor_length(&l->lu);
+    return codegen_length(&e, &a->arena) + factor + a->q->method->stages * solve;
+}
+
 // Statements of a step whose stages and states are all written out.
-static uint32_t step_length(struct assembly *a) {
+static uint64_t step_length(struct assembly *a) {
     const struct method *m = a->q->method;
     const struct system *s = a->q->system;
     struct emit e = emit_of(a->q, s->rhs, s->states);
     uint32_t sums = 0;
     for (uint32_t i = 1; i < m->stages; i++)
         for (uint32_t k = 0; k < i; k++)
-            sums += m->a[i][k] != 0;
-    return m->stages * codegen_length(&e, &a->arena) + sums * s->states;
+            sums += (m->a[i][k] != 0 ? 1u : 0) + (m->coupling[i][k] != 0 ? 1u : 0);
+    uint64_t linear = is_implicit(a) ? linear_length(a) : 0;
+    return linear + m->stages * codegen_length(&e, &a->arena) + (uint64_t)sums * s->states;
 }
 
 // Whether each stage needs the slopes of the one before and no others, not even for samples.
@@ -205,6 +233,26 @@ static bool any_init(const struct system *s) {
     return false;
 }
 
+// A matrix is large before a system is.
+static bool is_large(const struct assembly *a) {
+    return a->q->system->states > a->shape->stack_states ||
+           a->linear.size > 16 * a->shape->stack_states;
+}
+
+static void define_linear(struct assembly *a) {
+    const struct method *m = a->q->method;
+    uint32_t first = 0;
+    while (first + 1 < m->stages && m->e[first] == 0)
+        first++;
+    define(a, "ROSENBROCK", 1);
+    define(a, "TIMED", a->linear.timed);
+    define(a, "LINEAR", a->linear.size);
+    define(a, "LU_ENTRIES", a->linear.lu.entries);
+    define(a, "LU_LOOPS", a->linear.loops);
+    define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));
+    define(a, "ERROR_FROM", first);
+}
+
 static void put_sizes(struct assembly *a) {
     const struct codegen_request *q = a->q;
     const struct system *s = q->system;
@@ -215,9 +263,9 @@ static void put_sizes(struct assembly *a) {
     define(a, "W", lanes(q));
     define(a, "F32", q->f32);
     define(a, "WAYS",
-           q->target->device || s->states > WAYS_STATES ? 1
-           : a->adaptive || s->states > WAYS3_STATES    ? 2
-                                                        : 3);
+           q->target->device || s->states > WAYS_STATES || is_implicit(a) ? 1
+           : a->adaptive || s->states > WAYS3_STATES                      ? 2
+                                                                          : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", np ? np : 1);
@@ -225,7 +273,7 @@ static void put_sizes(struct assembly *a) {
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
     define(a, "UNROLL_STATES", a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
-    bool large = s->states > a->shape->stack_states, ladder = !large && is_ladder(a);
+    bool large = is_large(a), ladder = !large && !is_implicit(a) && is_ladder(a);
     bool unrolled = step_length(a) <= (ladder ? a->shape->ladder_length : a->shape->unroll_length);
     define(a, "UNROLL_STAGES", unrolled);
     define(a, "LADDER", ladder && !unrolled);
@@ -235,9 +283,12 @@ static void put_sizes(struct assembly *a) {
     define(a, "ORDER", m->order);
     define(a, "STAGES", m->stages);
     define(a, "FSAL", m->fsal);
+    define(a, "EVALUATIONS", method_evaluations(m));
     define(a, "SECOND_ERROR", has_second_error(m));
     define(a, "EXTRA", q->dense ? m->extra : 0);
     define(a, "DEGREE", q->dense ? m->degree : 0);
+    if (is_implicit(a))
+        define_linear(a);
     buf_puts(&a->out->text, "enum {");
 #define X(word, meaning, hint) buf_puts(&a->out->text, " STATUS_" #word ",");
     SHOAL_STATUSES(X)
@@ -305,6 +356,24 @@ static void put_rhs(struct assembly *a) {
     end(a);
 }
 
+static void put_jacobian(struct assembly *a) {
+    struct emit e = emit_linear(a);
+    begin(a, "jacobian");
+    put_function(a, &e, LOG_emit_jacobian);
+    end(a);
+}
+
+static void put_linear_solve(struct assembly *a) {
+    int32_t span = log_begin(a->q->log, LOG_emit_linear_solve);
+    begin(a, "linear_solve");
+    codegen_factors(&a->out->text, &a->linear, a->shape->inline_length);
+    if (a->linear.loops)
+        put_file(a, "ros_lu.h");
+    end(a);
+    log_u64(a->q->log, span, "entries", a->linear.lu.entries);
+    log_end(a->q->log, span);
+}
+
 static void put_derive(struct assembly *a) {
     const struct system *s = a->q->system;
     struct emit e = emit_of(a->q, s->derive, s->derived);
@@ -363,6 +432,8 @@ static void put_workspace(struct assembly *a) {
     uint32_t extra = a->q->dense ? m->extra : 0, np = s->pars + s->derived;
     uint32_t elements =
         s->states * (11 + m->stages + extra) + (np ? np : 1) + a->shared + a->q->outputs;
+    if (is_implicit(a))
+        elements += s->states + a->linear.size;
     define(a, "WORKSPACE", elements);
     a->out->workspace = (size_t)elements * (a->q->f32 ? sizeof(float) : sizeof(double));
 }
@@ -376,7 +447,7 @@ static void put_outputs(struct assembly *a, const node_id *roots) {
     e.result = "out";
     put_function(a, &e, LOG_emit_observables);
     define(a, "SHARED", a->shared);
-    if (a->q->target->device && a->q->system->states > a->shape->stack_states)
+    if (a->q->target->device && is_large(a))
         put_workspace(a);
     end(a);
 }
@@ -389,13 +460,27 @@ static void find_used(struct assembly *a, const node_id *outputs) {
         emit_of(q, outputs, q->outputs),
         emit_of(q, s->derive, s->derived),
         init_roots(a),
+        emit_linear(a),
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         codegen_used(&all[i], a->used, &a->arena);
 }
 
+static void linearise(struct assembly *a) {
+    int32_t span = log_begin(a->q->log, LOG_jacobian);
+    struct linear *l = &a->linear;
+    *l = codegen_linearise(a->q->system, &a->arena);
+    l->loops =
+        codegen_factor_length(&l->lu) + codegen_solve_length(&l->lu) > a->shape->factor_length;
+    log_u64(a->q->log, span, "nonzeros", l->lu.given);
+    log_u64(a->q->log, span, "entries", l->lu.entries);
+    log_end(a->q->log, span);
+}
+
 static void assemble(struct assembly *a) {
     const struct codegen_request *q = a->q;
+    if (is_implicit(a))
+        linearise(a);
     node_id *outputs = output_roots(a);
     find_used(a, outputs);
     put_sizes(a);
@@ -411,9 +496,13 @@ static void assemble(struct assembly *a) {
     put_gains(a);
     put_rhs(a);
     put_start(a);
+    if (is_implicit(a)) {
+        put_jacobian(a);
+        put_linear_solve(a);
+    }
     put_outputs(a, outputs);
     include(a, "group", "group.h");
-    include(a, "step", "rk.h");
+    include(a, "step", is_implicit(a) ? "ros.h" : "rk.h");
     if (a->adaptive)
         include(a, "controller", "control.h");
     include(a, "save_state", "save.h");
@@ -431,11 +520,15 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
                          .adaptive = q->controller != CONTROLLER_FIXED,
                          .shape = q->target->device ? &thread_shape : &worker_shape};
     jmp_buf oom;
-    a.arena.oom = &oom;
     *out = (struct kernel_source){0};
+    if (is_implicit(&a) && q->system->states > LU_MOST_STATES)
+        return report_error(r, SHOAL_INPUT, "method %s is for up to %d states", q->method->name,
+                            LU_MOST_STATES);
+    a.arena.oom = q->system->arena.oom = &oom;
     bool short_of_memory = setjmp(oom) != 0;
     if (!short_of_memory)
         assemble(&a);
+    q->system->arena.oom = NULL;
     arena_free(&a.arena);
     if (!short_of_memory && !out->text.failed)
         return SHOAL_OK;

@@ -12,7 +12,7 @@
 #include "base/sha256.h"
 #include "method/method.h"
 #include "shoal/backend.h"
-#include "symbolic/symbolic.h"
+#include "symbolic/lu.h"
 
 // Where a math function comes from.
 enum math_source {
@@ -28,7 +28,7 @@ struct component_swap {
 };
 
 struct codegen_request {
-    struct system *system; // output leaves may be added to its DAG
+    struct system *system; // output leaves and derivatives may be added to its DAG
     const struct method *method;
     enum controller controller;
     bool f32;
@@ -94,5 +94,26 @@ uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
 void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
                   const bool used[OP_COUNT]);
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32);
+
+// What an implicit method needs of a system: one array of a step, that holds the non-zeros of the
+// Jacobian where the factors of I - h gamma J will be, then f, then df/dt if there is any.
+struct linear {
+    struct lu lu;
+    node_id *roots; // what goes into the array, and where
+    uint32_t *slots;
+    uint32_t count;
+    uint32_t size; // of the array
+    bool timed;    // has df/dt
+    bool loops;    // the factorisation is loops over tables, not statements
+};
+struct linear codegen_linearise(struct system *s, struct arena *arena);
+// Arithmetic of one attempted step, without its norm and control; `l` is that of the system.
+struct op_counts codegen_cost(struct system *s, const struct method *m, const struct linear *l,
+                              struct arena *arena);
+// Statements of the factorisation and of a solution, when it is not loops.
+uint64_t codegen_factor_length(const struct lu *l);
+uint64_t codegen_solve_length(const struct lu *l);
+// The functions linear_factor and linear_solve, or the tables of kernels/ros_lu.h.
+void codegen_factors(struct buf *out, const struct linear *l, uint32_t inline_length);
 
 #endif

@@ -30,11 +30,33 @@ static void put_matrix(struct buf *out, const char *name, const double *first, s
     buf_puts(out, "};\n");
 }
 
+// What a Rosenbrock method has besides: its couplings and weights of df/dt times gamma, and where
+// its stages evaluate.
+static void put_rosenbrock(struct buf *out, const struct method *m, bool f32) {
+    double coupling[METHOD_STAGES][METHOD_STAGES - 1], d[METHOD_STAGES];
+    for (uint32_t i = 0; i < m->stages; i++) {
+        d[i] = m->gamma * m->d[i];
+        for (uint32_t j = 0; j < METHOD_STAGES - 1; j++)
+            coupling[i][j] = m->gamma * m->coupling[i][j];
+    }
+    buf_puts(out, "#define ROS_GAMMA ");
+    codegen_number(out, f32 ? (double)(float)m->gamma : m->gamma);
+    buf_puts(out, "\n");
+    put_matrix(out, "ros_c", coupling[0], METHOD_STAGES - 1, m->stages, m->stages - 1, f32);
+    put_vector(out, "ros_d", d, m->stages, f32);
+    buf_printf(out, "CONSTANT int ros_place[%u] = {", m->stages);
+    for (uint32_t i = 0; i < m->stages; i++)
+        buf_printf(out, "%s%d", i ? ", " : "", (int)method_place(m, i));
+    buf_puts(out, "};\n");
+}
+
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32) {
     uint32_t wide = m->stages > 1 ? m->stages - 1 : 1;
     put_matrix(out, "rk_a", m->a[0], METHOD_STAGES - 1, m->stages, wide, f32);
     put_vector(out, "rk_b", m->b, m->stages, f32);
     put_vector(out, "rk_c", m->c, m->stages, f32);
+    if (m->gamma > 0)
+        put_rosenbrock(out, m, f32);
     if (m->embedded) {
         put_vector(out, "rk_e", m->e, m->stages, f32);
         put_vector(out, "rk_e2", m->e2, m->stages, f32);

@@ -43,6 +43,38 @@ struct control method_control(const struct method *m, enum controller c) {
     return control;
 }
 
+static bool is_zero(const double *row, uint32_t count) {
+    for (uint32_t j = 0; j < count; j++)
+        if (row[j] != 0)
+            return false;
+    return true;
+}
+
+enum stage_place method_place(const struct method *m, uint32_t i) {
+    const double *row = i < m->stages ? m->a[i] : m->b;
+    if (i < m->stages && is_zero(row, i))
+        return STAGE_START;
+    bool follows = i > 0 && !is_zero(m->a[i - 1], i - 1);
+    for (uint32_t j = 0; follows && j + 1 < i; j++)
+        follows = row[j] == m->a[i - 1][j];
+    if (!follows || (row[i - 1] != 0 && row[i - 1] != 1))
+        return STAGE_NEW;
+    return row[i - 1] == 0 ? STAGE_SAME : STAGE_NEXT;
+}
+
+bool method_stiffly_accurate(const struct method *m) {
+    return m->gamma > 0 && method_place(m, m->stages) == STAGE_NEXT && m->c[m->stages - 1] == 1;
+}
+
+uint32_t method_evaluations(const struct method *m) {
+    uint32_t count = m->stages - m->fsal;
+    for (uint32_t i = 1; i < m->stages && m->gamma > 0; i++) {
+        enum stage_place place = method_place(m, i);
+        count -= place == STAGE_START || place == STAGE_SAME;
+    }
+    return count;
+}
+
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 static bool same_word(const char *word, const char *name, size_t length) {

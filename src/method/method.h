@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runge-Kutta methods and step size controllers as rows of data.
+// Runge-Kutta and Rosenbrock methods and step size controllers as rows of data.
 //
 // A row holds everything a kernel needs; nothing else in the project knows a coefficient. Weights
 // are for y1 = y0 + h sum b_i k_i and err = h sum e_i k_i. Dense output is
@@ -7,6 +7,14 @@
 // are computed only in a step that has a sample in it. A method of degree 0 uses the cubic Hermite
 // polynomial through both ends, with f(t1, y1) that the next step needs anyway. Every method with
 // an interpolant of its own is FSAL, so f(t1, y1) is always its stage `stages - 1`.
+//
+// A Rosenbrock method (gamma > 0) is in the form of Hairer and Wanner II, IV.7, that needs no
+// product of a matrix and a vector. Its stages are differences of states, so there is no h in front
+// of b, e and p:
+//   (I - h gamma J) u_i = h gamma f(t0 + c_i h, y0 + sum a_ij u_j) + gamma sum coupling_ij u_j
+//                         + h^2 gamma d_i df/dt
+// with the Jacobian J and df/dt of the step's start. It always has an interpolant of its own: cubic
+// Hermite would multiply the errors of stiff components by h J.
 #ifndef SHOAL_METHOD_METHOD_H
 #define SHOAL_METHOD_METHOD_H
 
@@ -30,6 +38,9 @@ enum controller {
 };
 extern const char *const controller_names[CONTROLLER_COUNT];
 
+// For any step size a linear decay stays a decay (A), and a fast one is damped away at once (L).
+enum stability { STABILITY_LIMITED, A_STABLE, L_STABLE };
+
 struct method {
     const char *name;
     const char *aliases;        // blank-separated
@@ -51,6 +62,10 @@ struct method {
     double extra_a[METHOD_EXTRA][METHOD_ROWS]; // over the stages, then the extras before it
     uint32_t degree;                           // of the dense output polynomial; 0: Hermite
     double p[METHOD_ROWS][METHOD_DEGREE];      // rows: stages, then extras
+    enum stability stability;
+    double gamma; // of a Rosenbrock method, else 0
+    double d[METHOD_STAGES];
+    double coupling[METHOD_STAGES][METHOD_STAGES - 1]; // lower triangle
 };
 
 extern const struct method methods[];
@@ -58,6 +73,20 @@ extern const uint32_t method_count;
 
 // By name or alias, ignoring case; NULL when there is none.
 const struct method *method_find(const char *name);
+
+// Where a stage evaluates the right-hand side, in terms of what is known already.
+enum stage_place {
+    STAGE_START, // at the start of the step
+    STAGE_SAME,  // where the stage before did
+    STAGE_NEXT,  // there plus that stage
+    STAGE_NEW,
+};
+// Of stage i; of the solution for i = stages.
+enum stage_place method_place(const struct method *m, uint32_t i);
+// The solution is where a stage after the last would be.
+bool method_stiffly_accurate(const struct method *m);
+// Evaluations of the right-hand side in a step.
+uint32_t method_evaluations(const struct method *m);
 
 // What follows a step whose error norm has the log2 l0. l1 and l2 are those of the last two
 // accepted steps, 0 where there was none (the first steps, or after a restart).

@@ -232,6 +232,9 @@ static bool build_system(struct builder *b) {
         if (!build(b, o->expr, o->at, &s->observable[i]))
             return false;
     }
+    for (uint32_t i = 0; i < s->states; i++) // whatever is asked for later, derivatives come next
+        dag_leaf(&s->dag, LEAF_STATE, i);
+    dag_time(&s->dag);
     return true;
 }
 

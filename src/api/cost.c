@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// What a step costs, for those outside.
+#include "api/model.h"
+#include "codegen/codegen.h"
+
+static shoal_cost cost_of(struct system *s, const struct method *m, struct arena *arena) {
+    struct linear l = codegen_linearise(s, arena);
+    struct op_counts c = codegen_cost(s, m, &l, arena);
+    return (shoal_cost){.adds = c.adds,
+                        .muls = c.muls,
+                        .divs = c.divs,
+                        .functions = c.functions,
+                        .matrix = l.lu.given,
+                        .factors = l.lu.entries};
+}
+
+shoal_code shoal_model_cost(const shoal_model *model, const char *method, shoal_cost *out,
+                            shoal_log *log) {
+    const struct method *m = method_find(method);
+    struct system *s = api_system(model, log);
+    struct arena arena = {0};
+    jmp_buf oom;
+    *out = (shoal_cost){0};
+    if (!m || !s)
+        return SHOAL_INPUT;
+    if (s->states > LU_MOST_STATES)
+        return SHOAL_OK;
+    arena.oom = s->arena.oom = &oom;
+    volatile shoal_code code = SHOAL_OK;
+    if (!setjmp(oom))
+        *out = cost_of(s, m, &arena);
+    else
+        code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    s->arena.oom = NULL;
+    arena_free(&arena);
+    return code;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The system as an implicit method sees it: Jacobian, right-hand side and time derivative at once.
+//
+// They are one function, so that what they have in common is computed once. Entries of the Jacobian
+// that are zero for every state are left out of the matrix; its diagonal is always there.
+#include "codegen/codegen.h"
+
+static bool is_zero(const struct system *s, node_id id) {
+    const struct node *n = &s->dag.nodes.items[id];
+    return n->op == OP_NUMBER && n->value == 0;
+}
+
+// The pattern without the entries that are zero; `entries` moves along.
+static struct sparsity without_zeros(const struct system *s, const struct sparsity *all,
+                                     node_id *entries, struct arena *arena) {
+    struct sparsity p = {.rows = all->rows};
+    uint32_t count = 0;
+    p.row_start = arena_new(arena, uint32_t, (size_t)all->rows + 1);
+    p.columns = arena_new(arena, uint32_t, all->row_start[all->rows] + 1);
+    for (uint32_t row = 0; row < all->rows; row++) {
+        for (uint32_t i = all->row_start[row]; i < all->row_start[row + 1]; i++) {
+            if (is_zero(s, entries[i]))
+                continue;
+            entries[count] = entries[i];
+            p.columns[count++] = all->columns[i];
+        }
+        p.row_start[row + 1] = count;
+    }
+    return p;
+}
+
+static void add_root(struct linear *l, node_id root, uint32_t slot) {
+    l->roots[l->count] = root;
+    l->slots[l->count++] = slot;
+}
+
+// Row by row, the right-hand side first: the derivatives are made of its parts.
+static void add_matrix(struct linear *l, struct system *s, const struct sparsity *p,
+                       const node_id *entries) {
+    node_id zero = dag_number(&s->dag, 0);
+    for (uint32_t row = 0; row < s->states; row++) {
+        bool diagonal = false;
+        add_root(l, s->rhs[row], l->lu.entries + row);
+        for (uint32_t i = p->row_start[row]; i < p->row_start[row + 1]; i++) {
+            add_root(l, entries[i], lu_entry(&l->lu, row, p->columns[i]));
+            diagonal |= p->columns[i] == row;
+        }
+        if (!diagonal)
+            add_root(l, zero, lu_entry(&l->lu, row, row));
+    }
+}
+
+static void add_times(struct linear *l, struct system *s, struct arena *arena) {
+    struct diff *x = diff_new(&s->dag, arena);
+    uint32_t before = l->count;
+    for (uint32_t i = 0; i < s->states; i++) {
+        add_root(l, diff_by_time(x, s->rhs[i]), l->lu.entries + s->states + i);
+        l->timed |= !is_zero(s, l->roots[l->count - 1]);
+    }
+    if (!l->timed)
+        l->count = before;
+}
+
+struct linear codegen_linearise(struct system *s, struct arena *arena) {
+    struct sparsity all = system_sparsity(s, arena);
+    node_id *entries = system_jacobian(s, &all, arena);
+    struct sparsity p = without_zeros(s, &all, entries, arena);
+    struct linear l = {.lu = lu_plan(&p, arena)};
+    l.roots = arena_new(arena, node_id, (size_t)l.lu.given + 2 * (size_t)s->states);
+    l.slots = arena_new(arena, uint32_t, (size_t)l.lu.given + 2 * (size_t)s->states);
+    add_matrix(&l, s, &p, entries);
+    add_times(&l, s, arena);
+    l.size = l.lu.entries + (l.timed ? 2 : 1) * s->states;
+    return l;
+}

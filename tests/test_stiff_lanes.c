@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Rosenbrock steps give the same bits everywhere: in one lane of a CPU, in all its lanes, on
+// devices, with refill and chunks turned this way and that; as statements, as loops over tables,
+// and in the workspace.
+#include "device_test.h"
+#include "listing.h"
+
+enum { ROWS = 67 };
+
+static const char robertson[] =
+    "par k=0.04; init a=1; a'=-k*a+1e4*b*c; b'=k*a-1e4*b*c-3e7*b^2; c'=3e7*b^2; aux s=a+b+c";
+// Depends on time; q < 0 is not a number from the start.
+static const char driven[] =
+    "par w=1, q=1; init x=1; x'=-1e4*w*(x-1/(1+t))-1/(1+t)^2; y'=x-y*y*t+sqrt(q)-1;"
+    "z'=1e3*(y-z)+t*t";
+
+static char *ring(int n) { // a neighbour two places away: some fill-in
+    struct buf m = {0};
+    buf_puts(&m, "par D=1;");
+    for (int i = 0; i < n; i++)
+        buf_printf(&m, "init u%d=%d; u%d'=D*100*(u%d-2*u%d+u%d)-u%d*u%d^2+1;", i, i % 3, i,
+                   (i + 1) % n, i, (i + n - 1) % n, i, (i + 2) % n);
+    REQUIRE(!m.failed);
+    return m.data;
+}
+
+static char *full(int n) { // every state in every equation
+    struct buf m = {0};
+    buf_puts(&m, "par D=1; s=x0");
+    for (int i = 1; i < n; i++)
+        buf_printf(&m, "+x%d", i);
+    for (int i = 0; i < n; i++)
+        buf_printf(&m, ";init x%d=%d; x%d'=-D*%d*x%d*s+0.01*s^2", i, 1 + i % 3, i, 1 + i, i);
+    REQUIRE(!m.failed);
+    return m.data;
+}
+
+static struct inputs sweep(const char *name, double a, double b) {
+    const char *names[RIG_NAMES] = {name};
+    struct inputs in = inputs_new(ROWS, names);
+    for (uint64_t i = 0; i < ROWS; i++) // decades, not in order
+        in.value[0][i] = a * pow(b / a, (double)(i * 29 % ROWS) / (ROWS - 1));
+    return in;
+}
+
+DEVICE_TEST(stiff_rodas5p) {
+    device_compare(device, robertson, "method=rodas5p t1=1e3", sweep("k", 1e-3, 10));
+    device_compare(device, robertson, "method=rodas5p t1=1e3 precision=f32", sweep("k", 1e-3, 10));
+}
+
+DEVICE_TEST(stiff_other_methods) {
+    device_compare(device, robertson, "method=rosenbrock23 t1=40 rtol=1e-4", sweep("k", 1e-3, 10));
+    device_compare(device, robertson, "method=ros3p t1=40 save=n=7", sweep("k", 1e-3, 10));
+    device_compare(device, robertson, "method=rodas3p t1=40", sweep("k", 1e-3, 10));
+    device_compare(device, robertson, "method=rodas4 t1=40 vars=s,b", sweep("k", 1e-3, 10));
+}
+
+DEVICE_TEST(stiff_time_and_failures) {
+    struct inputs in = sweep("w", 0.01, 100);
+    in.name[1] = "q";
+    in.value[1] = calloc(ROWS, sizeof(double));
+    REQUIRE(in.value[1]);
+    for (uint64_t i = 0; i < ROWS; i++)
+        in.value[1][i] = i % 9 == 4 ? -1 : 1;
+    device_compare(device, driven, "method=rodas4 t1=3 save=n=9", in);
+    device_compare(device, driven, "method=rodas5p t0=2 t1=1.999", sweep("w", 0.01, 100));
+    device_compare(device, driven, "method=rodas4 controller=fixed dt=0.01 t1=1",
+                   sweep("w", 0.01, 100));
+}
+
+DEVICE_TEST(stiff_sizes) {
+    char *twenty = ring(20), *dense = full(34), *large = ring(140), *between = full(14);
+    device_compare(device, twenty, "method=rodas5p t1=1", sweep("D", 0.1, 10));
+    device_compare(device, dense, "method=rodas4 t1=0.1 save=n=3", sweep("D", 0.1, 10));
+    device_compare(device, large, "method=ros3p t1=0.1 rtol=1e-3", sweep("D", 0.1, 10));
+    device_compare(device, between, "method=rodas5p t1=0.1", sweep("D", 0.1, 10)); // see below
+    free(twenty);
+    free(dense);
+    free(large);
+    free(between);
+}
+
+// A dense system whose factorisation is written out on a CPU and is loops on devices: above, their
+// bits are compared.
+TEST(stiff_statements_and_loops) {
+    static const struct shoal_target targets[] = {
+        {.name = "x86-64-v3", .prelude = "prelude_c.h", .lanes64 = 4},
+        {.name = "opencl", .prelude = "prelude_opencl.h", .device = true, .lanes64 = 1}};
+    char *model = full(14);
+    for (size_t i = 0; i < 2; i++) {
+        struct listing s = listing_new(model, "method=rodas5p t1=1", &targets[i]);
+        CHECK_HAS(s.kernel.text.data, i ? "#define LU_LOOPS 1" : "#define LU_LOOPS 0");
+        listing_free(&s);
+    }
+    free(model);
+}
+
+// The same kernel with refill, chunks and threads turned this way and that.
+DEVICE_TEST(stiff_refill_and_chunks) {
+    static const char options[] = "method=rodas4 t1=100 save=n=4";
+    static const uint64_t chunks[] = {1, 7, 0};
+    struct inputs in = sweep("k", 1e-3, 10);
+    struct rig reference = device_rig_reference(robertson, options);
+    struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
+    struct rig rig = device_rig(device, robertson, options);
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
+        for (int refill = 0; refill < 2; refill++) {
+            rig.solver->setup.chunk = chunks[i];
+            rig.solver->setup.refill = refill;
+            struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
+            device_same(&want, &got, refill ? "refill" : "no refill");
+            outcome_free(&got);
+        }
+    outcome_free(&want);
+    rig_free(&reference);
+    rig_free(&rig);
+    inputs_free(&in);
+}
