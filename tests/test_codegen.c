@@ -14,8 +14,8 @@ static const struct shoal_target avx2 = {
 
 // The components that are written by the generator, one behind the other.
 static char *generated(const struct kernel_source *s) {
-    static const char *const names[] = {"sizes", "math",  "tableau",    "gains",
-                                        "dxdt",  "start", "observables"};
+    static const char *const names[] = {"sizes", "math",        "tableau",  "gains",       "dxdt",
+                                        "start", "observables", "jacobian", "linear_solve"};
     struct buf out = {0};
     for (uint32_t i = 0; i < s->components; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
@@ -53,6 +53,28 @@ TEST(codegen_golden_lorenz) {
                  "par rho=28; const sigma=10, beta=8/3; init x=1, y=0, z=0; x'=sigma*(y-x);"
                  "y'=x*(rho-z)-y; z'=x*y-beta*z; aux r=sqrt(x^2+y^2+z^2)",
                  "method=tsit5 t1=1 vars=x,z,r", &avx2);
+}
+
+// It depends on time, so there is a derivative by it.
+TEST(codegen_golden_rosenbrock) {
+    check_golden("rosenbrock",
+                 "par k=2; init x=1, y=0, z=0; x'=-k*x*x+y*z; y'=x*t-y*y; z'=x-exp(-z)+y",
+                 "method=rodas4 t1=1", &avx2);
+}
+
+// Whatever was asked of the model before.
+TEST(codegen_derivatives_have_the_same_names) {
+    static const char text[] = "par k=2; init x=1, y=0, z=0; x'=-k*x*x; y'=x-y*y; z'=1; aux r=z+x";
+    struct rig used = rig_new(NULL, text, "method=tsit5 t1=1 vars=z,r");
+    struct rig fresh = rig_new(NULL, text, "method=rodas4 t1=1");
+    REQUIRE(shoal_options_set(&used.options, "method", "rodas4", used.log) == SHOAL_OK);
+    used.options.vars = NULL;
+    char *a = rig_source(&used), *b = rig_source(&fresh);
+    CHECK_STR(a, b);
+    free(a);
+    free(b);
+    rig_free(&used);
+    rig_free(&fresh);
 }
 
 TEST(codegen_golden_branches) {

@@ -142,8 +142,8 @@ struct digests {
     char key[65];
 };
 
-static struct digests digests_of(const struct component_swap *swap) {
-    struct made m = make_solver(base, "", true, swap);
+static struct digests digests_of(const char *options, const struct component_swap *swap) {
+    struct made m = make_solver(base, options, true, swap);
     struct order order;
     struct kernel_source source;
     struct digests d = {0};
@@ -187,15 +187,15 @@ static bool built_on(const char *a, const char *b) {
 }
 
 // One blank more in any component: another key, and it is that component and what is built on it.
-TEST(key_by_component) {
-    struct digests plain = digests_of(NULL);
-    CHECK(plain.count >= 17);
+static void check_components(const char *options, uint32_t least) {
+    struct digests plain = digests_of(options, NULL);
+    CHECK(plain.count >= least);
     for (uint32_t i = 0; i < plain.count; i++) {
         const struct component *c = &plain.component[i];
         char *text = NULL;
         REQUIRE(asprintf(&text, "%.*s \n", (int)c->length - 1, plain.text + c->offset) > 0);
         struct component_swap swap[] = {{c->name, text}, {NULL, NULL}};
-        struct digests other = digests_of(swap);
+        struct digests other = digests_of(options, swap);
         CHECK_MSG(strcmp(other.key, plain.key) != 0, "%s: the same key", c->name);
         for (uint32_t k = 0; k < plain.count; k++) {
             const char *name = plain.component[k].name;
@@ -209,6 +209,11 @@ TEST(key_by_component) {
         free(other.text);
     }
     free(plain.text);
+}
+
+TEST(key_by_component) {
+    check_components("", 17);
+    check_components("method=rodas4", 19);
 }
 
 // ---- Fields -------------------------------------------------------------------------------------

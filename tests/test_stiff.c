@@ -4,10 +4,11 @@
 // Equations and end values are those of the Test Set for IVP Solvers (Bari) and of computations in
 // quadruple precision.
 #include "check.h"
+#include "kernels.h"
 #include "solve.h"
 
-static const char *const methods[] = {"rosenbrock23", "ros3p", "rodas3p", "rodas4", "rodas5p"};
-enum { METHODS = sizeof methods / sizeof *methods, STATES = 8 };
+static const char *const names[] = {"rosenbrock23", "ros3p", "rodas3p", "rodas4", "rodas5p"};
+enum { METHODS = sizeof names / sizeof *names, STATES = 8 };
 
 struct problem {
     const char *name, *text;
@@ -98,7 +99,7 @@ static void check_digits(const struct problem *p, const char *method, double rto
 static void check_problem(const struct problem *p) {
     for (uint32_t m = 0; m < METHODS; m++)
         for (int k = 4; k <= 8; k += 2)
-            check_digits(p, methods[m], pow(10, -k));
+            check_digits(p, names[m], pow(10, -k));
 }
 
 TEST(stiff_rober) { check_problem(&rober); }
@@ -150,14 +151,14 @@ TEST(stiff_order) {
     static const uint32_t order[METHODS] = {2, 3, 3, 4, 5};
     for (uint32_t m = 0; m < METHODS; m++) {
         double p[STIFFNESSES], k[STIFFNESSES], small[STIFFNESSES];
-        known_slopes(prothero, methods[m], 1.0 / 16, p);
-        known_slopes(kaps, methods[m], order[m] < 5 ? 1.0 / 16 : 1.0 / 4, k);
-        known_errors(prothero, methods[m], 1.0 / 16, small);
-        CHECK_MSG(fabs(p[MILD] - order[m]) < 0.25 && p[STIFF] > 0.9, "%s: slopes %g, %g",
-                  methods[m], p[MILD], p[STIFF]);
+        known_slopes(prothero, names[m], 1.0 / 16, p);
+        known_slopes(kaps, names[m], order[m] < 5 ? 1.0 / 16 : 1.0 / 4, k);
+        known_errors(prothero, names[m], 1.0 / 16, small);
+        CHECK_MSG(fabs(p[MILD] - order[m]) < 0.25 && p[STIFF] > 0.9, "%s: slopes %g, %g", names[m],
+                  p[MILD], p[STIFF]);
         CHECK_MSG(fabs(k[MILD] - order[m]) < 0.45 && k[STIFF] > order[m] - 0.3, "%s: slopes %g, %g",
-                  methods[m], k[MILD], k[STIFF]);
-        CHECK_MSG(order[m] < 3 || small[STIFF] < 2e-9, "%s: error %g", methods[m], small[STIFF]);
+                  names[m], k[MILD], k[STIFF]);
+        CHECK_MSG(order[m] < 3 || small[STIFF] < 2e-9, "%s: error %g", names[m], small[STIFF]);
     }
 }
 
@@ -168,22 +169,22 @@ TEST(stiff_order) {
 TEST(stiff_samples_between_steps) {
     for (uint32_t m = 0; m < METHODS; m++) {
         struct solved s =
-            solve(kaps, "l=1e8", "method=%s rtol=1e-5 atol=1e-8 save=n=101", methods[m]);
+            solve(kaps, "l=1e8", "method=%s rtol=1e-5 atol=1e-8 save=n=101", names[m]);
         double worst = 0;
         for (uint64_t i = 0; i < s.samples; i++)
             worst = fmax(worst, fabs(solved_value(&s, 0, 0, i) - exp(-2 * s.t[i])));
-        CHECK_MSG(s.steps[0] < 1000 && worst < 3e-4, "%s: %u steps, error %g", methods[m],
-                  s.steps[0], worst);
+        CHECK_MSG(s.steps[0] < 1000 && worst < 3e-4, "%s: %u steps, error %g", names[m], s.steps[0],
+                  worst);
         solved_free(&s);
     }
 }
 
 TEST(stiff_f32) {
     for (uint32_t m = 0; m < METHODS; m++) {
-        struct solved s = solve(rober.text, NULL,
-                                "method=%s precision=f32 rtol=1e-3 atol=1e-8 t1=40", methods[m]);
+        struct solved s =
+            solve(rober.text, NULL, "method=%s precision=f32 rtol=1e-3 atol=1e-8 t1=40", names[m]);
         CHECK_INT(s.status[0], SHOAL_STATUS_ok);
-        CHECK_MSG(error_at(&rober, &s, 1) < 1e-2, "%s: %g", methods[m], error_at(&rober, &s, 1));
+        CHECK_MSG(error_at(&rober, &s, 1) < 1e-2, "%s: %g", names[m], error_at(&rober, &s, 1));
         solved_free(&s);
     }
 }
@@ -235,11 +236,19 @@ TEST(stiff_nonfinite) {
     solved_free(&s);
 }
 
+TEST(stiff_too_many_states) {
+    struct made m = make_solver("par a=1;init x[1..16400]=1;x[1..16400]'=-a*x[j];@ t1=1",
+                                "method=rodas4", true, NULL);
+    CHECK_INT(m.code, SHOAL_INPUT);
+    CHECK_HAS(shoal_log_message(m.log, 0).text, "method rodas4 is for up to 16384 states");
+    made_free(&m);
+}
+
 // A stage that evaluates nothing of its own is not counted.
 TEST(stiff_evaluations) {
     static const uint32_t evaluations[METHODS] = {3, 2, 3, 6, 8};
     for (uint32_t m = 0; m < METHODS; m++) {
-        struct solved s = solve(kaps, NULL, "method=%s", methods[m]);
+        struct solved s = solve(kaps, NULL, "method=%s", names[m]);
         CHECK_INT(s.f_evals[0], (uint64_t)(s.steps[0] + s.rejected[0]) * evaluations[m] + 2);
         solved_free(&s);
     }

@@ -16,6 +16,9 @@ static const struct {
 } functions[] = {
     {LOG_compile_dxdt, "dxdt", "void *const keep = (void *)model_rhs;\n"},
     {LOG_compile_observables, "observables", "void *const keep = (void *)model_outputs;\n"},
+    {LOG_compile_jacobian, "jacobian", "void *const keep = (void *)model_linear;\n"},
+    {LOG_compile_linear_solve, "linear_solve",
+     "void *const keep[] = {(void *)linear_factor, (void *)linear_solve};\n"},
     {LOG_compile_step, "step",
      "void keep(struct group *g, struct trial *s) {\n"
      "    UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, s, i);\n"

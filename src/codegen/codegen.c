@@ -22,6 +22,7 @@ struct shape {
     uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled;
     uint32_t ladder_length; // the same where a stage needs only the one before
     uint32_t inline_length; // a function with more statements is not inlined
+    uint32_t stiff_length;  // the same in implicit methods: there are more of them in a stage
     uint32_t stack_states;  // larger systems keep their arrays in the workspace
     uint32_t factor_length; // up to this many statements a factorisation is written out
     const char *adaptive, *fixed, *entry;
@@ -32,6 +33,7 @@ static const struct shape worker_shape = {
     .unroll_length = UINT32_MAX,
     .ladder_length = UINT32_MAX,
     .inline_length = 150,
+    .stiff_length = 80,
     .stack_states = 64,
     .factor_length = 3000,
     .adaptive = "adaptive.h",
@@ -44,6 +46,7 @@ static const struct shape thread_shape = {
     .unroll_length = 1500,
     .ladder_length = 3000,
     .inline_length = 600,
+    .stiff_length = 600,
     .stack_states = 128,
     .factor_length = 1500,
     .adaptive = "thread_adaptive.h",
@@ -166,13 +169,17 @@ static uint32_t lanes(const struct codegen_request *q) {
     return q->target->device || q->target->lanes64 == 1 ? 1 : q->target->lanes64 * (q->f32 ? 2 : 1);
 }
 
-static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count) {
+static uint32_t inline_length(const struct codegen_request *q) {
     const struct shape *shape = q->target->device ? &thread_shape : &worker_shape;
+    return q->method->gamma > 0 ? shape->stiff_length : shape->inline_length;
+}
+
+static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count) {
     return (struct emit){.dag = &q->system->dag,
                          .roots = roots,
                          .count = count,
                          .pars = q->system->pars,
-                         .inline_length = shape->inline_length};
+                         .inline_length = inline_length(q)};
 }
 
 static bool is_implicit(const struct assembly *a) { return a->q->method->gamma > 0; }
@@ -263,9 +270,9 @@ static void put_sizes(struct assembly *a) {
     define(a, "W", lanes(q));
     define(a, "F32", q->f32);
     define(a, "WAYS",
-           q->target->device || s->states > WAYS_STATES || is_implicit(a) ? 1
-           : a->adaptive || s->states > WAYS3_STATES                      ? 2
-                                                                          : 3);
+           q->target->device || s->states > WAYS_STATES ? 1
+           : a->adaptive || s->states > WAYS3_STATES    ? 2
+                                                        : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", np ? np : 1);
@@ -366,7 +373,7 @@ static void put_jacobian(struct assembly *a) {
 static void put_linear_solve(struct assembly *a) {
     int32_t span = log_begin(a->q->log, LOG_emit_linear_solve);
     begin(a, "linear_solve");
-    codegen_factors(&a->out->text, &a->linear, a->shape->inline_length);
+    codegen_factors(&a->out->text, &a->linear, inline_length(a->q));
     if (a->linear.loops)
         put_file(a, "ros_lu.h");
     end(a);
