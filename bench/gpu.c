@@ -267,7 +267,25 @@ static double hand_bar(const struct ensemble *e) {
     return figures ? 1.03 * value_of(figures, name) : e->kernel_bar;
 }
 
-static void bench_table(int less_bits) {
+static double ratio(const double *kernel, const char *over, const char *under) {
+    double a = NAN, b = NAN;
+    for (int i = 0; i < ENSEMBLES; i++) {
+        a = strcmp(table[i].name, over) ? a : kernel[i];
+        b = strcmp(table[i].name, under) ? b : kernel[i];
+    }
+    return a / b;
+}
+
+static void bench_refill(const double *kernel) {
+    row("Van der Pol shuffled: kernel time as chosen, against refill off",
+        ratio(kernel, "Van der Pol shuffled, tsit5 f32 1e-6", "Van der Pol shuffled, refill off"),
+        "x", 1.0 / 3);
+    row("Van der Pol sorted: the same",
+        ratio(kernel, "Van der Pol sorted, refill as chosen", "Van der Pol sorted, refill off"), "x",
+        1.1);
+}
+
+static void bench_table(int less_bits, double kernel_of[ENSEMBLES]) {
     puts("| ensemble | trajectories | kernel | bar | end to end | bar | error |\n"
          "|---|---|---|---|---|---|---|");
     for (int i = 0; i < ENSEMBLES; i++) {
@@ -278,7 +296,7 @@ static void bench_table(int less_bits) {
         uint64_t n = 1ull << (e->bits - less_bits);
         char of_kernel[32], of_all[32], error[32] = "-";
         struct job j = job_new(e, n, device, n);
-        double kernel = kernel_ms(&j, REPEATS);
+        double kernel = kernel_of[i] = kernel_ms(&j, REPEATS);
         if (strstr(e->name, "Lorenz tsit5"))
             snprintf(error, sizeof error, "%.2e", lorenz_rms(&j));
         if (strstr(e->name, "POLLU"))
@@ -349,10 +367,12 @@ int main(int argc, char **argv) {
         device = argv[1];
     if (argc > 2)
         hand = argv[2];
-    bench_table(less_bits);
+    double kernel[ENSEMBLES];
+    bench_table(less_bits, kernel);
     if (getenv("SHOAL_BENCH_ONLY"))
         return 0;
     puts("\n| what | figure | bar |\n|---|---|---|");
+    bench_refill(kernel);
     bench_small();
     struct ensemble chain = table[2];
     chain.text = lorenz96, chain.parameter = "F";
