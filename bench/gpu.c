@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `make bench-gpu`: ensembles on a GPU, kernel time and end to end, each against its bar.
 //
-// SHOAL_BENCH_ONLY=TEXT measures the ensembles with that text in their name, SHOAL_BENCH_LESS=N with
-// 2^N fewer trajectories, SHOAL_BENCH_PARTS shows the host's time.
+// SHOAL_BENCH_ONLY=TEXT measures the ensembles with that text in their name, SHOAL_BENCH_LESS=N
+// with 2^N fewer trajectories, SHOAL_BENCH_PARTS shows the host's time.
 //
 // usage: gpu [DEVICE] [PROGRAM WITH THE HAND-WRITTEN KERNELS]        (cuda, build/bench/gpu_hand)
 //
@@ -223,32 +223,81 @@ static double pollu_error(const struct ensemble *e, const struct job *j) {
 
 // ---- Tables -------------------------------------------------------------------------------------
 
-#define RK4(precision) {"method", "rk4"}, {"dt", "0.0009765625"}, {"precision", precision}
+#define RK4(precision)                                                                             \
+    {"method", "rk4"}, {"dt", "0.0009765625"}, { "precision", precision }
 #define TSIT5(tolerance)                                                                           \
-    {"method", "tsit5"}, {"rtol", tolerance}, {"atol", tolerance}, {"precision", "f32"}
+    {"method", "tsit5"}, {"rtol", tolerance}, {"atol", tolerance}, { "precision", "f32" }
 #define VDP "mu", 1, 1000
 #define POLLU(method)                                                                              \
-    {"POLLU " method " f64 1e-5", 0, "examples/pollu.ode", "k1", 0.035, 3.5, LOG_SORTED, 17,       \
-     {{"method", method}, {"rtol", "1e-5"}, {"atol", "1e-5"}}, NAN, 2.5}
+    {                                                                                              \
+        "POLLU " method " f64 1e-5", 0, "examples/pollu.ode", "k1", 0.035, 3.5, LOG_SORTED, 17,    \
+            {{"method", method}, {"rtol", "1e-5"}, {"atol", "1e-5"}}, NAN, 2.5                     \
+    }
 
 static const struct ensemble table[] = {
     {"Lorenz rk4 f32, 1024 steps", lorenz, 0, "rho", 0, 21, EVEN, 23, {RK4("f32")}, 13.6, 17},
     {"Lorenz rk4 f64, 1024 steps", lorenz, 0, "rho", 0, 21, EVEN, 23, {RK4("f64")}, 24.1, 32},
     {"Lorenz tsit5 f32 1e-5", lorenz, 0, "rho", 0, 21, EVEN, 23, {TSIT5("1e-5")}, 1.8, 8},
-    {"Lorenz tsit5 f32 1e-5, refill off", lorenz, 0, "rho", 0, 21, EVEN, 23,
-     {TSIT5("1e-5"), {"refill", "off"}}, NAN, NAN},
+    {"Lorenz tsit5 f32 1e-5, refill off",
+     lorenz,
+     0,
+     "rho",
+     0,
+     21,
+     EVEN,
+     23,
+     {TSIT5("1e-5"), {"refill", "off"}},
+     NAN,
+     NAN},
     {"Lorenz96 (32) rk4 f32, 1024 steps", lorenz96, 0, "F", 0, 16, EVEN, 17, {RK4("f32")}, 5, 6},
     {"Lorenz96 (32) tsit5 f32 1e-5", lorenz96, 0, "F", 0, 16, EVEN, 17, {TSIT5("1e-5")}, 2, 3},
-    {"Pleiades rk4 f32, 1024 steps", 0, "examples/pleiades.ode", "m1", 0.5, 2, EVEN, 17,
-     {{"method", "rk4"}, {"dt", "0.0029296875"}, {"precision", "f32"}}, 16, 17},
-    {"Van der Pol shuffled, tsit5 f32 1e-6", vdp, 0, VDP, LOG_SHUFFLED, 20,
-     {TSIT5("1e-6"), {"max-steps", "1000000"}}, 30, NAN},
-    {"Van der Pol shuffled, refill off", vdp, 0, VDP, LOG_SHUFFLED, 20,
-     {TSIT5("1e-6"), {"max-steps", "1000000"}, {"refill", "off"}}, NAN, NAN},
-    {"Van der Pol sorted, refill as chosen", vdp, 0, VDP, LOG_SORTED, 20,
-     {TSIT5("1e-6"), {"max-steps", "1000000"}}, NAN, NAN},
-    {"Van der Pol sorted, refill off", vdp, 0, VDP, LOG_SORTED, 20,
-     {TSIT5("1e-6"), {"max-steps", "1000000"}, {"refill", "off"}}, NAN, NAN},
+    {"Pleiades rk4 f32, 1024 steps",
+     0,
+     "examples/pleiades.ode",
+     "m1",
+     0.5,
+     2,
+     EVEN,
+     17,
+     {{"method", "rk4"}, {"dt", "0.0029296875"}, {"precision", "f32"}},
+     16,
+     17},
+    {"Van der Pol shuffled, tsit5 f32 1e-6",
+     vdp,
+     0,
+     VDP,
+     LOG_SHUFFLED,
+     20,
+     {TSIT5("1e-6"), {"max-steps", "1000000"}},
+     30,
+     NAN},
+    {"Van der Pol shuffled, refill off",
+     vdp,
+     0,
+     VDP,
+     LOG_SHUFFLED,
+     20,
+     {TSIT5("1e-6"), {"max-steps", "1000000"}, {"refill", "off"}},
+     NAN,
+     NAN},
+    {"Van der Pol sorted, refill as chosen",
+     vdp,
+     0,
+     VDP,
+     LOG_SORTED,
+     20,
+     {TSIT5("1e-6"), {"max-steps", "1000000"}},
+     NAN,
+     NAN},
+    {"Van der Pol sorted, refill off",
+     vdp,
+     0,
+     VDP,
+     LOG_SORTED,
+     20,
+     {TSIT5("1e-6"), {"max-steps", "1000000"}, {"refill", "off"}},
+     NAN,
+     NAN},
     POLLU("rosenbrock23"),
     POLLU("ros3p"),
     POLLU("rodas3p"),
@@ -281,8 +330,8 @@ static void bench_refill(const double *kernel) {
         ratio(kernel, "Van der Pol shuffled, tsit5 f32 1e-6", "Van der Pol shuffled, refill off"),
         "x", 1.0 / 3);
     row("Van der Pol sorted: the same",
-        ratio(kernel, "Van der Pol sorted, refill as chosen", "Van der Pol sorted, refill off"), "x",
-        1.1);
+        ratio(kernel, "Van der Pol sorted, refill as chosen", "Van der Pol sorted, refill off"),
+        "x", 1.1);
 }
 
 static void bench_table(int less_bits, double kernel_of[ENSEMBLES]) {
@@ -329,8 +378,7 @@ static void bench_small(void) {
 // A constant that no run had before keeps every cache out of the cold figure, the compiler's too.
 static void bench_compile(const char *what, struct ensemble e, double bar) {
     char fresh[4096];
-    snprintf(fresh, sizeof fresh, "%sinit odd=0\nodd'=%.0f*odd\n", e.text,
-             lorenz_seconds() * 1e6);
+    snprintf(fresh, sizeof fresh, "%sinit odd=0\nodd'=%.0f*odd\n", e.text, lorenz_seconds() * 1e6);
     e.text = fresh;
     for (int warm = 0; warm < 2; warm++) {
         char text[96];

@@ -12,7 +12,8 @@
 #include <string.h>
 
 static const char text[] =
-    "#define SLOPE(a, b, c) dx = 10 * (b - a), dy = a * (r - c) - b, dz = a * b - (NUMBER)(8.0 / 3) * c\n"
+    "#define SLOPE(a, b, c) dx = 10 * (b - a), dy = a * (r - c) - b, dz = a * b - (NUMBER)(8.0 / "
+    "3) * c\n"
     "extern \"C\" __global__ void lorenz(const NUMBER *rho, NUMBER *out, int n, NUMBER h) {\n"
     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
     "    if (i >= n) return;\n"

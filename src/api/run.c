@@ -201,8 +201,9 @@ static shoal_code array_chunk(struct sink *s, const struct sink_chunk *c, struct
     struct array_sink *a = (struct array_sink *)s;
     (void)r;
     if (a->to.values)
-        run_parallel(a->crew, a->threads, c->rows, COPY_GRAIN / (a->samples * a->vars * a->elem) + 1,
-                     copy_values, &(struct copy){a, c});
+        run_parallel(a->crew, a->threads, c->rows,
+                     COPY_GRAIN / (a->samples * a->vars * a->elem) + 1, copy_values,
+                     &(struct copy){a, c});
     if (a->to.t && c->t)
         memcpy(a->to.t + c->first_row, c->t, c->rows * sizeof *c->t);
     if (a->to.status)

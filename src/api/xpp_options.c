@@ -57,23 +57,12 @@ static const struct xpp_method {
     const char *word, *ours;
     bool refused;
 } xpp_methods[] = {
-    {"discrete", NULL, true},
-    {"volterra", NULL, true},
-    {"euler", "euler", false},
-    {"modeuler", "heun-21", false},
-    {"rk", "rk4", false},
-    {"rungekutta", "rk4", false},
-    {"qualrk", "cash-karp-54", false},
-    {"5", "dopri5", false},
-    {"8", "dop853", false},
-    {"2", "rosenbrock23", false},
-    {"gear", "rodas5p", false},
-    {"stiff", "rodas5p", false},
-    {"cvode", "rodas5p", false},
-    {"adams", NULL, false},
-    {"backeul", NULL, false},
-    {"ymplectic", NULL, false},
-    {"symplectic", NULL, false},
+    {"discrete", NULL, true},          {"volterra", NULL, true},    {"euler", "euler", false},
+    {"modeuler", "heun-21", false},    {"rk", "rk4", false},        {"rungekutta", "rk4", false},
+    {"qualrk", "cash-karp-54", false}, {"5", "dopri5", false},      {"8", "dop853", false},
+    {"2", "rosenbrock23", false},      {"gear", "rodas5p", false},  {"stiff", "rodas5p", false},
+    {"cvode", "rodas5p", false},       {"adams", NULL, false},      {"backeul", NULL, false},
+    {"ymplectic", NULL, false},        {"symplectic", NULL, false},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -36,9 +36,8 @@ bool key_next(const unsigned char *record, size_t length, size_t *at, struct key
         size |= (uint64_t)end[1 + i] << (8 * i);
     if (size > (uint64_t)(record + length - end - 9))
         return false;
-    *out = (struct key_field){.label = (const char *)record + *at,
-                              .bytes = end + 9,
-                              .length = (size_t)size};
+    *out = (struct key_field){
+        .label = (const char *)record + *at, .bytes = end + 9, .length = (size_t)size};
     *at = (size_t)(end + 9 - record) + (size_t)size;
     return true;
 }

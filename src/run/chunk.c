@@ -84,7 +84,8 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
 
 // The element of `in` at which a varying input begins.
 static size_t input_at(const struct chunk *c, uint32_t order, uint32_t rows) {
-    size_t at = uniform_of(c->setup) + (size_t)(order < c->parameters ? order : c->parameters) * rows;
+    size_t at =
+        uniform_of(c->setup) + (size_t)(order < c->parameters ? order : c->parameters) * rows;
     if (order >= c->parameters) {
         size_t per = ALIGN / c->elem;
         at = (at + per - 1) / per * per + (size_t)(order - c->parameters) * rows;
@@ -214,8 +215,8 @@ shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct b
                         .rows_most = rows,
                         .elem = s->f32 ? 4 : 8,
                         .inputs = batch_inputs(b)};
-    c->launch = (struct shoal_launch){
-        .args = &c->args, .threads = s->threads, .workspace = s->workspace};
+    c->launch =
+        (struct shoal_launch){.args = &c->args, .threads = s->threads, .workspace = s->workspace};
     c->arena.oom = &oom;
     if (setjmp(oom)) {
         arena_free(&c->arena);

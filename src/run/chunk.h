@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One chunk: the block of arrays a kernel reads, the block it writes, and what a sink sees of both.
 //
-// Blocks are laid out anew for each number of rows, without gaps but for alignment, so that a device
-// with its own memory copies little and a part of a block can be copied and timed by itself. They
-// come from a pool that outlives the run, so that a small run allocates next to nothing.
+// Blocks are laid out anew for each number of rows, without gaps but for alignment, so that a
+// device with its own memory copies little and a part of a block can be copied and timed by itself.
+// They come from a pool that outlives the run, so that a small run allocates next to nothing.
 #ifndef SHOAL_RUN_CHUNK_H
 #define SHOAL_RUN_CHUNK_H
 
@@ -23,9 +23,9 @@ struct chunk {
     uint32_t inputs;     // varying inputs,
     uint32_t parameters; // of which parameters, which come first in `order`
     uint32_t *order;
-    unsigned wants;      // SINK_WANTS_*
-    uint64_t samples;    // SINK_STEPS: of all rows, once they are known
-    uint64_t *offsets;   // SINK_STEPS: samples of rows, [rows + 1]
+    unsigned wants;    // SINK_WANTS_*
+    uint64_t samples;  // SINK_STEPS: of all rows, once they are known
+    uint64_t *offsets; // SINK_STEPS: samples of rows, [rows + 1]
     // As a sink sees them; NULL when it does not want them.
     double **number;    // [columns]; inputs in f64 are those of the block
     const char ***text; // [columns], NULL for numbers
@@ -34,7 +34,8 @@ struct chunk {
     struct arena arena; // owns all but the blocks, `t` of SINK_STEPS
 };
 
-// Bytes of a row in the blocks, and in all with what the sink sees; steps are counted as one sample.
+// Bytes of a row in the blocks, and in all with what the sink sees; steps are counted as one
+// sample.
 uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b, unsigned wants,
                          uint64_t *of_host);
 

@@ -24,8 +24,8 @@ struct journey {
         struct journey *journey;
         uint64_t before; // rows of the chunks before
     } lookout[RUN_SLOTS];
-    uint64_t rows;       // of a chunk
-    uint64_t next;       // row that the next chunk begins with
+    uint64_t rows;                     // of a chunk
+    uint64_t next;                     // row that the next chunk begins with
     uint32_t started, finished, ready; // chunks; slots that are made
     uint64_t start_ns;
     int stop; // what the device looks at
@@ -304,8 +304,8 @@ static shoal_code finish_all(struct journey *j, shoal_code code) {
 static shoal_code make_slot(struct journey *j, struct chunk *c) {
     if (j->ready == j->setup->limits.slots || j->started < j->ready)
         return SHOAL_OK;
-    shoal_code code = chunk_init(c, j->setup, j->batch, j->sink->wants, j->ready,
-                                 (uint32_t)j->rows, log_report(j->log));
+    shoal_code code = chunk_init(c, j->setup, j->batch, j->sink->wants, j->ready, (uint32_t)j->rows,
+                                 log_report(j->log));
     j->ready += code == SHOAL_OK;
     return code;
 }
@@ -316,8 +316,8 @@ static shoal_code make_do(struct journey *j) {
     bool alone = j->started == j->finished;
     if (alone && j->rows <= ROWS_LEAST)
         return report_error(log_report(j->log), SHOAL_MEMORY,
-                            "%s has not enough memory for a chunk of %llu runs", j->setup->backend->name,
-                            (unsigned long long)j->rows);
+                            "%s has not enough memory for a chunk of %llu runs",
+                            j->setup->backend->name, (unsigned long long)j->rows);
     if (alone)
         j->rows /= 2;
     return finish_all(j, SHOAL_OK);

@@ -188,7 +188,7 @@ struct cuda_slot {
     const struct shoal_launch *launch; // NULL: nothing under way
     cu_stream stream;                  // NULL: never used
     cu_event done;
-    bool words_clean; // the words its kernel shares with the host are 0
+    bool words_clean;          // the words its kernel shares with the host are 0
     cu_event mark[CUDA_MARKS]; // between copies and kernel; made when somebody wants times
     uint64_t t0_ns;            // of mark[0]
     struct cuda_buffer in, out, workspace;
