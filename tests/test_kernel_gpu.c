@@ -155,6 +155,7 @@ TEST(kernel_gpu_cuda_methods) {
     nvrtc_open();
     each_method_once(compile_cuda, lorenz, "compute_75");
     compile_cuda(lorenz, "method=tsit5 t1=1 precision=f32", "sm_90");
+    compile_cuda(lorenz, "method=rodas4 t1=1 precision=f32 save=n=5", "compute_75");
 }
 
 TEST(kernel_gpu_cuda_functions) {
@@ -173,6 +174,8 @@ TEST(kernel_gpu_cuda_sizes) {
     for (size_t i = 0; i < 3; i++) {
         char *model = ring(sizes[i]);
         compile_cuda(model, "method=tsit5 t1=1 save=n=3", "compute_90");
+        if (sizes[i] != 100)
+            compile_cuda(model, "method=rodas4 t1=1 precision=f32", "compute_90");
         free(model);
     }
 }

@@ -39,6 +39,11 @@ TEST(stiff_pollu) {
     }
 }
 
+static double seconds_between(const struct rusage *before, const struct rusage *after) {
+    return (double)(after->ru_utime.tv_sec - before->ru_utime.tv_sec) +
+           1e-6 * (double)(after->ru_utime.tv_usec - before->ru_utime.tv_usec);
+}
+
 // Seconds that the compiler took for a model's kernel.
 static double compile_seconds(const char *model) {
     struct rusage before, after;
@@ -46,8 +51,7 @@ static double compile_seconds(const char *model) {
     struct solved s = solve(model, NULL, "method=rodas5p rtol=1e-3");
     getrusage(RUSAGE_CHILDREN, &after);
     solved_free(&s);
-    return (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) +
-           1e-6 * (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec);
+    return seconds_between(&before, &after);
 }
 
 static char *chain(int n) {
@@ -68,6 +72,26 @@ TEST(stiff_kernels_compile_quickly) {
     seconds = compile_seconds(large);
     CHECK_MSG(seconds < 3, "chain of 100: %g s", seconds);
     free(large);
+}
+
+// The same for a GPU, by NVRTC in a process of its own.
+TEST(stiff_cuda_kernel_compiles_quickly) {
+    struct rusage before, after;
+    const char *model = check_path("pollu.ode");
+    char *lines = strdup(pollu);
+    for (char *c = lines; *c; c++)
+        *c = *c == ';' ? '\n' : *c;
+    check_write(model, lines);
+    free(lines);
+    getrusage(RUSAGE_CHILDREN, &before);
+    struct check_output o =
+        RUN(check_shoal(), "warm", model, "--method", "rodas5p", "--target", "sm_90");
+    getrusage(RUSAGE_CHILDREN, &after);
+    if (o.status == 3)
+        check_skip("%s", o.err);
+    CHECK_INT(o.status, 0);
+    double seconds = seconds_between(&before, &after);
+    CHECK_MSG(seconds < 3, "%g s", seconds);
 }
 
 static uint32_t number_after(const char *text, const char *words) {
