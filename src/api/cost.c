@@ -21,7 +21,9 @@ shoal_code shoal_model_cost(const shoal_model *model, const char *method, shoal_
     struct arena arena = {0};
     jmp_buf oom;
     *out = (shoal_cost){0};
-    if (!m || !s)
+    if (!m)
+        return report_error(log_report(log), SHOAL_INPUT, "unknown method '%s'", method);
+    if (!s)
         return SHOAL_INPUT;
     if (s->states > LU_MOST_STATES)
         return SHOAL_OK;
