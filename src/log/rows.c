@@ -79,6 +79,16 @@ static int find(const shoal_log *log, const char *label) {
     return (int)i - 1;
 }
 
+// The same, with a guess: a program starts and stops one event many times.
+static int find_again(shoal_log *log, const char *label) {
+    if (label && !strcmp(log->rows[log->last_row].sum.label, label) &&
+        log->rows[log->last_row].sum.kind == SHOAL_SPAN)
+        return (int)log->last_row;
+    int row = find(log, label);
+    log->last_row = row >= 0 ? (uint32_t)row : log->last_row;
+    return row;
+}
+
 static char *keep(shoal_log *log, const char *text) {
     char *copy = arena_strdup(&log->arena, text);
     if (copy)
@@ -142,13 +152,13 @@ shoal_code shoal_log_register(shoal_log *log, const char *label, shoal_category 
 }
 
 bool shoal_log_start(shoal_log *log, const char *label) {
-    int row = log && log->recording ? find(log, label) : -1;
+    int row = log && log->recording ? find_again(log, label) : -1;
     return row >= 0 && log_open(log, (uint32_t)row, true) >= 0;
 }
 
 // Only what the program started, and not outside of a call of the library that is under way.
 bool shoal_log_stop(shoal_log *log, const char *label) {
-    int row = log && !log->calling ? find(log, label) : -1;
+    int row = log && !log->calling ? find_again(log, label) : -1;
     int32_t event = row >= 0 ? log->open : -1;
     while (event >= 0 && log->events[event].by_program && log->events[event].row != row)
         event = log->events[event].parent;
