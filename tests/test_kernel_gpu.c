@@ -180,6 +180,15 @@ TEST(kernel_gpu_cuda_sizes) {
     }
 }
 
+// Every variant for each architecture, up to its PTX; the long test assembles them too.
+static void every_ptx(const char *arch) {
+    nvrtc_open();
+    every_variant(compile_cuda, lorenz, arch);
+}
+TEST(kernel_gpu_cuda_variants_75) { every_ptx("compute_75"); }
+TEST(kernel_gpu_cuda_variants_80) { every_ptx("compute_80"); }
+TEST(kernel_gpu_cuda_variants_90) { every_ptx("compute_90"); }
+
 LONG_TEST(kernel_gpu_cuda_every_variant) {
     static const char *const arch[] = {"sm_75", "sm_80", "sm_90"};
     nvrtc_open();
