@@ -97,7 +97,7 @@ bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
 	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand
 $(BUILD)/bench/bench $(BUILD)/bench/gpu $(BUILD)/bench/log_cost $(BUILD)/bench/cache_lookup \
-    $(BUILD)/bench/warm: $(BUILD)/bench/%: bench/%.c bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
+    $(BUILD)/bench/warm: $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
 

@@ -5,7 +5,7 @@
 //
 // Every row is a ratio of two things measured in this run: best of several repetitions, taken in
 // turns where two are compared. Peers that are not installed are left out. Prints Markdown.
-#include "program.h"
+#include "job.h"
 
 #include <errno.h>
 
@@ -32,26 +32,8 @@ static void row(const char *what, double figure, const char *unit, const char *a
 
 // ---- one problem ready to run -------------------------------------------------------------------
 
-struct job {
-    shoal_log *log;
-    shoal_model *model;
-    shoal_options options;
-    shoal_batch *batch;
-    shoal_solver *solver;
-    uint64_t n;
-    void *values;
-    uint8_t *status;
-    uint64_t steps;
-};
-
-static struct job job_new(const char *text, const char *settings[][2]) {
-    struct job j = {.log = shoal_log_new()};
-    if (shoal_model_parse("bench", text, strlen(text), &j.model, j.log) ||
-        shoal_options_init(&j.options, j.model, j.log))
-        die("model", j.log);
-    for (int i = 0; settings[i][0]; i++)
-        if (shoal_options_set(&j.options, settings[i][0], settings[i][1], j.log))
-            die("options", j.log);
+static struct job job_new(const char *text, const char *const settings[][2]) {
+    struct job j = job_load(text, NULL, settings);
     if (shoal_batch_new(j.model, &j.batch, j.log) ||
         shoal_solver_new(j.model, &j.options, &j.solver, j.log))
         die("solver", j.log);
@@ -77,15 +59,6 @@ static double job_run(struct job *j) {
         die("a trajectory failed", j->log);
     j->steps = s.steps;
     return seconds;
-}
-
-static void job_free(struct job *j) {
-    shoal_solver_free(j->solver);
-    shoal_batch_free(j->batch);
-    shoal_model_free(j->model);
-    shoal_log_free(j->log);
-    free(j->values);
-    free(j->status);
 }
 
 // ---- Lorenz -------------------------------------------------------------------------------------
@@ -136,11 +109,11 @@ static void bench_lorenz(void) {
     double *rho = lorenz_inputs(N), best[2] = {INFINITY, INFINITY};
     struct job jobs[2];
     for (int m = 0; m < 2; m++) {
-        const char *settings[][2] = {{"method", methods[m]},
-                                     {"rtol", "1e-6"},
-                                     {"atol", "1e-6"},
-                                     {"threads", "1"},
-                                     {NULL, NULL}};
+        const char *const settings[][2] = {{"method", methods[m]},
+                                           {"rtol", "1e-6"},
+                                           {"atol", "1e-6"},
+                                           {"threads", "1"},
+                                           {NULL, NULL}};
         jobs[m] = job_new(lorenz_text, settings);
         job_rows(&jobs[m], "rho", rho, N);
     }
@@ -179,11 +152,11 @@ static void bench_peak(void) {
     const char *const argv[] = {path, NULL};
     double *rho = lorenz_inputs(N);
     for (int f32 = 0; f32 < 2; f32++) {
-        const char *settings[][2] = {{"method", "rk4"},
-                                     {"dt", "0.0009765625"},
-                                     {"precision", f32 ? "f32" : "f64"},
-                                     {"threads", "1"},
-                                     {NULL, NULL}};
+        const char *const settings[][2] = {{"method", "rk4"},
+                                           {"dt", "0.0009765625"},
+                                           {"precision", f32 ? "f32" : "f64"},
+                                           {"threads", "1"},
+                                           {NULL, NULL}};
         struct job j = job_new(lorenz_text, settings);
         double best = INFINITY, peak = 0, lanes = 0;
         job_rows(&j, "rho", rho, N);
@@ -211,7 +184,7 @@ static void bench_threads(void) {
     double *rho = lorenz_inputs(N), best = 0, rate = 0;
     struct job jobs[2];
     for (int t = 0; t < 2; t++) {
-        const char *settings[][2] = {
+        const char *const settings[][2] = {
             {"rtol", "1e-6"}, {"atol", "1e-6"}, {"threads", t ? "2" : "1"}, {NULL, NULL}};
         jobs[t] = job_new(lorenz_text, settings);
         job_rows(&jobs[t], "rho", rho, N);
@@ -252,12 +225,12 @@ static void bench_refill(void) {
     struct job jobs[3]; // shuffled, sorted, shuffled without refill
     double best[3] = {INFINITY, INFINITY, INFINITY};
     for (int k = 0; k < 3; k++) {
-        const char *settings[][2] = {{"method", "tsit5"},
-                                     {"rtol", "1e-6"},
-                                     {"atol", "1e-6"},
-                                     {"threads", "1"},
-                                     {"refill", k == 2 ? "off" : "on"},
-                                     {NULL, NULL}};
+        const char *const settings[][2] = {{"method", "tsit5"},
+                                           {"rtol", "1e-6"},
+                                           {"atol", "1e-6"},
+                                           {"threads", "1"},
+                                           {"refill", k == 2 ? "off" : "on"},
+                                           {NULL, NULL}};
         jobs[k] = job_new(vdp_text, settings);
         job_rows(&jobs[k], "mu", k == 1 ? sorted : mu, N);
     }
@@ -294,7 +267,7 @@ static void bench_first_answer(void) {
              "b*x[j]*exp(-x[j]^2)+sin(x[j-1])\nx100'=a*(x1-x99)-x100\n@ t1=1\n");
     best = INFINITY;
     for (int i = 0; i < 3; i++) {
-        const char *settings[][2] = {{NULL, NULL}};
+        const char *const settings[][2] = {{NULL, NULL}};
         double start = lorenz_seconds();
         struct job j = job_new(text, settings);
         best = fmin(best, lorenz_seconds() - start);

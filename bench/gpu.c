@@ -9,7 +9,7 @@
 // Kernel: device time of the whole batch in one launch, from device events. End to end: a warm
 // solver, inputs in ordinary memory of the kernel's precision, outputs touched before; chunks as
 // the planner chooses. Both are the least of REPEATS after a warm-up. Prints Markdown.
-#include "program.h"
+#include "job.h"
 
 enum { REPEATS = 20 };
 
@@ -44,17 +44,6 @@ struct ensemble {
     double kernel_bar, all_bar; // ms; NaN: none
 };
 
-struct job {
-    shoal_log *log;
-    shoal_model *model;
-    shoal_options options;
-    shoal_batch *batch;
-    shoal_solver *solver;
-    uint64_t n;
-    void *in, *values;
-    uint8_t *status;
-};
-
 static double input_of(const struct ensemble *e, uint64_t i, uint64_t n) {
     if (e->spread == LOG_SHUFFLED) // an odd factor permutes the numbers below a power of two
         i = i * 2654435761u & (n - 1);
@@ -72,20 +61,9 @@ static void *inputs(const struct ensemble *e, uint64_t n, bool f32) {
     return in;
 }
 
-static void load(struct job *j, const struct ensemble *e) {
-    shoal_code code = e->text
-                          ? shoal_model_parse(e->name, e->text, strlen(e->text), &j->model, j->log)
-                          : shoal_model_load(e->file, &j->model, j->log);
-    if (code || shoal_options_init(&j->options, j->model, j->log))
-        die("model", j->log);
-    for (int i = 0; e->settings[i][0]; i++)
-        if (shoal_options_set(&j->options, e->settings[i][0], e->settings[i][1], j->log))
-            die("options", j->log);
-}
-
 static struct job job_new(const struct ensemble *e, uint64_t n, const char *where, uint64_t chunk) {
-    struct job j = {.log = shoal_log_new(), .n = n};
-    load(&j, e);
+    struct job j = job_load(e->text, e->file, e->settings);
+    j.n = n;
     j.options.device = where;
     j.options.chunk = chunk;
     bool f32 = j.options.precision == SHOAL_F32;
@@ -102,20 +80,10 @@ static struct job job_new(const struct ensemble *e, uint64_t n, const char *wher
     return j;
 }
 
-static void job_free(struct job *j) {
-    shoal_solver_free(j->solver);
-    shoal_batch_free(j->batch);
-    shoal_model_free(j->model);
-    shoal_log_free(j->log);
-    free(j->in);
-    free(j->values);
-    free(j->status);
-}
-
 static double run_ms(struct job *j, shoal_log *log, shoal_summary *s) {
     shoal_arrays a = {.values = j->values, .status = j->status};
     double start = lorenz_seconds();
-    if (shoal_solver_run_arrays(j->solver, j->batch, &a, s, log ? log : NULL))
+    if (shoal_solver_run_arrays(j->solver, j->batch, &a, s, log))
         die("run", log ? log : j->log);
     return (lorenz_seconds() - start) * 1e3;
 }
