@@ -4,9 +4,9 @@
 #include "api/compile.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 enum { TICK_NS = 50 * 1000 * 1000 };
 
@@ -68,21 +68,17 @@ shoal_code compile_build(const struct shoal_backend *backend, struct shoal_devic
                       .stop = w->stop,
                       .out = out,
                       .report = r};
-    pthread_condattr_t monotonic;
     pthread_t id;
     if (!w->call)
         return run(&b);
     pthread_mutex_init(&b.lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&b.ended, &monotonic);
-    if (pthread_create(&id, NULL, thread, &b) == 0) {
+    thread_condition(&b.ended);
+    if (thread_start(&id, thread, &b) == 0) {
         watch(&b, w);
         pthread_join(id, NULL);
     } else
         b.code = run(&b); // nobody is told, but it works
     pthread_cond_destroy(&b.ended);
-    pthread_condattr_destroy(&monotonic);
     pthread_mutex_destroy(&b.lock);
     return b.code;
 }

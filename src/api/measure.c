@@ -2,9 +2,9 @@
 #include "api/measure.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "run/run.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void run_units(struct measuring *m) {
     pthread_t thread[FUNCTIONS];
     uint32_t threads = run_threads_default(), started = 0;
     while (started + 1 < threads && started < FUNCTIONS &&
-           pthread_create(&thread[started], NULL, work, m) == 0)
+           thread_start(&thread[started], work, m) == 0)
         started++;
     work(m);
     while (started)

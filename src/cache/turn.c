@@ -7,6 +7,7 @@
 // deleted by us, not in the cache, which may be on a network. The system frees the lock of a
 // process that dies, and no compiler child inherits it.
 #include "base/clock.h"
+#include "base/thread.h"
 #include "cache/place.h"
 #include "cache/store.h"
 
@@ -45,13 +46,7 @@ struct patience {
 
 // ---- The table ----------------------------------------------------------------------------------
 
-static void make_condition(void) {
-    pthread_condattr_t a;
-    pthread_condattr_init(&a);
-    pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-    pthread_cond_init(&flight.changed, &a);
-    pthread_condattr_destroy(&a);
-}
+static void make_condition(void) { thread_condition(&flight.changed); }
 
 static void lock_table(void) { pthread_mutex_lock(&flight.mutex); }
 static void unlock_table(void) { pthread_mutex_unlock(&flight.mutex); }

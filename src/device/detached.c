@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "device/detached.h"
 
-#include "device/offload.h"
+#include "base/thread.h"
 
 #include <time.h>
 
@@ -39,18 +39,10 @@ static bool wait(struct detached *job, const volatile int *stop) {
 
 bool detached_run(struct detached *job, const volatile int *stop) {
     pthread_t id;
-    sigset_t old;
     job->done = job->left = false;
     pthread_mutex_init(&job->lock, NULL);
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&job->ended, &clock);
-    pthread_condattr_destroy(&clock);
-    offload_signals_block(&old);
-    int failed = pthread_create(&id, NULL, thread, job);
-    offload_signals_restore(&old);
-    if (failed) {
+    thread_condition(&job->ended);
+    if (thread_start(&id, thread, job)) {
         job->work(job);
         return true;
     }

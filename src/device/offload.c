@@ -105,14 +105,6 @@ int offload_wait(const struct offload_wait *w) {
 
 // ---- Libraries ----------------------------------------------------------------------------------
 
-void offload_signals_block(sigset_t *old) {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, old);
-}
-
-void offload_signals_restore(const sigset_t *old) { pthread_sigmask(SIG_SETMASK, old, NULL); }
-
 void *offload_open_library(const char *const *names) {
     void *handle = NULL;
     for (; *names && !handle; names++)

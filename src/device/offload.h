@@ -53,11 +53,6 @@ void offload_span_copy(const struct offload_spans *s, const struct shoal_piece *
                        uint64_t t0_ns, uint64_t dur_ns);
 void offload_span_kernel(const struct offload_spans *s, uint64_t t0_ns, uint64_t dur_ns);
 
-// Around calls of a library that may start threads: these inherit that all signals are blocked, so
-// that a handler never runs in one of them.
-void offload_signals_block(sigset_t *old);
-void offload_signals_restore(const sigset_t *old);
-
 // The first of `names` that can be opened as a library, or NULL.
 void *offload_open_library(const char *const *names);
 

@@ -5,7 +5,6 @@
 #include "log/log.h"
 
 #include <stdio.h>
-#include <string.h>
 
 bool offload_timed(const struct shoal_launch *l) { return l->log && l->log->recording; }
 
@@ -20,15 +19,8 @@ static int32_t begin_span(const struct offload_spans *s, enum log_label label, u
 
 // A label that is none of the log's counts as parameters.
 static enum log_label label_of(const char *text) {
-    static const char *const names[] = {
-#define X(name, category, description) #name,
-        LOG_LABELS(X)
-#undef X
-    };
-    for (int i = 0; i < LOG_LABEL_COUNT; i++)
-        if (!strcmp(names[i], text))
-            return (enum log_label)i;
-    return LOG_h2d_transfer_parameters;
+    int label = log_label_find(text);
+    return label >= 0 ? (enum log_label)label : LOG_h2d_transfer_parameters;
 }
 
 void offload_span_copy(const struct offload_spans *s, const struct shoal_piece *piece,

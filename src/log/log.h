@@ -78,7 +78,7 @@ struct shoal_log {
     struct buf texts;
     struct log_row *rows;
     uint32_t row_count, row_room;
-    uint32_t last_row; // that a program used
+    uint32_t last_row;             // that a program used
     uint16_t buckets[LOG_BUCKETS]; // first row of a hash, plus one
     struct arena arena;            // names
     void (*call)(const shoal_log *log, size_t event, bool ended, void *user);

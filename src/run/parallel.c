@@ -2,9 +2,8 @@
 #include "run/parallel.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -78,19 +77,15 @@ static struct crew *crew_new(uint32_t hands) {
     struct crew *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    sigset_t all, old;
-    sigfillset(&all);
     pthread_mutex_init(&c->mutex, NULL);
     pthread_cond_init(&c->call, NULL);
     c->pid = getpid();
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     for (uint32_t i = 0; i < hands; i++) {
         struct hand *h = &c->hand[c->hands];
         *h = (struct hand){.crew = c, .number = c->hands};
-        if (pthread_create(&h->thread, NULL, serve, h) == 0)
+        if (thread_start(&h->thread, serve, h) == 0)
             c->hands++;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     return c;
 }
 

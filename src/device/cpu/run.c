@@ -7,11 +7,10 @@
 #include "device/cpu/cpu.h"
 
 #include "../kernels/abi.h"
+#include "base/thread.h"
 #include "log/log.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,20 +110,16 @@ static void wait_for_all(struct crew *c) {
 // Starts the threads; those that cannot be started are done without, unless it is the first.
 static shoal_code run_threads(struct crew *c, struct hand *hands, uint32_t count,
                               struct report *r) {
-    sigset_t all, old;
     uint32_t started = 0;
     int failed = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     for (uint32_t i = 0; i < count && !failed; i++) {
         pthread_mutex_lock(&c->mutex);
         c->running++;
         pthread_mutex_unlock(&c->mutex);
-        failed = pthread_create(&hands[i].thread, NULL, work, &hands[i]);
+        failed = thread_start(&hands[i].thread, work, &hands[i]);
         if (!failed)
             started++;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (failed) {
         pthread_mutex_lock(&c->mutex);
         c->running--;
@@ -149,11 +144,7 @@ static shoal_code run_launch(struct shoal_module *m, const struct shoal_launch *
     struct hand *hands = calloc(count, sizeof *hands);
     if (!hands)
         return report_error(r, SHOAL_MEMORY, "out of memory");
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&c.done, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_condition(&c.done);
     shoal_code code = SHOAL_OK;
     for (uint32_t i = 0; i < count && code == SHOAL_OK; i++)
         code = hand_begin(&hands[i], &c, r);

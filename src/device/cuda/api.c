@@ -5,6 +5,7 @@
 // declared in cuda.h by hand is what CUDA 12 and 13 have in common.
 #include "device/cuda/cuda.h"
 
+#include "base/thread.h"
 #include "device/offload.h"
 
 #include <dlfcn.h>
@@ -74,7 +75,7 @@ static void start_driver(void) {
 static void open_driver(void) {
     static const char *const names[] = {"libcuda.so.1", NULL};
     sigset_t old;
-    offload_signals_block(&old);
+    thread_block_signals(&old);
     void *library = offload_open_library(names);
     const char *lacks =
         library ? find_symbols(library, driver_symbols, COUNT(driver_symbols), &driver.table)
@@ -86,7 +87,7 @@ static void open_driver(void) {
                  lacks);
     else
         start_driver();
-    offload_signals_restore(&old);
+    thread_restore_signals(&old);
 }
 
 const struct cuda_driver *cuda_driver(char *why, size_t room) {
@@ -197,8 +198,8 @@ shoal_code cuda_nvrtc_load(struct nvrtc *n, const char *path, int driver_version
     const char *named = path ? path : secure_getenv("SHOAL_NVRTC");
     named = named && *named ? named : NULL;
     sigset_t old;
-    offload_signals_block(&old);
+    thread_block_signals(&old);
     void *library = named ? dlopen(named, RTLD_LAZY | RTLD_LOCAL) : search_nvrtc(driver_version);
-    offload_signals_restore(&old);
+    thread_restore_signals(&old);
     return library ? take_nvrtc(n, library, r) : not_found(named, driver_version, r);
 }

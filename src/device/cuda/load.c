@@ -6,7 +6,7 @@
 // warp has nothing left. Batches that do not fill the device are spread in blocks of 32 over it.
 #include "device/cuda/cuda.h"
 
-#include "device/offload.h"
+#include "base/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,9 +51,9 @@ static shoal_code make_words(struct shoal_module *m, struct report *r) {
 static shoal_code fill(struct shoal_module *m, const struct shoal_bytes *b, struct report *r) {
     const struct cuda_driver *cu = m->device->cu;
     sigset_t old;
-    offload_signals_block(&old);
+    thread_block_signals(&old);
     int result = cu->module_load(&m->module, b->data, 0, NULL, NULL);
-    offload_signals_restore(&old);
+    thread_restore_signals(&old);
     if (result != CU_OK)
         return cuda_error(cu, "loading the compiled kernel", result, r);
     shoal_code code = find_kernel(m, r);

@@ -5,7 +5,7 @@
 // for the time of a call only, so a handle can go from one thread to another.
 #include "device/cuda/cuda.h"
 
-#include "device/offload.h"
+#include "base/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,9 +116,9 @@ void cuda_close(struct shoal_device *d) {
 
 static shoal_code make_context(struct shoal_device *d, struct report *r) {
     sigset_t old;
-    offload_signals_block(&old);
+    thread_block_signals(&old);
     int result = d->cu->context_retain(&d->context, d->device);
-    offload_signals_restore(&old);
+    thread_restore_signals(&old);
     if (result == CU_OK)
         return SHOAL_OK;
     d->context = NULL;

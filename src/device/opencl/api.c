@@ -3,6 +3,7 @@
 // process, when somebody first asks for it.
 #include "device/opencl/opencl.h"
 
+#include "base/thread.h"
 #include "device/offload.h"
 
 #include <dlfcn.h>
@@ -80,13 +81,13 @@ static void list_devices(void) {
 static void open_library(void) {
     static const char *const names[] = {"libOpenCL.so.1", NULL};
     sigset_t old;
-    offload_signals_block(&old);
+    thread_block_signals(&old);
     void *handle = offload_open_library(names);
     if (!handle)
         snprintf(library.why, sizeof library.why, "libOpenCL.so.1 not found");
     else if (find_symbols(handle))
         list_devices();
-    offload_signals_restore(&old);
+    thread_restore_signals(&old);
 }
 
 const struct opencl_list *opencl_list(char *why, size_t room) {

@@ -2,7 +2,7 @@
 // Devices of OpenCL: what they are called, their contexts, host memory they copy from fast.
 #include "device/opencl/opencl.h"
 
-#include "device/offload.h"
+#include "base/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,11 +53,11 @@ void opencl_describe(uint32_t index, char *text, size_t room) {
 static shoal_code make_context(struct shoal_device *d, struct report *r) {
     sigset_t old;
     int error = CL_OK;
-    offload_signals_block(&old);
+    thread_block_signals(&old);
     d->context = d->cl->context_new(NULL, 1, &d->device, NULL, NULL, &error);
     if (d->context)
         d->queue = d->cl->queue_new(d->context, d->device, 0, &error);
-    offload_signals_restore(&old);
+    thread_restore_signals(&old);
     return d->queue ? SHOAL_OK : opencl_error("starting the device", error, r);
 }
 
