@@ -83,12 +83,8 @@ void plant_kernel(struct made *m, const void *bytes, size_t length) {
     struct cache *cache = cache_open(NULL);
     char reason[CACHE_REASON];
     REQUIRE(order_open(m->model, &m->options, NULL, &order, m->log) == SHOAL_OK);
-    struct kernel k = {.backend = order.backend,
-                       .device = order.device,
-                       .request = &order.request,
-                       .model = "planted",
-                       .cache = cache,
-                       .log = m->log};
+    struct kernel k = kernel_of(order.backend, order.device, &order.request, "planted", &m->options,
+                                cache, m->log);
     REQUIRE(kernel_identify(&k) == SHOAL_OK);
     struct cache_item item = {.kind = kernel_kind(order.backend),
                               .abi = SHOAL_ABI,

@@ -3,6 +3,8 @@
 #include "check.h"
 #include "kernels.h"
 
+#include <unistd.h>
+
 #define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
 
 static const char *model(const char *name, const char *rate) {
@@ -24,6 +26,17 @@ TEST(warm_then_run) {
     CHECK_HAS(o.err, "\"result\":\"hit\"");
     o = SHOAL("warm", one, "--json");
     CHECK_HAS(o.out, "\"compiled\": false");
+}
+
+TEST(warm_keeps_the_source) {
+    const char *one = model("one.ode", "1");
+    struct check_output o = SHOAL("warm", one, "--keep-source", check_path(""));
+    CHECK_INT(o.status, 0);
+    const char *kept = strstr(o.err, "kernel source kept in ");
+    REQUIRE(kept);
+    char path[512] = "";
+    sscanf(kept + strlen("kernel source kept in "), "%511[^\n]", path);
+    CHECK_MSG(strstr(path, ".c") && access(path, R_OK) == 0, "%s is not there", path);
 }
 
 // Both levels from one machine; each is found by the machine of its level.

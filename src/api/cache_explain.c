@@ -125,13 +125,9 @@ shoal_code shoal_cache_explain(shoal_cache *cache, const shoal_model *model,
     struct order order;
     *out = (shoal_cache_explanation){0};
     shoal_code code = order_open(model, options, NULL, &order, log);
-    struct kernel k = {.backend = order.backend,
-                       .device = order.device,
-                       .request = &order.request,
-                       .model = model->model->source.name,
-                       .stop = options->stop,
-                       .cache = cache->cache,
-                       .log = log};
+    struct kernel k = kernel_of(order.backend, order.device, &order.request,
+                                model->model->source.name, options, cache->cache, log);
+    k.keep_source = NULL; // it is only looked at
     if (code == SHOAL_OK)
         code = kernel_identify(&k);
     if (code == SHOAL_OK) {

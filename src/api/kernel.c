@@ -4,6 +4,7 @@
 #include "../kernels/abi.h"
 #include "api/compile.h"
 #include "base/clock.h"
+#include "base/file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,16 +31,14 @@ const char *kernel_kind_name(enum cache_kind kind) {
 
 // ---- Key ----------------------------------------------------------------------------------------
 
-static void hex_of(const unsigned char digest[32], char text[65]) { sha256_hex(digest, text); }
-
 static void add_components(struct kernel *k) {
     char label[64], value[2 * KEY_HEX];
     for (uint32_t i = 0; i < k->source.components; i++) {
         const struct component *c = &k->source.component[i];
         snprintf(label, sizeof label, "component:%s", c->name);
-        hex_of(c->digest, value);
+        sha256_hex(c->digest, value);
         value[KEY_HEX - 1] = ' ';
-        hex_of(c->own, value + KEY_HEX);
+        sha256_hex(c->own, value + KEY_HEX);
         key_add_text(&k->record, label, value);
     }
 }
@@ -61,7 +60,7 @@ shoal_code kernel_key(struct kernel *k) {
     sha256_init(&hash);
     sha256_add(&hash, k->text.text, k->text.length);
     sha256_end(&hash, digest);
-    hex_of(digest, k->digest);
+    sha256_hex(digest, k->digest);
     k->text.digest = k->digest;
     snprintf(number, sizeof number, "%d", KERNEL_SCHEMA);
     key_add_text(&k->record, "schema", number);
@@ -85,6 +84,44 @@ shoal_code kernel_key(struct kernel *k) {
     return SHOAL_OK;
 }
 
+struct kernel kernel_of(const struct shoal_backend *backend, struct shoal_device *device,
+                        const struct codegen_request *request, const char *model,
+                        const shoal_options *o, struct cache *cache, shoal_log *log) {
+    return (struct kernel){.backend = backend,
+                           .device = device,
+                           .request = request,
+                           .model = model,
+                           .stop = o->stop,
+                           .on_compile = o->on_compile,
+                           .on_compile_user = o->on_compile_user,
+                           .keep_source = o->keep_source,
+                           .cache = cache,
+                           .log = log};
+}
+
+// By what the source is compiled as.
+static const char *ending(const struct kernel *k) {
+    enum cache_kind kind = kernel_kind(k->backend);
+    return kind == CACHE_CUBIN ? "cu" : kind == CACHE_CLBIN ? "cl" : "c";
+}
+
+static shoal_code keep_source(const struct kernel *k) {
+    struct report *r = log_report(k->log);
+    struct file_part part = {.fd = -1};
+    struct buf path = {0};
+    buf_printf(&path, "%s/shoal-%.16s.%s", k->keep_source, k->hex, ending(k));
+    shoal_code code = path.failed ? SHOAL_MEMORY : file_part_open(&part, path.data, r);
+    if (code == SHOAL_OK)
+        code = file_write(part.fd, path.data, k->text.text, k->text.length, r);
+    if (code == SHOAL_OK)
+        code = file_part_commit(&part, r);
+    if (code == SHOAL_OK)
+        report_note(r, "kernel source kept in %s", path.data);
+    file_part_discard(&part);
+    buf_free(&path);
+    return code;
+}
+
 shoal_code kernel_identify(struct kernel *k) {
     int32_t span = log_begin(k->log, LOG_assemble_source);
     shoal_code code = codegen_kernel(k->request, &k->source, log_report(k->log));
@@ -98,7 +135,7 @@ shoal_code kernel_identify(struct kernel *k) {
     log_u64(k->log, span, "bytes", k->text.length);
     log_text(k->log, span, "key", k->hex);
     log_end(k->log, span);
-    return code;
+    return code == SHOAL_OK && k->keep_source ? keep_source(k) : code;
 }
 
 void kernel_free(struct kernel *k) {

@@ -23,6 +23,7 @@ struct kernel {
     const volatile int *stop;
     void (*on_compile)(const shoal_compile *now, void *user); // NULL: nobody watches
     void *on_compile_user;
+    const char *keep_source; // directory, or NULL
     struct cache *cache;
     shoal_log *log;
     // Made by kernel_identify.
@@ -40,7 +41,12 @@ struct kernel {
     struct shoal_facts facts; // where the backend knows any
 };
 
-// Generates the source and the key. kernel_free may be called whatever it returned.
+// A kernel for a request of the options; `model` is its name. Nothing is done yet.
+struct kernel kernel_of(const struct shoal_backend *backend, struct shoal_device *device,
+                        const struct codegen_request *request, const char *model,
+                        const shoal_options *o, struct cache *cache, shoal_log *log);
+// Generates the source and the key, and keeps the source where the options want it. kernel_free may
+// be called whatever it returned.
 shoal_code kernel_identify(struct kernel *k);
 void kernel_free(struct kernel *k);
 // The key of a text that was generated before. The text and its flags are set.

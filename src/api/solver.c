@@ -5,10 +5,8 @@
 #include "api/kernel.h"
 #include "api/measure.h"
 #include "api/options.h"
-#include "base/file.h"
 #include "device/device.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,41 +59,15 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
     return SHOAL_OK;
 }
 
-static shoal_code keep_source(const char *directory, const char *key, const struct buf *text,
-                              struct report *r) {
-    struct file_part part = {.fd = -1};
-    struct buf path = {0};
-    buf_printf(&path, "%s/shoal-%.16s.c", directory, key);
-    shoal_code code = path.failed ? SHOAL_MEMORY : file_part_open(&part, path.data, r);
-    if (code == SHOAL_OK)
-        code = file_write(part.fd, path.data, text->data, text->length, r);
-    if (code == SHOAL_OK)
-        code = file_part_commit(&part, r);
-    if (code == SHOAL_OK)
-        report_note(r, "kernel source kept in %s", path.data);
-    file_part_discard(&part);
-    buf_free(&path);
-    return code;
-}
-
 static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
                               const shoal_options *o, shoal_log *log) {
-    struct kernel k = {.backend = s->backend,
-                       .device = s->device,
-                       .request = q,
-                       .model = s->model->model->source.name,
-                       .stop = o->stop,
-                       .on_compile = o->on_compile,
-                       .on_compile_user = o->on_compile_user,
-                       .cache = cache_open(o->cache),
-                       .log = log};
+    struct kernel k = kernel_of(s->backend, s->device, q, s->model->model->source.name, o,
+                                cache_open(o->cache), log);
     if (!k.cache)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     shoal_code code = kernel_identify(&k);
     memcpy(s->key, k.hex, sizeof s->key);
     s->setup.workspace = k.source.workspace;
-    if (code == SHOAL_OK && o->keep_source)
-        code = keep_source(o->keep_source, s->key, &k.source.text, log_report(log));
     if (code == SHOAL_OK && o->plan_only)
         s->cached = kernel_is_cached(&k);
     else if (code == SHOAL_OK)
@@ -141,6 +113,7 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->backend = s->backend;
     u->device = s->device;
     u->limits = s->backend->limits(s->device);
+    u->limits.slots = u->limits.slots < RUN_SLOTS ? u->limits.slots : RUN_SLOTS;
     u->pool = &s->pool;
     u->model = m;
     u->outputs = q->outputs;

@@ -11,15 +11,9 @@ shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *optio
     struct order order;
     *out = (shoal_warm_result){0};
     shoal_code code = order_open(model, options, target, &order, log);
-    struct kernel k = {.backend = order.backend,
-                       .device = order.device,
-                       .request = &order.request,
-                       .model = model->model->source.name,
-                       .stop = options->stop,
-                       .on_compile = options->on_compile,
-                       .on_compile_user = options->on_compile_user,
-                       .cache = cache_open(options->cache),
-                       .log = log};
+    struct kernel k =
+        kernel_of(order.backend, order.device, &order.request, model->model->source.name, options,
+                  cache_open(options->cache), log);
     if (code == SHOAL_OK && !k.cache)
         code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     if (code == SHOAL_OK && cache_off(k.cache))
