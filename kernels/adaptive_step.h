@@ -42,15 +42,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 #if ROSENBROCK
     v.singular = v.failed & m_lanes(s->singular);
 #endif
-#if DENSE
-    if (m_lanes(save_due(g, s->t_new)) & v.moved)
-        save_grid(a, g, s, v.moved);
-#endif
-    STATES(j, 0) g->x.y[j] = select(accepted, s->y1[j], g->x.y[j]);
-#if FSAL
-    STATES(j, 0) g->x.f0[j] = select(accepted, s->k[STAGES - 1][j], g->x.f0[j]);
-#endif
-    g->x.t = t_select(accepted, s->t_new, g->x.t);
+    commit_step(a, g, s, accepted);
     g->accepted = i_count(g->accepted, accepted);
     return v;
 }

@@ -103,15 +103,7 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, 
         o.over |= (u32)((u64)LANE(g->accepted, i) == a->z.max_steps) << i;
     }
     s->t_new = t_select(s->last, g->t1, fixed_time(a, g, g->accepted));
-#if DENSE
-    if (m_lanes(save_due(g, s->t_new)) & o.moved)
-        save_grid(a, g, s, o.moved);
-#endif
-    STATES(j, 0) g->x.y[j] = select(fine, s->y1[j], g->x.y[j]);
-#if FSAL
-    STATES(j, 0) g->x.f0[j] = select(fine, s->k[STAGES - 1][j], g->x.f0[j]);
-#endif
-    g->x.t = t_select(fine, s->t_new, g->x.t);
+    commit_step(a, g, s, fine);
     g->left = g->left - (g->accepted - before);
     return o;
 }

@@ -5,9 +5,7 @@
 // y + sum (h a) k in ascending order, so that only one fma waits for the stage before.
 
 struct trial {
-#if LADDER
-    real k[1][N];
-#elif THREADS && (LARGE || !UNROLL_STAGES)
+#if THREADS && (LARGE || !UNROLL_STAGES)
     SPACE real (*k)[N]; // an array that is indexed would draw the struct out of the registers
 #else
     real k[STAGES + EXTRA][N];
@@ -53,14 +51,6 @@ INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s
         rk_combine(x, s, rk_a[i], i, s->y1);
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->k[i]);
     }
-}
-#elif LADDER
-// Rolled: a stage needs the slopes of the one before only, so there is one set of them.
-INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
-    real w[N], ha = s->h * R(rk_a[i][i ? i - 1 : 0]), hb = s->h * R(rk_b[i]);
-    STATES(j, 0) w[j] = i ? r_fma(ha, s->k[0][j], x->y[j]) : x->y[j];
-    model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[0]);
-    STATES(j, 0) s->y1[j] = r_fma(hb, s->k[0][j], i ? s->y1[j] : x->y[j]);
 }
 #else
 // y1 grows with each stage, so that a stage nobody else needs can be forgotten.

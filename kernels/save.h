@@ -124,6 +124,19 @@ OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial
 #endif
 #endif
 
+// Takes the step to its end in the lanes that moved, and writes the samples in it.
+INLINE void commit_step(const struct shoal_args *a, struct group *g, struct trial *s, mask moved) {
+#if DENSE
+    if (m_lanes(save_due(g, s->t_new)) & m_lanes(moved))
+        save_grid(a, g, s, m_lanes(moved));
+#endif
+    STATES(j, 0) g->x.y[j] = select(moved, s->y1[j], g->x.y[j]);
+#if FSAL
+    STATES(j, 0) g->x.f0[j] = select(moved, s->k[STAGES - 1][j], g->x.f0[j]);
+#endif
+    g->x.t = t_select(moved, s->t_new, g->x.t);
+}
+
 // Where steps are saved: the lanes that moved, from the settle time on.
 INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
     treal settle = t_load(a->settle);

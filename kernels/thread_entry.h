@@ -32,7 +32,7 @@ INLINE void thread_rows(const struct shoal_args *a) {
 #if LARGE
     thread_place((GLOBAL real *)a->workspace + (u64)thread_number() * WORKSPACE, &k, &g, &s,
                  &x);
-#elif !UNROLL_STAGES && !LADDER
+#elif !UNROLL_STAGES
     real stages[STAGES + EXTRA][N];
     s.k = stages;
 #endif

@@ -19,8 +19,7 @@ enum {
 struct shape {
     uint32_t unroll_states; // up to this size the state loops are unrolled (f64: see half)
     bool half;              // half of it in f64, which takes two registers
-    uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled;
-    uint32_t ladder_length; // the same where a stage needs only the one before
+    uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled
     uint32_t inline_length; // a function with more statements is not inlined
     uint32_t stiff_length;  // the same in implicit methods: there are more of them in a stage
     uint32_t stack_states;  // larger systems keep their arrays in the workspace
@@ -31,7 +30,6 @@ struct shape {
 static const struct shape worker_shape = {
     .unroll_states = 12,
     .unroll_length = UINT32_MAX,
-    .ladder_length = UINT32_MAX,
     .inline_length = 150,
     .stiff_length = 80,
     .stack_states = 64,
@@ -44,7 +42,6 @@ static const struct shape thread_shape = {
     .unroll_states = 40,
     .half = true,
     .unroll_length = 1500,
-    .ladder_length = 3000,
     .inline_length = 600,
     .stiff_length = 600,
     .stack_states = 128,
@@ -216,16 +213,6 @@ static uint64_t step_length(struct assembly *a) {
     return linear + m->stages * codegen_length(&e, &a->arena) + (uint64_t)sums * s->states;
 }
 
-// Whether each stage needs the slopes of the one before and no others, not even for samples.
-static bool is_ladder(const struct assembly *a) {
-    const struct method *m = a->q->method;
-    for (uint32_t i = 2; i < m->stages; i++)
-        for (uint32_t k = 0; k + 1 < i; k++)
-            if (m->a[i][k] != 0)
-                return false;
-    return !a->adaptive && !a->q->dense && !m->fsal;
-}
-
 static bool has_second_error(const struct method *m) {
     for (uint32_t i = 0; i < m->stages; i++)
         if (m->e2[i] != 0)
@@ -280,11 +267,8 @@ static void put_sizes(struct assembly *a) {
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
     define(a, "UNROLL_STATES", a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
-    bool large = is_large(a), ladder = !large && !is_implicit(a) && is_ladder(a);
-    bool unrolled = step_length(a) <= (ladder ? a->shape->ladder_length : a->shape->unroll_length);
-    define(a, "UNROLL_STAGES", unrolled);
-    define(a, "LADDER", ladder && !unrolled);
-    define(a, "LARGE", large);
+    define(a, "UNROLL_STAGES", step_length(a) <= a->shape->unroll_length);
+    define(a, "LARGE", is_large(a));
     define(a, "ADAPTIVE", a->adaptive);
     define(a, "DENSE", q->dense);
     define(a, "ORDER", m->order);
