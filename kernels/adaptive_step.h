@@ -16,7 +16,7 @@ INLINE void trial_begin(const struct group *g, struct trial *s) {
 struct verdict {
     u32 done, failed, bad; // bad: of the failed, those that are not finite
     u32 moved;             // accepted
-#if ROSENBROCK
+#if IMPLICIT
     u32 singular; // of the failed
 #endif
 };
@@ -39,7 +39,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     v.done = m_lanes(m_and(accepted, s->last));
     v.failed = m_lanes(stuck);
     v.bad = v.failed ? v.failed & ~m_lanes(r_lt(error2, R(HUGE_ERROR))) : 0;
-#if ROSENBROCK
+#if IMPLICIT
     v.singular = v.failed & m_lanes(s->singular);
 #endif
     commit_step(a, g, s, accepted);
@@ -48,7 +48,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 }
 
 INLINE unsigned char verdict_status(const struct verdict *v, int i) {
-#if ROSENBROCK
+#if IMPLICIT
     if (v->singular >> i & 1)
         return STATUS_singular;
 #endif

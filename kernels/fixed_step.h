@@ -80,7 +80,7 @@ INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struc
 // What became of the steps, as lane bits.
 struct outcome {
     u32 moved, last, over; // finite; the row's last; as many as are allowed
-#if ROSENBROCK
+#if IMPLICIT
     u32 singular;
 #endif
 };
@@ -95,7 +95,7 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, 
     mask fine = m_and(g->active, finite_all(s->y1));
     ireal before = g->accepted;
     o.moved = m_lanes(fine);
-#if ROSENBROCK
+#if IMPLICIT
     o.singular = m_lanes(s->singular) & ~o.moved;
 #endif
     for (int i = 0; i < W; i++) {
@@ -109,7 +109,7 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, 
 }
 
 INLINE unsigned char outcome_status(const struct outcome *o, int i) {
-#if ROSENBROCK
+#if IMPLICIT
     if (o->singular >> i & 1)
         return STATUS_singular;
 #endif

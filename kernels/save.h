@@ -67,7 +67,7 @@ INLINE void dense_at(const struct group *g, const struct trial *s, const SPACE r
         real w = R(rk_p[q][DEGREE - 1]);
         UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, theta, R(rk_p[q][d]));
         w = w * theta;
-#if !ROSENBROCK // there a stage is a difference of states, not a slope
+#if !IMPLICIT // there a stage is a difference of states, not a slope
         w = w * s->h;
 #endif
         STATES(j, 0) y[j] = r_fma(w, s->k[q][j], y[j]);

@@ -16,7 +16,7 @@ INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, str
     for (int i = 0; i < 3; i++)
         s->spare[i] = at, at += N;
     s->k = (GLOBAL real (*)[N])at, at += N * (STAGES + EXTRA);
-#if ROSENBROCK
+#if IMPLICIT
     s->m = at, s->f = at + LINEAR, at += LINEAR + N;
 #endif
     g->p = at, at += NP + SHARED;
@@ -36,7 +36,7 @@ INLINE void thread_rows(const struct shoal_args *a) {
     real stages[STAGES + EXTRA][N];
     s.k = stages;
 #endif
-#if ROSENBROCK && !LARGE
+#if IMPLICIT && !LARGE
     real linear[LINEAR];
     s.m = linear;
 #endif

@@ -77,7 +77,7 @@ static void fill_gamma(const struct method *m, struct classic *c) {
 
 static struct classic classic_of(const struct method *m) {
     struct classic c = {.rows = m->stages + m->extra};
-    if (m->gamma > 0)
+    if (m->scheme == ROSENBROCK)
         fill_gamma(m, &c);
     else
         for (uint32_t i = 0; i < c.rows; i++)
@@ -244,7 +244,7 @@ TEST(method_rows_are_consistent) {
                 CHECK_NEAR(wide_sum(c.gamma[i], c.rows), m->d[i], 2e-14);
         }
         CHECK(!m->extra || m->degree);
-        if (m->gamma > 0) {
+        if (m->scheme == ROSENBROCK) {
             CHECK(m->degree > 0 && !m->extra && !m->fsal && m->stability != STABILITY_LIMITED);
             continue;
         }
@@ -262,7 +262,7 @@ TEST(method_entries_outside_the_shape_are_zero) {
             for (uint32_t j = 0; j < METHOD_STAGES - 1; j++)
                 CHECK((m->a[i][j] == 0 && m->coupling[i][j] == 0) || (i < m->stages && j < i));
             CHECK(i < m->stages || (m->b[i] == 0 && m->c[i] == 0 && m->d[i] == 0));
-            CHECK(m->gamma > 0 || m->d[i] == 0);
+            CHECK(m->scheme == ROSENBROCK || m->d[i] == 0);
             CHECK(i < m->stages || (m->e[i] == 0 && m->e2[i] == 0));
             CHECK(m->embedded || m->e[i] == 0);
         }
@@ -279,7 +279,7 @@ TEST(method_fsal_stage_is_the_next_first) {
     for (uint32_t n = 0; n < method_count; n++) {
         const struct method *m = &methods[n];
         uint32_t last = m->stages - 1;
-        bool is = m->gamma == 0 && last > 0 && m->c[last] == 1 && m->b[last] == 0;
+        bool is = m->scheme == EXPLICIT && last > 0 && m->c[last] == 1 && m->b[last] == 0;
         for (uint32_t j = 0; j < last; j++)
             is = is && m->a[last][j] == m->b[j];
         CHECK_MSG(is == m->fsal, "%s: fsal", m->name);
@@ -413,7 +413,7 @@ static double at_infinity(const struct method *m) {
 TEST(method_stability_is_as_claimed) {
     for (uint32_t i = 0; i < method_count; i++) {
         const struct method *m = &methods[i];
-        CHECK((m->stability == STABILITY_LIMITED) == (m->gamma == 0));
+        CHECK((m->stability == STABILITY_LIMITED) == (m->scheme == EXPLICIT));
         if (m->stability == L_STABLE)
             CHECK_NEAR(at_infinity(m), 0, 1e-12);
         else if (m->stability == A_STABLE)

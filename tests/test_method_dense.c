@@ -64,9 +64,9 @@ static void rosenbrock_stage(const struct method *m, struct step *s, uint32_t i,
 
 static struct step make_step(const struct method *m, wide size) {
     struct step s = {0};
-    wide y[2], e[2][2], square[2] = {0, 0}, h = m->gamma > 0 ? 1 : size;
+    wide y[2], e[2][2], square[2] = {0, 0}, h = m->scheme == ROSENBROCK ? 1 : size;
     for (uint32_t i = 0; i < m->stages; i++) {
-        if (m->gamma > 0) {
+        if (m->scheme == ROSENBROCK) {
             rosenbrock_stage(m, &s, i, size);
             continue;
         }
@@ -92,7 +92,7 @@ static struct step make_step(const struct method *m, wide size) {
 
 static void interpolate(const struct method *m, const struct step *s, wide size, wide x,
                         wide y[2]) {
-    wide h = m->gamma > 0 ? 1 : size;
+    wide h = m->scheme == ROSENBROCK ? 1 : size;
     double w[METHOD_ROWS] = {0};
     for (uint32_t i = 0; i < m->stages + m->extra; i++)
         for (uint32_t j = m->degree; j-- > 0;)
@@ -189,7 +189,7 @@ TEST(method_interpolant_joins_smoothly) {
                 size += (j + 1) * fabs(m->p[i][j]);
             }
             CHECK_NEAR(end, i < m->stages ? m->b[i] : 0, 4e-16 * size);
-            if (m->gamma > 0)
+            if (m->scheme == ROSENBROCK)
                 continue;
             CHECK(m->p[i][0] == (i == 0));
             CHECK_NEAR(slope, i == m->stages - 1, 4e-16 * size);

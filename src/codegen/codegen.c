@@ -168,7 +168,7 @@ static uint32_t lanes(const struct codegen_request *q) {
 
 static uint32_t inline_length(const struct codegen_request *q) {
     const struct shape *shape = q->target->device ? &thread_shape : &worker_shape;
-    return q->method->gamma > 0 ? shape->stiff_length : shape->inline_length;
+    return q->method->scheme != EXPLICIT ? shape->stiff_length : shape->inline_length;
 }
 
 static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count) {
@@ -179,7 +179,7 @@ static struct emit emit_of(const struct codegen_request *q, const node_id *roots
                          .inline_length = inline_length(q)};
 }
 
-static bool is_implicit(const struct assembly *a) { return a->q->method->gamma > 0; }
+static bool is_implicit(const struct assembly *a) { return a->q->method->scheme != EXPLICIT; }
 
 static struct emit emit_linear(const struct assembly *a) {
     struct emit e = emit_of(a->q, a->linear.roots, a->linear.count);
@@ -238,7 +238,7 @@ static void define_linear(struct assembly *a) {
     uint32_t first = 0;
     while (first + 1 < m->stages && m->e[first] == 0)
         first++;
-    define(a, "ROSENBROCK", 1);
+    define(a, "IMPLICIT", 1);
     define(a, "TIMED", a->linear.timed);
     define(a, "LINEAR", a->linear.size);
     define(a, "LU_ENTRIES", a->linear.lu.entries);

@@ -23,9 +23,9 @@ static uint32_t sums_of(const struct method *m) {
     uint32_t n = nonzeros(m->e, m->stages) + nonzeros(m->e2, m->stages);
     for (uint32_t i = 0; i <= m->stages; i++) {
         enum stage_place place = method_place(m, i);
-        bool last = i == m->stages, made = place == STAGE_NEW || (m->gamma == 0 && !last);
+        bool last = i == m->stages, made = place == STAGE_NEW || (m->scheme == EXPLICIT && !last);
         n += made ? nonzeros(last ? m->b : m->a[i], i) : place == STAGE_NEXT;
-        n += last || m->gamma == 0 ? 0 : nonzeros(m->coupling[i], i) + 1;
+        n += last || m->scheme == EXPLICIT ? 0 : nonzeros(m->coupling[i], i) + 1;
     }
     return n;
 }
@@ -39,7 +39,7 @@ static struct op_counts linear_cost(const struct linear *l, const struct method 
 struct op_counts codegen_cost(struct system *s, const struct method *m, const struct linear *l,
                               struct arena *arena) {
     struct op_counts sum = {0}, rhs = dag_count(&s->dag, s->rhs, s->states, arena);
-    uint32_t products = sums_of(m) * s->states, implicit = m->gamma > 0;
+    uint32_t products = sums_of(m) * s->states, implicit = m->scheme != EXPLICIT;
     add_times(&sum, rhs, method_evaluations(m) - implicit);
     add_times(&sum, (struct op_counts){.adds = products, .muls = products}, 1);
     if (!implicit)

@@ -55,7 +55,7 @@ void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f
     put_matrix(out, "rk_a", m->a[0], METHOD_STAGES - 1, m->stages, wide, f32);
     put_vector(out, "rk_b", m->b, m->stages, f32);
     put_vector(out, "rk_c", m->c, m->stages, f32);
-    if (m->gamma > 0)
+    if (m->scheme == ROSENBROCK)
         put_rosenbrock(out, m, f32);
     if (m->embedded) {
         put_vector(out, "rk_e", m->e, m->stages, f32);

@@ -63,12 +63,13 @@ enum stage_place method_place(const struct method *m, uint32_t i) {
 }
 
 bool method_stiffly_accurate(const struct method *m) {
-    return m->gamma > 0 && method_place(m, m->stages) == STAGE_NEXT && m->c[m->stages - 1] == 1;
+    return m->scheme == ROSENBROCK && method_place(m, m->stages) == STAGE_NEXT &&
+           m->c[m->stages - 1] == 1;
 }
 
 uint32_t method_evaluations(const struct method *m) {
     uint32_t count = m->stages - m->fsal;
-    for (uint32_t i = 1; i < m->stages && m->gamma > 0; i++) {
+    for (uint32_t i = 1; i < m->stages && m->scheme == ROSENBROCK; i++) {
         enum stage_place place = method_place(m, i);
         count -= place == STAGE_START || place == STAGE_SAME;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runge-Kutta and Rosenbrock methods and step size controllers as rows of data.
+// Runge-Kutta, Rosenbrock and collocation methods and step size controllers as rows of data.
 //
 // A row holds everything a kernel needs; nothing else in the project knows a coefficient. Weights
 // are for y1 = y0 + h sum b_i k_i and err = h sum e_i k_i. Dense output is
@@ -8,13 +8,22 @@
 // polynomial through both ends, with f(t1, y1) that the next step needs anyway. Every method with
 // an interpolant of its own is FSAL, so f(t1, y1) is always its stage `stages - 1`.
 //
-// A Rosenbrock method (gamma > 0) is in the form of Hairer and Wanner II, IV.7, that needs no
-// product of a matrix and a vector. Its stages are differences of states, so there is no h in front
-// of b, e and p:
+// The stages of an implicit method are differences of states, so there is no h in front of b, e and
+// p, and the matrix of a step is made of the Jacobian J of its start. It always has an interpolant
+// of its own: cubic Hermite would multiply the errors of stiff components by h J.
+//
+// ROSENBROCK is in the form of Hairer and Wanner II, IV.7, that needs no product of a matrix and a
+// vector, with df/dt of the step's start:
 //   (I - h gamma J) u_i = h gamma f(t0 + c_i h, y0 + sum a_ij u_j) + gamma sum coupling_ij u_j
 //                         + h^2 gamma d_i df/dt
-// with the Jacobian J and df/dt of the step's start. It always has an interpolant of its own: cubic
-// Hermite would multiply the errors of stiff components by h J.
+//
+// DIRK has the stages u_i = h f(t0 + c_i h, y0 + sum_(j<i) a_ij u_j + gamma u_i), found by Newton
+// iterations with I - h gamma J. A first stage with c = 0 is explicit: u_0 = h f(t0, y0).
+//
+// COLLOCATION has the stages z_i = h sum_j a_ij f(t0 + c_j h, y0 + z_j), all at once. With
+// a = t D ti, D made of blocks [re im; -im re] and, where the number of stages is odd, first of one
+// number, Newton iterations need I - h mu J for each mu = re + i im of D. The error is the solution
+// of (I - h gamma J) err = e0 h f(t0, y0) + sum e_i z_i; gamma is the real mu where there is one.
 #ifndef SHOAL_METHOD_METHOD_H
 #define SHOAL_METHOD_METHOD_H
 
@@ -25,7 +34,8 @@ enum {
     METHOD_STAGES = 13,
     METHOD_EXTRA = 5,
     METHOD_ROWS = METHOD_STAGES + METHOD_EXTRA,
-    METHOD_DEGREE = 7
+    METHOD_DEGREE = 7,
+    METHOD_NODES = 5 // stages of a collocation method
 };
 
 enum controller {
@@ -41,6 +51,8 @@ extern const char *const controller_names[CONTROLLER_COUNT];
 // For any step size a linear decay stays a decay (A), and a fast one is damped away at once (L).
 enum stability { STABILITY_LIMITED, A_STABLE, L_STABLE };
 
+enum scheme { EXPLICIT, ROSENBROCK, DIRK, COLLOCATION };
+
 struct method {
     const char *name;
     const char *aliases;        // blank-separated
@@ -52,7 +64,7 @@ struct method {
     enum controller controller; // default
     double safety;              // factor on the step the error asks for; 0: 0.9
     double c[METHOD_STAGES];
-    double a[METHOD_STAGES][METHOD_STAGES - 1]; // lower triangle
+    double a[METHOD_STAGES][METHOD_STAGES - 1]; // lower triangle; COLLOCATION: all of it
     double b[METHOD_STAGES];
     double e[METHOD_STAGES];  // b - b^
     double e2[METHOD_STAGES]; // second estimate (dop853's third order one), or all zero:
@@ -62,10 +74,15 @@ struct method {
     double extra_a[METHOD_EXTRA][METHOD_ROWS]; // over the stages, then the extras before it
     uint32_t degree;                           // of the dense output polynomial; 0: Hermite
     double p[METHOD_ROWS][METHOD_DEGREE];      // rows: stages, then extras
+    enum scheme scheme;
     enum stability stability;
-    double gamma; // of a Rosenbrock method, else 0
+    double gamma;  // of an implicit method
+    bool filtered; // DIRK: the error is the solution of (I - h gamma J) err = sum e_i u_i
     double d[METHOD_STAGES];
     double coupling[METHOD_STAGES][METHOD_STAGES - 1]; // lower triangle
+    double e0;                                         // COLLOCATION from here on
+    double t[METHOD_NODES][METHOD_NODES], ti[METHOD_NODES][METHOD_NODES];
+    double mu[METHOD_NODES][2]; // re and im > 0; the real one first
 };
 
 extern const struct method methods[];
