@@ -102,6 +102,7 @@ enum stage_place {
 enum stage_place method_place(const struct method *m, uint32_t i);
 // The solution is where a stage after the last would be.
 bool method_stiffly_accurate(const struct method *m);
+void method_predict(const struct method *m, uint32_t i, double w[]);
 // Evaluations of the right-hand side in a step.
 uint32_t method_evaluations(const struct method *m);
 
