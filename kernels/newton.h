@@ -5,9 +5,9 @@
 // while others of the vector go on, so its result is its own. An iteration that shrinks the
 // correction by theta leaves theta / (1 - theta) times it to do; the first one of a stage takes what
 // was found before. How many iterations a step took slows the growth of the next, and a step that
-// does not converge is repeated with a shorter one.
+// does not converge is repeated with a shorter one. A fixed step cannot be: there it may take longer.
 
-enum { NEWTON_MOST = 7 }; // iterations
+enum { NEWTON_MOST = ADAPTIVE ? 7 : 50 }; // iterations
 
 // A trial is going to be made; `active` are the lanes that count.
 INLINE void newton_trial(const struct limits *l, mask active, real rate, struct newton *n) {
@@ -55,7 +55,11 @@ INLINE mask newton_go_on(struct newton *n, mask open, int i, real n2, real befor
     // hopeless: not converging, or not fast enough for the iterations that are left
     ROLL for (int q = i + 1; q < NEWTON_MOST; q++) rest = i > 0 ? rest * theta2 : n2 * R(0);
     mask hopeless = m_andnot(going, r_le(rest, enough));
+#if ADAPTIVE
     n->failed = m_or(n->failed, hopeless);
+#else // down to rounding errors
+    n->failed = m_or(n->failed, m_andnot(hopeless, r_le(n2, R(1))));
+#endif
     return m_andnot(going, hopeless);
 }
 
