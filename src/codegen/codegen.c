@@ -298,8 +298,8 @@ static void put_sizes(struct assembly *a) {
     define(a, "F32", q->f32);
     define(a, "WAYS",
            q->target->device || s->states > WAYS_STATES || is_iterative(m) ? 1
-           : a->adaptive || s->states > WAYS3_STATES    ? 2
-                                                        : 3);
+           : a->adaptive || s->states > WAYS3_STATES                       ? 2
+                                                                           : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", np ? np : 1);

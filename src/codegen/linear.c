@@ -46,10 +46,9 @@ static void put_elimination(struct buf *out, const struct lu *l, const struct nu
 
 static void put_factor(struct buf *out, const struct lu *l, const struct numbers *n,
                        uint32_t inline_length) {
-    buf_printf(out,
-               "%s real %s_factor(%s scale, const SPACE real *jac, SPACE %s *m, SPACE %s *w) {\n",
-               linkage(codegen_factor_length(l), inline_length), n->name, n->type, n->type,
-               n->type);
+    buf_printf(
+        out, "%s real %s_factor(%s scale, const SPACE real *jac, SPACE %s *m, SPACE %s *w) {\n",
+        linkage(codegen_factor_length(l), inline_length), n->name, n->type, n->type, n->type);
     buf_puts(out, "    real least = R(LARGEST_SCALE);\n");
     for (uint32_t k = 0; k < l->size; k++) {
         put_row(out, l, n, k);
@@ -67,18 +66,17 @@ static void put_factor(struct buf *out, const struct lu *l, const struct numbers
 static void put_solve(struct buf *out, const struct lu *l, const struct numbers *n,
                       uint32_t inline_length) {
     buf_printf(out, "%s void %s_solve(const SPACE %s *m, SPACE %s *w, SPACE %s *x) {\n",
-               linkage(codegen_solve_length(l), inline_length), n->name, n->type, n->type,
-               n->type);
+               linkage(codegen_solve_length(l), inline_length), n->name, n->type, n->type, n->type);
     for (uint32_t k = 0; k < l->size; k++) {
         buf_printf(out, "    %s x%u = x[%u];\n", n->type, k, l->state[k]);
         for (uint32_t e = l->row_start[k]; e < l->diagonal[k]; e++)
-            buf_printf(out, "    x%u = %c_fnma(m[%u], x%u, x%u);\n", k, n->prefix, e,
-                       l->column[e], k);
+            buf_printf(out, "    x%u = %c_fnma(m[%u], x%u, x%u);\n", k, n->prefix, e, l->column[e],
+                       k);
     }
     for (uint32_t k = l->size; k-- > 0;) {
         for (uint32_t e = l->diagonal[k] + 1; e < l->row_start[k + 1]; e++)
-            buf_printf(out, "    x%u = %c_fnma(m[%u], x%u, x%u);\n", k, n->prefix, e,
-                       l->column[e], k);
+            buf_printf(out, "    x%u = %c_fnma(m[%u], x%u, x%u);\n", k, n->prefix, e, l->column[e],
+                       k);
         buf_printf(out, "    x%u = %c_mul(x%u, m[%u]);\n    x[%u] = x%u;\n", k, n->prefix, k,
                    l->diagonal[k], l->state[k], k);
     }

@@ -6,7 +6,6 @@
 #include "method/method.h"
 
 #include <math.h>
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -112,8 +112,8 @@ uint32_t method_evaluations(const struct method *m);
 void method_predict(const struct method *m, uint32_t i, double weights[]);
 
 // The tolerance of a step for a result that is good to rtol. Where the estimate is of an order more
-// than the solution, errors of single steps that are proportional to rtol add up to rtol^(2/3); such
-// a method has a calibration, and its steps are held to calibration rtol^(3/2).
+// than the solution, errors of single steps that are proportional to rtol add up to rtol^(2/3);
+// such a method has a calibration, and its steps are held to calibration rtol^(3/2).
 double method_tolerance(const struct method *m, double rtol);
 
 // What follows a step whose error norm has the log2 l0. l1 and l2 are those of the last two
