@@ -22,6 +22,7 @@ struct shape {
     uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled
     uint32_t inline_length; // a function with more statements is not inlined
     uint32_t stiff_length;  // the same in implicit methods: there are more of them in a stage
+    uint32_t stiff_unroll;  // unroll_length of implicit methods: stages are worth more there
     uint32_t stack_states;  // larger systems keep their arrays in the workspace
     uint32_t factor_length; // up to this many statements a factorisation is written out
     const char *adaptive, *fixed, *entry;
@@ -32,6 +33,7 @@ static const struct shape worker_shape = {
     .unroll_length = UINT32_MAX,
     .inline_length = 150,
     .stiff_length = 80,
+    .stiff_unroll = UINT32_MAX,
     .stack_states = 64,
     .factor_length = 3000,
     .adaptive = "adaptive.h",
@@ -44,6 +46,7 @@ static const struct shape thread_shape = {
     .unroll_length = 1500,
     .inline_length = 600,
     .stiff_length = 600,
+    .stiff_unroll = 9000,
     .stack_states = 128,
     .factor_length = 1500,
     .adaptive = "thread_adaptive.h",
@@ -307,7 +310,8 @@ static void put_sizes(struct assembly *a) {
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
     define(a, "UNROLL_STATES", a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
-    define(a, "UNROLL_STAGES", step_length(a) <= a->shape->unroll_length);
+    define(a, "UNROLL_STAGES",
+           step_length(a) <= (is_implicit(a) ? a->shape->stiff_unroll : a->shape->unroll_length));
     define(a, "LARGE", is_large(a));
     define(a, "SPARES", spares(m));
     define(a, "ADAPTIVE", a->adaptive);
