@@ -88,7 +88,7 @@ INLINE void collocation_slopes(const struct point *x, const SPACE real *p, struc
 }
 
 INLINE void collocation_iterate(const struct point *x, const SPACE real *p, struct trial *s) {
-    mask open = m_andnot(s->n.active, s->singular);
+    mask open = newton_open(s);
     real before = R(0);
     ROLL for (int n = 0; n < NEWTON_MOST && any(open); n++) {
         collocation_stages(s);

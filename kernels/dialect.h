@@ -171,9 +171,10 @@ INLINE cplx c_fnma(cplx a, cplx b, cplx c) { // c - a b
                 r_fnma(a.im, b.re, r_fnma(a.re, b.im, c.im)));
 }
 INLINE real c_magnitude(cplx a) { return r_abs(a.re) + r_abs(a.im); }
-INLINE cplx c_inverse(cplx a) {
-    real q = R(1) / r_fma(a.re, a.re, a.im * a.im);
-    return c_of(a.re * q, -(a.im * q));
+INLINE cplx c_inverse(cplx a) { // scaled, so that no square overflows
+    real scale = r_reciprocal_rough(c_magnitude(a));
+    real re = a.re * scale, im = a.im * scale, q = scale / r_fma(re, re, im * im);
+    return c_of(re * q, -(im * q));
 }
 #endif
 

@@ -20,7 +20,7 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
     SPARE(w, N, s->spare[0]);
     SPARE(r, N, s->spare[2]);
     SPACE real *u = s->k[i];
-    mask open = m_andnot(s->n.active, s->n.failed);
+    mask open = newton_open(s);
     real before = R(0);
     ROLL for (int n = 0; n < NEWTON_MOST && any(open); n++) {
         STATES(j, 0) s->y1[j] = r_fma(R(GAMMA), u[j], base[j]);
