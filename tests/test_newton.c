@@ -2,6 +2,7 @@
 // Newton iterations: how many there are, how a row ends for which they fail, beside rows for which
 // they do not, and that bursts of fixed steps are the steps they are made of.
 #include "check.h"
+#include "method/method.h"
 #include "rig.h"
 #include "solve.h"
 
@@ -125,6 +126,20 @@ TEST(newton_singular) {
     CHECK_INT(s.status[0], SHOAL_STATUS_singular);
     CHECK_INT(s.status[1], SHOAL_STATUS_ok);
     solved_free(&s);
+}
+
+// The same for the real matrix of radau5, whose gamma is no fraction: its second pivot is 1 - 1.
+TEST(newton_singular_collocation) {
+    static const char text[] = "par k=1;init x=1,y=2;x'=k*y;y'=k*x;@ t1=0.25";
+    static const char *const ways[] = {"controller=fixed dt=0.25", "dt0=0.25 dt-min=0.25 rtol=0.5"};
+    char sweep[64];
+    snprintf(sweep, sizeof sweep, "k=1,%.17g", 1 / (0.25 * method_find("radau5")->gamma));
+    for (size_t i = 0; i < 2; i++) {
+        struct solved s = solve(text, sweep, "method=radau5 %s", ways[i]);
+        CHECK_INT(s.status[0], SHOAL_STATUS_ok);
+        CHECK_INT(s.status[1], SHOAL_STATUS_singular);
+        solved_free(&s);
+    }
 }
 
 // ---- Precision ----------------------------------------------------------------------------------
