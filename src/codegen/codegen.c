@@ -219,6 +219,8 @@ static uint64_t linear_length(struct assembly *a) {
     const struct method *m = a->q->method;
     uint64_t solve = l->loops ? 0 : codegen_solve_length(&l->lu);
     uint64_t factor = l->loops ? 0 : codegen_factor_length(&l->lu);
+    if (m->scheme == COLLOCATION) // a complex one is four times as long
+        return codegen_length(&e, &a->arena) + (4 * l->pairs + 1) * (factor + solve);
     return codegen_length(&e, &a->arena) + factor + m->stages * solve;
 }
 
@@ -236,8 +238,6 @@ static uint64_t step_length(struct assembly *a) {
 }
 
 static bool is_unrolled(struct assembly *a) {
-    if (a->q->method->scheme == COLLOCATION) // too many arrays for registers
-        return false;
     return step_length(a) <= (is_implicit(a) ? a->shape->stiff_unroll : a->shape->unroll_length);
 }
 
