@@ -96,9 +96,12 @@ static void info_cost(const struct subject *s) {
         return;
     }
     printf("; I - h J has %" PRIu64 ", with fill-in %" PRIu64 "\n", c.matrix, c.factors);
-    printf("one step of %s: %" PRIu64 " additions, %" PRIu64 " multiplications, %" PRIu64
-           " divisions, %" PRIu64 " functions\n",
-           s->options.method, c.adds, c.muls, c.divs, c.functions);
+    printf("one step of %s", s->options.method);
+    if (c.iterations)
+        printf(" with %" PRIu64 " iterations", c.iterations);
+    printf(": %" PRIu64 " additions, %" PRIu64 " multiplications, %" PRIu64 " divisions, %" PRIu64
+           " functions\n",
+           c.adds, c.muls, c.divs, c.functions);
 }
 
 static void info_text(const struct subject *s, const double *dydt) {
@@ -158,8 +161,8 @@ static void json_cost(const struct subject *s) {
         return;
     printf(", \"matrix\": %" PRIu64 ", \"factors\": %" PRIu64, c.matrix, c.factors);
     printf(", \"step\": {\"additions\": %" PRIu64 ", \"multiplications\": %" PRIu64
-           ", \"divisions\": %" PRIu64 ", \"functions\": %" PRIu64 "}",
-           c.adds, c.muls, c.divs, c.functions);
+           ", \"divisions\": %" PRIu64 ", \"functions\": %" PRIu64 ", \"iterations\": %" PRIu64 "}",
+           c.adds, c.muls, c.divs, c.functions, c.iterations);
 }
 
 static void json_jacobian(const shoal_model *m) {

@@ -53,11 +53,10 @@ TEST(newton_evaluations_of_stages) {
 // From x = 1 the slope of f is small, and where the step ends it is large: with the matrix of the
 // start, iterations jump over the solution to and fro.
 static const char kink[] = "par k=0;init x=1,y=1;x'=-1+k*max(0.7-x,0);y'=-y;@ t1=1";
-static const char *const failing[] = {"backward-euler",   "crank-nicolson", "implicit-midpoint",
-                                      "sdirk-2-2",        "trbdf2",         "kvaerno3",
-                                      "sdirk4",           "kvaerno5",       "gauss-legendre-4",
-                                      "gauss-legendre-8", "radau-iia-3",    "radau-iia-5",
-                                      "radau-iia-9"};
+static const char *const failing[] = {
+    "backward-euler", "crank-nicolson", "implicit-midpoint", "sdirk-2-2",        "trbdf2",
+    "kvaerno3",       "sdirk4",         "kvaerno5",          "gauss-legendre-4", "gauss-legendre-8",
+    "radau-iia-3",    "radau-iia-5",    "radau-iia-9"};
 
 // A fixed step that has no solution in reach ends its row; neighbours go on.
 TEST(newton_fails_at_fixed_steps) {

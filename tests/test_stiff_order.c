@@ -3,8 +3,9 @@
 //
 // Kaps' problem has a stiff part that follows the rest: methods keep their order, but for those of
 // Gauss, where the order of a single stage is left. In that of Prothero and Robinson a function of
-// time forces the stiff component: the order of a stage is left, or what the method's own conditions
-// save of more; methods that end at their last stage are all but exact there, whatever the step.
+// time forces the stiff component: the order of a stage is left, or what the method's own
+// conditions save of more; methods that end at their last stage are all but exact there, whatever
+// the step.
 #include "check.h"
 #include "method/method.h"
 #include "solve.h"
@@ -42,9 +43,8 @@ static const double *stiff_orders(const char *method) {
 
 // Iterations go on to rounding errors.
 static void errors_of(const char *method, double dt, double error[STIFFNESSES][PROBLEMS]) {
-    struct solved s =
-        solve(text, "l=1,1e6", "method=%s controller=fixed dt=%.17g rtol=1e-10 atol=1e-13", method,
-              dt);
+    struct solved s = solve(
+        text, "l=1,1e6", "method=%s controller=fixed dt=%.17g rtol=1e-10 atol=1e-13", method, dt);
     for (uint32_t i = 0; i < STIFFNESSES; i++) {
         CHECK_INT(s.status[i], SHOAL_STATUS_ok);
         error[i][PROTHERO] = fabs(solved_last(&s, 0, i) - sin(1.1));

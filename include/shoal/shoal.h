@@ -359,10 +359,11 @@ typedef struct shoal_method_info {
 SHOAL_API uint32_t shoal_method_count(void);
 SHOAL_API shoal_method_info shoal_method_at(uint32_t index);
 
-// Arithmetic of one attempted step of a method, without its error norm and step control, and the
-// entries of I - h J before and after fill-in. All 0 for a model that is too large for it.
+// Arithmetic of one attempted step of a method, without its norms and step control, and the entries
+// of I - h J before and after fill-in. All 0 for a model that is too large for it.
 typedef struct shoal_cost {
     uint64_t adds, muls, divs, functions;
+    uint64_t iterations; // Newton's that are assumed for each stage; 0 where there are none
     uint64_t matrix, factors;
 } shoal_cost;
 

@@ -85,10 +85,10 @@ uint32_t *dag_uses(const struct dag *d, const node_id *roots, uint32_t count, st
 
 // Arithmetic of the nodes that `roots` need: each node once, whatever its number of uses.
 struct op_counts {
-    uint32_t adds; // + - negation, comparisons, selections and other single instructions
-    uint32_t muls;
-    uint32_t divs;      // / sqrt mod
-    uint32_t functions; // ^ and those of the math library
+    uint64_t adds; // + - negation, comparisons, selections and other single instructions
+    uint64_t muls;
+    uint64_t divs;      // / sqrt mod
+    uint64_t functions; // ^ and those of the math library
 };
 struct op_counts dag_count(const struct dag *d, const node_id *roots, uint32_t count,
                            struct arena *scratch);
