@@ -5,6 +5,8 @@ CXX ?= c++
 BENCH_CFLAGS := -O3 -march=native -D_GNU_SOURCE
 BENCH_PEERS := $(BUILD)/bench/peak $(BUILD)/bench/peer_odeint $(BUILD)/bench/peer_arkode
 SUNDIALS_LIBS ?= -lsundials_arkode -lsundials_nvecserial -lsundials_generic
+CVODE_LIBS ?= -lsundials_cvode -lsundials_nvecserial -lsundials_sunlinsoldense -lsundials_sunmatrixdense \
+	-lsundials_generic
 
 .PHONY: bench-peers
 bench-peers: $(BENCH_PEERS)
@@ -27,6 +29,13 @@ $(BUILD)/bench/peer_arkode: bench/peer_arkode.c bench/lorenz.h bench/bench.mk
 	@if ! $(call has_header,$(CC),c,arkode/arkode_erkstep.h); then \
 	    rm -f $@; echo "bench: no SUNDIALS ARKODE: install libsundials-dev to compare with it"; \
 	else set -x; $(CC) -std=gnu17 $(WARN) $(BENCH_CFLAGS) $< -o $@ $(SUNDIALS_LIBS) -lm; fi
+
+$(BUILD)/bench/stiff: bench/stiff.h
+$(BUILD)/bench/peer_cvode: bench/peer_cvode.c bench/stiff.h bench/lorenz.h bench/bench.mk
+	@mkdir -p $(@D)
+	@if ! $(call has_header,$(CC),c,cvode/cvode.h); then \
+	    rm -f $@; echo "bench: no SUNDIALS CVODE: install libsundials-dev to compare with it"; \
+	else set -x; $(CC) -std=gnu17 $(WARN) $(BENCH_CFLAGS) $< -o $@ $(CVODE_LIBS) -lm; fi
 
 # The hand-written kernel that generated ones are measured with; it opens the driver by itself.
 $(BUILD)/bench/gpu_hand: bench/gpu_hand.c bench/bench.mk
