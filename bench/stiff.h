@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <time.h>
 
 enum { STIFF_SAMPLES = 64, STIFF_STATES = 20 };
 #define STIFF_SIZE(m) ((uint64_t)(STIFF_SAMPLES - 1) * (m) + 1)
@@ -40,6 +41,13 @@ static inline double stiff_rate(const struct stiff_ensemble *e, uint64_t i, uint
 
 static inline uint64_t stiff_sample(uint64_t s, uint64_t n) {
     return s * ((n - 1) / (STIFF_SAMPLES - 1));
+}
+
+// Processor time.
+static inline double stiff_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 #endif
