@@ -7,7 +7,7 @@ BENCH_CFLAGS := -O3 -march=native -D_GNU_SOURCE
 BENCH_PEERS := $(BUILD)/bench/peak $(BUILD)/bench/peer_odeint $(BUILD)/bench/peer_arkode
 SUNDIALS_LIBS ?= -lsundials_arkode -lsundials_nvecserial -lsundials_generic
 # SUNDIALS=PREFIX takes one that was installed there, with its core named by SUNDIALS_CORE (version 7: core). The
-# libraries of Debian 12 were compiled without optimisation and are five times slower than they could be.
+# package of Debian 12 is compiled without optimisation: CVODE takes five times as long as it could.
 SUNDIALS_CORE ?= generic
 CVODE_FLAGS := $(if $(SUNDIALS),-I$(SUNDIALS)/include -L$(SUNDIALS)/lib -Wl$(comma)-rpath$(comma)$(SUNDIALS)/lib)
 CVODE_LIBS := -lsundials_cvode -lsundials_nvecserial -lsundials_sunlinsoldense -lsundials_sunmatrixdense \
