@@ -7,6 +7,9 @@
 // warp hardly ever all lanes reject at once.
 //
 // m is the array of the model's linearisation: the matrix, then f, then df/dt.
+//
+// An algebraic row, 0 = f, is that of -J u = f + h d df/dt: the others' divided by h gamma, without
+// what M y' = f has from M.
 
 enum { STAGE_START, STAGE_SAME, STAGE_NEXT, STAGE_NEW }; // where a stage evaluates: ros_place
 
@@ -55,12 +58,7 @@ INLINE void ros_sum(const SPACE real *base, const struct trial *s, const TABLE e
 
 INLINE void ros_linearise(const struct point *x, const SPACE real *p, struct trial *s) {
     SPARE(w, N, s->spare[0]);
-#if LU_LOOPS
-    ROLL for (int e = 0; e < LU_ENTRIES; e++) s->m[e] = R(0);
-#endif
-    model_linear(t_at(x->t, R(0)), x->y, p, s->m);
-    real least = linear_factor(s->h * R(-ROS_GAMMA), s->m, w);
-    s->singular = r_lt(least, R(SMALLEST_SCALE));
+    s->singular = linearise(s->h * R(-ROS_GAMMA), t_at(x->t, R(0)), x->y, p, s->m, w);
 }
 
 // The right-hand side of stage i's linear equations, and their solution. What waits for f, which is
@@ -76,7 +74,17 @@ INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
     STATES(j, 0) u[j] = R(0);
 #endif
     ros_sum(u, s, ros_c[i], i, u);
+#if ALGEBRAIC
+#if TIMED
+    real late = s->h * (R(ros_d[i]) / R(ROS_GAMMA));
+    STATES(j, 0) if (row_algebraic[j]) u[j] = r_fma(late, s->m[LU_ENTRIES + N + j], f[j]);
+#else
+    STATES(j, 0) if (row_algebraic[j]) u[j] = f[j];
+#endif
+    STATES(j, 0) if (!row_algebraic[j]) u[j] = r_fma(hg, f[j], u[j]);
+#else
     STATES(j, 0) u[j] = r_fma(hg, f[j], u[j]);
+#endif
     linear_solve(s->m, w, u);
 }
 

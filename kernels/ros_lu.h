@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The factorisation of I - h gamma J and the solution with it, as loops over index tables.
+// The factorisation of I - h gamma J and the solution with it, as loops over index tables. An
+// algebraic row is that of -J, whatever h.
 //
 // lu_row, lu_column, lu_diagonal and lu_state say where the entries of the factors are, in the order
 // of elimination; the operations and their order are those of the straight code that smaller systems
@@ -11,8 +12,16 @@ NOINLINE real linear_factor(real scale, SPACE real *m, SPACE real *w) {
     real least = R(LARGEST_SCALE);
     ROLL for (int k = 0; k < N; k++) {
         int first = lu_row[k], diagonal = lu_diagonal[k], end = lu_row[k + 1];
+#if ALGEBRAIC
+        int algebraic = row_algebraic[lu_state[k]];
+        real row_scale = algebraic ? R(-1) : scale;
+        ROLL for (int e = first; e < end; e++) w[lu_column[e]] = row_scale * m[e];
+        if (!algebraic)
+            w[k] = r_fma(scale, m[diagonal], R(1));
+#else
         ROLL for (int e = first; e < end; e++) w[lu_column[e]] = scale * m[e];
         w[k] = r_fma(scale, m[diagonal], R(1));
+#endif
         ROLL for (int e = first; e < diagonal; e++) {
             int j = lu_column[e], right = lu_diagonal[j], last = lu_row[j + 1];
             real factor = w[j] * m[right];

@@ -40,6 +40,9 @@ INLINE void thread_rows(const struct shoal_args *a) {
     real linear[LINEAR];
     s.m = linear;
 #endif
+#if ALGEBRAIC
+    g.m = s.m;
+#endif
     limits_load(&k.limits, a);
     k.look_at = k.wait = k.stop_at = LOOK_EVERY;
     k.stopped = 0;
@@ -56,8 +59,13 @@ INLINE void thread_rows(const struct shoal_args *a) {
         if (warp_any(dry))
             patience = 0;
         first = 0;
-        if (!warp_any(g.active))
+        if (!warp_any(g.active)) {
+#if ALGEBRAIC
+            if (a->z.refill && !warp_any(dry || k.stopped))
+                continue; // all rows ended where they began
+#endif
             break;
+        }
         thread_run(a, &k, &g, &s, &x, patience);
     }
     for (int i = 0; i < TOTAL_COUNT; i++)

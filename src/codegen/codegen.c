@@ -85,12 +85,12 @@ static const struct {
     {"start", "sizes dialect math"},
     {"observables", "sizes dialect math"},
     {"jacobian", "sizes dialect math"},
-    {"linear_solve", "sizes dialect"},
+    {"linear_solve", "sizes dialect jacobian"},
     {"group", "sizes abi dialect tableau gains"},
     {"step", "group dxdt tableau jacobian linear_solve"},
     {"controller", "dialect gains"},
     {"save_state", "group step observables"},
-    {"begin", "group step start gains save_state"},
+    {"begin", "group step start gains save_state linear_solve"},
     {"judge", "group step controller gains save_state"},
     {"refill", "begin group save_state"},
     {"loop", "begin judge refill step save_state"},
@@ -243,6 +243,8 @@ static void define_linear(struct assembly *a) {
     define(a, "LINEAR", a->linear.size);
     define(a, "LU_ENTRIES", a->linear.lu.entries);
     define(a, "LU_LOOPS", a->linear.loops);
+    if (a->q->system->algebraic)
+        define(a, "ALGEBRAIC", a->q->system->algebraic);
     define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));
     define(a, "ERROR_FROM", first);
 }
@@ -360,6 +362,7 @@ static void put_linear_solve(struct assembly *a) {
     codegen_factors(&a->out->text, &a->linear, inline_length(a->q));
     if (a->linear.loops)
         put_file(a, "ros_lu.h");
+    put_file(a, "linear.h");
     end(a);
     log_u64(a->q->log, span, "entries", a->linear.lu.entries);
     log_end(a->q->log, span);
@@ -515,6 +518,11 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
     if (is_implicit(&a) && q->system->states > LU_MOST_STATES)
         return report_error(r, SHOAL_INPUT, "method %s is for up to %d states", q->method->name,
                             LU_MOST_STATES);
+    if (!is_implicit(&a) && q->system->algebraic)
+        return report_error(r, SHOAL_INPUT,
+                            "method %s cannot run a model with algebraic rows (`0=...`); take an "
+                            "implicit one, as in --method rodas5p",
+                            q->method->name);
     a.arena.oom = q->system->arena.oom = &oom;
     bool short_of_memory = setjmp(oom) != 0;
     if (!short_of_memory)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The factorisation of I - h gamma J and the solution with it, as straight statements or as tables.
+// An algebraic row of the matrix is that of -J.
 //
 // Both do the same operations in the same order, so they give the same bits. Statements are faster
 // and grow with the work; tables grow with the entries, and kernels/ros_lu.h loops over them.
@@ -14,9 +15,12 @@ static const char *linkage(uint64_t length, uint32_t inline_length) {
 
 // The row as it is in the matrix, in variables.
 static void put_row(struct buf *out, const struct lu *l, uint32_t k) {
+    bool algebraic = l->algebraic && l->algebraic[l->state[k]];
     for (uint32_t e = l->row_start[k]; e < l->row_start[k + 1]; e++)
         if (l->fill[e])
             buf_printf(out, "    real w%u = R(0);\n", e);
+        else if (algebraic)
+            buf_printf(out, "    real w%u = R(-1) * m[%u];\n", e, e);
         else if (e == l->diagonal[k])
             buf_printf(out, "    real w%u = r_fma(scale, m[%u], R(1));\n", e, e);
         else
@@ -75,7 +79,16 @@ static void put_table(struct buf *out, const char *name, const uint32_t *values,
     buf_puts(out, "};\n");
 }
 
+static void put_algebraic(struct buf *out, const struct lu *l) {
+    buf_printf(out, "CONSTANT int row_algebraic[%u] = {", l->size);
+    for (uint32_t i = 0; i < l->size; i++)
+        buf_printf(out, "%s%d", i == 0 ? "" : i % 24 ? "," : ",\n    ", l->algebraic[i]);
+    buf_puts(out, "};\n");
+}
+
 void codegen_factors(struct buf *out, const struct linear *l, uint32_t inline_length) {
+    if (l->lu.algebraic)
+        put_algebraic(out, &l->lu);
     if (!l->loops) {
         put_factor(out, &l->lu, inline_length);
         put_solve(out, &l->lu, inline_length);
