@@ -65,7 +65,7 @@ INLINE u32 group_settle(struct group *g, u32 lanes) {
     mask todo = m_of_lanes(lanes), near = m_of_lanes(0);
     real t = t_real(g->x.t), reach = R(1);
     u32 lost = 0;
-    ROLL for (int pass = 0; pass < START_PASSES && any(todo); pass++) {
+    ROLL for (int pass = 0; pass < START_PASSES && m_lanes(todo); pass++) {
         mask singular = linearise(R(0), t, g->x.y, g->p, g->m, w);
         real size = start_change(g, w, step);
         mask small = r_le(size, R(1));
