@@ -47,6 +47,22 @@ static char *ring(int n) {
     return m.data;
 }
 
+// Rows without a derivative: a chain of them behind one state, each a function of the last.
+static char *algebraic(int n) {
+    struct buf m = {0};
+    buf_puts(&m, "par q=1; init x0=1; x0'=-x1*t");
+    for (int i = 1; i <= n; i++)
+        buf_printf(&m, "; alg x%d=1; 0=x%d+q*x%d^3-2*x%d", i, i, i, i - 1);
+    REQUIRE(!m.failed);
+    return m.data;
+}
+
+static const char *const algebraic_options[] = {
+    "method=rodas5p t1=1 precision=f32 save=n=5",
+    "method=ros3p t1=1 controller=fixed dt=0.1",
+    "method=rosenbrock23 t1=1",
+};
+
 // ---- Variants -----------------------------------------------------------------------------------
 
 enum { F32 = 1, DENSE = 2, FIXED = 4, VARIANTS = 8 };
@@ -176,6 +192,16 @@ TEST(kernel_gpu_cuda_sizes) {
         compile_cuda(model, "method=tsit5 t1=1 save=n=3", "compute_90");
         if (sizes[i] != 100)
             compile_cuda(model, "method=rodas4 t1=1 precision=f32", "compute_90");
+        free(model);
+    }
+}
+
+TEST(kernel_gpu_cuda_algebraic) {
+    static const int sizes[] = {2, 60, 150};
+    nvrtc_open();
+    for (size_t i = 0; i < 3; i++) {
+        char *model = algebraic(sizes[i]);
+        compile_cuda(model, algebraic_options[i], i ? "compute_75" : "sm_90");
         free(model);
     }
 }
@@ -316,6 +342,16 @@ TEST(kernel_gpu_opencl_sizes) {
     for (size_t i = 0; i < 3; i++) {
         char *model = ring(sizes[i]);
         compile_opencl(model, "method=tsit5 t1=1 save=n=3", "-cl-std=CL1.2");
+        free(model);
+    }
+}
+
+TEST(kernel_gpu_opencl_algebraic) {
+    static const int sizes[] = {2, 60, 150};
+    opencl_open();
+    for (size_t i = 0; i < 3; i++) {
+        char *model = algebraic(sizes[i]);
+        compile_opencl(model, algebraic_options[i], "-cl-std=CL1.2");
         free(model);
     }
 }

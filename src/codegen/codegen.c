@@ -85,12 +85,13 @@ static const struct {
     {"start", "sizes dialect math"},
     {"observables", "sizes dialect math"},
     {"jacobian", "sizes dialect math"},
-    {"linear_solve", "sizes dialect jacobian"},
+    {"linear_solve", "sizes dialect"},
+    {"linearise", "jacobian linear_solve"},
     {"group", "sizes abi dialect tableau gains"},
-    {"step", "group dxdt tableau jacobian linear_solve"},
+    {"step", "group dxdt tableau jacobian linear_solve linearise"},
     {"controller", "dialect gains"},
     {"save_state", "group step observables"},
-    {"begin", "group step start gains save_state linear_solve"},
+    {"begin", "group step start gains save_state"},
     {"judge", "group step controller gains save_state"},
     {"refill", "begin group save_state"},
     {"loop", "begin judge refill step save_state"},
@@ -362,7 +363,6 @@ static void put_linear_solve(struct assembly *a) {
     codegen_factors(&a->out->text, &a->linear, inline_length(a->q));
     if (a->linear.loops)
         put_file(a, "ros_lu.h");
-    put_file(a, "linear.h");
     end(a);
     log_u64(a->q->log, span, "entries", a->linear.lu.entries);
     log_end(a->q->log, span);
@@ -493,6 +493,7 @@ static void assemble(struct assembly *a) {
     if (is_implicit(a)) {
         put_jacobian(a);
         put_linear_solve(a);
+        include(a, "linearise", "linear.h");
     }
     put_outputs(a, outputs);
     include(a, "group", "group.h");
