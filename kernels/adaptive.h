@@ -59,7 +59,7 @@ INLINE void run_groups(struct worker *k, struct group *g) {
         TRIALS(s, k);
         struct verdict v[WAYS];
         u32 notice = 0;
-        UNROLL for (int w = 0; w < WAYS; w++) trial_begin(&g[w], &s[w]);
+        UNROLL for (int w = 0; w < WAYS; w++) trial_begin(&k->limits, &g[w], &s[w]);
         UNROLL for (int i = 0; i < STAGES; i++) {
             UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&g[w].x, g[w].p, &s[w], i);
         }

@@ -66,7 +66,8 @@ INLINE u32 group_settle(struct group *g, u32 lanes) {
     real t = t_real(g->x.t), reach = R(1);
     u32 lost = 0;
     ROLL for (int pass = 0; pass < START_PASSES && m_lanes(todo); pass++) {
-        mask singular = linearise(R(0), t, g->x.y, g->p, g->m, w);
+        linearise(&g->x, g->p, g->m);
+        mask singular = r_lt(linear_factor(R(0), g->m, g->m, w), R(SMALLEST_SCALE));
         real size = start_change(g, w, step);
         mask small = r_le(size, R(1));
         reach = select(small, R(1), reach);
@@ -85,6 +86,24 @@ INLINE u32 group_settle(struct group *g, u32 lanes) {
         near = small;
     }
     return lost | m_lanes(todo);
+}
+
+// f0 has what an algebraic row is, but is to have slopes. Where the first stage of a step takes them,
+// those with which the rows stay 0: -J f0 = df/dt. Elsewhere they only help to find a first step.
+INLINE void start_slopes(struct group *g) {
+#if FSAL
+    SPARE(w, N, g->spare[0]);
+    linearise(&g->x, g->p, g->m);
+    linear_factor(R(0), g->m, g->m, w);
+#endif
+#if FSAL && TIMED
+    STATES(j, 0) if (row_algebraic[j]) g->x.f0[j] = g->m[LU_ENTRIES + N + j];
+#else
+    STATES(j, 0) if (row_algebraic[j]) g->x.f0[j] = R(0);
+#endif
+#if FSAL
+    linear_solve(g->m, w, g->x.f0);
+#endif
 }
 #endif
 
@@ -144,8 +163,8 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
 #else
     STATES(j, 0) g->x.f0[j] = R(0);
 #endif
-#if ALGEBRAIC // no slope
-    STATES(j, 0) if (row_algebraic[j]) g->x.f0[j] = R(0);
+#if ALGEBRAIC
+    start_slopes(g);
 #endif
 #if ADAPTIVE
     first_step(a, l, g, g->x.f0);

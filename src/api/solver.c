@@ -95,6 +95,16 @@ static uint64_t max_steps_of(const shoal_options *o, bool fixed) {
     return o->max_steps ? o->max_steps : fixed ? 0 : 100000;
 }
 
+// `rtol` and `atol` are what the user asked for.
+static void fill_tolerances(struct run_setup *u, const struct codegen_request *q, double rtol,
+                            double *atol) {
+    double floor = q->f32 ? fmin(rtol, 1e-6) : 0; // of what f32 can tell apart
+    u->rtol = fmax(method_tolerance(q->method, rtol), floor);
+    for (uint32_t i = 0; i < u->model->states.count; i++)
+        atol[i] *= u->rtol / rtol;
+    u->atol = atol;
+}
+
 static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
                              const shoal_options *o, struct report *r) {
     struct run_setup *u = &s->setup;
@@ -129,8 +139,7 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->dt0 = o->dt0;
     u->dt_min = o->dt_min;
     u->dt_max = o->dt_max;
-    u->rtol = options_rtol(o);
-    u->atol = atol;
+    fill_tolerances(u, q, options_rtol(o), atol);
     u->max_steps = max_steps_of(o, fixed);
     u->threads = o->threads ? o->threads : run_threads_default();
     u->chunk = o->chunk;
