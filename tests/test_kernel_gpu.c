@@ -57,11 +57,18 @@ static char *algebraic(int n) {
     return m.data;
 }
 
-static const char *const algebraic_options[] = {
-    "method=rodas5p t1=1 precision=f32 save=n=5",
-    "method=ros3p t1=1 controller=fixed dt=0.1",
-    "method=rosenbrock23 t1=1",
+static const struct {
+    int states;
+    const char *options;
+} algebraic_kernels[] = {
+    {2, "method=rodas5p t1=1 precision=f32 save=n=5"},
+    {60, "method=ros3p t1=1 controller=fixed dt=0.1"},
+    {150, "method=rosenbrock23 t1=1"},
+    {2, "method=kvaerno3 t1=1 precision=f32"},
+    {3, "method=radau-iia-5 t1=1 save=n=5"},
+    {150, "method=radau-iia-5 t1=1 controller=fixed dt=0.1 precision=f32"},
 };
+enum { ALGEBRAIC = sizeof algebraic_kernels / sizeof *algebraic_kernels };
 
 // ---- Variants -----------------------------------------------------------------------------------
 
@@ -197,11 +204,10 @@ TEST(kernel_gpu_cuda_sizes) {
 }
 
 TEST(kernel_gpu_cuda_algebraic) {
-    static const int sizes[] = {2, 60, 150};
     nvrtc_open();
-    for (size_t i = 0; i < 3; i++) {
-        char *model = algebraic(sizes[i]);
-        compile_cuda(model, algebraic_options[i], i ? "compute_75" : "sm_90");
+    for (size_t i = 0; i < ALGEBRAIC; i++) {
+        char *model = algebraic(algebraic_kernels[i].states);
+        compile_cuda(model, algebraic_kernels[i].options, i ? "compute_75" : "sm_90");
         free(model);
     }
 }
@@ -347,11 +353,10 @@ TEST(kernel_gpu_opencl_sizes) {
 }
 
 TEST(kernel_gpu_opencl_algebraic) {
-    static const int sizes[] = {2, 60, 150};
     opencl_open();
-    for (size_t i = 0; i < 3; i++) {
-        char *model = algebraic(sizes[i]);
-        compile_opencl(model, algebraic_options[i], "-cl-std=CL1.2");
+    for (size_t i = 0; i < ALGEBRAIC; i++) {
+        char *model = algebraic(algebraic_kernels[i].states);
+        compile_opencl(model, algebraic_kernels[i].options, "-cl-std=CL1.2");
         free(model);
     }
 }
