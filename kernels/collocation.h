@@ -6,6 +6,9 @@
 // for a single number, complex for a pair of w. The iterations start from the equations of the
 // step's start made linear, which takes no evaluation. An algebraic row is f = 0 in all stages, that
 // is -J g = ti f for all mu.
+//
+// Loops over stages and pairs are not written out: the arrays are too many for registers, and what
+// is inlined is there once.
 
 #define PAIRS (STAGES / 2)
 #define SINGLE (STAGES % 2) // the first of w belongs to a real mu, which is gamma
@@ -30,7 +33,7 @@ INLINE void collocation_factor(struct trial *s) {
 #else
     s->singular = r_lt(R(1), R(0));
 #endif
-    UNROLL for (int q = 0; q < PAIRS; q++) {
+    ROLL for (int q = 0; q < PAIRS; q++) {
         SPACE cplx *m = (SPACE cplx *)(s->m + LU_PAIRS) + q * LU_ENTRIES;
 #if LARGE
         SPACE cplx *room = (SPACE cplx *)s->spare[0];
@@ -51,7 +54,7 @@ INLINE void collocation_solve(struct trial *s) {
     STATES(j, 0) if (HAS_SLOPE(j)) s->g[j] = r_fms(hm, s->g[j], s->w[j]);
     linear_solve(s->m + LU_REAL, room, s->g);
 #endif
-    UNROLL for (int q = 0; q < PAIRS; q++) {
+    ROLL for (int q = 0; q < PAIRS; q++) {
         int at = (SINGLE + 2 * q) * N;
         real re = s->h * R(col_mu[SINGLE + q][0]), im = s->h * R(col_mu[SINGLE + q][1]);
         STATES(j, 0) if (HAS_SLOPE(j)) {
@@ -65,10 +68,10 @@ INLINE void collocation_solve(struct trial *s) {
 
 // z = t w
 INLINE void collocation_stages(struct trial *s) {
-    UNROLL for (int i = 0; i < STAGES; i++) {
+    ROLL for (int i = 0; i < STAGES; i++) {
         STATES(j, 0) {
             real z = R(0);
-            UNROLL for (int q = 0; q < STAGES; q++) if (col_t[i][q] != 0) z =
+            UNROLL for (int q = 0; q < STAGES; q++) z =
                 r_fma(R(col_t[i][q]), s->w[q * N + j], z);
             s->k[i][j] = z;
         }
@@ -77,31 +80,42 @@ INLINE void collocation_stages(struct trial *s) {
 
 // g = ti f, f being those of the stages
 INLINE void collocation_slopes(const struct point *x, const SPACE real *p, struct trial *s) {
-    UNROLL for (int i = 0; i < STAGES; i++) {
+    ITEMS(j, STAGES * N) s->g[j] = R(0);
+    ROLL for (int i = 0; i < STAGES; i++) {
         STATES(j, 0) s->y1[j] = x->y[j] + s->k[i][j];
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
         UNROLL for (int q = 0; q < STAGES; q++) {
-            STATES(j, 0) s->g[q * N + j] =
-                i == 0 ? s->f[j] * R(col_ti[q][0])
-                       : r_fma(R(col_ti[q][i]), s->f[j], s->g[q * N + j]);
+            real weight = R(col_ti[q][i]);
+            STATES(j, 0) s->g[q * N + j] = r_fma(weight, s->f[j], s->g[q * N + j]);
         }
     }
 }
 
+// Round 0 makes the start, iterations follow.
 INLINE void collocation_iterate(const struct point *x, const SPACE real *p, struct trial *s) {
     mask open = m_andnot(s->n.active, s->singular);
     real before = R(0);
-    ROLL for (int n = 0; n < NEWTON_MOST && any(open); n++) {
-        collocation_stages(s);
-        collocation_slopes(x, p, s);
+    ITEMS(j, STAGES * N) s->w[j] = R(0);
+    ROLL for (int n = 0; n <= NEWTON_MOST && any(open); n++) {
+        if (n == 0) {
+            UNROLL for (int q = 0; q < STAGES; q++) {
+                STATES(j, 0) s->g[q * N + j] = s->m[LU_ENTRIES + j] * R(col_start[q]);
+            }
+        } else {
+            collocation_stages(s);
+            collocation_slopes(x, p, s);
+        }
         collocation_solve(s);
+        ITEMS(j, STAGES * N) s->w[j] = select(open, s->w[j] + s->g[j], s->w[j]);
+        if (n == 0)
+            continue;
         real n2 = R(0);
         UNROLL for (int q = 0; q < STAGES; q++) n2 = n2 + newton_norm2(&s->n, s->g + q * N);
         n2 = n2 * R(1.0 / (STAGES * N));
-        ITEMS(j, STAGES * N) s->w[j] = select(open, s->w[j] + s->g[j], s->w[j]);
-        open = newton_go_on(&s->n, open, n, n2, before);
+        open = newton_go_on(&s->n, open, n - 1, n2, before);
         before = n2;
     }
+    collocation_stages(s);
 }
 
 INLINE void collocation_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
@@ -110,14 +124,7 @@ INLINE void collocation_stage(const struct point *x, const SPACE real *p, struct
     newton_begin(x, s);
     linearise(x, p, s->m);
     collocation_factor(s);
-    UNROLL for (int q = 0; q < STAGES; q++) {
-        STATES(j, 0) s->w[q * N + j] = R(0);
-        STATES(j, 0) s->g[q * N + j] = s->m[LU_ENTRIES + j] * R(col_start[q]);
-    }
-    collocation_solve(s);
-    ITEMS(j, STAGES * N) s->w[j] = s->g[j];
     collocation_iterate(x, p, s);
-    collocation_stages(s);
     stage_sum(x->y, s, rk_b, STAGES, s->y1);
     newton_end(s);
 }

@@ -50,9 +50,10 @@ struct trial {
 #if NEWTON
     struct newton n;
 #endif
-#if COLLOCATION
-    ARRAY(w, STAGES * N); // the stages, transformed
-    ARRAY(g, STAGES * N); // their slopes, and corrections
+#if COLLOCATION && THREADS
+    SPACE real *w, *g; // the stages, transformed; their slopes, and corrections
+#elif COLLOCATION
+    real w[STAGES * N], g[STAGES * N];
 #endif
 #if LARGE
     ARRAY(spare[SPARES], N);

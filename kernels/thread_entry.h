@@ -49,6 +49,11 @@ INLINE void thread_rows(const struct shoal_args *a) {
 #if ALGEBRAIC
     g.m = s.m;
 #endif
+#if COLLOCATION && !LARGE
+    real transformed[2 * STAGES * N];
+    s.w = transformed;
+    s.g = transformed + STAGES * N;
+#endif
     limits_load(&k.limits, a);
     k.look_at = k.wait = k.stop_at = LOOK_EVERY;
     k.stopped = 0;

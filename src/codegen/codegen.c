@@ -219,8 +219,6 @@ static uint64_t linear_length(struct assembly *a) {
     const struct method *m = a->q->method;
     uint64_t solve = l->loops ? 0 : codegen_solve_length(&l->lu);
     uint64_t factor = l->loops ? 0 : codegen_factor_length(&l->lu);
-    if (m->scheme == COLLOCATION) // for each pair four times the work
-        return codegen_length(&e, &a->arena) + (4 * l->pairs + 1) * (factor + solve);
     return codegen_length(&e, &a->arena) + factor + m->stages * solve;
 }
 
@@ -235,6 +233,12 @@ static uint64_t step_length(struct assembly *a) {
             sums += (m->a[i][k] != 0 ? 1u : 0) + (m->coupling[i][k] != 0 ? 1u : 0);
     uint64_t linear = is_implicit(a) ? linear_length(a) : 0;
     return linear + m->stages * codegen_length(&e, &a->arena) + (uint64_t)sums * s->states;
+}
+
+static bool is_unrolled(struct assembly *a) {
+    if (a->q->method->scheme == COLLOCATION) // too many arrays for registers
+        return false;
+    return step_length(a) <= (is_implicit(a) ? a->shape->stiff_unroll : a->shape->unroll_length);
 }
 
 static bool has_second_error(const struct method *m) {
@@ -312,8 +316,7 @@ static void put_sizes(struct assembly *a) {
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
     define(a, "UNROLL_STATES", a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
-    define(a, "UNROLL_STAGES",
-           step_length(a) <= (is_implicit(a) ? a->shape->stiff_unroll : a->shape->unroll_length));
+    define(a, "UNROLL_STAGES", is_unrolled(a));
     define(a, "LARGE", is_large(a));
     define(a, "SPARES", spares(m));
     define(a, "ADAPTIVE", a->adaptive);
