@@ -9,22 +9,31 @@
 
 #include "method/method.h"
 
-// Every implicit method: its order in differential and in algebraic states, which is lower where the
-// algebraic rows hold at the stages and not at the end of a step; whether it adapts its steps.
+// Every implicit method: its order in differential and in algebraic states, which is lower where
+// the algebraic rows hold at the stages and not at the end of a step; whether it adapts its steps.
 static const struct {
     const char *name;
     double x_order, z_order;
     bool adapts;
 } implicit[] = {
-    {"rosenbrock23", 2, 2, true},     {"ros3p", 3, 3, true},
-    {"rodas3p", 3, 3, true},          {"rodas4", 4, 4, true},
-    {"rodas5p", 5, 5, true},          {"backward-euler", 1, 1, false},
-    {"implicit-midpoint", 2, 2, false}, {"crank-nicolson", 2, 2, true},
-    {"sdirk-2-2", 2, 2, true},        {"trbdf2", 2, 2, true},
-    {"kvaerno3", 3, 3, true},         {"sdirk4", 4, 4, true},
-    {"kvaerno5", 5, 5, true},         {"gauss-legendre-4", 4, 2, true},
-    {"gauss-legendre-8", 8, 4, true}, {"radau-iia-3", 3, 3, true},
-    {"radau-iia-5", 5, 5, true},      {"radau-iia-9", 9, 9, true},
+    {"rosenbrock23", 2, 2, true},
+    {"ros3p", 3, 3, true},
+    {"rodas3p", 3, 3, true},
+    {"rodas4", 4, 4, true},
+    {"rodas5p", 5, 5, true},
+    {"backward-euler", 1, 1, false},
+    {"implicit-midpoint", 2, 2, false},
+    {"crank-nicolson", 2, 2, true},
+    {"sdirk-2-2", 2, 2, true},
+    {"trbdf2", 2, 2, true},
+    {"kvaerno3", 3, 3, true},
+    {"sdirk4", 4, 4, true},
+    {"kvaerno5", 5, 5, true},
+    {"gauss-legendre-4", 4, 2, true},
+    {"gauss-legendre-8", 8, 4, true},
+    {"radau-iia-3", 3, 3, true},
+    {"radau-iia-5", 5, 5, true},
+    {"radau-iia-9", 9, 9, true},
 };
 enum { IMPLICIT = sizeof implicit / sizeof *implicit };
 
@@ -38,8 +47,9 @@ TEST(algebraic_list_of_methods) {
 // ---- Accuracy -----------------------------------------------------------------------------------
 
 TEST(algebraic_akzo) {
-    static const double end[] = {0.1150794920661702,    0.1203831471567715e-2, 0.1611562887407974,
-                                 0.3656156421249283e-3, 0.1708010885264404e-1, 0.4873531310307455e-2};
+    static const double end[] = {0.1150794920661702,    0.1203831471567715e-2,
+                                 0.1611562887407974,    0.3656156421249283e-3,
+                                 0.1708010885264404e-1, 0.4873531310307455e-2};
     char *text = check_read("examples/akzo.ode");
     REQUIRE(text);
     for (size_t m = 0; m < IMPLICIT; m++)
@@ -62,8 +72,8 @@ static const char circle[] = "init x=1; x'=2-z; alg z=1.7; 0=z^2+x^2-5-4*sin(t);
 
 // Newton's iterations go on to the last digits.
 static void circle_errors(const char *method, double dt, double errors[2]) {
-    struct solved s = solve(circle, NULL, "method=%s controller=fixed dt=%.17g rtol=1e-13 atol=1e-13",
-                            method, dt);
+    struct solved s = solve(
+        circle, NULL, "method=%s controller=fixed dt=%.17g rtol=1e-13 atol=1e-13", method, dt);
     CHECK_INT(s.status[0], SHOAL_STATUS_ok);
     errors[0] = fabs(solved_last(&s, 0, 0) - cos(2));
     errors[1] = fabs(solved_last(&s, 1, 0) - 2 - sin(2));
@@ -107,8 +117,8 @@ TEST(algebraic_samples_between_steps) {
 
 // Without a differential row, backwards in time, with steps of f32.
 TEST(algebraic_alone) {
-    struct solved s = solve("alg z=1; 0=z^3+z-t; aux c=z^3+z; @ t1=10", NULL,
-                            "method=rodas4 vars=c");
+    struct solved s =
+        solve("alg z=1; 0=z^3+z-t; aux c=z^3+z; @ t1=10", NULL, "method=rodas4 vars=c");
     CHECK_NEAR(solved_last(&s, 0, 0), 10, 1e-5);
     solved_free(&s);
     s = solve(circle, NULL, "method=rodas5p t0=1 t1=-1");
@@ -381,10 +391,12 @@ TEST(algebraic_refused) {
     refused("x'=-x\nalg z=1, w\n0=z-x\n",
             "m:2:10: error: the model has 1 algebraic row (`0=...`) in line 3 but 2 algebraic "
             "states (`z`, `w`)");
-    refused("x'=-x\n0=x-z\nz=1\n", "m:2:1: error: the model has 1 algebraic row (`0=...`) in line 2 "
-                                   "but 0 algebraic states");
-    refused("x'=-x\n0=z\n0=z-1\nalg z\n", "m:3:1: error: the model has 2 algebraic rows (`0=...`) in "
-                                          "lines 2, 3 but 1 algebraic state (`z`)");
+    refused("x'=-x\n0=x-z\nz=1\n",
+            "m:2:1: error: the model has 1 algebraic row (`0=...`) in line 2 "
+            "but 0 algebraic states");
+    refused("x'=-x\n0=z\n0=z-1\nalg z\n",
+            "m:3:1: error: the model has 2 algebraic rows (`0=...`) in "
+            "lines 2, 3 but 1 algebraic state (`z`)");
     refused("x'=-x\nalg x\n0=x\n", "`x` is already a state, see line 1");
     refused("x'=-x\nalg z\n0=\n", "m:3:3: error: expected a value, found the end");
     refused("x'=-x\nalg z\n0=z'\n", "a derivative cannot be used");
@@ -407,8 +419,8 @@ TEST(algebraic_index_is_refused) {
     // heav has no slope; a constant may take a state away
     refused("x'=-x\nalg a\n0=x+heav(a)\n", "no row determines `a`");
     refused("const k=0\nx'=-x\nalg a\n0=x+k*a\n", "no row determines `a`");
-    struct made m = make_solver("const k=1; x'=-x; alg a; 0=x+k*a; @ t1=1", "method=rodas4", true,
-                                NULL);
+    struct made m =
+        make_solver("const k=1; x'=-x; alg a; 0=x+k*a; @ t1=1", "method=rodas4", true, NULL);
     CHECK_INT(m.code, SHOAL_OK);
     CHECK_INT(shoal_model_set(m.model, "k=0", m.log), SHOAL_OK);
     made_free(&m);
@@ -423,8 +435,9 @@ TEST(algebraic_explicit_methods_are_refused) {
         CHECK_INT(m.code, methods[i].scheme == EXPLICIT ? SHOAL_INPUT : SHOAL_OK);
         char *messages = rig_messages(m.log);
         if (methods[i].scheme == EXPLICIT)
-            CHECK_HAS(messages, "cannot run a model with algebraic rows (`0=...`); take an implicit "
-                                "one, as in --method rodas5p");
+            CHECK_HAS(messages,
+                      "cannot run a model with algebraic rows (`0=...`); take an implicit "
+                      "one, as in --method rodas5p");
         free(messages);
         made_free(&m);
     }
@@ -434,11 +447,12 @@ TEST(algebraic_explicit_methods_are_refused) {
 
 // A guess comes from a batch like any initial value, and has a tolerance like any state.
 TEST(algebraic_states_are_states) {
-    check_write(check_path("m.ode"), "init x=1\nx'=-x\nalg z=1\n0=z^2-x^2\n@ t1=1, method=rodas4\n");
+    check_write(check_path("m.ode"),
+                "init x=1\nx'=-x\nalg z=1\n0=z^2-x^2\n@ t1=1, method=rodas4\n");
     check_write(check_path("b.csv"), "z(0),x(0)\n2,1\n-2,1\n-0.5,3\n");
-    struct check_output o = RUN(check_shoal(), "run", check_path("m.ode"), "--batch",
-                                check_path("b.csv"), "--atol", "1e-9,z=1e-7", "--vars", "z", "-q",
-                                "--save", "at=0", "-o", "-");
+    struct check_output o =
+        RUN(check_shoal(), "run", check_path("m.ode"), "--batch", check_path("b.csv"), "--atol",
+            "1e-9,z=1e-7", "--vars", "z", "-q", "--save", "at=0", "-o", "-");
     CHECK_INT(o.status, 0);
     CHECK_HAS(o.out, "run,t,z\n0,0,1\n1,0,-1\n2,0,-3\n");
 }

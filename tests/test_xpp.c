@@ -302,9 +302,8 @@ static void check_algebraic(const char *path) {
     buf_printf(&model, "meth=runge%s", method + strlen("meth=euler"));
     check_write(check_path("model.ode"), model.data);
     REQUIRE(run_xpp(check_path("model.ode"), &xpp));
-    struct check_output o =
-        RUN(check_shoal(), "run", check_path("model.ode"), "--save", "n=5", "--method", "rodas5p",
-            "-q", "--timing", "none", "-o", "-");
+    struct check_output o = RUN(check_shoal(), "run", check_path("model.ode"), "--save", "n=5",
+                                "--method", "rodas5p", "-q", "--timing", "none", "-o", "-");
     CHECK_MSG(o.status == 0 && read_table(o.out, 1, 1, &ours), "%s: %d\n%s", path, o.status, o.err);
     for (uint32_t row = 0; row < POINTS; row++)
         CHECK_MSG(agree(ours.values[row][1], xpp.values[row][1]), "%s: %.9g, not %.9g", path,

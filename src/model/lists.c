@@ -44,9 +44,8 @@ static uint32_t value_end(const struct parser *p, uint32_t pos, uint32_t end, bo
 
 static void declare_item(struct parser *p, const struct item_text *item, enum list_kind kind,
                          struct index index) {
-    static const enum symbol_kind kinds[] = {[LIST_PAR] = SYMBOL_PAR,
-                                             [LIST_CONST] = SYMBOL_CONST,
-                                             [LIST_ALGEBRAIC] = SYMBOL_STATE};
+    static const enum symbol_kind kinds[] = {
+        [LIST_PAR] = SYMBOL_PAR, [LIST_CONST] = SYMBOL_CONST, [LIST_ALGEBRAIC] = SYMBOL_STATE};
     uint32_t pos = item->name, length, at = p->tokens.items[pos].at;
     const char *name = arrays_name(p, &pos, index, &length);
     if (!name)

@@ -144,7 +144,10 @@ enum { ROWS_SHOWN = 6 };
 static void put_lines(const struct parser *p, struct buf *text) {
     const struct model *m = p->m;
     for (uint32_t i = 0; i < m->rows.count && i < ROWS_SHOWN; i++)
-        buf_printf(text, "%s%u", i ? ", " : m->rows.count > 1 ? " in lines " : " in line ",
+        buf_printf(text, "%s%u",
+                   i                   ? ", "
+                   : m->rows.count > 1 ? " in lines "
+                                       : " in line ",
                    parse_line_number(p, m->rows.items[i].at));
     if (m->rows.count > ROWS_SHOWN)
         buf_printf(text, " and %u more", m->rows.count - ROWS_SHOWN);

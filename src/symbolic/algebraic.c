@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Algebraic rows: which of them determines which state, and whether they can.
 //
-// A row of -J has no 1 on its diagonal, so rows are given to states such that the diagonal is there:
-// a perfect matching of rows and algebraic states, constant derivatives first, since they cannot
-// vanish on the way. Without one the system has an index above 1, or contradicts itself, and what
-// is left over says where. Then the order of elimination is found as always, and tried on numbers:
-// constants as they are, everything else at random. Where a pivot cancels, rows change places.
+// A row of -J has no 1 on its diagonal, so rows are given to states such that the diagonal is
+// there: a perfect matching of rows and algebraic states, constant derivatives first, since they
+// cannot vanish on the way. Without one the system has an index above 1, or contradicts itself, and
+// what is left over says where. Then the order of elimination is found as always, and tried on
+// numbers: constants as they are, everything else at random. Where a pivot cancels, rows change
+// places.
 #include "symbolic/index.h"
 #include "symbolic/lu.h"
 
@@ -111,8 +112,10 @@ static double *sample_nodes(const struct system *s, struct arena *arena) {
     double *leaves = arena_new(arena, double, 3 * (size_t)most);
     for (uint32_t i = 0; i < 3 * most; i++)
         leaves[i] = sample(i);
-    struct leaf_values v = {
-        .t = sample(0), .state = leaves, .par = leaves + most, .derived = leaves + 2 * (size_t)most};
+    struct leaf_values v = {.t = sample(0),
+                            .state = leaves,
+                            .par = leaves + most,
+                            .derived = leaves + 2 * (size_t)most};
     double *values = arena_new(arena, double, s->dag.nodes.count);
     dag_evaluate(&s->dag, &v, values);
     return values;

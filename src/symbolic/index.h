@@ -11,13 +11,13 @@ enum { NOTHING = UINT32_MAX };
 // Rows and columns are counted among the algebraic ones; row k is the k-th `0=` of the model.
 struct block {
     uint32_t size;
-    uint32_t *state;             // [size] of a column
-    uint32_t *start;             // [size + 1]
-    uint32_t *column;            // entries row by row
-    node_id *entry;              // their derivatives
-    uint32_t *row_of;            // [size] by column, NOTHING: not matched
-    uint32_t *column_of;         // [size] by row
-    uint32_t *via, *queue;       // of a search: the row that reached a column; rows reached
+    uint32_t *state;       // [size] of a column
+    uint32_t *start;       // [size + 1]
+    uint32_t *column;      // entries row by row
+    node_id *entry;        // their derivatives
+    uint32_t *row_of;      // [size] by column, NOTHING: not matched
+    uint32_t *column_of;   // [size] by row
+    uint32_t *via, *queue; // of a search: the row that reached a column; rows reached
 };
 
 // The error: the rows that are too many for their states, and the states that have too few rows.
