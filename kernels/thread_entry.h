@@ -49,7 +49,7 @@ INLINE void thread_rows(const struct shoal_args *a) {
 #if ALGEBRAIC
     g.m = s.m;
 #endif
-#if COLLOCATION && !LARGE
+#if COLLOCATION && !LARGE && !UNROLL_STAGES
     real transformed[2 * STAGES * N];
     s.w = transformed;
     s.g = transformed + STAGES * N;
