@@ -43,9 +43,8 @@ static void add_times(struct linear *l, struct system *s, struct arena *arena) {
 }
 
 struct linear codegen_linearise(struct system *s, const struct method *m, struct arena *arena) {
-    struct sparsity all = system_sparsity(s, arena);
-    node_id *entries = system_jacobian(s, &all, arena);
-    struct sparsity p = system_nonzeros(s, &all, entries, arena);
+    node_id *entries;
+    struct sparsity p = system_nonzeros(s, &entries, arena);
     struct linear l = {.lu = lu_plan(&p, s->order ? s->order : lu_order(&p, arena), arena)};
     l.lu.algebraic = s->row_algebraic;
     l.roots = arena_new(arena, node_id, (size_t)l.lu.given + 2 * (size_t)s->states);

@@ -11,13 +11,14 @@
 #include "symbolic/lu.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { TRIED_STATES = 1500 }; // more algebraic ones are not tried on numbers
 
-static struct block block_new(struct system *s, struct arena *arena) {
-    struct sparsity all = system_sparsity(s, arena);
-    node_id *entries = system_jacobian(s, &all, arena);
-    struct sparsity p = system_nonzeros(s, &all, entries, arena);
+// Of the whole Jacobian, which is in *whole then.
+static struct block block_new(struct system *s, struct sparsity *whole, struct arena *arena) {
+    node_id *entries;
+    const struct sparsity p = *whole = system_nonzeros(s, &entries, arena);
     struct block b = {.size = s->algebraic};
     uint32_t *number = arena_new(arena, uint32_t, s->states), count = 0, used = 0;
     b.state = arena_new(arena, uint32_t, b.size);
@@ -185,20 +186,18 @@ bool algebraic_arrange(struct system *s, const struct model *m, struct arena *sc
                      LU_MOST_STATES);
         return false;
     }
-    struct block b = block_new(s, scratch);
+    struct sparsity p;
+    struct block b = block_new(s, &p, scratch);
     uint32_t lost = matching_find(s, &b, scratch);
     if (lost != NOTHING) {
         index_report(&b, m, lost, scratch, r);
         return false;
     }
     give_rows(s, &b, scratch);
-    struct sparsity all = system_sparsity(s, scratch);
-    node_id *entries = system_jacobian(s, &all, scratch);
-    struct sparsity p = system_nonzeros(s, &all, entries, scratch);
-    s->order = lu_order(&p, &s->arena);
-    if (b.size <= TRIED_STATES) {
-        struct block given = block_new(s, scratch);
-        try_pivots(s, &given, scratch);
-    }
+    b = block_new(s, &p, scratch);
+    s->order = arena_new(&s->arena, uint32_t, s->states);
+    memcpy(s->order, lu_order(&p, scratch), s->states * sizeof *s->order);
+    if (b.size <= TRIED_STATES)
+        try_pivots(s, &b, scratch);
     return true;
 }

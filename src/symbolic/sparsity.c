@@ -62,18 +62,18 @@ node_id *system_jacobian(struct system *s, const struct sparsity *pattern, struc
     return entries;
 }
 
-struct sparsity system_nonzeros(const struct system *s, const struct sparsity *pattern,
-                                node_id *entries, struct arena *arena) {
-    struct sparsity p = {.rows = pattern->rows};
+struct sparsity system_nonzeros(struct system *s, node_id **entries, struct arena *arena) {
+    struct sparsity all = system_sparsity(s, arena), p = {.rows = all.rows};
+    node_id *nodes = *entries = system_jacobian(s, &all, arena);
     uint32_t count = 0;
-    p.row_start = arena_new(arena, uint32_t, (size_t)pattern->rows + 1);
-    p.columns = arena_new(arena, uint32_t, pattern->row_start[pattern->rows] + 1);
-    for (uint32_t row = 0; row < pattern->rows; row++) {
-        for (uint32_t i = pattern->row_start[row]; i < pattern->row_start[row + 1]; i++) {
-            if (node_is_value(&s->dag, entries[i], 0))
+    p.row_start = arena_new(arena, uint32_t, (size_t)all.rows + 1);
+    p.columns = arena_new(arena, uint32_t, all.row_start[all.rows] + 1);
+    for (uint32_t row = 0; row < all.rows; row++) {
+        for (uint32_t i = all.row_start[row]; i < all.row_start[row + 1]; i++) {
+            if (node_is_value(&s->dag, nodes[i], 0))
                 continue;
-            entries[count] = entries[i];
-            p.columns[count++] = pattern->columns[i];
+            nodes[count] = nodes[i];
+            p.columns[count++] = all.columns[i];
         }
         p.row_start[row + 1] = count;
     }

@@ -82,9 +82,8 @@ struct sparsity system_sparsity(const struct system *s, struct arena *arena);
 // The Jacobian's non-zero nodes, in the order of the sparsity (entries that turn out to be zero
 // symbolically are the number 0).
 node_id *system_jacobian(struct system *s, const struct sparsity *pattern, struct arena *arena);
-// The pattern without those; `entries` moves along.
-struct sparsity system_nonzeros(const struct system *s, const struct sparsity *pattern,
-                                node_id *entries, struct arena *arena);
+// Both, without those.
+struct sparsity system_nonzeros(struct system *s, node_id **entries, struct arena *arena);
 
 // Marks, in ascending order, the nodes that `roots` need: live[id] = number of uses (roots count).
 uint32_t *dag_uses(const struct dag *d, const node_id *roots, uint32_t count, struct arena *arena);
