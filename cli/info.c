@@ -68,6 +68,28 @@ static int widest(const shoal_model *m, shoal_kind kind) {
     return most < 40 ? (int)most : 40;
 }
 
+static uint32_t algebraic_states(const shoal_model *m) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < shoal_model_count(m, SHOAL_STATE); i++)
+        count += shoal_model_algebraic(m, i);
+    return count;
+}
+
+static void info_states(const shoal_model *m, int width, const double *dydt) {
+    uint32_t algebraic = algebraic_states(m);
+    if (algebraic)
+        printf("  %u of them algebraic: their values are guesses\n", algebraic);
+    printf("  %-*s  %-24s  %s\n", width, "", "value at t0", "derivative at t0");
+    for (uint32_t i = 0; i < shoal_model_count(m, SHOAL_STATE); i++) {
+        printf("  %-*s  %-24.17g  ", width, shoal_model_symbol(m, SHOAL_STATE, i),
+               shoal_model_value(m, SHOAL_STATE, i));
+        if (shoal_model_algebraic(m, i))
+            puts("algebraic");
+        else
+            printf("%.17g\n", dydt[i]);
+    }
+}
+
 static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
     shoal_kind kind = kinds[k].kind;
     uint32_t count = shoal_model_count(m, kind);
@@ -75,14 +97,14 @@ static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
     if (!count)
         return;
     printf("%s: %u\n", kinds[k].title, count);
-    if (kind == SHOAL_STATE)
-        printf("  %-*s  %-24s  %s\n", width, "", "value at t0", "derivative at t0");
+    if (kind == SHOAL_STATE) {
+        info_states(m, width, dydt);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
         const char *name = shoal_model_symbol(m, kind, i);
         double value = kind == SHOAL_SET ? NAN : shoal_model_value(m, kind, i);
-        if (kind == SHOAL_STATE)
-            printf("  %-*s  %-24.17g  %.17g\n", width, name, value, dydt[i]);
-        else if (kind == SHOAL_SET || kind == SHOAL_OBSERVABLE)
+        if (kind == SHOAL_SET || kind == SHOAL_OBSERVABLE)
             printf("  %s\n", name);
         else
             printf("  %-*s  %.17g\n", width, name, value);
@@ -146,7 +168,9 @@ static void json_kind(const shoal_model *m, size_t k, const double *dydt) {
             fputs(", \"value\": ", stdout);
             json_number(shoal_model_value(m, kind, i));
         }
-        if (kind == SHOAL_STATE) {
+        if (kind == SHOAL_STATE && shoal_model_algebraic(m, i))
+            fputs(", \"algebraic\": true", stdout);
+        else if (kind == SHOAL_STATE) {
             fputs(", \"derivative\": ", stdout);
             json_number(dydt[i]);
         }

@@ -223,7 +223,10 @@ SHOAL_API const char *shoal_model_text(const shoal_model *model);
 SHOAL_API uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind);
 SHOAL_API const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32_t index);
 SHOAL_API double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t index);
+// Whether a state is determined by algebraic rows (0=...); its initial value is then a guess.
+SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 // Right-hand side at t with the model's own parameter values; y and dydt have one item per state.
+// An algebraic state gets the value of the row that determines it, which should be 0.
 SHOAL_API void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt);
 // Non-zeros of the Jacobian; rows and columns (each of that many items) may be NULL.
 SHOAL_API size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns);
