@@ -37,6 +37,10 @@ struct group {
 #if DENSE
     treal next_save;
 #endif
+#if DETECT_STIFF
+    ireal look;        // accepted steps at which to look again
+    real hits, misses; // so far; misses in a row
+#endif
 #if LARGE
     ARRAY(out, NOUT);
     ARRAY(spare[2], N);
@@ -44,6 +48,7 @@ struct group {
 };
 
 enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = THREADS ? 1024 : 64 };
+enum { STIFF_EVERY = 64 }; // see stiff.h
 
 INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
     l->rtol = R(a->control[CONTROL_RTOL]);
@@ -62,6 +67,10 @@ INLINE void lane_reset(struct group *g, int i) {
     LANE(g->hlast, i) = -10000; // no step before
     LANE(g->top, i) = CONTROL_GROW;
     LANE(g->accepted, i) = 0;
+#if DETECT_STIFF
+    LANE(g->look, i) = STIFF_EVERY;
+    LANE(g->hits, i) = LANE(g->misses, i) = 0;
+#endif
 }
 
 // Every component finite: x*0 is 0 for those, and not a number otherwise.

@@ -253,7 +253,7 @@ typedef struct shoal_compile {
 typedef struct shoal_options {
     double t0, t1;          // NaN: not given
     double settle;          // nothing is saved before t0 + settle
-    const char *method;     // any name or alias of shoal_method_info
+    const char *method;     // auto, or any name or alias of shoal_method_info
     const char *controller; // fixed, i, pi, pid, gustafsson; NULL: by method
     double rtol, atol;      // NaN: by precision
     const char *atol_list;  // "x=1e-15,y=1e-12" on top of atol, or NULL
@@ -444,6 +444,10 @@ typedef struct shoal_summary {
     } failed[SHOAL_FAILED_RANGES]; // the first ranges of failed runs,
     uint32_t failed_ranges;        // how many of them,
     bool failed_more;              // and whether there are more
+    const char *method;            // that ran them; of `auto` the first,
+    const char *stiff_method;      // and the one that may take over; else NULL
+    uint64_t found_stiff;          // runs that it took over because they are stiff,
+    uint64_t failed_first;         // and because they failed with the first
     uint64_t steps, rejected, f_evals;
     double seconds;
     bool complete;
