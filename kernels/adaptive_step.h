@@ -19,9 +19,6 @@ struct verdict {
 #if IMPLICIT
     u32 singular; // of the failed
 #endif
-#if DETECT_STIFF
-    u32 stiff; // of the failed
-#endif
 };
 
 INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limits *l,
@@ -45,10 +42,6 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 #if IMPLICIT
     v.singular = v.failed & m_lanes(s->singular);
 #endif
-#if DETECT_STIFF
-    v.stiff = stiff_found(l, g, s, accepted);
-    v.failed |= v.stiff;
-#endif
     commit_step(a, g, s, accepted);
     g->accepted = i_count(g->accepted, accepted);
     return v;
@@ -58,10 +51,6 @@ INLINE unsigned char verdict_status(const struct verdict *v, int i) {
 #if IMPLICIT
     if (v->singular >> i & 1)
         return STATUS_singular;
-#endif
-#if DETECT_STIFF
-    if (v->stiff >> i & 1)
-        return SHOAL_ROW_STIFF;
 #endif
     return (unsigned char)(v->done >> i & 1  ? STATUS_ok
                            : v->bad >> i & 1 ? STATUS_nonfinite

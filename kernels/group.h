@@ -38,8 +38,8 @@ struct group {
     treal next_save;
 #endif
 #if DETECT_STIFF
-    ireal look;        // accepted steps at which to look again
-    real hits, misses; // so far; misses in a row
+    u32 look[W];            // next attempt to look at
+    u32 hits[W], misses[W]; // so far; misses in a row
 #endif
 #if LARGE
     ARRAY(out, NOUT);
@@ -48,7 +48,7 @@ struct group {
 };
 
 enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = THREADS ? 1024 : 64 };
-enum { STIFF_EVERY = 64 }; // see stiff.h
+enum { STIFF_FIRST = 256 }; // see stiff.h
 
 INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
     l->rtol = R(a->control[CONTROL_RTOL]);
@@ -68,8 +68,8 @@ INLINE void lane_reset(struct group *g, int i) {
     LANE(g->top, i) = CONTROL_GROW;
     LANE(g->accepted, i) = 0;
 #if DETECT_STIFF
-    LANE(g->look, i) = STIFF_EVERY;
-    LANE(g->hits, i) = LANE(g->misses, i) = 0;
+    g->look[i] = STIFF_FIRST;
+    g->hits[i] = g->misses[i] = 0;
 #endif
 }
 

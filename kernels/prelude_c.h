@@ -98,8 +98,6 @@ INLINE real r_of_bits(ubits a) {
 #define m_lanes(m) ((u32)(m))
 #define m_of_lanes(bits) ((mask)((bits) & 1))
 #define i_count(n, m) ((n) + (m))
-#define i_ge(a, b) ((a) >= (b))
-#define i_select(m, a, b) ((m) ? (a) : (b))
 #define r_fma(a, b, c) FN(__builtin_fma)(a, b, c)
 #define r_sqrt(a) FN(__builtin_sqrt)(a)
 #define r_floor(a) FN(__builtin_floor)(a)
@@ -155,8 +153,6 @@ INLINE real r_max(real a, real b) {
     return X86_S(__builtin_ia32_maxpd512_mask, __builtin_ia32_maxps512_mask)(a, b, a, MASK_ALL, 4);
 }
 #endif
-#define i_ge(a, b)                                                                                 \
-    ((mask)X86_S(__builtin_ia32_cmpq512_mask, __builtin_ia32_cmpd512_mask)(a, b, 5, MASK_ALL))
 INLINE ireal i_count(ireal n, mask m) {
     return (ireal)select(m, (real)(n + 1), (real)n); // moves bits only
 }
@@ -175,7 +171,6 @@ typedef ireal mask;
 #define m_not(a) (~(a))
 #define m_andnot(a, b) ((a) & ~(b))
 #define i_count(n, m) ((n) - (m))
-#define i_ge(a, b) ((mask)((a) >= (b)))
 INLINE mask m_of_lanes(u32 bits) {
     const ireal lane = LANE_BITS;
     return (mask)(((ireal)SPLAT((ielem)bits) & lane) == lane);
@@ -217,9 +212,6 @@ INLINE real r_max(real a, real b) { return select(r_lt(b, a), a, b); }
 
 #endif
 
-#if W > 1 // moves bits only
-#define i_select(m, a, b) ((ireal)select(m, (real)(a), (real)(b)))
-#endif
 #define any(m) (m_lanes(m) != 0)
 #define r_at_most(a, b) r_min(a, b)
 #define r_at_least(a, b) r_max(a, b)

@@ -56,8 +56,6 @@ typedef uelem ubits;
 #define m_lanes(m) ((u32)(m))
 #define m_of_lanes(bits) ((mask)((bits) & 1))
 #define i_count(n, m) ((n) + (m))
-#define i_ge(a, b) ((a) >= (b))
-#define i_select(m, a, b) ((m) ? (a) : (b))
 #define select(m, a, b) ((m) ? (a) : (b))
 #define r_floor(a) FN(floor)(a)
 INLINE real r_min(real a, real b) { return a < b ? a : b; }

@@ -55,8 +55,6 @@ typedef uelem ubits;
 #define m_lanes(m) ((u32)(m))
 #define m_of_lanes(bits) ((mask)((bits) & 1))
 #define i_count(n, m) ((n) + (m))
-#define i_ge(a, b) ((a) >= (b))
-#define i_select(m, a, b) ((m) ? (a) : (b))
 #define select(m, a, b) ((m) ? (a) : (b))
 #define r_fma(a, b, c) fma((real)(a), (real)(b), (real)(c))
 #define r_sqrt(a) sqrt((real)(a))

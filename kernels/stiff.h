@@ -3,20 +3,21 @@
 //
 // The last two stages of the method are both at the end of the step. What their slopes differ by,
 // over what their states differ by, is the size of the fastest eigenvalue (Hairer and Wanner II,
-// IV.2); their states differ by h times stiff_apart over the stages. A step is a hit when h times the
-// eigenvalue is beyond the stability of the method, whose square is STIFF_LIMIT2, and more than
-// STIFF_LEFT steps of its size are left: another method would gain nothing on a shorter way.
+// IV.2); their states differ by h times stiff_apart over the stages. An attempt is a hit when h times
+// the eigenvalue is at the end of the method's stability, the square of which is STIFF_LIMIT2, and
+// more than STIFF_LEFT steps of its size are left: on a shorter way another method gains nothing.
 //
-// One accepted step in STIFF_EVERY is looked at, and each one from a hit on until STIFF_MISSES in a row
-// are none. STIFF_HITS hits, and the trajectory ends as stiff. All of it is the lane's own.
+// Attempts STIFF_FIRST, twice that and so on are looked at, then one in STIFF_EVERY, and from a hit on
+// each one until STIFF_MISSES in a row are none. With STIFF_HITS hits the trajectory ends as stiff.
+// All of it is the lane's own: its attempts are counted from its start.
 
-enum { STIFF_HITS = 15, STIFF_MISSES = 6, STIFF_LEFT = 2000 };
+enum { STIFF_EVERY = 1024, STIFF_HITS = 15, STIFF_MISSES = 6, STIFF_LEFT = 2000 };
 
 INLINE mask stiff_hit(const struct limits *l, const struct group *g, const struct trial *s) {
     real slopes = R(0), states = R(0);
     WEIGHTED(apart, stiff_apart, s->spare[0]);
     STATES(j, 0) {
-        real scale = r_fma(l->rtol, r_size(g->x.y[j], s->y1[j]), l->atol[j]);
+        real scale = r_fma(l->rtol, r_abs(s->y1[j]), l->atol[j]);
         real weight = s->size * r_reciprocal_rough(scale);
         real f = (s->k[STAGES - 1][j] - s->k[STAGES - 2][j]) * weight;
         real y = WEIGHTED_AT(apart, stiff_apart, j) * weight;
@@ -27,16 +28,14 @@ INLINE mask stiff_hit(const struct limits *l, const struct group *g, const struc
     return m_and(r_gt(slopes, states * R(STIFF_LIMIT2)), r_gt(left, s->size * R(STIFF_LEFT)));
 }
 
-// Lanes of `moved` that this step shows to be stiff. Before the step is committed.
-INLINE u32 stiff_found(const struct limits *l, struct group *g, const struct trial *s, mask moved) {
-    mask due = m_and(i_ge(g->accepted, g->look), moved);
-    if (!m_lanes(due))
-        return 0;
-    mask hit = m_and(due, stiff_hit(l, g, s)), miss = m_andnot(due, hit);
-    g->hits = select(hit, g->hits + R(1), g->hits);
-    g->misses = select(hit, R(0), select(miss, g->misses + R(1), g->misses));
-    mask calm = m_and(miss, m_or(r_eq(g->hits, R(0)), r_ge(g->misses, R(STIFF_MISSES))));
-    g->hits = select(calm, R(0), g->hits);
-    g->look = i_select(calm, g->accepted + STIFF_EVERY, i_select(hit, g->accepted, g->look));
-    return m_lanes(m_and(hit, r_ge(g->hits, R(STIFF_HITS))));
+// Takes note of an attempt that was looked at; 1: the trajectory is stiff.
+INLINE int stiff_note(struct group *g, int i, u32 attempt, u32 hit) {
+    g->hits[i] += hit;
+    g->misses[i] = hit ? 0 : g->misses[i] + 1;
+    g->look[i] = attempt + 1;
+    if (!g->hits[i] || g->misses[i] == STIFF_MISSES) {
+        g->hits[i] = g->misses[i] = 0;
+        g->look[i] = attempt + (attempt < STIFF_EVERY ? attempt : STIFF_EVERY);
+    }
+    return g->hits[i] == STIFF_HITS;
 }

@@ -37,6 +37,10 @@ INLINE void thread_look(const struct shoal_args *a, struct thread *k, const stru
     k->wait = a->z.steps_saved ? 1 : k->stop_at - clock;
     if (a->z.max_steps && left < k->wait)
         k->wait = (u32)left;
+#if DETECT_STIFF
+    if (g->look[0] - thread_attempts(k, g) < k->wait)
+        k->wait = g->look[0] - thread_attempts(k, g);
+#endif
     k->look_at = clock + k->wait;
 }
 
@@ -56,6 +60,9 @@ INLINE void thread_rest(struct group *g) {
 // A row that is not there makes the lane idle, with values that are harmless.
 INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct group *g, u32 row) {
     g->born[0] = thread_clock(k);
+#if DETECT_STIFF // before it is asked when to look
+    lane_reset(g, 0);
+#endif
     thread_look(a, k, g);
     g->active = row < a->z.rows && !k->stopped;
     g->row[0] = g->active ? row : 0;
