@@ -34,12 +34,15 @@ INLINE void thread_look(const struct shoal_args *a, struct thread *k, const stru
         k->stop_at = clock + LOOK_EVERY;
     }
     u64 left = a->z.max_steps - thread_attempts(k, g);
+#if DETECT_STIFF
+    u32 look = g->look[0] - thread_attempts(k, g);
+#endif
     k->wait = a->z.steps_saved ? 1 : k->stop_at - clock;
     if (a->z.max_steps && left < k->wait)
         k->wait = (u32)left;
 #if DETECT_STIFF
-    if (g->look[0] - thread_attempts(k, g) < k->wait)
-        k->wait = g->look[0] - thread_attempts(k, g);
+    if (look < k->wait)
+        k->wait = look;
 #endif
     k->look_at = clock + k->wait;
 }
