@@ -249,13 +249,16 @@ int command_devices(struct args *a) {
 
 static const char *properties(const shoal_method_info *m, char *text, size_t room) {
     snprintf(text, room, "%s%s%s%s", m->stability, m->stability[0] ? "-stable" : "",
-             m->stiffly_accurate ? ", accurate" : "", m->fsal ? "FSAL" : "");
+             m->stiffly_accurate ? ", accurate" : "",
+             !m->fsal          ? ""
+             : m->stability[0] ? ", FSAL"
+                               : "FSAL");
     return text[0] ? text : "-";
 }
 
 int command_methods(struct args *a) {
     (void)a;
-    printf("%-20s %5s %8s %6s  %-18s %-10s %-14s %s\n", "name", "order", "embedded", "stages",
+    printf("%-20s %5s %8s %6s  %-24s %-10s %-14s %s\n", "name", "order", "embedded", "stages",
            "properties", "controller", "interpolant", "good for");
     const char *part[2];
     shoal_method_parts("auto", part);
@@ -266,7 +269,7 @@ int command_methods(struct args *a) {
         char embedded[16] = "-", text[48];
         if (m.embedded_order)
             snprintf(embedded, sizeof embedded, "%u", m.embedded_order);
-        printf("%-20s %5u %8s %6u  %-18s %-10s %-14s %s", m.name, m.order, embedded, m.stages,
+        printf("%-20s %5u %8s %6u  %-24s %-10s %-14s %s", m.name, m.order, embedded, m.stages,
                properties(&m, text, sizeof text), m.controller, m.interpolant, m.good_for);
         printf(m.aliases[0] ? " (also: %s)\n" : "\n", m.aliases);
     }

@@ -21,7 +21,7 @@ INLINE u32 stiff_lanes(struct worker *k, struct group *g) {
         due |= (u32)((active >> i & 1) && (u32)(k->clock - g->born[i]) + 1 >= g->look[i]) << i;
     if (due) {
         TRIALS(s, k);
-        trial_begin(g, s);
+        trial_begin(&k->limits, g, s);
         UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, s, i);
         hits = m_lanes(stiff_hit(&k->limits, g, s));
     }
@@ -90,7 +90,7 @@ INLINE void run_groups(struct worker *k, struct group *g) {
         TRIALS(s, k);
         struct verdict v[WAYS];
         u32 notice = 0;
-        UNROLL for (int w = 0; w < WAYS; w++) trial_begin(&g[w], &s[w]);
+        UNROLL for (int w = 0; w < WAYS; w++) trial_begin(&k->limits, &g[w], &s[w]);
         UNROLL for (int i = 0; i < STAGES; i++) {
             UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&g[w].x, g[w].p, &s[w], i);
         }

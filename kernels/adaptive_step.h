@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // An adaptive step: how long it is, and once it is taken, whether it counts and what comes next.
 
-INLINE void trial_begin(const struct group *g, struct trial *s) {
+INLINE void trial_begin(const struct limits *l, const struct group *g, struct trial *s) {
+#if NEWTON
+    newton_trial(l, g->active, g->rate, &s->n);
+#endif
     real rest = t_diff(g->t1, g->x.t) * g->dir;
     s->last = r_le(rest, g->h * R(1 + 1e-10));
     s->size = select(s->last, rest, g->h);
@@ -19,6 +22,9 @@ struct verdict {
 #if IMPLICIT
     u32 singular; // of the failed
 #endif
+#if NEWTON
+    u32 newton; // of the failed
+#endif
 };
 
 INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limits *l,
@@ -32,6 +38,10 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     stuck = m_and(stuck, g->active);
 #endif
     real next = control_next(g, error2, s->size, accepted);
+#if NEWTON
+    next = select(accepted, next * newton_caution(&s->n), next);
+    newton_count(g, s);
+#endif
     next = r_at_most(r_at_least(next, l->dt_min), l->dt_max);
     g->h = THREADS ? next : select(g->active, next, R(0)); // idle lanes stand still
     struct verdict v;
@@ -42,6 +52,9 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 #if IMPLICIT
     v.singular = v.failed & m_lanes(s->singular);
 #endif
+#if NEWTON
+    v.newton = v.failed & m_lanes(s->n.failed) & ~v.bad;
+#endif
     commit_step(a, g, s, accepted);
     g->accepted = i_count(g->accepted, accepted);
     return v;
@@ -51,6 +64,10 @@ INLINE unsigned char verdict_status(const struct verdict *v, int i) {
 #if IMPLICIT
     if (v->singular >> i & 1)
         return STATUS_singular;
+#endif
+#if NEWTON
+    if (v->newton >> i & 1)
+        return STATUS_newton;
 #endif
     return (unsigned char)(v->done >> i & 1  ? STATUS_ok
                            : v->bad >> i & 1 ? STATUS_nonfinite

@@ -20,6 +20,9 @@
 #else
 #define ITEMS(i, count) ROLL for (int i = 0; i < count; i++)
 #endif
+#if THREADS
+#define any(m) (m)
+#endif
 // What a CPU keeps apart from its loop is OUTLINE and stands in COLD_PART; for a thread it would
 // force registers out. SHOAL_PART splits a text into two units that are compiled side by side: 1 is
 // the loop, 2 is the rest; without it the text is one unit.
@@ -106,6 +109,13 @@ INLINE real r_mod(real a, real b) { // in [0, b), whatever rounding does
     return select(r_ge(r_abs(r), r_abs(b)), R(0), r);
 }
 
+// What a factorisation is made of; complex numbers have the same with c_.
+#define r_mul(a, b) ((a) * (b))
+#define r_scale(scale, x) ((scale) * (x))
+#define r_scale_one(scale, x) r_fma(scale, x, R(1))
+#define r_inverse(a) (R(1) / (a))
+#define r_magnitude(a) r_abs(a)
+
 // 1/x of a positive normal number that is not huge, to 1.3e-4: a guess by the exponent, and one
 // iteration of third order. Not finite when x is not.
 INLINE real r_reciprocal_rough(real x) {
@@ -142,6 +152,30 @@ INLINE real r_exp2_rough(real x) {
     p = r_fma(p, r, R(1));
     return r_of_bits(r_bits(p) + (r_bits(n) << MANTISSA));
 }
+
+#if COLLOCATION
+typedef struct {
+    real re, im;
+} cplx;
+INLINE cplx c_of(real re, real im) {
+    cplx c = {re, im};
+    return c;
+}
+INLINE cplx c_scale(cplx a, real x) { return c_of(a.re * x, a.im * x); }
+INLINE cplx c_scale_one(cplx a, real x) { return c_of(r_fma(a.re, x, R(1)), a.im * x); }
+INLINE cplx c_mul(cplx a, cplx b) {
+    return c_of(r_fma(a.re, b.re, -(a.im * b.im)), r_fma(a.re, b.im, a.im * b.re));
+}
+INLINE cplx c_fnma(cplx a, cplx b, cplx c) { // c - a b
+    return c_of(r_fma(a.im, b.im, r_fnma(a.re, b.re, c.re)),
+                r_fnma(a.im, b.re, r_fnma(a.re, b.im, c.im)));
+}
+INLINE real c_magnitude(cplx a) { return r_abs(a.re) + r_abs(a.im); }
+INLINE cplx c_inverse(cplx a) {
+    real q = R(1) / r_fma(a.re, a.re, a.im * a.im);
+    return c_of(a.re * q, -(a.im * q));
+}
+#endif
 
 // Time: f64 as it is, f32 as an unevaluated pair.
 #if F32

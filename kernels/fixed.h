@@ -6,7 +6,7 @@
 INLINE void careful_step(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     TRIALS(s, k);
-    fixed_begin(g, s);
+    fixed_begin(&k->limits, g, s);
     s->h = select(g->active, s->h, R(0));
     STAGE_LOOP(i, STAGES) rk_stage(&g->x, g->p, s, i);
     struct outcome o = fixed_commit(a, g, s, 1);
@@ -34,6 +34,9 @@ INLINE int burst(struct worker *k, struct group *g, u32 count) {
         STATES(j, 0) x[w].y[j] = g[w].x.y[j];
         STATES(j, 0) x[w].f0[j] = g[w].x.f0[j];
         s[w].h = h;
+#if NEWTON
+        newton_trial(&k->limits, g[w].active, g[w].rate, &s[w].n);
+#endif
     }
     fixed_burst(a, g, x, s, count);
     for (int w = 0; w < WAYS; w++)
@@ -41,6 +44,9 @@ INLINE int burst(struct worker *k, struct group *g, u32 count) {
     for (int w = 0; w < WAYS && fine; w++) {
         g[w].left = g[w].left - (ielem)count;
         g[w].accepted = g[w].accepted + (ielem)count;
+#if NEWTON
+        newton_count(&g[w], &s[w]);
+#endif
         g[w].x.t = fixed_time(a, &g[w], g[w].accepted);
         STATES(j, 0) g[w].x.y[j] = x[w].y[j];
         STATES(j, 0) g[w].x.f0[j] = x[w].f0[j];

@@ -40,7 +40,10 @@ INLINE treal fixed_time(const struct shoal_args *a, const struct group *g, ireal
     return t_index(g->t0, done, t_signed(dt, g->dir));
 }
 
-INLINE void fixed_begin(const struct group *g, struct trial *s) {
+INLINE void fixed_begin(const struct limits *l, const struct group *g, struct trial *s) {
+#if NEWTON
+    newton_trial(l, g->active, g->rate, &s->n);
+#endif
     u32 last = 0;
     for (int i = 0; i < W; i++)
         last |= (u32)(LANE(g->left, i) == 1) << i;
@@ -57,7 +60,7 @@ INLINE void fixed_step(const struct shoal_args *a, const struct group *g, struct
     UNROLL for (int w = 0; w < WAYS; w++) {
         STATES(j, 0) x[w].y[j] = s[w].y1[j];
 #if FSAL
-        STATES(j, 0) x[w].f0[j] = s[w].k[STAGES - 1][j];
+        STATES(j, 0) x[w].f0[j] = LAST_SLOPE(&s[w], j);
 #endif
 #if USES_TIME
         x[w].t = fixed_time(a, &g[w], g[w].accepted + (ielem)n);
@@ -83,6 +86,9 @@ struct outcome {
 #if IMPLICIT
     u32 singular;
 #endif
+#if NEWTON
+    u32 newton;
+#endif
 };
 
 // Commits the last of `count` steps, or all of them, where they stayed finite: g is where they
@@ -98,6 +104,11 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, 
 #if IMPLICIT
     o.singular = m_lanes(s->singular) & ~o.moved;
 #endif
+#if NEWTON
+    o.newton = m_lanes(s->n.failed) & ~o.moved;
+    if (count == 1 || o.moved)
+        newton_count(g, s);
+#endif
     for (int i = 0; i < W; i++) {
         LANE(g->accepted, i) += (ielem)((o.moved >> i & 1) * count);
         o.over |= (u32)((u64)LANE(g->accepted, i) == a->z.max_steps) << i;
@@ -112,6 +123,10 @@ INLINE unsigned char outcome_status(const struct outcome *o, int i) {
 #if IMPLICIT
     if (o->singular >> i & 1)
         return STATUS_singular;
+#endif
+#if NEWTON
+    if (o->newton >> i & 1)
+        return STATUS_newton;
 #endif
     return (unsigned char)(!(o->moved >> i & 1) ? STATUS_nonfinite
                            : o->last >> i & 1   ? STATUS_ok

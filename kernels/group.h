@@ -15,6 +15,9 @@ struct point {
 struct limits {
     real rtol, dt_min, dt_max;
     real smallest; // step
+#if NEWTON
+    real enough; // squared norm of what iterations may leave undone
+#endif
     ARRAY(atol, N);
 };
 
@@ -27,6 +30,10 @@ struct group {
     real l1, l2, hlast; // controller: log2 of the last accepted steps' squared errors and size
     real top;   // largest growth allowed: 1 after a rejection
     ireal accepted;
+#if NEWTON
+    real rate;  // of convergence
+    ireal work; // evaluations of iterations
+#endif
     ireal left; // fixed steps still to do
     mask active;
     u64 born[W]; // clock at which the lane started
@@ -55,7 +62,11 @@ INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
     l->dt_min = R(a->control[CONTROL_DT_MIN]);
     l->dt_max = R(a->control[CONTROL_DT_MAX]);
     l->smallest = r_max(l->dt_min, R(SMALLEST_STEP));
-#if ADAPTIVE
+#if NEWTON
+    real least = R(10 * EPSILON) / l->rtol, enough = r_max(R(NEWTON_ENOUGH), least);
+    l->enough = enough * enough;
+#endif
+#if ADAPTIVE || NEWTON
     STATES(j, 0) l->atol[j] = r_min(r_max(R(a->atol[j]), R(SMALLEST_SCALE)), R(LARGEST_SCALE));
 #endif
 }
@@ -70,6 +81,10 @@ INLINE void lane_reset(struct group *g, int i) {
 #if DETECT_STIFF
     g->look[i] = STIFF_FIRST;
     g->hits[i] = g->misses[i] = 0;
+#endif
+#if NEWTON
+    LANE(g->rate, i) = 1;
+    LANE(g->work, i) = 0;
 #endif
 }
 

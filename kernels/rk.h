@@ -16,7 +16,7 @@ struct trial {
     treal t_new; // where it ends
     mask last;   // ends at t1
 #if LARGE
-    ARRAY(spare[3], N);
+    ARRAY(spare[SPARES], N);
 #endif
 };
 
@@ -41,6 +41,8 @@ INLINE void rk_combine(const struct point *x, const struct trial *s, const TABLE
     }
 #endif
 }
+
+#define LAST_SLOPE(s, j) (s)->k[STAGES - 1][j]
 
 #if FSAL
 // The argument of a stage is in y1; that of the last one is the solution.

@@ -2,92 +2,37 @@
 // One Rosenbrock step of a vector of trajectories, and its error.
 //
 // The tableau is in rk_a, rk_b, rk_c, rk_e, ros_c (coupling times gamma) and ros_d (d times gamma).
-// The matrix of a step, I - h gamma J, is made and factored with its first stage; a stage is then one
-// solution with it. Every attempt does so: the Jacobian would outlive a rejection, but in a vector or
-// warp hardly ever all lanes reject at once.
-//
-// m is the array of the model's linearisation: the matrix, then f, then df/dt.
+// A stage is one solution with the step's matrix.
 
 enum { STAGE_START, STAGE_SAME, STAGE_NEXT, STAGE_NEW }; // where a stage evaluates: ros_place
-
-struct trial {
-#if THREADS && (LARGE || !UNROLL_STAGES)
-    SPACE real (*k)[N]; // an array that is indexed would draw the struct out of the registers
-#else
-    real k[STAGES][N];
-#endif
-#if THREADS
-    SPACE real *m;
-#else
-    real m[LINEAR];
-#endif
-    ARRAY(f, N);
-    ARRAY(y1, N);  // where a stage evaluates; in the end the solution
-    real size;     // of the step
-    real h;        // the same, signed
-    treal t_new;   // where it ends
-    mask last;     // ends at t1
-    mask singular; // its matrix is
-#if LARGE
-    ARRAY(spare[3], N);
-#endif
-};
-
-// out = base + sum of the weighted stages
-INLINE void ros_sum(const SPACE real *base, const struct trial *s, const TABLE elem *weights,
-                    int count, SPACE real *out) {
-#if UNROLL_STAGES
-    STATES(j, 0) {
-        real sum = base[j];
-        UNROLL for (int q = 0; q < count; q++) if (weights[q] != 0) sum =
-            r_fma(R(weights[q]), s->k[q][j], sum);
-        out[j] = sum;
-    }
-#else
-    STATES(j, 0) out[j] = base[j];
-    ROLL for (int q = 0; q < count; q++) {
-        real weight = R(weights[q]);
-        if (weights[q] != 0)
-            STATES(j, 0) out[j] = r_fma(weight, s->k[q][j], out[j]);
-    }
-#endif
-}
-
-INLINE void ros_linearise(const struct point *x, const SPACE real *p, struct trial *s) {
-    SPARE(w, N, s->spare[0]);
-#if LU_LOOPS
-    ROLL for (int e = 0; e < LU_ENTRIES; e++) s->m[e] = R(0);
-#endif
-    model_linear(t_at(x->t, R(0)), x->y, p, s->m);
-    real least = linear_factor(s->h * R(-ROS_GAMMA), s->m, w);
-    s->singular = r_lt(least, R(SMALLEST_SCALE));
-}
 
 // The right-hand side of stage i's linear equations, and their solution. What waits for f, which is
 // evaluated last, is one fma.
 INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
     SPARE(w, N, s->spare[0]);
     SPACE real *u = s->k[i];
-    real hg = s->h * R(ROS_GAMMA);
+    real hg = s->h * R(GAMMA);
 #if TIMED
     real hd = s->h * s->h * R(ros_d[i]);
     STATES(j, 0) u[j] = hd * s->m[LU_ENTRIES + N + j];
 #else
     STATES(j, 0) u[j] = R(0);
 #endif
-    ros_sum(u, s, ros_c[i], i, u);
+    stage_sum(u, s, ros_c[i], i, u);
     STATES(j, 0) u[j] = r_fma(hg, f[j], u[j]);
     linear_solve(s->m, w, u);
 }
 
 INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
-    if (i == 0)
-        ros_linearise(x, p, s);
+    if (i == 0) {
+        linearise(x, p, s);
+        factor(s, 0);
+    }
     if (ros_place[i] == STAGE_START) {
         ros_solve(s, s->m + LU_ENTRIES, i);
     } else {
         if (ros_place[i] == STAGE_NEW)
-            ros_sum(x->y, s, rk_a[i], i, s->y1);
+            stage_sum(x->y, s, rk_a[i], i, s->y1);
         else if (ros_place[i] == STAGE_NEXT)
             STATES(j, 0) s->y1[j] = s->y1[j] + s->k[i - 1][j];
         if (ros_place[i] != STAGE_SAME)
@@ -99,23 +44,13 @@ INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *
 #if STIFFLY_ACCURATE
     STATES(j, 0) s->y1[j] = s->y1[j] + s->k[STAGES - 1][j];
 #else
-    ros_sum(x->y, s, rk_b, STAGES, s->y1);
+    stage_sum(x->y, s, rk_b, STAGES, s->y1);
 #endif
 }
 
 #if ADAPTIVE
-// Square of the error norm: RMS of e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite when
-// anything of the step is, y1 included: then the reciprocal is not finite.
 INLINE real ros_error2(const struct point *x, const struct trial *s, const struct limits *l) {
-    real sum = R(0);
-    STATES(j, 0) {
-        real scale = r_fma(l->rtol, r_size(x->y[j], s->y1[j]), l->atol[j]), e = R(0);
-        UNROLL for (int q = ERROR_FROM; q < STAGES; q++) if (rk_e[q] != 0) e =
-            r_fma(R(rk_e[q]), s->k[q][j], e);
-        real weighted = e * r_reciprocal_rough(scale);
-        sum = r_fma(weighted, weighted, sum);
-    }
-    return select(s->singular, R(NAN_VALUE), sum * R(1.0 / N));
+    return error_norm2(x, s, l, 0);
 }
 #endif
 

@@ -136,7 +136,7 @@ INLINE void commit_step(const struct shoal_args *a, struct group *g, struct tria
 #endif
     STATES(j, 0) g->x.y[j] = select(moved, s->y1[j], g->x.y[j]);
 #if FSAL
-    STATES(j, 0) g->x.f0[j] = select(moved, s->k[STAGES - 1][j], g->x.f0[j]);
+    STATES(j, 0) g->x.f0[j] = select(moved, LAST_SLOPE(s, j), g->x.f0[j]);
 #endif
     g->x.t = t_select(moved, s->t_new, g->x.t);
 }
@@ -171,6 +171,9 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
         a->t[2 * (u64)row + 1] = T_LANE_LO(g->x.t, i);
     }
     u64 f_evals = (u64)attempts * EVALUATIONS + g->extra[i];
+#if NEWTON
+    f_evals += (u64)LANE(g->work, i) * ITERATION_EVALUATIONS;
+#endif
     a->status[row] = (unsigned char)status;
     if (a->steps)
         a->steps[row] = accepted;

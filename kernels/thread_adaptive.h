@@ -34,7 +34,7 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
                        struct trial *s, struct point *x, u32 patience) {
     u32 due = 0, waiting = 0;
     for (;;) {
-        trial_begin(g, s);
+        trial_begin(&k->limits, g, s);
         STAGE_LOOP(i, STAGES) rk_stage(&g->x, g->p, s, i);
         struct verdict v = trial_judge(a, &k->limits, g, s);
         k->wait--;

@@ -13,11 +13,17 @@ INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, str
     x->y = at, at += N;
     x->f0 = at, at += N;
     s->y1 = at, at += N;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < SPARES; i++)
         s->spare[i] = at, at += N;
     s->k = (GLOBAL real (*)[N])at, at += N * (STAGES + EXTRA);
 #if IMPLICIT
     s->m = at, s->f = at + LINEAR, at += LINEAR + N;
+#endif
+#if NEWTON
+    s->n.weight = at, at += N;
+#endif
+#if COLLOCATION
+    s->w = at, s->g = at + STAGES * N, at += 2 * STAGES * N;
 #endif
     g->p = at, at += NP + SHARED;
     g->out = at;
@@ -39,6 +45,11 @@ INLINE void thread_rows(const struct shoal_args *a) {
 #if IMPLICIT && !LARGE
     real linear[LINEAR];
     s.m = linear;
+#endif
+#if COLLOCATION && !LARGE
+    real transformed[2 * STAGES * N];
+    s.w = transformed;
+    s.g = transformed + STAGES * N;
 #endif
     limits_load(&k.limits, a);
     k.look_at = k.wait = k.stop_at = LOOK_EVERY;

@@ -31,7 +31,7 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
         if (quiet < most && quiet + 1 == (u32)g->left && ends_evenly(a, g))
             count = quiet + 1;
         count = !g->active ? 0 : count ? count : 1;
-        fixed_begin(g, s);
+        fixed_begin(&k->limits, g, s);
         s->last = (u32)g->left == count;
         x->t = g->x.t;
         STATES(j, 0) s->y1[j] = x->y[j] = g->x.y[j];

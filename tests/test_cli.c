@@ -404,7 +404,8 @@ TEST(cli_info) {
     CHECK_HAS(o.out, "one step of rodas4: ");
     CHECK_HAS(o.out, " 2 divisions, 0 functions\n");
     o = SHOAL("methods");
-    CHECK_HAS(o.out, "L-stable, accurate gustafsson own            stiff, the classical choice");
+    CHECK_HAS(o.out, "L-stable, accurate       gustafsson own            stiff, the classical");
+    CHECK_HAS(o.out, "L-stable, accurate, FSAL gustafsson own            stiff, tight tolerances");
     o = SHOAL("info", m, "--json", "--set", "a=4");
     CHECK_HAS(o.out, "\"matrix\": 3, \"factors\": 3, \"step\": {\"additions\": ");
     CHECK_INT(o.status, 0);

@@ -8,11 +8,9 @@
 // condition for weights w is sum_i w_i u_i = 1 / density. For a Rosenbrock method, in its classical
 // form, a node with one branch takes a_ij + gamma_ij instead of a_ij (Hairer and Wanner II, IV.7).
 #include "check.h"
-#include "method/method.h"
+#include "method_classic.h"
 
-enum { TREE_MOST = 9 };
-
-typedef long double wide;
+enum { TREE_MOST = 10 };
 
 struct tree {
     int level[TREE_MOST];
@@ -56,40 +54,6 @@ static wide tree_density(const struct tree *t, int node) {
     return density;
 }
 
-// A row in its classical form: stages are slopes, weights of the table times `back` are weights of
-// slopes. For Runge-Kutta methods that is the row itself.
-struct classic {
-    uint32_t rows;
-    wide a[METHOD_ROWS][METHOD_ROWS], gamma[METHOD_ROWS][METHOD_ROWS];
-    wide back[METHOD_ROWS][METHOD_ROWS];
-};
-
-// The inverse of I / gamma - coupling.
-static void fill_gamma(const struct method *m, struct classic *c) {
-    for (uint32_t j = 0; j < m->stages; j++)
-        for (uint32_t i = j; i < m->stages; i++) {
-            wide sum = i == j;
-            for (uint32_t k = j; k < i; k++)
-                sum += m->coupling[i][k] * c->gamma[k][j];
-            c->gamma[i][j] = c->back[i][j] = sum * m->gamma;
-        }
-}
-
-static struct classic classic_of(const struct method *m) {
-    struct classic c = {.rows = m->stages + m->extra};
-    if (m->scheme == ROSENBROCK)
-        fill_gamma(m, &c);
-    else
-        for (uint32_t i = 0; i < c.rows; i++)
-            c.back[i][i] = 1;
-    for (uint32_t i = 0; i < c.rows; i++)
-        for (uint32_t k = 0; k < i; k++)
-            for (uint32_t j = 0; j <= k; j++)
-                c.a[i][j] +=
-                    (i < m->stages ? m->a[i][k] : m->extra_a[i - m->stages][k]) * c.back[k][j];
-    return c;
-}
-
 static void tree_weights(const struct classic *c, const struct tree *t, int node,
                          wide out[METHOD_ROWS]) {
     for (uint32_t i = 0; i < c->rows; i++)
@@ -101,7 +65,7 @@ static void tree_weights(const struct classic *c, const struct tree *t, int node
         tree_weights(c, t, child, branch);
         for (uint32_t i = 0; i < c->rows; i++) {
             wide sum = 0;
-            for (uint32_t j = 0; j <= i; j++)
+            for (uint32_t j = 0; j < c->rows; j++)
                 sum += (c->a[i][j] + (single ? c->gamma[i][j] : 0)) * branch[j];
             out[i] *= sum;
         }
@@ -117,18 +81,21 @@ static double order_miss(const struct method *m, const wide w[METHOD_ROWS], int 
         wide u[METHOD_ROWS], sum = -powl(s, order) / tree_density(&t, 0);
         tree_weights(&c, &t, 0, u);
         for (uint32_t i = 0; i < c.rows; i++)
-            for (uint32_t j = 0; j <= i; j++)
+            for (uint32_t j = 0; j < c.rows; j++)
                 sum += w[i] * c.back[i][j] * u[j];
         worst = fmax(worst, (double)fabsl(sum));
     } while (tree_next(&t));
     return worst;
 }
 
-// The order of weights b - e: conditions met to rounding, and the first one clearly missed.
+// The order of weights b - e: conditions met to rounding, and the first one clearly missed. A
+// collocation method has the start of the step among its rows, with the weight e0.
 static uint32_t weights_order(const struct method *m, const double *e, double tolerance) {
     wide w[METHOD_ROWS] = {0};
     for (uint32_t i = 0; i < m->stages; i++)
         w[i] = (wide)m->b[i] - (e ? e[i] : 0);
+    if (m->scheme == COLLOCATION && e)
+        w[m->stages] = -(wide)m->e0;
     for (int order = 1; order <= TREE_MOST; order++) {
         double miss = order_miss(m, w, order, 1);
         if (miss > tolerance) {
@@ -140,7 +107,7 @@ static uint32_t weights_order(const struct method *m, const double *e, double to
 }
 
 TEST(method_trees_are_all_there) {
-    static const int counts[] = {0, 1, 1, 2, 4, 9, 20, 48, 115, 286};
+    static const int counts[] = {0, 1, 1, 2, 4, 9, 20, 48, 115, 286, 719};
     for (int order = 1; order <= TREE_MOST; order++) {
         struct tree t = tree_first(order);
         int count = 1;
@@ -198,7 +165,13 @@ TEST(method_interpolant_has_its_order) {
         {"vern7", 6, 1e-12, 3e-7},          {"dormand-prince-853", 7, 1e-12, 1},
         {"rosenbrock23", 2, 1e-14, 1},      {"ros3p", 2, 1e-14, 1},
         {"rodas3p", 3, 1e-14, 1},           {"rodas4", 3, 1e-14, 1},
-        {"rodas5p", 4, 1e-13, 1},
+        {"rodas5p", 4, 1e-13, 1},           {"backward-euler", 1, 1e-16, 1},
+        {"implicit-midpoint", 1, 1e-16, 1}, {"crank-nicolson", 1, 1e-16, 1},
+        {"sdirk-2-2", 2, 1e-15, 1},         {"trbdf2", 2, 1e-15, 1},
+        {"kvaerno3", 3, 1e-14, 1},          {"sdirk4", 3, 1e-14, 1},
+        {"kvaerno5", 4, 1e-14, 1},          {"gauss-legendre-4", 2, 1e-15, 1},
+        {"gauss-legendre-8", 4, 1e-14, 1},  {"radau-iia-3", 2, 1e-15, 1},
+        {"radau-iia-5", 3, 1e-14, 1},       {"radau-iia-9", 5, 1e-13, 1},
     };
     uint32_t own = 0;
     for (uint32_t i = 0; i < method_count; i++)
@@ -207,6 +180,7 @@ TEST(method_interpolant_has_its_order) {
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct method *m = method_find(rows[i].name);
         REQUIRE(m);
+        CHECK(rows[i].order >= (int)m->embedded);
         for (int order = 1; order <= rows[i].order; order++) {
             double miss = interpolant_miss(m, order);
             CHECK_MSG(miss < rows[i].tolerance, "%s misses order %d by %g", m->name, order, miss);
@@ -235,7 +209,7 @@ TEST(method_rows_are_consistent) {
         const struct method *m = &methods[n];
         REQUIRE(m->stages >= 1 && m->stages <= METHOD_STAGES);
         REQUIRE(m->extra <= METHOD_EXTRA && m->degree <= METHOD_DEGREE);
-        CHECK(m->c[0] == 0);
+        CHECK(m->scheme == DIRK || (m->c[0] == 0) == (m->scheme != COLLOCATION));
         struct classic c = classic_of(m);
         for (uint32_t i = 0; i < c.rows; i++) {
             double nodes = i < m->stages ? m->c[i] : m->extra_c[i - m->stages];
@@ -244,14 +218,15 @@ TEST(method_rows_are_consistent) {
                 CHECK_NEAR(wide_sum(c.gamma[i], c.rows), m->d[i], 2e-14);
         }
         CHECK(!m->extra || m->degree);
-        if (m->scheme == ROSENBROCK) {
-            CHECK(m->degree > 0 && !m->extra && !m->fsal && m->stability != STABILITY_LIMITED);
+        if (m->scheme != EXPLICIT)
+            CHECK(m->degree > 0 && !m->extra && m->stability != STABILITY_LIMITED);
+        if (m->scheme == ROSENBROCK || m->scheme == COLLOCATION)
             continue;
-        }
         CHECK_NEAR(sum_of(m->b, m->stages), 1, 2e-15);
         CHECK_NEAR(sum_of(m->e, m->stages), 0, 2e-15);
         CHECK_NEAR(sum_of(m->e2, m->stages), 0, 2e-15);
-        CHECK(m->fsal || m->degree == 0); // an own interpolant needs f(t1, y1)
+        if (m->scheme == EXPLICIT)
+            CHECK(m->fsal || m->degree == 0); // an own interpolant needs f(t1, y1)
     }
 }
 
@@ -259,8 +234,9 @@ TEST(method_entries_outside_the_shape_are_zero) {
     for (uint32_t n = 0; n < method_count; n++) {
         const struct method *m = &methods[n];
         for (uint32_t i = 0; i < METHOD_STAGES; i++) {
+            uint32_t end = i >= m->stages ? 0 : m->scheme == COLLOCATION ? m->stages : i;
             for (uint32_t j = 0; j < METHOD_STAGES - 1; j++)
-                CHECK((m->a[i][j] == 0 && m->coupling[i][j] == 0) || (i < m->stages && j < i));
+                CHECK((m->a[i][j] == 0 && m->coupling[i][j] == 0) || j < end);
             CHECK(i < m->stages || (m->b[i] == 0 && m->c[i] == 0 && m->d[i] == 0));
             CHECK(m->scheme == ROSENBROCK || m->d[i] == 0);
             CHECK(i < m->stages || (m->e[i] == 0 && m->e2[i] == 0));
@@ -279,7 +255,8 @@ TEST(method_fsal_stage_is_the_next_first) {
     for (uint32_t n = 0; n < method_count; n++) {
         const struct method *m = &methods[n];
         uint32_t last = m->stages - 1;
-        bool is = m->scheme == EXPLICIT && last > 0 && m->c[last] == 1 && m->b[last] == 0;
+        bool is = (m->scheme == EXPLICIT || m->scheme == DIRK) && last > 0 && m->c[0] == 0 &&
+                  m->c[last] == 1 && m->b[last] == m->gamma;
         for (uint32_t j = 0; j < last; j++)
             is = is && m->a[last][j] == m->b[j];
         CHECK_MSG(is == m->fsal, "%s: fsal", m->name);
@@ -302,8 +279,21 @@ TEST(method_table_order_and_names) {
                                         "ros3p",
                                         "rodas3p",
                                         "rodas4",
-                                        "rodas5p"};
-    CHECK_INT(method_count, 17);
+                                        "rodas5p",
+                                        "backward-euler",
+                                        "implicit-midpoint",
+                                        "crank-nicolson",
+                                        "sdirk-2-2",
+                                        "trbdf2",
+                                        "kvaerno3",
+                                        "sdirk4",
+                                        "kvaerno5",
+                                        "gauss-legendre-4",
+                                        "gauss-legendre-8",
+                                        "radau-iia-3",
+                                        "radau-iia-5",
+                                        "radau-iia-9"};
+    CHECK_INT(method_count, 30);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         CHECK_STR(methods[i < 4 ? i : i + 1].name, names[i]);
     CHECK_STR(methods[4].name, "bogacki-shampine-32");
@@ -336,13 +326,33 @@ TEST(method_find_by_alias_ignoring_case) {
                                            {"DOP853", "dormand-prince-853"},
                                            {"dp8", "dormand-prince-853"},
                                            {"ode23s", "rosenbrock23"},
-                                           {"RODAS", "rodas4"}};
+                                           {"RODAS", "rodas4"},
+                                           {"implicit-euler", "backward-euler"},
+                                           {"beuler", "backward-euler"},
+                                           {"gauss-legendre-2", "implicit-midpoint"},
+                                           {"trapezoidal", "crank-nicolson"},
+                                           {"trapezoid", "crank-nicolson"},
+                                           {"CN", "crank-nicolson"},
+                                           {"sdirk2", "sdirk-2-2"},
+                                           {"TR-BDF2", "trbdf2"},
+                                           {"ode23tb", "trbdf2"},
+                                           {"Kvaerno3", "kvaerno3"},
+                                           {"Kvaerno5", "kvaerno5"},
+                                           {"sdirk4-hw", "sdirk4"},
+                                           {"gauss4", "gauss-legendre-4"},
+                                           {"gl4", "gauss-legendre-4"},
+                                           {"gauss8", "gauss-legendre-8"},
+                                           {"gl8", "gauss-legendre-8"},
+                                           {"radau3", "radau-iia-3"},
+                                           {"RADAU5", "radau-iia-5"},
+                                           {"Radau", "radau-iia-5"},
+                                           {"radau9", "radau-iia-9"}};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         const struct method *m = method_find(pairs[i][0]);
         CHECK_STR(m ? m->name : NULL, pairs[i][1]);
     }
-    static const char *const unknown[] = {"",     " ",    "rk",  "rk45 ",  "rk45 ode45",
-                                          "rk4x", "tsit", "ode", "euler\n"};
+    static const char *const unknown[] = {"",     " ",    "rk",  "rk45 ",   "rk45 ode45",
+                                          "rk4x", "tsit", "ode", "euler\n", "radau-iia"};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
         CHECK_MSG(!method_find(unknown[i]), "\"%s\" was found", unknown[i]);
 }
@@ -355,7 +365,8 @@ TEST(method_controllers_have_names) {
 }
 
 TEST(method_without_error_estimate_has_fixed_steps) {
-    static const char *const fixed[] = {"euler", "midpoint", "ralston-33", "rk4"};
+    static const char *const fixed[] = {"euler", "midpoint",       "ralston-33",
+                                        "rk4",   "backward-euler", "implicit-midpoint"};
     uint32_t count = 0;
     for (uint32_t i = 0; i < method_count; i++) {
         count += methods[i].embedded == 0;
@@ -394,42 +405,19 @@ TEST(method_control_gains) {
     CHECK_NEAR(method_control(method_find("heun-21"), CONTROLLER_I).a, 1.0 / 2, 1e-16);
 }
 
-// How far a decay that is infinitely fast is damped: 0 for L-stable methods, and nowhere above 1.
-static double at_infinity(const struct method *m) {
-    struct classic c = classic_of(m);
-    wide x[METHOD_ROWS], rest = 1; // (a + gamma) x = 1
-    for (uint32_t i = 0; i < m->stages; i++) {
-        x[i] = 1;
-        for (uint32_t j = 0; j < i; j++)
-            x[i] -= (c.a[i][j] + c.gamma[i][j]) * x[j];
-        x[i] /= c.gamma[i][i];
-    }
-    for (uint32_t i = 0; i < m->stages; i++)
-        for (uint32_t j = 0; j <= i; j++)
-            rest -= m->b[i] * c.back[i][j] * x[j];
-    return (double)rest;
-}
-
-TEST(method_stability_is_as_claimed) {
-    for (uint32_t i = 0; i < method_count; i++) {
-        const struct method *m = &methods[i];
-        CHECK((m->stability == STABILITY_LIMITED) == (m->scheme == EXPLICIT));
-        if (m->stability == L_STABLE)
-            CHECK_NEAR(at_infinity(m), 0, 1e-12);
-        else if (m->stability == A_STABLE)
-            CHECK_MSG(fabs(at_infinity(m)) < 1 && fabs(at_infinity(m)) > 0.1, "%s", m->name);
-    }
-    CHECK_NEAR(at_infinity(method_find("ros3p")), 1 - sqrt(3), 1e-14);
-}
-
 TEST(method_stages_share_evaluations) {
     static const struct {
         const char *name;
         uint32_t evaluations;
         bool stiffly_accurate;
-    } rows[] = {{"tsit5", 6, false}, {"rk4", 4, false},    {"rosenbrock23", 3, false},
-                {"ros3p", 2, false}, {"rodas3p", 3, true}, {"rodas4", 6, true},
-                {"rodas5p", 8, true}};
+    } rows[] = {
+        {"tsit5", 6, false},         {"rk4", 4, false},           {"rosenbrock23", 3, false},
+        {"ros3p", 2, false},         {"rodas3p", 3, true},        {"rodas4", 6, true},
+        {"rodas5p", 8, true},        {"backward-euler", 1, true}, {"implicit-midpoint", 1, false},
+        {"crank-nicolson", 1, true}, {"sdirk-2-2", 1, true},      {"trbdf2", 1, true},
+        {"kvaerno3", 1, true},       {"sdirk4", 1, true},         {"kvaerno5", 1, true},
+        {"gauss4", 1, false},        {"gauss8", 1, false},        {"radau3", 1, true},
+        {"radau5", 1, true},         {"radau9", 1, true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct method *m = method_find(rows[i].name);
         CHECK_INT(method_evaluations(m), rows[i].evaluations);
@@ -442,4 +430,11 @@ TEST(method_stages_share_evaluations) {
     CHECK_INT(method_place(rodas, 6), STAGE_NEXT);
     CHECK_INT(method_place(p3, 2), STAGE_START);
     CHECK_INT(method_place(p3, 4), STAGE_SAME);
+    const struct method *trbdf2 = method_find("trbdf2"), *gauss = method_find("gauss4");
+    CHECK_INT(method_place(trbdf2, 0), STAGE_START);
+    CHECK_INT(method_place(trbdf2, 2), STAGE_NEW);
+    CHECK_INT(method_place(trbdf2, 3), STAGE_SAME);
+    CHECK_INT(method_place(method_find("sdirk4"), 0), STAGE_NEW);
+    CHECK_INT(method_place(gauss, 0), STAGE_NEW);
+    CHECK_INT(method_place(gauss, 2), STAGE_NEW);
 }

@@ -42,57 +42,113 @@ static void combine(const struct step *s, const double *weights, uint32_t count,
     }
 }
 
-// A stage of a Rosenbrock method, by Cramer's rule; its Jacobian is that of the start.
-static void rosenbrock_stage(const struct method *m, struct step *s, uint32_t i, wide h) {
-    const wide x = start_y[0], z = start_y[1], r2 = x * x + z * z, q = 1 + start_t;
-    const wide jacobian[2][2] = {{-2 * q * x * z, -q * (r2 + 2 * z * z)},
-                                 {q * (r2 + 2 * x * x), 2 * q * x * z}};
-    const wide dfdt[2] = {-r2 * z, r2 * x};
-    wide y[2], f[2], right[2], a[2][2], g = h * m->gamma;
-    combine(s, m->a[i], i, 1, y);
-    rotate(start_t + m->c[i] * h, y, f);
-    combine(s, m->coupling[i], i, 1, right);
-    for (int n = 0; n < 2; n++) {
-        right[n] = g * f[n] + m->gamma * (right[n] - start_y[n]) + h * g * m->d[i] * dfdt[n];
+// Solves (I - h gamma J) x = right by Cramer's rule; J is the Jacobian of the start.
+static void solve_linear(const struct method *m, wide h, const wide right[2], wide x[2]) {
+    const wide u = start_y[0], v = start_y[1], r2 = u * u + v * v, q = 1 + start_t;
+    const wide jacobian[2][2] = {{-2 * q * u * v, -q * (r2 + 2 * v * v)},
+                                 {q * (r2 + 2 * u * u), 2 * q * u * v}};
+    wide a[2][2];
+    for (int n = 0; n < 2; n++)
         for (int j = 0; j < 2; j++)
-            a[n][j] = (n == j) - g * jacobian[n][j];
-    }
+            a[n][j] = (n == j) - h * m->gamma * jacobian[n][j];
     wide determinant = a[0][0] * a[1][1] - a[0][1] * a[1][0];
-    s->k[i][0] = (right[0] * a[1][1] - right[1] * a[0][1]) / determinant;
-    s->k[i][1] = (a[0][0] * right[1] - a[1][0] * right[0]) / determinant;
+    x[0] = (right[0] * a[1][1] - right[1] * a[0][1]) / determinant;
+    x[1] = (a[0][0] * right[1] - a[1][0] * right[0]) / determinant;
 }
 
-static struct step make_step(const struct method *m, wide size) {
-    struct step s = {0};
-    wide y[2], e[2][2], square[2] = {0, 0}, h = m->scheme == ROSENBROCK ? 1 : size;
+static void rosenbrock_stages(const struct method *m, struct step *s, wide h) {
+    const wide r2 = start_y[0] * start_y[0] + start_y[1] * start_y[1];
+    const wide dfdt[2] = {-r2 * start_y[1], r2 * start_y[0]};
     for (uint32_t i = 0; i < m->stages; i++) {
-        if (m->scheme == ROSENBROCK) {
-            rosenbrock_stage(m, &s, i, size);
-            continue;
+        wide y[2], f[2], right[2], g = h * m->gamma;
+        combine(s, m->a[i], i, 1, y);
+        rotate(start_t + m->c[i] * h, y, f);
+        combine(s, m->coupling[i], i, 1, right);
+        for (int n = 0; n < 2; n++)
+            right[n] = g * f[n] + m->gamma * (right[n] - start_y[n]) + h * g * m->d[i] * dfdt[n];
+        solve_linear(m, h, right, s->k[i]);
+    }
+}
+
+// Steps are short enough for plain iterations.
+static void dirk_stages(const struct method *m, struct step *s, wide h) {
+    for (uint32_t i = 0; i < m->stages; i++)
+        for (int round = 0; round < 100; round++) {
+            wide y[2], f[2], gamma = m->c[i] == 0 ? 0 : m->gamma;
+            combine(s, m->a[i], i, 1, y);
+            for (int n = 0; n < 2; n++)
+                y[n] += gamma * s->k[i][n];
+            rotate(start_t + m->c[i] * h, y, f);
+            for (int n = 0; n < 2; n++)
+                s->k[i][n] = h * f[n];
         }
-        combine(&s, m->a[i], i, h, y);
-        rotate(start_t + m->c[i] * h, y, s.k[i]);
+}
+
+static void collocation_stages(const struct method *m, struct step *s, wide h) {
+    for (int round = 0; round < 100; round++) {
+        struct step slopes = {0};
+        for (uint32_t i = 0; i < m->stages; i++) {
+            wide y[2] = {start_y[0] + s->k[i][0], start_y[1] + s->k[i][1]};
+            rotate(start_t + m->c[i] * h, y, slopes.k[i]);
+        }
+        for (uint32_t i = 0; i < m->stages; i++) {
+            combine(&slopes, m->a[i], m->stages, h, s->k[i]);
+            for (int n = 0; n < 2; n++)
+                s->k[i][n] -= start_y[n];
+        }
+    }
+}
+
+static void explicit_stages(const struct method *m, struct step *s, wide h) {
+    wide y[2];
+    for (uint32_t i = 0; i < m->stages; i++) {
+        combine(s, m->a[i], i, h, y);
+        rotate(start_t + m->c[i] * h, y, s->k[i]);
     }
     for (uint32_t i = 0; i < m->extra; i++) {
-        combine(&s, m->extra_a[i], m->stages + i, h, y);
-        rotate(start_t + m->extra_c[i] * h, y, s.k[m->stages + i]);
+        combine(s, m->extra_a[i], m->stages + i, h, y);
+        rotate(start_t + m->extra_c[i] * h, y, s->k[m->stages + i]);
     }
-    combine(&s, m->b, m->stages, h, s.y1);
-    combine(&s, m->e, m->stages, h, e[0]);
-    combine(&s, m->e2, m->stages, h, e[1]);
+}
+
+static void estimate(const struct method *m, const struct step *s, const double *e, wide h,
+                     wide error[2]) {
+    wide f[2], right[2];
+    rotate(start_t, start_y, f);
+    combine(s, e, m->stages, m->scheme == EXPLICIT ? h : 1, right);
+    for (int n = 0; n < 2; n++)
+        error[n] = right[n] = right[n] - start_y[n] + m->e0 * h * f[n];
+    if (m->filtered || m->scheme == COLLOCATION)
+        solve_linear(m, h, right, error);
+}
+
+static struct step make_step(const struct method *m, wide h) {
+    static void (*const stages[])(const struct method *, struct step *, wide) = {
+        [EXPLICIT] = explicit_stages,
+        [ROSENBROCK] = rosenbrock_stages,
+        [DIRK] = dirk_stages,
+        [COLLOCATION] = collocation_stages,
+    };
+    struct step s = {0};
+    wide e[2][2], square[2] = {0, 0};
+    stages[m->scheme](m, &s, h);
+    combine(&s, m->b, m->stages, m->scheme == EXPLICIT ? h : 1, s.y1);
+    estimate(m, &s, m->e, h, e[0]);
+    estimate(m, &s, m->e2, h, e[1]);
     for (int n = 0; n < 2; n++) {
-        s.error[n] = (double)(e[0][n] - start_y[n]);
+        s.error[n] = (double)e[0][n];
         for (int which = 0; which < 2; which++)
-            square[which] += powl(e[which][n] - start_y[n], 2) / 2;
+            square[which] += powl(e[which][n], 2) / 2;
     }
+    bool both = m->e2[0] != 0;
     if (square[0] > 0)
-        s.norm = (double)(square[0] / sqrtl(square[0] + 0.01L * square[1]));
+        s.norm = (double)(square[0] / sqrtl(square[0] + (both ? 0.01L * square[1] : 0)));
     return s;
 }
 
 static void interpolate(const struct method *m, const struct step *s, wide size, wide x,
                         wide y[2]) {
-    wide h = m->scheme == ROSENBROCK ? 1 : size;
+    wide h = m->scheme == EXPLICIT ? size : 1;
     double w[METHOD_ROWS] = {0};
     for (uint32_t i = 0; i < m->stages + m->extra; i++)
         for (uint32_t j = m->degree; j-- > 0;)
@@ -124,6 +180,8 @@ static struct errors errors_at(const struct method *m, wide h) {
 // The power of h by which a step's errors shrink.
 static struct errors slopes_of(const struct method *m) {
     wide h = m->order < 6 ? 0.01L : 0.1L; // small, yet the errors stay above rounding
+    if (m->scheme == COLLOCATION)
+        h *= 4;
     struct errors large = errors_at(m, h), small = errors_at(m, h / 2);
     return (struct errors){.solution = log2(large.solution / small.solution),
                            .norm = log2(large.norm / small.norm),
@@ -166,7 +224,20 @@ TEST(method_dense_error_shrinks_with_its_order) {
                 {"ros3p", 3},
                 {"rodas3p", 4},
                 {"rodas4", 4},
-                {"rodas5p", 5}};
+                {"rodas5p", 5},
+                {"backward-euler", 2},
+                {"implicit-midpoint", 2},
+                {"crank-nicolson", 2},
+                {"sdirk-2-2", 3},
+                {"trbdf2", 3},
+                {"kvaerno3", 4},
+                {"sdirk4", 4},
+                {"kvaerno5", 5},
+                {"gauss-legendre-4", 3},
+                {"gauss-legendre-8", 5},
+                {"radau-iia-3", 3},
+                {"radau-iia-5", 4},
+                {"radau-iia-9", 6}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct method *m = method_find(rows[i].name);
         REQUIRE(m);
@@ -177,7 +248,7 @@ TEST(method_dense_error_shrinks_with_its_order) {
 }
 
 // Value and slope at both ends: y0, f(t0, y0), y1, f(t1, y1). So the pieces join smoothly. Those of
-// Rosenbrock methods join, but for the slope.
+// implicit methods join, but for the slope.
 TEST(method_interpolant_joins_smoothly) {
     for (uint32_t n = 0; n < method_count; n++) {
         const struct method *m = &methods[n];
@@ -189,7 +260,7 @@ TEST(method_interpolant_joins_smoothly) {
                 size += (j + 1) * fabs(m->p[i][j]);
             }
             CHECK_NEAR(end, i < m->stages ? m->b[i] : 0, 4e-16 * size);
-            if (m->scheme == ROSENBROCK)
+            if (m->scheme != EXPLICIT)
                 continue;
             CHECK(m->p[i][0] == (i == 0));
             CHECK_NEAR(slope, i == m->stages - 1, 4e-16 * size);

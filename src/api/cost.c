@@ -4,7 +4,7 @@
 #include "codegen/codegen.h"
 
 static shoal_cost cost_of(struct system *s, const struct method *m, struct arena *arena) {
-    struct linear l = codegen_linearise(s, arena);
+    struct linear l = codegen_linearise(s, m, arena);
     struct op_counts c = codegen_cost(s, m, &l, arena);
     return (shoal_cost){.adds = c.adds,
                         .muls = c.muls,

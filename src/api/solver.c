@@ -109,6 +109,20 @@ static uint64_t max_steps_of(const shoal_options *o, bool fixed) {
     return o->max_steps ? o->max_steps : fixed ? 0 : 100000;
 }
 
+shoal_code solver_tolerances(shoal_solver *s, const struct codegen_request *q,
+                             const shoal_options *o, struct run_tolerances *out, struct report *r) {
+    struct model *m = s->model->model;
+    double *atol = arena_new(&s->arena, double, m->states.count);
+    shoal_code code = options_atol_states(o, m, atol, r);
+    double rtol = options_rtol(o);                // what the user asked for
+    double floor = q->f32 ? fmin(rtol, 1e-6) : 0; // of what f32 can tell apart
+    out->rtol = fmax(method_tolerance(q->method, rtol), floor);
+    for (uint32_t i = 0; i < m->states.count; i++)
+        atol[i] *= out->rtol / rtol;
+    out->atol = atol;
+    return code;
+}
+
 static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
                              const shoal_options *o, struct report *r) {
     struct run_setup *u = &s->setup;
@@ -117,11 +131,10 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     const char **names = arena_new(&s->arena, const char *, q->outputs);
     for (uint32_t i = 0; i < q->outputs; i++)
         names[i] = output_name(m, q->output[i]);
-    double *atol = arena_new(&s->arena, double, m->states.count);
     double most = q->f32 ? INT32_MAX : UINT32_MAX; // what the kernel can count
     if (fixed && run_fixed_steps(o->t0, o->t1, o->dt) > most)
         return report_error(r, SHOAL_INPUT, "--dt: more than %.0f steps", most);
-    shoal_code code = options_atol_states(o, m, atol, r);
+    shoal_code code = solver_tolerances(s, q, o, &u->tolerances, r);
     if (code == SHOAL_OK)
         code = fill_grid(o, &s->arena, &u->grid, r);
     u->backend = s->backend;
@@ -144,8 +157,6 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->dt0 = o->dt0;
     u->dt_min = o->dt_min;
     u->dt_max = o->dt_max;
-    u->rtol = options_rtol(o);
-    u->atol = atol;
     u->max_steps = max_steps_of(o, fixed);
     u->threads = o->threads ? o->threads : run_threads_default();
     u->chunk = o->chunk;

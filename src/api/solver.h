@@ -75,6 +75,8 @@ void takeover_free(shoal_solver *s);
 // A kernel on the solver's device, from the cache or compiled; with plan_only, whether it is there.
 shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
                          const shoal_options *o, struct loaded *out, shoal_log *log);
+shoal_code solver_tolerances(shoal_solver *s, const struct codegen_request *q,
+                             const shoal_options *o, struct run_tolerances *out, struct report *r);
 enum controller solver_controller(const shoal_options *o, const struct method *m);
 
 // A device and what the generator is asked for, without a solver. target: a name to build for, or

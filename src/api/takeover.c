@@ -67,7 +67,7 @@ shoal_code takeover_begin(shoal_solver *s, const struct codegen_request *first,
                                  .on_compile_user = o->on_compile_user};
     t->run = (struct run_takeover){.method = first->stiff->name, .get = get, .user = s};
     s->setup.takeover = &t->run;
-    return SHOAL_OK;
+    return solver_tolerances(s, &t->request, o, &t->run.tolerances, log_report(log));
 }
 
 void takeover_free(shoal_solver *s) {

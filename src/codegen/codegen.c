@@ -22,6 +22,7 @@ struct shape {
     uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled
     uint32_t inline_length; // a function with more statements is not inlined
     uint32_t stiff_length;  // the same in implicit methods: there are more of them in a stage
+    uint32_t stiff_unroll;  // unroll_length of implicit methods: stages are worth more there
     uint32_t stack_states;  // larger systems keep their arrays in the workspace
     uint32_t factor_length; // up to this many statements a factorisation is written out
     const char *adaptive, *fixed, *entry;
@@ -32,6 +33,7 @@ static const struct shape worker_shape = {
     .unroll_length = UINT32_MAX,
     .inline_length = 150,
     .stiff_length = 80,
+    .stiff_unroll = UINT32_MAX,
     .stack_states = 64,
     .factor_length = 3000,
     .adaptive = "adaptive.h",
@@ -44,6 +46,7 @@ static const struct shape thread_shape = {
     .unroll_length = 1500,
     .inline_length = 600,
     .stiff_length = 600,
+    .stiff_unroll = 9000,
     .stack_states = 128,
     .factor_length = 1500,
     .adaptive = "thread_adaptive.h",
@@ -140,10 +143,16 @@ static void end(struct assembly *a) {
         hash_component(s, c);
 }
 
+static const struct kernel_file *file_named(const char *file) {
+    const struct kernel_file *k = kernel_files;
+    while (strcmp(k->name, file))
+        k++;
+    return k;
+}
+
 static void put_file(struct assembly *a, const char *file) {
-    for (const struct kernel_file *k = kernel_files; k->name; k++)
-        if (!strcmp(k->name, file))
-            buf_put(&a->out->text, k->text, k->length);
+    const struct kernel_file *k = file_named(file);
+    buf_put(&a->out->text, k->text, k->length);
 }
 
 // A file of kernels/ as a component.
@@ -163,6 +172,11 @@ static void define_real(struct assembly *a, const char *name, double value) {
     buf_puts(&a->out->text, ")\n");
 }
 
+// As the kernel's numbers have it.
+static double kernel_real(const struct assembly *a, double x) {
+    return a->q->f32 ? (double)(float)x : x;
+}
+
 static uint32_t lanes(const struct codegen_request *q) {
     return q->target->device || q->target->lanes64 == 1 ? 1 : q->target->lanes64 * (q->f32 ? 2 : 1);
 }
@@ -180,6 +194,13 @@ static struct emit emit_of(const struct codegen_request *q, const node_id *roots
                          .inline_length = inline_length(q)};
 }
 
+static bool is_iterative(const struct method *m) {
+    return m->scheme == DIRK || m->scheme == COLLOCATION;
+}
+
+// Vectors that a step needs now and then; complex numbers take two.
+static uint32_t spares(const struct method *m) { return m->scheme == COLLOCATION ? 4 : 3; }
+
 static bool is_implicit(const struct assembly *a) { return a->q->method->scheme != EXPLICIT; }
 
 static struct emit emit_linear(const struct assembly *a) {
@@ -196,9 +217,10 @@ static struct emit emit_linear(const struct assembly *a) {
 static uint64_t linear_length(struct assembly *a) {
     struct emit e = emit_linear(a);
     const struct linear *l = &a->linear;
+    const struct method *m = a->q->method;
     uint64_t solve = l->loops ? 0 : codegen_solve_length(&l->lu);
     uint64_t factor = l->loops ? 0 : codegen_factor_length(&l->lu);
-    return codegen_length(&e, &a->arena) + factor + a->q->method->stages * solve;
+    return codegen_length(&e, &a->arena) + factor + m->stages * solve;
 }
 
 // Statements of a step whose stages and states are all written out.
@@ -212,6 +234,12 @@ static uint64_t step_length(struct assembly *a) {
             sums += (m->a[i][k] != 0 ? 1u : 0) + (m->coupling[i][k] != 0 ? 1u : 0);
     uint64_t linear = is_implicit(a) ? linear_length(a) : 0;
     return linear + m->stages * codegen_length(&e, &a->arena) + (uint64_t)sums * s->states;
+}
+
+static bool is_unrolled(struct assembly *a) {
+    if (a->q->method->scheme == COLLOCATION) // too many arrays for registers
+        return false;
+    return step_length(a) <= (is_implicit(a) ? a->shape->stiff_unroll : a->shape->unroll_length);
 }
 
 static bool has_second_error(const struct method *m) {
@@ -234,18 +262,37 @@ static bool is_large(const struct assembly *a) {
            a->linear.size > 16 * a->shape->stack_states;
 }
 
+static void define_newton(struct assembly *a) {
+    const struct method *m = a->q->method;
+    const struct linear *l = &a->linear;
+    define(a, "FIRST_IMPLICIT", m->c[0] == 0);
+    define(a, "FILTERED", m->filtered);
+    define(a, "ITERATION_EVALUATIONS", l->pairs ? m->stages : 1);
+    define_real(a, "NEWTON_ENOUGH", a->adaptive ? 0.03 : 1e-3);
+    if (l->pairs) {
+        define(a, "LU_REAL", l->factors);
+        define(a, "LU_PAIRS", l->complex_factors);
+        define_real(a, "ERROR_START", kernel_real(a, m->e0));
+    }
+}
+
 static void define_linear(struct assembly *a) {
     const struct method *m = a->q->method;
     uint32_t first = 0;
     while (first + 1 < m->stages && m->e[first] == 0)
         first++;
     define(a, "IMPLICIT", 1);
+    define(a, "NEWTON", m->scheme != ROSENBROCK);
+    define(a, "COLLOCATION", m->scheme == COLLOCATION);
+    define_real(a, "GAMMA", kernel_real(a, m->gamma));
     define(a, "TIMED", a->linear.timed);
     define(a, "LINEAR", a->linear.size);
     define(a, "LU_ENTRIES", a->linear.lu.entries);
     define(a, "LU_LOOPS", a->linear.loops);
     define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));
     define(a, "ERROR_FROM", first);
+    if (m->scheme != ROSENBROCK)
+        define_newton(a);
 }
 
 static void put_sizes(struct assembly *a) {
@@ -258,9 +305,9 @@ static void put_sizes(struct assembly *a) {
     define(a, "W", lanes(q));
     define(a, "F32", q->f32);
     define(a, "WAYS",
-           q->target->device || s->states > WAYS_STATES ? 1
-           : a->adaptive || s->states > WAYS3_STATES    ? 2
-                                                        : 3);
+           q->target->device || s->states > WAYS_STATES || is_iterative(m) ? 1
+           : a->adaptive || s->states > WAYS3_STATES                       ? 2
+                                                                           : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", np ? np : 1);
@@ -268,8 +315,9 @@ static void put_sizes(struct assembly *a) {
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
     define(a, "UNROLL_STATES", a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
-    define(a, "UNROLL_STAGES", step_length(a) <= a->shape->unroll_length);
+    define(a, "UNROLL_STAGES", is_unrolled(a));
     define(a, "LARGE", is_large(a));
+    define(a, "SPARES", spares(m));
     define(a, "ADAPTIVE", a->adaptive);
     define(a, "DENSE", q->dense);
     define(a, "ORDER", m->order);
@@ -304,6 +352,8 @@ static void put_gains(struct assembly *a) {
         define_real(a, "CONTROL_B", c.b / 2);
         define_real(a, "CONTROL_C", c.c / 2);
         define_real(a, "CONTROL_REJECT", c.reject / 2);
+        if (is_iterative(a->q->method)) // a step that fails to converge comes out at 0.4 of it
+            define_real(a, "NEWTON_FAILED", pow(0.4 / c.safety, -2 / c.reject));
     }
     end(a);
 }
@@ -360,9 +410,7 @@ static void put_jacobian(struct assembly *a) {
 static void put_linear_solve(struct assembly *a) {
     int32_t span = log_begin(a->q->log, LOG_emit_linear_solve);
     begin(a, "linear_solve");
-    codegen_factors(&a->out->text, &a->linear, inline_length(a->q));
-    if (a->linear.loops)
-        put_file(a, "ros_lu.h");
+    codegen_factors(&a->out->text, &a->linear, inline_length(a->q), file_named("lu.h")->text);
     end(a);
     log_u64(a->q->log, span, "entries", a->linear.lu.entries);
     log_end(a->q->log, span);
@@ -425,9 +473,13 @@ static void put_workspace(struct assembly *a) {
     const struct method *m = a->q->method;
     uint32_t extra = a->q->dense ? m->extra : 0, np = s->pars + s->derived;
     uint32_t elements =
-        s->states * (11 + m->stages + extra) + (np ? np : 1) + a->shared + a->q->outputs;
+        s->states * (8 + spares(m) + m->stages + extra) + (np ? np : 1) + a->shared + a->q->outputs;
     if (is_implicit(a))
         elements += s->states + a->linear.size;
+    if (is_iterative(m))
+        elements += s->states;
+    if (m->scheme == COLLOCATION)
+        elements += 2 * m->stages * s->states;
     define(a, "WORKSPACE", elements);
     a->out->workspace = (size_t)elements * (a->q->f32 ? sizeof(float) : sizeof(double));
 }
@@ -443,6 +495,20 @@ static void put_outputs(struct assembly *a, const node_id *roots) {
     define(a, "SHARED", a->shared);
     if (a->q->target->device && is_large(a))
         put_workspace(a);
+    end(a);
+}
+
+static void put_step(struct assembly *a) {
+    static const char *const file[] = {[EXPLICIT] = "rk.h",
+                                       [ROSENBROCK] = "ros.h",
+                                       [DIRK] = "dirk.h",
+                                       [COLLOCATION] = "collocation.h"};
+    begin(a, "step");
+    if (is_implicit(a))
+        put_file(a, "implicit.h");
+    if (is_iterative(a->q->method))
+        put_file(a, "newton.h");
+    put_file(a, file[a->q->method->scheme]);
     end(a);
 }
 
@@ -463,7 +529,7 @@ static void find_used(struct assembly *a, const node_id *outputs) {
 static void linearise(struct assembly *a) {
     int32_t span = log_begin(a->q->log, LOG_jacobian);
     struct linear *l = &a->linear;
-    *l = codegen_linearise(a->q->system, &a->arena);
+    *l = codegen_linearise(a->q->system, a->q->method, &a->arena);
     l->loops =
         codegen_factor_length(&l->lu) + codegen_solve_length(&l->lu) > a->shape->factor_length;
     log_u64(a->q->log, span, "nonzeros", l->lu.given);
@@ -498,7 +564,7 @@ static void assemble(struct assembly *a) {
     }
     put_outputs(a, outputs);
     include(a, "group", "group.h");
-    include(a, "step", is_implicit(a) ? "ros.h" : "rk.h");
+    put_step(a);
     if (a->adaptive)
         include(a, "controller", "control.h");
     include(a, "save_state", "save.h");

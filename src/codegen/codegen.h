@@ -99,24 +99,30 @@ void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f
 void codegen_stiff(struct buf *out, const struct method *m, bool f32);
 
 // What an implicit method needs of a system: one array of a step, that holds the non-zeros of the
-// Jacobian where the factors of I - h gamma J will be, then f, then df/dt if there is any.
+// Jacobian where the factors of I - h gamma J will be, then f, then for a Rosenbrock method df/dt
+// if there is any. A collocation method keeps the Jacobian, and has its factors behind: for gamma,
+// and for each pair of complex numbers.
 struct linear {
     struct lu lu;
-    node_id *roots; // what goes into the array, and where
+    uint32_t pairs;
+    uint32_t factors, complex_factors; // where they begin
+    node_id *roots;                    // what goes into the array, and where
     uint32_t *slots;
     uint32_t count;
     uint32_t size; // of the array
     bool timed;    // has df/dt
     bool loops;    // the factorisation is loops over tables, not statements
 };
-struct linear codegen_linearise(struct system *s, struct arena *arena);
+struct linear codegen_linearise(struct system *s, const struct method *m, struct arena *arena);
 // Arithmetic of one attempted step, without its norm and control; `l` is that of the system.
 struct op_counts codegen_cost(struct system *s, const struct method *m, const struct linear *l,
                               struct arena *arena);
 // Statements of the factorisation and of a solution, when it is not loops.
 uint64_t codegen_factor_length(const struct lu *l);
 uint64_t codegen_solve_length(const struct lu *l);
-// The functions linear_factor and linear_solve, or the tables of kernels/ros_lu.h.
-void codegen_factors(struct buf *out, const struct linear *l, uint32_t inline_length);
+// The functions linear_factor and linear_solve, for a collocation method complex_factor and
+// complex_solve too; `loops` is the text of kernels/lu.h.
+void codegen_factors(struct buf *out, const struct linear *l, uint32_t inline_length,
+                     const char *loops);
 
 #endif

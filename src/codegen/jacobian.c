@@ -61,7 +61,7 @@ static void add_times(struct linear *l, struct system *s, struct arena *arena) {
         l->count = before;
 }
 
-struct linear codegen_linearise(struct system *s, struct arena *arena) {
+struct linear codegen_linearise(struct system *s, const struct method *m, struct arena *arena) {
     struct sparsity all = system_sparsity(s, arena);
     node_id *entries = system_jacobian(s, &all, arena);
     struct sparsity p = without_zeros(s, &all, entries, arena);
@@ -69,7 +69,14 @@ struct linear codegen_linearise(struct system *s, struct arena *arena) {
     l.roots = arena_new(arena, node_id, (size_t)l.lu.given + 2 * (size_t)s->states);
     l.slots = arena_new(arena, uint32_t, (size_t)l.lu.given + 2 * (size_t)s->states);
     add_matrix(&l, s, &p, entries);
-    add_times(&l, s, arena);
+    if (m->scheme == ROSENBROCK)
+        add_times(&l, s, arena);
     l.size = l.lu.entries + (l.timed ? 2 : 1) * s->states;
+    if (m->scheme == COLLOCATION) {
+        l.pairs = m->stages / 2;
+        l.factors = l.size;
+        l.complex_factors = l.factors + l.lu.entries;
+        l.size = l.complex_factors + 2 * l.pairs * l.lu.entries;
+    }
     return l;
 }

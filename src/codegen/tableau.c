@@ -39,15 +39,31 @@ static void put_rosenbrock(struct buf *out, const struct method *m, bool f32) {
         for (uint32_t j = 0; j < METHOD_STAGES - 1; j++)
             coupling[i][j] = m->gamma * m->coupling[i][j];
     }
-    buf_puts(out, "#define ROS_GAMMA ");
-    codegen_number(out, f32 ? (double)(float)m->gamma : m->gamma);
-    buf_puts(out, "\n");
     put_matrix(out, "ros_c", coupling[0], METHOD_STAGES - 1, m->stages, m->stages - 1, f32);
     put_vector(out, "ros_d", d, m->stages, f32);
     buf_printf(out, "CONSTANT int ros_place[%u] = {", m->stages);
     for (uint32_t i = 0; i < m->stages; i++)
         buf_printf(out, "%s%d", i ? ", " : "", (int)method_place(m, i));
     buf_puts(out, "};\n");
+}
+
+static void put_dirk(struct buf *out, const struct method *m, bool f32) {
+    double predict[METHOD_STAGES][METHOD_STAGES - 1] = {{0}};
+    for (uint32_t i = 1; i < m->stages; i++)
+        method_predict(m, i, predict[i]);
+    put_matrix(out, "dirk_predict", predict[0], METHOD_STAGES - 1, m->stages,
+               m->stages > 1 ? m->stages - 1 : 1, f32);
+}
+
+static void put_collocation(struct buf *out, const struct method *m, bool f32) {
+    double start[METHOD_NODES] = {0};
+    for (uint32_t i = 0; i < m->stages; i++)
+        for (uint32_t j = 0; j < m->stages; j++)
+            start[i] += m->ti[i][j];
+    put_matrix(out, "col_t", m->t[0], METHOD_NODES, m->stages, m->stages, f32);
+    put_matrix(out, "col_ti", m->ti[0], METHOD_NODES, m->stages, m->stages, f32);
+    put_matrix(out, "col_mu", m->mu[0], 2, (m->stages + 1) / 2, 2, f32);
+    put_vector(out, "col_start", start, m->stages, f32);
 }
 
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32) {
@@ -57,6 +73,10 @@ void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f
     put_vector(out, "rk_c", m->c, m->stages, f32);
     if (m->scheme == ROSENBROCK)
         put_rosenbrock(out, m, f32);
+    if (m->scheme == DIRK)
+        put_dirk(out, m, f32);
+    if (m->scheme == COLLOCATION)
+        put_collocation(out, m, f32);
     if (m->embedded) {
         put_vector(out, "rk_e", m->e, m->stages, f32);
         put_vector(out, "rk_e2", m->e2, m->stages, f32);

@@ -60,9 +60,11 @@ struct method {
     uint32_t order;             // of the solution that is advanced
     uint32_t embedded;          // the error norm is of order h^(embedded + 1); 0: fixed steps only
     uint32_t stages;            // evaluations that make y1 and its error (an FSAL stage counts)
-    bool fsal;                  // the last stage is f(t1, y1), its weight b is 0
+    bool fsal;                  // the last stage is f(t1, y1), the first of the next step; its
+                                // weight b is 0 (DIRK: gamma)
     enum controller controller; // default
     double safety;              // factor on the step the error asks for; 0: 0.9
+    double calibration;         // see method_tolerance
     double c[METHOD_STAGES];
     double a[METHOD_STAGES][METHOD_STAGES - 1]; // lower triangle; COLLOCATION: all of it
     double b[METHOD_STAGES];
@@ -91,7 +93,8 @@ extern const uint32_t method_count;
 // By name or alias, ignoring case; NULL when there is none.
 const struct method *method_find(const char *name);
 
-// Where a stage evaluates the right-hand side, in terms of what is known already.
+// Where a stage evaluates the right-hand side, in terms of what is known already; that of a DIRK or
+// COLLOCATION method where its iterations end.
 enum stage_place {
     STAGE_START, // at the start of the step
     STAGE_SAME,  // where the stage before did
@@ -100,12 +103,20 @@ enum stage_place {
 };
 // Of stage i; of the solution for i = stages.
 enum stage_place method_place(const struct method *m, uint32_t i);
-// The solution is where a stage after the last would be.
+// The solution is where the last stage is; of a ROSENBROCK method, where one after it would be.
 bool method_stiffly_accurate(const struct method *m);
 // How far the stability of an explicit method reaches: y' = -y stays bounded up to that step.
 double method_stability(const struct method *m);
-// Evaluations of the right-hand side in a step.
+// Evaluations of the right-hand side in a step, less those of Newton iterations.
 uint32_t method_evaluations(const struct method *m);
+// DIRK: where the iterations for stage i start, as weights of the i stages before it: the
+// polynomial through the nearest three in time. All zero where there is none.
+void method_predict(const struct method *m, uint32_t i, double weights[]);
+
+// The tolerance of a step for a result that is good to rtol. Where the estimate is of an order more
+// than the solution, errors of single steps that are proportional to rtol add up to rtol^(2/3);
+// such a method has a calibration, and its steps are held to calibration rtol^(3/2).
+double method_tolerance(const struct method *m, double rtol);
 
 // What follows a step whose error norm has the log2 l0. l1 and l2 are those of the last two
 // accepted steps, 0 where there was none (the first steps, or after a restart).

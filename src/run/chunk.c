@@ -267,7 +267,7 @@ static void fill_control(struct chunk *c) {
     const struct run_setup *s = c->setup;
     const struct shoal_args *a = &c->args;
     double control[CONTROL_COUNT] = {
-        [CONTROL_RTOL] = s->rtol,
+        [CONTROL_RTOL] = s->tolerances.rtol,
         [CONTROL_DT] = s->dt,
         [CONTROL_DT_LO] = s->f32 ? s->dt - (double)(float)s->dt : 0,
         [CONTROL_DT0] = s->dt0,
@@ -277,7 +277,7 @@ static void fill_control(struct chunk *c) {
     for (int i = 0; i < CONTROL_COUNT; i++)
         put(a->control, c->elem, (size_t)i, control[i]);
     for (uint32_t i = 0; i < s->model->states.count; i++)
-        put(a->atol, c->elem, i, s->atol[i]);
+        put(a->atol, c->elem, i, s->tolerances.atol[i]);
     put_pair(a->t0, c->elem, 0, s->t0);
     put_pair(a->t1, c->elem, 0, s->t1);
     put_pair(a->settle, c->elem, 0, s->t1 < s->t0 ? s->t0 - s->settle : s->t0 + s->settle);

@@ -38,10 +38,17 @@ struct run_pool {
 void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
                    struct shoal_device *device);
 
+// Of the steps of a method.
+struct run_tolerances {
+    double rtol;
+    const double *atol; // [states]
+};
+
 // The method that takes over the rows whose kernel ends them as SHOAL_ROW_STIFF, or failed: they are
 // run again from their start, by another kernel, which is asked for when there is the first.
 struct run_takeover {
     const char *method;
+    struct run_tolerances tolerances;
     shoal_code (*get)(void *user, struct shoal_module **module, size_t *workspace, shoal_log *log);
     void *user;
 };
@@ -62,8 +69,7 @@ struct run_setup {
     bool f32, fixed;
     double t0, t1, settle;
     double dt, dt0, dt_min, dt_max; // NaN: not given
-    double rtol;
-    const double *atol; // [states]
+    struct run_tolerances tolerances;
     uint64_t max_steps; // 0: no limit
     struct save_grid grid;
     uint32_t threads;

@@ -56,13 +56,14 @@ void takeover_tell(const struct journey *j, uint32_t rows) {
             j->summary->failed_first++;
 }
 
-// The setup of the other method: all the same, but its kernel.
+// The setup of the other method: all the same, but its kernel and its tolerances.
 static shoal_code get_kernel(struct journey *j) {
     if (j->stiff.module)
         return SHOAL_OK;
     struct run_setup s = *j->setup;
     s.module = NULL;
     shoal_code code = s.takeover->get(s.takeover->user, &s.module, &s.workspace, j->log);
+    s.tolerances = s.takeover->tolerances;
     s.takeover = NULL;
     j->stiff = s;
     return code;

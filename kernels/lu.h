@@ -3,42 +3,44 @@
 //
 // lu_row, lu_column, lu_diagonal and lu_state say where the entries of the factors are, in the order
 // of elimination; the operations and their order are those of the straight code that smaller systems
-// have. w is room for one row.
+// have. w is room for one row. NUMBER is real, or complex for complex gamma.
 
-// Factors in place; m has the Jacobian, and zeros where the factors fill in. `scale` is -h gamma.
-// Returns the smallest pivot's size: the matrix is singular when that is 0, or nearly.
-NOINLINE real linear_factor(real scale, SPACE real *m, SPACE real *w) {
+// From the Jacobian in `jac`, with zeros where the factors fill in, to factors in m, which may be the
+// same. `scale` is -h gamma. Returns the smallest pivot's size: the matrix is singular when that is
+// 0, or nearly.
+NOINLINE real LU_NAME(factor)(NUMBER scale, const SPACE real *jac, SPACE NUMBER *m,
+                              SPACE NUMBER *w) {
     real least = R(LARGEST_SCALE);
     ROLL for (int k = 0; k < N; k++) {
         int first = lu_row[k], diagonal = lu_diagonal[k], end = lu_row[k + 1];
-        ROLL for (int e = first; e < end; e++) w[lu_column[e]] = scale * m[e];
-        w[k] = r_fma(scale, m[diagonal], R(1));
+        ROLL for (int e = first; e < end; e++) w[lu_column[e]] = NUM(scale)(scale, jac[e]);
+        w[k] = NUM(scale_one)(scale, jac[diagonal]);
         ROLL for (int e = first; e < diagonal; e++) {
             int j = lu_column[e], right = lu_diagonal[j], last = lu_row[j + 1];
-            real factor = w[j] * m[right];
+            NUMBER factor = NUM(mul)(w[j], m[right]);
             w[j] = factor;
             ROLL for (int u = right + 1; u < last; u++) w[lu_column[u]] =
-                r_fnma(factor, m[u], w[lu_column[u]]);
+                NUM(fnma)(factor, m[u], w[lu_column[u]]);
         }
-        least = r_min(r_abs(w[k]), least);
-        w[k] = R(1) / w[k];
+        least = r_min(NUM(magnitude)(w[k]), least);
+        w[k] = NUM(inverse)(w[k]);
         ROLL for (int e = first; e < end; e++) m[e] = w[lu_column[e]];
     }
     return least;
 }
 
-NOINLINE void linear_solve(const SPACE real *m, SPACE real *w, SPACE real *x) {
+NOINLINE void LU_NAME(solve)(const SPACE NUMBER *m, SPACE NUMBER *w, SPACE NUMBER *x) {
     ROLL for (int k = 0; k < N; k++) {
-        real sum = x[lu_state[k]];
+        NUMBER sum = x[lu_state[k]];
         ROLL for (int e = lu_row[k]; e < lu_diagonal[k]; e++) sum =
-            r_fnma(m[e], w[lu_column[e]], sum);
+            NUM(fnma)(m[e], w[lu_column[e]], sum);
         w[k] = sum;
     }
     ROLL for (int k = N - 1; k >= 0; k--) {
-        real sum = w[k];
+        NUMBER sum = w[k];
         ROLL for (int e = lu_diagonal[k] + 1; e < lu_row[k + 1]; e++) sum =
-            r_fnma(m[e], w[lu_column[e]], sum);
-        sum = sum * m[lu_diagonal[k]];
+            NUM(fnma)(m[e], w[lu_column[e]], sum);
+        sum = NUM(mul)(sum, m[lu_diagonal[k]]);
         w[k] = sum;
         x[lu_state[k]] = sum;
     }

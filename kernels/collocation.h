@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// One step of a collocation method (Gauss, Radau), and its error.
+//
+// All stages z_i = h sum a_ij f(t0 + c_j h, y0 + z_j) are found at once. With a = t D ti and
+// z = t w the equations of an iteration fall apart into one with I - h mu J for each mu of D: real
+// for a single number, complex for a pair of w. The iterations start from the equations of the
+// step's start made linear, which takes no evaluation.
+//
+// Loops over stages and pairs are not written out: the arrays are too many for registers, and what
+// is inlined is there once.
+
+#define PAIRS (STAGES / 2)
+#define SINGLE (STAGES % 2) // the first of w belongs to a real mu, which is gamma
+
+// A complex vector and room for a solution.
+INLINE void pair_solve(struct trial *s, int pair, SPACE real *g0, SPACE real *g1) {
+    const SPACE cplx *m = (const SPACE cplx *)(s->m + LU_PAIRS) + pair * LU_ENTRIES;
+#if LARGE
+    SPACE cplx *room = (SPACE cplx *)s->spare[0], *v = (SPACE cplx *)s->spare[2];
+#else
+    cplx room[N], v[N];
+#endif
+    STATES(j, 0) v[j] = c_of(g0[j], g1[j]);
+    complex_solve(m, room, v);
+    STATES(j, 0) g0[j] = v[j].re;
+    STATES(j, 0) g1[j] = v[j].im;
+}
+
+INLINE void collocation_factor(struct trial *s) {
+#if SINGLE || ADAPTIVE // the error's matrix is real, too
+    factor(s, LU_REAL);
+#else
+    s->singular = r_lt(R(1), R(0));
+#endif
+    ROLL for (int q = 0; q < PAIRS; q++) {
+        SPACE cplx *m = (SPACE cplx *)(s->m + LU_PAIRS) + q * LU_ENTRIES;
+#if LARGE
+        SPACE cplx *room = (SPACE cplx *)s->spare[0];
+#else
+        cplx room[N];
+#endif
+        cplx scale = c_of(s->h * R(-col_mu[SINGLE + q][0]), s->h * R(col_mu[SINGLE + q][1]));
+        real least = complex_factor(scale, s->m, m, room);
+        s->singular = m_or(s->singular, r_lt(least, R(SMALLEST_SCALE)));
+    }
+}
+
+// Corrections of w from the slopes: (I - h mu J) g = h mu g - w.
+INLINE void collocation_solve(struct trial *s) {
+#if SINGLE
+    SPARE(room, N, s->spare[0]);
+    real hm = s->h * R(GAMMA);
+    STATES(j, 0) s->g[j] = r_fms(hm, s->g[j], s->w[j]);
+    linear_solve(s->m + LU_REAL, room, s->g);
+#endif
+    ROLL for (int q = 0; q < PAIRS; q++) {
+        int at = (SINGLE + 2 * q) * N;
+        real re = s->h * R(col_mu[SINGLE + q][0]), im = s->h * R(col_mu[SINGLE + q][1]);
+        STATES(j, 0) {
+            real g0 = s->g[at + j], g1 = s->g[at + N + j];
+            s->g[at + j] = r_fma(im, g1, r_fms(re, g0, s->w[at + j]));
+            s->g[at + N + j] = r_fnma(im, g0, r_fms(re, g1, s->w[at + N + j]));
+        }
+        pair_solve(s, q, s->g + at, s->g + at + N);
+    }
+}
+
+// z = t w
+INLINE void collocation_stages(struct trial *s) {
+    ROLL for (int i = 0; i < STAGES; i++) {
+        STATES(j, 0) {
+            real z = R(0);
+            UNROLL for (int q = 0; q < STAGES; q++) z =
+                r_fma(R(col_t[i][q]), s->w[q * N + j], z);
+            s->k[i][j] = z;
+        }
+    }
+}
+
+// g = ti f, f being those of the stages
+INLINE void collocation_slopes(const struct point *x, const SPACE real *p, struct trial *s) {
+    ITEMS(j, STAGES * N) s->g[j] = R(0);
+    ROLL for (int i = 0; i < STAGES; i++) {
+        STATES(j, 0) s->y1[j] = x->y[j] + s->k[i][j];
+        model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
+        UNROLL for (int q = 0; q < STAGES; q++) {
+            real weight = R(col_ti[q][i]);
+            STATES(j, 0) s->g[q * N + j] = r_fma(weight, s->f[j], s->g[q * N + j]);
+        }
+    }
+}
+
+// Round 0 makes the start, iterations follow.
+INLINE void collocation_iterate(const struct point *x, const SPACE real *p, struct trial *s) {
+    mask open = m_andnot(s->n.active, s->singular);
+    real before = R(0);
+    ITEMS(j, STAGES * N) s->w[j] = R(0);
+    ROLL for (int n = 0; n <= NEWTON_MOST && any(open); n++) {
+        if (n == 0) {
+            UNROLL for (int q = 0; q < STAGES; q++) {
+                STATES(j, 0) s->g[q * N + j] = s->m[LU_ENTRIES + j] * R(col_start[q]);
+            }
+        } else {
+            collocation_stages(s);
+            collocation_slopes(x, p, s);
+        }
+        collocation_solve(s);
+        ITEMS(j, STAGES * N) s->w[j] = select(open, s->w[j] + s->g[j], s->w[j]);
+        if (n == 0)
+            continue;
+        real n2 = R(0);
+        UNROLL for (int q = 0; q < STAGES; q++) n2 = n2 + newton_norm2(&s->n, s->g + q * N);
+        n2 = n2 * R(1.0 / (STAGES * N));
+        open = newton_go_on(&s->n, open, n - 1, n2, before);
+        before = n2;
+    }
+    collocation_stages(s);
+}
+
+INLINE void collocation_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
+    if (i > 0)
+        return;
+    newton_begin(x, s);
+    linearise(x, p, s);
+    collocation_factor(s);
+    collocation_iterate(x, p, s);
+    stage_sum(x->y, s, rk_b, STAGES, s->y1);
+    newton_end(s);
+}
+
+#if ADAPTIVE
+INLINE real collocation_error2(const struct point *x, struct trial *s, const struct limits *l) {
+    SPARE(room, N, s->spare[0]);
+    SPARE(error, N, s->spare[1]);
+    real h0 = s->h * R(ERROR_START);
+    STATES(j, 0) error[j] = r_fma(h0, s->m[LU_ENTRIES + j], stage_error(s, j));
+    linear_solve(s->m + LU_REAL, room, error);
+    return newton_error2(s, error_norm2(x, s, l, error));
+}
+#endif
+
+// What the loops call a step's parts, whatever the method.
+#define rk_stage collocation_stage
+#define rk_error2 collocation_error2

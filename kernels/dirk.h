@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// One step of a diagonally implicit Runge-Kutta method, and its error.
+//
+// Stage i is u = h f(t0 + c_i h, base + gamma u), base = y0 + sum a_ij u_j. The iterations find u, not
+// the argument, and never take f at the solution for it, so that u is exact for stiff components
+// too. They start where the stages before point to (dirk_predict); the first one starts from the
+// equations at the step's start.
+
+// u = h f0 + h J (base - y0 + gamma u), the first stage's equation made linear.
+INLINE void dirk_guess(const struct point *x, struct trial *s, const SPACE real *base,
+                       SPACE real *u) {
+    SPARE(w, N, s->spare[0]);
+    STATES(j, 0) u[j] = r_fma(s->h, s->m[LU_ENTRIES + j], (base[j] - x->y[j]) * R(1 / GAMMA));
+    linear_solve(s->m, w, u);
+    STATES(j, 0) u[j] = r_fnma(base[j] - x->y[j], R(1 / GAMMA), u[j]);
+}
+
+INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct trial *s, int i,
+                         const SPACE real *base) {
+    SPARE(w, N, s->spare[0]);
+    SPARE(r, N, s->spare[2]);
+    SPACE real *u = s->k[i];
+    mask open = m_andnot(s->n.active, s->n.failed);
+    real before = R(0);
+    ROLL for (int n = 0; n < NEWTON_MOST && any(open); n++) {
+        STATES(j, 0) s->y1[j] = r_fma(R(GAMMA), u[j], base[j]);
+        model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
+        STATES(j, 0) r[j] = r_fms(s->h, s->f[j], u[j]);
+        linear_solve(s->m, w, r);
+        real n2 = newton_norm2(&s->n, r) * R(GAMMA * GAMMA / N);
+        STATES(j, 0) u[j] = select(open, u[j] + r[j], u[j]);
+        open = newton_go_on(&s->n, open, n, n2, before);
+        before = n2;
+    }
+}
+
+INLINE void dirk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
+    if (i == 0) {
+        newton_begin(x, s);
+        linearise(x, p, s);
+        factor(s, 0);
+    }
+    if (i < FIRST_IMPLICIT) {
+        STATES(j, 0) s->k[i][j] = s->h * x->f0[j];
+        return;
+    }
+    SPARE(base, N, s->spare[1]);
+    stage_sum(x->y, s, rk_a[i], i, base);
+    if (i == FIRST_IMPLICIT) {
+        dirk_guess(x, s, base, s->k[i]);
+    } else {
+        STATES(j, 0) s->k[i][j] = R(0);
+        stage_sum(s->k[i], s, dirk_predict[i], i, s->k[i]);
+    }
+    dirk_iterate(x, p, s, i, base);
+    if (i != STAGES - 1)
+        return;
+#if STIFFLY_ACCURATE
+    STATES(j, 0) s->y1[j] = r_fma(R(GAMMA), s->k[i][j], base[j]);
+#else
+    stage_sum(x->y, s, rk_b, STAGES, s->y1);
+#endif
+    newton_end(s);
+    s->per_h = R(1) / s->h;
+}
+#define LAST_SLOPE(s, j) (s)->k[STAGES - 1][j] * (s)->per_h
+
+#if ADAPTIVE
+INLINE real dirk_error2(const struct point *x, struct trial *s, const struct limits *l) {
+#if FILTERED
+    SPARE(w, N, s->spare[0]);
+    SPARE(error, N, s->spare[1]);
+    STATES(j, 0) error[j] = stage_error(s, j);
+    linear_solve(s->m, w, error);
+    return newton_error2(s, error_norm2(x, s, l, error));
+#else
+    return newton_error2(s, error_norm2(x, s, l, 0));
+#endif
+}
+#endif
+
+// What the loops call a step's parts, whatever the method.
+#define rk_stage dirk_stage
+#define rk_error2 dirk_error2

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Simplified Newton iterations: when a lane is done, and when it will not be.
+//
+// All iterations of a step take the matrix of its start. A lane that has converged keeps its values
+// while others of the vector go on, so its result is its own. An iteration that shrinks the
+// correction by theta leaves theta / (1 - theta) times it to do; the first one of a stage takes what
+// was found before. How many iterations a step took slows the growth of the next, and a step that
+// does not converge is repeated with a shorter one. A fixed step cannot be: there it may take longer.
+
+enum { NEWTON_MOST = ADAPTIVE ? 7 : 50 }; // iterations
+
+// A trial is going to be made; `active` are the lanes that count.
+INLINE void newton_trial(const struct limits *l, mask active, real rate, struct newton *n) {
+    n->limits = l;
+    n->active = active;
+    n->failed = m_andnot(active, active);
+    n->rate = rate;
+    for (int i = 0; i < W; i++)
+        LANE(n->work, i) = 0;
+}
+
+// A step begins: the weights of its norm.
+INLINE void newton_begin(const struct point *x, struct trial *s) {
+    struct newton *n = &s->n;
+    const struct limits *l = n->limits;
+    STATES(j, 0) n->weight[j] = r_reciprocal_rough(r_fma(l->rtol, r_abs(x->y[j]), l->atol[j]));
+    // a rate is forgotten slowly
+    n->rate = r_exp2_rough(R(0.8) * r_log2_rough(r_max(n->rate, R(EPSILON))));
+    n->most = R(0);
+}
+
+INLINE real newton_norm2(const struct newton *n, const SPACE real *correction) {
+    real sum = R(0);
+    STATES(j, 0) {
+        real weighted = correction[j] * n->weight[j];
+        sum = r_fma(weighted, weighted, sum);
+    }
+    return sum;
+}
+
+// The lanes of `open` that go on after iteration i, whose correction has the squared norm n2 and the
+// one before it `before`.
+INLINE mask newton_go_on(struct newton *n, mask open, int i, real n2, real before) {
+    real theta2 = R(0), rate = n->rate, enough = n->limits->enough;
+    n->most = select(open, r_max(n->most, R(i + 1)), n->most);
+    n->work = i_count(n->work, open);
+    if (i > 0) {
+        theta2 = n2 / before;
+        real theta = r_sqrt(theta2);
+        rate = select(r_lt(theta, R(1)), theta / (R(1) - theta), R(1e15));
+        n->rate = select(open, rate, n->rate);
+    }
+    real rest = rate * rate * n2;
+    mask going = m_andnot(open, r_le(rest, enough));
+    // hopeless: not converging, or not fast enough for the iterations that are left
+    ROLL for (int q = i + 1; q < NEWTON_MOST; q++) rest = i > 0 ? rest * theta2 : n2 * R(0);
+    mask hopeless = m_andnot(going, r_le(rest, enough));
+#if ADAPTIVE
+    n->failed = m_or(n->failed, hopeless);
+#else // down to rounding errors
+    n->failed = m_or(n->failed, m_andnot(hopeless, r_le(n2, R(1))));
+#endif
+    return m_andnot(going, hopeless);
+}
+
+// What the group keeps of the trials.
+INLINE void newton_count(struct group *g, const struct trial *s) {
+    g->rate = s->n.rate;
+    g->work = g->work + s->n.work;
+}
+
+#if ADAPTIVE
+// The squared error as step control is to see it: one that halves the step where iterations failed.
+INLINE real newton_error2(const struct trial *s, real error2) {
+    return select(s->n.failed, error2 * R(0) + R(NEWTON_FAILED), error2);
+}
+
+// What the next step is multiplied with, after Hairer and Wanner II, IV.8.
+INLINE real newton_caution(const struct newton *n) {
+    return R(2 * NEWTON_MOST + 1) / (R(2 * NEWTON_MOST) + n->most);
+}
+#endif
+
+// A step whose iterations failed has no result.
+INLINE void newton_end(struct trial *s) {
+#if !ADAPTIVE
+    STATES(j, 0) s->y1[j] = select(s->n.failed, R(NAN_VALUE), s->y1[j]);
+#endif
+}
