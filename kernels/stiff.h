@@ -7,11 +7,11 @@
 // the eigenvalue is at the end of the method's stability, the square of which is STIFF_LIMIT2, and
 // more than STIFF_LEFT steps of its size are left: on a shorter way another method gains nothing.
 //
-// Attempts STIFF_FIRST, twice that and so on are looked at, then one in STIFF_EVERY, and from a hit on
-// each one until STIFF_MISSES in a row are none. With STIFF_HITS hits the trajectory ends as stiff.
+// Attempts STIFF_FIRST, four times that and so on are looked at, then one in STIFF_EVERY, and from a hit
+// on each one until STIFF_MISSES in a row are none. With STIFF_HITS hits the trajectory ends as stiff.
 // All of it is the lane's own: its attempts are counted from its start.
 
-enum { STIFF_EVERY = 1024, STIFF_HITS = 15, STIFF_MISSES = 6, STIFF_LEFT = 2000 };
+enum { STIFF_EVERY = 4096, STIFF_HITS = 15, STIFF_MISSES = 6, STIFF_LEFT = 2000 };
 
 INLINE mask stiff_hit(const struct limits *l, const struct group *g, const struct trial *s) {
     real slopes = R(0), states = R(0);
@@ -35,7 +35,7 @@ INLINE int stiff_note(struct group *g, int i, u32 attempt, u32 hit) {
     g->look[i] = attempt + 1;
     if (!g->hits[i] || g->misses[i] == STIFF_MISSES) {
         g->hits[i] = g->misses[i] = 0;
-        g->look[i] = attempt + (attempt < STIFF_EVERY ? attempt : STIFF_EVERY);
+        g->look[i] = attempt + (attempt < STIFF_EVERY ? 3 * attempt : STIFF_EVERY);
     }
     return g->hits[i] == STIFF_HITS;
 }

@@ -18,7 +18,7 @@ static const char *model(const char *name, const char *text) {
 }
 
 static const char *decay(void) {
-    return model("decay.ode", "par a=1\ninit x=1\nx'=-a*x\n@ t1=1\n");
+    return model("decay.ode", "par a=1\ninit x=1\nx'=-a*x\n@ t1=1, method=tsit5\n");
 }
 
 static void expect(struct check_output o, int status, const char *part) {
