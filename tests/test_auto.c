@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Method auto: every row is that of the explicit method or that of the stiff one, run alone, bit for
-// bit, whatever its neighbours are; which of the two depends on the row alone.
+// Method auto: every row is that of the explicit method or that of the stiff one, run alone, bit
+// for bit, whatever its neighbours are; which of the two depends on the row alone.
 #include "check.h"
 #include "device_test.h"
 #include "kernels.h"
@@ -89,6 +89,32 @@ DEVICE_TEST(auto_f32) { check_mixed(device, "t1=40 precision=f32 keep-failed=on"
 TEST(auto_controller) { check_mixed(NULL, "t1=40 controller=pid"); }
 TEST(auto_max_steps) { check_mixed(NULL, "t1=40 max-steps=1500 save=every=5"); }
 
+// A system whose arrays are in the workspace: diffusion, fast and slow.
+DEVICE_TEST(auto_large) {
+    static const char text[] =
+        "par d=1; init x[1..140]=1; x1'=d*(x2-2*x1); x[2..139]'=d*(x[j-1]-2*x[j]+x[j+1]);"
+        "x140'=d*(x139-2*x140)+1";
+    static const char *const names[] = {"tsit5", "rodas5p", "auto"};
+    const char *inputs[RIG_NAMES] = {"d"};
+    struct inputs in = inputs_new(4, inputs);
+    struct outcome o[3];
+    for (uint64_t i = 0; i < 4; i++)
+        in.value[0][i] = i % 2 ? 5000 : 5;
+    for (int i = 0; i < 3; i++) {
+        char words[64];
+        snprintf(words, sizeof words, "method=%s t1=5 vars=x1,x70", names[i]);
+        struct rig rig = device_rig(device, text, words);
+        o[i] = rig_run(&rig, &in, NULL, 0, NULL);
+        rig_free(&rig);
+    }
+    CHECK_INT(o[2].summary.found_stiff, 2);
+    for (uint64_t i = 0; i < 4; i++)
+        outcome_same(&o[i % 2], i, &o[2], i, "large");
+    for (int i = 0; i < 3; i++)
+        outcome_free(&o[i]);
+    inputs_free(&in);
+}
+
 // Whatever the lanes, the order, the chunks, the memory and the threads are.
 DEVICE_TEST(auto_depends_on_the_row_alone) {
     static const uint64_t chunks[] = {1, 7, 0};
@@ -150,8 +176,7 @@ static void same_steps(const shoal_result *want, const shoal_result *got, uint64
     for (uint64_t i = 0; i < samples; i++) {
         differ += shoal_result_t(want, row, i) != shoal_result_t(got, row, i);
         for (uint32_t v = 0; v < 3; v++)
-            differ +=
-                shoal_result_value(want, v, row, i) != shoal_result_value(got, v, row, i);
+            differ += shoal_result_value(want, v, row, i) != shoal_result_value(got, v, row, i);
     }
     CHECK_MSG(!differ, "row %d: %d numbers differ", (int)row, (int)differ);
 }
@@ -215,6 +240,14 @@ TEST(auto_stiff_problems) {
     }
 }
 
+// Where stability ends, against what the literature says.
+TEST(auto_stability) {
+    CHECK_NEAR(method_stability(method_find("euler")), 2, 1e-4);
+    CHECK_NEAR(method_stability(method_find("rk4")), 2.7853, 1e-4);
+    CHECK_NEAR(method_stability(method_find("dopri5")), 3.3066, 1e-4);
+    CHECK_NEAR(method_stability(method_find("tsit5")), 3.5069, 1e-4);
+}
+
 // At other tolerances and in f32 too.
 TEST(auto_stiff_at_any_tolerance) {
     static const char *const options[] = {"rtol=1e-3", "rtol=1e-5", "rtol=1e-8 atol=1e-11",
@@ -264,8 +297,8 @@ TEST(auto_examples) {
     static const struct {
         const char *path;
         int stiff;
-    } examples[] = {{"arenstorf", 0},       {"hodgkin_huxley", 0}, {"lorenz", 0}, {"lorenz96", 0},
-                    {"lotka_volterra", 0},  {"pleiades", 0},       {"pollu", 1},  {"vanderpol", 0}};
+    } examples[] = {{"arenstorf", 0},      {"hodgkin_huxley", 0}, {"lorenz", 0}, {"lorenz96", 0},
+                    {"lotka_volterra", 0}, {"pleiades", 0},       {"pollu", 1},  {"vanderpol", 0}};
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         char path[64];
         snprintf(path, sizeof path, "examples/%s.ode", examples[i].path);
@@ -487,7 +520,7 @@ DEVICE_TEST(auto_stop) {
     CHECK(o.summary.done < ROWS && !o.summary.complete);
     for (uint64_t i = 0; i < ROWS; i++)
         CHECK_MSG(o.status[i] < SHOAL_STATUS_COUNT ? i < o.summary.done
-                                                    : o.status[i] == SHOAL_STATUS_PENDING,
+                                                   : o.status[i] == SHOAL_STATUS_PENDING,
                   "row %d is %d", (int)i, o.status[i]);
     outcome_free(&o);
     outcome_free(&a);

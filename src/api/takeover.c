@@ -32,8 +32,7 @@ static void on_compile(const shoal_compile *now, void *user) {
         t->options.on_compile(now, t->options.on_compile_user);
 }
 
-static shoal_code get(void *user, struct shoal_module **module, size_t *workspace,
-                      shoal_log *log) {
+static shoal_code get(void *user, struct shoal_module **module, size_t *workspace, shoal_log *log) {
     shoal_solver *s = user;
     struct takeover *t = &s->takeover;
     shoal_code code = SHOAL_OK;

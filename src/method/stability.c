@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long the steps of an explicit method may be: the end of its stability region on the real axis.
+// How long the steps of an explicit method may be: the end of its stability region on the real
+// axis.
 #include "method/method.h"
 
 // What a step of length h makes of 1 in y' = -y.

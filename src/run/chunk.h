@@ -16,8 +16,8 @@ struct chunk {
     struct shoal_launch launch; // what the backend gets
     const struct run_setup *setup;
     const struct batch *batch;
-    uint32_t slot;  // of the device
-    uint32_t block; // its pair of blocks in the pool
+    uint32_t slot;      // of the device
+    uint32_t block;     // its pair of blocks in the pool
     uint32_t rows_most; // the blocks have room for that many
     uint64_t first_row;
     size_t elem;         // bytes of a number

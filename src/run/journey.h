@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run under way, for the files that share it: run.c, the loop over chunks, and takeover.c, the rows
-// that another method takes over.
+// A run under way, for the files that share it: run.c, the loop over chunks, and takeover.c, the
+// rows that another method takes over.
 #ifndef SHOAL_RUN_JOURNEY_H
 #define SHOAL_RUN_JOURNEY_H
 
@@ -19,8 +19,8 @@ struct lookout {
 
 // Rows of a chunk that are run again.
 struct again {
-    uint32_t *row;       // [count], ascending
-    unsigned char *was;  // [count] status that the first method gave
+    uint32_t *row;      // [count], ascending
+    unsigned char *was; // [count] status that the first method gave
     uint32_t count, room;
 };
 

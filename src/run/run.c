@@ -207,7 +207,8 @@ static void fill_part(struct journey *j, struct chunk *c, enum log_label label, 
                       uint32_t end) {
     int32_t span = log_begin(j->log, label);
     chunk_fill(c, first, end);
-    journey_end_transfer(j, c, span, c->args.z.rows, bytes_of(&c->launch.in, log_label_name(label)));
+    journey_end_transfer(j, c, span, c->args.z.rows,
+                         bytes_of(&c->launch.in, log_label_name(label)));
 }
 
 void journey_watch(struct journey *j, struct chunk *c, struct lookout l) {

@@ -33,7 +33,7 @@ struct run_block {
 };
 struct run_pool {
     struct run_block block[2 * (RUN_SLOTS + 1)]; // the last two are of rows that are taken over
-    struct crew *crew; // that fills and copies
+    struct crew *crew;                           // that fills and copies
 };
 void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
                    struct shoal_device *device);
@@ -44,8 +44,8 @@ struct run_tolerances {
     const double *atol; // [states]
 };
 
-// The method that takes over the rows whose kernel ends them as SHOAL_ROW_STIFF, or failed: they are
-// run again from their start, by another kernel, which is asked for when there is the first.
+// The method that takes over the rows whose kernel ends them as SHOAL_ROW_STIFF, or failed: they
+// are run again from their start, by another kernel, which is asked for when there is the first.
 struct run_takeover {
     const char *method;
     struct run_tolerances tolerances;

@@ -114,9 +114,9 @@ static shoal_code next_part(struct journey *j, struct part *p, uint32_t done, ui
     const struct again *a = &j->again;
     p->row = a->row + done;
     p->rows = a->count - done < *size ? a->count - done : *size;
-    shoal_code code = chunk_init(&p->chunk, &j->stiff, j->batch,
-                                 p->whole->wants & ~(unsigned)SINK_WANTS_INPUTS, 0, p->rows,
-                                 log_report(j->log));
+    shoal_code code =
+        chunk_init(&p->chunk, &j->stiff, j->batch, p->whole->wants & ~(unsigned)SINK_WANTS_INPUTS,
+                   0, p->rows, log_report(j->log));
     if (code != SHOAL_OK)
         return code;
     p->chunk.block = RUN_SLOTS;
