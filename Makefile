@@ -50,13 +50,14 @@ include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
-.PHONY: help setup-% demo test test-long test-gpu bench bench-gpu install uninstall format tidy asan ubsan fuzz clean examples
+.PHONY: help setup-% demo test test-long test-gpu bench bench-stiff bench-gpu install uninstall format tidy asan ubsan fuzz clean examples
 help:
 	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a file to open'
 	@echo 'make test      all tests (make test-long: the slow ones too; make test-gpu: those of devices, on a GPU)'
 	@echo 'make           build $(BUILD)/shoal, $(BUILD)/libshoal.so, $(BUILD)/libshoal.a'
 	@echo 'make install   into PREFIX ($(PREFIX)), with headers and a pkg-config file'
 	@echo 'make bench     compare with peers and with the peak of this machine'
+	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
 	@echo 'make format tidy asan ubsan fuzz clean'
 
@@ -93,11 +94,18 @@ bench: setup-bench
 	$(BUILD)/bench/bench $(BUILD)/bench
 	$(BUILD)/bench/log_cost
 	$(BUILD)/bench/warm $(BUILD)
+# Minutes. The picture of docs/performance.md is made by STIFF_SVG=docs/work_precision.svg.
+STIFF_SVG ?= $(BUILD)/bench/work_precision.svg
+bench-stiff: setup-bench
+	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/peer_cvode $(BUILD)/bench/stiff
+	$(BUILD)/bench/stiff $(BUILD)/bench $(BUILD)/bench/stiff.csv
+	@if command -v python3 >/dev/null; then python3 tools/work_precision.py $(BUILD)/bench/stiff.csv $(STIFF_SVG); \
+	else echo 'bench: no python3: no picture'; fi
 bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
 	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand
 $(BUILD)/bench/bench $(BUILD)/bench/gpu $(BUILD)/bench/log_cost $(BUILD)/bench/cache_lookup \
-    $(BUILD)/bench/warm: $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
+    $(BUILD)/bench/stiff $(BUILD)/bench/warm: $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
 

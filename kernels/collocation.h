@@ -5,9 +5,6 @@
 // z = t w the equations of an iteration fall apart into one with I - h mu J for each mu of D: real
 // for a single number, complex for a pair of w. The iterations start from the equations of the
 // step's start made linear, which takes no evaluation.
-//
-// Loops over stages and pairs are not written out: the arrays are too many for registers, and what
-// is inlined is there once.
 
 #define PAIRS (STAGES / 2)
 #define SINGLE (STAGES % 2) // the first of w belongs to a real mu, which is gamma
@@ -32,7 +29,7 @@ INLINE void collocation_factor(struct trial *s) {
 #else
     s->singular = r_lt(R(1), R(0));
 #endif
-    ROLL for (int q = 0; q < PAIRS; q++) {
+    STAGE_LOOP(q, PAIRS) {
         SPACE cplx *m = (SPACE cplx *)(s->m + LU_PAIRS) + q * LU_ENTRIES;
 #if LARGE
         SPACE cplx *room = (SPACE cplx *)s->spare[0];
@@ -53,7 +50,7 @@ INLINE void collocation_solve(struct trial *s) {
     STATES(j, 0) s->g[j] = r_fms(hm, s->g[j], s->w[j]);
     linear_solve(s->m + LU_REAL, room, s->g);
 #endif
-    ROLL for (int q = 0; q < PAIRS; q++) {
+    STAGE_LOOP(q, PAIRS) {
         int at = (SINGLE + 2 * q) * N;
         real re = s->h * R(col_mu[SINGLE + q][0]), im = s->h * R(col_mu[SINGLE + q][1]);
         STATES(j, 0) {
@@ -67,7 +64,7 @@ INLINE void collocation_solve(struct trial *s) {
 
 // z = t w
 INLINE void collocation_stages(struct trial *s) {
-    ROLL for (int i = 0; i < STAGES; i++) {
+    STAGE_LOOP(i, STAGES) {
         STATES(j, 0) {
             real z = R(0);
             UNROLL for (int q = 0; q < STAGES; q++) z =
@@ -80,7 +77,7 @@ INLINE void collocation_stages(struct trial *s) {
 // g = ti f, f being those of the stages
 INLINE void collocation_slopes(const struct point *x, const SPACE real *p, struct trial *s) {
     ITEMS(j, STAGES * N) s->g[j] = R(0);
-    ROLL for (int i = 0; i < STAGES; i++) {
+    STAGE_LOOP(i, STAGES) {
         STATES(j, 0) s->y1[j] = x->y[j] + s->k[i][j];
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
         UNROLL for (int q = 0; q < STAGES; q++) {

@@ -41,7 +41,7 @@ struct trial {
 #if NEWTON
     struct newton n;
 #endif
-#if COLLOCATION && THREADS
+#if COLLOCATION && THREADS && (LARGE || !UNROLL_STAGES)
     SPACE real *w, *g; // the stages, transformed; their slopes, and corrections
 #elif COLLOCATION
     real w[STAGES * N], g[STAGES * N];

@@ -46,7 +46,7 @@ INLINE void thread_rows(const struct shoal_args *a) {
     real linear[LINEAR];
     s.m = linear;
 #endif
-#if COLLOCATION && !LARGE
+#if COLLOCATION && !LARGE && !UNROLL_STAGES
     real transformed[2 * STAGES * N];
     s.w = transformed;
     s.g = transformed + STAGES * N;

@@ -34,6 +34,7 @@ test  optional file    /usr/share/i18n/locales/de_DE locales a decimal comma, wh
 bench optional command c++|g++ g++ compiles the C++ peer of the benchmark
 bench optional header  boost/numeric/odeint.hpp libboost-dev Boost.odeint, a peer of the benchmark
 bench optional header  arkode/arkode_erkstep.h libsundials-dev SUNDIALS ARKODE, a peer of the benchmark
+bench optional header  cvode/cvode.h libsundials-dev SUNDIALS CVODE, a peer of the stiff benchmark
 dev   required command clang clang a second compiler, and its sanitizers
 dev   required command clang-format clang-format make format
 dev   required command clang-tidy clang-tidy make tidy

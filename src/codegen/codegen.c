@@ -22,7 +22,7 @@ struct shape {
     uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled
     uint32_t inline_length; // a function with more statements is not inlined
     uint32_t stiff_length;  // the same in implicit methods: there are more of them in a stage
-    uint32_t stiff_unroll;  // unroll_length of implicit methods: stages are worth more there
+    uint32_t stiff_unroll;  // unroll_length of implicit methods and few states
     uint32_t stack_states;  // larger systems keep their arrays in the workspace
     uint32_t factor_length; // up to this many statements a factorisation is written out
     const char *adaptive, *fixed, *entry;
@@ -220,6 +220,8 @@ static uint64_t linear_length(struct assembly *a) {
     const struct method *m = a->q->method;
     uint64_t solve = l->loops ? 0 : codegen_solve_length(&l->lu);
     uint64_t factor = l->loops ? 0 : codegen_factor_length(&l->lu);
+    if (m->scheme == COLLOCATION) // a complex one is four times as long
+        return codegen_length(&e, &a->arena) + (4 * l->pairs + 1) * (factor + solve);
     return codegen_length(&e, &a->arena) + factor + m->stages * solve;
 }
 
@@ -236,10 +238,14 @@ static uint64_t step_length(struct assembly *a) {
     return linear + m->stages * codegen_length(&e, &a->arena) + (uint64_t)sums * s->states;
 }
 
+static uint32_t unroll_states(const struct assembly *a) {
+    return a->shape->unroll_states / (a->shape->half && !a->q->f32 ? 2 : 1);
+}
+
+// The stages of a system in registers are worth more statements.
 static bool is_unrolled(struct assembly *a) {
-    if (a->q->method->scheme == COLLOCATION) // too many arrays for registers
-        return false;
-    return step_length(a) <= (is_implicit(a) ? a->shape->stiff_unroll : a->shape->unroll_length);
+    bool far = is_implicit(a) && a->q->system->states <= unroll_states(a);
+    return step_length(a) <= (far ? a->shape->stiff_unroll : a->shape->unroll_length);
 }
 
 static bool has_second_error(const struct method *m) {
@@ -314,7 +320,7 @@ static void put_sizes(struct assembly *a) {
     define(a, "NOUT", q->outputs);
     define(a, "HAS_INIT", any_init(s));
     define(a, "USES_TIME", a->used[OP_TIME]);
-    define(a, "UNROLL_STATES", a->shape->unroll_states / (a->shape->half && !q->f32 ? 2 : 1));
+    define(a, "UNROLL_STATES", unroll_states(a));
     define(a, "UNROLL_STAGES", is_unrolled(a));
     define(a, "LARGE", is_large(a));
     define(a, "SPARES", spares(m));

@@ -95,6 +95,7 @@ enum {
     CU_DEVICE_THREADS = 39, // of a multiprocessor
     CU_DEVICE_MAJOR = 75,
     CU_DEVICE_MINOR = 76,
+    CU_DEVICE_SHARED_BYTES = 81, // of a multiprocessor, at most
     CU_FUNCTION_LOCAL_BYTES = 3,
     CU_FUNCTION_REGISTERS = 4,
 };
@@ -147,6 +148,7 @@ struct shoal_device {
     cu_context context;              // the device's primary one; NULL: not needed so far
     pid_t pid;                       // of the process that owns it
     int multiprocessors, threads;    // threads of a multiprocessor, at most
+    int cache_bytes;                 // of its first-level cache, about
     char nvrtc_path[CUDA_PATH_ROOM]; // what the key was made for; empty: not asked for yet
     struct nvrtc nvrtc;
 };

@@ -4,6 +4,10 @@
 // Block sizes are those that were fastest on an H200 (docs/performance.md): 128 or 64 threads,
 // whichever keeps more of them resident; with refill 32, because a block then ends when its own
 // warp has nothing left. Batches that do not fill the device are spread in blocks of 32 over it.
+//
+// A thread that has more than its registers hold keeps the rest in local memory, which is fast as
+// long as that of all resident threads is in the first-level cache. With refill a multiprocessor
+// therefore gets no more warps than fit there, but two; if not even one fits, all it can hold.
 #include "device/cuda/cuda.h"
 
 #include "base/thread.h"
@@ -21,9 +25,19 @@ static unsigned resident_blocks(const struct shoal_module *m, unsigned block) {
     return (unsigned)blocks * (unsigned)d->multiprocessors;
 }
 
+static unsigned cached_blocks(const struct shoal_module *m) {
+    const struct shoal_device *d = m->device;
+    double fit = m->local_bytes ? 0.9 * d->cache_bytes / (32.0 * m->local_bytes) : 0;
+    unsigned blocks = fit < 1 ? UINT32_MAX : fit < 2 ? 2 : (unsigned)fit;
+    unsigned most = UINT32_MAX / (unsigned)d->multiprocessors;
+    return (blocks < most ? blocks : most) * (unsigned)d->multiprocessors;
+}
+
 static void choose_shapes(struct shoal_module *m) {
     struct cuda_shape small = {64, resident_blocks(m, 64)}, large = {128, resident_blocks(m, 128)};
-    m->tiny = m->refill = (struct cuda_shape){32, resident_blocks(m, 32)};
+    unsigned resident = resident_blocks(m, 32), cached = cached_blocks(m);
+    m->tiny = (struct cuda_shape){32, resident};
+    m->refill = (struct cuda_shape){32, resident < cached ? resident : cached};
     m->plain = large.resident * large.block > small.resident * small.block ? large : small;
 }
 

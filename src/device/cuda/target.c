@@ -82,6 +82,7 @@ shoal_code cuda_open(uint32_t index, bool fast_math, struct shoal_device **out, 
     d->device = device;
     d->multiprocessors = attribute(cu, device, CU_DEVICE_MULTIPROCESSORS);
     d->threads = attribute(cu, device, CU_DEVICE_THREADS);
+    d->cache_bytes = attribute(cu, device, CU_DEVICE_SHARED_BYTES); // the two share a memory
     *out = d;
     return SHOAL_OK;
 }
