@@ -262,7 +262,7 @@ int command_methods(struct args *a) {
            "properties", "controller", "interpolant", "good for");
     const char *part[2];
     shoal_method_parts("auto", part);
-    printf("%-20s %5s %8s %6s  %-18s %-10s %-14s %s; %s for the runs that are stiff\n", "auto", "-",
+    printf("%-20s %5s %8s %6s  %-24s %-10s %-14s %s; %s for the runs that are stiff\n", "auto", "-",
            "-", "-", "-", "-", "-", part[0], part[1]);
     for (uint32_t i = 0; i < shoal_method_count(); i++) {
         shoal_method_info m = shoal_method_at(i);

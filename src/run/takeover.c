@@ -69,7 +69,7 @@ static shoal_code get_kernel(struct journey *j) {
     return code;
 }
 
-// A part of the rows, `done` of which are in place.
+// Some of the rows, as a chunk of their own.
 struct part {
     struct chunk chunk;
     struct chunk *whole;
