@@ -156,6 +156,7 @@ TEST(kernel_gpu_cuda_methods) {
     each_method_once(compile_cuda, lorenz, "compute_75");
     compile_cuda(lorenz, "method=tsit5 t1=1 precision=f32", "sm_90");
     compile_cuda(lorenz, "method=auto t1=1 precision=f32 save=n=5", "sm_90");
+    compile_cuda(lorenz, "method=auto t1=1", "compute_75");
     compile_cuda(lorenz, "method=rodas4 t1=1 precision=f32 save=n=5", "compute_75");
 }
 
