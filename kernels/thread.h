@@ -34,9 +34,16 @@ INLINE void thread_look(const struct shoal_args *a, struct thread *k, const stru
         k->stop_at = clock + LOOK_EVERY;
     }
     u64 left = a->z.max_steps - thread_attempts(k, g);
+#if DETECT_STIFF
+    u32 look = g->look[0] - thread_attempts(k, g);
+#endif
     k->wait = a->z.steps_saved ? 1 : k->stop_at - clock;
     if (a->z.max_steps && left < k->wait)
         k->wait = (u32)left;
+#if DETECT_STIFF
+    if (look < k->wait)
+        k->wait = look;
+#endif
     k->look_at = clock + k->wait;
 }
 
@@ -61,6 +68,9 @@ INLINE void thread_end(const struct shoal_args *a, struct thread *k, struct grou
 // A row that is not there makes the lane idle, with values that are harmless.
 INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct group *g, u32 row) {
     g->born[0] = thread_clock(k);
+#if DETECT_STIFF // before it is asked when to look
+    lane_reset(g, 0);
+#endif
     thread_look(a, k, g);
     g->active = row < a->z.rows && !k->stopped;
     g->row[0] = g->active ? row : 0;

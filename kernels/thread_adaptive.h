@@ -3,8 +3,15 @@
 
 // What follows a step in which a lane of the warp ended, or has to look.
 INLINE void attention(const struct shoal_args *a, struct thread *k, struct group *g,
-                      const struct verdict *v) {
+                      const struct trial *s, const struct verdict *v) {
     u32 ended = v->done | v->failed, status = verdict_status(v, 0);
+#if DETECT_STIFF
+    u32 attempt = thread_attempts(k, g);
+    if (attempt >= g->look[0] && stiff_note(g, 0, attempt, stiff_hit(&k->limits, g, s))) {
+        ended = 1;
+        status = SHOAL_ROW_STIFF;
+    }
+#endif
     if (v->done)
         g->x.t = g->t1;
     if (a->z.steps_saved && v->moved)
@@ -34,7 +41,7 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
         if (!warp_any(v.done || v.failed || k->wait == 0))
             continue;
         if (g->active)
-            attention(a, k, g, &v);
+            attention(a, k, g, s, &v);
         u32 idle = warp_count(!g->active), clock = thread_clock(k);
         if (idle == WARP)
             return;

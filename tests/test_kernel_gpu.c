@@ -183,6 +183,8 @@ TEST(kernel_gpu_cuda_methods) {
     nvrtc_open();
     each_method_once(compile_cuda, lorenz, "compute_75");
     compile_cuda(lorenz, "method=tsit5 t1=1 precision=f32", "sm_90");
+    compile_cuda(lorenz, "method=auto t1=1 precision=f32 save=n=5", "sm_90");
+    compile_cuda(lorenz, "method=auto t1=1", "compute_75");
     compile_cuda(lorenz, "method=rodas4 t1=1 precision=f32 save=n=5", "compute_75");
 }
 
@@ -206,6 +208,8 @@ TEST(kernel_gpu_cuda_sizes) {
             compile_cuda(model, "method=rodas4 t1=1 precision=f32", "compute_90");
             compile_cuda(model, "method=kvaerno3 t1=1 precision=f32 save=n=3", "compute_75");
             compile_cuda(model, "method=radau5 t1=1", "compute_90");
+        } else {
+            compile_cuda(model, "method=auto t1=1", "compute_90");
         }
         free(model);
     }

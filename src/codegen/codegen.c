@@ -94,7 +94,8 @@ static const struct {
     {"controller", "dialect gains"},
     {"save_state", "group step observables"},
     {"begin", "group step start gains save_state"},
-    {"judge", "group step controller gains save_state"},
+    {"stiffness", "group step tableau"},
+    {"judge", "group step controller gains save_state stiffness"},
     {"refill", "begin group save_state"},
     {"loop", "begin judge refill step save_state"},
     {"batch_kernel", "loop"},
@@ -336,6 +337,8 @@ static void put_sizes(struct assembly *a) {
     define(a, "DEGREE", q->dense ? m->degree : 0);
     if (is_implicit(a))
         define_linear(a);
+    if (q->stiff)
+        define(a, "DETECT_STIFF", 1);
     buf_puts(&a->out->text, "enum {");
 #define X(word, meaning, hint) buf_puts(&a->out->text, " STATUS_" #word ",");
     SHOAL_STATUSES(X)
@@ -557,6 +560,8 @@ static void assemble(struct assembly *a) {
     end(a);
     begin(a, "tableau");
     codegen_tableau(&a->out->text, q->method, q->dense, q->f32);
+    if (q->stiff)
+        codegen_stiff(&a->out->text, q->method, q->f32);
     end(a);
     put_gains(a);
     put_rhs(a);
@@ -572,6 +577,8 @@ static void assemble(struct assembly *a) {
         include(a, "controller", "control.h");
     include(a, "save_state", "save.h");
     include(a, "begin", "start.h");
+    if (q->stiff)
+        include(a, "stiffness", "stiff.h");
     include(a, "judge", a->adaptive ? "adaptive_step.h" : "fixed_step.h");
     include(a, "refill", q->target->device ? "thread.h" : "loop.h");
     include(a, "loop", a->adaptive ? a->shape->adaptive : a->shape->fixed);
