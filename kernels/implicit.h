@@ -60,16 +60,18 @@ struct trial {
 #endif
 };
 
+INLINE real stage_sum_at(real sum, const struct trial *s, const TABLE elem *weights, int count,
+                         int j) {
+    UNROLL for (int q = 0; q < count; q++) if (weights[q] != 0) sum =
+        r_fma(R(weights[q]), s->k[q][j], sum);
+    return sum;
+}
+
 // out = base + sum of the weighted stages
 INLINE void stage_sum(const SPACE real *base, const struct trial *s, const TABLE elem *weights,
                     int count, SPACE real *out) {
 #if UNROLL_STAGES
-    STATES(j, 0) {
-        real sum = base[j];
-        UNROLL for (int q = 0; q < count; q++) if (weights[q] != 0) sum =
-            r_fma(R(weights[q]), s->k[q][j], sum);
-        out[j] = sum;
-    }
+    STATES(j, 0) out[j] = stage_sum_at(base[j], s, weights, count, j);
 #else
     STATES(j, 0) out[j] = base[j];
     ROLL for (int q = 0; q < count; q++) {
