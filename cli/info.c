@@ -68,6 +68,28 @@ static int widest(const shoal_model *m, shoal_kind kind) {
     return most < 40 ? (int)most : 40;
 }
 
+static uint32_t algebraic_states(const shoal_model *m) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < shoal_model_count(m, SHOAL_STATE); i++)
+        count += shoal_model_algebraic(m, i);
+    return count;
+}
+
+static void info_states(const shoal_model *m, int width, const double *dydt) {
+    uint32_t algebraic = algebraic_states(m);
+    if (algebraic)
+        printf("  %u of them algebraic: their values are guesses\n", algebraic);
+    printf("  %-*s  %-24s  %s\n", width, "", "value at t0", "derivative at t0");
+    for (uint32_t i = 0; i < shoal_model_count(m, SHOAL_STATE); i++) {
+        printf("  %-*s  %-24.17g  ", width, shoal_model_symbol(m, SHOAL_STATE, i),
+               shoal_model_value(m, SHOAL_STATE, i));
+        if (shoal_model_algebraic(m, i))
+            puts("algebraic");
+        else
+            printf("%.17g\n", dydt[i]);
+    }
+}
+
 static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
     shoal_kind kind = kinds[k].kind;
     uint32_t count = shoal_model_count(m, kind);
@@ -75,18 +97,27 @@ static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
     if (!count)
         return;
     printf("%s: %u\n", kinds[k].title, count);
-    if (kind == SHOAL_STATE)
-        printf("  %-*s  %-24s  %s\n", width, "", "value at t0", "derivative at t0");
+    if (kind == SHOAL_STATE) {
+        info_states(m, width, dydt);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
         const char *name = shoal_model_symbol(m, kind, i);
         double value = kind == SHOAL_SET ? NAN : shoal_model_value(m, kind, i);
-        if (kind == SHOAL_STATE)
-            printf("  %-*s  %-24.17g  %.17g\n", width, name, value, dydt[i]);
-        else if (kind == SHOAL_SET || kind == SHOAL_OBSERVABLE)
+        if (kind == SHOAL_SET || kind == SHOAL_OBSERVABLE)
             printf("  %s\n", name);
         else
             printf("  %-*s  %.17g\n", width, name, value);
     }
+}
+
+static void info_step(const char *method, const shoal_cost *c) {
+    printf("one step of %s", method);
+    if (c->iterations)
+        printf(" with %" PRIu64 " iterations", c->iterations);
+    printf(": %" PRIu64 " additions, %" PRIu64 " multiplications, %" PRIu64 " divisions, %" PRIu64
+           " functions\n",
+           c->adds, c->muls, c->divs, c->functions);
 }
 
 static void info_cost(const struct subject *s) {
@@ -100,9 +131,7 @@ static void info_cost(const struct subject *s) {
         if (!i)
             putchar('\n');
         if (known)
-            printf("one step of %s: %" PRIu64 " additions, %" PRIu64 " multiplications, %" PRIu64
-                   " divisions, %" PRIu64 " functions\n",
-                   part[i], c.adds, c.muls, c.divs, c.functions);
+            info_step(part[i], &c);
     }
 }
 
@@ -148,7 +177,9 @@ static void json_kind(const shoal_model *m, size_t k, const double *dydt) {
             fputs(", \"value\": ", stdout);
             json_number(shoal_model_value(m, kind, i));
         }
-        if (kind == SHOAL_STATE) {
+        if (kind == SHOAL_STATE && shoal_model_algebraic(m, i))
+            fputs(", \"algebraic\": true", stdout);
+        else if (kind == SHOAL_STATE) {
             fputs(", \"derivative\": ", stdout);
             json_number(dydt[i]);
         }
@@ -169,8 +200,9 @@ static void json_cost(const struct subject *s) {
         if (!i)
             printf(", \"matrix\": %" PRIu64 ", \"factors\": %" PRIu64, c.matrix, c.factors);
         printf(", \"%s\": {\"additions\": %" PRIu64 ", \"multiplications\": %" PRIu64
-               ", \"divisions\": %" PRIu64 ", \"functions\": %" PRIu64 "}",
-               names[i], c.adds, c.muls, c.divs, c.functions);
+               ", \"divisions\": %" PRIu64 ", \"functions\": %" PRIu64
+               ", \"iterations\": %" PRIu64 "}",
+               names[i], c.adds, c.muls, c.divs, c.functions, c.iterations);
     }
 }
 

@@ -44,6 +44,10 @@ struct group {
 #if DENSE
     treal next_save;
 #endif
+#if ALGEBRAIC
+    SPACE real *m; // room for the matrix of its start
+    u32 unfit;     // lanes for which no start was found
+#endif
 #if DETECT_STIFF
     u32 look[W];            // next attempt to look at
     u32 hits[W], misses[W]; // so far; misses in a row

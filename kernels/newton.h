@@ -29,6 +29,11 @@ INLINE void newton_begin(const struct point *x, struct trial *s) {
     n->most = R(0);
 }
 
+// The lanes for which iterations are worth it.
+INLINE mask newton_open(const struct trial *s) {
+    return m_andnot(m_andnot(s->n.active, s->n.failed), s->singular);
+}
+
 INLINE real newton_norm2(const struct newton *n, const SPACE real *correction) {
     real sum = R(0);
     STATES(j, 0) {
@@ -52,13 +57,14 @@ INLINE mask newton_go_on(struct newton *n, mask open, int i, real n2, real befor
     }
     real rest = rate * rate * n2;
     mask going = m_andnot(open, r_le(rest, enough));
-    // hopeless: not converging, or not fast enough for the iterations that are left
+#if ADAPTIVE // hopeless: not converging, or not fast enough for the iterations that are left
     ROLL for (int q = i + 1; q < NEWTON_MOST; q++) rest = i > 0 ? rest * theta2 : n2 * R(0);
     mask hopeless = m_andnot(going, r_le(rest, enough));
-#if ADAPTIVE
     n->failed = m_or(n->failed, hopeless);
-#else // down to rounding errors
-    n->failed = m_or(n->failed, m_andnot(hopeless, r_le(n2, R(1))));
+#else // or down to rounding errors, or out of iterations
+    int last = i + 1 == NEWTON_MOST;
+    mask hopeless = m_andnot(going, r_lt(last ? R(1) : r_fma(n2, R(0), theta2), R(1)));
+    n->failed = m_or(n->failed, m_andnot(hopeless, r_le(last ? rest : n2, R(1))));
 #endif
     return m_andnot(going, hopeless);
 }
@@ -81,9 +87,12 @@ INLINE real newton_caution(const struct newton *n) {
 }
 #endif
 
-// A step whose iterations failed has no result.
+// A fixed step whose iterations failed has no result. Where that is because something was not
+// finite, they are not to blame.
 INLINE void newton_end(struct trial *s) {
 #if !ADAPTIVE
-    STATES(j, 0) s->y1[j] = select(s->n.failed, R(NAN_VALUE), s->y1[j]);
+    mask lost = m_or(s->n.failed, s->singular);
+    s->n.failed = m_and(s->n.failed, finite_all(s->y1));
+    STATES(j, 0) s->y1[j] = select(lost, R(NAN_VALUE), s->y1[j]);
 #endif
 }

@@ -60,6 +60,11 @@ INLINE void thread_rest(struct group *g) {
     g->x.t = t_pair((elem)NAN_VALUE, 0);
 }
 
+INLINE void thread_end(const struct shoal_args *a, struct thread *k, struct group *g, u32 status) {
+    finish_lane(a, g, 0, status, thread_attempts(k, g));
+    thread_rest(g);
+}
+
 // A row that is not there makes the lane idle, with values that are harmless.
 INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct group *g, u32 row) {
     g->born[0] = thread_clock(k);
@@ -73,9 +78,10 @@ INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct gr
     lane_reset(g, 0);
     if (!g->active)
         thread_rest(g);
-}
-
-INLINE void thread_end(const struct shoal_args *a, struct thread *k, struct group *g, u32 status) {
-    finish_lane(a, g, 0, status, thread_attempts(k, g));
-    thread_rest(g);
+#if ALGEBRAIC
+    if (g->active && g->unfit) { // a row that ends where it begins
+        thread_end(a, k, g, STATUS_bad_init);
+        k->stop_at = thread_clock(k); // many of them take no step in which to look
+    }
+#endif
 }

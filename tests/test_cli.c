@@ -403,6 +403,9 @@ TEST(cli_info) {
     CHECK_HAS(o.out, "2 nonzeros (50 %); I - h J has 3, with fill-in 3\n");
     CHECK_HAS(o.out, "one step of rodas4: ");
     CHECK_HAS(o.out, " 2 divisions, 0 functions\n");
+    o = SHOAL("info", m, "--method", "radau5");
+    CHECK_HAS(o.out, "one step of radau-iia-5 with 2 iterations: ");
+    CHECK_HAS(o.out, " 4 divisions, 0 functions\n");
     o = SHOAL("methods");
     CHECK_HAS(o.out, "L-stable, accurate       gustafsson own            stiff, the classical");
     CHECK_HAS(o.out, "L-stable, accurate, FSAL gustafsson own            stiff, tight tolerances");

@@ -47,6 +47,29 @@ static char *ring(int n) {
     return m.data;
 }
 
+// Rows without a derivative: a chain of them behind one state, each a function of the last.
+static char *algebraic(int n) {
+    struct buf m = {0};
+    buf_puts(&m, "par q=1; init x0=1; x0'=-x1*t");
+    for (int i = 1; i <= n; i++)
+        buf_printf(&m, "; alg x%d=1; 0=x%d+q*x%d^3-2*x%d", i, i, i, i - 1);
+    REQUIRE(!m.failed);
+    return m.data;
+}
+
+static const struct {
+    int states;
+    const char *options;
+} algebraic_kernels[] = {
+    {2, "method=rodas5p t1=1 precision=f32 save=n=5"},
+    {60, "method=ros3p t1=1 controller=fixed dt=0.1"},
+    {150, "method=rosenbrock23 t1=1"},
+    {2, "method=kvaerno3 t1=1 precision=f32"},
+    {3, "method=radau-iia-5 t1=1 save=n=5"},
+    {150, "method=radau-iia-5 t1=1 controller=fixed dt=0.1 precision=f32"},
+};
+enum { ALGEBRAIC = sizeof algebraic_kernels / sizeof *algebraic_kernels };
+
 // ---- Variants -----------------------------------------------------------------------------------
 
 enum { F32 = 1, DENSE = 2, FIXED = 4, VARIANTS = 8 };
@@ -73,13 +96,18 @@ static void each_method_once(compile_fn *compile, const char *model, const char 
     }
 }
 
+static void variants_of(const struct method *m, compile_fn *compile, const char *model,
+                        const char *arch) {
+    for (unsigned variant = 0; variant < VARIANTS; variant++) {
+        char options[160];
+        if (variant_options(m, variant, options, sizeof options))
+            compile(model, options, arch);
+    }
+}
+
 static void every_variant(compile_fn *compile, const char *model, const char *arch) {
     for (uint32_t i = 0; i < method_count; i++)
-        for (unsigned variant = 0; variant < VARIANTS; variant++) {
-            char options[160];
-            if (variant_options(&methods[i], variant, options, sizeof options))
-                compile(model, options, arch);
-        }
+        variants_of(&methods[i], compile, model, arch);
 }
 
 // ---- NVRTC --------------------------------------------------------------------------------------
@@ -176,18 +204,36 @@ TEST(kernel_gpu_cuda_sizes) {
     for (size_t i = 0; i < 3; i++) {
         char *model = ring(sizes[i]);
         compile_cuda(model, "method=tsit5 t1=1 save=n=3", "compute_90");
-        if (sizes[i] != 100)
+        if (sizes[i] != 100) {
             compile_cuda(model, "method=rodas4 t1=1 precision=f32", "compute_90");
-        else
+            compile_cuda(model, "method=kvaerno3 t1=1 precision=f32 save=n=3", "compute_75");
+            compile_cuda(model, "method=radau5 t1=1", "compute_90");
+        } else {
             compile_cuda(model, "method=auto t1=1", "compute_90");
+        }
         free(model);
     }
 }
 
-// Every variant for each architecture, up to its PTX; the long test assembles them too.
-static void every_ptx(const char *arch) {
+TEST(kernel_gpu_cuda_algebraic) {
     nvrtc_open();
-    every_variant(compile_cuda, lorenz, arch);
+    for (size_t i = 0; i < ALGEBRAIC; i++) {
+        char *model = algebraic(algebraic_kernels[i].states);
+        compile_cuda(model, algebraic_kernels[i].options, i ? "compute_75" : "sm_90");
+        free(model);
+    }
+}
+
+// Every variant for each architecture, up to its PTX: of all explicit methods, and of one of each
+// kind that are implicit. The long test takes all, and assembles them too.
+static void every_ptx(const char *arch) {
+    static const char *const implicit[] = {"rodas4", "kvaerno3", "radau5"};
+    nvrtc_open();
+    for (uint32_t i = 0; i < method_count; i++)
+        if (methods[i].scheme == EXPLICIT)
+            variants_of(&methods[i], compile_cuda, lorenz, arch);
+    for (size_t i = 0; i < sizeof implicit / sizeof *implicit; i++)
+        variants_of(method_find(implicit[i]), compile_cuda, lorenz, arch);
 }
 TEST(kernel_gpu_cuda_variants_75) { every_ptx("compute_75"); }
 TEST(kernel_gpu_cuda_variants_80) { every_ptx("compute_80"); }
@@ -324,22 +370,48 @@ TEST(kernel_gpu_opencl_sizes) {
     }
 }
 
+TEST(kernel_gpu_opencl_algebraic) {
+    opencl_open();
+    for (size_t i = 0; i < ALGEBRAIC; i++) {
+        char *model = algebraic(algebraic_kernels[i].states);
+        compile_opencl(model, algebraic_kernels[i].options, "-cl-std=CL1.2");
+        free(model);
+    }
+}
+
 // ---- Workspace ----------------------------------------------------------------------------------
 
-// As many elements as thread_entry.h gives out.
+static unsigned defined(const char *text, const char *name) {
+    char line[64];
+    unsigned value = 0;
+    snprintf(line, sizeof line, "#define %s ", name);
+    const char *at = strstr(text, line);
+    REQUIRE(at && sscanf(at + strlen(line), "%u", &value) == 1);
+    return value;
+}
+
+// As many elements as thread_entry.h gives out: vectors of all states, the matrix, and the rest.
 TEST(kernel_gpu_workspace) {
+    static const struct {
+        const char *options;
+        unsigned
+            vectors; // 7 of the group, its point and limits, y1; spares, stages; f, weights, w, g
+    } cases[] = {{"method=tsit5 t1=1 precision=f32", 8 + 3 + 7},
+                 {"method=dop853 t1=1 precision=f32 save=n=3", 8 + 3 + 13 + 3},
+                 {"method=rodas4 t1=1 precision=f32", 8 + 3 + 6 + 1},
+                 {"method=kvaerno3 t1=1 precision=f32", 8 + 3 + 4 + 2},
+                 {"method=radau5 t1=1 precision=f32 save=n=3", 8 + 4 + 3 + 2 + 6}};
     char *large = ring(200), *small = ring(100);
-    struct listing s = listing_new(large, "method=tsit5 t1=1 precision=f32", &cuda);
-    const char *text = s.kernel.text.data, *shared = strstr(text, "#define SHARED ");
-    unsigned arrays = 0, slots = 0, want = 0;
-    REQUIRE(shared && sscanf(shared, "#define SHARED %u", &slots) == 1);
-    for (const char *c = text; (c = strstr(c, "at += N;")); c++)
-        arrays++;
-    CHECK_INT(arrays, 9); // one of them for three
-    want = 200 * (arrays + 2 + 7) + 1 + slots + 200;
-    CHECK_INT(s.kernel.workspace, sizeof(float) * want);
-    listing_free(&s);
-    s = listing_new(small, "method=tsit5 t1=1", &cuda);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct listing s = listing_new(large, cases[i].options, &cuda);
+        const char *text = s.kernel.text.data;
+        unsigned matrix = strstr(text, "#define LINEAR ") ? defined(text, "LINEAR") : 0;
+        unsigned want = 200 * cases[i].vectors + matrix + 1 + defined(text, "SHARED") + 200;
+        CHECK_MSG(s.kernel.workspace == sizeof(float) * want, "%s: %zu bytes", cases[i].options,
+                  s.kernel.workspace);
+        listing_free(&s);
+    }
+    struct listing s = listing_new(small, "method=tsit5 t1=1", &cuda);
     CHECK_INT(s.kernel.workspace, 0);
     listing_free(&s);
     free(large);

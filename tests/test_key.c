@@ -24,6 +24,9 @@ static const struct flip flips[] = {
     {"method", "method=dopri5"},
     {"method", "method=bs3"},
     {"method", "method=rk4 dt=0.1"},
+    {"method", "method=rodas4"},
+    {"method", "method=kvaerno3"},
+    {"method", "method=radau5"},
     {"controller", "controller=i"},
     {"controller", "controller=pid"},
     {"controller", "controller=fixed dt=0.1"},
@@ -214,6 +217,8 @@ static void check_components(const char *options, uint32_t least) {
 TEST(key_by_component) {
     check_components("", 17);
     check_components("method=rodas4", 19);
+    check_components("method=kvaerno3", 19);
+    check_components("method=radau5", 19);
 }
 
 // ---- Fields -------------------------------------------------------------------------------------

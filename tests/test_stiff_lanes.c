@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rosenbrock steps give the same bits everywhere: in one lane of a CPU, in all its lanes, on
+// Implicit steps give the same bits everywhere: in one lane of a CPU, in all its lanes, on
 // devices, with refill and chunks turned this way and that; as statements, as loops over tables,
 // and in the workspace.
 #include "device_test.h"
@@ -55,14 +55,19 @@ DEVICE_TEST(stiff_other_methods) {
     device_compare(device, robertson, "method=rodas4 t1=40 vars=s,b", sweep("k", 1e-3, 10));
 }
 
-DEVICE_TEST(stiff_time_and_failures) {
+// With rows of `driven` that fail.
+static struct inputs sweep_and_fail(void) {
     struct inputs in = sweep("w", 0.01, 100);
     in.name[1] = "q";
     in.value[1] = calloc(ROWS, sizeof(double));
     REQUIRE(in.value[1]);
     for (uint64_t i = 0; i < ROWS; i++)
         in.value[1][i] = i % 9 == 4 ? -1 : 1;
-    device_compare(device, driven, "method=rodas4 t1=3 save=n=9", in);
+    return in;
+}
+
+DEVICE_TEST(stiff_time_and_failures) {
+    device_compare(device, driven, "method=rodas4 t1=3 save=n=9", sweep_and_fail());
     device_compare(device, driven, "method=rodas5p t0=2 t1=1.999", sweep("w", 0.01, 100));
     device_compare(device, driven, "method=rodas4 controller=fixed dt=0.01 t1=1",
                    sweep("w", 0.01, 100));
@@ -83,24 +88,72 @@ DEVICE_TEST(stiff_sizes) {
     free(matrix);
 }
 
+// ---- Newton iterations --------------------------------------------------------------------------
+
+// Lanes of a vector take different numbers of them.
+DEVICE_TEST(stiff_dirk) {
+    device_compare(device, robertson, "method=kvaerno3 t1=1e3", sweep("k", 1e-3, 10));
+    device_compare(device, robertson, "method=trbdf2 t1=40 rtol=1e-4", sweep("k", 1e-3, 10));
+    device_compare(device, driven, "method=sdirk4 t1=3 save=n=9", sweep_and_fail());
+}
+
+DEVICE_TEST(stiff_collocation) {
+    device_compare(device, robertson, "method=radau5 t1=1e3", sweep("k", 1e-3, 10));
+    device_compare(device, robertson, "method=radau5 t1=1e3 precision=f32", sweep("k", 1e-3, 10));
+    device_compare(device, driven, "method=gauss-legendre-4 t1=1 rtol=1e-4 save=n=9",
+                   sweep_and_fail());
+}
+
+// The fast component of some rows is out of reach for iterations from the start of a step.
+DEVICE_TEST(stiff_newton_fixed_steps) {
+    static const char kink[] = "par k=1; init x=1, y=1; x'=-1+k*max(0.5-x,0)+t; y'=-y*y*y";
+    device_compare(device, kink, "method=backward-euler controller=fixed dt=0.01 t1=1",
+                   sweep("k", 1, 1e6));
+    device_compare(device, driven, "method=crank-nicolson controller=fixed dt=0.01 t1=1",
+                   sweep_and_fail());
+    device_compare(device, kink, "method=radau5 controller=fixed dt=0.01 t0=1 t1=0 save=n=4",
+                   sweep("k", 1, 1e6));
+}
+
+// Complex numbers as statements on a CPU, as loops on devices (see below).
+DEVICE_TEST(stiff_newton_loops) {
+    char *between = full(14);
+    device_compare(device, between, "method=radau5 t1=0.1", sweep("D", 0.1, 10));
+    free(between);
+}
+
+static void newton_size(const char *device, char *model) {
+    device_compare(device, model, "method=kvaerno3 t1=0.1 rtol=1e-3", sweep("D", 0.1, 10));
+    device_compare(device, model, "method=radau5 t1=0.1 rtol=1e-3 save=n=3", sweep("D", 0.1, 10));
+    free(model);
+}
+DEVICE_TEST(stiff_newton_workspace) { newton_size(device, ring(140)); }
+LONG_DEVICE_TEST(stiff_newton_ring) { newton_size(device, ring(20)); }
+LONG_DEVICE_TEST(stiff_newton_between) { newton_size(device, full(14)); }
+LONG_DEVICE_TEST(stiff_newton_dense) { newton_size(device, full(34)); }
+
+// ---- Ways to run --------------------------------------------------------------------------------
+
 // A dense system whose factorisation is written out on a CPU and is loops on devices: above, their
 // bits are compared.
 TEST(stiff_statements_and_loops) {
+    static const char *const names[] = {"rodas5p", "kvaerno3", "radau5"};
     static const struct shoal_target targets[] = {
         {.name = "x86-64-v3", .prelude = "prelude_c.h", .lanes64 = 4},
         {.name = "opencl", .prelude = "prelude_opencl.h", .device = true, .lanes64 = 1}};
     char *model = full(14);
-    for (size_t i = 0; i < 2; i++) {
-        struct listing s = listing_new(model, "method=rodas5p t1=1", &targets[i]);
-        CHECK_HAS(s.kernel.text.data, i ? "#define LU_LOOPS 1" : "#define LU_LOOPS 0");
+    for (size_t i = 0; i < 6; i++) {
+        char options[64];
+        snprintf(options, sizeof options, "method=%s t1=1", names[i / 2]);
+        struct listing s = listing_new(model, options, &targets[i % 2]);
+        CHECK_HAS(s.kernel.text.data, i % 2 ? "#define LU_LOOPS 1" : "#define LU_LOOPS 0");
         listing_free(&s);
     }
     free(model);
 }
 
 // The same kernel with refill, chunks and threads turned this way and that.
-DEVICE_TEST(stiff_refill_and_chunks) {
-    static const char options[] = "method=rodas4 t1=100 save=n=4";
+static void refill_and_chunks(const char *device, const char *options) {
     static const uint64_t chunks[] = {1, 7, 0};
     struct inputs in = sweep("k", 1e-3, 10);
     struct rig reference = device_rig_reference(robertson, options);
@@ -118,4 +171,9 @@ DEVICE_TEST(stiff_refill_and_chunks) {
     rig_free(&reference);
     rig_free(&rig);
     inputs_free(&in);
+}
+
+DEVICE_TEST(stiff_refill_and_chunks) {
+    refill_and_chunks(device, "method=rodas4 t1=100 save=n=4");
+    refill_and_chunks(device, "method=radau5 t1=100 save=n=4");
 }

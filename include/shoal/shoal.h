@@ -223,7 +223,10 @@ SHOAL_API const char *shoal_model_text(const shoal_model *model);
 SHOAL_API uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind);
 SHOAL_API const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32_t index);
 SHOAL_API double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t index);
+// Whether a state is determined by algebraic rows (0=...); its initial value is then a guess.
+SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 // Right-hand side at t with the model's own parameter values; y and dydt have one item per state.
+// An algebraic state gets the value of the row that determines it, which should be 0.
 SHOAL_API void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt);
 // Non-zeros of the Jacobian; rows and columns (each of that many items) may be NULL.
 SHOAL_API size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns);
@@ -363,10 +366,11 @@ SHOAL_API shoal_method_info shoal_method_at(uint32_t index);
 // any other one. Returns how many; 0: there is no such method.
 SHOAL_API uint32_t shoal_method_parts(const char *name, const char *parts[2]);
 
-// Arithmetic of one attempted step of a method, without its error norm and step control, and the
-// entries of I - h J before and after fill-in. All 0 for a model that is too large for it.
+// Arithmetic of one attempted step of a method, without its norms and step control, and the entries
+// of I - h J before and after fill-in. All 0 for a model that is too large for it.
 typedef struct shoal_cost {
     uint64_t adds, muls, divs, functions;
+    uint64_t iterations; // Newton's that are assumed for each stage; 0 where there are none
     uint64_t matrix, factors;
 } shoal_cost;
 

@@ -295,6 +295,8 @@ static void define_linear(struct assembly *a) {
     define(a, "LINEAR", a->linear.size);
     define(a, "LU_ENTRIES", a->linear.lu.entries);
     define(a, "LU_LOOPS", a->linear.loops);
+    if (a->q->system->algebraic)
+        define(a, "ALGEBRAIC", a->q->system->algebraic);
     define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));
     define(a, "ERROR_FROM", first);
     if (m->scheme != ROSENBROCK)
@@ -594,6 +596,11 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
     if (is_implicit(&a) && q->system->states > LU_MOST_STATES)
         return report_error(r, SHOAL_INPUT, "method %s is for up to %d states", q->method->name,
                             LU_MOST_STATES);
+    if (!is_implicit(&a) && q->system->algebraic)
+        return report_error(r, SHOAL_INPUT,
+                            "method %s cannot run a model with algebraic rows (`0=...`); take an "
+                            "implicit one, as in --method rodas5p",
+                            q->method->name);
     a.arena.oom = q->system->arena.oom = &oom;
     bool short_of_memory = setjmp(oom) != 0;
     if (!short_of_memory)

@@ -114,7 +114,9 @@ struct linear {
     bool loops;    // the factorisation is loops over tables, not statements
 };
 struct linear codegen_linearise(struct system *s, const struct method *m, struct arena *arena);
-// Arithmetic of one attempted step, without its norm and control; `l` is that of the system.
+// Arithmetic of one attempted step, without its norm and control, with so many iterations where the
+// method has some; `l` is that of the system.
+enum { COST_ITERATIONS = 2 };
 struct op_counts codegen_cost(struct system *s, const struct method *m, const struct linear *l,
                               struct arena *arena);
 // Statements of the factorisation and of a solution, when it is not loops.

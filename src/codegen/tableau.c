@@ -68,7 +68,8 @@ static void put_collocation(struct buf *out, const struct method *m, bool f32) {
 
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32) {
     uint32_t wide = m->stages > 1 ? m->stages - 1 : 1;
-    put_matrix(out, "rk_a", m->a[0], METHOD_STAGES - 1, m->stages, wide, f32);
+    if (m->scheme != COLLOCATION) // there it is t D ti
+        put_matrix(out, "rk_a", m->a[0], METHOD_STAGES - 1, m->stages, wide, f32);
     put_vector(out, "rk_b", m->b, m->stages, f32);
     put_vector(out, "rk_c", m->c, m->stages, f32);
     if (m->scheme == ROSENBROCK)
