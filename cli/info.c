@@ -200,8 +200,8 @@ static void json_cost(const struct subject *s) {
         if (!i)
             printf(", \"matrix\": %" PRIu64 ", \"factors\": %" PRIu64, c.matrix, c.factors);
         printf(", \"%s\": {\"additions\": %" PRIu64 ", \"multiplications\": %" PRIu64
-               ", \"divisions\": %" PRIu64 ", \"functions\": %" PRIu64
-               ", \"iterations\": %" PRIu64 "}",
+               ", \"divisions\": %" PRIu64 ", \"functions\": %" PRIu64 ", \"iterations\": %" PRIu64
+               "}",
                names[i], c.adds, c.muls, c.divs, c.functions, c.iterations);
     }
 }

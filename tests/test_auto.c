@@ -398,14 +398,15 @@ TEST(auto_warms_both) {
 // Where there is no choice the kernel is that of the method.
 TEST(auto_without_a_choice) {
     static const struct {
-        const char *text, *options;
+        const char *text, *options, *method;
         bool same;
-    } cases[] = {{"x'=-x; @ t1=1", "", false},
-                 {"x'=-x; @ t1=1", "controller=fixed dt=0.1", true},
-                 {"init x[1..16400]=1;x[1..16400]'=-x[j];@ t1=1", "", true}};
+    } cases[] = {{"x'=-x; @ t1=1", "", "tsit5", false},
+                 {"x'=-x; @ t1=1", "controller=fixed dt=0.1", "tsit5", true},
+                 {"init x[1..16400]=1;x[1..16400]'=-x[j];@ t1=1", "", "tsit5", true},
+                 {"init x=1; x'=-y; 0=y-x; @ t1=1", "", "rodas5p", true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char key[65], named[65], options[64];
-        snprintf(options, sizeof options, "method=tsit5 %s", cases[i].options);
+        snprintf(options, sizeof options, "method=%s %s", cases[i].method, cases[i].options);
         key_of(cases[i].text, cases[i].options, key);
         key_of(cases[i].text, options, named);
         CHECK_MSG(!strcmp(key, named) == cases[i].same, "case %zu", i);

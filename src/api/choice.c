@@ -22,12 +22,8 @@ struct choice choice_find(const char *name) {
     return (struct choice){method_find(name), NULL};
 }
 
-// Whether an explicit method can run a system at all: one with equations that are not differential
-// it could not.
-static bool explicit_is_possible(const struct system *s) {
-    (void)s;
-    return true;
-}
+// Whether an explicit method can run a system at all.
+static bool explicit_is_possible(const struct system *s) { return s->algebraic == 0; }
 
 struct choice choice_for(struct choice c, const struct system *s, const shoal_options *o) {
     if (!c.stiff)

@@ -62,7 +62,7 @@ static struct work dirk_work(const struct method *m) {
         method_predict(m, i, predict);
         w.evaluations += COST_ITERATIONS;
         w.products += nonzeros(m->a[i], i) + 2 * COST_ITERATIONS; // an argument, a residual
-        w.products += i == first ? 3u : nonzeros(predict, i);      // where iterations start
+        w.products += i == first ? 3u : nonzeros(predict, i);     // where iterations start
         w.sums += COST_ITERATIONS;
         w.solves += COST_ITERATIONS + (i == first ? 1u : 0u);
     }
