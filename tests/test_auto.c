@@ -403,7 +403,7 @@ TEST(auto_without_a_choice) {
     } cases[] = {{"x'=-x; @ t1=1", "", "tsit5", false},
                  {"x'=-x; @ t1=1", "controller=fixed dt=0.1", "tsit5", true},
                  {"init x[1..16400]=1;x[1..16400]'=-x[j];@ t1=1", "", "tsit5", true},
-                 {"init x=1; x'=-y; 0=y-x; @ t1=1", "", "rodas5p", true}};
+                 {"init x=1; alg y=1; x'=-y; 0=y-x; @ t1=1", "", "rodas5p", true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char key[65], named[65], options[64];
         snprintf(options, sizeof options, "method=%s %s", cases[i].method, cases[i].options);
