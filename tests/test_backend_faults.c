@@ -104,9 +104,11 @@ static void *stop_soon(void *solver) {
     return NULL;
 }
 
-DEVICE_TEST(stop) {
+// In one chunk, and with others on their way.
+static void check_stop(const char *device, uint64_t chunk) {
     struct inputs in = some(500);
     struct rig rig = device_rig(device, endless, "t1=1e9 max-steps=1000000000 method=tsit5");
+    rig.solver->setup.chunk = chunk;
     pthread_t thread;
     double start = seconds();
     REQUIRE(pthread_create(&thread, NULL, stop_soon, rig.solver) == 0);
@@ -118,6 +120,10 @@ DEVICE_TEST(stop) {
     outcome_free(&o);
     rig_free(&rig);
     inputs_free(&in);
+}
+DEVICE_TEST(stop) {
+    check_stop(device, 0);
+    check_stop(device, 100);
 }
 
 // ---- Memory -------------------------------------------------------------------------------------

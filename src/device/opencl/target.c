@@ -123,20 +123,30 @@ struct shoal_limits opencl_limits(struct shoal_device *d) {
     };
 }
 
-void *opencl_alloc(struct shoal_device *d, size_t bytes) {
+// A processor copies from anywhere, and its queue would not map while a kernel runs.
+static bool alloc_plain(struct opencl_block *b, size_t bytes) {
+    b->memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    return b->memory != NULL;
+}
+
+static bool alloc_mapped(struct shoal_device *d, struct opencl_block *b, size_t bytes) {
     int error = CL_OK;
-    struct opencl_block *b = calloc(1, sizeof *b);
-    if (!b)
-        return NULL;
-    bytes = bytes ? bytes : 1;
     b->buffer = d->cl->buffer_new(d->context, CL_BUFFER_READ_WRITE | CL_BUFFER_ALLOC_HOST, bytes,
                                   NULL, &error);
     if (b->buffer)
         b->memory =
             d->cl->buffer_map(d->queue, b->buffer, 1, CL_MAP_BOTH, 0, bytes, 0, NULL, NULL, &error);
-    if (!b->memory) {
-        if (b->buffer)
-            d->cl->buffer_free(b->buffer);
+    if (b->buffer && !b->memory)
+        d->cl->buffer_free(b->buffer);
+    return b->memory != NULL;
+}
+
+void *opencl_alloc(struct shoal_device *d, size_t bytes) {
+    struct opencl_block *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    bytes = bytes ? bytes : 1;
+    if (bytes > SIZE_MAX - 64 || !(d->is_cpu ? alloc_plain(b, bytes) : alloc_mapped(d, b, bytes))) {
         free(b);
         return NULL;
     }
@@ -153,7 +163,9 @@ void opencl_release(struct shoal_device *d, void *block) {
     if (!b)
         return;
     *at = b->next;
-    if (d->pid == getpid()) {
+    if (!b->buffer) {
+        free(b->memory);
+    } else if (d->pid == getpid()) {
         d->cl->buffer_unmap(d->queue, b->buffer, b->memory, 0, NULL, NULL);
         d->cl->finish(d->queue);
         d->cl->buffer_free(b->buffer);
