@@ -62,12 +62,12 @@ static struct work dirk_work(const struct method *m) {
         method_predict(m, i, predict);
         w.evaluations += COST_ITERATIONS;
         w.products += nonzeros(m->a[i], i) + 2 * COST_ITERATIONS; // an argument, a residual
-        w.products += i == first ? 3u : nonzeros(predict, i);      // where iterations start
+        w.products += i == first ? 3u : nonzeros(predict, i);     // where iterations start
         w.sums += COST_ITERATIONS;
-        w.solves += COST_ITERATIONS + (i == first ? 1 : 0);
+        w.solves += COST_ITERATIONS + (i == first ? 1u : 0u);
     }
     w.products += method_stiffly_accurate(m) ? 1 : nonzeros(m->b, m->stages);
-    w.solves += m->filtered ? 1 : 0;
+    w.solves += m->filtered ? 1u : 0u;
     return w;
 }
 
