@@ -68,6 +68,28 @@ static int widest(const shoal_model *m, shoal_kind kind) {
     return most < 40 ? (int)most : 40;
 }
 
+static uint32_t algebraic_states(const shoal_model *m) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < shoal_model_count(m, SHOAL_STATE); i++)
+        count += shoal_model_algebraic(m, i);
+    return count;
+}
+
+static void info_states(const shoal_model *m, int width, const double *dydt) {
+    uint32_t algebraic = algebraic_states(m);
+    if (algebraic)
+        printf("  %u of them algebraic: their values are guesses\n", algebraic);
+    printf("  %-*s  %-24s  %s\n", width, "", "value at t0", "derivative at t0");
+    for (uint32_t i = 0; i < shoal_model_count(m, SHOAL_STATE); i++) {
+        printf("  %-*s  %-24.17g  ", width, shoal_model_symbol(m, SHOAL_STATE, i),
+               shoal_model_value(m, SHOAL_STATE, i));
+        if (shoal_model_algebraic(m, i))
+            puts("algebraic");
+        else
+            printf("%.17g\n", dydt[i]);
+    }
+}
+
 static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
     shoal_kind kind = kinds[k].kind;
     uint32_t count = shoal_model_count(m, kind);
@@ -75,33 +97,42 @@ static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
     if (!count)
         return;
     printf("%s: %u\n", kinds[k].title, count);
-    if (kind == SHOAL_STATE)
-        printf("  %-*s  %-24s  %s\n", width, "", "value at t0", "derivative at t0");
+    if (kind == SHOAL_STATE) {
+        info_states(m, width, dydt);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
         const char *name = shoal_model_symbol(m, kind, i);
         double value = kind == SHOAL_SET ? NAN : shoal_model_value(m, kind, i);
-        if (kind == SHOAL_STATE)
-            printf("  %-*s  %-24.17g  %.17g\n", width, name, value, dydt[i]);
-        else if (kind == SHOAL_SET || kind == SHOAL_OBSERVABLE)
+        if (kind == SHOAL_SET || kind == SHOAL_OBSERVABLE)
             printf("  %s\n", name);
         else
             printf("  %-*s  %.17g\n", width, name, value);
     }
 }
 
-static void info_cost(const struct subject *s) {
-    shoal_cost c;
-    if (shoal_model_cost(s->model, s->options.method, &c, NULL) || !c.matrix) {
-        putchar('\n');
-        return;
-    }
-    printf("; I - h J has %" PRIu64 ", with fill-in %" PRIu64 "\n", c.matrix, c.factors);
-    printf("one step of %s", s->options.method);
-    if (c.iterations)
-        printf(" with %" PRIu64 " iterations", c.iterations);
+static void info_step(const char *method, const shoal_cost *c) {
+    printf("one step of %s", method);
+    if (c->iterations)
+        printf(" with %" PRIu64 " iterations", c->iterations);
     printf(": %" PRIu64 " additions, %" PRIu64 " multiplications, %" PRIu64 " divisions, %" PRIu64
            " functions\n",
-           c.adds, c.muls, c.divs, c.functions);
+           c->adds, c->muls, c->divs, c->functions);
+}
+
+static void info_cost(const struct subject *s) {
+    shoal_cost c;
+    const char *part[2];
+    uint32_t parts = shoal_method_parts(s->options.method, part);
+    for (uint32_t i = 0; i < parts; i++) {
+        bool known = !shoal_model_cost(s->model, part[i], &c, NULL) && c.matrix;
+        if (!i && known)
+            printf("; I - h J has %" PRIu64 ", with fill-in %" PRIu64, c.matrix, c.factors);
+        if (!i)
+            putchar('\n');
+        if (known)
+            info_step(part[i], &c);
+    }
 }
 
 static void info_text(const struct subject *s, const double *dydt) {
@@ -146,7 +177,9 @@ static void json_kind(const shoal_model *m, size_t k, const double *dydt) {
             fputs(", \"value\": ", stdout);
             json_number(shoal_model_value(m, kind, i));
         }
-        if (kind == SHOAL_STATE) {
+        if (kind == SHOAL_STATE && shoal_model_algebraic(m, i))
+            fputs(", \"algebraic\": true", stdout);
+        else if (kind == SHOAL_STATE) {
             fputs(", \"derivative\": ", stdout);
             json_number(dydt[i]);
         }
@@ -155,14 +188,22 @@ static void json_kind(const shoal_model *m, size_t k, const double *dydt) {
     putchar(']');
 }
 
+// Of method auto the second step is that of the runs which are stiff.
 static void json_cost(const struct subject *s) {
+    static const char *const names[] = {"step", "stiff_step"};
     shoal_cost c;
-    if (shoal_model_cost(s->model, s->options.method, &c, NULL) || !c.matrix)
-        return;
-    printf(", \"matrix\": %" PRIu64 ", \"factors\": %" PRIu64, c.matrix, c.factors);
-    printf(", \"step\": {\"additions\": %" PRIu64 ", \"multiplications\": %" PRIu64
-           ", \"divisions\": %" PRIu64 ", \"functions\": %" PRIu64 ", \"iterations\": %" PRIu64 "}",
-           c.adds, c.muls, c.divs, c.functions, c.iterations);
+    const char *part[2];
+    uint32_t parts = shoal_method_parts(s->options.method, part);
+    for (uint32_t i = 0; i < parts; i++) {
+        if (shoal_model_cost(s->model, part[i], &c, NULL) || !c.matrix)
+            return;
+        if (!i)
+            printf(", \"matrix\": %" PRIu64 ", \"factors\": %" PRIu64, c.matrix, c.factors);
+        printf(", \"%s\": {\"additions\": %" PRIu64 ", \"multiplications\": %" PRIu64
+               ", \"divisions\": %" PRIu64 ", \"functions\": %" PRIu64 ", \"iterations\": %" PRIu64
+               "}",
+               names[i], c.adds, c.muls, c.divs, c.functions, c.iterations);
+    }
 }
 
 static void json_jacobian(const shoal_model *m) {
@@ -251,6 +292,10 @@ int command_methods(struct args *a) {
     (void)a;
     printf("%-20s %5s %8s %6s  %-24s %-10s %-14s %s\n", "name", "order", "embedded", "stages",
            "properties", "controller", "interpolant", "good for");
+    const char *part[2];
+    shoal_method_parts("auto", part);
+    printf("%-20s %5s %8s %6s  %-24s %-10s %-14s %s; %s for the runs that are stiff\n", "auto", "-",
+           "-", "-", "-", "-", "-", part[0], part[1]);
     for (uint32_t i = 0; i < shoal_method_count(); i++) {
         shoal_method_info m = shoal_method_at(i);
         char embedded[16] = "-", text[48];

@@ -121,6 +121,31 @@ static void put_count(FILE *out, uint64_t n) { // 1 234 567 reads badly in a sen
     }
 }
 
+static void put_runs(uint64_t n) {
+    put_count(stderr, n);
+    fputs(n == 1 ? " run" : " runs", stderr);
+}
+
+// Who ran what, where another method took over.
+static void put_methods(const shoal_summary *s) {
+    uint64_t taken = s->found_stiff + s->failed_first;
+    if (!taken)
+        return;
+    fprintf(stderr, "  method %s ", s->method);
+    put_runs(s->done - taken);
+    fprintf(stderr, "; %s ", s->stiff_method);
+    put_runs(taken);
+    fputs(": ", stderr);
+    put_count(stderr, s->found_stiff);
+    fputs(" stiff", stderr);
+    if (s->failed_first) {
+        fputs(", ", stderr);
+        put_count(stderr, s->failed_first);
+        fprintf(stderr, " failed with %s", s->method);
+    }
+    fputc('\n', stderr);
+}
+
 static void put_failures(const shoal_summary *s) {
     for (int i = 0; i < SHOAL_STATUS_COUNT; i++) {
         if (!s->by_status[i] || i == SHOAL_STATUS_ok || i == SHOAL_STATUS_stopped)
@@ -167,6 +192,7 @@ void show_summary(const struct talk *talk, const shoal_summary *s, bool duration
     if (talk->notes)
         fprintf(stderr, "; %zu note%s", talk->notes, talk->notes == 1 ? "" : "s");
     fputc('\n', stderr);
+    put_methods(s);
     put_failures(s);
 }
 

@@ -7,7 +7,7 @@
 
 static void show_result(bool json, const char *model, const shoal_warm_result *w) {
     if (!json) {
-        printf("%.16s  %-12s %s: ", w->key, w->target, model);
+        printf("%.16s  %-12s %s, %s: ", w->key, w->target, model, w->method);
         if (w->compiled)
             printf("compiled in %.2f s\n", w->seconds);
         else
@@ -16,22 +16,24 @@ static void show_result(bool json, const char *model, const shoal_warm_result *w
     }
     fputs("{\"model\": ", stdout);
     show_json_string(stdout, model);
-    printf(", \"key\": \"%s\", \"target\": \"%s\", \"compiled\": %s, \"seconds\": %.3f}\n", w->key,
-           w->target, w->compiled ? "true" : "false", w->seconds);
+    printf(", \"method\": \"%s\", \"key\": \"%s\", \"target\": \"%s\", \"compiled\": %s, "
+           "\"seconds\": %.3f}\n",
+           w->method, w->key, w->target, w->compiled ? "true" : "false", w->seconds);
 }
 
 static void on_compile(const shoal_compile *now, void *user) { progress_compile(user, now); }
 
 static shoal_code warm_one(struct subject *s, struct args *a, const char *model,
                            const char *target) {
-    shoal_warm_result result;
+    shoal_warm_result result[SHOAL_WARM_MOST];
+    uint32_t count = 0;
     struct progress progress = progress_new(0, s->talk.quiet, true);
     s->options.on_compile = on_compile;
     s->options.on_compile_user = &progress;
-    shoal_code code = shoal_model_warm(s->model, &s->options, target, &result, s->log);
+    shoal_code code = shoal_model_warm(s->model, &s->options, target, result, &count, s->log);
     progress_erase(&progress);
-    if (!code)
-        show_result(args_flag(a, "json"), model, &result);
+    for (uint32_t i = 0; i < count; i++)
+        show_result(args_flag(a, "json"), model, &result[i]);
     fflush(stdout);
     return code;
 }

@@ -17,7 +17,7 @@
 // resident; all their rows come from *next, which starts at 0 either way. `stop` may be NULL.
 // `workspace` has the bytes per thread that the generator says, times the threads; NULL when 0.
 #ifndef SHOAL_ABI
-#define SHOAL_ABI 2
+#define SHOAL_ABI 3
 
 #ifndef SHOAL_ELEM
 #define SHOAL_ELEM void
@@ -98,5 +98,6 @@ enum { CONTROL_RTOL, CONTROL_DT, CONTROL_DT_LO, CONTROL_DT0, CONTROL_DT_MIN, CON
 enum { TOTAL_STEPS, TOTAL_REJECTED, TOTAL_F_EVALS, TOTAL_COUNT };
 
 #define SHOAL_ROW_PENDING 255 // status of a row that was not finished
+#define SHOAL_ROW_STIFF 254   // of one that was found stiff: another method is to run it
 
 #endif

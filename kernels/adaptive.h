@@ -2,21 +2,55 @@
 // The adaptive loop of a worker: try a step in all groups, judge it, commit lane by lane.
 
 #if COLD_PART
-// Step limits and the stop flag; returns 1 to leave.
+// What lanes that begin now have to be looked at for, at the latest.
+INLINE void look_at_new(struct worker *k) {
+    u64 most = k->args->z.max_steps;
+#if DETECT_STIFF
+    most = most && most < STIFF_FIRST - 1 ? most : STIFF_FIRST - 1;
+#endif
+    if (most && k->clock + most < k->look_at)
+        k->look_at = k->clock + most;
+}
+
+#if DETECT_STIFF
+// Lanes that their next attempt shows to be stiff. It is made here, for this alone, so that the loop
+// has nothing to keep.
+INLINE u32 stiff_lanes(struct worker *k, struct group *g) {
+    u32 active = m_lanes(g->active), due = 0, hits = 0, found = 0;
+    for (int i = 0; i < W; i++)
+        due |= (u32)((active >> i & 1) && (u32)(k->clock - g->born[i]) + 1 >= g->look[i]) << i;
+    if (due) {
+        TRIALS(s, k);
+        trial_begin(&k->limits, g, s);
+        UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, s, i);
+        hits = m_lanes(stiff_hit(&k->limits, g, s));
+    }
+    for (int i = 0; i < W; i++) {
+        if (due >> i & 1)
+            found |= (u32)stiff_note(g, i, (u32)(k->clock - g->born[i]) + 1, hits >> i & 1) << i;
+        u64 next = g->born[i] + g->look[i] - 1;
+        if ((active >> i & 1) && next < k->look_at)
+            k->look_at = next;
+    }
+    return found;
+}
+#else
+INLINE u32 stiff_lanes(struct worker *k, struct group *g) { return 0; }
+#endif
+
+// Step limits, stiffness and the stop flag; returns 1 to leave.
 OUTLINE int look_around(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     if (stop_asked(a->stop))
         return 1;
     k->look_at = k->clock + LOOK_EVERY;
-    if (!a->z.max_steps)
-        return 0;
     for (int w = 0; w < WAYS; w++) {
         unsigned char status[W];
-        u32 ended = 0, active = m_lanes(g[w].active);
+        u32 ended = stiff_lanes(k, &g[w]), active = m_lanes(g[w].active);
         for (int i = 0; i < W; i++) {
             u64 end = g[w].born[i] + a->z.max_steps;
-            status[i] = STATUS_max_steps;
-            if (!(active >> i & 1))
+            status[i] = a->z.max_steps && k->clock >= end ? STATUS_max_steps : SHOAL_ROW_STIFF;
+            if (!(active >> i & 1) || !a->z.max_steps)
                 continue;
             if (k->clock >= end)
                 ended |= 1u << i;
@@ -26,9 +60,7 @@ OUTLINE int look_around(struct worker *k, struct group *g) {
         if (ended)
             turn_over(k, &g[w], ended, status);
     }
-    // lanes that were just refilled
-    if (a->z.max_steps < LOOK_EVERY && k->clock + a->z.max_steps < k->look_at)
-        k->look_at = k->clock + a->z.max_steps;
+    look_at_new(k);
     return 0;
 }
 
@@ -43,8 +75,7 @@ OUTLINE void attention(struct worker *k, struct group *g, const struct verdict *
     for (int i = 0; i < W; i++)
         status[i] = verdict_status(v, i);
     turn_over(k, g, ended, status);
-    if (a->z.max_steps && k->clock + a->z.max_steps < k->look_at)
-        k->look_at = k->clock + a->z.max_steps;
+    look_at_new(k);
 }
 #else
 OUTLINE int look_around(struct worker *k, struct group *g);

@@ -4,7 +4,8 @@
 // All stages z_i = h sum a_ij f(t0 + c_j h, y0 + z_j) are found at once. With a = t D ti and
 // z = t w the equations of an iteration fall apart into one with I - h mu J for each mu of D: real
 // for a single number, complex for a pair of w. The iterations start from the equations of the
-// step's start made linear, which takes no evaluation.
+// step's start made linear, which takes no evaluation. An algebraic row is f = 0 in all stages, that
+// is -J g = ti f for all mu.
 
 #define PAIRS (STAGES / 2)
 #define SINGLE (STAGES % 2) // the first of w belongs to a real mu, which is gamma
@@ -47,13 +48,13 @@ INLINE void collocation_solve(struct trial *s) {
 #if SINGLE
     SPARE(room, N, s->spare[0]);
     real hm = s->h * R(GAMMA);
-    STATES(j, 0) s->g[j] = r_fms(hm, s->g[j], s->w[j]);
+    STATES(j, 0) if (HAS_SLOPE(j)) s->g[j] = r_fms(hm, s->g[j], s->w[j]);
     linear_solve(s->m + LU_REAL, room, s->g);
 #endif
     STAGE_LOOP(q, PAIRS) {
         int at = (SINGLE + 2 * q) * N;
         real re = s->h * R(col_mu[SINGLE + q][0]), im = s->h * R(col_mu[SINGLE + q][1]);
-        STATES(j, 0) {
+        STATES(j, 0) if (HAS_SLOPE(j)) {
             real g0 = s->g[at + j], g1 = s->g[at + N + j];
             s->g[at + j] = r_fma(im, g1, r_fms(re, g0, s->w[at + j]));
             s->g[at + N + j] = r_fnma(im, g0, r_fms(re, g1, s->w[at + N + j]));
@@ -118,7 +119,7 @@ INLINE void collocation_stage(const struct point *x, const SPACE real *p, struct
     if (i > 0)
         return;
     newton_begin(x, s);
-    linearise(x, p, s);
+    linearise(x, p, s->m);
     collocation_factor(s);
     collocation_iterate(x, p, s);
     stage_sum(x->y, s, rk_b, STAGES, s->y1);
@@ -130,7 +131,8 @@ INLINE real collocation_error2(const struct point *x, struct trial *s, const str
     SPARE(room, N, s->spare[0]);
     SPARE(error, N, s->spare[1]);
     real h0 = s->h * R(ERROR_START);
-    STATES(j, 0) error[j] = r_fma(h0, s->m[LU_ENTRIES + j], stage_error(s, j));
+    STATES(j, 0) error[j] =
+        HAS_SLOPE(j) ? r_fma(h0, s->m[LU_ENTRIES + j], stage_error(s, j)) : R(0);
     linear_solve(s->m + LU_REAL, room, error);
     return newton_error2(s, error_norm2(x, s, l, error));
 }

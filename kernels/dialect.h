@@ -113,6 +113,7 @@ INLINE real r_mod(real a, real b) { // in [0, b), whatever rounding does
 #define r_mul(a, b) ((a) * (b))
 #define r_scale(scale, x) ((scale) * (x))
 #define r_scale_one(scale, x) r_fma(scale, x, R(1))
+#define r_minus(x) (-(x))
 #define r_inverse(a) (R(1) / (a))
 #define r_magnitude(a) r_abs(a)
 
@@ -161,6 +162,7 @@ INLINE cplx c_of(real re, real im) {
     cplx c = {re, im};
     return c;
 }
+#define c_minus(x) c_of(-(x), R(0))
 INLINE cplx c_scale(cplx a, real x) { return c_of(a.re * x, a.im * x); }
 INLINE cplx c_scale_one(cplx a, real x) { return c_of(r_fma(a.re, x, R(1)), a.im * x); }
 INLINE cplx c_mul(cplx a, cplx b) {

@@ -4,13 +4,17 @@
 // Stage i is u = h f(t0 + c_i h, base + gamma u), base = y0 + sum a_ij u_j. The iterations find u, not
 // the argument, and never take f at the solution for it, so that u is exact for stiff components
 // too. They start where the stages before point to (dirk_predict); the first one starts from the
-// equations at the step's start.
+// equations at the step's start. An algebraic row has f(...) = 0 instead: its u is what brings the
+// argument there.
 
 // u = h f0 + h J (base - y0 + gamma u), the first stage's equation made linear.
 INLINE void dirk_guess(const struct point *x, struct trial *s, const SPACE real *base,
                        SPACE real *u) {
     SPARE(w, N, s->spare[0]);
     STATES(j, 0) u[j] = r_fma(s->h, s->m[LU_ENTRIES + j], (base[j] - x->y[j]) * R(1 / GAMMA));
+#if ALGEBRAIC
+    STATES(j, 0) if (row_algebraic[j]) u[j] = s->m[LU_ENTRIES + j] * R(1 / GAMMA);
+#endif
     linear_solve(s->m, w, u);
     STATES(j, 0) u[j] = r_fnma(base[j] - x->y[j], R(1 / GAMMA), u[j]);
 }
@@ -26,6 +30,9 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
         STATES(j, 0) s->y1[j] = r_fma(R(GAMMA), u[j], base[j]);
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
         STATES(j, 0) r[j] = r_fms(s->h, s->f[j], u[j]);
+#if ALGEBRAIC
+        STATES(j, 0) if (row_algebraic[j]) r[j] = s->f[j] * R(1 / GAMMA);
+#endif
         linear_solve(s->m, w, r);
         real n2 = newton_norm2(&s->n, r) * R(GAMMA * GAMMA / N);
         STATES(j, 0) u[j] = select(open, u[j] + r[j], u[j]);
@@ -37,7 +44,7 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
 INLINE void dirk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
         newton_begin(x, s);
-        linearise(x, p, s);
+        linearise(x, p, s->m);
         factor(s, 0);
     }
     if (i < FIRST_IMPLICIT) {
@@ -71,6 +78,9 @@ INLINE real dirk_error2(const struct point *x, struct trial *s, const struct lim
     SPARE(w, N, s->spare[0]);
     SPARE(error, N, s->spare[1]);
     STATES(j, 0) error[j] = stage_error(s, j);
+#if ALGEBRAIC
+    STATES(j, 0) if (row_algebraic[j]) error[j] = R(0);
+#endif
     linear_solve(s->m, w, error);
     return newton_error2(s, error_norm2(x, s, l, error));
 #else

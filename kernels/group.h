@@ -44,6 +44,14 @@ struct group {
 #if DENSE
     treal next_save;
 #endif
+#if ALGEBRAIC
+    SPACE real *m; // room for the matrix of its start
+    u32 unfit;     // lanes for which no start was found
+#endif
+#if DETECT_STIFF
+    u32 look[W];            // next attempt to look at
+    u32 hits[W], misses[W]; // so far; misses in a row
+#endif
 #if LARGE
     ARRAY(out, NOUT);
     ARRAY(spare[2], N);
@@ -51,6 +59,7 @@ struct group {
 };
 
 enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = THREADS ? 1024 : 64 };
+enum { STIFF_FIRST = 512 }; // see stiff.h
 
 INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
     l->rtol = R(a->control[CONTROL_RTOL]);
@@ -73,6 +82,10 @@ INLINE void lane_reset(struct group *g, int i) {
     LANE(g->hlast, i) = -10000; // no step before
     LANE(g->top, i) = CONTROL_GROW;
     LANE(g->accepted, i) = 0;
+#if DETECT_STIFF
+    g->look[i] = STIFF_FIRST;
+    g->hits[i] = g->misses[i] = 0;
+#endif
 #if NEWTON
     LANE(g->rate, i) = 1;
     LANE(g->work, i) = 0;

@@ -6,6 +6,15 @@
 // warp hardly ever all lanes agree on that.
 //
 // m is the array of the model's linearisation: the matrix, then f, then df/dt where it is needed.
+//
+// An algebraic row is 0 = f. In the matrix it is that of -J: like the others, divided by h gamma and
+// without the 1, and so are right-hand sides. What stands for M y' in them is not there.
+
+#if ALGEBRAIC
+#define HAS_SLOPE(j) (!row_algebraic[j])
+#else
+#define HAS_SLOPE(j) 1
+#endif
 
 #if NEWTON
 struct newton {
@@ -51,16 +60,18 @@ struct trial {
 #endif
 };
 
+INLINE real stage_sum_at(real sum, const struct trial *s, const TABLE elem *weights, int count,
+                         int j) {
+    UNROLL for (int q = 0; q < count; q++) if (weights[q] != 0) sum =
+        r_fma(R(weights[q]), s->k[q][j], sum);
+    return sum;
+}
+
 // out = base + sum of the weighted stages
 INLINE void stage_sum(const SPACE real *base, const struct trial *s, const TABLE elem *weights,
                     int count, SPACE real *out) {
 #if UNROLL_STAGES
-    STATES(j, 0) {
-        real sum = base[j];
-        UNROLL for (int q = 0; q < count; q++) if (weights[q] != 0) sum =
-            r_fma(R(weights[q]), s->k[q][j], sum);
-        out[j] = sum;
-    }
+    STATES(j, 0) out[j] = stage_sum_at(base[j], s, weights, count, j);
 #else
     STATES(j, 0) out[j] = base[j];
     ROLL for (int q = 0; q < count; q++) {
@@ -71,12 +82,12 @@ INLINE void stage_sum(const SPACE real *base, const struct trial *s, const TABLE
 #endif
 }
 
-// f and the Jacobian of the step's start.
-INLINE void linearise(const struct point *x, const SPACE real *p, struct trial *s) {
+// The Jacobian, f and df/dt of the step's start.
+INLINE void linearise(const struct point *x, const SPACE real *p, SPACE real *m) {
 #if LU_LOOPS
-    ROLL for (int e = 0; e < LU_ENTRIES; e++) s->m[e] = R(0);
+    ROLL for (int e = 0; e < LU_ENTRIES; e++) m[e] = R(0);
 #endif
-    model_linear(t_at(x->t, R(0)), x->y, p, s->m);
+    model_linear(t_at(x->t, R(0)), x->y, p, m);
 }
 
 // The factors of I - h gamma J, at `to` in m.

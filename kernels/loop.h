@@ -11,6 +11,9 @@ struct room {
     struct group g;
     u32 count, used;   // lanes ready, lanes taken
     u32 row, row_end;  // rest of the block
+#if ALGEBRAIC
+    real m[LINEAR];
+#endif
 };
 
 struct worker {
@@ -77,6 +80,9 @@ NOINLINE int room_fill(struct worker *k) {
     for (int i = 0; i < W; i++)
         r->g.row[i] = r->row + ((u32)i < r->count ? (u32)i : 0);
     r->row += r->count;
+#if ALGEBRAIC
+    r->g.m = r->m;
+#endif
     group_begin(a, &k->limits, &r->g, r->count == 32 ? ~0u : (1u << r->count) - 1);
     return 1;
 }
@@ -90,6 +96,13 @@ OUTLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes) {
         if (!(lanes >> i & 1))
             continue;
         int more = r->used < r->count || room_fill(k);
+#if ALGEBRAIC
+        while (more && (r->g.unfit >> r->used & 1)) { // a row that ends where it begins
+            group_copy_lane(g, i, &r->g, (int)r->used++);
+            finish_lane(k->args, g, i, STATUS_bad_init, 0);
+            more = !stop_asked(k->args->stop) && (r->used < r->count || room_fill(k));
+        }
+#endif
         if (more || k->clock == 0)
             group_copy_lane(g, i, &r->g, more ? (int)r->used++ : 0);
         g->born[i] = k->clock;

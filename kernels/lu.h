@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The factorisation of I - h gamma J and the solution with it, as loops over index tables.
+// The factorisation of I - h gamma J and the solution with it, as loops over index tables. An
+// algebraic row of the matrix is that of -J, whatever h.
 //
 // lu_row, lu_column, lu_diagonal and lu_state say where the entries of the factors are, in the order
 // of elimination; the operations and their order are those of the straight code that smaller systems
@@ -13,8 +14,15 @@ NOINLINE real LU_NAME(factor)(NUMBER scale, const SPACE real *jac, SPACE NUMBER 
     real least = R(LARGEST_SCALE);
     ROLL for (int k = 0; k < N; k++) {
         int first = lu_row[k], diagonal = lu_diagonal[k], end = lu_row[k + 1];
-        ROLL for (int e = first; e < end; e++) w[lu_column[e]] = NUM(scale)(scale, jac[e]);
-        w[k] = NUM(scale_one)(scale, jac[diagonal]);
+#if ALGEBRAIC
+        if (row_algebraic[lu_state[k]]) {
+            ROLL for (int e = first; e < end; e++) w[lu_column[e]] = NUM(minus)(jac[e]);
+        } else
+#endif
+        {
+            ROLL for (int e = first; e < end; e++) w[lu_column[e]] = NUM(scale)(scale, jac[e]);
+            w[k] = NUM(scale_one)(scale, jac[diagonal]);
+        }
         ROLL for (int e = first; e < diagonal; e++) {
             int j = lu_column[e], right = lu_diagonal[j], last = lu_row[j + 1];
             NUMBER factor = NUM(mul)(w[j], m[right]);

@@ -14,18 +14,29 @@ INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
     real hg = s->h * R(GAMMA);
 #if TIMED
     real hd = s->h * s->h * R(ros_d[i]);
-    STATES(j, 0) u[j] = hd * s->m[LU_ENTRIES + N + j];
+#define ROS_START(j) (hd * s->m[LU_ENTRIES + N + (j)])
 #else
-    STATES(j, 0) u[j] = R(0);
+#define ROS_START(j) R(0)
 #endif
+#if UNROLL_STAGES
+    STATES(j, 0) u[j] = r_fma(hg, f[j], stage_sum_at(ROS_START(j), s, ros_c[i], i, j));
+#else
+    STATES(j, 0) u[j] = ROS_START(j);
     stage_sum(u, s, ros_c[i], i, u);
     STATES(j, 0) u[j] = r_fma(hg, f[j], u[j]);
+#endif
+#if ALGEBRAIC && TIMED
+    real late = s->h * (R(ros_d[i]) / R(GAMMA));
+    STATES(j, 0) if (row_algebraic[j]) u[j] = r_fma(late, s->m[LU_ENTRIES + N + j], f[j]);
+#elif ALGEBRAIC
+    STATES(j, 0) if (row_algebraic[j]) u[j] = f[j];
+#endif
     linear_solve(s->m, w, u);
 }
 
 INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
-        linearise(x, p, s);
+        linearise(x, p, s->m);
         factor(s, 0);
     }
     if (ros_place[i] == STAGE_START) {

@@ -24,6 +24,10 @@ OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal
         g->sample[i]++;
         if (!a->values)
             continue;
+#if DETECT_STIFF // the room is that of the method which takes over
+        if (a->z.steps_saved && at >= a->sample_offset[g->row[i] + 1])
+            continue;
+#endif
         store_lane(a, out, i, at, 1);
         if (a->z.steps_saved) {
             a->t[2 * at] = T_LANE(*t, i);
@@ -177,6 +181,10 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
         a->rejected[row] = attempts - accepted;
     if (a->f_evals)
         a->f_evals[row] = f_evals;
+#if DETECT_STIFF
+    if (status > STATUS_stopped) // another method takes over, and counts
+        return;
+#endif
     g->total[TOTAL_STEPS] += accepted;
     g->total[TOTAL_REJECTED] += attempts - accepted;
     g->total[TOTAL_F_EVALS] += f_evals;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The start of trajectories: inputs, derived parameters, initial values, first step, first sample.
+//
+// Algebraic states are given as guesses. Newton's method finds what the algebraic rows make of them,
+// the other states being held: with a step of 0 the matrix of a step is just its matrix.
 
 INLINE elem input(const struct shoal_args *a, u32 i, u32 row) {
     return a->in[a->offset[i] + (u64)a->step[i] * row];
@@ -33,6 +36,77 @@ INLINE void group_init(const struct shoal_args *a, struct group *g) {
 #endif
 }
 
+#if ALGEBRAIC
+// A change this small is within the reach of Newton's last steps, and above rounding.
+enum { START_PASSES = 50 };
+#define START_RTOL (F32 ? 1e-5 : 1e-9)
+#define START_ATOL (F32 ? 1e-7 : 1e-12)
+
+// Solves for a change of the algebraic states; x comes as the residual. Returns its squared size.
+INLINE real start_change(const struct group *g, SPACE real *w, SPACE real *x) {
+    STATES(j, 0) if (!row_algebraic[j]) x[j] = R(0);
+    linear_solve(g->m, w, x);
+    real sum = R(0);
+    STATES(j, 0) if (row_algebraic[j]) {
+        real scale = r_fma(R(START_RTOL), r_abs(g->x.y[j]), R(START_ATOL));
+        real q = x[j] * r_reciprocal_rough(scale);
+        sum = r_fma(q, q, sum);
+    }
+    return sum * R(1.0 / ALGEBRAIC);
+}
+
+// A pass takes the part `reach` of Newton's step where the next step, with the same matrix, would be
+// shorter, else halves it. A lane is done when two steps in turn were small; returns those that are
+// not in the end, or whose matrix is singular or not finite. Nothing depends on other lanes.
+INLINE u32 group_settle(struct group *g, u32 lanes) {
+    SPARE(w, N, g->spare[0]);
+    SPARE(y1, N, g->spare[1]);
+    SPACE real *step = g->m + LU_ENTRIES, *next = g->x.f0;
+    mask todo = m_of_lanes(lanes), near = m_of_lanes(0);
+    real t = t_real(g->x.t), reach = R(1);
+    u32 lost = 0;
+    ROLL for (int pass = 0; pass < START_PASSES && m_lanes(todo); pass++) {
+        linearise(&g->x, g->p, g->m);
+        mask singular = r_lt(linear_factor(R(0), g->m, g->m, w), R(SMALLEST_SCALE));
+        real size = start_change(g, w, step);
+        mask small = r_le(size, R(1));
+        reach = select(small, R(1), reach);
+        STATES(j, 0) y1[j] = r_fma(reach, step[j], g->x.y[j]);
+        model_rhs(t, y1, g->p, next);
+        real least = r_fma(reach, R(-0.25), R(1));
+        mask shorter = r_le(start_change(g, w, next), least * least * size);
+        mask sound = m_andnot(r_lt(size, R(LARGEST_SCALE)), singular);
+        for (int i = 0; i < W; i++)
+            g->extra[i] += 2 * (m_lanes(todo) >> i & 1);
+        lost |= m_lanes(m_andnot(todo, sound));
+        mask moved = m_and(m_and(todo, sound), m_or(small, shorter));
+        STATES(j, 0) g->x.y[j] = select(moved, y1[j], g->x.y[j]);
+        reach = select(moved, r_min(reach * R(2), R(1)), reach * R(0.5));
+        todo = m_andnot(m_and(todo, sound), m_and(small, near));
+        near = small;
+    }
+    return lost | m_lanes(todo);
+}
+
+// f0 has what an algebraic row is, but is to have slopes. Where the first stage of a step takes them,
+// those with which the rows stay 0: -J f0 = df/dt. Elsewhere they only help to find a first step.
+INLINE void start_slopes(struct group *g) {
+#if FSAL
+    SPARE(w, N, g->spare[0]);
+    linearise(&g->x, g->p, g->m);
+    linear_factor(R(0), g->m, g->m, w);
+#endif
+#if FSAL && TIMED
+    STATES(j, 0) if (row_algebraic[j]) g->x.f0[j] = g->m[LU_ENTRIES + N + j];
+#else
+    STATES(j, 0) if (row_algebraic[j]) g->x.f0[j] = R(0);
+#endif
+#if FSAL
+    linear_solve(g->m, w, g->x.f0);
+#endif
+}
+#endif
+
 #if ADAPTIVE
 // log2 of the squared norm of x; some number even where that is 0 or not finite.
 INLINE real log2_norm2(const struct limits *l, const SPACE real *x, const SPACE real *y) {
@@ -58,7 +132,11 @@ INLINE void first_step(const struct shoal_args *a, const struct limits *l, struc
     real hs = h0 * g->dir;
     STATES(j, 0) y1[j] = r_fma(hs, f0[j], g->x.y[j]);
     model_rhs(t_at(g->x.t, hs), y1, g->p, f1);
+#if ALGEBRAIC
+    STATES(j, 0) f1[j] = row_algebraic[j] ? R(0) : f1[j] - f0[j];
+#else
     STATES(j, 0) f1[j] = f1[j] - f0[j];
+#endif
     real l2 = log2_norm2(l, f1, g->x.y) - R(2) * r_log2_rough(h0);
     real top = r_max(l1, l2);
     real h1 = r_exp2_rough(r_max((top + R(13.287712379549449)) * R(-0.5 / ORDER), R(-90)));
@@ -76,15 +154,22 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
                         u32 lanes) {
     group_load(a, g);
     group_init(a, g);
+#if ALGEBRAIC
+    g->unfit = group_settle(g, lanes);
+    lanes &= ~g->unfit;
+#endif
 #if FSAL || ADAPTIVE
     model_rhs(t_real(g->x.t), g->x.y, g->p, g->x.f0);
 #else
     STATES(j, 0) g->x.f0[j] = R(0);
 #endif
+#if ALGEBRAIC
+    start_slopes(g);
+#endif
 #if ADAPTIVE
     first_step(a, l, g, g->x.f0);
     for (int i = 0; i < W; i++)
-        g->extra[i] = FSAL + (a->z.has_dt0 ? 0 : 1 + !FSAL);
+        g->extra[i] += a->z.has_dt0 ? 0 : 1 + !FSAL;
 #else
     g->h = R(a->control[CONTROL_DT]);
 #endif

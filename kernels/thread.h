@@ -34,9 +34,16 @@ INLINE void thread_look(const struct shoal_args *a, struct thread *k, const stru
         k->stop_at = clock + LOOK_EVERY;
     }
     u64 left = a->z.max_steps - thread_attempts(k, g);
+#if DETECT_STIFF
+    u32 look = g->look[0] - thread_attempts(k, g);
+#endif
     k->wait = a->z.steps_saved ? 1 : k->stop_at - clock;
     if (a->z.max_steps && left < k->wait)
         k->wait = (u32)left;
+#if DETECT_STIFF
+    if (look < k->wait)
+        k->wait = look;
+#endif
     k->look_at = clock + k->wait;
 }
 
@@ -53,9 +60,17 @@ INLINE void thread_rest(struct group *g) {
     g->x.t = t_pair((elem)NAN_VALUE, 0);
 }
 
+INLINE void thread_end(const struct shoal_args *a, struct thread *k, struct group *g, u32 status) {
+    finish_lane(a, g, 0, status, thread_attempts(k, g));
+    thread_rest(g);
+}
+
 // A row that is not there makes the lane idle, with values that are harmless.
 INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct group *g, u32 row) {
     g->born[0] = thread_clock(k);
+#if DETECT_STIFF // before it is asked when to look
+    lane_reset(g, 0);
+#endif
     thread_look(a, k, g);
     g->active = row < a->z.rows && !k->stopped;
     g->row[0] = g->active ? row : 0;
@@ -63,9 +78,10 @@ INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct gr
     lane_reset(g, 0);
     if (!g->active)
         thread_rest(g);
-}
-
-INLINE void thread_end(const struct shoal_args *a, struct thread *k, struct group *g, u32 status) {
-    finish_lane(a, g, 0, status, thread_attempts(k, g));
-    thread_rest(g);
+#if ALGEBRAIC
+    if (g->active && g->unfit) { // a row that ends where it begins
+        thread_end(a, k, g, STATUS_bad_init);
+        k->stop_at = thread_clock(k); // many of them take no step in which to look
+    }
+#endif
 }

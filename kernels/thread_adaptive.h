@@ -3,8 +3,15 @@
 
 // What follows a step in which a lane of the warp ended, or has to look.
 INLINE void attention(const struct shoal_args *a, struct thread *k, struct group *g,
-                      const struct verdict *v) {
+                      const struct verdict *v, u32 hit) {
     u32 ended = v->done | v->failed, status = verdict_status(v, 0);
+#if DETECT_STIFF
+    u32 attempt = thread_attempts(k, g);
+    if (attempt >= g->look[0] && stiff_note(g, 0, attempt, hit)) {
+        ended = 1;
+        status = SHOAL_ROW_STIFF;
+    }
+#endif
     if (v->done)
         g->x.t = g->t1;
     if (a->z.steps_saved && v->moved)
@@ -29,12 +36,17 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
     for (;;) {
         trial_begin(&k->limits, g, s);
         STAGE_LOOP(i, STAGES) rk_stage(&g->x, g->p, s, i);
+        u32 hit = 0;
+#if DETECT_STIFF // while the stages are at hand
+        if (k->wait == 1)
+            hit = stiff_hit(&k->limits, g, s);
+#endif
         struct verdict v = trial_judge(a, &k->limits, g, s);
         k->wait--;
         if (!warp_any(v.done || v.failed || k->wait == 0))
             continue;
         if (g->active)
-            attention(a, k, g, &v);
+            attention(a, k, g, &v, hit);
         u32 idle = warp_count(!g->active), clock = thread_clock(k);
         if (idle == WARP)
             return;

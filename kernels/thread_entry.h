@@ -46,6 +46,9 @@ INLINE void thread_rows(const struct shoal_args *a) {
     real linear[LINEAR];
     s.m = linear;
 #endif
+#if ALGEBRAIC
+    g.m = s.m;
+#endif
 #if COLLOCATION && !LARGE && !UNROLL_STAGES
     real transformed[2 * STAGES * N];
     s.w = transformed;
@@ -67,8 +70,13 @@ INLINE void thread_rows(const struct shoal_args *a) {
         if (warp_any(dry))
             patience = 0;
         first = 0;
-        if (!warp_any(g.active))
+        if (!warp_any(g.active)) {
+#if ALGEBRAIC
+            if (a->z.refill && !warp_any(dry || k.stopped))
+                continue; // all rows ended where they began
+#endif
             break;
+        }
         thread_run(a, &k, &g, &s, &x, patience);
     }
     for (int i = 0; i < TOTAL_COUNT; i++)

@@ -18,7 +18,7 @@ static const char *model(const char *name, const char *text) {
 }
 
 static const char *decay(void) {
-    return model("decay.ode", "par a=1\ninit x=1\nx'=-a*x\n@ t1=1\n");
+    return model("decay.ode", "par a=1\ninit x=1\nx'=-a*x\n@ t1=1, method=tsit5\n");
 }
 
 static void expect(struct check_output o, int status, const char *part) {
@@ -148,7 +148,8 @@ TEST(cache_cli_explain) {
     CHECK_INT(o.status, 0);
     CHECK_HAS(o.out, "component:sizes");
     CHECK_HAS(o.out, "not cached");
-    const char *changed = model("faster.ode", "par a=1\ninit x=1\nx'=-2*a*x\n@ t1=1\n");
+    const char *changed =
+        model("faster.ode", "par a=1\ninit x=1\nx'=-2*a*x\n@ t1=1, method=tsit5\n");
     o = CACHE("explain", m, changed);
     CHECK_HAS(o.out, "(decay.ode): ");
     CHECK_HAS(o.out, ", 1 differ\n");

@@ -70,6 +70,12 @@ TEST(codegen_golden_collocation) {
     check_golden("collocation", small_stiff, "method=radau5 t1=1 save=n=3 precision=f32", &avx2);
 }
 
+// Two algebraic rows, each given to the state it can determine; the matrix, and what is off it.
+TEST(codegen_golden_algebraic) {
+    check_golden("algebraic", "par k=2; init x=1; x'=-k*a; alg a=1, b; 0=b-x^2; 0=x-a*b-sin(t)",
+                 "method=rodas4 t1=1", &avx2);
+}
+
 // Whatever was asked of the model before.
 TEST(codegen_derivatives_have_the_same_names) {
     static const char text[] = "par k=2; init x=1, y=0, z=0; x'=-k*x*x; y'=x-y*y; z'=1; aux r=z+x";

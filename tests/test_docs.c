@@ -92,7 +92,7 @@ TEST(docs_targets_exist) {
 TEST(examples_run) {
     static const char *const models[] = {"lorenz",         "vanderpol", "lotka_volterra",
                                          "hodgkin_huxley", "lorenz96",  "pleiades",
-                                         "arenstorf"};
+                                         "arenstorf",      "akzo"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char path[64];
         snprintf(path, sizeof path, "examples/%s.ode", models[i]);
@@ -136,4 +136,5 @@ static void check_model_of(const char *page, const char *first_line) {
 TEST(docs_models_run) {
     check_model_of("README.md", "# lorenz.ode");
     check_model_of("docs/language.md", "# Van der Pol");
+    check_model_of("docs/language.md", "# A diode");
 }

@@ -47,6 +47,29 @@ static char *ring(int n) {
     return m.data;
 }
 
+// Rows without a derivative: a chain of them behind one state, each a function of the last.
+static char *algebraic(int n) {
+    struct buf m = {0};
+    buf_puts(&m, "par q=1; init x0=1; x0'=-x1*t");
+    for (int i = 1; i <= n; i++)
+        buf_printf(&m, "; alg x%d=1; 0=x%d+q*x%d^3-2*x%d", i, i, i, i - 1);
+    REQUIRE(!m.failed);
+    return m.data;
+}
+
+static const struct {
+    int states;
+    const char *options;
+} algebraic_kernels[] = {
+    {2, "method=rodas5p t1=1 precision=f32 save=n=5"},
+    {60, "method=ros3p t1=1 controller=fixed dt=0.1"},
+    {150, "method=rosenbrock23 t1=1"},
+    {2, "method=kvaerno3 t1=1 precision=f32"},
+    {3, "method=radau-iia-5 t1=1 save=n=5"},
+    {150, "method=radau-iia-5 t1=1 controller=fixed dt=0.1 precision=f32"},
+};
+enum { ALGEBRAIC = sizeof algebraic_kernels / sizeof *algebraic_kernels };
+
 // ---- Variants -----------------------------------------------------------------------------------
 
 enum { F32 = 1, DENSE = 2, FIXED = 4, VARIANTS = 8 };
@@ -160,6 +183,8 @@ TEST(kernel_gpu_cuda_methods) {
     nvrtc_open();
     each_method_once(compile_cuda, lorenz, "compute_75");
     compile_cuda(lorenz, "method=tsit5 t1=1 precision=f32", "sm_90");
+    compile_cuda(lorenz, "method=auto t1=1 precision=f32 save=n=5", "sm_90");
+    compile_cuda(lorenz, "method=auto t1=1", "compute_75");
     compile_cuda(lorenz, "method=rodas4 t1=1 precision=f32 save=n=5", "compute_75");
 }
 
@@ -183,7 +208,18 @@ TEST(kernel_gpu_cuda_sizes) {
             compile_cuda(model, "method=rodas4 t1=1 precision=f32", "compute_90");
             compile_cuda(model, "method=kvaerno3 t1=1 precision=f32 save=n=3", "compute_75");
             compile_cuda(model, "method=radau5 t1=1", "compute_90");
+        } else {
+            compile_cuda(model, "method=auto t1=1", "compute_90");
         }
+        free(model);
+    }
+}
+
+TEST(kernel_gpu_cuda_algebraic) {
+    nvrtc_open();
+    for (size_t i = 0; i < ALGEBRAIC; i++) {
+        char *model = algebraic(algebraic_kernels[i].states);
+        compile_cuda(model, algebraic_kernels[i].options, i ? "compute_75" : "sm_90");
         free(model);
     }
 }
@@ -330,6 +366,15 @@ TEST(kernel_gpu_opencl_sizes) {
     for (size_t i = 0; i < 3; i++) {
         char *model = ring(sizes[i]);
         compile_opencl(model, "method=tsit5 t1=1 save=n=3", "-cl-std=CL1.2");
+        free(model);
+    }
+}
+
+TEST(kernel_gpu_opencl_algebraic) {
+    opencl_open();
+    for (size_t i = 0; i < ALGEBRAIC; i++) {
+        char *model = algebraic(algebraic_kernels[i].states);
+        compile_opencl(model, algebraic_kernels[i].options, "-cl-std=CL1.2");
         free(model);
     }
 }

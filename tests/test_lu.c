@@ -45,7 +45,7 @@ static bool scattered(uint32_t i, uint32_t j, uint32_t n) {
 
 static struct lu plan_of(uint32_t size, entry_fn *has, struct pattern *x) {
     pattern_begin(x, size, has);
-    return lu_plan(&x->p, &x->arena);
+    return lu_plan(&x->p, lu_order(&x->p, &x->arena), &x->arena);
 }
 
 // Entries before and after fill-in, multiplications of the factorisation.

@@ -112,9 +112,6 @@ TEST(model_error_refused_by_name) {
     wrong("int[.5]{exp(-t)#x}", 4, "Volterra integrals");
     REFUSED("u(t)=exp(-t)-int[.25]{exp(-t)#sin(u)}\naux v=u\n", "m:1:14: error: Volterra");
     REFUSED("x(t+1)=x*2\n", "m:1:1: error: maps (`x(t+1)=`) are not supported");
-    REFUSED("0=x+y\nsolv y=1\nx'=y\n",
-            "m:1:1: error: algebraic equations (`0=`) are not supported yet",
-            "m:2:1: error: algebraic equations (`solv`) are not supported yet");
     REFUSED("x'=1\nglobal 1 x-1 {x=0}\n", "m:2:1: error: events (`global`) are not supported yet");
     REFUSED("event e at 1 : x=2\nx'=1\n", "m:1:1: error: events (`event`) are not supported yet");
     REFUSED("table w % 11 0 1 exp(-t)\nx'=w(x)+w(2)\n", "m:1:1: error: tables (`table`) are not");

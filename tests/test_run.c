@@ -170,7 +170,7 @@ TEST(run_metadata_has_what_applied) {
                                       "\"controller\":\"pi\"", "\"max-steps\":\"100000\"",
                                       "\"precision\":\"f64\"", "\"save\":\"final\"",
                                       "\"fast-math\":\"off\""};
-    const char *settings[][2] = {{"atol", "x=1e-3"}, {NULL, NULL}};
+    const char *settings[][2] = {{"method", "tsit5"}, {"atol", "x=1e-3"}, {NULL, NULL}};
     struct ready r = make(decay, NULL, settings);
     struct arena arena = {0};
     const char *meta = NULL;

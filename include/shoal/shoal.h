@@ -223,7 +223,10 @@ SHOAL_API const char *shoal_model_text(const shoal_model *model);
 SHOAL_API uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind);
 SHOAL_API const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32_t index);
 SHOAL_API double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t index);
+// Whether a state is determined by algebraic rows (0=...); its initial value is then a guess.
+SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 // Right-hand side at t with the model's own parameter values; y and dydt have one item per state.
+// An algebraic state gets the value of the row that determines it, which should be 0.
 SHOAL_API void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt);
 // Non-zeros of the Jacobian; rows and columns (each of that many items) may be NULL.
 SHOAL_API size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns);
@@ -249,11 +252,12 @@ typedef struct shoal_compile {
 } shoal_compile;
 
 // Made by shoal_options_init; change fields, or use shoal_options_set with the words of the command
-// line. Text is borrowed until the solver is made. `shoal options` lists every field's meaning.
+// line. Text is borrowed until the solver is made; stop and on_compile as long as it lives, because
+// method auto may compile in the middle of a run. `shoal options` lists every field's meaning.
 typedef struct shoal_options {
     double t0, t1;          // NaN: not given
     double settle;          // nothing is saved before t0 + settle
-    const char *method;     // any name or alias of shoal_method_info
+    const char *method;     // auto, or any name or alias of shoal_method_info
     const char *controller; // fixed, i, pi, pid, gustafsson; NULL: by method
     double rtol, atol;      // NaN: by precision
     const char *atol_list;  // "x=1e-15,y=1e-12" on top of atol, or NULL
@@ -358,6 +362,9 @@ typedef struct shoal_method_info {
 
 SHOAL_API uint32_t shoal_method_count(void);
 SHOAL_API shoal_method_info shoal_method_at(uint32_t index);
+// The methods behind a name, by their own: of auto two, the second for the runs that are stiff; of
+// any other one. Returns how many; 0: there is no such method.
+SHOAL_API uint32_t shoal_method_parts(const char *name, const char *parts[2]);
 
 // Arithmetic of one attempted step of a method, without its norms and step control, and the entries
 // of I - h J before and after fill-in. All 0 for a model that is too large for it.
@@ -445,6 +452,10 @@ typedef struct shoal_summary {
     } failed[SHOAL_FAILED_RANGES]; // the first ranges of failed runs,
     uint32_t failed_ranges;        // how many of them,
     bool failed_more;              // and whether there are more
+    const char *method;            // that ran them; of `auto` the first,
+    const char *stiff_method;      // and the one that may take over; else NULL
+    uint64_t found_stiff;          // runs that it took over because they are stiff,
+    uint64_t failed_first;         // and because they failed with the first
     uint64_t steps, rejected, f_evals;
     double seconds;
     bool complete;
@@ -612,16 +623,20 @@ SHOAL_API shoal_code shoal_cache_doctor(shoal_cache *cache,
                                                      void *user),
                                         void *user, shoal_log *log);
 
-// Builds and keeps the kernel that a solver would need, without running it. target: a name such as
-// x86-64-v3 or sm_90, of a device that need not be here; NULL: the device of the options.
+// Builds and keeps the kernels that a solver would need, without running them: one, or with method
+// auto that of each method. target: a name such as x86-64-v3 or sm_90, of a device that need not be
+// here; NULL: the device of the options. count: how many of `out` were made.
+enum { SHOAL_WARM_MOST = 2 };
 typedef struct shoal_warm_result {
     char key[65];
     char target[32];
+    const char *method;
     bool compiled; // false: it was there
     double seconds;
 } shoal_warm_result;
 SHOAL_API shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *options,
-                                      const char *target, shoal_warm_result *out, shoal_log *log);
+                                      const char *target, shoal_warm_result out[SHOAL_WARM_MOST],
+                                      uint32_t *count, shoal_log *log);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Storing a kernel: what its entry says about it, and what is said when storing makes no sense.
+#include "api/choice.h"
 #include "api/kernel.h"
 
 #include "../kernels/abi.h"
@@ -26,7 +27,7 @@ static void describe(const struct kernel *k, struct key_record *m) {
              k->text.needs_mvec ? " mvec" : "", k->text.needs_libm ? " libm" : "");
     key_add_text(m, "model", slash ? slash + 1 : k->model);
     add_number(m, "states", q->system->states);
-    key_add_text(m, "method", q->method->name);
+    key_add_text(m, "method", q->stiff ? choice_auto : q->method->name);
     key_add_text(m, "controller", controller_names[q->controller]);
     key_add_text(m, "precision", q->f32 ? "f32" : "f64");
     key_add_text(m, "save", q->dense ? "grid" : "final or steps");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The method table, for those outside.
-#include "method/method.h"
-#include "shoal/shoal.h"
+#include "api/choice.h"
 
 uint32_t shoal_method_count(void) { return method_count; }
 
@@ -25,4 +24,11 @@ shoal_method_info shoal_method_at(uint32_t index) {
         .interpolant = m->degree ? "own" : "cubic Hermite",
         .good_for = m->good_for,
     };
+}
+
+uint32_t shoal_method_parts(const char *name, const char *parts[2]) {
+    struct choice c = name ? choice_find(name) : (struct choice){0};
+    parts[0] = c.first ? c.first->name : NULL;
+    parts[1] = c.stiff ? c.stiff->name : NULL;
+    return (uint32_t)(c.first != NULL) + (c.stiff != NULL);
 }

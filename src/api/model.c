@@ -20,8 +20,9 @@ shoal_code shoal_model_parse(const char *name, const char *text, size_t length, 
     m->model = model_parse(name, text, length, log_report(log));
     log_u64(log, span, "bytes", length);
     log_end(log, span);
-    if (!m->model) {
-        free(m);
+    // Whether algebraic rows determine their states shows once they are differentiated.
+    if (!m->model || (m->model->rows.count && !api_system(m, log))) {
+        shoal_model_free(m);
         return SHOAL_INPUT;
     }
     *out = m;
@@ -109,6 +110,10 @@ const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32
     if (kind == SHOAL_SET)
         return model->model->sets.items[index].name;
     return symbol_at(model, kind, index)->name;
+}
+
+bool shoal_model_algebraic(const shoal_model *model, uint32_t state) {
+    return state < model->model->states.count && symbol_at(model, SHOAL_STATE, state)->algebraic;
 }
 
 // Values of all nodes with the model's own parameters; y NULL: no states yet. Free with free().

@@ -4,6 +4,8 @@
 // Every message names the option and what it would have taken. Nothing here looks at two options at
 // once; that is options_check's business.
 #include "api/options.h"
+
+#include "api/choice.h"
 #include "base/buf.h"
 
 #include <ctype.h>
@@ -170,9 +172,10 @@ static shoal_code read_flag(const struct option *o, const char *text,
 
 static shoal_code read_method(const struct option *o, const char *text,
                               const struct option_origin *origin, struct report *r) {
-    if (method_find(text))
+    if (choice_name(text))
         return SHOAL_OK;
     struct nearest n = {.wanted = text};
+    nearest_offer(&n, choice_auto);
     for (uint32_t i = 0; i < method_count; i++)
         nearest_offer(&n, methods[i].name);
     const char *best = nearest_best(&n);
@@ -362,7 +365,7 @@ shoal_code option_store(const struct option *o, const char *text,
         store_save(text, &v, options);
         break;
     case OPTION_METHOD:
-        options->method = method_find(text)->name;
+        options->method = choice_name(text);
         break;
     default:
         *(const char **)field = text;

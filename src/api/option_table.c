@@ -87,8 +87,9 @@ const struct option option_table[] = {
             "attempted steps of a trajectory before it fails"),
      GROUP(TIME), IN_MODEL, FIELD(max_steps), .type = OPTION_COUNT, .least = 1},
 
-    {OPTION("method", MODEL, "NAME", "tsit5", "see `shoal methods`"), GROUP(METHOD), IN_MODEL,
-     IN_KERNEL, FIELD(method), .type = OPTION_METHOD},
+    {OPTION("method", MODEL, "NAME", "auto",
+            "see `shoal methods`; auto takes a stiff one for the runs that need it"),
+     GROUP(METHOD), IN_MODEL, IN_KERNEL, FIELD(method), .type = OPTION_METHOD},
     {OPTION("controller", KERNEL, "fixed|i|pi|pid|gustafsson", "the method's",
             "how the step follows the error; fixed takes steps of --dt"),
      GROUP(METHOD), IN_MODEL, IN_KERNEL, FIELD(controller), .type = OPTION_WORD,

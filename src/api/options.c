@@ -3,6 +3,8 @@
 //
 // The model's `@` lines come right after the defaults, so that whatever is set later wins.
 #include "api/options.h"
+
+#include "api/choice.h"
 #include "api/model.h"
 #include "io/io.h"
 #include "log/log.h"
@@ -18,7 +20,7 @@ shoal_code shoal_options_init(shoal_options *options, const shoal_model *model, 
         return report_error(log_report(log), SHOAL_USAGE, "shoal_options_init: no options");
     *options = (shoal_options){
         .t1 = NAN,
-        .method = "tsit5",
+        .method = choice_auto,
         .rtol = NAN,
         .atol = NAN,
         .dt = NAN,

@@ -67,7 +67,7 @@ static shoal_code check_signs(const shoal_options *o, struct report *r) {
 
 static shoal_code check_fixed(const shoal_options *o, const struct method *m, struct report *r) {
     if (isnan(o->dt))
-        return report_error(r, SHOAL_INPUT, "method %s takes fixed steps%s: give --dt H", m->name,
+        return report_error(r, SHOAL_INPUT, "method %s takes fixed steps%s: give --dt H", o->method,
                             m->embedded ? " under controller fixed" : "");
     if (o->dt_assumed)
         report_note(r, "the model gives no step; dt=%g, as XPP does it", o->dt);
@@ -78,14 +78,14 @@ static shoal_code check_fixed(const shoal_options *o, const struct method *m, st
     return SHOAL_OK;
 }
 
-static shoal_code check_adaptive(const shoal_options *o, const struct method *m, struct report *r) {
+static shoal_code check_adaptive(const shoal_options *o, struct report *r) {
     if (!isnan(o->dt) && !o->dt_from_model)
         return report_error(r, SHOAL_INPUT,
                             "--dt: method %s adapts its step; use --dt0 for the first step, "
                             "--dt-max for the largest, or --controller fixed",
-                            m->name);
+                            o->method);
     if (!isnan(o->dt) && !o->dt_assumed)
-        report_note(r, "dt of the model is ignored: method %s adapts its step", m->name);
+        report_note(r, "dt of the model is ignored: method %s adapts its step", o->method);
     if (o->dt_min > o->dt_max)
         return report_error(r, SHOAL_INPUT, "--dt-min: %g is more than --dt-max %g", o->dt_min,
                             o->dt_max);
@@ -169,7 +169,7 @@ shoal_code options_check(const shoal_options *options, const struct method *meth
         code = check_controller(options, method, r);
     if (!code)
         code = options_fixed(options, method) ? check_fixed(options, method, r)
-                                              : check_adaptive(options, method, r);
+                                              : check_adaptive(options, r);
     return code ? code : check_save(options, r);
 }
 

@@ -56,6 +56,10 @@ void solver_meta(const shoal_solver *s, const struct batch *b, struct buf *out) 
     buf_json(out, s->key);
     buf_puts(out, ",\"device\":");
     buf_json(out, s->device_text);
+    if (s->takeover.request.method) {
+        buf_printf(out, ",\"methods\":\"%s %s\"", s->setup.method,
+                   s->takeover.request.method->name);
+    }
     buf_puts(out, ",\"options\":");
     buf_put(out, s->options.data, s->options.length);
     if (s->job) {

@@ -2,6 +2,7 @@
 // Making a solver: check, generate, and get the kernel.
 #include "api/solver.h"
 
+#include "api/choice.h"
 #include "api/kernel.h"
 #include "api/measure.h"
 #include "api/options.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum controller controller_of(const shoal_options *o, const struct method *m) {
+enum controller solver_controller(const shoal_options *o, const struct method *m) {
     if (options_fixed(o, m))
         return CONTROLLER_FIXED;
     for (int i = 0; o->controller && i < CONTROLLER_COUNT; i++)
@@ -21,9 +22,9 @@ static enum controller controller_of(const shoal_options *o, const struct method
     return m->controller;
 }
 
-static shoal_code find_method(const shoal_options *o, const struct method **out, struct report *r) {
-    *out = method_find(o->method);
-    if (*out)
+static shoal_code find_method(const shoal_options *o, struct choice *out, struct report *r) {
+    *out = choice_find(o->method);
+    if (out->first)
         return SHOAL_OK;
     return report_error(r, SHOAL_INPUT, "--method: unknown method '%s'; `shoal methods` lists them",
                         o->method);
@@ -32,11 +33,11 @@ static shoal_code find_method(const shoal_options *o, const struct method **out,
 shoal_code solver_request(const shoal_model *model, const shoal_options *o,
                           const struct shoal_target *target, struct arena *arena,
                           struct codegen_request *out, shoal_log *log) {
-    const struct method *method = NULL;
+    struct choice choice;
     struct output_list outputs;
-    shoal_code code = find_method(o, &method, log_report(log));
+    shoal_code code = find_method(o, &choice, log_report(log));
     if (code == SHOAL_OK)
-        code = options_check(o, method, log_report(log));
+        code = options_check(o, choice.first, log_report(log));
     if (code == SHOAL_OK)
         code = outputs_choose(model->model, o->vars, arena, &outputs, log_report(log));
     if (code != SHOAL_OK)
@@ -44,10 +45,12 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
     struct system *system = api_system(model, log);
     if (!system)
         return SHOAL_INPUT;
+    choice = choice_for(choice, system, o);
     *out = (struct codegen_request){
         .system = system,
-        .method = method,
-        .controller = controller_of(o, method),
+        .method = choice.first,
+        .stiff = choice.stiff,
+        .controller = solver_controller(o, choice.first),
         .f32 = o->precision == SHOAL_F32,
         .dense = o->save == SHOAL_SAVE_N || o->save == SHOAL_SAVE_EVERY || o->save == SHOAL_SAVE_AT,
         .target = target,
@@ -59,26 +62,37 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
     return SHOAL_OK;
 }
 
-static shoal_code make_kernel(shoal_solver *s, const struct codegen_request *q,
-                              const shoal_options *o, shoal_log *log) {
+shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
+                         const shoal_options *o, struct loaded *out, shoal_log *log) {
     struct kernel k = kernel_of(s->backend, s->device, q, s->model->model->source.name, o,
                                 cache_open(o->cache), log);
     if (!k.cache)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     shoal_code code = kernel_identify(&k);
-    memcpy(s->key, k.hex, sizeof s->key);
-    s->setup.workspace = k.source.workspace;
+    memcpy(out->key, k.hex, sizeof out->key);
+    out->workspace = k.source.workspace;
     if (code == SHOAL_OK && o->plan_only)
-        s->cached = kernel_is_cached(&k);
+        out->cached = kernel_is_cached(&k);
     else if (code == SHOAL_OK)
-        code = kernel_get(&k, &s->setup.module);
+        code = kernel_get(&k, &out->module);
     if (code == SHOAL_OK && !o->plan_only)
-        s->cached = !k.compiled;
+        out->cached = !k.compiled;
     if (code == SHOAL_OK && k.compiled && shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
         measure_functions(&k);
     cache_tell(k.cache, log_report(log)); // and the run goes on without it
     kernel_free(&k);
     cache_close(k.cache);
+    return code;
+}
+
+static shoal_code first_kernel(shoal_solver *s, const struct codegen_request *q,
+                               const shoal_options *o, shoal_log *log) {
+    struct loaded k = {0};
+    shoal_code code = solver_kernel(s, q, o, &k, log);
+    s->setup.module = k.module;
+    s->setup.workspace = k.workspace;
+    memcpy(s->key, k.key, sizeof s->key);
+    s->cached = k.cached;
     return code;
 }
 
@@ -95,14 +109,18 @@ static uint64_t max_steps_of(const shoal_options *o, bool fixed) {
     return o->max_steps ? o->max_steps : fixed ? 0 : 100000;
 }
 
-// `rtol` and `atol` are what the user asked for.
-static void fill_tolerances(struct run_setup *u, const struct codegen_request *q, double rtol,
-                            double *atol) {
+shoal_code solver_tolerances(shoal_solver *s, const struct codegen_request *q,
+                             const shoal_options *o, struct run_tolerances *out, struct report *r) {
+    struct model *m = s->model->model;
+    double *atol = arena_new(&s->arena, double, m->states.count);
+    shoal_code code = options_atol_states(o, m, atol, r);
+    double rtol = options_rtol(o);                // what the user asked for
     double floor = q->f32 ? fmin(rtol, 1e-6) : 0; // of what f32 can tell apart
-    u->rtol = fmax(method_tolerance(q->method, rtol), floor);
-    for (uint32_t i = 0; i < u->model->states.count; i++)
-        atol[i] *= u->rtol / rtol;
-    u->atol = atol;
+    out->rtol = fmax(method_tolerance(q->method, rtol), floor);
+    for (uint32_t i = 0; i < m->states.count; i++)
+        atol[i] *= out->rtol / rtol;
+    out->atol = atol;
+    return code;
 }
 
 static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
@@ -113,11 +131,10 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     const char **names = arena_new(&s->arena, const char *, q->outputs);
     for (uint32_t i = 0; i < q->outputs; i++)
         names[i] = output_name(m, q->output[i]);
-    double *atol = arena_new(&s->arena, double, m->states.count);
     double most = q->f32 ? INT32_MAX : UINT32_MAX; // what the kernel can count
     if (fixed && run_fixed_steps(o->t0, o->t1, o->dt) > most)
         return report_error(r, SHOAL_INPUT, "--dt: more than %.0f steps", most);
-    shoal_code code = options_atol_states(o, m, atol, r);
+    shoal_code code = solver_tolerances(s, q, o, &u->tolerances, r);
     if (code == SHOAL_OK)
         code = fill_grid(o, &s->arena, &u->grid, r);
     u->backend = s->backend;
@@ -126,6 +143,7 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->limits.slots = u->limits.slots < RUN_SLOTS ? u->limits.slots : RUN_SLOTS;
     u->pool = &s->pool;
     u->model = m;
+    u->method = q->method->name;
     u->outputs = q->outputs;
     while (u->state_outputs < q->outputs && q->output[u->state_outputs] < m->states.count)
         u->state_outputs++;
@@ -139,7 +157,6 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->dt0 = o->dt0;
     u->dt_min = o->dt_min;
     u->dt_max = o->dt_max;
-    fill_tolerances(u, q, options_rtol(o), atol);
     u->max_steps = max_steps_of(o, fixed);
     u->threads = o->threads ? o->threads : run_threads_default();
     u->chunk = o->chunk;
@@ -155,7 +172,8 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
 // whatever the defaults of a later version are.
 static shoal_options resolved(const shoal_options *given, const struct codegen_request *q) {
     shoal_options o = *given;
-    o.controller = controller_names[q->controller];
+    if (!q->stiff) // else each of the two has its own
+        o.controller = controller_names[q->controller];
     o.dt_from_model = false;
     if (q->controller != CONTROLLER_FIXED) {
         o.dt = NAN;
@@ -209,7 +227,9 @@ static shoal_code solver_begin(shoal_solver *s, const shoal_options *o, shoal_lo
     if (code == SHOAL_OK)
         code = fill_setup(s, &q, o, log_report(log));
     if (code == SHOAL_OK)
-        code = make_kernel(s, &q, o, log);
+        code = first_kernel(s, &q, o, log);
+    if (code == SHOAL_OK && q.stiff)
+        code = takeover_begin(s, &q, o, log);
     if (code != SHOAL_OK)
         return code;
     shoal_options known = resolved(o, &q);
@@ -248,6 +268,7 @@ void shoal_solver_free(shoal_solver *solver) {
         return;
     if (solver->setup.module)
         solver->backend->unload(solver->setup.module);
+    takeover_free(solver);
     if (solver->device)
         run_pool_free(&solver->pool, solver->backend, solver->device);
     if (solver->device)

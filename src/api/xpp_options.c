@@ -7,6 +7,8 @@
 // name that neither program knows is an error.
 #include "api/options.h"
 
+#include "api/choice.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -171,7 +173,7 @@ static const struct xpp_method *find_method(const char *value) {
 static shoal_code apply_method(shoal_options *options, const struct setting *s,
                                const struct option_origin *origin, struct report *r) {
     const struct option *o = option_find("method");
-    const struct xpp_method *x = method_find(s->value) ? NULL : find_method(s->value);
+    const struct xpp_method *x = choice_name(s->value) ? NULL : find_method(s->value);
     if (!x)
         return option_store(o, s->value, origin, options, r);
     if (x->refused)

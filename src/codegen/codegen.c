@@ -94,7 +94,8 @@ static const struct {
     {"controller", "dialect gains"},
     {"save_state", "group step observables"},
     {"begin", "group step start gains save_state"},
-    {"judge", "group step controller gains save_state"},
+    {"stiffness", "group step tableau"},
+    {"judge", "group step controller gains save_state stiffness"},
     {"refill", "begin group save_state"},
     {"loop", "begin judge refill step save_state"},
     {"batch_kernel", "loop"},
@@ -294,6 +295,8 @@ static void define_linear(struct assembly *a) {
     define(a, "LINEAR", a->linear.size);
     define(a, "LU_ENTRIES", a->linear.lu.entries);
     define(a, "LU_LOOPS", a->linear.loops);
+    if (a->q->system->algebraic)
+        define(a, "ALGEBRAIC", a->q->system->algebraic);
     define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));
     define(a, "ERROR_FROM", first);
     if (m->scheme != ROSENBROCK)
@@ -334,6 +337,8 @@ static void put_sizes(struct assembly *a) {
     define(a, "DEGREE", q->dense ? m->degree : 0);
     if (is_implicit(a))
         define_linear(a);
+    if (q->stiff)
+        define(a, "DETECT_STIFF", 1);
     buf_puts(&a->out->text, "enum {");
 #define X(word, meaning, hint) buf_puts(&a->out->text, " STATUS_" #word ",");
     SHOAL_STATUSES(X)
@@ -555,6 +560,8 @@ static void assemble(struct assembly *a) {
     end(a);
     begin(a, "tableau");
     codegen_tableau(&a->out->text, q->method, q->dense, q->f32);
+    if (q->stiff)
+        codegen_stiff(&a->out->text, q->method, q->f32);
     end(a);
     put_gains(a);
     put_rhs(a);
@@ -570,6 +577,8 @@ static void assemble(struct assembly *a) {
         include(a, "controller", "control.h");
     include(a, "save_state", "save.h");
     include(a, "begin", "start.h");
+    if (q->stiff)
+        include(a, "stiffness", "stiff.h");
     include(a, "judge", a->adaptive ? "adaptive_step.h" : "fixed_step.h");
     include(a, "refill", q->target->device ? "thread.h" : "loop.h");
     include(a, "loop", a->adaptive ? a->shape->adaptive : a->shape->fixed);
@@ -587,6 +596,11 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
     if (is_implicit(&a) && q->system->states > LU_MOST_STATES)
         return report_error(r, SHOAL_INPUT, "method %s is for up to %d states", q->method->name,
                             LU_MOST_STATES);
+    if (!is_implicit(&a) && q->system->algebraic)
+        return report_error(r, SHOAL_INPUT,
+                            "method %s cannot run a model with algebraic rows (`0=...`); take an "
+                            "implicit one, as in --method rodas5p",
+                            q->method->name);
     a.arena.oom = q->system->arena.oom = &oom;
     bool short_of_memory = setjmp(oom) != 0;
     if (!short_of_memory)

@@ -30,6 +30,7 @@ struct component_swap {
 struct codegen_request {
     struct system *system; // output leaves and derivatives may be added to its DAG
     const struct method *method;
+    const struct method *stiff; // takes over from trajectories that end as stiff; NULL: none do
     enum controller controller;
     bool f32;
     bool dense; // samples on a grid, between steps
@@ -94,6 +95,8 @@ uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
 void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
                   const bool used[OP_COUNT]);
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32);
+// What kernels/stiff.h needs of a method.
+void codegen_stiff(struct buf *out, const struct method *m, bool f32);
 
 // What an implicit method needs of a system: one array of a step, that holds the non-zeros of the
 // Jacobian where the factors of I - h gamma J will be, then f, then for a Rosenbrock method df/dt

@@ -10,25 +10,6 @@ static bool is_zero(const struct system *s, node_id id) {
     return n->op == OP_NUMBER && n->value == 0;
 }
 
-// The pattern without the entries that are zero; `entries` moves along.
-static struct sparsity without_zeros(const struct system *s, const struct sparsity *all,
-                                     node_id *entries, struct arena *arena) {
-    struct sparsity p = {.rows = all->rows};
-    uint32_t count = 0;
-    p.row_start = arena_new(arena, uint32_t, (size_t)all->rows + 1);
-    p.columns = arena_new(arena, uint32_t, all->row_start[all->rows] + 1);
-    for (uint32_t row = 0; row < all->rows; row++) {
-        for (uint32_t i = all->row_start[row]; i < all->row_start[row + 1]; i++) {
-            if (is_zero(s, entries[i]))
-                continue;
-            entries[count] = entries[i];
-            p.columns[count++] = all->columns[i];
-        }
-        p.row_start[row + 1] = count;
-    }
-    return p;
-}
-
 static void add_root(struct linear *l, node_id root, uint32_t slot) {
     l->roots[l->count] = root;
     l->slots[l->count++] = slot;
@@ -62,14 +43,14 @@ static void add_times(struct linear *l, struct system *s, struct arena *arena) {
 }
 
 struct linear codegen_linearise(struct system *s, const struct method *m, struct arena *arena) {
-    struct sparsity all = system_sparsity(s, arena);
-    node_id *entries = system_jacobian(s, &all, arena);
-    struct sparsity p = without_zeros(s, &all, entries, arena);
-    struct linear l = {.lu = lu_plan(&p, arena)};
+    node_id *entries;
+    struct sparsity p = system_nonzeros(s, &entries, arena);
+    struct linear l = {.lu = lu_plan(&p, s->order ? s->order : lu_order(&p, arena), arena)};
+    l.lu.algebraic = s->row_algebraic;
     l.roots = arena_new(arena, node_id, (size_t)l.lu.given + 2 * (size_t)s->states);
     l.slots = arena_new(arena, uint32_t, (size_t)l.lu.given + 2 * (size_t)s->states);
     add_matrix(&l, s, &p, entries);
-    if (m->scheme == ROSENBROCK)
+    if (m->scheme == ROSENBROCK || (s->algebraic && m->fsal)) // see start_slopes
         add_times(&l, s, arena);
     l.size = l.lu.entries + (l.timed ? 2 : 1) * s->states;
     if (m->scheme == COLLOCATION) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The factorisation of I - h gamma J and the solution with it, as straight statements or as tables.
+// An algebraic row of the matrix is that of -J.
 //
 // Both do the same operations in the same order, so they give the same bits. Statements are faster
 // and grow with the work; tables grow with the entries, and kernels/lu.h loops over them.
@@ -21,10 +22,13 @@ static const struct numbers reals = {"real", "linear", 'r'}, complexes = {"cplx"
 
 // The row as it is in the matrix, in variables.
 static void put_row(struct buf *out, const struct lu *l, const struct numbers *n, uint32_t k) {
+    bool algebraic = l->algebraic && l->algebraic[l->state[k]];
     for (uint32_t e = l->row_start[k]; e < l->row_start[k + 1]; e++)
         if (l->fill[e])
             buf_printf(out, "    %s w%u = %s;\n", n->type, e,
                        n == &reals ? "R(0)" : "c_of(R(0), R(0))");
+        else if (algebraic)
+            buf_printf(out, "    %s w%u = %c_minus(jac[%u]);\n", n->type, e, n->prefix, e);
         else
             buf_printf(out, "    %s w%u = %c_scale%s(scale, jac[%u]);\n", n->type, e, n->prefix,
                        e == l->diagonal[k] ? "_one" : "", e);
@@ -90,6 +94,13 @@ static void put_table(struct buf *out, const char *name, const uint32_t *values,
     buf_puts(out, "};\n");
 }
 
+static void put_algebraic(struct buf *out, const struct lu *l) {
+    buf_printf(out, "CONSTANT int row_algebraic[%u] = {", l->size);
+    for (uint32_t i = 0; i < l->size; i++)
+        buf_printf(out, "%s%d", i == 0 ? "" : i % 24 ? "," : ",\n    ", l->algebraic[i]);
+    buf_puts(out, "};\n");
+}
+
 static void put_tables(struct buf *out, const struct lu *l) {
     bool narrow = l->entries <= UINT16_MAX;
     buf_printf(out, "typedef %s lu_index;\n", narrow ? "unsigned short" : "unsigned int");
@@ -108,6 +119,8 @@ static void put_loops(struct buf *out, const struct numbers *n, const char *loop
 
 void codegen_factors(struct buf *out, const struct linear *l, uint32_t inline_length,
                      const char *loops) {
+    if (l->lu.algebraic)
+        put_algebraic(out, &l->lu);
     if (l->loops)
         put_tables(out, &l->lu);
     for (uint32_t i = 0; i < (l->pairs ? 2 : 1); i++) {

@@ -105,6 +105,8 @@ enum stage_place {
 enum stage_place method_place(const struct method *m, uint32_t i);
 // The solution is where the last stage is; of a ROSENBROCK method, where one after it would be.
 bool method_stiffly_accurate(const struct method *m);
+// How far the stability of an explicit method reaches: y' = -y stays bounded up to that step.
+double method_stability(const struct method *m);
 // Evaluations of the right-hand side in a step, less those of Newton iterations.
 uint32_t method_evaluations(const struct method *m);
 // DIRK: where the iterations for stage i start, as weights of the i stages before it: the

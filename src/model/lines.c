@@ -13,6 +13,7 @@ enum action {
     ACT_PAR,
     ACT_CONST,
     ACT_INIT,
+    ACT_ALGEBRAIC,
     ACT_AUX,
     ACT_SET,
     ACT_DONE,
@@ -37,6 +38,9 @@ static const struct keyword {
     {"number", ACT_CONST, NULL},
     {"init", ACT_INIT, NULL},
     {"i", ACT_INIT, NULL},
+    {"alg", ACT_ALGEBRAIC, NULL},
+    {"solv", ACT_ALGEBRAIC, NULL},
+    {"solve", ACT_ALGEBRAIC, NULL},
     {"aux", ACT_AUX, NULL},
     {"observe", ACT_AUX, NULL},
     {"set", ACT_SET, NULL},
@@ -53,9 +57,6 @@ static const struct keyword {
     {"driver", ACT_REFUSE, "drivers (`driver`) are not supported yet"},
     {"table", ACT_REFUSE, "tables (`table`) are not supported yet"},
     {"tabular", ACT_REFUSE, "tables (`tabular`) are not supported yet"},
-    {"solv", ACT_REFUSE, "algebraic equations (`solv`) are not supported yet"},
-    {"solve", ACT_REFUSE, "algebraic equations (`solve`) are not supported yet"},
-    {"alg", ACT_REFUSE, "algebraic equations (`alg`) are not supported yet"},
     {"special", ACT_REFUSE, "XPP's network operators (`special`) are not supported"},
     {"network", ACT_REFUSE, "XPP's network operators (`network`) are not supported"},
     {"volt", ACT_REFUSE, "Volterra equations (`volt`) are not supported"},
@@ -114,11 +115,11 @@ bool lines_lex(struct parser *p, struct line *l, uint32_t from) {
 
 // ---- Equations ----------------------------------------------------------------------------------
 
-enum left_kind { LEFT_DERIVATIVE, LEFT_INIT, LEFT_FUNCTION, LEFT_TEMP, LEFT_DERIVED };
+enum left_kind { LEFT_DERIVATIVE, LEFT_INIT, LEFT_FUNCTION, LEFT_TEMP, LEFT_DERIVED, LEFT_ROW };
 
 struct left {
     enum left_kind kind;
-    uint32_t name;    // first token of the name
+    uint32_t name;    // first token of the name, or the 0 of a row
     uint32_t skip;    // bytes of it that are not the name: the d of dx/dt
     struct span args; // LEFT_FUNCTION
     uint32_t value;   // first token of the right side
@@ -185,8 +186,10 @@ static bool read_parenthesis(struct parser *p, uint32_t pos, struct left *left) 
 
 static bool read_left(struct parser *p, uint32_t first, struct left *left) {
     const struct token *t = p->tokens.items;
-    if (KINDS(p, first, TOKEN_NUMBER, TOKEN_ASSIGN) && t[first].value == 0)
-        return parse_error(p, t[first].at, "algebraic equations (`0=`) are not supported yet");
+    if (KINDS(p, first, TOKEN_NUMBER, TOKEN_ASSIGN) && t[first].value == 0) {
+        *left = (struct left){.kind = LEFT_ROW, .name = first, .value = first + 2};
+        return true;
+    }
     *left = (struct left){.kind = LEFT_TEMP, .name = first};
     if (t[first].kind == TOKEN_NAME) {
         uint32_t pos = first + arrays_name_tokens(p, first, NULL, NULL);
@@ -232,18 +235,32 @@ static void declare_arguments(struct parser *p, uint32_t function, struct span a
     p->m->functions.items[function].args = a.count;
 }
 
+static void declare_row(struct parser *p, uint32_t at, struct span value, struct index index) {
+    struct model *m = p->m;
+    if (m->rows.count >= SYMBOLS_MOST) {
+        parse_limit(p, at, "the model has too many algebraic rows");
+        return;
+    }
+    declare_statement(p, STATEMENT_ROW, m->rows.count, at, value, index);
+    *vec_push(&m->arena, &m->rows) = (struct row){.at = at};
+}
+
 static void declare_left(struct parser *p, const struct line *l, const struct left *left,
                          struct index index) {
     static const enum symbol_kind kinds[] = {[LEFT_DERIVATIVE] = SYMBOL_STATE,
                                              [LEFT_TEMP] = SYMBOL_TEMP,
                                              [LEFT_DERIVED] = SYMBOL_DERIVED};
     uint32_t pos = left->name, length, at = p->tokens.items[pos].at + left->skip;
+    struct span value = {left->value, l->tokens.end};
+    if (left->kind == LEFT_ROW) {
+        declare_row(p, at, value, index);
+        return;
+    }
     const char *name = arrays_name(p, &pos, index, &length);
     if (!name)
         return;
     name += left->skip;
     length -= left->skip;
-    struct span value = {left->value, l->tokens.end};
     if (left->kind == LEFT_INIT) {
         declare_statement(p, STATEMENT_INIT, 0, at, value, index)->name =
             arena_strndup(&p->scratch, name, length);
@@ -432,13 +449,16 @@ static void read_line(struct parser *p, struct line *l, struct index index) {
     }
     switch (k->action) {
     case ACT_PAR:
-        lists_read(p, l, rest, SYMBOL_PAR, index);
+        lists_read(p, l, rest, LIST_PAR, index);
         break;
     case ACT_CONST:
-        lists_read(p, l, rest, SYMBOL_CONST, index);
+        lists_read(p, l, rest, LIST_CONST, index);
         break;
     case ACT_INIT:
-        lists_read(p, l, rest, SYMBOL_STATE, index);
+        lists_read(p, l, rest, LIST_INIT, index);
+        break;
+    case ACT_ALGEBRAIC:
+        lists_read(p, l, rest, LIST_ALGEBRAIC, index);
         break;
     case ACT_AUX:
         read_observable(p, l, rest, index);

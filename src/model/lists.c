@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists: `par a=1, b=2`, `init x=1 y=2`, `@ total=40,dt=.05`, `set name {a=1,b=2}`.
+// Lists: `par a=1, b=2`, `init x=1 y=2`, `alg z=1`, `@ total=40,dt=.05`, `set name {a=1,b=2}`.
 //
 // Items are separated by commas, or by a blank before the next `name =`. In declarations a range in
 // a name holds for the items after it on the same line, which may use [j]. Options and sets are
@@ -42,24 +42,30 @@ static uint32_t value_end(const struct parser *p, uint32_t pos, uint32_t end, bo
     return pos;
 }
 
-static void declare_item(struct parser *p, const struct item_text *item, enum symbol_kind kind,
+static void declare_item(struct parser *p, const struct item_text *item, enum list_kind kind,
                          struct index index) {
+    static const enum symbol_kind kinds[] = {
+        [LIST_PAR] = SYMBOL_PAR, [LIST_CONST] = SYMBOL_CONST, [LIST_ALGEBRAIC] = SYMBOL_STATE};
     uint32_t pos = item->name, length, at = p->tokens.items[pos].at;
     const char *name = arrays_name(p, &pos, index, &length);
     if (!name)
         return;
-    if (kind == SYMBOL_STATE) {
+    uint32_t symbol = 0;
+    if (kind != LIST_INIT)
+        symbol = declare_symbol(p, kinds[kind], name, length, at);
+    if (symbol == UINT32_MAX)
+        return;
+    if (kind == LIST_ALGEBRAIC)
+        p->m->symbols.items[symbol].algebraic = true;
+    if (kind == LIST_INIT || (kind == LIST_ALGEBRAIC && item->value.end))
         declare_statement(p, STATEMENT_INIT, 0, at, item->value, index)->name =
             arena_strndup(&p->scratch, name, length);
-        return;
-    }
-    uint32_t symbol = declare_symbol(p, kind, name, length, at);
-    if (symbol != UINT32_MAX && item->value.end)
+    else if (item->value.end)
         declare_statement(p, STATEMENT_VALUE, symbol, at, item->value, index);
 }
 
 // An item for every j of the range that holds here; once when it uses none.
-static void declare_items(struct parser *p, const struct item_text *item, enum symbol_kind kind,
+static void declare_items(struct parser *p, const struct item_text *item, enum list_kind kind,
                           struct index index, struct token *range) {
     const struct token *own = NULL;
     bool uses_j = false;
@@ -80,11 +86,11 @@ static void declare_items(struct parser *p, const struct item_text *item, enum s
         declare_item(p, item, kind, (struct index){j, true, j > range->times});
 }
 
-void lists_read(struct parser *p, struct line *l, uint32_t from, enum symbol_kind kind,
+void lists_read(struct parser *p, struct line *l, uint32_t from, enum list_kind kind,
                 struct index index) {
     if (!lines_lex(p, l, from))
         return;
-    bool initial = kind == SYMBOL_STATE;
+    bool initial = kind == LIST_INIT || kind == LIST_ALGEBRAIC;
     struct token range = {.kind = TOKEN_END};
     for (uint32_t pos = l->tokens.first; pos < l->tokens.end && !p->stop;) {
         const struct token *t = &p->tokens.items[pos];

@@ -82,6 +82,9 @@ static void read_statement(struct parser *p, const struct statement *s) {
         check_label(p, &m->observables.items[s->target]);
         m->observables.items[s->target].expr = e;
         break;
+    case STATEMENT_ROW:
+        m->rows.items[s->target].expr = e;
+        break;
     case STATEMENT_INIT:
         break;
     }
@@ -108,7 +111,7 @@ static void note_missing(struct parser *p) {
     uint32_t missing = 0;
     for (uint32_t i = 0; i < m->states.count; i++) {
         const struct symbol *s = &m->symbols.items[m->states.items[i]];
-        if (s->has_value)
+        if (s->has_value || s->algebraic)
             continue;
         if (missing++ < SHOWN)
             buf_printf(&names, "%s%.40s", missing > 1 ? ", " : "", s->name);
@@ -132,6 +135,50 @@ static void note_all(struct parser *p) {
                    "comparisons bind weaker than + - * /: a+b>c is read as "
                    "(a+b)>c; XPP reads a+(b>c)");
     note_missing(p);
+}
+
+// ---- Algebraic rows -----------------------------------------------------------------------------
+
+enum { ROWS_SHOWN = 6 };
+
+static void put_lines(const struct parser *p, struct buf *text) {
+    const struct model *m = p->m;
+    for (uint32_t i = 0; i < m->rows.count && i < ROWS_SHOWN; i++)
+        buf_printf(text, "%s%u",
+                   i                   ? ", "
+                   : m->rows.count > 1 ? " in lines "
+                                       : " in line ",
+                   parse_line_number(p, m->rows.items[i].at));
+    if (m->rows.count > ROWS_SHOWN)
+        buf_printf(text, " and %u more", m->rows.count - ROWS_SHOWN);
+}
+
+// As many rows as states, or an error that names them: at the first row or state too many.
+static void check_rows(struct parser *p) {
+    const struct model *m = p->m;
+    struct buf rows = {0}, names = {0};
+    uint32_t states = 0, at = 0;
+    for (uint32_t i = 0; i < m->states.count; i++) {
+        const struct symbol *s = &m->symbols.items[m->states.items[i]];
+        if (!s->algebraic)
+            continue;
+        if (states == m->rows.count)
+            at = s->at;
+        if (states++ < ROWS_SHOWN)
+            buf_printf(&names, "%s`%.40s`", states > 1 ? ", " : " (", s->name);
+    }
+    buf_puts(&names, states > ROWS_SHOWN ? ", ...)" : states ? ")" : "");
+    put_lines(p, &rows);
+    if (m->rows.count > states)
+        at = m->rows.items[states].at;
+    if (m->rows.count != states)
+        parse_error(p, at,
+                    "the model has %u algebraic row%s (`0=...`)%s but %u algebraic state%s%s; "
+                    "declare a state for each row, as in `alg z=guess`",
+                    m->rows.count, m->rows.count == 1 ? "" : "s", rows.data ? rows.data : "",
+                    states, states == 1 ? "" : "s", names.data ? names.data : "");
+    buf_free(&rows);
+    buf_free(&names);
 }
 
 // ---- The whole ----------------------------------------------------------------------------------
@@ -160,6 +207,8 @@ static bool parse_model(struct parser *p) {
         report_error(p->r, SHOAL_INPUT, "%s: the model has no differential equation (x'=...)",
                      p->source->name);
     }
+    if (!p->errors)
+        check_rows(p);
     if (!p->errors)
         note_all(p);
     return !p->errors;

@@ -26,7 +26,7 @@ struct expr {
 };
 
 enum symbol_kind {
-    SYMBOL_STATE,   // expr: derivative
+    SYMBOL_STATE,   // expr: derivative; none where it is algebraic
     SYMBOL_PAR,     // value
     SYMBOL_CONST,   // value
     SYMBOL_DERIVED, // expr of parameters and constants, once per trajectory (!name=)
@@ -44,12 +44,19 @@ struct symbol {
     bool has_value;    // par, const, state: a value was given in the text
     bool set;          // changed by model_set
     bool structural;   // const: a bound of sum() or shift(), so it cannot be set any more
+    bool algebraic;    // state: without a derivative; its initial value is a guess
 };
 
 struct function {
     const char *name;
     uint32_t args; // how many
     struct expr body;
+    uint32_t at;
+};
+
+// 0 = expr. Which of the rows determines which algebraic state is not said: there are as many.
+struct row {
+    struct expr expr;
     uint32_t at;
 };
 
@@ -79,6 +86,7 @@ struct model {
     vec(uint32_t) states, pars, consts, derived, temps; // indices into symbols, in written order;
                                                         // temps and derived by dependency
     vec(struct function) functions;                     // by dependency: callees first
+    vec(struct row) rows;                               // algebraic, in written order
     vec(struct observable) observables;
     vec(struct setting) options;
     vec(struct value_set) sets;
@@ -91,6 +99,9 @@ struct model {
 // The text need not be NUL-terminated and is copied.
 struct model *model_parse(const char *name, const char *text, size_t length, struct report *r);
 void model_free(struct model *m);
+
+// The line of a byte offset, from 1.
+uint32_t model_line(const struct source *s, uint32_t at);
 
 // The symbol of that name: exactly, else the only one that matches ignoring case (with a note), an
 // array element also as x[3]; UINT32_MAX with an error that names the nearest otherwise. `where`

@@ -130,12 +130,13 @@ enum statement_kind {
     STATEMENT_EXPR,       // derivative, derived, temporary: symbol.expr
     STATEMENT_FUNCTION,   // function.body
     STATEMENT_OBSERVABLE, // observable.expr
+    STATEMENT_ROW,        // row.expr
 };
 
 struct statement {
     uint8_t kind;
     struct index index;
-    uint32_t target;   // symbol, function or observable
+    uint32_t target;   // symbol, function, observable or row
     const char *name;  // STATEMENT_INIT: of the state
     uint32_t at;       // of the name
     struct span value; // tokens
@@ -217,7 +218,9 @@ bool arrays_value(struct parser *p, const struct token *t, struct index index, i
 void lines_read(struct parser *p); // cuts, sorts, declares
 // The tokens of a line from there, made the first time. False after an error.
 bool lines_lex(struct parser *p, struct line *l, uint32_t from);
-void lists_read(struct parser *p, struct line *l, uint32_t from, enum symbol_kind kind,
+// What a list declares: names with values, initial values, or states with a guess.
+enum list_kind { LIST_PAR, LIST_CONST, LIST_INIT, LIST_ALGEBRAIC };
+void lists_read(struct parser *p, struct line *l, uint32_t from, enum list_kind kind,
                 struct index index);
 // The next `name=value` of text[*at..to), copied into the arena; false when there is none, or after
 // an error.

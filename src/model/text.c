@@ -56,9 +56,13 @@ bool parse_limit(struct parser *p, uint32_t at, const char *what) {
 }
 
 uint32_t parse_line_number(const struct parser *p, uint32_t at) {
+    return model_line(p->source, at);
+}
+
+uint32_t model_line(const struct source *s, uint32_t at) {
     uint32_t line = 1;
-    for (uint32_t i = 0; i < at && i < p->length; i++)
-        line += p->source->text[i] == '\n';
+    for (uint32_t i = 0; i < at && i < s->length; i++)
+        line += s->text[i] == '\n';
     return line;
 }
 

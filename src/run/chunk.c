@@ -93,6 +93,10 @@ static size_t input_at(const struct chunk *c, uint32_t order, uint32_t rows) {
     return at;
 }
 
+void *chunk_input(const struct chunk *c, uint32_t i) {
+    return (char *)(uintptr_t)c->args.in + input_at(c, i, c->args.z.rows) * c->elem;
+}
+
 static size_t lay_out(struct chunk *c, void *data, uint32_t rows) {
     const struct run_setup *s = c->setup;
     struct shoal_args *a = &c->args;
@@ -160,8 +164,8 @@ void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
 // Room for `rows` rows, and all pointers for them.
 static bool lay(struct chunk *c, uint32_t rows) {
     const struct run_setup *s = c->setup;
-    c->launch.in.data = block_of(s, 2 * c->slot, lay_in(c, NULL, rows));
-    c->launch.out.data = block_of(s, 2 * c->slot + 1, lay_out(c, NULL, rows));
+    c->launch.in.data = block_of(s, 2 * c->block, lay_in(c, NULL, rows));
+    c->launch.out.data = block_of(s, 2 * c->block + 1, lay_out(c, NULL, rows));
     if (!c->launch.in.data || !c->launch.out.data)
         return false;
     lay_in(c, c->launch.in.data, rows);
@@ -212,6 +216,7 @@ shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct b
                         .batch = b,
                         .wants = wants,
                         .slot = slot,
+                        .block = slot,
                         .rows_most = rows,
                         .elem = s->f32 ? 4 : 8,
                         .inputs = batch_inputs(b)};
@@ -262,7 +267,7 @@ static void fill_control(struct chunk *c) {
     const struct run_setup *s = c->setup;
     const struct shoal_args *a = &c->args;
     double control[CONTROL_COUNT] = {
-        [CONTROL_RTOL] = s->rtol,
+        [CONTROL_RTOL] = s->tolerances.rtol,
         [CONTROL_DT] = s->dt,
         [CONTROL_DT_LO] = s->f32 ? s->dt - (double)(float)s->dt : 0,
         [CONTROL_DT0] = s->dt0,
@@ -272,7 +277,7 @@ static void fill_control(struct chunk *c) {
     for (int i = 0; i < CONTROL_COUNT; i++)
         put(a->control, c->elem, (size_t)i, control[i]);
     for (uint32_t i = 0; i < s->model->states.count; i++)
-        put(a->atol, c->elem, i, s->atol[i]);
+        put(a->atol, c->elem, i, s->tolerances.atol[i]);
     put_pair(a->t0, c->elem, 0, s->t0);
     put_pair(a->t1, c->elem, 0, s->t1);
     put_pair(a->settle, c->elem, 0, s->t1 < s->t0 ? s->t0 - s->settle : s->t0 + s->settle);
@@ -365,8 +370,7 @@ void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
             fill_extra(c, i);
     }
     for (uint32_t i = first; i < end; i++) {
-        struct fill f = {c, c->order[i],
-                         (char *)(uintptr_t)c->args.in + input_at(c, i, rows) * c->elem};
+        struct fill f = {c, c->order[i], chunk_input(c, i)};
         if (c->number && c->elem == sizeof(double))
             c->number[f.input] = f.in;
         run_parallel(&c->setup->pool->crew, c->setup->threads, rows, FILL_GRAIN, fill_rows, &f);

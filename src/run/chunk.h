@@ -16,7 +16,8 @@ struct chunk {
     struct shoal_launch launch; // what the backend gets
     const struct run_setup *setup;
     const struct batch *batch;
-    uint32_t slot;
+    uint32_t slot;      // of the device
+    uint32_t block;     // its pair of blocks in the pool
     uint32_t rows_most; // the blocks have room for that many
     uint64_t first_row;
     size_t elem;         // bytes of a number
@@ -48,6 +49,20 @@ shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struc
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end);
 // SINK_STEPS, between the counting and the saving pass: offsets from the counts, and room.
 shoal_code chunk_make_room(struct chunk *c, struct report *r);
+// The varying input i of `order`, for all rows.
+void *chunk_input(const struct chunk *c, uint32_t i);
+
+// Rows of one chunk in another: row[k] of `whole` is row k of `part`. Both have the same layout of
+// what is wanted.
+void chunk_gather(struct chunk *part, const struct chunk *whole, const uint32_t *row);
+// SINK_STEPS: how many samples a row has, into `whole` after a counting pass of `part`; and back,
+// with room for them.
+void chunk_scatter_counts(const struct chunk *part, struct chunk *whole, const uint32_t *row);
+shoal_code chunk_gather_room(struct chunk *part, const struct chunk *whole, const uint32_t *row,
+                             struct report *r);
+// Results of the rows that ended; the others are pending.
+void chunk_scatter(const struct chunk *part, struct chunk *whole, const uint32_t *row);
+
 // What the sink sees of the first `rows` rows.
 struct sink_chunk chunk_view(struct chunk *c, uint32_t rows);
 

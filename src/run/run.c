@@ -3,38 +3,20 @@
 #include "run/run.h"
 
 #include "base/clock.h"
-#include "run/chunk.h"
+#include "run/journey.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20, CHUNKS_WANTED = 8, ROWS_LEAST = 32 };
-
-// A run under way.
-struct journey {
-    const struct run_setup *setup;
-    const struct batch *batch;
-    const struct run_control *control;
-    struct sink *sink;
-    shoal_summary *summary;
-    shoal_log *log;
-    struct chunk chunk[RUN_SLOTS];
-    struct lookout {
-        struct journey *journey;
-        uint64_t before; // rows of the chunks before
-    } lookout[RUN_SLOTS];
-    uint64_t rows;                     // of a chunk
-    uint64_t next;                     // row that the next chunk begins with
-    uint32_t started, finished, ready; // chunks; slots that are made
-    uint64_t start_ns;
-    int stop; // what the device looks at
-};
+enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20, CHUNKS_WANTED = 8 };
 
 static bool asked_to_stop(const struct run_control *c) {
     return (c->stop[0] && *c->stop[0]) || (c->stop[1] && *c->stop[1]);
 }
 
+// Rows that another method will run are not done; where the device has its own memory nobody knows
+// them yet, so that what is shown only stops for a while.
 static void on_rows(void *user, uint32_t rows) {
     const struct lookout *l = user;
     struct journey *j = l->journey;
@@ -42,7 +24,10 @@ static void on_rows(void *user, uint32_t rows) {
         j->stop = 1;
     if (!j->control->progress)
         return;
-    shoal_progress now = {.done = l->before + rows,
+    uint32_t taken = l->chunk && !j->setup->limits.memory ? takeover_rows(l->chunk) : 0;
+    uint64_t done = l->before + (rows > taken ? rows - taken : 0);
+    j->shown = done > j->shown ? done : j->shown;
+    shoal_progress now = {.done = j->shown,
                           .total = batch_rows(j->batch),
                           .seconds = (double)(clock_ns() - j->start_ns) * 1e-9};
     j->control->progress(&now, j->control->user);
@@ -50,10 +35,15 @@ static void on_rows(void *user, uint32_t rows) {
 
 // ---- Plan ---------------------------------------------------------------------------------------
 
+// Chunks that are there at a time, that of the rows which are taken over with them.
+static uint32_t slots_of(const struct run_setup *s) {
+    return s->limits.slots + (s->takeover != NULL);
+}
+
 // Rows that memory allows and that keep every slot busy.
 static uint64_t rows_by_device(const struct run_setup *s, const struct batch *b, uint64_t of_row) {
     uint64_t memory = s->memory ? s->memory : s->limits.memory / 4 * 3;
-    uint64_t rows = memory / s->limits.slots / of_row;
+    uint64_t rows = memory / slots_of(s) / of_row;
     uint64_t wanted = batch_rows(b) / CHUNKS_WANTED;
     wanted = wanted < s->limits.rows_wanted ? s->limits.rows_wanted : wanted;
     return rows < wanted ? rows : wanted;
@@ -61,7 +51,7 @@ static uint64_t rows_by_device(const struct run_setup *s, const struct batch *b,
 
 static uint64_t rows_per_chunk(const struct run_setup *s, const struct batch *b, unsigned wants) {
     uint64_t of_host, of_row = chunk_row_bytes(s, b, wants, &of_host), inputs = batch_inputs(b);
-    uint64_t rows = (s->memory ? s->memory : CHUNK_BYTES) / of_host;
+    uint64_t rows = (s->memory ? s->memory / slots_of(s) : CHUNK_BYTES) / of_host;
     uint64_t most = inputs > 4 ? (UINT32_MAX - 65536u) / inputs : 1u << 30; // 32-bit offsets, rows
     if (s->chunk)
         rows = s->chunk;
@@ -83,6 +73,7 @@ shoal_code run_plan(const struct run_setup *s, const struct batch *b, shoal_plan
     uint64_t of_row = chunk_row_bytes(s, b, SINK_WANTS_ALL, &of_host);
     uint64_t chunks = (batch_rows(b) + rows - 1) / rows;
     uint64_t slots = chunks < s->limits.slots ? chunks : s->limits.slots;
+    slots += s->takeover != NULL;
     *plan = (shoal_plan){.runs = batch_rows(b),
                          .chunk_runs = rows,
                          .chunks = chunks,
@@ -198,9 +189,8 @@ static uint64_t bytes_of(const struct shoal_block *b, const char *prefix) {
     return bytes;
 }
 
-// Ends the span of a transfer: which part of the batch it was about.
-static void end_transfer(const struct journey *j, const struct chunk *c, int32_t span,
-                         uint32_t rows, uint64_t bytes) {
+void journey_end_transfer(const struct journey *j, const struct chunk *c, int32_t span,
+                          uint32_t rows, uint64_t bytes) {
     char slice[48];
     if (span < 0)
         return;
@@ -217,36 +207,40 @@ static void fill_part(struct journey *j, struct chunk *c, enum log_label label, 
                       uint32_t end) {
     int32_t span = log_begin(j->log, label);
     chunk_fill(c, first, end);
-    end_transfer(j, c, span, c->args.z.rows, bytes_of(&c->launch.in, log_label_name(label)));
+    journey_end_transfer(j, c, span, c->args.z.rows,
+                         bytes_of(&c->launch.in, log_label_name(label)));
+}
+
+void journey_watch(struct journey *j, struct chunk *c, struct lookout l) {
+    j->lookout[c->block] = l;
+    c->launch.stop = &j->stop;
+    c->launch.progress = on_rows;
+    c->launch.user = &j->lookout[c->block];
+    c->launch.log = j->log;
+    if (!j->control->progress && !j->control->stop[1]) { // nobody to call, one flag to look at
+        c->launch.stop = j->control->stop[0];
+        c->launch.progress = NULL;
+    }
 }
 
 // Lays out, fills and describes the next chunk.
 static shoal_code prepare(struct journey *j, struct chunk *c) {
     uint64_t left = batch_rows(j->batch) - j->next;
     uint32_t rows = (uint32_t)(left < j->rows ? left : j->rows);
-    struct lookout *l = &j->lookout[c->slot];
     shoal_code code = chunk_place(c, j->next, rows, log_report(j->log));
     if (code != SHOAL_OK)
         return code;
     c->launch.chunk = j->started;
     c->launch.chunked = j->rows < batch_rows(j->batch);
-    *l = (struct lookout){j, j->next};
     fill_part(j, c, LOG_h2d_transfer_parameters, 0, c->parameters);
     if (c->parameters < c->inputs)
         fill_part(j, c, LOG_h2d_transfer_initial_values, c->parameters, c->inputs);
-    c->launch.stop = &j->stop;
-    c->launch.progress = on_rows;
-    c->launch.user = l;
-    c->launch.log = j->log;
-    if (!j->control->progress && !j->control->stop[1]) { // nobody to call, one flag to look at
-        c->launch.stop = j->control->stop[0];
-        c->launch.progress = NULL;
-    }
+    journey_watch(j, c, (struct lookout){j, j->setup->takeover ? c : NULL, j->next});
     return SHOAL_OK;
 }
 
-static shoal_code begin(struct journey *j, struct chunk *c) {
-    const struct run_setup *s = j->setup;
+shoal_code journey_begin(struct journey *j, struct chunk *c) {
+    const struct run_setup *s = c->setup;
     int32_t span = log_begin(j->log, LOG_kernel_launch);
     shoal_code code = s->backend->start(s->module, c->slot, &c->launch, log_report(j->log));
     log_u64(j->log, span, "chunk_index", c->launch.chunk);
@@ -255,34 +249,41 @@ static shoal_code begin(struct journey *j, struct chunk *c) {
     return code;
 }
 
-static shoal_code wait_for(struct journey *j, struct chunk *c) {
-    const struct run_setup *s = j->setup;
+shoal_code journey_wait(struct journey *j, struct chunk *c) {
+    const struct run_setup *s = c->setup;
     return s->backend->finish(s->module, c->slot, log_report(j->log));
 }
 
 // Where steps are saved the first pass counts and the second saves: a trajectory is the same each
 // time.
 static shoal_code count_steps(struct journey *j, struct chunk *c) {
-    shoal_code code = begin(j, c);
+    shoal_code code = journey_begin(j, c);
     if (code == SHOAL_OK)
-        code = wait_for(j, c);
+        code = journey_wait(j, c);
+    if (code == SHOAL_OK && j->setup->takeover)
+        code = takeover_chunk(j, c, true);
     return code == SHOAL_OK ? chunk_make_room(c, log_report(j->log)) : code;
 }
 
 static shoal_code deliver(struct journey *j, struct chunk *c, uint32_t rows) {
     count_rows(j->summary, c, rows);
+    takeover_tell(j, rows);
     int32_t span = log_begin(j->log, LOG_d2h_transfer_state);
     struct sink_chunk view = chunk_view(c, rows);
     shoal_code code = j->sink->chunk(j->sink, &view, log_report(j->log));
-    end_transfer(j, c, span, rows, bytes_of(&c->launch.out, "d2h"));
+    journey_end_transfer(j, c, span, rows, bytes_of(&c->launch.out, "d2h"));
     return code;
 }
 
 // Waits for the oldest chunk and hands it on.
 static shoal_code finish_one(struct journey *j) {
     struct chunk *c = &j->chunk[j->finished % j->setup->limits.slots];
-    shoal_code code = wait_for(j, c);
+    shoal_code code = journey_wait(j, c);
     j->finished++;
+    if (code == SHOAL_OK && j->setup->takeover)
+        code = takeover_chunk(j, c, false);
+    else if (code == SHOAL_STOPPED && j->setup->takeover)
+        takeover_give_up(j, c);
     if (code != SHOAL_OK && code != SHOAL_STOPPED)
         return code;
     uint32_t rows = code == SHOAL_STOPPED ? finished_rows(c) : c->args.z.rows;
@@ -296,7 +297,7 @@ static shoal_code finish_all(struct journey *j, shoal_code code) {
         if (code == SHOAL_OK)
             code = finish_one(j);
         else
-            wait_for(j, &j->chunk[j->finished++ % j->setup->limits.slots]);
+            journey_wait(j, &j->chunk[j->finished++ % j->setup->limits.slots]);
     }
     return code;
 }
@@ -334,7 +335,7 @@ static shoal_code start_one(struct journey *j) {
         if (j->setup->grid.shape == SINK_STEPS)
             code = count_steps(j, c);
         if (code == SHOAL_OK)
-            code = begin(j, c);
+            code = journey_begin(j, c);
         if (code == SHOAL_OK) {
             j->next += c->args.z.rows;
             j->started++;
@@ -370,7 +371,9 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
                         .log = log,
                         .rows = rows_per_chunk(s, b, sink->wants),
                         .start_ns = clock_ns()};
-    *summary = (shoal_summary){.runs = batch_rows(b)};
+    *summary = (shoal_summary){.runs = batch_rows(b),
+                               .method = s->method,
+                               .stiff_method = s->takeover ? s->takeover->method : NULL};
     int32_t span = log_begin(log, LOG_kernel_run_execution);
     shoal_code code = sink->begin(sink, info, log_report(log));
     if (code == SHOAL_OK)
@@ -383,12 +386,14 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
         code = ended != SHOAL_OK ? ended : code;
     }
     if (control->progress && code == SHOAL_OK)
-        on_rows(&(struct lookout){&j, batch_rows(b)}, 0);
+        on_rows(&(struct lookout){&j, NULL, batch_rows(b)}, 0);
     log_u64(log, span, "total_runs", batch_rows(b));
     log_u64(log, span, "num_chunks", j.started);
     log_end(log, span);
     summary->seconds = (double)(clock_ns() - j.start_ns) * 1e-9;
     for (uint32_t i = 0; i < j.ready; i++)
         chunk_free(&j.chunk[i]);
+    free(j.again.row);
+    free(j.again.was);
     return code;
 }

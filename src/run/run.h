@@ -32,17 +32,34 @@ struct run_block {
     size_t bytes;
 };
 struct run_pool {
-    struct run_block block[2 * RUN_SLOTS];
-    struct crew *crew; // that fills and copies
+    struct run_block block[2 * (RUN_SLOTS + 1)]; // the last two are of rows that are taken over
+    struct crew *crew;                           // that fills and copies
 };
 void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
                    struct shoal_device *device);
+
+// Of the steps of a method.
+struct run_tolerances {
+    double rtol;
+    const double *atol; // [states]
+};
+
+// The method that takes over the rows whose kernel ends them as SHOAL_ROW_STIFF, or failed: they
+// are run again from their start, by another kernel, which is asked for when there is the first.
+struct run_takeover {
+    const char *method;
+    struct run_tolerances tolerances;
+    shoal_code (*get)(void *user, struct shoal_module **module, size_t *workspace, shoal_log *log);
+    void *user;
+};
 
 // Everything a run needs besides the batch.
 struct run_setup {
     const struct shoal_backend *backend;
     struct shoal_device *device;
     struct shoal_module *module;
+    const char *method;
+    const struct run_takeover *takeover; // NULL: there is none
     struct shoal_limits limits;
     struct run_pool *pool;
     const struct model *model;
@@ -52,8 +69,7 @@ struct run_setup {
     bool f32, fixed;
     double t0, t1, settle;
     double dt, dt0, dt_min, dt_max; // NaN: not given
-    double rtol;
-    const double *atol; // [states]
+    struct run_tolerances tolerances;
     uint64_t max_steps; // 0: no limit
     struct save_grid grid;
     uint32_t threads;

@@ -29,6 +29,11 @@ node_id power_halves(struct dag *d, node_id base, int32_t halves);
 // base ^ exponent where that is simpler than a POW node, else NODE_NONE.
 node_id power_simplify(struct dag *d, node_id base, node_id exponent);
 
+// Gives every algebraic row of a new system to a state, and decides on the order of elimination.
+// False, with an error, where no choice can work. What is only needed meanwhile goes to `scratch`.
+bool algebraic_arrange(struct system *s, const struct model *m, struct arena *scratch,
+                       struct report *r);
+
 struct pair {
     uint32_t a, b, value;
     bool used;

@@ -44,9 +44,8 @@ static void count_operations(struct lu *l) {
     l->solve = l->entries;
 }
 
-struct lu lu_plan(const struct sparsity *pattern, struct arena *arena) {
-    struct lu l = {.size = pattern->rows};
-    l.state = lu_order(pattern, arena);
+struct lu lu_plan(const struct sparsity *pattern, uint32_t *order, struct arena *arena) {
+    struct lu l = {.size = pattern->rows, .state = order};
     l.position = arena_new(arena, uint32_t, l.size);
     for (uint32_t k = 0; k < l.size; k++)
         l.position[l.state[k]] = k;

@@ -3,8 +3,9 @@
 //
 // The matrix is I - h J: every diagonal entry is there and dominates for small h, so pivots are
 // taken from the diagonal, in an order that keeps the fill-in low, and no rows are exchanged at run
-// time. A row is numbered by its position in the order of elimination, as are the columns in it;
-// `state` and `position` lead from one to the other.
+// time. An algebraic row is that of -J, whatever h; algebraic.c has put it where its pivot is. A
+// row is numbered by its position in the order of elimination, as are the columns in it; `state`
+// and `position` lead from one to the other.
 //
 // The factors share one array of entries, row by row: left of the diagonal L (its own diagonal is
 // 1), right of it U, and on it the reciprocal of the pivot.
@@ -24,15 +25,17 @@ struct lu {
     uint32_t *diagonal;  // [size] entry
     bool *fill;          // [entries] not in the matrix
     uint32_t entries;
-    uint32_t given;  // entries of the matrix, with its diagonal
-    uint64_t factor; // multiplications of the factorisation, besides `size` divisions
-    uint64_t solve;  // and of a solution
+    uint32_t given;        // entries of the matrix, with its diagonal
+    uint64_t factor;       // multiplications of the factorisation, besides `size` divisions
+    uint64_t solve;        // and of a solution
+    const bool *algebraic; // [size] by state: a row of -J; NULL: none
 };
 
 // Which state comes when: each time one whose row and column have the smallest product of other
 // entries left (Markowitz), the first of equals. The diagonal need not be in the pattern.
 uint32_t *lu_order(const struct sparsity *pattern, struct arena *arena);
-struct lu lu_plan(const struct sparsity *pattern, struct arena *arena);
+// The factors in that order, which becomes part of them.
+struct lu lu_plan(const struct sparsity *pattern, uint32_t *order, struct arena *arena);
 // The entry of a row and column, both given as states; UINT32_MAX when there is none.
 uint32_t lu_entry(const struct lu *l, uint32_t row, uint32_t column);
 

@@ -4,7 +4,7 @@
 // Dependence is structural: a state that is only compared with something counts, its derivative is
 // then the number 0. One walk per row over the nodes below it, marked with the number of the row,
 // so memory is proportional to the nodes and the non-zeros.
-#include "symbolic/symbolic.h"
+#include "symbolic/dag.h"
 
 #include <stdlib.h>
 
@@ -60,4 +60,22 @@ node_id *system_jacobian(struct system *s, const struct sparsity *pattern, struc
         for (uint32_t i = pattern->row_start[row]; i < pattern->row_start[row + 1]; i++)
             entries[i] = diff_by(x, s->rhs[row], LEAF_STATE, pattern->columns[i]);
     return entries;
+}
+
+struct sparsity system_nonzeros(struct system *s, node_id **entries, struct arena *arena) {
+    struct sparsity all = system_sparsity(s, arena), p = {.rows = all.rows};
+    node_id *nodes = *entries = system_jacobian(s, &all, arena);
+    uint32_t count = 0;
+    p.row_start = arena_new(arena, uint32_t, (size_t)all.rows + 1);
+    p.columns = arena_new(arena, uint32_t, all.row_start[all.rows] + 1);
+    for (uint32_t row = 0; row < all.rows; row++) {
+        for (uint32_t i = all.row_start[row]; i < all.row_start[row + 1]; i++) {
+            if (node_is_value(&s->dag, nodes[i], 0))
+                continue;
+            nodes[count] = nodes[i];
+            p.columns[count++] = all.columns[i];
+        }
+        p.row_start[row + 1] = count;
+    }
+    return p;
 }

@@ -51,11 +51,14 @@ struct system {
     struct arena arena;
     struct dag dag;
     uint32_t states, pars, derived, observables;
-    node_id *rhs;        // [states]
+    uint32_t algebraic;  // of the states: M y' = rhs, with a 0 in M for them
+    node_id *rhs;        // [states]; of an algebraic one the row that was given to it
     node_id *init;       // [states], NODE_NONE where the initial value is a number; of LEAF_PAR,
                          // LEAF_DERIVED and time (which is t0 there)
     node_id *derive;     // [derived], of LEAF_PAR and earlier LEAF_DERIVED
     node_id *observable; // [observables]
+    bool *row_algebraic; // [states], NULL: none
+    uint32_t *order;     // [states] of elimination, NULL: any (algebraic.c)
 };
 
 // Never NULL on success; on failure (memory, or an expansion beyond all bounds) NULL and an error.
@@ -79,6 +82,8 @@ struct sparsity system_sparsity(const struct system *s, struct arena *arena);
 // The Jacobian's non-zero nodes, in the order of the sparsity (entries that turn out to be zero
 // symbolically are the number 0).
 node_id *system_jacobian(struct system *s, const struct sparsity *pattern, struct arena *arena);
+// Both, without those.
+struct sparsity system_nonzeros(struct system *s, node_id **entries, struct arena *arena);
 
 // Marks, in ascending order, the nodes that `roots` need: live[id] = number of uses (roots count).
 uint32_t *dag_uses(const struct dag *d, const node_id *roots, uint32_t count, struct arena *arena);

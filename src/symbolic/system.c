@@ -208,6 +208,27 @@ static void number_symbols(struct builder *b) {
         *vec_push(b->arena, &b->slots) = NODE_NONE;
 }
 
+// Row k of the algebraic ones goes to the k-th algebraic state for now.
+static bool build_rhs(struct builder *b) {
+    struct system *s = b->system;
+    const struct model *m = b->model;
+    uint32_t row = 0;
+    for (uint32_t i = 0; i < s->states; i++) {
+        const struct symbol *symbol = &m->symbols.items[m->states.items[i]];
+        struct expr expr = symbol->expr;
+        if (symbol->algebraic) {
+            if (row == m->rows.count)
+                return fail_malformed(b);
+            expr = m->rows.items[row++].expr;
+            s->row_algebraic[i] = true;
+        }
+        if (!build(b, expr, symbol->at, &s->rhs[i]) ||
+            (symbol->init.count && !build(b, symbol->init, symbol->at, &s->init[i])))
+            return false;
+    }
+    return true;
+}
+
 static bool build_system(struct builder *b) {
     struct system *s = b->system;
     const struct model *m = b->model;
@@ -221,12 +242,10 @@ static bool build_system(struct builder *b) {
         if (!build(b, symbol->expr, symbol->at, &s->derive[i]))
             return false;
     }
-    for (uint32_t i = 0; i < s->states; i++) {
-        const struct symbol *symbol = &m->symbols.items[m->states.items[i]];
-        if (!build(b, symbol->expr, symbol->at, &s->rhs[i]) ||
-            (symbol->init.count && !build(b, symbol->init, symbol->at, &s->init[i])))
-            return false;
-    }
+    if (s->algebraic)
+        s->row_algebraic = arena_new(b->arena, bool, s->states);
+    if (!build_rhs(b))
+        return false;
     for (uint32_t i = 0; i < s->observables; i++) {
         const struct observable *o = &m->observables.items[i];
         if (!build(b, o->expr, o->at, &s->observable[i]))
@@ -238,18 +257,25 @@ static bool build_system(struct builder *b) {
     return true;
 }
 
-static bool build_or_run_out(struct system *s, const struct model *m, struct report *r) {
-    jmp_buf oom;
-    s->arena.oom = &oom;
-    if (setjmp(oom)) {
-        report_error(r, SHOAL_MEMORY, "not enough memory to expand the model");
-        return false;
-    }
+static bool build_all(struct system *s, const struct model *m, struct arena *scratch,
+                      struct report *r) {
     dag_init(&s->dag, &s->arena);
     struct builder *b = arena_new(&s->arena, struct builder, 1);
     *b = (struct builder){.system = s, .model = m, .report = r, .arena = &s->arena};
-    bool built = build_system(b);
+    return build_system(b) && (!s->algebraic || algebraic_arrange(s, m, scratch, r));
+}
+
+static bool build_or_run_out(struct system *s, const struct model *m, struct report *r) {
+    struct arena scratch = {0};
+    jmp_buf oom;
+    volatile bool built = false;
+    s->arena.oom = scratch.oom = &oom;
+    if (!setjmp(oom))
+        built = build_all(s, m, &scratch, r);
+    else
+        report_error(r, SHOAL_MEMORY, "not enough memory to expand the model");
     s->arena.oom = NULL;
+    arena_free(&scratch);
     return built;
 }
 
@@ -263,6 +289,7 @@ struct system *system_new(const struct model *m, struct report *r) {
     s->pars = m->pars.count;
     s->derived = m->derived.count;
     s->observables = m->observables.count;
+    s->algebraic = m->rows.count;
     if (build_or_run_out(s, m, r))
         return s;
     system_free(s);

@@ -43,7 +43,7 @@ static void check_model(const struct model *m) {
     require(m->states.count > 0);
     for (uint32_t i = 0; i < m->symbols.count; i++) {
         const struct symbol *s = &m->symbols.items[i];
-        bool has_expr = s->kind != SYMBOL_PAR && s->kind != SYMBOL_CONST;
+        bool has_expr = s->kind != SYMBOL_PAR && s->kind != SYMBOL_CONST && !s->algebraic;
         require(s->name && *s->name && has_expr == (s->expr.count > 0));
         if (has_expr)
             check_expr(m, s->expr, 0);
@@ -52,6 +52,12 @@ static void check_model(const struct model *m) {
         if (s->given.count)
             check_expr(m, s->given, 0);
     }
+    uint32_t algebraic = 0;
+    for (uint32_t i = 0; i < m->states.count; i++)
+        algebraic += m->symbols.items[m->states.items[i]].algebraic;
+    require(algebraic == m->rows.count);
+    for (uint32_t i = 0; i < m->rows.count; i++)
+        check_expr(m, m->rows.items[i].expr, 0);
     for (uint32_t i = 0; i < m->functions.count; i++)
         check_expr(m, m->functions.items[i].body, m->functions.items[i].args);
     for (uint32_t i = 0; i < m->observables.count; i++)

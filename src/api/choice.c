@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "api/choice.h"
+
+#include "api/options.h"
+#include "symbolic/lu.h"
+
+#include <strings.h>
+
+const char choice_auto[] = "auto";
+static const char explicit_name[] = "tsit5", stiff_name[] = "rodas5p";
+
+const char *choice_name(const char *name) {
+    if (!strcasecmp(name, choice_auto))
+        return choice_auto;
+    const struct method *m = method_find(name);
+    return m ? m->name : NULL;
+}
+
+struct choice choice_find(const char *name) {
+    if (!strcasecmp(name, choice_auto))
+        return (struct choice){method_find(explicit_name), method_find(stiff_name)};
+    return (struct choice){method_find(name), NULL};
+}
+
+// Equations that are not differential are for implicit methods.
+static bool explicit_is_possible(const struct system *s) { return s->algebraic == 0; }
+
+struct choice choice_for(struct choice c, const struct system *s, const shoal_options *o) {
+    if (!c.stiff)
+        return c;
+    if (!explicit_is_possible(s))
+        return (struct choice){c.stiff, NULL};
+    // Fixed steps cannot tell, and the matrices of a large system do not fit.
+    if (options_fixed(o, c.first) || s->states > LU_MOST_STATES)
+        c.stiff = NULL;
+    return c;
+}
