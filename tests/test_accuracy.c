@@ -4,6 +4,7 @@
 // The problem is a rotation in the plane whose speed depends on the radius and on time: nonlinear,
 // not autonomous, two states, with a known solution. Errors are kept well above rounding.
 #include "check.h"
+#include "method/method.h"
 #include "solve.h"
 
 static const char rotation[] = "init x=0.6, y=0.9; w=(1+t)*(x^2+y^2); x'=-w*y; y'=w*x; @ t0=0.25";
@@ -15,9 +16,10 @@ static double rotation_error(double s, double x, double y) { // s after the star
 }
 
 static double fixed_error(const char *method, const char *precision, double span, double dt) {
-    struct solved s =
-        solve(rotation, NULL, "method=%s controller=fixed precision=%s t1=%g dt=%.17g", method,
-              precision, 0.25 + span, dt);
+    struct solved s = solve( // the tolerances are for iterations
+        rotation, NULL,
+        "method=%s controller=fixed precision=%s t1=%g dt=%.17g rtol=1e-13 atol=1e-13", method,
+        precision, 0.25 + span, dt);
     CHECK_INT(s.status[0], SHOAL_STATUS_ok);
     CHECK_NEAR(s.t[0], 0.25 + span, 0);
     double error = rotation_error(span, solved_last(&s, 0, 0), solved_last(&s, 1, 0));
@@ -30,7 +32,7 @@ static void check_orders(int halvings) {
     static const struct {
         double span, dt;
     } by_order[] = {{0, 0},      {2, 0x1p-9}, {2, 0x1p-6}, {2, 0x1p-5}, {2, 0x1p-5},
-                    {2, 0x1p-6}, {0, 0},      {3, 0x1p-4}, {3, 0x1p-3}};
+                    {2, 0x1p-6}, {0, 0},      {3, 0x1p-4}, {3, 0x1p-3}, {6, 0x1p-3}};
     for (uint32_t i = 0; i < shoal_method_count(); i++) {
         shoal_method_info m = shoal_method_at(i);
         REQUIRE(m.order < sizeof by_order / sizeof *by_order && by_order[m.order].dt > 0);
@@ -41,6 +43,8 @@ static void check_orders(int halvings) {
         for (int k = 1; k <= halvings; k++) {
             double before = error;
             error = fixed_error(m.name, "f64", span, ldexp(dt, -k));
+            if (k > 1 && method_find(m.name)->scheme >= DIRK && error < 5e-11)
+                continue; // what iterations leave undone adds up to that
             CHECK_MSG(fabs(log2(before / error) - m.order) < 0.2, "%s: slope %.3f from %g to %g",
                       m.name, log2(before / error), before, error);
         }

@@ -67,7 +67,7 @@ static struct work dirk_work(const struct method *m) {
         w.solves += COST_ITERATIONS + (i == first ? 1u : 0u);
     }
     w.products += method_stiffly_accurate(m) ? 1 : nonzeros(m->b, m->stages);
-    w.solves += m->filtered ? 1 : 0;
+    w.solves += m->filtered ? 1u : 0u;
     return w;
 }
 
