@@ -18,6 +18,11 @@ struct job {
     uint64_t steps;
 };
 
+// A macro, so that who does not need it has none. Diffusion along 100 cells, and a decay in each.
+#define STIFF_CHAIN                                                                                \
+    "par k=1\ninit x[1..100]=1\nx1'=100*k*(x2-x1)-x1^3\n"                                          \
+    "x[2..99]'=100*k*(x[j-1]-2*x[j]+x[j+1])-x[j]^3\nx100'=100*k*(x99-x100)-x100^3\n@ t1=1\n"
+
 // The model of a text, or (NULL) of a file, with options; the rest is the caller's.
 static inline struct job job_load(const char *text, const char *file,
                                   const char *const settings[][2]) {

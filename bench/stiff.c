@@ -359,10 +359,6 @@ static void print_compiled(const char *what, const char *text, const char *file,
     fflush(stdout);
 }
 
-static const char chain[] = "par k=1\ninit x[1..100]=1\nx1'=100*k*(x2-x1)-x1^3\n"
-                            "x[2..99]'=100*k*(x[j-1]-2*x[j]+x[j+1])-x[j]^3\n"
-                            "x100'=100*k*(x99-x100)-x100^3\n@ t1=1\n";
-
 // ---- All of it ----------------------------------------------------------------------------------
 
 static void bench_precision(const char *file_name) {
@@ -408,7 +404,7 @@ static void bench_compile(void) {
     const char *method;
     for (uint32_t i = 0; (method = next_method(&i));) {
         print_compiled("POLLU (20 states)", NULL, "examples/pollu.ode", method, 1);
-        print_compiled("a chain of 100 states", chain, NULL, method, 3);
+        print_compiled("a chain of 100 states", STIFF_CHAIN, NULL, method, 3);
     }
 }
 

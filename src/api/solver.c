@@ -116,7 +116,8 @@ shoal_code solver_tolerances(shoal_solver *s, const struct codegen_request *q,
     shoal_code code = options_atol_states(o, m, atol, r);
     double rtol = options_rtol(o);                // what the user asked for
     double floor = q->f32 ? fmin(rtol, 1e-6) : 0; // of what f32 can tell apart
-    out->rtol = fmax(method_tolerance(q->method, rtol), floor);
+    double of_step = q->controller == CONTROLLER_FIXED ? rtol : method_tolerance(q->method, rtol);
+    out->rtol = fmax(of_step, floor);
     for (uint32_t i = 0; i < m->states.count; i++)
         atol[i] *= out->rtol / rtol;
     out->atol = atol;

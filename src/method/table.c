@@ -190,7 +190,7 @@ const struct method methods[] = {
         // conditions.
         .name = "tsit5",
         .aliases = "tsitouras-5",
-        .good_for = "general use; the default",
+        .good_for = "general use; `auto` starts with it",
         .order = 5,
         .embedded = 4,
         .stages = 7,
