@@ -95,7 +95,9 @@ struct shoal_device_args {
 
 enum { CONTROL_RTOL, CONTROL_DT, CONTROL_DT_LO, CONTROL_DT0, CONTROL_DT_MIN, CONTROL_DT_MAX,
        CONTROL_COUNT };
-enum { TOTAL_STEPS, TOTAL_REJECTED, TOTAL_F_EVALS, TOTAL_COUNT };
+enum { TOTAL_STEPS, TOTAL_REJECTED, TOTAL_F_EVALS,
+       TOTAL_TAKEN, // rows that failed or are stiff, where another method takes them over
+       TOTAL_COUNT };
 
 #define SHOAL_ROW_PENDING 255 // status of a row that was not finished
 #define SHOAL_ROW_STIFF 254   // of one that was found stiff: another method is to run it

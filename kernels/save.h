@@ -182,8 +182,10 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
     if (a->f_evals)
         a->f_evals[row] = f_evals;
 #if DETECT_STIFF
-    if (status > STATUS_stopped) // another method takes over, and counts
+    if (status > STATUS_stopped) { // another method takes over, and counts
+        g->total[TOTAL_TAKEN]++;
         return;
+    }
 #endif
     g->total[TOTAL_STEPS] += accepted;
     g->total[TOTAL_REJECTED] += attempts - accepted;

@@ -7,28 +7,41 @@
 #include "run/journey.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // The first method failed, or found the row stiff.
 static bool is_taken(unsigned char status) {
     return status > SHOAL_STATUS_stopped && status != SHOAL_ROW_PENDING;
 }
 
+// The first such row from i on, or the number of rows. Workers may still be writing.
+static uint32_t next_taken(const struct chunk *c, uint32_t i) {
+    const unsigned char *status = c->args.status;
+    uint64_t eight, fine = UINT64_C(0x0101010101010101) * SHOAL_STATUS_stopped;
+    for (; i < c->args.z.rows; i++) {
+        while (c->args.z.rows - i >= 8 && (memcpy(&eight, status + i, 8), !(eight & ~fine)))
+            i += 8;
+        if (i < c->args.z.rows && is_taken(status[i]))
+            return i;
+    }
+    return c->args.z.rows;
+}
+
 uint32_t takeover_rows(const struct chunk *c) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < c->args.z.rows; i++) // workers may still be writing
-        count += is_taken(__atomic_load_n(&c->args.status[i], __ATOMIC_RELAXED));
+    for (uint32_t i = next_taken(c, 0); i < c->args.z.rows; i = next_taken(c, i + 1))
+        count++;
     return count;
 }
 
 void takeover_give_up(struct journey *j, struct chunk *c) {
     j->again.count = 0;
-    for (uint32_t i = 0; i < c->args.z.rows; i++)
-        if (is_taken(c->args.status[i]))
-            c->args.status[i] = SHOAL_ROW_PENDING;
+    for (uint32_t i = next_taken(c, 0); i < c->args.z.rows; i = next_taken(c, i + 1))
+        c->args.status[i] = SHOAL_ROW_PENDING;
 }
 
 static shoal_code list_rows(struct again *a, const struct chunk *c, struct report *r) {
-    uint32_t count = takeover_rows(c);
+    uint32_t count = c->args.totals[TOTAL_TAKEN] ? takeover_rows(c) : 0;
     a->count = 0;
     if (count > a->room) {
         free(a->row);
@@ -39,11 +52,10 @@ static shoal_code list_rows(struct again *a, const struct chunk *c, struct repor
     }
     if (count > a->room)
         return report_error(r, SHOAL_MEMORY, "out of memory for %u runs that are stiff", count);
-    for (uint32_t i = 0; i < c->args.z.rows; i++)
-        if (is_taken(c->args.status[i])) {
-            a->row[a->count] = i;
-            a->was[a->count++] = c->args.status[i];
-        }
+    for (uint32_t i = next_taken(c, 0); a->count < count; i = next_taken(c, i + 1)) {
+        a->row[a->count] = i;
+        a->was[a->count++] = c->args.status[i];
+    }
     return SHOAL_OK;
 }
 
