@@ -76,3 +76,23 @@ void device_compare(const char *device, const char *model, const char *options, 
     rig_free(&rig);
     inputs_free(&in);
 }
+
+void device_refill_and_chunks(const char *device, const char *model, const char *options,
+                              struct inputs in) {
+    static const uint64_t chunks[] = {1, 7, 0};
+    struct rig reference = device_rig_reference(model, options);
+    struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
+    struct rig rig = device_rig(device, model, options);
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
+        for (int refill = 0; refill < 2; refill++) {
+            rig.solver->setup.chunk = chunks[i];
+            rig.solver->setup.refill = refill;
+            struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
+            device_same(&want, &got, refill ? "refill" : "no refill");
+            outcome_free(&got);
+        }
+    outcome_free(&want);
+    rig_free(&reference);
+    rig_free(&rig);
+    inputs_free(&in);
+}

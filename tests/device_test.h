@@ -28,5 +28,8 @@ struct rig device_rig_reference(const char *model, const char *options);
 void device_same(const struct outcome *want, const struct outcome *got, const char *what);
 // Runs both and compares; the inputs are freed.
 void device_compare(const char *device, const char *model, const char *options, struct inputs in);
+// The same with refill and chunks turned this way and that.
+void device_refill_and_chunks(const char *device, const char *model, const char *options,
+                              struct inputs in);
 
 #endif

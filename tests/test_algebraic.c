@@ -288,24 +288,7 @@ DEVICE_TEST(algebraic_sizes) {
 }
 
 DEVICE_TEST(algebraic_refill_and_chunks) {
-    static const char options[] = "method=rodas4 save=n=4";
-    static const uint64_t chunks[] = {1, 7, 0};
-    struct inputs in = spread("p", 0.1, 10, "q");
-    struct rig reference = device_rig_reference(fussy, options);
-    struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
-    struct rig rig = device_rig(device, fussy, options);
-    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
-        for (int refill = 0; refill < 2; refill++) {
-            rig.solver->setup.chunk = chunks[i];
-            rig.solver->setup.refill = refill;
-            struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
-            device_same(&want, &got, refill ? "refill" : "no refill");
-            outcome_free(&got);
-        }
-    outcome_free(&want);
-    rig_free(&reference);
-    rig_free(&rig);
-    inputs_free(&in);
+    device_refill_and_chunks(device, fussy, "method=rodas4 save=n=4", spread("p", 0.1, 10, "q"));
 }
 
 // All widths of a CPU's registers.

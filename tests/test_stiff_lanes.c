@@ -152,28 +152,9 @@ TEST(stiff_statements_and_loops) {
     free(model);
 }
 
-// The same kernel with refill, chunks and threads turned this way and that.
-static void refill_and_chunks(const char *device, const char *options) {
-    static const uint64_t chunks[] = {1, 7, 0};
-    struct inputs in = sweep("k", 1e-3, 10);
-    struct rig reference = device_rig_reference(robertson, options);
-    struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
-    struct rig rig = device_rig(device, robertson, options);
-    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
-        for (int refill = 0; refill < 2; refill++) {
-            rig.solver->setup.chunk = chunks[i];
-            rig.solver->setup.refill = refill;
-            struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
-            device_same(&want, &got, refill ? "refill" : "no refill");
-            outcome_free(&got);
-        }
-    outcome_free(&want);
-    rig_free(&reference);
-    rig_free(&rig);
-    inputs_free(&in);
-}
-
 DEVICE_TEST(stiff_refill_and_chunks) {
-    refill_and_chunks(device, "method=rodas4 t1=100 save=n=4");
-    refill_and_chunks(device, "method=radau5 t1=100 save=n=4");
+    static const char *const options[] = {"method=rodas4 t1=100 save=n=4",
+                                          "method=radau5 t1=100 save=n=4"};
+    for (int i = 0; i < 2; i++)
+        device_refill_and_chunks(device, robertson, options[i], sweep("k", 1e-3, 10));
 }
