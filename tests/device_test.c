@@ -77,8 +77,8 @@ void device_compare(const char *device, const char *model, const char *options, 
     inputs_free(&in);
 }
 
-void device_refill_and_chunks(const char *device, const char *model, const char *options,
-                              struct inputs in) {
+void device_compare_chunks(const char *device, const char *model, const char *options,
+                           struct inputs in) {
     static const uint64_t chunks[] = {1, 7, 0};
     struct rig reference = device_rig_reference(model, options);
     struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);

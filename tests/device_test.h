@@ -29,7 +29,7 @@ void device_same(const struct outcome *want, const struct outcome *got, const ch
 // Runs both and compares; the inputs are freed.
 void device_compare(const char *device, const char *model, const char *options, struct inputs in);
 // The same with refill and chunks turned this way and that.
-void device_refill_and_chunks(const char *device, const char *model, const char *options,
-                              struct inputs in);
+void device_compare_chunks(const char *device, const char *model, const char *options,
+                           struct inputs in);
 
 #endif
