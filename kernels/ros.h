@@ -60,8 +60,22 @@ INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *
 }
 
 #if ADAPTIVE
-INLINE real ros_error2(const struct point *x, const struct trial *s, const struct limits *l) {
+INLINE real ros_error2(const struct point *x, struct trial *s, const struct limits *l) {
+#if RESIDUE
+    SPARE(w, N, s->spare[0]);
+    SPARE(error, N, s->spare[1]);
+    SPARE(rest, N, s->spare[2]);
+    STATES(j, 0) {
+        real residue = stage_sum_at(R(0), s, ros_residue, STAGES, j);
+        error[j] = stage_error(s, j) + residue;
+        rest[j] = HAS_SLOPE(j) ? residue : R(0);
+    }
+    linear_solve(s->m, w, rest);
+    STATES(j, 0) error[j] = error[j] - rest[j];
+    return error_norm2(x, s, l, error);
+#else
     return error_norm2(x, s, l, 0);
+#endif
 }
 #endif
 

@@ -22,7 +22,7 @@ TEST(cost_of_one_state) {
         uint64_t f, products, sums, divs, iterations;
     } cases[] = {
         {"rk4", 4, 3 + 4, 0, 0, 0},
-        {"ros3p", 2, 1 + 3 + (6 + 1 + 3 + 2), 0, 1, 0},
+        {"ros3p", 2, 1 + 4 + (6 + 1 + 3 + 2 + 2), 2, 1, 0}, // with its residue
         {"backward-euler", 1 + 2, 1 + 3 + (3 + 2 * 2 + 1), 2, 1, 2},
         {"implicit-midpoint", 1 + 2, 1 + 3 + (3 + 2 * 2 + 1), 2, 1, 2},
         {"crank-nicolson", 1 + 2, 1 + 4 + (1 + 1 + 3 + 2 * 2 + 1 + 2), 2, 1, 2}, // error filtered

@@ -104,3 +104,25 @@ TEST(method_interpolants_are_bounded) {
         }
     }
 }
+
+// The part of ros3p's estimate that sees fast components: for y' = lambda y its stages add up to a
+// tenth of (I - S) u_0, S being the solution with the step's matrix.
+TEST(method_residue) {
+    const struct method *m = method_find("ros3p");
+    static const double zs[] = {-1e-3, -0.1, -1, -10, -1e6};
+    for (size_t k = 0; k < sizeof zs / sizeof *zs; k++) {
+        wide z = zs[k], matrix = 1 - m->gamma * z, u[METHOD_STAGES], sum = 0;
+        for (uint32_t i = 0; i < m->stages; i++) {
+            wide y = 1, coupling = 0;
+            for (uint32_t j = 0; j < i; j++) {
+                y += m->a[i][j] * u[j];
+                coupling += m->coupling[i][j] * u[j];
+            }
+            u[i] = m->gamma * (z * y + coupling) / matrix;
+            sum += m->residue[i] * u[i];
+        }
+        CHECK_NEAR((double)sum, (double)(0.1 * (u[0] - u[0] / matrix)), 1e-15);
+    }
+    for (uint32_t i = 0; i < method_count; i++)
+        CHECK((methods[i].residue[0] != 0) == (&methods[i] == m));
+}

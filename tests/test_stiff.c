@@ -86,12 +86,6 @@ static double error_at(const struct problem *p, const struct solved *s, uint32_t
     return worst;
 }
 
-// Errors that a tolerance allows, times it. ros3p hardly damps what is infinitely fast, nor does
-// its estimate see it: what is left of the spike of OREGO is carried along.
-static double allowed(const struct problem *p, const struct method *m, double t) {
-    return p == &orego && t > 100 && !strcmp(m->name, "ros3p") ? 2e5 : 100;
-}
-
 static void check_digits(const struct problem *p, const struct method *m, double rtol) {
     for (uint32_t end = 0; end < 4 && p->end[end].t > 0; end++) {
         struct solved s =
@@ -99,8 +93,8 @@ static void check_digits(const struct problem *p, const struct method *m, double
                   rtol, p->atol * rtol, p->end[end].t);
         double error = error_at(p, &s, end);
         CHECK_INT(s.status[0], SHOAL_STATUS_ok);
-        CHECK_MSG(error < allowed(p, m, p->end[end].t) * rtol, "%s to %g with %s at %g: error %g",
-                  p->name, p->end[end].t, m->name, rtol, error);
+        CHECK_MSG(error < 100 * rtol, "%s to %g with %s at %g: error %g", p->name, p->end[end].t,
+                  m->name, rtol, error);
         solved_free(&s);
     }
 }

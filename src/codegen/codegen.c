@@ -299,6 +299,7 @@ static void define_linear(struct assembly *a) {
         define(a, "ALGEBRAIC", a->q->system->algebraic);
     define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));
     define(a, "ERROR_FROM", first);
+    define(a, "RESIDUE", m->residue[0] != 0);
     if (m->scheme != ROSENBROCK)
         define_newton(a);
 }

@@ -51,6 +51,11 @@ static struct work rosenbrock_work(const struct method *m) {
         w.products += place == STAGE_NEW ? nonzeros(last ? m->b : m->a[i], i) : place == STAGE_NEXT;
         w.products += last ? 0 : nonzeros(m->coupling[i], i) + 1;
     }
+    if (nonzeros(m->residue, m->stages)) {
+        w.products += nonzeros(m->residue, m->stages);
+        w.sums += 2;
+        w.solves++;
+    }
     return w;
 }
 

@@ -41,6 +41,7 @@ static void put_rosenbrock(struct buf *out, const struct method *m, bool f32) {
     }
     put_matrix(out, "ros_c", coupling[0], METHOD_STAGES - 1, m->stages, m->stages - 1, f32);
     put_vector(out, "ros_d", d, m->stages, f32);
+    put_vector(out, "ros_residue", m->residue, m->stages, f32);
     buf_printf(out, "CONSTANT int ros_place[%u] = {", m->stages);
     for (uint32_t i = 0; i < m->stages; i++)
         buf_printf(out, "%s%d", i ? ", " : "", (int)method_place(m, i));

@@ -82,7 +82,9 @@ struct method {
     bool filtered; // DIRK: the error is the solution of (I - h gamma J) err = sum e_i u_i
     double d[METHOD_STAGES];
     double coupling[METHOD_STAGES][METHOD_STAGES - 1]; // lower triangle
-    double e0;                                         // COLLOCATION from here on
+    double residue[METHOD_STAGES]; // ROSENBROCK: the error has (I - S) sum residue_i u_i besides, S
+                                   // being a solution with the step's matrix
+    double e0;                     // COLLOCATION from here on
     double t[METHOD_NODES][METHOD_NODES], ti[METHOD_NODES][METHOD_NODES];
     double mu[METHOD_NODES][2]; // re and im > 0; the real one first
 };
