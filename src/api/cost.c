@@ -10,8 +10,7 @@ static shoal_cost cost_of(struct system *s, const struct method *m, struct arena
                         .muls = c.muls,
                         .divs = c.divs,
                         .functions = c.functions,
-                        .iterations =
-                            m->scheme == DIRK || m->scheme == COLLOCATION ? COST_ITERATIONS : 0,
+                        .iterations = method_iterates(m) ? COST_ITERATIONS : 0,
                         .matrix = l.lu.given,
                         .factors = l.lu.entries};
 }

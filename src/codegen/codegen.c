@@ -194,10 +194,6 @@ static struct emit emit_of(const struct codegen_request *q, const node_id *roots
                          .inline_length = inline_length(q)};
 }
 
-static bool is_iterative(const struct method *m) {
-    return m->scheme == DIRK || m->scheme == COLLOCATION;
-}
-
 // Vectors that a step needs now and then; complex numbers take two.
 static uint32_t spares(const struct method *m) { return m->scheme == COLLOCATION ? 4 : 3; }
 
@@ -284,11 +280,8 @@ static void define_newton(struct assembly *a) {
 
 static void define_linear(struct assembly *a) {
     const struct method *m = a->q->method;
-    uint32_t first = 0;
-    while (first + 1 < m->stages && m->e[first] == 0)
-        first++;
     define(a, "IMPLICIT", 1);
-    define(a, "NEWTON", m->scheme != ROSENBROCK);
+    define(a, "NEWTON", method_iterates(m));
     define(a, "COLLOCATION", m->scheme == COLLOCATION);
     define_real(a, "GAMMA", kernel_real(a, m->gamma));
     define(a, "TIMED", a->linear.timed);
@@ -298,9 +291,8 @@ static void define_linear(struct assembly *a) {
     if (a->q->system->algebraic)
         define(a, "ALGEBRAIC", a->q->system->algebraic);
     define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));
-    define(a, "ERROR_FROM", first);
     define(a, "RESIDUE", m->residue[0] != 0);
-    if (m->scheme != ROSENBROCK)
+    if (method_iterates(m))
         define_newton(a);
 }
 
@@ -314,9 +306,9 @@ static void put_sizes(struct assembly *a) {
     define(a, "W", lanes(q));
     define(a, "F32", q->f32);
     define(a, "WAYS",
-           q->target->device || s->states > WAYS_STATES || is_iterative(m) ? 1
-           : a->adaptive || s->states > WAYS3_STATES                       ? 2
-                                                                           : 3);
+           q->target->device || s->states > WAYS_STATES || method_iterates(m) ? 1
+           : a->adaptive || s->states > WAYS3_STATES                          ? 2
+                                                                              : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", np ? np : 1);
@@ -361,7 +353,7 @@ static void put_gains(struct assembly *a) {
         define_real(a, "CONTROL_B", c.b / 2);
         define_real(a, "CONTROL_C", c.c / 2);
         define_real(a, "CONTROL_REJECT", c.reject / 2);
-        if (is_iterative(a->q->method)) // a step that fails to converge comes out at 0.4 of it
+        if (method_iterates(a->q->method)) // a step that fails to converge comes out at 0.4 of it
             define_real(a, "NEWTON_FAILED", pow(0.4 / c.safety, -2 / c.reject));
     }
     end(a);
@@ -485,7 +477,7 @@ static void put_workspace(struct assembly *a) {
         s->states * (8 + spares(m) + m->stages + extra) + (np ? np : 1) + a->shared + a->q->outputs;
     if (is_implicit(a))
         elements += s->states + a->linear.size;
-    if (is_iterative(m))
+    if (method_iterates(m))
         elements += s->states;
     if (m->scheme == COLLOCATION)
         elements += 2 * m->stages * s->states;
@@ -515,7 +507,7 @@ static void put_step(struct assembly *a) {
     begin(a, "step");
     if (is_implicit(a))
         put_file(a, "implicit.h");
-    if (is_iterative(a->q->method))
+    if (method_iterates(a->q->method))
         put_file(a, "newton.h");
     put_file(a, file[a->q->method->scheme]);
     end(a);

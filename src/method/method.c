@@ -56,7 +56,7 @@ static bool is_zero(const double *row, uint32_t count) {
     return true;
 }
 
-static bool is_newton(const struct method *m) {
+bool method_iterates(const struct method *m) {
     return m->scheme == DIRK || m->scheme == COLLOCATION;
 }
 
@@ -76,7 +76,7 @@ static enum stage_place newton_place(const struct method *m, uint32_t i) {
 }
 
 enum stage_place method_place(const struct method *m, uint32_t i) {
-    if (is_newton(m))
+    if (method_iterates(m))
         return newton_place(m, i);
     const double *row = i < m->stages ? m->a[i] : m->b;
     if (i < m->stages && is_zero(row, i))
@@ -90,7 +90,7 @@ enum stage_place method_place(const struct method *m, uint32_t i) {
 }
 
 bool method_stiffly_accurate(const struct method *m) {
-    if (is_newton(m))
+    if (method_iterates(m))
         return ends_at_last_stage(m);
     return m->scheme == ROSENBROCK && method_place(m, m->stages) == STAGE_NEXT &&
            m->c[m->stages - 1] == 1;
@@ -98,7 +98,7 @@ bool method_stiffly_accurate(const struct method *m) {
 
 // A step of a Newton method starts with the one that goes with its Jacobian.
 uint32_t method_evaluations(const struct method *m) {
-    if (is_newton(m))
+    if (method_iterates(m))
         return 1;
     uint32_t count = m->stages - m->fsal;
     for (uint32_t i = 1; i < m->stages && m->scheme == ROSENBROCK; i++) {

@@ -105,6 +105,8 @@ enum stage_place {
 };
 // Of stage i; of the solution for i = stages.
 enum stage_place method_place(const struct method *m, uint32_t i);
+// Its stages are found by Newton iterations.
+bool method_iterates(const struct method *m);
 // The solution is where the last stage is; of a ROSENBROCK method, where one after it would be.
 bool method_stiffly_accurate(const struct method *m);
 // How far the stability of an explicit method reaches: y' = -y stays bounded up to that step.
