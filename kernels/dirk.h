@@ -11,10 +11,9 @@
 INLINE void dirk_guess(const struct point *x, struct trial *s, const SPACE real *base,
                        SPACE real *u) {
     SPARE(w, N, s->spare[0]);
-    STATES(j, 0) u[j] = r_fma(s->h, s->m[LU_ENTRIES + j], (base[j] - x->y[j]) * R(1 / GAMMA));
-#if ALGEBRAIC
-    STATES(j, 0) if (row_algebraic[j]) u[j] = s->m[LU_ENTRIES + j] * R(1 / GAMMA);
-#endif
+    const SPACE real *f = s->m + LU_ENTRIES;
+    STATES(j, 0) u[j] = HAS_SLOPE(j) ? r_fma(s->h, f[j], (base[j] - x->y[j]) * R(1 / GAMMA))
+                                     : f[j] * R(1 / GAMMA);
     linear_solve(s->m, w, u);
     STATES(j, 0) u[j] = r_fnma(base[j] - x->y[j], R(1 / GAMMA), u[j]);
 }
@@ -29,10 +28,8 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
     ROLL for (int n = 0; n < NEWTON_MOST && any(open); n++) {
         STATES(j, 0) s->y1[j] = r_fma(R(GAMMA), u[j], base[j]);
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
-        STATES(j, 0) r[j] = r_fms(s->h, s->f[j], u[j]);
-#if ALGEBRAIC
-        STATES(j, 0) if (row_algebraic[j]) r[j] = s->f[j] * R(1 / GAMMA);
-#endif
+        STATES(j, 0) r[j] =
+            HAS_SLOPE(j) ? r_fms(s->h, s->f[j], u[j]) : s->f[j] * R(1 / GAMMA);
         linear_solve(s->m, w, r);
         real n2 = newton_norm2(&s->n, r) * R(GAMMA * GAMMA / N);
         STATES(j, 0) u[j] = select(open, u[j] + r[j], u[j]);
@@ -68,7 +65,9 @@ INLINE void dirk_stage(const struct point *x, const SPACE real *p, struct trial 
     stage_sum(x->y, s, rk_b, STAGES, s->y1);
 #endif
     newton_end(s);
+#if FSAL
     s->per_h = R(1) / s->h;
+#endif
 }
 #define LAST_SLOPE(s, j) (s)->k[STAGES - 1][j] * (s)->per_h
 
@@ -77,10 +76,7 @@ INLINE real dirk_error2(const struct point *x, struct trial *s, const struct lim
 #if FILTERED
     SPARE(w, N, s->spare[0]);
     SPARE(error, N, s->spare[1]);
-    STATES(j, 0) error[j] = stage_error(s, j);
-#if ALGEBRAIC
-    STATES(j, 0) if (row_algebraic[j]) error[j] = R(0);
-#endif
+    STATES(j, 0) error[j] = HAS_SLOPE(j) ? stage_error(s, j) : R(0);
     linear_solve(s->m, w, error);
     return newton_error2(s, error_norm2(x, s, l, error));
 #else

@@ -46,7 +46,9 @@ struct trial {
     treal t_new;   // where it ends
     mask last;     // ends at t1
     mask singular; // its matrix is
-    real per_h;    // 1 / h
+#if FSAL
+    real per_h; // 1 / h
+#endif
 #if NEWTON
     struct newton n;
 #endif
@@ -99,10 +101,7 @@ INLINE void factor(struct trial *s, int to) {
 
 #if ADAPTIVE
 INLINE real stage_error(const struct trial *s, int j) {
-    real e = R(0);
-    UNROLL for (int q = ERROR_FROM; q < STAGES; q++) if (rk_e[q] != 0) e =
-        r_fma(R(rk_e[q]), s->k[q][j], e);
-    return e;
+    return stage_sum_at(R(0), s, rk_e, STAGES, j);
 }
 
 // Square of the error norm: RMS of e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite when
