@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
 // An adaptive step: how long it is, and once it is taken, whether it counts and what comes next.
+//
+// A step is as long as the difference of its ends, as numbers: far from t = 0 that is not what was asked
+// for. The shortest one is a few times what the time can tell apart; one that fails there is the end.
+
+INLINE real shortest_step(const struct limits *l, const struct group *g) {
+    return r_abs(t_real(g->x.t) * R(4 * TIME_EPSILON)) + l->smallest;
+}
 
 INLINE void trial_begin(const struct limits *l, const struct group *g, struct trial *s) {
 #if NEWTON
     newton_trial(l, g->active, g->rate, &s->n);
 #endif
-    real rest = t_diff(g->t1, g->x.t) * g->dir;
-    s->last = r_le(rest, g->h * R(1 + 1e-10));
-    s->size = select(s->last, rest, g->h);
+    real rest = t_diff(g->t1, g->x.t) * g->dir, h = r_at_least(g->h, shortest_step(l, g));
+    s->last = r_le(rest, h * R(1 + 1e-10));
+    s->t_new = t_step(g->x.t, h * g->dir);
+    s->size = select(s->last, rest, t_diff(s->t_new, g->x.t) * g->dir);
     s->h = s->size * g->dir;
-    s->t_new = t_step(g->x.t, s->h);
 #if !THREADS || DENSE // else it is set when the row ends
     s->t_new = t_select(s->last, g->t1, s->t_new);
 #endif
@@ -31,8 +38,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
                                   struct group *g, struct trial *s) {
     real error2 = rk_error2(&g->x, s, l);
     mask accepted = r_le(error2, R(1));
-    real shortest = r_abs(t_real(g->x.t) * R(4 * EPSILON)) + l->smallest;
-    mask stuck = m_andnot(r_le(s->size, shortest), accepted);
+    mask stuck = m_andnot(r_le(s->size, shortest_step(l, g) * R(1.25)), accepted);
 #if !THREADS
     accepted = m_and(accepted, g->active);
     stuck = m_and(stuck, g->active);

@@ -122,7 +122,7 @@ INLINE void collocation_stage(const struct point *x, const SPACE real *p, struct
     linearise(x, p, s->m);
     collocation_factor(s);
     collocation_iterate(x, p, s);
-    stage_sum(x->y, s, rk_b, STAGES, s->y1);
+    stages_add(x->y, s->k, rk_b, R(rk_b_first), STAGES, s->y1);
     newton_end(s);
 }
 

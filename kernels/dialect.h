@@ -61,6 +61,7 @@
 #define MANTISSA 23
 #define EXPONENT_BIAS 127
 #define EPSILON 1.1920929e-7
+#define TIME_EPSILON 1.4210854715202004e-14           // of a pair
 #define ROUND_MAGIC 12582912.0                        // 1.5 * 2^23
 #define EXPONENT_MAGIC 0x4b000000u                    // 2^23 as bits
 #define EXPONENT_SHIFT (8388608.0 + 127.0)
@@ -78,6 +79,7 @@
 #define MANTISSA 52
 #define EXPONENT_BIAS 1023
 #define EPSILON 2.220446049250313e-16
+#define TIME_EPSILON EPSILON
 #define ROUND_MAGIC 6755399441055744.0                // 1.5 * 2^52
 #define EXPONENT_MAGIC 0x4330000000000000u            // 2^52 as bits
 #define EXPONENT_SHIFT (4503599627370496.0 + 1023.0)
@@ -97,6 +99,9 @@ INLINE real r_abs(real a) { return r_of_bits(r_bits(a) & ~(uelem)SIGN_BIT); }
 INLINE mask r_gt(real a, real b) { return r_lt(b, a); }
 INLINE mask r_ge(real a, real b) { return r_le(b, a); }
 INLINE mask r_ne(real a, real b) { return m_not(r_eq(a, b)); }
+// Those of a model hand on what is not a number, whichever operand it is.
+INLINE real r_model_min(real a, real b) { return select(r_eq(a, a), r_min(a, b), a); }
+INLINE real r_model_max(real a, real b) { return select(r_eq(a, a), r_max(a, b), a); }
 INLINE real r_ceil(real a) { return -r_floor(-a); }
 INLINE real r_num(mask m) { return select(m, R(1), R(0)); }
 INLINE real r_sign(real a) {
@@ -205,6 +210,7 @@ INLINE treal t_step(treal t, real h) {
     return r;
 }
 INLINE real t_diff(treal a, treal b) { return (a.hi - b.hi) + (a.lo - b.lo); }
+INLINE treal t_between(treal a, treal b) { return t_add(t_add(b, -a.hi), -a.lo); } // b - a
 INLINE real t_real(treal t) { return t.hi; }
 INLINE real t_at(treal t, real ch) { return t.hi + (t.lo + ch); } // t + ch as a number
 INLINE treal t_select(mask m, treal a, treal b) {
@@ -240,6 +246,7 @@ INLINE treal t_load(const GLOBAL elem *pair) { return R(pair[0]); }
 INLINE treal t_add(treal t, real h) { return t + h; }
 INLINE treal t_step(treal t, real h) { return t + h; }
 INLINE real t_diff(treal a, treal b) { return a - b; }
+INLINE treal t_between(treal a, treal b) { return b - a; }
 INLINE real t_real(treal t) { return t; }
 INLINE real t_at(treal t, real ch) { return t + ch; }
 INLINE treal t_select(mask m, treal a, treal b) { return select(m, a, b); }

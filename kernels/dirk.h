@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: MIT
 // One step of a diagonally implicit Runge-Kutta method, and its error.
 //
-// Stage i is u = h f(t0 + c_i h, base + gamma u), base = y0 + sum a_ij u_j. The iterations find u, not
+// Stage i is u = h f(t0 + c_i h, y0 + d + gamma u), d = sum a_ij u_j. The iterations find u, not
 // the argument, and never take f at the solution for it, so that u is exact for stiff components
 // too. They start where the stages before point to (dirk_predict); the first one starts from the
 // equations at the step's start. An algebraic row has f(...) = 0 instead: its u is what brings the
 // argument there.
 
-// u = h f0 + h J (base - y0 + gamma u), the first stage's equation made linear.
-INLINE void dirk_guess(const struct point *x, struct trial *s, const SPACE real *base,
-                       SPACE real *u) {
+// u = h f0 + h J (d + gamma u), the first stage's equation made linear.
+INLINE void dirk_guess(struct trial *s, const SPACE real *d, SPACE real *u) {
     SPARE(w, N, s->spare[0]);
     const SPACE real *f = s->m + LU_ENTRIES;
-    STATES(j, 0) u[j] = HAS_SLOPE(j) ? r_fma(s->h, f[j], (base[j] - x->y[j]) * R(1 / GAMMA))
-                                     : f[j] * R(1 / GAMMA);
+    STATES(j, 0) u[j] =
+        HAS_SLOPE(j) ? r_fma(s->h, f[j], d[j] * R(1 / GAMMA)) : f[j] * R(1 / GAMMA);
     linear_solve(s->m, w, u);
-    STATES(j, 0) u[j] = r_fnma(base[j] - x->y[j], R(1 / GAMMA), u[j]);
+    STATES(j, 0) u[j] = r_fnma(d[j], R(1 / GAMMA), u[j]);
 }
 
 INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct trial *s, int i,
-                         const SPACE real *base) {
+                         const SPACE real *d) {
     SPARE(w, N, s->spare[0]);
     SPARE(r, N, s->spare[2]);
     SPACE real *u = s->k[i];
     mask open = newton_open(s);
     real before = R(0);
     ROLL for (int n = 0; n < NEWTON_MOST && any(open); n++) {
-        STATES(j, 0) s->y1[j] = r_fma(R(GAMMA), u[j], base[j]);
+        STATES(j, 0) s->y1[j] = x->y[j] + r_fma(R(GAMMA), u[j], d[j]);
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
         STATES(j, 0) r[j] =
             HAS_SLOPE(j) ? r_fms(s->h, s->f[j], u[j]) : s->f[j] * R(1 / GAMMA);
@@ -48,21 +47,21 @@ INLINE void dirk_stage(const struct point *x, const SPACE real *p, struct trial 
         STATES(j, 0) s->k[i][j] = s->h * x->f0[j];
         return;
     }
-    SPARE(base, N, s->spare[1]);
-    stage_sum(x->y, s, rk_a[i], i, base);
+    SPARE(d, N, s->spare[1]);
+    stages_add(0, s->k, rk_a[i], R(rk_a_first[i]), i, d);
     if (i == FIRST_IMPLICIT) {
-        dirk_guess(x, s, base, s->k[i]);
+        dirk_guess(s, d, s->k[i]);
     } else {
         STATES(j, 0) s->k[i][j] = R(0);
-        stage_sum(s->k[i], s, dirk_predict[i], i, s->k[i]);
+        stage_sum(s, dirk_predict[i], i, s->k[i]);
     }
-    dirk_iterate(x, p, s, i, base);
+    dirk_iterate(x, p, s, i, d);
     if (i != STAGES - 1)
         return;
 #if STIFFLY_ACCURATE
-    STATES(j, 0) s->y1[j] = r_fma(R(GAMMA), s->k[i][j], base[j]);
+    STATES(j, 0) s->y1[j] = x->y[j] + r_fma(R(GAMMA), s->k[i][j], d[j]);
 #else
-    stage_sum(x->y, s, rk_b, STAGES, s->y1);
+    stages_add(x->y, s->k, rk_b, R(rk_b_first), STAGES, s->y1);
 #endif
     newton_end(s);
 #if FSAL

@@ -6,7 +6,7 @@
 INLINE void careful_step(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     TRIALS(s, k);
-    fixed_begin(&k->limits, g, s);
+    fixed_begin(a, &k->limits, g, s);
     s->h = select(g->active, s->h, R(0));
     STAGE_LOOP(i, STAGES) rk_stage(&g->x, g->p, s, i);
     struct outcome o = fixed_commit(a, g, s, 1);

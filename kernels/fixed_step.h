@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fixed steps: t_i = t0 + i dt, the last step shortened.
+// Fixed steps: t_i = t0 + i dt, the last one what (n - 1) dt leave of t1 - t0.
 //
 // Runs of steps in which no lane ends and no sample falls go without masks (a burst); whether
 // everything stayed finite is looked at once behind a burst, and if not, the burst is taken back
@@ -40,7 +40,14 @@ INLINE treal fixed_time(const struct shoal_args *a, const struct group *g, ireal
     return t_index(g->t0, done, t_signed(dt, g->dir));
 }
 
-INLINE void fixed_begin(const struct limits *l, const struct group *g, struct trial *s) {
+// The length of the row's last step, signed, when `done` come before it.
+INLINE real fixed_rest(const struct shoal_args *a, const struct group *g, ireal done) {
+    treal dt = t_pair(a->control[CONTROL_DT], a->control[CONTROL_DT_LO]);
+    return t_real(t_index(t_between(g->t0, g->t1), done, t_signed(dt, -g->dir)));
+}
+
+INLINE void fixed_begin(const struct shoal_args *a, const struct limits *l, const struct group *g,
+                        struct trial *s) {
 #if NEWTON
     newton_trial(l, g->active, g->rate, &s->n);
 #endif
@@ -48,7 +55,9 @@ INLINE void fixed_begin(const struct limits *l, const struct group *g, struct tr
     for (int i = 0; i < W; i++)
         last |= (u32)(LANE(g->left, i) == 1) << i;
     s->last = m_of_lanes(last);
-    s->h = select(s->last, t_diff(g->t1, g->x.t), g->h * g->dir);
+    s->h = g->h * g->dir;
+    if (last)
+        s->h = select(s->last, fixed_rest(a, g, g->accepted), s->h);
 }
 
 // The n-th step of a burst, of all groups.

@@ -98,3 +98,40 @@ INLINE mask finite_all(const SPACE real *y) {
     STATES(j, 1) s = r_fma(y[j], R(0), s);
     return r_eq(s, R(0));
 }
+
+// out = base + scale times the sum of the weighted stages; without a base, that alone. Stages are summed
+// before they are added to the state, which is rounded once that way. Weights are relative to the first
+// that is not 0, which is part of the scale. An array that is indexed would be drawn out of the
+// registers, so stages that are written out come as they are.
+INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE elem *weights,
+                       real scale, int count, SPACE real *out) {
+#if UNROLL_STAGES
+    STATES(j, 0) {
+        real sum = R(0);
+        int begun = 0;
+        UNROLL for (int q = 0; q < count; q++) {
+            if (weights[q] == 0)
+                continue;
+            sum = begun ? r_fma(R(weights[q]), k[q][j], sum) : k[q][j];
+            begun = 1;
+        }
+        out[j] = !begun ? base ? base[j] : sum : base ? r_fma(scale, sum, base[j]) : scale * sum;
+    }
+#else
+    int begun = 0;
+    ROLL for (int q = 0; q < count; q++) {
+        if (weights[q] == 0)
+            continue;
+        real weight = R(weights[q]);
+        if (begun)
+            STATES(j, 0) out[j] = r_fma(weight, k[q][j], out[j]);
+        else
+            STATES(j, 0) out[j] = k[q][j];
+        begun = 1;
+    }
+    STATES(j, 0) {
+        real sum = begun ? out[j] : R(0);
+        out[j] = !begun ? base ? base[j] : sum : base ? r_fma(scale, sum, base[j]) : scale * sum;
+    }
+#endif
+}

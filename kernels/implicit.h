@@ -69,13 +69,12 @@ INLINE real stage_sum_at(real sum, const struct trial *s, const TABLE elem *weig
     return sum;
 }
 
-// out = base + sum of the weighted stages
-INLINE void stage_sum(const SPACE real *base, const struct trial *s, const TABLE elem *weights,
-                    int count, SPACE real *out) {
+// out = out + sum of the weighted stages
+INLINE void stage_sum(const struct trial *s, const TABLE elem *weights, int count,
+                      SPACE real *out) {
 #if UNROLL_STAGES
-    STATES(j, 0) out[j] = stage_sum_at(base[j], s, weights, count, j);
+    STATES(j, 0) out[j] = stage_sum_at(out[j], s, weights, count, j);
 #else
-    STATES(j, 0) out[j] = base[j];
     ROLL for (int q = 0; q < count; q++) {
         real weight = R(weights[q]);
         if (weights[q] != 0)

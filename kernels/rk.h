@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One explicit Runge-Kutta step of a vector of trajectories, and its error.
 //
-// The tableau is in rk_a, rk_b, rk_c, rk_e as compile-time constants: zeros vanish, and a stage is
-// y + sum (h a) k in ascending order, so that only one fma waits for the stage before.
+// The tableau is in rk_a, rk_b, rk_c, rk_e as compile-time constants, so that zeros vanish. Slopes are
+// summed before they are added to the state, which is rounded once that way: a row of rk_a or rk_b is
+// relative to its first entry that is not 0, and that one is in rk_a_first or rk_b_first.
 
 struct trial {
 #if THREADS && (LARGE || !UNROLL_STAGES)
@@ -20,27 +21,10 @@ struct trial {
 #endif
 };
 
-INLINE void rk_combine(const struct point *x, const struct trial *s, const TABLE elem *weights,
-                       int count, SPACE real *out) {
-#if UNROLL_STAGES
-    real hw[STAGES + EXTRA];
-    UNROLL for (int q = 0; q < count; q++) hw[q] = s->h * R(weights[q]);
-    STATES(j, 0) {
-        real sum = x->y[j];
-        UNROLL for (int q = 0; q < count; q++) if (weights[q] != 0) sum =
-            r_fma(hw[q], s->k[q][j], sum);
-        out[j] = sum;
-    }
-#else
-    STATES(j, 0) out[j] = x->y[j];
-    ROLL for (int q = 0; q < count; q++) {
-        if (weights[q] == 0)
-            continue;
-        real hw = s->h * R(weights[q]);
-        STATES(j, 0) out[j] = r_fma(hw, s->k[q][j], out[j]);
-    }
-#endif
-}
+// A slope of no weight is looked at all the same, since nothing may come of one that is not finite:
+// 0 times it is not a number then. Adaptive methods do so in the error.
+#define COUNTS_IN_SUM(q) (rk_b[q] != 0 || !ADAPTIVE)
+#define COUNTS_IN_ERROR(q, weights) (weights[q] != 0 || (weights == rk_e && rk_b[q] == 0))
 
 #define LAST_SLOPE(s, j) (s)->k[STAGES - 1][j]
 
@@ -50,21 +34,24 @@ INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s
     if (i == 0) {
         STATES(j, 0) s->k[0][j] = x->f0[j];
     } else {
-        rk_combine(x, s, rk_a[i], i, s->y1);
+        stages_add(x->y, s->k, rk_a[i], s->h * R(rk_a_first[i]), i, s->y1);
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->k[i]);
     }
 }
 #else
-// y1 grows with each stage, so that a stage nobody else needs can be forgotten.
+// y1 is the sum of the slopes, so that a stage nobody else needs can be forgotten; in the end it is
+// the solution.
 INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     SPARE(w, N, s->spare[0]);
-    rk_combine(x, s, rk_a[i], i, w);
+    stages_add(x->y, s->k, rk_a[i], s->h * R(rk_a_first[i]), i, w);
     model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
     if (i == 0)
-        STATES(j, 0) s->y1[j] = x->y[j];
-    real hb = s->h * R(rk_b[i]);
-    if (rk_b[i] != 0)
-        STATES(j, 0) s->y1[j] = r_fma(hb, s->k[i][j], s->y1[j]);
+        STATES(j, 0) s->y1[j] = COUNTS_IN_SUM(i) ? s->k[i][j] * R(rk_b[i]) : R(0);
+    else if (COUNTS_IN_SUM(i))
+        STATES(j, 0) s->y1[j] = r_fma(R(rk_b[i]), s->k[i][j], s->y1[j]);
+    real scale = s->h * R(rk_b_first);
+    if (i == STAGES - 1)
+        STATES(j, 0) s->y1[j] = r_fma(scale, s->y1[j], x->y[j]);
 }
 #endif
 
@@ -74,7 +61,7 @@ INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j)
     real e = R(0);
     int first = 1;
     UNROLL for (int q = 0; q < STAGES; q++) {
-        if (weights[q] == 0)
+        if (!COUNTS_IN_ERROR(q, weights))
             continue;
         e = first ? s->k[q][j] * R(weights[q]) : r_fma(s->k[q][j], R(weights[q]), e);
         first = 0;
@@ -88,7 +75,7 @@ INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j)
 INLINE void rk_weighted_all(const struct trial *s, const TABLE elem *weights, SPACE real *e) {
     STATES(j, 0) e[j] = R(0);
     ROLL for (int q = 0; q < STAGES; q++) {
-        if (weights[q] != 0)
+        if (COUNTS_IN_ERROR(q, weights))
             STATES(j, 0) e[j] = r_fma(s->k[q][j], R(weights[q]), e[j]);
     }
 }
@@ -120,7 +107,7 @@ INLINE real rk_error2(const struct point *x, const struct trial *s, const struct
     real h2 = s->size * s->size * R(1.0 / N);
 #if SECOND_ERROR
     real both = r_fma(R(0.01), sum2, sum);
-    sum = select(r_gt(both, R(0)), sum * (sum / both), sum + sum2);
+    sum = r_fma(both, R(0), select(r_gt(both, R(0)), sum * (sum / both), sum + sum2));
 #endif
     return h2 * sum;
 }

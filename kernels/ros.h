@@ -2,7 +2,8 @@
 // One Rosenbrock step of a vector of trajectories, and its error.
 //
 // The tableau is in rk_a, rk_b, rk_c, rk_e, ros_c (coupling times gamma) and ros_d (d times gamma).
-// A stage is one solution with the step's matrix.
+// A stage is one solution with the step's matrix. Until the last one y1 is the way from the start to
+// where a stage evaluates, not the place itself, so that the state is rounded once.
 
 enum { STAGE_START, STAGE_SAME, STAGE_NEXT, STAGE_NEW }; // where a stage evaluates: ros_place
 
@@ -22,7 +23,7 @@ INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
     STATES(j, 0) u[j] = r_fma(hg, f[j], stage_sum_at(ROS_START(j), s, ros_c[i], i, j));
 #else
     STATES(j, 0) u[j] = ROS_START(j);
-    stage_sum(u, s, ros_c[i], i, u);
+    stage_sum(s, ros_c[i], i, u);
     STATES(j, 0) u[j] = r_fma(hg, f[j], u[j]);
 #endif
 #if ALGEBRAIC && TIMED
@@ -43,19 +44,22 @@ INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *
         ros_solve(s, s->m + LU_ENTRIES, i);
     } else {
         if (ros_place[i] == STAGE_NEW)
-            stage_sum(x->y, s, rk_a[i], i, s->y1);
+            stages_add(0, s->k, rk_a[i], R(rk_a_first[i]), i, s->y1);
         else if (ros_place[i] == STAGE_NEXT)
             STATES(j, 0) s->y1[j] = s->y1[j] + s->k[i - 1][j];
-        if (ros_place[i] != STAGE_SAME)
-            model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
+        if (ros_place[i] != STAGE_SAME) {
+            SPARE(y, N, s->spare[0]);
+            STATES(j, 0) y[j] = x->y[j] + s->y1[j];
+            model_rhs(t_at(x->t, s->h * R(rk_c[i])), y, p, s->f);
+        }
         ros_solve(s, s->f, i);
     }
     if (i != STAGES - 1)
         return;
 #if STIFFLY_ACCURATE
-    STATES(j, 0) s->y1[j] = s->y1[j] + s->k[STAGES - 1][j];
+    STATES(j, 0) s->y1[j] = x->y[j] + (s->y1[j] + s->k[STAGES - 1][j]);
 #else
-    stage_sum(x->y, s, rk_b, STAGES, s->y1);
+    stages_add(x->y, s->k, rk_b, R(rk_b_first), STAGES, s->y1);
 #endif
 }
 

@@ -66,16 +66,15 @@ INLINE mask save_due(const struct group *g, treal t) {
 INLINE void dense_at(const struct group *g, const struct trial *s, const SPACE real *f1,
                      real theta, SPACE real *y) {
 #if DEGREE
-    STATES(j, 0) y[j] = g->x.y[j];
+    STATES(j, 0) y[j] = R(0);
     DENSE_LOOP(q, STAGES + EXTRA) {
         real w = R(rk_p[q][DEGREE - 1]);
         UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, theta, R(rk_p[q][d]));
-        w = w * theta;
-#if !IMPLICIT // there a stage is a difference of states, not a slope
-        w = w * s->h;
-#endif
         STATES(j, 0) y[j] = r_fma(w, s->k[q][j], y[j]);
     }
+    // the stages of an implicit method are differences of states, not slopes
+    real scale = IMPLICIT ? theta : theta * s->h;
+    STATES(j, 0) y[j] = r_fma(scale, y[j], g->x.y[j]);
 #else // cubic Hermite
     real one = R(1) - theta, both = theta * one;
     STATES(j, 0) {
@@ -91,7 +90,8 @@ INLINE void dense_prepare(struct group *g, struct trial *s, SPACE real *f1, u32 
 #if EXTRA
     STAGE_LOOP(i, EXTRA) {
         SPARE(w, N, s->spare[0]);
-        rk_combine(&g->x, s, rk_extra_a[i], STAGES + i, w);
+        real scale = s->h * R(rk_extra_a_first[i]);
+        stages_add(g->x.y, s->k, rk_extra_a[i], scale, STAGES + i, w);
         model_rhs(t_at(g->x.t, s->h * R(rk_extra_c[i])), w, g->p, s->k[STAGES + i]);
     }
     for (int i = 0; i < W; i++)

@@ -17,8 +17,8 @@ INLINE void attention(const struct shoal_args *a, struct thread *k, struct group
 
 // Whether the last step is as long as the others, so that it can go with them.
 INLINE int ends_evenly(const struct shoal_args *a, const struct group *g) {
-    treal before = fixed_time(a, g, g->accepted + g->left - 1);
-    return !DENSE && !a->z.max_steps && t_diff(g->t1, before) == g->h * g->dir;
+    real last = fixed_rest(a, g, g->accepted + g->left - 1);
+    return !DENSE && !a->z.max_steps && last == g->h * g->dir;
 }
 
 // Steps until all lanes of the warp are idle, or (patience not 0) one is. A burst that did not stay
@@ -31,7 +31,7 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
         if (quiet < most && quiet + 1 == (u32)g->left && ends_evenly(a, g))
             count = quiet + 1;
         count = !g->active ? 0 : count ? count : 1;
-        fixed_begin(&k->limits, g, s);
+        fixed_begin(a, &k->limits, g, s);
         s->last = (u32)g->left == count;
         x->t = g->x.t;
         STATES(j, 0) s->y1[j] = x->y[j] = g->x.y[j];

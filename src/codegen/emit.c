@@ -161,9 +161,10 @@ static void put_expression(struct writer *w, const struct node *n) {
         break;
     default: {
         static const char *const special[OP_COUNT] = {
-            [OP_POW] = "r_pow", [OP_LT] = "r_lt",   [OP_LE] = "r_le", [OP_GT] = "r_gt",
-            [OP_GE] = "r_ge",   [OP_EQ] = "r_eq",   [OP_NE] = "r_ne", [OP_AND] = "m_and",
-            [OP_OR] = "m_or",   [OP_NOT] = "m_not",
+            [OP_POW] = "r_pow", [OP_LT] = "r_lt",         [OP_LE] = "r_le",
+            [OP_GT] = "r_gt",   [OP_GE] = "r_ge",         [OP_EQ] = "r_eq",
+            [OP_NE] = "r_ne",   [OP_AND] = "m_and",       [OP_OR] = "m_or",
+            [OP_NOT] = "m_not", [OP_MIN] = "r_model_min", [OP_MAX] = "r_model_max",
         };
         if (!special[n->op]) {
             name[0] = 0;

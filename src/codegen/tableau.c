@@ -2,6 +2,8 @@
 // A method's numbers as constants of the kernel.
 #include "codegen/codegen.h"
 
+#include <stdio.h>
+
 static void put_row(struct buf *out, const double *row, uint32_t count, bool f32) {
     buf_putc(out, '{');
     for (uint32_t i = 0; i < count; i++) {
@@ -28,6 +30,34 @@ static void put_matrix(struct buf *out, const char *name, const double *first, s
         buf_puts(out, ",\n");
     }
     buf_puts(out, "};\n");
+}
+
+// The first of a row's weights that is not 0; 1 where all are.
+static double first_weight(const double *row, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (row[i] != 0)
+            return row[i];
+    return 1;
+}
+
+static void relative(double *out, const double *row, uint32_t count) {
+    double first = first_weight(row, count);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = row[i] / first;
+}
+
+// Weights of stages that a state is moved by: relative to the first of a row, which comes apart.
+static void put_moves(struct buf *out, const char *name, const double *first, size_t stride,
+                      uint32_t rows, uint32_t columns, bool f32) {
+    double scaled[METHOD_STAGES][METHOD_ROWS], scale[METHOD_STAGES];
+    char label[32];
+    for (uint32_t i = 0; i < rows; i++) {
+        relative(scaled[i], first + i * stride, columns);
+        scale[i] = first_weight(first + i * stride, columns);
+    }
+    put_matrix(out, name, scaled[0], METHOD_ROWS, rows, columns, f32);
+    snprintf(label, sizeof label, "%s_first", name);
+    put_vector(out, label, scale, rows, f32);
 }
 
 // What a Rosenbrock method has besides: its couplings and weights of df/dt times gamma, and where
@@ -67,11 +97,20 @@ static void put_collocation(struct buf *out, const struct method *m, bool f32) {
     put_vector(out, "col_start", start, m->stages, f32);
 }
 
+static void put_solution(struct buf *out, const struct method *m, bool f32) {
+    double b[METHOD_STAGES], first = first_weight(m->b, m->stages);
+    relative(b, m->b, m->stages);
+    put_vector(out, "rk_b", b, m->stages, f32);
+    buf_puts(out, "#define rk_b_first ");
+    codegen_number(out, f32 ? (double)(float)first : first);
+    buf_puts(out, "\n");
+}
+
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32) {
     uint32_t wide = m->stages > 1 ? m->stages - 1 : 1;
     if (m->scheme != COLLOCATION) // there it is t D ti
-        put_matrix(out, "rk_a", m->a[0], METHOD_STAGES - 1, m->stages, wide, f32);
-    put_vector(out, "rk_b", m->b, m->stages, f32);
+        put_moves(out, "rk_a", m->a[0], METHOD_STAGES - 1, m->stages, wide, f32);
+    put_solution(out, m, f32);
     put_vector(out, "rk_c", m->c, m->stages, f32);
     if (m->scheme == ROSENBROCK)
         put_rosenbrock(out, m, f32);
@@ -85,8 +124,8 @@ void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f
     }
     if (dense && m->extra) {
         put_vector(out, "rk_extra_c", m->extra_c, m->extra, f32);
-        put_matrix(out, "rk_extra_a", m->extra_a[0], METHOD_ROWS, m->extra,
-                   m->stages + m->extra - 1, f32);
+        put_moves(out, "rk_extra_a", m->extra_a[0], METHOD_ROWS, m->extra, m->stages + m->extra - 1,
+                  f32);
     }
     if (dense && m->degree)
         put_matrix(out, "rk_p", m->p[0], METHOD_DEGREE, m->stages + m->extra, m->degree, f32);
