@@ -72,8 +72,11 @@ INLINE void dense_at(const struct group *g, const struct trial *s, const SPACE r
         UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, theta, R(rk_p[q][d]));
         STATES(j, 0) y[j] = r_fma(w, s->k[q][j], y[j]);
     }
-    // the stages of an implicit method are differences of states, not slopes
-    real scale = IMPLICIT ? theta : theta * s->h;
+#if IMPLICIT // there a stage is a difference of states, not a slope
+    real scale = theta;
+#else
+    real scale = theta * s->h;
+#endif
     STATES(j, 0) y[j] = r_fma(scale, y[j], g->x.y[j]);
 #else // cubic Hermite
     real one = R(1) - theta, both = theta * one;

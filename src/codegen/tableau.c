@@ -43,7 +43,7 @@ static double first_weight(const double *row, uint32_t count) {
 static void relative(double *out, const double *row, uint32_t count) {
     double first = first_weight(row, count);
     for (uint32_t i = 0; i < count; i++)
-        out[i] = row[i] / first;
+        out[i] = row[i] == 0 ? 0 : row[i] / first;
 }
 
 // Weights of stages that a state is moved by: relative to the first of a row, which comes apart.
