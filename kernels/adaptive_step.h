@@ -9,8 +9,11 @@ INLINE real shortest_step(const struct limits *l, const struct group *g) {
 }
 
 INLINE void trial_begin(const struct limits *l, const struct group *g, struct trial *s) {
+#if IMPLICIT
+    s->limits = l;
+#endif
 #if NEWTON
-    newton_trial(l, g->active, g->rate, &s->n);
+    newton_trial(g->active, g->rate, &s->n);
 #endif
     real rest = t_diff(g->t1, g->x.t) * g->dir, h = r_at_least(g->h, shortest_step(l, g));
     s->last = r_le(rest, h * R(1 + 1e-10));
@@ -56,7 +59,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     v.failed = m_lanes(stuck);
     v.bad = v.failed ? v.failed & ~m_lanes(r_lt(error2, R(HUGE_ERROR))) : 0;
 #if IMPLICIT
-    v.singular = v.failed & m_lanes(s->singular);
+    v.singular = v.failed & m_lanes(is_singular(s));
 #endif
 #if NEWTON
     v.newton = v.failed & m_lanes(s->n.failed) & ~v.bad;

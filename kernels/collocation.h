@@ -28,7 +28,7 @@ INLINE void collocation_factor(struct trial *s) {
 #if SINGLE || ADAPTIVE // the error's matrix is real, too
     factor(s, LU_REAL);
 #else
-    s->singular = r_lt(R(1), R(0));
+    s->pivot = R(LARGEST_SCALE);
 #endif
     STAGE_LOOP(q, PAIRS) {
         SPACE cplx *m = (SPACE cplx *)(s->m + LU_PAIRS) + q * LU_ENTRIES;
@@ -39,7 +39,7 @@ INLINE void collocation_factor(struct trial *s) {
 #endif
         cplx scale = c_of(s->h * R(-col_mu[SINGLE + q][0]), s->h * R(col_mu[SINGLE + q][1]));
         real least = complex_factor(scale, s->m, m, room);
-        s->singular = m_or(s->singular, r_lt(least, R(SMALLEST_SCALE)));
+        s->pivot = r_fma(least + s->pivot, R(0), r_min(least, s->pivot)); // keeps what is not finite
     }
 }
 
@@ -109,7 +109,7 @@ INLINE void collocation_iterate(const struct point *x, const SPACE real *p, stru
         real n2 = R(0);
         UNROLL for (int q = 0; q < STAGES; q++) n2 = n2 + newton_norm2(&s->n, s->g + q * N);
         n2 = n2 * R(1.0 / (STAGES * N));
-        open = newton_go_on(&s->n, open, n - 1, n2, before);
+        open = newton_go_on(s, open, n - 1, n2, before);
         before = n2;
     }
     collocation_stages(s);
@@ -119,7 +119,7 @@ INLINE void collocation_stage(const struct point *x, const SPACE real *p, struct
     if (i > 0)
         return;
     newton_begin(x, s);
-    linearise(x, p, s->m);
+    linearise_step(x, p, s);
     collocation_factor(s);
     collocation_iterate(x, p, s);
     stages_add(x->y, s->k, rk_b, R(rk_b_first), STAGES, s->y1);

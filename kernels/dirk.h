@@ -32,7 +32,7 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
         linear_solve(s->m, w, r);
         real n2 = newton_norm2(&s->n, r) * R(GAMMA * GAMMA / N);
         STATES(j, 0) u[j] = select(open, u[j] + r[j], u[j]);
-        open = newton_go_on(&s->n, open, n, n2, before);
+        open = newton_go_on(s, open, n, n2, before);
         before = n2;
     }
 }
@@ -40,7 +40,7 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
 INLINE void dirk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
         newton_begin(x, s);
-        linearise(x, p, s->m);
+        linearise_step(x, p, s);
         factor(s, 0);
     }
     if (i < FIRST_IMPLICIT) {

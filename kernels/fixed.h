@@ -34,8 +34,11 @@ INLINE int burst(struct worker *k, struct group *g, u32 count) {
         STATES(j, 0) x[w].y[j] = g[w].x.y[j];
         STATES(j, 0) x[w].f0[j] = g[w].x.f0[j];
         s[w].h = h;
+#if IMPLICIT
+        s[w].limits = &k->limits;
+#endif
 #if NEWTON
-        newton_trial(&k->limits, g[w].active, g[w].rate, &s[w].n);
+        newton_trial(g[w].active, g[w].rate, &s[w].n);
 #endif
     }
     fixed_burst(a, g, x, s, count);

@@ -48,8 +48,11 @@ INLINE real fixed_rest(const struct shoal_args *a, const struct group *g, ireal 
 
 INLINE void fixed_begin(const struct shoal_args *a, const struct limits *l, const struct group *g,
                         struct trial *s) {
+#if IMPLICIT
+    s->limits = l;
+#endif
 #if NEWTON
-    newton_trial(l, g->active, g->rate, &s->n);
+    newton_trial(g->active, g->rate, &s->n);
 #endif
     u32 last = 0;
     for (int i = 0; i < W; i++)
@@ -111,7 +114,7 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, 
     ireal before = g->accepted;
     o.moved = m_lanes(fine);
 #if IMPLICIT
-    o.singular = m_lanes(s->singular) & ~o.moved;
+    o.singular = m_lanes(is_singular(s)) & ~o.moved;
 #endif
 #if NEWTON
     o.newton = m_lanes(s->n.failed) & ~o.moved;

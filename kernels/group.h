@@ -70,7 +70,7 @@ INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
     real least = R(10 * EPSILON) / l->rtol, enough = r_max(R(NEWTON_ENOUGH), least);
     l->enough = enough * enough;
 #endif
-#if ADAPTIVE || NEWTON
+#if ADAPTIVE || IMPLICIT
     STATES(j, 0) l->atol[j] = r_min(r_max(R(a->atol[j]), R(SMALLEST_SCALE)), R(LARGEST_SCALE));
 #endif
 }

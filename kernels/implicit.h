@@ -7,6 +7,11 @@
 //
 // m is the array of the model's linearisation: the matrix, then f, then df/dt where it is needed.
 //
+// Where the Jacobian has roots or quotients in it, it may be infinite at a state where f is not, or so
+// large that it says nothing of f as near as tolerances go: sqrt(y) at 0, or at 1e-50. Its damping
+// would keep the solution where it is, and no estimate would see it. There it is taken beside that
+// state, a small part of the tolerances along f; what is not finite there either is left out.
+//
 // An algebraic row is 0 = f. In the matrix it is that of -J: like the others, divided by h gamma and
 // without the 1, and so are right-hand sides. What stands for M y' in them is not there.
 
@@ -18,7 +23,6 @@
 
 #if NEWTON
 struct newton {
-    const struct limits *limits;
     mask active; // lanes that count
     mask failed; // of those, where iterations did not converge
     real rate;   // what an iteration leaves to do, relative to it
@@ -39,13 +43,14 @@ struct trial {
 #else
     real m[LINEAR];
 #endif
+    const struct limits *limits;
     ARRAY(f, N);
     ARRAY(y1, N);  // where a stage evaluates; in the end the solution
     real size;     // of the step
     real h;        // the same, signed
     treal t_new;   // where it ends
     mask last;     // ends at t1
-    mask singular; // its matrix is
+    real pivot;    // the smallest of its matrix; not a number when something there is not finite
 #if FSAL
     real per_h; // 1 / h
 #endif
@@ -83,20 +88,82 @@ INLINE void stage_sum(const struct trial *s, const TABLE elem *weights, int coun
 #endif
 }
 
-// The Jacobian, f and df/dt of the step's start.
-INLINE void linearise(const struct point *x, const SPACE real *p, SPACE real *m) {
+// The Jacobian, f and df/dt at a point.
+INLINE void linearise(real t, const SPACE real *y, const SPACE real *p, SPACE real *m) {
 #if LU_LOOPS
     ROLL for (int e = 0; e < LU_ENTRIES; e++) m[e] = R(0);
 #endif
-    model_linear(t_at(x->t, R(0)), x->y, p, m);
+    model_linear(t, y, p, m);
 }
+
+#if DOUBTS
+#if LU_LOOPS
+#define DOUBT_LOOP(i, first, end) ROLL for (int i = first; i < end; i++)
+#else
+#define DOUBT_LOOP(i, first, end) UNROLL for (int i = first; i < end; i++)
+#endif
+
+// Whether something is not finite, or what grows without bound damps a step of h.
+INLINE mask linear_in_doubt(const SPACE real *m, real h) {
+    real size2 = R(0), sound = R(0);
+    DOUBT_LOOP(i, 0, UNBOUNDED) {
+        real entry = m[linear_doubts[i]];
+        size2 = r_fma(entry, entry, size2);
+    }
+    DOUBT_LOOP(i, UNBOUNDED, DOUBTS) sound = r_fma(m[linear_doubts[i]], R(0), sound);
+    return m_not(r_le(r_fma(size2, h * h, sound), R(1)));
+}
+
+// How far along f the Jacobian is taken, in time: less than tolerances can tell, more than rounding.
+INLINE real beside(const struct point *x, const struct trial *s) {
+    const struct limits *l = s->limits;
+    real rtol = r_max(l->rtol * R(0.01), R(4 * EPSILON)), way = r_abs(s->h) * R(0.0625);
+    STATES(j, 0) {
+        real scale = r_fma(rtol, r_abs(x->y[j]), l->atol[j] * R(0.01));
+        way = r_min(scale / r_abs(s->f[j]), way); // f = 0 changes nothing
+    }
+    return select(r_lt(s->h, R(0)), -way, way);
+}
+
+// The linearisation of a step: f at its start, the rest perhaps from beside it. Lanes that are not in
+// doubt get what they had.
+INLINE void linearise_step(const struct point *x, const SPACE real *p, struct trial *s) {
+    SPARE(y, N, s->spare[0]);
+    real t = t_at(x->t, R(0));
+    STATES(j, 0) y[j] = x->y[j];
+    ROLL for (int pass = 0; pass < 2; pass++) {
+        linearise(t, y, p, s->m);
+        if (pass == 1)
+            break;
+        mask doubt = linear_in_doubt(s->m, s->h);
+        if (!any(doubt))
+            return;
+        STATES(j, 0) s->f[j] = s->m[LU_ENTRIES + j];
+        real way = select(doubt, beside(x, s), R(0));
+        STATES(j, 0) y[j] = select(doubt, r_fma(way, s->f[j], y[j]), y[j]);
+        t = t_at(x->t, way);
+    }
+    STATES(j, 0) s->m[LU_ENTRIES + j] = s->f[j];
+    DOUBT_LOOP(i, 0, DOUBTS) {
+        real entry = s->m[linear_doubts[i]];
+        s->m[linear_doubts[i]] = select(r_eq(entry * R(0), R(0)), entry, R(0));
+    }
+}
+#else
+INLINE void linearise_step(const struct point *x, const SPACE real *p, struct trial *s) {
+    linearise(t_at(x->t, R(0)), x->y, p, s->m);
+}
+#endif
 
 // The factors of I - h gamma J, at `to` in m.
 INLINE void factor(struct trial *s, int to) {
     SPARE(w, N, s->spare[0]);
-    real least = linear_factor(s->h * R(-GAMMA), s->m, s->m + to, w);
-    s->singular = r_lt(least, R(SMALLEST_SCALE));
+    s->pivot = linear_factor(s->h * R(-GAMMA), s->m, s->m + to, w);
 }
+
+INLINE mask is_singular(const struct trial *s) { return r_lt(s->pivot, R(SMALLEST_SCALE)); }
+// Neither singular nor with something in it that is not finite.
+INLINE mask is_sound(const struct trial *s) { return r_ge(s->pivot, R(SMALLEST_SCALE)); }
 
 #if ADAPTIVE
 INLINE real stage_error(const struct trial *s, int j) {
@@ -113,6 +180,6 @@ INLINE real error_norm2(const struct point *x, const struct trial *s, const stru
         real weighted = (error ? error[j] : stage_error(s, j)) * r_reciprocal_rough(scale);
         sum = r_fma(weighted, weighted, sum);
     }
-    return select(s->singular, R(NAN_VALUE), sum * R(1.0 / N));
+    return select(is_sound(s), sum * R(1.0 / N), R(NAN_VALUE));
 }
 #endif

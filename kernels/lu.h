@@ -8,10 +8,10 @@
 
 // From the Jacobian in `jac`, with zeros where the factors fill in, to factors in m, which may be the
 // same. `scale` is -h gamma. Returns the smallest pivot's size: the matrix is singular when that is
-// 0, or nearly.
+// 0, or nearly; not a number when a pivot is not finite.
 NOINLINE real LU_NAME(factor)(NUMBER scale, const SPACE real *jac, SPACE NUMBER *m,
                               SPACE NUMBER *w) {
-    real least = R(LARGEST_SCALE);
+    real least = R(LARGEST_SCALE), sound = R(0);
     ROLL for (int k = 0; k < N; k++) {
         int first = lu_row[k], diagonal = lu_diagonal[k], end = lu_row[k + 1];
 #if ALGEBRAIC
@@ -30,11 +30,13 @@ NOINLINE real LU_NAME(factor)(NUMBER scale, const SPACE real *jac, SPACE NUMBER 
             ROLL for (int u = right + 1; u < last; u++) w[lu_column[u]] =
                 NUM(fnma)(factor, m[u], w[lu_column[u]]);
         }
-        least = r_min(NUM(magnitude)(w[k]), least);
+        real size = NUM(magnitude)(w[k]);
+        least = r_min(size, least);
+        sound = r_fma(size, R(0), sound);
         w[k] = NUM(inverse)(w[k]);
         ROLL for (int e = first; e < end; e++) m[e] = w[lu_column[e]];
     }
-    return least;
+    return least + sound;
 }
 
 NOINLINE void LU_NAME(solve)(const SPACE NUMBER *m, SPACE NUMBER *w, SPACE NUMBER *x) {

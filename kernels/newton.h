@@ -10,8 +10,7 @@
 enum { NEWTON_MOST = ADAPTIVE ? 7 : 50 }; // iterations
 
 // A trial is going to be made; `active` are the lanes that count.
-INLINE void newton_trial(const struct limits *l, mask active, real rate, struct newton *n) {
-    n->limits = l;
+INLINE void newton_trial(mask active, real rate, struct newton *n) {
     n->active = active;
     n->failed = m_andnot(active, active);
     n->rate = rate;
@@ -22,7 +21,7 @@ INLINE void newton_trial(const struct limits *l, mask active, real rate, struct 
 // A step begins: the weights of its norm.
 INLINE void newton_begin(const struct point *x, struct trial *s) {
     struct newton *n = &s->n;
-    const struct limits *l = n->limits;
+    const struct limits *l = s->limits;
     STATES(j, 0) n->weight[j] = r_reciprocal_rough(r_fma(l->rtol, r_abs(x->y[j]), l->atol[j]));
     // a rate is forgotten slowly
     n->rate = r_exp2_rough(R(0.8) * r_log2_rough(r_max(n->rate, R(EPSILON))));
@@ -31,7 +30,7 @@ INLINE void newton_begin(const struct point *x, struct trial *s) {
 
 // The lanes for which iterations are worth it.
 INLINE mask newton_open(const struct trial *s) {
-    return m_andnot(m_andnot(s->n.active, s->n.failed), s->singular);
+    return m_and(m_andnot(s->n.active, s->n.failed), is_sound(s));
 }
 
 INLINE real newton_norm2(const struct newton *n, const SPACE real *correction) {
@@ -45,8 +44,9 @@ INLINE real newton_norm2(const struct newton *n, const SPACE real *correction) {
 
 // The lanes of `open` that go on after iteration i, whose correction has the squared norm n2 and the
 // one before it `before`.
-INLINE mask newton_go_on(struct newton *n, mask open, int i, real n2, real before) {
-    real theta2 = R(0), rate = n->rate, enough = n->limits->enough;
+INLINE mask newton_go_on(struct trial *s, mask open, int i, real n2, real before) {
+    struct newton *n = &s->n;
+    real theta2 = R(0), rate = n->rate, enough = s->limits->enough;
     n->most = select(open, r_max(n->most, R(i + 1)), n->most);
     n->work = i_count(n->work, open);
     if (i > 0) {
@@ -91,7 +91,7 @@ INLINE real newton_caution(const struct newton *n) {
 // finite, they are not to blame.
 INLINE void newton_end(struct trial *s) {
 #if !ADAPTIVE
-    mask lost = m_or(s->n.failed, s->singular);
+    mask lost = m_or(s->n.failed, m_not(is_sound(s)));
     s->n.failed = m_and(s->n.failed, finite_all(s->y1));
     STATES(j, 0) s->y1[j] = select(lost, R(NAN_VALUE), s->y1[j]);
 #endif

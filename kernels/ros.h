@@ -37,7 +37,7 @@ INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
 
 INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
-        linearise(x, p, s->m);
+        linearise_step(x, p, s);
         factor(s, 0);
     }
     if (ros_place[i] == STAGE_START) {

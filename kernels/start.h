@@ -66,8 +66,8 @@ INLINE u32 group_settle(struct group *g, u32 lanes) {
     real t = t_real(g->x.t), reach = R(1);
     u32 lost = 0;
     ROLL for (int pass = 0; pass < START_PASSES && m_lanes(todo); pass++) {
-        linearise(&g->x, g->p, g->m);
-        mask singular = r_lt(linear_factor(R(0), g->m, g->m, w), R(SMALLEST_SCALE));
+        linearise(t_at(g->x.t, R(0)), g->x.y, g->p, g->m);
+        mask firm = r_ge(linear_factor(R(0), g->m, g->m, w), R(SMALLEST_SCALE));
         real size = start_change(g, w, step);
         mask small = r_le(size, R(1));
         reach = select(small, R(1), reach);
@@ -75,7 +75,7 @@ INLINE u32 group_settle(struct group *g, u32 lanes) {
         model_rhs(t, y1, g->p, next);
         real least = r_fma(reach, R(-0.25), R(1));
         mask shorter = r_le(start_change(g, w, next), least * least * size);
-        mask sound = m_andnot(r_lt(size, R(LARGEST_SCALE)), singular);
+        mask sound = m_and(r_lt(size, R(LARGEST_SCALE)), firm);
         for (int i = 0; i < W; i++)
             g->extra[i] += 2 * (m_lanes(todo) >> i & 1);
         lost |= m_lanes(m_andnot(todo, sound));
@@ -93,7 +93,7 @@ INLINE u32 group_settle(struct group *g, u32 lanes) {
 INLINE void start_slopes(struct group *g) {
 #if FSAL
     SPARE(w, N, g->spare[0]);
-    linearise(&g->x, g->p, g->m);
+    linearise(t_at(g->x.t, R(0)), g->x.y, g->p, g->m);
     linear_factor(R(0), g->m, g->m, w);
 #endif
 #if FSAL && TIMED

@@ -53,18 +53,19 @@ static void put_factor(struct buf *out, const struct lu *l, const struct numbers
     buf_printf(
         out, "%s real %s_factor(%s scale, const SPACE real *jac, SPACE %s *m, SPACE %s *w) {\n",
         linkage(codegen_factor_length(l), inline_length), n->name, n->type, n->type, n->type);
-    buf_puts(out, "    real least = R(LARGEST_SCALE);\n");
+    buf_puts(out, "    real size, least = R(LARGEST_SCALE), sound = R(0);\n");
     for (uint32_t k = 0; k < l->size; k++) {
         put_row(out, l, n, k);
         put_elimination(out, l, n, k);
         uint32_t d = l->diagonal[k];
         buf_printf(out,
-                   "    least = r_min(%c_magnitude(w%u), least);\n    w%u = %c_inverse(w%u);\n",
+                   "    size = %c_magnitude(w%u);\n    least = r_min(size, least);\n"
+                   "    sound = r_fma(size, R(0), sound);\n    w%u = %c_inverse(w%u);\n",
                    n->prefix, d, d, n->prefix, d);
         for (uint32_t e = l->row_start[k]; e < l->row_start[k + 1]; e++)
             buf_printf(out, "    m[%u] = w%u;\n", e, e);
     }
-    buf_puts(out, "    return least;\n}\n");
+    buf_puts(out, "    return least + sound;\n}\n");
 }
 
 static void put_solve(struct buf *out, const struct lu *l, const struct numbers *n,
@@ -102,8 +103,6 @@ static void put_algebraic(struct buf *out, const struct lu *l) {
 }
 
 static void put_tables(struct buf *out, const struct lu *l) {
-    bool narrow = l->entries <= UINT16_MAX;
-    buf_printf(out, "typedef %s lu_index;\n", narrow ? "unsigned short" : "unsigned int");
     put_table(out, "lu_row", l->row_start, l->size + 1);
     put_table(out, "lu_column", l->column, l->entries);
     put_table(out, "lu_diagonal", l->diagonal, l->size);
@@ -119,6 +118,11 @@ static void put_loops(struct buf *out, const struct numbers *n, const char *loop
 
 void codegen_factors(struct buf *out, const struct linear *l, uint32_t inline_length,
                      const char *loops) {
+    bool narrow = l->size <= UINT16_MAX;
+    if (l->loops || l->doubts)
+        buf_printf(out, "typedef %s lu_index;\n", narrow ? "unsigned short" : "unsigned int");
+    if (l->doubts)
+        put_table(out, "linear_doubts", l->doubt, l->doubts);
     if (l->lu.algebraic)
         put_algebraic(out, &l->lu);
     if (l->loops)
