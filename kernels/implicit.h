@@ -10,7 +10,7 @@
 // Where the Jacobian has roots or quotients in it, it may be infinite at a state where f is not, or so
 // large that it says nothing of f as near as tolerances go: sqrt(y) at 0, or at 1e-50. Its damping
 // would keep the solution where it is, and no estimate would see it. There it is taken beside that
-// state, a small part of the tolerances along f; what is not finite there either is left out.
+// state, by a small part of the tolerances; what is not finite there either is left out.
 //
 // An algebraic row is 0 = f. In the matrix it is that of -J: like the others, divided by h gamma and
 // without the 1, and so are right-hand sides. What stands for M y' in them is not there.
@@ -114,15 +114,15 @@ INLINE mask linear_in_doubt(const SPACE real *m, real h) {
     return m_not(r_le(r_fma(size2, h * h, sound), R(1)));
 }
 
-// How far along f the Jacobian is taken, in time: less than tolerances can tell, more than rounding.
-INLINE real beside(const struct point *x, const struct trial *s) {
-    const struct limits *l = s->limits;
-    real rtol = r_max(l->rtol * R(0.01), R(4 * EPSILON)), way = r_abs(s->h) * R(0.0625);
-    STATES(j, 0) {
-        real scale = r_fma(rtol, r_abs(x->y[j]), l->atol[j] * R(0.01));
-        way = r_min(scale / r_abs(s->f[j]), way); // f = 0 changes nothing
-    }
-    return select(r_lt(s->h, R(0)), -way, way);
+// Where the Jacobian of state j is taken in a step of h: less far than tolerances can tell, more than
+// rounding, the way f goes. A fixed step cannot be repeated shorter: there it is its middle.
+INLINE real beside(const struct limits *l, real h, real y, real f, int j) {
+#if ADAPTIVE
+    real rtol = r_max(l->rtol * R(0.01), R(4 * EPSILON));
+    return r_fma(r_sign(f * h), r_fma(rtol, r_abs(y), l->atol[j] * R(0.01)), y);
+#else
+    return r_fma(h * R(0.5), f, y);
+#endif
 }
 
 // The linearisation of a step: f at its start, the rest perhaps from beside it. Lanes that are not in
@@ -139,9 +139,8 @@ INLINE void linearise_step(const struct point *x, const SPACE real *p, struct tr
         if (!any(doubt))
             return;
         STATES(j, 0) s->f[j] = s->m[LU_ENTRIES + j];
-        real way = select(doubt, beside(x, s), R(0));
-        STATES(j, 0) y[j] = select(doubt, r_fma(way, s->f[j], y[j]), y[j]);
-        t = t_at(x->t, way);
+        STATES(j, 0) y[j] = select(doubt, beside(s->limits, s->h, y[j], s->f[j], j), y[j]);
+        t = t_at(x->t, select(doubt, s->h * R(ADAPTIVE ? 0.0625 : 0.5), R(0)));
     }
     STATES(j, 0) s->m[LU_ENTRIES + j] = s->f[j];
     DOUBT_LOOP(i, 0, DOUBTS) {
