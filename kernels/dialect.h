@@ -54,6 +54,8 @@
 #define SPARE(name, size, place) real name[size]
 #endif
 
+// sum + w x for a constant w, of the same bits with one operand less where w is 1
+#define r_weigh(w, x, sum) ((w) == 1 ? (sum) + (x) : r_fma(R(w), x, sum))
 #define r_fms(a, b, c) r_fma(a, b, -(c))  // a*b - c
 #define r_fnma(a, b, c) r_fma(-(a), b, c) // c - a*b
 

@@ -112,7 +112,7 @@ INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE e
         UNROLL for (int q = 0; q < count; q++) {
             if (weights[q] == 0)
                 continue;
-            sum = begun ? r_fma(R(weights[q]), k[q][j], sum) : k[q][j];
+            sum = begun ? r_weigh(weights[q], k[q][j], sum) : k[q][j];
             begun = 1;
         }
         out[j] = !begun ? base ? base[j] : sum : base ? r_fma(scale, sum, base[j]) : scale * sum;

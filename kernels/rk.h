@@ -48,7 +48,7 @@ INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s
     if (i == 0)
         STATES(j, 0) s->y1[j] = COUNTS_IN_SUM(i) ? s->k[i][j] * R(rk_b[i]) : R(0);
     else if (COUNTS_IN_SUM(i))
-        STATES(j, 0) s->y1[j] = r_fma(R(rk_b[i]), s->k[i][j], s->y1[j]);
+        STATES(j, 0) s->y1[j] = r_weigh(rk_b[i], s->k[i][j], s->y1[j]);
     real scale = s->h * R(rk_b_first);
     if (i == STAGES - 1)
         STATES(j, 0) s->y1[j] = r_fma(scale, s->y1[j], x->y[j]);
