@@ -133,6 +133,14 @@ static shoal_code add_sampler(struct run *r) {
                : shoal_batch_sampler(r->batch, sampler ? sampler : "lhs", n.count, s.count, r->log);
 }
 
+static shoal_code add_item(struct run *r, const struct item *item,
+                           shoal_code (*call)(shoal_batch *batch, const char *value,
+                                              shoal_log *log)) {
+    if (item->from_job && !strcmp(item->option.name, "batch"))
+        return shoal_batch_job(r->batch, r->job, r->log);
+    return call(r->batch, item->value, r->log);
+}
+
 static shoal_code make_batch(struct run *r) {
     static const struct {
         const char *name;
@@ -152,7 +160,7 @@ static shoal_code make_batch(struct run *r) {
                 item->option.repeatable || item->value == args_value(r->args, item->option.name);
             if (strcmp(item->option.name, calls[k].name) || !last)
                 continue;
-            shoal_code code = calls[k].call(r->batch, item->value, r->log);
+            shoal_code code = add_item(r, item, calls[k].call);
             result = result ? result : code;
         }
     shoal_code code = add_sampler(r);

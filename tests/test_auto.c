@@ -462,7 +462,7 @@ TEST(auto_in_metadata) {
     struct buf meta = {0};
     rig_need(&rig, shoal_batch_new(rig.model, &batch, rig.log), "batch");
     rig_need(&rig, shoal_batch_check(batch, rig.log), "batch");
-    solver_meta(rig.solver, batch->batch, &meta);
+    solver_meta(rig.solver, batch, &meta);
     CHECK_HAS(meta.data, "\"methods\":\"tsit5 rodas5p\"");
     CHECK_HAS(meta.data, "\"method\":\"auto\"");
     CHECK_MSG(!strstr(meta.data, "\"controller\""), "each method has its own controller");

@@ -303,8 +303,8 @@ typedef struct shoal_option_info {
     bool in_kernel;  // another value means another kernel
     bool repeatable; // several are kept; otherwise the last wins
     bool in_model;   // may be given in a model: @ name=value
-    bool kept;       // part of what a run is: kept in result files, and replayed
-    bool later;      // known by name, not supported yet
+    bool kept;  // the numbers depend on it: kept in result files, and all that is taken from one
+    bool later; // known by name, not supported yet
 } shoal_option_info;
 
 // Defaults, then the model's own `@` options. The model may be NULL.
@@ -335,7 +335,8 @@ SHOAL_API shoal_code shoal_option_read(const char *name, const char *value, shoa
 SHOAL_API const char *shoal_nearest(const char *wanted, const char *const *known, size_t count);
 
 // Options in a file: `name = value` lines, # comments; or those kept in a result file (.npz, .h5).
-// Names and values are checked when it is loaded; errors say file, line and column.
+// Names and values are checked when it is loaded; errors say file, line and column. A text is the
+// user's own. A result may be anybody's: an option that is not `kept` in it is an error.
 typedef struct shoal_job shoal_job;
 
 SHOAL_API shoal_code shoal_job_load(const char *path, shoal_job **out, shoal_log *log);
@@ -391,6 +392,9 @@ SHOAL_API shoal_code shoal_batch_sample(shoal_batch *batch, const char *spec, sh
 SHOAL_API shoal_code shoal_batch_sampler(shoal_batch *batch, const char *sampler, uint64_t runs,
                                          uint64_t seed, shoal_log *log);
 SHOAL_API shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log);
+// The batch file that the job names. Of a result it is looked for under its name and beside the
+// result, and must have the content that the result was made with.
+SHOAL_API shoal_code shoal_batch_job(shoal_batch *batch, const shoal_job *job, shoal_log *log);
 // One value a row, copied; all such arrays have the same count.
 SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
                                         uint64_t count, shoal_log *log);

@@ -2,11 +2,14 @@
 // Public calls on batches.
 #include "api/model.h"
 
+#include "base/file.h"
+#include "base/sha256.h"
 #include "io/io.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 shoal_code shoal_batch_new(const shoal_model *model, shoal_batch **out, shoal_log *log) {
     shoal_batch *b = calloc(1, sizeof *b);
@@ -51,12 +54,37 @@ shoal_code shoal_batch_sampler(shoal_batch *batch, const char *sampler, uint64_t
                         "unknown sampler '%s'; there is: random, lhs, sobol", sampler);
 }
 
+bool api_file_digest(const char *path, char digest[65]) {
+    enum { PIECE = 1 << 16 };
+    unsigned char *piece = malloc(PIECE), sum[32];
+    struct sha256 hash;
+    uint64_t size = 0, at = 0;
+    int fd = -1;
+    bool good = piece && file_open(path, &fd, &size, NULL) == SHOAL_OK;
+    sha256_init(&hash);
+    for (size_t n; good && at < size; at += n) {
+        n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+        good = file_read_at(fd, path, at, piece, n, NULL) == SHOAL_OK;
+        sha256_add(&hash, piece, good ? n : 0);
+    }
+    sha256_end(&hash, sum);
+    sha256_hex(sum, digest);
+    if (fd >= 0)
+        close(fd);
+    free(piece);
+    return good;
+}
+
 shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log) {
     struct arena arena = {0};
     struct batch_table table = {0};
+    char digest[65];
+    bool known = path && api_file_digest(path, digest);
     shoal_code code = io_table_read(path, &arena, &table, log_report(log));
     if (code == SHOAL_OK)
         code = batch_use_table(batch->batch, &table, log_report(log));
+    if (code == SHOAL_OK && known)
+        memcpy(batch->digest, digest, sizeof digest);
     arena_free(&arena);
     return code;
 }

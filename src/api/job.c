@@ -5,7 +5,11 @@
 // in double quotes, with \" and \\ inside, to keep blanks and #. A flag may stand alone. A result
 // file holds such a text among its metadata, and so does its model. Names and values are checked
 // against the option table here, where their places are known; all errors are reported.
+//
+// A text is the user's own and may say anything. A result may come from anywhere: nothing in it can
+// name a place that is written to, or the batch file of another content.
 #include "api/json.h"
+#include "api/model.h"
 #include "api/options.h"
 #include "base/file.h"
 #include "io/io.h"
@@ -21,7 +25,10 @@ struct shoal_job {
     struct arena arena;
     struct source source;
     vec(struct setting) items;
-    const char *model_text; // of a result file, or NULL
+    // Of a result file; else NULL.
+    const char *result; // its path
+    const char *model_text;
+    const char *batch_digest; // NULL too where it was made without a batch file
 };
 
 // ---- Lines --------------------------------------------------------------------------------------
@@ -107,6 +114,8 @@ static shoal_code check_line(const shoal_job *job, const struct line *line, stru
     if (!strstr(o->info.commands, "run") || !strcmp(o->info.name, "job") ||
         !strcmp(o->info.name, "help"))
         return option_wrong(o, &name, r, "cannot be given in a job file");
+    if (job->result && !o->info.kept)
+        return option_wrong(o, &name, r, "is not taken from a result file");
     return option_read(o, line->value, &value, &ignored, r);
 }
 
@@ -146,10 +155,14 @@ static shoal_code load_result(shoal_job *job, const char *path, struct report *r
     if (!text)
         return report_error(r, SHOAL_INPUT, "%s holds no job: it was not written by `shoal run`",
                             path);
+    job->result = arena_strdup(&job->arena, path);
     job->source.name = arena_printf(&job->arena, "%s (job)", path);
     job->source.text = text;
     job->source.length = strlen(text);
+    job->batch_digest = json_member(&job->arena, meta, "batch_sha256");
     job->model_text = json_member(&job->arena, meta, "model_text");
+    if (!job->model_text)
+        return report_error(r, SHOAL_INPUT, "%s does not hold the model it was made with", path);
     return SHOAL_OK;
 }
 
@@ -219,3 +232,67 @@ const char *shoal_job_value(const shoal_job *job, uint32_t index) {
 }
 
 const char *shoal_job_model_text(const shoal_job *job) { return job ? job->model_text : NULL; }
+
+// ---- The batch file -----------------------------------------------------------------------------
+
+static const char *batch_of(const shoal_job *job) {
+    const char *path = NULL; // the last wins
+    for (uint32_t i = 0; i < shoal_job_count(job); i++)
+        if (option_find(job->items.items[i].name) == option_find("batch"))
+            path = job->items.items[i].value;
+    return path;
+}
+
+// The places where the file of a result may be, one for each `place` from 0: as it was named, then
+// from the result's own directory, then beside it. False when there are no more.
+static bool place_at(const shoal_job *job, const char *named, int place, struct buf *out) {
+    const char *slash = strrchr(job->result, '/'), *last = strrchr(named, '/');
+    int n = slash ? (int)(slash + 1 - job->result) : 0;
+    out->length = 0;
+    if (place == 0)
+        buf_puts(out, named);
+    else if (place == 1)
+        buf_printf(out, "%.*s%s", *named == '/' ? 0 : n, job->result, named);
+    else
+        buf_printf(out, "%.*s%s", n, job->result, last ? last + 1 : named);
+    return place < 3 && !out->failed;
+}
+
+static shoal_code find_batch(const shoal_job *job, const char *named, struct buf *path,
+                             struct report *r) {
+    char digest[65];
+    bool other = false;
+    if (!job->batch_digest)
+        return report_error(r, SHOAL_INPUT,
+                            "%s does not say what its batch file '%s' held; give --batch FILE",
+                            job->result, named);
+    for (int i = 0; place_at(job, named, i, path); i++)
+        if (api_file_digest(path->data, digest)) {
+            if (!strcmp(digest, job->batch_digest))
+                return SHOAL_OK;
+            other = true;
+        }
+    if (path->failed)
+        return report_error(r, SHOAL_MEMORY, "not enough memory");
+    if (other)
+        return report_error(r, SHOAL_INPUT,
+                            "the batch file '%s' is not the one that %s was made with: its content "
+                            "has changed; give --batch FILE to use another",
+                            named, job->result);
+    return report_error(
+        r, SHOAL_IO, "the batch file '%s' of %s is neither here nor beside it; give --batch FILE",
+        named, job->result);
+}
+
+shoal_code shoal_batch_job(shoal_batch *batch, const shoal_job *job, shoal_log *log) {
+    struct report *r = log_report(log);
+    struct buf path = {0};
+    const char *named = batch_of(job);
+    if (!batch || !named)
+        return report_error(r, SHOAL_USAGE, "shoal_batch_job: no batch, or the job names none");
+    shoal_code code = job->result ? find_batch(job, named, &path, r) : SHOAL_OK;
+    if (code == SHOAL_OK)
+        code = shoal_batch_file(batch, job->result ? path.data : named, log);
+    buf_free(&path);
+    return code;
+}

@@ -18,7 +18,11 @@ struct shoal_model {
 
 struct shoal_batch {
     struct batch *batch;
+    char digest[65]; // SHA-256 of the file that was read, as digits; "": none was
 };
+
+// The digest of a plain file; false when it is none or cannot be read.
+bool api_file_digest(const char *path, char digest[65]);
 
 // The model's expressions; NULL with an error in the log.
 struct system *api_system(const shoal_model *model, shoal_log *log);

@@ -2,7 +2,9 @@
 // The option table. One row here is everything it takes to add an option with a value of a known
 // type: it is then parsed, listed, explained, checked, accepted in job files, and stored.
 //
-// Rows stand in the order in which help shows them; rows of a group stand together.
+// Rows stand in the order in which help shows them; rows of a group stand together. FIELD is kept
+// in results and taken from them; HELD is not, because it leaves the numbers alone or names a
+// place.
 #include "api/options.h"
 
 #include <stddef.h>
@@ -135,15 +137,15 @@ const struct option option_table[] = {
      GROUP(DEVICE), IN_KERNEL, FIELD(device), .type = OPTION_DEVICE,
      .words = "auto cpu cuda opencl"},
     {OPTION("threads", KERNEL, "N", "the CPUs this process may use", "worker threads"),
-     GROUP(DEVICE), FIELD(threads), .type = OPTION_COUNT, .least = 1, .most = 65536},
+     GROUP(DEVICE), HELD(threads), .type = OPTION_COUNT, .least = 1, .most = 65536},
     {OPTION("chunk", KERNEL, "N", "by memory",
             "trajectories that are computed and written together"),
-     GROUP(DEVICE), FIELD(chunk), .type = OPTION_COUNT, .least = 1},
+     GROUP(DEVICE), HELD(chunk), .type = OPTION_COUNT, .least = 1},
     {OPTION("memory", KERNEL, "BYTES", "by device", "room for a chunk; K, M and G are understood"),
-     GROUP(DEVICE), FIELD(memory), .type = OPTION_BYTES, .least = 1},
+     GROUP(DEVICE), HELD(memory), .type = OPTION_BYTES, .least = 1},
     {OPTION("refill", KERNEL, "on|off|auto", "auto",
             "a finished lane takes the next trajectory; the results are the same"),
-     GROUP(DEVICE), FIELD(refill), .type = OPTION_CHOICE, .words = "auto on off"},
+     GROUP(DEVICE), HELD(refill), .type = OPTION_CHOICE, .words = "auto on off"},
     {OPTION("cache", "run warm " CACHE, "DIR", "SHOAL_CACHE_DIR, else ~/.cache/shoal",
             "where compiled kernels are kept"),
      GROUP(DEVICE), HELD(cache), .type = OPTION_TEXT},

@@ -45,7 +45,7 @@ static struct run_control control_of(shoal_solver *s) {
         .stop = {&s->stop, s->stop_too}, .progress = s->progress, .user = s->progress_user};
 }
 
-void solver_meta(const shoal_solver *s, const struct batch *b, struct buf *out) {
+void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
     buf_puts(out, "{\"shoal\":");
     buf_json(out, SHOAL_VERSION);
     buf_puts(out, ",\"model\":");
@@ -66,8 +66,10 @@ void solver_meta(const shoal_solver *s, const struct batch *b, struct buf *out) 
         buf_puts(out, ",\"job\":");
         buf_json(out, s->job);
     }
+    if (b->digest[0])
+        buf_printf(out, ",\"batch_sha256\":\"%s\"", b->digest);
     buf_puts(out, ",\"grid\":");
-    batch_describe(b, out);
+    batch_describe(b->batch, out);
     buf_putc(out, '}');
 }
 
@@ -125,7 +127,7 @@ shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
     if (code == SHOAL_OK)
         code = io_sink_new(path, &sink, log_report(log));
     if (code == SHOAL_OK) {
-        solver_meta(solver, batch->batch, &meta);
+        solver_meta(solver, batch, &meta);
         code = meta.failed ? report_error(log_report(log), SHOAL_MEMORY, "out of memory")
                            : solver_run_into(solver, batch->batch, sink, meta.data,
                                              summary ? summary : &own, log);

@@ -96,6 +96,6 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
                            shoal_summary *summary, shoal_log *log);
 
 // Metadata of a result: a JSON object.
-void solver_meta(const shoal_solver *s, const struct batch *b, struct buf *out);
+void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out);
 
 #endif
