@@ -19,6 +19,7 @@ static struct key_record record_of(unsigned n) {
     struct key_record r = {0};
     char text[32];
     snprintf(text, sizeof text, "kernel %u", n);
+    key_add_text(&r, "kind", "so");
     key_add_text(&r, "source", text);
     return r;
 }
@@ -26,7 +27,7 @@ static struct key_record record_of(unsigned n) {
 static unsigned char *encode(unsigned n, size_t payload, struct cache_item *item, size_t *length) {
     static unsigned char bytes[LARGE];
     struct key_record r = record_of(n);
-    *item = (struct cache_item){.kind = CACHE_SO, .wall_ms = 100, .payload = bytes};
+    *item = (struct cache_item){.wall_ms = 100, .payload = bytes};
     item->payload_length = payload;
     item->record = (const unsigned char *)r.bytes.data;
     item->record_length = r.bytes.length;
@@ -42,6 +43,8 @@ static bool fill(struct cache *c, unsigned n, size_t payload) {
     size_t length;
     char name[STORE_NAME];
     unsigned char *entry = encode(n, payload, &item, &length);
+    if (entry)
+        entry_sign(entry, length, c->secret);
     store_entry_name(item.key, name);
     int dir = store_dir(c, (char[]){name[3], name[4], 0});
     int fd = dir < 0 ? -1 : openat(dir, name + 6, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -58,7 +61,7 @@ static bool look(struct cache *c, unsigned n) {
     struct cache_item item;
     char reason[CACHE_REASON];
     struct key_record r = record_of(n);
-    bool hit = cache_get(c, &r, CACHE_SO, 0, &item, reason);
+    bool hit = cache_get(c, &r, 0, &item, reason);
     cache_item_free(&item);
     key_free(&r);
     return hit;

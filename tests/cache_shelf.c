@@ -15,14 +15,14 @@ struct shelf_entry shelf_entry(unsigned n, size_t payload) {
     char text[32];
     snprintf(text, sizeof text, "source %u", n);
     key_add_text(&e.record, "schema", "test");
+    key_add_text(&e.record, "kind", "so");
     key_add_text(&e.record, "source", text);
     key_add_text(&e.meta, "model", text);
     key_add_text(&e.meta, "n", "3"); // no multiple of 16: there is padding
     e.payload = malloc(payload ? payload : 1);
     for (size_t i = 0; i < payload; i++)
         e.payload[i] = (unsigned char)((n * 2654435761u + i * 40503u) >> 7);
-    e.item = (struct cache_item){.kind = CACHE_SO,
-                                 .abi = SHELF_ABI,
+    e.item = (struct cache_item){.abi = SHELF_ABI,
                                  .wall_ms = 100 + n,
                                  .cpu_ms = 90,
                                  .record = (const unsigned char *)e.record.bytes.data,
@@ -53,7 +53,7 @@ bool shelf_put(struct cache *c, unsigned n) { return shelf_put_size(c, n, SHELF_
 bool shelf_get(struct cache *c, unsigned n) {
     struct shelf_entry e = shelf_entry(n, 0);
     struct cache_item got;
-    bool hit = cache_get(c, &e.record, CACHE_SO, SHELF_ABI, &got, last_reason);
+    bool hit = cache_get(c, &e.record, SHELF_ABI, &got, last_reason);
     shelf_free(&e);
     if (!hit)
         return false;
@@ -145,6 +145,7 @@ int shelf_child(int (*run)(void *user), void *user) { return shelf_wait(shelf_st
 bool shelf_drop_rights(const char *dir) {
     if (geteuid() != 0)
         return true;
+    setenv("XDG_CONFIG_HOME", check_path("config.other"), 1); // the first one is root's
     return chown(dir, 65534, 65534) == 0 && setresgid(65534, 65534, 65534) == 0 &&
            setresuid(65534, 65534, 65534) == 0;
 }

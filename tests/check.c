@@ -178,7 +178,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// Kernels and locks of a test are its own, whatever the user has set.
+// Kernels, secret and locks of a test are its own, whatever the user has set.
 static void use_own_cache(void) {
     static const char *const settings[] = {"SHOAL_CACHE",      "SHOAL_CACHE_RO",
                                            "SHOAL_CACHE_MAX",  "SHOAL_CACHE_ENTRIES",
@@ -186,6 +186,7 @@ static void use_own_cache(void) {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         unsetenv(settings[i]);
     setenv("XDG_RUNTIME_DIR", check_path("run"), 1);
+    setenv("XDG_CONFIG_HOME", check_path("config"), 1);
     setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
 }
 

@@ -86,8 +86,7 @@ void plant_kernel(struct made *m, const void *bytes, size_t length) {
     struct kernel k = kernel_of(order.backend, order.device, &order.request, "planted", &m->options,
                                 cache, m->log);
     REQUIRE(kernel_identify(&k) == SHOAL_OK);
-    struct cache_item item = {.kind = kernel_kind(order.backend),
-                              .abi = SHOAL_ABI,
+    struct cache_item item = {.abi = SHOAL_ABI,
                               .wall_ms = 100,
                               .record = (const unsigned char *)k.record.bytes.data,
                               .record_length = k.record.bytes.length,

@@ -159,7 +159,7 @@ static int read_one(void *user) {
     struct shelf_entry e = shelf_entry(1, 0);
     struct cache_item got;
     char reason[CACHE_REASON];
-    if (!cache_get(s->c, &e.record, CACHE_SO, SHELF_ABI, &got, reason))
+    if (!cache_get(s->c, &e.record, SHELF_ABI, &got, reason))
         return 0;
     size_t at = (size_t)(got.payload - got.block);
     bool good = !memcmp(got.payload, s->good + at, got.payload_length);
@@ -323,4 +323,47 @@ TEST(cache_fault_sync_fails) {
     CHECK_INT(s.status, 1);
     CHECK_MISS(c, 1, "absent");
     cache_close(c);
+}
+
+// ---- The secret ---------------------------------------------------------------------------------
+
+// Exit status of a first use: 0 stored; 1: the cache is off and says why.
+static int first_use(void *user) {
+    (void)user;
+    struct cache *c = shelf_open();
+    int status = cache_off(c) ? 1 : shelf_put(c, 1) ? 0 : 3;
+    cache_close(c);
+    return status;
+}
+
+static void forget_all(void) { RUN("rm", "-rf", check_path("config"), check_path("cache")); }
+
+// Killed anywhere while the secret is made: the next one has a whole one, and no other does harm.
+TEST(cache_fault_killed_while_secret_is_made) {
+    struct step s = {.run = first_use, .action = STEP_COUNT, .only = -1};
+    step_run(&s);
+    CHECK_INT(s.status, 0);
+    int calls = s.count < 60 ? s.count : 60; // the rest is storing, which has tests of its own
+    for (int i = 0; i < calls; i++) {
+        forget_all();
+        s = (struct step){.run = first_use, .action = STEP_KILL, .at = i, .only = -1};
+        step_run(&s);
+        CHECK_MSG(first_use(NULL) == 0, "killed at call %d", i);
+        struct cache *c = shelf_open();
+        CHECK(shelf_get(c, 1));
+        cache_close(c);
+    }
+}
+
+// A secret that cannot be written or read whole is none: memory only, never another.
+TEST(cache_fault_secret_cannot_be_made) {
+    static const long only[] = {SYS_linkat, SYS_getrandom, SYS_fsync, SYS_write};
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++) {
+        forget_all();
+        struct step s = {.run = first_use, .action = STEP_FAIL, .only = only[i], .error = ENOSPC};
+        step_run(&s);
+        CHECK(s.done);
+        CHECK_MSG(s.status == 1, "call %ld: %d", only[i], s.status);
+        CHECK_INT(RUN("find", check_path("config"), "-type", "f").out_length, 0);
+    }
 }

@@ -60,7 +60,7 @@ TEST(cache_stat_corrupt_files_restart) {
     struct cache_stat s;
     CHECK(shelf_put(c, 1));
     cache_count(c, true, NULL, 0, 1);
-    cache_learn(c, CACHE_SO, 1000, 50);
+    cache_learn(c, "so", 1000, 50);
     static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7",    "8",
                                         "9", "a", "b", "c", "d", "e", "f", "time", "scan"};
     for (int way = 0; way < 4; way++) {
@@ -86,32 +86,32 @@ TEST(cache_stat_corrupt_files_restart) {
         cache_stat(c, &s);
         CHECK_INT(s.hits, 0);
         CHECK_INT(s.entries, way + 1);
-        CHECK_INT(cache_predict(c, CACHE_SO, 1000), 0);
+        CHECK_INT(cache_predict(c, "so", 1000), 0);
         CHECK(shelf_get(c, 1));
         CHECK(shelf_put(c, (unsigned)way + 2));
         cache_count(c, true, NULL, 0, 1);
         cache_stat(c, &s);
         CHECK_INT(s.hits, 1);
-        cache_learn(c, CACHE_SO, 1000, 50);
-        CHECK_INT(cache_predict(c, CACHE_SO, 1000), 50);
+        cache_learn(c, "so", 1000, 50);
+        CHECK_INT(cache_predict(c, "so", 1000), 50);
     }
     cache_close(c);
 }
 
 TEST(cache_stat_predicts) {
     struct cache *c = shelf_open();
-    CHECK_INT(cache_predict(c, CACHE_SO, 10000), 0);
-    cache_learn(c, CACHE_SO, 10000, 80);
-    CHECK_INT(cache_predict(c, CACHE_SO, 10000), 80);
-    CHECK_INT(cache_predict(c, CACHE_SO, 40000), 320); // time grows with the source
-    CHECK_INT(cache_predict(c, CACHE_SO, 5000), 40);
-    CHECK_INT(cache_predict(c, CACHE_CUBIN, 10000), 0);
+    CHECK_INT(cache_predict(c, "so", 10000), 0);
+    cache_learn(c, "so", 10000, 80);
+    CHECK_INT(cache_predict(c, "so", 10000), 80);
+    CHECK_INT(cache_predict(c, "so", 40000), 320); // time grows with the source
+    CHECK_INT(cache_predict(c, "so", 5000), 40);
+    CHECK_INT(cache_predict(c, "cubin", 10000), 0);
     for (int i = 0; i < 30; i++)
-        cache_learn(c, CACHE_SO, 10000, 200);
-    CHECK_NEAR(cache_predict(c, CACHE_SO, 10000), 200, 3);
-    CHECK(cache_predict(c, CACHE_SO, UINT64_MAX) > 0);
-    CHECK(cache_predict(c, CACHE_SO, 0) > 0);
-    cache_learn(c, CACHE_SO, 10000, UINT32_MAX);
-    CHECK(cache_predict(c, CACHE_SO, UINT64_MAX) == UINT32_MAX);
+        cache_learn(c, "so", 10000, 200);
+    CHECK_NEAR(cache_predict(c, "so", 10000), 200, 3);
+    CHECK(cache_predict(c, "so", UINT64_MAX) > 0);
+    CHECK(cache_predict(c, "so", 0) > 0);
+    cache_learn(c, "so", 10000, UINT32_MAX);
+    CHECK(cache_predict(c, "so", UINT64_MAX) == UINT32_MAX);
     cache_close(c);
 }

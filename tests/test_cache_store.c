@@ -90,9 +90,9 @@ TEST(cache_store_modes) {
         struct cache_stat s;
         cache_stat(c, &s);
         cache_count(c, true, NULL, 0, 1);
-        cache_refuse(c, (const unsigned char[KEY_BYTES]){0});
+        cache_refuse(c, &(struct cache_item){0});
         cache_probe_put(c, "x", "y", 1);
-        CHECK_INT(cache_predict(c, CACHE_SO, 1000), 0);
+        CHECK_INT(cache_predict(c, "so", 1000), 0);
         cache_close(c);
     }
 }
@@ -122,7 +122,7 @@ TEST(cache_store_limits) { // nothing is written that could not be read
     e.item.meta_length = ENTRY_META_MOST;
     CHECK(cache_put(c, &e.item, false, reason));
     struct cache_item got;
-    CHECK(cache_get(c, &e.record, CACHE_SO, SHELF_ABI, &got, reason));
+    CHECK(cache_get(c, &e.record, SHELF_ABI, &got, reason));
     cache_item_free(&got);
     cache_close(c);
 }
@@ -155,7 +155,7 @@ TEST(cache_store_read_only_tiers) {
     struct shelf_entry e = shelf_entry(1, 0);
     struct cache_item got;
     char reason[CACHE_REASON];
-    CHECK(cache_get(c, &e.record, CACHE_SO, SHELF_ABI, &got, reason));
+    CHECK(cache_get(c, &e.record, SHELF_ABI, &got, reason));
     CHECK_INT(got.tier, 1);
     cache_item_free(&got);
     CHECK_INT(cache_remove(c, NULL), 0);
@@ -195,12 +195,16 @@ TEST(cache_store_refuse_quarantines) {
     struct cache *c = shelf_open();
     CHECK(shelf_put(c, 1));
     struct shelf_entry e = shelf_entry(1, 0);
-    cache_refuse(c, e.item.key);
+    e.item.tier = 1; // one of a read-only tier: ours is not touched
+    cache_refuse(c, &e.item);
+    CHECK(shelf_get(c, 1));
+    e.item.tier = 0;
+    cache_refuse(c, &e.item);
     CHECK_MISS(c, 1, "absent");
     CHECK_INT(shelf_count("bad"), 1);
     struct cache_stat s;
     cache_stat(c, &s);
-    CHECK_INT(s.refused, 1);
+    CHECK_INT(s.refused, 2);
     cache_close(c);
 }
 

@@ -4,9 +4,11 @@
 #include "api/options.h"
 #include "base/buf.h"
 #include "check.h"
+#include "kernels.h"
 #include "shoal/shoal.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -292,4 +294,96 @@ TEST(trust_model_writes_nothing) {
         SHOAL("run", check_path("m.ode"), "-q", "--use", "evil");
         CHECK_MSG(!is_planted(), "%s", o->info.name);
     }
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+// An object that tells when it is loaded, and would be a kernel of this machine.
+static unsigned char *make_spy(const struct made *m, size_t *length) {
+    char text[1024], soname[96];
+    snprintf(text, sizeof text,
+             "int creat(const char *, unsigned);\n"
+             "__attribute__((constructor)) static void spy(void) { creat(\"%s\", 0600); }\n"
+             "void shoal_kernel(const void *a) { (void)a; }\n"
+             "unsigned long long shoal_workspace(void) { return 0; }\n",
+             check_path("executed"));
+    check_write(check_path("spy.c"), text);
+    snprintf(soname, sizeof soname, "-Wl,-soname,shoal-kernel.%s",
+             m->solver->backend->target(m->solver->device)->name);
+    REQUIRE(RUN("cc", "-shared", "-fPIC", soname, "-o", check_path("spy.so"), check_path("spy.c"))
+                .status == 0);
+    int fd = open(check_path("spy.so"), O_RDONLY);
+    unsigned char *bytes = malloc(1 << 20);
+    ssize_t n = read(fd, bytes, 1 << 20);
+    REQUIRE(n > 0 && n < 1 << 20);
+    close(fd);
+    *length = (size_t)n;
+    return bytes;
+}
+
+static bool was_executed(void) { return unlink(check_path("executed")) == 0; }
+
+// With the right key, name, mode and every sum right: code of ours would run, code that somebody
+// else put there does not, and the results are the kernel's.
+TEST(trust_planted_kernel_is_not_run) {
+    static const char text[] = "x'=-x; x(0)=1; @ t1=1";
+    double values[8];
+    size_t length;
+    struct made m = make_solver(text, "device=cpu method=tsit5", true, NULL);
+    unsigned char *spy = make_spy(&m, &length);
+    plant_kernel(&m, spy, length);
+    struct made again = make_solver(text, "device=cpu method=tsit5", false, NULL);
+    CHECK(was_executed()); // it is one that can be run
+    made_free(&again);
+    setenv("XDG_CONFIG_HOME", check_path("theirs"), 1);
+    plant_kernel(&m, spy, length);
+    setenv("XDG_CONFIG_HOME", check_path("config"), 1);
+    again = make_solver(text, "device=cpu method=tsit5", false, NULL);
+    CHECK(!was_executed());
+    CHECK_STR(span_says(again.log, "cache_lookup", "reason"), "foreign");
+    REQUIRE(run_one(&again, values) == 1);
+    CHECK_NEAR(values[0], 0.36787944, 1e-5);
+    made_free(&again);
+    again = make_solver(text, "device=cpu method=tsit5", false, NULL); // which was stored
+    CHECK_STR(span_says(again.log, "cache_lookup", "result"), "hit");
+    CHECK(!was_executed());
+    made_free(&again);
+    made_free(&m);
+    free(spy);
+}
+
+// A folder that came with a result: nothing in it is run, even where the user names it.
+TEST(trust_planted_cache_is_not_run) {
+    static const char text[] = "x'=-x\nx(0)=1\n@ t1=1\n";
+    size_t length;
+    setenv("XDG_CONFIG_HOME", check_path("theirs"), 1);
+    struct made m = make_solver(text, "device=cpu method=tsit5", true, NULL);
+    unsigned char *spy = make_spy(&m, &length);
+    plant_kernel(&m, spy, length);
+    made_free(&m);
+    setenv("XDG_CONFIG_HOME", check_path("config"), 1);
+    setenv("SHOAL_CACHE_DIR", check_path("mine"), 1);
+    check_write(check_path("m.ode"), text);
+    const char *cache = check_path("cache");
+    struct check_output o = SHOAL("run", check_path("m.ode"), "--device", "cpu", "--method",
+                                  "tsit5", "--cache", cache, "-q");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "0,1,0.36787");
+    CHECK(!was_executed());
+    setenv("XDG_CONFIG_HOME", check_path("theirs"), 1);
+    m = make_solver(text, "device=cpu method=tsit5", true, NULL);
+    setenv("SHOAL_CACHE_DIR", cache, 1);
+    plant_kernel(&m, spy, length);
+    setenv("XDG_CONFIG_HOME", check_path("config"), 1);
+    static const char *const looks[][2] = {
+        {"list", NULL}, {"verify", NULL}, {"verify", "--recompile"},
+        {"stat", NULL}, {"doctor", NULL}, {"clear", "--stale"}};
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        o = SHOAL("cache", looks[i][0], "--cache", cache, looks[i][1]);
+        if (i < 3)
+            CHECK_HAS(o.out, "foreign");
+        CHECK(!was_executed());
+    }
+    made_free(&m);
+    free(spy);
 }

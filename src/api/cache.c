@@ -47,10 +47,6 @@ void field_text(const unsigned char *record, size_t length, const char *label, c
                  (const char *)f.bytes);
 }
 
-bool entry_is_kernel(const struct cache_item *item) {
-    return item->kind >= CACHE_SO && item->kind <= CACHE_CLBIN;
-}
-
 void entry_describe(const struct cache_item *item, const char *file, uint64_t bytes,
                     int64_t used_ns, const char *reason, struct entry_text *out) {
     char states[16];
@@ -69,7 +65,7 @@ void entry_describe(const struct cache_item *item, const char *file, uint64_t by
     key_hex(item->key, out->key);
     out->entry = (shoal_cache_entry){
         .key = out->key,
-        .kind = item->record ? kernel_kind_name(item->kind) : "",
+        .kind = item->kind,
         .backend = out->backend,
         .target = out->target,
         .model = out->model,
@@ -98,7 +94,7 @@ static bool list_one(void *user, const struct cache_item *item, const char *file
                      int64_t used_ns, const char *reason) {
     const struct listing *l = user;
     struct entry_text text;
-    if (item->record && !entry_is_kernel(item))
+    if (item->record && !cache_is_kernel(item))
         return true;
     entry_describe(item, file, bytes, used_ns, reason, &text);
     return (l->model && strcmp(l->model, text.model)) || l->visit(&text.entry, l->user);
@@ -135,7 +131,7 @@ static bool show_one(void *user, const struct cache_item *item, const char *file
                      int64_t used_ns, const char *reason) {
     struct showing *s = user;
     struct entry_text text;
-    if (!item->record || !entry_is_kernel(item))
+    if (!cache_is_kernel(item))
         return true;
     entry_describe(item, file, bytes, used_ns, reason, &text);
     if (strncmp(text.key, s->key, strlen(s->key)))
@@ -216,7 +212,7 @@ static bool clear_one(void *user, const struct cache_item *item, const char *fil
                       int64_t used_ns, const char *reason) {
     struct clearing *c = user;
     (void)file, (void)bytes, (void)reason;
-    if (item->tier || !item->record || !entry_is_kernel(item) || !wanted(c, item, used_ns))
+    if (item->tier || !cache_is_kernel(item) || !wanted(c, item, used_ns))
         return true;
     if (c->count == c->room) {
         void *more = realloc(c->keys, (c->room = 2 * c->room + 64) * sizeof *c->keys);

@@ -26,8 +26,6 @@ struct entry_text {
 };
 void entry_describe(const struct cache_item *item, const char *file, uint64_t bytes,
                     int64_t used_ns, const char *reason, struct entry_text *out);
-// True for an entry that is a kernel.
-bool entry_is_kernel(const struct cache_item *item);
 // The value of a field, cut to `room`; "" when there is none.
 void field_text(const unsigned char *record, size_t length, const char *label, char *text,
                 size_t room);

@@ -102,7 +102,7 @@ static bool look_at(void *user, const struct cache_item *item, const char *file,
                     int64_t used_ns, const char *reason) {
     struct search *s = user;
     (void)file, (void)bytes, (void)used_ns, (void)reason;
-    if (!item->record || !entry_is_kernel(item))
+    if (!cache_is_kernel(item))
         return true;
     struct record other = {item->record, item->record_length};
     s->out->cached = s->out->cached || !memcmp(item->key, s->key, KEY_BYTES);

@@ -106,7 +106,7 @@ static bool verify_one(void *user, const struct cache_item *item, const char *fi
     const char *defect = whole ? NULL : reason;
     v->out->good += whole;
     v->out->bad += !whole;
-    if (whole && v->recompile && entry_is_kernel(item))
+    if (whole && v->recompile && cache_is_kernel(item))
         defect = recompile(v, item);
     entry_describe(item, file, bytes, used_ns, defect, &text);
     return !defect || !v->visit || v->visit(&text.entry, v->user);

@@ -12,23 +12,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static const char *const kind_names[] = {
-    [CACHE_SO] = "so",       [CACHE_CUBIN] = "cubin", [CACHE_PTX] = "ptx",
-    [CACHE_CLBIN] = "clbin", [CACHE_PROBE] = "probe", [CACHE_TUNE] = "tune",
-};
-#define KINDS (sizeof kind_names / sizeof *kind_names)
-
-enum cache_kind kernel_kind(const struct shoal_backend *b) {
-    int i = CACHE_SO;
-    while (i < CACHE_CLBIN && strcmp(kind_names[i], b->kind))
-        i++;
-    return (enum cache_kind)i;
-}
-
-const char *kernel_kind_name(enum cache_kind kind) {
-    return kind >= CACHE_SO && (size_t)kind < KINDS ? kind_names[kind] : "?";
-}
-
 // ---- Key ----------------------------------------------------------------------------------------
 
 static void add_components(struct kernel *k) {
@@ -101,8 +84,8 @@ struct kernel kernel_of(const struct shoal_backend *backend, struct shoal_device
 
 // By what the source is compiled as.
 static const char *ending(const struct kernel *k) {
-    enum cache_kind kind = kernel_kind(k->backend);
-    return kind == CACHE_CUBIN ? "cu" : kind == CACHE_CLBIN ? "cl" : "c";
+    const char *kind = k->backend->kind;
+    return !strcmp(kind, "cubin") ? "cu" : !strcmp(kind, "clbin") ? "cl" : "c";
 }
 
 static shoal_code keep_source(const struct kernel *k) {
@@ -147,7 +130,7 @@ void kernel_free(struct kernel *k) {
 
 static bool look(struct kernel *k, struct cache_item *item, char reason[CACHE_REASON]) {
     if (k->keep)
-        return cache_get(k->cache, &k->record, kernel_kind(k->backend), SHOAL_ABI, item, reason);
+        return cache_get(k->cache, &k->record, SHOAL_ABI, item, reason);
     snprintf(reason, CACHE_REASON, "bypass:unknown-compiler");
     return false;
 }
@@ -209,7 +192,7 @@ static bool take(struct kernel *k, struct shoal_module **out) {
                                                        : NULL,
                                     .length = item.payload_length};
         if (load(k, &bytes, NULL, out) != SHOAL_OK) {
-            cache_refuse(k->cache, k->key);
+            cache_refuse(k->cache, &item);
             snprintf(reason, CACHE_REASON, "load-failed");
             hit = false;
         }
@@ -229,7 +212,7 @@ static uint32_t children_ms(void) {
 }
 
 static uint32_t predict(const struct kernel *k) {
-    return cache_predict(k->cache, kernel_kind(k->backend), k->text.length);
+    return cache_predict(k->cache, k->backend->kind, k->text.length);
 }
 
 static double seconds_of(uint32_t predicted_ms) {
@@ -255,7 +238,7 @@ shoal_code kernel_build(struct kernel *k, struct shoal_bytes *out) {
     k->cpu_ms = children_ms() - cpu;
     k->compiled = code == SHOAL_OK;
     if (k->compiled)
-        cache_learn(k->cache, kernel_kind(k->backend), k->text.length, k->wall_ms);
+        cache_learn(k->cache, k->backend->kind, k->text.length, k->wall_ms);
     return code;
 }
 

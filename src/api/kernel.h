@@ -60,8 +60,6 @@ shoal_code kernel_warm(struct kernel *k);
 // Compiles and times. The caller frees the bytes.
 shoal_code kernel_build(struct kernel *k, struct shoal_bytes *out);
 
-enum cache_kind kernel_kind(const struct shoal_backend *b);
-const char *kernel_kind_name(enum cache_kind kind);
 void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durable);
 
 #endif

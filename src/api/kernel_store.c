@@ -128,7 +128,6 @@ static bool put(struct kernel *k, const struct shoal_bytes *bytes, bool durable,
                 char reason[CACHE_REASON]) {
     struct key_record meta = {0};
     struct cache_item item = {
-        .kind = kernel_kind(k->backend),
         .abi = SHOAL_ABI,
         .wall_ms = k->wall_ms,
         .cpu_ms = k->cpu_ms,

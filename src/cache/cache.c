@@ -87,6 +87,13 @@ static void add_note(struct cache *c, const char *before, const char *text, size
     }
 }
 
+// What of a read-only tier need not be signed by us.
+static void trust_tier(struct cache_tier *t) {
+    struct stat s;
+    t->of_root = fstat(t->fd, &s) == 0 && s.st_uid == 0;
+    t->listed = !t->of_root && secret_listed("/etc/shoal/trust", t->fd);
+}
+
 static void open_tiers(struct cache *c, char *list) {
     char *save = NULL;
     for (char *path = list ? strtok_r(list, ":", &save) : NULL; path && c->tier_count < STORE_TIERS;
@@ -94,9 +101,10 @@ static void open_tiers(struct cache *c, char *list) {
         struct buf why = {0};
         char *place = strdup(path);
         int fd = place ? place_open(path, false, true, &why) : -1;
-        if (fd >= 0)
-            c->tiers[c->tier_count++] = (struct cache_tier){fd, place};
-        else {
+        if (fd >= 0) {
+            c->tiers[c->tier_count] = (struct cache_tier){.fd = fd, .place = place};
+            trust_tier(&c->tiers[c->tier_count++]);
+        } else {
             free(place);
             add_note(c, "kernel cache: not read: ", why.data ? why.data : "", why.length);
         }
@@ -104,17 +112,29 @@ static void open_tiers(struct cache *c, char *list) {
     }
 }
 
+// The place itself, and the secret that makes it ours: one is of no use without the other.
+static void open_place(struct cache *c, struct place_settings *s) {
+    struct buf why = {0};
+    bool create = c->mode != CACHE_RO;
+    c->tiers[0].place = s->root;
+    s->root = NULL;
+    c->tiers[0].fd = place_open(c->tiers[0].place, create, false, &why);
+    if (c->tiers[0].fd >= 0) {
+        c->has_secret = secret_read(c->secret, create, &why);
+        if (!c->has_secret) {
+            close(c->tiers[0].fd);
+            c->tiers[0].fd = -1;
+        }
+    }
+    if (c->tiers[0].fd < 0)
+        buf_puts(&s->off, why.data ? why.data : "out of memory");
+    buf_free(&why);
+}
+
 // A cache without a place of its own still reads the others.
 static void open_root(struct cache *c, struct place_settings *s) {
-    if (!s->off.length) {
-        struct buf why = {0};
-        c->tiers[0].place = s->root;
-        s->root = NULL;
-        c->tiers[0].fd = place_open(c->tiers[0].place, c->mode != CACHE_RO, false, &why);
-        if (c->tiers[0].fd < 0)
-            buf_puts(&s->off, why.data ? why.data : "out of memory");
-        buf_free(&why);
-    }
+    if (!s->off.length)
+        open_place(c, s);
     if (c->tiers[0].fd < 0 && c->tier_count > 1)
         add_note(c, "kernel cache: new kernels are not kept: ", s->off.data, s->off.length);
     else if (c->tiers[0].fd < 0) {
@@ -190,6 +210,10 @@ int64_t store_now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+bool cache_is_kernel(const struct cache_item *item) {
+    return item->record && strcmp(item->kind, CACHE_PROBE) && strcmp(item->kind, CACHE_TUNE);
 }
 
 void cache_item_free(struct cache_item *item) {

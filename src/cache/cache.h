@@ -10,7 +10,6 @@
 #include "cache/key.h"
 #include "log/log.h"
 
-enum cache_kind { CACHE_SO = 1, CACHE_CUBIN, CACHE_PTX, CACHE_CLBIN, CACHE_PROBE, CACHE_TUNE };
 enum cache_mode { CACHE_ON, CACHE_OFF, CACHE_RO, CACHE_REFRESH, CACHE_VERIFY };
 
 struct cache;
@@ -29,9 +28,15 @@ const char *cache_warning(struct cache *c);
 // come and go.
 void cache_tell(struct cache *c, struct report *r);
 
+// What an entry is, a word of the backend's such as so or cubin: the field `kind` of its record, 1
+// to 15 small letters and digits. What is no kernel has one of these two.
+enum { CACHE_KIND = 16 };
+#define CACHE_PROBE "probe"
+#define CACHE_TUNE "tune"
+
 // An entry in memory. `block` owns the rest (malloc); of an entry to store it may be NULL.
 struct cache_item {
-    enum cache_kind kind;
+    char kind[CACHE_KIND]; // of an entry that was read; the record says it
     uint32_t abi;
     unsigned char key[KEY_BYTES];
     uint64_t created_ns;         // Unix time
@@ -44,19 +49,21 @@ struct cache_item {
     unsigned char *block;
 };
 void cache_item_free(struct cache_item *item);
+bool cache_is_kernel(const struct cache_item *item);
 
 enum { CACHE_REASON = 96 };
 
-// Looks an entry up. A miss leaves its reason: absent, corrupt, version, wrong-kind, owner, mode,
-// off, refresh, ... The bytes handed out are the bytes that were checked.
-bool cache_get(struct cache *c, const struct key_record *key, enum cache_kind kind, uint32_t abi,
-               struct cache_item *out, char reason[CACHE_REASON]);
-// Stores; `item`'s key is made from its record. false with a reason when nothing was stored: off,
-// read-only, quick (a kernel compiled in under 5 ms), not stored: ... With `durable` the directory
-// is synced too.
+// Looks an entry up. A miss leaves its reason: absent, corrupt, version, foreign (not signed with
+// the user's secret), wrong-abi, owner, mode, off, refresh, ... The bytes handed out are the bytes
+// that were checked.
+bool cache_get(struct cache *c, const struct key_record *key, uint32_t abi, struct cache_item *out,
+               char reason[CACHE_REASON]);
+// Stores, signed; `item`'s key is made from its record, which says its kind. false with a reason
+// when nothing was stored: off, read-only, quick (a kernel compiled in under 5 ms), not stored: ...
+// With `durable` the directory is synced too.
 bool cache_put(struct cache *c, struct cache_item *item, bool durable, char reason[CACHE_REASON]);
-// An entry that checked but that the loader refused: quarantined, counted.
-void cache_refuse(struct cache *c, const unsigned char key[KEY_BYTES]);
+// An entry that checked but that the loader refused: counted, and quarantined where it is ours.
+void cache_refuse(struct cache *c, const struct cache_item *item);
 
 // Avoids compiling the same key twice at a time, in this process and between processes of this
 // machine. Returns at once when it is the caller's turn; else waits, at most `predicted_ms` twice
@@ -88,8 +95,8 @@ void cache_done(struct cache *c, struct cache_work *work, shoal_code code, const
 void cache_count(struct cache *c, bool hit, const char *reason, int tier, uint32_t saved_ms);
 
 // Compile time of `bytes` of source, predicted from earlier entries of that kind; 0: unknown.
-uint32_t cache_predict(struct cache *c, enum cache_kind kind, uint64_t bytes);
-void cache_learn(struct cache *c, enum cache_kind kind, uint64_t bytes, uint32_t wall_ms);
+uint32_t cache_predict(struct cache *c, const char *kind, uint64_t bytes);
+void cache_learn(struct cache *c, const char *kind, uint64_t bytes, uint32_t wall_ms);
 
 // Walks all entries of the local cache and the read-only ones; `entry` false: the walk ends.
 // Items have no payload unless asked for; a defective file comes with a reason and no record.
@@ -114,12 +121,14 @@ struct cache_stat {
 };
 void cache_stat(struct cache *c, struct cache_stat *out);
 
-// All entries as a tar archive, and back: each entry is checked again, what is refused is named.
+// All entries as a tar archive without signatures, and back: each entry is checked again and
+// signed, what is refused is named.
 shoal_code cache_export(struct cache *c, const char *path, uint64_t *count, struct report *r);
 shoal_code cache_import(struct cache *c, const char *path, uint64_t *count, uint64_t *refused,
                         struct report *r);
 
-// What a machine tool is, kept by its path, size, mtime and ctime (see device/cpu/identity.c).
+// What a machine tool is, kept by its path, size, mtime and ctime (see device/cpu/identity.c),
+// signed as kernels are.
 bool cache_probe_get(struct cache *c, const char *name, struct buf *out);
 void cache_probe_put(struct cache *c, const char *name, const void *bytes, size_t length);
 

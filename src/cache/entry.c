@@ -45,7 +45,6 @@ static void encode_header(const struct cache_item *item, unsigned char *h) {
     memcpy(h, magic, sizeof magic);
     put_number(h + 8, ENTRY_VERSION, 2);
     put_number(h + 10, ENTRY_HEADER, 2);
-    put_number(h + 12, (uint64_t)item->kind, 1);
     memcpy(h + 16, item->key, KEY_BYTES);
     content_digest(item, h + 48);
     put_number(h + 80, item->payload_length, 8);
@@ -62,7 +61,7 @@ unsigned char *entry_encode(const struct cache_item *item, size_t *length) {
     if (!lengths_allowed(item->record_length, item->meta_length, item->payload_length))
         return NULL;
     size_t start = payload_offset(item->record_length, item->meta_length);
-    size_t total = start + item->payload_length + ENTRY_TRAILER;
+    size_t total = start + item->payload_length + ENTRY_MAC + ENTRY_TRAILER;
     unsigned char *bytes = calloc(1, total);
     if (!bytes)
         return NULL;
@@ -78,6 +77,23 @@ unsigned char *entry_encode(const struct cache_item *item, size_t *length) {
     return bytes;
 }
 
+size_t entry_mac_offset(size_t length) { return length - ENTRY_TRAILER - ENTRY_MAC; }
+
+void entry_sign(unsigned char *bytes, size_t length, const unsigned char secret[SECRET_BYTES]) {
+    unsigned char *mac = bytes + entry_mac_offset(length);
+    if (secret)
+        hmac_sha256(secret, SECRET_BYTES, bytes, ENTRY_HEADER, mac);
+    else
+        memset(mac, 0, ENTRY_MAC);
+}
+
+bool entry_is_signed(const unsigned char header[ENTRY_HEADER], const unsigned char mac[ENTRY_MAC],
+                     const unsigned char secret[SECRET_BYTES]) {
+    unsigned char wanted[ENTRY_MAC];
+    hmac_sha256(secret, SECRET_BYTES, header, ENTRY_HEADER, wanted);
+    return hmac_equal(mac, wanted);
+}
+
 const char *entry_header(const unsigned char header[ENTRY_HEADER], uint64_t total,
                          struct cache_item *out) {
     const unsigned char *h = header;
@@ -87,16 +103,14 @@ const char *entry_header(const unsigned char header[ENTRY_HEADER], uint64_t tota
         return "version";
     if (get_number(h + 124, 4) != crc32c(h, 124))
         return "corrupt: header sum";
-    if (get_number(h + 10, 2) != ENTRY_HEADER || get_number(h + 13, 3) != 0 || h[12] < CACHE_SO ||
-        h[12] > CACHE_TUNE)
+    if (get_number(h + 10, 2) != ENTRY_HEADER || get_number(h + 12, 4) != 0)
         return "corrupt: header";
     uint64_t payload = get_number(h + 80, 8), record = get_number(h + 88, 8);
     uint64_t meta = get_number(h + 96, 8);
     if (!lengths_allowed(record, meta, payload) ||
-        payload_offset((size_t)record, (size_t)meta) + payload + ENTRY_TRAILER != total)
+        payload_offset((size_t)record, (size_t)meta) + payload + ENTRY_MAC + ENTRY_TRAILER != total)
         return "corrupt: length";
-    *out = (struct cache_item){.kind = (enum cache_kind)h[12],
-                               .abi = (uint32_t)get_number(h + 120, 4),
+    *out = (struct cache_item){.abi = (uint32_t)get_number(h + 120, 4),
                                .created_ns = get_number(h + 104, 8),
                                .wall_ms = (uint32_t)get_number(h + 112, 4),
                                .cpu_ms = (uint32_t)get_number(h + 116, 4),
@@ -105,6 +119,20 @@ const char *entry_header(const unsigned char header[ENTRY_HEADER], uint64_t tota
                                .payload_length = (size_t)payload};
     memcpy(out->key, h + 16, KEY_BYTES);
     return NULL;
+}
+
+static bool read_kind(const struct cache_item *item, char kind[CACHE_KIND]) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    struct key_field f;
+    for (size_t at = 0; key_next(item->record, item->record_length, &at, &f);)
+        if (!strcmp(f.label, "kind")) {
+            if (!f.length || f.length >= CACHE_KIND)
+                return false;
+            memcpy(kind, f.bytes, f.length);
+            kind[f.length] = 0;
+            return strspn(kind, letters) == f.length;
+        }
+    return false;
 }
 
 const char *entry_front(const unsigned char *bytes, size_t length, uint64_t total,
@@ -128,6 +156,8 @@ const char *entry_front(const unsigned char *bytes, size_t length, uint64_t tota
         return "corrupt: record sum";
     if (key && memcmp(key, item.key, KEY_BYTES) != 0)
         return "corrupt: key of another entry";
+    if (!read_kind(&item, item.kind))
+        return "corrupt: no kind";
     *out = item;
     return NULL;
 }

@@ -11,6 +11,9 @@
 // Directories that are missing are made, for us alone, where asked. -1: `why` says what is wrong.
 int place_open(const char *path, bool create, bool root_may_own, struct buf *why);
 
+// Puts the path of `below` in the home of the password file; nothing where there is no home.
+void place_home(struct buf *b, const char *below);
+
 // The settings of the environment.
 struct place_settings {
     enum cache_mode mode;

@@ -10,6 +10,7 @@
 static void probe_record(const char *name, struct key_record *record, unsigned char key[KEY_BYTES],
                          char file[STORE_NAME]) {
     char hex[KEY_HEX];
+    key_add_text(record, "kind", CACHE_PROBE);
     key_add_text(record, "probe", name);
     key_digest(record, key);
     key_hex(key, hex);
@@ -25,8 +26,7 @@ bool cache_probe_get(struct cache *c, const char *name, struct buf *out) {
     probe_record(name, &record, key, file);
     bool found = false;
     for (int i = 0; i < c->tier_count && !found && !record.bytes.failed; i++) {
-        found = c->tiers[i].fd >= 0 && !store_read(c, i, file, key, true, &item, &s) &&
-                item.kind == CACHE_PROBE;
+        found = c->tiers[i].fd >= 0 && !store_read(c, i, file, key, true, &item, &s);
         if (found)
             buf_put(out, item.payload, item.payload_length);
         cache_item_free(&item);
@@ -38,7 +38,7 @@ bool cache_probe_get(struct cache *c, const char *name, struct buf *out) {
 void cache_probe_put(struct cache *c, const char *name, const void *bytes, size_t length) {
     struct key_record record = {0};
     char file[STORE_NAME];
-    struct cache_item item = {.kind = CACHE_PROBE, .payload = bytes, .payload_length = length};
+    struct cache_item item = {.payload = bytes, .payload_length = length};
     probe_record(name, &record, item.key, file);
     item.record = (const unsigned char *)record.bytes.data;
     item.record_length = record.bytes.length;
@@ -47,6 +47,7 @@ void cache_probe_put(struct cache *c, const char *name, const void *bytes, size_
     unsigned char *entry =
         store_writable(c) && !record.bytes.failed ? entry_encode(&item, &total) : NULL;
     if (entry) {
+        entry_sign(entry, total, c->secret);
         int error = store_publish(c, "probe", file + strlen("v1/probe/"), entry, total, false);
         if (error)
             store_warn(c, error);

@@ -67,9 +67,10 @@ static void key_of_name(const char *name, unsigned prefix, unsigned char key[KEY
 }
 
 // Header, record and meta of an entry; the payload stays on the disk.
-static const char *read_front(int dir, const char *name, const unsigned char key[KEY_BYTES],
-                              struct cache_item *out, struct stat *s) {
-    unsigned char header[ENTRY_HEADER];
+static const char *read_front(const struct walking *w, int dir, const char *name,
+                              const unsigned char key[KEY_BYTES], struct cache_item *out,
+                              struct stat *s) {
+    unsigned char header[ENTRY_HEADER], mac[ENTRY_MAC];
     struct cache_item head;
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
@@ -90,10 +91,16 @@ static const char *read_front(int dir, const char *name, const unsigned char key
         else
             wrong = entry_front(bytes, length, (uint64_t)s->st_size, key, out);
     }
+    if (!wrong && file_read_at(fd, "", entry_mac_offset((size_t)s->st_size), mac, sizeof mac,
+                               NULL) != SHOAL_OK)
+        wrong = "unreadable";
+    if (!wrong && !store_trusts(w->c, w->tier, s, bytes, mac))
+        wrong = "foreign";
     close(fd);
-    if (wrong)
+    if (wrong) {
         free(bytes);
-    else
+        *out = (struct cache_item){0};
+    } else
         out->block = bytes;
     return wrong;
 }
@@ -107,7 +114,7 @@ static bool walk_one(void *user, int dir, const char *name, unsigned prefix) {
     key_of_name(name, prefix, key);
     store_entry_name(key, path);
     const char *wrong = w->walk->payload ? store_read(w->c, w->tier, path, key, false, &item, &s)
-                                         : read_front(dir, name, key, &item, &s);
+                                         : read_front(w, dir, name, key, &item, &s);
     if (wrong && fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) < 0)
         return true; // gone
     item.tier = w->tier;

@@ -48,12 +48,12 @@ static void read_cap(struct place_settings *s, const char *name, uint64_t *cap) 
 
 // The home of the password file, not $HOME: a run by sudo must not leave root's files in a user's
 // home. No home, or "/", is none.
-static void put_home(struct buf *b) {
+void place_home(struct buf *b, const char *below) {
     char *room = malloc(16384);
     struct passwd entry, *found = NULL;
     if (room && getpwuid_r(geteuid(), &entry, room, 16384, &found) == 0 && found && found->pw_dir &&
         found->pw_dir[0] == '/' && found->pw_dir[1])
-        buf_printf(b, "%s/.cache/shoal", found->pw_dir);
+        buf_printf(b, "%s/%s", found->pw_dir, below);
     free(room);
 }
 
@@ -68,7 +68,7 @@ static void read_root(struct place_settings *s, const char *dir) {
     } else if (xdg && *xdg == '/')
         buf_printf(&path, "%s/shoal", xdg);
     else
-        put_home(&path);
+        place_home(&path, ".cache/shoal");
     s->root = path.data;
     if (!s->root)
         buf_puts(&s->off, "no home directory; SHOAL_CACHE_DIR can name a place");

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { FILES = 16, REASONS = 16, REASON_ROOM = 32, KINDS = 8, SIZES = 32 };
-static const uint64_t counter_magic = 0x317461745368, time_magic = 0x31656d695468,
+static const uint64_t counter_magic = 0x317461745368, time_magic = 0x32656d695468,
                       scan_magic = 0x316e61635368;
 
 struct head { // of each file; the sum covers what follows it
@@ -33,7 +33,10 @@ struct counters {
 
 struct times { // mean compile time by kind and magnitude of the source; 0: unknown
     struct head head;
-    uint32_t mean_ms[KINDS][SIZES];
+    struct kind_times {
+        char kind[CACHE_KIND]; // "": a row that is free
+        uint32_t mean_ms[SIZES];
+    } kinds[KINDS];
 };
 
 struct scan_file {
@@ -222,15 +225,23 @@ static int magnitude(uint64_t bytes) {
     return n < SIZES ? n : SIZES - 1;
 }
 
+// The row of a kind, or a free one; the last serves all for which there is none.
+static struct kind_times *times_of(struct times *t, const char *kind) {
+    int i = 0;
+    while (i < KINDS - 1 && t->kinds[i].kind[0] && strncmp(t->kinds[i].kind, kind, CACHE_KIND))
+        i++;
+    return &t->kinds[i];
+}
+
 // From the nearest size that is known; time grows with the source.
-uint32_t cache_predict(struct cache *c, enum cache_kind kind, uint64_t bytes) {
+uint32_t cache_predict(struct cache *c, const char *kind, uint64_t bytes) {
     struct times t = {0};
     int fd = c->tiers[0].fd < 0 ? -1 : open_stat(c, "time", O_RDONLY);
     if (fd < 0)
         return 0;
     load(fd, &t, sizeof t, time_magic);
     close(fd);
-    const uint32_t *mean = t.mean_ms[(unsigned)kind % KINDS];
+    const uint32_t *mean = times_of(&t, kind)->mean_ms;
     int size = magnitude(bytes);
     for (int d = 0; d < SIZES; d++) {
         if (size + d < SIZES && mean[size + d])
@@ -241,13 +252,15 @@ uint32_t cache_predict(struct cache *c, enum cache_kind kind, uint64_t bytes) {
     return 0;
 }
 
-void cache_learn(struct cache *c, enum cache_kind kind, uint64_t bytes, uint32_t wall_ms) {
+void cache_learn(struct cache *c, const char *kind, uint64_t bytes, uint32_t wall_ms) {
     struct times t;
     int fd = open_locked(c, "time");
     if (fd < 0)
         return;
     load(fd, &t, sizeof t, time_magic);
-    uint32_t *mean = &t.mean_ms[(unsigned)kind % KINDS][magnitude(bytes)];
+    struct kind_times *row = times_of(&t, kind);
+    uint32_t *mean = &row->mean_ms[magnitude(bytes)];
+    snprintf(row->kind, CACHE_KIND, "%s", kind);
     uint64_t next =
         *mean ? ((uint64_t)*mean * 3 + wall_ms + 2) / 4 : wall_ms; // the last count most
     *mean = next ? (uint32_t)next : 1;

@@ -94,8 +94,15 @@ static const char *check_file(const struct stat *s, bool root_may_own) {
     return NULL;
 }
 
-static const char *read_file(int fd, const struct stat *s, const unsigned char key[KEY_BYTES],
-                             struct cache_item *out) {
+bool store_trusts(const struct cache *c, int tier, const struct stat *s,
+                  const unsigned char *header, const unsigned char *mac) {
+    const struct cache_tier *t = &c->tiers[tier];
+    return t->listed || (t->of_root && s->st_uid == 0) ||
+           (c->has_secret && entry_is_signed(header, mac, c->secret));
+}
+
+static const char *read_file(const struct cache *c, int tier, int fd, const struct stat *s,
+                             const unsigned char key[KEY_BYTES], struct cache_item *out) {
     size_t length = (size_t)s->st_size;
     unsigned char *bytes = malloc(length);
     if (!bytes)
@@ -106,6 +113,8 @@ static const char *read_file(int fd, const struct stat *s, const unsigned char k
         wrong = errno ? "unreadable" : "corrupt: too short"; // it was cut in the meantime
     else
         wrong = entry_decode(bytes, length, key, out);
+    if (!wrong && !store_trusts(c, tier, s, bytes, bytes + entry_mac_offset(length)))
+        wrong = "foreign";
     if (wrong)
         free(bytes);
     else
@@ -136,7 +145,7 @@ const char *store_read(struct cache *c, int tier, const char *name,
     }
     const char *wrong = fstat(fd, s) < 0 ? "unreadable" : check_file(s, tier > 0);
     if (!wrong)
-        wrong = read_file(fd, s, key, out);
+        wrong = read_file(c, tier, fd, s, key, out);
     if (!wrong) {
         out->tier = tier;
         if (use && tier == 0)
@@ -156,18 +165,18 @@ bool store_has(struct cache *c, const unsigned char key[KEY_BYTES]) {
     return good;
 }
 
-// One tier; a defective entry of our own is moved away.
-static const char *look(struct cache *c, int tier, const unsigned char key[KEY_BYTES],
-                        enum cache_kind kind, uint32_t abi, struct cache_item *out) {
+// One tier; a defective entry of our own is moved away. A foreign one stays: it may be somebody's.
+static const char *look(struct cache *c, int tier, const unsigned char key[KEY_BYTES], uint32_t abi,
+                        struct cache_item *out) {
     char name[STORE_NAME];
     struct stat s;
     store_entry_name(key, name);
     const char *wrong = store_read(c, tier, name, key, true, out, &s);
-    if (!wrong && (out->kind != kind || out->abi != abi)) {
+    if (!wrong && out->abi != abi) {
         cache_item_free(out);
-        wrong = "wrong-kind";
+        wrong = "wrong-abi";
     }
-    bool defect = wrong && (!strncmp(wrong, "corrupt", 7) || !strcmp(wrong, "wrong-kind"));
+    bool defect = wrong && (!strncmp(wrong, "corrupt", 7) || !strcmp(wrong, "wrong-abi"));
     if (defect && tier == 0 && store_writable(c)) {
         store_quarantine(c, name, &s);
         stat_add(c, &(struct stat_change){.add[STAT_CORRUPT] = 1});
@@ -175,8 +184,8 @@ static const char *look(struct cache *c, int tier, const unsigned char key[KEY_B
     return wrong;
 }
 
-bool cache_get(struct cache *c, const struct key_record *key, enum cache_kind kind, uint32_t abi,
-               struct cache_item *out, char reason[CACHE_REASON]) {
+bool cache_get(struct cache *c, const struct key_record *key, uint32_t abi, struct cache_item *out,
+               char reason[CACHE_REASON]) {
     *out = (struct cache_item){0};
     if (c->off || c->mode == CACHE_OFF)
         return explain(reason, "off");
@@ -188,7 +197,7 @@ bool cache_get(struct cache *c, const struct key_record *key, enum cache_kind ki
     key_digest(key, digest);
     const char *why = "absent";
     for (int i = 0; i < c->tier_count; i++) {
-        const char *wrong = c->tiers[i].fd < 0 ? "absent" : look(c, i, digest, kind, abi, out);
+        const char *wrong = c->tiers[i].fd < 0 ? "absent" : look(c, i, digest, abi, out);
         if (!wrong) {
             *reason = 0;
             return true;
@@ -318,7 +327,7 @@ bool cache_put(struct cache *c, struct cache_item *item, bool durable, char reas
     sha256_end(&hash, item->key);
     if (!can_store(c, reason))
         return false;
-    if (item->kind <= CACHE_CLBIN && item->wall_ms < QUICK_MS)
+    if (item->wall_ms < QUICK_MS)
         return explain(reason, "quick: made again sooner than read");
     if (!item->created_ns)
         item->created_ns = (uint64_t)store_now_ns();
@@ -326,14 +335,18 @@ bool cache_put(struct cache *c, struct cache_item *item, bool durable, char reas
     unsigned char *bytes = entry_encode(item, &length);
     if (!bytes)
         return explain(reason, "limit: too large, or no memory");
+    entry_sign(bytes, length, c->secret);
     bool stored = put_bytes(c, item->key, bytes, length, durable, reason);
     free(bytes);
     return stored;
 }
 
-bool store_put_entry(struct cache *c, const unsigned char *bytes, size_t length,
+bool store_put_entry(struct cache *c, unsigned char *bytes, size_t length,
                      const struct cache_item *item, char reason[CACHE_REASON]) {
-    return can_store(c, reason) && put_bytes(c, item->key, bytes, length, false, reason);
+    if (!can_store(c, reason))
+        return false;
+    entry_sign(bytes, length, c->secret);
+    return put_bytes(c, item->key, bytes, length, false, reason);
 }
 
 // ---- Quarantine ---------------------------------------------------------------------------------
@@ -381,11 +394,12 @@ void store_quarantine(struct cache *c, const char *name, const struct stat *s) {
     close(dir);
 }
 
-void cache_refuse(struct cache *c, const unsigned char key[KEY_BYTES]) {
+void cache_refuse(struct cache *c, const struct cache_item *item) {
     char name[STORE_NAME];
     if (!store_writable(c))
         return;
-    store_entry_name(key, name);
-    store_quarantine(c, name, NULL);
+    store_entry_name(item->key, name);
+    if (item->tier == 0)
+        store_quarantine(c, name, NULL);
     stat_add(c, &(struct stat_change){.add[STAT_REFUSED] = 1});
 }

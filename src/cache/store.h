@@ -13,6 +13,7 @@
 #define SHOAL_CACHE_STORE_H
 
 #include "cache/cache.h"
+#include "cache/secret.h"
 
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -22,12 +23,16 @@ enum { STORE_TIERS = 9, STORE_NOTES = 16, STORE_NAME = 96 };
 struct cache_tier {
     int fd; // -1: not there
     char *place;
+    bool of_root; // read-only and root's: root's files in it need no signature
+    bool listed;  // read-only and on root's list: no file in it needs one
 };
 
 struct cache {
     enum cache_mode mode;
     struct cache_tier tiers[STORE_TIERS]; // 0: the cache itself
     int tier_count;
+    bool has_secret;
+    unsigned char secret[SECRET_BYTES];
     char *off;
     uint64_t cap_bytes, cap_entries; // UINT64_MAX: no limit
     char *notes[STORE_NOTES];        // of the opening, said once
@@ -43,6 +48,10 @@ int64_t store_now_ns(void);                  // Unix time
 int store_dir(struct cache *c, const char *sub);
 void store_entry_name(const unsigned char key[KEY_BYTES], char name[STORE_NAME]); // v1/aa/...k
 
+// Whether the file of a tier, of which these are the header and the signature, may be used: the
+// user signed it, or root answers for it.
+bool store_trusts(const struct cache *c, int tier, const struct stat *s,
+                  const unsigned char *header, const unsigned char *mac);
 // Reads and checks a file of a tier. NULL: good, `out` owns its bytes; else why not. With `use` it
 // counts as used now.
 const char *store_read(struct cache *c, int tier, const char *name,
@@ -51,8 +60,8 @@ const char *store_read(struct cache *c, int tier, const char *name,
 // Writes bytes under a temporary name and puts them in place as v1/SUB/NAME. 0, or an errno.
 int store_publish(struct cache *c, const char *sub, const char *name, const void *bytes,
                   size_t length, bool durable);
-// Stores an entry that was decoded to `item`, as it is.
-bool store_put_entry(struct cache *c, const unsigned char *bytes, size_t length,
+// Signs and stores an entry that was decoded to `item`.
+bool store_put_entry(struct cache *c, unsigned char *bytes, size_t length,
                      const struct cache_item *item, char reason[CACHE_REASON]);
 // Moves a defective file out of the way, if it is still the one that was seen (s NULL: any).
 void store_quarantine(struct cache *c, const char *name, const struct stat *s);

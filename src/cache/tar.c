@@ -3,7 +3,8 @@
 //
 // An archive is not trusted: a member must have the name of an entry, nothing else is ever used as
 // a path, and its bytes must be an entry of that name. Every other member is refused by its name;
-// directories are passed by.
+// directories are passed by. Whether its kernels may be run is the word of the user who imports it:
+// entries go out without a signature and are signed when they come in.
 #include "base/file.h"
 #include "cache/entry.h"
 #include "cache/store.h"
@@ -73,6 +74,7 @@ static bool export_one(void *user, const struct cache_item *item, const char *fi
     char name[STORE_NAME];
     store_entry_name(item->key, name);
     make_header(&h, name, bytes, used_ns);
+    entry_sign(item->block, (size_t)bytes, NULL);
     e->code = write_bytes(e, &h, sizeof h);
     if (e->code == SHOAL_OK)
         e->code = write_bytes(e, item->block, (size_t)bytes);
@@ -144,7 +146,7 @@ static const char *decode_member(const char *name, const unsigned char *bytes, s
     store_entry_name(item->key, own);
     if (strcmp(own, name) != 0)
         return "its key is another";
-    return item->kind > CACHE_CLBIN ? "it is no kernel" : NULL;
+    return cache_is_kernel(item) ? NULL : "it is no kernel";
 }
 
 static shoal_code import_entry(struct importing *m, const struct ustar *h, uint64_t size) {

@@ -51,8 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t *copy = malloc(size);
     require(copy != NULL);
     memcpy(copy, data, size);
-    memcpy(copy, "\x89SHL\r\n\x1a\n\x01\0\x80", 12);
-    memset(copy + 13, 0, 3);
+    memcpy(copy, "\x89SHL\r\n\x1a\n\x02\0\x80", 12);
+    memset(copy + 12, 0, 4);
     put_number(copy + 124, crc32c(copy, 124), 4);
     put_number(copy + size - ENTRY_TRAILER, size, ENTRY_TRAILER);
     decode(copy, size);
