@@ -145,13 +145,29 @@ static bool put(struct kernel *k, const struct shoal_bytes *bytes, bool durable,
     return stored;
 }
 
+// Whether the compiler is still the one that the key was made of: it may have been replaced, or
+// have changed its mind, while it compiled.
+static bool is_same_compiler(const struct kernel *k) {
+    struct kernel now = {.backend = k->backend,
+                         .device = k->device,
+                         .stop = k->stop,
+                         .cache = k->cache,
+                         .text = k->text,
+                         .source = k->source};
+    bool same = kernel_key(&now) == SHOAL_OK && !memcmp(now.key, k->key, KEY_BYTES);
+    key_free(&now.record);
+    return same;
+}
+
 void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durable) {
     int32_t span = log_begin(k->log, LOG_cache_store);
     k->unstored[0] = 0;
-    if (k->keep)
-        k->stored = put(k, bytes, durable, k->unstored);
-    else
+    if (!k->keep)
         snprintf(k->unstored, sizeof k->unstored, "bypass:unknown-compiler");
+    else if (!is_same_compiler(k))
+        snprintf(k->unstored, sizeof k->unstored, "bypass:compiler-changed");
+    else
+        k->stored = put(k, bytes, durable, k->unstored);
     if (k->stored)
         watch_literals(k);
     log_text(k->log, span, "result", k->stored ? "stored" : "skipped");

@@ -22,15 +22,13 @@ enum { POLL_MS = 20, TALK_MOST = 64 * 1024 };
 static const char usual_path[] = "/usr/bin:/bin";
 
 bool process_find(const char *name, char *path, size_t room) {
-    if (strchr(name, '/')) {
-        char *real = realpath(name, NULL);
-        bool ok = real && access(real, X_OK) == 0 && strlen(real) < room;
-        if (ok)
-            strcpy(path, real);
-        free(real);
-        return ok;
+    if (strchr(name, '/')) { // a link stays one: programs look at what they are called
+        char *here = *name == '/' ? NULL : getcwd(NULL, 0);
+        int length = snprintf(path, room, "%s%s%s", here ? here : "", here ? "/" : "", name);
+        free(here);
+        return path[0] == '/' && length > 0 && (size_t)length < room && access(path, X_OK) == 0;
     }
-    const char *dirs = getenv("PATH");
+    const char *dirs = secure_getenv("PATH");
     for (const char *p = dirs ? dirs : usual_path; *p;) {
         size_t n = strcspn(p, ":");
         int length = snprintf(path, room, "%.*s/%s", (int)n, p, name);
@@ -65,7 +63,7 @@ static int anonymous(const char *name, const char *text, size_t length) {
 
 // PATH without what depends on the directory we are in; a compiler looks for its linker there.
 static void put_path(char *text, size_t room) {
-    const char *p = getenv("PATH");
+    const char *p = secure_getenv("PATH");
     size_t at = (size_t)snprintf(text, room, "PATH="), start = at;
     for (size_t n; p && *p; p += n + (p[n] == ':')) {
         n = strcspn(p, ":");
@@ -89,6 +87,7 @@ static shoal_code spawn(const char *const *argv, const char *tmp, int in, int ou
     posix_spawn_file_actions_adddup2(&files, in, 0);
     posix_spawn_file_actions_adddup2(&files, out, 1);
     posix_spawn_file_actions_adddup2(&files, out, 2);
+    posix_spawn_file_actions_addchdir_np(&files, tmp); // nothing depends on where we are
     sigset_t none, defaults;
     sigemptyset(&none);
     sigfillset(&defaults);

@@ -15,9 +15,9 @@ struct process {
     int pid, fd;     // while it runs: itself, and what it writes to
 };
 
-// Starts argv[0] (an absolute path) with `input` on stdin. `tmp` is its TMPDIR; what a killed child
-// leaves there is the caller's to remove. Fails only when it cannot be started (SHOAL_DEVICE) or
-// files cannot be made (SHOAL_IO). What was started must be waited for.
+// Starts argv[0] (an absolute path) with `input` on stdin. `tmp` is its TMPDIR and where it runs;
+// what a killed child leaves there is the caller's to remove. Fails only when it cannot be started
+// (SHOAL_DEVICE) or files cannot be made (SHOAL_IO). What was started must be waited for.
 shoal_code process_start(const char *const *argv, const char *tmp, const char *input, size_t length,
                          struct process *out, struct report *r);
 // Waits for its end, or brings it about when *stop (may be NULL) becomes non-zero. The caller frees

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNEL_FILE "kernel.so"
-
 static shoal_code no_compiler(struct report *r) {
     if (strcmp(cpu_compiler_wanted(), "cc"))
         return report_error(r, SHOAL_DEVICE,
@@ -117,7 +115,7 @@ static void link_command(const struct shoal_device *d, const struct shoal_kernel
     if (k->needs_libm || k->needs_mvec || d->calls)
         add(c->link, "-l:libm.so.6");
     add(c->link, "-o");
-    add(c->link, "./" KERNEL_FILE);
+    add(c->link, "./" CPU_KERNEL_FILE);
 }
 
 void cpu_commands(const struct shoal_device *d, const struct shoal_kernel_text *k,
@@ -196,7 +194,7 @@ static shoal_code link_units(const struct shoal_device *d, const struct cpu_comm
         return code;
     process_wait(&p, stop);
     if (is_fine(&p))
-        cpu_dir_read(dir, KERNEL_FILE, out);
+        cpu_dir_read(dir, CPU_KERNEL_FILE, out);
     if (!out->data)
         code = explain(d, &p, r);
     buf_free(&p.talk);

@@ -4,6 +4,7 @@
 // target.c    what the machine can do: lanes, instruction set, math libraries
 // compiler.c  the compiler as a child process in a directory of its own
 // probe.c     what the compiler is made of
+// trial.c     what it does, where it is not one program that can be known
 // identity.c  all that a kernel depends on, for the key
 // build.c     source to a shared object in memory
 // load.c      the object from memory into the process
@@ -46,6 +47,7 @@ const char *cpu_compiler_wanted(void);
 bool cpu_find_compiler(char *path, size_t room);
 // A private temporary directory for what programs leave behind; it goes with all of that.
 enum { CPU_ARGS = 48, CPU_FILE = 3100 };
+#define CPU_KERNEL_FILE "kernel.so" // what a build leaves there
 struct cpu_dir {
     char path[3000];
 };
@@ -62,6 +64,14 @@ shoal_code cpu_child(const char *const *argv, const struct cpu_dir *dir, const c
 // be NULL). False: there is none and none was ever seen, or *stop was set. The caller frees.
 bool cpu_probe(const struct shoal_device *d, struct cache *probes, const volatile int *stop,
                struct buf *answer);
+
+// True for a line in which a compiler tells its version.
+bool cpu_tells_version(const char *line);
+
+// The digest of all that the compiler does with our command lines, tried out in the directory.
+// False when it does not say, or *stop was set.
+bool cpu_trial(const struct shoal_device *d, const struct cpu_dir *dir, const volatile int *stop,
+               char digest[65]);
 
 // The command lines of a build: units that are compiled at the same time, then linked.
 enum { CPU_UNITS = 2 };

@@ -30,7 +30,8 @@ static void add_answer(struct shoal_device *d, const struct buf *answer, struct 
             first = false;
         } else if (!strcmp(f.label, "id"))
             key_add(key, label, f.bytes, f.length);
-        else if (!strcmp(f.label, "version") || !strcmp(f.label, "unknown"))
+        else if (!strcmp(f.label, "version") || !strcmp(f.label, "unknown") ||
+                 !strcmp(f.label, "trial"))
             key_add(key, f.label, f.bytes, f.length);
         else if (!strcmp(f.label, "gcc") && !d->compiler[0])
             d->is_gcc = f.length == 1 && f.bytes[0] == '1';

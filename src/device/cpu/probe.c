@@ -6,18 +6,26 @@
 // program is asked which libraries it would map. That takes some 10 ms, so the answer is kept and
 // used as long as every file in it has the same size, dates and inode. When the compiler is gone
 // the last answer stands: kernels that are there already still run.
+//
+// That holds for a compiler that is a program and says that it is itself which runs. A script, or a
+// program that runs another, can do anything: it is tried out each time (trial.c), and so is one
+// whose assembler or linker is a script.
 #include "device/cpu/cpu.h"
 
+#include "base/elf.h"
+#include "base/file.h"
 #include "cache/cache.h"
 #include "device/file_id.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH_ROOM = 4096, FILES_MOST = 200, QUESTIONS = 16 };
-static const char schema[] = "cc 1";
+static const char schema[] = "cc 2";
 static const char *const command_words[] = {"-###",      "-x", "c",         "-", "-shared",
                                             "-nostdlib", "-o", "/dev/null", NULL};
 
@@ -64,6 +72,9 @@ struct probing {
     uint32_t files;
     struct question *lists; // of the libraries of each program
     uint32_t list_count;
+    const char *compiler;
+    bool itself;  // it says that no other program stands behind it
+    bool scripts; // something that takes part is no program
 };
 
 static void unknown(struct probing *p, const char *what) {
@@ -116,6 +127,32 @@ static void add_place(struct probing *p, const char *path) {
     key_add_text(&p->answer, "stamp", text);
 }
 
+static bool is_same_file(const char *a, const char *b) {
+    struct stat s, t;
+    return stat(a, &s) == 0 && stat(b, &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+}
+
+static bool is_program(const char *path) {
+    struct elf e;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is = elf_of_fd(&e, fd);
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+// GCC's driver has this word in itself; a program that only runs it has not.
+static bool is_gcc_driver(const char *path) {
+    enum { DRIVER_MOST = 64 << 20 };
+    static const char word[] = "COLLECT_GCC";
+    char *bytes = NULL;
+    size_t length = 0;
+    bool is = file_read(path, DRIVER_MOST, &bytes, &length, NULL) == SHOAL_OK &&
+              memmem(bytes, length, word, sizeof word - 1);
+    free(bytes);
+    return is;
+}
+
 // Where the program is found again: by its name on PATH, or in a directory of the compiler's, where
 // another could appear.
 static void add_way(struct probing *p, const char *name, const char *file) {
@@ -129,6 +166,12 @@ static void add_way(struct probing *p, const char *name, const char *file) {
     key_add_text(&p->answer, "at", file);
 }
 
+// A file of options.
+static void add_specs(struct probing *p, const char *path) {
+    char none[ELF_NAME];
+    add_file(p, path, none);
+}
+
 // A program, and the question which libraries its loader would map.
 static void add_program(struct probing *p, const char *path) {
     struct question *q = &p->lists[p->list_count];
@@ -138,6 +181,7 @@ static void add_program(struct probing *p, const char *path) {
     }
     if (p->files) // the first is the compiler, which was found already
         add_way(p, path, q->file);
+    p->scripts = p->scripts || !is_program(q->file);
     if (!add_file(p, q->file, q->interpreter) || !q->interpreter[0])
         return;
     q->argv[0] = q->interpreter;
@@ -161,33 +205,59 @@ static bool next_word(char **at, char **word) {
 
 // The program of the command and every file it is given by an absolute path.
 static void add_command(struct probing *p, char *line) {
-    char *word, none[ELF_NAME];
-    if (next_word(&line, &word))
-        add_program(p, word);
-    while (next_word(&line, &word))
+    char *program = NULL, *word, none[ELF_NAME];
+    if (next_word(&line, &program))
+        add_program(p, program);
+    for (bool first = true; next_word(&line, &word); first = false) {
         if (word[0] == '/')
             add_file(p, word, none);
+        if (first && !strcmp(word, "-cc1")) // Clang names itself
+            p->itself = is_same_file(program, p->compiler);
+    }
 }
 
-static bool is_version(const char *line) {
+bool cpu_tells_version(const char *line) {
     return strstr(line, " version ") || !strncmp(line, "Target:", 7) ||
            !strncmp(line, "Configured with:", 16);
 }
 
+// The driver of GCC, as it was started: by us, or by what stands before it.
+static void add_driver(struct probing *p, const char *path) {
+    if (is_same_file(path, p->compiler))
+        p->itself = is_gcc_driver(p->compiler);
+    else
+        add_program(p, path);
+}
+
+// What a line says besides commands.
+static void read_line(struct probing *p, const char *line) {
+    static const struct {
+        const char *start;
+        void (*add)(struct probing *p, const char *path);
+    } places[] = {{"COLLECT_GCC=", add_driver},
+                  {"Reading specs from ", add_specs},
+                  {"Configuration file: ", add_specs},
+                  {"System configuration file directory: ", add_place},
+                  {"User configuration file directory: ", add_place},
+                  {"install: ", add_place}};
+    if (cpu_tells_version(line))
+        key_add_text(&p->answer, "version", line);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (!strncmp(line, places[i].start, strlen(places[i].start)))
+            places[i].add(p, line + strlen(places[i].start));
+}
+
 // What -### printed; NULL: nothing.
 static void read_commands(struct probing *p, char *talk) {
-    static const char specs[] = "Reading specs from ";
-    char *rest = NULL, none[ELF_NAME];
+    char *rest = NULL;
     bool any = false;
     for (char *line = talk ? strtok_r(talk, "\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\n", &rest)) {
         if (line[0] == ' ') {
             add_command(p, line);
             any = true;
-        } else if (is_version(line))
-            key_add_text(&p->answer, "version", line);
-        else if (!strncmp(line, specs, strlen(specs)))
-            add_file(p, line + strlen(specs), none);
+        } else
+            read_line(p, line);
     }
     if (!any)
         unknown(p, "commands of the compiler");
@@ -204,33 +274,65 @@ static void ask_libraries(struct probing *p, const struct cpu_dir *dir, const vo
     }
 }
 
+// A script may have said something before.
+static const char *last_line(const char *talk) {
+    const char *newline = strrchr(talk, '\n');
+    return newline ? newline + 1 : talk;
+}
+
+// The directory of the compiler's own files, where a file of options could appear.
+static void read_places(struct probing *p, char *talk) {
+    char *rest = NULL;
+    for (char *line = strtok_r(talk, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        read_line(p, line);
+}
+
+// Where no list of files tells what the compiler is, what it does tells.
+static void add_trial(struct probing *p, const struct shoal_device *d, const struct cpu_dir *dir,
+                      const volatile int *stop) {
+    char digest[65];
+    if (p->itself && !p->scripts)
+        return;
+    if (cpu_trial(d, dir, stop, digest))
+        key_add_text(&p->answer, "trial", digest);
+    else
+        unknown(p, "what the compiler does");
+}
+
 // Asks everything. False: stopped, no memory, or no temporary directory.
 static bool ask_compiler(const struct shoal_device *d, const volatile int *stop,
                          struct key_record *out) {
-    struct question *q = calloc(2 + QUESTIONS, sizeof *q);
-    struct probing p = {.lists = q + 2};
+    enum { COMMANDS, LINKER, PLACES, FIRST };
+    struct question *q = calloc(FIRST + QUESTIONS, sizeof *q);
+    struct probing p = {.lists = q + FIRST, .compiler = d->compiler};
     struct cpu_dir dir;
     if (!q || cpu_dir_make(&dir, NULL) != SHOAL_OK) {
         free(q);
         return false;
     }
-    q[0].argv[0] = q[1].argv[0] = d->compiler;
-    memcpy(q[0].argv + 1, command_words, sizeof command_words);
-    q[1].argv[1] = "-print-prog-name=ld";
+    for (int i = 0; i < FIRST; i++)
+        q[i].argv[0] = d->compiler;
+    memcpy(q[COMMANDS].argv + 1, command_words, sizeof command_words);
+    q[LINKER].argv[1] = "-print-prog-name=ld";
+    q[PLACES].argv[1] = "-print-search-dirs";
     key_add_text(&p.answer, "schema", schema);
     key_add_text(&p.answer, "compiler", d->compiler);
     key_add_text(&p.answer, "gcc", d->is_gcc ? "1" : "0");
     add_place(&p, "/etc/ld.so.cache");
+    add_place(&p, "/etc/ld.so.preload");
     add_program(&p, d->compiler);
-    ask_all(q, 2, &dir, stop);
-    read_commands(&p, q[0].answered ? q[0].out.talk.data : NULL);
-    if (q[1].answered)
-        add_program(&p, q[1].out.talk.data);
+    ask_all(q, FIRST, &dir, stop);
+    read_commands(&p, q[COMMANDS].answered ? q[COMMANDS].out.talk.data : NULL);
+    if (q[LINKER].answered)
+        add_program(&p, last_line(q[LINKER].out.talk.data));
     else
         unknown(&p, "linker");
-    buf_free(&q[0].out.talk);
-    buf_free(&q[1].out.talk);
+    if (q[PLACES].answered)
+        read_places(&p, q[PLACES].out.talk.data);
+    for (int i = 0; i < FIRST; i++)
+        buf_free(&q[i].out.talk);
     ask_libraries(&p, &dir, stop);
+    add_trial(&p, d, &dir, stop);
     cpu_dir_remove(&dir);
     free(q);
     *out = p.answer;
@@ -271,13 +373,35 @@ static bool still_true(const struct shoal_device *d, const struct buf *answer) {
     return at == answer->length && at > 0;
 }
 
-// What an answer is kept under: the compiler as it was asked for, since it may be gone.
-static void answer_name(char name[80]) {
+// A compiler that was tried out does what it did then.
+static bool acts_the_same(const struct shoal_device *d, const struct buf *answer,
+                          const volatile int *stop) {
+    char digest[65];
+    struct cpu_dir dir;
+    struct key_field f = {0};
+    size_t at = 0;
+    bool tried = false;
+    while (!tried && key_next((const unsigned char *)answer->data, answer->length, &at, &f))
+        tried = !strcmp(f.label, "trial");
+    if (!tried)
+        return true;
+    if (cpu_dir_make(&dir, NULL) != SHOAL_OK)
+        return false;
+    bool same = cpu_trial(d, &dir, stop, digest) && field_is(&f, digest);
+    cpu_dir_remove(&dir);
+    return same;
+}
+
+// What an answer is kept under: the compiler as it was asked for, since it may be gone, and what it
+// is to compile for, since a trial depends on it.
+static void answer_name(const struct shoal_device *d, char name[80]) {
     unsigned char digest[32];
     struct sha256 hash;
-    const char *wanted = cpu_compiler_wanted();
+    const char *const words[] = {cpu_compiler_wanted(), d->target.name,
+                                 d->target.fast_math ? "fast" : ""};
     sha256_init(&hash);
-    sha256_add(&hash, wanted, strlen(wanted));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        sha256_add(&hash, words[i], strlen(words[i]) + 1);
     sha256_end(&hash, digest);
     memcpy(name, "cc-", 3);
     sha256_hex(digest, name + 3);
@@ -287,9 +411,9 @@ bool cpu_probe(const struct shoal_device *d, struct cache *probes, const volatil
                struct buf *answer) {
     char name[80];
     struct key_record asked = {0};
-    answer_name(name);
+    answer_name(d, name);
     bool kept = probes && cache_probe_get(probes, name, answer);
-    if (!d->compiler[0] || (kept && still_true(d, answer)))
+    if (!d->compiler[0] || (kept && still_true(d, answer) && acts_the_same(d, answer, stop)))
         return kept;
     buf_free(answer);
     bool done = ask_compiler(d, stop, &asked);
