@@ -274,10 +274,13 @@ static void ask_libraries(struct probing *p, const struct cpu_dir *dir, const vo
     }
 }
 
-// A script may have said something before.
-static const char *last_line(const char *talk) {
-    const char *newline = strrchr(talk, '\n');
-    return newline ? newline + 1 : talk;
+// The line that names a program; scripts and distcc say something before or after it.
+static void add_linker(struct probing *p, char *talk) {
+    char *rest = NULL, *program = "linker", file[PATH_ROOM];
+    for (char *line = strtok_r(talk, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        if (process_find(line, file, sizeof file))
+            program = line;
+    add_program(p, program);
 }
 
 // The directory of the compiler's own files, where a file of options could appear.
@@ -324,7 +327,7 @@ static bool ask_compiler(const struct shoal_device *d, const volatile int *stop,
     ask_all(q, FIRST, &dir, stop);
     read_commands(&p, q[COMMANDS].answered ? q[COMMANDS].out.talk.data : NULL);
     if (q[LINKER].answered)
-        add_program(&p, last_line(q[LINKER].out.talk.data));
+        add_linker(&p, q[LINKER].out.talk.data);
     else
         unknown(&p, "linker");
     if (q[PLACES].answered)
