@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -248,8 +249,9 @@ TEST(cpu_compiler_hangs) {
     char script[512];
     snprintf(script, sizeof script,
              "trap '' TERM INT; echo x > \"$TMPDIR/cc1.s\"; sleep 1000 & "
-             "echo $$ $! > %s; echo x > \"${o:-$TMPDIR}/kernel.so\"; wait; sleep 1000",
-             pids);
+             "echo $$ $! > %s.$$; mv %s.$$ %s; echo x > \"${o:-$TMPDIR}/kernel.so\"; wait; "
+             "sleep 1000",
+             pids, pids, pids);
     use_compiler(script);
     pthread_t thread;
     shoal_solver *solver;
@@ -627,4 +629,123 @@ TEST(cpu_workers_take_no_signals) {
     pthread_join(thread, NULL);
     CHECK_MSG(handled > 5, "%d signals", handled);
     CHECK_INT(handled_elsewhere, 0);
+}
+
+// ---- Temporary directories ----------------------------------------------------------------------
+
+static void make_old(const char *path) {
+    const struct timespec t[2] = {{.tv_sec = time(NULL) - 7200}, {.tv_sec = time(NULL) - 7200}};
+    REQUIRE(utimensat(AT_FDCWD, path, t, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+// A directory as a killed compilation leaves it; a fresh string each call.
+static const char *make_leftover(const char *tmpdir, long pid, const char *end, mode_t mode) {
+    char *path = NULL, *file = NULL;
+    REQUIRE(asprintf(&path, "%s/shoal-cc.%ld.%s", tmpdir, pid, end) > 0);
+    REQUIRE(asprintf(&file, "%s/hot.o", path) > 0);
+    REQUIRE(mkdir(path, 0700) == 0);
+    check_write(file, "x");
+    REQUIRE(chmod(path, mode) == 0);
+    make_old(path);
+    free(file);
+    return path;
+}
+
+static long dead_pid(void) {
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    return pid;
+}
+
+static bool is_there(const char *path) { return access(path, F_OK) == 0; }
+
+// What killed runs left goes; what is somebody's, or may still be used, stays.
+TEST(cpu_leftovers_are_swept) {
+    const char *tmpdir = use_tmpdir();
+    long dead = dead_pid();
+    const char *left = make_leftover(tmpdir, dead, "aaaaaa", 0700),
+               *alive = make_leftover(tmpdir, getpid(), "bbbbbb", 0700),
+               *locked = make_leftover(tmpdir, dead, "cccccc", 0700),
+               *open_to_all = make_leftover(tmpdir, dead, "dddddd", 0755),
+               *young = make_leftover(tmpdir, dead, "eeeeee", 0700), *victim = check_path("victim");
+    char link[512], file[512], old[512];
+    const struct timespec now_twice[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
+    REQUIRE(utimensat(AT_FDCWD, young, now_twice, 0) == 0);
+    REQUIRE(mkdir(victim, 0700) == 0);
+    check_write(check_path("victim/file"), "precious");
+    make_old(victim);
+    snprintf(link, sizeof link, "%s/shoal-cc.%ld.ffffff", tmpdir, dead);
+    REQUIRE(symlink(victim, link) == 0);
+    snprintf(file, sizeof file, "%s/shoal-cc.%ld.gggggg", tmpdir, dead);
+    check_write(file, "x");
+    snprintf(old, sizeof old, "%s/shoal-cc.AbCdEf", tmpdir); // as they were called before
+    REQUIRE(mkdir(old, 0700) == 0);
+    make_old(old);
+    int fd = open(locked, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    REQUIRE(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    shoal_solver *solver;
+    CHECK_INT(try_solver(NULL, &solver), SHOAL_OK);
+    shoal_solver_free(solver);
+    CHECK(!is_there(left) && !is_there(old));
+    CHECK(is_there(alive) && is_there(locked) && is_there(open_to_all) && is_there(young));
+    CHECK(is_there(link) && is_there(file) && is_there(check_path("victim/file")));
+    close(fd);
+}
+
+// A run that is killed while it compiles leaves a directory, which a later one removes.
+TEST(cpu_killed_run_is_swept) {
+    const char *tmpdir = use_tmpdir(), *here = check_path("here");
+    char script[256];
+    snprintf(script, sizeof script, "touch %s; exec sleep 100", here);
+    use_units(script, script, "");
+    check_write(check_path("m.ode"), "x'=-x\nx(0)=1\n@ t1=1\n");
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        freopen("/dev/null", "w", stderr);
+        execl(check_shoal(), "shoal", "run", check_path("m.ode"), "--device", "cpu", (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; i < 2000 && !is_there(here); i++)
+        pause_for(0.01);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    CHECK_INT(count_entries(tmpdir), 1);
+    DIR *dir = opendir(tmpdir);
+    for (const struct dirent *e; (e = readdir(dir));)
+        if (e->d_name[0] != '.') {
+            char path[512];
+            snprintf(path, sizeof path, "%s/%s", tmpdir, e->d_name);
+            make_old(path);
+        }
+    closedir(dir);
+    unsetenv("SHOAL_CC");
+    CHECK_INT(RUN(check_shoal(), "run", check_path("m.ode"), "--device", "cpu").status, 0);
+    CHECK_INT(count_entries(tmpdir), 0);
+}
+
+// Where others could put their object in the place of ours nothing is compiled.
+TEST(cpu_unsafe_tmpdir) {
+    shoal_solver *solver;
+    setenv("SHOAL_CACHE", "off", 1);
+    mkdir(check_path("open"), 0700);
+    mkdir(check_path("open/mine"), 0700);
+    static const mode_t modes[] = {0777, 0770, 0722};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        REQUIRE(chmod(check_path("open"), modes[i]) == 0);
+        setenv("TMPDIR", check_path("open"), 1);
+        CHECK_INT(try_solver(NULL, &solver), SHOAL_IO);
+        setenv("TMPDIR", check_path("open/mine"), 1);
+        CHECK_INT(try_solver(NULL, &solver), SHOAL_IO);
+        CHECK_HAS(messages, "that others can change: ");
+    }
+    REQUIRE(chmod(check_path("open"), 01777) == 0);
+    CHECK_INT(try_solver(NULL, &solver), SHOAL_OK);
+    shoal_solver_free(solver);
+    if (geteuid() == 0) {
+        REQUIRE(chown(check_path("open"), 65534, 65534) == 0);
+        CHECK_INT(try_solver(NULL, &solver), SHOAL_IO);
+    }
 }

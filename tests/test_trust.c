@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -386,4 +387,57 @@ TEST(trust_planted_cache_is_not_run) {
     }
     made_free(&m);
     free(spy);
+}
+
+// ---- The environment ----------------------------------------------------------------------------
+
+static void check_no_getenv(const char *pattern) {
+    glob_t found;
+    REQUIRE(glob(pattern, 0, NULL, &found) == 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *text = check_read(found.gl_pathv[i]);
+        for (const char *at = text; (at = strstr(at, "getenv(")); at++)
+            CHECK_MSG(at - text >= 7 && !strncmp(at - 7, "secure_", 7),
+                      "%s: getenv, which a program with raised rights must not use",
+                      found.gl_pathv[i]);
+        free(text);
+    }
+    globfree(&found);
+}
+
+TEST(trust_environment_of_raised_rights) {
+    check_no_getenv("src/*/*.c");
+    check_no_getenv("src/*/*/*.c");
+}
+
+// A program that runs with the rights of another user takes no compiler, place or path from the one
+// who starts it.
+TEST(trust_setuid_program) {
+    if (geteuid() != 0)
+        check_skip("only root can make a program of another user");
+    const char *shoal = check_path("raised");
+    char script[256];
+    REQUIRE(RUN("cp", check_shoal(), shoal).status == 0);
+    REQUIRE(chmod(check_dir(), 0755) == 0);
+    REQUIRE(chown(shoal, 65534, 65534) == 0 && chmod(shoal, 04755) == 0);
+    if (!strstr(RUN(shoal, "cache", "doctor").out, "rights of another user"))
+        check_skip("programs here cannot run with the rights of another user");
+    REQUIRE(mkdir(check_path("planted"), 0777) == 0 && chmod(check_path("planted"), 0777) == 0);
+    snprintf(script, sizeof script, "touch %s/planted/$(basename $0); exec /usr/bin/cc \"$@\"",
+             check_dir());
+    use_script(script); // SHOAL_CC
+    REQUIRE(chmod(check_path("compiler"), 0755) == 0);
+    REQUIRE(mkdir(check_path("bin"), 0755) == 0 &&
+            RUN("cp", check_path("compiler"), check_path("bin/cc")).status == 0);
+    char path[4096];
+    snprintf(path, sizeof path, "%s:%s", check_path("bin"), getenv("PATH"));
+    setenv("PATH", path, 1);
+    setenv("TMPDIR", check_path("planted"), 1);
+    setenv("XDG_CONFIG_HOME", check_path("planted"), 1);
+    check_write(check_path("m.ode"), MODEL);
+    struct check_output o = RUN(shoal, "run", check_path("m.ode"), "--device", "cpu");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "0,1,0.36787");
+    CHECK(!is_planted());
+    unlink(shoal);
 }

@@ -164,7 +164,7 @@ static shoal_code load(struct kernel *k, const struct shoal_bytes *bytes, struct
 
 // Looks the kernel up in a span of its own, and says so where SHOAL_CACHE_LOG asks for it.
 static bool look_in_span(struct kernel *k, struct cache_item *item, char reason[CACHE_REASON]) {
-    const char *wants = getenv("SHOAL_CACHE_LOG");
+    const char *wants = secure_getenv("SHOAL_CACHE_LOG");
     uint64_t begin = clock_ns();
     int32_t span = log_begin(k->log, LOG_cache_lookup);
     reason[0] = 0;

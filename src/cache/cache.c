@@ -133,12 +133,14 @@ static void open_place(struct cache *c, struct place_settings *s) {
 
 // A cache without a place of its own still reads the others.
 static void open_root(struct cache *c, struct place_settings *s) {
-    if (!s->off.length)
+    if (!s->off.length && s->root)
         open_place(c, s);
     if (c->tiers[0].fd < 0 && c->tier_count > 1)
-        add_note(c, "kernel cache: new kernels are not kept: ", s->off.data, s->off.length);
+        add_note(c, "kernel cache: new kernels are not kept: ", s->off.data ? s->off.data : "",
+                 s->off.length);
     else if (c->tiers[0].fd < 0) {
-        c->off = s->off.data;
+        c->off_text = s->off.data;
+        c->off = c->off_text ? c->off_text : "out of memory";
         s->off = (struct buf){0};
     } else if (place_is_remote(c->tiers[0].fd)) {
         static const char text[] = "kernel cache: on a network file system; processes of different "
@@ -190,7 +192,7 @@ void cache_close(struct cache *c) {
     }
     for (int i = 0; i < c->note_count; i++)
         free(c->notes[i]);
-    free(c->off);
+    free(c->off_text);
     free(c);
 }
 

@@ -30,8 +30,11 @@ static void put_path(struct buf *b, const char *path) {
         buf_putc(b, (unsigned char)*path < 0x20 || *path == 0x7f ? '?' : *path);
 }
 
+// The name of the directory reached so far, as far as memory allowed to keep it.
+static void put_done(struct way *w) { put_path(w->why, w->done.data ? w->done.data : "/"); }
+
 static bool refuse(struct way *w, const char *format, const char *detail) {
-    put_path(w->why, w->done.data ? w->done.data : "/");
+    put_done(w);
     buf_printf(w->why, format, detail);
     return false;
 }
@@ -49,7 +52,7 @@ static bool check_directory(struct way *w, bool last) {
     if (!(s.st_mode & 022) || (!last && (s.st_mode & S_ISVTX)))
         return true;
     refuse(w, " is writable by others%s (chmod go-w '", "");
-    put_path(w->why, w->done.data);
+    put_done(w);
     buf_puts(w->why, "')");
     return false;
 }
@@ -133,7 +136,9 @@ int place_open(const char *path, bool create, bool root_may_own, struct buf *why
     }
     w.rest = strdup(path);
     int fd = -1;
-    if (w.rest && walk_all(&w) && check_directory(&w, true)) {
+    if (!w.rest)
+        buf_puts(why, strerror(ENOMEM));
+    else if (walk_all(&w) && check_directory(&w, true)) {
         fd = openat(w.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
             refuse(&w, ": %s", strerror(errno));

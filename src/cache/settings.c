@@ -62,15 +62,18 @@ static void read_root(struct place_settings *s, const char *dir) {
     const char *named = dir && *dir ? dir : secure_getenv("SHOAL_CACHE_DIR");
     const char *xdg = secure_getenv("XDG_CACHE_HOME");
     if (named && *named) {
-        char *here = *named == '/' ? NULL : getcwd(NULL, 0);
-        buf_printf(&path, "%s%s%s", here ? here : "", here ? "/" : "", named);
+        char *here = *named == '/' ? strdup("") : getcwd(NULL, 0);
+        if (here)
+            buf_printf(&path, "%s%s%s", here, *here ? "/" : "", named);
+        else
+            buf_printf(&s->off, "%s: %s", named, strerror(errno));
         free(here);
     } else if (xdg && *xdg == '/')
         buf_printf(&path, "%s/shoal", xdg);
     else
         place_home(&path, ".cache/shoal");
     s->root = path.data;
-    if (!s->root)
+    if (!s->root && !s->off.length)
         buf_puts(&s->off, "no home directory; SHOAL_CACHE_DIR can name a place");
 }
 
@@ -82,7 +85,7 @@ void place_read(struct place_settings *s, const char *dir) {
         return;
     }
     read_mode(s);
-    if (s->off.length)
+    if (s->off.length || s->mode == CACHE_OFF)
         return;
     read_cap(s, "SHOAL_CACHE_MAX", &s->cap_bytes);
     read_cap(s, "SHOAL_CACHE_ENTRIES", &s->cap_entries);

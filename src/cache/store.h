@@ -33,7 +33,8 @@ struct cache {
     int tier_count;
     bool has_secret;
     unsigned char secret[SECRET_BYTES];
-    char *off;
+    const char *off;                 // NULL: usable
+    char *off_text;                  // own copy, or NULL
     uint64_t cap_bytes, cap_entries; // UINT64_MAX: no limit
     char *notes[STORE_NOTES];        // of the opening, said once
     int note_count;

@@ -67,7 +67,7 @@ static shoal_code choose(const char *wanted, const struct shoal_backend **backen
 
 shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
                          struct report *r) {
-    const char *wanted = getenv("SHOAL_DEVICE");
+    const char *wanted = secure_getenv("SHOAL_DEVICE");
     struct report why = {0};
     if (name && strcmp(name, "auto"))
         return choose(name, backend, index, r);

@@ -210,6 +210,7 @@ shoal_code cpu_build(struct shoal_device *d, const struct shoal_kernel_text *k,
     shoal_code code = cpu_dir_make(&dir, r);
     if (code != SHOAL_OK)
         return code;
+    cpu_dir_sweep(&dir);
     cpu_commands(d, k, &c);
     code = compile_units(d, k, &c, &dir, stop, r);
     if (code == SHOAL_OK)

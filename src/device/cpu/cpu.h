@@ -45,14 +45,18 @@ void cpu_describe(uint32_t index, char *text, size_t room);
 // The compiler: SHOAL_CC, else cc. The second finds it; false when there is none.
 const char *cpu_compiler_wanted(void);
 bool cpu_find_compiler(char *path, size_t room);
-// A private temporary directory for what programs leave behind; it goes with all of that.
+// A private temporary directory for what programs leave behind; it goes with all of that. Nobody
+// else can get at it: TMPDIR must be ours or root's, and sticky where others may write.
 enum { CPU_ARGS = 48, CPU_FILE = 3100 };
 #define CPU_KERNEL_FILE "kernel.so" // what a build leaves there
 struct cpu_dir {
     char path[3000];
+    int fd; // locked as long as it is used
 };
 shoal_code cpu_dir_make(struct cpu_dir *dir, struct report *r);
 void cpu_dir_remove(const struct cpu_dir *dir);
+// Removes those beside it that killed runs of ours left behind.
+void cpu_dir_sweep(const struct cpu_dir *dir);
 // The file of that name; no data when there is none.
 void cpu_dir_read(const struct cpu_dir *dir, const char *name, struct shoal_bytes *out);
 // Starts a program with that TMPDIR, to be waited for. Arguments that begin with "./" are files in

@@ -294,7 +294,7 @@ static void read_places(struct probing *p, char *talk) {
 static void add_trial(struct probing *p, const struct shoal_device *d, const struct cpu_dir *dir,
                       const volatile int *stop) {
     char digest[65];
-    if (p->itself && !p->scripts)
+    if ((p->itself && !p->scripts) || (stop && *stop))
         return;
     if (cpu_trial(d, dir, stop, digest))
         key_add_text(&p->answer, "trial", digest);

@@ -63,7 +63,8 @@ static void *library_with(const char *library, const char *symbol) {
 static void find_math(const struct level *l, struct shoal_device *d) {
     char symbol[64];
     struct shoal_target *t = &d->target;
-    const char *math = getenv("SHOAL_MATH"); // sleef, mvec or libm: a lesser choice, for comparison
+    const char *math =
+        secure_getenv("SHOAL_MATH"); // sleef, mvec or libm: a lesser choice, for comparison
     if (l->sleef_suffix && (!math || !strcmp(math, "sleef"))) {
         snprintf(symbol, sizeof symbol, "Sleef_finz_erfcd%u_u15%s", l->lanes64, l->sleef_suffix);
         d->math = library_with("libsleef.so.3", symbol);
@@ -115,7 +116,7 @@ static shoal_code unknown_target(const char *wanted, struct report *r) {
 }
 
 shoal_code cpu_target(struct shoal_device *d, struct report *r) {
-    const char *wanted = getenv("SHOAL_CPU_TARGET"), *math = getenv("SHOAL_MATH");
+    const char *wanted = secure_getenv("SHOAL_CPU_TARGET"), *math = secure_getenv("SHOAL_MATH");
     if (math && strcmp(math, "sleef") && strcmp(math, "mvec") && strcmp(math, "libm"))
         return report_error(r, SHOAL_DEVICE, "SHOAL_MATH: '%s' is not sleef, mvec or libm", math);
     const struct level *l = wanted && *wanted ? level_named(wanted) : levels;

@@ -43,7 +43,7 @@ shoal_code opencl_identity(struct shoal_device *d, const struct shoal_kernel_tex
     opencl_options(d, options);
     key_add_text(key, "arguments", options);
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
+        const char *value = secure_getenv(variables[i]);
         if (value)
             key_add_text(key, variables[i], value);
     }
