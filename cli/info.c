@@ -324,6 +324,7 @@ int command_env(struct args *a) {
         {"SHOAL_CACHE_ENTRIES", "its number of kernels (4096; 0: no limit)"},
         {"SHOAL_CACHE_SALT", "part of every key: another value, other kernels"},
         {"SHOAL_CACHE_LOG", "1: a line for each lookup"},
+        {"XDG_CONFIG_HOME", "where shoal/secret is, which kernels are signed with (~/.config)"},
         {"TMPDIR", "temporary files"},
         {"NO_COLOR", "no colour in messages"},
     };

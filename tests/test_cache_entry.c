@@ -66,6 +66,8 @@ TEST(cache_entry_bit_flips) { // every bit of the small parts, some of the paylo
         check_defect(c, bytes, n, "corrupt");
         bytes[places[i]] ^= 4;
     }
+    bytes[n - 20] ^= 4; // of the signature
+    check_defect(c, bytes, n, "foreign");
     cache_close(c);
 }
 
