@@ -28,9 +28,10 @@ static const char *model(void) {
 static void use_slow_compiler(const char *seconds) {
     const char *path = check_path("slow-cc");
     char text[512];
-    snprintf(text, sizeof text,
-             "#!/bin/sh\ncase \"$*\" in *kernel.so*) : > %s; sleep %s;; esac\nexec cc \"$@\"\n",
-             check_path("begun"), seconds);
+    snprintf(
+        text, sizeof text,
+        "#!/bin/sh\ncase \"$*\" in *hot.o*kernel.so*) : > %s; sleep %s;; esac\nexec cc \"$@\"\n",
+        check_path("begun"), seconds);
     check_write(path, text);
     REQUIRE(chmod(path, 0700) == 0);
     setenv("SHOAL_CC", path, 1);
