@@ -327,6 +327,23 @@ TEST(key_ignores_path_of_compiler) {
     CHECK_STR(other, one);
 }
 
+// A link that is made to lead to another compiler, as update-alternatives does it.
+TEST(key_by_alternatives) {
+    char one[65], other[65], again[65];
+    const char *link = check_path("cc");
+    if (access("/usr/bin/clang", X_OK) < 0 || access("/usr/bin/gcc", X_OK) < 0)
+        check_skip("there are no two compilers");
+    setenv("SHOAL_CC", link, 1);
+    CHECK_INT(symlink("/usr/bin/gcc", link), 0);
+    key_of(base, "", one);
+    CHECK_INT(unlink(link) | symlink("/usr/bin/clang", link), 0);
+    key_of(base, "", other);
+    CHECK_INT(unlink(link) | symlink("/usr/bin/gcc", link), 0);
+    key_of(base, "", again);
+    CHECK(strcmp(one, other) != 0);
+    CHECK_STR(again, one);
+}
+
 // An assembler of another build, found first on PATH.
 TEST(key_by_assembler) {
     char one[65], other[65], path[4096];

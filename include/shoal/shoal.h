@@ -303,8 +303,8 @@ typedef struct shoal_option_info {
     bool in_kernel;  // another value means another kernel
     bool repeatable; // several are kept; otherwise the last wins
     bool in_model;   // may be given in a model: @ name=value
-    bool kept;  // the numbers depend on it: kept in result files, and all that is taken from one
-    bool later; // known by name, not supported yet
+    bool kept;       // the numbers depend on it: kept in results, and taken from them
+    bool later;      // known by name, not supported yet
 } shoal_option_info;
 
 // Defaults, then the model's own `@` options. The model may be NULL.

@@ -258,6 +258,13 @@ static bool place_at(const shoal_job *job, const char *named, int place, struct 
     return place < 3 && !out->failed;
 }
 
+static shoal_code other_content(const shoal_job *job, const char *named, struct report *r) {
+    return report_error(r, SHOAL_INPUT,
+                        "the batch file '%s' is not the one that %s was made with: its content has "
+                        "changed; give --batch FILE to use another",
+                        named, job->result);
+}
+
 static shoal_code find_batch(const shoal_job *job, const char *named, struct buf *path,
                              struct report *r) {
     char digest[65];
@@ -275,10 +282,7 @@ static shoal_code find_batch(const shoal_job *job, const char *named, struct buf
     if (path->failed)
         return report_error(r, SHOAL_MEMORY, "not enough memory");
     if (other)
-        return report_error(r, SHOAL_INPUT,
-                            "the batch file '%s' is not the one that %s was made with: its content "
-                            "has changed; give --batch FILE to use another",
-                            named, job->result);
+        return other_content(job, named, r);
     return report_error(
         r, SHOAL_IO, "the batch file '%s' of %s is neither here nor beside it; give --batch FILE",
         named, job->result);
@@ -293,6 +297,8 @@ shoal_code shoal_batch_job(shoal_batch *batch, const shoal_job *job, shoal_log *
     shoal_code code = job->result ? find_batch(job, named, &path, r) : SHOAL_OK;
     if (code == SHOAL_OK)
         code = shoal_batch_file(batch, job->result ? path.data : named, log);
+    if (code == SHOAL_OK && job->result && strcmp(batch->digest, job->batch_digest))
+        code = other_content(job, named, r); // since it was found
     buf_free(&path);
     return code;
 }

@@ -112,23 +112,24 @@ static void open_tiers(struct cache *c, char *list) {
     }
 }
 
-// The place itself, and the secret that makes it ours: one is of no use without the other.
+// The place itself, and the secret that makes it ours: it is of no use without one. The secret
+// alone still serves for read-only tiers.
 static void open_place(struct cache *c, struct place_settings *s) {
-    struct buf why = {0};
+    struct buf why = {0}, no_secret = {0};
     bool create = c->mode != CACHE_RO;
     c->tiers[0].place = s->root;
     s->root = NULL;
     c->tiers[0].fd = place_open(c->tiers[0].place, create, false, &why);
-    if (c->tiers[0].fd >= 0) {
-        c->has_secret = secret_read(c->secret, create, &why);
-        if (!c->has_secret) {
-            close(c->tiers[0].fd);
-            c->tiers[0].fd = -1;
-        }
+    bool there = c->tiers[0].fd >= 0;
+    c->has_secret = secret_read(c->secret, create && there, there ? &why : &no_secret);
+    if (there && !c->has_secret) {
+        close(c->tiers[0].fd);
+        c->tiers[0].fd = -1;
     }
     if (c->tiers[0].fd < 0)
         buf_puts(&s->off, why.data ? why.data : "out of memory");
     buf_free(&why);
+    buf_free(&no_secret);
 }
 
 // A cache without a place of its own still reads the others.
