@@ -415,6 +415,9 @@ TEST(trust_environment_of_raised_rights) {
 TEST(trust_setuid_program) {
     if (geteuid() != 0)
         check_skip("only root can make a program of another user");
+#ifdef __SANITIZE_ADDRESS__
+    check_skip("the sanitizer does not work in such a program");
+#endif
     const char *shoal = check_path("raised");
     char script[256];
     REQUIRE(RUN("cp", check_shoal(), shoal).status == 0);
