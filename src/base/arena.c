@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/arena.h"
 
-#include <stdio.h>
+#include "base/ascii.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,11 +53,11 @@ char *arena_printf(struct arena *a, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = ascii_vprintf(NULL, 0, format, args);
     va_end(args);
     char *text = arena_alloc(a, (size_t)(length < 0 ? 0 : length) + 1);
     if (text && length > 0)
-        vsnprintf(text, (size_t)length + 1, format, again);
+        ascii_vprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }

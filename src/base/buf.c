@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/buf.h"
 
-#include <stdio.h>
+#include "base/ascii.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,9 +40,9 @@ void buf_putc(struct buf *b, char c) { buf_put(b, &c, 1); }
 void buf_vprintf(struct buf *b, const char *format, va_list args) {
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = ascii_vprintf(NULL, 0, format, args);
     if (length >= 0 && make_room(b, (size_t)length)) {
-        vsnprintf(b->data + b->length, (size_t)length + 1, format, again);
+        ascii_vprintf(b->data + b->length, (size_t)length + 1, format, again);
         b->length += (size_t)length;
     }
     va_end(again);

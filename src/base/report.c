@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/report.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,60 @@ static void drop(struct report *r, shoal_severity severity) {
         snprintf(r->count_text, ROOM, "%u more messages like these", r->dropped + 1);
 }
 
-static void add(struct report *r, shoal_message m, struct buf *text) {
+// ---- Nothing that could drive a terminal --------------------------------------------------------
+
+// Bytes of the character at s, which ends before `end`; 0 when it is none of UTF-8.
+static size_t character_length(const unsigned char *s, const unsigned char *end) {
+    size_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+    if (n > (size_t)(end - s))
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+// Whether a character is shown as it is: no control characters, of 8 bits neither (U+0080 to
+// U+009F), and none that turn the direction of the text (U+202A to U+202E, U+2066 to U+2069).
+static bool is_shown(const unsigned char *s, size_t length) {
+    if (length == 1)
+        return *s >= 0x20 && *s != 0x7f;
+    if (length == 2)
+        return *s != 0xc2 || s[1] >= 0xa0;
+    if (length == 3 && s[0] == 0xe2)
+        return !(s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) &&
+               !(s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+    return length != 0;
+}
+
+// Puts text[0..length) with a mark for everything that is not shown; a character stays one. Line
+// ends are kept where they are the message's own.
+static void put_harmless(struct buf *out, const char *text, size_t length, char blank, bool lines) {
+    const unsigned char *s = (const unsigned char *)text, *end = s + length;
+    while (s < end) {
+        size_t n = character_length(s, end);
+        if ((lines && *s == '\n') || is_shown(s, n))
+            buf_put(out, s, n);
+        else
+            buf_putc(out, *s == '\t' ? ' ' : n == 1 ? blank : '?');
+        s += n ? n : 1;
+    }
+}
+
+// How many columns that takes.
+static size_t shown_columns(const char *text, size_t length) {
+    const unsigned char *s = (const unsigned char *)text, *end = s + length;
+    size_t columns = 0;
+    for (; s < end; columns++) {
+        size_t n = character_length(s, end);
+        s += n ? n : 1;
+    }
+    return columns;
+}
+
+// ---- Messages -----------------------------------------------------------------------------------
+
+static void add(struct report *r, shoal_message m, const struct buf *text) {
     if (!r)
         return;
     if (m.severity == SHOAL_ERROR)
@@ -35,10 +88,10 @@ static void add(struct report *r, shoal_message m, struct buf *text) {
         drop(r, m.severity);
         return;
     }
-    for (size_t i = 0; i < text->length; i++) // nothing that could drive a terminal
-        if (iscntrl((unsigned char)text->data[i]) && text->data[i] != '\n')
-            text->data[i] = text->data[i] == '\t' ? ' ' : '?';
-    m.text = arena_strndup(&r->arena, text->data ? text->data : "", text->length);
+    struct buf harmless = {0};
+    put_harmless(&harmless, text->data, text->length, '?', true);
+    m.text = arena_strndup(&r->arena, harmless.data ? harmless.data : "", harmless.length);
+    buf_free(&harmless);
     if (m.file)
         m.file = arena_strdup(&r->arena, m.file);
     if (!m.text || !vec_reserve(&r->arena, &r->messages, (uint64_t)r->messages.count + 1)) {
@@ -49,18 +102,39 @@ static void add(struct report *r, shoal_message m, struct buf *text) {
     r->messages.items[r->messages.count++] = m;
 }
 
-// The line around `offset`, cut to a window of 100 bytes, and a caret under the place.
-static void show_line(struct buf *out, const struct source *s, size_t start, size_t end,
-                      size_t offset) {
-    size_t from = offset - start > 80 ? offset - 60 : start;
-    size_t to = end - from > 100 ? from + 100 : end;
+// Lines end with a line feed, a carriage return, or both.
+struct place source_place(const struct source *s, size_t offset) {
+    struct place p = {.line = 1, .offset = offset < s->length ? offset : s->length};
+    for (size_t i = 0; i < p.offset; i++)
+        if (s->text[i] == '\n' ||
+            (s->text[i] == '\r' && !(i + 1 < s->length && s->text[i + 1] == '\n'))) {
+            p.line++;
+            p.start = i + 1;
+        }
+    p.end = p.start;
+    while (p.end < s->length && s->text[p.end] != '\n' && s->text[p.end] != '\r')
+        p.end++;
+    return p;
+}
+
+static bool is_inside(const struct source *s, size_t at) {
+    return ((unsigned char)s->text[at] & 0xc0) == 0x80; // of a UTF-8 sequence
+}
+
+// The line of a place, cut to a window of 100 bytes, and a caret under the place.
+static void show_line(struct buf *out, const struct source *s, struct place p) {
+    size_t at = p.offset < p.end ? p.offset : p.end; // the second byte of a line end
+    size_t from = at - p.start > 80 ? at - 60 : p.start;
+    size_t to = p.end - from > 100 ? from + 100 : p.end;
+    for (size_t i = 0; i < 3 && from > p.start && from < at && is_inside(s, from); i++)
+        from++;
+    for (size_t i = 0; i < 3 && to < p.end && to > at && is_inside(s, to); i++)
+        to--;
     buf_puts(out, "\n  ");
-    for (size_t i = from; i < to; i++)
-        buf_putc(out, iscntrl((unsigned char)s->text[i]) ? ' ' : s->text[i]);
+    put_harmless(out, s->text + from, to - from, ' ', false);
     buf_puts(out, "\n  ");
-    for (size_t i = from; i < offset && i < to; i++)
-        if (((unsigned char)s->text[i] & 0xc0) != 0x80) // not inside a UTF-8 sequence
-            buf_putc(out, ' ');
+    for (size_t columns = shown_columns(s->text + from, at - from); columns; columns--)
+        buf_putc(out, ' ');
     buf_putc(out, '^');
 }
 
@@ -70,28 +144,18 @@ static void add_at(struct report *r, shoal_severity severity, shoal_code code,
         add(r, (shoal_message){.severity = severity, .code = code}, NULL);
         return;
     }
-    if (offset > source->length)
-        offset = source->length;
-    size_t start = 0;
-    uint32_t line = 1;
-    for (size_t i = 0; i < offset; i++)
-        if (source->text[i] == '\n') {
-            line++;
-            start = i + 1;
-        }
-    size_t end = start;
-    while (end < source->length && source->text[end] != '\n' && source->text[end] != '\r')
-        end++;
-    uint32_t column = (uint32_t)(offset - start) + 1;
+    struct place place = source_place(source, offset);
+    uint32_t column = (uint32_t)(place.offset - place.start) + 1;
     struct buf text = {0};
-    buf_printf(&text, "%s:%u:%u: %s: ", source->name, line, column, severity_words[severity]);
+    put_harmless(&text, source->name, strlen(source->name), '?', false);
+    buf_printf(&text, ":%u:%u: %s: ", place.line, column, severity_words[severity]);
     buf_vprintf(&text, format, args);
-    show_line(&text, source, start, end, offset);
+    show_line(&text, source, place);
     add(r,
         (shoal_message){.severity = severity,
                         .code = code,
                         .file = source->name,
-                        .line = line,
+                        .line = place.line,
                         .column = column},
         &text);
     buf_free(&text);
@@ -160,14 +224,14 @@ static uint32_t edit_distance(const char *a, const char *b) {
         uint32_t *now = row[i % 3], *up = row[(i - 1) % 3], *up2 = row[(i + 1) % 3];
         now[0] = (uint32_t)i;
         for (size_t j = 1; j <= m; j++) {
-            int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
+            char ca = ascii_lower(a[i - 1]), cb = ascii_lower(b[j - 1]);
             uint32_t best = up[j - 1] + (ca != cb);
             if (up[j] + 1 < best)
                 best = up[j] + 1;
             if (now[j - 1] + 1 < best)
                 best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) &&
-                cb == tolower((unsigned char)a[i - 2]) && up2[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && ca == ascii_lower(b[j - 2]) && cb == ascii_lower(a[i - 2]) &&
+                up2[j - 2] + 1 < best)
                 best = up2[j - 2] + 1;
             now[j] = best;
         }

@@ -19,6 +19,13 @@ struct source {
     size_t length;
 };
 
+// Where an offset is: its line, counted from 1, and where that begins and ends.
+struct place {
+    uint32_t line;
+    size_t start, end, offset;
+};
+struct place source_place(const struct source *s, size_t offset);
+
 struct report {
     struct arena arena;
     vec(shoal_message) messages;
@@ -33,8 +40,9 @@ shoal_code report_error(struct report *r, shoal_code code, const char *format, .
 void report_warning(struct report *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void report_note(struct report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// At a byte offset of a source: "name:line:column: error: ...", the line, a caret. Control
-// characters and overlong lines are made harmless. Errors here have the code SHOAL_INPUT.
+// At a byte offset of a source: "name:line:column: error: ...", the line, a caret. Overlong
+// lines are cut; control characters, and bytes that are no UTF-8, are never in a message. Errors
+// here have the code SHOAL_INPUT.
 void report_at(struct report *r, shoal_severity severity, const struct source *source,
                size_t offset, const char *format, ...) __attribute__((format(printf, 5, 6)));
 void report_free(struct report *r);

@@ -100,9 +100,6 @@ struct model {
 struct model *model_parse(const char *name, const char *text, size_t length, struct report *r);
 void model_free(struct model *m);
 
-// The line of a byte offset, from 1.
-uint32_t model_line(const struct source *s, uint32_t at);
-
 // The symbol of that name: exactly, else the only one that matches ignoring case (with a note), an
 // array element also as x[3]; UINT32_MAX with an error that names the nearest otherwise. `where`
 // says who asks ("--set").

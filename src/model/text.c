@@ -6,15 +6,16 @@
 // ends a statement and the rest of the parser knows neither comments nor continuations.
 #include "model/parse.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
 
 #include <string.h>
 
 bool text_blank(char c) { return c == ' '; }
 
-bool text_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool text_letter(char c) { return ascii_letter(c) || c == '_'; }
 
-bool text_word(char c) { return text_letter(c) || (c >= '0' && c <= '9'); }
+bool text_word(char c) { return ascii_word(c); }
 
 bool parse_is_reported(const struct parser *p, uint32_t at) {
     return p->stop || p->reported[at > p->length ? p->length : at];
@@ -56,14 +57,7 @@ bool parse_limit(struct parser *p, uint32_t at, const char *what) {
 }
 
 uint32_t parse_line_number(const struct parser *p, uint32_t at) {
-    return model_line(p->source, at);
-}
-
-uint32_t model_line(const struct source *s, uint32_t at) {
-    uint32_t line = 1;
-    for (uint32_t i = 0; i < at && i < s->length; i++)
-        line += s->text[i] == '\n';
-    return line;
+    return source_place(p->source, at).line;
 }
 
 const char *parse_token_text(struct parser *p, const struct token *t) {
@@ -101,7 +95,7 @@ static bool opens_integral(const char *line, const char *open) {
             open--;
     while (open > line && text_blank(open[-1]))
         open--;
-    return open - line >= 3 && !strncasecmp(open - 3, "int", 3);
+    return open - line >= 3 && ascii_same_prefix(open - 3, "int", 3);
 }
 
 // Blanks the comment of the line [s, end); the `#` of an integral's convolution is none.

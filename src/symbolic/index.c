@@ -51,7 +51,7 @@ static void put_rows(struct buf *text, const struct part *p, const struct model 
     for (uint32_t i = 0; i < m->rows.count; i++)
         if (p->rows[i] && count++ < SHOWN)
             buf_printf(text, "%s%u", count > 1 ? ", " : "",
-                       model_line(&m->source, m->rows.items[i].at));
+                       source_place(&m->source, m->rows.items[i].at).line);
     if (count > SHOWN)
         buf_printf(text, " and %u more", count - SHOWN);
 }
