@@ -2,22 +2,21 @@
 #include "api/choice.h"
 
 #include "api/options.h"
+#include "base/ascii.h"
 #include "symbolic/lu.h"
-
-#include <strings.h>
 
 const char choice_auto[] = "auto";
 static const char explicit_name[] = "tsit5", stiff_name[] = "rodas5p";
 
 const char *choice_name(const char *name) {
-    if (!strcasecmp(name, choice_auto))
+    if (ascii_same(name, choice_auto))
         return choice_auto;
     const struct method *m = method_find(name);
     return m ? m->name : NULL;
 }
 
 struct choice choice_find(const char *name) {
-    if (!strcasecmp(name, choice_auto))
+    if (ascii_same(name, choice_auto))
         return (struct choice){method_find(explicit_name), method_find(stiff_name)};
     return (struct choice){method_find(name), NULL};
 }

@@ -11,13 +11,13 @@
 #include "api/json.h"
 #include "api/model.h"
 #include "api/options.h"
+#include "base/ascii.h"
 #include "base/file.h"
 #include "io/io.h"
 #include "log/log.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { JOB_BYTES = 16 << 20 };
 
@@ -143,7 +143,7 @@ static shoal_code read_lines(shoal_job *job, struct report *r) {
 
 static bool has_ending(const char *path, const char *ending) {
     size_t n = strlen(path), m = strlen(ending);
-    return n > m && !strcasecmp(path + n - m, ending);
+    return n > m && ascii_same(path + n - m, ending);
 }
 
 static shoal_code load_result(shoal_job *job, const char *path, struct report *r) {

@@ -2,10 +2,10 @@
 // Storing a kernel: what its entry says about it, and what is said when storing makes no sense.
 #include "api/choice.h"
 #include "api/kernel.h"
+#include "base/ascii.h"
 
 #include "../kernels/abi.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,13 +57,13 @@ static bool is_of_model(const char *component) {
 // The text of the model's functions without its numbers.
 static void add_without_numbers(struct sha256 *hash, const char *text, size_t length) {
     for (size_t i = 0; i < length;) {
-        bool word = isalpha((unsigned char)text[i]) || text[i] == '_';
+        bool word = ascii_letter(text[i]) || text[i] == '_';
         size_t from = i;
         if (word) // names may hold digits
-            while (i < length && (isalnum((unsigned char)text[i]) || text[i] == '_'))
+            while (i < length && ascii_word(text[i]))
                 i++;
-        else if (isdigit((unsigned char)text[i])) {
-            while (i < length && (isalnum((unsigned char)text[i]) || text[i] == '.' ||
+        else if (ascii_digit(text[i])) {
+            while (i < length && (ascii_word(text[i]) || text[i] == '.' ||
                                   (strchr("+-", text[i]) && strchr("eEpP", text[i - 1]))))
                 i++;
             from = i;

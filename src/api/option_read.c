@@ -6,9 +6,9 @@
 #include "api/options.h"
 
 #include "api/choice.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -80,9 +80,9 @@ static bool read_bytes(const char *text, uint64_t *bytes) {
     static const char suffixes[] = "KMGT";
     char number[64];
     size_t length = strlen(text);
-    if (length > 1 && toupper((unsigned char)text[length - 1]) == 'B')
+    if (length > 1 && ascii_upper(text[length - 1]) == 'B')
         length--;
-    const char *suffix = length ? strchr(suffixes, toupper((unsigned char)text[length - 1])) : NULL;
+    const char *suffix = length ? strchr(suffixes, ascii_upper(text[length - 1])) : NULL;
     double scale = 1;
     if (suffix && *suffix) {
         scale = ldexp(1, 10 * (int)(suffix - suffixes + 1));

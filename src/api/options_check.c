@@ -2,10 +2,11 @@
 // Checks of the options as a whole, once nothing changes any more, and values derived from several.
 #include "api/options.h"
 
+#include "base/ascii.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 bool options_fixed(const shoal_options *options, const struct method *method) {
     return method->embedded == 0 ||
@@ -174,22 +175,35 @@ shoal_code options_check(const shoal_options *options, const struct method *meth
 }
 
 // True when `name` is `base` followed by digits: an element of the array `base`.
-static bool is_element(const char *name, const char *base) {
+static bool is_element(const char *name, const char *base, bool fold) {
     size_t n = strlen(base);
-    return !strncasecmp(name, base, n) && name[n] &&
-           strspn(name + n, "0123456789") == strlen(name + n);
+    bool same = fold ? ascii_same_prefix(name, base, n) : !strncmp(name, base, n);
+    return same && name[n] && strspn(name + n, "0123456789") == strlen(name + n);
+}
+
+// The elements of an array; those of one that is written in another case only if there are no
+// others.
+static uint32_t set_elements(const struct model *m, const char *base, double value, double *atol) {
+    uint32_t set = 0;
+    for (int fold = 0; fold < 2 && !set; fold++)
+        for (uint32_t i = 0; i < m->states.count; i++)
+            if (is_element(m->symbols.items[m->states.items[i]].name, base, fold)) {
+                atol[i] = value;
+                set++;
+            }
+    return set;
 }
 
 static shoal_code set_atol(struct model *m, const char *name, double value, double *atol,
                            struct report *r) {
     uint32_t symbol = model_find(m, name, "--atol", NULL), set = 0;
-    for (uint32_t i = 0; i < m->states.count; i++) {
-        const char *state = m->symbols.items[m->states.items[i]].name;
-        if (symbol == UINT32_MAX ? is_element(state, name) : m->states.items[i] == symbol) {
+    for (uint32_t i = 0; i < m->states.count; i++)
+        if (m->states.items[i] == symbol) {
             atol[i] = value;
             set++;
         }
-    }
+    if (symbol == UINT32_MAX)
+        set = set_elements(m, name, value, atol);
     if (set)
         return SHOAL_OK;
     struct nearest n = {.wanted = name};

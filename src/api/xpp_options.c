@@ -8,12 +8,11 @@
 #include "api/options.h"
 
 #include "api/choice.h"
+#include "base/ascii.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 enum xpp_what { XPP_IGNORED, XPP_OURS, XPP_TOTAL, XPP_METHOD, XPP_STEP, XPP_BOUND };
 
@@ -86,7 +85,7 @@ static struct match match_exact(const char *name) {
     char lower[64];
     size_t n = 0;
     for (; name[n] && n + 1 < sizeof lower; n++)
-        lower[n] = (char)tolower((unsigned char)name[n]);
+        lower[n] = ascii_lower(name[n]);
     lower[n] = 0;
     const struct option *o = option_find(lower);
     struct match m = {o && is_ours(o) ? o : NULL, ALL_NAMES};
@@ -105,7 +104,7 @@ static struct match match_longer(const char *name) {
         const char *known = xpp_name_at(i);
         size_t n = strlen(known);
         bool plot = n == 2 && known[1] == 'p'; // xp yp zp
-        if ((n > 2 || plot) && n > best && !strncasecmp(name, known, n)) {
+        if ((n > 2 || plot) && n > best && ascii_same_prefix(name, known, n)) {
             m.xpp = i;
             best = n;
         }
@@ -117,12 +116,12 @@ static struct match match_prefix(const char *name) {
     struct match m = {NULL, ALL_NAMES};
     size_t n = strlen(name), found = 0;
     for (size_t i = 0; i < option_table_count && n; i++)
-        if (is_ours(&option_table[i]) && !strncasecmp(name, option_table[i].info.name, n)) {
+        if (is_ours(&option_table[i]) && ascii_same_prefix(name, option_table[i].info.name, n)) {
             m.ours = &option_table[i];
             found++;
         }
     for (size_t i = 0; i < ALL_NAMES && n; i++)
-        if (!strncasecmp(name, xpp_name_at(i), n)) {
+        if (ascii_same_prefix(name, xpp_name_at(i), n)) {
             m.xpp = i;
             found++;
         }
@@ -161,9 +160,9 @@ static shoal_code unknown(const struct setting *s, const struct source *source, 
 static const struct xpp_method *find_method(const char *value) {
     for (size_t i = 0; i < LENGTH(xpp_methods); i++) {
         const char *word = xpp_methods[i].word;
-        size_t n = strlen(value), most = isdigit((unsigned char)word[0]) ? 1 : 3;
+        size_t n = strlen(value), most = ascii_digit(word[0]) ? 1 : 3;
         n = n < most ? n : most;
-        if (n && !strncasecmp(value, word, n))
+        if (n && ascii_same_prefix(value, word, n))
             return &xpp_methods[i];
     }
     return NULL;

@@ -7,6 +7,7 @@
 // and `status` are passed over. Columns that start with `_` are numbers when every field is one
 // that reads back the same (no quotes, no leading zeros), else text. Everything else must be a
 // finite number. All errors are reported with their place, up to what a report holds.
+#include "base/ascii.h"
 #include "base/file.h"
 #include "io/formats.h"
 
@@ -266,7 +267,7 @@ static bool is_word(const char *text, size_t length, const char *const *words) {
     if (length && (*text == '-' || *text == '+'))
         text++, length--;
     for (; *words; words++)
-        if (strlen(*words) == length && strncasecmp(text, *words, length) == 0)
+        if (strlen(*words) == length && ascii_same_prefix(text, *words, length))
             return true;
     return false;
 }

@@ -4,11 +4,11 @@
 // Formats are rows of a table; a new one is a new row. The arena that a table goes
 // to may jump when memory runs out; while a reader holds files and buffers it must not, so the jump
 // is put off until the reader has cleaned up.
+#include "base/ascii.h"
 #include "base/file.h"
 #include "io/formats.h"
 
 #include <string.h>
-#include <strings.h>
 
 struct io_format {
     const char *endings[3]; // NULL after the last
@@ -32,7 +32,7 @@ static const struct io_format *find_format(const char *path) {
     for (int i = 0; i < FORMATS; i++)
         for (const char *const *e = formats[i].endings; *e; e++) {
             size_t n = strlen(*e);
-            if (length > n && strcasecmp(path + length - n, *e) == 0)
+            if (length > n && ascii_same(path + length - n, *e))
                 return &formats[i];
         }
     return NULL;

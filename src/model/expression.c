@@ -7,6 +7,8 @@
 // than a power: -2^2 is -4. All names are known when this runs, so they are resolved at once.
 #include "model/parse.h"
 
+#include "base/ascii.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -137,6 +139,39 @@ static bool open_frame(struct reader *x, enum pending_kind kind, uint32_t at, ui
     return true;
 }
 
+static const struct name_entry *folded_entry(struct reader *x, const char *name, uint32_t length,
+                                             uint32_t at) {
+    struct parser *p = x->p;
+    struct name_entry *e = names_folded(p->m->by_name, name, length);
+    if (!e || e->kind == NAME_BAD)
+        return NULL;
+    if (e->kind == NAME_OP || e->kind == NAME_WORD || e->kind == NAME_REFUSED)
+        return e;
+    if (!x->index.repeated)
+        parse_note(p, at, "`%s` is read as `%s`", name, e->name);
+    if (p->values)
+        return e;
+    // Under this spelling too, so that the note comes once.
+    name = arena_strndup(&p->m->arena, name, length);
+    return names_alias(&p->m->arena, p->m->by_name, name, e);
+}
+
+// What a name that is no argument stands for: exactly that one, else the only one ignoring case.
+static const struct name_entry *find_entry(struct reader *x, const char *name, uint32_t length,
+                                           uint32_t at) {
+    const struct name_entry *e = names_exact(x->p->m->by_name, name, length);
+    return e ? e : folded_entry(x, name, length, at);
+}
+
+// Arguments hide every other name, whatever the case: f(V)=v^2 squares its argument, as in XPP.
+static uint32_t argument_of(const struct reader *x, const char *name) {
+    const struct arguments *a = x->arguments;
+    for (uint32_t i = 0; a && i < a->count; i++)
+        if (ascii_same(a->names[i], name))
+            return i;
+    return UINT32_MAX;
+}
+
 static bool open_shift(struct reader *x, uint32_t at) {
     if (!open_frame(x, PENDING_SHIFT, at, 0))
         return false;
@@ -146,9 +181,12 @@ static bool open_shift(struct reader *x, uint32_t at) {
     const char *name = arrays_name(x->p, &x->pos, x->index, &length);
     if (!name)
         return false;
-    struct name_entry *e = names_exact(x->p->m->by_name, name, length);
-    if (!e)
-        e = names_folded(x->p->m->by_name, name, length);
+    if (argument_of(x, name) != UINT32_MAX)
+        return parse_error(x->p, name_at,
+                           "shift() needs a name of the model first; `%s` is an "
+                           "argument",
+                           name);
+    const struct name_entry *e = find_entry(x, name, length, name_at);
     if (e && e->kind == NAME_BAD)
         return false;
     if (!e || e->kind != NAME_SYMBOL)
@@ -250,29 +288,13 @@ static bool read_sum_index(struct reader *x, uint32_t at) {
     return emit(x, OP_NUMBER, at, 0, x->p->pending.items[n].i);
 }
 
-static const struct name_entry *folded_entry(struct reader *x, const char *name, uint32_t length,
-                                             uint32_t at) {
-    struct parser *p = x->p;
-    struct name_entry *e = names_folded(p->m->by_name, name, length);
-    if (!e || e->kind == NAME_BAD)
-        return NULL;
-    if (e->kind == NAME_OP || e->kind == NAME_WORD || e->kind == NAME_REFUSED)
-        return e;
-    if (!x->index.repeated)
-        parse_note(p, at, "`%s` is read as `%s`", name, e->name);
-    if (p->values)
-        return e;
-    // Under this spelling too, so that the note comes once.
-    name = arena_strndup(&p->m->arena, name, length);
-    return names_alias(&p->m->arena, p->m->by_name, name, e);
-}
-
 static bool read_name(struct reader *x) {
     struct parser *p = x->p;
     const struct token *t = token_at(x, x->pos);
     uint32_t at = t->at, length = t->length;
     const char *name = p->text + at;
-    if (x->sums && length == 1 && *name == 'i' && token_at(x, x->pos + 1)->kind == TOKEN_PRIME)
+    bool index = length == 1 && ascii_lower(*name) == 'i';
+    if (x->sums && index && token_at(x, x->pos + 1)->kind == TOKEN_PRIME)
         return read_sum_index(x, at);
     const struct token *range = NULL;
     if (token_at(x, x->pos + 1)->glued) {
@@ -283,18 +305,15 @@ static bool read_name(struct reader *x) {
     name = arrays_name(p, &x->pos, x->index, &length);
     if (!name)
         return false;
-    const struct arguments *a = x->arguments;
-    for (uint32_t i = 0; a && i < a->count; i++)
-        if (!strcmp(a->names[i], name)) {
-            x->want_value = false;
-            return emit(x, OP_ARG, at, i, 0);
-        }
-    const struct name_entry *e = names_exact(p->m->by_name, name, length);
-    if (!e)
-        e = folded_entry(x, name, length, at);
+    uint32_t argument = argument_of(x, name);
+    if (argument != UINT32_MAX) {
+        x->want_value = false;
+        return emit(x, OP_ARG, at, argument, 0);
+    }
+    const struct name_entry *e = find_entry(x, name, length, at);
     if (e)
         return read_entry(x, e, at);
-    if (length == 1 && *name == 'i' && token_at(x, x->pos)->kind == TOKEN_PRIME)
+    if (index && token_at(x, x->pos)->kind == TOKEN_PRIME)
         return parse_error(p, at, "`i'` is only known inside sum(a,b)of(...)");
     return unknown_name(x, name, length, at) && read_bad(x, at);
 }
@@ -384,7 +403,7 @@ static bool expect_word(struct reader *x, const char *word) {
     char quoted[16] = "`";
     strcat(strcat(strcat(quoted, word), "("), "`");
     if (t->kind != TOKEN_NAME || t->length != strlen(word) ||
-        strncasecmp(x->p->text + t->at, word, t->length) ||
+        !ascii_same_prefix(x->p->text + t->at, word, t->length) ||
         token_at(x, x->pos + 1)->kind != TOKEN_OPEN)
         return wrong(x, quoted);
     x->pos += 2;

@@ -6,13 +6,13 @@
 // regard to the locale. What the tokens mean together is the business of others.
 #include "model/parse.h"
 
+#include "base/ascii.h"
+
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Digits that fit 53 bits, times or divided by a power of ten that is exact: one correct rounding.
 static bool exact_value(uint64_t digits, int64_t exponent, double *value) {
@@ -49,7 +49,7 @@ uint32_t lexer_number(const char *s, const char *end, double *value) {
     for (; at < end; at++) {
         if (*at == '.' && !fraction && !(at + 1 < end && at[1] == '.'))
             fraction = true;
-        else if (is_digit(*at)) {
+        else if (ascii_digit(*at)) {
             seen++;
             kept += digits || *at != '0';
             digits = kept < 20 ? digits * 10 + (uint64_t)(*at - '0') : digits;
@@ -63,9 +63,9 @@ uint32_t lexer_number(const char *s, const char *end, double *value) {
         const char *e = at + 1;
         bool minus = e < end && *e == '-';
         e += e < end && (*e == '-' || *e == '+');
-        if (e < end && is_digit(*e)) {
+        if (e < end && ascii_digit(*e)) {
             int64_t power = 0;
-            for (; e < end && is_digit(*e); e++)
+            for (; e < end && ascii_digit(*e); e++)
                 power = power < 1000000000 ? power * 10 + (*e - '0') : power;
             exponent += minus ? -power : power;
             at = e;
@@ -94,7 +94,7 @@ static bool read_integer(struct cursor *c, int32_t *value) {
     s += minus;
     int64_t n = 0;
     const char *digits = s;
-    for (; s < c->end && is_digit(*s); s++)
+    for (; s < c->end && ascii_digit(*s); s++)
         n = n < 10000000000 ? n * 10 + (*s - '0') : n;
     if (s == digits || n > INT32_MAX)
         return false;
@@ -175,7 +175,7 @@ static bool read_sign(const struct cursor *c, struct token *t) {
 }
 
 static bool is_integral(const struct cursor *c, const struct token *t) {
-    if (t->length != 3 || strncasecmp(c->at, "int", 3))
+    if (t->length != 3 || !ascii_same_prefix(c->at, "int", 3))
         return false;
     struct cursor next = {c->at + 3, c->end};
     skip_blanks(&next);
@@ -185,7 +185,7 @@ static bool is_integral(const struct cursor *c, const struct token *t) {
 // One token at c, which does not move.
 static bool read_token(struct parser *p, const struct cursor *c, struct token *t) {
     char first = *c->at;
-    if (is_digit(first) || (first == '.' && c->end - c->at > 1 && is_digit(c->at[1]))) {
+    if (ascii_digit(first) || (first == '.' && c->end - c->at > 1 && ascii_digit(c->at[1]))) {
         t->kind = TOKEN_NUMBER;
         t->length = lexer_number(c->at, c->end, &t->value);
         return isfinite(t->value) || parse_error(p, t->at, "this number is too large");

@@ -7,6 +7,8 @@
 // all names are known. What we do not run is refused by its name.
 #include "model/parse.h"
 
+#include "base/ascii.h"
+
 #include <string.h>
 
 enum action {
@@ -82,7 +84,7 @@ static const struct keyword *find_keyword(const struct parser *p, const struct l
     *rest = at;
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         if (strlen(keywords[i].word) == length &&
-            !strncasecmp(keywords[i].word, p->text + l->from, length))
+            ascii_same_prefix(keywords[i].word, p->text + l->from, length))
             return &keywords[i];
     return NULL;
 }
@@ -128,7 +130,7 @@ struct left {
 static bool token_is(const struct parser *p, uint32_t pos, const char *word) {
     const struct token *t = &p->tokens.items[pos];
     return t->kind == TOKEN_NAME && t->length == strlen(word) &&
-           !strncasecmp(p->text + t->at, word, t->length);
+           ascii_same_prefix(p->text + t->at, word, t->length);
 }
 
 static bool kinds_are(const struct parser *p, uint32_t pos, uint32_t count,
@@ -228,8 +230,9 @@ static void declare_arguments(struct parser *p, uint32_t function, struct span a
         const struct token *t = &p->tokens.items[args.first + 2 * i];
         a.names[i] = arena_strndup(&p->scratch, p->text + t->at, t->length);
         for (uint32_t k = 0; k < i; k++)
-            if (!strcmp(a.names[i], a.names[k]))
-                parse_error(p, t->at, "`%s` is twice among the arguments", a.names[i]);
+            if (ascii_same(a.names[i], a.names[k]))
+                parse_error(p, t->at, "`%s` is twice among the arguments%s", a.names[i],
+                            strcmp(a.names[i], a.names[k]) ? ", which ignore case" : "");
     }
     p->arguments.items[function] = a;
     p->m->functions.items[function].args = a.count;
@@ -284,7 +287,8 @@ static const struct keyword *nearest_keyword(const char *word) {
         nearest_offer(&n, keywords[i].word);
     const char *best = nearest_best(&n);
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        if (best ? best == keywords[i].word : !strncasecmp(word, keywords[i].word, strlen(word)))
+        if (best ? best == keywords[i].word
+                 : ascii_same_prefix(word, keywords[i].word, strlen(word)))
             return &keywords[i];
     return NULL;
 }
@@ -501,7 +505,7 @@ static bool is_half_derivative(const char *s) {
     s += strcspn(s, "/=\n");
     s += *s == '/';
     s += strspn(s, " ");
-    return !strncasecmp(s, "dt", 2) && s[2 + strspn(s + 2, " ")] == '=';
+    return ascii_same_prefix(s, "dt", 2) && s[2 + strspn(s + 2, " ")] == '=';
 }
 
 static bool is_done(const struct parser *p, const struct line *l) {

@@ -6,6 +6,8 @@
 // a model's own. Names are bytes with a length and are never interpreted.
 #include "model/parse.h"
 
+#include "base/ascii.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -55,14 +57,10 @@ const char *names_refusal(uint32_t index) { return refused[index].why; }
 
 // ---- The tables ---------------------------------------------------------------------------------
 
-static unsigned char lower(char c) {
-    return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
-
 static uint32_t hash(const char *s, uint32_t length, bool fold) {
     uint64_t h = 1469598103934665603u;
     for (uint32_t i = 0; i < length; i++)
-        h = (h ^ (fold ? lower(s[i]) : (unsigned char)s[i])) * 1099511628211u;
+        h = (h ^ (unsigned char)(fold ? ascii_lower(s[i]) : s[i])) * 1099511628211u;
     h ^= h >> 32;
     return (uint32_t)(h * 0x9e3779b97f4a7c15u >> 32);
 }
@@ -73,10 +71,7 @@ static bool same(const struct name_entry *e, const char *s, uint32_t length, uin
         return false;
     if (!fold)
         return !memcmp(e->name, s, length);
-    for (uint32_t i = 0; i < length; i++)
-        if (lower(e->name[i]) != lower(s[i]))
-            return false;
-    return true;
+    return ascii_same_prefix(e->name, s, length);
 }
 
 // The slot of that name, or the empty one where it belongs. The folded table keeps of names that

@@ -6,6 +6,8 @@
 // assignments before have left them. When anything is wrong nothing is changed.
 #include "model/parse.h"
 
+#include "base/ascii.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -223,7 +225,7 @@ static const struct value_set *find_set(const struct model *m, const char *name,
         if (!strcmp(set->name, name))
             return set;
         nearest_offer(&n, set->name);
-        if (!strcasecmp(set->name, name)) {
+        if (ascii_same(set->name, name)) {
             found = set;
             folded++;
         }
