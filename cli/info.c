@@ -49,14 +49,32 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static double *derivatives(const shoal_model *m, double t0) {
-    uint32_t n = shoal_model_count(m, SHOAL_STATE);
-    double *y = cli_realloc(NULL, n * sizeof *y), *dydt = cli_realloc(NULL, n * sizeof *dydt);
-    for (uint32_t i = 0; i < n; i++)
-        y[i] = shoal_model_value(m, SHOAL_STATE, i);
-    shoal_model_rhs(m, t0, y, dydt);
-    free(y);
-    return dydt;
+// What the symbols are at the start of a run.
+struct start {
+    double *values[KINDS]; // NULL: a kind without values
+    double *dydt;
+};
+
+static struct start start_new(const shoal_model *m, double t0) {
+    struct start s = {0};
+    for (size_t k = 0; k < KINDS; k++) {
+        if (kinds[k].kind == SHOAL_SET || kinds[k].kind == SHOAL_OBSERVABLE)
+            continue;
+        uint32_t n = shoal_model_count(m, kinds[k].kind);
+        s.values[k] = cli_realloc(NULL, (n + 1) * sizeof(double));
+        shoal_model_values(m, kinds[k].kind, t0, s.values[k]);
+        if (kinds[k].kind != SHOAL_STATE)
+            continue;
+        s.dydt = cli_realloc(NULL, (n + 1) * sizeof(double));
+        shoal_model_rhs(m, t0, s.values[k], s.dydt);
+    }
+    return s;
+}
+
+static void start_free(struct start *s) {
+    for (size_t k = 0; k < KINDS; k++)
+        free(s->values[k]);
+    free(s->dydt);
 }
 
 static int widest(const shoal_model *m, shoal_kind kind) {
@@ -75,14 +93,13 @@ static uint32_t algebraic_states(const shoal_model *m) {
     return count;
 }
 
-static void info_states(const shoal_model *m, int width, const double *dydt) {
+static void info_states(const shoal_model *m, int width, const double *values, const double *dydt) {
     uint32_t algebraic = algebraic_states(m);
     if (algebraic)
         printf("  %u of them algebraic: their values are guesses\n", algebraic);
     printf("  %-*s  %-24s  %s\n", width, "", "value at t0", "derivative at t0");
     for (uint32_t i = 0; i < shoal_model_count(m, SHOAL_STATE); i++) {
-        printf("  %-*s  %-24.17g  ", width, shoal_model_symbol(m, SHOAL_STATE, i),
-               shoal_model_value(m, SHOAL_STATE, i));
+        printf("  %-*s  %-24.17g  ", width, shoal_model_symbol(m, SHOAL_STATE, i), values[i]);
         if (shoal_model_algebraic(m, i))
             puts("algebraic");
         else
@@ -90,7 +107,7 @@ static void info_states(const shoal_model *m, int width, const double *dydt) {
     }
 }
 
-static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
+static void info_kind(const shoal_model *m, size_t k, const struct start *start) {
     shoal_kind kind = kinds[k].kind;
     uint32_t count = shoal_model_count(m, kind);
     int width = widest(m, kind);
@@ -98,16 +115,15 @@ static void info_kind(const shoal_model *m, size_t k, const double *dydt) {
         return;
     printf("%s: %u\n", kinds[k].title, count);
     if (kind == SHOAL_STATE) {
-        info_states(m, width, dydt);
+        info_states(m, width, start->values[k], start->dydt);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
         const char *name = shoal_model_symbol(m, kind, i);
-        double value = kind == SHOAL_SET ? NAN : shoal_model_value(m, kind, i);
-        if (kind == SHOAL_SET || kind == SHOAL_OBSERVABLE)
+        if (!start->values[k])
             printf("  %s\n", name);
         else
-            printf("  %-*s  %.17g\n", width, name, value);
+            printf("  %-*s  %.17g\n", width, name, start->values[k][i]);
     }
 }
 
@@ -135,13 +151,13 @@ static void info_cost(const struct subject *s) {
     }
 }
 
-static void info_text(const struct subject *s, const double *dydt) {
+static void info_text(const struct subject *s, const struct start *start) {
     char value[1024];
     uint32_t n = shoal_model_count(s->model, SHOAL_STATE);
     size_t nonzeros = shoal_model_sparsity(s->model, NULL, NULL);
     printf("model %s\n", shoal_model_name(s->model));
     for (size_t k = 0; k < KINDS; k++)
-        info_kind(s->model, k, dydt);
+        info_kind(s->model, k, start);
     printf("Jacobian: %u x %u, %zu nonzeros (%.0f %%)", n, n, nonzeros,
            100 * (double)nonzeros / ((double)n * n));
     info_cost(s);
@@ -167,21 +183,21 @@ static void json_number(double value) {
         fputs("null", stdout);
 }
 
-static void json_kind(const shoal_model *m, size_t k, const double *dydt) {
+static void json_kind(const shoal_model *m, size_t k, const struct start *start) {
     shoal_kind kind = kinds[k].kind;
     printf(", \"%s\": [", kinds[k].json);
     for (uint32_t i = 0; i < shoal_model_count(m, kind); i++) {
         fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
         show_json_string(stdout, shoal_model_symbol(m, kind, i));
-        if (kind != SHOAL_SET && kind != SHOAL_OBSERVABLE) {
+        if (start->values[k]) {
             fputs(", \"value\": ", stdout);
-            json_number(shoal_model_value(m, kind, i));
+            json_number(start->values[k][i]);
         }
         if (kind == SHOAL_STATE && shoal_model_algebraic(m, i))
             fputs(", \"algebraic\": true", stdout);
         else if (kind == SHOAL_STATE) {
             fputs(", \"derivative\": ", stdout);
-            json_number(dydt[i]);
+            json_number(start->dydt[i]);
         }
         putchar('}');
     }
@@ -219,14 +235,14 @@ static void json_jacobian(const shoal_model *m) {
     free(columns);
 }
 
-static void info_json(const struct subject *s, const double *dydt) {
+static void info_json(const struct subject *s, const struct start *start) {
     char value[1024];
     fputs("{\"model\": ", stdout);
     show_json_string(stdout, shoal_model_name(s->model));
     fputs(", \"t0\": ", stdout);
     json_number(s->options.t0);
     for (size_t k = 0; k < KINDS; k++)
-        json_kind(s->model, k, dydt);
+        json_kind(s->model, k, start);
     json_jacobian(s->model);
     json_cost(s);
     fputs(", \"options\": {", stdout);
@@ -246,12 +262,12 @@ int command_info(struct args *a) {
     struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
     shoal_code code = subject_load(&s, a, a->model);
     if (!code) {
-        double *dydt = derivatives(s.model, s.options.t0);
+        struct start start = start_new(s.model, s.options.t0);
         if (args_flag(a, "json"))
-            info_json(&s, dydt);
+            info_json(&s, &start);
         else
-            info_text(&s, dydt);
-        free(dydt);
+            info_text(&s, &start);
+        start_free(&start);
     }
     return subject_close(&s, code);
 }

@@ -223,6 +223,10 @@ SHOAL_API const char *shoal_model_text(const shoal_model *model);
 SHOAL_API uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind);
 SHOAL_API const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32_t index);
 SHOAL_API double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t index);
+// All values of a kind (SHOAL_STATE to SHOAL_DERIVED) with formulas computed at t0, where
+// shoal_model_value takes 0; `values` has an item for each.
+SHOAL_API void shoal_model_values(const shoal_model *model, shoal_kind kind, double t0,
+                                  double *values);
 // Whether a state is determined by algebraic rows (0=...); its initial value is then a guess.
 SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 // Right-hand side at t with the model's own parameter values; y and dydt have one item per state.

@@ -121,36 +121,52 @@ static double *evaluate(const shoal_model *model, double t, const double *y) {
     struct system *s = api_system(model, NULL);
     if (!s)
         return NULL;
-    double *values = malloc(sizeof(double) * (s->dag.nodes.count + s->pars + s->derived + 1));
+    double *values = malloc(sizeof(double) * (s->dag.nodes.count + s->pars + 1));
     if (!values)
         return NULL;
-    double *par = values + s->dag.nodes.count, *derived = par + s->pars;
+    double *par = values + s->dag.nodes.count;
     for (uint32_t i = 0; i < s->pars; i++)
         par[i] = symbol_at(model, SHOAL_PARAMETER, i)->value;
-    for (uint32_t i = 0; i < s->derived; i++)
-        derived[i] = (double)NAN;
-    struct leaf_values v = {.t = t, .state = y, .par = par, .derived = derived};
-    for (uint32_t i = 0; i < s->derived; i++) { // by dependency: one more is right each time
-        dag_evaluate(&s->dag, &v, values);
-        derived[i] = values[s->derive[i]];
-    }
+    struct leaf_values v = {.t = t, .state = y, .par = par, .derive = s->derive};
     dag_evaluate(&s->dag, &v, values);
     return values;
+}
+
+static bool is_formula(const shoal_model *model, shoal_kind kind, uint32_t index) {
+    return kind == SHOAL_DERIVED ||
+           (kind == SHOAL_STATE && symbol_at(model, kind, index)->init.count);
+}
+
+static double formula_value(const shoal_model *model, shoal_kind kind, uint32_t index,
+                            const double *nodes) {
+    const struct system *s = model->system;
+    return !nodes                ? (double)NAN
+           : kind == SHOAL_STATE ? nodes[s->init[index]]
+                                 : nodes[s->derive[index]];
+}
+
+void shoal_model_values(const shoal_model *model, shoal_kind kind, double t0, double *values) {
+    uint32_t count = kind <= SHOAL_DERIVED ? shoal_model_count(model, kind) : 0;
+    double *nodes = NULL;
+    bool failed = false;
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = symbol_at(model, kind, i)->value;
+        if (!is_formula(model, kind, i))
+            continue;
+        if (!nodes && !failed)
+            failed = !(nodes = evaluate(model, t0, NULL));
+        values[i] = formula_value(model, kind, i, nodes);
+    }
+    free(nodes);
 }
 
 double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t index) {
     if (kind > SHOAL_DERIVED || index >= shoal_model_count(model, kind))
         return (double)NAN;
-    const struct symbol *y = symbol_at(model, kind, index);
-    bool formula = kind == SHOAL_DERIVED || (kind == SHOAL_STATE && y->init.count);
-    if (!formula)
-        return y->value;
-    double *values = evaluate(model, 0, NULL), value = (double)NAN;
-    if (values) {
-        struct system *s = api_system(model, NULL);
-        value = values[kind == SHOAL_DERIVED ? s->derive[index] : s->init[index]];
-    }
-    free(values);
+    if (!is_formula(model, kind, index))
+        return symbol_at(model, kind, index)->value;
+    double *nodes = evaluate(model, 0, NULL), value = formula_value(model, kind, index, nodes);
+    free(nodes);
     return value;
 }
 

@@ -105,11 +105,14 @@ uint32_t *dag_uses(const struct dag *d, const node_id *roots, uint32_t count, st
     return uses;
 }
 
-static double leaf_value(const struct node *n, const struct leaf_values *v) {
+// A derived parameter is used only after it was computed.
+static double leaf_value(const struct node *n, const struct leaf_values *v, const double *values) {
     if (n->op == OP_NUMBER)
         return n->value;
     if (n->op == OP_TIME)
         return v->t;
+    if (n->leaf == LEAF_DERIVED && v->derive)
+        return values[v->derive[n->a]];
     const double *const arrays[] = {
         [LEAF_STATE] = v->state, [LEAF_PAR] = v->par, [LEAF_DERIVED] = v->derived};
     return arrays[n->leaf] ? arrays[n->leaf][n->a] : NAN;
@@ -121,6 +124,7 @@ void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *valu
         double x[3] = {0};
         for (uint32_t i = 0; i < op_operands[n->op]; i++)
             x[i] = values[node_operand(n, i)];
-        values[id] = op_operands[n->op] ? op_value(n->op, x[0], x[1], x[2]) : leaf_value(n, v);
+        values[id] =
+            op_operands[n->op] ? op_value(n->op, x[0], x[1], x[2]) : leaf_value(n, v, values);
     }
 }

@@ -102,6 +102,7 @@ struct op_counts dag_count(const struct dag *d, const node_id *roots, uint32_t c
 struct leaf_values {
     double t;
     const double *state, *par, *derived;
+    const node_id *derive; // where the derived ones are computed, instead of `derived`
 };
 // Values of all nodes (array of nodes.count items), in one pass; NaN for a leaf without an array.
 void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *values);
