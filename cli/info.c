@@ -141,26 +141,35 @@ static void info_cost(const struct subject *s) {
     const char *part[2];
     uint32_t parts = shoal_method_parts(s->options.method, part);
     for (uint32_t i = 0; i < parts; i++) {
-        bool known = !shoal_model_cost(s->model, part[i], &c, NULL) && c.matrix;
-        if (!i && known)
-            printf("; I - h J has %" PRIu64 ", with fill-in %" PRIu64, c.matrix, c.factors);
+        if (shoal_model_cost(s->model, part[i], &c, NULL) || !c.matrix) {
+            if (!i)
+                puts("; too large for implicit methods");
+            return;
+        }
         if (!i)
-            putchar('\n');
-        if (known)
-            info_step(part[i], &c);
+            printf("; I - h J has %" PRIu64 ", with fill-in %" PRIu64 "\n", c.matrix, c.factors);
+        info_step(part[i], &c);
     }
+}
+
+static void info_jacobian(const struct subject *s) {
+    uint32_t n = shoal_model_count(s->model, SHOAL_STATE);
+    size_t nonzeros = shoal_model_sparsity(s->model, NULL, NULL);
+    printf("Jacobian: %u x %u", n, n);
+    if (nonzeros == SIZE_MAX) {
+        puts("; too large for implicit methods");
+        return;
+    }
+    printf(", %zu nonzeros (%.0f %%)", nonzeros, 100 * (double)nonzeros / ((double)n * n));
+    info_cost(s);
 }
 
 static void info_text(const struct subject *s, const struct start *start) {
     char value[1024];
-    uint32_t n = shoal_model_count(s->model, SHOAL_STATE);
-    size_t nonzeros = shoal_model_sparsity(s->model, NULL, NULL);
     printf("model %s\n", shoal_model_name(s->model));
     for (size_t k = 0; k < KINDS; k++)
         info_kind(s->model, k, start);
-    printf("Jacobian: %u x %u, %zu nonzeros (%.0f %%)", n, n, nonzeros,
-           100 * (double)nonzeros / ((double)n * n));
-    info_cost(s);
+    info_jacobian(s);
     puts("options");
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
@@ -222,8 +231,11 @@ static void json_cost(const struct subject *s) {
     }
 }
 
-static void json_jacobian(const shoal_model *m) {
+// False when it is too large.
+static bool json_jacobian(const shoal_model *m) {
     size_t n = shoal_model_sparsity(m, NULL, NULL);
+    if (n == SIZE_MAX)
+        return false;
     uint32_t *rows = cli_realloc(NULL, n * sizeof *rows),
              *columns = cli_realloc(NULL, n * sizeof *columns);
     shoal_model_sparsity(m, rows, columns);
@@ -233,6 +245,7 @@ static void json_jacobian(const shoal_model *m) {
     fputs("]}", stdout);
     free(rows);
     free(columns);
+    return true;
 }
 
 static void info_json(const struct subject *s, const struct start *start) {
@@ -243,8 +256,8 @@ static void info_json(const struct subject *s, const struct start *start) {
     json_number(s->options.t0);
     for (size_t k = 0; k < KINDS; k++)
         json_kind(s->model, k, start);
-    json_jacobian(s->model);
-    json_cost(s);
+    if (json_jacobian(s->model))
+        json_cost(s);
     fputs(", \"options\": {", stdout);
     bool first = true;
     for (uint32_t i = 0; i < shoal_option_count(); i++) {

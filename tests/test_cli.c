@@ -384,6 +384,16 @@ TEST(cli_job_of_another_kind) {
     expect(SHOAL("run", m, "--job", job), 1, "19901 more messages like these");
 }
 
+TEST(cli_info_at_t0) {
+    const char *m = model("par a=2\n!b=3*a\nx(0)=10*t+b\nx'=t*x\n@ t0=5,t1=9\n");
+    struct check_output o = SHOAL("info", m, "--json");
+    CHECK_HAS(o.out, "{\"name\": \"x\", \"value\": 56, \"derivative\": 280}");
+    o = SHOAL("info", m, "--json", "--t0", "7", "--set", "a=1");
+    CHECK_HAS(o.out, "{\"name\": \"x\", \"value\": 73, \"derivative\": 511}");
+    CHECK_HAS(o.out, "{\"name\": \"b\", \"value\": 3}");
+    CHECK_HAS(SHOAL("info", m, "--t0", "-1").out, "x         -4                        4\n");
+}
+
 TEST(cli_info) {
     const char *m = model("par a=2\nconst c=3\n!d=a*c\nx(0)=a\nx'=-a*x+y\ny'=c\n"
                           "aux say \"hi\"=x+y\nset s {a=1}\n@ t1=5\n");

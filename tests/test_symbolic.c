@@ -229,9 +229,10 @@ TEST(symbolic_evaluates_leaves) {
     node_id root = from_postfix(d, "x y 10 * + p 100 * + d 1000 * + t 10000 * +");
     double state[] = {1, 2}, par[] = {3}, derived[] = {4};
     double *values = arena_new(&s->arena, double, d->nodes.count);
-    dag_evaluate(d, &(struct leaf_values){5, state, par, derived}, values);
+    dag_evaluate(d, &(struct leaf_values){.t = 5, .state = state, .par = par, .derived = derived},
+                 values);
     CHECK(values[root] == 54321);
-    dag_evaluate(d, &(struct leaf_values){5, state, NULL, derived}, values);
+    dag_evaluate(d, &(struct leaf_values){.t = 5, .state = state, .derived = derived}, values);
     CHECK(isnan(values[root]));
     scene_free(s);
 }

@@ -15,7 +15,7 @@ struct expanded {
 
 static void evaluate(struct expanded *e, const double *state) {
     struct system *s = e->system;
-    struct leaf_values v = {e->t, state, e->par, e->derived};
+    struct leaf_values v = {.t = e->t, .state = state, .par = e->par, .derived = e->derived};
     for (uint32_t i = 0; i < s->derived; i++) { // each needs those before it
         dag_evaluate(&s->dag, &v, e->values);
         e->derived[i] = e->values[s->derive[i]];

@@ -197,7 +197,8 @@ TEST(system_functions_and_temporaries) {
     check_node(s, j[2], "(d0 * (1 - (x0 * x0)))");
     double state[] = {0.5, 2}, par[] = {3}, derived[] = {6, 2};
     double *values = arena_new(&arena, double, s->dag.nodes.count);
-    dag_evaluate(&s->dag, &(struct leaf_values){0, state, par, derived}, values);
+    dag_evaluate(&s->dag, &(struct leaf_values){.state = state, .par = par, .derived = derived},
+                 values);
     CHECK(values[s->rhs[1]] == 6 * ((1 - 0.25) * 2 - 0.5));
     CHECK(values[j[1]] == 6 * (-2 * 0.5 * 2 - 1));
     arena_free(&arena);

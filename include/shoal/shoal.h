@@ -232,7 +232,8 @@ SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 // Right-hand side at t with the model's own parameter values; y and dydt have one item per state.
 // An algebraic state gets the value of the row that determines it, which should be 0.
 SHOAL_API void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt);
-// Non-zeros of the Jacobian; rows and columns (each of that many items) may be NULL.
+// Non-zeros of the Jacobian; rows and columns (each of that many items) may be NULL. SIZE_MAX when
+// it is too large to be found.
 SHOAL_API size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns);
 
 // ---- Options ------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ shoal_code shoal_model_cost(const shoal_model *model, const char *method, shoal_
     const struct method *m = method_find(method);
     struct system *s = api_system(model, log);
     struct arena arena = {0};
+    struct budget budget;
     jmp_buf oom;
     *out = (shoal_cost){0};
     if (!m)
@@ -28,13 +29,16 @@ shoal_code shoal_model_cost(const shoal_model *model, const char *method, shoal_
         return SHOAL_INPUT;
     if (s->states > LU_MOST_STATES)
         return SHOAL_OK;
+    budget = system_budget(s, NULL);
     arena.oom = s->arena.oom = &oom;
+    arena.budget = s->arena.budget = &budget;
     volatile shoal_code code = SHOAL_OK;
     if (!setjmp(oom))
         *out = cost_of(s, m, &arena);
     else
-        code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+        code = system_failure(&budget, log_report(log));
     s->arena.oom = NULL;
+    s->arena.budget = NULL;
     arena_free(&arena);
     return code;
 }

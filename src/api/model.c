@@ -20,8 +20,9 @@ shoal_code shoal_model_parse(const char *name, const char *text, size_t length, 
     m->model = model_parse(name, text, length, log_report(log));
     log_u64(log, span, "bytes", length);
     log_end(log, span);
-    // Whether algebraic rows determine their states shows once they are differentiated.
-    if (!m->model || (m->model->rows.count && !api_system(m, log))) {
+    // Whether functions can be expanded shows only now, and whether algebraic rows determine their
+    // states once they are differentiated.
+    if (!m->model || !api_system(m, log)) {
         shoal_model_free(m);
         return SHOAL_INPUT;
     }
@@ -181,10 +182,15 @@ void shoal_model_rhs(const shoal_model *model, double t, const double *y, double
 size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns) {
     struct system *s = api_system(model, NULL);
     struct arena arena = {0};
+    struct budget budget;
     jmp_buf oom;
-    volatile size_t count = 0;
+    volatile size_t count = SIZE_MAX;
+    if (!s)
+        return count;
+    budget = system_budget(s, NULL);
     arena.oom = &oom;
-    if (s && !setjmp(oom)) {
+    arena.budget = &budget;
+    if (!setjmp(oom)) {
         struct sparsity p = system_sparsity(s, &arena);
         count = p.row_start[p.rows];
         for (uint32_t i = 0; i < p.rows; i++)

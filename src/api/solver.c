@@ -58,6 +58,7 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
         .output = outputs.items.items,
         .swap = model->swap,
         .log = log,
+        .stop = o->stop,
     };
     return SHOAL_OK;
 }

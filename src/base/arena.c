@@ -20,6 +20,16 @@ static void *out_of_memory(struct arena *a) {
     return NULL;
 }
 
+static void pay(struct arena *a, size_t bytes) {
+    arena_spend(a, 1);
+    if (!a->budget)
+        return;
+    a->budget->spent = a->budget->bytes < bytes;
+    if (a->budget->spent)
+        longjmp(*a->oom, 1);
+    a->budget->bytes -= bytes;
+}
+
 void *arena_alloc(struct arena *a, size_t size) {
     if (size > SIZE_MAX / 2)
         return out_of_memory(a);
@@ -27,6 +37,7 @@ void *arena_alloc(struct arena *a, size_t size) {
     struct arena_block *b = a->head;
     if (!b || b->size - b->used < size) {
         size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        pay(a, room);
         b = calloc(1, sizeof *b + room);
         if (!b)
             return out_of_memory(a);

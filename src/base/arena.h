@@ -9,14 +9,24 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct arena_block;
 
+// What a computation may take before it is too large, whatever arenas it uses: a small text can ask
+// for memory and time without bound. Work is counted in steps of about 100 ns.
+struct budget {
+    uint64_t bytes, work;     // left
+    const volatile int *stop; // somebody wants it to end when this is not 0; NULL: nobody
+    bool spent, stopped;      // why the handler was called, when it was not for memory
+};
+
 struct arena {
     struct arena_block *head; // newest block
-    jmp_buf *oom;             // jumped to (with 1) when memory runs out
+    jmp_buf *oom;             // jumped to (with 1) when memory or the budget runs out
+    struct budget *budget;    // NULL: none; needs a handler
     size_t used;              // bytes handed out so far
 };
 
@@ -29,6 +39,18 @@ void arena_free(struct arena *a);
 // Makes room for `need` items of `size` bytes in the array `items` whose capacity is `*cap`;
 // returns the array, moved if it had to grow. Old contents are kept, new room is zeroed.
 void *arena_reserve(struct arena *a, void *items, uint32_t *cap, uint64_t need, size_t size);
+
+// Pays for work from the budget.
+static inline void arena_spend(struct arena *a, uint64_t work) {
+    struct budget *b = a->budget;
+    if (!b)
+        return;
+    b->spent = b->work < work;
+    b->stopped = b->stop && *b->stop;
+    if (b->spent || b->stopped)
+        longjmp(*a->oom, 1);
+    b->work -= work;
+}
 
 #define arena_new(a, type, n) ((type *)arena_alloc((a), sizeof(type) * (size_t)(n)))
 

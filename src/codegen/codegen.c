@@ -587,6 +587,7 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
                          .adaptive = q->controller != CONTROLLER_FIXED,
                          .shape = q->target->device ? &thread_shape : &worker_shape};
     jmp_buf oom;
+    struct budget budget = system_budget(q->system, q->stop);
     *out = (struct kernel_source){0};
     if (is_implicit(&a) && q->system->states > LU_MOST_STATES)
         return report_error(r, SHOAL_INPUT, "method %s is for up to %d states", q->method->name,
@@ -597,15 +598,17 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
                             "implicit one, as in --method rodas5p",
                             q->method->name);
     a.arena.oom = q->system->arena.oom = &oom;
-    bool short_of_memory = setjmp(oom) != 0;
-    if (!short_of_memory)
+    a.arena.budget = q->system->arena.budget = &budget;
+    bool failed = setjmp(oom) != 0;
+    if (!failed)
         assemble(&a);
     q->system->arena.oom = NULL;
+    q->system->arena.budget = NULL;
     arena_free(&a.arena);
-    if (!short_of_memory && !out->text.failed)
+    if (!failed && !out->text.failed)
         return SHOAL_OK;
     codegen_free(out);
-    return report_error(r, SHOAL_MEMORY, "out of memory while generating the kernel");
+    return system_failure(&budget, r);
 }
 
 void codegen_free(struct kernel_source *s) {

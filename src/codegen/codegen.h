@@ -39,6 +39,7 @@ struct codegen_request {
     const uint32_t *output; // states first: j < states is a state, else observable j - states
     const struct component_swap *swap; // NULL: none
     shoal_log *log;                    // gets the times of emit_...; may be NULL
+    const volatile int *stop;          // ends it early when it is not 0; NULL: nobody does
 };
 
 enum { CODEGEN_COMPONENTS = 24 };

@@ -36,9 +36,9 @@ bool arrays_check_range(struct parser *p, const struct token *range) {
                            range->plus);
     if (range->times < 0)
         return parse_error(p, range->at, "an index cannot be negative");
-    if (count > SYMBOLS_MOST)
-        return parse_error(p, range->at, "the range has %lld elements; at most %d are possible",
-                           (long long)count, SYMBOLS_MOST);
+    if (count > p->symbols_most)
+        return parse_error(p, range->at, "the range has %lld elements; at most %u are possible",
+                           (long long)count, p->symbols_most);
     return true;
 }
 

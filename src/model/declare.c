@@ -45,7 +45,7 @@ static struct name_entry *claim(struct parser *p, const char *name, uint32_t len
         taken(p, e, at);
         return NULL;
     }
-    if (p->m->symbols.count + p->m->functions.count >= SYMBOLS_MOST) {
+    if (p->m->symbols.count + p->m->functions.count >= p->symbols_most) {
         parse_limit(p, at, "the model has too many names");
         return NULL;
     }
@@ -106,7 +106,7 @@ void declare_bad(struct parser *p, const char *name, uint32_t length) {
 
 struct statement *declare_statement(struct parser *p, enum statement_kind kind, uint32_t target,
                                     uint32_t at, struct span value, struct index index) {
-    if (p->statements.count >= 2 * SYMBOLS_MOST)
+    if (p->statements.count >= 2 * p->symbols_most)
         parse_limit(p, at, "the model has too many statements");
     struct statement *s = vec_push(&p->scratch, &p->statements);
     *s = (struct statement){

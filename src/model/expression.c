@@ -84,7 +84,7 @@ static bool wrong(const struct reader *x, const char *expected) {
 
 static bool emit(struct reader *x, enum op op, uint32_t at, uint32_t index, double value) {
     struct model *m = x->p->m;
-    if (m->code.count >= CODE_MOST)
+    if (m->code.count >= x->p->code_most)
         return parse_limit(x->p, at, "the model is too large when arrays and sums are written out");
     if (op == OP_DIV) {
         const struct item *divisor = &m->code.items[m->code.count - 1];
@@ -434,7 +434,7 @@ static bool take_integer(struct reader *x, uint32_t first, uint32_t at, const ch
             m->symbols.items[item->index].structural = true;
         }
     }
-    if (values_compute(m, &p->scratch, e, &value))
+    if (values_compute(p, e, &value))
         return parse_error(p, at, "%s must be numbers or constants", what);
     m->code.count = first;
     if (value != rint(value) || fabs(value) > 1e9)
@@ -663,7 +663,7 @@ bool expression_read(struct parser *p, struct span value, struct index index,
     bool good = true;
     while (good && x.pos < x.end) {
         good = x.want_value ? read_value(&x) : read_operator(&x);
-        if (good && p->steps++ > STEPS_MOST)
+        if (good && p->steps++ > p->steps_most)
             good = parse_limit(p, place_of(&x, x.pos), "the sums of the model are too large");
     }
     good = good && finish(&x);

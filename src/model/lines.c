@@ -240,7 +240,7 @@ static void declare_arguments(struct parser *p, uint32_t function, struct span a
 
 static void declare_row(struct parser *p, uint32_t at, struct span value, struct index index) {
     struct model *m = p->m;
-    if (m->rows.count >= SYMBOLS_MOST) {
+    if (m->rows.count >= p->symbols_most) {
         parse_limit(p, at, "the model has too many algebraic rows");
         return;
     }
@@ -361,7 +361,7 @@ static void declare_observable(struct parser *p, const struct line *l, const cha
         parse_error(p, at, "there is already an observable `%.*s`", (int)length, label);
         return;
     }
-    if (m->observables.count >= SYMBOLS_MOST) {
+    if (m->observables.count >= p->symbols_most) {
         parse_limit(p, at, "the model has too many observables");
         return;
     }
@@ -432,7 +432,7 @@ static void read_line(struct parser *p, struct line *l, struct index index) {
     if (p->text[l->from] == '{' && p->after_refusal)
         return;
     p->steps += index.repeated ? 8 : 0; // a line costs more than an item
-    if (p->steps > STEPS_MOST) {
+    if (p->steps > p->steps_most) {
         parse_limit(p, l->from, "the `%` blocks of the model are too large");
         return;
     }

@@ -13,11 +13,16 @@
 #include "model/model.h"
 
 enum {
-    TEXT_MOST = 256 << 20,   // bytes of a model
-    CODE_MOST = 4 << 20,     // items of all expressions
-    SYMBOLS_MOST = 1 << 20,  // names, and statements
-    ARGUMENTS_MOST = 256,    // of one function
-    STEPS_MOST = 16 << 20,   // of one evaluation, and of all expansions of sum()
+    TEXT_MOST = 256 << 20,  // bytes of a model
+    CODE_MOST = 4 << 20,    // items of all expressions
+    SYMBOLS_MOST = 1 << 20, // names, and statements
+    ARGUMENTS_MOST = 256,   // of one function
+    STEPS_MOST = 16 << 20,  // of all evaluations and expansions of sum()
+    // The same for a text of no length: arrays, sums and functions make much out of little. What a
+    // text writes out itself adds to it.
+    CODE_LEAST = 1 << 20,
+    SYMBOLS_LEAST = 1 << 17,
+    STEPS_LEAST = 1 << 22,
     PARSE_ERRORS_MOST = 100, // then parsing stops
 };
 
@@ -176,7 +181,8 @@ struct parser {
     vec(char) word;                     // the last name put together by arrays_name
     vec(struct pending) pending;        // stack of expression.c
     uint64_t steps;
-    bool constants_known;           // values of constants can be used in bounds
+    uint32_t code_most, symbols_most, steps_most; // for this text
+    bool constants_known;                         // values of constants can be used in bounds
     bool after_refusal;             // lines of a refused construct that start with `{` are skipped
     uint32_t power_at, compare_at;  // first place + 1 of a chained power, of a+b>c
     uint32_t boundary_at, again_at; // bdry, and an initial value given twice
@@ -249,8 +255,7 @@ bool resolve_all(struct parser *p);
 enum uses { USES_STATE = 1, USES_PAR = 2, USES_DERIVED = 4, USES_TEMP = 8, USES_TIME = 16 };
 
 // The number an expression of constants has. NULL, or why it has none ("division by zero").
-const char *values_compute(const struct model *m, struct arena *scratch, struct expr e,
-                           double *value);
+const char *values_compute(struct parser *p, struct expr e, double *value);
 // Values of constants in order of dependency, then of parameters and states. `at` of the symbol.
 bool values_constants(struct parser *p);
 bool values_rest(struct parser *p);

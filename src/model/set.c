@@ -40,7 +40,7 @@ static bool read_number(struct setter *s, struct span text, double *value) {
             return false;
         s->stale = false;
     }
-    const char *why = values_compute(p->m, &p->scratch, e, value);
+    const char *why = values_compute(p, e, value);
     p->m->code.count = code;
     return !why || parse_error(p, text.first, "%s", why);
 }

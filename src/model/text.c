@@ -134,6 +134,18 @@ static void blank_comments(char *text, char *end) {
     }
 }
 
+static uint32_t limit(uint64_t least, uint64_t length, uint32_t most) {
+    return least + length < most ? (uint32_t)(least + length) : most;
+}
+
+// The code of a model is there when values are set in it later.
+static void set_limits(struct parser *p) {
+    uint64_t length = p->m->source.length + (uint64_t)p->length;
+    p->code_most = limit(CODE_LEAST, length + p->m->code.count, CODE_MOST);
+    p->symbols_most = limit(SYMBOLS_LEAST, length / 2, SYMBOLS_MOST);
+    p->steps_most = limit(STEPS_LEAST, 4 * length, STEPS_MOST);
+}
+
 bool text_open(struct parser *p) {
     if (p->source->length > TEXT_MOST) {
         p->errors++;
@@ -144,6 +156,7 @@ bool text_open(struct parser *p) {
     p->length = (uint32_t)p->source->length;
     if (!is_text(p))
         return false;
+    set_limits(p);
     p->text = arena_strndup(&p->scratch, p->source->text, p->length);
     p->reported = arena_new(&p->scratch, uint8_t, p->length + 1);
     if (p->length >= 3 && !memcmp(p->text, "\xef\xbb\xbf", 3))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Values: the numbers that expressions of constants stand for.
 //
-// Evaluation walks postfix code with a stack of values and a stack of calls, and gives up after
-// STEPS_MOST items, because functions that call each other twice can double the work at every name.
+// Evaluation walks postfix code with a stack of values and a stack of calls, and gives up after too
+// many items in all, because functions that call each other twice can double the work at every
+// name.
 #include "model/parse.h"
 
 #include <math.h>
@@ -16,11 +17,10 @@ struct call {
 };
 
 struct machine {
+    struct parser *p;
     const struct model *m;
-    struct arena *scratch;
     vec(double) stack;
     vec(struct call) calls;
-    uint64_t steps;
     bool zero_division;
 };
 
@@ -44,7 +44,7 @@ static bool compute_item(struct machine *x, const struct item *i, uint32_t base)
         x->zero_division |= i->op == OP_DIV && v[1] == 0;
         value = op_value(i->op, v[0], v[1], v[2]);
     }
-    *vec_push(x->scratch, &x->stack) = value;
+    *vec_push(&x->p->scratch, &x->stack) = value;
     return true;
 }
 
@@ -59,14 +59,14 @@ static bool run(struct machine *x) {
             continue;
         }
         const struct item *i = &x->m->code.items[c->at++];
-        if (x->steps++ > STEPS_MOST)
+        if (x->p->steps++ > x->p->steps_most)
             return false;
         if (i->op == OP_CALL) {
             const struct function *f = &x->m->functions.items[i->index];
             uint32_t base = x->stack.count - f->args;
             if (!f->body.count || x->calls.count > x->m->functions.count)
                 return false;
-            *vec_push(x->scratch, &x->calls) =
+            *vec_push(&x->p->scratch, &x->calls) =
                 (struct call){f->body.first, f->body.first + f->body.count, base};
         } else if (!compute_item(x, i, c->base))
             return false;
@@ -74,19 +74,19 @@ static bool run(struct machine *x) {
     return true;
 }
 
-const char *values_compute(const struct model *m, struct arena *scratch, struct expr e,
-                           double *value) {
+const char *values_compute(struct parser *p, struct expr e, double *value) {
+    const struct model *m = p->m;
     if (!e.count)
         return "there is no value";
     if (e.count == 1 && m->code.items[e.first].op == OP_NUMBER) {
         *value = m->code.items[e.first].value;
         return NULL;
     }
-    struct machine x = {.m = m, .scratch = scratch};
-    *vec_push(scratch, &x.calls) = (struct call){e.first, e.first + e.count, 0};
+    struct machine x = {.p = p, .m = m};
+    *vec_push(&p->scratch, &x.calls) = (struct call){e.first, e.first + e.count, 0};
     if (!run(&x))
-        return x.steps > STEPS_MOST ? "this takes too long to compute"
-                                    : "this is not a number or an expression of constants";
+        return p->steps > p->steps_most ? "this takes too long to compute"
+                                        : "this is not a number or an expression of constants";
     *value = x.stack.items[0];
     return isfinite(*value) ? NULL : x.zero_division ? "division by zero" : "this is not finite";
 }
@@ -95,7 +95,7 @@ static bool compute_given(struct parser *p, uint32_t symbol) {
     struct symbol *s = &p->m->symbols.items[symbol];
     if (!s->given.count)
         return true;
-    const char *why = values_compute(p->m, &p->scratch, s->given, &s->value);
+    const char *why = values_compute(p, s->given, &s->value);
     if (!why)
         return true;
     if (!p->values) // a place in the model, not in what is being set

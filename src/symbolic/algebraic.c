@@ -60,8 +60,10 @@ static bool matching_extend(const struct system *s, struct block *b, uint32_t fr
     for (uint32_t i = 0; i < b->size; i++)
         b->via[i] = NOTHING;
     b->queue[count++] = from;
+    b->looked += b->size / 8 + 1;
     for (uint32_t q = 0; q < count; q++)
         for (uint32_t row = b->queue[q], i = b->start[row]; i < b->start[row + 1]; i++) {
+            b->looked++;
             uint32_t column = b->column[i];
             if (b->via[column] != NOTHING || (constant && !node_is_number(&s->dag, b->entry[i])))
                 continue;
@@ -77,6 +79,7 @@ static bool matching_extend(const struct system *s, struct block *b, uint32_t fr
 
 // The first row without a column, or NOTHING.
 static uint32_t matching_find(const struct system *s, struct block *b, struct arena *arena) {
+    enum { ENTRIES = 32 }; // that are a step of work
     b->row_of = arena_new(arena, uint32_t, b->size);
     b->column_of = arena_new(arena, uint32_t, b->size);
     b->via = arena_new(arena, uint32_t, b->size);
@@ -85,10 +88,13 @@ static uint32_t matching_find(const struct system *s, struct block *b, struct ar
         b->row_of[i] = b->column_of[i] = NOTHING;
     uint32_t lost = NOTHING;
     for (int constant = 1; constant >= 0; constant--)
-        for (uint32_t row = 0; row < b->size; row++)
+        for (uint32_t row = 0; row < b->size; row++) {
+            b->looked = 0;
             if (b->column_of[row] == NOTHING && !matching_extend(s, b, row, constant) &&
                 !constant && lost == NOTHING)
                 lost = row;
+            arena_spend(arena, b->looked / ENTRIES);
+        }
     return lost;
 }
 
@@ -150,17 +156,22 @@ static uint32_t largest_below(const double *a, uint32_t size, uint32_t k) {
     return best;
 }
 
-static void eliminate(double *a, uint32_t size, uint32_t k) {
+// Returns how many numbers it has changed.
+static uint64_t eliminate(double *a, uint32_t size, uint32_t k) {
+    uint64_t changed = 0;
     const double *pivot = a + (size_t)k * size;
     for (uint32_t i = k + 1; i < size; i++) {
         double *row = a + (size_t)i * size, factor = pivot[k] != 0 ? row[k] / pivot[k] : 0;
         for (uint32_t j = k + 1; factor != 0 && j < size; j++)
             row[j] -= factor * pivot[j];
+        changed += factor != 0 ? size - k : 0;
     }
+    return changed;
 }
 
 // A pivot that is next to nothing beside what is below it has cancelled: that row comes instead.
 static void try_pivots(struct system *s, const struct block *b, struct arena *arena) {
+    enum { NUMBERS = 64 }; // that are a step of work
     uint32_t *state = arena_new(arena, uint32_t, b->size), n = b->size;
     double *a = sample_block(s, b, state, arena);
     for (uint32_t k = 0; k < n; k++) {
@@ -175,7 +186,7 @@ static void try_pivots(struct system *s, const struct block *b, struct arena *ar
                 a[(size_t)best * n + j] = value;
             }
         }
-        eliminate(a, n, k);
+        arena_spend(arena, (n + eliminate(a, n, k)) / NUMBERS);
     }
 }
 

@@ -44,6 +44,7 @@ static void dag_grow(struct dag *d) {
 void dag_init(struct dag *d, struct arena *arena) { *d = (struct dag){.arena = arena}; }
 
 node_id dag_intern(struct dag *d, struct node n) {
+    arena_spend(d->arena, 1);
     if (d->nodes.count >= d->bucket_count / 2)
         dag_grow(d);
     uint32_t *bucket = dag_bucket(d, &n);

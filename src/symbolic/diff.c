@@ -204,6 +204,7 @@ static node_id diff_walk(struct diff *x, node_id of, node_id leaf) {
         node_id id = x->stack.items[x->stack.count - 1], derivatives[3] = {0};
         struct parts p = diff_parts(x, id, bit);
         bool ready = true;
+        arena_spend(x->arena, 1);
         for (uint32_t i = 0; i < p.count; i++) {
             derivatives[i] = diff_known(x, p.of[i], leaf, bit);
             if (derivatives[i] == NODE_NONE) {

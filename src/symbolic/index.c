@@ -107,13 +107,14 @@ void index_report(const struct block *b, const struct model *m, uint32_t lost, s
                   struct report *r) {
     struct part surplus = part_new(b, arena), shortage = part_new(b, arena);
     struct buf text = {0};
+    uint64_t round = (b->size + b->start[b->size]) / 64 + 1; // steps of work
     surplus.rows[lost] = true;
     for (uint32_t i = 0; i < b->size; i++)
         shortage.columns[i] = b->row_of[i] == NOTHING;
     while (grow_from_rows(b, &surplus))
-        ;
+        arena_spend(arena, round);
     while (grow_from_columns(b, &shortage))
-        ;
+        arena_spend(arena, round);
     put_surplus(&text, b, &surplus, m);
     buf_puts(&text, ", and ");
     put_shortage(&text, b, &shortage, m);

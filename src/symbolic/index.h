@@ -18,6 +18,7 @@ struct block {
     uint32_t *row_of;      // [size] by column, NOTHING: not matched
     uint32_t *column_of;   // [size] by row
     uint32_t *via, *queue; // of a search: the row that reached a column; rows reached
+    uint64_t looked;       // entries that searches have looked at
 };
 
 // The error: the rows that are too many for their states, and the states that have too few rows.

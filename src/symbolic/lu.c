@@ -22,7 +22,10 @@ static struct rows rows_of(const struct sparsity *p, const struct lu *l, struct 
     return r;
 }
 
-static void fill_row(const struct rows *r, uint32_t k) {
+// Returns the steps of work it was.
+static uint64_t fill_row(const struct rows *r, uint32_t k) {
+    enum { WORDS = 64 }; // that are one
+    uint64_t words = r->words;
     const uint64_t *given = r->given + (size_t)k * r->words;
     uint64_t *row = r->filled + (size_t)k * r->words;
     for (uint32_t w = 0; w < r->words; w++)
@@ -32,7 +35,9 @@ static void fill_row(const struct rows *r, uint32_t k) {
         row[j / 64] |= above[j / 64] >> j % 64 << j % 64;
         for (uint32_t w = j / 64 + 1; w < r->words; w++)
             row[w] |= above[w];
+        words += r->words;
     }
+    return words / WORDS + 1;
 }
 
 static void count_operations(struct lu *l) {
@@ -45,6 +50,7 @@ static void count_operations(struct lu *l) {
 }
 
 struct lu lu_plan(const struct sparsity *pattern, uint32_t *order, struct arena *arena) {
+    enum { ENTRIES = 8 }; // that are a step of work
     struct lu l = {.size = pattern->rows, .state = order};
     l.position = arena_new(arena, uint32_t, l.size);
     for (uint32_t k = 0; k < l.size; k++)
@@ -55,7 +61,7 @@ struct lu lu_plan(const struct sparsity *pattern, uint32_t *order, struct arena 
     l.row_start = arena_new(arena, uint32_t, (size_t)l.size + 1);
     l.diagonal = arena_new(arena, uint32_t, l.size);
     for (uint32_t k = 0; k < l.size; k++) {
-        fill_row(&r, k);
+        arena_spend(arena, fill_row(&r, k));
         SET_EACH(j, r.filled + (size_t)k * r.words, l.size) {
             bool given = set_has(r.given + (size_t)k * r.words, j);
             if (j == k)
@@ -65,6 +71,7 @@ struct lu lu_plan(const struct sparsity *pattern, uint32_t *order, struct arena 
             *vec_push(arena, &fill) = !given;
         }
         l.row_start[k + 1] = columns.count;
+        arena_spend(arena, (l.row_start[k + 1] - l.row_start[k]) / ENTRIES);
     }
     l.column = columns.items;
     l.fill = fill.items;

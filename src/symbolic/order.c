@@ -14,8 +14,9 @@ struct rest {
     uint64_t *left;                     // states not yet eliminated
 };
 
-// Adds the columns of a set to a row.
-static void join(struct rest *r, uint32_t row, const uint64_t *set) {
+// Adds the columns of a set to a row; returns how many are new.
+static uint32_t join(struct rest *r, uint32_t row, const uint64_t *set) {
+    uint32_t before = r->row_count[row];
     uint64_t *to = r->rows + (size_t)row * r->words;
     for (uint32_t w = 0; w < r->words; w++)
         for (uint64_t added = set[w] & ~to[w]; added; added &= added - 1) {
@@ -25,6 +26,7 @@ static void join(struct rest *r, uint32_t row, const uint64_t *set) {
             r->row_count[row]++;
             r->column_count[column]++;
         }
+    return r->row_count[row] - before;
 }
 
 static struct rest rest_new(const struct sparsity *p, struct arena *arena) {
@@ -59,14 +61,17 @@ static uint32_t cheapest(const struct rest *r) {
     return pivot;
 }
 
-static void eliminate(struct rest *r, uint32_t pivot) {
+// Returns the steps of work it was.
+static uint64_t eliminate(struct rest *r, uint32_t pivot) {
+    enum { WORDS = 64, FILLED = 16 }; // that are one
+    uint64_t filled = 0, words = r->size / 4 + (uint64_t)r->column_count[pivot] * r->words;
     uint64_t *row = r->rows + (size_t)pivot * r->words;
     uint64_t *column = r->columns + (size_t)pivot * r->words;
     set_drop(r->left, pivot);
     set_drop(row, pivot);
     set_drop(column, pivot);
     SET_EACH(i, column, r->size) {
-        join(r, i, row);
+        filled += join(r, i, row);
         set_drop(r->rows + (size_t)i * r->words, pivot);
         r->row_count[i]--;
     }
@@ -74,6 +79,7 @@ static void eliminate(struct rest *r, uint32_t pivot) {
         set_drop(r->columns + (size_t)j * r->words, pivot);
         r->column_count[j]--;
     }
+    return words / WORDS + filled / FILLED;
 }
 
 uint32_t *lu_order(const struct sparsity *pattern, struct arena *arena) {
@@ -81,7 +87,7 @@ uint32_t *lu_order(const struct sparsity *pattern, struct arena *arena) {
     uint32_t *order = arena_new(arena, uint32_t, r.size);
     for (uint32_t k = 0; k < r.size; k++) {
         order[k] = cheapest(&r);
-        eliminate(&r, order[k]);
+        arena_spend(arena, eliminate(&r, order[k]));
     }
     return order;
 }

@@ -8,12 +8,15 @@
 
 #include <stdlib.h>
 
+enum { VISITS = 8 }; // that are a step of work
+
 struct walk {
     const struct dag *dag;
     struct arena *arena;
     uint32_t *seen; // by node: the last row that reached it, counted from 1
     vec(node_id) stack;
     vec(uint32_t) columns;
+    uint32_t visits;
 };
 
 static void visit(struct walk *w, node_id id, uint32_t mark) {
@@ -26,6 +29,7 @@ static void visit(struct walk *w, node_id id, uint32_t mark) {
 static void walk_row(struct walk *w, node_id root, uint32_t mark) {
     visit(w, root, mark);
     while (w->stack.count) {
+        w->visits++;
         const struct node *n = &w->dag->nodes.items[w->stack.items[--w->stack.count]];
         if (n->op == OP_SYMBOL && n->leaf == LEAF_STATE)
             *vec_push(w->arena, &w->columns) = n->a;
@@ -44,7 +48,9 @@ struct sparsity system_sparsity(const struct system *s, struct arena *arena) {
     w.seen = arena_new(arena, uint32_t, s->dag.nodes.count);
     uint32_t *row_start = arena_new(arena, uint32_t, (size_t)s->states + 1);
     for (uint32_t row = 0; row < s->states; row++) {
+        w.visits = 0;
         walk_row(&w, s->rhs[row], row + 1);
+        arena_spend(arena, w.visits / VISITS + 1);
         uint32_t first = row_start[row], count = w.columns.count - first;
         if (count)
             qsort(w.columns.items + first, count, sizeof *w.columns.items, ascending);

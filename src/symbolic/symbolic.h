@@ -59,12 +59,17 @@ struct system {
     node_id *observable; // [observables]
     bool *row_algebraic; // [states], NULL: none
     uint32_t *order;     // [states] of elimination, NULL: any (algebraic.c)
+    size_t text_length;  // of the model
 };
 
 // Never NULL on success; on failure (memory, or an expansion beyond all bounds) NULL and an error.
 // The arena comes back without an `oom` handler: who makes more nodes in it installs one.
 struct system *system_new(const struct model *m, struct report *r);
 void system_free(struct system *s);
+// What a computation with the system may take (struct arena says how it is spent), and the error
+// when it took more, or memory ran out.
+struct budget system_budget(const struct system *s, const volatile int *stop);
+shoal_code system_failure(const struct budget *b, struct report *r);
 
 // d node / d leaf, memoised in the DAG's arena by the caller-owned table made with diff_new.
 struct diff;

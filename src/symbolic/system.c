@@ -10,7 +10,36 @@
 
 #include <stdlib.h>
 
-enum { MOST_NODES = 1 << 21, MOST_WORK = 1 << 24 };
+// What a text may become: what its functions and arrays are expanded to is bounded, what it writes
+// out is not.
+enum { NODES = 1 << 19, MOST_NODES = 1 << 21, WORK = 1 << 21, MOST_WORK = 1 << 24 };
+enum { BUDGET_WORK = 1 << 22, BUDGET_MIB = 320 };
+
+static uint32_t most_nodes(const struct model *m) {
+    uint64_t most = NODES + 2 * (uint64_t)m->source.length;
+    return most < MOST_NODES ? (uint32_t)most : MOST_NODES;
+}
+
+static uint32_t most_work(const struct model *m) {
+    uint64_t most = WORK + 16 * (uint64_t)m->source.length;
+    return most < MOST_WORK ? (uint32_t)most : MOST_WORK;
+}
+
+struct budget system_budget(const struct system *s, const volatile int *stop) {
+    return (struct budget){.work = BUDGET_WORK + 64 * (uint64_t)s->text_length,
+                           .bytes = ((uint64_t)BUDGET_MIB << 20) + 1024 * (uint64_t)s->text_length,
+                           .stop = stop};
+}
+
+shoal_code system_failure(const struct budget *b, struct report *r) {
+    if (b->stopped)
+        return SHOAL_STOPPED;
+    if (b->spent)
+        return report_error(r, SHOAL_INPUT,
+                            "the model is too large: its equations and their derivatives would "
+                            "take too much memory or time");
+    return report_error(r, SHOAL_MEMORY, "not enough memory for the equations of the model");
+}
 
 // Values of slots besides node numbers: NODE_NONE is not yet built.
 enum { UNDER_WAY = UINT32_MAX - 1 };
@@ -32,7 +61,7 @@ struct builder {
     struct pairs calls; // (slot, argument) to slot, see call_slot
     vec(struct frame) frames;
     vec(node_id) stack;
-    uint32_t work;
+    uint32_t work, most_work, most_nodes;
     uint32_t at; // of the statement being built
 };
 
@@ -171,7 +200,7 @@ static bool build(struct builder *b, struct expr code, uint32_t at, node_id *out
         return false;
     while (b->frames.count) {
         struct frame *top = &b->frames.items[b->frames.count - 1];
-        if (b->work++ >= MOST_WORK || b->system->dag.nodes.count >= MOST_NODES)
+        if (b->work++ >= b->most_work || b->system->dag.nodes.count >= b->most_nodes)
             return fail(b, "the model is too large once its functions are expanded; are they "
                            "nested too deeply?");
         if (top->next == top->end) {
@@ -261,20 +290,28 @@ static bool build_all(struct system *s, const struct model *m, struct arena *scr
                       struct report *r) {
     dag_init(&s->dag, &s->arena);
     struct builder *b = arena_new(&s->arena, struct builder, 1);
-    *b = (struct builder){.system = s, .model = m, .report = r, .arena = &s->arena};
+    *b = (struct builder){.system = s,
+                          .model = m,
+                          .report = r,
+                          .arena = &s->arena,
+                          .most_work = most_work(m),
+                          .most_nodes = most_nodes(m)};
     return build_system(b) && (!s->algebraic || algebraic_arrange(s, m, scratch, r));
 }
 
 static bool build_or_run_out(struct system *s, const struct model *m, struct report *r) {
     struct arena scratch = {0};
+    struct budget budget = system_budget(s, NULL);
     jmp_buf oom;
     volatile bool built = false;
     s->arena.oom = scratch.oom = &oom;
+    s->arena.budget = scratch.budget = &budget;
     if (!setjmp(oom))
         built = build_all(s, m, &scratch, r);
     else
-        report_error(r, SHOAL_MEMORY, "not enough memory to expand the model");
+        system_failure(&budget, r);
     s->arena.oom = NULL;
+    s->arena.budget = NULL;
     arena_free(&scratch);
     return built;
 }
@@ -290,6 +327,7 @@ struct system *system_new(const struct model *m, struct report *r) {
     s->derived = m->derived.count;
     s->observables = m->observables.count;
     s->algebraic = m->rows.count;
+    s->text_length = m->source.length;
     if (build_or_run_out(s, m, r))
         return s;
     system_free(s);
