@@ -352,7 +352,7 @@ TEST(model_case) {
 TEST(model_notes) {
     struct model *m = good("x'=2^3^2+(x+1>2)\ninit x=1\nbdry x-1\nb x'\n");
     CHECK_HAS(messages(), "m.ode:1:7: note: a^b^c is read as (a^b)^c");
-    CHECK_HAS(messages(), "m.ode:1:14: note: comparisons bind weaker");
+    CHECK_HAS(messages(), "m.ode:1:14: note: a+b>c is read as (a+b)>c; XPP reads a+(b>c)");
     CHECK_HAS(messages(), "m.ode:3:1: note: boundary conditions are ignored");
     CHECK_INT(report.messages.count, 3);
     model_free(m);

@@ -314,8 +314,8 @@ TEST(model_depth_and_length) {
 
 TEST(model_limits) {
     REFUSED("x0'=sum(0,1000000000)of(x0*i')\n", "m:1:28: error: the model is too large when");
-    REFUSED("x'=1\n%[1..1000000]\nonly a\nonly b\nonly c\n%\n",
-            "m:5:1: error: the `%` blocks of the model are too large");
+    REFUSED("x'=1\n%[1..130000]\nonly a\nonly b\nonly c\nonly d\nonly e\n%\n",
+            "m:7:1: error: the `%` blocks of the model are too large");
     struct buf text = {0}; // every function calls the one before twice: 2^60 steps
     buf_puts(&text, "f0(x)=x\n");
     for (int i = 1; i < 60; i++)

@@ -32,7 +32,8 @@ shoal_code shoal_options_init(shoal_options *options, const shoal_model *model, 
     if (!model)
         return SHOAL_OK;
     struct model *m = model->model;
-    shoal_code code = xpp_apply(options, m, m->options.items, m->options.count, log_report(log));
+    shoal_code code =
+        xpp_apply(options, m, m->options.items, m->options.count, false, log_report(log));
     if (isnan(options->t1) && m->done) {
         options->t1 = options->t0 + 20;
         options->t1_assumed = true;
@@ -72,6 +73,9 @@ shoal_code shoal_options_set(shoal_options *options, const char *name, const cha
         options->dt_from_model = options->dt_assumed = false;
     if (code == SHOAL_OK && o->offset == offsetof(shoal_options, t1))
         options->t1_assumed = false;
+    if (code == SHOAL_OK && o->offset == offsetof(shoal_options, method) &&
+        options->controller == xpp_fixed)
+        options->controller = NULL;
     return code;
 }
 
@@ -200,7 +204,7 @@ shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_options *o
     api_model_changed(model);
     if (code || !rest)
         return code;
-    return xpp_apply(options, model->model, rest->settings.items, rest->settings.count, r);
+    return xpp_apply(options, model->model, rest->settings.items, rest->settings.count, true, r);
 }
 
 const char *shoal_nearest(const char *wanted, const char *const *known, size_t count) {

@@ -71,7 +71,8 @@ char *option_split(char *item);
 
 // `@` lines, or what a set holds besides values: our names and XPP's. All errors are reported.
 shoal_code xpp_apply(shoal_options *options, struct model *m, const struct setting *settings,
-                     uint32_t count, struct report *r);
+                     uint32_t count, bool in_set, struct report *r);
+extern const char xpp_fixed[]; // the controller where a model has named a method of fixed steps
 
 // ---- For the solver: after the last change ------------------------------------------------------
 

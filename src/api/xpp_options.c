@@ -3,8 +3,9 @@
 //
 // Names match ignoring case: ours, then XPP's, then as XPP does it, which looks only at the letters
 // it knows (`method` is its `meth`, `xlow` its `xlo`), then as the beginning of a single known
-// name. XPP's options about windows, plots, AUTO and storage mean nothing here and are ignored; a
-// name that neither program knows is an error.
+// name. XPP's options about windows, plots, AUTO and storage mean nothing here and are ignored; of
+// a name that neither program knows a note is made, but in a set it is an error: it may be meant as
+// a parameter.
 #include "api/options.h"
 
 #include "api/choice.h"
@@ -58,13 +59,28 @@ static const struct xpp_method {
     const char *word, *ours;
     bool refused;
 } xpp_methods[] = {
-    {"discrete", NULL, true},          {"volterra", NULL, true},    {"euler", "euler", false},
-    {"modeuler", "heun-21", false},    {"rk", "rk4", false},        {"rungekutta", "rk4", false},
-    {"qualrk", "cash-karp-54", false}, {"5", "dopri5", false},      {"8", "dop853", false},
-    {"2", "rosenbrock23", false},      {"gear", "rodas5p", false},  {"stiff", "rodas5p", false},
-    {"cvode", "rodas5p", false},       {"adams", NULL, false},      {"backeul", NULL, false},
-    {"ymplectic", NULL, false},        {"symplectic", NULL, false},
+    {"discrete", NULL, true},
+    {"volterra", NULL, true},
+    {"euler", "euler", false},
+    {"modeuler", "heun-21", false},
+    {"rk", "rk4", false},
+    {"rungekutta", "rk4", false},
+    {"qualrk", "cash-karp-54", false},
+    {"5", "dopri5", false},
+    {"8", "dop853", false},
+    {"2", "rosenbrock23", false},
+    {"gear", "rodas5p", false},
+    {"stiff", "rodas5p", false},
+    {"cvode", "rodas5p", false},
+    {"adams", NULL, false},
+    {"backeul", "backward-euler", false},
+    {"ymplectic", NULL, false},
+    {"symplectic", NULL, false},
 };
+
+// The controller of XPP's modified Euler, whose steps are fixed: that of the method when a user
+// takes another.
+const char xpp_fixed[] = "fixed";
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 enum { NAMES = LENGTH(xpp_names), ALL_NAMES = LENGTH(xpp_names) + LENGTH(ignored_names) };
@@ -137,7 +153,8 @@ static struct match match_name(const char *name) {
     return matched(m) ? m : match_prefix(name);
 }
 
-static shoal_code unknown(const struct setting *s, const struct source *source, struct report *r) {
+static shoal_code unknown(const struct setting *s, const struct source *source, bool in_set,
+                          struct report *r) {
     const char *name = s->name;
     const struct option *o = option_find(name);
     if (o) {
@@ -151,10 +168,10 @@ static shoal_code unknown(const struct setting *s, const struct source *source, 
             nearest_offer(&n, option_table[i].info.name);
     for (size_t i = 0; i < ALL_NAMES; i++)
         nearest_offer(&n, xpp_name_at(i));
-    const char *best = nearest_best(&n);
-    report_at(r, SHOAL_ERROR, source, s->at, "unknown option '%s'%s%s%s", name,
-              best ? "; did you mean " : "", best ? best : "", best ? "?" : "");
-    return SHOAL_INPUT;
+    const char *best = nearest_best(&n), *ask = best ? "; did you mean " : "";
+    report_at(r, in_set ? SHOAL_ERROR : SHOAL_NOTE, source, s->at, "unknown option '%s'%s%s%s%s",
+              name, in_set ? "" : " is ignored", ask, best ? best : "", best ? "?" : "");
+    return in_set ? SHOAL_INPUT : SHOAL_OK;
 }
 
 static const struct xpp_method *find_method(const char *value) {
@@ -168,20 +185,42 @@ static const struct xpp_method *find_method(const char *value) {
     return NULL;
 }
 
+// XPP solves `0=` rows beside any method. An explicit one cannot here, so the default does it.
+static bool is_possible(const struct method *m, const struct setting *s,
+                        const shoal_options *options, const struct option_origin *origin,
+                        struct report *r) {
+    if (m->scheme != EXPLICIT || !origin->model->rows.count)
+        return true;
+    report_at(r, SHOAL_NOTE, origin->source, origin->at,
+              "method '%s' cannot run algebraic rows (`0=...`); the default, %s, stands in for it",
+              s->value, options->method);
+    return false;
+}
+
 // A method by our name, else by XPP's.
 static shoal_code apply_method(shoal_options *options, const struct setting *s,
                                const struct option_origin *origin, struct report *r) {
     const struct option *o = option_find("method");
-    const struct xpp_method *x = choice_name(s->value) ? NULL : find_method(s->value);
+    const char *known = choice_name(s->value);
+    const struct xpp_method *x = known ? NULL : find_method(s->value);
+    const struct method *named = known ? method_find(known) : NULL;
+    if (named && !is_possible(named, s, options, origin, r))
+        return SHOAL_OK;
+    if (options->controller == xpp_fixed)
+        options->controller = NULL;
     if (!x)
         return option_store(o, s->value, origin, options, r);
     if (x->refused)
         return option_wrong(o, origin, r, "'%s' is for %s, which are not supported", s->value,
                             x->word[0] == 'd' ? "maps" : "Volterra equations");
     const struct method *ours = x->ours ? method_find(x->ours) : NULL;
+    if (ours && !is_possible(ours, s, options, origin, r))
+        return SHOAL_OK;
     if (ours)
         options->method = ours->name;
-    else
+    if (ours && x->word[0] == 'm' && !options->controller)
+        options->controller = xpp_fixed;
+    if (!ours)
         report_at(r, SHOAL_NOTE, origin->source, origin->at,
                   "XPP's method '%s' is not here; the default, %s, stands in for it", s->value,
                   options->method);
@@ -191,6 +230,7 @@ static shoal_code apply_method(shoal_options *options, const struct setting *s,
 // Effects that wait for the end of the list, because they depend on t0.
 struct pending {
     double total; // NaN: none
+    bool in_set;
 };
 
 static shoal_code apply_one(shoal_options *options, const struct setting *s,
@@ -203,7 +243,7 @@ static shoal_code apply_one(shoal_options *options, const struct setting *s,
     shoal_option_value v;
     shoal_code code = SHOAL_OK;
     if (!matched(m))
-        return unknown(s, origin->source, r);
+        return unknown(s, origin->source, pending->in_set, r);
     if (method || (x && x->what == XPP_METHOD))
         return apply_method(options, s, origin, r);
     if (x && x->what == XPP_BOUND)
@@ -225,9 +265,9 @@ static shoal_code apply_one(shoal_options *options, const struct setting *s,
 }
 
 shoal_code xpp_apply(shoal_options *options, struct model *m, const struct setting *settings,
-                     uint32_t count, struct report *r) {
+                     uint32_t count, bool in_set, struct report *r) {
     shoal_code result = SHOAL_OK;
-    struct pending pending = {NAN};
+    struct pending pending = {NAN, in_set};
     for (uint32_t i = 0; i < count; i++) {
         const struct setting *s = &settings[i];
         struct option_origin origin = {&m->source, s->value[0] ? s->value_at : s->at, m};

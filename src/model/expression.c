@@ -34,7 +34,6 @@ struct pending {
     uint8_t kind;
     uint8_t op;
     uint8_t precedence;
-    bool wide;      // a comparison with an unbracketed sum or product in it
     uint32_t at;    // where it was opened
     uint32_t index; // symbol, function
     uint32_t args;  // commas so far
@@ -50,7 +49,6 @@ struct reader {
     uint32_t pos, end;
     uint32_t sums; // open sum() bodies
     bool want_value;
-    bool popped; // pop_operators met + - * or /
 };
 
 enum { PRECEDENCE_TERNARY = 1, PRECEDENCE_NOT = 4, PRECEDENCE_COMPARE = 5, PRECEDENCE_SIGN = 8 };
@@ -58,6 +56,13 @@ enum { PRECEDENCE_TERNARY = 1, PRECEDENCE_NOT = 4, PRECEDENCE_COMPARE = 5, PRECE
 static const uint8_t precedences[OP_COUNT] = {
     [OP_OR] = 2, [OP_AND] = 3, [OP_LT] = 5,  [OP_LE] = 5,  [OP_GT] = 5,  [OP_GE] = 5,  [OP_EQ] = 5,
     [OP_NE] = 5, [OP_ADD] = 6, [OP_SUB] = 6, [OP_MUL] = 7, [OP_DIV] = 7, [OP_POW] = 9,
+};
+
+// XPP's: a comparison is as tight as a power, & as a product, | as a sum, and a sign binds weaker
+// than a comparison.
+static const uint8_t xpp_precedences[OP_COUNT] = {
+    [OP_OR] = 1, [OP_ADD] = 1, [OP_SUB] = 1, [OP_AND] = 2, [OP_MUL] = 2, [OP_DIV] = 2, [OP_NEG] = 3,
+    [OP_LT] = 4, [OP_LE] = 4,  [OP_GT] = 4,  [OP_GE] = 4,  [OP_EQ] = 4,  [OP_NE] = 4,  [OP_POW] = 4,
 };
 
 static const struct token *token_at(const struct reader *x, uint32_t pos) {
@@ -109,19 +114,12 @@ static struct pending *push(struct reader *x, enum pending_kind kind, uint32_t a
 
 static bool is_open(const struct pending *e) { return e->kind >= PENDING_PAREN; }
 
-static bool is_arithmetic(enum op op) {
-    return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_NEG;
-}
-
 // Emits what waits on the stack and binds at least as tightly, down to what is open.
 static bool pop_operators(struct reader *x, uint8_t precedence) {
     for (struct pending *e; (e = top(x)) && !is_open(e) && e->precedence >= precedence;) {
         if (e->kind == PENDING_QUESTION)
             return parse_error(x->p, e->at, "`?` without its `:`");
-        if (e->wide && !x->index.repeated && !x->p->compare_at)
-            x->p->compare_at = e->at + 1;
         enum op op = e->kind == PENDING_COLON ? OP_IF : e->op;
-        x->popped |= is_arithmetic(op);
         x->p->pending.count--;
         if (!emit(x, op, e->at, 0, 0))
             return false;
@@ -234,8 +232,11 @@ static bool unknown_name(struct reader *x, const char *name, uint32_t length, ui
     if ((!e || e->kind != NAME_BAD) && !parse_is_reported(p, at)) {
         const struct arguments *a = x->arguments;
         const char *near = names_nearest(p->m, name, length, a ? a->names : NULL, a ? a->count : 0);
-        parse_error(p, at, "`%.60s` is not defined%s%s%s", name, near ? "; did you mean `" : "",
-                    near ? near : "", near ? "`?" : "");
+        if (ascii_same(name, "pow") || ascii_same(name, "power"))
+            parse_error(p, at, "`%s` is not defined; a power is written x^y", name);
+        else
+            parse_error(p, at, "`%.60s` is not defined%s%s%s", name, near ? "; did you mean `" : "",
+                        near ? near : "", near ? "`?" : "");
     }
     if (!p->values)
         declare_bad(p, name, length);
@@ -355,21 +356,39 @@ static bool read_value(struct reader *x) {
 
 // ---- Operators and what closes ------------------------------------------------------------------
 
+// Notes the first place where XPP would bind otherwise: the same operators wait there as here up
+// to the first about which the two do not agree.
+static void compare_with_xpp(struct reader *x, enum op op, uint32_t at) {
+    struct parser *p = x->p;
+    if (x->index.repeated || p->compare_at)
+        return;
+    for (uint32_t n = p->pending.count; n-- > 0 && !is_open(&p->pending.items[n]);) {
+        const struct pending *e = &p->pending.items[n];
+        if (!xpp_precedences[e->op])
+            return; // XPP has no such operator
+        bool ours = e->precedence >= precedences[op];
+        if (ours != (xpp_precedences[e->op] >= xpp_precedences[op])) {
+            p->compare_at = at + 1;
+            p->compare_first = e->op;
+            p->compare_second = (uint8_t)op;
+            p->compare_left = ours;
+        }
+        if (!ours || p->compare_at)
+            return;
+    }
+}
+
 static bool read_binary(struct reader *x, enum op op, uint32_t at) {
     uint8_t precedence = precedences[op];
     const struct pending *e = top(x);
     if (op == OP_POW && e && e->op == OP_POW && !x->index.repeated && !x->p->power_at)
         x->p->power_at = at + 1;
-    x->popped = false;
+    compare_with_xpp(x, op, at);
     if (!pop_operators(x, precedence))
         return false;
-    e = top(x);
-    if (is_arithmetic(op) && e && !is_open(e) && precedences[e->op] == PRECEDENCE_COMPARE)
-        top(x)->wide = true;
     struct pending *b = push(x, PENDING_BINARY, at);
     b->op = (uint8_t)op;
     b->precedence = precedence;
-    b->wide = x->popped && precedence == PRECEDENCE_COMPARE;
     x->pos++;
     x->want_value = true;
     return true;

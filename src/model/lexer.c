@@ -206,6 +206,12 @@ static bool read_token(struct parser *p, const struct cursor *c, struct token *t
         return good ||
                parse_error(p, t->at, "expected [j], [j+2], [j-2], [j*2], [3] or [1..3] here");
     }
+    if (first == '#' || (first == '/' && c->end - c->at > 1 && c->at[1] == '/'))
+        return parse_error(p, t->at,
+                           first == '#'
+                               ? "`#` cannot be in a name; a comment needs a blank before it"
+                               : "`//` is a comment, which needs a blank before it; a division is "
+                                 "`/`");
     if (read_sign(c, t))
         return true;
     if (first == '{' || first == '}')

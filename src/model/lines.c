@@ -37,6 +37,7 @@ static const struct keyword {
     {"parameters", ACT_PAR, NULL},
     {"const", ACT_CONST, NULL},
     {"num", ACT_CONST, NULL},
+    {"n", ACT_CONST, NULL},
     {"number", ACT_CONST, NULL},
     {"init", ACT_INIT, NULL},
     {"i", ACT_INIT, NULL},
@@ -437,6 +438,10 @@ static void read_line(struct parser *p, struct line *l, struct index index) {
         return;
     }
     p->after_refusal = false;
+    if (p->text[l->from] == '#') {
+        parse_error(p, l->from, "`#include` is not supported; copy the file to this place");
+        return;
+    }
     uint32_t rest;
     const struct keyword *k = find_keyword(p, l, &rest);
     if (index.known && (p->text[l->from] == '@' || (k && k->action == ACT_SET))) {

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,45 @@ static void note_missing(struct parser *p) {
     buf_free(&names);
 }
 
+// The two operators where XPP binds otherwise, as they are read here and there.
+static void note_comparison(struct parser *p) {
+    const char *first = op_names[p->compare_first], *second = op_names[p->compare_second];
+    if (p->compare_first == OP_NEG)
+        parse_note(p, p->compare_at - 1, "-a%sb is read as (-a)%sb; XPP reads -(a%sb)", second,
+                   second, second);
+    else if (!p->compare_left)
+        parse_note(p, p->compare_at - 1, "a%sb%sc is read as a%s(b%sc); XPP reads (a%sb)%sc", first,
+                   second, first, second, first, second);
+    else
+        parse_note(p, p->compare_at - 1, "a%sb%sc is read as (a%sb)%sc; XPP reads a%s(b%sc)", first,
+                   second, first, second, first, second);
+}
+
+// The value of an item that is a number, a constant or a parameter; NaN of any other.
+static double leaf_value(const struct model *m, const struct item *i) {
+    if (i->op == OP_NUMBER)
+        return i->value;
+    if (i->op != OP_SYMBOL)
+        return NAN;
+    const struct symbol *s = &m->symbols.items[i->index];
+    return s->kind == SYMBOL_PAR || s->kind == SYMBOL_CONST ? s->value : NAN;
+}
+
+// mod(x,y) has the sign of y here; XPP gives something else for a negative one.
+static void note_modulus(struct parser *p) {
+    const struct model *m = p->m;
+    for (uint32_t k = 2; k < m->code.count; k++) {
+        const struct item *i = &m->code.items[k];
+        if (i->op != OP_MOD)
+            continue;
+        double divisor = i[-1].op == OP_NEG ? -leaf_value(m, i - 2) : leaf_value(m, i - 1);
+        if (!(divisor < 0))
+            continue;
+        parse_note(p, i->at, "mod(x,y) is in (y,0] for a negative y; XPP's is not");
+        return;
+    }
+}
+
 static void note_all(struct parser *p) {
     if (p->boundary_at)
         parse_note(p, p->boundary_at - 1, "boundary conditions are ignored");
@@ -131,9 +171,8 @@ static void note_all(struct parser *p) {
     if (p->power_at)
         parse_note(p, p->power_at - 1, "a^b^c is read as (a^b)^c, as XPP does");
     if (p->compare_at)
-        parse_note(p, p->compare_at - 1,
-                   "comparisons bind weaker than + - * /: a+b>c is read as "
-                   "(a+b)>c; XPP reads a+(b>c)");
+        note_comparison(p);
+    note_modulus(p);
     note_missing(p);
 }
 

@@ -176,16 +176,18 @@ struct parser {
     vec(struct token) tokens;
     vec(struct line) lines;
     vec(struct statement) statements;
-    vec(struct arguments) arguments;    // of model.functions
-    struct symbol_table *labels, *sets; // names of observables, of sets
-    vec(char) word;                     // the last name put together by arrays_name
-    vec(struct pending) pending;        // stack of expression.c
-    uint64_t steps;
+    vec(struct arguments) arguments;              // of model.functions
+    struct symbol_table *labels, *sets;           // names of observables, of sets
+    vec(char) word;                               // the last name put together by arrays_name
+    vec(struct pending) pending;                  // stack of expression.c
+    uint64_t steps, computed;                     // of expansions, of evaluations
     uint32_t code_most, symbols_most, steps_most; // for this text
     bool constants_known;                         // values of constants can be used in bounds
-    bool after_refusal;             // lines of a refused construct that start with `{` are skipped
-    uint32_t power_at, compare_at;  // first place + 1 of a chained power, of a+b>c
-    uint32_t boundary_at, again_at; // bdry, and an initial value given twice
+    bool after_refusal;            // lines of a refused construct that start with `{` are skipped
+    uint32_t power_at, compare_at; // first place + 1 of a chained power, of a+b>c
+    uint8_t compare_first, compare_second; // operators that bind otherwise in XPP there
+    bool compare_left;                     // the first one binds tighter here
+    uint32_t boundary_at, again_at;        // bdry, and an initial value given twice
 };
 
 // Makes the clean copy and the rest ready. False after an error (not a text).

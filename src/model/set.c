@@ -183,12 +183,13 @@ struct use {
     struct value_set *rest; // what is no parameter, constant or state of the model
 };
 
-static bool is_input(const struct model *m, const char *name) {
+static bool is_input(struct setter *s, const char *name) {
+    const struct model *m = s->p->m;
     size_t base;
     has_initial_mark(name, &base);
-    char plain[128];
+    char *plain = arena_alloc(&s->p->scratch, base + 1);
     uint32_t length = 0;
-    for (size_t i = 0; i < base && length < sizeof plain; i++)
+    for (size_t i = 0; i < base; i++)
         if (!strchr("[]", name[i]))
             plain[length++] = name[i];
     const struct name_entry *e = names_exact(m->by_name, plain, length);
@@ -208,7 +209,7 @@ static void assign_set(struct setter *s, void *context) {
     use->rest->at = use->set->at;
     for (uint32_t i = 0; i < use->set->settings.count; i++) {
         const struct setting *item = &use->set->settings.items[i];
-        if (is_input(m, item->name))
+        if (is_input(s, item->name))
             assign(s, item);
         else
             *vec_push(&m->arena, &use->rest->settings) = *item;

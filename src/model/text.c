@@ -98,11 +98,33 @@ static bool opens_integral(const char *line, const char *open) {
     return open - line >= 3 && ascii_same_prefix(open - 3, "int", 3);
 }
 
+// XPP's `#include FILE`; a comment that goes on with another word is none.
+static bool is_include(const char *at, const char *end) {
+    static const char word[] = "#include";
+    size_t n = sizeof word - 1;
+    return (size_t)(end - at) > n && ascii_same_prefix(at, word, n) && !text_word(at[n]);
+}
+
+// A mark of a comment without a blank on either side, behind a name or a number: g#1 may be meant
+// as a name, a//b as a division. It is left for the lexer to refuse.
+static bool is_doubtful(const char *s, const char *at, const char *end) {
+    const char *next = at + (*at == '/' ? 2 : 1), *word = at;
+    if (next >= end || text_blank(*next) || *next == *at)
+        return false;
+    while (word > s && text_word(word[-1]))
+        word--;
+    if (*at == '#')
+        return word < at && text_letter(*word);
+    return (word < at || (at > s && strchr(")]", at[-1]))) && (text_word(*next) || *next == '(');
+}
+
 // Blanks the comment of the line [s, end); the `#` of an integral's convolution is none.
 static void blank_comment(char *s, char *end) {
     char *at = s;
     while (at < end && text_blank(*at))
         at++;
+    if (is_include(at, end))
+        return;
     bool integral = false;
     if (at < end && *at != '"')
         for (; at < end; at++) {
@@ -110,7 +132,8 @@ static void blank_comment(char *s, char *end) {
                 integral = opens_integral(s, at);
             else if (*at == '}')
                 integral = false;
-            else if ((*at == '#' && !integral) || (*at == '/' && at + 1 < end && at[1] == '/'))
+            else if (((*at == '#' && !integral) || (*at == '/' && at + 1 < end && at[1] == '/')) &&
+                     !is_doubtful(s, at, end))
                 break;
         }
     while (at < end)

@@ -59,7 +59,7 @@ static bool run(struct machine *x) {
             continue;
         }
         const struct item *i = &x->m->code.items[c->at++];
-        if (x->p->steps++ > x->p->steps_most)
+        if (x->p->computed++ > x->p->steps_most)
             return false;
         if (i->op == OP_CALL) {
             const struct function *f = &x->m->functions.items[i->index];
@@ -85,8 +85,8 @@ const char *values_compute(struct parser *p, struct expr e, double *value) {
     struct machine x = {.p = p, .m = m};
     *vec_push(&p->scratch, &x.calls) = (struct call){e.first, e.first + e.count, 0};
     if (!run(&x))
-        return p->steps > p->steps_most ? "this takes too long to compute"
-                                        : "this is not a number or an expression of constants";
+        return p->computed > p->steps_most ? "this takes too long to compute"
+                                           : "this is not a number or an expression of constants";
     *value = x.stack.items[0];
     return isfinite(*value) ? NULL : x.zero_division ? "division by zero" : "this is not finite";
 }
