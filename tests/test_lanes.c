@@ -372,7 +372,8 @@ static const char functions[] =
     "aux h1=ln(a); aux h2=log10(a); aux h3=log2(a); aux h4=sqrt(a); aux h5=cbrt(a); aux h6=erf(a);"
     "aux h7=erfc(a); aux i1=a^b; aux i2=mod(a,b); aux i3=floor(a); aux i4=ceil(a); aux i5=sign(a);"
     "aux i6=heav(a); aux i7=abs(a); aux j1=min(a,b); aux j2=max(a,b); aux j3=log1p(a);"
-    "aux j4=expm1(a)";
+    "aux j4=expm1(a); aux k1=lgamma(a); aux k2=besselj(b,a); aux k3=bessely(b,a);"
+    "aux k4=besseli(b,a)";
 
 static void check_functions(const char *precision) {
     static const double special[] = {0,    -0.0, 1,     -1,    0.5,    -0.5, 1e-310, -1e-310,
@@ -380,7 +381,7 @@ static void check_functions(const char *precision) {
     char options[200];
     snprintf(options, sizeof options,
              "method=euler dt=1 t1=1 precision=%s vars=f1,f2,f3,f4,f5,f6,f7,g1,g2,g3,g4,g5,g6,g7,"
-             "h1,h2,h3,h4,h5,h6,h7,i1,i2,i3,i4,i5,i6,i7,j1,j2,j3,j4",
+             "h1,h2,h3,h4,h5,h6,h7,i1,i2,i3,i4,i5,i6,i7,j1,j2,j3,j4,k1,k2,k3,k4",
              precision);
     const char *names[RIG_NAMES] = {"a", "b"};
     struct inputs in = inputs_new(1500, names);

@@ -106,7 +106,10 @@ static const struct sample samples[] = {
     {OP_CBRT, -2, 0}, {OP_ERF, 0.3, 0}, {OP_ERF, -1.3, 0}, {OP_ERFC, 0.3, 0}, {OP_ABS, 0.3, 0},
     {OP_ABS, -0.3, 0}, {OP_SIGN, 0.3, 0}, {OP_HEAV, 0.3, 0}, {OP_FLOOR, 0.3, 0}, {OP_CEIL, 0.3, 0},
     {OP_MOD, 7.2, 3.1}, {OP_MOD, -7.2, 3.1}, {OP_MIN, 1, 2}, {OP_MIN, 2, 1}, {OP_MAX, 1, 2},
-    {OP_MAX, 2, 1},
+    {OP_MAX, 2, 1}, {OP_LGAMMA, 0.3, 0}, {OP_LGAMMA, 7.5, 0}, {OP_LGAMMA, -1.3, 0},
+    {OP_BESSELJ, 0.3, 1.7}, {OP_BESSELJ, 2.4, -1.7}, {OP_BESSELJ, -1.4, 0.6},
+    {OP_BESSELY, 0.3, 1.7}, {OP_BESSELY, 3.4, 2.5}, {OP_BESSELI, 0.3, 1.7},
+    {OP_BESSELI, 1.4, -2.5}, {OP_BESSELI, -2.4, 3},
 };
 // clang-format on
 

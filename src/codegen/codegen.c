@@ -540,6 +540,29 @@ static void linearise(struct assembly *a) {
     log_end(a->q->log, span);
 }
 
+static bool is_special(uint8_t op) {
+    return op == OP_LGAMMA || op == OP_BESSELJ || op == OP_BESSELY || op == OP_BESSELI;
+}
+
+static void put_special(struct assembly *a) {
+    bool special = false;
+    for (uint8_t op = 0; op < OP_COUNT; op++)
+        special |= a->used[op] && is_special(op);
+    if (!special)
+        return;
+    put_file(a, "special.h");
+    a->out->needs_libm |= !a->q->target->device;
+}
+
+// A function of the model that the target has none for: OpenCL's library has no Bessel functions.
+static enum op missing_function(const struct assembly *a) {
+    bool opencl = !strcmp(a->q->target->prelude, "prelude_opencl.h");
+    return !opencl               ? OP_NUMBER
+           : a->used[OP_BESSELJ] ? OP_BESSELJ
+           : a->used[OP_BESSELY] ? OP_BESSELY
+                                 : OP_NUMBER;
+}
+
 static void assemble(struct assembly *a) {
     const struct codegen_request *q = a->q;
     if (is_implicit(a))
@@ -552,6 +575,7 @@ static void assemble(struct assembly *a) {
     include(a, "dialect", "dialect.h");
     begin(a, "math");
     codegen_math(a->out, &a->out->text, q, a->used);
+    put_special(a);
     end(a);
     begin(a, "tableau");
     codegen_tableau(&a->out->text, q->method, q->dense, q->f32);
@@ -605,9 +629,14 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
     q->system->arena.oom = NULL;
     q->system->arena.budget = NULL;
     arena_free(&a.arena);
-    if (!failed && !out->text.failed)
+    enum op missing = missing_function(&a);
+    if (!failed && !out->text.failed && missing == OP_NUMBER)
         return SHOAL_OK;
     codegen_free(out);
+    if (!failed && missing != OP_NUMBER)
+        return report_error(r, SHOAL_INPUT,
+                            "`%s` is not there on OpenCL devices; take another --device",
+                            op_names[missing]);
     return system_failure(&budget, r);
 }
 

@@ -15,8 +15,9 @@
 
 // Functions that XPP has too, so that no model can have another meaning for them.
 static const char *const reserved_functions[] = {
-    "sin", "cos",  "tan", "asin", "acos",  "atan", "atan2", "sinh", "cosh", "tanh", "exp", "ln",
-    "log", "sqrt", "abs", "sign", "log10", "heav", "flr",   "mod",  "min",  "max",  "erf", "erfc",
+    "sin", "cos", "tan", "asin", "acos",    "atan",    "atan2",   "sinh",   "cosh", "tanh",
+    "exp", "ln",  "log", "sqrt", "abs",     "sign",    "log10",   "heav",   "flr",  "mod",
+    "min", "max", "erf", "erfc", "besselj", "bessely", "besseli", "lgamma",
 };
 
 // Other spellings of functions of op.h.
@@ -46,11 +47,7 @@ static const struct {
     {"delay", "delay equations (`delay`) are not supported"},
     {"del_shft", "delay equations (`del_shft`) are not supported"},
     {"hom_bcs", "homoclinic boundary conditions (`hom_bcs`) are not supported"},
-    {"besselj", "Bessel functions (`besselj`) are not supported"},
-    {"bessely", "Bessel functions (`bessely`) are not supported"},
-    {"besseli", "Bessel functions (`besseli`) are not supported"},
-    {"bessi", "Bessel functions (`bessi`) are not supported"},
-    {"lgamma", "the logarithm of the gamma function (`lgamma`) is not supported"},
+    {"bessi", "`bessi` is not supported; the modified Bessel function is `besseli(n,x)`"},
 };
 
 const char *names_refusal(uint32_t index) { return refused[index].why; }

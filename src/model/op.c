@@ -10,6 +10,11 @@
 
 #include <math.h>
 
+#define INLINE static
+#define elem double
+#define SPECIAL_HOST
+#include "../kernels/special.h"
+
 #define NAMES(name, operands, text) text,
 const char *const op_names[OP_COUNT] = {MODEL_OPERATORS(NAMES) MODEL_FUNCTIONS(NAMES)};
 
@@ -30,6 +35,11 @@ static double op_mod(double x, double y) {
     if (y > 0 ? r < 0 : r > 0)
         r += y;
     return fabs(r) >= fabs(y) ? 0 : r;
+}
+
+static double op_lgamma(double x) {
+    int sign;
+    return lgamma_r(x, &sign); // lgamma writes a global
 }
 
 double op_value(enum op op, double a, double b, double c) {
@@ -77,6 +87,10 @@ double op_value(enum op op, double a, double b, double c) {
         VALUE(CBRT, cbrt(a))
         VALUE(ERF, erf(a))
         VALUE(ERFC, erfc(a))
+        VALUE(LGAMMA, op_lgamma(a))
+        VALUE(BESSELJ, OF_ORDER(jn, a, b))
+        VALUE(BESSELY, OF_ORDER(yn, a, b))
+        VALUE(BESSELI, OF_ORDER(bessel_i, a, b))
         VALUE(ABS, fabs(a))
         VALUE(SIGN, op_sign(a))
         VALUE(HEAV, op_heav(a))

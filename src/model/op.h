@@ -53,6 +53,10 @@
     X(CBRT, 1, "cbrt")                                                                             \
     X(ERF, 1, "erf")                                                                               \
     X(ERFC, 1, "erfc")                                                                             \
+    X(LGAMMA, 1, "lgamma")                                                                         \
+    X(BESSELJ, 2, "besselj") /* order, cut to a whole number, and argument */                      \
+    X(BESSELY, 2, "bessely")                                                                       \
+    X(BESSELI, 2, "besseli")                                                                       \
     X(ABS, 1, "abs")                                                                               \
     X(SIGN, 1, "sign") /* sign(0) = 0 */                                                           \
     X(HEAV, 1, "heav") /* heav(0) = 1 */                                                           \

@@ -29,6 +29,9 @@ node_id power_halves(struct dag *d, node_id base, int32_t halves);
 // base ^ exponent where that is simpler than a POW node, else NODE_NONE.
 node_id power_simplify(struct dag *d, node_id base, node_id exponent);
 
+// The derivative of lgamma, to about 1e-10.
+node_id digamma(struct dag *d, node_id x);
+
 // Gives every algebraic row of a new system to a state, and decides on the order of elimination.
 // False, with an error, where no choice can work. What is only needed meanwhile goes to `scratch`.
 bool algebraic_arrange(struct system *s, const struct model *m, struct arena *scratch,

@@ -42,7 +42,7 @@ static const double numbers[CODES] = {
 };
 
 // clang-format off
-static const uint8_t rows[OP_COUNT][24] = {
+static const uint8_t rows[OP_COUNT][32] = {
     [OP_NEG] = {DA, OP_NEG},
     [OP_ADD] = {DA, DB, OP_ADD},
     [OP_SUB] = {DA, DB, OP_SUB},
@@ -77,6 +77,16 @@ static const uint8_t rows[OP_COUNT][24] = {
     [OP_CBRT] = {DA, V, V, OP_MUL, N3, OP_MUL, OP_DIV},
     [OP_ERF] = {DA, A, A, OP_MUL, OP_NEG, OP_EXP, ERF_SLOPE, OP_MUL, OP_MUL},
     [OP_ERFC] = {DA, A, A, OP_MUL, OP_NEG, OP_EXP, ERF_SLOPE, OP_MUL, OP_MUL, OP_NEG},
+    // the order is cut to a whole number: only the argument counts
+    [OP_BESSELJ] = {A, OP_SIGN, A, OP_ABS, OP_FLOOR, OP_MUL, N1, OP_SUB, B, OP_BESSELJ,
+                    A, OP_SIGN, A, OP_ABS, OP_FLOOR, OP_MUL, N1, OP_ADD, B, OP_BESSELJ,
+                    OP_SUB, HALF, OP_MUL, DB, OP_MUL},
+    [OP_BESSELY] = {A, OP_SIGN, A, OP_ABS, OP_FLOOR, OP_MUL, N1, OP_SUB, B, OP_BESSELY,
+                    A, OP_SIGN, A, OP_ABS, OP_FLOOR, OP_MUL, N1, OP_ADD, B, OP_BESSELY,
+                    OP_SUB, HALF, OP_MUL, DB, OP_MUL},
+    [OP_BESSELI] = {A, OP_SIGN, A, OP_ABS, OP_FLOOR, OP_MUL, N1, OP_SUB, B, OP_BESSELI,
+                    A, OP_SIGN, A, OP_ABS, OP_FLOOR, OP_MUL, N1, OP_ADD, B, OP_BESSELI,
+                    OP_ADD, HALF, OP_MUL, DB, OP_MUL},
     [OP_ABS] = {DA, A, OP_SIGN, OP_MUL},
     [OP_SIGN] = {N0}, [OP_HEAV] = {N0}, [OP_FLOOR] = {N0}, [OP_CEIL] = {N0},
     [OP_MOD] = {DA, A, B, OP_DIV, OP_FLOOR, DB, OP_MUL, OP_SUB},
@@ -187,6 +197,9 @@ static node_id diff_make(struct diff *x, node_id id, const struct parts *p,
         depends |= !node_is_value(x->dag, derivatives[i], 0);
     if (!depends)
         return dag_number(x->dag, 0);
+    if (x->dag->nodes.items[id].op == OP_LGAMMA)
+        return dag_op(x->dag, OP_MUL, digamma(x->dag, x->dag->nodes.items[id].a), derivatives[0],
+                      NODE_NONE);
     return p->power.halves ? diff_power(x->dag, id, p->power, derivatives[0])
                            : diff_row(x->dag, id, derivatives);
 }

@@ -16,7 +16,7 @@ static const uint8_t costs[OP_COUNT] = {
     [OP_MOD] = DIVS,
     [OP_POW] = FUNCTIONS,
     [OP_SIN... OP_LOG1P] = FUNCTIONS,
-    [OP_CBRT... OP_ERFC] = FUNCTIONS,
+    [OP_CBRT... OP_BESSELI] = FUNCTIONS,
 };
 
 struct op_counts dag_count(const struct dag *d, const node_id *roots, uint32_t count,
