@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// libFuzzer target: arbitrary bytes as a model, then as values for it.
+// libFuzzer target: arbitrary bytes as a model, then as values for it, then differentiated.
 //
 // clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc
-//     src/base/{arena,buf,report}.c src/model/*.c tests/fuzz/fuzz_model.c -lm
+//     src/base/{arena,ascii,buf,report}.c src/model/*.c src/symbolic/*.c tests/fuzz/fuzz_model.c
+//     -lm
 //
-// Besides not crashing: a model that is refused has an error, one that is accepted has none, and
-// every expression is well-formed postfix code of known names.
+// Besides not crashing: a model that is refused has an error, one that is accepted has none, every
+// expression is well-formed postfix code of known names, and no message has a control character.
 #include "model/model.h"
+#include "symbolic/lu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +83,32 @@ static void use_model(struct model *m, const uint8_t *data, size_t size, struct 
     free(text);
 }
 
+static void differentiate(const struct model *m, struct report *r) {
+    uint32_t errors = r->errors;
+    struct system *s = system_new(m, r);
+    require((s != NULL) == (r->errors == errors));
+    if (!s)
+        return;
+    struct arena arena = {0};
+    struct budget budget = system_budget(s, NULL);
+    jmp_buf oom;
+    arena.oom = s->arena.oom = &oom;
+    arena.budget = s->arena.budget = &budget;
+    if (!setjmp(oom) && s->states <= LU_MOST_STATES) {
+        node_id *entries;
+        struct sparsity p = system_nonzeros(s, &entries, &arena);
+        lu_plan(&p, lu_order(&p, &arena), &arena);
+    }
+    arena_free(&arena);
+    system_free(s);
+}
+
+static void check_messages(const struct report *r) {
+    for (uint32_t i = 0; i < r->messages.count; i++)
+        for (const char *c = r->messages.items[i].text; *c; c++)
+            require((unsigned char)*c >= 0x20 ? *c != 0x7f : *c == '\n');
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint8_t *cut = memchr(data, '\f', size); // behind a form feed: values to set
     size_t length = cut ? (size_t)(cut - data) : size;
@@ -91,7 +119,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_model(m);
         use_model(m, cut ? cut + 1 : data, cut ? size - length - 1 : 0, &r);
         check_model(m);
+        differentiate(m, &r);
     }
+    check_messages(&r);
     model_free(m);
     report_free(&r);
     return 0;
