@@ -439,3 +439,31 @@ TEST(codegen_right_hand_sides_twice) {
         CHECK_HAS(at, parts[i]);
     listing_free(&t);
 }
+
+// Long ones are split, short ones exist twice and are not: copies of the parameters have no room
+// behind them for what parts hand to each other. The lengths pass both limits.
+TEST(codegen_right_hand_sides_twice_are_whole) {
+    static const struct shoal_target quick = {.name = "quick",
+                                              .prelude = "prelude_cuda.h",
+                                              .device = true,
+                                              .lanes64 = 1,
+                                              .quick_division = true};
+    int twice = 0, split = 0;
+    for (int terms = 125; terms < 210; terms++) {
+        struct buf m = {0};
+        buf_puts(&m, "par a=1; x'=x");
+        for (int i = 0; i < terms; i++)
+            buf_printf(&m, "+a/(x+%d)", i + 1);
+        struct listing t = listing_new(m.data, "method=rk4 dt=0.1 t1=1 precision=f32", &quick);
+        bool parts = strstr(t.kernel.text.data, "s[0] = ") != NULL;
+        bool both = strstr(t.kernel.text.data, "model_rhs_exact(") != NULL;
+        CHECK_MSG(!parts || !both, "%d terms: twice, and in parts", terms);
+        CHECK_MSG(parts == (strstr(t.kernel.text.data, " model_rhs_1(") != NULL), "%d terms",
+                  terms);
+        twice += both;
+        split += parts;
+        listing_free(&t);
+        buf_free(&m);
+    }
+    CHECK(twice > 10 && split > 2 && twice + split == 85);
+}

@@ -293,6 +293,38 @@ TEST(kernel_gpu_cuda_quick_divisions) {
     }
 }
 
+// Seven stars, their distances shared: so many statements that a function of that length would be
+// split if it were not there twice.
+static char *pleiades(void) {
+    enum { STARS = 7 };
+    struct buf m = {0};
+    for (int i = 1; i <= STARS; i++)
+        for (int j = i + 1; j <= STARS; j++)
+            buf_printf(&m, "q%d%d=(x%d-x%d)^2+(y%d-y%d)^2; w%d%d=q%d%d*sqrt(q%d%d);", i, j, i, j, i,
+                       j, i, j, i, j, i, j);
+    for (int i = 1; i <= STARS; i++)
+        for (int axis = 'x'; axis <= 'y'; axis++) {
+            buf_printf(&m, "par m%d%c=%d; init %c%d=%d; %c%d'=%c%d; %c%d'=0", i, axis, i, axis, i,
+                       i * i % 5, axis, i, axis - 3, i, axis - 3, i);
+            for (int j = 1; j <= STARS; j++)
+                if (j != i)
+                    buf_printf(&m, "+m%d%c*(%c%d-%c%d)/w%d%d", j, axis, axis, j, axis, i,
+                               i < j ? i : j, i < j ? j : i);
+            buf_puts(&m, ";");
+        }
+    REQUIRE(!m.failed);
+    return m.data;
+}
+
+TEST(kernel_gpu_cuda_quick_divisions_of_long_functions) {
+    nvrtc_open();
+    char *model = pleiades();
+    compile_cuda(model, "method=rk4 dt=0.1 t1=1 precision=f32", "sm_90");
+    compile_cuda(model, "method=tsit5 t1=1 precision=f32 save=n=3", "compute_75");
+    compile_cuda(model, "method=rodas4 t1=1 precision=f32", "compute_80");
+    free(model);
+}
+
 // ---- OpenCL -------------------------------------------------------------------------------------
 
 #define OPENCL_FUNCTIONS(X)                                                                        \

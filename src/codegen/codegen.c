@@ -370,14 +370,15 @@ static void put_function(struct assembly *a, const struct emit *e, enum log_labe
     a->shared = a->shared < shared ? shared : a->shared;
 }
 
-// Where there are many divisions and roots, a right-hand side for those in range, and one for all.
+// Where there are many divisions and roots, a right-hand side for those in range, and one for all,
+// which is given copies: they have no room for what parts of it would hand to each other.
 static void put_rhs_twice(struct assembly *a, struct emit *e) {
     put_file(a, "quick.h");
     e->name = "model_rhs_exact";
-    e->inline_length = 0;
+    e->form = EMIT_WHOLE;
     put_function(a, e, LOG_emit_dxdt);
     e->name = "model_rhs_quick";
-    e->quick = true;
+    e->form = EMIT_QUICK;
     put_function(a, e, LOG_emit_dxdt);
     put_file(a, "rhs_quick.h");
 }

@@ -74,6 +74,12 @@ void codegen_number(struct buf *out, double value);
 // A function that computes roots[] and stores root i in RESULT[slots[i]], each as soon as it is
 // known, so a root may read what an earlier one stored. A long function becomes several, which hand
 // values to each other behind the NP parameters in p; returns how many.
+enum emit_form {
+    EMIT_PARTS,
+    EMIT_WHOLE, // one function whatever its length, not inlined: it hands on nothing
+    EMIT_QUICK, // one, inlined, with divisions of kernels/quick.h; returns whether their range
+                // holds
+};
 struct emit {
     const struct dag *dag;
     const node_id *roots;
@@ -83,7 +89,7 @@ struct emit {
     const char *result;
     uint32_t pars;          // derived parameters follow the parameters in p
     uint32_t inline_length; // a longer function is not inlined
-    bool quick; // inlined, with divisions of kernels/quick.h; returns whether their range holds
+    enum emit_form form;
 };
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);
 // Its statements and stores.

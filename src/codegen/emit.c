@@ -137,7 +137,7 @@ static void put_sum(struct writer *w, const struct node *n) {
 
 static void put_expression(struct writer *w, const struct node *n) {
     char name[24];
-    if (w->e->quick && is_division(n->op)) {
+    if (w->e->form == EMIT_QUICK && is_division(n->op)) {
         put_quick(w, n);
         return;
     }

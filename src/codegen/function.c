@@ -64,10 +64,12 @@ static void share(struct plan *p, node_id id, uint32_t reader) {
         p->w.slot[id] = p->shared++;
 }
 
+// What may be inlined is one part, and so is what is written whole.
 static void find_parts(struct plan *p) {
     const struct emit *e = p->w.e;
     uint32_t most = e->inline_length > PART_LENGTH ? e->inline_length : PART_LENGTH;
-    p->part_length = p->length / (p->length / most + 1) + 1;
+    uint32_t parts = e->form == EMIT_PARTS && p->length ? (p->length - 1) / most + 1 : 1;
+    p->part_length = p->length ? (p->length - 1) / parts + 1 : 1;
     p->parts = p->length ? (p->length - 1) / p->part_length + 1 : 1;
     for (node_id id = 0; id < e->dag->nodes.count; id++)
         p->w.slot[id] = NO_SLOT;
@@ -105,15 +107,19 @@ static void put_store(struct plan *p, uint32_t root) {
     buf_puts(p->w.out, ";\n");
 }
 
+static bool is_inlined(const struct plan *p) {
+    return p->w.e->form != EMIT_WHOLE && p->length <= p->w.e->inline_length;
+}
+
 static void open_part(struct plan *p, uint32_t part) {
     const struct emit *e = p->w.e;
     p->w.now = part;
-    if (e->quick)
+    if (e->form == EMIT_QUICK)
         buf_printf(p->w.out, "INLINE mask %s(%s) {\n    struct range range = RANGE_NEW;\n", e->name,
                    e->parameters);
     else if (p->parts == 1)
-        buf_printf(p->w.out, "%s void %s(%s) {\n",
-                   p->length > e->inline_length ? "NOINLINE" : "INLINE", e->name, e->parameters);
+        buf_printf(p->w.out, "%s void %s(%s) {\n", is_inlined(p) ? "INLINE" : "NOINLINE", e->name,
+                   e->parameters);
     else
         buf_printf(p->w.out, "%sNOINLINE void %s_%u(%s, SPACE real *s) {\n", part ? "}\n" : "",
                    e->name, part, e->parameters);
@@ -145,7 +151,7 @@ uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *a
             open_part(&p, p.w.now + 1);
         put_store(&p, i);
     }
-    buf_puts(out, e->quick ? "    return range_holds(&range);\n}\n" : "}\n");
+    buf_puts(out, e->form == EMIT_QUICK ? "    return range_holds(&range);\n}\n" : "}\n");
     if (p.parts > 1)
         put_calls(&p);
     return p.shared;
