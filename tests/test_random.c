@@ -11,6 +11,7 @@
 #include "api/solver.h"
 #include "check.h"
 #include "device/device.h"
+#include "device_test.h"
 #include "random_model.h"
 
 #include <dlfcn.h>
@@ -18,6 +19,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define START_TIME 0.75
+#define START_TIME_TEXT "0.75"
+#define END_TIME_TEXT "1.75"
 enum { POINTS = 16 }; // a multiple of the lanes of every target
 
 struct variant {
@@ -247,7 +251,9 @@ static void open_model(struct trial *t, const char *text) {
         shoal_options_init(&t->options, t->parsed, t->log) != SHOAL_OK)
         fail_call(t, "refused");
     set_option(t, "method", s->method);
-    set_option(t, "t1", "1");
+    set_option(t, "t0", START_TIME_TEXT);
+    set_option(t, "t1", END_TIME_TEXT);
+    set_option(t, "max-steps", "2000");
     if (is_fixed(s->method))
         set_option(t, "dt", "0.125");
     set_option(t, "precision", s->f32 ? "f32" : "f64");
@@ -611,6 +617,295 @@ static void run_functions(struct trial *t) {
     free(outputs);
 }
 
+// ---- Whole kernels ------------------------------------------------------------------------------
+
+enum { ROWS = 19 }; // more than any target has lanes, and no multiple
+
+struct run {
+    uint32_t vars;
+    uint64_t samples;
+    double *values; // [var][row][sample]
+    double *t;      // [row][sample]
+    uint8_t status[ROWS];
+    uint32_t steps[ROWS], rejected[ROWS];
+    uint64_t f_evals[ROWS];
+    char *text; // of a file, where every step is kept
+};
+
+static void run_free(struct run *r) {
+    free(r->values);
+    free(r->t);
+    free(r->text);
+    *r = (struct run){0};
+}
+
+static struct point *points_new(const struct trial *t) {
+    uint64_t rng = t->seed;
+    struct point *p = calloc(ROWS, sizeof *p);
+    REQUIRE(p);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        p[i] = point_new(t->model, &rng, t->variant.f32, i == 0);
+        p[i].t = START_TIME;
+    }
+    return p;
+}
+
+static void points_free(struct point *p) {
+    for (uint32_t i = 0; i < ROWS; i++)
+        point_free(&p[i]);
+    free(p);
+}
+
+static void give(struct trial *t, shoal_batch *b, const char *name, const struct point *p,
+                 uint32_t index, bool state) {
+    double values[ROWS];
+    char column[64];
+    for (uint32_t i = 0; i < ROWS; i++)
+        values[i] = state ? p[i].state[index] : p[i].parameter[index];
+    snprintf(column, sizeof column, state ? "%s(0)" : "%s", name);
+    if (!t->failure && shoal_batch_values(b, column, values, ROWS, t->log) != SHOAL_OK)
+        fail_call(t, "batch");
+}
+
+// All parameters; initial values but for formulas, unless `all`.
+static shoal_batch *batch_of(struct trial *t, const struct point *p, bool all, const char *only) {
+    shoal_batch *b = NULL;
+    if (shoal_batch_new(t->parsed, &b, t->log) != SHOAL_OK) {
+        fail_call(t, "batch");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < random_model_parameters(t->model); i++)
+        give(t, b, random_model_parameter(t->model, i), p, i, false);
+    for (uint32_t i = 0; i < random_model_states(t->model); i++)
+        if (all || !random_model_starts_by_formula(t->model, i))
+            give(t, b, random_model_state(t->model, i), p, i, true);
+    if (only && shoal_batch_only(b, only, t->log) != SHOAL_OK)
+        fail_call(t, "batch");
+    return b;
+}
+
+static void widen(struct run *r, uint64_t count) {
+    for (uint64_t i = count; i-- > 0;) {
+        float narrow;
+        memcpy(&narrow, (const char *)r->values + i * sizeof narrow, sizeof narrow);
+        r->values[i] = (double)narrow;
+    }
+}
+
+static void run_arrays(struct trial *t, shoal_solver *s, shoal_batch *b, struct run *r) {
+    uint64_t rows = shoal_batch_rows(b);
+    r->vars = shoal_solver_var_count(s);
+    r->samples = shoal_solver_save_count(s);
+    r->values = calloc(r->vars * rows * r->samples + 1, sizeof *r->values);
+    r->t = calloc(rows * r->samples + 1, sizeof *r->t);
+    REQUIRE(r->values && r->t);
+    shoal_arrays a = {.values = r->values,
+                      .t = r->t,
+                      .status = r->status,
+                      .steps = r->steps,
+                      .rejected = r->rejected,
+                      .f_evals = r->f_evals};
+    if (shoal_solver_run_arrays(s, b, &a, NULL, t->log) != SHOAL_OK)
+        fail_call(t, "run");
+    else if (t->variant.f32)
+        widen(r, r->vars * rows * r->samples);
+}
+
+static void run_file(struct trial *t, shoal_solver *s, shoal_batch *b, struct run *r) {
+    const char *path = check_path("steps.csv");
+    unlink(path);
+    if (shoal_solver_run_file(s, b, path, NULL, t->log) != SHOAL_OK)
+        fail_call(t, "run");
+    else
+        r->text = check_read(path);
+}
+
+// ---- The same bits ------------------------------------------------------------------------------
+
+static bool same_number(double a, double b) {
+    return !memcmp(&a, &b, sizeof a) || (isnan(a) && isnan(b));
+}
+
+// Row i of a against row k of b, where they have so many rows.
+static void compare_rows(struct trial *t, const struct run *a, uint32_t i, uint32_t rows_a,
+                         const struct run *b, uint32_t k, uint32_t rows_b, const char *what) {
+    if (a->status[i] != b->status[k] || a->steps[i] != b->steps[k] ||
+        a->rejected[i] != b->rejected[k] || a->f_evals[i] != b->f_evals[k])
+        fail(t, "%s: row %u is %s, %u steps, %u rejected, %llu evaluations; not %s, %u, %u, %llu",
+             what, i, shoal_status_word(b->status[k]), b->steps[k], b->rejected[k],
+             (unsigned long long)b->f_evals[k], shoal_status_word(a->status[i]), a->steps[i],
+             a->rejected[i], (unsigned long long)a->f_evals[i]);
+    for (uint32_t v = 0; v < a->vars; v++)
+        for (uint64_t n = 0; n < a->samples; n++) {
+            double x = a->values[(v * rows_a + i) * a->samples + n];
+            double y = b->values[(v * rows_b + k) * b->samples + n];
+            t->sure += isfinite(x) != 0;
+            t->vague += isfinite(x) == 0;
+            if (!same_number(x, y))
+                fail(t, "%s: row %u, output %u, sample %llu is %.17g, not %.17g", what, i, v,
+                     (unsigned long long)n, y, x);
+        }
+}
+
+static void compare_runs(struct trial *t, const struct run *want, const struct run *got,
+                         const char *what) {
+    if (want->text && got->text && strcmp(want->text, got->text))
+        fail(t, "%s: other steps", what);
+    for (uint32_t i = 0; i < ROWS && !t->failure && !want->text; i++)
+        compare_rows(t, want, i, ROWS, got, i, ROWS, what);
+}
+
+// The kernel again: in chunks, with and without refill, a row alone.
+static void run_again(struct trial *t, shoal_solver *s, const struct point *p,
+                      const struct run *want) {
+    static const struct {
+        uint64_t chunk;
+        bool refill;
+        const char *what;
+    } ways[] = {{7, true, "chunks"}, {0, false, "no refill"}, {5, false, "chunks, no refill"}};
+    for (size_t i = 0; i < 3 && !t->failure; i++) {
+        struct run got = {0};
+        shoal_batch *b = batch_of(t, p, false, NULL);
+        s->setup.chunk = ways[i].chunk;
+        s->setup.refill = ways[i].refill;
+        if (!t->failure)
+            run_arrays(t, s, b, &got);
+        if (!t->failure)
+            compare_runs(t, want, &got, ways[i].what);
+        run_free(&got);
+        shoal_batch_free(b);
+    }
+    struct run alone = {0};
+    shoal_batch *b = t->failure ? NULL : batch_of(t, p, false, "11");
+    if (b && !t->failure)
+        run_arrays(t, s, b, &alone);
+    if (b && !t->failure)
+        compare_rows(t, want, 11, ROWS, &alone, 0, 1, "alone");
+    run_free(&alone);
+    shoal_batch_free(b);
+}
+
+static struct run run_variant(struct trial *t, const struct point *p, bool again) {
+    struct run r = {0};
+    shoal_solver *s = NULL;
+    shoal_batch *b = NULL;
+    char *text = random_model_text(t->model), *outputs = all_outputs(t);
+    bool steps = t->variant.save && !strcmp(t->variant.save, "steps");
+    open_model(t, text);
+    set_option(t, "vars", outputs);
+    if (!t->failure && shoal_solver_new(t->parsed, &t->options, &s, t->log) != SHOAL_OK)
+        fail_call(t, "solver");
+    if (!t->failure)
+        b = batch_of(t, p, false, NULL);
+    if (!t->failure && steps)
+        run_file(t, s, b, &r);
+    else if (!t->failure)
+        run_arrays(t, s, b, &r);
+    if (!t->failure && !steps && again)
+        run_again(t, s, p, &r);
+    shoal_batch_free(b);
+    shoal_solver_free(s);
+    close_model(t);
+    free(text);
+    free(outputs);
+    return r;
+}
+
+// The reference is one lane; the variant is given.
+static void run_kernels(struct trial *t) {
+    struct point *p = points_new(t);
+    struct variant given = t->variant;
+    struct run want = {0}, got = {0};
+    t->variant.target = "scalar";
+    t->variant.compiler = t->variant.device = NULL;
+    want = run_variant(t, p, false);
+    t->variant = given;
+    if (!t->failure)
+        got = run_variant(t, p, true);
+    if (!t->failure)
+        compare_runs(t, &want, &got, "bits");
+    run_free(&want);
+    run_free(&got);
+    points_free(p);
+}
+
+// ---- One step of Euler's ------------------------------------------------------------------------
+
+// Of a whole kernel with every function: the slopes from a step of 1, the observables of its start.
+static void compare_euler(struct trial *t, const struct run *r, const struct point *p,
+                          uint32_t row) {
+    const struct random_model *m = t->model;
+    struct oracle o = oracle_new(m, p, &t->variant);
+    uint32_t states = random_model_states(m);
+    for (uint32_t i = 0; i < states && r->status[row] == SHOAL_STATUS_ok; i++) {
+        struct expected want = oracle_at(&o, SLOPE, i, false);
+        want.v += (long double)p->state[i];
+        want.tolerance +=
+            2 * (long double)o.unit * (fabsl(want.v) + fabsl((long double)p->state[i]));
+        compare(t, "euler", random_model_state(m, i), r->values[(i * ROWS + row) * 2 + 1], want);
+    }
+    for (uint32_t i = 0; i < random_model_observables(m); i++)
+        compare(t, "observable", random_model_observable(m, i),
+                r->values[((states + i) * ROWS + row) * 2], oracle_at(&o, OBSERVABLE, i, false));
+    oracle_free(&o);
+}
+
+static void run_euler(struct trial *t) {
+    struct run r = {0};
+    struct point *p = points_new(t);
+    shoal_solver *s = NULL;
+    shoal_batch *b = NULL;
+    char *text = random_model_text(t->model), *outputs = all_outputs(t);
+    open_model(t, text);
+    set_option(t, "vars", outputs);
+    set_option(t, "dt", "1");
+    set_option(t, "save", "n=2");
+    if (!t->failure && shoal_solver_new(t->parsed, &t->options, &s, t->log) != SHOAL_OK)
+        fail_call(t, "solver");
+    if (!t->failure)
+        b = batch_of(t, p, true, NULL);
+    if (!t->failure)
+        run_arrays(t, s, b, &r);
+    for (uint32_t i = 0; i < ROWS && !t->failure; i++)
+        compare_euler(t, &r, &p[i], i);
+    shoal_batch_free(b);
+    shoal_solver_free(s);
+    close_model(t);
+    run_free(&r);
+    points_free(p);
+    free(text);
+    free(outputs);
+}
+
+// ---- Compilers without a device -----------------------------------------------------------------
+
+static void run_compiler(struct trial *t) {
+    struct order order = {0};
+    struct kernel_source source;
+    struct shoal_bytes bytes = {0};
+    char *text = random_model_text(t->model), *outputs = all_outputs(t);
+    const char *target = t->variant.target;
+    t->variant.target = NULL; // it is no CPU's
+    open_model(t, text);
+    t->variant.target = target;
+    set_option(t, "vars", outputs);
+    if (!t->failure && order_open(t->parsed, &t->options, target, &order, t->log) != SHOAL_OK)
+        fail_call(t, "order");
+    if (!t->failure && codegen_kernel(&order.request, &source, log_report(t->log)) != SHOAL_OK)
+        fail_call(t, "codegen");
+    if (!t->failure) {
+        struct shoal_kernel_text k = {.text = source.text.data, .length = source.text.length};
+        if (order.backend->build(order.device, &k, NULL, &bytes, log_report(t->log)) != SHOAL_OK)
+            fail_call(t, "compiler");
+        codegen_free(&source);
+    }
+    free(bytes.data);
+    order_close(&order);
+    close_model(t);
+    free(text);
+    free(outputs);
+}
+
 // ---- Trials -------------------------------------------------------------------------------------
 
 static uint64_t setting_of(const char *name, uint64_t otherwise) {
@@ -690,7 +985,7 @@ static const char *const implicit_methods[] = {
     "rodas4", "rosenbrock23",   "ros3p",  "kvaerno3",         "trbdf2",
     "sdirk4", "crank-nicolson", "radau5", "gauss-legendre-4", "backward-euler"};
 
-static struct variant some_setting(uint64_t *rng, bool implicit) {
+static struct variant some_variant(uint64_t *rng, bool implicit) {
     static const char *const targets[] = {NULL, "scalar", "x86-64-v3", "x86-64"};
     struct variant s = {.f32 = random_below(rng, 2), .fast_math = !random_below(rng, 4)};
     s.method =
@@ -706,19 +1001,35 @@ static bool has_clang(void) {
     return known;
 }
 
-static void functions_many(uint64_t count, uint32_t most) {
+static bool is_explicit(const char *method) {
+    for (size_t i = 0; i < sizeof explicit_methods / sizeof *explicit_methods; i++)
+        if (!strcmp(method, explicit_methods[i]))
+            return true;
+    return false;
+}
+
+// A number of models from a seed on, each with its own variant. `vary` changes what it was given.
+struct plan {
+    void (*run)(struct trial *t);
+    enum random_kind kind;
+    uint32_t most; // states
+    const char *device;
+    void (*vary)(struct trial *t, struct random_shape *shape, uint64_t *rng);
+};
+
+static void attempt_many(const struct plan *plan, uint64_t count) {
     uint64_t first = setting_of("SHOAL_RANDOM_SEED", 1), sure = 0, vague = 0;
     count = setting_of("SHOAL_RANDOM_COUNT", count);
     for (uint64_t seed = first; seed < first + count; seed++) {
         uint64_t rng = seed * 7919;
-        struct trial t = {.seed = seed, .run = run_functions};
-        t.variant = some_setting(&rng, random_below(&rng, 2));
-        struct random_shape shape = some_shape(&rng, most, RANDOM_ALL);
-        bool explicit = false;
-        for (size_t i = 0; i < sizeof explicit_methods / sizeof *explicit_methods; i++)
-            explicit |= !strcmp(t.variant.method, explicit_methods[i]);
-        shape.algebraic = explicit || random_below(&rng, 3) ? 0 : 1 + random_below(&rng, 4);
-        t.variant.compiler = has_clang() && random_below(&rng, 2) ? "clang" : NULL;
+        struct trial t = {.seed = seed, .run = plan->run};
+        t.variant = some_variant(&rng, random_below(&rng, 2));
+        t.variant.device = plan->device;
+        struct random_shape shape = some_shape(&rng, plan->most, plan->kind);
+        bool rows = !is_explicit(t.variant.method) && !random_below(&rng, 3);
+        shape.algebraic = rows ? 1 + random_below(&rng, 4) : 0;
+        if (plan->vary)
+            plan->vary(&t, &shape, &rng);
         attempt(&t, shape);
         sure += t.sure;
         vague += t.vague;
@@ -726,9 +1037,98 @@ static void functions_many(uint64_t count, uint32_t most) {
     if (getenv("SHOAL_RANDOM_COUNT"))
         fprintf(stderr, "%llu sure, %llu vague\n", (unsigned long long)sure,
                 (unsigned long long)vague);
-    CHECK_MSG(sure > vague, "%llu comparisons, %llu void", (unsigned long long)sure,
+    CHECK_MSG(sure >= vague, "%llu comparisons, %llu void", (unsigned long long)sure,
               (unsigned long long)vague);
 }
 
-TEST(random_functions) { functions_many(40, 65); }
-LONG_TEST(random_functions_many) { functions_many(4000, 300); }
+// The functions of kernels, for every target and both compilers.
+static void vary_functions(struct trial *t, struct random_shape *shape, uint64_t *rng) {
+    (void)shape;
+    t->variant.compiler = has_clang() && random_below(rng, 2) ? "clang" : NULL;
+}
+
+static const struct plan functions = {
+    .run = run_functions, .kind = RANDOM_ALL, .most = 65, .vary = vary_functions};
+static const struct plan large_functions = {
+    .run = run_functions, .kind = RANDOM_ALL, .most = 300, .vary = vary_functions};
+
+TEST(random_functions) { attempt_many(&functions, 40); }
+LONG_TEST(random_functions_many) { attempt_many(&large_functions, 2000); }
+
+// Kernels on all targets: the same bits as one lane.
+static void vary_kernels(struct trial *t, struct random_shape *shape, uint64_t *rng) {
+    static const char *const saves[] = {"final", "n=5", "at=0.9,1.3,1.75", "steps"};
+    static const char *const targets[] = {NULL, "x86-64-v3", "x86-64", "scalar"};
+    t->variant.fast_math = false;
+    t->variant.save = saves[random_below(rng, 4)];
+    t->variant.target = targets[random_below(rng, 4)];
+    bool other = has_clang() && (random_below(rng, 2) ||
+                                 (t->variant.target && !strcmp(t->variant.target, "scalar")));
+    t->variant.compiler = other ? "clang" : NULL;
+    shape->gentle = random_below(rng, 8) != 0;
+}
+
+static const struct plan kernels = {
+    .run = run_kernels, .kind = RANDOM_EXACT, .most = 25, .vary = vary_kernels};
+static const struct plan large_kernels = {
+    .run = run_kernels, .kind = RANDOM_EXACT, .most = 300, .vary = vary_kernels};
+
+TEST(random_kernels) { attempt_many(&kernels, 8); }
+LONG_TEST(random_kernels_many) { attempt_many(&large_kernels, 1000); }
+
+// Kernels on a device: the same bits, and with all functions the right numbers.
+static void vary_device(struct trial *t, struct random_shape *shape, uint64_t *rng) {
+    vary_kernels(t, shape, rng);
+    t->variant.target = t->variant.compiler = NULL;
+}
+
+static void vary_euler(struct trial *t, struct random_shape *shape, uint64_t *rng) {
+    (void)rng;
+    t->variant.method = "euler";
+    t->variant.target = NULL;
+    shape->algebraic = 0;
+}
+
+static void on_device(const char *device, uint32_t most, uint64_t bits, uint64_t steps) {
+    attempt_many(&(struct plan){run_kernels, RANDOM_EXACT, most, device, vary_device}, bits);
+    attempt_many(&(struct plan){run_euler, RANDOM_ALL, most, device, vary_euler}, steps);
+}
+
+DEVICE_TEST(random_models) {
+    if (!device_test_is_cpu(device))
+        on_device(device, 13, 4, 4);
+}
+LONG_DEVICE_TEST(random_models_many) { on_device(device, 300, 300, 300); }
+
+// CUDA's compiler takes them all.
+static void vary_cuda(struct trial *t, struct random_shape *shape, uint64_t *rng) {
+    static const char *const architectures[] = {"sm_75", "sm_80", "sm_90"};
+    vary_kernels(t, shape, rng);
+    t->variant.fast_math = !random_below(rng, 4);
+    t->variant.compiler = NULL;
+    t->variant.target = architectures[random_below(rng, 3)];
+}
+
+static void need_nvrtc(void) {
+    const struct shoal_backend *backend = NULL;
+    struct shoal_device *d = NULL;
+    struct shoal_bytes bytes = {0};
+    struct shoal_kernel_text k = {.text = "", .length = 0};
+    shoal_code code = device_open_target("sm_80", false, &backend, &d, NULL);
+    if (code == SHOAL_OK)
+        code = backend->build(d, &k, NULL, &bytes, NULL);
+    if (d)
+        backend->close(d);
+    free(bytes.data);
+    if (code != SHOAL_OK)
+        check_skip("no NVRTC");
+}
+
+TEST(random_cuda) {
+    need_nvrtc();
+    attempt_many(&(struct plan){run_compiler, RANDOM_ALL, 13, NULL, vary_cuda}, 6);
+}
+LONG_TEST(random_cuda_many) {
+    need_nvrtc();
+    attempt_many(&(struct plan){run_compiler, RANDOM_ALL, 300, NULL, vary_cuda}, 600);
+}
