@@ -456,12 +456,44 @@ struct random_model *random_model_new(uint64_t seed, struct random_shape shape) 
     return m;
 }
 
+static void *copy_of(const void *from, size_t bytes) {
+    void *to = malloc(bytes + 1);
+    REQUIRE(to);
+    return bytes ? memcpy(to, from, bytes) : to;
+}
+
+struct random_model *random_model_copy(const struct random_model *m) {
+    struct random_model *c = copy_of(m, sizeof *m);
+    c->trees = copy_of(m->trees, m->tree_count * sizeof *m->trees);
+    c->tree_room = m->tree_count;
+    for (int i = 0; i < LISTS; i++) {
+        c->list[i].items = copy_of(m->list[i].items, m->list[i].count * sizeof *m->list[i].items);
+        c->list[i].room = m->list[i].count;
+    }
+    return c;
+}
+
 void random_model_free(struct random_model *m) {
     for (int i = 0; m && i < LISTS; i++)
         free(m->list[i].items);
     if (m)
         free(m->trees);
     free(m);
+}
+
+void random_model_rename(struct random_model *m) {
+    for (int i = 0; i < LISTS; i++)
+        for (uint32_t k = 0; k < m->list[i].count; k++) {
+            struct tree_item *item = &m->list[i].items[k];
+            snprintf(item->name, sizeof item->name, "q%c%u", "abcdefg"[i], k);
+            for (uint32_t a = 0; a < item->args; a++)
+                snprintf(item->arg[a], sizeof item->arg[a], "arg%u", a);
+        }
+    snprintf(m->array_name, sizeof m->array_name, "element");
+    for (uint32_t i = 0; m->array_count && i < m->array_count + 2; i++) {
+        struct tree_item *item = &m->list[LIST_STATE].items[m->array_first + i];
+        snprintf(item->name, sizeof item->name, "%s%u", m->array_name, i);
+    }
 }
 
 uint32_t random_model_states(const struct random_model *m) { return m->list[LIST_STATE].count; }

@@ -35,9 +35,13 @@ struct random_shape {
 
 struct random_model;
 struct random_model *random_model_new(uint64_t seed, struct random_shape shape);
+struct random_model *random_model_copy(const struct random_model *m);
 void random_model_free(struct random_model *m);
 // Lines; the caller frees.
 char *random_model_text(const struct random_model *m);
+
+// Gives everything another name.
+void random_model_rename(struct random_model *m);
 
 // Names, and what stands in the text: states first those with a derivative.
 uint32_t random_model_states(const struct random_model *m);

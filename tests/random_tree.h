@@ -29,7 +29,7 @@ struct tree {
 };
 
 struct tree_item {
-    char name[24];
+    char name[32];
     uint32_t tree;   // NO_TREE: none
     uint32_t start;  // of a state: formula of its initial value; NO_TREE: a number
     uint32_t args;   // of a function

@@ -906,6 +906,48 @@ static void run_compiler(struct trial *t) {
     free(outputs);
 }
 
+// ---- Names --------------------------------------------------------------------------------------
+
+// The kernel's source for the variant's target; the caller frees.
+static char *source_of(struct trial *t) {
+    struct order order = {0};
+    struct kernel_source source = {0};
+    char *text = random_model_text(t->model), *outputs = all_outputs(t);
+    const char *target = t->variant.target;
+    t->variant.target = NULL; // it need not be one of this CPU
+    open_model(t, text);
+    t->variant.target = target;
+    set_option(t, "vars", outputs);
+    if (!t->failure && order_open(t->parsed, &t->options, target, &order, t->log) != SHOAL_OK)
+        fail_call(t, "order");
+    if (!t->failure && codegen_kernel(&order.request, &source, log_report(t->log)) != SHOAL_OK)
+        fail_call(t, "codegen");
+    order_close(&order);
+    close_model(t);
+    free(text);
+    free(outputs);
+    return source.text.data;
+}
+
+// The same model twice, and under other names, is the same source.
+static void run_names(struct trial *t) {
+    char *first = source_of(t), *again = t->failure ? NULL : source_of(t);
+    struct random_model *own = t->model;
+    t->model = random_model_copy(own);
+    random_model_rename(t->model);
+    char *renamed = t->failure ? NULL : source_of(t);
+    if (!t->failure && strcmp(first, again))
+        fail(t, "again: another source");
+    if (!t->failure && strcmp(first, renamed))
+        fail(t, "names: they change the source");
+    t->sure++;
+    random_model_free(t->model);
+    t->model = own;
+    free(first);
+    free(again);
+    free(renamed);
+}
+
 // ---- Trials -------------------------------------------------------------------------------------
 
 static uint64_t setting_of(const char *name, uint64_t otherwise) {
@@ -1100,6 +1142,21 @@ DEVICE_TEST(random_models) {
 }
 LONG_DEVICE_TEST(random_models_many) { on_device(device, 300, 300, 300); }
 
+// Names of the user do not reach the source, for any target.
+static void vary_names(struct trial *t, struct random_shape *shape, uint64_t *rng) {
+    static const char *const targets[] = {"scalar", "x86-64-v3", "x86-64-v4", "sm_75", "sm_90"};
+    vary_kernels(t, shape, rng);
+    t->variant.compiler = NULL;
+    t->variant.target = targets[random_below(rng, 5)];
+}
+
+TEST(random_names) {
+    attempt_many(&(struct plan){run_names, RANDOM_ALL, 65, NULL, vary_names}, 100);
+}
+LONG_TEST(random_names_many) {
+    attempt_many(&(struct plan){run_names, RANDOM_ALL, 300, NULL, vary_names}, 3000);
+}
+
 // CUDA's compiler takes them all.
 static void vary_cuda(struct trial *t, struct random_shape *shape, uint64_t *rng) {
     static const char *const architectures[] = {"sm_75", "sm_80", "sm_90"};
@@ -1131,4 +1188,54 @@ TEST(random_cuda) {
 LONG_TEST(random_cuda_many) {
     need_nvrtc();
     attempt_many(&(struct plan){run_compiler, RANDOM_ALL, 300, NULL, vary_cuda}, 600);
+}
+
+// Systems beyond what a thread keeps to itself, of each kind of method, through the compilers of
+// devices.
+static void vary_large(struct trial *t, struct random_shape *shape, uint64_t *rng) {
+    static const char *const kinds[] = {"rk4", "tsit5", "rodas4", "kvaerno3", "radau5", "dop853"};
+    static const uint32_t sizes[] = {129, 300, 1000};
+    vary_cuda(t, shape, rng);
+    t->variant.method = kinds[t->seed % 6];
+    shape->states = sizes[t->seed / 6 % 3];
+    shape->size = 1 + random_below(rng, 3);
+    shape->algebraic = 0;
+    shape->gentle = true; // not every state depends on every other
+    shape->temporaries = random_below(rng, 40);
+    if (t->variant.device)
+        t->variant.target = NULL;
+}
+
+LONG_TEST(random_cuda_large) {
+    need_nvrtc();
+    attempt_many(&(struct plan){run_compiler, RANDOM_EXACT, 300, NULL, vary_large}, 36);
+}
+LONG_DEVICE_TEST(random_large) {
+    attempt_many(&(struct plan){run_compiler, RANDOM_EXACT, 300, device, vary_large}, 18);
+}
+
+// ---- What was found -----------------------------------------------------------------------------
+
+// NaN has bits that no two machines need to agree on: nothing may depend on them, not even the
+// number of steps of a trajectory that fails at its start.
+TEST(random_bits_of_nan_do_not_matter) {
+    static const char model[] = "par a=0; init x=1; x'=(1/a)*(1/a)-1/a; y'=x/a; alg z=0; 0=z";
+    static const char *const methods[] = {"rodas4", "radau5"};
+    for (size_t i = 0; i < 4; i++) {
+        char options[80];
+        const char *names[RIG_NAMES] = {"a"};
+        snprintf(options, sizeof options, "method=%s t1=1 precision=%s", methods[i / 2],
+                 i % 2 ? "f32" : "f64");
+        struct inputs in = inputs_new(3, names);
+        struct rig one = rig_new("scalar", model, options),
+                   other = rig_new("x86-64", model, options);
+        struct outcome a = rig_run(&one, &in, NULL, 0, NULL),
+                       b = rig_run(&other, &in, NULL, 0, NULL);
+        outcome_same(&a, 0, &b, 0, options);
+        outcome_free(&a);
+        outcome_free(&b);
+        rig_free(&one);
+        rig_free(&other);
+        inputs_free(&in);
+    }
 }
