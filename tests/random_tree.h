@@ -33,7 +33,7 @@ struct tree_item {
     uint32_t tree;   // NO_TREE: none
     uint32_t start;  // of a state: formula of its initial value; NO_TREE: a number
     uint32_t args;   // of a function
-    char arg[3][24]; // their names
+    char arg[3][32]; // their names
     double value;    // parameter, initial value
     bool gone;       // dropped by shrinking
 };
