@@ -585,11 +585,45 @@ static void shrink_item(struct shrinker *k, struct tree_item *item, bool optiona
         shrink_tree(k, item->tree);
 }
 
+// All expressions of the model, wherever they stand.
+static uint32_t all_trees(struct random_model *m, uint32_t **where) {
+    uint32_t count = 0;
+    for (int i = 0; i < LISTS; i++)
+        for (uint32_t k = 0; k < m->list[i].count; k++) {
+            struct tree_item *item = &m->list[i].items[k];
+            if (item->tree != NO_TREE)
+                where[count++] = &item->tree;
+        }
+    return count;
+}
+
+// Replaces so many neighbours at a time by a number; fewer and fewer.
+static void shrink_together(struct shrinker *k) {
+    uint32_t room = 1, one = add_tree(k->m, (struct tree){.op = OP_NUMBER, .value = 1, .form = 3});
+    for (int i = 0; i < LISTS; i++)
+        room += k->m->list[i].count;
+    uint32_t **where = calloc(room, sizeof *where), *before = calloc(room, sizeof *before);
+    REQUIRE(where && before);
+    uint32_t count = all_trees(k->m, where);
+    for (uint32_t size = count / 2; size; size /= 2)
+        for (uint32_t first = 0; first < count; first += size) {
+            uint32_t end = first + size < count ? first + size : count;
+            for (uint32_t i = first; i < end; i++)
+                before[i] = *where[i], *where[i] = one;
+            bool fails = still_fails(k);
+            for (uint32_t i = first; i < end && !fails; i++)
+                *where[i] = before[i];
+        }
+    free(where);
+    free(before);
+}
+
 void random_model_shrink(struct random_model *m, bool (*fails)(void *user), void *user,
                          uint32_t trials) {
     static const uint8_t order[] = {LIST_OBSERVABLE, LIST_STATE,   LIST_TEMPORARY,
                                     LIST_FUNCTION,   LIST_DERIVED, LIST_CONSTANT};
     struct shrinker k = {m, fails, user, trials, true};
+    shrink_together(&k);
     while (k.changed && k.trials) {
         k.changed = false;
         for (size_t i = 0; i < sizeof order; i++)

@@ -36,6 +36,11 @@ static long double blur(struct reader *r, long double v) {
     return v * (1 + (long double)r->at->noise * (long double)random_real(&r->rng, -1, 1));
 }
 
+// The nearest number of the precision with that noise.
+static long double narrow(const struct reader *r, long double v) {
+    return r->at->noise > 1e-10 ? (long double)(float)v : (long double)(double)v;
+}
+
 // What x is made of becomes what y is made of.
 static void trace(struct random_dual *y, const struct random_dual *x) {
     y->least = fmin(y->least, x->least);
@@ -50,7 +55,7 @@ static struct random_dual rounded(struct reader *r, struct random_dual x, bool e
         .least = x.v != 0 ? fmax(size, 0x1p-1070) : INFINITY, .most = size, .nan = isnan(x.v)};
     trace(&x, &own);
     if (r->at->noise > 0 && !(exact && is_short(x.v)))
-        x.v = blur(r, x.v);
+        x.v = r->at->seed ? blur(r, x.v) : narrow(r, x.v);
     if (r->at->noise > 0 && !is_short(x.d))
         x.d = blur(r, x.d);
     return x;
@@ -67,9 +72,11 @@ static struct random_dual power(struct random_dual a, struct random_dual b) {
     return dual(v, d);
 }
 
-static struct random_dual modulo(struct random_dual a, struct random_dual b) {
-    long double n = floorl(a.v / b.v);
-    return dual(a.v - n * b.v, a.d - n * b.d);
+// What rounds up to b is 0 for a kernel.
+static struct random_dual modulo(struct reader *r, struct random_dual a, struct random_dual b) {
+    long double n = floorl(a.v / b.v), v = a.v - n * b.v;
+    bool full = fabsl(v) >= fabsl(blur(r, b.v));
+    return dual(full ? 0 : v, a.d - n * b.d);
 }
 
 // NaN is handed on by both.
@@ -80,23 +87,24 @@ static struct random_dual larger(struct random_dual a, struct random_dual b) {
     return isnan(a.v) || a.v > b.v ? a : b;
 }
 
-// value, derivative by the operand (functions of one)
+// Value, and derivative by the operand, of functions of one: by formulas that lose digits where
+// those of a kernel do, as 1 - x^2 does beside 1. The value is w there, and x^2 is `square`.
 #define TWO_PI_ROOT 1.128379167095512573896158903121545172L // 2 / sqrt(pi)
 #define FUNCTIONS(X)                                                                               \
     X(SIN, sinl(x), cosl(x))                                                                       \
     X(COS, cosl(x), -sinl(x))                                                                      \
     X(TAN, tanl(x), 1 / (cosl(x) * cosl(x)))                                                       \
-    X(ASIN, asinl(x), 1 / sqrtl((1 - x) * (1 + x)))                                                \
-    X(ACOS, acosl(x), -1 / sqrtl((1 - x) * (1 + x)))                                               \
+    X(ASIN, asinl(x), 1 / sqrtl(1 - square))                                                       \
+    X(ACOS, acosl(x), -1 / sqrtl(1 - square))                                                      \
     X(ATAN, atanl(x), 1 / (1 + x * x))                                                             \
     X(SINH, sinhl(x), coshl(x))                                                                    \
     X(COSH, coshl(x), sinhl(x))                                                                    \
-    X(TANH, tanhl(x), 1 / (coshl(x) * coshl(x)))                                                   \
+    X(TANH, tanhl(x), 1 - w * w)                                                                   \
     X(ASINH, asinhl(x), 1 / sqrtl(x * x + 1))                                                      \
-    X(ACOSH, acoshl(x), 1 / sqrtl((x - 1) * (x + 1)))                                              \
-    X(ATANH, atanhl(x), 1 / ((1 - x) * (1 + x)))                                                   \
+    X(ACOSH, acoshl(x), 1 / sqrtl(square - 1))                                                     \
+    X(ATANH, atanhl(x), 1 / (1 - square))                                                          \
     X(EXP, expl(x), expl(x))                                                                       \
-    X(EXPM1, expm1l(x), expl(x))                                                                   \
+    X(EXPM1, expm1l(x), w + 1)                                                                     \
     X(LN, logl(x), 1 / x)                                                                          \
     X(LOG10, log10l(x), 1 / (x * logl(10)))                                                        \
     X(LOG2, log2l(x), 1 / (x * logl(2)))                                                           \
@@ -111,12 +119,14 @@ static struct random_dual larger(struct random_dual a, struct random_dual b) {
     X(FLOOR, floorl(x), 0)                                                                         \
     X(CEIL, ceill(x), 0)
 
-static struct random_dual function(uint8_t op, struct random_dual a) {
-    long double x = a.v, v = NAN, slope = NAN;
+static struct random_dual function(struct reader *r, uint8_t op, struct random_dual a) {
+    long double x = a.v, v = NAN, slope = NAN, w, square = blur(r, x * x);
     switch (op) {
 #define X(name, value, derivative)                                                                 \
     case OP_##name:                                                                                \
         v = (value);                                                                               \
+        w = blur(r, v);                                                                            \
+        (void)w;                                                                                   \
         slope = (derivative);                                                                      \
         break;
         FUNCTIONS(X)
@@ -129,7 +139,7 @@ static struct random_dual function(uint8_t op, struct random_dual a) {
 
 static struct random_dual truth(bool t) { return dual(t, 0); }
 
-static struct random_dual apply(uint8_t op, const struct random_dual *x) {
+static struct random_dual apply(struct reader *r, uint8_t op, const struct random_dual *x) {
     struct random_dual a = x[0], b = x[1];
     switch (op) {
     case OP_NEG:
@@ -167,13 +177,13 @@ static struct random_dual apply(uint8_t op, const struct random_dual *x) {
     case OP_ATAN2:
         return dual(atan2l(a.v, b.v), (a.d * b.v - a.v * b.d) / (a.v * a.v + b.v * b.v));
     case OP_MOD:
-        return modulo(a, b);
+        return modulo(r, a, b);
     case OP_MIN:
         return smaller(a, b);
     case OP_MAX:
         return larger(a, b);
     default:
-        return function(op, a);
+        return function(r, op, a);
     }
 }
 
@@ -263,7 +273,7 @@ static struct random_dual value_of(struct reader *r, uint32_t tree) {
     if (t->op == OP_CALL)
         return call_of(r, t, x);
     bool exact = (t->op <= OP_IF && t->op != OP_DIV && t->op != OP_POW) || t->op >= OP_ABS;
-    y = apply(t->op, x);
+    y = apply(r, t->op, x);
     for (uint32_t i = 0; i < tree_operands(r->m, t); i++)
         if (t->op != OP_IF || i == 0) // of the others one does not matter
             trace(&y, &x[i]);

@@ -41,6 +41,7 @@ struct trial {
     shoal_log *log;
     shoal_model *parsed;
     shoal_options options;
+    bool passed_over;     // refused, and rightly so
     char *failure;        // NULL: nothing
     char *first;          // what was wrong before it was made smaller
     uint64_t sure, vague; // comparisons that could fail, and those that rounding makes void
@@ -149,7 +150,7 @@ static struct oracle oracle_new(const struct random_model *m, const struct point
     random_model_evaluate(m, &at, &o.exact);
     at.noise = o.unit * (s->fast_math ? 16 : 4);
     for (uint32_t i = 0; i < SAMPLES; i++) {
-        at.seed = i + 1;
+        at.seed = i;
         o.noisy[i] = values_new(m);
         random_model_evaluate(m, &at, &o.noisy[i]);
     }
@@ -250,6 +251,7 @@ static void open_model(struct trial *t, const char *text) {
     if (shoal_model_parse("random.ode", text, strlen(text), &t->parsed, t->log) != SHOAL_OK ||
         shoal_options_init(&t->options, t->parsed, t->log) != SHOAL_OK)
         fail_call(t, "refused");
+    t->passed_over = t->failure && strstr(t->failure, "this is not finite"); // an initial value
     set_option(t, "method", s->method);
     set_option(t, "t0", START_TIME_TEXT);
     set_option(t, "t1", END_TIME_TEXT);
@@ -739,18 +741,29 @@ static void compare_rows(struct trial *t, const struct run *a, uint32_t i, uint3
         for (uint64_t n = 0; n < a->samples; n++) {
             double x = a->values[(v * rows_a + i) * a->samples + n];
             double y = b->values[(v * rows_b + k) * b->samples + n];
-            t->sure += isfinite(x) != 0;
-            t->vague += isfinite(x) == 0;
+            t->sure++;
             if (!same_number(x, y))
                 fail(t, "%s: row %u, output %u, sample %llu is %.17g, not %.17g", what, i, v,
                      (unsigned long long)n, y, x);
         }
 }
 
+// Says which line is another one.
+static void compare_texts(struct trial *t, const char *a, const char *b, const char *what) {
+    while (*a && !strncmp(a, b, strcspn(a, "\n") + 1)) {
+        a += strcspn(a, "\n") + 1;
+        b += strcspn(b, "\n") + 1;
+        t->sure++;
+    }
+    if (*a || *b)
+        fail(t, "%s: a line is %.*s, not %.*s", what, (int)strcspn(b, "\n"), b,
+             (int)strcspn(a, "\n"), a);
+}
+
 static void compare_runs(struct trial *t, const struct run *want, const struct run *got,
                          const char *what) {
-    if (want->text && got->text && strcmp(want->text, got->text))
-        fail(t, "%s: other steps", what);
+    if (want->text && got->text)
+        compare_texts(t, want->text, got->text, what);
     for (uint32_t i = 0; i < ROWS && !t->failure && !want->text; i++)
         compare_rows(t, want, i, ROWS, got, i, ROWS, what);
 }
@@ -811,13 +824,13 @@ static struct run run_variant(struct trial *t, const struct point *p, bool again
     return r;
 }
 
-// The reference is one lane; the variant is given.
+// The reference is the machine's own target; the variant is given. (One lane of GCC's is none: it
+// makes -fma(a, b, c) to fma(-a, b, -c), which is another 0 where that is 0.)
 static void run_kernels(struct trial *t) {
     struct point *p = points_new(t);
     struct variant given = t->variant;
     struct run want = {0}, got = {0};
-    t->variant.target = "scalar";
-    t->variant.compiler = t->variant.device = NULL;
+    t->variant.target = t->variant.compiler = t->variant.device = NULL;
     want = run_variant(t, p, false);
     t->variant = given;
     if (!t->failure)
@@ -981,7 +994,7 @@ static void show(const struct trial *t) {
 static void attempt(struct trial *t, struct random_shape shape) {
     t->model = random_model_new(t->seed, shape);
     t->run(t);
-    if (t->failure) {
+    if (t->failure && !t->passed_over) {
         t->first = t->failure;
         t->failure = NULL;
         random_model_shrink(t->model, fails_again, t,
@@ -993,9 +1006,8 @@ static void attempt(struct trial *t, struct random_shape shape) {
                 text);
         free(text);
         free(t->first);
-        free(t->failure);
-        t->first = t->failure = NULL;
     }
+    free(t->failure);
     random_model_free(t->model);
 }
 
@@ -1029,10 +1041,11 @@ static const char *const implicit_methods[] = {
 
 static struct variant some_variant(uint64_t *rng, bool implicit) {
     static const char *const targets[] = {NULL, "scalar", "x86-64-v3", "x86-64"};
+    const char *target = targets[random_below(rng, 4)];
     struct variant s = {.f32 = random_below(rng, 2), .fast_math = !random_below(rng, 4)};
     s.method =
         implicit ? implicit_methods[random_below(rng, 10)] : explicit_methods[random_below(rng, 6)];
-    s.target = targets[random_below(rng, 4)];
+    s.target = target && rig_has_target(target) ? target : NULL;
     return s;
 }
 
@@ -1089,7 +1102,7 @@ static void attempt_many(const struct plan *plan, uint64_t count) {
 // The functions of kernels, for every target and both compilers.
 static void vary_functions(struct trial *t, struct random_shape *shape, uint64_t *rng) {
     (void)shape;
-    t->variant.compiler = has_clang() && random_below(rng, 2) ? "clang" : NULL;
+    t->variant.compiler = random_below(rng, 2) && has_clang() ? "clang" : NULL;
 }
 
 static const struct plan functions = {
@@ -1100,17 +1113,16 @@ static const struct plan large_functions = {
 TEST(random_functions) { attempt_many(&functions, 30); }
 LONG_TEST(random_functions_many) { attempt_many(&large_functions, 2000); }
 
-// Kernels on all targets: the same bits as one lane.
+// Kernels on all targets: the same bits.
 static void vary_kernels(struct trial *t, struct random_shape *shape, uint64_t *rng) {
     static const char *const saves[] = {"final", "n=5", "at=0.9,1.3,1.75", "steps"};
-    static const char *const targets[] = {NULL, "x86-64-v3", "x86-64", "scalar"};
     t->variant.fast_math = false;
     t->variant.save = saves[random_below(rng, 4)];
-    t->variant.target = targets[random_below(rng, 4)];
-    bool other = has_clang() && (random_below(rng, 2) ||
-                                 (t->variant.target && !strcmp(t->variant.target, "scalar")));
-    t->variant.compiler = other ? "clang" : NULL;
     shape->gentle = random_below(rng, 8) != 0;
+    bool one_lane = t->variant.target && !strcmp(t->variant.target, "scalar");
+    t->variant.compiler = (random_below(rng, 2) || one_lane) && has_clang() ? "clang" : NULL;
+    if (one_lane && !has_clang())
+        t->variant.target = NULL;
 }
 
 static const struct plan kernels = {
