@@ -116,13 +116,15 @@ static bool is_tame(const struct oracle *o, const struct random_dual *x) {
 static struct expected expected_of(const struct oracle *o, const struct random_dual *exact,
                                    const struct random_dual *noisy[SAMPLES], bool slope) {
     struct expected e = {slope ? exact->d : exact->v, 0};
+    bool tame = is_tame(o, exact);
     for (uint32_t i = 0; i < SAMPLES; i++) {
         long double away = fabsl((slope ? noisy[i]->d : noisy[i]->v) - e.v);
-        e.tolerance = !(away <= e.tolerance) ? away : e.tolerance;
+        e.tolerance = fmaxl(e.tolerance, away);
+        tame &= !isnan(away) && !noisy[i]->nan;
     }
     e.tolerance = 64 * e.tolerance + 8 * (long double)o->unit * fabsl(e.v);
     e.tolerance += o->f32 ? 1e-30L : 1e-250L; // what underflows
-    if (!is_tame(o, exact) || !isfinite(e.v) || !isfinite(e.tolerance))
+    if (!tame || !isfinite(e.v) || !isfinite(e.tolerance))
         e.tolerance = INFINITY;
     return e;
 }

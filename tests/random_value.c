@@ -72,11 +72,13 @@ static struct random_dual power(struct random_dual a, struct random_dual b) {
     return dual(v, d);
 }
 
-// What rounds up to b is 0 for a kernel.
+// What rounds up to b is 0 for a kernel. Of many times b nothing is left but noise.
 static struct random_dual modulo(struct reader *r, struct random_dual a, struct random_dual b) {
     long double n = floorl(a.v / b.v), v = a.v - n * b.v;
     bool full = fabsl(v) >= fabsl(blur(r, b.v));
-    return dual(full ? 0 : v, a.d - n * b.d);
+    struct random_dual y = dual(full ? 0 : v, a.d - n * b.d);
+    y.nan = fabsl(n) * (long double)r->at->noise > 1e-4L;
+    return y;
 }
 
 // NaN is handed on by both.
