@@ -202,6 +202,26 @@ static void compare_jacobian(struct trial *t, const struct kernel_functions *k,
     }
 }
 
+// df/dt, where the method takes it and there is any.
+static void compare_times(struct trial *t, const struct kernel_functions *k, const struct probe *q,
+                          uint32_t lane, const struct point *p, const uint32_t *position) {
+    uint32_t states = random_model_states(t->model);
+    double *still = calloc(states, sizeof *still);
+    struct point moving = *p;
+    moving.state_slope = still;
+    moving.t_slope = 1;
+    REQUIRE(still);
+    struct oracle o = oracle_new(t->model, &moving, &t->variant);
+    for (uint32_t i = 0; i < states; i++) {
+        size_t at = k->linear.lu.entries + states + position[i];
+        trial_compare(t, "time derivative", random_model_state(t->model, i),
+                      lane_get(q->m, at * k->lanes + lane, t->variant.f32),
+                      oracle_at(&o, SLOPE, i, true));
+    }
+    oracle_free(&o);
+    free(still);
+}
+
 // A row of I + scale J, or of -J where it is algebraic, with the kernel's own Jacobian: its product
 // with x, and its sizes on the diagonal and off it.
 struct row_sums {
@@ -283,6 +303,8 @@ static void compare_lane(struct trial *t, const struct kernel_functions *k, cons
         compare_jacobian(t, k, q, lane, p, &o, position);
         compare_solution(t, k, q, lane);
     }
+    if (k->linear.timed)
+        compare_times(t, k, q, lane, p, position);
     oracle_free(&o);
 }
 
