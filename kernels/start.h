@@ -115,7 +115,7 @@ INLINE real log2_norm2(const struct limits *l, const SPACE real *x, const SPACE 
         real q = x[j] * r_reciprocal_rough(r_fma(l->rtol, r_abs(y[j]), l->atol[j]));
         sum = r_fma(q, q, sum);
     }
-    return r_log2_rough(sum * R(1.0 / N));
+    return r_log2_rough(r_min(sum * R(1.0 / N), R(LARGEST_SCALE)));
 }
 
 // First step after Hairer, Norsett and Wanner (II.4), limited by the interval.
