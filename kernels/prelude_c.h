@@ -98,7 +98,15 @@ INLINE real r_of_bits(ubits a) {
 #define m_lanes(m) ((u32)(m))
 #define m_of_lanes(bits) ((mask)((bits) & 1))
 #define i_count(n, m) ((n) + (m))
-#define r_fma(a, b, c) FN(__builtin_fma)(a, b, c)
+// GCC makes -fma(a, b, c) to fma(-a, b, -c), which is another 0 where that is 0, unless it cannot see
+// where the number comes from.
+INLINE real r_fma(real a, real b, real c) {
+    real r = FN(__builtin_fma)(a, b, c);
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+    __asm__("" : "+x"(r));
+#endif
+    return r;
+}
 #define r_sqrt(a) FN(__builtin_sqrt)(a)
 #define r_floor(a) FN(__builtin_floor)(a)
 INLINE real r_min(real a, real b) { return a < b ? a : b; }
