@@ -305,7 +305,7 @@ TEST(options_xpp_names) {
     CHECK_NEAR(o.atol, 1e-8, 0);
     CHECK_NEAR(o.dt_min, 1e-12, 0);
     CHECK_NEAR(o.dt_max, 1, 0);
-    CHECK(o.dt == 0.05 && o.dt_from_model);
+    CHECK(o.dt_model == 0.05 && isnan(o.dt));
     CHECK_INT(APPLY(&o, NULL, "xlo", "0", "XHIGH", "9", "yplot", "v", "maxstor", "1000", "maxstore",
                     "1", "bell", "off", "xp2", "w", "nplot", "2", "output", "f.dat", "seed", "1"),
               SHOAL_OK);
