@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Shoal: one small dynamical system, written as text, integrated millions of times.
 //
-// Read top to bottom; the simple use comes first:
+// Read top to bottom; the simple use comes first. One call that does it all is shoal_solve; its
+// parts:
 //
 //     shoal_log *log = shoal_log_new();
 //     shoal_model *model;
@@ -113,8 +114,14 @@ typedef struct shoal_message {
 
 SHOAL_API shoal_log *shoal_log_new(void);
 SHOAL_API void shoal_log_free(shoal_log *log);
+// The newest hundred messages, oldest first; texts live until newer ones take their place. Of very
+// many about one text, in one call, the first are kept and the rest is counted.
 SHOAL_API size_t shoal_log_message_count(const shoal_log *log);
 SHOAL_API shoal_message shoal_log_message(const shoal_log *log, size_t index);
+SHOAL_API uint64_t shoal_log_message_gone(const shoal_log *log); // older ones that made room
+// Forgets messages, events and times, as if it were new; labels, files and who listens stay.
+// SHOAL_USAGE while an event is open.
+SHOAL_API shoal_code shoal_log_clear(shoal_log *log);
 
 // Time. The log records spans of the thread that uses it; they nest, and each instant belongs to
 // the innermost open one, so the parts and what no span covers (`other`) make the total.
@@ -173,10 +180,16 @@ SHOAL_API shoal_event shoal_log_event(const shoal_log *log, size_t index);
 // One value of an event's metadata as text, cut to `size`; false when it has none of that name.
 SHOAL_API bool shoal_log_meta(const shoal_log *log, size_t event, const char *key, char *text,
                               size_t size);
-SHOAL_API uint64_t shoal_log_elapsed_ns(const shoal_log *log); // since the log was made
+SHOAL_API uint64_t shoal_log_elapsed_ns(const shoal_log *log); // since it was made or cleared
 // Time of each category by the innermost open span; what no span covers goes to *other.
 SHOAL_API void shoal_log_totals(const shoal_log *log, uint64_t ns[SHOAL_CATEGORY_COUNT],
                                 uint64_t *other);
+// Where the time went, in words: that of each category, `other` and the total; with
+// SHOAL_TIMING_VERBOSE a line for each label, too. Or, of a category below SHOAL_CATEGORY_COUNT,
+// its own lines. Parts are rounded so that they add up. Cut to `size`, with a zero byte at the end;
+// returns the length of the whole.
+SHOAL_API size_t shoal_log_summary(const shoal_log *log, shoal_category category, char *text,
+                                   size_t size);
 // Every label that is known, whether it happened or not; then those of other tracks.
 SHOAL_API size_t shoal_log_sum_count(const shoal_log *log);
 SHOAL_API shoal_event_sum shoal_log_sum(const shoal_log *log, size_t index);
@@ -547,6 +560,14 @@ typedef struct shoal_arrays {
 SHOAL_API shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
                                              const shoal_arrays *arrays, shoal_summary *summary,
                                              shoal_log *log);
+
+// All of it in one call, timed as one: `words` are options of `shoal run` as name=value, a flag by
+// its name, up to a NULL (or NULL: none); the last of an option that is not repeatable wins.
+//
+//     const char *words[] = {"t1=40", "set=sigma=9", "sweep=rho=lin:0:21:1000", NULL};
+//     shoal_solve("lorenz.ode", words, "out.npz", NULL, log);
+SHOAL_API shoal_code shoal_solve(const char *model, const char *const *words, const char *path,
+                                 shoal_summary *summary, shoal_log *log);
 
 // ---- Result in memory ---------------------------------------------------------------------------
 

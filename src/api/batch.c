@@ -44,8 +44,10 @@ typedef shoal_code add_text(struct batch *b, const char *text, struct report *r)
 
 static shoal_code add(shoal_batch *batch, add_text *call, const char *name, const char *text,
                       shoal_log *log) {
-    return batch && text ? call(batch->batch, text, log_report(log))
-                         : api_usage(log, name, "batch or text");
+    if (!batch || !text)
+        return api_usage(log, name, "batch or text");
+    report_begin(log_report(log));
+    return call(batch->batch, text, log_report(log));
 }
 
 shoal_code shoal_batch_sweep(shoal_batch *batch, const char *spec, shoal_log *log) {

@@ -19,6 +19,7 @@ shoal_code shoal_model_parse(const char *name, const char *text, size_t length, 
     shoal_model *m = calloc(1, sizeof *m);
     if (!m)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    report_begin(log_report(log));
     int32_t span = log_begin(log, LOG_parse);
     m->model = model_parse(name, text ? text : "", length, log_report(log));
     log_u64(log, span, "bytes", length);
@@ -95,6 +96,7 @@ struct system *api_system(const shoal_model *model, shoal_log *log) {
 shoal_code shoal_model_set(shoal_model *model, const char *assignments, shoal_log *log) {
     if (!model || !assignments)
         return api_usage(log, "shoal_model_set", "model or assignments");
+    report_begin(log_report(log));
     shoal_code code = model_set(model->model, assignments, "--set", log_report(log));
     if (code == SHOAL_OK)
         api_model_changed(model);

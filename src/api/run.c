@@ -208,6 +208,8 @@ shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *p
     struct sink *sink = NULL;
     struct buf meta = {0};
     shoal_summary own;
+    if (summary)
+        *summary = (shoal_summary){0};
     shoal_code code = solver_open(s, batch, "shoal_solver_run_file", log);
     if (code != SHOAL_OK)
         return code;
@@ -351,6 +353,8 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
                                    const shoal_arrays *arrays, shoal_summary *summary,
                                    shoal_log *log) {
     shoal_summary own;
+    if (summary)
+        *summary = (shoal_summary){0};
     if (!arrays)
         return api_usage(log, "shoal_solver_run_arrays", "arrays");
     int32_t span = log_begin(log, LOG_solve_ivp_execution);

@@ -216,22 +216,32 @@ static void describe_options(const shoal_options *o, struct arena *arena, struct
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
+static void take_device(shoal_solver *s, const shoal_solver *from) {
+    s->device = from->device;
+    s->pid = from->pid;
+    memcpy(s->device_text, from->device_text, sizeof s->device_text);
+}
+
 static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     const shoal_options *o = &s->given;
-    uint32_t index = 0;
-    if (from && same_text(o->device, from->given.device) && o->fast_math == from->given.fast_math) {
+    bool same = from && same_text(o->device, from->given.device);
+    shoal_code code = SHOAL_OK;
+    if (same) {
         s->backend = from->backend;
-        s->device = from->device;
-        s->pid = from->pid;
-        memcpy(s->device_text, from->device_text, sizeof s->device_text);
+        s->device_index = from->device_index;
+    } else
+        code = device_choose(o->device, &s->backend, &s->device_index, log_report(log));
+    if (code != SHOAL_OK)
+        return code;
+    if (from && from->backend == s->backend && from->device_index == s->device_index &&
+        from->given.fast_math == o->fast_math) {
+        take_device(s, from);
         return SHOAL_OK;
     }
     s->pid = getpid();
-    shoal_code code = device_choose(o->device, &s->backend, &index, log_report(log));
+    code = s->backend->open(s->device_index, o->fast_math, &s->device, log_report(log));
     if (code == SHOAL_OK)
-        code = s->backend->open(index, o->fast_math, &s->device, log_report(log));
-    if (code == SHOAL_OK)
-        s->backend->describe(index, s->device_text, sizeof s->device_text);
+        s->backend->describe(s->device_index, s->device_text, sizeof s->device_text);
     return code;
 }
 

@@ -36,6 +36,7 @@ struct shoal_solver {
     bool plans;           // it gets no kernel
     const struct shoal_backend *backend;
     struct shoal_device *device;
+    uint32_t device_index;
     pid_t pid;              // of the process that opened it
     struct run_setup setup; // its arrays live in the arena, the grid is owned
     struct run_pool pool;
