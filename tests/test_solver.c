@@ -330,6 +330,14 @@ TEST(solver_is_a_snapshot) {
     need(&same, shoal_solver_set_values(same.solver, "c=3", NULL, same.log), "c");
     need(&same, shoal_solver_set(same.solver, "rtol", "1e-4", NULL, same.log), "rtol");
     check_same(&l, &same, "changed without its model");
+    for (int i = 0; i < 3; i++) { // what a change leaves behind is not what the next one builds on
+        need(&l, shoal_solver_set_values(l.solver, i % 2 ? "c=3,a=1+1" : "c=4,a=c", NULL, l.log),
+             "c");
+        need(&l, shoal_solver_set(l.solver, "vars", i % 2 ? "x" : "y", NULL, l.log), "vars");
+    }
+    need(&same, shoal_solver_set_values(same.solver, "c=4,a=c", NULL, same.log), "c");
+    need(&same, shoal_solver_set(same.solver, "vars", "y", NULL, same.log), "vars");
+    check_same(&l, &same, "changed again and again");
     drop(&l);
     drop(&same);
 }

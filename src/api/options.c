@@ -88,6 +88,7 @@ shoal_code shoal_options_init_sized(shoal_options *options, size_t size, const s
     shoal_options o = defaults();
     if (!options || size < least_size || size > OPTIONS_MOST)
         return report_error(r, SHOAL_USAGE, "shoal_options_init: no options");
+    report_begin(r);
     shoal_code code = model ? use_model(&o, model->model, r) : SHOAL_OK;
     o.size = size;
     memset(options, 0, size);
@@ -260,6 +261,7 @@ shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_options *o
     shoal_model *copy = api_model_copy(model);
     if (!copy)
         return report_error(r, SHOAL_MEMORY, "out of memory");
+    report_begin(r);
     code = use_set(copy, set, &o, r);
     if (!code) {
         api_model_swap(model, copy);

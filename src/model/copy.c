@@ -11,6 +11,20 @@
 
 static struct model *origin_of(struct model *m) { return m->origin ? m->origin : m; }
 
+enum { CODE_ROOM = 256 }; // for expressions of values that are set
+
+// Code that a copy has in memory of its own, because values were set, is not there for its copies.
+static bool copy_code(struct model *copy, const struct model *m) {
+    copy->code.cap = m->code.count; // what is added moves to memory of its own
+    if (!m->origin || m->code.cap == m->code.count)
+        return true;
+    copy->code.cap += CODE_ROOM;
+    copy->code.items = arena_new(&copy->arena, struct item, copy->code.cap);
+    if (copy->code.items)
+        memcpy(copy->code.items, m->code.items, m->code.count * sizeof *m->code.items);
+    return copy->code.items != NULL;
+}
+
 struct model *model_copy(struct model *m) {
     if (!m->users)
         m->users = arena_new(&m->arena, unsigned, 1);
@@ -20,13 +34,13 @@ struct model *model_copy(struct model *m) {
     *copy = *m;
     copy->arena = (struct arena){0};
     copy->symbols.items = arena_new(&copy->arena, struct symbol, m->symbols.count + 1);
-    if (!copy->symbols.items) {
+    if (!copy->symbols.items || !copy_code(copy, m)) {
+        arena_free(&copy->arena);
         free(copy);
         return NULL;
     }
     memcpy(copy->symbols.items, m->symbols.items, m->symbols.count * sizeof *m->symbols.items);
     copy->symbols.cap = m->symbols.count;
-    copy->code.cap = m->code.count; // what is added moves to memory of its own
     copy->origin = origin_of(m);
     __atomic_add_fetch(copy->users, 1, __ATOMIC_RELAXED);
     return copy;
