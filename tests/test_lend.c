@@ -264,3 +264,52 @@ TEST(lend_no_sweep_is_wrong) {
     shoal_model_free(b.model);
     shoal_log_free(b.log);
 }
+
+// A call that fails leaves the batch as it was, whatever it had read of its text or file by then.
+TEST(lend_batch_errors_change_nothing) {
+    struct bed b = begin(false);
+    static const double two[] = {1, 2}, three[] = {1, 2, 3}, nan_last[] = {1, NAN};
+    uint64_t runs = 2 * 3 * 5, rows = 4;
+    need(&b, shoal_batch_new(b.model, &b.batch, b.log), "batch");
+    need(&b, shoal_batch_values(b.batch, "p", two, 2, b.log), "p");
+    need(&b, shoal_batch_sweep(b.batch, "s=1,2,3", b.log), "s");
+    need(&b, shoal_batch_sample(b.batch, "v=uniform:0:1", b.log), "v");
+    need(&b, shoal_batch_sampler(b.batch, "random", 5, 1, b.log), "sampler");
+    need(&b, shoal_batch_only(b.batch, "3:7", b.log), "only");
+    double before = shoal_batch_value(b.batch, 2, 17);
+    const char *good_then_bad = check_path("b.csv"), *other = check_path("c.csv");
+    check_write(good_then_bad, "u,_note,nope\n1,a,2\n3,b,4\n");
+    check_write(other, "u,w\n1,x\n2,3\n");
+    const shoal_code codes[] = {
+        shoal_batch_sweep(b.batch, "u=1,2,x", b.log),
+        shoal_batch_sweep(b.batch, "s=1", b.log),
+        shoal_batch_sweep(b.batch, "x=1", b.log),
+        shoal_batch_zip(b.batch, "s,nope", b.log),
+        shoal_batch_zip(b.batch, "s,s", b.log),
+        shoal_batch_sample(b.batch, "u=uniform:2:1", b.log),
+        shoal_batch_sampler(b.batch, "nope", 9, 9, b.log),
+        shoal_batch_only(b.batch, "1,2:x", b.log),
+        shoal_batch_only(b.batch, "7:3", b.log),
+        shoal_batch_values(b.batch, "u", three, 3, b.log),
+        shoal_batch_values(b.batch, "u", nan_last, 2, b.log),
+        shoal_batch_values(b.batch, "p", two, 2, b.log),
+        shoal_batch_values(b.batch, "nope", two, 2, b.log),
+        shoal_batch_lend(b.batch, "u", three, SHOAL_F64, 3, b.log),
+        shoal_batch_lend(b.batch, "u", three, SHOAL_F64, 0, b.log),
+        shoal_batch_file(b.batch, good_then_bad, b.log),
+        shoal_batch_file(b.batch, other, b.log),
+        shoal_batch_file(b.batch, "nowhere.csv", b.log),
+    };
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        CHECK_MSG(codes[i] != SHOAL_OK, "call %zu", i);
+    CHECK_INT(shoal_batch_check(b.batch, b.log), SHOAL_OK);
+    CHECK_INT(shoal_batch_runs(b.batch), runs);
+    CHECK_INT(shoal_batch_rows(b.batch), rows);
+    CHECK_INT(shoal_batch_input_count(b.batch), 3);
+    CHECK(shoal_batch_value(b.batch, 2, 17) == before);
+    need(&b, shoal_batch_sweep(b.batch, "u=1,2", b.log), "it is still free");
+    shoal_batch_free(b.batch);
+    shoal_solver_free(b.solver);
+    shoal_model_free(b.model);
+    shoal_log_free(b.log);
+}

@@ -302,6 +302,43 @@ TEST(solver_error_leaves_it_as_it_was) {
     drop(&same);
 }
 
+// Fields that a program filled by itself.
+TEST(solver_refuses_fields_that_are_wrong) {
+    struct live l = prepare(text, "");
+    shoal_options o = l.options;
+#define WRONG(field_, value_)                                                                      \
+    do {                                                                                           \
+        o = l.options;                                                                             \
+        o.field_ = value_;                                                                         \
+        CHECK_MSG(shoal_solver_new_plan(l.model, &o, &l.solver, l.log) == SHOAL_INPUT,             \
+                  #field_ " = " #value_ " is taken");                                              \
+        CHECK(l.solver == NULL);                                                                   \
+    } while (0)
+    WRONG(precision, (shoal_precision)7);
+    WRONG(refill, (shoal_refill)7);
+    WRONG(save, (shoal_save)9);
+    WRONG(threads, 1u << 20);
+    WRONG(chunk, UINT64_MAX);
+    WRONG(memory, UINT64_MAX);
+    WRONG(max_steps, UINT64_MAX);
+    WRONG(t0, NAN);
+    WRONG(t1, INFINITY);
+    WRONG(settle, NAN);
+    WRONG(rtol, -1);
+    WRONG(atol, INFINITY);
+    WRONG(dt0, 0);
+    WRONG(dt_model, -1);
+    WRONG(method, "nope");
+    WRONG(controller, "nope");
+    WRONG(vars, "");
+    WRONG(atol_list, "x");
+    WRONG(device, "nope");
+    o = l.options;
+    o.method = o.device = NULL; // the defaults
+    need(&l, shoal_solver_new_plan(l.model, &o, &l.solver, l.log), "defaults");
+    drop(&l);
+}
+
 // ---- Nothing else reaches it --------------------------------------------------------------------
 
 TEST(solver_is_a_snapshot) {

@@ -57,8 +57,11 @@ shoal_code options_take(const shoal_options *given, const char *call, shoal_opti
         return report_error(r, SHOAL_USAGE,
                             "%s: the options have a field that this library, %s, does not know",
                             call, SHOAL_VERSION);
+    shoal_options standard = *out;
     memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
     out->size = sizeof *out;
+    out->method = out->method ? out->method : standard.method;
+    out->device = out->device ? out->device : standard.device;
     return SHOAL_OK;
 }
 

@@ -68,6 +68,31 @@ static shoal_code check_signs(const shoal_options *o, struct report *r) {
     return SHOAL_OK;
 }
 
+static uint32_t words_of(const struct option *o) {
+    uint32_t n = 1;
+    for (const char *c = o->words; *c; c++)
+        n += *c == ' ';
+    return n;
+}
+
+// The same for words and counts; a count of 0 is not given.
+static shoal_code check_ranges(const shoal_options *options, struct report *r) {
+    for (uint32_t i = 0; i < option_table_count; i++) {
+        const struct option *o = &option_table[i];
+        uint64_t value = 0, most = o->most ? o->most : INT64_MAX;
+        if (!o->info.field || o->type == OPTION_FLAG || o->size > sizeof value)
+            continue;
+        memcpy(&value, (const char *)options + o->offset, o->size);
+        if (o->type == OPTION_CHOICE && value >= words_of(o))
+            return report_error(r, SHOAL_INPUT, "--%s: %llu is none of its values", o->info.name,
+                                (unsigned long long)value);
+        if ((o->type == OPTION_COUNT || o->type == OPTION_BYTES) && value > most)
+            return report_error(r, SHOAL_INPUT, "--%s: must be at most %llu, not %llu",
+                                o->info.name, (unsigned long long)most, (unsigned long long)value);
+    }
+    return SHOAL_OK;
+}
+
 static shoal_code check_fixed(const shoal_options *o, const struct method *m, struct report *r) {
     double dt = options_dt(o);
     if (isnan(dt))
@@ -163,6 +188,8 @@ static shoal_code check_save(const shoal_options *o, struct report *r) {
 shoal_code options_check(const shoal_options *options, const struct method *method,
                          struct report *r) {
     shoal_code code = check_signs(options, r);
+    if (!code)
+        code = check_ranges(options, r);
     if (!code)
         code = check_time(options, r);
     if (!code)

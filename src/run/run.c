@@ -11,8 +11,13 @@
 
 enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20, CHUNKS_WANTED = 8 };
 
+// Flags are set by other threads and by signal handlers.
+static bool is_set(const volatile int *flag) {
+    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
+
 static bool asked_to_stop(const struct run_control *c) {
-    return (c->stop[0] && *c->stop[0]) || (c->stop[1] && *c->stop[1]);
+    return is_set(c->stop[0]) || is_set(c->stop[1]);
 }
 
 // Rows that another method will run are not done; where the device has its own memory nobody knows
@@ -21,7 +26,7 @@ static void on_rows(void *user, uint32_t rows) {
     const struct lookout *l = user;
     struct journey *j = l->journey;
     if (asked_to_stop(j->control))
-        j->stop = 1;
+        __atomic_store_n(&j->stop, 1, __ATOMIC_RELAXED);
     if (!j->control->progress)
         return;
     uint32_t taken = l->chunk && !j->setup->limits.memory ? takeover_rows(l->chunk) : 0;
