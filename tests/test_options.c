@@ -451,6 +451,10 @@ TEST(options_have_a_size) {
     CHECK_INT(shoal_options_set(&later.o, "t1", "2", NULL), SHOAL_OK);
     CHECK(shoal_options_get(&later.o, "t1", text, sizeof text) && !strcmp(text, "2"));
     CHECK_INT(shoal_solver_new_plan(m, &later.o, &s, NULL), SHOAL_OK);
+    memset(&later, 0xff, sizeof later);
+    CHECK_INT(shoal_solver_options_sized(s, &later.o, sizeof later, NULL), SHOAL_OK);
+    CHECK(later.o.t1 == 2 && later.o.size == sizeof later && later.newer[31] == 0);
+    CHECK_INT(shoal_solver_options_sized(s, &later.o, 8, NULL), SHOAL_USAGE);
     shoal_solver_free(s);
     later.newer[31] = 1; // a field of a newer version, which this library would ignore
     CHECK_INT(shoal_solver_new_plan(m, &later.o, &s, NULL), SHOAL_USAGE);

@@ -477,8 +477,12 @@ SHOAL_API shoal_code shoal_solver_set(shoal_solver *solver, const char *option, 
 SHOAL_API shoal_code shoal_solver_set_values(shoal_solver *solver, const char *assignments,
                                              shoal_effect *effect, shoal_log *log);
 // Several options at once: those that it has (text is borrowed until the next change), and others.
-SHOAL_API shoal_code shoal_solver_options(const shoal_solver *solver, shoal_options *out,
-                                          shoal_log *log);
+SHOAL_API shoal_code shoal_solver_options_sized(const shoal_solver *solver, shoal_options *out,
+                                                size_t size, shoal_log *log);
+static inline shoal_code shoal_solver_options(const shoal_solver *solver, shoal_options *out,
+                                              shoal_log *log) {
+    return shoal_solver_options_sized(solver, out, sizeof *out, log);
+}
 SHOAL_API shoal_code shoal_solver_set_options(shoal_solver *solver, const shoal_options *options,
                                               shoal_effect *effect, shoal_log *log);
 
@@ -554,8 +558,8 @@ typedef struct shoal_arrays {
     uint8_t *status; // shoal_status of each row
     uint32_t *steps, *rejected;
     uint64_t *f_evals;
-    size_t var_stride, row_stride,
-        sample_stride; // in elements of values; all three, or none: dense
+    // In elements of values: all three, or none for the dense layout.
+    size_t var_stride, row_stride, sample_stride;
 } shoal_arrays;
 SHOAL_API shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
                                              const shoal_arrays *arrays, shoal_summary *summary,

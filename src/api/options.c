@@ -65,6 +65,16 @@ shoal_code options_take(const shoal_options *given, const char *call, shoal_opti
     return SHOAL_OK;
 }
 
+shoal_code options_give(const shoal_options *o, const char *call, shoal_options *out, size_t size,
+                        shoal_log *log) {
+    if (!out || size < least_size || size > OPTIONS_MOST)
+        return report_error(log_report(log), SHOAL_USAGE, "%s: no options", call);
+    memset(out, 0, size);
+    memcpy(out, o, size < sizeof *o ? size : sizeof *o);
+    out->size = size;
+    return SHOAL_OK;
+}
+
 shoal_options options_own(const shoal_options *o, struct arena *arena) {
     shoal_options own = *o;
     const char **const texts[] = {&own.method,  &own.controller,  &own.atol_list,
@@ -89,14 +99,10 @@ shoal_code shoal_options_init_sized(shoal_options *options, size_t size, const s
                                     shoal_log *log) {
     struct report *r = log_report(log);
     shoal_options o = defaults();
-    if (!options || size < least_size || size > OPTIONS_MOST)
-        return report_error(r, SHOAL_USAGE, "shoal_options_init: no options");
     report_begin(r);
     shoal_code code = model ? use_model(&o, model->model, r) : SHOAL_OK;
-    o.size = size;
-    memset(options, 0, size);
-    memcpy(options, &o, size < sizeof o ? size : sizeof o);
-    return code;
+    shoal_code given = options_give(&o, "shoal_options_init", options, size, log);
+    return given ? given : code;
 }
 
 // ---- One by its name ----------------------------------------------------------------------------
@@ -268,8 +274,7 @@ shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_options *o
     code = use_set(copy, set, &o, r);
     if (!code) {
         api_model_swap(model, copy);
-        o.size = options->size;
-        memcpy(options, &o, o.size < sizeof o ? o.size : sizeof o);
+        options_give(&o, "shoal_model_use", options, options->size, log);
     }
     shoal_model_free(copy);
     return code;

@@ -89,7 +89,10 @@ void xpp_tell(const shoal_options *options, const struct method *method, const s
 // make them, or they hold what only a newer library knows.
 shoal_code options_take(const shoal_options *given, const char *call, shoal_options *out,
                         shoal_log *log);
-// The same with all text in the arena.
+// The other way: as much as a struct of that size has room for; what lies behind is 0.
+shoal_code options_give(const shoal_options *o, const char *call, shoal_options *out, size_t size,
+                        shoal_log *log);
+// The same options with all text in the arena.
 shoal_options options_own(const shoal_options *o, struct arena *arena);
 
 // ---- For the solver: after the last change ------------------------------------------------------

@@ -68,12 +68,8 @@ shoal_code solver_enter(shoal_solver *s, shoal_log *log) {
 
 void solver_leave(shoal_solver *s) { __atomic_store_n(&s->under_way, 0, __ATOMIC_SEQ_CST); }
 
-static bool is_set(const volatile int *flag) {
-    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED);
-}
-
 static bool is_stopped(const struct compile_flags *w) {
-    return is_set(&w->solver->stop) || is_set(w->options.stop);
+    return run_is_set(&w->solver->stop) || run_is_set(w->options.stop);
 }
 
 // Called while a compilation goes on.
@@ -119,7 +115,6 @@ static shoal_code check_batch(const shoal_solver *s, const shoal_batch *batch, s
     return code ? code : batch_check_set(batch->batch, s->model->model, r);
 }
 
-// Everything between the call and the run; solver_close ends it.
 shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call,
                        shoal_log *log) {
     if (!s || !batch)

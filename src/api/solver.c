@@ -7,6 +7,7 @@
 #include "api/measure.h"
 #include "api/options.h"
 #include "device/device.h"
+#include "run/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -313,8 +314,8 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_o
     if (s->request.stiff && from && from->request.stiff &&
         is_kept(s, &s->takeover.request, from, &from->takeover.request))
         s->takeover.kernel = from->takeover.kernel;
-    s->chosen = chosen(&s->given, &s->request);
-    describe_options(&s->chosen, &s->arena, &s->options);
+    shoal_options known = chosen(&s->given, &s->request);
+    describe_options(&known, &s->arena, &s->options);
     s->stop_too = s->given.stop;
     return code;
 }
@@ -419,6 +420,10 @@ static void replace(shoal_solver *s, shoal_solver *next) {
     next->under_way = s->under_way;
     if (next->device == s->device)
         next->pool = s->pool;
+    if (next->pool.crew && next->setup.threads != s->setup.threads) { // of another size
+        run_crew_free(next->pool.crew);
+        next->pool.crew = NULL;
+    }
     shoal_solver old = *s;
     *s = *next;
     *next = old;
@@ -484,11 +489,11 @@ shoal_code shoal_solver_set_values(shoal_solver *solver, const char *assignments
     return code;
 }
 
-shoal_code shoal_solver_options(const shoal_solver *solver, shoal_options *out, shoal_log *log) {
+shoal_code shoal_solver_options_sized(const shoal_solver *solver, shoal_options *out, size_t size,
+                                      shoal_log *log) {
     if (!solver || !out)
         return api_usage(log, "shoal_solver_options", "solver or place for the options");
-    *out = solver->given;
-    return SHOAL_OK;
+    return options_give(&solver->given, "shoal_solver_options", out, size, log);
 }
 
 shoal_code order_open(const shoal_model *model, const shoal_options *o, const char *target,

@@ -30,10 +30,9 @@ struct takeover {
 // that follows from them is made anew by every change, as a second solver that takes its place when
 // nothing went wrong; device, kernels and blocks go from one to the other.
 struct shoal_solver {
-    shoal_model *model;   // its own copy
-    shoal_options given;  // its own copy
-    shoal_options chosen; // the same with what applies where nothing was given
-    bool plans;           // it gets no kernel
+    shoal_model *model;  // its own copy
+    shoal_options given; // its own copy
+    bool plans;          // it gets no kernel
     const struct shoal_backend *backend;
     struct shoal_device *device;
     uint32_t device_index;

@@ -11,13 +11,8 @@
 
 enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20, CHUNKS_WANTED = 8 };
 
-// Flags are set by other threads and by signal handlers.
-static bool is_set(const volatile int *flag) {
-    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED);
-}
-
 static bool asked_to_stop(const struct run_control *c) {
-    return is_set(c->stop[0]) || is_set(c->stop[1]);
+    return run_is_set(c->stop[0]) || run_is_set(c->stop[1]);
 }
 
 // Rows that another method will run are not done; where the device has its own memory nobody knows

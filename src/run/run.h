@@ -84,6 +84,11 @@ struct run_control {
     void *user;
 };
 
+// Flags are set by other threads and by signal handlers; NULL: never.
+static inline bool run_is_set(const volatile int *flag) {
+    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
+
 // CPUs this process may use: affinity mask and cgroup quota.
 uint32_t run_threads_default(void);
 
