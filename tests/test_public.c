@@ -120,6 +120,7 @@ CODE(shoal_batch_zip, NULL, "a,b", NULL)
 CODE(shoal_batch_sample, NULL, "a=uniform:0:1", NULL)
 CODE(shoal_batch_sampler, NULL, "lhs", 1, 0, NULL)
 CODE(shoal_batch_file, NULL, "x.csv", NULL)
+CODE(shoal_batch_job, NULL, NULL, NULL)
 CODE(shoal_batch_values, NULL, "a", &number, 1, NULL)
 CODE(shoal_batch_lend, NULL, "a", &number, SHOAL_F64, 1, NULL)
 CODE(shoal_batch_only, NULL, "0", NULL)
@@ -250,6 +251,7 @@ static const struct nothing calls[] = {
     ROW(shoal_batch_sample),
     ROW(shoal_batch_sampler),
     ROW(shoal_batch_file),
+    ROW(shoal_batch_job),
     ROW(shoal_batch_values),
     ROW(shoal_batch_lend),
     ROW(shoal_batch_only),

@@ -86,7 +86,7 @@ shoal_options solver_watched(const shoal_solver *s, const shoal_options *o,
     shoal_options out = *o;
     *watch = (struct compile_flags){.solver = s, .options = *o};
     watch->stop = is_stopped(watch);
-    out.stop = &watch->stop;
+    out.stop = o->stop ? &watch->stop : &s->stop; // one flag is seen at once
     out.on_compile = on_compile;
     out.on_compile_user = watch;
     return out;
