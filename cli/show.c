@@ -144,6 +144,11 @@ static void put_methods(const shoal_summary *s) {
         put_count(stderr, s->failed_first);
         fprintf(stderr, " failed with %s", s->method);
     }
+    if (s->taken_back) {
+        fputs(", ", stderr);
+        put_count(stderr, s->taken_back);
+        fprintf(stderr, " finished with %s after all", s->method);
+    }
     fputc('\n', stderr);
 }
 

@@ -524,7 +524,8 @@ typedef struct shoal_summary {
     const char *method;            // that ran them; of `auto` the first,
     const char *stiff_method;      // and the one that may take over; else NULL
     uint64_t found_stiff;          // runs that it took over because they are stiff,
-    uint64_t failed_first;         // and because they failed with the first
+    uint64_t failed_first;         // and because they failed with the first;
+    uint64_t taken_back;           // of the stiff ones those that only the first could finish
     uint64_t steps, rejected, f_evals;
     double seconds;
     bool complete;

@@ -311,9 +311,9 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_o
         code = takeover_begin(s, &s->given, log);
     if (code != SHOAL_OK)
         return code;
-    if (s->request.stiff && from && from->request.stiff &&
-        is_kept(s, &s->takeover.request, from, &from->takeover.request))
-        s->takeover.kernel = from->takeover.kernel;
+    for (int i = 0; i < TAKEOVERS && s->request.stiff && from && from->request.stiff; i++)
+        if (is_kept(s, &s->takeover[i].request, from, &from->takeover[i].request))
+            s->takeover[i].kernel = from->takeover[i].kernel;
     shoal_options known = chosen(&s->given, &s->request);
     describe_options(&known, &s->arena, &s->options);
     s->stop_too = s->given.stop;
@@ -324,8 +324,9 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_o
 static void disown(shoal_solver *s, const shoal_solver *other) {
     if (s->setup.module == other->setup.module)
         s->setup.module = NULL;
-    if (s->takeover.kernel.module == other->takeover.kernel.module)
-        s->takeover.kernel.module = NULL;
+    for (int i = 0; i < TAKEOVERS; i++)
+        if (s->takeover[i].kernel.module == other->takeover[i].kernel.module)
+            s->takeover[i].kernel.module = NULL;
     if (s->model->system == other->model->system)
         s->model->system = NULL;
     if (s->device == other->device) {
@@ -337,8 +338,7 @@ static void disown(shoal_solver *s, const shoal_solver *other) {
 // What points into the solver itself, wherever that is.
 static void settle(shoal_solver *s) {
     s->setup.pool = &s->pool;
-    s->takeover.run.user = s;
-    s->setup.takeover = s->takeover.request.method ? &s->takeover.run : NULL;
+    takeover_settle(s);
 }
 
 // A solver of its own out of a model, which it owns from here on, and options; what it can take
@@ -400,8 +400,9 @@ void shoal_solver_free(shoal_solver *solver) {
         return;
     if (solver->setup.module)
         solver->backend->unload(solver->setup.module);
-    if (solver->takeover.kernel.module)
-        solver->backend->unload(solver->takeover.kernel.module);
+    for (int i = 0; i < TAKEOVERS; i++)
+        if (solver->takeover[i].kernel.module)
+            solver->backend->unload(solver->takeover[i].kernel.module);
     if (solver->device) {
         run_pool_free(&solver->pool, solver->backend, solver->device);
         solver->backend->close(solver->device);

@@ -19,8 +19,10 @@ struct loaded {
     shoal_effect effect;
 };
 
-// The kernel that takes over from the first one, made when the first trajectory needs it.
+// The kernels that take over from the first one, made when the first trajectory needs them.
+enum { TAKEOVER_STIFF, TAKEOVER_LAST, TAKEOVERS };
 struct takeover {
+    struct shoal_solver *solver;
     struct codegen_request request; // its system is made with the kernel; method NULL: none
     struct loaded kernel;
     struct run_takeover run;
@@ -45,7 +47,7 @@ struct shoal_solver {
     bool cached; // the kernel came from the cache, or would
     shoal_effect effect;
     struct codegen_request request; // of the first kernel; its system is the model's
-    struct takeover takeover;
+    struct takeover takeover[TAKEOVERS];
     char device_text[192];
     int under_way;                // a call that shoal_solver_stop ends; atomic
     int stop;                     // it was asked for; atomic
@@ -86,8 +88,9 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
 struct codegen_request takeover_request(const shoal_options *o,
                                         const struct codegen_request *first);
 shoal_code takeover_system(const shoal_model *model, struct codegen_request *q, shoal_log *log);
-// Makes ready what the kernel will take.
+// Makes ready what the kernels will take; and what points into the solver, wherever that is.
 shoal_code takeover_begin(shoal_solver *s, const shoal_options *o, shoal_log *log);
+void takeover_settle(shoal_solver *s);
 
 // A kernel on the solver's device: `have` (may be NULL) when that is it, else from the cache or
 // compiled. A solver that plans only learns whether it is there.

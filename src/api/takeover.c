@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The kernel of the method that takes over from trajectories which are stiff, made in the middle of
-// a run, when the first of them shows.
+// The kernels of the methods that take over from trajectories which are stiff, made in the middle
+// of a run, when the first of them shows: the stiff method's, and that of the first method without
+// a look for stiffness, for what only that one can finish.
 #include "api/solver.h"
 
 #include "symbolic/symbolic.h"
@@ -25,9 +26,9 @@ shoal_code takeover_system(const shoal_model *model, struct codegen_request *q, 
 }
 
 // Called in the middle of a run.
-static shoal_code get(void *user, struct shoal_module **module, size_t *workspace, shoal_log *log) {
-    shoal_solver *s = user;
-    struct takeover *t = &s->takeover;
+static shoal_code get(struct takeover *t, struct shoal_module **module, size_t *workspace,
+                      shoal_log *log) {
+    shoal_solver *s = t->solver;
     shoal_code code = SHOAL_OK;
     if (!t->kernel.module) {
         struct compile_flags flags;
@@ -44,9 +45,29 @@ static shoal_code get(void *user, struct shoal_module **module, size_t *workspac
     return code;
 }
 
+static shoal_code get_any(void *user, struct shoal_module **module, size_t *workspace,
+                          shoal_log *log) {
+    return get(user, module, workspace, log);
+}
+
 shoal_code takeover_begin(shoal_solver *s, const shoal_options *o, shoal_log *log) {
-    struct takeover *t = &s->takeover;
-    t->request = takeover_request(o, &s->request);
-    t->run = (struct run_takeover){.method = s->request.stiff->name, .get = get};
-    return solver_tolerances(s, &t->request, o, &t->run.tolerances, log_report(log));
+    struct takeover *stiff = &s->takeover[TAKEOVER_STIFF], *last = &s->takeover[TAKEOVER_LAST];
+    stiff->request = takeover_request(o, &s->request);
+    stiff->run = (struct run_takeover){.method = s->request.stiff->name, .get = get_any};
+    last->request = s->request;
+    last->request.system = NULL;
+    last->request.stiff = NULL;
+    last->run = (struct run_takeover){
+        .method = s->request.method->name, .get = get_any, .tolerances = s->setup.tolerances};
+    return solver_tolerances(s, &stiff->request, o, &stiff->run.tolerances, log_report(log));
+}
+
+void takeover_settle(shoal_solver *s) {
+    for (int i = 0; i < TAKEOVERS; i++) {
+        s->takeover[i].solver = s;
+        s->takeover[i].run.user = &s->takeover[i];
+    }
+    s->takeover[TAKEOVER_STIFF].run.last = &s->takeover[TAKEOVER_LAST].run;
+    bool takes = s->takeover[TAKEOVER_STIFF].request.method;
+    s->setup.takeover = takes ? &s->takeover[TAKEOVER_STIFF].run : NULL;
 }

@@ -395,5 +395,6 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
         chunk_free(&j.chunk[i]);
     free(j.again.row);
     free(j.again.was);
+    free(j.again.lost);
     return code;
 }

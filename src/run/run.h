@@ -51,6 +51,7 @@ struct run_takeover {
     struct run_tolerances tolerances;
     shoal_code (*get)(void *user, struct shoal_module **module, size_t *workspace, shoal_log *log);
     void *user;
+    const struct run_takeover *last; // tries what was stiff and fails with this one too; or NULL
 };
 
 // Everything a run needs besides the batch.
