@@ -33,14 +33,20 @@ $(BUILD)/gen/kernels.c: tools/embed.sh $(sort $(wildcard kernels/*))
 $(BUILD)/gen/kernels.o: $(BUILD)/gen/kernels.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/libshoal.a: $(OBJ)
-	rm -f $@ && ar rcs $@ $(OBJ)
+# One object with what is public, so that no name of a program meets one of ours: as in the .so.
+OBJCOPY ?= objcopy
+$(BUILD)/libshoal.o: $(OBJ)
+	$(LD) -r $(OBJ) -o $@.all
+	$(OBJCOPY) --localize-hidden $@.all $@ && rm -f $@.all
+$(BUILD)/libshoal.a: $(BUILD)/libshoal.o
+	rm -f $@ && ar rcs $@ $<
 $(BUILD)/libshoal.so: $(OBJ)
 	$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libshoal.so.0 -Wl,-z,defs $(OBJ) -o $@ $(LIBS)
 $(BUILD)/shoal: $(CLI_OBJ) $(BUILD)/libshoal.a
 	$(CC) $(ALL_CFLAGS) $(CLI_OBJ) $(BUILD)/libshoal.a -o $@ $(LIBS)
-$(BUILD)/test: $(TEST_OBJ) $(BUILD)/libshoal.a
-	$(CC) $(ALL_CFLAGS) $(TEST_OBJ) $(BUILD)/libshoal.a -o $@ $(LIBS)
+# Tests look inside.
+$(BUILD)/test: $(TEST_OBJ) $(OBJ)
+	$(CC) $(ALL_CFLAGS) $(TEST_OBJ) $(OBJ) -o $@ $(LIBS)
 $(BUILD)/examples/%: examples/%.c $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)

@@ -178,8 +178,8 @@ static void info_text(const struct subject *s, const struct start *start) {
         bool given = shoal_options_get(&s->options, o.name, value, sizeof value);
         if (given)
             printf("  %-12s %s\n", o.name, value);
-        else if (!strcmp(o.name, "dt") && s->options.dt_from_model)
-            printf("  %-12s %.17g (for methods of fixed steps)\n", o.name, s->options.dt);
+        else if (!strcmp(o.name, "dt") && !isnan(s->options.dt_model))
+            printf("  %-12s %.17g (for methods of fixed steps)\n", o.name, s->options.dt_model);
         else
             printf("  %-12s (%s)\n", o.name, o.default_text[0] ? o.default_text : "none");
     }

@@ -113,7 +113,6 @@ static shoal_code set_options(struct run *r) {
             code = shoal_model_set(r->model, item->value, r->log);
     }
     r->options.stop = &stop_signal;
-    r->options.plan_only = args_flag(r->args, "dry-run");
     r->options.on_compile = on_compile;
     r->options.on_compile_user = r;
     return code;
@@ -174,7 +173,8 @@ static shoal_code make_solver(struct run *r) {
         return check; // before anything is compiled
     r->job_text = args_job_text(r->args, &r->options);
     r->options.job = r->job_text;
-    shoal_code code = shoal_solver_new(r->model, &r->options, &r->solver, r->log);
+    shoal_code code = (args_flag(r->args, "dry-run") ? shoal_solver_new_plan : shoal_solver_new)(
+        r->model, &r->options, &r->solver, r->log);
     progress_erase(&r->progress);
     return code;
 }

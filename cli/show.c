@@ -61,8 +61,9 @@ static void put_message(const struct talk *talk, const shoal_message *m) {
 }
 
 void talk_messages(struct talk *talk, const shoal_log *log) {
-    for (size_t n = shoal_log_message_count(log); talk->shown < n; talk->shown++) {
-        shoal_message m = shoal_log_message(log, talk->shown);
+    size_t gone = (size_t)shoal_log_message_gone(log), end = gone + shoal_log_message_count(log);
+    for (talk->shown = talk->shown < gone ? gone : talk->shown; talk->shown < end; talk->shown++) {
+        shoal_message m = shoal_log_message(log, talk->shown - gone);
         talk->notes += m.severity == SHOAL_NOTE;
         if (m.severity == SHOAL_ERROR || !talk->quiet)
             put_message(talk, &m);
@@ -142,6 +143,11 @@ static void put_methods(const shoal_summary *s) {
         fputs(", ", stderr);
         put_count(stderr, s->failed_first);
         fprintf(stderr, " failed with %s", s->method);
+    }
+    if (s->taken_back) {
+        fputs(", ", stderr);
+        put_count(stderr, s->taken_back);
+        fprintf(stderr, " finished with %s after all", s->method);
     }
     fputc('\n', stderr);
 }

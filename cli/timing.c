@@ -1,104 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Where the time went, from the time log. Times are whole microseconds, rounded so that the parts
-// and `other` add up to the total, at every verbosity.
+// Where the time went, from the time log.
 #include "cli.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 // ---- Parts of the total -------------------------------------------------------------------------
 
-struct part {
-    shoal_event_sum sum;
-    uint64_t us;
-};
-
-struct parts {
-    struct part *items; // by category
-    size_t count;
-    uint64_t category_us[SHOAL_CATEGORY_COUNT];
-    uint64_t other_us, total_us;
-};
-
-// The remainder goes to the next part, so nothing is lost.
-static uint64_t round_us(uint64_t ns, uint64_t *carry) {
-    uint64_t all = ns + *carry;
-    *carry = all % 1000;
-    return all / 1000;
-}
-
-static struct parts parts_of(const shoal_log *log) {
-    uint64_t total_ns = shoal_log_elapsed_ns(log), covered_ns = 0, carry = 0;
-    size_t rows = shoal_log_sum_count(log);
-    struct parts p = {.items = cli_realloc(NULL, rows * sizeof *p.items)};
-    for (int c = 0; c < SHOAL_CATEGORY_COUNT; c++)
-        for (size_t i = 0; i < rows; i++) {
-            shoal_event_sum sum = shoal_log_sum(log, i);
-            if (sum.kind != SHOAL_SPAN || sum.category != (shoal_category)c || !sum.count)
-                continue;
-            uint64_t us = round_us(sum.own_ns, &carry);
-            p.items[p.count++] = (struct part){sum, us};
-            p.category_us[c] += us;
-            covered_ns += sum.own_ns;
-        }
-    p.other_us = round_us(total_ns > covered_ns ? total_ns - covered_ns : 0, &carry);
-    p.total_us = p.other_us;
-    for (int c = 0; c < SHOAL_CATEGORY_COUNT; c++)
-        p.total_us += p.category_us[c];
-    return p;
-}
-
-static double ms(uint64_t us) { return (double)us / 1e3; }
-
-static void show_category(const char *name, uint64_t us, uint64_t total) {
-    fprintf(stderr, "  %-10s %12.3f ms %5.1f %%\n", name, ms(us),
-            total ? 100 * (double)us / (double)total : 0);
-}
-
-static void show_categories(const struct parts *p) {
-    fputs("time\n", stderr);
-    for (int c = 0; c < SHOAL_CATEGORY_COUNT; c++)
-        show_category(shoal_category_name((shoal_category)c), p->category_us[c], p->total_us);
-    show_category("other", p->other_us, p->total_us);
-    show_category("total", p->total_us, p->total_us);
-}
-
-// ---- Rows of events -----------------------------------------------------------------------------
-
-static void show_speed(const shoal_event_sum *s) {
-    if (s->bytes && s->ns)
-        fprintf(stderr, " %9.3f", (double)s->bytes / (double)s->ns);
-    fputc('\n', stderr);
-}
-
-// `own` is without the events inside, so these add up; `whole` is from start to stop.
-static void show_events(const struct parts *p) {
-    fprintf(stderr, "%-34s %-8s %7s %12s %12s %9s\n", "event", "category", "count", "own ms",
-            "whole ms", "GB/s");
-    for (size_t i = 0; i < p->count; i++) {
-        const shoal_event_sum *s = &p->items[i].sum;
-        fprintf(stderr, "  %-32s %-8s %7" PRIu64 " %12.3f %12.3f", s->label,
-                shoal_category_name(s->category), s->count, ms(p->items[i].us),
-                (double)s->ns / 1e6);
-        show_speed(s);
-    }
-}
-
-// What is not part of the total.
-static void show_others(const shoal_log *log, shoal_event_kind kind, const char *heading) {
-    bool first = true;
-    for (size_t i = 0; i < shoal_log_sum_count(log); i++) {
-        shoal_event_sum s = shoal_log_sum(log, i);
-        if (s.kind != kind || !s.count)
-            continue;
-        if (first)
-            fprintf(stderr, "%s\n", heading);
-        first = false;
-        fprintf(stderr, "  %-32s %-16s %7" PRIu64 " %12.3f", s.label,
-                kind == SHOAL_APART ? "" : s.track, s.count, (double)s.ns / 1e6);
-        show_speed(&s);
-    }
+static void show_parts(const shoal_log *log) {
+    size_t room = shoal_log_summary(log, SHOAL_CATEGORY_COUNT, NULL, 0) + 1024; // it grows
+    char *text = cli_realloc(NULL, room);
+    shoal_log_summary(log, SHOAL_CATEGORY_COUNT, text, room);
+    fputs(text, stderr);
+    free(text);
 }
 
 // ---- Cache and rates ----------------------------------------------------------------------------
@@ -138,16 +52,9 @@ static void show_rates(const shoal_log *log, const shoal_summary *s) {
 void timing_show(const shoal_log *log, const shoal_summary *summary) {
     if (shoal_log_timing(log) == SHOAL_TIMING_NONE)
         return;
-    struct parts p = parts_of(log);
-    show_categories(&p);
-    if (shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE) {
-        show_events(&p);
-        show_others(log, SHOAL_APART, "measured apart, not part of the total");
-        show_others(log, SHOAL_ON_TRACK, "on devices and other threads, not part of the total");
-    }
+    show_parts(log);
     show_cache(log);
     show_rates(log, summary);
-    free(p.items);
 }
 
 // ---- As it happens ------------------------------------------------------------------------------

@@ -24,10 +24,9 @@ OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal
         g->sample[i]++;
         if (!a->values)
             continue;
-#if DETECT_STIFF // the room is that of the method which takes over
+        // where another method takes over the room is that method's
         if (a->z.steps_saved && at >= a->sample_offset[g->row[i] + 1])
             continue;
-#endif
         store_lane(a, out, i, at, 1);
         if (a->z.steps_saved) {
             a->t[2 * at] = T_LANE(*t, i);

@@ -26,9 +26,9 @@ struct made make_solver(const char *text, const char *options, bool plan,
     REQUIRE(shoal_model_parse("test.ode", lines, strlen(lines), &m.model, m.log) == SHOAL_OK);
     REQUIRE(shoal_options_init(&m.options, m.model, m.log) == SHOAL_OK);
     set_options(&m, options);
-    m.options.plan_only = plan;
     m.model->swap = swap;
-    m.code = shoal_solver_new(m.model, &m.options, &m.solver, m.log);
+    m.code =
+        (plan ? shoal_solver_new_plan : shoal_solver_new)(m.model, &m.options, &m.solver, m.log);
     free(lines);
     return m;
 }

@@ -368,7 +368,6 @@ TEST(key_kernel_predicts) {
     for (int i = 0; i < 2; i++) {
         struct made m = make_solver(base, i ? "vars=x" : "", true, NULL);
         shoal_solver *solver = NULL;
-        m.options.plan_only = false;
         m.options.on_compile = on_compile;
         m.options.on_compile_user = &predicted[i];
         CHECK_INT(shoal_solver_new(m.model, &m.options, &solver, m.log), SHOAL_OK);

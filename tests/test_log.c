@@ -169,13 +169,13 @@ TEST(log_null_is_harmless) {
     CHECK_INT(log_measure(NULL, LOG_parse, -1, 0, 0), -1);
     shoal_log_set_timing(NULL, SHOAL_TIMING_DEBUG);
     CHECK_INT(shoal_log_timing(NULL), SHOAL_TIMING_NONE);
-    CHECK_INT(shoal_log_register(NULL, "x", SHOAL_BUILD, "x"), SHOAL_OK);
+    CHECK_INT(shoal_log_register(NULL, "x", SHOAL_BUILD, "x"), SHOAL_USAGE);
     CHECK(!shoal_log_start(NULL, "parse"));
     CHECK(!shoal_log_stop(NULL, "parse"));
     shoal_log_on_event(NULL, NULL, NULL);
     CHECK_INT(shoal_log_json(NULL, check_path("x")), SHOAL_USAGE);
     CHECK_INT(shoal_log_trace(NULL, check_path("x")), SHOAL_USAGE);
-    CHECK_INT(shoal_log_close(NULL), SHOAL_OK);
+    CHECK_INT(shoal_log_close(NULL), SHOAL_USAGE);
     CHECK_INT(shoal_log_event_count(NULL), 0);
     CHECK_INT(shoal_log_sum_count(NULL), 0);
     CHECK(!shoal_log_meta(NULL, 0, "x", text, sizeof text));
@@ -402,5 +402,124 @@ TEST(log_documented_labels) {
     }
     CHECK_INT(rows, LOG_LABEL_COUNT);
     free(page);
+    shoal_log_free(log);
+}
+
+// ---- Messages -----------------------------------------------------------------------------------
+
+// The newest hundred are kept, and it is told how many were before.
+TEST(log_keeps_the_newest_messages) {
+    shoal_log *log = shoal_log_new();
+    shoal_model *m = NULL;
+    REQUIRE(!shoal_model_parse("m", "par a=1\nx'=a\n", 13, &m, log));
+    shoal_log_clear(log);
+    char text[32], want[32];
+    for (int i = 0; i < 1000; i++) { // each in the same buffer, with a place in it
+        snprintf(text, sizeof text, "a=q%d", i);
+        CHECK_INT(shoal_model_set(m, text, log), SHOAL_INPUT);
+    }
+    size_t n = shoal_log_message_count(log);
+    CHECK_INT(n, 100);
+    CHECK_INT(shoal_log_message_gone(log) + n, 1000);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(want, sizeof want, "q%d", (int)(i + 900));
+        CHECK_HAS(shoal_log_message(log, i).text, want);
+        CHECK_STR(shoal_log_message(log, i).file, "--set");
+    }
+    shoal_model_free(m);
+    shoal_log_free(log);
+}
+
+// Of one call that has too much to say the first and their number, beside what others say.
+TEST(log_counts_messages_of_one_call) {
+    struct buf text = {0};
+    for (int i = 0; i < 5000; i++)
+        buf_printf(&text, "nothing%d = 1\n", i);
+    check_write(check_path("many.job"), text.data);
+    shoal_log *log = shoal_log_new();
+    shoal_job *job = NULL;
+    shoal_model *m = NULL;
+    for (int k = 0; k < 3; k++)
+        CHECK_INT(shoal_job_load(check_path("many.job"), &job, log), SHOAL_INPUT);
+    size_t n = shoal_log_message_count(log);
+    CHECK_INT(n, 100);
+    CHECK_HAS(shoal_log_message(log, 0).text, "nothing0");
+    CHECK_HAS(shoal_log_message(log, 98).text, "nothing98");
+    CHECK_STR(shoal_log_message(log, 99).text, "4901 more messages like these");
+    CHECK_INT(shoal_log_message(log, 99).severity, SHOAL_ERROR);
+    CHECK_INT(shoal_model_load("nowhere.ode", &m, log), SHOAL_IO);
+    CHECK_INT(shoal_log_message_count(log), 100);
+    CHECK_HAS(shoal_log_message(log, 99).text, "nowhere.ode");
+    CHECK_HAS(shoal_log_message(log, 98).text, "4901 more");
+    buf_free(&text);
+    shoal_log_free(log);
+}
+
+// Then it is as if it were new, but for labels, files and listeners.
+TEST(log_clear) {
+    const char *json = check_path("t.json");
+    shoal_log *log = shoal_log_new();
+    uint64_t ns[SHOAL_CATEGORY_COUNT], other;
+    REQUIRE(!shoal_log_register(log, "mine", SHOAL_RUNTIME, "own"));
+    REQUIRE(!shoal_log_json(log, json));
+    for (int i = 0; i < 3; i++) {
+        CHECK(shoal_log_start(log, "mine"));
+        CHECK_INT(shoal_log_clear(log), SHOAL_USAGE); // it is open
+        CHECK(shoal_log_stop(log, "mine"));
+        CHECK(shoal_log_message_count(log) && shoal_log_event_count(log));
+        CHECK_INT(sum_of(log, "mine", SHOAL_SPAN).count, 1);
+        CHECK_INT(shoal_log_clear(log), SHOAL_OK);
+        CHECK_INT(shoal_log_message_count(log), 0);
+        CHECK_INT(shoal_log_message_gone(log), 0);
+        CHECK_INT(shoal_log_event_count(log), 0);
+        CHECK_INT(sum_of(log, "mine", SHOAL_SPAN).count, 0);
+        shoal_log_totals(log, ns, &other);
+        CHECK_INT(ns[SHOAL_RUNTIME], 0);
+        CHECK(other <= shoal_log_elapsed_ns(log));
+    }
+    CHECK_INT(shoal_log_close(log), SHOAL_OK);
+    CHECK_HAS(check_read(json), "{\"id\":2,\"parent\":null,\"label\":\"mine\"");
+    shoal_log_free(log);
+}
+
+// ---- In words -----------------------------------------------------------------------------------
+
+static void nap(shoal_log *log, const char *label) {
+    struct timespec t = {.tv_nsec = 3000000};
+    CHECK(shoal_log_start(log, label));
+    nanosleep(&t, NULL);
+    CHECK(shoal_log_stop(log, label));
+}
+
+// Parts add up as they are printed; a category has its own lines; text is cut to the room.
+TEST(log_summary_in_words) {
+    shoal_log *log = shoal_log_new();
+    char text[4096], one[1024], cut[16];
+    REQUIRE(!shoal_log_register(log, "thinking", SHOAL_RUNTIME, "own"));
+    REQUIRE(!shoal_log_register(log, "writing", SHOAL_BUILD, "own"));
+    nap(log, "thinking");
+    nap(log, "writing");
+    size_t length = shoal_log_summary(log, SHOAL_CATEGORY_COUNT, text, sizeof text);
+    CHECK_INT(length, strlen(text));
+    CHECK(!strstr(text, "thinking"));
+    double sum = 0, total = 0;
+    const char *line = strchr(text, '\n');
+    for (char name[16]; line && sscanf(line, " %15s %lf ms", name, &total) == 2;
+         line = strchr(line + 1, '\n'))
+        sum += strcmp(name, "total") ? total : 0;
+    CHECK_NEAR(sum, total, 1e-9);
+    CHECK(total > 6);
+    shoal_log_set_timing(log, SHOAL_TIMING_VERBOSE);
+    shoal_log_summary(log, SHOAL_CATEGORY_COUNT, text, sizeof text);
+    CHECK_HAS(text, "thinking");
+    CHECK_HAS(text, "writing");
+    length = shoal_log_summary(log, SHOAL_RUNTIME, one, sizeof one);
+    CHECK_HAS(one, "  thinking ");
+    CHECK_HAS(one, "  runtime ");
+    CHECK(!strstr(one, "writing"));
+    CHECK_INT(shoal_log_summary(log, SHOAL_RUNTIME, cut, sizeof cut), length);
+    CHECK(strlen(cut) == 15 && !strncmp(cut, one, 15));
+    CHECK_INT(shoal_log_summary(log, SHOAL_RUNTIME, NULL, 0), length);
+    CHECK_INT(shoal_log_summary(log, (shoal_category)77, one, sizeof one), 0);
     shoal_log_free(log);
 }

@@ -183,8 +183,7 @@ TEST(case_outputs) {
         shoal_solver *s = NULL;
         REQUIRE(m && !shoal_options_init(&o, m, log));
         o.vars = chosen[i].vars;
-        o.plan_only = true;
-        shoal_code code = shoal_solver_new(m, &o, &s, log);
+        shoal_code code = shoal_solver_new_plan(m, &o, &s, log);
         CHECK_MSG((code == SHOAL_OK) == (chosen[i].count > 0), "%s", chosen[i].vars);
         if (s) {
             CHECK_INT(shoal_solver_var_count(s), chosen[i].count);

@@ -2,6 +2,7 @@
 // Options: the table, values of every type, cross-checks, XPP's names, job files.
 #include "api/choice.h"
 #include "api/json.h"
+#include "api/model.h"
 #include "api/options.h"
 #include "check.h"
 #include "log/log.h"
@@ -305,7 +306,7 @@ TEST(options_xpp_names) {
     CHECK_NEAR(o.atol, 1e-8, 0);
     CHECK_NEAR(o.dt_min, 1e-12, 0);
     CHECK_NEAR(o.dt_max, 1, 0);
-    CHECK(o.dt == 0.05 && o.dt_from_model);
+    CHECK(o.dt_model == 0.05 && isnan(o.dt));
     CHECK_INT(APPLY(&o, NULL, "xlo", "0", "XHIGH", "9", "yplot", "v", "maxstor", "1000", "maxstore",
                     "1", "bell", "off", "xp2", "w", "nplot", "2", "output", "f.dat", "seed", "1"),
               SHOAL_OK);
@@ -448,14 +449,97 @@ TEST(options_xpp_dt) {
     char text[32];
     CHECK_INT(APPLY(&o, NULL, "dt", "0.05", "total", "10"), SHOAL_OK);
     CHECK_INT(options_check(&o, method_find("rk4"), &r), SHOAL_OK);
-    CHECK_INT(r.messages.count, 0);
+    CHECK_NEAR(options_dt(&o), 0.05, 0);
     CHECK_INT(options_check(&o, method_find("tsit5"), &r), SHOAL_OK);
-    REQUIRE(r.messages.count == 1);
-    CHECK_HAS(r.messages.items[0].text, "note: dt of the model is ignored");
+    CHECK_INT(r.messages.count, 0);
     CHECK(!shoal_options_get(&o, "dt", text, sizeof text)); // a replay takes it from the model
     CHECK_INT(shoal_options_set(&o, "dt", "0.05", NULL), SHOAL_OK);
     CHECK_INT(options_check(&o, method_find("tsit5"), NULL), SHOAL_INPUT);
     report_free(&r);
+}
+
+// What stands in for what the model lacks is told, and not for what it or the user gives.
+TEST(options_xpp_defaults) {
+    static const struct {
+        const char *text, *method, *note, *t1, *dt; // given by the user: NULL, nothing
+    } cases[] = {
+        {"x'=1\ndone\n", "tsit5", "the model gives no end time; t1=20", NULL, NULL},
+        {"x'=1\n@ total=20\ndone\n", "tsit5", NULL, NULL, NULL},
+        {"x'=1\ndone\n", "tsit5", NULL, "5", NULL},
+        {"x'=1\n@ total=3\ndone\n", "rk4", "the model gives no step; dt=0.05", NULL, NULL},
+        {"x'=1\n@ total=3\ndone\n", "rk4", NULL, NULL, "0.05"},
+        {"x'=1\n@ total=3, dt=.1\ndone\n", "rk4", NULL, NULL, NULL},
+        {"x'=1\n@ total=3, dt=.1\n", "tsit5", "dt of the model is ignored", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal_log *log = shoal_log_new();
+        shoal_model *m = NULL;
+        shoal_options o;
+        REQUIRE(!shoal_model_parse("m", cases[i].text, strlen(cases[i].text), &m, NULL));
+        REQUIRE(!shoal_options_init(&o, m, log));
+        if (cases[i].t1)
+            REQUIRE(!shoal_options_set(&o, "t1", cases[i].t1, log));
+        if (cases[i].dt)
+            REQUIRE(!shoal_options_set(&o, "dt", cases[i].dt, log));
+        xpp_tell(&o, method_find(cases[i].method), m->model, log_report(log));
+        CHECK_INT(shoal_log_message_count(log), cases[i].note != NULL);
+        if (cases[i].note)
+            CHECK_HAS(shoal_log_message(log, 0).text, cases[i].note);
+        shoal_model_free(m);
+        shoal_log_free(log);
+    }
+}
+
+// A set is taken as a whole or not at all: values of the model and options.
+TEST(options_of_a_set_all_or_nothing) {
+    static const char text[] = "par a=1\nx'=a\nset good {a=2,t1=5}\nset bad {a=3,t1=6,rtol=-1}\n";
+    shoal_model *m = NULL;
+    shoal_options o, before;
+    REQUIRE(!shoal_model_parse("m", text, strlen(text), &m, NULL));
+    REQUIRE(!shoal_options_init(&o, m, NULL));
+    before = o;
+    CHECK_INT(shoal_model_use(m, "bad", &o, NULL), SHOAL_INPUT);
+    CHECK(!memcmp(&o, &before, sizeof o) && shoal_model_value(m, SHOAL_PARAMETER, 0) == 1);
+    CHECK_INT(shoal_model_use(m, "nope", &o, NULL), SHOAL_INPUT);
+    CHECK(!memcmp(&o, &before, sizeof o));
+    CHECK_INT(shoal_model_use(m, "good", &o, NULL), SHOAL_OK);
+    CHECK(o.t1 == 5 && shoal_model_value(m, SHOAL_PARAMETER, 0) == 2);
+    shoal_model_free(m);
+}
+
+// Programs of other versions: a struct that ends earlier or later, and one that nobody made.
+TEST(options_have_a_size) {
+    struct {
+        shoal_options o;
+        unsigned char newer[32];
+    } later;
+    shoal_model *m = NULL;
+    shoal_solver *s = NULL;
+    char text[16];
+    REQUIRE(!shoal_model_parse("m", "x'=-x\n@ t1=1\n", 13, &m, NULL));
+    memset(&later, 0xff, sizeof later);
+    CHECK_INT(shoal_options_init_sized(&later.o, sizeof later, m, NULL), SHOAL_OK);
+    CHECK_INT(later.o.size, sizeof later);
+    CHECK(later.newer[0] == 0 && later.newer[31] == 0);
+    CHECK_INT(shoal_options_set(&later.o, "t1", "2", NULL), SHOAL_OK);
+    CHECK(shoal_options_get(&later.o, "t1", text, sizeof text) && !strcmp(text, "2"));
+    CHECK_INT(shoal_solver_new_plan(m, &later.o, &s, NULL), SHOAL_OK);
+    memset(&later, 0xff, sizeof later);
+    CHECK_INT(shoal_solver_options_sized(s, &later.o, sizeof later, NULL), SHOAL_OK);
+    CHECK(later.o.t1 == 2 && later.o.size == sizeof later && later.newer[31] == 0);
+    CHECK_INT(shoal_solver_options_sized(s, &later.o, 8, NULL), SHOAL_USAGE);
+    shoal_solver_free(s);
+    later.newer[31] = 1; // a field of a newer version, which this library would ignore
+    CHECK_INT(shoal_solver_new_plan(m, &later.o, &s, NULL), SHOAL_USAGE);
+    CHECK_INT(shoal_options_set(&later.o, "t1", "3", NULL), SHOAL_USAGE);
+    CHECK(later.o.t1 == 2);
+    shoal_options o = {0};
+    CHECK_INT(shoal_solver_new_plan(m, &o, &s, NULL), SHOAL_USAGE);
+    CHECK_INT(shoal_options_set(&o, "t1", "3", NULL), SHOAL_USAGE);
+    CHECK_INT(shoal_options_init_sized(&o, 8, m, NULL), SHOAL_USAGE);
+    CHECK_INT(shoal_options_init(&o, NULL, NULL), SHOAL_OK);
+    CHECK_INT(o.size, sizeof o);
+    shoal_model_free(m);
 }
 
 // ---- Job files ----------------------------------------------------------------------------------

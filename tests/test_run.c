@@ -74,23 +74,6 @@ TEST(run_batch_answers_at_any_time) {
     drop(&r);
 }
 
-// A stop ends one run; what was not finished says so.
-TEST(run_stop_ends_one_run) {
-    struct ready r = make(decay, "a=lin:1:2:100", NULL);
-    uint8_t status[100];
-    memset(status, 0, sizeof status);
-    shoal_arrays arrays = {.status = status};
-    shoal_summary summary;
-    shoal_solver_stop(r.solver);
-    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &arrays, &summary, r.log) == SHOAL_STOPPED);
-    CHECK(!summary.complete);
-    CHECK_INT(status[99], SHOAL_STATUS_PENDING);
-    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &arrays, &summary, r.log) == SHOAL_OK);
-    CHECK_INT(summary.done, 100);
-    CHECK_INT(status[99], SHOAL_STATUS_ok);
-    drop(&r);
-}
-
 // Strides of the caller, and the dense layout, hold the same numbers.
 TEST(run_strides_of_the_caller) {
     const char *settings[][2] = {{"save", "n=5"}, {"vars", "x,a"}, {"chunk", "4"}, {NULL, NULL}};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Shoal: one small dynamical system, written as text, integrated millions of times.
 //
-// Read top to bottom; the simple use comes first:
+// Read top to bottom; the simple use comes first. One call that does it all is shoal_solve; its
+// parts:
 //
 //     shoal_log *log = shoal_log_new();
 //     shoal_model *model;
@@ -16,10 +17,12 @@
 //         shoal_solver_run_file(solver, batch, "out.npz", NULL, log);
 //
 // Rules. Every call that can fail returns a shoal_code and explains itself in the log it was given
-// (which may be NULL). A trajectory that fails is data in the result, never an error of a call.
-// Inputs are borrowed for the call only, unless a comment says otherwise. Every *_free accepts
-// NULL. A handle may be used by one thread at a time; different handles by different threads. The
-// library prints nothing, installs no signal handler, obeys no locale.
+// (which may be NULL). A call that failed has changed nothing. A trajectory that fails is data in
+// the result, never an error of a call. Inputs are borrowed for the call only, unless a comment
+// says otherwise. Without a handle that it needs a call returns SHOAL_USAGE or, when it returns no
+// code, nothing: 0, NULL, NaN, false. Every *_free accepts NULL. A handle may be used by one thread
+// at a time; different handles by different threads. The library prints nothing, installs no
+// signal handler, obeys no locale.
 #ifndef SHOAL_H
 #define SHOAL_H
 
@@ -37,7 +40,13 @@
 extern "C" {
 #endif
 
+// #if SHOAL_VERSION_NUMBER >= 102 (0.1.2); shoal_version tells that of the library itself.
 #define SHOAL_VERSION "0.1.0"
+#define SHOAL_VERSION_MAJOR 0
+#define SHOAL_VERSION_MINOR 1
+#define SHOAL_VERSION_PATCH 0
+#define SHOAL_VERSION_NUMBER                                                                       \
+    (SHOAL_VERSION_MAJOR * 10000 + SHOAL_VERSION_MINOR * 100 + SHOAL_VERSION_PATCH)
 
 // ---- Outcome of a call --------------------------------------------------------------------------
 
@@ -105,8 +114,14 @@ typedef struct shoal_message {
 
 SHOAL_API shoal_log *shoal_log_new(void);
 SHOAL_API void shoal_log_free(shoal_log *log);
+// The newest hundred messages, oldest first; texts live until newer ones take their place. Of very
+// many about one text, in one call, the first are kept and the rest is counted.
 SHOAL_API size_t shoal_log_message_count(const shoal_log *log);
 SHOAL_API shoal_message shoal_log_message(const shoal_log *log, size_t index);
+SHOAL_API uint64_t shoal_log_message_gone(const shoal_log *log); // older ones that made room
+// Forgets messages, events and times, as if it were new; labels, files and who listens stay.
+// SHOAL_USAGE while an event is open.
+SHOAL_API shoal_code shoal_log_clear(shoal_log *log);
 
 // Time. The log records spans of the thread that uses it; they nest, and each instant belongs to
 // the innermost open one, so the parts and what no span covers (`other`) make the total.
@@ -165,10 +180,16 @@ SHOAL_API shoal_event shoal_log_event(const shoal_log *log, size_t index);
 // One value of an event's metadata as text, cut to `size`; false when it has none of that name.
 SHOAL_API bool shoal_log_meta(const shoal_log *log, size_t event, const char *key, char *text,
                               size_t size);
-SHOAL_API uint64_t shoal_log_elapsed_ns(const shoal_log *log); // since the log was made
+SHOAL_API uint64_t shoal_log_elapsed_ns(const shoal_log *log); // since it was made or cleared
 // Time of each category by the innermost open span; what no span covers goes to *other.
 SHOAL_API void shoal_log_totals(const shoal_log *log, uint64_t ns[SHOAL_CATEGORY_COUNT],
                                 uint64_t *other);
+// Where the time went, in words: that of each category, `other` and the total; with
+// SHOAL_TIMING_VERBOSE a line for each label, too. Or, of a category below SHOAL_CATEGORY_COUNT,
+// its own lines. Parts are rounded so that they add up. Cut to `size`, with a zero byte at the end;
+// returns the length of the whole.
+SHOAL_API size_t shoal_log_summary(const shoal_log *log, shoal_category category, char *text,
+                                   size_t size);
 // Every label that is known, whether it happened or not; then those of other tracks.
 SHOAL_API size_t shoal_log_sum_count(const shoal_log *log);
 SHOAL_API shoal_event_sum shoal_log_sum(const shoal_log *log, size_t index);
@@ -260,13 +281,15 @@ typedef struct shoal_compile {
 // line. Text is borrowed until the solver is made; stop and on_compile as long as it lives, because
 // method auto may compile in the middle of a run. `shoal options` lists every field's meaning.
 typedef struct shoal_options {
-    double t0, t1;          // NaN: not given
-    double settle;          // nothing is saved before t0 + settle
-    const char *method;     // auto, or any name or alias of shoal_method_info
+    size_t size;        // of the struct that the program knows: later fields have their defaults
+    double t0, t1;      // NaN: not given
+    double settle;      // nothing is saved before t0 + settle
+    const char *method; // auto, or any name or alias of shoal_method_info
     const char *controller; // fixed, i, pi, pid, gustafsson; NULL: by method
     double rtol, atol;      // NaN: by precision
     const char *atol_list;  // "x=1e-15,y=1e-12" on top of atol, or NULL
     double dt, dt0;         // NaN: not given, automatic
+    double dt_model;        // the model's own: dt of a fixed run where none is given; NaN: none
     double dt_min, dt_max;  // NaN: none
     uint64_t max_steps;     // 0: 100000 attempts of an adaptive run, no limit for a fixed one
     shoal_precision precision;
@@ -290,9 +313,6 @@ typedef struct shoal_options {
     // another process that it waits for; the log of the call must not be used in it. May be NULL.
     void (*on_compile)(const shoal_compile *now, void *user);
     void *on_compile_user;
-    bool dt_from_model; // dt is the model's own: an adaptive method ignores it, with a note
-    bool plan_only;     // the solver gets no kernel: it can plan, and say whether it is cached
-    bool t1_assumed, dt_assumed; // XPP's defaults, because a model that ends with `done` has none
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.
@@ -312,9 +332,14 @@ typedef struct shoal_option_info {
     bool later;      // known by name, not supported yet
 } shoal_option_info;
 
-// Defaults, then the model's own `@` options. The model may be NULL.
-SHOAL_API shoal_code shoal_options_init(shoal_options *options, const shoal_model *model,
-                                        shoal_log *log);
+SHOAL_API shoal_code shoal_options_init_sized(shoal_options *options, size_t size,
+                                              const shoal_model *model, shoal_log *log);
+// Defaults, then the model's own `@` options. The model may be NULL; its text is borrowed by the
+// options.
+static inline shoal_code shoal_options_init(shoal_options *options, const shoal_model *model,
+                                            shoal_log *log) {
+    return shoal_options_init_sized(options, sizeof *options, model, log);
+}
 // A named set of the model: its parameters, initial values and options.
 SHOAL_API shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_options *options,
                                      shoal_log *log);
@@ -385,7 +410,14 @@ SHOAL_API shoal_code shoal_model_cost(const shoal_model *model, const char *meth
 
 // ---- Batch: which runs --------------------------------------------------------------------------
 
-// A description; its values are computed when needed, so 1e9 runs take no memory.
+// A description; its values are computed when needed, so 1e9 runs take no memory. It knows the
+// model as it was when the batch was made, and fits every solver whose model has the same names of
+// every kind, in the same order; another one refuses it.
+//
+// A sweep of one point is its first value (lin:A:B:1 is A); ends may be in either order; a
+// logarithmic sweep has two ends of the same sign. Values that are not finite are refused, but for
+// those of a lent array, which nobody looks at before the run: they are handed on, and such a run
+// ends as its equations say, most often as nonfinite.
 typedef struct shoal_batch shoal_batch;
 
 SHOAL_API shoal_code shoal_batch_new(const shoal_model *model, shoal_batch **out, shoal_log *log);
@@ -403,8 +435,9 @@ SHOAL_API shoal_code shoal_batch_job(shoal_batch *batch, const shoal_job *job, s
 // One value a row, copied; all such arrays have the same count.
 SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
                                         uint64_t count, shoal_log *log);
-// The same without a copy, of floats or doubles: the array must outlive the batch. Its values may
-// change between runs (they are then not checked to be finite).
+// The same without a copy, of floats or doubles: the array must outlive the batch. Its values are
+// read when they are needed, by a run and by shoal_batch_value, so they may be filled after this
+// call and change between runs, but not in one.
 SHOAL_API shoal_code shoal_batch_lend(shoal_batch *batch, const char *name, const void *values,
                                       shoal_precision precision, uint64_t count, shoal_log *log);
 SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log);
@@ -422,11 +455,42 @@ SHOAL_API double shoal_batch_value(const shoal_batch *batch, uint32_t input, uin
 
 typedef struct shoal_solver shoal_solver;
 
-// Generates the kernel, and loads it from the cache or compiles and keeps it. The model must
-// outlive the solver.
+// Generates the kernel, and loads it from the cache or compiles and keeps it. A solver is a
+// snapshot of the model, its values and the options: either may be changed or freed right away, and
+// what is changed does not reach it.
 SHOAL_API shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *options,
                                       shoal_solver **out, shoal_log *log);
+// The same without a kernel: it can plan, and say whether the kernel is cached.
+SHOAL_API shoal_code shoal_solver_new_plan(const shoal_model *model, const shoal_options *options,
+                                           shoal_solver **out, shoal_log *log);
 SHOAL_API void shoal_solver_free(shoal_solver *solver);
+
+// What a change of a solver took. A method that only takes over stiff runs has its kernel made when
+// the first of them needs it.
+typedef enum shoal_effect {
+    SHOAL_KEPT,    // the kernel is the same
+    SHOAL_LOADED,  // another one, from the cache
+    SHOAL_COMPILED // another one, compiled and kept in the cache
+} shoal_effect;
+
+// Changes of a live solver, which is then what a new one would be; after an error or a stop it is
+// as it was. What the calls further down returned by pointer is gone. effect may be NULL.
+// One option by its command line name:
+SHOAL_API shoal_code shoal_solver_set(shoal_solver *solver, const char *option, const char *value,
+                                      shoal_effect *effect, shoal_log *log);
+// "a=1,x(0)=2": parameters, initial values, constants, as shoal_model_set.
+SHOAL_API shoal_code shoal_solver_set_values(shoal_solver *solver, const char *assignments,
+                                             shoal_effect *effect, shoal_log *log);
+// Several options at once: those that it has (text is borrowed until the next change), and others.
+SHOAL_API shoal_code shoal_solver_options_sized(const shoal_solver *solver, shoal_options *out,
+                                                size_t size, shoal_log *log);
+static inline shoal_code shoal_solver_options(const shoal_solver *solver, shoal_options *out,
+                                              shoal_log *log) {
+    return shoal_solver_options_sized(solver, out, sizeof *out, log);
+}
+SHOAL_API shoal_code shoal_solver_set_options(shoal_solver *solver, const shoal_options *options,
+                                              shoal_effect *effect, shoal_log *log);
+
 // The kernel source without compiling it. Free the text with free().
 SHOAL_API shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options,
                                         char **source, shoal_log *log);
@@ -447,8 +511,9 @@ typedef struct shoal_progress {
 SHOAL_API void shoal_solver_on_progress(shoal_solver *solver,
                                         void (*call)(const shoal_progress *now, void *user),
                                         void *user);
-// Asks the run under way (or the next one) to end early; safe in a signal handler and from another
-// thread. The run after that is not affected.
+// Asks the run or change under way to end early; safe in a signal handler and from another thread.
+// When there is none it does nothing: the next one is not affected, whenever the stop came. The
+// flag `stop` of the options is for what is to end all of them.
 SHOAL_API void shoal_solver_stop(shoal_solver *solver);
 
 enum { SHOAL_FAILED_RANGES = 16 };
@@ -464,7 +529,8 @@ typedef struct shoal_summary {
     const char *method;            // that ran them; of `auto` the first,
     const char *stiff_method;      // and the one that may take over; else NULL
     uint64_t found_stiff;          // runs that it took over because they are stiff,
-    uint64_t failed_first;         // and because they failed with the first
+    uint64_t failed_first;         // and because they failed with the first;
+    uint64_t taken_back;           // of the stiff ones those that only the first could finish
     uint64_t steps, rejected, f_evals;
     double seconds;
     bool complete;
@@ -498,11 +564,20 @@ typedef struct shoal_arrays {
     uint8_t *status; // shoal_status of each row
     uint32_t *steps, *rejected;
     uint64_t *f_evals;
-    size_t var_stride, row_stride, sample_stride; // in elements of values; all 0: dense
+    // In elements of values: all three, or none for the dense layout.
+    size_t var_stride, row_stride, sample_stride;
 } shoal_arrays;
 SHOAL_API shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
                                              const shoal_arrays *arrays, shoal_summary *summary,
                                              shoal_log *log);
+
+// All of it in one call, timed as one: `words` are options of `shoal run` as name=value, a flag by
+// its name, up to a NULL (or NULL: none); the last of an option that is not repeatable wins.
+//
+//     const char *words[] = {"t1=40", "set=sigma=9", "sweep=rho=lin:0:21:1000", NULL};
+//     shoal_solve("lorenz.ode", words, "out.npz", NULL, log);
+SHOAL_API shoal_code shoal_solve(const char *model, const char *const *words, const char *path,
+                                 shoal_summary *summary, shoal_log *log);
 
 // ---- Result in memory ---------------------------------------------------------------------------
 

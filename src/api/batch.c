@@ -12,12 +12,17 @@
 #include <unistd.h>
 
 shoal_code shoal_batch_new(const shoal_model *model, shoal_batch **out, shoal_log *log) {
+    if (out)
+        *out = NULL;
+    if (!model || !out)
+        return api_usage(log, "shoal_batch_new", "model or place for the batch");
     shoal_batch *b = calloc(1, sizeof *b);
-    *out = NULL;
     if (b)
-        b->batch = batch_new(model->model);
+        b->model = model_copy(model->model);
+    if (b && b->model)
+        b->batch = batch_new(b->model);
     if (!b || !b->batch) {
-        free(b);
+        shoal_batch_free(b);
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     }
     *out = b;
@@ -28,25 +33,45 @@ void shoal_batch_free(shoal_batch *batch) {
     if (!batch)
         return;
     batch_free(batch->batch);
+    model_free(batch->model);
     free(batch);
 }
 
+// ---- Describing ---------------------------------------------------------------------------------
+
+// A call with one text.
+typedef shoal_code add_text(struct batch *b, const char *text, struct report *r);
+
+static shoal_code add(shoal_batch *batch, add_text *call, const char *name, const char *text,
+                      shoal_log *log) {
+    if (!batch || !text)
+        return api_usage(log, name, "batch or text");
+    report_begin(log_report(log));
+    return call(batch->batch, text, log_report(log));
+}
+
 shoal_code shoal_batch_sweep(shoal_batch *batch, const char *spec, shoal_log *log) {
-    return batch_sweep(batch->batch, spec, log_report(log));
+    return add(batch, batch_sweep, "shoal_batch_sweep", spec, log);
 }
 
 shoal_code shoal_batch_zip(shoal_batch *batch, const char *names, shoal_log *log) {
-    return batch_zip(batch->batch, names, log_report(log));
+    return add(batch, batch_zip, "shoal_batch_zip", names, log);
 }
 
 shoal_code shoal_batch_sample(shoal_batch *batch, const char *spec, shoal_log *log) {
-    return batch_sample(batch->batch, spec, log_report(log));
+    return add(batch, batch_sample, "shoal_batch_sample", spec, log);
+}
+
+shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log) {
+    return add(batch, batch_only, "shoal_batch_only", runs, log);
 }
 
 shoal_code shoal_batch_sampler(shoal_batch *batch, const char *sampler, uint64_t runs,
                                uint64_t seed, shoal_log *log) {
     static const char *const names[] = {
         [SAMPLER_RANDOM] = "random", [SAMPLER_LHS] = "lhs", [SAMPLER_SOBOL] = "sobol"};
+    if (!batch || !sampler)
+        return api_usage(log, "shoal_batch_sampler", "batch or sampler");
     for (int i = 0; i < 3; i++)
         if (!strcmp(sampler, names[i]))
             return batch_sampler(batch->batch, (enum sampler)i, runs, seed, log_report(log));
@@ -75,61 +100,82 @@ bool api_file_digest(const char *path, char digest[65]) {
     return good;
 }
 
-shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log) {
+static shoal_code add_file(struct batch *b, const char *path, struct report *r) {
     struct arena arena = {0};
     struct batch_table table = {0};
+    shoal_code code = io_table_read(path, &arena, &table, r);
+    if (code == SHOAL_OK)
+        code = batch_use_table(b, &table, r);
+    arena_free(&arena);
+    return code;
+}
+
+shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log) {
     char digest[65];
     bool known = path && api_file_digest(path, digest);
-    shoal_code code = io_table_read(path, &arena, &table, log_report(log));
-    if (code == SHOAL_OK)
-        code = batch_use_table(batch->batch, &table, log_report(log));
+    shoal_code code = add(batch, add_file, "shoal_batch_file", path, log);
     if (code == SHOAL_OK && known)
         memcpy(batch->digest, digest, sizeof digest);
-    arena_free(&arena);
     return code;
 }
 
 shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
                               uint64_t count, shoal_log *log) {
+    if (!batch || !name || (!values && count))
+        return api_usage(log, "shoal_batch_values", "batch, name or values");
     return batch_add_values(batch->batch, name, values, count, log_report(log));
 }
 
 shoal_code shoal_batch_lend(shoal_batch *batch, const char *name, const void *values,
                             shoal_precision precision, uint64_t count, shoal_log *log) {
+    if (!batch || !name || (!values && count))
+        return api_usage(log, "shoal_batch_lend", "batch, name or values");
+    if (precision != SHOAL_F32 && precision != SHOAL_F64)
+        return api_usage(log, "shoal_batch_lend", "precision that there is");
     return batch_lend_values(batch->batch, name, values, precision == SHOAL_F32, count,
                              log_report(log));
 }
 
-shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log) {
-    return batch_only(batch->batch, runs, log_report(log));
+shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log) {
+    return batch ? batch_check(batch->batch, log_report(log))
+                 : api_usage(log, "shoal_batch_check", "batch");
 }
 
-shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log) {
-    return batch_check(batch->batch, log_report(log));
-}
+// ---- Looking ------------------------------------------------------------------------------------
 
 // The description as it is now; what is wrong with it is told by shoal_batch_check and the solver.
+// NULL: no batch.
 static struct batch *checked(const shoal_batch *batch) {
-    batch_refresh(batch->batch);
-    return batch->batch;
+    if (batch)
+        batch_refresh(batch->batch);
+    return batch ? batch->batch : NULL;
 }
 
-uint64_t shoal_batch_runs(const shoal_batch *batch) { return batch_runs(checked(batch)); }
-uint64_t shoal_batch_rows(const shoal_batch *batch) { return batch_rows(checked(batch)); }
-uint32_t shoal_batch_input_count(const shoal_batch *batch) { return batch_inputs(checked(batch)); }
+uint64_t shoal_batch_runs(const shoal_batch *batch) {
+    struct batch *b = checked(batch);
+    return b ? batch_runs(b) : 0;
+}
+
+uint64_t shoal_batch_rows(const shoal_batch *batch) {
+    struct batch *b = checked(batch);
+    return b ? batch_rows(b) : 0;
+}
+
+uint32_t shoal_batch_input_count(const shoal_batch *batch) {
+    struct batch *b = checked(batch);
+    return b ? batch_inputs(b) : 0;
+}
 
 const char *shoal_batch_input_name(const shoal_batch *batch, uint32_t input) {
-    struct batch *b = checked(batch);
-    return input < batch_inputs(b) ? batch_input_name(b, input) : NULL;
+    return input < shoal_batch_input_count(batch) ? batch_input_name(batch->batch, input) : NULL;
 }
 
 double shoal_batch_value(const shoal_batch *batch, uint32_t input, uint64_t run) {
-    struct batch *b = checked(batch);
-    return input < batch_inputs(b) && run < batch_runs(b) ? batch_value(b, input, run)
-                                                          : (double)NAN;
+    return input < shoal_batch_input_count(batch) && run < batch_runs(batch->batch)
+               ? batch_value(batch->batch, input, run)
+               : (double)NAN;
 }
 
 uint64_t shoal_batch_run(const shoal_batch *batch, uint64_t row) {
-    struct batch *b = checked(batch);
-    return row < batch_rows(b) ? batch_run_of_row(b, row) : UINT64_MAX;
+    return row < shoal_batch_rows(batch) ? batch_run_of_row(batch->batch, row) : UINT64_MAX;
 }

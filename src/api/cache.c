@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "api/cache.h"
 
+#include "api/model.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 shoal_code shoal_cache_open(const char *directory, shoal_cache **out, shoal_log *log) {
+    if (!out)
+        return api_usage(log, "shoal_cache_open", "place for the cache");
     shoal_cache *c = calloc(1, sizeof *c);
     *out = c;
     if (c && (c->cache = cache_open(directory))) {
@@ -25,8 +29,13 @@ void shoal_cache_close(shoal_cache *cache) {
     free(cache);
 }
 
-const char *shoal_cache_place(const shoal_cache *cache) { return cache_place(cache->cache); }
-const char *shoal_cache_off(const shoal_cache *cache) { return cache_off(cache->cache); }
+const char *shoal_cache_place(const shoal_cache *cache) {
+    return cache ? cache_place(cache->cache) : NULL;
+}
+
+const char *shoal_cache_off(const shoal_cache *cache) {
+    return cache ? cache_off(cache->cache) : "there is no cache";
+}
 
 // ---- Entries in words ---------------------------------------------------------------------------
 
@@ -103,7 +112,8 @@ static bool list_one(void *user, const struct cache_item *item, const char *file
 void shoal_cache_list(shoal_cache *cache, const char *model, shoal_cache_visit *visit, void *user) {
     struct listing l = {.model = model, .visit = visit, .user = user};
     const struct cache_walk walk = {.entry = list_one, .user = &l};
-    cache_walk(cache->cache, &walk);
+    if (cache && visit)
+        cache_walk(cache->cache, &walk);
 }
 
 struct showing {
@@ -149,6 +159,8 @@ shoal_code shoal_cache_show(shoal_cache *cache, const char *key, shoal_cache_vis
                             shoal_log *log) {
     struct showing s = {.key = key};
     const struct cache_walk walk = {.entry = show_one, .user = &s};
+    if (!cache || !key)
+        return api_usage(log, "shoal_cache_show", "cache or key");
     cache_walk(cache->cache, &walk); // first only counted
     if (s.found != 1)
         return report_error(log_report(log), SHOAL_INPUT,
@@ -164,6 +176,11 @@ shoal_code shoal_cache_show(shoal_cache *cache, const char *key, shoal_cache_vis
 // ---- stat, clear, export, import ----------------------------------------------------------------
 
 void shoal_cache_stat(shoal_cache *cache, shoal_cache_counts *out) {
+    if (!out)
+        return;
+    *out = (shoal_cache_counts){0};
+    if (!cache)
+        return;
     struct cache_stat s = {0};
     cache_stat(cache->cache, &s);
     *out = (shoal_cache_counts){.entries = s.entries,
@@ -227,6 +244,8 @@ static bool clear_one(void *user, const struct cache_item *item, const char *fil
 
 shoal_code shoal_cache_clear(shoal_cache *cache, const shoal_cache_filter *filter,
                              uint64_t *removed, shoal_log *log) {
+    if (!cache || !filter || !removed)
+        return api_usage(log, "shoal_cache_clear", "cache, filter or place for the count");
     struct clearing c = {.filter = filter, .cache = cache->cache};
     const struct cache_walk walk = {.entry = clear_one, .user = &c};
     bool all = !filter->model && !filter->stale && !(filter->unused_s > 0);
@@ -245,10 +264,14 @@ shoal_code shoal_cache_clear(shoal_cache *cache, const shoal_cache_filter *filte
 
 shoal_code shoal_cache_export(shoal_cache *cache, const char *path, uint64_t *count,
                               shoal_log *log) {
+    if (!cache || !path || !count)
+        return api_usage(log, "shoal_cache_export", "cache, path or place for the count");
     return cache_export(cache->cache, path, count, log_report(log));
 }
 
 shoal_code shoal_cache_import(shoal_cache *cache, const char *path, uint64_t *count,
                               uint64_t *refused, shoal_log *log) {
+    if (!cache || !path || !count || !refused)
+        return api_usage(log, "shoal_cache_import", "cache, path or place for the counts");
     return cache_import(cache->cache, path, count, refused, log_report(log));
 }

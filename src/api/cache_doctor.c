@@ -2,6 +2,7 @@
 // Facts about the place of the cache and about the compilers, for people who look for a fault.
 #include "api/cache.h"
 
+#include "api/model.h"
 #include "device/device.h"
 
 #include <errno.h>
@@ -111,6 +112,8 @@ shoal_code shoal_cache_doctor(shoal_cache *cache,
                                            void *user),
                               void *user, shoal_log *log) {
     const struct doctor d = {.fact = fact, .user = user};
+    if (!cache || !fact)
+        return api_usage(log, "shoal_cache_doctor", "cache or call");
     place(&d, cache->cache);
     for (const struct shoal_backend *const *b = device_backends; *b; b++)
         compiler(&d, *b, cache->cache, log);

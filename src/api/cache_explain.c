@@ -4,6 +4,7 @@
 // A component is compared by its own text, so that only what changed is named and not all that is
 // built on it. The digest of the whole source, and the seed made from it, say nothing more.
 #include "api/cache.h"
+#include "api/options.h"
 #include "api/solver.h"
 
 #include <stdio.h>
@@ -123,10 +124,16 @@ shoal_code shoal_cache_explain(shoal_cache *cache, const shoal_model *model,
                                const shoal_options *options, shoal_cache_explanation *out,
                                shoal_log *log) {
     struct order order;
+    shoal_options o;
+    if (!cache || !model || !out)
+        return api_usage(log, "shoal_cache_explain", "cache, model or place for the answer");
     *out = (shoal_cache_explanation){0};
-    shoal_code code = order_open(model, options, NULL, &order, log);
+    shoal_code code = options_take(options, "shoal_cache_explain", &o, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = order_open(model, &o, NULL, &order, log);
     struct kernel k = kernel_of(order.backend, order.device, &order.request,
-                                model->model->source.name, options, cache->cache, log);
+                                model->model->source.name, &o, cache->cache, log);
     k.keep_source = NULL; // it is only looked at
     if (code == SHOAL_OK)
         code = kernel_identify(&k);

@@ -2,6 +2,7 @@
 // Entries compiled again from the source they hold, and entries that this machine would not make.
 #include "api/cache.h"
 
+#include "api/model.h"
 #include "device/device.h"
 
 #include <stdio.h>
@@ -114,6 +115,8 @@ static bool verify_one(void *user, const struct cache_item *item, const char *fi
 
 shoal_code shoal_cache_verify(shoal_cache *cache, bool recompile_too, shoal_cache_visit *visit,
                               void *user, shoal_cache_check *out, shoal_log *log) {
+    if (!cache || !out)
+        return api_usage(log, "shoal_cache_verify", "cache or place for the counts");
     struct verifying v = {.cache = cache->cache,
                           .recompile = recompile_too,
                           .visit = visit,
@@ -122,6 +125,5 @@ shoal_code shoal_cache_verify(shoal_cache *cache, bool recompile_too, shoal_cach
     const struct cache_walk walk = {.payload = true, .entry = verify_one, .user = &v};
     *out = (shoal_cache_check){0};
     cache_walk(cache->cache, &walk);
-    (void)log;
     return SHOAL_OK;
 }

@@ -17,11 +17,13 @@ static shoal_cost cost_of(struct system *s, const struct method *m, struct arena
 
 shoal_code shoal_model_cost(const shoal_model *model, const char *method, shoal_cost *out,
                             shoal_log *log) {
-    const struct method *m = method_find(method);
-    struct system *s = api_system(model, log);
     struct arena arena = {0};
     struct budget budget;
     jmp_buf oom;
+    if (!model || !method || !out)
+        return api_usage(log, "shoal_model_cost", "model, method or place for the cost");
+    const struct method *m = method_find(method);
+    struct system *s = api_system(model, log);
     *out = (shoal_cost){0};
     if (!m)
         return report_error(log_report(log), SHOAL_INPUT, "unknown method '%s'", method);

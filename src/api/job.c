@@ -194,6 +194,7 @@ shoal_code shoal_job_load(const char *path, shoal_job **out, shoal_log *log) {
     if (!path || !out)
         return report_error(r, SHOAL_USAGE, "shoal_job_load: no path or no place for the job");
     *out = NULL;
+    report_begin(r);
     shoal_job *volatile job = calloc(1, sizeof *job);
     if (!job || setjmp(oom)) {
         shoal_job_free(job);

@@ -6,8 +6,12 @@ uint32_t shoal_method_count(void) { return method_count; }
 
 shoal_method_info shoal_method_at(uint32_t index) {
     if (index >= method_count)
-        return (shoal_method_info){
-            .name = "", .aliases = "", .good_for = "", .stability = "", .interpolant = ""};
+        return (shoal_method_info){.name = "",
+                                   .aliases = "",
+                                   .controller = "",
+                                   .good_for = "",
+                                   .stability = "",
+                                   .interpolant = ""};
     static const char *const stability[] = {
         [STABILITY_LIMITED] = "", [A_STABLE] = "A", [L_STABLE] = "L"};
     const struct method *m = &methods[index];
@@ -28,6 +32,8 @@ shoal_method_info shoal_method_at(uint32_t index) {
 
 uint32_t shoal_method_parts(const char *name, const char *parts[2]) {
     struct choice c = name ? choice_find(name) : (struct choice){0};
+    if (!parts)
+        return 0;
     parts[0] = c.first ? c.first->name : NULL;
     parts[1] = c.stiff ? c.stiff->name : NULL;
     return (uint32_t)(c.first != NULL) + (c.stiff != NULL);

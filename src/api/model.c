@@ -12,12 +12,16 @@ enum { MODEL_BYTES = 64 << 20 };
 
 shoal_code shoal_model_parse(const char *name, const char *text, size_t length, shoal_model **out,
                              shoal_log *log) {
-    *out = NULL;
+    if (out)
+        *out = NULL;
+    if (!out || !name || (!text && length))
+        return api_usage(log, "shoal_model_parse", "name, text or place for the model");
     shoal_model *m = calloc(1, sizeof *m);
     if (!m)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    report_begin(log_report(log));
     int32_t span = log_begin(log, LOG_parse);
-    m->model = model_parse(name, text, length, log_report(log));
+    m->model = model_parse(name, text ? text : "", length, log_report(log));
     log_u64(log, span, "bytes", length);
     log_end(log, span);
     // Whether functions can be expanded shows only now, and whether algebraic rows determine their
@@ -33,7 +37,10 @@ shoal_code shoal_model_parse(const char *name, const char *text, size_t length, 
 shoal_code shoal_model_load(const char *path, shoal_model **out, shoal_log *log) {
     char *text = NULL;
     size_t length = 0;
-    *out = NULL;
+    if (out)
+        *out = NULL;
+    if (!out || !path)
+        return api_usage(log, "shoal_model_load", "path or place for the model");
     shoal_code code = file_read(path, MODEL_BYTES, &text, &length, log_report(log));
     if (code == SHOAL_OK)
         code = shoal_model_parse(path, text, length, out, log);
@@ -47,6 +54,28 @@ void shoal_model_free(shoal_model *model) {
     system_free(model->system);
     model_free(model->model);
     free(model);
+}
+
+shoal_code api_usage(shoal_log *log, const char *call, const char *what) {
+    return report_error(log_report(log), SHOAL_USAGE, "%s: no %s", call, what);
+}
+
+shoal_model *api_model_copy(const shoal_model *model) {
+    shoal_model *copy = calloc(1, sizeof *copy);
+    if (copy)
+        copy->model = model_copy(model->model);
+    if (!copy || !copy->model) {
+        free(copy);
+        return NULL;
+    }
+    copy->swap = model->swap;
+    return copy;
+}
+
+void api_model_swap(shoal_model *a, shoal_model *b) {
+    shoal_model was = *a;
+    *a = *b;
+    *b = was;
 }
 
 void api_model_changed(shoal_model *model) {
@@ -66,14 +95,22 @@ struct system *api_system(const shoal_model *model, shoal_log *log) {
 }
 
 shoal_code shoal_model_set(shoal_model *model, const char *assignments, shoal_log *log) {
+    if (!model || !assignments)
+        return api_usage(log, "shoal_model_set", "model or assignments");
+    report_begin(log_report(log));
     shoal_code code = model_set(model->model, assignments, "--set", log_report(log));
-    api_model_changed(model);
+    if (code == SHOAL_OK)
+        api_model_changed(model);
     return code;
 }
 
-const char *shoal_model_name(const shoal_model *model) { return model->model->source.name; }
+const char *shoal_model_name(const shoal_model *model) {
+    return model ? model->model->source.name : NULL;
+}
 
-const char *shoal_model_text(const shoal_model *model) { return model->model->source.text; }
+const char *shoal_model_text(const shoal_model *model) {
+    return model ? model->model->source.text : NULL;
+}
 
 static const struct symbol *symbol_at(const shoal_model *model, shoal_kind kind, uint32_t index) {
     const struct model *m = model->model;
@@ -85,6 +122,8 @@ static const struct symbol *symbol_at(const shoal_model *model, shoal_kind kind,
 }
 
 uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind) {
+    if (!model)
+        return 0;
     const struct model *m = model->model;
     switch (kind) {
     case SHOAL_STATE:
@@ -114,7 +153,8 @@ const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32
 }
 
 bool shoal_model_algebraic(const shoal_model *model, uint32_t state) {
-    return state < model->model->states.count && symbol_at(model, SHOAL_STATE, state)->algebraic;
+    return state < shoal_model_count(model, SHOAL_STATE) &&
+           symbol_at(model, SHOAL_STATE, state)->algebraic;
 }
 
 // Values of all nodes with the model's own parameters; y NULL: no states yet. Free with free().
@@ -172,6 +212,8 @@ double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t ind
 }
 
 void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt) {
+    if (!model || !y || !dydt)
+        return;
     double *values = evaluate(model, t, y);
     struct system *s = api_system(model, NULL);
     for (uint32_t i = 0; i < shoal_model_count(model, SHOAL_STATE); i++)
@@ -180,7 +222,7 @@ void shoal_model_rhs(const shoal_model *model, double t, const double *y, double
 }
 
 size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns) {
-    struct system *s = api_system(model, NULL);
+    struct system *s = model ? api_system(model, NULL) : NULL;
     struct arena arena = {0};
     struct budget budget;
     jmp_buf oom;

@@ -16,8 +16,10 @@ struct shoal_model {
     const struct component_swap *swap; // tests: other text for parts of the kernel; NULL: none
 };
 
+// The model is the batch's own copy.
 struct shoal_batch {
     struct batch *batch;
+    struct model *model;
     char digest[65]; // SHA-256 of the file that was read, as digits; "": none was
 };
 
@@ -27,5 +29,10 @@ bool api_file_digest(const char *path, char digest[65]);
 // The model's expressions; NULL with an error in the log.
 struct system *api_system(const shoal_model *model, shoal_log *log);
 void api_model_changed(shoal_model *model);
+// With the same values, on its own; NULL: out of memory.
+shoal_model *api_model_copy(const shoal_model *model);
+void api_model_swap(shoal_model *a, shoal_model *b); // what stands behind the two handles
+// A public call was given no `what`. Returns SHOAL_USAGE.
+shoal_code api_usage(shoal_log *log, const char *call, const char *what);
 
 #endif

@@ -15,35 +15,97 @@
 #include <stdlib.h>
 #include <string.h>
 
-shoal_code shoal_options_init(shoal_options *options, const shoal_model *model, shoal_log *log) {
-    if (!options)
-        return report_error(log_report(log), SHOAL_USAGE, "shoal_options_init: no options");
-    *options = (shoal_options){
+enum { OPTIONS_MOST = 1 << 16 }; // bytes that any version of them may have
+
+// ---- The struct itself --------------------------------------------------------------------------
+
+// The options of the first version, which every program has.
+static const size_t least_size = sizeof(shoal_options);
+
+static shoal_options defaults(void) {
+    return (shoal_options){
+        .size = sizeof(shoal_options),
         .t1 = NAN,
         .method = choice_auto,
         .rtol = NAN,
         .atol = NAN,
         .dt = NAN,
+        .dt_model = NAN,
         .dt0 = NAN,
         .dt_min = NAN,
         .dt_max = NAN,
         .device = "auto",
     };
-    if (!model)
-        return SHOAL_OK;
-    struct model *m = model->model;
-    shoal_code code =
-        xpp_apply(options, m, m->options.items, m->options.count, false, log_report(log));
-    if (isnan(options->t1) && m->done) {
-        options->t1 = options->t0 + 20;
-        options->t1_assumed = true;
-    }
-    if (isnan(options->dt) && m->done) {
-        options->dt = 0.05;
-        options->dt_from_model = options->dt_assumed = true;
-    }
+}
+
+static bool is_zero(const unsigned char *bytes, size_t from, size_t to) {
+    while (from < to && !bytes[from])
+        from++;
+    return from == to;
+}
+
+shoal_code options_take(const shoal_options *given, const char *call, shoal_options *out,
+                        shoal_log *log) {
+    struct report *r = log_report(log);
+    *out = defaults();
+    if (!given)
+        return report_error(r, SHOAL_USAGE, "%s: no options", call);
+    if (given->size < least_size || given->size > OPTIONS_MOST)
+        return report_error(r, SHOAL_USAGE, "%s: shoal_options_init has not made these options",
+                            call);
+    if (!is_zero((const unsigned char *)given, sizeof *out, given->size))
+        return report_error(r, SHOAL_USAGE,
+                            "%s: the options have a field that this library, %s, does not know",
+                            call, SHOAL_VERSION);
+    shoal_options standard = *out;
+    memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
+    out->size = sizeof *out;
+    out->method = out->method ? out->method : standard.method;
+    out->device = out->device ? out->device : standard.device;
+    return SHOAL_OK;
+}
+
+shoal_code options_give(const shoal_options *o, const char *call, shoal_options *out, size_t size,
+                        shoal_log *log) {
+    if (!out || size < least_size || size > OPTIONS_MOST)
+        return report_error(log_report(log), SHOAL_USAGE, "%s: no options", call);
+    memset(out, 0, size);
+    memcpy(out, o, size < sizeof *o ? size : sizeof *o);
+    out->size = size;
+    return SHOAL_OK;
+}
+
+shoal_options options_own(const shoal_options *o, struct arena *arena) {
+    shoal_options own = *o;
+    const char **const texts[] = {&own.method,  &own.controller,  &own.atol_list,
+                                  &own.save_at, &own.vars,        &own.device,
+                                  &own.cache,   &own.keep_source, &own.job};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (*texts[i] && *texts[i] != xpp_fixed) // which is known by its address
+            *texts[i] = arena_strdup(arena, *texts[i]);
+    return own;
+}
+
+static shoal_code use_model(shoal_options *options, struct model *m, struct report *r) {
+    shoal_code code = xpp_apply(options, m, m->options.items, m->options.count, false, r);
+    if (isnan(options->t1) && m->done)
+        options->t1 = options->t0 + XPP_T1;
+    if (isnan(options->dt_model) && m->done)
+        options->dt_model = XPP_DT;
     return code;
 }
+
+shoal_code shoal_options_init_sized(shoal_options *options, size_t size, const shoal_model *model,
+                                    shoal_log *log) {
+    struct report *r = log_report(log);
+    shoal_options o = defaults();
+    report_begin(r);
+    shoal_code code = model ? use_model(&o, model->model, r) : SHOAL_OK;
+    shoal_code given = options_give(&o, "shoal_options_init", options, size, log);
+    return given ? given : code;
+}
+
+// ---- One by its name ----------------------------------------------------------------------------
 
 // A field of shoal_options by its name; NULL with an error when it is none.
 static const struct option *find_field(const char *name, struct report *r) {
@@ -63,16 +125,15 @@ static const struct option *find_field(const char *name, struct report *r) {
 shoal_code shoal_options_set(shoal_options *options, const char *name, const char *value,
                              shoal_log *log) {
     struct report *r = log_report(log);
-    if (!options)
-        return report_error(r, SHOAL_USAGE, "shoal_options_set: no options");
-    const struct option *o = find_field(name, r);
-    if (!o)
-        return SHOAL_INPUT;
-    shoal_code code = option_store(o, value, NULL, options, r);
-    if (code == SHOAL_OK && o->offset == offsetof(shoal_options, dt))
-        options->dt_from_model = options->dt_assumed = false;
-    if (code == SHOAL_OK && o->offset == offsetof(shoal_options, t1))
-        options->t1_assumed = false;
+    shoal_options whole;
+    shoal_code code = options_take(options, "shoal_options_set", &whole, log);
+    const struct option *o = code ? NULL : find_field(name, r);
+    if (code || !o)
+        return code ? code : SHOAL_INPUT;
+    if (o->offset + o->size > options->size)
+        return report_error(r, SHOAL_USAGE, "shoal_options_set: these options have no --%s",
+                            o->info.name);
+    code = option_store(o, value, NULL, options, r);
     if (code == SHOAL_OK && o->offset == offsetof(shoal_options, method) &&
         options->controller == xpp_fixed)
         options->controller = NULL;
@@ -169,13 +230,10 @@ static bool print_field(const struct option *o, const shoal_options *options, ch
 
 bool shoal_options_get(const shoal_options *options, const char *name, char *text, size_t size) {
     const struct option *o = options && name ? option_find(name) : NULL;
-    if (!o || !o->info.field || !size)
+    if (!o || !o->info.field || !text || !size)
         return false;
     text[0] = 0;
-    bool given = print_field(o, options, text, size);
-    if (o->offset == offsetof(shoal_options, dt))
-        given = given && !options->dt_from_model;
-    return given;
+    return o->offset + o->size <= options->size && print_field(o, options, text, size);
 }
 
 // What a set gives is the model's own text, not somebody's --set: it may still be swept.
@@ -194,22 +252,41 @@ static shoal_code use_values(struct model *m, const char *set, const struct valu
     return code;
 }
 
-shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_options *options,
-                           shoal_log *log) {
-    struct report *r = log_report(log);
-    if (!model || !set || !options)
-        return report_error(r, SHOAL_USAGE, "shoal_model_use: no model, set or options");
+// Values, then options, of a copy of both.
+static shoal_code use_set(shoal_model *model, const char *set, shoal_options *options,
+                          struct report *r) {
     const struct value_set *rest = NULL;
     shoal_code code = use_values(model->model, set, &rest, r);
-    api_model_changed(model);
     if (code || !rest)
         return code;
     return xpp_apply(options, model->model, rest->settings.items, rest->settings.count, true, r);
 }
 
+shoal_code shoal_model_use(shoal_model *model, const char *set, shoal_options *options,
+                           shoal_log *log) {
+    struct report *r = log_report(log);
+    shoal_options o;
+    if (!model || !set)
+        return api_usage(log, "shoal_model_use", "model or set");
+    shoal_code code = options_take(options, "shoal_model_use", &o, log);
+    if (code)
+        return code;
+    shoal_model *copy = api_model_copy(model);
+    if (!copy)
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    report_begin(r);
+    code = use_set(copy, set, &o, r);
+    if (!code) {
+        api_model_swap(model, copy);
+        options_give(&o, "shoal_model_use", options, options->size, log);
+    }
+    shoal_model_free(copy);
+    return code;
+}
+
 const char *shoal_nearest(const char *wanted, const char *const *known, size_t count) {
     struct nearest n = {.wanted = wanted};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; wanted && known && i < count; i++)
         nearest_offer(&n, known[i]);
-    return nearest_best(&n);
+    return wanted ? nearest_best(&n) : NULL;
 }

@@ -7,6 +7,7 @@
 #ifndef SHOAL_API_OPTIONS_H
 #define SHOAL_API_OPTIONS_H
 
+#include "base/arena.h"
 #include "base/report.h"
 #include "method/method.h"
 #include "model/model.h"
@@ -69,10 +70,31 @@ char *option_list_item(const char **at, char *item, size_t size);
 // Cuts "name = value" at the first `=`; the value, or NULL when there is none.
 char *option_split(char *item);
 
+// What XPP takes where a model says nothing: its end after t0, and its step.
+#define XPP_T1 20.0
+#define XPP_DT 0.05
 // `@` lines, or what a set holds besides values: our names and XPP's. All errors are reported.
 shoal_code xpp_apply(shoal_options *options, struct model *m, const struct setting *settings,
                      uint32_t count, bool in_set, struct report *r);
 extern const char xpp_fixed[]; // the controller where a model has named a method of fixed steps
+// Whether the model's `@` lines give an option of ours, by whichever name.
+bool xpp_gives(const struct model *m, const char *ours);
+// Notes what became of the model's own step, and which defaults of XPP stand in for what it lacks.
+void xpp_tell(const shoal_options *options, const struct method *method, const struct model *m,
+              struct report *r);
+
+// ---- The struct itself --------------------------------------------------------------------------
+
+// The options that a public call was given, in full: what a program that was built with an older
+// header does not have is the default. SHOAL_USAGE: there are none, or shoal_options_init did not
+// make them, or they hold what only a newer library knows.
+shoal_code options_take(const shoal_options *given, const char *call, shoal_options *out,
+                        shoal_log *log);
+// The other way: as much as a struct of that size has room for; what lies behind is 0.
+shoal_code options_give(const shoal_options *o, const char *call, shoal_options *out, size_t size,
+                        shoal_log *log);
+// The same options with all text in the arena.
+shoal_options options_own(const shoal_options *o, struct arena *arena);
 
 // ---- For the solver: after the last change ------------------------------------------------------
 
@@ -83,6 +105,8 @@ bool options_fixed(const shoal_options *options, const struct method *method);
 // inside.
 shoal_code options_check(const shoal_options *options, const struct method *method,
                          struct report *r);
+double
+options_dt(const shoal_options *options); // of a fixed run; NaN: neither given nor the model's
 double options_rtol(const shoal_options *options); // the default of the precision when not given
 double options_atol(const shoal_options *options);
 // Absolute tolerance of each state, from atol and atol_list; an array's name means all its

@@ -14,6 +14,10 @@ bool options_fixed(const shoal_options *options, const struct method *method) {
                                 : method->controller == CONTROLLER_FIXED);
 }
 
+double options_dt(const shoal_options *options) {
+    return isnan(options->dt) ? options->dt_model : options->dt;
+}
+
 double options_rtol(const shoal_options *options) {
     double standard = options->precision == SHOAL_F32 ? 1e-4 : 1e-6;
     return isnan(options->rtol) ? standard : options->rtol;
@@ -44,8 +48,6 @@ static shoal_code check_time(const shoal_options *o, struct report *r) {
                             "--settle: %g is not in [0, %g), the length of the run; nothing would "
                             "be saved",
                             o->settle, span_of(o));
-    if (o->t1_assumed && o->t1 == o->t0 + 20)
-        report_note(r, "the model gives no end time; t1=%g, as XPP does it", o->t1);
     return SHOAL_OK;
 }
 
@@ -54,8 +56,9 @@ static shoal_code check_signs(const shoal_options *o, struct report *r) {
     const struct {
         const char *name;
         double value;
-    } positive[] = {{"rtol", o->rtol}, {"atol", o->atol},     {"dt", o->dt},
-                    {"dt0", o->dt0},   {"dt-max", o->dt_max}, {"dt-min", o->dt_min}};
+    } positive[] = {{"rtol", o->rtol},    {"atol", o->atol}, {"dt", o->dt},
+                    {"dt", o->dt_model},  {"dt0", o->dt0},   {"dt-max", o->dt_max},
+                    {"dt-min", o->dt_min}};
     for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) {
         bool zero_is_fine = !strcmp(positive[i].name, "dt-min");
         double v = positive[i].value;
@@ -66,27 +69,49 @@ static shoal_code check_signs(const shoal_options *o, struct report *r) {
     return SHOAL_OK;
 }
 
+static uint32_t words_of(const struct option *o) {
+    uint32_t n = 1;
+    for (const char *c = o->words; *c; c++)
+        n += *c == ' ';
+    return n;
+}
+
+// The same for words and counts; a count of 0 is not given.
+static shoal_code check_ranges(const shoal_options *options, struct report *r) {
+    for (uint32_t i = 0; i < option_table_count; i++) {
+        const struct option *o = &option_table[i];
+        uint64_t value = 0, most = o->most ? o->most : INT64_MAX;
+        if (!o->info.field || o->type == OPTION_FLAG || o->size > sizeof value)
+            continue;
+        memcpy(&value, (const char *)options + o->offset, o->size);
+        if (o->type == OPTION_CHOICE && value >= words_of(o))
+            return report_error(r, SHOAL_INPUT, "--%s: %llu is none of its values", o->info.name,
+                                (unsigned long long)value);
+        if ((o->type == OPTION_COUNT || o->type == OPTION_BYTES) && value > most)
+            return report_error(r, SHOAL_INPUT, "--%s: must be at most %llu, not %llu",
+                                o->info.name, (unsigned long long)most, (unsigned long long)value);
+    }
+    return SHOAL_OK;
+}
+
 static shoal_code check_fixed(const shoal_options *o, const struct method *m, struct report *r) {
-    if (isnan(o->dt))
+    double dt = options_dt(o);
+    if (isnan(dt))
         return report_error(r, SHOAL_INPUT, "method %s takes fixed steps%s: give --dt H", o->method,
                             m->embedded ? " under controller fixed" : "");
-    if (o->dt_assumed)
-        report_note(r, "the model gives no step; dt=%g, as XPP does it", o->dt);
-    double steps = span_of(o) / o->dt;
+    double steps = span_of(o) / dt;
     if (!(steps < 0x1p53))
-        return report_error(r, SHOAL_INPUT, "--dt: %g is too small for a run of %g", o->dt,
+        return report_error(r, SHOAL_INPUT, "--dt: %g is too small for a run of %g", dt,
                             span_of(o));
     return SHOAL_OK;
 }
 
 static shoal_code check_adaptive(const shoal_options *o, struct report *r) {
-    if (!isnan(o->dt) && !o->dt_from_model)
+    if (!isnan(o->dt))
         return report_error(r, SHOAL_INPUT,
                             "--dt: method %s adapts its step; use --dt0 for the first step, "
                             "--dt-max for the largest, or --controller fixed",
                             o->method);
-    if (!isnan(o->dt) && !o->dt_assumed)
-        report_note(r, "dt of the model is ignored: method %s adapts its step", o->method);
     if (o->dt_min > o->dt_max)
         return report_error(r, SHOAL_INPUT, "--dt-min: %g is more than --dt-max %g", o->dt_min,
                             o->dt_max);
@@ -164,6 +189,8 @@ static shoal_code check_save(const shoal_options *o, struct report *r) {
 shoal_code options_check(const shoal_options *options, const struct method *method,
                          struct report *r) {
     shoal_code code = check_signs(options, r);
+    if (!code)
+        code = check_ranges(options, r);
     if (!code)
         code = check_time(options, r);
     if (!code)

@@ -63,7 +63,7 @@ static shoal_code run_dense(shoal_solver *solver, const shoal_batch *batch, shoa
                             shoal_log *log) {
     shoal_code code = allocate(x, log_report(log));
     shoal_arrays a = {.values = x->values, .t = x->t, .status = x->status};
-    return code ? code : shoal_solver_run_arrays(solver, batch, &a, &x->summary, log);
+    return code ? code : solver_run_arrays(solver, batch, &a, &x->summary, log);
 }
 
 // ---- Steps --------------------------------------------------------------------------------------
@@ -137,21 +137,17 @@ static shoal_code run_steps(shoal_solver *solver, const shoal_batch *batch, shoa
 
 // ---- All ----------------------------------------------------------------------------------------
 
-shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoal_result **out,
-                            shoal_log *log) {
-    *out = NULL;
-    shoal_code code = batch_check(batch->batch, log_report(log));
-    if (code != SHOAL_OK)
-        return code;
+static shoal_code run(shoal_solver *s, const shoal_batch *batch, shoal_result **out,
+                      shoal_log *log) {
     shoal_result *x = calloc(1, sizeof *x);
     if (!x)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     x->rows = batch_rows(batch->batch);
-    x->samples = shoal_solver_save_count(solver);
-    x->vars = solver->setup.outputs;
-    x->f32 = solver->setup.f32;
-    code = solver->setup.grid.shape == SINK_STEPS ? run_steps(solver, batch, x, log)
-                                                  : run_dense(solver, batch, x, log);
+    x->samples = shoal_solver_save_count(s);
+    x->vars = s->setup.outputs;
+    x->f32 = s->setup.f32;
+    shoal_code code = s->setup.grid.shape == SINK_STEPS ? run_steps(s, batch, x, log)
+                                                        : run_dense(s, batch, x, log);
     if (code == SHOAL_OK || code == SHOAL_STOPPED)
         *out = x;
     else
@@ -159,10 +155,25 @@ shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoa
     return code;
 }
 
-uint64_t shoal_result_rows(const shoal_result *result) { return result->summary.done; }
+shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoal_result **out,
+                            shoal_log *log) {
+    if (!out)
+        return api_usage(log, "shoal_solver_run", "place for the result");
+    *out = NULL;
+    int32_t span = log_begin(log, LOG_solve_ivp_execution);
+    shoal_code code = solver_open(solver, batch, "shoal_solver_run", log);
+    if (code == SHOAL_OK) {
+        code = run(solver, batch, out, log);
+        solver_leave(solver);
+    }
+    log_end(log, span);
+    return code;
+}
+
+uint64_t shoal_result_rows(const shoal_result *result) { return result ? result->summary.done : 0; }
 
 uint64_t shoal_result_samples(const shoal_result *result, uint64_t row) {
-    if (row >= result->summary.done)
+    if (row >= shoal_result_rows(result))
         return 0;
     return result->offsets ? result->offsets[row + 1] - result->offsets[row] : result->samples;
 }
@@ -177,7 +188,7 @@ static uint64_t position(const shoal_result *x, uint64_t row, uint64_t sample) {
 }
 
 double shoal_result_value(const shoal_result *result, uint32_t var, uint64_t row, uint64_t sample) {
-    if (var >= result->vars || !inside(result, row, sample))
+    if (!inside(result, row, sample) || var >= result->vars)
         return (double)NAN;
     uint64_t sample_at = position(result, row, sample);
     size_t at = (size_t)(result->offsets ? sample_at * result->vars + var
@@ -190,7 +201,9 @@ double shoal_result_t(const shoal_result *result, uint64_t row, uint64_t sample)
 }
 
 int shoal_result_status(const shoal_result *result, uint64_t row) {
-    return row < result->summary.done ? result->status[row] : -1;
+    return row < shoal_result_rows(result) ? result->status[row] : -1;
 }
 
-shoal_summary shoal_result_summary(const shoal_result *result) { return result->summary; }
+shoal_summary shoal_result_summary(const shoal_result *result) {
+    return result ? result->summary : (shoal_summary){0};
+}

@@ -7,6 +7,7 @@
 #include "api/measure.h"
 #include "api/options.h"
 #include "device/device.h"
+#include "run/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,6 +40,8 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
     if (code == SHOAL_OK)
         code = options_check(o, choice.first, log_report(log));
     if (code == SHOAL_OK)
+        xpp_tell(o, choice.first, model->model, log_report(log));
+    if (code == SHOAL_OK)
         code = outputs_choose(model->model, o->vars, arena, &outputs, log_report(log));
     if (code != SHOAL_OK)
         return code;
@@ -64,36 +67,30 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
 }
 
 shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
-                         const shoal_options *o, struct loaded *out, shoal_log *log) {
+                         const shoal_options *o, const struct loaded *have, struct loaded *out,
+                         shoal_log *log) {
     struct kernel k = kernel_of(s->backend, s->device, q, s->model->model->source.name, o,
                                 cache_open(o->cache), log);
     if (!k.cache)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     shoal_code code = kernel_identify(&k);
+    bool kept = code == SHOAL_OK && have && !strcmp(have->key, k.hex);
+    if (kept)
+        *out = *have;
     memcpy(out->key, k.hex, sizeof out->key);
     out->workspace = k.source.workspace;
-    if (code == SHOAL_OK && o->plan_only)
+    if (code == SHOAL_OK && !kept && s->plans)
         out->cached = kernel_is_cached(&k);
-    else if (code == SHOAL_OK)
+    else if (code == SHOAL_OK && !kept)
         code = kernel_get(&k, &out->module);
-    if (code == SHOAL_OK && !o->plan_only)
+    if (code == SHOAL_OK && !kept && !s->plans)
         out->cached = !k.compiled;
+    out->effect = kept ? SHOAL_KEPT : out->cached ? SHOAL_LOADED : SHOAL_COMPILED;
     if (code == SHOAL_OK && k.compiled && shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
         measure_functions(&k);
     cache_tell(k.cache, log_report(log)); // and the run goes on without it
     kernel_free(&k);
     cache_close(k.cache);
-    return code;
-}
-
-static shoal_code first_kernel(shoal_solver *s, const struct codegen_request *q,
-                               const shoal_options *o, shoal_log *log) {
-    struct loaded k = {0};
-    shoal_code code = solver_kernel(s, q, o, &k, log);
-    s->setup.module = k.module;
-    s->setup.workspace = k.workspace;
-    memcpy(s->key, k.key, sizeof s->key);
-    s->cached = k.cached;
     return code;
 }
 
@@ -134,7 +131,7 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     for (uint32_t i = 0; i < q->outputs; i++)
         names[i] = output_name(m, q->output[i]);
     double most = q->f32 ? INT32_MAX : UINT32_MAX; // what the kernel can count
-    if (fixed && run_fixed_steps(o->t0, o->t1, o->dt) > most)
+    if (fixed && run_fixed_steps(o->t0, o->t1, options_dt(o)) > most)
         return report_error(r, SHOAL_INPUT, "--dt: more than %.0f steps", most);
     shoal_code code = solver_tolerances(s, q, o, &u->tolerances, r);
     if (code == SHOAL_OK)
@@ -155,7 +152,7 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->t0 = o->t0;
     u->t1 = o->t1;
     u->settle = o->settle;
-    u->dt = o->dt;
+    u->dt = fixed ? options_dt(o) : (double)NAN;
     u->dt0 = o->dt0;
     u->dt_min = o->dt_min;
     u->dt_max = o->dt_max;
@@ -172,13 +169,14 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
 
 // The options with the values that apply where none were given: a result says how it was made,
 // whatever the defaults of a later version are.
-static shoal_options resolved(const shoal_options *given, const struct codegen_request *q) {
+static shoal_options chosen(const shoal_options *given, const struct codegen_request *q) {
     shoal_options o = *given;
+    bool fixed = q->controller == CONTROLLER_FIXED;
     if (!q->stiff) // else each of the two has its own
         o.controller = controller_names[q->controller];
-    o.dt_from_model = false;
-    if (q->controller != CONTROLLER_FIXED) {
-        o.dt = NAN;
+    o.dt = fixed ? options_dt(given) : (double)NAN;
+    o.dt_model = (double)NAN;
+    if (!fixed) {
         o.rtol = options_rtol(given);
         o.atol = options_atol(given);
         o.max_steps = max_steps_of(given, false);
@@ -216,53 +214,186 @@ static void describe_options(const shoal_options *o, struct arena *arena, struct
     buf_putc(out, '}');
 }
 
-static shoal_code solver_begin(shoal_solver *s, const shoal_options *o, shoal_log *log) {
-    struct codegen_request q;
-    uint32_t index = 0;
-    shoal_code code = device_choose(o->device, &s->backend, &index, log_report(log));
-    if (code == SHOAL_OK)
-        code = s->backend->open(index, o->fast_math, &s->device, log_report(log));
+// ---- Making and changing ------------------------------------------------------------------------
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+static void take_device(shoal_solver *s, const shoal_solver *from) {
+    s->device = from->device;
+    s->pid = from->pid;
+    memcpy(s->device_text, from->device_text, sizeof s->device_text);
+}
+
+static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
+    const shoal_options *o = &s->given;
+    bool same = from && same_text(o->device, from->given.device);
+    shoal_code code = SHOAL_OK;
+    if (same) {
+        s->backend = from->backend;
+        s->device_index = from->device_index;
+    } else
+        code = device_choose(o->device, &s->backend, &s->device_index, log_report(log));
     if (code != SHOAL_OK)
         return code;
-    s->backend->describe(index, s->device_text, sizeof s->device_text);
-    code = solver_request(s->model, o, s->backend->target(s->device), &s->arena, &q, log);
+    if (from && from->backend == s->backend && from->device_index == s->device_index &&
+        from->given.fast_math == o->fast_math) {
+        take_device(s, from);
+        return SHOAL_OK;
+    }
+    s->pid = getpid();
+    code = s->backend->open(s->device_index, o->fast_math, &s->device, log_report(log));
     if (code == SHOAL_OK)
-        code = fill_setup(s, &q, o, log_report(log));
-    if (code == SHOAL_OK)
-        code = first_kernel(s, &q, o, log);
-    if (code == SHOAL_OK && q.stiff)
-        code = takeover_begin(s, &q, o, log);
-    if (code != SHOAL_OK)
-        return code;
-    shoal_options known = resolved(o, &q);
-    describe_options(&known, &s->arena, &s->options);
-    s->job = o->job ? arena_strdup(&s->arena, o->job) : NULL;
-    s->stop_too = o->stop;
+        s->backend->describe(s->device_index, s->device_text, sizeof s->device_text);
     return code;
 }
 
-shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *options,
-                            shoal_solver **out, shoal_log *log) {
-    *out = NULL;
+static bool same_request(const struct codegen_request *a, const struct codegen_request *b) {
+    return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
+           a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
+           a->swap == b->swap && a->outputs == b->outputs &&
+           !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
+}
+
+static struct loaded first_of(const shoal_solver *s) {
+    struct loaded k = {.module = s->setup.module,
+                       .workspace = s->setup.workspace,
+                       .cached = s->cached,
+                       .effect = SHOAL_KEPT};
+    memcpy(k.key, s->key, sizeof k.key);
+    return k;
+}
+
+// Whether a kernel of `from` may be this one's: nothing that the request and the model put into it
+// has changed, and nobody wants to see its source.
+static bool is_kept(const shoal_solver *s, const struct codegen_request *q,
+                    const shoal_solver *from, const struct codegen_request *other) {
+    const char *keep = s->given.keep_source;
+    return from && from->device == s->device && same_request(q, other) &&
+           model_same_kernel(s->model->model, from->model->model) &&
+           (!keep || same_text(keep, from->given.keep_source));
+}
+
+// The kernel: that of `from`, or the one that the key says; which may be that of `from` too.
+static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, const shoal_options *o,
+                               shoal_log *log) {
+    bool near = from && from->device == s->device;
+    struct loaded have = near ? first_of(from) : (struct loaded){0}, k = have;
+    shoal_code code = SHOAL_OK;
+    if (!is_kept(s, &s->request, from, from ? &from->request : NULL)) {
+        k = (struct loaded){0};
+        if (from && s->model->system == from->model->system)
+            s->model->system = NULL; // it has nodes of another kernel
+        s->request.system = api_system(s->model, log);
+        code = s->request.system ? solver_kernel(s, &s->request, o, near ? &have : NULL, &k, log)
+                                 : SHOAL_INPUT;
+    }
+    s->setup.module = k.module;
+    s->setup.workspace = k.workspace;
+    memcpy(s->key, k.key, sizeof s->key);
+    s->cached = k.cached;
+    s->effect = k.effect;
+    return code;
+}
+
+static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_options *o,
+                        shoal_log *log) {
+    if (from && model_same_kernel(s->model->model, from->model->model))
+        s->model->system = from->model->system;
+    shoal_code code = open_device(s, from, log);
+    if (code == SHOAL_OK)
+        code = solver_request(s->model, &s->given, s->backend->target(s->device), &s->arena,
+                              &s->request, log);
+    if (code == SHOAL_OK)
+        code = fill_setup(s, &s->request, &s->given, log_report(log));
+    if (code == SHOAL_OK)
+        code = first_kernel(s, from, o, log);
+    s->request.log = NULL;
+    if (code == SHOAL_OK && s->request.stiff)
+        code = takeover_begin(s, &s->given, log);
+    if (code != SHOAL_OK)
+        return code;
+    for (int i = 0; i < TAKEOVERS && s->request.stiff && from && from->request.stiff; i++)
+        if (is_kept(s, &s->takeover[i].request, from, &from->takeover[i].request))
+            s->takeover[i].kernel = from->takeover[i].kernel;
+    shoal_options known = chosen(&s->given, &s->request);
+    describe_options(&known, &s->arena, &s->options);
+    s->stop_too = s->given.stop;
+    return code;
+}
+
+// What the other one has too is left to it.
+static void disown(shoal_solver *s, const shoal_solver *other) {
+    if (s->setup.module == other->setup.module)
+        s->setup.module = NULL;
+    for (int i = 0; i < TAKEOVERS; i++)
+        if (s->takeover[i].kernel.module == other->takeover[i].kernel.module)
+            s->takeover[i].kernel.module = NULL;
+    if (s->model->system == other->model->system)
+        s->model->system = NULL;
+    if (s->device == other->device) {
+        s->device = NULL;
+        s->pool = (struct run_pool){0};
+    }
+}
+
+// What points into the solver itself, wherever that is.
+static void settle(shoal_solver *s) {
+    s->setup.pool = &s->pool;
+    takeover_settle(s);
+}
+
+// A solver of its own out of a model, which it owns from here on, and options; what it can take
+// over from another one is still the other's.
+static shoal_code make(shoal_model *model, const shoal_options *options, const shoal_solver *from,
+                       bool plans, const shoal_options *watched, shoal_solver **out,
+                       shoal_log *log) {
     jmp_buf oom;
-    shoal_solver *s = calloc(1, sizeof *s);
-    if (!s)
+    shoal_solver *s = model ? calloc(1, sizeof *s) : NULL;
+    *out = s;
+    if (!s) {
+        shoal_model_free(model);
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    }
     s->model = model;
-    s->pid = getpid();
+    s->plans = plans;
     s->arena.oom = &oom;
     shoal_code code;
     if (setjmp(oom))
         code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    else
-        code = solver_begin(s, options, log);
-    s->arena.oom = NULL;
-    if (code != SHOAL_OK) {
-        shoal_solver_free(s);
-        return code;
+    else {
+        s->given = options_own(options, &s->arena);
+        code = begin(s, from, watched ? watched : &s->given, log);
     }
-    *out = s;
-    return SHOAL_OK;
+    s->arena.oom = NULL;
+    settle(s);
+    if (code == SHOAL_OK)
+        return code;
+    if (from)
+        disown(s, from);
+    shoal_solver_free(s);
+    *out = NULL;
+    return code;
+}
+
+static shoal_code new_solver(const shoal_model *model, const shoal_options *options, bool plans,
+                             shoal_solver **out, shoal_log *log) {
+    shoal_options o;
+    if (out)
+        *out = NULL;
+    if (!model || !out)
+        return api_usage(log, "shoal_solver_new", "model or place for the solver");
+    shoal_code code = options_take(options, "shoal_solver_new", &o, log);
+    return code ? code : make(api_model_copy(model), &o, NULL, plans, NULL, out, log);
+}
+
+shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *options,
+                            shoal_solver **out, shoal_log *log) {
+    return new_solver(model, options, false, out, log);
+}
+
+shoal_code shoal_solver_new_plan(const shoal_model *model, const shoal_options *options,
+                                 shoal_solver **out, shoal_log *log) {
+    return new_solver(model, options, true, out, log);
 }
 
 void shoal_solver_free(shoal_solver *solver) {
@@ -270,22 +401,110 @@ void shoal_solver_free(shoal_solver *solver) {
         return;
     if (solver->setup.module)
         solver->backend->unload(solver->setup.module);
-    takeover_free(solver);
-    if (solver->device)
+    for (int i = 0; i < TAKEOVERS; i++)
+        if (solver->takeover[i].kernel.module)
+            solver->backend->unload(solver->takeover[i].kernel.module);
+    if (solver->device) {
         run_pool_free(&solver->pool, solver->backend, solver->device);
-    if (solver->device)
         solver->backend->close(solver->device);
+    }
     free(solver->setup.grid.times);
     buf_free(&solver->options);
     arena_free(&solver->arena);
+    shoal_model_free(solver->model);
     free(solver);
+}
+
+// The next solver takes the place of this one.
+static void replace(shoal_solver *s, shoal_solver *next) {
+    next->progress = s->progress;
+    next->progress_user = s->progress_user;
+    next->under_way = s->under_way;
+    if (next->device == s->device)
+        next->pool = s->pool;
+    if (next->pool.crew && next->setup.threads != s->setup.threads) { // of another size
+        run_crew_free(next->pool.crew);
+        next->pool.crew = NULL;
+    }
+    shoal_solver old = *s;
+    *s = *next;
+    *next = old;
+    disown(next, s);
+    settle(s);
+    shoal_solver_free(next);
+}
+
+// The solver with another model (which is its from here on) and options, or as it was.
+static shoal_code change(shoal_solver *s, shoal_model *model, const shoal_options *options,
+                         shoal_effect *effect, shoal_log *log) {
+    struct compile_flags flags;
+    shoal_solver *next = NULL;
+    shoal_options watched = solver_watched(s, options, &flags);
+    shoal_code code = make(model, options, s, s->plans, &watched, &next, log);
+    if (code != SHOAL_OK)
+        return code;
+    if (effect)
+        *effect = next->effect;
+    replace(s, next);
+    return SHOAL_OK;
+}
+
+shoal_code shoal_solver_set_options(shoal_solver *solver, const shoal_options *options,
+                                    shoal_effect *effect, shoal_log *log) {
+    shoal_options o;
+    if (!solver)
+        return api_usage(log, "shoal_solver_set_options", "solver");
+    shoal_code code = options_take(options, "shoal_solver_set_options", &o, log);
+    if (code == SHOAL_OK)
+        code = solver_enter(solver, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = change(solver, api_model_copy(solver->model), &o, effect, log);
+    solver_leave(solver);
+    return code;
+}
+
+shoal_code shoal_solver_set(shoal_solver *solver, const char *option, const char *value,
+                            shoal_effect *effect, shoal_log *log) {
+    if (!solver || !option)
+        return api_usage(log, "shoal_solver_set", "solver or option");
+    shoal_options o = solver->given;
+    shoal_code code = shoal_options_set(&o, option, value, log);
+    return code ? code : shoal_solver_set_options(solver, &o, effect, log);
+}
+
+shoal_code shoal_solver_set_values(shoal_solver *solver, const char *assignments,
+                                   shoal_effect *effect, shoal_log *log) {
+    if (!solver || !assignments)
+        return api_usage(log, "shoal_solver_set_values", "solver or assignments");
+    shoal_code code = solver_enter(solver, log);
+    if (code != SHOAL_OK)
+        return code;
+    shoal_model *model = api_model_copy(solver->model);
+    code = model ? shoal_model_set(model, assignments, log)
+                 : report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    if (code == SHOAL_OK)
+        code = change(solver, model, &solver->given, effect, log);
+    else
+        shoal_model_free(model);
+    solver_leave(solver);
+    return code;
+}
+
+shoal_code shoal_solver_options_sized(const shoal_solver *solver, shoal_options *out, size_t size,
+                                      shoal_log *log) {
+    if (!solver || !out)
+        return api_usage(log, "shoal_solver_options", "solver or place for the options");
+    return options_give(&solver->given, "shoal_solver_options", out, size, log);
 }
 
 shoal_code order_open(const shoal_model *model, const shoal_options *o, const char *target,
                       struct order *out, shoal_log *log) {
     jmp_buf oom;
     uint32_t index = 0;
-    *out = (struct order){0};
+    *out = (struct order){.model = api_model_copy(model)};
+    if (!out->model)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     shoal_code code = target ? device_open_target(target, o->fast_math, &out->backend, &out->device,
                                                   log_report(log))
                              : device_choose(o->device, &out->backend, &index, log_report(log));
@@ -297,7 +516,7 @@ shoal_code order_open(const shoal_model *model, const shoal_options *o, const ch
     if (setjmp(oom))
         code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     else
-        code = solver_request(model, o, out->backend->target(out->device), &out->arena,
+        code = solver_request(out->model, o, out->backend->target(out->device), &out->arena,
                               &out->request, log);
     out->arena.oom = NULL;
     return code;
@@ -305,6 +524,7 @@ shoal_code order_open(const shoal_model *model, const shoal_options *o, const ch
 
 void order_close(struct order *o) {
     arena_free(&o->arena);
+    shoal_model_free(o->model);
     if (o->device)
         o->backend->close(o->device);
 }
@@ -313,8 +533,15 @@ shoal_code shoal_model_source(const shoal_model *model, const shoal_options *opt
                               shoal_log *log) {
     struct order order;
     struct kernel_source text;
-    *source = NULL;
-    shoal_code code = order_open(model, options, NULL, &order, log);
+    shoal_options o;
+    if (source)
+        *source = NULL;
+    if (!model || !source)
+        return api_usage(log, "shoal_model_source", "model or place for the source");
+    shoal_code code = options_take(options, "shoal_model_source", &o, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = order_open(model, &o, NULL, &order, log);
     if (code == SHOAL_OK)
         code = codegen_kernel(&order.request, &text, log_report(log));
     if (code == SHOAL_OK)

@@ -16,38 +16,59 @@ struct loaded {
     size_t workspace;
     char key[65];
     bool cached; // it came from the cache, or would
+    shoal_effect effect;
 };
 
-// The kernel that takes over from the first one. It is made when the first trajectory needs it:
-// until then here is all that it takes, of its own, so that no other solver of the model and no
-// change of it meets that.
+// The kernels that take over from the first one, made when the first trajectory needs them.
+enum { TAKEOVER_STIFF, TAKEOVER_LAST, TAKEOVERS };
 struct takeover {
-    struct codegen_request request; // method NULL: none takes over
-    shoal_options options;
+    struct shoal_solver *solver;
+    struct codegen_request request; // its system is made with the kernel; method NULL: none
     struct loaded kernel;
-    int stop; // what the compiler looks at: either flag of the solver
     struct run_takeover run;
 };
 
+// A snapshot: what is changed in the model and the options it was made of does not reach it. All
+// that follows from them is made anew by every change, as a second solver that takes its place when
+// nothing went wrong; device, kernels and blocks go from one to the other.
 struct shoal_solver {
-    const shoal_model *model;
+    shoal_model *model;  // its own copy
+    shoal_options given; // its own copy
+    bool plans;          // it gets no kernel
     const struct shoal_backend *backend;
     struct shoal_device *device;
+    uint32_t device_index;
     pid_t pid;              // of the process that opened it
     struct run_setup setup; // its arrays live in the arena, the grid is owned
     struct run_pool pool;
     struct arena arena;
     struct buf options; // JSON object, for result files
-    const char *job;    // own copy, or NULL
     char key[65];
     bool cached; // the kernel came from the cache, or would
-    struct takeover takeover;
+    shoal_effect effect;
+    struct codegen_request request; // of the first kernel; its system is the model's
+    struct takeover takeover[TAKEOVERS];
     char device_text[192];
-    volatile int stop;            // by shoal_solver_stop
+    int under_way;                // a call that shoal_solver_stop ends; atomic
+    int stop;                     // it was asked for; atomic
     const volatile int *stop_too; // by the caller's flag
     void (*progress)(const shoal_progress *now, void *user);
     void *progress_user;
 };
+
+// Between these a stop counts. SHOAL_USAGE: another call is under way, whose callback this is.
+shoal_code solver_enter(shoal_solver *s, shoal_log *log);
+void solver_leave(shoal_solver *s);
+
+// Options whose compilations end by either of the solver's flags as well. `watch` must outlive
+// them.
+struct compile_flags {
+    const shoal_solver *solver;
+    shoal_options options;
+    int stop;
+};
+shoal_options solver_watched(const shoal_solver *s, const shoal_options *o,
+                             struct compile_flags *watch);
 
 // --vars: positions among states, then observables; an array's base name means all its elements.
 struct output_list {
@@ -62,19 +83,20 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
                           const struct shoal_target *target, struct arena *arena,
                           struct codegen_request *out, shoal_log *log);
 
-// The request of the kernel that takes over, for the one of the first; its system is its own, and
-// system_free's in the end.
-shoal_code takeover_request(const shoal_model *model, const shoal_options *o,
-                            const struct codegen_request *first, struct codegen_request *out,
-                            shoal_log *log);
-// Makes ready what the kernel will take. The request's outputs live in the solver's arena.
-shoal_code takeover_begin(shoal_solver *s, const struct codegen_request *first,
-                          const shoal_options *o, shoal_log *log);
-void takeover_free(shoal_solver *s);
+// The request of the kernel that takes over, for the one of the first, without a system; and its
+// system, which is system_free's in the end.
+struct codegen_request takeover_request(const shoal_options *o,
+                                        const struct codegen_request *first);
+shoal_code takeover_system(const shoal_model *model, struct codegen_request *q, shoal_log *log);
+// Makes ready what the kernels will take; and what points into the solver, wherever that is.
+shoal_code takeover_begin(shoal_solver *s, const shoal_options *o, shoal_log *log);
+void takeover_settle(shoal_solver *s);
 
-// A kernel on the solver's device, from the cache or compiled; with plan_only, whether it is there.
+// A kernel on the solver's device: `have` (may be NULL) when that is it, else from the cache or
+// compiled. A solver that plans only learns whether it is there.
 shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
-                         const shoal_options *o, struct loaded *out, shoal_log *log);
+                         const shoal_options *o, const struct loaded *have, struct loaded *out,
+                         shoal_log *log);
 shoal_code solver_tolerances(shoal_solver *s, const struct codegen_request *q,
                              const shoal_options *o, struct run_tolerances *out, struct report *r);
 enum controller solver_controller(const shoal_options *o, const struct method *m);
@@ -82,6 +104,7 @@ enum controller solver_controller(const shoal_options *o, const struct method *m
 // A device and what the generator is asked for, without a solver. target: a name to build for, or
 // NULL for the device of the options. order_close may be called whatever order_open returned.
 struct order {
+    shoal_model *model; // a copy
     const struct shoal_backend *backend;
     struct shoal_device *device;
     struct codegen_request request;
@@ -91,6 +114,14 @@ shoal_code order_open(const shoal_model *model, const shoal_options *o, const ch
                       struct order *out, shoal_log *log);
 void order_close(struct order *o);
 
+// Before a run: all is there, the batch fits, and a stop counts. With SHOAL_OK, solver_leave ends
+// it.
+shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call, shoal_log *log);
+// Runs between the two: into the caller's arrays; into a file (which opens and leaves by itself).
+shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_arrays *arrays,
+                             shoal_summary *summary, shoal_log *log);
+shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
+                        shoal_summary *summary, shoal_log *log);
 // Runs a batch into a sink, with everything around it; meta may be NULL.
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
                            shoal_summary *summary, shoal_log *log);

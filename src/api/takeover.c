@@ -1,76 +1,73 @@
 // SPDX-License-Identifier: MIT
-// The kernel of the method that takes over from trajectories which are stiff, made in the middle of
-// a run, when the first of them shows.
+// The kernels of the methods that take over from trajectories which are stiff, made in the middle
+// of a run, when the first of them shows: the stiff method's, and that of the first method without
+// a look for stiffness, for what only that one can finish.
 #include "api/solver.h"
 
 #include "symbolic/symbolic.h"
 
-shoal_code takeover_request(const shoal_model *model, const shoal_options *o,
-                            const struct codegen_request *first, struct codegen_request *out,
-                            shoal_log *log) {
+struct codegen_request takeover_request(const shoal_options *o,
+                                        const struct codegen_request *first) {
+    struct codegen_request q = *first; // then the text is that of a run with this method alone
+    q.system = NULL;
+    q.method = first->stiff;
+    q.stiff = NULL;
+    q.controller = solver_controller(o, q.method);
+    return q;
+}
+
+shoal_code takeover_system(const shoal_model *model, struct codegen_request *q, shoal_log *log) {
     int32_t span = log_begin(log, LOG_simplify);
-    struct system *system = system_new(model->model, log_report(log));
-    log_u64(log, span, "nodes", system ? system->dag.nodes.count : 0);
+    q->system = system_new(model->model, log_report(log));
+    log_u64(log, span, "nodes", q->system ? q->system->dag.nodes.count : 0);
     log_end(log, span);
-    if (!system)
-        return SHOAL_INPUT;
-    *out = *first; // then the text is that of a run with this method alone
-    out->system = system;
-    out->method = first->stiff;
-    out->stiff = NULL;
-    out->controller = solver_controller(o, out->method);
-    return SHOAL_OK;
+    q->log = log;
+    return q->system ? SHOAL_OK : SHOAL_INPUT;
 }
 
-// Either flag ends the compilation; called while it goes on.
-static void on_compile(const shoal_compile *now, void *user) {
-    shoal_solver *s = user;
-    struct takeover *t = &s->takeover;
-    if (s->stop || (s->stop_too && *s->stop_too))
-        t->stop = 1;
-    if (t->options.on_compile)
-        t->options.on_compile(now, t->options.on_compile_user);
-}
-
-static shoal_code get(void *user, struct shoal_module **module, size_t *workspace, shoal_log *log) {
-    shoal_solver *s = user;
-    struct takeover *t = &s->takeover;
+// Called in the middle of a run.
+static shoal_code get(struct takeover *t, struct shoal_module **module, size_t *workspace,
+                      shoal_log *log) {
+    shoal_solver *s = t->solver;
     shoal_code code = SHOAL_OK;
     if (!t->kernel.module) {
-        shoal_options o = t->options;
-        o.on_compile = on_compile;
-        o.on_compile_user = s;
-        o.stop = &t->stop;
-        t->stop = 0;
-        t->request.log = log;
-        code = solver_kernel(s, &t->request, &o, &t->kernel, log);
+        struct compile_flags flags;
+        shoal_options o = solver_watched(s, &s->given, &flags);
+        code = takeover_system(s->model, &t->request, log);
+        if (code == SHOAL_OK)
+            code = solver_kernel(s, &t->request, &o, NULL, &t->kernel, log);
+        system_free(t->request.system);
+        t->request.system = NULL;
+        t->request.log = NULL;
     }
     *module = t->kernel.module;
     *workspace = t->kernel.workspace;
     return code;
 }
 
-static const char *own(shoal_solver *s, const char *text) {
-    return text ? arena_strdup(&s->arena, text) : NULL;
+static shoal_code get_any(void *user, struct shoal_module **module, size_t *workspace,
+                          shoal_log *log) {
+    return get(user, module, workspace, log);
 }
 
-shoal_code takeover_begin(shoal_solver *s, const struct codegen_request *first,
-                          const shoal_options *o, shoal_log *log) {
-    struct takeover *t = &s->takeover;
-    shoal_code code = takeover_request(s->model, o, first, &t->request, log);
-    if (code != SHOAL_OK)
-        return code;
-    t->options = (shoal_options){.cache = own(s, o->cache),
-                                 .keep_source = own(s, o->keep_source),
-                                 .on_compile = o->on_compile,
-                                 .on_compile_user = o->on_compile_user};
-    t->run = (struct run_takeover){.method = first->stiff->name, .get = get, .user = s};
-    s->setup.takeover = &t->run;
-    return solver_tolerances(s, &t->request, o, &t->run.tolerances, log_report(log));
+shoal_code takeover_begin(shoal_solver *s, const shoal_options *o, shoal_log *log) {
+    struct takeover *stiff = &s->takeover[TAKEOVER_STIFF], *last = &s->takeover[TAKEOVER_LAST];
+    stiff->request = takeover_request(o, &s->request);
+    stiff->run = (struct run_takeover){.method = s->request.stiff->name, .get = get_any};
+    last->request = s->request;
+    last->request.system = NULL;
+    last->request.stiff = NULL;
+    last->run = (struct run_takeover){
+        .method = s->request.method->name, .get = get_any, .tolerances = s->setup.tolerances};
+    return solver_tolerances(s, &stiff->request, o, &stiff->run.tolerances, log_report(log));
 }
 
-void takeover_free(shoal_solver *s) {
-    if (s->takeover.kernel.module)
-        s->backend->unload(s->takeover.kernel.module);
-    system_free(s->takeover.request.system);
+void takeover_settle(shoal_solver *s) {
+    for (int i = 0; i < TAKEOVERS; i++) {
+        s->takeover[i].solver = s;
+        s->takeover[i].run.user = &s->takeover[i];
+    }
+    s->takeover[TAKEOVER_STIFF].run.last = &s->takeover[TAKEOVER_LAST].run;
+    bool takes = s->takeover[TAKEOVER_STIFF].request.method;
+    s->setup.takeover = takes ? &s->takeover[TAKEOVER_STIFF].run : NULL;
 }

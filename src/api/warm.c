@@ -2,6 +2,7 @@
 // Kernels built before they are needed, also for machines that are not here.
 #include "api/choice.h"
 #include "api/kernel.h"
+#include "api/options.h"
 #include "api/solver.h"
 
 #include <stdio.h>
@@ -39,19 +40,19 @@ static shoal_code warm(const struct order *order, const struct codegen_request *
     return code;
 }
 
-shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *options,
-                            const char *target, shoal_warm_result out[SHOAL_WARM_MOST],
-                            uint32_t *count, shoal_log *log) {
+static shoal_code warm_all(const shoal_model *model, const shoal_options *options,
+                           const char *target, shoal_warm_result out[SHOAL_WARM_MOST],
+                           uint32_t *count, shoal_log *log) {
     struct order order;
     struct codegen_request stiff = {0};
     const char *name = model->model->source.name;
-    *count = 0;
     shoal_code code = order_open(model, options, target, &order, log);
     if (code == SHOAL_OK)
         code = warm(&order, &order.request, name, options, &out[0], log);
     *count += code == SHOAL_OK;
     if (code == SHOAL_OK && order.request.stiff) {
-        code = takeover_request(model, options, &order.request, &stiff, log);
+        stiff = takeover_request(options, &order.request);
+        code = takeover_system(model, &stiff, log);
         if (code == SHOAL_OK)
             code = warm(&order, &stiff, name, options, &out[1], log);
         *count += code == SHOAL_OK;
@@ -59,4 +60,15 @@ shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *optio
     system_free(stiff.system);
     order_close(&order);
     return code;
+}
+
+shoal_code shoal_model_warm(const shoal_model *model, const shoal_options *options,
+                            const char *target, shoal_warm_result out[SHOAL_WARM_MOST],
+                            uint32_t *count, shoal_log *log) {
+    shoal_options o;
+    if (!model || !out || !count)
+        return api_usage(log, "shoal_model_warm", "model or place for what was made");
+    *count = 0;
+    shoal_code code = options_take(options, "shoal_model_warm", &o, log);
+    return code ? code : warm_all(model, &o, target, out, count, log);
 }

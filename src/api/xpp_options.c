@@ -253,13 +253,14 @@ static shoal_code apply_one(shoal_options *options, const struct setting *s,
         code = option_read(o, s->value, origin, &v, r);
         pending->total = code ? pending->total : v.number;
     } else if (o) {
+        shoal_options before = *options;
         code = option_store(o, s->value, origin, options, r);
-        if (code == SHOAL_OK && x && x->what == XPP_STEP)
-            options->dt_from_model = true, options->dt_assumed = false;
-        if (code == SHOAL_OK && !strcmp(o->info.name, "t1")) {
-            pending->total = NAN;
-            options->t1_assumed = false;
+        if (code == SHOAL_OK && x && x->what == XPP_STEP) { // for methods of fixed steps
+            options->dt_model = options->dt;
+            options->dt = before.dt;
         }
+        if (code == SHOAL_OK && !strcmp(o->info.name, "t1"))
+            pending->total = NAN;
     }
     return code;
 }
@@ -274,9 +275,29 @@ shoal_code xpp_apply(shoal_options *options, struct model *m, const struct setti
         shoal_code code = apply_one(options, s, &origin, &pending, r);
         result = code ? code : result;
     }
-    if (!isnan(pending.total)) {
+    if (!isnan(pending.total))
         options->t1 = options->t0 + pending.total;
-        options->t1_assumed = false;
-    }
     return result;
+}
+
+bool xpp_gives(const struct model *m, const char *ours) {
+    for (uint32_t i = 0; i < m->options.count; i++) {
+        struct match match = match_name(m->options.items[i].name);
+        const char *xpp = match.xpp < NAMES ? xpp_names[match.xpp].ours : NULL;
+        if ((match.ours && !strcmp(match.ours->info.name, ours)) || (xpp && !strcmp(xpp, ours)))
+            return true;
+    }
+    return false;
+}
+
+void xpp_tell(const shoal_options *options, const struct method *method, const struct model *m,
+              struct report *r) {
+    double step = options->dt_model;
+    bool fixed = options_fixed(options, method), own = isnan(options->dt) && !isnan(step);
+    if (m->done && options->t1 == options->t0 + XPP_T1 && !xpp_gives(m, "t1"))
+        report_note(r, "the model gives no end time; t1=%g, as XPP does it", options->t1);
+    if (fixed && own && m->done && step == XPP_DT && !xpp_gives(m, "dt"))
+        report_note(r, "the model gives no step; dt=%g, as XPP does it", step);
+    if (!fixed && own && xpp_gives(m, "dt"))
+        report_note(r, "dt of the model is ignored: method %s adapts its step", options->method);
 }

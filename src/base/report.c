@@ -6,24 +6,83 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const severity_words[] = {"note", "warning", "error"};
 
-static bool is_full(const struct report *r) { return r->messages.count >= REPORT_MOST; }
+// ---- Which are kept -----------------------------------------------------------------------------
 
-// Counts a message that is not kept; the last one that is kept becomes the count.
-static void drop(struct report *r, shoal_severity severity) {
-    enum { ROOM = 64 };
-    shoal_message *last = &r->messages.items[r->messages.count - 1];
-    if (!r->dropped++) {
-        r->count_text = arena_alloc(&r->arena, ROOM);
-        last->text = r->count_text ? r->count_text : "more messages like these";
-        last->file = NULL;
+static void free_text(struct report *r, const shoal_message *m) {
+    r->count_text = m->text == r->count_text ? NULL : r->count_text;
+    r->last = m->text == r->last ? NULL : r->last;
+    free((char *)(uintptr_t)m->text);
+    free((char *)(uintptr_t)m->file);
+}
+
+// The oldest gives way to a new one.
+static void make_room(struct report *r) {
+    if (r->messages.count < REPORT_MOST)
+        return;
+    free_text(r, &r->messages.items[0]);
+    memmove(r->messages.items, r->messages.items + 1,
+            --r->messages.count * sizeof *r->messages.items);
+    r->gone++;
+}
+
+static void keep(struct report *r, shoal_message m) {
+    if (!r->messages.items)
+        r->messages.items = calloc(REPORT_MOST, sizeof *r->messages.items);
+    if (!r->messages.items || !m.text) { // out of memory: what is left is the code
+        free_text(r, &m);
+        return;
     }
-    last->severity = severity > last->severity ? severity : last->severity;
-    if (r->count_text)
-        snprintf(r->count_text, ROOM, "%u more messages like these", r->dropped + 1);
+    make_room(r);
+    r->messages.items[r->messages.count++] = m;
+}
+
+static bool is_enough(const struct report *r, const struct source *s) {
+    return r->about == s->text && r->of_about >= REPORT_MOST;
+}
+
+// Counts a message that is not kept; the last one about that text becomes the count.
+static void count_more(struct report *r, shoal_severity severity) {
+    enum { ROOM = 64 };
+    uint32_t at = r->messages.count, more = ++r->of_about - REPORT_MOST + 1;
+    const char *wanted = r->count_text ? r->count_text : r->last;
+    while (at && r->messages.items[at - 1].text != wanted)
+        at--;
+    if (!wanted || !at)
+        return; // newer ones took its place
+    shoal_message *m = &r->messages.items[at - 1];
+    char *text = r->count_text ? r->count_text : malloc(ROOM);
+    if (!text)
+        return;
+    if (!r->count_text) {
+        free_text(r, m);
+        m->text = r->count_text = text;
+        m->file = NULL;
+        m->line = m->column = 0;
+    }
+    m->severity = severity > m->severity ? severity : m->severity;
+    snprintf(text, ROOM, "%u more messages like these", more);
+}
+
+void report_begin(struct report *r) {
+    if (!r)
+        return;
+    r->about = r->last = NULL;
+    r->count_text = NULL;
+    r->of_about = 0;
+}
+
+void report_free(struct report *r) {
+    if (!r)
+        return;
+    for (uint32_t i = 0; i < r->messages.count; i++)
+        free_text(r, &r->messages.items[i]);
+    free(r->messages.items);
+    *r = (struct report){0};
 }
 
 // ---- Nothing that could drive a terminal --------------------------------------------------------
@@ -82,24 +141,13 @@ static size_t shown_columns(const char *text, size_t length) {
 static void add(struct report *r, shoal_message m, const struct buf *text) {
     if (!r)
         return;
-    if (m.severity == SHOAL_ERROR)
-        r->errors++;
-    if (is_full(r)) {
-        drop(r, m.severity);
-        return;
-    }
     struct buf harmless = {0};
+    r->errors += m.severity == SHOAL_ERROR;
     put_harmless(&harmless, text->data, text->length, '?', true);
-    m.text = arena_strndup(&r->arena, harmless.data ? harmless.data : "", harmless.length);
+    m.text = strndup(harmless.data ? harmless.data : "", harmless.length);
+    m.file = m.file ? strdup(m.file) : NULL;
     buf_free(&harmless);
-    if (m.file)
-        m.file = arena_strdup(&r->arena, m.file);
-    if (!m.text || !vec_reserve(&r->arena, &r->messages, (uint64_t)r->messages.count + 1)) {
-        r->messages.count = 0; // out of memory: what is left is the code
-        r->messages.cap = 0;
-        return;
-    }
-    r->messages.items[r->messages.count++] = m;
+    keep(r, m);
 }
 
 // Lines end with a line feed, a carriage return, or both.
@@ -140,10 +188,15 @@ static void show_line(struct buf *out, const struct source *s, struct place p) {
 
 static void add_at(struct report *r, shoal_severity severity, shoal_code code,
                    const struct source *source, size_t offset, const char *format, va_list args) {
-    if (!r || is_full(r)) { // to find the line of each of very many takes for ever
-        add(r, (shoal_message){.severity = severity, .code = code}, NULL);
+    if (!r)
+        return;
+    if (is_enough(r, source)) { // to find the line of each of very many takes for ever
+        r->errors += severity == SHOAL_ERROR;
+        count_more(r, severity);
         return;
     }
+    if (r->about != source->text)
+        report_begin(r);
     struct place place = source_place(source, offset);
     uint32_t column = (uint32_t)(place.offset - place.start) + 1;
     struct buf text = {0};
@@ -159,6 +212,9 @@ static void add_at(struct report *r, shoal_severity severity, shoal_code code,
                         .column = column},
         &text);
     buf_free(&text);
+    r->about = source->text;
+    r->of_about++;
+    r->last = r->messages.count ? r->messages.items[r->messages.count - 1].text : NULL;
 }
 
 static void add_plain(struct report *r, shoal_severity severity, shoal_code code,
@@ -203,11 +259,6 @@ void report_at(struct report *r, shoal_severity severity, const struct source *s
     add_at(r, severity, severity == SHOAL_ERROR ? SHOAL_INPUT : SHOAL_OK, source, offset, format,
            args);
     va_end(args);
-}
-
-void report_free(struct report *r) {
-    if (r)
-        arena_free(&r->arena);
 }
 
 enum { NEAREST_MOST = 48 };

@@ -2,8 +2,8 @@
 // Messages: errors, warnings and notes, with the place in a text they are about.
 //
 // A report collects; nobody prints. Every function accepts a NULL report (the message is dropped,
-// the code still returned). Of very many messages only the first REPORT_MOST are kept, and a last
-// one says how many more there were.
+// the code still returned). The newest REPORT_MOST messages are kept. But of very many about one
+// text, in one call, the first are what helps: then a last one says how many more there were.
 #ifndef SHOAL_BASE_REPORT_H
 #define SHOAL_BASE_REPORT_H
 
@@ -27,13 +27,19 @@ struct place {
 struct place source_place(const struct source *s, size_t offset);
 
 struct report {
-    struct arena arena;
-    vec(shoal_message) messages;
-    uint32_t errors, dropped;   // errors counted, kept or not
-    char *count_text;           // of the last message, once some were dropped
-    const struct source *place; // what messages without a place of their own are about, or NULL
+    vec(shoal_message) messages; // each with texts of its own
+    uint32_t errors;             // counted, kept or not
+    uint64_t gone;               // older messages that made room
+    const char *about;           // the text that the last messages with a place are about,
+    uint32_t of_about;           // how many there were of these,
+    const char *last;            // the text of the last of them that was kept,
+    char *count_text;            // and the one that says how many more, once there were too many
+    const struct source *place;  // what messages without a place of their own are about, or NULL
     size_t place_at;
 };
+
+// A call begins: messages about a text it is given are not those of an earlier call.
+void report_begin(struct report *r);
 
 shoal_code report_error(struct report *r, shoal_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -45,7 +51,7 @@ void report_note(struct report *r, const char *format, ...) __attribute__((forma
 // here have the code SHOAL_INPUT.
 void report_at(struct report *r, shoal_severity severity, const struct source *source,
                size_t offset, const char *format, ...) __attribute__((format(printf, 5, 6)));
-void report_free(struct report *r);
+void report_free(struct report *r); // of all it holds; it can be used again
 
 // Keeps the best of many candidates for "did you mean": start with {.wanted = name}, offer each
 // known name, then ask; NULL when nothing is near.

@@ -183,7 +183,7 @@ static shoal_code end(shoal_log *log, struct log_file *f) {
 
 shoal_code shoal_log_close(shoal_log *log) {
     if (!log)
-        return SHOAL_OK;
+        return SHOAL_USAGE;
     if (log->trace.fd >= 0) {
         buf_puts(&log->line, "\n]\n");
         put_line(log, &log->trace);

@@ -22,12 +22,18 @@ shoal_log *shoal_log_new(void) {
     return log;
 }
 
+static void forget_events(shoal_log *log) {
+    for (uint32_t i = 0; i < log->event_count; i++)
+        free(log->events[i].meta_text);
+    log->event_count = log->meta_count = 0;
+    log->texts.length = 0;
+}
+
 void shoal_log_free(shoal_log *log) {
     if (!log)
         return;
     shoal_log_close(log);
-    for (uint32_t i = 0; i < log->event_count; i++)
-        free(log->events[i].meta_text);
+    forget_events(log);
     free(log->events);
     free(log->metas);
     free(log->rows);
@@ -52,6 +58,24 @@ shoal_message shoal_log_message(const shoal_log *log, size_t index) {
     if (index >= shoal_log_message_count(log))
         return (shoal_message){.text = ""};
     return log->report.messages.items[index];
+}
+
+uint64_t shoal_log_message_gone(const shoal_log *log) { return log ? log->report.gone : 0; }
+
+shoal_code shoal_log_clear(shoal_log *log) {
+    if (!log)
+        return SHOAL_USAGE;
+    if (log->open >= 0 || log->calling)
+        return report_error(&log->report, SHOAL_USAGE, "shoal_log_clear: an event is open");
+    report_free(&log->report);
+    forget_events(log);
+    for (uint32_t i = 0; i < log->row_count; i++) {
+        shoal_event_sum *s = &log->rows[i].sum;
+        s->count = s->ns = s->own_ns = s->bytes = 0;
+    }
+    log->other_ns = 0;
+    log->cleared_ns = log->last_ns = log_now_ns(log);
+    return SHOAL_OK;
 }
 
 // ---- Who listens --------------------------------------------------------------------------------
@@ -227,9 +251,13 @@ shoal_event shoal_log_event(const shoal_log *log, size_t index) {
                          .meta = log_meta_text(log, index)};
 }
 
-uint64_t shoal_log_elapsed_ns(const shoal_log *log) { return log_now_ns(log); }
+uint64_t shoal_log_elapsed_ns(const shoal_log *log) {
+    return log ? log_now_ns(log) - log->cleared_ns : 0;
+}
 
 void shoal_log_totals(const shoal_log *log, uint64_t ns[SHOAL_CATEGORY_COUNT], uint64_t *other) {
+    if (!ns || !other)
+        return;
     for (int c = 0; c < SHOAL_CATEGORY_COUNT; c++)
         ns[c] = 0;
     *other = 0;

@@ -46,7 +46,7 @@ struct log_meta {
 };
 
 struct log_event {
-    uint32_t id; // in files; of a kept event also its index
+    uint32_t id; // in files
     uint16_t row;
     bool open, by_program;
     int32_t parent;
@@ -71,6 +71,7 @@ struct shoal_log {
     int32_t open;   // innermost open event, -1: none
     uint32_t next_id;
     uint64_t start_ns, last_ns, other_ns; // last_ns: up to where the sums are, from start_ns
+    uint64_t cleared_ns;                  // from where they are
     struct log_event *events;
     uint32_t event_count, event_room;
     struct log_meta *metas;

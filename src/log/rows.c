@@ -132,7 +132,7 @@ static bool is_label(const char *label) {
 shoal_code shoal_log_register(shoal_log *log, const char *label, shoal_category category,
                               const char *description) {
     if (!log)
-        return SHOAL_OK;
+        return SHOAL_USAGE;
     if (!label || !is_label(label) || (unsigned)category >= SHOAL_CATEGORY_COUNT)
         return report_error(&log->report, SHOAL_USAGE,
                             "shoal_log_register: a label is 1 to %d printable characters without "

@@ -287,10 +287,3 @@ struct model *model_parse(const char *name, const char *text, size_t length, str
     model_free(m);
     return NULL;
 }
-
-void model_free(struct model *m) {
-    if (!m)
-        return;
-    arena_free(&m->arena);
-    free(m);
-}

@@ -93,12 +93,27 @@ struct model {
     bool done;                    // ended by XPP's `done`
     struct symbol_table *by_name; // see model_find
     vec(uint32_t) const_order;    // consts by dependency
+    struct model *origin;         // of a copy: the model that was parsed; else NULL
+    unsigned *users;              // copies that there are, counted atomically; NULL: never any
 };
 
 // Parses; every error that can be found is in the report, and then the result is NULL.
 // The text need not be NUL-terminated and is copied.
 struct model *model_parse(const char *name, const char *text, size_t length, struct report *r);
 void model_free(struct model *m);
+
+// A model with the same text and values, whose values change by themselves; either may be freed
+// first. NULL: out of memory.
+struct model *model_copy(struct model *m);
+// Whether two copies of a model give the same kernel: constants and formulas of initial values are
+// folded into it, other values are not.
+bool model_same_kernel(const struct model *a, const struct model *b);
+// Whether states, parameters, constants, derived parameters and observables have the same names in
+// the same order; if not, the first pair that differs (NULL: there is no such name any more).
+struct name_difference {
+    const char *kind, *here, *there;
+};
+bool model_same_names(const struct model *a, const struct model *b, struct name_difference *out);
 
 // The symbol of that name: exactly, else the only one that matches ignoring case (with a note), an
 // array element also as x[3]; UINT32_MAX with an error that names the nearest otherwise. `where`

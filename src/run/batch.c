@@ -275,7 +275,7 @@ static shoal_code add_column(struct batch *b, const struct batch_table *t,
                             "%s: column `%s` holds text, not numbers; a column that is only to be "
                             "copied has a name that starts with `_`",
                             t->source, input.name.text);
-    code = check_finite(t, c, input.name.text, r);
+    code = t->lent ? SHOAL_OK : check_finite(t, c, input.name.text, r);
     if (code != SHOAL_OK)
         return code;
     input.column = t->lent || !c->number ? c->number : copy_numbers(b, c->number, t->rows);
@@ -393,11 +393,18 @@ shoal_code batch_lend_values(struct batch *b, const char *name, const void *valu
 
 // ---- Checking -----------------------------------------------------------------------------------
 
-static shoal_code check_set(const struct batch *b, struct report *r) {
+// Where the two models have the same names, a position in a list means the same in both.
+static const struct symbol *symbol_in(const struct model *m, const struct batch *b,
+                                      const struct spec_name *name) {
+    uint32_t position = b->slots[name->symbol].position;
+    return &m->symbols.items[name->initial ? m->states.items[position] : m->pars.items[position]];
+}
+
+shoal_code batch_check_set(const struct batch *b, const struct model *m, struct report *r) {
     shoal_code code = SHOAL_OK;
     for (uint32_t k = 0; k < b->inputs.count; k++) {
         const struct input *in = &b->inputs.items[k];
-        if (b->model->symbols.items[in->name.symbol].set)
+        if (symbol_in(m, b, &in->name)->set)
             code =
                 report_error(r, SHOAL_INPUT, "`%s` is given by both --set and %s; keep one of them",
                              in->name.text, in->source);
@@ -535,7 +542,8 @@ static shoal_code check(struct batch *b, const void *args, struct report *r) {
     (void)args;
     uint32_t counts[INPUT_KINDS] = {0};
     b->runs = b->rows = 0; // of a batch that is wrong
-    shoal_code set = check_set(b, r), zips = check_zips(b, r), groups = make_groups(b, counts, r);
+    shoal_code set = batch_check_set(b, b->model, r), zips = check_zips(b, r),
+               groups = make_groups(b, counts, r);
     shoal_code samples = check_samples(b, counts[INPUT_SAMPLE], r);
     if (set || zips || groups || samples)
         return SHOAL_INPUT;
@@ -671,13 +679,24 @@ void batch_fill(const struct batch *b, uint32_t input, uint64_t first_row, uint3
     }
 }
 
+// Floats of a table that is all there is, as they are.
+static void copy_f32(const struct batch *b, const struct input *in, uint64_t row, uint64_t end,
+                     float *out) {
+    for (const struct part *p = part_of_row(b, row); row < end; p++) {
+        uint64_t run = p->first + (row - p->row), n = smaller(end - row, p->end - run);
+        memcpy(out, in->column32 + run, (size_t)n * sizeof *out);
+        out += n;
+        row += n;
+    }
+}
+
 void batch_fill_f32(const struct batch *b, uint32_t input, uint64_t first_row, uint32_t rows,
                     float *out) {
     enum { BLOCK = 1024 };
     double block[BLOCK];
     const struct input *in = input_at(b, input);
-    if (in->column32 && b->rows == b->table_rows && b->parts.count == 1) { // as it is
-        memcpy(out, in->column32 + b->parts.items[0].first + first_row, rows * sizeof *out);
+    if (in->column32 && b->groups.count == 1) { // then a run is a row of the table
+        copy_f32(b, in, first_row, first_row + rows, out);
         return;
     }
     for (uint32_t done = 0; done < rows;) {

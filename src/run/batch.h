@@ -52,8 +52,9 @@ shoal_code batch_sample(struct batch *b, const char *spec, struct report *r);
 shoal_code batch_sampler(struct batch *b, enum sampler sampler, uint64_t runs, uint64_t seed,
                          struct report *r);
 // Columns run, t, status are ignored, `_` columns are kept as extras; any other must be an input.
-// Tables and arrays together are one table, so their rows must agree. Both are copied, but for
-// batch_lend_values, whose array (of float or double) is looked at as long as the batch lives.
+// Tables and arrays together are one table, so their rows must agree. Both are copied, and their
+// values must be finite; but for batch_lend_values, whose array (of float or double) is looked at
+// whenever a value is asked for, and never before: what is in it then is handed on.
 shoal_code batch_use_table(struct batch *b, const struct batch_table *t, struct report *r);
 shoal_code batch_add_values(struct batch *b, const char *name, const double *values, uint64_t count,
                             struct report *r);
@@ -64,6 +65,8 @@ shoal_code batch_lend_values(struct batch *b, const char *name, const void *valu
 shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
 // Must be called (again) after the last change, before the rest.
 shoal_code batch_check(struct batch *b, struct report *r);
+// No input has a value of its own in that model, which has the same names as the batch's.
+shoal_code batch_check_set(const struct batch *b, const struct model *m, struct report *r);
 void batch_refresh(struct batch *b); // checks when something changed; wrong: there are 0 runs
 
 uint64_t batch_runs(const struct batch *b);

@@ -60,8 +60,9 @@ void chunk_gather(struct chunk *part, const struct chunk *whole, const uint32_t 
 void chunk_scatter_counts(const struct chunk *part, struct chunk *whole, const uint32_t *row);
 shoal_code chunk_gather_room(struct chunk *part, const struct chunk *whole, const uint32_t *row,
                              struct report *r);
-// Results of the rows that ended; the others are pending.
+// Results of the rows that ended; the others are pending. Of one row, without the totals.
 void chunk_scatter(const struct chunk *part, struct chunk *whole, const uint32_t *row);
+void chunk_scatter_row(const struct chunk *part, uint32_t k, struct chunk *whole, uint32_t row);
 
 // What the sink sees of the first `rows` rows.
 struct sink_chunk chunk_view(struct chunk *c, uint32_t rows);

@@ -57,20 +57,23 @@ static void copy_samples(const struct chunk *part, uint32_t k, struct chunk *who
                (const char *)part->args.t + 2 * e * (part->offsets ? from.at : k), 2 * e * times);
 }
 
-void chunk_scatter(const struct chunk *part, struct chunk *whole, const uint32_t *row) {
+void chunk_scatter_row(const struct chunk *part, uint32_t k, struct chunk *whole, uint32_t row) {
     const struct shoal_args *from = &part->args;
     struct shoal_args *to = &whole->args;
-    for (uint32_t k = 0; k < from->z.rows; k++) {
-        to->status[row[k]] = from->status[k];
-        if (from->status[k] == SHOAL_ROW_PENDING)
-            continue;
-        copy_samples(part, k, whole, row[k]);
-        if (!from->steps)
-            continue;
-        to->steps[row[k]] = from->steps[k];
-        to->rejected[row[k]] = from->rejected[k];
-        to->f_evals[row[k]] = from->f_evals[k];
-    }
+    to->status[row] = from->status[k];
+    if (from->status[k] == SHOAL_ROW_PENDING)
+        return;
+    copy_samples(part, k, whole, row);
+    if (!to->steps)
+        return;
+    to->steps[row] = from->steps[k];
+    to->rejected[row] = from->rejected[k];
+    to->f_evals[row] = from->f_evals[k];
+}
+
+void chunk_scatter(const struct chunk *part, struct chunk *whole, const uint32_t *row) {
+    for (uint32_t k = 0; k < part->args.z.rows; k++)
+        chunk_scatter_row(part, k, whole, row[k]);
     for (int i = 0; i < TOTAL_COUNT; i++)
-        to->totals[i] += from->totals[i];
+        whole->args.totals[i] += part->args.totals[i];
 }

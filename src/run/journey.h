@@ -22,11 +22,17 @@ struct again {
     uint32_t *row;      // [count], ascending
     unsigned char *was; // [count] status that the first method gave
     uint32_t count, room;
+    struct lost { // of them, what was stiff and failed once more, with its counts
+        uint32_t row, steps, rejected;
+        uint64_t f_evals;
+        bool back; // and finished in the end
+    } * lost;      // [losses], room for all
+    uint32_t losses;
 };
 
 struct journey {
     const struct run_setup *setup;
-    struct run_setup stiff; // of the method that takes over, once its kernel is there
+    struct run_setup stiff, last; // of the methods that take over, once their kernels are there
     const struct batch *batch;
     const struct run_control *control;
     struct sink *sink;

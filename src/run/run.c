@@ -12,7 +12,7 @@
 enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20, CHUNKS_WANTED = 8 };
 
 static bool asked_to_stop(const struct run_control *c) {
-    return (c->stop[0] && *c->stop[0]) || (c->stop[1] && *c->stop[1]);
+    return run_is_set(c->stop[0]) || run_is_set(c->stop[1]);
 }
 
 // Rows that another method will run are not done; where the device has its own memory nobody knows
@@ -21,7 +21,7 @@ static void on_rows(void *user, uint32_t rows) {
     const struct lookout *l = user;
     struct journey *j = l->journey;
     if (asked_to_stop(j->control))
-        j->stop = 1;
+        __atomic_store_n(&j->stop, 1, __ATOMIC_RELAXED);
     if (!j->control->progress)
         return;
     uint32_t taken = l->chunk && !j->setup->limits.memory ? takeover_rows(l->chunk) : 0;
@@ -395,5 +395,6 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
         chunk_free(&j.chunk[i]);
     free(j.again.row);
     free(j.again.was);
+    free(j.again.lost);
     return code;
 }

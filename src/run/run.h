@@ -51,6 +51,7 @@ struct run_takeover {
     struct run_tolerances tolerances;
     shoal_code (*get)(void *user, struct shoal_module **module, size_t *workspace, shoal_log *log);
     void *user;
+    const struct run_takeover *last; // tries what was stiff and fails with this one too; or NULL
 };
 
 // Everything a run needs besides the batch.
@@ -83,6 +84,11 @@ struct run_control {
     void (*progress)(const shoal_progress *now, void *user);
     void *user;
 };
+
+// Flags are set by other threads and by signal handlers; NULL: never.
+static inline bool run_is_set(const volatile int *flag) {
+    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
 
 // CPUs this process may use: affinity mask and cgroup quota.
 uint32_t run_threads_default(void);
