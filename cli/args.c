@@ -70,12 +70,13 @@ static int unknown_option(const char *command, const char *name, size_t length) 
     return status;
 }
 
-static void add(struct args *a, shoal_option_info option, const char *value, bool from_job) {
+static struct item *add(struct args *a, struct item item) {
     if (a->count == a->room) {
         a->room = a->room ? 2 * a->room : 16;
         a->items = cli_realloc(a->items, a->room * sizeof *a->items);
     }
-    a->items[a->count++] = (struct item){option, value, from_job};
+    a->items[a->count] = item;
+    return &a->items[a->count++];
 }
 
 static char *own(struct args *a, const char *text, size_t length) {
@@ -86,19 +87,23 @@ static char *own(struct args *a, const char *text, size_t length) {
     return a->owned[a->owned_count++] = copy;
 }
 
-// Of a=1,b=2 each part on its own, so that a later a=3 can replace one of them.
-static void add_value(struct args *a, shoal_option_info option, const char *value, bool from_job) {
+// Of a=1,b=2 each part on its own, so that a sweep of `a` can take the place of one of them.
+static void add_value(struct args *a, struct item item) {
+    const char *value = item.value;
     int depth = 0;
     size_t start = 0, i = 0;
-    if (strcmp(option.name, "set")) {
-        add(a, option, value, from_job);
+    item.list = value;
+    if (strcmp(item.option.name, "set")) {
+        add(a, item);
         return;
     }
     for (;; i++) {
         depth += (value[i] == '(') - (value[i] == ')');
         if (value[i] && !(value[i] == ',' && depth <= 0))
             continue;
-        add(a, option, own(a, value + start, i - start), from_job);
+        item.value = own(a, value + start, i - start);
+        add(a, item);
+        item.list = NULL;
         if (!value[i])
             return;
         start = i + 1;
@@ -108,6 +113,7 @@ static void add_value(struct args *a, shoal_option_info option, const char *valu
 // One option at argv[*at]; moves *at to its value where it takes one.
 static int parse_option(struct args *a, int argc, char **argv, int *at) {
     const char *text = argv[*at];
+    int first = *at;
     bool is_long = text[1] == '-';
     const char *name = text + (is_long ? 2 : 1);
     size_t length = is_long ? strcspn(name, "=") : 1;
@@ -131,7 +137,9 @@ static int parse_option(struct args *a, int argc, char **argv, int *at) {
         }
         value = argv[++*at];
     }
-    add_value(a, o, value ? value : "", false);
+    add_value(a,
+              (struct item){
+                  .option = o, .value = value ? value : "", .at = first, .words = *at - first + 1});
     return 0;
 }
 
@@ -149,7 +157,7 @@ static int add_word(struct args *a, const struct command *c, const char *word) {
 }
 
 int args_parse(struct args *a, const struct command *c, int argc, char **argv) {
-    *a = (struct args){.command = c->name};
+    *a = (struct args){.command = c->name, .argv = argv, .argc = argc};
     bool only_words = false;
     for (int i = 0; i < argc; i++) {
         int status = 0;
@@ -196,54 +204,95 @@ shoal_code args_check(const struct args *a, shoal_log *log) {
     return result;
 }
 
-// True when both are about the same name of the model: `rho` of sweep rho=... and set rho=1.
-static bool same_target(const char *a, const char *b) {
-    size_t n = strcspn(a, "="), m = strcspn(b, "=");
-    while (n && isspace((unsigned char)*a))
-        a++, n--;
-    while (m && isspace((unsigned char)*b))
-        b++, m--;
-    while (n && isspace((unsigned char)a[n - 1]))
-        n--;
-    while (m && isspace((unsigned char)b[m - 1]))
-        m--;
-    return n == m && !memcmp(a, b, n);
+// The name before `=`, without blanks, as the model knows it; false when it has none.
+static bool target_of(const struct item *item, const shoal_model *model, shoal_kind *kind,
+                      uint32_t *index) {
+    const char *name = item->value, *end = strchr(name, '=');
+    char text[256];
+    if (!item->option.repeatable || !end || !strcmp(item->option.name, "zip"))
+        return false;
+    while (name < end && isspace((unsigned char)*name))
+        name++;
+    while (end > name && isspace((unsigned char)end[-1]))
+        end--;
+    int n = snprintf(text, sizeof text, "%.*s", (int)(end - name), name);
+    return n > 0 && (size_t)n < sizeof text && shoal_model_find(model, text, kind, index);
 }
 
-static bool has_target(const struct item *i) {
-    return i->option.repeatable && strchr(i->value, '=') && strcmp(i->option.name, "zip");
-}
-
-static bool overridden(const struct args *a, const struct item *job) {
-    for (size_t i = 0; has_target(job) && i < a->count; i++)
-        if (has_target(&a->items[i]) && same_target(a->items[i].value, job->value))
+static bool overridden(const struct args *a, const struct item *job, const shoal_model *model) {
+    shoal_kind kind, other_kind;
+    uint32_t index, other;
+    if (!job->from_job || !target_of(job, model, &kind, &index))
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!a->items[i].from_job && target_of(&a->items[i], model, &other_kind, &other) &&
+            kind == other_kind && index == other)
             return true;
     return false;
 }
 
+void args_settle(struct args *a, const shoal_model *model) {
+    for (size_t k = a->count; k-- > 0;)
+        if (overridden(a, &a->items[k], model)) {
+            a->count--;
+            memmove(&a->items[k], &a->items[k + 1], (a->count - k) * sizeof *a->items);
+        }
+}
+
 void args_add_job(struct args *a, const shoal_job *job) {
-    struct args joined = {
-        .command = a->command, .model = a->model, .words = a->words, .word_count = a->word_count};
-    joined.owned = a->owned;
-    joined.owned_count = a->owned_count;
+    struct args joined = *a;
+    joined.items = NULL;
+    joined.count = joined.room = 0;
     for (uint32_t i = 0; i < shoal_job_count(job); i++) {
         const char *name = shoal_job_name(job, i), *value = shoal_job_value(job, i);
         shoal_option_info o;
-        if (!strcmp(name, "model") || !find_option(name, strlen(name), 0, &o))
-            continue;
-        size_t before = joined.count;
-        add_value(&joined, o, value, true);
-        for (size_t k = joined.count; k-- > before;)
-            if (overridden(a, &joined.items[k])) {
-                joined.count--;
-                memmove(&joined.items[k], &joined.items[k + 1],
-                        (joined.count - k) * sizeof *joined.items);
-            }
+        if (strcmp(name, "model") && find_option(name, strlen(name), 0, &o))
+            add_value(&joined, (struct item){.option = o, .value = value, .from_job = true});
     }
     for (size_t i = 0; i < a->count; i++)
-        add(&joined, a->items[i].option, a->items[i].value, false);
+        add(&joined, a->items[i]);
     free(a->items);
     *a = joined;
+}
+
+static bool same_name(const struct item *a, const struct item *b) {
+    size_t n = strcspn(a->value, "="), m = strcspn(b->value, "=");
+    return n == m && !memcmp(a->value, b->value, n);
+}
+
+// A name that comes again has its last value; spelt another way it was hardly meant.
+static bool spelt_twice(const struct args *a, const struct item *one, const shoal_model *model) {
+    shoal_kind kind, other_kind;
+    uint32_t index, other;
+    if (strcmp(one->option.name, "set") || !target_of(one, model, &kind, &index))
+        return false;
+    for (const struct item *two = one + 1; two < a->items + a->count; two++) {
+        if (strcmp(two->option.name, "set") || same_name(one, two) ||
+            !target_of(two, model, &other_kind, &other) || kind != other_kind || index != other)
+            continue;
+        fprintf(stderr, "error: --set gives the same value by two names, `%.*s` and `%.*s`\n",
+                (int)strcspn(one->value, "="), one->value, (int)strcspn(two->value, "="),
+                two->value);
+        return true;
+    }
+    return false;
+}
+
+shoal_code args_apply(const struct args *a, shoal_model *model, shoal_options *options,
+                      shoal_log *log) {
+    shoal_code code = SHOAL_OK;
+    for (size_t i = 0; i < a->count; i++)
+        if (spelt_twice(a, &a->items[i], model))
+            return SHOAL_INPUT;
+    for (size_t i = 0; i < a->count && !code; i++) {
+        const struct item *item = &a->items[i];
+        const char *values = item->from_job ? item->value : item->list; // a job's part may be gone
+        if (item->option.field)
+            code = shoal_options_set(options, item->option.name, item->value, log);
+        else if (!strcmp(item->option.name, "set") && values)
+            code = shoal_model_set(model, values, log);
+    }
+    return code;
 }
 
 void args_free(struct args *a) {

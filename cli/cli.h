@@ -20,11 +20,15 @@ enum { EXIT_USAGE = 2, EXIT_IO = 4, EXIT_ALL_FAILED = 5, EXIT_SIGNAL = 128 };
 struct item {
     shoal_option_info option;
     const char *value; // "" for a flag
+    const char *list;  // the whole list, at its first part; NULL at the others
     bool from_job;
+    int at, words; // where it stands in argv; words 0: nowhere
 };
 
 struct args {
     const char *command;
+    char **argv; // what follows the command
+    int argc;
     const char *model;  // the first word; NULL: none given
     const char **words; // all of them
     size_t word_count;
@@ -42,6 +46,11 @@ bool args_takes(const char *command, const shoal_option_info *o);
 shoal_code args_check(const struct args *a, shoal_log *log);
 // Puts the options of a job before those of the command line, which win.
 void args_add_job(struct args *a, const shoal_job *job);
+// Now that names have a meaning: what the job says about one that the command line gives goes.
+void args_settle(struct args *a, const shoal_model *model);
+// The values of --set and the fields of the options, in order.
+shoal_code args_apply(const struct args *a, shoal_model *model, shoal_options *options,
+                      shoal_log *log);
 const char *args_value(const struct args *a, const char *name); // the last one; NULL: not given
 bool args_flag(const struct args *a, const char *name);
 uint32_t args_choice(const struct args *a, const char *name, uint32_t otherwise);

@@ -17,13 +17,8 @@ shoal_code subject_load(struct subject *s, const struct args *a, const char *mod
     const char *use = args_value(a, "use");
     if (!code && use)
         code = shoal_model_use(s->model, use, &s->options, s->log);
-    for (size_t i = 0; i < a->count && !code; i++) {
-        const struct item *item = &a->items[i];
-        if (item->option.field)
-            code = shoal_options_set(&s->options, item->option.name, item->value, s->log);
-        else if (!strcmp(item->option.name, "set"))
-            code = shoal_model_set(s->model, item->value, s->log);
-    }
+    if (!code)
+        code = args_apply(a, s->model, &s->options, s->log);
     return code;
 }
 

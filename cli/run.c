@@ -105,12 +105,9 @@ static shoal_code set_options(struct run *r) {
     const char *use = args_value(r->args, "use");
     if (!code && use)
         code = shoal_model_use(r->model, use, &r->options, r->log);
-    for (size_t i = 0; i < r->args->count && !code; i++) {
-        const struct item *item = &r->args->items[i];
-        if (item->option.field)
-            code = shoal_options_set(&r->options, item->option.name, item->value, r->log);
-        else if (!strcmp(item->option.name, "set"))
-            code = shoal_model_set(r->model, item->value, r->log);
+    if (!code) {
+        args_settle(r->args, r->model);
+        code = args_apply(r->args, r->model, &r->options, r->log);
     }
     r->options.stop = &stop_signal;
     r->options.plan_only = args_flag(r->args, "dry-run");

@@ -203,6 +203,29 @@ TEST(cli_names_have_no_case) {
     CHECK_STR(o.out, SHOAL("run", m, "-q", "--vars", "x,r", "--set", "rho=2,x(0)=3").out);
 }
 
+// A state's name is its initial value, wherever one is given; the column is x(0).
+TEST(cli_bare_states) {
+    const char *m = model(lorenz), *b = check_path("b.csv"), *job = check_path("a.job");
+    struct check_output o = SHOAL("run", m, "-q", "--sweep", "x(0)=1,2");
+    CHECK_HAS(o.out, "run,x(0),t,x,y,z,status\n0,1,1,");
+    CHECK_STR(SHOAL("run", m, "-q", "--sweep", "x=1,2").out, o.out);
+    check_write(b, "x\n1\n2\n");
+    CHECK_STR(SHOAL("run", m, "-q", "--batch", b).out, o.out);
+    check_write(b, "x,x(0)\n1,1\n2,2\n");
+    REFUSE(1, "gives `x(0)` twice", "--batch", b);
+    check_write(b, "run,t,x,status\n0,1,3,ok\n");
+    expect(SHOAL("run", m, "--batch", b), 0, "column `x` is taken as the initial value `x(0)`");
+    o = SHOAL("run", m, "-q", "--set", "x(0)=2");
+    CHECK_STR(SHOAL("run", m, "-q", "--set", "x=2").out, o.out);
+    CHECK_STR(SHOAL("run", m, "-q", "--set", "x=1", "--set", "x=2").out, o.out); // the last wins
+    REFUSE(1, "same value by two names, `x` and `x(0)`", "--set", "x=2,x(0)=2");
+    REFUSE(1, "same value by two names, `x` and `x(0)`", "--set", "x=2", "--set", "x(0)=2");
+    check_write(job, "set = rho=1, X(0)=5\n"); // what the command line sweeps is not the job's
+    o = SHOAL("run", m, "-q", "--job", job, "--sweep", "x=2,3", "--sweep", "RHO=4");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "\n1,3,4,1,");
+}
+
 TEST(cli_streams) {
     const char *m = model(lorenz);
     struct check_output o = SHOAL("run", m, "--sweep", "rho=10.5,28", "-q");

@@ -206,7 +206,7 @@ SHOAL_API shoal_code shoal_model_parse(const char *name, const char *text, size_
                                        shoal_model **out, shoal_log *log);
 SHOAL_API void shoal_model_free(shoal_model *model);
 
-// "a=1,x(0)=2": another value for a parameter, an initial value or a constant.
+// "a=1,x(0)=2": another value for a parameter, an initial value (also as x=2) or a constant.
 SHOAL_API shoal_code shoal_model_set(shoal_model *model, const char *assignments, shoal_log *log);
 
 typedef enum shoal_kind {
@@ -223,6 +223,10 @@ SHOAL_API const char *shoal_model_text(const shoal_model *model);
 SHOAL_API uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind);
 SHOAL_API const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32_t index);
 SHOAL_API double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t index);
+// What a name means where a value is given: a state (x or x(0)), a parameter or a constant. False:
+// none of these.
+SHOAL_API bool shoal_model_find(const shoal_model *model, const char *name, shoal_kind *kind,
+                                uint32_t *index);
 // Whether a state is determined by algebraic rows (0=...); its initial value is then a guess.
 SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 // Right-hand side at t with the model's own parameter values; y and dydt have one item per state.

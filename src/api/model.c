@@ -112,6 +112,24 @@ const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32
     return symbol_at(model, kind, index)->name;
 }
 
+bool shoal_model_find(const shoal_model *model, const char *name, shoal_kind *kind,
+                      uint32_t *index) {
+    static const shoal_kind kinds[] = {SHOAL_STATE, SHOAL_PARAMETER, SHOAL_CONSTANT};
+    size_t length = strlen(name);
+    bool initial = length > 3 && !strcmp(name + length - 3, "(0)");
+    char *base = strndup(name, initial ? length - 3 : length);
+    uint32_t found = base ? model_find(model->model, base, "", NULL) : UINT32_MAX;
+    free(base);
+    for (size_t k = 0; found != UINT32_MAX && k < (initial ? 1 : sizeof kinds / sizeof *kinds); k++)
+        for (uint32_t i = 0; i < shoal_model_count(model, kinds[k]); i++)
+            if (symbol_at(model, kinds[k], i) == &model->model->symbols.items[found]) {
+                *kind = kinds[k];
+                *index = i;
+                return true;
+            }
+    return false;
+}
+
 bool shoal_model_algebraic(const shoal_model *model, uint32_t state) {
     return state < model->model->states.count && symbol_at(model, SHOAL_STATE, state)->algebraic;
 }
