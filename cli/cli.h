@@ -3,8 +3,8 @@
 //
 // stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, run.c is
 // `shoal run`, info.c the commands that only tell, cache.c and warm.c look after the kernels on
-// disk, show.c and timing.c write what people read, progress.c the bar, help.c the help made from
-// the option table.
+// disk, stop.c minds signals, show.c and timing.c write what people read, progress.c the bar,
+// help.c the help made from the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -123,10 +123,12 @@ shoal_code subject_load(struct subject *s, const struct args *a, const char *mod
 // Says what there is to say and frees all; the exit code.
 int subject_close(struct subject *s, shoal_code code);
 
-// ---- run.c --------------------------------------------------------------------------------------
+// ---- stop.c -------------------------------------------------------------------------------------
 
-// Signals set a flag from here on: the number of the first one.
-const volatile int *stop_catch(void);
+const volatile int *stop_flag(void); // the number of the first signal that was caught, or 0
+// Between these two a signal sets the flag; only work that looks at it belongs there.
+void stop_catch(void);
+void stop_release(void);
 
 // ---- commands: return the exit code -------------------------------------------------------------
 

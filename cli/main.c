@@ -7,8 +7,11 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct command commands[] = {
     {"run", "MODEL [options]", "integrate a batch", command_run, .needs_model = true},
@@ -81,20 +84,43 @@ static int call_part(const struct command *c, int argc, char **argv) {
     return args_unknown("command", argv[0], known, count, "shoal help cache");
 }
 
-// What was printed must have arrived; a full disk or a closed pipe is an error. (While `run` writes
-// its result to a pipe, the signal ends it instead.)
+// Whether whoever read our output has closed it.
+static bool reader_left(void) {
+    struct pollfd out = {.fd = 1, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
+// What was printed must have arrived: a full disk is an error. A reader that has enough ends the
+// program as it ends every other, without a word.
 static int close_stdout(int status) {
     bool failed = ferror(stdout) != 0;
     errno = 0;
+    failed = fflush(stdout) != 0 || failed;
+    int why = errno;
+    if (failed && reader_left()) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
     if ((fclose(stdout) != 0 || failed) && status == 0) {
         fprintf(stderr, "error: cannot write to standard output: %s\n",
-                errno ? strerror(errno) : "write failed");
+                why ? strerror(why) : "write failed");
         return EXIT_IO;
     }
     return status;
 }
 
+// A file that is opened must never become one of the standard streams, where those were closed:
+// talk would land in it. What takes their place can be used the wrong way only, so that reading
+// and writing fail as they do on a closed one.
+static void hold_streams(void) {
+    static const int wrong_way[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", wrong_way[fd]) != fd)
+            _exit(EXIT_IO);
+}
+
 int main(int argc, char **argv) {
+    hold_streams();
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
         help_all(stdout);
@@ -103,7 +129,7 @@ int main(int argc, char **argv) {
     const char *name = argv[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         name = "help";
-    if (!strcmp(name, "--version"))
+    if (!strcmp(name, "--version") || !strcmp(name, "-V"))
         name = "version";
     const struct command *c = command_find(name);
     if (!c)

@@ -1,45 +1,16 @@
 // SPDX-License-Identifier: MIT
 // shoal run: model, job, options, batch, solver, and the run itself, each a step that may fail.
 //
-// A signal sets a flag that the library looks at while it compiles and runs; what was finished is
-// then in the file, and the program ends with 128 + signal. A second one ends it at once.
+// Compilations and runs look at the flag that a signal sets; what was finished by then is in the
+// file, and the line that goes on from there is printed. At all other times a signal ends the
+// program at once.
 #include "cli.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
-
-// The only globals: a signal handler has nothing else.
-static volatile int stop_signal;
-static volatile int64_t stop_ms;
-
-// timeout(1) and batch systems send the same signal to the process and to its group, so a second
-// one right behind the first is not somebody's impatience.
-static void on_signal(int number) {
-    enum { SAME_MS = 200 };
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    if (stop_signal && ms - stop_ms > SAME_MS)
-        _exit(EXIT_SIGNAL + number);
-    if (!stop_signal)
-        stop_ms = ms;
-    stop_signal = number;
-}
-
-// A closed terminal stops a run like Ctrl-C, unless nohup said to ignore it.
-const volatile int *stop_catch(void) {
-    struct sigaction action = {.sa_handler = on_signal}, old;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL);
-    return &stop_signal;
-}
 
 struct run {
     struct args *args;
@@ -97,6 +68,7 @@ static shoal_code load_model(struct run *r) {
 
 static void on_compile(const shoal_compile *now, void *user) {
     struct run *r = user;
+    stop_catch(); // it begins: from here on somebody looks
     progress_compile(&r->progress, now);
 }
 
@@ -109,7 +81,7 @@ static shoal_code set_options(struct run *r) {
         args_settle(r->args, r->model);
         code = args_apply(r->args, r->model, &r->options, r->log);
     }
-    r->options.stop = &stop_signal;
+    r->options.stop = stop_flag();
     r->options.plan_only = args_flag(r->args, "dry-run");
     r->options.on_compile = on_compile;
     r->options.on_compile_user = r;
@@ -172,6 +144,7 @@ static shoal_code make_solver(struct run *r) {
     r->job_text = args_job_text(r->args, &r->options);
     r->options.job = r->job_text;
     shoal_code code = shoal_solver_new(r->model, &r->options, &r->solver, r->log);
+    stop_release();
     progress_erase(&r->progress);
     return code;
 }
@@ -192,7 +165,7 @@ static shoal_code say_more(struct run *r) {
 
 static void on_progress(const shoal_progress *now, void *user) {
     struct run *r = user;
-    if (stop_signal)
+    if (*stop_flag())
         shoal_solver_stop(r->solver);
     progress_draw(&r->progress, now);
 }
@@ -215,7 +188,9 @@ static shoal_code run_table(struct run *r) {
     if (code)
         return code;
     r->ran = true;
+    stop_catch();
     code = shoal_solver_run(r->solver, r->batch, &result, r->log);
+    stop_release();
     progress_erase(&r->progress);
     if (result) {
         r->summary = shoal_result_summary(result);
@@ -240,7 +215,9 @@ static shoal_code run_batch(struct run *r) {
     if (!strcmp(r->output, "-"))
         signal(SIGPIPE, SIG_DFL); // who reads has read enough: end without a word
     r->ran = true;
+    stop_catch();
     shoal_code code = shoal_solver_run_file(r->solver, r->batch, r->output, &r->summary, r->log);
+    stop_release();
     progress_erase(&r->progress);
     return code;
 }
@@ -265,8 +242,8 @@ static void close_lines(struct run *r, shoal_code code) {
 
 static int exit_code(const struct run *r, shoal_code code) {
     const uint64_t *by = r->summary.by_status;
-    if (stop_signal && code == SHOAL_STOPPED)
-        return EXIT_SIGNAL + stop_signal;
+    if (*stop_flag() && code == SHOAL_STOPPED)
+        return EXIT_SIGNAL + *stop_flag();
     if (code == SHOAL_OK && r->ran && r->summary.done > 0 &&
         by[SHOAL_STATUS_ok] + by[SHOAL_STATUS_stopped] == 0)
         return EXIT_ALL_FAILED;
@@ -296,9 +273,8 @@ int command_run(struct args *a) {
     };
     struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
     shoal_code code = SHOAL_OK;
-    stop_catch();
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !code; i++) {
-        code = stop_signal ? SHOAL_STOPPED : steps[i](&r);
+        code = *stop_flag() ? SHOAL_STOPPED : steps[i](&r);
         talk_messages(&r.talk, r.log);
     }
     close_lines(&r, code);

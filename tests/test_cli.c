@@ -35,7 +35,8 @@ TEST(cli_help) {
     o = SHOAL("version");
     CHECK_INT(o.status, 0);
     CHECK_STR(o.out, "shoal 0.1.0\n");
-    CHECK_STR(SHOAL("--version").out, "shoal 0.1.0\n");
+    CHECK_STR(SHOAL("--version").out, o.out);
+    CHECK_STR(SHOAL("-V").out, o.out);
     o = SHOAL("options");
     CHECK_HAS(o.out, "--rtol");
     CHECK_HAS(o.out, "--trace");
@@ -499,10 +500,93 @@ TEST(cli_signal_in_compiler) {
     CHECK(!check_read(check_path("o.csv")));
 }
 
-// The second signal ends it at once, even while it waits for a model from a pipe.
-TEST(cli_second_signal) {
+// Where nobody looks at the flag, the first signal ends the program: here it waits for a model from
+// a pipe that stays empty.
+TEST(cli_signal_at_once) {
+    static const char *const signals[] = {"TERM", "HUP"};
+    static const int numbers[] = {15, 1};
     const char *script = "mkfifo \"$1\"; \"$0\" run \"$1\" & pid=$!; exec 9>\"$1\"; sleep 0.1; "
-                         "kill -INT $pid; sleep 0.4; kill -INT $pid; wait $pid";
-    struct check_output o = RUN("bash", "-mc", script, check_shoal(), check_path("pipe.ode"));
-    CHECK_INT(o.status, 128 + 2);
+                         "kill -$2 $pid; wait $pid; status=$?; rm \"$1\"; exit $status";
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct check_output o =
+            RUN("bash", "-mc", script, check_shoal(), check_path("pipe.ode"), signals[i]);
+        CHECK_INT(o.status, 128 + numbers[i]);
+    }
+}
+
+// The second signal ends a run at once, even while nobody reads what it writes.
+TEST(cli_second_signal) {
+    const char *script = // reads a byte, so that it has begun to write
+        "mkfifo \"$2\"; exec 9<>\"$2\"; "
+        "\"$0\" run \"$1\" -q --sweep rho=lin:0:1:1M --chunk 10k >\"$2\" & pid=$!; "
+        "head -c 1 <&9 >/dev/null; sleep 0.3; kill -TERM $pid; sleep 0.5; "
+        "kill -0 $pid && echo alive; kill -TERM $pid; wait $pid";
+    struct check_output o =
+        RUN("bash", "-c", script, check_shoal(), model(lorenz), check_path("pipe"));
+    CHECK_INT(o.status, 128 + 15);
+    CHECK_HAS(o.out, "alive");
+}
+
+// A run that is told to go on after its terminal is closed does so; it can still be stopped.
+TEST(cli_nohup) {
+    const char *out = check_path("o.npz");
+    const char *script =
+        "trap '' HUP; \"$0\" run \"$1\" --t1 1e4 --max-steps 1G -o \"$2\" "
+        "--sweep rho=lin:20:28:1M --chunk 64 & pid=$!; "
+        "until [ -e \"$2.part\" ]; do sleep 0.02; done; kill -HUP $pid; sleep 0.5; "
+        "kill -0 $pid && echo alive; kill -TERM $pid; wait $pid";
+    struct check_output o = RUN("bash", "-mc", script, check_shoal(), model(lorenz), out);
+    CHECK_INT(o.status, 128 + 15);
+    CHECK_HAS(o.out, "alive\n");
+    CHECK_HAS(o.err, "marked incomplete");
+}
+
+// ---- Streams that are closed --------------------------------------------------------------------
+
+// Whichever of them is: no file that is opened takes their place, and data that gets nowhere is an
+// error.
+TEST(cli_closed_streams) {
+    static const char *const closed[] = {"<&-",      ">&-",     "2>&-",        "<&- 2>&-",
+                                         ">&- 2>&-", "<&- >&-", "<&- >&- 2>&-"};
+    const char *m = model(lorenz), *json = check_path("t.json"), *out = check_path("o.csv");
+    CHECK_INT(SHOAL("run", m, "-q", "-o", out).status, 0);
+    char *wanted = check_read(out);
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
+        char script[256];
+        snprintf(script, sizeof script,
+                 "\"$0\" run \"$1\" -v --timing verbose --timing-json \"$2\" -o \"$3\" %s",
+                 closed[i]);
+        remove(out);
+        struct check_output o = RUN("sh", "-c", script, check_shoal(), m, json, out);
+        CHECK_INT(o.status, 0);
+        CHECK_STR(check_read(out), wanted);
+        char *events = check_read(json);
+        REQUIRE(events);
+        for (char *line = events, *next; *line; line = next) {
+            next = line + strcspn(line, "\n");
+            CHECK_MSG(line[0] == '{' && next[-1] == '}', "%s: %.*s", closed[i], (int)(next - line),
+                      line);
+            next += *next == '\n';
+        }
+        bool data = closed[i][0] != '>' && !strstr(closed[i], " >");
+        snprintf(script, sizeof script, "\"$0\" run \"$1\" -q -o - %s", closed[i]);
+        CHECK_INT(RUN("sh", "-c", script, check_shoal(), m).status, data ? 0 : 4);
+        snprintf(script, sizeof script, "\"$0\" methods %s", closed[i]);
+        CHECK_INT(RUN("sh", "-c", script, check_shoal()).status, data ? 0 : 4);
+    }
+}
+
+// A reader that has enough ends any command without a word.
+TEST(cli_reader_leaves) {
+    static const char *const commands[] = {"methods",      "options",    "help run",
+                                           "source m.ode", "info m.ode", "run m.ode -q"};
+    model(lorenz);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char script[256];
+        snprintf(script, sizeof script, "cd %s && { sleep 0.2; \"$0\" %s; echo $? >&2; } | true",
+                 check_dir(), commands[i]);
+        char *shoal = realpath(check_shoal(), NULL);
+        CHECK_STR(RUN("bash", "-c", script, shoal).err, "141\n");
+        free(shoal);
+    }
 }

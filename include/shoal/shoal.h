@@ -285,7 +285,8 @@ typedef struct shoal_options {
     const char *job;          // text of this run's options, one "name = value" a line, that is kept
                               // in result files; NULL: none
     const volatile int *stop; // set it to non-zero to end a compilation or a run early; may be NULL
-    // Called by the calling thread 10 to 20 times a second while a kernel is compiled, by it or by
+    // Called by the calling thread before a compiler is asked anything, which is when `stop` begins
+    // to be looked at, and then 10 to 20 times a second while a kernel is compiled, by it or by
     // another process that it waits for; the log of the call must not be used in it. May be NULL.
     void (*on_compile)(const shoal_compile *now, void *user);
     void *on_compile_user;

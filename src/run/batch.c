@@ -325,7 +325,8 @@ static shoal_code check_rows(struct batch *b, const char *source, uint64_t rows,
 // they are taken for.
 static void note_states(struct batch *b, const struct batch_table *t, struct report *r) {
     for (uint32_t k = 0; k < t->columns.count; k++) {
-        const struct symbol *symbol = lookup(b, t->columns.items[k].name);
+        const char *name = t->columns.items[k].name;
+        const struct symbol *symbol = name[0] == '_' || is_ignored(name) ? NULL : lookup(b, name);
         if (!symbol || symbol->kind != SYMBOL_STATE)
             continue;
         report_note(r, "%s: column `%s` is taken as the initial value `%s(0)`", t->source,
