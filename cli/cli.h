@@ -3,8 +3,8 @@
 //
 // stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, run.c is
 // `shoal run`, info.c the commands that only tell, cache.c and warm.c look after the kernels on
-// disk, stop.c minds signals, show.c and timing.c write what people read, progress.c the bar,
-// help.c the help made from the option table.
+// disk, stop.c minds signals, show.c, rest.c and timing.c write what people read, progress.c the
+// bar, help.c the help made from the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -85,6 +85,12 @@ void show_rows(const shoal_solver *solver, const shoal_batch *batch, const shoal
                bool final);
 void show_json_string(FILE *out, const char *text);
 uint32_t show_width(FILE *of); // columns of the terminal
+
+// ---- rest.c -------------------------------------------------------------------------------------
+
+// The command line that runs what a stop has left; output: the file of what was finished, or NULL.
+void rest_show(FILE *out, const struct args *a, const shoal_batch *batch, uint64_t done,
+               const char *output);
 
 // ---- timing.c -----------------------------------------------------------------------------------
 

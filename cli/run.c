@@ -234,6 +234,8 @@ static void close_lines(struct run *r, shoal_code code) {
             talk_say(&r->talk, "wrote %s\n", r->output);
         else if (code)
             talk_say(&r->talk, "stopped\n");
+        if (code && !r->talk.quiet)
+            rest_show(stderr, r->args, r->batch, r->summary.done, file ? r->output : NULL);
         if (!r->talk.quiet)
             timing_show(r->log, &r->summary);
     } else if (code == SHOAL_STOPPED)

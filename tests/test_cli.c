@@ -474,6 +474,50 @@ TEST(cli_signals) {
         CHECK_HAS(check_read(out), "run,rho,t,x,y,z,status");
 }
 
+// Stops a run whose fourth row takes for ever, when the third is written; the line to go on with.
+static const char *line_of_a_stop(const char *m, const char *only, const char *out) {
+    const char *script =
+        "\"$0\" run --timing-json \"$4\" --chunk 1 --max-steps 1G --sweep 'w=1, 2,3,1e9,4,5' "
+        "--only-runs=\"$2\" ${3:+-o\"$3\"} -- \"$1\" >/dev/null & pid=$!; "
+        "until grep -qs 'd2h_transfer_state.*\"2:3\"' \"$4\"; do sleep 0.02; done; "
+        "kill -TERM $pid; wait $pid";
+    const char *json = check_path("t.json");
+    remove(json);
+    struct check_output o = RUN("bash", "-c", script, check_shoal(), m, only, out, json);
+    CHECK_INT(o.status, 128 + 15);
+    char *line = strstr(o.err, "to go on: ");
+    REQUIRE(line);
+    line[strcspn(line, "\n")] = 0;
+    return line + strlen("to go on: ");
+}
+
+// The line runs what is left and nothing else, whatever the names of files.
+TEST(cli_goes_on_after_a_stop) {
+    static const struct {
+        const char *only, *rest, *runs;
+    } cases[] = {{":", " --only-runs 3: -o ", "runs      3\n"},
+                 {":5", " --only-runs 3:5 -o ", "runs      2\n"},
+                 {":4", " --only-runs 3 -o ", "runs      1\n"},
+                 {":4,5", " --only-runs 3,5: -o ", "runs      2\n"}};
+    const char *m = check_path("it's $(one).ode"), *out = check_path("o ut.csv");
+    check_write(m, "par w=1\ninit x=1\nx'=w*y\ny'=-w*x\n@ t1=10\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *line = line_of_a_stop(m, cases[i].only, out);
+        char script[2048];
+        CHECK_HAS(line, cases[i].rest);
+        CHECK_HAS(line, " --sweep 'w=1, 2,3,1e9,4,5' ");
+        CHECK(!strstr(line, "--only-runs=") && !strstr(line, " -o/"));
+        const char *run = strstr(line, " run ");
+        REQUIRE(run);
+        snprintf(script, sizeof script, "%.*s run --dry-run%s", (int)(run - line), line, run + 4);
+        struct check_output o = RUN("bash", "-c", script); // as it would be pasted
+        CHECK_INT(o.status, 0);
+        CHECK_HAS(o.out, cases[i].runs);
+        CHECK_HAS(o.out, "o ut.3.csv;");
+    }
+    CHECK(!strstr(line_of_a_stop(m, ":", ""), " -o"));
+}
+
 // A terminal that is closed stops a run like Ctrl-C does.
 TEST(cli_hangup) {
     struct check_output o =
