@@ -79,7 +79,14 @@ void talk_say(const struct talk *talk, const char *format, ...)
 const char *show_bytes(uint64_t bytes, char text[32]);
 const char *show_rate(double rate, char text[32]); // "2.5 million"
 void show_plan(const shoal_plan *plan, const shoal_solver *solver, const char *output);
-void show_summary(const struct talk *talk, const shoal_summary *summary, bool durations);
+// What a batch was run with, to find out why runs failed.
+struct asked {
+    const shoal_model *model;
+    const shoal_options *options;
+    const shoal_batch *batch;
+};
+void show_summary(const struct talk *talk, const shoal_summary *summary, const struct asked *asked,
+                  bool durations);
 // The first rows on stdout, aligned.
 void show_rows(const shoal_solver *solver, const shoal_batch *batch, const shoal_result *result,
                bool final);

@@ -226,7 +226,10 @@ static void close_lines(struct run *r, shoal_code code) {
     bool durations = shoal_log_timing(r->log) != SHOAL_TIMING_NONE;
     bool file = r->output && strcmp(r->output, "-");
     if (r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED)) {
-        show_summary(&r->talk, &r->summary, durations);
+        struct asked asked = {r->model, &r->options, r->batch};
+        stop_catch(); // the first runs that failed are run again
+        show_summary(&r->talk, &r->summary, &asked, durations);
+        stop_release();
         if (file && code)
             talk_say(&r->talk, "stopped; what was finished is in %s%s\n", r->output,
                      has_ending(r->output, ".csv") ? "" : ", marked incomplete"); // it warned

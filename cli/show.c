@@ -146,15 +146,66 @@ static void put_methods(const shoal_summary *s) {
     fputc('\n', stderr);
 }
 
-static void put_failures(const shoal_summary *s) {
-    for (int i = 0; i < SHOAL_STATUS_COUNT; i++) {
-        if (!s->by_status[i] || i == SHOAL_STATUS_ok || i == SHOAL_STATUS_stopped)
-            continue;
-        fputs("  ", stderr);
-        put_count(stderr, s->by_status[i]);
-        fprintf(stderr, " %s: %s; %s\n", shoal_status_word(i), shoal_status_text(i),
-                shoal_status_hint(i));
+// x; x and y; x, y, z and 3 more
+static void put_states(const shoal_model *model, const shoal_failure *f) {
+    uint32_t named = f->count < SHOAL_FAILURE_STATES ? f->count : SHOAL_FAILURE_STATES;
+    for (uint32_t i = 0; i < named; i++) {
+        bool last = i + 1 == f->count;
+        fprintf(stderr, "%s%s",
+                !i     ? ""
+                : last ? " and "
+                       : ", ",
+                shoal_model_symbol(model, SHOAL_STATE, f->state[i]));
     }
+    if (f->count > named)
+        fprintf(stderr, " and %u more", f->count - named);
+}
+
+// "run 17: the derivatives of x and y are not finite at t=3.2: sqrt(-0.5)"
+static void put_failure(const shoal_model *model, uint64_t run, const shoal_failure *f) {
+    const char *what = f->initial ? "initial value" : "derivative";
+    for (uint32_t i = 0; i < f->count && i < SHOAL_FAILURE_STATES && !f->initial; i++)
+        if (shoal_model_algebraic(model, f->state[i]))
+            what = "right-hand side";
+    fprintf(stderr, "    run %" PRIu64 ": ", run);
+    if (f->count) {
+        fprintf(stderr, "the %s%s of ", what, f->count > 1 ? "s" : "");
+        put_states(model, f);
+        fprintf(stderr, f->count > 1 ? " are not finite " : " is not finite ");
+    } else
+        fputs("with finite derivatives it ended ", stderr);
+    fprintf(stderr, "%s%st=%.7g%s%s\n", f->ahead ? "just after " : "at ",
+            f->at_start ? "the start, " : "", f->t, f->cause[0] ? ": " : "", f->cause);
+}
+
+// Whether it may be a number that is not finite that ends a run this way.
+static bool has_cause(int status) {
+    return status == SHOAL_STATUS_nonfinite || status == SHOAL_STATUS_dt_min ||
+           status == SHOAL_STATUS_newton || status == SHOAL_STATUS_singular ||
+           status == SHOAL_STATUS_bad_init;
+}
+
+// A status, what to try, and where its first run failed.
+static void put_status(const shoal_summary *s, int status, const struct asked *asked) {
+    shoal_failure f = {0};
+    bool known = has_cause(status) && !*stop_flag() &&
+                 !shoal_model_failure(asked->model, asked->options, asked->batch, s->first[status],
+                                      &f, NULL) &&
+                 (int)f.status == status;
+    bool start = known && f.at_start && f.count;
+    fputs("  ", stderr);
+    put_count(stderr, s->by_status[status]);
+    fprintf(stderr, " %s: %s; %s\n", shoal_status_word(status), shoal_status_text(status),
+            start ? "check the model, and the values that the run starts with"
+                  : shoal_status_hint(status));
+    if (known)
+        put_failure(asked->model, s->first[status], &f);
+}
+
+static void put_failures(const shoal_summary *s, const struct asked *asked) {
+    for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
+        if (s->by_status[i] && i != SHOAL_STATUS_ok && i != SHOAL_STATUS_stopped)
+            put_status(s, i, asked);
     for (uint32_t i = 0; i < s->failed_ranges; i++) {
         uint64_t first = s->failed[i].first, end = s->failed[i].end;
         fprintf(stderr, "%s%" PRIu64, i ? "," : "  again: --only-runs ", first);
@@ -165,7 +216,8 @@ static void put_failures(const shoal_summary *s) {
         fputs(s->failed_more ? " (and more)\n" : "\n", stderr);
 }
 
-void show_summary(const struct talk *talk, const shoal_summary *s, bool durations) {
+void show_summary(const struct talk *talk, const shoal_summary *s, const struct asked *asked,
+                  bool durations) {
     uint64_t good = s->by_status[SHOAL_STATUS_ok] + s->by_status[SHOAL_STATUS_stopped];
     if (talk->quiet)
         return;
@@ -193,7 +245,7 @@ void show_summary(const struct talk *talk, const shoal_summary *s, bool duration
         fprintf(stderr, "; %zu note%s", talk->notes, talk->notes == 1 ? "" : "s");
     fputc('\n', stderr);
     put_methods(s);
-    put_failures(s);
+    put_failures(s, asked);
 }
 
 // ---- Table of the first rows --------------------------------------------------------------------

@@ -134,8 +134,7 @@ bool shoal_model_algebraic(const shoal_model *model, uint32_t state) {
     return state < model->model->states.count && symbol_at(model, SHOAL_STATE, state)->algebraic;
 }
 
-// Values of all nodes with the model's own parameters; y NULL: no states yet. Free with free().
-static double *evaluate(const shoal_model *model, double t, const double *y) {
+double *api_evaluate(const shoal_model *model, double t, const double *y, const double *given) {
     struct system *s = api_system(model, NULL);
     if (!s)
         return NULL;
@@ -144,7 +143,7 @@ static double *evaluate(const shoal_model *model, double t, const double *y) {
         return NULL;
     double *par = values + s->dag.nodes.count, *derived = par + s->pars;
     for (uint32_t i = 0; i < s->pars; i++)
-        par[i] = symbol_at(model, SHOAL_PARAMETER, i)->value;
+        par[i] = given ? given[i] : symbol_at(model, SHOAL_PARAMETER, i)->value;
     for (uint32_t i = 0; i < s->derived; i++)
         derived[i] = (double)NAN;
     struct leaf_values v = {.t = t, .state = y, .par = par, .derived = derived};
@@ -163,7 +162,7 @@ double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t ind
     bool formula = kind == SHOAL_DERIVED || (kind == SHOAL_STATE && y->init.count);
     if (!formula)
         return y->value;
-    double *values = evaluate(model, 0, NULL), value = (double)NAN;
+    double *values = api_evaluate(model, 0, NULL, NULL), value = (double)NAN;
     if (values) {
         struct system *s = api_system(model, NULL);
         value = values[kind == SHOAL_DERIVED ? s->derive[index] : s->init[index]];
@@ -173,7 +172,7 @@ double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t ind
 }
 
 void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt) {
-    double *values = evaluate(model, t, y);
+    double *values = api_evaluate(model, t, y, NULL);
     struct system *s = api_system(model, NULL);
     for (uint32_t i = 0; i < shoal_model_count(model, SHOAL_STATE); i++)
         dydt[i] = values ? values[s->rhs[i]] : (double)NAN;
