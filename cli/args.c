@@ -158,7 +158,7 @@ static int add_word(struct args *a, const struct command *c, const char *word) {
 
 int args_parse(struct args *a, const struct command *c, int argc, char **argv) {
     *a = (struct args){.command = c->name, .argv = argv, .argc = argc};
-    bool only_words = false;
+    bool only_words = c->only_words;
     for (int i = 0; i < argc; i++) {
         int status = 0;
         if (!only_words && !strcmp(argv[i], "--"))
@@ -171,8 +171,10 @@ int args_parse(struct args *a, const struct command *c, int argc, char **argv) {
             return status;
     }
     if (c->needs_model && !a->model && !args_flag(a, "help") && !args_value(a, "job")) {
-        fprintf(stderr, "error: no %s; usage: shoal %s%s%s %s\n",
-                c->part_of && strcmp(c->name, "explain") ? "name" : "model",
+        char what[16] = "";
+        for (size_t i = 0; i + 1 < sizeof what && isupper((unsigned char)c->takes[i]); i++)
+            what[i] = (char)tolower((unsigned char)c->takes[i]);
+        fprintf(stderr, "error: no %s; usage: shoal %s%s%s %s\n", what[0] ? what : "name",
                 c->part_of ? c->part_of : "", c->part_of ? " " : "", c->name, c->takes);
         return EXIT_USAGE;
     }

@@ -155,6 +155,8 @@ int command_env(struct args *a);
 int command_version(struct args *a);
 int command_warm(struct args *a);
 int command_help(struct args *a);
+int command_man(struct args *a);
+int command_completions(struct args *a);
 
 enum { MANY_WORDS = 1000000 };
 
@@ -167,12 +169,30 @@ struct command {
     uint32_t words;              // how many at most; 0: one where it needs a model, else none
     const struct command *parts; // `shoal cache list`; they end with a NULL name
     const char *part_of;
+    bool hidden;     // of use to builds only: not listed
+    bool only_words; // what looks like an option is a word too
 };
+enum { COMMANDS_MOST = 32 };
 extern const struct command cache_parts[];
 extern const struct command commands[];
 extern const size_t command_count;
 const struct command *command_find(const char *name);
 void help_command(FILE *out, const struct command *c);
 void help_all(FILE *out);
+
+// ---- Lists that help, the manual page and commands share ----------------------------------------
+
+struct variable {
+    const char *name, *what;
+};
+extern const struct variable variables[]; // of the environment: info.c
+extern const size_t variable_count;
+struct exit_status {
+    const char *code, *what;
+};
+extern const struct exit_status exit_statuses[]; // help.c
+extern const size_t exit_status_count;
+extern const char *const examples[]; // of `run`: help.c
+extern const size_t example_count;
 
 #endif

@@ -303,28 +303,28 @@ int command_methods(struct args *a) {
     return 0;
 }
 
+const struct variable variables[] = {
+    {"SHOAL_CC", "C compiler of CPU kernels (cc)"},
+    {"SHOAL_NVRTC", "file of NVRTC, the compiler of CUDA kernels"},
+    {"SHOAL_DEVICE", "device when --device is auto"},
+    {"SHOAL_CPU_TARGET", "lesser CPU to make kernels for"},
+    {"SHOAL_MATH", "math library of CPU kernels: sleef, mvec, libm"},
+    {"SHOAL_CACHE", "kernel cache: on, off, ro, refresh, verify"},
+    {"SHOAL_CACHE_DIR", "its place (~/.cache/shoal)"},
+    {"SHOAL_CACHE_RO", "read-only caches that are searched after it, a:b"},
+    {"SHOAL_CACHE_MAX", "its size (1G; 0: no limit)"},
+    {"SHOAL_CACHE_ENTRIES", "its number of kernels (4096; 0: no limit)"},
+    {"SHOAL_CACHE_SALT", "part of every key: another value, other kernels"},
+    {"SHOAL_CACHE_LOG", "1: a line for each lookup"},
+    {"XDG_CONFIG_HOME", "where shoal/secret is, which kernels are signed with (~/.config)"},
+    {"TMPDIR", "temporary files"},
+    {"NO_COLOR", "no colour in messages"},
+};
+const size_t variable_count = sizeof variables / sizeof *variables;
+
 int command_env(struct args *a) {
-    static const struct {
-        const char *name, *what;
-    } variables[] = {
-        {"SHOAL_CC", "C compiler of CPU kernels (cc)"},
-        {"SHOAL_NVRTC", "file of NVRTC, the compiler of CUDA kernels"},
-        {"SHOAL_DEVICE", "device when --device is auto"},
-        {"SHOAL_CPU_TARGET", "lesser CPU to make kernels for"},
-        {"SHOAL_MATH", "math library of CPU kernels: sleef, mvec, libm"},
-        {"SHOAL_CACHE", "kernel cache: on, off, ro, refresh, verify"},
-        {"SHOAL_CACHE_DIR", "its place (~/.cache/shoal)"},
-        {"SHOAL_CACHE_RO", "read-only caches that are searched after it, a:b"},
-        {"SHOAL_CACHE_MAX", "its size (1G; 0: no limit)"},
-        {"SHOAL_CACHE_ENTRIES", "its number of kernels (4096; 0: no limit)"},
-        {"SHOAL_CACHE_SALT", "part of every key: another value, other kernels"},
-        {"SHOAL_CACHE_LOG", "1: a line for each lookup"},
-        {"XDG_CONFIG_HOME", "where shoal/secret is, which kernels are signed with (~/.config)"},
-        {"TMPDIR", "temporary files"},
-        {"NO_COLOR", "no colour in messages"},
-    };
     (void)a;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+    for (size_t i = 0; i < variable_count; i++) {
         const char *value = getenv(variables[i].name);
         printf("%-20s %-24s %s\n", variables[i].name, value ? value : "(not set)",
                variables[i].what);

@@ -27,11 +27,16 @@ const struct command commands[] = {
     {"options", "", "every option, its default and where it may stand", .call = command_options},
     {"env", "", "what is taken from the environment, and the compiler found", .call = command_env},
     {"version", "", "the version", .call = command_version},
-    {"help", "[COMMAND]", "this, or all about a command", .call = command_help, .words = 1},
+    {"help", "[NAME]", "this, or about a command, option, method, status or variable",
+     .call = command_help, .words = 2, .only_words = true},
+    {"man", "", "the manual page, for man(1)", .call = command_man, .hidden = true},
+    {"completions", "bash|zsh|fish", "a script that lets a shell complete what is typed",
+     .call = command_completions, .needs_model = true, .hidden = true},
     {"calibrate", "[MODEL]", "measure this machine", .call = NULL},
     {"grid", "PIPELINE [options]", "the grid engine", .call = NULL, .needs_model = true},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
+_Static_assert(sizeof commands / sizeof *commands <= COMMANDS_MOST, "more commands than expected");
 
 const struct command *command_find(const char *name) {
     for (size_t i = 0; i < command_count; i++)
@@ -41,7 +46,7 @@ const struct command *command_find(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-    const char *known[16];
+    const char *known[COMMANDS_MOST];
     size_t count = 0;
     for (size_t i = 0; i < command_count; i++)
         if (commands[i].call || commands[i].parts)
@@ -66,7 +71,7 @@ static int call(const struct command *c, int argc, char **argv) {
 
 // A command of several parts: the first word says which.
 static int call_part(const struct command *c, int argc, char **argv) {
-    const char *known[16];
+    const char *known[COMMANDS_MOST];
     size_t count = 0;
     if (argc < 1) {
         help_command(stderr, c);
