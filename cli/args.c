@@ -19,17 +19,6 @@ void *cli_realloc(void *old, size_t size) {
     return p;
 }
 
-int args_unknown(const char *kind, const char *word, const char *const *known, size_t count,
-                 const char *see) {
-    const char *best = shoal_nearest(word, known, count);
-    const char *dashes = !strcmp(kind, "option") ? "--" : "";
-    if (best)
-        fprintf(stderr, "error: unknown %s '%s'; did you mean %s%s?\n", kind, word, dashes, best);
-    else
-        fprintf(stderr, "error: unknown %s '%s'; see `%s`\n", kind, word, see);
-    return EXIT_USAGE;
-}
-
 bool args_takes(const char *command, const shoal_option_info *o) {
     size_t n = strlen(command);
     for (const char *p = o->commands; (p = strstr(p, command)); p += n)
@@ -51,23 +40,6 @@ static bool find_option(const char *name, size_t length, char letter, shoal_opti
             return true;
     }
     return false;
-}
-
-static int unknown_option(const char *command, const char *name, size_t length) {
-    const char *known[128];
-    char see[64], *word = cli_realloc(NULL, length + 1);
-    size_t count = 0;
-    memcpy(word, name, length);
-    word[length] = 0;
-    for (uint32_t i = 0; i < shoal_option_count() && count < 128; i++) {
-        shoal_option_info o = shoal_option_at(i);
-        if (!o.later && args_takes(command, &o))
-            known[count++] = o.name;
-    }
-    snprintf(see, sizeof see, "shoal help %s", command);
-    int status = args_unknown("option", word, known, count, see);
-    free(word);
-    return status;
 }
 
 static struct item *add(struct args *a, struct item item) {
@@ -110,44 +82,90 @@ static void add_value(struct args *a, struct item item) {
     }
 }
 
+// Whether that is written as an option, and not as a value that begins with dashes.
+static bool is_option(const char *text) {
+    shoal_option_info o;
+    return !strncmp(text, "--", 2) && find_option(text + 2, strcspn(text + 2, "="), 0, &o);
+}
+
+// Where the text of argv[at] names an option: how it is called, and its value (NULL: none yet).
+struct written {
+    const char *name, *value;
+    size_t length;
+    bool is_long;
+};
+
+static struct written read_written(const char *text) {
+    struct written w = {.is_long = text[1] == '-'};
+    w.name = text + (w.is_long ? 2 : 1);
+    w.length = w.is_long ? strcspn(w.name, "=") : 1;
+    if (w.name[w.length])
+        w.value = w.name + w.length + w.is_long;
+    return w;
+}
+
+// -qv is -q -v.
+static bool are_flags(const char *letters) {
+    shoal_option_info o;
+    for (; *letters; letters++)
+        if (!find_option("", 0, *letters, &o) || o.metavar)
+            return false;
+    return true;
+}
+
+// Whether the command takes it; says so where it does not.
+static bool is_taken(const struct args *a, const shoal_option_info *o) {
+    if (o->later)
+        fprintf(stderr, "error: --%s is not supported yet\n", o->name);
+    else if (!args_takes(a->command, o))
+        fprintf(stderr, "error: --%s is not an option of `shoal %s`\n", o->name, a->command);
+    return !o->later && args_takes(a->command, o);
+}
+
+static int parse_flags(struct args *a, const char *letters, int at) {
+    for (; *letters; letters++) {
+        shoal_option_info o;
+        find_option("", 0, *letters, &o);
+        if (!is_taken(a, &o))
+            return EXIT_USAGE;
+        add_value(a, (struct item){.option = o, .value = "", .at = at, .words = 1});
+    }
+    return 0;
+}
+
 // One option at argv[*at]; moves *at to its value where it takes one.
 static int parse_option(struct args *a, int argc, char **argv, int *at) {
-    const char *text = argv[*at];
+    struct written w = read_written(argv[*at]);
+    const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
     int first = *at;
-    bool is_long = text[1] == '-';
-    const char *name = text + (is_long ? 2 : 1);
-    size_t length = is_long ? strcspn(name, "=") : 1;
     shoal_option_info o;
-    if (!find_option(name, length, is_long ? 0 : *name, &o) || (!is_long && name[1] && !o.metavar))
-        return unknown_option(a->command, name, is_long ? length : strlen(name));
-    if (o.later) {
-        fprintf(stderr, "error: --%s is not supported yet\n", o.name);
+    if (!w.is_long && are_flags(w.name))
+        return parse_flags(a, w.name, first);
+    if (!find_option(w.name, w.length, w.is_long ? 0 : *w.name, &o) ||
+        (!w.is_long && w.value && !o.metavar))
+        return unknown_option(a->command, w.name, w.is_long ? w.length : strlen(w.name), next);
+    if (!is_taken(a, &o))
         return EXIT_USAGE;
-    }
-    if (!args_takes(a->command, &o)) {
-        fprintf(stderr, "error: --%s is not an option of `shoal %s`\n", o.name, a->command);
-        return EXIT_USAGE;
-    }
-    const char *value =
-        is_long ? (name[length] ? name + length + 1 : NULL) : (name[1] ? name + 1 : NULL);
-    if (o.metavar && !value) {
-        if (*at + 1 >= argc) {
+    if (o.metavar && !w.value) {
+        if (!next || is_option(next)) {
             fprintf(stderr, "error: --%s needs a value: %s\n", o.name, o.metavar);
             return EXIT_USAGE;
         }
-        value = argv[++*at];
+        w.value = argv[++*at];
     }
-    add_value(a,
-              (struct item){
-                  .option = o, .value = value ? value : "", .at = first, .words = *at - first + 1});
+    add_value(a, (struct item){.option = o,
+                               .value = w.value ? w.value : "",
+                               .at = first,
+                               .words = *at - first + 1});
     return 0;
 }
 
 static int add_word(struct args *a, const struct command *c, const char *word) {
-    uint32_t most = c->words ? c->words : c->needs_model;
-    if (a->word_count >= most) {
-        fprintf(stderr, "error: '%s' is one word too many; see `shoal help %s`\n", word,
-                c->part_of ? c->part_of : c->name);
+    if (a->word_count >= (c->words ? c->words : c->needs_model))
+        return unknown_word(a, c, word);
+    if (!*word) {
+        fprintf(stderr, "error: an empty word; usage: shoal %s%s%s %s\n",
+                c->part_of ? c->part_of : "", c->part_of ? " " : "", c->name, c->takes);
         return EXIT_USAGE;
     }
     a->words = cli_realloc(a->words, (a->word_count + 1) * sizeof *a->words);

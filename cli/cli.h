@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The command line program: what its files share. It uses the public header and nothing else.
 //
-// stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, run.c is
+// stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, unknown.c
+// helps with what it cannot read, run.c is
 // `shoal run`, info.c the commands that only tell, cache.c and warm.c look after the kernels on
 // disk, stop.c minds signals, show.c, rest.c and timing.c write what people read, progress.c the
 // bar, help.c the help made from the option table.
@@ -57,11 +58,19 @@ uint32_t args_choice(const struct args *a, const char *name, uint32_t otherwise)
 void args_free(struct args *a);
 // All that is part of the run, as a job file. Free it.
 char *args_job_text(const struct args *a, const shoal_options *options);
-// "Did you mean": prints an unknown word with the nearest of the known ones; returns EXIT_USAGE.
-int args_unknown(const char *kind, const char *word, const char *const *known, size_t count,
-                 const char *see);
 
 void *cli_realloc(void *old, size_t size); // ends the program when memory runs out
+
+// ---- unknown.c: print what is wrong and what may be meant; EXIT_USAGE ---------------------------
+
+// A word, with the nearest of the known ones.
+int args_unknown(const char *kind, const char *word, const char *const *known, size_t count,
+                 const char *see);
+// An option by the first `length` bytes of its name; next: the word behind it, or NULL.
+int unknown_option(const char *command, const char *name, size_t length, const char *next);
+int unknown_word(const struct args *a, const struct command *c, const char *word);
+int unknown_command(const char *name);
+void suggest_model(const char *path); // a file that is not there: one with a name like it
 
 // ---- show.c -------------------------------------------------------------------------------------
 

@@ -229,9 +229,18 @@ static int help_part(const struct command *c, const char *name) {
     return args_unknown("command", name, known, count, "shoal help");
 }
 
+// Parts go by their own name too.
+static const struct command *find_command(const char *name) {
+    const struct command *found = command_find(name);
+    for (size_t i = 0; i < command_count && !found; i++)
+        for (const struct command *p = commands[i].parts; p && p->name && !found; p++)
+            found = strcmp(p->name, name) ? NULL : p;
+    return found;
+}
+
 int command_help(struct args *a) {
     const char *name = a->model;
-    const struct command *c = name ? command_find(name) : NULL;
+    const struct command *c = name ? find_command(name) : NULL;
     if (!name || !strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h")) {
         help_all(stdout);
         return 0;

@@ -10,8 +10,10 @@
 
 shoal_code subject_load(struct subject *s, const struct args *a, const char *model) {
     shoal_code code = args_check(a, s->log);
-    if (!code)
-        code = shoal_model_load(model, &s->model, s->log);
+    if (!code && (code = shoal_model_load(model, &s->model, s->log)) == SHOAL_IO) {
+        talk_messages(&s->talk, s->log);
+        suggest_model(model);
+    }
     if (!code)
         code = shoal_options_init(&s->options, s->model, s->log);
     const char *use = args_value(a, "use");

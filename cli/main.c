@@ -45,15 +45,6 @@ const struct command *command_find(const char *name) {
     return NULL;
 }
 
-static int unknown_command(const char *name) {
-    const char *known[COMMANDS_MOST];
-    size_t count = 0;
-    for (size_t i = 0; i < command_count; i++)
-        if (commands[i].call || commands[i].parts)
-            known[count++] = commands[i].name;
-    return args_unknown("command", name, known, count, "shoal help");
-}
-
 static int call(const struct command *c, int argc, char **argv) {
     if (!c->call) {
         fprintf(stderr, "error: `shoal %s` is not there yet\n", c->name);

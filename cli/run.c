@@ -60,8 +60,13 @@ static shoal_code load_model(struct run *r) {
                 path);
         return SHOAL_INPUT;
     }
-    if (path)
-        return shoal_model_load(path, &r->model, r->log);
+    if (path) {
+        shoal_code code = shoal_model_load(path, &r->model, r->log);
+        talk_messages(&r->talk, r->log);
+        if (code == SHOAL_IO)
+            suggest_model(path);
+        return code;
+    }
     fputs("error: no model: neither the command line nor the job names one\n", stderr);
     return SHOAL_USAGE;
 }

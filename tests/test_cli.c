@@ -2,6 +2,8 @@
 // The command line program: usage, exit codes, what goes to stdout and what to stderr.
 #include "check.h"
 
+#include <unistd.h>
+
 static const char lorenz[] = "par rho=28\nconst sigma=10, beta=8/3\ninit x=1, y=0, z=0\n"
                              "x'=sigma*(y-x)\ny'=x*(rho-z)-y\nz'=x*y-beta*z\n"
                              "aux r=sqrt(x^2+y^2+z^2)\nset low {rho=10.5, t1=2}\n@ t1=1\n";
@@ -62,6 +64,69 @@ TEST(cli_usage) {
     static const char *const commands[] = {"calibrate", "grid"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect(SHOAL(commands[i]), 2, "is not there yet");
+}
+
+// What new users type, and what helps them.
+TEST(cli_mistakes) {
+    static const struct {
+        const char *words[5];
+        const char *says;
+    } cases[] = {
+        {{"m.ode"}, "to run a model: shoal run m.ode"},
+        {{"solve", "m.ode"}, "did you mean run?"},
+        {{"-v"}, "'-v' stands before the command"},
+        {{"run", ""}, "an empty word"},
+        {{"run", "m"}, "did you mean m.ode?"},
+        {{"info", "./mm.ode"}, "did you mean ./m.ode?"},
+        {{"run", "m.ode", "rho=3"}, "a value is given by --set rho=3"},
+        {{"run", "m.ode", "--rho", "3"}, "a value of the model is given by --set rho=3"},
+        {{"run", "m.ode", "--tend", "3"}, "did you mean --t1?"},
+        {{"run", "m.ode", "--set", "rho", "3"}, "in one word: --set 'rho=3'"},
+        {{"run", "m.ode", "--set", "rho", "="}, "in one word: --set 'rho=...'"},
+        {{"run", "m.ode", "--rtol", "--t1", "3"}, "--rtol needs a value: R"},
+        {{"run", "m.ode", "--vars", "--t1=3"}, "--vars needs a value"},
+        {{"run", "m.ode", "--method", "dopri"}, "did you mean dopri5?"},
+        {{"run", "m.ode", "--only-runs", "0-5"}, "as in 4711,5000:6000"},
+        {{"run", "m.ode", "-qx"}, "unknown option 'qx'"},
+        {{"cache", "lst"}, "did you mean list?"},
+        {{"cache", "show"}, "no key; usage: shoal cache show KEY"},
+        {{"cache", "show", "a", "b"}, "see `shoal help cache show`"},
+        {{"help", "cahce"}, "did you mean cache?"},
+        {{"help", "cache", "lst"}, "did you mean list?"},
+        {{"help", "--rtoll"}, "did you mean rtol?"},
+    };
+    char *shoal = realpath(check_shoal(), NULL);
+    model(lorenz);
+    REQUIRE(chdir(check_dir()) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *argv[8] = {shoal};
+        for (size_t k = 0; k < 5; k++)
+            argv[k + 1] = cases[i].words[k];
+        struct check_output o = check_command(argv);
+        CHECK_MSG(o.status && strstr(o.err, cases[i].says), "%s %s: %d, %s", argv[1],
+                  argv[2] ? argv[2] : "", o.status, o.err);
+        CHECK_STR(o.out, "");
+    }
+    CHECK_INT(RUN(shoal, "run", "m.ode", "-qv").status, 0); // flags may stand together
+    free(shoal);
+}
+
+// There is help on everything that has a name.
+TEST(cli_help_on_names) {
+    CHECK_HAS(SHOAL("help", "cache", "clear").out, "--older-than AGE");
+    CHECK_STR(SHOAL("help", "clear").out, SHOAL("help", "cache", "clear").out);
+    CHECK_HAS(SHOAL("help", "--rtol").out, "relative tolerance");
+    CHECK_STR(SHOAL("help", "rtol").out, SHOAL("help", "--rtol").out);
+    CHECK_HAS(SHOAL("help", "-o").out, "--output FILE");
+    CHECK_HAS(SHOAL("help", "rodas5p").out, "order 5");
+    CHECK_HAS(SHOAL("help", "ode45").out, "also called");
+    CHECK_HAS(SHOAL("help", "nonfinite").out, "infinite or not a number");
+    CHECK_HAS(SHOAL("help", "SHOAL_CC").out, "C compiler");
+    static const char *const commands[] = {"run",     "info",    "source",  "warm",
+                                           "cache",   "devices", "methods", "env",
+                                           "version", "help",    "options"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        CHECK_INT(SHOAL("help", commands[i]).status, 0);
 }
 
 // ---- Bad input: exit code 1, a message that says where, and no result ---------------------------

@@ -142,11 +142,20 @@ static shoal_code read_method(const struct option *o, const char *text,
         return SHOAL_OK;
     struct nearest n = {.wanted = text};
     nearest_offer(&n, choice_auto);
-    for (uint32_t i = 0; i < method_count; i++)
+    struct buf aliases = {0};
+    for (uint32_t i = 0; i < method_count; i++) {
         nearest_offer(&n, methods[i].name);
+        buf_printf(&aliases, " %s", methods[i].aliases);
+    }
+    for (char *rest = aliases.failed ? NULL : aliases.data, *word; (word = strsep(&rest, " "));)
+        nearest_offer(&n, word);
     const char *best = nearest_best(&n);
+    shoal_code code = SHOAL_OK;
     if (best)
-        return option_wrong(o, origin, r, "unknown method '%s'; did you mean %s?", text, best);
+        code = option_wrong(o, origin, r, "unknown method '%s'; did you mean %s?", text, best);
+    buf_free(&aliases);
+    if (code)
+        return code;
     return option_wrong(o, origin, r, "unknown method '%s'; `shoal methods` lists them", text);
 }
 
