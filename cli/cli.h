@@ -70,6 +70,7 @@ int args_unknown(const char *kind, const char *word, const char *const *known, s
 int unknown_option(const char *command, const char *name, size_t length, const char *next);
 int unknown_word(const struct args *a, const struct command *c, const char *word);
 int unknown_command(const char *name);
+bool refuse_result(const char *path); // a result is no model: says so
 void suggest_model(const char *path); // a file that is not there: one with a name like it
 
 // ---- show.c -------------------------------------------------------------------------------------

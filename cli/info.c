@@ -10,6 +10,8 @@
 
 shoal_code subject_load(struct subject *s, const struct args *a, const char *model) {
     shoal_code code = args_check(a, s->log);
+    if (!code && refuse_result(model))
+        code = SHOAL_INPUT;
     if (!code && (code = shoal_model_load(model, &s->model, s->log)) == SHOAL_IO) {
         talk_messages(&s->talk, s->log);
         suggest_model(model);

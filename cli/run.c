@@ -55,11 +55,8 @@ static shoal_code load_model(struct run *r) {
         from_job = from_job || shoal_job_value(r->job, i) == path;
     if (text && (from_job || !path))
         return shoal_model_parse(path ? path : "model", text, strlen(text), &r->model, r->log);
-    if (path && (has_ending(path, ".npz") || has_ending(path, ".h5"))) {
-        fprintf(stderr, "error: %s is not a model; `shoal run --job %s` repeats a result\n", path,
-                path);
+    if (path && refuse_result(path))
         return SHOAL_INPUT;
-    }
     if (path) {
         shoal_code code = shoal_model_load(path, &r->model, r->log);
         talk_messages(&r->talk, r->log);

@@ -35,11 +35,24 @@ void talk_say(const struct talk *talk, const char *format, ...) {
     va_end(args);
 }
 
+// Bytes of the UTF-8 character at `text`; 0: it is none, or a control character.
+static size_t character(const unsigned char *text, size_t length) {
+    if (text[0] < 128)
+        return (text[0] >= 32 && text[0] != 127) || text[0] == '\n' || text[0] == '\t';
+    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4 || n > length || (text[0] == 0xc2 && text[1] < 0xa0))
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
 // Text for a terminal: control characters of a file must not reach it.
 static void put_safe(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        fputc((c < 32 && c != '\n' && c != '\t') || c == 127 ? '?' : c, stderr);
+    for (size_t i = 0, n; i < length; i += n ? n : 1) {
+        n = character((const unsigned char *)text + i, length - i);
+        fwrite(n ? text + i : "?", 1, n ? n : 1, stderr);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 // Words of other programs, and what they are called here.
@@ -93,7 +94,7 @@ int unknown_word(const struct args *a, const struct command *c, const char *word
 
 static bool ends_with(const char *text, const char *ending) {
     size_t n = strlen(text), m = strlen(ending);
-    return n > m && !strcmp(text + n - m, ending);
+    return n > m && !strcasecmp(text + n - m, ending);
 }
 
 int unknown_command(const char *name) {
@@ -110,6 +111,14 @@ int unknown_command(const char *name) {
     else
         return args_unknown("command", name, known, count, "shoal help");
     return EXIT_USAGE;
+}
+
+bool refuse_result(const char *path) {
+    if (!ends_with(path, ".npz") && !ends_with(path, ".h5") && !ends_with(path, ".hdf5"))
+        return false;
+    fprintf(stderr, "error: %s is not a model; `shoal run --job %s` repeats a result\n", path,
+            path);
+    return true;
 }
 
 // A name that may be shown: it does nothing to a terminal.

@@ -78,6 +78,7 @@ TEST(cli_mistakes) {
         {{"run", ""}, "an empty word"},
         {{"run", "m"}, "did you mean m.ode?"},
         {{"info", "./mm.ode"}, "did you mean ./m.ode?"},
+        {{"info", "o.npz"}, "`shoal run --job o.npz` repeats a result"},
         {{"run", "m.ode", "rho=3"}, "a value is given by --set rho=3"},
         {{"run", "m.ode", "--rho", "3"}, "a value of the model is given by --set rho=3"},
         {{"run", "m.ode", "--tend", "3"}, "did you mean --t1?"},
@@ -109,6 +110,18 @@ TEST(cli_mistakes) {
     }
     CHECK_INT(RUN(shoal, "run", "m.ode", "-qv").status, 0); // flags may stand together
     free(shoal);
+}
+
+// Nothing that a file holds moves the cursor: control characters, also those of 8 bits, are shown
+// as question marks, other letters as they are.
+TEST(cli_messages_are_safe) {
+    const char *m = model("x'=\x1b[2J\xc2\x9b"
+                          "2J\x9b\xc3\xa9\xff\xe2\x82+y\n@ t1=1\n");
+    struct check_output o = SHOAL("run", m);
+    CHECK_INT(o.status, 1);
+    CHECK(!strchr(o.err, 0x1b) && !strchr(o.err, (char)0x9b) && !strchr(o.err, (char)0xff));
+    m = model("par \xc3\xa9=1\nx'=z\n@ t1=1\n");
+    CHECK_HAS(SHOAL("run", m).err, "par \xc3\xa9=1");
 }
 
 // There is help on everything that has a name.
