@@ -42,13 +42,12 @@ static bool find_option(const char *name, size_t length, char letter, shoal_opti
     return false;
 }
 
-static struct item *add(struct args *a, struct item item) {
+static void add(struct args *a, struct item item) {
     if (a->count == a->room) {
         a->room = a->room ? 2 * a->room : 16;
         a->items = cli_realloc(a->items, a->room * sizeof *a->items);
     }
-    a->items[a->count] = item;
-    return &a->items[a->count++];
+    a->items[a->count++] = item;
 }
 
 static char *own(struct args *a, const char *text, size_t length) {

@@ -94,28 +94,58 @@ static void bash_value(const shoal_option_info *o) {
                                                       : "any");
 }
 
-static void bash(void) {
-    puts("# Completion of shoal for bash, made by `shoal completions bash`.\n"
-         "_shoal() {\n"
-         "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-         "    local command=${COMP_WORDS[1]} options= words= kind=\n"
-         "    COMPREPLY=()\n"
-         "    if [[ $cur == = ]]; then # --name=value is three words\n"
-         "        cur=\n"
-         "    elif [[ $prev == = ]]; then\n"
-         "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
-         "    fi");
-    fputs("    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W '", stdout);
-    put_names();
+static const char bash_head[] =
+    "# Completion of shoal for bash, made by `shoal completions bash`.\n"
+    "_shoal() {\n"
+    "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
+    "    local command=${COMP_WORDS[1]} options= words= kind=\n"
+    "    COMPREPLY=()\n"
+    "    if [[ $cur == = ]]; then # --name=value is three words\n"
+    "        cur=\n"
+    "    elif [[ $prev == = ]]; then\n"
+    "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
+    "    fi\n";
+
+static const char bash_tail[] =
+    "    if [[ $kind == words ]]; then\n"
+    "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+    "        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
+    "    elif [[ $kind == directory ]]; then\n"
+    "        compopt -o filenames 2>/dev/null\n"
+    "        COMPREPLY=($(compgen -d -- \"$cur\"))\n"
+    "    elif [[ $kind == any ]]; then\n"
+    "        :\n"
+    "    elif [[ -z $kind && $cur == -* ]]; then\n"
+    "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+    "    else\n"
+    "        local IFS=$'\\n'\n"
+    "        compopt -o filenames 2>/dev/null\n"
+    "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+    "    fi\n"
+    "}\n"
+    "complete -F _shoal shoal\n";
+
+// Offers words and is done, where the condition holds.
+static void bash_offer(const char *condition, const struct command *parts_of) {
+    printf("    if %s; then\n        COMPREPLY=($(compgen -W '", condition);
+    if (parts_of)
+        put_parts(parts_of);
+    else
+        put_names();
     puts("' -- \"$cur\"))\n        return\n    fi");
+}
+
+static void bash(void) {
+    fputs(bash_head, stdout);
+    bash_offer("((COMP_CWORD == 1)) || [[ $command == help ]]", NULL);
     for (size_t i = 0; i < command_count; i++)
         if (commands[i].parts) {
-            printf("    if [[ $command == %s ]]; then\n        if ((COMP_CWORD == 2)); then\n"
-                   "            COMPREPLY=($(compgen -W '",
+            char condition[64];
+            snprintf(condition, sizeof condition, "((COMP_CWORD == 2)) && [[ $command == %s ]]",
+                     commands[i].name);
+            bash_offer(condition, &commands[i]);
+            printf("    [[ $command == %s ]] && command=\"$command ${COMP_WORDS[2]}\"\n",
                    commands[i].name);
-            put_parts(&commands[i]);
-            puts("' -- \"$cur\"))\n            return\n        fi\n"
-                 "        command=\"$command ${COMP_WORDS[2]}\"\n    fi");
         }
     puts("    case $command in");
     each_command(bash_options);
@@ -124,29 +154,8 @@ static void bash(void) {
         shoal_option_info o = shoal_option_at(i);
         bash_value(&o);
     }
-    fputs("    esac\n"
-          "    if [[ $kind == words ]]; then\n"
-          "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-          "        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
-          "    elif [[ $kind == directory ]]; then\n"
-          "        compopt -o filenames 2>/dev/null\n"
-          "        COMPREPLY=($(compgen -d -- \"$cur\"))\n"
-          "    elif [[ $kind == any ]]; then\n"
-          "        :\n"
-          "    elif [[ -z $kind && $cur == -* ]]; then\n"
-          "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-          "    elif [[ $command == help ]]; then\n"
-          "        COMPREPLY=($(compgen -W '",
-          stdout);
-    put_names();
-    puts("' -- \"$cur\"))\n"
-         "    else\n"
-         "        local IFS=$'\\n'\n"
-         "        compopt -o filenames 2>/dev/null\n"
-         "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-         "    fi\n"
-         "}\n"
-         "complete -F _shoal shoal");
+    puts("    esac");
+    fputs(bash_tail, stdout);
 }
 
 // ---- zsh ----------------------------------------------------------------------------------------

@@ -14,20 +14,22 @@
 
 // ---- The run again ------------------------------------------------------------------------------
 
-enum { PATIENCE_S = 3 };
+enum { COMPILE_S = 10, RUN_S = 5 }; // as long as anybody waits for a hint
 
 struct patience {
     int stop; // what the solver looks at
     const volatile int *stop_too;
 };
 
-static void look(struct patience *p, double seconds) {
-    if (seconds > PATIENCE_S || (p->stop_too && *p->stop_too))
+static void look(struct patience *p, bool enough) {
+    if (enough || (p->stop_too && *p->stop_too))
         p->stop = 1;
 }
 
-static void on_compile(const shoal_compile *now, void *user) { look(user, now->elapsed_s); }
-static void on_progress(const shoal_progress *now, void *user) { look(user, now->seconds); }
+static void on_compile(const shoal_compile *now, void *user) {
+    look(user, now->elapsed_s > COMPILE_S);
+}
+static void on_progress(const shoal_progress *now, void *user) { look(user, now->seconds > RUN_S); }
 
 // A batch of that run alone.
 static shoal_code batch_of(const shoal_model *model, const shoal_batch *batch, uint64_t run,

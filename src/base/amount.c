@@ -29,8 +29,10 @@ static bool push_digit(struct decimal *d, uint32_t digit, uint64_t *zeros) {
 
 static const char *read_exponent(const char *p, struct decimal *d) {
     int64_t value = 0;
+    if (*p != 'e' && *p != 'E')
+        return p;
     const char *digits = p + 1 + (p[1] == '+' || p[1] == '-');
-    if ((*p != 'e' && *p != 'E') || !is_digit(*digits))
+    if (!is_digit(*digits))
         return p;
     for (const char *q = digits; is_digit(*q); q++)
         value = value < EXPONENT_MOST ? value * 10 + (*q - '0') : value;
