@@ -45,8 +45,9 @@ void stop_catch(void) {
     caught = true;
 }
 
+// After a stop only the closing lines are left, which the second half of one wish must not cut off.
 void stop_release(void) {
-    for (int i = 0; i < NUMBERS && caught; i++)
+    for (int i = 0; i < NUMBERS && caught && !stop_signal; i++)
         sigaction(numbers[i], &before[i], NULL);
-    caught = false;
+    caught = stop_signal != 0;
 }
