@@ -61,7 +61,7 @@ help:
 	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a file to open'
 	@echo 'make test      all tests (make test-long: the slow ones too; make test-gpu: those of devices, on a GPU)'
 	@echo 'make           build $(BUILD)/shoal, $(BUILD)/libshoal.so, $(BUILD)/libshoal.a'
-	@echo 'make install   into PREFIX ($(PREFIX)), with headers and a pkg-config file'
+	@echo 'make install   into PREFIX ($(PREFIX)), with headers, manual page, completions, docs, examples'
 	@echo 'make bench     compare with peers and with the peak of this machine'
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
@@ -118,22 +118,40 @@ $(BUILD)/bench/bench $(BUILD)/bench/gpu $(BUILD)/bench/log_cost $(BUILD)/bench/c
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 VERSION := $(shell sed -n 's/^.define SHOAL_VERSION "\(.*\)"/\1/p' include/shoal/shoal.h)
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/shoal
-	install -m 755 $(BUILD)/shoal $(DESTDIR)$(PREFIX)/bin/shoal
-	install -m 755 $(BUILD)/libshoal.so $(DESTDIR)$(LIBDIR)/libshoal.so.0
-	ln -sf libshoal.so.0 $(DESTDIR)$(LIBDIR)/libshoal.so
-	install -m 644 $(BUILD)/libshoal.a $(DESTDIR)$(LIBDIR)/libshoal.a
-	install -m 644 include/shoal/shoal.h include/shoal/backend.h $(DESTDIR)$(PREFIX)/include/shoal/
+TO = $(DESTDIR)$(PREFIX)
+TO_LIB = $(DESTDIR)$(LIBDIR)
+TO_DOC = $(TO)/share/doc/shoal
+# What the program tells about itself: source and place of each file.
+TOLD := shoal.1:man/man1/shoal.1 shoal.bash:bash-completion/completions/shoal \
+	_shoal:zsh/site-functions/_shoal shoal.fish:fish/vendor_completions.d/shoal.fish
+$(BUILD)/told/%: $(BUILD)/shoal
+	@mkdir -p $(@D)
+	$(BUILD)/shoal $(told_$(*F)) > $@.tmp && mv $@.tmp $@
+told_shoal.1 := man
+told_shoal.bash := completions bash
+told__shoal := completions zsh
+told_shoal.fish := completions fish
+install: all $(foreach f,$(TOLD),$(BUILD)/told/$(firstword $(subst :, ,$(f))))
+	install -d '$(TO)/bin' '$(TO_LIB)/pkgconfig' '$(TO)/include/shoal'
+	install -m 755 $(BUILD)/shoal '$(TO)/bin/shoal'
+	install -m 755 $(BUILD)/libshoal.so '$(TO_LIB)/libshoal.so.0'
+	ln -sf libshoal.so.0 '$(TO_LIB)/libshoal.so'
+	install -m 644 $(BUILD)/libshoal.a '$(TO_LIB)/libshoal.a'
+	install -m 644 include/shoal/shoal.h include/shoal/backend.h '$(TO)/include/shoal/'
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' \
 	    'Name: shoal' 'Description: Batch integrator of ODE systems' 'Version: $(VERSION)' \
 	    'Libs: -L$${libdir} -lshoal' 'Libs.private: $(LIBS)' 'Cflags: -I$${includedir}' \
-	    > $(DESTDIR)$(LIBDIR)/pkgconfig/shoal.pc
+	    > '$(TO_LIB)/pkgconfig/shoal.pc'
+	set -e; for f in $(TOLD); do install -D -m 644 $(BUILD)/told/$${f%%:*} '$(TO)/share/'$${f#*:}; done
+	install -d '$(TO_DOC)/docs' '$(TO_DOC)/examples'
+	install -m 644 README.md LICENSE '$(TO_DOC)/'
+	install -m 644 docs/* '$(TO_DOC)/docs/'
+	install -m 644 examples/* '$(TO_DOC)/examples/'
 	if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then PATH="$$PATH:/sbin:/usr/sbin" ldconfig; fi
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/shoal $(DESTDIR)$(LIBDIR)/libshoal.so $(DESTDIR)$(LIBDIR)/libshoal.so.0 \
-	    $(DESTDIR)$(LIBDIR)/libshoal.a $(DESTDIR)$(LIBDIR)/pkgconfig/shoal.pc
-	rm -rf $(DESTDIR)$(PREFIX)/include/shoal
+	rm -f '$(TO)/bin/shoal' '$(TO_LIB)/libshoal.so' '$(TO_LIB)/libshoal.so.0' '$(TO_LIB)/libshoal.a' \
+	    '$(TO_LIB)/pkgconfig/shoal.pc' $(foreach f,$(TOLD),'$(TO)/share/$(lastword $(subst :, ,$(f)))')
+	rm -rf '$(TO)/include/shoal' '$(TO_DOC)'
 
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^kernels/')
 format: setup-dev

@@ -19,17 +19,6 @@ void *cli_realloc(void *old, size_t size) {
     return p;
 }
 
-int args_unknown(const char *kind, const char *word, const char *const *known, size_t count,
-                 const char *see) {
-    const char *best = shoal_nearest(word, known, count);
-    const char *dashes = !strcmp(kind, "option") ? "--" : "";
-    if (best)
-        fprintf(stderr, "error: unknown %s '%s'; did you mean %s%s?\n", kind, word, dashes, best);
-    else
-        fprintf(stderr, "error: unknown %s '%s'; see `%s`\n", kind, word, see);
-    return EXIT_USAGE;
-}
-
 bool args_takes(const char *command, const shoal_option_info *o) {
     size_t n = strlen(command);
     for (const char *p = o->commands; (p = strstr(p, command)); p += n)
@@ -53,29 +42,12 @@ static bool find_option(const char *name, size_t length, char letter, shoal_opti
     return false;
 }
 
-static int unknown_option(const char *command, const char *name, size_t length) {
-    const char *known[128];
-    char see[64], *word = cli_realloc(NULL, length + 1);
-    size_t count = 0;
-    memcpy(word, name, length);
-    word[length] = 0;
-    for (uint32_t i = 0; i < shoal_option_count() && count < 128; i++) {
-        shoal_option_info o = shoal_option_at(i);
-        if (!o.later && args_takes(command, &o))
-            known[count++] = o.name;
-    }
-    snprintf(see, sizeof see, "shoal help %s", command);
-    int status = args_unknown("option", word, known, count, see);
-    free(word);
-    return status;
-}
-
-static void add(struct args *a, shoal_option_info option, const char *value, bool from_job) {
+static void add(struct args *a, struct item item) {
     if (a->count == a->room) {
         a->room = a->room ? 2 * a->room : 16;
         a->items = cli_realloc(a->items, a->room * sizeof *a->items);
     }
-    a->items[a->count++] = (struct item){option, value, from_job};
+    a->items[a->count++] = item;
 }
 
 static char *own(struct args *a, const char *text, size_t length) {
@@ -86,60 +58,113 @@ static char *own(struct args *a, const char *text, size_t length) {
     return a->owned[a->owned_count++] = copy;
 }
 
-// Of a=1,b=2 each part on its own, so that a later a=3 can replace one of them.
-static void add_value(struct args *a, shoal_option_info option, const char *value, bool from_job) {
+// Of a=1,b=2 each part on its own, so that a sweep of `a` can take the place of one of them.
+static void add_value(struct args *a, struct item item) {
+    const char *value = item.value;
     int depth = 0;
     size_t start = 0, i = 0;
-    if (strcmp(option.name, "set")) {
-        add(a, option, value, from_job);
+    item.list = value;
+    if (strcmp(item.option.name, "set")) {
+        add(a, item);
         return;
     }
     for (;; i++) {
         depth += (value[i] == '(') - (value[i] == ')');
         if (value[i] && !(value[i] == ',' && depth <= 0))
             continue;
-        add(a, option, own(a, value + start, i - start), from_job);
+        item.value = own(a, value + start, i - start);
+        add(a, item);
+        item.list = NULL;
         if (!value[i])
             return;
         start = i + 1;
     }
 }
 
+// Whether that is written as an option, and not as a value that begins with dashes.
+static bool is_option(const char *text) {
+    shoal_option_info o;
+    return !strncmp(text, "--", 2) && find_option(text + 2, strcspn(text + 2, "="), 0, &o);
+}
+
+// Where the text of argv[at] names an option: how it is called, and its value (NULL: none yet).
+struct written {
+    const char *name, *value;
+    size_t length;
+    bool is_long;
+};
+
+static struct written read_written(const char *text) {
+    struct written w = {.is_long = text[1] == '-'};
+    w.name = text + (w.is_long ? 2 : 1);
+    w.length = w.is_long ? strcspn(w.name, "=") : 1;
+    if (w.name[w.length])
+        w.value = w.name + w.length + w.is_long;
+    return w;
+}
+
+// -qv is -q -v.
+static bool are_flags(const char *letters) {
+    shoal_option_info o;
+    for (; *letters; letters++)
+        if (!find_option("", 0, *letters, &o) || o.metavar)
+            return false;
+    return true;
+}
+
+// Whether the command takes it; says so where it does not.
+static bool is_taken(const struct args *a, const shoal_option_info *o) {
+    if (o->later)
+        fprintf(stderr, "error: --%s is not supported yet\n", o->name);
+    else if (!args_takes(a->command, o))
+        fprintf(stderr, "error: --%s is not an option of `shoal %s`\n", o->name, a->command);
+    return !o->later && args_takes(a->command, o);
+}
+
+static int parse_flags(struct args *a, const char *letters, int at) {
+    for (; *letters; letters++) {
+        shoal_option_info o;
+        find_option("", 0, *letters, &o);
+        if (!is_taken(a, &o))
+            return EXIT_USAGE;
+        add_value(a, (struct item){.option = o, .value = "", .at = at, .words = 1});
+    }
+    return 0;
+}
+
 // One option at argv[*at]; moves *at to its value where it takes one.
 static int parse_option(struct args *a, int argc, char **argv, int *at) {
-    const char *text = argv[*at];
-    bool is_long = text[1] == '-';
-    const char *name = text + (is_long ? 2 : 1);
-    size_t length = is_long ? strcspn(name, "=") : 1;
+    struct written w = read_written(argv[*at]);
+    const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
+    int first = *at;
     shoal_option_info o;
-    if (!find_option(name, length, is_long ? 0 : *name, &o) || (!is_long && name[1] && !o.metavar))
-        return unknown_option(a->command, name, is_long ? length : strlen(name));
-    if (o.later) {
-        fprintf(stderr, "error: --%s is not supported yet\n", o.name);
+    if (!w.is_long && are_flags(w.name))
+        return parse_flags(a, w.name, first);
+    if (!find_option(w.name, w.length, w.is_long ? 0 : *w.name, &o) ||
+        (!w.is_long && w.value && !o.metavar))
+        return unknown_option(a->command, w.name, w.is_long ? w.length : strlen(w.name), next);
+    if (!is_taken(a, &o))
         return EXIT_USAGE;
-    }
-    if (!args_takes(a->command, &o)) {
-        fprintf(stderr, "error: --%s is not an option of `shoal %s`\n", o.name, a->command);
-        return EXIT_USAGE;
-    }
-    const char *value =
-        is_long ? (name[length] ? name + length + 1 : NULL) : (name[1] ? name + 1 : NULL);
-    if (o.metavar && !value) {
-        if (*at + 1 >= argc) {
+    if (o.metavar && !w.value) {
+        if (!next || is_option(next)) {
             fprintf(stderr, "error: --%s needs a value: %s\n", o.name, o.metavar);
             return EXIT_USAGE;
         }
-        value = argv[++*at];
+        w.value = argv[++*at];
     }
-    add_value(a, o, value ? value : "", false);
+    add_value(a, (struct item){.option = o,
+                               .value = w.value ? w.value : "",
+                               .at = first,
+                               .words = *at - first + 1});
     return 0;
 }
 
 static int add_word(struct args *a, const struct command *c, const char *word) {
-    uint32_t most = c->words ? c->words : c->needs_model;
-    if (a->word_count >= most) {
-        fprintf(stderr, "error: '%s' is one word too many; see `shoal help %s`\n", word,
-                c->part_of ? c->part_of : c->name);
+    if (a->word_count >= (c->words ? c->words : c->needs_model))
+        return unknown_word(a, c, word);
+    if (!*word) {
+        fprintf(stderr, "error: an empty word; usage: shoal %s%s%s %s\n",
+                c->part_of ? c->part_of : "", c->part_of ? " " : "", c->name, c->takes);
         return EXIT_USAGE;
     }
     a->words = cli_realloc(a->words, (a->word_count + 1) * sizeof *a->words);
@@ -149,8 +174,8 @@ static int add_word(struct args *a, const struct command *c, const char *word) {
 }
 
 int args_parse(struct args *a, const struct command *c, int argc, char **argv) {
-    *a = (struct args){.command = c->name};
-    bool only_words = false;
+    *a = (struct args){.command = c->name, .argv = argv, .argc = argc};
+    bool only_words = c->only_words;
     for (int i = 0; i < argc; i++) {
         int status = 0;
         if (!only_words && !strcmp(argv[i], "--"))
@@ -163,8 +188,10 @@ int args_parse(struct args *a, const struct command *c, int argc, char **argv) {
             return status;
     }
     if (c->needs_model && !a->model && !args_flag(a, "help") && !args_value(a, "job")) {
-        fprintf(stderr, "error: no %s; usage: shoal %s%s%s %s\n",
-                c->part_of && strcmp(c->name, "explain") ? "name" : "model",
+        char what[16] = "";
+        for (size_t i = 0; i + 1 < sizeof what && isupper((unsigned char)c->takes[i]); i++)
+            what[i] = (char)tolower((unsigned char)c->takes[i]);
+        fprintf(stderr, "error: no %s; usage: shoal %s%s%s %s\n", what[0] ? what : "name",
                 c->part_of ? c->part_of : "", c->part_of ? " " : "", c->name, c->takes);
         return EXIT_USAGE;
     }
@@ -196,54 +223,95 @@ shoal_code args_check(const struct args *a, shoal_log *log) {
     return result;
 }
 
-// True when both are about the same name of the model: `rho` of sweep rho=... and set rho=1.
-static bool same_target(const char *a, const char *b) {
-    size_t n = strcspn(a, "="), m = strcspn(b, "=");
-    while (n && isspace((unsigned char)*a))
-        a++, n--;
-    while (m && isspace((unsigned char)*b))
-        b++, m--;
-    while (n && isspace((unsigned char)a[n - 1]))
-        n--;
-    while (m && isspace((unsigned char)b[m - 1]))
-        m--;
-    return n == m && !memcmp(a, b, n);
+// The name before `=`, without blanks, as the model knows it; false when it has none.
+static bool target_of(const struct item *item, const shoal_model *model, shoal_kind *kind,
+                      uint32_t *index) {
+    const char *name = item->value, *end = strchr(name, '=');
+    char text[256];
+    if (!item->option.repeatable || !end || !strcmp(item->option.name, "zip"))
+        return false;
+    while (name < end && isspace((unsigned char)*name))
+        name++;
+    while (end > name && isspace((unsigned char)end[-1]))
+        end--;
+    int n = snprintf(text, sizeof text, "%.*s", (int)(end - name), name);
+    return n > 0 && (size_t)n < sizeof text && shoal_model_find(model, text, kind, index);
 }
 
-static bool has_target(const struct item *i) {
-    return i->option.repeatable && strchr(i->value, '=') && strcmp(i->option.name, "zip");
-}
-
-static bool overridden(const struct args *a, const struct item *job) {
-    for (size_t i = 0; has_target(job) && i < a->count; i++)
-        if (has_target(&a->items[i]) && same_target(a->items[i].value, job->value))
+static bool overridden(const struct args *a, const struct item *job, const shoal_model *model) {
+    shoal_kind kind, other_kind;
+    uint32_t index, other;
+    if (!job->from_job || !target_of(job, model, &kind, &index))
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!a->items[i].from_job && target_of(&a->items[i], model, &other_kind, &other) &&
+            kind == other_kind && index == other)
             return true;
     return false;
 }
 
+void args_settle(struct args *a, const shoal_model *model) {
+    for (size_t k = a->count; k-- > 0;)
+        if (overridden(a, &a->items[k], model)) {
+            a->count--;
+            memmove(&a->items[k], &a->items[k + 1], (a->count - k) * sizeof *a->items);
+        }
+}
+
 void args_add_job(struct args *a, const shoal_job *job) {
-    struct args joined = {
-        .command = a->command, .model = a->model, .words = a->words, .word_count = a->word_count};
-    joined.owned = a->owned;
-    joined.owned_count = a->owned_count;
+    struct args joined = *a;
+    joined.items = NULL;
+    joined.count = joined.room = 0;
     for (uint32_t i = 0; i < shoal_job_count(job); i++) {
         const char *name = shoal_job_name(job, i), *value = shoal_job_value(job, i);
         shoal_option_info o;
-        if (!strcmp(name, "model") || !find_option(name, strlen(name), 0, &o))
-            continue;
-        size_t before = joined.count;
-        add_value(&joined, o, value, true);
-        for (size_t k = joined.count; k-- > before;)
-            if (overridden(a, &joined.items[k])) {
-                joined.count--;
-                memmove(&joined.items[k], &joined.items[k + 1],
-                        (joined.count - k) * sizeof *joined.items);
-            }
+        if (strcmp(name, "model") && find_option(name, strlen(name), 0, &o))
+            add_value(&joined, (struct item){.option = o, .value = value, .from_job = true});
     }
     for (size_t i = 0; i < a->count; i++)
-        add(&joined, a->items[i].option, a->items[i].value, false);
+        add(&joined, a->items[i]);
     free(a->items);
     *a = joined;
+}
+
+static bool same_name(const struct item *a, const struct item *b) {
+    size_t n = strcspn(a->value, "="), m = strcspn(b->value, "=");
+    return n == m && !memcmp(a->value, b->value, n);
+}
+
+// A name that comes again has its last value; spelt another way it was hardly meant.
+static bool spelt_twice(const struct args *a, const struct item *one, const shoal_model *model) {
+    shoal_kind kind, other_kind;
+    uint32_t index, other;
+    if (strcmp(one->option.name, "set") || !target_of(one, model, &kind, &index))
+        return false;
+    for (const struct item *two = one + 1; two < a->items + a->count; two++) {
+        if (strcmp(two->option.name, "set") || same_name(one, two) ||
+            !target_of(two, model, &other_kind, &other) || kind != other_kind || index != other)
+            continue;
+        fprintf(stderr, "error: --set gives the same value by two names, `%.*s` and `%.*s`\n",
+                (int)strcspn(one->value, "="), one->value, (int)strcspn(two->value, "="),
+                two->value);
+        return true;
+    }
+    return false;
+}
+
+shoal_code args_apply(const struct args *a, shoal_model *model, shoal_options *options,
+                      shoal_log *log) {
+    shoal_code code = SHOAL_OK;
+    for (size_t i = 0; i < a->count; i++)
+        if (spelt_twice(a, &a->items[i], model))
+            return SHOAL_INPUT;
+    for (size_t i = 0; i < a->count && !code; i++) {
+        const struct item *item = &a->items[i];
+        const char *values = item->from_job ? item->value : item->list; // a job's part may be gone
+        if (item->option.field)
+            code = shoal_options_set(options, item->option.name, item->value, log);
+        else if (!strcmp(item->option.name, "set") && values)
+            code = shoal_model_set(model, values, log);
+    }
+    return code;
 }
 
 void args_free(struct args *a) {

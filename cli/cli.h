@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The command line program: what its files share. It uses the public header and nothing else.
 //
-// stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, run.c is
+// stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, unknown.c
+// helps with what it cannot read, run.c is
 // `shoal run`, info.c the commands that only tell, cache.c and warm.c look after the kernels on
-// disk, show.c and timing.c write what people read, progress.c the bar, help.c the help made from
-// the option table.
+// disk, stop.c minds signals, show.c, rest.c and timing.c write what people read, progress.c the
+// bar, help.c the help made from the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -20,11 +21,15 @@ enum { EXIT_USAGE = 2, EXIT_IO = 4, EXIT_ALL_FAILED = 5, EXIT_SIGNAL = 128 };
 struct item {
     shoal_option_info option;
     const char *value; // "" for a flag
+    const char *list;  // the whole list, at its first part; NULL at the others
     bool from_job;
+    int at, words; // where it stands in argv; words 0: nowhere
 };
 
 struct args {
     const char *command;
+    char **argv; // what follows the command
+    int argc;
     const char *model;  // the first word; NULL: none given
     const char **words; // all of them
     size_t word_count;
@@ -42,17 +47,31 @@ bool args_takes(const char *command, const shoal_option_info *o);
 shoal_code args_check(const struct args *a, shoal_log *log);
 // Puts the options of a job before those of the command line, which win.
 void args_add_job(struct args *a, const shoal_job *job);
+// Now that names have a meaning: what the job says about one that the command line gives goes.
+void args_settle(struct args *a, const shoal_model *model);
+// The values of --set and the fields of the options, in order.
+shoal_code args_apply(const struct args *a, shoal_model *model, shoal_options *options,
+                      shoal_log *log);
 const char *args_value(const struct args *a, const char *name); // the last one; NULL: not given
 bool args_flag(const struct args *a, const char *name);
 uint32_t args_choice(const struct args *a, const char *name, uint32_t otherwise);
 void args_free(struct args *a);
 // All that is part of the run, as a job file. Free it.
 char *args_job_text(const struct args *a, const shoal_options *options);
-// "Did you mean": prints an unknown word with the nearest of the known ones; returns EXIT_USAGE.
-int args_unknown(const char *kind, const char *word, const char *const *known, size_t count,
-                 const char *see);
 
 void *cli_realloc(void *old, size_t size); // ends the program when memory runs out
+
+// ---- unknown.c: print what is wrong and what may be meant; EXIT_USAGE ---------------------------
+
+// A word, with the nearest of the known ones.
+int args_unknown(const char *kind, const char *word, const char *const *known, size_t count,
+                 const char *see);
+// An option by the first `length` bytes of its name; next: the word behind it, or NULL.
+int unknown_option(const char *command, const char *name, size_t length, const char *next);
+int unknown_word(const struct args *a, const struct command *c, const char *word);
+int unknown_command(const char *name);
+bool refuse_result(const char *path); // a result is no model: says so
+void suggest_model(const char *path); // a file that is not there: one with a name like it
 
 // ---- show.c -------------------------------------------------------------------------------------
 
@@ -70,12 +89,25 @@ void talk_say(const struct talk *talk, const char *format, ...)
 const char *show_bytes(uint64_t bytes, char text[32]);
 const char *show_rate(double rate, char text[32]); // "2.5 million"
 void show_plan(const shoal_plan *plan, const shoal_solver *solver, const char *output);
-void show_summary(const struct talk *talk, const shoal_summary *summary, bool durations);
+// What a batch was run with, to find out why runs failed.
+struct asked {
+    const shoal_model *model;
+    const shoal_options *options;
+    const shoal_batch *batch;
+};
+void show_summary(const struct talk *talk, const shoal_summary *summary, const struct asked *asked,
+                  bool durations);
 // The first rows on stdout, aligned.
 void show_rows(const shoal_solver *solver, const shoal_batch *batch, const shoal_result *result,
                bool final);
 void show_json_string(FILE *out, const char *text);
 uint32_t show_width(FILE *of); // columns of the terminal
+
+// ---- rest.c -------------------------------------------------------------------------------------
+
+// The command line that runs what a stop has left; output: the file of what was finished, or NULL.
+void rest_show(FILE *out, const struct args *a, const shoal_batch *batch, uint64_t done,
+               const char *output);
 
 // ---- timing.c -----------------------------------------------------------------------------------
 
@@ -114,10 +146,12 @@ shoal_code subject_load(struct subject *s, const struct args *a, const char *mod
 // Says what there is to say and frees all; the exit code.
 int subject_close(struct subject *s, shoal_code code);
 
-// ---- run.c --------------------------------------------------------------------------------------
+// ---- stop.c -------------------------------------------------------------------------------------
 
-// Signals set a flag from here on: the number of the first one.
-const volatile int *stop_catch(void);
+const volatile int *stop_flag(void); // the number of the first signal that was caught, or 0
+// Between these two a signal sets the flag; only work that looks at it belongs there.
+void stop_catch(void);
+void stop_release(void);
 
 // ---- commands: return the exit code -------------------------------------------------------------
 
@@ -131,6 +165,8 @@ int command_env(struct args *a);
 int command_version(struct args *a);
 int command_warm(struct args *a);
 int command_help(struct args *a);
+int command_man(struct args *a);
+int command_completions(struct args *a);
 
 enum { MANY_WORDS = 1000000 };
 
@@ -143,12 +179,30 @@ struct command {
     uint32_t words;              // how many at most; 0: one where it needs a model, else none
     const struct command *parts; // `shoal cache list`; they end with a NULL name
     const char *part_of;
+    bool hidden;     // of use to builds only: not listed
+    bool only_words; // what looks like an option is a word too
 };
+enum { COMMANDS_MOST = 32 };
 extern const struct command cache_parts[];
 extern const struct command commands[];
 extern const size_t command_count;
 const struct command *command_find(const char *name);
 void help_command(FILE *out, const struct command *c);
 void help_all(FILE *out);
+
+// ---- Lists that help, the manual page and commands share ----------------------------------------
+
+struct variable {
+    const char *name, *what;
+};
+extern const struct variable variables[]; // of the environment: info.c
+extern const size_t variable_count;
+struct exit_status {
+    const char *code, *what;
+};
+extern const struct exit_status exit_statuses[]; // help.c
+extern const size_t exit_status_count;
+extern const char *const examples[]; // of `run`: help.c
+extern const size_t example_count;
 
 #endif

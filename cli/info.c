@@ -10,20 +10,19 @@
 
 shoal_code subject_load(struct subject *s, const struct args *a, const char *model) {
     shoal_code code = args_check(a, s->log);
-    if (!code)
-        code = shoal_model_load(model, &s->model, s->log);
+    if (!code && refuse_result(model))
+        code = SHOAL_INPUT;
+    if (!code && (code = shoal_model_load(model, &s->model, s->log)) == SHOAL_IO) {
+        talk_messages(&s->talk, s->log);
+        suggest_model(model);
+    }
     if (!code)
         code = shoal_options_init(&s->options, s->model, s->log);
     const char *use = args_value(a, "use");
     if (!code && use)
         code = shoal_model_use(s->model, use, &s->options, s->log);
-    for (size_t i = 0; i < a->count && !code; i++) {
-        const struct item *item = &a->items[i];
-        if (item->option.field)
-            code = shoal_options_set(&s->options, item->option.name, item->value, s->log);
-        else if (!strcmp(item->option.name, "set"))
-            code = shoal_model_set(s->model, item->value, s->log);
-    }
+    if (!code)
+        code = args_apply(a, s->model, &s->options, s->log);
     return code;
 }
 
@@ -337,28 +336,28 @@ int command_methods(struct args *a) {
     return 0;
 }
 
+const struct variable variables[] = {
+    {"SHOAL_CC", "C compiler of CPU kernels (cc)"},
+    {"SHOAL_NVRTC", "file of NVRTC, the compiler of CUDA kernels"},
+    {"SHOAL_DEVICE", "device when --device is auto"},
+    {"SHOAL_CPU_TARGET", "lesser CPU to make kernels for"},
+    {"SHOAL_MATH", "math library of CPU kernels: sleef, mvec, libm"},
+    {"SHOAL_CACHE", "kernel cache: on, off, ro, refresh, verify"},
+    {"SHOAL_CACHE_DIR", "its place (~/.cache/shoal)"},
+    {"SHOAL_CACHE_RO", "read-only caches that are searched after it, a:b"},
+    {"SHOAL_CACHE_MAX", "its size (1G; 0: no limit)"},
+    {"SHOAL_CACHE_ENTRIES", "its number of kernels (4096; 0: no limit)"},
+    {"SHOAL_CACHE_SALT", "part of every key: another value, other kernels"},
+    {"SHOAL_CACHE_LOG", "1: a line for each lookup"},
+    {"XDG_CONFIG_HOME", "where shoal/secret is, which kernels are signed with (~/.config)"},
+    {"TMPDIR", "temporary files"},
+    {"NO_COLOR", "no colour in messages"},
+};
+const size_t variable_count = sizeof variables / sizeof *variables;
+
 int command_env(struct args *a) {
-    static const struct {
-        const char *name, *what;
-    } variables[] = {
-        {"SHOAL_CC", "C compiler of CPU kernels (cc)"},
-        {"SHOAL_NVRTC", "file of NVRTC, the compiler of CUDA kernels"},
-        {"SHOAL_DEVICE", "device when --device is auto"},
-        {"SHOAL_CPU_TARGET", "lesser CPU to make kernels for"},
-        {"SHOAL_MATH", "math library of CPU kernels: sleef, mvec, libm"},
-        {"SHOAL_CACHE", "kernel cache: on, off, ro, refresh, verify"},
-        {"SHOAL_CACHE_DIR", "its place (~/.cache/shoal)"},
-        {"SHOAL_CACHE_RO", "read-only caches that are searched after it, a:b"},
-        {"SHOAL_CACHE_MAX", "its size (1G; 0: no limit)"},
-        {"SHOAL_CACHE_ENTRIES", "its number of kernels (4096; 0: no limit)"},
-        {"SHOAL_CACHE_SALT", "part of every key: another value, other kernels"},
-        {"SHOAL_CACHE_LOG", "1: a line for each lookup"},
-        {"XDG_CONFIG_HOME", "where shoal/secret is, which kernels are signed with (~/.config)"},
-        {"TMPDIR", "temporary files"},
-        {"NO_COLOR", "no colour in messages"},
-    };
     (void)a;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+    for (size_t i = 0; i < variable_count; i++) {
         const char *value = getenv(variables[i].name);
         printf("%-20s %-24s %s\n", variables[i].name, value ? value : "(not set)",
                variables[i].what);

@@ -7,8 +7,11 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct command commands[] = {
     {"run", "MODEL [options]", "integrate a batch", command_run, .needs_model = true},
@@ -24,26 +27,22 @@ const struct command commands[] = {
     {"options", "", "every option, its default and where it may stand", .call = command_options},
     {"env", "", "what is taken from the environment, and the compiler found", .call = command_env},
     {"version", "", "the version", .call = command_version},
-    {"help", "[COMMAND]", "this, or all about a command", .call = command_help, .words = 1},
+    {"help", "[NAME]", "this, or about a command, option, method, status or variable",
+     .call = command_help, .words = 2, .only_words = true},
+    {"man", "", "the manual page, for man(1)", .call = command_man, .hidden = true},
+    {"completions", "bash|zsh|fish", "a script that lets a shell complete what is typed",
+     .call = command_completions, .needs_model = true, .hidden = true},
     {"calibrate", "[MODEL]", "measure this machine", .call = NULL},
     {"grid", "PIPELINE [options]", "the grid engine", .call = NULL, .needs_model = true},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
+_Static_assert(sizeof commands / sizeof *commands <= COMMANDS_MOST, "more commands than expected");
 
 const struct command *command_find(const char *name) {
     for (size_t i = 0; i < command_count; i++)
         if (!strcmp(commands[i].name, name))
             return &commands[i];
     return NULL;
-}
-
-static int unknown_command(const char *name) {
-    const char *known[16];
-    size_t count = 0;
-    for (size_t i = 0; i < command_count; i++)
-        if (commands[i].call || commands[i].parts)
-            known[count++] = commands[i].name;
-    return args_unknown("command", name, known, count, "shoal help");
 }
 
 static int call(const struct command *c, int argc, char **argv) {
@@ -63,7 +62,7 @@ static int call(const struct command *c, int argc, char **argv) {
 
 // A command of several parts: the first word says which.
 static int call_part(const struct command *c, int argc, char **argv) {
-    const char *known[16];
+    const char *known[COMMANDS_MOST];
     size_t count = 0;
     if (argc < 1) {
         help_command(stderr, c);
@@ -81,20 +80,43 @@ static int call_part(const struct command *c, int argc, char **argv) {
     return args_unknown("command", argv[0], known, count, "shoal help cache");
 }
 
-// What was printed must have arrived; a full disk or a closed pipe is an error. (While `run` writes
-// its result to a pipe, the signal ends it instead.)
+// Whether whoever read our output has closed it.
+static bool reader_left(void) {
+    struct pollfd out = {.fd = 1, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
+// What was printed must have arrived: a full disk is an error. A reader that has enough ends the
+// program as it ends every other, without a word.
 static int close_stdout(int status) {
     bool failed = ferror(stdout) != 0;
     errno = 0;
+    failed = fflush(stdout) != 0 || failed;
+    int why = errno;
+    if (failed && reader_left()) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
     if ((fclose(stdout) != 0 || failed) && status == 0) {
         fprintf(stderr, "error: cannot write to standard output: %s\n",
-                errno ? strerror(errno) : "write failed");
+                why ? strerror(why) : "write failed");
         return EXIT_IO;
     }
     return status;
 }
 
+// A file that is opened must never become one of the standard streams, where those were closed:
+// talk would land in it. What takes their place can be used the wrong way only, so that reading
+// and writing fail as they do on a closed one.
+static void hold_streams(void) {
+    static const int wrong_way[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", wrong_way[fd]) != fd)
+            _exit(EXIT_IO);
+}
+
 int main(int argc, char **argv) {
+    hold_streams();
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
         help_all(stdout);
@@ -103,7 +125,7 @@ int main(int argc, char **argv) {
     const char *name = argv[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         name = "help";
-    if (!strcmp(name, "--version"))
+    if (!strcmp(name, "--version") || !strcmp(name, "-V"))
         name = "version";
     const struct command *c = command_find(name);
     if (!c)

@@ -1,45 +1,16 @@
 // SPDX-License-Identifier: MIT
 // shoal run: model, job, options, batch, solver, and the run itself, each a step that may fail.
 //
-// A signal sets a flag that the library looks at while it compiles and runs; what was finished is
-// then in the file, and the program ends with 128 + signal. A second one ends it at once.
+// Compilations and runs look at the flag that a signal sets; what was finished by then is in the
+// file, and the line that goes on from there is printed. At all other times a signal ends the
+// program at once.
 #include "cli.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
-
-// The only globals: a signal handler has nothing else.
-static volatile int stop_signal;
-static volatile int64_t stop_ms;
-
-// timeout(1) and batch systems send the same signal to the process and to its group, so a second
-// one right behind the first is not somebody's impatience.
-static void on_signal(int number) {
-    enum { SAME_MS = 200 };
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    if (stop_signal && ms - stop_ms > SAME_MS)
-        _exit(EXIT_SIGNAL + number);
-    if (!stop_signal)
-        stop_ms = ms;
-    stop_signal = number;
-}
-
-// A closed terminal stops a run like Ctrl-C, unless nohup said to ignore it.
-const volatile int *stop_catch(void) {
-    struct sigaction action = {.sa_handler = on_signal}, old;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL);
-    return &stop_signal;
-}
 
 struct run {
     struct args *args;
@@ -84,19 +55,22 @@ static shoal_code load_model(struct run *r) {
         from_job = from_job || shoal_job_value(r->job, i) == path;
     if (text && (from_job || !path))
         return shoal_model_parse(path ? path : "model", text, strlen(text), &r->model, r->log);
-    if (path && (has_ending(path, ".npz") || has_ending(path, ".h5"))) {
-        fprintf(stderr, "error: %s is not a model; `shoal run --job %s` repeats a result\n", path,
-                path);
+    if (path && refuse_result(path))
         return SHOAL_INPUT;
+    if (path) {
+        shoal_code code = shoal_model_load(path, &r->model, r->log);
+        talk_messages(&r->talk, r->log);
+        if (code == SHOAL_IO)
+            suggest_model(path);
+        return code;
     }
-    if (path)
-        return shoal_model_load(path, &r->model, r->log);
     fputs("error: no model: neither the command line nor the job names one\n", stderr);
     return SHOAL_USAGE;
 }
 
 static void on_compile(const shoal_compile *now, void *user) {
     struct run *r = user;
+    stop_catch(); // it begins: from here on somebody looks
     progress_compile(&r->progress, now);
 }
 
@@ -105,14 +79,11 @@ static shoal_code set_options(struct run *r) {
     const char *use = args_value(r->args, "use");
     if (!code && use)
         code = shoal_model_use(r->model, use, &r->options, r->log);
-    for (size_t i = 0; i < r->args->count && !code; i++) {
-        const struct item *item = &r->args->items[i];
-        if (item->option.field)
-            code = shoal_options_set(&r->options, item->option.name, item->value, r->log);
-        else if (!strcmp(item->option.name, "set"))
-            code = shoal_model_set(r->model, item->value, r->log);
+    if (!code) {
+        args_settle(r->args, r->model);
+        code = args_apply(r->args, r->model, &r->options, r->log);
     }
-    r->options.stop = &stop_signal;
+    r->options.stop = stop_flag();
     r->options.on_compile = on_compile;
     r->options.on_compile_user = r;
     return code;
@@ -175,6 +146,7 @@ static shoal_code make_solver(struct run *r) {
     r->options.job = r->job_text;
     shoal_code code = (args_flag(r->args, "dry-run") ? shoal_solver_new_plan : shoal_solver_new)(
         r->model, &r->options, &r->solver, r->log);
+    stop_release();
     progress_erase(&r->progress);
     return code;
 }
@@ -195,7 +167,7 @@ static shoal_code say_more(struct run *r) {
 
 static void on_progress(const shoal_progress *now, void *user) {
     struct run *r = user;
-    if (stop_signal)
+    if (*stop_flag())
         shoal_solver_stop(r->solver);
     progress_draw(&r->progress, now);
 }
@@ -218,7 +190,9 @@ static shoal_code run_table(struct run *r) {
     if (code)
         return code;
     r->ran = true;
+    stop_catch();
     code = shoal_solver_run(r->solver, r->batch, &result, r->log);
+    stop_release();
     progress_erase(&r->progress);
     if (result) {
         r->summary = shoal_result_summary(result);
@@ -243,7 +217,9 @@ static shoal_code run_batch(struct run *r) {
     if (!strcmp(r->output, "-"))
         signal(SIGPIPE, SIG_DFL); // who reads has read enough: end without a word
     r->ran = true;
+    stop_catch();
     shoal_code code = shoal_solver_run_file(r->solver, r->batch, r->output, &r->summary, r->log);
+    stop_release();
     progress_erase(&r->progress);
     return code;
 }
@@ -252,7 +228,10 @@ static void close_lines(struct run *r, shoal_code code) {
     bool durations = shoal_log_timing(r->log) != SHOAL_TIMING_NONE;
     bool file = r->output && strcmp(r->output, "-");
     if (r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED)) {
-        show_summary(&r->talk, &r->summary, durations);
+        struct asked asked = {r->model, &r->options, r->batch};
+        stop_catch(); // the first runs that failed are run again
+        show_summary(&r->talk, &r->summary, &asked, durations);
+        stop_release();
         if (file && code)
             talk_say(&r->talk, "stopped; what was finished is in %s%s\n", r->output,
                      has_ending(r->output, ".csv") ? "" : ", marked incomplete"); // it warned
@@ -260,6 +239,8 @@ static void close_lines(struct run *r, shoal_code code) {
             talk_say(&r->talk, "wrote %s\n", r->output);
         else if (code)
             talk_say(&r->talk, "stopped\n");
+        if (code && !r->talk.quiet)
+            rest_show(stderr, r->args, r->batch, r->summary.done, file ? r->output : NULL);
         if (!r->talk.quiet)
             timing_show(r->log, &r->summary);
     } else if (code == SHOAL_STOPPED)
@@ -268,8 +249,8 @@ static void close_lines(struct run *r, shoal_code code) {
 
 static int exit_code(const struct run *r, shoal_code code) {
     const uint64_t *by = r->summary.by_status;
-    if (stop_signal && code == SHOAL_STOPPED)
-        return EXIT_SIGNAL + stop_signal;
+    if (*stop_flag() && code == SHOAL_STOPPED)
+        return EXIT_SIGNAL + *stop_flag();
     if (code == SHOAL_OK && r->ran && r->summary.done > 0 &&
         by[SHOAL_STATUS_ok] + by[SHOAL_STATUS_stopped] == 0)
         return EXIT_ALL_FAILED;
@@ -299,9 +280,8 @@ int command_run(struct args *a) {
     };
     struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
     shoal_code code = SHOAL_OK;
-    stop_catch();
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !code; i++) {
-        code = stop_signal ? SHOAL_STOPPED : steps[i](&r);
+        code = *stop_flag() ? SHOAL_STOPPED : steps[i](&r);
         talk_messages(&r.talk, r.log);
     }
     close_lines(&r, code);

@@ -35,11 +35,24 @@ void talk_say(const struct talk *talk, const char *format, ...) {
     va_end(args);
 }
 
+// Bytes of the UTF-8 character at `text`; 0: it is none, or a control character.
+static size_t character(const unsigned char *text, size_t length) {
+    if (text[0] < 128)
+        return (text[0] >= 32 && text[0] != 127) || text[0] == '\n' || text[0] == '\t';
+    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4 || n > length || (text[0] == 0xc2 && text[1] < 0xa0))
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
 // Text for a terminal: control characters of a file must not reach it.
 static void put_safe(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        fputc((c < 32 && c != '\n' && c != '\t') || c == 127 ? '?' : c, stderr);
+    for (size_t i = 0, n; i < length; i += n ? n : 1) {
+        n = character((const unsigned char *)text + i, length - i);
+        fwrite(n ? text + i : "?", 1, n ? n : 1, stderr);
     }
 }
 
@@ -152,15 +165,66 @@ static void put_methods(const shoal_summary *s) {
     fputc('\n', stderr);
 }
 
-static void put_failures(const shoal_summary *s) {
-    for (int i = 0; i < SHOAL_STATUS_COUNT; i++) {
-        if (!s->by_status[i] || i == SHOAL_STATUS_ok || i == SHOAL_STATUS_stopped)
-            continue;
-        fputs("  ", stderr);
-        put_count(stderr, s->by_status[i]);
-        fprintf(stderr, " %s: %s; %s\n", shoal_status_word(i), shoal_status_text(i),
-                shoal_status_hint(i));
+// x; x and y; x, y, z and 3 more
+static void put_states(const shoal_model *model, const shoal_failure *f) {
+    uint32_t named = f->count < SHOAL_FAILURE_STATES ? f->count : SHOAL_FAILURE_STATES;
+    for (uint32_t i = 0; i < named; i++) {
+        bool last = i + 1 == f->count;
+        fprintf(stderr, "%s%s",
+                !i     ? ""
+                : last ? " and "
+                       : ", ",
+                shoal_model_symbol(model, SHOAL_STATE, f->state[i]));
     }
+    if (f->count > named)
+        fprintf(stderr, " and %u more", f->count - named);
+}
+
+// "run 17: the derivatives of x and y are not finite at t=3.2: sqrt(-0.5)"
+static void put_failure(const shoal_model *model, uint64_t run, const shoal_failure *f) {
+    const char *what = f->initial ? "initial value" : "derivative";
+    for (uint32_t i = 0; i < f->count && i < SHOAL_FAILURE_STATES && !f->initial; i++)
+        if (shoal_model_algebraic(model, f->state[i]))
+            what = "right-hand side";
+    fprintf(stderr, "    run %" PRIu64 ": ", run);
+    if (f->count) {
+        fprintf(stderr, "the %s%s of ", what, f->count > 1 ? "s" : "");
+        put_states(model, f);
+        fprintf(stderr, f->count > 1 ? " are not finite " : " is not finite ");
+    } else
+        fputs("with finite derivatives it ended ", stderr);
+    fprintf(stderr, "%s%st=%.7g%s%s\n", f->ahead ? "just after " : "at ",
+            f->at_start ? "the start, " : "", f->t, f->cause[0] ? ": " : "", f->cause);
+}
+
+// Whether it may be a number that is not finite that ends a run this way.
+static bool has_cause(int status) {
+    return status == SHOAL_STATUS_nonfinite || status == SHOAL_STATUS_dt_min ||
+           status == SHOAL_STATUS_newton || status == SHOAL_STATUS_singular ||
+           status == SHOAL_STATUS_bad_init;
+}
+
+// A status, what to try, and where its first run failed.
+static void put_status(const shoal_summary *s, int status, const struct asked *asked) {
+    shoal_failure f = {0};
+    bool known = has_cause(status) && !*stop_flag() &&
+                 !shoal_model_failure(asked->model, asked->options, asked->batch, s->first[status],
+                                      &f, NULL) &&
+                 (int)f.status == status;
+    bool start = known && f.at_start && f.count;
+    fputs("  ", stderr);
+    put_count(stderr, s->by_status[status]);
+    fprintf(stderr, " %s: %s; %s\n", shoal_status_word(status), shoal_status_text(status),
+            start ? "check the model, and the values that the run starts with"
+                  : shoal_status_hint(status));
+    if (known)
+        put_failure(asked->model, s->first[status], &f);
+}
+
+static void put_failures(const shoal_summary *s, const struct asked *asked) {
+    for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
+        if (s->by_status[i] && i != SHOAL_STATUS_ok && i != SHOAL_STATUS_stopped)
+            put_status(s, i, asked);
     for (uint32_t i = 0; i < s->failed_ranges; i++) {
         uint64_t first = s->failed[i].first, end = s->failed[i].end;
         fprintf(stderr, "%s%" PRIu64, i ? "," : "  again: --only-runs ", first);
@@ -171,7 +235,8 @@ static void put_failures(const shoal_summary *s) {
         fputs(s->failed_more ? " (and more)\n" : "\n", stderr);
 }
 
-void show_summary(const struct talk *talk, const shoal_summary *s, bool durations) {
+void show_summary(const struct talk *talk, const shoal_summary *s, const struct asked *asked,
+                  bool durations) {
     uint64_t good = s->by_status[SHOAL_STATUS_ok] + s->by_status[SHOAL_STATUS_stopped];
     if (talk->quiet)
         return;
@@ -199,7 +264,7 @@ void show_summary(const struct talk *talk, const shoal_summary *s, bool duration
         fprintf(stderr, "; %zu note%s", talk->notes, talk->notes == 1 ? "" : "s");
     fputc('\n', stderr);
     put_methods(s);
-    put_failures(s);
+    put_failures(s, asked);
 }
 
 // ---- Table of the first rows --------------------------------------------------------------------

@@ -21,7 +21,10 @@ static void show_result(bool json, const char *model, const shoal_warm_result *w
            w->method, w->key, w->target, w->compiled ? "true" : "false", w->seconds);
 }
 
-static void on_compile(const shoal_compile *now, void *user) { progress_compile(user, now); }
+static void on_compile(const shoal_compile *now, void *user) {
+    stop_catch(); // it begins: from here on somebody looks
+    progress_compile(user, now);
+}
 
 static shoal_code warm_one(struct subject *s, struct args *a, const char *model,
                            const char *target) {
@@ -31,6 +34,7 @@ static shoal_code warm_one(struct subject *s, struct args *a, const char *model,
     s->options.on_compile = on_compile;
     s->options.on_compile_user = &progress;
     shoal_code code = shoal_model_warm(s->model, &s->options, target, result, &count, s->log);
+    stop_release();
     progress_erase(&progress);
     for (uint32_t i = 0; i < count; i++)
         show_result(args_flag(a, "json"), model, &result[i]);
@@ -57,7 +61,7 @@ static shoal_code warm_targets(struct subject *s, struct args *a, const char *mo
 
 int command_warm(struct args *a) {
     int status = 0;
-    const volatile int *stop = stop_catch();
+    const volatile int *stop = stop_flag();
     for (size_t i = 0; i < a->word_count && !*stop; i++) {
         struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
         shoal_code code = subject_load(&s, a, a->words[i]);

@@ -190,6 +190,17 @@ static void use_own_cache(void) {
     setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
 }
 
+// Signals as a program finds them that is started by hand, though the tests were started by nohup
+// or in the background of a script.
+static void use_own_signals(void) {
+    static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
+    sigset_t none;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signal(numbers[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static bool start(struct job *j, struct check_test *t) {
     const char *base = getenv("TMPDIR");
     snprintf(j->dir, sizeof j->dir, "%.40s/shoal-test.XXXXXX", base ? base : "/tmp");
@@ -207,6 +218,7 @@ static bool start(struct job *j, struct check_test *t) {
         dup2(j->fd, 2);
         snprintf(directory, sizeof directory, "%s", j->dir);
         use_own_cache();
+        use_own_signals();
         t->run();
         check_end();
     }

@@ -300,7 +300,8 @@ TEST(batch_bad_tables) {
     struct batch_column rho = {.name = "rho", .number = fine}, tag = {.name = "_t", .number = fine};
     BAD_TABLE("rho", {.name = "roh", .number = fine});
     CHECK_HAS(bed_said(bed), "runs.csv");
-    BAD_TABLE("its initial value is called `x(0)`", rho, {.name = "x", .number = fine});
+    BAD_TABLE("gives `x(0)` twice", {.name = "x(0)", .number = fine},
+              {.name = "x", .number = fine});
     BAD_TABLE("`k` is a constant", rho, {.name = "k", .number = fine});
     BAD_TABLE("", rho, {.name = "", .number = fine});
     BAD_TABLE("column `rho`, row 1 (counted from 0): nan", {.name = "rho", .number = nan});

@@ -50,6 +50,10 @@ TEST(batch_spec_names) {
     VALUES("x( 0 )=1", "x(0)", 1);
     VALUES("z[2](0)=1", "z2(0)", 1);
     VALUES("z2(0)=1", "z2(0)", 1);
+    VALUES("x=1,2", "x(0)", 1, 2); // a state is its initial value
+    VALUES("z[3]=1", "z3(0)", 1);
+    VALUES("rho=lin:0:2:.003k", "rho", 0, 1, 2); // counts are decimal
+    VALUES("rho=lin:0:2:3e0", "rho", 0, 1, 2);
     VALUES("gain=4", "Gain", 4); // the only name that matches ignoring case
 }
 
@@ -138,6 +142,8 @@ TEST(batch_spec_bad_sweeps) {
     BAD_SWEEP("rho=lin:0:1:0", "at least one point");
     BAD_SWEEP("rho=lin:0:1:-3", "at least one point");
     BAD_SWEEP("rho=lin:0:1:2.5", "whole number");
+    BAD_SWEEP("rho=lin:0:1:2.0005k", "number");
+    BAD_SWEEP("rho=lin:0:1:9999999T", "number");
     BAD_SWEEP("rho=lin:0:1:1e16", "at most 2^53");
     BAD_SWEEP("rho=lin:0::3", "number is missing");
     BAD_SWEEP("rho=lni:0:1:3", "did you mean `lin`?");
@@ -166,8 +172,6 @@ TEST(batch_spec_bad_names) {
     struct batch_bed *bed = bed_new();
     BAD_SWEEP("roh=1,2", "rho");
     BAD_SWEEP("sgima=1,2", "sigma");
-    BAD_SWEEP("x=1,2", "`x` is a state; its initial value is called `x(0)`");
-    BAD_SWEEP("z[3]=1,2", "called `z3(0)`");
     BAD_SWEEP("rho(0)=1,2", "`rho` is a parameter");
     BAD_SWEEP("x(1)=1,2", "an initial value is written `x(0)`");
     BAD_SWEEP("x()=1,2", "an initial value is written `x(0)`");
@@ -217,12 +221,56 @@ TEST(batch_spec_bad_runs) {
     BAD_ONLY("1,,2", "4711,5000:6000");
     BAD_ONLY("-1", "a number of a run is expected");
     BAD_ONLY("1.5", "a number of a run is expected");
-    BAD_ONLY("1:", "a number of a run is expected");
-    BAD_ONLY(":5", "a number of a run is expected");
+    BAD_ONLY("5:1e", "a number of a run is expected");
+    BAD_ONLY(":0", "empty range");
+    BAD_ONLY("-5:", "a number of a run is expected");
     BAD_ONLY("1:2:3", "a number of a run is expected");
     BAD_ONLY("5:5", "empty range");
     BAD_ONLY("6:5", "empty range");
     BAD_ONLY("99999999999999999999", "no run has so large a number");
+    bed_free(bed);
+}
+
+// Ranges with an end left out, and letters.
+TEST(batch_spec_open_runs) {
+    static const struct {
+        const char *only;
+        uint64_t rows, first, last;
+    } cases[] = {{"7:", 2993, 7, 2999},
+                 {":3", 3, 0, 2},
+                 {":", 3000, 0, 2999},
+                 {"2.9k:", 100, 2900, 2999},
+                 {"1k:2k", 1000, 1000, 1999},
+                 {"2999:", 1, 2999, 2999},
+                 {"5, 2e3:,10:20", 1011, 5, 2999},
+                 {"100:,50:200", 2950, 50, 2999}};
+    struct batch_bed *bed = bed_new();
+    GOOD(bed, batch_sweep(bed->batch, "x=lin:0:1:3k", &bed->report));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        GOOD(bed, batch_only(bed->batch, cases[i].only, &bed->report));
+        READY(bed);
+        CHECK_INT(batch_rows(bed->batch), cases[i].rows);
+        CHECK_INT(batch_run_of_row(bed->batch, 0), cases[i].first);
+        CHECK_INT(batch_run_of_row(bed->batch, cases[i].rows - 1), cases[i].last);
+    }
+    GOOD(bed, batch_only(bed->batch, "3000:", &bed->report));
+    BAD(bed, batch_check(bed->batch, &bed->report), "there is no run 3000");
+    bed_free(bed);
+}
+
+// Both names of an initial value at once are the same name twice, whoever gives it.
+TEST(batch_spec_one_state_twice) {
+    struct batch_bed *bed = bed_new();
+    const double values[] = {1, 2};
+    GOOD(bed, batch_sweep(bed->batch, "x=1,2", &bed->report));
+    BAD_SWEEP("x(0)=1,2", "--sweep gives `x(0)` twice");
+    BAD(bed, batch_sample(bed->batch, "x=uniform:0:1", &bed->report), "`x(0)` is given by both");
+    BAD(bed, batch_add_values(bed->batch, "x", values, 2, &bed->report), "`x(0)` is given by both");
+    BAD(bed, batch_zip(bed->batch, "x,x(0)", &bed->report), "--zip names `x(0)` twice");
+    GOOD(bed, model_set(bed->model, "x=3", "--set", &bed->report));
+    BAD(bed, batch_check(bed->batch, &bed->report), "`x(0)` is given by both --set and --sweep");
+    BAD(bed, model_set(bed->model, "x=1,x(0)=2", "--set", &bed->report), "`x(0)` is given twice");
+    BAD(bed, model_set(bed->model, "rho=1,RHO=2", "--set", &bed->report), "`rho` is given twice");
     bed_free(bed);
 }
 

@@ -224,7 +224,7 @@ TEST(cache_place_caps) {
     } cases[] = {
         {"500M", 500ull << 20, false}, {"2g", 2ull << 30, false},
         {"12345", 12345, false},       {"0", UINT64_MAX, false},
-        {"lots", 1ull << 30, true},    {"1GB", 1ull << 30, true},
+        {"lots", 1ull << 30, true},    {"1.5GB", 3ull << 29, false},
         {"-1", 1ull << 30, true},      {"99999999999T", 1ull << 30, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -236,6 +236,13 @@ TEST(cache_place_caps) {
         CHECK_INT(cache_warning(c) != NULL, cases[i].note);
         cache_close(c);
     }
+    unsetenv("SHOAL_CACHE_MAX");
+    setenv("SHOAL_CACHE_ENTRIES", "2k", 1); // a count, so that k is 1000
+    struct cache *c = shelf_open();
+    struct cache_stat s;
+    cache_stat(c, &s);
+    CHECK_INT(s.cap_entries, 2000);
+    cache_close(c);
 }
 
 // The name that a temporary file would get is taken: another is used, nothing is followed.

@@ -2,6 +2,8 @@
 // The command line program: usage, exit codes, what goes to stdout and what to stderr.
 #include "check.h"
 
+#include <unistd.h>
+
 static const char lorenz[] = "par rho=28\nconst sigma=10, beta=8/3\ninit x=1, y=0, z=0\n"
                              "x'=sigma*(y-x)\ny'=x*(rho-z)-y\nz'=x*y-beta*z\n"
                              "aux r=sqrt(x^2+y^2+z^2)\nset low {rho=10.5, t1=2}\n@ t1=1\n";
@@ -35,7 +37,8 @@ TEST(cli_help) {
     o = SHOAL("version");
     CHECK_INT(o.status, 0);
     CHECK_STR(o.out, "shoal 0.1.0\n");
-    CHECK_STR(SHOAL("--version").out, "shoal 0.1.0\n");
+    CHECK_STR(SHOAL("--version").out, o.out);
+    CHECK_STR(SHOAL("-V").out, o.out);
     o = SHOAL("options");
     CHECK_HAS(o.out, "--rtol");
     CHECK_HAS(o.out, "--trace");
@@ -61,6 +64,82 @@ TEST(cli_usage) {
     static const char *const commands[] = {"calibrate", "grid"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect(SHOAL(commands[i]), 2, "is not there yet");
+}
+
+// What new users type, and what helps them.
+TEST(cli_mistakes) {
+    static const struct {
+        const char *words[5];
+        const char *says;
+    } cases[] = {
+        {{"m.ode"}, "to run a model: shoal run m.ode"},
+        {{"solve", "m.ode"}, "did you mean run?"},
+        {{"-v"}, "'-v' stands before the command"},
+        {{"run", ""}, "an empty word"},
+        {{"run", "m"}, "did you mean m.ode?"},
+        {{"info", "./mm.ode"}, "did you mean ./m.ode?"},
+        {{"info", "o.npz"}, "`shoal run --job o.npz` repeats a result"},
+        {{"run", "m.ode", "rho=3"}, "a value is given by --set rho=3"},
+        {{"run", "m.ode", "--rho", "3"}, "a value of the model is given by --set rho=3"},
+        {{"run", "m.ode", "--tend", "3"}, "did you mean --t1?"},
+        {{"run", "m.ode", "--set", "rho", "3"}, "in one word: --set 'rho=3'"},
+        {{"run", "m.ode", "--set", "rho", "="}, "in one word: --set 'rho=...'"},
+        {{"run", "m.ode", "--rtol", "--t1", "3"}, "--rtol needs a value: R"},
+        {{"run", "m.ode", "--vars", "--t1=3"}, "--vars needs a value"},
+        {{"run", "m.ode", "--method", "dopri"}, "did you mean dopri5?"},
+        {{"run", "m.ode", "--only-runs", "0-5"}, "as in 4711,5000:6000"},
+        {{"run", "m.ode", "-qx"}, "unknown option 'qx'"},
+        {{"cache", "lst"}, "did you mean list?"},
+        {{"cache", "show"}, "no key; usage: shoal cache show KEY"},
+        {{"cache", "show", "a", "b"}, "see `shoal help cache show`"},
+        {{"help", "cahce"}, "did you mean cache?"},
+        {{"help", "cache", "lst"}, "did you mean list?"},
+        {{"help", "--rtoll"}, "did you mean rtol?"},
+    };
+    char *shoal = realpath(check_shoal(), NULL);
+    model(lorenz);
+    REQUIRE(chdir(check_dir()) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *argv[8] = {shoal};
+        for (size_t k = 0; k < 5; k++)
+            argv[k + 1] = cases[i].words[k];
+        struct check_output o = check_command(argv);
+        CHECK_MSG(o.status && strstr(o.err, cases[i].says), "%s %s: %d, %s", argv[1],
+                  argv[2] ? argv[2] : "", o.status, o.err);
+        CHECK_STR(o.out, "");
+    }
+    CHECK_INT(RUN(shoal, "run", "m.ode", "-qv").status, 0); // flags may stand together
+    free(shoal);
+}
+
+// Nothing that a file holds moves the cursor: control characters, also those of 8 bits, are shown
+// as question marks, other letters as they are.
+TEST(cli_messages_are_safe) {
+    const char *m = model("x'=\x1b[2J\xc2\x9b"
+                          "2J\x9b\xc3\xa9\xff\xe2\x82+y\n@ t1=1\n");
+    struct check_output o = SHOAL("run", m);
+    CHECK_INT(o.status, 1);
+    CHECK(!strchr(o.err, 0x1b) && !strchr(o.err, (char)0x9b) && !strchr(o.err, (char)0xff));
+    m = model("par \xc3\xa9=1\nx'=z\n@ t1=1\n");
+    CHECK_HAS(SHOAL("run", m).err, "par \xc3\xa9=1");
+}
+
+// There is help on everything that has a name.
+TEST(cli_help_on_names) {
+    CHECK_HAS(SHOAL("help", "cache", "clear").out, "--older-than AGE");
+    CHECK_STR(SHOAL("help", "clear").out, SHOAL("help", "cache", "clear").out);
+    CHECK_HAS(SHOAL("help", "--rtol").out, "relative tolerance");
+    CHECK_STR(SHOAL("help", "rtol").out, SHOAL("help", "--rtol").out);
+    CHECK_HAS(SHOAL("help", "-o").out, "--output FILE");
+    CHECK_HAS(SHOAL("help", "rodas5p").out, "order 5");
+    CHECK_HAS(SHOAL("help", "ode45").out, "also called");
+    CHECK_HAS(SHOAL("help", "nonfinite").out, "infinite or not a number");
+    CHECK_HAS(SHOAL("help", "SHOAL_CC").out, "C compiler");
+    static const char *const commands[] = {"run",     "info",    "source",  "warm",
+                                           "cache",   "devices", "methods", "env",
+                                           "version", "help",    "options"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        CHECK_INT(SHOAL("help", commands[i]).status, 0);
 }
 
 // ---- Bad input: exit code 1, a message that says where, and no result ---------------------------
@@ -201,6 +280,29 @@ TEST(cli_names_have_no_case) {
     struct check_output o = SHOAL("run", m, "-q", "--vars", "X,R", "--set", "RHO=2,X(0)=3");
     CHECK_INT(o.status, 0);
     CHECK_STR(o.out, SHOAL("run", m, "-q", "--vars", "x,r", "--set", "rho=2,x(0)=3").out);
+}
+
+// A state's name is its initial value, wherever one is given; the column is x(0).
+TEST(cli_bare_states) {
+    const char *m = model(lorenz), *b = check_path("b.csv"), *job = check_path("a.job");
+    struct check_output o = SHOAL("run", m, "-q", "--sweep", "x(0)=1,2");
+    CHECK_HAS(o.out, "run,x(0),t,x,y,z,status\n0,1,1,");
+    CHECK_STR(SHOAL("run", m, "-q", "--sweep", "x=1,2").out, o.out);
+    check_write(b, "x\n1\n2\n");
+    CHECK_STR(SHOAL("run", m, "-q", "--batch", b).out, o.out);
+    check_write(b, "x,x(0)\n1,1\n2,2\n");
+    REFUSE(1, "gives `x(0)` twice", "--batch", b);
+    check_write(b, "run,t,x,status\n0,1,3,ok\n");
+    expect(SHOAL("run", m, "--batch", b), 0, "column `x` is taken as the initial value `x(0)`");
+    o = SHOAL("run", m, "-q", "--set", "x(0)=2");
+    CHECK_STR(SHOAL("run", m, "-q", "--set", "x=2").out, o.out);
+    CHECK_STR(SHOAL("run", m, "-q", "--set", "x=1", "--set", "x=2").out, o.out); // the last wins
+    REFUSE(1, "same value by two names, `x` and `x(0)`", "--set", "x=2,x(0)=2");
+    REFUSE(1, "same value by two names, `x` and `x(0)`", "--set", "x=2", "--set", "x(0)=2");
+    check_write(job, "set = rho=1, X(0)=5\n"); // what the command line sweeps is not the job's
+    o = SHOAL("run", m, "-q", "--job", job, "--sweep", "x=2,3", "--sweep", "RHO=4");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "\n1,3,4,1,");
 }
 
 TEST(cli_streams) {
@@ -460,6 +562,50 @@ TEST(cli_signals) {
         CHECK_HAS(check_read(out), "run,rho,t,x,y,z,status");
 }
 
+// Stops a run whose fourth row takes for ever, when the third is written; the line to go on with.
+static const char *line_of_a_stop(const char *m, const char *only, const char *out) {
+    const char *script =
+        "\"$0\" run --timing-json \"$4\" --chunk 1 --max-steps 1G --sweep 'w=1, 2,3,1e9,4,5' "
+        "--only-runs=\"$2\" ${3:+-o\"$3\"} -- \"$1\" >/dev/null & pid=$!; "
+        "until grep -qs 'd2h_transfer_state.*\"2:3\"' \"$4\"; do sleep 0.02; done; "
+        "kill -TERM $pid; wait $pid";
+    const char *json = check_path("t.json");
+    remove(json);
+    struct check_output o = RUN("bash", "-c", script, check_shoal(), m, only, out, json);
+    CHECK_INT(o.status, 128 + 15);
+    char *line = strstr(o.err, "to go on: ");
+    REQUIRE(line);
+    line[strcspn(line, "\n")] = 0;
+    return line + strlen("to go on: ");
+}
+
+// The line runs what is left and nothing else, whatever the names of files.
+TEST(cli_goes_on_after_a_stop) {
+    static const struct {
+        const char *only, *rest, *runs;
+    } cases[] = {{":", " --only-runs 3: -o ", "runs      3\n"},
+                 {":5", " --only-runs 3:5 -o ", "runs      2\n"},
+                 {":4", " --only-runs 3 -o ", "runs      1\n"},
+                 {":4,5", " --only-runs 3,5: -o ", "runs      2\n"}};
+    const char *m = check_path("it's $(one).ode"), *out = check_path("o ut.csv");
+    check_write(m, "par w=1\ninit x=1\nx'=w*y\ny'=-w*x\n@ t1=10\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *line = line_of_a_stop(m, cases[i].only, out);
+        char script[2048];
+        CHECK_HAS(line, cases[i].rest);
+        CHECK_HAS(line, " --sweep 'w=1, 2,3,1e9,4,5' ");
+        CHECK(!strstr(line, "--only-runs=") && !strstr(line, " -o/"));
+        const char *run = strstr(line, " run ");
+        REQUIRE(run);
+        snprintf(script, sizeof script, "%.*s run --dry-run%s", (int)(run - line), line, run + 4);
+        struct check_output o = RUN("bash", "-c", script); // as it would be pasted
+        CHECK_INT(o.status, 0);
+        CHECK_HAS(o.out, cases[i].runs);
+        CHECK_HAS(o.out, "o ut.3.csv;");
+    }
+    CHECK(!strstr(line_of_a_stop(m, ":", ""), " -o"));
+}
+
 // A terminal that is closed stops a run like Ctrl-C does.
 TEST(cli_hangup) {
     struct check_output o =
@@ -486,10 +632,93 @@ TEST(cli_signal_in_compiler) {
     CHECK(!check_read(check_path("o.csv")));
 }
 
-// The second signal ends it at once, even while it waits for a model from a pipe.
-TEST(cli_second_signal) {
+// Where nobody looks at the flag, the first signal ends the program: here it waits for a model from
+// a pipe that stays empty.
+TEST(cli_signal_at_once) {
+    static const char *const signals[] = {"TERM", "HUP"};
+    static const int numbers[] = {15, 1};
     const char *script = "mkfifo \"$1\"; \"$0\" run \"$1\" & pid=$!; exec 9>\"$1\"; sleep 0.1; "
-                         "kill -INT $pid; sleep 0.4; kill -INT $pid; wait $pid";
-    struct check_output o = RUN("bash", "-mc", script, check_shoal(), check_path("pipe.ode"));
-    CHECK_INT(o.status, 128 + 2);
+                         "kill -$2 $pid; wait $pid; status=$?; rm \"$1\"; exit $status";
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct check_output o =
+            RUN("bash", "-mc", script, check_shoal(), check_path("pipe.ode"), signals[i]);
+        CHECK_INT(o.status, 128 + numbers[i]);
+    }
+}
+
+// The second signal ends a run at once, even while nobody reads what it writes.
+TEST(cli_second_signal) {
+    const char *script = // reads a byte, so that it has begun to write
+        "mkfifo \"$2\"; exec 9<>\"$2\"; "
+        "\"$0\" run \"$1\" -q --sweep rho=lin:0:1:1M --chunk 10k >\"$2\" & pid=$!; "
+        "head -c 1 <&9 >/dev/null; sleep 0.3; kill -TERM $pid; sleep 0.5; "
+        "kill -0 $pid && echo alive; kill -TERM $pid; wait $pid";
+    struct check_output o =
+        RUN("bash", "-c", script, check_shoal(), model(lorenz), check_path("pipe"));
+    CHECK_INT(o.status, 128 + 15);
+    CHECK_HAS(o.out, "alive");
+}
+
+// A run that is told to go on after its terminal is closed does so; it can still be stopped.
+TEST(cli_nohup) {
+    const char *out = check_path("o.npz");
+    const char *script =
+        "trap '' HUP; \"$0\" run \"$1\" --t1 1e4 --max-steps 1G -o \"$2\" "
+        "--sweep rho=lin:20:28:1M --chunk 64 & pid=$!; "
+        "until [ -e \"$2.part\" ]; do sleep 0.02; done; kill -HUP $pid; sleep 0.5; "
+        "kill -0 $pid && echo alive; kill -TERM $pid; wait $pid";
+    struct check_output o = RUN("bash", "-mc", script, check_shoal(), model(lorenz), out);
+    CHECK_INT(o.status, 128 + 15);
+    CHECK_HAS(o.out, "alive\n");
+    CHECK_HAS(o.err, "marked incomplete");
+}
+
+// ---- Streams that are closed --------------------------------------------------------------------
+
+// Whichever of them is: no file that is opened takes their place, and data that gets nowhere is an
+// error.
+TEST(cli_closed_streams) {
+    static const char *const closed[] = {"<&-",      ">&-",     "2>&-",        "<&- 2>&-",
+                                         ">&- 2>&-", "<&- >&-", "<&- >&- 2>&-"};
+    const char *m = model(lorenz), *json = check_path("t.json"), *out = check_path("o.csv");
+    CHECK_INT(SHOAL("run", m, "-q", "-o", out).status, 0);
+    char *wanted = check_read(out);
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
+        char script[256];
+        snprintf(script, sizeof script,
+                 "\"$0\" run \"$1\" -v --timing verbose --timing-json \"$2\" -o \"$3\" %s",
+                 closed[i]);
+        remove(out);
+        struct check_output o = RUN("sh", "-c", script, check_shoal(), m, json, out);
+        CHECK_INT(o.status, 0);
+        CHECK_STR(check_read(out), wanted);
+        char *events = check_read(json);
+        REQUIRE(events);
+        for (char *line = events, *next; *line; line = next) {
+            next = line + strcspn(line, "\n");
+            CHECK_MSG(line[0] == '{' && next[-1] == '}', "%s: %.*s", closed[i], (int)(next - line),
+                      line);
+            next += *next == '\n';
+        }
+        bool data = closed[i][0] != '>' && !strstr(closed[i], " >");
+        snprintf(script, sizeof script, "\"$0\" run \"$1\" -q -o - %s", closed[i]);
+        CHECK_INT(RUN("sh", "-c", script, check_shoal(), m).status, data ? 0 : 4);
+        snprintf(script, sizeof script, "\"$0\" methods %s", closed[i]);
+        CHECK_INT(RUN("sh", "-c", script, check_shoal()).status, data ? 0 : 4);
+    }
+}
+
+// A reader that has enough ends any command without a word.
+TEST(cli_reader_leaves) {
+    static const char *const commands[] = {"methods",      "options",    "help run",
+                                           "source m.ode", "info m.ode", "run m.ode -q"};
+    model(lorenz);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char script[256];
+        snprintf(script, sizeof script, "cd %s && { sleep 0.2; \"$0\" %s; echo $? >&2; } | true",
+                 check_dir(), commands[i]);
+        char *shoal = realpath(check_shoal(), NULL);
+        CHECK_STR(RUN("bash", "-c", script, shoal).err, "141\n");
+        free(shoal);
+    }
 }

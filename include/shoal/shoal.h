@@ -80,8 +80,10 @@ SHOAL_API const char *shoal_version(void);
     X(dt_min, "step became too small",                                                             \
       "the solution may blow up or be stiff; loosen --rtol, or lower --dt-min if it was given")    \
     X(nonfinite, "became infinite or not a number",                                                \
-      "check the parameters; the solution may blow up, or use a smaller step")                     \
-    X(newton, "Newton did not converge", "use a smaller step or another method")                   \
+      "the solution may blow up or leave where the model is defined; steps that are fixed may be " \
+      "too large")                                                                                 \
+    X(newton, "Newton did not converge",                                                           \
+      "use another method, or smaller steps where they are fixed")                                 \
     X(singular, "singular matrix", "check the model for redundant equations")                      \
     X(bad_init, "no consistent initial values", "give better guesses")                             \
     X(events, "endless events", "check the reset of the event")
@@ -227,7 +229,7 @@ SHOAL_API shoal_code shoal_model_parse(const char *name, const char *text, size_
                                        shoal_model **out, shoal_log *log);
 SHOAL_API void shoal_model_free(shoal_model *model);
 
-// "a=1,x(0)=2": another value for a parameter, an initial value or a constant.
+// "a=1,x(0)=2": another value for a parameter, an initial value (also as x=2) or a constant.
 SHOAL_API shoal_code shoal_model_set(shoal_model *model, const char *assignments, shoal_log *log);
 
 typedef enum shoal_kind {
@@ -248,6 +250,10 @@ SHOAL_API double shoal_model_value(const shoal_model *model, shoal_kind kind, ui
 // shoal_model_value takes 0; `values` has an item for each.
 SHOAL_API void shoal_model_values(const shoal_model *model, shoal_kind kind, double t0,
                                   double *values);
+// What a name means where a value is given: a state (x or x(0)), a parameter or a constant. False:
+// none of these.
+SHOAL_API bool shoal_model_find(const shoal_model *model, const char *name, shoal_kind *kind,
+                                uint32_t *index);
 // Whether a state is determined by algebraic rows (0=...); its initial value is then a guess.
 SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 // Right-hand side at t with the model's own parameter values; y and dydt have one item per state.
@@ -309,7 +315,8 @@ typedef struct shoal_options {
     const char *job;          // text of this run's options, one "name = value" a line, that is kept
                               // in result files; NULL: none
     const volatile int *stop; // set it to non-zero to end a compilation or a run early; may be NULL
-    // Called by the calling thread 10 to 20 times a second while a kernel is compiled, by it or by
+    // Called by the calling thread before a compiler is asked anything, which is when `stop` begins
+    // to be looked at, and then 10 to 20 times a second while a kernel is compiled, by it or by
     // another process that it waits for; the log of the call must not be used in it. May be NULL.
     void (*on_compile)(const shoal_compile *now, void *user);
     void *on_compile_user;
@@ -522,19 +529,39 @@ typedef struct shoal_summary {
     uint64_t runs, done; // asked for, finished
     uint64_t by_status[SHOAL_STATUS_COUNT];
     struct {
-        uint64_t first, end;       // runs from first to end - 1
-    } failed[SHOAL_FAILED_RANGES]; // the first ranges of failed runs,
-    uint32_t failed_ranges;        // how many of them,
-    bool failed_more;              // and whether there are more
-    const char *method;            // that ran them; of `auto` the first,
-    const char *stiff_method;      // and the one that may take over; else NULL
-    uint64_t found_stiff;          // runs that it took over because they are stiff,
-    uint64_t failed_first;         // and because they failed with the first;
-    uint64_t taken_back;           // of the stiff ones those that only the first could finish
+        uint64_t first, end;            // runs from first to end - 1
+    } failed[SHOAL_FAILED_RANGES];      // the first ranges of failed runs,
+    uint32_t failed_ranges;             // how many of them,
+    bool failed_more;                   // and whether there are more
+    uint64_t first[SHOAL_STATUS_COUNT]; // the first run of each status that there is
+    const char *method;                 // that ran them; of `auto` the first,
+    const char *stiff_method;           // and the one that may take over; else NULL
+    uint64_t found_stiff;               // runs that it took over because they are stiff,
+    uint64_t failed_first;              // and because they failed with the first;
+    uint64_t taken_back;                // of the stiff ones those that only the first could finish
     uint64_t steps, rejected, f_evals;
     double seconds;
     bool complete;
 } shoal_summary;
+
+// Where and why a trajectory failed: the states whose derivative is not finite at its last good
+// point, or a little further on.
+enum { SHOAL_FAILURE_STATES = 4 };
+typedef struct shoal_failure {
+    shoal_status status;
+    double t;       // of the last good point
+    bool at_start;  // no step was good
+    bool initial;   // the initial values of these states are not finite, not their derivatives
+    bool ahead;     // at that point all is finite, but not behind it
+    uint32_t count; // how many states; 0: all derivatives are finite
+    uint32_t state[SHOAL_FAILURE_STATES]; // the first of them
+    char cause[96]; // the operation that has no finite value, such as sqrt(-0.5); "": unknown
+} shoal_failure;
+// Runs that run of the batch again, with the options it had; it gives up with SHOAL_STOPPED after a
+// few seconds.
+SHOAL_API shoal_code shoal_model_failure(const shoal_model *model, const shoal_options *options,
+                                         const shoal_batch *batch, uint64_t run, shoal_failure *out,
+                                         shoal_log *log);
 
 // What a run would take.
 typedef struct shoal_plan {

@@ -55,6 +55,9 @@ shoal_code kernel_key(struct kernel *k) {
     key_add_text(&k->record, "source", k->digest);
     add_components(k);
     key_add_text(&k->record, "salt", salt ? salt : "");
+    if (k->on_compile) // compilers come into play, and with them the stop flag
+        k->on_compile(&(shoal_compile){.what = "kernel", .predicted_s = (double)NAN},
+                      k->on_compile_user);
     shoal_code code = k->backend->identity(k->device, &k->text, k->cache, k->stop, &k->record,
                                            log_report(k->log));
     if (code == SHOAL_OK && k->record.bytes.failed)

@@ -152,13 +152,32 @@ const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32
     return symbol_at(model, kind, index)->name;
 }
 
+bool shoal_model_find(const shoal_model *model, const char *name, shoal_kind *kind,
+                      uint32_t *index) {
+    static const shoal_kind kinds[] = {SHOAL_STATE, SHOAL_PARAMETER, SHOAL_CONSTANT};
+    if (!model || !name || !kind || !index)
+        return false;
+    size_t length = strlen(name);
+    bool initial = length > 3 && !strcmp(name + length - 3, "(0)");
+    char *base = strndup(name, initial ? length - 3 : length);
+    uint32_t found = base ? model_find(model->model, base, "", NULL) : UINT32_MAX;
+    free(base);
+    for (size_t k = 0; found != UINT32_MAX && k < (initial ? 1 : sizeof kinds / sizeof *kinds); k++)
+        for (uint32_t i = 0; i < shoal_model_count(model, kinds[k]); i++)
+            if (symbol_at(model, kinds[k], i) == &model->model->symbols.items[found]) {
+                *kind = kinds[k];
+                *index = i;
+                return true;
+            }
+    return false;
+}
+
 bool shoal_model_algebraic(const shoal_model *model, uint32_t state) {
     return state < shoal_model_count(model, SHOAL_STATE) &&
            symbol_at(model, SHOAL_STATE, state)->algebraic;
 }
 
-// Values of all nodes with the model's own parameters; y NULL: no states yet. Free with free().
-static double *evaluate(const shoal_model *model, double t, const double *y) {
+double *api_evaluate(const shoal_model *model, double t, const double *y, const double *given) {
     struct system *s = api_system(model, NULL);
     if (!s)
         return NULL;
@@ -167,7 +186,7 @@ static double *evaluate(const shoal_model *model, double t, const double *y) {
         return NULL;
     double *par = values + s->dag.nodes.count;
     for (uint32_t i = 0; i < s->pars; i++)
-        par[i] = symbol_at(model, SHOAL_PARAMETER, i)->value;
+        par[i] = given ? given[i] : symbol_at(model, SHOAL_PARAMETER, i)->value;
     struct leaf_values v = {.t = t, .state = y, .par = par, .derive = s->derive};
     dag_evaluate(&s->dag, &v, values);
     return values;
@@ -187,7 +206,7 @@ static double formula_value(const shoal_model *model, shoal_kind kind, uint32_t 
 }
 
 void shoal_model_values(const shoal_model *model, shoal_kind kind, double t0, double *values) {
-    uint32_t count = kind <= SHOAL_DERIVED ? shoal_model_count(model, kind) : 0;
+    uint32_t count = values && kind <= SHOAL_DERIVED ? shoal_model_count(model, kind) : 0;
     double *nodes = NULL;
     bool failed = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -195,7 +214,7 @@ void shoal_model_values(const shoal_model *model, shoal_kind kind, double t0, do
         if (!is_formula(model, kind, i))
             continue;
         if (!nodes && !failed)
-            failed = !(nodes = evaluate(model, t0, NULL));
+            failed = !(nodes = api_evaluate(model, t0, NULL, NULL));
         values[i] = formula_value(model, kind, i, nodes);
     }
     free(nodes);
@@ -206,7 +225,8 @@ double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t ind
         return (double)NAN;
     if (!is_formula(model, kind, index))
         return symbol_at(model, kind, index)->value;
-    double *nodes = evaluate(model, 0, NULL), value = formula_value(model, kind, index, nodes);
+    double *nodes = api_evaluate(model, 0, NULL, NULL),
+           value = formula_value(model, kind, index, nodes);
     free(nodes);
     return value;
 }
@@ -214,7 +234,7 @@ double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t ind
 void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt) {
     if (!model || !y || !dydt)
         return;
-    double *values = evaluate(model, t, y);
+    double *values = api_evaluate(model, t, y, NULL);
     struct system *s = api_system(model, NULL);
     for (uint32_t i = 0; i < shoal_model_count(model, SHOAL_STATE); i++)
         dydt[i] = values ? values[s->rhs[i]] : (double)NAN;
@@ -222,7 +242,9 @@ void shoal_model_rhs(const shoal_model *model, double t, const double *y, double
 }
 
 size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns) {
-    struct system *s = model ? api_system(model, NULL) : NULL;
+    if (!model)
+        return 0;
+    struct system *s = api_system(model, NULL);
     struct arena arena = {0};
     struct budget budget;
     jmp_buf oom;

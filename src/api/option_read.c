@@ -6,10 +6,10 @@
 #include "api/options.h"
 
 #include "api/choice.h"
+#include "base/amount.h"
 #include "base/ascii.h"
 #include "base/buf.h"
 
-#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
@@ -62,43 +62,6 @@ bool option_number(const char *text, double *value) {
     return *end == 0 && isfinite(v);
 }
 
-// Digits, or a number like 1e6 that is a whole one and exact.
-static bool read_count(const char *text, uint64_t *count) {
-    if (text[0] && strspn(text, "0123456789") == strlen(text)) {
-        errno = 0;
-        *count = strtoull(text, NULL, 10);
-        return errno == 0;
-    }
-    double v;
-    if (!option_number(text, &v) || v < 0 || v > 9007199254740992.0 || v != floor(v))
-        return false;
-    *count = (uint64_t)v;
-    return true;
-}
-
-static bool read_bytes(const char *text, uint64_t *bytes) {
-    static const char suffixes[] = "KMGT";
-    char number[64];
-    size_t length = strlen(text);
-    if (length > 1 && ascii_upper(text[length - 1]) == 'B')
-        length--;
-    const char *suffix = length ? strchr(suffixes, ascii_upper(text[length - 1])) : NULL;
-    double scale = 1;
-    if (suffix && *suffix) {
-        scale = ldexp(1, 10 * (int)(suffix - suffixes + 1));
-        length--;
-    }
-    if (!length || length >= sizeof number)
-        return false;
-    memcpy(number, text, length);
-    number[length] = 0;
-    double v;
-    if (!option_number(number, &v) || !(v >= 0 && v * scale < 0x1p63))
-        return false;
-    *bytes = (uint64_t)(v * scale);
-    return true;
-}
-
 // Position of the word among the blank-separated `words`; UINT32_MAX when it is none of them.
 static uint32_t read_word(const char *words, const char *text, size_t length) {
     uint32_t index = 0;
@@ -146,10 +109,14 @@ static shoal_code read_integer(const struct option *o, const char *text,
                                const struct option_origin *origin, uint64_t *out,
                                struct report *r) {
     bool bytes = o->type == OPTION_BYTES;
-    uint64_t v;
-    if (!(bytes ? read_bytes(text, &v) : read_count(text, &v)))
+    uint64_t v = 0;
+    double number;
+    if (option_number(text, &number) && number < 0)
+        return option_wrong(o, origin, r, "must not be negative, not %s", text);
+    if (!(bytes ? amount_bytes(text, &v) : amount_count(text, &v)))
         return option_wrong(o, origin, r, "'%s' is not %s", text,
-                            bytes ? "a number of bytes, like 800M or 2G" : "a whole number");
+                            bytes ? "a number of bytes, like 800M or 2G"
+                                  : "a whole number below 2^64, like 4096, 10k or 1e6");
     if (v < o->least)
         return option_wrong(o, origin, r, "must be at least %llu, not %s",
                             (unsigned long long)o->least, text);
@@ -176,11 +143,20 @@ static shoal_code read_method(const struct option *o, const char *text,
         return SHOAL_OK;
     struct nearest n = {.wanted = text};
     nearest_offer(&n, choice_auto);
-    for (uint32_t i = 0; i < method_count; i++)
+    struct buf aliases = {0};
+    for (uint32_t i = 0; i < method_count; i++) {
         nearest_offer(&n, methods[i].name);
+        buf_printf(&aliases, " %s", methods[i].aliases);
+    }
+    for (char *rest = aliases.failed ? NULL : aliases.data, *word; (word = strsep(&rest, " "));)
+        nearest_offer(&n, word);
     const char *best = nearest_best(&n);
+    shoal_code code = SHOAL_OK;
     if (best)
-        return option_wrong(o, origin, r, "unknown method '%s'; did you mean %s?", text, best);
+        code = option_wrong(o, origin, r, "unknown method '%s'; did you mean %s?", text, best);
+    buf_free(&aliases);
+    if (code)
+        return code;
     return option_wrong(o, origin, r, "unknown method '%s'; `shoal methods` lists them", text);
 }
 

@@ -29,7 +29,7 @@
 #define KERNEL "run source warm explain" // what changes or checks a kernel
 #define MODEL "run info source warm explain"
 #define CACHE "list show stat explain verify clear doctor export import" // of `shoal cache`
-#define ALL "run info source devices methods options env version help warm " CACHE
+#define ALL "run info source devices methods options env version help man completions warm " CACHE
 
 #define RUNS "which runs"
 #define TIME "time and steps"
@@ -39,9 +39,9 @@
 #define TALK "talk"
 
 const struct option option_table[] = {
-    {OPTION(
-         "set", MODEL, "NAME=V,...", "",
-         "parameter or initial value x(0) for every trajectory; a constant too, which recompiles"),
+    {OPTION("set", MODEL, "NAME=V,...", "",
+            "parameter or initial value (x or x(0)) for every trajectory; a constant too, which "
+            "recompiles"),
      GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
     {OPTION("use", MODEL, "SET", "", "a named set of the model: its values and options"),
      GROUP(RUNS), KEPT, .type = OPTION_TEXT},
@@ -53,8 +53,8 @@ const struct option option_table[] = {
     {OPTION("sample", RUN, "NAME=SPEC", "",
             "uniform:A:B, loguniform:A:B, normal:M:S or lognormal:MEDIAN:GSD, with --runs"),
      GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
-    {OPTION("runs", RUN, "N", "", "how many samples"), GROUP(RUNS), KEPT, .type = OPTION_COUNT,
-     .least = 1},
+    {OPTION("runs", RUN, "N", "", "how many samples: 4096, 10k, 1e6"), GROUP(RUNS), KEPT,
+     .type = OPTION_COUNT, .least = 1},
     {OPTION("seed", RUN, "S", "0", "the value of (run, name) depends on it and nothing else"),
      GROUP(RUNS), KEPT, .type = OPTION_COUNT},
     {OPTION("sampler", RUN, "random|lhs|sobol", "lhs", "how samples fill the space"), GROUP(RUNS),
@@ -63,7 +63,7 @@ const struct option option_table[] = {
             "one trajectory a row, columns by name (.csv, .npz, .h5); times sweeps and samples"),
      GROUP(RUNS), KEPT, .type = OPTION_TEXT},
     {OPTION("only-runs", RUN, "I,A:B,...", "",
-            "part of the batch under the same indices; A:B is without B"),
+            "part of the batch under the same indices; A:B is without B, A: goes on to the end"),
      GROUP(RUNS), KEPT, .type = OPTION_TEXT},
     {OPTION("job", RUN, "FILE", "",
             "options from a file of `name = value` lines, or from a result file: replays it"),

@@ -15,7 +15,7 @@
 enum option_type {
     OPTION_FLAG,   // bool; no value, or on and off
     OPTION_NUMBER, // double
-    OPTION_COUNT,  // uint64_t or uint32_t; 1e6 is fine
+    OPTION_COUNT,  // uint64_t or uint32_t; 1e6 and 10k are fine
     OPTION_BYTES,  // uint64_t with an optional K, M or G
     OPTION_CHOICE, // an enum in the order of `words`
     OPTION_WORD,   // one of `words`, kept as text

@@ -2,6 +2,8 @@
 // What the environment says about the cache. A program with raised privileges has none.
 #include "cache/place.h"
 
+#include "base/amount.h"
+
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -26,24 +28,18 @@ static void read_mode(struct place_settings *s) {
         buf_puts(&s->off, "SHOAL_CACHE is not one of on, off, ro, refresh, verify");
 }
 
-// "1G", "500M", "4096"; 0: no limit.
-static bool read_amount(const char *text, uint64_t *out) {
-    static const char units[] = "KMGT";
-    char *end;
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 32 : *end) : NULL;
-    int shift = unit ? (int)(unit - units + 1) * 10 : 0;
-    if (end == text || *text == '-' || errno || end[unit ? 1 : 0] || value > UINT64_MAX >> shift)
-        return false;
-    *out = value ? value << shift : UINT64_MAX;
-    return true;
-}
-
-static void read_cap(struct place_settings *s, const char *name, uint64_t *cap) {
+// A cap, where the environment has one; 0: no limit.
+static void read_cap(struct place_settings *s, const char *name,
+                     bool (*read)(const char *text, uint64_t *out), uint64_t *cap) {
     const char *text = secure_getenv(name);
-    if (text && *text && !read_amount(text, cap))
-        buf_printf(&s->notes, "%s is not a size such as 500M; the default is used\n", name);
+    uint64_t value;
+    if (!text || !*text)
+        return;
+    if (read(text, &value))
+        *cap = value ? value : UINT64_MAX;
+    else
+        buf_printf(&s->notes, "%s is not %s; the default is used\n", name,
+                   read == amount_bytes ? "a size such as 500M" : "a number such as 4096");
 }
 
 // The home of the password file, not $HOME: a run by sudo must not leave root's files in a user's
@@ -87,8 +83,8 @@ void place_read(struct place_settings *s, const char *dir) {
     read_mode(s);
     if (s->off.length || s->mode == CACHE_OFF)
         return;
-    read_cap(s, "SHOAL_CACHE_MAX", &s->cap_bytes);
-    read_cap(s, "SHOAL_CACHE_ENTRIES", &s->cap_entries);
+    read_cap(s, "SHOAL_CACHE_MAX", amount_bytes, &s->cap_bytes);
+    read_cap(s, "SHOAL_CACHE_ENTRIES", amount_count, &s->cap_entries);
     read_root(s, dir);
     const char *tiers = secure_getenv("SHOAL_CACHE_RO");
     if (tiers && *tiers)

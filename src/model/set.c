@@ -16,6 +16,7 @@ struct setter {
     const char *where;
     struct symbol *before; // all symbols as they were; NULL when nothing can have changed
     bool stale;            // a constant was set: what depends on it has not been computed again
+    bool *seen;            // [symbols] given by this text; NULL: a name may come again
 };
 
 // ---- One value ----------------------------------------------------------------------------------
@@ -77,6 +78,9 @@ static uint32_t find_target(struct setter *s, const struct setting *item) {
     else if (symbol->structural)
         parse_error(p, item->at, "`%s` is a bound of a sum and cannot be set; change the model",
                     symbol->name);
+    else if (s->seen && s->seen[found])
+        parse_error(p, item->at, "`%s%s` is given twice", symbol->name,
+                    symbol->kind == SYMBOL_STATE ? "(0)" : "");
     else
         return found;
     return UINT32_MAX;
@@ -88,6 +92,8 @@ static void assign(struct setter *s, const struct setting *item) {
     double value;
     if (target == UINT32_MAX)
         return;
+    if (s->seen)
+        s->seen[target] = true;
     if (!*item->value) {
         parse_error(s->p, item->at, "expected name=value here");
         return;
@@ -162,6 +168,7 @@ static void assign_text(struct setter *s, void *context) {
     struct parser *p = s->p;
     struct setting item;
     uint32_t at = 0, count = 0;
+    s->seen = arena_new(&p->scratch, bool, p->m->symbols.count);
     for (; lists_next(p, &p->scratch, &at, p->length, &item); count++)
         assign(s, &item);
     if (!count && !p->errors)

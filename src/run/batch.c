@@ -321,6 +321,20 @@ static shoal_code check_rows(struct batch *b, const char *source, uint64_t rows,
     return SHOAL_OK;
 }
 
+// A file of results has columns named after states too, which hold final values: it is said what
+// they are taken for.
+static void note_states(struct batch *b, const struct batch_table *t, struct report *r) {
+    for (uint32_t k = 0; k < t->columns.count; k++) {
+        const char *name = t->columns.items[k].name;
+        const struct symbol *symbol = name[0] == '_' || is_ignored(name) ? NULL : lookup(b, name);
+        if (!symbol || symbol->kind != SYMBOL_STATE)
+            continue;
+        report_note(r, "%s: column `%s` is taken as the initial value `%s(0)`", t->source,
+                    symbol->name, symbol->name);
+        return;
+    }
+}
+
 static shoal_code add_columns(struct batch *b, const struct batch_table *t, struct report *r) {
     uint32_t inputs = b->inputs.count, errors = 0;
     for (uint32_t k = 0; k < t->columns.count && errors < TABLE_ERRORS_MOST; k++) {
@@ -341,6 +355,7 @@ static shoal_code add_columns(struct batch *b, const struct batch_table *t, stru
         return report_error(
             r, SHOAL_INPUT,
             "%s has no column named after a parameter or, as x(0), an initial value", t->source);
+    note_states(b, t, r);
     return check_extras(b, r);
 }
 
@@ -520,17 +535,21 @@ static shoal_code count_runs(struct batch *b, struct report *r) {
     return SHOAL_OK;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 static shoal_code make_parts(struct batch *b, struct report *r) {
     b->parts.count = 0;
     struct spec_range all = {0, b->runs};
     struct spec_ranges ranges = b->only.count ? b->only : (struct spec_ranges){&all, 1};
-    uint64_t last = ranges.items[ranges.count - 1].end - 1, rows = 0;
+    struct spec_range tail = ranges.items[ranges.count - 1];
+    uint64_t last = tail.end == SPEC_OPEN ? tail.first : tail.end - 1, rows = 0;
     if (last >= b->runs)
         return report_error(r, SHOAL_INPUT,
                             "--only-runs: there is no run %llu; the batch has %llu, counted from 0",
                             (unsigned long long)last, (unsigned long long)b->runs);
     for (uint32_t k = 0; k < ranges.count; k++) {
         struct spec_range range = ranges.items[k];
+        range.end = smaller(range.end, b->runs);
         *vec_push(&b->arena, &b->parts) = (struct part){range.first, range.end, rows};
         rows += range.end - range.first;
     }
@@ -629,8 +648,6 @@ static void fill_points(const struct input *in, uint64_t first, uint64_t n, doub
         sample_values(&in->sample, first, n, out);
     }
 }
-
-static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 // Each point holds for `inner` runs; points are computed by the block.
 static void fill_spread(const struct input *in, const struct group *g, uint64_t run, uint64_t n,

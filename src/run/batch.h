@@ -43,7 +43,8 @@ struct batch_target {
 struct batch *batch_new(struct model *m); // NULL: out of memory; the model must outlive it
 void batch_free(struct batch *b);
 
-// NAME=lin:A:B:N, log:A:B:N, V,V,...; lin(A,B,N) too. NAME is a parameter or x(0).
+// NAME=lin:A:B:N, log:A:B:N, V,V,...; lin(A,B,N) too. NAME is a parameter, or x(0) or
+// x for the initial value of a state.
 shoal_code batch_sweep(struct batch *b, const char *spec, struct report *r);
 shoal_code batch_zip(struct batch *b, const char *names, struct report *r);
 // NAME=uniform:A:B, loguniform:A:B, normal:M:S, lognormal:MEDIAN:GSD
@@ -60,7 +61,8 @@ shoal_code batch_add_values(struct batch *b, const char *name, const double *val
                             struct report *r);
 shoal_code batch_lend_values(struct batch *b, const char *name, const void *values, bool f32,
                              uint64_t count, struct report *r);
-// "4711,5000:6000": single runs, and ranges without their end, so that 0:1000 and 1000:2000 meet.
+// "4711,5000:6000": single runs, and ranges without their end, so that 0:1000 and 1000:2000 meet;
+// 5000: goes on to the last run, :5000 begins with the first.
 // A later call replaces an earlier one.
 shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
 // Must be called (again) after the last change, before the rest.

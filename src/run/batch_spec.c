@@ -5,6 +5,8 @@
 // expressions such as max(1,2) can stand wherever a number can.
 #include "run/batch_spec.h"
 
+#include "base/amount.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,17 +81,13 @@ static bool cut_zero(char *name, bool *initial) {
     return !strcmp(trim(open + 1), "0");
 }
 
-// Whether that symbol can be an input.
+// Whether that symbol can be an input. A state always stands for its initial value.
 static shoal_code check_kind(const struct symbol *symbol, bool initial, const char *where,
                              struct report *r) {
     const char *name = symbol->name;
-    bool state = symbol->kind == SYMBOL_STATE, par = symbol->kind == SYMBOL_PAR;
-    if ((state && initial) || (par && !initial))
+    bool par = symbol->kind == SYMBOL_PAR;
+    if (symbol->kind == SYMBOL_STATE || (par && !initial))
         return SHOAL_OK;
-    if (state)
-        return report_error(r, SHOAL_INPUT,
-                            "%s: `%s` is a state; its initial value is called `%s(0)`", where, name,
-                            name);
     if (par)
         return report_error(r, SHOAL_INPUT,
                             "%s: `%s` is a parameter, only states have initial values; write `%s`",
@@ -119,8 +117,10 @@ shoal_code spec_resolve(struct model *m, struct arena *a, const char *name, cons
     if (!zero)
         return report_error(r, SHOAL_INPUT, "%s: an initial value is written `%s(0)`", where,
                             symbol->name);
+    bool initial = out->initial;
+    out->initial = initial || symbol->kind == SYMBOL_STATE;
     out->text = out->initial ? arena_printf(a, "%s(0)", symbol->name) : symbol->name;
-    return check_kind(symbol, out->initial, where, r);
+    return check_kind(symbol, initial, where, r);
 }
 
 // What stands before `=`.
@@ -218,6 +218,8 @@ static shoal_code read_list(struct spec *s, char *text, struct sweep *out) {
 
 static shoal_code read_points(struct spec *s, const char *text, uint64_t *out) {
     double n;
+    if (amount_count(text, out) && *out >= 1 && *out <= UINT64_C(1) << SWEEP_BITS)
+        return SHOAL_OK;
     shoal_code code = read_number(s, text, &n);
     if (code != SHOAL_OK)
         return code;
@@ -311,31 +313,25 @@ shoal_code spec_sample(struct spec *s, struct spec_name *name, struct sample *ou
 // ---- Runs ---------------------------------------------------------------------------------------
 
 static shoal_code read_index(struct spec *s, const char *text, uint64_t *out) {
-    uint64_t n = 0;
-    const char *p = text;
-    for (; *p >= '0' && *p <= '9'; p++)
-        if (n > UINT64_MAX / 10 - 1)
-            return FAIL(s, text, "no run has so large a number");
-        else
-            n = n * 10 + (uint64_t)(*p - '0');
-    *out = n;
-    if (*p || p == text)
-        return FAIL(s, p,
-                    "a number of a run is expected here; write runs and ranges as in "
-                    "4711,5000:6000 (the end of a range is not part of it)");
-    return SHOAL_OK;
+    if (amount_count(text, out) && *out <= INT64_MAX)
+        return SHOAL_OK;
+    if (*text && strspn(text, "0123456789") == strlen(text))
+        return FAIL(s, text, "no run has so large a number");
+    return FAIL(s, text + strspn(text, "0123456789"),
+                "a number of a run is expected here; write runs and ranges as in 4711,5000:6000 "
+                "(the end of a range is not part of it; 5000: goes on to the last run)");
 }
 
+// I, A:B, and with an end left out A: and :B.
 static shoal_code read_range(struct spec *s, char *piece, struct spec_range *out) {
-    char *rest = piece, *first = cut(&rest, ':');
-    shoal_code code = read_index(s, first, &out->first);
-    if (code != SHOAL_OK)
-        return code;
-    out->end = out->first + 1;
-    if (!rest)
-        return SHOAL_OK;
-    char *end = trim(rest);
-    code = read_index(s, end, &out->end);
+    char *rest = piece, *first = cut(&rest, ':'), *end = rest ? trim(rest) : NULL;
+    shoal_code code = SHOAL_OK;
+    out->first = 0;
+    if (*first || !end)
+        code = read_index(s, first, &out->first);
+    out->end = end ? SPEC_OPEN : out->first + 1;
+    if (code == SHOAL_OK && end && *end)
+        code = read_index(s, end, &out->end);
     if (code == SHOAL_OK && out->end <= out->first)
         return FAIL(s, first,
                     "an empty range; the end of START:END is not part of it, so it must "

@@ -19,14 +19,15 @@ struct spec {
     char *copy;
 };
 
-// An input: a parameter, or the initial value of a state.
+// An input: a parameter, or the initial value of a state, which may be given as `x` too.
 struct spec_name {
     uint32_t symbol; // in model.symbols
     bool initial;
     const char *text; // "rho", "x(0)": as the model spells it, not as it was given
 };
 
-// Runs from first to end, without the end.
+// Runs from first to end, without the end; SPEC_OPEN: up to the last one.
+#define SPEC_OPEN UINT64_MAX
 struct spec_range {
     uint64_t first, end;
 };

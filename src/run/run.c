@@ -147,9 +147,11 @@ static void note_failed(shoal_summary *sum, uint64_t run) {
 static void count_row(shoal_summary *sum, const struct chunk *c, uint32_t row) {
     unsigned char status = c->args.status[row];
     status = status < SHOAL_STATUS_COUNT ? status : 0;
-    sum->by_status[status]++;
+    uint64_t run = batch_run_of_row(c->batch, c->first_row + row);
+    if (!sum->by_status[status]++)
+        sum->first[status] = run;
     if (status != SHOAL_STATUS_ok && status != SHOAL_STATUS_stopped)
-        note_failed(sum, batch_run_of_row(c->batch, c->first_row + row));
+        note_failed(sum, run);
 }
 
 static void count_rows(shoal_summary *sum, const struct chunk *c, uint32_t rows) {
@@ -158,6 +160,8 @@ static void count_rows(shoal_summary *sum, const struct chunk *c, uint32_t rows)
         if (rows - i >= sizeof eight) {
             memcpy(&eight, c->args.status + i, sizeof eight);
             if (eight == 0) { // the usual case
+                if (!sum->by_status[SHOAL_STATUS_ok])
+                    sum->first[SHOAL_STATUS_ok] = batch_run_of_row(c->batch, c->first_row + i);
                 sum->by_status[SHOAL_STATUS_ok] += sizeof eight;
                 i += sizeof eight;
                 continue;
