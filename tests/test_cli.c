@@ -173,8 +173,6 @@ TEST(cli_bad_models) {
     model("x'=-k*x\nyy'=-xx\n@ t1=1\n");
     REFUSE(1, "m.ode:1:5: error: ", "-q"); // errors are shown even so
     REFUSE(1, "m.ode:2:6: error: ", "--t1", "1");
-    model("x'=-x\n@ t1=1, rtoll=1\n");
-    REFUSE(1, "m.ode:2:9: error: unknown option 'rtoll'; did you mean rtol?", "-q");
     model("x'=-x\n@ t1=1, meth=discrete\ndone\n");
     REFUSE(1, "maps", "-q");
     FILE *f = fopen(check_path("m.ode"), "w");

@@ -283,7 +283,7 @@ TEST(lend_batch_errors_change_nothing) {
     const shoal_code codes[] = {
         shoal_batch_sweep(b.batch, "u=1,2,x", b.log),
         shoal_batch_sweep(b.batch, "s=1", b.log),
-        shoal_batch_sweep(b.batch, "x=1", b.log),
+        shoal_batch_sweep(b.batch, "nope=1", b.log),
         shoal_batch_zip(b.batch, "s,nope", b.log),
         shoal_batch_zip(b.batch, "s,s", b.log),
         shoal_batch_sample(b.batch, "u=uniform:2:1", b.log),
