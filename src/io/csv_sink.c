@@ -8,6 +8,7 @@
 // shows only in the number of its rows.
 #include "base/file.h"
 #include "io/formats.h"
+#include "run/result_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,32 +109,34 @@ static shoal_code flush(struct csv_sink *s, struct csv_file *f, size_t keep, str
     return code;
 }
 
-static void put_names(struct buf *b, const struct sink_shape_info *info, bool columns) {
-    if (columns)
-        for (uint32_t i = 0; i < info->columns; i++) {
-            buf_putc(b, ',');
-            put_text(b, info->column[i].name);
-        }
-    else
-        for (uint32_t i = 0; i < info->vars; i++) {
-            buf_putc(b, ',');
-            put_text(b, info->var[i]);
-        }
+static void put_names(struct buf *b, const struct result_names *names, uint32_t first,
+                      uint32_t end) {
+    for (uint32_t i = first; i < end; i++) {
+        buf_putc(b, ',');
+        put_text(b, names->name[i]);
+    }
 }
 
-static void put_headers(struct csv_sink *s, const struct sink_shape_info *info) {
+static shoal_code put_headers(struct csv_sink *s, const struct sink_shape_info *info,
+                              struct report *r) {
     struct buf *b = &s->main.text;
-    buf_puts(b, "run");
-    if (info->shape == SINK_FINAL)
-        put_names(b, info, true);
-    buf_puts(b, ",t");
-    put_names(b, info, false);
-    buf_puts(b, info->shape == SINK_FINAL ? ",status\n" : "\n");
-    if (s->has_runs) {
+    struct result_names names;
+    shoal_code code =
+        result_names_make(&names, info, NULL, s->to_stdout ? "standard output" : s->path, r);
+    if (code == SHOAL_OK) {
+        buf_puts(b, "run");
+        put_names(b, &names, 0, info->shape == SINK_FINAL ? names.columns : 0);
+        buf_puts(b, ",t");
+        put_names(b, &names, names.columns, names.count);
+        buf_puts(b, info->shape == SINK_FINAL ? ",status\n" : "\n");
+    }
+    if (code == SHOAL_OK && s->has_runs) {
         buf_puts(&s->runs.text, "run");
-        put_names(&s->runs.text, info, true);
+        put_names(&s->runs.text, &names, 0, names.columns);
         buf_puts(&s->runs.text, ",status,steps,rejected,f_evals\n");
     }
+    result_names_free(&names);
+    return code;
 }
 
 // out.csv -> out.runs.csv
@@ -188,8 +191,7 @@ static shoal_code csv_begin(struct sink *sink, const struct sink_shape_info *inf
         if (code == SHOAL_OK) // at least a digit and a comma each, or it surely does not fit
             code = file_check_space(s->path, bytes_of(info, 2), r);
     }
-    put_headers(s, info);
-    return code;
+    return code == SHOAL_OK ? put_headers(s, info, r) : code;
 }
 
 // Leaves room for the rest of the row, or returns false.

@@ -10,6 +10,7 @@
 #include "base/ascii.h"
 #include "base/file.h"
 #include "io/formats.h"
+#include "run/result_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -225,7 +226,7 @@ static bool read_names(struct csv_reader *c) {
         check_name(c, &f, copy);
         c->column[c->columns++] = (struct column){.name = copy,
                                                   .at = f.start,
-                                                  .use = io_table_ignores(copy) ? USE_NOT
+                                                  .use = result_name_is_no_input(copy) ? USE_NOT
                                                          : *copy == '_'         ? USE_TEXT
                                                                                 : USE_NUMBER,
                                                   .numeric = true};

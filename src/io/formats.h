@@ -28,9 +28,6 @@ shoal_code npz_meta_read(const char *path, struct arena *arena, const char **met
 shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **meta,
                           struct report *r);
 
-// True for columns of a batch file that are not inputs: run, t, status.
-bool io_table_ignores(const char *name);
-
 // Adds a column of the table's length, zeroed, to be filled; NULL when memory ran out. The arena
 // must have no handler for that.
 double *io_table_numbers(struct arena *arena, struct batch_table *t, const char *name);

@@ -167,10 +167,11 @@ static shoal_code hdf5_begin(struct sink *sink, const struct sink_shape_info *in
     shoal_code code = file_part_open(&s->part, s->path, r);
     if (code == SHOAL_OK)
         code = file_check_space(s->path, hdf5_bytes(info), r);
+    if (code == SHOAL_OK)
+        code = arrays_begin(&s->arrays, info, s->path, r);
     if (code != SHOAL_OK)
         return code;
-    if (arrays_begin(&s->arrays, info))
-        s->dataset = malloc(s->arrays.count * sizeof *s->dataset);
+    s->dataset = malloc(s->arrays.count * sizeof *s->dataset);
     if (!s->dataset)
         return report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
     for (uint32_t i = 0; i < s->arrays.count; i++)

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "io/formats.h"
 #include "io/hdf5.h"
+#include "run/result_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -181,7 +182,7 @@ static shoal_code read_root(struct reader *d, h5id file) {
                                                   sizeof name, H5_DEFAULT);
         if (length < 0)
             break;
-        if (length >= NAME_MOST || io_table_ignores(name))
+        if (length >= NAME_MOST || result_name_is_no_input(name))
             continue;
         h5id data = d->h->H5Dopen2(file, name, H5_DEFAULT);
         if (data < 0)

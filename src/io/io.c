@@ -127,14 +127,6 @@ shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta
 
 // ---- Shared by the formats ----------------------------------------------------------------------
 
-bool io_table_ignores(const char *name) {
-    static const char *const ours[] = {"run", "t", "status"};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strcmp(name, ours[i]) == 0)
-            return true;
-    return false;
-}
-
 static struct batch_column *add_column(struct arena *arena, struct batch_table *t,
                                        const char *name) {
     struct batch_column *grown = vec_reserve(arena, &t->columns, (uint64_t)t->columns.count + 1);

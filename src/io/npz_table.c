@@ -7,6 +7,7 @@
 #include "io/formats.h"
 #include "io/npy.h"
 #include "io/zip.h"
+#include "run/result_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static shoal_code add_member(const struct zip *z, const struct zip_entry *e, str
                              struct batch_table *out, struct report *r) {
     char *name = column_name(e), *bytes = NULL;
     shoal_code code = name ? SHOAL_OK : SHOAL_MEMORY;
-    if (code == SHOAL_OK && !io_table_ignores(name)) {
+    if (code == SHOAL_OK && !result_name_is_no_input(name)) {
         struct npy a;
         code = zip_read(z, e, &bytes, r);
         const char *wrong = code == SHOAL_OK ? npy_parse(&a, bytes, (size_t)e->size) : NULL;
