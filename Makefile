@@ -17,10 +17,13 @@ OBJ := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/kernels.o
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard cli/*.c)))
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/*.c)))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
-DEP := $(OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+# shoal-hdf5, which the library starts to read HDF5 files, takes what it needs of it.
+HDF5_OBJ := $(patsubst %,$(BUILD)/%.o,libexec/shoal-hdf5 src/base/arena src/base/buf src/base/report \
+	src/io/hdf5 src/io/hdf5_read src/run/result_names)
+DEP := $(OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BUILD)/libexec/shoal-hdf5.d
 
 .PHONY: all
-all: $(BUILD)/shoal $(BUILD)/libshoal.so $(BUILD)/libshoal.a
+all: $(BUILD)/shoal $(BUILD)/shoal-hdf5 $(BUILD)/libshoal.so $(BUILD)/libshoal.a
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -44,6 +47,8 @@ $(BUILD)/libshoal.so: $(OBJ)
 	$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libshoal.so.0 -Wl,-z,defs $(OBJ) -o $@ $(LIBS)
 $(BUILD)/shoal: $(CLI_OBJ) $(BUILD)/libshoal.a
 	$(CC) $(ALL_CFLAGS) $(CLI_OBJ) $(BUILD)/libshoal.a -o $@ $(LIBS)
+$(BUILD)/shoal-hdf5: $(HDF5_OBJ)
+	$(CC) $(ALL_CFLAGS) $(HDF5_OBJ) -o $@ $(LIBS)
 # Tests look inside.
 $(BUILD)/test: $(TEST_OBJ) $(OBJ)
 	$(CC) $(ALL_CFLAGS) $(TEST_OBJ) $(OBJ) -o $@ $(LIBS)
@@ -121,6 +126,8 @@ VERSION := $(shell sed -n 's/^.define SHOAL_VERSION "\(.*\)"/\1/p' include/shoal
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/shoal
 	install -m 755 $(BUILD)/shoal $(DESTDIR)$(PREFIX)/bin/shoal
+	install -d $(DESTDIR)$(PREFIX)/libexec/shoal
+	install -m 755 $(BUILD)/shoal-hdf5 $(DESTDIR)$(PREFIX)/libexec/shoal/shoal-hdf5
 	install -m 755 $(BUILD)/libshoal.so $(DESTDIR)$(LIBDIR)/libshoal.so.0
 	ln -sf libshoal.so.0 $(DESTDIR)$(LIBDIR)/libshoal.so
 	install -m 644 $(BUILD)/libshoal.a $(DESTDIR)$(LIBDIR)/libshoal.a
@@ -133,7 +140,7 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/shoal $(DESTDIR)$(LIBDIR)/libshoal.so $(DESTDIR)$(LIBDIR)/libshoal.so.0 \
 	    $(DESTDIR)$(LIBDIR)/libshoal.a $(DESTDIR)$(LIBDIR)/pkgconfig/shoal.pc
-	rm -rf $(DESTDIR)$(PREFIX)/include/shoal
+	rm -rf $(DESTDIR)$(PREFIX)/include/shoal $(DESTDIR)$(PREFIX)/libexec/shoal
 
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^kernels/')
 format: setup-dev

@@ -227,8 +227,8 @@ static bool read_names(struct csv_reader *c) {
         c->column[c->columns++] = (struct column){.name = copy,
                                                   .at = f.start,
                                                   .use = result_name_is_no_input(copy) ? USE_NOT
-                                                         : *copy == '_'         ? USE_TEXT
-                                                                                : USE_NUMBER,
+                                                         : *copy == '_'                ? USE_TEXT
+                                                                                       : USE_NUMBER,
                                                   .numeric = true};
         if (ends_line(peek(c)))
             break;

@@ -2,8 +2,9 @@
 // Batch tables and metadata from NPZ files.
 //
 // Every array of numbers with one axis is a column, named as its member; all have the same length.
-// `run`, `t` and `status` are passed over, and so is what is not made of numbers (`meta`,
-// `status_words`), unless its name starts with `_`: such text is kept.
+// `run`, `t` and `status` are passed over, and so are our own texts, `meta` and `status_words`. Other
+// text is kept where its name starts with `_`, and else an error: an input that is not taken would
+// be a sweep of identical runs.
 #include "io/formats.h"
 #include "io/npy.h"
 #include "io/zip.h"
@@ -72,12 +73,12 @@ static shoal_code add_array(const struct npy *a, const char *name, struct arena 
                             struct batch_table *out, struct report *r) {
     bool number = npy_is_number(a), text = name[0] == '_' && is_text(a);
     if (!number && !text) {
-        if (name[0] == '_' || a->kind == 'f' || a->kind == 'c' || a->kind == 'O')
-            return report_error(r, SHOAL_INPUT,
-                                "%s: %s has a type that cannot be a column (numpy kind '%c', %u "
-                                "bytes); float64 would do",
-                                out->source, name, a->kind, a->size);
-        return SHOAL_OK;
+        if (result_name_is_ours(name))
+            return SHOAL_OK;
+        return report_error(r, SHOAL_INPUT,
+                            "%s: %s has a type that cannot be a column (numpy kind '%c', %u "
+                            "bytes); float64 would do",
+                            out->source, name, a->kind, a->size);
     }
     if (a->dims != 1)
         return report_error(r, SHOAL_INPUT, "%s: %s has %u axes; a column has one", out->source,
