@@ -2,7 +2,8 @@
 // shoal run: model, job, options, batch, solver, and the run itself, each a step that may fail.
 //
 // A signal sets a flag that the library looks at while it compiles and runs; what was finished is
-// then in the file, and the program ends with 128 + signal. A second one ends it at once.
+// then in the file, and the program ends with 128 + signal. A second one ends it at once, and so
+// does the first while files are read: nobody would look at the flag there.
 #include "cli.h"
 
 #include <signal.h>
@@ -168,6 +169,7 @@ static shoal_code make_batch(struct run *r) {
 }
 
 static shoal_code make_solver(struct run *r) {
+    stop_catch();
     shoal_code check = r->output ? shoal_output_check(r->output, r->log) : SHOAL_OK;
     if (check)
         return check; // before anything is compiled
@@ -299,7 +301,8 @@ int command_run(struct args *a) {
     };
     struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
     shoal_code code = SHOAL_OK;
-    stop_catch();
+    signal(SIGINT, SIG_DFL); // a shell may have them ignored; from here on they end the program
+    signal(SIGTERM, SIG_DFL);
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !code; i++) {
         code = stop_signal ? SHOAL_STOPPED : steps[i](&r);
         talk_messages(&r.talk, r.log);

@@ -256,8 +256,11 @@ static bool count_links(const struct hdf5 *h, h5id file, h5size *out) {
 // A dataset is a column, or an error; other objects are none of ours.
 static shoal_code read_object(struct reader *d, h5id file, const char *name) {
     h5id object = d->h->H5Oopen(file, name, H5_DEFAULT);
-    if (object < 0)
-        return hdf5_failed(d->h, d->path, name, d->report);
+    if (object < 0) {
+        char what[64];
+        snprintf(what, sizeof what, "open '%.40s'", name);
+        return failed(d, what);
+    }
     shoal_code code =
         d->h->H5Iget_type(object) == H5_IS_DATASET ? read_dataset(d, object, name) : SHOAL_OK;
     d->h->H5Oclose(object);

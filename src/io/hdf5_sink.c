@@ -12,6 +12,7 @@
 #include "io/formats.h"
 #include "io/hdf5_scales.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -68,7 +69,8 @@ static void shape_of(const struct arrays *all, const struct array *a, uint64_t r
     shape[1] = all->samples;
 }
 
-static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, const struct array *a) {
+static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, const struct array *a,
+                           struct report *r) {
     int dims = a->axes == AXES_SAMPLES ? 2 : 1;
     h5size shape[2], most[2] = {H5_UNLIMITED, s->arrays.samples}, chunk[2];
     shape_of(&s->arrays, a, s->arrays.rows, 0, shape);
@@ -83,6 +85,11 @@ static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, const stru
         h->H5Pset_obj_track_times(how, false) >= 0)
         made = h->H5Dcreate2(s->file, a->name, type_of(s, h, a->type), space, H5_DEFAULT, how,
                              H5_DEFAULT);
+    if (made < 0) { // before anything is closed: that makes the library forget why
+        char what[64];
+        snprintf(what, sizeof what, "create '%.40s'", a->name);
+        hdf5_failed(h, s->part.part, what, r);
+    }
     if (how >= 0)
         h->H5Pclose(how);
     if (space >= 0)
@@ -98,9 +105,9 @@ static shoal_code create_all(struct hdf5_sink *s, const struct hdf5 *h, struct r
     if (s->text_type < 0)
         return hdf5_failed(h, s->part.part, "make a type", r);
     for (uint32_t i = 0; i < s->arrays.count; i++) {
-        s->dataset[i] = create_dataset(s, h, &s->arrays.items[i]);
+        s->dataset[i] = create_dataset(s, h, &s->arrays.items[i], r);
         if (s->dataset[i] < 0)
-            return hdf5_failed(h, s->part.part, s->arrays.items[i].name, r);
+            return SHOAL_IO;
     }
     return SHOAL_OK;
 }

@@ -2,9 +2,9 @@
 // Batch tables and metadata from NPZ files.
 //
 // Every array of numbers with one axis is a column, named as its member; all have the same length.
-// `run`, `t` and `status` are passed over, and so are our own texts, `meta` and `status_words`. Other
-// text is kept where its name starts with `_`, and else an error: an input that is not taken would
-// be a sweep of identical runs.
+// `run`, `t` and `status` are passed over, and so are our own texts, `meta` and `status_words`.
+// Other text is kept where its name starts with `_`, and else an error: an input that is not taken
+// would be a sweep of identical runs.
 #include "io/formats.h"
 #include "io/npy.h"
 #include "io/zip.h"
