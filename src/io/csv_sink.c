@@ -10,6 +10,7 @@
 #include "io/formats.h"
 #include "run/result_names.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -139,14 +140,44 @@ static shoal_code put_headers(struct csv_sink *s, const struct sink_shape_info *
     return code;
 }
 
-// out.csv -> out.runs.csv
+char *csv_runs_path(const char *path) {
+    size_t stem = strlen(path) - strlen(".csv");
+    char *runs = malloc(stem + sizeof ".runs.csv");
+    if (runs) {
+        memcpy(runs, path, stem);
+        memcpy(runs + stem, ".runs.csv", sizeof ".runs.csv");
+    }
+    return runs;
+}
+
+// A line that ends that way, and begins as all of ours do.
+static bool is_head(const char *line, size_t length, const char *end) {
+    size_t n = strlen(end);
+    return length > n && !strncmp(line, "run,", 4) && !memcmp(line + length - n, end, n);
+}
+
+bool csv_is_result(const char *path) {
+    enum { HEAD_MOST = 4 << 20 }; // no result has a longer one
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char *text = fd >= 0 ? malloc(HEAD_MOST + 1) : NULL;
+    ssize_t got = text ? read(fd, text, HEAD_MOST) : -1;
+    const char *newline = got > 0 ? memchr(text, '\n', (size_t)got) : NULL;
+    size_t length = newline ? (size_t)(newline - text) + 1 : 0;
+    if (text)
+        text[length] = 0;
+    bool is = length && (is_head(text, length, ",status\n") ||
+                         is_head(text, length, ",status,steps,rejected,f_evals\n") ||
+                         !strncmp(text, "run,t,", 6));
+    free(text);
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 static shoal_code open_runs(struct csv_sink *s, struct report *r) {
-    size_t stem = strlen(s->path) - strlen(".csv");
-    char *path = malloc(stem + sizeof ".runs.csv");
+    char *path = csv_runs_path(s->path);
     if (!path)
         return report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
-    memcpy(path, s->path, stem);
-    memcpy(path + stem, ".runs.csv", sizeof ".runs.csv");
     shoal_code code = file_part_open(&s->runs.part, path, r);
     free(path);
     return code;

@@ -5,6 +5,7 @@
 // `run`, `t` and `status` are passed over, and so are our own texts, `meta` and `status_words`.
 // Other text is kept where its name starts with `_`, and else an error: an input that is not taken
 // would be a sweep of identical runs.
+#include "base/file.h"
 #include "io/formats.h"
 #include "io/npy.h"
 #include "io/zip.h"
@@ -111,18 +112,35 @@ static shoal_code add_member(const struct zip *z, const struct zip_entry *e, str
     return code;
 }
 
+// Closes the archive; `code` is what opening it returned.
+static shoal_code add_members(struct zip *z, shoal_code code, struct arena *arena,
+                              struct batch_table *out, struct report *r) {
+    uint32_t members = code == SHOAL_OK ? z->count : 0;
+    for (uint32_t i = 0; i < members && code != SHOAL_MEMORY; i++) {
+        shoal_code one = add_member(z, &z->entries[i], arena, out, r);
+        if (one != SHOAL_OK)
+            code = one;
+    }
+    zip_close(z);
+    return code;
+}
+
 shoal_code npz_table_read(const char *path, struct arena *arena, struct batch_table *out,
                           struct report *r) {
     struct zip z;
     shoal_code code = zip_open(&z, path, r);
-    uint32_t members = code == SHOAL_OK ? z.count : 0;
-    for (uint32_t i = 0; i < members && code != SHOAL_MEMORY; i++) {
-        shoal_code one = add_member(&z, &z.entries[i], arena, out, r);
-        if (one != SHOAL_OK)
-            code = one;
-    }
-    zip_close(&z);
-    return code;
+    return add_members(&z, code, arena, out, r);
+}
+
+shoal_code npz_table_parse(const char *name, const char *bytes, size_t length, struct arena *arena,
+                           struct batch_table *out, struct report *r) {
+    struct zip z;
+    int fd;
+    shoal_code code = file_in_memory(name, bytes, length, &fd, r);
+    if (code != SHOAL_OK)
+        return code;
+    code = zip_open_fd(&z, name, fd, length, r);
+    return add_members(&z, code, arena, out, r);
 }
 
 shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
