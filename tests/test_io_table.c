@@ -84,6 +84,103 @@ TEST(table_csv_forgives) {
     CHECK_NUMBERS(&t, "a", 2, 4, 6);
 }
 
+// Lines end with LF, CRLF or CR, also mixed.
+TEST(table_csv_line_ends) {
+    static const char *const texts[] = {
+        "a,b\n1,2\n3,4\n5,6\n",
+        "a,b\r\n1,2\r\n3,4\r\n5,6\r\n",
+        "a,b\r1,2\r3,4\r5,6\r",
+        "a,b\r1,2\r3,4\r5,6",
+        "a,b\r1,2\n3,4\r\n5,6",
+        "\xef\xbb\xbf"
+        "a,b\r\r1,2\r \r3,4\r\r\r5,6\r\r",
+        "# by hand\r#\ra,b\r1,2\r3,4\r5,6",
+        "a;b\r1;2\r3;4\r5;6\r",
+        "\"a\",b\r\"1\",2\r3,\"4\"\r5,6\r",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct read t = read_csv(texts[i]);
+        CHECK_MSG(t.code == SHOAL_OK, "%zu: %s", i, t.said);
+        CHECK_NUMBERS(&t, "a", 1, 3, 5);
+        CHECK_NUMBERS(&t, "b", 2, 4, 6);
+    }
+    struct read t = read_csv("_t,a\r\"one\rtwo\",1\r\"\r\r\",2\r");
+    CHECK_MSG(t.code == SHOAL_OK, "%s", t.said);
+    CHECK_NUMBERS(&t, "a", 1, 2);
+    CHECK_STR(column(&t, "_t")->text[0], "one\rtwo");
+    CHECK_STR(column(&t, "_t")->text[1], "\r\r");
+}
+
+// What could be read in two ways is refused, with the place.
+TEST(table_csv_refuses_what_is_doubtful) {
+    static const char *const cases[][2] = {
+        {"a;b\n1,5;2\n", "'1,5' for a is not a number; write decimals with a point"},
+        {"a\n1,5\n", "more fields than the 1 names"},
+        {"a\tb\n1,5\t2\n", "write decimals with a point"},
+        {"a,b\n1;2\n", "'1;2' for a is not a number"},
+        {"a,b,\n1,2,\n", "column 3 has no name"},
+        {"a,b\n1,2,\n", "more fields than the 2 names"},
+        {"a,b\n1,\n", "no value for b"},
+        {"a,b\n1\n", "1 fields for 2 names"},
+        {"a\n0x10\n", "'0x10' for a is not a number"},
+        {"a\n0x1p4\n", "is not a number"},
+        {"a\n1e400\n", "1e400 for a is too large"},
+        {"a\n-1e400\n", "-1e400 for a is too large"},
+        {"a\nInf\n", "every value must be a finite number"},
+        {"a\n-infinity\n", "every value must be a finite number"},
+        {"a\n+NaN\n", "every value must be a finite number"},
+        {"a\nnan(7)\n", "is not a number"},
+        {"a\n1e\n", "is not a number"},
+        {"a\n1d3\n", "is not a number"},
+        {"a\n1_000\n", "is not a number"},
+        {"a\n1 000\n", "is not a number"},
+        {"a\n1.000.000\n", "is not a number"},
+        {"a\n$1\n", "is not a number"},
+        {"a\n1%\n", "is not a number"},
+        {"a\n\xd9\xa1\n", "is not a number"},  // a digit, but not one of ours
+        {"a\n1\xc2\xa0\n", "is not a number"}, // a blank, but not one of ours
+        {"a\n\"1\n", "this quote is never closed"},
+        {"a\n\"1\"2\n", "text after a closing quote"},
+        {"a,a\n1,2\n", "column 'a' appears twice"},
+        {"a,\"a\"\n1,2\n", "column 'a' appears twice"},
+        {"1,2\n3,4\n", "the first line must name the columns"},
+        {"a\n", "no rows"},
+        {"\n\n", "the table is empty"},
+        {"", "the table is empty"},
+        {"\xff\xfe"
+         "a",
+         "UTF-16"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct read t = read_csv(cases[i][0]);
+        CHECK_INT(t.code, SHOAL_INPUT);
+        CHECK_HAS(t.said, cases[i][1]);
+        CHECK_HAS(t.said, "b.csv:");
+    }
+}
+
+TEST(table_csv_long_lines) {
+    enum { COLUMNS = 3000, BYTES = 2 << 20 };
+    struct buf text = {0};
+    for (int i = 0; i < COLUMNS; i++)
+        buf_printf(&text, "%sp%d", i ? "," : "", i);
+    for (int row = 0; row < 2; row++)
+        for (int i = 0; i < COLUMNS; i++)
+            buf_printf(&text, "%s%d.000000000000000000000000000000000000001", i ? "," : "\r", i);
+    struct read t = read_csv(text.data);
+    CHECK_MSG(t.code == SHOAL_OK, "%s", t.said);
+    CHECK_INT(t.table.columns.count, COLUMNS);
+    CHECK_NUMBERS(&t, "p2999", 2999, 2999);
+    text.length = 0;
+    buf_puts(&text, "a\n1");
+    for (int i = 0; i < BYTES; i++) // a number of two million digits
+        buf_putc(&text, '0');
+    t = read_csv(text.data);
+    CHECK_INT(t.code, SHOAL_INPUT);
+    CHECK_HAS(t.said, "is too large");
+    buf_free(&text);
+}
+
 TEST(table_csv_other_separators) {
     struct read t = read_csv("a;b\n1;2\n");
     CHECK_NUMBERS(&t, "b", 2);
