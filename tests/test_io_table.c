@@ -275,6 +275,8 @@ TEST(table_csv_zero_bytes_and_long_text) {
     CHECK_INT(read_file(path).code, SHOAL_INPUT);
     write_bytes(path, "a\0x,b\n1,2\n", 10);
     CHECK_INT(read_file(path).code, SHOAL_INPUT);
+    write_bytes(path, "_a,b\nx\0y,2\n", 11);
+    CHECK_HAS(read_file(path).said, "text must not hold a zero byte");
     struct buf long_text = {0};
     buf_puts(&long_text, "_c,a\n");
     for (int i = 0; i < 5000; i++)

@@ -4,6 +4,7 @@
 // The kernels leave values as [var][sample][row], the file wants [row][sample]: a transposition. It
 // goes block by block, eight rows (a cache line) at a time, through a buffer that stays in cache.
 #include "io/arrays.h"
+#include "io/npy.h"
 #include "run/result_names.h"
 
 #include <stdlib.h>
@@ -47,28 +48,18 @@ uint64_t arrays_bytes(const struct sink_shape_info *info) {
     return total > UINT64_MAX / 2 ? UINT64_MAX / 2 : (uint64_t)total;
 }
 
-// Bytes of the character of UTF-8 that begins there; 0 when none does.
-static size_t utf8_bytes(const unsigned char *c) {
-    size_t n = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
-    bool outside = (c[0] == 0xed && c[1] > 0x9f) || (c[0] == 0xf4 && c[1] > 0x8f);
-    return n > 1 && (overlong || outside) ? 0 : n;
-}
-
 // A slash would be a folder in a zip or HDF5 file, a single point the folder itself, and NumPy
 // takes x.npy for another name of x. Readers of both refuse a file with names that are no UTF-8.
 static void spell_name(char *name) {
     static const char npy[] = ".npy";
-    for (unsigned char *c = (unsigned char *)name; *c;) {
-        size_t bytes = utf8_bytes(c);
-        if (!bytes || *c == '/' || *c == '\\')
-            *c = '_';
-        c += bytes ? bytes : 1;
-    }
     size_t length = strlen(name);
+    for (size_t at = 0; at < length;) {
+        size_t start = at;
+        npy_decode(name, length, &at);
+        bool alone = at - start == 1 && (unsigned char)name[start] >= 0x80;
+        if (alone || name[start] == '/' || name[start] == '\\')
+            name[start] = '_';
+    }
     if (!strcmp(name, "."))
         *name = '_';
     else if (length >= strlen(npy) && !strcmp(name + length - strlen(npy), npy))

@@ -311,6 +311,10 @@ static bool read_text(struct csv_reader *c, const struct field *f, struct column
         ERROR_AT(c, f->start, "text longer than %d bytes", TEXT_MOST);
         return true;
     }
+    if (memchr(c->source.text + f->start, 0, f->length)) {
+        ERROR_AT(c, f->start, "text must not hold a zero byte");
+        return true;
+    }
     const char *text = field_text(c, f);
     char *copy = text ? arena_strndup(c->arena, text, c->scratch.length) : NULL;
     if (!copy)

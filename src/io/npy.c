@@ -27,8 +27,8 @@ void npy_put_header(struct buf *out, const char *descr, const uint64_t *shape, u
 
 // ---- UTF-8 --------------------------------------------------------------------------------------
 
-// One code point, U+FFFD for a byte that starts none; moves *at past it.
-static uint32_t decode(const unsigned char *s, size_t length, size_t *at) {
+uint32_t npy_decode(const char *text, size_t length, size_t *at) {
+    const unsigned char *s = (const unsigned char *)text;
     unsigned char first = s[(*at)++];
     if (first < 0x80)
         return first;
@@ -51,14 +51,14 @@ static uint32_t decode(const unsigned char *s, size_t length, size_t *at) {
 uint64_t npy_text_width(const char *text, size_t length) {
     uint64_t width = 0;
     for (size_t at = 0; at < length; width++)
-        decode((const unsigned char *)text, length, &at);
+        npy_decode(text, length, &at);
     return width;
 }
 
 void npy_put_text(struct buf *out, const char *text, size_t length, uint64_t width) {
     uint64_t n = 0;
     for (size_t at = 0; at < length && n < width; n++) {
-        uint32_t point = decode((const unsigned char *)text, length, &at);
+        uint32_t point = npy_decode(text, length, &at);
         char bytes[4] = {(char)(point & 0xff), (char)(point >> 8 & 0xff), (char)(point >> 16), 0};
         buf_put(out, bytes, 4);
     }
