@@ -140,11 +140,16 @@ static const char strange_python[] =
     "    if a.dtype.kind == 'U': return list(a) == table[n]\n"
     "    return np.array_equal(a, np.array([float(v) for v in table[n]], a.dtype))\n"
     "for n in set(table): assert same(n, z[n]), (n, z[n], table[n])\n"
+    "import json\n"
+    "text = json.loads(str(z['meta']))['model_text'].encode('utf-8', 'surrogateescape')\n"
+    "assert text == open(d + '/m.ode', 'rb').read(), text\n"
     "extra = set(z.files) - set(table)\n"
     "assert extra <= {'steps', 'rejected', 'f_evals', 'meta', 'status_words', 'offsets'}, extra\n"
     "if h5:\n"
     "    import h5py\n"
     "    f = h5py.File(d + '/o.h5')\n"
+    "    assert json.loads(f['meta'][()])['grid'] == json.loads(str(z['meta']))['grid']\n"
+    "    assert '\\udcff' in json.loads(f['meta'][()])['model_text']\n"
     "    assert set(f) == set(z.files), set(f) ^ set(z.files)\n"
     "    for n in set(table) - {'_a_b', '_a_b_'}: np.testing.assert_array_equal(f[n][()], z[n])\n"
     "    assert [t.decode() for t in f['_a_b_'][()]] == list(z['_a_b_'])\n";
@@ -161,9 +166,14 @@ static void check_strange(const char *save, const char *precision, bool h5) {
             RUN(check_shoal(), "run", model, "--batch", batch, "--sweep", "steps=1,2", "--vars",
                 vars, "--save", save, "--precision", precision, "-q", "-o", check_path(formats[i]));
         CHECK_MSG(o.status == 0, "%s: %s", formats[i], o.err);
+        if (i) { // and each repeats itself
+            o = RUN(check_shoal(), "run", "--job", check_path(formats[i]), "-q", "-o", "-");
+            CHECK_MSG(o.status == 0, "%s", o.err);
+            CHECK_STR(o.out, check_read(check_path(formats[0])));
+        }
     }
-    struct check_output o = RUN(check_python(h5 ? "h5py" : NULL), "-c",
-                                strange_python, check_dir(), save, h5 ? "h5" : "");
+    struct check_output o = RUN(check_python(h5 ? "h5py" : NULL), "-c", strange_python, check_dir(),
+                                save, h5 ? "h5" : "");
     CHECK_MSG(o.status == 0, "%s %s: %s%s", save, precision, o.out, o.err);
 }
 

@@ -4,7 +4,8 @@
 // The kernels leave values as [var][sample][row], the file wants [row][sample]: a transposition. It
 // goes block by block, eight rows (a cache line) at a time, through a buffer that stays in cache.
 #include "io/arrays.h"
-#include "io/npy.h"
+
+#include "base/utf8.h"
 #include "run/result_names.h"
 
 #include <stdlib.h>
@@ -55,9 +56,7 @@ static void spell_name(char *name) {
     size_t length = strlen(name);
     for (size_t at = 0; at < length;) {
         size_t start = at;
-        npy_decode(name, length, &at);
-        bool alone = at - start == 1 && (unsigned char)name[start] >= 0x80;
-        if (alone || name[start] == '/' || name[start] == '\\')
+        if (!utf8_next(name, length, &at) || name[start] == '/' || name[start] == '\\')
             name[start] = '_';
     }
     if (!strcmp(name, "."))

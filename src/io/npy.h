@@ -19,8 +19,6 @@ void npy_put_header(struct buf *out, const char *descr, const uint64_t *shape, u
 // U+FFFD.
 void npy_put_text(struct buf *out, const char *text, size_t length, uint64_t width);
 uint64_t npy_text_width(const char *text, size_t length); // code points
-// One code point of UTF-8, U+FFFD for a byte that starts none; moves *at past it.
-uint32_t npy_decode(const char *text, size_t length, size_t *at);
 
 struct npy {
     char kind;     // f i u b (bool) S U, or another letter
