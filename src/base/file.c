@@ -309,13 +309,20 @@ shoal_code file_part_open(struct file_part *f, const char *path, struct report *
     return code;
 }
 
-shoal_code file_part_commit(struct file_part *f, struct report *r) {
+shoal_code file_part_sync(struct file_part *f, struct report *r) {
     int done;
     do
         done = fsync(f->fd);
     while (done < 0 && errno == EINTR);
     if (done < 0 && errno != EINVAL && errno != ENOSYS) // some file systems cannot
         return failed(r, "write", f->part, errno);
+    return SHOAL_OK;
+}
+
+shoal_code file_part_commit(struct file_part *f, struct report *r) {
+    shoal_code code = file_part_sync(f, r);
+    if (code != SHOAL_OK)
+        return code;
     if (rename(f->part, f->path) < 0)
         return report_error(r, SHOAL_IO, "%s: cannot rename to %s: %s", f->part, f->path,
                             strerror(errno));

@@ -42,6 +42,8 @@ struct file_part {
 // Also finds out what would fail at the end: no such directory, no right to write, not a plain
 // file.
 shoal_code file_part_open(struct file_part *f, const char *path, struct report *r);
+// Onto the disk: what fails here fails before anything is replaced.
+shoal_code file_part_sync(struct file_part *f, struct report *r);
 // Onto the disk and in place, replacing an older file of that name.
 shoal_code file_part_commit(struct file_part *f, struct report *r);
 // Removes what was not committed and frees. Can be called at any time, any number of times.

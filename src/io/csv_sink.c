@@ -323,6 +323,8 @@ static shoal_code csv_end(struct sink *sink, bool complete, struct report *r) {
     if (code == SHOAL_OK && s->has_runs)
         code = flush(s, &s->runs, 0, r);
     if (code == SHOAL_OK && s->has_runs)
+        code = file_part_sync(&s->main.part, r); // or the table would be in place alone
+    if (code == SHOAL_OK && s->has_runs)
         code = file_part_commit(&s->runs.part, r);
     if (code == SHOAL_OK && !s->to_stdout)
         code = file_part_commit(&s->main.part, r);
