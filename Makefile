@@ -146,7 +146,7 @@ FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^kernels/')
 format: setup-dev
 	clang-format -i $(FORMATTED)
 tidy: setup-dev
-	printf '%s\n' $(filter src/%.c cli/%.c,$(FORMATTED)) | xargs -P 2 -n 6 sh -c 'clang-tidy --quiet "$$@" -- \
+	printf '%s\n' $(filter src/%.c cli/%.c libexec/%.c,$(FORMATTED)) | xargs -P 2 -n 6 sh -c 'clang-tidy --quiet "$$@" -- \
 	    -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc 2>/dev/null' tidy
 
 # The same tests under sanitizers, in build folders of their own.
