@@ -119,7 +119,10 @@ static void try_file(const char *path, struct counts *n) {
     n->crashed += crashed;
     n->endless += endless;
     CHECK_MSG(t.code == SHOAL_OK || *t.said, "refused without a word");
-    CHECK_MSG(!strstr(t.said, "nonsense") && !strstr(t.said, "ended with"), "%s", t.said);
+#ifndef __SANITIZE_ADDRESS__ // which turns a crash into an exit
+    CHECK_MSG(!strstr(t.said, "ended with"), "%s", t.said);
+#endif
+    CHECK_MSG(!strstr(t.said, "nonsense"), "%s", t.said);
     for (uint32_t i = 0; t.code == SHOAL_OK && i < t.table.columns.count; i++) {
         const struct batch_column *c = &t.table.columns.items[i];
         for (uint64_t k = 0; k < t.table.rows; k++)
