@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -35,7 +36,9 @@ static void limit_all(const char *path) {
 #else
     (void)memory_most;
 #endif
-    close_range(3, ~0u, 0);
+#ifdef SYS_close_range
+    syscall(SYS_close_range, 3u, ~0u, 0u);
+#endif
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 

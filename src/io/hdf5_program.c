@@ -45,9 +45,10 @@ bool hdf5_program_find(char path[HDF5_PROGRAM_ROOM]) {
     const char *named = secure_getenv("SHOAL_HDF5_READER");
     if (named)
         return snprintf(path, HDF5_PROGRAM_ROOM, "%s", named) < HDF5_PROGRAM_ROOM;
-    if (!own_path(own, sizeof own))
+    char *slash = own_path(own, sizeof own) ? strrchr(own, '/') : NULL;
+    if (!slash)
         return false;
-    own[strrchr(own, '/') - own] = 0;
+    *slash = 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         int length = snprintf(path, HDF5_PROGRAM_ROOM, "%s/%sshoal-hdf5", own, places[i]);
         if (length < HDF5_PROGRAM_ROOM && access(path, X_OK) == 0)
@@ -101,14 +102,10 @@ static shoal_code read_messages(struct stream *s, hdf5_take *take, void *user, s
     while (code == SHOAL_OK && !s->done && !s->strange) {
         struct hdf5_head head;
         s->outcome = read_bytes(s->fd, &head, sizeof head);
-        if (s->outcome == CAME) {
-            s->strange = head.length > HDF5_MESSAGE_MOST;
-            if (!s->strange)
-                s->outcome = read_bytes(s->fd, s->message, head.length);
-        }
-        if (s->outcome != CAME)
-            break;
-        if (s->strange)
+        s->strange = s->outcome == CAME && head.length > HDF5_MESSAGE_MOST;
+        if (s->outcome == CAME && !s->strange)
+            s->outcome = read_bytes(s->fd, s->message, head.length);
+        if (s->outcome != CAME || s->strange)
             break;
         s->message[head.length] = 0;
         if (head.kind == HDF5_DONE)
