@@ -17,10 +17,13 @@ OBJ := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/kernels.o
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard cli/*.c)))
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/*.c)))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
-DEP := $(OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+# shoal-hdf5, which the library starts to read HDF5 files, takes what it needs of it.
+HDF5_OBJ := $(patsubst %.c,$(BUILD)/%.o,libexec/shoal-hdf5.c $(sort $(wildcard src/base/*.c)) \
+	src/io/hdf5.c src/io/hdf5_read.c src/run/result_names.c)
+DEP := $(OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BUILD)/libexec/shoal-hdf5.d
 
 .PHONY: all
-all: $(BUILD)/shoal $(BUILD)/libshoal.so $(BUILD)/libshoal.a
+all: $(BUILD)/shoal $(BUILD)/shoal-hdf5 $(BUILD)/libshoal.so $(BUILD)/libshoal.a
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -44,6 +47,8 @@ $(BUILD)/libshoal.so: $(OBJ)
 	$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libshoal.so.0 -Wl,-z,defs $(OBJ) -o $@ $(LIBS)
 $(BUILD)/shoal: $(CLI_OBJ) $(BUILD)/libshoal.a
 	$(CC) $(ALL_CFLAGS) $(CLI_OBJ) $(BUILD)/libshoal.a -o $@ $(LIBS)
+$(BUILD)/shoal-hdf5: $(HDF5_OBJ)
+	$(CC) $(ALL_CFLAGS) $(HDF5_OBJ) -o $@ $(LIBS)
 # Tests look inside.
 $(BUILD)/test: $(TEST_OBJ) $(OBJ)
 	$(CC) $(ALL_CFLAGS) $(TEST_OBJ) $(OBJ) -o $@ $(LIBS)
@@ -132,8 +137,9 @@ told_shoal.bash := completions bash
 told__shoal := completions zsh
 told_shoal.fish := completions fish
 install: all $(foreach f,$(TOLD),$(BUILD)/told/$(firstword $(subst :, ,$(f))))
-	install -d '$(TO)/bin' '$(TO_LIB)/pkgconfig' '$(TO)/include/shoal'
+	install -d '$(TO)/bin' '$(TO_LIB)/pkgconfig' '$(TO)/include/shoal' '$(TO)/libexec/shoal'
 	install -m 755 $(BUILD)/shoal '$(TO)/bin/shoal'
+	install -m 755 $(BUILD)/shoal-hdf5 '$(TO)/libexec/shoal/shoal-hdf5'
 	install -m 755 $(BUILD)/libshoal.so '$(TO_LIB)/libshoal.so.0'
 	ln -sf libshoal.so.0 '$(TO_LIB)/libshoal.so'
 	install -m 644 $(BUILD)/libshoal.a '$(TO_LIB)/libshoal.a'
@@ -151,13 +157,13 @@ install: all $(foreach f,$(TOLD),$(BUILD)/told/$(firstword $(subst :, ,$(f))))
 uninstall:
 	rm -f '$(TO)/bin/shoal' '$(TO_LIB)/libshoal.so' '$(TO_LIB)/libshoal.so.0' '$(TO_LIB)/libshoal.a' \
 	    '$(TO_LIB)/pkgconfig/shoal.pc' $(foreach f,$(TOLD),'$(TO)/share/$(lastword $(subst :, ,$(f)))')
-	rm -rf '$(TO)/include/shoal' '$(TO_DOC)'
+	rm -rf '$(TO)/include/shoal' '$(TO)/libexec/shoal' '$(TO_DOC)'
 
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^kernels/')
 format: setup-dev
 	clang-format -i $(FORMATTED)
 tidy: setup-dev
-	printf '%s\n' $(filter src/%.c cli/%.c,$(FORMATTED)) | xargs -P 2 -n 6 sh -c 'clang-tidy --quiet "$$@" -- \
+	printf '%s\n' $(filter src/%.c cli/%.c libexec/%.c,$(FORMATTED)) | xargs -P 2 -n 6 sh -c 'clang-tidy --quiet "$$@" -- \
 	    -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc 2>/dev/null' tidy
 
 # The same tests under sanitizers, in build folders of their own.

@@ -350,6 +350,7 @@ const struct variable variables[] = {
     {"SHOAL_CACHE_SALT", "part of every key: another value, other kernels"},
     {"SHOAL_CACHE_LOG", "1: a line for each lookup"},
     {"XDG_CONFIG_HOME", "where shoal/secret is, which kernels are signed with (~/.config)"},
+    {"SHOAL_HDF5_READER", "program that reads HDF5 files (shoal-hdf5)"},
     {"TMPDIR", "temporary files"},
     {"NO_COLOR", "no colour in messages"},
 };

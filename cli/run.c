@@ -57,6 +57,11 @@ static shoal_code load_model(struct run *r) {
         return shoal_model_parse(path ? path : "model", text, strlen(text), &r->model, r->log);
     if (path && refuse_result(path))
         return SHOAL_INPUT;
+    const char *batch = args_value(r->args, "batch");
+    if (path && batch && !strcmp(path, "-") && !strcmp(batch, "-")) {
+        fputs("error: standard input cannot be both the model and the batch\n", stderr);
+        return SHOAL_USAGE;
+    }
     if (path) {
         shoal_code code = shoal_model_load(path, &r->model, r->log);
         talk_messages(&r->talk, r->log);
@@ -139,7 +144,10 @@ static shoal_code make_batch(struct run *r) {
 }
 
 static shoal_code make_solver(struct run *r) {
-    shoal_code check = r->output ? shoal_output_check(r->output, r->log) : SHOAL_OK;
+    stop_catch();
+    shoal_code check =
+        r->output ? shoal_output_check(r->output, &r->options, args_flag(r->args, "force"), r->log)
+                  : SHOAL_OK;
     if (check)
         return check; // before anything is compiled
     r->job_text = args_job_text(r->args, &r->options);
@@ -209,6 +217,10 @@ static shoal_code run_batch(struct run *r) {
         shoal_code code = shoal_solver_plan(r->solver, r->batch, output, &plan, r->log);
         if (!code)
             show_plan(&plan, r->solver, output);
+        if (!code && plan.disk_bytes > plan.disk_free) {
+            fprintf(stderr, "error: %s: the disk is too small for the result\n", output);
+            return SHOAL_IO;
+        }
         return code;
     }
     shoal_solver_on_progress(r->solver, on_progress, r);

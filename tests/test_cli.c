@@ -150,13 +150,13 @@ static void refuse(int status, const char *text, const char *const *more) {
     size_t n = 5;
     while (*more && n < 15)
         argv[n++] = *more++;
-    check_write(check_path("out.csv"), "older\n");
+    check_write(check_path("out.csv"), "run,t,older\n");
     struct check_output o = check_command(argv);
     CHECK_INT(o.status, status);
     CHECK_HAS(o.err, text);
     CHECK_HAS(o.err, "error: ");
     CHECK_STR(o.out, "");
-    CHECK_STR(check_read(check_path("out.csv")), "older\n");
+    CHECK_STR(check_read(check_path("out.csv")), "run,t,older\n");
     CHECK(!check_read(check_path("out.csv.part")));
 }
 #define REFUSE(status, text, ...) refuse(status, text, (const char *[]){__VA_ARGS__, NULL})
@@ -260,14 +260,14 @@ TEST(cli_bad_outputs) {
 // As when the disk is full: the result cannot be finished, and the older one stays.
 TEST(cli_output_does_not_fit) {
     const char *m = model(lorenz), *out = check_path("out.csv");
-    check_write(out, "older\n");
+    check_write(out, "run,t,older\n");
     struct check_output o = RUN("sh", "-c",
                                 "trap '' XFSZ; ulimit -f 4096; exec \"$0\" run \"$1\" -q -o \"$2\" "
                                 "--sweep rho=lin:0:1:1e5 --t1 0.1 --chunk 1000",
                                 check_shoal(), m, out);
     CHECK_INT(o.status, 4);
     CHECK_HAS(o.err, "out.csv");
-    CHECK_STR(check_read(out), "older\n");
+    CHECK_STR(check_read(out), "run,t,older\n");
     CHECK(!check_read(check_path("out.csv.part")));
 }
 
@@ -409,8 +409,11 @@ TEST(cli_dry_run) {
     CHECK_HAS(o.out, " free there");
     CHECK(!check_read(out));
     o = SHOAL("run", m, "--sweep", "rho=lin:0:1:1e15", "--dry-run", "-o", out);
-    CHECK_INT(o.status, 0);
+    CHECK_INT(o.status, 4);
     CHECK_HAS(o.out, "too much: ");
+    CHECK_HAS(o.err, "o.npz: the disk is too small for the result");
+    o = SHOAL("run", m, "--sweep", "rho=lin:0:1:1e15", "--dry-run", "-o", "-"); // no disk at all
+    CHECK_INT(o.status, 0);
 }
 
 // model < @ < --use < --job < command line, and a set's values may be swept.

@@ -2,6 +2,7 @@
 // The documentation is true: every option and file that it names is there.
 #include "check.h"
 
+#include "run/result_names.h"
 #include "shoal/shoal.h"
 
 #include <ctype.h>
@@ -137,4 +138,44 @@ TEST(docs_models_run) {
     check_model_of("README.md", "# lorenz.ode");
     check_model_of("docs/language.md", "# Van der Pol");
     check_model_of("docs/language.md", "# A diode");
+}
+
+// The page has every status, in the order of their numbers, and no other.
+TEST(docs_list_every_status) {
+    char *text = check_read("docs/results.md");
+    REQUIRE(text != NULL);
+    char *row = strstr(text, "\n| word | meaning |\n|---|---|\n");
+    REQUIRE(row != NULL);
+    int count = 0;
+    for (row = strstr(row, "|---|---|\n") + 10; *row == '|'; row = strchr(row, '\n') + 1, count++) {
+        char want[64];
+        snprintf(want, sizeof want, "| `%s` | ", shoal_status_word(count));
+        CHECK_MSG(!strncmp(row, want, strlen(want)), "row %d of the page is not about %s", count,
+                  shoal_status_word(count));
+    }
+    CHECK_INT(count, SHOAL_STATUS_COUNT);
+    free(text);
+}
+
+// So is the list of names that are ours.
+TEST(docs_list_every_name_of_ours) {
+    static const char *const names[] = {"run",     "t",       "status",       "steps", "rejected",
+                                        "f_evals", "offsets", "status_words", "meta"};
+    char *text = check_read("docs/results.md");
+    REQUIRE(text != NULL);
+    char *start = strstr(text, "The names `run`"), *end = start ? strstr(start, " are ours") : NULL;
+    REQUIRE(end != NULL);
+    *end = 0;
+    size_t found = 0;
+    for (char *at = start; (at = strchr(at, '`')) != NULL; found++) {
+        char *close = strchr(++at, '`');
+        REQUIRE(close != NULL);
+        *close = 0;
+        CHECK_MSG(result_name_is_ours(at), "%s is not ours", at);
+        at = close + 1;
+    }
+    CHECK_INT(found, sizeof names / sizeof *names);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        CHECK(result_name_is_ours(names[i]));
+    free(text);
 }

@@ -273,7 +273,19 @@ static const char python_open[] =
     "    import h5py\n"
     "    f = h5py.File(path, 'r')\n"
     "    z = {k: f[k][()] for k in f}\n"
-    "    meta, words = f.attrs['meta'], list(f.attrs['status_words'])\n"
+    "    meta, words = z['meta'].decode(), [w.decode() for w in z['status_words']]\n"
+    "    axes = {k: [[s.name for s in d.values()] for d in f[k].dims] for k in f}\n"
+    "    flat = ['/t'] if shape == 'steps' else ['/run']\n"
+    "    for k in z:\n"
+    "        want = ([[]] * f[k].ndim if k in ('run', 'meta', 'status_words', 'offsets') or\n"
+    "                k == 't' and shape != 'final' else [['/run'], ['/t']] if f[k].ndim == 2 else\n"
+    "                [flat] if k in 'xyt' else [['/run']])\n"
+    "        assert axes[k] == want, (k, axes[k], want)\n"
+    "        for i, d in enumerate(want):\n"
+    "            for n in d: assert h5py.h5ds.is_attached(f[k].id, f[n].id, i), (k, n)\n"
+    "    assert h5py.h5ds.is_scale(f['run'].id) and h5py.h5ds.get_scale_name(f['run'].id) == "
+    "b'run'\n"
+    "    assert 'meta' not in f.attrs\n"
     "    text = lambda a: [s.decode() for s in a]\n"
     "    assert f.attrs['shoal_version'] and f.attrs['n'] == 3 and f.attrs['complete'] == "
     "complete\n"
@@ -305,7 +317,7 @@ static const char python_open[] =
     "    same('t', k / 4, 'f8')\n"
     "    for v, name in enumerate('xy'): same(name, 1000 * v + np.repeat(i, n) + k / 8, dtype)\n"
     "keys = {'run', 'a', '_tag', 't', 'x', 'y', 'status', 'steps', 'rejected', 'f_evals'}\n"
-    "if path.endswith('.npz'): keys |= {'meta', 'status_words'}\n"
+    "keys |= {'meta', 'status_words'}\n"
     "if shape == 'steps': keys |= {'offsets'}\n"
     "assert set(z) == keys, set(z)\n";
 
@@ -359,6 +371,38 @@ TEST(io_hdf5_series_with_h5py) {
     check_with_python("h5", SINK_SERIES, 2500, 2500, 50, 4, true);
 }
 TEST(io_hdf5_steps_with_h5py) { check_with_python("h5", SINK_STEPS, 10, 10, 0, 8, false); }
+// A scale lists all that is along it; where the list does not fit there are no scales.
+static void check_many(const char *python, uint32_t vars, const char *scales) {
+    struct fake f = fake_result(SINK_FINAL, 3, 1);
+    const char **names = calloc(vars, sizeof *names);
+    const char *path = check_path("many.h5");
+    REQUIRE(names != NULL);
+    for (uint32_t i = 0; i < vars; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "v%u", i);
+        names[i] = strdup(name);
+    }
+    f.info.var = names;
+    f.info.vars = vars;
+    must_write(path, &f, 3);
+    struct check_output o =
+        RUN(python, "-c",
+            "import sys, h5py\n"
+            "f = h5py.File(sys.argv[1])\n"
+            "assert len(f['v0'].dims[0]) == len(f[sys.argv[2]].dims[0]) == int(sys.argv[3])\n"
+            "assert list(f[sys.argv[2]]) == [1000 * (len(f) - 11) + 0. + i for i in range(3)]\n",
+            path, names[vars - 1], scales);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+}
+
+TEST(io_hdf5_many_variables) {
+    const char *python = check_python("h5py");
+    if (!python || formats(1) == 0)
+        check_skip("no Python or library for h5");
+    check_many(python, 3992, "1");
+    check_many(python, 3993, "0");
+}
+
 TEST(io_hdf5_stopped_with_h5py) {
     check_with_python("h5", SINK_SERIES, 1000, 7, 5, 8, true);
     check_with_python("h5", SINK_STEPS, 100, 0, 0, 8, false);

@@ -113,7 +113,8 @@ static void check_every_option(const char *file) {
 TEST(trust_result_npz_options) { check_every_option("forged.npz"); }
 TEST(trust_result_hdf5_options) {
     shoal_log *log = shoal_log_new();
-    if (shoal_output_check(check_path("forged.h5"), log) != SHOAL_OK)
+    shoal_options o = {0};
+    if (shoal_output_check(check_path("forged.h5"), &o, false, log) != SHOAL_OK)
         check_skip("%s", shoal_log_message(log, 0).text);
     shoal_log_free(log);
     check_every_option("forged.h5");
@@ -124,7 +125,7 @@ TEST(trust_table_marks) {
     static const char *const never[] = {
         "output",  "cache",  "keep-source", "timing-json", "trace",  "job",     "reuse",
         "dry-run", "quiet",  "verbose",     "progress",    "timing", "threads", "chunk",
-        "memory",  "refill", "target",      "json",        "help"};
+        "memory",  "refill", "target",      "json",        "help",   "force"};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
         const struct option *o = option_find(never[i]);
         REQUIRE(o != NULL);

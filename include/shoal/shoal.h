@@ -223,6 +223,7 @@ SHOAL_API shoal_code shoal_log_close(shoal_log *log);
 
 typedef struct shoal_model shoal_model;
 
+// "-" is standard input.
 SHOAL_API shoal_code shoal_model_load(const char *path, shoal_model **out, shoal_log *log);
 // `name` stands for the file in messages.
 SHOAL_API shoal_code shoal_model_parse(const char *name, const char *text, size_t length,
@@ -435,6 +436,7 @@ SHOAL_API shoal_code shoal_batch_sample(shoal_batch *batch, const char *spec, sh
 // sampler: "random", "lhs" or "sobol"
 SHOAL_API shoal_code shoal_batch_sampler(shoal_batch *batch, const char *sampler, uint64_t runs,
                                          uint64_t seed, shoal_log *log);
+// A .csv, .npz or .h5 file; "-" is CSV or NPZ on standard input.
 SHOAL_API shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log);
 // The batch file that the job names. Of a result it is looked for under its name and beside the
 // result, and must have the content that the result was made with.
@@ -573,8 +575,10 @@ typedef struct shoal_plan {
 SHOAL_API shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch,
                                        const char *path, shoal_plan *plan, shoal_log *log);
 
-// Whether a result could be written to that path, before anything is compiled or run.
-SHOAL_API shoal_code shoal_output_check(const char *path, shoal_log *log);
+// Whether a result with these options could be written to that path, before anything is compiled or
+// run. A file that is there already and no result of ours is an error, unless `replace`.
+SHOAL_API shoal_code shoal_output_check(const char *path, const shoal_options *options,
+                                        bool replace, shoal_log *log);
 
 // Writes a result file by the ending of its name (.csv, .npz, .h5); "-" is CSV on standard output.
 // The file appears under its name when it is complete, or marked incomplete after a stop, which

@@ -112,7 +112,7 @@ static shoal_code add_file(struct batch *b, const char *path, struct report *r) 
 
 shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log) {
     char digest[65];
-    bool known = path && api_file_digest(path, digest);
+    bool known = path && !file_is_input(path) && api_file_digest(path, digest);
     shoal_code code = add(batch, add_file, "shoal_batch_file", path, log);
     if (code == SHOAL_OK && known)
         memcpy(batch->digest, digest, sizeof digest);

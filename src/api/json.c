@@ -3,6 +3,8 @@
 // deep; text that is not well formed gives NULL, never a guess beyond its end.
 #include "api/json.h"
 
+#include "base/utf8.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,16 +50,6 @@ static bool json_hex(const char *p, uint32_t *out) {
     return true;
 }
 
-static size_t utf8(uint32_t c, char *out) {
-    if (c < 0x80)
-        return out[0] = (char)c, 1;
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = n - 1; i; i--, c >>= 6)
-        out[i] = (char)(0x80 | (c & 0x3f));
-    out[0] = (char)((0xf00 >> n) | c);
-    return n;
-}
-
 // \uXXXX at p (after the u), with the second half of a pair; the bytes consumed, 0 when it is
 // wrong.
 static size_t json_unicode(const char *p, char *out, size_t *written) {
@@ -70,7 +62,9 @@ static size_t json_unicode(const char *p, char *out, size_t *written) {
         c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
         used = 10;
     }
-    *written = utf8(c >= 0xd800 && c < 0xe000 ? 0xfffd : c, out);
+    if (c >= 0xdc80 && c <= 0xdcff) // buf_json: a byte that is no UTF-8
+        return *out = (char)(c & 0xff), *written = 1, used;
+    *written = utf8_encode(c, out);
     return used;
 }
 

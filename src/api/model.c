@@ -41,9 +41,9 @@ shoal_code shoal_model_load(const char *path, shoal_model **out, shoal_log *log)
         *out = NULL;
     if (!out || !path)
         return api_usage(log, "shoal_model_load", "path or place for the model");
-    shoal_code code = file_read(path, MODEL_BYTES, &text, &length, log_report(log));
+    shoal_code code = file_read_input(path, MODEL_BYTES, &text, &length, log_report(log));
     if (code == SHOAL_OK)
-        code = shoal_model_parse(path, text, length, out, log);
+        code = shoal_model_parse(file_input_name(path), text, length, out, log);
     free(text);
     return code;
 }

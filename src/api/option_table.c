@@ -60,7 +60,8 @@ const struct option option_table[] = {
     {OPTION("sampler", RUN, "random|lhs|sobol", "lhs", "how samples fill the space"), GROUP(RUNS),
      KEPT, .type = OPTION_WORD, .words = "random lhs sobol"},
     {OPTION("batch", RUN, "FILE", "",
-            "one trajectory a row, columns by name (.csv, .npz, .h5); times sweeps and samples"),
+            "one trajectory a row, columns by name (.csv, .npz, .h5; - is standard input); times "
+            "sweeps and samples"),
      GROUP(RUNS), KEPT, .type = OPTION_TEXT},
     {OPTION("only-runs", RUN, "I,A:B,...", "",
             "part of the batch under the same indices; A:B is without B, A: goes on to the end"),
@@ -119,6 +120,8 @@ const struct option option_table[] = {
     {OPTION("output", RUN, "FILE", "a table on a terminal, else CSV to stdout",
             ".csv, .npz or .h5 by its ending; - is CSV on stdout"),
      GROUP(OUTPUT), LETTER('o'), .type = OPTION_TEXT},
+    {OPTION("force", RUN, NULL, "off", "replace a file at --output that is no result of Shoal's"),
+     GROUP(OUTPUT), .type = OPTION_FLAG},
     {OPTION("keep-failed", KERNEL, NULL, "off",
             "a failed trajectory keeps its last good values instead of NaN"),
      GROUP(OUTPUT), FIELD(keep_failed), .type = OPTION_FLAG},

@@ -193,9 +193,11 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
     return code;
 }
 
-shoal_code shoal_output_check(const char *path, shoal_log *log) {
-    return path ? io_sink_check(path, log_report(log))
-                : api_usage(log, "shoal_output_check", "path");
+shoal_code shoal_output_check(const char *path, const shoal_options *options, bool replace,
+                              shoal_log *log) {
+    if (!path || !options)
+        return api_usage(log, "shoal_output_check", "path or options");
+    return io_sink_check(path, options->save != SHOAL_SAVE_FINAL, replace, log_report(log));
 }
 
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,

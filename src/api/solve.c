@@ -148,7 +148,7 @@ static shoal_code solve(struct solve *s, const char *model, const char *const *w
                         const char *path, shoal_summary *summary, shoal_log *log) {
     shoal_code code = read_words(s, words, log_report(log));
     if (code == SHOAL_OK)
-        code = shoal_output_check(path, log); // before anything is compiled
+        code = shoal_output_check(path, &s->options, true, log); // before anything is compiled
     if (code == SHOAL_OK)
         code = shoal_model_load(model, &s->model, log);
     if (code == SHOAL_OK)

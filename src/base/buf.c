@@ -2,6 +2,7 @@
 #include "base/buf.h"
 
 #include "base/ascii.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,16 +57,21 @@ void buf_printf(struct buf *b, const char *format, ...) {
 }
 
 void buf_json(struct buf *b, const char *text) {
+    size_t length = strlen(text);
     buf_putc(b, '"');
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            buf_printf(b, "\\%c", *p);
-        else if (*p == '\n')
+    for (size_t at = 0; at < length;) {
+        size_t start = at;
+        unsigned char c = (unsigned char)text[start];
+        if (!utf8_next(text, length, &at))
+            buf_printf(b, "\\udc%02x", c);
+        else if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", c);
+        else if (c == '\n')
             buf_puts(b, "\\n");
-        else if (*p < 0x20 || *p == 0x7f)
-            buf_printf(b, "\\u%04x", *p);
+        else if (c < 0x20 || c == 0x7f)
+            buf_printf(b, "\\u%04x", c);
         else
-            buf_putc(b, (char)*p);
+            buf_put(b, text + start, at - start);
     }
     buf_putc(b, '"');
 }

@@ -18,7 +18,9 @@ void buf_puts(struct buf *b, const char *text);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list args);
-void buf_json(struct buf *b, const char *text); // as a quoted JSON string
+// As a quoted JSON string, which is UTF-8 always: a byte that is none, such as ff, becomes the half
+// of a pair \udcff, as Python has it.
+void buf_json(struct buf *b, const char *text);
 void buf_free(struct buf *b);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -73,24 +74,37 @@ static shoal_code read_all(int fd, const char *path, uint64_t most, size_t room,
     return no_memory(r, path);
 }
 
+static shoal_code read_open(int fd, const char *path, uint64_t most, char **text, size_t *length,
+                            struct report *r) {
+    struct stat s;
+    if (fstat(fd, &s) < 0)
+        return failed(r, "read", path, errno);
+    if (S_ISDIR(s.st_mode))
+        return report_error(r, SHOAL_IO, "%s: is a directory", path);
+    uint64_t expected = S_ISREG(s.st_mode) && s.st_size > 0 ? (uint64_t)s.st_size : 4096;
+    uint64_t room = expected < most ? expected + 1 : most + 1;
+    return read_all(fd, path, most, (size_t)room, text, length, r);
+}
+
 shoal_code file_read(const char *path, uint64_t most, char **text, size_t *length,
                      struct report *r) {
     int fd = open_for_reading(path);
     if (fd < 0)
         return failed(r, "open", path, errno);
-    struct stat s;
-    shoal_code code;
-    if (fstat(fd, &s) < 0)
-        code = failed(r, "read", path, errno);
-    else if (S_ISDIR(s.st_mode))
-        code = report_error(r, SHOAL_IO, "%s: is a directory", path);
-    else {
-        uint64_t expected = S_ISREG(s.st_mode) && s.st_size > 0 ? (uint64_t)s.st_size : 4096;
-        uint64_t room = expected < most ? expected + 1 : most + 1;
-        code = read_all(fd, path, most, (size_t)room, text, length, r);
-    }
+    shoal_code code = read_open(fd, path, most, text, length, r);
     close(fd);
     return code;
+}
+
+bool file_is_input(const char *path) { return strcmp(path, "-") == 0; }
+
+const char *file_input_name(const char *path) { return file_is_input(path) ? "<stdin>" : path; }
+
+shoal_code file_read_input(const char *path, uint64_t most, char **text, size_t *length,
+                           struct report *r) {
+    return file_is_input(path)
+               ? read_open(STDIN_FILENO, file_input_name(path), most, text, length, r)
+               : file_read(path, most, text, length, r);
 }
 
 shoal_code file_open(const char *path, int *fd, uint64_t *size, struct report *r) {
@@ -295,13 +309,20 @@ shoal_code file_part_open(struct file_part *f, const char *path, struct report *
     return code;
 }
 
-shoal_code file_part_commit(struct file_part *f, struct report *r) {
+shoal_code file_part_sync(struct file_part *f, struct report *r) {
     int done;
     do
         done = fsync(f->fd);
     while (done < 0 && errno == EINTR);
     if (done < 0 && errno != EINVAL && errno != ENOSYS) // some file systems cannot
         return failed(r, "write", f->part, errno);
+    return SHOAL_OK;
+}
+
+shoal_code file_part_commit(struct file_part *f, struct report *r) {
+    shoal_code code = file_part_sync(f, r);
+    if (code != SHOAL_OK)
+        return code;
     if (rename(f->part, f->path) < 0)
         return report_error(r, SHOAL_IO, "%s: cannot rename to %s: %s", f->part, f->path,
                             strerror(errno));
@@ -337,6 +358,19 @@ shoal_code file_scratch(const char *path, int *fd, struct report *r) {
         code = report_error(r, SHOAL_IO, "%s: cannot create a temporary file there: %s", directory,
                             strerror(errno));
     free(directory);
+    return code;
+}
+
+shoal_code file_in_memory(const char *name, const void *bytes, size_t length, int *fd,
+                          struct report *r) {
+    *fd = memfd_create("shoal", MFD_CLOEXEC);
+    if (*fd < 0)
+        return failed(r, "make a copy of", name, errno);
+    shoal_code code = file_write(*fd, name, bytes, length, r);
+    if (code != SHOAL_OK) {
+        close(*fd);
+        *fd = -1;
+    }
     return code;
 }
 

@@ -14,6 +14,12 @@
 shoal_code file_read(const char *path, uint64_t most, char **text, size_t *length,
                      struct report *r);
 
+// The same, but "-" is standard input; file_input_name is what messages call it.
+shoal_code file_read_input(const char *path, uint64_t most, char **text, size_t *length,
+                           struct report *r);
+bool file_is_input(const char *path);
+const char *file_input_name(const char *path);
+
 // The descriptor of a regular file to read from, and its size.
 shoal_code file_open(const char *path, int *fd, uint64_t *size, struct report *r);
 // Exactly `length` bytes from `offset`; `name` is for the message. A file that ends before is an
@@ -36,6 +42,8 @@ struct file_part {
 // Also finds out what would fail at the end: no such directory, no right to write, not a plain
 // file.
 shoal_code file_part_open(struct file_part *f, const char *path, struct report *r);
+// Onto the disk: what fails here fails before anything is replaced.
+shoal_code file_part_sync(struct file_part *f, struct report *r);
 // Onto the disk and in place, replacing an older file of that name.
 shoal_code file_part_commit(struct file_part *f, struct report *r);
 // Removes what was not committed and frees. Can be called at any time, any number of times.
@@ -43,6 +51,9 @@ void file_part_discard(struct file_part *f);
 
 // A file without a name in the directory of `path`, for data that find their place later.
 shoal_code file_scratch(const char *path, int *fd, struct report *r);
+// A file without a name in memory, with that content; `name` is for the message.
+shoal_code file_in_memory(const char *name, const void *bytes, size_t length, int *fd,
+                          struct report *r);
 
 // Bytes that can still be written in the directory of `path`; UINT64_MAX when nobody knows.
 uint64_t file_free_bytes(const char *path);

@@ -39,15 +39,16 @@ bool process_find(const char *name, char *path, size_t room) {
     return false;
 }
 
-// An anonymous file that is none of the standard streams, even where those are closed.
-static int create(const char *name) {
-    int fd = memfd_create(name, MFD_CLOEXEC);
+// The same file, but none of the standard streams, even where those are closed.
+static int above_standard(int fd) {
     if (fd < 0 || fd > 2)
         return fd;
     int high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     close(fd);
     return high;
 }
+
+static int create(const char *name) { return above_standard(memfd_create(name, MFD_CLOEXEC)); }
 
 // An anonymous file with that content, at its start; -1 on failure.
 static int anonymous(const char *name, const char *text, size_t length) {
@@ -74,20 +75,18 @@ static void put_path(char *text, size_t room) {
         snprintf(text, room, "PATH=%s", usual_path);
 }
 
-static shoal_code spawn(const char *const *argv, const char *tmp, int in, int out, pid_t *pid,
-                        struct report *r) {
-    char path[16384], tmpdir[4096 + 8];
-    const char *env[4] = {"LC_ALL=C", tmpdir, path, NULL};
-    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", tmp);
-    put_path(path, sizeof path);
+// In the directory `dir`; NULL: in ours.
+static shoal_code spawn(const char *const *argv, const char *const *env, const char *dir, int in,
+                        int out, int err, pid_t *pid, struct report *r) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attr);
     posix_spawn_file_actions_adddup2(&files, in, 0);
     posix_spawn_file_actions_adddup2(&files, out, 1);
-    posix_spawn_file_actions_adddup2(&files, out, 2);
-    posix_spawn_file_actions_addchdir_np(&files, tmp); // nothing depends on where we are
+    posix_spawn_file_actions_adddup2(&files, err, 2);
+    if (dir)
+        posix_spawn_file_actions_addchdir_np(&files, dir);
     sigset_t none, defaults;
     sigemptyset(&none);
     sigfillset(&defaults);
@@ -139,11 +138,16 @@ shoal_code process_start(const char *const *argv, const char *tmp, const char *i
                          struct process *out, struct report *r) {
     *out = (struct process){0};
     shoal_code code;
+    char path[16384], tmpdir[4096 + 8];
+    const char *const env[] = {"LC_ALL=C", tmpdir, path, NULL};
+    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", tmp);
+    put_path(path, sizeof path);
     int talk = anonymous("shoal-talk", "", 0), in = anonymous("shoal-input", input, length);
     if (in < 0 || talk < 0)
         code = report_error(r, SHOAL_IO, "cannot make a file in memory: %s", strerror(errno));
     else
-        code = spawn(argv, tmp, in, talk, &out->pid, r);
+        code = spawn(argv, env, tmp, in, talk, talk, // nothing depends on where we are
+                     &out->pid, r);
     out->fd = talk;
     if (in >= 0)
         close(in);
@@ -156,4 +160,36 @@ void process_wait(struct process *p, const volatile int *stop) {
     wait_for(p, stop);
     read_talk(p->fd, &p->talk);
     close(p->fd);
+}
+
+shoal_code process_stream(const char *const *argv, const char *const *env, struct process *out,
+                          struct report *r) {
+    int ends[2] = {-1, -1};
+    *out = (struct process){.fd = -1};
+    int nothing = above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
+    bool piped = nothing >= 0 && pipe2(ends, O_CLOEXEC) == 0;
+    for (int i = 0; i < 2 && piped; i++)
+        ends[i] = above_standard(ends[i]);
+    shoal_code code = !piped || ends[0] < 0 || ends[1] < 0
+                          ? report_error(r, SHOAL_IO, "cannot make a pipe: %s", strerror(errno))
+                          : spawn(argv, env, NULL, nothing, ends[1], nothing, &out->pid, r);
+    if (code == SHOAL_OK)
+        out->fd = ends[0];
+    else if (ends[0] >= 0)
+        close(ends[0]);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (nothing >= 0)
+        close(nothing);
+    return code;
+}
+
+void process_end(struct process *p, int wait_ms) {
+    int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+    int stop = fd < 0 || poll(&end, 1, wait_ms) <= 0;
+    if (fd >= 0)
+        close(fd);
+    close(p->fd); // before it ends: it may be waiting for us to read
+    wait_for(p, &stop);
 }

@@ -24,6 +24,13 @@ shoal_code process_start(const char *const *argv, const char *tmp, const char *i
 // talk.
 void process_wait(struct process *p, const volatile int *stop);
 
+// Starts argv[0] with that environment, nothing on stdin and stderr thrown away; what it writes to
+// stdout comes out of the pipe out->fd. What was started must be ended.
+shoal_code process_stream(const char *const *argv, const char *const *env, struct process *out,
+                          struct report *r);
+// Waits so long for its end, then brings it about. Closes the pipe.
+void process_end(struct process *p, int wait_ms);
+
 // The absolute path of a program found on PATH (or of a name with a slash), or false.
 bool process_find(const char *name, char *path, size_t room);
 

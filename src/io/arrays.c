@@ -5,6 +5,9 @@
 // goes block by block, eight rows (a cache line) at a time, through a buffer that stays in cache.
 #include "io/arrays.h"
 
+#include "base/utf8.h"
+#include "run/result_names.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,58 +49,87 @@ uint64_t arrays_bytes(const struct sink_shape_info *info) {
     return total > UINT64_MAX / 2 ? UINT64_MAX / 2 : (uint64_t)total;
 }
 
-// A slash would be a folder in a zip or HDF5 file.
-static char *name_in_file(const char *name) {
-    char *copy = strdup(name);
-    for (char *c = copy; c && *c; c++)
-        if (*c == '/' || *c == '\\')
-            *c = '_';
-    return copy;
+// A slash would be a folder in a zip or HDF5 file, a single point the folder itself, and NumPy
+// takes x.npy for another name of x. Readers of both refuse a file with names that are no UTF-8.
+static void spell_name(char *name) {
+    static const char npy[] = ".npy";
+    size_t length = strlen(name);
+    for (size_t at = 0; at < length;) {
+        size_t start = at;
+        if (!utf8_next(name, length, &at) || name[start] == '/' || name[start] == '\\')
+            name[start] = '_';
+    }
+    if (!strcmp(name, "."))
+        *name = '_';
+    else if (length >= strlen(npy) && !strcmp(name + length - strlen(npy), npy))
+        name[length - strlen(npy)] = '_';
 }
 
-static void add(struct arrays *a, const char *name, enum array_type type, enum array_axes axes,
+// Takes the name over.
+static void add(struct arrays *a, char *name, enum array_type type, enum array_axes axes,
                 enum array_source source, uint32_t index) {
-    a->items[a->count++] = (struct array){name_in_file(name), type, axes, source, index};
+    a->items[a->count++] = (struct array){name, type, axes, source, index};
 }
 
-static void list_arrays(struct arrays *a, const struct sink_shape_info *info) {
+static void add_ours(struct arrays *a, const char *name, enum array_type type, enum array_axes axes,
+                     enum array_source source) {
+    add(a, strdup(name), type, axes, source, 0);
+}
+
+static char *take(char **name) {
+    char *taken = *name;
+    *name = NULL;
+    return taken;
+}
+
+static void list_arrays(struct arrays *a, const struct sink_shape_info *info,
+                        struct result_names *names) {
     static const enum array_axes axes_of[] = {
         [SINK_FINAL] = AXES_ROWS, [SINK_SERIES] = AXES_SAMPLES, [SINK_STEPS] = AXES_FLAT};
     enum array_axes axes = axes_of[info->shape];
-    add(a, "run", ARRAY_U8, AXES_ROWS, FROM_RUN, 0);
+    add_ours(a, "run", ARRAY_U8, AXES_ROWS, FROM_RUN);
     for (uint32_t i = 0; i < info->columns; i++)
-        add(a, info->column[i].name, info->column[i].text ? ARRAY_TEXT : ARRAY_F8, AXES_ROWS,
+        add(a, take(&names->name[i]), info->column[i].text ? ARRAY_TEXT : ARRAY_F8, AXES_ROWS,
             FROM_COLUMN, i);
     if (info->shape != SINK_SERIES)
-        add(a, "t", ARRAY_F8, axes, FROM_T, 0);
+        add_ours(a, "t", ARRAY_F8, axes, FROM_T);
     for (uint32_t i = 0; i < info->vars; i++)
-        add(a, info->var[i], info->value_bytes == 4 ? ARRAY_F4 : ARRAY_F8, axes, FROM_VALUES, i);
+        add(a, take(&names->name[info->columns + i]), info->value_bytes == 4 ? ARRAY_F4 : ARRAY_F8,
+            axes, FROM_VALUES, i);
     for (uint32_t i = 0; i < OF_A_RUN; i++)
-        add(a, of_a_run[i].name, of_a_run[i].type, AXES_ROWS, of_a_run[i].source, 0);
+        add_ours(a, of_a_run[i].name, of_a_run[i].type, AXES_ROWS, of_a_run[i].source);
     if (info->shape == SINK_STEPS)
-        add(a, "offsets", ARRAY_U8, AXES_OFFSETS, FROM_OFFSETS, 0);
+        add_ours(a, "offsets", ARRAY_U8, AXES_OFFSETS, FROM_OFFSETS);
 }
 
-bool arrays_begin(struct arrays *a, const struct sink_shape_info *info) {
+static bool allocate(struct arrays *a, const struct sink_shape_info *info) {
     size_t most = (size_t)info->columns + info->vars + OF_A_RUN + 3;
-    *a = (struct arrays){.shape = info->shape, .rows = info->rows, .samples = 1};
     a->items = calloc(most, sizeof *a->items);
     a->buffer = malloc(BUFFER_ELEMENTS * sizeof(uint64_t));
     a->meta = strdup(info->meta ? info->meta : "{}");
-    if (!a->items || !a->buffer || !a->meta)
-        return false;
-    list_arrays(a, info);
-    for (uint32_t i = 0; i < a->count; i++)
-        if (!a->items[i].name)
-            return false;
-    if (info->shape == SINK_SERIES) {
-        a->samples = info->samples;
+    if (info->shape == SINK_SERIES)
         a->times = malloc((size_t)info->samples * sizeof(double) + 1);
-        if (!a->times)
-            return false;
+    return a->items && a->buffer && a->meta && (a->times || info->shape != SINK_SERIES);
+}
+
+shoal_code arrays_begin(struct arrays *a, const struct sink_shape_info *info, const char *file,
+                        struct report *r) {
+    struct result_names names;
+    *a = (struct arrays){.shape = info->shape, .rows = info->rows, .samples = 1};
+    shoal_code code = result_names_make(&names, info, spell_name, file, r);
+    bool ok = code == SHOAL_OK && allocate(a, info);
+    if (ok)
+        list_arrays(a, info, &names);
+    result_names_free(&names);
+    for (uint32_t i = 0; i < a->count; i++)
+        ok = ok && a->items[i].name;
+    if (ok && info->shape == SINK_SERIES) {
+        a->samples = info->samples;
         memcpy(a->times, info->times, (size_t)info->samples * sizeof(double));
     }
-    return true;
+    if (code == SHOAL_OK && !ok)
+        code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", file);
+    return code;
 }
 
 void arrays_free(struct arrays *a) {

@@ -63,7 +63,9 @@ uint32_t array_type_bytes(enum array_type type); // 0 for text
 // Bytes of all numbers of the result; what is not known before (steps, text) counts nothing.
 uint64_t arrays_bytes(const struct sink_shape_info *info);
 
-bool arrays_begin(struct arrays *a, const struct sink_shape_info *info); // false: out of memory
+// `file` is for messages.
+shoal_code arrays_begin(struct arrays *a, const struct sink_shape_info *info, const char *file,
+                        struct report *r);
 shoal_code arrays_chunk(struct arrays *a, const struct sink_chunk *c, array_put *put, void *user,
                         struct report *r);
 void arrays_free(struct arrays *a);

@@ -8,7 +8,9 @@
 // shows only in the number of its rows.
 #include "base/file.h"
 #include "io/formats.h"
+#include "run/result_names.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,42 +110,74 @@ static shoal_code flush(struct csv_sink *s, struct csv_file *f, size_t keep, str
     return code;
 }
 
-static void put_names(struct buf *b, const struct sink_shape_info *info, bool columns) {
-    if (columns)
-        for (uint32_t i = 0; i < info->columns; i++) {
-            buf_putc(b, ',');
-            put_text(b, info->column[i].name);
-        }
-    else
-        for (uint32_t i = 0; i < info->vars; i++) {
-            buf_putc(b, ',');
-            put_text(b, info->var[i]);
-        }
-}
-
-static void put_headers(struct csv_sink *s, const struct sink_shape_info *info) {
-    struct buf *b = &s->main.text;
-    buf_puts(b, "run");
-    if (info->shape == SINK_FINAL)
-        put_names(b, info, true);
-    buf_puts(b, ",t");
-    put_names(b, info, false);
-    buf_puts(b, info->shape == SINK_FINAL ? ",status\n" : "\n");
-    if (s->has_runs) {
-        buf_puts(&s->runs.text, "run");
-        put_names(&s->runs.text, info, true);
-        buf_puts(&s->runs.text, ",status,steps,rejected,f_evals\n");
+static void put_names(struct buf *b, const struct result_names *names, uint32_t first,
+                      uint32_t end) {
+    for (uint32_t i = first; i < end; i++) {
+        buf_putc(b, ',');
+        put_text(b, names->name[i]);
     }
 }
 
-// out.csv -> out.runs.csv
+static shoal_code put_headers(struct csv_sink *s, const struct sink_shape_info *info,
+                              struct report *r) {
+    struct buf *b = &s->main.text;
+    struct result_names names;
+    shoal_code code =
+        result_names_make(&names, info, NULL, s->to_stdout ? "standard output" : s->path, r);
+    if (code == SHOAL_OK) {
+        buf_puts(b, "run");
+        put_names(b, &names, 0, info->shape == SINK_FINAL ? names.columns : 0);
+        buf_puts(b, ",t");
+        put_names(b, &names, names.columns, names.count);
+        buf_puts(b, info->shape == SINK_FINAL ? ",status\n" : "\n");
+    }
+    if (code == SHOAL_OK && s->has_runs) {
+        buf_puts(&s->runs.text, "run");
+        put_names(&s->runs.text, &names, 0, names.columns);
+        buf_puts(&s->runs.text, ",status,steps,rejected,f_evals\n");
+    }
+    result_names_free(&names);
+    return code;
+}
+
+char *csv_runs_path(const char *path) {
+    size_t stem = strlen(path) - strlen(".csv");
+    char *runs = malloc(stem + sizeof ".runs.csv");
+    if (runs) {
+        memcpy(runs, path, stem);
+        memcpy(runs + stem, ".runs.csv", sizeof ".runs.csv");
+    }
+    return runs;
+}
+
+// A line that ends that way, and begins as all of ours do.
+static bool is_head(const char *line, size_t length, const char *end) {
+    size_t n = strlen(end);
+    return length > n && !strncmp(line, "run,", 4) && !memcmp(line + length - n, end, n);
+}
+
+bool csv_is_result(const char *path) {
+    enum { HEAD_MOST = 4 << 20 }; // no result has a longer one
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char *text = fd >= 0 ? malloc(HEAD_MOST + 1) : NULL;
+    ssize_t got = text ? read(fd, text, HEAD_MOST) : -1;
+    const char *newline = got > 0 ? memchr(text, '\n', (size_t)got) : NULL;
+    size_t length = newline ? (size_t)(newline - text) + 1 : 0;
+    if (text)
+        text[length] = 0;
+    bool is = length && (is_head(text, length, ",status\n") ||
+                         is_head(text, length, ",status,steps,rejected,f_evals\n") ||
+                         !strncmp(text, "run,t,", 6));
+    free(text);
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 static shoal_code open_runs(struct csv_sink *s, struct report *r) {
-    size_t stem = strlen(s->path) - strlen(".csv");
-    char *path = malloc(stem + sizeof ".runs.csv");
+    char *path = csv_runs_path(s->path);
     if (!path)
         return report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
-    memcpy(path, s->path, stem);
-    memcpy(path + stem, ".runs.csv", sizeof ".runs.csv");
     shoal_code code = file_part_open(&s->runs.part, path, r);
     free(path);
     return code;
@@ -188,8 +222,7 @@ static shoal_code csv_begin(struct sink *sink, const struct sink_shape_info *inf
         if (code == SHOAL_OK) // at least a digit and a comma each, or it surely does not fit
             code = file_check_space(s->path, bytes_of(info, 2), r);
     }
-    put_headers(s, info);
-    return code;
+    return code == SHOAL_OK ? put_headers(s, info, r) : code;
 }
 
 // Leaves room for the rest of the row, or returns false.
@@ -289,6 +322,8 @@ static shoal_code csv_end(struct sink *sink, bool complete, struct report *r) {
     shoal_code code = flush(s, &s->main, 0, r);
     if (code == SHOAL_OK && s->has_runs)
         code = flush(s, &s->runs, 0, r);
+    if (code == SHOAL_OK && s->has_runs)
+        code = file_part_sync(&s->main.part, r); // or the table would be in place alone
     if (code == SHOAL_OK && s->has_runs)
         code = file_part_commit(&s->runs.part, r);
     if (code == SHOAL_OK && !s->to_stdout)

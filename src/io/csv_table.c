@@ -10,6 +10,7 @@
 #include "base/ascii.h"
 #include "base/file.h"
 #include "io/formats.h"
+#include "run/result_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -225,9 +226,9 @@ static bool read_names(struct csv_reader *c) {
         check_name(c, &f, copy);
         c->column[c->columns++] = (struct column){.name = copy,
                                                   .at = f.start,
-                                                  .use = io_table_ignores(copy) ? USE_NOT
-                                                         : *copy == '_'         ? USE_TEXT
-                                                                                : USE_NUMBER,
+                                                  .use = result_name_is_no_input(copy) ? USE_NOT
+                                                         : *copy == '_'                ? USE_TEXT
+                                                                                       : USE_NUMBER,
                                                   .numeric = true};
         if (ends_line(peek(c)))
             break;
@@ -242,11 +243,8 @@ static bool read_names(struct csv_reader *c) {
 // Room for as many rows as the rest of the file can hold.
 static bool make_room(struct csv_reader *c) {
     uint64_t lines = 1;
-    const char *at = c->source.text + c->at, *end = c->source.text + c->source.length;
-    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-        lines++;
-        at++;
-    }
+    for (size_t i = c->at; i < c->source.length; i++) // CRLF counts twice, which does no harm
+        lines += ends_line(c->source.text[i]);
     uint64_t by_length = (c->source.length - c->at) / c->columns + 1; // a row has that many bytes
     c->rows_most = lines < by_length ? lines : by_length;
     c->table->rows = c->rows_most;
@@ -311,6 +309,10 @@ static bool keeps_as_number(const char *text, size_t length, double *x) {
 static bool read_text(struct csv_reader *c, const struct field *f, struct column *k) {
     if (f->length > TEXT_MOST) {
         ERROR_AT(c, f->start, "text longer than %d bytes", TEXT_MOST);
+        return true;
+    }
+    if (memchr(c->source.text + f->start, 0, f->length)) {
+        ERROR_AT(c, f->start, "text must not hold a zero byte");
         return true;
     }
     const char *text = field_text(c, f);
@@ -413,23 +415,28 @@ static shoal_code read_table(struct csv_reader *c) {
     return hand_over(c) ? SHOAL_OK : SHOAL_MEMORY;
 }
 
-shoal_code csv_table_read(const char *path, struct arena *arena, struct batch_table *out,
-                          struct report *r) {
-    char *text;
-    size_t length;
-    shoal_code code = file_read(path, SIZE_MAX / 8, &text, &length, r);
-    if (code != SHOAL_OK)
-        return code;
-    struct csv_reader c = {.source = {path, text, length},
+shoal_code csv_table_parse(const char *name, const char *text, size_t length, struct arena *arena,
+                           struct batch_table *out, struct report *r) {
+    struct csv_reader c = {.source = {name, text, length},
                            .report = r,
                            .arena = arena,
                            .table = out,
                            .separator = ','};
-    code = read_table(&c);
+    shoal_code code = read_table(&c);
     for (uint32_t i = 0; i < c.columns; i++)
         free(c.column[i].name);
     free(c.column);
     buf_free(&c.scratch);
+    return code;
+}
+
+shoal_code csv_table_read(const char *path, struct arena *arena, struct batch_table *out,
+                          struct report *r) {
+    char *text = NULL;
+    size_t length = 0;
+    shoal_code code = file_read(path, SIZE_MAX / 8, &text, &length, r);
+    if (code == SHOAL_OK)
+        code = csv_table_parse(path, text, length, arena, out, r);
     free(text);
     return code;
 }

@@ -23,13 +23,21 @@ shoal_code npz_table_read(const char *path, struct arena *arena, struct batch_ta
 shoal_code hdf5_table_read(const char *path, struct arena *arena, struct batch_table *out,
                            struct report *r);
 
+// From memory; `name` is for messages.
+shoal_code csv_table_parse(const char *name, const char *text, size_t length, struct arena *arena,
+                           struct batch_table *out, struct report *r);
+shoal_code npz_table_parse(const char *name, const char *bytes, size_t length, struct arena *arena,
+                           struct batch_table *out, struct report *r);
+
+// True when the file has the head of a CSV result, or of its table of runs.
+bool csv_is_result(const char *path);
+// Where the table of runs of a CSV file is: out.csv -> out.runs.csv; malloc'ed, NULL: no memory.
+char *csv_runs_path(const char *path);
+
 shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
                          struct report *r);
 shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **meta,
                           struct report *r);
-
-// True for columns of a batch file that are not inputs: run, t, status.
-bool io_table_ignores(const char *name);
 
 // Adds a column of the table's length, zeroed, to be filled; NULL when memory ran out. The arena
 // must have no handler for that.

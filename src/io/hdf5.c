@@ -97,3 +97,26 @@ shoal_code hdf5_failed(const struct hdf5 *h, const char *path, const char *what,
     int length = (int)(reason == why ? strlen(why) : strcspn(reason, "'"));
     return report_error(r, SHOAL_IO, "%s: hdf5 cannot %s: %.*s", path, what, length, reason);
 }
+
+h5id hdf5_text_type(const struct hdf5 *h, size_t size) {
+    h5id type = h->H5Tcopy(h->H5T_C_S1_g);
+    if (type >= 0 && (h->H5Tset_size(type, size) < 0 || h->H5Tset_cset(type, H5_UTF8) < 0)) {
+        h->H5Tclose(type);
+        return -1;
+    }
+    return type;
+}
+
+bool hdf5_put_attribute(const struct hdf5 *h, h5id object, const char *name, h5id type,
+                        h5size count, const void *data) {
+    if (!*name || h->H5Aexists(object, name) > 0)
+        return true;
+    h5id space = count ? h->H5Screate_simple(1, &count, NULL) : h->H5Screate(H5_SCALAR);
+    h5id made = h->H5Acreate2(object, name, type, space, H5_DEFAULT, H5_DEFAULT);
+    bool ok = made >= 0 && h->H5Awrite(made, type, data) >= 0;
+    if (made >= 0)
+        h->H5Aclose(made);
+    if (space >= 0)
+        h->H5Sclose(space);
+    return ok;
+}

@@ -22,6 +22,13 @@ struct h5error_item {
     const char *function, *file, *text;
 };
 
+struct h5group_info {
+    int storage;
+    h5size links;
+    int64_t order;
+    bool mounted;
+};
+
 // result, name, arguments
 #define HDF5_FUNCTIONS(X)                                                                          \
     X(h5err, H5open, (void))                                                                       \
@@ -73,10 +80,20 @@ struct h5error_item {
     X(int, H5Tget_class, (h5id))                                                                   \
     X(size_t, H5Tget_size, (h5id))                                                                 \
     X(int, H5Tis_variable_str, (h5id))                                                             \
+    X(h5id, H5Tcreate, (int, size_t))                                                              \
+    X(h5err, H5Tinsert, (h5id, const char *, size_t, h5id))                                        \
+    X(h5id, H5Tvlen_create, (h5id))                                                                \
+    X(h5err, H5Rcreate, (void *, h5id, const char *, int, h5id))                                   \
+    X(h5id, H5Oopen, (h5id, const char *, h5id))                                                   \
+    X(h5err, H5Oclose, (h5id))                                                                     \
+    X(int, H5Iget_type, (h5id))                                                                    \
+    X(h5err, H5Gget_info, (h5id, struct h5group_info *))                                           \
     X(ssize_t, H5Lget_name_by_idx, (h5id, const char *, int, int, h5size, char *, size_t, h5id))
 
 #define HDF5_VARIABLES(X)                                                                          \
     X(H5T_C_S1_g)                                                                                  \
+    X(H5T_NATIVE_INT_g)                                                                            \
+    X(H5T_STD_REF_OBJ_g)                                                                           \
     X(H5T_NATIVE_DOUBLE_g)                                                                         \
     X(H5T_NATIVE_LDOUBLE_g)                                                                        \
     X(H5T_NATIVE_FLOAT_g)                                                                          \
@@ -96,11 +113,14 @@ enum {
     H5_CLASS_INTEGER = 0,
     H5_CLASS_FLOAT = 1,
     H5_CLASS_STRING = 3,
+    H5_CLASS_COMPOUND = 6,
     H5_CLASS_ENUM = 8,
     H5_UTF8 = 1,
     H5_BY_NAME = 0,
     H5_INCREASING = 0,
     H5_DEEPEST_FIRST = 0,
+    H5_OBJECT = 0,
+    H5_IS_DATASET = 5,
 };
 #define H5_VARIABLE ((size_t)-1)
 #define H5_UNLIMITED ((h5size)-1)
@@ -119,5 +139,12 @@ const struct hdf5 *hdf5_enter(const char *path, struct report *r);
 void hdf5_leave(const struct hdf5 *h);
 // An error with what the library says about its cause: "path: cannot <what>: ...".
 shoal_code hdf5_failed(const struct hdf5 *h, const char *path, const char *what, struct report *r);
+
+// Text of `size` bytes, the zero that ends it included; with H5_VARIABLE of any length. UTF-8; to
+// be closed; negative: failed.
+h5id hdf5_text_type(const struct hdf5 *h, size_t size);
+// An attribute, unless there is one. `count` 0: a single value.
+bool hdf5_put_attribute(const struct hdf5 *h, h5id object, const char *name, h5id type,
+                        h5size count, const void *data);
 
 #endif

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Results as HDF5: the arrays of arrays.h as datasets of the root group, metadata as its
-// attributes.
+// Results as HDF5: the arrays of arrays.h as datasets of the root group, and `meta` (JSON) and
+// `status_words` beside them, as in NPZ.
 //
 // Datasets are chunked and can grow. Those whose length is known have it from the beginning and are
 // cut after a stop; the others grow as data come. Pieces of at most half a megabyte suit the chunk
-// cache of the library, so each reaches the disk once. Attributes: `meta` (JSON), `shoal_version`,
-// `status_words`, and every simple member of the JSON under its own name.
+// cache of the library, so each reaches the disk once. Axes have dimension scales (hdf5_scales.c).
+// Attributes of the root: `shoal_version`, and every simple member of the JSON under its own name.
+// Both texts have a fixed length: those are read in the plainest way there is.
 #include "base/file.h"
 #include "io/arrays.h"
 #include "io/formats.h"
-#include "io/hdf5.h"
+#include "io/hdf5_scales.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -67,7 +69,8 @@ static void shape_of(const struct arrays *all, const struct array *a, uint64_t r
     shape[1] = all->samples;
 }
 
-static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, const struct array *a) {
+static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, const struct array *a,
+                           struct report *r) {
     int dims = a->axes == AXES_SAMPLES ? 2 : 1;
     h5size shape[2], most[2] = {H5_UNLIMITED, s->arrays.samples}, chunk[2];
     shape_of(&s->arrays, a, s->arrays.rows, 0, shape);
@@ -82,6 +85,11 @@ static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, const stru
         h->H5Pset_obj_track_times(how, false) >= 0)
         made = h->H5Dcreate2(s->file, a->name, type_of(s, h, a->type), space, H5_DEFAULT, how,
                              H5_DEFAULT);
+    if (made < 0) { // before anything is closed: that makes the library forget why
+        char what[64];
+        snprintf(what, sizeof what, "create '%.40s'", a->name);
+        hdf5_failed(h, s->part.part, what, r);
+    }
     if (how >= 0)
         h->H5Pclose(how);
     if (space >= 0)
@@ -93,14 +101,13 @@ static shoal_code create_all(struct hdf5_sink *s, const struct hdf5 *h, struct r
     s->file = h->H5Fcreate(s->part.part, H5_TRUNCATE, H5_DEFAULT, H5_DEFAULT);
     if (s->file < 0)
         return hdf5_failed(h, s->part.part, "create the file", r);
-    s->text_type = h->H5Tcopy(h->H5T_C_S1_g);
-    if (s->text_type < 0 || h->H5Tset_size(s->text_type, H5_VARIABLE) < 0 ||
-        h->H5Tset_cset(s->text_type, H5_UTF8) < 0)
+    s->text_type = hdf5_text_type(h, H5_VARIABLE);
+    if (s->text_type < 0)
         return hdf5_failed(h, s->part.part, "make a type", r);
     for (uint32_t i = 0; i < s->arrays.count; i++) {
-        s->dataset[i] = create_dataset(s, h, &s->arrays.items[i]);
+        s->dataset[i] = create_dataset(s, h, &s->arrays.items[i], r);
         if (s->dataset[i] < 0)
-            return hdf5_failed(h, s->part.part, s->arrays.items[i].name, r);
+            return SHOAL_IO;
     }
     return SHOAL_OK;
 }
@@ -167,10 +174,11 @@ static shoal_code hdf5_begin(struct sink *sink, const struct sink_shape_info *in
     shoal_code code = file_part_open(&s->part, s->path, r);
     if (code == SHOAL_OK)
         code = file_check_space(s->path, hdf5_bytes(info), r);
+    if (code == SHOAL_OK)
+        code = arrays_begin(&s->arrays, info, s->path, r);
     if (code != SHOAL_OK)
         return code;
-    if (arrays_begin(&s->arrays, info))
-        s->dataset = malloc(s->arrays.count * sizeof *s->dataset);
+    s->dataset = malloc(s->arrays.count * sizeof *s->dataset);
     if (!s->dataset)
         return report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
     for (uint32_t i = 0; i < s->arrays.count; i++)
@@ -201,64 +209,77 @@ static shoal_code hdf5_chunk(struct sink *sink, const struct sink_chunk *chunk, 
 
 // ---- End ----------------------------------------------------------------------------------------
 
-// An attribute of the root group, once. `count` 0: a single value.
-static bool put_attribute(struct put_context *c, const char *name, h5id type, h5size count,
-                          const void *data) {
-    const struct hdf5 *h = c->h;
-    if (!*name || h->H5Aexists(c->sink->file, name) > 0)
-        return true;
-    h5id space = count ? h->H5Screate_simple(1, &count, NULL) : h->H5Screate(H5_SCALAR);
-    h5id made = h->H5Acreate2(c->sink->file, name, type, space, H5_DEFAULT, H5_DEFAULT);
-    bool ok = made >= 0 && h->H5Awrite(made, type, data) >= 0;
-    if (made >= 0)
-        h->H5Aclose(made);
-    if (space >= 0)
-        h->H5Sclose(space);
-    return ok;
-}
-
 static void put_member(void *user, const char *name, const char *text, double number) {
     struct put_context *c = user;
     if (text)
-        put_attribute(c, name, c->sink->text_type, 0, &text);
+        hdf5_put_attribute(c->h, c->sink->file, name, c->sink->text_type, 0, &text);
     else
-        put_attribute(c, name, c->h->H5T_NATIVE_DOUBLE_g, 0, &number);
+        hdf5_put_attribute(c->h, c->sink->file, name, c->h->H5T_NATIVE_DOUBLE_g, 0, &number);
 }
 
-static shoal_code put_attributes(struct put_context *c, bool complete, struct report *r) {
-    struct buf json = {0};
-    const char *words[SHOAL_STATUS_COUNT], *version = SHOAL_VERSION;
-    for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
-        words[i] = shoal_status_word(i);
-    io_meta_complete(&json, c->sink->arrays.meta, complete);
-    h5id text = c->sink->text_type;
-    shoal_code code = SHOAL_OK;
-    if (json.failed)
-        code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", c->sink->path);
-    else if (!put_attribute(c, "meta", text, 0, &json.data) ||
-             !put_attribute(c, "shoal_version", text, 0, &version) ||
-             !put_attribute(c, "status_words", text, SHOAL_STATUS_COUNT, words))
-        code = hdf5_failed(c->h, c->sink->part.part, "write attributes", r);
-    else
-        io_meta_members(json.data, put_member, c);
-    buf_free(&json);
-    return code;
+// A dataset that is written at once; of one axis, or (`count` NULL) a single value.
+static bool put_dataset(struct put_context *c, const char *name, h5id type, const h5size *count,
+                        const void *data) {
+    const struct hdf5 *h = c->h;
+    h5id space = count ? h->H5Screate_simple(1, count, NULL) : h->H5Screate(H5_SCALAR);
+    h5id how = h->H5Pcreate(h->H5P_CLS_DATASET_CREATE_ID_g), made = -1;
+    if (space >= 0 && how >= 0 && h->H5Pset_obj_track_times(how, false) >= 0)
+        made = h->H5Dcreate2(c->sink->file, name, type, space, H5_DEFAULT, how, H5_DEFAULT);
+    bool ok = made >= 0 && h->H5Dwrite(made, type, H5_DEFAULT, H5_DEFAULT, H5_DEFAULT, data) >= 0;
+    if (made >= 0)
+        h->H5Dclose(made);
+    if (how >= 0)
+        h->H5Pclose(how);
+    if (space >= 0)
+        h->H5Sclose(space);
+    return ok;
 }
 
 // The common times of all runs.
 static bool put_times(struct put_context *c) {
-    const struct hdf5 *h = c->h;
-    h5size samples = c->sink->arrays.samples;
-    h5id space = h->H5Screate_simple(1, &samples, NULL);
-    h5id made = h->H5Dcreate2(c->sink->file, "t", h->H5T_NATIVE_DOUBLE_g, space, H5_DEFAULT,
-                              H5_DEFAULT, H5_DEFAULT);
-    bool ok = made >= 0 && h->H5Dwrite(made, h->H5T_NATIVE_DOUBLE_g, H5_DEFAULT, H5_DEFAULT,
-                                       H5_DEFAULT, c->sink->arrays.times) >= 0;
-    if (made >= 0)
-        h->H5Dclose(made);
-    if (space >= 0)
-        h->H5Sclose(space);
+    return put_dataset(c, "t", c->h->H5T_NATIVE_DOUBLE_g, &c->sink->arrays.samples,
+                       c->sink->arrays.times);
+}
+
+static bool put_status_words(struct put_context *c) {
+    enum { WIDTH = 16 };
+    char words[SHOAL_STATUS_COUNT][WIDTH] = {{0}};
+    const h5size count = SHOAL_STATUS_COUNT;
+    for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
+        strncpy(words[i], shoal_status_word(i), WIDTH - 1);
+    h5id type = hdf5_text_type(c->h, WIDTH);
+    bool ok = type >= 0 && put_dataset(c, "status_words", type, &count, words);
+    if (type >= 0)
+        c->h->H5Tclose(type);
     return ok;
+}
+
+static bool put_meta(struct put_context *c, const struct buf *json) {
+    const char *version = SHOAL_VERSION;
+    h5id type = hdf5_text_type(c->h, json->length + 1);
+    bool ok =
+        type >= 0 && put_dataset(c, "meta", type, NULL, json->data) &&
+        hdf5_put_attribute(c->h, c->sink->file, "shoal_version", c->sink->text_type, 0, &version);
+    if (type >= 0)
+        c->h->H5Tclose(type);
+    if (ok)
+        io_meta_members(json->data, put_member, c);
+    return ok;
+}
+
+// What NPZ has besides the arrays.
+static shoal_code put_rest(struct put_context *c, bool complete, struct report *r) {
+    struct hdf5_sink *s = c->sink;
+    struct buf json = {0};
+    io_meta_complete(&json, s->arrays.meta, complete);
+    shoal_code code = SHOAL_OK;
+    if (json.failed)
+        code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
+    else if ((s->arrays.shape == SINK_SERIES && !put_times(c)) || !put_status_words(c) ||
+             !put_meta(c, &json) || !hdf5_put_scales(c->h, s->file, &s->arrays, s->dataset))
+        code = hdf5_failed(c->h, s->part.part, "write", r);
+    buf_free(&json);
+    return code;
 }
 
 // Closes all that is open; false when the library could not write what it still held.
@@ -290,10 +311,8 @@ static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
         if (s->arrays.rows_done < s->arrays.rows && c.h->H5Dset_extent(s->dataset[i], shape) < 0)
             code = hdf5_failed(c.h, s->part.part, "cut", r);
     }
-    if (code == SHOAL_OK && s->arrays.shape == SINK_SERIES && !put_times(&c))
-        code = hdf5_failed(c.h, s->part.part, "write", r);
     if (code == SHOAL_OK)
-        code = put_attributes(&c, complete, r);
+        code = put_rest(&c, complete, r);
     if (code == SHOAL_OK && c.h->H5Fflush(s->file, H5_GLOBAL) < 0)
         code = hdf5_failed(c.h, s->part.part, "write", r);
     if (code == SHOAL_OK && !close_all(s, c.h))

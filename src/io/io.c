@@ -8,7 +8,9 @@
 #include "base/file.h"
 #include "io/formats.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct io_format {
     const char *endings[3]; // NULL after the last
@@ -51,14 +53,51 @@ static shoal_code unknown_format(const char *path, shoal_code code, struct repor
 
 static bool is_stdout(const char *path) { return strcmp(path, "-") == 0; }
 
-shoal_code io_sink_check(const char *path, struct report *r) {
+static void look_for_shoal(void *user, const char *name, const char *text, double number) {
+    bool *found = user;
+    (void)number;
+    *found = *found || (text && strcmp(name, "shoal") == 0);
+}
+
+// A result names the version of Shoal that made it; in CSV its first line tells.
+static bool is_result(const struct io_format *f, const char *path) {
+    if (!f->meta_read)
+        return csv_is_result(path);
+    struct arena arena = {0};
+    const char *meta = NULL;
+    bool found = false;
+    if (f->meta_read(path, &arena, &meta, NULL) == SHOAL_OK)
+        io_meta_members(meta, look_for_shoal, &found);
+    arena_free(&arena);
+    return found;
+}
+
+// What stands at the path must be nothing, an empty file, or a result.
+static shoal_code check_older(const struct io_format *f, const char *path, struct report *r) {
+    struct stat s;
+    if (stat(path, &s) < 0 || s.st_size == 0 || is_result(f, path))
+        return SHOAL_OK;
+    return report_error(r, SHOAL_IO,
+                        "%s: is there already and no result of Shoal's; --force replaces it", path);
+}
+
+shoal_code io_sink_check(const char *path, bool many, bool replace, struct report *r) {
+    const struct io_format *f = find_format(path);
     if (is_stdout(path))
         return SHOAL_OK;
-    if (!find_format(path))
+    if (!f)
         return unknown_format(path, SHOAL_INPUT, r);
     struct file_part part = {.fd = -1};
     shoal_code code = file_part_open(&part, path, r);
     file_part_discard(&part);
+    if (code == SHOAL_OK && !replace)
+        code = check_older(f, path, r);
+    if (code == SHOAL_OK && !replace && many && f->bytes == csv_bytes) {
+        char *runs = csv_runs_path(path);
+        code = runs ? check_older(f, runs, r)
+                    : report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
+        free(runs);
+    }
     return code;
 }
 
@@ -82,26 +121,46 @@ static void say_memory(const char *path, uint32_t errors_before, struct report *
         report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
 }
 
+static bool begins_with(const char *text, size_t length, const char *magic) {
+    return length >= strlen(magic) && memcmp(text, magic, strlen(magic)) == 0;
+}
+
+// What comes is known by its first bytes.
+static shoal_code read_input(const char *name, struct arena *arena, struct batch_table *out,
+                             struct report *r) {
+    char *text = NULL;
+    size_t length = 0;
+    shoal_code code = file_read_input("-", SIZE_MAX / 8, &text, &length, r);
+    if (code == SHOAL_OK && begins_with(text, length, "\x89HDF"))
+        code = report_error(r, SHOAL_INPUT, "%s: HDF5 is not read from there; name the file", name);
+    else if (code == SHOAL_OK)
+        code = (begins_with(text, length, "PK") ? npz_table_parse : csv_table_parse)(
+            name, text, length, arena, out, r);
+    free(text);
+    return code;
+}
+
 shoal_code io_table_read(const char *path, struct arena *arena, struct batch_table *out,
                          struct report *r) {
     *out = (struct batch_table){0};
     const struct io_format *f = find_format(path);
-    if (!f)
+    if (!f && !file_is_input(path))
         return unknown_format(path, SHOAL_INPUT, r);
+    const char *name = file_input_name(path);
     jmp_buf *oom = arena->oom;
     arena->oom = NULL;
     uint32_t errors = r ? r->errors : 0;
     shoal_code code = SHOAL_MEMORY;
-    out->source = arena_strdup(arena, path);
+    out->source = arena_strdup(arena, name);
     if (out->source)
-        code = f->table_read(path, arena, out, r);
+        code = f ? f->table_read(path, arena, out, r) : read_input(name, arena, out, r);
     arena->oom = oom;
     if (code == SHOAL_MEMORY)
-        say_memory(path, errors, r);
+        say_memory(name, errors, r);
     else if (code == SHOAL_OK && out->columns.count == 0)
-        code = report_error(r, SHOAL_INPUT, "%s: has no column that could be an input", path);
+        code = report_error(r, SHOAL_INPUT, "%s: has no column that could be an input", name);
     else if (code == SHOAL_OK && out->rows == 0)
-        code = report_error(r, SHOAL_INPUT, "%s: has columns but no rows", path);
+        code = report_error(r, SHOAL_INPUT, "%s: has columns but no rows", name);
     return code;
 }
 
@@ -126,14 +185,6 @@ shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta
 }
 
 // ---- Shared by the formats ----------------------------------------------------------------------
-
-bool io_table_ignores(const char *name) {
-    static const char *const ours[] = {"run", "t", "status"};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strcmp(name, ours[i]) == 0)
-            return true;
-    return false;
-}
 
 static struct batch_column *add_column(struct arena *arena, struct batch_table *t,
                                        const char *name) {

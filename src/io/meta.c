@@ -2,6 +2,7 @@
 // The metadata of a result: a JSON object that the run layer wrote. Here it gets its last member,
 // and its simple members are found again, for files that can show them (HDF5 attributes). This is
 // no general JSON reader: what it does not need it skips by counting brackets.
+#include "base/utf8.h"
 #include "io/formats.h"
 
 #include <stdlib.h>
@@ -39,17 +40,8 @@ static const char *unescape(struct buf *out, const char *c) {
         int point = hex4(c + 1);
         if (point < 0)
             return NULL;
-        if (point < 0x80)
-            buf_putc(out, (char)point);
-        else { // our own texts hold such characters as they are; halves of pairs do not occur
-            if (point < 0x800)
-                buf_putc(out, (char)(0xc0 | point >> 6));
-            else {
-                buf_putc(out, (char)(0xe0 | point >> 12));
-                buf_putc(out, (char)(0x80 | (point >> 6 & 0x3f)));
-            }
-            buf_putc(out, (char)(0x80 | (point & 0x3f)));
-        }
+        char bytes[4]; // our own texts hold characters as they are: there are no halves of pairs
+        buf_put(out, bytes, utf8_encode((uint32_t)point, bytes));
         return c + 5;
     } else if (*c)
         buf_putc(out, *c);

@@ -3,6 +3,8 @@
 // the bytes that are there.
 #include "io/npy.h"
 
+#include "base/utf8.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,38 +29,17 @@ void npy_put_header(struct buf *out, const char *descr, const uint64_t *shape, u
 
 // ---- UTF-8 --------------------------------------------------------------------------------------
 
-// One code point, U+FFFD for a byte that starts none; moves *at past it.
-static uint32_t decode(const unsigned char *s, size_t length, size_t *at) {
-    unsigned char first = s[(*at)++];
-    if (first < 0x80)
-        return first;
-    int more = first >= 0xf0 && first < 0xf5 ? 3 : first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
-    if (more == 0 || first >= 0xf5 || *at + (size_t)more > length)
-        return 0xfffd;
-    uint32_t point = first & (0x3f >> more);
-    for (int i = 0; i < more; i++) {
-        if ((s[*at + (size_t)i] & 0xc0) != 0x80)
-            return 0xfffd;
-        point = point << 6 | (s[*at + (size_t)i] & 0x3f);
-    }
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    if (point < least[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-        return 0xfffd;
-    *at += (size_t)more;
-    return point;
-}
-
 uint64_t npy_text_width(const char *text, size_t length) {
     uint64_t width = 0;
     for (size_t at = 0; at < length; width++)
-        decode((const unsigned char *)text, length, &at);
+        utf8_decode(text, length, &at);
     return width;
 }
 
 void npy_put_text(struct buf *out, const char *text, size_t length, uint64_t width) {
     uint64_t n = 0;
     for (size_t at = 0; at < length && n < width; n++) {
-        uint32_t point = decode((const unsigned char *)text, length, &at);
+        uint32_t point = utf8_decode(text, length, &at);
         char bytes[4] = {(char)(point & 0xff), (char)(point >> 8 & 0xff), (char)(point >> 16), 0};
         buf_put(out, bytes, 4);
     }
@@ -67,23 +48,8 @@ void npy_put_text(struct buf *out, const char *text, size_t length, uint64_t wid
 }
 
 static void encode(struct buf *out, uint32_t point) {
-    if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-        point = 0xfffd;
-    if (point < 0x80)
-        buf_putc(out, (char)point);
-    else if (point < 0x800) {
-        buf_putc(out, (char)(0xc0 | point >> 6));
-        buf_putc(out, (char)(0x80 | (point & 0x3f)));
-    } else if (point < 0x10000) {
-        buf_putc(out, (char)(0xe0 | point >> 12));
-        buf_putc(out, (char)(0x80 | (point >> 6 & 0x3f)));
-        buf_putc(out, (char)(0x80 | (point & 0x3f)));
-    } else {
-        buf_putc(out, (char)(0xf0 | point >> 18));
-        buf_putc(out, (char)(0x80 | (point >> 12 & 0x3f)));
-        buf_putc(out, (char)(0x80 | (point >> 6 & 0x3f)));
-        buf_putc(out, (char)(0x80 | (point & 0x3f)));
-    }
+    char bytes[4];
+    buf_put(out, bytes, utf8_encode(point, bytes));
 }
 
 // ---- Header -------------------------------------------------------------------------------------

@@ -109,10 +109,10 @@ static shoal_code npz_begin(struct sink *sink, const struct sink_shape_info *inf
     shoal_code code = file_part_open(&s->part, s->path, r);
     if (code == SHOAL_OK)
         code = file_check_space(s->path, npz_bytes(info), r);
+    if (code == SHOAL_OK)
+        code = arrays_begin(&s->arrays, info, s->path, r);
     if (code != SHOAL_OK)
         return code;
-    if (!arrays_begin(&s->arrays, info))
-        return no_memory(s, r);
     s->member = calloc(s->arrays.count, sizeof *s->member);
     for (uint32_t i = 0; s->member && i < s->arrays.count; i++)
         s->member[i].spool = -1;

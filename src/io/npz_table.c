@@ -2,11 +2,14 @@
 // Batch tables and metadata from NPZ files.
 //
 // Every array of numbers with one axis is a column, named as its member; all have the same length.
-// `run`, `t` and `status` are passed over, and so is what is not made of numbers (`meta`,
-// `status_words`), unless its name starts with `_`: such text is kept.
+// `run`, `t` and `status` are passed over, and so are our own texts, `meta` and `status_words`.
+// Other text is kept where its name starts with `_`, and else an error: an input that is not taken
+// would be a sweep of identical runs.
+#include "base/file.h"
 #include "io/formats.h"
 #include "io/npy.h"
 #include "io/zip.h"
+#include "run/result_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -71,12 +74,12 @@ static shoal_code add_array(const struct npy *a, const char *name, struct arena 
                             struct batch_table *out, struct report *r) {
     bool number = npy_is_number(a), text = name[0] == '_' && is_text(a);
     if (!number && !text) {
-        if (name[0] == '_' || a->kind == 'f' || a->kind == 'c' || a->kind == 'O')
-            return report_error(r, SHOAL_INPUT,
-                                "%s: %s has a type that cannot be a column (numpy kind '%c', %u "
-                                "bytes); float64 would do",
-                                out->source, name, a->kind, a->size);
-        return SHOAL_OK;
+        if (result_name_is_ours(name))
+            return SHOAL_OK;
+        return report_error(r, SHOAL_INPUT,
+                            "%s: %s has a type that cannot be a column (numpy kind '%c', %u "
+                            "bytes); float64 would do",
+                            out->source, name, a->kind, a->size);
     }
     if (a->dims != 1)
         return report_error(r, SHOAL_INPUT, "%s: %s has %u axes; a column has one", out->source,
@@ -95,7 +98,7 @@ static shoal_code add_member(const struct zip *z, const struct zip_entry *e, str
                              struct batch_table *out, struct report *r) {
     char *name = column_name(e), *bytes = NULL;
     shoal_code code = name ? SHOAL_OK : SHOAL_MEMORY;
-    if (code == SHOAL_OK && !io_table_ignores(name)) {
+    if (code == SHOAL_OK && !result_name_is_no_input(name)) {
         struct npy a;
         code = zip_read(z, e, &bytes, r);
         const char *wrong = code == SHOAL_OK ? npy_parse(&a, bytes, (size_t)e->size) : NULL;
@@ -109,18 +112,35 @@ static shoal_code add_member(const struct zip *z, const struct zip_entry *e, str
     return code;
 }
 
+// Closes the archive; `code` is what opening it returned.
+static shoal_code add_members(struct zip *z, shoal_code code, struct arena *arena,
+                              struct batch_table *out, struct report *r) {
+    uint32_t members = code == SHOAL_OK ? z->count : 0;
+    for (uint32_t i = 0; i < members && code != SHOAL_MEMORY; i++) {
+        shoal_code one = add_member(z, &z->entries[i], arena, out, r);
+        if (one != SHOAL_OK)
+            code = one;
+    }
+    zip_close(z);
+    return code;
+}
+
 shoal_code npz_table_read(const char *path, struct arena *arena, struct batch_table *out,
                           struct report *r) {
     struct zip z;
     shoal_code code = zip_open(&z, path, r);
-    uint32_t members = code == SHOAL_OK ? z.count : 0;
-    for (uint32_t i = 0; i < members && code != SHOAL_MEMORY; i++) {
-        shoal_code one = add_member(&z, &z.entries[i], arena, out, r);
-        if (one != SHOAL_OK)
-            code = one;
-    }
-    zip_close(&z);
-    return code;
+    return add_members(&z, code, arena, out, r);
+}
+
+shoal_code npz_table_parse(const char *name, const char *bytes, size_t length, struct arena *arena,
+                           struct batch_table *out, struct report *r) {
+    struct zip z;
+    int fd;
+    shoal_code code = file_in_memory(name, bytes, length, &fd, r);
+    if (code != SHOAL_OK)
+        return code;
+    code = zip_open_fd(&z, name, fd, length, r);
+    return add_members(&z, code, arena, out, r);
 }
 
 shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,

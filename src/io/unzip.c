@@ -161,11 +161,17 @@ static shoal_code read_directory(struct zip *z, const struct extent *x, struct r
 }
 
 shoal_code zip_open(struct zip *z, const char *path, struct report *r) {
+    int fd;
+    uint64_t size;
     *z = (struct zip){.path = path, .fd = -1};
+    shoal_code code = file_open(path, &fd, &size, r);
+    return code == SHOAL_OK ? zip_open_fd(z, path, fd, size, r) : code;
+}
+
+shoal_code zip_open_fd(struct zip *z, const char *name, int fd, uint64_t size, struct report *r) {
+    *z = (struct zip){.path = name, .fd = fd, .file_size = size};
     struct extent x = {0};
-    shoal_code code = file_open(path, &z->fd, &z->file_size, r);
-    if (code == SHOAL_OK)
-        code = find_directory(z, &x, r);
+    shoal_code code = find_directory(z, &x, r);
     if (code == SHOAL_OK && x.count > UINT32_MAX / 2)
         code = damaged(z, "too many members", r);
     return code == SHOAL_OK ? read_directory(z, &x, r) : code;

@@ -49,6 +49,8 @@ struct zip {
 
 // `path` is kept. zip_close is to be called whether it succeeds or not.
 shoal_code zip_open(struct zip *z, const char *path, struct report *r);
+// The same for a file that is open, which becomes the archive's; `name` is for messages.
+shoal_code zip_open_fd(struct zip *z, const char *name, int fd, uint64_t size, struct report *r);
 void zip_close(struct zip *z);
 // The bytes of a member, malloc'ed, checked against its checksum.
 shoal_code zip_read(const struct zip *z, const struct zip_entry *e, char **bytes, struct report *r);

@@ -9,6 +9,7 @@
 #include "run/batch.h"
 
 #include "run/batch_spec.h"
+#include "run/result_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -207,17 +208,6 @@ shoal_code batch_only(struct batch *b, const char *runs, struct report *r) {
 
 enum { TABLE_ERRORS_MOST = 100 };
 
-// Columns of a result file that are no inputs.
-static const char *const ignored[] = {"run", "t", "status"};
-enum { IGNORED = sizeof ignored / sizeof *ignored };
-
-static bool is_ignored(const char *name) {
-    for (uint32_t k = 0; k < IGNORED; k++)
-        if (!strcmp(name, ignored[k]))
-            return true;
-    return false;
-}
-
 static const struct symbol *lookup(struct batch *b, const char *name) {
     uint32_t symbol = model_find(b->model, name, "", NULL);
     return symbol == UINT32_MAX ? NULL : &b->model->symbols.items[symbol];
@@ -228,13 +218,17 @@ static bool is_parameter(struct batch *b, const char *name) {
     return symbol && symbol->kind == SYMBOL_PAR;
 }
 
-// The name of the model a column stands for: result files call a parameter `run` of a model `run_`.
+// The name of the model a column stands for: result files call a parameter `run` of a model `run_`,
+// or `run__` where that is taken.
 static const char *column_symbol(struct batch *b, const char *name) {
-    size_t length = strlen(name);
-    if (length < 2 || name[length - 1] != '_' || lookup(b, name))
+    if (lookup(b, name))
         return name;
-    const char *plain = arena_strndup(&b->arena, name, length - 1);
-    return is_ignored(plain) && is_parameter(b, plain) ? plain : name;
+    for (size_t length = strlen(name); length > 1 && name[length - 1] == '_'; length--) {
+        const char *plain = arena_strndup(&b->arena, name, length - 1);
+        if (result_name_is_ours(plain) && is_parameter(b, plain))
+            return plain;
+    }
+    return name;
 }
 
 static shoal_code check_finite(const struct batch_table *t, const struct batch_column *c,
@@ -326,7 +320,8 @@ static shoal_code check_rows(struct batch *b, const char *source, uint64_t rows,
 static void note_states(struct batch *b, const struct batch_table *t, struct report *r) {
     for (uint32_t k = 0; k < t->columns.count; k++) {
         const char *name = t->columns.items[k].name;
-        const struct symbol *symbol = name[0] == '_' || is_ignored(name) ? NULL : lookup(b, name);
+        const struct symbol *symbol =
+            name[0] == '_' || result_name_is_no_input(name) ? NULL : lookup(b, name);
         if (!symbol || symbol->kind != SYMBOL_STATE)
             continue;
         report_note(r, "%s: column `%s` is taken as the initial value `%s(0)`", t->source,
@@ -341,7 +336,7 @@ static shoal_code add_columns(struct batch *b, const struct batch_table *t, stru
         const struct batch_column *c = &t->columns.items[k];
         if (c->name[0] == '_')
             add_extra(b, t, c);
-        else if (!is_ignored(c->name))
+        else if (!result_name_is_no_input(c->name))
             errors += add_column(b, t, c, r) != SHOAL_OK;
         else if (is_parameter(b, c->name))
             report_note(r,

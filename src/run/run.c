@@ -102,18 +102,6 @@ shoal_code run_shape(const struct run_setup *s, const struct batch *b, const cha
     const char **vars = arena_new(arena, const char *, s->outputs);
     for (uint32_t i = 0; i < s->outputs; i++)
         vars[i] = s->output[i];
-    static const char *const ours[] = {"run",     "t",       "status",       "steps", "rejected",
-                                       "f_evals", "offsets", "status_words", "meta"};
-    for (uint32_t i = 0; i < inputs + extras + s->outputs; i++) { // a name of ours gets a `_`
-        const char **name = i < s->outputs ? &vars[i] : &columns[i - s->outputs].name;
-        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
-            if (!strcmp(*name, ours[k]))
-                *name = arena_printf(arena, "%s_", *name);
-    }
-    for (uint32_t i = 0; i < s->outputs; i++) // so does an observable called like an input
-        for (uint32_t k = 0; k < inputs + extras; k++)
-            if (!strcmp(vars[i], columns[k].name))
-                vars[i] = arena_printf(arena, "%s_", vars[i]);
     *info = (struct sink_shape_info){.shape = s->grid.shape,
                                      .rows = batch_rows(b),
                                      .samples = s->grid.shape == SINK_SERIES  ? s->grid.count

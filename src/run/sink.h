@@ -37,7 +37,7 @@ struct sink_shape_info {
     uint32_t columns;    // input columns
     const struct sink_column *column;
     uint32_t vars;
-    const char *const *var; // labels; they never collide with ours or the columns'
+    const char *const *var; // labels; result_names.h makes them and the columns' unique
     uint32_t value_bytes;   // 8 or 4: type of values
     const char *meta;       // JSON object: model text, every option, version, key, grid
 };

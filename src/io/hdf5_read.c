@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+// See hdf5_read.h. Every dataset of numbers with one axis in the root group is a column; the rules
+// are those of NPZ tables (npz_table.c). The library converts whatever numbers there are to
+// doubles. Blocks of a megabyte of rows keep memory small and show that there is progress.
+#include "io/hdf5_read.h"
+
+#include "io/hdf5.h"
+#include "run/result_names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    NUMBER_ROWS = HDF5_MESSAGE_MOST / sizeof(double),
+    TEXT_ROWS = 64 * 1024,
+    ROWS_OF_NOTHING = 4096, // that a dataset may have without a byte in the file
+    ROWS_OF_A_BYTE = 1024,  // what compression may do
+    META_MOST = 1 << 30,
+};
+
+struct reader {
+    const struct hdf5 *h;
+    const char *path;
+    const struct hdf5_outlet *out;
+    struct report *report;
+    uint64_t file_size;
+    uint64_t rows;                    // of the columns so far,
+    char first[RESULT_NAME_MOST + 1]; // the first of which is this; empty: none yet
+    void *block;
+};
+
+static shoal_code send(const struct reader *d, enum hdf5_message kind, const void *bytes,
+                       size_t length) {
+    return d->out->take(d->out->user, kind, bytes, length);
+}
+
+static shoal_code failed(const struct reader *d, const char *what) {
+    return hdf5_failed(d->h, d->path, what, d->report);
+}
+
+static shoal_code send_column(const struct reader *d, const char *name, bool is_text) {
+    struct {
+        struct hdf5_column column;
+        char name[RESULT_NAME_MOST];
+    } message = {.column = {d->rows, is_text}};
+    size_t length = strlen(name);
+    memcpy(message.name, name, length);
+    return send(d, HDF5_COLUMN, &message, sizeof message.column + length);
+}
+
+// ---- Blocks of rows -----------------------------------------------------------------------------
+
+// Rows [first, first + count) into the block.
+static bool read_block(const struct reader *d, h5id data, h5id type, h5size first, h5size count) {
+    const struct hdf5 *h = d->h;
+    h5id in_file = h->H5Dget_space(data), in_memory = h->H5Screate_simple(1, &count, NULL);
+    bool ok = in_file >= 0 && in_memory >= 0 &&
+              h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, &first, NULL, &count, NULL) >= 0 &&
+              h->H5Dread(data, type, in_memory, in_file, H5_DEFAULT, d->block) >= 0;
+    // Before anything is closed: that makes the library forget why.
+    if (!ok)
+        failed(d, "read");
+    if (in_memory >= 0)
+        h->H5Sclose(in_memory);
+    if (in_file >= 0)
+        h->H5Sclose(in_file);
+    return ok;
+}
+
+typedef shoal_code use_block(struct reader *d, size_t count, void *user);
+
+static shoal_code for_blocks(struct reader *d, h5id data, h5id type, size_t size, size_t most,
+                             use_block *use, void *user) {
+    d->block = malloc(size * (d->rows < most ? (size_t)d->rows : most) + 1);
+    shoal_code code = d->block ? SHOAL_OK : SHOAL_MEMORY;
+    for (uint64_t row = 0; row < d->rows && code == SHOAL_OK; row += most) {
+        uint64_t count = d->rows - row < most ? d->rows - row : most;
+        code = read_block(d, data, type, row, count) ? use(d, (size_t)count, user) : SHOAL_IO;
+    }
+    free(d->block);
+    d->block = NULL;
+    return code;
+}
+
+static shoal_code send_numbers(struct reader *d, size_t count, void *user) {
+    (void)user;
+    return send(d, HDF5_NUMBERS, d->block, count * sizeof(double));
+}
+
+static shoal_code read_numbers(struct reader *d, h5id data, const char *name) {
+    shoal_code code = send_column(d, name, false);
+    return code ? code
+                : for_blocks(d, data, d->h->H5T_NATIVE_DOUBLE_g, sizeof(double), NUMBER_ROWS,
+                             send_numbers, NULL);
+}
+
+// ---- Integers of 64 bits ------------------------------------------------------------------------
+
+// In a `_` column, as text where a double would lose digits (npz_table.c). A long double holds them
+// all.
+static shoal_code look_for_long(struct reader *d, size_t count, void *user) {
+    const long double *x = d->block;
+    bool *exact = user;
+    for (size_t i = 0; i < count; i++)
+        *exact = *exact && fabsl(x[i]) <= 0x1p53L;
+    return SHOAL_OK;
+}
+
+static shoal_code send_digits(struct reader *d, size_t count, void *user) {
+    const long double *x = d->block;
+    shoal_code code = SHOAL_OK;
+    (void)user;
+    for (size_t i = 0; i < count && code == SHOAL_OK; i++) {
+        char text[32];
+        int length = snprintf(text, sizeof text, "%.0Lf", x[i]);
+        code = send(d, HDF5_TEXT, text, length < (int)sizeof text ? (size_t)length : 0);
+    }
+    return code;
+}
+
+static shoal_code read_integers(struct reader *d, h5id data, const char *name) {
+    bool exact = true;
+    h5id type = d->h->H5T_NATIVE_LDOUBLE_g;
+    size_t size = sizeof(long double);
+    shoal_code code = for_blocks(d, data, type, size, NUMBER_ROWS / 2, look_for_long, &exact);
+    if (code || exact)
+        return code ? code : read_numbers(d, data, name);
+    code = send_column(d, name, true);
+    return code ? code : for_blocks(d, data, type, size, NUMBER_ROWS / 2, send_digits, NULL);
+}
+
+// ---- Text ---------------------------------------------------------------------------------------
+
+// Of fixed length: the bytes of all rows, each ended or padded with zeros.
+static shoal_code send_fixed(struct reader *d, size_t count, void *user) {
+    const char *at = d->block;
+    size_t size = *(const size_t *)user;
+    shoal_code code = SHOAL_OK;
+    for (size_t i = 0; i < count && code == SHOAL_OK; i++, at += size)
+        code = send(d, HDF5_TEXT, at, strnlen(at, size));
+    return code;
+}
+
+static shoal_code read_fixed(struct reader *d, h5id data, h5id type) {
+    size_t size = d->h->H5Tget_size(type);
+    if (size == 0 || size > HDF5_TEXT_MOST)
+        return report_error(d->report, SHOAL_INPUT, "%s: text longer than %d bytes", d->path,
+                            HDF5_TEXT_MOST);
+    return for_blocks(d, data, type, size, HDF5_MESSAGE_MOST / size, send_fixed, &size);
+}
+
+static shoal_code send_variable(struct reader *d, size_t count, void *user) {
+    char **text = d->block;
+    shoal_code code = SHOAL_OK;
+    (void)user;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = text[i] ? strlen(text[i]) : 0;
+        if (code == SHOAL_OK && length > HDF5_TEXT_MOST)
+            code = report_error(d->report, SHOAL_INPUT, "%s: text longer than %d bytes", d->path,
+                                HDF5_TEXT_MOST);
+        if (code == SHOAL_OK)
+            code = send(d, HDF5_TEXT, text[i], length);
+        d->h->H5free_memory(text[i]);
+    }
+    return code;
+}
+
+static shoal_code read_variable(struct reader *d, h5id data) {
+    h5id type = hdf5_text_type(d->h, H5_VARIABLE);
+    if (type < 0)
+        return failed(d, "read");
+    shoal_code code = for_blocks(d, data, type, sizeof(char *), TEXT_ROWS, send_variable, NULL);
+    d->h->H5Tclose(type);
+    return code;
+}
+
+static shoal_code no_variable(const struct reader *d, const char *name) {
+    return report_error(d->report, SHOAL_IO,
+                        "%s: %s has text of variable length, which only the program shoal-hdf5 "
+                        "reads; install it, or name it in SHOAL_HDF5_READER",
+                        d->path, name);
+}
+
+static shoal_code read_texts(struct reader *d, h5id data, h5id type, const char *name) {
+    bool variable = d->h->H5Tis_variable_str(type) > 0;
+    if (variable && !d->out->variable)
+        return no_variable(d, name);
+    shoal_code code = send_column(d, name, true);
+    return code ? code : variable ? read_variable(d, data) : read_fixed(d, data, type);
+}
+
+// ---- Datasets -----------------------------------------------------------------------------------
+
+// The rows of a dataset of one axis, checked against the other columns. What was never written
+// takes no room in the file, so very many rows of little data are not believed.
+static shoal_code check_rows(struct reader *d, h5id data, const char *name) {
+    h5id space = d->h->H5Dget_space(data);
+    h5size rows = 0, stored = d->h->H5Dget_storage_size(data);
+    int dims = space < 0 ? -1 : d->h->H5Sget_simple_extent_ndims(space);
+    if (dims == 1)
+        d->h->H5Sget_simple_extent_dims(space, &rows, NULL);
+    if (space >= 0)
+        d->h->H5Sclose(space);
+    stored = stored < d->file_size ? stored : d->file_size;
+    if (dims != 1)
+        return report_error(d->report, SHOAL_INPUT, "%s: %s has %d axes; a column has one", d->path,
+                            name, dims);
+    if (rows > ROWS_OF_NOTHING + stored * ROWS_OF_A_BYTE)
+        return report_error(d->report, SHOAL_INPUT, "%s: %s is longer than its data", d->path,
+                            name);
+    if (!*d->first) {
+        d->rows = rows;
+        strcpy(d->first, name);
+    } else if (d->rows != rows)
+        return report_error(d->report, SHOAL_INPUT, "%s: %s has %llu rows, but %s has %llu",
+                            d->path, name, (unsigned long long)rows, d->first,
+                            (unsigned long long)d->rows);
+    return SHOAL_OK;
+}
+
+static shoal_code read_dataset(struct reader *d, h5id data, const char *name) {
+    h5id type = d->h->H5Dget_type(data);
+    int class = type < 0 ? -1 : d->h->H5Tget_class(type);
+    bool number =
+        class == H5_CLASS_INTEGER || class == H5_CLASS_FLOAT || class == H5_CLASS_ENUM; // bool
+    bool text = class == H5_CLASS_STRING && name[0] == '_';
+    shoal_code code = SHOAL_OK;
+    if (number || text)
+        code = check_rows(d, data, name);
+    else if (!result_name_is_ours(name)) // meta and status_words are texts
+        code = report_error(d->report, SHOAL_INPUT,
+                            "%s: %s has a type that cannot be a column; 64-bit floats would do",
+                            d->path, name);
+    if (code == SHOAL_OK && class == H5_CLASS_INTEGER && name[0] == '_' &&
+        d->h->H5Tget_size(type) == 8)
+        code = read_integers(d, data, name);
+    else if (code == SHOAL_OK && number)
+        code = read_numbers(d, data, name);
+    else if (code == SHOAL_OK && text)
+        code = read_texts(d, data, type, name);
+    if (type >= 0)
+        d->h->H5Tclose(type);
+    return code;
+}
+
+static bool count_links(const struct hdf5 *h, h5id file, h5size *out) {
+    struct h5group_info info = {0};
+    bool ok = h->H5Gget_info(file, &info) >= 0;
+    *out = info.links;
+    return ok;
+}
+
+// A dataset is a column, or an error; other objects are none of ours.
+static shoal_code read_object(struct reader *d, h5id file, const char *name) {
+    h5id object = d->h->H5Oopen(file, name, H5_DEFAULT);
+    if (object < 0) {
+        char what[64];
+        snprintf(what, sizeof what, "open '%.40s'", name);
+        return failed(d, what);
+    }
+    shoal_code code =
+        d->h->H5Iget_type(object) == H5_IS_DATASET ? read_dataset(d, object, name) : SHOAL_OK;
+    d->h->H5Oclose(object);
+    return code;
+}
+
+static shoal_code read_root(struct reader *d, h5id file) {
+    shoal_code code = SHOAL_OK;
+    h5size links = 0;
+    if (!count_links(d->h, file, &links))
+        return failed(d, "list the file");
+    for (h5size i = 0; i < links && (code == SHOAL_OK || code == SHOAL_INPUT); i++) {
+        char name[RESULT_NAME_MOST + 1];
+        ssize_t length = d->h->H5Lget_name_by_idx(file, ".", H5_BY_NAME, H5_INCREASING, i, name,
+                                                  sizeof name, H5_DEFAULT);
+        if (length < 0)
+            return failed(d, "list the file");
+        if ((size_t)length >= sizeof name)
+            return report_error(d->report, SHOAL_INPUT,
+                                "%s: the name '%.40s...' has %zd bytes; a column's has at most %d",
+                                d->path, name, length, RESULT_NAME_MOST);
+        if (length == 0 || result_name_is_no_input(name))
+            continue;
+        shoal_code one = read_object(d, file, name);
+        if (one != SHOAL_OK)
+            code = one;
+    }
+    return code;
+}
+
+// ---- Metadata -----------------------------------------------------------------------------------
+
+static shoal_code send_meta(const struct reader *d, const char *text, size_t length) {
+    shoal_code code = SHOAL_OK;
+    for (size_t at = 0; at < length && code == SHOAL_OK; at += HDF5_MESSAGE_MOST) {
+        size_t left = length - at;
+        code = send(d, HDF5_META, text + at, left < HDF5_MESSAGE_MOST ? left : HDF5_MESSAGE_MOST);
+    }
+    return code;
+}
+
+typedef bool read_value(const struct hdf5 *h, h5id object, h5id type, void *out);
+
+static bool of_dataset(const struct hdf5 *h, h5id object, h5id type, void *out) {
+    return h->H5Dread(object, type, H5_DEFAULT, H5_DEFAULT, H5_DEFAULT, out) >= 0;
+}
+
+static bool of_attribute(const struct hdf5 *h, h5id object, h5id type, void *out) {
+    return h->H5Aread(object, type, out) >= 0;
+}
+
+static shoal_code read_fixed_meta(const struct reader *d, h5id object, h5id type,
+                                  read_value *read) {
+    size_t size = d->h->H5Tget_size(type);
+    char *text = size <= META_MOST ? malloc(size + 1) : NULL;
+    shoal_code code = text ? SHOAL_OK : SHOAL_MEMORY;
+    if (text && !read(d->h, object, type, text))
+        code = failed(d, "read 'meta'");
+    if (code == SHOAL_OK)
+        code = send_meta(d, text, strnlen(text, size));
+    free(text);
+    return code;
+}
+
+static shoal_code read_variable_meta(const struct reader *d, h5id object, read_value *read) {
+    char *text = NULL;
+    h5id type = hdf5_text_type(d->h, H5_VARIABLE);
+    bool ok = type >= 0 && read(d->h, object, type, &text) && text;
+    shoal_code code = ok ? send_meta(d, text, strlen(text)) : failed(d, "read 'meta'");
+    d->h->H5free_memory(text);
+    if (type >= 0)
+        d->h->H5Tclose(type);
+    return code;
+}
+
+static shoal_code read_text(const struct reader *d, h5id object, h5id type, h5id space,
+                            read_value *read) {
+    bool text = type >= 0 && d->h->H5Tget_class(type) == H5_CLASS_STRING;
+    bool single = space >= 0 && d->h->H5Sget_simple_extent_ndims(space) == 0;
+    shoal_code code;
+    if (!text || !single)
+        code = report_error(d->report, SHOAL_INPUT,
+                            "%s: is not a result file: its 'meta' is no text", d->path);
+    else if (d->h->H5Tis_variable_str(type) <= 0)
+        code = read_fixed_meta(d, object, type, read);
+    else
+        code = d->out->variable ? read_variable_meta(d, object, read) : no_variable(d, "meta");
+    if (space >= 0)
+        d->h->H5Sclose(space);
+    if (type >= 0)
+        d->h->H5Tclose(type);
+    return code;
+}
+
+// A dataset; in older files an attribute.
+static shoal_code read_meta(struct reader *d, h5id file) {
+    const struct hdf5 *h = d->h;
+    shoal_code code;
+    h5id data = h->H5Dopen2(file, "meta", H5_DEFAULT);
+    h5id attribute = data < 0 ? h->H5Aopen(file, "meta", H5_DEFAULT) : -1;
+    if (data >= 0) {
+        code = read_text(d, data, h->H5Dget_type(data), h->H5Dget_space(data), of_dataset);
+        h->H5Dclose(data);
+    } else if (attribute >= 0) {
+        code = read_text(d, attribute, h->H5Aget_type(attribute), h->H5Aget_space(attribute),
+                         of_attribute);
+        h->H5Aclose(attribute);
+    } else
+        code = report_error(d->report, SHOAL_INPUT, "%s: is not a result file: it has no 'meta'",
+                            d->path);
+    return code;
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+static shoal_code read_file(const char *path, const struct hdf5_outlet *out,
+                            shoal_code (*read)(struct reader *d, h5id file), struct report *r) {
+    struct stat s;
+    struct reader d = {.path = path, .out = out, .report = r};
+    if (stat(path, &s) == 0)
+        d.file_size = (uint64_t)s.st_size;
+    d.h = hdf5_enter(path, r);
+    if (!d.h)
+        return SHOAL_IO;
+    h5id file = d.h->H5Fopen(path, H5_READ_ONLY, H5_DEFAULT);
+    shoal_code code = file < 0 ? failed(&d, "open the file") : read(&d, file);
+    if (file >= 0)
+        d.h->H5Fclose(file);
+    hdf5_leave(d.h);
+    return code;
+}
+
+shoal_code hdf5_read_table(const char *path, const struct hdf5_outlet *out, struct report *r) {
+    return read_file(path, out, read_root, r);
+}
+
+shoal_code hdf5_read_meta(const char *path, const struct hdf5_outlet *out, struct report *r) {
+    return read_file(path, out, read_meta, r);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Dimension scales: which dataset of an HDF5 file holds the coordinates of which axis.
+//
+// Runs are along `run`, samples along `t`. The scales are the attributes that the HDF5 Dimension
+// Scale Specification asks for, written by hand: the library that has calls for them
+// (libhdf5_hl) often is not there.
+#ifndef SHOAL_IO_HDF5_SCALES_H
+#define SHOAL_IO_HDF5_SCALES_H
+
+#include "io/arrays.h"
+#include "io/hdf5.h"
+
+// For the datasets of these arrays, open and complete. False: the library failed.
+bool hdf5_put_scales(const struct hdf5 *h, h5id file, const struct arrays *arrays,
+                     const h5id *dataset);
+
+#endif
