@@ -115,6 +115,43 @@ DEVICE_TEST(auto_large) {
     inputs_free(&in);
 }
 
+// A stiff method that cannot: its Jacobian is not a number. Rows that are only stiff are those of
+// the first method alone then, to the last count; what that one cannot finish either stays as it
+// was.
+static const struct component_swap no_jacobian[] = {
+    {"jacobian",
+     "INLINE void model_linear(real t, const SPACE real *y, const SPACE real *p,"
+     " SPACE real *m) {\n    for (int i = 0; i < LINEAR; i++) m[i] = R(NAN_VALUE);\n}\n"},
+    {NULL, NULL}};
+
+static void check_back(const char *device, const char *options, uint64_t chunk) {
+    struct inputs in = mixed_inputs();
+    struct outcome o[2];
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = rig_with(device, i ? "auto" : first, options);
+        rig.solver->takeover[TAKEOVER_STIFF].request.swap = no_jacobian;
+        rig.solver->setup.chunk = i ? chunk : 0;
+        o[i] = rig_run(&rig, &in, NULL, 0, NULL);
+        rig_free(&rig);
+    }
+    uint64_t steps = 0, back = 0;
+    for (uint64_t i = 0; i < in.rows; i++) {
+        if (!is_doomed(i))
+            outcome_same(&o[0], i, &o[1], i, options);
+        else
+            CHECK(o[1].status[i] != SHOAL_STATUS_ok);
+        steps += o[1].steps[i];
+        back += is_stiff(i) && !is_doomed(i);
+    }
+    CHECK_INT(o[1].summary.steps, steps);
+    CHECK_INT(o[1].summary.taken_back, back);
+    outcome_free(&o[0]);
+    outcome_free(&o[1]);
+    inputs_free(&in);
+}
+
+DEVICE_TEST(auto_takes_back) { check_back(device, "t1=40 max-steps=1e6", 0); }
+DEVICE_TEST(auto_takes_back_series) { check_back(device, "t1=40 max-steps=1e6 save=n=5", 7); }
 // Whatever the lanes, the order, the chunks, the memory and the threads are.
 DEVICE_TEST(auto_depends_on_the_row_alone) {
     static const uint64_t chunks[] = {1, 7, 0};
@@ -179,6 +216,26 @@ static void same_steps(const shoal_result *want, const shoal_result *got, uint64
             differ += shoal_result_value(want, v, row, i) != shoal_result_value(got, v, row, i);
     }
     CHECK_MSG(!differ, "row %d: %d numbers differ", (int)row, (int)differ);
+}
+
+// Room is made for the method that finishes the row, whatever another one wrote before it failed.
+DEVICE_TEST(auto_takes_back_every_step) {
+    struct rig rig[2];
+    shoal_result *result[2];
+    shoal_batch *batch[2];
+    for (int i = 0; i < 2; i++) {
+        rig[i] = rig_with(device, i ? "auto" : "tsit5", "t1=30 save=steps max-steps=1e6");
+        rig[i].solver->setup.chunk = 5;
+        rig[i].solver->takeover[TAKEOVER_STIFF].request.swap = no_jacobian;
+        result[i] = run_steps(&rig[i], &batch[i]);
+    }
+    for (uint64_t row = 0; row < 12; row += 2) // the others blow up
+        same_steps(result[0], result[1], row);
+    for (int i = 0; i < 2; i++) {
+        shoal_result_free(result[i]);
+        shoal_batch_free(batch[i]);
+        rig_free(&rig[i]);
+    }
 }
 
 DEVICE_TEST(auto_saves_every_step) {

@@ -3,6 +3,7 @@
 
 #include "base/ascii.h"
 #include "base/buf.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,52 +88,31 @@ void report_free(struct report *r) {
 
 // ---- Nothing that could drive a terminal --------------------------------------------------------
 
-// Bytes of the character at s, which ends before `end`; 0 when it is none of UTF-8.
-static size_t character_length(const unsigned char *s, const unsigned char *end) {
-    size_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
-    if (n > (size_t)(end - s))
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
-
-// Whether a character is shown as it is: no control characters, of 8 bits neither (U+0080 to
-// U+009F), and none that turn the direction of the text (U+202A to U+202E, U+2066 to U+2069).
-static bool is_shown(const unsigned char *s, size_t length) {
-    if (length == 1)
-        return *s >= 0x20 && *s != 0x7f;
-    if (length == 2)
-        return *s != 0xc2 || s[1] >= 0xa0;
-    if (length == 3 && s[0] == 0xe2)
-        return !(s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) &&
-               !(s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
-    return length != 0;
+// Whether a character is shown as it is: no control characters, of 8 bits neither, and none that turn
+// the direction of the text.
+static bool is_shown(uint32_t point) {
+    return point >= 0x20 && !(point >= 0x7f && point < 0xa0) &&
+           !(point >= 0x202a && point <= 0x202e) && !(point >= 0x2066 && point <= 0x2069);
 }
 
 // Puts text[0..length) with a mark for everything that is not shown; a character stays one. Line
 // ends are kept where they are the message's own.
 static void put_harmless(struct buf *out, const char *text, size_t length, char blank, bool lines) {
-    const unsigned char *s = (const unsigned char *)text, *end = s + length;
-    while (s < end) {
-        size_t n = character_length(s, end);
-        if ((lines && *s == '\n') || is_shown(s, n))
-            buf_put(out, s, n);
+    for (size_t at = 0, next = 0, seen = 0; at < length; at = seen = next) {
+        bool valid = utf8_next(text, length, &next);
+        uint32_t point = utf8_decode(text, length, &seen);
+        if (valid && (is_shown(point) || (lines && point == '\n')))
+            buf_put(out, text + at, next - at);
         else
-            buf_putc(out, *s == '\t' ? ' ' : n == 1 ? blank : '?');
-        s += n ? n : 1;
+            buf_putc(out, point == '\t' ? ' ' : point < 0x80 ? blank : '?');
     }
 }
 
 // How many columns that takes.
 static size_t shown_columns(const char *text, size_t length) {
-    const unsigned char *s = (const unsigned char *)text, *end = s + length;
     size_t columns = 0;
-    for (; s < end; columns++) {
-        size_t n = character_length(s, end);
-        s += n ? n : 1;
-    }
+    for (size_t at = 0; at < length; columns++)
+        utf8_next(text, length, &at);
     return columns;
 }
 
