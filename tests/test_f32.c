@@ -41,3 +41,13 @@ TEST(f32_lorenz96) {
     CHECK_MSG(error < 3.2e-4, "rk4: %g", error);
     buf_free(&m);
 }
+
+// Numbers are combined within the range of f32, in f64 models too: 1e-39 has no reciprocal there.
+TEST(f32_range_of_combined_numbers) {
+    struct solved s = solve("init x=1e-38; x'=-x/2; y'=x/1e-39; z'=(x*1e-30)/1e-38", NULL,
+                            "t1=1 precision=f32 atol=1e-45,y=1e-6,z=1e-33");
+    CHECK_INT(s.status[0], SHOAL_STATUS_ok);
+    CHECK_NEAR(solved_last(&s, 1, 0) / (20 * (1 - exp(-.5))), 1, 1e-3);
+    CHECK_NEAR(solved_last(&s, 2, 0) / (2e-30 * (1 - exp(-.5))), 1, 1e-3);
+    solved_free(&s);
+}

@@ -156,9 +156,10 @@ static bool fits(const struct dag *d, enum pattern pattern, node_id id, node_id 
     }
 }
 
-// A number made by combining two; false when it would lose range.
+// A number made by combining two; false when it would lose range, which is that of f32: kernels of
+// both precisions come of the same nodes.
 static bool pick_number(struct dag *d, double value, node_id *out) {
-    if (!isnormal(value))
+    if (!(fabs(value) >= 0x1p-126 && fabs(value) < 0x1p128))
         return false;
     *out = dag_number(d, value);
     return true;
