@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Method auto: every row is that of the explicit method or that of the stiff one, run alone, bit
 // for bit, whatever its neighbours are; which of the two depends on the row alone.
+#include "base/buf.h"
 #include "check.h"
 #include "device_test.h"
 #include "kernels.h"
@@ -152,6 +153,29 @@ static void check_back(const char *device, const char *options, uint64_t chunk) 
 
 DEVICE_TEST(auto_takes_back) { check_back(device, "t1=40 max-steps=1e6", 0); }
 DEVICE_TEST(auto_takes_back_series) { check_back(device, "t1=40 max-steps=1e6 save=n=5", 7); }
+// A Jacobian that is too large for any stiff method costs no run: those that are stiff take longer.
+TEST(auto_without_a_jacobian) {
+    enum { N = 700 };
+    struct buf m = {0};
+    buf_puts(&m, "par k=1; s=x0");
+    for (int i = 1; i < N; i++)
+        buf_printf(&m, "+x%d", i);
+    for (int i = 0; i < N; i++)
+        buf_printf(&m, ";init x%d=1; x%d'=-k*(x%d-s^2*1e-7)+sin(t+%d)*x%d", i, i, i, i, i * 7 % N);
+    struct solved got = solve(m.data, "k=1,1e4", "t1=3 vars=x0,x1");
+    struct solved want = solve(m.data, "k=1,1e4", "t1=3 vars=x0,x1 method=tsit5");
+    for (uint64_t i = 0; i < 2; i++) {
+        CHECK_INT(got.status[i], SHOAL_STATUS_ok);
+        CHECK_INT(got.steps[i], want.steps[i]);
+        CHECK(solved_last(&got, 0, i) == solved_last(&want, 0, i));
+    }
+    CHECK_INT(got.summary.steps, want.summary.steps);
+    CHECK_INT(got.summary.found_stiff, 0);
+    solved_free(&got);
+    solved_free(&want);
+    buf_free(&m);
+}
+
 // Whatever the lanes, the order, the chunks, the memory and the threads are.
 DEVICE_TEST(auto_depends_on_the_row_alone) {
     static const uint64_t chunks[] = {1, 7, 0};

@@ -33,6 +33,7 @@ struct again {
 struct journey {
     const struct run_setup *setup;
     struct run_setup stiff, last; // of the methods that take over, once their kernels are there
+    bool first_only;              // the stiff one cannot run this model
     const struct batch *batch;
     const struct run_control *control;
     struct sink *sink;

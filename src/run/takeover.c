@@ -65,7 +65,7 @@ static shoal_code list_rows(struct again *a, const struct chunk *c, struct repor
 
 void takeover_tell(const struct journey *j, uint32_t rows) {
     const struct again *a = &j->again;
-    for (uint32_t i = 0; i < a->count && a->row[i] < rows; i++)
+    for (uint32_t i = 0; i < a->count && a->row[i] < rows && !j->first_only; i++)
         if (a->was[i] == SHOAL_ROW_STIFF)
             j->summary->found_stiff++;
         else
@@ -242,21 +242,48 @@ static shoal_code run_lost(struct journey *j, struct part p) {
     return code;
 }
 
+// The kernel of the stiff method; where the model has none (its Jacobian is too large), rows that
+// are stiff stay with the first, and rows that failed are as they are.
+static shoal_code get_stiff(struct journey *j) {
+    const struct run_takeover *t = j->setup->takeover;
+    shoal_code code = j->first_only ? SHOAL_OK : get_kernel(j, t, &j->stiff);
+    if (code == SHOAL_INPUT && t->last) {
+        report_warning(log_report(j->log),
+                       "%s cannot run this model; runs that are stiff go on with %s", t->method,
+                       t->last->method);
+        j->first_only = true;
+        code = SHOAL_OK;
+    }
+    return code == SHOAL_OK && j->first_only ? get_kernel(j, t->last, &j->last) : code;
+}
+
+static void drop_failed(struct again *a) {
+    uint32_t stiff = 0;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->was[i] == SHOAL_ROW_STIFF) {
+            a->row[stiff] = a->row[i];
+            a->was[stiff++] = SHOAL_ROW_STIFF;
+        }
+    a->count = stiff;
+}
+
 shoal_code takeover_chunk(struct journey *j, struct chunk *c, bool counting) {
     struct again *a = &j->again;
     uint32_t done = 0;
     shoal_code code = list_rows(a, c, log_report(j->log));
+    if (code == SHOAL_OK && a->count)
+        code = get_stiff(j);
+    if (code == SHOAL_OK && j->first_only)
+        drop_failed(a);
     if (code != SHOAL_OK || !a->count)
         return code;
     struct part p = {.whole = c,
-                     .setup = &j->stiff,
+                     .setup = j->first_only ? &j->last : &j->stiff,
                      .row = a->row,
                      .was = a->was,
                      .counting = counting,
-                     .may_lose = j->setup->takeover->last != NULL};
-    code = get_kernel(j, j->setup->takeover, &j->stiff);
-    if (code == SHOAL_OK)
-        code = run_rows(j, &p, a->count, &done);
+                     .may_lose = j->setup->takeover->last && !j->first_only};
+    code = run_rows(j, &p, a->count, &done);
     for (uint32_t i = done; code == SHOAL_STOPPED && i < a->count; i++)
         c->args.status[a->row[i]] = SHOAL_ROW_PENDING;
     return code == SHOAL_OK && a->losses ? run_lost(j, p) : code;
