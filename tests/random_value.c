@@ -136,7 +136,10 @@ static struct random_dual function(struct reader *r, uint8_t op, struct random_d
     default:
         check_fail(__FILE__, __LINE__, "no value for %s", op_names[op]);
     }
-    return dual(v, a.d == 0 ? 0 : slope * a.d);
+    struct random_dual y = dual(v, a.d == 0 ? 0 : slope * a.d);
+    bool angle = op == OP_SIN || op == OP_COS || op == OP_TAN; // of many turns noise is left
+    y.nan = angle && fabsl(x) * (long double)r->at->noise > 1e-4L;
+    return y;
 }
 
 static struct random_dual truth(bool t) { return dual(t, 0); }

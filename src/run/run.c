@@ -132,19 +132,27 @@ static void note_failed(shoal_summary *sum, uint64_t run) {
         sum->failed_more = true;
 }
 
-static void count_row(shoal_summary *sum, const struct chunk *c, uint32_t row) {
+static shoal_code count_row(shoal_summary *sum, const struct chunk *c, uint32_t row,
+                            struct report *r) {
     unsigned char status = c->args.status[row];
-    status = status < SHOAL_STATUS_COUNT ? status : 0;
     uint64_t run = batch_run_of_row(c->batch, c->first_row + row);
+    if (status >= SHOAL_STATUS_COUNT)
+        return report_error(r, SHOAL_DEVICE,
+                            "run %llu came back from %s with the status %u, which "
+                            "there is not",
+                            (unsigned long long)run, c->setup->backend->name, status);
     if (!sum->by_status[status]++)
         sum->first[status] = run;
     if (status != SHOAL_STATUS_ok && status != SHOAL_STATUS_stopped)
         note_failed(sum, run);
+    return SHOAL_OK;
 }
 
-static void count_rows(shoal_summary *sum, const struct chunk *c, uint32_t rows) {
+static shoal_code count_rows(shoal_summary *sum, const struct chunk *c, uint32_t rows,
+                             struct report *r) {
+    shoal_code code = SHOAL_OK;
     uint64_t eight;
-    for (uint32_t i = 0; i < rows;) {
+    for (uint32_t i = 0; i < rows && code == SHOAL_OK;) {
         if (rows - i >= sizeof eight) {
             memcpy(&eight, c->args.status + i, sizeof eight);
             if (eight == 0) { // the usual case
@@ -155,12 +163,13 @@ static void count_rows(shoal_summary *sum, const struct chunk *c, uint32_t rows)
                 continue;
             }
         }
-        count_row(sum, c, i++);
+        code = count_row(sum, c, i++, r);
     }
     sum->steps += c->args.totals[TOTAL_STEPS];
     sum->rejected += c->args.totals[TOTAL_REJECTED];
     sum->f_evals += c->args.totals[TOTAL_F_EVALS];
     sum->done += rows;
+    return code;
 }
 
 // Rows that are finished without a gap, from the start of the chunk.
@@ -258,11 +267,13 @@ static shoal_code count_steps(struct journey *j, struct chunk *c) {
 }
 
 static shoal_code deliver(struct journey *j, struct chunk *c, uint32_t rows) {
-    count_rows(j->summary, c, rows);
+    shoal_code code = count_rows(j->summary, c, rows, log_report(j->log));
+    if (code != SHOAL_OK)
+        return code;
     takeover_tell(j, rows);
     int32_t span = log_begin(j->log, LOG_d2h_transfer_state);
     struct sink_chunk view = chunk_view(c, rows);
-    shoal_code code = j->sink->chunk(j->sink, &view, log_report(j->log));
+    code = j->sink->chunk(j->sink, &view, log_report(j->log));
     journey_end_transfer(j, c, span, rows, bytes_of(&c->launch.out, "d2h"));
     return code;
 }

@@ -271,19 +271,19 @@ shoal_code takeover_chunk(struct journey *j, struct chunk *c, bool counting) {
     struct again *a = &j->again;
     uint32_t done = 0;
     shoal_code code = list_rows(a, c, log_report(j->log));
-    if (code == SHOAL_OK && a->count)
-        code = get_stiff(j);
-    if (code == SHOAL_OK && j->first_only)
-        drop_failed(a);
     if (code != SHOAL_OK || !a->count)
         return code;
+    code = get_stiff(j);
+    if (code == SHOAL_OK && j->first_only)
+        drop_failed(a);
     struct part p = {.whole = c,
                      .setup = j->first_only ? &j->last : &j->stiff,
                      .row = a->row,
                      .was = a->was,
                      .counting = counting,
                      .may_lose = j->setup->takeover->last && !j->first_only};
-    code = run_rows(j, &p, a->count, &done);
+    if (code == SHOAL_OK)
+        code = run_rows(j, &p, a->count, &done);
     for (uint32_t i = done; code == SHOAL_STOPPED && i < a->count; i++)
         c->args.status[a->row[i]] = SHOAL_ROW_PENDING;
     return code == SHOAL_OK && a->losses ? run_lost(j, p) : code;
