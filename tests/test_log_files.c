@@ -229,6 +229,19 @@ static void run_and_kill(void (*run)(void)) {
     REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
+// A write that crosses a page may be cut by the kill: the last line, or entry of a trace, which
+// begins with a comma and a line end, may not be whole.
+static char *whole_lines(const char *name) {
+    char *text = check_read(check_path(name));
+    REQUIRE(text);
+    char *end = strrchr(text, '\n');
+    if (end && end > text && end[-1] == ',')
+        end[-1] = 0;
+    else if (end)
+        end[1] = 0;
+    return text;
+}
+
 TEST(log_files_of_a_killed_program) {
     run_and_kill(killed_with_open_spans);
     struct trace t = check_trace(check_read(check_path("k.trace")));
@@ -238,9 +251,9 @@ TEST(log_files_of_a_killed_program) {
     CHECK_INT(check_json(check_read(check_path("k.json"))), 9);
     for (int i = 0; i < 5; i++) {
         run_and_kill(killed_any_time);
-        t = check_trace(check_read(check_path("k.trace")));
+        t = check_trace(whole_lines("k.trace"));
         CHECK(t.begins > 10);
-        CHECK(check_json(check_read(check_path("k.json"))) > 10);
+        CHECK(check_json(whole_lines("k.json")) > 10);
     }
 }
 

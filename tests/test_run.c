@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The run layer through the public calls: names, sizes, stops, grids.
 #include "check.h"
+#include "rig.h"
 
 #include "io/io.h"
 #include "shoal/shoal.h"
@@ -172,4 +173,25 @@ TEST(run_metadata_has_what_applied) {
     CHECK(!strstr(meta, "rtol"));
     drop(&r);
     arena_free(&arena);
+}
+
+// A status that no kernel gives is an error, never a row that counts as ok.
+TEST(run_unknown_status) {
+    static const char write[] = "a->status[row] = (unsigned char)status;";
+    struct rig rig = rig_new(NULL, "x'=-x", "t1=1");
+    char *source = rig_source(&rig), *at = strstr(source, write);
+    shoal_batch *batch = NULL;
+    shoal_result *result = NULL;
+    REQUIRE(at);
+    memcpy(at, "a->status[row] = (unsigned char)(77)  ;", strlen(write));
+    rig_replace_kernel(&rig, source);
+    rig_need(&rig, shoal_batch_new(rig.model, &batch, rig.log), "batch");
+    CHECK_INT(shoal_solver_run(rig.solver, batch, &result, rig.log), SHOAL_DEVICE);
+    CHECK(!result);
+    char *messages = rig_messages(rig.log);
+    CHECK_HAS(messages, "the status 77");
+    free(messages);
+    free(source);
+    shoal_batch_free(batch);
+    rig_free(&rig);
 }

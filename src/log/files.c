@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The log as files: NDJSON, and a trace in Chrome's JSON array form.
 //
-// Each line is one write, so a program that is killed leaves whole lines; the array form needs no
-// closing bracket, and a comma stands before each event but the first. A span is two entries of the
-// trace, begin and end, so that what was under way when the program was killed can be seen.
+// Each line is one write, so a program that is killed leaves whole lines, but perhaps for the last;
+// the array form needs no closing bracket, and a comma stands before each event but the first. A
+// span is two entries of the trace, begin and end, so that what was under way when the program was
+// killed can be seen.
 #include "log/log.h"
 
 #include "base/file.h"
