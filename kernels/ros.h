@@ -2,8 +2,9 @@
 // One Rosenbrock step of a vector of trajectories, and its error.
 //
 // The tableau is in rk_a, rk_b, rk_c, rk_e, ros_c (coupling times gamma) and ros_d (d times gamma).
-// A stage is one solution with the step's matrix. Until the last one y1 is the way from the start to
-// where a stage evaluates, not the place itself, so that the state is rounded once.
+// A stage is one solution with the step's matrix. From stage ROS_KEPT on, which others go on from, y1 is
+// the way from the start to where a stage evaluates, not the place itself, so that in the end the state
+// is rounded once.
 
 enum { STAGE_START, STAGE_SAME, STAGE_NEXT, STAGE_NEW }; // where a stage evaluates: ros_place
 
@@ -35,6 +36,19 @@ INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
     linear_solve(s->m, w, u);
 }
 
+// Where stage i evaluates.
+INLINE void ros_argument(const struct point *x, struct trial *s, int i, SPACE real *y) {
+    if (i < ROS_KEPT) {
+        stages_add(x->y, s->k, rk_a[i], R(rk_a_first[i]), i, y);
+        return;
+    }
+    if (i == ROS_KEPT)
+        stages_add(0, s->k, rk_a[i], R(rk_a_first[i]), i, s->y1);
+    else
+        STATES(j, 0) s->y1[j] = s->y1[j] + s->k[i - 1][j];
+    STATES(j, 0) y[j] = x->y[j] + s->y1[j];
+}
+
 INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
         linearise_step(x, p, s);
@@ -43,13 +57,9 @@ INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *
     if (ros_place[i] == STAGE_START) {
         ros_solve(s, s->m + LU_ENTRIES, i);
     } else {
-        if (ros_place[i] == STAGE_NEW)
-            stages_add(0, s->k, rk_a[i], R(rk_a_first[i]), i, s->y1);
-        else if (ros_place[i] == STAGE_NEXT)
-            STATES(j, 0) s->y1[j] = s->y1[j] + s->k[i - 1][j];
         if (ros_place[i] != STAGE_SAME) {
             SPARE(y, N, s->spare[0]);
-            STATES(j, 0) y[j] = x->y[j] + s->y1[j];
+            ros_argument(x, s, i, y);
             model_rhs(t_at(x->t, s->h * R(rk_c[i])), y, p, s->f);
         }
         ros_solve(s, s->f, i);

@@ -60,6 +60,18 @@ static void put_moves(struct buf *out, const char *name, const double *first, si
     put_vector(out, label, scale, rows, f32);
 }
 
+// The last stage that evaluates at a place of its own, if later ones or the solution go on from
+// there; else the number of stages.
+static uint32_t kept_stage(const struct method *m) {
+    uint32_t last = m->stages;
+    bool goes_on = method_stiffly_accurate(m);
+    for (uint32_t i = m->stages; i-- > 0 && last == m->stages;) {
+        goes_on |= method_place(m, i) == STAGE_NEXT;
+        last = method_place(m, i) == STAGE_NEW ? i : last;
+    }
+    return goes_on ? last : m->stages;
+}
+
 // What a Rosenbrock method has besides: its couplings and weights of df/dt times gamma, and where
 // its stages evaluate.
 static void put_rosenbrock(struct buf *out, const struct method *m, bool f32) {
@@ -75,7 +87,7 @@ static void put_rosenbrock(struct buf *out, const struct method *m, bool f32) {
     buf_printf(out, "CONSTANT int ros_place[%u] = {", m->stages);
     for (uint32_t i = 0; i < m->stages; i++)
         buf_printf(out, "%s%d", i ? ", " : "", (int)method_place(m, i));
-    buf_puts(out, "};\n");
+    buf_printf(out, "};\n#define ROS_KEPT %u\n", kept_stage(m));
 }
 
 static void put_dirk(struct buf *out, const struct method *m, bool f32) {
