@@ -28,8 +28,12 @@ INLINE void group_load(const struct shoal_args *a, struct group *g) {
 }
 
 INLINE void group_init(const struct shoal_args *a, struct group *g) {
+#if START_IN_ORDER
+    model_start(a, t_real(g->t0), g->x.y, g->p);
+#else
     model_derive(g->p);
-#if HAS_INIT
+#endif
+#if HAS_INIT && !START_IN_ORDER
     SPARE(y, N, g->spare[0]);
     model_init(t_real(g->t0), g->p, y);
     STATES(j, 0) if (a->offset[NPAR + j] == SHOAL_FORMULA) g->x.y[j] = y[j];

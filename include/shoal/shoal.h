@@ -237,7 +237,7 @@ typedef enum shoal_kind {
     SHOAL_STATE,      // value: its initial value
     SHOAL_PARAMETER,  // value: its value
     SHOAL_CONSTANT,   // folded into the kernel
-    SHOAL_DERIVED,    // computed from parameters once per trajectory
+    SHOAL_DERIVED,    // computed from parameters and initial values once per trajectory
     SHOAL_OBSERVABLE, // aux, observe
     SHOAL_SET,        // named set of values, for shoal_model_use; it has no value
 } shoal_kind;
@@ -258,7 +258,8 @@ SHOAL_API bool shoal_model_find(const shoal_model *model, const char *name, shoa
 // Whether a state is determined by algebraic rows (0=...); its initial value is then a guess.
 SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 // Right-hand side at t with the model's own parameter values; y and dydt have one item per state.
-// An algebraic state gets the value of the row that determines it, which should be 0.
+// An algebraic state gets the value of the row that determines it, which should be 0. Derived
+// parameters made of initial values are those of the model's own, and t in them is this t.
 SHOAL_API void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt);
 // Non-zeros of the Jacobian; rows and columns (each of that many items) may be NULL. SIZE_MAX when
 // it is too large to be found.

@@ -67,17 +67,17 @@ static shoal_code run_again(const shoal_model *model, const shoal_options *optio
 // ---- The model there ----------------------------------------------------------------------------
 
 struct scene {
-    const shoal_model *model;
+    shoal_model *model; // with the values of the run
     const struct system *system;
     uint32_t states;
-    double t, *y; // the last good point
-    double *par;
-    double *values; // of all nodes, where it was looked at last
+    double t, *y;   // the last good point
+    double *start;  // of all nodes, at the start,
+    double *values; // and where it was looked at last
 };
 
 static bool evaluate(struct scene *p, double t, const double *y) {
     free(p->values);
-    p->values = api_evaluate(p->model, t, y, p->par);
+    p->values = api_evaluate(p->model, p->start, t, y);
     return p->values;
 }
 
@@ -112,22 +112,37 @@ static void try_ahead(struct scene *p, double t1, shoal_failure *f) {
 
 // ---- The operation that has no finite value -----------------------------------------------------
 
+struct cause {
+    node_id id;
+    const double *values; // of all nodes, where it has none
+};
+
+// Where a leaf was computed, and that is at the start.
+static node_id formula_of(const struct scene *p, const struct node *n, bool start) {
+    if (n->op != OP_SYMBOL)
+        return NODE_NONE;
+    return n->leaf == LEAF_DERIVED                               ? p->system->derive[n->a]
+           : n->leaf == LEAF_STATE && start && p->system->starts ? p->system->init[n->a]
+                                                                 : NODE_NONE;
+}
+
 // From a node that is not finite down to the first one that is made of finite numbers.
-static node_id find_cause(const struct scene *p, node_id id) {
+static struct cause find_cause(const struct scene *p, node_id id) {
     const struct node *nodes = p->system->dag.nodes.items;
+    struct cause c = {id, p->values};
     for (;;) {
-        const struct node *n = &nodes[id];
-        node_id next = NODE_NONE;
-        if (n->op == OP_SYMBOL && n->leaf == LEAF_DERIVED)
-            next = p->system->derive[n->a];
+        const struct node *n = &nodes[c.id];
+        node_id next = formula_of(p, n, c.values == p->start);
+        if (next != NODE_NONE)
+            c.values = p->start;
         for (uint32_t i = 0; i < op_operands[n->op] && next == NODE_NONE; i++) {
-            bool idle = n->op == OP_IF && i == (p->values[n->a] != 0 ? 2 : 1);
-            if (!idle && !isfinite(p->values[node_operand(n, i)]))
+            bool idle = n->op == OP_IF && i == (c.values[n->a] != 0 ? 2 : 1);
+            if (!idle && !isfinite(c.values[node_operand(n, i)]))
                 next = node_operand(n, i);
         }
-        if (next == NODE_NONE || isfinite(p->values[next]))
-            return id;
-        id = next;
+        if (next == NODE_NONE || isfinite(c.values[next]))
+            return c;
+        c.id = next;
     }
 }
 
@@ -152,20 +167,20 @@ static void put_number(struct buf *out, double value) {
 }
 
 // "sqrt(-0.5)", "1/0"; nothing where it is no operation.
-static void describe(const struct scene *p, node_id id, struct buf *out) {
-    const struct node *n = &p->system->dag.nodes.items[id];
+static void describe(const struct scene *p, struct cause c, struct buf *out) {
+    const struct node *n = &p->system->dag.nodes.items[c.id];
     uint32_t operands = op_operands[n->op];
     bool infix = operands == 2 && n->op <= OP_POW;
     if (!operands)
         return;
     buf_puts(out, infix ? "" : op_names[n->op]);
-    bool parentheses = !infix || p->values[n->a] < 0;
+    bool parentheses = !infix || c.values[n->a] < 0;
     buf_puts(out, parentheses ? "(" : "");
-    put_number(out, p->values[n->a]);
+    put_number(out, c.values[n->a]);
     buf_puts(out, infix && parentheses ? ")" : "");
     buf_puts(out, infix ? op_names[n->op] : operands > 1 ? "," : "");
     if (operands > 1)
-        put_number(out, p->values[n->b]);
+        put_number(out, c.values[n->b]);
     buf_puts(out, infix ? "" : ")");
 }
 
@@ -197,21 +212,30 @@ static void explain(struct scene *p, double t0, double t1, shoal_failure *f) {
 
 // ---- All ----------------------------------------------------------------------------------------
 
-// Parameters of the run, and where it ended.
-static bool make_place(struct scene *p, const shoal_batch *one, const shoal_result *result) {
+// The inputs of the run become values of the model.
+static void set_values(struct model *m, const shoal_batch *one) {
+    for (uint32_t i = 0; i < shoal_batch_input_count(one); i++) {
+        struct batch_target to = batch_input_target(one->batch, i);
+        struct symbol *s =
+            &m->symbols.items[to.initial ? m->states.items[to.index] : m->pars.items[to.index]];
+        s->value = shoal_batch_value(one, i, 0);
+        s->init = (struct expr){0};
+    }
+}
+
+// The model of the run, and where it ended.
+static bool make_place(struct scene *p, const shoal_model *model, double t0, const shoal_batch *one,
+                       const shoal_result *result) {
+    p->model = api_model_copy(model);
+    if (!p->model)
+        return false;
+    set_values(p->model->model, one);
     p->system = api_system(p->model, NULL);
     p->states = shoal_model_count(p->model, SHOAL_STATE);
     p->y = malloc(sizeof(double) * p->states);
-    p->par = malloc(sizeof(double) * (p->system ? p->system->pars : 0) + 1);
-    if (!p->system || !p->y || !p->par)
+    p->start = api_start(p->model, t0);
+    if (!p->start || !p->y)
         return false;
-    for (uint32_t i = 0; i < p->system->pars; i++)
-        p->par[i] = shoal_model_value(p->model, SHOAL_PARAMETER, i);
-    for (uint32_t i = 0; i < shoal_batch_input_count(one); i++) {
-        struct batch_target target = batch_input_target(one->batch, i);
-        if (!target.initial)
-            p->par[target.index] = shoal_batch_value(one, i, 0);
-    }
     p->t = shoal_result_t(result, 0, 0);
     for (uint32_t i = 0; i < p->states; i++)
         p->y[i] = shoal_result_value(result, i, 0, 0);
@@ -221,7 +245,7 @@ static bool make_place(struct scene *p, const shoal_batch *one, const shoal_resu
 shoal_code shoal_model_failure(const shoal_model *model, const shoal_options *options,
                                const shoal_batch *batch, uint64_t run, shoal_failure *out,
                                shoal_log *log) {
-    struct scene p = {.model = model};
+    struct scene p = {0};
     shoal_batch *one = NULL;
     shoal_result *result = NULL;
     if (!model || !batch || !out)
@@ -237,7 +261,7 @@ shoal_code shoal_model_failure(const shoal_model *model, const shoal_options *op
     code = batch_of(model, batch, run, &one);
     if (code == SHOAL_OK)
         code = run_again(model, &o, one, &result);
-    if (code == SHOAL_OK && !make_place(&p, one, result))
+    if (code == SHOAL_OK && !make_place(&p, model, o.t0, one, result))
         code = SHOAL_MEMORY;
     if (code == SHOAL_OK) {
         out->status = (shoal_status)shoal_result_status(result, 0);
@@ -246,8 +270,9 @@ shoal_code shoal_model_failure(const shoal_model *model, const shoal_options *op
             explain(&p, o.t0, o.t1, out);
     }
     free(p.y);
-    free(p.par);
+    free(p.start);
     free(p.values);
+    shoal_model_free(p.model);
     shoal_result_free(result);
     shoal_batch_free(one);
     return code;

@@ -177,17 +177,43 @@ bool shoal_model_algebraic(const shoal_model *model, uint32_t state) {
            symbol_at(model, SHOAL_STATE, state)->algebraic;
 }
 
-double *api_evaluate(const shoal_model *model, double t, const double *y, const double *given) {
+// All nodes, and room for numbers of leaves behind them.
+static double *nodes_new(const struct system *s, size_t leaves) {
+    return s ? malloc(sizeof(double) * (s->dag.nodes.count + leaves + 1)) : NULL;
+}
+
+static void get_values(const shoal_model *model, shoal_kind kind, double *values) {
+    for (uint32_t i = 0; i < shoal_model_count(model, kind); i++)
+        values[i] = symbol_at(model, kind, i)->value;
+}
+
+double *api_start(const shoal_model *model, double t0) {
     struct system *s = api_system(model, NULL);
-    if (!s)
-        return NULL;
-    double *values = malloc(sizeof(double) * (s->dag.nodes.count + s->pars + 1));
+    double *values = nodes_new(s, s ? (size_t)s->pars + s->states : 0);
     if (!values)
         return NULL;
-    double *par = values + s->dag.nodes.count;
-    for (uint32_t i = 0; i < s->pars; i++)
-        par[i] = given ? given[i] : symbol_at(model, SHOAL_PARAMETER, i)->value;
-    struct leaf_values v = {.t = t, .state = y, .par = par, .derive = s->derive};
+    double *par = values + s->dag.nodes.count, *state = par + s->pars;
+    get_values(model, SHOAL_PARAMETER, par);
+    get_values(model, SHOAL_STATE, state);
+    struct leaf_values v = {.t = t0,
+                            .state = state,
+                            .par = par,
+                            .derive = s->derive,
+                            .init = s->starts ? s->init : NULL};
+    dag_evaluate(&s->dag, &v, values);
+    return values;
+}
+
+double *api_evaluate(const shoal_model *model, const double *start, double t, const double *y) {
+    struct system *s = api_system(model, NULL);
+    double *values = start ? nodes_new(s, s ? (size_t)s->pars + s->derived : 0) : NULL;
+    if (!values)
+        return NULL;
+    double *par = values + s->dag.nodes.count, *derived = par + s->pars;
+    get_values(model, SHOAL_PARAMETER, par);
+    for (uint32_t i = 0; i < s->derived; i++)
+        derived[i] = start[s->derive[i]];
+    struct leaf_values v = {.t = t, .state = y, .par = par, .derived = derived};
     dag_evaluate(&s->dag, &v, values);
     return values;
 }
@@ -214,7 +240,7 @@ void shoal_model_values(const shoal_model *model, shoal_kind kind, double t0, do
         if (!is_formula(model, kind, i))
             continue;
         if (!nodes && !failed)
-            failed = !(nodes = api_evaluate(model, t0, NULL, NULL));
+            failed = !(nodes = api_start(model, t0));
         values[i] = formula_value(model, kind, i, nodes);
     }
     free(nodes);
@@ -225,8 +251,7 @@ double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t ind
         return (double)NAN;
     if (!is_formula(model, kind, index))
         return symbol_at(model, kind, index)->value;
-    double *nodes = api_evaluate(model, 0, NULL, NULL),
-           value = formula_value(model, kind, index, nodes);
+    double *nodes = api_start(model, 0), value = formula_value(model, kind, index, nodes);
     free(nodes);
     return value;
 }
@@ -234,10 +259,11 @@ double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t ind
 void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt) {
     if (!model || !y || !dydt)
         return;
-    double *values = api_evaluate(model, t, y, NULL);
+    double *start = api_start(model, t), *values = api_evaluate(model, start, t, y);
     struct system *s = api_system(model, NULL);
     for (uint32_t i = 0; i < shoal_model_count(model, SHOAL_STATE); i++)
         dydt[i] = values ? values[s->rhs[i]] : (double)NAN;
+    free(start);
     free(values);
 }
 

@@ -28,8 +28,11 @@ bool api_file_digest(const char *path, char digest[65]);
 
 // The model's expressions; NULL with an error in the log.
 struct system *api_system(const shoal_model *model, shoal_log *log);
-// Values of all nodes at t; y NULL: no states yet; par NULL: the model's own. Free with free().
-double *api_evaluate(const shoal_model *model, double t, const double *y, const double *par);
+// Values of all nodes with the model's own values: at the start of a trajectory, where they are
+// those of the derived parameters and of formulas of initial values, and at a point of it. Free
+// with free(); NULL: out of memory.
+double *api_start(const shoal_model *model, double t0);
+double *api_evaluate(const shoal_model *model, const double *start, double t, const double *y);
 void api_model_changed(shoal_model *model);
 // With the same values, on its own; NULL: out of memory.
 shoal_model *api_model_copy(const shoal_model *model);

@@ -85,7 +85,7 @@ static const struct {
     {"tableau", "sizes prelude"},
     {"gains", "sizes prelude"},
     {"dxdt", "sizes dialect math"},
-    {"start", "sizes dialect math"},
+    {"start", "sizes abi dialect math"},
     {"observables", "sizes dialect math"},
     {"jacobian", "sizes dialect math"},
     {"linear_solve", "sizes dialect"},
@@ -316,6 +316,8 @@ static void put_sizes(struct assembly *a) {
     define(a, "NP", np ? np : 1);
     define(a, "NOUT", q->outputs);
     define(a, "HAS_INIT", any_init(s));
+    if (s->starts)
+        define(a, "START_IN_ORDER", 1);
     define(a, "USES_TIME", a->used[OP_TIME]);
     define(a, "UNROLL_STATES", unroll_states(a));
     define(a, "UNROLL_STAGES", is_unrolled(a));
@@ -448,8 +450,29 @@ static struct emit init_roots(struct assembly *a) {
     return e;
 }
 
-static void put_start(struct assembly *a) {
-    begin(a, "start");
+// Both in one function, where derived parameters are made of initial values.
+static void put_start_in_order(struct assembly *a) {
+    const struct system *s = a->q->system;
+    node_id *roots = arena_new(&a->arena, node_id, s->starts);
+    uint32_t *slots = arena_new(&a->arena, uint32_t, s->starts);
+    bool *initial = arena_new(&a->arena, bool, s->starts);
+    for (uint32_t k = 0; k < s->starts; k++) {
+        uint32_t i = s->start[k];
+        initial[k] = i >= s->derived;
+        roots[k] = initial[k] ? s->init[i - s->derived] : s->derive[i];
+        slots[k] = initial[k] ? i - s->derived : s->pars + i;
+    }
+    struct emit e = emit_of(a->q, roots, s->starts);
+    e.slots = slots;
+    e.initial = initial;
+    e.name = "model_start";
+    e.parameters = "const struct shoal_args *a, real t, SPACE real *y, SPACE real *p";
+    e.arguments = "a, t, y, p";
+    e.result = "p";
+    put_function(a, &e, LOG_emit_derived);
+}
+
+static void put_derive_and_init(struct assembly *a) {
     put_derive(a);
     struct emit e = init_roots(a);
     e.name = "model_init";
@@ -458,6 +481,14 @@ static void put_start(struct assembly *a) {
     e.result = "y";
     if (e.count)
         put_function(a, &e, LOG_emit_initial_values);
+}
+
+static void put_start(struct assembly *a) {
+    begin(a, "start");
+    if (a->q->system->starts)
+        put_start_in_order(a);
+    else
+        put_derive_and_init(a);
     end(a);
 }
 

@@ -87,6 +87,8 @@ struct emit {
     uint32_t count;
     const char *name, *parameters, *arguments; // model_rhs, "real t, ...", "t, ..."
     const char *result;
+    const bool *initial;    // [count] root is an initial value of y, of use where none is given;
+                            // NULL: none is
     uint32_t pars;          // derived parameters follow the parameters in p
     uint32_t inline_length; // a longer function is not inlined
     enum emit_form form;

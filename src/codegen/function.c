@@ -102,7 +102,11 @@ static struct plan make_plan(struct buf *out, const struct emit *e, struct arena
 
 static void put_store(struct plan *p, uint32_t root) {
     const struct emit *e = p->w.e;
-    buf_printf(p->w.out, "    %s[%u] = ", e->result, e->slots ? e->slots[root] : root);
+    uint32_t slot = e->slots ? e->slots[root] : root;
+    if (e->initial && e->initial[root])
+        buf_printf(p->w.out, "    if (a->offset[NPAR + %u] == SHOAL_FORMULA) y[%u] = ", slot, slot);
+    else
+        buf_printf(p->w.out, "    %s[%u] = ", e->result, slot);
     emit_value(&p->w, e->roots[root]);
     buf_puts(p->w.out, ";\n");
 }

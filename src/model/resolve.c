@@ -4,7 +4,8 @@
 //
 // One depth-first walk with its own stack over symbols and functions together, so that a cycle is
 // found whichever way it goes. It runs twice: early from the constants alone, whose values are
-// needed for the bounds of sum(), and at the end over everything.
+// needed for the bounds of sum(), and at the end over everything. Where derived parameters are made
+// of states, which are initial values there, a third walk finds the order of the start.
 #include "model/parse.h"
 
 #include "base/buf.h"
@@ -16,6 +17,7 @@ enum { WHITE, GREY, BLACK };
 struct graph {
     struct parser *p;
     struct model *m;
+    bool start;              // of the start: a state is its initial value
     uint32_t symbols, nodes; // functions are numbered behind the symbols
     uint8_t *color, *uses, *in_cycle;
     uint32_t *cursor;
@@ -33,7 +35,7 @@ static struct graph graph_new(struct parser *p) {
     return g;
 }
 
-// What the node is computed from. States depend on nothing: their value is there.
+// What the node is computed from. States depend on nothing, their value is there, but at the start.
 static struct expr source_of(const struct graph *g, uint32_t node) {
     if (node >= g->symbols)
         return g->m->functions.items[node - g->symbols].body;
@@ -46,7 +48,7 @@ static struct expr source_of(const struct graph *g, uint32_t node) {
     case SYMBOL_TEMP:
         return s->expr;
     case SYMBOL_STATE:
-        break;
+        return g->start ? s->init : (struct expr){0};
     }
     return (struct expr){0};
 }
@@ -56,7 +58,13 @@ static const char *name_of(const struct graph *g, uint32_t node) {
                              : g->m->functions.items[node - g->symbols].name;
 }
 
+static bool is_start_value(const struct graph *g, uint32_t node) {
+    return g->start && node < g->symbols && g->m->symbols.items[node].kind == SYMBOL_STATE;
+}
+
 static uint32_t at_of(const struct graph *g, uint32_t node) {
+    if (is_start_value(g, node))
+        return g->m->code.items[g->m->symbols.items[node].init.first].at;
     return node < g->symbols ? g->m->symbols.items[node].at
                              : g->m->functions.items[node - g->symbols].at;
 }
@@ -87,6 +95,10 @@ static uint8_t expr_uses(const struct graph *g, struct expr e) {
 
 // ---- Cycles -------------------------------------------------------------------------------------
 
+static void put_name(const struct graph *g, uint32_t node, struct buf *out) {
+    buf_printf(out, "%.40s%s", name_of(g, node), is_start_value(g, node) ? "(0)" : "");
+}
+
 static void report_cycle(struct graph *g, uint32_t node) {
     enum { SHOWN = 8 };
     uint32_t from = g->path.count;
@@ -100,11 +112,13 @@ static void report_cycle(struct graph *g, uint32_t node) {
         return;
     struct buf text = {0};
     for (uint32_t i = from; i < g->path.count; i++)
-        if (i < from + SHOWN)
-            buf_printf(&text, "%.40s -> ", name_of(g, g->path.items[i]));
+        if (i < from + SHOWN) {
+            put_name(g, g->path.items[i], &text);
+            buf_puts(&text, " -> ");
+        }
     if (g->path.count - from > SHOWN)
         buf_puts(&text, "... -> ");
-    buf_printf(&text, "%.40s", name_of(g, node));
+    put_name(g, node, &text);
     bool function = node >= g->symbols;
     parse_error(g->p, at_of(g, node), "%s: %s",
                 function ? "a function cannot call itself" : "circular definition",
@@ -183,11 +197,6 @@ static void check_all(struct graph *g) {
         check_uses(g, s->given, 0, "the value of", s->name,
                    "numbers and constants (write !name=... for a derived parameter)");
     }
-    for (uint32_t i = 0; i < m->derived.count; i++) {
-        const struct symbol *s = &m->symbols.items[m->derived.items[i]];
-        check_uses(g, s->expr, USES_PAR | USES_DERIVED, "the derived parameter", s->name,
-                   "parameters and constants");
-    }
     for (uint32_t i = 0; i < m->states.count; i++) {
         struct symbol *s = &m->symbols.items[m->states.items[i]];
         check_uses(g, s->init, USES_PAR | USES_DERIVED | USES_TIME, "the initial value of", s->name,
@@ -198,6 +207,47 @@ static void check_all(struct graph *g) {
         }
     }
 }
+
+// ---- The start ----------------------------------------------------------------------------------
+
+static bool has_start_order(const struct graph *g) {
+    const struct model *m = g->m;
+    uint8_t uses = 0;
+    for (uint32_t i = 0; i < m->derived.count; i++)
+        uses |= expr_uses(g, m->symbols.items[m->derived.items[i]].expr);
+    return uses & (USES_STATE | USES_TEMP | USES_TIME);
+}
+
+// What the start of a trajectory takes of an algebraic state is not what its row makes of it.
+static void note_guesses(const struct graph *g) {
+    for (uint32_t i = 0; i < g->order.count; i++) {
+        uint32_t node = g->order.items[i];
+        if (is_start_value(g, node) && g->m->symbols.items[node].algebraic)
+            parse_note(g->p, g->m->symbols.items[node].at,
+                       "derived parameters take the guess of the algebraic state `%s`",
+                       name_of(g, node));
+    }
+}
+
+// Derived parameters and initial values, each behind all it is computed from.
+static void order_start(struct parser *p) {
+    struct model *m = p->m;
+    struct graph g = graph_new(p);
+    g.start = true;
+    for (uint32_t i = 0; i < m->derived.count; i++)
+        walk(&g, m->derived.items[i]);
+    note_guesses(&g);
+    for (uint32_t i = 0; i < m->states.count; i++)
+        walk(&g, m->states.items[i]);
+    for (uint32_t i = 0; i < g.order.count; i++) {
+        uint32_t node = g.order.items[i];
+        if (is_start_value(&g, node) ||
+            (node < g.symbols && m->symbols.items[node].kind == SYMBOL_DERIVED))
+            *vec_push(&m->arena, &m->start) = node;
+    }
+}
+
+// ---- All ----------------------------------------------------------------------------------------
 
 // Functions change places so that callees come first; calls follow.
 static void sort_functions(struct graph *g) {
@@ -231,6 +281,8 @@ bool resolve_all(struct parser *p) {
     for (uint32_t node = 0; node < g.symbols; node++)
         walk(&g, node);
     check_all(&g);
+    if (!p->errors && has_start_order(&g))
+        order_start(p);
     if (p->errors)
         return false;
     sort_functions(&g);

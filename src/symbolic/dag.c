@@ -106,7 +106,7 @@ uint32_t *dag_uses(const struct dag *d, const node_id *roots, uint32_t count, st
     return uses;
 }
 
-// A derived parameter is used only after it was computed.
+// A derived parameter is used only after it was computed, and so is an initial value.
 static double leaf_value(const struct node *n, const struct leaf_values *v, const double *values) {
     if (n->op == OP_NUMBER)
         return n->value;
@@ -114,6 +114,8 @@ static double leaf_value(const struct node *n, const struct leaf_values *v, cons
         return v->t;
     if (n->leaf == LEAF_DERIVED && v->derive)
         return values[v->derive[n->a]];
+    if (n->leaf == LEAF_STATE && v->init && v->init[n->a] != NODE_NONE)
+        return values[v->init[n->a]];
     const double *const arrays[] = {
         [LEAF_STATE] = v->state, [LEAF_PAR] = v->par, [LEAF_DERIVED] = v->derived};
     return arrays[n->leaf] ? arrays[n->leaf][n->a] : NAN;

@@ -55,7 +55,10 @@ struct system {
     node_id *rhs;        // [states]; of an algebraic one the row that was given to it
     node_id *init;       // [states], NODE_NONE where the initial value is a number; of LEAF_PAR,
                          // LEAF_DERIVED and time (which is t0 there)
-    node_id *derive;     // [derived], of LEAF_PAR and earlier LEAF_DERIVED
+    node_id *derive;     // [derived], of LEAF_PAR and earlier LEAF_DERIVED; where there are starts
+                         // also of LEAF_STATE and time, which are initial values and t0
+    uint32_t starts;     // 0 unless a derived one is made of initial values or t0: then their
+    uint32_t *start;     // [starts] order: derive[i] as i, init[i] as derived + i
     node_id *observable; // [observables]
     bool *row_algebraic; // [states], NULL: none
     uint32_t *order;     // [states] of elimination, NULL: any (algebraic.c)
@@ -108,6 +111,7 @@ struct leaf_values {
     double t;
     const double *state, *par, *derived;
     const node_id *derive; // where the derived ones are computed, instead of `derived`
+    const node_id *init;   // and states, but for NODE_NONE; NULL: none are
 };
 // Values of all nodes (array of nodes.count items), in one pass; NaN for a leaf without an array.
 void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *values);

@@ -252,8 +252,32 @@ static bool build_rhs(struct builder *b) {
             s->row_algebraic[i] = true;
         }
         if (!build(b, expr, symbol->at, &s->rhs[i]) ||
-            (symbol->init.count && !build(b, symbol->init, symbol->at, &s->init[i])))
+            (symbol->init.count && s->init[i] == NODE_NONE &&
+             !build(b, symbol->init, symbol->at, &s->init[i])))
             return false;
+    }
+    return true;
+}
+
+static bool build_derived(struct builder *b, uint32_t index) {
+    const struct symbol *symbol = &b->model->symbols.items[b->model->derived.items[index]];
+    return build(b, symbol->expr, symbol->at, &b->system->derive[index]);
+}
+
+// A leaf that stands for an initial value comes behind the nodes of its formula.
+static bool build_start(struct builder *b) {
+    struct system *s = b->system;
+    const struct model *m = b->model;
+    s->start = arena_new(b->arena, uint32_t, m->start.count + 1);
+    for (uint32_t k = 0; k < m->start.count; k++) {
+        const struct symbol *symbol = &m->symbols.items[m->start.items[k]];
+        uint32_t i = b->position[m->start.items[k]];
+        bool state = symbol->kind == SYMBOL_STATE;
+        if (state && !symbol->init.count)
+            continue;
+        if (state ? !build(b, symbol->init, symbol->at, &s->init[i]) : !build_derived(b, i))
+            return false;
+        s->start[s->starts++] = state ? s->derived + i : i;
     }
     return true;
 }
@@ -266,11 +290,11 @@ static bool build_system(struct builder *b) {
     s->rhs = unbuilt(b->arena, s->states);
     s->init = unbuilt(b->arena, s->states);
     s->observable = unbuilt(b->arena, s->observables);
-    for (uint32_t i = 0; i < s->derived; i++) {
-        const struct symbol *symbol = &m->symbols.items[m->derived.items[i]];
-        if (!build(b, symbol->expr, symbol->at, &s->derive[i]))
+    if (!build_start(b))
+        return false;
+    for (uint32_t i = 0; i < s->derived && !s->starts; i++)
+        if (!build_derived(b, i))
             return false;
-    }
     if (s->algebraic)
         s->row_algebraic = arena_new(b->arena, bool, s->states);
     if (!build_rhs(b))
