@@ -29,6 +29,9 @@ static const char branches[] =
 static const char driven[] =
     "par a=1, b=2, c=0.3; !ab=a*b; !w=sqrt(a*a+b*b); !phase=w*c+ab; x(0)=cos(phase)+w; y(0)=c/b;"
     "x'=-c*x+y*w*0.1+t*0.01; y'=-x+phase/(1+t*t); aux e=x*x+ab*y*y+t";
+static const char begun[] =
+    "par a=1, b=2, c=0.3; init x=1; y(0)=cos(w)+c; !w=sqrt(a*a+x*x); !q=w*c+y*b+t; z(0)=q/w;"
+    "x'=-c*x+y*w*0.1+t*0.01; y'=-x+q/(1+t*t); z'=-w*z; aux e=x*x+q*y*y+t";
 static const char chain[] =
     "par D=1, F=1; init u1=1; init u[2..40]=0.1; u1'=D*(u2-u1)+F-u1^3;"
     "u[2..39]'=D*(u[j-1]-2*u[j]+u[j+1])-u[j]^3/(1+u[j]^2); u40'=D*(u39-u40)-u40; aux s=u1+u20";
@@ -47,6 +50,7 @@ static struct inputs make_inputs(const char *model) {
         {math, {"a", "b", "c", "v(0)"}, {{0.1, 2}, {0, 5}, {0.5, 1.5}, {0, 2}}},
         {branches, {"a", "b", "x(0)"}, {{0.5, 3}, {0.1, 0.9}, {-1, 1}}},
         {driven, {"a", "b", "c", "x(0)"}, {{0.1, 2}, {0.5, 5}, {0.1, 0.5}, {-1, 1}}},
+        {begun, {"a", "b", "c", "x(0)"}, {{0.1, 2}, {0.5, 5}, {0.1, 0.5}, {-1, 1}}},
         {chain, {"D", "F", "u20(0)"}, {{0.1, 4}, {0, 9}, {-1, 1}}},
     };
     size_t m = 0;
@@ -216,6 +220,8 @@ TEST(lanes_driven) { check_model(driven, "method=dopri5 t0=-1 t1=4 vars=x,y,e", 
 LONG_TEST(lanes_driven_f32_fixed) {
     check_model(driven, "method=rk4 dt=0.01 t1=4 precision=f32", false);
 }
+TEST(lanes_begun) { check_model(begun, "method=dopri5 t0=-1 t1=4 vars=x,y,z,e", false); }
+TEST(lanes_begun_f32_fixed) { check_model(begun, "method=rk4 dt=0.01 t1=4 precision=f32", false); }
 TEST(lanes_chain) { check_model(chain, "method=tsit5 t1=2", false); }
 
 TEST(lanes_hodgkin_huxley) {

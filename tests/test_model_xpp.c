@@ -108,7 +108,9 @@ TEST(model_xpp_modulus) {
 }
 
 TEST(model_xpp_derived_of_a_state) {
-    refused("x'=b\n!b=x*2\n", "can only use parameters and constants; `x` is a state");
+    accepted("x'=b\n!b=x*2\ninit x=0\n", NULL);
+    accepted("x'=b\n!b=v*2+t\nv=x\nx(0)=c\n!c=3*p\npar p=1\n", NULL);
+    CHECK_INT(report.messages.count, 0);
 }
 
 TEST(model_xpp_powers_by_name) {
