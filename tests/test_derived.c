@@ -206,7 +206,7 @@ TEST(derived_of_a_guess) {
     struct model *m = model_parse("m", text, strlen(text), &r);
     REQUIRE(m && r.messages.count == 1);
     CHECK_HAS(r.messages.items[0].text,
-              "m:3:5: note: derived parameters take the guess of the algebraic state `y`");
+              "m:3:5: note: `y` is algebraic: derived parameters take its guess");
     model_free(m);
     report_free(&r);
 }

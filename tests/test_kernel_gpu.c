@@ -59,6 +59,9 @@ static char *algebraic(int n) {
     return m.data;
 }
 
+// Derived parameters of initial values, some of which are formulas of such.
+static const char begun[] = "par a=1; init x=1; y(0)=b*a; !b=sqrt(x)+t; !c=y/b; x'=-c*x; y'=-b*y";
+
 static const struct {
     int states;
     const char *options;
@@ -224,6 +227,12 @@ TEST(kernel_gpu_cuda_algebraic) {
         compile_cuda(model, algebraic_kernels[i].options, i ? "compute_75" : "sm_90");
         free(model);
     }
+}
+
+TEST(kernel_gpu_cuda_derived_of_states) {
+    nvrtc_open();
+    compile_cuda(begun, "method=tsit5 t1=1", "sm_90");
+    compile_cuda(begun, "method=rodas4 t1=1 precision=f32 save=n=5", "compute_75");
 }
 
 // Every variant for each architecture, up to its PTX, of a method of each kind. The long test takes

@@ -108,9 +108,13 @@ TEST(model_xpp_modulus) {
 }
 
 TEST(model_xpp_derived_of_a_state) {
+    static const char note[] = "note: `b` takes t and temporaries as they are at t0";
     accepted("x'=b\n!b=x*2\ninit x=0\n", NULL);
-    accepted("x'=b\n!b=v*2+t\nv=x\nx(0)=c\n!c=3*p\npar p=1\n", NULL);
     CHECK_INT(report.messages.count, 0);
+    accepted("x'=b\n!b=f(2)\nf(u)=u*y\ny'=1\ny(0)=c\n!c=x*p\npar p=1\ninit x=0\n", NULL);
+    CHECK_INT(report.messages.count, 0);
+    accepted("x'=b\n!b=v*2\nv=x\n", note);
+    accepted("x'=b\n!b=f(1)\nf(u)=u+t\n", note);
 }
 
 TEST(model_xpp_powers_by_name) {

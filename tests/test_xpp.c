@@ -280,11 +280,10 @@ TEST(xpp_kernels) {
     }
 }
 
-// It computes them before it integrates, but for what it shows of them as the first point.
 TEST(xpp_derived_of_states) {
     need_xpp();
     check_write(check_path("derived.ode"),
-                "par p=2\ninit x=3,y=4\nx'=-.1*b*x\ny'=.1*c-y\n!b=x*2+p-y\n!c=t+v+b\nv=x*y\n"
+                "par p=2\ninit x=3,y=4\nx'=-.1*b*x\ny'=.1*c-y\n!b=x*2+p-y\n!c=b*y+f(p)\nf(u)=u+x\n"
                 "@ t0=2\ndone\n");
     CHECK(check_kernel(check_path("derived.ode")));
 }

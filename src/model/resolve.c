@@ -218,14 +218,29 @@ static bool has_start_order(const struct graph *g) {
     return uses & (USES_STATE | USES_TEMP | USES_TIME);
 }
 
+// XPPAUT computes them when it reads the file, and once more when it integrates, with temporaries
+// and a time that are there by then only in some files. One note is enough.
+static void note_temporaries(const struct graph *g) {
+    for (uint32_t i = 0; i < g->m->derived.count; i++) {
+        const struct symbol *s = &g->m->symbols.items[g->m->derived.items[i]];
+        if (!(expr_uses(g, s->expr) & (USES_TEMP | USES_TIME)))
+            continue;
+        parse_note(g->p, s->at,
+                   "`%s` takes t and temporaries as they are at t0; XPPAUT may take them as 0",
+                   s->name);
+        return;
+    }
+}
+
 // What the start of a trajectory takes of an algebraic state is not what its row makes of it.
-static void note_guesses(const struct graph *g) {
+static void note_guess(const struct graph *g) {
     for (uint32_t i = 0; i < g->order.count; i++) {
         uint32_t node = g->order.items[i];
-        if (is_start_value(g, node) && g->m->symbols.items[node].algebraic)
-            parse_note(g->p, g->m->symbols.items[node].at,
-                       "derived parameters take the guess of the algebraic state `%s`",
-                       name_of(g, node));
+        if (!is_start_value(g, node) || !g->m->symbols.items[node].algebraic)
+            continue;
+        parse_note(g->p, g->m->symbols.items[node].at,
+                   "`%s` is algebraic: derived parameters take its guess", name_of(g, node));
+        return;
     }
 }
 
@@ -236,7 +251,10 @@ static void order_start(struct parser *p) {
     g.start = true;
     for (uint32_t i = 0; i < m->derived.count; i++)
         walk(&g, m->derived.items[i]);
-    note_guesses(&g);
+    if (!p->errors) { // a cycle goes through a derived parameter
+        note_temporaries(&g);
+        note_guess(&g);
+    }
     for (uint32_t i = 0; i < m->states.count; i++)
         walk(&g, m->states.items[i]);
     for (uint32_t i = 0; i < g.order.count; i++) {
