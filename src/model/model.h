@@ -29,8 +29,7 @@ enum symbol_kind {
     SYMBOL_STATE,   // expr: derivative; none where it is algebraic
     SYMBOL_PAR,     // value
     SYMBOL_CONST,   // value
-    SYMBOL_DERIVED, // expr, once per trajectory (!name=): a state in it is its initial value, t is
-                    // t0
+    SYMBOL_DERIVED, // expr, once per trajectory (!name=), of initial values and t0
     SYMBOL_TEMP,    // expr
 };
 
@@ -94,10 +93,9 @@ struct model {
     bool done;                    // ended by XPP's `done`
     struct symbol_table *by_name; // see model_find
     vec(uint32_t) const_order;    // consts by dependency
-    vec(uint32_t) start;  // derived and states by dependency, where derived are made of more
-                          // than parameters; else empty
-    struct model *origin; // of a copy: the model that was parsed; else NULL
-    unsigned *users;      // copies that there are, counted atomically; NULL: never any
+    vec(uint32_t) start;          // derived and states by dependency; none: derived take no states
+    struct model *origin;         // of a copy: the model that was parsed; else NULL
+    unsigned *users;              // copies that there are, counted atomically; NULL: never any
 };
 
 // Parses; every error that can be found is in the report, and then the result is NULL.
