@@ -91,7 +91,7 @@ INLINE void collocation_slopes(const struct point *x, const SPACE real *p, struc
 // Round 0 makes the start, iterations follow.
 INLINE void collocation_iterate(const struct point *x, const SPACE real *p, struct trial *s) {
     mask open = newton_open(s);
-    real before = R(0);
+    real before = R(0), leap_before = R(0);
     ITEMS(j, STAGES * N) s->w[j] = R(0);
     ROLL for (int n = 0; n <= NEWTON_MOST && any(open); n++) {
         if (n == 0) {
@@ -109,7 +109,15 @@ INLINE void collocation_iterate(const struct point *x, const SPACE real *p, stru
         real n2 = R(0);
         UNROLL for (int q = 0; q < STAGES; q++) n2 = n2 + newton_norm2(&s->n, s->g + q * N);
         n2 = n2 * R(1.0 / (STAGES * N));
-        open = newton_go_on(s, open, n - 1, n2, before);
+        mask going = newton_go_on(s, open, n - 1, n2, before);
+#if DOUBTS
+        real leap2 = R(0);
+        UNROLL for (int q = 0; q < STAGES; q++) leap2 =
+            leap2 + newton_leap2(&s->n, x, s->g + q * N);
+        going = newton_doubt(s, open, going, n - 1, leap2, leap_before);
+        leap_before = leap2;
+#endif
+        open = going;
         before = n2;
     }
     collocation_stages(s);

@@ -23,7 +23,7 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
     SPARE(r, N, s->spare[2]);
     SPACE real *u = s->k[i];
     mask open = newton_open(s);
-    real before = R(0);
+    real before = R(0), leap_before = R(0);
     ROLL for (int n = 0; n < NEWTON_MOST && any(open); n++) {
         STATES(j, 0) s->y1[j] = x->y[j] + r_fma(R(GAMMA), u[j], d[j]);
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
@@ -32,7 +32,13 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
         linear_solve(s->m, w, r);
         real n2 = newton_norm2(&s->n, r) * R(GAMMA * GAMMA / N);
         STATES(j, 0) u[j] = select(open, u[j] + r[j], u[j]);
-        open = newton_go_on(s, open, n, n2, before);
+        mask going = newton_go_on(s, open, n, n2, before);
+#if DOUBTS
+        real leap2 = newton_leap2(&s->n, x, r);
+        going = newton_doubt(s, open, going, n, leap2, leap_before);
+        leap_before = leap2;
+#endif
+        open = going;
         before = n2;
     }
 }

@@ -7,10 +7,11 @@
 //
 // m is the array of the model's linearisation: the matrix, then f, then df/dt where it is needed.
 //
-// Where the Jacobian has roots or quotients in it, it may be infinite at a state where f is not, or so
-// large that it says nothing of f as near as tolerances go: sqrt(y) at 0, or at 1e-50. Its damping
-// would keep the solution where it is, and no estimate would see it. There it is taken beside that
-// state, by a small part of the tolerances; what is not finite there either is left out.
+// A Jacobian that is no polynomial may be infinite at a state where f is not, or so large that it says
+// nothing of f as near as tolerances go: sqrt(y) at 0, or y/(y+1e-20). Its damping would keep the
+// solution where it is, and no estimate would see it. So where such an entry damps a step, the Jacobian
+// is taken beside that state, by a small part of the tolerances, and what is not finite there either is
+// left out; and the step is in doubt: it fails where f turns out not to be what the Jacobian says.
 //
 // An algebraic row is 0 = f. In the matrix it is that of -J: like the others, divided by h gamma and
 // without the 1, and so are right-hand sides. What stands for M y' in them is not there.
@@ -25,6 +26,9 @@
 struct newton {
     mask active; // lanes that count
     mask failed; // of those, where iterations did not converge
+#if DOUBTS
+    mask forced; // of those, where they would be done if the Jacobian could be trusted
+#endif
     real rate;   // what an iteration leaves to do, relative to it
     real most;   // iterations of the slowest stage
     ireal work;  // evaluations
@@ -51,6 +55,9 @@ struct trial {
     treal t_new;   // where it ends
     mask last;     // ends at t1
     real pivot;    // the smallest of its matrix; not a number when something there is not finite
+#if DOUBTS
+    mask doubt; // the Jacobian damps it and may say nothing
+#endif
 #if FSAL
     real per_h; // 1 / h
 #endif
@@ -98,21 +105,23 @@ INLINE void linearise(real t, const SPACE real *y, const SPACE real *p, SPACE re
 
 #if DOUBTS
 #if LU_LOOPS
-#define DOUBT_LOOP(i, first, end) ROLL for (int i = first; i < end; i++)
+#define DOUBT_LOOP(i, count) ROLL for (int i = 0; i < count; i++)
 #else
-#define DOUBT_LOOP(i, first, end) UNROLL for (int i = first; i < end; i++)
+#define DOUBT_LOOP(i, count) UNROLL for (int i = 0; i < count; i++)
 #endif
 
-// Whether something is not finite, or what grows without bound damps a step of h.
+// Whether one of the entries is not finite, or damps a step of h.
 INLINE mask linear_in_doubt(const SPACE real *m, real h) {
-    real size2 = R(0), sound = R(0);
-    DOUBT_LOOP(i, 0, UNBOUNDED) {
+    real size2 = R(0);
+    DOUBT_LOOP(i, DOUBTS) {
         real entry = m[linear_doubts[i]];
         size2 = r_fma(entry, entry, size2);
     }
-    DOUBT_LOOP(i, UNBOUNDED, DOUBTS) sound = r_fma(m[linear_doubts[i]], R(0), sound);
-    return m_not(r_le(r_fma(size2, h * h, sound), R(1)));
+    return m_not(r_le(size2 * (h * h), R(1)));
 }
+
+// Whether a way is more than the rounding of the state it starts from.
+INLINE mask is_leap(real way, real y) { return r_gt(r_abs(way), r_abs(y) * R(1e4 * EPSILON)); }
 
 // Where the Jacobian of state j is taken in a step of h: less far than tolerances can tell, more than
 // rounding, the way f goes. A fixed step cannot be repeated shorter: there it is its middle.
@@ -135,15 +144,15 @@ INLINE void linearise_step(const struct point *x, const SPACE real *p, struct tr
         linearise(t, y, p, s->m);
         if (pass == 1)
             break;
-        mask doubt = linear_in_doubt(s->m, s->h);
-        if (!any(doubt))
+        s->doubt = linear_in_doubt(s->m, s->h);
+        if (!any(s->doubt))
             return;
         STATES(j, 0) s->f[j] = s->m[LU_ENTRIES + j];
-        STATES(j, 0) y[j] = select(doubt, beside(s->limits, s->h, y[j], s->f[j], j), y[j]);
-        t = t_at(x->t, select(doubt, s->h * R(ADAPTIVE ? 0.0625 : 0.5), R(0)));
+        STATES(j, 0) y[j] = select(s->doubt, beside(s->limits, s->h, y[j], s->f[j], j), y[j]);
+        t = t_at(x->t, select(s->doubt, s->h * R(ADAPTIVE ? 0.0625 : 0.5), R(0)));
     }
     STATES(j, 0) s->m[LU_ENTRIES + j] = s->f[j];
-    DOUBT_LOOP(i, 0, DOUBTS) {
+    DOUBT_LOOP(i, DOUBTS) {
         real entry = s->m[linear_doubts[i]];
         s->m[linear_doubts[i]] = select(r_eq(entry * R(0), R(0)), entry, R(0));
     }

@@ -13,6 +13,9 @@ enum { NEWTON_MOST = ADAPTIVE ? 7 : 50 }; // iterations
 INLINE void newton_trial(mask active, real rate, struct newton *n) {
     n->active = active;
     n->failed = m_andnot(active, active);
+#if DOUBTS
+    n->forced = n->failed;
+#endif
     n->rate = rate;
     for (int i = 0; i < W; i++)
         LANE(n->work, i) = 0;
@@ -41,6 +44,34 @@ INLINE real newton_norm2(const struct newton *n, const SPACE real *correction) {
     }
     return sum;
 }
+
+#if DOUBTS
+// The same of what is more than rounding.
+INLINE real newton_leap2(const struct newton *n, const struct point *x,
+                         const SPACE real *correction) {
+    real sum = R(0);
+    STATES(j, 0) {
+        real weighted = correction[j] * n->weight[j];
+        sum = select(is_leap(correction[j], x->y[j]), r_fma(weighted, weighted, sum), sum);
+    }
+    return sum;
+}
+
+// A small correction proves nothing where the Jacobian may be too large: another one is made, and if
+// that is not smaller, the iterations fail. `open` are the lanes of iteration i, which go on if they
+// are `going`.
+INLINE mask newton_doubt(struct trial *s, mask open, mask going, int i, real leap2, real before) {
+    struct newton *n = &s->n;
+    if (i == 0) {
+        n->forced = m_and(m_andnot(open, going), m_and(s->doubt, r_gt(leap2, R(0))));
+        return m_or(going, n->forced);
+    }
+    mask lost = m_andnot(m_and(open, n->forced), r_le(leap2, before * R(0.25)));
+    n->failed = m_or(n->failed, lost);
+    n->forced = m_andnot(n->forced, open);
+    return m_andnot(going, lost);
+}
+#endif
 
 // The lanes of `open` that go on after iteration i, whose correction has the squared norm n2 and the
 // one before it `before`.

@@ -49,6 +49,35 @@ INLINE void ros_argument(const struct point *x, struct trial *s, int i, SPACE re
     STATES(j, 0) y[j] = x->y[j] + s->y1[j];
 }
 
+#if DOUBTS && ADAPTIVE
+// Leaves those in doubt whose f at the second stage is not what the linearisation says: what it misses
+// of the change of f would move the state by more than tolerances, and is a good part of that change,
+// although the stage is as near to the start as a hundred tolerances.
+INLINE void ros_doubt(const struct point *x, struct trial *s) {
+    const struct limits *l = s->limits;
+    const SPACE real *f0 = s->m + LU_ENTRIES;
+    real way2 = R(0), change2 = R(0), missed2 = R(0), a = R(rk_a_first[1]);
+    STATES(j, 0) {
+        real weight = r_reciprocal_rough(r_fma(l->rtol, r_abs(x->y[j]), l->atol[j]));
+        real way = a * s->k[0][j], start = s->h * R(GAMMA) * f0[j], change = s->h * (s->f[j] - f0[j]);
+#if TIMED
+        real slope = s->h * s->h * s->m[LU_ENTRIES + N + j];
+        start = r_fma(R(ros_d[0]), slope, start);
+        change = r_fnma(R(rk_c[1]), slope, change);
+#endif
+        real said = a * R(1 / GAMMA) * (s->k[0][j] - start), missed = (change - said) * weight;
+        mask counts = HAS_SLOPE(j) ? is_leap(way, x->y[j]) : r_lt(R(1), R(0));
+        said = said * weight;
+        way = way * weight;
+        way2 = r_fma(way, way, way2);
+        change2 = select(counts, r_fma(said, said, change2), change2);
+        missed2 = select(counts, r_fma(missed, missed, missed2), missed2);
+    }
+    mask bent = m_and(r_gt(missed2, R(N)), r_gt(missed2, change2 * R(0.25)));
+    s->doubt = m_and(s->doubt, m_and(bent, r_le(way2, R(1e4 * N))));
+}
+#endif
+
 INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
         linearise_step(x, p, s);
@@ -62,6 +91,10 @@ INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *
             ros_argument(x, s, i, y);
             model_rhs(t_at(x->t, s->h * R(rk_c[i])), y, p, s->f);
         }
+#if DOUBTS && ADAPTIVE
+        if (i == 1)
+            ros_doubt(x, s);
+#endif
         ros_solve(s, s->f, i);
     }
     if (i != STAGES - 1)
@@ -74,7 +107,7 @@ INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *
 }
 
 #if ADAPTIVE
-INLINE real ros_error2(const struct point *x, struct trial *s, const struct limits *l) {
+INLINE real ros_estimate2(const struct point *x, struct trial *s, const struct limits *l) {
 #if RESIDUE
     SPARE(w, N, s->spare[0]);
     SPARE(error, N, s->spare[1]);
@@ -90,6 +123,14 @@ INLINE real ros_error2(const struct point *x, struct trial *s, const struct limi
 #else
     return error_norm2(x, s, l, 0);
 #endif
+}
+
+INLINE real ros_error2(const struct point *x, struct trial *s, const struct limits *l) {
+    real error2 = ros_estimate2(x, s, l);
+#if DOUBTS
+    error2 = select(s->doubt, r_fma(error2, R(0), R(1e4)), error2); // a step much shorter
+#endif
+    return error2;
 }
 #endif
 

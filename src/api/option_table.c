@@ -137,7 +137,7 @@ const struct option option_table[] = {
      LATER, .type = OPTION_TEXT},
 
     {OPTION("device", KERNEL, "auto|cpu|cuda[:I]|opencl[:I]", "auto", "see `shoal devices`"),
-     GROUP(DEVICE), IN_KERNEL, FIELD(device), .type = OPTION_DEVICE,
+     GROUP(DEVICE), IN_KERNEL, HELD(device), .type = OPTION_DEVICE,
      .words = "auto cpu cuda opencl"},
     {OPTION("threads", KERNEL, "N", "the CPUs this process may use", "worker threads"),
      GROUP(DEVICE), HELD(threads), .type = OPTION_COUNT, .least = 1, .most = 65536},

@@ -134,8 +134,6 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
     buf_json(out, s->model->model->source.text);
     buf_puts(out, ",\"key\":");
     buf_json(out, s->key);
-    buf_puts(out, ",\"device\":");
-    buf_json(out, s->device_text);
     if (s->setup.takeover)
         buf_printf(out, ",\"methods\":\"%s %s\"", s->setup.method, s->setup.takeover->method);
     buf_puts(out, ",\"options\":");

@@ -42,75 +42,43 @@ static void add_times(struct linear *l, struct system *s, struct arena *arena) {
         l->count = before;
 }
 
-// What a node may do to an entry: it depends on states or time; it has a root in it, whose slope
-// has no bound; it may fail to be finite where the right-hand side is, as a quotient; or it may
-// grow without bound there, as a quotient by a root.
-enum { VARIES = 1, ROOTED = 2, DOUBTED = 4, UNBOUNDED = 8 };
+// An entry that is a polynomial of states and time is finite where they are, and hardly changes as
+// near as tolerances go. One that is not may be infinite, or as large as it likes, beside a state
+// where the right-hand side is nothing special.
+enum { VARIES = 1, DOUBTED = 2 };
 
-static uint8_t own_traits(const struct node *n, const uint8_t *traits, bool angles) {
+static uint8_t own_traits(const struct node *n, const uint8_t *traits) {
     bool varies = n->op == OP_TIME || (n->op == OP_SYMBOL && n->leaf == LEAF_STATE);
     for (uint32_t i = 0; i < op_operands[n->op] && n->op != OP_SYMBOL; i++)
         varies |= traits[node_operand(n, i)] & VARIES;
     if (!varies)
         return 0;
-    switch (n->op) {
-    case OP_DIV:
-        if (!(traits[n->b] & VARIES))
-            return VARIES;
-        return VARIES | DOUBTED | (angles || traits[n->b] & ROOTED ? UNBOUNDED : 0);
-    case OP_POW:
-        return VARIES | ROOTED | DOUBTED | UNBOUNDED;
-    case OP_SQRT:
-    case OP_CBRT:
-    case OP_ASIN:
-    case OP_ACOS:
-    case OP_ACOSH:
-        return VARIES | ROOTED;
-    case OP_LN:
-    case OP_LOG10:
-    case OP_LOG2:
-    case OP_LOG1P:
-    case OP_TAN:
-    case OP_ATANH:
-        return VARIES | DOUBTED;
-    default:
-        return VARIES;
-    }
+    if (n->op == OP_DIV)
+        return traits[n->b] & VARIES ? VARIES | DOUBTED : VARIES;
+    bool plain = n->op <= OP_MUL || (n->op >= OP_LT && n->op <= OP_IF) ||
+                 (n->op >= OP_ABS && n->op <= OP_MAX);
+    return plain ? VARIES : VARIES | DOUBTED;
 }
 
-static uint8_t *find_traits(const struct dag *d, bool angles, struct arena *arena) {
+static uint8_t *find_traits(const struct dag *d, struct arena *arena) {
     uint8_t *traits = arena_new(arena, uint8_t, d->nodes.count + 1);
     for (node_id id = 0; id < d->nodes.count; id++) {
         const struct node *n = &d->nodes.items[id];
-        traits[id] = own_traits(n, traits, angles);
+        traits[id] = own_traits(n, traits);
         for (uint32_t i = 0; i < op_operands[n->op] && n->op != OP_SYMBOL; i++)
             traits[id] |= traits[node_operand(n, i)];
     }
     return traits;
 }
 
-// Of an angle between two states no root is left in its slope.
-static bool has_angles(const struct system *s, struct arena *arena) {
-    const uint32_t *uses = dag_uses(&s->dag, s->rhs, s->states, arena);
-    for (node_id id = 0; id < s->dag.nodes.count; id++)
-        if (uses[id] && s->dag.nodes.items[id].op == OP_ATAN2)
-            return true;
-    return false;
-}
-
-// Entries of the matrix and df/dt: those that may grow without bound, then others that may fail.
+// Entries of the matrix and of df/dt.
 static void find_doubts(struct linear *l, const struct system *s, struct arena *arena) {
-    const uint8_t *traits = find_traits(&s->dag, has_angles(s, arena), arena);
+    const uint8_t *traits = find_traits(&s->dag, arena);
     l->doubt = arena_new(arena, uint32_t, l->count + 1);
-    for (int unbounded = 1; unbounded >= 0; unbounded--) {
-        for (uint32_t i = 0; i < l->count; i++) {
-            bool slope = l->slots[i] >= l->lu.entries && l->slots[i] < l->lu.entries + s->states;
-            uint8_t t = traits[l->roots[i]];
-            if (!slope && (t & DOUBTED) && !(t & UNBOUNDED) == !unbounded)
-                l->doubt[l->doubts++] = l->slots[i];
-        }
-        if (unbounded)
-            l->unbounded = l->doubts;
+    for (uint32_t i = 0; i < l->count; i++) {
+        bool slope = l->slots[i] >= l->lu.entries && l->slots[i] < l->lu.entries + s->states;
+        if (!slope && traits[l->roots[i]] & DOUBTED)
+            l->doubt[l->doubts++] = l->slots[i];
     }
 }
 
