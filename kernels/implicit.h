@@ -105,19 +105,24 @@ INLINE void linearise(real t, const SPACE real *y, const SPACE real *p, SPACE re
 
 #if DOUBTS
 #if LU_LOOPS
-#define DOUBT_LOOP(i, count) ROLL for (int i = 0; i < count; i++)
+#define DOUBT_LOOP(i, first, end) ROLL for (int i = first; i < end; i++)
 #else
-#define DOUBT_LOOP(i, count) UNROLL for (int i = 0; i < count; i++)
+#define DOUBT_LOOP(i, first, end) UNROLL for (int i = first; i < end; i++)
 #endif
 
-// Whether one of the entries is not finite, or damps a step of h.
-INLINE mask linear_in_doubt(const SPACE real *m, real h) {
+// Squared size of the Jacobian's entries; of df/dt only whether they are finite.
+INLINE real linear_size2(const SPACE real *m) {
     real size2 = R(0);
-    DOUBT_LOOP(i, DOUBTS) {
+    DOUBT_LOOP(i, 0, DAMPING) {
         real entry = m[linear_doubts[i]];
         size2 = r_fma(entry, entry, size2);
     }
-    return m_not(r_le(size2 * (h * h), R(1)));
+    return size2;
+}
+INLINE mask linear_timely(const SPACE real *m) {
+    real sum = R(0);
+    DOUBT_LOOP(i, DAMPING, DOUBTS) sum = r_fma(m[linear_doubts[i]], R(0), sum);
+    return r_eq(sum, R(0));
 }
 
 // Whether a way is more than the rounding of the state it starts from.
@@ -134,25 +139,33 @@ INLINE real beside(const struct limits *l, real h, real y, real f, int j) {
 #endif
 }
 
-// The linearisation of a step: f at its start, the rest perhaps from beside it. Lanes that are not in
-// doubt get what they had.
+// The linearisation of a step: f at its start, the rest perhaps from beside it; df/dt only where it is
+// not finite. With fixed steps a Jacobian that is as large in the middle of the step is right where it
+// is. Lanes that are not in doubt get what they had.
 INLINE void linearise_step(const struct point *x, const SPACE real *p, struct trial *s) {
     SPARE(y, N, s->spare[0]);
-    real t = t_at(x->t, R(0));
+    real t = t_at(x->t, R(0)), size2 = R(0);
     STATES(j, 0) y[j] = x->y[j];
-    ROLL for (int pass = 0; pass < 2; pass++) {
+    ROLL for (int pass = 0; pass < (ADAPTIVE ? 2 : 3); pass++) {
         linearise(t, y, p, s->m);
-        if (pass == 1)
-            break;
-        s->doubt = linear_in_doubt(s->m, s->h);
-        if (!any(s->doubt))
-            return;
-        STATES(j, 0) s->f[j] = s->m[LU_ENTRIES + j];
-        STATES(j, 0) y[j] = select(s->doubt, beside(s->limits, s->h, y[j], s->f[j], j), y[j]);
-        t = t_at(x->t, select(s->doubt, s->h * R(ADAPTIVE ? 0.0625 : 0.5), R(0)));
+        if (pass == 0) {
+            mask timely = linear_timely(s->m);
+            size2 = linear_size2(s->m);
+            s->doubt = m_not(r_le(size2 * (s->h * s->h), R(1)));
+            if (!any(m_or(s->doubt, m_not(timely))))
+                return;
+            STATES(j, 0) s->f[j] = s->m[LU_ENTRIES + j];
+            STATES(j, 0) y[j] = select(s->doubt, beside(s->limits, s->h, y[j], s->f[j], j), y[j]);
+            t = t_at(x->t, select(timely, R(0), s->h * R(ADAPTIVE ? 0.0625 : 0.5)));
+        } else if (pass == 1 && !ADAPTIVE) {
+            mask same = m_and(s->doubt, r_ge(linear_size2(s->m) * R(16), size2));
+            if (!any(same))
+                break;
+            STATES(j, 0) y[j] = select(same, x->y[j], y[j]);
+        }
     }
     STATES(j, 0) s->m[LU_ENTRIES + j] = s->f[j];
-    DOUBT_LOOP(i, DOUBTS) {
+    DOUBT_LOOP(i, 0, DOUBTS) {
         real entry = s->m[linear_doubts[i]];
         s->m[linear_doubts[i]] = select(r_eq(entry * R(0), R(0)), entry, R(0));
     }

@@ -139,6 +139,58 @@ TEST(singular_beside_the_diagonal) {
     }
 }
 
+// Derivatives that are finite, but far too large for what f does a tolerance away. A step that they
+// damp would stay where it is, or jump behind the pole.
+static const struct {
+    const char *text, *sweep;
+    double end; // where k is next to nothing
+} sharp[] = {
+    {"par k=1; h'=2-h/(k+h); y'=1e4*(h-y)", "k=1e-8,1e-9,1e-10,1e-12,1e-14,1e-20,1e-30", 1},
+    {"par k=1; h'=1+h/(k+h); y'=1e4*(h-y)", "k=1e-8,1e-9,1e-10,1e-12,1e-14,1e-20,1e-30", 2},
+    {"par k=1; h'=1-exp(.5*ln(h+k)); y'=1e4*(h-y)", "k=1e-60,1e-200", 0.48760953867},
+    {"par k=1; h'=3+2/pi*atan(h/k); y'=1e4*(h-y)", "k=1e-9,1e-16,1e-30", 4},
+    {"par k=1; h'=1+2/(1+exp(-h/k)); y'=1e4*(h-y)", "k=1e-9,1e-16,1e-30", 3},
+};
+enum { SHARP = sizeof sharp / sizeof *sharp };
+
+static void check_sharp(uint32_t i, const char *method) {
+    struct solved s = solve(sharp[i].text, sharp[i].sweep, "method=%s t1=1", method);
+    for (uint64_t row = 0; row < s.rows; row++) {
+        CHECK_INT(s.status[row], SHOAL_STATUS_ok);
+        double error = fabs(solved_last(&s, 0, row) / sharp[i].end - 1);
+        CHECK_MSG(error < 1e-4, "%s with %s, row %d: error %g", sharp[i].text, method, (int)row,
+                  error);
+    }
+    solved_free(&s);
+}
+
+TEST(singular_sharp) {
+    static const char *const names[] = {"auto", "rodas4", "crank-nicolson", "gauss-legendre-8",
+                                        "radau5"};
+    for (uint32_t k = 0; k < 5; k++) {
+        check_sharp(k, names[k]);
+        check_sharp(0, names[k]);
+    }
+}
+LONG_TEST(singular_sharp_every_method) {
+    for (const struct method *m = methods; m < methods + method_count; m++)
+        for (uint32_t i = 0; i < SHARP && m->scheme != EXPLICIT && m->embedded; i++)
+            check_sharp(i, m->name);
+}
+
+// A power next to a step, soon after the start, where the relative error shows.
+TEST(singular_small_powers) {
+    static const char *const names[] = {"ros3p", "rodas3p", "rodas4"};
+    static const double want[] = {0.0053018164651, 0.0062991821248, 0.0072156315721};
+    for (int k = 0; k < 3; k++) {
+        struct solved s = solve("par n=1; h'=1-.5*h^n; y'=1e4*(h-y)", "n=.01,.05,.1",
+                                "method=%s t1=.01", names[k]);
+        for (int i = 0; i < 3; i++)
+            CHECK_NEAR(solved_last(&s, 0, (uint64_t)i) / want[i], 1, 1e-4);
+        solved_free(&s);
+    }
+}
+
 // A derivative by time that is infinite at t0, and one at the end of backward time.
 TEST(singular_in_time) {
     static const char *const names[] = {"rosenbrock23", "ros3p", "rodas3p", "rodas4", "rodas5p"};

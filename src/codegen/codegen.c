@@ -289,6 +289,7 @@ static void define_linear(struct assembly *a) {
     define(a, "LU_ENTRIES", a->linear.lu.entries);
     define(a, "LU_LOOPS", a->linear.loops);
     define(a, "DOUBTS", a->linear.doubts);
+    define(a, "DAMPING", a->linear.damping);
     if (a->q->system->algebraic)
         define(a, "ALGEBRAIC", a->q->system->algebraic);
     define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));

@@ -118,11 +118,11 @@ struct linear {
     node_id *roots;                    // what goes into the array, and where
     uint32_t *slots;
     uint32_t count;
-    uint32_t size;   // of the array
-    uint32_t *doubt; // slots of what is no polynomial of states and time
-    uint32_t doubts;
-    bool timed; // has df/dt
-    bool loops; // the factorisation is loops over tables, not statements
+    uint32_t size;            // of the array
+    uint32_t *doubt;          // slots of what is no polynomial of states and time
+    uint32_t doubts, damping; // of them, those of the matrix, which come first
+    bool timed;               // has df/dt
+    bool loops;               // the factorisation is loops over tables, not statements
 };
 struct linear codegen_linearise(struct system *s, const struct method *m, struct arena *arena);
 // Arithmetic of one attempted step, without its norm and control, with so many iterations where the

@@ -71,14 +71,17 @@ static uint8_t *find_traits(const struct dag *d, struct arena *arena) {
     return traits;
 }
 
-// Entries of the matrix and of df/dt.
+// Entries of the matrix, which come first among the roots, then of df/dt.
 static void find_doubts(struct linear *l, const struct system *s, struct arena *arena) {
     const uint8_t *traits = find_traits(&s->dag, arena);
+    uint32_t times = l->lu.entries + s->states;
     l->doubt = arena_new(arena, uint32_t, l->count + 1);
     for (uint32_t i = 0; i < l->count; i++) {
-        bool slope = l->slots[i] >= l->lu.entries && l->slots[i] < l->lu.entries + s->states;
-        if (!slope && traits[l->roots[i]] & DOUBTED)
-            l->doubt[l->doubts++] = l->slots[i];
+        bool slope = l->slots[i] >= l->lu.entries && l->slots[i] < times;
+        if (slope || !(traits[l->roots[i]] & DOUBTED))
+            continue;
+        l->doubt[l->doubts++] = l->slots[i];
+        l->damping += l->slots[i] < times;
     }
 }
 
