@@ -92,7 +92,9 @@ void rest_show(FILE *out, const struct args *a, const shoal_batch *batch, uint64
                const char *output) {
     if (done >= shoal_batch_rows(batch))
         return;
-    fputs("to go on:", out);
+    const char *rows = args_value(a, "batch");
+    bool again = (a->model && !strcmp(a->model, "-")) || (rows && !strcmp(rows, "-"));
+    fputs(again ? "to go on, with the same standard input:" : "to go on:", out);
     put_word(out, program_invocation_name);
     put_word(out, a->command);
     int at = put_words(out, a, 0, output != NULL);

@@ -2,8 +2,10 @@
 // Where the time went, from the time log.
 #include "cli.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // ---- Parts of the total -------------------------------------------------------------------------
 
@@ -76,10 +78,28 @@ static void on_event(const shoal_log *log, size_t event, bool ended, void *user)
     fputc('\n', stderr);
 }
 
+// A file of the user's that is no log of ours is not replaced, unless --force says so.
+static bool is_foreign(const struct args *a, const char *path, const char *begins) {
+    char head[32] = "";
+    struct stat s;
+    if (args_flag(a, "force") || stat(path, &s) || !S_ISREG(s.st_mode) || !s.st_size)
+        return false;
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
+    if (f)
+        fclose(f);
+    if (n >= strlen(begins) && !strncmp(head, begins, strlen(begins)))
+        return false;
+    fprintf(stderr, "error: %s: is there already and no time log; --force replaces it\n", path);
+    return true;
+}
+
 shoal_code timing_begin(const struct args *a, const struct talk *talk, struct progress *progress,
                         shoal_log *log) {
     uint32_t timing = args_choice(a, "timing", SHOAL_TIMING_DEFAULT);
     const char *json = args_value(a, "timing-json"), *trace = args_value(a, "trace");
+    if ((json && is_foreign(a, json, "{\"shoal_timing\"")) || (trace && is_foreign(a, trace, "[")))
+        return SHOAL_IO;
     shoal_log_set_timing(log, (shoal_timing)timing);
     if (timing == SHOAL_TIMING_DEBUG && !talk->quiet)
         shoal_log_on_event(log, on_event, progress);

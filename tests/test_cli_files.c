@@ -189,3 +189,24 @@ TEST(cli_full_disk) {
         }
     umount(disk);
 }
+
+// A log does not replace a file of the user's, and equal computations give equal bytes.
+TEST(cli_files_logs_replace_logs_only) {
+    const char *m = check_path("m.ode"), *log = check_path("t.json"), *out = check_path("o.csv");
+    check_write(m, "x'=-x\n@ t1=1\n");
+    struct check_output o = RUN(check_shoal(), "run", m, "--timing-json", m, "-o", out);
+    CHECK_INT(o.status, 4);
+    CHECK_HAS(o.err, "no time log");
+    CHECK_STR(check_read(m), "x'=-x\n@ t1=1\n");
+    for (int i = 0; i < 2; i++) // a log of ours
+        CHECK_INT(RUN(check_shoal(), "run", m, "--timing-json", log, "-o", out).status, 0);
+    CHECK_INT(RUN(check_shoal(), "run", m, "--trace", out, "-q").status, 4);
+}
+
+TEST(cli_files_do_not_name_the_device) {
+    const char *m = check_path("m.ode"), *a = check_path("a.npz"), *b = check_path("b.npz");
+    check_write(m, "x'=-x\n@ t1=1\n");
+    CHECK_INT(RUN(check_shoal(), "run", m, "-o", a, "--device", "cpu").status, 0);
+    CHECK_INT(RUN(check_shoal(), "run", m, "-o", b, "--threads", "1", "--chunk", "1").status, 0);
+    CHECK_INT(RUN("cmp", a, b).status, 0);
+}

@@ -194,3 +194,12 @@ TEST(file_write_to_a_full_device) {
     CHECK_HAS(last_message(&r), "out.csv.part: cannot write: No space left on device");
     close(fd);
 }
+
+// A pipe that nobody writes to is refused at once.
+TEST(file_open_of_a_pipe) {
+    const char *path = check_path("pipe");
+    uint64_t size;
+    int fd;
+    REQUIRE(mkfifo(path, 0600) == 0);
+    CHECK_INT(file_open(path, &fd, &size, NULL), SHOAL_IO);
+}

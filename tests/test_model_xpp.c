@@ -122,3 +122,18 @@ TEST(model_xpp_powers_by_name) {
     refused("x'=Pow(x,2)+pow(x,3)\n", "`Pow` is not defined; a power is written x^y");
     accepted("x'=pow(x,2)\npow(a,b)=a^b\n", NULL);
 }
+
+// Each kind of them is told, once.
+TEST(model_xpp_every_binding_is_told) {
+    const char *m = check_path("b.ode");
+    check_write(m, "par a=1.5,c=.75\nx'=3+3>a\nv'=c+3>a\ny'=3>c^2\nz'=a&c+1\nw'=not(.5)>=c\n"
+                   "u'=(not(a))>=c\n@ total=1,dt=1,meth=euler\ndone\n");
+    struct check_output o = RUN(check_shoal(), "info", m);
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.err, ":2:7: note: a+b>c is read as");
+    CHECK(!strstr(o.err, "b.ode:3:"));
+    CHECK_HAS(o.err, ":4:7: note: a>b^c is read as");
+    CHECK_HAS(o.err, ":5:7: note: a&b+c is read as");
+    CHECK_HAS(o.err, ":6:11: note: not(a)>=b is read as (not a)>=b; XPP reads not(a>=b)");
+    CHECK(!strstr(o.err, "b.ode:7:"));
+}

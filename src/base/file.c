@@ -28,10 +28,10 @@ static shoal_code no_memory(struct report *r, const char *path) {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-static int open_for_reading(const char *path) {
+static int open_for_reading(const char *path, int flags) {
     int fd;
     do
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
     while (fd < 0 && errno == EINTR);
     return fd;
 }
@@ -88,7 +88,7 @@ static shoal_code read_open(int fd, const char *path, uint64_t most, char **text
 
 shoal_code file_read(const char *path, uint64_t most, char **text, size_t *length,
                      struct report *r) {
-    int fd = open_for_reading(path);
+    int fd = open_for_reading(path, 0);
     if (fd < 0)
         return failed(r, "open", path, errno);
     shoal_code code = read_open(fd, path, most, text, length, r);
@@ -108,7 +108,7 @@ shoal_code file_read_input(const char *path, uint64_t most, char **text, size_t 
 }
 
 shoal_code file_open(const char *path, int *fd, uint64_t *size, struct report *r) {
-    *fd = open_for_reading(path);
+    *fd = open_for_reading(path, O_NONBLOCK); // a pipe without a writer is no plain file either
     if (*fd < 0)
         return failed(r, "open", path, errno);
     struct stat s;

@@ -356,24 +356,53 @@ static bool read_value(struct reader *x) {
 
 // ---- Operators and what closes ------------------------------------------------------------------
 
-// Notes the first place where XPP would bind otherwise: the same operators wait there as here up
-// to the first about which the two do not agree.
+// Takes note of two operators that XPP binds otherwise, once for each two.
+static void add_comparison(struct parser *p, uint32_t at, enum op first, enum op second,
+                           bool left) {
+    for (uint32_t i = 0; i < p->comparisons; i++)
+        if (p->comparison[i].first == first && p->comparison[i].second == second &&
+            p->comparison[i].left == left)
+            return;
+    if (p->comparisons < sizeof p->comparison / sizeof *p->comparison)
+        p->comparison[p->comparisons++] =
+            (struct comparison){at, (uint8_t)first, (uint8_t)second, left};
+}
+
+// Whether the value before the operator at hand is not(...), with that parenthesis closing last.
+static bool follows_not(const struct reader *x) {
+    uint32_t at = x->pos, depth = 0;
+    const struct token *t;
+    while (at > 0) {
+        uint8_t kind = token_at(x, --at)->kind;
+        depth += kind == TOKEN_CLOSE;
+        if (!depth)
+            return false;
+        depth -= kind == TOKEN_OPEN;
+        if (!depth)
+            break;
+    }
+    t = at ? token_at(x, at - 1) : NULL;
+    return t && t->kind == TOKEN_NAME && t->length == 3 &&
+           ascii_same_prefix(x->p->text + t->at, "not", 3);
+}
+
+// Notes where XPP would bind otherwise: the same operators wait there as here up to the first about
+// which the two do not agree. Its `not` reaches over a comparison, parenthesis or none.
 static void compare_with_xpp(struct reader *x, enum op op, uint32_t at) {
     struct parser *p = x->p;
-    if (x->index.repeated || p->compare_at)
+    if (x->index.repeated)
         return;
+    if (op >= OP_LT && op <= OP_NE && follows_not(x))
+        add_comparison(p, at, OP_NOT, op, true);
     for (uint32_t n = p->pending.count; n-- > 0 && !is_open(&p->pending.items[n]);) {
         const struct pending *e = &p->pending.items[n];
         if (!xpp_precedences[e->op])
             return; // XPP has no such operator
         bool ours = e->precedence >= precedences[op];
-        if (ours != (xpp_precedences[e->op] >= xpp_precedences[op])) {
-            p->compare_at = at + 1;
-            p->compare_first = e->op;
-            p->compare_second = (uint8_t)op;
-            p->compare_left = ours;
-        }
-        if (!ours || p->compare_at)
+        bool same = ours == (xpp_precedences[e->op] >= xpp_precedences[op]);
+        if (!same)
+            add_comparison(p, at, e->op, op, ours);
+        if (!ours || !same)
             return;
     }
 }

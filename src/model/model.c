@@ -125,17 +125,19 @@ static void note_missing(struct parser *p) {
 }
 
 // The two operators where XPP binds otherwise, as they are read here and there.
-static void note_comparison(struct parser *p) {
-    const char *first = op_names[p->compare_first], *second = op_names[p->compare_second];
-    if (p->compare_first == OP_NEG)
-        parse_note(p, p->compare_at - 1, "-a%sb is read as (-a)%sb; XPP reads -(a%sb)", second,
-                   second, second);
-    else if (!p->compare_left)
-        parse_note(p, p->compare_at - 1, "a%sb%sc is read as a%s(b%sc); XPP reads (a%sb)%sc", first,
-                   second, first, second, first, second);
+static void note_comparison(struct parser *p, const struct comparison *c) {
+    const char *first = op_names[c->first], *second = op_names[c->second];
+    if (c->first == OP_NOT)
+        parse_note(p, c->at, "not(a)%sb is read as (not a)%sb; XPP reads not(a%sb)", second, second,
+                   second);
+    else if (c->first == OP_NEG)
+        parse_note(p, c->at, "-a%sb is read as (-a)%sb; XPP reads -(a%sb)", second, second, second);
+    else if (!c->left)
+        parse_note(p, c->at, "a%sb%sc is read as a%s(b%sc); XPP reads (a%sb)%sc", first, second,
+                   first, second, first, second);
     else
-        parse_note(p, p->compare_at - 1, "a%sb%sc is read as (a%sb)%sc; XPP reads a%s(b%sc)", first,
-                   second, first, second, first, second);
+        parse_note(p, c->at, "a%sb%sc is read as (a%sb)%sc; XPP reads a%s(b%sc)", first, second,
+                   first, second, first, second);
 }
 
 // The value of an item that is a number, a constant or a parameter; NaN of any other.
@@ -170,8 +172,8 @@ static void note_all(struct parser *p) {
         parse_note(p, p->again_at - 1, "an initial value is given twice; the last one counts");
     if (p->power_at)
         parse_note(p, p->power_at - 1, "a^b^c is read as (a^b)^c, as XPP does");
-    if (p->compare_at)
-        note_comparison(p);
+    for (uint32_t i = 0; i < p->comparisons; i++)
+        note_comparison(p, &p->comparison[i]);
     note_modulus(p);
     note_missing(p);
 }

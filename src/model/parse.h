@@ -183,11 +183,15 @@ struct parser {
     uint64_t steps, computed;                     // of expansions, of evaluations
     uint32_t code_most, symbols_most, steps_most; // for this text
     bool constants_known;                         // values of constants can be used in bounds
-    bool after_refusal;            // lines of a refused construct that start with `{` are skipped
-    uint32_t power_at, compare_at; // first place + 1 of a chained power, of a+b>c
-    uint8_t compare_first, compare_second; // operators that bind otherwise in XPP there
-    bool compare_left;                     // the first one binds tighter here
-    uint32_t boundary_at, again_at;        // bdry, and an initial value given twice
+    bool after_refusal; // lines of a refused construct that start with `{` are skipped
+    uint32_t power_at;  // first place + 1 of a chained power
+    struct comparison {
+        uint32_t at;
+        uint8_t first, second; // operators that bind otherwise in XPP there
+        bool left;             // the first one binds tighter here
+    } comparison[16];          // of each kind the first place
+    uint32_t comparisons;
+    uint32_t boundary_at, again_at; // bdry, and an initial value given twice
 };
 
 // Makes the clean copy and the rest ready. False after an error (not a text).
