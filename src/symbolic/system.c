@@ -13,7 +13,7 @@
 // What a text may become: what its functions and arrays are expanded to is bounded, what it writes
 // out is not.
 enum { NODES = 1 << 19, MOST_NODES = 1 << 21, WORK = 1 << 21, MOST_WORK = 1 << 24 };
-enum { BUDGET_WORK = 3 << 20, BUDGET_MIB = 208 };
+enum { BUDGET_WORK = 1 << 22, BUDGET_MIB = 108 };
 
 static uint32_t most_nodes(const struct model *m) {
     uint64_t most = NODES + 2 * (uint64_t)m->source.length;
