@@ -19,7 +19,7 @@ TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/*.c)))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
 # shoal-hdf5, which the library starts to read HDF5 files, takes what it needs of it.
 HDF5_OBJ := $(patsubst %.c,$(BUILD)/%.o,libexec/shoal-hdf5.c $(sort $(wildcard src/base/*.c)) \
-	src/io/hdf5.c src/io/hdf5_read.c src/run/result_names.c)
+	src/io/hdf5.c src/io/hdf5_read.c src/result/result_names.c)
 DEP := $(OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BUILD)/libexec/shoal-hdf5.d
 
 .PHONY: all
@@ -30,9 +30,9 @@ $(BUILD)/%.o: %.c Makefile
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 # Kernel sources become one table of strings.
-$(BUILD)/gen/kernels.c: tools/embed.sh $(sort $(wildcard kernels/*))
+$(BUILD)/gen/kernels.c: tools/embed.sh $(sort $(wildcard kernels/*/*.h))
 	@mkdir -p $(@D)
-	sh tools/embed.sh $(sort $(wildcard kernels/*)) > $@.tmp && mv $@.tmp $@
+	sh tools/embed.sh $(sort $(wildcard kernels/*/*.h)) > $@.tmp && mv $@.tmp $@
 $(BUILD)/gen/kernels.o: $(BUILD)/gen/kernels.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels.h"
 
-#include "../kernels/abi.h"
+#include "../kernels/ode/abi.h"
 #include "check.h"
 
 #include <sys/stat.h>

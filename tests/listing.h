@@ -7,7 +7,7 @@
 #ifndef SHOAL_TESTS_LISTING_H
 #define SHOAL_TESTS_LISTING_H
 
-#include "codegen/codegen.h"
+#include "ode/codegen/codegen.h"
 
 struct listing {
     shoal_log *log;

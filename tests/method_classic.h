@@ -6,7 +6,7 @@
 #ifndef SHOAL_TESTS_METHOD_CLASSIC_H
 #define SHOAL_TESTS_METHOD_CLASSIC_H
 
-#include "method/method.h"
+#include "ode/method/method.h"
 
 typedef long double wide;
 

@@ -11,7 +11,7 @@
 #ifndef SHOAL_TESTS_RANDOM_MODEL_H
 #define SHOAL_TESTS_RANDOM_MODEL_H
 
-#include "model/op.h"
+#include "ode/model/op.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "check.h"
-#include "symbolic/symbolic.h"
+#include "ode/symbolic/symbolic.h"
 
 // A DAG that ends the test when memory runs out.
 struct scene {

@@ -4,7 +4,7 @@
 // The problem is a rotation in the plane whose speed depends on the radius and on time: nonlinear,
 // not autonomous, two states, with a known solution. Errors are kept well above rounding.
 #include "check.h"
-#include "method/method.h"
+#include "ode/method/method.h"
 #include "solve.h"
 
 static const char rotation[] = "init x=0.6, y=0.9; w=(1+t)*(x^2+y^2); x'=-w*y; y'=w*x; @ t0=0.25";

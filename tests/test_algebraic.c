@@ -7,7 +7,7 @@
 #include "listing.h"
 #include "solve.h"
 
-#include "method/method.h"
+#include "ode/method/method.h"
 
 // Every implicit method: its order in differential and in algebraic states, which is lower where
 // the algebraic rows hold at the stages and not at the end of a step; whether it adapts its steps.

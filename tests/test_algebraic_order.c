@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/buf.h"
-#include "symbolic/symbolic.h"
+#include "ode/symbolic/symbolic.h"
 
 enum { MOST = 9, SYSTEMS = 2000 };
 

@@ -3,7 +3,7 @@
 // that were forked, binaries that are none.
 #include "device_test.h"
 
-#include "../kernels/abi.h"
+#include "../kernels/ode/abi.h"
 #include "device/device.h"
 
 #include <pthread.h>

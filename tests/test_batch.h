@@ -4,7 +4,7 @@
 #define SHOAL_TESTS_TEST_BATCH_H
 
 #include "check.h"
-#include "run/batch.h"
+#include "ode/batch/batch.h"
 
 static const char batch_model_text[] = "par rho=28, sigma=10, Gain=2, b=1\n"
                                        "const k=3\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Samplers and distributions: what each promises, checked on its numbers.
-#include "run/sample.h"
+#include "ode/batch/sample.h"
 #include "test_batch.h"
 
 // Numbers of one name, uniform:0:1.

@@ -6,7 +6,7 @@
 #include "fake_gpu.h"
 #include "rig.h"
 
-#include "../kernels/abi.h"
+#include "../kernels/ode/abi.h"
 #include "cache/cache.h"
 #include "device/cuda/cuda.h"
 

@@ -3,7 +3,7 @@
 // whichever way these are given, and in one order with initial values that are formulas.
 #include "check.h"
 #include "device_test.h"
-#include "model/model.h"
+#include "ode/model/model.h"
 #include "solve.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 // The documentation is true: every option and file that it names is there.
 #include "check.h"
 
-#include "run/result_names.h"
+#include "result/result_names.h"
 #include "shoal/shoal.h"
 
 #include <ctype.h>

@@ -4,7 +4,7 @@
 #include "io/hdf5.h"
 #include "io/hdf5_program.h"
 #include "io/io.h"
-#include "run/result_names.h"
+#include "result/result_names.h"
 
 #include <signal.h>
 #include <sys/stat.h>

@@ -7,8 +7,8 @@
 // each precision, loop and kind of output; the long one takes all combinations for all targets.
 #include "check.h"
 #include "listing.h"
-#include "method/method.h"
-#include "model/op.h"
+#include "ode/method/method.h"
+#include "ode/model/op.h"
 
 #include <dlfcn.h>
 

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "kernels.h"
 
-#include "../kernels/abi.h"
+#include "../kernels/ode/abi.h"
 #include "device/device.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 // The order, fill-in and cost of sparse factorisations, on matrices whose answers are known, and on
 // random ones: the factors, computed along the plan, solve what a dense elimination solves.
 #include "check.h"
-#include "symbolic/lu.h"
+#include "ode/symbolic/lu.h"
 
 enum { MOST = 40 };
 

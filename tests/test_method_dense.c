@@ -5,7 +5,7 @@
 //
 // Steps are made in long double, so that only the coefficients are rounded.
 #include "check.h"
-#include "method/method.h"
+#include "ode/method/method.h"
 
 typedef long double wide;
 

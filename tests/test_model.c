@@ -2,7 +2,7 @@
 // The model language: what each construct means, as postfix text of the parsed expressions.
 #include "base/buf.h"
 #include "check.h"
-#include "model/model.h"
+#include "ode/model/model.h"
 
 static struct report report;
 

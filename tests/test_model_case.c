@@ -6,7 +6,7 @@
 #include "api/options.h"
 #include "base/buf.h"
 #include "check.h"
-#include "model/model.h"
+#include "ode/model/model.h"
 #include "shoal/shoal.h"
 
 static shoal_model *parse(const char *text, shoal_log *log) {

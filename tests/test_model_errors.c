@@ -2,7 +2,7 @@
 // What is wrong with a model is said at its place, once, with what was meant; nothing crashes.
 #include "base/buf.h"
 #include "check.h"
-#include "model/model.h"
+#include "ode/model/model.h"
 
 // The text is refused, and its messages are exactly these lines (without the shown source).
 static void refused(const char *text, ...) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Setting values: model_set, model_use, model_number, model_find.
 #include "check.h"
-#include "model/model.h"
+#include "ode/model/model.h"
 
 static struct report report;
 

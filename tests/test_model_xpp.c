@@ -2,7 +2,7 @@
 // Texts that XPP and others read otherwise: the same meaning, a note, or an error; never silence.
 #include "base/buf.h"
 #include "check.h"
-#include "model/model.h"
+#include "ode/model/model.h"
 
 static struct report report;
 

@@ -2,7 +2,7 @@
 // Newton iterations: how many there are, how a row ends for which they fail, beside rows for which
 // they do not, and that bursts of fixed steps are the steps they are made of.
 #include "check.h"
-#include "method/method.h"
+#include "ode/method/method.h"
 #include "rig.h"
 #include "solve.h"
 

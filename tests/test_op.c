@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Values of operators and functions on numbers.
 #include "check.h"
-#include "model/op.h"
+#include "ode/model/op.h"
 
 static double value(enum op op, double a, double b) { return op_value(op, a, b, 0); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "check.h"
 
-#include "run/parallel.h"
+#include "dispatch/parallel.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

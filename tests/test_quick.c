@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The quick divisions and roots of kernels/quick.h, here with the hardware's approximations played
+// The quick divisions and roots of kernels/dialect/quick.h, here with the hardware's approximations played
 // by correctly rounded ones, or by ones that are some ulp beside. What a range lets pass must be
 // what / and sqrtf give, bit for bit.
 //
@@ -42,7 +42,7 @@ INLINE real r_worst(real a, real b) {
     return isnan(a) || isnan(b) ? NAN : fmaxf(fabsf(a), fabsf(b));
 }
 
-#include "../kernels/quick.h"
+#include "../kernels/dialect/quick.h"
 
 static bool same(real a, real b) { return r_bits(a) == r_bits(b) || (isnan(a) && isnan(b)); }
 

@@ -3,7 +3,7 @@
 // a terminal as anything but a character.
 #include "base/report.h"
 #include "check.h"
-#include "model/model.h"
+#include "ode/model/model.h"
 
 #include <sys/mman.h>
 

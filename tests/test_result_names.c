@@ -2,7 +2,7 @@
 // Names in result files: unique in each format, the same in all of them where the format can.
 #include "check.h"
 #include "io/arrays.h"
-#include "run/result_names.h"
+#include "result/result_names.h"
 
 enum { NAMES_MOST = 16 };
 

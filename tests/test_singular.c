@@ -10,7 +10,7 @@
 #include "check.h"
 #include "device_test.h"
 #include "kernels.h"
-#include "method/method.h"
+#include "ode/method/method.h"
 #include "solve.h"
 
 struct root {

@@ -6,7 +6,7 @@
 // quadruple precision.
 #include "check.h"
 #include "kernels.h"
-#include "method/method.h"
+#include "ode/method/method.h"
 #include "solve.h"
 
 enum { STATES = 8 };

@@ -7,7 +7,7 @@
 // conditions save of more; methods that end at their last stage are all but exact there, whatever
 // the step.
 #include "check.h"
-#include "method/method.h"
+#include "ode/method/method.h"
 #include "solve.h"
 
 enum { MILD, STIFF, STIFFNESSES };

@@ -8,7 +8,7 @@
 // It starts at 0 where an initial value is a formula, which is its own affair in silent mode.
 #include "base/buf.h"
 #include "check.h"
-#include "model/model.h"
+#include "ode/model/model.h"
 #include "shoal/shoal.h"
 
 #include <dirent.h>

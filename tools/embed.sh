@@ -2,7 +2,7 @@
 # Turns files into one C table of strings: embed.sh FILE... > kernels.c
 # Each file becomes {name, text, length}; the table ends with a NULL name.
 set -eu
-echo '#include "codegen/kernels.h"'
+echo '#include "ode/codegen/kernels.h"'
 i=0
 for f in "$@"; do
     echo "static const char text_$i[] ="

@@ -3,7 +3,7 @@
 
 #include "api/options.h"
 #include "base/ascii.h"
-#include "symbolic/lu.h"
+#include "ode/symbolic/lu.h"
 
 const char choice_auto[] = "auto";
 static const char explicit_name[] = "tsit5", stiff_name[] = "rodas5p";

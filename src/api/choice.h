@@ -4,9 +4,9 @@
 #ifndef SHOAL_API_CHOICE_H
 #define SHOAL_API_CHOICE_H
 
-#include "method/method.h"
+#include "ode/method/method.h"
 #include "shoal/shoal.h"
-#include "symbolic/symbolic.h"
+#include "ode/symbolic/symbolic.h"
 
 extern const char choice_auto[]; // the name of the choice itself
 

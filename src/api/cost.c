@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a step costs, for those outside.
 #include "api/model.h"
-#include "codegen/codegen.h"
+#include "ode/codegen/codegen.h"
 
 static shoal_cost cost_of(struct system *s, const struct method *m, struct arena *arena) {
     struct linear l = codegen_linearise(s, m, arena);

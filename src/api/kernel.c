@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "api/kernel.h"
 
-#include "../kernels/abi.h"
+#include "../kernels/ode/abi.h"
 #include "api/compile.h"
 #include "base/clock.h"
 #include "base/file.h"

@@ -10,7 +10,7 @@
 #define SHOAL_API_KERNEL_H
 
 #include "cache/cache.h"
-#include "codegen/codegen.h"
+#include "ode/codegen/codegen.h"
 
 enum { KERNEL_SCHEMA = 1 };
 

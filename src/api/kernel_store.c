@@ -4,7 +4,7 @@
 #include "api/kernel.h"
 #include "base/ascii.h"
 
-#include "../kernels/abi.h"
+#include "../kernels/ode/abi.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "run/run.h"
+#include "ode/run/run.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #define SHOAL_API_MODEL_H
 
 #include "log/log.h"
-#include "model/model.h"
-#include "run/batch.h"
-#include "symbolic/symbolic.h"
+#include "ode/model/model.h"
+#include "ode/batch/batch.h"
+#include "ode/symbolic/symbolic.h"
 
 struct component_swap;
 

@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/report.h"
-#include "method/method.h"
-#include "model/model.h"
+#include "ode/method/method.h"
+#include "ode/model/model.h"
 
 enum option_type {
     OPTION_FLAG,   // bool; no value, or on and off

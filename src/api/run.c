@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "io/io.h"
-#include "run/parallel.h"
+#include "dispatch/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>

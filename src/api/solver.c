@@ -7,7 +7,7 @@
 #include "api/measure.h"
 #include "api/options.h"
 #include "device/device.h"
-#include "run/parallel.h"
+#include "dispatch/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>

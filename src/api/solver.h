@@ -4,8 +4,8 @@
 #define SHOAL_API_SOLVER_H
 
 #include "api/model.h"
-#include "codegen/codegen.h"
-#include "run/run.h"
+#include "ode/codegen/codegen.h"
+#include "ode/run/run.h"
 #include "shoal/backend.h"
 
 #include <sys/types.h>

@@ -4,7 +4,7 @@
 // a look for stiffness, for what only that one can finish.
 #include "api/solver.h"
 
-#include "symbolic/symbolic.h"
+#include "ode/symbolic/symbolic.h"
 
 struct codegen_request takeover_request(const shoal_options *o,
                                         const struct codegen_request *first) {

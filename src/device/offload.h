@@ -4,7 +4,7 @@
 #ifndef SHOAL_DEVICE_OFFLOAD_H
 #define SHOAL_DEVICE_OFFLOAD_H
 
-#include "../kernels/abi.h"
+#include "../kernels/ode/abi.h"
 #include "base/report.h"
 #include "shoal/backend.h"
 

@@ -6,7 +6,7 @@
 #include "io/arrays.h"
 
 #include "base/utf8.h"
-#include "run/result_names.h"
+#include "result/result_names.h"
 
 #include <stdlib.h>
 #include <string.h>

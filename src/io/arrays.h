@@ -7,7 +7,7 @@
 #ifndef SHOAL_IO_ARRAYS_H
 #define SHOAL_IO_ARRAYS_H
 
-#include "run/sink.h"
+#include "result/sink.h"
 
 enum array_type { ARRAY_U1, ARRAY_U4, ARRAY_U8, ARRAY_F4, ARRAY_F8, ARRAY_TEXT };
 

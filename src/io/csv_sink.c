@@ -8,7 +8,7 @@
 // shows only in the number of its rows.
 #include "base/file.h"
 #include "io/formats.h"
-#include "run/result_names.h"
+#include "result/result_names.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "base/ascii.h"
 #include "base/file.h"
 #include "io/formats.h"
-#include "run/result_names.h"
+#include "result/result_names.h"
 
 #include <math.h>
 #include <stdlib.h>

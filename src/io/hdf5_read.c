@@ -5,7 +5,7 @@
 #include "io/hdf5_read.h"
 
 #include "io/hdf5.h"
-#include "run/result_names.h"
+#include "result/result_names.h"
 
 #include <math.h>
 #include <stdio.h>

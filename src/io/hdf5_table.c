@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "io/formats.h"
 #include "io/hdf5_program.h"
-#include "run/result_names.h"
+#include "result/result_names.h"
 
 #include <math.h>
 #include <stdlib.h>

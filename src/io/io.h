@@ -3,8 +3,8 @@
 #ifndef SHOAL_IO_IO_H
 #define SHOAL_IO_IO_H
 
-#include "run/batch.h"
-#include "run/sink.h"
+#include "ode/batch/batch.h"
+#include "result/sink.h"
 
 // A sink for `path`: .csv, .npz, .h5/.hdf5, or "-" for CSV on standard output. Nothing is created
 // before begin. Another ending is an error that lists these.

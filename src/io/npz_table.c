@@ -9,7 +9,7 @@
 #include "io/formats.h"
 #include "io/npy.h"
 #include "io/zip.h"
-#include "run/result_names.h"
+#include "result/result_names.h"
 
 #include <math.h>
 #include <stdlib.h>

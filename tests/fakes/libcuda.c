@@ -7,7 +7,7 @@
 // and written only when the stream gets there, and everything that is made is counted.
 #include "libcuda.h"
 
-#include "../../kernels/abi.h"
+#include "../../kernels/ode/abi.h"
 
 #include <stdint.h>
 #include <stdlib.h>

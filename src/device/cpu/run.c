@@ -6,7 +6,7 @@
 // that a handler never runs in one of them.
 #include "device/cpu/cpu.h"
 
-#include "../kernels/abi.h"
+#include "../kernels/ode/abi.h"
 #include "base/thread.h"
 #include "log/log.h"
 

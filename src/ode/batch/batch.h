@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Which runs: sweeps, samples, tables, and the value of (run, name) as a pure function.
+//
+// run = (table row * sweep points + sweep point) * samples + sample; of the sweeps the leftmost is
+// the slowest; zipped sweeps count as one, at the place of the first of them. Nothing is stored per
+// run but the rows of a table, so that 1e9 runs are described in a few hundred bytes. A call that
+// fails leaves the batch as it was; after batch_check everything below it is const and may be
+// called by several threads.
+#ifndef SHOAL_RUN_BATCH_H
+#define SHOAL_RUN_BATCH_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/report.h"
+#include "ode/model/model.h"
+
+// A batch file or the caller's arrays: columns by name.
+struct batch_column {
+    const char *name;
+    const double *number;    // [rows], or NULL when it is the next, or
+    const float *number32;   // [rows]
+    const char *const *text; // [rows] text; only columns that start with `_` may be text
+    size_t at;               // of the name, in the table's head
+};
+struct batch_table {
+    const char *source; // name of the file, for messages
+    struct source head; // its beginning, up to the names; text NULL: not a text file
+    uint64_t rows;
+    bool lent; // its numbers stay where they are
+    vec(struct batch_column) columns;
+};
+
+enum sampler { SAMPLER_RANDOM, SAMPLER_LHS, SAMPLER_SOBOL };
+
+struct batch;
+
+// What an input drives.
+struct batch_target {
+    bool initial;   // initial value of state `index`, else parameter `index`
+    uint32_t index; // position in model.states or model.pars
+};
+
+struct batch *batch_new(struct model *m); // NULL: out of memory; the model must outlive it
+void batch_free(struct batch *b);
+
+// NAME=lin:A:B:N, log:A:B:N, V,V,...; lin(A,B,N) too. NAME is a parameter, or x(0) or
+// x for the initial value of a state.
+shoal_code batch_sweep(struct batch *b, const char *spec, struct report *r);
+shoal_code batch_zip(struct batch *b, const char *names, struct report *r);
+// NAME=uniform:A:B, loguniform:A:B, normal:M:S, lognormal:MEDIAN:GSD
+shoal_code batch_sample(struct batch *b, const char *spec, struct report *r);
+// runs: how many samples, 0 when not given. Without this call: lhs, seed 0.
+shoal_code batch_sampler(struct batch *b, enum sampler sampler, uint64_t runs, uint64_t seed,
+                         struct report *r);
+// Columns run, t, status are ignored, `_` columns are kept as extras; any other must be an input.
+// Tables and arrays together are one table, so their rows must agree. Both are copied, and their
+// values must be finite; but for batch_lend_values, whose array (of float or double) is looked at
+// whenever a value is asked for, and never before: what is in it then is handed on.
+shoal_code batch_use_table(struct batch *b, const struct batch_table *t, struct report *r);
+shoal_code batch_add_values(struct batch *b, const char *name, const double *values, uint64_t count,
+                            struct report *r);
+shoal_code batch_lend_values(struct batch *b, const char *name, const void *values, bool f32,
+                             uint64_t count, struct report *r);
+// "4711,5000:6000": single runs, and ranges without their end, so that 0:1000 and 1000:2000 meet;
+// 5000: goes on to the last run, :5000 begins with the first.
+// A later call replaces an earlier one.
+shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
+// Must be called (again) after the last change, before the rest.
+shoal_code batch_check(struct batch *b, struct report *r);
+// No input has a value of its own in that model, which has the same names as the batch's.
+shoal_code batch_check_set(const struct batch *b, const struct model *m, struct report *r);
+void batch_refresh(struct batch *b); // checks when something changed; wrong: there are 0 runs
+
+uint64_t batch_runs(const struct batch *b);
+uint64_t batch_rows(const struct batch *b);                     // after --only-runs
+uint64_t batch_run_of_row(const struct batch *b, uint64_t row); // run index of the row
+void batch_fill_runs(const struct batch *b, uint64_t first_row, uint32_t rows, uint64_t *out);
+uint32_t batch_inputs(const struct batch *b); // first the table's, then sweeps, then samples
+const char *batch_input_name(const struct batch *b, uint32_t input); // "rho", "x(0)"
+struct batch_target batch_input_target(const struct batch *b, uint32_t input);
+// Values of one input for consecutive rows.
+void batch_fill(const struct batch *b, uint32_t input, uint64_t first_row, uint32_t rows,
+                double *out);
+void batch_fill_f32(const struct batch *b, uint32_t input, uint64_t first_row, uint32_t rows,
+                    float *out);
+double batch_value(const struct batch *b, uint32_t input, uint64_t run);
+// Copied `_` columns of the table.
+uint32_t batch_extras(const struct batch *b);
+const struct batch_column *batch_extra(const struct batch *b, uint32_t extra);
+uint64_t batch_table_row(const struct batch *b, uint64_t run);
+// Grid for the metadata: JSON array of [{"names":[...],"count":N}, ...], slowest first.
+void batch_describe(const struct batch *b, struct buf *out);
+
+#endif

@@ -1,0 +1,678 @@
+// SPDX-License-Identifier: MIT
+// Assembles a kernel from its components, in the order the compiler reads them.
+#include "ode/codegen/codegen.h"
+
+#include "ode/codegen/kernels.h"
+#include "log/log.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    WAYS_STATES = 24,    // up to this size two groups are in flight,
+    WAYS3_STATES = 6,    // and up to this size three, where steps are fixed
+    QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
+};
+
+// What differs between a CPU's worker and a device's thread, which has many registers and needs
+// all its arrays in them: sizes, and the files of kernels/ in the order of their components.
+struct shape {
+    uint32_t unroll_states; // up to this size the state loops are unrolled (f64: see half)
+    bool half;              // half of it in f64, which takes two registers
+    uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled
+    uint32_t inline_length; // a function with more statements is not inlined
+    uint32_t stiff_length;  // the same in implicit methods: there are more of them in a stage
+    uint32_t stiff_unroll;  // unroll_length of implicit methods and few states
+    uint32_t stack_states;  // larger systems keep their arrays in the workspace
+    uint32_t factor_length; // up to this many statements a factorisation is written out
+    const char *adaptive, *fixed, *entry;
+};
+
+static const struct shape worker_shape = {
+    .unroll_states = 12,
+    .unroll_length = UINT32_MAX,
+    .inline_length = 150,
+    .stiff_length = 80,
+    .stiff_unroll = UINT32_MAX,
+    .stack_states = 64,
+    .factor_length = 3000,
+    .adaptive = "adaptive.h",
+    .fixed = "fixed.h",
+    .entry = "entry.h",
+};
+static const struct shape thread_shape = {
+    .unroll_states = 40,
+    .half = true,
+    .unroll_length = 1500,
+    .inline_length = 600,
+    .stiff_length = 600,
+    .stiff_unroll = 9000,
+    .stack_states = 128,
+    .factor_length = 1500,
+    .adaptive = "thread_adaptive.h",
+    .fixed = "thread_fixed.h",
+    .entry = "thread_entry.h",
+};
+
+struct assembly {
+    const struct codegen_request *q;
+    struct kernel_source *out;
+    struct arena arena;
+    bool used[OP_COUNT];
+    bool adaptive;
+    uint32_t shared;      // values that parts of a long function hand to each other
+    struct linear linear; // of an implicit method
+    const struct shape *shape;
+};
+
+static void begin(struct assembly *a, const char *name) {
+    struct kernel_source *s = a->out;
+    s->component[s->components].name = name;
+    s->component[s->components].offset = s->text.length;
+    buf_printf(&s->text, "// ---- %s\n", name);
+}
+
+// Which components the text of a component speaks of; they stand before it. A component that a
+// kernel does not have is passed over.
+static const struct {
+    const char *name, *children;
+} built_on[] = {
+    {"sizes", ""},
+    {"prelude", "sizes"},
+    {"abi", "sizes"},
+    {"dialect", "sizes prelude"},
+    {"math", "sizes prelude"},
+    {"tableau", "sizes prelude"},
+    {"gains", "sizes prelude"},
+    {"dxdt", "sizes dialect math"},
+    {"start", "sizes abi dialect math"},
+    {"observables", "sizes dialect math"},
+    {"jacobian", "sizes dialect math"},
+    {"linear_solve", "sizes dialect"},
+    {"group", "sizes abi dialect tableau gains"},
+    {"step", "group dxdt tableau jacobian linear_solve"},
+    {"controller", "dialect gains"},
+    {"save_state", "group step observables"},
+    {"begin", "group step start gains save_state"},
+    {"stiffness", "group step tableau"},
+    {"judge", "group step controller gains save_state stiffness"},
+    {"refill", "begin group save_state"},
+    {"loop", "begin judge refill step save_state"},
+    {"batch_kernel", "loop"},
+};
+
+const char *codegen_children(const char *component) {
+    for (size_t i = 0; i < sizeof built_on / sizeof *built_on; i++)
+        if (!strcmp(built_on[i].name, component))
+            return built_on[i].children;
+    return NULL;
+}
+
+static bool is_child(const char *name, const char *children) {
+    size_t n = strlen(name);
+    for (const char *p = children; (p = strstr(p, name)); p += n)
+        if ((p == children || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+            return true;
+    return false;
+}
+
+static void hash_component(const struct kernel_source *s, struct component *c) {
+    const char *children = codegen_children(c->name);
+    struct sha256 hash;
+    sha256_init(&hash);
+    sha256_add(&hash, s->text.data + c->offset, c->length);
+    sha256_end(&hash, c->own);
+    sha256_init(&hash);
+    sha256_add(&hash, c->own, sizeof c->own);
+    for (const struct component *k = s->component; children && k < c; k++)
+        if (is_child(k->name, children))
+            sha256_add(&hash, k->digest, sizeof k->digest);
+    sha256_end(&hash, c->digest);
+}
+
+static void end(struct assembly *a) {
+    struct kernel_source *s = a->out;
+    struct component *c = &s->component[s->components++];
+    for (const struct component_swap *w = a->q->swap; w && w->name; w++)
+        if (!strcmp(w->name, c->name)) {
+            s->text.length = c->offset;
+            buf_puts(&s->text, w->text);
+        }
+    c->length = s->text.length - c->offset;
+    if (!s->text.failed)
+        hash_component(s, c);
+}
+
+static const struct kernel_file *file_named(const char *file) {
+    const struct kernel_file *k = kernel_files;
+    while (strcmp(k->name, file))
+        k++;
+    return k;
+}
+
+static void put_file(struct assembly *a, const char *file) {
+    const struct kernel_file *k = file_named(file);
+    buf_put(&a->out->text, k->text, k->length);
+}
+
+// A file of kernels/ as a component.
+static void include(struct assembly *a, const char *name, const char *file) {
+    begin(a, name);
+    put_file(a, file);
+    end(a);
+}
+
+static void define(struct assembly *a, const char *name, uint32_t value) {
+    buf_printf(&a->out->text, "#define %s %u\n", name, value);
+}
+
+static void define_real(struct assembly *a, const char *name, double value) {
+    buf_printf(&a->out->text, "#define %s ((elem)", name);
+    codegen_number(&a->out->text, value);
+    buf_puts(&a->out->text, ")\n");
+}
+
+// As the kernel's numbers have it.
+static double kernel_real(const struct assembly *a, double x) {
+    return a->q->f32 ? (double)(float)x : x;
+}
+
+static uint32_t lanes(const struct codegen_request *q) {
+    return q->target->device || q->target->lanes64 == 1 ? 1 : q->target->lanes64 * (q->f32 ? 2 : 1);
+}
+
+static uint32_t inline_length(const struct codegen_request *q) {
+    const struct shape *shape = q->target->device ? &thread_shape : &worker_shape;
+    return q->method->scheme != EXPLICIT ? shape->stiff_length : shape->inline_length;
+}
+
+static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count) {
+    return (struct emit){.dag = &q->system->dag,
+                         .roots = roots,
+                         .count = count,
+                         .pars = q->system->pars,
+                         .inline_length = inline_length(q)};
+}
+
+// Vectors that a step needs now and then; complex numbers take two.
+static uint32_t spares(const struct method *m) { return m->scheme == COLLOCATION ? 4 : 3; }
+
+static bool is_implicit(const struct assembly *a) { return a->q->method->scheme != EXPLICIT; }
+
+static struct emit emit_linear(const struct assembly *a) {
+    struct emit e = emit_of(a->q, a->linear.roots, a->linear.count);
+    e.slots = a->linear.slots;
+    e.name = "model_linear";
+    e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *m";
+    e.arguments = "t, y, p, m";
+    e.result = "m";
+    return e;
+}
+
+// What the linear equations add to it: loops count as nothing.
+static uint64_t linear_length(struct assembly *a) {
+    struct emit e = emit_linear(a);
+    const struct linear *l = &a->linear;
+    const struct method *m = a->q->method;
+    uint64_t solve = l->loops ? 0 : codegen_solve_length(&l->lu);
+    uint64_t factor = l->loops ? 0 : codegen_factor_length(&l->lu);
+    if (m->scheme == COLLOCATION) // a complex one is four times as long
+        return codegen_length(&e, &a->arena) + (4 * l->pairs + 1) * (factor + solve);
+    return codegen_length(&e, &a->arena) + factor + m->stages * solve;
+}
+
+// Statements of a step whose stages and states are all written out.
+static uint64_t step_length(struct assembly *a) {
+    const struct method *m = a->q->method;
+    const struct system *s = a->q->system;
+    struct emit e = emit_of(a->q, s->rhs, s->states);
+    uint32_t sums = 0;
+    for (uint32_t i = 1; i < m->stages; i++)
+        for (uint32_t k = 0; k < i; k++)
+            sums += (m->a[i][k] != 0 ? 1u : 0) + (m->coupling[i][k] != 0 ? 1u : 0);
+    uint64_t linear = is_implicit(a) ? linear_length(a) : 0;
+    return linear + m->stages * codegen_length(&e, &a->arena) + (uint64_t)sums * s->states;
+}
+
+static uint32_t unroll_states(const struct assembly *a) {
+    return a->shape->unroll_states / (a->shape->half && !a->q->f32 ? 2 : 1);
+}
+
+// The stages of a system in registers are worth more statements.
+static bool is_unrolled(struct assembly *a) {
+    bool far = is_implicit(a) && a->q->system->states <= unroll_states(a);
+    return step_length(a) <= (far ? a->shape->stiff_unroll : a->shape->unroll_length);
+}
+
+static bool has_second_error(const struct method *m) {
+    for (uint32_t i = 0; i < m->stages; i++)
+        if (m->e2[i] != 0)
+            return true;
+    return false;
+}
+
+static bool any_init(const struct system *s) {
+    for (uint32_t i = 0; i < s->states; i++)
+        if (s->init[i] != NODE_NONE)
+            return true;
+    return false;
+}
+
+// A matrix is large before a system is.
+static bool is_large(const struct assembly *a) {
+    return a->q->system->states > a->shape->stack_states ||
+           a->linear.size > 16 * a->shape->stack_states;
+}
+
+static void define_newton(struct assembly *a) {
+    const struct method *m = a->q->method;
+    const struct linear *l = &a->linear;
+    define(a, "FIRST_IMPLICIT", m->c[0] == 0);
+    define(a, "FILTERED", m->filtered);
+    define(a, "ITERATION_EVALUATIONS", l->pairs ? m->stages : 1);
+    define_real(a, "NEWTON_ENOUGH", a->adaptive ? 0.03 : 1e-3);
+    if (l->pairs) {
+        define(a, "LU_REAL", l->factors);
+        define(a, "LU_PAIRS", l->complex_factors);
+        define_real(a, "ERROR_START", kernel_real(a, m->e0));
+    }
+}
+
+static void define_linear(struct assembly *a) {
+    const struct method *m = a->q->method;
+    define(a, "IMPLICIT", 1);
+    define(a, "NEWTON", method_iterates(m));
+    define(a, "COLLOCATION", m->scheme == COLLOCATION);
+    define_real(a, "GAMMA", kernel_real(a, m->gamma));
+    define(a, "TIMED", a->linear.timed);
+    define(a, "LINEAR", a->linear.size);
+    define(a, "LU_ENTRIES", a->linear.lu.entries);
+    define(a, "LU_LOOPS", a->linear.loops);
+    define(a, "DOUBTS", a->linear.doubts);
+    define(a, "DAMPING", a->linear.damping);
+    if (a->q->system->algebraic)
+        define(a, "ALGEBRAIC", a->q->system->algebraic);
+    define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));
+    define(a, "RESIDUE", m->residue[0] != 0);
+    if (method_iterates(m))
+        define_newton(a);
+}
+
+static void put_sizes(struct assembly *a) {
+    const struct codegen_request *q = a->q;
+    const struct system *s = q->system;
+    const struct method *m = q->method;
+    uint32_t np = s->pars + s->derived;
+    begin(a, "sizes");
+    buf_puts(&a->out->text, "#define SHOAL_ELEM elem\n");
+    define(a, "W", lanes(q));
+    define(a, "F32", q->f32);
+    define(a, "WAYS",
+           q->target->device || s->states > WAYS_STATES || method_iterates(m) ? 1
+           : a->adaptive || s->states > WAYS3_STATES                          ? 2
+                                                                              : 3);
+    define(a, "N", s->states);
+    define(a, "NPAR", s->pars);
+    define(a, "NP", np ? np : 1);
+    define(a, "NOUT", q->outputs);
+    define(a, "HAS_INIT", any_init(s));
+    if (s->starts)
+        define(a, "START_IN_ORDER", 1);
+    define(a, "USES_TIME", a->used[OP_TIME]);
+    define(a, "UNROLL_STATES", unroll_states(a));
+    define(a, "UNROLL_STAGES", is_unrolled(a));
+    define(a, "LARGE", is_large(a));
+    define(a, "SPARES", spares(m));
+    define(a, "ADAPTIVE", a->adaptive);
+    define(a, "DENSE", q->dense);
+    define(a, "ORDER", m->order);
+    define(a, "STAGES", m->stages);
+    define(a, "FSAL", m->fsal);
+    define(a, "EVALUATIONS", method_evaluations(m));
+    define(a, "SECOND_ERROR", has_second_error(m));
+    define(a, "EXTRA", q->dense ? m->extra : 0);
+    define(a, "DEGREE", q->dense ? m->degree : 0);
+    if (is_implicit(a))
+        define_linear(a);
+    if (q->stiff)
+        define(a, "DETECT_STIFF", 1);
+    buf_puts(&a->out->text, "enum {");
+#define X(word, meaning, hint) buf_puts(&a->out->text, " STATUS_" #word ",");
+    SHOAL_STATUSES(X)
+#undef X
+    buf_puts(&a->out->text, " };\n");
+    end(a);
+}
+
+static void put_gains(struct assembly *a) {
+    begin(a, "gains");
+    struct control c = method_control(a->q->method, a->q->controller);
+    define(a, "CONTROL_GUSTAFSSON", c.gustafsson);
+    define(a, "CONTROL_COARSE", c.b != 0 || c.c != 0);
+    define_real(a, "CONTROL_GROW", c.grow);
+    define_real(a, "CONTROL_SHRINK", c.shrink);
+    if (a->adaptive) { // the kernel takes log2 of squared norms, hence the halves
+        define_real(a, "CONTROL_SAFETY", log2(c.safety));
+        define_real(a, "CONTROL_A", c.a / 2);
+        define_real(a, "CONTROL_B", c.b / 2);
+        define_real(a, "CONTROL_C", c.c / 2);
+        define_real(a, "CONTROL_REJECT", c.reject / 2);
+        if (method_iterates(a->q->method)) // a step that fails to converge comes out at 0.4 of it
+            define_real(a, "NEWTON_FAILED", pow(0.4 / c.safety, -2 / c.reject));
+    }
+    end(a);
+}
+
+static void put_function(struct assembly *a, const struct emit *e, enum log_label label) {
+    size_t before = a->out->text.length;
+    int32_t span = log_begin(a->q->log, label);
+    uint32_t shared = codegen_function(&a->out->text, e, &a->arena);
+    log_u64(a->q->log, span, "bytes", a->out->text.length - before);
+    log_end(a->q->log, span);
+    a->shared = a->shared < shared ? shared : a->shared;
+}
+
+// Where there are many divisions and roots, a right-hand side for those in range, and one for all,
+// which is given copies: they have no room for what parts of it would hand to each other.
+static void put_rhs_twice(struct assembly *a, struct emit *e) {
+    put_file(a, "quick.h");
+    e->name = "model_rhs_exact";
+    e->form = EMIT_WHOLE;
+    put_function(a, e, LOG_emit_dxdt);
+    e->name = "model_rhs_quick";
+    e->form = EMIT_QUICK;
+    put_function(a, e, LOG_emit_dxdt);
+    put_file(a, "rhs_quick.h");
+}
+
+static bool is_twice(struct assembly *a, const struct emit *e) {
+    return a->q->target->quick_division && a->q->f32 && e->count <= a->shape->stack_states &&
+           codegen_length(e, &a->arena) <= e->inline_length &&
+           codegen_divisions(e, &a->arena) >= QUICK_DIVISIONS;
+}
+
+static void put_rhs(struct assembly *a) {
+    const struct system *s = a->q->system;
+    struct emit e = emit_of(a->q, s->rhs, s->states);
+    begin(a, "dxdt");
+    e.name = "model_rhs";
+    e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *d";
+    e.arguments = "t, y, p, d";
+    e.result = "d";
+    if (is_twice(a, &e))
+        put_rhs_twice(a, &e);
+    else
+        put_function(a, &e, LOG_emit_dxdt);
+    end(a);
+}
+
+static void put_jacobian(struct assembly *a) {
+    struct emit e = emit_linear(a);
+    begin(a, "jacobian");
+    put_function(a, &e, LOG_emit_jacobian);
+    end(a);
+}
+
+static void put_linear_solve(struct assembly *a) {
+    int32_t span = log_begin(a->q->log, LOG_emit_linear_solve);
+    begin(a, "linear_solve");
+    codegen_factors(&a->out->text, &a->linear, inline_length(a->q), file_named("lu.h")->text);
+    end(a);
+    log_u64(a->q->log, span, "entries", a->linear.lu.entries);
+    log_end(a->q->log, span);
+}
+
+static void put_derive(struct assembly *a) {
+    const struct system *s = a->q->system;
+    struct emit e = emit_of(a->q, s->derive, s->derived);
+    uint32_t *slots = arena_new(&a->arena, uint32_t, s->derived + 1);
+    for (uint32_t i = 0; i < s->derived; i++)
+        slots[i] = s->pars + i;
+    e.slots = slots;
+    e.name = "model_derive";
+    e.parameters = "SPACE real *p";
+    e.arguments = e.result = "p";
+    put_function(a, &e, LOG_emit_derived);
+}
+
+// The states whose initial value is a formula, and which those are.
+static struct emit init_roots(struct assembly *a) {
+    const struct system *s = a->q->system;
+    node_id *roots = arena_new(&a->arena, node_id, s->states);
+    uint32_t *slots = arena_new(&a->arena, uint32_t, s->states), count = 0;
+    for (uint32_t i = 0; i < s->states; i++)
+        if (s->init[i] != NODE_NONE) {
+            roots[count] = s->init[i];
+            slots[count++] = i;
+        }
+    struct emit e = emit_of(a->q, roots, count);
+    e.slots = slots;
+    return e;
+}
+
+// Both in one function, where derived parameters are made of initial values.
+static void put_start_in_order(struct assembly *a) {
+    const struct system *s = a->q->system;
+    node_id *roots = arena_new(&a->arena, node_id, s->starts);
+    uint32_t *slots = arena_new(&a->arena, uint32_t, s->starts);
+    bool *initial = arena_new(&a->arena, bool, s->starts);
+    for (uint32_t k = 0; k < s->starts; k++) {
+        uint32_t i = s->start[k];
+        initial[k] = i >= s->derived;
+        roots[k] = initial[k] ? s->init[i - s->derived] : s->derive[i];
+        slots[k] = initial[k] ? i - s->derived : s->pars + i;
+    }
+    struct emit e = emit_of(a->q, roots, s->starts);
+    e.slots = slots;
+    e.initial = initial;
+    e.name = "model_start";
+    e.parameters = "const struct shoal_args *a, real t, SPACE real *y, SPACE real *p";
+    e.arguments = "a, t, y, p";
+    e.result = "p";
+    put_function(a, &e, LOG_emit_derived);
+}
+
+static void put_derive_and_init(struct assembly *a) {
+    put_derive(a);
+    struct emit e = init_roots(a);
+    e.name = "model_init";
+    e.parameters = "real t, const SPACE real *p, SPACE real *y";
+    e.arguments = "t, p, y";
+    e.result = "y";
+    if (e.count)
+        put_function(a, &e, LOG_emit_initial_values);
+}
+
+static void put_start(struct assembly *a) {
+    begin(a, "start");
+    if (a->q->system->starts)
+        put_start_in_order(a);
+    else
+        put_derive_and_init(a);
+    end(a);
+}
+
+static node_id *output_roots(struct assembly *a) {
+    const struct codegen_request *q = a->q;
+    struct system *s = q->system;
+    node_id *roots = arena_new(&a->arena, node_id, q->outputs);
+    for (uint32_t i = 0; i < q->outputs; i++)
+        roots[i] = q->output[i] < s->states ? dag_leaf(&s->dag, LEAF_STATE, q->output[i])
+                                            : s->observable[q->output[i] - s->states];
+    return roots;
+}
+
+// Elements of a thread's part of the workspace: thread_entry.h gives them out.
+static void put_workspace(struct assembly *a) {
+    const struct system *s = a->q->system;
+    const struct method *m = a->q->method;
+    uint32_t extra = a->q->dense ? m->extra : 0, np = s->pars + s->derived;
+    uint32_t elements =
+        s->states * (8 + spares(m) + m->stages + extra) + (np ? np : 1) + a->shared + a->q->outputs;
+    if (is_implicit(a))
+        elements += s->states + a->linear.size;
+    if (method_iterates(m))
+        elements += s->states;
+    if (m->scheme == COLLOCATION)
+        elements += 2 * m->stages * s->states;
+    define(a, "WORKSPACE", elements);
+    a->out->workspace = (size_t)elements * (a->q->f32 ? sizeof(float) : sizeof(double));
+}
+
+static void put_outputs(struct assembly *a, const node_id *roots) {
+    begin(a, "observables");
+    struct emit e = emit_of(a->q, roots, a->q->outputs);
+    e.name = "model_outputs";
+    e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *out";
+    e.arguments = "t, y, p, out";
+    e.result = "out";
+    put_function(a, &e, LOG_emit_observables);
+    define(a, "SHARED", a->shared);
+    if (a->q->target->device && is_large(a))
+        put_workspace(a);
+    end(a);
+}
+
+static void put_step(struct assembly *a) {
+    static const char *const file[] = {[EXPLICIT] = "rk.h",
+                                       [ROSENBROCK] = "ros.h",
+                                       [DIRK] = "dirk.h",
+                                       [COLLOCATION] = "collocation.h"};
+    begin(a, "step");
+    if (is_implicit(a))
+        put_file(a, "implicit.h");
+    if (method_iterates(a->q->method))
+        put_file(a, "newton.h");
+    put_file(a, file[a->q->method->scheme]);
+    end(a);
+}
+
+static void find_used(struct assembly *a, const node_id *outputs) {
+    const struct codegen_request *q = a->q;
+    const struct system *s = q->system;
+    const struct emit all[] = {
+        emit_of(q, s->rhs, s->states),
+        emit_of(q, outputs, q->outputs),
+        emit_of(q, s->derive, s->derived),
+        init_roots(a),
+        emit_linear(a),
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        codegen_used(&all[i], a->used, &a->arena);
+}
+
+static void linearise(struct assembly *a) {
+    int32_t span = log_begin(a->q->log, LOG_jacobian);
+    struct linear *l = &a->linear;
+    *l = codegen_linearise(a->q->system, a->q->method, &a->arena);
+    l->loops =
+        codegen_factor_length(&l->lu) + codegen_solve_length(&l->lu) > a->shape->factor_length;
+    log_u64(a->q->log, span, "nonzeros", l->lu.given);
+    log_u64(a->q->log, span, "entries", l->lu.entries);
+    log_end(a->q->log, span);
+}
+
+static bool is_special(uint8_t op) {
+    return op == OP_LGAMMA || op == OP_BESSELJ || op == OP_BESSELY || op == OP_BESSELI;
+}
+
+static void put_special(struct assembly *a) {
+    bool special = false;
+    for (uint8_t op = 0; op < OP_COUNT; op++)
+        special |= a->used[op] && is_special(op);
+    if (!special)
+        return;
+    put_file(a, "special.h");
+    a->out->needs_libm |= !a->q->target->device;
+}
+
+// A function of the model that the target has none for: OpenCL's library has no Bessel functions.
+static enum op missing_function(const struct assembly *a) {
+    bool opencl = !strcmp(a->q->target->prelude, "prelude_opencl.h");
+    return !opencl               ? OP_NUMBER
+           : a->used[OP_BESSELJ] ? OP_BESSELJ
+           : a->used[OP_BESSELY] ? OP_BESSELY
+                                 : OP_NUMBER;
+}
+
+static void assemble(struct assembly *a) {
+    const struct codegen_request *q = a->q;
+    if (is_implicit(a))
+        linearise(a);
+    node_id *outputs = output_roots(a);
+    find_used(a, outputs);
+    put_sizes(a);
+    include(a, "prelude", q->target->prelude);
+    include(a, "abi", "abi.h");
+    include(a, "dialect", "dialect.h");
+    begin(a, "math");
+    codegen_math(a->out, &a->out->text, q, a->used);
+    put_special(a);
+    end(a);
+    begin(a, "tableau");
+    codegen_tableau(&a->out->text, q->method, q->dense, q->f32);
+    if (q->stiff)
+        codegen_stiff(&a->out->text, q->method, q->f32);
+    end(a);
+    put_gains(a);
+    put_rhs(a);
+    put_start(a);
+    if (is_implicit(a)) {
+        put_jacobian(a);
+        put_linear_solve(a);
+    }
+    put_outputs(a, outputs);
+    include(a, "group", "group.h");
+    put_step(a);
+    if (a->adaptive)
+        include(a, "controller", "control.h");
+    include(a, "save_state", "save.h");
+    include(a, "begin", "start.h");
+    if (q->stiff)
+        include(a, "stiffness", "stiff.h");
+    include(a, "judge", a->adaptive ? "adaptive_step.h" : "fixed_step.h");
+    include(a, "refill", q->target->device ? "thread.h" : "loop.h");
+    include(a, "loop", a->adaptive ? a->shape->adaptive : a->shape->fixed);
+    include(a, "batch_kernel", a->shape->entry);
+}
+
+shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
+                          struct report *r) {
+    struct assembly a = {.q = q,
+                         .out = out,
+                         .adaptive = q->controller != CONTROLLER_FIXED,
+                         .shape = q->target->device ? &thread_shape : &worker_shape};
+    jmp_buf oom;
+    struct budget budget = system_budget(q->system, q->stop);
+    *out = (struct kernel_source){0};
+    if (is_implicit(&a) && q->system->states > LU_MOST_STATES)
+        return report_error(r, SHOAL_INPUT, "method %s is for up to %d states", q->method->name,
+                            LU_MOST_STATES);
+    if (!is_implicit(&a) && q->system->algebraic)
+        return report_error(r, SHOAL_INPUT,
+                            "method %s cannot run a model with algebraic rows (`0=...`); take an "
+                            "implicit one, as in --method rodas5p",
+                            q->method->name);
+    a.arena.oom = q->system->arena.oom = &oom;
+    a.arena.budget = q->system->arena.budget = &budget;
+    bool failed = setjmp(oom) != 0;
+    if (!failed)
+        assemble(&a);
+    q->system->arena.oom = NULL;
+    q->system->arena.budget = NULL;
+    arena_free(&a.arena);
+    enum op missing = missing_function(&a);
+    if (!failed && !out->text.failed && missing == OP_NUMBER)
+        return SHOAL_OK;
+    codegen_free(out);
+    if (!failed && missing != OP_NUMBER)
+        return report_error(r, SHOAL_INPUT,
+                            "`%s` is not there on OpenCL devices; take another --device",
+                            op_names[missing]);
+    return system_failure(&budget, r);
+}
+
+void codegen_free(struct kernel_source *s) {
+    if (s)
+        buf_free(&s->text);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Kernel source: a system, a method and a target become one text that the compiler sees as it is.
+//
+// The text is made of named components (sizes, prelude, tableau, right-hand side, step, controller,
+// loop, ...), each hashed by itself and with what it is built on, so that a change can be traced to
+// one of them. Nothing here reads files or the machine: what depends on the machine is in the
+// target, and equal arguments give equal bytes.
+#ifndef SHOAL_CODEGEN_CODEGEN_H
+#define SHOAL_CODEGEN_CODEGEN_H
+
+#include "base/buf.h"
+#include "base/sha256.h"
+#include "ode/method/method.h"
+#include "shoal/backend.h"
+#include "ode/symbolic/lu.h"
+
+// Where a math function comes from.
+enum math_source {
+    MATH_LIBM,   // the C library's, lane by lane
+    MATH_SLEEF,  // Sleef_finz_*, the same bits whatever the neighbours are
+    MATH_MVEC,   // glibc's libmvec
+    MATH_DEVICE, // built in
+};
+
+// Another text for a component. Tests use it to show that nothing else identifies a kernel.
+struct component_swap {
+    const char *name, *text; // a NULL name ends a list
+};
+
+struct codegen_request {
+    struct system *system; // output leaves and derivatives may be added to its DAG
+    const struct method *method;
+    const struct method *stiff; // takes over from trajectories that end as stiff; NULL: none do
+    enum controller controller;
+    bool f32;
+    bool dense; // samples on a grid, between steps
+    const struct shoal_target *target;
+    uint32_t outputs;
+    const uint32_t *output; // states first: j < states is a state, else observable j - states
+    const struct component_swap *swap; // NULL: none
+    shoal_log *log;                    // gets the times of emit_...; may be NULL
+    const volatile int *stop;          // ends it early when it is not 0; NULL: nobody does
+};
+
+enum { CODEGEN_COMPONENTS = 24 };
+
+struct component {
+    const char *name;
+    size_t offset, length;    // in the text
+    unsigned char own[32];    // SHA-256 of its text
+    unsigned char digest[32]; // of its text and the digests of its children
+};
+
+struct kernel_source {
+    struct buf text;
+    uint32_t components;
+    struct component component[CODEGEN_COMPONENTS];
+    bool needs_sleef, needs_mvec, needs_libm; // what must be linked
+    size_t workspace; // bytes a device's thread needs; a CPU's kernel says itself
+};
+
+shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
+                          struct report *r);
+void codegen_free(struct kernel_source *s);
+// What a component is built on, blank-separated; NULL: there is no such component.
+const char *codegen_children(const char *component);
+
+// ---- pieces, shared by the files of this folder
+// --------------------------------------------------
+
+// A literal that reads back exactly in C, CUDA and OpenCL, without the locale's decimal point.
+void codegen_number(struct buf *out, double value);
+
+// A function that computes roots[] and stores root i in RESULT[slots[i]], each as soon as it is
+// known, so a root may read what an earlier one stored. A long function becomes several, which hand
+// values to each other behind the NP parameters in p; returns how many.
+enum emit_form {
+    EMIT_PARTS,
+    EMIT_WHOLE, // one function whatever its length, not inlined: it hands on nothing
+    EMIT_QUICK, // one, inlined, with divisions of kernels/dialect/quick.h; returns whether their range
+                // holds
+};
+struct emit {
+    const struct dag *dag;
+    const node_id *roots;
+    const uint32_t *slots; // NULL: RESULT[i]
+    uint32_t count;
+    const char *name, *parameters, *arguments; // model_rhs, "real t, ...", "t, ..."
+    const char *result;
+    const bool *initial;    // [count] root is an initial value of y, of use where none is given;
+                            // NULL: none is
+    uint32_t pars;          // derived parameters follow the parameters in p
+    uint32_t inline_length; // a longer function is not inlined
+    enum emit_form form;
+};
+uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);
+// Its statements and stores.
+uint32_t codegen_length(const struct emit *e, struct arena *arena);
+// Which math functions the live nodes of the roots use.
+void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena);
+// How many divisions and square roots they are.
+uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
+// Declarations of the math functions in `used`.
+void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
+                  const bool used[OP_COUNT]);
+void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32);
+// What kernels/ode/stiff.h needs of a method.
+void codegen_stiff(struct buf *out, const struct method *m, bool f32);
+
+// What an implicit method needs of a system: one array of a step, that holds the non-zeros of the
+// Jacobian where the factors of I - h gamma J will be, then f, then for a Rosenbrock method df/dt
+// if there is any. A collocation method keeps the Jacobian, and has its factors behind: for gamma,
+// and for each pair of complex numbers.
+struct linear {
+    struct lu lu;
+    uint32_t pairs;
+    uint32_t factors, complex_factors; // where they begin
+    node_id *roots;                    // what goes into the array, and where
+    uint32_t *slots;
+    uint32_t count;
+    uint32_t size;            // of the array
+    uint32_t *doubt;          // slots of what is no polynomial of states and time
+    uint32_t doubts, damping; // of them, those of the matrix, which come first
+    bool timed;               // has df/dt
+    bool loops;               // the factorisation is loops over tables, not statements
+};
+struct linear codegen_linearise(struct system *s, const struct method *m, struct arena *arena);
+// Arithmetic of one attempted step, without its norm and control, with so many iterations where the
+// method has some; `l` is that of the system.
+enum { COST_ITERATIONS = 2 };
+struct op_counts codegen_cost(struct system *s, const struct method *m, const struct linear *l,
+                              struct arena *arena);
+// Statements of the factorisation and of a solution, when it is not loops.
+uint64_t codegen_factor_length(const struct lu *l);
+uint64_t codegen_solve_length(const struct lu *l);
+// The functions linear_factor and linear_solve, for a collocation method complex_factor and
+// complex_solve too; `loops` is the text of kernels/ode/lu.h.
+void codegen_factors(struct buf *out, const struct linear *l, uint32_t inline_length,
+                     const char *loops);
+
+#endif

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+// Statements of the kernel dialect from a DAG.
+//
+// Every live node becomes one constant. A product that is used once, by a sum, is written as part
+// of an fma. Truth values live in masks and become numbers only where a number is asked for. What
+// another part of a long function computed is read from the shared array `s`.
+#include "ode/codegen/emit.h"
+
+#include <math.h>
+#include <string.h>
+
+void codegen_number(struct buf *out, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (bits >> 63)
+        buf_putc(out, '-');
+    double size = fabs(value);
+    if (size < 1e15 && size == floor(size)) {
+        buf_printf(out, "%llu.0", (unsigned long long)size);
+        return;
+    }
+    if (!isfinite(value)) {
+        buf_puts(out, isnan(value) ? "NAN_VALUE" : "INFINITY_VALUE");
+        return;
+    }
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    unsigned long long mantissa = bits & 0xfffffffffffffull;
+    buf_printf(out, "0x%d.%013llxp%d", exponent ? 1 : 0, mantissa,
+               exponent ? exponent - 1023 : -1022);
+}
+
+static bool is_truth(uint8_t op) {
+    return (op >= OP_LT && op <= OP_NE) || op == OP_AND || op == OP_OR || op == OP_NOT;
+}
+static bool takes_truth(uint8_t op, int operand) {
+    return op == OP_AND || op == OP_OR || op == OP_NOT || (op == OP_IF && operand == 0);
+}
+
+static node_id operand(const struct node *n, int i) { return i == 0 ? n->a : i == 1 ? n->b : n->c; }
+
+static bool is_elsewhere(const struct writer *w, node_id id) { return w->part[id] != w->now; }
+
+void emit_value(struct writer *w, node_id id) {
+    const struct node *n = &w->e->dag->nodes.items[id];
+    switch (n->op) {
+    case OP_NUMBER:
+        buf_puts(w->out, "R(");
+        codegen_number(w->out, n->value);
+        buf_puts(w->out, ")");
+        break;
+    case OP_TIME:
+        buf_puts(w->out, "t");
+        break;
+    case OP_SYMBOL:
+        if (n->leaf == LEAF_STATE)
+            buf_printf(w->out, "y[%u]", n->a);
+        else
+            buf_printf(w->out, "p[%u]", n->a + (n->leaf == LEAF_DERIVED ? w->e->pars : 0));
+        break;
+    default:
+        if (is_elsewhere(w, id))
+            buf_printf(w->out, "s[%u]", w->slot[id]);
+        else
+            buf_printf(w->out, "v%u", id);
+    }
+}
+
+static void put_truth(struct writer *w, node_id id) {
+    if (is_truth(w->e->dag->nodes.items[id].op) && !is_elsewhere(w, id)) {
+        buf_printf(w->out, "m%u", id);
+        return;
+    }
+    buf_puts(w->out, "r_ne(");
+    emit_value(w, id);
+    buf_puts(w->out, ", R(0))");
+}
+
+static void put_operands(struct writer *w, const struct node *n, int first) {
+    for (int i = first; i < op_operands[n->op]; i++) {
+        if (i > first)
+            buf_puts(w->out, ", ");
+        if (takes_truth(n->op, i))
+            put_truth(w, operand(n, i));
+        else
+            emit_value(w, operand(n, i));
+    }
+    buf_puts(w->out, ")");
+}
+
+static void put_call(struct writer *w, const char *name, const struct node *n) {
+    buf_printf(w->out, "%s(", name);
+    put_operands(w, n, 0);
+}
+
+static bool is_division(uint8_t op) { return op == OP_DIV || op == OP_SQRT; }
+
+// A quick division is a reciprocal, or has a number above it, or something that must be looked at.
+static void put_quick(struct writer *w, const struct node *n) {
+    const struct node *above = &w->e->dag->nodes.items[n->a];
+    bool divides = n->op == OP_DIV, number = divides && above->op == OP_NUMBER;
+    bool one = number && above->value == 1;
+    bool fair = number && fabs(above->value) > 0x1p-20 && fabs(above->value) < 0x1p20;
+    buf_printf(w->out, "r_%s_quick(&range, ",
+               one       ? "rcp"
+               : fair    ? "over"
+               : divides ? "div"
+                         : "sqrt");
+    put_operands(w, n, one);
+}
+
+static void put_infix(struct writer *w, const struct node *n, const char *sign) {
+    emit_value(w, n->a);
+    buf_printf(w->out, " %s ", sign);
+    emit_value(w, n->b);
+}
+
+static void put_fused(struct writer *w, const char *name, node_id product, node_id rest) {
+    const struct node *m = &w->e->dag->nodes.items[product];
+    buf_printf(w->out, "%s(", name);
+    emit_value(w, m->a);
+    buf_puts(w->out, ", ");
+    emit_value(w, m->b);
+    buf_puts(w->out, ", ");
+    emit_value(w, rest);
+    buf_puts(w->out, ")");
+}
+
+static void put_sum(struct writer *w, const struct node *n) {
+    bool minus = n->op == OP_SUB;
+    if (w->fused[n->a])
+        put_fused(w, minus ? "r_fms" : "r_fma", n->a, n->b);
+    else if (w->fused[n->b])
+        put_fused(w, minus ? "r_fnma" : "r_fma", n->b, n->a);
+    else
+        put_infix(w, n, minus ? "-" : "+");
+}
+
+static void put_expression(struct writer *w, const struct node *n) {
+    char name[24];
+    if (w->e->form == EMIT_QUICK && is_division(n->op)) {
+        put_quick(w, n);
+        return;
+    }
+    switch (n->op) {
+    case OP_NEG:
+        buf_puts(w->out, "-");
+        emit_value(w, n->a);
+        break;
+    case OP_ADD:
+    case OP_SUB:
+        put_sum(w, n);
+        break;
+    case OP_MUL:
+        put_infix(w, n, "*");
+        break;
+    case OP_DIV:
+        put_infix(w, n, "/");
+        break;
+    case OP_IF:
+        put_call(w, "select", n);
+        break;
+    default: {
+        static const char *const special[OP_COUNT] = {
+            [OP_POW] = "r_pow", [OP_LT] = "r_lt",         [OP_LE] = "r_le",
+            [OP_GT] = "r_gt",   [OP_GE] = "r_ge",         [OP_EQ] = "r_eq",
+            [OP_NE] = "r_ne",   [OP_AND] = "m_and",       [OP_OR] = "m_or",
+            [OP_NOT] = "m_not", [OP_MIN] = "r_model_min", [OP_MAX] = "r_model_max",
+        };
+        if (!special[n->op]) {
+            name[0] = 0;
+            strcat(strcpy(name, "r_"), op_names[n->op]);
+        }
+        put_call(w, special[n->op] ? special[n->op] : name, n);
+    }
+    }
+}
+
+// Decides which products disappear into an fma: used once, by a sum whose other operand is not
+// already such a product.
+static void find_fused(struct writer *w) {
+    const struct dag *d = w->e->dag;
+    for (node_id id = 0; id < d->nodes.count; id++) {
+        const struct node *n = &d->nodes.items[id];
+        if (!w->uses[id] || (n->op != OP_ADD && n->op != OP_SUB))
+            continue;
+        if (d->nodes.items[n->a].op == OP_MUL && w->uses[n->a] == 1)
+            w->fused[n->a] = true;
+        else if (d->nodes.items[n->b].op == OP_MUL && w->uses[n->b] == 1)
+            w->fused[n->b] = true;
+    }
+}
+
+static void find_numbers(struct writer *w) {
+    const struct dag *d = w->e->dag;
+    for (node_id id = 0; id < d->nodes.count; id++) {
+        const struct node *n = &d->nodes.items[id];
+        if (!w->uses[id] || n->op == OP_SYMBOL)
+            continue;
+        for (int i = 0; i < op_operands[n->op]; i++)
+            if (!takes_truth(n->op, i))
+                w->number[operand(n, i)] = true;
+    }
+    for (uint32_t i = 0; i < w->e->count; i++)
+        w->number[w->e->roots[i]] = true;
+}
+
+void emit_prepare(struct writer *w) {
+    find_fused(w);
+    find_numbers(w);
+}
+
+bool emit_is_statement(const struct writer *w, node_id id) {
+    return w->uses[id] && !w->fused[id] && w->e->dag->nodes.items[id].op > OP_SYMBOL;
+}
+
+node_id emit_operand(const struct writer *w, node_id id, uint32_t i) {
+    const struct node *n = &w->e->dag->nodes.items[id];
+    node_id read[6];
+    uint32_t count = 0;
+    for (int k = 0; k < op_operands[n->op]; k++) {
+        node_id x = operand(n, k);
+        const struct node *product = &w->e->dag->nodes.items[x];
+        read[count++] = w->fused[x] ? product->a : x;
+        if (w->fused[x])
+            read[count++] = product->b;
+    }
+    return i < count ? read[i] : NODE_NONE;
+}
+
+void emit_statement(struct writer *w, node_id id) {
+    const struct node *n = &w->e->dag->nodes.items[id];
+    bool truth = is_truth(n->op);
+    buf_printf(w->out, "    const %s %c%u = ", truth ? "mask" : "real", truth ? 'm' : 'v', id);
+    put_expression(w, n);
+    buf_puts(w->out, ";\n");
+    if (truth && w->number[id])
+        buf_printf(w->out, "    const real v%u = r_num(m%u);\n", id, id);
+    if (w->slot[id] == NO_SLOT)
+        return;
+    buf_printf(w->out, truth ? "    s[%u] = r_num(m%u);\n" : "    s[%u] = v%u;\n", w->slot[id], id);
+}
+
+void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena) {
+    const uint32_t *uses = dag_uses(e->dag, e->roots, e->count, arena);
+    for (node_id id = 0; id < e->dag->nodes.count; id++)
+        if (uses[id])
+            used[e->dag->nodes.items[id].op] = true;
+}
+
+uint32_t codegen_divisions(const struct emit *e, struct arena *arena) {
+    const uint32_t *uses = dag_uses(e->dag, e->roots, e->count, arena);
+    uint32_t count = 0;
+    for (node_id id = 0; id < e->dag->nodes.count; id++)
+        count += uses[id] && is_division(e->dag->nodes.items[id].op);
+    return count;
+}

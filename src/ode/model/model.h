@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// A model: what the text of a .ode file says, with every name resolved.
+//
+// Expressions are kept in postfix order (operands before operators) as slices of one flat array, so
+// that nothing that reads them needs recursion: a stack of values and one loop do. Arrays, `%`
+// blocks, sum() and shift() are expanded by the parser; user functions stay calls.
+// This folder knows text and names; what expressions mean to a kernel is src/symbolic's business.
+#ifndef SHOAL_MODEL_MODEL_H
+#define SHOAL_MODEL_MODEL_H
+
+#include "base/arena.h"
+#include "base/report.h"
+#include "ode/model/op.h"
+
+#include <stdbool.h>
+
+struct item {
+    uint8_t op;     // enum op
+    uint32_t index; // SYMBOL, ARG, CALL
+    uint32_t at;    // byte offset in the model text, for messages
+    double value;   // NUMBER
+};
+
+struct expr {
+    uint32_t first, count; // slice of model.code; count 0: no expression
+};
+
+enum symbol_kind {
+    SYMBOL_STATE,   // expr: derivative; none where it is algebraic
+    SYMBOL_PAR,     // value
+    SYMBOL_CONST,   // value
+    SYMBOL_DERIVED, // expr, once per trajectory (!name=), of initial values and t0
+    SYMBOL_TEMP,    // expr
+};
+
+struct symbol {
+    const char *name; // as the user wrote it, array elements as x1, x2, ...
+    enum symbol_kind kind;
+    struct expr expr;  // derivative, derived or temporary
+    struct expr init;  // state: x(0)=expr where it is more than constants; else count 0
+    struct expr given; // par, const, state: its value as an expression of constants
+    double value;      // par, const, state's initial value when init.count is 0; from `given`
+    uint32_t at;       // where it was declared
+    bool has_value;    // par, const, state: a value was given in the text
+    bool set;          // changed by model_set
+    bool structural;   // const: a bound of sum() or shift(), so it cannot be set any more
+    bool algebraic;    // state: without a derivative; its initial value is a guess
+};
+
+struct function {
+    const char *name;
+    uint32_t args; // how many
+    struct expr body;
+    uint32_t at;
+};
+
+// 0 = expr. Which of the rows determines which algebraic state is not said: there are as many.
+struct row {
+    struct expr expr;
+    uint32_t at;
+};
+
+struct observable {
+    const char *label; // own name space
+    struct expr expr;
+    uint32_t at;
+};
+
+// An `@ name=value` or an item of a set; kept as text, judged by src/api's option table.
+struct setting {
+    const char *name, *value; // value is empty when there was none
+    uint32_t at, value_at;    // in the model text
+};
+
+struct value_set {
+    const char *name;
+    vec(struct setting) settings;
+    uint32_t at;
+};
+
+struct model {
+    struct arena arena;
+    struct source source; // own copies
+    vec(struct item) code;
+    vec(struct symbol) symbols;
+    vec(uint32_t) states, pars, consts, derived, temps; // indices into symbols, in written order;
+                                                        // temps and derived by dependency
+    vec(struct function) functions;                     // by dependency: callees first
+    vec(struct row) rows;                               // algebraic, in written order
+    vec(struct observable) observables;
+    vec(struct setting) options;
+    vec(struct value_set) sets;
+    bool done;                    // ended by XPP's `done`
+    struct symbol_table *by_name; // see model_find
+    vec(uint32_t) const_order;    // consts by dependency
+    vec(uint32_t) start;          // derived and states by dependency; none: derived take no states
+    struct model *origin;         // of a copy: the model that was parsed; else NULL
+    unsigned *users;              // copies that there are, counted atomically; NULL: never any
+};
+
+// Parses; every error that can be found is in the report, and then the result is NULL.
+// The text need not be NUL-terminated and is copied.
+struct model *model_parse(const char *name, const char *text, size_t length, struct report *r);
+void model_free(struct model *m);
+
+// A model with the same text and values, whose values change by themselves; either may be freed
+// first. NULL: out of memory.
+struct model *model_copy(struct model *m);
+// Whether two copies of a model give the same kernel: constants and formulas of initial values are
+// folded into it, other values are not.
+bool model_same_kernel(const struct model *a, const struct model *b);
+// Whether states, parameters, constants, derived parameters and observables have the same names in
+// the same order; if not, the first pair that differs (NULL: there is no such name any more).
+struct name_difference {
+    const char *kind, *here, *there;
+};
+bool model_same_names(const struct model *a, const struct model *b, struct name_difference *out);
+
+// The symbol of that name: exactly, else the only one that matches ignoring case (with a note), an
+// array element also as x[3]; UINT32_MAX with an error that names the nearest otherwise. `where`
+// says who asks ("--set").
+uint32_t model_find(struct model *m, const char *name, const char *where, struct report *r);
+
+// "a=1,x(0)=2" or "a=1" pieces: changes values of parameters, initial values, constants. Values may
+// be expressions of constants. All or nothing.
+shoal_code model_set(struct model *m, const char *assignments, const char *where, struct report *r);
+
+// Applies the values of a named set, all or nothing, and leaves what is not a parameter, constant
+// or state of the model in *rest, which lives as long as the model.
+shoal_code model_use(struct model *m, const char *set, const struct value_set **rest,
+                     struct report *r);
+
+// A number, or an expression of the model's constants: `8/3`, `2*pi`. Any trailing text is an
+// error.
+bool model_number(struct model *m, const char *text, double *value);
+
+#endif

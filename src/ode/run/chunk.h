@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// One chunk: the block of arrays a kernel reads, the block it writes, and what a sink sees of both.
+//
+// Blocks are laid out anew for each number of rows, without gaps but for alignment, so that a
+// device with its own memory copies little and a part of a block can be copied and timed by itself.
+// They come from a pool that outlives the run, so that a small run allocates next to nothing.
+#ifndef SHOAL_RUN_CHUNK_H
+#define SHOAL_RUN_CHUNK_H
+
+#include "ode/run/run.h"
+
+#include "../kernels/ode/abi.h"
+
+struct chunk {
+    struct shoal_args args;
+    struct shoal_launch launch; // what the backend gets
+    const struct run_setup *setup;
+    const struct batch *batch;
+    uint32_t slot;      // of the device
+    uint32_t block;     // its pair of blocks in the pool
+    uint32_t rows_most; // the blocks have room for that many
+    uint64_t first_row;
+    size_t elem;         // bytes of a number
+    uint32_t inputs;     // varying inputs,
+    uint32_t parameters; // of which parameters, which come first in `order`
+    uint32_t *order;
+    unsigned wants;    // SINK_WANTS_*
+    uint64_t samples;  // SINK_STEPS: of all rows, once they are known
+    uint64_t *offsets; // SINK_STEPS: samples of rows, [rows + 1]
+    // As a sink sees them; NULL when it does not want them.
+    double **number;    // [columns]; inputs in f64 are those of the block
+    const char ***text; // [columns], NULL for numbers
+    uint64_t *run;
+    double *t;
+    struct arena arena; // owns all but the blocks, `t` of SINK_STEPS
+};
+
+// Bytes of a row in the blocks, and in all with what the sink sees; steps are counted as one
+// sample.
+uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b, unsigned wants,
+                         uint64_t *of_host);
+
+shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct batch *b,
+                      unsigned wants, uint32_t slot, uint32_t rows, struct report *r);
+void chunk_free(struct chunk *c);
+// Lays the blocks out for `rows` rows from `first_row` on and fills what is the same for all rows.
+shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r);
+// Inputs from `first` to `end` of `order`.
+void chunk_fill(struct chunk *c, uint32_t first, uint32_t end);
+// SINK_STEPS, between the counting and the saving pass: offsets from the counts, and room.
+shoal_code chunk_make_room(struct chunk *c, struct report *r);
+// The varying input i of `order`, for all rows.
+void *chunk_input(const struct chunk *c, uint32_t i);
+
+// Rows of one chunk in another: row[k] of `whole` is row k of `part`. Both have the same layout of
+// what is wanted.
+void chunk_gather(struct chunk *part, const struct chunk *whole, const uint32_t *row);
+// SINK_STEPS: how many samples a row has, into `whole` after a counting pass of `part`; and back,
+// with room for them.
+void chunk_scatter_counts(const struct chunk *part, struct chunk *whole, const uint32_t *row);
+shoal_code chunk_gather_room(struct chunk *part, const struct chunk *whole, const uint32_t *row,
+                             struct report *r);
+// Results of the rows that ended; the others are pending. Of one row, without the totals.
+void chunk_scatter(const struct chunk *part, struct chunk *whole, const uint32_t *row);
+void chunk_scatter_row(const struct chunk *part, uint32_t k, struct chunk *whole, uint32_t row);
+
+// What the sink sees of the first `rows` rows.
+struct sink_chunk chunk_view(struct chunk *c, uint32_t rows);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Expressions as a hash-consed DAG: equal subexpressions are one node, by construction.
+//
+// Nodes are numbered in the order they were made; operands come before what uses them, so a loop
+// over numbers is a loop in dependency order and nothing here recurses. Making a node folds
+// constants and applies the identities of symbolic/fold.c. The same input gives the same numbers in
+// every process: no addresses, no hash order.
+//
+// What users of nodes may rely on: no GT or GE (they are LT and LE the other way round); operands
+// of AND, OR, NOT and the condition of IF are LT, LE, EQ, NE, AND, OR or NOT nodes; a number is the
+// second operand of + and *; a NEG is never an operand of + - * / or NEG.
+#ifndef SHOAL_SYMBOLIC_SYMBOLIC_H
+#define SHOAL_SYMBOLIC_SYMBOLIC_H
+
+#include "base/arena.h"
+#include "ode/model/model.h"
+
+typedef uint32_t node_id;
+enum { NODE_NONE = UINT32_MAX };
+
+// Leaves of the DAG. Constants of the model are numbers by now, temporaries and functions inlined.
+enum leaf { LEAF_STATE, LEAF_PAR, LEAF_DERIVED };
+
+struct node {
+    uint8_t op;   // OP_NUMBER, OP_TIME, OP_SYMBOL (leaf kind in `leaf`, position in a), or operator
+    uint8_t leaf; // of OP_SYMBOL
+    node_id a, b, c;
+    double value; // OP_NUMBER
+};
+// Operand 0, 1 or 2; an operator has op_operands[n->op] of them, the others are NODE_NONE.
+static inline node_id node_operand(const struct node *n, uint32_t i) {
+    return i == 0 ? n->a : i == 1 ? n->b : n->c;
+}
+
+struct dag {
+    struct arena *arena;
+    vec(struct node) nodes;
+    uint32_t *buckets, bucket_count; // hash table of node ids + 1
+};
+
+// Making nodes needs an arena with an `oom` handler.
+void dag_init(struct dag *d, struct arena *arena);
+node_id dag_number(struct dag *d, double value);
+node_id dag_time(struct dag *d);
+node_id dag_leaf(struct dag *d, enum leaf leaf, uint32_t index);
+// An operator on nodes, folded and simplified; operands beyond its count are ignored.
+node_id dag_op(struct dag *d, enum op op, node_id a, node_id b, node_id c);
+
+// A model as nodes. Arrays are indexed as in the model's lists.
+struct system {
+    struct arena arena;
+    struct dag dag;
+    uint32_t states, pars, derived, observables;
+    uint32_t algebraic;  // of the states: M y' = rhs, with a 0 in M for them
+    node_id *rhs;        // [states]; of an algebraic one the row that was given to it
+    node_id *init;       // [states], NODE_NONE where the initial value is a number; of LEAF_PAR,
+                         // LEAF_DERIVED and time (which is t0 there)
+    node_id *derive;     // [derived], of LEAF_PAR and earlier LEAF_DERIVED; where there are starts
+                         // also of LEAF_STATE and time, which are initial values and t0
+    uint32_t starts;     // 0 unless a derived one is made of initial values or t0: then their
+    uint32_t *start;     // [starts] order: derive[i] as i, init[i] as derived + i
+    node_id *observable; // [observables]
+    bool *row_algebraic; // [states], NULL: none
+    uint32_t *order;     // [states] of elimination, NULL: any (algebraic.c)
+    size_t text_length;  // of the model
+};
+
+// Never NULL on success; on failure (memory, or an expansion beyond all bounds) NULL and an error.
+// The arena comes back without an `oom` handler: who makes more nodes in it installs one.
+struct system *system_new(const struct model *m, struct report *r);
+void system_free(struct system *s);
+// What a computation with the system may take (struct arena says how it is spent), and the error
+// when it took more, or memory ran out.
+struct budget system_budget(const struct system *s, const volatile int *stop);
+shoal_code system_failure(const struct budget *b, struct report *r);
+
+// d node / d leaf, memoised in the DAG's arena by the caller-owned table made with diff_new.
+struct diff;
+struct diff *diff_new(struct dag *d, struct arena *arena);
+node_id diff_by(struct diff *x, node_id of, enum leaf leaf, uint32_t index);
+node_id diff_by_time(struct diff *x, node_id of);
+
+// Which states each right-hand side depends on: compressed rows, columns ascending.
+struct sparsity {
+    uint32_t rows;
+    uint32_t *row_start; // [rows + 1]
+    uint32_t *columns;
+};
+struct sparsity system_sparsity(const struct system *s, struct arena *arena);
+// The Jacobian's non-zero nodes, in the order of the sparsity (entries that turn out to be zero
+// symbolically are the number 0).
+node_id *system_jacobian(struct system *s, const struct sparsity *pattern, struct arena *arena);
+// Both, without those.
+struct sparsity system_nonzeros(struct system *s, node_id **entries, struct arena *arena);
+
+// Marks, in ascending order, the nodes that `roots` need: live[id] = number of uses (roots count).
+uint32_t *dag_uses(const struct dag *d, const node_id *roots, uint32_t count, struct arena *arena);
+
+// Arithmetic of the nodes that `roots` need: each node once, whatever its number of uses.
+struct op_counts {
+    uint64_t adds; // + - negation, comparisons, selections and other single instructions
+    uint64_t muls;
+    uint64_t divs;      // / sqrt mod
+    uint64_t functions; // ^ and those of the math library
+};
+struct op_counts dag_count(const struct dag *d, const node_id *roots, uint32_t count,
+                           struct arena *scratch);
+
+// Numbers for the leaves.
+struct leaf_values {
+    double t;
+    const double *state, *par, *derived;
+    const node_id *derive; // where the derived ones are computed, instead of `derived`
+    const node_id *init;   // and states, but for NODE_NONE; NULL: none are
+};
+// Values of all nodes (array of nodes.count items), in one pass; NaN for a leaf without an array.
+void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *values);
+
+#endif
