@@ -159,7 +159,7 @@ uninstall:
 	    '$(TO_LIB)/pkgconfig/shoal.pc' $(foreach f,$(TOLD),'$(TO)/share/$(lastword $(subst :, ,$(f)))')
 	rm -rf '$(TO)/include/shoal' '$(TO)/libexec/shoal' '$(TO_DOC)'
 
-FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^kernels/')
+FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 format: setup-dev
 	clang-format -i $(FORMATTED)
 tidy: setup-dev

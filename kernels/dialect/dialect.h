@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every target shares on top of its prelude: sign tricks, the controllers' log2 and exp2, time.
+// What every target shares on top of its prelude: sign tricks, the controllers' log2 and exp2,
+// time.
 //
 // Only + - * fma, comparisons and bit operations, so that the bits are the same everywhere.
 
@@ -63,15 +64,15 @@
 #define MANTISSA 23
 #define EXPONENT_BIAS 127
 #define EPSILON 1.1920929e-7
-#define TIME_EPSILON 1.4210854715202004e-14           // of a pair
-#define ROUND_MAGIC 12582912.0                        // 1.5 * 2^23
-#define EXPONENT_MAGIC 0x4b000000u                    // 2^23 as bits
+#define TIME_EPSILON 1.4210854715202004e-14 // of a pair
+#define ROUND_MAGIC 12582912.0              // 1.5 * 2^23
+#define EXPONENT_MAGIC 0x4b000000u          // 2^23 as bits
 #define EXPONENT_SHIFT (8388608.0 + 127.0)
 #define SIGN_BIT 0x80000000u
 #define ONE_BITS 0x3f800000u
 #define RECIPROCAL_BITS 0x7ef311c7u
 #define COARSE_SHIFT 8
-#define COARSE_UNIT 32768.0                           // 2^15
+#define COARSE_UNIT 32768.0 // 2^15
 #define COARSE_OFFSET (8388608.0 + 126.957 * COARSE_UNIT)
 #define HUGE_ERROR 1e30
 #define SMALLEST_STEP 1e-36
@@ -82,14 +83,14 @@
 #define EXPONENT_BIAS 1023
 #define EPSILON 2.220446049250313e-16
 #define TIME_EPSILON EPSILON
-#define ROUND_MAGIC 6755399441055744.0                // 1.5 * 2^52
-#define EXPONENT_MAGIC 0x4330000000000000u            // 2^52 as bits
+#define ROUND_MAGIC 6755399441055744.0     // 1.5 * 2^52
+#define EXPONENT_MAGIC 0x4330000000000000u // 2^52 as bits
 #define EXPONENT_SHIFT (4503599627370496.0 + 1023.0)
 #define SIGN_BIT 0x8000000000000000u
 #define ONE_BITS 0x3ff0000000000000u
 #define RECIPROCAL_BITS 0x7fde623822fc16e6u
 #define COARSE_SHIFT 12
-#define COARSE_UNIT 1099511627776.0                   // 2^40
+#define COARSE_UNIT 1099511627776.0 // 2^40
 #define COARSE_OFFSET (4503599627370496.0 + 1022.957 * COARSE_UNIT)
 #define HUGE_ERROR 1e60
 #define SMALLEST_STEP 1e-300

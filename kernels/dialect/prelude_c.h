@@ -50,26 +50,34 @@ typedef uelem ubits __attribute__((vector_size(W * sizeof(elem))));
 #endif
 
 #if W == 2
-#define SPLAT(x) {x, x}
-#define LANE_BITS {1, 2}
+#define SPLAT(x)                                                                                   \
+    { x, x }
+#define LANE_BITS                                                                                  \
+    { 1, 2 }
 #elif W == 4
-#define SPLAT(x) {x, x, x, x}
-#define LANE_BITS {1, 2, 4, 8}
+#define SPLAT(x)                                                                                   \
+    { x, x, x, x }
+#define LANE_BITS                                                                                  \
+    { 1, 2, 4, 8 }
 #elif W == 8
-#define SPLAT(x) {x, x, x, x, x, x, x, x}
-#define LANE_BITS {1, 2, 4, 8, 16, 32, 64, 128}
+#define SPLAT(x)                                                                                   \
+    { x, x, x, x, x, x, x, x }
+#define LANE_BITS                                                                                  \
+    { 1, 2, 4, 8, 16, 32, 64, 128 }
 #elif W == 16
-#define SPLAT(x) {x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}
+#define SPLAT(x)                                                                                   \
+    { x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x }
 #endif
 
-// The primitives, one block for each kind of machine: R (a literal in all lanes), bits, comparisons,
-// masks, select, lane bits of a mask, counting, fma, square root, floor, min, max. What is used most
-// is a macro: an inline function in every place costs more compile time than anything else.
-// min and max are as x86 has them: the second operand when one is not a number. r_at_most and
-// r_at_least are the same for a second operand that is a number and, where both are 0, of one sign:
-// one instruction everywhere. r_size(a, b) is max(|a|, |b|), not a number when b is not.
+// The primitives, one block for each kind of machine: R (a literal in all lanes), bits,
+// comparisons, masks, select, lane bits of a mask, counting, fma, square root, floor, min, max.
+// What is used most is a macro: an inline function in every place costs more compile time than
+// anything else. min and max are as x86 has them: the second operand when one is not a number.
+// r_at_most and r_at_least are the same for a second operand that is a number and, where both are
+// 0, of one sign: one instruction everywhere. r_size(a, b) is max(|a|, |b|), not a number when b is
+// not.
 
-#if W == 1 // ---- scalar -------------------------------------------------------------------------
+#if W == 1 // scalar
 
 typedef int mask;
 #define R(x) ((elem)(x))
@@ -96,10 +104,10 @@ INLINE real r_of_bits(ubits a) {
 #define m_andnot(a, b) ((a) & !(b))
 #define select(m, a, b) ((m) ? (a) : (b))
 #define m_lanes(m) ((u32)(m))
-#define m_of_lanes(bits) ((mask)((bits) & 1))
+#define m_of_lanes(bits) ((mask)((bits)&1))
 #define i_count(n, m) ((n) + (m))
-// GCC makes -fma(a, b, c) to fma(-a, b, -c), which is another 0 where that is 0, unless it cannot see
-// where the number comes from.
+// GCC makes -fma(a, b, c) to fma(-a, b, -c), which is another 0 where that is 0, unless it cannot
+// see where the number comes from.
 INLINE real r_fma(real a, real b, real c) {
     real r = FN(__builtin_fma)(a, b, c);
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
@@ -112,7 +120,7 @@ INLINE real r_fma(real a, real b, real c) {
 INLINE real r_min(real a, real b) { return a < b ? a : b; }
 INLINE real r_max(real a, real b) { return b < a ? a : b; }
 
-#elif defined(__AVX512F__) && W * ELEM_BITS == 512 // ---- AVX-512: masks have registers ------------
+#elif defined(__AVX512F__) && W * ELEM_BITS == 512 // masks have registers
 
 #define R(x) ((real)SPLAT((elem)(x)))
 #define r_bits(a) ((ubits)(a))
@@ -127,13 +135,14 @@ typedef unsigned char mask;
 #define MASK_ALL ((mask)0xff)
 #endif
 #define CMP(a, b, how)                                                                             \
-    ((mask)X86_S(__builtin_ia32_cmppd512_mask, __builtin_ia32_cmpps512_mask)(a, b, how, MASK_ALL, 4))
+    ((mask)X86_S(__builtin_ia32_cmppd512_mask, __builtin_ia32_cmpps512_mask)(a, b, how, MASK_ALL,  \
+                                                                             4))
 #define r_lt(a, b) CMP(a, b, 17) // ordered, quiet
 #define r_le(a, b) CMP(a, b, 18)
 #define r_eq(a, b) CMP(a, b, 0)
 #define m_and(a, b) ((mask)((a) & (b)))
 #define m_or(a, b) ((mask)((a) | (b)))
-#define m_not(a) ((mask)~(a))
+#define m_not(a) ((mask) ~(a))
 #define m_andnot(a, b) ((mask)((a) & ~(b)))
 #define m_lanes(m) ((u32)(m))
 #define m_of_lanes(bits) ((mask)(bits))
@@ -165,7 +174,7 @@ INLINE ireal i_count(ireal n, mask m) {
     return (ireal)select(m, (real)(n + 1), (real)n); // moves bits only
 }
 
-#else // ---- masks are integer vectors of 0 and -1 -------------------------------------------------
+#else // masks are integer vectors of 0 and -1
 
 typedef ireal mask;
 #define R(x) ((real)SPLAT((elem)(x)))
@@ -191,8 +200,7 @@ INLINE mask m_of_lanes(u32 bits) {
 #endif
 #define select(m, a, b)                                                                            \
     X86_S(__builtin_ia32_blendvpd256, __builtin_ia32_blendvps256)(b, a, (real)(m))
-#define m_lanes(m)                                                                                 \
-    ((u32)X86_S(__builtin_ia32_movmskpd256, __builtin_ia32_movmskps256)((real)(m)))
+#define m_lanes(m) ((u32)X86_S(__builtin_ia32_movmskpd256, __builtin_ia32_movmskps256)((real)(m)))
 #define r_fma(a, b, c) X86_S(__builtin_ia32_vfmaddpd256, __builtin_ia32_vfmaddps256)(a, b, c)
 #define r_sqrt(a) X86_S(__builtin_ia32_sqrtpd256, __builtin_ia32_sqrtps256)(a)
 #define r_floor(a) X86_S(__builtin_ia32_roundpd256, __builtin_ia32_roundps256)(a, 9)

@@ -54,7 +54,7 @@ typedef uelem ubits;
 #define m_not(a) (!(a))
 #define m_andnot(a, b) ((mask)((a) & !(b)))
 #define m_lanes(m) ((u32)(m))
-#define m_of_lanes(bits) ((mask)((bits) & 1))
+#define m_of_lanes(bits) ((mask)((bits)&1))
 #define i_count(n, m) ((n) + (m))
 #define select(m, a, b) ((m) ? (a) : (b))
 #define r_floor(a) FN(floor)(a)

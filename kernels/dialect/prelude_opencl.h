@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The dialect in OpenCL C 1.2: a work item is one trajectory, a real is one number.
 //
-// Contraction is off and an fma is always explicit, so that the bits are those of the CPU. There are
-// no votes between work items: each decides for itself.
+// Contraction is off and an fma is always explicit, so that the bits are those of the CPU. There
+// are no votes between work items: each decides for itself.
 #pragma OPENCL FP_CONTRACT OFF
 #if !F32
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -53,7 +53,7 @@ typedef uelem ubits;
 #define m_not(a) (!(a))
 #define m_andnot(a, b) ((a) & !(b))
 #define m_lanes(m) ((u32)(m))
-#define m_of_lanes(bits) ((mask)((bits) & 1))
+#define m_of_lanes(bits) ((mask)((bits)&1))
 #define i_count(n, m) ((n) + (m))
 #define select(m, a, b) ((m) ? (a) : (b))
 #define r_fma(a, b, c) fma((real)(a), (real)(b), (real)(c))

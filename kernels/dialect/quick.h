@@ -17,9 +17,10 @@ struct range {
     u32 root;       // the largest of the radicands' bits, counted from those of ROOT_LEAST
     real low, high; // of quotients, and low of their numerators; of what divides a number
 };
-#define RANGE_NEW {0, 0, 1, 1}
+#define RANGE_NEW                                                                                  \
+    { 0, 0, 1, 1 }
 #define RANGE_ERROR 0x1p-20f
-#define RANGE_LOW 0x1p-100f    // what remains of a smaller numerator would lose bits
+#define RANGE_LOW 0x1p-100f // what remains of a smaller numerator would lose bits
 #define RANGE_HIGH 0x1p100f
 #define ROOT_LEAST 0x0d000000u // bits of 2^-101: the same for a radicand
 #define ROOT_MOST 0x7f7fffffu  // bits of the largest number

@@ -5,7 +5,7 @@
 // libraries take for ever. OpenCL has no besselj and bessely: a model with them is refused there.
 
 #define ORDERS 1000
-#define OF_ORDER(f, a, b) ((a) > -ORDERS && (a) < ORDERS ? f((int)(a), b) : (b) * 0 / ((b) * 0))
+#define OF_ORDER(f, a, b) ((a) > -ORDERS && (a) < ORDERS ? f((int)(a), b) : (b)*0 / ((b)*0))
 
 // The power series, whose terms have one sign.
 INLINE elem bessel_i(int n, elem x) {

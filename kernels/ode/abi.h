@@ -6,8 +6,8 @@
 // of input i in row r is in[offset[i] + step[i]*r], step 0 for what is the same in all rows.
 //
 // All arrays lie in two blocks, one that is read and one that is written, so that a device with its
-// own memory needs two buffers: it gets struct shoal_device_args, where an array is a byte offset in
-// its block, and makes struct shoal_args of it. Whatever changes here changes SHOAL_ABI.
+// own memory needs two buffers: it gets struct shoal_device_args, where an array is a byte offset
+// in its block, and makes struct shoal_args of it. Whatever changes here changes SHOAL_ABI.
 //
 // A device's kernel is
 //     shoal_kernel(struct shoal_device_args args, const char *in_block, char *out_block,
@@ -29,7 +29,7 @@
 #define SHOAL_U64 unsigned long long
 #endif
 
-#define SHOAL_FORMULA 0xffffffffu // offset of an initial value that the model computes
+#define SHOAL_FORMULA 0xffffffffu     // offset of an initial value that the model computes
 #define SHOAL_NOWHERE (~(SHOAL_U64)0) // byte offset of an array that is not wanted
 
 struct shoal_sizes {
@@ -50,27 +50,27 @@ struct shoal_sizes {
 
 // Arrays that are read: name, type.
 #define SHOAL_INPUTS(X)                                                                            \
-    X(offset, unsigned)                  /* [parameters], then [states] initial values */          \
+    X(offset, unsigned) /* [parameters], then [states] initial values */                           \
     X(step, unsigned)                                                                              \
     X(in, SHOAL_ELEM)                                                                              \
-    X(t0, SHOAL_ELEM)                    /* pairs; of row r: [2*r*t_step]; all in one direction */ \
+    X(t0, SHOAL_ELEM) /* pairs; of row r: [2*r*t_step]; all in one direction */                    \
     X(t1, SHOAL_ELEM)                                                                              \
-    X(settle, SHOAL_ELEM)                /* pair: no sample of a step before it (steps_saved) */   \
-    X(save_t, SHOAL_ELEM)                /* pairs, in the direction of integration */              \
-    X(atol, SHOAL_ELEM)                  /* [states] */                                            \
-    X(control, SHOAL_ELEM)               /* rtol, dt, dt_lo, dt0, dt_min, dt_max */                \
-    X(sample_offset, SHOAL_U64)          /* steps_saved: [rows + 1]; may be NULL */
+    X(settle, SHOAL_ELEM)       /* pair: no sample of a step before it (steps_saved) */            \
+    X(save_t, SHOAL_ELEM)       /* pairs, in the direction of integration */                       \
+    X(atol, SHOAL_ELEM)         /* [states] */                                                     \
+    X(control, SHOAL_ELEM)      /* rtol, dt, dt_lo, dt0, dt_min, dt_max */                         \
+    X(sample_offset, SHOAL_U64) /* steps_saved: [rows + 1]; may be NULL */
 
 // Arrays that are written; all but status and totals may be NULL: not wanted.
 #define SHOAL_OUTPUTS(X)                                                                           \
-    X(values, SHOAL_ELEM)            /* (var, row, sample), by strides; NULL: count only */        \
-    X(t, SHOAL_ELEM)                 /* pairs: time reached; steps_saved: of each sample */        \
-    X(status, unsigned char)         /* [rows] */                                                  \
-    X(steps, unsigned)               /* [rows] accepted */                                         \
-    X(rejected, unsigned)            /* [rows] */                                                  \
-    X(saved, unsigned)               /* [rows] samples of a row, where steps are saved */          \
-    X(f_evals, SHOAL_U64)            /* [rows] */                                                  \
-    X(totals, SHOAL_U64)             /* [TOTAL_COUNT] sums over the rows that ended: added to */
+    X(values, SHOAL_ELEM)    /* (var, row, sample), by strides; NULL: count only */                \
+    X(t, SHOAL_ELEM)         /* pairs: time reached; steps_saved: of each sample */                \
+    X(status, unsigned char) /* [rows] */                                                          \
+    X(steps, unsigned)       /* [rows] accepted */                                                 \
+    X(rejected, unsigned)    /* [rows] */                                                          \
+    X(saved, unsigned)       /* [rows] samples of a row, where steps are saved */                  \
+    X(f_evals, SHOAL_U64)    /* [rows] */                                                          \
+    X(totals, SHOAL_U64)     /* [TOTAL_COUNT] sums over the rows that ended: added to */
 
 struct shoal_args {
     struct shoal_sizes z;
@@ -93,11 +93,22 @@ struct shoal_device_args {
 #undef X
 };
 
-enum { CONTROL_RTOL, CONTROL_DT, CONTROL_DT_LO, CONTROL_DT0, CONTROL_DT_MIN, CONTROL_DT_MAX,
-       CONTROL_COUNT };
-enum { TOTAL_STEPS, TOTAL_REJECTED, TOTAL_F_EVALS,
-       TOTAL_TAKEN, // rows that failed or are stiff, where another method takes them over
-       TOTAL_COUNT };
+enum {
+    CONTROL_RTOL,
+    CONTROL_DT,
+    CONTROL_DT_LO,
+    CONTROL_DT0,
+    CONTROL_DT_MIN,
+    CONTROL_DT_MAX,
+    CONTROL_COUNT
+};
+enum {
+    TOTAL_STEPS,
+    TOTAL_REJECTED,
+    TOTAL_F_EVALS,
+    TOTAL_TAKEN, // rows that failed or are stiff, where another method takes them over
+    TOTAL_COUNT
+};
 
 #define SHOAL_ROW_PENDING 255 // status of a row that was not finished
 #define SHOAL_ROW_STIFF 254   // of one that was found stiff: another method is to run it

@@ -13,8 +13,8 @@ INLINE void look_at_new(struct worker *k) {
 }
 
 #if DETECT_STIFF
-// Lanes that their next attempt shows to be stiff. It is made here, for this alone, so that the loop
-// has nothing to keep.
+// Lanes that their next attempt shows to be stiff. It is made here, for this alone, so that the
+// loop has nothing to keep.
 INLINE u32 stiff_lanes(struct worker *k, struct group *g) {
     u32 active = m_lanes(g->active), due = 0, hits = 0, found = 0;
     for (int i = 0; i < W; i++)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // An adaptive step: how long it is, and once it is taken, whether it counts and what comes next.
 //
-// A step is as long as the difference of its ends, as numbers: far from t = 0 that is not what was asked
-// for. The shortest one is a few times what the time can tell apart; one that fails there is the end.
+// A step is as long as the difference of its ends, as numbers: far from t = 0 that is not what was
+// asked for. The shortest one is a few times what the time can tell apart; one that fails there is
+// the end.
 
 INLINE real shortest_step(const struct limits *l, const struct group *g) {
     return r_abs(t_real(g->x.t) * R(4 * TIME_EPSILON)) + l->smallest;

@@ -4,8 +4,8 @@
 // All stages z_i = h sum a_ij f(t0 + c_j h, y0 + z_j) are found at once. With a = t D ti and
 // z = t w the equations of an iteration fall apart into one with I - h mu J for each mu of D: real
 // for a single number, complex for a pair of w. The iterations start from the equations of the
-// step's start made linear, which takes no evaluation. An algebraic row is f = 0 in all stages, that
-// is -J g = ti f for all mu.
+// step's start made linear, which takes no evaluation. An algebraic row is f = 0 in all stages,
+// that is -J g = ti f for all mu.
 
 #define PAIRS (STAGES / 2)
 #define SINGLE (STAGES % 2) // the first of w belongs to a real mu, which is gamma
@@ -39,7 +39,8 @@ INLINE void collocation_factor(struct trial *s) {
 #endif
         cplx scale = c_of(s->h * R(-col_mu[SINGLE + q][0]), s->h * R(col_mu[SINGLE + q][1]));
         real least = complex_factor(scale, s->m, m, room);
-        s->pivot = r_fma(least + s->pivot, R(0), r_min(least, s->pivot)); // keeps what is not finite
+        s->pivot =
+            r_fma(least + s->pivot, R(0), r_min(least, s->pivot)); // keeps what is not finite
     }
 }
 
@@ -68,8 +69,7 @@ INLINE void collocation_stages(struct trial *s) {
     STAGE_LOOP(i, STAGES) {
         STATES(j, 0) {
             real z = R(0);
-            UNROLL for (int q = 0; q < STAGES; q++) z =
-                r_fma(R(col_t[i][q]), s->w[q * N + j], z);
+            UNROLL for (int q = 0; q < STAGES; q++) z = r_fma(R(col_t[i][q]), s->w[q * N + j], z);
             s->k[i][j] = z;
         }
     }
@@ -139,8 +139,8 @@ INLINE real collocation_error2(const struct point *x, struct trial *s, const str
     SPARE(room, N, s->spare[0]);
     SPARE(error, N, s->spare[1]);
     real h0 = s->h * R(ERROR_START);
-    STATES(j, 0) error[j] =
-        HAS_SLOPE(j) ? r_fma(h0, s->m[LU_ENTRIES + j], stage_error(s, j)) : R(0);
+    STATES(j, 0)
+    error[j] = HAS_SLOPE(j) ? r_fma(h0, s->m[LU_ENTRIES + j], stage_error(s, j)) : R(0);
     linear_solve(s->m + LU_REAL, room, error);
     return newton_error2(s, error_norm2(x, s, l, error));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Step size control in log2 of the squared error, with the dialect's own log2 and exp2.
 //
-// CONTROL_A, _B, _C, _SAFETY (log2), _GROW, _SHRINK, _REJECT (gain after a rejection) are constants.
-// History changes with accepted steps only; a rejected step always shrinks; an error that is
-// infinite or not a number counts as huge. A controller with memory (CONTROL_COARSE) smooths anyway:
-// it makes do with a coarse log2, and its steps come out to half a percent.
+// CONTROL_A, _B, _C, _SAFETY (log2), _GROW, _SHRINK, _REJECT (gain after a rejection) are
+// constants. History changes with accepted steps only; a rejected step always shrinks; an error
+// that is infinite or not a number counts as huge. A controller with memory (CONTROL_COARSE)
+// smooths anyway: it makes do with a coarse log2, and its steps come out to half a percent.
 
 #if CONTROL_COARSE
 #define GAIN(x) R((x) / (elem)COARSE_UNIT)

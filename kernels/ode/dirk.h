@@ -11,8 +11,7 @@
 INLINE void dirk_guess(struct trial *s, const SPACE real *d, SPACE real *u) {
     SPARE(w, N, s->spare[0]);
     const SPACE real *f = s->m + LU_ENTRIES;
-    STATES(j, 0) u[j] =
-        HAS_SLOPE(j) ? r_fma(s->h, f[j], d[j] * R(1 / GAMMA)) : f[j] * R(1 / GAMMA);
+    STATES(j, 0) u[j] = HAS_SLOPE(j) ? r_fma(s->h, f[j], d[j] * R(1 / GAMMA)) : f[j] * R(1 / GAMMA);
     linear_solve(s->m, w, u);
     STATES(j, 0) u[j] = r_fnma(d[j], R(1 / GAMMA), u[j]);
 }
@@ -27,8 +26,7 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
     ROLL for (int n = 0; n < NEWTON_MOST && any(open); n++) {
         STATES(j, 0) s->y1[j] = x->y[j] + r_fma(R(GAMMA), u[j], d[j]);
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
-        STATES(j, 0) r[j] =
-            HAS_SLOPE(j) ? r_fms(s->h, s->f[j], u[j]) : s->f[j] * R(1 / GAMMA);
+        STATES(j, 0) r[j] = HAS_SLOPE(j) ? r_fms(s->h, s->f[j], u[j]) : s->f[j] * R(1 / GAMMA);
         linear_solve(s->m, w, r);
         real n2 = newton_norm2(&s->n, r) * R(GAMMA * GAMMA / N);
         STATES(j, 0) u[j] = select(open, u[j] + r[j], u[j]);

@@ -25,10 +25,10 @@ struct group {
     struct point x;
     ARRAY(p, NP + SHARED); // parameters, derived ones, and what parts of a long function share
     treal t0, t1;
-    real dir;   // +1 forwards, -1 backwards in time
-    real h;     // next step, positive; idle lanes: 0
+    real dir;           // +1 forwards, -1 backwards in time
+    real h;             // next step, positive; idle lanes: 0
     real l1, l2, hlast; // controller: log2 of the last accepted steps' squared errors and size
-    real top;   // largest growth allowed: 1 after a rejection
+    real top;           // largest growth allowed: 1 after a rejection
     ireal accepted;
 #if NEWTON
     real rate;  // of convergence
@@ -38,8 +38,8 @@ struct group {
     mask active;
     u64 born[W]; // clock at which the lane started
     u32 row[W];
-    u32 sample[W]; // next sample of the lane
-    u32 extra[W];  // evaluations beyond the steps' own
+    u32 sample[W];          // next sample of the lane
+    u32 extra[W];           // evaluations beyond the steps' own
     u64 total[TOTAL_COUNT]; // over the rows that ended here
 #if DENSE
     treal next_save;
@@ -99,10 +99,10 @@ INLINE mask finite_all(const SPACE real *y) {
     return r_eq(s, R(0));
 }
 
-// out = base + scale times the sum of the weighted stages; without a base, that alone. Stages are summed
-// before they are added to the state, which is rounded once that way. Weights are relative to the first
-// that is not 0, which is part of the scale. An array that is indexed would be drawn out of the
-// registers, so stages that are written out come as they are.
+// out = base + scale times the sum of the weighted stages; without a base, that alone. Stages are
+// summed before they are added to the state, which is rounded once that way. Weights are relative
+// to the first that is not 0, which is part of the scale. An array that is indexed would be drawn
+// out of the registers, so stages that are written out come as they are.
 INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE elem *weights,
                        real scale, int count, SPACE real *out) {
 #if UNROLL_STAGES

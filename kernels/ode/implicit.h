@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 // What the steps of all implicit methods share: sums of stages, the matrix, the error's norm.
 //
-// The matrix of a step, I - h gamma J, is made and factored with its first stage. Every attempt does
-// so: the Jacobian would outlive a rejection, and factors a step of the same size, but in a vector or
-// warp hardly ever all lanes agree on that.
+// The matrix of a step, I - h gamma J, is made and factored with its first stage. Every attempt
+// does so: the Jacobian would outlive a rejection, and factors a step of the same size, but in a
+// vector or warp hardly ever all lanes agree on that.
 //
 // m is the array of the model's linearisation: the matrix, then f, then df/dt where it is needed.
 //
-// A Jacobian that is no polynomial may be infinite at a state where f is not, or so large that it says
-// nothing of f as near as tolerances go: sqrt(y) at 0, or y/(y+1e-20). Its damping would keep the
-// solution where it is, and no estimate would see it. So where such an entry damps a step, the Jacobian
-// is taken beside that state, by a small part of the tolerances, and what is not finite there either is
-// left out; and the step is in doubt: it fails where f turns out not to be what the Jacobian says.
+// A Jacobian that is no polynomial may be infinite at a state where f is not, or so large that it
+// says nothing of f as near as tolerances go: sqrt(y) at 0, or y/(y+1e-20). Its damping would keep
+// the solution where it is, and no estimate would see it. So where such an entry damps a step, the
+// Jacobian is taken beside that state, by a small part of the tolerances, and what is not finite
+// there either is left out; and the step is in doubt: it fails where f turns out not to be what the
+// Jacobian says.
 //
-// An algebraic row is 0 = f. In the matrix it is that of -J: like the others, divided by h gamma and
-// without the 1, and so are right-hand sides. What stands for M y' in them is not there.
+// An algebraic row is 0 = f. In the matrix it is that of -J: like the others, divided by h gamma
+// and without the 1, and so are right-hand sides. What stands for M y' in them is not there.
 
 #if ALGEBRAIC
 #define HAS_SLOPE(j) (!row_algebraic[j])
@@ -29,9 +30,9 @@ struct newton {
 #if DOUBTS
     mask forced; // of those, where they would be done if the Jacobian could be trusted
 #endif
-    real rate;   // what an iteration leaves to do, relative to it
-    real most;   // iterations of the slowest stage
-    ireal work;  // evaluations
+    real rate;        // what an iteration leaves to do, relative to it
+    real most;        // iterations of the slowest stage
+    ireal work;       // evaluations
     ARRAY(weight, N); // of a state in the norm of a correction
 };
 #endif
@@ -49,12 +50,12 @@ struct trial {
 #endif
     const struct limits *limits;
     ARRAY(f, N);
-    ARRAY(y1, N);  // where a stage evaluates; in the end the solution
-    real size;     // of the step
-    real h;        // the same, signed
-    treal t_new;   // where it ends
-    mask last;     // ends at t1
-    real pivot;    // the smallest of its matrix; not a number when something there is not finite
+    ARRAY(y1, N); // where a stage evaluates; in the end the solution
+    real size;    // of the step
+    real h;       // the same, signed
+    treal t_new;  // where it ends
+    mask last;    // ends at t1
+    real pivot;   // the smallest of its matrix; not a number when something there is not finite
 #if DOUBTS
     mask doubt; // the Jacobian damps it and may say nothing
 #endif
@@ -128,8 +129,8 @@ INLINE mask linear_timely(const SPACE real *m) {
 // Whether a way is more than the rounding of the state it starts from.
 INLINE mask is_leap(real way, real y) { return r_gt(r_abs(way), r_abs(y) * R(1e4 * EPSILON)); }
 
-// Where the Jacobian of state j is taken in a step of h: less far than tolerances can tell, more than
-// rounding, the way f goes. A fixed step cannot be repeated shorter: there it is its middle.
+// Where the Jacobian of state j is taken in a step of h: less far than tolerances can tell, more
+// than rounding, the way f goes. A fixed step cannot be repeated shorter: there it is its middle.
 INLINE real beside(const struct limits *l, real h, real y, real f, int j) {
 #if ADAPTIVE
     real rtol = r_max(l->rtol * R(0.01), R(4 * EPSILON));
@@ -139,9 +140,9 @@ INLINE real beside(const struct limits *l, real h, real y, real f, int j) {
 #endif
 }
 
-// The linearisation of a step: f at its start, the rest perhaps from beside it; df/dt only where it is
-// not finite. With fixed steps a Jacobian that is as large in the middle of the step is right where it
-// is. Lanes that are not in doubt get what they had.
+// The linearisation of a step: f at its start, the rest perhaps from beside it; df/dt only where it
+// is not finite. With fixed steps a Jacobian that is as large in the middle of the step is right
+// where it is. Lanes that are not in doubt get what they had.
 INLINE void linearise_step(const struct point *x, const SPACE real *p, struct trial *s) {
     SPARE(y, N, s->spare[0]);
     real t = t_at(x->t, R(0)), size2 = R(0);

@@ -9,8 +9,8 @@
 
 struct room {
     struct group g;
-    u32 count, used;   // lanes ready, lanes taken
-    u32 row, row_end;  // rest of the block
+    u32 count, used;  // lanes ready, lanes taken
+    u32 row, row_end; // rest of the block
 #if ALGEBRAIC
     real m[LINEAR];
 #endif
@@ -24,8 +24,8 @@ struct worker {
     struct trial trial[WAYS];
     struct point point[WAYS];
 #endif
-    u64 clock;      // attempts since the start, the same for all lanes
-    u64 look_at;    // clock at which to look around
+    u64 clock;   // attempts since the start, the same for all lanes
+    u64 look_at; // clock at which to look around
     u32 idle_ways;
 };
 
@@ -61,8 +61,8 @@ INLINE void group_copy_lane(struct group *to, int i, const struct group *from, i
 #endif
 }
 
-// Makes up to W trajectories ready; lanes without a row repeat the first. Returns 0 when there are no
-// more rows.
+// Makes up to W trajectories ready; lanes without a row repeat the first. Returns 0 when there are
+// no more rows.
 NOINLINE int room_fill(struct worker *k) {
     const struct shoal_args *a = k->args;
     struct room *r = &k->room;

@@ -3,9 +3,10 @@
 //
 // All iterations of a step take the matrix of its start. A lane that has converged keeps its values
 // while others of the vector go on, so its result is its own. An iteration that shrinks the
-// correction by theta leaves theta / (1 - theta) times it to do; the first one of a stage takes what
-// was found before. How many iterations a step took slows the growth of the next, and a step that
-// does not converge is repeated with a shorter one. A fixed step cannot be: there it may take longer.
+// correction by theta leaves theta / (1 - theta) times it to do; the first one of a stage takes
+// what was found before. How many iterations a step took slows the growth of the next, and a step
+// that does not converge is repeated with a shorter one. A fixed step cannot be: there it may take
+// longer.
 
 enum { NEWTON_MOST = ADAPTIVE ? 7 : 50 }; // iterations
 
@@ -57,9 +58,9 @@ INLINE real newton_leap2(const struct newton *n, const struct point *x,
     return sum;
 }
 
-// A small correction proves nothing where the Jacobian may be too large: another one is made, and if
-// that is not smaller, the iterations fail. `open` are the lanes of iteration i, which go on if they
-// are `going`.
+// A small correction proves nothing where the Jacobian may be too large: another one is made, and
+// if that is not smaller, the iterations fail. `open` are the lanes of iteration i, which go on if
+// they are `going`.
 INLINE mask newton_doubt(struct trial *s, mask open, mask going, int i, real leap2, real before) {
     struct newton *n = &s->n;
     if (i == 0) {
@@ -73,8 +74,8 @@ INLINE mask newton_doubt(struct trial *s, mask open, mask going, int i, real lea
 }
 #endif
 
-// The lanes of `open` that go on after iteration i, whose correction has the squared norm n2 and the
-// one before it `before`.
+// The lanes of `open` that go on after iteration i, whose correction has the squared norm n2 and
+// the one before it `before`.
 INLINE mask newton_go_on(struct trial *s, mask open, int i, real n2, real before) {
     struct newton *n = &s->n;
     real theta2 = R(0), rate = n->rate, enough = s->limits->enough;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One explicit Runge-Kutta step of a vector of trajectories, and its error.
 //
-// The tableau is in rk_a, rk_b, rk_c, rk_e as compile-time constants, so that zeros vanish. Slopes are
-// summed before they are added to the state, which is rounded once that way: a row of rk_a or rk_b is
-// relative to its first entry that is not 0, and that one is in rk_a_first or rk_b_first.
+// The tableau is in rk_a, rk_b, rk_c, rk_e as compile-time constants, so that zeros vanish. Slopes
+// are summed before they are added to the state, which is rounded once that way: a row of rk_a or
+// rk_b is relative to its first entry that is not 0, and that one is in rk_a_first or rk_b_first.
 
 struct trial {
 #if THREADS && (LARGE || !UNROLL_STAGES)

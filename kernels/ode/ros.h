@@ -2,9 +2,9 @@
 // One Rosenbrock step of a vector of trajectories, and its error.
 //
 // The tableau is in rk_a, rk_b, rk_c, rk_e, ros_c (coupling times gamma) and ros_d (d times gamma).
-// A stage is one solution with the step's matrix. From stage ROS_KEPT on, which others go on from, y1 is
-// the way from the start to where a stage evaluates, not the place itself, so that in the end the state
-// is rounded once.
+// A stage is one solution with the step's matrix. From stage ROS_KEPT on, which others go on from,
+// y1 is the way from the start to where a stage evaluates, not the place itself, so that in the end
+// the state is rounded once.
 
 enum { STAGE_START, STAGE_SAME, STAGE_NEXT, STAGE_NEW }; // where a stage evaluates: ros_place
 
@@ -50,16 +50,17 @@ INLINE void ros_argument(const struct point *x, struct trial *s, int i, SPACE re
 }
 
 #if DOUBTS && ADAPTIVE
-// Leaves those in doubt whose f at the second stage is not what the linearisation says: what it misses
-// of the change of f would move the state by more than tolerances, and is a good part of that change,
-// although the stage is as near to the start as a hundred tolerances.
+// Leaves those in doubt whose f at the second stage is not what the linearisation says: what it
+// misses of the change of f would move the state by more than tolerances, and is a good part of
+// that change, although the stage is as near to the start as a hundred tolerances.
 INLINE void ros_doubt(const struct point *x, struct trial *s) {
     const struct limits *l = s->limits;
     const SPACE real *f0 = s->m + LU_ENTRIES;
     real way2 = R(0), change2 = R(0), missed2 = R(0), a = R(rk_a_first[1]);
     STATES(j, 0) {
         real weight = r_reciprocal_rough(r_fma(l->rtol, r_abs(x->y[j]), l->atol[j]));
-        real way = a * s->k[0][j], start = s->h * R(GAMMA) * f0[j], change = s->h * (s->f[j] - f0[j]);
+        real way = a * s->k[0][j], start = s->h * R(GAMMA) * f0[j],
+             change = s->h * (s->f[j] - f0[j]);
 #if TIMED
         real slope = s->h * s->h * s->m[LU_ENTRIES + N + j];
         start = r_fma(R(ros_d[0]), slope, start);

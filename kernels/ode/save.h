@@ -19,8 +19,9 @@ OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal
     for (int i = 0; i < W; i++) {
         if (!(lanes >> i & 1))
             continue;
-        u64 at = a->z.steps_saved ? a->sample_offset ? a->sample_offset[g->row[i]] + g->sample[i] : 0
-                                : g->row[i] * a->z.row_stride + g->sample[i] * a->z.sample_stride;
+        u64 at = a->z.steps_saved
+                     ? a->sample_offset ? a->sample_offset[g->row[i]] + g->sample[i] : 0
+                     : g->row[i] * a->z.row_stride + g->sample[i] * a->z.sample_stride;
         g->sample[i]++;
         if (!a->values)
             continue;
@@ -62,8 +63,8 @@ INLINE mask save_due(const struct group *g, treal t) {
 #define DENSE_LOOP(q, count) ROLL for (int q = 0; q < count; q++)
 #endif
 // The solution at t0 + theta h inside the step; g still holds its start.
-INLINE void dense_at(const struct group *g, const struct trial *s, const SPACE real *f1,
-                     real theta, SPACE real *y) {
+INLINE void dense_at(const struct group *g, const struct trial *s, const SPACE real *f1, real theta,
+                     SPACE real *y) {
 #if DEGREE
     STATES(j, 0) y[j] = R(0);
     DENSE_LOOP(q, STAGES + EXTRA) {
@@ -152,8 +153,8 @@ INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
 }
 
 #if COLD_PART
-// A row's end: its status, counts, and the samples that are not written yet, which are those it does
-// not reach; without a grid the final one, unless lanes wrote it together.
+// A row's end: its status, counts, and the samples that are not written yet, which are those it
+// does not reach; without a grid the final one, unless lanes wrote it together.
 OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
                          u32 attempts) {
     u32 row = g->row[i], accepted = (u32)LANE(g->accepted, i);

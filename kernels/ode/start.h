@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The start of trajectories: inputs, derived parameters, initial values, first step, first sample.
 //
-// Algebraic states are given as guesses. Newton's method finds what the algebraic rows make of them,
-// the other states being held: with a step of 0 the matrix of a step is just its matrix.
+// Algebraic states are given as guesses. Newton's method finds what the algebraic rows make of
+// them, the other states being held: with a step of 0 the matrix of a step is just its matrix.
 
 INLINE elem input(const struct shoal_args *a, u32 i, u32 row) {
     return a->in[a->offset[i] + (u64)a->step[i] * row];
@@ -15,8 +15,8 @@ INLINE void group_load(const struct shoal_args *a, struct group *g) {
         const GLOBAL elem *t0 = a->t0 + 2 * (u64)a->z.t_step * row;
         const GLOBAL elem *t1 = a->t1 + 2 * (u64)a->z.t_step * row;
         ITEMS(n, NPAR) LANE(g->p[n], i) = input(a, n, row);
-        ITEMS(n, N) LANE(g->x.y[n], i) =
-            a->offset[NPAR + n] == SHOAL_FORMULA ? 0 : input(a, NPAR + n, row);
+        ITEMS(n, N)
+        LANE(g->x.y[n], i) = a->offset[NPAR + n] == SHOAL_FORMULA ? 0 : input(a, NPAR + n, row);
         T_SET(g->t0, i, t0[0], t0[1]);
         T_SET(g->t1, i, t1[0], t1[1]);
         LANE(g->left, i) = (ielem)a->z.fixed_steps;
@@ -59,9 +59,9 @@ INLINE real start_change(const struct group *g, SPACE real *w, SPACE real *x) {
     return sum * R(1.0 / ALGEBRAIC);
 }
 
-// A pass takes the part `reach` of Newton's step where the next step, with the same matrix, would be
-// shorter, else halves it. A lane is done when two steps in turn were small; returns those that are
-// not in the end, or whose matrix is singular or not finite. Nothing depends on other lanes.
+// A pass takes the part `reach` of Newton's step where the next step, with the same matrix, would
+// be shorter, else halves it. A lane is done when two steps in turn were small; returns those that
+// are not in the end, or whose matrix is singular or not finite. Nothing depends on other lanes.
 INLINE u32 group_settle(struct group *g, u32 lanes) {
     SPARE(w, N, g->spare[0]);
     SPARE(y1, N, g->spare[1]);
@@ -92,8 +92,9 @@ INLINE u32 group_settle(struct group *g, u32 lanes) {
     return lost | m_lanes(todo);
 }
 
-// f0 has what an algebraic row is, but is to have slopes. Where the first stage of a step takes them,
-// those with which the rows stay 0: -J f0 = df/dt. Elsewhere they only help to find a first step.
+// f0 has what an algebraic row is, but is to have slopes. Where the first stage of a step takes
+// them, those with which the rows stay 0: -J f0 = df/dt. Elsewhere they only help to find a first
+// step.
 INLINE void start_slopes(struct group *g) {
 #if FSAL
     SPARE(w, N, g->spare[0]);

@@ -4,13 +4,13 @@
 // The last two stages of the method are both at the end of the step. What their slopes differ by,
 // over what their states differ by, is the size of the fastest eigenvalue (Hairer and Wanner II,
 // IV.2); their states differ by h times stiff_apart over the stages. An attempt is a hit when the
-// square of h times the eigenvalue is more than STIFF_LIMIT2, which is nearly where the stability of
-// the method ends, and more than STIFF_LEFT steps of its size are left: on a shorter way another
+// square of h times the eigenvalue is more than STIFF_LIMIT2, which is nearly where the stability
+// of the method ends, and more than STIFF_LEFT steps of its size are left: on a shorter way another
 // method gains nothing.
 //
-// Attempts STIFF_FIRST, four times that and so on are looked at, then one in STIFF_EVERY, and from a
-// hit on each one until STIFF_MISSES in a row are none. With STIFF_HITS hits the trajectory ends as
-// stiff. All of it is the lane's own: its attempts are counted from its start.
+// Attempts STIFF_FIRST, four times that and so on are looked at, then one in STIFF_EVERY, and from
+// a hit on each one until STIFF_MISSES in a row are none. With STIFF_HITS hits the trajectory ends
+// as stiff. All of it is the lane's own: its attempts are counted from its start.
 
 enum { STIFF_EVERY = 4096, STIFF_HITS = 15, STIFF_MISSES = 6, STIFF_LEFT = 2000 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A device's thread: one trajectory at a time, everything in registers.
 //
-// Lanes of a warp step together. One whose row ends stays idle until what is lost by waiting is what
-// starting costs, or all are idle: then all idle lanes take rows and start together, which shares
-// that cost. Without refill a warp is done when its last lane is. Where threads cannot vote, a warp
-// is one thread.
+// Lanes of a warp step together. One whose row ends stays idle until what is lost by waiting is
+// what starting costs, or all are idle: then all idle lanes take rows and start together, which
+// shares that cost. Without refill a warp is done when its last lane is. Where threads cannot vote,
+// a warp is one thread.
 //
 // An idle lane goes on with its steps, but its time is not a number: so no step is its last or too
 // short, no sample is due, and nothing comes of it.

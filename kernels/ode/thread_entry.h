@@ -15,7 +15,7 @@ INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, str
     s->y1 = at, at += N;
     for (int i = 0; i < SPARES; i++)
         s->spare[i] = at, at += N;
-    s->k = (GLOBAL real (*)[N])at, at += N * (STAGES + EXTRA);
+    s->k = (GLOBAL real(*)[N])at, at += N * (STAGES + EXTRA);
 #if IMPLICIT
     s->m = at, s->f = at + LINEAR, at += LINEAR + N;
 #endif
@@ -36,8 +36,7 @@ INLINE void thread_rows(const struct shoal_args *a) {
     struct trial s;
     struct point x;
 #if LARGE
-    thread_place((GLOBAL real *)a->workspace + (u64)thread_number() * WORKSPACE, &k, &g, &s,
-                 &x);
+    thread_place((GLOBAL real *)a->workspace + (u64)thread_number() * WORKSPACE, &k, &g, &s, &x);
 #elif !UNROLL_STAGES
     real stages[STAGES + EXTRA][N];
     s.k = stages;
