@@ -49,7 +49,7 @@ static void job_rows(struct job *j, const char *name, const double *values, uint
 }
 
 static double job_run(struct job *j) {
-    shoal_summary s;
+    shoal_tally s;
     shoal_arrays a = {.values = j->values, .status = j->status};
     double start = lorenz_seconds();
     if (shoal_solver_run_arrays(j->solver, j->batch, &a, &s, j->log))

@@ -80,7 +80,7 @@ static struct job job_new(const struct ensemble *e, uint64_t n, const char *wher
     return j;
 }
 
-static double run_ms(struct job *j, shoal_log *log, shoal_summary *s) {
+static double run_ms(struct job *j, shoal_log *log, shoal_tally *s) {
     shoal_arrays a = {.values = j->values, .status = j->status};
     double start = lorenz_seconds();
     if (shoal_solver_run_arrays(j->solver, j->batch, &a, s, log))
@@ -89,10 +89,10 @@ static double run_ms(struct job *j, shoal_log *log, shoal_summary *s) {
 }
 
 // Sum of a label's time in ms, on the device or on the host.
-static double label_ms(const shoal_log *log, const char *label, shoal_event_kind kind) {
+static double label_ms(const shoal_log *log, const char *label, shoal_span_kind kind) {
     double ns = 0;
     for (size_t i = 0; i < shoal_log_sum_count(log); i++) {
-        shoal_event_sum s = shoal_log_sum(log, i);
+        shoal_span_sum s = shoal_log_sum(log, i);
         if (s.kind == kind && !strcmp(s.label, label))
             ns += (double)s.ns;
     }
@@ -103,7 +103,7 @@ static double kernel_ms(struct job *j, int repeats) {
     double best = INFINITY;
     for (int i = 0; i <= repeats; i++) {
         shoal_log *log = shoal_log_new();
-        shoal_summary s;
+        shoal_tally s;
         run_ms(j, log, &s);
         double ms = label_ms(log, "kernel_launch", SHOAL_ON_TRACK);
         if (i && ms > 0)
@@ -116,7 +116,7 @@ static double kernel_ms(struct job *j, int repeats) {
 static double wall_ms(struct job *j, int repeats) {
     double best = INFINITY;
     for (int i = 0; i <= repeats; i++) {
-        shoal_summary s;
+        shoal_tally s;
         double ms = run_ms(j, NULL, &s);
         if (i)
             best = fmin(best, ms);
@@ -127,11 +127,11 @@ static double wall_ms(struct job *j, int repeats) {
 // Where the host's time goes in one run, in a comment line.
 static void parts(struct job *j) {
     shoal_log *log = shoal_log_new();
-    shoal_summary sum;
+    shoal_tally sum;
     double ms = run_ms(j, log, &sum);
     printf("<!-- %.3f ms:", ms);
     for (size_t i = 0; i < shoal_log_sum_count(log); i++) {
-        shoal_event_sum s = shoal_log_sum(log, i);
+        shoal_span_sum s = shoal_log_sum(log, i);
         if (s.count && s.kind == SHOAL_SPAN)
             printf(" %s %.3f", s.label, (double)s.own_ns * 1e-6);
     }
@@ -178,7 +178,7 @@ static double pollu_error(const struct ensemble *e, const struct job *j) {
     tight.settings[1][1] = "1e-11";
     tight.settings[2][1] = "1e-15";
     struct job r = job_new(&tight, 1, "cpu", 0);
-    shoal_summary s;
+    shoal_tally s;
     run_ms(&r, NULL, &s);
     double worst = 0;
     for (uint64_t k = 0; k < 3; k += 2) {

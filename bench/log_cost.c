@@ -60,7 +60,7 @@ static double solve(shoal_solver *solver, const shoal_batch *batch, shoal_timing
     double start = lorenz_seconds();
     shoal_solver_run_arrays(solver, batch, &arrays, NULL, log);
     double took = lorenz_seconds() - start;
-    *events = shoal_log_event_count(log);
+    *events = shoal_log_span_count(log);
     shoal_log_free(log);
     return took;
 }

@@ -101,7 +101,7 @@ static struct job job_new(const struct problem *p, const char *method, double rt
 }
 
 static double job_run(struct job *j, bool *good) {
-    shoal_summary s;
+    shoal_tally s;
     shoal_arrays a = {.values = j->values, .status = j->status};
     double start = stiff_seconds();
     if (shoal_solver_run_arrays(j->solver, j->batch, &a, &s, j->log))

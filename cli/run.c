@@ -24,7 +24,7 @@ struct run {
     struct progress progress;
     const char *output; // NULL: a table
     char *job_text;
-    shoal_summary summary;
+    shoal_tally summary;
     bool ran;
 };
 
@@ -203,7 +203,7 @@ static shoal_code run_table(struct run *r) {
     stop_release();
     progress_erase(&r->progress);
     if (result) {
-        r->summary = shoal_result_summary(result);
+        r->summary = shoal_result_tally(result);
         show_rows(r->solver, r->batch, result, r->options.save == SHOAL_SAVE_FINAL);
     }
     shoal_result_free(result);

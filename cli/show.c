@@ -141,7 +141,7 @@ static void put_runs(uint64_t n) {
 }
 
 // Who ran what, where another method took over.
-static void put_methods(const shoal_summary *s) {
+static void put_methods(const shoal_tally *s) {
     uint64_t taken = s->found_stiff + s->failed_first;
     if (!taken)
         return;
@@ -205,7 +205,7 @@ static bool has_cause(int status) {
 }
 
 // A status, what to try, and where its first run failed.
-static void put_status(const shoal_summary *s, int status, const struct asked *asked) {
+static void put_status(const shoal_tally *s, int status, const struct asked *asked) {
     shoal_failure f = {0};
     bool known = has_cause(status) && !*stop_flag() &&
                  !shoal_model_failure(asked->model, asked->options, asked->batch, s->first[status],
@@ -221,7 +221,7 @@ static void put_status(const shoal_summary *s, int status, const struct asked *a
         put_failure(asked->model, s->first[status], &f);
 }
 
-static void put_failures(const shoal_summary *s, const struct asked *asked) {
+static void put_failures(const shoal_tally *s, const struct asked *asked) {
     for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
         if (s->by_status[i] && i != SHOAL_STATUS_ok && i != SHOAL_STATUS_stopped)
             put_status(s, i, asked);
@@ -235,7 +235,7 @@ static void put_failures(const shoal_summary *s, const struct asked *asked) {
         fputs(s->failed_more ? " (and more)\n" : "\n", stderr);
 }
 
-void show_summary(const struct talk *talk, const shoal_summary *s, const struct asked *asked,
+void show_summary(const struct talk *talk, const shoal_tally *s, const struct asked *asked,
                   bool durations) {
     uint64_t good = s->by_status[SHOAL_STATUS_ok] + s->by_status[SHOAL_STATUS_stopped];
     if (talk->quiet)

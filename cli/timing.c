@@ -21,8 +21,8 @@ static void show_parts(const shoal_log *log) {
 
 static void show_cache(const shoal_log *log) {
     char result[64], reason[256];
-    for (size_t i = 0; i < shoal_log_event_count(log); i++) {
-        if (strcmp(shoal_log_event(log, i).label, "cache_lookup") ||
+    for (size_t i = 0; i < shoal_log_span_count(log); i++) {
+        if (strcmp(shoal_log_span(log, i).label, "cache_lookup") ||
             !shoal_log_meta(log, i, "result", result, sizeof result))
             continue;
         bool why = shoal_log_meta(log, i, "reason", reason, sizeof reason) && reason[0];
@@ -34,14 +34,14 @@ static void show_cache(const shoal_log *log) {
 static uint64_t result_bytes(const shoal_log *log) {
     uint64_t bytes[2] = {0};
     for (size_t i = 0; i < shoal_log_sum_count(log); i++) {
-        shoal_event_sum s = shoal_log_sum(log, i);
+        shoal_span_sum s = shoal_log_sum(log, i);
         if (!strncmp(s.label, "d2h_transfer_", 13) && s.kind != SHOAL_APART)
             bytes[s.kind == SHOAL_ON_TRACK] += s.bytes;
     }
     return bytes[0] ? bytes[0] : bytes[1];
 }
 
-static void show_rates(const shoal_log *log, const shoal_summary *s) {
+static void show_rates(const shoal_log *log, const shoal_tally *s) {
     if (!(s->seconds > 0) || !s->done)
         return;
     char runs[32], steps[32];
@@ -51,7 +51,7 @@ static void show_rates(const shoal_log *log, const shoal_summary *s) {
             (double)result_bytes(log) / s->seconds / 1e9);
 }
 
-void timing_show(const shoal_log *log, const shoal_summary *summary) {
+void timing_show(const shoal_log *log, const shoal_tally *summary) {
     if (shoal_log_timing(log) == SHOAL_TIMING_NONE)
         return;
     show_parts(log);
@@ -62,10 +62,10 @@ void timing_show(const shoal_log *log, const shoal_summary *summary) {
 // ---- As it happens ------------------------------------------------------------------------------
 
 static void on_event(const shoal_log *log, size_t event, bool ended, void *user) {
-    shoal_event e = shoal_log_event(log, event);
+    shoal_span e = shoal_log_span(log, event);
     int depth = 0;
     for (int32_t p = e.parent; p >= 0 && depth < 16; depth++)
-        p = shoal_log_event(log, (size_t)p).parent;
+        p = shoal_log_span(log, (size_t)p).parent;
     progress_erase(user);
     fprintf(stderr, "%12.3f ms %*s%s %s", (double)(e.t0_ns + e.dur_ns) / 1e6, 2 * depth, "",
             ended ? "<" : ">", e.label);
@@ -102,7 +102,7 @@ shoal_code timing_begin(const struct args *a, const struct talk *talk, struct pr
         return SHOAL_IO;
     shoal_log_set_timing(log, (shoal_timing)timing);
     if (timing == SHOAL_TIMING_DEBUG && !talk->quiet)
-        shoal_log_on_event(log, on_event, progress);
+        shoal_log_on_span(log, on_event, progress);
     shoal_code code = json ? shoal_log_json(log, json) : SHOAL_OK;
     return !code && trace ? shoal_log_trace(log, trace) : code;
 }

@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
     const char *out = argc > 2 ? argv[2] : "-";
     const char *words[] = {"t1=1", "sweep=rho=lin:0:21:22", NULL}; // as for `shoal run`
     shoal_log *log = shoal_log_new();
-    shoal_summary summary;
+    shoal_tally summary;
 
     shoal_code code = shoal_solve(model, words, out, &summary, log);
     for (size_t i = 0; code != SHOAL_OK && i < shoal_log_message_count(log); i++)

@@ -51,8 +51,8 @@ void key_of(const char *text, const char *options, char key[65]) {
 
 char *span_says(const shoal_log *log, const char *label, const char *key) {
     char text[256] = "";
-    for (size_t i = 0; i < shoal_log_event_count(log); i++)
-        if (!strcmp(shoal_log_event(log, i).label, label))
+    for (size_t i = 0; i < shoal_log_span_count(log); i++)
+        if (!strcmp(shoal_log_span(log, i).label, label))
             shoal_log_meta(log, i, key, text, sizeof text);
     return strdup(text);
 }

@@ -275,8 +275,8 @@ DEVICE_TEST(auto_saves_every_step) {
     for (uint64_t row = 0; row < shoal_result_rows(result[2]); row++)
         same_steps(result[row % 2 || row / 2 == 1 || row / 2 == 3], result[2], row);
     CHECK_INT(shoal_result_rows(result[2]), 12);
-    CHECK_INT(shoal_result_summary(result[2]).found_stiff, 4);
-    CHECK_INT(shoal_result_summary(result[2]).failed_first, 4);
+    CHECK_INT(shoal_result_tally(result[2]).found_stiff, 4);
+    CHECK_INT(shoal_result_tally(result[2]).failed_first, 4);
     for (int i = 0; i < 3; i++) {
         shoal_result_free(result[i]);
         shoal_batch_free(batch[i]);

@@ -198,10 +198,10 @@ TEST(cuda_spans) {
     struct chunk c = chunk_new(&s, 9000);
     REQUIRE(begin(&s, 1, &c) == SHOAL_OK);
     REQUIRE(cuda_backend.finish(s.module, 1, log_report(s.log)) == SHOAL_OK);
-    REQUIRE(shoal_log_event_count(s.log) == 4);
+    REQUIRE(shoal_log_span_count(s.log) == 4);
     uint64_t end = 0;
     for (size_t i = 0; i < 4; i++) {
-        shoal_event e = shoal_log_event(s.log, i);
+        shoal_span e = shoal_log_span(s.log, i);
         CHECK_STR(e.label, labels[i]);
         CHECK_STR(e.track, "cuda:0 stream 1");
         CHECK_INT(e.dur_ns, 1000000); // each op of the fake takes a millisecond

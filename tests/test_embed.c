@@ -53,7 +53,7 @@ static const char program[] =
     "int main(int argc, char **argv) {\n"
     "    const char *words[] = {\"t1=1\", \"method=tsit5\", \"sweep=a=1,2,3\", NULL};\n"
     "    shoal_log *log = shoal_log_new();\n"
-    "    shoal_summary s = {0};\n"
+    "    shoal_tally s = {0};\n"
     "    shoal_code code = argc > 2 ? shoal_solve(argv[1], words, argv[2], &s, log) : "
     "SHOAL_USAGE;\n"
     "    for (size_t i = 0; i < shoal_log_message_count(log); i++)\n"

@@ -293,8 +293,8 @@ static void *make_side(void *user) {
 
 static int compilations(const shoal_log *log) {
     int n = 0;
-    for (size_t i = 0; i < shoal_log_event_count(log); i++)
-        n += !strcmp(shoal_log_event(log, i).label, "compile_kernel");
+    for (size_t i = 0; i < shoal_log_span_count(log); i++)
+        n += !strcmp(shoal_log_span(log, i).label, "compile_kernel");
     return n;
 }
 

@@ -12,13 +12,13 @@ static void spin(const shoal_log *log, uint64_t ns) {
         ;
 }
 
-static shoal_event_sum sum_of(const shoal_log *log, const char *label, shoal_event_kind kind) {
+static shoal_span_sum sum_of(const shoal_log *log, const char *label, shoal_span_kind kind) {
     for (size_t i = 0; i < shoal_log_sum_count(log); i++) {
-        shoal_event_sum s = shoal_log_sum(log, i);
+        shoal_span_sum s = shoal_log_sum(log, i);
         if (!strcmp(s.label, label) && s.kind == kind)
             return s;
     }
-    return (shoal_event_sum){.label = NULL};
+    return (shoal_span_sum){.label = NULL};
 }
 
 static uint64_t total_of(const shoal_log *log) {
@@ -40,7 +40,7 @@ TEST(log_innermost_span_owns_the_time) {
     spin(log, 50000);
     log_end(log, inner);
     log_end(log, outer);
-    shoal_event o = shoal_log_event(log, 0), i = shoal_log_event(log, 1);
+    shoal_span o = shoal_log_span(log, 0), i = shoal_log_span(log, 1);
     CHECK_INT(i.parent, 0);
     CHECK_INT(o.parent, -1);
     CHECK(i.t0_ns >= o.t0_ns && i.t0_ns + i.dur_ns <= o.t0_ns + o.dur_ns);
@@ -66,8 +66,8 @@ TEST(log_totals_count_open_spans) {
     uint64_t ns[SHOAL_CATEGORY_COUNT], other;
     shoal_log_totals(log, ns, &other);
     CHECK(ns[SHOAL_CODEGEN] >= 40000);
-    CHECK(shoal_log_event(log, 0).open);
-    CHECK_INT(shoal_log_event(log, 0).dur_ns, 0);
+    CHECK(shoal_log_span(log, 0).open);
+    CHECK_INT(shoal_log_span(log, 0).dur_ns, 0);
     shoal_log_free(log);
 }
 
@@ -78,9 +78,9 @@ TEST(log_repeated_events_are_summed) {
         int32_t span = log_begin(log, LOG_kernel_launch);
         log_nbytes(log, span, 10);
         log_end(log, span);
-        ns += shoal_log_event(log, (size_t)i).dur_ns;
+        ns += shoal_log_span(log, (size_t)i).dur_ns;
     }
-    shoal_event_sum s = sum_of(log, "kernel_launch", SHOAL_SPAN);
+    shoal_span_sum s = sum_of(log, "kernel_launch", SHOAL_SPAN);
     CHECK_INT(s.count, 100);
     CHECK_INT(s.ns, ns);
     CHECK_INT(s.own_ns, ns);
@@ -104,16 +104,16 @@ TEST(log_many_events) {
     }
     log_u64(log, outer, "num_chunks", MANY);
     log_end(log, outer);
-    CHECK_INT(shoal_log_event_count(log), LOG_KEEP);
-    CHECK_STR(shoal_log_event(log, 0).meta, "{\"num_chunks\":196608}");
-    CHECK_STR(shoal_log_event(log, LOG_KEEP - 1).meta, "{\"chunk_index\":32767}");
+    CHECK_INT(shoal_log_span_count(log), LOG_KEEP);
+    CHECK_STR(shoal_log_span(log, 0).meta, "{\"num_chunks\":196608}");
+    CHECK_STR(shoal_log_span(log, LOG_KEEP - 1).meta, "{\"chunk_index\":32767}");
     CHECK_INT(sum_of(log, "kernel_launch", SHOAL_SPAN).count, MANY);
     CHECK_INT(sum_of(log, "d2h_transfer_state", SHOAL_SPAN).count, MANY);
     CHECK(log->texts.length <= 4 * LOG_KEEP && log->meta_count <= LOG_KEEP + 1);
     uint64_t own = sum_of(log, "kernel_launch", SHOAL_SPAN).own_ns +
                    sum_of(log, "d2h_transfer_state", SHOAL_SPAN).own_ns +
                    sum_of(log, "kernel_run_execution", SHOAL_SPAN).own_ns;
-    CHECK_INT(own, shoal_log_event(log, 0).dur_ns);
+    CHECK_INT(own, shoal_log_span(log, 0).dur_ns);
     shoal_log_free(log);
 }
 
@@ -130,16 +130,16 @@ TEST(log_other_tracks_are_apart) {
     log_end(log, log_device(log, "cuda:0 stream 1", LOG_kernel_launch, -1, 9, 1));
     log_end(log, log_device(log, "cuda:0 stream 2", LOG_kernel_launch, -1, 9, 1));
     CHECK(total_of(log) < 1000000000000);
-    shoal_event e = shoal_log_event(log, 1);
+    shoal_span e = shoal_log_span(log, 1);
     CHECK_INT(e.kind, SHOAL_ON_TRACK);
     CHECK_STR(e.track, "cuda:0 stream 1");
     CHECK_INT(e.parent, 0);
     CHECK_INT(e.t0_ns, 5);
     CHECK_STR(e.meta, "{\"gpu_time_ms\":1000000.000000}");
-    e = shoal_log_event(log, 2);
+    e = shoal_log_span(log, 2);
     CHECK_INT(e.kind, SHOAL_APART);
     CHECK_STR(e.track, "separate");
-    shoal_event_sum s = sum_of(log, "kernel_launch", SHOAL_ON_TRACK);
+    shoal_span_sum s = sum_of(log, "kernel_launch", SHOAL_ON_TRACK);
     CHECK_INT(s.count, 2);
     CHECK_INT(s.ns, 1000000000001);
     CHECK_INT(s.own_ns, 0);
@@ -172,11 +172,11 @@ TEST(log_null_is_harmless) {
     CHECK_INT(shoal_log_register(NULL, "x", SHOAL_BUILD, "x"), SHOAL_USAGE);
     CHECK(!shoal_log_start(NULL, "parse"));
     CHECK(!shoal_log_stop(NULL, "parse"));
-    shoal_log_on_event(NULL, NULL, NULL);
+    shoal_log_on_span(NULL, NULL, NULL);
     CHECK_INT(shoal_log_json(NULL, check_path("x")), SHOAL_USAGE);
     CHECK_INT(shoal_log_trace(NULL, check_path("x")), SHOAL_USAGE);
     CHECK_INT(shoal_log_close(NULL), SHOAL_USAGE);
-    CHECK_INT(shoal_log_event_count(NULL), 0);
+    CHECK_INT(shoal_log_span_count(NULL), 0);
     CHECK_INT(shoal_log_sum_count(NULL), 0);
     CHECK(!shoal_log_meta(NULL, 0, "x", text, sizeof text));
     shoal_log_totals(NULL, ns, &other);
@@ -190,11 +190,11 @@ TEST(log_none_records_nothing) {
     CHECK_INT(log_begin(log, LOG_parse), -1);
     CHECK_INT(log_device(log, "x", LOG_parse, -1, 0, 0), -1);
     CHECK(!shoal_log_start(log, "parse"));
-    CHECK_INT(shoal_log_event_count(log), 0);
+    CHECK_INT(shoal_log_span_count(log), 0);
     CHECK(!log->events); // not even memory
     REQUIRE(shoal_log_json(log, check_path("x.json")) == SHOAL_OK);
     log_end(log, log_begin(log, LOG_parse)); // a file wants all of them
-    CHECK_INT(shoal_log_event_count(log), 1);
+    CHECK_INT(shoal_log_span_count(log), 1);
     CHECK_INT(shoal_log_close(log), SHOAL_OK);
     CHECK_INT(log_begin(log, LOG_parse), -1);
     CHECK_HAS(check_read(check_path("x.json")), "\"label\":\"parse\"");
@@ -207,13 +207,13 @@ TEST(log_stops_that_match_nothing) {
     log_end(log, 12345);
     int32_t outer = log_begin(log, LOG_assemble_source), inner = log_begin(log, LOG_emit_dxdt);
     log_end(log, outer); // and what is open inside
-    CHECK(!shoal_log_event(log, 0).open && !shoal_log_event(log, 1).open);
-    uint64_t dur = shoal_log_event(log, 1).dur_ns;
+    CHECK(!shoal_log_span(log, 0).open && !shoal_log_span(log, 1).open);
+    uint64_t dur = shoal_log_span(log, 1).dur_ns;
     log_end(log, inner); // again
     log_end(log, outer);
     log_u64(log, inner, "late", 1);
-    CHECK_INT(shoal_log_event(log, 1).dur_ns, dur);
-    CHECK(!shoal_log_event(log, 1).meta);
+    CHECK_INT(shoal_log_span(log, 1).dur_ns, dur);
+    CHECK(!shoal_log_span(log, 1).meta);
     CHECK_INT(sum_of(log, "emit_dxdt", SHOAL_SPAN).count, 1);
     CHECK_INT(log->open, -1);
     shoal_log_free(log);
@@ -230,8 +230,8 @@ TEST(log_program_events) {
     CHECK(shoal_log_start(log, "my fit"));
     log_end(log, log_begin(log, LOG_parse));
     CHECK(shoal_log_stop(log, "my fit"));
-    CHECK_STR(shoal_log_event(log, 0).label, "my fit");
-    CHECK_INT(shoal_log_event(log, 1).parent, 0);
+    CHECK_STR(shoal_log_span(log, 0).label, "my fit");
+    CHECK_INT(shoal_log_span(log, 1).parent, 0);
     CHECK_STR(sum_of(log, "my fit", SHOAL_SPAN).description, "all of it");
     CHECK(!shoal_log_stop(log, "my fit"));  // not open
     CHECK(!shoal_log_start(log, "my fti")); // not known
@@ -239,7 +239,7 @@ TEST(log_program_events) {
     CHECK(!shoal_log_start(log, NULL));
     CHECK(!shoal_log_stop(log, NULL));
     CHECK(!shoal_log_start(log, ""));
-    CHECK_INT(shoal_log_event_count(log), 2);
+    CHECK_INT(shoal_log_span_count(log), 2);
     CHECK_INT(shoal_log_message_count(log), 1);
     shoal_log_free(log);
 }
@@ -264,7 +264,7 @@ TEST(log_labels_that_are_none) {
     }
     CHECK_INT(code, SHOAL_MEMORY);
     CHECK(shoal_log_start(log, "label 7") && shoal_log_stop(log, "label 7"));
-    CHECK_STR(shoal_log_event(log, 0).label, "label 7");
+    CHECK_STR(shoal_log_span(log, 0).label, "label 7");
     shoal_log_free(log);
 }
 
@@ -276,7 +276,7 @@ TEST(log_stop_is_no_way_out) {
     int32_t span = log_begin(log, LOG_kernel_launch);
     CHECK(!shoal_log_stop(log, "mine"));          // as a callback would
     CHECK(!shoal_log_stop(log, "kernel_launch")); // it was not started by the program
-    CHECK(shoal_log_event(log, 1).open);
+    CHECK(shoal_log_span(log, 1).open);
     CHECK(shoal_log_start(log, "mine") && shoal_log_start(log, "parse"));
     CHECK(shoal_log_stop(log, "mine")); // the inner one, and parse with it
     CHECK_INT(log->open, span);
@@ -289,7 +289,7 @@ TEST(log_stop_is_no_way_out) {
 }
 
 static void note_event(const shoal_log *log, size_t event, bool ended, void *user) {
-    shoal_event e = shoal_log_event(log, event);
+    shoal_span e = shoal_log_span(log, event);
     CHECK(e.kind != SHOAL_SPAN || e.open == !ended);
     buf_printf(user, "%s%s%s ", ended ? "-" : "+", e.label, e.meta ? e.meta : "");
 }
@@ -297,7 +297,7 @@ static void note_event(const shoal_log *log, size_t event, bool ended, void *use
 TEST(log_told_as_it_happens) {
     shoal_log *log = shoal_log_new();
     struct buf told = {0};
-    shoal_log_on_event(log, note_event, &told);
+    shoal_log_on_span(log, note_event, &told);
     shoal_log_set_timing(log, SHOAL_TIMING_NONE); // a listener wants events all the same
     int32_t outer = log_begin(log, LOG_assemble_source), inner = log_begin(log, LOG_emit_dxdt);
     CHECK_STR(told.data, "+assemble_source +emit_dxdt ");
@@ -308,9 +308,9 @@ TEST(log_told_as_it_happens) {
     log_end(log, outer);
     CHECK_STR(told.data, "+assemble_source +emit_dxdt -emit_dxdt{\"n\":1} -compile_step +parse "
                          "-parse -assemble_source ");
-    shoal_log_on_event(log, NULL, NULL);
+    shoal_log_on_span(log, NULL, NULL);
     log_end(log, log_begin(log, LOG_parse));
-    CHECK_INT(shoal_log_event_count(log), 4);
+    CHECK_INT(shoal_log_span_count(log), 4);
     buf_free(&told);
     shoal_log_free(log);
 }
@@ -324,10 +324,10 @@ static void meddle(const shoal_log *log, size_t event, bool ended, void *user) {
 TEST(log_callback_cannot_meddle) {
     shoal_log *log = shoal_log_new();
     CHECK(shoal_log_start(log, "parse"));
-    shoal_log_on_event(log, meddle, log);
+    shoal_log_on_span(log, meddle, log);
     log_end(log, log_begin(log, LOG_kernel_launch));
-    CHECK_INT(shoal_log_event_count(log), 2);
-    CHECK(shoal_log_event(log, 0).open);
+    CHECK_INT(shoal_log_span_count(log), 2);
+    CHECK(shoal_log_span(log, 0).open);
     shoal_log_free(log);
 }
 
@@ -347,13 +347,13 @@ TEST(log_metadata) {
     log_f64(log, span, "ms", -1.5);
     log_f64(log, span, "nan", (double)NAN);
     log_f64(log, span, "big", 1e12);
-    CHECK(!shoal_log_event(log, 0).meta); // open
+    CHECK(!shoal_log_span(log, 0).meta); // open
     log_end(log, span);
-    CHECK_STR(shoal_log_event(log, 0).meta,
+    CHECK_STR(shoal_log_span(log, 0).meta,
               "{\"result\":\"miss\",\"n\":18446744073709551615,\"reason\":\"a \\\"b\\\" \\\\ ?? "
               "?\xc3\xa4\xe2\x82\xac???\xf0\x9f\x90\x9f ???\",\"ms\":-1.500000,\"nan\":null,"
               "\"big\":1000000000000}");
-    CHECK_STR(shoal_log_event(log, 1).meta, "{\"bytes\":0}");
+    CHECK_STR(shoal_log_span(log, 1).meta, "{\"bytes\":0}");
     char text[8];
     CHECK(shoal_log_meta(log, 0, "result", text, sizeof text));
     CHECK_STR(text, "miss");
@@ -371,7 +371,7 @@ TEST(log_metadata_in_a_comma_locale) {
     int32_t span = log_begin(log, LOG_kernel_launch);
     log_f64(log, span, "gpu_time_ms", 0.25);
     log_end(log, span);
-    CHECK_STR(shoal_log_event(log, 0).meta, "{\"gpu_time_ms\":0.250000}");
+    CHECK_STR(shoal_log_span(log, 0).meta, "{\"gpu_time_ms\":0.250000}");
     shoal_log_free(log);
 }
 
@@ -384,7 +384,7 @@ TEST(log_documented_labels) {
     REQUIRE(page);
     size_t rows = 0;
     for (size_t i = 0; i < LOG_LABEL_COUNT; i++) {
-        shoal_event_sum s = shoal_log_sum(log, i);
+        shoal_span_sum s = shoal_log_sum(log, i);
         char row[256];
         snprintf(row, sizeof row, "\n| `%s` | %s | %s |", s.label, shoal_category_name(s.category),
                  s.description);
@@ -466,12 +466,12 @@ TEST(log_clear) {
         CHECK(shoal_log_start(log, "mine"));
         CHECK_INT(shoal_log_clear(log), SHOAL_USAGE); // it is open
         CHECK(shoal_log_stop(log, "mine"));
-        CHECK(shoal_log_message_count(log) && shoal_log_event_count(log));
+        CHECK(shoal_log_message_count(log) && shoal_log_span_count(log));
         CHECK_INT(sum_of(log, "mine", SHOAL_SPAN).count, 1);
         CHECK_INT(shoal_log_clear(log), SHOAL_OK);
         CHECK_INT(shoal_log_message_count(log), 0);
         CHECK_INT(shoal_log_message_gone(log), 0);
-        CHECK_INT(shoal_log_event_count(log), 0);
+        CHECK_INT(shoal_log_span_count(log), 0);
         CHECK_INT(sum_of(log, "mine", SHOAL_SPAN).count, 0);
         shoal_log_totals(log, ns, &other);
         CHECK_INT(ns[SHOAL_RUNTIME], 0);

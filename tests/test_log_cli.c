@@ -374,11 +374,11 @@ TEST(log_events_of_a_solve) {
     uint64_t ns[SHOAL_CATEGORY_COUNT], other, inside = 0;
     shoal_log_totals(log, ns, &other);
     CHECK(ns[SHOAL_COMPILE] > ns[SHOAL_CODEGEN] && ns[SHOAL_CODEGEN] > 0 && ns[SHOAL_RUNTIME] == 0);
-    shoal_event all = shoal_log_event(log, 0);
-    for (size_t i = 1; i < shoal_log_event_count(log); i++) {
-        shoal_event e = shoal_log_event(log, i);
+    shoal_span all = shoal_log_span(log, 0);
+    for (size_t i = 1; i < shoal_log_span_count(log); i++) {
+        shoal_span e = shoal_log_span(log, i);
         REQUIRE(e.parent >= 0);
-        shoal_event parent = shoal_log_event(log, (size_t)e.parent);
+        shoal_span parent = shoal_log_span(log, (size_t)e.parent);
         CHECK(e.t0_ns >= parent.t0_ns && e.t0_ns + e.dur_ns <= parent.t0_ns + parent.dur_ns);
         inside += e.parent == 0 ? e.dur_ns : 0;
     }

@@ -70,8 +70,8 @@ TEST(nan_extremes_that_fold) {
     solved_free(&s);
 }
 
-// dop853 joins two estimates; one that overflows must not make the other small. Tolerances that no f32
-// can meet stop the run at its first steps.
+// dop853 joins two estimates; one that overflows must not make the other small. Tolerances that no
+// f32 can meet stop the run at its first steps.
 TEST(nan_estimate_that_overflows) {
     struct solved s = solve("init x=1; x'=-x*cos(5*t)", NULL,
                             "method=dop853 precision=f32 t1=10 atol=1e-36 rtol=1e-25 dt0=1");

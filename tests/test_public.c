@@ -66,8 +66,8 @@ GIVES(shoal_log_message_gone, 0, NULL)
 CODE(shoal_log_clear, NULL)
 DOES(shoal_log_set_timing, NULL, SHOAL_TIMING_DEBUG)
 GIVES(shoal_log_timing, SHOAL_TIMING_NONE, NULL)
-GIVES(shoal_log_event_count, 0, NULL)
-HOLDS(shoal_log_event, !got.label[0] && got.parent == -1, NULL, 0)
+GIVES(shoal_log_span_count, 0, NULL)
+HOLDS(shoal_log_span, !got.label[0] && got.parent == -1, NULL, 0)
 GIVES(shoal_log_meta, false, NULL, 0, "x", room, sizeof room)
 GIVES(shoal_log_elapsed_ns, 0, NULL)
 DOES(shoal_log_totals, NULL, ns, &other64)
@@ -77,7 +77,7 @@ HOLDS(shoal_log_sum, !got.label[0], NULL, 0)
 CODE(shoal_log_register, NULL, "x", SHOAL_BUILD, "x")
 GIVES(shoal_log_start, false, NULL, "x")
 GIVES(shoal_log_stop, false, NULL, "x")
-DOES(shoal_log_on_event, NULL, NULL, NULL)
+DOES(shoal_log_on_span, NULL, NULL, NULL)
 CODE(shoal_log_json, NULL, "x")
 CODE(shoal_log_trace, NULL, "x")
 CODE(shoal_log_close, NULL)
@@ -164,7 +164,7 @@ GIVES(shoal_result_samples, 0, NULL, 0)
 NAN_OF(shoal_result_value, NULL, 0, 0, 0)
 NAN_OF(shoal_result_t, NULL, 0, 0)
 GIVES(shoal_result_status, -1, NULL, 0)
-HOLDS(shoal_result_summary, got.runs == 0 && !got.complete, NULL)
+HOLDS(shoal_result_tally, got.runs == 0 && !got.complete, NULL)
 // Cache.
 CODE(shoal_cache_open, NULL, NULL, NULL)
 DOES(shoal_cache_close, NULL)
@@ -203,8 +203,8 @@ static const struct nothing calls[] = {
     ROW(shoal_log_clear),
     ROW(shoal_log_set_timing),
     ROW(shoal_log_timing),
-    ROW(shoal_log_event_count),
-    ROW(shoal_log_event),
+    ROW(shoal_log_span_count),
+    ROW(shoal_log_span),
     ROW(shoal_log_meta),
     ROW(shoal_log_elapsed_ns),
     ROW(shoal_log_totals),
@@ -214,7 +214,7 @@ static const struct nothing calls[] = {
     ROW(shoal_log_register),
     ROW(shoal_log_start),
     ROW(shoal_log_stop),
-    ROW(shoal_log_on_event),
+    ROW(shoal_log_on_span),
     ROW(shoal_log_json),
     ROW(shoal_log_trace),
     ROW(shoal_log_close),
@@ -297,7 +297,7 @@ static const struct nothing calls[] = {
     ROW(shoal_result_value),
     ROW(shoal_result_t),
     ROW(shoal_result_status),
-    ROW(shoal_result_summary),
+    ROW(shoal_result_tally),
     ROW(shoal_cache_open),
     ROW(shoal_cache_close),
     ROW(shoal_cache_place),
@@ -459,18 +459,18 @@ TEST(public_solve_in_one_call) {
                            "save=n=3",
                            NULL};
     shoal_log *log = shoal_log_new();
-    shoal_summary summary;
+    shoal_tally summary;
     CHECK_INT(shoal_solve(model, words, one, &summary, log), SHOAL_OK);
     CHECK_INT(summary.done, 8);
     CHECK_INT(summary.by_status[SHOAL_STATUS_ok], 8);
     uint64_t outer = 0;
-    for (size_t i = 0; i < shoal_log_event_count(log); i++) {
-        shoal_event e = shoal_log_event(log, i);
+    for (size_t i = 0; i < shoal_log_span_count(log); i++) {
+        shoal_span e = shoal_log_span(log, i);
         outer += !strcmp(e.label, "solve_ivp_execution");
         CHECK_MSG(e.kind != SHOAL_SPAN || (e.parent < 0) == !i, "%s is outside", e.label);
     }
     CHECK_INT(outer, 1);
-    CHECK_STR(shoal_log_event(log, 0).label, "solve_ivp_execution");
+    CHECK_STR(shoal_log_span(log, 0).label, "solve_ivp_execution");
     // The result can be replayed by the command line, into the same numbers.
     const char *a = check_path("a.csv"), *b = check_path("b.csv");
     CHECK_INT(shoal_solve(model, words, a, NULL, log), SHOAL_OK);

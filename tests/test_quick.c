@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The quick divisions and roots of kernels/dialect/quick.h, here with the hardware's approximations played
-// by correctly rounded ones, or by ones that are some ulp beside. What a range lets pass must be
-// what / and sqrtf give, bit for bit.
+// The quick divisions and roots of kernels/dialect/quick.h, here with the hardware's approximations
+// played by correctly rounded ones, or by ones that are some ulp beside. What a range lets pass
+// must be what / and sqrtf give, bit for bit.
 //
 // A quotient is right whatever the approximation is, within 3 ulp. A reciprocal and a root have one
 // iteration only: a few dozen of the mantissas need an approximation that is better than its

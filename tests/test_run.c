@@ -143,7 +143,7 @@ TEST(run_steps_into_memory) {
         CHECK_INT(shoal_result_status(result, i), SHOAL_STATUS_ok);
         all += n;
     }
-    CHECK_INT(all, shoal_result_summary(result).steps + 10);
+    CHECK_INT(all, shoal_result_tally(result).steps + 10);
     shoal_result_free(result);
     drop(&r);
 }

@@ -93,7 +93,7 @@ static bool same_results(const shoal_result *a, const shoal_result *b, uint32_t 
                        same_bits(shoal_result_value(a, v, i, k), shoal_result_value(b, v, i, k));
         }
     }
-    shoal_summary x = shoal_result_summary(a), y = shoal_result_summary(b);
+    shoal_tally x = shoal_result_tally(a), y = shoal_result_tally(b);
     return same && x.steps == y.steps && x.f_evals == y.f_evals;
 }
 
@@ -483,14 +483,14 @@ struct stopper {
 
 static void on_event(const shoal_log *log, size_t event, bool ended, void *user) {
     struct stopper *s = user;
-    if (ended || !s->label || strcmp(shoal_log_event(log, event).label, s->label))
+    if (ended || !s->label || strcmp(shoal_log_span(log, event).label, s->label))
         return;
     for (int i = 0; i < s->times; i++)
         shoal_solver_stop(s->solver);
     s->nested = shoal_solver_set(s->solver, "rtol", "1e-3", NULL, NULL);
 }
 
-static shoal_code run_status(struct live *l, uint8_t status[100], shoal_summary *summary) {
+static shoal_code run_status(struct live *l, uint8_t status[100], shoal_tally *summary) {
     shoal_arrays arrays = {.status = status};
     return shoal_solver_run_arrays(l->solver, l->batch, &arrays, summary, l->log);
 }
@@ -499,9 +499,9 @@ static shoal_code run_status(struct live *l, uint8_t status[100], shoal_summary 
 TEST(solver_stop_ends_what_is_under_way) {
     struct live l = make("chunk=10", "a=lin:1:2:100");
     struct stopper s = {.solver = l.solver, .times = 2};
-    shoal_summary summary;
+    shoal_tally summary;
     uint8_t status[100];
-    shoal_log_on_event(l.log, on_event, &s);
+    shoal_log_on_span(l.log, on_event, &s);
     shoal_solver_stop(l.solver); // nothing is under way
     CHECK_INT(run_status(&l, status, &summary), SHOAL_OK);
     CHECK_INT(summary.done, 100);
@@ -545,7 +545,7 @@ TEST(solver_stop_from_a_signal) {
     use_script(script);
     struct live l = make("t1=1e9 max-steps=1000000000", "a=lin:1:2:100");
     uint8_t status[100];
-    shoal_summary summary;
+    shoal_tally summary;
     pthread_t thread;
     useconds_t wait = 300000;
     signalled = l.solver;

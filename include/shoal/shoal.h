@@ -143,42 +143,42 @@ typedef enum shoal_category {
     SHOAL_CATEGORY_COUNT
 } shoal_category;
 
-typedef enum shoal_event_kind {
+typedef enum shoal_span_kind {
     SHOAL_SPAN,     // of the calling thread; only these are part of the total
     SHOAL_ON_TRACK, // of a device or another thread, at the same time as something else
     SHOAL_APART     // a measurement made for its own sake
-} shoal_event_kind;
+} shoal_span_kind;
 
-typedef struct shoal_event {
+typedef struct shoal_span {
     const char *label;
     shoal_category category;
-    shoal_event_kind kind;
+    shoal_span_kind kind;
     const char *track; // "main", "separate", or the stream, engine or thread it happened on
     int32_t parent;    // index of the event it happened in, -1 at the top
     bool open;         // not ended yet
     uint64_t t0_ns;    // since the log was made
     uint64_t dur_ns;   // 0 while it is open
     const char *meta;  // JSON object text, or NULL: none, or open
-} shoal_event;
+} shoal_span;
 
 // All events of one label and track.
-typedef struct shoal_event_sum {
+typedef struct shoal_span_sum {
     const char *label, *description;
     shoal_category category;
-    shoal_event_kind kind;
+    shoal_span_kind kind;
     const char *track;
     uint64_t count;  // ended ones
     uint64_t ns;     // from start to stop
     uint64_t own_ns; // of SHOAL_SPAN: without the spans inside, so that these add up
     uint64_t bytes;  // sum of their `nbytes`
-} shoal_event_sum;
+} shoal_span_sum;
 
 SHOAL_API void shoal_log_set_timing(shoal_log *log, shoal_timing timing); // of a new log: DEFAULT
 SHOAL_API shoal_timing shoal_log_timing(const shoal_log *log);
 SHOAL_API const char *shoal_category_name(shoal_category category);
 // The first 65,536 events, in the order they began; all of them are in the sums.
-SHOAL_API size_t shoal_log_event_count(const shoal_log *log);
-SHOAL_API shoal_event shoal_log_event(const shoal_log *log, size_t index);
+SHOAL_API size_t shoal_log_span_count(const shoal_log *log);
+SHOAL_API shoal_span shoal_log_span(const shoal_log *log, size_t index);
 // One value of an event's metadata as text, cut to `size`; false when it has none of that name.
 SHOAL_API bool shoal_log_meta(const shoal_log *log, size_t event, const char *key, char *text,
                               size_t size);
@@ -194,7 +194,7 @@ SHOAL_API size_t shoal_log_summary(const shoal_log *log, shoal_category category
                                    size_t size);
 // Every label that is known, whether it happened or not; then those of other tracks.
 SHOAL_API size_t shoal_log_sum_count(const shoal_log *log);
-SHOAL_API shoal_event_sum shoal_log_sum(const shoal_log *log, size_t index);
+SHOAL_API shoal_span_sum shoal_log_sum(const shoal_log *log, size_t index);
 
 // Events of the program's own, between the library's. A label is up to 63 printable ASCII
 // characters without \" and \\; the description is up to the program. Registering a known label
@@ -208,10 +208,10 @@ SHOAL_API bool shoal_log_stop(shoal_log *log, const char *label);
 
 // Called at each start and stop as it happens (other kinds than SHOAL_SPAN: once). The event may be
 // read in the call, not later; no other may be started or stopped in it. call NULL: none.
-SHOAL_API void shoal_log_on_event(shoal_log *log,
-                                  void (*call)(const shoal_log *log, size_t event, bool ended,
-                                               void *user),
-                                  void *user);
+SHOAL_API void shoal_log_on_span(shoal_log *log,
+                                 void (*call)(const shoal_log *log, size_t event, bool ended,
+                                              void *user),
+                                 void *user);
 // Every event into a file as it happens, those so far first: one JSON object a line, or a trace for
 // Perfetto and Chrome. A line is one write, so what a killed program leaves can be read.
 SHOAL_API shoal_code shoal_log_json(shoal_log *log, const char *path);
@@ -528,7 +528,7 @@ SHOAL_API void shoal_solver_stop(shoal_solver *solver);
 
 enum { SHOAL_FAILED_RANGES = 16 };
 
-typedef struct shoal_summary {
+typedef struct shoal_tally {
     uint64_t runs, done; // asked for, finished
     uint64_t by_status[SHOAL_STATUS_COUNT];
     struct {
@@ -545,7 +545,7 @@ typedef struct shoal_summary {
     uint64_t steps, rejected, f_evals;
     double seconds;
     bool complete;
-} shoal_summary;
+} shoal_tally;
 
 // Where and why a trajectory failed: the states whose derivative is not finite at its last good
 // point, or a little further on.
@@ -583,10 +583,9 @@ SHOAL_API shoal_code shoal_output_check(const char *path, const shoal_options *o
 
 // Writes a result file by the ending of its name (.csv, .npz, .h5); "-" is CSV on standard output.
 // The file appears under its name when it is complete, or marked incomplete after a stop, which
-// returns SHOAL_STOPPED. summary may be NULL.
+// returns SHOAL_STOPPED. tally may be NULL.
 SHOAL_API shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
-                                           const char *path, shoal_summary *summary,
-                                           shoal_log *log);
+                                           const char *path, shoal_tally *tally, shoal_log *log);
 
 // Caller's arrays, each for all rows of the batch, any of them NULL. Elements of `values` and `t`
 // have the solver's precision (double or float for values, always double for t).
@@ -600,7 +599,7 @@ typedef struct shoal_arrays {
     size_t var_stride, row_stride, sample_stride;
 } shoal_arrays;
 SHOAL_API shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
-                                             const shoal_arrays *arrays, shoal_summary *summary,
+                                             const shoal_arrays *arrays, shoal_tally *tally,
                                              shoal_log *log);
 
 // All of it in one call, timed as one: `words` are options of `shoal run` as name=value, a flag by
@@ -609,7 +608,7 @@ SHOAL_API shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_b
 //     const char *words[] = {"t1=40", "set=sigma=9", "sweep=rho=lin:0:21:1000", NULL};
 //     shoal_solve("lorenz.ode", words, "out.npz", NULL, log);
 SHOAL_API shoal_code shoal_solve(const char *model, const char *const *words, const char *path,
-                                 shoal_summary *summary, shoal_log *log);
+                                 shoal_tally *tally, shoal_log *log);
 
 // ---- Result in memory ---------------------------------------------------------------------------
 
@@ -624,7 +623,7 @@ SHOAL_API double shoal_result_value(const shoal_result *result, uint32_t var, ui
                                     uint64_t sample);
 SHOAL_API double shoal_result_t(const shoal_result *result, uint64_t row, uint64_t sample);
 SHOAL_API int shoal_result_status(const shoal_result *result, uint64_t row);
-SHOAL_API shoal_summary shoal_result_summary(const shoal_result *result);
+SHOAL_API shoal_tally shoal_result_tally(const shoal_result *result);
 
 // ---- Devices ------------------------------------------------------------------------------------
 

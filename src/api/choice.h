@@ -5,8 +5,8 @@
 #define SHOAL_API_CHOICE_H
 
 #include "ode/method/method.h"
-#include "shoal/shoal.h"
 #include "ode/symbolic/symbolic.h"
+#include "shoal/shoal.h"
 
 extern const char choice_auto[]; // the name of the choice itself
 

@@ -4,8 +4,8 @@
 #define SHOAL_API_MODEL_H
 
 #include "log/log.h"
-#include "ode/model/model.h"
 #include "ode/batch/batch.h"
+#include "ode/model/model.h"
 #include "ode/symbolic/symbolic.h"
 
 struct component_swap;

@@ -19,7 +19,7 @@ struct shoal_result {
     void *values; // [var][row][sample]; steps: [sample][var]
     double *t;
     uint8_t *status;
-    shoal_summary summary;
+    shoal_tally summary;
 };
 
 void shoal_result_free(shoal_result *result) {
@@ -204,6 +204,6 @@ int shoal_result_status(const shoal_result *result, uint64_t row) {
     return row < shoal_result_rows(result) ? result->status[row] : -1;
 }
 
-shoal_summary shoal_result_summary(const shoal_result *result) {
-    return result ? result->summary : (shoal_summary){0};
+shoal_tally shoal_result_tally(const shoal_result *result) {
+    return result ? result->summary : (shoal_tally){0};
 }

@@ -3,8 +3,8 @@
 #include "api/solver.h"
 
 #include "base/file.h"
-#include "io/io.h"
 #include "dispatch/parallel.h"
+#include "io/io.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -150,7 +150,7 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
 }
 
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
-                           shoal_summary *summary, shoal_log *log) {
+                           shoal_tally *summary, shoal_log *log) {
     struct sink_shape_info info;
     struct arena arena = {0};
     struct run_control control = control_of(s);
@@ -199,12 +199,12 @@ shoal_code shoal_output_check(const char *path, const shoal_options *options, bo
 }
 
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
-                        shoal_summary *summary, shoal_log *log) {
+                        shoal_tally *summary, shoal_log *log) {
     struct sink *sink = NULL;
     struct buf meta = {0};
-    shoal_summary own;
+    shoal_tally own;
     if (summary)
-        *summary = (shoal_summary){0};
+        *summary = (shoal_tally){0};
     shoal_code code = solver_open(s, batch, "shoal_solver_run_file", log);
     if (code != SHOAL_OK)
         return code;
@@ -223,7 +223,7 @@ shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *p
 }
 
 shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch, const char *path,
-                                 shoal_summary *summary, shoal_log *log) {
+                                 shoal_tally *summary, shoal_log *log) {
     if (!path)
         return api_usage(log, "shoal_solver_run_file", "path");
     int32_t span = log_begin(log, LOG_solve_ivp_execution);
@@ -332,7 +332,7 @@ static shoal_code array_end(struct sink *s, bool complete, struct report *r) {
 static void array_free(struct sink *s) { (void)s; }
 
 shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_arrays *arrays,
-                             shoal_summary *summary, shoal_log *log) {
+                             shoal_tally *summary, shoal_log *log) {
     struct array_sink sink = {
         .base = {.begin = array_begin, .chunk = array_chunk, .end = array_end, .free = array_free},
         .threads = s->setup.threads,
@@ -345,11 +345,11 @@ shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const sh
 }
 
 shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
-                                   const shoal_arrays *arrays, shoal_summary *summary,
+                                   const shoal_arrays *arrays, shoal_tally *summary,
                                    shoal_log *log) {
-    shoal_summary own;
+    shoal_tally own;
     if (summary)
-        *summary = (shoal_summary){0};
+        *summary = (shoal_tally){0};
     if (!arrays)
         return api_usage(log, "shoal_solver_run_arrays", "arrays");
     int32_t span = log_begin(log, LOG_solve_ivp_execution);

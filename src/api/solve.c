@@ -145,7 +145,7 @@ static shoal_code make_batch(struct solve *s, shoal_log *log) {
 }
 
 static shoal_code solve(struct solve *s, const char *model, const char *const *words,
-                        const char *path, shoal_summary *summary, shoal_log *log) {
+                        const char *path, shoal_tally *summary, shoal_log *log) {
     shoal_code code = read_words(s, words, log_report(log));
     if (code == SHOAL_OK)
         code = shoal_output_check(path, &s->options, true, log); // before anything is compiled
@@ -163,7 +163,7 @@ static shoal_code solve(struct solve *s, const char *model, const char *const *w
 }
 
 shoal_code shoal_solve(const char *model, const char *const *words, const char *path,
-                       shoal_summary *summary, shoal_log *log) {
+                       shoal_tally *summary, shoal_log *log) {
     struct solve s = {0};
     jmp_buf oom;
     if (!model || !path)

@@ -88,8 +88,8 @@ void report_free(struct report *r) {
 
 // ---- Nothing that could drive a terminal --------------------------------------------------------
 
-// Whether a character is shown as it is: no control characters, of 8 bits neither, and none that turn
-// the direction of the text.
+// Whether a character is shown as it is: no control characters, of 8 bits neither, and none that
+// turn the direction of the text.
 static bool is_shown(uint32_t point) {
     return point >= 0x20 && !(point >= 0x7f && point < 0xa0) &&
            !(point >= 0x202a && point <= 0x202e) && !(point >= 0x2066 && point <= 0x2069);

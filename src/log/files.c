@@ -46,7 +46,7 @@ static const struct log_event *parent_of(const shoal_log *log, const struct log_
 }
 
 static void json_event(shoal_log *log, const struct log_event *e) {
-    const shoal_event_sum *sum = &log->rows[e->row].sum;
+    const shoal_span_sum *sum = &log->rows[e->row].sum;
     const struct log_event *parent = parent_of(log, e);
     struct buf *line = &log->line;
     buf_printf(line, "{\"id\":%" PRIu32 ",\"parent\":", e->id);

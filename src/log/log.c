@@ -70,7 +70,7 @@ shoal_code shoal_log_clear(shoal_log *log) {
     report_free(&log->report);
     forget_events(log);
     for (uint32_t i = 0; i < log->row_count; i++) {
-        shoal_event_sum *s = &log->rows[i].sum;
+        shoal_span_sum *s = &log->rows[i].sum;
         s->count = s->ns = s->own_ns = s->bytes = 0;
     }
     log->other_ns = 0;
@@ -96,9 +96,9 @@ shoal_timing shoal_log_timing(const shoal_log *log) {
     return log ? log->timing : SHOAL_TIMING_NONE;
 }
 
-void shoal_log_on_event(shoal_log *log,
-                        void (*call)(const shoal_log *log, size_t event, bool ended, void *user),
-                        void *user) {
+void shoal_log_on_span(shoal_log *log,
+                       void (*call)(const shoal_log *log, size_t event, bool ended, void *user),
+                       void *user) {
     if (!log)
         return;
     log->call = call;
@@ -233,22 +233,22 @@ const char *shoal_category_name(shoal_category category) {
     return (unsigned)category < SHOAL_CATEGORY_COUNT ? names[category] : "other";
 }
 
-size_t shoal_log_event_count(const shoal_log *log) { return log ? log->event_count : 0; }
+size_t shoal_log_span_count(const shoal_log *log) { return log ? log->event_count : 0; }
 
-shoal_event shoal_log_event(const shoal_log *log, size_t index) {
-    if (index >= shoal_log_event_count(log))
-        return (shoal_event){.label = "", .track = "", .parent = -1};
+shoal_span shoal_log_span(const shoal_log *log, size_t index) {
+    if (index >= shoal_log_span_count(log))
+        return (shoal_span){.label = "", .track = "", .parent = -1};
     const struct log_event *e = &log->events[index];
-    const shoal_event_sum *sum = &log->rows[e->row].sum;
-    return (shoal_event){.label = sum->label,
-                         .category = sum->category,
-                         .kind = sum->kind,
-                         .track = sum->track,
-                         .parent = e->parent,
-                         .open = e->open,
-                         .t0_ns = e->t0_ns,
-                         .dur_ns = e->open ? 0 : e->dur_ns,
-                         .meta = log_meta_text(log, index)};
+    const shoal_span_sum *sum = &log->rows[e->row].sum;
+    return (shoal_span){.label = sum->label,
+                        .category = sum->category,
+                        .kind = sum->kind,
+                        .track = sum->track,
+                        .parent = e->parent,
+                        .open = e->open,
+                        .t0_ns = e->t0_ns,
+                        .dur_ns = e->open ? 0 : e->dur_ns,
+                        .meta = log_meta_text(log, index)};
 }
 
 uint64_t shoal_log_elapsed_ns(const shoal_log *log) {

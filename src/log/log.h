@@ -26,10 +26,10 @@ enum { LOG_KEEP = 1 << 16, LOG_BUCKETS = 256 };
 
 // What one label took on one track. The first LOG_LABEL_COUNT are those of labels.h.
 struct log_row {
-    shoal_event_sum sum; // its texts are literals, or live in the arena
-    uint32_t tid;        // of its track in a trace
-    uint16_t next;       // row with the same hash, plus one
-    bool named;          // its track, in the trace
+    shoal_span_sum sum; // its texts are literals, or live in the arena
+    uint32_t tid;       // of its track in a trace
+    uint16_t next;      // row with the same hash, plus one
+    bool named;         // its track, in the trace
 };
 
 enum log_value { LOG_U64, LOG_F64, LOG_TEXT };
@@ -140,7 +140,7 @@ int32_t log_push(shoal_log *log, uint32_t row, int32_t parent, uint64_t t0_ns);
 void log_update(shoal_log *log); // recording and watched, after a change of who listens
 bool log_rows_init(shoal_log *log);
 // The row of a label on a track other than the calling thread's; -1: out of memory.
-int log_row_of(shoal_log *log, shoal_event_kind kind, const char *track, enum log_label label);
+int log_row_of(shoal_log *log, shoal_span_kind kind, const char *track, enum log_label label);
 const char *log_meta_text(const shoal_log *log, size_t event); // NULL: none, or not ended yet
 void log_meta_json(const shoal_log *log, const struct log_event *e, struct buf *out);
 // Control characters and what is not UTF-8 become `?`.

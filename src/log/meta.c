@@ -148,7 +148,7 @@ const char *log_meta_text(const shoal_log *log, size_t event) {
 bool shoal_log_meta(const shoal_log *log, size_t event, const char *key, char *text, size_t size) {
     if (text && size)
         text[0] = 0;
-    if (event >= shoal_log_event_count(log) || !key || !text)
+    if (event >= shoal_log_span_count(log) || !key || !text)
         return false;
     int32_t i = log->events[event].meta;
     while (i >= 0 && strcmp(log->metas[i].key, key))

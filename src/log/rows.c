@@ -16,7 +16,7 @@ static uint32_t hash(const char *label) {
 }
 
 // -1: no memory, or too many.
-static int add(shoal_log *log, const shoal_event_sum *sum, uint32_t tid) {
+static int add(shoal_log *log, const shoal_span_sum *sum, uint32_t tid) {
     if (log->row_count == log->row_room) {
         uint32_t room = log->row_room ? 2 * log->row_room : FIRST_ROWS;
         struct log_row *bigger =
@@ -39,11 +39,11 @@ static int add(shoal_log *log, const shoal_event_sum *sum, uint32_t tid) {
 static int add_span(shoal_log *log, const char *label, shoal_category category,
                     const char *description) {
     return add(log,
-               &(shoal_event_sum){.label = label,
-                                  .description = description,
-                                  .category = category,
-                                  .kind = SHOAL_SPAN,
-                                  .track = "main"},
+               &(shoal_span_sum){.label = label,
+                                 .description = description,
+                                 .category = category,
+                                 .kind = SHOAL_SPAN,
+                                 .track = "main"},
                MAIN_TID);
 }
 
@@ -97,25 +97,25 @@ static char *keep(shoal_log *log, const char *text) {
 }
 
 // Spans of one stream share a line of the trace; measurements made side by side have one each.
-static uint32_t tid_of(const shoal_log *log, shoal_event_kind kind, const char *track) {
+static uint32_t tid_of(const shoal_log *log, shoal_span_kind kind, const char *track) {
     for (uint32_t i = LOG_LABEL_COUNT; kind == SHOAL_ON_TRACK && i < log->row_count; i++)
         if (log->rows[i].sum.kind == kind && !strcmp(log->rows[i].sum.track, track))
             return log->rows[i].tid;
     return MAIN_TID + 1 + log->row_count;
 }
 
-int log_row_of(shoal_log *log, shoal_event_kind kind, const char *track, enum log_label label) {
+int log_row_of(shoal_log *log, shoal_span_kind kind, const char *track, enum log_label label) {
     const char *name = log->rows[label].sum.label;
     for (uint32_t i = LOG_LABEL_COUNT; i < log->row_count; i++) {
-        const shoal_event_sum *s = &log->rows[i].sum;
+        const shoal_span_sum *s = &log->rows[i].sum;
         if (s->kind == kind && s->label == name && !strcmp(s->track, track))
             return (int)i;
     }
-    shoal_event_sum sum = {.label = name,
-                           .description = log->rows[label].sum.description,
-                           .category = log->rows[label].sum.category,
-                           .kind = kind,
-                           .track = keep(log, track)};
+    shoal_span_sum sum = {.label = name,
+                          .description = log->rows[label].sum.description,
+                          .category = log->rows[label].sum.category,
+                          .kind = kind,
+                          .track = keep(log, track)};
     return sum.track ? add(log, &sum, tid_of(log, kind, sum.track)) : -1;
 }
 
@@ -170,8 +170,8 @@ bool shoal_log_stop(shoal_log *log, const char *label) {
 
 size_t shoal_log_sum_count(const shoal_log *log) { return log ? log->row_count : 0; }
 
-shoal_event_sum shoal_log_sum(const shoal_log *log, size_t index) {
+shoal_span_sum shoal_log_sum(const shoal_log *log, size_t index) {
     if (index >= shoal_log_sum_count(log))
-        return (shoal_event_sum){.label = "", .description = "", .track = ""};
+        return (shoal_span_sum){.label = "", .description = "", .track = ""};
     return log->rows[index].sum;
 }

@@ -14,7 +14,7 @@ struct parts {
     uint64_t other_us, total_us;
 };
 
-static bool is_part(const shoal_event_sum *s, int category) {
+static bool is_part(const shoal_span_sum *s, int category) {
     return s->kind == SHOAL_SPAN && (int)s->category == category && s->count;
 }
 
@@ -32,7 +32,7 @@ static bool parts_of(const shoal_log *log, struct arena *arena, struct parts *p)
         return false;
     for (int c = 0; c < SHOAL_CATEGORY_COUNT; c++)
         for (uint32_t i = 0; i < log->row_count; i++) {
-            const shoal_event_sum *s = &log->rows[i].sum;
+            const shoal_span_sum *s = &log->rows[i].sum;
             if (!is_part(s, c))
                 continue;
             p->us[i] = round_us(s->own_ns, &carry);
@@ -63,7 +63,7 @@ static void put_categories(struct buf *out, const struct parts *p) {
 
 // ---- Rows of events -----------------------------------------------------------------------------
 
-static void put_speed(struct buf *out, const shoal_event_sum *s) {
+static void put_speed(struct buf *out, const shoal_span_sum *s) {
     if (s->bytes && s->ns)
         buf_printf(out, " %9.3f", (double)s->bytes / (double)s->ns);
     buf_putc(out, '\n');
@@ -72,7 +72,7 @@ static void put_speed(struct buf *out, const shoal_event_sum *s) {
 // `own` is without the events inside, so these add up; `whole` is from start to stop.
 static void put_events(struct buf *out, const shoal_log *log, const struct parts *p, int category) {
     for (uint32_t i = 0; i < log->row_count; i++) {
-        const shoal_event_sum *s = &log->rows[i].sum;
+        const shoal_span_sum *s = &log->rows[i].sum;
         if (!is_part(s, category))
             continue;
         buf_printf(out, "  %-32s %-8s %7" PRIu64 " %12.3f %12.3f", s->label,
@@ -87,11 +87,11 @@ static void put_head(struct buf *out) {
 }
 
 // What is not part of the total.
-static void put_others(struct buf *out, const shoal_log *log, shoal_event_kind kind,
+static void put_others(struct buf *out, const shoal_log *log, shoal_span_kind kind,
                        const char *heading) {
     bool first = true;
     for (uint32_t i = 0; i < log->row_count; i++) {
-        const shoal_event_sum *s = &log->rows[i].sum;
+        const shoal_span_sum *s = &log->rows[i].sum;
         if (s->kind != kind || !s->count)
             continue;
         if (first)

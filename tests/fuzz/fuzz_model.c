@@ -2,8 +2,8 @@
 // libFuzzer target: arbitrary bytes as a model, then as values for it, then differentiated.
 //
 // clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc
-//     src/base/{arena,ascii,buf,report}.c src/ode/model/*.c src/ode/symbolic/*.c tests/fuzz/fuzz_model.c
-//     -lm
+//     src/base/{arena,ascii,buf,report}.c src/ode/model/*.c src/ode/symbolic/*.c
+//     tests/fuzz/fuzz_model.c -lm
 //
 // Besides not crashing: a model that is refused has an error, one that is accepted has none, every
 // expression is well-formed postfix code of known names, and no message has a control character.

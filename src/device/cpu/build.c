@@ -2,9 +2,9 @@
 // Kernel source to a shared object in memory, through the system's C compiler.
 //
 // Nearly all the time to a first result is spent here, so a kernel is compiled in two units side by
-// side: its loop, and what that calls now and then (kernels/dialect/dialect.h). It is so on every machine,
-// even on one CPU, where it takes a sixth longer: a kernel does not depend on who compiled it.
-// The source goes in on stdin: the object is then the same whatever directory it was made in.
+// side: its loop, and what that calls now and then (kernels/dialect/dialect.h). It is so on every
+// machine, even on one CPU, where it takes a sixth longer: a kernel does not depend on who compiled
+// it. The source goes in on stdin: the object is then the same whatever directory it was made in.
 #include "device/cpu/cpu.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 // Assembles a kernel from its components, in the order the compiler reads them.
 #include "ode/codegen/codegen.h"
 
-#include "ode/codegen/kernels.h"
 #include "log/log.h"
+#include "ode/codegen/kernels.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 #include "base/buf.h"
 #include "base/sha256.h"
 #include "ode/method/method.h"
-#include "shoal/backend.h"
 #include "ode/symbolic/lu.h"
+#include "shoal/backend.h"
 
 // Where a math function comes from.
 enum math_source {
@@ -77,8 +77,8 @@ void codegen_number(struct buf *out, double value);
 enum emit_form {
     EMIT_PARTS,
     EMIT_WHOLE, // one function whatever its length, not inlined: it hands on nothing
-    EMIT_QUICK, // one, inlined, with divisions of kernels/dialect/quick.h; returns whether their range
-                // holds
+    EMIT_QUICK, // one, inlined, with divisions of kernels/dialect/quick.h; returns whether their
+                // range holds
 };
 struct emit {
     const struct dag *dag;

@@ -37,7 +37,7 @@ struct journey {
     const struct batch *batch;
     const struct run_control *control;
     struct sink *sink;
-    shoal_summary *summary;
+    shoal_tally *summary;
     shoal_log *log;
     struct chunk chunk[RUN_SLOTS];
     struct lookout lookout[RUN_SLOTS + 1];

@@ -120,7 +120,7 @@ shoal_code run_shape(const struct run_setup *s, const struct batch *b, const cha
 
 // ---- Results -----------------------------------------------------------------------------------
 
-static void note_failed(shoal_summary *sum, uint64_t run) {
+static void note_failed(shoal_tally *sum, uint64_t run) {
     uint32_t n = sum->failed_ranges;
     if (n && sum->failed[n - 1].end == run && !sum->failed_more)
         sum->failed[n - 1].end++;
@@ -132,7 +132,7 @@ static void note_failed(shoal_summary *sum, uint64_t run) {
         sum->failed_more = true;
 }
 
-static shoal_code count_row(shoal_summary *sum, const struct chunk *c, uint32_t row,
+static shoal_code count_row(shoal_tally *sum, const struct chunk *c, uint32_t row,
                             struct report *r) {
     unsigned char status = c->args.status[row];
     uint64_t run = batch_run_of_row(c->batch, c->first_row + row);
@@ -148,7 +148,7 @@ static shoal_code count_row(shoal_summary *sum, const struct chunk *c, uint32_t 
     return SHOAL_OK;
 }
 
-static shoal_code count_rows(shoal_summary *sum, const struct chunk *c, uint32_t rows,
+static shoal_code count_rows(shoal_tally *sum, const struct chunk *c, uint32_t rows,
                              struct report *r) {
     shoal_code code = SHOAL_OK;
     uint64_t eight;
@@ -365,7 +365,7 @@ static shoal_code travel(struct journey *j) {
 
 shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct sink *sink,
                      const struct sink_shape_info *info, const struct run_control *control,
-                     shoal_summary *summary, shoal_log *log) {
+                     shoal_tally *summary, shoal_log *log) {
     struct journey j = {.setup = s,
                         .batch = b,
                         .control = control,
@@ -374,9 +374,9 @@ shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct si
                         .log = log,
                         .rows = rows_per_chunk(s, b, sink->wants),
                         .start_ns = clock_ns()};
-    *summary = (shoal_summary){.runs = batch_rows(b),
-                               .method = s->method,
-                               .stiff_method = s->takeover ? s->takeover->method : NULL};
+    *summary = (shoal_tally){.runs = batch_rows(b),
+                             .method = s->method,
+                             .stiff_method = s->takeover ? s->takeover->method : NULL};
     int32_t span = log_begin(log, LOG_kernel_run_execution);
     shoal_code code = sink->begin(sink, info, log_report(log));
     if (code == SHOAL_OK)

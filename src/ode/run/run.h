@@ -101,6 +101,6 @@ shoal_code run_plan(const struct run_setup *s, const struct batch *b, shoal_plan
                     struct report *r);
 shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct sink *sink,
                      const struct sink_shape_info *info, const struct run_control *control,
-                     shoal_summary *summary, shoal_log *log);
+                     shoal_tally *summary, shoal_log *log);
 
 #endif
