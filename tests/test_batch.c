@@ -3,19 +3,19 @@
 // functions.
 #include "test_batch.h"
 
-static struct batch_table *table_of(uint64_t rows) {
-    struct batch_table *t = calloc(1, sizeof *t);
+static struct table *table_of(uint64_t rows) {
+    struct table *t = calloc(1, sizeof *t);
     t->columns.items = calloc(16, sizeof *t->columns.items);
     t->source = "runs.csv";
     t->rows = rows;
     return t;
 }
 
-static void add(struct batch_table *t, struct batch_column c) {
+static void add(struct table *t, struct table_column c) {
     t->columns.items[t->columns.count++] = c;
 }
 
-static void table_free(struct batch_table *t) {
+static void table_free(struct table *t) {
     free(t->columns.items);
     free(t);
 }
@@ -111,9 +111,9 @@ TEST(batch_bad_zips) {
 
 static struct batch_bed *mixed(enum sampler sampler) {
     struct batch_bed *bed = bed_new();
-    struct batch_table *t = table_of(3);
-    add(t, (struct batch_column){.name = "sigma", .number = (double[]){7, 8, 9}});
-    add(t, (struct batch_column){.name = "_tag", .text = (const char *[]){"a", "b", NULL}});
+    struct table *t = table_of(3);
+    add(t, (struct table_column){.name = "sigma", .number = (double[]){7, 8, 9}});
+    add(t, (struct table_column){.name = "_tag", .text = (const char *[]){"a", "b", NULL}});
     SAMPLE(bed, "b=normal:0:1");
     SWEEP(bed, "rho=lin:0:1:5");
     SWEEP(bed, "x(0)=log:1:1000:4");
@@ -263,13 +263,13 @@ TEST(batch_tables_name_their_columns) {
     struct batch_bed *bed = bed_new();
     double one[] = {1, 2}, two[] = {3, 4};
     const char *words[] = {"ok", "max_steps"};
-    struct batch_table *t = table_of(2);
-    add(t, (struct batch_column){.name = "run", .number = one});
-    add(t, (struct batch_column){.name = "rho", .number = one});
-    add(t, (struct batch_column){.name = "t", .number = one});
-    add(t, (struct batch_column){.name = "z[3](0)", .number = two});
-    add(t, (struct batch_column){.name = "status", .text = words});
-    add(t, (struct batch_column){.name = "_weight", .number = (double[]){NAN, 1}});
+    struct table *t = table_of(2);
+    add(t, (struct table_column){.name = "run", .number = one});
+    add(t, (struct table_column){.name = "rho", .number = one});
+    add(t, (struct table_column){.name = "t", .number = one});
+    add(t, (struct table_column){.name = "z[3](0)", .number = two});
+    add(t, (struct table_column){.name = "status", .text = words});
+    add(t, (struct table_column){.name = "_weight", .number = (double[]){NAN, 1}});
     GOOD(bed, batch_use_table(bed->batch, t, &bed->report));
     READY(bed);
     one[0] = two[0] = 99; // it has its own copy
@@ -285,8 +285,8 @@ TEST(batch_tables_name_their_columns) {
 
 #define BAD_TABLE(part, ...)                                                                       \
     do {                                                                                           \
-        struct batch_table *table_ = table_of(2);                                                  \
-        struct batch_column c_[] = {__VA_ARGS__};                                                  \
+        struct table *table_ = table_of(2);                                                        \
+        struct table_column c_[] = {__VA_ARGS__};                                                  \
         for (size_t k_ = 0; k_ < sizeof c_ / sizeof *c_; k_++)                                     \
             add(table_, c_[k_]);                                                                   \
         BAD(bed, batch_use_table(bed->batch, table_, &bed->report), part);                         \
@@ -297,7 +297,7 @@ TEST(batch_bad_tables) {
     struct batch_bed *bed = bed_new();
     double fine[] = {1, 2}, nan[] = {1, NAN}, inf[] = {-INFINITY, 1};
     const char *words[] = {"a", "b"};
-    struct batch_column rho = {.name = "rho", .number = fine}, tag = {.name = "_t", .number = fine};
+    struct table_column rho = {.name = "rho", .number = fine}, tag = {.name = "_t", .number = fine};
     BAD_TABLE("rho", {.name = "roh", .number = fine});
     CHECK_HAS(bed_said(bed), "runs.csv");
     BAD_TABLE("gives `x(0)` twice", {.name = "x(0)", .number = fine},
@@ -310,7 +310,7 @@ TEST(batch_bad_tables) {
     BAD_TABLE("runs.csv gives `rho` twice", rho, rho);
     BAD_TABLE("runs.csv gives `_t` twice", rho, tag, tag);
     BAD_TABLE("no column named after a parameter", tag, {.name = "run", .number = fine});
-    struct batch_table *empty = table_of(0);
+    struct table *empty = table_of(0);
     add(empty, rho);
     BAD(bed, batch_use_table(bed->batch, empty, &bed->report), "no rows");
     table_free(empty);
@@ -328,9 +328,9 @@ TEST(batch_bad_tables) {
 TEST(batch_table_of_a_model_with_our_names) {
     struct batch_bed *bed = bed_of("par run=1, status=2, a=3\nx'=-a*x*run*status\n");
     double fine[] = {1, 2};
-    struct batch_table *t = table_of(2);
-    add(t, (struct batch_column){.name = "run", .number = fine});
-    add(t, (struct batch_column){.name = "status_", .number = fine});
+    struct table *t = table_of(2);
+    add(t, (struct table_column){.name = "run", .number = fine});
+    add(t, (struct table_column){.name = "status_", .number = fine});
     GOOD(bed, batch_use_table(bed->batch, t, &bed->report));
     CHECK_HAS(bed_said(bed), "column `run` is ignored");
     CHECK_HAS(bed_said(bed), "run_");

@@ -14,7 +14,7 @@
 
 struct read {
     struct arena arena;
-    struct batch_table table;
+    struct table table;
     struct report report;
     shoal_code code;
     const char *said;
@@ -124,7 +124,7 @@ static void try_file(const char *path, struct counts *n) {
 #endif
     CHECK_MSG(!strstr(t.said, "nonsense"), "%s", t.said);
     for (uint32_t i = 0; t.code == SHOAL_OK && i < t.table.columns.count; i++) {
-        const struct batch_column *c = &t.table.columns.items[i];
+        const struct table_column *c = &t.table.columns.items[i];
         for (uint64_t k = 0; k < t.table.rows; k++)
             CHECK(c->text ? c->text[k] != NULL : c->name[0] == '_' || isfinite(c->number[k]));
     }

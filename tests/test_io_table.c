@@ -9,7 +9,7 @@
 
 struct read {
     struct arena arena;
-    struct batch_table table;
+    struct table table;
     struct report report;
     shoal_code code;
     const char *said;
@@ -36,7 +36,7 @@ static struct read read_csv(const char *text) {
     return read_file(path);
 }
 
-static const struct batch_column *column(const struct read *t, const char *name) {
+static const struct table_column *column(const struct read *t, const char *name) {
     for (uint32_t i = 0; i < t->table.columns.count; i++)
         if (strcmp(t->table.columns.items[i].name, name) == 0)
             return &t->table.columns.items[i];
@@ -46,7 +46,7 @@ static const struct batch_column *column(const struct read *t, const char *name)
 #define CHECK_NUMBERS(t, name, ...)                                                                \
     do {                                                                                           \
         const double want_[] = {__VA_ARGS__};                                                      \
-        const struct batch_column *c_ = column((t), (name));                                       \
+        const struct table_column *c_ = column((t), (name));                                       \
         REQUIRE(c_ && c_->number);                                                                 \
         CHECK_INT((t)->table.rows, sizeof want_ / sizeof *want_);                                  \
         for (size_t i_ = 0; i_ < sizeof want_ / sizeof *want_ && i_ < (t)->table.rows; i_++)       \

@@ -102,7 +102,7 @@ bool api_file_digest(const char *path, char digest[65]) {
 
 static shoal_code add_file(struct batch *b, const char *path, struct report *r) {
     struct arena arena = {0};
-    struct batch_table table = {0};
+    struct table table = {0};
     shoal_code code = io_table_read(path, &arena, &table, r);
     if (code == SHOAL_OK)
         code = batch_use_table(b, &table, r);

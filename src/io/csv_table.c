@@ -33,7 +33,7 @@ struct csv_reader {
     struct source source;
     struct report *report;
     struct arena *arena;
-    struct batch_table *table;
+    struct table *table;
     size_t at; // next byte
     size_t names_end;
     char separator;
@@ -374,7 +374,7 @@ static bool read_rows(struct csv_reader *c) {
 // ---- Table --------------------------------------------------------------------------------------
 
 static bool hand_over(struct csv_reader *c) {
-    struct batch_table *t = c->table;
+    struct table *t = c->table;
     t->rows = c->rows;
     t->head = (struct source){.name = t->source,
                               .text = arena_strndup(c->arena, c->source.text, c->names_end),
@@ -390,7 +390,7 @@ static bool hand_over(struct csv_reader *c) {
             return false;
         bool text = k->use == USE_TEXT && !k->numeric;
         t->columns.items[t->columns.count++] =
-            (struct batch_column){.name = name,
+            (struct table_column){.name = name,
                                   .number = text ? NULL : k->number,
                                   .text = text ? k->text : NULL,
                                   .at = k->at};
@@ -416,7 +416,7 @@ static shoal_code read_table(struct csv_reader *c) {
 }
 
 shoal_code csv_table_parse(const char *name, const char *text, size_t length, struct arena *arena,
-                           struct batch_table *out, struct report *r) {
+                           struct table *out, struct report *r) {
     struct csv_reader c = {.source = {name, text, length},
                            .report = r,
                            .arena = arena,
@@ -430,7 +430,7 @@ shoal_code csv_table_parse(const char *name, const char *text, size_t length, st
     return code;
 }
 
-shoal_code csv_table_read(const char *path, struct arena *arena, struct batch_table *out,
+shoal_code csv_table_read(const char *path, struct arena *arena, struct table *out,
                           struct report *r) {
     char *text = NULL;
     size_t length = 0;

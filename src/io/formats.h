@@ -16,18 +16,18 @@ uint64_t npz_bytes(const struct sink_shape_info *info);
 uint64_t hdf5_bytes(const struct sink_shape_info *info);
 
 // They return SHOAL_MEMORY with or without a message; the arena has no handler.
-shoal_code csv_table_read(const char *path, struct arena *arena, struct batch_table *out,
+shoal_code csv_table_read(const char *path, struct arena *arena, struct table *out,
                           struct report *r);
-shoal_code npz_table_read(const char *path, struct arena *arena, struct batch_table *out,
+shoal_code npz_table_read(const char *path, struct arena *arena, struct table *out,
                           struct report *r);
-shoal_code hdf5_table_read(const char *path, struct arena *arena, struct batch_table *out,
+shoal_code hdf5_table_read(const char *path, struct arena *arena, struct table *out,
                            struct report *r);
 
 // From memory; `name` is for messages.
 shoal_code csv_table_parse(const char *name, const char *text, size_t length, struct arena *arena,
-                           struct batch_table *out, struct report *r);
+                           struct table *out, struct report *r);
 shoal_code npz_table_parse(const char *name, const char *bytes, size_t length, struct arena *arena,
-                           struct batch_table *out, struct report *r);
+                           struct table *out, struct report *r);
 
 // True when the file has the head of a CSV result, or of its table of runs.
 bool csv_is_result(const char *path);
@@ -38,11 +38,6 @@ shoal_code npz_meta_read(const char *path, struct arena *arena, const char **met
                          struct report *r);
 shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **meta,
                           struct report *r);
-
-// Adds a column of the table's length, zeroed, to be filled; NULL when memory ran out. The arena
-// must have no handler for that.
-double *io_table_numbers(struct arena *arena, struct batch_table *t, const char *name);
-const char **io_table_texts(struct arena *arena, struct batch_table *t, const char *name);
 
 // Metadata with one member more, "complete", in front.
 void io_meta_complete(struct buf *out, const char *meta, bool complete);

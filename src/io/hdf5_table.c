@@ -20,8 +20,8 @@ struct taker {
     struct arena *arena;
     struct report *report;
     uint64_t file_size;
-    struct batch_table *table; // NULL: metadata are read
-    double *number;            // of the column that is being filled, or
+    struct table *table; // NULL: metadata are read
+    double *number;      // of the column that is being filled, or
     const char **text;
     const char *name;
     uint64_t filled;
@@ -53,8 +53,8 @@ static shoal_code take_column(struct taker *t, const char *bytes, size_t length)
     t->filled = 0;
     t->told = false;
     t->name = arena_strndup(t->arena, name, length);
-    t->number = t->name && !column.is_text ? io_table_numbers(t->arena, t->table, t->name) : NULL;
-    t->text = t->name && column.is_text ? io_table_texts(t->arena, t->table, t->name) : NULL;
+    t->number = t->name && !column.is_text ? table_numbers(t->arena, t->table, t->name) : NULL;
+    t->text = t->name && column.is_text ? table_texts(t->arena, t->table, t->name) : NULL;
     return t->number || t->text ? SHOAL_OK : SHOAL_MEMORY;
 }
 
@@ -125,7 +125,7 @@ static shoal_code read_all(struct taker *t) {
     return (t->table ? hdf5_read_table : hdf5_read_meta)(t->path, &out, t->report);
 }
 
-shoal_code hdf5_table_read(const char *path, struct arena *arena, struct batch_table *out,
+shoal_code hdf5_table_read(const char *path, struct arena *arena, struct table *out,
                            struct report *r) {
     struct taker t = {.path = path, .arena = arena, .report = r, .table = out};
     shoal_code code = read_all(&t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses the file format by the ending of the name, and holds what the formats share.
+// Chooses the file format by the ending of the name.
 //
 // Formats are rows of a table; a new one is a new row. The arena that a table goes
 // to may jump when memory runs out; while a reader holds files and buffers it must not, so the jump
@@ -16,7 +16,7 @@ struct io_format {
     const char *endings[3]; // NULL after the last
     struct sink *(*sink_new)(const char *path);
     uint64_t (*bytes)(const struct sink_shape_info *info);
-    shoal_code (*table_read)(const char *path, struct arena *arena, struct batch_table *out,
+    shoal_code (*table_read)(const char *path, struct arena *arena, struct table *out,
                              struct report *r);
     shoal_code (*meta_read)(const char *path, struct arena *arena, const char **meta,
                             struct report *r); // NULL: the format has none
@@ -126,7 +126,7 @@ static bool begins_with(const char *text, size_t length, const char *magic) {
 }
 
 // What comes is known by its first bytes.
-static shoal_code read_input(const char *name, struct arena *arena, struct batch_table *out,
+static shoal_code read_input(const char *name, struct arena *arena, struct table *out,
                              struct report *r) {
     char *text = NULL;
     size_t length = 0;
@@ -140,9 +140,9 @@ static shoal_code read_input(const char *name, struct arena *arena, struct batch
     return code;
 }
 
-shoal_code io_table_read(const char *path, struct arena *arena, struct batch_table *out,
+shoal_code io_table_read(const char *path, struct arena *arena, struct table *out,
                          struct report *r) {
-    *out = (struct batch_table){0};
+    *out = (struct table){0};
     const struct io_format *f = find_format(path);
     if (!f && !file_is_input(path))
         return unknown_format(path, SHOAL_INPUT, r);
@@ -182,33 +182,4 @@ shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta
     if (code == SHOAL_MEMORY)
         say_memory(path, errors, r);
     return code;
-}
-
-// ---- Shared by the formats ----------------------------------------------------------------------
-
-static struct batch_column *add_column(struct arena *arena, struct batch_table *t,
-                                       const char *name) {
-    struct batch_column *grown = vec_reserve(arena, &t->columns, (uint64_t)t->columns.count + 1);
-    char *copy = grown ? arena_strdup(arena, name) : NULL;
-    if (!copy)
-        return NULL;
-    struct batch_column *column = &t->columns.items[t->columns.count++];
-    *column = (struct batch_column){.name = copy};
-    return column;
-}
-
-double *io_table_numbers(struct arena *arena, struct batch_table *t, const char *name) {
-    double *items = t->rows < SIZE_MAX / 16 ? arena_new(arena, double, t->rows) : NULL;
-    struct batch_column *column = items ? add_column(arena, t, name) : NULL;
-    if (column)
-        column->number = items;
-    return column ? items : NULL;
-}
-
-const char **io_table_texts(struct arena *arena, struct batch_table *t, const char *name) {
-    const char **items = t->rows < SIZE_MAX / 16 ? arena_new(arena, const char *, t->rows) : NULL;
-    struct batch_column *column = items ? add_column(arena, t, name) : NULL;
-    if (column)
-        column->text = items;
-    return column ? items : NULL;
 }

@@ -3,8 +3,9 @@
 #ifndef SHOAL_IO_IO_H
 #define SHOAL_IO_IO_H
 
-#include "ode/batch/batch.h"
+#include "base/buf.h"
 #include "result/sink.h"
+#include "result/table.h"
 
 // A sink for `path`: .csv, .npz, .h5/.hdf5, or "-" for CSV on standard output. Nothing is created
 // before begin. Another ending is an error that lists these.
@@ -19,7 +20,7 @@ uint64_t io_sink_bytes(const char *path, const struct sink_shape_info *info);
 
 // Reads a whole batch file (.csv, .npz, .h5; "-": CSV or NPZ on standard input) into a table owned
 // by the arena.
-shoal_code io_table_read(const char *path, struct arena *arena, struct batch_table *out,
+shoal_code io_table_read(const char *path, struct arena *arena, struct table *out,
                          struct report *r);
 
 // The `meta` text of a result file written by a sink (job replay), owned by the arena.

@@ -30,8 +30,8 @@ static bool is_text(const struct npy *a) {
 }
 
 static shoal_code add_numbers(const struct npy *a, const char *name, struct arena *arena,
-                              struct batch_table *out, struct report *r) {
-    double *to = io_table_numbers(arena, out, name);
+                              struct table *out, struct report *r) {
+    double *to = table_numbers(arena, out, name);
     if (!to)
         return SHOAL_MEMORY;
     uint64_t bad = 0;
@@ -60,8 +60,8 @@ static bool is_long_integer(const struct npy *a, const char *name) {
 }
 
 static shoal_code add_texts(const struct npy *a, const char *name, struct arena *arena,
-                            struct batch_table *out) {
-    const char **to = io_table_texts(arena, out, name);
+                            struct table *out) {
+    const char **to = table_texts(arena, out, name);
     for (uint64_t i = 0; to && i < out->rows; i++) {
         to[i] = npy_text(a, i, arena);
         if (!to[i])
@@ -71,7 +71,7 @@ static shoal_code add_texts(const struct npy *a, const char *name, struct arena 
 }
 
 static shoal_code add_array(const struct npy *a, const char *name, struct arena *arena,
-                            struct batch_table *out, struct report *r) {
+                            struct table *out, struct report *r) {
     bool number = npy_is_number(a), text = name[0] == '_' && is_text(a);
     if (!number && !text) {
         if (result_name_is_ours(name))
@@ -95,7 +95,7 @@ static shoal_code add_array(const struct npy *a, const char *name, struct arena 
 }
 
 static shoal_code add_member(const struct zip *z, const struct zip_entry *e, struct arena *arena,
-                             struct batch_table *out, struct report *r) {
+                             struct table *out, struct report *r) {
     char *name = column_name(e), *bytes = NULL;
     shoal_code code = name ? SHOAL_OK : SHOAL_MEMORY;
     if (code == SHOAL_OK && !result_name_is_no_input(name)) {
@@ -114,7 +114,7 @@ static shoal_code add_member(const struct zip *z, const struct zip_entry *e, str
 
 // Closes the archive; `code` is what opening it returned.
 static shoal_code add_members(struct zip *z, shoal_code code, struct arena *arena,
-                              struct batch_table *out, struct report *r) {
+                              struct table *out, struct report *r) {
     uint32_t members = code == SHOAL_OK ? z->count : 0;
     for (uint32_t i = 0; i < members && code != SHOAL_MEMORY; i++) {
         shoal_code one = add_member(z, &z->entries[i], arena, out, r);
@@ -125,7 +125,7 @@ static shoal_code add_members(struct zip *z, shoal_code code, struct arena *aren
     return code;
 }
 
-shoal_code npz_table_read(const char *path, struct arena *arena, struct batch_table *out,
+shoal_code npz_table_read(const char *path, struct arena *arena, struct table *out,
                           struct report *r) {
     struct zip z;
     shoal_code code = zip_open(&z, path, r);
@@ -133,7 +133,7 @@ shoal_code npz_table_read(const char *path, struct arena *arena, struct batch_ta
 }
 
 shoal_code npz_table_parse(const char *name, const char *bytes, size_t length, struct arena *arena,
-                           struct batch_table *out, struct report *r) {
+                           struct table *out, struct report *r) {
     struct zip z;
     int fd;
     shoal_code code = file_in_memory(name, bytes, length, &fd, r);

@@ -11,7 +11,6 @@
 #include "ode/batch/batch_spec.h"
 #include "result/result_names.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +50,7 @@ struct batch {
     struct model *model;
     struct slot *slots; // [model.symbols.count]
     vec(struct input) inputs;
-    vec(struct batch_column) extras;
+    vec(struct table_column) extras;
     const char *table; // name of the table, NULL: none
     uint64_t table_rows;
     uint32_t zips;
@@ -231,27 +230,14 @@ static const char *column_symbol(struct batch *b, const char *name) {
     return name;
 }
 
-static shoal_code check_finite(const struct batch_table *t, const struct batch_column *c,
-                               const char *name, struct report *r) {
-    for (uint64_t k = 0; k < t->rows; k++) {
-        double value = c->number ? c->number[k] : (double)c->number32[k];
-        if (!isfinite(value))
-            return report_error(
-                r, SHOAL_INPUT,
-                "%s: column `%s`, row %llu (counted from 0): %s is not a finite number", t->source,
-                name, (unsigned long long)k, isnan(value) ? "nan" : "an infinite value");
-    }
-    return SHOAL_OK;
-}
-
 static double *copy_numbers(struct batch *b, const double *values, uint64_t rows) {
     double *copy = arena_new(&b->arena, double, rows);
     memcpy(copy, values, (size_t)rows * sizeof *copy);
     return copy;
 }
 
-static shoal_code add_column(struct batch *b, const struct batch_table *t,
-                             const struct batch_column *c, struct report *r) {
+static shoal_code add_column(struct batch *b, const struct table *t, const struct table_column *c,
+                             struct report *r) {
     struct input input = {.source = b->table, .kind = INPUT_TABLE};
     const char *name = column_symbol(b, c->name);
     if (r && t->head.text) { // the place says which file
@@ -269,7 +255,7 @@ static shoal_code add_column(struct batch *b, const struct batch_table *t,
                             "%s: column `%s` holds text, not numbers; a column that is only to be "
                             "copied has a name that starts with `_`",
                             t->source, input.name.text);
-    code = t->lent ? SHOAL_OK : check_finite(t, c, input.name.text, r);
+    code = t->lent ? SHOAL_OK : table_check_finite(t, c, input.name.text, r);
     if (code != SHOAL_OK)
         return code;
     input.column = t->lent || !c->number ? c->number : copy_numbers(b, c->number, t->rows);
@@ -277,8 +263,8 @@ static shoal_code add_column(struct batch *b, const struct batch_table *t,
     return add_input(b, input, r);
 }
 
-static void add_extra(struct batch *b, const struct batch_table *t, const struct batch_column *c) {
-    struct batch_column copy = {.name = arena_strdup(&b->arena, c->name)};
+static void add_extra(struct batch *b, const struct table *t, const struct table_column *c) {
+    struct table_column copy = {.name = arena_strdup(&b->arena, c->name)};
     if (c->number) {
         copy.number = copy_numbers(b, c->number, t->rows);
     } else {
@@ -317,7 +303,7 @@ static shoal_code check_rows(struct batch *b, const char *source, uint64_t rows,
 
 // A file of results has columns named after states too, which hold final values: it is said what
 // they are taken for.
-static void note_states(struct batch *b, const struct batch_table *t, struct report *r) {
+static void note_states(struct batch *b, const struct table *t, struct report *r) {
     for (uint32_t k = 0; k < t->columns.count; k++) {
         const char *name = t->columns.items[k].name;
         const struct symbol *symbol =
@@ -330,10 +316,10 @@ static void note_states(struct batch *b, const struct batch_table *t, struct rep
     }
 }
 
-static shoal_code add_columns(struct batch *b, const struct batch_table *t, struct report *r) {
+static shoal_code add_columns(struct batch *b, const struct table *t, struct report *r) {
     uint32_t inputs = b->inputs.count, errors = 0;
     for (uint32_t k = 0; k < t->columns.count && errors < TABLE_ERRORS_MOST; k++) {
-        const struct batch_column *c = &t->columns.items[k];
+        const struct table_column *c = &t->columns.items[k];
         if (c->name[0] == '_')
             add_extra(b, t, c);
         else if (!result_name_is_no_input(c->name))
@@ -355,7 +341,7 @@ static shoal_code add_columns(struct batch *b, const struct batch_table *t, stru
 }
 
 static shoal_code use_table(struct batch *b, const void *table, struct report *r) {
-    const struct batch_table *t = table;
+    const struct table *t = table;
     shoal_code code = check_rows(b, t->source, t->rows, r);
     if (code != SHOAL_OK)
         return code;
@@ -364,12 +350,12 @@ static shoal_code use_table(struct batch *b, const void *table, struct report *r
     return add_columns(b, t, r);
 }
 
-shoal_code batch_use_table(struct batch *b, const struct batch_table *t, struct report *r) {
+shoal_code batch_use_table(struct batch *b, const struct table *t, struct report *r) {
     return guard(b, use_table, t, r);
 }
 
 static shoal_code add_values(struct batch *b, const void *column, struct report *r) {
-    const struct batch_table *t = column;
+    const struct table *t = column;
     shoal_code code = check_rows(b, t->source, t->rows, r);
     if (code != SHOAL_OK)
         return code;
@@ -378,9 +364,9 @@ static shoal_code add_values(struct batch *b, const void *column, struct report 
     return add_column(b, t, t->columns.items, r);
 }
 
-static shoal_code add_array(struct batch *b, struct batch_column column, uint64_t count, bool lent,
+static shoal_code add_array(struct batch *b, struct table_column column, uint64_t count, bool lent,
                             struct report *r) {
-    struct batch_table t = {.source = "an array of values", .rows = count, .lent = lent};
+    struct table t = {.source = "an array of values", .rows = count, .lent = lent};
     t.columns.items = &column;
     t.columns.count = 1;
     return guard(b, add_values, &t, r);
@@ -388,12 +374,12 @@ static shoal_code add_array(struct batch *b, struct batch_column column, uint64_
 
 shoal_code batch_add_values(struct batch *b, const char *name, const double *values, uint64_t count,
                             struct report *r) {
-    return add_array(b, (struct batch_column){.name = name, .number = values}, count, false, r);
+    return add_array(b, (struct table_column){.name = name, .number = values}, count, false, r);
 }
 
 shoal_code batch_lend_values(struct batch *b, const char *name, const void *values, bool f32,
                              uint64_t count, struct report *r) {
-    struct batch_column column = {.name = name};
+    struct table_column column = {.name = name};
     if (f32)
         column.number32 = values;
     else
@@ -730,7 +716,7 @@ double batch_value(const struct batch *b, uint32_t input, uint64_t run) {
 
 uint32_t batch_extras(const struct batch *b) { return b->extras.count; }
 
-const struct batch_column *batch_extra(const struct batch *b, uint32_t extra) {
+const struct table_column *batch_extra(const struct batch *b, uint32_t extra) {
     return &b->extras.items[extra];
 }
 

@@ -13,22 +13,7 @@
 #include "base/buf.h"
 #include "base/report.h"
 #include "ode/model/model.h"
-
-// A batch file or the caller's arrays: columns by name.
-struct batch_column {
-    const char *name;
-    const double *number;    // [rows], or NULL when it is the next, or
-    const float *number32;   // [rows]
-    const char *const *text; // [rows] text; only columns that start with `_` may be text
-    size_t at;               // of the name, in the table's head
-};
-struct batch_table {
-    const char *source; // name of the file, for messages
-    struct source head; // its beginning, up to the names; text NULL: not a text file
-    uint64_t rows;
-    bool lent; // its numbers stay where they are
-    vec(struct batch_column) columns;
-};
+#include "result/table.h"
 
 enum sampler { SAMPLER_RANDOM, SAMPLER_LHS, SAMPLER_SOBOL };
 
@@ -56,7 +41,7 @@ shoal_code batch_sampler(struct batch *b, enum sampler sampler, uint64_t runs, u
 // Tables and arrays together are one table, so their rows must agree. Both are copied, and their
 // values must be finite; but for batch_lend_values, whose array (of float or double) is looked at
 // whenever a value is asked for, and never before: what is in it then is handed on.
-shoal_code batch_use_table(struct batch *b, const struct batch_table *t, struct report *r);
+shoal_code batch_use_table(struct batch *b, const struct table *t, struct report *r);
 shoal_code batch_add_values(struct batch *b, const char *name, const double *values, uint64_t count,
                             struct report *r);
 shoal_code batch_lend_values(struct batch *b, const char *name, const void *values, bool f32,
@@ -86,7 +71,7 @@ void batch_fill_f32(const struct batch *b, uint32_t input, uint64_t first_row, u
 double batch_value(const struct batch *b, uint32_t input, uint64_t run);
 // Copied `_` columns of the table.
 uint32_t batch_extras(const struct batch *b);
-const struct batch_column *batch_extra(const struct batch *b, uint32_t extra);
+const struct table_column *batch_extra(const struct batch *b, uint32_t extra);
 uint64_t batch_table_row(const struct batch *b, uint64_t run);
 // Grid for the metadata: JSON array of [{"names":[...],"count":N}, ...], slowest first.
 void batch_describe(const struct batch *b, struct buf *out);

@@ -351,7 +351,7 @@ static void fill_rows(void *user, size_t first, size_t end) {
 }
 
 static void fill_extra(struct chunk *c, uint32_t extra) {
-    const struct batch_column *column = batch_extra(c->batch, extra);
+    const struct table_column *column = batch_extra(c->batch, extra);
     uint32_t at = c->inputs + extra;
     for (uint32_t i = 0; i < c->args.z.rows; i++) {
         uint64_t row = batch_table_row(c->batch, c->run[i]);
