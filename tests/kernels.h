@@ -7,7 +7,7 @@
 #ifndef SHOAL_TESTS_KERNELS_H
 #define SHOAL_TESTS_KERNELS_H
 
-#include "api/kernel.h"
+#include "kernel/kernel.h"
 #include "api/solver.h"
 
 struct made {

@@ -9,7 +9,7 @@
 #ifndef SHOAL_API_CACHE_H
 #define SHOAL_API_CACHE_H
 
-#include "api/kernel.h"
+#include "kernel/kernel.h"
 
 struct shoal_cache {
     struct cache *cache;

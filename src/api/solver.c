@@ -3,8 +3,8 @@
 #include "api/solver.h"
 
 #include "api/choice.h"
-#include "api/kernel.h"
-#include "api/measure.h"
+#include "kernel/kernel.h"
+#include "kernel/measure.h"
 #include "api/options.h"
 #include "device/device.h"
 #include "dispatch/parallel.h"

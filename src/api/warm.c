@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Kernels built before they are needed, also for machines that are not here.
 #include "api/choice.h"
-#include "api/kernel.h"
+#include "kernel/kernel.h"
 #include "api/options.h"
 #include "api/solver.h"
 

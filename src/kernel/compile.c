@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The build runs in a thread of its own, because not every compiler is a child process that can be
 // looked at now and then; the one of a GPU is a function that comes back when it is done.
-#include "api/compile.h"
+#include "kernel/compile.h"
 
 #include "base/clock.h"
 #include "base/thread.h"

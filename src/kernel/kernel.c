@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "api/kernel.h"
+#include "kernel/kernel.h"
 
 #include "../kernels/ode/abi.h"
-#include "api/compile.h"
+#include "kernel/compile.h"
 #include "base/clock.h"
 #include "base/file.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Storing a kernel: what its entry says about it, and what is said when storing makes no sense.
 #include "api/choice.h"
-#include "api/kernel.h"
+#include "kernel/kernel.h"
 #include "base/ascii.h"
 
 #include "../kernels/ode/abi.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "api/measure.h"
+#include "kernel/measure.h"
 
 #include "base/clock.h"
 #include "base/thread.h"

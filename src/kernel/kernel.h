@@ -2,12 +2,12 @@
 // A kernel on its way from a request to a loaded module: source, key, cache, build, load.
 //
 // kernel.c        identify, look up, build, load
-// kernel_store.c  what an entry says about its kernel, and storing it
+// store.c  what an entry says about its kernel, and storing it
 //
 // What was just compiled is used from memory; the cache may be absent, full or hostile and the
 // module is the same.
-#ifndef SHOAL_API_KERNEL_H
-#define SHOAL_API_KERNEL_H
+#ifndef SHOAL_KERNEL_KERNEL_H
+#define SHOAL_KERNEL_KERNEL_H
 
 #include "cache/cache.h"
 #include "ode/codegen/codegen.h"

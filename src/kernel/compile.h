@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Compiling with somebody watching: the backend builds while the caller's thread tells how long it
 // has taken so far.
-#ifndef SHOAL_API_COMPILE_H
-#define SHOAL_API_COMPILE_H
+#ifndef SHOAL_KERNEL_COMPILE_H
+#define SHOAL_KERNEL_COMPILE_H
 
 #include "base/report.h"
 #include "shoal/backend.h"
