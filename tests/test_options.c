@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Options: the table, values of every type, cross-checks, XPP's names, job files.
 #include "api/choice.h"
-#include "api/json.h"
+#include "base/json.h"
 #include "api/model.h"
 #include "api/options.h"
 #include "check.h"

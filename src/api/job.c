@@ -8,7 +8,7 @@
 //
 // A text is the user's own and may say anything. A result may come from anywhere: nothing in it can
 // name a place that is written to, or the batch file of another content.
-#include "api/json.h"
+#include "base/json.h"
 #include "api/model.h"
 #include "api/options.h"
 #include "base/ascii.h"

@@ -9,8 +9,8 @@
 #include "base/amount.h"
 #include "base/ascii.h"
 #include "base/buf.h"
+#include "base/number.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -49,17 +49,7 @@ shoal_code option_unknown(const char *name, const struct option_origin *origin, 
 }
 
 bool option_number(const char *text, double *value) {
-    size_t length = strlen(text), digits = strspn(text, "0123456789+-.eE");
-    if (!length || digits != length) // no blanks, no hexadecimals, no inf and nan
-        return false;
-    locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (!c)
-        return false;
-    char *end;
-    double v = strtod_l(text, &end, c);
-    freelocale(c);
-    *value = v;
-    return *end == 0 && isfinite(v);
+    return number_all(text, strlen(text), NUMBER_SIGNED, value) && isfinite(*value);
 }
 
 // Position of the word among the blank-separated `words`; UINT32_MAX when it is none of them.

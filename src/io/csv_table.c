@@ -9,6 +9,7 @@
 // finite number. All errors are reported with their place, up to what a report holds.
 #include "base/ascii.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "io/formats.h"
 #include "result/result_names.h"
 
@@ -189,7 +190,7 @@ static void check_name(struct csv_reader *c, const struct field *f, const char *
         ERROR_AT(c, f->start, "column %u has no name", c->columns + 1);
     else if (strlen(name) != f->length && !f->escaped)
         ERROR_AT(c, f->start, "a name must not hold a zero byte");
-    else if (io_parse_double(name, strlen(name), &ignored))
+    else if (number_all(name, strlen(name), NUMBER_SIGNED, &ignored))
         ERROR_AT(c, f->start, "the first line must name the columns, but '%.40s' is a number",
                  name);
     else if (name[0] != '_' && !f->quoted && strchr(name, ' '))
@@ -287,7 +288,7 @@ static void explain_no_number(struct csv_reader *c, const struct field *f, const
 
 static void read_number(struct csv_reader *c, const struct field *f, struct column *k) {
     double x;
-    if (!io_parse_double(c->source.text + f->start, f->length, &x))
+    if (!number_all(c->source.text + f->start, f->length, NUMBER_SIGNED, &x))
         explain_no_number(c, f, k->name);
     else if (isinf(x))
         ERROR_AT(c, f->start, "%.*s for %.40s is too large", shown(f), c->source.text + f->start,
@@ -298,7 +299,7 @@ static void read_number(struct csv_reader *c, const struct field *f, struct colu
 
 // Would the field come out of a number as it went in?
 static bool keeps_as_number(const char *text, size_t length, double *x) {
-    if (!io_parse_double(text, length, x) || isinf(*x))
+    if (!number_all(text, length, NUMBER_SIGNED, x) || isinf(*x))
         return false;
     size_t sign = *text == '-' || *text == '+';
     bool whole = strspn(text + sign, "0123456789") >= length - sign;

@@ -31,7 +31,5 @@ shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta
 uint32_t io_format_double(double value, char *out);
 uint32_t io_format_float(float value, char *out);
 uint32_t io_format_uint(uint64_t value, char *out); // at most 20 bytes
-// A decimal number that is all of the text; infinite when it is too large.
-bool io_parse_double(const char *text, size_t length, double *out);
 
 #endif

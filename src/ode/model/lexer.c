@@ -2,79 +2,15 @@
 // Tokens: numbers, names, operators, and the brackets of arrays.
 //
 // Brackets are read here as a whole: [1..3] is a range, [j], [j+2], [j-2], [j*2] and [3] are
-// indices, and a bracket that touches a name is a piece of that name. Numbers are read without
-// regard to the locale. What the tokens mean together is the business of others.
+// indices, and a bracket that touches a name is a piece of that name. What the tokens mean together
+// is the business of others.
 #include "ode/model/parse.h"
 
 #include "base/ascii.h"
+#include "base/number.h"
 
-#include <errno.h>
-#include <locale.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-// Digits that fit 53 bits, times or divided by a power of ten that is exact: one correct rounding.
-static bool exact_value(uint64_t digits, int64_t exponent, double *value) {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    if (digits > (uint64_t)1 << 53 || exponent < -22 || exponent > 22)
-        return false;
-    *value = exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
-    return true;
-}
-
-static double slow_value(const char *s, uint32_t length) {
-    char small[64], *copy = length < sizeof small ? small : malloc((size_t)length + 1);
-    if (!copy)
-        return NAN;
-    memcpy(copy, s, length);
-    copy[length] = 0;
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    double value = c ? strtod_l(copy, NULL, c) : NAN;
-    if (c)
-        freelocale(c);
-    if (copy != small)
-        free(copy);
-    return value;
-}
-
-uint32_t lexer_number(const char *s, const char *end, double *value) {
-    const char *at = s;
-    uint64_t digits = 0;
-    uint32_t seen = 0, kept = 0;
-    int64_t exponent = 0;
-    bool fraction = false;
-    for (; at < end; at++) {
-        if (*at == '.' && !fraction && !(at + 1 < end && at[1] == '.'))
-            fraction = true;
-        else if (ascii_digit(*at)) {
-            seen++;
-            kept += digits || *at != '0';
-            digits = kept < 20 ? digits * 10 + (uint64_t)(*at - '0') : digits;
-            exponent -= fraction;
-        } else
-            break;
-    }
-    if (!seen)
-        return 0;
-    if (at < end && (*at == 'e' || *at == 'E')) {
-        const char *e = at + 1;
-        bool minus = e < end && *e == '-';
-        e += e < end && (*e == '-' || *e == '+');
-        if (e < end && ascii_digit(*e)) {
-            int64_t power = 0;
-            for (; e < end && ascii_digit(*e); e++)
-                power = power < 1000000000 ? power * 10 + (*e - '0') : power;
-            exponent += minus ? -power : power;
-            at = e;
-        }
-    }
-    if (kept >= 20 || !exact_value(digits, exponent, value))
-        *value = slow_value(s, (uint32_t)(at - s));
-    return (uint32_t)(at - s);
-}
 
 // ---- Brackets -----------------------------------------------------------------------------------
 
@@ -187,7 +123,8 @@ static bool read_token(struct parser *p, const struct cursor *c, struct token *t
     char first = *c->at;
     if (ascii_digit(first) || (first == '.' && c->end - c->at > 1 && ascii_digit(c->at[1]))) {
         t->kind = TOKEN_NUMBER;
-        t->length = lexer_number(c->at, c->end, &t->value);
+        t->length =
+            (uint32_t)number_read(c->at, (size_t)(c->end - c->at), NUMBER_BEFORE_DOTS, &t->value);
         return isfinite(t->value) || parse_error(p, t->at, "this number is too large");
     }
     if (text_letter(first)) {

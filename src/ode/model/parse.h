@@ -215,8 +215,6 @@ const char *parse_token_text(struct parser *p, const struct token *t);
 
 // Appends the tokens of text[from..to) and a TOKEN_END. False after an error.
 bool lexer_read(struct parser *p, uint32_t from, uint32_t to, struct span *out);
-// Length of the decimal number at s, 0 if there is none; never looks at or beyond end.
-uint32_t lexer_number(const char *s, const char *end, double *value);
 
 // The name that starts at token *pos, for this index; *pos moves behind it. Valid until the next
 // call. NULL after an error.

@@ -7,6 +7,7 @@
 #include "ode/model/parse.h"
 
 #include "base/ascii.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -268,13 +269,7 @@ static bool plain_number(const char *text, double *value) {
         text++;
     while (end > text && end[-1] == ' ')
         end--;
-    bool minus = *text == '-';
-    text += minus || *text == '+';
-    uint32_t length = lexer_number(text, end, value);
-    if (!length || text + length != end || !isfinite(*value))
-        return false;
-    *value = minus ? -*value : *value;
-    return true;
+    return number_all(text, (size_t)(end - text), NUMBER_SIGNED, value) && isfinite(*value);
 }
 
 struct wanted {
