@@ -305,31 +305,17 @@ static int verify(struct args *a) {
     return close_visit(&v, code == SHOAL_OK && !c.bad && !c.differ);
 }
 
-// 30d and the like; false when it is none.
-static bool read_age(const char *text, double *seconds) {
-    static const struct {
-        char unit;
-        double seconds;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
-    char *end;
-    *seconds = strtod(text, &end);
-    for (size_t i = 0; end > text && end[0] && !end[1] && i < sizeof units / sizeof *units; i++)
-        if (*end == units[i].unit) {
-            *seconds *= units[i].seconds;
-            return *seconds > 0;
-        }
-    return false;
-}
-
 static int clear(struct args *a) {
     struct visit v;
     uint64_t removed = 0;
     const char *age = args_value(a, "older-than");
     shoal_cache_filter filter = {.model = args_value(a, "model"), .stale = args_flag(a, "stale")};
-    if (age && !read_age(age, &filter.unused_s)) {
+    shoal_option_value value = {0};
+    if (age && shoal_option_read("older-than", age, &value, NULL)) {
         fprintf(stderr, "error: --older-than: '%s' is no age such as 30d\n", age);
         return EXIT_USAGE;
     }
+    filter.unused_s = value.number;
     if (!open_visit(&v, a))
         return close_visit(&v, false);
     say_off(&v);

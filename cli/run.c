@@ -94,52 +94,21 @@ static shoal_code set_options(struct run *r) {
     return code;
 }
 
-static shoal_code add_sampler(struct run *r) {
-    const char *sampler = args_value(r->args, "sampler"), *runs = args_value(r->args, "runs"),
-               *seed = args_value(r->args, "seed");
-    shoal_option_value n = {0}, s = {0};
-    if (!sampler && !runs && !seed)
-        return SHOAL_OK;
-    shoal_code code = runs ? shoal_option_read("runs", runs, &n, r->log) : SHOAL_OK;
-    if (!code && seed)
-        code = shoal_option_read("seed", seed, &s, r->log);
-    return code
-               ? code
-               : shoal_batch_sampler(r->batch, sampler ? sampler : "lhs", n.count, s.count, r->log);
-}
-
-static shoal_code add_item(struct run *r, const struct item *item,
-                           shoal_code (*call)(shoal_batch *batch, const char *value,
-                                              shoal_log *log)) {
+static shoal_code add_item(struct run *r, const struct item *item) {
     if (item->from_job && !strcmp(item->option.name, "batch"))
         return shoal_batch_job(r->batch, r->job, r->log);
-    return call(r->batch, item->value, r->log);
+    return shoal_batch_option(r->batch, item->option.name, item->value, r->log);
 }
 
 static shoal_code make_batch(struct run *r) {
-    static const struct {
-        const char *name;
-        shoal_code (*call)(shoal_batch *batch, const char *value, shoal_log *log);
-    } calls[] = {{"batch", shoal_batch_file},
-                 {"sweep", shoal_batch_sweep},
-                 {"sample", shoal_batch_sample},
-                 {"zip", shoal_batch_zip},
-                 {"only-runs", shoal_batch_only}};
     shoal_code result = shoal_batch_new(r->model, &r->batch, r->log);
-    if (result)
-        return result;
-    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
-        for (size_t i = 0; i < r->args->count; i++) {
-            const struct item *item = &r->args->items[i];
-            bool last =
-                item->option.repeatable || item->value == args_value(r->args, item->option.name);
-            if (strcmp(item->option.name, calls[k].name) || !last)
-                continue;
-            shoal_code code = add_item(r, item, calls[k].call);
-            result = result ? result : code;
-        }
-    shoal_code code = add_sampler(r);
-    result = result ? result : code;
+    for (size_t i = 0; i < r->args->count && r->batch; i++) {
+        const struct item *item = &r->args->items[i];
+        bool last =
+            item->option.repeatable || item->value == args_value(r->args, item->option.name);
+        shoal_code code = item->option.in_batch && last ? add_item(r, item) : SHOAL_OK;
+        result = result ? result : code;
+    }
     return result ? result : shoal_batch_check(r->batch, r->log);
 }
 

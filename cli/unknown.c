@@ -47,10 +47,9 @@ int args_unknown(const char *kind, const char *word, const char *const *known, s
     return EXIT_USAGE;
 }
 
+// As an option that takes any number would have it.
 static bool is_number(const char *text) {
-    char *end;
-    strtod(text, &end);
-    return end > text && !*end;
+    return shoal_option_read("t1", text, NULL, NULL) == SHOAL_OK;
 }
 
 int unknown_option(const char *command, const char *name, size_t length, const char *next) {

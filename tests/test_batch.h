@@ -66,7 +66,11 @@ static inline const char *bed_said(const struct batch_bed *bed) {
 #define SWEEP(bed, spec) GOOD(bed, batch_sweep((bed)->batch, spec, &(bed)->report))
 #define SAMPLE(bed, spec) GOOD(bed, batch_sample((bed)->batch, spec, &(bed)->report))
 #define SAMPLER(bed, sampler, runs, seed)                                                          \
-    GOOD(bed, batch_sampler((bed)->batch, sampler, runs, seed, &(bed)->report))
+    do {                                                                                           \
+        batch_set_sampler((bed)->batch, sampler);                                                  \
+        batch_set_samples((bed)->batch, runs);                                                     \
+        batch_set_seed((bed)->batch, seed);                                                        \
+    } while (0)
 #define READY(bed) GOOD(bed, batch_check((bed)->batch, &(bed)->report))
 
 #endif

@@ -212,6 +212,9 @@ TEST(cache_cli_clear) {
     CHECK_INT(kernels_kept(), 1);
     CHECK_INT(CACHE("clear", "--older-than", "soon").status, 2);
     CHECK_INT(CACHE("clear", "--older-than", "30").status, 2);
+    CHECK_INT(CACHE("clear", "--older-than", "infd").status, 2);
+    CHECK_INT(CACHE("clear", "--older-than", "1e400d").status, 2);
+    CHECK_INT(CACHE("clear", "--older-than", "0x1fd").status, 2);
     CHECK_STR(CACHE("clear", "--model", "decay.ode", "--json").out, "{\"removed\": 1}\n");
     CHECK_INT(kernels_kept(), 0);
     CHECK_INT(SHOAL("warm", m).status, 0);

@@ -127,6 +127,7 @@ CODE(shoal_batch_job, NULL, NULL, NULL)
 CODE(shoal_batch_values, NULL, "a", &number, 1, NULL)
 CODE(shoal_batch_lend, NULL, "a", &number, SHOAL_F64, 1, NULL)
 CODE(shoal_batch_only, NULL, "0", NULL)
+CODE(shoal_batch_option, NULL, "runs", "1", NULL)
 CODE(shoal_batch_check, NULL, NULL)
 GIVES(shoal_batch_runs, 0, NULL)
 GIVES(shoal_batch_rows, 0, NULL)
@@ -261,6 +262,7 @@ static const struct nothing calls[] = {
     ROW(shoal_batch_values),
     ROW(shoal_batch_lend),
     ROW(shoal_batch_only),
+    ROW(shoal_batch_option),
     ROW(shoal_batch_check),
     ROW(shoal_batch_runs),
     ROW(shoal_batch_rows),

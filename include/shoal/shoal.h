@@ -337,6 +337,7 @@ typedef struct shoal_option_info {
     bool in_kernel;  // another value means another kernel
     bool repeatable; // several are kept; otherwise the last wins
     bool in_model;   // may be given in a model: @ name=value
+    bool in_batch;   // for shoal_batch_option
     bool kept;       // the numbers depend on it: kept in results, and taken from them
     bool later;      // known by name, not supported yet
 } shoal_option_info;
@@ -451,6 +452,10 @@ SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, co
 SHOAL_API shoal_code shoal_batch_lend(shoal_batch *batch, const char *name, const void *values,
                                       shoal_precision precision, uint64_t count, shoal_log *log);
 SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log);
+// The same by words: the name of an option that is `in_batch` (sweep, zip, sample, runs, seed,
+// sampler, batch, only-runs) and its value as text.
+SHOAL_API shoal_code shoal_batch_option(shoal_batch *batch, const char *name, const char *value,
+                                        shoal_log *log);
 // Checks what was described as a whole; the calls below and the solver do it too. A batch that is
 // wrong has 0 runs; beyond its end a run is UINT64_MAX, a name NULL, a value NaN.
 SHOAL_API shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Public calls on batches.
 #include "api/model.h"
+#include "api/options.h"
 
 #include "base/file.h"
 #include "base/sha256.h"
@@ -66,17 +67,53 @@ shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log
     return add(batch, batch_only, "shoal_batch_only", runs, log);
 }
 
+// The words of the option are in the order of the enum.
+shoal_code api_batch_sampler(shoal_batch *batch, const char *sampler, shoal_log *log) {
+    shoal_option_value v;
+    shoal_code code = shoal_option_read("sampler", sampler, &v, log);
+    if (code == SHOAL_OK)
+        batch_set_sampler(batch->batch, (enum sampler)v.choice);
+    return code;
+}
+
+shoal_code api_batch_samples(shoal_batch *batch, const char *count, shoal_log *log) {
+    shoal_option_value v;
+    shoal_code code = shoal_option_read("runs", count, &v, log);
+    if (code == SHOAL_OK)
+        batch_set_samples(batch->batch, v.count);
+    return code;
+}
+
+shoal_code api_batch_seed(shoal_batch *batch, const char *seed, shoal_log *log) {
+    shoal_option_value v;
+    shoal_code code = shoal_option_read("seed", seed, &v, log);
+    if (code == SHOAL_OK)
+        batch_set_seed(batch->batch, v.count);
+    return code;
+}
+
 shoal_code shoal_batch_sampler(shoal_batch *batch, const char *sampler, uint64_t runs,
                                uint64_t seed, shoal_log *log) {
-    static const char *const names[] = {
-        [SAMPLER_RANDOM] = "random", [SAMPLER_LHS] = "lhs", [SAMPLER_SOBOL] = "sobol"};
     if (!batch || !sampler)
         return api_usage(log, "shoal_batch_sampler", "batch or sampler");
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(sampler, names[i]))
-            return batch_sampler(batch->batch, (enum sampler)i, runs, seed, log_report(log));
-    return report_error(log_report(log), SHOAL_INPUT,
-                        "unknown sampler '%s'; there is: random, lhs, sobol", sampler);
+    shoal_code code = api_batch_sampler(batch, sampler, log);
+    if (code)
+        return code;
+    batch_set_samples(batch->batch, runs);
+    batch_set_seed(batch->batch, seed);
+    return SHOAL_OK;
+}
+
+shoal_code shoal_batch_option(shoal_batch *batch, const char *name, const char *value,
+                              shoal_log *log) {
+    struct report *r = log_report(log);
+    if (!batch || !name || !value)
+        return api_usage(log, "shoal_batch_option", "batch, name or value");
+    const struct option *o = option_find(name);
+    if (!o)
+        return option_unknown(name, NULL, r);
+    return o->add ? o->add(batch, value, log)
+                  : option_wrong(o, NULL, r, "does not say which runs there are");
 }
 
 bool api_file_digest(const char *path, char digest[65]) {

@@ -8,11 +8,11 @@
 //
 // A text is the user's own and may say anything. A result may come from anywhere: nothing in it can
 // name a place that is written to, or the batch file of another content.
-#include "base/json.h"
 #include "api/model.h"
 #include "api/options.h"
 #include "base/ascii.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "io/io.h"
 #include "log/log.h"
 

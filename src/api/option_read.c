@@ -117,6 +117,22 @@ static shoal_code read_integer(const struct option *o, const char *text,
     return SHOAL_OK;
 }
 
+static shoal_code read_age(const struct option *o, const char *text,
+                           const struct option_origin *origin, double *out, struct report *r) {
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+    size_t length = strlen(text), number = number_read(text, length, NUMBER_PLAIN, out);
+    for (size_t i = 0; number && number + 1 == length && i < sizeof units / sizeof *units; i++)
+        if (text[number] == units[i].unit) {
+            *out *= units[i].seconds;
+            if (*out > 0 && isfinite(*out))
+                return SHOAL_OK;
+        }
+    return option_wrong(o, origin, r, "'%s' is no age such as 30d", text);
+}
+
 static shoal_code read_flag(const struct option *o, const char *text,
                             const struct option_origin *origin, uint32_t *out, struct report *r) {
     static const char words[] = "off on false true no yes 0 1";
@@ -268,6 +284,8 @@ shoal_code option_read(const struct option *o, const char *text, const struct op
     case OPTION_COUNT:
     case OPTION_BYTES:
         return read_integer(o, text, origin, &out->count, r);
+    case OPTION_AGE:
+        return read_age(o, text, origin, &out->number, r);
     case OPTION_CHOICE:
     case OPTION_WORD:
         out->choice = read_word(o->words, text, strlen(text));

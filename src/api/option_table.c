@@ -20,6 +20,7 @@
 #define GROUP(group_) .info.group = group_
 #define LETTER(letter_) .info.letter = letter_
 #define IN_MODEL .info.in_model = true
+#define IN_BATCH(add_) .info.in_batch = true, .add = add_
 #define IN_KERNEL .info.in_kernel = true
 #define REPEATABLE .info.repeatable = true
 #define KEPT .info.kept = true
@@ -47,25 +48,25 @@ const struct option option_table[] = {
      GROUP(RUNS), KEPT, .type = OPTION_TEXT},
     {OPTION("sweep", RUN, "NAME=SPEC", "",
             "lin:A:B:N, log:A:B:N or V,V,...; several make a grid, the leftmost is the slowest"),
-     GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_sweep), REPEATABLE, .type = OPTION_TEXT},
     {OPTION("zip", RUN, "A,B,...", "", "these sweeps go together instead of making a grid"),
-     GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_zip), REPEATABLE, .type = OPTION_TEXT},
     {OPTION("sample", RUN, "NAME=SPEC", "",
             "uniform:A:B, loguniform:A:B, normal:M:S or lognormal:MEDIAN:GSD, with --runs"),
-     GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_sample), REPEATABLE, .type = OPTION_TEXT},
     {OPTION("runs", RUN, "N", "", "how many samples: 4096, 10k, 1e6"), GROUP(RUNS), KEPT,
-     .type = OPTION_COUNT, .least = 1},
+     IN_BATCH(api_batch_samples), .type = OPTION_COUNT, .least = 1},
     {OPTION("seed", RUN, "S", "0", "the value of (run, name) depends on it and nothing else"),
-     GROUP(RUNS), KEPT, .type = OPTION_COUNT},
+     GROUP(RUNS), KEPT, IN_BATCH(api_batch_seed), .type = OPTION_COUNT},
     {OPTION("sampler", RUN, "random|lhs|sobol", "lhs", "how samples fill the space"), GROUP(RUNS),
-     KEPT, .type = OPTION_WORD, .words = "random lhs sobol"},
+     KEPT, IN_BATCH(api_batch_sampler), .type = OPTION_WORD, .words = "random lhs sobol"},
     {OPTION("batch", RUN, "FILE", "",
             "one trajectory a row, columns by name (.csv, .npz, .h5; - is standard input); times "
             "sweeps and samples"),
-     GROUP(RUNS), KEPT, .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_file), .type = OPTION_TEXT},
     {OPTION("only-runs", RUN, "I,A:B,...", "",
             "part of the batch under the same indices; A:B is without B, A: goes on to the end"),
-     GROUP(RUNS), KEPT, .type = OPTION_TEXT},
+     GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_only), .type = OPTION_TEXT},
     {OPTION("job", RUN, "FILE", "",
             "options from a file of `name = value` lines, or from a result file: replays it"),
      GROUP(RUNS), .type = OPTION_TEXT},
@@ -159,7 +160,7 @@ const struct option option_table[] = {
      .type = OPTION_TEXT},
     {OPTION("older-than", "clear", "AGE", "any",
             "kernels not used for so long: 30d; s, m, h, d and w are understood"),
-     GROUP(DEVICE), .type = OPTION_TEXT},
+     GROUP(DEVICE), .type = OPTION_AGE},
     {OPTION("stale", "clear", NULL, "off", "kernels whose compiler or library is not here now"),
      GROUP(DEVICE), .type = OPTION_FLAG},
     {OPTION("recompile", "verify", NULL, "off", "also that the compiler makes the same bytes"),

@@ -17,6 +17,7 @@ enum option_type {
     OPTION_NUMBER, // double
     OPTION_COUNT,  // uint64_t or uint32_t; 1e6 and 10k are fine
     OPTION_BYTES,  // uint64_t with an optional K, M or G
+    OPTION_AGE,    // a number of seconds, as 30d: s, m, h, d and w are understood
     OPTION_CHOICE, // an enum in the order of `words`
     OPTION_WORD,   // one of `words`, kept as text
     OPTION_TEXT,   // any text but none
@@ -35,7 +36,14 @@ struct option {
     uint64_t least, most;    // OPTION_COUNT, OPTION_BYTES; most 0: no limit
     const char *words;       // OPTION_CHOICE, OPTION_WORD, OPTION_DEVICE: blank-separated
     size_t offset, size;     // of the field, where info.field
+    // Where info.in_batch: adds the value to a batch.
+    shoal_code (*add)(shoal_batch *batch, const char *value, shoal_log *log);
 };
+
+// Parts of shoal_batch_sampler, each from its text.
+shoal_code api_batch_sampler(shoal_batch *batch, const char *sampler, shoal_log *log);
+shoal_code api_batch_samples(shoal_batch *batch, const char *count, shoal_log *log);
+shoal_code api_batch_seed(shoal_batch *batch, const char *seed, shoal_log *log);
 
 extern const struct option option_table[];
 extern const uint32_t option_table_count;

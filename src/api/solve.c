@@ -21,9 +21,6 @@ struct solve {
     struct arena arena;
     vec(struct word) words;
     struct buf job;
-    const char *sampler; // NULL: not given
-    uint64_t runs, seed;
-    bool sampled; // any of the three was given
 };
 
 // ---- Words --------------------------------------------------------------------------------------
@@ -107,40 +104,15 @@ static shoal_code set_options(struct solve *s, shoal_log *log) {
     return code;
 }
 
-static shoal_code add_to_batch(struct solve *s, const struct word *w, shoal_log *log) {
-    static const struct {
-        const char *name;
-        shoal_code (*call)(shoal_batch *batch, const char *value, shoal_log *log);
-    } calls[] = {{"batch", shoal_batch_file},
-                 {"sweep", shoal_batch_sweep},
-                 {"sample", shoal_batch_sample},
-                 {"zip", shoal_batch_zip},
-                 {"only-runs", shoal_batch_only}};
-    shoal_option_value value = {0};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (is_named(w, calls[i].name))
-            return calls[i].call(s->batch, w->value, log);
-    if (is_named(w, "sampler"))
-        s->sampler = w->value;
-    else if (is_named(w, "runs") && !shoal_option_read("runs", w->value, &value, log))
-        s->runs = value.count;
-    else if (is_named(w, "seed") && !shoal_option_read("seed", w->value, &value, log))
-        s->seed = value.count;
-    else
-        return SHOAL_OK; // not about the batch
-    s->sampled = true;
-    return SHOAL_OK;
-}
-
 static shoal_code make_batch(struct solve *s, shoal_log *log) {
     shoal_code result = shoal_batch_new(s->model, &s->batch, log);
     for (uint32_t i = 0; i < s->words.count && s->batch; i++) {
-        shoal_code code = is_replaced(s, i) ? SHOAL_OK : add_to_batch(s, &s->words.items[i], log);
+        const struct word *w = &s->words.items[i];
+        if (!w->option->info.in_batch || is_replaced(s, i))
+            continue;
+        shoal_code code = shoal_batch_option(s->batch, w->option->info.name, w->value, log);
         result = result ? result : code;
     }
-    if (!result && s->sampled)
-        result =
-            shoal_batch_sampler(s->batch, s->sampler ? s->sampler : "lhs", s->runs, s->seed, log);
     return result ? result : shoal_batch_check(s->batch, log);
 }
 

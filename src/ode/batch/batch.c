@@ -155,14 +155,21 @@ shoal_code batch_sample(struct batch *b, const char *spec, struct report *r) {
     return guard(b, add_sample, spec, r);
 }
 
-shoal_code batch_sampler(struct batch *b, enum sampler sampler, uint64_t runs, uint64_t seed,
-                         struct report *r) {
-    (void)r;
+static void changed(struct batch *b) { b->noted = b->fresh = false; }
+
+void batch_set_sampler(struct batch *b, enum sampler sampler) {
     b->sampler = sampler;
-    b->samples = runs;
+    changed(b);
+}
+
+void batch_set_samples(struct batch *b, uint64_t count) {
+    b->samples = count;
+    changed(b);
+}
+
+void batch_set_seed(struct batch *b, uint64_t seed) {
     b->seed = seed;
-    b->noted = b->fresh = false;
-    return SHOAL_OK;
+    changed(b);
 }
 
 static shoal_code add_zip(struct batch *b, const void *text, struct report *r) {

@@ -34,9 +34,10 @@ shoal_code batch_sweep(struct batch *b, const char *spec, struct report *r);
 shoal_code batch_zip(struct batch *b, const char *names, struct report *r);
 // NAME=uniform:A:B, loguniform:A:B, normal:M:S, lognormal:MEDIAN:GSD
 shoal_code batch_sample(struct batch *b, const char *spec, struct report *r);
-// runs: how many samples, 0 when not given. Without this call: lhs, seed 0.
-shoal_code batch_sampler(struct batch *b, enum sampler sampler, uint64_t runs, uint64_t seed,
-                         struct report *r);
+// Without these calls: lhs, seed 0, and 0 samples, which is none given.
+void batch_set_sampler(struct batch *b, enum sampler sampler);
+void batch_set_samples(struct batch *b, uint64_t count);
+void batch_set_seed(struct batch *b, uint64_t seed);
 // Columns run, t, status are ignored, `_` columns are kept as extras; any other must be an input.
 // Tables and arrays together are one table, so their rows must agree. Both are copied, and their
 // values must be finite; but for batch_lend_values, whose array (of float or double) is looked at
