@@ -43,8 +43,9 @@ $(BUILD)/libshoal.o: $(OBJ)
 	$(OBJCOPY) --localize-hidden $@.all $@ && rm -f $@.all
 $(BUILD)/libshoal.a: $(BUILD)/libshoal.o
 	rm -f $@ && ar rcs $@ $<
-$(BUILD)/libshoal.so: $(OBJ)
-	$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libshoal.so.0 -Wl,-z,defs $(OBJ) -o $@ $(LIBS)
+$(BUILD)/libshoal.so: $(OBJ) tools/libshoal.map
+	$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libshoal.so.0 -Wl,-z,defs \
+	    -Wl,--version-script=tools/libshoal.map $(OBJ) -o $@ $(LIBS)
 $(BUILD)/shoal: $(CLI_OBJ) $(BUILD)/libshoal.a
 	$(CC) $(ALL_CFLAGS) $(CLI_OBJ) $(BUILD)/libshoal.a -o $@ $(LIBS)
 $(BUILD)/shoal-hdf5: $(HDF5_OBJ)

@@ -3,6 +3,8 @@
 // and in the shared object; and a program that has names of its own which the library has inside.
 #include "check.h"
 
+#include "shoal/shoal.h"
+
 #include <ctype.h>
 #include <unistd.h>
 
@@ -68,11 +70,16 @@ static bool wants(const char *archive, const char *name) {
     return o.status == 0 && strstr(o.out, name);
 }
 
+// As the library was compiled.
+static const char *sanitizer_of(const char *archive) {
+    return wants(archive, "__asan_")    ? "-fsanitize=address"
+           : wants(archive, "__ubsan_") ? "-fsanitize=undefined"
+                                        : "-O1";
+}
+
 static void check_program(const char *compiler, const char *language) {
     const char *archive = built("libshoal.a"), *binary = check_path("program");
-    const char *sanitize = wants(archive, "__asan_")    ? "-fsanitize=address"
-                           : wants(archive, "__ubsan_") ? "-fsanitize=undefined"
-                                                        : "-O1";
+    const char *sanitize = sanitizer_of(archive);
     check_write(check_path("program.c"), program);
     check_write(check_path("m.ode"), "par a=1\ninit x=1\nx'=-a*x\n");
     struct check_output o = RUN(compiler, "-Wall", "-Werror", "-Iinclude", sanitize, "-x", language,
@@ -92,3 +99,57 @@ TEST(embed_program_by_clang) { check_program("clang", "c"); }
 
 // The header reads as C++, too.
 TEST(embed_program_in_cpp) { check_program("c++", "c++"); }
+
+// ---- Labels of the time log ---------------------------------------------------------------------
+
+static const char lister[] = "#include <shoal/shoal.h>\n"
+                             "#include <stdio.h>\n"
+                             "int main(void) {\n"
+                             "    shoal_log *log = shoal_log_new();\n"
+                             "    for (size_t i = 0; i < shoal_log_sum_count(log); i++)\n"
+                             "        puts(shoal_log_sum(log, i).label);\n"
+                             "    shoal_log_free(log);\n"
+                             "    return 0;\n"
+                             "}\n";
+
+// All labels of the library, in the order of this program, whose own begin with test_.
+static char *labels_here(void) {
+    shoal_log *log = shoal_log_new();
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    for (size_t i = 0; i < shoal_log_sum_count(log); i++)
+        if (strncmp(shoal_log_sum(log, i).label, "test_", 5))
+            fprintf(out, "%s\n", shoal_log_sum(log, i).label);
+    fclose(out);
+    shoal_log_free(log);
+    return text;
+}
+
+// A program that lists the labels has all of them, however it was linked.
+static void check_labels(const char *library, const char *linker) {
+    const char *file = built(library), *binary = check_path("lister"),
+               *archive = built("libshoal.a");
+    char *want = labels_here();
+    check_write(check_path("lister.c"), lister);
+    struct check_output o = RUN("cc", "-Iinclude", sanitizer_of(archive), check_path("lister.c"),
+                                file, linker, "-o", binary, "-ldl", "-lm", "-pthread");
+    if (o.status == 127)
+        check_skip("there is no cc");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    o = RUN(binary);
+    CHECK_INT(o.status, 0);
+    CHECK_STR(o.out, want);
+    free(want);
+}
+
+TEST(embed_archive_has_all_labels) { check_labels("libshoal.a", "-O1"); }
+TEST(embed_archive_has_all_labels_after_collection) {
+    check_labels("libshoal.a", "-Wl,--gc-sections");
+}
+TEST(embed_shared_object_has_all_labels) {
+    const char *soname = check_path("libshoal.so.0");
+    REQUIRE(symlink(realpath(built("libshoal.so"), NULL), soname) == 0);
+    setenv("LD_LIBRARY_PATH", check_dir(), 1);
+    check_labels("libshoal.so", "-O1");
+}

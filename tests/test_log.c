@@ -6,6 +6,8 @@
 
 #include <time.h>
 
+#define LABEL(name) log_label_find(#name)
+
 // Until the clock has moved by that much.
 static void spin(const shoal_log *log, uint64_t ns) {
     for (uint64_t until = log_now_ns(log) + ns; log_now_ns(log) < until;)
@@ -34,9 +36,9 @@ static uint64_t total_of(const shoal_log *log) {
 TEST(log_innermost_span_owns_the_time) {
     shoal_log *log = shoal_log_new();
     spin(log, 20000);
-    int32_t outer = log_begin(log, LOG_solve_ivp_execution);
+    int32_t outer = log_begin(log, LABEL(solve_ivp_execution));
     spin(log, 30000);
-    int32_t inner = log_begin(log, LOG_compile_kernel);
+    int32_t inner = log_begin(log, LABEL(compile_kernel));
     spin(log, 50000);
     log_end(log, inner);
     log_end(log, outer);
@@ -61,7 +63,7 @@ TEST(log_innermost_span_owns_the_time) {
 
 TEST(log_totals_count_open_spans) {
     shoal_log *log = shoal_log_new();
-    log_begin(log, LOG_parse);
+    log_begin(log, LABEL(parse));
     spin(log, 40000);
     uint64_t ns[SHOAL_CATEGORY_COUNT], other;
     shoal_log_totals(log, ns, &other);
@@ -75,7 +77,7 @@ TEST(log_repeated_events_are_summed) {
     shoal_log *log = shoal_log_new();
     uint64_t ns = 0;
     for (int i = 0; i < 100; i++) {
-        int32_t span = log_begin(log, LOG_kernel_launch);
+        int32_t span = log_begin(log, LABEL(kernel_launch));
         log_nbytes(log, span, 10);
         log_end(log, span);
         ns += shoal_log_span(log, (size_t)i).dur_ns;
@@ -93,10 +95,10 @@ TEST(log_repeated_events_are_summed) {
 TEST(log_many_events) {
     enum { MANY = 3 * LOG_KEEP };
     shoal_log *log = shoal_log_new();
-    int32_t outer = log_begin(log, LOG_kernel_run_execution);
+    int32_t outer = log_begin(log, LABEL(kernel_run_execution));
     for (int i = 0; i < MANY; i++) {
-        int32_t span = log_begin(log, LOG_kernel_launch);
-        int32_t inner = log_begin(log, LOG_d2h_transfer_state);
+        int32_t span = log_begin(log, LABEL(kernel_launch));
+        int32_t inner = log_begin(log, LABEL(d2h_transfer_state));
         log_text(log, inner, "chunk_slice", "0:1");
         log_end(log, inner);
         log_u64(log, span, "chunk_index", (uint64_t)i);
@@ -120,15 +122,16 @@ TEST(log_many_events) {
 // What happened elsewhere is listed, and counted in nothing.
 TEST(log_other_tracks_are_apart) {
     shoal_log *log = shoal_log_new();
-    int32_t span = log_begin(log, LOG_kernel_launch);
-    int32_t device = log_device(log, "cuda:0 stream 1", LOG_kernel_launch, span, 5, 1000000000000);
+    int32_t span = log_begin(log, LABEL(kernel_launch));
+    int32_t device =
+        log_device(log, "cuda:0 stream 1", LABEL(kernel_launch), span, 5, 1000000000000);
     log_f64(log, device, "gpu_time_ms", 1e6);
     log_end(log, device);
     log_end(log, span);
-    int32_t apart = log_measure(log, LOG_compile_dxdt, -1, 7, 2000000000000);
+    int32_t apart = log_measure(log, LABEL(compile_dxdt), -1, 7, 2000000000000);
     log_end(log, apart);
-    log_end(log, log_device(log, "cuda:0 stream 1", LOG_kernel_launch, -1, 9, 1));
-    log_end(log, log_device(log, "cuda:0 stream 2", LOG_kernel_launch, -1, 9, 1));
+    log_end(log, log_device(log, "cuda:0 stream 1", LABEL(kernel_launch), -1, 9, 1));
+    log_end(log, log_device(log, "cuda:0 stream 2", LABEL(kernel_launch), -1, 9, 1));
     CHECK(total_of(log) < 1000000000000);
     shoal_span e = shoal_log_span(log, 1);
     CHECK_INT(e.kind, SHOAL_ON_TRACK);
@@ -150,23 +153,16 @@ TEST(log_other_tracks_are_apart) {
 
 // ---- Harmless -----------------------------------------------------------------------------------
 
-TEST(log_labels_by_name) {
-    CHECK_INT(log_label_find("parse"), LOG_parse);
-    CHECK_INT(log_label_find("finish_output"), LOG_LABEL_COUNT - 1);
-    CHECK_INT(log_label_find("nothing"), -1);
-    CHECK_STR(log_label_name(LOG_kernel_launch), "kernel_launch");
-}
-
 TEST(log_null_is_harmless) {
     uint64_t ns[SHOAL_CATEGORY_COUNT], other;
     char text[8];
-    int32_t span = log_begin(NULL, LOG_parse);
+    int32_t span = log_begin(NULL, LABEL(parse));
     CHECK_INT(span, -1);
     log_u64(NULL, span, "n", 1);
     log_text(NULL, span, "n", "x");
     log_end(NULL, span);
-    CHECK_INT(log_device(NULL, "x", LOG_parse, -1, 0, 0), -1);
-    CHECK_INT(log_measure(NULL, LOG_parse, -1, 0, 0), -1);
+    CHECK_INT(log_device(NULL, "x", LABEL(parse), -1, 0, 0), -1);
+    CHECK_INT(log_measure(NULL, LABEL(parse), -1, 0, 0), -1);
     shoal_log_set_timing(NULL, SHOAL_TIMING_DEBUG);
     CHECK_INT(shoal_log_timing(NULL), SHOAL_TIMING_NONE);
     CHECK_INT(shoal_log_register(NULL, "x", SHOAL_BUILD, "x"), SHOAL_USAGE);
@@ -187,16 +183,16 @@ TEST(log_null_is_harmless) {
 TEST(log_none_records_nothing) {
     shoal_log *log = shoal_log_new();
     shoal_log_set_timing(log, SHOAL_TIMING_NONE);
-    CHECK_INT(log_begin(log, LOG_parse), -1);
-    CHECK_INT(log_device(log, "x", LOG_parse, -1, 0, 0), -1);
+    CHECK_INT(log_begin(log, LABEL(parse)), -1);
+    CHECK_INT(log_device(log, "x", LABEL(parse), -1, 0, 0), -1);
     CHECK(!shoal_log_start(log, "parse"));
     CHECK_INT(shoal_log_span_count(log), 0);
     CHECK(!log->events); // not even memory
     REQUIRE(shoal_log_json(log, check_path("x.json")) == SHOAL_OK);
-    log_end(log, log_begin(log, LOG_parse)); // a file wants all of them
+    log_end(log, log_begin(log, LABEL(parse))); // a file wants all of them
     CHECK_INT(shoal_log_span_count(log), 1);
     CHECK_INT(shoal_log_close(log), SHOAL_OK);
-    CHECK_INT(log_begin(log, LOG_parse), -1);
+    CHECK_INT(log_begin(log, LABEL(parse)), -1);
     CHECK_HAS(check_read(check_path("x.json")), "\"label\":\"parse\"");
     shoal_log_free(log);
 }
@@ -205,7 +201,8 @@ TEST(log_stops_that_match_nothing) {
     shoal_log *log = shoal_log_new();
     log_end(log, 0);
     log_end(log, 12345);
-    int32_t outer = log_begin(log, LOG_assemble_source), inner = log_begin(log, LOG_emit_dxdt);
+    int32_t outer = log_begin(log, LABEL(assemble_source)),
+            inner = log_begin(log, LABEL(emit_dxdt));
     log_end(log, outer); // and what is open inside
     CHECK(!shoal_log_span(log, 0).open && !shoal_log_span(log, 1).open);
     uint64_t dur = shoal_log_span(log, 1).dur_ns;
@@ -228,7 +225,7 @@ TEST(log_program_events) {
     CHECK_INT(shoal_log_register(log, "my fit", SHOAL_BUILD, "another"), SHOAL_USAGE);
     CHECK_INT(shoal_log_register(log, "parse", SHOAL_CODEGEN, "ours"), SHOAL_OK);
     CHECK(shoal_log_start(log, "my fit"));
-    log_end(log, log_begin(log, LOG_parse));
+    log_end(log, log_begin(log, LABEL(parse)));
     CHECK(shoal_log_stop(log, "my fit"));
     CHECK_STR(shoal_log_span(log, 0).label, "my fit");
     CHECK_INT(shoal_log_span(log, 1).parent, 0);
@@ -273,7 +270,7 @@ TEST(log_stop_is_no_way_out) {
     shoal_log *log = shoal_log_new();
     REQUIRE(shoal_log_register(log, "mine", SHOAL_RUNTIME, "") == SHOAL_OK);
     CHECK(shoal_log_start(log, "mine"));
-    int32_t span = log_begin(log, LOG_kernel_launch);
+    int32_t span = log_begin(log, LABEL(kernel_launch));
     CHECK(!shoal_log_stop(log, "mine"));          // as a callback would
     CHECK(!shoal_log_stop(log, "kernel_launch")); // it was not started by the program
     CHECK(shoal_log_span(log, 1).open);
@@ -299,17 +296,18 @@ TEST(log_told_as_it_happens) {
     struct buf told = {0};
     shoal_log_on_span(log, note_event, &told);
     shoal_log_set_timing(log, SHOAL_TIMING_NONE); // a listener wants events all the same
-    int32_t outer = log_begin(log, LOG_assemble_source), inner = log_begin(log, LOG_emit_dxdt);
+    int32_t outer = log_begin(log, LABEL(assemble_source)),
+            inner = log_begin(log, LABEL(emit_dxdt));
     CHECK_STR(told.data, "+assemble_source +emit_dxdt ");
     log_u64(log, inner, "n", 1);
     log_end(log, inner);
-    log_end(log, log_measure(log, LOG_compile_step, -1, 1, 2));
-    log_begin(log, LOG_parse);
+    log_end(log, log_measure(log, LABEL(compile_step), -1, 1, 2));
+    log_begin(log, LABEL(parse));
     log_end(log, outer);
     CHECK_STR(told.data, "+assemble_source +emit_dxdt -emit_dxdt{\"n\":1} -compile_step +parse "
                          "-parse -assemble_source ");
     shoal_log_on_span(log, NULL, NULL);
-    log_end(log, log_begin(log, LOG_parse));
+    log_end(log, log_begin(log, LABEL(parse)));
     CHECK_INT(shoal_log_span_count(log), 4);
     buf_free(&told);
     shoal_log_free(log);
@@ -325,7 +323,7 @@ TEST(log_callback_cannot_meddle) {
     shoal_log *log = shoal_log_new();
     CHECK(shoal_log_start(log, "parse"));
     shoal_log_on_span(log, meddle, log);
-    log_end(log, log_begin(log, LOG_kernel_launch));
+    log_end(log, log_begin(log, LABEL(kernel_launch)));
     CHECK_INT(shoal_log_span_count(log), 2);
     CHECK(shoal_log_span(log, 0).open);
     shoal_log_free(log);
@@ -335,9 +333,9 @@ TEST(log_callback_cannot_meddle) {
 
 TEST(log_metadata) {
     shoal_log *log = shoal_log_new();
-    int32_t span = log_begin(log, LOG_cache_lookup);
+    int32_t span = log_begin(log, LABEL(cache_lookup));
     log_text(log, span, "result", "miss");
-    int32_t inner = log_begin(log, LOG_parse);
+    int32_t inner = log_begin(log, LABEL(parse));
     log_u64(log, span, "n", UINT64_MAX); // to the outer one, out of turn
     log_u64(log, inner, "bytes", 0);
     log_end(log, inner);
@@ -368,40 +366,10 @@ TEST(log_metadata) {
 TEST(log_metadata_in_a_comma_locale) {
     check_comma_locale();
     shoal_log *log = shoal_log_new();
-    int32_t span = log_begin(log, LOG_kernel_launch);
+    int32_t span = log_begin(log, LABEL(kernel_launch));
     log_f64(log, span, "gpu_time_ms", 0.25);
     log_end(log, span);
     CHECK_STR(shoal_log_span(log, 0).meta, "{\"gpu_time_ms\":0.250000}");
-    shoal_log_free(log);
-}
-
-// ---- Labels -------------------------------------------------------------------------------------
-
-// The table of docs/timing.md and the list in the code say the same.
-TEST(log_documented_labels) {
-    shoal_log *log = shoal_log_new();
-    char *page = check_read("docs/timing.md");
-    REQUIRE(page);
-    size_t rows = 0;
-    for (size_t i = 0; i < LOG_LABEL_COUNT; i++) {
-        shoal_span_sum s = shoal_log_sum(log, i);
-        char row[256];
-        snprintf(row, sizeof row, "\n| `%s` | %s | %s |", s.label, shoal_category_name(s.category),
-                 s.description);
-        CHECK_HAS(page, row);
-    }
-    for (const char *at = page; (at = strstr(at, "\n| `")); at++) {
-        const char *category = strstr(at, "` | ");
-        bool event = false;
-        for (int c = 0; category && c < SHOAL_CATEGORY_COUNT; c++) {
-            const char *name = shoal_category_name((shoal_category)c);
-            event = event || (!strncmp(category + 4, name, strlen(name)) &&
-                              !strncmp(category + 4 + strlen(name), " |", 2));
-        }
-        rows += event;
-    }
-    CHECK_INT(rows, LOG_LABEL_COUNT);
-    free(page);
     shoal_log_free(log);
 }
 

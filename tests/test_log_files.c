@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LABEL(name) log_label_find(#name)
+
 // ---- Checks of whole files ----------------------------------------------------------------------
 
 // Every line a JSON object with all fields, after the header; returns how many events.
@@ -79,17 +81,18 @@ static struct trace check_trace(const char *text) {
 // ---- What is written ----------------------------------------------------------------------------
 
 static void some_events(shoal_log *log) {
-    int32_t outer = log_begin(log, LOG_solve_ivp_execution);
+    int32_t outer = log_begin(log, LABEL(solve_ivp_execution));
     for (uint64_t i = 0; i < 3; i++) {
-        int32_t span = log_begin(log, LOG_kernel_launch);
-        int32_t device = log_device(log, "cuda:0 \"stream\" 1", LOG_kernel_launch, span, 10 * i, 5);
+        int32_t span = log_begin(log, LABEL(kernel_launch));
+        int32_t device =
+            log_device(log, "cuda:0 \"stream\" 1", LABEL(kernel_launch), span, 10 * i, 5);
         log_f64(log, device, "gpu_time_ms", 0.5);
         log_end(log, device);
         log_text(log, span, "chunk_slice", "a\"\\\n\xff");
         log_end(log, span);
     }
-    log_end(log, log_measure(log, LOG_compile_dxdt, -1, 3, 4));
-    log_end(log, log_measure(log, LOG_compile_step, -1, 4, 4));
+    log_end(log, log_measure(log, LABEL(compile_dxdt), -1, 3, 4));
+    log_end(log, log_measure(log, LABEL(compile_step), -1, 4, 4));
     log_end(log, outer);
 }
 
@@ -133,7 +136,7 @@ TEST(log_trace_file) {
 TEST(log_files_opened_late) {
     shoal_log *log = shoal_log_new();
     some_events(log);
-    int32_t open = log_begin(log, LOG_parse);
+    int32_t open = log_begin(log, LABEL(parse));
     REQUIRE(shoal_log_json(log, check_path("t.json")) == SHOAL_OK);
     REQUIRE(shoal_log_trace(log, check_path("t.trace")) == SHOAL_OK);
     CHECK_INT(shoal_log_json(log, check_path("u.json")), SHOAL_USAGE);
@@ -150,12 +153,12 @@ TEST(log_files_opened_late) {
 TEST(log_files_have_all_of_many_events) {
     enum { MORE = 100 };
     shoal_log *log = shoal_log_new();
-    int32_t outer = log_begin(log, LOG_kernel_run_execution);
+    int32_t outer = log_begin(log, LABEL(kernel_run_execution));
     for (int i = 0; i < LOG_KEEP; i++)
-        log_end(log, log_begin(log, LOG_kernel_launch));
+        log_end(log, log_begin(log, LABEL(kernel_launch)));
     REQUIRE(shoal_log_json(log, check_path("t.json")) == SHOAL_OK);
     for (int i = 0; i < MORE; i++)
-        log_end(log, log_begin(log, LOG_kernel_launch));
+        log_end(log, log_begin(log, LABEL(kernel_launch)));
     log_end(log, outer);
     shoal_log_free(log);
     char *text = check_read(check_path("t.json")), line[64];
@@ -197,8 +200,8 @@ static void killed_with_open_spans(void) {
     shoal_log_json(log, check_path("k.json"));
     shoal_log_trace(log, check_path("k.trace"));
     some_events(log);
-    log_begin(log, LOG_solve_ivp_execution);
-    log_begin(log, LOG_kernel_launch);
+    log_begin(log, LABEL(solve_ivp_execution));
+    log_begin(log, LABEL(kernel_launch));
     raise(SIGKILL);
 }
 

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+LOG_LABEL(parse, CODEGEN, 10, "model text to names and expressions");
+LOG_SHARED_LABEL(simplify, CODEGEN, 20, "expressions to a folded graph");
+
 enum { MODEL_BYTES = 64 << 20 };
 
 shoal_code shoal_model_parse(const char *name, const char *text, size_t length, shoal_model **out,

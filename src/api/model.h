@@ -8,6 +8,8 @@
 #include "ode/model/model.h"
 #include "ode/symbolic/symbolic.h"
 
+LOG_DECLARE_LABEL(simplify);
+
 struct component_swap;
 
 struct shoal_model {

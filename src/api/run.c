@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+LOG_SHARED_LABEL(solve_ivp_execution, RUNTIME, 10, "one call that runs a batch");
+LOG_LABEL(solver_solve_execution, RUNTIME, 20, "the solver's part of it");
+
 // ---- What it is ---------------------------------------------------------------------------------
 
 const char *shoal_solver_key(const shoal_solver *solver) { return solver ? solver->key : NULL; }

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+LOG_LABEL(device_open, BUILD, 10, "driver, context and memory of a device");
+
 enum controller solver_controller(const shoal_options *o, const struct method *m) {
     if (options_fixed(o, m))
         return CONTROLLER_FIXED;
@@ -218,32 +220,45 @@ static void describe_options(const shoal_options *o, struct arena *arena, struct
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
-static void take_device(shoal_solver *s, const shoal_solver *from) {
+static shoal_code take_device(shoal_solver *s, const shoal_solver *from) {
+    s->backend = from->backend;
+    s->device_index = from->device_index;
     s->device = from->device;
     s->pid = from->pid;
     memcpy(s->device_text, from->device_text, sizeof s->device_text);
+    return SHOAL_OK;
 }
 
+static shoal_code choose_device(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
+    if (!from || !same_text(s->given.device, from->given.device))
+        return device_choose(s->given.device, &s->backend, &s->device_index, log_report(log));
+    s->backend = from->backend;
+    s->device_index = from->device_index;
+    return SHOAL_OK;
+}
+
+static bool has_device(const shoal_solver *from, const shoal_solver *s) {
+    return from && from->backend == s->backend && from->device_index == s->device_index &&
+           from->given.fast_math == s->given.fast_math;
+}
+
+// Choosing may start a driver, so it is a part of opening.
 static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     const shoal_options *o = &s->given;
-    bool same = from && same_text(o->device, from->given.device);
-    shoal_code code = SHOAL_OK;
-    if (same) {
-        s->backend = from->backend;
-        s->device_index = from->device_index;
-    } else
-        code = device_choose(o->device, &s->backend, &s->device_index, log_report(log));
-    if (code != SHOAL_OK)
-        return code;
-    if (from && from->backend == s->backend && from->device_index == s->device_index &&
-        from->given.fast_math == o->fast_math) {
-        take_device(s, from);
-        return SHOAL_OK;
+    if (from && same_text(o->device, from->given.device) && o->fast_math == from->given.fast_math)
+        return take_device(s, from);
+    int32_t span = log_begin(log, LOG_device_open);
+    shoal_code code = choose_device(s, from, log);
+    if (code == SHOAL_OK && has_device(from, s))
+        code = take_device(s, from);
+    else if (code == SHOAL_OK) {
+        s->pid = getpid();
+        code = s->backend->open(s->device_index, o->fast_math, &s->device, log_report(log));
+        if (code == SHOAL_OK)
+            s->backend->describe(s->device_index, s->device_text, sizeof s->device_text);
     }
-    s->pid = getpid();
-    code = s->backend->open(s->device_index, o->fast_math, &s->device, log_report(log));
-    if (code == SHOAL_OK)
-        s->backend->describe(s->device_index, s->device_text, sizeof s->device_text);
+    log_text(log, span, "device", s->device_text);
+    log_end(log, span);
     return code;
 }
 
@@ -498,18 +513,27 @@ shoal_code shoal_solver_options_sized(const shoal_solver *solver, shoal_options 
     return options_give(&solver->given, "shoal_solver_options", out, size, log);
 }
 
-shoal_code order_open(const shoal_model *model, const shoal_options *o, const char *target,
-                      struct order *out, shoal_log *log) {
-    jmp_buf oom;
+static shoal_code order_device(const shoal_options *o, const char *target, struct order *out,
+                               shoal_log *log) {
     uint32_t index = 0;
-    *out = (struct order){.model = api_model_copy(model)};
-    if (!out->model)
-        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    int32_t span = log_begin(log, LOG_device_open);
     shoal_code code = target ? device_open_target(target, o->fast_math, &out->backend, &out->device,
                                                   log_report(log))
                              : device_choose(o->device, &out->backend, &index, log_report(log));
     if (code == SHOAL_OK && !target)
         code = out->backend->open(index, o->fast_math, &out->device, log_report(log));
+    log_text(log, span, "device", code == SHOAL_OK ? out->backend->target(out->device)->name : "");
+    log_end(log, span);
+    return code;
+}
+
+shoal_code order_open(const shoal_model *model, const shoal_options *o, const char *target,
+                      struct order *out, shoal_log *log) {
+    jmp_buf oom;
+    *out = (struct order){.model = api_model_copy(model)};
+    if (!out->model)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    shoal_code code = order_device(o, target, out, log);
     if (code != SHOAL_OK)
         return code;
     out->arena.oom = &oom;

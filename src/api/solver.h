@@ -10,6 +10,8 @@
 
 #include <sys/types.h>
 
+LOG_DECLARE_LABEL(solve_ivp_execution);
+
 // A kernel that is ready to run.
 struct loaded {
     struct shoal_module *module; // NULL: only planned

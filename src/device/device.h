@@ -4,7 +4,10 @@
 #define SHOAL_DEVICE_DEVICE_H
 
 #include "base/report.h"
+#include "log/label.h"
 #include "shoal/backend.h"
+
+LOG_DECLARE_LABEL(kernel_launch);
 
 extern const struct shoal_backend *const device_backends[]; // ends with NULL
 

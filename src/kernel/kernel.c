@@ -12,6 +12,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+LOG_LABEL(assemble_source, BUILD, 20, "components to one kernel source");
+LOG_LABEL(compiler_identity, BUILD, 30, "what the compiler is, for the key");
+LOG_LABEL(cache_lookup, BUILD, 40, "looking for the kernel in the cache");
+LOG_LABEL(module_load, BUILD, 60, "kernel bytes to something that runs");
+LOG_LABEL(compile_kernel, COMPILE, 10, "the compiler, on the whole kernel");
+
 // ---- Key ----------------------------------------------------------------------------------------
 
 static void add_components(struct kernel *k) {
@@ -58,8 +64,11 @@ shoal_code kernel_key(struct kernel *k) {
     if (k->on_compile) // compilers come into play, and with them the stop flag
         k->on_compile(&(shoal_compile){.what = "kernel", .predicted_s = (double)NAN},
                       k->on_compile_user);
+    int32_t span = log_begin(k->log, LOG_compiler_identity);
     shoal_code code = k->backend->identity(k->device, &k->text, k->cache, k->stop, &k->record,
                                            log_report(k->log));
+    log_text(k->log, span, "backend", k->backend->name);
+    log_end(k->log, span);
     if (code == SHOAL_OK && k->record.bytes.failed)
         code = report_error(log_report(k->log), SHOAL_MEMORY, "out of memory");
     if (code != SHOAL_OK)

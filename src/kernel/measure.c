@@ -9,9 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+LOG_LABEL(compile_dxdt, COMPILE, 20, "right-hand side, compiled alone");
+LOG_LABEL(compile_jacobian, COMPILE, 30, "Jacobian, compiled alone");
+LOG_LABEL(compile_linear_solve, COMPILE, 40, "linear solver, compiled alone");
+LOG_LABEL(compile_step, COMPILE, 50, "step of the method, compiled alone");
+LOG_LABEL(compile_controller, COMPILE, 60, "step size controller, compiled alone");
+LOG_LABEL(compile_loop, COMPILE, 70, "trajectory loop, compiled alone");
+LOG_LABEL(compile_save_state, COMPILE, 80, "saving of states, compiled alone");
+LOG_LABEL(compile_observables, COMPILE, 90, "observables, compiled alone");
+LOG_LABEL(measure_functions, COMPILE, 100,
+          "functions compiled alone, at verbose, only to time them");
+
 // A function and what makes the compiler keep it; the unit ends with its component.
 static const struct {
-    enum log_label label;
+    const struct log_label *label;
     const char *component, *keep;
 } functions[] = {
     {LOG_compile_dxdt, "dxdt", "void *const keep = (void *)model_rhs;\n"},
@@ -36,7 +47,7 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 struct unit {
     struct buf text;
-    enum log_label label;
+    const struct log_label *label;
     uint64_t t0_ns, dur_ns; // 0: it did not compile
 };
 

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+LOG_LABEL(cache_store, BUILD, 50, "keeping the kernel in the cache");
+
 static void add_number(struct key_record *m, const char *label, uint64_t value) {
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);

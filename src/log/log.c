@@ -15,7 +15,7 @@ shoal_log *shoal_log_new(void) {
     log->timing = SHOAL_TIMING_DEFAULT;
     log->start_ns = clock_ns();
     if (!log_rows_init(log)) {
-        free(log);
+        shoal_log_free(log);
         return NULL;
     }
     log_update(log);
@@ -153,7 +153,7 @@ int32_t log_push(shoal_log *log, uint32_t row, int32_t parent, uint64_t t0_ns) {
     return (int32_t)log->event_count++;
 }
 
-int32_t log_open(shoal_log *log, uint32_t row, bool by_program) {
+int32_t log_open_row(shoal_log *log, uint32_t row, bool by_program) {
     uint64_t now = log_now_ns(log);
     int32_t event = log_push(log, row, log->open, now);
     if (event < 0)
@@ -164,6 +164,10 @@ int32_t log_open(shoal_log *log, uint32_t row, bool by_program) {
     if (log->watched)
         tell(log, event, false);
     return event;
+}
+
+int32_t log_open(shoal_log *log, const struct log_label *label) {
+    return log_open_row(log, log->row_of[log_label_index(label)], false);
 }
 
 static void forget_last(shoal_log *log) {
@@ -211,14 +215,14 @@ static int32_t record(shoal_log *log, int row, int32_t parent, uint64_t t0_ns, u
     return event;
 }
 
-int32_t log_device(shoal_log *log, const char *track, enum log_label label, int32_t parent,
+int32_t log_device(shoal_log *log, const char *track, const struct log_label *label, int32_t parent,
                    uint64_t t0_ns, uint64_t dur_ns) {
     if (!log || !log->recording)
         return -1;
     return record(log, log_row_of(log, SHOAL_ON_TRACK, track, label), parent, t0_ns, dur_ns);
 }
 
-int32_t log_measure(shoal_log *log, enum log_label label, int32_t parent, uint64_t t0_ns,
+int32_t log_measure(shoal_log *log, const struct log_label *label, int32_t parent, uint64_t t0_ns,
                     uint64_t dur_ns) {
     if (!log || !log->recording)
         return -1;

@@ -20,11 +20,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/report.h"
-#include "log/labels.h"
+#include "log/label.h"
 
 enum { LOG_KEEP = 1 << 16, LOG_BUCKETS = 256 };
 
-// What one label took on one track. The first LOG_LABEL_COUNT are those of labels.h.
+// What one label took on one track. The first are those of the library's labels.
 struct log_row {
     shoal_span_sum sum; // its texts are literals, or live in the arena
     uint32_t tid;       // of its track in a trace
@@ -82,6 +82,7 @@ struct shoal_log {
     uint32_t last_row;             // that a program used
     uint16_t buckets[LOG_BUCKETS]; // first row of a hash, plus one
     struct arena arena;            // names
+    const uint16_t *row_of;        // of each label of the library, in the order of the linker
     void (*call)(const shoal_log *log, size_t event, bool ended, void *user);
     void *user;
     bool calling;
@@ -91,9 +92,6 @@ struct shoal_log {
 
 struct report *log_report(shoal_log *log); // NULL for NULL
 
-const char *log_label_name(enum log_label label);
-int log_label_find(const char *name); // an enum log_label; -1: none
-
 // Nanoseconds since the log was made.
 static inline uint64_t log_now_ns(const shoal_log *log) {
     return log ? clock_ns() - log->start_ns : 0;
@@ -101,11 +99,11 @@ static inline uint64_t log_now_ns(const shoal_log *log) {
 
 // ---- Spans of the calling thread ----------------------------------------------------------------
 
-int32_t log_open(shoal_log *log, uint32_t row, bool by_program);
+int32_t log_open(shoal_log *log, const struct log_label *label);
 void log_close(shoal_log *log, int32_t event);
 
-static inline int32_t log_begin(shoal_log *log, enum log_label label) {
-    return log && log->recording ? log_open(log, label, false) : -1;
+static inline int32_t log_begin(shoal_log *log, const struct log_label *label) {
+    return log && log->recording ? log_open(log, label) : -1;
 }
 
 // Also ends what is still open inside of it.
@@ -119,10 +117,10 @@ static inline void log_end(shoal_log *log, int32_t event) {
 // Recorded after the fact; add metadata, then log_end. Times are those of log_now_ns. `track` names
 // the stream, engine or thread ("cuda:0 stream 1"); spans of a track nest or follow each other.
 // `parent` is a span of the calling thread, or -1.
-int32_t log_device(shoal_log *log, const char *track, enum log_label label, int32_t parent,
+int32_t log_device(shoal_log *log, const char *track, const struct log_label *label, int32_t parent,
                    uint64_t t0_ns, uint64_t dur_ns);
 // A measurement made for its own sake, such as one function compiled alone.
-int32_t log_measure(shoal_log *log, enum log_label label, int32_t parent, uint64_t t0_ns,
+int32_t log_measure(shoal_log *log, const struct log_label *label, int32_t parent, uint64_t t0_ns,
                     uint64_t dur_ns);
 
 // ---- Metadata, until log_end; the key must be a literal -----------------------------------------
@@ -138,9 +136,11 @@ void log_nbytes(shoal_log *log, int32_t event, uint64_t bytes);
 // A new event, not ended yet; -1: out of memory.
 int32_t log_push(shoal_log *log, uint32_t row, int32_t parent, uint64_t t0_ns);
 void log_update(shoal_log *log); // recording and watched, after a change of who listens
+int32_t log_open_row(shoal_log *log, uint32_t row, bool by_program);
 bool log_rows_init(shoal_log *log);
 // The row of a label on a track other than the calling thread's; -1: out of memory.
-int log_row_of(shoal_log *log, shoal_span_kind kind, const char *track, enum log_label label);
+int log_row_of(shoal_log *log, shoal_span_kind kind, const char *track,
+               const struct log_label *label);
 const char *log_meta_text(const shoal_log *log, size_t event); // NULL: none, or not ended yet
 void log_meta_json(const shoal_log *log, const struct log_event *e, struct buf *out);
 // Control characters and what is not UTF-8 become `?`.

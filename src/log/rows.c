@@ -47,29 +47,22 @@ static int add_span(shoal_log *log, const char *label, shoal_category category,
                MAIN_TID);
 }
 
-static const struct {
-    const char *label, *description;
-    shoal_category category;
-} labels[LOG_LABEL_COUNT] = {
-#define X(name, category, text) {#name, text, SHOAL_##category},
-    LOG_LABELS(X)
-#undef X
-};
-
-const char *log_label_name(enum log_label label) { return labels[label].label; }
-
-int log_label_find(const char *name) {
-    int i = LOG_LABEL_COUNT - 1;
-    while (i >= 0 && strcmp(labels[i].label, name))
-        i--;
-    return i;
-}
-
+// The rows of the library's labels, in the order that people read them in.
 bool log_rows_init(shoal_log *log) {
-    bool ok = true;
-    for (uint32_t i = 0; i < LOG_LABEL_COUNT; i++)
-        ok = ok && add_span(log, labels[i].label, labels[i].category, labels[i].description) >= 0;
-    return ok;
+    uint32_t count = log_label_count();
+    const struct log_label **sorted = arena_new(&log->arena, const struct log_label *, count + 1);
+    uint16_t *row_of = arena_new(&log->arena, uint16_t, count + 1);
+    if (!sorted || !row_of)
+        return false;
+    log_labels_sorted(sorted);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct log_label *l = sorted[i];
+        if (add_span(log, l->name, l->category, l->description) < 0)
+            return false;
+        row_of[log_label_index(l)] = (uint16_t)i;
+    }
+    log->row_of = row_of;
+    return true;
 }
 
 static int find(const shoal_log *log, const char *label) {
@@ -98,22 +91,22 @@ static char *keep(shoal_log *log, const char *text) {
 
 // Spans of one stream share a line of the trace; measurements made side by side have one each.
 static uint32_t tid_of(const shoal_log *log, shoal_span_kind kind, const char *track) {
-    for (uint32_t i = LOG_LABEL_COUNT; kind == SHOAL_ON_TRACK && i < log->row_count; i++)
+    for (uint32_t i = log_label_count(); kind == SHOAL_ON_TRACK && i < log->row_count; i++)
         if (log->rows[i].sum.kind == kind && !strcmp(log->rows[i].sum.track, track))
             return log->rows[i].tid;
     return MAIN_TID + 1 + log->row_count;
 }
 
-int log_row_of(shoal_log *log, shoal_span_kind kind, const char *track, enum log_label label) {
-    const char *name = log->rows[label].sum.label;
-    for (uint32_t i = LOG_LABEL_COUNT; i < log->row_count; i++) {
+int log_row_of(shoal_log *log, shoal_span_kind kind, const char *track,
+               const struct log_label *label) {
+    for (uint32_t i = log_label_count(); i < log->row_count; i++) {
         const shoal_span_sum *s = &log->rows[i].sum;
-        if (s->kind == kind && s->label == name && !strcmp(s->track, track))
+        if (s->kind == kind && s->label == label->name && !strcmp(s->track, track))
             return (int)i;
     }
-    shoal_span_sum sum = {.label = name,
-                          .description = log->rows[label].sum.description,
-                          .category = log->rows[label].sum.category,
+    shoal_span_sum sum = {.label = label->name,
+                          .description = label->description,
+                          .category = label->category,
                           .kind = kind,
                           .track = keep(log, track)};
     return sum.track ? add(log, &sum, tid_of(log, kind, sum.track)) : -1;
@@ -153,12 +146,12 @@ shoal_code shoal_log_register(shoal_log *log, const char *label, shoal_category 
 
 bool shoal_log_start(shoal_log *log, const char *label) {
     int row = log && log->recording ? find_again(log, label) : -1;
-    return row >= 0 && log_open(log, (uint32_t)row, true) >= 0;
+    return row >= 0 && log_open_row(log, (uint32_t)row, true) >= 0;
 }
 
 // Only what the program started, and not outside of a call of the library that is under way.
 bool shoal_log_stop(shoal_log *log, const char *label) {
-    int row = log && !log->calling ? find_again(log, label) : -1;
+    int row = log && log->open >= 0 && !log->calling ? find_again(log, label) : -1;
     int32_t event = row >= 0 ? log->open : -1;
     while (event >= 0 && log->events[event].by_program && log->events[event].row != row)
         event = log->events[event].parent;

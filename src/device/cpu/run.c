@@ -8,6 +8,7 @@
 
 #include "../kernels/ode/abi.h"
 #include "base/thread.h"
+#include "device/device.h"
 #include "log/log.h"
 
 #include <errno.h>

@@ -8,6 +8,14 @@
 #include <math.h>
 #include <string.h>
 
+LOG_LABEL(jacobian, CODEGEN, 30, "derivatives and their sparsity");
+LOG_LABEL(emit_dxdt, CODEGEN, 40, "text of the right-hand side");
+LOG_LABEL(emit_jacobian, CODEGEN, 50, "text of the Jacobian");
+LOG_LABEL(emit_linear_solve, CODEGEN, 60, "text of the factorisation");
+LOG_LABEL(emit_derived, CODEGEN, 70, "text of the derived parameters");
+LOG_LABEL(emit_initial_values, CODEGEN, 80, "text of the initial values");
+LOG_LABEL(emit_observables, CODEGEN, 90, "text of the outputs");
+
 enum {
     WAYS_STATES = 24,    // up to this size two groups are in flight,
     WAYS3_STATES = 6,    // and up to this size three, where steps are fixed
@@ -363,7 +371,7 @@ static void put_gains(struct assembly *a) {
     end(a);
 }
 
-static void put_function(struct assembly *a, const struct emit *e, enum log_label label) {
+static void put_function(struct assembly *a, const struct emit *e, const struct log_label *label) {
     size_t before = a->out->text.length;
     int32_t span = log_begin(a->q->log, label);
     uint32_t shared = codegen_function(&a->out->text, e, &a->arena);

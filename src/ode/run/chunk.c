@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+LOG_SHARED_LABEL(h2d_transfer_initial_values, RUNTIME, 40,
+                 "initial values of a chunk to the device");
+LOG_SHARED_LABEL(h2d_transfer_parameters, RUNTIME, 50, "parameters of a chunk to the device");
+LOG_SHARED_LABEL(d2h_transfer_state, RUNTIME, 70,
+                 "states of a chunk from the device, and into the result");
+LOG_LABEL(d2h_transfer_observables, RUNTIME, 80, "observables of a chunk from the device");
+LOG_LABEL(d2h_transfer_status_codes, RUNTIME, 90, "status of each run from the device");
+LOG_LABEL(d2h_transfer_iteration_counters, RUNTIME, 100, "step counts of each run from the device");
+
 enum { ALIGN = 64, FILL_GRAIN = 1 << 16 };
 
 // ---- Numbers in the kernel's type ---------------------------------------------------------------
@@ -43,10 +52,10 @@ static void *part(struct layout *l, size_t bytes) {
     return p;
 }
 
-static void piece_end(struct shoal_block *b, const char *label, size_t at) {
+static void piece_end(struct shoal_block *b, const struct log_label *label, size_t at) {
     size_t before = b->pieces ? b->piece[b->pieces - 1].offset + b->piece[b->pieces - 1].bytes : 0;
     if (at > before)
-        b->piece[b->pieces++] = (struct shoal_piece){label, before, at - before};
+        b->piece[b->pieces++] = (struct shoal_piece){label->name, before, at - before};
 }
 
 static uint64_t samples_of(const struct run_setup *s) {
@@ -76,9 +85,9 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     a->save_t = part(&l, 2 * e * (size_t)s->grid.count);
     a->sample_offset = steps ? part(&l, (rows + 1) * sizeof(uint64_t)) : NULL;
     a->in = part(&l, (uniform + (size_t)c->parameters * rows) * e);
-    piece_end(b, "h2d_transfer_parameters", l.at);
+    piece_end(b, LOG_h2d_transfer_parameters, l.at);
     part(&l, (size_t)(c->inputs - c->parameters) * rows * e);
-    piece_end(b, "h2d_transfer_initial_values", l.at);
+    piece_end(b, LOG_h2d_transfer_initial_values, l.at);
     return b->bytes = l.at;
 }
 
@@ -107,19 +116,19 @@ static size_t lay_out(struct chunk *c, void *data, uint32_t rows) {
     b->pieces = 0;
     a->totals = part(&l, TOTAL_COUNT * sizeof(uint64_t));
     a->status = part(&l, rows);
-    piece_end(b, "d2h_transfer_status_codes", l.at);
+    piece_end(b, LOG_d2h_transfer_status_codes, l.at);
     a->steps = counts ? part(&l, rows * sizeof(unsigned)) : NULL;
     a->rejected = counts ? part(&l, rows * sizeof(unsigned)) : NULL;
     a->f_evals = counts ? part(&l, rows * sizeof(uint64_t)) : NULL;
     a->saved = steps ? part(&l, rows * sizeof(unsigned)) : NULL;
-    piece_end(b, "d2h_transfer_iteration_counters", l.at);
+    piece_end(b, LOG_d2h_transfer_iteration_counters, l.at);
     a->t = c->wants & SINK_WANTS_T || steps ? part(&l, 2 * e * (steps ? samples : rows)) : NULL;
     size_t values_at = l.at;
     a->values = part(&l, s->state_outputs * samples * e);
-    piece_end(b, "d2h_transfer_state", l.at);
+    piece_end(b, LOG_d2h_transfer_state, l.at);
     l.at = values_at;
     part(&l, s->outputs * samples * e); // the states' and what follows
-    piece_end(b, "d2h_transfer_observables", l.at);
+    piece_end(b, LOG_d2h_transfer_observables, l.at);
     if (steps && !samples) // the counting pass
         a->values = NULL, a->t = NULL;
     return b->bytes = l.at;

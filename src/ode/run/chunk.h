@@ -11,6 +11,10 @@
 
 #include "../kernels/ode/abi.h"
 
+LOG_DECLARE_LABEL(h2d_transfer_initial_values);
+LOG_DECLARE_LABEL(h2d_transfer_parameters);
+LOG_DECLARE_LABEL(d2h_transfer_state);
+
 struct chunk {
     struct shoal_args args;
     struct shoal_launch launch; // what the backend gets

@@ -3,11 +3,16 @@
 #include "ode/run/run.h"
 
 #include "base/clock.h"
+#include "device/device.h"
 #include "ode/run/journey.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+LOG_LABEL(kernel_run_execution, RUNTIME, 30, "all chunks");
+LOG_LABEL(finish_output, RUNTIME, 110,
+          "the end of the result: what is left to write, sync, rename");
 
 enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20, CHUNKS_WANTED = 8 };
 
@@ -204,12 +209,11 @@ void journey_end_transfer(const struct journey *j, const struct chunk *c, int32_
     log_end(j->log, span);
 }
 
-static void fill_part(struct journey *j, struct chunk *c, enum log_label label, uint32_t first,
-                      uint32_t end) {
+static void fill_part(struct journey *j, struct chunk *c, const struct log_label *label,
+                      uint32_t first, uint32_t end) {
     int32_t span = log_begin(j->log, label);
     chunk_fill(c, first, end);
-    journey_end_transfer(j, c, span, c->args.z.rows,
-                         bytes_of(&c->launch.in, log_label_name(label)));
+    journey_end_transfer(j, c, span, c->args.z.rows, bytes_of(&c->launch.in, label->name));
 }
 
 void journey_watch(struct journey *j, struct chunk *c, struct lookout l) {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Labels of the time log are registered where they are emitted: each is listed in an order that
+// does not come from the linker, documented, used by the source, and seen in some run. Labels that
+// tests register begin with test_.
+#include "check.h"
+
+#include "device/device.h"
+#include "log/log.h"
+
+#include <ctype.h>
+#include <ftw.h>
+
+static bool is_of_library(const char *label) { return strncmp(label, "test_", 5) != 0; }
+
+// ---- The list -----------------------------------------------------------------------------------
+
+TEST(log_labels_by_name) {
+    CHECK_STR(log_label_find("parse")->name, "parse");
+    CHECK_STR(log_label_find("finish_output")->name, "finish_output");
+    CHECK_INT(log_label_find("module_load")->category, SHOAL_BUILD);
+    CHECK(!log_label_find("nothing"));
+    CHECK(!log_label_find(""));
+}
+
+// Each has a place of its own, whatever the order of the files.
+TEST(log_labels_are_sorted) {
+    shoal_log *log = shoal_log_new();
+    CHECK(log_label_count() > 30);
+    CHECK_INT(shoal_log_sum_count(log), log_label_count());
+    for (size_t i = 0; i < log_label_count(); i++) {
+        shoal_span_sum s = shoal_log_sum(log, i);
+        const struct log_label *l = log_label_find(s.label);
+        REQUIRE(l);
+        CHECK_STR(s.description, l->description);
+        CHECK_INT(s.category, l->category);
+        CHECK_INT(log->row_of[log_label_index(l)], i);
+        if (i == 0)
+            continue;
+        const struct log_label *before = log_label_find(shoal_log_sum(log, i - 1).label);
+        CHECK_MSG(before->category < l->category ||
+                      (before->category == l->category && before->place < l->place),
+                  "%s stands before %s", before->name, l->name);
+    }
+    shoal_log_free(log);
+}
+
+// The table of docs/timing.md has the same rows in the same order.
+TEST(log_documented_labels) {
+    shoal_log *log = shoal_log_new();
+    char *page = check_read("docs/timing.md");
+    REQUIRE(page);
+    const char *at = page;
+    size_t rows = 0, labels = 0;
+    for (size_t i = 0; i < log_label_count(); i++) {
+        shoal_span_sum s = shoal_log_sum(log, i);
+        char row[256];
+        if (!is_of_library(s.label))
+            continue;
+        snprintf(row, sizeof row, "\n| `%s` | %s | %s |", s.label, shoal_category_name(s.category),
+                 s.description);
+        CHECK_HAS(at, row);
+        at = strstr(at, row) ? strstr(at, row) : at;
+        labels++;
+    }
+    for (at = page; (at = strstr(at, "\n| `")); at++) {
+        const char *category = strstr(at, "` | ");
+        for (int c = 0; category && c < SHOAL_CATEGORY_COUNT; c++) {
+            const char *name = shoal_category_name((shoal_category)c);
+            rows += !strncmp(category + 4, name, strlen(name)) &&
+                    !strncmp(category + 4 + strlen(name), " |", 2);
+        }
+    }
+    CHECK_INT(rows, labels);
+    free(page);
+    shoal_log_free(log);
+}
+
+// ---- Uses ---------------------------------------------------------------------------------------
+
+static char *sources; // of src/, one behind the other
+
+static int add_source(const char *path, const struct stat *s, int flag, struct FTW *ftw) {
+    (void)s, (void)ftw;
+    size_t length = strlen(path), have = sources ? strlen(sources) : 0;
+    char *text = flag == FTW_F && !strcmp(path + length - 2, ".c") ? check_read(path) : NULL;
+    if (text) {
+        sources = realloc(sources, have + strlen(text) + 1);
+        REQUIRE(sources);
+        strcpy(sources + have, text);
+    }
+    free(text);
+    return 0;
+}
+
+static bool has_word(const char *text, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at += length)
+        if (!isalnum((unsigned char)at[length]) && at[length] != '_')
+            return true;
+    return false;
+}
+
+// The compiler keeps a label whether or not somebody emits it. Its definition names it without
+// LOG_.
+TEST(log_labels_are_used) {
+    REQUIRE(nftw("src", add_source, 16, FTW_PHYS) == 0 && sources);
+    shoal_log *log = shoal_log_new();
+    for (size_t i = 0; i < log_label_count(); i++) {
+        char use[80];
+        snprintf(use, sizeof use, "LOG_%s", shoal_log_sum(log, i).label);
+        CHECK_MSG(!is_of_library(use + 4) || has_word(sources, use), "nothing emits %s", use + 4);
+    }
+    CHECK(!has_word(sources, "LOG_nothing"));
+    free(sources);
+    shoal_log_free(log);
+}
+
+// ---- Runs ---------------------------------------------------------------------------------------
+
+static const char stiff[] = "par a=1,b=2\nc=a*b\ninit y=1\nx(0)=b\nx'=-c*x+y\ny'=-a*y*x\n"
+                            "aux r=x+y\n@ t1=1\n";
+
+static char *run_on(const char *device, const char *runs) {
+    const char *model = check_path("stiff.ode"), *json = check_path(device);
+    char sweep[64];
+    check_write(model, stiff);
+    snprintf(sweep, sizeof sweep, "a=lin:0.5:1:%s", runs);
+    struct check_output o =
+        RUN(check_shoal(), "run", model, "--device", device, "--method", "rodas5p", "--vars",
+            "x,y,r", "--sweep", sweep, "--sweep", "y(0)=1,2", "--timing", "verbose",
+            "--timing-json", json, "-o", check_path("o.npz"));
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    char *text = check_read(json);
+    REQUIRE(text);
+    return text;
+}
+
+// A label that no run emits stands for something that does not exist. A device copies the pieces of
+// its blocks one by one where there are many rows.
+TEST(log_labels_are_emitted) {
+    char why[192];
+    if (!device_backend("opencl")->count(why, sizeof why))
+        check_skip("opencl: %s", why);
+    char *cpu = run_on("cpu", "4"), *opencl = run_on("opencl", "20000");
+    shoal_log *log = shoal_log_new();
+    for (size_t i = 0; i < log_label_count(); i++) {
+        char field[96];
+        const char *label = shoal_log_sum(log, i).label;
+        snprintf(field, sizeof field, "\"label\":\"%s\"", label);
+        CHECK_MSG(!is_of_library(label) || strstr(cpu, field) || strstr(opencl, field),
+                  "no run emits %s", label);
+    }
+    free(cpu);
+    free(opencl);
+    shoal_log_free(log);
+}
