@@ -18,7 +18,7 @@ INLINE void look_at_new(struct worker *k) {
 INLINE u32 stiff_lanes(struct worker *k, struct group *g) {
     u32 active = m_lanes(g->active), due = 0, hits = 0, found = 0;
     for (int i = 0; i < W; i++)
-        due |= (u32)((active >> i & 1) && (u32)(k->clock - g->born[i]) + 1 >= g->look[i]) << i;
+        due |= (u32)((active >> i & 1) && (u32)(k->clock - g->born[i]) + 1 >= g->past.look[i]) << i;
     if (due) {
         TRIALS(s, k);
         trial_begin(&k->limits, g, s);
@@ -27,8 +27,9 @@ INLINE u32 stiff_lanes(struct worker *k, struct group *g) {
     }
     for (int i = 0; i < W; i++) {
         if (due >> i & 1)
-            found |= (u32)stiff_note(g, i, (u32)(k->clock - g->born[i]) + 1, hits >> i & 1) << i;
-        u64 next = g->born[i] + g->look[i] - 1;
+            found |= (u32)stiff_note(&g->past, i, (u32)(k->clock - g->born[i]) + 1, hits >> i & 1)
+                     << i;
+        u64 next = g->born[i] + g->past.look[i] - 1;
         if ((active >> i & 1) && next < k->look_at)
             k->look_at = next;
     }

@@ -14,7 +14,7 @@ INLINE void trial_begin(const struct limits *l, const struct group *g, struct tr
     s->limits = l;
 #endif
 #if NEWTON
-    newton_trial(g->active, g->rate, &s->n);
+    newton_trial(g->active, g->past.rate, &s->n);
 #endif
     real rest = t_diff(g->t1, g->x.t) * g->dir, h = r_at_least(g->h, shortest_step(l, g));
     s->last = r_le(rest, h * R(1 + 1e-10));
@@ -47,7 +47,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     accepted = m_and(accepted, g->active);
     stuck = m_and(stuck, g->active);
 #endif
-    real next = control_next(g, error2, s->size, accepted);
+    real next = control_next(&g->past, error2, s->size, accepted);
 #if NEWTON
     next = select(accepted, next * newton_caution(&s->n), next);
     newton_count(g, s);

@@ -15,26 +15,26 @@
 #endif
 
 // Next step, positive. `error2` is the squared norm, `h` the size of the attempted step.
-INLINE real control_next(struct group *g, real error2, real h, mask accepted) {
+INLINE real control_next(struct past *p, real error2, real h, mask accepted) {
     real l0 = ERROR_LOG2(error2);
     real shrink = r_fma(l0, GAIN(-CONTROL_REJECT), R(CONTROL_SAFETY));
     real z = r_fma(l0, GAIN(-CONTROL_A), R(CONTROL_SAFETY));
     if (CONTROL_B != 0)
-        z = r_fma(g->l1, GAIN(CONTROL_B), z);
+        z = r_fma(p->l1, GAIN(CONTROL_B), z);
     if (CONTROL_C != 0)
-        z = r_fma(g->l2, GAIN(-CONTROL_C), z);
+        z = r_fma(p->l2, GAIN(-CONTROL_C), z);
 #if CONTROL_GUSTAFSSON
     real hlog = r_log2_rough(r_at_least(h, R(SMALLEST_STEP)));
-    z = r_at_least(r_at_most(z + (hlog - g->hlast), shrink), R(-20));
-    g->hlast = select(accepted, hlog, g->hlast);
+    z = r_at_least(r_at_most(z + (hlog - p->hlast), shrink), R(-20));
+    p->hlast = select(accepted, hlog, p->hlast);
 #endif
     z = select(accepted, z, shrink);
     real gain = r_at_least(r_exp2_rough(z), R(CONTROL_SHRINK));
-    gain = r_at_most(gain, select(accepted, g->top, R(0.9)));
-    g->top = select(accepted, R(CONTROL_GROW), R(1));
+    gain = r_at_most(gain, select(accepted, p->top, R(0.9)));
+    p->top = select(accepted, R(CONTROL_GROW), R(1));
     if (CONTROL_C != 0)
-        g->l2 = select(accepted, g->l1, g->l2);
+        p->l2 = select(accepted, p->l1, p->l2);
     if (CONTROL_B != 0 || CONTROL_C != 0)
-        g->l1 = select(accepted, l0, g->l1);
+        p->l1 = select(accepted, l0, p->l1);
     return h * gain;
 }

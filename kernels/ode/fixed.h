@@ -38,7 +38,7 @@ INLINE int burst(struct worker *k, struct group *g, u32 count) {
         s[w].limits = &k->limits;
 #endif
 #if NEWTON
-        newton_trial(g[w].active, g[w].rate, &s[w].n);
+        newton_trial(g[w].active, g[w].past.rate, &s[w].n);
 #endif
     }
     fixed_burst(a, g, x, s, count);

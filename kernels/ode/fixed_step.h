@@ -52,7 +52,7 @@ INLINE void fixed_begin(const struct shoal_args *a, const struct limits *l, cons
     s->limits = l;
 #endif
 #if NEWTON
-    newton_trial(g->active, g->rate, &s->n);
+    newton_trial(g->active, g->past.rate, &s->n);
 #endif
     u32 last = 0;
     for (int i = 0; i < W; i++)

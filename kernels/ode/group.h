@@ -21,17 +21,30 @@ struct limits {
     ARRAY(atol, N);
 };
 
-struct group {
-    struct point x;
-    ARRAY(p, NP + SHARED); // parameters, derived ones, and what parts of a long function share
-    treal t0, t1;
-    real dir;           // +1 forwards, -1 backwards in time
-    real h;             // next step, positive; idle lanes: 0
+// What a method remembers of the steps before, lane by lane, besides f0 and the next step. A lane
+// that begins gets it by past_init, one that moves by past_copy; where a state was changed the
+// steps before say nothing, and past_restart forgets them. Other lanes keep what they have.
+struct past {
     real l1, l2, hlast; // controller: log2 of the last accepted steps' squared errors and size
     real top;           // largest growth allowed: 1 after a rejection
+#if NEWTON
+    real rate; // of convergence
+#endif
+#if DETECT_STIFF
+    u32 look[W];            // next attempt to look at
+    u32 hits[W], misses[W]; // so far; misses in a row
+#endif
+};
+
+struct group {
+    struct point x;
+    struct past past;
+    ARRAY(p, NP + SHARED); // parameters, derived ones, and what parts of a long function share
+    treal t0, t1;
+    real dir; // +1 forwards, -1 backwards in time
+    real h;   // next step, positive; idle lanes: 0
     ireal accepted;
 #if NEWTON
-    real rate;  // of convergence
     ireal work; // evaluations of iterations
 #endif
     ireal left; // fixed steps still to do
@@ -48,13 +61,9 @@ struct group {
     SPACE real *m; // room for the matrix of its start
     u32 unfit;     // lanes for which no start was found
 #endif
-#if DETECT_STIFF
-    u32 look[W];            // next attempt to look at
-    u32 hits[W], misses[W]; // so far; misses in a row
-#endif
 #if LARGE
     ARRAY(out, NOUT);
-    ARRAY(spare[2], N);
+    ARRAY(spare[3], N);
 #endif
 };
 
@@ -75,20 +84,43 @@ INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
 #endif
 }
 
-// A lane of which no step has been taken.
-INLINE void lane_reset(struct group *g, int i) {
-    LANE(g->l1, i) = 0;
-    LANE(g->l2, i) = 0;
-    LANE(g->hlast, i) = -10000; // no step before
-    LANE(g->top, i) = CONTROL_GROW;
-    LANE(g->accepted, i) = 0;
-#if DETECT_STIFF
-    g->look[i] = STIFF_FIRST;
-    g->hits[i] = g->misses[i] = 0;
-#endif
+INLINE void past_restart(struct past *p, u32 lanes) {
+    mask some = m_of_lanes(lanes);
+    p->l1 = select(some, R(0), p->l1);
+    p->l2 = select(some, R(0), p->l2);
+    p->hlast = select(some, R(-10000), p->hlast); // no step before
+    p->top = select(some, R(CONTROL_GROW), p->top);
 #if NEWTON
-    LANE(g->rate, i) = 1;
-    LANE(g->work, i) = 0;
+    p->rate = select(some, R(1), p->rate);
+#endif
+#if DETECT_STIFF
+    for (int i = 0; i < W; i++)
+        if (lanes >> i & 1)
+            p->hits[i] = p->misses[i] = 0;
+#endif
+}
+
+INLINE void past_init(struct past *p, u32 lanes) {
+    past_restart(p, lanes);
+#if DETECT_STIFF
+    for (int i = 0; i < W; i++)
+        if (lanes >> i & 1)
+            p->look[i] = STIFF_FIRST;
+#endif
+}
+
+INLINE void past_copy(struct past *to, int i, const struct past *from, int j) {
+    LANE(to->l1, i) = LANE(from->l1, j);
+    LANE(to->l2, i) = LANE(from->l2, j);
+    LANE(to->hlast, i) = LANE(from->hlast, j);
+    LANE(to->top, i) = LANE(from->top, j);
+#if NEWTON
+    LANE(to->rate, i) = LANE(from->rate, j);
+#endif
+#if DETECT_STIFF
+    to->look[i] = from->look[j];
+    to->hits[i] = from->hits[j];
+    to->misses[i] = from->misses[j];
 #endif
 }
 

@@ -51,8 +51,12 @@ INLINE void group_copy_lane(struct group *to, int i, const struct group *from, i
     T_COPY(to->t1, i, from->t1, j);
     LANE(to->dir, i) = LANE(from->dir, j);
     LANE(to->h, i) = LANE(from->h, j);
-    lane_reset(to, i);
+    past_copy(&to->past, i, &from->past, j);
     LANE(to->left, i) = LANE(from->left, j);
+    LANE(to->accepted, i) = LANE(from->accepted, j);
+#if NEWTON
+    LANE(to->work, i) = LANE(from->work, j);
+#endif
     to->row[i] = from->row[j];
     to->sample[i] = from->sample[j];
     to->extra[i] = from->extra[j];
@@ -83,6 +87,7 @@ NOINLINE int room_fill(struct worker *k) {
 #if ALGEBRAIC
     r->g.m = r->m;
 #endif
+    past_init(&r->g.past, ~0u);
     group_begin(a, &k->limits, &r->g, r->count == 32 ? ~0u : (1u << r->count) - 1);
     return 1;
 }

@@ -103,7 +103,7 @@ INLINE mask newton_go_on(struct trial *s, mask open, int i, real n2, real before
 
 // What the group keeps of the trials.
 INLINE void newton_count(struct group *g, const struct trial *s) {
-    g->rate = s->n.rate;
+    g->past.rate = s->n.rate;
     g->work = g->work + s->n.work;
 }
 

@@ -20,8 +20,12 @@ INLINE void group_load(const struct shoal_args *a, struct group *g) {
         T_SET(g->t0, i, t0[0], t0[1]);
         T_SET(g->t1, i, t1[0], t1[1]);
         LANE(g->left, i) = (ielem)a->z.fixed_steps;
+        LANE(g->accepted, i) = 0;
+#if NEWTON
+        LANE(g->work, i) = 0;
+#endif
         g->sample[i] = 0;
-        g->extra[i] = FSAL;
+        g->extra[i] = 0;
     }
     g->x.t = g->t0;
     g->dir = select(r_lt(t_diff(g->t1, g->t0), R(0)), R(-1), R(1));
@@ -61,11 +65,13 @@ INLINE real start_change(const struct group *g, SPACE real *w, SPACE real *x) {
 
 // A pass takes the part `reach` of Newton's step where the next step, with the same matrix, would
 // be shorter, else halves it. A lane is done when two steps in turn were small; returns those that
-// are not in the end, or whose matrix is singular or not finite. Nothing depends on other lanes.
+// are not in the end, or whose matrix is singular or not finite. Nothing depends on other lanes,
+// and those that are not in `lanes` keep what they have.
 INLINE u32 group_settle(struct group *g, u32 lanes) {
     SPARE(w, N, g->spare[0]);
     SPARE(y1, N, g->spare[1]);
-    SPACE real *step = g->m + LU_ENTRIES, *next = g->x.f0;
+    SPARE(next, N, g->spare[2]);
+    SPACE real *step = g->m + LU_ENTRIES;
     mask todo = m_of_lanes(lanes), near = m_of_lanes(0);
     real t = t_real(g->x.t), reach = R(1);
     u32 lost = 0;
@@ -95,19 +101,19 @@ INLINE u32 group_settle(struct group *g, u32 lanes) {
 // f0 has what an algebraic row is, but is to have slopes. Where the first stage of a step takes
 // them, those with which the rows stay 0: -J f0 = df/dt. Elsewhere they only help to find a first
 // step.
-INLINE void start_slopes(struct group *g) {
+INLINE void start_slopes(struct group *g, SPACE real *f0) {
 #if FSAL
     SPARE(w, N, g->spare[0]);
     linearise(t_at(g->x.t, R(0)), g->x.y, g->p, g->m);
     linear_factor(R(0), g->m, g->m, w);
 #endif
 #if FSAL && TIMED
-    STATES(j, 0) if (row_algebraic[j]) g->x.f0[j] = g->m[LU_ENTRIES + N + j];
+    STATES(j, 0) if (row_algebraic[j]) f0[j] = g->m[LU_ENTRIES + N + j];
 #else
-    STATES(j, 0) if (row_algebraic[j]) g->x.f0[j] = R(0);
+    STATES(j, 0) if (row_algebraic[j]) f0[j] = R(0);
 #endif
 #if FSAL
-    linear_solve(g->m, w, g->x.f0);
+    linear_solve(g->m, w, f0);
 #endif
 }
 #endif
@@ -123,10 +129,10 @@ INLINE real log2_norm2(const struct limits *l, const SPACE real *x, const SPACE 
     return r_log2_rough(r_min(sum * R(1.0 / N), R(LARGEST_SCALE)));
 }
 
-// First step after Hairer, Norsett and Wanner (II.4), limited by the interval.
-INLINE void first_step(const struct shoal_args *a, const struct limits *l, struct group *g,
+// First step after Hairer, Norsett and Wanner (II.4), limited by the rest of the interval.
+INLINE real first_step(const struct shoal_args *a, const struct limits *l, struct group *g,
                        const SPACE real *f0) {
-    real span = r_abs(t_diff(g->t1, g->t0));
+    real span = r_abs(t_diff(g->t1, g->x.t));
     SPARE(y1, N, g->spare[0]);
     SPARE(f1, N, g->spare[1]);
     // d0, d1, d2 of the book as log2 of their squares: no roots, no divisions.
@@ -150,11 +156,36 @@ INLINE void first_step(const struct shoal_args *a, const struct limits *l, struc
     if (a->z.has_dt0)
         h = R(a->control[CONTROL_DT0]);
     h = select(r_gt(h, R(0)), r_min(h, span), span * R(1e-3)); // not a number: anything will do
-    g->h = r_min(r_max(h, l->dt_min), l->dt_max);
+    return r_min(r_max(h, l->dt_min), l->dt_max);
 }
 #endif
 
-// Makes the trajectories of row[] ready; `lanes` are those that count.
+// The method starts where the lanes are: slopes and next step. Other lanes go on as they were.
+INLINE void method_start(const struct shoal_args *a, const struct limits *l, struct group *g,
+                         u32 lanes) {
+    mask starts = m_of_lanes(lanes);
+#if FSAL || ADAPTIVE
+    SPARE(f0, N, g->spare[2]);
+    model_rhs(t_real(g->x.t), g->x.y, g->p, f0);
+#if ALGEBRAIC
+    start_slopes(g, f0);
+#endif
+    STATES(j, 0) g->x.f0[j] = select(starts, f0[j], g->x.f0[j]);
+#else
+    STATES(j, 0) g->x.f0[j] = R(0);
+#endif
+#if ADAPTIVE
+    g->h = select(starts, first_step(a, l, g, f0), g->h);
+    u32 evaluations = FSAL + (a->z.has_dt0 ? 0 : 1 + !FSAL);
+#else
+    g->h = select(starts, R(a->control[CONTROL_DT]), g->h);
+    u32 evaluations = FSAL;
+#endif
+    for (int i = 0; i < W; i++)
+        g->extra[i] += (lanes >> i & 1) * evaluations;
+}
+
+// Makes the trajectories of row[], whose past is set, ready; `lanes` are those that count.
 INLINE void group_begin(const struct shoal_args *a, const struct limits *l, struct group *g,
                         u32 lanes) {
     group_load(a, g);
@@ -163,21 +194,7 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
     g->unfit = group_settle(g, lanes);
     lanes &= ~g->unfit;
 #endif
-#if FSAL || ADAPTIVE
-    model_rhs(t_real(g->x.t), g->x.y, g->p, g->x.f0);
-#else
-    STATES(j, 0) g->x.f0[j] = R(0);
-#endif
-#if ALGEBRAIC
-    start_slopes(g);
-#endif
-#if ADAPTIVE
-    first_step(a, l, g, g->x.f0);
-    for (int i = 0; i < W; i++)
-        g->extra[i] += a->z.has_dt0 ? 0 : 1 + !FSAL;
-#else
-    g->h = R(a->control[CONTROL_DT]);
-#endif
+    method_start(a, l, g, ~0u);
 #if DENSE
     for (int i = 0; i < W; i++)
         next_save_lane(a, g, i);

@@ -30,13 +30,13 @@ INLINE mask stiff_hit(const struct limits *l, const struct group *g, const struc
 }
 
 // Takes note of an attempt that was looked at; 1: the trajectory is stiff.
-INLINE int stiff_note(struct group *g, int i, u32 attempt, u32 hit) {
-    g->hits[i] += hit;
-    g->misses[i] = hit ? 0 : g->misses[i] + 1;
-    g->look[i] = attempt + 1;
-    if (!g->hits[i] || g->misses[i] == STIFF_MISSES) {
-        g->hits[i] = g->misses[i] = 0;
-        g->look[i] = attempt + (attempt < STIFF_EVERY ? 3 * attempt : STIFF_EVERY);
+INLINE int stiff_note(struct past *p, int i, u32 attempt, u32 hit) {
+    p->hits[i] += hit;
+    p->misses[i] = hit ? 0 : p->misses[i] + 1;
+    p->look[i] = attempt + 1;
+    if (!p->hits[i] || p->misses[i] == STIFF_MISSES) {
+        p->hits[i] = p->misses[i] = 0;
+        p->look[i] = attempt + (attempt < STIFF_EVERY ? 3 * attempt : STIFF_EVERY);
     }
-    return g->hits[i] == STIFF_HITS;
+    return p->hits[i] == STIFF_HITS;
 }

@@ -35,7 +35,7 @@ INLINE void thread_look(const struct shoal_args *a, struct thread *k, const stru
     }
     u64 left = a->z.max_steps - thread_attempts(k, g);
 #if DETECT_STIFF
-    u32 look = g->look[0] - thread_attempts(k, g);
+    u32 look = g->past.look[0] - thread_attempts(k, g);
 #endif
     k->wait = a->z.steps_saved ? 1 : k->stop_at - clock;
     if (a->z.max_steps && left < k->wait)
@@ -68,14 +68,11 @@ INLINE void thread_end(const struct shoal_args *a, struct thread *k, struct grou
 // A row that is not there makes the lane idle, with values that are harmless.
 INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct group *g, u32 row) {
     g->born[0] = thread_clock(k);
-#if DETECT_STIFF // before it is asked when to look
-    lane_reset(g, 0);
-#endif
+    past_init(&g->past, 1); // which says when to look
     thread_look(a, k, g);
     g->active = row < a->z.rows && !k->stopped;
     g->row[0] = g->active ? row : 0;
     group_begin(a, &k->limits, g, (u32)g->active);
-    lane_reset(g, 0);
     if (!g->active)
         thread_rest(g);
 #if ALGEBRAIC

@@ -7,7 +7,7 @@ INLINE void attention(const struct shoal_args *a, struct thread *k, struct group
     u32 ended = v->done | v->failed, status = verdict_status(v, 0);
 #if DETECT_STIFF
     u32 attempt = thread_attempts(k, g);
-    if (attempt >= g->look[0] && stiff_note(g, 0, attempt, hit)) {
+    if (attempt >= g->past.look[0] && stiff_note(&g->past, 0, attempt, hit)) {
         ended = 1;
         status = SHOAL_ROW_STIFF;
     }

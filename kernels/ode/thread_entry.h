@@ -10,6 +10,7 @@ INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, str
     g->x.f0 = at, at += N;
     g->spare[0] = at, at += N;
     g->spare[1] = at, at += N;
+    g->spare[2] = at, at += N;
     x->y = at, at += N;
     x->f0 = at, at += N;
     s->y1 = at, at += N;

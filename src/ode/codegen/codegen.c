@@ -516,7 +516,7 @@ static void put_workspace(struct assembly *a) {
     const struct method *m = a->q->method;
     uint32_t extra = a->q->dense ? m->extra : 0, np = s->pars + s->derived;
     uint32_t elements =
-        s->states * (8 + spares(m) + m->stages + extra) + (np ? np : 1) + a->shared + a->q->outputs;
+        s->states * (9 + spares(m) + m->stages + extra) + (np ? np : 1) + a->shared + a->q->outputs;
     if (is_implicit(a))
         elements += s->states + a->linear.size;
     if (method_iterates(m))
