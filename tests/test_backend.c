@@ -3,6 +3,8 @@
 // precision, what is saved, refill and chunks.
 #include "device_test.h"
 
+#include "device/device.h"
+
 #include <unistd.h>
 
 enum { ROWS = 203 }; // a multiple of no group size
@@ -28,6 +30,20 @@ static const char pleiades[] =
     "+pull(3,y3-y[j],x3-x[j],y3-y[j])+pull(4,y4-y[j],x4-x[j],y4-y[j])"
     "+pull(5,y5-y[j],x5-x[j],y5-y[j])+pull(6,y6-y[j],x6-x[j],y6-y[j])"
     "+pull(7,y7-y[j],x7-x[j],y7-y[j]))";
+
+// The cache reads back no other words, and knows none of them.
+TEST(backend_kinds_are_words) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    for (const struct shoal_backend *const *b = device_backends; *b; b++) {
+        size_t length = strlen((*b)->kind);
+        CHECK_MSG(length > 0 && length < 16 && strspn((*b)->kind, letters) == length, "%s: '%s'",
+                  (*b)->name, (*b)->kind);
+        CHECK(strspn((*b)->source_ending, letters) == strlen((*b)->source_ending));
+        for (const struct shoal_backend *const *other = device_backends; other < b; other++)
+            CHECK_MSG(strcmp((*b)->kind, (*other)->kind), "%s and %s make %s", (*other)->name,
+                      (*b)->name, (*b)->kind);
+    }
+}
 
 // One name, from a to b, not in order.
 static struct inputs sweep(const char *name, double a, double b) {

@@ -169,6 +169,7 @@ TEST(cache_entry_kind) {
         bool good;
     } cases[] = {{"so", true},
                  {"probe", true},
+                 {"spirv2", true}, // of a backend that is not there yet
                  {"abcdefghijklmno", true},
                  {"abcdefghijklmnop", false},
                  {"", false},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // shoal warm: kernels before they are needed, also for CPUs that are not here.
-#include "check.h"
+#include "device/device.h"
+#include "device_test.h"
 #include "kernels.h"
 
 #include <unistd.h>
@@ -28,15 +29,20 @@ TEST(warm_then_run) {
     CHECK_HAS(o.out, "\"compiled\": false");
 }
 
-TEST(warm_keeps_the_source) {
+// The ending is the backend's.
+DEVICE_TEST(warm_keeps_the_source) {
     const char *one = model("one.ode", "1");
-    struct check_output o = SHOAL("warm", one, "--keep-source", check_path(""));
+    struct check_output o = SHOAL("warm", one, "--device", device, "--keep-source", check_path(""));
     CHECK_INT(o.status, 0);
     const char *kept = strstr(o.err, "kernel source kept in ");
     REQUIRE(kept);
     char path[512] = "";
     sscanf(kept + strlen("kernel source kept in "), "%511[^\n]", path);
-    CHECK_MSG(strstr(path, ".c") && access(path, R_OK) == 0, "%s is not there", path);
+    char name[16], ending[16];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(device, ":"), device);
+    snprintf(ending, sizeof ending, ".%s", device_backend(name)->source_ending);
+    CHECK_STR(strrchr(path, '.'), ending);
+    CHECK_MSG(access(path, R_OK) == 0, "%s is not there", path);
 }
 
 // Both levels from one machine; each is found by the machine of its level.

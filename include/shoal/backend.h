@@ -89,7 +89,8 @@ struct shoal_facts {
 
 struct shoal_backend {
     const char *name; // as in --device
-    const char *kind; // of what build makes, as in cache.h: so, cubin, ptx, clbin
+    const char *kind; // of what build makes, in the cache: 1 to 15 small letters and digits
+    const char *source_ending; // of a file with source for it: c, cu, cl
 
     // REQUIRED, in the order they are called.
     // How many devices; 0 with a reason in `why` when it cannot be used here.

@@ -655,7 +655,7 @@ SHOAL_API const char *shoal_cache_off(const shoal_cache *cache);   // why it is 
 // Text is "" where it is not known, and there for the call only.
 typedef struct shoal_cache_entry {
     const char *key;  // 64 hex digits
-    const char *kind; // so, cubin, ptx, clbin
+    const char *kind; // a word of the backend: so, cubin, clbin
     const char *backend, *target, *model, *method, *precision;
     const char *file;   // in its directory
     const char *defect; // NULL: it is whole

@@ -2,9 +2,9 @@
 #include "kernel/kernel.h"
 
 #include "../kernels/ode/abi.h"
-#include "kernel/compile.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "kernel/compile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,17 +94,11 @@ struct kernel kernel_of(const struct shoal_backend *backend, struct shoal_device
                            .log = log};
 }
 
-// By what the source is compiled as.
-static const char *ending(const struct kernel *k) {
-    const char *kind = k->backend->kind;
-    return !strcmp(kind, "cubin") ? "cu" : !strcmp(kind, "clbin") ? "cl" : "c";
-}
-
 static shoal_code keep_source(const struct kernel *k) {
     struct report *r = log_report(k->log);
     struct file_part part = {.fd = -1};
     struct buf path = {0};
-    buf_printf(&path, "%s/shoal-%.16s.%s", k->keep_source, k->hex, ending(k));
+    buf_printf(&path, "%s/shoal-%.16s.%s", k->keep_source, k->hex, k->backend->source_ending);
     shoal_code code = path.failed ? SHOAL_MEMORY : file_part_open(&part, path.data, r);
     if (code == SHOAL_OK)
         code = file_write(part.fd, path.data, k->text.text, k->text.length, r);

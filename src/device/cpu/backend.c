@@ -78,6 +78,7 @@ static void release(struct shoal_device *d, void *block) {
 const struct shoal_backend cpu_backend = {
     .name = "cpu",
     .kind = "so",
+    .source_ending = "c",
     .count = count,
     .describe = cpu_describe,
     .open = open_device,

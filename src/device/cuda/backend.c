@@ -7,6 +7,7 @@ static const struct shoal_target *target(const struct shoal_device *d) { return 
 const struct shoal_backend cuda_backend = {
     .name = "cuda",
     .kind = "cubin",
+    .source_ending = "cu",
     .count = cuda_count,
     .describe = cuda_describe,
     .open = cuda_open,

@@ -7,6 +7,7 @@ static const struct shoal_target *target(const struct shoal_device *d) { return 
 const struct shoal_backend opencl_backend = {
     .name = "opencl",
     .kind = "clbin",
+    .source_ending = "cl",
     .count = opencl_count,
     .describe = opencl_describe,
     .open = opencl_open,
