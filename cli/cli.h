@@ -2,10 +2,9 @@
 // The command line program: what its files share. It uses the public header and nothing else.
 //
 // stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, unknown.c
-// helps with what it cannot read, run.c is
-// `shoal run`, info.c the commands that only tell, cache.c and warm.c look after the kernels on
-// disk, stop.c minds signals, show.c, rest.c and timing.c write what people read, progress.c the
-// bar, help.c the help made from the option table.
+// helps with what it cannot read, run.c is `shoal run`, info.c the commands that only tell, cache.c
+// and warm.c look after the kernels on disk, stop.c minds signals, show.c, rest.c and timing.c
+// write what people read, progress.c the bar, help.c the help made from the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -133,9 +132,9 @@ void progress_compile(struct progress *p, const shoal_compile *now);   // instea
 void progress_draw(struct progress *p, const shoal_progress *now);
 void progress_erase(struct progress *p);
 
-// ---- info.c: a model with the options that the command line gave
-// ---------------------------------
+// ---- info.c -------------------------------------------------------------------------------------
 
+// A model with the options that the command line gave.
 struct subject {
     shoal_log *log;
     shoal_model *model;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Makes entries of a number, reads and ages their files, and runs functions in children.
 #include "cache_shelf.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Traces a child by ptrace, counts its system calls, and changes or ends one of them.
 #include "cache_step.h"
 
 #include "check.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Runs a test on each device, and compares what came out of it with the reference.
 #include "device_test.h"
 
 #include "device/device.h"

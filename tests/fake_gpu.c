@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Compiles the driver and the compiler of tests/fakes, and puts them in the place of real ones.
 #include "fake_gpu.h"
 
 #include "check.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A reader of JSON that keeps nothing: it goes through the text, or says that it cannot.
 #include "json_text.h"
 
 #include <ctype.h>

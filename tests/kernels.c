@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Makes keys and solvers of model text and options, and plants kernels in a cache.
 #include "kernels.h"
 
 #include "../kernels/ode/abi.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Work on a range by several threads: all of it is done, once, also after a fork.
 #include "check.h"
 
 #include "dispatch/parallel.h"

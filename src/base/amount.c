@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reads amounts: digits, a decimal exponent and a letter, put together without rounding.
 #include "base/amount.h"
 
 #include "base/number.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Memory is taken from blocks of one size, and what needs more gets a block of its own.
 #include "base/arena.h"
 
 #include "base/ascii.h"

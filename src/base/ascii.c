@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Compares words by the rules of ASCII, and prints in the C locale.
 #include "base/ascii.h"
 
 #include <locale.h>

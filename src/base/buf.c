@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Bytes appended to a string that grows, as they are, formatted, or quoted for JSON.
 #include "base/buf.h"
 
 #include "base/ascii.h"

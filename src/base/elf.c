@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reads notes, segments and symbol tables of ELF files, from a descriptor or from memory.
 #include "base/elf.h"
 
 #include <stdlib.h>

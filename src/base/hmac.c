@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// HMAC-SHA256 as RFC 2104 defines it, and a comparison that takes the same time for all sums.
 #include "base/hmac.h"
 
 #include "base/sha256.h"

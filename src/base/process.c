@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Starts children, reads what they say, and ends them together with their own.
 #include "base/process.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Collects messages, draws line and caret of those about a text, and finds the nearest name.
 #include "base/report.h"
 
 #include "base/ascii.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// SHA-256 in plain C, and by the instructions of x86 where the CPU has them.
 #include "base/sha256.h"
 
 #include <stdbool.h>

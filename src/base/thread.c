@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Starts threads that no signal reaches, and makes conditions that wait by the monotonic clock.
 #include "base/thread.h"
 
 #include <time.h>

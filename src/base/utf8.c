@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reads and writes code points; what is no UTF-8 becomes a replacement character.
 #include "base/utf8.h"
 
 enum { REPLACEMENT = 0xfffd, NONE = 0xffffffff };

@@ -72,8 +72,7 @@ void cache_refuse(struct cache *c, const struct cache_item *item);
 enum cache_turn {
     CACHE_TURN_MINE,   // compile (then cache_done); nobody else does, or the wait is over
     CACHE_TURN_LOOK,   // somebody finished: look the entry up again
-    CACHE_TURN_SHARED, // another thread of this process finished: its bytes or its error are in
-                       // *out
+    CACHE_TURN_SHARED, // another thread of this process finished: *out has its bytes or error
     CACHE_TURN_STOPPED,
 };
 struct cache_work; // in-flight compilation

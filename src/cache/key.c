@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Writes and reads the fields of a record, and makes the key of it.
 #include "cache/key.h"
 
 #include <string.h>

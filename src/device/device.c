@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct shoal_backend cuda_backend,
-    opencl_backend; // each has a shoal_device of its own
+// Their headers cannot be read beside the CPU's: each has a shoal_device of its own.
+extern const struct shoal_backend cuda_backend, opencl_backend;
 
 const struct shoal_backend *const device_backends[] = {&cpu_backend, &cuda_backend, &opencl_backend,
                                                        NULL};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The threads of a crew: each does its part of a range, is awake for a moment, and sleeps.
 #include "dispatch/parallel.h"
 
 #include "base/clock.h"

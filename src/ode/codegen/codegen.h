@@ -65,8 +65,7 @@ void codegen_free(struct kernel_source *s);
 // What a component is built on, blank-separated; NULL: there is no such component.
 const char *codegen_children(const char *component);
 
-// ---- pieces, shared by the files of this folder
-// --------------------------------------------------
+// ---- Pieces, shared by the files of this folder -------------------------------------------------
 
 // A literal that reads back exactly in C, CUDA and OpenCL, without the locale's decimal point.
 void codegen_number(struct buf *out, double value);
@@ -77,8 +76,7 @@ void codegen_number(struct buf *out, double value);
 enum emit_form {
     EMIT_PARTS,
     EMIT_WHOLE, // one function whatever its length, not inlined: it hands on nothing
-    EMIT_QUICK, // one, inlined, with divisions of kernels/dialect/quick.h; returns whether their
-                // range holds
+    EMIT_QUICK, // one, inlined, with divisions of quick.h; returns whether their range holds
 };
 struct emit {
     const struct dag *dag;
