@@ -94,8 +94,8 @@ struct asked {
     const shoal_options *options;
     const shoal_batch *batch;
 };
-void show_summary(const struct talk *talk, const shoal_tally *summary, const struct asked *asked,
-                  bool durations);
+void show_tally(const struct talk *talk, const shoal_tally *tally, const struct asked *asked,
+                bool durations);
 // The first rows on stdout, aligned.
 void show_rows(const shoal_solver *solver, const shoal_batch *batch, const shoal_result *result,
                bool final);
@@ -114,7 +114,7 @@ struct progress;
 // --timing, --timing-json and --trace. What is printed as it happens erases the bar first.
 shoal_code timing_begin(const struct args *a, const struct talk *talk, struct progress *progress,
                         shoal_log *log);
-void timing_show(const shoal_log *log, const shoal_tally *summary); // at its verbosity
+void timing_show(const shoal_log *log, const shoal_tally *tally); // at its verbosity
 
 // ---- progress.c ---------------------------------------------------------------------------------
 

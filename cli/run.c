@@ -24,7 +24,7 @@ struct run {
     struct progress progress;
     const char *output; // NULL: a table
     char *job_text;
-    shoal_tally summary;
+    shoal_tally tally;
     bool ran;
 };
 
@@ -172,7 +172,7 @@ static shoal_code run_table(struct run *r) {
     stop_release();
     progress_erase(&r->progress);
     if (result) {
-        r->summary = shoal_result_tally(result);
+        r->tally = shoal_result_tally(result);
         show_rows(r->solver, r->batch, result, r->options.save == SHOAL_SAVE_FINAL);
     }
     shoal_result_free(result);
@@ -199,7 +199,7 @@ static shoal_code run_batch(struct run *r) {
         signal(SIGPIPE, SIG_DFL); // who reads has read enough: end without a word
     r->ran = true;
     stop_catch();
-    shoal_code code = shoal_solver_run_file(r->solver, r->batch, r->output, &r->summary, r->log);
+    shoal_code code = shoal_solver_run_file(r->solver, r->batch, r->output, &r->tally, r->log);
     stop_release();
     progress_erase(&r->progress);
     return code;
@@ -211,7 +211,7 @@ static void close_lines(struct run *r, shoal_code code) {
     if (r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED)) {
         struct asked asked = {r->model, &r->options, r->batch};
         stop_catch(); // the first runs that failed are run again
-        show_summary(&r->talk, &r->summary, &asked, durations);
+        show_tally(&r->talk, &r->tally, &asked, durations);
         stop_release();
         if (file && code)
             talk_say(&r->talk, "stopped; what was finished is in %s%s\n", r->output,
@@ -221,18 +221,18 @@ static void close_lines(struct run *r, shoal_code code) {
         else if (code)
             talk_say(&r->talk, "stopped\n");
         if (code && !r->talk.quiet)
-            rest_show(stderr, r->args, r->batch, r->summary.done, file ? r->output : NULL);
+            rest_show(stderr, r->args, r->batch, r->tally.done, file ? r->output : NULL);
         if (!r->talk.quiet)
-            timing_show(r->log, &r->summary);
+            timing_show(r->log, &r->tally);
     } else if (code == SHOAL_STOPPED)
         talk_say(&r->talk, "stopped; nothing was written\n");
 }
 
 static int exit_code(const struct run *r, shoal_code code) {
-    const uint64_t *by = r->summary.by_status;
+    const uint64_t *by = r->tally.by_status;
     if (*stop_flag() && code == SHOAL_STOPPED)
         return EXIT_SIGNAL + *stop_flag();
-    if (code == SHOAL_OK && r->ran && r->summary.done > 0 &&
+    if (code == SHOAL_OK && r->ran && r->tally.done > 0 &&
         by[SHOAL_STATUS_ok] + by[SHOAL_STATUS_stopped] == 0)
         return EXIT_ALL_FAILED;
     return shoal_code_exit(code);

@@ -235,8 +235,8 @@ static void put_failures(const shoal_tally *s, const struct asked *asked) {
         fputs(s->failed_more ? " (and more)\n" : "\n", stderr);
 }
 
-void show_summary(const struct talk *talk, const shoal_tally *s, const struct asked *asked,
-                  bool durations) {
+void show_tally(const struct talk *talk, const shoal_tally *s, const struct asked *asked,
+                bool durations) {
     uint64_t good = s->by_status[SHOAL_STATUS_ok] + s->by_status[SHOAL_STATUS_stopped];
     if (talk->quiet)
         return;

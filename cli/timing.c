@@ -51,12 +51,12 @@ static void show_rates(const shoal_log *log, const shoal_tally *s) {
             (double)result_bytes(log) / s->seconds / 1e9);
 }
 
-void timing_show(const shoal_log *log, const shoal_tally *summary) {
+void timing_show(const shoal_log *log, const shoal_tally *tally) {
     if (shoal_log_timing(log) == SHOAL_TIMING_NONE)
         return;
     show_parts(log);
     show_cache(log);
-    show_rates(log, summary);
+    show_rates(log, tally);
 }
 
 // ---- As it happens ------------------------------------------------------------------------------

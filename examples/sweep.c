@@ -11,14 +11,14 @@ int main(int argc, char **argv) {
     const char *out = argc > 2 ? argv[2] : "-";
     const char *words[] = {"t1=1", "sweep=rho=lin:0:21:22", NULL}; // as for `shoal run`
     shoal_log *log = shoal_log_new();
-    shoal_tally summary;
+    shoal_tally tally;
 
-    shoal_code code = shoal_solve(model, words, out, &summary, log);
+    shoal_code code = shoal_solve(model, words, out, &tally, log);
     for (size_t i = 0; code != SHOAL_OK && i < shoal_log_message_count(log); i++)
         fprintf(stderr, "%s\n", shoal_log_message(log, i).text);
     if (code == SHOAL_OK)
-        fprintf(stderr, "%llu trajectories in %.3g s\n", (unsigned long long)summary.done,
-                summary.seconds);
+        fprintf(stderr, "%llu trajectories in %.3g s\n", (unsigned long long)tally.done,
+                tally.seconds);
     shoal_log_free(log);
     return shoal_code_exit(code);
 }

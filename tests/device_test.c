@@ -57,9 +57,9 @@ void device_same(const struct outcome *want, const struct outcome *got, const ch
     for (uint64_t i = 0; i < want->rows; i++)
         if (!outcome_same(want, i, got, i, what))
             break;
-    CHECK_MSG(want->summary.steps == got->summary.steps &&
-                  want->summary.rejected == got->summary.rejected &&
-                  want->summary.f_evals == got->summary.f_evals,
+    CHECK_MSG(want->tally.steps == got->tally.steps &&
+                  want->tally.rejected == got->tally.rejected &&
+                  want->tally.f_evals == got->tally.f_evals,
               "%s: totals differ", what);
 }
 

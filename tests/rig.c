@@ -146,7 +146,7 @@ struct outcome rig_run(struct rig *rig, const struct inputs *in, const uint64_t 
                            .steps = o.steps,
                            .rejected = o.rejected,
                            .f_evals = o.f_evals};
-    o.code = shoal_solver_run_arrays(rig->solver, batch, &arrays, &o.summary, rig->log);
+    o.code = shoal_solver_run_arrays(rig->solver, batch, &arrays, &o.tally, rig->log);
     rig_need(rig, o.code == SHOAL_STOPPED ? SHOAL_OK : o.code, "run");
     shoal_batch_free(batch);
     return o;

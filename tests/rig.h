@@ -53,7 +53,7 @@ struct outcome {
     uint8_t *status;
     uint32_t *steps, *rejected;
     uint64_t *f_evals;
-    shoal_tally summary;
+    shoal_tally tally;
     shoal_code code;
 };
 

@@ -113,7 +113,7 @@ struct solved solve(const char *text, const char *sweep, const char *options, ..
                       .steps = s.steps,
                       .rejected = s.rejected,
                       .f_evals = s.f_evals};
-    need(shoal_solver_run_arrays(u.solver, u.batch, &a, &s.summary, u.log), &u, "run");
+    need(shoal_solver_run_arrays(u.solver, u.batch, &a, &s.tally, u.log), &u, "run");
     if (u.options.precision == SHOAL_F32)
         widen(&s);
     end(&u);
@@ -144,7 +144,7 @@ struct solved solve_steps(const char *text, const char *options, ...) {
     struct setup u = begin(text, NULL, options, args);
     va_end(args);
     s.vars = shoal_solver_var_count(u.solver);
-    need(shoal_solver_run_file(u.solver, u.batch, path, &s.summary, u.log), &u, "run");
+    need(shoal_solver_run_file(u.solver, u.batch, path, &s.tally, u.log), &u, "run");
     char *csv = check_read(path);
     REQUIRE(csv);
     read_series(&s, csv);

@@ -21,7 +21,7 @@ struct solved {
     uint8_t *status;
     uint32_t *steps, *rejected;
     uint64_t *f_evals;
-    shoal_tally summary;
+    shoal_tally tally;
 };
 
 // `sweep` may be NULL; several are separated by blanks. Not for save=steps.

@@ -141,7 +141,7 @@ TEST(accuracy_evaluations_are_counted) {
                       (unsigned long long)s.f_evals[r]);
             f_evals += s.f_evals[r];
         }
-        CHECK_INT(s.summary.f_evals, f_evals);
+        CHECK_INT(s.tally.f_evals, f_evals);
         solved_free(&s);
     }
 }

@@ -62,10 +62,10 @@ static void check_rows(const struct outcome *got, const struct outcome *alone[2]
         f_evals += got->f_evals[i];
         taken += is_stiff(i) || is_doomed(i);
     }
-    CHECK_MSG(got->summary.steps == steps && got->summary.rejected == rejected &&
-                  got->summary.f_evals == f_evals,
+    CHECK_MSG(got->tally.steps == steps && got->tally.rejected == rejected &&
+                  got->tally.f_evals == f_evals,
               "%s: totals are not those of the rows", what);
-    CHECK_INT(got->summary.found_stiff + got->summary.failed_first, taken);
+    CHECK_INT(got->tally.found_stiff + got->tally.failed_first, taken);
 }
 
 static void check_mixed(const char *device, const char *options) {
@@ -74,10 +74,10 @@ static void check_mixed(const char *device, const char *options) {
     struct outcome b = run_with(device, stiff, options, &in);
     struct outcome got = run_with(device, "auto", options, &in);
     check_rows(&got, (const struct outcome *[]){&a, &b}, options);
-    CHECK_STR(got.summary.method, first);
-    CHECK_STR(got.summary.stiff_method, stiff);
-    CHECK_STR(a.summary.method, first);
-    CHECK(!a.summary.stiff_method && !a.summary.found_stiff);
+    CHECK_STR(got.tally.method, first);
+    CHECK_STR(got.tally.stiff_method, stiff);
+    CHECK_STR(a.tally.method, first);
+    CHECK(!a.tally.stiff_method && !a.tally.found_stiff);
     outcome_free(&a);
     outcome_free(&b);
     outcome_free(&got);
@@ -108,7 +108,7 @@ DEVICE_TEST(auto_large) {
         o[i] = rig_run(&rig, &in, NULL, 0, NULL);
         rig_free(&rig);
     }
-    CHECK_INT(o[2].summary.found_stiff, 2);
+    CHECK_INT(o[2].tally.found_stiff, 2);
     for (uint64_t i = 0; i < 4; i++)
         outcome_same(&o[i % 2], i, &o[2], i, "large");
     for (int i = 0; i < 3; i++)
@@ -144,8 +144,8 @@ static void check_back(const char *device, const char *options, uint64_t chunk) 
         steps += o[1].steps[i];
         back += is_stiff(i) && !is_doomed(i);
     }
-    CHECK_INT(o[1].summary.steps, steps);
-    CHECK_INT(o[1].summary.taken_back, back);
+    CHECK_INT(o[1].tally.steps, steps);
+    CHECK_INT(o[1].tally.taken_back, back);
     outcome_free(&o[0]);
     outcome_free(&o[1]);
     inputs_free(&in);
@@ -169,8 +169,8 @@ TEST(auto_without_a_jacobian) {
         CHECK_INT(got.steps[i], want.steps[i]);
         CHECK(solved_last(&got, 0, i) == solved_last(&want, 0, i));
     }
-    CHECK_INT(got.summary.steps, want.summary.steps);
-    CHECK_INT(got.summary.found_stiff, 0);
+    CHECK_INT(got.tally.steps, want.tally.steps);
+    CHECK_INT(got.tally.found_stiff, 0);
     solved_free(&got);
     solved_free(&want);
     buf_free(&m);
@@ -190,7 +190,7 @@ DEVICE_TEST(auto_depends_on_the_row_alone) {
         u->threads = i < 3 ? 1 : 2;
         struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
         device_same(&want, &got, "chunks, refill");
-        CHECK_INT(got.summary.found_stiff, want.summary.found_stiff);
+        CHECK_INT(got.tally.found_stiff, want.tally.found_stiff);
         outcome_free(&got);
     }
     u->chunk = 0;
@@ -312,7 +312,7 @@ TEST(auto_stiff_problems) {
     for (size_t i = 0; i < sizeof stiff_problems / sizeof *stiff_problems; i++) {
         struct solved s = solve(stiff_problems[i].text, NULL, "%s", stiff_problems[i].options);
         CHECK_INT(s.status[0], SHOAL_STATUS_ok);
-        CHECK_MSG(s.summary.found_stiff == 1, "problem %zu was not found stiff", i);
+        CHECK_MSG(s.tally.found_stiff == 1, "problem %zu was not found stiff", i);
         for (uint32_t v = 0; v < 2; v++) {
             double want = stiff_problems[i].want[v];
             CHECK_NEAR(solved_last(&s, v, 0) / want, 1, 1e-4);
@@ -336,16 +336,16 @@ TEST(auto_stiff_at_any_tolerance) {
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         struct solved s = solve("par mu=1000; init x=2, y=0; x'=y; y'=mu*(1-x^2)*y-x", "mu=1e3,1e6",
                                 "t1=500 %s", options[i]);
-        CHECK_MSG(s.summary.found_stiff == 2 && s.summary.by_status[SHOAL_STATUS_ok] == 2,
-                  "%s: %d found stiff", options[i], (int)s.summary.found_stiff);
+        CHECK_MSG(s.tally.found_stiff == 2 && s.tally.by_status[SHOAL_STATUS_ok] == 2,
+                  "%s: %d found stiff", options[i], (int)s.tally.found_stiff);
         solved_free(&s);
     }
 }
 
 static void check_explicit(const char *text, const char *sweep, const char *options) {
     struct solved s = solve(text, sweep, "method=auto %s", options);
-    CHECK_MSG(!s.summary.found_stiff && !s.summary.failed_first, "%s: %d stiff, %d failed", options,
-              (int)s.summary.found_stiff, (int)s.summary.failed_first);
+    CHECK_MSG(!s.tally.found_stiff && !s.tally.failed_first, "%s: %d stiff, %d failed", options,
+              (int)s.tally.found_stiff, (int)s.tally.failed_first);
     solved_free(&s);
 }
 
@@ -403,19 +403,19 @@ TEST(auto_failures) {
     CHECK_INT(s.status[0], alone.status[0]);
     CHECK(s.status[0] == SHOAL_STATUS_dt_min || s.status[0] == SHOAL_STATUS_nonfinite);
     CHECK_INT(s.status[1], SHOAL_STATUS_ok);
-    CHECK_INT(s.summary.failed_first, 1);
-    CHECK_INT(s.summary.found_stiff, 0);
-    CHECK_INT(s.summary.failed_ranges, 1);
+    CHECK_INT(s.tally.failed_first, 1);
+    CHECK_INT(s.tally.found_stiff, 0);
+    CHECK_INT(s.tally.failed_ranges, 1);
     CHECK_MSG(s.steps[0] + s.rejected[0] < 10000, "%u steps", s.steps[0] + s.rejected[0]);
     solved_free(&s);
     solved_free(&alone);
     s = solve(mixed, "mu=1000", "t1=1000 max-steps=200"); // before it is looked at
     CHECK_INT(s.status[0], SHOAL_STATUS_max_steps);
-    CHECK_INT(s.summary.failed_first, 1);
+    CHECK_INT(s.tally.failed_first, 1);
     solved_free(&s);
     s = solve(mixed, "mu=1000", "t1=200 max-steps=240");
     CHECK_INT(s.status[0], SHOAL_STATUS_ok);
-    CHECK_INT(s.summary.failed_first, 1);
+    CHECK_INT(s.tally.failed_first, 1);
     solved_free(&s);
 }
 
@@ -506,7 +506,7 @@ TEST(auto_kernel_of_the_model_as_it_was) {
     in.value[0][0] = 1000;
     struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
     struct outcome want = rig_run(&alone, &in, NULL, 0, NULL);
-    CHECK_INT(got.summary.found_stiff, 1);
+    CHECK_INT(got.tally.found_stiff, 1);
     outcome_same(&want, 0, &got, 0, "as it was");
     outcome_free(&got);
     outcome_free(&want);
@@ -597,9 +597,9 @@ DEVICE_TEST(auto_stop) {
     struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
     pthread_join(thread, NULL);
     CHECK_INT(o.code, SHOAL_STOPPED);
-    CHECK(o.summary.done < ROWS && !o.summary.complete);
+    CHECK(o.tally.done < ROWS && !o.tally.complete);
     for (uint64_t i = 0; i < ROWS; i++)
-        CHECK_MSG(o.status[i] < SHOAL_STATUS_COUNT ? i < o.summary.done
+        CHECK_MSG(o.status[i] < SHOAL_STATUS_COUNT ? i < o.tally.done
                                                    : o.status[i] == SHOAL_STATUS_PENDING,
                   "row %d is %d", (int)i, o.status[i]);
     outcome_free(&o);

@@ -211,7 +211,7 @@ static void near(const char *device, const char *options, double tolerance) {
             CHECK_MSG(fabs(x - y) <= tolerance * (1 + fabs(x)), "%s: row %d, %u: %.17g, not %.17g",
                       options, (int)i, v, y, x);
         }
-    CHECK(got.summary.by_status[SHOAL_STATUS_ok] == ROWS);
+    CHECK(got.tally.by_status[SHOAL_STATUS_ok] == ROWS);
     outcome_free(&want);
     outcome_free(&got);
     rig_free(&rig);

@@ -115,7 +115,7 @@ static void check_stop(const char *device, uint64_t chunk) {
     struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
     pthread_join(thread, NULL);
     CHECK(o.code == SHOAL_STOPPED);
-    CHECK(!o.summary.complete);
+    CHECK(!o.tally.complete);
     CHECK_MSG(seconds() - start < 20, "a stop took %g s", seconds() - start);
     outcome_free(&o);
     rig_free(&rig);

@@ -537,10 +537,10 @@ static void check_stop(const char *model, const char *options, uint64_t rows, ui
     pthread_join(thread, NULL);
     CHECK_INT(o.code, SHOAL_STOPPED);
     CHECK_MSG(late < SOON_S, "%g s after the stop", late);
-    CHECK(!o.summary.complete && o.summary.runs == rows);
-    CHECK_MSG(o.summary.done >= least && o.summary.done < rows, "%llu of %llu rows",
-              (unsigned long long)o.summary.done, (unsigned long long)rows);
-    for (uint64_t i = o.summary.done; i-- > 0 && i + 3 >= o.summary.done;) {
+    CHECK(!o.tally.complete && o.tally.runs == rows);
+    CHECK_MSG(o.tally.done >= least && o.tally.done < rows, "%llu of %llu rows",
+              (unsigned long long)o.tally.done, (unsigned long long)rows);
+    for (uint64_t i = o.tally.done; i-- > 0 && i + 3 >= o.tally.done;) {
         char only[32];
         snprintf(only, sizeof only, "%llu", (unsigned long long)i);
         struct outcome one = rig_run(&whole, &in, NULL, 0, only);
@@ -577,7 +577,7 @@ TEST(cpu_stop_by_flag) {
     double start = now();
     o = rig_run(&rig, &in, NULL, 0, NULL);
     CHECK_INT(o.code, SHOAL_STOPPED);
-    CHECK_INT(o.summary.done, 0);
+    CHECK_INT(o.tally.done, 0);
     CHECK(now() - start < 0.3);
     outcome_free(&o);
     inputs_free(&in);
@@ -603,7 +603,7 @@ static void *run_and_listen(void *unused) {
     pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
     struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
     CHECK_INT(o.code, SHOAL_OK);
-    CHECK_INT(o.summary.by_status[SHOAL_STATUS_ok], 20000);
+    CHECK_INT(o.tally.by_status[SHOAL_STATUS_ok], 20000);
     sigset_t after;
     pthread_sigmask(SIG_BLOCK, &usr1, &after);
     CHECK(!sigismember(&after, SIGUSR1)); // as it was

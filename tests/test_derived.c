@@ -181,7 +181,7 @@ TEST(derived_of_states_taken_over) {
                                 "y'=r*(1-x^2)*y-x; aux rr=r; aux qq=q";
     struct solved s = solve(stiff, "mu=1,1000 x=2,2.5", "method=auto t1=40 vars=x,rr,qq");
     struct solved one = solve(stiff, "mu=1,1000 x=2,2.5", "method=rodas5p t1=40 vars=x,rr,qq");
-    CHECK_INT(s.summary.found_stiff + s.summary.failed_first, 2);
+    CHECK_INT(s.tally.found_stiff + s.tally.failed_first, 2);
     for (uint64_t row = 0; row < 4; row++) {
         double x = row % 2 ? 2.5 : 2, mu = row < 2 ? 1 : 1000;
         CHECK(s.status[row] == 0 && solved_value(&s, 2, row, 0) == x * 4);

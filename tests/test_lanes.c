@@ -150,8 +150,8 @@ static const char *const targets[] = {"x86-64-v4", "x86-64-v3", "x86-64"};
 
 // The batch is as mixed as it should be.
 static void check_mixture(const char *text, const struct outcome *o) {
-    const uint64_t *n = o->summary.by_status;
-    CHECK(o->summary.done == ROWS);
+    const uint64_t *n = o->tally.by_status;
+    CHECK(o->tally.done == ROWS);
     CHECK(n[SHOAL_STATUS_ok] > ROWS / 2);
     if (text == lorenz)
         CHECK(n[SHOAL_STATUS_nonfinite] >= 5 && ROWS - n[SHOAL_STATUS_ok] >= 30);
@@ -238,7 +238,7 @@ TEST(lanes_hodgkin_huxley) {
     static const char options[] = "method=tsit5 t1=20 vars=v,m,h,n,sodium,potassium";
     struct rig reference = rig_new("scalar", text, options), rig = rig_new(NULL, text, options);
     struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
-    CHECK_INT(want.summary.by_status[SHOAL_STATUS_ok], ROWS);
+    CHECK_INT(want.tally.by_status[SHOAL_STATUS_ok], ROWS);
     check_ways(&rig, &in, &want, "Hodgkin-Huxley");
     outcome_free(&want);
     rig_free(&reference);

@@ -202,7 +202,7 @@ TEST(large_stop) {
     struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
     pthread_join(thread, NULL);
     CHECK_INT(o.code, SHOAL_STOPPED);
-    CHECK_MSG(o.summary.seconds < 5, "%g s", o.summary.seconds);
+    CHECK_MSG(o.tally.seconds < 5, "%g s", o.tally.seconds);
     outcome_free(&o);
     inputs_free(&in);
     rig_free(&rig);

@@ -461,10 +461,10 @@ TEST(public_solve_in_one_call) {
                            "save=n=3",
                            NULL};
     shoal_log *log = shoal_log_new();
-    shoal_tally summary;
-    CHECK_INT(shoal_solve(model, words, one, &summary, log), SHOAL_OK);
-    CHECK_INT(summary.done, 8);
-    CHECK_INT(summary.by_status[SHOAL_STATUS_ok], 8);
+    shoal_tally tally;
+    CHECK_INT(shoal_solve(model, words, one, &tally, log), SHOAL_OK);
+    CHECK_INT(tally.done, 8);
+    CHECK_INT(tally.by_status[SHOAL_STATUS_ok], 8);
     uint64_t outer = 0;
     for (size_t i = 0; i < shoal_log_span_count(log); i++) {
         shoal_span e = shoal_log_span(log, i);

@@ -490,34 +490,34 @@ static void on_event(const shoal_log *log, size_t event, bool ended, void *user)
     s->nested = shoal_solver_set(s->solver, "rtol", "1e-3", NULL, NULL);
 }
 
-static shoal_code run_status(struct live *l, uint8_t status[100], shoal_tally *summary) {
+static shoal_code run_status(struct live *l, uint8_t status[100], shoal_tally *tally) {
     shoal_arrays arrays = {.status = status};
-    return shoal_solver_run_arrays(l->solver, l->batch, &arrays, summary, l->log);
+    return shoal_solver_run_arrays(l->solver, l->batch, &arrays, tally, l->log);
 }
 
 // A stop ends the run under way, however often it is asked for, and no other.
 TEST(solver_stop_ends_what_is_under_way) {
     struct live l = make("chunk=10", "a=lin:1:2:100");
     struct stopper s = {.solver = l.solver, .times = 2};
-    shoal_tally summary;
+    shoal_tally tally;
     uint8_t status[100];
     shoal_log_on_span(l.log, on_event, &s);
     shoal_solver_stop(l.solver); // nothing is under way
-    CHECK_INT(run_status(&l, status, &summary), SHOAL_OK);
-    CHECK_INT(summary.done, 100);
+    CHECK_INT(run_status(&l, status, &tally), SHOAL_OK);
+    CHECK_INT(tally.done, 100);
     for (int i = 0; i < 3; i++) {
         s.label = "kernel_launch";
-        CHECK_INT(run_status(&l, status, &summary), SHOAL_STOPPED);
-        CHECK(!summary.complete && summary.done < 100);
+        CHECK_INT(run_status(&l, status, &tally), SHOAL_STOPPED);
+        CHECK(!tally.complete && tally.done < 100);
         CHECK_INT(status[99], SHOAL_STATUS_PENDING);
         CHECK_INT(s.nested, SHOAL_USAGE); // one call at a time
         s.label = "finish_output";        // too late for this run
-        CHECK_INT(run_status(&l, status, &summary), SHOAL_OK);
+        CHECK_INT(run_status(&l, status, &tally), SHOAL_OK);
         s.label = NULL;
         shoal_solver_stop(l.solver);
         shoal_solver_stop(l.solver);
-        CHECK_INT(run_status(&l, status, &summary), SHOAL_OK);
-        CHECK_INT(summary.done, 100);
+        CHECK_INT(run_status(&l, status, &tally), SHOAL_OK);
+        CHECK_INT(tally.done, 100);
         CHECK_INT(status[99], SHOAL_STATUS_ok);
     }
     drop(&l);
@@ -545,13 +545,13 @@ TEST(solver_stop_from_a_signal) {
     use_script(script);
     struct live l = make("t1=1e9 max-steps=1000000000", "a=lin:1:2:100");
     uint8_t status[100];
-    shoal_tally summary;
+    shoal_tally tally;
     pthread_t thread;
     useconds_t wait = 300000;
     signalled = l.solver;
     signal(SIGUSR1, on_signal);
     REQUIRE(pthread_create(&thread, NULL, raise_soon, &wait) == 0);
-    CHECK_INT(run_status(&l, status, &summary), SHOAL_STOPPED);
+    CHECK_INT(run_status(&l, status, &tally), SHOAL_STOPPED);
     pthread_join(thread, NULL);
     check_write(check_path("slow"), "");
     char key[65];
@@ -562,7 +562,7 @@ TEST(solver_stop_from_a_signal) {
     pthread_join(thread, NULL);
     CHECK_STR(shoal_solver_key(l.solver), key);
     need(&l, shoal_solver_set(l.solver, "t1", "1", NULL, l.log), "t1");
-    CHECK_INT(run_status(&l, status, &summary), SHOAL_OK);
+    CHECK_INT(run_status(&l, status, &tally), SHOAL_OK);
     drop(&l);
 }
 

@@ -51,7 +51,7 @@ static void check_pole(const char *precision, double near) {
     }
     check_status(&s, 1, SHOAL_STATUS_ok);
     CHECK_NEAR(solved_value(&s, 0, 1, 0), 0.5, 2e-5);
-    CHECK_INT(s.summary.by_status[SHOAL_STATUS_ok], 1);
+    CHECK_INT(s.tally.by_status[SHOAL_STATUS_ok], 1);
     solved_free(&s);
     solved_free(&kept);
 }
@@ -138,7 +138,7 @@ TEST(traps_max_steps) {
             }
         }
         CHECK_MSG(stopped > 5, "limit %u: %u stopped", limits[i], stopped);
-        CHECK_INT(s.summary.by_status[SHOAL_STATUS_max_steps], stopped);
+        CHECK_INT(s.tally.by_status[SHOAL_STATUS_max_steps], stopped);
         solved_free(&s);
     }
 }
@@ -226,7 +226,7 @@ TEST(traps_first_step) {
         struct solved s = solve_steps(model, "t1=%.17g save=steps", 20 * scales[i]);
         double first = (s.t[1] - s.t[0]) / scales[i];
         CHECK_MSG(first < 0.5 && (i == 2 || first > 0.01), "first step %g", first);
-        CHECK_MSG(s.summary.rejected <= 8, "%llu rejected", (unsigned long long)s.summary.rejected);
+        CHECK_MSG(s.tally.rejected <= 8, "%llu rejected", (unsigned long long)s.tally.rejected);
         CHECK_NEAR(s.t[s.samples - 1], 20 * scales[i], 0);
         usual = i ? usual : s.samples;
         CHECK_MSG(s.samples < usual + 16, "%llu steps", (unsigned long long)s.samples);
@@ -259,7 +259,7 @@ TEST(traps_fixed_steps_blow_up) {
         CHECK_NEAR(s.t[i], failed ? 0.03125 * steps : 6.4, 0);
         CHECK_NEAR(solved_value(&s, 0, i, 0), x, 1e-12 * fabs(x));
     }
-    CHECK(s.summary.by_status[SHOAL_STATUS_nonfinite] >= 5);
-    CHECK(s.summary.by_status[SHOAL_STATUS_ok] >= 1);
+    CHECK(s.tally.by_status[SHOAL_STATUS_nonfinite] >= 5);
+    CHECK(s.tally.by_status[SHOAL_STATUS_ok] >= 1);
     solved_free(&s);
 }

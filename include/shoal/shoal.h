@@ -121,13 +121,13 @@ SHOAL_API void shoal_log_free(shoal_log *log);
 SHOAL_API size_t shoal_log_message_count(const shoal_log *log);
 SHOAL_API shoal_message shoal_log_message(const shoal_log *log, size_t index);
 SHOAL_API uint64_t shoal_log_message_gone(const shoal_log *log); // older ones that made room
-// Forgets messages, events and times, as if it were new; labels, files and who listens stay.
-// SHOAL_USAGE while an event is open.
+// Forgets messages, spans and times, as if it were new; labels, files and who listens stay.
+// SHOAL_USAGE while a span is open.
 SHOAL_API shoal_code shoal_log_clear(shoal_log *log);
 
 // Time. The log records spans of the thread that uses it; they nest, and each instant belongs to
 // the innermost open one, so the parts and what no span covers (`other`) make the total.
-// docs/timing.md lists the events and describes the files.
+// docs/timing.md lists the spans and describes the files.
 typedef enum shoal_timing {
     SHOAL_TIMING_NONE,    // record nothing, unless a file is open or a program listens
     SHOAL_TIMING_DEFAULT, // record
@@ -154,14 +154,14 @@ typedef struct shoal_span {
     shoal_category category;
     shoal_span_kind kind;
     const char *track; // "main", "separate", or the stream, engine or thread it happened on
-    int32_t parent;    // index of the event it happened in, -1 at the top
+    int32_t parent;    // index of the span it happened in, -1 at the top
     bool open;         // not ended yet
     uint64_t t0_ns;    // since the log was made
     uint64_t dur_ns;   // 0 while it is open
     const char *meta;  // JSON object text, or NULL: none, or open
 } shoal_span;
 
-// All events of one label and track.
+// All spans of one label and track.
 typedef struct shoal_span_sum {
     const char *label, *description;
     shoal_category category;
@@ -176,11 +176,11 @@ typedef struct shoal_span_sum {
 SHOAL_API void shoal_log_set_timing(shoal_log *log, shoal_timing timing); // of a new log: DEFAULT
 SHOAL_API shoal_timing shoal_log_timing(const shoal_log *log);
 SHOAL_API const char *shoal_category_name(shoal_category category);
-// The first 65,536 events, in the order they began; all of them are in the sums.
+// The first 65,536 spans, in the order they began; all of them are in the sums.
 SHOAL_API size_t shoal_log_span_count(const shoal_log *log);
 SHOAL_API shoal_span shoal_log_span(const shoal_log *log, size_t index);
-// One value of an event's metadata as text, cut to `size`; false when it has none of that name.
-SHOAL_API bool shoal_log_meta(const shoal_log *log, size_t event, const char *key, char *text,
+// One value of a span's metadata as text, cut to `size`; false when it has none of that name.
+SHOAL_API bool shoal_log_meta(const shoal_log *log, size_t span, const char *key, char *text,
                               size_t size);
 SHOAL_API uint64_t shoal_log_elapsed_ns(const shoal_log *log); // since it was made or cleared
 // Time of each category by the innermost open span; what no span covers goes to *other.
@@ -196,23 +196,23 @@ SHOAL_API size_t shoal_log_summary(const shoal_log *log, shoal_category category
 SHOAL_API size_t shoal_log_sum_count(const shoal_log *log);
 SHOAL_API shoal_span_sum shoal_log_sum(const shoal_log *log, size_t index);
 
-// Events of the program's own, between the library's. A label is up to 63 printable ASCII
+// Spans of the program's own, between the library's. A label is up to 63 printable ASCII
 // characters without \" and \\; the description is up to the program. Registering a known label
 // again is fine in the same category. start and stop return false, and do nothing, when the label
-// is not registered, nothing is recorded, or (stop) no such event is open; a stop also ends what
+// is not registered, nothing is recorded, or (stop) no such span is open; a stop also ends what
 // was started after it.
 SHOAL_API shoal_code shoal_log_register(shoal_log *log, const char *label, shoal_category category,
                                         const char *description);
 SHOAL_API bool shoal_log_start(shoal_log *log, const char *label);
 SHOAL_API bool shoal_log_stop(shoal_log *log, const char *label);
 
-// Called at each start and stop as it happens (other kinds than SHOAL_SPAN: once). The event may be
+// Called at each start and stop as it happens (other kinds than SHOAL_SPAN: once). The span may be
 // read in the call, not later; no other may be started or stopped in it. call NULL: none.
 SHOAL_API void shoal_log_on_span(shoal_log *log,
-                                 void (*call)(const shoal_log *log, size_t event, bool ended,
+                                 void (*call)(const shoal_log *log, size_t span, bool ended,
                                               void *user),
                                  void *user);
-// Every event into a file as it happens, those so far first: one JSON object a line, or a trace for
+// Every span into a file as it happens, those so far first: one JSON object a line, or a trace for
 // Perfetto and Chrome. A line is one write, so what a killed program leaves can be read.
 SHOAL_API shoal_code shoal_log_json(shoal_log *log, const char *path);
 SHOAL_API shoal_code shoal_log_trace(shoal_log *log, const char *path);

@@ -19,7 +19,7 @@ struct shoal_result {
     void *values; // [var][row][sample]; steps: [sample][var]
     double *t;
     uint8_t *status;
-    shoal_tally summary;
+    shoal_tally tally;
 };
 
 void shoal_result_free(shoal_result *result) {
@@ -63,7 +63,7 @@ static shoal_code run_dense(shoal_solver *solver, const shoal_batch *batch, shoa
                             shoal_log *log) {
     shoal_code code = allocate(x, log_report(log));
     shoal_arrays a = {.values = x->values, .t = x->t, .status = x->status};
-    return code ? code : solver_run_arrays(solver, batch, &a, &x->summary, log);
+    return code ? code : solver_run_arrays(solver, batch, &a, &x->tally, log);
 }
 
 // ---- Steps --------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ static shoal_code run_steps(shoal_solver *solver, const shoal_batch *batch, shoa
                                        .end = steps_end,
                                        .free = steps_free},
                               .to = x};
-    return solver_run_into(solver, batch->batch, &sink.base, NULL, &x->summary, log);
+    return solver_run_into(solver, batch->batch, &sink.base, NULL, &x->tally, log);
 }
 
 // ---- All ----------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoa
     return code;
 }
 
-uint64_t shoal_result_rows(const shoal_result *result) { return result ? result->summary.done : 0; }
+uint64_t shoal_result_rows(const shoal_result *result) { return result ? result->tally.done : 0; }
 
 uint64_t shoal_result_samples(const shoal_result *result, uint64_t row) {
     if (row >= shoal_result_rows(result))
@@ -205,5 +205,5 @@ int shoal_result_status(const shoal_result *result, uint64_t row) {
 }
 
 shoal_tally shoal_result_tally(const shoal_result *result) {
-    return result ? result->summary : (shoal_tally){0};
+    return result ? result->tally : (shoal_tally){0};
 }

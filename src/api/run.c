@@ -153,7 +153,7 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
 }
 
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
-                           shoal_tally *summary, shoal_log *log) {
+                           shoal_tally *tally, shoal_log *log) {
     struct sink_shape_info info;
     struct arena arena = {0};
     struct run_control control = control_of(s);
@@ -167,7 +167,7 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
     int32_t span = log_begin(log, LOG_solver_solve_execution);
     shoal_code code = run_shape(&s->setup, b, meta, &arena, &info, log_report(log));
     if (code == SHOAL_OK)
-        code = run_batch(&s->setup, b, sink, &info, &control, summary, log);
+        code = run_batch(&s->setup, b, sink, &info, &control, tally, log);
     log_end(log, span);
     arena_free(&arena);
     return code;
@@ -202,21 +202,21 @@ shoal_code shoal_output_check(const char *path, const shoal_options *options, bo
 }
 
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
-                        shoal_tally *summary, shoal_log *log) {
+                        shoal_tally *tally, shoal_log *log) {
     struct sink *sink = NULL;
     struct buf meta = {0};
     shoal_tally own;
-    if (summary)
-        *summary = (shoal_tally){0};
+    if (tally)
+        *tally = (shoal_tally){0};
     shoal_code code = solver_open(s, batch, "shoal_solver_run_file", log);
     if (code != SHOAL_OK)
         return code;
     code = io_sink_new(path, &sink, log_report(log));
     if (code == SHOAL_OK) {
         solver_meta(s, batch, &meta);
-        code = meta.failed ? report_error(log_report(log), SHOAL_MEMORY, "out of memory")
-                           : solver_run_into(s, batch->batch, sink, meta.data,
-                                             summary ? summary : &own, log);
+        code = meta.failed
+                   ? report_error(log_report(log), SHOAL_MEMORY, "out of memory")
+                   : solver_run_into(s, batch->batch, sink, meta.data, tally ? tally : &own, log);
     }
     if (sink)
         sink->free(sink);
@@ -226,11 +226,11 @@ shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *p
 }
 
 shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch, const char *path,
-                                 shoal_tally *summary, shoal_log *log) {
+                                 shoal_tally *tally, shoal_log *log) {
     if (!path)
         return api_usage(log, "shoal_solver_run_file", "path");
     int32_t span = log_begin(log, LOG_solve_ivp_execution);
-    shoal_code code = solver_write(solver, batch, path, summary, log);
+    shoal_code code = solver_write(solver, batch, path, tally, log);
     log_end(log, span);
     return code;
 }
@@ -335,7 +335,7 @@ static shoal_code array_end(struct sink *s, bool complete, struct report *r) {
 static void array_free(struct sink *s) { (void)s; }
 
 shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_arrays *arrays,
-                             shoal_tally *summary, shoal_log *log) {
+                             shoal_tally *tally, shoal_log *log) {
     struct array_sink sink = {
         .base = {.begin = array_begin, .chunk = array_chunk, .end = array_end, .free = array_free},
         .threads = s->setup.threads,
@@ -344,21 +344,20 @@ shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const sh
     sink.base.wants = arrays->t ? SINK_WANTS_T : 0;
     if (arrays->steps || arrays->rejected || arrays->f_evals)
         sink.base.wants |= SINK_WANTS_COUNTS;
-    return solver_run_into(s, batch->batch, &sink.base, NULL, summary, log);
+    return solver_run_into(s, batch->batch, &sink.base, NULL, tally, log);
 }
 
 shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
-                                   const shoal_arrays *arrays, shoal_tally *summary,
-                                   shoal_log *log) {
+                                   const shoal_arrays *arrays, shoal_tally *tally, shoal_log *log) {
     shoal_tally own;
-    if (summary)
-        *summary = (shoal_tally){0};
+    if (tally)
+        *tally = (shoal_tally){0};
     if (!arrays)
         return api_usage(log, "shoal_solver_run_arrays", "arrays");
     int32_t span = log_begin(log, LOG_solve_ivp_execution);
     shoal_code code = solver_open(solver, batch, "shoal_solver_run_arrays", log);
     if (code == SHOAL_OK) {
-        code = solver_run_arrays(solver, batch, arrays, summary ? summary : &own, log);
+        code = solver_run_arrays(solver, batch, arrays, tally ? tally : &own, log);
         solver_leave(solver);
     }
     log_end(log, span);

@@ -117,7 +117,7 @@ static shoal_code make_batch(struct solve *s, shoal_log *log) {
 }
 
 static shoal_code solve(struct solve *s, const char *model, const char *const *words,
-                        const char *path, shoal_tally *summary, shoal_log *log) {
+                        const char *path, shoal_tally *tally, shoal_log *log) {
     shoal_code code = read_words(s, words, log_report(log));
     if (code == SHOAL_OK)
         code = shoal_output_check(path, &s->options, true, log); // before anything is compiled
@@ -131,11 +131,11 @@ static shoal_code solve(struct solve *s, const char *model, const char *const *w
     s->options.job = s->job.failed ? NULL : s->job.data;
     if (code == SHOAL_OK)
         code = shoal_solver_new(s->model, &s->options, &s->solver, log);
-    return code ? code : solver_write(s->solver, s->batch, path, summary, log);
+    return code ? code : solver_write(s->solver, s->batch, path, tally, log);
 }
 
 shoal_code shoal_solve(const char *model, const char *const *words, const char *path,
-                       shoal_tally *summary, shoal_log *log) {
+                       shoal_tally *tally, shoal_log *log) {
     struct solve s = {0};
     jmp_buf oom;
     if (!model || !path)
@@ -143,7 +143,7 @@ shoal_code shoal_solve(const char *model, const char *const *words, const char *
     int32_t span = log_begin(log, LOG_solve_ivp_execution);
     s.arena.oom = &oom;
     shoal_code code = setjmp(oom) ? report_error(log_report(log), SHOAL_MEMORY, "out of memory")
-                                  : solve(&s, model, words, path, summary, log);
+                                  : solve(&s, model, words, path, tally, log);
     shoal_solver_free(s.solver);
     shoal_batch_free(s.batch);
     shoal_model_free(s.model);

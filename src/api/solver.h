@@ -121,12 +121,12 @@ void order_close(struct order *o);
 shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call, shoal_log *log);
 // Runs between the two: into the caller's arrays; into a file (which opens and leaves by itself).
 shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_arrays *arrays,
-                             shoal_tally *summary, shoal_log *log);
+                             shoal_tally *tally, shoal_log *log);
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
-                        shoal_tally *summary, shoal_log *log);
+                        shoal_tally *tally, shoal_log *log);
 // Runs a batch into a sink, with everything around it; meta may be NULL.
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
-                           shoal_tally *summary, shoal_log *log);
+                           shoal_tally *tally, shoal_log *log);
 
 // Metadata of a result: a JSON object.
 void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out);
