@@ -187,7 +187,7 @@ TEST(log_none_records_nothing) {
     CHECK_INT(log_device(log, "x", LABEL(parse), -1, 0, 0), -1);
     CHECK(!shoal_log_start(log, "parse"));
     CHECK_INT(shoal_log_span_count(log), 0);
-    CHECK(!log->events); // not even memory
+    CHECK(!log->spans); // not even memory
     REQUIRE(shoal_log_json(log, check_path("x.json")) == SHOAL_OK);
     log_end(log, log_begin(log, LABEL(parse))); // a file wants all of them
     CHECK_INT(shoal_log_span_count(log), 1);

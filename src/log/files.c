@@ -2,7 +2,7 @@
 // The log as files: NDJSON, and a trace in Chrome's JSON array form.
 //
 // Each line is one write, so a program that is killed leaves whole lines, but perhaps for the last;
-// the array form needs no closing bracket, and a comma stands before each event but the first. A
+// the array form needs no closing bracket, and a comma stands before each span but the first. A
 // span is two entries of the trace, begin and end, so that what was under way when the program was
 // killed can be seen.
 #include "log/log.h"
@@ -40,14 +40,13 @@ static void json_head(shoal_log *log) {
     put_line(log, &log->json);
 }
 
-static const struct log_event *parent_of(const shoal_log *log, const struct log_event *e) {
-    return e->parent >= 0 && (uint32_t)e->parent < log->event_count ? &log->events[e->parent]
-                                                                    : NULL;
+static const struct log_span *parent_of(const shoal_log *log, const struct log_span *e) {
+    return e->parent >= 0 && (uint32_t)e->parent < log->span_count ? &log->spans[e->parent] : NULL;
 }
 
-static void json_event(shoal_log *log, const struct log_event *e) {
+static void json_span(shoal_log *log, const struct log_span *e) {
     const shoal_span_sum *sum = &log->rows[e->row].sum;
-    const struct log_event *parent = parent_of(log, e);
+    const struct log_span *parent = parent_of(log, e);
     struct buf *line = &log->line;
     buf_printf(line, "{\"id\":%" PRIu32 ",\"parent\":", e->id);
     if (parent)
@@ -87,7 +86,7 @@ static void trace_head(shoal_log *log) {
     put_line(log, &log->trace);
 }
 
-// The name of a track, before its first event.
+// The name of a track, before its first span.
 static void name_track(shoal_log *log, const struct log_row *row) {
     bool apart = row->sum.kind == SHOAL_APART;
     char name[128];
@@ -104,7 +103,7 @@ static void name_track(shoal_log *log, const struct log_row *row) {
 }
 
 // phase: B and E of a span, X of what is written as a whole.
-static void trace_event(shoal_log *log, const struct log_event *e, char phase) {
+static void trace_span(shoal_log *log, const struct log_span *e, char phase) {
     struct log_row *row = &log->rows[e->row];
     struct buf *line = &log->line;
     name_track(log, row);
@@ -123,12 +122,12 @@ static void trace_event(shoal_log *log, const struct log_event *e, char phase) {
 
 // ---- Both ---------------------------------------------------------------------------------------
 
-void log_files_step(shoal_log *log, const struct log_event *e, bool ended) {
+void log_files_step(shoal_log *log, const struct log_span *e, bool ended) {
     bool span = log->rows[e->row].sum.kind == SHOAL_SPAN;
     if (log->json.fd >= 0 && ended)
-        json_event(log, e);
+        json_span(log, e);
     if (log->trace.fd >= 0)
-        trace_event(log, e, !span ? 'X' : ended ? 'E' : 'B');
+        trace_span(log, e, !span ? 'X' : ended ? 'E' : 'B');
 }
 
 static shoal_code begin(shoal_log *log, struct log_file *f, const char *path) {
@@ -152,9 +151,9 @@ shoal_code shoal_log_json(shoal_log *log, const char *path) {
     if (code != SHOAL_OK)
         return code;
     json_head(log);
-    for (uint32_t i = 0; i < log->event_count; i++)
-        if (!log->events[i].open)
-            json_event(log, &log->events[i]);
+    for (uint32_t i = 0; i < log->span_count; i++)
+        if (!log->spans[i].open)
+            json_span(log, &log->spans[i]);
     return log->json.failed ? SHOAL_IO : SHOAL_OK;
 }
 
@@ -163,10 +162,10 @@ shoal_code shoal_log_trace(shoal_log *log, const char *path) {
     if (code != SHOAL_OK)
         return code;
     trace_head(log);
-    for (uint32_t i = 0; i < log->event_count; i++) {
-        const struct log_event *e = &log->events[i];
+    for (uint32_t i = 0; i < log->span_count; i++) {
+        const struct log_span *e = &log->spans[i];
         if (!e->open || log->rows[e->row].sum.kind == SHOAL_SPAN)
-            trace_event(log, e, e->open ? 'B' : 'X');
+            trace_span(log, e, e->open ? 'B' : 'X');
     }
     return log->trace.failed ? SHOAL_IO : SHOAL_OK;
 }

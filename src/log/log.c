@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_EVENTS = 256 };
+enum { FIRST_SPANS = 256 };
 
 shoal_log *shoal_log_new(void) {
     shoal_log *log = calloc(1, sizeof *log);
@@ -22,10 +22,10 @@ shoal_log *shoal_log_new(void) {
     return log;
 }
 
-static void forget_events(shoal_log *log) {
-    for (uint32_t i = 0; i < log->event_count; i++)
-        free(log->events[i].meta_text);
-    log->event_count = log->meta_count = 0;
+static void forget_spans(shoal_log *log) {
+    for (uint32_t i = 0; i < log->span_count; i++)
+        free(log->spans[i].meta_text);
+    log->span_count = log->meta_count = 0;
     log->texts.length = 0;
 }
 
@@ -33,8 +33,8 @@ void shoal_log_free(shoal_log *log) {
     if (!log)
         return;
     shoal_log_close(log);
-    forget_events(log);
-    free(log->events);
+    forget_spans(log);
+    free(log->spans);
     free(log->metas);
     free(log->rows);
     arena_free(&log->arena);
@@ -66,9 +66,9 @@ shoal_code shoal_log_clear(shoal_log *log) {
     if (!log)
         return SHOAL_USAGE;
     if (log->open >= 0 || log->calling)
-        return report_error(&log->report, SHOAL_USAGE, "shoal_log_clear: an event is open");
+        return report_error(&log->report, SHOAL_USAGE, "shoal_log_clear: a span is open");
     report_free(&log->report);
-    forget_events(log);
+    forget_spans(log);
     for (uint32_t i = 0; i < log->row_count; i++) {
         shoal_span_sum *s = &log->rows[i].sum;
         s->count = s->ns = s->own_ns = s->bytes = 0;
@@ -97,7 +97,7 @@ shoal_timing shoal_log_timing(const shoal_log *log) {
 }
 
 void shoal_log_on_span(shoal_log *log,
-                       void (*call)(const shoal_log *log, size_t event, bool ended, void *user),
+                       void (*call)(const shoal_log *log, size_t span, bool ended, void *user),
                        void *user) {
     if (!log)
         return;
@@ -106,13 +106,13 @@ void shoal_log_on_span(shoal_log *log,
     log_update(log);
 }
 
-static void tell(shoal_log *log, int32_t event, bool ended) {
-    log_files_step(log, &log->events[event], ended);
+static void tell(shoal_log *log, int32_t span, bool ended) {
+    log_files_step(log, &log->spans[span], ended);
     if (!log->call)
         return;
     log->calling = true; // nothing begins or ends in the call
     log_update(log);
-    log->call(log, (size_t)event, ended, log->user);
+    log->call(log, (size_t)span, ended, log->user);
     log->calling = false;
     log_update(log);
 }
@@ -122,48 +122,48 @@ static void tell(shoal_log *log, int32_t event, bool ended) {
 // Time up to now belongs to the innermost open span.
 static void account(shoal_log *log, uint64_t now_ns) {
     uint64_t *to =
-        log->open >= 0 ? &log->rows[log->events[log->open].row].sum.own_ns : &log->other_ns;
+        log->open >= 0 ? &log->rows[log->spans[log->open].row].sum.own_ns : &log->other_ns;
     *to += now_ns - log->last_ns;
     log->last_ns = now_ns;
 }
 
 static bool make_room(shoal_log *log) {
-    uint32_t room = log->event_room ? 2 * log->event_room : FIRST_EVENTS;
-    struct log_event *bigger =
-        room < INT32_MAX / 2 ? realloc(log->events, room * sizeof *log->events) : NULL;
+    uint32_t room = log->span_room ? 2 * log->span_room : FIRST_SPANS;
+    struct log_span *bigger =
+        room < INT32_MAX / 2 ? realloc(log->spans, room * sizeof *log->spans) : NULL;
     if (!bigger)
         return false;
-    log->events = bigger;
-    log->event_room = room;
+    log->spans = bigger;
+    log->span_room = room;
     return true;
 }
 
 int32_t log_push(shoal_log *log, uint32_t row, int32_t parent, uint64_t t0_ns) {
-    if (log->event_count == log->event_room && !make_room(log))
+    if (log->span_count == log->span_room && !make_room(log))
         return -1;
-    log->events[log->event_count] = (struct log_event){.id = log->next_id++,
-                                                       .row = (uint16_t)row,
-                                                       .open = true,
-                                                       .parent = parent,
-                                                       .meta = -1,
-                                                       .meta_last = -1,
-                                                       .metas_before = log->meta_count,
-                                                       .texts_before = log->texts.length,
-                                                       .t0_ns = t0_ns};
-    return (int32_t)log->event_count++;
+    log->spans[log->span_count] = (struct log_span){.id = log->next_id++,
+                                                    .row = (uint16_t)row,
+                                                    .open = true,
+                                                    .parent = parent,
+                                                    .meta = -1,
+                                                    .meta_last = -1,
+                                                    .metas_before = log->meta_count,
+                                                    .texts_before = log->texts.length,
+                                                    .t0_ns = t0_ns};
+    return (int32_t)log->span_count++;
 }
 
 int32_t log_open_row(shoal_log *log, uint32_t row, bool by_program) {
     uint64_t now = log_now_ns(log);
-    int32_t event = log_push(log, row, log->open, now);
-    if (event < 0)
-        return event;
+    int32_t span = log_push(log, row, log->open, now);
+    if (span < 0)
+        return span;
     account(log, now);
-    log->events[event].by_program = by_program;
-    log->open = event;
+    log->spans[span].by_program = by_program;
+    log->open = span;
     if (log->watched)
-        tell(log, event, false);
-    return event;
+        tell(log, span, false);
+    return span;
 }
 
 int32_t log_open(shoal_log *log, const struct log_label *label) {
@@ -171,34 +171,34 @@ int32_t log_open(shoal_log *log, const struct log_label *label) {
 }
 
 static void forget_last(shoal_log *log) {
-    struct log_event *e = &log->events[--log->event_count];
+    struct log_span *e = &log->spans[--log->span_count];
     free(e->meta_text);
     log->meta_count = e->metas_before;
     log->texts.length = e->texts_before;
 }
 
-static void finish(shoal_log *log, int32_t event) {
-    struct log_event *e = &log->events[event];
+static void finish(shoal_log *log, int32_t span) {
+    struct log_span *e = &log->spans[span];
     e->open = false;
     log->rows[e->row].sum.count++;
     log->rows[e->row].sum.ns += e->dur_ns;
     if (log->watched)
-        tell(log, event, true);
-    while (log->event_count > LOG_KEEP && !log->events[log->event_count - 1].open)
+        tell(log, span, true);
+    while (log->span_count > LOG_KEEP && !log->spans[log->span_count - 1].open)
         forget_last(log);
 }
 
-void log_close(shoal_log *log, int32_t event) {
-    if (!log || (uint32_t)event >= log->event_count || !log->events[event].open)
+void log_close(shoal_log *log, int32_t span) {
+    if (!log || (uint32_t)span >= log->span_count || !log->spans[span].open)
         return;
-    if (log->rows[log->events[event].row].sum.kind != SHOAL_SPAN) {
-        finish(log, event);
+    if (log->rows[log->spans[span].row].sum.kind != SHOAL_SPAN) {
+        finish(log, span);
         return;
     }
     uint64_t now = log_now_ns(log);
-    for (int32_t innermost = -1; innermost != event;) {
+    for (int32_t innermost = -1; innermost != span;) {
         innermost = log->open;
-        struct log_event *e = &log->events[innermost];
+        struct log_span *e = &log->spans[innermost];
         account(log, now);
         e->dur_ns = now - e->t0_ns;
         log->open = e->parent;
@@ -209,10 +209,10 @@ void log_close(shoal_log *log, int32_t event) {
 // ---- What happened elsewhere --------------------------------------------------------------------
 
 static int32_t record(shoal_log *log, int row, int32_t parent, uint64_t t0_ns, uint64_t dur_ns) {
-    int32_t event = row >= 0 ? log_push(log, (uint32_t)row, parent, t0_ns) : -1;
-    if (event >= 0)
-        log->events[event].dur_ns = dur_ns;
-    return event;
+    int32_t span = row >= 0 ? log_push(log, (uint32_t)row, parent, t0_ns) : -1;
+    if (span >= 0)
+        log->spans[span].dur_ns = dur_ns;
+    return span;
 }
 
 int32_t log_device(shoal_log *log, const char *track, const struct log_label *label, int32_t parent,
@@ -237,12 +237,12 @@ const char *shoal_category_name(shoal_category category) {
     return (unsigned)category < SHOAL_CATEGORY_COUNT ? names[category] : "other";
 }
 
-size_t shoal_log_span_count(const shoal_log *log) { return log ? log->event_count : 0; }
+size_t shoal_log_span_count(const shoal_log *log) { return log ? log->span_count : 0; }
 
 shoal_span shoal_log_span(const shoal_log *log, size_t index) {
     if (index >= shoal_log_span_count(log))
         return (shoal_span){.label = "", .track = "", .parent = -1};
-    const struct log_event *e = &log->events[index];
+    const struct log_span *e = &log->spans[index];
     const shoal_span_sum *sum = &log->rows[e->row].sum;
     return (shoal_span){.label = sum->label,
                         .category = sum->category,
@@ -269,8 +269,7 @@ void shoal_log_totals(const shoal_log *log, uint64_t ns[SHOAL_CATEGORY_COUNT], u
         return;
     for (uint32_t i = 0; i < log->row_count; i++)
         ns[log->rows[i].sum.category] += log->rows[i].sum.own_ns;
-    uint64_t *now =
-        log->open >= 0 ? &ns[log->rows[log->events[log->open].row].sum.category] : other;
+    uint64_t *now = log->open >= 0 ? &ns[log->rows[log->spans[log->open].row].sum.category] : other;
     *now += log_now_ns(log) - log->last_ns;
     *other += log->other_ns;
 }

@@ -12,7 +12,7 @@
 // span's sum when the next one begins or ends; so sums and `other` make the total, exactly.
 // What other threads and devices did is recorded after the fact, and never summed with it.
 //
-// Of very many events the first LOG_KEEP can be read afterwards; the rest is summed, told and
+// Of very many spans the first LOG_KEEP can be read afterwards; the rest is summed, told and
 // written to the files like any other, and then forgotten.
 #ifndef SHOAL_LOG_LOG_H
 #define SHOAL_LOG_LOG_H
@@ -45,7 +45,7 @@ struct log_meta {
     } value;
 };
 
-struct log_event {
+struct log_span {
     uint32_t id; // in files
     uint16_t row;
     bool open, by_program;
@@ -68,12 +68,12 @@ struct shoal_log {
     shoal_timing timing;
     bool recording; // somebody wants times
     bool watched;   // each start and stop is told: a file is open, or a program listens
-    int32_t open;   // innermost open event, -1: none
+    int32_t open;   // innermost open span, -1: none
     uint32_t next_id;
     uint64_t start_ns, last_ns, other_ns; // last_ns: up to where the sums are, from start_ns
     uint64_t cleared_ns;                  // from where they are
-    struct log_event *events;
-    uint32_t event_count, event_room;
+    struct log_span *spans;
+    uint32_t span_count, span_room;
     struct log_meta *metas;
     uint32_t meta_count, meta_room;
     struct buf texts;
@@ -83,7 +83,7 @@ struct shoal_log {
     uint16_t buckets[LOG_BUCKETS]; // first row of a hash, plus one
     struct arena arena;            // names
     const uint16_t *row_of;        // of each label of the library, in the order of the linker
-    void (*call)(const shoal_log *log, size_t event, bool ended, void *user);
+    void (*call)(const shoal_log *log, size_t span, bool ended, void *user);
     void *user;
     bool calling;
     struct log_file json, trace;
@@ -100,16 +100,16 @@ static inline uint64_t log_now_ns(const shoal_log *log) {
 // ---- Spans of the calling thread ----------------------------------------------------------------
 
 int32_t log_open(shoal_log *log, const struct log_label *label);
-void log_close(shoal_log *log, int32_t event);
+void log_close(shoal_log *log, int32_t span);
 
 static inline int32_t log_begin(shoal_log *log, const struct log_label *label) {
     return log && log->recording ? log_open(log, label) : -1;
 }
 
 // Also ends what is still open inside of it.
-static inline void log_end(shoal_log *log, int32_t event) {
-    if (event >= 0)
-        log_close(log, event);
+static inline void log_end(shoal_log *log, int32_t span) {
+    if (span >= 0)
+        log_close(log, span);
 }
 
 // ---- What happened elsewhere --------------------------------------------------------------------
@@ -125,15 +125,15 @@ int32_t log_measure(shoal_log *log, const struct log_label *label, int32_t paren
 
 // ---- Metadata, until log_end; the key must be a literal -----------------------------------------
 
-void log_u64(shoal_log *log, int32_t event, const char *key, uint64_t value);
-void log_f64(shoal_log *log, int32_t event, const char *key, double value); // to six decimals
-void log_text(shoal_log *log, int32_t event, const char *key, const char *text);
+void log_u64(shoal_log *log, int32_t span, const char *key, uint64_t value);
+void log_f64(shoal_log *log, int32_t span, const char *key, double value); // to six decimals
+void log_text(shoal_log *log, int32_t span, const char *key, const char *text);
 // As `nbytes`, which is also summed.
-void log_nbytes(shoal_log *log, int32_t event, uint64_t bytes);
+void log_nbytes(shoal_log *log, int32_t span, uint64_t bytes);
 
 // ---- Between the files of this folder -----------------------------------------------------------
 
-// A new event, not ended yet; -1: out of memory.
+// A new span, not ended yet; -1: out of memory.
 int32_t log_push(shoal_log *log, uint32_t row, int32_t parent, uint64_t t0_ns);
 void log_update(shoal_log *log); // recording and watched, after a change of who listens
 int32_t log_open_row(shoal_log *log, uint32_t row, bool by_program);
@@ -141,10 +141,10 @@ bool log_rows_init(shoal_log *log);
 // The row of a label on a track other than the calling thread's; -1: out of memory.
 int log_row_of(shoal_log *log, shoal_span_kind kind, const char *track,
                const struct log_label *label);
-const char *log_meta_text(const shoal_log *log, size_t event); // NULL: none, or not ended yet
-void log_meta_json(const shoal_log *log, const struct log_event *e, struct buf *out);
+const char *log_meta_text(const shoal_log *log, size_t span); // NULL: none, or not ended yet
+void log_meta_json(const shoal_log *log, const struct log_span *e, struct buf *out);
 // Control characters and what is not UTF-8 become `?`.
 void log_clean(char *text);
-void log_files_step(shoal_log *log, const struct log_event *e, bool ended);
+void log_files_step(shoal_log *log, const struct log_span *e, bool ended);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Metadata of events: kept as typed values, made into JSON when somebody asks, so that recording is
+// Metadata of spans: kept as typed values, made into JSON when somebody asks, so that recording is
 // cheap and the JSON is always valid.
 #include "log/log.h"
 
@@ -22,14 +22,14 @@ static bool make_room(shoal_log *log) {
     return true;
 }
 
-// A new value at the end of the event's list; NULL when it is not to be kept. Beyond LOG_KEEP only
-// the newest event takes any: its values are forgotten with it.
-static struct log_meta *add(shoal_log *log, int32_t event, const char *key, enum log_value type) {
-    if (!log || event < 0 || (uint32_t)event >= log->event_count || !log->events[event].open ||
-        (log->event_count > LOG_KEEP && (uint32_t)event + 1 != log->event_count) ||
+// A new value at the end of the span's list; NULL when it is not to be kept. Beyond LOG_KEEP only
+// the newest span takes any: its values are forgotten with it.
+static struct log_meta *add(shoal_log *log, int32_t span, const char *key, enum log_value type) {
+    if (!log || span < 0 || (uint32_t)span >= log->span_count || !log->spans[span].open ||
+        (log->span_count > LOG_KEEP && (uint32_t)span + 1 != log->span_count) ||
         (log->meta_count == log->meta_room && !make_room(log)))
         return NULL;
-    struct log_event *e = &log->events[event];
+    struct log_span *e = &log->spans[span];
     int32_t index = (int32_t)log->meta_count++;
     *(e->meta < 0 ? &e->meta : &log->metas[e->meta_last].next) = index;
     e->meta_last = index;
@@ -37,28 +37,28 @@ static struct log_meta *add(shoal_log *log, int32_t event, const char *key, enum
     return &log->metas[index];
 }
 
-void log_u64(shoal_log *log, int32_t event, const char *key, uint64_t value) {
-    struct log_meta *m = add(log, event, key, LOG_U64);
+void log_u64(shoal_log *log, int32_t span, const char *key, uint64_t value) {
+    struct log_meta *m = add(log, span, key, LOG_U64);
     if (m)
         m->value.u64 = value;
 }
 
-void log_nbytes(shoal_log *log, int32_t event, uint64_t bytes) {
-    struct log_meta *m = add(log, event, "nbytes", LOG_U64);
+void log_nbytes(shoal_log *log, int32_t span, uint64_t bytes) {
+    struct log_meta *m = add(log, span, "nbytes", LOG_U64);
     if (!m)
         return;
     m->value.u64 = bytes;
-    log->rows[log->events[event].row].sum.bytes += bytes;
+    log->rows[log->spans[span].row].sum.bytes += bytes;
 }
 
-void log_f64(shoal_log *log, int32_t event, const char *key, double value) {
-    struct log_meta *m = add(log, event, key, LOG_F64);
+void log_f64(shoal_log *log, int32_t span, const char *key, double value) {
+    struct log_meta *m = add(log, span, key, LOG_F64);
     if (m)
         m->value.f64 = value;
 }
 
-void log_text(shoal_log *log, int32_t event, const char *key, const char *text) {
-    struct log_meta *m = text ? add(log, event, key, LOG_TEXT) : NULL;
+void log_text(shoal_log *log, int32_t span, const char *key, const char *text) {
+    struct log_meta *m = text ? add(log, span, key, LOG_TEXT) : NULL;
     if (!m)
         return;
     size_t at = log->texts.length;
@@ -124,7 +124,7 @@ static void put_value(const shoal_log *log, const struct log_meta *m, bool json,
         buf_puts(out, log->texts.data + m->value.text);
 }
 
-void log_meta_json(const shoal_log *log, const struct log_event *e, struct buf *out) {
+void log_meta_json(const shoal_log *log, const struct log_span *e, struct buf *out) {
     buf_putc(out, '{');
     for (int32_t i = e->meta; i >= 0; i = log->metas[i].next) {
         if (i != e->meta)
@@ -136,8 +136,8 @@ void log_meta_json(const shoal_log *log, const struct log_event *e, struct buf *
     buf_putc(out, '}');
 }
 
-const char *log_meta_text(const shoal_log *log, size_t event) {
-    struct log_event *e = &log->events[event];
+const char *log_meta_text(const shoal_log *log, size_t span) {
+    struct log_span *e = &log->spans[span];
     if (e->open || e->meta < 0 || e->meta_text)
         return e->meta_text;
     struct buf text = {0};
@@ -145,12 +145,12 @@ const char *log_meta_text(const shoal_log *log, size_t event) {
     return e->meta_text = text.data;
 }
 
-bool shoal_log_meta(const shoal_log *log, size_t event, const char *key, char *text, size_t size) {
+bool shoal_log_meta(const shoal_log *log, size_t span, const char *key, char *text, size_t size) {
     if (text && size)
         text[0] = 0;
-    if (event >= shoal_log_span_count(log) || !key || !text)
+    if (span >= shoal_log_span_count(log) || !key || !text)
         return false;
-    int32_t i = log->events[event].meta;
+    int32_t i = log->spans[span].meta;
     while (i >= 0 && strcmp(log->metas[i].key, key))
         i = log->metas[i].next;
     if (i < 0)

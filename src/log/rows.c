@@ -72,7 +72,7 @@ static int find(const shoal_log *log, const char *label) {
     return (int)i - 1;
 }
 
-// The same, with a guess: a program starts and stops one event many times.
+// The same, with a guess: a program starts and stops one span many times.
 static int find_again(shoal_log *log, const char *label) {
     if (label && !strcmp(log->rows[log->last_row].sum.label, label) &&
         log->rows[log->last_row].sum.kind == SHOAL_SPAN)
@@ -152,12 +152,12 @@ bool shoal_log_start(shoal_log *log, const char *label) {
 // Only what the program started, and not outside of a call of the library that is under way.
 bool shoal_log_stop(shoal_log *log, const char *label) {
     int row = log && log->open >= 0 && !log->calling ? find_again(log, label) : -1;
-    int32_t event = row >= 0 ? log->open : -1;
-    while (event >= 0 && log->events[event].by_program && log->events[event].row != row)
-        event = log->events[event].parent;
-    if (event < 0 || !log->events[event].by_program)
+    int32_t span = row >= 0 ? log->open : -1;
+    while (span >= 0 && log->spans[span].by_program && log->spans[span].row != row)
+        span = log->spans[span].parent;
+    if (span < 0 || !log->spans[span].by_program)
         return false;
-    log_close(log, event);
+    log_close(log, span);
     return true;
 }
 

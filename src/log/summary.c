@@ -61,7 +61,7 @@ static void put_categories(struct buf *out, const struct parts *p) {
     put_category(out, "total", p->total_us, p->total_us);
 }
 
-// ---- Rows of events -----------------------------------------------------------------------------
+// ---- Rows of spans -----------------------------------------------------------------------------
 
 static void put_speed(struct buf *out, const shoal_span_sum *s) {
     if (s->bytes && s->ns)
@@ -69,8 +69,8 @@ static void put_speed(struct buf *out, const shoal_span_sum *s) {
     buf_putc(out, '\n');
 }
 
-// `own` is without the events inside, so these add up; `whole` is from start to stop.
-static void put_events(struct buf *out, const shoal_log *log, const struct parts *p, int category) {
+// `own` is without the spans inside, so these add up; `whole` is from start to stop.
+static void put_spans(struct buf *out, const shoal_log *log, const struct parts *p, int category) {
     for (uint32_t i = 0; i < log->row_count; i++) {
         const shoal_span_sum *s = &log->rows[i].sum;
         if (!is_part(s, category))
@@ -115,7 +115,7 @@ static void put_summary(struct buf *out, const shoal_log *log, const struct part
     put_head(out);
     for (int c = 0; c < SHOAL_CATEGORY_COUNT; c++)
         if (all || c == (int)category)
-            put_events(out, log, p, c);
+            put_spans(out, log, p, c);
     if (!all) {
         put_category(out, shoal_category_name(category), p->category_us[category], p->total_us);
         return;
