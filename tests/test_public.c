@@ -405,30 +405,26 @@ static bool calls_it(const char *source, const char *name) {
     return false;
 }
 
-// Each is used for what it is for in a test that is not this one, or by the command line, whose
-// tests are.
+// Each is used for what it is for in a test that is not this one.
 TEST(public_calls_are_all_used) {
     static char names[256][64];
-    static const char *const folders[] = {"tests", "cli"};
     uint32_t n = read_calls(names);
     bool used[256] = {0};
-    for (size_t f = 0; f < 2; f++) {
-        DIR *d = opendir(folders[f]);
-        REQUIRE(d);
-        for (struct dirent *e; (e = readdir(d));) {
-            char path[512];
-            size_t length = strlen(e->d_name);
-            if (length < 3 || strcmp(e->d_name + length - 2, ".c") ||
-                !strcmp(e->d_name, "test_public.c"))
-                continue;
-            snprintf(path, sizeof path, "%s/%s", folders[f], e->d_name);
-            char *source = check_read(path);
-            for (uint32_t i = 0; source && i < n; i++)
-                used[i] = used[i] || calls_it(source, names[i]);
-            free(source);
-        }
-        closedir(d);
+    DIR *d = opendir("tests");
+    REQUIRE(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        char path[512];
+        size_t length = strlen(e->d_name);
+        if (length < 3 || strcmp(e->d_name + length - 2, ".c") ||
+            !strcmp(e->d_name, "test_public.c"))
+            continue;
+        snprintf(path, sizeof path, "tests/%s", e->d_name);
+        char *source = check_read(path);
+        for (uint32_t i = 0; source && i < n; i++)
+            used[i] = used[i] || calls_it(source, names[i]);
+        free(source);
     }
+    closedir(d);
     for (uint32_t i = 0; i < n; i++)
         CHECK_MSG(used[i], "no test uses %s", names[i]);
 }
