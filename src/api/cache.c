@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Opens, lists, shows, counts, clears, exports and imports a kernel cache for the public calls.
 #include "api/cache.h"
 
 #include "api/model.h"

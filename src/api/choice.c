@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Finds the methods of a name, and of `auto` those that suit the model.
 #include "api/choice.h"
 
 #include "api/options.h"

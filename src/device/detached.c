@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A thread and its caller agree on who drops the job, whichever is done first.
 #include "device/detached.h"
 
 #include "base/thread.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The table of backends, and the devices behind the names that people give.
 #include "device/device.h"
 
 #include "device/cpu/cpu.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Tells files apart by their build-id or their content, and by what stat says of them.
 #include "device/file_id.h"
 
 #include "base/sha256.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Prepares a chunk for a device with its own memory, waits for it, and opens its libraries.
 #include "device/offload.h"
 
 #include "base/clock.h"

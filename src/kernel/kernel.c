@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Makes the key of a kernel, looks it up, and builds and loads it where it is not there.
 #include "kernel/kernel.h"
 
 #include "../kernels/ode/abi.h"

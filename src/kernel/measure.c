@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Compiles each function of a kernel alone, several at a time, and records how long it took.
 #include "kernel/measure.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Lays the blocks of a chunk out, fills what goes in, and gives a view of what comes out.
 #include "ode/run/chunk.h"
 
 #include "dispatch/parallel.h"
