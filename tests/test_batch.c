@@ -283,6 +283,23 @@ TEST(batch_tables_name_their_columns) {
     bed_free(bed);
 }
 
+// Floats of a table are copied as doubles are, extras too.
+TEST(batch_tables_of_floats) {
+    struct batch_bed *bed = bed_new();
+    float one[] = {1.5f, 2}, two[] = {3, 4};
+    struct table *t = table_of(2);
+    add(t, (struct table_column){.name = "rho", .number32 = one});
+    add(t, (struct table_column){.name = "_weight", .number32 = two});
+    GOOD(bed, batch_use_table(bed->batch, t, &bed->report));
+    READY(bed);
+    one[0] = two[0] = 99;
+    CHECK(batch_value(bed->batch, 0, 0) == 1.5 && batch_value(bed->batch, 0, 1) == 2);
+    REQUIRE(batch_extra(bed->batch, 0)->number);
+    CHECK(batch_extra(bed->batch, 0)->number[0] == 3);
+    table_free(t);
+    bed_free(bed);
+}
+
 #define BAD_TABLE(part, ...)                                                                       \
     do {                                                                                           \
         struct table *table_ = table_of(2);                                                        \
