@@ -10,7 +10,6 @@
 // name a place that is written to, or the batch file of another content.
 #include "api/model.h"
 #include "api/options.h"
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "io/io.h"
@@ -141,11 +140,6 @@ static shoal_code read_lines(shoal_job *job, struct report *r) {
 
 // ---- Files --------------------------------------------------------------------------------------
 
-static bool has_ending(const char *path, const char *ending) {
-    size_t n = strlen(path), m = strlen(ending);
-    return n > m && ascii_same(path + n - m, ending);
-}
-
 static shoal_code load_result(shoal_job *job, const char *path, struct report *r) {
     const char *meta = NULL;
     shoal_code code = io_meta_read(path, &job->arena, &meta, r);
@@ -181,13 +175,6 @@ static shoal_code load_text(shoal_job *job, const char *path, struct report *r) 
     return SHOAL_OK;
 }
 
-static shoal_code no_job_in_csv(const char *path, struct report *r) {
-    return report_error(r, SHOAL_INPUT,
-                        "%s: a CSV file does not hold the options it was made with; results in "
-                        ".npz and .h5 do",
-                        path);
-}
-
 shoal_code shoal_job_load(const char *path, shoal_job **out, shoal_log *log) {
     struct report *r = log_report(log);
     jmp_buf oom;
@@ -201,10 +188,7 @@ shoal_code shoal_job_load(const char *path, shoal_job **out, shoal_log *log) {
         return report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
     }
     job->arena.oom = &oom;
-    bool result = has_ending(path, ".npz") || has_ending(path, ".h5") || has_ending(path, ".hdf5");
-    shoal_code code = has_ending(path, ".csv") ? no_job_in_csv(path, r)
-                      : result                 ? load_result(job, path, r)
-                                               : load_text(job, path, r);
+    shoal_code code = io_is_data(path) ? load_result(job, path, r) : load_text(job, path, r);
     if (!code)
         code = read_lines(job, r);
     job->arena.oom = NULL;

@@ -416,8 +416,8 @@ static shoal_code read_table(struct csv_reader *c) {
     return hand_over(c) ? SHOAL_OK : SHOAL_MEMORY;
 }
 
-shoal_code csv_table_parse(const char *name, const char *text, size_t length, struct arena *arena,
-                           struct table *out, struct report *r) {
+static shoal_code csv_table_parse(const char *name, const char *text, size_t length,
+                                  struct arena *arena, struct table *out, struct report *r) {
     struct csv_reader c = {.source = {name, text, length},
                            .report = r,
                            .arena = arena,
@@ -431,8 +431,8 @@ shoal_code csv_table_parse(const char *name, const char *text, size_t length, st
     return code;
 }
 
-shoal_code csv_table_read(const char *path, struct arena *arena, struct table *out,
-                          struct report *r) {
+static shoal_code csv_table_read(const char *path, struct arena *arena, struct table *out,
+                                 struct report *r) {
     char *text = NULL;
     size_t length = 0;
     shoal_code code = file_read(path, SIZE_MAX / 8, &text, &length, r);
@@ -441,3 +441,12 @@ shoal_code csv_table_read(const char *path, struct arena *arena, struct table *o
     free(text);
     return code;
 }
+
+const struct io_format csv_format = {.name = "CSV",
+                                     .endings = {".csv"},
+                                     .sink_new = csv_sink_new,
+                                     .bytes = csv_bytes,
+                                     .table_read = csv_table_read,
+                                     .table_parse = csv_table_parse,
+                                     .is_result = csv_is_result,
+                                     .second_path = csv_runs_path};

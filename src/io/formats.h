@@ -1,10 +1,41 @@
 // SPDX-License-Identifier: MIT
 // The file formats behind io.h: the same operations for each, chosen by the ending of a name in
-// io.c.
+// io.c. A new format is a file that defines `NAME_format`, and a row of IO_FORMATS.
 #ifndef SHOAL_IO_FORMATS_H
 #define SHOAL_IO_FORMATS_H
 
 #include "io/io.h"
+
+// What a format does not do is NULL. Readers return SHOAL_MEMORY with or without a message; the
+// arena has no handler.
+struct io_format {
+    const char *name;       // as people call it
+    const char *endings[3]; // NULL after the last; the first is the one that messages name
+    struct sink *(*sink_new)(const char *path);
+    uint64_t (*bytes)(const struct sink_shape_info *info);
+    shoal_code (*table_read)(const char *path, struct arena *arena, struct table *out,
+                             struct report *r);
+    // From standard input, where it is known by its first bytes (NULL: by any); `name` is for
+    // messages.
+    const char *magic;
+    shoal_code (*table_parse)(const char *name, const char *bytes, size_t length,
+                              struct arena *arena, struct table *out, struct report *r);
+    shoal_code (*meta_read)(const char *path, struct arena *arena, const char **meta,
+                            struct report *r);
+    // Of a format without metadata: whether the file is a result.
+    bool (*is_result)(const char *path);
+    // The second file of a result of many samples a run; malloc'ed, NULL: no memory.
+    char *(*second_path)(const char *path);
+};
+
+// The first is the format of standard output; on standard input they are tried from the last.
+#define IO_FORMATS(X)                                                                              \
+    X(csv)                                                                                         \
+    X(npz)                                                                                         \
+    X(hdf5)
+
+#define IO_DECLARE(name) extern const struct io_format name##_format;
+IO_FORMATS(IO_DECLARE)
 
 // A new sink; NULL: out of memory.
 struct sink *csv_sink_new(const char *path);
@@ -15,29 +46,10 @@ uint64_t csv_bytes(const struct sink_shape_info *info);
 uint64_t npz_bytes(const struct sink_shape_info *info);
 uint64_t hdf5_bytes(const struct sink_shape_info *info);
 
-// They return SHOAL_MEMORY with or without a message; the arena has no handler.
-shoal_code csv_table_read(const char *path, struct arena *arena, struct table *out,
-                          struct report *r);
-shoal_code npz_table_read(const char *path, struct arena *arena, struct table *out,
-                          struct report *r);
-shoal_code hdf5_table_read(const char *path, struct arena *arena, struct table *out,
-                           struct report *r);
-
-// From memory; `name` is for messages.
-shoal_code csv_table_parse(const char *name, const char *text, size_t length, struct arena *arena,
-                           struct table *out, struct report *r);
-shoal_code npz_table_parse(const char *name, const char *bytes, size_t length, struct arena *arena,
-                           struct table *out, struct report *r);
-
 // True when the file has the head of a CSV result, or of its table of runs.
 bool csv_is_result(const char *path);
 // Where the table of runs of a CSV file is: out.csv -> out.runs.csv; malloc'ed, NULL: no memory.
 char *csv_runs_path(const char *path);
-
-shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
-                         struct report *r);
-shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **meta,
-                          struct report *r);
 
 // Metadata with one member more, "complete", in front.
 void io_meta_complete(struct buf *out, const char *meta, bool complete);

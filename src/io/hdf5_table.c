@@ -125,8 +125,8 @@ static shoal_code read_all(struct taker *t) {
     return (t->table ? hdf5_read_table : hdf5_read_meta)(t->path, &out, t->report);
 }
 
-shoal_code hdf5_table_read(const char *path, struct arena *arena, struct table *out,
-                           struct report *r) {
+static shoal_code hdf5_table_read(const char *path, struct arena *arena, struct table *out,
+                                  struct report *r) {
     struct taker t = {.path = path, .arena = arena, .report = r, .table = out};
     shoal_code code = read_all(&t);
     if (code == SHOAL_OK && !is_whole(&t))
@@ -134,8 +134,8 @@ shoal_code hdf5_table_read(const char *path, struct arena *arena, struct table *
     return code == SHOAL_OK && t.wrong ? SHOAL_INPUT : code;
 }
 
-shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **meta,
-                          struct report *r) {
+static shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **meta,
+                                 struct report *r) {
     struct taker t = {.path = path, .arena = arena, .report = r};
     shoal_code code = read_all(&t);
     if (code == SHOAL_OK) {
@@ -145,3 +145,11 @@ shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **me
     buf_free(&t.meta);
     return code;
 }
+
+const struct io_format hdf5_format = {.name = "HDF5",
+                                      .endings = {".h5", ".hdf5"},
+                                      .sink_new = hdf5_sink_new,
+                                      .bytes = hdf5_bytes,
+                                      .table_read = hdf5_table_read,
+                                      .magic = "\x89HDF",
+                                      .meta_read = hdf5_meta_read};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Chooses the file format by the ending of the name.
 //
-// Formats are rows of a table; a new one is a new row. The arena that a table goes
+// Formats are rows of a table (formats.h). The arena that a table goes
 // to may jump when memory runs out; while a reader holds files and buffers it must not, so the jump
 // is put off until the reader has cleaned up.
 #include "base/ascii.h"
@@ -12,43 +12,54 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct io_format {
-    const char *endings[3]; // NULL after the last
-    struct sink *(*sink_new)(const char *path);
-    uint64_t (*bytes)(const struct sink_shape_info *info);
-    shoal_code (*table_read)(const char *path, struct arena *arena, struct table *out,
-                             struct report *r);
-    shoal_code (*meta_read)(const char *path, struct arena *arena, const char **meta,
-                            struct report *r); // NULL: the format has none
-};
-
-static const struct io_format formats[] = {
-    {{".csv"}, csv_sink_new, csv_bytes, csv_table_read, NULL},
-    {{".npz"}, npz_sink_new, npz_bytes, npz_table_read, npz_meta_read},
-    {{".h5", ".hdf5"}, hdf5_sink_new, hdf5_bytes, hdf5_table_read, hdf5_meta_read},
-};
+#define ROW(name) &name##_format,
+static const struct io_format *const formats[] = {IO_FORMATS(ROW)};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static const struct io_format *find_format(const char *path) {
     size_t length = strlen(path);
     for (int i = 0; i < FORMATS; i++)
-        for (const char *const *e = formats[i].endings; *e; e++) {
+        for (const char *const *e = formats[i]->endings; *e; e++) {
             size_t n = strlen(*e);
             if (length > n && ascii_same(path + length - n, *e))
-                return &formats[i];
+                return formats[i];
         }
     return NULL;
 }
 
-static shoal_code unknown_format(const char *path, shoal_code code, struct report *r) {
-    struct buf known = {0};
+// What a file is wanted for.
+static bool can_write(const struct io_format *f) { return f->sink_new; }
+static bool can_read(const struct io_format *f) { return f->table_read; }
+static bool has_meta(const struct io_format *f) { return f->meta_read; }
+
+// The endings of formats that can do it.
+static void put_endings(struct buf *out, bool (*can)(const struct io_format *f)) {
     for (int i = 0; i < FORMATS; i++)
-        for (const char *const *e = formats[i].endings; *e; e++)
-            buf_printf(&known, "%s%s", known.length ? ", " : "", *e);
-    report_error(r, code, "%s: the kind of file is known by its ending: %s", path,
-                 known.data ? known.data : "");
+        for (const char *const *e = formats[i]->endings; can(formats[i]) && *e; e++)
+            buf_printf(out, "%s%s", out->length ? ", " : "", *e);
+}
+
+// The format of the path, if it can do that; else NULL with an error.
+static const struct io_format *format_for(const char *path, bool (*can)(const struct io_format *f),
+                                          struct report *r) {
+    const struct io_format *f = find_format(path);
+    if (f && can(f))
+        return f;
+    struct buf known = {0};
+    put_endings(&known, can);
+    const char *endings = known.data ? known.data : "";
+    if (!f)
+        report_error(r, SHOAL_INPUT, "%s: the kind of file is known by its ending: %s", path,
+                     endings);
+    else if (can == has_meta)
+        report_error(r, SHOAL_INPUT,
+                     "%s: a %s file does not hold the options it was made with; results in %s do",
+                     path, f->name, endings);
+    else
+        report_error(r, SHOAL_INPUT, "%s: a %s file cannot be %s here; there is: %s", path, f->name,
+                     can == can_write ? "written" : "read", endings);
     buf_free(&known);
-    return code;
+    return NULL;
 }
 
 static bool is_stdout(const char *path) { return strcmp(path, "-") == 0; }
@@ -59,10 +70,10 @@ static void look_for_shoal(void *user, const char *name, const char *text, doubl
     *found = *found || (text && strcmp(name, "shoal") == 0);
 }
 
-// A result names the version of Shoal that made it; in CSV its first line tells.
+// A result names the version of Shoal that made it.
 static bool is_result(const struct io_format *f, const char *path) {
     if (!f->meta_read)
-        return csv_is_result(path);
+        return f->is_result && f->is_result(path);
     struct arena arena = {0};
     const char *meta = NULL;
     bool found = false;
@@ -82,37 +93,37 @@ static shoal_code check_older(const struct io_format *f, const char *path, struc
 }
 
 shoal_code io_sink_check(const char *path, bool many, bool replace, struct report *r) {
-    const struct io_format *f = find_format(path);
     if (is_stdout(path))
         return SHOAL_OK;
+    const struct io_format *f = format_for(path, can_write, r);
     if (!f)
-        return unknown_format(path, SHOAL_INPUT, r);
+        return SHOAL_INPUT;
     struct file_part part = {.fd = -1};
     shoal_code code = file_part_open(&part, path, r);
     file_part_discard(&part);
     if (code == SHOAL_OK && !replace)
         code = check_older(f, path, r);
-    if (code == SHOAL_OK && !replace && many && f->bytes == csv_bytes) {
-        char *runs = csv_runs_path(path);
-        code = runs ? check_older(f, runs, r)
-                    : report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
-        free(runs);
+    if (code == SHOAL_OK && !replace && many && f->second_path) {
+        char *second = f->second_path(path);
+        code = second ? check_older(f, second, r)
+                      : report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
+        free(second);
     }
     return code;
 }
 
 shoal_code io_sink_new(const char *path, struct sink **out, struct report *r) {
-    const struct io_format *f = is_stdout(path) ? &formats[0] : find_format(path);
+    const struct io_format *f = is_stdout(path) ? formats[0] : format_for(path, can_write, r);
     *out = NULL;
     if (!f)
-        return unknown_format(path, SHOAL_INPUT, r);
+        return SHOAL_INPUT;
     *out = f->sink_new(path);
     return *out ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
 }
 
 uint64_t io_sink_bytes(const char *path, const struct sink_shape_info *info) {
     const struct io_format *f = find_format(path);
-    return f ? f->bytes(info) : formats[0].bytes(info);
+    return (f && f->bytes ? f : formats[0])->bytes(info);
 }
 
 // A reader returns SHOAL_MEMORY with or without a message.
@@ -125,27 +136,36 @@ static bool begins_with(const char *text, size_t length, const char *magic) {
     return length >= strlen(magic) && memcmp(text, magic, strlen(magic)) == 0;
 }
 
-// What comes is known by its first bytes.
+// The format that what comes has, by its first bytes.
+static const struct io_format *format_of(const char *bytes, size_t length) {
+    for (int i = FORMATS; i-- > 0;)
+        if (formats[i]->magic ? begins_with(bytes, length, formats[i]->magic)
+                              : formats[i]->table_parse != NULL)
+            return formats[i];
+    return formats[0];
+}
+
 static shoal_code read_input(const char *name, struct arena *arena, struct table *out,
                              struct report *r) {
-    char *text = NULL;
+    char *bytes = NULL;
     size_t length = 0;
-    shoal_code code = file_read_input("-", SIZE_MAX / 8, &text, &length, r);
-    if (code == SHOAL_OK && begins_with(text, length, "\x89HDF"))
-        code = report_error(r, SHOAL_INPUT, "%s: HDF5 is not read from there; name the file", name);
-    else if (code == SHOAL_OK)
-        code = (begins_with(text, length, "PK") ? npz_table_parse : csv_table_parse)(
-            name, text, length, arena, out, r);
-    free(text);
+    shoal_code code = file_read_input("-", SIZE_MAX / 8, &bytes, &length, r);
+    const struct io_format *f = code == SHOAL_OK ? format_of(bytes, length) : NULL;
+    if (f && f->table_parse)
+        code = f->table_parse(name, bytes, length, arena, out, r);
+    else if (f)
+        code = report_error(r, SHOAL_INPUT, "%s: %s is not read from there; name the file", name,
+                            f->name);
+    free(bytes);
     return code;
 }
 
 shoal_code io_table_read(const char *path, struct arena *arena, struct table *out,
                          struct report *r) {
     *out = (struct table){0};
-    const struct io_format *f = find_format(path);
+    const struct io_format *f = file_is_input(path) ? NULL : format_for(path, can_read, r);
     if (!f && !file_is_input(path))
-        return unknown_format(path, SHOAL_INPUT, r);
+        return SHOAL_INPUT;
     const char *name = file_input_name(path);
     jmp_buf *oom = arena->oom;
     arena->oom = NULL;
@@ -164,16 +184,14 @@ shoal_code io_table_read(const char *path, struct arena *arena, struct table *ou
     return code;
 }
 
+bool io_is_data(const char *path) { return find_format(path) != NULL; }
+
 shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta,
                         struct report *r) {
     *meta = NULL;
-    const struct io_format *f = find_format(path);
+    const struct io_format *f = format_for(path, has_meta, r);
     if (!f)
-        return unknown_format(path, SHOAL_INPUT, r);
-    if (!f->meta_read)
-        return report_error(r, SHOAL_INPUT,
-                            "%s: a CSV file does not say how it was made; only .npz and .h5 do",
-                            path);
+        return SHOAL_INPUT;
     jmp_buf *oom = arena->oom;
     arena->oom = NULL;
     uint32_t errors = r ? r->errors : 0;

@@ -23,6 +23,9 @@ uint64_t io_sink_bytes(const char *path, const struct sink_shape_info *info);
 shoal_code io_table_read(const char *path, struct arena *arena, struct table *out,
                          struct report *r);
 
+// Whether the ending is that of a file of numbers.
+bool io_is_data(const char *path);
+
 // The `meta` text of a result file written by a sink (job replay), owned by the arena.
 shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta, struct report *r);
 

@@ -125,15 +125,15 @@ static shoal_code add_members(struct zip *z, shoal_code code, struct arena *aren
     return code;
 }
 
-shoal_code npz_table_read(const char *path, struct arena *arena, struct table *out,
-                          struct report *r) {
+static shoal_code npz_table_read(const char *path, struct arena *arena, struct table *out,
+                                 struct report *r) {
     struct zip z;
     shoal_code code = zip_open(&z, path, r);
     return add_members(&z, code, arena, out, r);
 }
 
-shoal_code npz_table_parse(const char *name, const char *bytes, size_t length, struct arena *arena,
-                           struct table *out, struct report *r) {
+static shoal_code npz_table_parse(const char *name, const char *bytes, size_t length,
+                                  struct arena *arena, struct table *out, struct report *r) {
     struct zip z;
     int fd;
     shoal_code code = file_in_memory(name, bytes, length, &fd, r);
@@ -143,8 +143,8 @@ shoal_code npz_table_parse(const char *name, const char *bytes, size_t length, s
     return add_members(&z, code, arena, out, r);
 }
 
-shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
-                         struct report *r) {
+static shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
+                                struct report *r) {
     struct zip z;
     char *bytes = NULL;
     shoal_code code = zip_open(&z, path, r);
@@ -169,3 +169,12 @@ shoal_code npz_meta_read(const char *path, struct arena *arena, const char **met
     zip_close(&z);
     return code;
 }
+
+const struct io_format npz_format = {.name = "NPZ",
+                                     .endings = {".npz"},
+                                     .sink_new = npz_sink_new,
+                                     .bytes = npz_bytes,
+                                     .table_read = npz_table_read,
+                                     .magic = "PK",
+                                     .table_parse = npz_table_parse,
+                                     .meta_read = npz_meta_read};
