@@ -22,21 +22,25 @@ static enum value value_of(const shoal_option_info *o) {
 }
 
 // The words between `|`, up to where the user's own part begins: cuda[:I] is cuda, n=N is n=.
-static void put_words(const shoal_option_info *o) {
+static void put_choices(const char *text) {
     const char *blank = "";
-    if (!strcmp(o->name, "method")) {
-        fputs("auto", stdout);
-        for (uint32_t i = 0; i < shoal_method_count(); i++)
-            printf(" %s", shoal_method_at(i).name);
-        return;
-    }
-    for (const char *p = o->metavar; *p; blank = " ") {
+    for (const char *p = text; *p; blank = " ") {
         size_t n = strcspn(p, "|"), kept = 0;
         while (kept < n && p[kept] != '[' && !isupper((unsigned char)p[kept]))
             kept++;
         printf("%s%.*s", blank, (int)kept, p);
         p += n + (p[n] == '|');
     }
+}
+
+static void put_words(const shoal_option_info *o) {
+    if (!strcmp(o->name, "method")) {
+        fputs("auto", stdout);
+        for (uint32_t i = 0; i < shoal_method_count(); i++)
+            printf(" %s", shoal_method_at(i).name);
+        return;
+    }
+    put_choices(o->metavar);
 }
 
 // Every command with a name of its own, parts of `cache` after their command.
@@ -59,6 +63,34 @@ static void put_names(void) {
 static void put_parts(const struct command *c) {
     for (const struct command *p = c->parts; p->name; p++)
         printf("%s ", p->name);
+}
+
+// All that `shoal help` explains; an option named like a command is that command there.
+static void put_topics(void) {
+    put_names();
+    for (uint32_t i = 0; i < shoal_option_count(); i++)
+        if (!shoal_option_at(i).later && !command_find(shoal_option_at(i).name))
+            printf("%s ", shoal_option_at(i).name);
+    for (uint32_t i = 0; i < shoal_method_count(); i++)
+        printf("%s ", shoal_method_at(i).name);
+    for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
+        printf("%s ", shoal_status_word(i));
+    for (size_t i = 0; i < variable_count; i++)
+        printf("%s ", variables[i].name);
+}
+
+// The words that can follow the command itself, if they are known.
+static bool has_words(const struct command *c) {
+    return c->parts || !strcmp(c->name, "help") || strchr(c->takes, '|');
+}
+
+static void put_words_of(const struct command *c) {
+    if (c->parts)
+        put_parts(c);
+    else if (!strcmp(c->name, "help"))
+        put_topics();
+    else
+        put_choices(c->takes);
 }
 
 // ---- bash ---------------------------------------------------------------------------------------
@@ -125,11 +157,11 @@ static const char bash_tail[] =
     "}\n"
     "complete -F _shoal shoal\n";
 
-// Offers words and is done, where the condition holds.
-static void bash_offer(const char *condition, const struct command *parts_of) {
-    printf("    if %s; then\n        COMPREPLY=($(compgen -W '", condition);
-    if (parts_of)
-        put_parts(parts_of);
+// Offers words and is done.
+static void bash_offer(const struct command *c) {
+    fputs("        COMPREPLY=($(compgen -W '", stdout);
+    if (c)
+        put_words_of(c);
     else
         put_names();
     puts("' -- \"$cur\"))\n        return\n    fi");
@@ -137,16 +169,17 @@ static void bash_offer(const char *condition, const struct command *parts_of) {
 
 static void bash(void) {
     fputs(bash_head, stdout);
-    bash_offer("((COMP_CWORD == 1)) || [[ $command == help ]]", NULL);
-    for (size_t i = 0; i < command_count; i++)
-        if (commands[i].parts) {
-            char condition[64];
-            snprintf(condition, sizeof condition, "((COMP_CWORD == 2)) && [[ $command == %s ]]",
-                     commands[i].name);
-            bash_offer(condition, &commands[i]);
-            printf("    [[ $command == %s ]] && command=\"$command ${COMP_WORDS[2]}\"\n",
-                   commands[i].name);
-        }
+    puts("    if ((COMP_CWORD == 1)); then");
+    bash_offer(NULL);
+    for (size_t i = 0; i < command_count; i++) {
+        const struct command *c = &commands[i];
+        if (!has_words(c))
+            continue;
+        printf("    if ((COMP_CWORD == 2)) && [[ $command == %s ]]; then\n", c->name);
+        bash_offer(c);
+        if (c->parts)
+            printf("    [[ $command == %s ]] && command=\"$command ${COMP_WORDS[2]}\"\n", c->name);
+    }
     puts("    case $command in");
     each_command(bash_options);
     puts("    esac\n    [[ \" $options\" == *\" $prev \"* ]] && case $prev in");
@@ -210,9 +243,9 @@ static void zsh_command(const struct command *c) {
         if (!o.later && args_takes(c->name, &o))
             zsh_option(&o);
     }
-    if (!strcmp(c->name, "help")) {
-        fputs("            ':command:(", stdout);
-        put_names();
+    if (has_words(c)) {
+        fputs("            ':word:(", stdout);
+        put_words_of(c);
         puts(")' ;;");
     } else
         puts(c->needs_model ? "            '*:file:_files' ;;" : "            && : ;;");
@@ -266,7 +299,16 @@ static void fish_text(const char *text) {
     putchar('\'');
 }
 
+static void fish_words(const struct command *c) {
+    if (c->parts || c->part_of || !has_words(c))
+        return;
+    printf("complete -c shoal -n '__fish_seen_subcommand_from %s' -f -a '", c->name);
+    put_words_of(c);
+    puts("'");
+}
+
 static void fish_command(const struct command *c) {
+    fish_words(c);
     if (c->hidden)
         return;
     fputs("complete -c shoal -n ", stdout);

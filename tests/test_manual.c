@@ -47,10 +47,12 @@ TEST(manual_is_read_without_warnings) {
 
 // What bash offers for a line; the last word is the one that is completed.
 static const char *offers(const char *line) {
+    static const char *completions;
+    completions = completions ? completions : SHOAL("completions", "bash").out;
     const char *script =
         "eval \"$0\"; eval \"COMP_WORDS=($1)\"; COMP_CWORD=$((${#COMP_WORDS[@]}-1)); "
         "_shoal; printf '%s ' \"${COMPREPLY[@]}\"";
-    struct check_output o = RUN("bash", "-c", script, SHOAL("completions", "bash").out, line);
+    struct check_output o = RUN("bash", "-c", script, completions, line);
     CHECK_INT(o.status, 0);
     CHECK_STR(o.err, "");
     return o.out;
@@ -73,7 +75,12 @@ TEST(completions_in_bash) {
     CHECK_STR(offers("shoal run -o README.m"), "README.md ");
     CHECK_STR(offers("shoal run --cache README.m"), " "); // a directory
     CHECK_STR(offers("shoal run --rtol README.m"), " ");  // a number
-    CHECK_STR(offers("shoal help ca"), "cache ");
+    CHECK_STR(offers("shoal help ca"), "cache cash-karp-54 ");
+    CHECK_STR(offers("shoal help rt"), "rtol ");
+    CHECK_STR(offers("shoal help rodas5"), "rodas5p ");
+    CHECK_STR(offers("shoal help nonf"), "nonfinite ");
+    CHECK_STR(offers("shoal help SHOAL_NV"), "SHOAL_NVRTC ");
+    CHECK_STR(offers("shoal completions ''"), "bash zsh fish ");
 }
 
 TEST(completions_in_fish_and_zsh) {
@@ -95,6 +102,12 @@ TEST(completions_in_fish_and_zsh) {
         o = RUN("fish", "-c", "source $argv[1]; complete -C 'shoal run --precision f'",
                 check_path("shoal.fish"));
         CHECK_HAS(o.out, "f64");
+        o = RUN("fish", "-c", "source $argv[1]; complete -C 'shoal help rt'",
+                check_path("shoal.fish"));
+        CHECK_STR(o.out, "rtol\n");
+        o = RUN("fish", "-c", "source $argv[1]; complete -C 'shoal completions z'",
+                check_path("shoal.fish"));
+        CHECK_STR(o.out, "zsh\n");
     }
     if (!fish || !zsh)
         check_skip("no fish or no zsh");
