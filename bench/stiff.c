@@ -358,6 +358,7 @@ static void print_compiled(const char *what, const char *text, const char *file,
             die("solver", j.log);
         best = fmin(best, lorenz_seconds() - start);
         job_free(&j);
+        shoal_cache_forget();
     }
     printf("| %s, %s | %.3g s | ", what, method, best);
     if (strcmp(method, BAR_METHOD))

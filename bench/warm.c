@@ -72,6 +72,7 @@ static void bench_load(const char *what, const char *text, double bar) {
     shoal_solver_free(solver_of(model, "1", NULL));
     for (int i = 0; i < ROUNDS; i++) {
         shoal_log *log = shoal_log_new();
+        shoal_cache_forget(); // from disk
         double start = lorenz_seconds();
         shoal_solver *solver = solver_of(model, "1", log);
         all[i] = lorenz_seconds() - start;

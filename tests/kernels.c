@@ -35,6 +35,11 @@ struct made make_solver(const char *text, const char *options, bool plan,
 }
 
 void made_free(struct made *m) {
+    made_free_all_but_kernels(m);
+    kernel_forget_idle();
+}
+
+void made_free_all_but_kernels(struct made *m) {
     shoal_solver_free(m->solver);
     shoal_model_free(m->model);
     shoal_log_free(m->log);
@@ -81,21 +86,21 @@ const char *use_script(const char *script) {
 
 void plant_kernel(struct made *m, const void *bytes, size_t length) {
     struct order order;
-    struct cache *cache = cache_open(NULL);
+    struct kernel_request how;
+    struct build b;
     char reason[CACHE_REASON];
     REQUIRE(order_open(m->model, &m->options, NULL, &order, m->log) == SHOAL_OK);
-    struct kernel k = kernel_of(order.backend, order.device, &order.request, "planted", &m->options,
-                                cache, m->log);
-    REQUIRE(kernel_identify(&k) == SHOAL_OK);
+    REQUIRE(solver_how(&m->options, order.backend, order.device, &how, m->log) == SHOAL_OK);
+    REQUIRE(build_begin(&order.request, "planted", &how, &b) == SHOAL_OK);
     struct cache_item item = {.abi = SHOAL_ABI,
                               .wall_ms = 100,
-                              .record = (const unsigned char *)k.record.bytes.data,
-                              .record_length = k.record.bytes.length,
+                              .record = (const unsigned char *)b.making.record.bytes.data,
+                              .record_length = b.making.record.bytes.length,
                               .payload = bytes,
                               .payload_length = length};
-    REQUIRE(cache_put(cache, &item, false, reason));
-    kernel_free(&k);
-    cache_close(cache);
+    REQUIRE(cache_put(how.cache, &item, false, reason));
+    build_free(&b);
+    cache_close(how.cache);
     order_close(&order);
 }
 

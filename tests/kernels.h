@@ -7,8 +7,8 @@
 #ifndef SHOAL_TESTS_KERNELS_H
 #define SHOAL_TESTS_KERNELS_H
 
-#include "kernel/kernel.h"
 #include "api/solver.h"
+#include "kernel/kernel.h"
 
 struct made {
     shoal_log *log;
@@ -23,7 +23,9 @@ struct made {
 // kernel is made. swap: other text for components, or NULL.
 struct made make_solver(const char *text, const char *options, bool plan,
                         const struct component_swap *swap);
+// The next solver finds what another process would; or what this one has loaded.
 void made_free(struct made *m);
+void made_free_all_but_kernels(struct made *m);
 void key_of(const char *text, const char *options, char key[65]);
 // What the span of that label says under a key; "" when there is none. A fresh string each call.
 char *span_says(const shoal_log *log, const char *label, const char *key);

@@ -31,7 +31,7 @@ struct listing listing_new(const char *model, const char *options,
 }
 
 void listing_free(struct listing *s) {
-    codegen_free(&s->kernel);
+    kernel_source_free(&s->kernel);
     shoal_model_free(s->model);
     shoal_log_free(s->log);
 }

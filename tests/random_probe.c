@@ -82,7 +82,7 @@ static void build_functions(struct trial *t, struct kernel_functions *k) {
     else if (!(k->library = load_bytes(&bytes)))
         trial_fail(t, "load: %s", dlerror());
     free(bytes.data);
-    codegen_free(&s);
+    kernel_source_free(&s);
 }
 
 static void find_functions(struct trial *t, struct kernel_functions *k) {

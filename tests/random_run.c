@@ -300,7 +300,7 @@ void random_run_compiler(struct trial *t) {
         struct shoal_kernel_text k = {.text = source.text.data, .length = source.text.length};
         if (order.backend->build(order.device, &k, NULL, &bytes, log_report(t->log)) != SHOAL_OK)
             trial_fail_call(t, "compiler");
-        codegen_free(&source);
+        kernel_source_free(&source);
     }
     free(bytes.data);
     order_close(&order);

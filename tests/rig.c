@@ -66,19 +66,26 @@ char *rig_source(struct rig *rig) {
     return source;
 }
 
-void rig_replace_kernel(struct rig *rig, const char *source) {
+void rig_replace_text(struct rig *rig, const struct shoal_kernel_text *k) {
     shoal_solver *s = rig->solver;
+    struct shoal_bytes bytes = {0};
+    struct shoal_module *module = NULL;
+    kernel_drop(s->first.kernel);
+    s->first.kernel = NULL;
+    rig_need(rig, s->backend->build(s->device, k, NULL, &bytes, log_report(rig->log)), "build");
+    rig_need(rig, s->backend->load(s->device, &bytes, &module, log_report(rig->log)), "load");
+    char key[KEY_HEX] = "of another text";
+    s->first.kernel = kernel_add(s->device, key, module, (struct shoal_facts){0});
+    s->setup.module = s->first.kernel->module;
+    free(bytes.data);
+}
+
+void rig_replace_kernel(struct rig *rig, const char *source) {
     struct shoal_kernel_text k = {.text = source,
                                   .length = strlen(source),
                                   .needs_sleef = strstr(source, "Sleef_") != NULL,
                                   .needs_libm = true};
-    struct shoal_bytes bytes = {0};
-    s->backend->unload(s->setup.module);
-    s->setup.module = NULL;
-    rig_need(rig, s->backend->build(s->device, &k, NULL, &bytes, log_report(rig->log)), "build");
-    rig_need(rig, s->backend->load(s->device, &bytes, &s->setup.module, log_report(rig->log)),
-             "load");
-    free(bytes.data);
+    rig_replace_text(rig, &k);
 }
 
 void rig_free(struct rig *rig) {

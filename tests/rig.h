@@ -28,6 +28,7 @@ struct rig rig_new(const char *target, const char *text, const char *options);
 // The kernel's source, and the same solver with another kernel made from a source.
 char *rig_source(struct rig *rig);
 void rig_replace_kernel(struct rig *rig, const char *source);
+void rig_replace_text(struct rig *rig, const struct shoal_kernel_text *k);
 void rig_free(struct rig *rig);
 // The code of a call that must be SHOAL_OK.
 void rig_need(struct rig *rig, shoal_code code, const char *what);

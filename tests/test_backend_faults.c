@@ -83,8 +83,8 @@ DEVICE_TEST(second_time_from_cache) {
     struct inputs in = some(20);
     struct rig first = device_rig(device, decay, "t1=1 method=rk4 dt=0.1");
     struct rig second = device_rig(device, decay, "t1=1 method=rk4 dt=0.1");
-    CHECK(!first.solver->cached);
-    CHECK(second.solver->cached);
+    CHECK(!first.solver->first.cached);
+    CHECK(second.solver->first.cached);
     struct outcome want = rig_run(&first, &in, NULL, 0, NULL);
     struct outcome got = rig_run(&second, &in, NULL, 0, NULL);
     device_same(&want, &got, "from the cache");

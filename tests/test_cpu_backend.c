@@ -455,15 +455,9 @@ TEST(cpu_kernels_side_by_side) {
 static void check_one_unit(const char *options) {
     const char *names[RIG_NAMES] = {"a"};
     struct rig two = rig_new(NULL, decay, options), one = rig_new(NULL, decay, options);
-    shoal_solver *s = one.solver;
     char *source = rig_source(&one);
     struct shoal_kernel_text k = {.text = source, .length = strlen(source), .one_unit = true};
-    struct shoal_bytes bytes = {0};
-    s->backend->unload(s->setup.module);
-    s->setup.module = NULL;
-    rig_need(&one, s->backend->build(s->device, &k, NULL, &bytes, log_report(one.log)), "build");
-    rig_need(&one, s->backend->load(s->device, &bytes, &s->setup.module, log_report(one.log)),
-             "load");
+    rig_replace_text(&one, &k);
     struct inputs in = inputs_new(100, names);
     for (int i = 0; i < 100; i++)
         in.value[0][i] = 0.1 * i;
@@ -473,7 +467,6 @@ static void check_one_unit(const char *options) {
     outcome_free(&a);
     outcome_free(&b);
     inputs_free(&in);
-    free(bytes.data);
     free(source);
     rig_free(&one);
     rig_free(&two);

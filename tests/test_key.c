@@ -140,7 +140,7 @@ TEST(key_ignores_form) {
 
 struct digests {
     uint32_t count;
-    struct component component[CODEGEN_COMPONENTS];
+    struct kernel_component component[KERNEL_COMPONENTS];
     char *text;
     char key[65];
 };
@@ -157,7 +157,7 @@ static struct digests digests_of(const char *options, const struct component_swa
     memcpy(d.component, source.component, sizeof d.component);
     d.text = strdup(source.text.data);
     snprintf(d.key, sizeof d.key, "%s", shoal_solver_key(m.solver));
-    codegen_free(&source);
+    kernel_source_free(&source);
     order_close(&order);
     made_free(&m);
     return d;
@@ -194,7 +194,7 @@ static void check_components(const char *options, uint32_t least) {
     struct digests plain = digests_of(options, NULL);
     CHECK(plain.count >= least);
     for (uint32_t i = 0; i < plain.count; i++) {
-        const struct component *c = &plain.component[i];
+        const struct kernel_component *c = &plain.component[i];
         char *text = NULL;
         REQUIRE(asprintf(&text, "%.*s \n", (int)c->length - 1, plain.text + c->offset) > 0);
         struct component_swap swap[] = {{c->name, text}, {NULL, NULL}};

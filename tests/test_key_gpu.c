@@ -23,7 +23,7 @@ static struct made on_gpu(bool plan) {
 static void check_solve(bool cached) {
     double values[8];
     struct made m = on_gpu(false);
-    CHECK_INT(m.solver->cached, cached);
+    CHECK_INT(m.solver->first.cached, cached);
     CHECK_INT(run_one(&m, values), 1);
     made_free(&m);
 }

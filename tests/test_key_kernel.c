@@ -104,14 +104,14 @@ TEST(key_kernel_of_every_component) {
     REQUIRE(codegen_kernel(&order.request, &source, NULL) == SHOAL_OK);
     CHECK(source.components >= 17);
     for (uint32_t i = 0; i < source.components; i++) {
-        const struct component *c = &source.component[i];
+        const struct kernel_component *c = &source.component[i];
         char *old = strndup(source.text.data + c->offset, c->length);
         check_swap(c->name, old, plain, n);
         free(old);
     }
     run_in_mode("on", base, "", NULL, "hit", values); // and the first is still there
     CHECK(same_bits(plain, values, n));
-    codegen_free(&source);
+    kernel_source_free(&source);
     order_close(&order);
     made_free(&m);
 }
@@ -136,7 +136,7 @@ static void check_refused(const double want[8]) {
     double values[8];
     setenv("SHOAL_CACHE", "on", 1);
     struct made m = must_make(base, "", NULL);
-    CHECK_INT(m.solver->cached, 0);
+    CHECK_INT(m.solver->first.cached, 0);
     CHECK_INT(run_one(&m, values), 2);
     CHECK(same_bits(values, want, 2));
     CHECK_INT(shoal_log_message_count(m.log), 0); // not a word about it

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Options: the table, values of every type, cross-checks, XPP's names, job files.
-#include "api/choice.h"
-#include "base/json.h"
 #include "api/model.h"
 #include "api/options.h"
+#include "base/json.h"
 #include "check.h"
 #include "log/log.h"
+#include "ode/run/choice.h"
 #include "shoal/shoal.h"
 
 static shoal_options fresh(void) {

@@ -53,6 +53,7 @@ GIVES(shoal_method_count, shoal_method_count())
 HOLDS(shoal_method_at, got.name && !got.name[0], UINT32_MAX)
 GIVES(shoal_device_count, shoal_device_count())
 HOLDS(shoal_device_at, !got.usable, UINT32_MAX)
+DOES(shoal_cache_forget)
 static bool none_shoal_log_new(void) {
     shoal_log *log = shoal_log_new();
     shoal_log_free(log);
@@ -310,6 +311,7 @@ static const struct nothing calls[] = {
     ROW(shoal_cache_explain),
     ROW(shoal_cache_verify),
     ROW(shoal_cache_clear),
+    ROW(shoal_cache_forget),
     ROW(shoal_cache_export),
     ROW(shoal_cache_import),
     ROW(shoal_cache_doctor),

@@ -136,6 +136,8 @@ struct shoal_backend {
     shoal_code (*open_target)(const char *name, bool fast_math, struct shoal_device **out,
                               struct report *r);
     struct shoal_facts (*facts)(const struct shoal_module *m);
+    // Whether `open` would give the same now: environment, compiler, libraries. Without it, always.
+    bool (*is_current)(const struct shoal_device *d);
 };
 
 #endif

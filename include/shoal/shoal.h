@@ -484,7 +484,7 @@ SHOAL_API void shoal_solver_free(shoal_solver *solver);
 // the first of them needs it.
 typedef enum shoal_effect {
     SHOAL_KEPT,    // the kernel is the same
-    SHOAL_LOADED,  // another one, from the cache
+    SHOAL_LOADED,  // another one that was there: loaded in this process, or in the cache
     SHOAL_COMPILED // another one, compiled and kept in the cache
 } shoal_effect;
 
@@ -730,6 +730,9 @@ typedef struct shoal_cache_filter {
 } shoal_cache_filter;
 SHOAL_API shoal_code shoal_cache_clear(shoal_cache *cache, const shoal_cache_filter *filter,
                                        uint64_t *removed, shoal_log *log);
+// A few kernels stay loaded when their solvers are freed, for the next one that needs them. This
+// unloads them; shoal_cache_clear of all kernels does too.
+SHOAL_API void shoal_cache_forget(void);
 
 // All kernels as a tar archive, and back. Each is checked; what is refused is named in the log.
 SHOAL_API shoal_code shoal_cache_export(shoal_cache *cache, const char *path, uint64_t *count,

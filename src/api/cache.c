@@ -252,6 +252,7 @@ shoal_code shoal_cache_clear(shoal_cache *cache, const shoal_cache_filter *filte
     bool all = !filter->model && !filter->stale && !(filter->unused_s > 0);
     *removed = 0;
     if (all) {
+        kernel_forget_idle(); // what was cleared is compiled when it is needed next
         *removed = cache_remove(cache->cache, NULL);
         return SHOAL_OK;
     }
@@ -262,6 +263,8 @@ shoal_code shoal_cache_clear(shoal_cache *cache, const shoal_cache_filter *filte
     free(c.keys);
     return c.failed ? report_error(log_report(log), SHOAL_MEMORY, "out of memory") : SHOAL_OK;
 }
+
+void shoal_cache_forget(void) { kernel_forget_idle(); }
 
 shoal_code shoal_cache_export(shoal_cache *cache, const char *path, uint64_t *count,
                               shoal_log *log) {

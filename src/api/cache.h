@@ -33,9 +33,9 @@ bool field_find(const unsigned char *record, size_t length, const char *label,
                 struct key_field *out);
 
 // Whether this machine would make that kernel with the same compiler and libraries now. On true
-// *kernel can be built; kernel_rebuild_free in any case.
+// *kernel can be built; rebuild_close in any case.
 struct rebuild {
-    struct kernel kernel;
+    struct kernel_making kernel;
     const struct shoal_backend *backend;
     struct shoal_device *device;
 };

@@ -132,21 +132,27 @@ shoal_code shoal_cache_explain(shoal_cache *cache, const shoal_model *model,
     if (code != SHOAL_OK)
         return code;
     code = order_open(model, &o, NULL, &order, log);
-    struct kernel k = kernel_of(order.backend, order.device, &order.request,
-                                model->model->source.name, &o, cache->cache, log);
-    k.keep_source = NULL; // it is only looked at
+    const struct kernel_request how = {.backend = order.backend,
+                                       .device = order.device,
+                                       .stop = o.stop,
+                                       .on_compile = o.on_compile,
+                                       .on_compile_user = o.on_compile_user,
+                                       .cache = cache->cache,
+                                       .log = log};
+    struct build b = {0};
     if (code == SHOAL_OK)
-        code = kernel_identify(&k);
+        code = build_begin(&order.request, model->model->source.name, &how, &b);
     if (code == SHOAL_OK) {
+        const struct kernel_making *k = &b.making;
         struct search s = {
-            .mine = {(const unsigned char *)k.record.bytes.data, k.record.bytes.length},
-            .key = k.key,
+            .mine = {(const unsigned char *)k->record.bytes.data, k->record.bytes.length},
+            .key = k->key,
             .out = out};
         const struct cache_walk walk = {.entry = look_at, .user = &s};
-        memcpy(out->key, k.hex, sizeof out->key);
+        memcpy(out->key, k->hex, sizeof out->key);
         cache_walk(cache->cache, &walk);
     }
-    kernel_free(&k);
+    build_free(&b);
     order_close(&order);
     return code;
 }

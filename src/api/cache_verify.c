@@ -2,6 +2,7 @@
 // Entries compiled again from the source they hold, and entries that this machine would not make.
 #include "api/cache.h"
 
+#include "../kernels/ode/abi.h"
 #include "api/model.h"
 #include "device/device.h"
 
@@ -51,10 +52,8 @@ bool rebuild_open(const struct cache_item *item, struct cache *cache, struct reb
         device_open_target(target, meta_has(item, "fast-math", "on"), &out->backend, &out->device,
                            NULL) != SHOAL_OK)
         return false;
-    out->kernel = (struct kernel){
-        .backend = out->backend,
-        .device = out->device,
-        .cache = cache,
+    out->kernel = (struct kernel_making){
+        .q = {.backend = out->backend, .device = out->device, .abi = SHOAL_ABI, .cache = cache},
         .text = {.text = (const char *)source.bytes,
                  .length = source.length,
                  .needs_sleef = meta_has(item, "needs", "sleef"),
@@ -65,7 +64,7 @@ bool rebuild_open(const struct cache_item *item, struct cache *cache, struct reb
 }
 
 void rebuild_close(struct rebuild *r) {
-    kernel_free(&r->kernel);
+    kernel_making_free(&r->kernel);
     if (r->device)
         r->backend->close(r->device);
 }

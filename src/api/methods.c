@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The method table, for those outside.
-#include "api/choice.h"
+#include "ode/run/choice.h"
 
 uint32_t shoal_method_count(void) { return method_count; }
 

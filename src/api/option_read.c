@@ -5,11 +5,11 @@
 // once; that is options_check's business.
 #include "api/options.h"
 
-#include "api/choice.h"
 #include "base/amount.h"
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/number.h"
+#include "ode/run/choice.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -4,10 +4,10 @@
 // The model's `@` lines come right after the defaults, so that whatever is set later wins.
 #include "api/options.h"
 
-#include "api/choice.h"
 #include "api/model.h"
 #include "io/io.h"
 #include "log/log.h"
+#include "ode/run/choice.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -16,9 +16,11 @@ LOG_LABEL(solver_solve_execution, RUNTIME, 20, "the solver's part of it");
 
 // ---- What it is ---------------------------------------------------------------------------------
 
-const char *shoal_solver_key(const shoal_solver *solver) { return solver ? solver->key : NULL; }
+const char *shoal_solver_key(const shoal_solver *solver) {
+    return solver ? solver->first.key : NULL;
+}
 
-bool shoal_solver_cached(const shoal_solver *solver) { return solver && solver->cached; }
+bool shoal_solver_cached(const shoal_solver *solver) { return solver && solver->first.cached; }
 
 const char *shoal_solver_device(const shoal_solver *solver) {
     return solver ? solver->device_text : NULL;
@@ -136,7 +138,7 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
     buf_puts(out, ",\"model_text\":");
     buf_json(out, s->model->model->source.text);
     buf_puts(out, ",\"key\":");
-    buf_json(out, s->key);
+    buf_json(out, s->first.key);
     if (s->setup.takeover)
         buf_printf(out, ",\"methods\":\"%s %s\"", s->setup.method, s->setup.takeover->method);
     buf_puts(out, ",\"options\":");

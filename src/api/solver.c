@@ -2,12 +2,11 @@
 // Making a solver: check, generate, and get the kernel.
 #include "api/solver.h"
 
-#include "api/choice.h"
-#include "kernel/kernel.h"
-#include "kernel/measure.h"
 #include "api/options.h"
 #include "device/device.h"
 #include "dispatch/parallel.h"
+#include "kernel/measure.h"
+#include "ode/run/choice.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +49,7 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
     struct system *system = api_system(model, log);
     if (!system)
         return SHOAL_INPUT;
-    choice = choice_for(choice, system, o);
+    choice = choice_for(choice, system, options_fixed(o, choice.first));
     *out = (struct codegen_request){
         .system = system,
         .method = choice.first,
@@ -68,31 +67,59 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
     return SHOAL_OK;
 }
 
+shoal_code solver_how(const shoal_options *o, const struct shoal_backend *backend,
+                      struct shoal_device *device, struct kernel_request *out, shoal_log *log) {
+    *out = (struct kernel_request){.backend = backend,
+                                   .device = device,
+                                   .stop = o->stop,
+                                   .on_compile = o->on_compile,
+                                   .on_compile_user = o->on_compile_user,
+                                   .keep_source = o->keep_source,
+                                   .cache = cache_open(o->cache),
+                                   .log = log};
+    return out->cache ? SHOAL_OK : report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+}
+
+// The one that the solver has, or another.
+static shoal_code get_kernel(struct build *b, const struct loaded *have, bool plans,
+                             struct loaded *out) {
+    struct kernel_making *k = &b->making;
+    shoal_code code = SHOAL_OK;
+    memcpy(out->key, k->hex, sizeof out->key);
+    out->workspace = b->source.workspace;
+    if (have && !strcmp(have->key, k->hex)) {
+        *out = *have;
+        out->kernel = kernel_keep(have->kernel);
+        out->effect = SHOAL_KEPT;
+        return SHOAL_OK;
+    }
+    if (plans)
+        out->cached = kernel_is_cached(k);
+    else {
+        code = kernel_get(k, &out->kernel);
+        out->cached = code == SHOAL_OK && k->origin != KERNEL_COMPILED;
+    }
+    out->effect = out->cached ? SHOAL_LOADED : SHOAL_COMPILED;
+    return code;
+}
+
 shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
                          const shoal_options *o, const struct loaded *have, struct loaded *out,
                          shoal_log *log) {
-    struct kernel k = kernel_of(s->backend, s->device, q, s->model->model->source.name, o,
-                                cache_open(o->cache), log);
-    if (!k.cache)
-        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    shoal_code code = kernel_identify(&k);
-    bool kept = code == SHOAL_OK && have && !strcmp(have->key, k.hex);
-    if (kept)
-        *out = *have;
-    memcpy(out->key, k.hex, sizeof out->key);
-    out->workspace = k.source.workspace;
-    if (code == SHOAL_OK && !kept && s->plans)
-        out->cached = kernel_is_cached(&k);
-    else if (code == SHOAL_OK && !kept)
-        code = kernel_get(&k, &out->module);
-    if (code == SHOAL_OK && !kept && !s->plans)
-        out->cached = !k.compiled;
-    out->effect = kept ? SHOAL_KEPT : out->cached ? SHOAL_LOADED : SHOAL_COMPILED;
-    if (code == SHOAL_OK && k.compiled && shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
-        measure_functions(&k);
-    cache_tell(k.cache, log_report(log)); // and the run goes on without it
-    kernel_free(&k);
-    cache_close(k.cache);
+    struct kernel_request how;
+    struct build b;
+    shoal_code code = solver_how(o, s->backend, s->device, &how, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = build_begin(q, s->model->model->source.name, &how, &b);
+    if (code == SHOAL_OK)
+        code = get_kernel(&b, have, s->plans, out);
+    if (code == SHOAL_OK && out->kernel && out->effect == SHOAL_COMPILED &&
+        shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
+        measure_functions(&b.making);
+    cache_tell(how.cache, log_report(log)); // and the run goes on without it
+    build_free(&b);
+    cache_close(how.cache);
     return code;
 }
 
@@ -224,6 +251,7 @@ static shoal_code take_device(shoal_solver *s, const shoal_solver *from) {
     s->backend = from->backend;
     s->device_index = from->device_index;
     s->device = from->device;
+    kernel_device_keep(s->device);
     s->pid = from->pid;
     memcpy(s->device_text, from->device_text, sizeof s->device_text);
     return SHOAL_OK;
@@ -253,7 +281,8 @@ static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_l
         code = take_device(s, from);
     else if (code == SHOAL_OK) {
         s->pid = getpid();
-        code = s->backend->open(s->device_index, o->fast_math, &s->device, log_report(log));
+        code = kernel_device_open(s->backend, s->device_index, o->fast_math, &s->device,
+                                  log_report(log));
         if (code == SHOAL_OK)
             s->backend->describe(s->device_index, s->device_text, sizeof s->device_text);
     }
@@ -269,15 +298,6 @@ static bool same_request(const struct codegen_request *a, const struct codegen_r
            !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
 }
 
-static struct loaded first_of(const shoal_solver *s) {
-    struct loaded k = {.module = s->setup.module,
-                       .workspace = s->setup.workspace,
-                       .cached = s->cached,
-                       .effect = SHOAL_KEPT};
-    memcpy(k.key, s->key, sizeof k.key);
-    return k;
-}
-
 // Whether a kernel of `from` may be this one's: nothing that the request and the model put into it
 // has changed, and nobody wants to see its source.
 static bool is_kept(const shoal_solver *s, const struct codegen_request *q,
@@ -288,25 +308,30 @@ static bool is_kept(const shoal_solver *s, const struct codegen_request *q,
            (!keep || same_text(keep, from->given.keep_source));
 }
 
+// The kernel of another solver is another's too.
+static struct loaded kept(const struct loaded *from) {
+    struct loaded k = *from;
+    kernel_keep(k.kernel);
+    k.effect = SHOAL_KEPT;
+    return k;
+}
+
 // The kernel: that of `from`, or the one that the key says; which may be that of `from` too.
 static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, const shoal_options *o,
                                shoal_log *log) {
-    bool near = from && from->device == s->device;
-    struct loaded have = near ? first_of(from) : (struct loaded){0}, k = have;
+    const struct loaded *have = from && from->device == s->device ? &from->first : NULL;
     shoal_code code = SHOAL_OK;
-    if (!is_kept(s, &s->request, from, from ? &from->request : NULL)) {
-        k = (struct loaded){0};
+    if (is_kept(s, &s->request, from, from ? &from->request : NULL))
+        s->first = kept(have);
+    else {
         if (from && s->model->system == from->model->system)
             s->model->system = NULL; // it has nodes of another kernel
         s->request.system = api_system(s->model, log);
-        code = s->request.system ? solver_kernel(s, &s->request, o, near ? &have : NULL, &k, log)
+        code = s->request.system ? solver_kernel(s, &s->request, o, have, &s->first, log)
                                  : SHOAL_INPUT;
     }
-    s->setup.module = k.module;
-    s->setup.workspace = k.workspace;
-    memcpy(s->key, k.key, sizeof s->key);
-    s->cached = k.cached;
-    s->effect = k.effect;
+    s->setup.module = s->first.kernel ? s->first.kernel->module : NULL;
+    s->setup.workspace = s->first.workspace;
     return code;
 }
 
@@ -329,7 +354,7 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_o
         return code;
     for (int i = 0; i < TAKEOVERS && s->request.stiff && from && from->request.stiff; i++)
         if (is_kept(s, &s->takeover[i].request, from, &from->takeover[i].request))
-            s->takeover[i].kernel = from->takeover[i].kernel;
+            s->takeover[i].kernel = kept(&from->takeover[i].kernel);
     shoal_options known = chosen(&s->given, &s->request);
     describe_options(&known, &s->arena, &s->options);
     s->stop_too = s->given.stop;
@@ -338,17 +363,10 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_o
 
 // What the other one has too is left to it.
 static void disown(shoal_solver *s, const shoal_solver *other) {
-    if (s->setup.module == other->setup.module)
-        s->setup.module = NULL;
-    for (int i = 0; i < TAKEOVERS; i++)
-        if (s->takeover[i].kernel.module == other->takeover[i].kernel.module)
-            s->takeover[i].kernel.module = NULL;
     if (s->model->system == other->model->system)
         s->model->system = NULL;
-    if (s->device == other->device) {
-        s->device = NULL;
+    if (s->device == other->device)
         s->pool = (struct run_pool){0};
-    }
 }
 
 // What points into the solver itself, wherever that is.
@@ -414,15 +432,12 @@ shoal_code shoal_solver_new_plan(const shoal_model *model, const shoal_options *
 void shoal_solver_free(shoal_solver *solver) {
     if (!solver)
         return;
-    if (solver->setup.module)
-        solver->backend->unload(solver->setup.module);
+    kernel_drop(solver->first.kernel);
     for (int i = 0; i < TAKEOVERS; i++)
-        if (solver->takeover[i].kernel.module)
-            solver->backend->unload(solver->takeover[i].kernel.module);
-    if (solver->device) {
+        kernel_drop(solver->takeover[i].kernel.kernel);
+    if (solver->device)
         run_pool_free(&solver->pool, solver->backend, solver->device);
-        solver->backend->close(solver->device);
-    }
+    kernel_device_close(solver->device);
     free(solver->setup.grid.times);
     buf_free(&solver->options);
     arena_free(&solver->arena);
@@ -459,7 +474,7 @@ static shoal_code change(shoal_solver *s, shoal_model *model, const shoal_option
     if (code != SHOAL_OK)
         return code;
     if (effect)
-        *effect = next->effect;
+        *effect = next->first.effect;
     replace(s, next);
     return SHOAL_OK;
 }
@@ -521,7 +536,7 @@ static shoal_code order_device(const shoal_options *o, const char *target, struc
                                                   log_report(log))
                              : device_choose(o->device, &out->backend, &index, log_report(log));
     if (code == SHOAL_OK && !target)
-        code = out->backend->open(index, o->fast_math, &out->device, log_report(log));
+        code = kernel_device_open(out->backend, index, o->fast_math, &out->device, log_report(log));
     log_text(log, span, "device", code == SHOAL_OK ? out->backend->target(out->device)->name : "");
     log_end(log, span);
     return code;
@@ -530,7 +545,7 @@ static shoal_code order_device(const shoal_options *o, const char *target, struc
 shoal_code order_open(const shoal_model *model, const shoal_options *o, const char *target,
                       struct order *out, shoal_log *log) {
     jmp_buf oom;
-    *out = (struct order){.model = api_model_copy(model)};
+    *out = (struct order){.model = api_model_copy(model), .for_target = target};
     if (!out->model)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     shoal_code code = order_device(o, target, out, log);
@@ -549,7 +564,9 @@ shoal_code order_open(const shoal_model *model, const shoal_options *o, const ch
 void order_close(struct order *o) {
     arena_free(&o->arena);
     shoal_model_free(o->model);
-    if (o->device)
+    if (!o->for_target)
+        kernel_device_close(o->device);
+    else if (o->device)
         o->backend->close(o->device);
 }
 

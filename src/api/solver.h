@@ -4,7 +4,7 @@
 #define SHOAL_API_SOLVER_H
 
 #include "api/model.h"
-#include "ode/codegen/codegen.h"
+#include "ode/run/build.h"
 #include "ode/run/run.h"
 #include "shoal/backend.h"
 
@@ -14,10 +14,10 @@ LOG_DECLARE_LABEL(solve_ivp_execution);
 
 // A kernel that is ready to run.
 struct loaded {
-    struct shoal_module *module; // NULL: only planned
+    struct kernel *kernel; // NULL: only planned
     size_t workspace;
     char key[65];
-    bool cached; // it came from the cache, or would
+    bool cached; // it was there already, in the cache or loaded, or would be
     shoal_effect effect;
 };
 
@@ -32,7 +32,7 @@ struct takeover {
 
 // A snapshot: what is changed in the model and the options it was made of does not reach it. All
 // that follows from them is made anew by every change, as a second solver that takes its place when
-// nothing went wrong; device, kernels and blocks go from one to the other.
+// nothing went wrong; it shares device and kernels, and gets the blocks.
 struct shoal_solver {
     shoal_model *model;  // its own copy
     shoal_options given; // its own copy
@@ -45,9 +45,7 @@ struct shoal_solver {
     struct run_pool pool;
     struct arena arena;
     struct buf options; // JSON object, for result files
-    char key[65];
-    bool cached; // the kernel came from the cache, or would
-    shoal_effect effect;
+    struct loaded first;
     struct codegen_request request; // of the first kernel; its system is the model's
     struct takeover takeover[TAKEOVERS];
     char device_text[192];
@@ -94,6 +92,10 @@ shoal_code takeover_system(const shoal_model *model, struct codegen_request *q, 
 shoal_code takeover_begin(shoal_solver *s, const shoal_options *o, shoal_log *log);
 void takeover_settle(shoal_solver *s);
 
+// How kernels are made by the options, on a device; the cache is opened.
+shoal_code solver_how(const shoal_options *o, const struct shoal_backend *backend,
+                      struct shoal_device *device, struct kernel_request *out, shoal_log *log);
+
 // A kernel on the solver's device: `have` (may be NULL) when that is it, else from the cache or
 // compiled. A solver that plans only learns whether it is there.
 shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
@@ -109,6 +111,7 @@ struct order {
     shoal_model *model; // a copy
     const struct shoal_backend *backend;
     struct shoal_device *device;
+    bool for_target; // the device is this order's alone
     struct codegen_request request;
     struct arena arena;
 };

@@ -30,7 +30,7 @@ static shoal_code get(struct takeover *t, struct shoal_module **module, size_t *
                       shoal_log *log) {
     shoal_solver *s = t->solver;
     shoal_code code = SHOAL_OK;
-    if (!t->kernel.module) {
+    if (!t->kernel.kernel) {
         struct compile_flags flags;
         shoal_options o = solver_watched(s, &s->given, &flags);
         code = takeover_system(s->model, &t->request, log);
@@ -40,7 +40,7 @@ static shoal_code get(struct takeover *t, struct shoal_module **module, size_t *
         t->request.system = NULL;
         t->request.log = NULL;
     }
-    *module = t->kernel.module;
+    *module = t->kernel.kernel ? t->kernel.kernel->module : NULL;
     *workspace = t->kernel.workspace;
     return code;
 }

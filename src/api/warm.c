@@ -1,42 +1,46 @@
 // SPDX-License-Identifier: MIT
 // Kernels built before they are needed, also for machines that are not here.
-#include "api/choice.h"
-#include "kernel/kernel.h"
 #include "api/options.h"
 #include "api/solver.h"
+#include "ode/run/choice.h"
 
 #include <stdio.h>
 #include <string.h>
 
+// What is made of it, and why it could not be kept.
+static shoal_code put(struct build *b, const char *target, shoal_warm_result *out) {
+    struct kernel_making *k = &b->making;
+    snprintf(out->target, sizeof out->target, "%s", target);
+    memcpy(out->key, k->hex, sizeof out->key);
+    shoal_code code = kernel_warm(k);
+    out->compiled = code == SHOAL_OK && k->origin == KERNEL_COMPILED;
+    out->seconds = k->wall_ms / 1e3;
+    if (out->compiled && !k->stored)
+        return report_error(log_report(k->q.log), SHOAL_IO, "the kernel could not be kept: %s",
+                            k->unstored);
+    return code;
+}
+
 static shoal_code warm(const struct order *order, const struct codegen_request *request,
                        const char *model, const shoal_options *options, shoal_warm_result *out,
                        shoal_log *log) {
-    struct kernel k = kernel_of(order->backend, order->device, request, model, options,
-                                cache_open(options->cache), log);
+    struct kernel_request how;
+    struct build b = {0};
     *out = (shoal_warm_result){.method = request->stiff ? choice_auto : request->method->name};
-    shoal_code code = SHOAL_OK;
-    if (!k.cache)
-        code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    else if (cache_off(k.cache))
-        code = report_error(log_report(log), SHOAL_IO, "kernels cannot be kept: %s",
-                            cache_off(k.cache));
+    shoal_code code = solver_how(options, order->backend, order->device, &how, log);
+    if (code != SHOAL_OK)
+        return code;
+    const char *off = cache_off(how.cache);
+    if (off)
+        code = report_error(log_report(log), SHOAL_IO, "kernels cannot be kept: %s", off);
     if (code == SHOAL_OK)
-        code = kernel_identify(&k);
-    if (code == SHOAL_OK) {
-        snprintf(out->target, sizeof out->target, "%s",
-                 order->backend->target(order->device)->name);
-        memcpy(out->key, k.hex, sizeof out->key);
-        code = kernel_warm(&k);
-    }
-    if (code == SHOAL_OK && k.compiled && !k.stored)
-        code =
-            report_error(log_report(log), SHOAL_IO, "the kernel could not be kept: %s", k.unstored);
-    if (k.cache && !cache_off(k.cache))
-        cache_tell(k.cache, log_report(log));
-    out->compiled = k.compiled;
-    out->seconds = k.wall_ms / 1e3;
-    kernel_free(&k);
-    cache_close(k.cache);
+        code = build_begin(request, model, &how, &b);
+    if (code == SHOAL_OK)
+        code = put(&b, order->backend->target(order->device)->name, out);
+    if (!off)
+        cache_tell(how.cache, log_report(log));
+    build_free(&b);
+    cache_close(how.cache);
     return code;
 }
 

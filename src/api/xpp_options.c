@@ -8,8 +8,8 @@
 // a parameter.
 #include "api/options.h"
 
-#include "api/choice.h"
 #include "base/ascii.h"
+#include "ode/run/choice.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Makes the key of a kernel, looks it up, and builds and loads it where it is not there.
+// The way of a kernel: its key, then the table of this process, then the cache, then the compiler.
 #include "kernel/kernel.h"
 
-#include "../kernels/ode/abi.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "kernel/compile.h"
+#include "log/log.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-LOG_LABEL(assemble_source, BUILD, 20, "components to one kernel source");
 LOG_LABEL(compiler_identity, BUILD, 30, "what the compiler is, for the key");
 LOG_LABEL(cache_lookup, BUILD, 40, "looking for the kernel in the cache");
 LOG_LABEL(module_load, BUILD, 60, "kernel bytes to something that runs");
@@ -21,10 +21,11 @@ LOG_LABEL(compile_kernel, COMPILE, 10, "the compiler, on the whole kernel");
 
 // ---- Key ----------------------------------------------------------------------------------------
 
-static void add_components(struct kernel *k) {
+static void add_components(struct kernel_making *k) {
     char label[64], value[2 * KEY_HEX];
-    for (uint32_t i = 0; i < k->source.components; i++) {
-        const struct component *c = &k->source.component[i];
+    const struct kernel_source *s = k->q.source;
+    for (uint32_t i = 0; s && i < s->components; i++) {
+        const struct kernel_component *c = &s->component[i];
         snprintf(label, sizeof label, "component:%s", c->name);
         sha256_hex(c->digest, value);
         value[KEY_HEX - 1] = ' ';
@@ -42,7 +43,7 @@ static bool has_unknown(const struct key_record *record) {
     return false;
 }
 
-shoal_code kernel_key(struct kernel *k) {
+shoal_code kernel_key(struct kernel_making *k) {
     char number[16];
     unsigned char digest[32];
     struct sha256 hash;
@@ -54,24 +55,24 @@ shoal_code kernel_key(struct kernel *k) {
     k->text.digest = k->digest;
     snprintf(number, sizeof number, "%d", KERNEL_SCHEMA);
     key_add_text(&k->record, "schema", number);
-    key_add_text(&k->record, "backend", k->backend->name);
-    key_add_text(&k->record, "kind", k->backend->kind);
+    key_add_text(&k->record, "backend", k->q.backend->name);
+    key_add_text(&k->record, "kind", k->q.backend->kind);
     key_add_text(&k->record, "tier", "full"); // the only one yet
-    snprintf(number, sizeof number, "%d", SHOAL_ABI);
+    snprintf(number, sizeof number, "%u", k->q.abi);
     key_add_text(&k->record, "abi", number);
     key_add_text(&k->record, "source", k->digest);
     add_components(k);
     key_add_text(&k->record, "salt", salt ? salt : "");
-    if (k->on_compile) // compilers come into play, and with them the stop flag
-        k->on_compile(&(shoal_compile){.what = "kernel", .predicted_s = (double)NAN},
-                      k->on_compile_user);
-    int32_t span = log_begin(k->log, LOG_compiler_identity);
-    shoal_code code = k->backend->identity(k->device, &k->text, k->cache, k->stop, &k->record,
-                                           log_report(k->log));
-    log_text(k->log, span, "backend", k->backend->name);
-    log_end(k->log, span);
+    if (k->q.on_compile) // compilers come into play, and with them the stop flag
+        k->q.on_compile(&(shoal_compile){.what = "kernel", .predicted_s = (double)NAN},
+                        k->q.on_compile_user);
+    int32_t span = log_begin(k->q.log, LOG_compiler_identity);
+    shoal_code code = k->q.backend->identity(k->q.device, &k->text, k->q.cache, k->q.stop,
+                                             &k->record, log_report(k->q.log));
+    log_text(k->q.log, span, "backend", k->q.backend->name);
+    log_end(k->q.log, span);
     if (code == SHOAL_OK && k->record.bytes.failed)
-        code = report_error(log_report(k->log), SHOAL_MEMORY, "out of memory");
+        code = report_error(log_report(k->q.log), SHOAL_MEMORY, "out of memory");
     if (code != SHOAL_OK)
         return code;
     key_digest(&k->record, k->key);
@@ -80,26 +81,11 @@ shoal_code kernel_key(struct kernel *k) {
     return SHOAL_OK;
 }
 
-struct kernel kernel_of(const struct shoal_backend *backend, struct shoal_device *device,
-                        const struct codegen_request *request, const char *model,
-                        const shoal_options *o, struct cache *cache, shoal_log *log) {
-    return (struct kernel){.backend = backend,
-                           .device = device,
-                           .request = request,
-                           .model = model,
-                           .stop = o->stop,
-                           .on_compile = o->on_compile,
-                           .on_compile_user = o->on_compile_user,
-                           .keep_source = o->keep_source,
-                           .cache = cache,
-                           .log = log};
-}
-
-static shoal_code keep_source(const struct kernel *k) {
-    struct report *r = log_report(k->log);
+static shoal_code keep_source(const struct kernel_making *k) {
+    struct report *r = log_report(k->q.log);
     struct file_part part = {.fd = -1};
     struct buf path = {0};
-    buf_printf(&path, "%s/shoal-%.16s.%s", k->keep_source, k->hex, k->backend->source_ending);
+    buf_printf(&path, "%s/shoal-%.16s.%s", k->q.keep_source, k->hex, k->q.backend->source_ending);
     shoal_code code = path.failed ? SHOAL_MEMORY : file_part_open(&part, path.data, r);
     if (code == SHOAL_OK)
         code = file_write(part.fd, path.data, k->text.text, k->text.length, r);
@@ -112,99 +98,137 @@ static shoal_code keep_source(const struct kernel *k) {
     return code;
 }
 
-shoal_code kernel_identify(struct kernel *k) {
-    int32_t span = log_begin(k->log, LOG_assemble_source);
-    shoal_code code = codegen_kernel(k->request, &k->source, log_report(k->log));
-    k->text = (struct shoal_kernel_text){.text = k->source.text.data,
-                                         .length = k->source.text.length,
-                                         .needs_sleef = k->source.needs_sleef,
-                                         .needs_mvec = k->source.needs_mvec,
-                                         .needs_libm = k->source.needs_libm};
-    if (code == SHOAL_OK)
-        code = kernel_key(k);
-    log_u64(k->log, span, "bytes", k->text.length);
-    log_text(k->log, span, "key", k->hex);
-    log_end(k->log, span);
-    return code == SHOAL_OK && k->keep_source ? keep_source(k) : code;
+shoal_code kernel_identify(const struct kernel_request *q, struct kernel_making *k) {
+    const struct kernel_source *s = q->source;
+    *k = (struct kernel_making){.q = *q,
+                                .text = {.text = s->text.data,
+                                         .length = s->text.length,
+                                         .needs_sleef = s->needs_sleef,
+                                         .needs_mvec = s->needs_mvec,
+                                         .needs_libm = s->needs_libm}};
+    shoal_code code = kernel_key(k);
+    return code == SHOAL_OK && q->keep_source ? keep_source(k) : code;
 }
 
-void kernel_free(struct kernel *k) {
-    codegen_free(&k->source);
-    key_free(&k->record);
-}
+void kernel_making_free(struct kernel_making *k) { key_free(&k->record); }
 
 // ---- Lookup -------------------------------------------------------------------------------------
 
-static bool look(struct kernel *k, struct cache_item *item, char reason[CACHE_REASON]) {
+static bool look(struct kernel_making *k, struct cache_item *item, char reason[CACHE_REASON]) {
     if (k->keep)
-        return cache_get(k->cache, &k->record, SHOAL_ABI, item, reason);
+        return cache_get(k->q.cache, &k->record, k->q.abi, item, reason);
     snprintf(reason, CACHE_REASON, "bypass:unknown-compiler");
     return false;
 }
 
-bool kernel_is_cached(struct kernel *k) {
+// A kernel that is loaded already is as good as one on disk, but for who wants to see it compiled,
+// and for a compiler that may be another each time.
+static struct kernel *find(const struct kernel_making *k) {
+    enum cache_mode mode = cache_mode(k->q.cache);
+    bool wanted = k->keep && mode != CACHE_REFRESH && mode != CACHE_VERIFY;
+    return wanted ? kernel_find(k->q.device, k->hex) : NULL;
+}
+
+bool kernel_is_cached(struct kernel_making *k) {
     struct cache_item item = {0};
     char reason[CACHE_REASON];
-    bool hit = look(k, &item, reason);
+    struct kernel *loaded = find(k);
+    bool hit = loaded || look(k, &item, reason);
+    kernel_drop(loaded);
     cache_item_free(&item);
     return hit;
 }
 
-static shoal_code load(struct kernel *k, const struct shoal_bytes *bytes, struct report *r,
-                       struct shoal_module **out) {
-    if (!out)
-        return k->backend->check(k->device, bytes, r);
-    int32_t span = log_begin(k->log, LOG_module_load);
-    shoal_code code = k->backend->load(k->device, bytes, out, r);
-    log_u64(k->log, span, "bytes", bytes->length);
-    if (code == SHOAL_OK && k->backend->facts) {
-        struct shoal_facts *f = &k->facts;
-        *f = k->backend->facts(*out);
-        log_u64(k->log, span, "registers", f->registers);
-        log_u64(k->log, span, "spills", f->spills);
-        log_f64(k->log, span, "occupancy", f->occupancy);
-        log_u64(k->log, span, "block", f->block);
-    }
-    log_end(k->log, span);
-    return code;
+static void tell_facts(const struct kernel_making *k, int32_t span) {
+    const struct shoal_facts *f = &k->facts;
+    log_u64(k->q.log, span, "registers", f->registers);
+    log_u64(k->q.log, span, "spills", f->spills);
+    log_f64(k->q.log, span, "occupancy", f->occupancy);
+    log_u64(k->q.log, span, "block", f->block);
 }
 
-// Looks the kernel up in a span of its own, and says so where SHOAL_CACHE_LOG asks for it.
-static bool look_in_span(struct kernel *k, struct cache_item *item, char reason[CACHE_REASON]) {
+static shoal_code load(struct kernel_making *k, const struct shoal_bytes *bytes, struct report *r,
+                       struct kernel **out) {
+    struct shoal_module *module = NULL;
+    if (!out)
+        return k->q.backend->check(k->q.device, bytes, r);
+    int32_t span = log_begin(k->q.log, LOG_module_load);
+    shoal_code code = k->q.backend->load(k->q.device, bytes, &module, r);
+    log_u64(k->q.log, span, "bytes", bytes->length);
+    if (code == SHOAL_OK && k->q.backend->facts) {
+        k->facts = k->q.backend->facts(module);
+        tell_facts(k, span);
+    }
+    log_end(k->q.log, span);
+    if (code != SHOAL_OK)
+        return code;
+    *out = kernel_add(k->q.device, k->hex, module, k->facts);
+    return *out ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "out of memory");
+}
+
+// A line for those whom SHOAL_CACHE_LOG makes watch.
+static void tell_lookup(const struct kernel_making *k, const char *how, const char *reason,
+                        uint64_t begin) {
     const char *wants = secure_getenv("SHOAL_CACHE_LOG");
+    if (wants && *wants && strcmp(wants, "0"))
+        report_note(log_report(k->q.log), "cache %s%s, key %.8s, %.3f ms", how, reason, k->hex,
+                    (double)(clock_ns() - begin) / 1e6);
+}
+
+// One that this process has loaded. Where there is none nothing is said: the next lookup does.
+static bool find_in_span(struct kernel_making *k, struct kernel **out) {
     uint64_t begin = clock_ns();
-    int32_t span = log_begin(k->log, LOG_cache_lookup);
+    *out = find(k);
+    if (!*out)
+        return false;
+    int32_t span = log_begin(k->q.log, LOG_cache_lookup);
+    log_text(k->q.log, span, "result", "hit");
+    log_text(k->q.log, span, "reason", "loaded");
+    log_text(k->q.log, span, "key", k->hex);
+    log_end(k->q.log, span);
+    tell_lookup(k, "hit", " (loaded)", begin);
+    k->facts = (*out)->facts;
+    k->origin = KERNEL_FROM_TABLE;
+    return true;
+}
+
+// Looks the kernel up in a span of its own.
+static bool look_in_span(struct kernel_making *k, struct cache_item *item,
+                         char reason[CACHE_REASON]) {
+    uint64_t begin = clock_ns();
+    int32_t span = log_begin(k->q.log, LOG_cache_lookup);
     reason[0] = 0;
     bool hit = look(k, item, reason);
-    log_text(k->log, span, "result", hit ? "hit" : "miss");
-    log_text(k->log, span, "reason", reason);
-    log_text(k->log, span, "key", k->hex);
-    log_u64(k->log, span, "bytes", item->payload_length);
-    log_u64(k->log, span, "tier", (uint64_t)item->tier);
-    log_end(k->log, span);
-    if (wants && *wants && strcmp(wants, "0"))
-        report_note(log_report(k->log), "cache %s%s%s, key %.8s, %.3f ms",
-                    hit ? "hit" : "miss: ", hit && item->tier ? " (read-only)" : "", reason, k->hex,
-                    (double)(clock_ns() - begin) / 1e6);
+    log_text(k->q.log, span, "result", hit ? "hit" : "miss");
+    log_text(k->q.log, span, "reason", reason);
+    log_text(k->q.log, span, "key", k->hex);
+    log_u64(k->q.log, span, "bytes", item->payload_length);
+    log_u64(k->q.log, span, "tier", (uint64_t)item->tier);
+    log_end(k->q.log, span);
+    tell_lookup(k, hit ? "hit" : "miss: ", hit && item->tier ? " (read-only)" : reason, begin);
     return hit;
 }
 
 // A hit that the loader takes; everything else is a miss.
-static bool take(struct kernel *k, struct shoal_module **out) {
+static bool take(struct kernel_making *k, struct kernel **out) {
     struct cache_item item = {0};
     char reason[CACHE_REASON];
+    if (out && find_in_span(k, out))
+        return true;
     bool hit = look_in_span(k, &item, reason);
     if (hit) {
         struct shoal_bytes bytes = {.data = item.block ? (unsigned char *)(uintptr_t)item.payload
                                                        : NULL,
                                     .length = item.payload_length};
         if (load(k, &bytes, NULL, out) != SHOAL_OK) {
-            cache_refuse(k->cache, &item);
+            cache_refuse(k->q.cache, &item);
             snprintf(reason, CACHE_REASON, "load-failed");
             hit = false;
         }
     }
-    cache_count(k->cache, hit, reason, item.tier, hit ? item.wall_ms : 0);
+    if (hit)
+        k->origin = KERNEL_FROM_CACHE;
+    cache_count(k->q.cache, hit, reason, item.tier, hit ? item.wall_ms : 0);
     cache_item_free(&item);
     return hit;
 }
@@ -218,34 +242,34 @@ static uint32_t children_ms(void) {
                       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000);
 }
 
-static uint32_t predict(const struct kernel *k) {
-    return cache_predict(k->cache, k->backend->kind, k->text.length);
+static uint32_t predict(const struct kernel_making *k) {
+    return cache_predict(k->q.cache, k->q.backend->kind, k->text.length);
 }
 
 static double seconds_of(uint32_t predicted_ms) {
     return predicted_ms ? predicted_ms / 1e3 : (double)NAN;
 }
 
-shoal_code kernel_build(struct kernel *k, struct shoal_bytes *out) {
+shoal_code kernel_build(struct kernel_making *k, struct shoal_bytes *out) {
     uint64_t begin = clock_ns();
     uint32_t cpu = children_ms(), predicted = predict(k);
-    struct compile_watch watch = {.call = k->on_compile,
-                                  .user = k->on_compile_user,
+    struct compile_watch watch = {.call = k->q.on_compile,
+                                  .user = k->q.on_compile_user,
                                   .what = "kernel",
                                   .predicted_s = seconds_of(predicted),
-                                  .stop = k->stop};
-    int32_t span = log_begin(k->log, LOG_compile_kernel);
+                                  .stop = k->q.stop};
+    int32_t span = log_begin(k->q.log, LOG_compile_kernel);
     shoal_code code =
-        compile_build(k->backend, k->device, &k->text, &watch, out, log_report(k->log));
-    log_text(k->log, span, "backend", k->backend->name);
-    log_text(k->log, span, "target", k->backend->target(k->device)->name);
-    log_u64(k->log, span, "bytes", out->length);
-    log_end(k->log, span);
+        compile_build(k->q.backend, k->q.device, &k->text, &watch, out, log_report(k->q.log));
+    log_text(k->q.log, span, "backend", k->q.backend->name);
+    log_text(k->q.log, span, "target", k->q.backend->target(k->q.device)->name);
+    log_u64(k->q.log, span, "bytes", out->length);
+    log_end(k->q.log, span);
     k->wall_ms = (uint32_t)((clock_ns() - begin) / 1000000);
     k->cpu_ms = children_ms() - cpu;
-    k->compiled = code == SHOAL_OK;
-    if (k->compiled)
-        cache_learn(k->cache, k->backend->kind, k->text.length, k->wall_ms);
+    k->origin = KERNEL_COMPILED;
+    if (code == SHOAL_OK)
+        cache_learn(k->q.cache, k->q.backend->kind, k->text.length, k->wall_ms);
     return code;
 }
 
@@ -258,36 +282,39 @@ static const char *last_error(shoal_log *log) {
 
 // Loaded before it is stored: what the loader refuses is not published. Without an `out` it is for
 // another machine and is only looked at.
-static shoal_code build_and_store(struct kernel *k, struct cache_work *work,
-                                  struct shoal_module **out) {
+static shoal_code build_and_store(struct kernel_making *k, struct cache_work *work,
+                                  struct kernel **out) {
     struct shoal_bytes bytes = {0};
     shoal_code code = kernel_build(k, &bytes);
     if (code == SHOAL_OK)
-        code = load(k, &bytes, log_report(k->log), out);
+        code = load(k, &bytes, log_report(k->q.log), out);
     if (code == SHOAL_OK)
         kernel_store(k, &bytes, !out);
     if (work)
-        cache_done(k->cache, work, code, bytes.data, bytes.length,
-                   code == SHOAL_OK ? NULL : last_error(k->log));
+        cache_done(k->q.cache, work, code, bytes.data, bytes.length,
+                   code == SHOAL_OK ? NULL : last_error(k->q.log));
     free(bytes.data);
     return code;
 }
 
 // Another thread of this process compiled the same kernel at the same time.
-static shoal_code use_shared(struct kernel *k, struct cache_shared *shared,
-                             struct shoal_module **out) {
+static shoal_code use_shared(struct kernel_making *k, struct cache_shared *shared,
+                             struct kernel **out) {
     struct shoal_bytes bytes = {.data = shared->payload, .length = shared->payload_length};
-    shoal_code code = shared->code == SHOAL_OK
-                          ? load(k, &bytes, log_report(k->log), out)
-                          : report_error(log_report(k->log), shared->code, "%s",
-                                         shared->error ? shared->error : "compilation failed");
+    shoal_code code = SHOAL_OK;
+    k->origin = KERNEL_FROM_TABLE;
+    if (shared->code != SHOAL_OK)
+        code = report_error(log_report(k->q.log), shared->code, "%s",
+                            shared->error ? shared->error : "compilation failed");
+    else if (!out || !find_in_span(k, out))
+        code = load(k, &bytes, log_report(k->q.log), out);
     free(shared->payload);
     free(shared->error);
     return code;
 }
 
 struct waiting {
-    const struct kernel *kernel;
+    const struct kernel_making *kernel;
     uint64_t begin;
     double predicted_s;
     bool said;
@@ -296,28 +323,28 @@ struct waiting {
 // Whoever watches is told as it happens, the others when it is over.
 static void on_wait(void *user, long pid) {
     struct waiting *w = user;
-    const struct kernel *k = w->kernel;
+    const struct kernel_making *k = w->kernel;
     shoal_compile now = {.what = "kernel",
                          .elapsed_s = (double)(clock_ns() - w->begin) * 1e-9,
                          .predicted_s = w->predicted_s,
                          .holder = pid};
-    if (k->on_compile)
-        k->on_compile(&now, k->on_compile_user);
+    if (k->q.on_compile)
+        k->q.on_compile(&now, k->q.on_compile_user);
     else if (!w->said && now.elapsed_s >= 1) {
-        report_note(log_report(k->log), "waited for process %ld, which compiled the same kernel",
+        report_note(log_report(k->q.log), "waited for process %ld, which compiled the same kernel",
                     pid);
         w->said = true;
     }
 }
 
 // Waits its turn, so that a kernel is compiled once; in the end somebody compiles it.
-static shoal_code make(struct kernel *k, struct shoal_module **out) {
+static shoal_code make(struct kernel_making *k, struct kernel **out) {
     for (int tries = 0; tries < 3 && k->keep; tries++) {
         struct cache_work *work = NULL;
         struct cache_shared shared = {0};
         uint32_t predicted = predict(k);
         struct waiting w = {k, clock_ns(), seconds_of(predicted), false};
-        switch (cache_turn(k->cache, k->key, predicted, k->stop, on_wait, &w, &work, &shared)) {
+        switch (cache_turn(k->q.cache, k->key, predicted, k->q.stop, on_wait, &w, &work, &shared)) {
         case CACHE_TURN_MINE:
             return build_and_store(k, work, out);
         case CACHE_TURN_SHARED:
@@ -333,12 +360,12 @@ static shoal_code make(struct kernel *k, struct shoal_module **out) {
 }
 
 // SHOAL_CACHE=verify: the entry must be what the compiler makes now.
-static shoal_code verify(struct kernel *k, struct shoal_module **out) {
+static shoal_code verify(struct kernel_making *k, struct kernel **out) {
     struct cache_item item = {0};
     struct shoal_bytes bytes = {0};
     char reason[CACHE_REASON];
     bool hit = look_in_span(k, &item, reason);
-    cache_count(k->cache, hit, reason, item.tier, 0);
+    cache_count(k->q.cache, hit, reason, item.tier, 0);
     if (!hit) {
         cache_item_free(&item);
         return make(k, out);
@@ -346,21 +373,21 @@ static shoal_code verify(struct kernel *k, struct shoal_module **out) {
     shoal_code code = kernel_build(k, &bytes);
     if (code == SHOAL_OK && (bytes.length != item.payload_length ||
                              memcmp(bytes.data, item.payload, bytes.length) != 0))
-        code = report_error(log_report(k->log), SHOAL_DEVICE,
+        code = report_error(log_report(k->q.log), SHOAL_DEVICE,
                             "the kernel cache is wrong: the compiler now makes %zu bytes that are "
                             "not the %zu of entry %.16s",
                             bytes.length, item.payload_length, k->hex);
     if (code == SHOAL_OK)
-        code = load(k, &bytes, log_report(k->log), out);
+        code = load(k, &bytes, log_report(k->q.log), out);
     free(bytes.data);
     cache_item_free(&item);
     return code;
 }
 
-shoal_code kernel_get(struct kernel *k, struct shoal_module **out) {
-    if (cache_mode(k->cache) == CACHE_VERIFY)
+shoal_code kernel_get(struct kernel_making *k, struct kernel **out) {
+    if (cache_mode(k->q.cache) == CACHE_VERIFY)
         return verify(k, out);
     return take(k, out) ? SHOAL_OK : make(k, out);
 }
 
-shoal_code kernel_warm(struct kernel *k) { return kernel_get(k, NULL); }
+shoal_code kernel_warm(struct kernel_making *k) { return kernel_get(k, NULL); }

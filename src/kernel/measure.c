@@ -53,27 +53,20 @@ struct unit {
 };
 
 struct measuring {
-    const struct kernel *kernel;
+    const struct kernel_making *kernel;
     struct unit unit[FUNCTIONS + 2]; // the first and the last have no function
     uint32_t count;
     atomic_uint next;
 };
 
-static const struct component *component(const struct kernel *k, const char *name) {
-    for (uint32_t i = 0; i < k->source.components; i++)
-        if (!strcmp(k->source.component[i].name, name))
-            return &k->source.component[i];
-    return NULL;
-}
-
 static void fill_units(struct measuring *m) {
-    const struct kernel *k = m->kernel;
-    const struct component *first = component(k, "dxdt");
+    const struct kernel_making *k = m->kernel;
+    const struct kernel_component *first = kernel_component(k->q.source, "dxdt");
     if (!first)
         return;
     buf_put(&m->unit[m->count++].text, k->text.text, first->offset);
     for (int i = 0; i < FUNCTIONS; i++) {
-        const struct component *c = component(k, functions[i].component);
+        const struct kernel_component *c = kernel_component(k->q.source, functions[i].component);
         struct unit *u = &m->unit[m->count];
         if (!c)
             continue;
@@ -87,7 +80,7 @@ static void fill_units(struct measuring *m) {
 
 static void *work(void *user) {
     struct measuring *m = user;
-    const struct kernel *k = m->kernel;
+    const struct kernel_making *k = m->kernel;
     for (uint32_t i; (i = atomic_fetch_add(&m->next, 1)) < m->count;) {
         struct unit *u = &m->unit[i];
         struct shoal_bytes bytes = {0};
@@ -95,10 +88,10 @@ static void *work(void *user) {
         text.text = u->text.data;
         text.length = u->text.length;
         text.one_unit = true;
-        u->t0_ns = log_now_ns(k->log);
+        u->t0_ns = log_now_ns(k->q.log);
         bool ok = !u->text.failed &&
-                  k->backend->build(k->device, &text, k->stop, &bytes, NULL) == SHOAL_OK;
-        u->dur_ns = ok ? log_now_ns(k->log) - u->t0_ns : 0;
+                  k->q.backend->build(k->q.device, &text, k->q.stop, &bytes, NULL) == SHOAL_OK;
+        u->dur_ns = ok ? log_now_ns(k->q.log) - u->t0_ns : 0;
         free(bytes.data);
     }
     return NULL;
@@ -115,22 +108,23 @@ static void run_units(struct measuring *m) {
         pthread_join(thread[--started], NULL);
 }
 
-static void tell(const struct kernel *k, const struct unit *u, int32_t parent, uint64_t empty_ns) {
+static void tell(const struct kernel_making *k, const struct unit *u, int32_t parent,
+                 uint64_t empty_ns) {
     uint64_t ns = u->dur_ns > empty_ns ? u->dur_ns - empty_ns : 1;
-    int32_t span = log_measure(k->log, u->label, parent, u->t0_ns, ns);
-    log_text(k->log, span, "backend", k->backend->name);
-    log_text(k->log, span, "target", k->backend->target(k->device)->name);
-    log_end(k->log, span);
+    int32_t span = log_measure(k->q.log, u->label, parent, u->t0_ns, ns);
+    log_text(k->q.log, span, "backend", k->q.backend->name);
+    log_text(k->q.log, span, "target", k->q.backend->target(k->q.device)->name);
+    log_end(k->q.log, span);
 }
 
-void measure_functions(const struct kernel *k) {
+void measure_functions(const struct kernel_making *k) {
     struct measuring m = {.kernel = k};
-    if (strcmp(k->backend->kind, "so")) // the functions above are C
+    if (strcmp(k->q.backend->kind, "so")) // the functions above are C
         return;
-    int32_t span = log_begin(k->log, LOG_measure_functions);
+    int32_t span = log_begin(k->q.log, LOG_measure_functions);
     fill_units(&m);
     run_units(&m);
-    log_end(k->log, span);
+    log_end(k->q.log, span);
     uint64_t empty = m.unit[0].dur_ns, again = m.count ? m.unit[m.count - 1].dur_ns : 0;
     empty = again < empty ? again : empty; // a busy machine is slow for a while
     for (uint32_t i = 1; i + 1 < m.count && empty; i++) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Storing a kernel: what its entry says about it, and what is said when storing makes no sense.
-#include "api/choice.h"
-#include "kernel/kernel.h"
 #include "base/ascii.h"
-
-#include "../kernels/ode/abi.h"
+#include "base/sha256.h"
+#include "kernel/kernel.h"
+#include "log/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,22 +18,15 @@ static void add_number(struct key_record *m, const char *label, uint64_t value) 
 }
 
 // Everything that people ask for, and all it takes to compile it again.
-static void describe(const struct kernel *k, struct key_record *m) {
-    const struct codegen_request *q = k->request;
-    const struct shoal_target *t = k->backend->target(k->device);
-    const char *slash = strrchr(k->model, '/');
+static void describe(const struct kernel_making *k, struct key_record *m) {
+    const struct shoal_target *t = k->q.backend->target(k->q.device);
     char host[65] = "", needs[32];
     gethostname(host, sizeof host - 1);
     snprintf(needs, sizeof needs, "%s%s%s", k->text.needs_sleef ? " sleef" : "",
              k->text.needs_mvec ? " mvec" : "", k->text.needs_libm ? " libm" : "");
-    key_add_text(m, "model", slash ? slash + 1 : k->model);
-    add_number(m, "states", q->system->states);
-    key_add_text(m, "method", q->stiff ? choice_auto : q->method->name);
-    key_add_text(m, "controller", controller_names[q->controller]);
-    key_add_text(m, "precision", q->f32 ? "f32" : "f64");
-    key_add_text(m, "save", q->dense ? "grid" : "final or steps");
-    add_number(m, "outputs", q->outputs);
-    key_add_text(m, "backend", k->backend->name);
+    for (uint32_t i = 0; i < k->q.fields; i++)
+        key_add_text(m, k->q.field[i].label, k->q.field[i].text);
+    key_add_text(m, "backend", k->q.backend->name);
     key_add_text(m, "target", t->name);
     key_add_text(m, "fast-math", t->fast_math ? "on" : "off");
     key_add_text(m, "needs", needs[0] ? needs + 1 : "");
@@ -51,12 +43,7 @@ static void describe(const struct kernel *k, struct key_record *m) {
 
 enum { SHAPES = 32, SHAPE_BYTES = 8, LITERALS_MOST = 8 };
 
-static bool is_of_model(const char *component) {
-    return !strcmp(component, "dxdt") || !strcmp(component, "start") ||
-           !strcmp(component, "observables");
-}
-
-// The text of the model's functions without its numbers.
+// A text without its numbers.
 static void add_without_numbers(struct sha256 *hash, const char *text, size_t length) {
     for (size_t i = 0; i < length;) {
         bool word = ascii_letter(text[i]) || text[i] == '_';
@@ -75,13 +62,13 @@ static void add_without_numbers(struct sha256 *hash, const char *text, size_t le
     }
 }
 
-static void shape_of(const struct kernel *k, unsigned char shape[SHAPE_BYTES]) {
+static void shape_of(const struct kernel_making *k, unsigned char shape[SHAPE_BYTES]) {
     unsigned char digest[32];
     struct sha256 hash;
     sha256_init(&hash);
-    for (uint32_t i = 0; i < k->source.components; i++) {
-        const struct component *c = &k->source.component[i];
-        if (is_of_model(c->name))
+    for (uint32_t i = 0; i < k->q.source->components; i++) {
+        const struct kernel_component *c = &k->q.source->component[i];
+        if (c->numbers)
             add_without_numbers(&hash, k->text.text + c->offset, c->length);
         else
             sha256_add(&hash, c->own, sizeof c->own);
@@ -111,26 +98,26 @@ static uint32_t count_shape(struct cache *c, const unsigned char shape[SHAPE_BYT
     return count;
 }
 
-static void watch_literals(struct kernel *k) {
+static void watch_literals(struct kernel_making *k) {
     unsigned char shape[SHAPE_BYTES];
-    if (!k->source.components)
+    if (!k->q.source)
         return;
     shape_of(k, shape);
-    uint32_t count = count_shape(k->cache, shape);
+    uint32_t count = count_shape(k->q.cache, shape);
     if (count == LITERALS_MOST + 1)
-        report_warning(log_report(k->log),
+        report_warning(log_report(k->q.log),
                        "this model was compiled %u times with only numbers changed; make them "
-                       "parameters (par) and it is compiled once",
+                       "parameters and it is compiled once",
                        count);
 }
 
 // ---- Store --------------------------------------------------------------------------------------
 
-static bool put(struct kernel *k, const struct shoal_bytes *bytes, bool durable,
+static bool put(struct kernel_making *k, const struct shoal_bytes *bytes, bool durable,
                 char reason[CACHE_REASON]) {
     struct key_record meta = {0};
     struct cache_item item = {
-        .abi = SHOAL_ABI,
+        .abi = k->q.abi,
         .wall_ms = k->wall_ms,
         .cpu_ms = k->cpu_ms,
         .record = (const unsigned char *)k->record.bytes.data,
@@ -142,27 +129,24 @@ static bool put(struct kernel *k, const struct shoal_bytes *bytes, bool durable,
     item.meta = (const unsigned char *)meta.bytes.data;
     item.meta_length = meta.bytes.length;
     snprintf(reason, CACHE_REASON, "memory");
-    bool stored = !meta.bytes.failed && cache_put(k->cache, &item, durable, reason);
+    bool stored = !meta.bytes.failed && cache_put(k->q.cache, &item, durable, reason);
     key_free(&meta);
     return stored;
 }
 
 // Whether the compiler is still the one that the key was made of: it may have been replaced, or
 // have changed its mind, while it compiled.
-static bool is_same_compiler(const struct kernel *k) {
-    struct kernel now = {.backend = k->backend,
-                         .device = k->device,
-                         .stop = k->stop,
-                         .cache = k->cache,
-                         .text = k->text,
-                         .source = k->source};
+static bool is_same_compiler(const struct kernel_making *k) {
+    struct kernel_making now = {.q = k->q, .text = k->text};
+    now.q.on_compile = NULL;
+    now.q.log = NULL;
     bool same = kernel_key(&now) == SHOAL_OK && !memcmp(now.key, k->key, KEY_BYTES);
     key_free(&now.record);
     return same;
 }
 
-void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durable) {
-    int32_t span = log_begin(k->log, LOG_cache_store);
+void kernel_store(struct kernel_making *k, const struct shoal_bytes *bytes, bool durable) {
+    int32_t span = log_begin(k->q.log, LOG_cache_store);
     k->unstored[0] = 0;
     if (!k->keep)
         snprintf(k->unstored, sizeof k->unstored, "bypass:unknown-compiler");
@@ -172,9 +156,9 @@ void kernel_store(struct kernel *k, const struct shoal_bytes *bytes, bool durabl
         k->stored = put(k, bytes, durable, k->unstored);
     if (k->stored)
         watch_literals(k);
-    log_text(k->log, span, "result", k->stored ? "stored" : "skipped");
-    log_text(k->log, span, "reason", k->unstored);
-    log_text(k->log, span, "key", k->hex);
-    log_u64(k->log, span, "bytes", bytes->length);
-    log_end(k->log, span);
+    log_text(k->q.log, span, "result", k->stored ? "stored" : "skipped");
+    log_text(k->q.log, span, "reason", k->unstored);
+    log_text(k->q.log, span, "key", k->hex);
+    log_u64(k->q.log, span, "bytes", bytes->length);
+    log_end(k->q.log, span);
 }

@@ -40,6 +40,19 @@ static shoal_code open_device(uint32_t index, bool fast_math, struct shoal_devic
     return SHOAL_OK;
 }
 
+static bool is_current(const struct shoal_device *d) {
+    struct shoal_device *now = NULL;
+    if (open_device(0, d->target.fast_math, &now, NULL) != SHOAL_OK)
+        return false;
+    bool same = !strcmp(d->target.name, now->target.name) &&
+                d->target.sleef_suffix == now->target.sleef_suffix &&
+                d->target.mvec_letter == now->target.mvec_letter &&
+                !strcmp(d->compiler, now->compiler) &&
+                (!d->compiler[0] || d->is_gcc == now->is_gcc);
+    close_device(now);
+    return same;
+}
+
 static shoal_code open_target(const char *name, bool fast_math, struct shoal_device **out,
                               struct report *r) {
     struct shoal_device *d = calloc(1, sizeof *d);
@@ -95,4 +108,5 @@ const struct shoal_backend cpu_backend = {
     .start = cpu_start,
     .finish = cpu_finish,
     .open_target = open_target,
+    .is_current = is_current,
 };

@@ -73,13 +73,6 @@ struct assembly {
     const struct shape *shape;
 };
 
-static void begin(struct assembly *a, const char *name) {
-    struct kernel_source *s = a->out;
-    s->component[s->components].name = name;
-    s->component[s->components].offset = s->text.length;
-    buf_printf(&s->text, "// ---- %s\n", name);
-}
-
 // Which components the text of a component speaks of; they stand before it. A component that a
 // kernel does not have is passed over.
 static const struct {
@@ -116,39 +109,24 @@ const char *codegen_children(const char *component) {
     return NULL;
 }
 
-static bool is_child(const char *name, const char *children) {
-    size_t n = strlen(name);
-    for (const char *p = children; (p = strstr(p, name)); p += n)
-        if ((p == children || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
-            return true;
-    return false;
+static void begin(struct assembly *a, const char *name) {
+    kernel_component_begin(a->out, name, codegen_children(name));
 }
 
-static void hash_component(const struct kernel_source *s, struct component *c) {
-    const char *children = codegen_children(c->name);
-    struct sha256 hash;
-    sha256_init(&hash);
-    sha256_add(&hash, s->text.data + c->offset, c->length);
-    sha256_end(&hash, c->own);
-    sha256_init(&hash);
-    sha256_add(&hash, c->own, sizeof c->own);
-    for (const struct component *k = s->component; children && k < c; k++)
-        if (is_child(k->name, children))
-            sha256_add(&hash, k->digest, sizeof k->digest);
-    sha256_end(&hash, c->digest);
+// A component whose numbers are the model's.
+static void begin_model(struct assembly *a, const char *name) {
+    kernel_component_begin(a->out, name, codegen_children(name))->numbers = true;
 }
 
 static void end(struct assembly *a) {
     struct kernel_source *s = a->out;
-    struct component *c = &s->component[s->components++];
+    const struct kernel_component *c = &s->component[s->components];
     for (const struct component_swap *w = a->q->swap; w && w->name; w++)
         if (!strcmp(w->name, c->name)) {
             s->text.length = c->offset;
             buf_puts(&s->text, w->text);
         }
-    c->length = s->text.length - c->offset;
-    if (!s->text.failed)
-        hash_component(s, c);
+    kernel_component_end(s);
 }
 
 static const struct kernel_file *file_named(const char *file) {
@@ -402,7 +380,7 @@ static bool is_twice(struct assembly *a, const struct emit *e) {
 static void put_rhs(struct assembly *a) {
     const struct system *s = a->q->system;
     struct emit e = emit_of(a->q, s->rhs, s->states);
-    begin(a, "dxdt");
+    begin_model(a, "dxdt");
     e.name = "model_rhs";
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *d";
     e.arguments = "t, y, p, d";
@@ -492,7 +470,7 @@ static void put_derive_and_init(struct assembly *a) {
 }
 
 static void put_start(struct assembly *a) {
-    begin(a, "start");
+    begin_model(a, "start");
     if (a->q->system->starts)
         put_start_in_order(a);
     else
@@ -528,7 +506,7 @@ static void put_workspace(struct assembly *a) {
 }
 
 static void put_outputs(struct assembly *a, const node_id *roots) {
-    begin(a, "observables");
+    begin_model(a, "observables");
     struct emit e = emit_of(a->q, roots, a->q->outputs);
     e.name = "model_outputs";
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *out";
@@ -672,15 +650,10 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
     enum op missing = missing_function(&a);
     if (!failed && !out->text.failed && missing == OP_NUMBER)
         return SHOAL_OK;
-    codegen_free(out);
+    kernel_source_free(out);
     if (!failed && missing != OP_NUMBER)
         return report_error(r, SHOAL_INPUT,
                             "`%s` is not there on OpenCL devices; take another --device",
                             op_names[missing]);
     return system_failure(&budget, r);
-}
-
-void codegen_free(struct kernel_source *s) {
-    if (s)
-        buf_free(&s->text);
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Kernel source: a system, a method and a target become one text that the compiler sees as it is.
 //
-// The text is made of named components (sizes, prelude, tableau, right-hand side, step, controller,
-// loop, ...), each hashed by itself and with what it is built on, so that a change can be traced to
-// one of them. Nothing here reads files or the machine: what depends on the machine is in the
+// Its components are sizes, prelude, tableau, right-hand side, step, controller, loop, ... Nothing
+// here reads files or the machine: what depends on the machine is in the
 // target, and equal arguments give equal bytes.
 #ifndef SHOAL_CODEGEN_CODEGEN_H
 #define SHOAL_CODEGEN_CODEGEN_H
 
-#include "base/buf.h"
-#include "base/sha256.h"
+#include "kernel/source.h"
 #include "ode/method/method.h"
 #include "ode/symbolic/lu.h"
 #include "shoal/backend.h"
@@ -42,26 +40,8 @@ struct codegen_request {
     const volatile int *stop;          // ends it early when it is not 0; NULL: nobody does
 };
 
-enum { CODEGEN_COMPONENTS = 24 };
-
-struct component {
-    const char *name;
-    size_t offset, length;    // in the text
-    unsigned char own[32];    // SHA-256 of its text
-    unsigned char digest[32]; // of its text and the digests of its children
-};
-
-struct kernel_source {
-    struct buf text;
-    uint32_t components;
-    struct component component[CODEGEN_COMPONENTS];
-    bool needs_sleef, needs_mvec, needs_libm; // what must be linked
-    size_t workspace; // bytes a device's thread needs; a CPU's kernel says itself
-};
-
 shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
                           struct report *r);
-void codegen_free(struct kernel_source *s);
 // What a component is built on, blank-separated; NULL: there is no such component.
 const char *codegen_children(const char *component);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finds the methods of a name, and of `auto` those that suit the model.
-#include "api/choice.h"
+// The two methods of `auto`, and when one of them is enough.
+#include "ode/run/choice.h"
 
-#include "api/options.h"
 #include "base/ascii.h"
 #include "ode/symbolic/lu.h"
 
@@ -25,13 +24,13 @@ struct choice choice_find(const char *name) {
 // Equations that are not differential are for implicit methods.
 static bool explicit_is_possible(const struct system *s) { return s->algebraic == 0; }
 
-struct choice choice_for(struct choice c, const struct system *s, const shoal_options *o) {
+struct choice choice_for(struct choice c, const struct system *s, bool fixed) {
     if (!c.stiff)
         return c;
     if (!explicit_is_possible(s))
         return (struct choice){c.stiff, NULL};
     // Fixed steps cannot tell, and the matrices of a large system do not fit.
-    if (options_fixed(o, c.first) || s->states > LU_MOST_STATES)
+    if (fixed || s->states > LU_MOST_STATES)
         c.stiff = NULL;
     return c;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Which methods a run takes: the one that is named, or of `auto` an explicit one and another that
 // takes over from the trajectories that are stiff. This is the one place that knows which two.
-#ifndef SHOAL_API_CHOICE_H
-#define SHOAL_API_CHOICE_H
+#ifndef SHOAL_RUN_CHOICE_H
+#define SHOAL_RUN_CHOICE_H
 
 #include "ode/method/method.h"
 #include "ode/symbolic/symbolic.h"
-#include "shoal/shoal.h"
 
 extern const char choice_auto[]; // the name of the choice itself
 
@@ -19,7 +18,7 @@ struct choice {
 const char *choice_name(const char *name);
 // By name, whatever the system; first NULL: there is no such method.
 struct choice choice_find(const char *name);
-// What is left of it for a system and the options of a run.
-struct choice choice_for(struct choice c, const struct system *s, const shoal_options *o);
+// What is left of it for a system; `fixed`: its first method takes fixed steps.
+struct choice choice_for(struct choice c, const struct system *s, bool fixed);
 
 #endif

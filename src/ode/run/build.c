@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// From what the generator is asked for to the key of a kernel.
+#include "ode/run/build.h"
+
+#include "../kernels/ode/abi.h"
+#include "log/log.h"
+#include "ode/run/choice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+LOG_LABEL(assemble_source, BUILD, 20, "components to one kernel source");
+
+static void describe(const struct codegen_request *q, const char *model, struct build *b) {
+    const char *slash = strrchr(model, '/');
+    const struct kernel_field fields[BUILD_FIELDS] = {
+        {"model", slash ? slash + 1 : model},
+        {"states", b->states},
+        {"method", q->stiff ? choice_auto : q->method->name},
+        {"controller", controller_names[q->controller]},
+        {"precision", q->f32 ? "f32" : "f64"},
+        {"save", q->dense ? "grid" : "final or steps"},
+        {"outputs", b->outputs},
+    };
+    snprintf(b->states, sizeof b->states, "%u", q->system->states);
+    snprintf(b->outputs, sizeof b->outputs, "%u", q->outputs);
+    memcpy(b->field, fields, sizeof fields);
+}
+
+shoal_code build_begin(const struct codegen_request *q, const char *model,
+                       const struct kernel_request *how, struct build *b) {
+    struct kernel_request request = *how;
+    *b = (struct build){0};
+    int32_t span = log_begin(how->log, LOG_assemble_source);
+    shoal_code code = codegen_kernel(q, &b->source, log_report(how->log));
+    describe(q, model, b);
+    request.source = &b->source;
+    request.abi = SHOAL_ABI;
+    request.field = b->field;
+    request.fields = BUILD_FIELDS;
+    if (code == SHOAL_OK)
+        code = kernel_identify(&request, &b->making);
+    log_u64(how->log, span, "bytes", b->source.text.length);
+    log_text(how->log, span, "key", b->making.hex);
+    log_end(how->log, span);
+    return code;
+}
+
+void build_free(struct build *b) {
+    kernel_making_free(&b->making);
+    kernel_source_free(&b->source);
+}
