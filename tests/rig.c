@@ -70,12 +70,16 @@ void rig_replace_text(struct rig *rig, const struct shoal_kernel_text *k) {
     shoal_solver *s = rig->solver;
     struct shoal_bytes bytes = {0};
     struct shoal_module *module = NULL;
+    struct shoal_facts facts;
     kernel_drop(s->first.kernel);
     s->first.kernel = NULL;
     rig_need(rig, s->backend->build(s->device, k, NULL, &bytes, log_report(rig->log)), "build");
-    rig_need(rig, s->backend->load(s->device, &bytes, &module, log_report(rig->log)), "load");
+    rig_need(
+        rig,
+        s->backend->load(s->device, &bytes, "shoal_kernel", &module, &facts, log_report(rig->log)),
+        "load");
     char key[KEY_HEX] = "of another text";
-    s->first.kernel = kernel_add(s->device, key, module, (struct shoal_facts){0});
+    s->first.kernel = kernel_add(s->device, key, module, facts);
     s->setup.module = s->first.kernel->module;
     free(bytes.data);
 }

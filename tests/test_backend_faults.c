@@ -3,8 +3,8 @@
 // that were forked, binaries that are none.
 #include "device_test.h"
 
-#include "../kernels/ode/abi.h"
 #include "device/device.h"
+#include "ode/run/chunk.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -73,7 +73,7 @@ DEVICE_TEST(load_garbage) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct shoal_module *module = NULL;
         struct shoal_bytes bytes = {(unsigned char *)(uintptr_t)texts[i], strlen(texts[i])};
-        CHECK(s->backend->load(s->device, &bytes, &module, NULL) != SHOAL_OK);
+        CHECK(s->backend->load(s->device, &bytes, "shoal_kernel", &module, NULL, NULL) != SHOAL_OK);
         CHECK(!module);
     }
     rig_free(&rig);
@@ -134,15 +134,16 @@ DEVICE_TEST(out_of_memory) {
     struct rig rig = device_rig(device, decay, "t1=1 method=rk4 dt=0.1");
     shoal_solver *s = rig.solver;
     char small[64];
-    struct shoal_args args = {.z = {.rows = 1},
-                              .status = (unsigned char *)small,
-                              .totals = (unsigned long long *)(uintptr_t)(small + 8)};
-    struct shoal_block huge = {.data = small, .bytes = (size_t)1 << 50, .pieces = 1};
-    huge.piece[0] = (struct shoal_piece){"d2h_transfer_state", 0, (size_t)1 << 50};
-    struct shoal_launch l = {.args = &args, .in = {.data = small}, .out = huge};
+    struct shoal_call call = {.head = {.rows = 1}};
+    struct shoal_piece piece = {LOG_d2h_transfer_state, 0, (size_t)1 << 50};
+    struct shoal_launch l = {
+        .args = &call, .args_bytes = sizeof call, .written = {small, (size_t)1 << 50, 1, &piece}};
+    struct shoal_slot *slot = s->backend->slot_open(s->device, 0);
     size_t before = shoal_log_message_count(rig.log);
-    CHECK(s->backend->start(s->setup.module, 0, &l, log_report(rig.log)) == SHOAL_MEMORY);
+    REQUIRE(slot);
+    CHECK(s->backend->start(s->setup.module, slot, &l, log_report(rig.log)) == SHOAL_MEMORY);
     CHECK_INT(shoal_log_message_count(rig.log), before); // the caller tries with less
+    s->backend->slot_close(slot);
     struct inputs in = some(50);
     struct outcome o = rig_run(&rig, &in, NULL, 0, NULL); // and that works
     CHECK(o.code == SHOAL_OK);
@@ -152,15 +153,27 @@ DEVICE_TEST(out_of_memory) {
 }
 
 DEVICE_TEST(array_outside_block) {
-    if (device_test_is_cpu(device))
-        return;
     struct rig rig = device_rig(device, decay, "t1=1 method=rk4 dt=0.1");
-    char small[64], other[64];
-    struct shoal_args args = {.z = {.rows = 1}, .status = (unsigned char *)other};
-    struct shoal_launch l = {
-        .args = &args, .in = {.data = small, .bytes = 1}, .out = {.data = small, .bytes = 1}};
+    char small[64];
+    struct shoal_call call = {.head = {.rows = 1}};
+    struct shoal_piece piece = {LOG_d2h_transfer_state, 0, 32}; // less than the block
+    const struct shoal_place places[] = {{SHOAL_WRITTEN, 32, 1},
+                                         {SHOAL_WRITTEN, SIZE_MAX, 2},
+                                         {SHOAL_READ, 0, 1},
+                                         {SHOAL_RESIDENT, 0, 1},
+                                         {SHOAL_WRITTEN, 0, 33}};
     const shoal_solver *s = rig.solver;
-    CHECK(s->backend->start(s->setup.module, 0, &l, NULL) == SHOAL_DEVICE);
+    struct shoal_slot *slot = s->backend->slot_open(s->device, 0);
+    REQUIRE(slot);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct shoal_launch l = {.args = &call,
+                                 .args_bytes = sizeof call,
+                                 .written = {small, sizeof small, 1, &piece},
+                                 .place = &places[i],
+                                 .places = 1};
+        CHECK(s->backend->start(s->setup.module, slot, &l, log_report(rig.log)) == SHOAL_DEVICE);
+    }
+    s->backend->slot_close(slot);
     rig_free(&rig);
 }
 
@@ -175,7 +188,8 @@ DEVICE_TEST(after_fork) {
     if (pid == 0) {
         struct shoal_launch l = {0};
         const shoal_solver *s = rig.solver;
-        _exit(s->backend->start(s->setup.module, 0, &l, NULL) == SHOAL_DEVICE ? 0 : 1);
+        struct shoal_slot *slot = s->backend->slot_open(s->device, 0);
+        _exit(s->backend->start(s->setup.module, slot, &l, NULL) == SHOAL_DEVICE ? 0 : 1);
     }
     int status = 1;
     waitpid(pid, &status, 0);

@@ -214,7 +214,7 @@ TEST(cpu_compiler_lies) {
 
 TEST(cpu_object_without_kernel) {
     use_compiler(LAST_ARGUMENT
-                 "echo 'int shoal_workspace;' | cc -shared -nostdlib -x c - -o \"$o\"");
+                 "echo 'int shoal_kernel_workspace;' | cc -shared -nostdlib -x c - -o \"$o\"");
     check_fails(SHOAL_DEVICE, "lacks its entry points");
 }
 
@@ -489,10 +489,13 @@ TEST(cpu_load_leaks_no_descriptor) {
     int before = count_entries("/proc/self/fd");
     for (int i = 0; i < 100; i++) {
         struct shoal_module *m = NULL;
-        rig_need(&rig, s->backend->load(s->device, &bytes, &m, log_report(rig.log)), "load");
+        rig_need(&rig,
+                 s->backend->load(s->device, &bytes, "shoal_kernel", &m, NULL, log_report(rig.log)),
+                 "load");
         s->backend->unload(m);
         bytes.data[0] ^= 1; // no ELF
-        CHECK_INT(s->backend->load(s->device, &bytes, &m, NULL), SHOAL_DEVICE);
+        CHECK_INT(s->backend->load(s->device, &bytes, "shoal_kernel", &m, NULL, NULL),
+                  SHOAL_DEVICE);
         bytes.data[0] ^= 1;
     }
     CHECK_INT(count_entries("/proc/self/fd"), before);

@@ -18,44 +18,56 @@
 
 // As little of a cubin as passes.
 static struct shoal_bytes small_cubin(unsigned arch) {
-    static const char entry[] = ".text.shoal_kernel";
+    static const char section_name[] = ".text.shoal_kernel";
     Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1, 0x41, 8},
                        .e_machine = 190,
                        .e_flags = arch << 8,
                        .e_shentsize = sizeof(Elf64_Shdr),
                        .e_shoff = sizeof(Elf64_Ehdr),
                        .e_shnum = 1};
-    Elf64_Shdr section = {
-        .sh_type = SHT_STRTAB, .sh_offset = sizeof head + sizeof section, .sh_size = sizeof entry};
-    struct shoal_bytes b = {.length = sizeof head + sizeof section + sizeof entry};
+    Elf64_Shdr section = {.sh_type = SHT_STRTAB,
+                          .sh_offset = sizeof head + sizeof section,
+                          .sh_size = sizeof section_name};
+    struct shoal_bytes b = {.length = sizeof head + sizeof section + sizeof section_name};
     b.data = malloc(b.length);
     REQUIRE(b.data);
     memcpy(b.data, &head, sizeof head);
     memcpy(b.data + sizeof head, &section, sizeof section);
-    memcpy(b.data + sizeof head + sizeof section, entry, sizeof entry);
+    memcpy(b.data + sizeof head + sizeof section, section_name, sizeof section_name);
     return b;
 }
+
+static const char entry[] = "shoal_kernel";
 
 struct stage {
     struct fake_cuda *fake;
     shoal_log *log;
     struct shoal_device *device;
     struct shoal_module *module;
+    struct shoal_facts facts;
+    struct shoal_slot *slot[OFFLOAD_SLOTS];
 };
 
 static struct stage stage_new(void) {
     struct stage s = {.fake = use_fake_cuda(), .log = shoal_log_new()};
     struct shoal_bytes b = small_cubin(90);
-    REQUIRE(cuda_backend.open(0, false, &s.device, log_report(s.log)) == SHOAL_OK);
-    shoal_code code = cuda_backend.load(s.device, &b, &s.module, log_report(s.log));
+    REQUIRE(cuda_backend.open(0, NULL, false, &s.device, log_report(s.log)) == SHOAL_OK);
+    shoal_code code =
+        cuda_backend.load(s.device, &b, entry, &s.module, &s.facts, log_report(s.log));
     CHECK_MSG(code == SHOAL_OK, "%s", rig_messages(s.log));
     REQUIRE(code == SHOAL_OK);
     free(b.data);
+    for (uint32_t i = 0; i < OFFLOAD_SLOTS; i++) {
+        s.slot[i] = cuda_backend.slot_open(s.device, i);
+        REQUIRE(s.slot[i]);
+    }
     return s;
 }
 
 static void stage_free(struct stage *s) {
     const struct fake_cuda *f = s->fake;
+    for (uint32_t i = 0; i < OFFLOAD_SLOTS; i++)
+        cuda_backend.slot_close(s->slot[i]);
     cuda_backend.unload(s->module);
     cuda_backend.close(s->device);
     shoal_log_free(s->log);
@@ -70,43 +82,70 @@ static void stage_free(struct stage *s) {
 
 // A chunk for the kernel of the fake: values are three times the inputs.
 struct chunk {
-    struct shoal_args args;
+    struct shoal_call call;
     struct shoal_launch launch;
+    struct shoal_piece read, written[2];
+    struct shoal_place place[4];
+    struct shoal_fill fill[2];
     unsigned rows;
     double *in, *values;
     unsigned char *status;
+    const unsigned long long *totals;
 };
+
+static void describe(struct chunk *c) {
+    size_t values = sizeof(double) * c->rows, status = (c->rows + 7u) / 8 * 8;
+    size_t totals = 8 * TOTAL_COUNT;
+    c->call = (struct shoal_call){
+        .head = {.rows = c->rows}, .totals = 0, .status = totals, .values = totals + status};
+    c->read = (struct shoal_piece){log_label_find("h2d_transfer_parameters"), 0, values};
+    c->written[0] =
+        (struct shoal_piece){log_label_find("d2h_transfer_status_codes"), 0, totals + status};
+    c->written[1] =
+        (struct shoal_piece){log_label_find("d2h_transfer_state"), totals + status, values};
+    c->place[0] = (struct shoal_place){SHOAL_READ, 0, values};
+    c->place[1] = (struct shoal_place){SHOAL_WRITTEN, 0, totals};
+    c->place[2] = (struct shoal_place){SHOAL_WRITTEN, totals, c->rows};
+    c->place[3] = (struct shoal_place){SHOAL_WRITTEN, totals + status, values};
+    c->fill[0] = (struct shoal_fill){totals, c->rows, SHOAL_ROW_PENDING};
+    c->fill[1] = (struct shoal_fill){0, totals, 0};
+}
 
 static struct chunk chunk_new(struct stage *s, unsigned rows) {
     struct chunk c = {.rows = rows};
-    size_t values = sizeof(double) * rows, status = (rows + 7u) / 8 * 8, totals = 8 * TOTAL_COUNT;
-    char *in = cuda_backend.alloc(s->device, values);
-    char *out = cuda_backend.alloc(s->device, totals + status + values);
+    describe(&c);
+    size_t bytes = c.written[1].offset + c.written[1].bytes;
+    char *in = cuda_backend.alloc(s->device, c.read.bytes);
+    char *out = cuda_backend.alloc(s->device, bytes);
     REQUIRE(in && out);
     c.in = (double *)(void *)in;
-    c.values = (double *)(void *)(out + totals + status);
-    c.status = (unsigned char *)out + totals;
-    c.args = (struct shoal_args){.z = {.rows = rows},
-                                 .in = in,
-                                 .values = c.values,
-                                 .status = c.status,
-                                 .totals = (unsigned long long *)(void *)out};
-    c.launch.in = (struct shoal_block){in, values, 1, {{"h2d_transfer_parameters", 0, values}}};
-    c.launch.out = (struct shoal_block){out,
-                                        totals + status + values,
-                                        2,
-                                        {{"d2h_transfer_status_codes", 0, totals + status},
-                                         {"d2h_transfer_state", totals + status, values}}};
+    c.totals = (unsigned long long *)(void *)out;
+    c.status = (unsigned char *)out + c.call.status;
+    c.values = (double *)(void *)(out + c.call.values);
+    c.launch.read = (struct shoal_block){in, c.read.bytes, 1, NULL};
+    c.launch.written = (struct shoal_block){out, bytes, 2, NULL};
     for (unsigned i = 0; i < rows; i++)
         c.in[i] = i;
-    memset(out, 0x77, totals + status + values);
+    memset(out, 0x77, bytes);
     return c;
 }
 
 static shoal_code begin(struct stage *s, uint32_t slot, struct chunk *c) {
-    c->launch.args = &c->args;
-    c->launch.log = s->log;
-    return cuda_backend.start(s->module, slot, &c->launch, log_report(s->log));
+    struct shoal_launch *l = &c->launch;
+    l->args = &c->call;
+    l->args_bytes = sizeof c->call;
+    l->read.piece = &c->read;
+    l->written.piece = c->written;
+    l->place = c->place;
+    l->places = 4;
+    l->fill = c->fill;
+    l->fills = 2;
+    l->log = s->log;
+    return cuda_backend.start(s->module, s->slot[slot], l, log_report(s->log));
+}
+
+static shoal_code wait_for(struct stage *s, uint32_t slot) {
+    return cuda_backend.finish(s->slot[slot], log_report(s->log));
 }
 
 static void check_done(const struct chunk *c) {
@@ -115,13 +154,13 @@ static void check_done(const struct chunk *c) {
             check_fail(__FILE__, __LINE__, "row %u: %g, status %d", i, c->values[i], c->status[i]);
             break;
         }
-    CHECK_INT(c->args.totals[TOTAL_STEPS], c->rows);
-    CHECK_INT(c->args.totals[TOTAL_F_EVALS], 0);
+    CHECK_INT(c->totals[TOTAL_STEPS], c->rows);
+    CHECK_INT(c->totals[TOTAL_F_EVALS], 0);
 }
 
 static void chunk_end(struct stage *s, struct chunk *c) {
-    cuda_backend.release(s->device, c->launch.in.data);
-    cuda_backend.release(s->device, c->launch.out.data);
+    cuda_backend.release(s->device, c->launch.read.data);
+    cuda_backend.release(s->device, c->launch.written.data);
 }
 
 // ---- Chunks -------------------------------------------------------------------------------------
@@ -130,10 +169,10 @@ TEST(cuda_small_chunk) {
     struct stage s = stage_new();
     struct chunk c = chunk_new(&s, 8);
     for (int i = 0; i < 3; i++) {
-        memset(c.launch.out.data, 0x77, c.launch.out.bytes);
+        memset(c.launch.written.data, 0x77, c.launch.written.bytes);
         REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
         CHECK(c.values[0] != 0); // nothing is there before it is waited for
-        REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+        REQUIRE(wait_for(&s, 0) == SHOAL_OK);
         check_done(&c);
     }
     CHECK_INT(s.fake->copies_in, 3); // one a block, and nothing else
@@ -147,17 +186,17 @@ TEST(cuda_small_chunk) {
 
 TEST(cuda_chunks_in_flight) {
     struct stage s = stage_new();
-    struct chunk c[CUDA_SLOTS];
-    for (uint32_t i = 0; i < CUDA_SLOTS; i++) {
+    struct chunk c[OFFLOAD_SLOTS];
+    for (uint32_t i = 0; i < OFFLOAD_SLOTS; i++) {
         c[i] = chunk_new(&s, 9000 + i);
         REQUIRE(begin(&s, i, &c[i]) == SHOAL_OK);
     }
-    CHECK_INT(s.fake->launches, CUDA_SLOTS);
-    CHECK_INT(s.fake->copies_in, CUDA_SLOTS);
-    CHECK_INT(s.fake->copies_out, 2 * CUDA_SLOTS); // too large to be copied as one
-    CHECK_INT(s.fake->fills, 3 * CUDA_SLOTS);      // status, totals, counter and stop
-    for (uint32_t i = 0; i < CUDA_SLOTS; i++) {
-        REQUIRE(cuda_backend.finish(s.module, i, log_report(s.log)) == SHOAL_OK);
+    CHECK_INT(s.fake->launches, OFFLOAD_SLOTS);
+    CHECK_INT(s.fake->copies_in, OFFLOAD_SLOTS);
+    CHECK_INT(s.fake->copies_out, 2 * OFFLOAD_SLOTS); // too large to be copied as one
+    CHECK_INT(s.fake->fills, 3 * OFFLOAD_SLOTS);      // status, totals, counter and stop
+    for (uint32_t i = 0; i < OFFLOAD_SLOTS; i++) {
+        REQUIRE(wait_for(&s, i) == SHOAL_OK);
         check_done(&c[i]);
         chunk_end(&s, &c[i]);
     }
@@ -174,19 +213,19 @@ TEST(cuda_shapes) { // the fake holds 2 blocks on each of 2 multiprocessors
     struct stage s = stage_new();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct chunk c = chunk_new(&s, table[i].rows);
-        c.args.z.refill = table[i].refill;
+        c.call.head.refill = table[i].refill && c.rows > s.facts.resident;
         REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
-        REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+        REQUIRE(wait_for(&s, 0) == SHOAL_OK);
         check_done(&c);
         CHECK_INT(s.fake->grid, table[i].grid);
         CHECK_INT(s.fake->block, table[i].block);
         CHECK_INT(s.fake->refill, table[i].refilled);
         chunk_end(&s, &c);
     }
-    struct shoal_facts f = cuda_backend.facts(s.module);
-    CHECK_INT(f.registers, 42);
-    CHECK_INT(f.spills, 16);
-    CHECK(f.occupancy == 1);
+    CHECK_INT(s.facts.registers, 42);
+    CHECK_INT(s.facts.spills, 16);
+    CHECK(s.facts.occupancy == 1);
+    CHECK_INT(s.facts.resident, 128);
     stage_free(&s);
 }
 
@@ -197,7 +236,7 @@ TEST(cuda_spans) {
     shoal_log_set_timing(s.log, SHOAL_TIMING_VERBOSE);
     struct chunk c = chunk_new(&s, 9000);
     REQUIRE(begin(&s, 1, &c) == SHOAL_OK);
-    REQUIRE(cuda_backend.finish(s.module, 1, log_report(s.log)) == SHOAL_OK);
+    REQUIRE(wait_for(&s, 1) == SHOAL_OK);
     REQUIRE(shoal_log_span_count(s.log) == 4);
     uint64_t end = 0;
     for (size_t i = 0; i < 4; i++) {
@@ -222,7 +261,7 @@ TEST(cuda_memory) {
     CHECK_INT(shoal_log_message_count(s.log), 0); // the caller tries with less
     CHECK_INT(s.fake->launches, 0);
     REQUIRE(begin(&s, 0, &small) == SHOAL_OK);
-    REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+    REQUIRE(wait_for(&s, 0) == SHOAL_OK);
     check_done(&small);
     chunk_end(&s, &large);
     chunk_end(&s, &small);
@@ -254,12 +293,12 @@ TEST(cuda_errors) {
         s.fake->fail_result = table[i].result;
         shoal_code code = begin(&s, 0, &c);
         if (code == SHOAL_OK)
-            code = cuda_backend.finish(s.module, 0, log_report(s.log));
+            code = wait_for(&s, 0);
         CHECK(code == SHOAL_DEVICE);
         check_message(s.log, table[i].words);
         s.fake->fail = NULL;
         REQUIRE(begin(&s, 0, &c) == SHOAL_OK); // the slot is as good as new
-        REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+        REQUIRE(wait_for(&s, 0) == SHOAL_OK);
         check_done(&c);
     }
     chunk_end(&s, &c);
@@ -268,17 +307,18 @@ TEST(cuda_errors) {
 
 // Every call that loading makes fails once; nothing is left behind.
 TEST(cuda_load_errors) {
-    static const char *const functions[] = {
-        "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuModuleGetFunction",
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuMemAlloc_v2"};
+    static const char *const functions[] = {"cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx",
+                                            "cuModuleGetFunction",
+                                            "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
     struct fake_cuda *fake = use_fake_cuda();
     struct shoal_bytes b = small_cubin(90);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         struct stage s = {.fake = fake, .log = shoal_log_new()};
-        REQUIRE(cuda_backend.open(0, false, &s.device, NULL) == SHOAL_OK);
+        REQUIRE(cuda_backend.open(0, NULL, false, &s.device, NULL) == SHOAL_OK);
         fake->fail = functions[i];
         fake->fail_result = 46;
-        CHECK(cuda_backend.load(s.device, &b, &s.module, log_report(s.log)) == SHOAL_DEVICE);
+        CHECK(cuda_backend.load(s.device, &b, entry, &s.module, &s.facts, log_report(s.log)) ==
+              SHOAL_DEVICE);
         CHECK(!s.module);
         CHECK_INT(shoal_log_message_count(s.log), 1);
         fake->fail = NULL;
@@ -304,12 +344,12 @@ TEST(cuda_stop) {
     c.launch.user = &c;
     second.launch.stop = &never;
     REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
-    CHECK(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_STOPPED);
+    CHECK(wait_for(&s, 0) == SHOAL_STOPPED);
     for (unsigned i = 0; i < c.rows; i++)
         CHECK(c.status[i] == SHOAL_ROW_PENDING);
     s.fake->slow = false;
     REQUIRE(begin(&s, 0, &second) == SHOAL_OK); // the stop is over
-    REQUIRE(cuda_backend.finish(s.module, 0, log_report(s.log)) == SHOAL_OK);
+    REQUIRE(wait_for(&s, 0) == SHOAL_OK);
     check_done(&second);
     chunk_end(&s, &c);
     chunk_end(&s, &second);
@@ -346,15 +386,17 @@ TEST(cuda_described) {
 TEST(cuda_cubin_checked) {
     struct shoal_device *d = NULL;
     struct shoal_module *m = NULL;
-    REQUIRE(cuda_backend.open_target("sm_90", false, &d, NULL) == SHOAL_OK && d);
+    REQUIRE(cuda_backend.open(0, "sm_90", false, &d, NULL) == SHOAL_OK && d);
     struct shoal_bytes whole = small_cubin(90), other = small_cubin(80);
-    CHECK(cuda_backend.check(d, &whole, NULL) == SHOAL_OK);
-    CHECK(cuda_backend.check(d, &other, NULL) == SHOAL_DEVICE);    // made for sm_80
-    CHECK(cuda_backend.load(d, &whole, &m, NULL) == SHOAL_DEVICE); // nothing to load it into
+    CHECK(cuda_backend.load(d, &whole, entry, NULL, NULL, NULL) == SHOAL_OK);
+    CHECK(cuda_backend.load(d, &other, entry, NULL, NULL, NULL) == SHOAL_DEVICE); // made for sm_80
+    CHECK(cuda_backend.load(d, &whole, entry, &m, NULL, NULL) ==
+          SHOAL_DEVICE); // nothing to load it into
     for (size_t n = 0; n < whole.length; n++) {
         struct shoal_bytes part = {malloc(n ? n : 1), n}; // as long as it says, for sanitizers
         memcpy(part.data, whole.data, n);
-        CHECK_MSG(cuda_backend.check(d, &part, NULL) != SHOAL_OK, "%zu bytes pass", n);
+        CHECK_MSG(cuda_backend.load(d, &part, entry, NULL, NULL, NULL) != SHOAL_OK,
+                  "%zu bytes pass", n);
         free(part.data);
     }
     free(whole.data);
@@ -371,7 +413,7 @@ TEST(cuda_targets) {
                  {"sm_90aa", false}, {"sm_1234", false}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct shoal_device *d = NULL;
-        CHECK(cuda_backend.open_target(table[i].name, false, &d, NULL) == SHOAL_OK);
+        CHECK(cuda_backend.open(0, table[i].name, false, &d, NULL) == SHOAL_OK);
         CHECK_MSG((d != NULL) == table[i].ours, "%s", table[i].name);
         cuda_backend.close(d);
     }
@@ -383,7 +425,7 @@ static const char toy[] = "extern \"C\" __global__ void shoal_kernel(double *x) 
 
 static struct shoal_device *open_nvrtc(void) {
     struct shoal_device *d = NULL;
-    REQUIRE(cuda_backend.open_target("sm_90", false, &d, NULL) == SHOAL_OK && d);
+    REQUIRE(cuda_backend.open(0, "sm_90", false, &d, NULL) == SHOAL_OK && d);
     if (cuda_nvrtc_load(&d->nvrtc, NULL, 0, NULL) != SHOAL_OK)
         check_skip("NVRTC is not installed");
     return d;
@@ -401,7 +443,7 @@ TEST(cuda_nvrtc) {
     shoal_log *log = shoal_log_new();
     const volatile int stop = 1;
     REQUIRE(build(d, toy, NULL, &b, log) == SHOAL_OK);
-    CHECK(cuda_backend.check(d, &b, log_report(log)) == SHOAL_OK);
+    CHECK(cuda_backend.load(d, &b, entry, NULL, NULL, log_report(log)) == SHOAL_OK);
     CHECK(build(d, toy, &stop, &again, log) == SHOAL_STOPPED);
     REQUIRE(build(d, toy, NULL, &again, log) == SHOAL_OK);
     CHECK(again.length == b.length && !memcmp(b.data, again.data, b.length));
@@ -422,7 +464,7 @@ TEST(cuda_nvrtc_missing) {
     struct shoal_bytes b = {0};
     shoal_log *log = shoal_log_new();
     setenv("SHOAL_NVRTC", check_path("nothing.so"), 1);
-    REQUIRE(cuda_backend.open_target("sm_90", false, &d, NULL) == SHOAL_OK);
+    REQUIRE(cuda_backend.open(0, "sm_90", false, &d, NULL) == SHOAL_OK);
     CHECK(build(d, toy, NULL, &b, log) == SHOAL_DEVICE);
     check_message(log, "nothing.so");
     shoal_log_free(log);
@@ -434,7 +476,7 @@ static void key_of(const char *target, bool fast_math, struct cache *probes, cha
     struct key_record key = {0};
     unsigned char digest[KEY_BYTES];
     struct shoal_kernel_text k = {.text = toy, .length = sizeof toy - 1, .digest = "00"};
-    REQUIRE(cuda_backend.open_target(target, fast_math, &d, NULL) == SHOAL_OK && d);
+    REQUIRE(cuda_backend.open(0, target, fast_math, &d, NULL) == SHOAL_OK && d);
     REQUIRE(cuda_backend.identity(d, &k, probes, NULL, &key, NULL) == SHOAL_OK);
     key_digest(&key, digest);
     key_hex(digest, hex);

@@ -307,7 +307,7 @@ static unsigned char *make_spy(const struct made *m, size_t *length) {
              "int creat(const char *, unsigned);\n"
              "__attribute__((constructor)) static void spy(void) { creat(\"%s\", 0600); }\n"
              "void shoal_kernel(const void *a) { (void)a; }\n"
-             "unsigned long long shoal_workspace(void) { return 0; }\n",
+             "unsigned long long shoal_kernel_workspace(void) { return 0; }\n",
              check_path("executed"));
     check_write(check_path("spy.c"), text);
     snprintf(soname, sizeof soname, "-Wl,-soname,shoal-kernel.%s",

@@ -3,7 +3,11 @@
 //
 // A backend turns kernel source into bytes (build), bytes into something that runs (load), and runs
 // it on chunks of rows. build and load are apart so that a cache between them serves every backend.
-// A backend knows nothing of models, methods or files.
+// A backend knows nothing of models, methods or files, nor of what a kernel computes: it looks into
+// the arguments of a launch no further than their head (kernels/dialect/head.h).
+//
+// A device may be used by several threads at a time, and so may a module, which never changes. What
+// a chunk under way needs is in a slot, and a slot is used by one thread at a time.
 #ifndef SHOAL_BACKEND_H
 #define SHOAL_BACKEND_H
 
@@ -11,10 +15,12 @@
 
 struct cache;
 struct key_record;
+struct log_label;
 struct report;
-struct shoal_args;
-struct shoal_device; // a backend's own
-struct shoal_module; // a loaded kernel, a backend's own
+struct shoal_device;   // a backend's own, like the following
+struct shoal_module;   // a loaded kernel: code, shared by all who run it
+struct shoal_slot;     // what a chunk under way needs: stream, buffers, threads
+struct shoal_resident; // a block that was copied to the device once, for many chunks
 
 // What the generator must know of a device, resolved: never "native".
 struct shoal_target {
@@ -43,37 +49,54 @@ struct shoal_bytes {
 
 // A part of a block: copied by itself where memory is not shared, and timed under its label.
 struct shoal_piece {
-    const char *label;
+    const struct log_label *label;
     size_t offset, bytes;
 };
 
-enum { SHOAL_PIECES = 4 };
-
 struct shoal_block {
-    void *data; // of `alloc`
+    void *data; // of `alloc`, where it is to be copied fast
     size_t bytes;
-    uint32_t pieces; // in order, without gaps, together the part of the block that is in use
-    struct shoal_piece piece[SHOAL_PIECES];
+    uint32_t pieces; // in order, without gaps, none empty, together the part that is in use
+    const struct shoal_piece *piece;
 };
 
-// One chunk. The arrays of `args` lie in the blocks; it is complete but for workspace, next and
-// stop, which are the backend's.
+// An array that the arguments hold.
+enum shoal_block_name { SHOAL_READ, SHOAL_WRITTEN, SHOAL_RESIDENT };
+struct shoal_place {
+    enum shoal_block_name block;
+    size_t offset, bytes;
+};
+
+// Bytes of the written block that the kernel finds set.
+struct shoal_fill {
+    size_t offset, bytes;
+    unsigned char value;
+};
+
+// One chunk.
 struct shoal_launch {
-    struct shoal_args *args;
-    struct shoal_block in, out;
-    uint32_t threads;
-    uint32_t chunk;           // its number, for the time log
-    bool chunked;             // there are others
-    size_t workspace;         // bytes a thread of a device needs; a CPU's kernel says it itself
-    const volatile int *stop; // non-zero: come back soon; rows not done stay pending
-    void (*progress)(void *user, uint32_t rows_taken); // may be NULL; called by the calling thread
+    const void *args; // the engine's, without pointers, beginning with a struct shoal_head
+    size_t args_bytes;
+    struct shoal_block read, written;
+    const struct shoal_resident *resident; // NULL: there is none
+    const struct shoal_place *place;       // [places]; all must lie in the used parts of the blocks
+    uint32_t places;
+    uint32_t fills;
+    const struct shoal_fill *fill; // [fills]
+    uint32_t threads;              // of a CPU
+    uint32_t chunk;                // its number, for the time log
+    bool chunked;                  // there are others
+    size_t workspace;              // bytes a device's thread needs; a CPU's kernel says it itself
+    const volatile int *stop;      // non-zero: come back soon; NULL: never
+    void (*progress)(void *user, uint32_t rows_taken); // may be NULL; called by `finish`
     void *user;
     shoal_log *log; // may be NULL; device spans go there
 };
 
 // What the planner must know of a device.
 struct shoal_limits {
-    uint32_t slots;       // chunks that can be on their way at a time
+    uint32_t slots;       // chunks that there should be at a time, to keep it busy
+    uint32_t at_once;     // of them, those that should be under way
     uint32_t rows_wanted; // a chunk with fewer rows leaves the device half empty
     uint64_t memory;      // bytes that are free for blocks now; 0: it is the host's memory
     bool rows_fastest;    // it writes well when neighbouring rows are neighbours in memory
@@ -85,6 +108,7 @@ struct shoal_facts {
     uint32_t spills;    // bytes of a thread's own memory
     double occupancy;   // threads that run at a time, of those that could
     uint32_t block;     // threads of a block, in large batches
+    uint32_t resident;  // threads that a chunk with refill gets; 0 on a CPU: those of the launch
 };
 
 struct shoal_backend {
@@ -96,8 +120,12 @@ struct shoal_backend {
     // How many devices; 0 with a reason in `why` when it cannot be used here.
     uint32_t (*count)(char *why, size_t room);
     void (*describe)(uint32_t index, char *text, size_t room);
-    shoal_code (*open)(uint32_t index, bool fast_math, struct shoal_device **out, struct report *r);
-    void (*close)(struct shoal_device *d);
+    // Device `index`; or, with the name of a target, one that builds for that, whether or not this
+    // machine has it, and that nothing is loaded into. *out stays NULL when the name is none of
+    // this backend's.
+    shoal_code (*open)(uint32_t index, const char *target, bool fast_math,
+                       struct shoal_device **out, struct report *r);
+    void (*close)(struct shoal_device *d); // its modules, slots and blocks are gone
     const struct shoal_target *(*target)(const struct shoal_device *d);
     // Adds to the key all that build depends on besides the text: the target, the compiler (every
     // program and library of it by build-id or content, never by path or date), its arguments in
@@ -111,31 +139,36 @@ struct shoal_backend {
     // Compiles. Ends early, with SHOAL_STOPPED, when *stop (may be NULL) becomes non-zero.
     shoal_code (*build)(struct shoal_device *d, const struct shoal_kernel_text *k,
                         const volatile int *stop, struct shoal_bytes *out, struct report *r);
-    // Whether the bytes are a kernel for the device's target, entry points and all, judged without
-    // loading them. They may come from anywhere.
-    shoal_code (*check)(struct shoal_device *d, const struct shoal_bytes *b, struct report *r);
-    // Checks and loads from memory: the bytes given are the bytes that run.
-    shoal_code (*load)(struct shoal_device *d, const struct shoal_bytes *b,
-                       struct shoal_module **out, struct report *r);
-    void (*unload)(struct shoal_module *m);
+    // Checks that the bytes, which may come from anywhere, are a kernel for the device's target
+    // with that entry point, and loads them from memory: the bytes given are the bytes that run.
+    // With `out` NULL they are only judged. `facts` may be NULL.
+    shoal_code (*load)(struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
+                       struct shoal_module **out, struct shoal_facts *facts, struct report *r);
+    void (*unload)(struct shoal_module *m); // nothing of it is under way
     struct shoal_limits (*limits)(struct shoal_device *d);
     // Host memory for blocks, from which the device copies fast; NULL: there is none.
     void *(*alloc)(struct shoal_device *d, size_t bytes);
     void (*release)(struct shoal_device *d, void *block);
-    // Starts a chunk in a slot (0 ... slots - 1) that is not in use. The launch, its args and
-    // blocks stay untouched until `finish` of that slot. SHOAL_MEMORY: the device has not enough
-    // for it now; nothing was started.
-    shoal_code (*start)(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
+    // Copies a block to the device, for all chunks that name it; the time log (may be NULL) gets
+    // its pieces. SHOAL_MEMORY, without a word: the device has not enough for it now.
+    shoal_code (*resident_open)(struct shoal_device *d, const struct shoal_block *b, shoal_log *log,
+                                struct shoal_resident **out, struct report *r);
+    void (*resident_close)(struct shoal_resident *b); // no chunk under way names it
+    // A slot for chunks of the device's modules, one after the other, with a number for the time
+    // log; NULL: there is no memory.
+    struct shoal_slot *(*slot_open)(struct shoal_device *d, uint32_t number);
+    void (*slot_close)(struct shoal_slot *s); // nothing is under way in it
+    // Starts a chunk in a slot that is not in use, and comes back without waiting for it, unless it
+    // is so small that it is done by then. The launch and all that it points to stay untouched
+    // until `finish` of that slot. SHOAL_MEMORY, without a word: the device has not enough for it
+    // now; nothing was started.
+    shoal_code (*start)(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,
                         struct report *r);
-    // Waits for the chunk in that slot, calling its progress now and then.
-    shoal_code (*finish)(struct shoal_module *m, uint32_t slot, struct report *r);
+    // Waits for the chunk in that slot, calling its progress now and then. SHOAL_STOPPED: it was
+    // asked to stop.
+    shoal_code (*finish)(struct shoal_slot *s, struct report *r);
 
     // OPTIONAL.
-    // A device that builds for a target by its name, whether or not this machine has one, and that
-    // nothing is loaded into. *out stays NULL when the name is none of this backend's.
-    shoal_code (*open_target)(const char *name, bool fast_math, struct shoal_device **out,
-                              struct report *r);
-    struct shoal_facts (*facts)(const struct shoal_module *m);
     // Whether `open` would give the same now: environment, compiler, libraries. Without it, always.
     bool (*is_current)(const struct shoal_device *d);
 };

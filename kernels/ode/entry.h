@@ -2,17 +2,26 @@
 // The function the host calls, once per worker thread, with the worker's own workspace.
 
 struct workspace {
+    struct shoal_args args;
     struct worker worker;
     struct group group[WAYS];
 };
 
 #if HOT_PART
-KERNEL void shoal_kernel(const struct shoal_args *args);
-KERNEL u64 shoal_workspace(void);
+KERNEL void shoal_kernel(const struct shoal_call *call, const char *read, char *written,
+                         const char *resident, u32 *next, const volatile int *stop,
+                         char *workspace);
+KERNEL u64 shoal_kernel_workspace(void);
 
-KERNEL void shoal_kernel(const struct shoal_args *args) {
-    struct workspace *space = (struct workspace *)args->workspace;
+KERNEL void shoal_kernel(const struct shoal_call *call, const char *read, char *written,
+                         const char *resident, u32 *next, const volatile int *stop,
+                         char *workspace) {
+    struct workspace *space = (struct workspace *)workspace;
     struct worker *k = &space->worker;
+    struct shoal_args *args = &space->args;
+    args_make(args, call, read, written, resident);
+    args->next = next;
+    args->stop = stop;
     k->args = args;
     limits_load(&k->limits, args);
     k->clock = 0;
@@ -31,5 +40,5 @@ KERNEL void shoal_kernel(const struct shoal_args *args) {
             __atomic_fetch_add(&args->totals[i], space->group[w].total[i], __ATOMIC_RELAXED);
 }
 
-KERNEL u64 shoal_workspace(void) { return sizeof(struct workspace); }
+KERNEL u64 shoal_kernel_workspace(void) { return sizeof(struct workspace); }
 #endif

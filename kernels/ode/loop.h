@@ -71,13 +71,13 @@ NOINLINE int room_fill(struct worker *k) {
     const struct shoal_args *a = k->args;
     struct room *r = &k->room;
     if (r->row == r->row_end) {
-        r->row = work_take(a->next, a->z.block);
-        if (r->row >= a->z.rows) {
-            r->row = r->row_end = a->z.rows;
+        r->row = work_take(a->next, a->head.block);
+        if (r->row >= a->head.rows) {
+            r->row = r->row_end = a->head.rows;
             r->count = r->used = 0;
             return 0;
         }
-        r->row_end = a->z.rows - r->row < a->z.block ? a->z.rows : r->row + a->z.block;
+        r->row_end = a->head.rows - r->row < a->head.block ? a->head.rows : r->row + a->head.block;
     }
     r->count = r->row_end - r->row < W ? r->row_end - r->row : W;
     r->used = 0;
@@ -135,7 +135,7 @@ OUTLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsig
             LANE(g->h, i) = 0;
         }
     g->active = m_of_lanes(live);
-    if (!live || a->z.refill)
+    if (!live || a->head.refill)
         fill_lanes(k, g, ~live);
 }
 #else

@@ -70,7 +70,7 @@ INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct gr
     g->born[0] = thread_clock(k);
     past_init(&g->past, 1); // which says when to look
     thread_look(a, k, g);
-    g->active = row < a->z.rows && !k->stopped;
+    g->active = row < a->head.rows && !k->stopped;
     g->row[0] = g->active ? row : 0;
     group_begin(a, &k->limits, g, (u32)g->active);
     if (!g->active)

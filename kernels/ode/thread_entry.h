@@ -31,13 +31,13 @@ INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, str
 }
 #endif
 
-INLINE void thread_rows(const struct shoal_args *a) {
+INLINE void thread_rows(const struct shoal_args *a, GLOBAL char *workspace) {
     struct thread k;
     struct group g;
     struct trial s;
     struct point x;
 #if LARGE
-    thread_place((GLOBAL real *)a->workspace + (u64)thread_number() * WORKSPACE, &k, &g, &s, &x);
+    thread_place((GLOBAL real *)workspace + (u64)thread_number() * WORKSPACE, &k, &g, &s, &x);
 #elif !UNROLL_STAGES
     real stages[STAGES + EXTRA][N];
     s.k = stages;
@@ -60,11 +60,11 @@ INLINE void thread_rows(const struct shoal_args *a) {
     for (int i = 0; i < TOTAL_COUNT; i++)
         g.total[i] = 0;
     g.active = 0;
-    u32 patience = a->z.refill ? PATIENCE : 0, first = 1;
+    u32 patience = a->head.refill ? PATIENCE : 0, first = 1;
     for (;;) {
         int wanted = !g.active && !k.stopped;
-        u32 row = a->z.refill ? work_take_one(a->next, wanted) : first ? thread_number() : ~0u;
-        int dry = wanted && row >= a->z.rows;
+        u32 row = a->head.refill ? work_take_one(a->next, wanted) : first ? thread_number() : ~0u;
+        int dry = wanted && row >= a->head.rows;
         if (wanted && (first || !dry))
             thread_begin(a, &k, &g, row);
         if (warp_any(dry))
@@ -72,7 +72,7 @@ INLINE void thread_rows(const struct shoal_args *a) {
         first = 0;
         if (!warp_any(g.active)) {
 #if ALGEBRAIC
-            if (a->z.refill && !warp_any(dry || k.stopped))
+            if (a->head.refill && !warp_any(dry || k.stopped))
                 continue; // all rows ended where they began
 #endif
             break;
@@ -83,20 +83,12 @@ INLINE void thread_rows(const struct shoal_args *a) {
         total_add(&a->totals[i], g.total[i]);
 }
 
-KERNEL void shoal_kernel(struct shoal_device_args d, const GLOBAL char *in_block,
-                         GLOBAL char *out_block, GLOBAL u32 *next, const GLOBAL volatile int *stop,
-                         GLOBAL char *workspace) {
+KERNEL void shoal_kernel(struct shoal_call call, const GLOBAL char *read, GLOBAL char *written,
+                         const GLOBAL char *resident, GLOBAL u32 *next,
+                         const GLOBAL volatile int *stop, GLOBAL char *workspace) {
     struct shoal_args a;
-    a.z = d.z;
-#define X(name, type)                                                                              \
-    a.name = d.name == SHOAL_NOWHERE ? 0 : (const GLOBAL type *)(in_block + d.name);
-    SHOAL_INPUTS(X)
-#undef X
-#define X(name, type) a.name = d.name == SHOAL_NOWHERE ? 0 : (GLOBAL type *)(out_block + d.name);
-    SHOAL_OUTPUTS(X)
-#undef X
+    args_make(&a, &call, read, written, resident);
     a.next = next;
     a.stop = stop;
-    a.workspace = workspace;
-    thread_rows(&a);
+    thread_rows(&a, workspace);
 }

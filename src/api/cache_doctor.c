@@ -91,7 +91,7 @@ static void compiler(const struct doctor *d, const struct shoal_backend *b, stru
         say(d, b->name, true, "not usable: %s", why);
         return;
     }
-    if (b->open(0, false, &device, log_report(log)) == SHOAL_OK &&
+    if (b->open(0, NULL, false, &device, log_report(log)) == SHOAL_OK &&
         b->identity(device, &none, c, NULL, &record, log_report(log)) == SHOAL_OK)
         for (size_t at = 0;
              key_next((const unsigned char *)record.bytes.data, record.bytes.length, &at, &f);) {

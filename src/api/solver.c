@@ -168,7 +168,7 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->backend = s->backend;
     u->device = s->device;
     u->limits = s->backend->limits(s->device);
-    u->limits.slots = u->limits.slots < RUN_SLOTS ? u->limits.slots : RUN_SLOTS;
+    u->limits.at_once = u->limits.at_once < RUN_SLOTS ? u->limits.at_once : RUN_SLOTS;
     u->pool = &s->pool;
     u->model = m;
     u->method = q->method->name;
@@ -332,6 +332,7 @@ static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, const 
     }
     s->setup.module = s->first.kernel ? s->first.kernel->module : NULL;
     s->setup.workspace = s->first.workspace;
+    s->setup.resident = s->first.kernel ? s->first.kernel->facts.resident : 0;
     return code;
 }
 

@@ -27,7 +27,7 @@ shoal_code takeover_system(const shoal_model *model, struct codegen_request *q, 
 
 // Called in the middle of a run.
 static shoal_code get(struct takeover *t, struct shoal_module **module, size_t *workspace,
-                      shoal_log *log) {
+                      uint32_t *resident, shoal_log *log) {
     shoal_solver *s = t->solver;
     shoal_code code = SHOAL_OK;
     if (!t->kernel.kernel) {
@@ -42,12 +42,13 @@ static shoal_code get(struct takeover *t, struct shoal_module **module, size_t *
     }
     *module = t->kernel.kernel ? t->kernel.kernel->module : NULL;
     *workspace = t->kernel.workspace;
+    *resident = t->kernel.kernel ? t->kernel.kernel->facts.resident : 0;
     return code;
 }
 
 static shoal_code get_any(void *user, struct shoal_module **module, size_t *workspace,
-                          shoal_log *log) {
-    return get(user, module, workspace, log);
+                          uint32_t *resident, shoal_log *log) {
+    return get(user, module, workspace, resident, log);
 }
 
 shoal_code takeover_begin(shoal_solver *s, const shoal_options *o, shoal_log *log) {

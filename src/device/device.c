@@ -98,8 +98,7 @@ shoal_code device_open_target(const char *target, bool fast_math,
                               struct report *r) {
     *out = NULL;
     for (const struct shoal_backend *const *b = device_backends; *b; b++) {
-        shoal_code code =
-            (*b)->open_target ? (*b)->open_target(target, fast_math, out, r) : SHOAL_OK;
+        shoal_code code = (*b)->open(0, target, fast_math, out, r);
         *backend = *b;
         if (code != SHOAL_OK || *out)
             return code;

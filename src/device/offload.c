@@ -15,65 +15,74 @@ enum {
     TICK_NS = 50000000
 };
 
-// ---- Arguments and pieces -----------------------------------------------------------------------
+// ---- Pieces -------------------------------------------------------------------------------------
 
-static bool offset_of(const void *array, const struct shoal_block *b, unsigned long long *offset) {
-    *offset = SHOAL_NOWHERE;
-    if (!array)
-        return true;
-    uintptr_t at = (uintptr_t)array, start = (uintptr_t)b->data;
-    if (at < start || at - start > b->bytes)
-        return false;
-    *offset = at - start;
-    return true;
+static const struct log_label *largest_label(const struct shoal_block *b) {
+    const struct shoal_piece *largest = b->piece;
+    for (uint32_t i = 1; i < b->pieces; i++)
+        if (b->piece[i].bytes > largest->bytes)
+            largest = &b->piece[i];
+    return largest->label;
 }
 
 static struct offload_copies copies_of(const struct shoal_block *b, bool small) {
-    struct offload_copies c = {0};
-    size_t largest = 0;
-    for (uint32_t i = 0; i < b->pieces; i++) {
-        const struct shoal_piece *p = &b->piece[i];
-        if (!p->bytes)
-            continue;
-        if (!small || !c.count)
-            c.piece[c.count++] = *p;
-        if (small && p->bytes > largest)
-            c.piece[0].label = p->label;
-        largest = p->bytes > largest ? p->bytes : largest;
-        c.bytes = p->offset + p->bytes;
+    struct offload_copies c = {
+        .count = b->pieces, .bytes = launch_used(b), .piece = b->piece, .small = small};
+    if (small && c.count) {
+        c.count = 1;
+        c.whole = (struct shoal_piece){largest_label(b), 0, c.bytes};
     }
-    if (small && c.count)
-        c.piece[0].bytes = c.bytes - c.piece[0].offset;
     return c;
 }
 
-static size_t end_of(const struct shoal_block *b) {
-    size_t end = 0;
-    for (uint32_t i = 0; i < b->pieces; i++)
-        end = b->piece[i].bytes ? b->piece[i].offset + b->piece[i].bytes : end;
-    return end;
+struct offload offload_of(const struct shoal_launch *l) {
+    size_t read = launch_used(&l->read), written = launch_used(&l->written);
+    bool small = read && read <= OFFLOAD_SMALL && written <= OFFLOAD_SMALL - read;
+    return (struct offload){.launch = l,
+                            .read = copies_of(&l->read, small),
+                            .written = copies_of(&l->written, small),
+                            .small = small};
 }
 
-// Whether an array that every chunk has comes back.
-static bool comes_back(const struct offload *o, unsigned long long offset, size_t bytes) {
-    return offset <= o->out.bytes && bytes <= o->out.bytes - offset;
+static const struct shoal_piece *piece_of(const struct offload_copies *c, uint32_t i) {
+    return c->small ? &c->whole : &c->piece[i];
 }
 
-bool offload_prepare(const struct shoal_launch *l, struct offload *out) {
-    size_t in = end_of(&l->in);
-    bool ok = true;
-    out->small = in && in <= OFFLOAD_SMALL && end_of(&l->out) <= OFFLOAD_SMALL - in;
-    out->in = copies_of(&l->in, out->small);
-    out->out = copies_of(&l->out, out->small);
-    out->args.z = l->args->z;
-#define X(name, type) ok = offset_of(l->args->name, &l->in, &out->args.name) && ok;
-    SHOAL_INPUTS(X)
-#undef X
-#define X(name, type) ok = offset_of(l->args->name, &l->out, &out->args.name) && ok;
-    SHOAL_OUTPUTS(X)
-#undef X
-    return ok && comes_back(out, out->args.status, l->args->z.rows) &&
-           comes_back(out, out->args.totals, TOTAL_COUNT * sizeof(uint64_t));
+// ---- Steps --------------------------------------------------------------------------------------
+
+int offload_enqueue(const struct offload_steps *steps, struct shoal_slot *s,
+                    const struct offload *o, const char **what) {
+    *what = "preparing a chunk";
+    int error = steps->prepare(s);
+    for (uint32_t i = 0; i < o->read.count && !error; i++) {
+        *what = "copying to the device";
+        error = steps->copy_in(s, piece_of(&o->read, i));
+    }
+    if (error)
+        return error;
+    *what = "launching the kernel";
+    error = steps->launch(s);
+    for (uint32_t i = 0; i < o->written.count && !error; i++) {
+        *what = "copying from the device";
+        error = steps->copy_out(s, piece_of(&o->written, i));
+    }
+    return error ? error : steps->end(s);
+}
+
+void offload_tell(const struct offload *o, const char *track,
+                  bool (*time)(struct shoal_slot *s, uint32_t i, uint64_t *t0_ns, uint64_t *ns),
+                  struct shoal_slot *s) {
+    struct spans spans = {o->launch->log, track, o->launch};
+    uint32_t kernel = o->read.count, count = kernel + 1 + o->written.count;
+    uint64_t t0 = 0, ns = 0;
+    for (uint32_t i = 0; i < count && time(s, i, &t0, &ns); i++) {
+        if (i == kernel)
+            spans_kernel(&spans, t0, ns);
+        else
+            spans_copy(&spans,
+                       i < kernel ? piece_of(&o->read, i) : piece_of(&o->written, i - kernel - 1),
+                       t0, ns);
+    }
 }
 
 // ---- Waiting ------------------------------------------------------------------------------------
@@ -89,14 +98,14 @@ int offload_wait(const struct offload_wait *w) {
     uint64_t start = clock_ns(), tick = start + TICK_NS;
     bool told = false;
     int state;
-    while (!(state = w->poll(w->user))) {
+    while (!(state = w->poll(w->slot))) {
         uint64_t now = clock_ns();
         if (now >= tick && l->progress) // may ask for a stop
-            l->progress(l->user, w->taken ? w->taken(w->user) : 0);
+            l->progress(l->user, 0);
         if (now >= tick)
             tick = now + TICK_NS;
         if (!told && l->stop && *l->stop) {
-            w->stop(w->user);
+            w->stop(w->slot);
             told = true;
         }
         rest(now - start);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What backends of devices with their own memory have in common: arguments as offsets, pieces to
-// copy, waiting, spans of the time log, libraries that start threads.
+// What backends of devices with their own memory have in common: which pieces are copied, the steps
+// of a chunk in their order, waiting, times, libraries that are opened.
 #ifndef SHOAL_DEVICE_OFFLOAD_H
 #define SHOAL_DEVICE_OFFLOAD_H
 
-#include "../kernels/ode/abi.h"
-#include "base/report.h"
-#include "shoal/backend.h"
+#include "device/launch.h"
+#include "device/spans.h"
 
-#include <signal.h>
+// Chunks that keep such a device busy: one computes, one is copied in, one out.
+enum { OFFLOAD_SLOTS = 3 };
 
 // Blocks that together are no larger are copied in one piece each: a copy costs more than its
 // bytes. Its span then has the largest piece's label and all bytes.
@@ -17,41 +17,48 @@ enum { OFFLOAD_SMALL = 64 << 10 };
 // What a block needs on the device.
 struct offload_copies {
     uint32_t count;
-    size_t bytes; // to the end of the last piece
-    struct shoal_piece piece[SHOAL_PIECES];
+    size_t bytes; // that are in use
+    const struct shoal_piece *piece;
+    struct shoal_piece whole; // stands for them all, in small chunks
+    bool small;
 };
 
 // A chunk as a device gets it.
 struct offload {
-    struct shoal_device_args args;
-    struct offload_copies in, out;
-    bool small; // copied in one piece each
+    const struct shoal_launch *launch;
+    struct offload_copies read, written;
+    bool small;
 };
+struct offload offload_of(const struct shoal_launch *l);
 
-// False when an array lies outside of its block, or status or totals would not come back.
-bool offload_prepare(const struct shoal_launch *l, struct offload *out);
+// The steps of a chunk on its stream or queue; each returns 0 or the error of the driver.
+struct offload_steps {
+    int (*prepare)(struct shoal_slot *s); // fills, and words that kernel and host share
+    int (*copy_in)(struct shoal_slot *s, const struct shoal_piece *p);
+    int (*launch)(struct shoal_slot *s);
+    int (*copy_out)(struct shoal_slot *s, const struct shoal_piece *p);
+    int (*end)(struct shoal_slot *s);
+};
+// All of them in order, up to the first that fails; *what says in words what that was.
+int offload_enqueue(const struct offload_steps *steps, struct shoal_slot *s,
+                    const struct offload *o, const char **what);
 
 // Waits until `poll` is not 0, and returns that: quick for chunks of microseconds, patient for
-// those of minutes. Calls `stop` once when the launch is to stop, and progress now and then with
-// what `taken` (may be NULL) says.
+// those of minutes. Calls `stop` once when the launch is to stop, and progress now and then, with
+// no rows: nobody knows how many were taken.
 struct offload_wait {
     const struct shoal_launch *launch;
-    void *user;
-    int (*poll)(void *user); // 0: not yet
-    void (*stop)(void *user);
-    uint32_t (*taken)(void *user);
+    struct shoal_slot *slot;
+    int (*poll)(struct shoal_slot *s); // 0: not yet
+    void (*stop)(struct shoal_slot *s);
 };
 int offload_wait(const struct offload_wait *w);
 
-bool offload_timed(const struct shoal_launch *l); // somebody wants spans
-// Spans of a track, recorded after the fact; times are those of clock_ns.
-struct offload_spans {
-    const struct shoal_launch *launch;
-    const char *track;
-};
-void offload_span_copy(const struct offload_spans *s, const struct shoal_piece *piece,
-                       uint64_t t0_ns, uint64_t dur_ns);
-void offload_span_kernel(const struct offload_spans *s, uint64_t t0_ns, uint64_t dur_ns);
+// Spans of the copies and of the kernel, in the order of the steps. `time` says when step i was, in
+// times of clock_ns; false: nobody knows, nor of those that follow.
+void offload_tell(const struct offload *o, const char *track,
+                  bool (*time)(struct shoal_slot *s, uint32_t i, uint64_t *t0_ns, uint64_t *ns),
+                  struct shoal_slot *s);
 
 // The first of `names` that can be opened as a library, or NULL.
 void *offload_open_library(const char *const *names);

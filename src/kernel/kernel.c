@@ -151,14 +151,12 @@ static shoal_code load(struct kernel_making *k, const struct shoal_bytes *bytes,
                        struct kernel **out) {
     struct shoal_module *module = NULL;
     if (!out)
-        return k->q.backend->check(k->q.device, bytes, r);
+        return k->q.backend->load(k->q.device, bytes, k->q.entry, NULL, NULL, r);
     int32_t span = log_begin(k->q.log, LOG_module_load);
-    shoal_code code = k->q.backend->load(k->q.device, bytes, &module, r);
+    shoal_code code = k->q.backend->load(k->q.device, bytes, k->q.entry, &module, &k->facts, r);
     log_u64(k->q.log, span, "bytes", bytes->length);
-    if (code == SHOAL_OK && k->q.backend->facts) {
-        k->facts = k->q.backend->facts(module);
+    if (code == SHOAL_OK && k->facts.block)
         tell_facts(k, span);
-    }
     log_end(k->q.log, span);
     if (code != SHOAL_OK)
         return code;

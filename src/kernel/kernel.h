@@ -30,6 +30,7 @@ struct kernel_request {
     const struct shoal_backend *backend;
     struct shoal_device *device;        // to load into: of kernel_device_open
     const struct kernel_source *source; // NULL: a text that has no components
+    const char *entry;                  // name of the kernel in it
     uint32_t abi;                       // of the engine's arguments
     const struct kernel_field *field;   // [fields]
     uint32_t fields;

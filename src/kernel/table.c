@@ -53,14 +53,9 @@ static struct open_device *holder(const struct shoal_device *d) {
     return o;
 }
 
-// Until chunks under way are apart from modules, what a GPU has loaded is its solver's alone.
-static bool is_shared(const struct open_device *o) {
-    return !o->backend->target(o->device)->device;
-}
-
 // A device that is another by now (the compiler on PATH, say) stays with those who have it.
 static bool is_same(const struct open_device *o, const struct open_device *wanted) {
-    return !o->lost && is_shared(o) && o->backend == wanted->backend && o->index == wanted->index &&
+    return !o->lost && o->backend == wanted->backend && o->index == wanted->index &&
            o->fast_math == wanted->fast_math &&
            (!o->backend->is_current || o->backend->is_current(o->device));
 }
@@ -119,7 +114,7 @@ shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t inde
     if (!o)
         return report_error(r, SHOAL_MEMORY, "out of memory");
     *o = wanted;
-    shoal_code code = backend->open(index, fast_math, &o->device, r);
+    shoal_code code = backend->open(index, NULL, fast_math, &o->device, r);
     if (code == SHOAL_OK)
         *out = add_device(o)->device;
     else
@@ -161,7 +156,7 @@ static struct kernel *take_idle(uint32_t stay) {
     struct kernel *gone = NULL;
     for (struct kernel **at = &table.kernels; *at;) {
         struct kernel *k = *at;
-        if (k->users || (!k->lost && is_shared(k->on) && stay && stay--)) {
+        if (k->users || (!k->lost && stay && stay--)) {
             at = &k->next;
             continue;
         }
@@ -184,7 +179,7 @@ static void unload(struct kernel *k) {
 struct kernel *kernel_find(const struct shoal_device *d, const char key[KEY_HEX]) {
     enter();
     struct kernel *k = table.kernels;
-    while (k && (k->lost || k->users || k->on->device != d || strcmp(k->key, key)))
+    while (k && (k->lost || k->on->device != d || strcmp(k->key, key)))
         k = k->next;
     if (k) {
         k->users++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A driver without a device: memory is the host's, streams are lists that are worked off when an
-// event is asked for, and the only kernel triples its inputs. Built by the tests that use it, with
+// event is asked for, and the only kernel triples its inputs and
+// adds the first number of a resident block. Built by the tests that use it, with
 // the soname of the real one.
 //
 // It is stricter than the real one: nothing works without a current context, host memory is read
@@ -211,12 +212,13 @@ struct op {
     void *to;
     const void *from;
     size_t bytes;
-    unsigned value, words; // words: filled with values, else with bytes
+    unsigned value;
     bool copy, kernel;
     struct event *event;
-    struct shoal_device_args args;
-    const char *in;
-    char *out;
+    struct shoal_call args;
+    const char *read;
+    char *written;
+    const double *resident;
     const volatile int *stop;
 };
 
@@ -228,26 +230,22 @@ struct stream {
 
 // Every op takes a millisecond.
 static void triple(const struct op *o) {
-    const double *in = (const double *)(const void *)(o->in + o->args.in);
-    double *values = (double *)(void *)(o->out + o->args.values);
-    unsigned char *status = (unsigned char *)o->out + o->args.status;
-    unsigned long long *totals = (unsigned long long *)(void *)(o->out + o->args.totals);
-    for (unsigned r = 0; r < o->args.z.rows && !*o->stop; r++) {
-        values[r] = 3 * in[r];
+    const double *in = (const double *)(const void *)(o->read + o->args.in);
+    double *values = (double *)(void *)(o->written + o->args.values);
+    unsigned char *status = (unsigned char *)o->written + o->args.status;
+    unsigned long long *totals = (unsigned long long *)(void *)(o->written + o->args.totals);
+    for (unsigned r = 0; r < o->args.head.rows && !*o->stop; r++) {
+        values[r] = 3 * in[r] + (o->resident ? *o->resident : 0);
         status[r] = 0;
         totals[TOTAL_STEPS]++;
     }
 }
 
 static void work(const struct op *o) {
-    unsigned *words = o->to;
     if (o->copy)
         memcpy(o->to, o->from, o->bytes);
     else if (o->kernel)
         triple(o);
-    else if (o->words)
-        for (size_t i = 0; i < o->words; i++)
-            words[i] = o->value;
     else if (!o->event)
         memset(o->to, (int)o->value, o->bytes);
 }
@@ -314,12 +312,6 @@ API int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t n, st
     fake.fills++;
     return put(s, (struct op){.to = (void *)(uintptr_t)to, .value = value, .bytes = n});
 }
-API int cuMemsetD32Async(unsigned long long to, unsigned value, size_t n, struct stream *s);
-API int cuMemsetD32Async(unsigned long long to, unsigned value, size_t n, struct stream *s) {
-    ENTER(cuMemsetD32Async);
-    fake.fills++;
-    return put(s, (struct op){.to = (void *)(uintptr_t)to, .value = value, .words = (unsigned)n});
-}
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                        unsigned bz, unsigned shared, struct stream *s, void **p, void **extra);
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -330,13 +322,14 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
         return INVALID;
     struct op op = {.kernel = true};
     memcpy(&op.args, p[0], sizeof op.args);
-    memcpy(&op.in, p[1], sizeof op.in);
-    memcpy(&op.out, p[2], sizeof op.out);
-    memcpy(&op.stop, p[4], sizeof op.stop);
+    memcpy(&op.read, p[1], sizeof op.read);
+    memcpy(&op.written, p[2], sizeof op.written);
+    memcpy(&op.resident, p[3], sizeof op.resident);
+    memcpy(&op.stop, p[5], sizeof op.stop);
     fake.launches++;
     fake.grid = gx;
     fake.block = bx;
-    fake.refill = op.args.z.refill;
+    fake.refill = op.args.head.refill;
     return put(s, op);
 }
 

@@ -23,14 +23,23 @@ static void close_device(struct shoal_device *d) {
     free(d);
 }
 
-static shoal_code open_device(uint32_t index, bool fast_math, struct shoal_device **out,
+// What this machine is, or the named target; in the second case *known says whether there is one.
+static shoal_code find_target(struct shoal_device *d, const char *name, bool *known,
                               struct report *r) {
+    *known = !name || cpu_target_named(d, name);
+    return name ? SHOAL_OK : cpu_target(d, r);
+}
+
+static shoal_code open_device(uint32_t index, const char *target, bool fast_math,
+                              struct shoal_device **out, struct report *r) {
     (void)index;
     struct shoal_device *d = calloc(1, sizeof *d);
+    bool known = false;
+    *out = NULL;
     if (!d)
         return report_error(r, SHOAL_MEMORY, "out of memory");
-    shoal_code code = cpu_target(d, r);
-    if (code != SHOAL_OK) {
+    shoal_code code = find_target(d, target, &known, r);
+    if (code != SHOAL_OK || !known) {
         close_device(d);
         return code;
     }
@@ -42,7 +51,7 @@ static shoal_code open_device(uint32_t index, bool fast_math, struct shoal_devic
 
 static bool is_current(const struct shoal_device *d) {
     struct shoal_device *now = NULL;
-    if (open_device(0, d->target.fast_math, &now, NULL) != SHOAL_OK)
+    if (open_device(0, NULL, d->target.fast_math, &now, NULL) != SHOAL_OK)
         return false;
     bool same = !strcmp(d->target.name, now->target.name) &&
                 d->target.sleef_suffix == now->target.sleef_suffix &&
@@ -53,34 +62,16 @@ static bool is_current(const struct shoal_device *d) {
     return same;
 }
 
-static shoal_code open_target(const char *name, bool fast_math, struct shoal_device **out,
-                              struct report *r) {
-    struct shoal_device *d = calloc(1, sizeof *d);
-    *out = NULL;
-    if (!d)
-        return report_error(r, SHOAL_MEMORY, "out of memory");
-    if (!cpu_target_named(d, name)) {
-        close_device(d);
-        return SHOAL_OK;
-    }
-    find_compiler(d);
-    d->target.fast_math = fast_math;
-    *out = d;
-    return SHOAL_OK;
-}
-
 static const struct shoal_target *target(const struct shoal_device *d) { return &d->target; }
 
 static struct shoal_limits limits(struct shoal_device *d) {
     (void)d;
-    return (struct shoal_limits){.slots = 1};
+    return (struct shoal_limits){.slots = 2, .at_once = 1};
 }
-
-enum { ALIGN = 64 };
 
 static void *alloc(struct shoal_device *d, size_t bytes) {
     (void)d;
-    return aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN);
+    return aligned_alloc(CPU_ALIGN, (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN);
 }
 
 static void release(struct shoal_device *d, void *block) {
@@ -99,14 +90,16 @@ const struct shoal_backend cpu_backend = {
     .target = target,
     .identity = cpu_identity,
     .build = cpu_build,
-    .check = cpu_check,
     .load = cpu_load,
     .unload = cpu_unload,
     .limits = limits,
     .alloc = alloc,
     .release = release,
+    .resident_open = cpu_resident_open,
+    .resident_close = cpu_resident_close,
+    .slot_open = cpu_slot_open,
+    .slot_close = cpu_slot_close,
     .start = cpu_start,
     .finish = cpu_finish,
-    .open_target = open_target,
     .is_current = is_current,
 };

@@ -30,9 +30,9 @@ struct shoal_device {
 struct shoal_module {
     void *handle;
     int fd; // of the object in memory
-    void (*kernel)(const struct shoal_args *args);
+    void (*kernel)(const void *args, const char *read, char *written, const char *resident,
+                   unsigned *next, const volatile int *stop, char *workspace);
     size_t workspace; // bytes a worker needs
-    bool stopped;     // the chunk that was started last did not come to its end
 };
 
 // Fills target and march for this machine, or for the one SHOAL_CPU_TARGET names (a lesser one).
@@ -94,12 +94,17 @@ shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *
                         struct report *r);
 shoal_code cpu_build(struct shoal_device *d, const struct shoal_kernel_text *k,
                      const volatile int *stop, struct shoal_bytes *out, struct report *r);
-shoal_code cpu_check(struct shoal_device *d, const struct shoal_bytes *b, struct report *r);
-shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
-                    struct report *r);
+shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
+                    struct shoal_module **out, struct shoal_facts *facts, struct report *r);
 void cpu_unload(struct shoal_module *m);
-shoal_code cpu_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
+enum { CPU_ALIGN = 64 }; // of blocks and workspaces
+shoal_code cpu_resident_open(struct shoal_device *d, const struct shoal_block *b, shoal_log *log,
+                             struct shoal_resident **out, struct report *r);
+void cpu_resident_close(struct shoal_resident *b);
+struct shoal_slot *cpu_slot_open(struct shoal_device *d, uint32_t number);
+void cpu_slot_close(struct shoal_slot *s);
+shoal_code cpu_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,
                      struct report *r);
-shoal_code cpu_finish(struct shoal_module *m, uint32_t slot, struct report *r);
+shoal_code cpu_finish(struct shoal_slot *s, struct report *r);
 
 #endif

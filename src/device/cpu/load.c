@@ -25,15 +25,23 @@ enum { MACHINE = EM_AARCH64 };
 enum { MACHINE = EM_NONE }; // not compared
 #endif
 
+enum { NAME = 96 };
+
+static void workspace_name(const char *entry, char name[NAME]) {
+    snprintf(name, NAME, "%s_workspace", entry);
+}
+
 // An object for a better CPU would load here and die later, so it says what it is for.
-shoal_code cpu_check(struct shoal_device *d, const struct shoal_bytes *b, struct report *r) {
+static shoal_code check(const struct shoal_device *d, const struct shoal_bytes *b,
+                        const char *entry, struct report *r) {
     struct elf e;
-    char name[ELF_NAME] = "", wanted[64];
+    char name[ELF_NAME] = "", wanted[64], workspace[NAME];
     if (!elf_of_bytes(&e, b->data, b->length) || e.head.e_type != ET_DYN ||
         (MACHINE != EM_NONE && e.head.e_machine != MACHINE))
         return report_error(r, SHOAL_DEVICE,
                             "cannot load the compiled kernel: it is no object of this machine");
-    if (!elf_exports(&e, "shoal_kernel") || !elf_exports(&e, "shoal_workspace"))
+    workspace_name(entry, workspace);
+    if (!elf_exports(&e, entry) || !elf_exports(&e, workspace))
         return report_error(r, SHOAL_DEVICE, "the compiled kernel lacks its entry points");
     cpu_soname(&d->target, wanted);
     if (!elf_soname(&e, name) || strcmp(name, wanted))
@@ -53,20 +61,24 @@ static int sealed_file(const struct shoal_bytes *b) {
     return fd;
 }
 
-static shoal_code find_symbols(struct shoal_module *m, struct report *r) {
+static shoal_code find_symbols(struct shoal_module *m, const char *entry, struct report *r) {
     uint64_t (*workspace)(void);
-    *(void **)&m->kernel = dlsym(m->handle, "shoal_kernel");
-    *(void **)&workspace = dlsym(m->handle, "shoal_workspace");
+    char name[NAME];
+    workspace_name(entry, name);
+    *(void **)&m->kernel = dlsym(m->handle, entry);
+    *(void **)&workspace = dlsym(m->handle, name);
     if (!m->kernel || !workspace)
         return report_error(r, SHOAL_DEVICE, "the compiled kernel lacks its entry points");
     m->workspace = (size_t)workspace();
     return SHOAL_OK;
 }
 
-shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
-                    struct report *r) {
-    shoal_code code = cpu_check(d, b, r);
-    if (code != SHOAL_OK)
+shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
+                    struct shoal_module **out, struct shoal_facts *facts, struct report *r) {
+    shoal_code code = check(d, b, entry, r);
+    if (facts)
+        *facts = (struct shoal_facts){0};
+    if (code != SHOAL_OK || !out)
         return code;
     struct shoal_module *m = calloc(1, sizeof *m);
     if (!m)
@@ -80,7 +92,7 @@ shoal_code cpu_load(struct shoal_device *d, const struct shoal_bytes *b, struct 
     snprintf(path, sizeof path, "/proc/self/fd/%d", m->fd);
     m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     code = m->handle
-               ? find_symbols(m, r)
+               ? find_symbols(m, entry, r)
                : report_error(r, SHOAL_DEVICE, "cannot load the compiled kernel: %s", dlerror());
     if (code != SHOAL_OK) {
         cpu_unload(m);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Runs a kernel on a chunk: one worker a thread, all drawing rows from one counter.
 //
-// A chunk runs to its end when it is started. A small one runs in the calling thread. Otherwise
-// that thread waits, reports progress and looks at the stop flag. Workers block all signals, so
-// that a handler never runs in one of them.
+// The thread that starts a chunk is free until it finishes it; then it waits and reports progress.
+// A small chunk runs in that thread when it is started. Workers look at the stop flag of the launch
+// and block all signals, so that a handler never runs in one of them.
 #include "device/cpu/cpu.h"
 
-#include "../kernels/ode/abi.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "device/device.h"
-#include "log/log.h"
+#include "device/launch.h"
+#include "device/spans.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,81 +18,209 @@
 #include <string.h>
 #include <time.h>
 
-enum { ALIGN = 64, BLOCK_MOST = 1024, INLINE_ROWS = 16, TICK_MS = 50 };
+enum { INLINE_ROWS = 16, TICK_MS = 50 };
 
-struct crew {
+struct worker {
+    struct shoal_slot *slot;
+    char *workspace;
+    pthread_t thread;
+    uint64_t begin_ns, end_ns;
+};
+
+struct shoal_slot {
     const struct shoal_module *module;
-    const struct shoal_launch *launch;
-    uint32_t next; // work counter
-    int stop;      // what the kernels look at
+    const struct shoal_launch *launch; // NULL: nothing under way
+    struct worker *worker;             // [workers] for the time of a chunk
+    uint32_t workers, threads;         // threads: of them, those that have one of their own
+    uint32_t next;                     // work counter
     pthread_mutex_t mutex;
     pthread_cond_t done;
     uint32_t running;
 };
 
-struct hand {
-    struct crew *crew;
-    struct shoal_args args; // own copy: workspace differs
-    void *workspace;
-    pthread_t thread;
-    uint64_t begin_ns, end_ns; // for the time log; 0: it did not run
+// ---- Resident blocks ----------------------------------------------------------------------------
+
+struct shoal_resident {
+    size_t bytes;
+    char *data;
 };
 
-static shoal_code hand_begin(struct hand *h, struct crew *c, struct report *r) {
-    h->crew = c;
-    h->args = *c->launch->args;
-    size_t bytes = (c->module->workspace + ALIGN - 1) / ALIGN * ALIGN;
-    h->workspace = aligned_alloc(ALIGN, bytes);
-    if (!h->workspace)
-        return report_error(r, SHOAL_MEMORY, "out of memory: a worker needs %zu bytes", bytes);
-    h->args.workspace = h->workspace;
-    h->args.next = &c->next;
-    h->args.stop = &c->stop;
+shoal_code cpu_resident_open(struct shoal_device *d, const struct shoal_block *b, shoal_log *log,
+                             struct shoal_resident **out, struct report *r) {
+    (void)d;
+    shoal_code code = launch_check_block(b, "cpu", r);
+    if (code != SHOAL_OK)
+        return code;
+    size_t bytes = launch_used(b), room = (bytes / CPU_ALIGN + 1) * CPU_ALIGN;
+    struct shoal_resident *resident = malloc(sizeof *resident);
+    char *data = resident ? aligned_alloc(CPU_ALIGN, room) : NULL;
+    if (!data) {
+        free(resident);
+        return SHOAL_MEMORY;
+    }
+    *resident = (struct shoal_resident){bytes, data};
+    for (uint32_t i = 0; i < b->pieces; i++) {
+        const struct shoal_piece *p = &b->piece[i];
+        uint64_t begin = clock_ns();
+        memcpy(data + p->offset, (const char *)b->data + p->offset, p->bytes);
+        if (spans_wanted(log))
+            spans_copy(&(struct spans){log, "cpu", NULL}, p, begin, clock_ns() - begin);
+    }
+    *out = resident;
     return SHOAL_OK;
 }
 
+void cpu_resident_close(struct shoal_resident *b) {
+    if (b)
+        free(b->data);
+    free(b);
+}
+
+// ---- Slots --------------------------------------------------------------------------------------
+
+struct shoal_slot *cpu_slot_open(struct shoal_device *d, uint32_t number) {
+    (void)d, (void)number;
+    struct shoal_slot *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    pthread_mutex_init(&s->mutex, NULL);
+    thread_condition(&s->done);
+    return s;
+}
+
+void cpu_slot_close(struct shoal_slot *s) {
+    if (!s)
+        return;
+    pthread_cond_destroy(&s->done);
+    pthread_mutex_destroy(&s->mutex);
+    free(s);
+}
+
+static void workers_free(struct shoal_slot *s) {
+    for (uint32_t i = 0; i < s->workers; i++)
+        free(s->worker[i].workspace);
+    free(s->worker);
+    s->worker = NULL;
+    s->workers = s->threads = 0;
+}
+
+static shoal_code workers_new(struct shoal_slot *s, uint32_t count, struct report *r) {
+    size_t bytes = (s->module->workspace / CPU_ALIGN + 1) * CPU_ALIGN;
+    s->worker = calloc(count, sizeof *s->worker);
+    s->workers = s->worker ? count : 0;
+    bool ok = s->worker;
+    for (uint32_t i = 0; i < count && ok; i++) {
+        s->worker[i].slot = s;
+        s->worker[i].workspace = aligned_alloc(CPU_ALIGN, bytes);
+        ok = s->worker[i].workspace;
+    }
+    if (ok)
+        return SHOAL_OK;
+    workers_free(s);
+    return report_error(r, SHOAL_MEMORY, "out of memory: a worker needs %zu bytes", bytes);
+}
+
+// ---- Start --------------------------------------------------------------------------------------
+
+static void run_kernel(const struct worker *w) {
+    static const volatile int never = 0;
+    struct shoal_slot *s = w->slot;
+    const struct shoal_launch *l = s->launch;
+    s->module->kernel(l->args, l->read.data, l->written.data,
+                      l->resident ? l->resident->data : NULL, &s->next, l->stop ? l->stop : &never,
+                      w->workspace);
+}
+
 static void *work(void *arg) {
-    struct hand *h = arg;
-    struct crew *c = h->crew;
-    h->begin_ns = clock_ns();
-    c->module->kernel(&h->args);
-    h->end_ns = clock_ns();
-    pthread_mutex_lock(&c->mutex);
-    if (--c->running == 0)
-        pthread_cond_signal(&c->done);
-    pthread_mutex_unlock(&c->mutex);
+    struct worker *w = arg;
+    struct shoal_slot *s = w->slot;
+    w->begin_ns = clock_ns();
+    run_kernel(w);
+    w->end_ns = clock_ns();
+    pthread_mutex_lock(&s->mutex);
+    if (--s->running == 0)
+        pthread_cond_signal(&s->done);
+    pthread_mutex_unlock(&s->mutex);
     return NULL;
 }
 
-// One track a worker: what each did while the calling thread waited.
-static void tell_times(const struct shoal_launch *l, const struct hand *hands, uint32_t count) {
-    shoal_log *log = l->log;
+static void count_running(struct shoal_slot *s, uint32_t more) {
+    pthread_mutex_lock(&s->mutex);
+    s->running += more;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+// Threads that cannot be started are done without, unless it is the first.
+static shoal_code start_threads(struct shoal_slot *s, struct report *r) {
+    int failed = 0;
+    while (s->threads < s->workers && !failed) {
+        struct worker *w = &s->worker[s->threads];
+        count_running(s, 1);
+        failed = thread_start(&w->thread, work, w);
+        if (failed)
+            count_running(s, UINT32_MAX); // one less
+        else
+            s->threads++;
+    }
+    if (!s->threads)
+        return report_error(r, SHOAL_DEVICE, "cannot start a thread: %s", strerror(failed));
+    return SHOAL_OK;
+}
+
+static uint32_t workers_for(const struct shoal_launch *l, bool alone) {
+    uint32_t rows = launch_head(l)->rows, threads = l->threads ? l->threads : 1;
+    return alone || !rows ? 1 : threads < rows ? threads : rows;
+}
+
+shoal_code cpu_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,
+                     struct report *r) {
+    shoal_code code = launch_check(l, l->resident ? l->resident->bytes : 0, "cpu", r);
+    if (code != SHOAL_OK)
+        return code;
+    bool alone = launch_head(l)->rows <= INLINE_ROWS && !l->progress;
+    s->module = m;
+    s->next = 0;
+    code = workers_new(s, workers_for(l, alone), r);
+    if (code != SHOAL_OK)
+        return code;
+    s->launch = l;
+    for (uint32_t i = 0; i < l->fills; i++)
+        memset((char *)l->written.data + l->fill[i].offset, l->fill[i].value, l->fill[i].bytes);
+    if (alone)
+        run_kernel(s->worker);
+    else
+        code = start_threads(s, r);
+    if (code != SHOAL_OK) {
+        workers_free(s);
+        s->launch = NULL;
+    }
+    return code;
+}
+
+// ---- Finish -------------------------------------------------------------------------------------
+
+// One track a worker: what each did meanwhile.
+static void tell_times(const struct shoal_slot *s) {
+    shoal_log *log = s->launch->log;
     char track[32];
-    for (uint32_t i = 0; log && log->recording && i < count; i++) {
-        const struct hand *h = &hands[i];
-        if (!h->end_ns)
-            continue;
+    for (uint32_t i = 0; spans_wanted(log) && i < s->threads; i++) {
+        const struct worker *w = &s->worker[i];
         snprintf(track, sizeof track, "cpu worker %u", i);
-        int32_t span = log_device(log, track, LOG_kernel_launch, log->open,
-                                  h->begin_ns - log->start_ns, h->end_ns - h->begin_ns);
-        log_u64(log, span, "chunk_index", l->chunk);
-        log_end(log, span);
+        struct spans spans = {log, track, s->launch};
+        log_end(log, spans_begin(&spans, LOG_kernel_launch, w->begin_ns, w->end_ns - w->begin_ns));
     }
 }
 
-static void tick(struct crew *c) {
-    const struct shoal_launch *l = c->launch;
-    if (l->progress) { // may ask for a stop
-        uint32_t taken = __atomic_load_n(&c->next, __ATOMIC_RELAXED);
-        l->progress(l->user, taken < l->args->z.rows ? taken : l->args->z.rows);
-    }
-    if (l->stop && *l->stop)
-        __atomic_store_n(&c->stop, 1, __ATOMIC_RELAXED);
+static void tell_progress(const struct shoal_slot *s) {
+    const struct shoal_launch *l = s->launch;
+    uint32_t rows = launch_head(l)->rows, taken = __atomic_load_n(&s->next, __ATOMIC_RELAXED);
+    if (l->progress) // may ask for a stop
+        l->progress(l->user, taken < rows ? taken : rows);
 }
 
-static void wait_for_all(struct crew *c) {
-    pthread_mutex_lock(&c->mutex);
-    while (c->running) {
+static void wait_for_all(struct shoal_slot *s) {
+    pthread_mutex_lock(&s->mutex);
+    while (s->running) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += TICK_MS * 1000000L;
@@ -99,82 +228,25 @@ static void wait_for_all(struct crew *c) {
             until.tv_sec++;
             until.tv_nsec -= 1000000000L;
         }
-        if (pthread_cond_timedwait(&c->done, &c->mutex, &until) == ETIMEDOUT) {
-            pthread_mutex_unlock(&c->mutex);
-            tick(c);
-            pthread_mutex_lock(&c->mutex);
+        if (pthread_cond_timedwait(&s->done, &s->mutex, &until) == ETIMEDOUT) {
+            pthread_mutex_unlock(&s->mutex);
+            tell_progress(s);
+            pthread_mutex_lock(&s->mutex);
         }
     }
-    pthread_mutex_unlock(&c->mutex);
+    pthread_mutex_unlock(&s->mutex);
 }
 
-// Starts the threads; those that cannot be started are done without, unless it is the first.
-static shoal_code run_threads(struct crew *c, struct hand *hands, uint32_t count,
-                              struct report *r) {
-    uint32_t started = 0;
-    int failed = 0;
-    for (uint32_t i = 0; i < count && !failed; i++) {
-        pthread_mutex_lock(&c->mutex);
-        c->running++;
-        pthread_mutex_unlock(&c->mutex);
-        failed = thread_start(&hands[i].thread, work, &hands[i]);
-        if (!failed)
-            started++;
-    }
-    if (failed) {
-        pthread_mutex_lock(&c->mutex);
-        c->running--;
-        pthread_mutex_unlock(&c->mutex);
-    }
-    wait_for_all(c);
-    for (uint32_t i = 0; i < started; i++)
-        pthread_join(hands[i].thread, NULL);
-    if (!started)
-        return report_error(r, SHOAL_DEVICE, "cannot start a thread: %s", strerror(failed));
-    return SHOAL_OK;
-}
-
-static shoal_code run_launch(struct shoal_module *m, const struct shoal_launch *l,
-                             struct report *r) {
-    struct crew c = {.module = m, .launch = l, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    uint32_t rows = l->args->z.rows, threads = l->threads ? l->threads : 1;
-    bool alone = rows <= INLINE_ROWS && !l->progress;
-    uint32_t count = alone ? 1 : threads < rows ? threads : rows;
-    uint32_t block = rows / (count * 8);
-    l->args->z.block = block < 8 ? 8 : block > BLOCK_MOST ? BLOCK_MOST : block;
-    struct hand *hands = calloc(count, sizeof *hands);
-    if (!hands)
-        return report_error(r, SHOAL_MEMORY, "out of memory");
-    thread_condition(&c.done);
-    shoal_code code = SHOAL_OK;
-    for (uint32_t i = 0; i < count && code == SHOAL_OK; i++)
-        code = hand_begin(&hands[i], &c, r);
-    if (code == SHOAL_OK && alone) {
-        if (l->stop)
-            hands[0].args.stop = (const int *)(uintptr_t)l->stop;
-        m->kernel(&hands[0].args);
-    } else if (code == SHOAL_OK) {
-        code = run_threads(&c, hands, count, r);
-        tell_times(l, hands, count);
-    }
-    for (uint32_t i = 0; i < count; i++)
-        free(hands[i].workspace);
-    free(hands);
-    pthread_cond_destroy(&c.done);
-    if (code == SHOAL_OK && l->stop && *l->stop)
-        code = SHOAL_STOPPED;
-    return code;
-}
-
-shoal_code cpu_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
-                     struct report *r) {
-    (void)slot;
-    shoal_code code = run_launch(m, l, r);
-    m->stopped = code == SHOAL_STOPPED;
-    return m->stopped ? SHOAL_OK : code;
-}
-
-shoal_code cpu_finish(struct shoal_module *m, uint32_t slot, struct report *r) {
-    (void)slot, (void)r;
-    return m->stopped ? SHOAL_STOPPED : SHOAL_OK;
+shoal_code cpu_finish(struct shoal_slot *s, struct report *r) {
+    const struct shoal_launch *l = s->launch;
+    (void)r;
+    if (!l)
+        return SHOAL_OK;
+    wait_for_all(s);
+    for (uint32_t i = 0; i < s->threads; i++)
+        pthread_join(s->worker[i].thread, NULL);
+    tell_times(s);
+    workers_free(s);
+    s->launch = NULL;
+    return l->stop && *l->stop ? SHOAL_STOPPED : SHOAL_OK;
 }

@@ -97,10 +97,13 @@ static shoal_code outcome(const struct shoal_device *d, struct job *j, struct sh
 
 // The one that the key was made for.
 static shoal_code need_nvrtc(struct shoal_device *d, struct report *r) {
-    if (d->nvrtc.path[0])
-        return SHOAL_OK;
-    return cuda_nvrtc_load(&d->nvrtc, d->nvrtc_path[0] ? d->nvrtc_path : NULL,
-                           d->cu ? d->cu->version : 0, r);
+    shoal_code code = SHOAL_OK;
+    pthread_mutex_lock(&d->lock);
+    if (!d->nvrtc.path[0])
+        code = cuda_nvrtc_load(&d->nvrtc, d->nvrtc_path[0] ? d->nvrtc_path : NULL,
+                               d->cu ? d->cu->version : 0, r);
+    pthread_mutex_unlock(&d->lock);
+    return code;
 }
 
 shoal_code cuda_build(struct shoal_device *d, const struct shoal_kernel_text *k,
@@ -153,8 +156,9 @@ static bool complete(const struct shoal_bytes *b, const Elf64_Ehdr *head) {
     return true;
 }
 
-shoal_code cuda_check(struct shoal_device *d, const struct shoal_bytes *b, struct report *r) {
-    static const char entry[] = ".text.shoal_kernel";
+shoal_code cuda_check(const struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
+                      struct report *r) {
+    char section[96];
     Elf64_Ehdr head;
     if (b->length < sizeof head)
         return report_error(r, SHOAL_DEVICE, "cuda: the compiled kernel is too short");
@@ -168,7 +172,8 @@ shoal_code cuda_check(struct shoal_device *d, const struct shoal_bytes *b, struc
     if (arch != (unsigned)atoi(d->arch + 3))
         return report_error(r, SHOAL_DEVICE, "cuda: the compiled kernel is for sm_%u, not for %s",
                             arch, d->arch);
-    if (!memmem(b->data, b->length, entry, sizeof entry))
+    int length = snprintf(section, sizeof section, ".text.%s", entry);
+    if (!memmem(b->data, b->length, section, (size_t)length + 1))
         return report_error(r, SHOAL_DEVICE, "cuda: the compiled kernel lacks its entry point");
     return SHOAL_OK;
 }

@@ -7,13 +7,14 @@
 // identity.c  what NVRTC is, for the key
 // build.c     source to cubin
 // load.c      cubin to module, its facts, its block sizes
+// memory.c    buffers of the device, resident blocks
 // run.c       chunks on streams
 #ifndef SHOAL_DEVICE_CUDA_CUDA_H
 #define SHOAL_DEVICE_CUDA_CUDA_H
 
-#include "base/report.h"
-#include "shoal/backend.h"
+#include "device/offload.h"
 
+#include <pthread.h>
 #include <sys/types.h>
 
 extern const struct shoal_backend cuda_backend;
@@ -59,10 +60,7 @@ typedef struct CUevent_st *cu_event;
     X(copy_in, cuMemcpyHtoDAsync_v2,                                                               \
       (cu_address to, const void *from, size_t bytes, cu_stream stream))                           \
     X(copy_out, cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t bytes, cu_stream stream)) \
-    X(fill_bytes, cuMemsetD8Async,                                                                 \
-      (cu_address to, unsigned char value, size_t count, cu_stream stream))                        \
-    X(fill_words, cuMemsetD32Async,                                                                \
-      (cu_address to, unsigned value, size_t count, cu_stream stream))                             \
+    X(fill, cuMemsetD8Async, (cu_address to, unsigned char value, size_t count, cu_stream stream)) \
     X(stream_new, cuStreamCreate, (cu_stream * stream, unsigned flags))                            \
     X(stream_free, cuStreamDestroy_v2, (cu_stream stream))                                         \
     X(stream_wait, cuStreamSynchronize, (cu_stream stream))                                        \
@@ -145,10 +143,11 @@ struct shoal_device {
     const struct cuda_driver *cu; // NULL: opened by a target's name, nothing can be loaded
     uint32_t index;
     cu_device device;
-    cu_context context;              // the device's primary one; NULL: not needed so far
     pid_t pid;                       // of the process that owns it
     int multiprocessors, threads;    // threads of a multiprocessor, at most
     int cache_bytes;                 // of its first-level cache, about
+    pthread_mutex_t lock;            // of what is found when it is first needed:
+    cu_context context;              // the device's primary one; NULL: not needed so far
     char nvrtc_path[CUDA_PATH_ROOM]; // what the key was made for; empty: not asked for yet
     struct nvrtc nvrtc;
 };
@@ -159,9 +158,8 @@ void cuda_leave(const struct shoal_device *d);
 
 uint32_t cuda_count(char *why, size_t room);
 void cuda_describe(uint32_t index, char *text, size_t room);
-shoal_code cuda_open(uint32_t index, bool fast_math, struct shoal_device **out, struct report *r);
-shoal_code cuda_open_target(const char *name, bool fast_math, struct shoal_device **out,
-                            struct report *r);
+shoal_code cuda_open(uint32_t index, const char *target, bool fast_math, struct shoal_device **out,
+                     struct report *r);
 void cuda_close(struct shoal_device *d);
 struct shoal_limits cuda_limits(struct shoal_device *d);
 void *cuda_alloc(struct shoal_device *d, size_t bytes);
@@ -176,31 +174,9 @@ enum { CUDA_OPTIONS = 16 };
 int cuda_options(const struct shoal_device *d, char arch[48], const char *options[CUDA_OPTIONS]);
 shoal_code cuda_build(struct shoal_device *d, const struct shoal_kernel_text *k,
                       const volatile int *stop, struct shoal_bytes *out, struct report *r);
-shoal_code cuda_check(struct shoal_device *d, const struct shoal_bytes *b, struct report *r);
-
-enum { CUDA_SLOTS = 3, CUDA_MARKS = 2 * SHOAL_PIECES + 2 };
-
-struct cuda_buffer {
-    cu_address at;
-    size_t bytes;
-};
-
-// A stream, and what the chunk on it needs on the device; kept from one chunk to the next.
-struct cuda_slot {
-    const struct shoal_launch *launch; // NULL: nothing under way
-    cu_stream stream;                  // NULL: never used
-    cu_event done;
-    bool words_clean;          // the words its kernel shares with the host are 0
-    cu_event mark[CUDA_MARKS]; // between copies and kernel; made when somebody wants times
-    uint64_t t0_ns;            // of mark[0]
-    struct cuda_buffer in, out, workspace;
-    cu_address in_at, out_at; // of the chunk's blocks
-    char *stage;              // host memory that small chunks are sent from; NULL: none so far
-    char track[40];
-};
-
-// Words on the device that a slot's kernel and the host share, in lines of their own.
-enum { CUDA_NEXT, CUDA_STOP, CUDA_WORDS, CUDA_LINE = 64 };
+// Whether the bytes are a cubin for the device's target that has the entry point.
+shoal_code cuda_check(const struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
+                      struct report *r);
 
 // How a kernel is launched: block size and how many such blocks the device holds at a time.
 struct cuda_shape {
@@ -213,18 +189,60 @@ struct shoal_module {
     cu_function kernel;
     struct cuda_shape plain, refill, tiny;
     int registers, local_bytes;
-    cu_address words;  // of slot i at CUDA_LINE * i
-    cu_stream stopper; // NULL: never needed
-    struct cuda_slot slot[CUDA_SLOTS];
 };
 
-shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
-                     struct report *r);
+struct cuda_buffer {
+    cu_address at;
+    size_t bytes;
+};
+
+struct shoal_resident {
+    struct shoal_device *device;
+    struct cuda_buffer buffer;
+    size_t bytes; // of the block
+};
+
+// Words on the device that a slot's kernel and the host share.
+enum { CUDA_NEXT, CUDA_STOP, CUDA_WORDS };
+
+// A stream, and what the chunk on it needs on the device; kept from one chunk to the next.
+struct shoal_slot {
+    struct shoal_device *device;
+    struct offload chunk;              // what is under way
+    const struct shoal_launch *launch; // NULL: nothing is
+    struct shoal_module *module;
+    unsigned grid, block; // of the launch
+    cu_stream stream;     // NULL: never used
+    cu_stream stopper;    // writes the stop word; NULL: never needed
+    cu_event done;
+    int result;     // of the chunk
+    bool timed;     // somebody wants its times
+    cu_event *mark; // [marks_most] between copies and kernel; made when they are wanted
+    uint32_t marks, marks_most;
+    float told_ms;    // time between mark[0] and the last that was looked at
+    uint64_t t0_ns;   // of mark[0]
+    cu_address words; // CUDA_WORDS; 0: none so far
+    bool words_clean; // they are 0
+    struct cuda_buffer read, written, workspace;
+    cu_address read_at, written_at; // of the chunk's blocks
+    char *stage; // host memory that small chunks are sent from; NULL: none so far
+    char track[40];
+};
+
+shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
+                     struct shoal_module **out, struct shoal_facts *facts, struct report *r);
 void cuda_unload(struct shoal_module *m);
-struct shoal_facts cuda_facts(const struct shoal_module *m);
-shoal_code cuda_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
+shoal_code cuda_resident_open(struct shoal_device *d, const struct shoal_block *b, shoal_log *log,
+                              struct shoal_resident **out, struct report *r);
+void cuda_resident_close(struct shoal_resident *b);
+struct shoal_slot *cuda_slot_open(struct shoal_device *d, uint32_t number);
+void cuda_slot_close(struct shoal_slot *s);
+shoal_code cuda_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,
                       struct report *r);
-shoal_code cuda_finish(struct shoal_module *m, uint32_t slot, struct report *r);
-void cuda_slot_free(const struct cuda_driver *cu, struct cuda_slot *s);
+shoal_code cuda_finish(struct shoal_slot *s, struct report *r);
+
+// Device memory of at least that many bytes; what was in it is lost when it grows.
+int cuda_buffer_grow(const struct cuda_driver *cu, struct cuda_buffer *b, size_t bytes);
+void cuda_buffer_free(const struct cuda_driver *cu, struct cuda_buffer *b);
 
 #endif

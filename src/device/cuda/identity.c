@@ -166,7 +166,10 @@ shoal_code cuda_identity(struct shoal_device *d, const struct shoal_kernel_text 
     struct buf answer = {0};
     (void)k;
     key_add_text(key, "target", d->arch);
-    if (find_answer(d, probes, &answer, r))
+    pthread_mutex_lock(&d->lock);
+    bool found = find_answer(d, probes, &answer, r);
+    pthread_mutex_unlock(&d->lock);
+    if (found)
         add_answer(&answer, key);
     else
         key_add_text(key, "unknown", "NVRTC");

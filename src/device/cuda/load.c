@@ -41,9 +41,9 @@ static void choose_shapes(struct shoal_module *m) {
     m->plain = large.resident * large.block > small.resident * small.block ? large : small;
 }
 
-static shoal_code find_kernel(struct shoal_module *m, struct report *r) {
+static shoal_code find_kernel(struct shoal_module *m, const char *entry, struct report *r) {
     const struct cuda_driver *cu = m->device->cu;
-    int result = cu->module_function(&m->kernel, m->module, "shoal_kernel");
+    int result = cu->module_function(&m->kernel, m->module, entry);
     if (result != CU_OK)
         return cuda_error(cu, "finding the kernel in the compiled code", result, r);
     cu->function_attribute(&m->registers, CU_FUNCTION_REGISTERS, m->kernel);
@@ -56,28 +56,32 @@ static shoal_code find_kernel(struct shoal_module *m, struct report *r) {
     return SHOAL_OK;
 }
 
-static shoal_code make_words(struct shoal_module *m, struct report *r) {
-    const struct cuda_driver *cu = m->device->cu;
-    int result = cu->memory_new(&m->words, CUDA_LINE * CUDA_SLOTS);
-    return result == CU_OK ? SHOAL_OK : cuda_error(cu, "making room for the kernel", result, r);
-}
-
-static shoal_code fill(struct shoal_module *m, const struct shoal_bytes *b, struct report *r) {
+static shoal_code fill(struct shoal_module *m, const struct shoal_bytes *b, const char *entry,
+                       struct report *r) {
     const struct cuda_driver *cu = m->device->cu;
     sigset_t old;
     thread_block_signals(&old);
     int result = cu->module_load(&m->module, b->data, 0, NULL, NULL);
     thread_restore_signals(&old);
-    if (result != CU_OK)
-        return cuda_error(cu, "loading the compiled kernel", result, r);
-    shoal_code code = find_kernel(m, r);
-    return code == SHOAL_OK ? make_words(m, r) : code;
+    return result == CU_OK ? find_kernel(m, entry, r)
+                           : cuda_error(cu, "loading the compiled kernel", result, r);
 }
 
-shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, struct shoal_module **out,
-                     struct report *r) {
-    shoal_code code = cuda_check(d, b, r);
-    if (code != SHOAL_OK)
+static struct shoal_facts facts_of(const struct shoal_module *m) {
+    const struct shoal_device *d = m->device;
+    double threads = (double)m->plain.resident * m->plain.block;
+    double most = (double)d->multiprocessors * d->threads;
+    return (struct shoal_facts){.registers = (uint32_t)m->registers,
+                                .spills = (uint32_t)m->local_bytes,
+                                .occupancy = most > 0 ? threads / most : 0,
+                                .block = m->plain.block,
+                                .resident = m->refill.resident * m->refill.block};
+}
+
+shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
+                     struct shoal_module **out, struct shoal_facts *facts, struct report *r) {
+    shoal_code code = cuda_check(d, b, entry, r);
+    if (code != SHOAL_OK || !out)
         return code;
     struct shoal_module *m = calloc(1, sizeof *m);
     if (!m)
@@ -85,39 +89,25 @@ shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, struct
     m->device = d;
     code = cuda_enter(d, r);
     if (code == SHOAL_OK) {
-        code = fill(m, b, r);
+        code = fill(m, b, entry, r);
         cuda_leave(d);
     }
-    if (code == SHOAL_OK)
-        *out = m;
-    else
+    if (code != SHOAL_OK) {
         cuda_unload(m);
-    return code;
+        return code;
+    }
+    if (facts)
+        *facts = facts_of(m);
+    *out = m;
+    return SHOAL_OK;
 }
 
 void cuda_unload(struct shoal_module *m) {
     if (!m)
         return;
-    const struct cuda_driver *cu = m->device->cu;
     if (m->module && cuda_enter(m->device, NULL) == SHOAL_OK) {
-        for (int i = 0; i < CUDA_SLOTS; i++)
-            cuda_slot_free(cu, &m->slot[i]);
-        if (m->stopper)
-            cu->stream_free(m->stopper);
-        if (m->words)
-            cu->memory_free(m->words);
-        cu->module_unload(m->module);
+        m->device->cu->module_unload(m->module);
         cuda_leave(m->device);
     }
     free(m);
-}
-
-struct shoal_facts cuda_facts(const struct shoal_module *m) {
-    const struct shoal_device *d = m->device;
-    double threads = (double)m->plain.resident * m->plain.block;
-    double most = (double)d->multiprocessors * d->threads;
-    return (struct shoal_facts){.registers = (uint32_t)m->registers,
-                                .spills = (uint32_t)m->local_bytes,
-                                .occupancy = most > 0 ? threads / most : 0,
-                                .block = m->plain.block};
 }

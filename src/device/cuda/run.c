@@ -8,319 +8,289 @@
 // they are read when the chunk is done, which `finish` waits for anyway. A kernel's time includes
 // what it waits for room on a device that the kernel of another slot fills.
 //
-// What a small chunk takes is the number of its steps: its inputs and the first state of its
-// results go to one buffer in one copy.
+// What a small chunk takes is the number of its steps: its inputs and what its results are filled
+// with go to one buffer in one copy.
 #include "device/cuda/cuda.h"
 
 #include "base/clock.h"
-#include "device/offload.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-// Device memory is taken in steps. A small chunk's results lie behind its inputs.
-enum { ROOM_STEP = 64 << 10, OUT_ALIGN = 256, STAGE = OFFLOAD_SMALL + 4096 };
+// A small chunk's results lie behind its inputs.
+enum { OUT_ALIGN = 256, STAGE = OFFLOAD_SMALL + 4096 };
 
-static void buffer_free(const struct cuda_driver *cu, struct cuda_buffer *b) {
-    if (b->at)
-        cu->memory_free(b->at);
-    *b = (struct cuda_buffer){0};
+// ---- Slots --------------------------------------------------------------------------------------
+
+struct shoal_slot *cuda_slot_open(struct shoal_device *d, uint32_t number) {
+    struct shoal_slot *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->device = d;
+    snprintf(s->track, sizeof s->track, "cuda:%u stream %u", d->index, number);
+    return s;
 }
 
-static int buffer_grow(const struct cuda_driver *cu, struct cuda_buffer *b, size_t bytes) {
-    if (b->bytes >= bytes)
-        return CU_OK;
-    size_t room = (bytes + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
-    buffer_free(cu, b);
-    int result = cu->memory_new(&b->at, room);
-    if (result == CU_OK)
-        b->bytes = room;
-    else
-        b->at = 0;
-    return result;
-}
-
-void cuda_slot_free(const struct cuda_driver *cu, struct cuda_slot *s) {
+static void free_all(struct shoal_slot *s) {
+    const struct cuda_driver *cu = s->device->cu;
     if (s->stream)
         cu->stream_wait(s->stream);
-    buffer_free(cu, &s->in);
-    buffer_free(cu, &s->out);
-    buffer_free(cu, &s->workspace);
-    for (int i = 0; i < CUDA_MARKS; i++)
-        if (s->mark[i])
-            cu->event_free(s->mark[i]);
+    cuda_buffer_free(cu, &s->read);
+    cuda_buffer_free(cu, &s->written);
+    cuda_buffer_free(cu, &s->workspace);
+    if (s->words)
+        cu->memory_free(s->words);
+    for (uint32_t i = 0; i < s->marks_most; i++)
+        cu->event_free(s->mark[i]);
     if (s->done)
         cu->event_free(s->done);
     if (s->stage)
         cu->host_free(s->stage);
+    if (s->stopper)
+        cu->stream_free(s->stopper);
     if (s->stream)
         cu->stream_free(s->stream);
-    *s = (struct cuda_slot){0};
 }
 
-// ---- Start --------------------------------------------------------------------------------------
+void cuda_slot_close(struct shoal_slot *s) {
+    if (!s)
+        return;
+    if (s->stream && cuda_enter(s->device, NULL) == SHOAL_OK) {
+        free_all(s);
+        cuda_leave(s->device);
+    }
+    free(s->mark);
+    free(s);
+}
 
-static int slot_ready(struct shoal_module *m, uint32_t index, bool timed) {
-    const struct cuda_driver *cu = m->device->cu;
-    struct cuda_slot *s = &m->slot[index];
+// ---- Room ---------------------------------------------------------------------------------------
+
+static int need_marks(struct shoal_slot *s, uint32_t count) {
+    if (count <= s->marks_most)
+        return CU_OK;
+    cu_event *mark = realloc(s->mark, count * sizeof *mark);
+    if (!mark)
+        return CU_OUT_OF_MEMORY;
+    s->mark = mark;
+    int result = CU_OK;
+    while (s->marks_most < count && result == CU_OK) {
+        result = s->device->cu->event_new(&mark[s->marks_most], 0);
+        s->marks_most += result == CU_OK;
+    }
+    return result;
+}
+
+static int slot_ready(struct shoal_slot *s) {
+    const struct cuda_driver *cu = s->device->cu;
     int result = CU_OK;
     if (!s->stream)
         result = cu->stream_new(&s->stream, CU_STREAM_NON_BLOCKING);
     if (result == CU_OK && !s->done)
         result = cu->event_new(&s->done, CU_EVENT_NO_TIMING);
-    for (int i = 0; timed && result == CU_OK && i < CUDA_MARKS; i++)
-        if (!s->mark[i])
-            result = cu->event_new(&s->mark[i], 0);
-    snprintf(s->track, sizeof s->track, "cuda:%u stream %u", m->device->index, index);
+    if (result == CU_OK && !s->words)
+        result = cu->memory_new(&s->words, sizeof(int) * CUDA_WORDS);
+    if (result == CU_OK && s->timed)
+        result = need_marks(s, s->chunk.read.count + s->chunk.written.count + 2);
     return result;
 }
 
-struct shape {
-    unsigned grid, block;
-};
-
-// Without refill every row has its thread. With it there are as many threads as run at a time: a
-// batch that is no larger needs none, and large systems, whose threads need memory, always have it.
-static struct shape shape_of(const struct shoal_module *m, size_t workspace,
-                             struct shoal_sizes *z) {
+// Without refill every row has its thread, with it there are as many threads as run at a time.
+// Batches that do not fill the device are spread over it.
+static void choose_shape(struct shoal_slot *s) {
+    const struct shoal_module *m = s->module;
+    const struct shoal_head *head = launch_head(s->chunk.launch);
     const struct cuda_shape *c = &m->plain;
-    z->refill = z->rows > m->refill.resident * m->refill.block && (z->refill || workspace);
-    if (z->refill)
+    if (head->refill)
         c = &m->refill;
-    else if (z->rows <= (unsigned)m->device->multiprocessors * m->plain.block)
+    else if (head->rows <= (unsigned)m->device->multiprocessors * m->plain.block)
         c = &m->tiny;
-    unsigned grid = (z->rows + c->block - 1) / c->block;
-    if (z->refill && grid > c->resident)
-        grid = c->resident;
-    return (struct shape){grid, c->block};
+    s->block = c->block;
+    s->grid = (head->rows + c->block - 1) / c->block;
+    if (head->refill && s->grid > c->resident)
+        s->grid = c->resident;
 }
 
-static int mark(const struct cuda_driver *cu, struct cuda_slot *s, bool timed, int *marks) {
-    return timed ? cu->event_record(s->mark[(*marks)++], s->stream) : CU_OK;
-}
-
-// The first state of the results.
-static int reset(const struct cuda_driver *cu, const struct cuda_slot *s, const struct offload *o) {
-    int result =
-        cu->fill_bytes(s->out_at + o->args.status, SHOAL_ROW_PENDING, o->args.z.rows, s->stream);
-    if (result == CU_OK)
-        result = cu->fill_words(s->out_at + o->args.totals, 0,
-                                TOTAL_COUNT * sizeof(uint64_t) / sizeof(unsigned), s->stream);
+static int need_stage(struct shoal_slot *s) {
+    void *stage = NULL;
+    if (s->stage)
+        return CU_OK;
+    int result = s->device->cu->host_new(&stage, STAGE, CU_HOST_PORTABLE);
+    s->stage = result == CU_OK ? stage : NULL;
     return result;
 }
 
-// The inputs of a small chunk and the first state of its results.
-static int copy_small(const struct cuda_driver *cu, struct cuda_slot *s,
-                      const struct shoal_launch *l, const struct offload *o) {
-    size_t out = (size_t)(s->out_at - s->in_at), totals = TOTAL_COUNT * sizeof(uint64_t);
-    size_t status_end = out + o->args.status + o->args.z.rows;
-    size_t totals_end = out + o->args.totals + totals;
-    memcpy(s->stage, l->in.data, o->in.bytes);
-    memset(s->stage + out + o->args.status, SHOAL_ROW_PENDING, o->args.z.rows);
-    memset(s->stage + out + o->args.totals, 0, totals);
-    return cu->copy_in(s->in_at, s->stage, status_end > totals_end ? status_end : totals_end,
-                       s->stream);
-}
-
-static int copy_in(const struct cuda_driver *cu, struct cuda_slot *s, const struct shoal_launch *l,
-                   const struct offload *o, bool timed, int *marks) {
-    int result = CU_OK;
-    for (uint32_t i = 0; i < o->in.count && result == CU_OK; i++) {
-        const struct shoal_piece *p = &o->in.piece[i];
-        result = o->small ? copy_small(cu, s, l, o)
-                          : cu->copy_in(s->in_at + p->offset, (const char *)l->in.data + p->offset,
-                                        p->bytes, s->stream);
-        if (result == CU_OK)
-            result = mark(cu, s, timed, marks);
-    }
-    return result;
-}
-
-static int copy_out(const struct cuda_driver *cu, struct cuda_slot *s, const struct shoal_launch *l,
-                    const struct offload_copies *c, bool timed, int *marks) {
-    int result = CU_OK;
-    for (uint32_t i = 0; i < c->count && result == CU_OK; i++) {
-        const struct shoal_piece *p = &c->piece[i];
-        result = cu->copy_out((char *)l->out.data + p->offset, s->out_at + p->offset, p->bytes,
-                              s->stream);
-        if (result == CU_OK)
-            result = mark(cu, s, timed, marks);
-    }
-    return result;
-}
-
-static int launch(struct shoal_module *m, uint32_t index, struct offload *o,
-                  const struct shape *shape) {
-    struct cuda_slot *s = &m->slot[index];
-    cu_address words = m->words + CUDA_LINE * index;
-    cu_address next = words + sizeof(int) * CUDA_NEXT, stop = words + sizeof(int) * CUDA_STOP;
-    void *arguments[] = {&o->args, &s->in_at, &s->out_at, &next, &stop, &s->workspace.at};
-    return m->device->cu->launch(m->kernel, shape->grid, 1, 1, shape->block, 1, 1, 0, s->stream,
-                                 arguments, NULL);
-}
-
-// All of a chunk onto its stream; what failed is in *what.
-static int enqueue(struct shoal_module *m, uint32_t index, const struct shoal_launch *l,
-                   struct offload *o, const struct shape *shape, const char **what) {
-    const struct cuda_driver *cu = m->device->cu;
-    struct cuda_slot *s = &m->slot[index];
-    bool timed = offload_timed(l);
-    int marks = 0;
-    *what = "preparing a chunk";
-    int result = o->small ? CU_OK : reset(cu, s, o);
-    if (result == CU_OK && !s->words_clean)
-        result = cu->fill_words(m->words + CUDA_LINE * index, 0, CUDA_WORDS, s->stream);
-    s->words_clean = !o->args.z.refill;
-    s->t0_ns = clock_ns();
+static int make_room(struct shoal_slot *s) {
+    const struct cuda_driver *cu = s->device->cu;
+    const struct offload *o = &s->chunk;
+    size_t threads = (size_t)s->grid * s->block;
+    size_t behind = (o->read.bytes + OUT_ALIGN - 1) / OUT_ALIGN * OUT_ALIGN;
+    int result = slot_ready(s);
     if (result == CU_OK)
-        result = mark(cu, s, timed, &marks);
-    *what = "copying to the device";
-    if (result == CU_OK)
-        result = copy_in(cu, s, l, o, timed, &marks);
-    if (result != CU_OK)
-        return result;
-    *what = "launching the kernel";
-    result = launch(m, index, o, shape);
-    if (result == CU_OK)
-        result = mark(cu, s, timed, &marks);
-    if (result != CU_OK)
-        return result;
-    *what = "copying from the device";
-    result = copy_out(cu, s, l, &o->out, timed, &marks);
-    return result == CU_OK ? cu->event_record(s->done, s->stream) : result;
-}
-
-static int make_room(struct shoal_module *m, uint32_t index, const struct shoal_launch *l,
-                     const struct offload *o, const struct shape *shape) {
-    const struct cuda_driver *cu = m->device->cu;
-    struct cuda_slot *s = &m->slot[index];
-    size_t threads = (size_t)shape->grid * shape->block;
-    size_t behind = (o->in.bytes + OUT_ALIGN - 1) / OUT_ALIGN * OUT_ALIGN;
-    int result = slot_ready(m, index, offload_timed(l));
-    if (result == CU_OK)
-        result = buffer_grow(cu, &s->in, o->small ? behind + o->out.bytes : o->in.bytes);
+        result =
+            cuda_buffer_grow(cu, &s->read, o->small ? behind + o->written.bytes : o->read.bytes);
     if (result == CU_OK && !o->small)
-        result = buffer_grow(cu, &s->out, o->out.bytes);
-    if (result == CU_OK && o->small && !s->stage) {
-        void *stage = NULL;
-        result = cu->host_new(&stage, STAGE, CU_HOST_PORTABLE);
-        s->stage = result == CU_OK ? stage : NULL;
-    }
+        result = cuda_buffer_grow(cu, &s->written, o->written.bytes);
+    if (result == CU_OK && o->small)
+        result = need_stage(s);
     if (result == CU_OK)
-        result = buffer_grow(cu, &s->workspace, l->workspace * threads);
-    s->in_at = s->in.at;
-    s->out_at = o->small ? s->in.at + behind : s->out.at;
+        result = cuda_buffer_grow(cu, &s->workspace, o->launch->workspace * threads);
+    s->read_at = s->read.at;
+    s->written_at = o->small ? s->read.at + behind : s->written.at;
     return result;
 }
 
-static shoal_code start(struct shoal_module *m, uint32_t index, const struct shoal_launch *l,
-                        struct report *r) {
-    const struct cuda_driver *cu = m->device->cu;
-    struct offload o;
-    if (!offload_prepare(l, &o))
-        return report_error(r, SHOAL_DEVICE, "cuda: an array of the chunk lies outside its block");
-    struct shape shape = shape_of(m, l->workspace, &o.args.z);
-    const char *what = "taking memory of the device";
-    int result = make_room(m, index, l, &o, &shape);
-    if (result == CU_OUT_OF_MEMORY)
-        return SHOAL_MEMORY;
-    if (result == CU_OK)
-        result = enqueue(m, index, l, &o, &shape, &what);
-    if (result == CU_OK) {
-        m->slot[index].launch = l;
-        return SHOAL_OK;
+// ---- Start --------------------------------------------------------------------------------------
+
+// The next of the marks that a timed chunk has.
+static int mark(struct shoal_slot *s) {
+    return s->timed ? s->device->cu->event_record(s->mark[s->marks++], s->stream) : CU_OK;
+}
+
+static int prepare(struct shoal_slot *s) {
+    const struct cuda_driver *cu = s->device->cu;
+    const struct shoal_launch *l = s->chunk.launch;
+    int result = CU_OK;
+    for (uint32_t i = 0; i < l->fills && result == CU_OK && !s->chunk.small; i++)
+        if (l->fill[i].bytes)
+            result = cu->fill(s->written_at + l->fill[i].offset, l->fill[i].value, l->fill[i].bytes,
+                              s->stream);
+    if (result == CU_OK && !s->words_clean)
+        result = cu->fill(s->words, 0, sizeof(int) * CUDA_WORDS, s->stream);
+    s->words_clean = !launch_head(l)->refill;
+    s->t0_ns = clock_ns();
+    return result == CU_OK ? mark(s) : result;
+}
+
+// The inputs of a small chunk and what its results are filled with.
+static int copy_small(struct shoal_slot *s) {
+    const struct shoal_launch *l = s->chunk.launch;
+    size_t behind = (size_t)(s->written_at - s->read_at), end = s->chunk.read.bytes;
+    memcpy(s->stage, l->read.data, end);
+    for (uint32_t i = 0; i < l->fills; i++) {
+        const struct shoal_fill *f = &l->fill[i];
+        memset(s->stage + behind + f->offset, f->value, f->bytes);
+        if (behind + f->offset + f->bytes > end)
+            end = behind + f->offset + f->bytes;
     }
-    if (m->slot[index].stream)
-        cu->stream_wait(m->slot[index].stream); // the blocks are the caller's again
+    return s->device->cu->copy_in(s->read_at, s->stage, end, s->stream);
+}
+
+static int copy_in(struct shoal_slot *s, const struct shoal_piece *p) {
+    const char *from = s->chunk.launch->read.data;
+    int result = s->chunk.small ? copy_small(s)
+                                : s->device->cu->copy_in(s->read_at + p->offset, from + p->offset,
+                                                         p->bytes, s->stream);
+    return result == CU_OK ? mark(s) : result;
+}
+
+static int launch(struct shoal_slot *s) {
+    const struct shoal_launch *l = s->chunk.launch;
+    cu_address resident = l->resident ? l->resident->buffer.at : 0;
+    cu_address next = s->words + sizeof(int) * CUDA_NEXT, stop = s->words + sizeof(int) * CUDA_STOP;
+    void *arguments[] = {(void *)(uintptr_t)l->args,
+                         &s->read_at,
+                         &s->written_at,
+                         &resident,
+                         &next,
+                         &stop,
+                         &s->workspace.at};
+    int result = s->device->cu->launch(s->module->kernel, s->grid, 1, 1, s->block, 1, 1, 0,
+                                       s->stream, arguments, NULL);
+    return result == CU_OK ? mark(s) : result;
+}
+
+static int copy_out(struct shoal_slot *s, const struct shoal_piece *p) {
+    char *to = s->chunk.launch->written.data;
+    int result =
+        s->device->cu->copy_out(to + p->offset, s->written_at + p->offset, p->bytes, s->stream);
+    return result == CU_OK ? mark(s) : result;
+}
+
+static int end(struct shoal_slot *s) { return s->device->cu->event_record(s->done, s->stream); }
+
+static const struct offload_steps steps = {prepare, copy_in, launch, copy_out, end};
+
+static shoal_code start(struct shoal_slot *s, struct report *r) {
+    const struct cuda_driver *cu = s->device->cu;
+    const char *what = "taking memory of the device";
+    choose_shape(s);
+    int result = make_room(s);
+    if (result == CU_OK) {
+        result = offload_enqueue(&steps, s, &s->chunk, &what);
+        if (result == CU_OK) {
+            s->launch = s->chunk.launch;
+            return SHOAL_OK;
+        }
+        cu->stream_wait(s->stream); // the blocks are the caller's again
+        s->words_clean = false;
+    }
     return result == CU_OUT_OF_MEMORY ? SHOAL_MEMORY : cuda_error(cu, what, result, r);
 }
 
-shoal_code cuda_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
+shoal_code cuda_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,
                       struct report *r) {
-    shoal_code code = cuda_enter(m->device, r);
+    shoal_code code = cuda_enter(s->device, r);
     if (code != SHOAL_OK)
         return code;
-    code = start(m, slot, l, r);
-    cuda_leave(m->device);
+    code = launch_check(l, l->resident ? l->resident->bytes : 0, "cuda", r);
+    if (code == SHOAL_OK) {
+        s->module = m;
+        s->chunk = offload_of(l);
+        s->timed = spans_wanted(l->log);
+        s->marks = 0;
+        code = start(s, r);
+    }
+    cuda_leave(s->device);
     return code;
 }
 
 // ---- Finish -------------------------------------------------------------------------------------
 
-struct watch {
-    struct shoal_module *module;
-    uint32_t slot;
-    int result; // of the chunk
-};
-
-static int poll_done(void *user) {
-    struct watch *w = user;
-    w->result = w->module->device->cu->event_query(w->module->slot[w->slot].done);
-    return w->result != CU_NOT_READY;
+static int poll_done(struct shoal_slot *s) {
+    s->result = s->device->cu->event_query(s->done);
+    return s->result != CU_NOT_READY;
 }
 
-// A stop is for all chunks under way.
-static void stop_all(void *user) {
+static void stop(struct shoal_slot *s) {
     static const int yes = 1;
-    struct shoal_module *m = ((const struct watch *)user)->module;
-    const struct cuda_driver *cu = m->device->cu;
-    if (!m->stopper && cu->stream_new(&m->stopper, CU_STREAM_NON_BLOCKING) != CU_OK)
+    const struct cuda_driver *cu = s->device->cu;
+    if (!s->stopper && cu->stream_new(&s->stopper, CU_STREAM_NON_BLOCKING) != CU_OK)
         return;
-    for (unsigned i = 0; i < CUDA_SLOTS; i++) {
-        const struct shoal_launch *l = m->slot[i].launch;
-        if (!l || !l->stop || !*l->stop)
-            continue;
-        m->slot[i].words_clean = false;
-        cu->copy_in(m->words + CUDA_LINE * i + sizeof(int) * CUDA_STOP, &yes, sizeof yes,
-                    m->stopper);
-    }
-    cu->stream_wait(m->stopper);
+    s->words_clean = false;
+    cu->copy_in(s->words + sizeof(int) * CUDA_STOP, &yes, sizeof yes, s->stopper);
+    cu->stream_wait(s->stopper);
 }
 
-// The spans of a chunk that is done: the time between two marks is a copy's or the kernel's.
-static void tell_times(const struct cuda_driver *cu, const struct cuda_slot *s) {
-    const struct shoal_launch *l = s->launch;
-    struct offload o;
-    float from = 0, to = 0;
-    struct offload_spans spans = {l, s->track};
-    if (!offload_timed(l) || !s->mark[0] || !offload_prepare(l, &o))
-        return;
-    uint32_t count = o.in.count + 1 + o.out.count;
-    for (uint32_t i = 0; i < count; i++, from = to) {
-        if (cu->event_elapsed(&to, s->mark[0], s->mark[i + 1]) != CU_OK)
-            return;
-        uint64_t t0 = s->t0_ns + (uint64_t)((double)from * 1e6);
-        uint64_t ns = to > from ? (uint64_t)(((double)to - (double)from) * 1e6) : 0;
-        if (i == o.in.count)
-            offload_span_kernel(&spans, t0, ns);
-        else
-            offload_span_copy(
-                &spans, i < o.in.count ? &o.in.piece[i] : &o.out.piece[i - o.in.count - 1], t0, ns);
-    }
+// The time between two marks is a copy's or the kernel's.
+static bool time_of(struct shoal_slot *s, uint32_t i, uint64_t *t0_ns, uint64_t *ns) {
+    float from = i ? s->told_ms : 0, to = 0;
+    if (s->device->cu->event_elapsed(&to, s->mark[0], s->mark[i + 1]) != CU_OK)
+        return false;
+    *t0_ns = s->t0_ns + (uint64_t)((double)from * 1e6);
+    *ns = to > from ? (uint64_t)(((double)to - (double)from) * 1e6) : 0;
+    s->told_ms = to;
+    return true;
 }
 
-static shoal_code finish(struct shoal_module *m, uint32_t index, struct report *r) {
-    const struct cuda_driver *cu = m->device->cu;
-    struct cuda_slot *s = &m->slot[index];
+static shoal_code finish(struct shoal_slot *s, struct report *r) {
     const struct shoal_launch *l = s->launch;
-    struct watch watch = {.module = m, .slot = index};
-    struct offload_wait wait = {.launch = l, .user = &watch, .poll = poll_done, .stop = stop_all};
-    offload_wait(&wait);
-    if (watch.result == CU_OK)
-        tell_times(cu, s);
+    offload_wait(&(struct offload_wait){l, s, poll_done, stop});
+    if (s->result == CU_OK && s->timed)
+        offload_tell(&s->chunk, s->track, time_of, s);
     s->launch = NULL;
-    if (watch.result != CU_OK)
-        return cuda_error(cu, "running the kernel", watch.result, r);
+    if (s->result != CU_OK)
+        return cuda_error(s->device->cu, "running the kernel", s->result, r);
     return l->stop && *l->stop ? SHOAL_STOPPED : SHOAL_OK;
 }
 
-shoal_code cuda_finish(struct shoal_module *m, uint32_t slot, struct report *r) {
-    if (!m->slot[slot].launch)
+shoal_code cuda_finish(struct shoal_slot *s, struct report *r) {
+    if (!s->launch)
         return SHOAL_OK;
-    shoal_code code = cuda_enter(m->device, r);
+    shoal_code code = cuda_enter(s->device, r);
     if (code != SHOAL_OK)
         return code;
-    code = finish(m, slot, r);
-    cuda_leave(m->device);
+    code = finish(s, r);
+    cuda_leave(s->device);
     return code;
 }

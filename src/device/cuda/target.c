@@ -54,6 +54,7 @@ static struct shoal_device *new_device(const char *arch, bool fast_math, struct 
     }
     snprintf(d->arch, sizeof d->arch, "%s", arch);
     d->pid = getpid();
+    pthread_mutex_init(&d->lock, NULL);
     d->target = (struct shoal_target){.name = d->arch,
                                       .prelude = "prelude_cuda.h",
                                       .device = true,
@@ -63,7 +64,8 @@ static struct shoal_device *new_device(const char *arch, bool fast_math, struct 
     return d;
 }
 
-shoal_code cuda_open(uint32_t index, bool fast_math, struct shoal_device **out, struct report *r) {
+static shoal_code open_index(uint32_t index, bool fast_math, struct shoal_device **out,
+                             struct report *r) {
     char why[192], arch[16];
     cu_device device = 0;
     const struct cuda_driver *cu = cuda_driver(why, sizeof why);
@@ -96,12 +98,14 @@ static bool is_architecture(const char *name) {
     return digits >= 2 && digits <= 3 && (!*rest || (strchr("af", *rest) && !rest[1]));
 }
 
-shoal_code cuda_open_target(const char *name, bool fast_math, struct shoal_device **out,
-                            struct report *r) {
+shoal_code cuda_open(uint32_t index, const char *target, bool fast_math, struct shoal_device **out,
+                     struct report *r) {
     *out = NULL;
-    if (!is_architecture(name))
+    if (!target)
+        return open_index(index, fast_math, out, r);
+    if (!is_architecture(target))
         return SHOAL_OK;
-    *out = new_device(name, fast_math, r);
+    *out = new_device(target, fast_math, r);
     return *out ? SHOAL_OK : SHOAL_MEMORY;
 }
 
@@ -110,20 +114,20 @@ void cuda_close(struct shoal_device *d) {
         return;
     if (d->context && d->pid == getpid())
         d->cu->context_release(d->device);
+    pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
 // ---- The context --------------------------------------------------------------------------------
 
-static shoal_code make_context(struct shoal_device *d, struct report *r) {
+static int make_context(struct shoal_device *d) {
     sigset_t old;
     thread_block_signals(&old);
     int result = d->cu->context_retain(&d->context, d->device);
     thread_restore_signals(&old);
-    if (result == CU_OK)
-        return SHOAL_OK;
-    d->context = NULL;
-    return cuda_error(d->cu, "starting the device", result, r);
+    if (result != CU_OK)
+        d->context = NULL;
+    return result;
 }
 
 shoal_code cuda_enter(struct shoal_device *d, struct report *r) {
@@ -134,9 +138,13 @@ shoal_code cuda_enter(struct shoal_device *d, struct report *r) {
     if (d->pid != getpid())
         return report_error(r, SHOAL_DEVICE,
                             "cuda: a process that was forked cannot use the device of its parent");
-    shoal_code code = d->context ? SHOAL_OK : make_context(d, r);
-    int result = code == SHOAL_OK ? d->cu->context_push(d->context) : CU_OK;
-    return result == CU_OK ? code : cuda_error(d->cu, "using the device", result, r);
+    pthread_mutex_lock(&d->lock);
+    int result = d->context ? CU_OK : make_context(d);
+    pthread_mutex_unlock(&d->lock);
+    if (result != CU_OK)
+        return cuda_error(d->cu, "starting the device", result, r);
+    result = d->cu->context_push(d->context);
+    return result == CU_OK ? SHOAL_OK : cuda_error(d->cu, "using the device", result, r);
 }
 
 void cuda_leave(const struct shoal_device *d) {
@@ -155,7 +163,8 @@ struct shoal_limits cuda_limits(struct shoal_device *d) {
     }
     size_t spare = available / 16 + ((size_t)64 << 20); // for the stacks of threads, and for others
     return (struct shoal_limits){
-        .slots = CUDA_SLOTS,
+        .slots = OFFLOAD_SLOTS,
+        .at_once = OFFLOAD_SLOTS,
         .rows_wanted = 2 * (uint32_t)d->multiprocessors * (uint32_t)d->threads,
         .memory = available > spare ? available - spare : 1,
         .rows_fastest = true,

@@ -121,9 +121,3 @@ shoal_code opencl_build(struct shoal_device *d, const struct shoal_kernel_text *
     drop(&j->thread);
     return code;
 }
-
-// Only the driver can read its binaries.
-shoal_code opencl_check(struct shoal_device *d, const struct shoal_bytes *b, struct report *r) {
-    (void)d;
-    return b->length ? SHOAL_OK : report_error(r, SHOAL_DEVICE, "opencl: the binary is empty");
-}

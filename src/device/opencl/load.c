@@ -10,7 +10,7 @@
 enum { GROUP_CPU = 8, GROUP_GPU = 64, GROUPS_OF_UNIT = 16 };
 
 static shoal_code make_program(struct shoal_module *m, const struct shoal_bytes *b,
-                               struct report *r) {
+                               const char *entry, struct report *r) {
     struct shoal_device *d = m->device;
     const unsigned char *bytes = b->data;
     int state = CL_OK, error = CL_OK;
@@ -21,7 +21,7 @@ static shoal_code make_program(struct shoal_module *m, const struct shoal_bytes 
     error = d->cl->program_build(m->program, 1, &d->device, NULL, NULL, NULL);
     if (error != CL_OK)
         return opencl_error("linking the compiled kernel", error, r);
-    m->kernel = d->cl->kernel_new(m->program, "shoal_kernel", &error);
+    m->kernel = d->cl->kernel_new(m->program, entry, &error);
     return m->kernel ? SHOAL_OK : opencl_error("finding the kernel", error, r);
 }
 
@@ -40,27 +40,37 @@ static void choose_shape(struct shoal_module *m) {
     size_t group = d->is_cpu ? GROUP_CPU : multiple > GROUP_GPU ? multiple : GROUP_GPU;
     m->group = (uint32_t)(most && group > most ? most : group);
     m->resident = m->group * d->units * (d->is_cpu ? 4 : GROUPS_OF_UNIT);
-    d->cl->kernel_info(m->kernel, d->device, CL_KERNEL_PRIVATE_BYTES, sizeof m->private_bytes,
-                       &m->private_bytes, NULL);
 }
 
-shoal_code opencl_load(struct shoal_device *d, const struct shoal_bytes *b,
-                       struct shoal_module **out, struct report *r) {
+static struct shoal_facts facts_of(const struct shoal_module *m) {
+    const struct shoal_device *d = m->device;
+    uint64_t bytes = 0;
+    d->cl->kernel_info(m->kernel, d->device, CL_KERNEL_PRIVATE_BYTES, sizeof bytes, &bytes, NULL);
+    return (struct shoal_facts){
+        .spills = (uint32_t)bytes, .block = m->group, .resident = m->resident};
+}
+
+// Only the driver can read its binaries; without loading one, little can be said of it.
+shoal_code opencl_load(struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
+                       struct shoal_module **out, struct shoal_facts *facts, struct report *r) {
     shoal_code code = opencl_same_process(d, r);
-    if (code == SHOAL_OK)
-        code = opencl_check(d, b, r);
-    if (code != SHOAL_OK)
+    if (code == SHOAL_OK && !b->length)
+        code = report_error(r, SHOAL_DEVICE, "opencl: the binary is empty");
+    if (code != SHOAL_OK || !out)
         return code;
     struct shoal_module *m = calloc(1, sizeof *m);
     if (!m)
         return report_error(r, SHOAL_MEMORY, "out of memory");
     m->device = d;
-    code = make_program(m, b, r);
+    pthread_mutex_init(&m->lock, NULL);
+    code = make_program(m, b, entry, r);
     if (code != SHOAL_OK) {
         opencl_unload(m);
         return code;
     }
     choose_shape(m);
+    if (facts)
+        *facts = facts_of(m);
     *out = m;
     return SHOAL_OK;
 }
@@ -70,16 +80,11 @@ void opencl_unload(struct shoal_module *m) {
         return;
     const struct opencl *cl = m->device->cl;
     if (opencl_same_process(m->device, NULL) == SHOAL_OK) {
-        for (int i = 0; i < OPENCL_SLOTS; i++)
-            opencl_slot_free(cl, &m->slot[i]);
         if (m->kernel)
             cl->kernel_free(m->kernel);
         if (m->program)
             cl->program_free(m->program);
     }
+    pthread_mutex_destroy(&m->lock);
     free(m);
-}
-
-struct shoal_facts opencl_facts(const struct shoal_module *m) {
-    return (struct shoal_facts){.spills = (uint32_t)m->private_bytes, .block = m->group};
 }

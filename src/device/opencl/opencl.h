@@ -7,13 +7,14 @@
 // identity.c  what the compiler is, for the key
 // build.c     source to the driver's binary
 // load.c      binary to kernel
+// memory.c    buffers of the device, resident blocks
 // run.c       chunks on queues
 #ifndef SHOAL_DEVICE_OPENCL_OPENCL_H
 #define SHOAL_DEVICE_OPENCL_OPENCL_H
 
-#include "base/report.h"
-#include "shoal/backend.h"
+#include "device/offload.h"
 
+#include <pthread.h>
 #include <sys/types.h>
 
 extern const struct shoal_backend opencl_backend;
@@ -172,12 +173,14 @@ struct shoal_device {
     pid_t pid;
     bool is_cpu;
     uint32_t units;
+    pthread_mutex_t lock;        // of
     struct opencl_block *blocks; // what alloc gave
 };
 
 uint32_t opencl_count(char *why, size_t room);
 void opencl_describe(uint32_t index, char *text, size_t room);
-shoal_code opencl_open(uint32_t index, bool fast_math, struct shoal_device **out, struct report *r);
+shoal_code opencl_open(uint32_t index, const char *target, bool fast_math,
+                       struct shoal_device **out, struct report *r);
 void opencl_close(struct shoal_device *d);
 struct shoal_limits opencl_limits(struct shoal_device *d);
 void *opencl_alloc(struct shoal_device *d, size_t bytes);
@@ -193,47 +196,64 @@ enum { OPENCL_OPTIONS = 256 };
 void opencl_options(const struct shoal_device *d, char text[OPENCL_OPTIONS]);
 shoal_code opencl_build(struct shoal_device *d, const struct shoal_kernel_text *k,
                         const volatile int *stop, struct shoal_bytes *out, struct report *r);
-shoal_code opencl_check(struct shoal_device *d, const struct shoal_bytes *b, struct report *r);
 // What the compiler said, malloc; NULL: nothing.
 char *opencl_build_log(const struct opencl *cl, cl_program program, cl_device device);
 
-enum { OPENCL_SLOTS = 2, OPENCL_MARKS = 2 * SHOAL_PIECES + 1, OPENCL_LINE = 4096 };
+struct shoal_module {
+    struct shoal_device *device;
+    cl_program program;
+    pthread_mutex_t lock; // of the kernel, which its arguments are set in before it is launched
+    cl_kernel kernel;
+    uint32_t group;    // work-items of a group
+    uint32_t resident; // work-items that run at a time, about
+};
 
 struct opencl_buffer {
     cl_buffer buffer;
     size_t bytes;
 };
 
+struct shoal_resident {
+    const struct shoal_device *device;
+    struct opencl_buffer buffer;
+    size_t bytes; // of the block
+};
+
+enum { OPENCL_LINE = 4096 };
+
 // A queue, and what the chunk on it needs on the device; kept from one chunk to the next.
-struct opencl_slot {
-    const struct shoal_launch *launch; // NULL: nothing under way
-    cl_queue queue;                    // NULL: never used
-    cl_event mark[OPENCL_MARKS];       // copies in, kernel, copies out
-    uint32_t marks;
-    uint64_t t0_ns; // when the first of them was queued
-    struct opencl_buffer in, out, workspace, next;
+struct shoal_slot {
+    struct shoal_device *device;
+    struct offload chunk;              // what is under way
+    const struct shoal_launch *launch; // NULL: nothing is
+    struct shoal_module *module;
+    size_t items;   // of the launch
+    cl_queue queue; // NULL: never used
+    int status;     // of the last command: 0 done, negative an error
+    cl_event *mark; // [marks_most] of copies in, kernel, copies out
+    uint32_t marks, marks_most;
+    uint64_t t0_ns;     // when the first of them was queued
+    uint64_t origin_ns; // the same by the device's clock
+    struct opencl_buffer read, written, workspace, next;
     cl_buffer stop;          // on stop_word
     volatile int *stop_word; // OPENCL_LINE bytes
     char track[40];
 };
 
-struct shoal_module {
-    struct shoal_device *device;
-    cl_program program;
-    cl_kernel kernel;
-    uint32_t group;    // work-items of a group
-    uint32_t resident; // work-items that run at a time, about
-    uint64_t private_bytes;
-    struct opencl_slot slot[OPENCL_SLOTS];
-};
-
-shoal_code opencl_load(struct shoal_device *d, const struct shoal_bytes *b,
-                       struct shoal_module **out, struct report *r);
+shoal_code opencl_load(struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
+                       struct shoal_module **out, struct shoal_facts *facts, struct report *r);
 void opencl_unload(struct shoal_module *m);
-struct shoal_facts opencl_facts(const struct shoal_module *m);
-shoal_code opencl_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
+shoal_code opencl_resident_open(struct shoal_device *d, const struct shoal_block *b, shoal_log *log,
+                                struct shoal_resident **out, struct report *r);
+void opencl_resident_close(struct shoal_resident *b);
+struct shoal_slot *opencl_slot_open(struct shoal_device *d, uint32_t number);
+void opencl_slot_close(struct shoal_slot *s);
+shoal_code opencl_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,
                         struct report *r);
-shoal_code opencl_finish(struct shoal_module *m, uint32_t slot, struct report *r);
-void opencl_slot_free(const struct opencl *cl, struct opencl_slot *s);
+shoal_code opencl_finish(struct shoal_slot *s, struct report *r);
+
+// A buffer of at least that many bytes; what was in it is lost when it grows.
+int opencl_buffer_grow(const struct shoal_device *d, struct opencl_buffer *b, size_t bytes);
+void opencl_buffer_free(const struct opencl *cl, struct opencl_buffer *b);
 
 #endif

@@ -8,60 +8,72 @@
 #include "device/opencl/opencl.h"
 
 #include "base/clock.h"
-#include "device/offload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM_STEP = 4096 };
+// ---- Slots --------------------------------------------------------------------------------------
 
-static void buffer_free(const struct opencl *cl, struct opencl_buffer *b) {
-    if (b->buffer)
-        cl->buffer_free(b->buffer);
-    *b = (struct opencl_buffer){0};
+struct shoal_slot *opencl_slot_open(struct shoal_device *d, uint32_t number) {
+    struct shoal_slot *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->device = d;
+    snprintf(s->track, sizeof s->track, "opencl:%u queue %u", d->index, number);
+    return s;
 }
 
-static int buffer_grow(const struct shoal_device *d, struct opencl_buffer *b, size_t bytes) {
-    int error = CL_OK;
-    if (b->buffer && b->bytes >= bytes)
-        return CL_OK;
-    size_t room = (bytes / ROOM_STEP + 1) * ROOM_STEP;
-    buffer_free(d->cl, b);
-    b->buffer = d->cl->buffer_new(d->context, CL_BUFFER_READ_WRITE, room, NULL, &error);
-    b->bytes = b->buffer ? room : 0;
-    return b->buffer ? CL_OK : error;
-}
-
-static void forget_marks(const struct opencl *cl, struct opencl_slot *s) {
+static void forget_marks(struct shoal_slot *s) {
     for (uint32_t i = 0; i < s->marks; i++)
         if (s->mark[i])
-            cl->event_free(s->mark[i]);
+            s->device->cl->event_free(s->mark[i]);
     s->marks = 0;
 }
 
-void opencl_slot_free(const struct opencl *cl, struct opencl_slot *s) {
-    struct opencl_buffer *const buffers[] = {&s->in, &s->out, &s->workspace, &s->next};
+static void free_all(struct shoal_slot *s) {
+    const struct opencl *cl = s->device->cl;
+    struct opencl_buffer *const buffers[] = {&s->read, &s->written, &s->workspace, &s->next};
     if (s->queue)
         cl->finish(s->queue);
-    forget_marks(cl, s);
+    forget_marks(s);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        buffer_free(cl, buffers[i]);
+        opencl_buffer_free(cl, buffers[i]);
     if (s->stop)
         cl->buffer_free(s->stop);
     if (s->queue)
         cl->queue_free(s->queue);
-    free((void *)(uintptr_t)s->stop_word);
-    *s = (struct opencl_slot){0};
 }
 
-// ---- Start --------------------------------------------------------------------------------------
+void opencl_slot_close(struct shoal_slot *s) {
+    if (!s)
+        return;
+    if (opencl_same_process(s->device, NULL) == SHOAL_OK)
+        free_all(s);
+    free((void *)(uintptr_t)s->stop_word);
+    free(s->mark);
+    free(s);
+}
 
-static int slot_ready(struct shoal_module *m, uint32_t index) {
-    const struct shoal_device *d = m->device;
-    struct opencl_slot *s = &m->slot[index];
-    int error = CL_OK;
-    snprintf(s->track, sizeof s->track, "opencl:%u queue %u", d->index, index);
+// ---- Room ---------------------------------------------------------------------------------------
+
+static int need_marks(struct shoal_slot *s) {
+    uint32_t count = s->chunk.read.count + s->chunk.written.count + 1;
+    if (count <= s->marks_most)
+        return CL_OK;
+    cl_event *mark = realloc(s->mark, count * sizeof *mark);
+    if (!mark)
+        return CL_NO_HOST_ROOM;
+    s->mark = mark;
+    s->marks_most = count;
+    return CL_OK;
+}
+
+static int slot_ready(struct shoal_slot *s) {
+    const struct shoal_device *d = s->device;
+    int error = need_marks(s);
+    if (error != CL_OK)
+        return error;
     if (!s->queue)
         s->queue = d->cl->queue_new(d->context, d->device, CL_QUEUE_PROFILING, &error);
     if (!s->stop_word)
@@ -75,206 +87,182 @@ static int slot_ready(struct shoal_module *m, uint32_t index) {
     return s->stop ? CL_OK : error;
 }
 
-// Work-items of a chunk. Without refill every row has its own. With it there are as many as run at
-// a time: a batch that is no larger needs none, and large systems, whose items need memory, always
-// have it.
-static size_t items_of(const struct shoal_module *m, size_t workspace, struct shoal_sizes *z) {
-    z->refill = z->rows > m->resident && (z->refill || workspace);
-    size_t rows = z->refill ? m->resident : z->rows;
-    return (rows + m->group - 1) / m->group * m->group;
+// Without refill every row has its work-item, with it there are as many as run at a time.
+static void choose_items(struct shoal_slot *s) {
+    const struct shoal_module *m = s->module;
+    const struct shoal_head *head = launch_head(s->chunk.launch);
+    size_t rows = head->refill && head->rows > m->resident ? m->resident : head->rows;
+    s->items = (rows + m->group - 1) / m->group * m->group;
 }
 
-static int make_room(struct shoal_module *m, uint32_t index, const struct shoal_launch *l,
-                     const struct offload *o, size_t items) {
-    const struct shoal_device *d = m->device;
-    struct opencl_slot *s = &m->slot[index];
-    int error = slot_ready(m, index);
+static int make_room(struct shoal_slot *s) {
+    const struct shoal_device *d = s->device;
+    int error = slot_ready(s);
     if (error == CL_OK)
-        error = buffer_grow(d, &s->in, o->in.bytes);
+        error = opencl_buffer_grow(d, &s->read, s->chunk.read.bytes);
     if (error == CL_OK)
-        error = buffer_grow(d, &s->out, o->out.bytes);
+        error = opencl_buffer_grow(d, &s->written, s->chunk.written.bytes);
     if (error == CL_OK)
-        error = buffer_grow(d, &s->workspace, l->workspace * items);
+        error = opencl_buffer_grow(d, &s->workspace, s->chunk.launch->workspace * s->items);
     if (error == CL_OK)
-        error = buffer_grow(d, &s->next, sizeof(unsigned));
+        error = opencl_buffer_grow(d, &s->next, sizeof(unsigned));
     return error;
 }
 
-static int reset(struct shoal_module *m, uint32_t index, const struct offload *o) {
-    const struct opencl *cl = m->device->cl;
-    const struct opencl_slot *s = &m->slot[index];
-    const unsigned char pending = SHOAL_ROW_PENDING;
+// ---- Start --------------------------------------------------------------------------------------
+
+static int prepare(struct shoal_slot *s) {
+    const struct opencl *cl = s->device->cl;
+    const struct shoal_launch *l = s->chunk.launch;
     const unsigned zero = 0;
     const int go = 0;
-    int error = cl->fill(s->queue, s->out.buffer, &pending, 1, o->args.status, o->args.z.rows, 0,
-                         NULL, NULL);
-    if (error == CL_OK)
-        error = cl->fill(s->queue, s->out.buffer, &zero, sizeof zero, o->args.totals,
-                         TOTAL_COUNT * sizeof(uint64_t), 0, NULL, NULL);
+    int error = CL_OK;
+    for (uint32_t i = 0; i < l->fills && error == CL_OK; i++)
+        if (l->fill[i].bytes)
+            error = cl->fill(s->queue, s->written.buffer, &l->fill[i].value, 1, l->fill[i].offset,
+                             l->fill[i].bytes, 0, NULL, NULL);
     if (error == CL_OK)
         error =
             cl->fill(s->queue, s->next.buffer, &zero, sizeof zero, 0, sizeof zero, 0, NULL, NULL);
-    if (error == CL_OK && !m->device->is_cpu)
+    if (error == CL_OK && !s->device->is_cpu)
         error = cl->write(s->queue, s->stop, 1, 0, sizeof go, &go, 0, NULL, NULL);
+    s->t0_ns = clock_ns();
     return error;
 }
 
 // Where the event of the next command goes.
-static cl_event *next_mark(struct opencl_slot *s) {
+static cl_event *next_mark(struct shoal_slot *s) {
     s->mark[s->marks] = NULL;
     return &s->mark[s->marks++];
 }
 
-static int launch(struct shoal_module *m, uint32_t index, const struct offload *o, size_t items) {
-    const struct opencl *cl = m->device->cl;
-    struct opencl_slot *s = &m->slot[index];
+static int copy_in(struct shoal_slot *s, const struct shoal_piece *p) {
+    const char *from = s->chunk.launch->read.data;
+    return s->device->cl->write(s->queue, s->read.buffer, 0, p->offset, p->bytes, from + p->offset,
+                                0, NULL, next_mark(s));
+}
+
+static int copy_out(struct shoal_slot *s, const struct shoal_piece *p) {
+    char *to = s->chunk.launch->written.data;
+    return s->device->cl->read(s->queue, s->written.buffer, 0, p->offset, p->bytes, to + p->offset,
+                               0, NULL, next_mark(s));
+}
+
+static int set_arguments(const struct shoal_slot *s) {
+    const struct shoal_launch *l = s->chunk.launch;
+    const cl_buffer none = NULL;
     const struct {
         size_t bytes;
         const void *value;
     } arguments[] = {
-        {sizeof o->args, &o->args},          {sizeof(cl_buffer), &s->in.buffer},
-        {sizeof(cl_buffer), &s->out.buffer}, {sizeof(cl_buffer), &s->next.buffer},
-        {sizeof(cl_buffer), &s->stop},       {sizeof(cl_buffer), &s->workspace.buffer},
+        {l->args_bytes, l->args},
+        {sizeof(cl_buffer), &s->read.buffer},
+        {sizeof(cl_buffer), &s->written.buffer},
+        {sizeof(cl_buffer), l->resident ? &l->resident->buffer.buffer : &none},
+        {sizeof(cl_buffer), &s->next.buffer},
+        {sizeof(cl_buffer), &s->stop},
+        {sizeof(cl_buffer), &s->workspace.buffer},
     };
-    size_t group = m->group;
     int error = CL_OK;
     for (unsigned i = 0; i < sizeof arguments / sizeof *arguments && error == CL_OK; i++)
-        error = cl->kernel_argument(m->kernel, i, arguments[i].bytes, arguments[i].value);
-    return error == CL_OK
-               ? cl->launch(s->queue, m->kernel, 1, NULL, &items, &group, 0, NULL, next_mark(s))
-               : error;
+        error = s->device->cl->kernel_argument(s->module->kernel, i, arguments[i].bytes,
+                                               arguments[i].value);
+    return error;
 }
 
-// All of a chunk onto its queue; what failed is in *what.
-static int enqueue(struct shoal_module *m, uint32_t index, const struct shoal_launch *l,
-                   const struct offload *o, size_t items, const char **what) {
-    const struct opencl *cl = m->device->cl;
-    struct opencl_slot *s = &m->slot[index];
-    *what = "preparing a chunk";
-    int error = reset(m, index, o);
-    s->t0_ns = clock_ns();
-    for (uint32_t i = 0; i < o->in.count && error == CL_OK; i++) {
-        const struct shoal_piece *p = &o->in.piece[i];
-        *what = "copying to the device";
-        error = cl->write(s->queue, s->in.buffer, 0, p->offset, p->bytes,
-                          (const char *)l->in.data + p->offset, 0, NULL, next_mark(s));
-    }
-    if (error != CL_OK)
-        return error;
-    *what = "launching the kernel";
-    error = launch(m, index, o, items);
-    for (uint32_t i = 0; i < o->out.count && error == CL_OK; i++) {
-        const struct shoal_piece *p = &o->out.piece[i];
-        *what = "copying from the device";
-        error = cl->read(s->queue, s->out.buffer, 0, p->offset, p->bytes,
-                         (char *)l->out.data + p->offset, 0, NULL, next_mark(s));
-    }
-    return error == CL_OK ? cl->flush(s->queue) : error;
-}
-
-shoal_code opencl_start(struct shoal_module *m, uint32_t slot, const struct shoal_launch *l,
-                        struct report *r) {
-    struct opencl_slot *s = &m->slot[slot];
-    struct offload o;
-    shoal_code code = opencl_same_process(m->device, r);
-    if (code != SHOAL_OK)
-        return code;
-    if (!offload_prepare(l, &o))
-        return report_error(r, SHOAL_DEVICE,
-                            "opencl: an array of the chunk lies outside its block");
-    size_t items = items_of(m, l->workspace, &o.args.z);
-    const char *what = "taking memory of the device";
-    int error = make_room(m, slot, l, &o, items);
+static int launch(struct shoal_slot *s) {
+    struct shoal_module *m = s->module;
+    size_t group = m->group;
+    pthread_mutex_lock(&m->lock);
+    int error = set_arguments(s);
     if (error == CL_OK)
-        error = enqueue(m, slot, l, &o, items, &what);
+        error = s->device->cl->launch(s->queue, m->kernel, 1, NULL, &s->items, &group, 0, NULL,
+                                      next_mark(s));
+    pthread_mutex_unlock(&m->lock);
+    return error;
+}
+
+static int end(struct shoal_slot *s) { return s->device->cl->flush(s->queue); }
+
+static const struct offload_steps steps = {prepare, copy_in, launch, copy_out, end};
+
+static shoal_code start(struct shoal_slot *s, struct report *r) {
+    const char *what = "taking memory of the device";
+    choose_items(s);
+    int error = make_room(s);
+    if (error == CL_OK)
+        error = offload_enqueue(&steps, s, &s->chunk, &what);
     if (error == CL_OK) {
-        s->launch = l;
+        s->launch = s->chunk.launch;
         return SHOAL_OK;
     }
     if (s->queue)
-        m->device->cl->finish(s->queue); // the blocks are the caller's again
-    forget_marks(m->device->cl, s);
+        s->device->cl->finish(s->queue); // the blocks are the caller's again
+    forget_marks(s);
     return opencl_no_memory(error) ? SHOAL_MEMORY : opencl_error(what, error, r);
+}
+
+shoal_code opencl_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,
+                        struct report *r) {
+    shoal_code code = opencl_same_process(s->device, r);
+    if (code == SHOAL_OK)
+        code = launch_check(l, l->resident ? l->resident->bytes : 0, "opencl", r);
+    if (code != SHOAL_OK)
+        return code;
+    s->module = m;
+    s->chunk = offload_of(l);
+    return start(s, r);
 }
 
 // ---- Finish -------------------------------------------------------------------------------------
 
-struct watch {
-    struct shoal_module *module;
-    uint32_t slot;
-    int status; // of the last command: 0 done, negative an error
-};
-
-static int poll_done(void *user) {
-    struct watch *w = user;
-    const struct opencl_slot *s = &w->module->slot[w->slot];
-    int error = w->module->device->cl->event_info(s->mark[s->marks - 1], CL_EVENT_STATUS,
-                                                  sizeof w->status, &w->status, NULL);
+static int poll_done(struct shoal_slot *s) {
+    int error = s->device->cl->event_info(s->mark[s->marks - 1], CL_EVENT_STATUS, sizeof s->status,
+                                          &s->status, NULL);
     if (error != CL_OK)
-        w->status = error;
-    return w->status <= 0;
+        s->status = error;
+    return s->status <= 0;
 }
 
-// A stop is for all chunks under way.
-static void stop_all(void *user) {
-    static const int stop = 1;
-    const struct watch *w = user;
-    const struct shoal_device *d = w->module->device;
-    for (int i = 0; i < OPENCL_SLOTS; i++) {
-        struct opencl_slot *s = &w->module->slot[i];
-        if (!s->launch || !s->launch->stop || !*s->launch->stop)
-            continue;
-        *s->stop_word = 1;
-        if (!d->is_cpu &&
-            d->cl->write(d->queue, s->stop, 0, 0, sizeof stop, &stop, 0, NULL, NULL) == CL_OK)
-            d->cl->flush(d->queue);
-    }
+static void stop(struct shoal_slot *s) {
+    static const int yes = 1;
+    const struct shoal_device *d = s->device;
+    *s->stop_word = 1;
+    if (!d->is_cpu &&
+        d->cl->write(d->queue, s->stop, 0, 0, sizeof yes, &yes, 0, NULL, NULL) == CL_OK)
+        d->cl->flush(d->queue);
 }
 
-static uint64_t time_of(const struct opencl *cl, cl_event event, unsigned what) {
+static uint64_t event_ns(const struct shoal_slot *s, uint32_t i, unsigned what) {
     uint64_t ns = 0;
-    return cl->event_time(event, what, sizeof ns, &ns, NULL) == CL_OK ? ns : 0;
+    return s->device->cl->event_time(s->mark[i], what, sizeof ns, &ns, NULL) == CL_OK ? ns : 0;
 }
 
 // The device's clock is the host's but for an offset, which the first command gives.
-static void tell_times(const struct opencl *cl, const struct opencl_slot *s) {
-    struct offload o;
-    struct offload_spans spans = {s->launch, s->track};
-    if (!offload_timed(s->launch) || !offload_prepare(s->launch, &o))
-        return;
-    uint64_t origin = time_of(cl, s->mark[0], CL_TIME_QUEUED);
-    for (uint32_t i = 0; i < s->marks; i++) {
-        uint64_t start = time_of(cl, s->mark[i], CL_TIME_START);
-        uint64_t end = time_of(cl, s->mark[i], CL_TIME_END);
-        uint64_t t0 = s->t0_ns + (start > origin ? start - origin : 0);
-        uint64_t ns = end > start ? end - start : 0;
-        if (i == o.in.count)
-            offload_span_kernel(&spans, t0, ns);
-        else
-            offload_span_copy(
-                &spans, i < o.in.count ? &o.in.piece[i] : &o.out.piece[i - o.in.count - 1], t0, ns);
-    }
+static bool time_of(struct shoal_slot *s, uint32_t i, uint64_t *t0_ns, uint64_t *ns) {
+    if (i == 0)
+        s->origin_ns = event_ns(s, 0, CL_TIME_QUEUED);
+    uint64_t start = event_ns(s, i, CL_TIME_START), end = event_ns(s, i, CL_TIME_END);
+    *t0_ns = s->t0_ns + (start > s->origin_ns ? start - s->origin_ns : 0);
+    *ns = end > start ? end - start : 0;
+    return true;
 }
 
-shoal_code opencl_finish(struct shoal_module *m, uint32_t slot, struct report *r) {
-    const struct opencl *cl = m->device->cl;
-    struct opencl_slot *s = &m->slot[slot];
+shoal_code opencl_finish(struct shoal_slot *s, struct report *r) {
     const struct shoal_launch *l = s->launch;
     if (!l)
         return SHOAL_OK;
-    shoal_code code = opencl_same_process(m->device, r);
+    shoal_code code = opencl_same_process(s->device, r);
     if (code != SHOAL_OK)
         return code;
-    struct watch watch = {.module = m, .slot = slot};
-    struct offload_wait wait = {.launch = l, .user = &watch, .poll = poll_done, .stop = stop_all};
-    offload_wait(&wait);
-    if (watch.status == 0)
-        tell_times(cl, s);
-    else
-        cl->finish(s->queue);
-    forget_marks(cl, s);
+    offload_wait(&(struct offload_wait){l, s, poll_done, stop});
+    if (s->status == 0 && spans_wanted(l->log))
+        offload_tell(&s->chunk, s->track, time_of, s);
+    else if (s->status)
+        s->device->cl->finish(s->queue);
+    forget_marks(s);
     s->launch = NULL;
-    if (watch.status)
-        return opencl_error("running the kernel", watch.status, r);
+    if (s->status)
+        return opencl_error("running the kernel", s->status, r);
     return l->stop && *l->stop ? SHOAL_STOPPED : SHOAL_OK;
 }

@@ -61,9 +61,12 @@ static shoal_code make_context(struct shoal_device *d, struct report *r) {
     return d->queue ? SHOAL_OK : opencl_error("starting the device", error, r);
 }
 
-shoal_code opencl_open(uint32_t index, bool fast_math, struct shoal_device **out,
-                       struct report *r) {
+shoal_code opencl_open(uint32_t index, const char *target, bool fast_math,
+                       struct shoal_device **out, struct report *r) {
     char why[192];
+    *out = NULL;
+    if (target) // its compilers are the drivers of devices that are there
+        return SHOAL_OK;
     const struct opencl_list *list = opencl_list(why, sizeof why);
     if (!list || index >= list->count)
         return report_error(r, SHOAL_DEVICE, "opencl: %s", list ? "there is no such device" : why);
@@ -75,6 +78,7 @@ shoal_code opencl_open(uint32_t index, bool fast_math, struct shoal_device **out
     d->platform = list->item[index].platform;
     d->device = list->item[index].device;
     d->pid = getpid();
+    pthread_mutex_init(&d->lock, NULL);
     text_of(d->cl, d->device, CL_DEVICE_NAME, d->name, sizeof d->name);
     d->is_cpu = number_of(d->cl, d->device, CL_DEVICE_TYPE, 8) & CL_TYPE_CPU;
     d->units = (uint32_t)number_of(d->cl, d->device, CL_DEVICE_UNITS, sizeof(unsigned));
@@ -108,6 +112,7 @@ void opencl_close(struct shoal_device *d) {
         d->cl->queue_free(d->queue);
     if (d->context && d->pid == getpid())
         d->cl->context_free(d->context);
+    pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
@@ -116,7 +121,8 @@ void opencl_close(struct shoal_device *d) {
 struct shoal_limits opencl_limits(struct shoal_device *d) {
     uint64_t memory = number_of(d->cl, d->device, CL_DEVICE_MEMORY, 8);
     return (struct shoal_limits){
-        .slots = OPENCL_SLOTS,
+        .slots = OFFLOAD_SLOTS,
+        .at_once = OFFLOAD_SLOTS,
         .rows_wanted = (d->is_cpu ? 256 : 4096) * d->units,
         .memory = memory ? memory / 2 : (uint64_t)1 << 28, // nobody says what is free
         .rows_fastest = !d->is_cpu,
@@ -150,19 +156,29 @@ void *opencl_alloc(struct shoal_device *d, size_t bytes) {
         free(b);
         return NULL;
     }
+    pthread_mutex_lock(&d->lock);
     b->next = d->blocks;
     d->blocks = b;
+    pthread_mutex_unlock(&d->lock);
     return b->memory;
 }
 
-void opencl_release(struct shoal_device *d, void *block) {
+static struct opencl_block *unlink_block(struct shoal_device *d, const void *memory) {
+    pthread_mutex_lock(&d->lock);
     struct opencl_block **at = &d->blocks;
-    while (*at && (*at)->memory != block)
+    while (*at && (*at)->memory != memory)
         at = &(*at)->next;
     struct opencl_block *b = *at;
+    if (b)
+        *at = b->next;
+    pthread_mutex_unlock(&d->lock);
+    return b;
+}
+
+void opencl_release(struct shoal_device *d, void *block) {
+    struct opencl_block *b = unlink_block(d, block);
     if (!b)
         return;
-    *at = b->next;
     if (!b->buffer) {
         free(b->memory);
     } else if (d->pid == getpid()) {

@@ -589,7 +589,10 @@ static void assemble(struct assembly *a) {
     find_used(a, outputs);
     put_sizes(a);
     include(a, "prelude", q->target->prelude);
-    include(a, "abi", "abi.h");
+    begin(a, "abi");
+    put_file(a, "head.h");
+    put_file(a, "abi.h");
+    end(a);
     include(a, "dialect", "dialect.h");
     begin(a, "math");
     codegen_math(a->out, &a->out->text, q, a->used);

@@ -35,6 +35,7 @@ shoal_code build_begin(const struct codegen_request *q, const char *model,
     shoal_code code = codegen_kernel(q, &b->source, log_report(how->log));
     describe(q, model, b);
     request.source = &b->source;
+    request.entry = "shoal_kernel";
     request.abi = SHOAL_ABI;
     request.field = b->field;
     request.fields = BUILD_FIELDS;

@@ -3,6 +3,7 @@
 #include "ode/run/chunk.h"
 
 #include "dispatch/parallel.h"
+#include "dispatch/share.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,19 +45,28 @@ static double get_pair(const void *array, size_t elem, size_t i) {
 // Gives out the parts of a block in order; without memory it only counts.
 struct layout {
     char *data;
-    size_t at;
+    size_t at, piece_at;
+    enum shoal_block_name block;
+    struct chunk *chunk;
 };
 
 static void *part(struct layout *l, size_t bytes) {
     void *p = l->data ? l->data + l->at : NULL;
+    struct chunk *c = l->chunk;
+    c->place[c->launch.places++] = (struct shoal_place){l->block, l->at, bytes};
     l->at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
     return p;
 }
 
-static void piece_end(struct shoal_block *b, const struct log_label *label, size_t at) {
-    size_t before = b->pieces ? b->piece[b->pieces - 1].offset + b->piece[b->pieces - 1].bytes : 0;
-    if (at > before)
-        b->piece[b->pieces++] = (struct shoal_piece){label->name, before, at - before};
+static void piece_end(struct layout *l, const struct log_label *label) {
+    struct chunk *c = l->chunk;
+    bool reads = l->block == SHOAL_READ;
+    struct shoal_block *b = reads ? &c->launch.read : &c->launch.written;
+    struct shoal_piece *piece = reads ? c->read_piece : c->written_piece;
+    if (l->at == l->piece_at)
+        return;
+    piece[b->pieces++] = (struct shoal_piece){label, l->piece_at, l->at - l->piece_at};
+    l->piece_at = l->at;
 }
 
 static uint64_t samples_of(const struct run_setup *s) {
@@ -67,15 +77,15 @@ static uint32_t uniform_of(const struct run_setup *s) {
     return s->model->pars.count + s->model->states.count;
 }
 
-// Sets the pointers of `args` into a block (or to NULL) and returns its bytes.
+// Sets the pointers of `args` into a block (or to NULL) and returns its bytes. lay_out follows.
 static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     const struct run_setup *s = c->setup;
     struct shoal_args *a = &c->args;
-    struct shoal_block *b = &c->launch.in;
-    struct layout l = {data, 0};
+    struct shoal_block *b = &c->launch.read;
+    struct layout l = {.data = data, .block = SHOAL_READ, .chunk = c};
     size_t e = c->elem, uniform = uniform_of(s);
     bool steps = s->grid.shape == SINK_STEPS;
-    b->pieces = 0;
+    b->pieces = c->launch.places = 0;
     a->offset = part(&l, uniform * sizeof(unsigned));
     a->step = part(&l, uniform * sizeof(unsigned));
     a->t0 = part(&l, 2 * e);
@@ -86,9 +96,9 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     a->save_t = part(&l, 2 * e * (size_t)s->grid.count);
     a->sample_offset = steps ? part(&l, (rows + 1) * sizeof(uint64_t)) : NULL;
     a->in = part(&l, (uniform + (size_t)c->parameters * rows) * e);
-    piece_end(b, LOG_h2d_transfer_parameters, l.at);
+    piece_end(&l, LOG_h2d_transfer_parameters);
     part(&l, (size_t)(c->inputs - c->parameters) * rows * e);
-    piece_end(b, LOG_h2d_transfer_initial_values, l.at);
+    piece_end(&l, LOG_h2d_transfer_initial_values);
     return b->bytes = l.at;
 }
 
@@ -104,32 +114,32 @@ static size_t input_at(const struct chunk *c, uint32_t order, uint32_t rows) {
 }
 
 void *chunk_input(const struct chunk *c, uint32_t i) {
-    return (char *)(uintptr_t)c->args.in + input_at(c, i, c->args.z.rows) * c->elem;
+    return (char *)(uintptr_t)c->args.in + input_at(c, i, c->args.head.rows) * c->elem;
 }
 
 static size_t lay_out(struct chunk *c, void *data, uint32_t rows) {
     const struct run_setup *s = c->setup;
     struct shoal_args *a = &c->args;
-    struct shoal_block *b = &c->launch.out;
-    struct layout l = {data, 0};
+    struct shoal_block *b = &c->launch.written;
+    struct layout l = {.data = data, .block = SHOAL_WRITTEN, .chunk = c};
     bool steps = s->grid.shape == SINK_STEPS, counts = c->wants & SINK_WANTS_COUNTS;
     size_t samples = steps ? (size_t)c->samples : samples_of(s) * rows, e = c->elem;
     b->pieces = 0;
     a->totals = part(&l, TOTAL_COUNT * sizeof(uint64_t));
     a->status = part(&l, rows);
-    piece_end(b, LOG_d2h_transfer_status_codes, l.at);
+    piece_end(&l, LOG_d2h_transfer_status_codes);
     a->steps = counts ? part(&l, rows * sizeof(unsigned)) : NULL;
     a->rejected = counts ? part(&l, rows * sizeof(unsigned)) : NULL;
     a->f_evals = counts ? part(&l, rows * sizeof(uint64_t)) : NULL;
     a->saved = steps ? part(&l, rows * sizeof(unsigned)) : NULL;
-    piece_end(b, LOG_d2h_transfer_iteration_counters, l.at);
+    piece_end(&l, LOG_d2h_transfer_iteration_counters);
     a->t = c->wants & SINK_WANTS_T || steps ? part(&l, 2 * e * (steps ? samples : rows)) : NULL;
     size_t values_at = l.at;
     a->values = part(&l, s->state_outputs * samples * e);
-    piece_end(b, LOG_d2h_transfer_state, l.at);
+    piece_end(&l, LOG_d2h_transfer_state);
     l.at = values_at;
     part(&l, s->outputs * samples * e); // the states' and what follows
-    piece_end(b, LOG_d2h_transfer_observables, l.at);
+    piece_end(&l, LOG_d2h_transfer_observables);
     if (steps && !samples) // the counting pass
         a->values = NULL, a->t = NULL;
     return b->bytes = l.at;
@@ -167,19 +177,29 @@ void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
     for (size_t i = 0; i < sizeof pool->block / sizeof *pool->block; i++)
         if (pool->block[i].data)
             backend->release(device, pool->block[i].data);
+    for (size_t i = 0; i < sizeof pool->slot / sizeof *pool->slot; i++)
+        backend->slot_close(pool->slot[i]);
     run_crew_free(pool->crew);
     *pool = (struct run_pool){0};
+}
+
+struct shoal_slot *chunk_slot(const struct chunk *c) {
+    const struct run_setup *s = c->setup;
+    struct shoal_slot **slot = &s->pool->slot[c->slot];
+    if (!*slot)
+        *slot = s->backend->slot_open(s->device, c->slot);
+    return *slot;
 }
 
 // Room for `rows` rows, and all pointers for them.
 static bool lay(struct chunk *c, uint32_t rows) {
     const struct run_setup *s = c->setup;
-    c->launch.in.data = block_of(s, 2 * c->block, lay_in(c, NULL, rows));
-    c->launch.out.data = block_of(s, 2 * c->block + 1, lay_out(c, NULL, rows));
-    if (!c->launch.in.data || !c->launch.out.data)
+    c->launch.read.data = block_of(s, 2 * c->block, lay_in(c, NULL, rows));
+    c->launch.written.data = block_of(s, 2 * c->block + 1, lay_out(c, NULL, rows));
+    if (!c->launch.read.data || !c->launch.written.data)
         return false;
-    lay_in(c, c->launch.in.data, rows);
-    lay_out(c, c->launch.out.data, rows);
+    lay_in(c, c->launch.read.data, rows);
+    lay_out(c, c->launch.written.data, rows);
     return true;
 }
 
@@ -226,12 +246,20 @@ shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct b
                         .batch = b,
                         .wants = wants,
                         .slot = slot,
+                        .span = -1,
                         .block = slot,
                         .rows_most = rows,
                         .elem = s->f32 ? 4 : 8,
                         .inputs = batch_inputs(b)};
-    c->launch =
-        (struct shoal_launch){.args = &c->args, .threads = s->threads, .workspace = s->workspace};
+    c->launch = (struct shoal_launch){.args = &c->call,
+                                      .args_bytes = sizeof c->call,
+                                      .read.piece = c->read_piece,
+                                      .written.piece = c->written_piece,
+                                      .place = c->place,
+                                      .fill = c->fill,
+                                      .fills = CHUNK_FILLS,
+                                      .threads = s->threads,
+                                      .workspace = s->workspace};
     c->arena.oom = &oom;
     if (setjmp(oom)) {
         arena_free(&c->arena);
@@ -299,10 +327,12 @@ static void fill_sizes(struct chunk *c, uint32_t rows) {
     const struct run_setup *s = c->setup;
     bool series = s->grid.shape == SINK_SERIES, steps = s->grid.shape == SINK_STEPS;
     uint64_t samples = samples_of(s);
+    c->args.head = (struct shoal_head){.base = c->first_row, .rows = rows};
+    share_rows(&c->args.head, &(struct share){.refill = s->refill,
+                                              .workspace = s->workspace,
+                                              .resident = s->resident,
+                                              .threads = s->threads});
     c->args.z = (struct shoal_sizes){
-        .base = c->first_row,
-        .rows = rows,
-        .refill = s->refill,
         .keep_failed = s->keep_failed,
         .samples = series ? (unsigned)s->grid.count : 0,
         .steps_saved = steps,
@@ -315,9 +345,19 @@ static void fill_sizes(struct chunk *c, uint32_t rows) {
     };
 }
 
-static void reset_results(struct chunk *c) {
-    memset(c->args.status, SHOAL_ROW_PENDING, c->args.z.rows);
-    memset(c->args.totals, 0, TOTAL_COUNT * sizeof(uint64_t));
+static SHOAL_U64 offset_in(const struct shoal_block *b, const void *array) {
+    return array ? (SHOAL_U64)((const char *)array - (const char *)b->data) : SHOAL_NOWHERE;
+}
+
+void chunk_describe(struct chunk *c) {
+    const struct shoal_args *a = &c->args;
+    c->call.head = a->head;
+    c->call.z = a->z;
+#define X(block, name, type) c->call.name = offset_in(&c->launch.block, a->name);
+    SHOAL_ARRAYS(X)
+#undef X
+    c->fill[0] = (struct shoal_fill){c->call.status, a->head.rows, SHOAL_ROW_PENDING};
+    c->fill[1] = (struct shoal_fill){c->call.totals, TOTAL_COUNT * sizeof(uint64_t), 0};
 }
 
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r) {
@@ -333,7 +373,6 @@ shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struc
     fill_control(c);
     if (c->args.sample_offset)
         memset((void *)(uintptr_t)c->args.sample_offset, 0, (rows + 1) * sizeof(uint64_t));
-    reset_results(c);
     return SHOAL_OK;
 }
 
@@ -363,7 +402,7 @@ static void fill_rows(void *user, size_t first, size_t end) {
 static void fill_extra(struct chunk *c, uint32_t extra) {
     const struct table_column *column = batch_extra(c->batch, extra);
     uint32_t at = c->inputs + extra;
-    for (uint32_t i = 0; i < c->args.z.rows; i++) {
+    for (uint32_t i = 0; i < c->args.head.rows; i++) {
         uint64_t row = batch_table_row(c->batch, c->run[i]);
         if (column->text)
             c->text[at][i] = column->text[row];
@@ -373,7 +412,7 @@ static void fill_extra(struct chunk *c, uint32_t extra) {
 }
 
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
-    uint32_t rows = c->args.z.rows;
+    uint32_t rows = c->args.head.rows;
     if (first == 0 && c->run) {
         batch_fill_runs(c->batch, c->first_row, rows, c->run);
         for (uint32_t i = 0; i < batch_extras(c->batch); i++)
@@ -390,7 +429,7 @@ void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
 // ---- What comes out -----------------------------------------------------------------------------
 
 shoal_code chunk_make_room(struct chunk *c, struct report *r) {
-    uint32_t rows = c->args.z.rows;
+    uint32_t rows = c->args.head.rows;
     uint64_t total = 0;
     for (uint32_t i = 0; i < rows; i++) {
         c->offsets[i] = total;
@@ -407,7 +446,6 @@ shoal_code chunk_make_room(struct chunk *c, struct report *r) {
                             (unsigned long long)total, rows);
     c->args.z.var_stride = total;
     memcpy((void *)(uintptr_t)c->args.sample_offset, c->offsets, (rows + 1) * sizeof(uint64_t));
-    reset_results(c);
     return SHOAL_OK;
 }
 

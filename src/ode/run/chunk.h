@@ -15,12 +15,27 @@ LOG_DECLARE_LABEL(h2d_transfer_initial_values);
 LOG_DECLARE_LABEL(h2d_transfer_parameters);
 LOG_DECLARE_LABEL(d2h_transfer_state);
 
+enum {
+#define X(block, name, type) CHUNK_ARRAY_##name,
+    SHOAL_ARRAYS(X)
+#undef X
+        CHUNK_ARRAYS,
+    CHUNK_PLACES = CHUNK_ARRAYS + 2, // two go on
+    CHUNK_PIECES = 4,                // of a block
+    CHUNK_FILLS = 2
+};
+
 struct chunk {
-    struct shoal_args args;
-    struct shoal_launch launch; // what the backend gets
+    struct shoal_args args;     // for the host
+    struct shoal_call call;     // the same for the kernel
+    struct shoal_launch launch; // what the backend gets, of what follows
+    struct shoal_piece read_piece[CHUNK_PIECES], written_piece[CHUNK_PIECES];
+    struct shoal_place place[CHUNK_PLACES];
+    struct shoal_fill fill[CHUNK_FILLS];
     const struct run_setup *setup;
     const struct batch *batch;
-    uint32_t slot;      // of the device
+    uint32_t slot;      // of the pool
+    int32_t span;       // of its kernel, while it is open; else negative
     uint32_t block;     // its pair of blocks in the pool
     uint32_t rows_most; // the blocks have room for that many
     uint64_t first_row;
@@ -49,6 +64,10 @@ shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct b
 void chunk_free(struct chunk *c);
 // Lays the blocks out for `rows` rows from `first_row` on and fills what is the same for all rows.
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r);
+// Completes the launch of a chunk that is placed; to be called again when it was placed anew.
+void chunk_describe(struct chunk *c);
+// The slot it runs in; NULL: there is no memory.
+struct shoal_slot *chunk_slot(const struct chunk *c);
 // Inputs from `first` to `end` of `order`.
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end);
 // SINK_STEPS, between the counting and the saving pass: offsets from the counts, and room.

@@ -10,20 +10,20 @@ void chunk_gather(struct chunk *part, const struct chunk *whole, const uint32_t 
     for (uint32_t i = 0; i < part->inputs; i++) {
         char *to = chunk_input(part, i);
         const char *from = chunk_input(whole, i);
-        for (uint32_t k = 0; k < part->args.z.rows; k++)
+        for (uint32_t k = 0; k < part->args.head.rows; k++)
             memcpy(to + k * e, from + row[k] * e, e);
     }
 }
 
 void chunk_scatter_counts(const struct chunk *part, struct chunk *whole, const uint32_t *row) {
-    for (uint32_t k = 0; k < part->args.z.rows; k++)
+    for (uint32_t k = 0; k < part->args.head.rows; k++)
         whole->args.saved[row[k]] =
             part->args.status[k] == SHOAL_ROW_PENDING ? 0 : part->args.saved[k];
 }
 
 shoal_code chunk_gather_room(struct chunk *part, const struct chunk *whole, const uint32_t *row,
                              struct report *r) {
-    for (uint32_t k = 0; k < part->args.z.rows; k++) {
+    for (uint32_t k = 0; k < part->args.head.rows; k++) {
         part->args.status[k] = SHOAL_STATUS_ok;
         part->args.saved[k] = (unsigned)(whole->offsets[row[k] + 1] - whole->offsets[row[k]]);
     }
@@ -72,7 +72,7 @@ void chunk_scatter_row(const struct chunk *part, uint32_t k, struct chunk *whole
 }
 
 void chunk_scatter(const struct chunk *part, struct chunk *whole, const uint32_t *row) {
-    for (uint32_t k = 0; k < part->args.z.rows; k++)
+    for (uint32_t k = 0; k < part->args.head.rows; k++)
         chunk_scatter_row(part, k, whole, row[k]);
     for (int i = 0; i < TOTAL_COUNT; i++)
         whole->args.totals[i] += part->args.totals[i];

@@ -42,7 +42,7 @@ static void on_rows(void *user, uint32_t rows) {
 
 // Chunks that are there at a time, that of the rows which are taken over with them.
 static uint32_t slots_of(const struct run_setup *s) {
-    return s->limits.slots + (s->takeover != NULL);
+    return s->limits.at_once + (s->takeover != NULL);
 }
 
 // Rows that memory allows and that keep every slot busy.
@@ -77,7 +77,7 @@ shoal_code run_plan(const struct run_setup *s, const struct batch *b, shoal_plan
     uint64_t rows = rows_per_chunk(s, b, SINK_WANTS_ALL), of_host;
     uint64_t of_row = chunk_row_bytes(s, b, SINK_WANTS_ALL, &of_host);
     uint64_t chunks = (batch_rows(b) + rows - 1) / rows;
-    uint64_t slots = chunks < s->limits.slots ? chunks : s->limits.slots;
+    uint64_t slots = chunks < s->limits.at_once ? chunks : s->limits.at_once;
     slots += s->takeover != NULL;
     *plan = (shoal_plan){.runs = batch_rows(b),
                          .chunk_runs = rows,
@@ -180,17 +180,18 @@ static shoal_code count_rows(shoal_tally *sum, const struct chunk *c, uint32_t r
 // Rows that are finished without a gap, from the start of the chunk.
 static uint32_t finished_rows(const struct chunk *c) {
     uint32_t n = 0;
-    while (n < c->args.z.rows && c->args.status[n] != SHOAL_ROW_PENDING)
+    while (n < c->args.head.rows && c->args.status[n] != SHOAL_ROW_PENDING)
         n++;
     return n;
 }
 
 // ---- A chunk's way ------------------------------------------------------------------------------
 
-static uint64_t bytes_of(const struct shoal_block *b, const char *prefix) {
+// Bytes of a label, or (NULL) of all.
+static uint64_t bytes_of(const struct shoal_block *b, const struct log_label *label) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < b->pieces; i++)
-        if (!strncmp(b->piece[i].label, prefix, strlen(prefix)))
+        if (!label || b->piece[i].label == label)
             bytes += b->piece[i].bytes;
     return bytes;
 }
@@ -213,7 +214,7 @@ static void fill_part(struct journey *j, struct chunk *c, const struct log_label
                       uint32_t first, uint32_t end) {
     int32_t span = log_begin(j->log, label);
     chunk_fill(c, first, end);
-    journey_end_transfer(j, c, span, c->args.z.rows, bytes_of(&c->launch.in, label->name));
+    journey_end_transfer(j, c, span, c->args.head.rows, bytes_of(&c->launch.read, label));
 }
 
 void journey_watch(struct journey *j, struct chunk *c, struct lookout l) {
@@ -244,19 +245,33 @@ static shoal_code prepare(struct journey *j, struct chunk *c) {
     return SHOAL_OK;
 }
 
+// Where kernels run one after the other, the span of one lasts as long as it does.
+static void end_launch(struct journey *j, struct chunk *c, int32_t span, bool started) {
+    if (started && c->setup->limits.at_once == 1)
+        c->span = span;
+    else
+        log_end(j->log, span);
+}
+
 shoal_code journey_begin(struct journey *j, struct chunk *c) {
     const struct run_setup *s = c->setup;
+    struct shoal_slot *slot = chunk_slot(c);
+    if (!slot)
+        return report_error(log_report(j->log), SHOAL_MEMORY, "out of memory");
+    chunk_describe(c);
     int32_t span = log_begin(j->log, LOG_kernel_launch);
-    shoal_code code = s->backend->start(s->module, c->slot, &c->launch, log_report(j->log));
+    shoal_code code = s->backend->start(s->module, slot, &c->launch, log_report(j->log));
     log_u64(j->log, span, "chunk_index", c->launch.chunk);
-    log_u64(j->log, span, "numruns", c->args.z.rows);
-    log_end(j->log, span);
+    log_u64(j->log, span, "numruns", c->args.head.rows);
+    end_launch(j, c, span, code == SHOAL_OK);
     return code;
 }
 
 shoal_code journey_wait(struct journey *j, struct chunk *c) {
-    const struct run_setup *s = c->setup;
-    return s->backend->finish(s->module, c->slot, log_report(j->log));
+    shoal_code code = c->setup->backend->finish(chunk_slot(c), log_report(j->log));
+    log_end(j->log, c->span);
+    c->span = -1;
+    return code;
 }
 
 // Where steps are saved the first pass counts and the second saves: a trajectory is the same each
@@ -278,13 +293,13 @@ static shoal_code deliver(struct journey *j, struct chunk *c, uint32_t rows) {
     int32_t span = log_begin(j->log, LOG_d2h_transfer_state);
     struct sink_chunk view = chunk_view(c, rows);
     code = j->sink->chunk(j->sink, &view, log_report(j->log));
-    journey_end_transfer(j, c, span, rows, bytes_of(&c->launch.out, "d2h"));
+    journey_end_transfer(j, c, span, rows, bytes_of(&c->launch.written, NULL));
     return code;
 }
 
 // Waits for the oldest chunk and hands it on.
 static shoal_code finish_one(struct journey *j) {
-    struct chunk *c = &j->chunk[j->finished % j->setup->limits.slots];
+    struct chunk *c = &j->chunk[j->finished % j->setup->limits.at_once];
     shoal_code code = journey_wait(j, c);
     j->finished++;
     if (code == SHOAL_OK && j->setup->takeover)
@@ -293,7 +308,7 @@ static shoal_code finish_one(struct journey *j) {
         takeover_give_up(j, c);
     if (code != SHOAL_OK && code != SHOAL_STOPPED)
         return code;
-    uint32_t rows = code == SHOAL_STOPPED ? finished_rows(c) : c->args.z.rows;
+    uint32_t rows = code == SHOAL_STOPPED ? finished_rows(c) : c->args.head.rows;
     shoal_code written = rows ? deliver(j, c, rows) : SHOAL_OK;
     return written != SHOAL_OK ? written : code;
 }
@@ -304,13 +319,13 @@ static shoal_code finish_all(struct journey *j, shoal_code code) {
         if (code == SHOAL_OK)
             code = finish_one(j);
         else
-            journey_wait(j, &j->chunk[j->finished++ % j->setup->limits.slots]);
+            journey_wait(j, &j->chunk[j->finished++ % j->setup->limits.at_once]);
     }
     return code;
 }
 
 static shoal_code make_slot(struct journey *j, struct chunk *c) {
-    if (j->ready == j->setup->limits.slots || j->started < j->ready)
+    if (j->ready == j->setup->limits.at_once || j->started < j->ready)
         return SHOAL_OK;
     shoal_code code = chunk_init(c, j->setup, j->batch, j->sink->wants, j->ready, (uint32_t)j->rows,
                                  log_report(j->log));
@@ -333,7 +348,7 @@ static shoal_code make_do(struct journey *j) {
 
 // Starts the next chunk.
 static shoal_code start_one(struct journey *j) {
-    struct chunk *c = &j->chunk[j->started % j->setup->limits.slots];
+    struct chunk *c = &j->chunk[j->started % j->setup->limits.at_once];
     shoal_code code = make_slot(j, c);
     while (code == SHOAL_OK) {
         code = prepare(j, c);
@@ -344,7 +359,7 @@ static shoal_code start_one(struct journey *j) {
         if (code == SHOAL_OK)
             code = journey_begin(j, c);
         if (code == SHOAL_OK) {
-            j->next += c->args.z.rows;
+            j->next += c->args.head.rows;
             j->started++;
             break;
         }
@@ -355,7 +370,7 @@ static shoal_code start_one(struct journey *j) {
 }
 
 static shoal_code travel(struct journey *j) {
-    uint32_t ahead = j->setup->grid.shape == SINK_STEPS ? 1 : j->setup->limits.slots;
+    uint32_t ahead = j->setup->grid.shape == SINK_STEPS ? 1 : j->setup->limits.at_once;
     shoal_code code = SHOAL_OK;
     bool stop = false;
     while (code == SHOAL_OK && !stop && j->next < batch_rows(j->batch)) {

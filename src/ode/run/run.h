@@ -33,6 +33,7 @@ struct run_block {
 };
 struct run_pool {
     struct run_block block[2 * (RUN_SLOTS + 1)]; // the last two are of rows that are taken over
+    struct shoal_slot *slot[RUN_SLOTS];          // of the device, once they are needed
     struct crew *crew;                           // that fills and copies
 };
 void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
@@ -49,7 +50,8 @@ struct run_tolerances {
 struct run_takeover {
     const char *method;
     struct run_tolerances tolerances;
-    shoal_code (*get)(void *user, struct shoal_module **module, size_t *workspace, shoal_log *log);
+    shoal_code (*get)(void *user, struct shoal_module **module, size_t *workspace,
+                      uint32_t *resident, shoal_log *log);
     void *user;
     const struct run_takeover *last; // tries what was stiff and fails with this one too; or NULL
 };
@@ -76,6 +78,7 @@ struct run_setup {
     uint32_t threads;
     uint64_t chunk, memory; // 0: not given
     size_t workspace;       // bytes a device's thread needs
+    uint32_t resident;      // threads that it runs at a time
     bool refill, keep_failed;
 };
 

@@ -20,25 +20,25 @@ static bool is_taken(unsigned char status) {
 static uint32_t next_taken(const struct chunk *c, uint32_t i) {
     const unsigned char *status = c->args.status;
     uint64_t eight, fine = UINT64_C(0x0101010101010101) * SHOAL_STATUS_stopped;
-    for (; i < c->args.z.rows; i++) {
-        while (c->args.z.rows - i >= 8 && (memcpy(&eight, status + i, 8), !(eight & ~fine)))
+    for (; i < c->args.head.rows; i++) {
+        while (c->args.head.rows - i >= 8 && (memcpy(&eight, status + i, 8), !(eight & ~fine)))
             i += 8;
-        if (i < c->args.z.rows && is_taken(status[i]))
+        if (i < c->args.head.rows && is_taken(status[i]))
             return i;
     }
-    return c->args.z.rows;
+    return c->args.head.rows;
 }
 
 uint32_t takeover_rows(const struct chunk *c) {
     uint32_t count = 0;
-    for (uint32_t i = next_taken(c, 0); i < c->args.z.rows; i = next_taken(c, i + 1))
+    for (uint32_t i = next_taken(c, 0); i < c->args.head.rows; i = next_taken(c, i + 1))
         count++;
     return count;
 }
 
 void takeover_give_up(struct journey *j, struct chunk *c) {
     j->again.count = 0;
-    for (uint32_t i = next_taken(c, 0); i < c->args.z.rows; i = next_taken(c, i + 1))
+    for (uint32_t i = next_taken(c, 0); i < c->args.head.rows; i = next_taken(c, i + 1))
         c->args.status[i] = SHOAL_ROW_PENDING;
 }
 
@@ -81,7 +81,7 @@ static shoal_code get_kernel(struct journey *j, const struct run_takeover *t,
         return SHOAL_OK;
     struct run_setup s = *j->setup;
     s.module = NULL;
-    shoal_code code = t->get(t->user, &s.module, &s.workspace, j->log);
+    shoal_code code = t->get(t->user, &s.module, &s.workspace, &s.resident, j->log);
     s.method = t->method;
     s.tolerances = t->tolerances;
     s.takeover = NULL;
@@ -181,8 +181,8 @@ static shoal_code run_part(struct journey *j, struct part *p, uint64_t before) {
 static shoal_code try_part(struct journey *j, struct part *p, uint64_t before, uint32_t *size) {
     unsigned wants = (p->whole->wants | (p->may_lose || p->lost ? SINK_WANTS_COUNTS : 0)) &
                      ~(unsigned)SINK_WANTS_INPUTS;
-    shoal_code code =
-        chunk_init(&p->chunk, p->setup, j->batch, wants, 0, p->rows, log_report(j->log));
+    shoal_code code = chunk_init(&p->chunk, p->setup, j->batch, wants, p->whole->slot, p->rows,
+                                 log_report(j->log)); // in its slot, which is free now
     if (code != SHOAL_OK)
         return code;
     p->chunk.block = RUN_SLOTS;
@@ -212,7 +212,7 @@ static shoal_code run_rows(struct journey *j, struct part *whole, uint32_t count
         p.was = p.was ? p.was + *done : NULL;
         p.lost = p.lost ? p.lost + *done : NULL;
         p.rows = count - *done < size ? count - *done : size;
-        uint64_t end = p.whole->first_row + p.whole->args.z.rows;
+        uint64_t end = p.whole->first_row + p.whole->args.head.rows;
         code = try_part(j, &p, end - count + *done, &size);
         *done += p.rows;
     }
