@@ -5,29 +5,11 @@
 // Gives the arrays of a thread their places in its part of the workspace.
 INLINE void thread_place(GLOBAL real *at, struct thread *k, struct group *g, struct trial *s,
                          struct point *x) {
-    k->limits.atol = at, at += N;
-    g->x.y = at, at += N;
-    g->x.f0 = at, at += N;
-    g->spare[0] = at, at += N;
-    g->spare[1] = at, at += N;
-    g->spare[2] = at, at += N;
-    x->y = at, at += N;
-    x->f0 = at, at += N;
-    s->y1 = at, at += N;
-    for (int i = 0; i < SPARES; i++)
-        s->spare[i] = at, at += N;
-    s->k = (GLOBAL real(*)[N])at, at += N * (STAGES + EXTRA);
-#if IMPLICIT
-    s->m = at, s->f = at + LINEAR, at += LINEAR + N;
-#endif
-#if NEWTON
-    s->n.weight = at, at += N;
-#endif
-#if COLLOCATION
-    s->w = at, s->g = at + STAGES * N, at += 2 * STAGES * N;
-#endif
-    g->p = at, at += NP + SHARED;
-    g->out = at;
+    GLOBAL real *stages;
+#define X(place, size) place = at, at += size;
+    WORKSPACE_ARRAYS(X)
+#undef X
+    s->k = (GLOBAL real(*)[N])stages;
 }
 #endif
 

@@ -488,20 +488,19 @@ static node_id *output_roots(struct assembly *a) {
     return roots;
 }
 
-// Elements of a thread's part of the workspace: thread_entry.h gives them out.
 static void put_workspace(struct assembly *a) {
     const struct system *s = a->q->system;
     const struct method *m = a->q->method;
-    uint32_t extra = a->q->dense ? m->extra : 0, np = s->pars + s->derived;
-    uint32_t elements =
-        s->states * (9 + spares(m) + m->stages + extra) + (np ? np : 1) + a->shared + a->q->outputs;
-    if (is_implicit(a))
-        elements += s->states + a->linear.size;
-    if (method_iterates(m))
-        elements += s->states;
-    if (m->scheme == COLLOCATION)
-        elements += 2 * m->stages * s->states;
-    define(a, "WORKSPACE", elements);
+    uint32_t np = s->pars + s->derived;
+    struct thread_arrays t = {.states = s->states,
+                              .stages = m->stages + (a->q->dense ? m->extra : 0),
+                              .spares = spares(m),
+                              .outputs = a->q->outputs,
+                              .parameters = (np ? np : 1) + a->shared,
+                              .linear = is_implicit(a) ? a->linear.size : 0,
+                              .iterates = method_iterates(m),
+                              .collocates = m->scheme == COLLOCATION};
+    uint32_t elements = codegen_workspace(&a->out->text, &t);
     a->out->workspace = (size_t)elements * (a->q->f32 ? sizeof(float) : sizeof(double));
 }
 

@@ -108,6 +108,15 @@ struct linear codegen_linearise(struct system *s, const struct method *m, struct
 enum { COST_ITERATIONS = 2 };
 struct op_counts codegen_cost(struct system *s, const struct method *m, const struct linear *l,
                               struct arena *arena);
+// What a device's thread keeps in the workspace where a system is large: writes where its arrays
+// lie, and returns how many elements they are.
+struct thread_arrays {
+    uint32_t states, stages, spares, outputs;
+    uint32_t parameters; // and derived ones, and what parts of a long function share
+    uint32_t linear;     // of an implicit method, else 0
+    bool iterates, collocates;
+};
+uint32_t codegen_workspace(struct buf *out, const struct thread_arrays *t);
 // Statements of the factorisation and of a solution, when it is not loops.
 uint64_t codegen_factor_length(const struct lu *l);
 uint64_t codegen_solve_length(const struct lu *l);
