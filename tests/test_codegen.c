@@ -126,6 +126,24 @@ TEST(codegen_components_cover_the_text) {
     }
 }
 
+// A name that no file of kernels/ has is told, not searched for beyond the table.
+TEST(codegen_refuses_an_unknown_file) {
+    struct shoal_target target = avx2;
+    struct rig rig = rig_new(NULL, "init x=1; x'=-x", "method=tsit5 t1=1");
+    struct arena arena = {0};
+    struct codegen_request q;
+    struct kernel_source source;
+    target.prelude = "prelude_of_nobody.h";
+    rig_need(&rig, solver_request(rig.model, &rig.options, &target, &arena, &q, rig.log),
+             "request");
+    CHECK_INT(codegen_kernel(&q, &source, log_report(rig.log)), SHOAL_DEVICE);
+    char *messages = rig_messages(rig.log);
+    CHECK_HAS(messages, "there is no kernel file `prelude_of_nobody.h`");
+    free(messages);
+    arena_free(&arena);
+    rig_free(&rig);
+}
+
 // ---- The same input gives the same bytes --------------------------------------------------------
 
 static const char fixed_model[] =

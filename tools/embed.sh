@@ -16,4 +16,4 @@ for f in "$@"; do
     echo "    {\"$(basename "$f")\", text_$i, sizeof text_$i - 1},"
     i=$((i + 1))
 done
-echo '    {0, 0, 0}};'
+echo '    {0, "", 0}};'

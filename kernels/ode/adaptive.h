@@ -22,7 +22,7 @@ INLINE u32 stiff_lanes(struct worker *k, struct group *g) {
     if (due) {
         TRIALS(s, k);
         trial_begin(&k->limits, g, s);
-        UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, s, i);
+        UNROLL for (int i = 0; i < STAGES; i++) method_stage(&g->x, g->p, s, i);
         hits = m_lanes(stiff_hit(&k->limits, g, s));
     }
     for (int i = 0; i < W; i++) {
@@ -93,7 +93,7 @@ INLINE void run_groups(struct worker *k, struct group *g) {
         u32 notice = 0;
         UNROLL for (int w = 0; w < WAYS; w++) trial_begin(&k->limits, &g[w], &s[w]);
         UNROLL for (int i = 0; i < STAGES; i++) {
-            UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&g[w].x, g[w].p, &s[w], i);
+            UNROLL for (int w = 0; w < WAYS; w++) method_stage(&g[w].x, g[w].p, &s[w], i);
         }
         UNROLL for (int w = 0; w < WAYS; w++) {
             v[w] = trial_judge(a, &k->limits, &g[w], &s[w]);

@@ -40,7 +40,7 @@ struct verdict {
 
 INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limits *l,
                                   struct group *g, struct trial *s) {
-    real error2 = rk_error2(&g->x, s, l);
+    real error2 = method_error2(&g->x, s, l);
     mask accepted = r_le(error2, R(1));
     mask stuck = m_andnot(r_le(s->size, shortest_step(l, g) * R(1.25)), accepted);
 #if !THREADS

@@ -123,7 +123,7 @@ INLINE void collocation_iterate(const struct point *x, const SPACE real *p, stru
     collocation_stages(s);
 }
 
-INLINE void collocation_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
+INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i > 0)
         return;
     newton_begin(x, s);
@@ -135,7 +135,7 @@ INLINE void collocation_stage(const struct point *x, const SPACE real *p, struct
 }
 
 #if ADAPTIVE
-INLINE real collocation_error2(const struct point *x, struct trial *s, const struct limits *l) {
+INLINE real method_error2(const struct point *x, struct trial *s, const struct limits *l) {
     SPARE(room, N, s->spare[0]);
     SPARE(error, N, s->spare[1]);
     real h0 = s->h * R(ERROR_START);
@@ -145,7 +145,3 @@ INLINE real collocation_error2(const struct point *x, struct trial *s, const str
     return newton_error2(s, error_norm2(x, s, l, error));
 }
 #endif
-
-// What the loops call a step's parts, whatever the method.
-#define rk_stage collocation_stage
-#define rk_error2 collocation_error2

@@ -41,7 +41,7 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
     }
 }
 
-INLINE void dirk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
+INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
         newton_begin(x, s);
         linearise_step(x, p, s);
@@ -75,7 +75,7 @@ INLINE void dirk_stage(const struct point *x, const SPACE real *p, struct trial 
 #define LAST_SLOPE(s, j) (s)->k[STAGES - 1][j] * (s)->per_h
 
 #if ADAPTIVE
-INLINE real dirk_error2(const struct point *x, struct trial *s, const struct limits *l) {
+INLINE real method_error2(const struct point *x, struct trial *s, const struct limits *l) {
 #if FILTERED
     SPARE(w, N, s->spare[0]);
     SPARE(error, N, s->spare[1]);
@@ -87,7 +87,3 @@ INLINE real dirk_error2(const struct point *x, struct trial *s, const struct lim
 #endif
 }
 #endif
-
-// What the loops call a step's parts, whatever the method.
-#define rk_stage dirk_stage
-#define rk_error2 dirk_error2

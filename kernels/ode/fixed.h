@@ -8,7 +8,7 @@ INLINE void careful_step(struct worker *k, struct group *g) {
     TRIALS(s, k);
     fixed_begin(a, &k->limits, g, s);
     s->h = select(g->active, s->h, R(0));
-    STAGE_LOOP(i, STAGES) rk_stage(&g->x, g->p, s, i);
+    STAGE_LOOP(i, STAGES) method_stage(&g->x, g->p, s, i);
     struct outcome o = fixed_commit(a, g, s, 1);
     if (a->z.steps_saved)
         save_step(a, g, o.moved);

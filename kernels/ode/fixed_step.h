@@ -14,7 +14,7 @@
 // Steps every lane of the group can take before something happens to one.
 INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
     u32 active = m_lanes(g->active), quiet = BURST;
-#if DENSE
+#if SAVE_GRID
     real gap = t_diff(g->next_save, g->x.t) * g->dir;
 #endif
     for (int i = 0; i < W; i++) {
@@ -25,7 +25,7 @@ INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
             quiet = (u32)(left - 1);
         if (a->z.max_steps && a->z.max_steps - done - 1 < quiet)
             quiet = (u32)(a->z.max_steps - done - 1);
-#if DENSE
+#if SAVE_GRID
         elem steps = LANE(gap, i) / a->control[CONTROL_DT] - (elem)2;
         if (steps < (elem)quiet)
             quiet = steps > 0 ? (u32)steps : 0;
@@ -67,7 +67,7 @@ INLINE void fixed_begin(const struct shoal_args *a, const struct limits *l, cons
 INLINE void fixed_step(const struct shoal_args *a, const struct group *g, struct point *x,
                        struct trial *s, u32 n) {
     STAGE_LOOP(i, STAGES) {
-        UNROLL for (int w = 0; w < WAYS; w++) rk_stage(&x[w], g[w].p, &s[w], i);
+        UNROLL for (int w = 0; w < WAYS; w++) method_stage(&x[w], g[w].p, &s[w], i);
     }
     UNROLL for (int w = 0; w < WAYS; w++) {
         STATES(j, 0) x[w].y[j] = s[w].y1[j];

@@ -4,6 +4,10 @@
 // Idle lanes hold the values of a trajectory that is or was alive and a step size of 0, so that
 // whatever is computed for them is harmless and changes nothing.
 
+#ifndef SAVE_GRID // DENSE says that somebody asks for the interpolant: nobody else does
+#define SAVE_GRID DENSE
+#endif
+
 // Where a step starts.
 struct point {
     treal t;
@@ -54,7 +58,7 @@ struct group {
     u32 sample[W];          // next sample of the lane
     u32 extra[W];           // evaluations beyond the steps' own
     u64 total[TOTAL_COUNT]; // over the rows that ended here
-#if DENSE
+#if SAVE_GRID
     treal next_save;
 #endif
 #if ALGEBRAIC

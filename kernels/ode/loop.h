@@ -60,7 +60,7 @@ INLINE void group_copy_lane(struct group *to, int i, const struct group *from, i
     to->row[i] = from->row[j];
     to->sample[i] = from->sample[j];
     to->extra[i] = from->extra[j];
-#if DENSE
+#if SAVE_GRID
     T_COPY(to->next_save, i, from->next_save, j);
 #endif
 }
@@ -127,7 +127,7 @@ OUTLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsig
     u32 fine = 0;
     for (int i = 0; i < W; i++)
         fine |= (u32)((ended >> i & 1) && status[i] == 0) << i;
-    if (fine && !DENSE && !a->z.steps_saved)
+    if (fine && !SAVE_GRID && !a->z.steps_saved)
         save_lanes(a, g, &g->x.t, g->x.y, fine);
     for (int i = 0; i < W; i++)
         if (ended >> i & 1) {

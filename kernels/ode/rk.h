@@ -12,6 +12,9 @@ struct trial {
     real k[STAGES + EXTRA][N];
 #endif
     ARRAY(y1, N);
+#if DENSE && !DEGREE
+    ARRAY(f1, N); // f where it ends, for the interpolant
+#endif
     real size;   // of the step
     real h;      // the same, signed
     treal t_new; // where it ends
@@ -30,7 +33,7 @@ struct trial {
 
 #if FSAL
 // The argument of a stage is in y1; that of the last one is the solution.
-INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
+INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
         STATES(j, 0) s->k[0][j] = x->f0[j];
     } else {
@@ -41,7 +44,7 @@ INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s
 #else
 // y1 is the sum of the slopes, so that a stage nobody else needs can be forgotten; in the end it is
 // the solution.
-INLINE void rk_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
+INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     SPARE(w, N, s->spare[0]);
     stages_add(x->y, s->k, rk_a[i], s->h * R(rk_a_first[i]), i, w);
     model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
@@ -87,7 +90,7 @@ INLINE void rk_weighted_all(const struct trial *s, const TABLE elem *weights, SP
 
 // Square of the error norm: RMS of h e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite
 // when anything of the step is, y1 included: then the reciprocal is not finite.
-INLINE real rk_error2(const struct point *x, const struct trial *s, const struct limits *l) {
+INLINE real method_error2(const struct point *x, const struct trial *s, const struct limits *l) {
     real sum = R(0);
     WEIGHTED(e, rk_e, s->spare[0]);
 #if SECOND_ERROR

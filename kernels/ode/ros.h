@@ -79,7 +79,7 @@ INLINE void ros_doubt(const struct point *x, struct trial *s) {
 }
 #endif
 
-INLINE void ros_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
+INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
         linearise_step(x, p, s);
         factor(s, 0);
@@ -126,7 +126,7 @@ INLINE real ros_estimate2(const struct point *x, struct trial *s, const struct l
 #endif
 }
 
-INLINE real ros_error2(const struct point *x, struct trial *s, const struct limits *l) {
+INLINE real method_error2(const struct point *x, struct trial *s, const struct limits *l) {
     real error2 = ros_estimate2(x, s, l);
 #if DOUBTS
     error2 = select(s->doubt, r_fma(error2, R(0), R(1e4)), error2); // a step much shorter
@@ -134,7 +134,3 @@ INLINE real ros_error2(const struct point *x, struct trial *s, const struct limi
     return error2;
 }
 #endif
-
-// What the loops call a step's parts, whatever the method.
-#define rk_stage ros_stage
-#define rk_error2 ros_error2

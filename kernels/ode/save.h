@@ -41,7 +41,7 @@ OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal
 OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved);
 #endif
 
-#if DENSE
+#if SAVE_GRID
 INLINE void next_save_lane(const struct shoal_args *a, struct group *g, int i) {
     u32 n = g->sample[i];
     if (n < a->z.samples) {
@@ -57,68 +57,16 @@ INLINE mask save_due(const struct group *g, treal t) {
 }
 
 #if COLD_PART
-#if THREADS && UNROLL_STAGES
-#define DENSE_LOOP STAGE_LOOP
-#else
-#define DENSE_LOOP(q, count) ROLL for (int q = 0; q < count; q++)
-#endif
-// The solution at t0 + theta h inside the step; g still holds its start.
-INLINE void dense_at(const struct group *g, const struct trial *s, const SPACE real *f1, real theta,
-                     SPACE real *y) {
-#if DEGREE
-    STATES(j, 0) y[j] = R(0);
-    DENSE_LOOP(q, STAGES + EXTRA) {
-        real w = R(rk_p[q][DEGREE - 1]);
-        UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, theta, R(rk_p[q][d]));
-        STATES(j, 0) y[j] = r_fma(w, s->k[q][j], y[j]);
-    }
-#if IMPLICIT // there a stage is a difference of states, not a slope
-    real scale = theta;
-#else
-    real scale = theta * s->h;
-#endif
-    STATES(j, 0) y[j] = r_fma(scale, y[j], g->x.y[j]);
-#else // cubic Hermite
-    real one = R(1) - theta, both = theta * one;
-    STATES(j, 0) {
-        real d = s->y1[j] - g->x.y[j], a = s->h * s->k[0][j], b = s->h * f1[j];
-        real bend = r_fma(one, a - d, theta * (d - b));
-        y[j] = r_fma(theta, d, g->x.y[j]) + both * bend;
-    }
-#endif
-}
-
-// Extra stages of the interpolant, or f(t1, y1) for Hermite; counted for the lanes that need them.
-INLINE void dense_prepare(struct group *g, struct trial *s, SPACE real *f1, u32 lanes) {
-#if EXTRA
-    STAGE_LOOP(i, EXTRA) {
-        SPARE(w, N, s->spare[0]);
-        real scale = s->h * R(rk_extra_a_first[i]);
-        stages_add(g->x.y, s->k, rk_extra_a[i], scale, STAGES + i, w);
-        model_rhs(t_at(g->x.t, s->h * R(rk_extra_c[i])), w, g->p, s->k[STAGES + i]);
-    }
-    for (int i = 0; i < W; i++)
-        g->extra[i] += (lanes >> i & 1) * EXTRA;
-#elif !DEGREE && FSAL
-    STATES(j, 0) f1[j] = s->k[STAGES - 1][j];
-#elif !DEGREE
-    model_rhs(t_at(g->x.t, s->h), s->y1, g->p, f1);
-    for (int i = 0; i < W; i++)
-        g->extra[i] += lanes >> i & 1;
-#endif
-}
-
 // Writes all samples of the lanes in `moved` that lie in the step. Its end is exact: a sample there
 // is y1 itself.
 OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
-    SPARE(f1, N, s->spare[1]);
     SPARE(y, N, s->spare[2]);
     u32 lanes = m_lanes(save_due(g, s->t_new)) & moved;
-    dense_prepare(g, s, f1, lanes);
+    dense_prepare(g, s, lanes);
     while (lanes) { // at most a->z.samples times
         real theta = t_diff(g->next_save, g->x.t) / s->h;
         mask end = r_eq(t_diff(g->next_save, s->t_new), R(0));
-        dense_at(g, s, f1, theta, y);
+        dense_at(g, s, theta, y);
         STATES(j, 0) y[j] = select(end, s->y1[j], y[j]);
         treal at = g->next_save;
         save_lanes(a, g, &at, y, lanes);
@@ -133,7 +81,7 @@ OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial
 
 // Takes the step to its end in the lanes that moved, and writes the samples in it.
 INLINE void commit_step(const struct shoal_args *a, struct group *g, struct trial *s, mask moved) {
-#if DENSE
+#if SAVE_GRID
     if (m_lanes(save_due(g, s->t_new)) & m_lanes(moved))
         save_grid(a, g, s, m_lanes(moved));
 #endif

@@ -195,7 +195,7 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
     lanes &= ~g->unfit;
 #endif
     method_start(a, l, g, ~0u);
-#if DENSE
+#if SAVE_GRID
     for (int i = 0; i < W; i++)
         next_save_lane(a, g, i);
     u32 due = m_lanes(save_due(g, g->x.t)) & lanes;

@@ -35,7 +35,7 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
     u32 due = 0, waiting = 0;
     for (;;) {
         trial_begin(&k->limits, g, s);
-        STAGE_LOOP(i, STAGES) rk_stage(&g->x, g->p, s, i);
+        STAGE_LOOP(i, STAGES) method_stage(&g->x, g->p, s, i);
         u32 hit = 0;
 #if DETECT_STIFF // while the stages are at hand
         if (k->wait == 1)

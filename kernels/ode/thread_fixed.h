@@ -18,7 +18,7 @@ INLINE void attention(const struct shoal_args *a, struct thread *k, struct group
 // Whether the last step is as long as the others, so that it can go with them.
 INLINE int ends_evenly(const struct shoal_args *a, const struct group *g) {
     real last = fixed_rest(a, g, g->accepted + g->left - 1);
-    return !DENSE && !a->z.max_steps && last == g->h * g->dir;
+    return !SAVE_GRID && !a->z.max_steps && last == g->h * g->dir;
 }
 
 // Steps until all lanes of the warp are idle, or (patience not 0) one is. A burst that did not stay

@@ -33,12 +33,12 @@ static const struct {
      "void *const keep[] = {(void *)linear_factor, (void *)linear_solve};\n"},
     {LOG_compile_step, "step",
      "void keep(struct group *g, struct trial *s) {\n"
-     "    UNROLL for (int i = 0; i < STAGES; i++) rk_stage(&g->x, g->p, s, i);\n"
+     "    UNROLL for (int i = 0; i < STAGES; i++) method_stage(&g->x, g->p, s, i);\n"
      "}\n"},
     {LOG_compile_controller, "controller", "void *const keep = (void *)control_next;\n"},
     {LOG_compile_save_state, "save_state",
      "void *const keep[] = {(void *)save_lanes, (void *)save_step, (void *)finish_lane,\n"
-     "#if DENSE\n"
+     "#if SAVE_GRID\n"
      "    (void *)save_grid,\n"
      "#endif\n"
      "};\n"},

@@ -71,6 +71,7 @@ struct assembly {
     uint32_t shared;      // values that parts of a long function hand to each other
     struct linear linear; // of an implicit method
     const struct shape *shape;
+    const char *unknown; // name of a file that is not there; NULL: none
 };
 
 // Which components the text of a component speaks of; they stand before it. A component that a
@@ -129,15 +130,18 @@ static void end(struct assembly *a) {
     kernel_component_end(s);
 }
 
-static const struct kernel_file *file_named(const char *file) {
+// The last row, which has no text, stands for a file that is not there: that ends as an error.
+static const struct kernel_file *file_named(struct assembly *a, const char *file) {
     const struct kernel_file *k = kernel_files;
-    while (strcmp(k->name, file))
+    while (k->name && strcmp(k->name, file))
         k++;
+    if (!k->name)
+        a->unknown = file;
     return k;
 }
 
 static void put_file(struct assembly *a, const char *file) {
-    const struct kernel_file *k = file_named(file);
+    const struct kernel_file *k = file_named(a, file);
     buf_put(&a->out->text, k->text, k->length);
 }
 
@@ -402,7 +406,7 @@ static void put_jacobian(struct assembly *a) {
 static void put_linear_solve(struct assembly *a) {
     int32_t span = log_begin(a->q->log, LOG_emit_linear_solve);
     begin(a, "linear_solve");
-    codegen_factors(&a->out->text, &a->linear, inline_length(a->q), file_named("lu.h")->text);
+    codegen_factors(&a->out->text, &a->linear, inline_length(a->q), file_named(a, "lu.h")->text);
     end(a);
     log_u64(a->q->log, span, "entries", a->linear.lu.entries);
     log_end(a->q->log, span);
@@ -498,6 +502,7 @@ static void put_workspace(struct assembly *a) {
                               .outputs = a->q->outputs,
                               .parameters = (np ? np : 1) + a->shared,
                               .linear = is_implicit(a) ? a->linear.size : 0,
+                              .hermite = a->q->dense && !m->degree,
                               .iterates = method_iterates(m),
                               .collocates = m->scheme == COLLOCATION};
     uint32_t elements = codegen_workspace(&a->out->text, &t);
@@ -529,6 +534,7 @@ static void put_step(struct assembly *a) {
     if (method_iterates(a->q->method))
         put_file(a, "newton.h");
     put_file(a, file[a->q->method->scheme]);
+    put_file(a, "dense.h");
     end(a);
 }
 
@@ -650,9 +656,11 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
     q->system->arena.budget = NULL;
     arena_free(&a.arena);
     enum op missing = missing_function(&a);
-    if (!failed && !out->text.failed && missing == OP_NUMBER)
+    if (!failed && !out->text.failed && missing == OP_NUMBER && !a.unknown)
         return SHOAL_OK;
     kernel_source_free(out);
+    if (a.unknown)
+        return report_error(r, SHOAL_DEVICE, "there is no kernel file `%s`", a.unknown);
     if (!failed && missing != OP_NUMBER)
         return report_error(r, SHOAL_INPUT,
                             "`%s` is not there on OpenCL devices; take another --device",

@@ -114,6 +114,7 @@ struct thread_arrays {
     uint32_t states, stages, spares, outputs;
     uint32_t parameters; // and derived ones, and what parts of a long function share
     uint32_t linear;     // of an implicit method, else 0
+    bool hermite;        // the interpolant needs a slope
     bool iterates, collocates;
 };
 uint32_t codegen_workspace(struct buf *out, const struct thread_arrays *t);

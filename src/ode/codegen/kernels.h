@@ -9,6 +9,6 @@ struct kernel_file {
     const char *name, *text;
     size_t length;
 };
-extern const struct kernel_file kernel_files[]; // ends with a NULL name
+extern const struct kernel_file kernel_files[]; // ends with a row that has no name and no text
 
 #endif

@@ -30,6 +30,8 @@ static void put_group(struct walk *w, const struct thread_arrays *t) {
 
 static void put_trial(struct walk *w, const struct thread_arrays *t) {
     put_array(w, "s->y1", t->states);
+    if (t->hermite)
+        put_array(w, "s->f1", t->states);
     for (uint32_t i = 0; i < t->spares; i++) {
         char place[32];
         snprintf(place, sizeof place, "s->spare[%u]", i);
