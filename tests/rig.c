@@ -47,6 +47,11 @@ static void set_options(struct rig *rig, const char *options) {
 }
 
 struct rig rig_new(const char *target, const char *text, const char *options) {
+    return rig_new_watched(target, text, options, NULL);
+}
+
+struct rig rig_new_watched(const char *target, const char *text, const char *options,
+                           const struct watcher *watcher) {
     struct rig rig = {.log = shoal_log_new()};
     use_target(target);
     char *lines = strdup(text);
@@ -55,6 +60,7 @@ struct rig rig_new(const char *target, const char *text, const char *options) {
     rig_need(&rig, shoal_model_parse("test.ode", lines, strlen(lines), &rig.model, rig.log), text);
     rig_need(&rig, shoal_options_init(&rig.options, rig.model, rig.log), "options");
     set_options(&rig, options);
+    rig.model->watcher = watcher;
     rig_need(&rig, shoal_solver_new(rig.model, &rig.options, &rig.solver, rig.log), options);
     free(lines);
     return rig;

@@ -25,6 +25,9 @@ bool rig_has_target(const char *target);
 // target: of SHOAL_CPU_TARGET, NULL for the machine's own. Lines of a model without newlines are
 // separated by ';'. Options are blank-separated words name=value, as on the command line.
 struct rig rig_new(const char *target, const char *text, const char *options);
+// The same with somebody who watches (codegen.h).
+struct rig rig_new_watched(const char *target, const char *text, const char *options,
+                           const struct watcher *watcher);
 // The kernel's source, and the same solver with another kernel made from a source.
 char *rig_source(struct rig *rig);
 void rig_replace_kernel(struct rig *rig, const char *source);

@@ -68,7 +68,7 @@ OUTLINE int look_around(struct worker *k, struct group *g) {
 OUTLINE void attention(struct worker *k, struct group *g, const struct verdict *v) {
     const struct shoal_args *a = k->args;
     if (a->z.steps_saved)
-        save_step(a, g, v->moved);
+        save_step(a, g, &g->x.t, g->x.y, v->moved);
     u32 ended = v->done | v->failed;
     if (!ended)
         return;

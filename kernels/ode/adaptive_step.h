@@ -9,6 +9,12 @@ INLINE real shortest_step(const struct limits *l, const struct group *g) {
     return r_abs(t_real(g->x.t) * R(4 * TIME_EPSILON)) + l->smallest;
 }
 
+#if WATCHED
+#define GOAL(g) (g)->goal
+#else
+#define GOAL(g) (g)->t1
+#endif
+
 INLINE void trial_begin(const struct limits *l, const struct group *g, struct trial *s) {
 #if IMPLICIT
     s->limits = l;
@@ -16,20 +22,28 @@ INLINE void trial_begin(const struct limits *l, const struct group *g, struct tr
 #if NEWTON
     newton_trial(g->active, g->past.rate, &s->n);
 #endif
-    real rest = t_diff(g->t1, g->x.t) * g->dir, h = r_at_least(g->h, shortest_step(l, g));
+    real rest = t_diff(GOAL(g), g->x.t) * g->dir, h = r_at_least(g->h, shortest_step(l, g));
     s->last = r_le(rest, h * R(1 + 1e-10));
     s->t_new = t_step(g->x.t, h * g->dir);
     s->size = select(s->last, rest, t_diff(s->t_new, g->x.t) * g->dir);
     s->h = s->size * g->dir;
-#if !THREADS || DENSE // else it is set when the row ends
-    s->t_new = t_select(s->last, g->t1, s->t_new);
+#if !THREADS || DENSE || WATCHED // else it is set when the row ends
+    s->t_new = t_select(s->last, GOAL(g), s->t_new);
+#endif
+#if WATCHED
+    s->lands = s->last;
+    s->last = m_and(s->last, r_eq(t_diff(g->goal, g->t1), R(0)));
+    s->ready = 0;
 #endif
 }
 
 // What became of a trial, as lane bits.
 struct verdict {
     u32 done, failed, bad; // bad: of the failed, those that are not finite
-    u32 moved;             // accepted
+    u32 moved;             // accepted; where somebody may change ends of steps: changed
+#if WATCHED && ALGEBRAIC
+    u32 lost; // changed to what no consistent state is near
+#endif
 #if IMPLICIT
     u32 singular; // of the failed
 #endif
@@ -47,6 +61,12 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     accepted = m_and(accepted, g->active);
     stuck = m_and(stuck, g->active);
 #endif
+#if WATCHED
+    struct past before = g->past;
+    real planned = g->h;
+    mask held = m_of_lanes(watch_limit(a, g, s, m_lanes(m_and(accepted, g->active))));
+    accepted = m_andnot(accepted, held);
+#endif
     real next = control_next(&g->past, error2, s->size, accepted);
 #if NEWTON
     next = select(accepted, next * newton_caution(&s->n), next);
@@ -54,8 +74,12 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 #endif
     next = r_at_most(r_at_least(next, l->dt_min), l->dt_max);
     g->h = THREADS ? next : select(g->active, next, R(0)); // idle lanes stand still
+#if WATCHED // a step that was shortened, or is going to be, says nothing of the next one
+    mask kept = m_or(held, m_and(accepted, s->lands));
+    past_keep(&g->past, &before, kept);
+    g->h = select(kept, planned, g->h);
+#endif
     struct verdict v;
-    v.moved = m_lanes(accepted);
     v.done = m_lanes(m_and(accepted, s->last));
     v.failed = m_lanes(stuck);
     v.bad = v.failed ? v.failed & ~m_lanes(r_lt(error2, R(HUGE_ERROR))) : 0;
@@ -65,12 +89,31 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 #if NEWTON
     v.newton = v.failed & m_lanes(s->n.failed) & ~v.bad;
 #endif
-    commit_step(a, g, s, accepted);
+    u32 changed = commit_step(a, g, s, accepted);
     g->accepted = i_count(g->accepted, accepted);
+#if WATCHED
+    // a limit is a limit of the step in which it was found
+    mask over = m_and(
+        g->active, m_or(m_and(accepted, s->lands), m_andnot(m_andnot(g->limited, held), accepted)));
+    v.moved = changed & ~v.done;
+    u32 lost = 0;
+    if (m_lanes(over) | changed)
+        lost = lanes_go_on(a, l, g, s, m_lanes(over), v.moved);
+#if ALGEBRAIC
+    v.lost = lost;
+    v.failed |= lost;
+#endif
+#else
+    v.moved = m_lanes(accepted);
+#endif
     return v;
 }
 
 INLINE unsigned char verdict_status(const struct verdict *v, int i) {
+#if WATCHED && ALGEBRAIC
+    if (v->lost >> i & 1)
+        return STATUS_newton;
+#endif
 #if IMPLICIT
     if (v->singular >> i & 1)
         return STATUS_singular;

@@ -36,8 +36,15 @@ INLINE void dense_at(const struct group *g, const struct trial *s, real theta, S
 #endif
 }
 
-// Extra stages of the interpolant, or f(t1, y1) for Hermite; counted for the lanes that need them.
+// Extra stages of the interpolant, or f(t1, y1) for Hermite; counted for the lanes that need them,
+// once.
 INLINE void dense_prepare(struct group *g, struct trial *s, u32 lanes) {
+#if WATCHED
+    lanes &= ~s->ready;
+    s->ready |= lanes;
+    if (!lanes)
+        return;
+#endif
 #if EXTRA
     STAGE_LOOP(i, EXTRA) {
         SPARE(w, N, s->spare[0]);

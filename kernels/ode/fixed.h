@@ -9,10 +9,10 @@ INLINE void careful_step(struct worker *k, struct group *g) {
     fixed_begin(a, &k->limits, g, s);
     s->h = select(g->active, s->h, R(0));
     STAGE_LOOP(i, STAGES) method_stage(&g->x, g->p, s, i);
-    struct outcome o = fixed_commit(a, g, s, 1);
+    struct outcome o = fixed_commit(a, &k->limits, g, s, 1);
     if (a->z.steps_saved)
-        save_step(a, g, o.moved);
-    u32 ended = m_lanes(g->active) & (o.last | o.over | ~o.moved);
+        save_step(a, g, &g->x.t, g->x.y, o.shown);
+    u32 ended = m_lanes(g->active) & outcome_ended(&o);
     if (!ended)
         return;
     unsigned char status[W];
@@ -50,7 +50,7 @@ INLINE int burst(struct worker *k, struct group *g, u32 count) {
 #if NEWTON
         newton_count(&g[w], &s[w]);
 #endif
-        g[w].x.t = fixed_time(a, &g[w], g[w].accepted);
+        g[w].x.t = fixed_time(a, &g[w], fixed_done(a, &g[w]));
         STATES(j, 0) g[w].x.y[j] = x[w].y[j];
         STATES(j, 0) g[w].x.f0[j] = x[w].f0[j];
     }

@@ -11,11 +11,22 @@
 #define AT_ONCE 1
 #endif
 
+// Steps of `quiet` that surely end before something that is so far away.
+INLINE u32 quiet_before(const struct shoal_args *a, elem gap, u32 quiet) {
+    elem steps = gap / a->control[CONTROL_DT] - (elem)2;
+    return !(steps < (elem)quiet) ? quiet : steps > 0 ? (u32)steps : 0;
+}
+
 // Steps every lane of the group can take before something happens to one.
 INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
-    u32 active = m_lanes(g->active), quiet = BURST;
+    u32 active = m_lanes(g->active), quiet = WATCH_LIMITS || WATCH_STEPS ? 0 : BURST;
 #if SAVE_GRID
     real gap = t_diff(g->next_save, g->x.t) * g->dir;
+#endif
+#if WATCHED
+    real way = t_diff(g->goal, g->x.t) * g->dir;
+    if (m_lanes(g->between) & active)
+        return 0;
 #endif
     for (int i = 0; i < W; i++) {
         if (!(active >> i & 1))
@@ -26,12 +37,22 @@ INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
         if (a->z.max_steps && a->z.max_steps - done - 1 < quiet)
             quiet = (u32)(a->z.max_steps - done - 1);
 #if SAVE_GRID
-        elem steps = LANE(gap, i) / a->control[CONTROL_DT] - (elem)2;
-        if (steps < (elem)quiet)
-            quiet = steps > 0 ? (u32)steps : 0;
+        quiet = quiet_before(a, LANE(gap, i), quiet);
+#endif
+#if WATCHED
+        quiet = quiet_before(a, LANE(way, i), quiet);
 #endif
     }
     return quiet;
+}
+
+// Fixed steps that are behind the lanes: one that somebody splits counts when it is over.
+INLINE ireal fixed_done(const struct shoal_args *a, const struct group *g) {
+#if WATCHED
+    return (ielem)a->z.fixed_steps - g->left;
+#else
+    return g->accepted;
+#endif
 }
 
 // t0 + i dt, i being the steps done.
@@ -45,6 +66,20 @@ INLINE real fixed_rest(const struct shoal_args *a, const struct group *g, ireal 
     treal dt = t_pair(a->control[CONTROL_DT], a->control[CONTROL_DT_LO]);
     return t_real(t_index(t_between(g->t0, g->t1), done, t_signed(dt, -g->dir)));
 }
+
+#if WATCHED
+// A goal inside a step splits it. A piece is as long as the difference of its ends.
+INLINE void fixed_split(const struct shoal_args *a, const struct group *g, struct trial *s) {
+    treal end = t_select(s->last, g->t1, fixed_time(a, g, fixed_done(a, g) + 1));
+    real beyond = t_diff(end, g->goal) * g->dir;
+    s->split = r_gt(beyond, R(0));
+    s->lands = r_ge(beyond, R(0));
+    s->last = m_andnot(s->last, s->split);
+    s->t_new = t_select(s->split, g->goal, end);
+    s->h = select(m_or(s->split, g->between), t_diff(s->t_new, g->x.t), s->h);
+    s->ready = 0;
+}
+#endif
 
 INLINE void fixed_begin(const struct shoal_args *a, const struct limits *l, const struct group *g,
                         struct trial *s) {
@@ -60,7 +95,10 @@ INLINE void fixed_begin(const struct shoal_args *a, const struct limits *l, cons
     s->last = m_of_lanes(last);
     s->h = g->h * g->dir;
     if (last)
-        s->h = select(s->last, fixed_rest(a, g, g->accepted), s->h);
+        s->h = select(s->last, fixed_rest(a, g, fixed_done(a, g)), s->h);
+#if WATCHED
+    fixed_split(a, g, s);
+#endif
 }
 
 // The n-th step of a burst, of all groups.
@@ -75,7 +113,7 @@ INLINE void fixed_step(const struct shoal_args *a, const struct group *g, struct
         STATES(j, 0) x[w].f0[j] = LAST_SLOPE(&s[w], j);
 #endif
 #if USES_TIME
-        x[w].t = fixed_time(a, &g[w], g[w].accepted + (ielem)n);
+        x[w].t = fixed_time(a, &g[w], fixed_done(a, &g[w]) + (ielem)n);
 #endif
     }
 }
@@ -95,6 +133,11 @@ INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struc
 // What became of the steps, as lane bits.
 struct outcome {
     u32 moved, last, over; // finite; the row's last; as many as are allowed
+    u32 shown;             // what is to be saved where steps are: moved; see struct verdict
+#if WATCHED
+    u32 held; // taken again to a limit
+    u32 lost; // changed to what no consistent state is near
+#endif
 #if IMPLICIT
     u32 singular;
 #endif
@@ -105,13 +148,17 @@ struct outcome {
 
 // Commits the last of `count` steps, or all of them, where they stayed finite: g is where they
 // began, and only a single step may have a sample in it.
-INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, struct trial *s,
-                                   u32 count) {
+INLINE struct outcome fixed_commit(const struct shoal_args *a, const struct limits *l,
+                                   struct group *g, struct trial *s, u32 count) {
     struct outcome o;
     o.last = m_lanes(s->last);
     o.over = 0;
     mask fine = m_and(g->active, finite_all(s->y1));
     ireal before = g->accepted;
+#if WATCHED
+    o.held = watch_limit(a, g, s, m_lanes(fine));
+    fine = m_andnot(fine, m_of_lanes(o.held));
+#endif
     o.moved = m_lanes(fine);
 #if IMPLICIT
     o.singular = m_lanes(is_singular(s)) & ~o.moved;
@@ -125,13 +172,39 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, struct group *g, 
         LANE(g->accepted, i) += (ielem)((o.moved >> i & 1) * count);
         o.over |= (u32)((u64)LANE(g->accepted, i) == a->z.max_steps) << i;
     }
+#if WATCHED
+    u32 whole = o.moved & ~m_lanes(s->split);
+    for (int i = 0; i < W; i++)
+        LANE(g->left, i) -= (ielem)((whole >> i & 1) * count);
+    if (count > 1)
+        s->t_new = fixed_time(a, g, fixed_done(a, g));
+    g->between = m_or(m_andnot(g->between, fine), m_and(fine, s->split));
+    u32 changed = commit_step(a, g, s, fine), landed = m_lanes(m_and(fine, s->lands));
+    o.shown = changed & ~o.last;
+    o.lost = landed | changed ? lanes_go_on(a, l, g, s, landed, o.shown) : 0;
+#else
     s->t_new = t_select(s->last, g->t1, fixed_time(a, g, g->accepted));
     commit_step(a, g, s, fine);
     g->left = g->left - (g->accepted - before);
+    o.shown = o.moved;
+#endif
     return o;
 }
 
+// The lanes whose row is over, among others that are idle.
+INLINE u32 outcome_ended(const struct outcome *o) {
+#if WATCHED
+    return ((o->last | o->over | ~o->moved) & ~o->held) | o->lost;
+#else
+    return o->last | o->over | ~o->moved;
+#endif
+}
+
 INLINE unsigned char outcome_status(const struct outcome *o, int i) {
+#if WATCHED
+    if (o->lost >> i & 1)
+        return STATUS_newton;
+#endif
 #if IMPLICIT
     if (o->singular >> i & 1)
         return STATUS_singular;

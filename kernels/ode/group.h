@@ -4,7 +4,11 @@
 // Idle lanes hold the values of a trajectory that is or was alive and a step size of 0, so that
 // whatever is computed for them is harmless and changes nothing.
 
-#ifndef SAVE_GRID // DENSE says that somebody asks for the interpolant: nobody else does
+#ifndef WATCHED // by anybody besides saving (watch.h): so nobody else asks for the interpolant
+#define WATCHED 0
+#define WATCH_STOPS 0
+#define WATCH_LIMITS 0
+#define WATCH_STEPS 0
 #define SAVE_GRID DENSE
 #endif
 
@@ -52,6 +56,17 @@ struct group {
     ireal work; // evaluations of iterations
 #endif
     ireal left; // fixed steps still to do
+#if WATCHED
+    treal goal;   // where the next step ends at the latest: t1, a stop or a limit
+    mask limited; // it is a limit
+#if !ADAPTIVE
+    mask between; // the last step ended inside one of the fixed steps
+#endif
+    u32 again[W]; // steps that were taken again to a limit
+#define X(name) struct name##_state name;
+    WATCHERS(X)
+#undef X
+#endif
     mask active;
     u64 born[W]; // clock at which the lane started
     u32 row[W];
@@ -110,6 +125,17 @@ INLINE void past_init(struct past *p, u32 lanes) {
     for (int i = 0; i < W; i++)
         if (lanes >> i & 1)
             p->look[i] = STIFF_FIRST;
+#endif
+}
+
+// What lanes remembered before a step that says nothing of the next one.
+INLINE void past_keep(struct past *p, const struct past *before, mask lanes) {
+    p->l1 = select(lanes, before->l1, p->l1);
+    p->l2 = select(lanes, before->l2, p->l2);
+    p->hlast = select(lanes, before->hlast, p->hlast);
+    p->top = select(lanes, before->top, p->top);
+#if NEWTON
+    p->rate = select(lanes, before->rate, p->rate);
 #endif
 }
 

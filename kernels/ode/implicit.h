@@ -55,7 +55,14 @@ struct trial {
     real h;       // the same, signed
     treal t_new;  // where it ends
     mask last;    // ends at t1
-    real pivot;   // the smallest of its matrix; not a number when something there is not finite
+#if WATCHED
+    mask lands; // it ends where it was planned to
+#if !ADAPTIVE
+    mask split; // that is inside one of the fixed steps
+#endif
+    u32 ready; // lanes whose interpolant is prepared
+#endif
+    real pivot; // the smallest of its matrix; not a number when something there is not finite
 #if DOUBTS
     mask doubt; // the Jacobian damps it and may say nothing
 #endif

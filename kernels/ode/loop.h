@@ -63,6 +63,9 @@ INLINE void group_copy_lane(struct group *to, int i, const struct group *from, i
 #if SAVE_GRID
     T_COPY(to->next_save, i, from->next_save, j);
 #endif
+#if WATCHED
+    watch_copy(to, i, from, j);
+#endif
 }
 
 // Makes up to W trajectories ready; lanes without a row repeat the first. Returns 0 when there are

@@ -19,6 +19,13 @@ struct trial {
     real h;      // the same, signed
     treal t_new; // where it ends
     mask last;   // ends at t1
+#if WATCHED
+    mask lands; // it ends where it was planned to
+#if !ADAPTIVE
+    mask split; // that is inside one of the fixed steps
+#endif
+    u32 ready; // lanes whose interpolant is prepared
+#endif
 #if LARGE
     ARRAY(spare[SPARES], N);
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Samples: dense output within a step, and writing lanes to the result arrays.
+// Saving watches trajectories: it takes samples inside a step, ends of steps, and the final state.
+//
+// It has no stop and no limit, so that nothing it does changes the steps. Samples of a grid come
+// from the interpolant while the step is at hand; everything else is read from the group.
 
 #if COLD_PART
 // Writes the outputs of a lane, or NaN, to their place.
@@ -79,25 +82,37 @@ OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial
 #endif
 #endif
 
-// Takes the step to its end in the lanes that moved, and writes the samples in it.
-INLINE void commit_step(const struct shoal_args *a, struct group *g, struct trial *s, mask moved) {
+// Where steps are saved: the lanes that moved, from the settle time on.
+INLINE void save_step(const struct shoal_args *a, struct group *g, const treal *t,
+                      const SPACE real *y, u32 moved) {
+    treal settle = t_load(a->settle);
+    u32 lanes = moved & m_lanes(r_ge(t_diff(*t, settle) * g->dir, R(0)));
+    if (lanes)
+        save_lanes(a, g, t, y, lanes);
+}
+
+// Takes the step to its end in the lanes that moved. Those who watch take it first: samples in it
+// are written before somebody may change its end, and returned are the lanes where that was done.
+// Where nobody can, steps are saved when they are over, out of the way of the loop.
+INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial *s, mask moved) {
+    u32 changed = 0;
 #if SAVE_GRID
     if (m_lanes(save_due(g, s->t_new)) & m_lanes(moved))
         save_grid(a, g, s, m_lanes(moved));
+#endif
+#if WATCHED
+    u32 shown = watch_shown(g, s, moved);
+    if (a->z.steps_saved)
+        save_step(a, g, &s->t_new, s->y1, m_lanes(m_and(moved, g->active)));
+    if (shown)
+        changed = watch_take(a, g, s, shown);
 #endif
     STATES(j, 0) g->x.y[j] = select(moved, s->y1[j], g->x.y[j]);
 #if FSAL
     STATES(j, 0) g->x.f0[j] = select(moved, LAST_SLOPE(s, j), g->x.f0[j]);
 #endif
     g->x.t = t_select(moved, s->t_new, g->x.t);
-}
-
-// Where steps are saved: the lanes that moved, from the settle time on.
-INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
-    treal settle = t_load(a->settle);
-    u32 lanes = moved & m_lanes(r_ge(t_diff(g->x.t, settle) * g->dir, R(0)));
-    if (lanes)
-        save_lanes(a, g, &g->x.t, g->x.y, lanes);
+    return changed;
 }
 
 #if COLD_PART
@@ -106,7 +121,10 @@ INLINE void save_step(const struct shoal_args *a, struct group *g, u32 moved) {
 OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
                          u32 attempts) {
     u32 row = g->row[i], accepted = (u32)LANE(g->accepted, i);
-    u32 samples = a->z.samples ? a->z.samples : 1;
+    u32 samples = a->z.samples ? a->z.samples : 1, rejected = attempts - accepted;
+#if WATCHED
+    rejected -= g->again[i];
+#endif
     if (a->z.steps_saved) {
         a->saved[row] = g->sample[i];
     } else if (a->values && g->sample[i] < samples) {
@@ -129,7 +147,7 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
     if (a->steps)
         a->steps[row] = accepted;
     if (a->rejected)
-        a->rejected[row] = attempts - accepted;
+        a->rejected[row] = rejected;
     if (a->f_evals)
         a->f_evals[row] = f_evals;
 #if DETECT_STIFF
@@ -139,7 +157,7 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
     }
 #endif
     g->total[TOTAL_STEPS] += accepted;
-    g->total[TOTAL_REJECTED] += attempts - accepted;
+    g->total[TOTAL_REJECTED] += rejected;
     g->total[TOTAL_F_EVALS] += f_evals;
 }
 #endif

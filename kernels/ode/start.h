@@ -185,16 +185,47 @@ INLINE void method_start(const struct shoal_args *a, const struct limits *l, str
         g->extra[i] += (lanes >> i & 1) * evaluations;
 }
 
+#if WATCHED
+#if COLD_PART
+// What follows a step that ended where it was planned to, or whose end was changed, or which is not
+// taken again to its limit: lanes that were changed start again, and all get their next goal.
+// Returns those for which no start was found.
+OUTLINE u32 lanes_go_on(const struct shoal_args *a, const struct limits *l, struct group *g,
+                        struct trial *s, u32 lanes, u32 changed) {
+    u32 lost = 0;
+    if (changed) {
+#if ALGEBRAIC
+        g->m = s->m;
+        lost = group_settle(g, changed);
+#endif
+        method_start(a, l, g, changed);
+        past_restart(&g->past, changed);
+    }
+    watch_plan(a, g, lanes | changed);
+    return lost;
+}
+#else
+OUTLINE u32 lanes_go_on(const struct shoal_args *a, const struct limits *l, struct group *g,
+                        struct trial *s, u32 lanes, u32 changed);
+#endif
+#endif
+
 // Makes the trajectories of row[], whose past is set, ready; `lanes` are those that count.
 INLINE void group_begin(const struct shoal_args *a, const struct limits *l, struct group *g,
                         u32 lanes) {
     group_load(a, g);
     group_init(a, g);
+#if WATCHED
+    watch_begin(a, g);
+#endif
 #if ALGEBRAIC
     g->unfit = group_settle(g, lanes);
     lanes &= ~g->unfit;
 #endif
     method_start(a, l, g, ~0u);
+#if WATCHED
+    watch_plan(a, g, ~0u);
+#endif
 #if SAVE_GRID
     for (int i = 0; i < W; i++)
         next_save_lane(a, g, i);
@@ -207,6 +238,6 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
     }
 #else
     if (a->z.steps_saved)
-        save_step(a, g, lanes);
+        save_step(a, g, &g->x.t, g->x.y, lanes);
 #endif
 }

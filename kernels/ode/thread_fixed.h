@@ -5,9 +5,9 @@
 INLINE void attention(const struct shoal_args *a, struct thread *k, struct group *g,
                       const struct outcome *o, u32 count) {
     k->wait -= count;
-    if (a->z.steps_saved && o->moved)
-        save_step(a, g, 1);
-    if (o->last | o->over | !o->moved)
+    if (a->z.steps_saved && o->shown)
+        save_step(a, g, &g->x.t, g->x.y, 1);
+    if (outcome_ended(o) & 1)
         thread_end(a, k, g, outcome_status(o, 0));
     else if ((int)k->wait <= 0)
         thread_look(a, k, g);
@@ -18,7 +18,7 @@ INLINE void attention(const struct shoal_args *a, struct thread *k, struct group
 // Whether the last step is as long as the others, so that it can go with them.
 INLINE int ends_evenly(const struct shoal_args *a, const struct group *g) {
     real last = fixed_rest(a, g, g->accepted + g->left - 1);
-    return !SAVE_GRID && !a->z.max_steps && last == g->h * g->dir;
+    return !SAVE_GRID && !WATCHED && !a->z.max_steps && last == g->h * g->dir;
 }
 
 // Steps until all lanes of the warp are idle, or (patience not 0) one is. A burst that did not stay
@@ -32,14 +32,16 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
             count = quiet + 1;
         count = !g->active ? 0 : count ? count : 1;
         fixed_begin(a, &k->limits, g, s);
+#if !WATCHED // there it is known already
         s->last = (u32)g->left == count;
+#endif
         x->t = g->x.t;
         STATES(j, 0) s->y1[j] = x->y[j] = g->x.y[j];
 #if FSAL
         STATES(j, 0) x->f0[j] = g->x.f0[j];
 #endif
         fixed_burst(a, g, x, s, count);
-        struct outcome o = fixed_commit(a, g, s, count);
+        struct outcome o = fixed_commit(a, &k->limits, g, s, count);
         if (!o.moved && count > 1)
             most = count / 2;
         else if (g->active)

@@ -72,6 +72,7 @@ shoal_model *api_model_copy(const shoal_model *model) {
         return NULL;
     }
     copy->swap = model->swap;
+    copy->watcher = model->watcher;
     return copy;
 }
 

@@ -11,11 +11,13 @@
 LOG_DECLARE_LABEL(simplify);
 
 struct component_swap;
+struct watcher;
 
 struct shoal_model {
     struct model *model;
     struct system *system;             // made when needed, dropped when a value changes
     const struct component_swap *swap; // tests: other text for parts of the kernel; NULL: none
+    const struct watcher *watcher;     // tests: who watches besides saving; NULL: nobody
 };
 
 // The model is the batch's own copy.

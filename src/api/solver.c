@@ -61,6 +61,7 @@ shoal_code solver_request(const shoal_model *model, const shoal_options *o,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
         .swap = model->swap,
+        .watcher = model->watcher,
         .log = log,
         .stop = o->stop,
     };
@@ -294,7 +295,7 @@ static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_l
 static bool same_request(const struct codegen_request *a, const struct codegen_request *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
            a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
-           a->swap == b->swap && a->outputs == b->outputs &&
+           a->swap == b->swap && a->watcher == b->watcher && a->outputs == b->outputs &&
            !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
 }
 

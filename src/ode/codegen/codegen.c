@@ -68,6 +68,7 @@ struct assembly {
     struct arena arena;
     bool used[OP_COUNT];
     bool adaptive;
+    bool dense;           // somebody asks for the interpolant
     uint32_t shared;      // values that parts of a long function hand to each other
     struct linear linear; // of an implicit method
     const struct shape *shape;
@@ -94,11 +95,12 @@ static const struct {
     {"group", "sizes abi dialect tableau gains"},
     {"step", "group dxdt tableau jacobian linear_solve"},
     {"controller", "dialect gains"},
-    {"save_state", "group step observables"},
-    {"begin", "group step start gains save_state"},
+    {"watchers", "group step"},
+    {"save_state", "group step observables watchers"},
+    {"begin", "group step start gains save_state watchers"},
     {"stiffness", "group step tableau"},
-    {"judge", "group step controller gains save_state stiffness"},
-    {"refill", "begin group save_state"},
+    {"judge", "group step controller gains save_state stiffness watchers"},
+    {"refill", "begin group save_state watchers"},
     {"loop", "begin judge refill step save_state"},
     {"batch_kernel", "loop"},
 };
@@ -314,18 +316,19 @@ static void put_sizes(struct assembly *a) {
     define(a, "LARGE", is_large(a));
     define(a, "SPARES", spares(m));
     define(a, "ADAPTIVE", a->adaptive);
-    define(a, "DENSE", q->dense);
+    define(a, "DENSE", a->dense);
     define(a, "ORDER", m->order);
     define(a, "STAGES", m->stages);
     define(a, "FSAL", m->fsal);
     define(a, "EVALUATIONS", method_evaluations(m));
     define(a, "SECOND_ERROR", has_second_error(m));
-    define(a, "EXTRA", q->dense ? m->extra : 0);
-    define(a, "DEGREE", q->dense ? m->degree : 0);
+    define(a, "EXTRA", a->dense ? m->extra : 0);
+    define(a, "DEGREE", a->dense ? m->degree : 0);
     if (is_implicit(a))
         define_linear(a);
     if (q->stiff)
         define(a, "DETECT_STIFF", 1);
+    codegen_watch_sizes(&a->out->text, q);
     buf_puts(&a->out->text, "enum {");
 #define X(word, meaning, hint) buf_puts(&a->out->text, " STATUS_" #word ",");
     SHOAL_STATUSES(X)
@@ -497,12 +500,12 @@ static void put_workspace(struct assembly *a) {
     const struct method *m = a->q->method;
     uint32_t np = s->pars + s->derived;
     struct thread_arrays t = {.states = s->states,
-                              .stages = m->stages + (a->q->dense ? m->extra : 0),
+                              .stages = m->stages + (a->dense ? m->extra : 0),
                               .spares = spares(m),
                               .outputs = a->q->outputs,
                               .parameters = (np ? np : 1) + a->shared,
                               .linear = is_implicit(a) ? a->linear.size : 0,
-                              .hermite = a->q->dense && !m->degree,
+                              .hermite = a->dense && !m->degree,
                               .iterates = method_iterates(m),
                               .collocates = m->scheme == COLLOCATION};
     uint32_t elements = codegen_workspace(&a->out->text, &t);
@@ -520,6 +523,22 @@ static void put_outputs(struct assembly *a, const node_id *roots) {
     define(a, "SHARED", a->shared);
     if (a->q->target->device && is_large(a))
         put_workspace(a);
+    end(a);
+}
+
+static void put_group(struct assembly *a) {
+    begin(a, "group");
+    for (const struct watcher *w = a->q->watcher; w && w->name; w++)
+        buf_puts(&a->out->text, w->state);
+    put_file(a, "group.h");
+    end(a);
+}
+
+static void put_watchers(struct assembly *a) {
+    begin(a, "watchers");
+    for (const struct watcher *w = a->q->watcher; w->name; w++)
+        buf_puts(&a->out->text, w->text);
+    put_file(a, "watch.h");
     end(a);
 }
 
@@ -604,7 +623,7 @@ static void assemble(struct assembly *a) {
     put_special(a);
     end(a);
     begin(a, "tableau");
-    codegen_tableau(&a->out->text, q->method, q->dense, q->f32);
+    codegen_tableau(&a->out->text, q->method, a->dense, q->f32);
     if (q->stiff)
         codegen_stiff(&a->out->text, q->method, q->f32);
     end(a);
@@ -616,8 +635,10 @@ static void assemble(struct assembly *a) {
         put_linear_solve(a);
     }
     put_outputs(a, outputs);
-    include(a, "group", "group.h");
+    put_group(a);
     put_step(a);
+    if (q->watcher)
+        put_watchers(a);
     if (a->adaptive)
         include(a, "controller", "control.h");
     include(a, "save_state", "save.h");
@@ -635,6 +656,8 @@ shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source 
     struct assembly a = {.q = q,
                          .out = out,
                          .adaptive = q->controller != CONTROLLER_FIXED,
+                         .dense =
+                             q->dense || codegen_watches(q->watcher, WATCH_LIMITS | WATCH_INSIDE),
                          .shape = q->target->device ? &thread_shape : &worker_shape};
     jmp_buf oom;
     struct budget budget = system_budget(q->system, q->stop);

@@ -25,6 +25,20 @@ struct component_swap {
     const char *name, *text; // a NULL name ends a list
 };
 
+// Somebody who watches trajectories besides saving, and what of the contract in
+// kernels/ode/watch.h its text has.
+enum {
+    WATCH_STOPS = 1,  // next_stop
+    WATCH_LIMITS = 2, // limit, which needs the interpolant
+    WATCH_STEPS = 4,  // take is to see all steps
+    WATCH_INSIDE = 8, // take needs the interpolant
+};
+struct watcher {
+    const char *name; // a NULL name ends a list
+    unsigned calls;
+    const char *state, *text; // struct NAME_state; the functions
+};
+
 struct codegen_request {
     struct system *system; // output leaves and derivatives may be added to its DAG
     const struct method *method;
@@ -35,6 +49,7 @@ struct codegen_request {
     const struct shoal_target *target;
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
+    const struct watcher *watcher;     // NULL: none
     const struct component_swap *swap; // NULL: none
     shoal_log *log;                    // gets the times of emit_...; may be NULL
     const volatile int *stop;          // ends it early when it is not 0; NULL: nobody does
@@ -81,6 +96,10 @@ uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
 // Declarations of the math functions in `used`.
 void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
                   const bool used[OP_COUNT]);
+// What kernels/ode/group.h is told of those who watch; nothing when there are none.
+void codegen_watch_sizes(struct buf *out, const struct codegen_request *q);
+// Whether somebody of `w`, which may be NULL, has one of the calls.
+bool codegen_watches(const struct watcher *w, unsigned calls);
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32);
 // What kernels/ode/stiff.h needs of a method.
 void codegen_stiff(struct buf *out, const struct method *m, bool f32);

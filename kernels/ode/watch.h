@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Those who watch a trajectory besides saving, put together: their stops, limits and changes.
+//
+// A watcher NAME, which the generator lists in WATCHERS, has in the group what it keeps of the
+// lanes, g->NAME, a struct NAME_state, and these functions:
+//     void NAME_begin(a, g)              all lanes begin; it may set g->x.y and g->p as they start
+//     void NAME_copy(to, i, from, j)     lane j of a state becomes lane i of another one
+//     treal NAME_next_stop(a, g)         (STOPPERS) the next time known in advance
+//     treal NAME_limit(a, g, s, good)    (LIMITERS) where the good step of these lanes must end
+//     u32 NAME_take(a, g, s, moved)      the step of these lanes counts
+// A step is planned to end at the earliest stop. One that is good is shown with its interpolant,
+// and is taken again to the earliest time inside it that somebody returns; that one is not shown
+// again. A time that does not lie ahead stands for none. What counts in the end is taken: with
+// limits or WATCH_STEPS in all steps, else in those that end at a stop or at t1. The group is then
+// at the start of the step and the trial at its end, after all samples are written: `take` may
+// change s->y1 and g->p, and returns the lanes where it did so, which start again from there.
+//
+// A step that was shortened for somebody changes neither the controller's history nor the step that
+// comes next. Whoever needs the interpolant in `take` calls dense_prepare for its lanes.
+
+#if COLD_PART
+// The earlier one of two times of which the first lies ahead.
+INLINE treal watch_earlier(const struct group *g, treal at, treal other) {
+    mask ahead = r_gt(t_diff(other, g->x.t) * g->dir, R(0));
+    return t_select(m_and(ahead, r_lt(t_diff(other, at) * g->dir, R(0))), other, at);
+}
+
+// The next step of the lanes ends at the next stop, at the latest.
+OUTLINE void watch_plan(const struct shoal_args *a, struct group *g, u32 lanes) {
+    mask some = m_of_lanes(lanes);
+    treal goal = g->t1;
+#if WATCH_STOPS
+#define X(name) goal = watch_earlier(g, goal, name##_next_stop(a, g));
+    STOPPERS(X)
+#undef X
+#endif
+    g->goal = t_select(some, goal, g->goal);
+    g->limited = m_andnot(g->limited, some);
+}
+
+INLINE void watch_begin(const struct shoal_args *a, struct group *g) {
+#define X(name) name##_begin(a, g);
+    WATCHERS(X)
+#undef X
+    g->limited = m_of_lanes(0);
+#if !ADAPTIVE
+    g->between = m_of_lanes(0);
+#endif
+    for (int i = 0; i < W; i++)
+        g->again[i] = 0;
+}
+
+// To a lane whose last step, if any, ended where it was planned to.
+INLINE void watch_copy(struct group *to, int i, const struct group *from, int j) {
+#define X(name) name##_copy(&to->name, i, &from->name, j);
+    WATCHERS(X)
+#undef X
+    T_COPY(to->goal, i, from->goal, j);
+    to->limited = m_of_lanes(m_lanes(to->limited) & ~(1u << i));
+#if !ADAPTIVE
+    to->between = m_of_lanes(m_lanes(to->between) & ~(1u << i));
+#endif
+    to->again[i] = from->again[j];
+}
+
+#if WATCH_LIMITS
+// The lanes of `good` whose step must end earlier: that is their goal then.
+OUTLINE u32 watch_limit(const struct shoal_args *a, struct group *g, struct trial *s, u32 good) {
+    treal at = s->t_new;
+    good &= ~m_lanes(g->limited);
+    if (!good)
+        return 0;
+    dense_prepare(g, s, good);
+#define X(name) at = watch_earlier(g, at, name##_limit(a, g, s, good));
+    LIMITERS(X)
+#undef X
+    u32 held = good & m_lanes(r_lt(t_diff(at, s->t_new) * g->dir, R(0)));
+    g->goal = t_select(m_of_lanes(held), at, g->goal);
+    g->limited = m_or(g->limited, m_of_lanes(held));
+    for (int i = 0; i < W; i++)
+        g->again[i] += held >> i & 1;
+    return held;
+}
+#endif
+
+// Returns the lanes whose end somebody changed.
+OUTLINE u32 watch_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
+    u32 changed = 0;
+#define X(name) changed |= name##_take(a, g, s, moved);
+    WATCHERS(X)
+#undef X
+    return changed & moved;
+}
+#else
+OUTLINE void watch_plan(const struct shoal_args *a, struct group *g, u32 lanes);
+OUTLINE u32 watch_limit(const struct shoal_args *a, struct group *g, struct trial *s, u32 good);
+OUTLINE u32 watch_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved);
+#endif
+
+#if !WATCH_LIMITS
+#define watch_limit(a, g, s, good) 0u
+#endif
+
+// The lanes of a counted step that `take` is to see.
+INLINE u32 watch_shown(const struct group *g, const struct trial *s, mask moved) {
+    mask shown = m_and(moved, g->active);
+    return m_lanes(WATCH_STEPS || WATCH_LIMITS ? shown : m_and(shown, s->lands));
+}
