@@ -45,6 +45,19 @@ const struct command *command_find(const char *name) {
     return NULL;
 }
 
+// A flag may have a value, which is on or off: what else it says is not taken for one of them.
+static int check_flags(const struct args *a) {
+    for (size_t i = 0; i < a->count; i++) {
+        const struct item *item = &a->items[i];
+        if (item->option.metavar || !shoal_option_read(item->option.name, item->value, NULL, NULL))
+            continue;
+        fprintf(stderr, "error: --%s: '%s' is neither on nor off\n", item->option.name,
+                item->value);
+        return shoal_code_exit(SHOAL_INPUT);
+    }
+    return 0;
+}
+
 static int call(const struct command *c, int argc, char **argv) {
     if (!c->call) {
         fprintf(stderr, "error: `shoal %s` is not there yet\n", c->name);
@@ -52,6 +65,7 @@ static int call(const struct command *c, int argc, char **argv) {
     }
     struct args a;
     int status = args_parse(&a, c, argc, argv);
+    status = status ? status : check_flags(&a);
     if (status == 0 && args_flag(&a, "help"))
         help_command(stdout, c);
     else if (status == 0)

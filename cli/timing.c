@@ -80,7 +80,7 @@ static void on_event(const shoal_log *log, size_t event, bool ended, void *user)
 
 // A file of the user's that is no log of ours is not replaced, unless --force says so.
 static bool is_foreign(const struct args *a, const char *path, const char *begins) {
-    char head[32] = "";
+    char head[64] = "";
     struct stat s;
     if (args_flag(a, "force") || stat(path, &s) || !S_ISREG(s.st_mode) || !s.st_size)
         return false;
@@ -98,7 +98,8 @@ shoal_code timing_begin(const struct args *a, const struct talk *talk, struct pr
                         shoal_log *log) {
     uint32_t timing = args_choice(a, "timing", SHOAL_TIMING_DEFAULT);
     const char *json = args_value(a, "timing-json"), *trace = args_value(a, "trace");
-    if ((json && is_foreign(a, json, "{\"shoal_timing\"")) || (trace && is_foreign(a, trace, "[")))
+    if ((json && is_foreign(a, json, "{\"shoal_timing\"")) ||
+        (trace && is_foreign(a, trace, "[\n{\"ph\":\"M\",\"name\":\"process_name\"")))
         return SHOAL_IO;
     shoal_log_set_timing(log, (shoal_timing)timing);
     if (timing == SHOAL_TIMING_DEBUG && !talk->quiet)

@@ -219,6 +219,16 @@ TEST(cli_bad_batches) {
     REFUSE(1, "--only-runs", "--only-runs", "7");
 }
 
+// Also where nobody looks at the values of a command's options: a flag is not off by mistake.
+TEST(cli_flags_are_on_or_off) {
+    static const char *const commands[] = {"devices", "methods", "options", "version", "env"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        expect(SHOAL(commands[i], "--help=maybe"), 1, "--help: 'maybe' is neither on nor off");
+        CHECK_INT(SHOAL(commands[i], "--help=off").status, 0);
+    }
+    expect(SHOAL("cache", "clear", "--stale=maybe"), 1, "--stale: 'maybe' is neither on nor off");
+}
+
 TEST(cli_bad_options) {
     model(lorenz);
     REFUSE(1, "--rtol: must be more than 0, not -1e-6", "--rtol", "-1e-6");

@@ -201,6 +201,12 @@ TEST(cli_files_logs_replace_logs_only) {
     for (int i = 0; i < 2; i++) // a log of ours
         CHECK_INT(RUN(check_shoal(), "run", m, "--timing-json", log, "-o", out).status, 0);
     CHECK_INT(RUN(check_shoal(), "run", m, "--trace", out, "-q").status, 4);
+    const char *trace = check_path("trace.json"), *list = check_path("list.json");
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(RUN(check_shoal(), "run", m, "--trace", trace, "-o", out).status, 0);
+    check_write(list, "[1, 2, 3]\n"); // JSON, but nobody's trace
+    CHECK_INT(RUN(check_shoal(), "run", m, "--trace", list, "-q").status, 4);
+    CHECK_STR(check_read(list), "[1, 2, 3]\n");
 }
 
 TEST(cli_files_do_not_name_the_device) {

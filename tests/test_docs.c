@@ -77,6 +77,30 @@ TEST(docs_name_files_that_exist) {
     }
 }
 
+// The target of a link, from the page's own directory.
+TEST(docs_links_lead_somewhere) {
+    int found = 0;
+    for (size_t p = 0; p < sizeof pages / sizeof *pages; p++) {
+        char *text = check_read(pages[p]);
+        REQUIRE(text != NULL);
+        const char *slash = strrchr(pages[p], '/');
+        int directory = slash ? (int)(slash + 1 - pages[p]) : 0;
+        for (char *at = text; (at = strstr(at, "](")) != NULL;) {
+            char path[512];
+            struct stat s;
+            at += 2;
+            size_t length = strcspn(at, ")#\n");
+            if (!length || !strncmp(at, "http", 4))
+                continue;
+            snprintf(path, sizeof path, "%.*s%.*s", directory, pages[p], (int)length, at);
+            CHECK_MSG(stat(path, &s) == 0, "%s: %s is not there", pages[p], path);
+            found++;
+        }
+        free(text);
+    }
+    CHECK_MSG(found > 5, "only %d links found", found);
+}
+
 // What the README tells a new user to type.
 TEST(docs_targets_exist) {
     char *make = check_read("Makefile");
