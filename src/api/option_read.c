@@ -298,9 +298,11 @@ shoal_code option_read(const struct option *o, const char *text, const struct op
         return read_atol(o, text, origin, &out->number, r);
     case OPTION_SAVE:
         return read_save(o, text, origin, out, r);
-    default:
-        return SHOAL_OK;
+    case OPTION_FLAG:
+    case OPTION_TEXT:
+        break;
     }
+    return SHOAL_OK;
 }
 
 static void store_atol(const char *text, double number, shoal_options *options) {
@@ -332,6 +334,7 @@ shoal_code option_store(const struct option *o, const char *text,
         *(bool *)field = v.choice != 0;
         break;
     case OPTION_NUMBER:
+    case OPTION_AGE:
         *(double *)field = v.number;
         break;
     case OPTION_COUNT:
@@ -351,8 +354,11 @@ shoal_code option_store(const struct option *o, const char *text,
     case OPTION_METHOD:
         options->method = choice_name(text);
         break;
-    default:
+    case OPTION_WORD:
+    case OPTION_TEXT:
+    case OPTION_DEVICE:
         *(const char **)field = text;
+        break;
     }
     return SHOAL_OK;
 }

@@ -3,6 +3,8 @@
 // cheap and the JSON is always valid.
 #include "log/log.h"
 
+#include "base/utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -70,32 +72,12 @@ void log_text(shoal_log *log, int32_t span, const char *key, const char *text) {
         *m = (struct log_meta){.key = key, .type = LOG_U64, .next = -1};
 }
 
-// Bytes of the UTF-8 character at p, 0 when it is none.
-static size_t character(const unsigned char *p) {
-    static const struct {
-        unsigned char mask, lead;
-    } forms[] = {{0x80, 0x00}, {0xe0, 0xc0}, {0xf0, 0xe0}, {0xf8, 0xf0}};
-    for (size_t n = 0; n < 4; n++) {
-        if ((p[0] & forms[n].mask) != forms[n].lead)
-            continue;
-        for (size_t i = 1; i <= n; i++)
-            if ((p[i] & 0xc0) != 0x80)
-                return 0;
-        bool overlong = (n == 1 && p[0] < 0xc2) || (n == 2 && p[0] == 0xe0 && p[1] < 0xa0) ||
-                        (n == 3 && p[0] == 0xf0 && p[1] < 0x90);
-        bool outside = (n == 2 && p[0] == 0xed && p[1] > 0x9f) ||
-                       (n == 3 && (p[0] > 0xf4 || (p[0] == 0xf4 && p[1] > 0x8f)));
-        return overlong || outside ? 0 : n + 1;
-    }
-    return 0;
-}
-
 void log_clean(char *text) {
-    for (unsigned char *p = (unsigned char *)text; *p;) {
-        size_t n = *p < 0x20 || *p == 0x7f ? 0 : character(p);
-        if (!n)
-            *p = '?';
-        p += n ? n : 1;
+    size_t length = strlen(text);
+    for (size_t at = 0; at < length;) {
+        unsigned char *first = (unsigned char *)text + at;
+        if (!utf8_next(text, length, &at) || *first < 0x20 || *first == 0x7f)
+            *first = '?';
     }
 }
 

@@ -44,8 +44,10 @@ static void fill_points(const struct input *in, uint64_t first, uint64_t n, doub
         sweep_values(&in->sweep, first, n, out);
         break;
     case INPUT_SAMPLE:
-    default:
         sample_values(&in->sample, first, n, out);
+        break;
+    case INPUT_KINDS: // there is no such input
+        break;
     }
 }
 
