@@ -190,7 +190,7 @@ static struct outcome run_trip(const struct trip *p, const struct inputs *in) {
     same_ways(&want, &rig, in, words);
     rig_free(&rig);
     rig_free(&reference);
-    CHECK_INT(want.summary.by_status[SHOAL_STATUS_ok], ROWS);
+    CHECK_INT(want.tally.by_status[SHOAL_STATUS_ok], ROWS);
     return want;
 }
 
