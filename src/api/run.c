@@ -74,7 +74,7 @@ shoal_code solver_enter(shoal_solver *s, shoal_log *log) {
 void solver_leave(shoal_solver *s) { __atomic_store_n(&s->under_way, 0, __ATOMIC_SEQ_CST); }
 
 static bool is_stopped(const struct compile_flags *w) {
-    return run_is_set(&w->solver->stop) || run_is_set(w->options.stop);
+    return dispatch_is_set(&w->solver->stop) || dispatch_is_set(w->options.stop);
 }
 
 // Called while a compilation goes on.
@@ -97,8 +97,8 @@ shoal_options solver_watched(const shoal_solver *s, const shoal_options *o,
     return out;
 }
 
-static struct run_control control_of(shoal_solver *s) {
-    return (struct run_control){
+static struct dispatch_control control_of(shoal_solver *s) {
+    return (struct dispatch_control){
         .stop = {&s->stop, s->stop_too}, .progress = s->progress, .user = s->progress_user};
 }
 
@@ -158,7 +158,7 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
                            shoal_tally *tally, shoal_log *log) {
     struct sink_shape_info info;
     struct arena arena = {0};
-    struct run_control control = control_of(s);
+    struct dispatch_control control = control_of(s);
     if (s->plans)
         return report_error(log_report(log), SHOAL_USAGE, "this solver was made to plan only");
     if (s->backend->target(s->device)->device && s->pid != getpid())
@@ -184,8 +184,8 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
     shoal_code code = solver_open(solver, batch, "shoal_solver_plan", log);
     if (code != SHOAL_OK)
         return code;
-    code = run_plan(&solver->setup, batch->batch, plan, log_report(log));
-    if (code == SHOAL_OK && path)
+    *plan = run_plan(&solver->setup, batch->batch);
+    if (path)
         code = run_shape(&solver->setup, batch->batch, "{}", &arena, &info, log_report(log));
     if (code == SHOAL_OK && path)
         plan->disk_bytes = io_sink_bytes(path, &info);

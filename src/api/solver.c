@@ -3,8 +3,8 @@
 #include "api/solver.h"
 
 #include "api/options.h"
+#include "base/cpus.h"
 #include "device/device.h"
-#include "dispatch/parallel.h"
 #include "kernel/measure.h"
 #include "ode/run/choice.h"
 
@@ -169,7 +169,7 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->backend = s->backend;
     u->device = s->device;
     u->limits = s->backend->limits(s->device);
-    u->limits.at_once = u->limits.at_once < RUN_SLOTS ? u->limits.at_once : RUN_SLOTS;
+    s->pool = (struct dispatch_pool){.backend = s->backend, .device = s->device};
     u->pool = &s->pool;
     u->model = m;
     u->method = q->method->name;
@@ -187,7 +187,7 @@ static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
     u->dt_min = o->dt_min;
     u->dt_max = o->dt_max;
     u->max_steps = max_steps_of(o, fixed);
-    u->threads = o->threads ? o->threads : run_threads_default();
+    u->threads = o->threads ? o->threads : cpus_usable();
     u->chunk = o->chunk;
     u->memory = o->memory;
     // Equal work gains nothing from it, and devices lose by it.
@@ -368,7 +368,7 @@ static void disown(shoal_solver *s, const shoal_solver *other) {
     if (s->model->system == other->model->system)
         s->model->system = NULL;
     if (s->device == other->device)
-        s->pool = (struct run_pool){0};
+        s->pool = (struct dispatch_pool){0};
 }
 
 // What points into the solver itself, wherever that is.
@@ -437,8 +437,7 @@ void shoal_solver_free(shoal_solver *solver) {
     kernel_drop(solver->first.kernel);
     for (int i = 0; i < TAKEOVERS; i++)
         kernel_drop(solver->takeover[i].kernel.kernel);
-    if (solver->device)
-        run_pool_free(&solver->pool, solver->backend, solver->device);
+    pool_free(&solver->pool);
     kernel_device_close(solver->device);
     free(solver->setup.grid.times);
     buf_free(&solver->options);

@@ -42,7 +42,7 @@ struct shoal_solver {
     uint32_t device_index;
     pid_t pid;              // of the process that opened it
     struct run_setup setup; // its arrays live in the arena, the grid is owned
-    struct run_pool pool;
+    struct dispatch_pool pool;
     struct arena arena;
     struct buf options; // JSON object, for result files
     struct loaded first;

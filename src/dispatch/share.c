@@ -2,7 +2,7 @@
 // The rule for blocks of rows, and the one for refill.
 #include "dispatch/share.h"
 
-enum { BLOCK_LEAST = 8, BLOCK_MOST = 1024, BLOCKS_OF_THREAD = 8 };
+enum { BLOCK_LEAST = 8, BLOCK_MOST = 256, BLOCKS_OF_THREAD = 8 };
 
 // Large enough that the counter is no bottleneck, small enough that all end at about the same time.
 static unsigned block_of(unsigned rows, uint32_t threads) {

@@ -3,8 +3,8 @@
 #include "kernel/measure.h"
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/thread.h"
-#include "ode/run/run.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static void *work(void *user) {
 
 static void run_units(struct measuring *m) {
     pthread_t thread[FUNCTIONS];
-    uint32_t threads = run_threads_default(), started = 0;
+    uint32_t threads = cpus_usable(), started = 0;
     while (started + 1 < threads && started < FUNCTIONS &&
            thread_start(&thread[started], work, m) == 0)
         started++;

@@ -53,7 +53,7 @@ struct layout {
 static void *part(struct layout *l, size_t bytes) {
     void *p = l->data ? l->data + l->at : NULL;
     struct chunk *c = l->chunk;
-    c->place[c->launch.places++] = (struct shoal_place){l->block, l->at, bytes};
+    c->place[c->base.launch.places++] = (struct shoal_place){l->block, l->at, bytes};
     l->at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
     return p;
 }
@@ -61,7 +61,7 @@ static void *part(struct layout *l, size_t bytes) {
 static void piece_end(struct layout *l, const struct log_label *label) {
     struct chunk *c = l->chunk;
     bool reads = l->block == SHOAL_READ;
-    struct shoal_block *b = reads ? &c->launch.read : &c->launch.written;
+    struct shoal_block *b = reads ? &c->base.launch.read : &c->base.launch.written;
     struct shoal_piece *piece = reads ? c->read_piece : c->written_piece;
     if (l->at == l->piece_at)
         return;
@@ -81,11 +81,11 @@ static uint32_t uniform_of(const struct run_setup *s) {
 static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     const struct run_setup *s = c->setup;
     struct shoal_args *a = &c->args;
-    struct shoal_block *b = &c->launch.read;
+    struct shoal_block *b = &c->base.launch.read;
     struct layout l = {.data = data, .block = SHOAL_READ, .chunk = c};
     size_t e = c->elem, uniform = uniform_of(s);
     bool steps = s->grid.shape == SINK_STEPS;
-    b->pieces = c->launch.places = 0;
+    b->pieces = c->base.launch.places = 0;
     a->offset = part(&l, uniform * sizeof(unsigned));
     a->step = part(&l, uniform * sizeof(unsigned));
     a->t0 = part(&l, 2 * e);
@@ -120,7 +120,7 @@ void *chunk_input(const struct chunk *c, uint32_t i) {
 static size_t lay_out(struct chunk *c, void *data, uint32_t rows) {
     const struct run_setup *s = c->setup;
     struct shoal_args *a = &c->args;
-    struct shoal_block *b = &c->launch.written;
+    struct shoal_block *b = &c->base.launch.written;
     struct layout l = {.data = data, .block = SHOAL_WRITTEN, .chunk = c};
     bool steps = s->grid.shape == SINK_STEPS, counts = c->wants & SINK_WANTS_COUNTS;
     size_t samples = steps ? (size_t)c->samples : samples_of(s) * rows, e = c->elem;
@@ -160,46 +160,17 @@ uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b, unsig
 
 // ---- Blocks -------------------------------------------------------------------------------------
 
-// A block of the pool with at least that many bytes.
-static void *block_of(const struct run_setup *s, uint32_t index, size_t bytes) {
-    struct run_block *b = &s->pool->block[index];
-    if (b->bytes >= bytes && b->data)
-        return b->data;
-    if (b->data)
-        s->backend->release(s->device, b->data);
-    b->data = s->backend->alloc(s->device, bytes);
-    b->bytes = b->data ? bytes : 0;
-    return b->data;
-}
-
-void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
-                   struct shoal_device *device) {
-    for (size_t i = 0; i < sizeof pool->block / sizeof *pool->block; i++)
-        if (pool->block[i].data)
-            backend->release(device, pool->block[i].data);
-    for (size_t i = 0; i < sizeof pool->slot / sizeof *pool->slot; i++)
-        backend->slot_close(pool->slot[i]);
-    run_crew_free(pool->crew);
-    *pool = (struct run_pool){0};
-}
-
-struct shoal_slot *chunk_slot(const struct chunk *c) {
-    const struct run_setup *s = c->setup;
-    struct shoal_slot **slot = &s->pool->slot[c->slot];
-    if (!*slot)
-        *slot = s->backend->slot_open(s->device, c->slot);
-    return *slot;
-}
-
 // Room for `rows` rows, and all pointers for them.
 static bool lay(struct chunk *c, uint32_t rows) {
     const struct run_setup *s = c->setup;
-    c->launch.read.data = block_of(s, 2 * c->block, lay_in(c, NULL, rows));
-    c->launch.written.data = block_of(s, 2 * c->block + 1, lay_out(c, NULL, rows));
-    if (!c->launch.read.data || !c->launch.written.data)
+    c->base.launch.read.data =
+        pool_block(s->pool, c->base.place, DISPATCH_READ, lay_in(c, NULL, rows));
+    c->base.launch.written.data =
+        pool_block(s->pool, c->base.place, DISPATCH_WRITTEN, lay_out(c, NULL, rows));
+    if (!c->base.launch.read.data || !c->base.launch.written.data)
         return false;
-    lay_in(c, c->launch.read.data, rows);
-    lay_out(c, c->launch.written.data, rows);
+    lay_in(c, c->base.launch.read.data, rows);
+    lay_out(c, c->base.launch.written.data, rows);
     return true;
 }
 
@@ -240,26 +211,23 @@ static void allocate(struct chunk *c, uint32_t rows) {
 }
 
 shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct batch *b,
-                      unsigned wants, uint32_t slot, uint32_t rows, struct report *r) {
+                      unsigned wants, uint32_t place, uint32_t rows, struct report *r) {
     jmp_buf oom;
     *c = (struct chunk){.setup = s,
                         .batch = b,
                         .wants = wants,
-                        .slot = slot,
-                        .span = -1,
-                        .block = slot,
-                        .rows_most = rows,
+                        .base.place = place,
                         .elem = s->f32 ? 4 : 8,
                         .inputs = batch_inputs(b)};
-    c->launch = (struct shoal_launch){.args = &c->call,
-                                      .args_bytes = sizeof c->call,
-                                      .read.piece = c->read_piece,
-                                      .written.piece = c->written_piece,
-                                      .place = c->place,
-                                      .fill = c->fill,
-                                      .fills = CHUNK_FILLS,
-                                      .threads = s->threads,
-                                      .workspace = s->workspace};
+    c->base.launch = (struct shoal_launch){.args = &c->call,
+                                           .args_bytes = sizeof c->call,
+                                           .read.piece = c->read_piece,
+                                           .written.piece = c->written_piece,
+                                           .place = c->place,
+                                           .fill = c->fill,
+                                           .fills = CHUNK_FILLS,
+                                           .threads = s->threads,
+                                           .workspace = s->workspace};
     c->arena.oom = &oom;
     if (setjmp(oom)) {
         arena_free(&c->arena);
@@ -327,7 +295,7 @@ static void fill_sizes(struct chunk *c, uint32_t rows) {
     const struct run_setup *s = c->setup;
     bool series = s->grid.shape == SINK_SERIES, steps = s->grid.shape == SINK_STEPS;
     uint64_t samples = samples_of(s);
-    c->args.head = (struct shoal_head){.base = c->first_row, .rows = rows};
+    c->args.head = (struct shoal_head){.base = c->base.first_row, .rows = rows};
     share_rows(&c->args.head, &(struct share){.refill = s->refill,
                                               .workspace = s->workspace,
                                               .resident = s->resident,
@@ -349,11 +317,12 @@ static SHOAL_U64 offset_in(const struct shoal_block *b, const void *array) {
     return array ? (SHOAL_U64)((const char *)array - (const char *)b->data) : SHOAL_NOWHERE;
 }
 
-void chunk_describe(struct chunk *c) {
+// The arguments of a chunk that is laid out, for the kernel.
+static void describe(struct chunk *c) {
     const struct shoal_args *a = &c->args;
     c->call.head = a->head;
     c->call.z = a->z;
-#define X(block, name, type) c->call.name = offset_in(&c->launch.block, a->name);
+#define X(block, name, type) c->call.name = offset_in(&c->base.launch.block, a->name);
     SHOAL_ARRAYS(X)
 #undef X
     c->fill[0] = (struct shoal_fill){c->call.status, a->head.rows, SHOAL_ROW_PENDING};
@@ -361,7 +330,7 @@ void chunk_describe(struct chunk *c) {
 }
 
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r) {
-    c->first_row = first_row;
+    c->base.first_row = first_row;
     c->samples = 0;
     if (!lay(c, rows))
         return report_error(r, SHOAL_MEMORY,
@@ -373,6 +342,7 @@ shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struc
     fill_control(c);
     if (c->args.sample_offset)
         memset((void *)(uintptr_t)c->args.sample_offset, 0, (rows + 1) * sizeof(uint64_t));
+    describe(c);
     return SHOAL_OK;
 }
 
@@ -385,7 +355,7 @@ struct fill {
 static void fill_rows(void *user, size_t first, size_t end) {
     const struct fill *f = user;
     const struct chunk *c = f->c;
-    uint64_t row = c->first_row + first;
+    uint64_t row = c->base.first_row + first;
     uint32_t n = (uint32_t)(end - first);
     if (c->elem == sizeof(double)) {
         batch_fill(c->batch, f->input, row, n, (double *)f->in + first);
@@ -414,7 +384,7 @@ static void fill_extra(struct chunk *c, uint32_t extra) {
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
     uint32_t rows = c->args.head.rows;
     if (first == 0 && c->run) {
-        batch_fill_runs(c->batch, c->first_row, rows, c->run);
+        batch_fill_runs(c->batch, c->base.first_row, rows, c->run);
         for (uint32_t i = 0; i < batch_extras(c->batch); i++)
             fill_extra(c, i);
     }
@@ -446,6 +416,7 @@ shoal_code chunk_make_room(struct chunk *c, struct report *r) {
                             (unsigned long long)total, rows);
     c->args.z.var_stride = total;
     memcpy((void *)(uintptr_t)c->args.sample_offset, c->offsets, (rows + 1) * sizeof(uint64_t));
+    describe(c);
     return SHOAL_OK;
 }
 
@@ -456,7 +427,7 @@ struct sink_chunk chunk_view(struct chunk *c, uint32_t rows) {
     for (uint64_t i = 0; c->t && i < times; i++)
         c->t[i] = get_pair(a->t, c->elem, i);
     return (struct sink_chunk){
-        .first_row = c->first_row,
+        .first_row = c->base.first_row,
         .rows = rows,
         .run = c->run,
         .number = (const double *const *)c->number,

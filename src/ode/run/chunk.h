@@ -4,8 +4,8 @@
 // Blocks are laid out anew for each number of rows, without gaps but for alignment, so that a
 // device with its own memory copies little and a part of a block can be copied and timed by itself.
 // They come from a pool that outlives the run, so that a small run allocates next to nothing.
-#ifndef SHOAL_RUN_CHUNK_H
-#define SHOAL_RUN_CHUNK_H
+#ifndef SHOAL_ODE_RUN_CHUNK_H
+#define SHOAL_ODE_RUN_CHUNK_H
 
 #include "ode/run/run.h"
 
@@ -26,19 +26,14 @@ enum {
 };
 
 struct chunk {
+    struct dispatch_chunk base; // its launch is made of what follows
     struct shoal_args args;     // for the host
     struct shoal_call call;     // the same for the kernel
-    struct shoal_launch launch; // what the backend gets, of what follows
     struct shoal_piece read_piece[CHUNK_PIECES], written_piece[CHUNK_PIECES];
     struct shoal_place place[CHUNK_PLACES];
     struct shoal_fill fill[CHUNK_FILLS];
     const struct run_setup *setup;
     const struct batch *batch;
-    uint32_t slot;      // of the pool
-    int32_t span;       // of its kernel, while it is open; else negative
-    uint32_t block;     // its pair of blocks in the pool
-    uint32_t rows_most; // the blocks have room for that many
-    uint64_t first_row;
     size_t elem;         // bytes of a number
     uint32_t inputs;     // varying inputs,
     uint32_t parameters; // of which parameters, which come first in `order`
@@ -60,14 +55,10 @@ uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b, unsig
                          uint64_t *of_host);
 
 shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct batch *b,
-                      unsigned wants, uint32_t slot, uint32_t rows, struct report *r);
+                      unsigned wants, uint32_t place, uint32_t rows, struct report *r);
 void chunk_free(struct chunk *c);
 // Lays the blocks out for `rows` rows from `first_row` on and fills what is the same for all rows.
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r);
-// Completes the launch of a chunk that is placed; to be called again when it was placed anew.
-void chunk_describe(struct chunk *c);
-// The slot it runs in; NULL: there is no memory.
-struct shoal_slot *chunk_slot(const struct chunk *c);
 // Inputs from `first` to `end` of `order`.
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end);
 // SINK_STEPS, between the counting and the saving pass: offsets from the counts, and room.

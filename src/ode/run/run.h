@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Runs a batch: plan chunks, fill their inputs, run the kernel, hand the results to a sink.
+// Runs a batch: the loop over chunks is src/dispatch's; here are their inputs and their results.
 //
 // A chunk is the unit of memory, of work and of writing; what a trajectory gives does not depend on
 // the chunk it is in. Chunks go to the sink in run order.
-#ifndef SHOAL_RUN_RUN_H
-#define SHOAL_RUN_RUN_H
+#ifndef SHOAL_ODE_RUN_RUN_H
+#define SHOAL_ODE_RUN_RUN_H
 
-#include "log/log.h"
+#include "dispatch/dispatch.h"
 #include "ode/batch/batch.h"
 #include "result/sink.h"
 #include "shoal/backend.h"
@@ -24,20 +24,6 @@ shoal_code save_grid_make(const shoal_options *o, const double *at, size_t at_co
 
 // Number of steps of a fixed-step run.
 double run_fixed_steps(double t0, double t1, double dt);
-
-// What is kept between runs: blocks of chunks, and threads.
-enum { RUN_SLOTS = 4 };
-struct run_block {
-    void *data;
-    size_t bytes;
-};
-struct run_pool {
-    struct run_block block[2 * (RUN_SLOTS + 1)]; // the last two are of rows that are taken over
-    struct shoal_slot *slot[RUN_SLOTS];          // of the device, once they are needed
-    struct crew *crew;                           // that fills and copies
-};
-void run_pool_free(struct run_pool *pool, const struct shoal_backend *backend,
-                   struct shoal_device *device);
 
 // Of the steps of a method.
 struct run_tolerances {
@@ -64,7 +50,7 @@ struct run_setup {
     const char *method;
     const struct run_takeover *takeover; // NULL: there is none
     struct shoal_limits limits;
-    struct run_pool *pool;
+    struct dispatch_pool *pool;
     const struct model *model;
     uint32_t outputs;
     uint32_t state_outputs;    // how many of them are states before the first that is not
@@ -82,28 +68,13 @@ struct run_setup {
     bool refill, keep_failed;
 };
 
-struct run_control {
-    const volatile int *stop[2]; // any of them non-zero: stop; may be NULL
-    void (*progress)(const shoal_progress *now, void *user);
-    void *user;
-};
-
-// Flags are set by other threads and by signal handlers; NULL: never.
-static inline bool run_is_set(const volatile int *flag) {
-    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED);
-}
-
-// CPUs this process may use: affinity mask and cgroup quota.
-uint32_t run_threads_default(void);
-
 // The shape of the result as the sink will be told; labels and columns live in the arena.
 shoal_code run_shape(const struct run_setup *s, const struct batch *b, const char *meta,
                      struct arena *arena, struct sink_shape_info *info, struct report *r);
 // Rows per chunk and bytes, with all that a file wants; `disk_bytes` is the caller's to fill.
-shoal_code run_plan(const struct run_setup *s, const struct batch *b, shoal_plan *plan,
-                    struct report *r);
+shoal_plan run_plan(const struct run_setup *s, const struct batch *b);
 shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct sink *sink,
-                     const struct sink_shape_info *info, const struct run_control *control,
-                     shoal_tally *summary, shoal_log *log);
+                     const struct sink_shape_info *info, const struct dispatch_control *control,
+                     shoal_tally *tally, shoal_log *log);
 
 #endif

@@ -6,7 +6,7 @@
 // left: it is what a run with the other method alone would give. One that was only stiff, and that
 // the other method cannot finish, is run with the first to its end; if that works, it is what that
 // method alone would give.
-#include "ode/run/journey.h"
+#include "ode/run/under_way.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,29 +20,29 @@ static bool is_taken(unsigned char status) {
 static uint32_t next_taken(const struct chunk *c, uint32_t i) {
     const unsigned char *status = c->args.status;
     uint64_t eight, fine = UINT64_C(0x0101010101010101) * SHOAL_STATUS_stopped;
-    for (; i < c->args.head.rows; i++) {
-        while (c->args.head.rows - i >= 8 && (memcpy(&eight, status + i, 8), !(eight & ~fine)))
+    for (; i < c->base.rows; i++) {
+        while (c->base.rows - i >= 8 && (memcpy(&eight, status + i, 8), !(eight & ~fine)))
             i += 8;
-        if (i < c->args.head.rows && is_taken(status[i]))
+        if (i < c->base.rows && is_taken(status[i]))
             return i;
     }
-    return c->args.head.rows;
+    return c->base.rows;
 }
 
 uint32_t takeover_rows(const struct chunk *c) {
     uint32_t count = 0;
-    for (uint32_t i = next_taken(c, 0); i < c->args.head.rows; i = next_taken(c, i + 1))
+    for (uint32_t i = next_taken(c, 0); i < c->base.rows; i = next_taken(c, i + 1))
         count++;
     return count;
 }
 
-void takeover_give_up(struct journey *j, struct chunk *c) {
-    j->again.count = 0;
-    for (uint32_t i = next_taken(c, 0); i < c->args.head.rows; i = next_taken(c, i + 1))
+void takeover_give_up(struct batch_run *b, struct chunk *c) {
+    b->taken[c->base.place].count = b->taken[c->base.place].losses = 0;
+    for (uint32_t i = next_taken(c, 0); i < c->base.rows; i = next_taken(c, i + 1))
         c->args.status[i] = SHOAL_ROW_PENDING;
 }
 
-static shoal_code list_rows(struct again *a, const struct chunk *c, struct report *r) {
+static shoal_code list_rows(struct taken_rows *a, const struct chunk *c, struct report *r) {
     uint32_t count = c->args.totals[TOTAL_TAKEN] ? takeover_rows(c) : 0;
     a->count = a->losses = 0;
     if (count > a->room) {
@@ -63,25 +63,33 @@ static shoal_code list_rows(struct again *a, const struct chunk *c, struct repor
     return SHOAL_OK;
 }
 
-void takeover_tell(const struct journey *j, uint32_t rows) {
-    const struct again *a = &j->again;
-    for (uint32_t i = 0; i < a->count && a->row[i] < rows && !j->first_only; i++)
+void takeover_tell(const struct batch_run *b, const struct chunk *c, uint32_t rows) {
+    const struct taken_rows *a = &b->taken[c->base.place];
+    for (uint32_t i = 0; i < a->count && a->row[i] < rows && !b->first_only; i++)
         if (a->was[i] == SHOAL_ROW_STIFF)
-            j->summary->found_stiff++;
+            b->tally->found_stiff++;
         else
-            j->summary->failed_first++;
+            b->tally->failed_first++;
     for (uint32_t i = 0; i < a->losses && a->lost[i].row < rows; i++)
-        j->summary->taken_back += a->lost[i].back;
+        b->tally->taken_back += a->lost[i].back;
+}
+
+void takeover_free(struct batch_run *b) {
+    for (uint32_t i = 0; i < DISPATCH_SLOTS; i++) {
+        free(b->taken[i].row);
+        free(b->taken[i].was);
+        free(b->taken[i].lost);
+    }
 }
 
 // The setup of another method: all the same, but its kernel and its tolerances.
-static shoal_code get_kernel(struct journey *j, const struct run_takeover *t,
+static shoal_code get_kernel(struct batch_run *b, const struct run_takeover *t,
                              struct run_setup *out) {
     if (out->module)
         return SHOAL_OK;
-    struct run_setup s = *j->setup;
+    struct run_setup s = *b->setup;
     s.module = NULL;
-    shoal_code code = t->get(t->user, &s.module, &s.workspace, &s.resident, j->log);
+    shoal_code code = t->get(t->user, &s.module, &s.workspace, &s.resident, b->log);
     s.method = t->method;
     s.tolerances = t->tolerances;
     s.takeover = NULL;
@@ -89,29 +97,59 @@ static shoal_code get_kernel(struct journey *j, const struct run_takeover *t,
     return code;
 }
 
-// Some of the rows, as a chunk of their own.
-struct part {
-    struct chunk chunk;
+// Rows of a chunk that run again with another method, and the part of them that runs now.
+struct rerun {
+    struct batch_run *run;
     struct chunk *whole;
     const struct run_setup *setup;
     const uint32_t *row;      // its rows,
     const unsigned char *was; // what they were; NULL: lost
-    struct lost *lost;        // and how
-    uint32_t rows;
+    struct lost_row *lost;    // and how
+    uint32_t count;
     bool counting, may_lose;
+    struct chunk part;
+    uint32_t first; // of the rows
 };
 
-static shoal_code fill(struct journey *j, struct part *p) {
-    struct chunk *c = &p->chunk;
-    shoal_code code = chunk_place(c, p->whole->first_row, p->rows, log_report(j->log));
+static shoal_code gather(struct rerun *p) {
+    struct batch_run *b = p->run;
+    struct chunk *c = &p->part;
+    const uint32_t *row = p->row + p->first;
+    shoal_code code = chunk_place(c, p->whole->base.first_row, c->base.rows, log_report(b->log));
     if (code != SHOAL_OK)
         return code;
-    int32_t span = log_begin(j->log, LOG_h2d_transfer_parameters);
-    chunk_gather(c, p->whole, p->row);
-    journey_end_transfer(j, c, span, p->rows, (uint64_t)c->inputs * p->rows * c->elem);
-    bool steps = j->setup->grid.shape == SINK_STEPS;
-    return steps && !p->counting ? chunk_gather_room(c, p->whole, p->row, log_report(j->log))
+    int32_t span = log_begin(b->log, LOG_h2d_transfer_parameters);
+    chunk_gather(c, p->whole, row);
+    dispatch_end_transfer(&b->loop, &c->base, span, c->base.rows,
+                          (uint64_t)c->inputs * c->base.rows * c->elem);
+    bool steps = b->setup->grid.shape == SINK_STEPS;
+    return steps && !p->counting ? chunk_gather_room(c, p->whole, row, log_report(b->log))
                                  : SHOAL_OK;
+}
+
+static shoal_code begin_part(void *user, uint32_t first, uint32_t rows,
+                             struct dispatch_chunk **out) {
+    struct rerun *p = user;
+    struct batch_run *b = p->run;
+    struct chunk *c = &p->part;
+    unsigned wants = (p->whole->wants | (p->may_lose || p->lost ? SINK_WANTS_COUNTS : 0)) &
+                     ~(unsigned)SINK_WANTS_INPUTS;
+    uint64_t end = p->whole->base.first_row + p->whole->base.rows;
+    shoal_code code =
+        chunk_init(c, p->setup, b->batch, wants, DISPATCH_AGAIN, rows, log_report(b->log));
+    if (code != SHOAL_OK)
+        return code;
+    p->first = first;
+    c->base.module = p->setup->module;
+    c->base.rows = rows;
+    c->base.launch.chunk = p->whole->base.launch.chunk;
+    c->base.launch.chunked = p->whole->base.launch.chunked;
+    c->base.before = end - p->count + first;
+    code = gather(p);
+    if (code != SHOAL_OK)
+        chunk_free(c);
+    *out = &c->base;
+    return code;
 }
 
 // A longer run may finish what ended as max_steps; nothing but another method helps the others.
@@ -120,144 +158,103 @@ static bool is_lost(unsigned char status) {
 }
 
 // Takes note of the rows that were stiff and are not finished now either.
-static void list_lost(struct again *a, const struct part *p) {
-    const struct shoal_args *z = &p->chunk.args;
-    for (uint32_t k = 0; k < p->rows; k++)
-        if (p->was[k] == SHOAL_ROW_STIFF && is_lost(z->status[k]))
-            a->lost[a->losses++] = (struct lost){.row = p->row[k],
-                                                 .steps = z->steps[k],
-                                                 .rejected = z->rejected[k],
-                                                 .f_evals = z->f_evals[k]};
+static void list_lost(struct taken_rows *a, const struct rerun *p) {
+    const struct shoal_args *z = &p->part.args;
+    for (uint32_t k = 0; k < p->part.base.rows; k++)
+        if (p->was[p->first + k] == SHOAL_ROW_STIFF && is_lost(z->status[k]))
+            a->lost[a->losses++] = (struct lost_row){.row = p->row[p->first + k],
+                                                     .steps = z->steps[k],
+                                                     .rejected = z->rejected[k],
+                                                     .f_evals = z->f_evals[k]};
 }
 
 // A row that finished in the end replaces what was lost, in the totals too.
-static void put_back(const struct part *p, uint32_t k) {
-    const struct shoal_args *z = &p->chunk.args;
-    struct lost *lost = &p->lost[k];
+static void put_back(const struct rerun *p, uint32_t k) {
+    const struct shoal_args *z = &p->part.args;
+    struct lost_row *lost = &p->lost[p->first + k];
     SHOAL_U64 *total = p->whole->args.totals;
     lost->back = true;
-    chunk_scatter_row(&p->chunk, k, p->whole, p->row[k]);
+    chunk_scatter_row(&p->part, k, p->whole, lost->row);
     total[TOTAL_STEPS] += (uint64_t)z->steps[k] - lost->steps;
     total[TOTAL_REJECTED] += (uint64_t)z->rejected[k] - lost->rejected;
     total[TOTAL_F_EVALS] += z->f_evals[k] - lost->f_evals;
 }
 
-static void put_all_back(struct part *p) {
-    const struct shoal_args *z = &p->chunk.args;
-    for (uint32_t k = 0; k < p->rows; k++) {
+static void put_all_back(const struct rerun *p) {
+    const struct shoal_args *z = &p->part.args;
+    for (uint32_t k = 0; k < p->part.base.rows; k++) {
         if (z->status[k] != SHOAL_STATUS_ok && z->status[k] != SHOAL_STATUS_stopped)
             continue;
         if (p->counting)
-            p->whole->args.saved[p->row[k]] = z->saved[k];
+            p->whole->args.saved[p->lost[p->first + k].row] = z->saved[k];
         else
             put_back(p, k);
     }
 }
 
-// SHOAL_MEMORY, without a word: the device has no room for so many now.
-static shoal_code run_part(struct journey *j, struct part *p, uint64_t before) {
-    struct chunk *c = &p->chunk;
-    c->launch.chunk = p->whole->launch.chunk;
-    c->launch.chunked = p->whole->launch.chunked;
-    journey_watch(j, c, (struct lookout){j, NULL, before});
-    shoal_code code = journey_begin(j, c);
-    if (code == SHOAL_OK)
-        code = journey_wait(j, c);
-    if (code != SHOAL_OK && code != SHOAL_STOPPED)
-        return code;
-    if (p->lost)
+static void end_part(void *user, struct dispatch_chunk *chunk, bool came_back) {
+    struct rerun *p = user;
+    struct chunk *c = &p->part;
+    const uint32_t *row = p->row + p->first;
+    (void)chunk;
+    if (came_back && p->lost)
         put_all_back(p);
-    else if (p->counting)
-        chunk_scatter_counts(c, p->whole, p->row);
-    else
-        chunk_scatter(c, p->whole, p->row);
-    if (p->may_lose)
-        list_lost(&j->again, p);
-    return code;
+    else if (came_back && p->counting)
+        chunk_scatter_counts(c, p->whole, row);
+    else if (came_back)
+        chunk_scatter(c, p->whole, row);
+    if (came_back && p->may_lose)
+        list_lost(&p->run->taken[p->whole->base.place], p);
+    chunk_free(c);
 }
 
-// The rows of the part, or as many as the device has room for: then p->rows is 0 and *size how many
-// that may be.
-static shoal_code try_part(struct journey *j, struct part *p, uint64_t before, uint32_t *size) {
-    unsigned wants = (p->whole->wants | (p->may_lose || p->lost ? SINK_WANTS_COUNTS : 0)) &
-                     ~(unsigned)SINK_WANTS_INPUTS;
-    shoal_code code = chunk_init(&p->chunk, p->setup, j->batch, wants, p->whole->slot, p->rows,
-                                 log_report(j->log)); // in its slot, which is free now
-    if (code != SHOAL_OK)
-        return code;
-    p->chunk.block = RUN_SLOTS;
-    code = fill(j, p);
-    bool filled = code == SHOAL_OK;
-    if (filled)
-        code = run_part(j, p, before);
-    chunk_free(&p->chunk);
-    if (!filled || code != SHOAL_MEMORY)
-        return code;
-    if (p->rows <= ROWS_LEAST)
-        return report_error(log_report(j->log), SHOAL_MEMORY,
-                            "%s has not enough memory for %u runs that are stiff",
-                            j->setup->backend->name, p->rows);
-    *size = p->rows / 2;
-    p->rows = 0;
-    return SHOAL_OK;
-}
-
-// Rows row[0] to row[count - 1], in as many parts as it takes. *done is how many were run.
-static shoal_code run_rows(struct journey *j, struct part *whole, uint32_t count, uint32_t *done) {
-    uint32_t size = count;
-    shoal_code code = SHOAL_OK;
-    for (*done = 0; code == SHOAL_OK && *done < count;) {
-        struct part p = *whole;
-        p.row += *done;
-        p.was = p.was ? p.was + *done : NULL;
-        p.lost = p.lost ? p.lost + *done : NULL;
-        p.rows = count - *done < size ? count - *done : size;
-        uint64_t end = p.whole->first_row + p.whole->args.head.rows;
-        code = try_part(j, &p, end - count + *done, &size);
-        *done += p.rows;
-    }
-    return code;
+static shoal_code run_again(struct rerun *p, uint32_t *done) {
+    struct dispatch_parts parts = {
+        .user = p, .begin = begin_part, .end = end_part, .what = "runs that are stiff"};
+    return dispatch_parts(&p->run->loop, &p->whole->base, &parts, p->count, done);
 }
 
 // What the method that took over could not finish either, with the first one to its end.
-static shoal_code run_lost(struct journey *j, struct part p) {
-    struct again *a = &j->again;
+static shoal_code run_lost(struct batch_run *b, struct chunk *c, bool counting) {
+    struct taken_rows *a = &b->taken[c->base.place];
     uint32_t done, *row = malloc(a->losses * sizeof *row);
     if (!row)
-        return report_error(log_report(j->log), SHOAL_MEMORY, "out of memory");
+        return report_error(log_report(b->log), SHOAL_MEMORY, "out of memory");
     for (uint32_t i = 0; i < a->losses; i++)
         row[i] = a->lost[i].row;
-    shoal_code code = get_kernel(j, j->setup->takeover->last, &j->last);
-    p.setup = &j->last;
-    p.row = row;
-    p.was = NULL;
-    p.lost = a->lost;
-    p.may_lose = false;
+    shoal_code code = get_kernel(b, b->setup->takeover->last, &b->last);
+    struct rerun p = {.run = b,
+                      .whole = c,
+                      .setup = &b->last,
+                      .row = row,
+                      .lost = a->lost,
+                      .count = a->losses,
+                      .counting = counting};
     if (code == SHOAL_OK)
-        code = run_rows(j, &p, a->losses, &done);
+        code = run_again(&p, &done);
     for (uint32_t i = 0; code == SHOAL_STOPPED && i < a->losses; i++)
         if (!a->lost[i].back)
-            p.whole->args.status[row[i]] = SHOAL_ROW_PENDING;
+            c->args.status[row[i]] = SHOAL_ROW_PENDING;
     free(row);
     return code;
 }
 
 // The kernel of the stiff method; where the model has none (its Jacobian is too large), rows that
 // are stiff stay with the first, and rows that failed are as they are.
-static shoal_code get_stiff(struct journey *j) {
-    const struct run_takeover *t = j->setup->takeover;
-    shoal_code code = j->first_only ? SHOAL_OK : get_kernel(j, t, &j->stiff);
+static shoal_code get_stiff(struct batch_run *b) {
+    const struct run_takeover *t = b->setup->takeover;
+    shoal_code code = b->first_only ? SHOAL_OK : get_kernel(b, t, &b->stiff);
     if (code == SHOAL_INPUT && t->last) {
-        report_warning(log_report(j->log),
+        report_warning(log_report(b->log),
                        "%s cannot run this model; runs that are stiff go on with %s", t->method,
                        t->last->method);
-        j->first_only = true;
+        b->first_only = true;
         code = SHOAL_OK;
     }
-    return code == SHOAL_OK && j->first_only ? get_kernel(j, t->last, &j->last) : code;
+    return code == SHOAL_OK && b->first_only ? get_kernel(b, t->last, &b->last) : code;
 }
 
-static void drop_failed(struct again *a) {
+static void drop_failed(struct taken_rows *a) {
     uint32_t stiff = 0;
     for (uint32_t i = 0; i < a->count; i++)
         if (a->was[i] == SHOAL_ROW_STIFF) {
@@ -267,24 +264,26 @@ static void drop_failed(struct again *a) {
     a->count = stiff;
 }
 
-shoal_code takeover_chunk(struct journey *j, struct chunk *c, bool counting) {
-    struct again *a = &j->again;
+shoal_code takeover_chunk(struct batch_run *b, struct chunk *c, bool counting) {
+    struct taken_rows *a = &b->taken[c->base.place];
     uint32_t done = 0;
-    shoal_code code = list_rows(a, c, log_report(j->log));
+    shoal_code code = list_rows(a, c, log_report(b->log));
     if (code != SHOAL_OK || !a->count)
         return code;
-    code = get_stiff(j);
-    if (code == SHOAL_OK && j->first_only)
+    code = get_stiff(b);
+    if (code == SHOAL_OK && b->first_only)
         drop_failed(a);
-    struct part p = {.whole = c,
-                     .setup = j->first_only ? &j->last : &j->stiff,
-                     .row = a->row,
-                     .was = a->was,
-                     .counting = counting,
-                     .may_lose = j->setup->takeover->last && !j->first_only};
+    struct rerun p = {.run = b,
+                      .whole = c,
+                      .setup = b->first_only ? &b->last : &b->stiff,
+                      .row = a->row,
+                      .was = a->was,
+                      .count = a->count,
+                      .counting = counting,
+                      .may_lose = b->setup->takeover->last && !b->first_only};
     if (code == SHOAL_OK)
-        code = run_rows(j, &p, a->count, &done);
+        code = run_again(&p, &done);
     for (uint32_t i = done; code == SHOAL_STOPPED && i < a->count; i++)
         c->args.status[a->row[i]] = SHOAL_ROW_PENDING;
-    return code == SHOAL_OK && a->losses ? run_lost(j, p) : code;
+    return code == SHOAL_OK && a->losses ? run_lost(b, c, counting) : code;
 }

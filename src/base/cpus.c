@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // How many CPUs this process may use.
-#include "ode/run/run.h"
+#include "base/cpus.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static uint32_t cgroup_quota(void) {
     }
 }
 
-uint32_t run_threads_default(void) {
+uint32_t cpus_usable(void) {
     cpu_set_t set;
     CPU_ZERO(&set);
     uint32_t cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;

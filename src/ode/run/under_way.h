@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// A run of a batch under way, for the files that share it: run.c, what the loop over chunks asks of
+// this engine, and takeover.c, the rows that another method takes over.
+#ifndef SHOAL_ODE_RUN_UNDER_WAY_H
+#define SHOAL_ODE_RUN_UNDER_WAY_H
+
+#include "ode/run/chunk.h"
+
+// A row that was stiff and that the method which took over could not finish either.
+struct lost_row {
+    uint32_t row, steps, rejected;
+    uint64_t f_evals;
+    bool back; // the first method finished it in the end
+};
+
+// Rows of a chunk that another method runs.
+struct taken_rows {
+    uint32_t *row;      // [count], ascending
+    unsigned char *was; // [count] status that the first method gave
+    uint32_t count, room;
+    struct lost_row *lost; // [losses], room for all
+    uint32_t losses;
+};
+
+struct batch_run {
+    const struct run_setup *setup;
+    struct run_setup stiff, last; // of the methods that take over, once their kernels are there
+    bool first_only;              // the stiff one cannot run this model
+    const struct batch *batch;
+    struct sink *sink;
+    shoal_tally *tally;
+    shoal_log *log;
+    struct dispatch loop;
+    struct chunk chunk[DISPATCH_SLOTS];
+    uint32_t made; // of them
+    struct taken_rows taken[DISPATCH_SLOTS]; // of each
+};
+
+// How many rows of a chunk another method must run.
+uint32_t takeover_rows(const struct chunk *c);
+// Runs them and puts their results in place; those that were not finished are pending. `counting`:
+// the first of two passes where steps are saved, that only counts.
+shoal_code takeover_chunk(struct batch_run *b, struct chunk *c, bool counting);
+// The rows are pending: there was a stop.
+void takeover_give_up(struct batch_run *b, struct chunk *c);
+// Counts those among its first `rows` rows.
+void takeover_tell(const struct batch_run *b, const struct chunk *c, uint32_t rows);
+void takeover_free(struct batch_run *b);
+
+#endif
