@@ -2,6 +2,8 @@
 // Looks over a launch before a backend does anything with it.
 #include "device/launch.h"
 
+#include "log/label.h"
+
 size_t launch_used(const struct shoal_block *b) {
     const struct shoal_piece *last = b->pieces ? &b->piece[b->pieces - 1] : NULL;
     return last ? last->offset + last->bytes : 0;
@@ -14,8 +16,9 @@ shoal_code launch_check_block(const struct shoal_block *b, const char *backend, 
         if (p->offset != at || !p->bytes || p->bytes > b->bytes - at)
             return report_error(r, SHOAL_DEVICE, "%s: the pieces of a block do not make it up",
                                 backend);
-        if (!p->label)
-            return report_error(r, SHOAL_DEVICE, "%s: a piece of a block has no label", backend);
+        if (!p->label || log_label_index(p->label) >= log_label_count())
+            return report_error(r, SHOAL_DEVICE, "%s: a piece has no label of the time log",
+                                backend);
         at += p->bytes;
     }
     return SHOAL_OK;

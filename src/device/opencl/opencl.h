@@ -229,7 +229,7 @@ struct shoal_slot {
     struct shoal_module *module;
     size_t items;   // of the launch
     cl_queue queue; // NULL: never used
-    int status;     // of the last command: 0 done, negative an error
+    int state;      // of the last command: 0 done, negative an error
     cl_event *mark; // [marks_most] of copies in, kernel, copies out
     uint32_t marks, marks_most;
     uint64_t t0_ns;     // when the first of them was queued

@@ -217,11 +217,11 @@ shoal_code opencl_start(struct shoal_module *m, struct shoal_slot *s, const stru
 // ---- Finish -------------------------------------------------------------------------------------
 
 static int poll_done(struct shoal_slot *s) {
-    int error = s->device->cl->event_info(s->mark[s->marks - 1], CL_EVENT_STATUS, sizeof s->status,
-                                          &s->status, NULL);
+    int error = s->device->cl->event_info(s->mark[s->marks - 1], CL_EVENT_STATUS, sizeof s->state,
+                                          &s->state, NULL);
     if (error != CL_OK)
-        s->status = error;
-    return s->status <= 0;
+        s->state = error;
+    return s->state <= 0;
 }
 
 static void stop(struct shoal_slot *s) {
@@ -256,13 +256,13 @@ shoal_code opencl_finish(struct shoal_slot *s, struct report *r) {
     if (code != SHOAL_OK)
         return code;
     offload_wait(&(struct offload_wait){l, s, poll_done, stop});
-    if (s->status == 0 && spans_wanted(l->log))
+    if (s->state == 0 && spans_wanted(l->log))
         offload_tell(&s->chunk, s->track, time_of, s);
-    else if (s->status)
+    else if (s->state)
         s->device->cl->finish(s->queue);
     forget_marks(s);
     s->launch = NULL;
-    if (s->status)
-        return opencl_error("running the kernel", s->status, r);
+    if (s->state)
+        return opencl_error("running the kernel", s->state, r);
     return l->stop && *l->stop ? SHOAL_STOPPED : SHOAL_OK;
 }
