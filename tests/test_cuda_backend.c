@@ -85,6 +85,7 @@ struct chunk {
     struct shoal_call call;
     struct shoal_launch launch;
     struct shoal_piece read, written[2];
+    const struct shoal_piece *pieces; // of read, where there is more than the one
     struct shoal_place place[4];
     struct shoal_fill fill[2];
     unsigned rows;
@@ -134,7 +135,7 @@ static shoal_code begin(struct stage *s, uint32_t slot, struct chunk *c) {
     struct shoal_launch *l = &c->launch;
     l->args = &c->call;
     l->args_bytes = sizeof c->call;
-    l->read.piece = &c->read;
+    l->read.piece = c->pieces ? c->pieces : &c->read;
     l->written.piece = c->written;
     l->place = c->place;
     l->places = 4;
@@ -251,6 +252,90 @@ TEST(cuda_spans) {
     stage_free(&s);
 }
 
+// Events are made as needed, for as many pieces as there are.
+TEST(cuda_many_pieces) {
+    enum { PIECES = 20 };
+    struct stage s = stage_new();
+    struct shoal_piece piece[PIECES];
+    struct chunk c = chunk_new(&s, 10000);
+    shoal_log_set_timing(s.log, SHOAL_TIMING_VERBOSE);
+    REQUIRE(begin(&s, 0, &c) == SHOAL_OK && wait_for(&s, 0) == SHOAL_OK);
+    int events = s.fake->events;
+    for (uint32_t i = 0; i < PIECES; i++)
+        piece[i] =
+            (struct shoal_piece){c.read.label, c.read.bytes / PIECES * i, c.read.bytes / PIECES};
+    REQUIRE(piece[PIECES - 1].offset + piece[PIECES - 1].bytes == c.read.bytes);
+    c.launch.read.pieces = PIECES;
+    c.pieces = piece;
+    for (int i = 0; i < 2; i++) {
+        shoal_log_clear(s.log);
+        memset(c.launch.written.data, 0x77, c.launch.written.bytes);
+        REQUIRE(begin(&s, 0, &c) == SHOAL_OK && wait_for(&s, 0) == SHOAL_OK);
+        check_done(&c);
+        CHECK_INT(shoal_log_span_count(s.log), PIECES + 3);
+        CHECK_INT(s.fake->events, events + PIECES - 1);
+    }
+    chunk_end(&s, &c);
+    stage_free(&s);
+}
+
+// A slot serves any module of its device.
+TEST(cuda_slot_of_two_modules) {
+    struct stage s = stage_new();
+    struct shoal_module *first = s.module, *second = NULL;
+    struct shoal_bytes b = small_cubin(90);
+    REQUIRE(cuda_backend.load(s.device, &b, entry, &second, NULL, NULL) == SHOAL_OK);
+    struct chunk c = chunk_new(&s, 8), d = chunk_new(&s, 8);
+    for (int i = 0; i < 3; i++) {
+        s.module = i % 2 ? second : first;
+        memset(c.launch.written.data, 0x77, c.launch.written.bytes);
+        REQUIRE(begin(&s, 0, &c) == SHOAL_OK && begin(&s, 1, &d) == SHOAL_OK);
+        REQUIRE(wait_for(&s, 0) == SHOAL_OK && wait_for(&s, 1) == SHOAL_OK);
+        check_done(&c);
+        check_done(&d);
+    }
+    CHECK_INT(s.fake->streams, 2);
+    CHECK_INT(s.fake->fills, 2); // the words of each slot, once
+    CHECK_INT(s.fake->buffers, 4);
+    s.module = first;
+    cuda_backend.unload(second); // while the slots are there
+    REQUIRE(begin(&s, 0, &c) == SHOAL_OK && wait_for(&s, 0) == SHOAL_OK);
+    free(b.data);
+    chunk_end(&s, &c);
+    chunk_end(&s, &d);
+    stage_free(&s);
+}
+
+TEST(cuda_resident) {
+    struct stage s = stage_new();
+    double table[] = {0.5, 7};
+    struct shoal_piece piece[] = {{log_label_find("h2d_transfer_parameters"), 0, 8},
+                                  {log_label_find("h2d_transfer_initial_values"), 8, 8}};
+    struct shoal_block block = {table, sizeof table, 2, piece};
+    struct shoal_resident *resident = NULL;
+    shoal_log_set_timing(s.log, SHOAL_TIMING_VERBOSE);
+    REQUIRE(cuda_backend.resident_open(s.device, &block, s.log, &resident, NULL) == SHOAL_OK);
+    CHECK_INT(s.fake->copies_in, 2);
+    CHECK_INT(s.fake->streams, 0);
+    REQUIRE(shoal_log_span_count(s.log) == 2);
+    CHECK_STR(shoal_log_span(s.log, 1).label, "h2d_transfer_initial_values");
+    CHECK_STR(shoal_log_span(s.log, 1).track, "cuda:0");
+    table[0] = 99;
+    struct chunk c = chunk_new(&s, 8);
+    c.launch.resident = resident;
+    for (int k = 0; k < 2; k++) {
+        REQUIRE(begin(&s, 0, &c) == SHOAL_OK && wait_for(&s, 0) == SHOAL_OK);
+        for (unsigned i = 0; i < c.rows; i++)
+            CHECK(c.values[i] == 3.0 * i + 0.5);
+    }
+    CHECK_INT(s.fake->copies_in, 4); // it was there
+    c.place[0] = (struct shoal_place){SHOAL_RESIDENT, 8, 9};
+    CHECK(begin(&s, 0, &c) == SHOAL_DEVICE);
+    cuda_backend.resident_close(resident);
+    chunk_end(&s, &c);
+    stage_free(&s);
+}
+
 // ---- Faults -------------------------------------------------------------------------------------
 
 TEST(cuda_memory) {
@@ -285,6 +370,7 @@ TEST(cuda_errors) {
         {"cuMemcpyHtoDAsync_v2", 999, "cuda: copying to the device failed"},
         {"cuMemcpyDtoHAsync_v2", 999, "cuda: copying from the device failed"},
         {"cuEventQuery", 700, "this process cannot use the device any more"},
+        {"cuEventRecord", 999, "cuda: copying from the device failed"},
     };
     struct stage s = stage_new();
     struct chunk c = chunk_new(&s, 100);
@@ -353,6 +439,54 @@ TEST(cuda_stop) {
     check_done(&second);
     chunk_end(&s, &c);
     chunk_end(&s, &second);
+    stage_free(&s);
+}
+
+// A stop is for the chunks that were asked, in whatever slot.
+TEST(cuda_stop_of_one_slot) {
+    struct stage s = stage_new();
+    struct chunk c = chunk_new(&s, 50), other = chunk_new(&s, 50);
+    int yes = 1, never = 0;
+    s.fake->slow = true;
+    c.launch.stop = &yes;
+    other.launch.stop = &never;
+    REQUIRE(begin(&s, 0, &c) == SHOAL_OK && begin(&s, 1, &other) == SHOAL_OK);
+    CHECK(wait_for(&s, 0) == SHOAL_STOPPED);
+    s.fake->slow = false;
+    CHECK(wait_for(&s, 1) == SHOAL_OK);
+    check_done(&other);
+    chunk_end(&s, &c);
+    chunk_end(&s, &other);
+    stage_free(&s);
+}
+
+// Every call that a resident block needs fails once; nothing is left behind.
+TEST(cuda_resident_errors) {
+    static const struct {
+        const char *function;
+        int result;
+        shoal_code code;
+    } table[] = {{"cuMemAlloc_v2", 2, SHOAL_MEMORY},
+                 {"cuStreamCreate", 999, SHOAL_DEVICE},
+                 {"cuMemcpyHtoDAsync_v2", 999, SHOAL_DEVICE},
+                 {"cuStreamSynchronize", 700, SHOAL_DEVICE}};
+    struct stage s = stage_new();
+    double number = 1;
+    struct shoal_piece piece = {log_label_find("h2d_transfer_parameters"), 0, sizeof number};
+    struct shoal_block block = {&number, sizeof number, 1, &piece};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct shoal_resident *resident = NULL;
+        size_t before = shoal_log_message_count(s.log);
+        s.fake->fail = table[i].function;
+        s.fake->fail_result = table[i].result;
+        CHECK_INT(cuda_backend.resident_open(s.device, &block, s.log, &resident, log_report(s.log)),
+                  table[i].code);
+        CHECK(!resident);
+        CHECK_INT(shoal_log_message_count(s.log) - before, table[i].code != SHOAL_MEMORY);
+        s.fake->fail = NULL;
+        CHECK_INT(s.fake->buffers, 0);
+        CHECK_INT(s.fake->streams, 0);
+    }
     stage_free(&s);
 }
 

@@ -3,7 +3,7 @@
 #include "api/solver.h"
 
 #include "base/file.h"
-#include "dispatch/parallel.h"
+#include "dispatch/team.h"
 #include "io/io.h"
 
 #include <math.h>
@@ -244,7 +244,7 @@ struct array_sink {
     shoal_arrays to;
     uint64_t samples, rows;
     uint32_t vars, threads;
-    struct crew **crew;
+    struct team **team;
     size_t elem;
 };
 
@@ -313,9 +313,8 @@ static shoal_code array_chunk(struct sink *s, const struct sink_chunk *c, struct
     struct array_sink *a = (struct array_sink *)s;
     (void)r;
     if (a->to.values)
-        run_parallel(a->crew, a->threads, c->rows,
-                     COPY_GRAIN / (a->samples * a->vars * a->elem) + 1, copy_values,
-                     &(struct copy){a, c});
+        team_run(a->team, a->threads, c->rows, COPY_GRAIN / (a->samples * a->vars * a->elem) + 1,
+                 copy_values, &(struct copy){a, c});
     if (a->to.t && c->t)
         memcpy(a->to.t + c->first_row, c->t, c->rows * sizeof *c->t);
     if (a->to.status)
@@ -341,7 +340,7 @@ shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const sh
     struct array_sink sink = {
         .base = {.begin = array_begin, .chunk = array_chunk, .end = array_end, .free = array_free},
         .threads = s->setup.threads,
-        .crew = &s->pool.crew,
+        .team = &s->pool.team,
         .to = *arrays};
     sink.base.wants = arrays->t ? SINK_WANTS_T : 0;
     if (arrays->steps || arrays->rejected || arrays->f_evals)

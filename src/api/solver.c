@@ -453,9 +453,9 @@ static void replace(shoal_solver *s, shoal_solver *next) {
     next->under_way = s->under_way;
     if (next->device == s->device)
         next->pool = s->pool;
-    if (next->pool.crew && next->setup.threads != s->setup.threads) { // of another size
-        run_crew_free(next->pool.crew);
-        next->pool.crew = NULL;
+    if (next->pool.team && next->setup.threads != s->setup.threads) { // of another size
+        team_free(next->pool.team);
+        next->pool.team = NULL;
     }
     shoal_solver old = *s;
     *s = *next;

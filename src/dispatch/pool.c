@@ -29,6 +29,6 @@ void pool_free(struct dispatch_pool *pool) {
         for (uint32_t k = 0; k < DISPATCH_BLOCKS; k++)
             if (pool->block[i][k].data)
                 pool->backend->release(pool->device, pool->block[i][k].data);
-    run_crew_free(pool->crew);
+    team_free(pool->team);
     *pool = (struct dispatch_pool){.backend = pool->backend, .device = pool->device};
 }

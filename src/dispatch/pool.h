@@ -4,7 +4,7 @@
 #ifndef SHOAL_DISPATCH_POOL_H
 #define SHOAL_DISPATCH_POOL_H
 
-#include "dispatch/parallel.h"
+#include "dispatch/team.h"
 #include "shoal/backend.h"
 
 // Chunks that are there at a time, at most; the last place has blocks for rows that run again.
@@ -20,7 +20,7 @@ struct dispatch_pool {
         size_t bytes;
     } block[DISPATCH_PLACES][DISPATCH_BLOCKS];
     struct shoal_slot *slot[DISPATCH_SLOTS];
-    struct crew *crew; // that fills and copies
+    struct team *team; // that fills and copies
 };
 
 // A block with at least that many bytes, for the chunk of a place; NULL: out of memory. What it

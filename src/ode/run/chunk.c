@@ -2,8 +2,8 @@
 // Lays the blocks of a chunk out, fills what goes in, and gives a view of what comes out.
 #include "ode/run/chunk.h"
 
-#include "dispatch/parallel.h"
 #include "dispatch/share.h"
+#include "dispatch/team.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -392,7 +392,7 @@ void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
         struct fill f = {c, c->order[i], chunk_input(c, i)};
         if (c->number && c->elem == sizeof(double))
             c->number[f.input] = f.in;
-        run_parallel(&c->setup->pool->crew, c->setup->threads, rows, FILL_GRAIN, fill_rows, &f);
+        team_run(&c->setup->pool->team, c->setup->threads, rows, FILL_GRAIN, fill_rows, &f);
     }
 }
 

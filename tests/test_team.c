@@ -2,7 +2,7 @@
 // Work on a range by several threads: all of it is done, once, also after a fork.
 #include "check.h"
 
-#include "dispatch/parallel.h"
+#include "dispatch/team.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -21,9 +21,9 @@ static void visit(void *user, size_t first, size_t end) {
 }
 
 // Every item exactly once, however many threads there are and however often it is called.
-static void visit_all(struct crew **crew, uint32_t threads, size_t items, size_t grain) {
+static void visit_all(struct team **team, uint32_t threads, size_t items, size_t grain) {
     struct range r = {.seen = calloc(items + 1, 1)};
-    run_parallel(crew, threads, items, grain, visit, &r);
+    team_run(team, threads, items, grain, visit, &r);
     size_t wrong = 0;
     for (size_t i = 0; i < items; i++)
         wrong += r.seen[i] != 1;
@@ -32,29 +32,29 @@ static void visit_all(struct crew **crew, uint32_t threads, size_t items, size_t
     free(r.seen);
 }
 
-TEST(parallel_every_item_once) {
+TEST(team_every_item_once) {
     static const size_t items[] = {0, 1, 7, 1000, 100003};
     for (uint32_t threads = 0; threads < 20; threads += 3) {
-        struct crew *crew = NULL;
+        struct team *team = NULL;
         for (int round = 0; round < 20; round++)
-            visit_all(&crew, threads, items[round % 5], 10);
-        run_crew_free(crew);
+            visit_all(&team, threads, items[round % 5], 10);
+        team_free(team);
     }
-    run_crew_free(NULL);
+    team_free(NULL);
 }
 
-TEST(parallel_after_a_fork) {
-    struct crew *crew = NULL;
-    visit_all(&crew, 4, 1000, 10);
+TEST(team_after_a_fork) {
+    struct team *team = NULL;
+    visit_all(&team, 4, 1000, 10);
     pid_t pid = fork();
     if (pid == 0) {
-        visit_all(&crew, 4, 1000, 10); // with threads of its own
-        run_crew_free(crew);
+        visit_all(&team, 4, 1000, 10); // with threads of its own
+        team_free(team);
         _exit(0);
     }
     int status = 0;
     waitpid(pid, &status, 0);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    visit_all(&crew, 4, 1000, 10);
-    run_crew_free(crew);
+    visit_all(&team, 4, 1000, 10);
+    team_free(team);
 }
