@@ -82,6 +82,8 @@ static struct toy toy_new(const char *device) {
     const struct shoal_target *target = t.backend->target(t.device);
     buf_puts(&text, "#define W 1\n#define F32 0\n");
     put_file(&text, target->prelude);
+    if (target->device)
+        put_file(&text, "threads.h");
     put_file(&text, "head.h");
     buf_puts(&text, toy_rows);
     buf_puts(&text, target->device ? toy_thread : toy_worker);

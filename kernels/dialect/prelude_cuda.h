@@ -3,8 +3,8 @@
 //
 // Compiled with --fmad=false: an fma is always explicit, so that the bits are those of the CPU. No
 // header is included; what is used of CUDA are its built-in functions.
-#define THREADS 1
 #define WARP 32
+#define GLOBAL
 #define TABLE
 #define CONSTANT static __device__ constexpr
 #define INLINE static __device__ __forceinline__
@@ -41,46 +41,28 @@ INLINE elem r_fma(elem a, elem b, elem c) { return __fma_rn(a, b, c); }
 INLINE elem r_sqrt(elem a) { return __dsqrt_rn(a); }
 #endif
 
-typedef elem real;
-typedef ielem ireal;
-typedef uelem ubits;
-#define LANE(v, i) (v)
-#define R(x) ((elem)(x))
-#define r_lt(a, b) ((a) < (b))
-#define r_le(a, b) ((a) <= (b))
-#define r_eq(a, b) ((a) == (b))
-#define m_and(a, b) ((mask)((a) & (b)))
-#define m_or(a, b) ((mask)((a) | (b)))
-#define m_not(a) (!(a))
-#define m_andnot(a, b) ((mask)((a) & !(b)))
-#define m_lanes(m) ((u32)(m))
-#define m_of_lanes(bits) ((mask)((bits)&1))
-#define i_count(n, m) ((n) + (m))
-#define select(m, a, b) ((m) ? (a) : (b))
 #define r_floor(a) FN(floor)(a)
-INLINE real r_min(real a, real b) { return a < b ? a : b; }
-INLINE real r_max(real a, real b) { return b < a ? a : b; }
 #define r_at_most(a, b) FN(fmin)(a, b)
 #define r_at_least(a, b) FN(fmax)(a, b)
 #if F32 && __CUDA_ARCH__ >= 800
-INLINE real r_size(real a, real b) {
-    real r;
+INLINE elem r_size(elem a, elem b) {
+    elem r;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(fabsf(a)), "f"(fabsf(b)));
     return r;
 }
 #else
-INLINE real r_size(real a, real b) { return r_max(FN(fabs)(a), FN(fabs)(b)); }
+#define r_size(a, b) r_max(FN(fabs)(a), FN(fabs)(b))
 #endif
 
 #if F32
 // Below: approximations, for quick.h; the larger size, NaN when one is (a NaN has the larger bits).
-INLINE real r_rcp_approx(real a) {
-    real r;
+INLINE elem r_rcp_approx(elem a) {
+    elem r;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
     return r;
 }
-INLINE real r_rsqrt_approx(real a) {
-    real r;
+INLINE elem r_rsqrt_approx(elem a) {
+    elem r;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
     return r;
 }
@@ -120,5 +102,3 @@ INLINE void total_add(u64 *total, u64 value) {
     if ((threadIdx.x & 31) == 0 && value)
         atomicAdd(total, value);
 }
-
-INLINE int stop_asked(const volatile int *stop) { return stop && *stop; }

@@ -7,7 +7,6 @@
 #if !F32
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
-#define THREADS 1
 #define WARP 1
 #define GLOBAL __global
 #define SHOAL_U64 ulong
@@ -40,30 +39,12 @@ typedef ulong uelem;
 #define r_of_bits(a) as_double(a)
 #endif
 
-typedef elem real;
-typedef ielem ireal;
-typedef uelem ubits;
-#define LANE(v, i) (v)
-#define R(x) ((elem)(x))
-#define r_lt(a, b) ((a) < (b))
-#define r_le(a, b) ((a) <= (b))
-#define r_eq(a, b) ((a) == (b))
-#define m_and(a, b) ((a) & (b))
-#define m_or(a, b) ((a) | (b))
-#define m_not(a) (!(a))
-#define m_andnot(a, b) ((a) & !(b))
-#define m_lanes(m) ((u32)(m))
-#define m_of_lanes(bits) ((mask)((bits)&1))
-#define i_count(n, m) ((n) + (m))
-#define select(m, a, b) ((m) ? (a) : (b))
 #define r_fma(a, b, c) fma((real)(a), (real)(b), (real)(c))
 #define r_sqrt(a) sqrt((real)(a))
 #define r_floor(a) floor((real)(a))
-INLINE real r_min(real a, real b) { return a < b ? a : b; }
-INLINE real r_max(real a, real b) { return b < a ? a : b; }
 #define r_at_most r_min
 #define r_at_least r_max
-INLINE real r_size(real a, real b) { return r_max(fabs(a), fabs(b)); }
+#define r_size(a, b) r_max(fabs((real)(a)), fabs((real)(b)))
 
 // ---- threads ------------------------------------------------------------------------------------
 
@@ -90,5 +71,3 @@ INLINE void total_add(GLOBAL u64 *total, u64 value) {
     if (high)
         atomic_add(word + 1 - low_at, high);
 }
-
-INLINE int stop_asked(const volatile GLOBAL int *stop) { return stop && *stop; }

@@ -612,7 +612,11 @@ static void assemble(struct assembly *a) {
     node_id *outputs = output_roots(a);
     find_used(a, outputs);
     put_sizes(a);
-    include(a, "prelude", q->target->prelude);
+    begin(a, "prelude");
+    put_file(a, q->target->prelude);
+    if (q->target->device)
+        put_file(a, "threads.h");
+    end(a);
     begin(a, "abi");
     put_file(a, "head.h");
     put_file(a, "abi.h");
