@@ -242,7 +242,8 @@ shoal_code cpu_finish(struct shoal_slot *s, struct report *r) {
     (void)r;
     if (!l)
         return SHOAL_OK;
-    wait_for_all(s);
+    if (s->threads)
+        wait_for_all(s);
     for (uint32_t i = 0; i < s->threads; i++)
         pthread_join(s->worker[i].thread, NULL);
     tell_times(s);

@@ -53,7 +53,8 @@ struct layout {
 static void *part(struct layout *l, size_t bytes) {
     void *p = l->data ? l->data + l->at : NULL;
     struct chunk *c = l->chunk;
-    c->place[c->base.launch.places++] = (struct shoal_place){l->block, l->at, bytes};
+    if (p)
+        c->parts->place[c->base.launch.places++] = (struct shoal_place){l->block, l->at, bytes};
     l->at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
     return p;
 }
@@ -62,7 +63,7 @@ static void piece_end(struct layout *l, const struct log_label *label) {
     struct chunk *c = l->chunk;
     bool reads = l->block == SHOAL_READ;
     struct shoal_block *b = reads ? &c->base.launch.read : &c->base.launch.written;
-    struct shoal_piece *piece = reads ? c->read_piece : c->written_piece;
+    struct shoal_piece *piece = reads ? c->parts->read_piece : c->parts->written_piece;
     if (l->at == l->piece_at)
         return;
     piece[b->pieces++] = (struct shoal_piece){label, l->piece_at, l->at - l->piece_at};
@@ -210,6 +211,19 @@ static void allocate(struct chunk *c, uint32_t rows) {
         c->t = arena_new(a, double, rows);
 }
 
+static void make_launch(struct chunk *c) {
+    struct chunk_parts *p = c->parts = arena_new(&c->arena, struct chunk_parts, 1);
+    c->base.launch = (struct shoal_launch){.args = &p->call,
+                                           .args_bytes = sizeof p->call,
+                                           .read.piece = p->read_piece,
+                                           .written.piece = p->written_piece,
+                                           .place = p->place,
+                                           .fill = p->fill,
+                                           .fills = CHUNK_FILLS,
+                                           .threads = c->setup->threads,
+                                           .workspace = c->setup->workspace};
+}
+
 shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct batch *b,
                       unsigned wants, uint32_t place, uint32_t rows, struct report *r) {
     jmp_buf oom;
@@ -219,15 +233,6 @@ shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct b
                         .base.place = place,
                         .elem = s->f32 ? 4 : 8,
                         .inputs = batch_inputs(b)};
-    c->base.launch = (struct shoal_launch){.args = &c->call,
-                                           .args_bytes = sizeof c->call,
-                                           .read.piece = c->read_piece,
-                                           .written.piece = c->written_piece,
-                                           .place = c->place,
-                                           .fill = c->fill,
-                                           .fills = CHUNK_FILLS,
-                                           .threads = s->threads,
-                                           .workspace = s->workspace};
     c->arena.oom = &oom;
     if (setjmp(oom)) {
         arena_free(&c->arena);
@@ -237,6 +242,7 @@ shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct b
                             rows);
     }
     allocate(c, rows);
+    make_launch(c);
     c->arena.oom = NULL;
     return SHOAL_OK;
 }
@@ -320,13 +326,14 @@ static SHOAL_U64 offset_in(const struct shoal_block *b, const void *array) {
 // The arguments of a chunk that is laid out, for the kernel.
 static void describe(struct chunk *c) {
     const struct shoal_args *a = &c->args;
-    c->call.head = a->head;
-    c->call.z = a->z;
-#define X(block, name, type) c->call.name = offset_in(&c->base.launch.block, a->name);
+    struct shoal_call *call = &c->parts->call;
+    call->head = a->head;
+    call->z = a->z;
+#define X(block, name, type) call->name = offset_in(&c->base.launch.block, a->name);
     SHOAL_ARRAYS(X)
 #undef X
-    c->fill[0] = (struct shoal_fill){c->call.status, a->head.rows, SHOAL_ROW_PENDING};
-    c->fill[1] = (struct shoal_fill){c->call.totals, TOTAL_COUNT * sizeof(uint64_t), 0};
+    c->parts->fill[0] = (struct shoal_fill){call->status, a->head.rows, SHOAL_ROW_PENDING};
+    c->parts->fill[1] = (struct shoal_fill){call->totals, TOTAL_COUNT * sizeof(uint64_t), 0};
 }
 
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r) {

@@ -25,13 +25,18 @@ enum {
     CHUNK_FILLS = 2
 };
 
-struct chunk {
-    struct dispatch_chunk base; // its launch is made of what follows
-    struct shoal_args args;     // for the host
-    struct shoal_call call;     // the same for the kernel
+// What a launch points to.
+struct chunk_parts {
+    struct shoal_call call;
     struct shoal_piece read_piece[CHUNK_PIECES], written_piece[CHUNK_PIECES];
     struct shoal_place place[CHUNK_PLACES];
     struct shoal_fill fill[CHUNK_FILLS];
+};
+
+struct chunk {
+    struct dispatch_chunk base;
+    struct shoal_args args;    // as the host sees them
+    struct chunk_parts *parts; // of the launch
     const struct run_setup *setup;
     const struct batch *batch;
     size_t elem;         // bytes of a number
