@@ -104,9 +104,35 @@ enum { X, Y, V, SUM, ROWS = 37 };
             "}\n"                                                                                  \
     }
 
-static const struct watcher none[] = {{0}};
+// Stops at the times of doses, and changes nothing.
+#define PAUSE                                                                                      \
+    {                                                                                              \
+        "pause", WATCH_STOPS, "struct pause_state { u32 taken[W]; };\n",                           \
+            "INLINE void pause_begin(const struct shoal_args *a, struct group *g) {\n"             \
+            "    for (int i = 0; i < W; i++) g->pause.taken[i] = 0;\n"                             \
+            "}\n"                                                                                  \
+            "INLINE void pause_copy(struct pause_state *to, int i,\n"                              \
+            "                       const struct pause_state *from, int j) {\n"                    \
+            "    to->taken[i] = from->taken[j];\n"                                                 \
+            "}\n"                                                                                  \
+            "INLINE treal pause_next_stop(const struct shoal_args *a, const struct group *g) {\n"  \
+            "    treal at = g->t1;\n"                                                              \
+            "    for (int i = 0; i < W; i++)\n"                                                    \
+            "        T_SET(at, i, g->pause.taken[i] == 0   ? LANE(g->p[1], i)\n"                   \
+            "                     : g->pause.taken[i] == 1 ? LANE(g->p[2], i)\n"                   \
+            "                                              : (elem)NAN_VALUE, 0);\n"               \
+            "    return at;\n"                                                                     \
+            "}\n"                                                                                  \
+            "INLINE u32 pause_take(const struct shoal_args *a, struct group *g,\n"                 \
+            "                      struct trial *s, u32 moved) {\n"                                \
+            "    for (int i = 0; i < W; i++) g->pause.taken[i] += moved >> i & 1;\n"               \
+            "    return 0;\n"                                                                      \
+            "}\n"                                                                                  \
+    }
+
 static const struct watcher dose[] = {DOSE, {0}};
 static const struct watcher bounce[] = {BOUNCE, {0}};
+static const struct watcher pause_only[] = {PAUSE, {0}};
 static const struct watcher all[] = {DOSE, BOUNCE, TALLY, {0}};
 
 // ---- Closed forms -------------------------------------------------------------------------------
@@ -223,4 +249,264 @@ DEVICE_TEST(watch_fixed) { check_all(device, "method=rk4 dt=0.013", 1, 1e-6); }
 DEVICE_TEST(watch_fixed_f32) { check_all(device, "method=rk4 dt=0.013 precision=f32", -1, 1e-4); }
 DEVICE_TEST(watch_fixed_dirk) {
     check_all(device, "method=kvaerno5 controller=fixed dt=0.05", 1, 1e-6);
+}
+// Where another method may take over, its kernel has the watchers too.
+DEVICE_TEST(watch_auto) { check_all(device, "method=auto rtol=1e-8", 1, 1e-6); }
+
+// ---- Stops alone --------------------------------------------------------------------------------
+
+static int bounces(const struct inputs *in, uint64_t i) {
+    double y, v;
+    return bounced(in->value[3][i], 2, &y, &v);
+}
+
+// A stop is no rejection, and the two pieces of a fixed step that it splits are two steps. None of
+// these times is one of the grid's.
+DEVICE_TEST(watch_pieces_of_fixed_steps) {
+    static const struct watcher *const who[] = {dose, all};
+    struct inputs in = make_inputs(1);
+    for (int w = 0; w < 2; w++) {
+        struct trip p = {device, "method=rk4 dt=0.00113", who[w], 1, 0};
+        struct outcome o = run_trip(&p, &in);
+        for (uint64_t i = 0; i < ROWS; i++) {
+            double x = dosed(&in, i, 2);
+            CHECK_INT(o.steps[i], 1770 + 2 + (w ? bounces(&in, i) : 0));
+            CHECK_INT(o.rejected[i], 0);
+            CHECK_NEAR(outcome_value(&o, X, i, 0), x, 1e-9 * x);
+        }
+        outcome_free(&o);
+    }
+    inputs_free(&in);
+}
+
+// A stop at a point of the grid splits nothing.
+TEST(watch_stops_on_the_grid) {
+    struct inputs in = make_inputs(1);
+    struct trip p = {"cpu", "method=rk4 dt=0.015625", dose, 1, 0};
+    struct outcome o = run_trip(&p, &in);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        double x = dosed(&in, i, 2);
+        CHECK_INT(o.steps[i], 128);
+        CHECK_NEAR(outcome_value(&o, X, i, 0), x, 1e-6 * x);
+    }
+    outcome_free(&o);
+    inputs_free(&in);
+}
+
+// Two stops next to each other: the short step between them says nothing of the one that follows,
+// which is as long as if nobody had stopped anything.
+static void check_pause(const char *device, const char *options) {
+    char words[128];
+    struct inputs in = make_inputs(1);
+    for (uint64_t i = 0; i < ROWS; i++)
+        in.value[2][i] = in.value[1][i] + 0x1p-20;
+    struct trip p = {device, options, pause_only, 1, 0};
+    struct outcome o = run_trip(&p, &in);
+    snprintf(words, sizeof words, "%s t1=2", options);
+    struct rig rig = rig_new(NULL, model, words);
+    struct outcome plain = rig_run(&rig, &in, NULL, 0, NULL);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        double x = exp(-in.value[0][i] * 2);
+        CHECK_MSG(o.steps[i] <= plain.steps[i] + 3, "%u steps, not %u", o.steps[i], plain.steps[i]);
+        CHECK_MSG(o.rejected[i] <= plain.rejected[i], "%u rejected", o.rejected[i]);
+        CHECK_NEAR(outcome_value(&o, X, i, 0), x, 1e-4 * x);
+    }
+    outcome_free(&o);
+    outcome_free(&plain);
+    rig_free(&rig);
+    inputs_free(&in);
+}
+
+DEVICE_TEST(watch_history_is_kept) { check_pause(device, "method=tsit5 controller=pid"); }
+DEVICE_TEST(watch_history_is_kept_implicit) {
+    check_pause(device, "method=kvaerno5 controller=gustafsson");
+}
+
+// ---- With saving --------------------------------------------------------------------------------
+
+// Samples are those of the solution before somebody acts at their time, and do not change steps.
+static void check_samples(const char *device, const char *options, double tolerance) {
+    char series[128];
+    struct inputs in = make_inputs(1);
+    for (uint64_t i = 0; i < ROWS; i++)
+        in.value[1][i] = 0.25 + (double)(i % 2) / 64; // one of the samples, or none
+    struct trip p = {device, options, all, 1, tolerance};
+    snprintf(series, sizeof series, "%s save=n=9", options);
+    struct trip q = {device, series, all, 1, tolerance};
+    struct outcome end = run_trip(&p, &in), o = run_trip(&q, &in);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        double k = in.value[0][i];
+        outcome_same_end(&end, i, &o, i, options);
+        for (uint64_t n = 0; n < 9; n++) {
+            double t = (double)n / 4, x = exp(-k * t), y, v;
+            for (int d = 1; d <= 2; d++)
+                x += t > in.value[d][i] ? 0.5 * exp(-k * (t - in.value[d][i])) : 0;
+            bounced(in.value[3][i], t, &y, &v);
+            CHECK_NEAR(outcome_value(&o, X, i, n), x, tolerance * x);
+            CHECK_NEAR(outcome_value(&o, Y, i, n), y, tolerance * 100);
+        }
+    }
+    outcome_free(&end);
+    outcome_free(&o);
+    inputs_free(&in);
+}
+
+DEVICE_TEST(watch_samples) { check_samples(device, "method=tsit5 rtol=1e-8 vars=x,y,v", 1e-6); }
+DEVICE_TEST(watch_samples_fixed) { check_samples(device, "method=rk4 dt=0.013 vars=x,y,v", 1e-6); }
+
+// Saved steps have both sides of what somebody changed.
+TEST(watch_saved_steps) {
+    static const char *const options[] = {"method=tsit5 t1=2 save=steps d1=0.5 d2=1",
+                                          "method=rk4 dt=0.3 t1=2 save=steps d1=0.5 d2=1"};
+    for (int k = 0; k < 2; k++) {
+        char words[96];
+        snprintf(words, sizeof words, "%.*s", (int)(strstr(options[k], " d1") - options[k]),
+                 options[k]);
+        struct rig rig = rig_new_watched(NULL, model, words, dose);
+        shoal_batch *batch = NULL;
+        rig_need(&rig, shoal_batch_new(rig.model, &batch, rig.log), "batch");
+        rig_need(&rig, shoal_batch_sweep(batch, "d1=0.5,0.25", rig.log), "sweep");
+        const char *path = check_path(k ? "fixed.csv" : "adaptive.csv");
+        rig_need(&rig, shoal_solver_run_file(rig.solver, batch, path, NULL, rig.log), "run");
+        char *text = check_read(path), *rest = NULL;
+        double t_last = -1, x_last = 0;
+        int jumps = 0;
+        REQUIRE(text);
+        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+            double t, x;
+            if (sscanf(line, "%*d,%lf,%lf", &t, &x) != 2)
+                continue;
+            if (t == t_last) {
+                CHECK_NEAR(x, x_last + 0.5, 1e-15);
+                CHECK(t == 0.5 || t == 0.25 || t == 0.7);
+                jumps++;
+            }
+            t_last = t;
+            x_last = x;
+        }
+        CHECK_INT(jumps, 4);
+        shoal_batch_free(batch);
+        free(text);
+        rig_free(&rig);
+    }
+}
+
+// ---- Other kinds of kernels ---------------------------------------------------------------------
+
+// Algebraic states follow what was changed; where they cannot, the row ends.
+static void check_algebraic(const char *device, const char *options) {
+    static const char text[] = "par k=1, d1=0.3, d2=0.7, amount=0.5; init x=1; x'=-k*a;"
+                               "alg a=1, b=1; 0=a-b; 0=b*b-x*x*b/a*(if(x<9)then(1)else(1/(a-a)))";
+    const char *names[RIG_NAMES] = {"k", "d1", "d2", "amount"};
+    struct inputs in = inputs_new(ROWS, names), plain = make_inputs(1);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        for (int n = 0; n < 3; n++)
+            in.value[n][i] = plain.value[n][i];
+        in.value[3][i] = i % 8 == 3 ? 10 : 0.5;
+    }
+    char words[256];
+    snprintf(words, sizeof words, "%s t1=2 device=cpu", options);
+    struct rig reference = rig_new_watched("scalar", text, words, dose);
+    struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
+    snprintf(words, sizeof words, "%s t1=2 device=%s", options, device);
+    struct rig rig = rig_new_watched(NULL, text, words, dose);
+    same_ways(&want, &rig, &in, words);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        double x = dosed(&plain, i, 2);
+        CHECK_STR(shoal_status_word(want.status[i]), i % 8 == 3 ? "newton" : "ok");
+        if (i % 8 == 3)
+            CHECK_NEAR(want.t[i], in.value[1][i], 0);
+        else
+            CHECK_NEAR(outcome_value(&want, 0, i, 0), x, 1e-5 * x);
+    }
+    outcome_free(&want);
+    rig_free(&rig);
+    rig_free(&reference);
+    inputs_free(&in);
+    inputs_free(&plain);
+}
+
+DEVICE_TEST(watch_algebraic) { check_algebraic(device, "method=rodas5p rtol=1e-7"); }
+DEVICE_TEST(watch_algebraic_fixed) {
+    check_algebraic(device, "method=kvaerno5 controller=fixed dt=0.02");
+}
+
+// So many states that their arrays are in the workspace.
+DEVICE_TEST(watch_large) {
+    static const struct watcher both[] = {DOSE, TALLY, {0}};
+    static const char text[] = "par k=1, d1=0.3, d2=0.7, amount=0.5; init x=1, y=1, v=0, w=0;"
+                               "x'=-k*x; y'=v; v'=-y; w'=0; init u[1..150]=1;"
+                               "u1'=u2-u1; u[2..149]'=u[j-1]-2*u[j]+u[j+1]; u150'=u149-u150";
+    static const char *const options[] = {"method=tsit5 rtol=1e-7 vars=x,w",
+                                          "method=rk4 dt=0.013 vars=x,w"};
+    struct inputs in = make_inputs(1);
+    for (int n = 0; n < 2; n++) {
+        char words[256];
+        snprintf(words, sizeof words, "%s t1=2 device=cpu", options[n]);
+        struct rig reference = rig_new_watched("scalar", text, words, both);
+        struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
+        snprintf(words, sizeof words, "%s t1=2 device=%s", options[n], device);
+        struct rig rig = rig_new_watched(NULL, text, words, both);
+        same_all(&want, &rig, &in, words);
+        for (uint64_t i = 0; i < ROWS; i++) {
+            double x = dosed(&in, i, 2);
+            CHECK_NEAR(outcome_value(&want, 0, i, 0), x, 1e-5 * x);
+            CHECK_NEAR(outcome_value(&want, 1, i, 0), want.steps[i], 0);
+        }
+        outcome_free(&want);
+        rig_free(&rig);
+        rig_free(&reference);
+    }
+    inputs_free(&in);
+}
+
+// Nothing is in a kernel that nobody asked for; the interpolant is there without a grid.
+TEST(watch_is_compiled_in_when_asked_for) {
+    struct rig plain = rig_new(NULL, model, "method=tsit5 t1=1");
+    struct rig stops = rig_new_watched(NULL, model, "method=tsit5 t1=1", dose);
+    struct rig limits = rig_new_watched(NULL, model, "method=tsit5 t1=1", bounce);
+    char *text[] = {rig_source(&plain), rig_source(&stops), rig_source(&limits)};
+    CHECK(!strstr(text[0], "---- watchers") && !strstr(text[0], "#define WATCHED 1"));
+    CHECK_HAS(text[0], "#define DENSE 0\n");
+    CHECK_HAS(text[1], "---- watchers");
+    CHECK_HAS(text[1], "#define DENSE 0\n");
+    CHECK_HAS(text[2], "#define DENSE 1\n");
+    CHECK_HAS(text[2], "#define SAVE_GRID 0\n");
+    for (int i = 0; i < 3; i++)
+        free(text[i]);
+    rig_free(&plain);
+    rig_free(&stops);
+    rig_free(&limits);
+}
+
+// Where nothing is saved, rows end as they do otherwise: there are no arrays of no elements.
+DEVICE_TEST(watch_no_outputs) {
+    static const char *const options[] = {"method=tsit5", "method=vern7 save=n=5",
+                                          "method=rk4 dt=0.013"};
+    static const struct watcher *const who[] = {NULL, all};
+    struct inputs in = make_inputs(1);
+    for (size_t n = 0; n < 2 * sizeof options / sizeof *options; n++) {
+        char words[128];
+        struct order order;
+        struct kernel_source source;
+        snprintf(words, sizeof words, "%s t1=2 device=%s", options[n / 2], device);
+        struct rig rig = rig_new_watched(NULL, model, words, who[n % 2]);
+        struct outcome want = rig_run(&rig, &in, NULL, 0, NULL);
+        rig_need(&rig, order_open(rig.model, &rig.options, NULL, &order, rig.log), "order");
+        order.request.outputs = 0;
+        rig_need(&rig, codegen_kernel(&order.request, &source, log_report(rig.log)), "codegen");
+        rig_replace_kernel(&rig, source.text.data);
+        struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
+        for (uint64_t i = 0; i < ROWS; i++) {
+            CHECK_INT(got.status[i], want.status[i]);
+            CHECK_INT(got.steps[i], want.steps[i]);
+            CHECK_INT(got.f_evals[i], want.f_evals[i]);
+        }
+        kernel_source_free(&source);
+        order_close(&order);
+        outcome_free(&want);
+        outcome_free(&got);
+        rig_free(&rig);
+    }
+    inputs_free(&in);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The adaptive loop of a worker: try a step in all groups, judge it, commit lane by lane.
+// The adaptive loop of a worker tries a step in all groups, judges it and commits it lane by lane.
 
 #if COLD_PART
-// What lanes that begin now have to be looked at for, at the latest.
+// Makes sure that lanes that begin now are looked at before their limits are passed.
 INLINE void look_at_new(struct worker *k) {
     u64 most = k->args->z.max_steps;
 #if DETECT_STIFF
@@ -13,8 +13,8 @@ INLINE void look_at_new(struct worker *k) {
 }
 
 #if DETECT_STIFF
-// Lanes that their next attempt shows to be stiff. It is made here, for this alone, so that the
-// loop has nothing to keep.
+// Returns the lanes that their next attempt shows to be stiff. It is made here, for this alone, so
+// that the loop has nothing to keep.
 INLINE u32 stiff_lanes(struct worker *k, struct group *g) {
     u32 active = m_lanes(g->active), due = 0, hits = 0, found = 0;
     for (int i = 0; i < W; i++)
@@ -39,7 +39,7 @@ INLINE u32 stiff_lanes(struct worker *k, struct group *g) {
 INLINE u32 stiff_lanes(struct worker *k, struct group *g) { return 0; }
 #endif
 
-// Step limits, stiffness and the stop flag; returns 1 to leave.
+// Looks at step limits, stiffness and the stop flag; returns 1 to leave.
 OUTLINE int look_around(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     if (stop_asked(a->stop))

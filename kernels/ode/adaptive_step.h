@@ -52,6 +52,23 @@ struct verdict {
 #endif
 };
 
+#if WATCHED
+// Lanes get another goal where the step ended at theirs, or failed on the way to a limit, which was
+// one of that step alone. Where ends are changed the steps themselves are saved already.
+INLINE void trial_go_on(const struct shoal_args *a, const struct limits *l, struct group *g,
+                        struct trial *s, mask held, u32 changed, struct verdict *v) {
+    u32 active = m_lanes(g->active), landed = v->moved & m_lanes(s->lands),
+        missed = m_lanes(m_andnot(g->limited, held)) & ~v->moved, lost = 0;
+    v->moved = changed & ~v->done;
+    if (active & (landed | missed | changed))
+        lost = lanes_go_on(a, l, g, s, active & (landed | missed), v->moved);
+#if ALGEBRAIC
+    v->lost = lost;
+    v->failed |= lost;
+#endif
+}
+#endif
+
 INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limits *l,
                                   struct group *g, struct trial *s) {
     real error2 = method_error2(&g->x, s, l);
@@ -89,22 +106,11 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 #if NEWTON
     v.newton = v.failed & m_lanes(s->n.failed) & ~v.bad;
 #endif
+    v.moved = m_lanes(accepted);
     u32 changed = commit_step(a, g, s, accepted);
     g->accepted = i_count(g->accepted, accepted);
 #if WATCHED
-    // a limit is a limit of the step in which it was found
-    mask over = m_and(
-        g->active, m_or(m_and(accepted, s->lands), m_andnot(m_andnot(g->limited, held), accepted)));
-    v.moved = changed & ~v.done;
-    u32 lost = 0;
-    if (m_lanes(over) | changed)
-        lost = lanes_go_on(a, l, g, s, m_lanes(over), v.moved);
-#if ALGEBRAIC
-    v.lost = lost;
-    v.failed |= lost;
-#endif
-#else
-    v.moved = m_lanes(accepted);
+    trial_go_on(a, l, g, s, held, changed, &v);
 #endif
     return v;
 }

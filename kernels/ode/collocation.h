@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One step of a collocation method (Gauss, Radau), and its error.
+// This is one step of a collocation method (Gauss, Radau), and its error.
 //
 // All stages z_i = h sum a_ij f(t0 + c_j h, y0 + z_j) are found at once. With a = t D ti and
 // z = t w the equations of an iteration fall apart into one with I - h mu J for each mu of D: real
@@ -10,7 +10,7 @@
 #define PAIRS (STAGES / 2)
 #define SINGLE (STAGES % 2) // the first of w belongs to a real mu, which is gamma
 
-// A complex vector and room for a solution.
+// Solves for a pair, which is one complex vector.
 INLINE void pair_solve(struct trial *s, int pair, SPACE real *g0, SPACE real *g1) {
     const SPACE cplx *m = (const SPACE cplx *)(s->m + LU_PAIRS) + pair * LU_ENTRIES;
 #if LARGE
@@ -44,7 +44,7 @@ INLINE void collocation_factor(struct trial *s) {
     }
 }
 
-// Corrections of w from the slopes: (I - h mu J) g = h mu g - w.
+// Makes corrections of w from the slopes: (I - h mu J) g = h mu g - w.
 INLINE void collocation_solve(struct trial *s) {
 #if SINGLE
     SPARE(room, N, s->spare[0]);
@@ -64,7 +64,7 @@ INLINE void collocation_solve(struct trial *s) {
     }
 }
 
-// z = t w
+// Sets z = t w.
 INLINE void collocation_stages(struct trial *s) {
     STAGE_LOOP(i, STAGES) {
         STATES(j, 0) {
@@ -75,7 +75,7 @@ INLINE void collocation_stages(struct trial *s) {
     }
 }
 
-// g = ti f, f being those of the stages
+// Sets g = ti f, where f are those of the stages.
 INLINE void collocation_slopes(const struct point *x, const SPACE real *p, struct trial *s) {
     ITEMS(j, STAGES * N) s->g[j] = R(0);
     STAGE_LOOP(i, STAGES) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Step size control in log2 of the squared error, with the dialect's own log2 and exp2.
+// Step sizes are controlled in log2 of the squared error, with the dialect's own log2 and exp2.
 //
 // CONTROL_A, _B, _C, _SAFETY (log2), _GROW, _SHRINK, _REJECT (gain after a rejection) are
 // constants. History changes with accepted steps only; a rejected step always shrinks; an error
@@ -14,7 +14,7 @@
 #define ERROR_LOG2 r_log2_rough
 #endif
 
-// Next step, positive. `error2` is the squared norm, `h` the size of the attempted step.
+// Returns the next step, positive. `error2` is the squared norm, `h` the attempted step's size.
 INLINE real control_next(struct past *p, real error2, real h, mask accepted) {
     real l0 = ERROR_LOG2(error2);
     real shrink = r_fma(l0, GAIN(-CONTROL_REJECT), R(CONTROL_SAFETY));

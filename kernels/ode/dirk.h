@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One step of a diagonally implicit Runge-Kutta method, and its error.
+// This is one step of a diagonally implicit Runge-Kutta method, and its error.
 //
 // Stage i is u = h f(t0 + c_i h, y0 + d + gamma u), d = sum a_ij u_j. The iterations find u, not
 // the argument, and never take f at the solution for it, so that u is exact for stiff components
@@ -7,7 +7,7 @@
 // equations at the step's start. An algebraic row has f(...) = 0 instead: its u is what brings the
 // argument there.
 
-// u = h f0 + h J (d + gamma u), the first stage's equation made linear.
+// Solves u = h f0 + h J (d + gamma u), which is the first stage's equation made linear.
 INLINE void dirk_guess(struct trial *s, const SPACE real *d, SPACE real *u) {
     SPARE(w, N, s->spare[0]);
     const SPACE real *f = s->m + LU_ENTRIES;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The function the host calls, once per worker thread, with the worker's own workspace.
+// The host calls this function once per worker thread, with the worker's own workspace.
 
 struct workspace {
     struct shoal_args args;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The fixed-step loop of a worker: bursts of all groups, and single steps where something happens.
+// The fixed-step loop of a worker takes bursts of all groups, and single steps where something
+// happens.
 
 #if HOT_PART
-// One step with all its consequences.
+// Takes one step with all its consequences.
 INLINE void careful_step(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     TRIALS(s, k);
@@ -21,8 +22,8 @@ INLINE void careful_step(struct worker *k, struct group *g) {
     turn_over(k, g, ended, status);
 }
 
-// `count` steps of all groups without masks. Returns 0, with everything as before, when a live lane
-// did not stay finite.
+// Takes `count` steps of all groups without masks. Returns 0, with everything as before, when a
+// live lane did not stay finite.
 INLINE int burst(struct worker *k, struct group *g, u32 count) {
     const struct shoal_args *a = k->args;
     POINTS(x, k);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fixed steps: t_i = t0 + i dt, the last one what (n - 1) dt leave of t1 - t0.
+// Fixed steps end at t_i = t0 + i dt; the last one is what (n - 1) dt leave of t1 - t0.
 //
 // Runs of steps in which no lane ends and no sample falls go without masks (a burst); whether
 // everything stayed finite is looked at once behind a burst, and if not, the burst is taken back
@@ -11,13 +11,13 @@
 #define AT_ONCE 1
 #endif
 
-// Steps of `quiet` that surely end before something that is so far away.
+// Returns how many of the `quiet` steps surely end before something that is so far away.
 INLINE u32 quiet_before(const struct shoal_args *a, elem gap, u32 quiet) {
     elem steps = gap / a->control[CONTROL_DT] - (elem)2;
     return !(steps < (elem)quiet) ? quiet : steps > 0 ? (u32)steps : 0;
 }
 
-// Steps every lane of the group can take before something happens to one.
+// Returns how many steps every lane of the group can take before something happens to one.
 INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
     u32 active = m_lanes(g->active), quiet = WATCH_LIMITS || WATCH_STEPS ? 0 : BURST;
 #if SAVE_GRID
@@ -46,7 +46,7 @@ INLINE u32 quiet_steps(const struct shoal_args *a, const struct group *g) {
     return quiet;
 }
 
-// Fixed steps that are behind the lanes: one that somebody splits counts when it is over.
+// Returns how many fixed steps are behind the lanes: one that is split counts when it is over.
 INLINE ireal fixed_done(const struct shoal_args *a, const struct group *g) {
 #if WATCHED
     return (ielem)a->z.fixed_steps - g->left;
@@ -55,13 +55,13 @@ INLINE ireal fixed_done(const struct shoal_args *a, const struct group *g) {
 #endif
 }
 
-// t0 + i dt, i being the steps done.
+// Returns t0 + i dt, where i is how many steps are done.
 INLINE treal fixed_time(const struct shoal_args *a, const struct group *g, ireal done) {
     treal dt = t_pair(a->control[CONTROL_DT], a->control[CONTROL_DT_LO]);
     return t_index(g->t0, done, t_signed(dt, g->dir));
 }
 
-// The length of the row's last step, signed, when `done` come before it.
+// Returns how long the row's last step is, signed, when `done` come before it.
 INLINE real fixed_rest(const struct shoal_args *a, const struct group *g, ireal done) {
     treal dt = t_pair(a->control[CONTROL_DT], a->control[CONTROL_DT_LO]);
     return t_real(t_index(t_between(g->t0, g->t1), done, t_signed(dt, -g->dir)));
@@ -101,7 +101,7 @@ INLINE void fixed_begin(const struct shoal_args *a, const struct limits *l, cons
 #endif
 }
 
-// The n-th step of a burst, of all groups.
+// Takes the n-th step of a burst in all groups.
 INLINE void fixed_step(const struct shoal_args *a, const struct group *g, struct point *x,
                        struct trial *s, u32 n) {
     STAGE_LOOP(i, STAGES) {
@@ -118,7 +118,7 @@ INLINE void fixed_step(const struct shoal_args *a, const struct group *g, struct
     }
 }
 
-// `count` steps from x on without looking.
+// Takes `count` steps from x on without looking.
 INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struct point *x,
                         struct trial *s, u32 count) {
     u32 n = 0;
@@ -191,7 +191,7 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, const struct limi
     return o;
 }
 
-// The lanes whose row is over, among others that are idle.
+// Returns the lanes whose row is over; bits of idle lanes mean nothing.
 INLINE u32 outcome_ended(const struct outcome *o) {
 #if WATCHED
     return ((o->last | o->over | ~o->moved) & ~o->held) | o->lost;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A group: one vector of trajectories on their way; for a thread, which is one trajectory, W is 1.
+// A group is one vector of trajectories on their way; for a thread, which is one trajectory, W
+// is 1.
 //
 // Idle lanes hold the values of a trajectory that is or was alive and a step size of 0, so that
 // whatever is computed for them is harmless and changes nothing.
@@ -12,14 +13,17 @@
 #define SAVE_GRID DENSE
 #endif
 
-// Where a step starts.
+// No target has arrays of no elements.
+enum { OUT_ROOM = NOUT ? NOUT : 1 };
+
+// This is where a step starts.
 struct point {
     treal t;
     ARRAY(y, N);
     ARRAY(f0, N); // f(t, y), the first stage of the next step
 };
 
-// What the host sets for all rows, as reals.
+// These are the limits that the host sets for all rows, as reals.
 struct limits {
     real rtol, dt_min, dt_max;
     real smallest; // step
@@ -81,7 +85,7 @@ struct group {
     u32 unfit;     // lanes for which no start was found
 #endif
 #if LARGE
-    ARRAY(out, NOUT);
+    ARRAY(out, OUT_ROOM);
     ARRAY(spare[3], N);
 #endif
 };
@@ -103,15 +107,38 @@ INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
 #endif
 }
 
-INLINE void past_restart(struct past *p, u32 lanes) {
-    mask some = m_of_lanes(lanes);
-    p->l1 = select(some, R(0), p->l1);
-    p->l2 = select(some, R(0), p->l2);
-    p->hlast = select(some, R(-10000), p->hlast); // no step before
-    p->top = select(some, R(CONTROL_GROW), p->top);
-#if NEWTON
-    p->rate = select(some, R(1), p->rate);
+#if !ADAPTIVE
+#define CONTROL_B 0
+#define CONTROL_C 0
 #endif
+// These tell which of its numbers the controller uses.
+#define KEEPS_L1 (CONTROL_B != 0 || CONTROL_C != 0)
+#define KEEPS_L2 (CONTROL_C != 0)
+#define KEEPS_H CONTROL_GUSTAFSSON
+
+// The lanes remember again what they did `before`.
+INLINE void past_keep(struct past *p, const struct past *before, mask lanes) {
+    if (KEEPS_L1)
+        p->l1 = select(lanes, before->l1, p->l1);
+    if (KEEPS_L2)
+        p->l2 = select(lanes, before->l2, p->l2);
+    if (KEEPS_H)
+        p->hlast = select(lanes, before->hlast, p->hlast);
+    p->top = select(lanes, before->top, p->top);
+#if NEWTON
+    p->rate = select(lanes, before->rate, p->rate);
+#endif
+}
+
+INLINE void past_restart(struct past *p, u32 lanes) {
+    struct past none;
+    none.l1 = none.l2 = R(0);
+    none.hlast = R(-10000); // no step before
+    none.top = R(CONTROL_GROW);
+#if NEWTON
+    none.rate = R(1);
+#endif
+    past_keep(p, &none, m_of_lanes(lanes));
 #if DETECT_STIFF
     for (int i = 0; i < W; i++)
         if (lanes >> i & 1)
@@ -128,21 +155,13 @@ INLINE void past_init(struct past *p, u32 lanes) {
 #endif
 }
 
-// What lanes remembered before a step that says nothing of the next one.
-INLINE void past_keep(struct past *p, const struct past *before, mask lanes) {
-    p->l1 = select(lanes, before->l1, p->l1);
-    p->l2 = select(lanes, before->l2, p->l2);
-    p->hlast = select(lanes, before->hlast, p->hlast);
-    p->top = select(lanes, before->top, p->top);
-#if NEWTON
-    p->rate = select(lanes, before->rate, p->rate);
-#endif
-}
-
 INLINE void past_copy(struct past *to, int i, const struct past *from, int j) {
-    LANE(to->l1, i) = LANE(from->l1, j);
-    LANE(to->l2, i) = LANE(from->l2, j);
-    LANE(to->hlast, i) = LANE(from->hlast, j);
+    if (KEEPS_L1)
+        LANE(to->l1, i) = LANE(from->l1, j);
+    if (KEEPS_L2)
+        LANE(to->l2, i) = LANE(from->l2, j);
+    if (KEEPS_H)
+        LANE(to->hlast, i) = LANE(from->hlast, j);
     LANE(to->top, i) = LANE(from->top, j);
 #if NEWTON
     LANE(to->rate, i) = LANE(from->rate, j);
@@ -154,17 +173,17 @@ INLINE void past_copy(struct past *to, int i, const struct past *from, int j) {
 #endif
 }
 
-// Every component finite: x*0 is 0 for those, and not a number otherwise.
+// Returns where every component is finite: x*0 is 0 for those, and not a number otherwise.
 INLINE mask finite_all(const SPACE real *y) {
     real s = y[0] * R(0);
     STATES(j, 1) s = r_fma(y[j], R(0), s);
     return r_eq(s, R(0));
 }
 
-// out = base + scale times the sum of the weighted stages; without a base, that alone. Stages are
-// summed before they are added to the state, which is rounded once that way. Weights are relative
-// to the first that is not 0, which is part of the scale. An array that is indexed would be drawn
-// out of the registers, so stages that are written out come as they are.
+// Sets out to base plus scale times the sum of the weighted stages, or without a base to that
+// alone. Stages are summed before they are added to the state, which is rounded once that way.
+// Weights are relative to the first that is not 0, which is part of the scale. An array that is
+// indexed would be drawn out of the registers, so stages that are written out come as they are.
 INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE elem *weights,
                        real scale, int count, SPACE real *out) {
 #if UNROLL_STAGES

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the steps of all implicit methods share: sums of stages, the matrix, the error's norm.
+// The steps of all implicit methods share sums of stages, the matrix, and the error's norm.
 //
 // The matrix of a step, I - h gamma J, is made and factored with its first stage. Every attempt
 // does so: the Jacobian would outlive a rejection, and factors a step of the same size, but in a
@@ -89,7 +89,7 @@ INLINE real stage_sum_at(real sum, const struct trial *s, const TABLE elem *weig
     return sum;
 }
 
-// out = out + sum of the weighted stages
+// Adds the sum of the weighted stages to out.
 INLINE void stage_sum(const struct trial *s, const TABLE elem *weights, int count,
                       SPACE real *out) {
 #if UNROLL_STAGES
@@ -103,7 +103,7 @@ INLINE void stage_sum(const struct trial *s, const TABLE elem *weights, int coun
 #endif
 }
 
-// The Jacobian, f and df/dt at a point.
+// Computes the Jacobian, f and df/dt at a point.
 INLINE void linearise(real t, const SPACE real *y, const SPACE real *p, SPACE real *m) {
 #if LU_LOOPS
     ROLL for (int e = 0; e < LU_ENTRIES; e++) m[e] = R(0);
@@ -118,7 +118,7 @@ INLINE void linearise(real t, const SPACE real *y, const SPACE real *p, SPACE re
 #define DOUBT_LOOP(i, first, end) UNROLL for (int i = first; i < end; i++)
 #endif
 
-// Squared size of the Jacobian's entries; of df/dt only whether they are finite.
+// Return the squared size of the Jacobian's entries; of df/dt only whether they are finite.
 INLINE real linear_size2(const SPACE real *m) {
     real size2 = R(0);
     DOUBT_LOOP(i, 0, DAMPING) {
@@ -133,11 +133,12 @@ INLINE mask linear_timely(const SPACE real *m) {
     return r_eq(sum, R(0));
 }
 
-// Whether a way is more than the rounding of the state it starts from.
+// Returns whether a way is more than the rounding of the state it starts from.
 INLINE mask is_leap(real way, real y) { return r_gt(r_abs(way), r_abs(y) * R(1e4 * EPSILON)); }
 
-// Where the Jacobian of state j is taken in a step of h: less far than tolerances can tell, more
-// than rounding, the way f goes. A fixed step cannot be repeated shorter: there it is its middle.
+// Returns where the Jacobian of state j is taken in a step of h: less far than tolerances can tell,
+// more than rounding, the way f goes. A fixed step cannot be repeated shorter: there it is its
+// middle.
 INLINE real beside(const struct limits *l, real h, real y, real f, int j) {
 #if ADAPTIVE
     real rtol = r_max(l->rtol * R(0.01), R(4 * EPSILON));
@@ -147,9 +148,9 @@ INLINE real beside(const struct limits *l, real h, real y, real f, int j) {
 #endif
 }
 
-// The linearisation of a step: f at its start, the rest perhaps from beside it; df/dt only where it
-// is not finite. With fixed steps a Jacobian that is as large in the middle of the step is right
-// where it is. Lanes that are not in doubt get what they had.
+// The linearisation of a step has f at its start, and the rest perhaps from beside it; df/dt only
+// where it is not finite. With fixed steps a Jacobian that is as large in the middle of the step is
+// right where it is. Lanes that are not in doubt get what they had.
 INLINE void linearise_step(const struct point *x, const SPACE real *p, struct trial *s) {
     SPARE(y, N, s->spare[0]);
     real t = t_at(x->t, R(0)), size2 = R(0);
@@ -184,14 +185,14 @@ INLINE void linearise_step(const struct point *x, const SPACE real *p, struct tr
 }
 #endif
 
-// The factors of I - h gamma J, at `to` in m.
+// Makes the factors of I - h gamma J at `to` in m.
 INLINE void factor(struct trial *s, int to) {
     SPARE(w, N, s->spare[0]);
     s->pivot = linear_factor(s->h * R(-GAMMA), s->m, s->m + to, w);
 }
 
 INLINE mask is_singular(const struct trial *s) { return r_lt(s->pivot, R(SMALLEST_SCALE)); }
-// Neither singular nor with something in it that is not finite.
+// It is neither singular nor is something in it that is not finite.
 INLINE mask is_sound(const struct trial *s) { return r_ge(s->pivot, R(SMALLEST_SCALE)); }
 
 #if ADAPTIVE
@@ -199,8 +200,8 @@ INLINE real stage_error(const struct trial *s, int j) {
     return stage_sum_at(R(0), s, rk_e, STAGES, j);
 }
 
-// Square of the error norm: RMS of e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite when
-// anything of the step is, y1 included: then the reciprocal is not finite.
+// Returns the square of the error norm, the RMS of e / (atol + rtol max(|y0|, |y1|)). It is not a
+// number or infinite when anything of the step is, y1 included: then the reciprocal is not finite.
 INLINE real error_norm2(const struct point *x, const struct trial *s, const struct limits *l,
                         const SPACE real *error) {
     real sum = R(0);

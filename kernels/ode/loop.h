@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The trajectory loop: WAYS groups step side by side, finished lanes take the next row.
+// In the trajectory loop WAYS groups step side by side, and finished lanes take the next row.
 //
 // New trajectories are made ready W at a time in a waiting room (start values, derived parameters,
 // first step), so that starting costs a lane its share and not a whole vector. Rows come in run
@@ -29,7 +29,7 @@ struct worker {
     u32 idle_ways;
 };
 
-// One for each group, for the time of a function.
+// There is one of these for each group, for the time of a function.
 #if LARGE
 #define TRIALS(s, k) struct trial *s = (k)->trial
 #define POINTS(x, k) struct point *x = (k)->point

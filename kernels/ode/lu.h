@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The factorisation of I - h gamma J and the solution with it, as loops over index tables. An
-// algebraic row of the matrix is that of -J, whatever h.
+// Here I - h gamma J is factored, and equations are solved with it, by loops over index tables. An
+// algebraic row of the matrix is the one of -J, whatever h is.
 //
 // lu_row, lu_column, lu_diagonal and lu_state say where the entries of the factors are, in the
 // order of elimination; the operations and their order are those of the straight code that smaller
 // systems have. w is room for one row. NUMBER is real, or complex for complex gamma.
 
-// From the Jacobian in `jac`, with zeros where the factors fill in, to factors in m, which may be
-// the same. `scale` is -h gamma. Returns the smallest pivot's size: the matrix is singular when
-// that is 0, or nearly; not a number when a pivot is not finite.
+// Takes the Jacobian in `jac`, with zeros where the factors fill in, and makes factors of it in m,
+// which may be the same. `scale` is -h gamma. Returns the smallest pivot's size: the matrix is
+// singular when that is 0, or nearly; it is not a number when a pivot is not finite.
 NOINLINE real LU_NAME(factor)(NUMBER scale, const SPACE real *jac, SPACE NUMBER *m,
                               SPACE NUMBER *w) {
     real least = R(LARGEST_SCALE), sound = R(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Simplified Newton iterations: when a lane is done, and when it will not be.
+// Simplified Newton iterations say when a lane is done, and when it will not be.
 //
 // All iterations of a step take the matrix of its start. A lane that has converged keeps its values
 // while others of the vector go on, so its result is its own. An iteration that shrinks the
@@ -22,7 +22,7 @@ INLINE void newton_trial(mask active, real rate, struct newton *n) {
         LANE(n->work, i) = 0;
 }
 
-// A step begins: the weights of its norm.
+// A step begins: this sets the weights of its norm.
 INLINE void newton_begin(const struct point *x, struct trial *s) {
     struct newton *n = &s->n;
     const struct limits *l = s->limits;
@@ -32,7 +32,7 @@ INLINE void newton_begin(const struct point *x, struct trial *s) {
     n->most = R(0);
 }
 
-// The lanes for which iterations are worth it.
+// Returns the lanes for which iterations are worth it.
 INLINE mask newton_open(const struct trial *s) {
     return m_and(m_andnot(s->n.active, s->n.failed), is_sound(s));
 }
@@ -47,7 +47,7 @@ INLINE real newton_norm2(const struct newton *n, const SPACE real *correction) {
 }
 
 #if DOUBTS
-// The same of what is more than rounding.
+// Returns the same norm of what is more than rounding.
 INLINE real newton_leap2(const struct newton *n, const struct point *x,
                          const SPACE real *correction) {
     real sum = R(0);
@@ -74,8 +74,8 @@ INLINE mask newton_doubt(struct trial *s, mask open, mask going, int i, real lea
 }
 #endif
 
-// The lanes of `open` that go on after iteration i, whose correction has the squared norm n2 and
-// the one before it `before`.
+// Returns the lanes of `open` that go on after iteration i, whose correction has the squared norm
+// n2, as the one before it had `before`.
 INLINE mask newton_go_on(struct trial *s, mask open, int i, real n2, real before) {
     struct newton *n = &s->n;
     real theta2 = R(0), rate = n->rate, enough = s->limits->enough;
@@ -101,19 +101,20 @@ INLINE mask newton_go_on(struct trial *s, mask open, int i, real n2, real before
     return m_andnot(going, hopeless);
 }
 
-// What the group keeps of the trials.
+// The group keeps this of the trials.
 INLINE void newton_count(struct group *g, const struct trial *s) {
     g->past.rate = s->n.rate;
     g->work = g->work + s->n.work;
 }
 
 #if ADAPTIVE
-// The squared error as step control is to see it: one that halves the step where iterations failed.
+// Returns the squared error as step control is to see it: where iterations failed it halves the
+// step.
 INLINE real newton_error2(const struct trial *s, real error2) {
     return select(s->n.failed, error2 * R(0) + R(NEWTON_FAILED), error2);
 }
 
-// What the next step is multiplied with, after Hairer and Wanner II, IV.8.
+// Returns what the next step is multiplied with, after Hairer and Wanner II, IV.8.
 INLINE real newton_caution(const struct newton *n) {
     return R(2 * NEWTON_MOST + 1) / (R(2 * NEWTON_MOST) + n->most);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The right-hand side of a thread where it exists twice: quick, and exact for what the quick one
-// cannot do. The exact one is a call, and gets copies: arrays whose address is known elsewhere do
+// The right-hand side of a thread may exist twice: quick, and exact for what the quick one cannot
+// do. The exact one is a call, and gets copies: arrays whose address is known elsewhere do
 // not stay in registers. A lane whose time is not a number is idle: nothing comes of what it gets.
 
 INLINE void model_rhs(real t, const real *y, const real *p, real *d) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One explicit Runge-Kutta step of a vector of trajectories, and its error.
+// This is one explicit Runge-Kutta step of a vector of trajectories, and its error.
 //
 // The tableau is in rk_a, rk_b, rk_c, rk_e as compile-time constants, so that zeros vanish. Slopes
 // are summed before they are added to the state, which is rounded once that way: a row of rk_a or
@@ -81,7 +81,7 @@ INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j)
 #define WEIGHTED(name, weights, place)
 #define WEIGHTED_AT(name, weights, j) rk_weighted(s, weights, j)
 #else
-// For all states at once, so that a weight is read once.
+// This is done for all states at once, so that a weight is read once.
 INLINE void rk_weighted_all(const struct trial *s, const TABLE elem *weights, SPACE real *e) {
     STATES(j, 0) e[j] = R(0);
     ROLL for (int q = 0; q < STAGES; q++) {
@@ -95,8 +95,8 @@ INLINE void rk_weighted_all(const struct trial *s, const TABLE elem *weights, SP
 #define WEIGHTED_AT(name, weights, j) name[j]
 #endif
 
-// Square of the error norm: RMS of h e / (atol + rtol max(|y0|, |y1|)). Not a number or infinite
-// when anything of the step is, y1 included: then the reciprocal is not finite.
+// Returns the square of the error norm, the RMS of h e / (atol + rtol max(|y0|, |y1|)). It is not a
+// number or infinite when anything of the step is, y1 included: then the reciprocal is not finite.
 INLINE real method_error2(const struct point *x, const struct trial *s, const struct limits *l) {
     real sum = R(0);
     WEIGHTED(e, rk_e, s->spare[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One Rosenbrock step of a vector of trajectories, and its error.
+// This is one Rosenbrock step of a vector of trajectories, and its error.
 //
 // The tableau is in rk_a, rk_b, rk_c, rk_e, ros_c (coupling times gamma) and ros_d (d times gamma).
 // A stage is one solution with the step's matrix. From stage ROS_KEPT on, which others go on from,
@@ -8,8 +8,8 @@
 
 enum { STAGE_START, STAGE_SAME, STAGE_NEXT, STAGE_NEW }; // where a stage evaluates: ros_place
 
-// The right-hand side of stage i's linear equations, and their solution. What waits for f, which is
-// evaluated last, is one fma.
+// Makes the right-hand side of stage i's linear equations, and solves them. What waits for f, which
+// is evaluated last, is one fma.
 INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
     SPARE(w, N, s->spare[0]);
     SPACE real *u = s->k[i];
@@ -36,7 +36,7 @@ INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
     linear_solve(s->m, w, u);
 }
 
-// Where stage i evaluates.
+// Computes where stage i evaluates.
 INLINE void ros_argument(const struct point *x, struct trial *s, int i, SPACE real *y) {
     if (i < ROS_KEPT) {
         stages_add(x->y, s->k, rk_a[i], R(rk_a_first[i]), i, y);

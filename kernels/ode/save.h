@@ -16,7 +16,7 @@ INLINE void store_lane(const struct shoal_args *a, const SPACE real *out, int i,
 
 OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal *t,
                         const SPACE real *y, u32 lanes) {
-    SPARE(out, NOUT, g->out);
+    SPARE(out, OUT_ROOM, g->out);
     if (a->values)
         model_outputs(t_real(*t), y, g->p, out);
     for (int i = 0; i < W; i++) {
@@ -54,7 +54,7 @@ INLINE void next_save_lane(const struct shoal_args *a, struct group *g, int i) {
     }
 }
 
-// Lanes whose next sample is not after `t`.
+// Returns the lanes whose next sample is not after `t`.
 INLINE mask save_due(const struct group *g, treal t) {
     return r_ge(t_diff(t, g->next_save) * g->dir, R(0));
 }
@@ -82,7 +82,7 @@ OUTLINE void save_grid(const struct shoal_args *a, struct group *g, struct trial
 #endif
 #endif
 
-// Where steps are saved: the lanes that moved, from the settle time on.
+// Saves the ends of steps, of the lanes that moved, from the settle time on.
 INLINE void save_step(const struct shoal_args *a, struct group *g, const treal *t,
                       const SPACE real *y, u32 moved) {
     treal settle = t_load(a->settle);
@@ -116,8 +116,8 @@ INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial
 }
 
 #if COLD_PART
-// A row's end: its status, counts, and the samples that are not written yet, which are those it
-// does not reach; without a grid the final one, unless lanes wrote it together.
+// A row ends: this writes its status, its counts, and the samples that are not written yet, which
+// are those it does not reach; without a grid the final one, unless lanes wrote it together.
 OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
                          u32 attempts) {
     u32 row = g->row[i], accepted = (u32)LANE(g->accepted, i);
@@ -129,7 +129,7 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
         a->saved[row] = g->sample[i];
     } else if (a->values && g->sample[i] < samples) {
         int good = status == STATUS_ok || a->z.keep_failed;
-        SPARE(out, NOUT, g->out);
+        SPARE(out, OUT_ROOM, g->out);
         if (good)
             model_outputs(t_real(g->x.t), g->x.y, g->p, out);
         for (u32 n = g->sample[i]; n < samples; n++)

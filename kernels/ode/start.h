@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The start of trajectories: inputs, derived parameters, initial values, first step, first sample.
+// Trajectories start here: with inputs, derived parameters, initial values, first step and sample.
 //
 // Algebraic states are given as guesses. Newton's method finds what the algebraic rows make of
 // them, the other states being held: with a step of 0 the matrix of a step is just its matrix.
@@ -99,8 +99,8 @@ INLINE u32 group_settle(struct group *g, u32 lanes) {
 }
 
 // f0 has what an algebraic row is, but is to have slopes. Where the first stage of a step takes
-// them, those with which the rows stay 0: -J f0 = df/dt. Elsewhere they only help to find a first
-// step.
+// them, they are those with which the rows stay 0: -J f0 = df/dt. Elsewhere they only help to find
+// a first step.
 INLINE void start_slopes(struct group *g, SPACE real *f0) {
 #if FSAL
     SPARE(w, N, g->spare[0]);
@@ -119,7 +119,7 @@ INLINE void start_slopes(struct group *g, SPACE real *f0) {
 #endif
 
 #if ADAPTIVE
-// log2 of the squared norm of x; some number even where that is 0 or not finite.
+// Returns log2 of the squared norm of x, and some number even where that is 0 or not finite.
 INLINE real log2_norm2(const struct limits *l, const SPACE real *x, const SPACE real *y) {
     real sum = R(0);
     STATES(j, 0) {
@@ -129,13 +129,13 @@ INLINE real log2_norm2(const struct limits *l, const SPACE real *x, const SPACE 
     return r_log2_rough(r_min(sum * R(1.0 / N), R(LARGEST_SCALE)));
 }
 
-// First step after Hairer, Norsett and Wanner (II.4), limited by the rest of the interval.
+// Finds the first step after Hairer, Norsett and Wanner (II.4), within the rest of the interval.
 INLINE real first_step(const struct shoal_args *a, const struct limits *l, struct group *g,
                        const SPACE real *f0) {
     real span = r_abs(t_diff(g->t1, g->x.t));
     SPARE(y1, N, g->spare[0]);
     SPARE(f1, N, g->spare[1]);
-    // d0, d1, d2 of the book as log2 of their squares: no roots, no divisions.
+    // d0, d1, d2 of the book are here log2 of their squares: that takes no roots and no divisions.
     real l0 = log2_norm2(l, g->x.y, g->x.y), l1 = log2_norm2(l, f0, g->x.y);
     mask flat = m_or(r_lt(l0, R(-33.2)), r_lt(l1, R(-33.2))); // 1e-5
     real ratio = r_min(r_max((l0 - l1) * R(0.5), R(-110)), R(110));
@@ -160,7 +160,7 @@ INLINE real first_step(const struct shoal_args *a, const struct limits *l, struc
 }
 #endif
 
-// The method starts where the lanes are: slopes and next step. Other lanes go on as they were.
+// The method starts where the lanes are, with slopes and a next step. Others go on as they were.
 INLINE void method_start(const struct shoal_args *a, const struct limits *l, struct group *g,
                          u32 lanes) {
     mask starts = m_of_lanes(lanes);
@@ -187,9 +187,9 @@ INLINE void method_start(const struct shoal_args *a, const struct limits *l, str
 
 #if WATCHED
 #if COLD_PART
-// What follows a step that ended where it was planned to, or whose end was changed, or which is not
-// taken again to its limit: lanes that were changed start again, and all get their next goal.
-// Returns those for which no start was found.
+// A step ended where it was planned to, or its end was changed, or it failed on the way to a limit:
+// lanes that were changed start again, and all get their next goal. Returns the lanes for which no
+// start was found.
 OUTLINE u32 lanes_go_on(const struct shoal_args *a, const struct limits *l, struct group *g,
                         struct trial *s, u32 lanes, u32 changed) {
     u32 lost = 0;

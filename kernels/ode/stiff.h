@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether a trajectory is stiff: its steps are held down by stability, and a long way is left.
+// A trajectory is stiff when its steps are held down by stability, and a long way is left.
 //
 // The last two stages of the method are both at the end of the step. What their slopes differ by,
 // over what their states differ by, is the size of the fastest eigenvalue (Hairer and Wanner II,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A device's thread: one trajectory at a time, everything in registers.
+// A device's thread runs one trajectory at a time, with everything in registers.
 //
 // Lanes of a warp step together. One whose row ends stays idle until what is lost by waiting is
 // what starting costs, or all are idle: then all idle lanes take rows and start together, which
@@ -21,7 +21,7 @@ struct thread {
 
 INLINE u32 thread_clock(const struct thread *k) { return k->look_at - k->wait; }
 
-// Attempts of the row.
+// Returns how many attempts the row has made.
 INLINE u32 thread_attempts(const struct thread *k, const struct group *g) {
     return thread_clock(k) - (u32)g->born[0];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The adaptive loop of a thread.
+// The adaptive loop of a thread steps until its warp is idle or has waited long enough.
 
-// What follows a step in which a lane of the warp ended, or has to look.
+// This follows a step in which a lane of the warp ended, or has to look.
 INLINE void attention(const struct shoal_args *a, struct thread *k, struct group *g,
                       const struct verdict *v, u32 hit) {
     u32 ended = v->done | v->failed, status = verdict_status(v, 0);

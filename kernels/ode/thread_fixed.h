@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The fixed-step loop of a thread: bursts, of one step where something happens.
+// The fixed-step loop of a thread takes bursts, of one step where something happens.
 
-// What follows `count` steps that ended as `o` says.
+// This follows `count` steps that ended as `o` says.
 INLINE void attention(const struct shoal_args *a, struct thread *k, struct group *g,
                       const struct outcome *o, u32 count) {
     k->wait -= count;
@@ -15,7 +15,7 @@ INLINE void attention(const struct shoal_args *a, struct thread *k, struct group
         thread_rest(g);
 }
 
-// Whether the last step is as long as the others, so that it can go with them.
+// Returns whether the last step is as long as the others, so that it can go with them.
 INLINE int ends_evenly(const struct shoal_args *a, const struct group *g) {
     real last = fixed_rest(a, g, g->accepted + g->left - 1);
     return !SAVE_GRID && !WATCHED && !a->z.max_steps && last == g->h * g->dir;

@@ -16,7 +16,9 @@
 // change s->y1 and g->p, and returns the lanes where it did so, which start again from there.
 //
 // A step that was shortened for somebody changes neither the controller's history nor the step that
-// comes next. Whoever needs the interpolant in `take` calls dense_prepare for its lanes.
+// comes next. Whoever needs the interpolant in `take` calls dense_prepare for its lanes. Nothing is
+// changed at t1, where a row is over. Stops bound a burst of fixed steps; where all steps are shown
+// there are none, so that nothing that was taken has to be taken back.
 
 #if COLD_PART
 // The earlier one of two times of which the first lies ahead.
