@@ -7,6 +7,12 @@
 
 struct listing listing_new(const char *model, const char *options,
                            const struct shoal_target *target) {
+    return listing_new_watched(model, options, target, NULL);
+}
+
+struct listing listing_new_watched(const char *model, const char *options,
+                                   const struct shoal_target *target,
+                                   const struct watcher *watcher) {
     struct rig rig = {.log = shoal_log_new()};
     struct arena arena = {0};
     struct codegen_request q;
@@ -23,6 +29,7 @@ struct listing listing_new(const char *model, const char *options,
         rig_need(&rig, shoal_options_set(&o, word, value + 1, s.log), word);
     }
     rig_need(&rig, solver_request(s.model, &o, target, &arena, &q, s.log), "request");
+    q.watcher = watcher;
     rig_need(&rig, codegen_kernel(&q, &s.kernel, log_report(s.log)), "codegen");
     arena_free(&arena);
     free(lines);

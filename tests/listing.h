@@ -19,6 +19,10 @@ struct listing {
 // name=value, as on the command line.
 struct listing listing_new(const char *model, const char *options,
                            const struct shoal_target *target);
+// The same with somebody who watches.
+struct listing listing_new_watched(const char *model, const char *options,
+                                   const struct shoal_target *target,
+                                   const struct watcher *watcher);
 void listing_free(struct listing *s);
 
 #endif

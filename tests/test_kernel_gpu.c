@@ -9,6 +9,7 @@
 #include "listing.h"
 #include "ode/method/method.h"
 #include "ode/model/op.h"
+#include "watchers.h"
 
 #include <dlfcn.h>
 
@@ -226,6 +227,23 @@ TEST(kernel_gpu_cuda_algebraic) {
         char *model = algebraic(algebraic_kernels[i].states);
         compile_cuda(model, algebraic_kernels[i].options, i ? "compute_75" : "sm_90");
         free(model);
+    }
+}
+
+// Kernels with somebody who watches.
+TEST(kernel_gpu_cuda_watched) {
+    static const char *const options[] = {
+        "method=tsit5 t1=1 precision=f32 save=n=5", "method=rk4 dt=0.1 t1=1 precision=f32",
+        "method=rodas4 t1=1 precision=f32", "method=kvaerno3 t1=1", "method=radau5 t1=1 save=n=3"};
+    static const char model[] = "par k=1, d1=0.3, d2=0.7, amount=0.5; init x=1, y=1, v=0, w=0;"
+                                "x'=-k*x; y'=v; v'=-10; w'=0";
+    nvrtc_open();
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct listing s = listing_new_watched(model, options[i], &cuda, watch_all);
+        char *ptx = cuda_compile(s.kernel.text.data, "compute_75", options[i]);
+        CHECK_MSG(!strstr(options[i], "f32") || !strstr(ptx, ".f64"), "%s: f64", options[i]);
+        free(ptx);
+        listing_free(&s);
     }
 }
 

@@ -2,138 +2,17 @@
 // The step contract: somebody who watches stops steps at times known in advance, ends them where
 // something happens inside, changes states of single lanes there, and takes what counts.
 //
-// Three watchers of these tests are compiled into kernels. `dose` adds to x at two times of its
-// lane; `bounce` finds where y falls below 0, and turns v there; `tally` adds up the lengths of all
-// steps that count. All three have closed forms. Every way to run them gives the same bits: one
-// lane and many, refill and none, a row alone, a device.
+// The watchers of watchers.h are compiled into kernels. What comes out has closed forms, and every
+// way to run it gives the same bits: one lane and many, refill and none, a row alone, a device.
 #include "check.h"
 #include "device_test.h"
 #include "rig.h"
+#include "watchers.h"
 
 static const char model[] = "par k=1, d1=0.3, d2=0.7, amount=0.5; init x=1, y=1, v=0, w=0;"
                             "x'=-k*x; y'=v; v'=-10; w'=0";
 enum { X, Y, V, SUM, ROWS = 37 };
 #define RESTITUTION 0.75
-
-// ---- Watchers -----------------------------------------------------------------------------------
-
-#define DOSE                                                                                       \
-    {                                                                                              \
-        "dose", WATCH_STOPS, "struct dose_state { u32 taken[W]; };\n",                             \
-            "INLINE void dose_begin(const struct shoal_args *a, struct group *g) {\n"              \
-            "    for (int i = 0; i < W; i++) g->dose.taken[i] = 0;\n"                              \
-            "}\n"                                                                                  \
-            "INLINE void dose_copy(struct dose_state *to, int i, const struct dose_state *from,\n" \
-            "                      int j) { to->taken[i] = from->taken[j]; }\n"                    \
-            "INLINE treal dose_next_stop(const struct shoal_args *a, const struct group *g) {\n"   \
-            "    treal at = g->t1;\n"                                                              \
-            "    for (int i = 0; i < W; i++)\n"                                                    \
-            "        if (g->dose.taken[i] < 2)\n"                                                  \
-            "            T_SET(at, i, g->dose.taken[i] ? LANE(g->p[2], i) : LANE(g->p[1], i), 0);" \
-            "\n    return at;\n"                                                                   \
-            "}\n"                                                                                  \
-            "INLINE u32 dose_take(const struct shoal_args *a, struct group *g, struct trial *s,\n" \
-            "                     u32 moved) {\n"                                                  \
-            "    treal at = dose_next_stop(a, g);\n"                                               \
-            "    u32 due = moved & m_lanes(r_eq(t_diff(at, s->t_new), R(0)));\n"                   \
-            "    u32 before_end = m_lanes(r_ne(t_diff(g->t1, s->t_new), R(0)));\n"                 \
-            "    due &= before_end;\n"                                                             \
-            "    for (int i = 0; i < W; i++) g->dose.taken[i] += due >> i & 1;\n"                  \
-            "    s->y1[0] = select(m_of_lanes(due), s->y1[0] + g->p[3], s->y1[0]);\n"              \
-            "    return due;\n"                                                                    \
-            "}\n"                                                                                  \
-    }
-
-// Halves the step on its interpolant until nothing is left of it.
-#define BOUNCE                                                                                     \
-    {                                                                                              \
-        "bounce", WATCH_LIMITS, "struct bounce_state { treal at; };\n",                            \
-            "INLINE void bounce_begin(const struct shoal_args *a, struct group *g) {\n"            \
-            "    g->bounce.at = t_pair((elem)NAN_VALUE, 0);\n"                                     \
-            "}\n"                                                                                  \
-            "INLINE void bounce_copy(struct bounce_state *to, int i,\n"                            \
-            "                        const struct bounce_state *from, int j) {\n"                  \
-            "    T_COPY(to->at, i, from->at, j);\n"                                                \
-            "}\n"                                                                                  \
-            "#if COLD_PART\n"                                                                      \
-            "INLINE treal bounce_limit(const struct shoal_args *a, struct group *g,\n"             \
-            "                          struct trial *s, u32 good) {\n"                             \
-            "    real low = R(0), high = R(1), y[N];\n"                                            \
-            "    mask hits = m_and(m_of_lanes(good), r_le(s->y1[1], R(0)));\n"                     \
-            "    for (int i = 0; i < 60; i++) {\n"                                                 \
-            "        real middle = (low + high) * R(0.5);\n"                                       \
-            "        dense_at(g, s, middle, y);\n"                                                 \
-            "        mask below = r_lt(y[1], R(0));\n"                                             \
-            "        low = select(below, low, middle);\n"                                          \
-            "        high = select(below, middle, high);\n"                                        \
-            "    }\n"                                                                              \
-            "    treal at = t_add(g->x.t, r_max(high, R(1e-12)) * s->h); // ahead\n"               \
-            "    g->bounce.at = t_select(hits, at, g->bounce.at);\n"                               \
-            "    return t_select(hits, at, s->t_new);\n"                                           \
-            "}\n"                                                                                  \
-            "#endif\n"                                                                             \
-            "INLINE u32 bounce_take(const struct shoal_args *a, struct group *g,\n"                \
-            "                       struct trial *s, u32 moved) {\n"                               \
-            "    mask hits = m_and(m_of_lanes(moved), r_eq(t_diff(g->bounce.at, s->t_new), "       \
-            "R(0)));\n"                                                                            \
-            "    s->y1[1] = select(hits, R(0), s->y1[1]);\n"                                       \
-            "    s->y1[2] = select(hits, s->y1[2] * R(-0.75), s->y1[2]);\n"                        \
-            "    return m_lanes(hits);\n"                                                          \
-            "}\n"                                                                                  \
-    }
-
-// What it adds up is in the state w, whose slope is 0, and so no restart is needed.
-#define TALLY                                                                                      \
-    {                                                                                              \
-        "tally", WATCH_STEPS, "struct tally_state { u32 steps[W]; };\n",                           \
-            "INLINE void tally_begin(const struct shoal_args *a, struct group *g) {\n"             \
-            "    for (int i = 0; i < W; i++) g->tally.steps[i] = 0;\n"                             \
-            "}\n"                                                                                  \
-            "INLINE void tally_copy(struct tally_state *to, int i,\n"                              \
-            "                       const struct tally_state *from, int j) {\n"                    \
-            "    to->steps[i] = from->steps[j];\n"                                                 \
-            "}\n"                                                                                  \
-            "INLINE u32 tally_take(const struct shoal_args *a, struct group *g,\n"                 \
-            "                      struct trial *s, u32 moved) {\n"                                \
-            "    for (int i = 0; i < W; i++)\n"                                                    \
-            "        if (moved >> i & 1) {\n"                                                      \
-            "            g->tally.steps[i]++;\n"                                                   \
-            "            LANE(s->y1[3], i) = (elem)g->tally.steps[i];\n"                           \
-            "        }\n"                                                                          \
-            "    return 0;\n"                                                                      \
-            "}\n"                                                                                  \
-    }
-
-// Stops at the times of doses, and changes nothing.
-#define PAUSE                                                                                      \
-    {                                                                                              \
-        "pause", WATCH_STOPS, "struct pause_state { u32 taken[W]; };\n",                           \
-            "INLINE void pause_begin(const struct shoal_args *a, struct group *g) {\n"             \
-            "    for (int i = 0; i < W; i++) g->pause.taken[i] = 0;\n"                             \
-            "}\n"                                                                                  \
-            "INLINE void pause_copy(struct pause_state *to, int i,\n"                              \
-            "                       const struct pause_state *from, int j) {\n"                    \
-            "    to->taken[i] = from->taken[j];\n"                                                 \
-            "}\n"                                                                                  \
-            "INLINE treal pause_next_stop(const struct shoal_args *a, const struct group *g) {\n"  \
-            "    treal at = g->t1;\n"                                                              \
-            "    for (int i = 0; i < W; i++)\n"                                                    \
-            "        T_SET(at, i, g->pause.taken[i] == 0   ? LANE(g->p[1], i)\n"                   \
-            "                     : g->pause.taken[i] == 1 ? LANE(g->p[2], i)\n"                   \
-            "                                              : (elem)NAN_VALUE, 0);\n"               \
-            "    return at;\n"                                                                     \
-            "}\n"                                                                                  \
-            "INLINE u32 pause_take(const struct shoal_args *a, struct group *g,\n"                 \
-            "                      struct trial *s, u32 moved) {\n"                                \
-            "    for (int i = 0; i < W; i++) g->pause.taken[i] += moved >> i & 1;\n"               \
-            "    return 0;\n"                                                                      \
-            "}\n"                                                                                  \
-    }
-
-static const struct watcher dose[] = {DOSE, {0}};
-static const struct watcher bounce[] = {BOUNCE, {0}};
-static const struct watcher pause_only[] = {PAUSE, {0}};
-static const struct watcher all[] = {DOSE, BOUNCE, TALLY, {0}};
 
 // ---- Closed forms -------------------------------------------------------------------------------
 
@@ -221,7 +100,7 @@ static struct outcome run_trip(const struct trip *p, const struct inputs *in) {
 }
 
 static void check_all(const char *device, const char *options, double direction, double tolerance) {
-    struct trip p = {device, options, all, direction, tolerance};
+    struct trip p = {device, options, watch_all, direction, tolerance};
     struct inputs in = make_inputs(direction);
     struct outcome o = run_trip(&p, &in);
     for (uint64_t i = 0; i < ROWS; i++) {
@@ -244,10 +123,12 @@ DEVICE_TEST(watch_backwards) { check_all(device, "method=dopri5 rtol=1e-8", -1, 
 DEVICE_TEST(watch_rosenbrock) { check_all(device, "method=rodas5p rtol=1e-8", 1, 1e-6); }
 DEVICE_TEST(watch_dirk) { check_all(device, "method=kvaerno5 rtol=1e-8", 1, 1e-6); }
 DEVICE_TEST(watch_collocation) { check_all(device, "method=radau5 rtol=1e-8", -1, 1e-6); }
-DEVICE_TEST(watch_collocation_f32) { check_all(device, "method=radau5 precision=f32", 1, 1e-4); }
+LONG_DEVICE_TEST(watch_collocation_f32) {
+    check_all(device, "method=radau5 precision=f32", 1, 1e-4);
+}
 DEVICE_TEST(watch_fixed) { check_all(device, "method=rk4 dt=0.013", 1, 1e-6); }
 DEVICE_TEST(watch_fixed_f32) { check_all(device, "method=rk4 dt=0.013 precision=f32", -1, 1e-4); }
-DEVICE_TEST(watch_fixed_dirk) {
+LONG_DEVICE_TEST(watch_fixed_dirk) {
     check_all(device, "method=kvaerno5 controller=fixed dt=0.05", 1, 1e-6);
 }
 // Where another method may take over, its kernel has the watchers too.
@@ -263,7 +144,7 @@ static int bounces(const struct inputs *in, uint64_t i) {
 // A stop is no rejection, and the two pieces of a fixed step that it splits are two steps. None of
 // these times is one of the grid's.
 DEVICE_TEST(watch_pieces_of_fixed_steps) {
-    static const struct watcher *const who[] = {dose, all};
+    static const struct watcher *const who[] = {watch_dose, watch_all};
     struct inputs in = make_inputs(1);
     for (int w = 0; w < 2; w++) {
         struct trip p = {device, "method=rk4 dt=0.00113", who[w], 1, 0};
@@ -282,7 +163,7 @@ DEVICE_TEST(watch_pieces_of_fixed_steps) {
 // A stop at a point of the grid splits nothing.
 TEST(watch_stops_on_the_grid) {
     struct inputs in = make_inputs(1);
-    struct trip p = {"cpu", "method=rk4 dt=0.015625", dose, 1, 0};
+    struct trip p = {"cpu", "method=rk4 dt=0.015625", watch_dose, 1, 0};
     struct outcome o = run_trip(&p, &in);
     for (uint64_t i = 0; i < ROWS; i++) {
         double x = dosed(&in, i, 2);
@@ -300,7 +181,7 @@ static void check_pause(const char *device, const char *options) {
     struct inputs in = make_inputs(1);
     for (uint64_t i = 0; i < ROWS; i++)
         in.value[2][i] = in.value[1][i] + 0x1p-20;
-    struct trip p = {device, options, pause_only, 1, 0};
+    struct trip p = {device, options, watch_pause, 1, 0};
     struct outcome o = run_trip(&p, &in);
     snprintf(words, sizeof words, "%s t1=2", options);
     struct rig rig = rig_new(NULL, model, words);
@@ -318,7 +199,7 @@ static void check_pause(const char *device, const char *options) {
 }
 
 DEVICE_TEST(watch_history_is_kept) { check_pause(device, "method=tsit5 controller=pid"); }
-DEVICE_TEST(watch_history_is_kept_implicit) {
+LONG_DEVICE_TEST(watch_history_is_kept_implicit) {
     check_pause(device, "method=kvaerno5 controller=gustafsson");
 }
 
@@ -330,9 +211,9 @@ static void check_samples(const char *device, const char *options, double tolera
     struct inputs in = make_inputs(1);
     for (uint64_t i = 0; i < ROWS; i++)
         in.value[1][i] = 0.25 + (double)(i % 2) / 64; // one of the samples, or none
-    struct trip p = {device, options, all, 1, tolerance};
+    struct trip p = {device, options, watch_all, 1, tolerance};
     snprintf(series, sizeof series, "%s save=n=9", options);
-    struct trip q = {device, series, all, 1, tolerance};
+    struct trip q = {device, series, watch_all, 1, tolerance};
     struct outcome end = run_trip(&p, &in), o = run_trip(&q, &in);
     for (uint64_t i = 0; i < ROWS; i++) {
         double k = in.value[0][i];
@@ -362,7 +243,7 @@ TEST(watch_saved_steps) {
         char words[96];
         snprintf(words, sizeof words, "%.*s", (int)(strstr(options[k], " d1") - options[k]),
                  options[k]);
-        struct rig rig = rig_new_watched(NULL, model, words, dose);
+        struct rig rig = rig_new_watched(NULL, model, words, watch_dose);
         shoal_batch *batch = NULL;
         rig_need(&rig, shoal_batch_new(rig.model, &batch, rig.log), "batch");
         rig_need(&rig, shoal_batch_sweep(batch, "d1=0.5,0.25", rig.log), "sweep");
@@ -391,6 +272,22 @@ TEST(watch_saved_steps) {
     }
 }
 
+// The interpolant serves those who take, without a grid and without limits.
+static void check_integral(const char *device, const char *options) {
+    struct inputs in = make_inputs(1);
+    struct trip p = {device, options, watch_integral, 1, 0};
+    struct outcome o = run_trip(&p, &in);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        double k = in.value[0][i], integral = (1 - exp(-2 * k)) / k;
+        CHECK_NEAR(outcome_value(&o, SUM, i, 0), integral, 1e-6);
+    }
+    outcome_free(&o);
+    inputs_free(&in);
+}
+
+DEVICE_TEST(watch_inside) { check_integral(device, "method=tsit5 rtol=1e-8"); }
+DEVICE_TEST(watch_inside_hermite) { check_integral(device, "method=rk4 dt=0.013"); }
+
 // ---- Other kinds of kernels ---------------------------------------------------------------------
 
 // Algebraic states follow what was changed; where they cannot, the row ends.
@@ -406,10 +303,10 @@ static void check_algebraic(const char *device, const char *options) {
     }
     char words[256];
     snprintf(words, sizeof words, "%s t1=2 device=cpu", options);
-    struct rig reference = rig_new_watched("scalar", text, words, dose);
+    struct rig reference = rig_new_watched("scalar", text, words, watch_dose);
     struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
     snprintf(words, sizeof words, "%s t1=2 device=%s", options, device);
-    struct rig rig = rig_new_watched(NULL, text, words, dose);
+    struct rig rig = rig_new_watched(NULL, text, words, watch_dose);
     same_ways(&want, &rig, &in, words);
     for (uint64_t i = 0; i < ROWS; i++) {
         double x = dosed(&plain, i, 2);
@@ -433,7 +330,6 @@ DEVICE_TEST(watch_algebraic_fixed) {
 
 // So many states that their arrays are in the workspace.
 DEVICE_TEST(watch_large) {
-    static const struct watcher both[] = {DOSE, TALLY, {0}};
     static const char text[] = "par k=1, d1=0.3, d2=0.7, amount=0.5; init x=1, y=1, v=0, w=0;"
                                "x'=-k*x; y'=v; v'=-y; w'=0; init u[1..150]=1;"
                                "u1'=u2-u1; u[2..149]'=u[j-1]-2*u[j]+u[j+1]; u150'=u149-u150";
@@ -443,10 +339,10 @@ DEVICE_TEST(watch_large) {
     for (int n = 0; n < 2; n++) {
         char words[256];
         snprintf(words, sizeof words, "%s t1=2 device=cpu", options[n]);
-        struct rig reference = rig_new_watched("scalar", text, words, both);
+        struct rig reference = rig_new_watched("scalar", text, words, watch_dose_and_tally);
         struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
         snprintf(words, sizeof words, "%s t1=2 device=%s", options[n], device);
-        struct rig rig = rig_new_watched(NULL, text, words, both);
+        struct rig rig = rig_new_watched(NULL, text, words, watch_dose_and_tally);
         same_all(&want, &rig, &in, words);
         for (uint64_t i = 0; i < ROWS; i++) {
             double x = dosed(&in, i, 2);
@@ -463,8 +359,8 @@ DEVICE_TEST(watch_large) {
 // Nothing is in a kernel that nobody asked for; the interpolant is there without a grid.
 TEST(watch_is_compiled_in_when_asked_for) {
     struct rig plain = rig_new(NULL, model, "method=tsit5 t1=1");
-    struct rig stops = rig_new_watched(NULL, model, "method=tsit5 t1=1", dose);
-    struct rig limits = rig_new_watched(NULL, model, "method=tsit5 t1=1", bounce);
+    struct rig stops = rig_new_watched(NULL, model, "method=tsit5 t1=1", watch_dose);
+    struct rig limits = rig_new_watched(NULL, model, "method=tsit5 t1=1", watch_bounce);
     char *text[] = {rig_source(&plain), rig_source(&stops), rig_source(&limits)};
     CHECK(!strstr(text[0], "---- watchers") && !strstr(text[0], "#define WATCHED 1"));
     CHECK_HAS(text[0], "#define DENSE 0\n");
@@ -483,7 +379,7 @@ TEST(watch_is_compiled_in_when_asked_for) {
 DEVICE_TEST(watch_no_outputs) {
     static const char *const options[] = {"method=tsit5", "method=vern7 save=n=5",
                                           "method=rk4 dt=0.013"};
-    static const struct watcher *const who[] = {NULL, all};
+    static const struct watcher *const who[] = {NULL, watch_all};
     struct inputs in = make_inputs(1);
     for (size_t n = 0; n < 2 * sizeof options / sizeof *options; n++) {
         char words[128];
