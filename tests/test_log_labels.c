@@ -120,15 +120,15 @@ TEST(log_labels_are_used) {
 static const char stiff[] = "par a=1,b=2\nc=a*b\ninit y=1\nx(0)=b\nx'=-c*x+y\ny'=-a*y*x\n"
                             "aux r=x+y\n@ t1=1\n";
 
-static char *run_on(const char *device, const char *runs) {
+static char *run_on(const char *device, const char *method, const char *timing, const char *runs) {
     const char *model = check_path("stiff.ode"), *json = check_path(device);
     char sweep[64];
     check_write(model, stiff);
     snprintf(sweep, sizeof sweep, "a=lin:0.5:1:%s", runs);
     struct check_output o =
-        RUN(check_shoal(), "run", model, "--device", device, "--method", "rodas5p", "--vars",
-            "x,y,r", "--sweep", sweep, "--sweep", "y(0)=1,2", "--timing", "verbose",
-            "--timing-json", json, "-o", check_path("o.npz"));
+        RUN(check_shoal(), "run", model, "--device", device, "--method", method, "--vars", "x,y,r",
+            "--sweep", sweep, "--sweep", "y(0)=1,2", "--timing", timing, "--timing-json", json,
+            "-o", check_path("o.npz"));
     CHECK_MSG(o.status == 0, "%s", o.err);
     char *text = check_read(json);
     REQUIRE(text);
@@ -141,7 +141,8 @@ TEST(log_labels_are_emitted) {
     char why[192];
     if (!device_backend("opencl")->count(why, sizeof why))
         check_skip("opencl: %s", why);
-    char *cpu = run_on("cpu", "4"), *opencl = run_on("opencl", "20000");
+    char *cpu = run_on("cpu", "rodas5p", "verbose", "4");
+    char *opencl = run_on("opencl", "tsit5", "default", "20000");
     shoal_log *log = shoal_log_new();
     for (size_t i = 0; i < log_label_count(); i++) {
         char field[96];

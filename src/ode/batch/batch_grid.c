@@ -178,8 +178,7 @@ void batch_refresh(struct batch *b) {
         batch_check(b, NULL);
 }
 
-// ---- Looking
-// ---------------------------------------------------------------------------------------
+// ---- Looking ------------------------------------------------------------------------------------
 
 uint64_t batch_runs(const struct batch *b) { return b->runs; }
 
