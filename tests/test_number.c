@@ -167,6 +167,30 @@ TEST(number_random_values) {
     }
 }
 
+// Up to 20 digits and a small exponent, and their neighbours halfway between two doubles.
+TEST(number_everyday_values) {
+    uint64_t state = 11;
+    char text[128];
+    for (int i = 0; i < 500000; i++) {
+        uint64_t bits = next_random(&state);
+        snprintf(text, sizeof text, "%llue%d", (unsigned long long)(bits >> (bits & 15)),
+                 (int)(next_random(&state) % 48) - 24);
+        check_value(text);
+    }
+    for (int i = 0; i < 200000; i++) {
+        double x = ldexp((double)(next_random(&state) >> 11), -(int)(i % 60));
+        snprintf(text, sizeof text, "%.*g", 16 + i % 4, (x + nextafter(x, INFINITY)) / 2);
+        check_value(text);
+        uint64_t whole = next_random(&state) >> 10 | 1; // 54 bits: odd ones are halfway
+        snprintf(text, sizeof text, "%llu", (unsigned long long)whole);
+        check_value(text);
+        snprintf(text, sizeof text, "%llu.%s", (unsigned long long)whole, i & 1 ? "0" : "00001");
+        check_value(text);
+        snprintf(text, sizeof text, "%llu.5", (unsigned long long)(whole >> 2)); // and halves
+        check_value(text);
+    }
+}
+
 TEST(number_obeys_no_locale) {
     double x = 0;
     check_comma_locale();
@@ -180,9 +204,9 @@ TEST(number_obeys_no_locale) {
 TEST(number_decimals) {
     struct decimal d;
     CHECK_INT(number_scan("-12.500e3x", 10, NUMBER_SIGNED, &d), 9);
-    CHECK(d.exact && d.minus && d.digits == 125 && d.exponent == 2);
+    CHECK(d.exact && d.minus && d.digits == 12500 && d.exponent == 0);
     CHECK_INT(number_scan("1.500000000000000000000000000000000", 35, NUMBER_PLAIN, &d), 35);
-    CHECK(d.exact && d.digits == 15 && d.exponent == -1);
+    CHECK(d.exact && d.digits == UINT64_C(1500000000000000000) && d.exponent == -18);
     CHECK_INT(number_scan("18446744073709551616", 20, NUMBER_PLAIN, &d), 20);
     CHECK(!d.exact && d.exponent == 0);
     CHECK_INT(number_scan("0.000", 5, NUMBER_PLAIN, &d), 5);

@@ -20,7 +20,7 @@ enum {
 
 // digits * 10^exponent, with `minus` its negative
 struct decimal {
-    uint64_t digits; // without zeros at the end
+    uint64_t digits; // of very many without zeros at the end
     int64_t exponent;
     bool exact; // false: it has more digits than fit, and `exponent` is that of the last one
     bool minus;

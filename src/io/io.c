@@ -12,9 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define ONE_MORE(name) +1
+enum { FORMATS = IO_FORMATS(ONE_MORE) };
 #define ROW(name) &name##_format,
-static const struct io_format *const formats[] = {IO_FORMATS(ROW)};
-enum { FORMATS = sizeof formats / sizeof *formats };
+static const struct io_format *const formats[FORMATS] = {IO_FORMATS(ROW)};
 
 static const struct io_format *find_format(const char *path) {
     size_t length = strlen(path);
