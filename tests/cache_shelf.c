@@ -33,6 +33,9 @@ struct shelf_entry shelf_entry(unsigned n, size_t payload) {
                                  .payload = e.payload,
                                  .payload_length = payload};
     key_digest(&e.record, e.item.key);
+    check_keep(e.record.bytes.data);
+    check_keep(e.meta.bytes.data);
+    check_keep(e.payload);
     return e;
 }
 
@@ -79,7 +82,7 @@ const char *shelf_file(struct cache *c, unsigned n) {
     if (asprintf(&path, "%s/%s", cache_place(c), name) < 0)
         abort();
     shelf_free(&e);
-    return path;
+    return check_keep(path);
 }
 
 struct cache *shelf_open(void) {
@@ -108,7 +111,7 @@ unsigned char *shelf_load(const char *path, size_t *length) {
     REQUIRE(read(fd, bytes, (size_t)s.st_size) == s.st_size);
     close(fd);
     *length = (size_t)s.st_size;
-    return bytes;
+    return check_keep(bytes);
 }
 
 void shelf_save(const char *path, const void *bytes, size_t length) {

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: MIT
 // The harness's main: runs tests in child processes, a few at a time, and counts.
 //
-// usage: test [--long] [-j N] [part of a name ...]
+// usage: test [--long] [-j N] [-x WORD] [--again PROGRAM WORDS] [part of a name ...]
+//
+// -x leaves out tests with that part of a name. --again runs the tests a second time by another
+// build of this program (one with sanitizers), those without any of the WORDS (with commas) in
+// their names; it is then called as `PROGRAM --in DIRECTORY NAME`.
 #include "check.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <libgen.h>
 #include <locale.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { EXIT_FAILED = 10, EXIT_SKIPPED = 11, LIMIT_SECONDS = 300, LONG_LIMIT_SECONDS = 1800 };
-
-#ifdef __SANITIZE_ADDRESS__
-// Tests may leak what they get from the harness; the programs they run may not.
-const char *__asan_default_options(void) __attribute__((visibility("default")));
-const char *__asan_default_options(void) { return "detect_leaks=0"; }
-#endif
 
 static struct check_test *tests;
 static int failures;
@@ -62,11 +61,24 @@ _Noreturn void check_skip(const char *format, ...) {
 
 const char *check_dir(void) { return directory; }
 
+void *check_keep(void *given) {
+    static struct kept {
+        struct kept *next;
+        void *given;
+    } * all;
+    struct kept *k = malloc(sizeof *k);
+    if (!k)
+        abort();
+    *k = (struct kept){all, given};
+    all = k;
+    return given;
+}
+
 const char *check_path(const char *name) {
     char *path = NULL;
     if (asprintf(&path, "%s/%s", directory, name) < 0)
         abort();
-    return path;
+    return check_keep(path);
 }
 
 static char *read_fd(int fd, size_t *length) {
@@ -81,7 +93,7 @@ static char *read_fd(int fd, size_t *length) {
     }
     text[n] = 0;
     *length = n;
-    return text;
+    return check_keep(text);
 }
 
 char *check_read(const char *path) {
@@ -165,7 +177,8 @@ static int remove_one(const char *path, const struct stat *s, int flag, struct F
 }
 
 struct job {
-    struct check_test *test;
+    const struct check_test *test;
+    bool again;
     pid_t pid;
     int fd; // its stderr, into a file
     char dir[64];
@@ -201,12 +214,34 @@ static void use_own_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static bool start(struct job *j, struct check_test *t) {
+_Noreturn static void run_in(const char *dir, const struct check_test *t) {
+    snprintf(directory, sizeof directory, "%s", dir);
+    use_own_cache();
+    use_own_signals();
+    t->run();
+    check_end();
+}
+
+// What was built next to that program is what its tests use.
+_Noreturn static void run_by(const char *program, const char *dir, const char *name) {
+    char folder[256], shoal[300];
+    snprintf(folder, sizeof folder, "%s", program);
+    snprintf(shoal, sizeof shoal, "%s/shoal", dirname(folder));
+    setenv("SHOAL_BIN", shoal, 1);
+    setenv("SHOAL_BUILD", folder, 1);
+    execl(program, program, "--in", dir, name, NULL);
+    fprintf(stderr, "cannot run %s: %s\n", program, strerror(errno));
+    _exit(127);
+}
+
+// program: NULL for this one.
+static bool start(struct job *j, const struct check_test *t, const char *program) {
     const char *base = getenv("TMPDIR");
     snprintf(j->dir, sizeof j->dir, "%.40s/shoal-test.XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(j->dir))
         return false;
     j->test = t;
+    j->again = program;
     j->fd = open(base ? base : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     j->begin = now();
     j->deadline = j->begin + (t->is_long ? LONG_LIMIT_SECONDS : LIMIT_SECONDS);
@@ -216,11 +251,9 @@ static bool start(struct job *j, struct check_test *t) {
         setpgid(0, 0);
         dup2(j->fd, 1);
         dup2(j->fd, 2);
-        snprintf(directory, sizeof directory, "%s", j->dir);
-        use_own_cache();
-        use_own_signals();
-        t->run();
-        check_end();
+        if (program)
+            run_by(program, j->dir, t->name);
+        run_in(j->dir, t);
     }
     setpgid(j->pid, j->pid);
     return j->pid > 0;
@@ -233,7 +266,13 @@ struct counts {
 
 static bool is_device_test(const struct check_test *t) { return !strncmp(t->name, "device_", 7); }
 
-static void finish(struct job *j, int status, bool late, struct counts *n) {
+static double seconds_of(const struct rusage *u) {
+    return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) +
+           1e-6 * (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
+}
+
+static void finish(struct job *j, int status, const struct rusage *used, bool late,
+                   struct counts *n) {
     const char *word = "ok";
     bool show = true;
     if (late)
@@ -246,7 +285,8 @@ static void finish(struct job *j, int status, bool late, struct counts *n) {
         word = "FAILED (crashed)", n->failed++;
     else
         word = "FAILED", n->failed++;
-    printf("%-18s %6.1f s  %s  %s\n", word, now() - j->begin, j->test->file, j->test->name);
+    printf("%-18s %6.1f s %6.1f s CPU  %s  %s%s\n", word, now() - j->begin, seconds_of(used),
+           j->test->file, j->test->name, j->again ? " (again)" : "");
     if (show && j->fd >= 0) {
         size_t length;
         lseek(j->fd, 0, SEEK_SET);
@@ -270,54 +310,102 @@ static void use_pocl(char path[64]) {
     setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 1);
 }
 
-static bool wanted(const struct check_test *t, char **names, int count, bool with_long) {
-    if (t->is_long && !with_long)
-        return false;
+enum { MOST_JOBS = 16, MOST_WORDS = 64 };
+
+// What is asked for, and the next test.
+struct queue {
+    bool with_long;
+    int limit;         // tests at a time
+    const char *again; // the other program, or NULL
+    char *left_out[MOST_WORDS], *not_again[MOST_WORDS], **names;
+    int left_outs, not_agains, count;
+    const struct check_test *next;
+    bool second; // the second time
+};
+
+static bool has_word(const struct check_test *t, char *const *words, int count) {
     for (int i = 0; i < count; i++)
-        if (strstr(t->name, names[i]) || strstr(t->file, names[i]))
+        if (strstr(t->name, words[i]) || strstr(t->file, words[i]))
             return true;
-    return count == 0;
+    return false;
 }
 
-int main(int argc, char **argv) {
-    enum { MOST_JOBS = 16 };
-    struct job jobs[MOST_JOBS] = {0};
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    int limit = cpus < 1 ? 1 : cpus > MOST_JOBS ? MOST_JOBS : (int)cpus, i = 1;
-    bool with_long = false;
-    for (; i < argc && argv[i][0] == '-'; i++) {
-        if (!strcmp(argv[i], "--long"))
-            with_long = true;
-        else if (!strcmp(argv[i], "-j") && i + 1 < argc)
-            limit = atoi(argv[++i]);
-    }
-    limit = limit < 1 ? 1 : limit > MOST_JOBS ? MOST_JOBS : limit;
-    struct counts n = {0};
-    char pocl[64];
-    use_pocl(pocl);
-    int running = 0;
-    struct check_test *t = tests;
-    while (t || running) {
-        for (int k = 0; k < limit && t; k++) {
-            if (jobs[k].pid)
-                continue;
-            while (t && !wanted(t, argv + i, argc - i, with_long))
-                t = t->next;
-            if (t && start(&jobs[k], t)) {
-                running++;
-                t = t->next;
-            }
+static bool wanted(const struct queue *q, const struct check_test *t) {
+    if ((t->is_long && !q->with_long) || has_word(t, q->left_out, q->left_outs))
+        return false;
+    if (q->second && has_word(t, q->not_again, q->not_agains))
+        return false;
+    return !q->count || has_word(t, q->names, q->count);
+}
+
+static const struct check_test *take(struct queue *q) {
+    for (;;) {
+        const struct check_test *t = q->next;
+        if (t) {
+            q->next = t->next;
+            if (wanted(q, t))
+                return t;
+        } else if (q->again && !q->second) {
+            q->second = true;
+            q->next = tests;
+        } else {
+            return NULL;
         }
+    }
+}
+
+static struct queue read_arguments(int argc, char **argv) {
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    struct queue q = {.limit = cpus < MOST_JOBS ? (int)cpus : MOST_JOBS, .next = tests};
+    int i = 1;
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        if (!strcmp(argv[i], "--long")) {
+            q.with_long = true;
+        } else if (!strcmp(argv[i], "-j") && i + 1 < argc) {
+            q.limit = atoi(argv[++i]);
+        } else if (!strcmp(argv[i], "-x") && i + 1 < argc && q.left_outs < MOST_WORDS) {
+            q.left_out[q.left_outs++] = argv[++i];
+        } else if (!strcmp(argv[i], "--again") && i + 2 < argc) {
+            q.again = argv[++i];
+            char *rest = NULL;
+            for (char *w = strtok_r(argv[++i], ",", &rest); w && q.not_agains < MOST_WORDS;
+                 w = strtok_r(NULL, ",", &rest))
+                q.not_again[q.not_agains++] = w;
+        } else {
+            fprintf(stderr, "unknown option %s\n", argv[i]);
+            exit(2);
+        }
+    }
+    q.limit = q.limit < 1 ? 1 : q.limit > MOST_JOBS ? MOST_JOBS : q.limit;
+    q.names = argv + i;
+    q.count = argc - i;
+    return q;
+}
+
+// True when the job has ended.
+static bool look_after(struct job *j, struct counts *n) {
+    int status;
+    struct rusage used;
+    bool late = now() > j->deadline;
+    if (late)
+        kill(-j->pid, SIGKILL);
+    if (wait4(j->pid, &status, late ? 0 : WNOHANG, &used) != j->pid)
+        return false;
+    finish(j, status, &used, late, n);
+    return true;
+}
+
+static void run_all(struct queue *q, struct counts *n) {
+    struct job jobs[MOST_JOBS] = {0};
+    const struct check_test *t = take(q);
+    int running = 0;
+    while (t || running) {
         bool ended = false;
-        for (int k = 0; k < limit; k++) {
-            int status;
-            if (!jobs[k].pid)
-                continue;
-            bool late = now() > jobs[k].deadline;
-            if (late)
-                kill(-jobs[k].pid, SIGKILL);
-            if (waitpid(jobs[k].pid, &status, late ? 0 : WNOHANG) == jobs[k].pid) {
-                finish(&jobs[k], status, late, &n);
+        for (int k = 0; k < q->limit; k++) {
+            if (!jobs[k].pid && t && start(&jobs[k], t, q->second ? q->again : NULL)) {
+                running++;
+                t = take(q);
+            } else if (jobs[k].pid && look_after(&jobs[k], n)) {
                 running--;
                 ended = true;
             }
@@ -325,8 +413,32 @@ int main(int argc, char **argv) {
         if (running && !ended)
             usleep(1000);
     }
+}
+
+// The test of that name alone, in a directory that is there.
+static int run_one(const char *dir, const char *name) {
+    for (const struct check_test *t = tests; t; t = t->next)
+        if (!strcmp(t->name, name))
+            run_in(dir, t);
+    fprintf(stderr, "there is no test %s\n", name);
+    return EXIT_FAILED;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 4 && !strcmp(argv[1], "--in"))
+        return run_one(argv[2], argv[3]);
+    struct queue q = read_arguments(argc, argv);
+    struct counts n = {0};
+    if (q.again && access(q.again, X_OK)) {
+        printf("skipped: no test a second time, since there is no %s\n", q.again);
+        n.skipped++;
+        q.again = NULL;
+    }
+    char pocl[64];
+    use_pocl(pocl);
+    run_all(&q, &n);
     nftw(pocl, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    bool no_device = i == argc && !n.on_device && !getenv("SHOAL_TEST_NO_DEVICE");
+    bool no_device = !q.count && !n.on_device && !getenv("SHOAL_TEST_NO_DEVICE");
     if (no_device)
         printf(
             "FAILED: no test ran on a device; install an OpenCL driver (pocl-opencl-icd), or set "

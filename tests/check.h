@@ -86,6 +86,8 @@ void check_comma_locale(void);
 // Private directory of the running test, removed afterwards.
 const char *check_dir(void);
 const char *check_path(const char *name); // check_dir()/name; a fresh string each call
+// What a test is given and need not free: it stays in reach, so it is no leak. Returns it.
+void *check_keep(void *given);
 // Runs a program without a shell; its output and exit status (128 + signal when killed).
 struct check_output {
     int status;

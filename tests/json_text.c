@@ -2,6 +2,8 @@
 // A reader of JSON that keeps nothing: it goes through the text, or says that it cannot.
 #include "json_text.h"
 
+#include "check.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,5 +106,5 @@ const char *json_field(const char *line, const char *name) {
         return "";
     at += strlen(key);
     at += *at == '"';
-    return strndup(at, strcspn(at, ",\"}\n"));
+    return check_keep(strndup(at, strcspn(at, ",\"}\n")));
 }

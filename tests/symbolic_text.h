@@ -98,12 +98,12 @@ static inline void put_node(struct buf *b, const struct dag *d, node_id id) {
     }
 }
 
-// Infix text; the caller forgets to free it.
+// Infix text, which nobody needs to free.
 static inline const char *to_infix(const struct dag *d, node_id id) {
     struct buf b = {0};
     put_node(&b, d, id);
     REQUIRE(!b.failed);
-    return b.data;
+    return check_keep(b.data);
 }
 
 #endif

@@ -145,7 +145,7 @@ TEST(cache_entry_zero_filled) { // as after a power loss
     size_t n;
     REQUIRE(shelf_put(c, 1));
     free(shelf_load(shelf_file(c, 1), &n));
-    unsigned char *zeros = calloc(1, n);
+    unsigned char *zeros = check_keep(calloc(1, n));
     check_defect(c, zeros, n, "corrupt");
     cache_close(c);
 }

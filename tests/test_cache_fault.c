@@ -132,9 +132,9 @@ static struct swap make_swap(struct cache *c) {
     struct swap s = {.c = c};
     REQUIRE(shelf_put(c, 1)); // its directory
     struct shelf_entry e = shelf_entry(1, SHELF_PAYLOAD);
-    s.good = entry_encode(&e.item, &s.length);
+    s.good = check_keep(entry_encode(&e.item, &s.length));
     memset(e.payload, 0x90, SHELF_PAYLOAD);
-    s.evil = entry_encode(&e.item, &s.length);
+    s.evil = check_keep(entry_encode(&e.item, &s.length));
     shelf_free(&e);
     return s;
 }

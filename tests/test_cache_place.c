@@ -82,12 +82,12 @@ static int use_as_other(void *user) {
 }
 
 TEST(cache_place_of_an_ordinary_user) {
-    char *own = strdup(check_path("deep/er/cache"));
+    char *own = check_keep(strdup(check_path("deep/er/cache")));
     CHECK_INT(shelf_child(use_as_other, own), 0);
     if (geteuid() == 0) { // what is root's is not theirs
         mkdir(check_path("rooted"), 0755);
-        CHECK_INT(shelf_child(use_as_other, strdup(check_path("rooted"))), 10);
-        CHECK_INT(shelf_child(use_as_other, strdup(check_path("rooted/below"))), 10);
+        CHECK_INT(shelf_child(use_as_other, check_keep(strdup(check_path("rooted")))), 10);
+        CHECK_INT(shelf_child(use_as_other, check_keep(strdup(check_path("rooted/below")))), 10);
     }
 }
 
@@ -128,7 +128,7 @@ TEST(cache_place_odd_names) {
     CHECK(access("bang", F_OK) < 0);
     CHECK_INT(chmod(check_path("new\nline"), 0777), 0);
     check_off(check_path("new\nline"), "new?line"); // no control characters in a message
-    char *name = malloc(5001);
+    char *name = check_keep(malloc(5001));
     for (int length = 200; length <= 5000; length += 1200) {
         memset(name, 'x', 5000);
         name[length] = 0;

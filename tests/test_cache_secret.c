@@ -258,7 +258,7 @@ static char *make_tier(void) {
     struct cache *c = cache_open(check_path("tier"));
     REQUIRE(shelf_put(c, 1));
     plant(shelf_file(c, 1), NULL);
-    char *path = strdup(shelf_file(c, 1));
+    char *path = check_keep(strdup(shelf_file(c, 1)));
     cache_close(c);
     RUN("chmod", "-R", "go+rX", check_path("tier"));
     setenv("SHOAL_CACHE_RO", check_path("tier"), 1);

@@ -114,7 +114,7 @@ TEST(cache_store_limits) { // nothing is written that could not be read
     struct cache *c = shelf_open();
     struct shelf_entry e = shelf_entry(1, 10);
     char reason[CACHE_REASON];
-    unsigned char *large = calloc(1, ENTRY_META_MOST + 1);
+    unsigned char *large = check_keep(calloc(1, ENTRY_META_MOST + 1));
     e.item.meta = large;
     e.item.meta_length = ENTRY_META_MOST + 1;
     CHECK(!cache_put(c, &e.item, false, reason));

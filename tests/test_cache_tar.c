@@ -9,7 +9,8 @@ static char *messages(const struct report *r) {
     struct buf all = {0};
     for (uint32_t i = 0; i < r->messages.count; i++)
         buf_printf(&all, "%s\n", r->messages.items[i].text);
-    return all.data ? all.data : "";
+    check_keep(r->messages.items);
+    return all.data ? check_keep(all.data) : "";
 }
 
 // A cache with three entries, and its archive.

@@ -114,7 +114,8 @@ static const char *messages(const struct report *r) {
     struct buf all = {0};
     for (uint32_t i = 0; i < r->messages.count; i++)
         buf_printf(&all, "%s\n", r->messages.items[i].text);
-    return all.data ? all.data : "";
+    check_keep(r->messages.items);
+    return all.data ? check_keep(all.data) : "";
 }
 
 // Writes rows [0, rows) of the result; returns what `end`, or the first call that failed, did.
@@ -374,7 +375,7 @@ TEST(io_hdf5_steps_with_h5py) { check_with_python("h5", SINK_STEPS, 10, 10, 0, 8
 // A scale lists all that is along it; where the list does not fit there are no scales.
 static void check_many(const char *python, uint32_t vars, const char *scales) {
     struct fake f = fake_result(SINK_FINAL, 3, 1);
-    const char **names = calloc(vars, sizeof *names);
+    const char **names = check_keep(calloc(vars, sizeof *names));
     const char *path = check_path("many.h5");
     REQUIRE(names != NULL);
     for (uint32_t i = 0; i < vars; i++) {
@@ -471,6 +472,7 @@ TEST(io_meta_empty_and_long) {
         CHECK(meta && strlen(meta) == big.length + strlen("\"complete\": true, "));
         arena_free(&arena);
     }
+    buf_free(&big);
 }
 
 TEST(io_meta_of_other_files) {
