@@ -99,7 +99,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     struct verdict v;
     v.done = m_lanes(m_and(accepted, s->last));
     v.failed = m_lanes(stuck);
-    v.bad = v.failed ? v.failed & ~m_lanes(r_lt(error2, R(HUGE_ERROR))) : 0;
+    v.bad = v.failed ? m_lanes(m_andnot(stuck, r_lt(error2, R(HUGE_ERROR)))) : 0;
 #if IMPLICIT
     v.singular = v.failed & m_lanes(is_singular(s));
 #endif
@@ -111,6 +111,8 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     g->accepted = i_count(g->accepted, accepted);
 #if WATCHED
     trial_go_on(a, l, g, s, held, changed, &v);
+#else
+    (void)changed;
 #endif
     return v;
 }

@@ -91,7 +91,10 @@ INLINE void collocation_slopes(const struct point *x, const SPACE real *p, struc
 // Round 0 makes the start, iterations follow.
 INLINE void collocation_iterate(const struct point *x, const SPACE real *p, struct trial *s) {
     mask open = newton_open(s);
-    real before = R(0), leap_before = R(0);
+    real before = R(0);
+#if DOUBTS
+    real leap_before = R(0);
+#endif
     ITEMS(j, STAGES * N) s->w[j] = R(0);
     ROLL for (int n = 0; n <= NEWTON_MOST && any(open); n++) {
         if (n == 0) {

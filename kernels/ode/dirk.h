@@ -22,7 +22,10 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
     SPARE(r, N, s->spare[2]);
     SPACE real *u = s->k[i];
     mask open = newton_open(s);
-    real before = R(0), leap_before = R(0);
+    real before = R(0);
+#if DOUBTS
+    real leap_before = R(0);
+#endif
     ROLL for (int n = 0; n < NEWTON_MOST && any(open); n++) {
         STATES(j, 0) s->y1[j] = x->y[j] + r_fma(R(GAMMA), u[j], d[j]);
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
