@@ -62,7 +62,8 @@ include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
-.PHONY: help setup-% demo test test-long test-gpu bench bench-stiff bench-gpu install uninstall format tidy asan ubsan fuzz clean examples
+.PHONY: help setup-% demo test test-long test-gpu bench bench-stiff bench-gpu install uninstall clean examples
+.PHONY: format formatted tidy by-clang lint sanitized asan ubsan fuzz
 help:
 	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a file to open'
 	@echo 'make test      all tests (make test-long: the slow ones too; make test-gpu: those of devices, on a GPU)'
@@ -71,6 +72,7 @@ help:
 	@echo 'make bench     compare with peers and with the peak of this machine'
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
+	@echo 'make lint      what is not formatted, findings of clang-tidy, warnings of clang: make test does it too'
 	@echo 'make format tidy asan ubsan fuzz clean'
 
 # Installs what is missing (tools/setup.sh says what and why); SHOAL_NO_INSTALL=1 only tells.
@@ -87,10 +89,14 @@ demo: setup-demo
 
 examples: $(EXAMPLES)
 
+# All tests are followed by the quick ones of a build with sanitizers; `make test CI=` allows warnings.
 TEST_ARGS ?=
+RUN_TESTS = SHOAL_BIN=$(BUILD)/shoal SHOAL_BUILD=$(BUILD) $(BUILD)/test
+AGAIN = $(if $(filter-out --long,$(TEST_ARGS)),,yes)
+test: export CI ?= 1
 test: setup-test
-	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test
-	SHOAL_BIN=$(BUILD)/shoal SHOAL_BUILD=$(BUILD) $(BUILD)/test $(TEST_ARGS)
+	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test $(if $(AGAIN),sanitized)
+	$(RUN_TESTS) $(if $(AGAIN),--again $(BUILD)/sanitized/test $(SLOW_TESTS)) $(TEST_ARGS)
 # The same tests of devices on a CUDA device; needs a C compiler and the driver with NVRTC.
 TEST_DEVICE ?= cuda
 test-gpu:
@@ -116,8 +122,8 @@ bench-stiff: setup-bench
 bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
 	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand
-$(BUILD)/bench/bench $(BUILD)/bench/gpu $(BUILD)/bench/log_cost $(BUILD)/bench/cache_lookup \
-    $(BUILD)/bench/stiff $(BUILD)/bench/warm: $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
+BENCHES := bench gpu log_cost stiff warm
+$(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
 
@@ -161,19 +167,46 @@ uninstall:
 	rm -rf '$(TO)/include/shoal' '$(TO)/libexec/shoal' '$(TO_DOC)'
 
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
+CLANG_FORMAT ?= $(or $(shell command -v clang-format-14),clang-format)
 format: setup-dev
-	clang-format -i $(FORMATTED)
-tidy: setup-dev
-	printf '%s\n' $(filter src/%.c cli/%.c libexec/%.c,$(FORMATTED)) | xargs -P 2 -n 6 sh -c 'clang-tidy --quiet "$$@" -- \
-	    -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc 2>/dev/null' tidy
+	$(CLANG_FORMAT) -i $(FORMATTED)
+
+# The tests lint_*, which call these three.
+lint: setup-dev $(BUILD)/test
+	$(RUN_TESTS) lint_
+formatted:
+	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+# A file is looked at again when it was compiled again.
+TIDY := $(sort $(wildcard src/*/*.c src/*/*/*.c cli/*.c libexec/*.c))
+tidy: $(TIDY:%.c=$(BUILD)/tidy/%.ok)
+$(BUILD)/tidy/%.ok: %.c $(BUILD)/%.o .clang-tidy
+	@mkdir -p $(@D)
+	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc && touch $@
+by-clang:
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/clang CC=clang CI=1 CFLAGS='-O1 -Wno-sign-conversion' all examples \
+	    $(BUILD)/clang/test $(BENCHES:%=$(BUILD)/clang/bench/%)
 
 # The same tests under sanitizers, in build folders of their own.
-SANITIZE = $(MAKE) --no-print-directory BUILD=build/$@ WARN='$(WARN) -Wno-format-truncation' \
-	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all'
+SANITIZE = $(MAKE) --no-print-directory -s BUILD=$(BUILD)/$@ WARN=-w \
+	CFLAGS='-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all'
 asan:
-	$(call SANITIZE,address) test
+	+$(call SANITIZE,address) tests-alone
 ubsan:
-	$(call SANITIZE,undefined) test
+	+$(call SANITIZE,undefined) tests-alone
+tests-alone:
+	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test
+	$(RUN_TESTS) -x lint_ $(TEST_ARGS)
+# Those that `make test` runs a second time: not the ones with these words, which are about numbers,
+# or wait for compilers.
+SLOW_TESTS := device_,lint_,test_accuracy,test_algebraic,test_auto,test_backend,test_cache_cli,test_dense,test_derived,test_failure,$\
+	test_far_time,test_hostile,test_kernel,test_key_,test_lanes,test_large,test_machine_code,test_nan,test_newton,$\
+	test_norm,test_random,test_reference,test_result_names,test_singular,test_solver,test_special,test_stiff,test_xpp
+SANITIZERS := address,undefined
+sanitized:
+	@mkdir -p $(BUILD)
+	+@if echo 'int main(void){return 0;}' | $(CC) -fsanitize=$(SANITIZERS) -x c - -o $(BUILD)/sanitizes 2>/dev/null; then \
+	    $(call SANITIZE,$(SANITIZERS)) all $(BUILD)/sanitized/test; \
+	else echo 'no tests with sanitizers: $(CC) has none'; rm -f $(BUILD)/sanitized/test; fi
 
 FUZZ_SECONDS ?= 60
 fuzz: setup-dev

@@ -123,8 +123,8 @@ TEST(key_by_model) {
 TEST(key_ignores_form) {
     static const char *const same[] = {
         "par a=7,b=8;const c=3;init x=2,y=1;x'=-a*x+c;y'=b*x-y;aux r=x+y;@ t1=1",
-        "# a comment;par a=1 , b = 2;const c=3;;;init x=1,y=0;x' = -a*x + c // here;y'=b*x-y;"
-        "aux r=x+y;@ t1=1",
+        ("# a comment;par a=1 , b = 2;const c=3;;;init x=1,y=0;x' = -a*x + c // here;y'=b*x-y;"
+         "aux r=x+y;@ t1=1"),
         "@ t1=99, rtol=1e-4;aux r=x+y;par a=1,b=2;const c=3;init x=1,y=0;x'=-a*x+c;dy/dt=b*x-y",
         "par a=1,b=2;const c=6/2;init x=1,y=0;x'=-a*x+c;y'=b*x-y;aux r=x+y;@ t1=1",
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // UTF-8 and JSON strings: what is no UTF-8 still makes JSON that anybody reads, and comes back.
-#include "base/json.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "check.h"
 

@@ -31,12 +31,15 @@ test  optional library libOpenCL.so.1 ocl-icd-libopencl1 the kernels of GPUs, on
 test  optional file    /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd the kernels of GPUs, on this CPU
 test  optional command xppaut xppaut independent checks of the model language
 test  optional file    /usr/share/i18n/locales/de_DE locales a decimal comma, which must change no number
+test  optional command clang clang a second compiler, which must have no warning
+test  optional command clang-format-14|clang-format clang-format-14|clang-format the format of the sources
+test  optional command clang-tidy clang-tidy findings in the sources
 bench optional command c++|g++ g++ compiles the C++ peer of the benchmark
 bench optional header  boost/numeric/odeint.hpp libboost-dev Boost.odeint, a peer of the benchmark
 bench optional header  arkode/arkode_erkstep.h libsundials-dev SUNDIALS ARKODE, a peer of the benchmark
 bench optional header  cvode/cvode.h libsundials-dev SUNDIALS CVODE, a peer of the stiff benchmark
 dev   required command clang clang a second compiler, and its sanitizers
-dev   required command clang-format clang-format make format
+dev   required command clang-format-14|clang-format clang-format-14|clang-format make format
 dev   required command clang-tidy clang-tidy make tidy
 '
 

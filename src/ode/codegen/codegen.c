@@ -588,8 +588,8 @@ static bool is_special(uint8_t op) {
 
 static void put_special(struct assembly *a) {
     bool special = false;
-    for (uint8_t op = 0; op < OP_COUNT; op++)
-        special |= a->used[op] && is_special(op);
+    for (unsigned op = 0; op < OP_COUNT; op++)
+        special |= a->used[op] && is_special((uint8_t)op);
     if (!special)
         return;
     put_file(a, "special.h");
