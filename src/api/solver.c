@@ -5,7 +5,6 @@
 #include "api/options.h"
 #include "base/cpus.h"
 #include "device/device.h"
-#include "kernel/measure.h"
 #include "ode/run/choice.h"
 
 #include <math.h>
@@ -117,7 +116,7 @@ shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
         code = get_kernel(&b, have, s->plans, out);
     if (code == SHOAL_OK && out->kernel && out->effect == SHOAL_COMPILED &&
         shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
-        measure_functions(&b.making);
+        build_measure(&b);
     cache_tell(how.cache, log_report(log)); // and the run goes on without it
     build_free(&b);
     cache_close(how.cache);

@@ -132,11 +132,16 @@ static void end(struct assembly *a) {
     kernel_component_end(s);
 }
 
+const struct kernel_file *codegen_file(const char *name) {
+    const struct kernel_file *k = kernel_files;
+    while (k->name && strcmp(k->name, name))
+        k++;
+    return k;
+}
+
 // The last row, which has no text, stands for a file that is not there: that ends as an error.
 static const struct kernel_file *file_named(struct assembly *a, const char *file) {
-    const struct kernel_file *k = kernel_files;
-    while (k->name && strcmp(k->name, file))
-        k++;
+    const struct kernel_file *k = codegen_file(file);
     if (!k->name)
         a->unknown = file;
     return k;

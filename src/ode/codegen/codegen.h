@@ -7,6 +7,7 @@
 #ifndef SHOAL_CODEGEN_CODEGEN_H
 #define SHOAL_CODEGEN_CODEGEN_H
 
+#include "kernel/measure.h"
 #include "kernel/source.h"
 #include "ode/method/method.h"
 #include "ode/symbolic/lu.h"
@@ -57,6 +58,10 @@ struct codegen_request {
 
 shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
                           struct report *r);
+// The texts whose compile times differ by one function each, for measure_functions. Returns how
+// many; the caller frees them.
+enum { CODEGEN_UNITS = 12 };
+uint32_t codegen_units(const struct kernel_source *s, struct kernel_unit units[CODEGEN_UNITS]);
 // What a component is built on, blank-separated; NULL: there is no such component.
 const char *codegen_children(const char *component);
 

@@ -10,5 +10,7 @@ struct kernel_file {
     size_t length;
 };
 extern const struct kernel_file kernel_files[]; // ends with a row that has no name and no text
+// The file of that name, or the last row.
+const struct kernel_file *codegen_file(const char *name);
 
 #endif

@@ -51,3 +51,11 @@ void build_free(struct build *b) {
     kernel_making_free(&b->making);
     kernel_source_free(&b->source);
 }
+
+void build_measure(const struct build *b) {
+    struct kernel_unit units[CODEGEN_UNITS];
+    uint32_t count = codegen_units(&b->source, units);
+    measure_functions(&b->making, units, count);
+    while (count)
+        buf_free(&units[--count].text);
+}

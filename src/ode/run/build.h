@@ -21,5 +21,7 @@ struct build {
 shoal_code build_begin(const struct codegen_request *q, const char *model,
                        const struct kernel_request *how, struct build *out);
 void build_free(struct build *b);
+// Records what each function took to compile; it is compiled again and again for that.
+void build_measure(const struct build *b);
 
 #endif
