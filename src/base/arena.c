@@ -39,14 +39,15 @@ void *arena_alloc(struct arena *a, size_t size) {
     if (!b || b->size - b->used < size) {
         size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
         pay(a, room);
-        b = calloc(1, sizeof *b + room);
+        b = room > BLOCK_BYTES ? calloc(1, sizeof *b + room) : malloc(sizeof *b + room);
         if (!b)
             return out_of_memory(a);
-        b->size = room;
-        b->next = a->head;
+        *b = (struct arena_block){.next = a->head, .size = room};
         a->head = b;
     }
     void *p = b->bytes + b->used;
+    if (b->size == BLOCK_BYTES) // a small run uses little of it: what is not used is not cleared
+        memset(p, 0, size);
     b->used += size;
     a->used += size;
     return p;
