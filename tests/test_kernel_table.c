@@ -2,6 +2,7 @@
 // Kernels that are loaded in this process already: found without the disk and without a compiler,
 // with the cache off too, by solvers at the same time and after one another.
 #include "check.h"
+#include "device_test.h"
 #include "kernels.h"
 
 #include <pthread.h>
@@ -92,6 +93,24 @@ TEST(kernel_table_without_disk) {
     made_free(&m);
 }
 
+// Two that live at the same time have one kernel, and it stays when the first of them goes.
+DEVICE_TEST(kernel_table_two_solvers) {
+    char options[64];
+    setenv("SHOAL_CACHE", "off", 1);
+    snprintf(options, sizeof options, "device=%s", device);
+    struct made first = make_solver(base, options, false, NULL);
+    check_compiled(&first, "off");
+    struct made second = make_solver(base, options, false, NULL);
+    check_loaded(&second);
+    CHECK(first.solver->first.kernel == second.solver->first.kernel);
+    CHECK(first.solver->device == second.solver->device);
+    check_result(&first);
+    check_result(&second);
+    made_free(&first);
+    check_result(&second);
+    made_free(&second);
+}
+
 // A plan says so too, and whoever watches lookups is told.
 TEST(kernel_table_in_words) {
     setenv("SHOAL_CACHE", "off", 1);
@@ -161,10 +180,10 @@ TEST(kernel_table_other_compiler) {
     made_free(&first);
 }
 
-static void make_numbered(int i, struct made *m) {
+static void make_numbered(int i, const char *options, struct made *m) {
     char text[96];
     snprintf(text, sizeof text, "init x=1;x'=-%d.5*x;@ t1=1,method=euler,dt=0.5", i);
-    *m = make_solver(text, "", false, NULL);
+    *m = make_solver(text, options, false, NULL);
     REQUIRE(m->code == SHOAL_OK);
 }
 
@@ -173,16 +192,16 @@ TEST(kernel_table_idle) {
     struct made m;
     setenv("SHOAL_CACHE", "off", 1);
     for (int i = 0; i <= KERNELS_IDLE; i++) {
-        make_numbered(i, &m);
+        make_numbered(i, "", &m);
         made_free_all_but_kernels(&m);
-        make_numbered(0, &m); // is used again and again
+        make_numbered(0, "", &m); // is used again and again
         check_loaded(&m);
         made_free_all_but_kernels(&m);
     }
-    make_numbered(KERNELS_IDLE, &m);
+    make_numbered(KERNELS_IDLE, "", &m);
     check_loaded(&m);
     made_free_all_but_kernels(&m);
-    make_numbered(1, &m); // the oldest of one too many
+    make_numbered(1, "", &m); // the oldest of one too many
     check_compiled(&m, "off");
     made_free(&m);
 }
@@ -206,7 +225,7 @@ TEST(kernel_table_after_fork) {
     int status = -1;
     struct made idle;
     setenv("SHOAL_CACHE", "off", 1);
-    make_numbered(1, &idle);
+    make_numbered(1, "", &idle);
     made_free_all_but_kernels(&idle);
     struct made m = make_solver(base, "", false, NULL);
     pid_t pid = fork();
@@ -223,27 +242,42 @@ TEST(kernel_table_after_fork) {
     made_free(&m);
 }
 
+struct side {
+    const char *device;
+    int compiled;
+};
+
 static void *make_and_run(void *user) {
-    for (int i = 0; i < 20; i++) {
-        struct made m;
-        make_numbered(i % 3, &m);
-        *(int *)user += spans(m.log, "compile_kernel");
+    struct side *side = user;
+    char options[64];
+    snprintf(options, sizeof options, "device=%s", side->device);
+    for (int i = 0; i < 12; i++) {
         double values[8];
+        struct made m;
+        make_numbered(i % 3, options, &m);
+        side->compiled += spans(m.log, "compile_kernel");
         CHECK_INT(run_one(&m, values), 1);
+        CHECK_NEAR(values[0], pow(1 - 0.5 * (i % 3 + 0.5), 2), 1e-12);
         made_free_all_but_kernels(&m);
     }
     return NULL;
 }
 
-TEST(kernel_table_threads) {
+// Threads that make solvers of the same models share kernels that run at the same time.
+DEVICE_TEST(kernel_table_threads) {
     enum { SIDES = 4 };
     pthread_t thread[SIDES];
-    int compiled[SIDES] = {0}, all = 0;
-    for (int i = 0; i < SIDES; i++)
-        REQUIRE(pthread_create(&thread[i], NULL, make_and_run, &compiled[i]) == 0);
+    struct side side[SIDES];
+    int compiled = 0;
+    setenv("SHOAL_CACHE", "off", 1);
+    for (int i = 0; i < SIDES; i++) {
+        side[i] = (struct side){.device = device};
+        REQUIRE(pthread_create(&thread[i], NULL, make_and_run, &side[i]) == 0);
+    }
     for (int i = 0; i < SIDES; i++) {
         pthread_join(thread[i], NULL);
-        all += compiled[i];
+        compiled += side[i].compiled;
     }
-    CHECK_INT(all, 3);
+    CHECK_INT(compiled, 3);
+    shoal_cache_forget();
 }

@@ -50,6 +50,23 @@ TEST(key_gpu_other_build_of_the_compiler) {
     CHECK_INT(kernels_kept(), 2);
 }
 
+// The same while a solver that has the device is alive: the next one looks for the compiler anew.
+TEST(key_gpu_other_build_beside_a_solver) {
+    use_fake_cuda();
+    use_fake_nvrtc("aa01");
+    struct made first = on_gpu(false), second = on_gpu(false);
+    CHECK(!first.solver->first.cached && second.solver->first.cached);
+    CHECK(second.solver->device == first.solver->device);
+    CHECK(second.solver->first.kernel == first.solver->first.kernel);
+    use_fake_nvrtc("bb02");
+    struct made third = on_gpu(false);
+    CHECK(!third.solver->first.cached);
+    CHECK(strcmp(shoal_solver_key(third.solver), shoal_solver_key(first.solver)) != 0);
+    made_free(&second);
+    made_free(&first);
+    made_free(&third);
+}
+
 // Whole and right, but made for another architecture.
 TEST(key_gpu_for_another_target) {
     struct fake_cuda *fake = use_fake_cuda();

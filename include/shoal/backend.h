@@ -170,7 +170,7 @@ struct shoal_backend {
 
     // OPTIONAL.
     // Whether `open` would give the same now: environment, compiler, libraries. Without it, always.
-    bool (*is_current)(const struct shoal_device *d);
+    bool (*is_current)(struct shoal_device *d);
 };
 
 #endif

@@ -51,7 +51,7 @@ static shoal_code open_device(uint32_t index, const char *target, bool fast_math
     return SHOAL_OK;
 }
 
-static bool is_current(const struct shoal_device *d) {
+static bool is_current(struct shoal_device *d) {
     struct shoal_device *now = NULL;
     if (open_device(0, NULL, d->target.fast_math, &now, NULL) != SHOAL_OK)
         return false;

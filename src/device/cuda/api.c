@@ -190,6 +190,7 @@ static shoal_code take_nvrtc(struct nvrtc *n, void *library, struct report *r) {
         n->version(&n->major, &n->minor))
         return report_error(r, SHOAL_DEVICE, "cuda: NVRTC does not say what it is");
     snprintf(n->path, sizeof n->path, "%s", real);
+    file_stamp(n->path, n->stamp);
     return SHOAL_OK;
 }
 

@@ -26,4 +26,5 @@ const struct shoal_backend cuda_backend = {
     .slot_close = cuda_slot_close,
     .start = cuda_start,
     .finish = cuda_finish,
+    .is_current = cuda_is_current,
 };

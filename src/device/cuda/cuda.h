@@ -12,6 +12,7 @@
 #ifndef SHOAL_DEVICE_CUDA_CUDA_H
 #define SHOAL_DEVICE_CUDA_CUDA_H
 
+#include "device/file_id.h"
 #include "device/offload.h"
 
 #include <pthread.h>
@@ -120,14 +121,15 @@ typedef struct _nvrtcProgram *nvrtc_program;
     X(cubin_size, nvrtcGetCUBINSize, (nvrtc_program program, size_t * bytes))                      \
     X(cubin, nvrtcGetCUBIN, (nvrtc_program program, char *bytes))
 
-enum { CUDA_PATH_ROOM = 4096 };
+enum { CUDA_PATH_ROOM = 4096, CUDA_SEARCH = 80 };
 
 // Stays loaded to the end of the process: an abandoned compilation may still be in it.
 struct nvrtc {
 #define X(name, symbol, parameters) int(*name) parameters;
     CUDA_NVRTC(X)
 #undef X
-    char path[CUDA_PATH_ROOM]; // its file; empty: not loaded
+    char path[CUDA_PATH_ROOM];   // its file; empty: not loaded
+    char stamp[FILE_STAMP_ROOM]; // of that, when it was loaded
     int major, minor;
 };
 
@@ -148,6 +150,7 @@ struct shoal_device {
     int cache_bytes;                 // of its first-level cache, about
     pthread_mutex_t lock;            // of what is found when it is first needed:
     cu_context context;              // the device's primary one; NULL: not needed so far
+    char search[CUDA_SEARCH];        // what the search for NVRTC depended on
     char nvrtc_path[CUDA_PATH_ROOM]; // what the key was made for; empty: not asked for yet
     struct nvrtc nvrtc;
 };
@@ -165,6 +168,9 @@ struct shoal_limits cuda_limits(struct shoal_device *d);
 void *cuda_alloc(struct shoal_device *d, size_t bytes);
 void cuda_release(struct shoal_device *d, void *block);
 
+// A digest of what the search for NVRTC depends on; whether it and NVRTC are what they were.
+void cuda_search(const struct shoal_device *d, char name[CUDA_SEARCH]);
+bool cuda_is_current(struct shoal_device *d);
 shoal_code cuda_identity(struct shoal_device *d, const struct shoal_kernel_text *k,
                          struct cache *probes, const volatile int *stop, struct key_record *key,
                          struct report *r);

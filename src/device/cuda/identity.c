@@ -105,7 +105,7 @@ static bool still_true(struct shoal_device *d, const struct buf *answer) {
     return true;
 }
 
-static void answer_name(const struct shoal_device *d, char name[80]) {
+void cuda_search(const struct shoal_device *d, char name[CUDA_SEARCH]) {
     struct buf search = {0};
     unsigned char digest[32];
     struct sha256 hash;
@@ -118,12 +118,23 @@ static void answer_name(const struct shoal_device *d, char name[80]) {
     buf_free(&search);
 }
 
+bool cuda_is_current(struct shoal_device *d) {
+    char name[CUDA_SEARCH], stamp[FILE_STAMP_ROOM] = "";
+    cuda_search(d, name);
+    pthread_mutex_lock(&d->lock);
+    if (d->nvrtc.path[0])
+        file_stamp(d->nvrtc.path, stamp);
+    bool same = !strcmp(name, d->search) && !strcmp(stamp, d->nvrtc.stamp);
+    pthread_mutex_unlock(&d->lock);
+    return same;
+}
+
 // The answer that holds now; false when NVRTC is not there and never was.
 static bool find_answer(struct shoal_device *d, struct cache *probes, struct buf *answer,
                         struct report *r) {
-    char name[80];
+    char name[CUDA_SEARCH];
     struct key_record fresh = {0};
-    answer_name(d, name);
+    cuda_search(d, name);
     bool kept = probes && cache_probe_get(probes, name, answer);
     if (kept && still_true(d, answer))
         return true;

@@ -80,6 +80,7 @@ static shoal_code open_index(uint32_t index, bool fast_math, struct shoal_device
     if (!d)
         return SHOAL_MEMORY;
     d->cu = cu;
+    cuda_search(d, d->search);
     d->index = index;
     d->device = device;
     d->multiprocessors = attribute(cu, device, CU_DEVICE_MULTIPROCESSORS);
