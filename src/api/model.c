@@ -13,13 +13,21 @@ LOG_SHARED_LABEL(simplify, CODEGEN, 20, "expressions to a folded graph");
 
 enum { MODEL_BYTES = 64 << 20 };
 
+static shoal_model *new_model(void) {
+    shoal_model *m = calloc(1, sizeof *m);
+    if (m && (m->found = calloc(1, sizeof *m->found)))
+        return m;
+    free(m);
+    return NULL;
+}
+
 shoal_code shoal_model_parse(const char *name, const char *text, size_t length, shoal_model **out,
                              shoal_log *log) {
     if (out)
         *out = NULL;
     if (!out || !name || (!text && length))
         return api_usage(log, "shoal_model_parse", "name, text or place for the model");
-    shoal_model *m = calloc(1, sizeof *m);
+    shoal_model *m = new_model();
     if (!m)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     report_begin(log_report(log));
@@ -54,7 +62,8 @@ shoal_code shoal_model_load(const char *path, shoal_model **out, shoal_log *log)
 void shoal_model_free(shoal_model *model) {
     if (!model)
         return;
-    system_free(model->system);
+    system_free(model->found->system);
+    free(model->found);
     model_free(model->model);
     free(model);
 }
@@ -64,11 +73,12 @@ shoal_code api_usage(shoal_log *log, const char *call, const char *what) {
 }
 
 shoal_model *api_model_copy(const shoal_model *model) {
-    shoal_model *copy = calloc(1, sizeof *copy);
-    if (copy)
-        copy->model = model_copy(model->model);
-    if (!copy || !copy->model) {
-        free(copy);
+    shoal_model *copy = new_model();
+    if (!copy)
+        return NULL;
+    copy->model = model_copy(model->model);
+    if (!copy->model) {
+        shoal_model_free(copy);
         return NULL;
     }
     copy->swap = model->swap;
@@ -83,19 +93,19 @@ void api_model_swap(shoal_model *a, shoal_model *b) {
 }
 
 void api_model_changed(shoal_model *model) {
-    system_free(model->system);
-    model->system = NULL;
+    system_free(model->found->system);
+    model->found->system = NULL;
 }
 
 struct system *api_system(const shoal_model *model, shoal_log *log) {
-    shoal_model *m = (shoal_model *)(uintptr_t)model; // a handle has one user at a time
-    if (!m->system) {
+    struct model_found *f = model->found;
+    if (!f->system) {
         int32_t span = log_begin(log, LOG_simplify);
-        m->system = system_new(m->model, log_report(log));
-        log_u64(log, span, "nodes", m->system ? m->system->dag.nodes.count : 0);
+        f->system = system_new(model->model, log_report(log));
+        log_u64(log, span, "nodes", f->system ? f->system->dag.nodes.count : 0);
         log_end(log, span);
     }
-    return m->system;
+    return f->system;
 }
 
 shoal_code shoal_model_set(shoal_model *model, const char *assignments, shoal_log *log) {
@@ -229,7 +239,7 @@ static bool is_formula(const shoal_model *model, shoal_kind kind, uint32_t index
 
 static double formula_value(const shoal_model *model, shoal_kind kind, uint32_t index,
                             const double *nodes) {
-    const struct system *s = model->system;
+    const struct system *s = model->found->system;
     return !nodes                ? (double)NAN
            : kind == SHOAL_STATE ? nodes[s->init[index]]
                                  : nodes[s->derive[index]];

@@ -13,9 +13,15 @@ LOG_DECLARE_LABEL(simplify);
 struct component_swap;
 struct watcher;
 
+// What a model is asked for now and then: found when it is needed, dropped when a value changes.
+// It is no part of the model, which may be const.
+struct model_found {
+    struct system *system; // NULL: not so far
+};
+
 struct shoal_model {
     struct model *model;
-    struct system *system;             // made when needed, dropped when a value changes
+    struct model_found *found;
     const struct component_swap *swap; // tests: other text for parts of the kernel; NULL: none
     const struct watcher *watcher;     // tests: who watches besides saving; NULL: nobody
 };

@@ -324,8 +324,8 @@ static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, const 
     if (is_kept(s, &s->request, from, from ? &from->request : NULL))
         s->first = kept(have);
     else {
-        if (from && s->model->system == from->model->system)
-            s->model->system = NULL; // it has nodes of another kernel
+        if (from && s->model->found->system == from->model->found->system)
+            s->model->found->system = NULL; // it has nodes of another kernel
         s->request.system = api_system(s->model, log);
         code = s->request.system ? solver_kernel(s, &s->request, o, have, &s->first, log)
                                  : SHOAL_INPUT;
@@ -339,7 +339,7 @@ static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, const 
 static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_options *o,
                         shoal_log *log) {
     if (from && model_same_kernel(s->model->model, from->model->model))
-        s->model->system = from->model->system;
+        s->model->found->system = from->model->found->system;
     shoal_code code = open_device(s, from, log);
     if (code == SHOAL_OK)
         code = solver_request(s->model, &s->given, s->backend->target(s->device), &s->arena,
@@ -364,8 +364,8 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_o
 
 // What the other one has too is left to it.
 static void disown(shoal_solver *s, const shoal_solver *other) {
-    if (s->model->system == other->model->system)
-        s->model->system = NULL;
+    if (s->model->found->system == other->model->found->system)
+        s->model->found->system = NULL;
     if (s->device == other->device)
         s->pool = (struct dispatch_pool){0};
 }

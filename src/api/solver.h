@@ -5,6 +5,7 @@
 
 #include "api/model.h"
 #include "ode/run/build.h"
+#include "ode/run/outputs.h"
 #include "ode/run/run.h"
 #include "shoal/backend.h"
 
@@ -69,14 +70,6 @@ struct compile_flags {
 };
 shoal_options solver_watched(const shoal_solver *s, const shoal_options *o,
                              struct compile_flags *watch);
-
-// --vars: positions among states, then observables; an array's base name means all its elements.
-struct output_list {
-    vec(uint32_t) items;
-};
-shoal_code outputs_choose(const struct model *m, const char *vars, struct arena *arena,
-                          struct output_list *out, struct report *r);
-const char *output_name(const struct model *m, uint32_t output);
 
 // What the generator is asked for; the request points into the arena and the target.
 shoal_code solver_request(const shoal_model *model, const shoal_options *o,

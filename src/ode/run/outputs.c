@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which variables are kept: --vars. Names are matched exactly first, else the only one ignoring
 // case, with a note, as in a model.
-#include "api/solver.h"
+#include "ode/run/outputs.h"
 
 #include "base/ascii.h"
 
