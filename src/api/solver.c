@@ -80,45 +80,14 @@ shoal_code solver_how(const shoal_options *o, const struct shoal_backend *backen
     return out->cache ? SHOAL_OK : report_error(log_report(log), SHOAL_MEMORY, "out of memory");
 }
 
-// The one that the solver has, or another.
-static shoal_code get_kernel(struct build *b, const struct loaded *have, bool plans,
-                             struct loaded *out) {
-    struct kernel_making *k = &b->making;
-    shoal_code code = SHOAL_OK;
-    memcpy(out->key, k->hex, sizeof out->key);
-    out->workspace = b->source.workspace;
-    if (have && !strcmp(have->key, k->hex)) {
-        *out = *have;
-        out->kernel = kernel_keep(have->kernel);
-        out->effect = SHOAL_KEPT;
-        return SHOAL_OK;
-    }
-    if (plans)
-        out->cached = kernel_is_cached(k);
-    else {
-        code = kernel_get(k, &out->kernel);
-        out->cached = code == SHOAL_OK && k->origin != KERNEL_COMPILED;
-    }
-    out->effect = out->cached ? SHOAL_LOADED : SHOAL_COMPILED;
-    return code;
-}
-
 shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
                          const shoal_options *o, const struct loaded *have, struct loaded *out,
                          shoal_log *log) {
     struct kernel_request how;
-    struct build b;
     shoal_code code = solver_how(o, s->backend, s->device, &how, log);
     if (code != SHOAL_OK)
         return code;
-    code = build_begin(q, s->model->model->source.name, &how, &b);
-    if (code == SHOAL_OK)
-        code = get_kernel(&b, have, s->plans, out);
-    if (code == SHOAL_OK && out->kernel && out->effect == SHOAL_COMPILED &&
-        shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
-        build_measure(&b);
-    cache_tell(how.cache, log_report(log)); // and the run goes on without it
-    build_free(&b);
+    code = build_kernel(q, s->model->model->source.name, &how, s->plans, have, out);
     cache_close(how.cache);
     return code;
 }

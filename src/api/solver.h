@@ -13,15 +13,6 @@
 
 LOG_DECLARE_LABEL(solve_ivp_execution);
 
-// A kernel that is ready to run.
-struct loaded {
-    struct kernel *kernel; // NULL: only planned
-    size_t workspace;
-    char key[65];
-    bool cached; // it was there already, in the cache or loaded, or would be
-    shoal_effect effect;
-};
-
 // The kernels that take over from the first one, made when the first trajectory needs them.
 enum { TAKEOVER_STIFF, TAKEOVER_LAST, TAKEOVERS };
 struct takeover {

@@ -59,3 +59,41 @@ void build_measure(const struct build *b) {
     while (count)
         buf_free(&units[--count].text);
 }
+
+// The one that there is already, or another.
+static shoal_code get_kernel(struct build *b, const struct loaded *have, bool plans,
+                             struct loaded *out) {
+    struct kernel_making *k = &b->making;
+    shoal_code code = SHOAL_OK;
+    memcpy(out->key, k->hex, sizeof out->key);
+    out->workspace = b->source.workspace;
+    if (have && !strcmp(have->key, k->hex)) {
+        *out = *have;
+        out->kernel = kernel_keep(have->kernel);
+        out->effect = SHOAL_KEPT;
+        return SHOAL_OK;
+    }
+    if (plans)
+        out->cached = kernel_is_cached(k);
+    else {
+        code = kernel_get(k, &out->kernel);
+        out->cached = code == SHOAL_OK && k->origin != KERNEL_COMPILED;
+    }
+    out->effect = out->cached ? SHOAL_LOADED : SHOAL_COMPILED;
+    return code;
+}
+
+shoal_code build_kernel(const struct codegen_request *q, const char *model,
+                        const struct kernel_request *how, bool plans, const struct loaded *have,
+                        struct loaded *out) {
+    struct build b;
+    shoal_code code = build_begin(q, model, how, &b);
+    if (code == SHOAL_OK)
+        code = get_kernel(&b, have, plans, out);
+    if (code == SHOAL_OK && out->kernel && out->effect == SHOAL_COMPILED &&
+        shoal_log_timing(how->log) >= SHOAL_TIMING_VERBOSE)
+        build_measure(&b);
+    cache_tell(how->cache, log_report(how->log)); // and the run goes on without it
+    build_free(&b);
+    return code;
+}

@@ -24,4 +24,18 @@ void build_free(struct build *b);
 // Records what each function took to compile; it is compiled again and again for that.
 void build_measure(const struct build *b);
 
+// A kernel that is ready to run.
+struct loaded {
+    struct kernel *kernel; // NULL: only planned
+    size_t workspace;
+    char key[65];
+    bool cached; // it was there already, in the cache or loaded, or would be
+    shoal_effect effect;
+};
+// All of it: `have` (may be NULL) when that is the kernel, else one that is loaded, cached or
+// compiled. With `plans` only whether it is there. kernel_drop gives out->kernel back.
+shoal_code build_kernel(const struct codegen_request *q, const char *model,
+                        const struct kernel_request *how, bool plans, const struct loaded *have,
+                        struct loaded *out);
+
 #endif
