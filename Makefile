@@ -205,7 +205,7 @@ SANITIZERS := address,undefined
 sanitized:
 	@mkdir -p $(BUILD)
 	+@if echo 'int main(void){return 0;}' | $(CC) -fsanitize=$(SANITIZERS) -x c - -o $(BUILD)/sanitizes 2>/dev/null; then \
-	    $(call SANITIZE,$(SANITIZERS)) all $(BUILD)/sanitized/test; \
+	    $(call SANITIZE,$(SANITIZERS)) all examples $(BUILD)/sanitized/test; \
 	else echo 'no tests with sanitizers: $(CC) has none'; rm -f $(BUILD)/sanitized/test; fi
 
 FUZZ_SECONDS ?= 60

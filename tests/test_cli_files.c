@@ -30,7 +30,7 @@ static struct check_output with_input(const char *input, const char *args) {
 }
 
 static const char *absolute_shoal(void) {
-    char *path = realpath(check_shoal(), NULL);
+    char *path = check_keep(realpath(check_shoal(), NULL));
     REQUIRE(path != NULL);
     setenv("SHOAL_BIN", path, 1);
     return path;

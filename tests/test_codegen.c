@@ -152,7 +152,7 @@ static const char fixed_model[] =
 
 TEST(codegen_same_in_every_process) {
     const char *model = check_path("model.ode");
-    char *shoal = realpath(check_shoal(), NULL), *first = NULL;
+    char *shoal = check_keep(realpath(check_shoal(), NULL)), *first = NULL;
     if (!shoal)
         check_skip("no %s", check_shoal());
     check_write(model, fixed_model);
@@ -177,6 +177,8 @@ TEST(codegen_obeys_no_locale) {
     check_comma_locale();
     struct listing other = listing_new(fixed_model, "method=tsit5 save=n=5", &avx2);
     CHECK_STR(other.kernel.text.data, plain.kernel.text.data);
+    listing_free(&other);
+    listing_free(&plain);
 }
 
 // ---- Names and labels of the user stay outside --------------------------------------------------

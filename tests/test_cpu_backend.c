@@ -644,7 +644,7 @@ static const char *make_leftover(const char *tmpdir, long pid, const char *end, 
     REQUIRE(chmod(path, mode) == 0);
     make_old(path);
     free(file);
-    return path;
+    return check_keep(path);
 }
 
 static long dead_pid(void) {

@@ -45,6 +45,7 @@ TEST(zip_64_with_python) {
     b.length = 0;
     zip_put_directory(&b, m, 2, at);
     fwrite(b.data, 1, b.length, f);
+    buf_free(&b);
     if (fclose(f) != 0)
         check_skip("no large sparse files here");
     struct check_output o = RUN(python, "-c",
