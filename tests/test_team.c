@@ -17,7 +17,7 @@ static void visit(void *user, size_t first, size_t end) {
     struct range *r = user;
     __atomic_add_fetch(&r->calls, 1, __ATOMIC_RELAXED);
     for (size_t i = first; i < end; i++)
-        r->seen[i]++;
+        __atomic_add_fetch(&r->seen[i], 1, __ATOMIC_RELAXED);
 }
 
 // Every item exactly once, however many threads there are and however often it is called.
@@ -41,6 +41,15 @@ TEST(team_every_item_once) {
         team_free(team);
     }
     team_free(NULL);
+}
+
+// Threads that a call has no part for leave it alone.
+TEST(team_fewer_parts_than_threads) {
+    struct team *team = NULL;
+    visit_all(&team, 8, 8, 1);
+    for (int round = 0; round < 2000; round++)
+        visit_all(&team, 8, (size_t)(2 + round % 7), 1);
+    team_free(team);
 }
 
 TEST(team_after_a_fork) {

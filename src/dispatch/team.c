@@ -31,11 +31,10 @@ struct team {
     size_t items, parts;
 };
 
-// Part `i` of the work; the team has all but the last.
+// Part `i` of the work.
 static void do_part(const struct team *t, size_t i) {
-    if (i < t->parts)
-        t->work(t->user, t->items / t->parts * i,
-                i + 1 == t->parts ? t->items : t->items / t->parts * (i + 1));
+    t->work(t->user, t->items / t->parts * i,
+            i + 1 == t->parts ? t->items : t->items / t->parts * (i + 1));
 }
 
 // Waits for another call than `seen`: awake for a moment, since chunks follow each other closely.
@@ -61,7 +60,8 @@ static void *serve(void *arg) {
         seen = next_call(t, seen);
         if (t->over)
             return NULL;
-        do_part(t, w->number);
+        if (w->number + 1 < t->parts) // the last is the caller's
+            do_part(t, w->number);
         __atomic_sub_fetch(&t->working, 1, __ATOMIC_RELEASE);
     }
 }
