@@ -18,8 +18,8 @@ CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard cli/*.c)))
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/*.c)))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
 # shoal-hdf5, which the library starts to read HDF5 files, takes what it needs of it.
-HDF5_OBJ := $(patsubst %.c,$(BUILD)/%.o,libexec/shoal-hdf5.c $(sort $(wildcard src/base/*.c)) \
-	src/io/hdf5.c src/io/hdf5_read.c src/result/result_names.c)
+HDF5_OBJ := $(patsubst %.c,$(BUILD)/%.o,libexec/shoal-hdf5.c \
+	$(sort $(wildcard src/base/*.c src/result/*.c)) src/io/hdf5.c src/io/hdf5_read.c)
 DEP := $(OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BUILD)/libexec/shoal-hdf5.d
 
 .PHONY: all

@@ -50,9 +50,9 @@ static void job_rows(struct job *j, const char *name, const double *values, uint
 
 static double job_run(struct job *j) {
     shoal_tally s;
-    shoal_arrays a = {.values = j->values, .status = j->status};
+    shoal_array a[] = {{.data = j->values}, {.name = "status", .data = j->status}};
     double start = lorenz_seconds();
-    if (shoal_solver_run_arrays(j->solver, j->batch, &a, &s, j->log))
+    if (shoal_solver_run_arrays(j->solver, j->batch, a, 2, &s, j->log))
         die("run", j->log);
     double seconds = lorenz_seconds() - start;
     if (s.by_status[SHOAL_STATUS_ok] != j->n)

@@ -81,9 +81,9 @@ static struct job job_new(const struct ensemble *e, uint64_t n, const char *wher
 }
 
 static double run_ms(struct job *j, shoal_log *log, shoal_tally *s) {
-    shoal_arrays a = {.values = j->values, .status = j->status};
+    shoal_array a[] = {{.data = j->values}, {.name = "status", .data = j->status}};
     double start = lorenz_seconds();
-    if (shoal_solver_run_arrays(j->solver, j->batch, &a, s, log))
+    if (shoal_solver_run_arrays(j->solver, j->batch, a, 2, s, log))
         die("run", log ? log : j->log);
     return (lorenz_seconds() - start) * 1e3;
 }

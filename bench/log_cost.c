@@ -55,10 +55,10 @@ static double clock_cost(void) {
 static double solve(shoal_solver *solver, const shoal_batch *batch, shoal_timing timing,
                     size_t *events) {
     static double values[4096];
-    shoal_arrays arrays = {.values = values};
+    shoal_array arrays = {.data = values};
     shoal_log *log = new_log(timing);
     double start = lorenz_seconds();
-    shoal_solver_run_arrays(solver, batch, &arrays, NULL, log);
+    shoal_solver_run_arrays(solver, batch, &arrays, 1, NULL, log);
     double took = lorenz_seconds() - start;
     *events = shoal_log_span_count(log);
     shoal_log_free(log);

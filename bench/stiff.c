@@ -102,9 +102,9 @@ static struct job job_new(const struct problem *p, const char *method, double rt
 
 static double job_run(struct job *j, bool *good) {
     shoal_tally s;
-    shoal_arrays a = {.values = j->values, .status = j->status};
+    shoal_array a[] = {{.data = j->values}, {.name = "status", .data = j->status}};
     double start = stiff_seconds();
-    if (shoal_solver_run_arrays(j->solver, j->batch, &a, &s, j->log))
+    if (shoal_solver_run_arrays(j->solver, j->batch, a, 2, &s, j->log))
         die("run", j->log);
     double seconds = stiff_seconds() - start;
     *good = s.by_status[SHOAL_STATUS_ok] == j->n;

@@ -94,12 +94,12 @@ static void bench_solve(void) {
     shoal_model *model = model_of(lorenz);
     shoal_batch *batch = NULL;
     shoal_solver *solver = solver_of(model, "1e-6", NULL);
-    shoal_arrays arrays = {.values = values};
+    shoal_array arrays = {.data = values};
     if (shoal_batch_new(model, &batch, NULL) || shoal_batch_sweep(batch, "rho=lin:0:21:8", NULL))
         die("batch", NULL);
     for (int i = 0; i < SOLVES; i++) {
         double start = lorenz_seconds();
-        shoal_solver_run_arrays(solver, batch, &arrays, NULL, NULL);
+        shoal_solver_run_arrays(solver, batch, &arrays, 1, NULL, NULL);
         seconds[i] = lorenz_seconds() - start;
     }
     row("solve of 8 Lorenz beyond the arithmetic", seconds, SOLVES, 1e6, "us", 30);

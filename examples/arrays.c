@@ -37,7 +37,7 @@ int main(void) {
     for (int i = 0; i < RUNS; i++)
         r[i] = 0.5 + 0.001 * i;
 
-    shoal_arrays arrays = {.values = n, .status = status};
+    shoal_array arrays[] = {{.name = "n", .data = n}, {.name = "status", .data = status}};
     shoal_code code = shoal_model_parse("logistic", text, strlen(text), &model, log);
     if (code == SHOAL_OK)
         code = shoal_options_init(&options, model, log);
@@ -50,7 +50,7 @@ int main(void) {
     if (code == SHOAL_OK)
         code = shoal_solver_new(model, &options, &solver, log);
     if (code == SHOAL_OK)
-        code = shoal_solver_run_arrays(solver, batch, &arrays, NULL, log);
+        code = shoal_solver_run_arrays(solver, batch, arrays, 2, NULL, log);
 
     double worst = code == SHOAL_OK ? error_of(solver, 10) : 0;
 
@@ -58,7 +58,7 @@ int main(void) {
     if (code == SHOAL_OK)
         code = shoal_solver_set_values(solver, "k=5", &effect, log);
     if (code == SHOAL_OK)
-        code = shoal_solver_run_arrays(solver, batch, &arrays, NULL, log);
+        code = shoal_solver_run_arrays(solver, batch, arrays, 2, NULL, log);
     if (code == SHOAL_OK)
         worst = fmax(worst, error_of(solver, 5));
 

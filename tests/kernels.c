@@ -65,11 +65,11 @@ char *span_says(const shoal_log *log, const char *label, const char *key) {
 
 uint32_t run_one(struct made *m, double values[8]) {
     shoal_batch *batch = NULL;
-    shoal_arrays arrays = {.values = values};
+    shoal_array arrays = {.data = values};
     uint32_t vars = shoal_solver_var_count(m->solver);
     REQUIRE(vars <= 8);
     REQUIRE(shoal_batch_new(m->model, &batch, m->log) == SHOAL_OK);
-    REQUIRE(shoal_solver_run_arrays(m->solver, batch, &arrays, NULL, m->log) == SHOAL_OK);
+    REQUIRE(shoal_solver_run_arrays(m->solver, batch, &arrays, 1, NULL, m->log) == SHOAL_OK);
     shoal_batch_free(batch);
     return vars;
 }

@@ -88,13 +88,13 @@ static void run_arrays(struct trial *t, shoal_solver *s, shoal_batch *b, struct 
     r->values = calloc(r->vars * rows * r->samples + 1, sizeof *r->values);
     r->t = calloc(rows * r->samples + 1, sizeof *r->t);
     REQUIRE(r->values && r->t);
-    shoal_arrays a = {.values = r->values,
-                      .t = r->t,
-                      .status = r->status,
-                      .steps = r->steps,
-                      .rejected = r->rejected,
-                      .f_evals = r->f_evals};
-    if (shoal_solver_run_arrays(s, b, &a, NULL, t->log) != SHOAL_OK)
+    shoal_array a[] = {{.data = r->values},
+                       {.name = "t", .data = r->t},
+                       {.name = "status", .data = r->status},
+                       {.name = "steps", .data = r->steps},
+                       {.name = "rejected", .data = r->rejected},
+                       {.name = "f_evals", .data = r->f_evals}};
+    if (shoal_solver_run_arrays(s, b, a, 6, NULL, t->log) != SHOAL_OK)
         trial_fail_call(t, "run");
     else if (t->variant.f32)
         widen(r, r->vars * rows * r->samples);

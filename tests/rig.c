@@ -157,13 +157,13 @@ struct outcome rig_run(struct rig *rig, const struct inputs *in, const uint64_t 
     o.steps = room(o.rows, sizeof *o.steps);
     o.rejected = room(o.rows, sizeof *o.rejected);
     o.f_evals = room(o.rows, sizeof *o.f_evals);
-    shoal_arrays arrays = {.values = o.values,
-                           .t = o.t,
-                           .status = o.status,
-                           .steps = o.steps,
-                           .rejected = o.rejected,
-                           .f_evals = o.f_evals};
-    o.code = shoal_solver_run_arrays(rig->solver, batch, &arrays, &o.tally, rig->log);
+    shoal_array arrays[] = {{.data = o.values},
+                            {.name = "t", .data = o.t},
+                            {.name = "status", .data = o.status},
+                            {.name = "steps", .data = o.steps},
+                            {.name = "rejected", .data = o.rejected},
+                            {.name = "f_evals", .data = o.f_evals}};
+    o.code = shoal_solver_run_arrays(rig->solver, batch, arrays, 6, &o.tally, rig->log);
     rig_need(rig, o.code == SHOAL_STOPPED ? SHOAL_OK : o.code, "run");
     shoal_batch_free(batch);
     return o;

@@ -107,13 +107,13 @@ struct solved solve(const char *text, const char *sweep, const char *options, ..
     s.steps = need_room(s.rows, sizeof *s.steps);
     s.rejected = need_room(s.rows, sizeof *s.rejected);
     s.f_evals = need_room(s.rows, sizeof *s.f_evals);
-    shoal_arrays a = {.values = s.values,
-                      .t = s.t,
-                      .status = s.status,
-                      .steps = s.steps,
-                      .rejected = s.rejected,
-                      .f_evals = s.f_evals};
-    need(shoal_solver_run_arrays(u.solver, u.batch, &a, &s.tally, u.log), &u, "run");
+    shoal_array a[] = {{.data = s.values},
+                       {.name = "t", .data = s.t},
+                       {.name = "status", .data = s.status},
+                       {.name = "steps", .data = s.steps},
+                       {.name = "rejected", .data = s.rejected},
+                       {.name = "f_evals", .data = s.f_evals}};
+    need(shoal_solver_run_arrays(u.solver, u.batch, a, 6, &s.tally, u.log), &u, "run");
     if (u.options.precision == SHOAL_F32)
         widen(&s);
     end(&u);

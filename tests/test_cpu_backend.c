@@ -86,9 +86,9 @@ static shoal_code try_solver(const volatile int *stop, shoal_solver **out) {
 static double run_decay(shoal_solver *solver) {
     shoal_batch *batch = NULL;
     double x = 0;
-    shoal_arrays arrays = {.values = &x};
+    shoal_array arrays = {.data = &x};
     REQUIRE(shoal_batch_new(solver->model, &batch, NULL) == SHOAL_OK);
-    CHECK_INT(shoal_solver_run_arrays(solver, batch, &arrays, NULL, NULL), SHOAL_OK);
+    CHECK_INT(shoal_solver_run_arrays(solver, batch, &arrays, 1, NULL, NULL), SHOAL_OK);
     shoal_batch_free(batch);
     return x;
 }

@@ -14,12 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROWS_MOST = 4096, SAMPLES_MOST = 64 };
+enum { ROWS_MOST = 4096, SAMPLES_MOST = 64, THREADS = 3 };
 
 struct fake {
-    struct sink_shape_info info;
+    struct result_spec of;
     uint64_t rows_of_chunk;
     bool sample_major; // values as [var][sample][row], as kernels leave them
+    uint32_t threads;
 };
 
 static const char *const words[] = {"plain", "a,b",       "say \"hi\"", "\xc3\xa9t\xc3\xa9",
@@ -29,84 +30,113 @@ static double value_of(uint32_t var, uint64_t row, uint64_t sample) {
     return 1000.0 * var + (double)row + (double)sample / 8;
 }
 
-static struct fake fake_result(enum sink_shape shape, uint64_t rows, uint64_t samples) {
-    static const struct sink_column columns[] = {{"a", false}, {"_tag", true}};
+static struct fake fake_result(enum result_samples kind, uint64_t rows, uint64_t samples) {
+    static const struct result_column columns[] = {{"a", false}, {"_tag", true}};
     static const char *const vars[] = {"x", "y"};
     static double times[SAMPLES_MOST];
     for (int i = 0; i < SAMPLES_MOST; i++)
         times[i] = 0.5 * i;
-    return (struct fake){.info = {.shape = shape,
-                                  .rows = rows,
-                                  .samples = shape == SINK_STEPS   ? 0
-                                             : shape == SINK_FINAL ? 1
-                                                                   : samples,
-                                  .times = times,
-                                  .columns = 2,
-                                  .column = columns,
-                                  .vars = 2,
-                                  .var = vars,
-                                  .value_bytes = 8,
-                                  .meta = "{\"model\": \"x' = \\\"\\u00e9\\\"\", \"n\": 3}"},
-                         .rows_of_chunk = 2};
+    return (struct fake){.of = {.kind = kind,
+                                .rows = rows,
+                                .samples = kind == SAMPLES_OWN   ? 0
+                                           : kind == SAMPLES_ONE ? 1
+                                                                 : samples,
+                                .times = kind == SAMPLES_GRID ? times : NULL,
+                                .columns = 2,
+                                .column = columns,
+                                .vars = 2,
+                                .var = vars,
+                                .meta = "{\"model\": \"x' = \\\"\\u00e9\\\"\", \"n\": 3}"},
+                         .rows_of_chunk = 2,
+                         .threads = THREADS};
 }
 
-static void put(void *values, uint32_t bytes, size_t at, double x) {
-    if (bytes == 8)
-        ((double *)values)[at] = x;
-    else
+static struct result_list list_of(const struct fake *f) {
+    static struct arena arena; // of the test
+    struct result_list list;
+    REQUIRE(result_list_make(&list, &f->of, &arena));
+    return list;
+}
+
+static void put(void *values, bool f32, size_t at, double x) {
+    if (f32)
         ((float *)values)[at] = (float)x;
+    else
+        ((double *)values)[at] = x;
 }
 
-// Chunk of rows [first, first + n). Row i of a steps result has i % 3 + 1 samples.
-static shoal_code put_chunk(struct sink *s, const struct fake *f, uint64_t first, uint32_t n,
-                            struct report *r) {
-    const struct sink_shape_info *info = &f->info;
-    uint64_t run[ROWS_MOST], f_evals[ROWS_MOST], offsets[ROWS_MOST + 1] = {0};
+// The arrays of a chunk that are one value a run.
+struct of_runs {
+    uint64_t run[ROWS_MOST], f_evals[ROWS_MOST], offsets[ROWS_MOST + 1];
     uint32_t steps[ROWS_MOST], rejected[ROWS_MOST];
     uint8_t status[ROWS_MOST];
     double a[ROWS_MOST];
     const char *tag[ROWS_MOST];
+};
+
+// Row i of a result with samples of its own has i % 3 + 1 of them.
+static void fill_runs(struct of_runs *o, uint64_t first, uint32_t n) {
+    o->offsets[0] = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t row = first + i;
-        run[i] = 10 + row;
-        a[i] = (double)row / 10;
-        tag[i] = words[row % 6];
-        status[i] = row == 1 ? SHOAL_STATUS_nonfinite : SHOAL_STATUS_ok;
-        steps[i] = (uint32_t)row + 5;
-        rejected[i] = (uint32_t)row % 2;
-        f_evals[i] = row * 7;
-        offsets[i + 1] = offsets[i] + row % 3 + 1;
+        o->run[i] = 10 + row;
+        o->a[i] = (double)row / 10;
+        o->tag[i] = words[row % 6];
+        o->status[i] = row == 1 ? SHOAL_STATUS_nonfinite : SHOAL_STATUS_ok;
+        o->steps[i] = (uint32_t)row + 5;
+        o->rejected[i] = (uint32_t)row % 2;
+        o->f_evals[i] = row * 7;
+        o->offsets[i + 1] = o->offsets[i] + row % 3 + 1;
     }
-    uint64_t per_row = info->shape == SINK_STEPS ? 3 : info->samples;
-    size_t total = (size_t)(n * per_row);
-    char *values = calloc(total * info->vars + 1, info->value_bytes);
+}
+
+static const void *data_of(const struct of_runs *o, const struct result_array *a) {
+    const void *const ours[RESULT_FIELDS] = {
+        [FIELD_run] = o->run,           [FIELD_status] = o->status,   [FIELD_steps] = o->steps,
+        [FIELD_rejected] = o->rejected, [FIELD_f_evals] = o->f_evals, [FIELD_offsets] = o->offsets};
+    if (a->role == ROLE_INPUT)
+        return a->type == TYPE_TEXT ? (const void *)o->tag : (const void *)o->a;
+    return ours[a->field];
+}
+
+// Chunk of rows [first, first + n).
+static shoal_code put_chunk(struct sink *s, const struct fake *f, uint64_t first, uint32_t n,
+                            struct report *r) {
+    static struct of_runs runs;
+    struct result_list list = list_of(f);
+    const struct result_spec *of = &f->of;
+    bool own = of->kind == SAMPLES_OWN;
+    uint64_t per_row = own ? 3 : of->samples;
+    size_t total = (size_t)(n * per_row), bytes = of->f32 ? 4 : 8;
+    size_t row_stride = f->sample_major ? 1 : (size_t)per_row;
+    size_t sample_stride = f->sample_major ? n : 1;
+    char *values = calloc(total * of->vars + 1, bytes);
     double *t = calloc(total + 1, sizeof *t);
-    struct sink_chunk c = {.first_row = first, .rows = n, .run = run, .t = t, .values = values};
-    c.var_stride = total;
-    c.row_stride = f->sample_major ? 1 : (size_t)per_row;
-    c.sample_stride = f->sample_major ? n : 1;
+    struct result_view *view = calloc(list.count, sizeof *view);
+    REQUIRE(values && t && view);
+    fill_runs(&runs, first, n);
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t v = 0; v < info->vars; v++) {
-            uint64_t samples = info->shape == SINK_STEPS ? offsets[i + 1] - offsets[i] : per_row;
-            for (uint64_t k = 0; k < samples; k++) {
-                size_t at = info->shape == SINK_STEPS
-                                ? (size_t)(offsets[i] + k)
-                                : i * c.row_stride + (size_t)k * c.sample_stride;
-                put(values, info->value_bytes, v * c.var_stride + at, value_of(v, first + i, k));
-                t[info->shape == SINK_FINAL ? i : at] =
-                    info->shape == SINK_FINAL ? 40 : (double)k / 4;
+        for (uint32_t v = 0; v < of->vars; v++)
+            for (uint64_t k = 0; k < (own ? runs.offsets[i + 1] - runs.offsets[i] : per_row); k++) {
+                size_t at = own ? (size_t)(runs.offsets[i] + k)
+                                : i * row_stride + (size_t)k * sample_stride;
+                put(values, of->f32, v * total + at, value_of(v, first + i, k));
+                t[of->kind == SAMPLES_ONE ? i : at] = of->kind == SAMPLES_ONE ? 40 : (double)k / 4;
             }
-        }
-    c.number = (const double *const[]){a, NULL};
-    c.text = (const char *const *const[]){NULL, tag};
-    c.offsets = offsets;
-    c.status = status;
-    c.steps = steps;
-    c.rejected = rejected;
-    c.f_evals = f_evals;
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct result_array *a = &list.array[i];
+        view[i] = (struct result_view){result_is_variable(a)
+                                           ? (const void *)(values + a->index * total * bytes)
+                                       : a->role == ROLE_TIME ? (const void *)t
+                                                              : data_of(&runs, a),
+                                       row_stride, sample_stride};
+    }
+    struct result_chunk c = {
+        .first_row = first, .rows = n, .offsets = own ? runs.offsets : NULL, .view = view};
     shoal_code code = s->chunk(s, &c, r);
     free(values);
     free(t);
+    free(view);
     return code;
 }
 
@@ -122,16 +152,17 @@ static const char *messages(const struct report *r) {
 static shoal_code write_result(const char *path, const struct fake *f, uint64_t rows,
                                struct report *r) {
     struct sink *s;
-    shoal_code code = io_sink_new(path, &s, r);
+    shoal_code code = io_sink_new(path, f->threads, &s, r);
     if (code != SHOAL_OK)
         return code;
-    code = s->begin(s, &f->info, r);
+    struct result_list list = list_of(f);
+    code = s->begin(s, &list, r);
     for (uint64_t row = 0; row < rows && code == SHOAL_OK; row += f->rows_of_chunk) {
         uint64_t n = rows - row < f->rows_of_chunk ? rows - row : f->rows_of_chunk;
         code = put_chunk(s, f, row, (uint32_t)n, r);
     }
     if (code == SHOAL_OK)
-        code = s->end(s, rows == f->info.rows, r);
+        code = s->end(s, rows == f->of.rows, r);
     s->free(s);
     return code;
 }
@@ -161,7 +192,7 @@ static void must_write(const char *path, const struct fake *f, uint64_t rows) {
 // ---- CSV ----------------------------------------------------------------------------------------
 
 TEST(io_csv_final) {
-    struct fake f = fake_result(SINK_FINAL, 6, 1);
+    struct fake f = fake_result(SAMPLES_ONE, 6, 1);
     const char *path = check_path("out.csv");
     must_write(path, &f, 6);
     CHECK_STR(check_read(path), "run,a,_tag,t,x,y,status\n"
@@ -175,7 +206,7 @@ TEST(io_csv_final) {
 }
 
 TEST(io_csv_series_has_a_table_of_runs) {
-    struct fake f = fake_result(SINK_SERIES, 2, 3);
+    struct fake f = fake_result(SAMPLES_GRID, 2, 3);
     const char *path = check_path("out.csv");
     must_write(path, &f, 2);
     CHECK_STR(check_read(path), "run,t,x,y\n"
@@ -188,7 +219,7 @@ TEST(io_csv_series_has_a_table_of_runs) {
 }
 
 TEST(io_csv_steps_have_their_own_times) {
-    struct fake f = fake_result(SINK_STEPS, 3, 0);
+    struct fake f = fake_result(SAMPLES_OWN, 3, 0);
     const char *path = check_path("out.csv");
     must_write(path, &f, 3);
     CHECK_STR(check_read(path), "run,t,x,y\n"
@@ -198,7 +229,7 @@ TEST(io_csv_steps_have_their_own_times) {
 }
 
 TEST(io_csv_layouts_and_chunks_do_not_show) {
-    struct fake f = fake_result(SINK_SERIES, 30, 17);
+    struct fake f = fake_result(SAMPLES_GRID, 30, 17);
     must_write(check_path("a.csv"), &f, 30);
     f.sample_major = true;
     f.rows_of_chunk = 7;
@@ -207,17 +238,39 @@ TEST(io_csv_layouts_and_chunks_do_not_show) {
     CHECK_STR(check_read(check_path("b.runs.csv")), check_read(check_path("a.runs.csv")));
 }
 
+// Enough lines for several rounds of all threads, and for rows that are longer than one range.
+TEST(io_csv_threads_do_not_show) {
+    static const struct {
+        enum result_samples kind;
+        uint64_t rows, samples, of_chunk;
+    } cases[] = {{SAMPLES_ONE, 40000, 1, 4000},
+                 {SAMPLES_GRID, 3000, 64, 1000},
+                 {SAMPLES_OWN, 40000, 0, 4000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fake f = fake_result(cases[i].kind, cases[i].rows, cases[i].samples);
+        f.rows_of_chunk = cases[i].of_chunk;
+        f.threads = 1;
+        must_write(check_path("one.csv"), &f, cases[i].rows);
+        f.threads = 40;
+        must_write(check_path("many.csv"), &f, cases[i].rows);
+        CHECK(!strcmp(check_read(check_path("many.csv")), check_read(check_path("one.csv"))));
+        if (cases[i].kind != SAMPLES_ONE)
+            CHECK(!strcmp(check_read(check_path("many.runs.csv")),
+                          check_read(check_path("one.runs.csv"))));
+    }
+}
+
 TEST(io_csv_floats_are_short) {
-    struct fake f = fake_result(SINK_FINAL, 1, 1);
-    f.info.value_bytes = 4;
-    f.info.columns = 0;
-    f.info.vars = 1;
+    struct fake f = fake_result(SAMPLES_ONE, 1, 1);
+    f.of.f32 = true;
+    f.of.columns = 0;
+    f.of.vars = 1;
     must_write(check_path("out.csv"), &f, 1);
     CHECK_STR(check_read(check_path("out.csv")), "run,t,x,status\n10,40,0,ok\n");
 }
 
 TEST(io_csv_stopped_is_told) {
-    struct fake f = fake_result(SINK_FINAL, 6, 1);
+    struct fake f = fake_result(SAMPLES_ONE, 6, 1);
     struct report r = {0};
     CHECK_INT(write_result(check_path("out.csv"), &f, 2, &r), SHOAL_OK);
     CHECK_HAS(messages(&r), "out.csv: incomplete, with 2 of 6 runs");
@@ -235,7 +288,7 @@ TEST(io_csv_to_standard_output) {
     fflush(stdout);
     int keep = dup(1), fd = open(path, O_WRONLY | O_CREAT, 0600);
     dup2(fd, 1);
-    struct fake f = fake_result(SINK_SERIES, 1, 2);
+    struct fake f = fake_result(SAMPLES_GRID, 1, 2);
     struct report r = {0};
     CHECK_INT(write_result("-", &f, 1, &r), SHOAL_OK);
     dup2(keep, 1);
@@ -249,7 +302,7 @@ TEST(io_csv_closed_pipe_is_an_error) {
     signal(SIGPIPE, SIG_IGN);
     int keep = dup(1);
     dup2(ends[1], 1);
-    struct fake f = fake_result(SINK_FINAL, 4, 1);
+    struct fake f = fake_result(SAMPLES_ONE, 4, 1);
     struct report r = {0};
     shoal_code code = write_result("-", &f, 4, &r);
     dup2(keep, 1);
@@ -322,7 +375,7 @@ static const char python_open[] =
     "if shape == 'steps': keys |= {'offsets'}\n"
     "assert set(z) == keys, set(z)\n";
 
-static void check_with_python(const char *ending, enum sink_shape shape, uint64_t rows,
+static void check_with_python(const char *ending, enum result_samples kind, uint64_t rows,
                               uint64_t came, uint64_t samples, uint32_t value_bytes,
                               bool sample_major) {
     static const char *const names[] = {"final", "series", "steps"};
@@ -332,49 +385,49 @@ static void check_with_python(const char *ending, enum sink_shape shape, uint64_
     if (!python || (strcmp(ending, "h5") == 0 && formats(1) == 0))
         check_skip("no Python or library for %s", ending);
     char path[128], number[3][24];
-    snprintf(path, sizeof path, "%s/%s-%d.%s", check_dir(), names[shape], (int)came, ending);
-    struct fake f = fake_result(shape, rows, samples);
-    f.info.value_bytes = value_bytes;
+    snprintf(path, sizeof path, "%s/%s-%d.%s", check_dir(), names[kind], (int)came, ending);
+    struct fake f = fake_result(kind, rows, samples);
+    f.of.f32 = value_bytes == 4;
     f.sample_major = sample_major;
     f.rows_of_chunk = rows > 100 ? 1000 : 4;
     must_write(path, &f, came);
     snprintf(number[0], sizeof number[0], "%d", (int)came);
     snprintf(number[1], sizeof number[1], "%d", (int)samples);
     snprintf(number[2], sizeof number[2], "%d", came == rows);
-    struct check_output o = RUN(python, "-c", python_open, path, names[shape], number[0], number[1],
+    struct check_output o = RUN(python, "-c", python_open, path, names[kind], number[0], number[1],
                                 number[2], value_bytes == 8 ? "f8" : "f4");
     CHECK_MSG(o.status == 0, "%s: %s%s", path, o.out, o.err);
 }
 
 TEST(io_npz_final_with_numpy) {
-    check_with_python("npz", SINK_FINAL, 10, 10, 1, 8, false);
-    check_with_python("npz", SINK_FINAL, 1, 1, 1, 4, false);
+    check_with_python("npz", SAMPLES_ONE, 10, 10, 1, 8, false);
+    check_with_python("npz", SAMPLES_ONE, 1, 1, 1, 4, false);
 }
 TEST(io_npz_series_with_numpy) {
-    check_with_python("npz", SINK_SERIES, 10, 10, 5, 8, false);
-    check_with_python("npz", SINK_SERIES, 2500, 2500, 50, 8, true);
+    check_with_python("npz", SAMPLES_GRID, 10, 10, 5, 8, false);
+    check_with_python("npz", SAMPLES_GRID, 2500, 2500, 50, 8, true);
 }
 TEST(io_npz_series_of_floats_with_numpy) {
-    check_with_python("npz", SINK_SERIES, 11, 11, 3, 4, true);
+    check_with_python("npz", SAMPLES_GRID, 11, 11, 3, 4, true);
 }
-TEST(io_npz_steps_with_numpy) { check_with_python("npz", SINK_STEPS, 10, 10, 0, 8, false); }
+TEST(io_npz_steps_with_numpy) { check_with_python("npz", SAMPLES_OWN, 10, 10, 0, 8, false); }
 TEST(io_npz_stopped_with_numpy) {
-    check_with_python("npz", SINK_SERIES, 1000, 7, 5, 8, true);
-    check_with_python("npz", SINK_FINAL, 100, 0, 1, 8, false);
-    check_with_python("npz", SINK_STEPS, 100, 0, 0, 8, false);
+    check_with_python("npz", SAMPLES_GRID, 1000, 7, 5, 8, true);
+    check_with_python("npz", SAMPLES_ONE, 100, 0, 1, 8, false);
+    check_with_python("npz", SAMPLES_OWN, 100, 0, 0, 8, false);
 }
 TEST(io_hdf5_final_with_h5py) {
-    check_with_python("h5", SINK_FINAL, 10, 10, 1, 8, false);
-    check_with_python("h5", SINK_FINAL, 2, 2, 1, 4, false);
+    check_with_python("h5", SAMPLES_ONE, 10, 10, 1, 8, false);
+    check_with_python("h5", SAMPLES_ONE, 2, 2, 1, 4, false);
 }
 TEST(io_hdf5_series_with_h5py) {
-    check_with_python("h5", SINK_SERIES, 10, 10, 5, 8, false);
-    check_with_python("h5", SINK_SERIES, 2500, 2500, 50, 4, true);
+    check_with_python("h5", SAMPLES_GRID, 10, 10, 5, 8, false);
+    check_with_python("h5", SAMPLES_GRID, 2500, 2500, 50, 4, true);
 }
-TEST(io_hdf5_steps_with_h5py) { check_with_python("h5", SINK_STEPS, 10, 10, 0, 8, false); }
+TEST(io_hdf5_steps_with_h5py) { check_with_python("h5", SAMPLES_OWN, 10, 10, 0, 8, false); }
 // A scale lists all that is along it; where the list does not fit there are no scales.
 static void check_many(const char *python, uint32_t vars, const char *scales) {
-    struct fake f = fake_result(SINK_FINAL, 3, 1);
+    struct fake f = fake_result(SAMPLES_ONE, 3, 1);
     const char **names = check_keep(calloc(vars, sizeof *names));
     const char *path = check_path("many.h5");
     REQUIRE(names != NULL);
@@ -383,8 +436,8 @@ static void check_many(const char *python, uint32_t vars, const char *scales) {
         snprintf(name, sizeof name, "v%u", i);
         names[i] = strdup(name);
     }
-    f.info.var = names;
-    f.info.vars = vars;
+    f.of.var = names;
+    f.of.vars = vars;
     must_write(path, &f, 3);
     struct check_output o =
         RUN(python, "-c",
@@ -405,8 +458,8 @@ TEST(io_hdf5_many_variables) {
 }
 
 TEST(io_hdf5_stopped_with_h5py) {
-    check_with_python("h5", SINK_SERIES, 1000, 7, 5, 8, true);
-    check_with_python("h5", SINK_STEPS, 100, 0, 0, 8, false);
+    check_with_python("h5", SAMPLES_GRID, 1000, 7, 5, 8, true);
+    check_with_python("h5", SAMPLES_OWN, 100, 0, 0, 8, false);
 }
 
 static off_t size_of(const char *path) {
@@ -415,21 +468,22 @@ static off_t size_of(const char *path) {
 }
 
 TEST(io_bytes_are_what_files_take) {
-    struct fake f = fake_result(SINK_SERIES, 2000, 40);
+    struct fake f = fake_result(SAMPLES_GRID, 2000, 40);
     f.rows_of_chunk = 1000;
+    struct result_list list = list_of(&f);
     static const char *const names[] = {"a.npz", "a.h5"};
     for (int i = 0; i < formats(2); i++) {
         must_write(check_path(names[i]), &f, 2000);
-        double told = (double)io_sink_bytes(names[i], &f.info);
+        double told = (double)io_sink_bytes(names[i], &list);
         double took = (double)size_of(check_path(names[i]));
         CHECK_MSG(took < 1.15 * told && took > 0.9 * told, "%s: told %g, took %g", names[i], told,
                   took); // text is not counted before
     }
-    CHECK(io_sink_bytes("a.csv", &f.info) > 2000 * 40 * 3 * 8);
+    CHECK(io_sink_bytes("a.csv", &list) > 2000 * 40 * 3 * 8);
 }
 
 TEST(io_npz_stop_leaves_no_gaps) {
-    struct fake f = fake_result(SINK_SERIES, 100000, 60);
+    struct fake f = fake_result(SAMPLES_GRID, 100000, 60);
     must_write(check_path("a.npz"), &f, 4);
     CHECK(size_of(check_path("a.npz")) < 16000);
 }
@@ -437,7 +491,7 @@ TEST(io_npz_stop_leaves_no_gaps) {
 // ---- Metadata -----------------------------------------------------------------------------------
 
 TEST(io_meta_reads_back) {
-    struct fake f = fake_result(SINK_FINAL, 3, 1);
+    struct fake f = fake_result(SAMPLES_ONE, 3, 1);
     static const char *const names[] = {"a.npz", "a.h5"};
     for (int i = 0; i < formats(2); i++) {
         struct arena arena = {0};
@@ -452,7 +506,7 @@ TEST(io_meta_reads_back) {
 }
 
 TEST(io_meta_empty_and_long) {
-    struct fake f = fake_result(SINK_FINAL, 1, 1);
+    struct fake f = fake_result(SAMPLES_ONE, 1, 1);
     struct buf big = {0};
     buf_puts(&big, "{\"model\": \"");
     for (int i = 0; i < 200000; i++) // more than an HDF5 attribute holds in the plain way
@@ -462,11 +516,11 @@ TEST(io_meta_empty_and_long) {
     for (int i = 0; i < formats(2); i++) {
         struct arena arena = {0};
         const char *meta;
-        f.info.meta = "{}";
+        f.of.meta = "{}";
         must_write(check_path(names[i]), &f, 1);
         CHECK_INT(io_meta_read(check_path(names[i]), &arena, &meta, NULL), SHOAL_OK);
         CHECK_STR(meta, "{\"complete\": true}");
-        f.info.meta = big.data;
+        f.of.meta = big.data;
         must_write(check_path(names[i]), &f, 1);
         CHECK_INT(io_meta_read(check_path(names[i]), &arena, &meta, NULL), SHOAL_OK);
         CHECK(meta && strlen(meta) == big.length + strlen("\"complete\": true, "));
@@ -498,8 +552,9 @@ TEST(io_meta_of_other_files) {
 static void expect_begin_error(const char *path, const struct fake *f, const char *part) {
     struct report r = {0};
     struct sink *s;
-    REQUIRE(io_sink_new(path, &s, &r) == SHOAL_OK);
-    CHECK_INT(s->begin(s, &f->info, &r), SHOAL_IO);
+    REQUIRE(io_sink_new(path, THREADS, &s, &r) == SHOAL_OK);
+    struct result_list list = list_of(f);
+    CHECK_INT(s->begin(s, &list, &r), SHOAL_IO);
     CHECK_HAS(messages(&r), part);
     s->free(s);
     report_free(&r);
@@ -508,14 +563,14 @@ static void expect_begin_error(const char *path, const struct fake *f, const cha
 TEST(io_sink_refuses_other_endings) {
     struct report r = {0};
     struct sink *s;
-    CHECK_INT(io_sink_new("result.txt", &s, &r), SHOAL_INPUT);
+    CHECK_INT(io_sink_new("result.txt", THREADS, &s, &r), SHOAL_INPUT);
     CHECK_HAS(messages(&r), ".csv, .npz, .h5, .hdf5");
     CHECK(s == NULL);
-    CHECK_INT(io_sink_new(".csv", &s, &r), SHOAL_INPUT);
+    CHECK_INT(io_sink_new(".csv", THREADS, &s, &r), SHOAL_INPUT);
 }
 
 TEST(io_sink_checks_the_place_first) {
-    struct fake f = fake_result(SINK_FINAL, 1, 1);
+    struct fake f = fake_result(SAMPLES_ONE, 1, 1);
     static const char *const endings[] = {"csv", "npz", "h5"};
     for (int i = 0; i < formats(3); i++) {
         char path[128];
@@ -524,13 +579,13 @@ TEST(io_sink_checks_the_place_first) {
         snprintf(path, sizeof path, "%s/dir.%s", check_dir(), endings[i]);
         mkdir(path, 0700);
         expect_begin_error(path, &f, "is a directory");
-        f.info.rows = 1ull << 50;
+        f.of.rows = 1ull << 50;
         snprintf(path, sizeof path, "%s/big.%s", check_dir(), endings[i]);
         expect_begin_error(path, &f, "are free there");
         CHECK(!exists(path));
         strcat(path, ".part");
         CHECK(!exists(path));
-        f.info.rows = 1;
+        f.of.rows = 1;
     }
     if (geteuid() != 0) {
         mkdir(check_path("ro"), 0500);
@@ -539,16 +594,17 @@ TEST(io_sink_checks_the_place_first) {
 }
 
 TEST(io_sink_writes_no_file_before_its_end) {
-    struct fake f = fake_result(SINK_FINAL, 4, 1);
+    struct fake f = fake_result(SAMPLES_ONE, 4, 1);
     static const char *const names[] = {"a.csv", "a.npz", "a.h5"};
     for (int i = 0; i < formats(3); i++) {
         int before, after;
         const char *path = check_path(names[i]);
         struct sink *s;
         check_write(path, "old");
-        REQUIRE(io_sink_new(path, &s, NULL) == SHOAL_OK);
+        REQUIRE(io_sink_new(path, THREADS, &s, NULL) == SHOAL_OK);
         count_open_files(&before);
-        CHECK_INT(s->begin(s, &f.info, NULL), SHOAL_OK);
+        struct result_list list = list_of(&f);
+        CHECK_INT(s->begin(s, &list, NULL), SHOAL_OK);
         CHECK_INT(put_chunk(s, &f, 0, 2, NULL), SHOAL_OK);
         CHECK_STR(check_read(path), "old");
         s->free(s); // as after an error
@@ -566,20 +622,21 @@ TEST(io_sink_free_without_begin) {
     static const char *const names[] = {"a.csv", "a.npz", "a.h5", "-"};
     for (int i = 0; i < 4; i++) {
         struct sink *s;
-        REQUIRE(io_sink_new(names[i], &s, NULL) == SHOAL_OK);
+        REQUIRE(io_sink_new(names[i], THREADS, &s, NULL) == SHOAL_OK);
         s->free(s);
     }
 }
 
 // A limit on the size of files stands for a full disk.
-static void check_full_disk(const char *name, enum sink_shape shape, uint64_t rows_of_chunk) {
-    uint64_t rows = shape == SINK_STEPS ? 20000 : 2000;
-    struct fake f = fake_result(shape, rows, 50);
+static void check_full_disk(const char *name, enum result_samples kind, uint64_t rows_of_chunk) {
+    uint64_t rows = kind == SAMPLES_OWN ? 20000 : 2000;
+    struct fake f = fake_result(kind, rows, 50);
     struct report r = {0};
     struct sink *s;
-    REQUIRE(io_sink_new(check_path(name), &s, &r) == SHOAL_OK);
+    REQUIRE(io_sink_new(check_path(name), THREADS, &s, &r) == SHOAL_OK);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){100000, RLIM_INFINITY});
-    shoal_code code = s->begin(s, &f.info, &r);
+    struct result_list list = list_of(&f);
+    shoal_code code = s->begin(s, &list, &r);
     for (uint64_t row = 0; row < rows && code == SHOAL_OK; row += rows_of_chunk)
         code = put_chunk(s, &f, row, (uint32_t)rows_of_chunk, &r);
     if (code == SHOAL_OK)
@@ -600,10 +657,10 @@ TEST(io_sink_full_disk) {
     static const char *const names[] = {"a.csv", "a.npz", "a.h5"};
     signal(SIGXFSZ, SIG_IGN);
     for (int i = 0; i < formats(3); i++) {
-        check_full_disk(names[i], SINK_SERIES, 1000);
-        check_full_disk(names[i], SINK_SERIES, 100);
-        check_full_disk(names[i], SINK_STEPS, 1000);
-        struct fake f = fake_result(SINK_FINAL, 4, 1); // and the next one works
+        check_full_disk(names[i], SAMPLES_GRID, 1000);
+        check_full_disk(names[i], SAMPLES_GRID, 100);
+        check_full_disk(names[i], SAMPLES_OWN, 1000);
+        struct fake f = fake_result(SAMPLES_ONE, 4, 1); // and the next one works
         must_write(check_path(names[i]), &f, 4);
         unlink(check_path(names[i]));
     }
@@ -619,9 +676,9 @@ static double seconds(void) {
 LONG_TEST(io_sink_speed) {
     static const char *const names[] = {"a.csv", "a.npz", "a.h5"};
     for (int i = 0; i < formats(3); i++) {
-        struct fake f = fake_result(SINK_FINAL, 1000000, 1);
+        struct fake f = fake_result(SAMPLES_ONE, 1000000, 1);
         f.rows_of_chunk = 4000;
-        f.info.columns = 1;
+        f.of.columns = 1;
         double start = seconds();
         must_write(check_path(names[i]), &f, 1000000);
         fprintf(stderr, "    %s: %.3f s\n", names[i], seconds() - start);

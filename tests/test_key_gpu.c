@@ -98,9 +98,9 @@ TEST(key_gpu_after_fork) {
     pid_t pid = fork();
     if (pid == 0) {
         shoal_batch *batch = NULL;
-        shoal_arrays arrays = {.values = values};
+        shoal_array arrays = {.data = values};
         shoal_batch_new(m.model, &batch, m.log);
-        shoal_code code = shoal_solver_run_arrays(m.solver, batch, &arrays, NULL, m.log);
+        shoal_code code = shoal_solver_run_arrays(m.solver, batch, &arrays, 1, NULL, m.log);
         char *messages = rig_messages(m.log);
         _exit(code == SHOAL_DEVICE && strstr(messages, "forked") ? 0 : 1);
     }

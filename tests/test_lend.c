@@ -130,11 +130,11 @@ static void check_run(struct bed *b, const struct shape *s, double first) {
     size_t elem = s->f32 ? sizeof(float) : sizeof(double), n = (size_t)b->rows * VARS;
     char *values = malloc(n * elem);
     uint8_t *status = malloc(b->rows);
-    shoal_arrays a = {.values = values, .status = status};
+    shoal_array a[] = {{.data = values}, {.name = "status", .data = status}};
     if (s->strided)
-        a.var_stride = 1, a.row_stride = VARS, a.sample_stride = 1;
+        a[0].var_stride = 1, a[0].row_stride = VARS, a[0].sample_stride = 1;
     memset(values, 0x7f, n * elem);
-    need(b, shoal_solver_run_arrays(b->solver, b->batch, &a, NULL, b->log), "run");
+    need(b, shoal_solver_run_arrays(b->solver, b->batch, a, 2, NULL, b->log), "run");
     for (uint64_t i = 0; i < b->rows; i++) {
         double got[VARS];
         for (size_t v = 0; v < VARS; v++) {
@@ -194,13 +194,13 @@ TEST(lend_not_finite) {
     static const double bad[] = {1, NAN, INFINITY, -INFINITY, 2};
     double got[VARS * 5];
     uint8_t status[5];
-    shoal_arrays a = {.values = got, .status = status};
+    shoal_array a[] = {{.data = got}, {.name = "status", .data = status}};
     need(&b, shoal_batch_new(b.model, &b.batch, b.log), "batch");
     for (uint64_t i = 1; i < 4; i++)
         CHECK_INT(shoal_batch_values(b.batch, "p", bad + i, 1, b.log), SHOAL_INPUT);
     CHECK_INT(shoal_batch_input_count(b.batch), 0);
     need(&b, shoal_batch_lend(b.batch, "x(0)", bad, SHOAL_F64, 5, b.log), "lend");
-    need(&b, shoal_solver_run_arrays(b.solver, b.batch, &a, NULL, b.log), "run");
+    need(&b, shoal_solver_run_arrays(b.solver, b.batch, a, 2, NULL, b.log), "run");
     for (int i = 0; i < 5; i++)
         CHECK_INT(status[i], isfinite(bad[i]) ? SHOAL_STATUS_ok : SHOAL_STATUS_nonfinite);
     CHECK(got[5 * 5] == 1 && got[5 * 5 + 4] == 2);
@@ -214,12 +214,12 @@ TEST(lend_not_finite) {
 TEST(lend_folded_strides) {
     struct bed b = begin(false);
     double values[VARS * 3];
-    shoal_arrays a = {.values = values, .var_stride = 3};
+    shoal_array a = {.data = values, .var_stride = 3};
     need(&b, shoal_batch_new(b.model, &b.batch, b.log), "batch");
     need(&b, shoal_batch_sweep(b.batch, "p=1,2,3", b.log), "sweep");
-    CHECK_INT(shoal_solver_run_arrays(b.solver, b.batch, &a, NULL, b.log), SHOAL_USAGE);
+    CHECK_INT(shoal_solver_run_arrays(b.solver, b.batch, &a, 1, NULL, b.log), SHOAL_USAGE);
     a.row_stride = 1; // one sample: its stride does not matter
-    CHECK_INT(shoal_solver_run_arrays(b.solver, b.batch, &a, NULL, b.log), SHOAL_OK);
+    CHECK_INT(shoal_solver_run_arrays(b.solver, b.batch, &a, 1, NULL, b.log), SHOAL_OK);
     CHECK(values[0] == 1 && values[2] == 3);
     shoal_batch_free(b.batch);
     shoal_solver_free(b.solver);

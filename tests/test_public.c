@@ -148,6 +148,8 @@ CODE(shoal_solver_set_options, NULL, NULL, NULL, NULL)
 GIVES(shoal_solver_key, NULL, NULL)
 GIVES(shoal_solver_cached, false, NULL)
 GIVES(shoal_solver_device, NULL, NULL)
+GIVES(shoal_solver_array_count, 0, NULL)
+HOLDS(shoal_solver_array_at, !got.name, NULL, 0)
 GIVES(shoal_solver_var_count, 0, NULL)
 GIVES(shoal_solver_var_name, NULL, NULL, 0)
 GIVES(shoal_solver_save_count, 0, NULL)
@@ -157,7 +159,7 @@ DOES(shoal_solver_stop, NULL)
 CODE(shoal_solver_plan, NULL, NULL, NULL, NULL, NULL)
 CODE(shoal_output_check, NULL, NULL, false, NULL)
 CODE(shoal_solver_run_file, NULL, NULL, NULL, NULL, NULL)
-CODE(shoal_solver_run_arrays, NULL, NULL, NULL, NULL, NULL)
+CODE(shoal_solver_run_arrays, NULL, NULL, NULL, 0, NULL, NULL)
 CODE(shoal_solve, NULL, NULL, NULL, NULL, NULL)
 CODE(shoal_solver_run, NULL, NULL, NULL, NULL)
 DOES(shoal_result_free, NULL)
@@ -282,6 +284,8 @@ static const struct nothing calls[] = {
     ROW(shoal_solver_key),
     ROW(shoal_solver_cached),
     ROW(shoal_solver_device),
+    ROW(shoal_solver_array_count),
+    ROW(shoal_solver_array_at),
     ROW(shoal_solver_var_count),
     ROW(shoal_solver_var_name),
     ROW(shoal_solver_save_count),
@@ -326,7 +330,7 @@ static void check_some_missing(void) {
     shoal_options o;
     shoal_batch *b = NULL;
     shoal_solver *s = NULL;
-    shoal_arrays arrays = {0};
+    shoal_array arrays = {0};
     shoal_result *result = NULL;
     REQUIRE(!shoal_model_parse("m", text, sizeof text - 1, &m, NULL));
     REQUIRE(!shoal_options_init(&o, m, NULL));
@@ -344,15 +348,15 @@ static void check_some_missing(void) {
     CHECK_INT(shoal_solver_run(s, NULL, &result, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_solver_run(NULL, b, &result, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_solver_run(s, b, NULL, NULL), SHOAL_USAGE);
-    CHECK_INT(shoal_solver_run_arrays(s, NULL, &arrays, NULL, NULL), SHOAL_USAGE);
-    CHECK_INT(shoal_solver_run_arrays(s, b, NULL, NULL, NULL), SHOAL_USAGE);
+    CHECK_INT(shoal_solver_run_arrays(s, NULL, &arrays, 1, NULL, NULL), SHOAL_USAGE);
+    CHECK_INT(shoal_solver_run_arrays(s, b, NULL, 1, NULL, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_solver_run_file(s, b, NULL, NULL, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_solver_plan(s, b, NULL, NULL, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_solver_set(s, NULL, "1", NULL, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_solver_set(s, "t1", NULL, NULL, NULL), SHOAL_INPUT);
     CHECK_INT(shoal_solver_set_values(s, NULL, NULL, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_solver_set_options(s, NULL, NULL, NULL), SHOAL_USAGE);
-    CHECK_INT(shoal_solver_run_arrays(s, b, &arrays, NULL, NULL), SHOAL_OK); // it still runs
+    CHECK_INT(shoal_solver_run_arrays(s, b, &arrays, 1, NULL, NULL), SHOAL_OK); // it still runs
     shoal_solver_free(s);
     shoal_batch_free(b);
     shoal_model_free(m);

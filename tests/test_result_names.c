@@ -1,53 +1,55 @@
 // SPDX-License-Identifier: MIT
 // Names in result files: unique in each format, the same in all of them where the format can.
 #include "check.h"
-#include "io/arrays.h"
+#include "io/pieces.h"
 #include "result/result_names.h"
 
 enum { NAMES_MOST = 16 };
 
 // Words separated by blanks; those before `|` are columns, the others variables.
-static struct sink_shape_info info_of(const char *words, char *copy, struct sink_column *column,
-                                      const char **var) {
-    struct sink_shape_info info = {
-        .rows = 1, .samples = 1, .value_bytes = 8, .column = column, .var = var};
+static struct result_list list_of(const char *words, char *copy, struct result_column *column,
+                                  const char **var, struct arena *arena) {
+    struct result_spec of = {.rows = 1, .samples = 1, .column = column, .var = var};
+    struct result_list list;
     bool vars = false;
     for (char *w = strtok(strcpy(copy, words), " "); w; w = strtok(NULL, " "))
         if (!strcmp(w, "|"))
             vars = true;
         else if (vars)
-            var[info.vars++] = w;
+            var[of.vars++] = w;
         else
-            column[info.columns++] = (struct sink_column){.name = w};
-    return info;
+            column[of.columns++] = (struct result_column){.name = w};
+    REQUIRE(result_list_make(&list, &of, arena));
+    return list;
 }
 
-static const char *join(char *const *name, uint32_t count) {
+// Those that are not ours.
+static const char *join(const struct result_names *n, const struct result_list *list) {
     static char text[1024];
     text[0] = 0;
-    for (uint32_t i = 0; i < count; i++)
-        strcat(strcat(text, i ? " " : ""), name[i]);
+    for (uint32_t i = 0; i < n->count; i++)
+        if (!result_is_ours(&list->array[i]))
+            strcat(strcat(text, text[0] ? " " : ""), n->name[i]);
+        else
+            CHECK_STR(n->name[i], list->array[i].name);
     return text;
 }
 
 static void check_names(const char *words, const char *text, const char *binary) {
     char copy[256];
-    struct sink_column column[NAMES_MOST];
+    struct result_column column[NAMES_MOST];
     const char *var[NAMES_MOST];
-    struct sink_shape_info info = info_of(words, copy, column, var);
+    struct arena arena = {0};
+    struct result_list list = list_of(words, copy, column, var, &arena);
     struct result_names n;
-    REQUIRE(result_names_make(&n, &info, NULL, "f", NULL) == SHOAL_OK);
-    CHECK_STR(join(n.name, n.count), text);
+    REQUIRE(result_names_make(&n, &list, NULL, "f", NULL) == SHOAL_OK);
+    CHECK_STR(join(&n, &list), text);
     result_names_free(&n);
-    struct arrays a;
-    REQUIRE(arrays_begin(&a, &info, "f", NULL) == SHOAL_OK);
-    char *found[NAMES_MOST];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < a.count; i++)
-        if (a.items[i].source == FROM_COLUMN || a.items[i].source == FROM_VALUES)
-            found[count++] = a.items[i].name;
-    CHECK_STR(join(found, count), binary);
-    arrays_free(&a);
+    struct pieces p;
+    REQUIRE(pieces_begin(&p, &list, "f", NULL) == SHOAL_OK);
+    CHECK_STR(join(&p.names, &list), binary);
+    pieces_free(&p);
+    arena_free(&arena);
 }
 
 TEST(result_names_are_unique) {
@@ -86,20 +88,23 @@ TEST(result_names_are_unique) {
 TEST(result_names_have_a_limit) {
     char *name = malloc(1000001);
     const char *var[] = {name};
-    struct sink_shape_info info = {.vars = 1, .var = var};
+    struct arena arena = {0};
+    struct result_list list;
+    REQUIRE(result_list_make(&list, &(struct result_spec){.vars = 1, .var = var}, &arena));
     struct result_names n;
     struct report r = {0};
     REQUIRE(name != NULL);
     memset(name, 'x', 1000000);
     name[1000000] = 0;
-    CHECK_INT(result_names_make(&n, &info, NULL, "out.npz", &r), SHOAL_INPUT);
+    CHECK_INT(result_names_make(&n, &list, NULL, "out.npz", &r), SHOAL_INPUT);
     CHECK_HAS(r.messages.items[0].text, "out.npz: the name 'xxxx");
     CHECK_HAS(r.messages.items[0].text, "has 1000000 bytes; names in results have at most 1000");
     result_names_free(&n);
     name[RESULT_NAME_MOST] = 0;
-    CHECK_INT(result_names_make(&n, &info, NULL, "out.npz", &r), SHOAL_OK);
+    CHECK_INT(result_names_make(&n, &list, NULL, "out.npz", &r), SHOAL_OK);
     result_names_free(&n);
     report_free(&r);
+    arena_free(&arena);
     free(name);
 }
 

@@ -80,10 +80,10 @@ TEST(run_strides_of_the_caller) {
     const char *settings[][2] = {{"save", "n=5"}, {"vars", "x,a"}, {"chunk", "4"}, {NULL, NULL}};
     struct ready r = make(decay, "a=lin:1:2:10", settings);
     double dense[2][10][5], mine[10][5][2];
-    shoal_arrays a = {.values = dense},
-                 b = {.values = mine, .var_stride = 1, .row_stride = 10, .sample_stride = 2};
-    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &a, NULL, r.log) == SHOAL_OK);
-    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &b, NULL, r.log) == SHOAL_OK);
+    shoal_array a = {.data = dense},
+                b = {.data = mine, .var_stride = 1, .row_stride = 10, .sample_stride = 2};
+    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &a, 1, NULL, r.log) == SHOAL_OK);
+    CHECK(shoal_solver_run_arrays(r.solver, r.batch, &b, 1, NULL, r.log) == SHOAL_OK);
     for (int v = 0; v < 2; v++)
         for (int i = 0; i < 10; i++)
             for (int k = 0; k < 5; k++)

@@ -428,12 +428,12 @@ TEST(solver_takes_a_batch_that_fits) {
         shoal_result *result = NULL;
         shoal_plan plan;
         uint8_t status[3];
-        shoal_arrays arrays = {.status = status};
+        shoal_array arrays = {.name = "status", .data = status};
         add_batch(&other, "b=1,2,3");
         shoal_code want = models[i].part ? SHOAL_INPUT : SHOAL_OK;
         CHECK_INT(shoal_solver_run(l.solver, other.batch, &result, l.log), want);
         CHECK_INT(shoal_solver_plan(l.solver, other.batch, NULL, &plan, l.log), want);
-        CHECK_INT(shoal_solver_run_arrays(l.solver, other.batch, &arrays, NULL, l.log), want);
+        CHECK_INT(shoal_solver_run_arrays(l.solver, other.batch, &arrays, 1, NULL, l.log), want);
         CHECK_INT(shoal_solver_run_file(l.solver, other.batch, check_path("o.csv"), NULL, l.log),
                   want);
         if (models[i].part) {
@@ -491,8 +491,8 @@ static void on_event(const shoal_log *log, size_t event, bool ended, void *user)
 }
 
 static shoal_code run_status(struct live *l, uint8_t status[100], shoal_tally *tally) {
-    shoal_arrays arrays = {.status = status};
-    return shoal_solver_run_arrays(l->solver, l->batch, &arrays, tally, l->log);
+    shoal_array arrays = {.name = "status", .data = status};
+    return shoal_solver_run_arrays(l->solver, l->batch, &arrays, 1, tally, l->log);
 }
 
 // A stop ends the run under way, however often it is asked for, and no other.

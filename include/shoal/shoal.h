@@ -512,10 +512,30 @@ SHOAL_API shoal_code shoal_model_source(const shoal_model *model, const shoal_op
 SHOAL_API const char *shoal_solver_key(const shoal_solver *solver);    // 64 hex digits
 SHOAL_API bool shoal_solver_cached(const shoal_solver *solver);        // it was not compiled now
 SHOAL_API const char *shoal_solver_device(const shoal_solver *solver); // in words
+// Variables: what the options choose of states and observables, by their names in the model.
 SHOAL_API uint32_t shoal_solver_var_count(const shoal_solver *solver);
 SHOAL_API const char *shoal_solver_var_name(const shoal_solver *solver, uint32_t index);
 SHOAL_API uint64_t shoal_solver_save_count(const shoal_solver *solver); // samples a run; 0: steps
 SHOAL_API double shoal_solver_save_time(const shoal_solver *solver, uint64_t index);
+
+// The arrays of a result, whatever the batch. Its inputs come on top; where one has the name of a
+// variable, the variable gets one more `_` than here.
+typedef enum shoal_array_type {
+    SHOAL_ARRAY_U8,
+    SHOAL_ARRAY_U32,
+    SHOAL_ARRAY_U64,
+    SHOAL_ARRAY_F32,
+    SHOAL_ARRAY_F64,
+    SHOAL_ARRAY_TEXT // const char *, the batch's
+} shoal_array_type;
+typedef struct shoal_array_info {
+    const char *name; // as in result files; NULL: there is none of that index
+    shoal_array_type type;
+    bool per_sample;  // else there is one value a run
+    bool is_variable; // else it is one that every result has
+} shoal_array_info;
+SHOAL_API uint32_t shoal_solver_array_count(const shoal_solver *solver);
+SHOAL_API shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t index);
 
 typedef struct shoal_progress {
     uint64_t done, total; // trajectories
@@ -592,20 +612,19 @@ SHOAL_API shoal_code shoal_output_check(const char *path, const shoal_options *o
 SHOAL_API shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
                                            const char *path, shoal_tally *tally, shoal_log *log);
 
-// Caller's arrays, each for all rows of the batch, any of them NULL. Elements of `values` and `t`
-// have the solver's precision (double or float for values, always double for t).
-typedef struct shoal_arrays {
-    void *values;    // [var][row][sample] unless strides say otherwise
-    double *t;       // final: the time reached by each row; else [row][sample]
-    uint8_t *status; // shoal_status of each row
-    uint32_t *steps, *rejected;
-    uint64_t *f_evals;
-    // In elements of values: all three, or none for the dense layout.
-    size_t var_stride, row_stride, sample_stride;
-} shoal_arrays;
+// An array of the caller's, for all rows of the batch. It is called as in result files: `t`,
+// `status`, `steps`, a variable, an input of the batch (shoal_solver_array_at lists all but inputs,
+// which are doubles, one a run); in a series `t` is the same in all rows. Strides are in elements:
+// all of them, or none for the dense layout, [row] or [row][sample].
+typedef struct shoal_array {
+    const char *name; // NULL: all variables in one block, [var][row][sample]
+    void *data;       // of the array's type; NULL: it is not wanted
+    size_t row_stride, sample_stride;
+    size_t var_stride; // of the block
+} shoal_array;
 SHOAL_API shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
-                                             const shoal_arrays *arrays, shoal_tally *tally,
-                                             shoal_log *log);
+                                             const shoal_array *arrays, size_t count,
+                                             shoal_tally *tally, shoal_log *log);
 
 // All of it in one call, timed as one: `words` are options of `shoal run` as name=value, a flag by
 // its name, up to a NULL (or NULL: none); the last of an option that is not repeatable wins.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A result in memory: arrays that the library owns.
 //
-// Runs on a common grid go into dense arrays of a known size. Where steps are saved nobody knows
-// how many there will be, so their arrays grow with each chunk.
+// What has a row for each run goes into dense arrays of a known size. Where steps are saved nobody
+// knows how many there will be, so their arrays grow with each chunk.
 #include "api/solver.h"
 
 #include <math.h>
@@ -16,21 +16,33 @@ struct shoal_result {
     uint64_t *offsets;      // steps: row i has samples offsets[i] to offsets[i + 1], else NULL
     uint32_t vars;
     bool f32;
-    void *values; // [var][row][sample]; steps: [sample][var]
-    double *t;
-    uint8_t *status;
+    double *times;           // of the grid, else NULL
+    uint32_t arrays;         // of the list,
+    struct array_target *to; // and where they are
+    uint32_t first_var, t, status;
     shoal_tally tally;
+};
+
+struct memory_sink {
+    struct sink base;
+    shoal_result *to;
+    const struct result_list *list;
+    uint32_t threads;
+    struct team **team;
 };
 
 void shoal_result_free(shoal_result *result) {
     if (!result)
         return;
+    for (uint32_t i = 0; result->to && i < result->arrays; i++)
+        free(result->to[i].data);
+    free(result->to);
     free(result->offsets);
-    free(result->values);
-    free(result->t);
-    free(result->status);
+    free(result->times);
     free(result);
 }
+
+// ---- Begin --------------------------------------------------------------------------------------
 
 // Refuses what cannot fit, before anything is computed.
 static shoal_code check_memory(double bytes, struct report *r) {
@@ -44,96 +56,110 @@ static shoal_code check_memory(double bytes, struct report *r) {
     return SHOAL_OK;
 }
 
-static shoal_code allocate(shoal_result *x, struct report *r) {
-    double elem = x->f32 ? 4 : 8, points = (double)x->rows * (double)x->samples;
-    shoal_code code = check_memory(points * x->vars * elem + (double)x->rows * 9, r);
+// What the calls below give.
+static void choose(shoal_result *x, struct result_list *list) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct result_array *a = &list->array[i];
+        a->wanted = result_is_variable(a) || a->role == ROLE_TIME || a->role == ROLE_STATUS;
+        if (a->role == ROLE_TIME)
+            x->t = i;
+        else if (a->role == ROLE_STATUS)
+            x->status = i;
+    }
+    x->first_var = list->first_var;
+    x->vars = list->of.vars;
+    x->f32 = list->of.f32;
+    x->rows = list->of.rows;
+    x->samples = list->of.samples;
+}
+
+static bool allocate(shoal_result *x, const struct result_list *list) {
+    bool ok = (x->to = calloc(list->count, sizeof *x->to)) != NULL;
+    x->arrays = list->count;
+    for (uint32_t i = 0; i < list->count && ok; i++) {
+        const struct result_array *a = &list->array[i];
+        size_t width = (size_t)result_width(list, a), rows = (size_t)x->rows;
+        if (!a->wanted || a->axes == AXES_GRID || a->axes == AXES_FLAT)
+            continue;
+        x->to[i] =
+            (struct array_target){malloc(rows * width * result_type_bytes(a->type)), width, 1};
+        ok = x->to[i].data != NULL;
+    }
+    if (ok && list->of.kind == SAMPLES_OWN)
+        ok = (x->offsets = calloc(x->rows + 1, sizeof *x->offsets)) != NULL;
+    if (ok && list->of.times)
+        ok = (x->times = malloc((size_t)x->samples * sizeof *x->times)) != NULL;
+    return ok;
+}
+
+static shoal_code memory_begin(struct sink *sink, struct result_list *list, struct report *r) {
+    struct memory_sink *s = (struct memory_sink *)sink;
+    shoal_result *x = s->to;
+    s->list = list;
+    choose(x, list);
+    double bytes = (double)result_list_bytes(list);
+    shoal_code code = check_memory(bytes, r);
     if (code != SHOAL_OK)
         return code;
-    size_t n = (size_t)(x->rows * x->samples);
-    x->values = malloc((size_t)elem * n * x->vars);
-    x->t = malloc(sizeof(double) * n);
-    x->status = malloc(x->rows);
-    if (!x->values || !x->t || !x->status)
-        return report_error(r, SHOAL_MEMORY, "out of memory for a result of %.3g GB",
-                            points * x->vars * elem * 1e-9);
+    if (!allocate(x, list))
+        return report_error(r, SHOAL_MEMORY, "out of memory for a result of %.3g GB", bytes * 1e-9);
+    if (x->times)
+        memcpy(x->times, list->of.times, (size_t)x->samples * sizeof *x->times);
     return SHOAL_OK;
 }
 
-static shoal_code run_dense(shoal_solver *solver, const shoal_batch *batch, shoal_result *x,
-                            shoal_log *log) {
-    shoal_code code = allocate(x, log_report(log));
-    shoal_arrays a = {.values = x->values, .t = x->t, .status = x->status};
-    return code ? code : solver_run_arrays(solver, batch, &a, &x->tally, log);
-}
+// ---- Chunks -------------------------------------------------------------------------------------
 
-// ---- Steps --------------------------------------------------------------------------------------
-
-struct steps_sink {
-    struct sink base;
-    shoal_result *to;
-};
-
-static shoal_code steps_begin(struct sink *s, const struct sink_shape_info *info,
-                              struct report *r) {
-    shoal_result *x = ((struct steps_sink *)s)->to;
-    bool fits = info->rows < SIZE_MAX / 16;
-    x->offsets = fits ? calloc(info->rows + 1, sizeof *x->offsets) : NULL;
-    x->status = fits ? malloc(info->rows) : NULL;
-    return x->offsets && x->status
-               ? SHOAL_OK
-               : report_error(r, SHOAL_MEMORY, "out of memory for the steps of %llu runs",
-                              (unsigned long long)info->rows);
-}
-
-// Room for that many samples in all.
-static bool reserve(shoal_result *x, uint64_t samples, size_t elem) {
+// Room for that many samples in all, in the arrays that grow.
+static bool reserve(shoal_result *x, const struct result_list *list, uint64_t samples) {
+    bool ok = true;
     if (samples <= x->room)
         return true;
     uint64_t room = samples < x->room * 2 ? x->room * 2 : samples;
-    double *t = realloc(x->t, room * sizeof *t);
-    x->t = t ? t : x->t;
-    void *values = realloc(x->values, room * x->vars * elem);
-    x->values = values ? values : x->values;
-    x->room = t && values ? room : x->room;
-    return t && values;
+    for (uint32_t i = 0; i < list->count && ok; i++) {
+        const struct result_array *a = &list->array[i];
+        if (!a->wanted || a->axes != AXES_FLAT)
+            continue;
+        void *bigger = realloc(x->to[i].data, room * result_type_bytes(a->type));
+        x->to[i].data = bigger ? bigger : x->to[i].data;
+        ok = bigger != NULL;
+    }
+    x->room = ok ? room : x->room;
+    return ok;
 }
 
-static shoal_code steps_chunk(struct sink *s, const struct sink_chunk *c, struct report *r) {
-    shoal_result *x = ((struct steps_sink *)s)->to;
-    size_t elem = x->f32 ? sizeof(float) : sizeof(double);
+static shoal_code put_steps(const struct memory_sink *s, const struct result_chunk *c,
+                            struct report *r) {
+    shoal_result *x = s->to;
     uint64_t count = c->offsets[c->rows];
-    if (!reserve(x, x->samples + count, elem))
+    if (!reserve(x, s->list, x->samples + count))
         return report_error(r, SHOAL_MEMORY,
                             "out of memory for the steps of so many runs; write a file instead");
-    for (uint64_t i = 0; i < count; i++)
-        for (uint32_t v = 0; v < x->vars; v++)
-            memcpy((char *)x->values + ((x->samples + i) * x->vars + v) * elem,
-                   (const char *)c->values + (v * c->var_stride + i) * elem, elem);
-    memcpy(x->t + x->samples, c->t, count * sizeof *x->t);
-    memcpy(x->status + c->first_row, c->status, c->rows);
+    for (uint32_t i = 0; i < s->list->count; i++) {
+        size_t bytes = result_type_bytes(s->list->array[i].type);
+        if (s->list->array[i].wanted && s->list->array[i].axes == AXES_FLAT && count)
+            memcpy((char *)x->to[i].data + x->samples * bytes, c->view[i].data, count * bytes);
+    }
     for (uint32_t i = 0; i < c->rows; i++)
         x->offsets[c->first_row + i + 1] = x->samples + c->offsets[i + 1];
     x->samples += count;
     return SHOAL_OK;
 }
 
-static shoal_code steps_end(struct sink *s, bool complete, struct report *r) {
+static shoal_code memory_chunk(struct sink *sink, const struct result_chunk *c, struct report *r) {
+    struct memory_sink *s = (struct memory_sink *)sink;
+    shoal_code code = c->offsets ? put_steps(s, c, r) : SHOAL_OK;
+    if (code == SHOAL_OK)
+        array_copy(s->list, c, s->to->to, s->threads, s->team);
+    return code;
+}
+
+static shoal_code memory_end(struct sink *s, bool complete, struct report *r) {
     (void)s, (void)complete, (void)r;
     return SHOAL_OK;
 }
 
-static void steps_free(struct sink *s) { (void)s; }
-
-static shoal_code run_steps(shoal_solver *solver, const shoal_batch *batch, shoal_result *x,
-                            shoal_log *log) {
-    struct steps_sink sink = {.base = {.wants = SINK_WANTS_T,
-                                       .begin = steps_begin,
-                                       .chunk = steps_chunk,
-                                       .end = steps_end,
-                                       .free = steps_free},
-                              .to = x};
-    return solver_run_into(solver, batch->batch, &sink.base, NULL, &x->tally, log);
-}
+static void memory_free(struct sink *s) { (void)s; }
 
 // ---- All ----------------------------------------------------------------------------------------
 
@@ -142,12 +168,11 @@ static shoal_code run(shoal_solver *s, const shoal_batch *batch, shoal_result **
     shoal_result *x = calloc(1, sizeof *x);
     if (!x)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    x->rows = batch_rows(batch->batch);
-    x->samples = shoal_solver_save_count(s);
-    x->vars = s->setup.outputs;
-    x->f32 = s->setup.f32;
-    shoal_code code = s->setup.grid.shape == SINK_STEPS ? run_steps(s, batch, x, log)
-                                                        : run_dense(s, batch, x, log);
+    struct memory_sink sink = {.base = {memory_begin, memory_chunk, memory_end, memory_free},
+                               .to = x,
+                               .threads = s->setup.threads,
+                               .team = &s->pool.team};
+    shoal_code code = solver_run_into(s, batch->batch, &sink.base, NULL, &x->tally, log);
     if (code == SHOAL_OK || code == SHOAL_STOPPED)
         *out = x;
     else
@@ -183,25 +208,29 @@ static bool inside(const shoal_result *x, uint64_t row, uint64_t sample) {
 }
 
 // Position among the samples of all rows.
-static uint64_t position(const shoal_result *x, uint64_t row, uint64_t sample) {
-    return (x->offsets ? x->offsets[row] : row * x->samples) + sample;
+static size_t position(const shoal_result *x, uint64_t row, uint64_t sample) {
+    return (size_t)((x->offsets ? x->offsets[row] : row * x->samples) + sample);
 }
 
 double shoal_result_value(const shoal_result *result, uint32_t var, uint64_t row, uint64_t sample) {
     if (!inside(result, row, sample) || var >= result->vars)
         return (double)NAN;
-    uint64_t sample_at = position(result, row, sample);
-    size_t at = (size_t)(result->offsets ? sample_at * result->vars + var
-                                         : var * result->rows * result->samples + sample_at);
-    return result->f32 ? (double)((float *)result->values)[at] : ((double *)result->values)[at];
+    const void *values = result->to[result->first_var + var].data;
+    size_t at = position(result, row, sample);
+    return result->f32 ? (double)((const float *)values)[at] : ((const double *)values)[at];
 }
 
 double shoal_result_t(const shoal_result *result, uint64_t row, uint64_t sample) {
-    return inside(result, row, sample) ? result->t[position(result, row, sample)] : (double)NAN;
+    if (!inside(result, row, sample))
+        return (double)NAN;
+    const double *t = result->to[result->t].data;
+    return result->times ? result->times[sample] : t[position(result, row, sample)];
 }
 
 int shoal_result_status(const shoal_result *result, uint64_t row) {
-    return row < shoal_result_rows(result) ? result->status[row] : -1;
+    if (row >= shoal_result_rows(result))
+        return -1;
+    return ((const uint8_t *)result->to[result->status].data)[row];
 }
 
 shoal_tally shoal_result_tally(const shoal_result *result) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Running a solver: into a file, into the caller's arrays.
+// Running a solver, into any sink and into a file.
 #include "api/solver.h"
 
 #include "base/file.h"
-#include "dispatch/team.h"
 #include "io/io.h"
 
 #include <math.h>
@@ -26,24 +25,43 @@ const char *shoal_solver_device(const shoal_solver *solver) {
     return solver ? solver->device_text : NULL;
 }
 
+uint32_t shoal_solver_array_count(const shoal_solver *solver) {
+    return solver ? solver->list.count : 0;
+}
+
+shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t index) {
+    static const shoal_array_type types[RESULT_TYPES] = {
+        [TYPE_U8] = SHOAL_ARRAY_U8,     [TYPE_U32] = SHOAL_ARRAY_U32, [TYPE_U64] = SHOAL_ARRAY_U64,
+        [TYPE_F32] = SHOAL_ARRAY_F32,   [TYPE_F64] = SHOAL_ARRAY_F64, [TYPE_TIME] = SHOAL_ARRAY_F64,
+        [TYPE_TEXT] = SHOAL_ARRAY_TEXT,
+    };
+    if (index >= shoal_solver_array_count(solver))
+        return (shoal_array_info){0};
+    const struct result_array *a = &solver->list.array[index];
+    return (shoal_array_info){.name = solver->names.name[index],
+                              .type = types[a->type],
+                              .per_sample = a->axes == AXES_PER_SAMPLE || a->axes == AXES_FLAT ||
+                                            a->axes == AXES_GRID,
+                              .is_variable = result_is_variable(a)};
+}
+
 uint32_t shoal_solver_var_count(const shoal_solver *solver) {
-    return solver ? solver->setup.outputs : 0;
+    return solver ? solver->list.of.vars : 0;
 }
 
 const char *shoal_solver_var_name(const shoal_solver *solver, uint32_t index) {
-    return index < shoal_solver_var_count(solver) ? solver->setup.output[index] : NULL;
+    return index < shoal_solver_var_count(solver) ? solver->list.of.var[index] : NULL;
 }
 
 uint64_t shoal_solver_save_count(const shoal_solver *solver) {
-    const struct save_grid *g = solver ? &solver->setup.grid : NULL;
-    return !g ? 0 : g->shape == SINK_SERIES ? g->count : g->shape == SINK_FINAL;
+    return solver ? solver->list.of.samples : 0;
 }
 
 double shoal_solver_save_time(const shoal_solver *solver, uint64_t index) {
     if (index >= shoal_solver_save_count(solver))
         return (double)NAN;
-    const struct save_grid *g = &solver->setup.grid;
-    return g->shape == SINK_SERIES ? g->times[index] : solver->setup.t1;
+    const double *times = solver->list.of.times;
+    return times ? times[index] : solver->setup.t1;
 }
 
 // ---- Stops --------------------------------------------------------------------------------------
@@ -156,7 +174,7 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
 
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
                            shoal_tally *tally, shoal_log *log) {
-    struct sink_shape_info info;
+    struct result_list list;
     struct arena arena = {0};
     struct dispatch_control control = control_of(s);
     if (s->plans)
@@ -167,9 +185,9 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
                             "fork first, or use the CPU",
                             s->backend->name);
     int32_t span = log_begin(log, LOG_solver_solve_execution);
-    shoal_code code = run_shape(&s->setup, b, meta, &arena, &info, log_report(log));
+    shoal_code code = run_list(&s->setup, b, meta, &arena, &list, log_report(log));
     if (code == SHOAL_OK)
-        code = run_batch(&s->setup, b, sink, &info, &control, tally, log);
+        code = run_batch(&s->setup, b, sink, &list, &control, tally, log);
     log_end(log, span);
     arena_free(&arena);
     return code;
@@ -177,18 +195,18 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
 
 shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, const char *path,
                              shoal_plan *plan, shoal_log *log) {
-    struct sink_shape_info info;
+    struct result_list list;
     struct arena arena = {0};
     if (!plan)
         return api_usage(log, "shoal_solver_plan", "place for the plan");
     shoal_code code = solver_open(solver, batch, "shoal_solver_plan", log);
     if (code != SHOAL_OK)
         return code;
-    *plan = run_plan(&solver->setup, batch->batch);
-    if (path)
-        code = run_shape(&solver->setup, batch->batch, "{}", &arena, &info, log_report(log));
+    code = run_list(&solver->setup, batch->batch, "{}", &arena, &list, log_report(log));
+    if (code == SHOAL_OK)
+        *plan = run_plan(&solver->setup, batch->batch, &list);
     if (code == SHOAL_OK && path)
-        plan->disk_bytes = io_sink_bytes(path, &info);
+        plan->disk_bytes = io_sink_bytes(path, &list);
     if (code == SHOAL_OK)
         plan->disk_free = path && strcmp(path, "-") ? file_free_bytes(path) : UINT64_MAX;
     arena_free(&arena);
@@ -213,7 +231,7 @@ shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *p
     shoal_code code = solver_open(s, batch, "shoal_solver_run_file", log);
     if (code != SHOAL_OK)
         return code;
-    code = io_sink_new(path, &sink, log_report(log));
+    code = io_sink_new(path, s->setup.threads, &sink, log_report(log));
     if (code == SHOAL_OK) {
         solver_meta(s, batch, &meta);
         code = meta.failed
@@ -233,134 +251,6 @@ shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
         return api_usage(log, "shoal_solver_run_file", "path");
     int32_t span = log_begin(log, LOG_solve_ivp_execution);
     shoal_code code = solver_write(solver, batch, path, tally, log);
-    log_end(log, span);
-    return code;
-}
-
-// ---- Into memory --------------------------------------------------------------------------------
-
-struct array_sink {
-    struct sink base;
-    shoal_arrays to;
-    uint64_t samples, rows;
-    uint32_t vars, threads;
-    struct team **team;
-    size_t elem;
-};
-
-enum { COPY_GRAIN = 1 << 19 }; // bytes a thread copies at least
-
-static bool is_folded(size_t stride, uint64_t count) { return stride == 0 && count > 1; }
-
-static shoal_code array_begin(struct sink *s, const struct sink_shape_info *info,
-                              struct report *r) {
-    struct array_sink *a = (struct array_sink *)s;
-    if (info->shape == SINK_STEPS)
-        return report_error(r, SHOAL_INPUT,
-                            "--save steps cannot go into arrays of a fixed size; "
-                            "write a file, or save n, every or at");
-    a->samples = info->samples;
-    a->rows = info->rows;
-    a->vars = info->vars;
-    a->elem = info->value_bytes;
-    if (!a->to.var_stride && !a->to.row_stride && !a->to.sample_stride) {
-        a->to.sample_stride = 1;
-        a->to.row_stride = info->samples;
-        a->to.var_stride = info->samples * info->rows;
-    }
-    if (a->to.values &&
-        (is_folded(a->to.var_stride, info->vars) || is_folded(a->to.row_stride, info->rows) ||
-         is_folded(a->to.sample_stride, info->samples)))
-        return report_error(r, SHOAL_USAGE,
-                            "shoal_solver_run_arrays: a stride of 0 puts values on top of each "
-                            "other; give all three, or none");
-    if (a->to.status)
-        memset(a->to.status, SHOAL_STATUS_PENDING, info->rows);
-    for (uint64_t i = 0; a->to.t && info->times && i < info->rows * info->samples; i++)
-        a->to.t[i] = info->times[i % info->samples];
-    return SHOAL_OK;
-}
-
-struct copy {
-    const struct array_sink *a;
-    const struct sink_chunk *c;
-};
-
-// Rows `first` to `end` of the chunk, of every variable.
-static void copy_values(void *user, size_t first, size_t end) {
-    const struct copy *copy = user;
-    const struct array_sink *a = copy->a;
-    const struct sink_chunk *c = copy->c;
-    bool dense = (a->samples == 1 || (c->sample_stride == 1 && a->to.sample_stride == 1)) &&
-                 c->row_stride == a->samples && a->to.row_stride == a->samples;
-    for (uint32_t v = 0; dense && v < a->vars; v++)
-        memcpy((char *)a->to.values +
-                   (v * a->to.var_stride + (c->first_row + first) * a->samples) * a->elem,
-               (const char *)c->values + (v * c->var_stride + first * a->samples) * a->elem,
-               (end - first) * a->samples * a->elem);
-    for (uint32_t v = 0; !dense && v < a->vars; v++)
-        for (size_t i = first; i < end; i++)
-            for (uint64_t k = 0; k < a->samples; k++) {
-                size_t from = v * c->var_stride + i * c->row_stride + k * c->sample_stride;
-                size_t to = v * a->to.var_stride + (c->first_row + i) * a->to.row_stride +
-                            k * a->to.sample_stride;
-                memcpy((char *)a->to.values + to * a->elem,
-                       (const char *)c->values + from * a->elem, a->elem);
-            }
-}
-
-static shoal_code array_chunk(struct sink *s, const struct sink_chunk *c, struct report *r) {
-    struct array_sink *a = (struct array_sink *)s;
-    (void)r;
-    if (a->to.values)
-        team_run(a->team, a->threads, c->rows, COPY_GRAIN / (a->samples * a->vars * a->elem) + 1,
-                 copy_values, &(struct copy){a, c});
-    if (a->to.t && c->t)
-        memcpy(a->to.t + c->first_row, c->t, c->rows * sizeof *c->t);
-    if (a->to.status)
-        memcpy(a->to.status + c->first_row, c->status, c->rows);
-    if (a->to.steps)
-        memcpy(a->to.steps + c->first_row, c->steps, c->rows * sizeof *c->steps);
-    if (a->to.rejected)
-        memcpy(a->to.rejected + c->first_row, c->rejected, c->rows * sizeof *c->rejected);
-    if (a->to.f_evals)
-        memcpy(a->to.f_evals + c->first_row, c->f_evals, c->rows * sizeof *c->f_evals);
-    return SHOAL_OK;
-}
-
-static shoal_code array_end(struct sink *s, bool complete, struct report *r) {
-    (void)s, (void)complete, (void)r;
-    return SHOAL_OK;
-}
-
-static void array_free(struct sink *s) { (void)s; }
-
-shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_arrays *arrays,
-                             shoal_tally *tally, shoal_log *log) {
-    struct array_sink sink = {
-        .base = {.begin = array_begin, .chunk = array_chunk, .end = array_end, .free = array_free},
-        .threads = s->setup.threads,
-        .team = &s->pool.team,
-        .to = *arrays};
-    sink.base.wants = arrays->t ? SINK_WANTS_T : 0;
-    if (arrays->steps || arrays->rejected || arrays->f_evals)
-        sink.base.wants |= SINK_WANTS_COUNTS;
-    return solver_run_into(s, batch->batch, &sink.base, NULL, tally, log);
-}
-
-shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
-                                   const shoal_arrays *arrays, shoal_tally *tally, shoal_log *log) {
-    shoal_tally own;
-    if (tally)
-        *tally = (shoal_tally){0};
-    if (!arrays)
-        return api_usage(log, "shoal_solver_run_arrays", "arrays");
-    int32_t span = log_begin(log, LOG_solve_ivp_execution);
-    shoal_code code = solver_open(solver, batch, "shoal_solver_run_arrays", log);
-    if (code == SHOAL_OK) {
-        code = solver_run_arrays(solver, batch, arrays, tally ? tally : &own, log);
-        solver_leave(solver);
-    }
     log_end(log, span);
     return code;
 }

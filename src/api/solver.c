@@ -316,6 +316,10 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_o
     if (code == SHOAL_OK)
         code = fill_setup(s, &s->request, &s->given, log_report(log));
     if (code == SHOAL_OK)
+        code = run_list(&s->setup, NULL, NULL, &s->arena, &s->list, log_report(log));
+    if (code == SHOAL_OK)
+        code = result_names_make(&s->names, &s->list, NULL, NULL, log_report(log));
+    if (code == SHOAL_OK)
         code = first_kernel(s, from, o, log);
     s->request.log = NULL;
     if (code == SHOAL_OK && s->request.stiff)
@@ -408,6 +412,7 @@ void shoal_solver_free(shoal_solver *solver) {
     pool_free(&solver->pool);
     kernel_device_close(solver->device);
     free(solver->setup.grid.times);
+    result_names_free(&solver->names);
     buf_free(&solver->options);
     arena_free(&solver->arena);
     shoal_model_free(solver->model);

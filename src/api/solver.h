@@ -7,6 +7,7 @@
 #include "ode/run/build.h"
 #include "ode/run/outputs.h"
 #include "ode/run/run.h"
+#include "result/result_names.h"
 #include "shoal/backend.h"
 
 #include <sys/types.h>
@@ -36,7 +37,9 @@ struct shoal_solver {
     struct run_setup setup; // its arrays live in the arena, the grid is owned
     struct dispatch_pool pool;
     struct arena arena;
-    struct buf options; // JSON object, for result files
+    struct result_list list;   // arrays of a result, but for those of a batch; in the arena
+    struct result_names names; // of them, in files
+    struct buf options;        // JSON object, for result files
     struct loaded first;
     struct codegen_request request; // of the first kernel; its system is the model's
     struct takeover takeover[TAKEOVERS];
@@ -106,14 +109,21 @@ void order_close(struct order *o);
 // Before a run: all is there, the batch fits, and a stop counts. With SHOAL_OK, solver_leave ends
 // it.
 shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call, shoal_log *log);
-// Runs between the two: into the caller's arrays; into a file (which opens and leaves by itself).
-shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_arrays *arrays,
-                             shoal_tally *tally, shoal_log *log);
+// Runs into a file (opens and leaves by itself).
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
                         shoal_tally *tally, shoal_log *log);
 // Runs a batch into a sink, with everything around it; meta may be NULL.
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
                            shoal_tally *tally, shoal_log *log);
+
+// Where an array of a list goes in memory, with strides in elements; `data` NULL: nowhere.
+struct array_target {
+    void *data;
+    size_t row_stride, sample_stride;
+};
+// Copies the arrays of a chunk that have rows, by several threads when it is worth it.
+void array_copy(const struct result_list *list, const struct result_chunk *c,
+                const struct array_target *to, uint32_t threads, struct team **team);
 
 // Metadata of a result: a JSON object.
 void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out);

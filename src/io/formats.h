@@ -11,8 +11,8 @@
 struct io_format {
     const char *name;       // as people call it
     const char *endings[3]; // NULL after the last; the first is the one that messages name
-    struct sink *(*sink_new)(const char *path);
-    uint64_t (*bytes)(const struct sink_shape_info *info);
+    struct sink *(*sink_new)(const char *path, uint32_t threads);
+    uint64_t (*bytes)(const struct result_list *list);
     shoal_code (*table_read)(const char *path, struct arena *arena, struct table *out,
                              struct report *r);
     // From standard input, where it is known by its first bytes (NULL: by any); `name` is for
@@ -37,14 +37,14 @@ struct io_format {
 #define IO_DECLARE(name) extern const struct io_format name##_format;
 IO_FORMATS(IO_DECLARE)
 
-// A new sink; NULL: out of memory.
-struct sink *csv_sink_new(const char *path);
-struct sink *npz_sink_new(const char *path);
-struct sink *hdf5_sink_new(const char *path);
+// A new sink, which may work with so many threads; NULL: out of memory.
+struct sink *csv_sink_new(const char *path, uint32_t threads);
+struct sink *npz_sink_new(const char *path, uint32_t threads);
+struct sink *hdf5_sink_new(const char *path, uint32_t threads);
 
-uint64_t csv_bytes(const struct sink_shape_info *info);
-uint64_t npz_bytes(const struct sink_shape_info *info);
-uint64_t hdf5_bytes(const struct sink_shape_info *info);
+uint64_t csv_bytes(const struct result_list *list);
+uint64_t npz_bytes(const struct result_list *list);
+uint64_t hdf5_bytes(const struct result_list *list);
 
 // True when the file has the head of a CSV result, or of its table of runs.
 bool csv_is_result(const char *path);

@@ -347,7 +347,7 @@ static shoal_code read_text(const struct reader *d, h5id object, h5id type, h5id
     else if (d->h->H5Tis_variable_str(type) <= 0)
         code = read_fixed_meta(d, object, type, read);
     else
-        code = d->out->variable ? read_variable_meta(d, object, read) : no_variable(d, "meta");
+        code = d->out->variable ? read_variable_meta(d, object, read) : no_variable(d, RESULT_META);
     if (space >= 0)
         d->h->H5Sclose(space);
     if (type >= 0)
@@ -359,8 +359,8 @@ static shoal_code read_text(const struct reader *d, h5id object, h5id type, h5id
 static shoal_code read_meta(struct reader *d, h5id file) {
     const struct hdf5 *h = d->h;
     shoal_code code;
-    h5id data = h->H5Dopen2(file, "meta", H5_DEFAULT);
-    h5id attribute = data < 0 ? h->H5Aopen(file, "meta", H5_DEFAULT) : -1;
+    h5id data = h->H5Dopen2(file, RESULT_META, H5_DEFAULT);
+    h5id attribute = data < 0 ? h->H5Aopen(file, RESULT_META, H5_DEFAULT) : -1;
     if (data >= 0) {
         code = read_text(d, data, h->H5Dget_type(data), h->H5Dget_space(data), of_dataset);
         h->H5Dclose(data);

@@ -40,13 +40,13 @@ struct scales {
 };
 
 // The scales of an array's axes; returns how many axes have one. A scale has none itself.
-static int axes_of(const struct arrays *all, const struct array *a, int scale[AXES_MOST]) {
-    bool time_is_flat = all->shape == SINK_STEPS;
-    if (a->source == FROM_RUN || a->axes == AXES_OFFSETS || (a->source == FROM_T && time_is_flat))
+static int axes_of(const struct result_array *a, int scale[AXES_MOST]) {
+    bool is_scale = a->role == ROLE_RUN || (a->role == ROLE_TIME && a->axes != AXES_PER_RUN);
+    if (is_scale || a->axes == AXES_OFFSETS)
         return 0;
     scale[0] = a->axes == AXES_FLAT ? BY_TIME : BY_RUN;
     scale[1] = BY_TIME;
-    return a->axes == AXES_SAMPLES ? 2 : 1;
+    return a->axes == AXES_PER_SAMPLE ? 2 : 1;
 }
 
 static bool make_types(struct scales *s) {
@@ -101,31 +101,44 @@ static bool mark(struct scales *s, const struct scale *scale) {
     return ok;
 }
 
-static bool put_all(struct scales *s, const struct arrays *arrays, const h5id *dataset) {
+static bool put_all(struct scales *s, const struct pieces *p, const h5id *dataset) {
+    const struct result_list *list = p->list;
     bool ok = make_types(s);
     for (int i = 0; i < SCALES && ok; i++) {
-        s->scale[i].users = calloc(arrays->count, sizeof *s->scale[i].users);
+        s->scale[i].users = calloc(list->count, sizeof *s->scale[i].users);
         ok = s->scale[i].users && refer(s, s->scale[i].name, &s->scale[i].self);
     }
-    for (uint32_t i = 0; i < arrays->count && ok; i++) {
-        int scale[AXES_MOST], axes = axes_of(arrays, &arrays->items[i], scale);
-        ok = !axes || attach(s, dataset[i], arrays->items[i].name, scale, axes);
+    for (uint32_t i = 0; i < list->count && ok; i++) {
+        int scale[AXES_MOST], axes = axes_of(&list->array[i], scale);
+        ok = !axes || attach(s, dataset[i], p->names.name[i], scale, axes);
     }
     for (int i = 0; i < SCALES && ok; i++)
         ok = mark(s, &s->scale[i]);
     return ok;
 }
 
-bool hdf5_put_scales(const struct hdf5 *h, h5id file, const struct arrays *arrays,
+// What the list calls the array of a role.
+static const char *name_of(const struct pieces *p, enum result_role role) {
+    for (uint32_t i = 0; i < p->list->count; i++)
+        if (p->list->array[i].role == role)
+            return p->names.name[i];
+    return NULL;
+}
+
+bool hdf5_put_scales(const struct hdf5 *h, h5id file, const struct pieces *pieces,
                      const h5id *dataset) {
-    if (arrays->count > USERS_MOST)
+    uint32_t datasets = 0;
+    for (uint32_t i = 0; i < pieces->list->count; i++)
+        datasets += dataset[i] >= 0;
+    if (datasets > USERS_MOST)
         return true; // the list of a scale would not fit
     struct scales s = {.h = h,
                        .file = file,
-                       .scale = {[BY_RUN] = {.name = "run"}, [BY_TIME] = {.name = "t"}},
+                       .scale = {[BY_RUN] = {.name = name_of(pieces, ROLE_RUN)},
+                                 [BY_TIME] = {.name = name_of(pieces, ROLE_TIME)}},
                        .reference_list = -1,
                        .dimension_list = -1};
-    bool ok = put_all(&s, arrays, dataset);
+    bool ok = put_all(&s, pieces, dataset);
     for (int i = 0; i < SCALES; i++)
         free(s.scale[i].users);
     if (s.reference_list >= 0)

@@ -7,11 +7,11 @@
 #ifndef SHOAL_IO_HDF5_SCALES_H
 #define SHOAL_IO_HDF5_SCALES_H
 
-#include "io/arrays.h"
 #include "io/hdf5.h"
+#include "io/pieces.h"
 
-// For the datasets of these arrays, open and complete. False: the library failed.
-bool hdf5_put_scales(const struct hdf5 *h, h5id file, const struct arrays *arrays,
+// For the datasets of the arrays, open and complete. False: the library failed.
+bool hdf5_put_scales(const struct hdf5 *h, h5id file, const struct pieces *pieces,
                      const h5id *dataset);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results as HDF5: the arrays of arrays.h as datasets of the root group, and `meta` (JSON) and
+// Results as HDF5: the arrays of the list as datasets of the root group, and `meta` (JSON) and
 // `status_words` beside them, as in NPZ.
 //
 // Datasets are chunked and can grow. Those whose length is known have it from the beginning and are
@@ -8,9 +8,9 @@
 // Attributes of the root: `shoal_version`, and every simple member of the JSON under its own name.
 // Both texts have a fixed length: those are read in the plainest way there is.
 #include "base/file.h"
-#include "io/arrays.h"
 #include "io/formats.h"
 #include "io/hdf5_scales.h"
+#include "io/pieces.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,37 +18,46 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { CHUNK_ELEMENTS = 64 * 1024, FLAT_CHUNK = 16 * 1024, TEXT_BLOCK = 1024 };
+enum {
+    CHUNK_ELEMENTS = 64 * 1024,
+    FLAT_CHUNK = 16 * 1024,
+    TEXT_BLOCK = 1024,
+    MEMBERS_MORE = 4, // than arrays: meta, words, and what is the library's
+};
 
 struct hdf5_sink {
     struct sink sink;
     char *path;
     struct file_part part;
-    struct arrays arrays;
+    struct pieces pieces;
+    uint32_t arrays;
     h5id file;
-    h5id *dataset; // one for each array, -1 when there is none
+    h5id *dataset; // [arrays], -1 when there is none
     h5id text_type;
 };
 
-uint64_t hdf5_bytes(const struct sink_shape_info *info) {
-    return arrays_bytes(info) + 4096 + 1024 * ((uint64_t)info->columns + info->vars + 10) +
-           (info->meta ? 2 * (uint64_t)strlen(info->meta) : 0);
+uint64_t hdf5_bytes(const struct result_list *list) {
+    return result_list_bytes(list) + 4096 + 1024 * ((uint64_t)list->count + MEMBERS_MORE) +
+           (list->of.meta ? 2 * (uint64_t)strlen(list->of.meta) : 0);
 }
 
-static h5id type_of(const struct hdf5_sink *s, const struct hdf5 *h, enum array_type type) {
+static h5id type_of(const struct hdf5_sink *s, const struct hdf5 *h, enum result_type type) {
     switch (type) {
-    case ARRAY_U1:
+    case TYPE_U8:
         return h->H5T_NATIVE_UINT8_g;
-    case ARRAY_U4:
+    case TYPE_U32:
         return h->H5T_NATIVE_UINT32_g;
-    case ARRAY_U8:
+    case TYPE_U64:
         return h->H5T_NATIVE_UINT64_g;
-    case ARRAY_F4:
+    case TYPE_F32:
         return h->H5T_NATIVE_FLOAT_g;
-    case ARRAY_F8:
+    case TYPE_F64:
+    case TYPE_TIME:
         return h->H5T_NATIVE_DOUBLE_g;
-    case ARRAY_TEXT:
+    case TYPE_TEXT:
         return s->text_type;
+    case RESULT_TYPES:
+        break;
     }
     return -1;
 }
@@ -63,17 +72,22 @@ static h5size even_chunk(h5size n, h5size most) {
     return (n + chunks - 1) / chunks;
 }
 
-static void shape_of(const struct arrays *all, const struct array *a, uint64_t rows, uint64_t flat,
+static int dims_of(const struct result_array *a) { return a->axes == AXES_PER_SAMPLE ? 2 : 1; }
+
+static void shape_of(const struct hdf5_sink *s, const struct result_array *a, uint64_t rows,
                      h5size shape[2]) {
-    shape[0] = a->axes == AXES_FLAT ? flat : a->axes == AXES_OFFSETS ? rows + 1 : rows;
-    shape[1] = all->samples;
+    shape[0] = result_length(s->pieces.list, a, rows, s->pieces.flat_done);
+    shape[1] = result_width(s->pieces.list, a);
 }
 
-static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, const struct array *a,
+static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, uint32_t array,
                            struct report *r) {
-    int dims = a->axes == AXES_SAMPLES ? 2 : 1;
-    h5size shape[2], most[2] = {H5_UNLIMITED, s->arrays.samples}, chunk[2];
-    shape_of(&s->arrays, a, s->arrays.rows, 0, shape);
+    const struct result_array *a = &s->pieces.list->array[array];
+    const char *name = s->pieces.names.name[array];
+    int dims = dims_of(a);
+    h5size shape[2], chunk[2];
+    shape_of(s, a, s->pieces.list->of.rows, shape);
+    h5size most[2] = {H5_UNLIMITED, shape[1]};
     chunk[1] = even_chunk(shape[1], CHUNK_ELEMENTS);
     chunk[0] = a->axes == AXES_FLAT
                    ? FLAT_CHUNK
@@ -81,13 +95,13 @@ static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, const stru
     h5id space = h->H5Screate_simple(dims, shape, most);
     h5id how = h->H5Pcreate(h->H5P_CLS_DATASET_CREATE_ID_g), made = -1;
     if (space >= 0 && how >= 0 && h->H5Pset_chunk(how, dims, chunk) >= 0 &&
-        (a->type == ARRAY_TEXT || h->H5Pset_fill_time(how, H5_FILL_NEVER) >= 0) &&
+        (a->type == TYPE_TEXT || h->H5Pset_fill_time(how, H5_FILL_NEVER) >= 0) &&
         h->H5Pset_obj_track_times(how, false) >= 0)
-        made = h->H5Dcreate2(s->file, a->name, type_of(s, h, a->type), space, H5_DEFAULT, how,
+        made = h->H5Dcreate2(s->file, name, type_of(s, h, a->type), space, H5_DEFAULT, how,
                              H5_DEFAULT);
     if (made < 0) { // before anything is closed: that makes the library forget why
         char what[64];
-        snprintf(what, sizeof what, "create '%.40s'", a->name);
+        snprintf(what, sizeof what, "create '%.40s'", name);
         hdf5_failed(h, s->part.part, what, r);
     }
     if (how >= 0)
@@ -104,8 +118,10 @@ static shoal_code create_all(struct hdf5_sink *s, const struct hdf5 *h, struct r
     s->text_type = hdf5_text_type(h, H5_VARIABLE);
     if (s->text_type < 0)
         return hdf5_failed(h, s->part.part, "make a type", r);
-    for (uint32_t i = 0; i < s->arrays.count; i++) {
-        s->dataset[i] = create_dataset(s, h, &s->arrays.items[i], r);
+    for (uint32_t i = 0; i < s->arrays; i++) {
+        if (s->pieces.list->array[i].axes == AXES_GRID)
+            continue; // comes at the end
+        s->dataset[i] = create_dataset(s, h, i, r);
         if (s->dataset[i] < 0)
             return SHOAL_IO;
     }
@@ -123,8 +139,8 @@ static shoal_code write_box(struct put_context *c, uint32_t array, const struct 
                             struct report *r) {
     struct hdf5_sink *s = c->sink;
     const struct hdf5 *h = c->h;
-    const struct array *a = &s->arrays.items[array];
-    int dims = a->axes == AXES_SAMPLES ? 2 : 1;
+    const struct result_array *a = &s->pieces.list->array[array];
+    int dims = dims_of(a);
     h5size start[2] = {p->row, p->sample}, count[2] = {p->rows, p->samples};
     h5size reached = p->row + p->rows;
     if (p->rows == 0)
@@ -164,31 +180,31 @@ static shoal_code write_texts(struct put_context *c, uint32_t array, const struc
 
 static shoal_code put_piece(void *user, uint32_t array, const struct piece *p, struct report *r) {
     struct put_context *c = user;
-    const struct array *a = &c->sink->arrays.items[array];
-    return a->type == ARRAY_TEXT ? write_texts(c, array, p, r) : write_box(c, array, p, r);
+    const struct result_array *a = &c->sink->pieces.list->array[array];
+    return a->type == TYPE_TEXT ? write_texts(c, array, p, r) : write_box(c, array, p, r);
 }
 
-static shoal_code hdf5_begin(struct sink *sink, const struct sink_shape_info *info,
-                             struct report *r) {
+static shoal_code hdf5_begin(struct sink *sink, struct result_list *list, struct report *r) {
     struct hdf5_sink *s = (struct hdf5_sink *)sink;
     shoal_code code = file_part_open(&s->part, s->path, r);
     if (code == SHOAL_OK)
-        code = file_check_space(s->path, hdf5_bytes(info), r);
+        code = file_check_space(s->path, hdf5_bytes(list), r);
     if (code == SHOAL_OK)
-        code = arrays_begin(&s->arrays, info, s->path, r);
+        code = pieces_begin(&s->pieces, list, s->path, r);
     if (code != SHOAL_OK)
         return code;
-    s->dataset = malloc(s->arrays.count * sizeof *s->dataset);
+    s->arrays = list->count;
+    s->dataset = malloc(s->arrays * sizeof *s->dataset);
     if (!s->dataset)
         return report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
-    for (uint32_t i = 0; i < s->arrays.count; i++)
+    for (uint32_t i = 0; i < s->arrays; i++)
         s->dataset[i] = -1;
     const struct hdf5 *h = hdf5_enter(s->path, r);
     if (!h)
         return SHOAL_IO;
     code = create_all(s, h, r);
-    for (uint32_t i = 0; i < s->arrays.count && code == SHOAL_OK; i++)
-        if (s->arrays.items[i].axes == AXES_OFFSETS) { // where the first run begins
+    for (uint32_t i = 0; i < s->arrays && code == SHOAL_OK; i++)
+        if (list->array[i].axes == AXES_OFFSETS) { // where the first run begins
             struct put_context c = {s, h};
             const uint64_t zero = 0;
             code = put_piece(&c, i, &(struct piece){&zero, 0, 1, 0, 1}, r);
@@ -197,12 +213,13 @@ static shoal_code hdf5_begin(struct sink *sink, const struct sink_shape_info *in
     return code;
 }
 
-static shoal_code hdf5_chunk(struct sink *sink, const struct sink_chunk *chunk, struct report *r) {
+static shoal_code hdf5_chunk(struct sink *sink, const struct result_chunk *chunk,
+                             struct report *r) {
     struct put_context c = {(struct hdf5_sink *)sink, NULL};
     c.h = hdf5_enter(c.sink->path, r);
     if (!c.h)
         return SHOAL_IO;
-    shoal_code code = arrays_chunk(&c.sink->arrays, chunk, put_piece, &c, r);
+    shoal_code code = pieces_chunk(&c.sink->pieces, chunk, put_piece, &c, r);
     hdf5_leave(c.h);
     return code;
 }
@@ -235,10 +252,15 @@ static bool put_dataset(struct put_context *c, const char *name, h5id type, cons
     return ok;
 }
 
-// The common times of all runs.
+// The common times of all runs, where there are such.
 static bool put_times(struct put_context *c) {
-    return put_dataset(c, "t", c->h->H5T_NATIVE_DOUBLE_g, &c->sink->arrays.samples,
-                       c->sink->arrays.times);
+    const struct pieces *p = &c->sink->pieces;
+    bool ok = true;
+    for (uint32_t i = 0; i < p->list->count && ok; i++)
+        if (p->list->array[i].axes == AXES_GRID)
+            ok = put_dataset(c, p->names.name[i], c->h->H5T_NATIVE_DOUBLE_g, &p->list->of.samples,
+                             p->list->of.times);
+    return ok;
 }
 
 static bool put_status_words(struct put_context *c) {
@@ -248,7 +270,7 @@ static bool put_status_words(struct put_context *c) {
     for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
         strncpy(words[i], shoal_status_word(i), WIDTH - 1);
     h5id type = hdf5_text_type(c->h, WIDTH);
-    bool ok = type >= 0 && put_dataset(c, "status_words", type, &count, words);
+    bool ok = type >= 0 && put_dataset(c, RESULT_STATUS_WORDS, type, &count, words);
     if (type >= 0)
         c->h->H5Tclose(type);
     return ok;
@@ -258,7 +280,7 @@ static bool put_meta(struct put_context *c, const struct buf *json) {
     const char *version = SHOAL_VERSION;
     h5id type = hdf5_text_type(c->h, json->length + 1);
     bool ok =
-        type >= 0 && put_dataset(c, "meta", type, NULL, json->data) &&
+        type >= 0 && put_dataset(c, RESULT_META, type, NULL, json->data) &&
         hdf5_put_attribute(c->h, c->sink->file, "shoal_version", c->sink->text_type, 0, &version);
     if (type >= 0)
         c->h->H5Tclose(type);
@@ -271,12 +293,12 @@ static bool put_meta(struct put_context *c, const struct buf *json) {
 static shoal_code put_rest(struct put_context *c, bool complete, struct report *r) {
     struct hdf5_sink *s = c->sink;
     struct buf json = {0};
-    io_meta_complete(&json, s->arrays.meta, complete);
+    io_meta_complete(&json, s->pieces.list->of.meta, complete);
     shoal_code code = SHOAL_OK;
     if (json.failed)
         code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
-    else if ((s->arrays.shape == SINK_SERIES && !put_times(c)) || !put_status_words(c) ||
-             !put_meta(c, &json) || !hdf5_put_scales(c->h, s->file, &s->arrays, s->dataset))
+    else if (!put_times(c) || !put_status_words(c) || !put_meta(c, &json) ||
+             !hdf5_put_scales(c->h, s->file, &s->pieces, s->dataset))
         code = hdf5_failed(c->h, s->part.part, "write", r);
     buf_free(&json);
     return code;
@@ -285,7 +307,7 @@ static shoal_code put_rest(struct put_context *c, bool complete, struct report *
 // Closes all that is open; false when the library could not write what it still held.
 static bool close_all(struct hdf5_sink *s, const struct hdf5 *h) {
     bool ok = true;
-    for (uint32_t i = 0; s->dataset && i < s->arrays.count; i++)
+    for (uint32_t i = 0; s->dataset && i < s->arrays; i++)
         if (s->dataset[i] >= 0) {
             ok = h->H5Dclose(s->dataset[i]) >= 0 && ok;
             s->dataset[i] = -1;
@@ -305,10 +327,12 @@ static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
     if (!c.h)
         return SHOAL_IO;
     shoal_code code = SHOAL_OK;
-    for (uint32_t i = 0; i < s->arrays.count && code == SHOAL_OK; i++) {
+    const struct pieces *p = &s->pieces;
+    bool cut = p->rows_done < p->list->of.rows;
+    for (uint32_t i = 0; i < s->arrays && cut && code == SHOAL_OK; i++) {
         h5size shape[2];
-        shape_of(&s->arrays, &s->arrays.items[i], s->arrays.rows_done, s->arrays.flat_done, shape);
-        if (s->arrays.rows_done < s->arrays.rows && c.h->H5Dset_extent(s->dataset[i], shape) < 0)
+        shape_of(s, &p->list->array[i], p->rows_done, shape);
+        if (s->dataset[i] >= 0 && c.h->H5Dset_extent(s->dataset[i], shape) < 0)
             code = hdf5_failed(c.h, s->part.part, "cut", r);
     }
     if (code == SHOAL_OK)
@@ -343,17 +367,18 @@ static void hdf5_free(struct sink *sink) {
         hdf5_leave(h);
     }
     file_part_discard(&s->part);
-    arrays_free(&s->arrays);
+    pieces_free(&s->pieces);
     free(s->dataset);
     free(s->path);
     free(s);
 }
 
-struct sink *hdf5_sink_new(const char *path) {
+struct sink *hdf5_sink_new(const char *path, uint32_t threads) {
+    (void)threads;
     struct hdf5_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct sink){SINK_WANTS_ALL, hdf5_begin, hdf5_chunk, hdf5_end, hdf5_free};
+    s->sink = (struct sink){hdf5_begin, hdf5_chunk, hdf5_end, hdf5_free};
     s->part.fd = -1;
     s->file = s->text_type = -1;
     s->path = strdup(path);

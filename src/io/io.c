@@ -113,18 +113,18 @@ shoal_code io_sink_check(const char *path, bool many, bool replace, struct repor
     return code;
 }
 
-shoal_code io_sink_new(const char *path, struct sink **out, struct report *r) {
+shoal_code io_sink_new(const char *path, uint32_t threads, struct sink **out, struct report *r) {
     const struct io_format *f = is_stdout(path) ? formats[0] : format_for(path, can_write, r);
     *out = NULL;
     if (!f)
         return SHOAL_INPUT;
-    *out = f->sink_new(path);
+    *out = f->sink_new(path, threads);
     return *out ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
 }
 
-uint64_t io_sink_bytes(const char *path, const struct sink_shape_info *info) {
+uint64_t io_sink_bytes(const char *path, const struct result_list *list) {
     const struct io_format *f = find_format(path);
-    return (f && f->bytes ? f : formats[0])->bytes(info);
+    return (f && f->bytes ? f : formats[0])->bytes(list);
 }
 
 // A reader returns SHOAL_MEMORY with or without a message.

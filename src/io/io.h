@@ -8,15 +8,16 @@
 #include "result/table.h"
 
 // A sink for `path`: .csv, .npz, .h5/.hdf5, or "-" for CSV on standard output. Nothing is created
-// before begin. Another ending is an error that lists these.
-shoal_code io_sink_new(const char *path, struct sink **out, struct report *r);
+// before begin. It may turn numbers into text with so many threads. Another ending is an error that
+// lists these.
+shoal_code io_sink_new(const char *path, uint32_t threads, struct sink **out, struct report *r);
 
 // Whether a result could be written there: the ending, the directory, the rights; and what is there
 // already must be a result of the same kind, unless `replace`. `many`: of many samples a run.
 shoal_code io_sink_check(const char *path, bool many, bool replace, struct report *r);
 
 // How many bytes a result of that shape takes on disk, about (exact for npz and h5 up to metadata).
-uint64_t io_sink_bytes(const char *path, const struct sink_shape_info *info);
+uint64_t io_sink_bytes(const char *path, const struct result_list *list);
 
 // Reads a whole batch file (.csv, .npz, .h5; "-": CSV or NPZ on standard input) into a table owned
 // by the arena.

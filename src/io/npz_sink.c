@@ -7,9 +7,9 @@
 // After a stop the arrays hold the rows that came: their data are moved together, nothing is lost
 // but the gaps. Memory does not grow with the number of rows.
 #include "base/file.h"
-#include "io/arrays.h"
 #include "io/formats.h"
 #include "io/npy.h"
+#include "io/pieces.h"
 #include "io/zip.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COPY_BYTES = 1 << 20, EXTRA_MEMBERS = 3 }; // the grid's t, status_words, meta
+enum { COPY_BYTES = 1 << 20, EXTRA_MEMBERS = 2 }; // words, meta
 
 struct member {
     char *name;     // "x.npy"
@@ -32,8 +32,9 @@ struct npz_sink {
     struct sink sink;
     char *path;
     struct file_part part;
-    struct arrays arrays;
-    struct member *member;        // one for each array
+    struct pieces pieces;
+    uint32_t arrays;
+    struct member *member;        // [arrays]
     struct zip_member *directory; // what is in the archive so far
     uint32_t in_directory;
     uint64_t end; // of what is laid out
@@ -44,53 +45,41 @@ static shoal_code no_memory(const struct npz_sink *s, struct report *r) {
     return report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
 }
 
-static const char *descr_of(enum array_type type) {
-    static const char *const names[] = {[ARRAY_U1] = "|u1",
-                                        [ARRAY_U4] = "<u4",
-                                        [ARRAY_U8] = "<u8",
-                                        [ARRAY_F4] = "<f4",
-                                        [ARRAY_F8] = "<f8"};
+static const char *descr_of(enum result_type type) {
+    static const char *const names[RESULT_TYPES] = {
+        [TYPE_U8] = "|u1",  [TYPE_U32] = "<u4", [TYPE_U64] = "<u8",
+        [TYPE_F32] = "<f4", [TYPE_F64] = "<f8", [TYPE_TIME] = "<f8",
+    };
     return names[type];
 }
 
-uint64_t npz_bytes(const struct sink_shape_info *info) {
-    uint64_t members = (uint64_t)info->columns + info->vars + 10;
-    return arrays_bytes(info) + members * (NPY_HEADER + 160) +
-           (info->meta ? 4 * (uint64_t)strlen(info->meta) : 0);
+uint64_t npz_bytes(const struct result_list *list) {
+    uint64_t members = (uint64_t)list->count + EXTRA_MEMBERS + 2; // and the directory
+    return result_list_bytes(list) + members * (NPY_HEADER + 160) +
+           (list->of.meta ? 4 * (uint64_t)strlen(list->of.meta) : 0);
 }
 
 // ---- Begin --------------------------------------------------------------------------------------
 
-static uint64_t elements_of(const struct array *a, uint64_t rows, uint64_t samples, uint64_t flat) {
-    switch (a->axes) {
-    case AXES_ROWS:
-        return rows;
-    case AXES_SAMPLES:
-        return rows * samples;
-    case AXES_FLAT:
-        return flat;
-    case AXES_OFFSETS:
-        return rows + 1;
-    }
-    return 0;
-}
-
-static bool is_spooled(const struct array *a) {
-    return a->type == ARRAY_TEXT || a->axes == AXES_FLAT;
+static bool is_spooled(const struct result_array *a) {
+    return a->type == TYPE_TEXT || a->axes == AXES_FLAT;
 }
 
 static shoal_code place_member(struct npz_sink *s, uint32_t i, struct report *r) {
-    const struct array *a = &s->arrays.items[i];
+    const struct result_list *list = s->pieces.list;
+    const struct result_array *a = &list->array[i];
     struct member *m = &s->member[i];
-    if (asprintf(&m->name, "%s.npy", a->name) < 0) {
+    if (asprintf(&m->name, "%s.npy", s->pieces.names.name[i]) < 0) {
         m->name = NULL;
         return no_memory(s, r);
     }
+    if (a->axes == AXES_GRID)
+        return SHOAL_OK; // comes at the end
     if (is_spooled(a))
         return file_scratch(s->part.path, &m->spool, r);
     m->start = s->end + zip_local_bytes(m->name) + NPY_HEADER;
-    s->end =
-        m->start + elements_of(a, s->arrays.rows, s->arrays.samples, 0) * array_type_bytes(a->type);
+    s->end = m->start + result_length(list, a, list->of.rows, 0) * result_width(list, a) *
+                            result_type_bytes(a->type);
     return SHOAL_OK;
 }
 
@@ -103,26 +92,26 @@ static shoal_code put_bytes(struct npz_sink *s, struct member *m, const void *da
     return code;
 }
 
-static shoal_code npz_begin(struct sink *sink, const struct sink_shape_info *info,
-                            struct report *r) {
+static shoal_code npz_begin(struct sink *sink, struct result_list *list, struct report *r) {
     struct npz_sink *s = (struct npz_sink *)sink;
     shoal_code code = file_part_open(&s->part, s->path, r);
     if (code == SHOAL_OK)
-        code = file_check_space(s->path, npz_bytes(info), r);
+        code = file_check_space(s->path, npz_bytes(list), r);
     if (code == SHOAL_OK)
-        code = arrays_begin(&s->arrays, info, s->path, r);
+        code = pieces_begin(&s->pieces, list, s->path, r);
     if (code != SHOAL_OK)
         return code;
-    s->member = calloc(s->arrays.count, sizeof *s->member);
-    for (uint32_t i = 0; s->member && i < s->arrays.count; i++)
+    s->arrays = list->count;
+    s->member = calloc(s->arrays, sizeof *s->member);
+    for (uint32_t i = 0; s->member && i < s->arrays; i++)
         s->member[i].spool = -1;
-    s->directory = calloc(s->arrays.count + EXTRA_MEMBERS, sizeof *s->directory);
+    s->directory = calloc(s->arrays + EXTRA_MEMBERS, sizeof *s->directory);
     if (!s->member || !s->directory)
         return no_memory(s, r);
-    for (uint32_t i = 0; i < s->arrays.count && code == SHOAL_OK; i++) {
+    for (uint32_t i = 0; i < s->arrays && code == SHOAL_OK; i++) {
         code = place_member(s, i, r);
         const uint64_t zero = 0; // where the first run begins
-        if (code == SHOAL_OK && s->arrays.items[i].axes == AXES_OFFSETS)
+        if (code == SHOAL_OK && list->array[i].axes == AXES_OFFSETS)
             code = put_bytes(s, &s->member[i], &zero, sizeof zero, r);
     }
     return code;
@@ -157,16 +146,16 @@ static shoal_code spool_text(struct npz_sink *s, struct member *m, const struct 
 // Pieces of an array come in file order, so they are simply appended.
 static shoal_code put_piece(void *user, uint32_t array, const struct piece *p, struct report *r) {
     struct npz_sink *s = user;
-    enum array_type type = s->arrays.items[array].type;
-    if (type == ARRAY_TEXT)
+    enum result_type type = s->pieces.list->array[array].type;
+    if (type == TYPE_TEXT)
         return spool_text(s, &s->member[array], p, r);
-    size_t length = (size_t)(p->rows * p->samples * array_type_bytes(type));
+    size_t length = (size_t)(p->rows * p->samples * result_type_bytes(type));
     return put_bytes(s, &s->member[array], p->data, length, r);
 }
 
-static shoal_code npz_chunk(struct sink *sink, const struct sink_chunk *c, struct report *r) {
+static shoal_code npz_chunk(struct sink *sink, const struct result_chunk *c, struct report *r) {
     struct npz_sink *s = (struct npz_sink *)sink;
-    return arrays_chunk(&s->arrays, c, put_piece, s, r);
+    return pieces_chunk(&s->pieces, c, put_piece, s, r);
 }
 
 // ---- End ----------------------------------------------------------------------------------------
@@ -209,17 +198,18 @@ static shoal_code copy_data(struct npz_sink *s, int from, uint64_t at, uint64_t 
 }
 
 static shoal_code finish_numbers(struct npz_sink *s, uint32_t i, struct report *r) {
-    const struct array *a = &s->arrays.items[i];
+    const struct result_list *list = s->pieces.list;
+    const struct result_array *a = &list->array[i];
     struct member *m = &s->member[i];
-    uint64_t rows = s->arrays.rows_done;
-    uint64_t shape[] = {elements_of(a, rows, 1, s->arrays.flat_done), s->arrays.samples};
+    uint64_t shape[] = {result_length(list, a, s->pieces.rows_done, s->pieces.flat_done),
+                        result_width(list, a)};
     uint64_t data = s->end + zip_local_bytes(m->name) + NPY_HEADER;
     shoal_code code = SHOAL_OK;
     if (m->spool >= 0 || data != m->start)
         code = copy_data(s, m->spool >= 0 ? m->spool : s->part.fd, m->start, data, m->bytes, r);
     if (code == SHOAL_OK)
         code = put_header(s, s->end, m->name, descr_of(a->type), shape,
-                          a->axes == AXES_SAMPLES ? 2 : 1, m->bytes, m->crc, r);
+                          a->axes == AXES_PER_SAMPLE ? 2 : 1, m->bytes, m->crc, r);
     s->end = data + m->bytes;
     return code;
 }
@@ -275,7 +265,7 @@ static shoal_code put_texts(struct npz_sink *s, struct member *m, uint64_t to, u
 
 static shoal_code finish_text(struct npz_sink *s, uint32_t i, struct report *r) {
     struct member *m = &s->member[i];
-    uint64_t rows = s->arrays.rows_done, bytes = 0;
+    uint64_t rows = s->pieces.rows_done, bytes = 0;
     uint32_t crc = 0;
     uint64_t data = s->end + zip_local_bytes(m->name) + NPY_HEADER;
     char descr[32];
@@ -306,8 +296,8 @@ static shoal_code put_status_words(struct npz_sink *s, struct report *r) {
     for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
         npy_put_text(&words, shoal_status_word(i), strlen(shoal_status_word(i)), WIDTH);
     shoal_code code = words.failed ? no_memory(s, r)
-                                   : put_small(s, "status_words.npy", "<U16", &shape, 1, words.data,
-                                               words.length, r);
+                                   : put_small(s, RESULT_STATUS_WORDS ".npy", "<U16", &shape, 1,
+                                               words.data, words.length, r);
     buf_free(&words);
     return code;
 }
@@ -315,15 +305,15 @@ static shoal_code put_status_words(struct npz_sink *s, struct report *r) {
 static shoal_code put_meta(struct npz_sink *s, bool complete, struct report *r) {
     struct buf json = {0}, points = {0};
     char descr[32];
-    io_meta_complete(&json, s->arrays.meta, complete);
+    io_meta_complete(&json, s->pieces.list->of.meta, complete);
     if (!json.failed) {
         uint64_t width = npy_text_width(json.data, json.length);
         npy_put_text(&points, json.data, json.length, width);
         snprintf(descr, sizeof descr, "<U%llu", (unsigned long long)width);
     }
-    shoal_code code = json.failed || points.failed
-                          ? no_memory(s, r)
-                          : put_small(s, "meta.npy", descr, NULL, 0, points.data, points.length, r);
+    shoal_code code = json.failed || points.failed ? no_memory(s, r)
+                                                   : put_small(s, RESULT_META ".npy", descr, NULL,
+                                                               0, points.data, points.length, r);
     buf_free(&json);
     buf_free(&points);
     return code;
@@ -341,18 +331,33 @@ static shoal_code put_directory(struct npz_sink *s, struct report *r) {
     return code;
 }
 
+// The common times of all runs.
+static shoal_code put_times(struct npz_sink *s, uint32_t i, struct report *r) {
+    const struct result_spec *of = &s->pieces.list->of;
+    return put_small(s, s->member[i].name, descr_of(s->pieces.list->array[i].type), &of->samples, 1,
+                     of->times, (size_t)of->samples * sizeof *of->times, r);
+}
+
+// The place of an array in the file: those that are there first, since the others need their end.
+static int turn_of(const struct result_array *a) {
+    return a->axes == AXES_GRID ? 2 : is_spooled(a);
+}
+
+static shoal_code finish_array(struct npz_sink *s, uint32_t i, struct report *r) {
+    const struct result_array *a = &s->pieces.list->array[i];
+    if (a->axes == AXES_GRID)
+        return put_times(s, i, r);
+    return a->type == TYPE_TEXT ? finish_text(s, i, r) : finish_numbers(s, i, r);
+}
+
 static shoal_code npz_end(struct sink *sink, bool complete, struct report *r) {
     struct npz_sink *s = (struct npz_sink *)sink;
     shoal_code code = SHOAL_OK;
     s->end = 0;
-    for (int spooled = 0; spooled < 2; spooled++) // those in place first: the others need their end
-        for (uint32_t i = 0; i < s->arrays.count && code == SHOAL_OK; i++)
-            if ((s->member[i].spool >= 0) == spooled)
-                code = s->arrays.items[i].type == ARRAY_TEXT ? finish_text(s, i, r)
-                                                             : finish_numbers(s, i, r);
-    if (code == SHOAL_OK && s->arrays.shape == SINK_SERIES)
-        code = put_small(s, "t.npy", "<f8", &s->arrays.samples, 1, s->arrays.times,
-                         (size_t)s->arrays.samples * sizeof(double), r);
+    for (int turn = 0; turn < 3; turn++)
+        for (uint32_t i = 0; i < s->arrays && code == SHOAL_OK; i++)
+            if (turn_of(&s->pieces.list->array[i]) == turn)
+                code = finish_array(s, i, r);
     if (code == SHOAL_OK)
         code = put_status_words(s, r);
     if (code == SHOAL_OK)
@@ -365,12 +370,12 @@ static shoal_code npz_end(struct sink *sink, bool complete, struct report *r) {
 static void npz_free(struct sink *sink) {
     struct npz_sink *s = (struct npz_sink *)sink;
     file_part_discard(&s->part);
-    for (uint32_t i = 0; s->member && i < s->arrays.count; i++) {
+    for (uint32_t i = 0; s->member && i < s->arrays; i++) {
         if (s->member[i].spool >= 0)
             close(s->member[i].spool);
         free(s->member[i].name);
     }
-    arrays_free(&s->arrays);
+    pieces_free(&s->pieces);
     buf_free(&s->scratch);
     free(s->member);
     free(s->directory);
@@ -378,11 +383,12 @@ static void npz_free(struct sink *sink) {
     free(s);
 }
 
-struct sink *npz_sink_new(const char *path) {
+struct sink *npz_sink_new(const char *path, uint32_t threads) {
+    (void)threads;
     struct npz_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct sink){SINK_WANTS_ALL, npz_begin, npz_chunk, npz_end, npz_free};
+    s->sink = (struct sink){npz_begin, npz_chunk, npz_end, npz_free};
     s->part.fd = -1;
     s->path = strdup(path);
     if (!s->path) {

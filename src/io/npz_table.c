@@ -150,7 +150,7 @@ static shoal_code npz_meta_read(const char *path, struct arena *arena, const cha
     shoal_code code = zip_open(&z, path, r);
     const struct zip_entry *e = NULL;
     for (uint32_t i = 0; code == SHOAL_OK && i < z.count && !e; i++)
-        if (strcmp(z.entries[i].name, "meta.npy") == 0)
+        if (strcmp(z.entries[i].name, RESULT_META ".npy") == 0)
             e = &z.entries[i];
     if (e)
         code = zip_read(&z, e, &bytes, r);

@@ -6,22 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const ours[] = {"run",     "t",       "status",       "steps", "rejected",
-                                   "f_evals", "offsets", "status_words", "meta"};
-enum { NO_INPUTS = 3 }; // the first of them
+static const struct {
+    const char *name;
+    enum result_role role;
+} ours[] = {
+#define X(name, role, type, axes, from, when) {#name, ROLE_##role},
+    RESULT_ROWS(X)
+#undef X
+        {RESULT_STATUS_WORDS, RESULT_ROLES},
+    {RESULT_META, RESULT_ROLES},
+};
 
-static bool is_among(const char *name, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(name, ours[i]))
-            return true;
-    return false;
+// Its place among those that files may hold, or -1.
+static int find_ours(const char *name) {
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (ours[i].role != ROLE_INTERNAL && !strcmp(name, ours[i].name))
+            return (int)i;
+    return -1;
 }
 
-bool result_name_is_ours(const char *name) { return is_among(name, sizeof ours / sizeof *ours); }
-bool result_name_is_no_input(const char *name) { return is_among(name, NO_INPUTS); }
+bool result_name_is_ours(const char *name) { return find_ours(name) >= 0; }
 
-static const char *original(const struct sink_shape_info *info, uint32_t i) {
-    return i < info->columns ? info->column[i].name : info->var[i - info->columns];
+bool result_name_is_no_input(const char *name) {
+    int i = find_ours(name);
+    return i >= 0 &&
+           (ours[i].role == ROLE_RUN || ours[i].role == ROLE_TIME || ours[i].role == ROLE_STATUS);
 }
 
 static int by_text(const void *a, const void *b) { return strcmp(a, b); }
@@ -84,22 +93,33 @@ static shoal_code check_length(const char *name, const char *file, struct report
                         file, name, length, RESULT_NAME_MOST);
 }
 
-shoal_code result_names_make(struct result_names *n, const struct sink_shape_info *info,
+// The names that are ours stand, whatever the others are.
+static bool name_array(struct result_names *n, uint32_t i, const struct result_array *a,
+                       result_spelling *spell, enum pass pass, void **taken) {
+    if (n->name[i])
+        return true;
+    if (result_is_ours(a))
+        return (n->name[i] = strdup(a->name)) != NULL;
+    return name_one(n, i, a->name, spell, pass, taken);
+}
+
+shoal_code result_names_make(struct result_names *n, const struct result_list *list,
                              result_spelling *spell, const char *file, struct report *r) {
     void *taken = NULL;
     shoal_code code = SHOAL_OK;
-    *n = (struct result_names){.columns = info->columns, .count = info->columns + info->vars};
-    for (uint32_t i = 0; i < n->count && code == SHOAL_OK; i++)
-        code = check_length(original(info, i), file, r);
+    *n = (struct result_names){.count = list->count};
+    for (uint32_t i = 0; i < n->count && file && code == SHOAL_OK; i++)
+        code = check_length(list->array[i].name, file, r);
     if (code != SHOAL_OK)
         return code;
     n->name = calloc((size_t)n->count + 1, sizeof *n->name);
     bool ok = n->name != NULL;
     for (enum pass pass = 0; pass < PASSES; pass++)
         for (uint32_t i = 0; i < n->count && ok; i++)
-            ok = n->name[i] || name_one(n, i, original(info, i), spell, pass, &taken);
+            ok = name_array(n, i, &list->array[i], spell, pass, &taken);
     tdestroy(taken, keep);
-    return ok ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "%s: not enough memory", file);
+    return ok ? SHOAL_OK
+              : report_error(r, SHOAL_MEMORY, "%s: not enough memory", file ? file : "result");
 }
 
 void result_names_free(struct result_names *n) {

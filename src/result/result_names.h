@@ -6,8 +6,8 @@
 // all names of the file. A name that can stand as it is does so whatever its neighbours are called;
 // inputs come before variables; and names that a format must spell in another way come last, so
 // that they change nothing for the others.
-#ifndef SHOAL_RUN_RESULT_NAMES_H
-#define SHOAL_RUN_RESULT_NAMES_H
+#ifndef SHOAL_RESULT_RESULT_NAMES_H
+#define SHOAL_RESULT_RESULT_NAMES_H
 
 #include "result/sink.h"
 
@@ -20,13 +20,13 @@ bool result_name_is_no_input(const char *name); // run, t, status: not read from
 typedef void result_spelling(char *name);
 
 struct result_names {
-    uint32_t columns, count;
-    char **name; // [count]: first those of the columns, then those of the variables
+    uint32_t count;
+    char **name; // one for each array of the list
 };
 
-// `spell` may be NULL; `file` is for messages. A name that is too long is an error. To be freed
-// after an error too.
-shoal_code result_names_make(struct result_names *n, const struct sink_shape_info *info,
+// `spell` may be NULL; `file` is for messages. A name that is too long is an error, unless `file`
+// is NULL: then it is not for one. To be freed after an error too.
+shoal_code result_names_make(struct result_names *n, const struct result_list *list,
                              result_spelling *spell, const char *file, struct report *r);
 void result_names_free(struct result_names *n);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lays the blocks of a chunk out, fills what goes in, and gives a view of what comes out.
+// Lays the blocks of a chunk out and fills what goes in.
 #include "ode/run/chunk.h"
 
 #include "dispatch/share.h"
@@ -34,29 +34,35 @@ static void put_pair(const void *array, size_t elem, size_t i, double value) {
     put(array, elem, 2 * i + 1, elem == sizeof(float) ? value - (double)(float)value : 0);
 }
 
-static double get_pair(const void *array, size_t elem, size_t i) {
-    if (elem == sizeof(float))
-        return (double)((const float *)array)[2 * i] + (double)((const float *)array)[2 * i + 1];
-    return ((const double *)array)[2 * i];
-}
-
 // ---- Layout -------------------------------------------------------------------------------------
 
 // Gives out the parts of a block in order; without memory it only counts.
 struct layout {
     char *data;
     size_t at, piece_at;
+    size_t last, used; // of the last part: where it is and its bytes
     enum shoal_block_name block;
     struct chunk *chunk;
 };
 
-static void *part(struct layout *l, size_t bytes) {
-    void *p = l->data ? l->data + l->at : NULL;
+// The last part grows.
+static void more(struct layout *l, size_t bytes) {
     struct chunk *c = l->chunk;
-    if (p)
-        c->parts->place[c->base.launch.places++] = (struct shoal_place){l->block, l->at, bytes};
-    l->at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    return p;
+    l->used += bytes;
+    l->at = l->last + (l->used + ALIGN - 1) / ALIGN * ALIGN;
+    if (l->data)
+        c->parts->place[c->base.launch.places - 1].bytes = l->used;
+}
+
+static void *part(struct layout *l, size_t bytes) {
+    struct chunk *c = l->chunk;
+    l->last = l->at;
+    l->used = 0;
+    if (l->data)
+        c->parts->place[c->base.launch.places++] =
+            (struct shoal_place){.block = l->block, .offset = l->at};
+    more(l, bytes);
+    return l->data ? l->data + l->last : NULL;
 }
 
 static void piece_end(struct layout *l, const struct log_label *label) {
@@ -71,7 +77,7 @@ static void piece_end(struct layout *l, const struct log_label *label) {
 }
 
 static uint64_t samples_of(const struct run_setup *s) {
-    return s->grid.shape == SINK_SERIES ? s->grid.count : 1;
+    return s->grid.kind == SAMPLES_GRID ? s->grid.count : 1;
 }
 
 static uint32_t uniform_of(const struct run_setup *s) {
@@ -85,7 +91,7 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     struct shoal_block *b = &c->base.launch.read;
     struct layout l = {.data = data, .block = SHOAL_READ, .chunk = c};
     size_t e = c->elem, uniform = uniform_of(s);
-    bool steps = s->grid.shape == SINK_STEPS;
+    bool steps = s->grid.kind == SAMPLES_OWN;
     b->pieces = c->base.launch.places = 0;
     a->offset = part(&l, uniform * sizeof(unsigned));
     a->step = part(&l, uniform * sizeof(unsigned));
@@ -118,44 +124,73 @@ void *chunk_input(const struct chunk *c, uint32_t i) {
     return (char *)(uintptr_t)c->args.in + input_at(c, i, c->args.head.rows) * c->elem;
 }
 
+// What is copied and timed together, in the order of the block.
+static const struct group {
+    unsigned roles;
+    const struct log_label *label;
+} groups[] = {
+    {1u << ROLE_STATUS, LOG_d2h_transfer_status_codes},
+    {1u << ROLE_COUNT | 1u << ROLE_INTERNAL, LOG_d2h_transfer_iteration_counters},
+    {1u << ROLE_TIME | 1u << ROLE_STATE, LOG_d2h_transfer_state},
+    {1u << ROLE_OBSERVABLE, LOG_d2h_transfer_observables},
+};
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+// The arrays of a field follow each other. The counting pass writes no samples.
+static void lay_array(struct chunk *c, struct layout *l, const struct result_array *a,
+                      uint32_t rows) {
+    uint64_t length = result_length(c->list, a, rows, c->samples) * result_width(c->list, a);
+    size_t bytes = (size_t)length * chunk_bytes(a, c->elem);
+    bool is_there = a->axes != AXES_FLAT || c->samples;
+    if (a->index == 0)
+        chunk_set_field(&c->args, a->field, is_there ? part(l, bytes) : NULL);
+    else if (is_there)
+        more(l, bytes);
+}
+
+// Which arrays the kernel writes, group by group.
+static void order_written(struct chunk *c) {
+    const struct result_list *list = c->list;
+    uint32_t n = 0, all = list->count + list->internal;
+    c->written = arena_new(&c->arena, uint32_t, all);
+    for (int g = 0; g < GROUPS; g++) {
+        for (uint32_t i = 0; i < all; i++)
+            if (groups[g].roles >> list->array[i].role & 1 && chunk_writes(&list->array[i], c->use))
+                c->written[n++] = i;
+        c->written_end[g] = n;
+    }
+}
+
 static size_t lay_out(struct chunk *c, void *data, uint32_t rows) {
-    const struct run_setup *s = c->setup;
-    struct shoal_args *a = &c->args;
     struct shoal_block *b = &c->base.launch.written;
     struct layout l = {.data = data, .block = SHOAL_WRITTEN, .chunk = c};
-    bool steps = s->grid.shape == SINK_STEPS, counts = c->wants & SINK_WANTS_COUNTS;
-    size_t samples = steps ? (size_t)c->samples : samples_of(s) * rows, e = c->elem;
+    uint32_t n = 0;
     b->pieces = 0;
-    a->totals = part(&l, TOTAL_COUNT * sizeof(uint64_t));
-    a->status = part(&l, rows);
-    piece_end(&l, LOG_d2h_transfer_status_codes);
-    a->steps = counts ? part(&l, rows * sizeof(unsigned)) : NULL;
-    a->rejected = counts ? part(&l, rows * sizeof(unsigned)) : NULL;
-    a->f_evals = counts ? part(&l, rows * sizeof(uint64_t)) : NULL;
-    a->saved = steps ? part(&l, rows * sizeof(unsigned)) : NULL;
-    piece_end(&l, LOG_d2h_transfer_iteration_counters);
-    a->t = c->wants & SINK_WANTS_T || steps ? part(&l, 2 * e * (steps ? samples : rows)) : NULL;
-    size_t values_at = l.at;
-    a->values = part(&l, s->state_outputs * samples * e);
-    piece_end(&l, LOG_d2h_transfer_state);
-    l.at = values_at;
-    part(&l, s->outputs * samples * e); // the states' and what follows
-    piece_end(&l, LOG_d2h_transfer_observables);
-    if (steps && !samples) // the counting pass
-        a->values = NULL, a->t = NULL;
+    c->args.totals = part(&l, TOTAL_COUNT * sizeof(uint64_t));
+    for (int g = 0; g < GROUPS; g++) {
+        for (; n < c->written_end[g]; n++)
+            lay_array(c, &l, &c->list->array[c->written[n]], rows);
+        piece_end(&l, groups[g].label);
+    }
     return b->bytes = l.at;
 }
 
-uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b, unsigned wants,
-                         uint64_t *of_host) {
-    uint64_t e = s->f32 ? 4 : 8, inputs = batch_inputs(b), bytes = 1;
-    bytes += (inputs + s->outputs * samples_of(s)) * e; // steps: grown when they are known
-    bytes += wants & SINK_WANTS_COUNTS ? 16 : 0;
-    bytes += wants & SINK_WANTS_T ? 2 * e : 0;
-    bytes += s->grid.shape == SINK_STEPS ? 12 : 0;
-    *of_host = bytes + (wants & SINK_WANTS_T ? 8 : 0);
-    if (wants & SINK_WANTS_INPUTS)
-        *of_host += 8 + (s->f32 ? inputs : 0) * 8 + batch_extras(b) * 8u;
+uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b,
+                         const struct result_list *list, uint64_t *of_host) {
+    uint64_t e = s->f32 ? sizeof(float) : sizeof(double), bytes = batch_inputs(b) * e, host = 0;
+    if (s->grid.kind == SAMPLES_OWN)
+        bytes += sizeof(uint64_t); // where they begin; they are counted as one
+    for (uint32_t i = 0; i < list->count + list->internal; i++) {
+        const struct result_array *a = &list->array[i];
+        bool in_block = a->from == FROM_COLUMN && a->index < batch_inputs(b) && !s->f32;
+        if (chunk_writes(a, CHUNK_WHOLE))
+            bytes += result_width(list, a) * chunk_bytes(a, e);
+        if (a->wanted && !in_block &&
+            (a->from == FROM_RUN || a->from == FROM_COLUMN ||
+             (a->from == FROM_KERNEL && a->type == TYPE_TIME)))
+            host += result_type_bytes(a->type);
+    }
+    *of_host = bytes + host;
     return bytes;
 }
 
@@ -190,25 +225,11 @@ static void order_inputs(struct chunk *c) {
 }
 
 static void allocate(struct chunk *c, uint32_t rows) {
-    struct arena *a = &c->arena;
-    const struct batch *b = c->batch;
-    bool steps = c->setup->grid.shape == SINK_STEPS;
-    uint32_t columns = c->inputs + batch_extras(b);
     order_inputs(c);
-    if (c->wants & SINK_WANTS_INPUTS) {
-        c->run = arena_new(a, uint64_t, rows);
-        c->number = arena_new(a, double *, columns + 1);
-        c->text = arena_new(a, const char **, columns + 1);
-        for (uint32_t i = 0; i < columns; i++)
-            if (i >= c->inputs && batch_extra(b, i - c->inputs)->text)
-                c->text[i] = arena_new(a, const char *, rows);
-            else if (i >= c->inputs || c->elem == sizeof(float))
-                c->number[i] = arena_new(a, double, rows);
-    }
-    if (steps)
-        c->offsets = arena_new(a, uint64_t, rows + 1);
-    else if (c->wants & SINK_WANTS_T)
-        c->t = arena_new(a, double, rows);
+    order_written(c);
+    chunk_make_host(c, rows);
+    if (c->setup->grid.kind == SAMPLES_OWN)
+        c->offsets = arena_new(&c->arena, uint64_t, rows + 1);
 }
 
 static void make_launch(struct chunk *c) {
@@ -225,11 +246,13 @@ static void make_launch(struct chunk *c) {
 }
 
 shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct batch *b,
-                      unsigned wants, uint32_t place, uint32_t rows, struct report *r) {
+                      const struct result_list *list, enum chunk_use use, uint32_t place,
+                      uint32_t rows, struct report *r) {
     jmp_buf oom;
     *c = (struct chunk){.setup = s,
                         .batch = b,
-                        .wants = wants,
+                        .list = list,
+                        .use = use,
                         .base.place = place,
                         .elem = s->f32 ? 4 : 8,
                         .inputs = batch_inputs(b)};
@@ -248,8 +271,7 @@ shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct b
 }
 
 void chunk_free(struct chunk *c) {
-    if (c->offsets)
-        free(c->t);
+    free(c->times);
     arena_free(&c->arena);
 }
 
@@ -299,7 +321,7 @@ static void fill_control(struct chunk *c) {
 
 static void fill_sizes(struct chunk *c, uint32_t rows) {
     const struct run_setup *s = c->setup;
-    bool series = s->grid.shape == SINK_SERIES, steps = s->grid.shape == SINK_STEPS;
+    bool series = s->grid.kind == SAMPLES_GRID, steps = s->grid.kind == SAMPLES_OWN;
     uint64_t samples = samples_of(s);
     c->args.head = (struct shoal_head){.base = c->base.first_row, .rows = rows};
     share_rows(&c->args.head, &(struct share){.refill = s->refill,
@@ -355,7 +377,8 @@ shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struc
 
 struct fill {
     struct chunk *c;
-    uint32_t input; // of the batch
+    uint32_t input; // of the batch,
+    uint32_t array; // of the list
     void *in;
 };
 
@@ -366,8 +389,8 @@ static void fill_rows(void *user, size_t first, size_t end) {
     uint32_t n = (uint32_t)(end - first);
     if (c->elem == sizeof(double)) {
         batch_fill(c->batch, f->input, row, n, (double *)f->in + first);
-    } else if (c->number) {
-        double *number = c->number[f->input] + first;
+    } else if (c->host[f->array]) {
+        double *number = (double *)c->host[f->array] + first;
         batch_fill(c->batch, f->input, row, n, number);
         for (uint32_t k = 0; k < n; k++)
             ((float *)f->in)[first + k] = (float)number[k];
@@ -378,13 +401,13 @@ static void fill_rows(void *user, size_t first, size_t end) {
 
 static void fill_extra(struct chunk *c, uint32_t extra) {
     const struct table_column *column = batch_extra(c->batch, extra);
-    uint32_t at = c->inputs + extra;
-    for (uint32_t i = 0; i < c->args.head.rows; i++) {
+    void *out = c->host[c->list->first_column + c->inputs + extra];
+    for (uint32_t i = 0; out && i < c->args.head.rows; i++) {
         uint64_t row = batch_table_row(c->batch, c->run[i]);
         if (column->text)
-            c->text[at][i] = column->text[row];
+            ((const char **)out)[i] = column->text[row];
         else
-            c->number[at][i] = column->number[row];
+            ((double *)out)[i] = column->number[row];
     }
 }
 
@@ -396,9 +419,10 @@ void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
             fill_extra(c, i);
     }
     for (uint32_t i = first; i < end; i++) {
-        struct fill f = {c, c->order[i], chunk_input(c, i)};
-        if (c->number && c->elem == sizeof(double))
-            c->number[f.input] = f.in;
+        uint32_t array = c->list->first_column + c->order[i];
+        struct fill f = {c, c->order[i], array, chunk_input(c, i)};
+        if (c->elem == sizeof(double))
+            c->host[array] = f.in;
         team_run(&c->setup->pool->team, c->setup->threads, rows, FILL_GRAIN, fill_rows, &f);
     }
 }
@@ -413,10 +437,10 @@ shoal_code chunk_make_room(struct chunk *c, struct report *r) {
         total += c->args.status[i] == SHOAL_ROW_PENDING ? 0 : c->args.saved[i];
     }
     c->offsets[rows] = total;
-    free(c->t);
-    c->t = malloc(sizeof(double) * total + 1);
+    free(c->times);
+    c->times = malloc(sizeof(double) * total + 1);
     c->samples = total;
-    if (!c->t || !lay(c, rows))
+    if (!c->times || !lay(c, rows))
         return report_error(r, SHOAL_MEMORY,
                             "out of memory for %llu samples of a chunk of %u runs; try a "
                             "smaller --chunk",
@@ -425,29 +449,4 @@ shoal_code chunk_make_room(struct chunk *c, struct report *r) {
     memcpy((void *)(uintptr_t)c->args.sample_offset, c->offsets, (rows + 1) * sizeof(uint64_t));
     describe(c);
     return SHOAL_OK;
-}
-
-struct sink_chunk chunk_view(struct chunk *c, uint32_t rows) {
-    bool steps = c->setup->grid.shape == SINK_STEPS;
-    const struct shoal_args *a = &c->args;
-    uint64_t times = steps ? c->offsets[rows] : rows;
-    for (uint64_t i = 0; c->t && i < times; i++)
-        c->t[i] = get_pair(a->t, c->elem, i);
-    return (struct sink_chunk){
-        .first_row = c->base.first_row,
-        .rows = rows,
-        .run = c->run,
-        .number = (const double *const *)c->number,
-        .text = (const char *const *const *)c->text,
-        .t = c->setup->grid.shape == SINK_SERIES ? NULL : c->t,
-        .values = a->values,
-        .var_stride = a->z.var_stride,
-        .row_stride = steps ? 0 : a->z.row_stride,
-        .sample_stride = steps ? 1 : a->z.sample_stride,
-        .offsets = c->offsets,
-        .status = a->status,
-        .steps = a->steps,
-        .rejected = a->rejected,
-        .f_evals = (const uint64_t *)a->f_evals,
-    };
 }

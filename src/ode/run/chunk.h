@@ -20,9 +20,16 @@ enum {
     SHOAL_ARRAYS(X)
 #undef X
         CHUNK_ARRAYS,
-    CHUNK_PLACES = CHUNK_ARRAYS + 2, // two go on
-    CHUNK_PIECES = 4,                // of a block
+    CHUNK_PLACES = CHUNK_ARRAYS + 1, // one goes on
+    CHUNK_PIECES = RESULT_ROLES,     // of a block, at most
     CHUNK_FILLS = 2
+};
+
+// Which arrays of the list are there.
+enum chunk_use {
+    CHUNK_WHOLE,   // all that are wanted
+    CHUNK_PART,    // of them what the kernel writes
+    CHUNK_COUNTED, // and all counts
 };
 
 // What a launch points to.
@@ -43,38 +50,41 @@ struct chunk {
     uint32_t inputs;     // varying inputs,
     uint32_t parameters; // of which parameters, which come first in `order`
     uint32_t *order;
-    unsigned wants;    // SINK_WANTS_*
-    uint64_t samples;  // SINK_STEPS: of all rows, once they are known
-    uint64_t *offsets; // SINK_STEPS: samples of rows, [rows + 1]
-    // As a sink sees them; NULL when it does not want them.
-    double **number;    // [columns]; inputs in f64 are those of the block
-    const char ***text; // [columns], NULL for numbers
-    uint64_t *run;
-    double *t;
-    struct arena arena; // owns all but the blocks, `t` of SINK_STEPS
+    const struct result_list *list;
+    enum chunk_use use;
+    uint32_t *written;                  // arrays that the kernel writes, in the order of the block,
+    uint32_t written_end[CHUNK_PIECES]; // and where each piece of it ends
+    uint64_t samples;                   // SAMPLES_OWN: of all rows, once they are known
+    uint64_t *offsets;                  // SAMPLES_OWN: samples of rows, [rows + 1]
+    // What a sink sees and the block does not hold as such; NULL: it is not wanted.
+    uint64_t *run; // there with any column
+    void **host;   // one for each array; inputs in f64 are those of the block
+    double *times; // SAMPLES_OWN: of all samples
+    struct result_view *view;
+    struct arena arena; // owns all but the blocks and `times`
 };
 
 // Bytes of a row in the blocks, and in all with what the sink sees; steps are counted as one
 // sample.
-uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b, unsigned wants,
-                         uint64_t *of_host);
+uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b,
+                         const struct result_list *list, uint64_t *of_host);
 
 shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct batch *b,
-                      unsigned wants, uint32_t place, uint32_t rows, struct report *r);
+                      const struct result_list *list, enum chunk_use use, uint32_t place,
+                      uint32_t rows, struct report *r);
 void chunk_free(struct chunk *c);
 // Lays the blocks out for `rows` rows from `first_row` on and fills what is the same for all rows.
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r);
 // Inputs from `first` to `end` of `order`.
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end);
-// SINK_STEPS, between the counting and the saving pass: offsets from the counts, and room.
+// SAMPLES_OWN, between the counting and the saving pass: offsets from the counts, and room.
 shoal_code chunk_make_room(struct chunk *c, struct report *r);
 // The varying input i of `order`, for all rows.
 void *chunk_input(const struct chunk *c, uint32_t i);
 
-// Rows of one chunk in another: row[k] of `whole` is row k of `part`. Both have the same layout of
-// what is wanted.
+// Rows of one chunk in another: row[k] of `whole` is row k of `part`.
 void chunk_gather(struct chunk *part, const struct chunk *whole, const uint32_t *row);
-// SINK_STEPS: how many samples a row has, into `whole` after a counting pass of `part`; and back,
+// SAMPLES_OWN: how many samples a row has, into `whole` after a counting pass of `part`; and back,
 // with room for them.
 void chunk_scatter_counts(const struct chunk *part, struct chunk *whole, const uint32_t *row);
 shoal_code chunk_gather_room(struct chunk *part, const struct chunk *whole, const uint32_t *row,
@@ -83,7 +93,19 @@ shoal_code chunk_gather_room(struct chunk *part, const struct chunk *whole, cons
 void chunk_scatter(const struct chunk *part, struct chunk *whole, const uint32_t *row);
 void chunk_scatter_row(const struct chunk *part, uint32_t k, struct chunk *whole, uint32_t row);
 
+// ---- Its arrays (chunk_arrays.c) ----------------------------------------------------------------
+
+// Whether the kernel writes an array, and bytes of an element of it.
+bool chunk_writes(const struct result_array *a, enum chunk_use use);
+size_t chunk_bytes(const struct result_array *a, size_t elem);
+// Where a field of the arguments is.
+void chunk_set_field(struct shoal_args *args, enum result_field field, void *data);
+// Where the chunk has an array that its kernel writes; NULL: nowhere.
+void *chunk_array(const struct chunk *c, const struct result_array *a);
+
+// Room for what the sink sees besides, by the arena.
+void chunk_make_host(struct chunk *c, uint32_t rows);
 // What the sink sees of the first `rows` rows.
-struct sink_chunk chunk_view(struct chunk *c, uint32_t rows);
+struct result_chunk chunk_view(struct chunk *c, uint32_t rows);
 
 #endif

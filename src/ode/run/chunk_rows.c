@@ -30,45 +30,36 @@ shoal_code chunk_gather_room(struct chunk *part, const struct chunk *whole, cons
     return chunk_make_room(part, r);
 }
 
-// Samples of a row: where they are, how far apart, and how many.
-struct samples {
+// Elements of a row: where they are, how far apart, and how many.
+struct elements {
     size_t at, stride, count;
 };
 
-static struct samples samples_of(const struct chunk *c, uint32_t row) {
+static struct elements elements_of(const struct chunk *c, const struct result_array *a,
+                                   uint32_t row) {
     const struct shoal_sizes *z = &c->args.z;
-    if (c->offsets)
-        return (struct samples){c->offsets[row], 1, c->offsets[row + 1] - c->offsets[row]};
-    return (struct samples){row * z->row_stride, z->sample_stride, z->samples ? z->samples : 1};
+    if (a->axes == AXES_FLAT)
+        return (struct elements){c->offsets[row], 1, c->offsets[row + 1] - c->offsets[row]};
+    if (a->axes == AXES_PER_SAMPLE)
+        return (struct elements){row * z->row_stride, z->sample_stride, z->samples};
+    return (struct elements){row, 1, 1};
 }
 
-static void copy_samples(const struct chunk *part, uint32_t k, struct chunk *whole, uint32_t row) {
-    struct samples from = samples_of(part, k), to = samples_of(whole, row);
-    size_t e = part->elem, times = part->offsets ? from.count : 1;
-    for (uint32_t v = 0; v < part->setup->outputs; v++) {
-        const char *values = (const char *)part->args.values + v * part->args.z.var_stride * e;
-        char *place = (char *)whole->args.values + v * whole->args.z.var_stride * e;
-        for (size_t n = 0; n < from.count; n++)
-            memcpy(place + (to.at + n * to.stride) * e, values + (from.at + n * from.stride) * e,
-                   e);
-    }
-    if (part->args.t)
-        memcpy((char *)whole->args.t + 2 * e * (whole->offsets ? to.at : row),
-               (const char *)part->args.t + 2 * e * (part->offsets ? from.at : k), 2 * e * times);
+static void copy_array(const struct chunk *part, uint32_t k, struct chunk *whole, uint32_t row,
+                       const struct result_array *a) {
+    const char *from = chunk_array(part, a);
+    char *to = chunk_array(whole, a);
+    struct elements of = elements_of(part, a, k), in = elements_of(whole, a, row);
+    size_t bytes = chunk_bytes(a, part->elem);
+    for (size_t n = 0; from && to && n < of.count; n++)
+        memcpy(to + (in.at + n * in.stride) * bytes, from + (of.at + n * of.stride) * bytes, bytes);
 }
 
 void chunk_scatter_row(const struct chunk *part, uint32_t k, struct chunk *whole, uint32_t row) {
-    const struct shoal_args *from = &part->args;
-    struct shoal_args *to = &whole->args;
-    to->status[row] = from->status[k];
-    if (from->status[k] == SHOAL_ROW_PENDING)
-        return;
-    copy_samples(part, k, whole, row);
-    if (!to->steps)
-        return;
-    to->steps[row] = from->steps[k];
-    to->rejected[row] = from->rejected[k];
-    to->f_evals[row] = from->f_evals[k];
+    const struct result_list *list = part->list;
+    whole->args.status[row] = part->args.status[k];
+    for (uint32_t i = 0; i < list->count && part->args.status[k] != SHOAL_ROW_PENDING; i++)
+        copy_array(part, k, whole, row, &list->array[i]);
 }
 
 void chunk_scatter(const struct chunk *part, struct chunk *whole, const uint32_t *row) {

@@ -18,10 +18,10 @@ enum { STEPS_ROWS = 4096 }; // of a chunk whose steps are saved
 // ---- Plan ---------------------------------------------------------------------------------------
 
 static struct dispatch_size size_of(const struct run_setup *s, const struct batch *b,
-                                    unsigned wants) {
-    uint64_t of_host, of_row = chunk_row_bytes(s, b, wants, &of_host), inputs = batch_inputs(b);
+                                    const struct result_list *list) {
+    uint64_t of_host, of_row = chunk_row_bytes(s, b, list, &of_host), inputs = batch_inputs(b);
     uint64_t most = inputs > 4 ? (UINT32_MAX - 65536u) / inputs : 1u << 30; // 32-bit offsets, rows
-    bool steps = s->grid.shape == SINK_STEPS; // how long they are shows only when they ran
+    bool steps = s->grid.kind == SAMPLES_OWN; // how long they are shows only when they ran
     if (steps && !s->chunk && most > STEPS_ROWS)
         most = STEPS_ROWS;
     return (struct dispatch_size){.rows = batch_rows(b),
@@ -34,44 +34,43 @@ static struct dispatch_size size_of(const struct run_setup *s, const struct batc
                                   .limits = &s->limits};
 }
 
-shoal_plan run_plan(const struct run_setup *s, const struct batch *b) {
-    struct dispatch_size size = size_of(s, b, SINK_WANTS_ALL);
+shoal_plan run_plan(const struct run_setup *s, const struct batch *b,
+                    const struct result_list *list) {
+    struct dispatch_size size = size_of(s, b, list);
     return dispatch_plan(&size, s->threads);
 }
 
-shoal_code run_shape(const struct run_setup *s, const struct batch *b, const char *meta,
-                     struct arena *arena, struct sink_shape_info *info, struct report *r) {
-    jmp_buf oom;
-    arena->oom = &oom;
-    if (setjmp(oom)) {
-        arena->oom = NULL;
-        return report_error(r, SHOAL_MEMORY, "out of memory");
-    }
-    uint32_t inputs = batch_inputs(b), extras = batch_extras(b);
-    struct sink_column *columns = arena_new(arena, struct sink_column, inputs + extras);
+static void list_columns(const struct batch *b, struct result_column *column) {
+    uint32_t inputs = batch_inputs(b);
     for (uint32_t i = 0; i < inputs; i++)
-        columns[i].name = batch_input_name(b, i);
-    for (uint32_t i = 0; i < extras; i++) {
-        columns[inputs + i].name = batch_extra(b, i)->name;
-        columns[inputs + i].text = batch_extra(b, i)->text != NULL;
+        column[i].name = batch_input_name(b, i);
+    for (uint32_t i = 0; i < batch_extras(b); i++) {
+        column[inputs + i].name = batch_extra(b, i)->name;
+        column[inputs + i].text = batch_extra(b, i)->text != NULL;
     }
-    const char **vars = arena_new(arena, const char *, s->outputs);
-    for (uint32_t i = 0; i < s->outputs; i++)
-        vars[i] = s->output[i];
-    *info = (struct sink_shape_info){.shape = s->grid.shape,
-                                     .rows = batch_rows(b),
-                                     .samples = s->grid.shape == SINK_SERIES  ? s->grid.count
-                                                : s->grid.shape == SINK_FINAL ? 1
-                                                                              : 0,
-                                     .times = s->grid.times,
-                                     .columns = inputs + extras,
-                                     .column = columns,
-                                     .vars = s->outputs,
-                                     .var = vars,
-                                     .value_bytes = s->f32 ? 4 : 8,
-                                     .meta = meta};
-    arena->oom = NULL;
-    return SHOAL_OK;
+}
+
+shoal_code run_list(const struct run_setup *s, const struct batch *b, const char *meta,
+                    struct arena *arena, struct result_list *list, struct report *r) {
+    static const uint64_t samples[] = {[SAMPLES_ONE] = 1, [SAMPLES_OWN] = 0};
+    struct result_spec spec = {.kind = s->grid.kind,
+                               .rows = b ? batch_rows(b) : 0,
+                               .samples = s->grid.kind == SAMPLES_GRID ? s->grid.count
+                                                                       : samples[s->grid.kind],
+                               .times = s->grid.times,
+                               .f32 = s->f32,
+                               .vars = s->outputs,
+                               .states = s->state_outputs,
+                               .var = s->output,
+                               .columns = b ? batch_inputs(b) + batch_extras(b) : 0,
+                               .meta = meta};
+    struct result_column *column = arena_new(arena, struct result_column, spec.columns + 1);
+    spec.column = column;
+    if (column && b)
+        list_columns(b, column);
+    return column && result_list_make(list, &spec, arena)
+               ? SHOAL_OK
+               : report_error(r, SHOAL_MEMORY, "out of memory");
 }
 
 // ---- Results -----------------------------------------------------------------------------------
@@ -137,7 +136,7 @@ static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatc
     struct batch_run *b = user;
     struct chunk *c = &b->chunk[place];
     shoal_code code =
-        chunk_init(c, b->setup, b->batch, b->sink->wants, place, rows, log_report(b->log));
+        chunk_init(c, b->setup, b->batch, b->list, CHUNK_WHOLE, place, rows, log_report(b->log));
     b->made += code == SHOAL_OK;
     *out = &c->base;
     return code;
@@ -178,7 +177,7 @@ static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
 // time.
 static shoal_code measure(void *user, struct dispatch_chunk *chunk) {
     struct batch_run *b = user;
-    if (b->setup->grid.shape != SINK_STEPS)
+    if (b->setup->grid.kind != SAMPLES_OWN)
         return SHOAL_OK;
     shoal_code code = dispatch_run(&b->loop, chunk);
     if (code == SHOAL_OK && b->setup->takeover)
@@ -217,7 +216,7 @@ static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t row
         return code;
     takeover_tell(b, own(chunk), rows);
     int32_t span = log_begin(b->log, LOG_d2h_transfer_state);
-    struct sink_chunk view = chunk_view(own(chunk), rows);
+    struct result_chunk view = chunk_view(own(chunk), rows);
     code = b->sink->chunk(b->sink, &view, log_report(b->log));
     dispatch_end_transfer(&b->loop, chunk, span, rows, bytes_of(&chunk->launch.written, NULL));
     return code;
@@ -235,14 +234,14 @@ static const struct dispatch_engine engine = {.make = make,
 
 static shoal_code run_chunks(struct batch_run *b, const struct dispatch_control *control) {
     const struct run_setup *s = b->setup;
-    struct dispatch_size size = size_of(s, b->batch, b->sink->wants);
+    struct dispatch_size size = size_of(s, b->batch, b->list);
     struct dispatch_job job = {.engine = &engine,
                                .user = b,
                                .pool = s->pool,
                                .limits = s->limits,
                                .rows = batch_rows(b->batch),
                                .chunk_rows = dispatch_rows(&size),
-                               .one_at_a_time = s->grid.shape == SINK_STEPS,
+                               .one_at_a_time = s->grid.kind == SAMPLES_OWN,
                                .control = control,
                                .log = b->log};
     shoal_code code = dispatch_all(&b->loop, &job);
@@ -259,15 +258,16 @@ static shoal_code finish_output(struct batch_run *b, shoal_code code) {
 }
 
 shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct sink *sink,
-                     const struct sink_shape_info *info, const struct dispatch_control *control,
+                     struct result_list *list, const struct dispatch_control *control,
                      shoal_tally *tally, shoal_log *log) {
-    struct batch_run run = {.setup = s, .batch = b, .sink = sink, .tally = tally, .log = log};
+    struct batch_run run = {
+        .setup = s, .batch = b, .sink = sink, .list = list, .tally = tally, .log = log};
     uint64_t start_ns = clock_ns();
     *tally = (shoal_tally){.runs = batch_rows(b),
                            .method = s->method,
                            .stiff_method = s->takeover ? s->takeover->method : NULL};
     int32_t span = log_begin(log, LOG_kernel_run_execution);
-    shoal_code code = sink->begin(sink, info, log_report(log));
+    shoal_code code = sink->begin(sink, list, log_report(log));
     if (code == SHOAL_OK)
         code = run_chunks(&run, control);
     tally->complete = code == SHOAL_OK;

@@ -12,9 +12,9 @@
 #include "shoal/backend.h"
 
 struct save_grid {
-    enum sink_shape shape;
-    uint64_t count; // SINK_SERIES
-    double *times;  // [count], owned; SINK_SERIES
+    enum result_samples kind;
+    uint64_t count; // SAMPLES_GRID
+    double *times;  // [count], owned; SAMPLES_GRID
 };
 
 // The samples of a run, checked. `every` counts from t0; with settle > 0, `n` samples lie between
@@ -68,13 +68,15 @@ struct run_setup {
     bool refill, keep_failed;
 };
 
-// The shape of the result as the sink will be told; labels and columns live in the arena.
-shoal_code run_shape(const struct run_setup *s, const struct batch *b, const char *meta,
-                     struct arena *arena, struct sink_shape_info *info, struct report *r);
-// Rows per chunk and bytes, with all that a file wants; `disk_bytes` is the caller's to fill.
-shoal_plan run_plan(const struct run_setup *s, const struct batch *b);
+// The arrays of a result, in the arena; without a batch (NULL) those of every batch.
+shoal_code run_list(const struct run_setup *s, const struct batch *b, const char *meta,
+                    struct arena *arena, struct result_list *list, struct report *r);
+// Rows per chunk and bytes, with all that the list says is wanted; `disk_bytes` is the caller's to
+// fill.
+shoal_plan run_plan(const struct run_setup *s, const struct batch *b,
+                    const struct result_list *list);
 shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct sink *sink,
-                     const struct sink_shape_info *info, const struct dispatch_control *control,
+                     struct result_list *list, const struct dispatch_control *control,
                      shoal_tally *tally, shoal_log *log);
 
 #endif

@@ -65,22 +65,22 @@ static shoal_code grid_at(const shoal_options *o, double start, const double *at
 
 shoal_code save_grid_make(const shoal_options *o, const double *at, size_t at_count,
                           struct save_grid *out, struct report *r) {
-    *out = (struct save_grid){.shape = SINK_FINAL};
+    *out = (struct save_grid){.kind = SAMPLES_ONE};
     double start = o->t0 + (o->t1 < o->t0 ? -o->settle : o->settle);
     switch (o->save) {
     case SHOAL_SAVE_FINAL:
         return SHOAL_OK;
     case SHOAL_SAVE_STEPS:
-        out->shape = SINK_STEPS;
+        out->kind = SAMPLES_OWN;
         return SHOAL_OK;
     case SHOAL_SAVE_N:
-        out->shape = SINK_SERIES;
+        out->kind = SAMPLES_GRID;
         return grid_n(o, start, out, r);
     case SHOAL_SAVE_EVERY:
-        out->shape = SINK_SERIES;
+        out->kind = SAMPLES_GRID;
         return grid_every(o, start, out, r);
     case SHOAL_SAVE_AT:
-        out->shape = SINK_SERIES;
+        out->kind = SAMPLES_GRID;
         return grid_at(o, start, at, at_count, out, r);
     }
     return SHOAL_USAGE;

@@ -122,7 +122,7 @@ static shoal_code gather(struct rerun *p) {
     chunk_gather(c, p->whole, row);
     dispatch_end_transfer(&b->loop, &c->base, span, c->base.rows,
                           (uint64_t)c->inputs * c->base.rows * c->elem);
-    bool steps = b->setup->grid.shape == SINK_STEPS;
+    bool steps = b->setup->grid.kind == SAMPLES_OWN;
     return steps && !p->counting ? chunk_gather_room(c, p->whole, row, log_report(b->log))
                                  : SHOAL_OK;
 }
@@ -132,11 +132,10 @@ static shoal_code begin_part(void *user, uint32_t first, uint32_t rows,
     struct rerun *p = user;
     struct batch_run *b = p->run;
     struct chunk *c = &p->part;
-    unsigned wants = (p->whole->wants | (p->may_lose || p->lost ? SINK_WANTS_COUNTS : 0)) &
-                     ~(unsigned)SINK_WANTS_INPUTS;
+    enum chunk_use use = p->may_lose || p->lost ? CHUNK_COUNTED : CHUNK_PART;
     uint64_t end = p->whole->base.first_row + p->whole->base.rows;
     shoal_code code =
-        chunk_init(c, p->setup, b->batch, wants, DISPATCH_AGAIN, rows, log_report(b->log));
+        chunk_init(c, p->setup, b->batch, b->list, use, DISPATCH_AGAIN, rows, log_report(b->log));
     if (code != SHOAL_OK)
         return code;
     p->first = first;

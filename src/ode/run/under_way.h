@@ -28,11 +28,12 @@ struct batch_run {
     bool first_only;              // the stiff one cannot run this model
     const struct batch *batch;
     struct sink *sink;
+    const struct result_list *list;
     shoal_tally *tally;
     shoal_log *log;
     struct dispatch loop;
     struct chunk chunk[DISPATCH_SLOTS];
-    uint32_t made; // of them
+    uint32_t made;                           // of them
     struct taken_rows taken[DISPATCH_SLOTS]; // of each
 };
 
