@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory is taken from blocks of one size, and what needs more gets a block of its own.
+// Memory is taken from blocks of one size, and what needs more gets a block of its own. The first
+// is small: many arenas hold little, and would make the heap grow and shrink each time.
 #include "base/arena.h"
 
 #include "base/ascii.h"
@@ -13,7 +14,7 @@ struct arena_block {
     _Alignas(16) unsigned char bytes[];
 };
 
-enum { BLOCK_BYTES = 64 * 1024 };
+enum { FIRST_BYTES = 4 * 1024, BLOCK_BYTES = 64 * 1024 };
 
 static void *out_of_memory(struct arena *a) {
     if (a->oom)
@@ -37,7 +38,7 @@ void *arena_alloc(struct arena *a, size_t size) {
     size = (size + 15) & ~(size_t)15;
     struct arena_block *b = a->head;
     if (!b || b->size - b->used < size) {
-        size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        size_t least = a->head ? BLOCK_BYTES : FIRST_BYTES, room = size > least ? size : least;
         pay(a, room);
         b = room > BLOCK_BYTES ? calloc(1, sizeof *b + room) : malloc(sizeof *b + room);
         if (!b)
@@ -46,7 +47,7 @@ void *arena_alloc(struct arena *a, size_t size) {
         a->head = b;
     }
     void *p = b->bytes + b->used;
-    if (b->size == BLOCK_BYTES) // a small run uses little of it: what is not used is not cleared
+    if (b->size <= BLOCK_BYTES) // a small run uses little of it: what is not used is not cleared
         memset(p, 0, size);
     b->used += size;
     a->used += size;
