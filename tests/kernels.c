@@ -60,7 +60,7 @@ char *span_says(const shoal_log *log, const char *label, const char *key) {
     for (size_t i = 0; i < shoal_log_span_count(log); i++)
         if (!strcmp(shoal_log_span(log, i).label, label))
             shoal_log_meta(log, i, key, text, sizeof text);
-    return strdup(text);
+    return check_keep(strdup(text));
 }
 
 uint32_t run_one(struct made *m, double values[8]) {

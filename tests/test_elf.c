@@ -18,7 +18,7 @@ static unsigned char *build(const char *build_id, size_t *length) {
     REQUIRE(o.status == 0);
     int fd = open(object, O_RDONLY);
     *length = (size_t)lseek(fd, 0, SEEK_END);
-    unsigned char *bytes = malloc(*length);
+    unsigned char *bytes = check_keep(malloc(*length));
     REQUIRE(bytes && pread(fd, bytes, *length, 0) == (ssize_t)*length);
     close(fd);
     return bytes;

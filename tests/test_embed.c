@@ -12,7 +12,7 @@ static const char *built(const char *name) {
     const char *folder = getenv("SHOAL_BUILD");
     char *path = NULL;
     REQUIRE(asprintf(&path, "%s/%s", folder ? folder : "build", name) > 0);
-    return path;
+    return check_keep(path);
 }
 
 // Defined global names of a file, as nm lists them.
@@ -149,7 +149,7 @@ TEST(embed_archive_has_all_labels_after_collection) {
 }
 TEST(embed_shared_object_has_all_labels) {
     const char *soname = check_path("libshoal.so.0");
-    REQUIRE(symlink(realpath(built("libshoal.so"), NULL), soname) == 0);
+    REQUIRE(symlink(check_keep(realpath(built("libshoal.so"), NULL)), soname) == 0);
     setenv("LD_LIBRARY_PATH", check_dir(), 1);
     check_labels("libshoal.so", "-O1");
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 static const char *last_message(const struct report *r) {
+    check_keep(r->messages.items);
     return r->messages.count ? r->messages.items[r->messages.count - 1].text : "";
 }
 

@@ -24,6 +24,8 @@ static struct read read_file(const char *path) {
     struct read t = {0};
     t.code = io_table_read(path, &t.arena, &t.table, &t.report);
     t.said = t.report.messages.count ? t.report.messages.items[0].text : "";
+    check_keep(t.arena.head);
+    check_keep(t.report.messages.items);
     return t;
 }
 

@@ -313,6 +313,7 @@ TEST(log_cli_trace_of_a_killed_run) {
     char *text = check_read(check_path("t.trace")), *whole = NULL;
     REQUIRE(text && asprintf(&whole, "%s]", text) > 0);
     CHECK(json_is_valid(whole));
+    free(whole);
     const char *last = strrchr(text, '{');
     CHECK_HAS(last, "\"ph\":\"B\",\"name\":\"compile_kernel\"");
 }

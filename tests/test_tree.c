@@ -47,7 +47,6 @@ static const struct {
     const char *file, *includes;
 } exceptions[] = {
     {"src/api/cache_verify.c", "kernels/ode/abi.h"},
-    {"src/kernel/measure.c", "src/ode/run/run.h"},
 };
 enum { EXCEPTIONS = sizeof exceptions / sizeof *exceptions };
 

@@ -69,7 +69,7 @@ static const char *value_of(const struct option *o) {
     char *path = NULL;
     if (asprintf(&path, "%s/planted/%s.csv", check_dir(), o->info.name) < 0)
         abort();
-    return path;
+    return check_keep(path);
 }
 
 static bool is_planted(void) {

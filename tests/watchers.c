@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The watchers of the tests, as text that is compiled into kernels: see watchers.h.
 #include "watchers.h"
 
 #define DOSE                                                                                       \
