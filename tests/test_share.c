@@ -13,9 +13,9 @@ TEST(share_blocks) {
                  {100, 0, 12},
                  {1000, 1, 125},
                  {1000, 4, 31},
-                 {1000000, 4, 1024},
-                 {8 * 1024 * 2, 2, 1024},
-                 {UINT32_MAX, 64, 1024},
+                 {1000000, 4, 256},
+                 {8 * 256 * 2, 2, 256},
+                 {UINT32_MAX, 64, 256},
                  {20, 1000, 8}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct shoal_head head = {.base = 7, .rows = table[i].rows};

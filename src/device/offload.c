@@ -93,19 +93,44 @@ static void rest(uint64_t waited_ns) {
         nanosleep(&nap, NULL);
 }
 
+void offload_busy_add(struct offload_busy *b, struct offload_link *link) {
+    pthread_mutex_lock(&b->lock);
+    link->next = b->first;
+    b->first = link;
+    pthread_mutex_unlock(&b->lock);
+}
+
+void offload_busy_remove(struct offload_busy *b, const struct offload_link *link) {
+    pthread_mutex_lock(&b->lock);
+    struct offload_link **at = &b->first;
+    while (*at && *at != link)
+        at = &(*at)->next;
+    if (*at)
+        *at = link->next;
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void stop_all(const struct offload_wait *w) {
+    pthread_mutex_lock(&w->busy->lock);
+    for (const struct offload_link *i = w->busy->first; i; i = i->next)
+        if (i->launch->stop && *i->launch->stop)
+            w->stop(i->slot);
+    pthread_mutex_unlock(&w->busy->lock);
+}
+
 int offload_wait(const struct offload_wait *w) {
-    const struct shoal_launch *l = w->launch;
+    const struct shoal_launch *l = w->link->launch;
     uint64_t start = clock_ns(), tick = start + TICK_NS;
     bool told = false;
     int state;
-    while (!(state = w->poll(w->slot))) {
+    while (!(state = w->poll(w->link->slot))) {
         uint64_t now = clock_ns();
         if (now >= tick && l->progress) // may ask for a stop
             l->progress(l->user, 0);
         if (now >= tick)
             tick = now + TICK_NS;
         if (!told && l->stop && *l->stop) {
-            w->stop(w->slot);
+            stop_all(w);
             told = true;
         }
         rest(now - start);

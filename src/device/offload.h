@@ -7,6 +7,8 @@
 #include "device/launch.h"
 #include "device/spans.h"
 
+#include <pthread.h>
+
 // Chunks that keep such a device busy: one computes, one is copied in, one out.
 enum { OFFLOAD_SLOTS = 3 };
 
@@ -43,12 +45,26 @@ struct offload_steps {
 int offload_enqueue(const struct offload_steps *steps, struct shoal_slot *s,
                     const struct offload *o, const char **what);
 
-// Waits until `poll` is not 0, and returns that: quick for chunks of microseconds, patient for
-// those of minutes. Calls `stop` once when the launch is to stop, and progress now and then, with
-// no rows: nobody knows how many were taken.
-struct offload_wait {
+// The slots of a device in which a chunk is under way, of whichever thread: a stop goes to all that
+// it is for, since a kernel that was not told may keep the device from one that was.
+struct offload_link {
+    struct offload_link *next;
     const struct shoal_launch *launch;
     struct shoal_slot *slot;
+};
+struct offload_busy {
+    pthread_mutex_t lock;
+    struct offload_link *first;
+};
+void offload_busy_add(struct offload_busy *b, struct offload_link *link);
+void offload_busy_remove(struct offload_busy *b, const struct offload_link *link);
+
+// Waits until `poll` is not 0, and returns that: quick for chunks of microseconds, patient for
+// those of minutes. When the launch is to stop, `stop` is called for all slots that are, once.
+// Calls progress now and then, with no rows: nobody knows how many were taken.
+struct offload_wait {
+    struct offload_busy *busy;
+    const struct offload_link *link;
     int (*poll)(struct shoal_slot *s); // 0: not yet
     void (*stop)(struct shoal_slot *s);
 };

@@ -145,9 +145,10 @@ struct shoal_device {
     const struct cuda_driver *cu; // NULL: opened by a target's name, nothing can be loaded
     uint32_t index;
     cu_device device;
-    pid_t pid;                       // of the process that owns it
-    int multiprocessors, threads;    // threads of a multiprocessor, at most
-    int cache_bytes;                 // of its first-level cache, about
+    pid_t pid;                    // of the process that owns it
+    int multiprocessors, threads; // threads of a multiprocessor, at most
+    int cache_bytes;              // of its first-level cache, about
+    struct offload_busy busy;
     pthread_mutex_t lock;            // of what is found when it is first needed:
     cu_context context;              // the device's primary one; NULL: not needed so far
     char search[CUDA_SEARCH];        // what the search for NVRTC depended on
@@ -215,6 +216,7 @@ enum { CUDA_NEXT, CUDA_STOP, CUDA_WORDS };
 struct shoal_slot {
     struct shoal_device *device;
     struct offload chunk;              // what is under way
+    struct offload_link busy;          // while something is
     const struct shoal_launch *launch; // NULL: nothing is
     struct shoal_module *module;
     unsigned grid, block; // of the launch

@@ -220,6 +220,8 @@ static shoal_code start(struct shoal_slot *s, struct report *r) {
         result = offload_enqueue(&steps, s, &s->chunk, &what);
         if (result == CU_OK) {
             s->launch = s->chunk.launch;
+            s->busy = (struct offload_link){.launch = s->launch, .slot = s};
+            offload_busy_add(&s->device->busy, &s->busy);
             return SHOAL_OK;
         }
         cu->stream_wait(s->stream); // the blocks are the caller's again
@@ -275,7 +277,8 @@ static bool time_of(struct shoal_slot *s, uint32_t i, uint64_t *t0_ns, uint64_t 
 
 static shoal_code finish(struct shoal_slot *s, struct report *r) {
     const struct shoal_launch *l = s->launch;
-    offload_wait(&(struct offload_wait){l, s, poll_done, stop});
+    offload_wait(&(struct offload_wait){&s->device->busy, &s->busy, poll_done, stop});
+    offload_busy_remove(&s->device->busy, &s->busy);
     if (s->result == CU_OK && s->timed)
         offload_tell(&s->chunk, s->track, time_of, s);
     s->launch = NULL;

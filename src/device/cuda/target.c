@@ -55,6 +55,7 @@ static struct shoal_device *new_device(const char *arch, bool fast_math, struct 
     snprintf(d->arch, sizeof d->arch, "%s", arch);
     d->pid = getpid();
     pthread_mutex_init(&d->lock, NULL);
+    pthread_mutex_init(&d->busy.lock, NULL);
     d->target = (struct shoal_target){.name = d->arch,
                                       .prelude = "prelude_cuda.h",
                                       .device = true,
@@ -116,6 +117,7 @@ void cuda_close(struct shoal_device *d) {
     if (d->context && d->pid == getpid())
         d->cu->context_release(d->device);
     pthread_mutex_destroy(&d->lock);
+    pthread_mutex_destroy(&d->busy.lock);
     free(d);
 }
 

@@ -173,6 +173,7 @@ struct shoal_device {
     pid_t pid;
     bool is_cpu;
     uint32_t units;
+    struct offload_busy busy;
     pthread_mutex_t lock;        // of
     struct opencl_block *blocks; // what alloc gave
 };
@@ -225,6 +226,7 @@ enum { OPENCL_LINE = 4096 };
 struct shoal_slot {
     struct shoal_device *device;
     struct offload chunk;              // what is under way
+    struct offload_link busy;          // while something is
     const struct shoal_launch *launch; // NULL: nothing is
     struct shoal_module *module;
     size_t items;   // of the launch

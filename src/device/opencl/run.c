@@ -194,6 +194,8 @@ static shoal_code start(struct shoal_slot *s, struct report *r) {
         error = offload_enqueue(&steps, s, &s->chunk, &what);
     if (error == CL_OK) {
         s->launch = s->chunk.launch;
+        s->busy = (struct offload_link){.launch = s->launch, .slot = s};
+        offload_busy_add(&s->device->busy, &s->busy);
         return SHOAL_OK;
     }
     if (s->queue)
@@ -255,7 +257,8 @@ shoal_code opencl_finish(struct shoal_slot *s, struct report *r) {
     shoal_code code = opencl_same_process(s->device, r);
     if (code != SHOAL_OK)
         return code;
-    offload_wait(&(struct offload_wait){l, s, poll_done, stop});
+    offload_wait(&(struct offload_wait){&s->device->busy, &s->busy, poll_done, stop});
+    offload_busy_remove(&s->device->busy, &s->busy);
     if (s->state == 0 && spans_wanted(l->log))
         offload_tell(&s->chunk, s->track, time_of, s);
     else if (s->state)

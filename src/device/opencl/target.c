@@ -79,6 +79,7 @@ shoal_code opencl_open(uint32_t index, const char *target, bool fast_math,
     d->device = list->item[index].device;
     d->pid = getpid();
     pthread_mutex_init(&d->lock, NULL);
+    pthread_mutex_init(&d->busy.lock, NULL);
     text_of(d->cl, d->device, CL_DEVICE_NAME, d->name, sizeof d->name);
     d->is_cpu = number_of(d->cl, d->device, CL_DEVICE_TYPE, 8) & CL_TYPE_CPU;
     d->units = (uint32_t)number_of(d->cl, d->device, CL_DEVICE_UNITS, sizeof(unsigned));
@@ -113,6 +114,7 @@ void opencl_close(struct shoal_device *d) {
     if (d->context && d->pid == getpid())
         d->cl->context_free(d->context);
     pthread_mutex_destroy(&d->lock);
+    pthread_mutex_destroy(&d->busy.lock);
     free(d);
 }
 
