@@ -81,13 +81,13 @@ void device_compare(const char *device, const char *model, const char *options, 
 void device_compare_chunks(const char *device, const char *model, const char *options,
                            struct inputs in) {
     static const uint64_t chunks[] = {1, 7, 0};
+    static const shoal_refill refills[] = {SHOAL_REFILL_OFF, SHOAL_REFILL_ON};
     struct rig reference = device_rig_reference(model, options);
     struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
     struct rig rig = device_rig(device, model, options);
     for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
         for (int refill = 0; refill < 2; refill++) {
-            rig.solver->setup.chunk = chunks[i];
-            rig.solver->setup.refill = refill;
+            rig_turn(rig.solver, (struct rig_way){.chunk = chunks[i], .refill = refills[refill]});
             struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
             device_same(&want, &got, refill ? "refill" : "no refill");
             outcome_free(&got);

@@ -2,7 +2,6 @@
 // Makes keys and solvers of model text and options, and plants kernels in a cache.
 #include "kernels.h"
 
-#include "../kernels/ode/abi.h"
 #include "check.h"
 
 #include <sys/stat.h>
@@ -86,21 +85,22 @@ const char *use_script(const char *script) {
 
 void plant_kernel(struct made *m, const void *bytes, size_t length) {
     struct order order;
-    struct kernel_request how;
     struct build b;
     char reason[CACHE_REASON];
     REQUIRE(order_open(m->model, &m->options, NULL, &order, m->log) == SHOAL_OK);
-    REQUIRE(solver_how(&m->options, order.backend, order.device, &how, m->log) == SHOAL_OK);
-    REQUIRE(build_begin(&order.request, "planted", &how, &b) == SHOAL_OK);
-    struct cache_item item = {.abi = SHOAL_ABI,
+    struct build_how how = solver_how(m->model, &m->options, order.backend, order.device);
+    struct cache *cache = cache_open(how.cache);
+    REQUIRE(build_begin(&order.kernel[PLAN_FIRST], order.model->found->system, &how, cache, &b,
+                        m->log) == SHOAL_OK);
+    struct cache_item item = {.abi = build_abi,
                               .wall_ms = 100,
                               .record = (const unsigned char *)b.making.record.bytes.data,
                               .record_length = b.making.record.bytes.length,
                               .payload = bytes,
                               .payload_length = length};
-    REQUIRE(cache_put(how.cache, &item, false, reason));
+    REQUIRE(cache_put(cache, &item, false, reason));
     build_free(&b);
-    cache_close(how.cache);
+    cache_close(cache);
     order_close(&order);
 }
 

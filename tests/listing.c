@@ -15,7 +15,7 @@ struct listing listing_new_watched(const char *model, const char *options,
                                    const struct watcher *watcher) {
     struct rig rig = {.log = shoal_log_new()};
     struct arena arena = {0};
-    struct codegen_request q;
+    struct kernel_plan plan[PLAN_ROLES];
     struct listing s = {.log = rig.log};
     char *lines = strdup(model), *words = strdup(options), *rest = NULL;
     shoal_options o;
@@ -28,9 +28,12 @@ struct listing listing_new_watched(const char *model, const char *options,
         *value = 0;
         rig_need(&rig, shoal_options_set(&o, word, value + 1, s.log), word);
     }
-    rig_need(&rig, solver_request(s.model, &o, target, &arena, &q, s.log), "request");
-    q.watcher = watcher;
-    rig_need(&rig, codegen_kernel(&q, &s.kernel, log_report(s.log)), "codegen");
+    rig_need(&rig, solver_kernels(s.model, &o, target, &arena, plan, s.log), "plan");
+    plan[PLAN_FIRST].watcher = watcher;
+    rig_need(
+        &rig,
+        codegen_kernel(&plan[PLAN_FIRST], s.model->found->system, NULL, NULL, &s.kernel, s.log),
+        "codegen");
     arena_free(&arena);
     free(lines);
     free(words);

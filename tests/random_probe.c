@@ -64,7 +64,8 @@ static void *load_bytes(const struct shoal_bytes *b) {
 static void build_functions(struct trial *t, struct kernel_functions *k) {
     struct kernel_source s;
     struct shoal_bytes bytes = {0};
-    if (codegen_kernel(&k->order.request, &s, log_report(t->log)) != SHOAL_OK) {
+    if (codegen_kernel(&k->order.kernel[PLAN_FIRST], k->order.model->found->system, NULL, NULL, &s,
+                       t->log) != SHOAL_OK) {
         trial_fail_call(t, "codegen");
         return;
     }
@@ -87,7 +88,7 @@ static void build_functions(struct trial *t, struct kernel_functions *k) {
 
 static void find_functions(struct trial *t, struct kernel_functions *k) {
     jmp_buf oom;
-    struct system *s = k->order.request.system;
+    struct system *s = k->order.model->found->system;
     *(void **)&k->call = dlsym(k->library, "probe");
     k->lanes = (uint32_t) * (const int *)dlsym(k->library, "probe_lanes");
     k->np = (uint32_t) * (const int *)dlsym(k->library, "probe_np");
@@ -95,9 +96,9 @@ static void find_functions(struct trial *t, struct kernel_functions *k) {
     k->arena.oom = s->arena.oom = &oom;
     if (setjmp(oom))
         trial_fail(t, "memory: none");
-    else if (k->order.request.method->scheme != EXPLICIT) {
+    else if (k->order.kernel[PLAN_FIRST].method->scheme != EXPLICIT) {
         node_id *entries;
-        k->linear = codegen_linearise(s, k->order.request.method, &k->arena);
+        k->linear = codegen_linearise(s, k->order.kernel[PLAN_FIRST].method, &k->arena);
         k->pattern = system_nonzeros(s, &entries, &k->arena);
     }
     s->arena.oom = NULL;
@@ -288,7 +289,7 @@ static void compare_lane(struct trial *t, const struct kernel_functions *k, cons
         size_t at = position[i] * k->lanes + lane;
         trial_compare(t, "right-hand side", random_model_state(m, i), lane_get(q->d, at, f32),
                       oracle_at(&o, SLOPE, i, false));
-        bool formula = k->order.request.system->init[position[i]] != NODE_NONE;
+        bool formula = k->order.model->found->system->init[position[i]] != NODE_NONE;
         if (random_model_starts_by_formula(m, i))
             trial_compare(t, "initial value", random_model_state(m, i),
                           formula ? lane_get(q->y0, at, f32)

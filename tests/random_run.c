@@ -3,6 +3,7 @@
 // or only compiled, or only generated.
 #include "check.h"
 #include "random_trial.h"
+#include "rig.h"
 
 #include <unistd.h>
 
@@ -161,14 +162,15 @@ static void run_again(struct trial *t, shoal_solver *s, const struct point *p,
                       const struct run *want) {
     static const struct {
         uint64_t chunk;
-        bool refill;
+        shoal_refill refill;
         const char *what;
-    } ways[] = {{7, true, "chunks"}, {0, false, "no refill"}, {5, false, "chunks, no refill"}};
+    } ways[] = {{7, SHOAL_REFILL_ON, "chunks"},
+                {0, SHOAL_REFILL_OFF, "no refill"},
+                {5, SHOAL_REFILL_OFF, "chunks, no refill"}};
     for (size_t i = 0; i < 3 && !t->failure; i++) {
         struct run got = {0};
         shoal_batch *b = batch_of(t, p, false, NULL);
-        s->setup.chunk = ways[i].chunk;
-        s->setup.refill = ways[i].refill;
+        rig_turn(s, (struct rig_way){.chunk = ways[i].chunk, .refill = ways[i].refill});
         if (!t->failure)
             run_arrays(t, s, b, &got);
         if (!t->failure)
@@ -294,7 +296,8 @@ void random_run_compiler(struct trial *t) {
     trial_set(t, "vars", outputs);
     if (!t->failure && order_open(t->parsed, &t->options, target, &order, t->log) != SHOAL_OK)
         trial_fail_call(t, "order");
-    if (!t->failure && codegen_kernel(&order.request, &source, log_report(t->log)) != SHOAL_OK)
+    if (!t->failure && codegen_kernel(&order.kernel[PLAN_FIRST], order.model->found->system, NULL,
+                                      NULL, &source, t->log) != SHOAL_OK)
         trial_fail_call(t, "codegen");
     if (!t->failure) {
         struct shoal_kernel_text k = {.text = source.text.data, .length = source.text.length};
@@ -323,7 +326,8 @@ static char *source_of(struct trial *t) {
     trial_set(t, "vars", outputs);
     if (!t->failure && order_open(t->parsed, &t->options, target, &order, t->log) != SHOAL_OK)
         trial_fail_call(t, "order");
-    if (!t->failure && codegen_kernel(&order.request, &source, log_report(t->log)) != SHOAL_OK)
+    if (!t->failure && codegen_kernel(&order.kernel[PLAN_FIRST], order.model->found->system, NULL,
+                                      NULL, &source, t->log) != SHOAL_OK)
         trial_fail_call(t, "codegen");
     order_close(&order);
     trial_close(t);

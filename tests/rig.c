@@ -66,6 +66,18 @@ struct rig rig_new_watched(const char *target, const char *text, const char *opt
     return rig;
 }
 
+void rig_turn(shoal_solver *solver, struct rig_way way) {
+    shoal_options o;
+    shoal_effect effect;
+    REQUIRE(shoal_solver_options(solver, &o, NULL) == SHOAL_OK);
+    o.chunk = way.chunk;
+    o.memory = way.memory;
+    o.threads = way.threads ? way.threads : o.threads;
+    o.refill = way.refill;
+    REQUIRE(shoal_solver_set_options(solver, &o, &effect, NULL) == SHOAL_OK);
+    CHECK_INT(effect, SHOAL_KEPT);
+}
+
 char *rig_source(struct rig *rig) {
     char *source = NULL;
     rig_need(rig, shoal_model_source(rig->model, &rig->options, &source, rig->log), "source");
@@ -77,16 +89,16 @@ void rig_replace_text(struct rig *rig, const struct shoal_kernel_text *k) {
     struct shoal_bytes bytes = {0};
     struct shoal_module *module = NULL;
     struct shoal_facts facts;
-    kernel_drop(s->first.kernel);
-    s->first.kernel = NULL;
+    struct loaded *first = &s->runner.kernel[PLAN_FIRST];
+    kernel_drop(first->kernel);
+    first->kernel = NULL;
     rig_need(rig, s->backend->build(s->device, k, NULL, &bytes, log_report(rig->log)), "build");
     rig_need(
         rig,
         s->backend->load(s->device, &bytes, "shoal_kernel", &module, &facts, log_report(rig->log)),
         "load");
     char key[KEY_HEX] = "of another text";
-    s->first.kernel = kernel_add(s->device, key, module, facts);
-    s->setup.module = s->first.kernel->module;
+    first->kernel = kernel_add(s->device, key, module, facts);
     free(bytes.data);
 }
 

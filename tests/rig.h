@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A solver that tests turn this way and that: one kernel, many ways to run it, results compared bit
-// for bit. It reaches into the solver, so that threads, chunks and refill change without a
-// compiler.
+// for bit.
 //
 //     struct rig rig = rig_new("x86-64-v3", "x'=-a*x; ...", "method=tsit5 t1=1");
 //     struct outcome all = rig_run(&rig, &inputs, NULL, 0, NULL);
@@ -28,6 +27,14 @@ struct rig rig_new(const char *target, const char *text, const char *options);
 // The same with somebody who watches (codegen.h).
 struct rig rig_new_watched(const char *target, const char *text, const char *options,
                            const struct watcher *watcher);
+// Another way to run the same kernel; no compiler is asked. 0: as if it were not given, but for
+// threads, which stay then.
+struct rig_way {
+    uint64_t chunk, memory;
+    uint32_t threads;
+    shoal_refill refill;
+};
+void rig_turn(shoal_solver *solver, struct rig_way way);
 // The kernel's source, and the same solver with another kernel made from a source.
 char *rig_source(struct rig *rig);
 void rig_replace_kernel(struct rig *rig, const char *source);

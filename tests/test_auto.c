@@ -130,8 +130,8 @@ static void check_back(const char *device, const char *options, uint64_t chunk) 
     struct outcome o[2];
     for (int i = 0; i < 2; i++) {
         struct rig rig = rig_with(device, i ? "auto" : first, options);
-        rig.solver->takeover[TAKEOVER_STIFF].request.swap = no_jacobian;
-        rig.solver->setup.chunk = i ? chunk : 0;
+        rig_turn(rig.solver, (struct rig_way){.chunk = i ? chunk : 0});
+        rig.solver->runner.how.swap = no_jacobian;
         o[i] = rig_run(&rig, &in, NULL, 0, NULL);
         rig_free(&rig);
     }
@@ -183,22 +183,21 @@ DEVICE_TEST(auto_depends_on_the_row_alone) {
     struct rig reference = device_rig_reference(mixed, "method=auto t1=40 save=n=3");
     struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
     struct rig rig = rig_with(device, "auto", "t1=40 save=n=3");
-    struct run_setup *u = &rig.solver->setup;
     for (int i = 0; i < 6; i++) {
-        u->chunk = chunks[i % 3];
-        u->refill = i < 3;
-        u->threads = i < 3 ? 1 : 2;
+        rig_turn(rig.solver, (struct rig_way){.chunk = chunks[i % 3],
+                                              .refill = i < 3 ? SHOAL_REFILL_ON : SHOAL_REFILL_OFF,
+                                              .threads = i < 3 ? 1 : 2});
         struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
         device_same(&want, &got, "chunks, refill");
         CHECK_INT(got.tally.found_stiff, want.tally.found_stiff);
         outcome_free(&got);
     }
-    u->chunk = 0;
-    u->memory = 6000; // a few rows at a time
+    rig_turn(rig.solver,
+             (struct rig_way){.memory = 6000, .refill = SHOAL_REFILL_OFF}); // a few rows
     struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
     device_same(&want, &got, "little memory");
     outcome_free(&got);
-    u->memory = 0;
+    rig_turn(rig.solver, (struct rig_way){.refill = SHOAL_REFILL_OFF});
     uint64_t order[ROWS];
     for (uint64_t i = 0; i < ROWS; i++)
         order[i] = i * 37 % ROWS;
@@ -249,8 +248,8 @@ DEVICE_TEST(auto_takes_back_every_step) {
     shoal_batch *batch[2];
     for (int i = 0; i < 2; i++) {
         rig[i] = rig_with(device, i ? "auto" : "tsit5", "t1=30 save=steps max-steps=1e6");
-        rig[i].solver->setup.chunk = 5;
-        rig[i].solver->takeover[TAKEOVER_STIFF].request.swap = no_jacobian;
+        rig_turn(rig[i].solver, (struct rig_way){.chunk = 5});
+        rig[i].solver->runner.how.swap = no_jacobian;
         result[i] = run_steps(&rig[i], &batch[i]);
     }
     for (uint64_t row = 0; row < 12; row += 2) // the others blow up
@@ -269,7 +268,7 @@ DEVICE_TEST(auto_saves_every_step) {
     shoal_batch *batch[3];
     for (int i = 0; i < 3; i++) {
         rig[i] = rig_with(device, names[i], "t1=30 save=steps settle=5");
-        rig[i].solver->setup.chunk = 5;
+        rig_turn(rig[i].solver, (struct rig_way){.chunk = 5});
         result[i] = run_steps(&rig[i], &batch[i]);
     }
     for (uint64_t row = 0; row < shoal_result_rows(result[2]); row++)

@@ -136,11 +136,11 @@ DEVICE_TEST(backwards) {
 // The same kernel with refill and chunks turned this way and that.
 static void turn(struct rig *rig, const struct inputs *in, const struct outcome *want) {
     static const uint64_t chunks[] = {1, 7, 100, 0};
+    static const shoal_refill refills[] = {SHOAL_REFILL_OFF, SHOAL_REFILL_ON};
     for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
         for (int refill = 0; refill < 2; refill++) {
             char what[80];
-            rig->solver->setup.chunk = chunks[i];
-            rig->solver->setup.refill = refill;
+            rig_turn(rig->solver, (struct rig_way){.chunk = chunks[i], .refill = refills[refill]});
             struct outcome got = rig_run(rig, in, NULL, 0, NULL);
             snprintf(what, sizeof what, "chunks of %d, refill %d", (int)chunks[i], refill);
             device_same(want, &got, what);
@@ -155,8 +155,7 @@ DEVICE_TEST(refill_and_chunks) {
     struct outcome want = rig_run(&reference, &in, NULL, 0, NULL);
     struct rig rig = device_rig(device, vanderpol, options);
     turn(&rig, &in, &want);
-    rig.solver->setup.chunk = 0;
-    rig.solver->setup.memory = 4000; // a few rows at a time
+    rig_turn(rig.solver, (struct rig_way){.memory = 4000, .refill = SHOAL_REFILL_ON}); // a few rows
     struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
     device_same(&want, &got, "little memory");
     outcome_free(&got);

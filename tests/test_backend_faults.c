@@ -83,8 +83,8 @@ DEVICE_TEST(second_time_from_cache) {
     struct inputs in = some(20);
     struct rig first = device_rig(device, decay, "t1=1 method=rk4 dt=0.1");
     struct rig second = device_rig(device, decay, "t1=1 method=rk4 dt=0.1");
-    CHECK(!first.solver->first.cached);
-    CHECK(second.solver->first.cached);
+    CHECK(!first.solver->runner.kernel[PLAN_FIRST].cached);
+    CHECK(second.solver->runner.kernel[PLAN_FIRST].cached);
     struct outcome want = rig_run(&first, &in, NULL, 0, NULL);
     struct outcome got = rig_run(&second, &in, NULL, 0, NULL);
     device_same(&want, &got, "from the cache");
@@ -108,7 +108,7 @@ static void *stop_soon(void *solver) {
 static void check_stop(const char *device, uint64_t chunk) {
     struct inputs in = some(500);
     struct rig rig = device_rig(device, endless, "t1=1e9 max-steps=1000000000 method=tsit5");
-    rig.solver->setup.chunk = chunk;
+    rig_turn(rig.solver, (struct rig_way){.chunk = chunk});
     pthread_t thread;
     double start = seconds();
     REQUIRE(pthread_create(&thread, NULL, stop_soon, rig.solver) == 0);
@@ -141,7 +141,8 @@ DEVICE_TEST(out_of_memory) {
     struct shoal_slot *slot = s->backend->slot_open(s->device, 0);
     size_t before = shoal_log_message_count(rig.log);
     REQUIRE(slot);
-    CHECK(s->backend->start(s->setup.module, slot, &l, log_report(rig.log)) == SHOAL_MEMORY);
+    CHECK(s->backend->start(s->runner.kernel[PLAN_FIRST].kernel->module, slot, &l,
+                            log_report(rig.log)) == SHOAL_MEMORY);
     CHECK_INT(shoal_log_message_count(rig.log), before); // the caller tries with less
     s->backend->slot_close(slot);
     struct inputs in = some(50);
@@ -171,7 +172,8 @@ DEVICE_TEST(array_outside_block) {
                                  .written = {small, sizeof small, 1, &piece},
                                  .place = &places[i],
                                  .places = 1};
-        CHECK(s->backend->start(s->setup.module, slot, &l, log_report(rig.log)) == SHOAL_DEVICE);
+        CHECK(s->backend->start(s->runner.kernel[PLAN_FIRST].kernel->module, slot, &l,
+                                log_report(rig.log)) == SHOAL_DEVICE);
     }
     s->backend->slot_close(slot);
     rig_free(&rig);
@@ -189,7 +191,10 @@ DEVICE_TEST(after_fork) {
         struct shoal_launch l = {0};
         const shoal_solver *s = rig.solver;
         struct shoal_slot *slot = s->backend->slot_open(s->device, 0);
-        _exit(s->backend->start(s->setup.module, slot, &l, NULL) == SHOAL_DEVICE ? 0 : 1);
+        _exit(s->backend->start(s->runner.kernel[PLAN_FIRST].kernel->module, slot, &l, NULL) ==
+                      SHOAL_DEVICE
+                  ? 0
+                  : 1);
     }
     int status = 1;
     waitpid(pid, &status, 0);

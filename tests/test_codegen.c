@@ -131,12 +131,13 @@ TEST(codegen_refuses_an_unknown_file) {
     struct shoal_target target = avx2;
     struct rig rig = rig_new(NULL, "init x=1; x'=-x", "method=tsit5 t1=1");
     struct arena arena = {0};
-    struct codegen_request q;
+    struct kernel_plan plan[PLAN_ROLES];
     struct kernel_source source;
     target.prelude = "prelude_of_nobody.h";
-    rig_need(&rig, solver_request(rig.model, &rig.options, &target, &arena, &q, rig.log),
-             "request");
-    CHECK_INT(codegen_kernel(&q, &source, log_report(rig.log)), SHOAL_DEVICE);
+    rig_need(&rig, solver_kernels(rig.model, &rig.options, &target, &arena, plan, rig.log), "plan");
+    CHECK_INT(
+        codegen_kernel(&plan[PLAN_FIRST], rig.model->found->system, NULL, NULL, &source, rig.log),
+        SHOAL_DEVICE);
     char *messages = rig_messages(rig.log);
     CHECK_HAS(messages, "there is no kernel file `prelude_of_nobody.h`");
     free(messages);

@@ -562,7 +562,8 @@ TEST(cpu_stop_by_flag) {
     struct rig rig = rig_new(NULL, oscillator, "t1=3000 max-steps=100000000");
     struct inputs in = many_inputs(200000);
     pthread_t thread;
-    rig.solver->stop_too = &stop_flag;
+    rig.options.stop = &stop_flag;
+    rig_need(&rig, shoal_solver_set_options(rig.solver, &rig.options, NULL, rig.log), "stop");
     stop_delay = 0.1;
     REQUIRE(pthread_create(&thread, NULL, set_stop, NULL) == 0);
     struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);

@@ -102,7 +102,8 @@ DEVICE_TEST(kernel_table_two_solvers) {
     check_compiled(&first, "off");
     struct made second = make_solver(base, options, false, NULL);
     check_loaded(&second);
-    CHECK(first.solver->first.kernel == second.solver->first.kernel);
+    CHECK(first.solver->runner.kernel[PLAN_FIRST].kernel ==
+          second.solver->runner.kernel[PLAN_FIRST].kernel);
     CHECK(first.solver->device == second.solver->device);
     check_result(&first);
     check_result(&second);

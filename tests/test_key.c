@@ -152,7 +152,8 @@ static struct digests digests_of(const char *options, const struct component_swa
     struct digests d = {0};
     REQUIRE(m.code == SHOAL_OK);
     REQUIRE(order_open(m.model, &m.options, NULL, &order, m.log) == SHOAL_OK);
-    REQUIRE(codegen_kernel(&order.request, &source, NULL) == SHOAL_OK);
+    REQUIRE(codegen_kernel(&order.kernel[PLAN_FIRST], order.model->found->system, swap, NULL,
+                           &source, NULL) == SHOAL_OK);
     d.count = source.components;
     memcpy(d.component, source.component, sizeof d.component);
     d.text = strdup(source.text.data);

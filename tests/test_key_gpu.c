@@ -23,7 +23,7 @@ static struct made on_gpu(bool plan) {
 static void check_solve(bool cached) {
     double values[8];
     struct made m = on_gpu(false);
-    CHECK_INT(m.solver->first.cached, cached);
+    CHECK_INT(m.solver->runner.kernel[PLAN_FIRST].cached, cached);
     CHECK_INT(run_one(&m, values), 1);
     made_free(&m);
 }
@@ -55,12 +55,14 @@ TEST(key_gpu_other_build_beside_a_solver) {
     use_fake_cuda();
     use_fake_nvrtc("aa01");
     struct made first = on_gpu(false), second = on_gpu(false);
-    CHECK(!first.solver->first.cached && second.solver->first.cached);
+    CHECK(!first.solver->runner.kernel[PLAN_FIRST].cached &&
+          second.solver->runner.kernel[PLAN_FIRST].cached);
     CHECK(second.solver->device == first.solver->device);
-    CHECK(second.solver->first.kernel == first.solver->first.kernel);
+    CHECK(second.solver->runner.kernel[PLAN_FIRST].kernel ==
+          first.solver->runner.kernel[PLAN_FIRST].kernel);
     use_fake_nvrtc("bb02");
     struct made third = on_gpu(false);
-    CHECK(!third.solver->first.cached);
+    CHECK(!third.solver->runner.kernel[PLAN_FIRST].cached);
     CHECK(strcmp(shoal_solver_key(third.solver), shoal_solver_key(first.solver)) != 0);
     made_free(&second);
     made_free(&first);

@@ -101,7 +101,8 @@ TEST(key_kernel_of_every_component) {
     uint32_t n = check_kernel(base, "", NULL, plain);
     struct made m = make_solver(base, "", true, NULL);
     REQUIRE(order_open(m.model, &m.options, NULL, &order, m.log) == SHOAL_OK);
-    REQUIRE(codegen_kernel(&order.request, &source, NULL) == SHOAL_OK);
+    REQUIRE(codegen_kernel(&order.kernel[PLAN_FIRST], order.model->found->system, NULL, NULL,
+                           &source, NULL) == SHOAL_OK);
     CHECK(source.components >= 17);
     for (uint32_t i = 0; i < source.components; i++) {
         const struct kernel_component *c = &source.component[i];
@@ -136,7 +137,7 @@ static void check_refused(const double want[8]) {
     double values[8];
     setenv("SHOAL_CACHE", "on", 1);
     struct made m = must_make(base, "", NULL);
-    CHECK_INT(m.solver->first.cached, 0);
+    CHECK_INT(m.solver->runner.kernel[PLAN_FIRST].cached, 0);
     CHECK_INT(run_one(&m, values), 2);
     CHECK(same_bits(values, want, 2));
     CHECK_INT(shoal_log_message_count(m.log), 0); // not a word about it

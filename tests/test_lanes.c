@@ -129,18 +129,16 @@ static void check_only(struct rig *rig, const struct inputs *in, const struct ou
 
 static void check_ways(struct rig *rig, const struct inputs *in, const struct outcome *want,
                        const char *target) {
-    struct run_setup *s = &rig->solver->setup;
-    s->threads = 1;
+    shoal_solver *s = rig->solver;
+    rig_turn(s, (struct rig_way){.threads = 1});
     run_and_compare(rig, in, want, target, "as it is");
-    s->refill = false;
+    rig_turn(s, (struct rig_way){.refill = SHOAL_REFILL_OFF});
     run_and_compare(rig, in, want, target, "refill off");
-    s->chunk = 7;
+    rig_turn(s, (struct rig_way){.chunk = 7, .refill = SHOAL_REFILL_OFF});
     run_and_compare(rig, in, want, target, "refill off, chunks of 7");
-    s->refill = true;
-    s->threads = 3;
-    s->chunk = 50;
+    rig_turn(s, (struct rig_way){.chunk = 50, .refill = SHOAL_REFILL_ON, .threads = 3});
     run_and_compare(rig, in, want, target, "3 threads, chunks of 50");
-    s->chunk = 0;
+    rig_turn(s, (struct rig_way){.refill = SHOAL_REFILL_ON});
     run_and_compare(rig, in, want, target, "3 threads");
     check_order(rig, in, want, target);
     check_only(rig, in, want, target);
@@ -288,7 +286,8 @@ TEST(lanes_steps) {
     for (int i = 0; i < 3; i++) {
         struct rig rig = rig_new(target[i], lorenz, "method=tsit5 t1=2 save=steps");
         shoal_batch *batch = NULL;
-        rig.solver->setup.refill = i != 2;
+        rig_turn(rig.solver,
+                 (struct rig_way){.refill = i != 2 ? SHOAL_REFILL_ON : SHOAL_REFILL_OFF});
         rig_need(&rig, shoal_batch_new(rig.model, &batch, rig.log), "batch");
         rig_need(&rig, shoal_batch_sweep(batch, "rho=lin:5:40:19", rig.log), "sweep");
         rig_need(&rig, shoal_batch_sweep(batch, "k=0,3,0", rig.log), "sweep");

@@ -309,7 +309,7 @@ DEVICE_TEST(launch_leaves_the_caller_free) {
     toy_free(&t);
 }
 
-struct runner {
+struct running {
     const struct toy *toy;
     struct chunk *chunk;
     double factor;
@@ -317,7 +317,7 @@ struct runner {
 };
 
 static void *run_many(void *user) {
-    struct runner *r = user;
+    struct running *r = user;
     const struct shoal_backend *b = r->toy->backend;
     struct chunk *c = r->chunk;
     for (int i = 0; i < 100; i++) {
@@ -333,10 +333,10 @@ static void *run_many(void *user) {
 DEVICE_TEST(launch_module_of_many_threads) {
     enum { THREADS = 3 };
     struct toy t = toy_new(device);
-    struct runner r[THREADS];
+    struct running r[THREADS];
     pthread_t thread[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        r[i] = (struct runner){&t, chunk_new(&t, 40 + (uint32_t)i), 1000.0 * i, 0};
+        r[i] = (struct running){&t, chunk_new(&t, 40 + (uint32_t)i), 1000.0 * i, 0};
         r[i].chunk->launch.log = NULL; // a log is one thread's
         REQUIRE(pthread_create(&thread[i], NULL, run_many, &r[i]) == 0);
     }

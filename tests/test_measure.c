@@ -118,7 +118,8 @@ static void check_units(const char *target, const char *device, const char *mode
     struct made m = make_solver(model, words, true, NULL);
     REQUIRE(m.code == SHOAL_OK);
     REQUIRE(order_open(m.model, &m.options, target, &order, m.log) == SHOAL_OK);
-    REQUIRE(codegen_kernel(&order.request, &source, NULL) == SHOAL_OK);
+    REQUIRE(codegen_kernel(&order.kernel[PLAN_FIRST], order.model->found->system, NULL, NULL,
+                           &source, NULL) == SHOAL_OK);
     uint32_t count = codegen_units(&source, units);
     struct shoal_kernel_text text = {.text = units[0].text.data,
                                      .length = units[0].text.length,
@@ -155,17 +156,18 @@ DEVICE_TEST(measure_units) { check_all_units(NULL, device); }
 // Nothing is loaded, so no GPU is needed.
 static void check_measure_cuda(void) {
     struct order order;
-    struct kernel_request how;
     struct build b;
     char *model = long_model(100);
     struct made m = make_solver(model, "method=euler dt=0.1", true, NULL);
     REQUIRE(order_open(m.model, &m.options, "sm_90", &order, m.log) == SHOAL_OK);
-    REQUIRE(solver_how(&m.options, order.backend, order.device, &how, m.log) == SHOAL_OK);
-    REQUIRE(build_begin(&order.request, "test", &how, &b) == SHOAL_OK);
+    struct build_how how = solver_how(m.model, &m.options, order.backend, order.device);
+    struct cache *cache = cache_open(how.cache);
+    REQUIRE(build_begin(&order.kernel[PLAN_FIRST], order.model->found->system, &how, cache, &b,
+                        m.log) == SHOAL_OK);
     build_measure(&b);
     check_largest(m.log, "cuda");
     build_free(&b);
-    cache_close(how.cache);
+    cache_close(cache);
     order_close(&order);
     made_free(&m);
     free(model);

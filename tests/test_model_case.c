@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "check.h"
 #include "ode/model/model.h"
+#include "ode/run/tolerances.h"
 #include "shoal/shoal.h"
 
 static shoal_model *parse(const char *text, shoal_log *log) {
@@ -219,7 +220,7 @@ TEST(case_tolerances) {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         shoal_options o = {.atol = 1, .atol_list = lists[i].list};
         double atol[8];
-        CHECK_INT(options_atol_states(&o, m, atol, &r), lists[i].code);
+        CHECK_INT(tolerances_of_states(&o, m, atol, &r), lists[i].code);
         CHECK_MSG(!memcmp(atol, lists[i].want, sizeof atol), "%s", lists[i].list);
     }
     model_free(m);

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "log/log.h"
 #include "ode/run/choice.h"
+#include "ode/run/plan.h"
 #include "shoal/shoal.h"
 
 static shoal_options fresh(void) {
@@ -160,7 +161,7 @@ TEST(options_atol_of_states) {
     shoal_options o = fresh();
     double atol[5];
     CHECK_INT(shoal_options_set(&o, "atol", "1e-8,yy=1e-3,z=0.5,z2=2", NULL), SHOAL_OK);
-    CHECK_INT(options_atol_states(&o, m, atol, &r), SHOAL_OK);
+    CHECK_INT(tolerances_of_states(&o, m, atol, &r), SHOAL_OK);
     CHECK_NEAR(atol[0], 1e-8, 0);
     CHECK_NEAR(atol[1], 1e-3, 0);
     CHECK_NEAR(atol[2], 0.5, 0);
@@ -168,7 +169,7 @@ TEST(options_atol_of_states) {
     CHECK_NEAR(atol[4], 0.5, 0);
     uint32_t before = r.messages.count;
     CHECK_INT(shoal_options_set(&o, "atol", "yyy=1,a=2", NULL), SHOAL_OK);
-    CHECK_INT(options_atol_states(&o, m, atol, &r), SHOAL_INPUT);
+    CHECK_INT(tolerances_of_states(&o, m, atol, &r), SHOAL_INPUT);
     REQUIRE(r.messages.count == before + 2);
     CHECK_HAS(r.messages.items[before].text, "'yyy' is not a state of the model; did you mean yy?");
     CHECK_HAS(r.messages.items[before + 1].text, "'a' is not a state");
@@ -185,7 +186,7 @@ TEST(options_save) {
     CHECK(o.save == SHOAL_SAVE_EVERY && o.save_every == 0.5);
     CHECK_INT(shoal_options_set(&o, "save", "at=1, 2,5.5", NULL), SHOAL_OK);
     CHECK(o.save == SHOAL_SAVE_AT);
-    CHECK_INT(options_save_at(o.save_at, times), 3);
+    CHECK_INT(save_grid_times(o.save_at, times), 3);
     CHECK_NEAR(times[2], 5.5, 0);
     CHECK_INT(shoal_options_set(&o, "save", "steps", NULL), SHOAL_OK);
     CHECK_INT(shoal_options_set(&o, "save", "final", NULL), SHOAL_OK);
@@ -197,7 +198,7 @@ TEST(options_save) {
     CHECK_HAS(refused("save", "at="), "list of times");
     CHECK_HAS(refused("save", "at=1,,2"), "list of times");
     CHECK_HAS(refused("save", "at=1,x"), "list of times");
-    CHECK_INT(options_save_at("", NULL), 0);
+    CHECK_INT(save_grid_times("", NULL), 0);
 }
 
 // What was set can be read back and set again: the job kept in result files lives of it.
@@ -381,7 +382,7 @@ TEST(options_xpp_fixed_steps) {
     shoal_options o;
     CHECK_INT(APPLY(&o, NULL, "meth", "modeuler", "dt", "0.1"), SHOAL_OK);
     CHECK_STR(o.controller, "fixed");
-    CHECK(options_fixed(&o, method_find("heun-21")));
+    CHECK(plan_is_fixed(&o, method_find("heun-21")));
     CHECK_INT(shoal_options_set(&o, "method", "tsit5", NULL), SHOAL_OK);
     CHECK(o.controller == NULL);
     CHECK_INT(APPLY(&o, NULL, "meth", "modeuler", "meth", "qualrk"), SHOAL_OK);
@@ -446,7 +447,7 @@ TEST(options_xpp_dt) {
     char text[32];
     CHECK_INT(APPLY(&o, NULL, "dt", "0.05", "total", "10"), SHOAL_OK);
     CHECK_INT(options_check(&o, method_find("rk4"), &r), SHOAL_OK);
-    CHECK_NEAR(options_dt(&o), 0.05, 0);
+    CHECK_NEAR(plan_dt(&o), 0.05, 0);
     CHECK_INT(options_check(&o, method_find("tsit5"), &r), SHOAL_OK);
     CHECK_INT(r.messages.count, 0);
     CHECK(!shoal_options_get(&o, "dt", text, sizeof text)); // a replay takes it from the model

@@ -66,7 +66,7 @@ static bool is_explicit(const char *method) {
 }
 
 // A number of models from a seed on, each with its own variant. `vary` changes what it was given.
-struct plan {
+struct campaign {
     void (*run)(struct trial *t);
     enum random_kind kind;
     uint32_t most; // states
@@ -75,21 +75,21 @@ struct plan {
     void (*vary)(struct trial *t, struct random_shape *shape, uint64_t *rng);
 };
 
-static void attempt_many(const struct plan *plan, uint64_t count) {
+static void attempt_many(const struct campaign *c, uint64_t count) {
     uint64_t first = trial_setting("SHOAL_RANDOM_SEED", 1), sure = 0, vague = 0;
     count = trial_setting("SHOAL_RANDOM_COUNT", count);
     for (uint64_t seed = first; seed < first + count; seed++) {
         uint64_t rng = seed * 7919;
-        struct trial t = {.seed = seed, .run = plan->run};
+        struct trial t = {.seed = seed, .run = c->run};
         t.variant = some_variant(&rng, random_below(&rng, 2));
-        t.variant.device = plan->device;
-        struct random_shape shape = some_shape(&rng, plan->most, plan->kind);
+        t.variant.device = c->device;
+        struct random_shape shape = some_shape(&rng, c->most, c->kind);
         bool rows = !is_explicit(t.variant.method) && !random_below(&rng, 3);
         shape.algebraic = rows ? 1 + random_below(&rng, 4) : 0;
-        if (plan->size && shape.size > plan->size)
-            shape.size = plan->size;
-        if (plan->vary)
-            plan->vary(&t, &shape, &rng);
+        if (c->size && shape.size > c->size)
+            shape.size = c->size;
+        if (c->vary)
+            c->vary(&t, &shape, &rng);
         trial_attempt(&t, shape);
         sure += t.sure;
         vague += t.vague;
@@ -107,9 +107,9 @@ static void vary_functions(struct trial *t, struct random_shape *shape, uint64_t
     t->variant.compiler = random_below(rng, 2) && has_clang() ? "clang" : NULL;
 }
 
-static const struct plan functions = {
+static const struct campaign functions = {
     .run = random_run_functions, .kind = RANDOM_ALL, .most = 65, .vary = vary_functions};
-static const struct plan large_functions = {
+static const struct campaign large_functions = {
     .run = random_run_functions, .kind = RANDOM_ALL, .most = 300, .vary = vary_functions};
 
 TEST(random_functions) { attempt_many(&functions, 30); }
@@ -127,9 +127,9 @@ static void vary_kernels(struct trial *t, struct random_shape *shape, uint64_t *
         t->variant.target = NULL;
 }
 
-static const struct plan kernels = {
+static const struct campaign kernels = {
     .run = random_run_kernels, .kind = RANDOM_EXACT, .most = 25, .vary = vary_kernels};
-static const struct plan large_kernels = {
+static const struct campaign large_kernels = {
     .run = random_run_kernels, .kind = RANDOM_EXACT, .most = 300, .vary = vary_kernels};
 
 TEST(random_kernels) { attempt_many(&kernels, 5); }
@@ -149,9 +149,10 @@ static void vary_euler(struct trial *t, struct random_shape *shape, uint64_t *rn
 }
 
 static void on_device(const char *device, uint32_t most, uint32_t size, uint64_t count) {
-    attempt_many(&(struct plan){random_run_kernels, RANDOM_EXACT, most, size, device, vary_device},
-                 count);
-    attempt_many(&(struct plan){random_run_euler, RANDOM_ALL, most, size, device, vary_euler},
+    attempt_many(
+        &(struct campaign){random_run_kernels, RANDOM_EXACT, most, size, device, vary_device},
+        count);
+    attempt_many(&(struct campaign){random_run_euler, RANDOM_ALL, most, size, device, vary_euler},
                  count);
 }
 
@@ -170,10 +171,10 @@ static void vary_names(struct trial *t, struct random_shape *shape, uint64_t *rn
 }
 
 TEST(random_names) {
-    attempt_many(&(struct plan){random_run_names, RANDOM_ALL, 65, 0, NULL, vary_names}, 100);
+    attempt_many(&(struct campaign){random_run_names, RANDOM_ALL, 65, 0, NULL, vary_names}, 100);
 }
 LONG_TEST(random_names_many) {
-    attempt_many(&(struct plan){random_run_names, RANDOM_ALL, 300, 0, NULL, vary_names}, 3000);
+    attempt_many(&(struct campaign){random_run_names, RANDOM_ALL, 300, 0, NULL, vary_names}, 3000);
 }
 
 // CUDA's compiler takes them all.
@@ -202,11 +203,11 @@ static void need_nvrtc(void) {
 
 TEST(random_cuda) {
     need_nvrtc();
-    attempt_many(&(struct plan){random_run_compiler, RANDOM_ALL, 4, 12, NULL, vary_cuda}, 3);
+    attempt_many(&(struct campaign){random_run_compiler, RANDOM_ALL, 4, 12, NULL, vary_cuda}, 3);
 }
 LONG_TEST(random_cuda_many) {
     need_nvrtc();
-    attempt_many(&(struct plan){random_run_compiler, RANDOM_ALL, 300, 0, NULL, vary_cuda}, 250);
+    attempt_many(&(struct campaign){random_run_compiler, RANDOM_ALL, 300, 0, NULL, vary_cuda}, 250);
 }
 
 // Systems beyond what a thread keeps to itself, of each kind of method, through the compilers of
@@ -227,10 +228,12 @@ static void vary_large(struct trial *t, struct random_shape *shape, uint64_t *rn
 
 LONG_TEST(random_cuda_large) {
     need_nvrtc();
-    attempt_many(&(struct plan){random_run_compiler, RANDOM_EXACT, 300, 0, NULL, vary_large}, 36);
+    attempt_many(&(struct campaign){random_run_compiler, RANDOM_EXACT, 300, 0, NULL, vary_large},
+                 36);
 }
 LONG_DEVICE_TEST(random_large) {
-    attempt_many(&(struct plan){random_run_compiler, RANDOM_EXACT, 300, 0, device, vary_large}, 18);
+    attempt_many(&(struct campaign){random_run_compiler, RANDOM_EXACT, 300, 0, device, vary_large},
+                 18);
 }
 
 // ---- What was found -----------------------------------------------------------------------------

@@ -42,14 +42,6 @@ static const struct {
 };
 enum { FOLDERS = sizeof tree / sizeof *tree };
 
-// What still goes upwards. The list only gets shorter: a row that no include needs fails.
-static const struct {
-    const char *file, *includes;
-} exceptions[] = {
-    {"src/api/cache_verify.c", "kernels/ode/abi.h"},
-};
-enum { EXCEPTIONS = sizeof exceptions / sizeof *exceptions };
-
 // The path is the folder, or below it.
 static bool is_in(const char *path, const char *folder, size_t length) {
     return !strncmp(path, folder, length) && (!path[length] || path[length] == '/');
@@ -96,7 +88,6 @@ static bool resolve(const char *file, const char *name, bool quoted, char out[PA
 
 struct found {
     uint32_t files, includes, wrong;
-    bool needed[EXCEPTIONS];
     bool quiet;
 };
 
@@ -105,11 +96,6 @@ static void judge(struct found *f, const char *file, const char *included) {
     f->includes++;
     if (row < FOLDERS && allowed(row, included))
         return;
-    for (size_t i = 0; i < EXCEPTIONS; i++)
-        if (!strcmp(exceptions[i].file, file) && !strcmp(exceptions[i].includes, included)) {
-            f->needed[i] = true;
-            return;
-        }
     f->wrong++;
     if (!f->quiet)
         check_fail(__FILE__, __LINE__, "%s must not include %s", file, included);
@@ -160,9 +146,6 @@ TEST(tree_includes_go_downwards) {
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
         read_folder(&f, roots[i]);
     CHECK_MSG(f.files > 200 && f.includes > 300, "%u includes in %u files", f.includes, f.files);
-    for (size_t i = 0; i < EXCEPTIONS; i++)
-        CHECK_MSG(f.needed[i], "%s does not include %s: it is no exception any more",
-                  exceptions[i].file, exceptions[i].includes);
 }
 
 // What the test above would find.

@@ -61,11 +61,11 @@ static void same_all(const struct outcome *want, struct rig *rig, const struct i
 
 static void same_ways(const struct outcome *want, struct rig *rig, const struct inputs *in,
                       const char *what) {
-    struct run_setup *s = &rig->solver->setup;
+    shoal_refill other = rig->solver->plan->refill ? SHOAL_REFILL_OFF : SHOAL_REFILL_ON;
     same_all(want, rig, in, what);
-    s->refill = !s->refill;
+    rig_turn(rig->solver, (struct rig_way){.refill = other});
     same_all(want, rig, in, what);
-    s->chunk = 5;
+    rig_turn(rig->solver, (struct rig_way){.chunk = 5, .refill = other});
     same_all(want, rig, in, what);
     for (uint64_t row = 1; row < ROWS; row += 17) {
         char only[8];
@@ -389,8 +389,11 @@ DEVICE_TEST(watch_no_outputs) {
         struct rig rig = rig_new_watched(NULL, model, words, who[n]);
         struct outcome want = rig_run(&rig, &in, NULL, 0, NULL);
         rig_need(&rig, order_open(rig.model, &rig.options, NULL, &order, rig.log), "order");
-        order.request.outputs = 0;
-        rig_need(&rig, codegen_kernel(&order.request, &source, log_report(rig.log)), "codegen");
+        order.kernel[PLAN_FIRST].outputs = 0;
+        rig_need(&rig,
+                 codegen_kernel(&order.kernel[PLAN_FIRST], order.model->found->system, NULL, NULL,
+                                &source, rig.log),
+                 "codegen");
         rig_replace_kernel(&rig, source.text.data);
         struct outcome got = rig_run(&rig, &in, NULL, 0, NULL);
         for (uint64_t i = 0; i < ROWS; i++) {

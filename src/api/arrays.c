@@ -269,8 +269,8 @@ static shoal_code run_arrays(shoal_solver *s, const shoal_batch *batch, const sh
     struct array_sink sink = {.base = {array_begin, array_chunk, array_end, array_free},
                               .given = arrays,
                               .count = count,
-                              .threads = s->setup.threads,
-                              .team = &s->pool.team};
+                              .threads = s->plan->threads,
+                              .team = &s->runner.pool.team};
     shoal_code code = solver_run_into(s, batch->batch, &sink.base, NULL, tally, log);
     array_free(&sink.base);
     return code;

@@ -132,16 +132,14 @@ shoal_code shoal_cache_explain(shoal_cache *cache, const shoal_model *model,
     if (code != SHOAL_OK)
         return code;
     code = order_open(model, &o, NULL, &order, log);
-    const struct kernel_request how = {.backend = order.backend,
-                                       .device = order.device,
-                                       .stop = o.stop,
-                                       .on_compile = o.on_compile,
-                                       .on_compile_user = o.on_compile_user,
-                                       .cache = cache->cache,
-                                       .log = log};
+    struct build_how how = {0};
     struct build b = {0};
-    if (code == SHOAL_OK)
-        code = build_begin(&order.request, model->model->source.name, &how, &b);
+    if (code == SHOAL_OK) {
+        how = solver_how(order.model, &o, order.backend, order.device);
+        how.keep_source = NULL;
+        code = build_begin(&order.kernel[PLAN_FIRST], api_system(order.model, log), &how,
+                           cache->cache, &b, log);
+    }
     if (code == SHOAL_OK) {
         const struct kernel_making *k = &b.making;
         struct search s = {

@@ -2,9 +2,9 @@
 // Entries compiled again from the source they hold, and entries that this machine would not make.
 #include "api/cache.h"
 
-#include "../kernels/ode/abi.h"
 #include "api/model.h"
 #include "device/device.h"
+#include "ode/run/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ bool rebuild_open(const struct cache_item *item, struct cache *cache, struct reb
                            NULL) != SHOAL_OK)
         return false;
     out->kernel = (struct kernel_making){
-        .q = {.backend = out->backend, .device = out->device, .abi = SHOAL_ABI, .cache = cache},
+        .q = {.backend = out->backend, .device = out->device, .abi = build_abi, .cache = cache},
         .text = {.text = (const char *)source.bytes,
                  .length = source.length,
                  .needs_sleef = meta_has(item, "needs", "sleef"),

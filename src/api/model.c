@@ -3,13 +3,13 @@
 #include "api/model.h"
 
 #include "base/file.h"
+#include "ode/run/build.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 LOG_LABEL(parse, CODEGEN, 10, "model text to names and expressions");
-LOG_SHARED_LABEL(simplify, CODEGEN, 20, "expressions to a folded graph");
 
 enum { MODEL_BYTES = 64 << 20 };
 
@@ -99,12 +99,8 @@ void api_model_changed(shoal_model *model) {
 
 struct system *api_system(const shoal_model *model, shoal_log *log) {
     struct model_found *f = model->found;
-    if (!f->system) {
-        int32_t span = log_begin(log, LOG_simplify);
-        f->system = system_new(model->model, log_report(log));
-        log_u64(log, span, "nodes", f->system ? f->system->dag.nodes.count : 0);
-        log_end(log, span);
-    }
+    if (!f->system)
+        f->system = build_system(model->model, log);
     return f->system;
 }
 

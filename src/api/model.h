@@ -8,8 +8,6 @@
 #include "ode/model/model.h"
 #include "ode/symbolic/symbolic.h"
 
-LOG_DECLARE_LABEL(simplify);
-
 struct component_swap;
 struct watcher;
 

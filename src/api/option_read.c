@@ -8,8 +8,10 @@
 #include "base/amount.h"
 #include "base/ascii.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "base/number.h"
 #include "ode/run/choice.h"
+#include "ode/run/save_grid.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -48,10 +50,6 @@ shoal_code option_unknown(const char *name, const struct option_origin *origin, 
     return SHOAL_INPUT;
 }
 
-bool option_number(const char *text, double *value) {
-    return number_all(text, strlen(text), NUMBER_SIGNED, value) && isfinite(*value);
-}
-
 // Position of the word among the blank-separated `words`; UINT32_MAX when it is none of them.
 static uint32_t read_word(const char *words, const char *text, size_t length) {
     uint32_t index = 0;
@@ -84,7 +82,7 @@ static shoal_code wrong_word(const struct option *o, const char *text,
 static shoal_code read_number(const struct option *o, const char *text,
                               const struct option_origin *origin, double *out, struct report *r) {
     double v;
-    if (!option_number(text, &v) &&
+    if (!number_finite(text, &v) &&
         !(origin && origin->model && model_number(origin->model, text, &v) && isfinite(v)))
         return option_wrong(o, origin, r, "'%s' is not a number", text);
     if (o->range == OPTION_POSITIVE && !(v > 0))
@@ -101,7 +99,7 @@ static shoal_code read_integer(const struct option *o, const char *text,
     bool bytes = o->type == OPTION_BYTES;
     uint64_t v = 0;
     double number;
-    if (option_number(text, &number) && number < 0)
+    if (number_finite(text, &number) && number < 0)
         return option_wrong(o, origin, r, "must not be negative, not %s", text);
     if (!(bytes ? amount_bytes(text, &v) : amount_count(text, &v)))
         return option_wrong(o, origin, r, "'%s' is not %s", text,
@@ -180,30 +178,6 @@ static shoal_code read_device(const struct option *o, const char *text,
     return SHOAL_OK;
 }
 
-char *option_list_item(const char **at, char *item, size_t size) {
-    const char *p = *at + strspn(*at, " \t");
-    size_t n = strcspn(p, ",");
-    *at = p + n + (p[n] == ',');
-    while (n && (p[n - 1] == ' ' || p[n - 1] == '\t'))
-        n--;
-    if (n >= size)
-        return NULL;
-    memcpy(item, p, n);
-    item[n] = 0;
-    return item;
-}
-
-char *option_split(char *item) {
-    char *equals = strchr(item, '=');
-    if (!equals)
-        return NULL;
-    char *end = equals;
-    while (end > item && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    *end = 0;
-    return equals + 1 + strspn(equals + 1, " \t");
-}
-
 // "1e-9", "1e-9,x=1e-15" or "x=1e-15,y=1e-12": *number is NaN when it has none.
 static shoal_code read_atol(const struct option *o, const char *text,
                             const struct option_origin *origin, double *number, struct report *r) {
@@ -213,9 +187,9 @@ static shoal_code read_atol(const struct option *o, const char *text,
     plain.range = OPTION_POSITIVE;
     *number = NAN;
     for (const char *at = text; first || *at; first = false) {
-        if (!option_list_item(&at, item, sizeof item))
+        if (!list_item(&at, item, sizeof item))
             return option_wrong(o, origin, r, "an item of the list is too long");
-        char *text_of = option_split(item);
+        char *text_of = list_split(item);
         double value = NAN;
         if ((!text_of && !first) || (text_of && !item[0]))
             return option_wrong(o, origin, r, "'%s' is not STATE=NUMBER", item);
@@ -226,20 +200,6 @@ static shoal_code read_atol(const struct option *o, const char *text,
             *number = value;
     }
     return SHOAL_OK;
-}
-
-size_t options_save_at(const char *text, double *times) {
-    char item[64];
-    size_t count = 0;
-    for (const char *at = text; *at || !count;) {
-        double t;
-        if (!option_list_item(&at, item, sizeof item) || !option_number(item, &t))
-            return 0;
-        if (times)
-            times[count] = t;
-        count++;
-    }
-    return count;
 }
 
 // "final", "steps", "n=N", "every=DT", "at=T,T": which, and its value.
@@ -263,7 +223,7 @@ static shoal_code read_save(const struct option *o, const char *text,
         return read_number(&part, text + 6, origin, &out->number, r);
     } else if (!strncmp(text, "at=", 3)) {
         out->choice = SHOAL_SAVE_AT;
-        if (!options_save_at(text + 3, NULL))
+        if (!save_grid_times(text + 3, NULL))
             return option_wrong(o, origin, r, "'%s' is not a list of times", text + 3);
     } else
         return option_wrong(o, origin, r,

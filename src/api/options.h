@@ -70,14 +70,6 @@ shoal_code option_store(const struct option *o, const char *text,
                         const struct option_origin *origin, shoal_options *options,
                         struct report *r);
 
-// A number without anything around it; in any locale. Not inf, not nan.
-bool option_number(const char *text, double *value);
-
-// The next item of a comma-separated list, without the blanks around it; NULL when it is too long.
-char *option_list_item(const char **at, char *item, size_t size);
-// Cuts "name = value" at the first `=`; the value, or NULL when there is none.
-char *option_split(char *item);
-
 // What XPP takes where a model says nothing: its end after t0, and its step.
 #define XPP_T1 20.0
 #define XPP_DT 0.05
@@ -106,22 +98,10 @@ shoal_options options_own(const shoal_options *o, struct arena *arena);
 
 // ---- For the solver: after the last change ------------------------------------------------------
 
-// True when this run takes steps of `dt`: a method without error estimate, or controller fixed.
-bool options_fixed(const shoal_options *options, const struct method *method);
 // Everything that depends on several options. With SHOAL_OK, of a fixed run `dt` is there, of an
 // adaptive one it is to be ignored; t1 is not t0; settle < |t1 - t0|; save times are in order and
 // inside.
 shoal_code options_check(const shoal_options *options, const struct method *method,
                          struct report *r);
-double
-options_dt(const shoal_options *options); // of a fixed run; NaN: neither given nor the model's
-double options_rtol(const shoal_options *options); // the default of the precision when not given
-double options_atol(const shoal_options *options);
-// Absolute tolerance of each state, from atol and atol_list; an array's name means all its
-// elements.
-shoal_code options_atol_states(const shoal_options *options, struct model *m, double *atol,
-                               struct report *r);
-// Number of times in "1,2,5.5"; `times` may be NULL. 0: something in it is not a number.
-size_t options_save_at(const char *text, double *times);
 
 #endif

@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Checks of the options as a whole, once nothing changes any more, and values derived from several.
+// Checks of the options as a whole, once nothing changes any more.
 #include "api/options.h"
 
-#include "base/ascii.h"
+#include "ode/run/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool options_fixed(const shoal_options *options, const struct method *method) {
-    return method->embedded == 0 ||
-           (options->controller ? !strcmp(options->controller, controller_names[CONTROLLER_FIXED])
-                                : method->controller == CONTROLLER_FIXED);
-}
-
-double options_dt(const shoal_options *options) {
-    return isnan(options->dt) ? options->dt_model : options->dt;
-}
-
-double options_rtol(const shoal_options *options) {
-    double standard = options->precision == SHOAL_F32 ? 1e-4 : 1e-6;
-    return isnan(options->rtol) ? standard : options->rtol;
-}
-
-double options_atol(const shoal_options *options) {
-    double standard = options->precision == SHOAL_F32 ? 1e-6 : 1e-9;
-    return isnan(options->atol) ? standard : options->atol;
-}
 
 // Length of the run; it may go backwards in time.
 static double span_of(const shoal_options *o) { return fabs(o->t1 - o->t0); }
@@ -95,7 +75,7 @@ static shoal_code check_ranges(const shoal_options *options, struct report *r) {
 }
 
 static shoal_code check_fixed(const shoal_options *o, const struct method *m, struct report *r) {
-    double dt = options_dt(o);
+    double dt = plan_dt(o);
     if (isnan(dt))
         return report_error(r, SHOAL_INPUT, "method %s takes fixed steps%s: give --dt H", o->method,
                             m->embedded ? " under controller fixed" : "");
@@ -116,9 +96,9 @@ static shoal_code check_adaptive(const shoal_options *o, struct report *r) {
         return report_error(r, SHOAL_INPUT, "--dt-min: %g is more than --dt-max %g", o->dt_min,
                             o->dt_max);
     double finest = o->precision == SHOAL_F32 ? 0x1p-20 : 0x1p-46;
-    if (options_rtol(o) < finest)
+    if (tolerances_rtol(o) < finest)
         report_note(r, "rtol=%g is finer than %s can follow; below about %.0e only time is lost",
-                    options_rtol(o), o->precision == SHOAL_F32 ? "f32" : "f64", finest);
+                    tolerances_rtol(o), o->precision == SHOAL_F32 ? "f32" : "f64", finest);
     return SHOAL_OK;
 }
 
@@ -139,14 +119,14 @@ static shoal_code check_controller(const shoal_options *o, const struct method *
 }
 
 static shoal_code check_save_at(const shoal_options *o, struct report *r) {
-    size_t count = o->save_at ? options_save_at(o->save_at, NULL) : 0;
+    size_t count = o->save_at ? save_grid_times(o->save_at, NULL) : 0;
     double *times = count ? malloc(count * sizeof *times) : NULL;
     if (!count)
         return report_error(r, SHOAL_INPUT, "--save: at=%s is not a list of times",
                             o->save_at ? o->save_at : "");
     if (!times)
         return report_error(r, SHOAL_MEMORY, "not enough memory");
-    options_save_at(o->save_at, times);
+    save_grid_times(o->save_at, times);
     shoal_code code = SHOAL_OK;
     for (size_t i = 0; i < count && !code; i++) {
         double dir = o->t1 < o->t0 ? -1 : 1;
@@ -196,65 +176,7 @@ shoal_code options_check(const shoal_options *options, const struct method *meth
     if (!code)
         code = check_controller(options, method, r);
     if (!code)
-        code = options_fixed(options, method) ? check_fixed(options, method, r)
+        code = plan_is_fixed(options, method) ? check_fixed(options, method, r)
                                               : check_adaptive(options, r);
     return code ? code : check_save(options, r);
-}
-
-// True when `name` is `base` followed by digits: an element of the array `base`.
-static bool is_element(const char *name, const char *base, bool fold) {
-    size_t n = strlen(base);
-    bool same = fold ? ascii_same_prefix(name, base, n) : !strncmp(name, base, n);
-    return same && name[n] && strspn(name + n, "0123456789") == strlen(name + n);
-}
-
-// The elements of an array; those of one that is written in another case only if there are no
-// others.
-static uint32_t set_elements(const struct model *m, const char *base, double value, double *atol) {
-    uint32_t set = 0;
-    for (int fold = 0; fold < 2 && !set; fold++)
-        for (uint32_t i = 0; i < m->states.count; i++)
-            if (is_element(m->symbols.items[m->states.items[i]].name, base, fold)) {
-                atol[i] = value;
-                set++;
-            }
-    return set;
-}
-
-static shoal_code set_atol(struct model *m, const char *name, double value, double *atol,
-                           struct report *r) {
-    uint32_t symbol = model_find(m, name, "--atol", NULL), set = 0;
-    for (uint32_t i = 0; i < m->states.count; i++)
-        if (m->states.items[i] == symbol) {
-            atol[i] = value;
-            set++;
-        }
-    if (symbol == UINT32_MAX)
-        set = set_elements(m, name, value, atol);
-    if (set)
-        return SHOAL_OK;
-    struct nearest n = {.wanted = name};
-    for (uint32_t i = 0; i < m->states.count; i++)
-        nearest_offer(&n, m->symbols.items[m->states.items[i]].name);
-    const char *best = nearest_best(&n);
-    return report_error(r, SHOAL_INPUT, "--atol: '%s' is not a state of the model%s%s%s", name,
-                        best ? "; did you mean " : "", best ? best : "", best ? "?" : "");
-}
-
-shoal_code options_atol_states(const shoal_options *options, struct model *m, double *atol,
-                               struct report *r) {
-    for (uint32_t i = 0; i < m->states.count; i++)
-        atol[i] = options_atol(options);
-    shoal_code result = SHOAL_OK;
-    for (const char *at = options->atol_list; at && *at;) {
-        char item[256];
-        double value;
-        char *text = option_list_item(&at, item, sizeof item) ? option_split(item) : NULL;
-        if (!text || !option_number(text, &value) || !(value > 0))
-            return report_error(r, SHOAL_INPUT, "--atol: '%s' is not a list of STATE=NUMBER",
-                                options->atol_list);
-        shoal_code code = set_atol(m, item, value, atol, r);
-        result = code ? code : result;
-    }
-    return result;
 }

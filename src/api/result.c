@@ -170,8 +170,8 @@ static shoal_code run(shoal_solver *s, const shoal_batch *batch, shoal_result **
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     struct memory_sink sink = {.base = {memory_begin, memory_chunk, memory_end, memory_free},
                                .to = x,
-                               .threads = s->setup.threads,
-                               .team = &s->pool.team};
+                               .threads = s->plan->threads,
+                               .team = &s->runner.pool.team};
     shoal_code code = solver_run_into(s, batch->batch, &sink.base, NULL, &x->tally, log);
     if (code == SHOAL_OK || code == SHOAL_STOPPED)
         *out = x;

@@ -16,17 +16,19 @@ LOG_LABEL(solver_solve_execution, RUNTIME, 20, "the solver's part of it");
 // ---- What it is ---------------------------------------------------------------------------------
 
 const char *shoal_solver_key(const shoal_solver *solver) {
-    return solver ? solver->first.key : NULL;
+    return solver ? solver->runner.kernel[PLAN_FIRST].key : NULL;
 }
 
-bool shoal_solver_cached(const shoal_solver *solver) { return solver && solver->first.cached; }
+bool shoal_solver_cached(const shoal_solver *solver) {
+    return solver && solver->runner.kernel[PLAN_FIRST].cached;
+}
 
 const char *shoal_solver_device(const shoal_solver *solver) {
     return solver ? solver->device_text : NULL;
 }
 
 uint32_t shoal_solver_array_count(const shoal_solver *solver) {
-    return solver ? solver->list.count : 0;
+    return solver ? solver->plan->list.count : 0;
 }
 
 shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t index) {
@@ -37,7 +39,7 @@ shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t inde
     };
     if (index >= shoal_solver_array_count(solver))
         return (shoal_array_info){0};
-    const struct result_array *a = &solver->list.array[index];
+    const struct result_array *a = &solver->plan->list.array[index];
     return (shoal_array_info){.name = solver->names.name[index],
                               .type = types[a->type],
                               .per_sample = a->axes == AXES_PER_SAMPLE || a->axes == AXES_FLAT ||
@@ -46,22 +48,22 @@ shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t inde
 }
 
 uint32_t shoal_solver_var_count(const shoal_solver *solver) {
-    return solver ? solver->list.of.vars : 0;
+    return solver ? solver->plan->list.of.vars : 0;
 }
 
 const char *shoal_solver_var_name(const shoal_solver *solver, uint32_t index) {
-    return index < shoal_solver_var_count(solver) ? solver->list.of.var[index] : NULL;
+    return index < shoal_solver_var_count(solver) ? solver->plan->list.of.var[index] : NULL;
 }
 
 uint64_t shoal_solver_save_count(const shoal_solver *solver) {
-    return solver ? solver->list.of.samples : 0;
+    return solver ? solver->plan->list.of.samples : 0;
 }
 
 double shoal_solver_save_time(const shoal_solver *solver, uint64_t index) {
     if (index >= shoal_solver_save_count(solver))
         return (double)NAN;
-    const double *times = solver->list.of.times;
-    return times ? times[index] : solver->setup.t1;
+    const double *times = solver->plan->list.of.times;
+    return times ? times[index] : solver->plan->t1;
 }
 
 // ---- Stops --------------------------------------------------------------------------------------
@@ -91,33 +93,9 @@ shoal_code solver_enter(shoal_solver *s, shoal_log *log) {
 
 void solver_leave(shoal_solver *s) { __atomic_store_n(&s->under_way, 0, __ATOMIC_SEQ_CST); }
 
-static bool is_stopped(const struct compile_flags *w) {
-    return dispatch_is_set(&w->solver->stop) || dispatch_is_set(w->options.stop);
-}
-
-// Called while a compilation goes on.
-static void on_compile(const shoal_compile *now, void *user) {
-    struct compile_flags *w = user;
-    if (is_stopped(w))
-        __atomic_store_n(&w->stop, 1, __ATOMIC_RELAXED);
-    if (w->options.on_compile)
-        w->options.on_compile(now, w->options.on_compile_user);
-}
-
-shoal_options solver_watched(const shoal_solver *s, const shoal_options *o,
-                             struct compile_flags *watch) {
-    shoal_options out = *o;
-    *watch = (struct compile_flags){.solver = s, .options = *o};
-    watch->stop = is_stopped(watch);
-    out.stop = o->stop ? &watch->stop : &s->stop; // one flag is seen at once
-    out.on_compile = on_compile;
-    out.on_compile_user = watch;
-    return out;
-}
-
 static struct dispatch_control control_of(shoal_solver *s) {
     return (struct dispatch_control){
-        .stop = {&s->stop, s->stop_too}, .progress = s->progress, .user = s->progress_user};
+        .stop = {&s->stop, s->given.stop}, .progress = s->progress, .user = s->progress_user};
 }
 
 // ---- Running ------------------------------------------------------------------------------------
@@ -156,9 +134,10 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
     buf_puts(out, ",\"model_text\":");
     buf_json(out, s->model->model->source.text);
     buf_puts(out, ",\"key\":");
-    buf_json(out, s->first.key);
-    if (s->setup.takeover)
-        buf_printf(out, ",\"methods\":\"%s %s\"", s->setup.method, s->setup.takeover->method);
+    buf_json(out, s->runner.kernel[PLAN_FIRST].key);
+    if (plan_takes_over(s->plan))
+        buf_printf(out, ",\"methods\":\"%s %s\"", s->plan->kernel[PLAN_FIRST].method->name,
+                   s->plan->kernel[PLAN_STIFF].method->name);
     buf_puts(out, ",\"options\":");
     buf_put(out, s->options.data, s->options.length);
     if (s->given.job) {
@@ -185,9 +164,9 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
                             "fork first, or use the CPU",
                             s->backend->name);
     int32_t span = log_begin(log, LOG_solver_solve_execution);
-    shoal_code code = run_list(&s->setup, b, meta, &arena, &list, log_report(log));
+    shoal_code code = run_list(s->plan, b, meta, &arena, &list, log_report(log));
     if (code == SHOAL_OK)
-        code = run_batch(&s->setup, b, sink, &list, &control, tally, log);
+        code = run_batch(s->plan, &s->runner, b, sink, &list, &control, tally, log);
     log_end(log, span);
     arena_free(&arena);
     return code;
@@ -202,9 +181,9 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
     shoal_code code = solver_open(solver, batch, "shoal_solver_plan", log);
     if (code != SHOAL_OK)
         return code;
-    code = run_list(&solver->setup, batch->batch, "{}", &arena, &list, log_report(log));
+    code = run_list(solver->plan, batch->batch, "{}", &arena, &list, log_report(log));
     if (code == SHOAL_OK)
-        *plan = run_plan(&solver->setup, batch->batch, &list);
+        *plan = run_plan(solver->plan, batch->batch, &list);
     if (code == SHOAL_OK && path)
         plan->disk_bytes = io_sink_bytes(path, &list);
     if (code == SHOAL_OK)
@@ -231,7 +210,7 @@ shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *p
     shoal_code code = solver_open(s, batch, "shoal_solver_run_file", log);
     if (code != SHOAL_OK)
         return code;
-    code = io_sink_new(path, s->setup.threads, &sink, log_report(log));
+    code = io_sink_new(path, s->plan->threads, &sink, log_report(log));
     if (code == SHOAL_OK) {
         solver_meta(s, batch, &meta);
         code = meta.failed

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Making a solver: check, generate, and get the kernel.
+// Making a solver: check, plan, and get the kernel.
 #include "api/solver.h"
 
 #include "api/options.h"
-#include "base/cpus.h"
 #include "device/device.h"
 #include "ode/run/choice.h"
 
@@ -14,170 +13,71 @@
 
 LOG_LABEL(device_open, BUILD, 10, "driver, context and memory of a device");
 
-enum controller solver_controller(const shoal_options *o, const struct method *m) {
-    if (options_fixed(o, m))
-        return CONTROLLER_FIXED;
-    for (int i = 0; o->controller && i < CONTROLLER_COUNT; i++)
-        if (!strcmp(o->controller, controller_names[i]))
-            return (enum controller)i;
-    return m->controller;
+// The input of a plan, but for the device's limits; what can be told without a plan is checked.
+static shoal_code prepare(const shoal_model *model, const shoal_options *o,
+                          const struct shoal_target *target, struct plan_input *out,
+                          shoal_log *log) {
+    struct report *r = log_report(log);
+    const struct method *m = choice_find(o->method).first;
+    if (!m)
+        return report_error(r, SHOAL_INPUT,
+                            "--method: unknown method '%s'; `shoal methods` lists them", o->method);
+    shoal_code code = options_check(o, m, r);
+    if (code != SHOAL_OK)
+        return code;
+    xpp_tell(o, m, model->model, r);
+    *out = (struct plan_input){.options = o,
+                               .model = model->model,
+                               .system = api_system(model, log),
+                               .target = target,
+                               .watcher = model->watcher};
+    return out->system ? SHOAL_OK : SHOAL_INPUT;
 }
 
-static shoal_code find_method(const shoal_options *o, struct choice *out, struct report *r) {
-    *out = choice_find(o->method);
-    if (out->first)
-        return SHOAL_OK;
-    return report_error(r, SHOAL_INPUT, "--method: unknown method '%s'; `shoal methods` lists them",
-                        o->method);
-}
-
-shoal_code solver_request(const shoal_model *model, const shoal_options *o,
+shoal_code solver_kernels(const shoal_model *model, const shoal_options *o,
                           const struct shoal_target *target, struct arena *arena,
-                          struct codegen_request *out, shoal_log *log) {
-    struct choice choice;
-    struct output_list outputs;
-    shoal_code code = find_method(o, &choice, log_report(log));
-    if (code == SHOAL_OK)
-        code = options_check(o, choice.first, log_report(log));
-    if (code == SHOAL_OK)
-        xpp_tell(o, choice.first, model->model, log_report(log));
-    if (code == SHOAL_OK)
-        code = outputs_choose(model->model, o->vars, arena, &outputs, log_report(log));
+                          struct kernel_plan out[PLAN_ROLES], shoal_log *log) {
+    struct plan_input in;
+    shoal_code code = prepare(model, o, target, &in, log);
+    return code ? code : plan_kernels(&in, arena, out, log_report(log));
+}
+
+static shoal_code make_plan(shoal_solver *s, shoal_log *log) {
+    struct plan *plan = arena_new(&s->arena, struct plan, 1);
+    struct plan_input in;
+    shoal_code code = prepare(s->model, &s->given, s->backend->target(s->device), &in, log);
+    s->plan = plan;
     if (code != SHOAL_OK)
         return code;
-    struct system *system = api_system(model, log);
-    if (!system)
-        return SHOAL_INPUT;
-    choice = choice_for(choice, system, options_fixed(o, choice.first));
-    *out = (struct codegen_request){
-        .system = system,
-        .method = choice.first,
-        .stiff = choice.stiff,
-        .controller = solver_controller(o, choice.first),
-        .f32 = o->precision == SHOAL_F32,
-        .dense = o->save == SHOAL_SAVE_N || o->save == SHOAL_SAVE_EVERY || o->save == SHOAL_SAVE_AT,
-        .target = target,
-        .outputs = outputs.items.count,
-        .output = outputs.items.items,
-        .swap = model->swap,
-        .watcher = model->watcher,
-        .log = log,
-        .stop = o->stop,
-    };
-    return SHOAL_OK;
+    in.limits = s->backend->limits(s->device);
+    return plan_make(&in, &s->arena, plan, log_report(log));
 }
 
-shoal_code solver_how(const shoal_options *o, const struct shoal_backend *backend,
-                      struct shoal_device *device, struct kernel_request *out, shoal_log *log) {
-    *out = (struct kernel_request){.backend = backend,
-                                   .device = device,
-                                   .stop = o->stop,
-                                   .on_compile = o->on_compile,
-                                   .on_compile_user = o->on_compile_user,
-                                   .keep_source = o->keep_source,
-                                   .cache = cache_open(o->cache),
-                                   .log = log};
-    return out->cache ? SHOAL_OK : report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-}
-
-shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
-                         const shoal_options *o, const struct loaded *have, struct loaded *out,
-                         shoal_log *log) {
-    struct kernel_request how;
-    shoal_code code = solver_how(o, s->backend, s->device, &how, log);
-    if (code != SHOAL_OK)
-        return code;
-    code = build_kernel(q, s->model->model->source.name, &how, s->plans, have, out);
-    cache_close(how.cache);
-    return code;
-}
-
-static shoal_code fill_grid(const shoal_options *o, struct arena *arena, struct save_grid *grid,
-                            struct report *r) {
-    size_t count = o->save == SHOAL_SAVE_AT ? options_save_at(o->save_at, NULL) : 0;
-    double *at = arena_new(arena, double, count + 1);
-    if (count)
-        options_save_at(o->save_at, at);
-    return save_grid_make(o, at, count, grid, r);
-}
-
-static uint64_t max_steps_of(const shoal_options *o, bool fixed) {
-    return o->max_steps ? o->max_steps : fixed ? 0 : 100000;
-}
-
-shoal_code solver_tolerances(shoal_solver *s, const struct codegen_request *q,
-                             const shoal_options *o, struct run_tolerances *out, struct report *r) {
-    struct model *m = s->model->model;
-    double *atol = arena_new(&s->arena, double, m->states.count);
-    shoal_code code = options_atol_states(o, m, atol, r);
-    double rtol = options_rtol(o);                // what the user asked for
-    double floor = q->f32 ? fmin(rtol, 1e-6) : 0; // of what f32 can tell apart
-    double of_step = q->controller == CONTROLLER_FIXED ? rtol : method_tolerance(q->method, rtol);
-    out->rtol = fmax(of_step, floor);
-    for (uint32_t i = 0; i < m->states.count; i++)
-        atol[i] *= out->rtol / rtol;
-    out->atol = atol;
-    return code;
-}
-
-static shoal_code fill_setup(shoal_solver *s, const struct codegen_request *q,
-                             const shoal_options *o, struct report *r) {
-    struct run_setup *u = &s->setup;
-    struct model *m = s->model->model;
-    bool fixed = q->controller == CONTROLLER_FIXED;
-    const char **names = arena_new(&s->arena, const char *, q->outputs);
-    for (uint32_t i = 0; i < q->outputs; i++)
-        names[i] = output_name(m, q->output[i]);
-    double most = q->f32 ? INT32_MAX : UINT32_MAX; // what the kernel can count
-    if (fixed && run_fixed_steps(o->t0, o->t1, options_dt(o)) > most)
-        return report_error(r, SHOAL_INPUT, "--dt: more than %.0f steps", most);
-    shoal_code code = solver_tolerances(s, q, o, &u->tolerances, r);
-    if (code == SHOAL_OK)
-        code = fill_grid(o, &s->arena, &u->grid, r);
-    u->backend = s->backend;
-    u->device = s->device;
-    u->limits = s->backend->limits(s->device);
-    s->pool = (struct dispatch_pool){.backend = s->backend, .device = s->device};
-    u->pool = &s->pool;
-    u->model = m;
-    u->method = q->method->name;
-    u->outputs = q->outputs;
-    while (u->state_outputs < q->outputs && q->output[u->state_outputs] < m->states.count)
-        u->state_outputs++;
-    u->output = names;
-    u->f32 = q->f32;
-    u->fixed = fixed;
-    u->t0 = o->t0;
-    u->t1 = o->t1;
-    u->settle = o->settle;
-    u->dt = fixed ? options_dt(o) : (double)NAN;
-    u->dt0 = o->dt0;
-    u->dt_min = o->dt_min;
-    u->dt_max = o->dt_max;
-    u->max_steps = max_steps_of(o, fixed);
-    u->threads = o->threads ? o->threads : cpus_usable();
-    u->chunk = o->chunk;
-    u->memory = o->memory;
-    // Equal work gains nothing from it, and devices lose by it.
-    u->refill = o->refill == SHOAL_REFILL_ON ||
-                (o->refill == SHOAL_REFILL_AUTO && !(fixed && u->limits.memory));
-    u->keep_failed = o->keep_failed;
-    return code;
+struct build_how solver_how(const shoal_model *model, const shoal_options *o,
+                            const struct shoal_backend *backend, struct shoal_device *device) {
+    return (struct build_how){.backend = backend,
+                              .device = device,
+                              .model = model->model,
+                              .swap = model->swap,
+                              .cache = o->cache,
+                              .keep_source = o->keep_source,
+                              .stop = {NULL, o->stop},
+                              .on_compile = o->on_compile,
+                              .on_compile_user = o->on_compile_user};
 }
 
 // The options with the values that apply where none were given: a result says how it was made,
 // whatever the defaults of a later version are.
-static shoal_options chosen(const shoal_options *given, const struct codegen_request *q) {
+static shoal_options chosen(const shoal_options *given, const struct plan *p) {
     shoal_options o = *given;
-    bool fixed = q->controller == CONTROLLER_FIXED;
-    if (!q->stiff) // else each of the two has its own
-        o.controller = controller_names[q->controller];
-    o.dt = fixed ? options_dt(given) : (double)NAN;
+    if (!plan_takes_over(p)) // else each of the two has its own
+        o.controller = controller_names[p->kernel[PLAN_FIRST].controller];
+    o.dt = p->dt;
     o.dt_model = (double)NAN;
-    if (!fixed) {
-        o.rtol = options_rtol(given);
-        o.atol = options_atol(given);
-        o.max_steps = max_steps_of(given, false);
+    if (!plan_fixed(p)) {
+        o.rtol = p->rtol;
+        o.atol = p->atol;
+        o.max_steps = p->max_steps;
     }
     return o;
 }
@@ -260,19 +160,12 @@ static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_l
     return code;
 }
 
-static bool same_request(const struct codegen_request *a, const struct codegen_request *b) {
-    return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
-           a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
-           a->swap == b->swap && a->watcher == b->watcher && a->outputs == b->outputs &&
-           !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
-}
-
-// Whether a kernel of `from` may be this one's: nothing that the request and the model put into it
-// has changed, and nobody wants to see its source.
-static bool is_kept(const shoal_solver *s, const struct codegen_request *q,
-                    const shoal_solver *from, const struct codegen_request *other) {
+// Whether a kernel of `from` may be this one's: nothing that the plan and the model put into it has
+// changed, and nobody wants to see its source.
+static bool is_kept(const shoal_solver *s, const shoal_solver *from, enum plan_role role) {
     const char *keep = s->given.keep_source;
-    return from && from->device == s->device && same_request(q, other) &&
+    return from && from->device == s->device && from->model->swap == s->model->swap &&
+           plan_same_kernel(&s->plan->kernel[role], &from->plan->kernel[role]) &&
            model_same_kernel(s->model->model, from->model->model) &&
            (!keep || same_text(keep, from->given.keep_source));
 }
@@ -286,52 +179,53 @@ static struct loaded kept(const struct loaded *from) {
 }
 
 // The kernel: that of `from`, or the one that the key says; which may be that of `from` too.
-static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, const shoal_options *o,
-                               shoal_log *log) {
-    const struct loaded *have = from && from->device == s->device ? &from->first : NULL;
-    shoal_code code = SHOAL_OK;
-    if (is_kept(s, &s->request, from, from ? &from->request : NULL))
-        s->first = kept(have);
-    else {
-        if (from && s->model->found->system == from->model->found->system)
-            s->model->found->system = NULL; // it has nodes of another kernel
-        s->request.system = api_system(s->model, log);
-        code = s->request.system ? solver_kernel(s, &s->request, o, have, &s->first, log)
-                                 : SHOAL_INPUT;
+static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
+    const struct loaded *have =
+        from && from->device == s->device ? &from->runner.kernel[PLAN_FIRST] : NULL;
+    struct loaded *out = &s->runner.kernel[PLAN_FIRST];
+    if (is_kept(s, from, PLAN_FIRST)) {
+        *out = kept(have);
+        return SHOAL_OK;
     }
-    s->setup.module = s->first.kernel ? s->first.kernel->module : NULL;
-    s->setup.workspace = s->first.workspace;
-    s->setup.resident = s->first.kernel ? s->first.kernel->facts.resident : 0;
-    return code;
+    if (from && s->model->found->system == from->model->found->system)
+        s->model->found->system = NULL; // it has nodes of another kernel
+    struct system *system = api_system(s->model, log);
+    return system ? build_kernel(&s->plan->kernel[PLAN_FIRST], system, &s->runner.how, s->plans,
+                                 have, out, log)
+                  : SHOAL_INPUT;
 }
 
-static shoal_code begin(shoal_solver *s, const shoal_solver *from, const shoal_options *o,
-                        shoal_log *log) {
+// Those that take over, where another solver has them; the others are made when they are needed.
+static void keep_others(shoal_solver *s, const shoal_solver *from) {
+    for (enum plan_role i = PLAN_STIFF; i < PLAN_ROLES && from; i++)
+        if (plan_takes_over(s->plan) && is_kept(s, from, i))
+            s->runner.kernel[i] = kept(&from->runner.kernel[i]);
+}
+
+// Compilations end by the flag of the solver that is changed, too.
+static void set_runner(shoal_solver *s, const shoal_solver *from) {
+    s->runner.how = solver_how(s->model, &s->given, s->backend, s->device);
+    s->runner.how.stop[0] = from ? &from->stop : NULL;
+    s->runner.pool = (struct dispatch_pool){.backend = s->backend, .device = s->device};
+}
+
+static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     if (from && model_same_kernel(s->model->model, from->model->model))
         s->model->found->system = from->model->found->system;
     shoal_code code = open_device(s, from, log);
     if (code == SHOAL_OK)
-        code = solver_request(s->model, &s->given, s->backend->target(s->device), &s->arena,
-                              &s->request, log);
-    if (code == SHOAL_OK)
-        code = fill_setup(s, &s->request, &s->given, log_report(log));
-    if (code == SHOAL_OK)
-        code = run_list(&s->setup, NULL, NULL, &s->arena, &s->list, log_report(log));
-    if (code == SHOAL_OK)
-        code = result_names_make(&s->names, &s->list, NULL, NULL, log_report(log));
-    if (code == SHOAL_OK)
-        code = first_kernel(s, from, o, log);
-    s->request.log = NULL;
-    if (code == SHOAL_OK && s->request.stiff)
-        code = takeover_begin(s, &s->given, log);
+        code = make_plan(s, log);
     if (code != SHOAL_OK)
         return code;
-    for (int i = 0; i < TAKEOVERS && s->request.stiff && from && from->request.stiff; i++)
-        if (is_kept(s, &s->takeover[i].request, from, &from->takeover[i].request))
-            s->takeover[i].kernel = kept(&from->takeover[i].kernel);
-    shoal_options known = chosen(&s->given, &s->request);
+    set_runner(s, from);
+    code = result_names_make(&s->names, &s->plan->list, NULL, NULL, log_report(log));
+    if (code == SHOAL_OK)
+        code = first_kernel(s, from, log);
+    if (code != SHOAL_OK)
+        return code;
+    keep_others(s, from);
+    shoal_options known = chosen(&s->given, s->plan);
     describe_options(&known, &s->arena, &s->options);
-    s->stop_too = s->given.stop;
     return code;
 }
 
@@ -340,20 +234,16 @@ static void disown(shoal_solver *s, const shoal_solver *other) {
     if (s->model->found->system == other->model->found->system)
         s->model->found->system = NULL;
     if (s->device == other->device)
-        s->pool = (struct dispatch_pool){0};
+        s->runner.pool = (struct dispatch_pool){0};
 }
 
 // What points into the solver itself, wherever that is.
-static void settle(shoal_solver *s) {
-    s->setup.pool = &s->pool;
-    takeover_settle(s);
-}
+static void settle(shoal_solver *s) { s->runner.how.stop[0] = &s->stop; }
 
 // A solver of its own out of a model, which it owns from here on, and options; what it can take
 // over from another one is still the other's.
 static shoal_code make(shoal_model *model, const shoal_options *options, const shoal_solver *from,
-                       bool plans, const shoal_options *watched, shoal_solver **out,
-                       shoal_log *log) {
+                       bool plans, shoal_solver **out, shoal_log *log) {
     jmp_buf oom;
     shoal_solver *s = model ? calloc(1, sizeof *s) : NULL;
     *out = s;
@@ -369,7 +259,7 @@ static shoal_code make(shoal_model *model, const shoal_options *options, const s
         code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     else {
         s->given = options_own(options, &s->arena);
-        code = begin(s, from, watched ? watched : &s->given, log);
+        code = begin(s, from, log);
     }
     s->arena.oom = NULL;
     settle(s);
@@ -390,7 +280,7 @@ static shoal_code new_solver(const shoal_model *model, const shoal_options *opti
     if (!model || !out)
         return api_usage(log, "shoal_solver_new", "model or place for the solver");
     shoal_code code = options_take(options, "shoal_solver_new", &o, log);
-    return code ? code : make(api_model_copy(model), &o, NULL, plans, NULL, out, log);
+    return code ? code : make(api_model_copy(model), &o, NULL, plans, out, log);
 }
 
 shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *options,
@@ -406,12 +296,10 @@ shoal_code shoal_solver_new_plan(const shoal_model *model, const shoal_options *
 void shoal_solver_free(shoal_solver *solver) {
     if (!solver)
         return;
-    kernel_drop(solver->first.kernel);
-    for (int i = 0; i < TAKEOVERS; i++)
-        kernel_drop(solver->takeover[i].kernel.kernel);
-    pool_free(&solver->pool);
+    for (int i = 0; i < PLAN_ROLES; i++)
+        kernel_drop(solver->runner.kernel[i].kernel);
+    pool_free(&solver->runner.pool);
     kernel_device_close(solver->device);
-    free(solver->setup.grid.times);
     result_names_free(&solver->names);
     buf_free(&solver->options);
     arena_free(&solver->arena);
@@ -424,11 +312,12 @@ static void replace(shoal_solver *s, shoal_solver *next) {
     next->progress = s->progress;
     next->progress_user = s->progress_user;
     next->under_way = s->under_way;
+    struct dispatch_pool *pool = &next->runner.pool;
     if (next->device == s->device)
-        next->pool = s->pool;
-    if (next->pool.team && next->setup.threads != s->setup.threads) { // of another size
-        team_free(next->pool.team);
-        next->pool.team = NULL;
+        *pool = s->runner.pool;
+    if (pool->team && next->plan->threads != s->plan->threads) { // of another size
+        team_free(pool->team);
+        pool->team = NULL;
     }
     shoal_solver old = *s;
     *s = *next;
@@ -441,14 +330,12 @@ static void replace(shoal_solver *s, shoal_solver *next) {
 // The solver with another model (which is its from here on) and options, or as it was.
 static shoal_code change(shoal_solver *s, shoal_model *model, const shoal_options *options,
                          shoal_effect *effect, shoal_log *log) {
-    struct compile_flags flags;
     shoal_solver *next = NULL;
-    shoal_options watched = solver_watched(s, options, &flags);
-    shoal_code code = make(model, options, s, s->plans, &watched, &next, log);
+    shoal_code code = make(model, options, s, s->plans, &next, log);
     if (code != SHOAL_OK)
         return code;
     if (effect)
-        *effect = next->first.effect;
+        *effect = next->runner.kernel[PLAN_FIRST].effect;
     replace(s, next);
     return SHOAL_OK;
 }
@@ -529,8 +416,8 @@ shoal_code order_open(const shoal_model *model, const shoal_options *o, const ch
     if (setjmp(oom))
         code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     else
-        code = solver_request(out->model, o, out->backend->target(out->device), &out->arena,
-                              &out->request, log);
+        code = solver_kernels(out->model, o, out->backend->target(out->device), &out->arena,
+                              out->kernel, log);
     out->arena.oom = NULL;
     return code;
 }
@@ -558,7 +445,8 @@ shoal_code shoal_model_source(const shoal_model *model, const shoal_options *opt
         return code;
     code = order_open(model, &o, NULL, &order, log);
     if (code == SHOAL_OK)
-        code = codegen_kernel(&order.request, &text, log_report(log));
+        code = codegen_kernel(&order.kernel[PLAN_FIRST], api_system(order.model, log), model->swap,
+                              o.stop, &text, log);
     if (code == SHOAL_OK)
         *source = text.text.data; // the caller's now
     order_close(&order);

@@ -4,8 +4,6 @@
 #define SHOAL_API_SOLVER_H
 
 #include "api/model.h"
-#include "ode/run/build.h"
-#include "ode/run/outputs.h"
 #include "ode/run/run.h"
 #include "result/result_names.h"
 #include "shoal/backend.h"
@@ -13,15 +11,6 @@
 #include <sys/types.h>
 
 LOG_DECLARE_LABEL(solve_ivp_execution);
-
-// The kernels that take over from the first one, made when the first trajectory needs them.
-enum { TAKEOVER_STIFF, TAKEOVER_LAST, TAKEOVERS };
-struct takeover {
-    struct shoal_solver *solver;
-    struct codegen_request request; // its system is made with the kernel; method NULL: none
-    struct loaded kernel;
-    struct run_takeover run;
-};
 
 // A snapshot: what is changed in the model and the options it was made of does not reach it. All
 // that follows from them is made anew by every change, as a second solver that takes its place when
@@ -33,20 +22,15 @@ struct shoal_solver {
     const struct shoal_backend *backend;
     struct shoal_device *device;
     uint32_t device_index;
-    pid_t pid;              // of the process that opened it
-    struct run_setup setup; // its arrays live in the arena, the grid is owned
-    struct dispatch_pool pool;
+    pid_t pid;               // of the process that opened it
+    const struct plan *plan; // in the arena
+    struct runner runner;
     struct arena arena;
-    struct result_list list;   // arrays of a result, but for those of a batch; in the arena
-    struct result_names names; // of them, in files
+    struct result_names names; // of the arrays of the plan, in files
     struct buf options;        // JSON object, for result files
-    struct loaded first;
-    struct codegen_request request; // of the first kernel; its system is the model's
-    struct takeover takeover[TAKEOVERS];
     char device_text[192];
-    int under_way;                // a call that shoal_solver_stop ends; atomic
-    int stop;                     // it was asked for; atomic
-    const volatile int *stop_too; // by the caller's flag
+    int under_way; // a call that shoal_solver_stop ends; atomic
+    int stop;      // it was asked for; atomic
     void (*progress)(const shoal_progress *now, void *user);
     void *progress_user;
 };
@@ -55,51 +39,22 @@ struct shoal_solver {
 shoal_code solver_enter(shoal_solver *s, shoal_log *log);
 void solver_leave(shoal_solver *s);
 
-// Options whose compilations end by either of the solver's flags as well. `watch` must outlive
-// them.
-struct compile_flags {
-    const shoal_solver *solver;
-    shoal_options options;
-    int stop;
-};
-shoal_options solver_watched(const shoal_solver *s, const shoal_options *o,
-                             struct compile_flags *watch);
-
-// What the generator is asked for; the request points into the arena and the target.
-shoal_code solver_request(const shoal_model *model, const shoal_options *o,
+// What is compiled in, by a model and options, which are checked; in the arena.
+shoal_code solver_kernels(const shoal_model *model, const shoal_options *o,
                           const struct shoal_target *target, struct arena *arena,
-                          struct codegen_request *out, shoal_log *log);
+                          struct kernel_plan out[PLAN_ROLES], shoal_log *log);
+// How kernels are made, by them, on a device.
+struct build_how solver_how(const shoal_model *model, const shoal_options *o,
+                            const struct shoal_backend *backend, struct shoal_device *device);
 
-// The request of the kernel that takes over, for the one of the first, without a system; and its
-// system, which is system_free's in the end.
-struct codegen_request takeover_request(const shoal_options *o,
-                                        const struct codegen_request *first);
-shoal_code takeover_system(const shoal_model *model, struct codegen_request *q, shoal_log *log);
-// Makes ready what the kernels will take; and what points into the solver, wherever that is.
-shoal_code takeover_begin(shoal_solver *s, const shoal_options *o, shoal_log *log);
-void takeover_settle(shoal_solver *s);
-
-// How kernels are made by the options, on a device; the cache is opened.
-shoal_code solver_how(const shoal_options *o, const struct shoal_backend *backend,
-                      struct shoal_device *device, struct kernel_request *out, shoal_log *log);
-
-// A kernel on the solver's device: `have` (may be NULL) when that is it, else from the cache or
-// compiled. A solver that plans only learns whether it is there.
-shoal_code solver_kernel(const shoal_solver *s, const struct codegen_request *q,
-                         const shoal_options *o, const struct loaded *have, struct loaded *out,
-                         shoal_log *log);
-shoal_code solver_tolerances(shoal_solver *s, const struct codegen_request *q,
-                             const shoal_options *o, struct run_tolerances *out, struct report *r);
-enum controller solver_controller(const shoal_options *o, const struct method *m);
-
-// A device and what the generator is asked for, without a solver. target: a name to build for, or
-// NULL for the device of the options. order_close may be called whatever order_open returned.
+// A device and what is compiled in, without a solver. target: a name to build for, or NULL for the
+// device of the options. order_close may be called whatever order_open returned.
 struct order {
     shoal_model *model; // a copy
     const struct shoal_backend *backend;
     struct shoal_device *device;
     bool for_target; // the device is this order's alone
-    struct codegen_request request;
+    struct kernel_plan kernel[PLAN_ROLES];
     struct arena arena;
 };
 shoal_code order_open(const shoal_model *model, const shoal_options *o, const char *target,

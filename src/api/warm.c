@@ -21,26 +21,36 @@ static shoal_code put(struct build *b, const char *target, shoal_warm_result *ou
     return code;
 }
 
-static shoal_code warm(const struct order *order, const struct codegen_request *request,
-                       const char *model, const shoal_options *options, shoal_warm_result *out,
-                       shoal_log *log) {
-    struct kernel_request how;
+static shoal_code warm(const struct order *order, enum plan_role role, struct system *system,
+                       const shoal_options *options, shoal_warm_result *out, shoal_log *log) {
+    const struct kernel_plan *plan = &order->kernel[role];
+    struct build_how how = solver_how(order->model, options, order->backend, order->device);
+    struct cache *cache = cache_open(how.cache);
     struct build b = {0};
-    *out = (shoal_warm_result){.method = request->stiff ? choice_auto : request->method->name};
-    shoal_code code = solver_how(options, order->backend, order->device, &how, log);
-    if (code != SHOAL_OK)
-        return code;
-    const char *off = cache_off(how.cache);
+    *out = (shoal_warm_result){.method = plan->stiff ? choice_auto : plan->method->name};
+    if (!cache)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    const char *off = cache_off(cache);
+    shoal_code code = SHOAL_OK;
     if (off)
         code = report_error(log_report(log), SHOAL_IO, "kernels cannot be kept: %s", off);
     if (code == SHOAL_OK)
-        code = build_begin(request, model, &how, &b);
+        code = build_begin(plan, system, &how, cache, &b, log);
     if (code == SHOAL_OK)
         code = put(&b, order->backend->target(order->device)->name, out);
     if (!off)
-        cache_tell(how.cache, log_report(log));
+        cache_tell(cache, log_report(log));
     build_free(&b);
-    cache_close(how.cache);
+    cache_close(cache);
+    return code;
+}
+
+// The kernel that takes over is the one of its method alone, so it has a system of its own.
+static shoal_code warm_stiff(const struct order *order, const shoal_options *options,
+                             shoal_warm_result *out, shoal_log *log) {
+    struct system *system = build_system(order->model->model, log);
+    shoal_code code = system ? warm(order, PLAN_STIFF, system, options, out, log) : SHOAL_INPUT;
+    system_free(system);
     return code;
 }
 
@@ -48,20 +58,14 @@ static shoal_code warm_all(const shoal_model *model, const shoal_options *option
                            const char *target, shoal_warm_result out[SHOAL_WARM_MOST],
                            uint32_t *count, shoal_log *log) {
     struct order order;
-    struct codegen_request stiff = {0};
-    const char *name = model->model->source.name;
     shoal_code code = order_open(model, options, target, &order, log);
     if (code == SHOAL_OK)
-        code = warm(&order, &order.request, name, options, &out[0], log);
+        code = warm(&order, PLAN_FIRST, api_system(order.model, log), options, &out[0], log);
     *count += code == SHOAL_OK;
-    if (code == SHOAL_OK && order.request.stiff) {
-        stiff = takeover_request(options, &order.request);
-        code = takeover_system(model, &stiff, log);
-        if (code == SHOAL_OK)
-            code = warm(&order, &stiff, name, options, &out[1], log);
+    if (code == SHOAL_OK && order.kernel[PLAN_STIFF].method) {
+        code = warm_stiff(&order, options, &out[1], log);
         *count += code == SHOAL_OK;
     }
-    system_free(stiff.system);
     order_close(&order);
     return code;
 }

@@ -10,6 +10,7 @@
 
 #include "base/ascii.h"
 #include "ode/run/choice.h"
+#include "ode/run/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -293,7 +294,7 @@ bool xpp_gives(const struct model *m, const char *ours) {
 void xpp_tell(const shoal_options *options, const struct method *method, const struct model *m,
               struct report *r) {
     double step = options->dt_model;
-    bool fixed = options_fixed(options, method), own = isnan(options->dt) && !isnan(step);
+    bool fixed = plan_is_fixed(options, method), own = isnan(options->dt) && !isnan(step);
     if (m->done && options->t1 == options->t0 + XPP_T1 && !xpp_gives(m, "t1"))
         report_note(r, "the model gives no end time; t1=%g, as XPP does it", options->t1);
     if (fixed && own && m->done && step == XPP_DT && !xpp_gives(m, "dt"))

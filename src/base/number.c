@@ -7,8 +7,10 @@
 #include "base/ascii.h"
 
 #include <locale.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     EXPONENT_MOST = 1000000000, // of what is written: larger ones are as good
@@ -212,4 +214,8 @@ size_t number_read(const char *text, size_t length, unsigned how, double *out) {
 
 bool number_all(const char *text, size_t length, unsigned how, double *out) {
     return length && number_read(text, length, how, out) == length;
+}
+
+bool number_finite(const char *text, double *out) {
+    return number_all(text, strlen(text), NUMBER_SIGNED, out) && isfinite(*out);
 }

@@ -32,5 +32,7 @@ size_t number_scan(const char *text, size_t length, unsigned how, struct decimal
 size_t number_read(const char *text, size_t length, unsigned how, double *out);
 // The whole text is a number.
 bool number_all(const char *text, size_t length, unsigned how, double *out);
+// The whole text is a number with or without a sign, and not too large.
+bool number_finite(const char *text, double *out);
 
 #endif

@@ -63,7 +63,10 @@ static const struct shape thread_shape = {
 };
 
 struct assembly {
-    const struct codegen_request *q;
+    const struct kernel_plan *plan;
+    struct system *system;
+    const struct component_swap *swap;
+    shoal_log *log;
     struct kernel_source *out;
     struct arena arena;
     bool used[OP_COUNT];
@@ -124,7 +127,7 @@ static void begin_model(struct assembly *a, const char *name) {
 static void end(struct assembly *a) {
     struct kernel_source *s = a->out;
     const struct kernel_component *c = &s->component[s->components];
-    for (const struct component_swap *w = a->q->swap; w && w->name; w++)
+    for (const struct component_swap *w = a->swap; w && w->name; w++)
         if (!strcmp(w->name, c->name)) {
             s->text.length = c->offset;
             buf_puts(&s->text, w->text);
@@ -171,33 +174,33 @@ static void define_real(struct assembly *a, const char *name, double value) {
 
 // As the kernel's numbers have it.
 static double kernel_real(const struct assembly *a, double x) {
-    return a->q->f32 ? (double)(float)x : x;
+    return a->plan->f32 ? (double)(float)x : x;
 }
 
-static uint32_t lanes(const struct codegen_request *q) {
-    return q->target->device || q->target->lanes64 == 1 ? 1 : q->target->lanes64 * (q->f32 ? 2 : 1);
+static uint32_t lanes(const struct kernel_plan *p) {
+    return p->target->device || p->target->lanes64 == 1 ? 1 : p->target->lanes64 * (p->f32 ? 2 : 1);
 }
 
-static uint32_t inline_length(const struct codegen_request *q) {
-    const struct shape *shape = q->target->device ? &thread_shape : &worker_shape;
-    return q->method->scheme != EXPLICIT ? shape->stiff_length : shape->inline_length;
+static uint32_t inline_length(const struct kernel_plan *p) {
+    const struct shape *shape = p->target->device ? &thread_shape : &worker_shape;
+    return p->method->scheme != EXPLICIT ? shape->stiff_length : shape->inline_length;
 }
 
-static struct emit emit_of(const struct codegen_request *q, const node_id *roots, uint32_t count) {
-    return (struct emit){.dag = &q->system->dag,
+static struct emit emit_of(const struct assembly *a, const node_id *roots, uint32_t count) {
+    return (struct emit){.dag = &a->system->dag,
                          .roots = roots,
                          .count = count,
-                         .pars = q->system->pars,
-                         .inline_length = inline_length(q)};
+                         .pars = a->system->pars,
+                         .inline_length = inline_length(a->plan)};
 }
 
 // Vectors that a step needs now and then; complex numbers take two.
 static uint32_t spares(const struct method *m) { return m->scheme == COLLOCATION ? 4 : 3; }
 
-static bool is_implicit(const struct assembly *a) { return a->q->method->scheme != EXPLICIT; }
+static bool is_implicit(const struct assembly *a) { return a->plan->method->scheme != EXPLICIT; }
 
 static struct emit emit_linear(const struct assembly *a) {
-    struct emit e = emit_of(a->q, a->linear.roots, a->linear.count);
+    struct emit e = emit_of(a, a->linear.roots, a->linear.count);
     e.slots = a->linear.slots;
     e.name = "model_linear";
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *m";
@@ -210,7 +213,7 @@ static struct emit emit_linear(const struct assembly *a) {
 static uint64_t linear_length(struct assembly *a) {
     struct emit e = emit_linear(a);
     const struct linear *l = &a->linear;
-    const struct method *m = a->q->method;
+    const struct method *m = a->plan->method;
     uint64_t solve = l->loops ? 0 : codegen_solve_length(&l->lu);
     uint64_t factor = l->loops ? 0 : codegen_factor_length(&l->lu);
     if (m->scheme == COLLOCATION) // a complex one is four times as long
@@ -220,9 +223,9 @@ static uint64_t linear_length(struct assembly *a) {
 
 // Statements of a step whose stages and states are all written out.
 static uint64_t step_length(struct assembly *a) {
-    const struct method *m = a->q->method;
-    const struct system *s = a->q->system;
-    struct emit e = emit_of(a->q, s->rhs, s->states);
+    const struct method *m = a->plan->method;
+    const struct system *s = a->system;
+    struct emit e = emit_of(a, s->rhs, s->states);
     uint32_t sums = 0;
     for (uint32_t i = 1; i < m->stages; i++)
         for (uint32_t k = 0; k < i; k++)
@@ -232,12 +235,12 @@ static uint64_t step_length(struct assembly *a) {
 }
 
 static uint32_t unroll_states(const struct assembly *a) {
-    return a->shape->unroll_states / (a->shape->half && !a->q->f32 ? 2 : 1);
+    return a->shape->unroll_states / (a->shape->half && !a->plan->f32 ? 2 : 1);
 }
 
 // The stages of a system in registers are worth more statements.
 static bool is_unrolled(struct assembly *a) {
-    bool far = is_implicit(a) && a->q->system->states <= unroll_states(a);
+    bool far = is_implicit(a) && a->system->states <= unroll_states(a);
     return step_length(a) <= (far ? a->shape->stiff_unroll : a->shape->unroll_length);
 }
 
@@ -257,12 +260,12 @@ static bool any_init(const struct system *s) {
 
 // A matrix is large before a system is.
 static bool is_large(const struct assembly *a) {
-    return a->q->system->states > a->shape->stack_states ||
+    return a->system->states > a->shape->stack_states ||
            a->linear.size > 16 * a->shape->stack_states;
 }
 
 static void define_newton(struct assembly *a) {
-    const struct method *m = a->q->method;
+    const struct method *m = a->plan->method;
     const struct linear *l = &a->linear;
     define(a, "FIRST_IMPLICIT", m->c[0] == 0);
     define(a, "FILTERED", m->filtered);
@@ -276,7 +279,7 @@ static void define_newton(struct assembly *a) {
 }
 
 static void define_linear(struct assembly *a) {
-    const struct method *m = a->q->method;
+    const struct method *m = a->plan->method;
     define(a, "IMPLICIT", 1);
     define(a, "NEWTON", method_iterates(m));
     define(a, "COLLOCATION", m->scheme == COLLOCATION);
@@ -287,8 +290,8 @@ static void define_linear(struct assembly *a) {
     define(a, "LU_LOOPS", a->linear.loops);
     define(a, "DOUBTS", a->linear.doubts);
     define(a, "DAMPING", a->linear.damping);
-    if (a->q->system->algebraic)
-        define(a, "ALGEBRAIC", a->q->system->algebraic);
+    if (a->system->algebraic)
+        define(a, "ALGEBRAIC", a->system->algebraic);
     define(a, "STIFFLY_ACCURATE", method_stiffly_accurate(m));
     define(a, "RESIDUE", m->residue[0] != 0);
     if (method_iterates(m))
@@ -296,22 +299,22 @@ static void define_linear(struct assembly *a) {
 }
 
 static void put_sizes(struct assembly *a) {
-    const struct codegen_request *q = a->q;
-    const struct system *s = q->system;
-    const struct method *m = q->method;
+    const struct kernel_plan *p = a->plan;
+    const struct system *s = a->system;
+    const struct method *m = p->method;
     uint32_t np = s->pars + s->derived;
     begin(a, "sizes");
     buf_puts(&a->out->text, "#define SHOAL_ELEM elem\n");
-    define(a, "W", lanes(q));
-    define(a, "F32", q->f32);
+    define(a, "W", lanes(p));
+    define(a, "F32", p->f32);
     define(a, "WAYS",
-           q->target->device || s->states > WAYS_STATES || method_iterates(m) ? 1
+           p->target->device || s->states > WAYS_STATES || method_iterates(m) ? 1
            : a->adaptive || s->states > WAYS3_STATES                          ? 2
                                                                               : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", np ? np : 1);
-    define(a, "NOUT", q->outputs);
+    define(a, "NOUT", p->outputs);
     define(a, "HAS_INIT", any_init(s));
     if (s->starts)
         define(a, "START_IN_ORDER", 1);
@@ -331,9 +334,9 @@ static void put_sizes(struct assembly *a) {
     define(a, "DEGREE", a->dense ? m->degree : 0);
     if (is_implicit(a))
         define_linear(a);
-    if (q->stiff)
+    if (p->stiff)
         define(a, "DETECT_STIFF", 1);
-    codegen_watch_sizes(&a->out->text, q);
+    codegen_watch_sizes(&a->out->text, p);
     buf_puts(&a->out->text, "enum {");
 #define X(word, meaning, hint) buf_puts(&a->out->text, " STATUS_" #word ",");
     SHOAL_STATUSES(X)
@@ -344,7 +347,7 @@ static void put_sizes(struct assembly *a) {
 
 static void put_gains(struct assembly *a) {
     begin(a, "gains");
-    struct control c = method_control(a->q->method, a->q->controller);
+    struct control c = method_control(a->plan->method, a->plan->controller);
     define(a, "CONTROL_GUSTAFSSON", c.gustafsson);
     define(a, "CONTROL_COARSE", c.b != 0 || c.c != 0);
     define_real(a, "CONTROL_GROW", c.grow);
@@ -355,7 +358,8 @@ static void put_gains(struct assembly *a) {
         define_real(a, "CONTROL_B", c.b / 2);
         define_real(a, "CONTROL_C", c.c / 2);
         define_real(a, "CONTROL_REJECT", c.reject / 2);
-        if (method_iterates(a->q->method)) // a step that fails to converge comes out at 0.4 of it
+        if (method_iterates(
+                a->plan->method)) // a step that fails to converge comes out at 0.4 of it
             define_real(a, "NEWTON_FAILED", pow(0.4 / c.safety, -2 / c.reject));
     }
     end(a);
@@ -363,10 +367,10 @@ static void put_gains(struct assembly *a) {
 
 static void put_function(struct assembly *a, const struct emit *e, const struct log_label *label) {
     size_t before = a->out->text.length;
-    int32_t span = log_begin(a->q->log, label);
+    int32_t span = log_begin(a->log, label);
     uint32_t shared = codegen_function(&a->out->text, e, &a->arena);
-    log_u64(a->q->log, span, "bytes", a->out->text.length - before);
-    log_end(a->q->log, span);
+    log_u64(a->log, span, "bytes", a->out->text.length - before);
+    log_end(a->log, span);
     a->shared = a->shared < shared ? shared : a->shared;
 }
 
@@ -384,14 +388,14 @@ static void put_rhs_twice(struct assembly *a, struct emit *e) {
 }
 
 static bool is_twice(struct assembly *a, const struct emit *e) {
-    return a->q->target->quick_division && a->q->f32 && e->count <= a->shape->stack_states &&
+    return a->plan->target->quick_division && a->plan->f32 && e->count <= a->shape->stack_states &&
            codegen_length(e, &a->arena) <= e->inline_length &&
            codegen_divisions(e, &a->arena) >= QUICK_DIVISIONS;
 }
 
 static void put_rhs(struct assembly *a) {
-    const struct system *s = a->q->system;
-    struct emit e = emit_of(a->q, s->rhs, s->states);
+    const struct system *s = a->system;
+    struct emit e = emit_of(a, s->rhs, s->states);
     begin_model(a, "dxdt");
     e.name = "model_rhs";
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *d";
@@ -412,17 +416,17 @@ static void put_jacobian(struct assembly *a) {
 }
 
 static void put_linear_solve(struct assembly *a) {
-    int32_t span = log_begin(a->q->log, LOG_emit_linear_solve);
+    int32_t span = log_begin(a->log, LOG_emit_linear_solve);
     begin(a, "linear_solve");
-    codegen_factors(&a->out->text, &a->linear, inline_length(a->q), file_named(a, "lu.h")->text);
+    codegen_factors(&a->out->text, &a->linear, inline_length(a->plan), file_named(a, "lu.h")->text);
     end(a);
-    log_u64(a->q->log, span, "entries", a->linear.lu.entries);
-    log_end(a->q->log, span);
+    log_u64(a->log, span, "entries", a->linear.lu.entries);
+    log_end(a->log, span);
 }
 
 static void put_derive(struct assembly *a) {
-    const struct system *s = a->q->system;
-    struct emit e = emit_of(a->q, s->derive, s->derived);
+    const struct system *s = a->system;
+    struct emit e = emit_of(a, s->derive, s->derived);
     uint32_t *slots = arena_new(&a->arena, uint32_t, s->derived + 1);
     for (uint32_t i = 0; i < s->derived; i++)
         slots[i] = s->pars + i;
@@ -435,7 +439,7 @@ static void put_derive(struct assembly *a) {
 
 // The states whose initial value is a formula, and which those are.
 static struct emit init_roots(struct assembly *a) {
-    const struct system *s = a->q->system;
+    const struct system *s = a->system;
     node_id *roots = arena_new(&a->arena, node_id, s->states);
     uint32_t *slots = arena_new(&a->arena, uint32_t, s->states), count = 0;
     for (uint32_t i = 0; i < s->states; i++)
@@ -443,14 +447,14 @@ static struct emit init_roots(struct assembly *a) {
             roots[count] = s->init[i];
             slots[count++] = i;
         }
-    struct emit e = emit_of(a->q, roots, count);
+    struct emit e = emit_of(a, roots, count);
     e.slots = slots;
     return e;
 }
 
 // Both in one function, where derived parameters are made of initial values.
 static void put_start_in_order(struct assembly *a) {
-    const struct system *s = a->q->system;
+    const struct system *s = a->system;
     node_id *roots = arena_new(&a->arena, node_id, s->starts);
     uint32_t *slots = arena_new(&a->arena, uint32_t, s->starts);
     bool *initial = arena_new(&a->arena, bool, s->starts);
@@ -460,7 +464,7 @@ static void put_start_in_order(struct assembly *a) {
         roots[k] = initial[k] ? s->init[i - s->derived] : s->derive[i];
         slots[k] = initial[k] ? i - s->derived : s->pars + i;
     }
-    struct emit e = emit_of(a->q, roots, s->starts);
+    struct emit e = emit_of(a, roots, s->starts);
     e.slots = slots;
     e.initial = initial;
     e.name = "model_start";
@@ -483,7 +487,7 @@ static void put_derive_and_init(struct assembly *a) {
 
 static void put_start(struct assembly *a) {
     begin_model(a, "start");
-    if (a->q->system->starts)
+    if (a->system->starts)
         put_start_in_order(a);
     else
         put_derive_and_init(a);
@@ -491,49 +495,49 @@ static void put_start(struct assembly *a) {
 }
 
 static node_id *output_roots(struct assembly *a) {
-    const struct codegen_request *q = a->q;
-    struct system *s = q->system;
-    node_id *roots = arena_new(&a->arena, node_id, q->outputs);
-    for (uint32_t i = 0; i < q->outputs; i++)
-        roots[i] = q->output[i] < s->states ? dag_leaf(&s->dag, LEAF_STATE, q->output[i])
-                                            : s->observable[q->output[i] - s->states];
+    const struct kernel_plan *p = a->plan;
+    struct system *s = a->system;
+    node_id *roots = arena_new(&a->arena, node_id, p->outputs);
+    for (uint32_t i = 0; i < p->outputs; i++)
+        roots[i] = p->output[i] < s->states ? dag_leaf(&s->dag, LEAF_STATE, p->output[i])
+                                            : s->observable[p->output[i] - s->states];
     return roots;
 }
 
 static void put_workspace(struct assembly *a) {
-    const struct system *s = a->q->system;
-    const struct method *m = a->q->method;
+    const struct system *s = a->system;
+    const struct method *m = a->plan->method;
     uint32_t np = s->pars + s->derived;
     struct thread_arrays t = {.states = s->states,
                               .stages = m->stages + (a->dense ? m->extra : 0),
                               .spares = spares(m),
-                              .outputs = a->q->outputs,
+                              .outputs = a->plan->outputs,
                               .parameters = (np ? np : 1) + a->shared,
                               .linear = is_implicit(a) ? a->linear.size : 0,
                               .hermite = a->dense && !m->degree,
                               .iterates = method_iterates(m),
                               .collocates = m->scheme == COLLOCATION};
     uint32_t elements = codegen_workspace(&a->out->text, &t);
-    a->out->workspace = (size_t)elements * (a->q->f32 ? sizeof(float) : sizeof(double));
+    a->out->workspace = (size_t)elements * (a->plan->f32 ? sizeof(float) : sizeof(double));
 }
 
 static void put_outputs(struct assembly *a, const node_id *roots) {
     begin_model(a, "observables");
-    struct emit e = emit_of(a->q, roots, a->q->outputs);
+    struct emit e = emit_of(a, roots, a->plan->outputs);
     e.name = "model_outputs";
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *out";
     e.arguments = "t, y, p, out";
     e.result = "out";
     put_function(a, &e, LOG_emit_observables);
     define(a, "SHARED", a->shared);
-    if (a->q->target->device && is_large(a))
+    if (a->plan->target->device && is_large(a))
         put_workspace(a);
     end(a);
 }
 
 static void put_group(struct assembly *a) {
     begin(a, "group");
-    for (const struct watcher *w = a->q->watcher; w && w->name; w++)
+    for (const struct watcher *w = a->plan->watcher; w && w->name; w++)
         buf_puts(&a->out->text, w->state);
     put_file(a, "group.h");
     end(a);
@@ -541,7 +545,7 @@ static void put_group(struct assembly *a) {
 
 static void put_watchers(struct assembly *a) {
     begin(a, "watchers");
-    for (const struct watcher *w = a->q->watcher; w->name; w++)
+    for (const struct watcher *w = a->plan->watcher; w->name; w++)
         buf_puts(&a->out->text, w->text);
     put_file(a, "watch.h");
     end(a);
@@ -555,20 +559,19 @@ static void put_step(struct assembly *a) {
     begin(a, "step");
     if (is_implicit(a))
         put_file(a, "implicit.h");
-    if (method_iterates(a->q->method))
+    if (method_iterates(a->plan->method))
         put_file(a, "newton.h");
-    put_file(a, file[a->q->method->scheme]);
+    put_file(a, file[a->plan->method->scheme]);
     put_file(a, "dense.h");
     end(a);
 }
 
 static void find_used(struct assembly *a, const node_id *outputs) {
-    const struct codegen_request *q = a->q;
-    const struct system *s = q->system;
+    const struct system *s = a->system;
     const struct emit all[] = {
-        emit_of(q, s->rhs, s->states),
-        emit_of(q, outputs, q->outputs),
-        emit_of(q, s->derive, s->derived),
+        emit_of(a, s->rhs, s->states),
+        emit_of(a, outputs, a->plan->outputs),
+        emit_of(a, s->derive, s->derived),
         init_roots(a),
         emit_linear(a),
     };
@@ -577,14 +580,14 @@ static void find_used(struct assembly *a, const node_id *outputs) {
 }
 
 static void linearise(struct assembly *a) {
-    int32_t span = log_begin(a->q->log, LOG_jacobian);
+    int32_t span = log_begin(a->log, LOG_jacobian);
     struct linear *l = &a->linear;
-    *l = codegen_linearise(a->q->system, a->q->method, &a->arena);
+    *l = codegen_linearise(a->system, a->plan->method, &a->arena);
     l->loops =
         codegen_factor_length(&l->lu) + codegen_solve_length(&l->lu) > a->shape->factor_length;
-    log_u64(a->q->log, span, "nonzeros", l->lu.given);
-    log_u64(a->q->log, span, "entries", l->lu.entries);
-    log_end(a->q->log, span);
+    log_u64(a->log, span, "nonzeros", l->lu.given);
+    log_u64(a->log, span, "entries", l->lu.entries);
+    log_end(a->log, span);
 }
 
 static bool is_special(uint8_t op) {
@@ -598,12 +601,12 @@ static void put_special(struct assembly *a) {
     if (!special)
         return;
     put_file(a, "special.h");
-    a->out->needs_libm |= !a->q->target->device;
+    a->out->needs_libm |= !a->plan->target->device;
 }
 
 // A function of the model that the target has none for: OpenCL's library has no Bessel functions.
 static enum op missing_function(const struct assembly *a) {
-    bool opencl = !strcmp(a->q->target->prelude, "prelude_opencl.h");
+    bool opencl = !strcmp(a->plan->target->prelude, "prelude_opencl.h");
     return !opencl               ? OP_NUMBER
            : a->used[OP_BESSELJ] ? OP_BESSELJ
            : a->used[OP_BESSELY] ? OP_BESSELY
@@ -611,15 +614,15 @@ static enum op missing_function(const struct assembly *a) {
 }
 
 static void assemble(struct assembly *a) {
-    const struct codegen_request *q = a->q;
+    const struct kernel_plan *p = a->plan;
     if (is_implicit(a))
         linearise(a);
     node_id *outputs = output_roots(a);
     find_used(a, outputs);
     put_sizes(a);
     begin(a, "prelude");
-    put_file(a, q->target->prelude);
-    if (q->target->device)
+    put_file(a, p->target->prelude);
+    if (p->target->device)
         put_file(a, "threads.h");
     end(a);
     begin(a, "abi");
@@ -628,13 +631,13 @@ static void assemble(struct assembly *a) {
     end(a);
     include(a, "dialect", "dialect.h");
     begin(a, "math");
-    codegen_math(a->out, &a->out->text, q, a->used);
+    codegen_math(a->out, &a->out->text, p, a->used);
     put_special(a);
     end(a);
     begin(a, "tableau");
-    codegen_tableau(&a->out->text, q->method, a->dense, q->f32);
-    if (q->stiff)
-        codegen_stiff(&a->out->text, q->method, q->f32);
+    codegen_tableau(&a->out->text, p->method, a->dense, p->f32);
+    if (p->stiff)
+        codegen_stiff(&a->out->text, p->method, p->f32);
     end(a);
     put_gains(a);
     put_rhs(a);
@@ -646,46 +649,51 @@ static void assemble(struct assembly *a) {
     put_outputs(a, outputs);
     put_group(a);
     put_step(a);
-    if (q->watcher)
+    if (p->watcher)
         put_watchers(a);
     if (a->adaptive)
         include(a, "controller", "control.h");
     include(a, "save_state", "save.h");
     include(a, "begin", "start.h");
-    if (q->stiff)
+    if (p->stiff)
         include(a, "stiffness", "stiff.h");
     include(a, "judge", a->adaptive ? "adaptive_step.h" : "fixed_step.h");
-    include(a, "refill", q->target->device ? "thread.h" : "loop.h");
+    include(a, "refill", p->target->device ? "thread.h" : "loop.h");
     include(a, "loop", a->adaptive ? a->shape->adaptive : a->shape->fixed);
     include(a, "batch_kernel", a->shape->entry);
 }
 
-shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
-                          struct report *r) {
-    struct assembly a = {.q = q,
+shoal_code codegen_kernel(const struct kernel_plan *p, struct system *s,
+                          const struct component_swap *swap, const volatile int *stop,
+                          struct kernel_source *out, shoal_log *log) {
+    struct assembly a = {.plan = p,
+                         .system = s,
+                         .swap = swap,
+                         .log = log,
                          .out = out,
-                         .adaptive = q->controller != CONTROLLER_FIXED,
+                         .adaptive = p->controller != CONTROLLER_FIXED,
                          .dense =
-                             q->dense || codegen_watches(q->watcher, WATCH_LIMITS | WATCH_INSIDE),
-                         .shape = q->target->device ? &thread_shape : &worker_shape};
+                             p->dense || codegen_watches(p->watcher, WATCH_LIMITS | WATCH_INSIDE),
+                         .shape = p->target->device ? &thread_shape : &worker_shape};
+    struct report *r = log_report(log);
     jmp_buf oom;
-    struct budget budget = system_budget(q->system, q->stop);
+    struct budget budget = system_budget(s, stop);
     *out = (struct kernel_source){0};
-    if (is_implicit(&a) && q->system->states > LU_MOST_STATES)
-        return report_error(r, SHOAL_INPUT, "method %s is for up to %d states", q->method->name,
+    if (is_implicit(&a) && s->states > LU_MOST_STATES)
+        return report_error(r, SHOAL_INPUT, "method %s is for up to %d states", p->method->name,
                             LU_MOST_STATES);
-    if (!is_implicit(&a) && q->system->algebraic)
+    if (!is_implicit(&a) && s->algebraic)
         return report_error(r, SHOAL_INPUT,
                             "method %s cannot run a model with algebraic rows (`0=...`); take an "
                             "implicit one, as in --method rodas5p",
-                            q->method->name);
-    a.arena.oom = q->system->arena.oom = &oom;
-    a.arena.budget = q->system->arena.budget = &budget;
+                            p->method->name);
+    a.arena.oom = s->arena.oom = &oom;
+    a.arena.budget = s->arena.budget = &budget;
     bool failed = setjmp(oom) != 0;
     if (!failed)
         assemble(&a);
-    q->system->arena.oom = NULL;
-    q->system->arena.budget = NULL;
+    s->arena.oom = NULL;
+    s->arena.budget = NULL;
     arena_free(&a.arena);
     enum op missing = missing_function(&a);
     if (!failed && !out->text.failed && missing == OP_NUMBER && !a.unknown)

@@ -40,8 +40,8 @@ struct watcher {
     const char *state, *text; // struct NAME_state; the functions
 };
 
-struct codegen_request {
-    struct system *system; // output leaves and derivatives may be added to its DAG
+// All that is compiled in besides the model: two kernels of equal models and plans are one.
+struct kernel_plan {
     const struct method *method;
     const struct method *stiff; // takes over from trajectories that end as stiff; NULL: none do
     enum controller controller;
@@ -50,14 +50,14 @@ struct codegen_request {
     const struct shoal_target *target;
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
-    const struct watcher *watcher;     // NULL: none
-    const struct component_swap *swap; // NULL: none
-    shoal_log *log;                    // gets the times of emit_...; may be NULL
-    const volatile int *stop;          // ends it early when it is not 0; NULL: nobody does
+    const struct watcher *watcher; // NULL: none
 };
 
-shoal_code codegen_kernel(const struct codegen_request *q, struct kernel_source *out,
-                          struct report *r);
+// Output leaves and derivatives may be added to the system's DAG. `stop` ends it early when it is
+// not 0; the log gets the times of emit_... `swap`, `stop` and `log` may be NULL.
+shoal_code codegen_kernel(const struct kernel_plan *p, struct system *s,
+                          const struct component_swap *swap, const volatile int *stop,
+                          struct kernel_source *out, shoal_log *log);
 // The texts whose compile times differ by one function each, for measure_functions. Returns how
 // many; the caller frees them.
 enum { CODEGEN_UNITS = 12 };
@@ -99,10 +99,10 @@ void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena
 // How many divisions and square roots they are.
 uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
 // Declarations of the math functions in `used`.
-void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
+void codegen_math(struct kernel_source *s, struct buf *out, const struct kernel_plan *p,
                   const bool used[OP_COUNT]);
 // What kernels/ode/group.h is told of those who watch; nothing when there are none.
-void codegen_watch_sizes(struct buf *out, const struct codegen_request *q);
+void codegen_watch_sizes(struct buf *out, const struct kernel_plan *p);
 // Whether somebody of `w`, which may be NULL, has one of the calls.
 bool codegen_watches(const struct watcher *w, unsigned calls);
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32);

@@ -70,13 +70,13 @@ static void put_body(struct buf *out, const char *name, bool lane_by_lane, uint3
         buf_printf(out, "return %s(a%s); }\n", name, second);
 }
 
-void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen_request *q,
+void codegen_math(struct kernel_source *s, struct buf *out, const struct kernel_plan *p,
                   const bool used[OP_COUNT]) {
     char name[64];
-    const enum math_source from = source_of(q->target);
+    const enum math_source from = source_of(p->target);
     const char *type = from == MATH_LIBM ? "elem" : "real";
     for (uint32_t op = 0; op < OP_COUNT; op++) {
-        uint32_t args = used[op] ? library_name(q->target, q->f32, from, op, name, sizeof name) : 0;
+        uint32_t args = used[op] ? library_name(p->target, p->f32, from, op, name, sizeof name) : 0;
         if (!args)
             continue;
         s->needs_sleef |= from == MATH_SLEEF;
@@ -87,6 +87,6 @@ void codegen_math(struct kernel_source *s, struct buf *out, const struct codegen
                        args == 2 ? ", " : "", args == 2 ? type : "");
         buf_printf(out, "INLINE real r_%s(real a%s) { ", op == OP_POW ? "pow" : op_names[op],
                    args == 2 ? ", real b" : "");
-        put_body(out, name, from == MATH_LIBM && q->target->lanes64 != 1, args);
+        put_body(out, name, from == MATH_LIBM && p->target->lanes64 != 1, args);
     }
 }

@@ -18,15 +18,15 @@ static void put_list(struct buf *out, const char *list, const struct watcher *w,
     buf_puts(out, "\n");
 }
 
-void codegen_watch_sizes(struct buf *out, const struct codegen_request *q) {
-    if (!q->watcher)
+void codegen_watch_sizes(struct buf *out, const struct kernel_plan *p) {
+    if (!p->watcher)
         return;
     buf_puts(out, "#define WATCHED 1\n");
-    buf_printf(out, "#define WATCH_STOPS %d\n", codegen_watches(q->watcher, WATCH_STOPS));
-    buf_printf(out, "#define WATCH_LIMITS %d\n", codegen_watches(q->watcher, WATCH_LIMITS));
-    buf_printf(out, "#define WATCH_STEPS %d\n", codegen_watches(q->watcher, WATCH_STEPS));
-    buf_printf(out, "#define SAVE_GRID %d\n", q->dense);
-    put_list(out, "WATCHERS", q->watcher, 0);
-    put_list(out, "STOPPERS", q->watcher, WATCH_STOPS);
-    put_list(out, "LIMITERS", q->watcher, WATCH_LIMITS);
+    buf_printf(out, "#define WATCH_STOPS %d\n", codegen_watches(p->watcher, WATCH_STOPS));
+    buf_printf(out, "#define WATCH_LIMITS %d\n", codegen_watches(p->watcher, WATCH_LIMITS));
+    buf_printf(out, "#define WATCH_STEPS %d\n", codegen_watches(p->watcher, WATCH_STEPS));
+    buf_printf(out, "#define SAVE_GRID %d\n", p->dense);
+    put_list(out, "WATCHERS", p->watcher, 0);
+    put_list(out, "STOPPERS", p->watcher, WATCH_STOPS);
+    put_list(out, "LIMITERS", p->watcher, WATCH_LIMITS);
 }

@@ -1,49 +1,98 @@
 // SPDX-License-Identifier: MIT
-// From what the generator is asked for to the key of a kernel.
+// From a plan to a kernel: text, words that describe it, key; and who may stop that.
 #include "ode/run/build.h"
 
 #include "../kernels/ode/abi.h"
+#include "dispatch/dispatch.h"
 #include "log/log.h"
 #include "ode/run/choice.h"
 
 #include <stdio.h>
 #include <string.h>
 
+LOG_LABEL(simplify, CODEGEN, 20, "expressions to a folded graph");
 LOG_LABEL(assemble_source, BUILD, 20, "components to one kernel source");
 
-static void describe(const struct codegen_request *q, const char *model, struct build *b) {
-    const char *slash = strrchr(model, '/');
+const uint32_t build_abi = SHOAL_ABI;
+
+struct system *build_system(const struct model *m, shoal_log *log) {
+    int32_t span = log_begin(log, LOG_simplify);
+    struct system *s = system_new(m, log_report(log));
+    log_u64(log, span, "nodes", s ? s->dag.nodes.count : 0);
+    log_end(log, span);
+    return s;
+}
+
+static void describe(const struct kernel_plan *p, const struct system *s, struct build *b) {
+    const char *model = b->how->model->source.name, *slash = strrchr(model, '/');
     const struct kernel_field fields[BUILD_FIELDS] = {
         {"model", slash ? slash + 1 : model},
         {"states", b->states},
-        {"method", q->stiff ? choice_auto : q->method->name},
-        {"controller", controller_names[q->controller]},
-        {"precision", q->f32 ? "f32" : "f64"},
-        {"save", q->dense ? "grid" : "final or steps"},
+        {"method", p->stiff ? choice_auto : p->method->name},
+        {"controller", controller_names[p->controller]},
+        {"precision", p->f32 ? "f32" : "f64"},
+        {"save", p->dense ? "grid" : "final or steps"},
         {"outputs", b->outputs},
     };
-    snprintf(b->states, sizeof b->states, "%u", q->system->states);
-    snprintf(b->outputs, sizeof b->outputs, "%u", q->outputs);
+    snprintf(b->states, sizeof b->states, "%u", s->states);
+    snprintf(b->outputs, sizeof b->outputs, "%u", p->outputs);
     memcpy(b->field, fields, sizeof fields);
 }
 
-shoal_code build_begin(const struct codegen_request *q, const char *model,
-                       const struct kernel_request *how, struct build *b) {
-    struct kernel_request request = *how;
-    *b = (struct build){0};
-    int32_t span = log_begin(how->log, LOG_assemble_source);
-    shoal_code code = codegen_kernel(q, &b->source, log_report(how->log));
-    describe(q, model, b);
-    request.source = &b->source;
-    request.entry = "shoal_kernel";
-    request.abi = SHOAL_ABI;
-    request.field = b->field;
-    request.fields = BUILD_FIELDS;
+// ---- Stops --------------------------------------------------------------------------------------
+
+static bool is_stopped(const struct build_how *how) {
+    return dispatch_is_set(how->stop[0]) || dispatch_is_set(how->stop[1]);
+}
+
+// Called while a compilation goes on.
+static void on_compile(const shoal_compile *now, void *user) {
+    struct build *b = user;
+    if (is_stopped(b->how))
+        __atomic_store_n(&b->stop, 1, __ATOMIC_RELAXED);
+    if (b->how->on_compile)
+        b->how->on_compile(now, b->how->on_compile_user);
+}
+
+// One flag is seen at once, two are looked at now and then.
+static void watch(struct build *b, struct kernel_request *request) {
+    const volatile int *const *stop = b->how->stop;
+    bool two = stop[0] && stop[1];
+    b->stop = is_stopped(b->how);
+    request->stop = two ? &b->stop : stop[0] ? stop[0] : stop[1];
+    request->on_compile = two ? on_compile : b->how->on_compile;
+    request->on_compile_user = two ? b : b->how->on_compile_user;
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static struct kernel_request request_of(struct build *b, struct cache *cache, shoal_log *log) {
+    struct kernel_request request = {.backend = b->how->backend,
+                                     .device = b->how->device,
+                                     .source = &b->source,
+                                     .entry = "shoal_kernel",
+                                     .abi = build_abi,
+                                     .field = b->field,
+                                     .fields = BUILD_FIELDS,
+                                     .keep_source = b->how->keep_source,
+                                     .cache = cache,
+                                     .log = log};
+    watch(b, &request);
+    return request;
+}
+
+shoal_code build_begin(const struct kernel_plan *p, struct system *s, const struct build_how *how,
+                       struct cache *cache, struct build *b, shoal_log *log) {
+    *b = (struct build){.how = how};
+    int32_t span = log_begin(log, LOG_assemble_source);
+    struct kernel_request request = request_of(b, cache, log);
+    shoal_code code = codegen_kernel(p, s, how->swap, request.stop, &b->source, log);
+    describe(p, s, b);
     if (code == SHOAL_OK)
         code = kernel_identify(&request, &b->making);
-    log_u64(how->log, span, "bytes", b->source.text.length);
-    log_text(how->log, span, "key", b->making.hex);
-    log_end(how->log, span);
+    log_u64(log, span, "bytes", b->source.text.length);
+    log_text(log, span, "key", b->making.hex);
+    log_end(log, span);
     return code;
 }
 
@@ -83,17 +132,20 @@ static shoal_code get_kernel(struct build *b, const struct loaded *have, bool pl
     return code;
 }
 
-shoal_code build_kernel(const struct codegen_request *q, const char *model,
-                        const struct kernel_request *how, bool plans, const struct loaded *have,
-                        struct loaded *out) {
+shoal_code build_kernel(const struct kernel_plan *p, struct system *s, const struct build_how *how,
+                        bool plans, const struct loaded *have, struct loaded *out, shoal_log *log) {
     struct build b;
-    shoal_code code = build_begin(q, model, how, &b);
+    struct cache *cache = cache_open(how->cache);
+    if (!cache)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    shoal_code code = build_begin(p, s, how, cache, &b, log);
     if (code == SHOAL_OK)
         code = get_kernel(&b, have, plans, out);
     if (code == SHOAL_OK && out->kernel && out->effect == SHOAL_COMPILED &&
-        shoal_log_timing(how->log) >= SHOAL_TIMING_VERBOSE)
+        shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
         build_measure(&b);
-    cache_tell(how->cache, log_report(how->log)); // and the run goes on without it
+    cache_tell(cache, log_report(log)); // and the run goes on without it
     build_free(&b);
+    cache_close(cache);
     return code;
 }

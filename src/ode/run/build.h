@@ -7,6 +7,20 @@
 #include "kernel/kernel.h"
 #include "ode/codegen/codegen.h"
 
+extern const uint32_t build_abi; // of the arguments of all kernels that are made here
+
+// How kernels are made; all borrowed.
+struct build_how {
+    const struct shoal_backend *backend;
+    struct shoal_device *device;
+    const struct model *model;
+    const struct component_swap *swap; // tests: other text for parts of the kernel; NULL: none
+    const char *cache, *keep_source;   // as the options have them
+    const volatile int *stop[2];       // any of them non-zero ends it; may be NULL
+    void (*on_compile)(const shoal_compile *now, void *user); // NULL: nobody watches
+    void *on_compile_user;
+};
+
 enum { BUILD_FIELDS = 7 };
 
 struct build {
@@ -14,12 +28,17 @@ struct build {
     struct kernel_field field[BUILD_FIELDS];
     char states[16], outputs[16];
     struct kernel_making making;
+    const struct build_how *how;
+    int stop; // of two flags
 };
 
-// Generates the text and its key. `how` is complete but for the source, its ABI and its words;
-// `model` is a name for people. build_free may be called whatever it returned.
-shoal_code build_begin(const struct codegen_request *q, const char *model,
-                       const struct kernel_request *how, struct build *out);
+// The model's expressions; NULL with an error in the log. system_free frees them.
+struct system *build_system(const struct model *m, shoal_log *log);
+
+// Generates the text and its key; `s` is the model's, of a fresh one or of the same plan.
+// build_free may be called whatever it returned.
+shoal_code build_begin(const struct kernel_plan *p, struct system *s, const struct build_how *how,
+                       struct cache *cache, struct build *out, shoal_log *log);
 void build_free(struct build *b);
 // Records what each function took to compile; it is compiled again and again for that.
 void build_measure(const struct build *b);
@@ -34,8 +53,7 @@ struct loaded {
 };
 // All of it: `have` (may be NULL) when that is the kernel, else one that is loaded, cached or
 // compiled. With `plans` only whether it is there. kernel_drop gives out->kernel back.
-shoal_code build_kernel(const struct codegen_request *q, const char *model,
-                        const struct kernel_request *how, bool plans, const struct loaded *have,
-                        struct loaded *out);
+shoal_code build_kernel(const struct kernel_plan *p, struct system *s, const struct build_how *how,
+                        bool plans, const struct loaded *have, struct loaded *out, shoal_log *log);
 
 #endif

@@ -76,31 +76,31 @@ static void piece_end(struct layout *l, const struct log_label *label) {
     l->piece_at = l->at;
 }
 
-static uint64_t samples_of(const struct run_setup *s) {
-    return s->grid.kind == SAMPLES_GRID ? s->grid.count : 1;
+static uint64_t samples_of(const struct plan *p) {
+    return p->grid.kind == SAMPLES_GRID ? p->grid.count : 1;
 }
 
-static uint32_t uniform_of(const struct run_setup *s) {
-    return s->model->pars.count + s->model->states.count;
+static uint32_t uniform_of(const struct plan *p) {
+    return p->model->pars.count + p->model->states.count;
 }
 
 // Sets the pointers of `args` into a block (or to NULL) and returns its bytes. lay_out follows.
 static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
-    const struct run_setup *s = c->setup;
+    const struct plan *p = c->plan;
     struct shoal_args *a = &c->args;
     struct shoal_block *b = &c->base.launch.read;
     struct layout l = {.data = data, .block = SHOAL_READ, .chunk = c};
-    size_t e = c->elem, uniform = uniform_of(s);
-    bool steps = s->grid.kind == SAMPLES_OWN;
+    size_t e = c->elem, uniform = uniform_of(p);
+    bool steps = p->grid.kind == SAMPLES_OWN;
     b->pieces = c->base.launch.places = 0;
     a->offset = part(&l, uniform * sizeof(unsigned));
     a->step = part(&l, uniform * sizeof(unsigned));
     a->t0 = part(&l, 2 * e);
     a->t1 = part(&l, 2 * e);
     a->settle = part(&l, 2 * e);
-    a->atol = part(&l, s->model->states.count * e);
+    a->atol = part(&l, p->model->states.count * e);
     a->control = part(&l, CONTROL_COUNT * e);
-    a->save_t = part(&l, 2 * e * (size_t)s->grid.count);
+    a->save_t = part(&l, 2 * e * (size_t)p->grid.count);
     a->sample_offset = steps ? part(&l, (rows + 1) * sizeof(uint64_t)) : NULL;
     a->in = part(&l, (uniform + (size_t)c->parameters * rows) * e);
     piece_end(&l, LOG_h2d_transfer_parameters);
@@ -112,7 +112,7 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
 // The element of `in` at which a varying input begins.
 static size_t input_at(const struct chunk *c, uint32_t order, uint32_t rows) {
     size_t at =
-        uniform_of(c->setup) + (size_t)(order < c->parameters ? order : c->parameters) * rows;
+        uniform_of(c->plan) + (size_t)(order < c->parameters ? order : c->parameters) * rows;
     if (order >= c->parameters) {
         size_t per = ALIGN / c->elem;
         at = (at + per - 1) / per * per + (size_t)(order - c->parameters) * rows;
@@ -175,14 +175,15 @@ static size_t lay_out(struct chunk *c, void *data, uint32_t rows) {
     return b->bytes = l.at;
 }
 
-uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b,
+uint64_t chunk_row_bytes(const struct plan *p, const struct batch *b,
                          const struct result_list *list, uint64_t *of_host) {
-    uint64_t e = s->f32 ? sizeof(float) : sizeof(double), bytes = batch_inputs(b) * e, host = 0;
-    if (s->grid.kind == SAMPLES_OWN)
+    bool f32 = p->kernel[PLAN_FIRST].f32;
+    uint64_t e = f32 ? sizeof(float) : sizeof(double), bytes = batch_inputs(b) * e, host = 0;
+    if (p->grid.kind == SAMPLES_OWN)
         bytes += sizeof(uint64_t); // where they begin; they are counted as one
     for (uint32_t i = 0; i < list->count + list->internal; i++) {
         const struct result_array *a = &list->array[i];
-        bool in_block = a->from == FROM_COLUMN && a->index < batch_inputs(b) && !s->f32;
+        bool in_block = a->from == FROM_COLUMN && a->index < batch_inputs(b) && !f32;
         if (chunk_writes(a, CHUNK_WHOLE))
             bytes += result_width(list, a) * chunk_bytes(a, e);
         if (a->wanted && !in_block &&
@@ -198,11 +199,11 @@ uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b,
 
 // Room for `rows` rows, and all pointers for them.
 static bool lay(struct chunk *c, uint32_t rows) {
-    const struct run_setup *s = c->setup;
+    struct dispatch_pool *pool = &c->runner->pool;
     c->base.launch.read.data =
-        pool_block(s->pool, c->base.place, DISPATCH_READ, lay_in(c, NULL, rows));
+        pool_block(pool, c->base.place, DISPATCH_READ, lay_in(c, NULL, rows));
     c->base.launch.written.data =
-        pool_block(s->pool, c->base.place, DISPATCH_WRITTEN, lay_out(c, NULL, rows));
+        pool_block(pool, c->base.place, DISPATCH_WRITTEN, lay_out(c, NULL, rows));
     if (!c->base.launch.read.data || !c->base.launch.written.data)
         return false;
     lay_in(c, c->base.launch.read.data, rows);
@@ -228,7 +229,7 @@ static void allocate(struct chunk *c, uint32_t rows) {
     order_inputs(c);
     order_written(c);
     chunk_make_host(c, rows);
-    if (c->setup->grid.kind == SAMPLES_OWN)
+    if (c->plan->grid.kind == SAMPLES_OWN)
         c->offsets = arena_new(&c->arena, uint64_t, rows + 1);
 }
 
@@ -241,21 +242,15 @@ static void make_launch(struct chunk *c) {
                                            .place = p->place,
                                            .fill = p->fill,
                                            .fills = CHUNK_FILLS,
-                                           .threads = c->setup->threads,
-                                           .workspace = c->setup->workspace};
+                                           .threads = c->plan->threads,
+                                           .workspace = c->runner->kernel[c->role].workspace};
 }
 
-shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct batch *b,
-                      const struct result_list *list, enum chunk_use use, uint32_t place,
-                      uint32_t rows, struct report *r) {
+shoal_code chunk_init(struct chunk *c, uint32_t place, uint32_t rows, struct report *r) {
     jmp_buf oom;
-    *c = (struct chunk){.setup = s,
-                        .batch = b,
-                        .list = list,
-                        .use = use,
-                        .base.place = place,
-                        .elem = s->f32 ? 4 : 8,
-                        .inputs = batch_inputs(b)};
+    c->base.place = place;
+    c->elem = c->plan->kernel[c->role].f32 ? sizeof(float) : sizeof(double);
+    c->inputs = batch_inputs(c->batch);
     c->arena.oom = &oom;
     if (setjmp(oom)) {
         arena_free(&c->arena);
@@ -278,8 +273,8 @@ void chunk_free(struct chunk *c) {
 // ---- What goes in -------------------------------------------------------------------------------
 
 static void fill_uniform(struct chunk *c, uint32_t rows) {
-    const struct model *m = c->setup->model;
-    uint32_t pars = m->pars.count, uniform = uniform_of(c->setup);
+    const struct model *m = c->plan->model;
+    uint32_t pars = m->pars.count, uniform = uniform_of(c->plan);
     unsigned *offset = (unsigned *)(uintptr_t)c->args.offset;
     unsigned *step = (unsigned *)(uintptr_t)c->args.step;
     for (uint32_t i = 0; i < uniform; i++) {
@@ -298,46 +293,47 @@ static void fill_uniform(struct chunk *c, uint32_t rows) {
 }
 
 static void fill_control(struct chunk *c) {
-    const struct run_setup *s = c->setup;
+    const struct plan *p = c->plan;
     const struct shoal_args *a = &c->args;
     double control[CONTROL_COUNT] = {
-        [CONTROL_RTOL] = s->tolerances.rtol,
-        [CONTROL_DT] = s->dt,
-        [CONTROL_DT_LO] = s->f32 ? s->dt - (double)(float)s->dt : 0,
-        [CONTROL_DT0] = s->dt0,
-        [CONTROL_DT_MIN] = isnan(s->dt_min) ? 0 : s->dt_min,
-        [CONTROL_DT_MAX] = isnan(s->dt_max) ? (double)INFINITY : s->dt_max,
+        [CONTROL_RTOL] = p->tolerances[c->role].rtol,
+        [CONTROL_DT] = p->dt,
+        [CONTROL_DT_LO] = c->elem == sizeof(float) ? p->dt - (double)(float)p->dt : 0,
+        [CONTROL_DT0] = p->dt0,
+        [CONTROL_DT_MIN] = isnan(p->dt_min) ? 0 : p->dt_min,
+        [CONTROL_DT_MAX] = isnan(p->dt_max) ? (double)INFINITY : p->dt_max,
     };
     for (int i = 0; i < CONTROL_COUNT; i++)
         put(a->control, c->elem, (size_t)i, control[i]);
-    for (uint32_t i = 0; i < s->model->states.count; i++)
-        put(a->atol, c->elem, i, s->tolerances.atol[i]);
-    put_pair(a->t0, c->elem, 0, s->t0);
-    put_pair(a->t1, c->elem, 0, s->t1);
-    put_pair(a->settle, c->elem, 0, s->t1 < s->t0 ? s->t0 - s->settle : s->t0 + s->settle);
-    for (uint64_t i = 0; i < s->grid.count; i++)
-        put_pair(a->save_t, c->elem, i, s->grid.times[i]);
+    for (uint32_t i = 0; i < p->model->states.count; i++)
+        put(a->atol, c->elem, i, p->tolerances[c->role].atol[i]);
+    put_pair(a->t0, c->elem, 0, p->t0);
+    put_pair(a->t1, c->elem, 0, p->t1);
+    put_pair(a->settle, c->elem, 0, p->t1 < p->t0 ? p->t0 - p->settle : p->t0 + p->settle);
+    for (uint64_t i = 0; i < p->grid.count; i++)
+        put_pair(a->save_t, c->elem, i, p->grid.times[i]);
 }
 
 static void fill_sizes(struct chunk *c, uint32_t rows) {
-    const struct run_setup *s = c->setup;
-    bool series = s->grid.kind == SAMPLES_GRID, steps = s->grid.kind == SAMPLES_OWN;
-    uint64_t samples = samples_of(s);
+    const struct plan *p = c->plan;
+    const struct loaded *k = &c->runner->kernel[c->role];
+    bool series = p->grid.kind == SAMPLES_GRID, steps = p->grid.kind == SAMPLES_OWN;
+    uint64_t samples = samples_of(p);
     c->args.head = (struct shoal_head){.base = c->base.first_row, .rows = rows};
-    share_rows(&c->args.head, &(struct share){.refill = s->refill,
-                                              .workspace = s->workspace,
-                                              .resident = s->resident,
-                                              .threads = s->threads});
+    share_rows(&c->args.head, &(struct share){.refill = p->refill,
+                                              .workspace = k->workspace,
+                                              .resident = k->kernel->facts.resident,
+                                              .threads = p->threads});
     c->args.z = (struct shoal_sizes){
-        .keep_failed = s->keep_failed,
-        .samples = series ? (unsigned)s->grid.count : 0,
+        .keep_failed = p->keep_failed,
+        .samples = series ? (unsigned)p->grid.count : 0,
         .steps_saved = steps,
-        .fixed_steps = s->fixed ? (unsigned)run_fixed_steps(s->t0, s->t1, s->dt) : 0,
-        .has_dt0 = (unsigned)!isnan(s->dt0),
-        .max_steps = s->max_steps,
+        .fixed_steps = plan_fixed(p) ? (unsigned)plan_fixed_steps(p) : 0,
+        .has_dt0 = (unsigned)!isnan(p->dt0),
+        .max_steps = p->max_steps,
         .var_stride = steps ? c->samples : rows * samples,
-        .row_stride = s->limits.rows_fastest ? 1 : samples,
-        .sample_stride = s->limits.rows_fastest ? rows : 1,
+        .row_stride = p->limits.rows_fastest ? 1 : samples,
+        .sample_stride = p->limits.rows_fastest ? rows : 1,
     };
 }
 
@@ -423,7 +419,7 @@ void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
         struct fill f = {c, c->order[i], array, chunk_input(c, i)};
         if (c->elem == sizeof(double))
             c->host[array] = f.in;
-        team_run(&c->setup->pool->team, c->setup->threads, rows, FILL_GRAIN, fill_rows, &f);
+        team_run(&c->runner->pool.team, c->plan->threads, rows, FILL_GRAIN, fill_rows, &f);
     }
 }
 

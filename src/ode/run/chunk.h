@@ -42,16 +42,19 @@ struct chunk_parts {
 
 struct chunk {
     struct dispatch_chunk base;
-    struct shoal_args args;    // as the host sees them
-    struct chunk_parts *parts; // of the launch
-    const struct run_setup *setup;
+    // Set before chunk_init, which makes the rest.
+    const struct plan *plan;
+    struct runner *runner;
+    enum plan_role role; // which of its kernels
     const struct batch *batch;
-    size_t elem;         // bytes of a number
-    uint32_t inputs;     // varying inputs,
-    uint32_t parameters; // of which parameters, which come first in `order`
-    uint32_t *order;
     const struct result_list *list;
     enum chunk_use use;
+    struct shoal_args args;    // as the host sees them
+    struct chunk_parts *parts; // of the launch
+    size_t elem;               // bytes of a number
+    uint32_t inputs;           // varying inputs,
+    uint32_t parameters;       // of which parameters, which come first in `order`
+    uint32_t *order;
     uint32_t *written;                  // arrays that the kernel writes, in the order of the block,
     uint32_t written_end[CHUNK_PIECES]; // and where each piece of it ends
     uint64_t samples;                   // SAMPLES_OWN: of all rows, once they are known
@@ -66,12 +69,10 @@ struct chunk {
 
 // Bytes of a row in the blocks, and in all with what the sink sees; steps are counted as one
 // sample.
-uint64_t chunk_row_bytes(const struct run_setup *s, const struct batch *b,
+uint64_t chunk_row_bytes(const struct plan *p, const struct batch *b,
                          const struct result_list *list, uint64_t *of_host);
 
-shoal_code chunk_init(struct chunk *c, const struct run_setup *s, const struct batch *b,
-                      const struct result_list *list, enum chunk_use use, uint32_t place,
-                      uint32_t rows, struct report *r);
+shoal_code chunk_init(struct chunk *c, uint32_t place, uint32_t rows, struct report *r);
 void chunk_free(struct chunk *c);
 // Lays the blocks out for `rows` rows from `first_row` on and fills what is the same for all rows.
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r);

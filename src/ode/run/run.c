@@ -17,27 +17,26 @@ enum { STEPS_ROWS = 4096 }; // of a chunk whose steps are saved
 
 // ---- Plan ---------------------------------------------------------------------------------------
 
-static struct dispatch_size size_of(const struct run_setup *s, const struct batch *b,
+static struct dispatch_size size_of(const struct plan *p, const struct batch *b,
                                     const struct result_list *list) {
-    uint64_t of_host, of_row = chunk_row_bytes(s, b, list, &of_host), inputs = batch_inputs(b);
+    uint64_t of_host, of_row = chunk_row_bytes(p, b, list, &of_host), inputs = batch_inputs(b);
     uint64_t most = inputs > 4 ? (UINT32_MAX - 65536u) / inputs : 1u << 30; // 32-bit offsets, rows
-    bool steps = s->grid.kind == SAMPLES_OWN; // how long they are shows only when they ran
-    if (steps && !s->chunk && most > STEPS_ROWS)
+    bool steps = p->grid.kind == SAMPLES_OWN; // how long they are shows only when they ran
+    if (steps && !p->chunk && most > STEPS_ROWS)
         most = STEPS_ROWS;
     return (struct dispatch_size){.rows = batch_rows(b),
                                   .row_bytes = of_row,
                                   .row_host = of_host,
                                   .most = most,
-                                  .chunk = s->chunk,
-                                  .memory = s->memory,
-                                  .extra = s->takeover != NULL,
-                                  .limits = &s->limits};
+                                  .chunk = p->chunk,
+                                  .memory = p->memory,
+                                  .extra = plan_takes_over(p),
+                                  .limits = &p->limits};
 }
 
-shoal_plan run_plan(const struct run_setup *s, const struct batch *b,
-                    const struct result_list *list) {
-    struct dispatch_size size = size_of(s, b, list);
-    return dispatch_plan(&size, s->threads);
+shoal_plan run_plan(const struct plan *p, const struct batch *b, const struct result_list *list) {
+    struct dispatch_size size = size_of(p, b, list);
+    return dispatch_plan(&size, p->threads);
 }
 
 static void list_columns(const struct batch *b, struct result_column *column) {
@@ -50,23 +49,15 @@ static void list_columns(const struct batch *b, struct result_column *column) {
     }
 }
 
-shoal_code run_list(const struct run_setup *s, const struct batch *b, const char *meta,
+shoal_code run_list(const struct plan *p, const struct batch *b, const char *meta,
                     struct arena *arena, struct result_list *list, struct report *r) {
-    static const uint64_t samples[] = {[SAMPLES_ONE] = 1, [SAMPLES_OWN] = 0};
-    struct result_spec spec = {.kind = s->grid.kind,
-                               .rows = b ? batch_rows(b) : 0,
-                               .samples = s->grid.kind == SAMPLES_GRID ? s->grid.count
-                                                                       : samples[s->grid.kind],
-                               .times = s->grid.times,
-                               .f32 = s->f32,
-                               .vars = s->outputs,
-                               .states = s->state_outputs,
-                               .var = s->output,
-                               .columns = b ? batch_inputs(b) + batch_extras(b) : 0,
-                               .meta = meta};
+    struct result_spec spec = p->list.of;
+    spec.rows = batch_rows(b);
+    spec.columns = batch_inputs(b) + batch_extras(b);
+    spec.meta = meta;
     struct result_column *column = arena_new(arena, struct result_column, spec.columns + 1);
     spec.column = column;
-    if (column && b)
+    if (column)
         list_columns(b, column);
     return column && result_list_make(list, &spec, arena)
                ? SHOAL_OK
@@ -95,7 +86,7 @@ static shoal_code count_row(shoal_tally *tally, const struct chunk *c, uint32_t 
         return report_error(r, SHOAL_DEVICE,
                             "run %llu came back from %s with the status %u, which "
                             "there is not",
-                            (unsigned long long)run, c->setup->backend->name, status);
+                            (unsigned long long)run, c->runner->how.backend->name, status);
     if (!tally->by_status[status]++)
         tally->first[status] = run;
     if (status != SHOAL_STATUS_ok && status != SHOAL_STATUS_stopped)
@@ -130,13 +121,22 @@ static shoal_code count_rows(shoal_tally *tally, const struct chunk *c, uint32_t
 
 // ---- What the loop asks for ---------------------------------------------------------------------
 
+struct chunk under_way_chunk(const struct batch_run *b, enum plan_role role, enum chunk_use use) {
+    return (struct chunk){.plan = b->plan,
+                          .runner = b->runner,
+                          .role = role,
+                          .batch = b->batch,
+                          .list = b->list,
+                          .use = use};
+}
+
 static struct chunk *own(const struct dispatch_chunk *c) { return (struct chunk *)(uintptr_t)c; }
 
 static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatch_chunk **out) {
     struct batch_run *b = user;
     struct chunk *c = &b->chunk[place];
-    shoal_code code =
-        chunk_init(c, b->setup, b->batch, b->list, CHUNK_WHOLE, place, rows, log_report(b->log));
+    *c = under_way_chunk(b, PLAN_FIRST, CHUNK_WHOLE);
+    shoal_code code = chunk_init(c, place, rows, log_report(b->log));
     b->made += code == SHOAL_OK;
     *out = &c->base;
     return code;
@@ -165,8 +165,8 @@ static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
     shoal_code code = chunk_place(c, chunk->first_row, chunk->rows, log_report(b->log));
     if (code != SHOAL_OK)
         return code;
-    chunk->module = b->setup->module;
-    chunk->reruns = b->setup->takeover != NULL;
+    chunk->module = b->runner->kernel[PLAN_FIRST].kernel->module;
+    chunk->reruns = plan_takes_over(b->plan);
     fill_inputs(b, c, LOG_h2d_transfer_parameters, 0, c->parameters);
     if (c->parameters < c->inputs)
         fill_inputs(b, c, LOG_h2d_transfer_initial_values, c->parameters, c->inputs);
@@ -177,17 +177,17 @@ static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
 // time.
 static shoal_code measure(void *user, struct dispatch_chunk *chunk) {
     struct batch_run *b = user;
-    if (b->setup->grid.kind != SAMPLES_OWN)
+    if (b->plan->grid.kind != SAMPLES_OWN)
         return SHOAL_OK;
     shoal_code code = dispatch_run(&b->loop, chunk);
-    if (code == SHOAL_OK && b->setup->takeover)
+    if (code == SHOAL_OK && plan_takes_over(b->plan))
         code = takeover_chunk(b, own(chunk), true);
     return code == SHOAL_OK ? chunk_make_room(own(chunk), log_report(b->log)) : code;
 }
 
 static shoal_code mend(void *user, struct dispatch_chunk *chunk, shoal_code code) {
     struct batch_run *b = user;
-    if (!b->setup->takeover)
+    if (!plan_takes_over(b->plan))
         return code;
     if (code == SHOAL_OK)
         return takeover_chunk(b, own(chunk), false);
@@ -233,15 +233,15 @@ static const struct dispatch_engine engine = {.make = make,
 // ---- A run --------------------------------------------------------------------------------------
 
 static shoal_code run_chunks(struct batch_run *b, const struct dispatch_control *control) {
-    const struct run_setup *s = b->setup;
-    struct dispatch_size size = size_of(s, b->batch, b->list);
+    const struct plan *p = b->plan;
+    struct dispatch_size size = size_of(p, b->batch, b->list);
     struct dispatch_job job = {.engine = &engine,
                                .user = b,
-                               .pool = s->pool,
-                               .limits = s->limits,
+                               .pool = &b->runner->pool,
+                               .limits = p->limits,
                                .rows = batch_rows(b->batch),
                                .chunk_rows = dispatch_rows(&size),
-                               .one_at_a_time = s->grid.kind == SAMPLES_OWN,
+                               .one_at_a_time = p->grid.kind == SAMPLES_OWN,
                                .control = control,
                                .log = b->log};
     shoal_code code = dispatch_all(&b->loop, &job);
@@ -257,15 +257,21 @@ static shoal_code finish_output(struct batch_run *b, shoal_code code) {
     return ended != SHOAL_OK ? ended : code;
 }
 
-shoal_code run_batch(const struct run_setup *s, const struct batch *b, struct sink *sink,
-                     struct result_list *list, const struct dispatch_control *control,
-                     shoal_tally *tally, shoal_log *log) {
-    struct batch_run run = {
-        .setup = s, .batch = b, .sink = sink, .list = list, .tally = tally, .log = log};
+shoal_code run_batch(const struct plan *p, struct runner *runner, const struct batch *b,
+                     struct sink *sink, struct result_list *list,
+                     const struct dispatch_control *control, shoal_tally *tally, shoal_log *log) {
+    const struct method *first = p->kernel[PLAN_FIRST].method,
+                        *stiff = p->kernel[PLAN_STIFF].method;
+    struct batch_run run = {.plan = p,
+                            .runner = runner,
+                            .batch = b,
+                            .sink = sink,
+                            .list = list,
+                            .tally = tally,
+                            .log = log};
     uint64_t start_ns = clock_ns();
-    *tally = (shoal_tally){.runs = batch_rows(b),
-                           .method = s->method,
-                           .stiff_method = s->takeover ? s->takeover->method : NULL};
+    *tally = (shoal_tally){
+        .runs = batch_rows(b), .method = first->name, .stiff_method = stiff ? stiff->name : NULL};
     int32_t span = log_begin(log, LOG_kernel_run_execution);
     shoal_code code = sink->begin(sink, list, log_report(log));
     if (code == SHOAL_OK)

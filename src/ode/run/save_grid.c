@@ -1,27 +1,42 @@
 // SPDX-License-Identifier: MIT
-// When to save: the common grid of a series.
-#include "ode/run/run.h"
+// Times of a grid, from the options.
+#include "ode/run/save_grid.h"
+
+#include "base/list.h"
+#include "base/number.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { SAMPLES_MOST = 1 << 28 };
 
-static shoal_code make_room(struct save_grid *g, double count, struct report *r) {
+size_t save_grid_times(const char *text, double *times) {
+    char item[64];
+    size_t count = 0;
+    for (const char *at = text; *at || !count;) {
+        double t;
+        if (!list_item(&at, item, sizeof item) || !number_finite(item, &t))
+            return 0;
+        if (times)
+            times[count] = t;
+        count++;
+    }
+    return count;
+}
+
+static shoal_code make_room(struct save_grid *g, double count, struct arena *arena,
+                            struct report *r) {
     if (!(count >= 1))
         return report_error(r, SHOAL_INPUT, "--save: no sample lies between t0 + settle and t1");
     if (!(count <= SAMPLES_MOST))
         return report_error(r, SHOAL_INPUT, "--save: %.0f samples a run are too many", count);
     g->count = (uint64_t)count;
-    g->times = malloc(sizeof(double) * (size_t)g->count);
-    if (!g->times)
-        return report_error(r, SHOAL_MEMORY, "out of memory for %.0f sample times", count);
+    g->times = arena_new(arena, double, g->count);
     return SHOAL_OK;
 }
 
-static shoal_code grid_n(const shoal_options *o, double start, struct save_grid *g,
-                         struct report *r) {
-    shoal_code code = make_room(g, (double)o->save_n, r);
+static shoal_code grid_n(const shoal_options *o, double start, struct arena *arena,
+                         struct save_grid *g, struct report *r) {
+    shoal_code code = make_room(g, (double)o->save_n, arena, r);
     if (code != SHOAL_OK)
         return code;
     double span = o->t1 - start, last = (double)(g->count - 1);
@@ -33,12 +48,12 @@ static shoal_code grid_n(const shoal_options *o, double start, struct save_grid 
 
 // t0 + i every, from the first that is not before t0 + settle; one that misses t1 by rounding only
 // is t1.
-static shoal_code grid_every(const shoal_options *o, double start, struct save_grid *g,
-                             struct report *r) {
+static shoal_code grid_every(const shoal_options *o, double start, struct arena *arena,
+                             struct save_grid *g, struct report *r) {
     double dir = o->t1 < o->t0 ? -1 : 1, step = o->save_every, slack = 1e-9;
     double first = ceil((start - o->t0) * dir / step - slack);
     double last = floor((o->t1 - o->t0) * dir / step + slack);
-    shoal_code code = make_room(g, last - first + 1, r);
+    shoal_code code = make_room(g, last - first + 1, arena, r);
     if (code != SHOAL_OK)
         return code;
     for (uint64_t i = 0; i < g->count; i++) {
@@ -48,44 +63,43 @@ static shoal_code grid_every(const shoal_options *o, double start, struct save_g
     return SHOAL_OK;
 }
 
-static shoal_code grid_at(const shoal_options *o, double start, const double *at, size_t count,
+static shoal_code grid_at(const shoal_options *o, double start, struct arena *arena,
                           struct save_grid *g, struct report *r) {
     double dir = o->t1 < o->t0 ? -1 : 1;
-    size_t skip = 0;
+    size_t skip = 0, count = save_grid_times(o->save_at, NULL);
+    double *at = arena_new(arena, double, count + 1);
+    save_grid_times(o->save_at, at);
     while (skip < count && (at[skip] - start) * dir < 0)
         skip++;
     if (skip)
         report_note(r, "--save at: %zu of %zu times are before t0 + settle and are left out", skip,
                     count);
-    shoal_code code = make_room(g, (double)(count - skip), r);
+    shoal_code code = make_room(g, (double)(count - skip), arena, r);
     for (size_t i = skip; i < count && code == SHOAL_OK; i++)
         g->times[i - skip] = at[i];
     return code;
 }
 
-shoal_code save_grid_make(const shoal_options *o, const double *at, size_t at_count,
-                          struct save_grid *out, struct report *r) {
-    *out = (struct save_grid){.kind = SAMPLES_ONE};
-    double start = o->t0 + (o->t1 < o->t0 ? -o->settle : o->settle);
-    switch (o->save) {
-    case SHOAL_SAVE_FINAL:
-        return SHOAL_OK;
-    case SHOAL_SAVE_STEPS:
-        out->kind = SAMPLES_OWN;
-        return SHOAL_OK;
-    case SHOAL_SAVE_N:
-        out->kind = SAMPLES_GRID;
-        return grid_n(o, start, out, r);
-    case SHOAL_SAVE_EVERY:
-        out->kind = SAMPLES_GRID;
-        return grid_every(o, start, out, r);
-    case SHOAL_SAVE_AT:
-        out->kind = SAMPLES_GRID;
-        return grid_at(o, start, at, at_count, out, r);
-    }
-    return SHOAL_USAGE;
+enum result_samples save_grid_kind(const shoal_options *o) {
+    return o->save == SHOAL_SAVE_FINAL   ? SAMPLES_ONE
+           : o->save == SHOAL_SAVE_STEPS ? SAMPLES_OWN
+                                         : SAMPLES_GRID;
 }
 
-double run_fixed_steps(double t0, double t1, double dt) {
-    return ceil(fabs(t1 - t0) / dt * (1 - 1e-12));
+shoal_code save_grid_make(const shoal_options *o, struct arena *arena, struct save_grid *out,
+                          struct report *r) {
+    double start = o->t0 + (o->t1 < o->t0 ? -o->settle : o->settle);
+    *out = (struct save_grid){.kind = save_grid_kind(o)};
+    switch (o->save) {
+    case SHOAL_SAVE_FINAL:
+    case SHOAL_SAVE_STEPS:
+        return SHOAL_OK;
+    case SHOAL_SAVE_N:
+        return grid_n(o, start, arena, out, r);
+    case SHOAL_SAVE_EVERY:
+        return grid_every(o, start, arena, out, r);
+    case SHOAL_SAVE_AT:
+        return grid_at(o, start, arena, out, r);
+    }
+    return SHOAL_USAGE;
 }

@@ -82,18 +82,16 @@ void takeover_free(struct batch_run *b) {
     }
 }
 
-// The setup of another method: all the same, but its kernel and its tolerances.
-static shoal_code get_kernel(struct batch_run *b, const struct run_takeover *t,
-                             struct run_setup *out) {
-    if (out->module)
+// A kernel that takes over, made when it is needed first and kept for the next run.
+static shoal_code get_kernel(struct batch_run *b, enum plan_role role) {
+    struct loaded *k = &b->runner->kernel[role];
+    if (k->kernel)
         return SHOAL_OK;
-    struct run_setup s = *b->setup;
-    s.module = NULL;
-    shoal_code code = t->get(t->user, &s.module, &s.workspace, &s.resident, b->log);
-    s.method = t->method;
-    s.tolerances = t->tolerances;
-    s.takeover = NULL;
-    *out = s;
+    struct system *s = build_system(b->plan->model, b->log);
+    shoal_code code =
+        s ? build_kernel(&b->plan->kernel[role], s, &b->runner->how, false, NULL, k, b->log)
+          : SHOAL_INPUT;
+    system_free(s);
     return code;
 }
 
@@ -101,7 +99,7 @@ static shoal_code get_kernel(struct batch_run *b, const struct run_takeover *t,
 struct rerun {
     struct batch_run *run;
     struct chunk *whole;
-    const struct run_setup *setup;
+    enum plan_role role;
     const uint32_t *row;      // its rows,
     const unsigned char *was; // what they were; NULL: lost
     struct lost_row *lost;    // and how
@@ -122,7 +120,7 @@ static shoal_code gather(struct rerun *p) {
     chunk_gather(c, p->whole, row);
     dispatch_end_transfer(&b->loop, &c->base, span, c->base.rows,
                           (uint64_t)c->inputs * c->base.rows * c->elem);
-    bool steps = b->setup->grid.kind == SAMPLES_OWN;
+    bool steps = b->plan->grid.kind == SAMPLES_OWN;
     return steps && !p->counting ? chunk_gather_room(c, p->whole, row, log_report(b->log))
                                  : SHOAL_OK;
 }
@@ -134,12 +132,12 @@ static shoal_code begin_part(void *user, uint32_t first, uint32_t rows,
     struct chunk *c = &p->part;
     enum chunk_use use = p->may_lose || p->lost ? CHUNK_COUNTED : CHUNK_PART;
     uint64_t end = p->whole->base.first_row + p->whole->base.rows;
-    shoal_code code =
-        chunk_init(c, p->setup, b->batch, b->list, use, DISPATCH_AGAIN, rows, log_report(b->log));
+    *c = under_way_chunk(b, p->role, use);
+    shoal_code code = chunk_init(c, DISPATCH_AGAIN, rows, log_report(b->log));
     if (code != SHOAL_OK)
         return code;
     p->first = first;
-    c->base.module = p->setup->module;
+    c->base.module = b->runner->kernel[p->role].kernel->module;
     c->base.rows = rows;
     c->base.launch.chunk = p->whole->base.launch.chunk;
     c->base.launch.chunked = p->whole->base.launch.chunked;
@@ -221,10 +219,10 @@ static shoal_code run_lost(struct batch_run *b, struct chunk *c, bool counting) 
         return report_error(log_report(b->log), SHOAL_MEMORY, "out of memory");
     for (uint32_t i = 0; i < a->losses; i++)
         row[i] = a->lost[i].row;
-    shoal_code code = get_kernel(b, b->setup->takeover->last, &b->last);
+    shoal_code code = get_kernel(b, PLAN_LAST);
     struct rerun p = {.run = b,
                       .whole = c,
-                      .setup = &b->last,
+                      .role = PLAN_LAST,
                       .row = row,
                       .lost = a->lost,
                       .count = a->losses,
@@ -241,16 +239,16 @@ static shoal_code run_lost(struct batch_run *b, struct chunk *c, bool counting) 
 // The kernel of the stiff method; where the model has none (its Jacobian is too large), rows that
 // are stiff stay with the first, and rows that failed are as they are.
 static shoal_code get_stiff(struct batch_run *b) {
-    const struct run_takeover *t = b->setup->takeover;
-    shoal_code code = b->first_only ? SHOAL_OK : get_kernel(b, t, &b->stiff);
-    if (code == SHOAL_INPUT && t->last) {
+    const struct kernel_plan *k = b->plan->kernel;
+    shoal_code code = b->first_only ? SHOAL_OK : get_kernel(b, PLAN_STIFF);
+    if (code == SHOAL_INPUT) {
         report_warning(log_report(b->log),
-                       "%s cannot run this model; runs that are stiff go on with %s", t->method,
-                       t->last->method);
+                       "%s cannot run this model; runs that are stiff go on with %s",
+                       k[PLAN_STIFF].method->name, k[PLAN_LAST].method->name);
         b->first_only = true;
         code = SHOAL_OK;
     }
-    return code == SHOAL_OK && b->first_only ? get_kernel(b, t->last, &b->last) : code;
+    return code == SHOAL_OK && b->first_only ? get_kernel(b, PLAN_LAST) : code;
 }
 
 static void drop_failed(struct taken_rows *a) {
@@ -274,12 +272,12 @@ shoal_code takeover_chunk(struct batch_run *b, struct chunk *c, bool counting) {
         drop_failed(a);
     struct rerun p = {.run = b,
                       .whole = c,
-                      .setup = b->first_only ? &b->last : &b->stiff,
+                      .role = b->first_only ? PLAN_LAST : PLAN_STIFF,
                       .row = a->row,
                       .was = a->was,
                       .count = a->count,
                       .counting = counting,
-                      .may_lose = b->setup->takeover->last && !b->first_only};
+                      .may_lose = !b->first_only};
     if (code == SHOAL_OK)
         code = run_again(&p, &done);
     for (uint32_t i = done; code == SHOAL_STOPPED && i < a->count; i++)

@@ -23,9 +23,9 @@ struct taken_rows {
 };
 
 struct batch_run {
-    const struct run_setup *setup;
-    struct run_setup stiff, last; // of the methods that take over, once their kernels are there
-    bool first_only;              // the stiff one cannot run this model
+    const struct plan *plan;
+    struct runner *runner;
+    bool first_only; // the stiff method cannot run this model
     const struct batch *batch;
     struct sink *sink;
     const struct result_list *list;
@@ -36,6 +36,9 @@ struct batch_run {
     uint32_t made;                           // of them
     struct taken_rows taken[DISPATCH_SLOTS]; // of each
 };
+
+// A chunk that one of the kernels runs, for chunk_init.
+struct chunk under_way_chunk(const struct batch_run *b, enum plan_role role, enum chunk_use use);
 
 // How many rows of a chunk another method must run.
 uint32_t takeover_rows(const struct chunk *c);

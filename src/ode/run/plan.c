@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Resolves a plan: the one place where options become methods, times, tolerances and outputs.
+#include "ode/run/plan.h"
+
+#include "base/cpus.h"
+#include "ode/run/choice.h"
+#include "ode/run/outputs.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_STEPS = 100000 }; // of an adaptive run, where nothing else is asked for
+
+// ---- What is compiled in ------------------------------------------------------------------------
+
+bool plan_is_fixed(const shoal_options *options, const struct method *method) {
+    return method->embedded == 0 ||
+           (options->controller ? !strcmp(options->controller, controller_names[CONTROLLER_FIXED])
+                                : method->controller == CONTROLLER_FIXED);
+}
+
+static enum controller controller_of(const shoal_options *o, const struct method *m) {
+    if (plan_is_fixed(o, m))
+        return CONTROLLER_FIXED;
+    for (int i = 0; o->controller && i < CONTROLLER_COUNT; i++)
+        if (!strcmp(o->controller, controller_names[i]))
+            return (enum controller)i;
+    return m->controller;
+}
+
+// The text of a kernel that takes over is that of a run with its method alone.
+static struct kernel_plan alone(struct kernel_plan k, const shoal_options *o,
+                                const struct method *m) {
+    k.method = m;
+    k.stiff = NULL;
+    k.controller = controller_of(o, m);
+    return k;
+}
+
+shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
+                        struct kernel_plan out[PLAN_ROLES], struct report *r) {
+    const shoal_options *o = in->options;
+    struct choice choice = choice_find(o->method);
+    struct output_list outputs;
+    memset(out, 0, PLAN_ROLES * sizeof *out);
+    shoal_code code = outputs_choose(in->model, o->vars, arena, &outputs, r);
+    if (code != SHOAL_OK)
+        return code;
+    choice = choice_for(choice, in->system, plan_is_fixed(o, choice.first));
+    out[PLAN_FIRST] = (struct kernel_plan){
+        .method = choice.first,
+        .stiff = choice.stiff,
+        .controller = controller_of(o, choice.first),
+        .f32 = o->precision == SHOAL_F32,
+        .dense = save_grid_kind(o) == SAMPLES_GRID,
+        .target = in->target,
+        .outputs = outputs.items.count,
+        .output = outputs.items.items,
+        .watcher = in->watcher,
+    };
+    if (choice.stiff) {
+        out[PLAN_STIFF] = alone(out[PLAN_FIRST], o, choice.stiff);
+        out[PLAN_LAST] = alone(out[PLAN_FIRST], o, choice.first);
+    }
+    return SHOAL_OK;
+}
+
+bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
+    return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
+           a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
+           a->watcher == b->watcher && a->outputs == b->outputs &&
+           !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
+}
+
+// ---- What is passed at run time -----------------------------------------------------------------
+
+double plan_dt(const shoal_options *options) {
+    return isnan(options->dt) ? options->dt_model : options->dt;
+}
+
+double plan_fixed_steps(const struct plan *p) {
+    return ceil(fabs(p->t1 - p->t0) / p->dt * (1 - 1e-12));
+}
+
+static shoal_code set_steps(struct plan *p, const shoal_options *o, struct report *r) {
+    bool fixed = plan_fixed(p);
+    double most = p->kernel[PLAN_FIRST].f32 ? INT32_MAX : UINT32_MAX; // what the kernel can count
+    p->t0 = o->t0;
+    p->t1 = o->t1;
+    p->settle = o->settle;
+    p->dt = fixed ? plan_dt(o) : (double)NAN;
+    p->dt0 = o->dt0;
+    p->dt_min = o->dt_min;
+    p->dt_max = o->dt_max;
+    p->max_steps = o->max_steps ? o->max_steps : fixed ? 0 : MAX_STEPS;
+    return fixed && plan_fixed_steps(p) > most
+               ? report_error(r, SHOAL_INPUT, "--dt: more than %.0f steps", most)
+               : SHOAL_OK;
+}
+
+static shoal_code set_tolerances(struct plan *p, const struct plan_input *in, struct arena *arena,
+                                 struct report *r) {
+    p->rtol = tolerances_rtol(in->options);
+    p->atol = tolerances_atol(in->options);
+    shoal_code code = SHOAL_OK;
+    for (int i = 0; i < PLAN_ROLES && p->kernel[i].method && code == SHOAL_OK; i++)
+        code = tolerances_make(in->options, in->model, &p->kernel[i], arena, &p->tolerances[i], r);
+    return code;
+}
+
+// How the device is used, but for what a batch decides.
+static void set_use(struct plan *p, const struct plan_input *in) {
+    const shoal_options *o = in->options;
+    p->model = in->model;
+    p->limits = in->limits;
+    p->threads = o->threads ? o->threads : cpus_usable();
+    p->chunk = o->chunk;
+    p->memory = o->memory;
+    // Equal work gains nothing from it, and devices lose by it.
+    p->refill = o->refill == SHOAL_REFILL_ON ||
+                (o->refill == SHOAL_REFILL_AUTO && !(plan_fixed(p) && p->limits.memory));
+    p->keep_failed = o->keep_failed;
+}
+
+static shoal_code make_list(struct plan *p, struct arena *arena, struct report *r) {
+    static const uint64_t samples[] = {[SAMPLES_ONE] = 1, [SAMPLES_OWN] = 0};
+    const struct kernel_plan *k = &p->kernel[PLAN_FIRST];
+    const char **names = arena_new(arena, const char *, k->outputs);
+    bool grid = p->grid.kind == SAMPLES_GRID;
+    struct result_spec spec = {.kind = p->grid.kind,
+                               .samples = grid ? p->grid.count : samples[p->grid.kind],
+                               .times = p->grid.times,
+                               .f32 = k->f32,
+                               .vars = k->outputs,
+                               .var = names};
+    for (uint32_t i = 0; i < k->outputs; i++)
+        names[i] = output_name(p->model, k->output[i]);
+    while (spec.states < k->outputs && k->output[spec.states] < p->model->states.count)
+        spec.states++;
+    return result_list_make(&p->list, &spec, arena)
+               ? SHOAL_OK
+               : report_error(r, SHOAL_MEMORY, "out of memory");
+}
+
+shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct plan *out,
+                     struct report *r) {
+    *out = (struct plan){0};
+    shoal_code code = plan_kernels(in, arena, out->kernel, r);
+    if (code == SHOAL_OK)
+        code = set_steps(out, in->options, r);
+    if (code == SHOAL_OK)
+        code = set_tolerances(out, in, arena, r);
+    if (code == SHOAL_OK)
+        code = save_grid_make(in->options, arena, &out->grid, r);
+    if (code != SHOAL_OK)
+        return code;
+    set_use(out, in);
+    return make_list(out, arena, r);
+}
