@@ -358,8 +358,8 @@ static void put_gains(struct assembly *a) {
         define_real(a, "CONTROL_B", c.b / 2);
         define_real(a, "CONTROL_C", c.c / 2);
         define_real(a, "CONTROL_REJECT", c.reject / 2);
-        if (method_iterates(
-                a->plan->method)) // a step that fails to converge comes out at 0.4 of it
+        // A step that fails to converge comes out at 0.4 of it.
+        if (method_iterates(a->plan->method))
             define_real(a, "NEWTON_FAILED", pow(0.4 / c.safety, -2 / c.reject));
     }
     end(a);

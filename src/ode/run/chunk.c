@@ -77,7 +77,12 @@ static void piece_end(struct layout *l, const struct log_label *label) {
 }
 
 static uint64_t samples_of(const struct plan *p) {
-    return p->grid.kind == SAMPLES_GRID ? p->grid.count : 1;
+    return p->list.of.kind == SAMPLES_OWN ? 1 : p->list.of.samples;
+}
+
+// Times that all runs are saved at.
+static uint64_t times_of(const struct plan *p) {
+    return p->list.of.kind == SAMPLES_GRID ? p->list.of.samples : 0;
 }
 
 static uint32_t uniform_of(const struct plan *p) {
@@ -91,7 +96,7 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     struct shoal_block *b = &c->base.launch.read;
     struct layout l = {.data = data, .block = SHOAL_READ, .chunk = c};
     size_t e = c->elem, uniform = uniform_of(p);
-    bool steps = p->grid.kind == SAMPLES_OWN;
+    bool steps = p->list.of.kind == SAMPLES_OWN;
     b->pieces = c->base.launch.places = 0;
     a->offset = part(&l, uniform * sizeof(unsigned));
     a->step = part(&l, uniform * sizeof(unsigned));
@@ -100,7 +105,7 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     a->settle = part(&l, 2 * e);
     a->atol = part(&l, p->model->states.count * e);
     a->control = part(&l, CONTROL_COUNT * e);
-    a->save_t = part(&l, 2 * e * (size_t)p->grid.count);
+    a->save_t = part(&l, 2 * e * (size_t)times_of(p));
     a->sample_offset = steps ? part(&l, (rows + 1) * sizeof(uint64_t)) : NULL;
     a->in = part(&l, (uniform + (size_t)c->parameters * rows) * e);
     piece_end(&l, LOG_h2d_transfer_parameters);
@@ -179,7 +184,7 @@ uint64_t chunk_row_bytes(const struct plan *p, const struct batch *b,
                          const struct result_list *list, uint64_t *of_host) {
     bool f32 = p->kernel[PLAN_FIRST].f32;
     uint64_t e = f32 ? sizeof(float) : sizeof(double), bytes = batch_inputs(b) * e, host = 0;
-    if (p->grid.kind == SAMPLES_OWN)
+    if (p->list.of.kind == SAMPLES_OWN)
         bytes += sizeof(uint64_t); // where they begin; they are counted as one
     for (uint32_t i = 0; i < list->count + list->internal; i++) {
         const struct result_array *a = &list->array[i];
@@ -229,7 +234,7 @@ static void allocate(struct chunk *c, uint32_t rows) {
     order_inputs(c);
     order_written(c);
     chunk_make_host(c, rows);
-    if (c->plan->grid.kind == SAMPLES_OWN)
+    if (c->plan->list.of.kind == SAMPLES_OWN)
         c->offsets = arena_new(&c->arena, uint64_t, rows + 1);
 }
 
@@ -310,14 +315,14 @@ static void fill_control(struct chunk *c) {
     put_pair(a->t0, c->elem, 0, p->t0);
     put_pair(a->t1, c->elem, 0, p->t1);
     put_pair(a->settle, c->elem, 0, p->t1 < p->t0 ? p->t0 - p->settle : p->t0 + p->settle);
-    for (uint64_t i = 0; i < p->grid.count; i++)
-        put_pair(a->save_t, c->elem, i, p->grid.times[i]);
+    for (uint64_t i = 0; i < times_of(p); i++)
+        put_pair(a->save_t, c->elem, i, p->list.of.times[i]);
 }
 
 static void fill_sizes(struct chunk *c, uint32_t rows) {
     const struct plan *p = c->plan;
     const struct loaded *k = &c->runner->kernel[c->role];
-    bool series = p->grid.kind == SAMPLES_GRID, steps = p->grid.kind == SAMPLES_OWN;
+    bool steps = p->list.of.kind == SAMPLES_OWN;
     uint64_t samples = samples_of(p);
     c->args.head = (struct shoal_head){.base = c->base.first_row, .rows = rows};
     share_rows(&c->args.head, &(struct share){.refill = p->refill,
@@ -326,7 +331,7 @@ static void fill_sizes(struct chunk *c, uint32_t rows) {
                                               .threads = p->threads});
     c->args.z = (struct shoal_sizes){
         .keep_failed = p->keep_failed,
-        .samples = series ? (unsigned)p->grid.count : 0,
+        .samples = (unsigned)times_of(p),
         .steps_saved = steps,
         .fixed_steps = plan_fixed(p) ? (unsigned)plan_fixed_steps(p) : 0,
         .has_dt0 = (unsigned)!isnan(p->dt0),

@@ -122,14 +122,13 @@ static void set_use(struct plan *p, const struct plan_input *in) {
     p->keep_failed = o->keep_failed;
 }
 
-static shoal_code make_list(struct plan *p, struct arena *arena, struct report *r) {
-    static const uint64_t samples[] = {[SAMPLES_ONE] = 1, [SAMPLES_OWN] = 0};
+static shoal_code make_list(struct plan *p, const struct save_grid *grid, struct arena *arena,
+                            struct report *r) {
     const struct kernel_plan *k = &p->kernel[PLAN_FIRST];
     const char **names = arena_new(arena, const char *, k->outputs);
-    bool grid = p->grid.kind == SAMPLES_GRID;
-    struct result_spec spec = {.kind = p->grid.kind,
-                               .samples = grid ? p->grid.count : samples[p->grid.kind],
-                               .times = p->grid.times,
+    struct result_spec spec = {.kind = grid->kind,
+                               .samples = grid->count,
+                               .times = grid->times,
                                .f32 = k->f32,
                                .vars = k->outputs,
                                .var = names};
@@ -144,6 +143,7 @@ static shoal_code make_list(struct plan *p, struct arena *arena, struct report *
 
 shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct plan *out,
                      struct report *r) {
+    struct save_grid grid;
     *out = (struct plan){0};
     shoal_code code = plan_kernels(in, arena, out->kernel, r);
     if (code == SHOAL_OK)
@@ -151,9 +151,9 @@ shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct pl
     if (code == SHOAL_OK)
         code = set_tolerances(out, in, arena, r);
     if (code == SHOAL_OK)
-        code = save_grid_make(in->options, arena, &out->grid, r);
+        code = save_grid_make(in->options, arena, &grid, r);
     if (code != SHOAL_OK)
         return code;
     set_use(out, in);
-    return make_list(out, arena, r);
+    return make_list(out, &grid, arena, r);
 }

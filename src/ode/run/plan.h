@@ -21,8 +21,7 @@ struct plan {
     double t0, t1, settle;
     double dt, dt0, dt_min, dt_max; // NaN: not given; dt is that of fixed steps
     uint64_t max_steps;             // 0: no limit
-    struct save_grid grid;
-    struct result_list list; // arrays of a result, but for those of a batch
+    struct result_list list;        // samples and arrays of a result, but for those of a batch
     struct shoal_limits limits;
     uint32_t threads;
     uint64_t chunk, memory; // 0: not given

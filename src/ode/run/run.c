@@ -21,7 +21,7 @@ static struct dispatch_size size_of(const struct plan *p, const struct batch *b,
                                     const struct result_list *list) {
     uint64_t of_host, of_row = chunk_row_bytes(p, b, list, &of_host), inputs = batch_inputs(b);
     uint64_t most = inputs > 4 ? (UINT32_MAX - 65536u) / inputs : 1u << 30; // 32-bit offsets, rows
-    bool steps = p->grid.kind == SAMPLES_OWN; // how long they are shows only when they ran
+    bool steps = p->list.of.kind == SAMPLES_OWN; // how long they are shows only when they ran
     if (steps && !p->chunk && most > STEPS_ROWS)
         most = STEPS_ROWS;
     return (struct dispatch_size){.rows = batch_rows(b),
@@ -177,7 +177,7 @@ static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
 // time.
 static shoal_code measure(void *user, struct dispatch_chunk *chunk) {
     struct batch_run *b = user;
-    if (b->plan->grid.kind != SAMPLES_OWN)
+    if (b->plan->list.of.kind != SAMPLES_OWN)
         return SHOAL_OK;
     shoal_code code = dispatch_run(&b->loop, chunk);
     if (code == SHOAL_OK && plan_takes_over(b->plan))
@@ -241,7 +241,7 @@ static shoal_code run_chunks(struct batch_run *b, const struct dispatch_control 
                                .limits = p->limits,
                                .rows = batch_rows(b->batch),
                                .chunk_rows = dispatch_rows(&size),
-                               .one_at_a_time = p->grid.kind == SAMPLES_OWN,
+                               .one_at_a_time = p->list.of.kind == SAMPLES_OWN,
                                .control = control,
                                .log = b->log};
     shoal_code code = dispatch_all(&b->loop, &job);

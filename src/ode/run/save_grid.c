@@ -89,7 +89,7 @@ enum result_samples save_grid_kind(const shoal_options *o) {
 shoal_code save_grid_make(const shoal_options *o, struct arena *arena, struct save_grid *out,
                           struct report *r) {
     double start = o->t0 + (o->t1 < o->t0 ? -o->settle : o->settle);
-    *out = (struct save_grid){.kind = save_grid_kind(o)};
+    *out = (struct save_grid){.kind = save_grid_kind(o), .count = o->save == SHOAL_SAVE_FINAL};
     switch (o->save) {
     case SHOAL_SAVE_FINAL:
     case SHOAL_SAVE_STEPS:

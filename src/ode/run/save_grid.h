@@ -9,7 +9,7 @@
 
 struct save_grid {
     enum result_samples kind;
-    uint64_t count; // SAMPLES_GRID
+    uint64_t count; // of a run; SAMPLES_OWN: 0
     double *times;  // [count], in the arena; SAMPLES_GRID
 };
 

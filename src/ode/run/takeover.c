@@ -120,7 +120,7 @@ static shoal_code gather(struct rerun *p) {
     chunk_gather(c, p->whole, row);
     dispatch_end_transfer(&b->loop, &c->base, span, c->base.rows,
                           (uint64_t)c->inputs * c->base.rows * c->elem);
-    bool steps = b->plan->grid.kind == SAMPLES_OWN;
+    bool steps = b->plan->list.of.kind == SAMPLES_OWN;
     return steps && !p->counting ? chunk_gather_room(c, p->whole, row, log_report(b->log))
                                  : SHOAL_OK;
 }
