@@ -35,8 +35,8 @@ struct build {
 // The model's expressions; NULL with an error in the log. system_free frees them.
 struct system *build_system(const struct model *m, shoal_log *log);
 
-// Generates the text and its key; `s` is the model's, of a fresh one or of the same plan.
-// build_free may be called whatever it returned.
+// Generates the text and its key. `s` are the model's expressions, which no kernel of another plan
+// was made of: that would have left nodes in them. build_free may be called whatever it returned.
 shoal_code build_begin(const struct kernel_plan *p, struct system *s, const struct build_how *how,
                        struct cache *cache, struct build *out, shoal_log *log);
 void build_free(struct build *b);

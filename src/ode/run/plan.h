@@ -14,7 +14,7 @@
 enum plan_role { PLAN_FIRST, PLAN_STIFF, PLAN_LAST, PLAN_ROLES };
 
 struct plan {
-    struct kernel_plan kernel[PLAN_ROLES]; // those that take over have a method, or there are none
+    struct kernel_plan kernel[PLAN_ROLES];    // without a method: it is not needed
     struct tolerances tolerances[PLAN_ROLES]; // of their steps
     const struct model *model;
     double rtol, atol; // as asked for
