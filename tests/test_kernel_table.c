@@ -282,3 +282,37 @@ DEVICE_TEST(kernel_table_threads) {
     CHECK_INT(compiled, 3);
     shoal_cache_forget();
 }
+
+// ---- Between a look and a turn ------------------------------------------------------------------
+
+static void make_another(const shoal_log *log, size_t span, bool ended, void *user) {
+    struct made *other = user;
+    if (ended && !other->solver && !strcmp(shoal_log_span(log, span).label, "cache_lookup"))
+        make_numbered(1, "", other);
+}
+
+// Another thread has compiled the kernel after this one looked for it, and is done with it when
+// this one's turn comes.
+TEST(kernel_table_between_look_and_turn) {
+    struct made other = {0};
+    shoal_model *model = NULL;
+    shoal_options options;
+    shoal_solver *solver = NULL;
+    shoal_log *log = shoal_log_new();
+    static const char text[] = "init x=1\nx'=-1.5*x\n@ t1=1,method=euler,dt=0.5\n";
+    setenv("SHOAL_CACHE", "off", 1);
+    REQUIRE(shoal_model_parse("test.ode", text, strlen(text), &model, log) == SHOAL_OK);
+    REQUIRE(shoal_options_init(&options, model, log) == SHOAL_OK);
+    shoal_log_on_span(log, make_another, &other);
+    REQUIRE(shoal_solver_new(model, &options, &solver, log) == SHOAL_OK);
+    REQUIRE(other.solver);
+    CHECK_STR(shoal_solver_key(solver), shoal_solver_key(other.solver));
+    CHECK_INT(spans(other.log, "compile_kernel"), 1);
+    CHECK_INT(spans(log, "compile_kernel"), 0);
+    CHECK(solver->first.kernel == other.solver->first.kernel);
+    CHECK(shoal_solver_cached(solver));
+    shoal_solver_free(solver);
+    shoal_model_free(model);
+    shoal_log_free(log);
+    made_free(&other);
+}

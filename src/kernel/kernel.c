@@ -335,6 +335,15 @@ static void on_wait(void *user, long pid) {
     }
 }
 
+// The turn is ours, but another thread may have had it since we looked: with the cache off only the
+// table tells.
+static shoal_code take_turn(struct kernel_making *k, struct cache_work *work, struct kernel **out) {
+    if (!out || !find_in_span(k, out))
+        return build_and_store(k, work, out);
+    cache_done(k->q.cache, work, SHOAL_OK, NULL, 0, NULL);
+    return SHOAL_OK;
+}
+
 // Waits its turn, so that a kernel is compiled once; in the end somebody compiles it.
 static shoal_code make(struct kernel_making *k, struct kernel **out) {
     for (int tries = 0; tries < 3 && k->keep; tries++) {
@@ -344,7 +353,7 @@ static shoal_code make(struct kernel_making *k, struct kernel **out) {
         struct waiting w = {k, clock_ns(), seconds_of(predicted), false};
         switch (cache_turn(k->q.cache, k->key, predicted, k->q.stop, on_wait, &w, &work, &shared)) {
         case CACHE_TURN_MINE:
-            return build_and_store(k, work, out);
+            return take_turn(k, work, out);
         case CACHE_TURN_SHARED:
             return use_shared(k, &shared, out);
         case CACHE_TURN_STOPPED:
