@@ -284,3 +284,26 @@ TEST(dispatch_rows_of_a_chunk) {
     s.row_bytes = (uint64_t)1 << 40;
     CHECK_INT(dispatch_rows(&s), 1);
 }
+
+// Rows that run again have blocks of their own on the host, but run in the slot of their chunk.
+TEST(dispatch_extra_places_are_the_hosts) {
+    struct shoal_limits host = {.slots = 2, .rows_wanted = 5000},
+                        gpu = {.slots = 3, .memory = 1 << 30};
+    struct dispatch_size s = {.rows = 1 << 20,
+                              .row_bytes = 1 << 20,
+                              .row_host = 1 << 10,
+                              .most = 1 << 30,
+                              .extra = 1,
+                              .limits = &gpu};
+    shoal_plan plan = dispatch_plan(&s, 1);
+    CHECK_INT(plan.chunk_runs, 256);
+    CHECK_INT(plan.device_bytes, 3 * 256 << 20);
+    CHECK_INT(plan.host_bytes, 4 * 256 << 10);
+    s.memory = 3 << 20; // given by the user, for the device
+    CHECK_INT(dispatch_rows(&s), 1);
+    s.limits = &host;
+    CHECK_INT(dispatch_rows(&s), (3 << 20) / 3 >> 10);
+    plan = dispatch_plan(&s, 1);
+    CHECK_INT(plan.device_bytes, 0);
+    CHECK_INT(plan.host_bytes, 3 * 1024 << 10);
+}

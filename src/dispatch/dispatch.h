@@ -124,7 +124,7 @@ struct dispatch_size {
     uint64_t row_bytes, row_host; // of a row, on the device and on the host
     uint64_t most;                // that the engine can number in a chunk
     uint64_t chunk, memory;       // given by the user; 0: not given
-    uint32_t extra;               // places beyond the device's slots
+    uint32_t extra; // places of the host beyond the device's slots: what they hold runs in those
     const struct shoal_limits *limits;
 };
 uint32_t dispatch_rows(const struct dispatch_size *s);

@@ -4,8 +4,6 @@
 
 enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20, CHUNKS_WANTED = 8 };
 
-static uint32_t places_of(const struct dispatch_size *s) { return s->limits->slots + s->extra; }
-
 // Rows that keep every slot busy.
 static uint64_t wanted(const struct dispatch_size *s) {
     uint64_t rows = s->rows / CHUNKS_WANTED;
@@ -14,12 +12,13 @@ static uint64_t wanted(const struct dispatch_size *s) {
 
 static uint64_t by_device(const struct dispatch_size *s) {
     uint64_t memory = s->memory ? s->memory : s->limits->memory / 4 * 3;
-    uint64_t rows = memory / places_of(s) / s->row_bytes;
+    uint64_t rows = memory / s->limits->slots / s->row_bytes;
     return rows < wanted(s) ? rows : wanted(s);
 }
 
 static uint64_t by_host(const struct dispatch_size *s) {
-    uint64_t rows = (s->memory ? s->memory / places_of(s) : CHUNK_BYTES) / s->row_host;
+    uint64_t places = s->limits->slots + s->extra;
+    uint64_t rows = (s->memory ? s->memory / places : CHUNK_BYTES) / s->row_host;
     uint64_t most = wanted(s) < CHUNK_ROWS ? wanted(s) : CHUNK_ROWS;
     return rows < most ? rows : most;
 }
@@ -33,11 +32,11 @@ uint32_t dispatch_rows(const struct dispatch_size *s) {
 
 shoal_plan dispatch_plan(const struct dispatch_size *s, uint32_t threads) {
     uint64_t rows = dispatch_rows(s), chunks = (s->rows + rows - 1) / rows;
-    uint64_t places = (chunks < s->limits->slots ? chunks : s->limits->slots) + s->extra;
+    uint64_t slots = chunks < s->limits->slots ? chunks : s->limits->slots;
     return (shoal_plan){.runs = s->rows,
                         .chunk_runs = rows,
                         .chunks = chunks,
-                        .host_bytes = places * rows * s->row_host,
-                        .device_bytes = s->limits->memory ? places * rows * s->row_bytes : 0,
+                        .host_bytes = (slots + s->extra) * rows * s->row_host,
+                        .device_bytes = s->limits->memory ? slots * rows * s->row_bytes : 0,
                         .threads = threads};
 }
