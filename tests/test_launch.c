@@ -6,8 +6,8 @@
 
 #include "../kernels/dialect/head.h"
 #include "device/device.h"
+#include "kernel/files.h"
 #include "log/log.h"
-#include "ode/codegen/kernels.h"
 
 #include <glob.h>
 #include <pthread.h>
@@ -65,9 +65,7 @@ static void need(const struct toy *t, shoal_code code, const char *what) {
 }
 
 static void put_file(struct buf *text, const char *name) {
-    const struct kernel_file *k = kernel_files;
-    while (k->name && strcmp(k->name, name))
-        k++;
+    const struct kernel_file *k = kernel_file_find("dialect", name);
     REQUIRE(k->name);
     buf_put(text, k->text, k->length);
 }

@@ -106,7 +106,9 @@ shoal_code kernel_identify(const struct kernel_request *q, struct kernel_making 
                                          .needs_sleef = s->needs_sleef,
                                          .needs_mvec = s->needs_mvec,
                                          .needs_libm = s->needs_libm}};
-    shoal_code code = kernel_key(k);
+    shoal_code code = kernel_source_check(s, log_report(q->log));
+    if (code == SHOAL_OK)
+        code = kernel_key(k);
     return code == SHOAL_OK && q->keep_source ? keep_source(k) : code;
 }
 

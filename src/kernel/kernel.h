@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From the source of a kernel to a loaded one: key, cache, build, load.
 //
+// files.c    the files of kernels/
 // source.c   the text and its components, filled by an engine
 // kernel.c   identify, look up, build, load
 // store.c    what an entry says about its kernel, and storing it

@@ -2,7 +2,10 @@
 // Components of a source, put together and hashed.
 #include "kernel/source.h"
 
+#include "base/report.h"
 #include "base/sha256.h"
+#include "kernel/files.h"
+#include "shoal/backend.h"
 
 #include <string.h>
 
@@ -43,6 +46,26 @@ void kernel_component_end(struct kernel_source *s) {
     c->length = s->text.length - c->offset;
     if (!s->text.failed)
         hash_component(s, c);
+}
+
+// The last row, which has no text, stands for a file that is not there: that ends as an error.
+void kernel_source_file(struct kernel_source *s, const char *engine, const char *name) {
+    const struct kernel_file *k = kernel_file_find(engine, name);
+    if (!k->name)
+        s->missing = name;
+    buf_put(&s->text, k->text, k->length);
+}
+
+void kernel_source_prelude(struct kernel_source *s, const struct shoal_target *target) {
+    kernel_source_file(s, "dialect", target->prelude);
+    if (target->device)
+        kernel_source_file(s, "dialect", "threads.h");
+}
+
+shoal_code kernel_source_check(const struct kernel_source *s, struct report *r) {
+    if (s->missing)
+        return report_error(r, SHOAL_DEVICE, "there is no kernel file `%s`", s->missing);
+    return s->text.failed ? report_error(r, SHOAL_MEMORY, "out of memory") : SHOAL_OK;
 }
 
 const struct kernel_component *kernel_component(const struct kernel_source *s, const char *name) {

@@ -2,8 +2,8 @@
 // Assembles a kernel from its components, in the order the compiler reads them.
 #include "ode/codegen/codegen.h"
 
+#include "kernel/files.h"
 #include "log/log.h"
-#include "ode/codegen/kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -75,7 +75,6 @@ struct assembly {
     uint32_t shared;      // values that parts of a long function hand to each other
     struct linear linear; // of an implicit method
     const struct shape *shape;
-    const char *unknown; // name of a file that is not there; NULL: none
 };
 
 // Which components the text of a component speaks of; they stand before it. A component that a
@@ -135,24 +134,8 @@ static void end(struct assembly *a) {
     kernel_component_end(s);
 }
 
-const struct kernel_file *codegen_file(const char *name) {
-    const struct kernel_file *k = kernel_files;
-    while (k->name && strcmp(k->name, name))
-        k++;
-    return k;
-}
-
-// The last row, which has no text, stands for a file that is not there: that ends as an error.
-static const struct kernel_file *file_named(struct assembly *a, const char *file) {
-    const struct kernel_file *k = codegen_file(file);
-    if (!k->name)
-        a->unknown = file;
-    return k;
-}
-
 static void put_file(struct assembly *a, const char *file) {
-    const struct kernel_file *k = file_named(a, file);
-    buf_put(&a->out->text, k->text, k->length);
+    kernel_source_file(a->out, "ode", file);
 }
 
 // A file of kernels/ as a component.
@@ -418,7 +401,8 @@ static void put_jacobian(struct assembly *a) {
 static void put_linear_solve(struct assembly *a) {
     int32_t span = log_begin(a->log, LOG_emit_linear_solve);
     begin(a, "linear_solve");
-    codegen_factors(&a->out->text, &a->linear, inline_length(a->plan), file_named(a, "lu.h")->text);
+    codegen_factors(&a->out->text, &a->linear, inline_length(a->plan),
+                    kernel_file_find("ode", "lu.h")->text);
     end(a);
     log_u64(a->log, span, "entries", a->linear.lu.entries);
     log_end(a->log, span);
@@ -621,9 +605,7 @@ static void assemble(struct assembly *a) {
     find_used(a, outputs);
     put_sizes(a);
     begin(a, "prelude");
-    put_file(a, p->target->prelude);
-    if (p->target->device)
-        put_file(a, "threads.h");
+    kernel_source_prelude(a->out, p->target);
     end(a);
     begin(a, "abi");
     put_file(a, "head.h");
@@ -696,11 +678,11 @@ shoal_code codegen_kernel(const struct kernel_plan *p, struct system *s,
     s->arena.budget = NULL;
     arena_free(&a.arena);
     enum op missing = missing_function(&a);
-    if (!failed && !out->text.failed && missing == OP_NUMBER && !a.unknown)
+    if (!failed && !out->text.failed && missing == OP_NUMBER && !out->missing)
         return SHOAL_OK;
     kernel_source_free(out);
-    if (a.unknown)
-        return report_error(r, SHOAL_DEVICE, "there is no kernel file `%s`", a.unknown);
+    if (out->missing)
+        return kernel_source_check(out, r);
     if (!failed && missing != OP_NUMBER)
         return report_error(r, SHOAL_INPUT,
                             "`%s` is not there on OpenCL devices; take another --device",

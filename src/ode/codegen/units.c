@@ -5,7 +5,8 @@
 // stub.h). Functions come back from the outside in: the loop first, what it calls later. So the
 // loop is timed without what it calls, and a function with every copy of it that is inlined.
 #include "ode/codegen/codegen.h"
-#include "ode/codegen/kernels.h"
+
+#include "kernel/files.h"
 
 #include <string.h>
 
@@ -195,7 +196,7 @@ static void put_unit(struct buf *out, const struct kernel_source *s, int first) 
         else
             buf_put(out, text, c->length);
         if (!strcmp(c->name, "dialect"))
-            buf_puts(out, codegen_file("stub.h")->text);
+            buf_puts(out, kernel_file_find("ode", "stub.h")->text);
     }
 }
 
