@@ -20,6 +20,7 @@ static struct scene {
     int stop;
     uint64_t next_row; // that must be delivered next
     struct dispatch_chunk chunk[DISPATCH_PLACES];
+    struct shoal_head head[DISPATCH_PLACES];
     struct dispatch loop;
 } scene;
 
@@ -45,6 +46,8 @@ static shoal_code device_start(struct shoal_module *m, struct shoal_slot *slot,
                                const struct shoal_launch *l, struct report *r) {
     const struct dispatch_chunk *c = chunk_of(l);
     (void)m, (void)r;
+    CHECK(c->head->base == c->first_row && c->head->rows == c->rows && c->head->block >= 8);
+    CHECK(c->head->refill == c->refill);
     if (scene.device_rows && c->rows > scene.device_rows)
         return SHOAL_MEMORY;
     *(const struct dispatch_chunk **)(void *)slot = c;
@@ -70,7 +73,7 @@ static struct dispatch_pool pool = {.backend = &device};
 
 static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatch_chunk **out) {
     (void)user, (void)rows;
-    scene.chunk[place] = (struct dispatch_chunk){0};
+    scene.chunk[place] = (struct dispatch_chunk){.head = &scene.head[place], .refill = true};
     *out = &scene.chunk[place];
     return SHOAL_OK;
 }
@@ -212,7 +215,7 @@ static struct dispatch_chunk part;
 static shoal_code begin_part(void *user, uint32_t first, uint32_t rows,
                              struct dispatch_chunk **out) {
     (void)user;
-    part = (struct dispatch_chunk){.first_row = first, .rows = rows};
+    part = (struct dispatch_chunk){.first_row = first, .rows = rows, .head = &scene.head[0]};
     *out = &part;
     return SHOAL_OK;
 }

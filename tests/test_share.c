@@ -8,14 +8,8 @@ TEST(share_blocks) {
     static const struct {
         uint32_t rows, threads;
         unsigned block;
-    } table[] = {{0, 4, 8},
-                 {1, 4, 8},
-                 {100, 0, 12},
-                 {1000, 1, 125},
-                 {1000, 4, 31},
-                 {1000000, 4, 256},
-                 {8 * 256 * 2, 2, 256},
-                 {UINT32_MAX, 64, 256},
+    } table[] = {{0, 4, 8},     {1, 4, 8},         {100, 0, 12},          {1000, 1, 125},
+                 {1000, 4, 31}, {1000000, 4, 256}, {8 * 256 * 2, 2, 256}, {UINT32_MAX, 64, 256},
                  {20, 1000, 8}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct shoal_head head = {.base = 7, .rows = table[i].rows};

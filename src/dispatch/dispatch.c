@@ -80,11 +80,20 @@ static shoal_code no_slot(const struct dispatch *d) {
     return report_error(log_report(d->job->log), SHOAL_MEMORY, "out of memory");
 }
 
+static void set_head(struct dispatch_chunk *c) {
+    *c->head = (struct shoal_head){.base = c->first_row, .rows = c->rows};
+    share_rows(c->head, &(struct share){.refill = c->refill,
+                                        .workspace = c->launch.workspace,
+                                        .resident = c->resident,
+                                        .threads = c->launch.threads});
+}
+
 // The kernel's span ends with the kernel where one chunk computes at a time; else with its start,
 // and the device's own spans tell the rest.
 static shoal_code start(struct dispatch *d, struct dispatch_chunk *c) {
     const struct dispatch_job *job = d->job;
     watch(d, c);
+    set_head(c);
     begin_span(d, c);
     shoal_code code =
         job->pool->backend->start(c->module, c->slot, &c->launch, log_report(job->log));

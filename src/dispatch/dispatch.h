@@ -16,6 +16,7 @@
 #define SHOAL_DISPATCH_DISPATCH_H
 
 #include "dispatch/pool.h"
+#include "dispatch/share.h"
 #include "log/log.h"
 
 // A device that has no memory for so few rows is given up.
@@ -25,6 +26,9 @@ enum { DISPATCH_ROWS_LEAST = 32 };
 struct dispatch_chunk {
     struct shoal_module *module; // that runs it
     struct shoal_launch launch;  // args and blocks are the engine's to set
+    struct shoal_head *head;     // that the args begin with: it is set when the chunk is started,
+    bool refill;                 // by whether lanes that are done should take the next row,
+    uint32_t resident;           // and by the threads that a device runs at a time (its facts)
     uint32_t place;              // its slot and its blocks in the pool
     struct shoal_slot *slot;     // set by the loop
     uint64_t first_row;

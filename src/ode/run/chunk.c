@@ -2,7 +2,6 @@
 // Lays the blocks of a chunk out and fills what goes in.
 #include "ode/run/chunk.h"
 
-#include "dispatch/share.h"
 #include "dispatch/team.h"
 
 #include <math.h>
@@ -240,6 +239,9 @@ static void allocate(struct chunk *c, uint32_t rows) {
 
 static void make_launch(struct chunk *c) {
     struct chunk_parts *p = c->parts = arena_new(&c->arena, struct chunk_parts, 1);
+    c->base.head = &p->call.head;
+    c->base.refill = c->plan->refill;
+    c->base.resident = c->runner->kernel[c->role].kernel->facts.resident;
     c->base.launch = (struct shoal_launch){.args = &p->call,
                                            .args_bytes = sizeof p->call,
                                            .read.piece = p->read_piece,
@@ -321,14 +323,9 @@ static void fill_control(struct chunk *c) {
 
 static void fill_sizes(struct chunk *c, uint32_t rows) {
     const struct plan *p = c->plan;
-    const struct loaded *k = &c->runner->kernel[c->role];
     bool steps = p->list.of.kind == SAMPLES_OWN;
     uint64_t samples = samples_of(p);
-    c->args.head = (struct shoal_head){.base = c->base.first_row, .rows = rows};
-    share_rows(&c->args.head, &(struct share){.refill = p->refill,
-                                              .workspace = k->workspace,
-                                              .resident = k->kernel->facts.resident,
-                                              .threads = p->threads});
+    c->args.head = (struct shoal_head){.rows = rows};
     c->args.z = (struct shoal_sizes){
         .keep_failed = p->keep_failed,
         .samples = (unsigned)times_of(p),
@@ -350,7 +347,6 @@ static SHOAL_U64 offset_in(const struct shoal_block *b, const void *array) {
 static void describe(struct chunk *c) {
     const struct shoal_args *a = &c->args;
     struct shoal_call *call = &c->parts->call;
-    call->head = a->head;
     call->z = a->z;
 #define X(block, name, type) call->name = offset_in(&c->base.launch.block, a->name);
     SHOAL_ARRAYS(X)
