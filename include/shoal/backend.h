@@ -39,7 +39,7 @@ struct shoal_kernel_text {
     size_t length;
     const char *digest; // SHA-256 of the text, hex: a seed for whatever a compiler draws at random
     bool needs_sleef, needs_mvec, needs_libm; // what must be linked
-    bool one_unit; // SHOAL_PART does not split it: it is a piece of a kernel, or none of ours
+    bool one_unit; // SHOAL_PART (kernels/dialect/dialect.h) does not split it in two
 };
 
 struct shoal_bytes {

@@ -58,7 +58,8 @@ bool rebuild_open(const struct cache_item *item, struct cache *cache, struct reb
                  .length = source.length,
                  .needs_sleef = meta_has(item, "needs", "sleef"),
                  .needs_mvec = meta_has(item, "needs", "mvec"),
-                 .needs_libm = meta_has(item, "needs", "libm")},
+                 .needs_libm = meta_has(item, "needs", "libm"),
+                 .one_unit = meta_has(item, "needs", "one-unit")},
     };
     return kernel_key(&out->kernel) == SHOAL_OK && same_record(item, &out->kernel.record);
 }

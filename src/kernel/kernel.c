@@ -105,7 +105,8 @@ shoal_code kernel_identify(const struct kernel_request *q, struct kernel_making 
                                          .length = s->text.length,
                                          .needs_sleef = s->needs_sleef,
                                          .needs_mvec = s->needs_mvec,
-                                         .needs_libm = s->needs_libm}};
+                                         .needs_libm = s->needs_libm,
+                                         .one_unit = s->one_unit}};
     shoal_code code = kernel_source_check(s, log_report(q->log));
     if (code == SHOAL_OK)
         code = kernel_key(k);

@@ -30,6 +30,7 @@ struct kernel_source {
     uint32_t components;
     struct kernel_component component[KERNEL_COMPONENTS];
     bool needs_sleef, needs_mvec, needs_libm; // what must be linked
+    bool one_unit;       // SHOAL_PART (kernels/dialect/dialect.h) does not split the text in two
     size_t workspace;    // bytes a device's thread needs; a CPU's kernel says itself
     const char *missing; // name of a file that is not there; NULL: none
 };

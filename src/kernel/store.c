@@ -20,10 +20,11 @@ static void add_number(struct key_record *m, const char *label, uint64_t value) 
 // Everything that people ask for, and all it takes to compile it again.
 static void describe(const struct kernel_making *k, struct key_record *m) {
     const struct shoal_target *t = k->q.backend->target(k->q.device);
-    char host[65] = "", needs[32];
+    char host[65] = "", needs[40];
     gethostname(host, sizeof host - 1);
-    snprintf(needs, sizeof needs, "%s%s%s", k->text.needs_sleef ? " sleef" : "",
-             k->text.needs_mvec ? " mvec" : "", k->text.needs_libm ? " libm" : "");
+    snprintf(needs, sizeof needs, "%s%s%s%s", k->text.needs_sleef ? " sleef" : "",
+             k->text.needs_mvec ? " mvec" : "", k->text.needs_libm ? " libm" : "",
+             k->text.one_unit ? " one-unit" : "");
     for (uint32_t i = 0; i < k->q.fields; i++)
         key_add_text(m, k->q.field[i].label, k->q.field[i].text);
     key_add_text(m, "backend", k->q.backend->name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A driver without a device: memory is the host's, streams are lists that are worked off when an
-// event is asked for, and the only kernel triples its inputs and
-// adds the first number of a resident block. Built by the tests that use it, with
-// the soname of the real one.
+// event is asked for, and a kernel does what the test says, whatever its bytes are. Where it says
+// nothing, it triples its inputs and adds the first number of a resident block. Built by the tests
+// that use it, with the soname of the real one.
 //
 // It is stricter than the real one: nothing works without a current context, host memory is read
 // and written only when the stream gets there, and everything that is made is counted.
@@ -10,13 +10,14 @@
 
 #include "../../kernels/ode/abi.h"
 
+#include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
 
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_READY = 600, OPS = 64 };
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_READY = 600, OPS = 64, ARGS = 512 };
 
 static struct fake_cuda fake = {.version = 13000, .major = 9, .memory = (size_t)1 << 30};
 API struct fake_cuda *fake_cuda(void);
@@ -130,8 +131,9 @@ API int cuModuleUnload(void *module) {
 API int cuModuleGetFunction(void **function, void *module, const char *name);
 API int cuModuleGetFunction(void **function, void *module, const char *name) {
     ENTER(cuModuleGetFunction);
+    const char *section = (const char *)module + sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr);
     *function = module;
-    return strcmp(name, "shoal_kernel") ? 500 : OK;
+    return strcmp(name, section + strlen(".text.")) ? 500 : OK;
 }
 API int cuFuncGetAttribute(int *value, int attribute, void *function);
 API int cuFuncGetAttribute(int *value, int attribute, void *function) {
@@ -215,10 +217,10 @@ struct op {
     unsigned value;
     bool copy, kernel;
     struct event *event;
-    struct shoal_call args;
+    _Alignas(16) char args[ARGS];
     const char *read;
     char *written;
-    const double *resident;
+    const char *resident;
     const volatile int *stop;
 };
 
@@ -228,36 +230,40 @@ struct stream {
     float clock;
 };
 
-// Every op takes a millisecond.
-static void triple(const struct op *o) {
-    const double *in = (const double *)(const void *)(o->read + o->args.in);
-    double *values = (double *)(void *)(o->written + o->args.values);
-    unsigned char *status = (unsigned char *)o->written + o->args.status;
-    unsigned long long *totals = (unsigned long long *)(void *)(o->written + o->args.totals);
-    for (unsigned r = 0; r < o->args.head.rows && !*o->stop; r++) {
-        values[r] = 3 * in[r] + (o->resident ? *o->resident : 0);
+static bool triple(const void *args, const char *read, char *written, const char *resident,
+                   const volatile int *stop) {
+    const struct shoal_call *call = args;
+    const double *in = (const double *)(const void *)(read + call->in);
+    double *values = (double *)(void *)(written + call->values);
+    unsigned char *status = (unsigned char *)written + call->status;
+    unsigned long long *totals = (unsigned long long *)(void *)(written + call->totals);
+    for (unsigned r = 0; r < call->head.rows && !*stop; r++) {
+        values[r] = 3 * in[r] + (resident ? *(const double *)(const void *)resident : 0);
         status[r] = 0;
         totals[TOTAL_STEPS]++;
     }
+    return true;
 }
 
-static void work(const struct op *o) {
+// False: it goes on.
+static bool work(const struct op *o) {
+    if (o->kernel)
+        return (fake.kernel ? fake.kernel : triple)(o->args, o->read, o->written, o->resident,
+                                                    o->stop);
     if (o->copy)
         memcpy(o->to, o->from, o->bytes);
-    else if (o->kernel)
-        triple(o);
     else if (!o->event)
         memset(o->to, (int)o->value, o->bytes);
+    return true;
 }
 
-// True when it is empty now; a slow kernel ends when it is stopped.
+// True when it is empty now; a slow kernel ends when it is stopped. Every op takes a millisecond.
 static bool drain(struct stream *s) {
     int done = 0;
     for (; done < s->count; done++) {
         const struct op *o = &s->op[done];
-        if (fake.slow && o->kernel && !*o->stop)
+        if ((fake.slow && o->kernel && !*o->stop) || !work(o))
             break;
-        work(o);
         s->clock += o->event ? 0 : 1;
         if (o->event)
             o->event->ms = s->clock;
@@ -321,7 +327,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra || !gx || !bx)
         return INVALID;
     struct op op = {.kernel = true};
-    memcpy(&op.args, p[0], sizeof op.args);
+    memcpy(op.args, p[0], fake.kernel ? fake.args_bytes : sizeof(struct shoal_call));
     memcpy(&op.read, p[1], sizeof op.read);
     memcpy(&op.written, p[2], sizeof op.written);
     memcpy(&op.resident, p[3], sizeof op.resident);
@@ -329,7 +335,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     fake.launches++;
     fake.grid = gx;
     fake.block = bx;
-    fake.refill = op.args.head.refill;
+    fake.refill = ((const struct shoal_head *)(const void *)op.args)->refill;
     return put(s, op);
 }
 

@@ -14,6 +14,10 @@ struct fake_cuda {
     const char *fail; // this function fails ...
     int fail_result;  // ... with this result
     bool slow;        // kernels run until they are stopped
+    // What its kernel does, and the bytes of its arguments; false: it goes on. NULL: see libcuda.c.
+    bool (*kernel)(const void *args, const char *read, char *written, const char *resident,
+                   const volatile int *stop);
+    size_t args_bytes;
     // counters
     int contexts, modules, streams, events, buffers, host_blocks; // alive
     int pushed;                                                   // contexts that are current

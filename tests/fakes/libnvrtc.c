@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: MIT
 // A compiler that makes, of any source, as little of a cubin as passes, for the architecture that
-// it was given. Built by the tests that use it, with a build-id of their choice.
+// it was given, with the entry of the source's last kernel. Built by the tests that use it, with a
+// build-id of their choice.
 #include <elf.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define API __attribute__((visibility("default")))
 
-static const char entry[] = ".text.shoal_kernel";
-
 struct program {
     unsigned arch;
+    char section[64];
 };
+
+static void name_section(struct program *p, const char *source) {
+    static const char word[] = "KERNEL void ";
+    const char *name = "shoal_kernel";
+    for (const char *at = source; (at = strstr(at, word)); at++)
+        name = at + sizeof word - 1;
+    snprintf(p->section, sizeof p->section, ".text.%.*s", (int)strcspn(name, "("), name);
+}
+
+static size_t section_bytes(const struct program *p) { return strlen(p->section) + 1; }
 
 API int nvrtcVersion(int *major, int *minor);
 API int nvrtcVersion(int *major, int *minor) {
@@ -21,9 +32,11 @@ API int nvrtcVersion(int *major, int *minor) {
     *minor = 4;
     return 0;
 }
-API int nvrtcCreateProgram(struct program **program);
-API int nvrtcCreateProgram(struct program **program) {
+API int nvrtcCreateProgram(struct program **program, const char *source);
+API int nvrtcCreateProgram(struct program **program, const char *source) {
     *program = calloc(1, sizeof **program);
+    if (*program)
+        name_section(*program, source);
     return !*program;
 }
 API int nvrtcDestroyProgram(struct program **program);
@@ -54,8 +67,7 @@ API int nvrtcGetProgramLog(struct program *program, char *text) {
 }
 API int nvrtcGetCUBINSize(struct program *program, size_t *bytes);
 API int nvrtcGetCUBINSize(struct program *program, size_t *bytes) {
-    (void)program;
-    *bytes = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + sizeof entry;
+    *bytes = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + section_bytes(program);
     return 0;
 }
 API int nvrtcGetCUBIN(struct program *program, char *bytes);
@@ -66,10 +78,11 @@ API int nvrtcGetCUBIN(struct program *program, char *bytes) {
                        .e_shentsize = sizeof(Elf64_Shdr),
                        .e_shoff = sizeof(Elf64_Ehdr),
                        .e_shnum = 1};
-    Elf64_Shdr section = {
-        .sh_type = SHT_STRTAB, .sh_offset = sizeof head + sizeof section, .sh_size = sizeof entry};
+    Elf64_Shdr section = {.sh_type = SHT_STRTAB,
+                          .sh_offset = sizeof head + sizeof section,
+                          .sh_size = section_bytes(program)};
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, &section, sizeof section);
-    memcpy(bytes + sizeof head + sizeof section, entry, sizeof entry);
+    memcpy(bytes + sizeof head + sizeof section, program->section, section_bytes(program));
     return 0;
 }
