@@ -7,6 +7,8 @@
 // place.
 #include "api/options.h"
 
+#include "device/device.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -38,6 +40,9 @@
 #define OUTPUT "output"
 #define DEVICE "device"
 #define TALK "talk"
+
+#define NUMBERED(name_, number_) "|" #name_ number_
+#define WORD(name_, number_) " " #name_
 
 const struct option option_table[] = {
     {OPTION("set", MODEL, "NAME=V,...", "",
@@ -137,9 +142,9 @@ const struct option option_table[] = {
     {OPTION("reuse", RUN, "FILE", "", "skip runs that are in an older result"), GROUP(OUTPUT),
      LATER, .type = OPTION_TEXT},
 
-    {OPTION("device", KERNEL, "auto|cpu|cuda[:I]|opencl[:I]", "auto", "see `shoal devices`"),
+    {OPTION("device", KERNEL, "auto" DEVICE_BACKENDS(NUMBERED), "auto", "see `shoal devices`"),
      GROUP(DEVICE), IN_KERNEL, HELD(device), .type = OPTION_DEVICE,
-     .words = "auto cpu cuda opencl"},
+     .words = "auto" DEVICE_BACKENDS(WORD)},
     {OPTION("threads", KERNEL, "N", "the CPUs this process may use", "worker threads"),
      GROUP(DEVICE), HELD(threads), .type = OPTION_COUNT, .least = 1, .most = 65536},
     {OPTION("chunk", KERNEL, "N", "by memory",

@@ -2,18 +2,17 @@
 // The table of backends, and the devices behind the names that people give.
 #include "device/device.h"
 
-#include "device/cpu/cpu.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Their headers cannot be read beside the CPU's: each has a shoal_device of its own.
-extern const struct shoal_backend cuda_backend, opencl_backend;
+// Their headers cannot be read side by side: each has a shoal_device of its own.
+#define DECLARE(name, number) extern const struct shoal_backend name##_backend;
+DEVICE_BACKENDS(DECLARE)
+#define ROW(name, number) &name##_backend,
+const struct shoal_backend *const device_backends[] = {DEVICE_BACKENDS(ROW) NULL};
 
-const struct shoal_backend *const device_backends[] = {&cpu_backend, &cuda_backend, &opencl_backend,
-                                                       NULL};
-
+#define CALLED(name, number) ", " #name number
 enum { WHY = 192 };
 #define UNUSABLE UINT32_MAX
 
@@ -24,8 +23,8 @@ static shoal_code unknown_device(const char *wanted, struct report *r) {
         nearest_offer(&near, (*b)->name);
     const char *best = nearest_best(&near);
     return report_error(r, SHOAL_INPUT,
-                        "there is no device '%s'%s%s%s; there is: auto, cpu, cuda, opencl, the "
-                        "last two with a number as in cuda:0; `shoal devices` tells more",
+                        "there is no device '%s'%s%s%s; there is: auto" DEVICE_BACKENDS(
+                            CALLED) "; `shoal devices` tells more",
                         wanted, best ? " (did you mean '" : "", best ? best : "",
                         best ? "'?)" : "");
 }

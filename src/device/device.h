@@ -9,6 +9,13 @@
 
 LOG_DECLARE_LABEL(kernel_launch);
 
+// All backends: the name, and the number that people may write behind it. A new one is a folder
+// that defines NAME_backend, and a row.
+#define DEVICE_BACKENDS(X)                                                                         \
+    X(cpu, "")                                                                                     \
+    X(cuda, "[:I]")                                                                                \
+    X(opencl, "[:I]")
+
 extern const struct shoal_backend *const device_backends[]; // ends with NULL
 
 // "auto", "cpu", "cuda:0": the backend and the index; an error that lists what there is. With auto
