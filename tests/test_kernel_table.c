@@ -309,7 +309,8 @@ TEST(kernel_table_between_look_and_turn) {
     CHECK_STR(shoal_solver_key(solver), shoal_solver_key(other.solver));
     CHECK_INT(spans(other.log, "compile_kernel"), 1);
     CHECK_INT(spans(log, "compile_kernel"), 0);
-    CHECK(solver->first.kernel == other.solver->first.kernel);
+    CHECK(solver->runner.kernel[PLAN_FIRST].kernel ==
+          other.solver->runner.kernel[PLAN_FIRST].kernel);
     CHECK(shoal_solver_cached(solver));
     shoal_solver_free(solver);
     shoal_model_free(model);
