@@ -219,18 +219,31 @@ static shoal_code set_targets(struct array_sink *s, struct result_list *list, st
     return code;
 }
 
+static void fill_status(const struct array_target *t, uint64_t rows) {
+    uint8_t *status = t->data;
+    if (t->row_stride == 1)
+        memset(status, SHOAL_STATUS_PENDING, rows);
+    else
+        for (uint64_t row = 0; row < rows; row++)
+            status[row * t->row_stride] = SHOAL_STATUS_PENDING;
+}
+
+static void fill_times(const struct array_target *t, const struct result_spec *of) {
+    double *times = t->data;
+    for (uint64_t row = 0; row < of->rows; row++)
+        for (uint64_t k = 0; k < of->samples; k++)
+            times[row * t->row_stride + k * t->sample_stride] = of->times[k];
+}
+
 // What is known before: the grid's times, and that no row is done.
 static void fill_known(const struct array_sink *s) {
     const struct result_spec *of = &s->list->of;
     for (uint32_t i = 0; i < s->list->count; i++) {
-        const struct array_target *t = &s->to[i];
         const struct result_array *a = &s->list->array[i];
-        for (uint64_t row = 0; t->data && row < of->rows; row++)
-            if (a->role == ROLE_STATUS)
-                ((uint8_t *)t->data)[row * t->row_stride] = SHOAL_STATUS_PENDING;
-            else
-                for (uint64_t k = 0; a->axes == AXES_GRID && k < of->samples; k++)
-                    ((double *)t->data)[row * t->row_stride + k * t->sample_stride] = of->times[k];
+        if (s->to[i].data && a->role == ROLE_STATUS)
+            fill_status(&s->to[i], of->rows);
+        else if (s->to[i].data && a->axes == AXES_GRID)
+            fill_times(&s->to[i], of);
     }
 }
 
