@@ -121,7 +121,10 @@ INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial
 OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32 status,
                          u32 attempts) {
     u32 row = g->row[i], accepted = (u32)LANE(g->accepted, i);
-    u32 samples = a->z.samples ? a->z.samples : 1;
+    u32 samples = a->z.samples ? a->z.samples : 1, rejected = attempts - accepted;
+#if WATCHED
+    rejected -= g->again[i];
+#endif
     if (a->z.steps_saved) {
         a->saved[row] = g->sample[i];
     } else if (a->values && g->sample[i] < samples) {
@@ -129,7 +132,7 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
         SPARE(out, OUT_ROOM, g->out);
         if (good)
             model_outputs(t_real(g->x.t), g->x.y, g->p, out);
-        ROLL for (u32 n = g->sample[i]; n < samples; n++) // it is mostly one
+        for (u32 n = g->sample[i]; n < samples; n++)
             store_lane(a, out, i, row * a->z.row_stride + n * a->z.sample_stride, good);
     }
     if (a->t && !a->z.steps_saved) {
@@ -139,10 +142,6 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
     u64 f_evals = (u64)attempts * EVALUATIONS + g->extra[i];
 #if NEWTON
     f_evals += (u64)LANE(g->work, i) * ITERATION_EVALUATIONS;
-#endif
-    u32 rejected = attempts - accepted;
-#if WATCHED
-    rejected -= g->again[i];
 #endif
     a->status[row] = (unsigned char)status;
     if (a->steps)
