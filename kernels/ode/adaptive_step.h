@@ -99,11 +99,15 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     struct verdict v;
     v.done = m_lanes(m_and(accepted, s->last));
     v.failed = m_lanes(stuck);
+#if NEWTON // a thread spills less with a mask where it iterates, and with numbers elsewhere
+    v.bad = v.failed ? m_lanes(m_andnot(stuck, r_lt(error2, R(HUGE_ERROR)))) : 0;
+#else
     v.bad = 0;
-    if (v.failed) { // as numbers: with a mask, threads of larger Rosenbrock methods spill more
+    if (v.failed) {
         u32 finite = m_lanes(r_lt(error2, R(HUGE_ERROR)));
         v.bad = v.failed & ~finite;
     }
+#endif
 #if IMPLICIT
     v.singular = v.failed & m_lanes(is_singular(s));
 #endif
