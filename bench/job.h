@@ -45,6 +45,7 @@ static inline void job_free(struct job *j) {
     free(j->in);
     free(j->values);
     free(j->status);
+    shoal_cache_forget(); // the next one finds the device as if it came alone
 }
 
 #endif

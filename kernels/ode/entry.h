@@ -7,16 +7,11 @@ struct workspace {
     struct group group[WAYS];
 };
 
-#if HOT_PART
-KERNEL void shoal_kernel(const struct shoal_call *call, const char *read, char *written,
-                         const char *resident, u32 *next, const volatile int *stop,
-                         char *workspace);
-KERNEL u64 shoal_kernel_workspace(void);
-
-KERNEL void shoal_kernel(const struct shoal_call *call, const char *read, char *written,
-                         const char *resident, u32 *next, const volatile int *stop,
-                         char *workspace) {
-    struct workspace *space = (struct workspace *)workspace;
+// What comes before the loop and after it, apart from the loop.
+#if COLD_PART
+OUTLINE void worker_begin(struct workspace *space, const struct shoal_call *call, const char *read,
+                          char *written, const char *resident, u32 *next,
+                          const volatile int *stop) {
     struct worker *k = &space->worker;
     struct shoal_args *args = &space->args;
     args_make(args, call, read, written, resident);
@@ -34,10 +29,32 @@ KERNEL void shoal_kernel(const struct shoal_call *call, const char *read, char *
             space->group[w].total[i] = 0;
         fill_lanes(k, &space->group[w], ~0u);
     }
-    run_groups(k, space->group);
+}
+
+OUTLINE void worker_end(struct workspace *space) {
     for (int w = 0; w < WAYS; w++)
         for (int i = 0; i < TOTAL_COUNT; i++)
-            __atomic_fetch_add(&args->totals[i], space->group[w].total[i], __ATOMIC_RELAXED);
+            __atomic_fetch_add(&space->args.totals[i], space->group[w].total[i], __ATOMIC_RELAXED);
+}
+#else
+OUTLINE void worker_begin(struct workspace *space, const struct shoal_call *call, const char *read,
+                          char *written, const char *resident, u32 *next, const volatile int *stop);
+OUTLINE void worker_end(struct workspace *space);
+#endif
+
+#if HOT_PART
+KERNEL void shoal_kernel(const struct shoal_call *call, const char *read, char *written,
+                         const char *resident, u32 *next, const volatile int *stop,
+                         char *workspace);
+KERNEL u64 shoal_kernel_workspace(void);
+
+KERNEL void shoal_kernel(const struct shoal_call *call, const char *read, char *written,
+                         const char *resident, u32 *next, const volatile int *stop,
+                         char *workspace) {
+    struct workspace *space = (struct workspace *)workspace;
+    worker_begin(space, call, read, written, resident, next, stop);
+    run_groups(&space->worker, space->group);
+    worker_end(space);
 }
 
 KERNEL u64 shoal_kernel_workspace(void) { return sizeof(struct workspace); }
