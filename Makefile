@@ -183,7 +183,7 @@ $(BUILD)/tidy/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc && touch $@
 by-clang:
-	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/clang CC=clang CI=1 CFLAGS='-O1 -Wno-sign-conversion' all examples \
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/clang CC=clang CI=1 CFLAGS='-O0 -Wno-sign-conversion' all examples \
 	    $(BUILD)/clang/test $(BENCHES:%=$(BUILD)/clang/bench/%)
 
 # The same tests under sanitizers, in build folders of their own.
