@@ -71,9 +71,10 @@ struct assembly {
     struct arena arena;
     bool used[OP_COUNT];
     bool adaptive;
-    bool dense;           // somebody asks for the interpolant
-    uint32_t shared;      // values that parts of a long function hand to each other
-    struct linear linear; // of an implicit method
+    bool dense;                    // somebody asks for the interpolant
+    uint32_t shared;               // values that parts of a long function hand to each other
+    struct linear linear;          // of an implicit method
+    const struct watcher *watcher; // those who watch; NULL: nobody does
     const struct shape *shape;
 };
 
@@ -174,6 +175,7 @@ static struct emit emit_of(const struct assembly *a, const node_id *roots, uint3
                          .roots = roots,
                          .count = count,
                          .pars = a->system->pars,
+                         .derived = a->system->derived,
                          .inline_length = inline_length(a->plan)};
 }
 
@@ -281,11 +283,16 @@ static void define_linear(struct assembly *a) {
         define_newton(a);
 }
 
+// Numbers of a lane that the model's functions find in p.
+static uint32_t lane_numbers(const struct system *s) {
+    uint32_t count = s->pars + s->derived + s->switches;
+    return count ? count : 1;
+}
+
 static void put_sizes(struct assembly *a) {
     const struct kernel_plan *p = a->plan;
     const struct system *s = a->system;
     const struct method *m = p->method;
-    uint32_t np = s->pars + s->derived;
     begin(a, "sizes");
     buf_puts(&a->out->text, "#define SHOAL_ELEM elem\n");
     define(a, "W", lanes(p));
@@ -296,7 +303,7 @@ static void put_sizes(struct assembly *a) {
                                                                               : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
-    define(a, "NP", np ? np : 1);
+    define(a, "NP", lane_numbers(s));
     define(a, "NOUT", p->outputs);
     define(a, "HAS_INIT", any_init(s));
     if (s->starts)
@@ -319,7 +326,8 @@ static void put_sizes(struct assembly *a) {
         define_linear(a);
     if (p->stiff)
         define(a, "DETECT_STIFF", 1);
-    codegen_watch_sizes(&a->out->text, p);
+    if (a->watcher)
+        codegen_watch_sizes(&a->out->text, a->watcher, p->dense);
     buf_puts(&a->out->text, "enum {");
 #define X(word, meaning, hint) buf_puts(&a->out->text, " STATUS_" #word ",");
     SHOAL_STATUSES(X)
@@ -469,12 +477,41 @@ static void put_derive_and_init(struct assembly *a) {
         put_function(a, &e, LOG_emit_initial_values);
 }
 
+// a and b of the lines of a level's switches.
+static struct emit emit_lines(struct assembly *a, uint32_t level) {
+    const struct system *s = a->system;
+    node_id *roots = arena_new(&a->arena, node_id, 2 * s->switches);
+    uint32_t *slots = arena_new(&a->arena, uint32_t, 2 * s->switches), count = 0;
+    for (uint32_t i = 0; i < s->switches; i++)
+        if (s->time_switch[i].level == level) {
+            roots[count] = s->time_switch[i].a;
+            slots[count++] = 2 * i;
+            roots[count] = s->time_switch[i].b;
+            slots[count++] = 2 * i + 1;
+        }
+    struct emit e = emit_of(a, roots, count);
+    e.slots = slots;
+    e.name = arena_printf(&a->arena, "model_lines_%u", level);
+    e.parameters = "const SPACE real *p, real *line";
+    e.arguments = "p, line";
+    e.result = "line";
+    return e;
+}
+
+static void put_lines(struct assembly *a) {
+    for (uint32_t level = 0; level < codegen_switch_levels(a->system); level++) {
+        struct emit e = emit_lines(a, level);
+        put_function(a, &e, LOG_emit_derived);
+    }
+}
+
 static void put_start(struct assembly *a) {
     begin_model(a, "start");
     if (a->system->starts)
         put_start_in_order(a);
     else
         put_derive_and_init(a);
+    put_lines(a);
     end(a);
 }
 
@@ -491,12 +528,11 @@ static node_id *output_roots(struct assembly *a) {
 static void put_workspace(struct assembly *a) {
     const struct system *s = a->system;
     const struct method *m = a->plan->method;
-    uint32_t np = s->pars + s->derived;
     struct thread_arrays t = {.states = s->states,
                               .stages = m->stages + (a->dense ? m->extra : 0),
                               .spares = spares(m),
                               .outputs = a->plan->outputs,
-                              .parameters = (np ? np : 1) + a->shared,
+                              .parameters = lane_numbers(s) + a->shared,
                               .linear = is_implicit(a) ? a->linear.size : 0,
                               .hermite = a->dense && !m->degree,
                               .iterates = method_iterates(m),
@@ -521,7 +557,7 @@ static void put_outputs(struct assembly *a, const node_id *roots) {
 
 static void put_group(struct assembly *a) {
     begin(a, "group");
-    for (const struct watcher *w = a->plan->watcher; w && w->name; w++)
+    for (const struct watcher *w = a->watcher; w && w->name; w++)
         buf_puts(&a->out->text, w->state);
     put_file(a, "group.h");
     end(a);
@@ -529,7 +565,7 @@ static void put_group(struct assembly *a) {
 
 static void put_watchers(struct assembly *a) {
     begin(a, "watchers");
-    for (const struct watcher *w = a->plan->watcher; w->name; w++)
+    for (const struct watcher *w = a->watcher; w->name; w++)
         buf_puts(&a->out->text, w->text);
     put_file(a, "watch.h");
     end(a);
@@ -561,6 +597,10 @@ static void find_used(struct assembly *a, const node_id *outputs) {
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         codegen_used(&all[i], a->used, &a->arena);
+    for (uint32_t level = 0; level < codegen_switch_levels(s); level++) {
+        struct emit lines = emit_lines(a, level);
+        codegen_used(&lines, a->used, &a->arena);
+    }
 }
 
 static void linearise(struct assembly *a) {
@@ -599,6 +639,8 @@ static enum op missing_function(const struct assembly *a) {
 
 static void assemble(struct assembly *a) {
     const struct kernel_plan *p = a->plan;
+    a->watcher = codegen_watchers(p, a->system, &a->arena);
+    a->dense = p->dense || codegen_watches(a->watcher, WATCH_LIMITS | WATCH_INSIDE);
     if (is_implicit(a))
         linearise(a);
     node_id *outputs = output_roots(a);
@@ -631,7 +673,7 @@ static void assemble(struct assembly *a) {
     put_outputs(a, outputs);
     put_group(a);
     put_step(a);
-    if (p->watcher)
+    if (a->watcher)
         put_watchers(a);
     if (a->adaptive)
         include(a, "controller", "control.h");
@@ -654,8 +696,6 @@ shoal_code codegen_kernel(const struct kernel_plan *p, struct system *s,
                          .log = log,
                          .out = out,
                          .adaptive = p->controller != CONTROLLER_FIXED,
-                         .dense =
-                             p->dense || codegen_watches(p->watcher, WATCH_LIMITS | WATCH_INSIDE),
                          .shape = p->target->device ? &thread_shape : &worker_shape};
     struct report *r = log_report(log);
     jmp_buf oom;

@@ -50,7 +50,7 @@ struct kernel_plan {
     const struct shoal_target *target;
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
-    const struct watcher *watcher; // NULL: none
+    const struct watcher *watcher; // besides what the model brings; NULL: none
 };
 
 // Output leaves and derivatives may be added to the system's DAG. `stop` ends it early when it is
@@ -87,7 +87,7 @@ struct emit {
     const char *result;
     const bool *initial;    // [count] root is an initial value of y, of use where none is given;
                             // NULL: none is
-    uint32_t pars;          // derived parameters follow the parameters in p
+    uint32_t pars, derived; // in p derived parameters follow the parameters, and then switches
     uint32_t inline_length; // a longer function is not inlined
     enum emit_form form;
 };
@@ -101,8 +101,14 @@ uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
 // Declarations of the math functions in `used`.
 void codegen_math(struct kernel_source *s, struct buf *out, const struct kernel_plan *p,
                   const bool used[OP_COUNT]);
-// What kernels/ode/group.h is told of those who watch; nothing when there are none.
-void codegen_watch_sizes(struct buf *out, const struct kernel_plan *p);
+// Those who watch: the switches of the system, then those of the plan; NULL: nobody does.
+const struct watcher *codegen_watchers(const struct kernel_plan *p, const struct system *s,
+                                       struct arena *arena);
+// What kernels/ode/group.h is told of them.
+void codegen_watch_sizes(struct buf *out, const struct watcher *w, bool dense);
+// The switches of a system that has some, and how many levels they have.
+struct watcher codegen_switches(const struct system *s, struct arena *arena);
+uint32_t codegen_switch_levels(const struct system *s);
 // Whether somebody of `w`, which may be NULL, has one of the calls.
 bool codegen_watches(const struct watcher *w, unsigned calls);
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32);

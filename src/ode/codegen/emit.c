@@ -40,6 +40,10 @@ static node_id operand(const struct node *n, int i) { return i == 0 ? n->a : i =
 
 static bool is_elsewhere(const struct writer *w, node_id id) { return w->part[id] != w->now; }
 
+static uint32_t place_in_p(const struct emit *e, uint8_t leaf) {
+    return leaf == LEAF_PAR ? 0 : leaf == LEAF_DERIVED ? e->pars : e->pars + e->derived;
+}
+
 void emit_value(struct writer *w, node_id id) {
     const struct node *n = &w->e->dag->nodes.items[id];
     switch (n->op) {
@@ -55,7 +59,7 @@ void emit_value(struct writer *w, node_id id) {
         if (n->leaf == LEAF_STATE)
             buf_printf(w->out, "y[%u]", n->a);
         else
-            buf_printf(w->out, "p[%u]", n->a + (n->leaf == LEAF_DERIVED ? w->e->pars : 0));
+            buf_printf(w->out, "p[%u]", n->a + place_in_p(w->e, n->leaf));
         break;
     default:
         if (is_elsewhere(w, id))

@@ -18,15 +18,26 @@ static void put_list(struct buf *out, const char *list, const struct watcher *w,
     buf_puts(out, "\n");
 }
 
-void codegen_watch_sizes(struct buf *out, const struct kernel_plan *p) {
-    if (!p->watcher)
-        return;
+const struct watcher *codegen_watchers(const struct kernel_plan *p, const struct system *s,
+                                       struct arena *arena) {
+    vec(struct watcher) list = {0};
+    if (s->switches)
+        *vec_push(arena, &list) = codegen_switches(s, arena);
+    for (const struct watcher *w = p->watcher; w && w->name; w++)
+        *vec_push(arena, &list) = *w;
+    if (!list.count)
+        return NULL;
+    *vec_push(arena, &list) = (struct watcher){0};
+    return list.items;
+}
+
+void codegen_watch_sizes(struct buf *out, const struct watcher *w, bool dense) {
     buf_puts(out, "#define WATCHED 1\n");
-    buf_printf(out, "#define WATCH_STOPS %d\n", codegen_watches(p->watcher, WATCH_STOPS));
-    buf_printf(out, "#define WATCH_LIMITS %d\n", codegen_watches(p->watcher, WATCH_LIMITS));
-    buf_printf(out, "#define WATCH_STEPS %d\n", codegen_watches(p->watcher, WATCH_STEPS));
-    buf_printf(out, "#define SAVE_GRID %d\n", p->dense);
-    put_list(out, "WATCHERS", p->watcher, 0);
-    put_list(out, "STOPPERS", p->watcher, WATCH_STOPS);
-    put_list(out, "LIMITERS", p->watcher, WATCH_LIMITS);
+    buf_printf(out, "#define WATCH_STOPS %d\n", codegen_watches(w, WATCH_STOPS));
+    buf_printf(out, "#define WATCH_LIMITS %d\n", codegen_watches(w, WATCH_LIMITS));
+    buf_printf(out, "#define WATCH_STEPS %d\n", codegen_watches(w, WATCH_STEPS));
+    buf_printf(out, "#define SAVE_GRID %d\n", dense);
+    put_list(out, "WATCHERS", w, 0);
+    put_list(out, "STOPPERS", w, WATCH_STOPS);
+    put_list(out, "LIMITERS", w, WATCH_LIMITS);
 }

@@ -116,6 +116,8 @@ static double leaf_value(const struct node *n, const struct leaf_values *v, cons
         return values[v->derive[n->a]];
     if (n->leaf == LEAF_STATE && v->init && v->init[n->a] != NODE_NONE)
         return values[v->init[n->a]];
+    if (n->leaf == LEAF_SWITCH)
+        return n->b != NODE_NONE ? values[n->b] : NAN;
     const double *const arrays[] = {
         [LEAF_STATE] = v->state, [LEAF_PAR] = v->par, [LEAF_DERIVED] = v->derived};
     return arrays[n->leaf] ? arrays[n->leaf][n->a] : NAN;

@@ -37,6 +37,9 @@ node_id digamma(struct dag *d, node_id x);
 bool algebraic_arrange(struct system *s, const struct model *m, struct arena *scratch,
                        struct report *r);
 
+// Finds the switches of the right-hand sides, and puts leaves in their places.
+void switches_find(struct system *s, struct arena *scratch);
+
 struct pair {
     uint32_t a, b, value;
     bool used;

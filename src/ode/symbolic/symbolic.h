@@ -19,7 +19,8 @@ typedef uint32_t node_id;
 enum { NODE_NONE = UINT32_MAX };
 
 // Leaves of the DAG. Constants of the model are numbers by now, temporaries and functions inlined.
-enum leaf { LEAF_STATE, LEAF_PAR, LEAF_DERIVED };
+// A switch is what its formula (node.b) is, as it was when the step began.
+enum leaf { LEAF_STATE, LEAF_PAR, LEAF_DERIVED, LEAF_SWITCH };
 
 struct node {
     uint8_t op;   // OP_NUMBER, OP_TIME, OP_SYMBOL (leaf kind in `leaf`, position in a), or operator
@@ -46,13 +47,30 @@ node_id dag_leaf(struct dag *d, enum leaf leaf, uint32_t index);
 // An operator on nodes, folded and simplified; operands beyond its count are ignored.
 node_id dag_op(struct dag *d, enum op op, node_id a, node_id b, node_id c);
 
+// A condition on time alone, which the right-hand sides have as a leaf: it changes where a line
+// a + b t is 0, or a whole number. Lines are free of time; they are made of parameters, derived
+// ones and switches of lower levels.
+enum switch_kind {
+    SWITCH_BELOW, // 1 where the line is below 0, else 0
+    SWITCH_UPTO,  // the same, or is 0, which matters where it does not move
+    SWITCH_FLOOR, // the line, rounded down
+};
+struct time_switch {
+    enum switch_kind kind;
+    uint32_t level; // 0: the line is made of no switch
+    node_id a, b;
+    node_id plain; // its formula
+};
+
 // A model as nodes. Arrays are indexed as in the model's lists.
 struct system {
     struct arena arena;
     struct dag dag;
     uint32_t states, pars, derived, observables;
-    uint32_t algebraic;  // of the states: M y' = rhs, with a 0 in M for them
-    node_id *rhs;        // [states]; of an algebraic one the row that was given to it
+    uint32_t algebraic; // of the states: M y' = rhs, with a 0 in M for them
+    node_id *rhs;       // [states]; of an algebraic one the row that was given to it
+    uint32_t switches;  // in the right-hand sides
+    struct time_switch *time_switch;
     node_id *init;       // [states], NODE_NONE where the initial value is a number; of LEAF_PAR,
                          // LEAF_DERIVED and time (which is t0 there)
     node_id *derive;     // [derived], of LEAF_PAR and earlier LEAF_DERIVED; where there are starts

@@ -320,7 +320,10 @@ static bool build_all(struct system *s, const struct model *m, struct arena *scr
                           .arena = &s->arena,
                           .most_work = most_work(m),
                           .most_nodes = most_nodes(m)};
-    return build_system(b) && (!s->algebraic || algebraic_arrange(s, m, scratch, r));
+    if (!build_system(b))
+        return false;
+    switches_find(s, scratch);
+    return !s->algebraic || algebraic_arrange(s, m, scratch, r);
 }
 
 static bool build_or_run_out(struct system *s, const struct model *m, struct report *r) {

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+// Switches in time: conditions of the right-hand sides whose moments can be computed.
+//
+// A right-hand side that jumps at known times is smooth between them. What jumps is taken out of
+// it: where a condition depends on time alone and its moments are roots of lines a + b t, a and b
+// being free of time, the condition becomes a leaf that is constant within a step, and the steps
+// end at the moments. Comparisons, heav, sign, abs, min and max turn when a line is 0; floor, ceil
+// and mod when it is a whole number; a sine against a level is two of the latter. Since inner ones
+// are leaves by the time outer ones are looked at, a line may be made of other switches.
+#include "ode/symbolic/dag.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OF_STATE = 1, OF_TIME = 2, JUMPS = 4 }; // facts of a node; it jumps at some times
+enum { STAND_IN = UINT32_MAX };                // index of a leaf in the place of a node
+
+struct finder {
+    struct system *system;
+    struct dag *dag;
+    struct diff *diff;
+    struct arena *scratch;
+    vec(uint8_t) facts;  // of the nodes
+    vec(node_id) needed; // by the node that was looked at last, ascending
+    vec(uint32_t) seen;  // by node: when it was looked at last
+    vec(node_id) now;    // by node: what it was replaced by then
+    uint32_t looks;
+    vec(struct time_switch) found;
+};
+
+static uint8_t facts_of_operands(const struct finder *f, const struct node *n) {
+    uint8_t all = 0;
+    for (uint32_t i = 0; i < op_operands[n->op]; i++)
+        all |= f->facts.items[node_operand(n, i)];
+    return all & (OF_STATE | OF_TIME | JUMPS);
+}
+
+static bool is_not_smooth(uint8_t op) {
+    switch (op) {
+    case OP_LT:
+    case OP_LE:
+    case OP_EQ:
+    case OP_NE:
+    case OP_AND:
+    case OP_OR:
+    case OP_NOT:
+    case OP_ABS:
+    case OP_SIGN:
+    case OP_HEAV:
+    case OP_FLOOR:
+    case OP_CEIL:
+    case OP_MOD:
+    case OP_MIN:
+    case OP_MAX:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint8_t find_facts(const struct finder *f, const struct node *n) {
+    if (n->op == OP_TIME)
+        return OF_TIME;
+    if (n->op == OP_SYMBOL)
+        return n->leaf == LEAF_STATE ? OF_STATE : 0;
+    uint8_t facts = facts_of_operands(f, n);
+    uint8_t decides = n->op == OP_IF ? f->facts.items[n->a] : is_not_smooth(n->op) ? facts : 0;
+    return decides & OF_TIME ? facts | JUMPS : facts;
+}
+
+static uint8_t facts(struct finder *f, node_id id) {
+    while (f->facts.count <= id) {
+        uint8_t of = find_facts(f, &f->dag->nodes.items[f->facts.count]);
+        *vec_push(f->scratch, &f->facts) = of;
+    }
+    return f->facts.items[id];
+}
+
+// ---- Making nodes -------------------------------------------------------------------------------
+
+static node_id number(struct finder *f, double value) { return dag_number(f->dag, value); }
+
+static node_id make(struct finder *f, enum op op, node_id a, node_id b) {
+    return dag_op(f->dag, op, a, b, NODE_NONE);
+}
+
+static node_id choose(struct finder *f, node_id condition, node_id yes, node_id no) {
+    return dag_op(f->dag, OP_IF, condition, yes, no);
+}
+
+static node_id is_below(struct finder *f, node_id x, double level) {
+    return make(f, OP_LT, x, number(f, level));
+}
+
+static void need(struct finder *f, node_id id) {
+    if (f->seen.items[id] == f->looks)
+        return;
+    f->seen.items[id] = f->looks;
+    *vec_push(f->scratch, &f->needed) = id;
+}
+
+static int by_number(const void *a, const void *b) {
+    node_id x = *(const node_id *)a, y = *(const node_id *)b;
+    return (x > y) - (x < y);
+}
+
+// Lists the nodes that `id` is made of, and itself.
+static void look_at(struct finder *f, node_id id) {
+    while (f->seen.count <= id) {
+        *vec_push(f->scratch, &f->seen) = 0;
+        *vec_push(f->scratch, &f->now) = NODE_NONE;
+    }
+    f->looks++;
+    f->needed.count = 0;
+    need(f, id);
+    for (uint32_t k = 0; k < f->needed.count; k++) {
+        const struct node *n = &f->dag->nodes.items[f->needed.items[k]];
+        arena_spend(f->scratch, 1);
+        for (uint32_t i = 0; i < op_operands[n->op]; i++)
+            need(f, node_operand(n, i));
+    }
+    qsort(f->needed.items, f->needed.count, sizeof(node_id), by_number);
+}
+
+// `id` with another node in the place of `old`.
+static node_id replace(struct finder *f, node_id id, node_id old, node_id other) {
+    look_at(f, id);
+    for (uint32_t k = 0; k < f->needed.count; k++) {
+        node_id i = f->needed.items[k], x[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
+        struct node n = f->dag->nodes.items[i];
+        bool same = true;
+        for (uint32_t q = 0; q < op_operands[n.op]; q++) {
+            x[q] = f->now.items[node_operand(&n, q)];
+            same &= x[q] == node_operand(&n, q);
+        }
+        f->now.items[i] = i == old ? other : same ? i : dag_op(f->dag, n.op, x[0], x[1], x[2]);
+    }
+    return f->now.items[id];
+}
+
+static node_id dag_switch(struct dag *d, uint32_t index, node_id plain) {
+    return dag_intern(
+        d, (struct node){
+               .op = OP_SYMBOL, .leaf = LEAF_SWITCH, .a = index, .b = plain, .c = NODE_NONE});
+}
+
+// ---- Lines --------------------------------------------------------------------------------------
+
+struct line {
+    node_id a, b;
+};
+
+static bool is_line(struct finder *f, node_id id, struct line *out) {
+    if ((facts(f, id) & (OF_STATE | OF_TIME | JUMPS)) != OF_TIME)
+        return false;
+    out->b = diff_by_time(f->diff, id);
+    if (facts(f, out->b) & (OF_STATE | OF_TIME))
+        return false;
+    out->a = replace(f, id, dag_time(f->dag), number(f, 0));
+    return !(facts(f, out->a) & OF_TIME);
+}
+
+static uint32_t level_of(struct finder *f, node_id id) {
+    uint32_t level = 0;
+    look_at(f, id);
+    for (uint32_t k = 0; k < f->needed.count; k++) {
+        const struct node *n = &f->dag->nodes.items[f->needed.items[k]];
+        if (n->op == OP_SYMBOL && n->leaf == LEAF_SWITCH) {
+            uint32_t above = f->found.items[n->a].level + 1;
+            level = above > level ? above : level;
+        }
+    }
+    return level;
+}
+
+// The leaf of a switch, which is `plain` as a formula.
+static node_id add_switch(struct finder *f, enum switch_kind kind, struct line l, node_id plain) {
+    for (uint32_t i = 0; i < f->found.count; i++) {
+        const struct time_switch *s = &f->found.items[i];
+        if (s->kind == kind && s->a == l.a && s->b == l.b)
+            return dag_switch(f->dag, i, s->plain);
+    }
+    uint32_t la = level_of(f, l.a), lb = level_of(f, l.b);
+    *vec_push(f->scratch, &f->found) = (struct time_switch){
+        .kind = kind, .level = la > lb ? la : lb, .a = l.a, .b = l.b, .plain = plain};
+    return dag_switch(f->dag, f->found.count - 1, plain);
+}
+
+static node_id floor_switch(struct finder *f, node_id id) {
+    struct line l;
+    return is_line(f, id, &l) ? add_switch(f, SWITCH_FLOOR, l, make(f, OP_FLOOR, id, NODE_NONE))
+                              : NODE_NONE;
+}
+
+// ---- A sine against a level ---------------------------------------------------------------------
+
+// The only sine or cosine of a line through which `id` depends on time; NODE_NONE: there is none.
+static node_id find_wave(struct finder *f, node_id id) {
+    node_id wave = NODE_NONE;
+    look_at(f, id);
+    for (uint32_t k = 0; k < f->needed.count; k++) {
+        node_id i = f->needed.items[k];
+        uint8_t op = f->dag->nodes.items[i].op;
+        if ((op != OP_SIN && op != OP_COS) || !(facts(f, i) & OF_TIME))
+            continue;
+        if (wave != NODE_NONE)
+            return NODE_NONE;
+        wave = i;
+    }
+    return wave;
+}
+
+// 1 where the wave is at or above the level, else 0: the whole turns that lie behind where it
+// rises to the level, less those where it falls.
+static node_id at_or_above(struct finder *f, node_id wave, node_id level) {
+    struct node n = f->dag->nodes.items[wave];
+    const double pi = acos(-1.0);
+    node_id one = number(f, 1);
+    node_id angle = n.op == OP_SIN ? n.a : make(f, OP_ADD, n.a, number(f, pi / 2));
+    node_id within = make(f, OP_MAX, make(f, OP_MIN, level, one), number(f, -1));
+    node_id rise = make(f, OP_ASIN, within, NODE_NONE);
+    node_id fall = make(f, OP_SUB, number(f, pi), rise);
+    node_id turn = number(f, 2 * pi);
+    node_id rises = floor_switch(f, make(f, OP_DIV, make(f, OP_SUB, angle, rise), turn));
+    node_id falls = floor_switch(f, make(f, OP_DIV, make(f, OP_SUB, angle, fall), turn));
+    return rises == NODE_NONE || falls == NODE_NONE ? NODE_NONE : make(f, OP_SUB, rises, falls);
+}
+
+// Whether `id` = A wave + B is below 0.
+static node_id wave_below(struct finder *f, node_id id) {
+    node_id wave = find_wave(f, id);
+    if (wave == NODE_NONE)
+        return NODE_NONE;
+    node_id zero = number(f, 0), one = number(f, 1), q = dag_leaf(f->dag, LEAF_SWITCH, STAND_IN);
+    node_id with = replace(f, id, wave, q);
+    if (facts(f, with) & (OF_TIME | JUMPS))
+        return NODE_NONE;
+    node_id slope = diff_by(f->diff, with, LEAF_SWITCH, STAND_IN);
+    if (replace(f, slope, q, zero) != slope)
+        return NODE_NONE;
+    node_id base = replace(f, with, q, zero);
+    node_id level = make(f, OP_NEG, make(f, OP_DIV, base, slope), NODE_NONE);
+    node_id above = at_or_above(f, wave, level);
+    if (above == NODE_NONE)
+        return NODE_NONE;
+    node_id flat = choose(f, is_below(f, base, 0), one, zero);
+    node_id otherwise = choose(f, is_below(f, slope, 0), above, flat);
+    return choose(f, make(f, OP_LT, zero, slope), make(f, OP_SUB, one, above), otherwise);
+}
+
+// ---- Conditions ---------------------------------------------------------------------------------
+
+// A node that is 1 where `id` is below 0 (or, SWITCH_UPTO, 0), else 0; NODE_NONE: no switch.
+static node_id below(struct finder *f, node_id id, enum switch_kind kind) {
+    struct line l;
+    if ((facts(f, id) & (OF_STATE | OF_TIME | JUMPS)) != OF_TIME)
+        return NODE_NONE;
+    if (!is_line(f, id, &l))
+        return wave_below(f, id);
+    node_id zero = number(f, 0);
+    node_id truth = make(f, kind == SWITCH_BELOW ? OP_LT : OP_LE, id, zero);
+    return add_switch(f, kind, l, choose(f, truth, number(f, 1), zero));
+}
+
+static node_id difference(struct finder *f, const struct node *n) {
+    return make(f, OP_SUB, n->a, n->b);
+}
+
+static node_id comparison(struct finder *f, const struct node *n) {
+    node_id less = below(f, difference(f, n), n->op == OP_LT ? SWITCH_BELOW : SWITCH_UPTO);
+    return less == NODE_NONE ? less : make(f, OP_NE, less, number(f, 0));
+}
+
+// EQ holds where `up to` and `below` differ.
+static node_id equality(struct finder *f, const struct node *n) {
+    node_id less = below(f, difference(f, n), SWITCH_BELOW);
+    if (less == NODE_NONE)
+        return less;
+    node_id upto = below(f, difference(f, n), SWITCH_UPTO);
+    return make(f, n->op == OP_EQ ? OP_NE : OP_EQ, upto, less);
+}
+
+static node_id sign(struct finder *f, node_id x) {
+    node_id less = below(f, x, SWITCH_BELOW);
+    node_id more = below(f, make(f, OP_NEG, x, NODE_NONE), SWITCH_BELOW);
+    return less == NODE_NONE || more == NODE_NONE ? NODE_NONE : make(f, OP_SUB, more, less);
+}
+
+static node_id smaller(struct finder *f, const struct node *n) {
+    node_id less = below(f, difference(f, n), SWITCH_BELOW);
+    if (less == NODE_NONE)
+        return less;
+    bool min = n->op == OP_MIN;
+    return choose(f, make(f, OP_NE, less, number(f, 0)), min ? n->a : n->b, min ? n->b : n->a);
+}
+
+static node_id modulo(struct finder *f, const struct node *n) {
+    if (facts(f, n->b) & (OF_TIME | OF_STATE))
+        return NODE_NONE;
+    node_id turns = floor_switch(f, make(f, OP_DIV, n->a, n->b));
+    return turns == NODE_NONE ? turns : make(f, OP_SUB, n->a, make(f, OP_MUL, n->b, turns));
+}
+
+// What the node is with switches, or NODE_NONE.
+static node_id switched(struct finder *f, const struct node *n) {
+    node_id x;
+    switch (n->op) {
+    case OP_LT:
+    case OP_LE:
+        return comparison(f, n);
+    case OP_EQ:
+    case OP_NE:
+        return equality(f, n);
+    case OP_HEAV:
+        x = below(f, n->a, SWITCH_BELOW);
+        return x == NODE_NONE ? x : make(f, OP_SUB, number(f, 1), x);
+    case OP_SIGN:
+        return sign(f, n->a);
+    case OP_ABS:
+        x = sign(f, n->a);
+        return x == NODE_NONE ? x : make(f, OP_MUL, n->a, x);
+    case OP_FLOOR:
+        return floor_switch(f, n->a);
+    case OP_CEIL:
+        x = floor_switch(f, make(f, OP_NEG, n->a, NODE_NONE));
+        return x == NODE_NONE ? x : make(f, OP_NEG, x, NODE_NONE);
+    case OP_MOD:
+        return modulo(f, n);
+    case OP_MIN:
+    case OP_MAX:
+        return smaller(f, n);
+    default:
+        return NODE_NONE;
+    }
+}
+
+static bool jumps_in_time(struct finder *f) {
+    bool some = false;
+    for (uint32_t i = 0; i < f->system->states; i++)
+        some |= (facts(f, f->system->rhs[i]) & JUMPS) != 0;
+    return some;
+}
+
+// By operands first: an outer condition sees what inner ones have become.
+static void rewrite(struct finder *f) {
+    struct system *s = f->system;
+    uint32_t count = f->dag->nodes.count;
+    uint32_t *uses = dag_uses(f->dag, s->rhs, s->states, f->scratch);
+    node_id *now = arena_new(f->scratch, node_id, count);
+    for (node_id id = 0; id < count; id++) {
+        struct node n = f->dag->nodes.items[id];
+        now[id] = id;
+        if (!uses[id] || !op_operands[n.op] || !(facts(f, id) & JUMPS))
+            continue;
+        n.a = now[n.a];
+        n.b = op_operands[n.op] > 1 ? now[n.b] : NODE_NONE;
+        n.c = op_operands[n.op] > 2 ? now[n.c] : NODE_NONE;
+        now[id] = is_not_smooth(n.op) ? switched(f, &n) : NODE_NONE;
+        if (now[id] == NODE_NONE)
+            now[id] = dag_op(f->dag, n.op, n.a, n.b, n.c);
+    }
+    for (uint32_t i = 0; i < s->states; i++)
+        s->rhs[i] = now[s->rhs[i]];
+}
+
+void switches_find(struct system *s, struct arena *scratch) {
+    struct finder f = {.system = s, .dag = &s->dag, .scratch = scratch};
+    if (!jumps_in_time(&f))
+        return;
+    f.diff = diff_new(&s->dag, scratch);
+    rewrite(&f);
+    s->switches = f.found.count;
+    s->time_switch = arena_new(&s->arena, struct time_switch, f.found.count + 1);
+    memcpy(s->time_switch, f.found.items, f.found.count * sizeof *s->time_switch);
+}
