@@ -16,6 +16,7 @@ static const char probe_text[] =
     "\nstruct probe { const real *t, *y, *scale, *b; real *p, *d, *o, *y0, *m, *f, *w, *x; };\n"
     "KERNEL void probe(const struct probe *q) {\n"
     "    model_derive(q->p);\n"
+    "    model_conditions(*q->t, q->p);\n"
     "    model_rhs(*q->t, q->y, q->p, q->d);\n"
     "    model_outputs(*q->t, q->y, q->p, q->o);\n"
     "#if HAS_INIT\n"
@@ -61,6 +62,29 @@ static void *load_bytes(const struct shoal_bytes *b) {
     return library;
 }
 
+// A kernel sets switches where a step begins; here they are what their formulas say.
+static void put_conditions(struct buf *out, const struct system *s, struct arena *arena) {
+    node_id *roots = arena_new(arena, node_id, s->switches + 1);
+    uint32_t *slots = arena_new(arena, uint32_t, s->switches + 1);
+    for (uint32_t i = 0; i < s->switches; i++) {
+        roots[i] = s->time_switch[i].plain;
+        slots[i] = s->pars + s->derived + i;
+    }
+    struct emit e = {.dag = &s->dag,
+                     .roots = roots,
+                     .slots = slots,
+                     .count = s->switches,
+                     .name = "model_conditions",
+                     .parameters = "real t, SPACE real *p",
+                     .arguments = "t, p",
+                     .result = "p",
+                     .pars = s->pars,
+                     .derived = s->derived,
+                     .inline_length = UINT32_MAX,
+                     .form = EMIT_WHOLE};
+    codegen_function(out, &e, arena);
+}
+
 static void build_functions(struct trial *t, struct kernel_functions *k) {
     struct kernel_source s;
     struct shoal_bytes bytes = {0};
@@ -70,6 +94,7 @@ static void build_functions(struct trial *t, struct kernel_functions *k) {
         return;
     }
     s.text.length = offset_of(&s, "group");
+    put_conditions(&s.text, k->order.model->found->system, &k->arena);
     buf_puts(&s.text, probe_text);
     struct shoal_kernel_text text = {.text = s.text.data,
                                      .length = s.text.length,

@@ -130,8 +130,9 @@ INLINE real log2_norm2(const struct limits *l, const SPACE real *x, const SPACE 
 }
 
 // Finds the first step after Hairer, Norsett and Wanner (II.4), within the rest of the interval.
+// Where nothing moves, that tells nothing; the step before is then as good, `again`.
 INLINE real first_step(const struct shoal_args *a, const struct limits *l, struct group *g,
-                       const SPACE real *f0) {
+                       const SPACE real *f0, int again) {
     real span = r_abs(t_diff(g->t1, g->x.t));
     SPARE(y1, N, g->spare[0]);
     SPARE(f1, N, g->spare[1]);
@@ -139,7 +140,8 @@ INLINE real first_step(const struct shoal_args *a, const struct limits *l, struc
     real l0 = log2_norm2(l, g->x.y, g->x.y), l1 = log2_norm2(l, f0, g->x.y);
     mask flat = m_or(r_lt(l0, R(-33.2)), r_lt(l1, R(-33.2))); // 1e-5
     real ratio = r_min(r_max((l0 - l1) * R(0.5), R(-110)), R(110));
-    real h0 = r_min(select(flat, R(1e-6), R(0.01) * r_exp2_rough(ratio)), span);
+    real least = again ? R(0.01) * g->h : R(1e-6);
+    real h0 = r_min(select(flat, least, R(0.01) * r_exp2_rough(ratio)), span);
     real hs = h0 * g->dir;
     STATES(j, 0) y1[j] = r_fma(hs, f0[j], g->x.y[j]);
     model_rhs(t_at(g->x.t, hs), y1, g->p, f1);
@@ -151,7 +153,8 @@ INLINE real first_step(const struct shoal_args *a, const struct limits *l, struc
     real l2 = log2_norm2(l, f1, g->x.y) - R(2) * r_log2_rough(h0);
     real top = r_max(l1, l2);
     real h1 = r_exp2_rough(r_max((top + R(13.287712379549449)) * R(-0.5 / ORDER), R(-90)));
-    h1 = select(r_lt(top, R(-99.6)), r_max(R(1e-6), h0 * R(1e-3)), h1); // 1e-15
+    real slow = again ? g->h : r_max(R(1e-6), h0 * R(1e-3));
+    h1 = select(r_lt(top, R(-99.6)), slow, h1); // 1e-15
     real h = r_min(R(100) * h0, h1);
     if (a->z.has_dt0)
         h = R(a->control[CONTROL_DT0]);
@@ -162,7 +165,7 @@ INLINE real first_step(const struct shoal_args *a, const struct limits *l, struc
 
 // The method starts where the lanes are, with slopes and a next step. Others go on as they were.
 INLINE void method_start(const struct shoal_args *a, const struct limits *l, struct group *g,
-                         u32 lanes) {
+                         u32 lanes, int again) {
     mask starts = m_of_lanes(lanes);
 #if FSAL || ADAPTIVE
     SPARE(f0, N, g->spare[2]);
@@ -175,7 +178,7 @@ INLINE void method_start(const struct shoal_args *a, const struct limits *l, str
     STATES(j, 0) g->x.f0[j] = R(0);
 #endif
 #if ADAPTIVE
-    g->h = select(starts, first_step(a, l, g, f0), g->h);
+    g->h = select(starts, first_step(a, l, g, f0, again), g->h);
     u32 evaluations = FSAL + (a->z.has_dt0 ? 0 : 1 + !FSAL);
 #else
     g->h = select(starts, R(a->control[CONTROL_DT]), g->h);
@@ -198,7 +201,7 @@ OUTLINE u32 lanes_go_on(const struct shoal_args *a, const struct limits *l, stru
         g->m = s->m;
         lost = group_settle(g, changed);
 #endif
-        method_start(a, l, g, changed);
+        method_start(a, l, g, changed, 1);
         past_restart(&g->past, changed);
     }
     watch_plan(a, g, lanes | changed);
@@ -222,7 +225,7 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
     g->unfit = group_settle(g, lanes);
     lanes &= ~g->unfit;
 #endif
-    method_start(a, l, g, ~0u);
+    method_start(a, l, g, ~0u, 0);
 #if WATCHED
     watch_plan(a, g, ~0u);
 #endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// Conditions on time alone: steps end where they turn, exactly, and no pulse is too short to be
+// seen. Against closed forms, with all methods, in both directions, the same bits everywhere.
+#include "check.h"
+#include "device_test.h"
+#include "ode/model/model.h"
+#include "ode/symbolic/symbolic.h"
+#include "solve.h"
+
+#include <math.h>
+
+// ---- Which conditions are found -----------------------------------------------------------------
+
+static uint32_t switches_of(const char *rhs) {
+    char text[512];
+    snprintf(text, sizeof text, "par p=2, q=3\n!d=p+q\ny'=-y\nx'=%s\naux o=heav(t-7)\n", rhs);
+    struct model *m = model_parse("test", text, strlen(text), NULL);
+    REQUIRE(m);
+    struct system *s = system_new(m, NULL);
+    REQUIRE(s);
+    uint32_t count = s->switches;
+    system_free(s);
+    model_free(m);
+    return count;
+}
+
+TEST(switch_is_found) {
+    static const struct {
+        const char *rhs;
+        uint32_t count;
+    } cases[] = {
+        {"1", 0},
+        {"t", 0},
+        {"heav(t-1)", 1},
+        {"heav(t-1)+heav(t-1)", 1},
+        {"heav(t-p)*heav(p+q-t)", 2},
+        {"if(t<d)then(1)else(y)", 1},
+        {"if(t<1&t>0|t==5)then(1)else(2)", 4},
+        {"if(t!=p)then(1)else(2)", 2},
+        {"sign(p*t-q)", 2},
+        {"abs(t-1)", 2},
+        {"min(t,p)+max(2*t,q)", 2},
+        {"floor(t/p)", 1},
+        {"ceil(t)", 1},
+        {"mod(t,p)", 1},
+        {"if(mod(t,24)<0.5)then(1)else(0)", 2},
+        {"heav(mod(t-p,q)-d)", 2},
+        {"heav(sin(p*t))", 2},
+        {"if(q*cos(p*t+q)+1>d)then(1)else(0)", 2},
+        {"sign(sin(t)-0.5)", 2},
+        {"heav(y-1)", 0},      // searched, not known
+        {"heav(y-t)", 0},      // it is not time alone
+        {"max(0,y)", 0},       // a kink of a state
+        {"heav(t*t-4)", 0},    // no line
+        {"heav(exp(t)-2)", 0}, //
+        {"heav(sin(t)*t)", 0}, // no level
+        {"heav(sin(t)+cos(t))", 0},
+        {"heav(floor(t*t)-3)", 0},
+        {"y*heav(y)*heav(t-3)", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK_MSG(switches_of(cases[i].rhs) == cases[i].count, "%s: %u switches, not %u",
+                  cases[i].rhs, switches_of(cases[i].rhs), cases[i].count);
+}
+
+// ---- A train of pulses --------------------------------------------------------------------------
+
+// A' = rate in the first `width` of each period, else 0, less k A; from 0, at a time that is not in
+// a pulse.
+struct train {
+    double rate, width, period, k;
+};
+
+static double train_at(const struct train *p, double t) {
+    double a = 0;
+    for (double on = 0; on < t; on += p->period)
+        a += p->rate / p->k * (exp(-p->k * (t - on - p->width)) - exp(-p->k * (t - on)));
+    return a;
+}
+
+#define TRAIN "par width=0.5,period=24,k=0.01\nA'=if(mod(t,period)<width)then(200)else(0)-k*A\n"
+
+TEST(switch_pulse_that_was_passed_over) {
+    struct solved s = solve(TRAIN, NULL, "t1=240");
+    struct train p = {200, 0.5, 24, 0.01};
+    CHECK_NEAR(solved_last(&s, 0, 0), train_at(&p, 240), 240 * 1e-6);
+    CHECK_NEAR(solved_last(&s, 0, 0), 336.0597, 1e-3);
+    CHECK_INT(s.status[0], SHOAL_STATUS_ok);
+    solved_free(&s);
+}
+
+TEST(switch_with_every_method) {
+    struct train p = {200, 0.5, 24, 0.01};
+    for (uint32_t i = 0; i < shoal_method_count(); i++) {
+        shoal_method_info m = shoal_method_at(i);
+        struct solved s = solve(TRAIN, NULL, "t1=60 method=%s %s rtol=1e-6", m.name,
+                                m.embedded_order ? ""
+                                : m.order < 2    ? "dt=0.003"
+                                                 : "dt=0.1");
+        CHECK_MSG(fabs(solved_last(&s, 0, 0) - train_at(&p, 60)) < (m.order < 2 ? 0.05 : 3e-3),
+                  "%s: %.9g, not %.9g", m.name, solved_last(&s, 0, 0), train_at(&p, 60));
+        solved_free(&s);
+    }
+}
+
+// An infusion of a quarter of an hour, once a day, for patients whose clearances differ: what a
+// switch costs is counted, too.
+TEST(switch_infusions_of_many_patients) {
+    struct solved s = solve("par k=0.1,w=0.25\nA'=if(mod(t,24)<w)then(200)else(0)-k*A\nauc'=A\n",
+                            "k=log:0.01:2:500", "t1=240 rtol=1e-6");
+    struct solved smooth =
+        solve("par k=0.1\nA'=1-k*A\nauc'=A\n", "k=log:0.01:2:500", "t1=240 rtol=1e-6");
+    for (uint32_t i = 0; i < 500; i++) {
+        double k = 0.01 * pow(200, i / 499.0);
+        struct train p = {200, 0.25, 24, k};
+        double a = train_at(&p, 240), auc = (10 * 50 - a) / k;
+        CHECK_NEAR(solved_last(&s, 0, i), a, 1e-4 * a + 1e-7);
+        CHECK_NEAR(solved_last(&s, 1, i), auc, 1e-4 * auc);
+        CHECK_MSG(s.f_evals[i] < 20 * 30 + 12 * smooth.f_evals[i],
+                  "%u: %llu evaluations, smooth %llu", i, (unsigned long long)s.f_evals[i],
+                  (unsigned long long)smooth.f_evals[i]);
+    }
+    solved_free(&s);
+    solved_free(&smooth);
+}
+
+TEST(switch_costs_little) {
+    struct solved s = solve("x'=heav(mod(t,1)-0.5)\n", NULL, "t1=100 rtol=1e-6");
+    CHECK_NEAR(solved_last(&s, 0, 0), 50, 1e-10);
+    CHECK_MSG(s.f_evals[0] <= 200 * 30, "%llu evaluations", (unsigned long long)s.f_evals[0]);
+    solved_free(&s);
+}
+
+// The classic pulse of XPP models; its times differ by run.
+TEST(switch_pulses_by_run) {
+    struct solved s = solve("par ton=1,dur=0.01\nx'=100*heav(t-ton)*heav(ton+dur-t)-x\n",
+                            "ton=lin:0:9:37 dur=0.001,0.01,0.3", "t1=10 rtol=1e-8 atol=1e-12");
+    for (uint32_t i = 0; i < 37 * 3; i++) {
+        static const double durations[] = {0.001, 0.01, 0.3};
+        double on = i / 3 * 9 / 36.0, off = on + durations[i % 3];
+        double want = 100 * (exp(off - 10) - exp(on - 10));
+        CHECK_NEAR(solved_last(&s, 0, i), want, 1e-6 * want + 1e-11);
+    }
+    solved_free(&s);
+}
+
+// ---- Moments ------------------------------------------------------------------------------------
+
+TEST(switch_steps_end_there) {
+    struct solved s = solve_steps("par p=3\nx'=floor(t/p)\n", "t1=7 save=steps");
+    uint32_t seen = 0;
+    for (uint64_t i = 0; i < s.samples; i++) {
+        seen += s.t[i] == 3 || s.t[i] == 6;
+        CHECK_NEAR(s.values[i], fmax(0, s.t[i] - 3) + fmax(0, s.t[i] - 6), 1e-12);
+    }
+    CHECK_INT(seen, 4); // what is computed of states and time may jump there: both sides
+    solved_free(&s);
+}
+
+// At both ends of a run and at samples.
+TEST(switch_at_a_boundary) {
+    struct solved s =
+        solve("x'=heav(t-1)+10*heav(t-2)+100*heav(t-3)\n", NULL, "t0=1 t1=3 save=n=5 rtol=1e-9");
+    static const double want[] = {0, 0.5, 1, 6.5, 12};
+    for (int i = 0; i < 5; i++)
+        CHECK_NEAR(solved_value(&s, 0, 0, (uint64_t)i), want[i], 1e-12);
+    solved_free(&s);
+    struct solved b = solve("init x=12\nx'=heav(t-1)+10*heav(t-2)+100*heav(t-3)\n", NULL,
+                            "t0=3 t1=1 save=n=5 rtol=1e-9");
+    for (int i = 0; i < 5; i++)
+        CHECK_NEAR(solved_value(&b, 0, 0, (uint64_t)i), want[4 - i], 1e-12);
+    solved_free(&b);
+}
+
+// A line that does not move is what it is, and 0 is 0.
+TEST(switch_that_never_turns) {
+    struct solved s = solve("par b=0,a=0\nx'=heav(b*t+a)+10*sign(b*t+a)+100*abs(b*t+a)"
+                            "+1000*if(b*t<a)then(1)else(0)+10000*if(b*t<=a)then(1)else(0)\n",
+                            "a=-2,0,2", "t1=1");
+    static const double want[] = {-10 + 200, 1 + 10000, 11 + 200 + 1000 + 10000};
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_NEAR(solved_last(&s, 0, i), want[i], 1e-9);
+    solved_free(&s);
+}
+
+TEST(switch_of_a_sine) {
+    struct solved s = solve("par L=0.5,A=2\nx'=if(A*sin(t)>L)then(1)else(0)\n",
+                            "L=-3,-1,0,1,3 A=2,-2,0", "t1=100 rtol=1e-9");
+    for (uint32_t i = 0; i < 15; i++) {
+        static const double levels[] = {-3, -1, 0, 1, 3}, sizes[] = {2, -2, 0};
+        double level = levels[i / 3], size = sizes[i % 3], sum = 0;
+        for (int n = 0; n < 1000000; n++)
+            sum += size * sin((n + 0.5) * 1e-4) > level ? 1e-4 : 0;
+        CHECK_MSG(fabs(solved_last(&s, 0, i) - sum) < 4e-3, "L=%g A=%g: %.9g, not %.9g", level,
+                  size, solved_last(&s, 0, i), sum);
+    }
+    solved_free(&s);
+}
+
+// Far from 0 moments are as exact as times are.
+TEST(switch_far_from_zero) {
+    struct solved s = solve("x'=heav(mod(t,0.1)-0.05)\n", NULL, "t0=1000000 t1=1000010");
+    CHECK_NEAR(solved_last(&s, 0, 0), 5, 1e-6);
+    CHECK(s.steps[0] < 2000);
+    solved_free(&s);
+    s = solve("x'=heav(mod(t,0.5)-0.25)\n", NULL, "t0=100000 t1=100010 precision=f32");
+    CHECK_NEAR(solved_last(&s, 0, 0), 5, 1e-4);
+    solved_free(&s);
+}
+
+TEST(switch_in_observables_stops_nobody) {
+    struct solved a = solve("x'=1\naux o=heav(t-1)\n", NULL, "t1=3 vars=x,o save=at=0.5,1.5");
+    struct solved b = solve("x'=1\naux o=t\n", NULL, "t1=3 vars=x,o save=at=0.5,1.5");
+    CHECK_INT(a.steps[0], b.steps[0]);
+    CHECK_NEAR(solved_value(&a, 1, 0, 0), 0, 0);
+    CHECK_NEAR(solved_value(&a, 1, 0, 1), 1, 0);
+    solved_free(&a);
+    solved_free(&b);
+}
+
+// ---- The same everywhere ------------------------------------------------------------------------
+
+enum { ROWS = 37 };
+
+static struct inputs sweeps(void) {
+    const char *names[RIG_NAMES] = {"k", "w"};
+    struct inputs in = inputs_new(ROWS, names);
+    for (uint64_t i = 0; i < ROWS; i++) { // as f32 has them
+        in.value[0][i] = 0.25 + (double)(i * 11 % ROWS) / 64;
+        in.value[1][i] = 0.125 + (double)(i * 5 % ROWS) / 64;
+    }
+    return in;
+}
+
+static const char pulses[] = "par k=1,w=0.25;init x=1,y=0;"
+                             "x'=if(mod(t,1)<w)then(20)else(0)-k*x*y;y'=x-heav(sin(9*k*t))*y";
+
+DEVICE_TEST(switch_explicit) {
+    device_compare_chunks(device, pulses, "method=tsit5 t1=5", sweeps());
+    device_compare(device, pulses, "method=rk4 dt=0.01 t1=5 save=n=11", sweeps());
+    device_compare(device, pulses, "method=dopri5 t1=5 save=n=11 precision=f32", sweeps());
+}
+
+DEVICE_TEST(switch_implicit) {
+    device_compare_chunks(device, pulses, "method=rodas5p t1=5 save=n=11", sweeps());
+    device_compare(device, pulses, "method=kvaerno5 t0=2 t1=1", sweeps());
+    device_compare(device, pulses, "method=radau5 t1=3 precision=f32 rtol=1e-4", sweeps());
+}
+
+DEVICE_TEST(switch_large) {
+    device_compare(device,
+                   "par k=1,w=0.25;init x[1..150]=1;x1'=heav(mod(t,1)-w)-k*x1;"
+                   "x[2..150]'=k*(x[j-1]-x[j])*heav(t-w)",
+                   "method=tsit5 t1=3", sweeps());
+}
