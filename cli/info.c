@@ -126,6 +126,29 @@ static void info_kind(const shoal_model *m, size_t k, const struct start *start)
     }
 }
 
+// Where right-hand sides jump.
+static void info_switches(const shoal_model *m) {
+    char text[256];
+    bool exact;
+    for (uint32_t i = 0; shoal_model_switch(m, i, text, sizeof text, &exact); i++) {
+        if (!i)
+            puts("switches");
+        printf("  %s  %s\n", exact ? "exact   " : "searched", text);
+    }
+}
+
+static void json_switches(const shoal_model *m) {
+    char text[256];
+    bool exact;
+    fputs(", \"switches\": [", stdout);
+    for (uint32_t i = 0; shoal_model_switch(m, i, text, sizeof text, &exact); i++) {
+        fputs(i ? ", {\"condition\": " : "{\"condition\": ", stdout);
+        show_json_string(stdout, text);
+        printf(", \"exact\": %s}", exact ? "true" : "false");
+    }
+    putchar(']');
+}
+
 static void info_step(const char *method, const shoal_cost *c) {
     printf("one step of %s", method);
     if (c->iterations)
@@ -168,6 +191,7 @@ static void info_text(const struct subject *s, const struct start *start) {
     printf("model %s\n", shoal_model_name(s->model));
     for (size_t k = 0; k < KINDS; k++)
         info_kind(s->model, k, start);
+    info_switches(s->model);
     info_jacobian(s);
     puts("options");
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
@@ -255,6 +279,7 @@ static void info_json(const struct subject *s, const struct start *start) {
     json_number(s->options.t0);
     for (size_t k = 0; k < KINDS; k++)
         json_kind(s->model, k, start);
+    json_switches(s->model);
     if (json_jacobian(s->model))
         json_cost(s);
     fputs(", \"options\": {", stdout);

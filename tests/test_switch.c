@@ -63,6 +63,24 @@ TEST(switch_is_found) {
                   cases[i].rhs, switches_of(cases[i].rhs), cases[i].count);
 }
 
+TEST(switch_is_listed) {
+    static const char text[] = "par p=2\nx'=heav(mod(t,p)-0.5)*x+max(t,3)+sign(t-1)\n";
+    static const char *const want[] = {"mod(t, p)", "heav(mod(t, p)-0.5)", "max(t, 3)",
+                                       "sign(t-1)"};
+    shoal_model *m;
+    char line[64];
+    bool exact = false;
+    REQUIRE(shoal_model_parse("test", text, sizeof text - 1, &m, NULL) == SHOAL_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK_INT(shoal_model_switch(m, i, line, sizeof line, &exact), strlen(want[i]));
+        CHECK_STR(line, want[i]);
+        CHECK(exact);
+    }
+    CHECK_INT(shoal_model_switch(m, 4, line, sizeof line, &exact), 0);
+    CHECK_INT(shoal_model_switch(NULL, 0, line, sizeof line, &exact), 0);
+    shoal_model_free(m);
+}
+
 // ---- A train of pulses --------------------------------------------------------------------------
 
 // A' = rate in the first `width` of each period, else 0, less k A; from 0, at a time that is not in

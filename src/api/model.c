@@ -6,6 +6,7 @@
 #include "ode/run/build.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -275,6 +276,36 @@ void shoal_model_rhs(const shoal_model *model, double t, const double *y, double
         dydt[i] = values ? values[s->rhs[i]] : (double)NAN;
     free(start);
     free(values);
+}
+
+// The index-th condition among those of the switches, each once.
+static node_id condition_at(const struct system *s, uint32_t index) {
+    for (uint32_t i = 0; i < s->switches; i++) {
+        node_id condition = s->time_switch[i].condition;
+        bool seen = false;
+        for (uint32_t k = 0; k < i; k++)
+            seen |= s->time_switch[k].condition == condition;
+        if (!seen && !index--)
+            return condition;
+    }
+    return NODE_NONE;
+}
+
+size_t shoal_model_switch(const shoal_model *model, uint32_t index, char *text, size_t room,
+                          bool *exact) {
+    struct system *s = model ? api_system(model, NULL) : NULL;
+    node_id condition = s ? condition_at(s, index) : NODE_NONE;
+    struct buf out = {0};
+    if (condition == NODE_NONE)
+        return 0;
+    system_print(&out, s, model->model, condition);
+    if (room)
+        snprintf(text, room, "%s", out.failed ? "..." : out.data);
+    if (exact)
+        *exact = true;
+    size_t length = out.length;
+    buf_free(&out);
+    return length;
 }
 
 size_t shoal_model_sparsity(const shoal_model *model, uint32_t *rows, uint32_t *columns) {

@@ -26,6 +26,7 @@ struct finder {
     vec(uint32_t) seen;  // by node: when it was looked at last
     vec(node_id) now;    // by node: what it was replaced by then
     uint32_t looks;
+    node_id condition; // under way
     vec(struct time_switch) found;
 };
 
@@ -182,8 +183,12 @@ static node_id add_switch(struct finder *f, enum switch_kind kind, struct line l
             return dag_switch(f->dag, i, s->plain);
     }
     uint32_t la = level_of(f, l.a), lb = level_of(f, l.b);
-    *vec_push(f->scratch, &f->found) = (struct time_switch){
-        .kind = kind, .level = la > lb ? la : lb, .a = l.a, .b = l.b, .plain = plain};
+    *vec_push(f->scratch, &f->found) = (struct time_switch){.kind = kind,
+                                                            .level = la > lb ? la : lb,
+                                                            .a = l.a,
+                                                            .b = l.b,
+                                                            .plain = plain,
+                                                            .condition = f->condition};
     return dag_switch(f->dag, f->found.count - 1, plain);
 }
 
@@ -356,6 +361,7 @@ static void rewrite(struct finder *f) {
         n.a = now[n.a];
         n.b = op_operands[n.op] > 1 ? now[n.b] : NODE_NONE;
         n.c = op_operands[n.op] > 2 ? now[n.c] : NODE_NONE;
+        f->condition = id;
         now[id] = is_not_smooth(n.op) ? switched(f, &n) : NODE_NONE;
         if (now[id] == NODE_NONE)
             now[id] = dag_op(f->dag, n.op, n.a, n.b, n.c);

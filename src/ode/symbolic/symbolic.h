@@ -13,6 +13,7 @@
 #define SHOAL_SYMBOLIC_SYMBOLIC_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "ode/model/model.h"
 
 typedef uint32_t node_id;
@@ -59,7 +60,8 @@ struct time_switch {
     enum switch_kind kind;
     uint32_t level; // 0: the line is made of no switch
     node_id a, b;
-    node_id plain; // its formula
+    node_id plain;     // its formula
+    node_id condition; // as the model has it; that of several switches may be one
 };
 
 // A model as nodes. Arrays are indexed as in the model's lists.
@@ -123,6 +125,9 @@ struct op_counts {
 };
 struct op_counts dag_count(const struct dag *d, const node_id *roots, uint32_t count,
                            struct arena *scratch);
+
+// A node of the model's system as people read it; a long one is cut short.
+void system_print(struct buf *out, const struct system *s, const struct model *m, node_id id);
 
 // Numbers for the leaves.
 struct leaf_values {
