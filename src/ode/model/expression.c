@@ -230,8 +230,8 @@ static bool unknown_name(struct reader *x, const char *name, uint32_t length, ui
         base--;
     struct name_entry *e = names_exact(p->m->by_name, name, base);
     if ((!e || e->kind != NAME_BAD) && !parse_is_reported(p, at)) {
-        const struct arguments *a = x->arguments;
-        const char *near = names_nearest(p->m, name, length, a ? a->names : NULL, a ? a->count : 0);
+        const struct arguments *a = x->arguments ? x->arguments : &p->observables;
+        const char *near = names_nearest(p->m, name, length, a->names, a->count);
         if (ascii_same(name, "pow") || ascii_same(name, "power"))
             parse_error(p, at, "`%s` is not defined; a power is written x^y", name);
         else
@@ -279,6 +279,43 @@ static bool read_entry(struct reader *x, const struct name_entry *e, uint32_t at
     return read_bad(x, at);
 }
 
+// The observable of that label where they are names: exactly, else the only one ignoring case.
+// Other names come first.
+static const struct observable *find_observable(struct reader *x, const char *name, uint32_t length,
+                                                uint32_t at) {
+    const struct arguments *labels = &x->p->observables;
+    const struct model *m = x->p->m;
+    const struct observable *found = NULL;
+    if (!labels->count || names_exact(m->by_name, name, length))
+        return NULL;
+    for (uint32_t i = 0; i < labels->count; i++)
+        if (!strcmp(labels->names[i], name))
+            return &m->observables.items[i];
+    if (names_folded(m->by_name, name, length))
+        return NULL;
+    for (uint32_t i = 0; i < labels->count; i++)
+        if (ascii_same(labels->names[i], name)) {
+            if (found)
+                return NULL;
+            found = &m->observables.items[i];
+        }
+    if (found)
+        parse_note(x->p, at, "`%s` is read as `%s`", name, found->label);
+    return found;
+}
+
+static bool read_observable(struct reader *x, const struct observable *o, uint32_t at) {
+    if (token_at(x, x->pos)->kind == TOKEN_OPEN)
+        return parse_error(x->p, at, "`%s` is an observable, not a function", o->label);
+    for (uint32_t i = 0; i < o->expr.count; i++) {
+        struct item item = x->p->m->code.items[o->expr.first + i];
+        if (!emit(x, item.op, at, item.index, item.value))
+            return false;
+    }
+    x->want_value = false;
+    return true;
+}
+
 // `i'` inside sum(): the index of the innermost one.
 static bool read_sum_index(struct reader *x, uint32_t at) {
     uint32_t n = x->p->pending.count;
@@ -311,6 +348,9 @@ static bool read_name(struct reader *x) {
         x->want_value = false;
         return emit(x, OP_ARG, at, argument, 0);
     }
+    const struct observable *o = find_observable(x, name, length, at);
+    if (o)
+        return read_observable(x, o, at);
     const struct name_entry *e = find_entry(x, name, length, at);
     if (e)
         return read_entry(x, e, at);

@@ -130,6 +130,20 @@ shoal_code model_set(struct model *m, const char *assignments, const char *where
 shoal_code model_use(struct model *m, const char *set, const struct value_set **rest,
                      struct report *r);
 
+// An expression of states, observables (by their labels, where no other name is that), parameters,
+// derived ones, temporaries, constants, functions and t that stands outside of the model's text.
+struct formula {
+    const struct item *item; // in postfix order; of the arena
+    uint32_t count;
+};
+// `where` says who asks ("--summary"), and is the name that messages have. The text need not be
+// NUL-terminated. False after an error.
+bool model_formula(struct model *m, const char *text, size_t length, const char *where,
+                   struct arena *arena, struct formula *out, struct report *r);
+// The same of a piece of a text that messages show whole.
+bool model_formula_in(struct model *m, const struct source *source, uint32_t from, uint32_t to,
+                      struct arena *arena, struct formula *out, struct report *r);
+
 // A number, or an expression of the model's constants: `8/3`, `2*pi`. Any trailing text is an
 // error.
 bool model_number(struct model *m, const char *text, double *value);

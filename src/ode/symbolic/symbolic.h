@@ -83,12 +83,17 @@ struct system {
     bool *row_algebraic; // [states], NULL: none
     uint32_t *order;     // [states] of elimination, NULL: any (algebraic.c)
     size_t text_length;  // of the model
+    struct builder *builder; // what formulas are made with
 };
 
 // Never NULL on success; on failure (memory, or an expansion beyond all bounds) NULL and an error.
 // The arena comes back without an `oom` handler: who makes more nodes in it installs one.
 struct system *system_new(const struct model *m, struct report *r);
 void system_free(struct system *s);
+// The node of a formula of the model that the system was made of, and which must still be there;
+// NODE_NONE where it is too large once its functions are expanded. The arena needs an `oom`
+// handler.
+node_id system_formula(struct system *s, const struct formula *f);
 // What a computation with the system may take (struct arena says how it is spent), and the error
 // when it took more, or memory ran out.
 struct budget system_budget(const struct system *s, const volatile int *stop);

@@ -45,9 +45,9 @@ shoal_code system_failure(const struct budget *b, struct report *r) {
 enum { UNDER_WAY = UINT32_MAX - 1 };
 
 struct frame {
-    uint32_t next, end;  // code still to run
-    uint32_t base, args; // the arguments' place on the stack, and how many
-    uint32_t slot;       // where the value is kept, besides the stack
+    const struct item *next, *end; // code still to run
+    uint32_t base, args;           // the arguments' place on the stack, and how many
+    uint32_t slot;                 // where the value is kept, besides the stack
 };
 
 struct builder {
@@ -81,8 +81,9 @@ static bool push_frame(struct builder *b, struct expr code, uint32_t args, uint3
     uint64_t end = (uint64_t)code.first + code.count;
     if (end > b->model->code.count)
         return fail_malformed(b);
+    const struct item *items = b->model->code.items;
     *vec_push(b->arena, &b->frames) =
-        (struct frame){code.first, (uint32_t)end, b->stack.count - args, args, slot};
+        (struct frame){items + code.first, items + end, b->stack.count - args, args, slot};
     return true;
 }
 
@@ -191,13 +192,8 @@ static bool end_frame(struct builder *b) {
     return push(b, value);
 }
 
-static bool build(struct builder *b, struct expr code, uint32_t at, node_id *out) {
-    b->at = at;
-    if (code.count && code.first < b->model->code.count)
-        b->at = b->model->code.items[code.first].at;
-    b->stack.count = b->frames.count = 0;
-    if (!push_frame(b, code, 0, UINT32_MAX))
-        return false;
+// Runs what is on the stack of frames, down to its end.
+static bool run_frames(struct builder *b, node_id *out) {
     while (b->frames.count) {
         struct frame *top = &b->frames.items[b->frames.count - 1];
         if (b->work++ >= b->most_work || b->system->dag.nodes.count >= b->most_nodes)
@@ -209,12 +205,20 @@ static bool build(struct builder *b, struct expr code, uint32_t at, node_id *out
         } else {
             struct frame now = *top; // the stack of frames may move
             top->next++;
-            if (!run_item(b, &b->model->code.items[now.next], &now))
+            if (!run_item(b, now.next, &now))
                 return false;
         }
     }
     *out = b->stack.items[0];
     return true;
+}
+
+static bool build(struct builder *b, struct expr code, uint32_t at, node_id *out) {
+    b->at = at;
+    if (code.count && code.first < b->model->code.count)
+        b->at = b->model->code.items[code.first].at;
+    b->stack.count = b->frames.count = 0;
+    return push_frame(b, code, 0, UINT32_MAX) && run_frames(b, out);
 }
 
 static node_id *unbuilt(struct arena *arena, uint32_t count) {
@@ -313,7 +317,7 @@ static bool build_system(struct builder *b) {
 static bool build_all(struct system *s, const struct model *m, struct arena *scratch,
                       struct report *r) {
     dag_init(&s->dag, &s->arena);
-    struct builder *b = arena_new(&s->arena, struct builder, 1);
+    struct builder *b = s->builder = arena_new(&s->arena, struct builder, 1);
     *b = (struct builder){.system = s,
                           .model = m,
                           .report = r,
@@ -359,6 +363,17 @@ struct system *system_new(const struct model *m, struct report *r) {
         return s;
     system_free(s);
     return NULL;
+}
+
+node_id system_formula(struct system *s, const struct formula *f) {
+    struct builder *b = s->builder;
+    node_id out;
+    b->report = NULL; // that of the model's own expressions
+    b->work = 0;
+    b->most_nodes = s->dag.nodes.count + most_nodes(b->model);
+    b->stack.count = b->frames.count = 0;
+    *vec_push(b->arena, &b->frames) = (struct frame){f->item, f->item + f->count, 0, 0, UINT32_MAX};
+    return run_frames(b, &out) ? out : NODE_NONE;
 }
 
 void system_free(struct system *s) {
