@@ -310,7 +310,10 @@ typedef struct shoal_options {
     uint64_t save_n;     // SHOAL_SAVE_N
     double save_every;   // SHOAL_SAVE_EVERY
     const char *save_at; // SHOAL_SAVE_AT: "1,2,5.5"
-    const char *vars;    // NULL: all states
+    const char *vars;    // NULL: all states; with summaries, and only final values saved: none
+    const char *summary; // "peak=max(x),mean(y)", or NULL
+    double window;       // length of the windows that summaries are of; NaN: there is one, the run
+    bool save_states;    // states are saved beside summaries, where `vars` and `save` do not say so
     const char *device;  // auto, cpu
     uint32_t threads;    // 0: CPUs of the affinity mask and cgroup quota
     uint64_t chunk;      // 0: by memory
@@ -536,8 +539,10 @@ typedef enum shoal_array_type {
 typedef struct shoal_array_info {
     const char *name; // as in result files; NULL: there is none of that index
     shoal_array_type type;
-    bool per_sample;  // else there is one value a run
-    bool is_variable; // else it is one that every result has
+    bool per_sample;  // else there is one value a run, or as many as axis says
+    bool is_variable; // a state or observable
+    bool is_summary;  // else it is one that every result has
+    uint64_t axis[2]; // lengths of the axes of a summary behind the runs; 0: there is no such axis
 } shoal_array_info;
 SHOAL_API uint32_t shoal_solver_array_count(const shoal_solver *solver);
 SHOAL_API shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t index);

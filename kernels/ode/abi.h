@@ -8,7 +8,7 @@
 // The kernel, shoal_kernel, is given struct shoal_call as dialect/head.h says, and makes struct
 // shoal_args of it, in which arrays are pointers. Whatever changes here changes SHOAL_ABI.
 #ifndef SHOAL_ABI
-#define SHOAL_ABI 4
+#define SHOAL_ABI 5
 
 #ifndef SHOAL_HEAD // a kernel has it before this
 #include "../dialect/head.h"
@@ -25,6 +25,7 @@ struct shoal_sizes {
     unsigned steps_saved; // 1: every accepted step is a sample, at values[sample_offset[row]...]
     unsigned fixed_steps; // number of steps of a fixed-step run
     unsigned has_dt0;     // 1: dt0 is the first step, else it is found automatically
+    unsigned windows;     // of summaries, at least 1
     unsigned t_step;      // 0: t0 and t1 are the same for all rows, 1: one pair a row
     SHOAL_U64 max_steps;  // attempts; 0: no limit
     SHOAL_U64 var_stride, row_stride, sample_stride; // of values, in elements
@@ -43,7 +44,11 @@ struct shoal_sizes {
     X(read, atol, SHOAL_ELEM)         /* [states] */                                               \
     X(read, control, SHOAL_ELEM)      /* rtol, dt, dt_lo, dt0, dt_min, dt_max */                   \
     X(read, sample_offset, SHOAL_U64) /* steps_saved: [rows + 1]; may be NULL */                   \
+    X(read, levels, SHOAL_ELEM)       /* numbers of summaries, as they count them */               \
+    X(read, edges, SHOAL_ELEM)        /* pairs: of the windows of summaries, [windows + 1] */      \
+    X(read, slots, SHOAL_U64)         /* of summaries: first element, and how many a window has */ \
     X(written, values, SHOAL_ELEM)    /* (var, row, sample), by strides; NULL: count only */       \
+    X(written, summary, SHOAL_ELEM)   /* (element of a run, row), the last fastest */              \
     X(written, t, SHOAL_ELEM)         /* pairs: time reached; steps_saved: of each sample */       \
     X(written, status, unsigned char) /* [rows] */                                                 \
     X(written, steps, unsigned)       /* [rows] accepted */                                        \

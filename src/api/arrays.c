@@ -52,7 +52,7 @@ struct copy {
 };
 
 static bool has_rows(const struct result_array *a) {
-    return a->axes == AXES_PER_RUN || a->axes == AXES_PER_SAMPLE;
+    return a->axes == AXES_PER_RUN || a->axes == AXES_PER_SAMPLE || a->axes == AXES_WIDE;
 }
 
 // Rows `first` to `end` of the chunk, of every array.
@@ -65,7 +65,7 @@ static void copy_rows(void *user, size_t first, size_t end) {
         if (!t->data || !has_rows(a))
             continue;
         size_t bytes = result_type_bytes(a->type), samples = (size_t)result_width(c->list, a);
-        size_t row_stride = a->axes == AXES_PER_SAMPLE ? v->row_stride : 1;
+        size_t row_stride = a->axes == AXES_PER_RUN ? 1 : v->row_stride;
         size_t row = (size_t)c->chunk->first_row + first;
         copy_box(&(struct box){.from = (const char *)v->data + first * row_stride * bytes,
                                .to = (char *)t->data + row * t->row_stride * bytes,
@@ -106,7 +106,7 @@ static bool is_folded(size_t stride, uint64_t count) { return stride == 0 && cou
 
 // Samples of a row, where the caller has them.
 static uint64_t samples_of(const struct result_list *list, const struct result_array *a) {
-    return a->axes == AXES_GRID ? list->of.samples : result_width(list, a);
+    return a->axes == AXES_GRID ? a->axis[0] : result_width(list, a);
 }
 
 // The caller's array becomes that of the list.
@@ -228,11 +228,12 @@ static void fill_status(const struct array_target *t, uint64_t rows) {
             status[row * t->row_stride] = SHOAL_STATUS_PENDING;
 }
 
-static void fill_times(const struct array_target *t, const struct result_spec *of) {
+// Times are those of each row, edges of windows are there once.
+static void fill_times(const struct array_target *t, const struct result_array *a, uint64_t rows) {
     double *times = t->data;
-    for (uint64_t row = 0; row < of->rows; row++)
-        for (uint64_t k = 0; k < of->samples; k++)
-            times[row * t->row_stride + k * t->sample_stride] = of->times[k];
+    for (uint64_t row = 0; row < (a->role == ROLE_TIME ? rows : 1); row++)
+        for (uint64_t k = 0; k < a->axis[0]; k++)
+            times[row * t->row_stride + k * t->sample_stride] = a->known[k];
 }
 
 // What is known before: the grid's times, and that no row is done.
@@ -243,7 +244,7 @@ static void fill_known(const struct array_sink *s) {
         if (s->to[i].data && a->role == ROLE_STATUS)
             fill_status(&s->to[i], of->rows);
         else if (s->to[i].data && a->axes == AXES_GRID)
-            fill_times(&s->to[i], of);
+            fill_times(&s->to[i], a, of->rows);
     }
 }
 

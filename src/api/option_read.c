@@ -278,6 +278,7 @@ static void store_save(const char *text, const shoal_option_value *v, shoal_opti
     options->save_n = v->count;
     options->save_every = v->number;
     options->save_at = v->choice == SHOAL_SAVE_AT ? text + 3 : NULL;
+    options->save_states = true;
 }
 
 shoal_code option_store(const struct option *o, const char *text,

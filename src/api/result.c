@@ -60,7 +60,8 @@ static shoal_code check_memory(double bytes, struct report *r) {
 static void choose(shoal_result *x, struct result_list *list) {
     for (uint32_t i = 0; i < list->count; i++) {
         struct result_array *a = &list->array[i];
-        a->wanted = result_is_variable(a) || a->role == ROLE_TIME || a->role == ROLE_STATUS;
+        a->wanted = result_is_variable(a) || result_is_more(a) || a->role == ROLE_TIME ||
+                    a->role == ROLE_STATUS;
         if (a->role == ROLE_TIME)
             x->t = i;
         else if (a->role == ROLE_STATUS)

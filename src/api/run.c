@@ -43,8 +43,10 @@ shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t inde
     return (shoal_array_info){.name = solver->names.name[index],
                               .type = types[a->type],
                               .per_sample = a->axes == AXES_PER_SAMPLE || a->axes == AXES_FLAT ||
-                                            a->axes == AXES_GRID,
-                              .is_variable = result_is_variable(a)};
+                                            (a->axes == AXES_GRID && a->role == ROLE_TIME),
+                              .is_variable = result_is_variable(a),
+                              .is_summary = a->role == ROLE_SUMMARY,
+                              .axis = {a->axis[0], a->axis[1]}};
 }
 
 uint32_t shoal_solver_var_count(const shoal_solver *solver) {
@@ -197,7 +199,16 @@ shoal_code shoal_output_check(const char *path, const shoal_options *options, bo
                               shoal_log *log) {
     if (!path || !options)
         return api_usage(log, "shoal_output_check", "path or options");
-    return io_sink_check(path, options->save != SHOAL_SAVE_FINAL, replace, log_report(log));
+    bool windows = options->summary && !isnan(options->window);
+    bool runs =
+        options->save != SHOAL_SAVE_FINAL || (windows && !options->vars && !options->save_states);
+    const char *side[3] = {0};
+    uint32_t n = 0;
+    if (runs)
+        side[n++] = "runs";
+    if (windows)
+        side[n++] = RESULT_WINDOWS;
+    return io_sink_check(path, side, replace, log_report(log));
 }
 
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Results as CSV: rows in run order, numbers that read back exactly, quoting as in RFC 4180.
 //
-// One sample a run: `run,<columns>,t,<vars>,status`. Many samples: `run,t,<vars>`, and beside it a
-// table of the runs, `run,<columns>,status,steps,rejected,f_evals`: out.csv has out.runs.csv. The
-// table is put in place first, so that whoever sees out.csv finds it. On standard output there is
-// no place for the second table; it is left out. A CSV file has no metadata: that a run was stopped
-// shows only in the number of its rows.
+// One sample a run: `run,<columns>,t,<vars>,<summaries>,status`. Many samples: `run,t,<vars>`, and
+// beside it a table of the runs, `run,<columns>,<summaries>,status,steps,rejected,f_evals`: out.csv
+// has out.runs.csv. What has a line for each element of a run's is a table of its own: summaries of
+// windows are in out.windows.csv, or in out.csv where there is nothing else but the table of runs.
+// Tables beside the file are put in place first, so that whoever sees out.csv finds them. On
+// standard output there is no place for them; they are left out. A CSV file has no metadata: that a
+// run was stopped shows only in the number of its rows.
 //
 // Lines are written in order, but turned into text by several threads: ranges of them, each into a
 // buffer of its own.
@@ -15,6 +17,7 @@
 #include "result/result_names.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,40 +30,63 @@ enum {
     TEXT_LEAST = 1 << 16,    // bytes of a buffer
 };
 
-// An array as lines need it: its element is at row*row + sample*sample + line*line.
+// What there is a line for: a run, a sample of one, or an element of the arrays of a table.
+enum lines_of { BY_RUN, BY_SAMPLE, BY_ELEMENT };
+
+// A table as the list makes it.
+struct table_plan {
+    const char *word; // out.WORD.csv; NULL: the file itself
+    enum lines_of by;
+    unsigned roles;    // of its arrays; of those with words of a table only
+    const char *of;    // that one's; NULL: those without
+    uint64_t elements; // BY_ELEMENT: of a run
+};
+
+// What a column shows.
+enum column_kind { COLUMN_ARRAY, COLUMN_INDEX, COLUMN_BEGIN, COLUMN_END };
+struct column {
+    enum column_kind kind;
+    uint32_t array; // COLUMN_ARRAY,
+    uint64_t item;  // and where lines are not of its elements, which of them
+};
+
+// An array as lines need it: its element is at first + row*row + sample*sample + line*line.
 struct cell {
     const void *data;
     enum result_type type;
     bool is_status; // a word
-    size_t row, sample, line;
+    size_t first, row, sample, line;
 };
 
 struct csv_table {
+    struct table_plan plan;
     struct file_part part; // not used for standard output
     struct buf head;       // until it is written
-    bool by_sample;        // a line for each sample, else for each run
     uint32_t columns;
-    uint32_t *column;  // arrays
-    struct cell *cell; // of the chunk
+    struct column *column;
+    struct cell *cell;  // of the chunk
+    uint64_t *elements; // BY_ELEMENT: their numbers
 };
 
 struct csv_sink {
     struct sink sink;
     char *path;
-    bool to_stdout, has_runs;
+    bool to_stdout;
     uint64_t rows_done;
     const struct result_list *list;
-    struct csv_table main, runs;
+    uint32_t tables; // the first is the file itself; on standard output there is no other
+    struct csv_table *table;
     uint32_t threads;
     struct team *team;
     struct buf range[RANGES_MOST];
 };
 
-// ---- Columns ------------------------------------------------------------------------------------
+// ---- Tables -------------------------------------------------------------------------------------
 
 enum {
     OF_VALUES = 1u << ROLE_RUN | 1u << ROLE_TIME | 1u << ROLE_STATE | 1u << ROLE_OBSERVABLE,
-    OF_RUNS = 1u << ROLE_RUN | 1u << ROLE_INPUT | 1u << ROLE_STATUS,
+    OF_RUNS = 1u << ROLE_RUN | 1u << ROLE_INPUT | 1u << ROLE_SUMMARY | 1u << ROLE_STATUS,
+    OF_ELEMENTS = 1u << ROLE_SUMMARY | 1u << ROLE_RECORD,
 };
 
 static bool has_samples(const struct result_list *list) {
@@ -70,14 +96,82 @@ static bool has_samples(const struct result_list *list) {
     return false;
 }
 
-// What the tables hold, by role.
-static unsigned main_roles(const struct result_list *list) {
-    return has_samples(list) ? OF_VALUES : OF_VALUES | OF_RUNS;
+// Whether there is anything that has one line a run, besides what every result has.
+static bool has_values(const struct result_list *list) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (result_is_variable(&list->array[i]) ||
+            (list->array[i].role == ROLE_SUMMARY && !list->array[i].words.table))
+            return true;
+    return false;
 }
 
-static unsigned runs_roles(void) { return OF_RUNS | 1u << ROLE_COUNT; }
+// The first array with summaries of windows, or NULL.
+static const struct result_array *first_windowed(const struct result_list *list) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->array[i].role == ROLE_SUMMARY && list->array[i].words.table)
+            return &list->array[i];
+    return NULL;
+}
 
-static bool is_in(const struct result_array *a, unsigned roles) { return roles >> a->role & 1; }
+static struct table_plan plan_elements(const struct result_array *a, const char *word) {
+    return (struct table_plan){
+        .word = word,
+        .by = BY_ELEMENT,
+        .roles = OF_ELEMENTS,
+        .of = a->words.table,
+        .elements = a->axis[0],
+    };
+}
+
+static bool is_planned(const struct table_plan *plan, uint32_t count, const char *of) {
+    for (uint32_t i = 0; i < count; i++)
+        if (plan[i].of && !strcmp(plan[i].of, of))
+            return true;
+    return false;
+}
+
+// Room for as many as the list has arrays, and two, is enough.
+static uint32_t plan_tables(const struct result_list *list, struct table_plan *out) {
+    const struct result_array *windowed = first_windowed(list);
+    bool series = has_samples(list), bare = !series && !has_values(list) && windowed;
+    uint32_t n = 0;
+    if (bare)
+        out[n++] = plan_elements(windowed, NULL);
+    else
+        out[n++] = (struct table_plan){.by = series ? BY_SAMPLE : BY_RUN,
+                                       .roles = series ? OF_VALUES : OF_VALUES | OF_RUNS};
+    if (series || bare)
+        out[n++] = (struct table_plan){.word = "runs", .roles = OF_RUNS | 1u << ROLE_COUNT};
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *of = list->array[i].words.table;
+        if (of && !is_planned(out, n, of))
+            out[n++] = plan_elements(&list->array[i], of);
+    }
+    return n;
+}
+
+static bool is_in(const struct result_array *a, const struct table_plan *t) {
+    const char *of = a->words.table;
+    if (t->by == BY_ELEMENT && a->role == ROLE_RUN)
+        return true;
+    return t->roles >> a->role & 1 && (of && t->of ? !strcmp(of, t->of) : of == t->of);
+}
+
+// Columns of an array in a table.
+static uint64_t columns_of(const struct result_list *list, const struct result_array *a,
+                           const struct table_plan *t) {
+    if (!is_in(a, t))
+        return 0;
+    if (a->axes != AXES_WIDE)
+        return 1;
+    return t->by == BY_ELEMENT ? a->axis[1] ? a->axis[1] : 1 : result_width(list, a);
+}
+
+// Whether its lines are windows.
+static bool is_windows(const struct result_list *list, const struct table_plan *t) {
+    const struct result_array *a = first_windowed(list);
+    return a && t->of && !strcmp(a->words.table, t->of);
+}
 
 // ---- Text ---------------------------------------------------------------------------------------
 
@@ -154,7 +248,7 @@ static bool put_line(struct buf *b, const struct csv_table *t, const struct spot
         return false;
     for (uint32_t i = 0; i < t->columns; i++) {
         const struct cell *c = &t->cell[i];
-        size_t at = p->row * c->row + p->sample * c->sample + p->line * c->line;
+        size_t at = c->first + p->row * c->row + p->sample * c->sample + p->line * c->line;
         if (i)
             put_char(b, ',');
         if (c->type != TYPE_TEXT) {
@@ -174,16 +268,25 @@ static bool put_line(struct buf *b, const struct csv_table *t, const struct spot
 struct lines {
     const struct csv_table *table;
     const struct result_chunk *chunk;
-    uint64_t samples; // of a run, where all have the same
+    uint64_t samples; // or elements of a run, where all have the same
     struct buf *range;
     uint64_t first, end, each; // lines of all ranges, and of one
 };
 
+// Lines of a run, where all have the same number.
+static uint64_t lines_of_run(const struct result_list *list, const struct table_plan *t) {
+    return t->by == BY_RUN ? 1 : t->by == BY_SAMPLE ? list->of.samples : t->elements;
+}
+
 static uint64_t count_lines(const struct csv_sink *s, const struct csv_table *t,
                             const struct result_chunk *c) {
-    if (!t->by_sample)
-        return c->rows;
-    return c->offsets ? c->offsets[c->rows] : c->rows * s->list->of.samples;
+    return t->plan.by == BY_SAMPLE && c->offsets ? c->offsets[c->rows]
+                                                 : c->rows * lines_of_run(s->list, &t->plan);
+}
+
+// Whether runs have lines of their own number.
+static bool is_uneven(const struct lines *l) {
+    return l->table->plan.by == BY_SAMPLE && l->chunk->offsets;
 }
 
 // The row that holds a sample of the chunk.
@@ -201,9 +304,7 @@ static uint64_t row_of(const struct result_chunk *c, uint64_t sample) {
 
 static struct spot spot_of(const struct lines *l, uint64_t line) {
     const struct result_chunk *c = l->chunk;
-    if (!l->table->by_sample)
-        return (struct spot){line, line, 0};
-    if (!c->offsets)
+    if (!is_uneven(l))
         return (struct spot){line, line / l->samples, line % l->samples};
     uint64_t row = row_of(c, line);
     return (struct spot){line, row, line - c->offsets[row]};
@@ -213,13 +314,11 @@ static struct spot spot_of(const struct lines *l, uint64_t line) {
 static void step(const struct lines *l, struct spot *p) {
     const uint64_t *offsets = l->chunk->offsets;
     p->line++;
-    if (!l->table->by_sample) {
-        p->row++;
-    } else if (!offsets) {
-        if (++p->sample == l->samples)
+    p->sample++;
+    if (!is_uneven(l)) {
+        if (p->sample == l->samples)
             p->row++, p->sample = 0;
     } else {
-        p->sample++;
         while (p->row < l->chunk->rows && p->line >= offsets[p->row + 1])
             p->row++, p->sample = 0;
     }
@@ -238,12 +337,25 @@ static void put_ranges(void *user, size_t first, size_t end) {
     }
 }
 
-static struct cell cell_of(const struct csv_sink *s, const struct result_chunk *c, uint32_t array) {
-    const struct result_array *a = &s->list->array[array];
-    const struct result_view *v = &c->view[array];
+static struct cell cell_of_wide(const struct csv_table *t, const struct result_array *a,
+                                const struct result_view *v, uint64_t item) {
+    size_t inner = a->axis[1] ? (size_t)a->axis[1] : 1;
+    return (struct cell){.data = v->data,
+                         .type = a->type,
+                         .first = (size_t)item * v->sample_stride,
+                         .row = v->row_stride,
+                         .sample = t->plan.by == BY_ELEMENT ? inner * v->sample_stride : 0};
+}
+
+static struct cell cell_of_array(const struct csv_sink *s, const struct csv_table *t,
+                                 const struct result_chunk *c, const struct column *column) {
+    const struct result_array *a = &s->list->array[column->array];
+    const struct result_view *v = &c->view[column->array];
     struct cell out = {.data = v->data, .type = a->type, .is_status = a->role == ROLE_STATUS};
+    if (a->axes == AXES_WIDE)
+        return cell_of_wide(t, a, v, column->item);
     if (a->axes == AXES_GRID) {
-        out.data = s->list->of.times;
+        out.data = a->known;
         out.sample = 1;
     } else if (a->axes == AXES_PER_SAMPLE) {
         out.row = v->row_stride;
@@ -254,6 +366,23 @@ static struct cell cell_of(const struct csv_sink *s, const struct result_chunk *
         out.row = 1;
     }
     return out;
+}
+
+static struct cell cell_of(const struct csv_sink *s, const struct csv_table *t,
+                           const struct result_chunk *c, const struct column *column) {
+    struct cell edges = {.data = s->list->of.edges, .type = TYPE_F64, .sample = 1};
+    switch (column->kind) {
+    case COLUMN_INDEX:
+        return (struct cell){.data = t->elements, .type = TYPE_U64, .sample = 1};
+    case COLUMN_END:
+        edges.first = 1;
+        return edges;
+    case COLUMN_BEGIN:
+        return edges;
+    case COLUMN_ARRAY:
+        break;
+    }
+    return cell_of_array(s, t, c, column);
 }
 
 // ---- Writing ------------------------------------------------------------------------------------
@@ -293,10 +422,10 @@ static shoal_code put_round(struct csv_sink *s, struct csv_table *t, struct line
 static shoal_code put_chunk(struct csv_sink *s, struct csv_table *t, const struct result_chunk *c,
                             struct report *r) {
     for (uint32_t i = 0; i < t->columns; i++)
-        t->cell[i] = cell_of(s, c, t->column[i]);
+        t->cell[i] = cell_of(s, t, c, &t->column[i]);
     struct lines l = {.table = t,
                       .chunk = c,
-                      .samples = s->list->of.samples,
+                      .samples = lines_of_run(s->list, &t->plan),
                       .range = s->range,
                       .end = count_lines(s, t, c)};
     shoal_code code = put_out(s, t, &t->head, r);
@@ -308,26 +437,24 @@ static shoal_code put_chunk(struct csv_sink *s, struct csv_table *t, const struc
 static shoal_code csv_chunk(struct sink *sink, const struct result_chunk *c, struct report *r) {
     struct csv_sink *s = (struct csv_sink *)sink;
     s->rows_done += c->rows;
-    shoal_code code = put_chunk(s, &s->main, c, r);
-    return code == SHOAL_OK && s->has_runs ? put_chunk(s, &s->runs, c, r) : code;
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < s->tables && code == SHOAL_OK; i++)
+        code = put_chunk(s, &s->table[i], c, r);
+    return code;
 }
 
 // ---- Files --------------------------------------------------------------------------------------
 
-char *csv_runs_path(const char *path) {
-    size_t stem = strlen(path) - strlen(".csv");
-    char *runs = malloc(stem + sizeof ".runs.csv");
-    if (runs) {
-        memcpy(runs, path, stem);
-        memcpy(runs + stem, ".runs.csv", sizeof ".runs.csv");
-    }
-    return runs;
+char *csv_side_path(const char *path, const char *word) {
+    int stem = (int)(strlen(path) - strlen(".csv"));
+    char *side = NULL;
+    return asprintf(&side, "%.*s.%s.csv", stem, path, word) < 0 ? NULL : side;
 }
 
 // Names of the arrays that every result has, each behind a comma.
 static void put_ours(struct buf *b, const struct result_list *list, unsigned roles) {
     for (uint32_t i = 0; i < list->count; i++)
-        if (is_in(&list->array[i], roles))
+        if (roles >> list->array[i].role & 1)
             buf_printf(b, ",%s", list->array[i].name);
 }
 
@@ -347,7 +474,19 @@ static bool is_made_of(const char *line, size_t length, const struct result_list
     return is;
 }
 
-// Of a table of values, of a result of one sample a run, or of a table of runs.
+#define WINDOW_COLUMNS ",window,t_begin,t_end"
+#define INDEX_COLUMN ",index"
+
+// Of a table with a line for each element of a run's.
+static bool is_elements_head(const char *line, const struct result_list *list) {
+    const char *run = list->array[0].name;
+    size_t n = strlen(run);
+    return !strncmp(line, run, n) &&
+           (!strncmp(line + n, WINDOW_COLUMNS ",", strlen(WINDOW_COLUMNS ",")) ||
+            !strncmp(line + n, INDEX_COLUMN ",", strlen(INDEX_COLUMN ",")));
+}
+
+// Of a table of values, of a result of one sample a run, of a table of runs, or of their elements.
 static bool is_any_head(const char *line, size_t length) {
     struct arena arena = {0};
     struct result_list list;
@@ -355,7 +494,8 @@ static bool is_any_head(const char *line, size_t length) {
     bool is = result_list_make(&list, &(struct result_spec){0}, &arena) &&
               (is_made_of(line, length, &list, run | 1u << ROLE_TIME, 0) ||
                is_made_of(line, length, &list, run, status) ||
-               is_made_of(line, length, &list, run, status | 1u << ROLE_COUNT));
+               is_made_of(line, length, &list, run, status | 1u << ROLE_COUNT) ||
+               is_elements_head(line, &list));
     arena_free(&arena);
     return is;
 }
@@ -376,31 +516,31 @@ bool csv_is_result(const char *path) {
     return is;
 }
 
-static shoal_code open_runs(struct csv_sink *s, struct report *r) {
-    char *path = csv_runs_path(s->path);
-    if (!path)
+static shoal_code open_table(struct csv_sink *s, struct csv_table *t, struct report *r) {
+    char *side = t->plan.word ? csv_side_path(s->path, t->plan.word) : NULL;
+    if (t->plan.word && !side)
         return no_memory(s, r);
-    shoal_code code = file_part_open(&s->runs.part, path, r);
-    free(path);
+    shoal_code code = file_part_open(&t->part, side ? side : s->path, r);
+    free(side);
     return code;
 }
 
 // Numbers in a table.
-static unsigned __int128 numbers_of(const struct result_list *list, unsigned roles,
-                                    bool by_sample) {
-    uint32_t columns = 0;
+static unsigned __int128 numbers_of(const struct result_list *list, const struct table_plan *t) {
+    uint64_t columns = 0;
     for (uint32_t i = 0; i < list->count; i++)
-        columns += is_in(&list->array[i], roles);
-    return (unsigned __int128)list->of.rows * (by_sample ? list->of.samples : 1) * columns;
+        columns += columns_of(list, &list->array[i], t);
+    return (unsigned __int128)list->of.rows * lines_of_run(list, t) * columns;
 }
 
-// Bytes of the two files when a number takes `number` bytes with its comma.
+// Bytes of all files when a number takes `number` bytes with its comma.
 static uint64_t bytes_of(const struct result_list *list, uint64_t number) {
-    bool samples = has_samples(list);
-    unsigned __int128 bytes = numbers_of(list, main_roles(list), samples);
-    if (samples)
-        bytes += numbers_of(list, runs_roles(), false);
-    bytes *= number;
+    struct table_plan *plan = calloc((size_t)list->count + 2, sizeof *plan);
+    uint32_t tables = plan ? plan_tables(list, plan) : 0;
+    unsigned __int128 bytes = 0;
+    for (uint32_t i = 0; i < tables; i++)
+        bytes += numbers_of(list, &plan[i]) * number;
+    free(plan);
     return bytes > UINT64_MAX / 2 ? UINT64_MAX / 2 : (uint64_t)bytes;
 }
 
@@ -408,26 +548,76 @@ uint64_t csv_bytes(const struct result_list *list) {
     return bytes_of(list, list->of.f32 ? 11 : 18); // of numbers with all their digits
 }
 
-static void put_head(struct csv_table *t, const struct result_names *names) {
+// ---- Columns ------------------------------------------------------------------------------------
+
+static void put_name(struct csv_table *t, const struct result_list *list,
+                     const struct result_names *names, const struct column *c) {
+    const struct result_array *a = &list->array[c->array];
+    const char *name = names->name[c->array], *stem = a->words.stem;
+    uint64_t columns = columns_of(list, a, &t->plan);
+    if (a->axes != AXES_WIDE || (t->plan.by == BY_ELEMENT && !a->axis[1])) {
+        put_text(&t->head, a->axes == AXES_WIDE && stem ? stem : name);
+        return;
+    }
+    struct buf text = {0};
+    buf_printf(&text, "%s%s", stem ? stem : name, stem ? "" : ".");
+    if (a->words.open && (c->item == 0 || c->item == columns - 1))
+        buf_puts(&text, c->item ? "above" : "below");
+    else
+        buf_printf(&text, "%llu", (unsigned long long)c->item + !a->words.open);
+    put_text(&t->head, text.failed ? NULL : text.data);
+    t->head.failed |= text.failed;
+    buf_free(&text);
+}
+
+static void put_head(const struct csv_sink *s, struct csv_table *t,
+                     const struct result_names *names) {
     for (uint32_t i = 0; i < t->columns; i++) {
+        if (t->column[i].kind == COLUMN_INDEX)
+            buf_puts(&t->head, is_windows(s->list, &t->plan) ? WINDOW_COLUMNS : INDEX_COLUMN);
+        if (t->column[i].kind != COLUMN_ARRAY)
+            continue; // is there now
         if (i)
             buf_putc(&t->head, ',');
-        put_text(&t->head, names->name[t->column[i]]);
+        put_name(t, s->list, names, &t->column[i]);
     }
     buf_putc(&t->head, '\n');
 }
 
-// The arrays of a table, and its first line.
-static shoal_code begin_table(struct csv_sink *s, struct csv_table *t, unsigned roles,
+static void add_column(struct csv_table *t, enum column_kind kind, uint32_t array, uint64_t item) {
+    t->column[t->columns++] = (struct column){kind, array, item};
+}
+
+static void add_columns(const struct csv_sink *s, struct csv_table *t) {
+    for (uint32_t i = 0; i < s->list->count; i++) {
+        const struct result_array *a = &s->list->array[i];
+        for (uint64_t k = 0; k < columns_of(s->list, a, &t->plan); k++)
+            add_column(t, COLUMN_ARRAY, i, k);
+        if (a->role != ROLE_RUN || t->plan.by != BY_ELEMENT)
+            continue;
+        add_column(t, COLUMN_INDEX, 0, 0);
+        if (is_windows(s->list, &t->plan)) {
+            add_column(t, COLUMN_BEGIN, 0, 0);
+            add_column(t, COLUMN_END, 0, 0);
+        }
+    }
+}
+
+// The columns of a table, and its first line.
+static shoal_code begin_table(struct csv_sink *s, struct csv_table *t,
                               const struct result_names *names, struct report *r) {
-    t->column = calloc(s->list->count, sizeof *t->column);
-    t->cell = calloc(s->list->count, sizeof *t->cell);
-    if (!t->column || !t->cell)
-        return no_memory(s, r);
+    uint64_t columns = 3; // besides arrays
     for (uint32_t i = 0; i < s->list->count; i++)
-        if (is_in(&s->list->array[i], roles))
-            t->column[t->columns++] = i;
-    put_head(t, names);
+        columns += columns_of(s->list, &s->list->array[i], &t->plan);
+    t->column = calloc(columns, sizeof *t->column);
+    t->cell = calloc(columns, sizeof *t->cell);
+    t->elements = calloc(t->plan.elements + 1, sizeof *t->elements);
+    if (columns > UINT32_MAX || !t->column || !t->cell || !t->elements)
+        return no_memory(s, r);
+    for (uint64_t i = 0; i < t->plan.elements; i++)
+        t->elements[i] = i;
+    add_columns(s, t);
+    put_head(s, t, names);
     return SHOAL_OK;
 }
 
@@ -435,41 +625,69 @@ static shoal_code begin_tables(struct csv_sink *s, struct report *r) {
     struct result_names names;
     shoal_code code =
         result_names_make(&names, s->list, NULL, s->to_stdout ? "standard output" : s->path, r);
-    if (code == SHOAL_OK)
-        code = begin_table(s, &s->main, main_roles(s->list), &names, r);
-    if (code == SHOAL_OK && s->has_runs)
-        code = begin_table(s, &s->runs, runs_roles(), &names, r);
+    for (uint32_t i = 0; i < s->tables && code == SHOAL_OK; i++)
+        code = begin_table(s, &s->table[i], &names, r);
     result_names_free(&names);
+    return code;
+}
+
+// Standard output has one table only; a series by itself is what people expect there.
+static void note_left_out(const struct csv_sink *s, const struct table_plan *plan, uint32_t count,
+                          struct report *r) {
+    bool more = false;
+    struct buf words = {0};
+    for (uint32_t i = 0; i < s->list->count; i++)
+        more |= result_is_more(&s->list->array[i]);
+    for (uint32_t i = 1; i < count && more; i++)
+        buf_printf(&words, "%s%s", i > 1 ? ", " : "", plan[i].word);
+    if (words.length && !words.failed)
+        report_note(r, "standard output has one table; left out: %s; -o FILE writes all",
+                    words.data);
+    buf_free(&words);
+}
+
+static shoal_code plan_all(struct csv_sink *s, struct report *r) {
+    struct table_plan *plan = calloc((size_t)s->list->count + 2, sizeof *plan);
+    uint32_t tables = plan ? plan_tables(s->list, plan) : 0;
+    s->table = calloc((size_t)tables + 1, sizeof *s->table);
+    s->tables = s->to_stdout ? 1 : tables;
+    for (uint32_t i = 0; plan && s->table && i < s->tables; i++)
+        s->table[i] = (struct csv_table){.plan = plan[i], .part.fd = -1};
+    if (plan && s->to_stdout)
+        note_left_out(s, plan, tables, r);
+    shoal_code code = plan && s->table ? SHOAL_OK : no_memory(s, r);
+    if (code != SHOAL_OK)
+        s->tables = 0;
+    free(plan);
     return code;
 }
 
 static shoal_code csv_begin(struct sink *sink, struct result_list *list, struct report *r) {
     struct csv_sink *s = (struct csv_sink *)sink;
     s->list = list;
-    s->main.by_sample = has_samples(list);
-    s->has_runs = s->main.by_sample && !s->to_stdout;
-    shoal_code code = SHOAL_OK;
-    if (!s->to_stdout) {
-        code = file_part_open(&s->main.part, s->path, r);
-        if (code == SHOAL_OK && s->has_runs)
-            code = open_runs(s, r);
-        if (code == SHOAL_OK) // at least a digit and a comma each, or it surely does not fit
-            code = file_check_space(s->path, bytes_of(list, 2), r);
-    }
+    shoal_code code = plan_all(s, r);
+    for (uint32_t i = 0; i < s->tables && !s->to_stdout && code == SHOAL_OK; i++)
+        code = open_table(s, &s->table[i], r);
+    if (code == SHOAL_OK && !s->to_stdout) // at least a digit and a comma each, or it does not fit
+        code = file_check_space(s->path, bytes_of(list, 2), r);
     return code == SHOAL_OK ? begin_tables(s, r) : code;
+}
+
+// The file itself is made safe first, or others would be in place alone, and put in place last.
+static shoal_code commit_tables(struct csv_sink *s, struct report *r) {
+    shoal_code code = s->tables > 1 ? file_part_sync(&s->table[0].part, r) : SHOAL_OK;
+    for (uint32_t i = s->tables; i-- > 0 && code == SHOAL_OK;)
+        code = file_part_commit(&s->table[i].part, r);
+    return code;
 }
 
 static shoal_code csv_end(struct sink *sink, bool complete, struct report *r) {
     struct csv_sink *s = (struct csv_sink *)sink;
-    shoal_code code = put_out(s, &s->main, &s->main.head, r);
-    if (code == SHOAL_OK && s->has_runs)
-        code = put_out(s, &s->runs, &s->runs.head, r);
-    if (code == SHOAL_OK && s->has_runs)
-        code = file_part_sync(&s->main.part, r); // or the table would be in place alone
-    if (code == SHOAL_OK && s->has_runs)
-        code = file_part_commit(&s->runs.part, r);
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < s->tables && code == SHOAL_OK; i++)
+        code = put_out(s, &s->table[i], &s->table[i].head, r);
     if (code == SHOAL_OK && !s->to_stdout)
-        code = file_part_commit(&s->main.part, r);
+        code = commit_tables(s, r);
     if (code == SHOAL_OK && !complete)
         report_warning(r, "%s: incomplete, with %llu of %llu runs; a CSV file cannot say so itself",
                        s->to_stdout ? "standard output" : s->path, (unsigned long long)s->rows_done,
@@ -482,12 +700,14 @@ static void free_table(struct csv_table *t) {
     buf_free(&t->head);
     free(t->column);
     free(t->cell);
+    free(t->elements);
 }
 
 static void csv_free(struct sink *sink) {
     struct csv_sink *s = (struct csv_sink *)sink;
-    free_table(&s->main);
-    free_table(&s->runs);
+    for (uint32_t i = 0; i < s->tables; i++)
+        free_table(&s->table[i]);
+    free(s->table);
     for (int i = 0; i < RANGES_MOST; i++)
         buf_free(&s->range[i]);
     team_free(s->team);
@@ -500,7 +720,6 @@ struct sink *csv_sink_new(const char *path, uint32_t threads) {
     if (!s)
         return NULL;
     s->sink = (struct sink){csv_begin, csv_chunk, csv_end, csv_free};
-    s->main.part.fd = s->runs.part.fd = -1;
     s->to_stdout = strcmp(path, "-") == 0;
     s->threads = threads < 1 ? 1 : threads > RANGES_MOST ? RANGES_MOST : threads;
     s->path = strdup(path);

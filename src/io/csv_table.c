@@ -449,4 +449,4 @@ const struct io_format csv_format = {.name = "CSV",
                                      .table_read = csv_table_read,
                                      .table_parse = csv_table_parse,
                                      .is_result = csv_is_result,
-                                     .second_path = csv_runs_path};
+                                     .side_path = csv_side_path};

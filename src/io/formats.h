@@ -24,8 +24,8 @@ struct io_format {
                             struct report *r);
     // Of a format without metadata: whether the file is a result.
     bool (*is_result)(const char *path);
-    // The second file of a result of many samples a run; malloc'ed, NULL: no memory.
-    char *(*second_path)(const char *path);
+    // Where a table of a result is that has a file of its own; malloc'ed, NULL: no memory.
+    char *(*side_path)(const char *path, const char *word);
 };
 
 // The first is the format of standard output; on standard input they are tried from the last.
@@ -46,10 +46,10 @@ uint64_t csv_bytes(const struct result_list *list);
 uint64_t npz_bytes(const struct result_list *list);
 uint64_t hdf5_bytes(const struct result_list *list);
 
-// True when the file has the head of a CSV result, or of its table of runs.
+// True when the file has the head of a CSV result, or of a table beside one.
 bool csv_is_result(const char *path);
-// Where the table of runs of a CSV file is: out.csv -> out.runs.csv; malloc'ed, NULL: no memory.
-char *csv_runs_path(const char *path);
+// Where a table beside a CSV file is: out.csv -> out.runs.csv; malloc'ed, NULL: no memory.
+char *csv_side_path(const char *path, const char *word);
 
 // Metadata with one member more, "complete", in front.
 void io_meta_complete(struct buf *out, const char *meta, bool complete);

@@ -42,7 +42,7 @@ struct scales {
 // The scales of an array's axes; returns how many axes have one. A scale has none itself.
 static int axes_of(const struct result_array *a, int scale[AXES_MOST]) {
     bool is_scale = a->role == ROLE_RUN || (a->role == ROLE_TIME && a->axes != AXES_PER_RUN);
-    if (is_scale || a->axes == AXES_OFFSETS)
+    if (is_scale || a->axes == AXES_OFFSETS || a->axes == AXES_WIDE || a->role == ROLE_EDGES)
         return 0;
     scale[0] = a->axes == AXES_FLAT ? BY_TIME : BY_RUN;
     scale[1] = BY_TIME;

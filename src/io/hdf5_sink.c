@@ -72,26 +72,25 @@ static h5size even_chunk(h5size n, h5size most) {
     return (n + chunks - 1) / chunks;
 }
 
-static int dims_of(const struct result_array *a) { return a->axes == AXES_PER_SAMPLE ? 2 : 1; }
+enum { DIMS = 1 + RESULT_AXES };
 
-static void shape_of(const struct hdf5_sink *s, const struct result_array *a, uint64_t rows,
-                     h5size shape[2]) {
-    shape[0] = result_length(s->pieces.list, a, rows, s->pieces.flat_done);
-    shape[1] = result_width(s->pieces.list, a);
+static int shape_of(const struct hdf5_sink *s, const struct result_array *a, uint64_t rows,
+                    h5size shape[DIMS]) {
+    return result_shape(s->pieces.list, a, result_length(a, rows, s->pieces.flat_done), shape);
 }
 
 static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, uint32_t array,
                            struct report *r) {
     const struct result_array *a = &s->pieces.list->array[array];
     const char *name = s->pieces.names.name[array];
-    int dims = dims_of(a);
-    h5size shape[2], chunk[2];
-    shape_of(s, a, s->pieces.list->of.rows, shape);
-    h5size most[2] = {H5_UNLIMITED, shape[1]};
-    chunk[1] = even_chunk(shape[1], CHUNK_ELEMENTS);
-    chunk[0] = a->axes == AXES_FLAT
-                   ? FLAT_CHUNK
-                   : even_chunk(shape[0], dims == 2 ? CHUNK_ELEMENTS / chunk[1] : CHUNK_ELEMENTS);
+    h5size shape[DIMS], chunk[DIMS], most[DIMS], room = CHUNK_ELEMENTS;
+    int dims = shape_of(s, a, s->pieces.list->of.rows, shape);
+    for (int i = dims; i-- > 1; room /= chunk[i]) {
+        most[i] = shape[i];
+        chunk[i] = even_chunk(shape[i], room);
+    }
+    most[0] = H5_UNLIMITED;
+    chunk[0] = a->axes == AXES_FLAT ? FLAT_CHUNK : even_chunk(shape[0], room);
     h5id space = h->H5Screate_simple(dims, shape, most);
     h5id how = h->H5Pcreate(h->H5P_CLS_DATASET_CREATE_ID_g), made = -1;
     if (space >= 0 && how >= 0 && h->H5Pset_chunk(how, dims, chunk) >= 0 &&
@@ -135,13 +134,27 @@ struct put_context {
     const struct hdf5 *h;
 };
 
+// Where a piece lies in its dataset; it holds the last axis whole where that has three.
+static int box_of(const struct hdf5_sink *s, const struct result_array *a, const struct piece *p,
+                  h5size start[DIMS], h5size count[DIMS]) {
+    int dims = shape_of(s, a, p->rows, count);
+    for (int i = 1; i < DIMS; i++)
+        start[i] = 0;
+    start[0] = p->row;
+    count[0] = p->rows;
+    h5size inner = dims == 3 ? count[2] : 1;
+    start[1] = p->sample / inner;
+    count[1] = p->samples / inner;
+    return dims;
+}
+
 static shoal_code write_box(struct put_context *c, uint32_t array, const struct piece *p,
                             struct report *r) {
     struct hdf5_sink *s = c->sink;
     const struct hdf5 *h = c->h;
     const struct result_array *a = &s->pieces.list->array[array];
-    int dims = dims_of(a);
-    h5size start[2] = {p->row, p->sample}, count[2] = {p->rows, p->samples};
+    h5size start[DIMS], count[DIMS];
+    int dims = box_of(s, a, p, start, count);
     h5size reached = p->row + p->rows;
     if (p->rows == 0)
         return SHOAL_OK;
@@ -252,14 +265,14 @@ static bool put_dataset(struct put_context *c, const char *name, h5id type, cons
     return ok;
 }
 
-// The common times of all runs, where there are such.
-static bool put_times(struct put_context *c) {
+// What all runs have in common, where there is such.
+static bool put_known(struct put_context *c) {
     const struct pieces *p = &c->sink->pieces;
     bool ok = true;
     for (uint32_t i = 0; i < p->list->count && ok; i++)
         if (p->list->array[i].axes == AXES_GRID)
-            ok = put_dataset(c, p->names.name[i], c->h->H5T_NATIVE_DOUBLE_g, &p->list->of.samples,
-                             p->list->of.times);
+            ok = put_dataset(c, p->names.name[i], c->h->H5T_NATIVE_DOUBLE_g, p->list->array[i].axis,
+                             p->list->array[i].known);
     return ok;
 }
 
@@ -297,7 +310,7 @@ static shoal_code put_rest(struct put_context *c, bool complete, struct report *
     shoal_code code = SHOAL_OK;
     if (json.failed)
         code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
-    else if (!put_times(c) || !put_status_words(c) || !put_meta(c, &json) ||
+    else if (!put_known(c) || !put_status_words(c) || !put_meta(c, &json) ||
              !hdf5_put_scales(c->h, s->file, &s->pieces, s->dataset))
         code = hdf5_failed(c->h, s->part.part, "write", r);
     buf_free(&json);
@@ -330,7 +343,7 @@ static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
     const struct pieces *p = &s->pieces;
     bool cut = p->rows_done < p->list->of.rows;
     for (uint32_t i = 0; i < s->arrays && cut && code == SHOAL_OK; i++) {
-        h5size shape[2];
+        h5size shape[DIMS];
         shape_of(s, &p->list->array[i], p->rows_done, shape);
         if (s->dataset[i] >= 0 && c.h->H5Dset_extent(s->dataset[i], shape) < 0)
             code = hdf5_failed(c.h, s->part.part, "cut", r);

@@ -93,7 +93,8 @@ static shoal_code check_older(const struct io_format *f, const char *path, struc
                         "%s: is there already and no result of Shoal's; --force replaces it", path);
 }
 
-shoal_code io_sink_check(const char *path, bool many, bool replace, struct report *r) {
+shoal_code io_sink_check(const char *path, const char *const *side, bool replace,
+                         struct report *r) {
     if (is_stdout(path))
         return SHOAL_OK;
     const struct io_format *f = format_for(path, can_write, r);
@@ -104,11 +105,11 @@ shoal_code io_sink_check(const char *path, bool many, bool replace, struct repor
     file_part_discard(&part);
     if (code == SHOAL_OK && !replace)
         code = check_older(f, path, r);
-    if (code == SHOAL_OK && !replace && many && f->second_path) {
-        char *second = f->second_path(path);
-        code = second ? check_older(f, second, r)
+    for (; *side && code == SHOAL_OK && !replace && f->side_path; side++) {
+        char *beside = f->side_path(path, *side);
+        code = beside ? check_older(f, beside, r)
                       : report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
-        free(second);
+        free(beside);
     }
     return code;
 }

@@ -13,8 +13,9 @@
 shoal_code io_sink_new(const char *path, uint32_t threads, struct sink **out, struct report *r);
 
 // Whether a result could be written there: the ending, the directory, the rights; and what is there
-// already must be a result of the same kind, unless `replace`. `many`: of many samples a run.
-shoal_code io_sink_check(const char *path, bool many, bool replace, struct report *r);
+// already must be a result of the same kind, unless `replace`. `side`: words of the tables that it
+// has besides (result_list.h, and "runs"), up to a NULL.
+shoal_code io_sink_check(const char *path, const char *const *side, bool replace, struct report *r);
 
 // How many bytes a result of that shape takes on disk, about (exact for npz and h5 up to metadata).
 uint64_t io_sink_bytes(const char *path, const struct result_list *list);

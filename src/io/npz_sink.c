@@ -78,7 +78,7 @@ static shoal_code place_member(struct npz_sink *s, uint32_t i, struct report *r)
     if (is_spooled(a))
         return file_scratch(s->part.path, &m->spool, r);
     m->start = s->end + zip_local_bytes(m->name) + NPY_HEADER;
-    s->end = m->start + result_length(list, a, list->of.rows, 0) * result_width(list, a) *
+    s->end = m->start + result_length(a, list->of.rows, 0) * result_width(list, a) *
                             result_type_bytes(a->type);
     return SHOAL_OK;
 }
@@ -201,15 +201,16 @@ static shoal_code finish_numbers(struct npz_sink *s, uint32_t i, struct report *
     const struct result_list *list = s->pieces.list;
     const struct result_array *a = &list->array[i];
     struct member *m = &s->member[i];
-    uint64_t shape[] = {result_length(list, a, s->pieces.rows_done, s->pieces.flat_done),
-                        result_width(list, a)};
+    uint64_t shape[1 + RESULT_AXES];
+    int dims =
+        result_shape(list, a, result_length(a, s->pieces.rows_done, s->pieces.flat_done), shape);
     uint64_t data = s->end + zip_local_bytes(m->name) + NPY_HEADER;
     shoal_code code = SHOAL_OK;
     if (m->spool >= 0 || data != m->start)
         code = copy_data(s, m->spool >= 0 ? m->spool : s->part.fd, m->start, data, m->bytes, r);
     if (code == SHOAL_OK)
-        code = put_header(s, s->end, m->name, descr_of(a->type), shape,
-                          a->axes == AXES_PER_SAMPLE ? 2 : 1, m->bytes, m->crc, r);
+        code = put_header(s, s->end, m->name, descr_of(a->type), shape, (uint32_t)dims, m->bytes,
+                          m->crc, r);
     s->end = data + m->bytes;
     return code;
 }
@@ -331,11 +332,11 @@ static shoal_code put_directory(struct npz_sink *s, struct report *r) {
     return code;
 }
 
-// The common times of all runs.
-static shoal_code put_times(struct npz_sink *s, uint32_t i, struct report *r) {
-    const struct result_spec *of = &s->pieces.list->of;
-    return put_small(s, s->member[i].name, descr_of(s->pieces.list->array[i].type), &of->samples, 1,
-                     of->times, (size_t)of->samples * sizeof *of->times, r);
+// What all runs have in common.
+static shoal_code put_known(struct npz_sink *s, uint32_t i, struct report *r) {
+    const struct result_array *a = &s->pieces.list->array[i];
+    return put_small(s, s->member[i].name, descr_of(a->type), a->axis, 1, a->known,
+                     (size_t)a->axis[0] * sizeof *a->known, r);
 }
 
 // The place of an array in the file: those that are there first, since the others need their end.
@@ -346,7 +347,7 @@ static int turn_of(const struct result_array *a) {
 static shoal_code finish_array(struct npz_sink *s, uint32_t i, struct report *r) {
     const struct result_array *a = &s->pieces.list->array[i];
     if (a->axes == AXES_GRID)
-        return put_times(s, i, r);
+        return put_known(s, i, r);
     return a->type == TYPE_TEXT ? finish_text(s, i, r) : finish_numbers(s, i, r);
 }
 

@@ -79,18 +79,22 @@ static void gather(struct pieces *p, const struct result_view *v, uint32_t size,
                         b->samples, p->buffer);
 }
 
-// Values of one variable: boxes of whole rows that fill the buffer, or parts of one long row.
+// An array of several elements a row: boxes of whole rows that fill the buffer, or parts of one
+// long row.
 static shoal_code put_samples(struct pieces *p, uint32_t array, const struct result_chunk *c,
                               piece_put *put, void *user, struct report *r) {
     const struct result_view *v = &c->view[array];
     uint32_t size = result_type_bytes(p->list->array[array].type);
-    uint64_t samples = p->list->of.samples;
+    uint64_t samples = result_width(p->list, &p->list->array[array]);
     struct piece b = {v->data, p->rows_done, c->rows, 0, samples};
     if (samples == 0)
         return SHOAL_OK;
     if (is_dense(v, c->rows, samples))
         return put(user, array, &b, r);
-    uint64_t wide = samples < BUFFER_ELEMENTS ? samples : BUFFER_ELEMENTS;
+    uint64_t inner = p->list->array[array].axis[1], most = BUFFER_ELEMENTS;
+    if (inner && inner < most) // which stays whole
+        most -= most % inner;
+    uint64_t wide = samples < most ? samples : most;
     uint64_t high = BUFFER_ELEMENTS / wide;
     for (uint64_t row = 0; row < c->rows; row += high)
         for (uint64_t sample = 0; sample < samples; sample += wide) {
@@ -130,6 +134,7 @@ static shoal_code put_array(struct pieces *p, uint32_t array, const struct resul
     case AXES_PER_RUN:
         return put(user, array, &(struct piece){data, p->rows_done, c->rows, 0, 1}, r);
     case AXES_PER_SAMPLE:
+    case AXES_WIDE:
         return put_samples(p, array, c, put, user, r);
     case AXES_FLAT:
         return put(user, array, &(struct piece){data, p->flat_done, c->offsets[c->rows], 0, 1}, r);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum when { WHEN_ALWAYS, WHEN_OWN };
+enum when { WHEN_ALWAYS, WHEN_OWN, WHEN_WINDOWS };
 
 struct row {
     struct result_array array;
@@ -12,9 +12,15 @@ struct row {
 };
 
 static const struct row ours[] = {
-#define X(name, role, type, axes, from, when)                                                      \
-    {{#name, ROLE_##role, TYPE_##type, AXES_##axes, FROM_##from, FIELD_##name, 0, true},           \
-     WHEN_##when},
+#define X(n, r, t, a, f, w)                                                                        \
+    {{.name = #n,                                                                                  \
+      .role = ROLE_##r,                                                                            \
+      .type = TYPE_##t,                                                                            \
+      .axes = AXES_##a,                                                                            \
+      .from = FROM_##f,                                                                            \
+      .field = FIELD_##n,                                                                          \
+      .wanted = true},                                                                             \
+     WHEN_##w},
     RESULT_ROWS(X)
 #undef X
 };
@@ -55,30 +61,56 @@ static void add_variables(struct result_list *l) {
                                      .wanted = true});
 }
 
+static void add_more(struct result_list *l) {
+    for (uint32_t i = 0; i < l->of.mores; i++) {
+        const struct result_more *m = &l->of.more[i];
+        add(l, (struct result_array){.name = m->name,
+                                     .role = m->role,
+                                     .type = l->of.f32 ? TYPE_F32 : TYPE_F64,
+                                     .axes = m->axis[0] ? AXES_WIDE : AXES_PER_RUN,
+                                     .from = FROM_KERNEL,
+                                     .field = m->field,
+                                     .index = m->index,
+                                     .axis = {m->axis[0], m->axis[1]},
+                                     .words = m->words,
+                                     .wanted = true});
+    }
+}
+
 static void add_row(struct result_list *l, const struct row *row) {
     struct result_array a = row->array;
-    if (row->when == WHEN_OWN && l->of.kind != SAMPLES_OWN)
+    if ((row->when == WHEN_OWN && l->of.kind != SAMPLES_OWN) ||
+        (row->when == WHEN_WINDOWS && !l->of.windows))
         return;
     if (a.axes == AXES_SAVED)
         a.axes = saved_axes(l->of.kind);
     if (a.role == ROLE_TIME && l->of.kind == SAMPLES_GRID) {
         a.axes = AXES_GRID;
-        a.from = FROM_GRID;
+        a.from = FROM_KNOWN;
+        a.known = l->of.times;
+        a.axis[0] = l->of.samples;
+    }
+    if (a.role == ROLE_EDGES) {
+        a.known = l->of.edges;
+        a.axis[0] = l->of.windows + 1;
     }
     add(l, a);
 }
 
 bool result_list_make(struct result_list *l, const struct result_spec *spec, struct arena *arena) {
     *l = (struct result_list){.of = *spec};
-    l->array = arena_new(arena, struct result_array, (uint64_t)spec->columns + spec->vars + OURS);
+    l->array = arena_new(arena, struct result_array,
+                         (uint64_t)spec->columns + spec->vars + spec->mores + OURS);
     for (uint32_t i = 0; l->array && i < OURS; i++) {
         if (ours[i].array.role == ROLE_INTERNAL)
             continue;
         if (ours[i].array.role == ROLE_TIME)
             add_columns(l);
         add_row(l, &ours[i]);
-        if (ours[i].array.role == ROLE_TIME)
+        if (ours[i].array.role == ROLE_TIME) {
             add_variables(l);
+            add_more(l);
+        }
     }
     uint32_t shown = l->count;
     for (uint32_t i = 0; l->array && i < OURS; i++)
@@ -111,18 +143,37 @@ uint32_t result_type_bytes(enum result_type type) {
     return bytes[type];
 }
 
-uint64_t result_length(const struct result_list *l, const struct result_array *a, uint64_t rows,
-                       uint64_t flat) {
+int result_shape(const struct result_list *l, const struct result_array *a, uint64_t length,
+                 uint64_t shape[1 + RESULT_AXES]) {
+    int dims = 1;
+    shape[0] = length;
+    if (a->axes == AXES_PER_SAMPLE)
+        shape[dims++] = l->of.samples;
+    for (int i = 0; i < RESULT_AXES && a->axes == AXES_WIDE; i++)
+        if (a->axis[i])
+            shape[dims++] = a->axis[i];
+    return dims;
+}
+
+uint64_t result_width(const struct result_list *l, const struct result_array *a) {
+    uint64_t shape[1 + RESULT_AXES], width = 1;
+    for (int i = result_shape(l, a, 1, shape); i-- > 1;)
+        width *= shape[i];
+    return width;
+}
+
+uint64_t result_length(const struct result_array *a, uint64_t rows, uint64_t flat) {
     switch (a->axes) {
     case AXES_PER_RUN:
     case AXES_PER_SAMPLE:
+    case AXES_WIDE:
         return rows;
     case AXES_FLAT:
         return flat;
     case AXES_OFFSETS:
         return rows + 1;
     case AXES_GRID:
-        return l->of.samples;
+        return a->axis[0];
     case AXES_SAVED:
         break;
     }
@@ -134,7 +185,7 @@ uint64_t result_list_bytes(const struct result_list *l) {
     for (uint32_t i = 0; i < l->count; i++) {
         const struct result_array *a = &l->array[i];
         if (a->wanted && a->type != TYPE_TEXT)
-            total += (unsigned __int128)result_length(l, a, l->of.rows, 0) * result_width(l, a) *
+            total += (unsigned __int128)result_length(a, l->of.rows, 0) * result_width(l, a) *
                      result_type_bytes(a->type);
     }
     return total > UINT64_MAX / 2 ? UINT64_MAX / 2 : (uint64_t)total;

@@ -2,9 +2,10 @@
 // A result is a list of arrays: this is the one place that says which there are.
 //
 // The rows of RESULT_ROWS are the arrays that are ours, with the names that they have in files. The
-// inputs of a batch stand between `run` and `t`, the variables of the model behind `t`. Whoever
-// lays arrays out in memory, shows them, copies or writes them walks the list that is made of
-// these; a new array is a new row. Nobody else knows how many there are or what they are called.
+// inputs of a batch stand between `run` and `t`, the variables of the model behind `t`, and behind
+// them what else a run has to say (struct result_more). Whoever lays arrays out in memory, shows
+// them, copies or writes them walks the list that is made of these; a new array is a new row.
+// Nobody else knows how many there are or what they are called.
 #ifndef SHOAL_RESULT_RESULT_LIST_H
 #define SHOAL_RESULT_RESULT_LIST_H
 
@@ -17,9 +18,12 @@ enum result_role {
     ROLE_TIME,       // of the values
     ROLE_STATE,      // values
     ROLE_OBSERVABLE, // values
+    ROLE_SUMMARY,    // what a run or a window comes to
+    ROLE_RECORD,     // what was noted on its way
     ROLE_STATUS,     // how a run ended
     ROLE_COUNT,      // what a run took
     ROLE_OFFSETS,    // where the samples of a run begin
+    ROLE_EDGES,      // of windows
     ROLE_INTERNAL,   // what only the engine looks at
     RESULT_ROLES
 };
@@ -38,9 +42,10 @@ enum result_type {
 enum result_axes {
     AXES_PER_RUN,    // [rows]
     AXES_PER_SAMPLE, // [rows][samples]
+    AXES_WIDE,       // [rows] and the array's own axes
     AXES_FLAT,       // [samples of all runs]
     AXES_OFFSETS,    // [rows + 1]: where each run begins in those, and their end
-    AXES_GRID,       // [samples], the same for all runs
+    AXES_GRID,       // the array's own axis, the same for all runs
     AXES_SAVED,      // only in RESULT_ROWS: as the values are saved
 };
 
@@ -49,7 +54,7 @@ enum result_from {
     FROM_COLUMN,  // of the batch
     FROM_RUN,     // the number of the run
     FROM_OFFSETS, // made of the counts of samples
-    FROM_GRID,    // known before
+    FROM_KNOWN,   // before
 };
 
 // How many samples a run has.
@@ -59,8 +64,8 @@ enum result_samples {
     SAMPLES_OWN,  // as many as it took steps, and its start
 };
 
-// name (and field of the kernel), role, type, axes, from, and whether it is there with all kinds of
-// samples or only where runs have their own.
+// name (and field of the kernel), role, type, axes, from, and whether it is always there, only
+// where runs have their own samples, or where there are windows.
 #define RESULT_ROWS(X)                                                                             \
     X(run, RUN, U64, PER_RUN, RUN, ALWAYS)                                                         \
     X(t, TIME, TIME, SAVED, KERNEL, ALWAYS)                                                        \
@@ -69,7 +74,11 @@ enum result_samples {
     X(rejected, COUNT, U32, PER_RUN, KERNEL, ALWAYS)                                               \
     X(f_evals, COUNT, U64, PER_RUN, KERNEL, ALWAYS)                                                \
     X(offsets, OFFSETS, U64, OFFSETS, OFFSETS, OWN)                                                \
+    X(window_t, EDGES, F64, GRID, KNOWN, WINDOWS)                                                  \
     X(saved, INTERNAL, U32, PER_RUN, KERNEL, OWN)
+
+// The table of text with a line for each window of a run.
+#define RESULT_WINDOWS "windows"
 
 // What binary files hold besides.
 #define RESULT_STATUS_WORDS "status_words"
@@ -80,7 +89,18 @@ enum result_field {
     RESULT_ROWS(X)
 #undef X
         FIELD_values, // of the variables, one after the other
+    FIELD_summary,    // of the summaries: element i of all rows, then element i + 1
     RESULT_FIELDS
+};
+
+enum { RESULT_AXES = 2 }; // behind the runs, at most
+
+// How a table of text shows an array of several elements a run. Without words they are columns of
+// the table of runs.
+struct result_words {
+    const char *table; // has a line for each element of the first axis; NULL: none has
+    const char *stem;  // of a column's name, which a number from 1 follows
+    bool open;         // the first column is STEM below, the last STEM above
 };
 
 struct result_array {
@@ -89,9 +109,23 @@ struct result_array {
     enum result_type type;
     enum result_axes axes;
     enum result_from from;
-    enum result_field field; // FROM_KERNEL
-    uint32_t index;          // FROM_KERNEL: in the field; FROM_COLUMN: of the column
-    bool wanted;             // by the sink; the others may be missing in its chunks
+    enum result_field field;    // FROM_KERNEL
+    uint32_t index;             // FROM_KERNEL: in the field; FROM_COLUMN: of the column
+    bool wanted;                // by the sink; the others may be missing in its chunks
+    uint64_t axis[RESULT_AXES]; // AXES_WIDE, AXES_GRID: lengths; 0: there is no such axis
+    const double *known;        // FROM_KNOWN
+    struct result_words words;  // AXES_WIDE
+};
+
+// An array behind the variables: a number a run, or (axis[0] not 0) several. Of a field that the
+// kernel writes it is the elements from `index` on.
+struct result_more {
+    const char *name;
+    enum result_role role;
+    enum result_field field;
+    uint32_t index;
+    uint64_t axis[RESULT_AXES];
+    struct result_words words;
 };
 
 struct result_column {
@@ -108,6 +142,10 @@ struct result_spec {
     bool f32;
     uint32_t vars, states;  // variables, of which the first so many are states
     const char *const *var; // their names
+    uint32_t mores;
+    const struct result_more *more; // behind them
+    uint64_t windows;
+    const double *edges; // of the windows: [windows + 1]
     uint32_t columns;
     const struct result_column *column;
     const char *meta; // JSON object: model text, every option, version, key, grid
@@ -131,18 +169,22 @@ const struct result_array *result_list_ours(const struct result_list *l, enum re
 static inline bool result_is_variable(const struct result_array *a) {
     return a->role == ROLE_STATE || a->role == ROLE_OBSERVABLE;
 }
+// Behind those.
+static inline bool result_is_more(const struct result_array *a) {
+    return a->role == ROLE_SUMMARY || a->role == ROLE_RECORD;
+}
 // Its name is.
 static inline bool result_is_ours(const struct result_array *a) {
-    return a->role != ROLE_INPUT && !result_is_variable(a);
+    return a->role != ROLE_INPUT && !result_is_variable(a) && !result_is_more(a);
 }
 uint32_t result_type_bytes(enum result_type type); // of an element as sinks see it
-// Elements of the first axis, where runs have `flat` samples of their own in all; and of the
-// second, 1 where there is none.
-uint64_t result_length(const struct result_list *l, const struct result_array *a, uint64_t rows,
-                       uint64_t flat);
-static inline uint64_t result_width(const struct result_list *l, const struct result_array *a) {
-    return a->axes == AXES_PER_SAMPLE ? l->of.samples : 1;
-}
+// Elements of the first axis, where runs have `flat` samples of their own in all; and of each of
+// these.
+uint64_t result_length(const struct result_array *a, uint64_t rows, uint64_t flat);
+uint64_t result_width(const struct result_list *l, const struct result_array *a);
+// The lengths of all axes, where the first has `length`; returns how many there are.
+int result_shape(const struct result_list *l, const struct result_array *a, uint64_t length,
+                 uint64_t shape[1 + RESULT_AXES]);
 // Bytes of all wanted numbers in a file; what is not known before (samples of SAMPLES_OWN, text)
 // counts nothing.
 uint64_t result_list_bytes(const struct result_list *l);

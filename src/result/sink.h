@@ -10,11 +10,12 @@
 #include "base/report.h"
 #include "result/result_list.h"
 
-// Where a chunk has an array. Element (row, sample) is at row*row_stride + sample*sample_stride; of
-// one axis only, elements follow each other.
+// Where a chunk has an array. Element (row, sample) is at row*row_stride + sample*sample_stride,
+// and for AXES_WIDE a sample is an element of all its axes, the last one fastest; of one axis only,
+// elements follow each other.
 struct result_view {
     const void *data;                 // NULL: the array is not wanted, or known by the list
-    size_t row_stride, sample_stride; // in elements; AXES_PER_SAMPLE
+    size_t row_stride, sample_stride; // in elements; AXES_PER_SAMPLE, AXES_WIDE
 };
 
 struct result_chunk {

@@ -14,6 +14,7 @@ LOG_SHARED_LABEL(h2d_transfer_parameters, RUNTIME, 50, "parameters of a chunk to
 LOG_SHARED_LABEL(d2h_transfer_state, RUNTIME, 70,
                  "states of a chunk from the device, and into the result");
 LOG_LABEL(d2h_transfer_observables, RUNTIME, 80, "observables of a chunk from the device");
+LOG_LABEL(d2h_transfer_summaries, RUNTIME, 85, "summaries of a chunk from the device");
 LOG_LABEL(d2h_transfer_status_codes, RUNTIME, 90, "status of each run from the device");
 LOG_LABEL(d2h_transfer_iteration_counters, RUNTIME, 100, "step counts of each run from the device");
 
@@ -105,6 +106,9 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     a->atol = part(&l, p->model->states.count * e);
     a->control = part(&l, CONTROL_COUNT * e);
     a->save_t = part(&l, 2 * e * (size_t)times_of(p));
+    a->levels = part(&l, p->summary.levels * e);
+    a->edges = part(&l, p->summary.windows ? 2 * e * (p->summary.windows + (size_t)1) : 0);
+    a->slots = part(&l, 2 * p->summary.arrays * sizeof(uint64_t));
     a->sample_offset = steps ? part(&l, (rows + 1) * sizeof(uint64_t)) : NULL;
     a->in = part(&l, (uniform + (size_t)c->parameters * rows) * e);
     piece_end(&l, LOG_h2d_transfer_parameters);
@@ -137,13 +141,14 @@ static const struct group {
     {1u << ROLE_COUNT | 1u << ROLE_INTERNAL, LOG_d2h_transfer_iteration_counters},
     {1u << ROLE_TIME | 1u << ROLE_STATE, LOG_d2h_transfer_state},
     {1u << ROLE_OBSERVABLE, LOG_d2h_transfer_observables},
+    {1u << ROLE_SUMMARY | 1u << ROLE_RECORD, LOG_d2h_transfer_summaries},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 // The arrays of a field follow each other. The counting pass writes no samples.
 static void lay_array(struct chunk *c, struct layout *l, const struct result_array *a,
                       uint32_t rows) {
-    uint64_t length = result_length(c->list, a, rows, c->samples) * result_width(c->list, a);
+    uint64_t length = result_length(a, rows, c->samples) * result_width(c->list, a);
     size_t bytes = (size_t)length * chunk_bytes(a, c->elem);
     bool is_there = a->axes != AXES_FLAT || c->samples;
     if (a->index == 0)
@@ -299,6 +304,20 @@ static void fill_uniform(struct chunk *c, uint32_t rows) {
     }
 }
 
+// What summaries are of, besides expressions.
+static void fill_summary(const struct chunk *c) {
+    const struct plan_summary *s = &c->plan->summary;
+    SHOAL_U64 *slots = (SHOAL_U64 *)(uintptr_t)c->args.slots;
+    for (uint32_t i = 0; i < s->levels; i++)
+        put(c->args.levels, c->elem, i, s->level[i]);
+    for (uint32_t i = 0; s->windows && i <= s->windows; i++)
+        put_pair(c->args.edges, c->elem, i, s->edges[i]);
+    for (uint32_t i = 0; i < s->arrays; i++) {
+        slots[2 * i] = s->array[i].index;
+        slots[2 * i + 1] = s->width[i];
+    }
+}
+
 static void fill_control(struct chunk *c) {
     const struct plan *p = c->plan;
     const struct shoal_args *a = &c->args;
@@ -319,6 +338,7 @@ static void fill_control(struct chunk *c) {
     put_pair(a->settle, c->elem, 0, p->t1 < p->t0 ? p->t0 - p->settle : p->t0 + p->settle);
     for (uint64_t i = 0; i < times_of(p); i++)
         put_pair(a->save_t, c->elem, i, p->list.of.times[i]);
+    fill_summary(c);
 }
 
 static void fill_sizes(struct chunk *c, uint32_t rows) {
@@ -332,6 +352,7 @@ static void fill_sizes(struct chunk *c, uint32_t rows) {
         .steps_saved = steps,
         .fixed_steps = plan_fixed(p) ? (unsigned)plan_fixed_steps(p) : 0,
         .has_dt0 = (unsigned)!isnan(p->dt0),
+        .windows = p->summary.windows,
         .max_steps = p->max_steps,
         .var_stride = steps ? c->samples : rows * samples,
         .row_stride = p->limits.rows_fastest ? 1 : samples,

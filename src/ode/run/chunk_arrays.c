@@ -9,10 +9,12 @@ static const size_t field_at[RESULT_FIELDS] = {
 #define FIELD_AT_KERNEL(name) [FIELD_##name] = offsetof(struct shoal_args, name),
 #define FIELD_AT_RUN(name)
 #define FIELD_AT_OFFSETS(name)
+#define FIELD_AT_KNOWN(name)
 #define X(name, role, type, axes, from, when) FIELD_AT_##from(name)
     RESULT_ROWS(X)
 #undef X
         [FIELD_values] = offsetof(struct shoal_args, values),
+    [FIELD_summary] = offsetof(struct shoal_args, summary),
 };
 
 void chunk_set_field(struct shoal_args *args, enum result_field field, void *data) {
@@ -29,8 +31,8 @@ static void *get_field(const struct shoal_args *args, enum result_field field) {
 bool chunk_writes(const struct result_array *a, enum chunk_use use) {
     if (a->from != FROM_KERNEL)
         return false;
-    bool needed = result_is_variable(a) || a->role == ROLE_STATUS || a->role == ROLE_INTERNAL ||
-                  (a->role == ROLE_TIME && a->axes == AXES_FLAT);
+    bool needed = result_is_variable(a) || result_is_more(a) || a->role == ROLE_STATUS ||
+                  a->role == ROLE_INTERNAL || (a->role == ROLE_TIME && a->axes == AXES_FLAT);
     return needed || a->wanted || (a->role == ROLE_COUNT && use == CHUNK_COUNTED);
 }
 
@@ -42,7 +44,8 @@ void *chunk_array(const struct chunk *c, const struct result_array *a) {
     if (!chunk_writes(a, c->use))
         return NULL;
     char *field = get_field(&c->args, a->field);
-    return field ? field + a->index * c->args.z.var_stride * c->elem : NULL;
+    size_t stride = result_is_more(a) ? c->args.head.rows : (size_t)c->args.z.var_stride;
+    return field ? field + a->index * stride * c->elem : NULL;
 }
 
 // ---- What a sink sees ---------------------------------------------------------------------------
@@ -98,18 +101,21 @@ static const void *view_data(struct chunk *c, uint32_t i, uint32_t rows) {
         return c->run;
     case FROM_OFFSETS:
         return c->offsets;
-    case FROM_GRID:
+    case FROM_KNOWN:
         break;
     }
     return NULL;
 }
 
 struct result_chunk chunk_view(struct chunk *c, uint32_t rows) {
-    for (uint32_t i = 0; i < c->list->count; i++)
+    for (uint32_t i = 0; i < c->list->count; i++) {
+        bool wide = c->list->array[i].axes == AXES_WIDE;
         if (c->list->array[i].wanted)
             c->view[i] = (struct result_view){.data = view_data(c, i, rows),
-                                              .row_stride = c->args.z.row_stride,
-                                              .sample_stride = c->args.z.sample_stride};
+                                              .row_stride = wide ? 1 : c->args.z.row_stride,
+                                              .sample_stride = wide ? c->args.head.rows
+                                                                    : c->args.z.sample_stride};
+    }
     return (struct result_chunk){
         .first_row = c->base.first_row, .rows = rows, .offsets = c->offsets, .view = c->view};
 }

@@ -42,6 +42,8 @@ static struct elements elements_of(const struct chunk *c, const struct result_ar
         return (struct elements){c->offsets[row], 1, c->offsets[row + 1] - c->offsets[row]};
     if (a->axes == AXES_PER_SAMPLE)
         return (struct elements){row * z->row_stride, z->sample_stride, z->samples};
+    if (a->axes == AXES_WIDE)
+        return (struct elements){row, c->args.head.rows, result_width(c->list, a)};
     return (struct elements){row, 1, 1};
 }
 
