@@ -77,23 +77,26 @@ bool model_same_kernel(const struct model *a, const struct model *b) {
 struct names {
     const char *what; // they are, in words
     uint32_t count;
-    const uint32_t *symbol; // NULL: observables
+    const uint32_t *symbol; // NULL: observables, or events
 };
 
-enum { LISTS = 5 };
+enum { LIST_OBSERVABLES = 4, LIST_EVENTS, LISTS };
 
 static void lists_of(const struct model *m, struct names out[LISTS]) {
     out[0] = (struct names){"state", m->states.count, m->states.items};
     out[1] = (struct names){"parameter", m->pars.count, m->pars.items};
     out[2] = (struct names){"constant", m->consts.count, m->consts.items};
     out[3] = (struct names){"derived parameter", m->derived.count, m->derived.items};
-    out[4] = (struct names){"observable", m->observables.count, NULL};
+    out[LIST_OBSERVABLES] = (struct names){"observable", m->observables.count, NULL};
+    out[LIST_EVENTS] = (struct names){"event", m->events.count, NULL};
 }
 
-static const char *name_at(const struct model *m, const struct names *n, uint32_t i) {
+static const char *name_at(const struct model *m, const struct names *n, int list, uint32_t i) {
     if (i >= n->count)
         return NULL;
-    return n->symbol ? m->symbols.items[n->symbol[i]].name : m->observables.items[i].label;
+    return n->symbol             ? m->symbols.items[n->symbol[i]].name
+           : list == LIST_EVENTS ? m->events.items[i].name
+                                 : m->observables.items[i].label;
 }
 
 bool model_same_names(const struct model *a, const struct model *b, struct name_difference *out) {
@@ -104,7 +107,7 @@ bool model_same_names(const struct model *a, const struct model *b, struct name_
     lists_of(b, y);
     for (int k = 0; k < LISTS; k++)
         for (uint32_t i = 0; i < x[k].count || i < y[k].count; i++) {
-            const char *p = name_at(a, &x[k], i), *q = name_at(b, &y[k], i);
+            const char *p = name_at(a, &x[k], k, i), *q = name_at(b, &y[k], k, i);
             if (p && q && !strcmp(p, q))
                 continue;
             *out = (struct name_difference){.kind = x[k].what, .here = p, .there = q};

@@ -18,6 +18,8 @@ enum action {
     ACT_ALGEBRAIC,
     ACT_AUX,
     ACT_SET,
+    ACT_EVENT,
+    ACT_GLOBAL,
     ACT_DONE,
     ACT_BDRY,
     ACT_IGNORE,
@@ -55,8 +57,8 @@ static const struct keyword {
     {"only", ACT_IGNORE, NULL},
     {"option", ACT_IGNORE, NULL},
     {"options", ACT_IGNORE, NULL},
-    {"global", ACT_REFUSE, "events (`global`) are not supported yet"},
-    {"event", ACT_REFUSE, "events (`event`) are not supported yet"},
+    {"event", ACT_EVENT, NULL},
+    {"global", ACT_GLOBAL, NULL},
     {"driver", ACT_REFUSE, "drivers (`driver`) are not supported yet"},
     {"table", ACT_REFUSE, "tables (`table`) are not supported yet"},
     {"tabular", ACT_REFUSE, "tables (`tabular`) are not supported yet"},
@@ -474,6 +476,12 @@ static void read_line(struct parser *p, struct line *l, struct index index) {
         break;
     case ACT_SET:
         lists_set(p, l, rest);
+        break;
+    case ACT_EVENT:
+        event_line(p, l, rest, index);
+        break;
+    case ACT_GLOBAL:
+        event_global(p, l, rest, index);
         break;
     case ACT_BDRY:
         if (!p->boundary_at)

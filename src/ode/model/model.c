@@ -174,6 +174,8 @@ static void note_all(struct parser *p) {
         parse_note(p, p->power_at - 1, "a^b^c is read as (a^b)^c, as XPP does");
     for (uint32_t i = 0; i < p->comparisons; i++)
         note_comparison(p, &p->comparison[i]);
+    if (p->out_put_at)
+        parse_note(p, p->out_put_at - 1, "out_put does nothing here; --record keeps events");
     note_modulus(p);
     note_missing(p);
 }
@@ -231,6 +233,7 @@ static bool parse_model(struct parser *p) {
     m->by_name = names_new(&m->arena);
     p->labels = names_empty(&p->scratch);
     p->sets = names_empty(&p->scratch);
+    p->happen = names_empty(&p->scratch);
     lines_read(p);
     if (!p->lines.count && !p->errors) {
         p->errors++;
@@ -241,6 +244,7 @@ static bool parse_model(struct parser *p) {
     p->constants_known =
         p->errors == errors && !p->stop && resolve_constants(p) && values_constants(p);
     read_statements(p, false);
+    event_read(p);
     if (!p->stop && resolve_all(p))
         values_rest(p);
     if (!m->states.count && !p->errors) {

@@ -66,6 +66,37 @@ struct observable {
     uint32_t at;
 };
 
+// What happens at certain times, or when something turns true.
+enum event_kind {
+    EVENT_WHEN,  // times: none
+    EVENT_AT,    // times: all of them
+    EVENT_EVERY, // times: EVERY_...
+};
+enum { EVERY_PERIOD, EVERY_FROM, EVERY_UNTIL, EVERY_TIMES }; // count 0: not given
+
+// An expression fires when it crosses zero, either way or one way; a condition when it turns true,
+// or with EDGE_FALLING false. XPP's `global` is the condition that an expression is at least 0, or
+// at most.
+enum event_edge { EDGE_ANY, EDGE_RISING, EDGE_FALLING, EDGE_AT_LEAST, EDGE_AT_MOST };
+
+struct event_action {
+    uint32_t target;  // state or parameter; ACTION_STOP: the trajectory ends where expr > 0
+    struct expr expr; // count 0: it ends anyway
+    uint32_t at;
+};
+enum { ACTION_STOP = UINT32_MAX };
+
+struct event {
+    const char *name; // own name space
+    enum event_kind kind;
+    enum event_edge edge; // EVENT_WHEN
+    struct expr when;     // EVENT_WHEN
+    vec(struct expr) times;
+    vec(struct event_action) actions;
+    bool sequential; // an action sees what those before it did; else all see what was before
+    uint32_t at;
+};
+
 // An `@ name=value` or an item of a set; kept as text, judged by src/api's option table.
 struct setting {
     const char *name, *value; // value is empty when there was none
@@ -88,6 +119,7 @@ struct model {
     vec(struct function) functions;                     // by dependency: callees first
     vec(struct row) rows;                               // algebraic, in written order
     vec(struct observable) observables;
+    vec(struct event) events; // in written order
     vec(struct setting) options;
     vec(struct value_set) sets;
     bool done;                    // ended by XPP's `done`
@@ -109,8 +141,8 @@ struct model *model_copy(struct model *m);
 // Whether two copies of a model give the same kernel: constants and formulas of initial values are
 // folded into it, other values are not.
 bool model_same_kernel(const struct model *a, const struct model *b);
-// Whether states, parameters, constants, derived parameters and observables have the same names in
-// the same order; if not, the first pair that differs (NULL: there is no such name any more).
+// Whether states, parameters, constants, derived parameters, observables and events have the same
+// names in the same order; if not, the first pair that differs (NULL: there is no such name any more).
 struct name_difference {
     const char *kind, *here, *there;
 };

@@ -162,6 +162,19 @@ struct line {
 
 struct pending; // expression.c
 
+// An event as it was written; its names are looked up when all are known.
+struct action_line {
+    const char *name; // NULL: stop
+    uint32_t at;
+    struct span value; // {0,0}: none
+};
+struct event_line {
+    struct index index;
+    struct span when;
+    vec(struct span) times;
+    vec(struct action_line) actions;
+};
+
 struct parser {
     struct model *m;
     struct report *r;
@@ -178,7 +191,10 @@ struct parser {
     vec(struct line) lines;
     vec(struct statement) statements;
     vec(struct arguments) arguments;              // of model.functions
-    struct symbol_table *labels, *sets;           // names of observables, of sets
+    vec(struct event_line) events;                // of model.events
+    struct symbol_table *labels, *sets, *happen;  // names of observables, of sets, of events
+    uint32_t globals;                             // events of XPP's kind
+    uint32_t out_put_at;                          // first place + 1 of XPP's out_put
     vec(char) word;                               // the last name put together by arrays_name
     vec(struct pending) pending;                  // stack of expression.c
     uint64_t steps, computed;                     // of expansions, of evaluations
@@ -238,6 +254,10 @@ void lists_read(struct parser *p, struct line *l, uint32_t from, enum list_kind 
 bool lists_next(struct parser *p, struct arena *a, uint32_t *at, uint32_t to, struct setting *out);
 void lists_options(struct parser *p, const struct line *l, uint32_t from);
 void lists_set(struct parser *p, const struct line *l, uint32_t from);
+
+void event_line(struct parser *p, struct line *l, uint32_t from, struct index index);
+void event_global(struct parser *p, struct line *l, uint32_t from, struct index index);
+void event_read(struct parser *p); // the noted events
 
 const char *declare_kind_words(enum symbol_kind kind); // "a parameter"
 // A new symbol; UINT32_MAX after an error.

@@ -190,6 +190,16 @@ bool resolve_constants(struct parser *p) {
     return p->errors == errors;
 }
 
+// Times are known in advance.
+static void check_events(struct graph *g) {
+    for (uint32_t i = 0; i < g->m->events.count; i++) {
+        const struct event *e = &g->m->events.items[i];
+        for (uint32_t k = 0; k < e->times.count; k++)
+            check_uses(g, e->times.items[k], USES_PAR | USES_DERIVED, "the times of event", e->name,
+                       "parameters and constants");
+    }
+}
+
 static void check_all(struct graph *g) {
     struct model *m = g->m;
     for (uint32_t i = 0; i < m->pars.count; i++) {
@@ -206,6 +216,7 @@ static void check_all(struct graph *g) {
             s->init = (struct expr){0};
         }
     }
+    check_events(g);
 }
 
 // ---- The start ----------------------------------------------------------------------------------

@@ -40,6 +40,15 @@ bool algebraic_arrange(struct system *s, const struct model *m, struct arena *sc
 // Finds the switches of the right-hand sides, and puts leaves in their places.
 void switches_find(struct system *s, struct arena *scratch);
 
+// What a system is made with: the node of an expression of the model, which is at `at`; and an
+// error there, always false.
+struct builder;
+bool builder_make(struct builder *b, struct expr code, uint32_t at, node_id *out);
+bool builder_fail(struct builder *b, uint32_t at, const char *why);
+// The events of a system that is complete otherwise.
+bool event_build(struct builder *b, struct system *s, const struct model *m,
+                 struct arena *scratch);
+
 struct pair {
     uint32_t a, b, value;
     bool used;

@@ -64,6 +64,24 @@ struct time_switch {
     node_id condition; // as the model has it; that of several switches may be one
 };
 
+// An event as nodes. What fires one that is not timed is the sign of `zero`: it turns positive or
+// (EVENT_FALLING) negative; where there is a `truth`, positive means that it is true, so that a
+// condition which holds on its boundary fires there.
+enum { EVENT_RISING = 1, EVENT_FALLING = 2 };
+struct system_event {
+    enum event_kind kind;
+    unsigned edges;
+    node_id zero;
+    node_id truth; // NODE_NONE: an expression
+    node_id slope; // of zero along the solution; NODE_NONE: it depends on algebraic states
+    uint32_t times;
+    node_id *time; // [times] of LEAF_PAR and LEAF_DERIVED; as the model has them, or NODE_NONE
+    uint32_t actions;
+    node_id *value;   // [actions]
+    uint32_t *target; // state i, parameter i as states + i; ACTION_STOP: stops where value > 0
+    bool sequential;
+};
+
 // A model as nodes. Arrays are indexed as in the model's lists.
 struct system {
     struct arena arena;
@@ -84,6 +102,10 @@ struct system {
     uint32_t *order;     // [states] of elimination, NULL: any (algebraic.c)
     size_t text_length;  // of the model
     struct builder *builder; // what formulas are made with
+    uint32_t events;
+    struct system_event *event;
+    uint32_t rederives; // derived ones that are computed again after an event, in order
+    uint32_t *rederive;
 };
 
 // Never NULL on success; on failure (memory, or an expansion beyond all bounds) NULL and an error.

@@ -221,6 +221,15 @@ static bool build(struct builder *b, struct expr code, uint32_t at, node_id *out
     return push_frame(b, code, 0, UINT32_MAX) && run_frames(b, out);
 }
 
+bool builder_make(struct builder *b, struct expr code, uint32_t at, node_id *out) {
+    return build(b, code, at, out);
+}
+
+bool builder_fail(struct builder *b, uint32_t at, const char *why) {
+    b->at = at;
+    return fail(b, why);
+}
+
 static node_id *unbuilt(struct arena *arena, uint32_t count) {
     node_id *ids = arena_new(arena, node_id, count);
     for (uint32_t i = 0; i < count; i++)
@@ -327,7 +336,8 @@ static bool build_all(struct system *s, const struct model *m, struct arena *scr
     if (!build_system(b))
         return false;
     switches_find(s, scratch);
-    return !s->algebraic || algebraic_arrange(s, m, scratch, r);
+    return (!s->algebraic || algebraic_arrange(s, m, scratch, r)) &&
+           event_build(b, s, m, scratch);
 }
 
 static bool build_or_run_out(struct system *s, const struct model *m, struct report *r) {

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// Events as nodes: a condition becomes a function whose sign tells whether it holds, an action the
+// values it assigns.
+//
+// a < b is b - a, `and` is the smaller of two, `or` the larger, `not` the negative: each is
+// positive where the condition holds and negative where it does not, and continuous as long as its
+// parts are. On the boundary the sign says nothing, so the condition itself is kept beside it.
+#include "ode/symbolic/dag.h"
+
+#include <stdlib.h>
+
+struct making {
+    struct builder *builder;
+    struct system *system;
+    const struct model *model;
+    struct arena *scratch;
+    struct diff *diff;
+    uint32_t *position; // of a state or parameter in the list of its kind
+    vec(uint32_t) seen; // by node: the last walk that reached it
+    vec(node_id) zero;  // by node: the function of a condition
+    vec(node_id) found; // by the last walk
+    uint32_t walks;
+};
+
+static bool is_connective(uint8_t op) { return op == OP_AND || op == OP_OR || op == OP_NOT; }
+
+static bool is_truth(uint8_t op) {
+    return op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE || is_connective(op);
+}
+
+static void find(struct making *k, node_id id) {
+    if (k->seen.items[id] == k->walks)
+        return;
+    k->seen.items[id] = k->walks;
+    *vec_push(k->scratch, &k->found) = id;
+}
+
+// All nodes below, or those of a condition whose parts are put together.
+static void walk(struct making *k, node_id root, bool condition) {
+    const struct dag *d = &k->system->dag;
+    vec_reserve(k->scratch, &k->seen, d->nodes.count);
+    k->walks++;
+    k->found.count = 0;
+    find(k, root);
+    for (uint32_t i = 0; i < k->found.count; i++) {
+        struct node n = d->nodes.items[k->found.items[i]];
+        for (uint32_t j = 0; j < op_operands[n.op] && (!condition || is_connective(n.op)); j++)
+            find(k, node_operand(&n, j));
+    }
+    arena_spend(k->scratch, k->found.count / 8);
+}
+
+static int by_number(const void *a, const void *b) {
+    const node_id *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static node_id zero_of_part(struct making *k, struct node n) {
+    struct dag *d = &k->system->dag;
+    const node_id *zero = k->zero.items;
+    if (n.op == OP_LT || n.op == OP_LE)
+        return dag_op(d, OP_SUB, n.b, n.a, NODE_NONE);
+    if (!is_connective(n.op) || zero[n.a] == NODE_NONE)
+        return NODE_NONE;
+    if (n.op == OP_NOT)
+        return dag_op(d, OP_NEG, zero[n.a], NODE_NONE, NODE_NONE);
+    if (zero[n.b] == NODE_NONE)
+        return NODE_NONE;
+    return dag_op(d, n.op == OP_AND ? OP_MIN : OP_MAX, zero[n.a], zero[n.b], NODE_NONE);
+}
+
+// The function of a condition; NODE_NONE where one of its parts holds at single points.
+static node_id zero_of(struct making *k, node_id condition) {
+    walk(k, condition, true);
+    qsort(k->found.items, k->found.count, sizeof *k->found.items, by_number);
+    vec_reserve(k->scratch, &k->zero, (uint64_t)condition + 1);
+    for (uint32_t i = 0; i < k->found.count; i++) {
+        node_id id = k->found.items[i];
+        k->zero.items[id] = zero_of_part(k, k->system->dag.nodes.items[id]);
+    }
+    return k->zero.items[condition];
+}
+
+// Fires where `condition` turns true, or the other way.
+static bool make_condition(struct making *k, const struct event *e, node_id condition, bool turned,
+                           struct system_event *out) {
+    struct dag *d = &k->system->dag;
+    out->zero = zero_of(k, condition);
+    out->truth = condition;
+    out->edges = EVENT_RISING;
+    if (out->zero == NODE_NONE)
+        return builder_fail(k->builder, e->at,
+                            "the condition of this event compares with `==` or `!=`, or takes a "
+                            "number for a condition; an event happens where an expression crosses "
+                            "zero, as in `when x-1`");
+    if (turned) {
+        out->zero = dag_op(d, OP_NEG, out->zero, NODE_NONE, NODE_NONE);
+        out->truth = dag_op(d, OP_NOT, condition, NODE_NONE, NODE_NONE);
+    }
+    return true;
+}
+
+// An expression that fires by its sign, or as XPP's where it is at least, or at most, zero.
+static void make_crossing(struct making *k, const struct event *e, node_id x,
+                          struct system_event *out) {
+    static const unsigned edges[] = {[EDGE_ANY] = EVENT_RISING | EVENT_FALLING,
+                                     [EDGE_RISING] = EVENT_RISING,
+                                     [EDGE_FALLING] = EVENT_FALLING,
+                                     [EDGE_AT_LEAST] = EVENT_RISING,
+                                     [EDGE_AT_MOST] = EVENT_RISING};
+    struct dag *d = &k->system->dag;
+    node_id none = dag_number(d, 0);
+    out->edges = edges[e->edge];
+    out->zero = e->edge == EDGE_AT_MOST ? dag_op(d, OP_NEG, x, NODE_NONE, NODE_NONE) : x;
+    out->truth = e->edge == EDGE_AT_LEAST || e->edge == EDGE_AT_MOST
+                     ? dag_op(d, OP_LE, none, out->zero, NODE_NONE)
+                     : NODE_NONE;
+}
+
+// d zero / dt along the solution.
+static node_id slope_of(struct making *k, node_id zero) {
+    struct system *s = k->system;
+    struct dag *d = &s->dag;
+    node_id sum = diff_by_time(k->diff, zero);
+    walk(k, zero, false);
+    for (uint32_t i = 0; i < k->found.count; i++) {
+        struct node n = d->nodes.items[k->found.items[i]];
+        if (n.op != OP_SYMBOL || n.leaf != LEAF_STATE)
+            continue;
+        if (s->row_algebraic && s->row_algebraic[n.a])
+            return NODE_NONE;
+        node_id by = diff_by(k->diff, zero, LEAF_STATE, n.a);
+        sum = dag_op(d, OP_ADD, sum, dag_op(d, OP_MUL, by, s->rhs[n.a], NODE_NONE), NODE_NONE);
+    }
+    return sum;
+}
+
+static bool make_when(struct making *k, const struct event *e, struct system_event *out) {
+    node_id x;
+    if (!builder_make(k->builder, e->when, e->at, &x))
+        return false;
+    if (!is_truth(k->system->dag.nodes.items[x].op))
+        make_crossing(k, e, x, out);
+    else if (!make_condition(k, e, x, e->edge == EDGE_FALLING || e->edge == EDGE_AT_MOST, out))
+        return false;
+    out->slope = slope_of(k, out->zero);
+    return true;
+}
+
+static bool make_times(struct making *k, const struct event *e, struct system_event *out) {
+    struct arena *arena = &k->system->arena;
+    out->times = e->times.count;
+    out->time = arena_new(arena, node_id, out->times + 1);
+    for (uint32_t i = 0; i < out->times; i++) {
+        out->time[i] = NODE_NONE;
+        if (e->times.items[i].count &&
+            !builder_make(k->builder, e->times.items[i], e->at, &out->time[i]))
+            return false;
+    }
+    if (e->kind != EVENT_EVERY)
+        return true;
+    const struct node *period = &k->system->dag.nodes.items[out->time[EVERY_PERIOD]];
+    return period->op != OP_NUMBER || period->value > 0 ||
+           builder_fail(k->builder, e->at, "the period of this event is not positive");
+}
+
+static bool make_actions(struct making *k, const struct event *e, struct system_event *out) {
+    struct system *s = k->system;
+    out->actions = e->actions.count;
+    out->value = arena_new(&s->arena, node_id, out->actions + 1);
+    out->target = arena_new(&s->arena, uint32_t, out->actions + 1);
+    for (uint32_t i = 0; i < out->actions; i++) {
+        const struct event_action *a = &e->actions.items[i];
+        out->target[i] = a->target == ACTION_STOP ? ACTION_STOP : k->position[a->target];
+        if (!a->expr.count)
+            out->value[i] = dag_number(&s->dag, 1);
+        else if (!builder_make(k->builder, a->expr, a->at, &out->value[i]))
+            return false;
+    }
+    return true;
+}
+
+// ---- Derived parameters -------------------------------------------------------------------------
+
+static void mark_assigned(const struct making *k, bool *assigned) {
+    const struct system *s = k->system;
+    for (uint32_t i = 0; i < s->events; i++)
+        for (uint32_t n = 0; n < s->event[i].actions; n++)
+            if (s->event[i].target[n] != ACTION_STOP && s->event[i].target[n] >= s->states)
+                assigned[s->event[i].target[n] - s->states] = true;
+}
+
+// What a derived one is made of that an event changes, and whether it is made of what is known at
+// the start only.
+static void look_at(struct making *k, uint32_t derived, const bool *assigned,
+                    const bool *changed, bool *changes, bool *initial) {
+    const struct system *s = k->system;
+    walk(k, s->derive[derived], false);
+    *changes = *initial = false;
+    for (uint32_t i = 0; i < k->found.count; i++) {
+        const struct node *n = &s->dag.nodes.items[k->found.items[i]];
+        *initial |= n->op == OP_TIME || (n->op == OP_SYMBOL && n->leaf == LEAF_STATE);
+        if (n->op == OP_SYMBOL)
+            *changes |= (n->leaf == LEAF_PAR && assigned[n->a]) ||
+                        (n->leaf == LEAF_DERIVED && changed[n->a]);
+    }
+}
+
+static bool make_rederived(struct making *k) {
+    struct system *s = k->system;
+    bool *assigned = arena_new(k->scratch, bool, s->pars + 1);
+    bool *changed = arena_new(k->scratch, bool, s->derived + 1);
+    s->rederive = arena_new(&s->arena, uint32_t, s->derived + 1);
+    mark_assigned(k, assigned);
+    for (uint32_t i = 0; i < s->derived; i++) {
+        bool initial;
+        look_at(k, i, assigned, changed, &changed[i], &initial);
+        if (!changed[i])
+            continue;
+        if (initial)
+            return builder_fail(k->builder, k->model->symbols.items[k->model->derived.items[i]].at,
+                                "an event assigns a parameter that this derived parameter is made "
+                                "of, together with initial values or t");
+        s->rederive[s->rederives++] = i;
+    }
+    return true;
+}
+
+bool event_build(struct builder *b, struct system *s, const struct model *m,
+                 struct arena *scratch) {
+    struct making k = {.builder = b, .system = s, .model = m, .scratch = scratch};
+    if (!m->events.count)
+        return true;
+    k.diff = diff_new(&s->dag, scratch);
+    k.position = arena_new(scratch, uint32_t, m->symbols.count);
+    for (uint32_t i = 0; i < s->states; i++)
+        k.position[m->states.items[i]] = i;
+    for (uint32_t i = 0; i < s->pars; i++)
+        k.position[m->pars.items[i]] = s->states + i;
+    s->event = arena_new(&s->arena, struct system_event, m->events.count);
+    for (; s->events < m->events.count; s->events++) {
+        const struct event *e = &m->events.items[s->events];
+        struct system_event *out = &s->event[s->events];
+        *out = (struct system_event){.kind = e->kind,
+                                     .zero = NODE_NONE,
+                                     .truth = NODE_NONE,
+                                     .slope = NODE_NONE,
+                                     .sequential = e->sequential};
+        if ((e->kind == EVENT_WHEN && !make_when(&k, e, out)) || !make_times(&k, e, out) ||
+            !make_actions(&k, e, out))
+            return false;
+    }
+    return make_rederived(&k);
+}
