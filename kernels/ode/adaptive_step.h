@@ -40,7 +40,10 @@ INLINE void trial_begin(const struct limits *l, const struct group *g, struct tr
 // What became of a trial, as lane bits.
 struct verdict {
     u32 done, failed, bad; // bad: of the failed, those that are not finite
-    u32 moved;             // accepted; where somebody may change ends of steps: changed
+#if WATCHED
+    u32 ended, endless; // over, though they did not fail; of them, those without an end
+#endif
+    u32 moved; // accepted; where somebody may change ends of steps: changed
 #if WATCHED && ALGEBRAIC
     u32 lost; // changed to what no consistent state is near
 #endif
@@ -59,9 +62,12 @@ INLINE void trial_go_on(const struct shoal_args *a, const struct limits *l, stru
                         struct trial *s, mask held, u32 changed, struct verdict *v) {
     u32 active = m_lanes(g->active), landed = v->moved & m_lanes(s->lands),
         missed = m_lanes(m_andnot(g->limited, held)) & ~v->moved, lost = 0;
+    v->ended = g->ended & active;
+    v->endless = g->endless;
     v->moved = changed & ~v->done;
-    if (active & (landed | missed | changed))
-        lost = lanes_go_on(a, l, g, s, active & (landed | missed), v->moved);
+    if (active & ~v->ended & (landed | missed | changed))
+        lost = lanes_go_on(a, l, g, s, active & (landed | missed), v->moved & ~v->ended);
+    v->failed |= v->ended;
 #if ALGEBRAIC
     v->lost = lost;
     v->failed |= lost;
@@ -126,6 +132,10 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 }
 
 INLINE unsigned char verdict_status(const struct verdict *v, int i) {
+#if WATCHED
+    if (v->ended >> i & 1)
+        return v->endless >> i & 1 ? STATUS_events : STATUS_stopped;
+#endif
 #if WATCHED && ALGEBRAIC
     if (v->lost >> i & 1)
         return STATUS_newton;

@@ -135,8 +135,9 @@ struct outcome {
     u32 moved, last, over; // finite; the row's last; as many as are allowed
     u32 shown;             // what is to be saved where steps are: moved; see struct verdict
 #if WATCHED
-    u32 held; // taken again to a limit
-    u32 lost; // changed to what no consistent state is near
+    u32 held;           // taken again to a limit
+    u32 ended, endless; // over before t1; of them, those with events without end
+    u32 lost;           // changed to what no consistent state is near
 #endif
 #if IMPLICIT
     u32 singular;
@@ -181,7 +182,11 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, const struct limi
     g->between = m_or(m_andnot(g->between, fine), m_and(fine, s->split));
     u32 changed = commit_step(a, g, s, fine), landed = m_lanes(m_and(fine, s->lands));
     o.shown = changed & ~o.last;
-    o.lost = landed | changed ? lanes_go_on(a, l, g, s, landed, o.shown) : 0;
+    o.ended = g->ended & m_lanes(g->active);
+    o.endless = g->endless;
+    o.lost = (landed | changed) & ~o.ended
+                 ? lanes_go_on(a, l, g, s, landed & ~o.ended, o.shown & ~o.ended)
+                 : 0;
 #else
     s->t_new = t_select(s->last, g->t1, fixed_time(a, g, g->accepted));
     commit_step(a, g, s, fine);
@@ -194,7 +199,7 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, const struct limi
 // Returns the lanes whose row is over; bits of idle lanes mean nothing.
 INLINE u32 outcome_ended(const struct outcome *o) {
 #if WATCHED
-    return ((o->last | o->over | ~o->moved) & ~o->held) | o->lost;
+    return ((o->last | o->over | ~o->moved) & ~o->held) | o->lost | o->ended;
 #else
     return o->last | o->over | ~o->moved;
 #endif
@@ -202,6 +207,8 @@ INLINE u32 outcome_ended(const struct outcome *o) {
 
 INLINE unsigned char outcome_status(const struct outcome *o, int i) {
 #if WATCHED
+    if (o->ended >> i & 1)
+        return o->endless >> i & 1 ? STATUS_events : STATUS_stopped;
     if (o->lost >> i & 1)
         return STATUS_newton;
 #endif

@@ -10,6 +10,7 @@
 #define WATCH_STOPS 0
 #define WATCH_LIMITS 0
 #define WATCH_STEPS 0
+#define WATCH_STARTS 0
 #define SAVE_GRID DENSE
 #endif
 
@@ -67,6 +68,8 @@ struct group {
     mask between; // the last step ended inside one of the fixed steps
 #endif
     u32 again[W]; // steps that were taken again to a limit
+    u32 ended;    // lanes whose row ends where the last step that was shown does, or at t0,
+    u32 endless;  // and of them, those with events without end
 #define X(name) struct name##_state name;
     WATCHERS(X)
 #undef X
@@ -82,7 +85,9 @@ struct group {
 #endif
 #if ALGEBRAIC
     SPACE real *m; // room for the matrix of its start
-    u32 unfit;     // lanes for which no start was found
+#endif
+#if ALGEBRAIC || WATCH_STARTS
+    u32 unfit; // lanes for which no start was found, or whose row is over at t0
 #endif
 #if LARGE
     ARRAY(out, OUT_ROOM);

@@ -104,10 +104,11 @@ OUTLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes) {
         if (!(lanes >> i & 1))
             continue;
         int more = r->used < r->count || room_fill(k);
-#if ALGEBRAIC
+#if ALGEBRAIC || WATCH_STARTS
         while (more && (r->g.unfit >> r->used & 1)) { // a row that ends where it begins
+            u32 status = unfit_status(&r->g, (int)r->used);
             group_copy_lane(g, i, &r->g, (int)r->used++);
-            finish_lane(k->args, g, i, STATUS_bad_init, 0);
+            finish_lane(k->args, g, i, status, 0);
             more = !stop_asked(k->args->stop) && (r->used < r->count || room_fill(k));
         }
 #endif
@@ -129,7 +130,7 @@ OUTLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsig
     u32 live = m_lanes(g->active) & ~ended;
     u32 fine = 0;
     for (int i = 0; i < W; i++)
-        fine |= (u32)((ended >> i & 1) && status[i] == 0) << i;
+        fine |= (u32)((ended >> i & 1) && status[i] <= STATUS_stopped) << i;
     if (fine && !SAVE_GRID && !a->z.steps_saved)
         save_lanes(a, g, &g->x.t, g->x.y, fine);
     for (int i = 0; i < W; i++)

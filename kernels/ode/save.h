@@ -102,6 +102,7 @@ INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial
 #endif
 #if WATCHED
     u32 shown = watch_shown(g, s, moved);
+    g->ended = g->endless = 0;
     if (a->z.steps_saved)
         save_step(a, g, &s->t_new, s->y1, m_lanes(m_and(moved, g->active)));
     if (shown)
@@ -136,7 +137,8 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
     if (a->z.steps_saved) {
         a->saved[row] = g->sample[i];
     } else if (a->values && g->sample[i] < samples) {
-        int good = status == STATUS_ok || a->z.keep_failed;
+        int over = status == STATUS_ok || (!SAVE_GRID && status == STATUS_stopped);
+        int good = over || (status > STATUS_stopped && a->z.keep_failed);
         SPARE(out, OUT_ROOM, g->out);
         if (good)
             model_outputs(t_real(g->x.t), g->x.y, g->p, out);
@@ -159,7 +161,8 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
     if (a->f_evals)
         a->f_evals[row] = f_evals;
 #if DETECT_STIFF
-    if (status > STATUS_stopped) { // another method takes over, and counts
+    // another method takes over, and counts
+    if (status > STATUS_stopped && status != STATUS_events) {
         g->total[TOTAL_TAKEN]++;
         return;
     }

@@ -221,8 +221,21 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
 #if WATCHED
     watch_begin(a, g);
 #endif
+#if ALGEBRAIC || WATCH_STARTS
+    g->unfit = 0;
+#endif
 #if ALGEBRAIC
     g->unfit = group_settle(g, lanes);
+#endif
+#if WATCH_STARTS
+    u32 changed = watch_start(a, g) & lanes & ~g->unfit;
+#if ALGEBRAIC
+    if (changed)
+        g->unfit |= group_settle(g, changed);
+#endif
+    (void)changed;
+#endif
+#if ALGEBRAIC
     lanes &= ~g->unfit;
 #endif
     method_start(a, l, g, ~0u, 0);
@@ -243,4 +256,20 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
     if (a->z.steps_saved)
         save_step(a, g, &g->x.t, g->x.y, lanes);
 #endif
+#if WATCH_STARTS
+    g->unfit |= g->ended & lanes;
+#endif
 }
+
+#if ALGEBRAIC || WATCH_STARTS
+// Why a row ends where it begins.
+INLINE u32 unfit_status(const struct group *g, int i) {
+#if WATCH_STARTS
+    if (g->endless >> i & 1)
+        return STATUS_events;
+    if (g->ended >> i & 1)
+        return STATUS_stopped;
+#endif
+    return STATUS_bad_init;
+}
+#endif

@@ -75,9 +75,9 @@ INLINE void thread_begin(const struct shoal_args *a, struct thread *k, struct gr
     group_begin(a, &k->limits, g, (u32)g->active);
     if (!g->active)
         thread_rest(g);
-#if ALGEBRAIC
+#if ALGEBRAIC || WATCH_STARTS
     if (g->active && g->unfit) { // a row that ends where it begins
-        thread_end(a, k, g, STATUS_bad_init);
+        thread_end(a, k, g, unfit_status(g, 0));
         k->stop_at = thread_clock(k); // many of them take no step in which to look
     }
 #endif

@@ -53,7 +53,7 @@ INLINE void thread_rows(const struct shoal_args *a, GLOBAL char *workspace) {
             patience = 0;
         first = 0;
         if (!warp_any(g.active)) {
-#if ALGEBRAIC
+#if ALGEBRAIC || WATCH_STARTS
             if (a->head.refill && !warp_any(dry || k.stopped))
                 continue; // all rows ended where they began
 #endif

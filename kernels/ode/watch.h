@@ -4,6 +4,8 @@
 // A watcher NAME, which the generator lists in WATCHERS, has in the group what it keeps of the
 // lanes, g->NAME, a struct NAME_state, and these functions:
 //     void NAME_begin(a, g)              all lanes begin; it may set g->x.y and g->p as they start
+//     u32 NAME_start(a, g)               (STARTERS) what happens at t0, once algebraic states are
+//                                        consistent; returns the lanes that were changed
 //     void NAME_copy(to, i, from, j)     lane j of a state becomes lane i of another one
 //     treal NAME_next_stop(a, g)         (STOPPERS) the next time known in advance
 //     treal NAME_limit(a, g, s, good)    (LIMITERS) where the good step of these lanes must end
@@ -13,7 +15,9 @@
 // again. A time that does not lie ahead stands for none. What counts in the end is taken: with
 // limits or WATCH_STEPS in all steps, else in those that end at a stop or at t1. The group is then
 // at the start of the step and the trial at its end, after all samples are written: `take` may
-// change s->y1 and g->p, and returns the lanes where it did so, which start again from there.
+// change s->y1 and g->p, and returns the lanes where it did so, which start again from there. Rows
+// of lanes that `start` or `take` adds to g->ended are over then, as STATUS_stopped; those that are
+// in g->endless besides as STATUS_events.
 //
 // A step that was shortened for somebody changes neither the controller's history nor the step that
 // comes next. Whoever needs the interpolant in `take` calls dense_prepare for its lanes. Nothing is
@@ -45,12 +49,23 @@ INLINE void watch_begin(const struct shoal_args *a, struct group *g) {
     WATCHERS(X)
 #undef X
     g->limited = m_of_lanes(0);
+    g->ended = g->endless = 0;
 #if !ADAPTIVE
     g->between = m_of_lanes(0);
 #endif
     for (int i = 0; i < W; i++)
         g->again[i] = 0;
 }
+
+#if WATCH_STARTS
+INLINE u32 watch_start(const struct shoal_args *a, struct group *g) {
+    u32 changed = 0;
+#define X(name) changed |= name##_start(a, g);
+    STARTERS(X)
+#undef X
+    return changed;
+}
+#endif
 
 // To a lane whose last step, if any, ended where it was planned to.
 INLINE void watch_copy(struct group *to, int i, const struct group *from, int j) {

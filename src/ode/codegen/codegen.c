@@ -165,7 +165,7 @@ static uint32_t lanes(const struct kernel_plan *p) {
     return p->target->device || p->target->lanes64 == 1 ? 1 : p->target->lanes64 * (p->f32 ? 2 : 1);
 }
 
-static uint32_t inline_length(const struct kernel_plan *p) {
+uint32_t codegen_inline_length(const struct kernel_plan *p) {
     const struct shape *shape = p->target->device ? &thread_shape : &worker_shape;
     return p->method->scheme != EXPLICIT ? shape->stiff_length : shape->inline_length;
 }
@@ -176,7 +176,7 @@ static struct emit emit_of(const struct assembly *a, const node_id *roots, uint3
                          .count = count,
                          .pars = a->system->pars,
                          .derived = a->system->derived,
-                         .inline_length = inline_length(a->plan)};
+                         .inline_length = codegen_inline_length(a->plan)};
 }
 
 // Vectors that a step needs now and then; complex numbers take two.
@@ -409,7 +409,7 @@ static void put_jacobian(struct assembly *a) {
 static void put_linear_solve(struct assembly *a) {
     int32_t span = log_begin(a->log, LOG_emit_linear_solve);
     begin(a, "linear_solve");
-    codegen_factors(&a->out->text, &a->linear, inline_length(a->plan),
+    codegen_factors(&a->out->text, &a->linear, codegen_inline_length(a->plan),
                     kernel_file_find("ode", "lu.h")->text);
     end(a);
     log_u64(a->log, span, "entries", a->linear.lu.entries);
@@ -601,6 +601,10 @@ static void find_used(struct assembly *a, const node_id *outputs) {
         struct emit lines = emit_lines(a, level);
         codegen_used(&lines, a->used, &a->arena);
     }
+    struct emit *events;
+    uint32_t count = codegen_event_functions(a->plan, s, &events, &a->arena);
+    for (uint32_t i = 0; i < count; i++)
+        codegen_used(&events[i], a->used, &a->arena);
 }
 
 static void linearise(struct assembly *a) {

@@ -29,10 +29,11 @@ struct component_swap {
 // Somebody who watches trajectories besides saving, and what of the contract in
 // kernels/ode/watch.h its text has.
 enum {
-    WATCH_STOPS = 1,  // next_stop
-    WATCH_LIMITS = 2, // limit, which needs the interpolant
-    WATCH_STEPS = 4,  // take is to see all steps
-    WATCH_INSIDE = 8, // take needs the interpolant
+    WATCH_STOPS = 1,   // next_stop
+    WATCH_LIMITS = 2,  // limit, which needs the interpolant
+    WATCH_STEPS = 4,   // take is to see all steps
+    WATCH_INSIDE = 8,  // take needs the interpolant
+    WATCH_STARTS = 16, // start
 };
 struct watcher {
     const char *name; // a NULL name ends a list
@@ -101,7 +102,7 @@ uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
 // Declarations of the math functions in `used`.
 void codegen_math(struct kernel_source *s, struct buf *out, const struct kernel_plan *p,
                   const bool used[OP_COUNT]);
-// Those who watch: the switches of the system, then those of the plan; NULL: nobody does.
+// Those who watch: switches and events of the system, then those of the plan; NULL: nobody does.
 const struct watcher *codegen_watchers(const struct kernel_plan *p, const struct system *s,
                                        struct arena *arena);
 // What kernels/ode/group.h is told of them.
@@ -109,6 +110,13 @@ void codegen_watch_sizes(struct buf *out, const struct watcher *w, bool dense);
 // The switches of a system that has some, and how many levels they have.
 struct watcher codegen_switches(const struct system *s, struct arena *arena);
 uint32_t codegen_switch_levels(const struct system *s);
+// The events of a system that has some; and their functions, of which it returns how many.
+struct watcher codegen_events(const struct kernel_plan *p, const struct system *s,
+                              struct arena *arena);
+uint32_t codegen_event_functions(const struct kernel_plan *p, const struct system *s,
+                                 struct emit **out, struct arena *arena);
+// Up to so many statements a function is inlined.
+uint32_t codegen_inline_length(const struct kernel_plan *p);
 // Whether somebody of `w`, which may be NULL, has one of the calls.
 bool codegen_watches(const struct watcher *w, unsigned calls);
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32);

@@ -23,6 +23,8 @@ const struct watcher *codegen_watchers(const struct kernel_plan *p, const struct
     vec(struct watcher) list = {0};
     if (s->switches)
         *vec_push(arena, &list) = codegen_switches(s, arena);
+    if (s->events)
+        *vec_push(arena, &list) = codegen_events(p, s, arena);
     for (const struct watcher *w = p->watcher; w && w->name; w++)
         *vec_push(arena, &list) = *w;
     if (!list.count)
@@ -36,8 +38,10 @@ void codegen_watch_sizes(struct buf *out, const struct watcher *w, bool dense) {
     buf_printf(out, "#define WATCH_STOPS %d\n", codegen_watches(w, WATCH_STOPS));
     buf_printf(out, "#define WATCH_LIMITS %d\n", codegen_watches(w, WATCH_LIMITS));
     buf_printf(out, "#define WATCH_STEPS %d\n", codegen_watches(w, WATCH_STEPS));
+    buf_printf(out, "#define WATCH_STARTS %d\n", codegen_watches(w, WATCH_STARTS));
     buf_printf(out, "#define SAVE_GRID %d\n", dense);
     put_list(out, "WATCHERS", w, 0);
+    put_list(out, "STARTERS", w, WATCH_STARTS);
     put_list(out, "STOPPERS", w, WATCH_STOPS);
     put_list(out, "LIMITERS", w, WATCH_LIMITS);
 }

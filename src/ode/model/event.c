@@ -260,8 +260,9 @@ static bool cut_global(struct parser *p, const struct line *l, uint32_t at,
     bool braced = at < l->to && s[at] == '{';
     const char *end = at < l->to ? memchr(s + at, braced ? '}' : '{', l->to - at) : NULL;
     if (!end)
-        return parse_error(p, at, "expected a condition and actions in braces here, as in `global "
-                                  "1 x-1 {x=0}`");
+        return parse_error(p, at,
+                           "expected a condition and actions in braces here, as in `global "
+                           "1 x-1 {x=0}`");
     out->when = at + braced;
     out->when_end = (uint32_t)(end - s);
     at = skip_blanks(p, out->when_end + braced, l->to);

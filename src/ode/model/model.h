@@ -142,7 +142,8 @@ struct model *model_copy(struct model *m);
 // folded into it, other values are not.
 bool model_same_kernel(const struct model *a, const struct model *b);
 // Whether states, parameters, constants, derived parameters, observables and events have the same
-// names in the same order; if not, the first pair that differs (NULL: there is no such name any more).
+// names in the same order; if not, the first pair that differs (NULL: there is no such name any
+// more).
 struct name_difference {
     const char *kind, *here, *there;
 };

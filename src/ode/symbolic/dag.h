@@ -46,8 +46,7 @@ struct builder;
 bool builder_make(struct builder *b, struct expr code, uint32_t at, node_id *out);
 bool builder_fail(struct builder *b, uint32_t at, const char *why);
 // The events of a system that is complete otherwise.
-bool event_build(struct builder *b, struct system *s, const struct model *m,
-                 struct arena *scratch);
+bool event_build(struct builder *b, struct system *s, const struct model *m, struct arena *scratch);
 
 struct pair {
     uint32_t a, b, value;

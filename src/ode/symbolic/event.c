@@ -192,8 +192,8 @@ static void mark_assigned(const struct making *k, bool *assigned) {
 
 // What a derived one is made of that an event changes, and whether it is made of what is known at
 // the start only.
-static void look_at(struct making *k, uint32_t derived, const bool *assigned,
-                    const bool *changed, bool *changes, bool *initial) {
+static void look_at(struct making *k, uint32_t derived, const bool *assigned, const bool *changed,
+                    bool *changes, bool *initial) {
     const struct system *s = k->system;
     walk(k, s->derive[derived], false);
     *changes = *initial = false;

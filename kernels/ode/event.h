@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: MIT
+// Events: what happens at times known in advance, or where a function of the solution changes its
+// sign, and what it does to states and parameters.
+//
+// The generator writes the functions (event_values: the functions of the WHENS events that are
+// searched for, then the truth of those that are conditions; event_slopes; event_times;
+// event_assign) and the lists. An event remembers its last sign, and fires when that turns. Signs
+// are looked at where a step ends and at four places inside it; what lies between two of them may
+// be missed. The earliest turn is narrowed down on the interpolant until the time tells no more
+// apart, and the step ends there. Events that turn at the same time act in the order of the file,
+// each on what the last one left, and so do those that an action turns.
+
+#if COLD_PART
+#if WHENS <= 8
+#define WHEN_LOOP(e) UNROLL for (int e = 0; e < WHENS; e++)
+#else
+#define WHEN_LOOP(e) ROLL for (int e = 0; e < WHENS; e++)
+#endif
+#if EVENTS <= 8
+#define EVENT_LOOP(e) UNROLL for (int e = 0; e < EVENTS; e++)
+#else
+#define EVENT_LOOP(e) ROLL for (int e = 0; e < EVENTS; e++)
+#endif
+enum { EVENT_NODES = 5, EVENT_PASSES = 80, EVENT_STREAK = 1000, EVENT_NEAR = 100 };
+enum { EVENT_UP = 1, EVENT_DOWN = 2 }; // edges
+
+// The shortest step from t on.
+INLINE real event_shortest(const struct shoal_args *a, treal t) {
+    real least = r_max(R(a->control[CONTROL_DT_MIN]), R(SMALLEST_STEP));
+    return r_abs(t_real(t) * R(4 * TIME_EPSILON)) + least;
+}
+
+// ---- Signs --------------------------------------------------------------------------------------
+
+#if WHENS
+// The functions, and which side of its boundary each event is on: 1, -1, or 0, which says nothing.
+OUTLINE void event_look(real t, const SPACE real *y, const SPACE real *p, real *zero, real *sign) {
+    real value[WHENS + TRUTHS];
+    event_values(t, y, p, value);
+    WHEN_LOOP(e) {
+        real below = select(r_lt(value[e], R(0)), R(-1), R(0));
+        mask above = when_truth[e] == e ? r_gt(value[e], R(0)) : r_ne(value[when_truth[e]], R(0));
+        zero[e] = value[e];
+        sign[e] = select(above, R(1), below);
+    }
+}
+
+// The side that is remembered where the sign says `now`.
+INLINE real event_side(real before, real now) {
+    return select(r_ne(now, R(0)), now, select(r_eq(before, before), before, R(0)));
+}
+
+INLINE mask event_turned(int e, real before, real now) {
+    mask up = m_and(r_lt(before, R(0)), r_gt(now, R(0)));
+    mask down = m_and(r_gt(before, R(0)), r_lt(now, R(0)));
+    return when_edges[e] == EVENT_UP ? up : when_edges[e] == EVENT_DOWN ? down : m_or(up, down);
+}
+
+// Lanes that begin have a side that is not a number: where they are is no event.
+INLINE void event_orient(struct group *g) {
+    mask fresh = m_of_lanes(0);
+    WHEN_LOOP(e) fresh = m_or(fresh, r_ne(g->event.side[e], g->event.side[e]));
+    if (!m_lanes(fresh))
+        return;
+    real zero[WHENS], sign[WHENS];
+    event_look(t_real(g->x.t), g->x.y, g->p, zero, sign);
+    WHEN_LOOP(e) {
+        real side = g->event.side[e];
+        g->event.side[e] = select(r_eq(side, side), side, sign[e]);
+    }
+}
+
+// ---- The earliest turn in a step ----------------------------------------------------------------
+
+// A part of the step in which an event turned: not yet at `low`, but at `high`.
+struct event_bracket {
+    real low, high;   // parts of the step
+    real under, over; // how far from the turn they are, 0 or less and more, halved now and then
+    real side[WHENS]; // at `low`
+    u32 due[WHENS];   // lanes in which it turned
+    u32 found;        // lanes that have one
+};
+
+// How far the events that are due are beyond their turn; the largest.
+INLINE real event_beyond(const struct event_bracket *b, const real *zero) {
+    real most = R(-INFINITY_VALUE);
+    WHEN_LOOP(e) {
+        real far = select(r_lt(b->side[e], R(0)), zero[e], -zero[e]);
+        most = select(m_of_lanes(b->due[e]), r_max(far, most), most);
+    }
+    return most;
+}
+
+INLINE void event_state_at(const struct group *g, const struct trial *s, real part, mask end,
+                           SPACE real *y) {
+    dense_at(g, s, part, y);
+    STATES(j, 0) y[j] = select(end, s->y1[j], y[j]);
+}
+
+// Looks at places inside the step one after the other.
+INLINE void event_search(const struct group *g, const struct trial *s, u32 good, SPACE real *y,
+                         struct event_bracket *b) {
+    real zero[WHENS], sign[WHENS], from = R(0);
+    WHEN_LOOP(e) {
+        b->side[e] = g->event.side[e];
+        b->due[e] = 0;
+    }
+    b->found = 0;
+    b->low = R(0);
+    b->high = b->over = R(1);
+    b->under = R(0);
+    ROLL for (int n = 1; n <= EVENT_NODES && good & ~b->found; n++) {
+        real part = R(n) * R(1.0 / EVENT_NODES);
+        u32 open = good & ~b->found, here = 0;
+        if (n == EVENT_NODES)
+            STATES(j, 0) y[j] = s->y1[j];
+        else
+            dense_at(g, s, part, y);
+        event_look(t_at(g->x.t, part * s->h), y, g->p, zero, sign);
+        WHEN_LOOP(e) {
+            u32 turned = open & m_lanes(event_turned(e, b->side[e], sign[e]));
+            b->due[e] |= turned;
+            here |= turned;
+        }
+        mask now = m_of_lanes(here);
+        b->found |= here;
+        b->low = select(now, from, b->low);
+        b->high = select(now, part, b->high);
+        b->over = select(now, event_beyond(b, zero), b->over);
+        mask on = m_of_lanes(open & ~here);
+        WHEN_LOOP(e) b->side[e] = select(on, event_side(b->side[e], sign[e]), b->side[e]);
+        from = part;
+    }
+}
+
+// A look at a part of the step in the lanes, which makes it the bracket's one end or the other.
+INLINE u32 event_try(const struct group *g, const struct trial *s, real part, u32 lanes,
+                     SPACE real *y, struct event_bracket *b) {
+    real zero[WHENS], sign[WHENS];
+    u32 due[WHENS], hit = 0;
+    event_state_at(g, s, part, r_ge(part, R(1)), y);
+    event_look(t_at(g->x.t, part * s->h), y, g->p, zero, sign);
+    WHEN_LOOP(e) {
+        due[e] = b->due[e] & lanes & m_lanes(event_turned(e, b->side[e], sign[e]));
+        hit |= due[e];
+    }
+    WHEN_LOOP(e) b->due[e] = (b->due[e] & ~hit) | due[e];
+    real beyond = event_beyond(b, zero);
+    mask up = m_of_lanes(hit), down = m_of_lanes(lanes & ~hit);
+    b->high = select(up, part, b->high);
+    b->over = select(up, beyond, b->over);
+    b->low = select(down, part, b->low);
+    b->under = select(down, beyond, b->under);
+    return hit;
+}
+
+// Where to look next: the secant's place (halving the far end's weight, which is Illinois), or the
+// middle where that says nothing, and every third time.
+INLINE real event_guess(const struct event_bracket *b, real least, int pass) {
+    real middle = (b->low + b->high) * R(0.5), width = b->high - b->low;
+    real guess = b->high - width * b->over / (b->over - b->under);
+    guess = r_min(r_max(guess, b->low + least * R(0.5)), b->high - least * R(0.5));
+    mask inside = m_and(r_gt(guess, b->low), r_lt(guess, b->high));
+    mask told = m_and(r_gt(b->over, R(0)), r_le(b->under, R(0)));
+    return pass % 3 == 2 ? middle : select(m_and(inside, told), guess, middle);
+}
+
+// Narrows the bracket of the lanes in `found` down to what the time can tell apart.
+INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE real *y, real reach,
+                         struct event_bracket *b) {
+    real zero[WHENS], sign[WHENS];
+    u32 all[WHENS];
+    WHEN_LOOP(e) all[e] = b->due[e];
+    event_state_at(g, s, b->low, m_of_lanes(0), y);
+    event_look(t_at(g->x.t, b->low * s->h), y, g->p, zero, sign);
+    b->under = event_beyond(b, zero);
+    // What has turned by the end of the shortest step is not looked for any closer.
+    mask at_once = m_and(r_eq(b->low, R(0)), r_lt(reach, b->high));
+    u32 done = m_lanes(at_once) & b->found;
+    if (done)
+        done = event_try(g, s, reach, done, y, b);
+    u32 before = 0, open = b->found & ~done;
+    ROLL for (int pass = 0; pass < EVENT_PASSES && open; pass++) {
+        real least = r_max(b->high * R(EPSILON), reach * R(0.25));
+        u32 hit = event_try(g, s, event_guess(b, least, pass), open, y, b);
+        u32 same = pass ? ~(hit ^ before) & open : 0;
+        b->under = select(m_of_lanes(same & hit), b->under * R(0.5), b->under);
+        b->over = select(m_of_lanes(same & ~hit), b->over * R(0.5), b->over);
+        before = hit;
+        open &= m_lanes(r_gt(b->high - b->low, least));
+    }
+    // Those that turn right behind it are meant to be at the same time.
+    real behind = r_min(b->high + R(2) * reach, R(1));
+    event_state_at(g, s, behind, r_ge(behind, R(1)), y);
+    event_look(t_at(g->x.t, behind * s->h), y, g->p, zero, sign);
+    WHEN_LOOP(e) b->due[e] |= all[e] & m_lanes(event_turned(e, b->side[e], sign[e]));
+}
+
+INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct trial *s, u32 good) {
+    struct event_bracket b;
+    SPARE(y, N, s->spare[1]);
+    event_orient(g);
+    event_search(g, s, good, y, &b);
+    WHEN_LOOP(e) g->event.due[e] &= ~good;
+    if (!b.found)
+        return s->t_new;
+    real reach = event_shortest(a, g->x.t) / r_abs(s->h);
+    event_narrow(g, s, y, reach, &b);
+    mask found = m_of_lanes(b.found);
+    real part = r_max(b.high, reach);
+    treal at = t_select(r_ge(part, R(1)), s->t_new, t_add(g->x.t, part * s->h));
+    g->event.at = t_select(found, at, g->event.at);
+    WHEN_LOOP(e) {
+        g->event.due[e] |= b.due[e] & b.found;
+        g->event.from[e] = select(found, b.side[e], g->event.from[e]);
+    }
+    return t_select(found, at, s->t_new);
+}
+#endif
+
+// ---- Times known in advance ---------------------------------------------------------------------
+
+#if TIMES
+INLINE treal event_moment(real t) {
+#if F32
+    treal moment = {t, R(0)};
+    return moment;
+#else
+    return t;
+#endif
+}
+
+// When something that comes every so often comes: the first time, how often, and the last one's
+// number.
+struct event_round {
+    treal from;
+    real period, last;
+};
+
+INLINE struct event_round event_round_of(const struct group *g, real period, const real *from,
+                                         const real *until) {
+    struct event_round r;
+    r.from = from ? event_moment(*from) : g->t0;
+    r.period = period;
+    r.last = R(F32 ? 1e9 : 1e15); // as far as numbers count
+    if (until) {                  // both ends count, whatever rounding makes of their distance
+        real rounds = t_diff(event_moment(*until), r.from) / period;
+        r.last = r_floor(r_fma(r_abs(rounds), R(8 * EPSILON), rounds) + R(8 * EPSILON));
+    }
+    return r;
+}
+
+INLINE treal event_round_time(const struct event_round *r, real k) {
+    ireal n;
+    real whole = r_max(r_min(k, R(F32 ? 1e9 : 1e15)), R(0));
+    for (int i = 0; i < W; i++)
+        LANE(n, i) = (ielem)LANE(whole, i);
+    return t_index(r->from, n, event_moment(r->period));
+}
+
+// The first one after t; not a number where there is none.
+INLINE treal event_round_next(const struct event_round *r, treal t) {
+    real k = r_max(r_floor(t_diff(t, r->from) / r->period), R(0));
+    for (int i = 0; i < 2; i++) // rounding may be off by one, and t may be one of them
+        k = select(r_gt(t_diff(event_round_time(r, k), t), R(0)), k, k + R(1));
+    treal none = t_pair((elem)NAN_VALUE, 0);
+    return t_select(r_le(k, r->last), event_round_time(r, k), none);
+}
+
+INLINE mask event_round_is(const struct event_round *r, treal t) {
+    real k = r_floor(t_diff(t, r->from) / r->period + R(0.5));
+    mask inside = m_and(r_ge(k, R(0)), r_le(k, r->last));
+    return m_and(inside, r_eq(t_diff(event_round_time(r, k), t), R(0)));
+}
+
+INLINE treal event_sooner(treal t, treal at, treal other) {
+    mask ahead = r_gt(t_diff(other, t), R(0));
+    return t_select(m_and(ahead, m_not(r_le(t_diff(at, other), R(0)))), other, at);
+}
+
+#define FROM(slot) ((slot) < 0 ? 0 : &time[(slot) < 0 ? 0 : (slot)])
+
+// Lanes in which something comes so often that time does not go on.
+INLINE mask event_crowded(const struct shoal_args *a, treal t, const real *time) {
+    mask crowded = m_of_lanes(0);
+    (void)time;
+#define X(e, period, from, until)                                                                  \
+    crowded = m_or(crowded, m_not(r_gt(time[period], event_shortest(a, t))));
+    EVENTS_EVERY(X)
+#undef X
+    return crowded;
+}
+
+INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) {
+    real time[TIMES];
+    treal at = t_pair((elem)NAN_VALUE, 0);
+    event_times(g->p, time);
+#define X(e, first, count)                                                                         \
+    ITEMS(i, count) at = event_sooner(g->x.t, at, event_moment(time[first + i]));
+    EVENTS_AT(X)
+#undef X
+#define X(e, period, from, until)                                                                  \
+    {                                                                                              \
+        struct event_round r = event_round_of(g, time[period], FROM(from), FROM(until));           \
+        at = event_sooner(g->x.t, at, event_round_next(&r, g->x.t));                               \
+    }
+    EVENTS_EVERY(X)
+#undef X
+    mask crowded = event_crowded(a, g->x.t, time);
+    return t_select(crowded, t_step(g->x.t, event_shortest(a, g->x.t)), at);
+}
+
+// The timed events that happen at t.
+INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u32 lanes, u32 *due) {
+    real time[TIMES];
+    event_times(g->p, time);
+#define X(e, first, count)                                                                         \
+    ITEMS(i, count)                                                                                \
+    due[e] |= lanes & m_lanes(r_eq(t_diff(event_moment(time[first + i]), t), R(0)));
+    EVENTS_AT(X)
+#undef X
+#define X(e, period, from, until)                                                                  \
+    {                                                                                              \
+        struct event_round r = event_round_of(g, time[period], FROM(from), FROM(until));           \
+        due[e] |= lanes & m_lanes(event_round_is(&r, t));                                          \
+    }
+    EVENTS_EVERY(X)
+#undef X
+    u32 crowded = lanes & m_lanes(event_crowded(a, t, time));
+    g->ended |= crowded;
+    g->endless |= crowded;
+}
+#endif
+
+// ---- What they do -------------------------------------------------------------------------------
+
+// After an action that assigned a parameter.
+INLINE void event_refresh(const struct shoal_args *a, struct group *g, treal t, u32 lanes) {
+#if REDERIVES
+    real before[REDERIVES];
+    ITEMS(i, REDERIVES) before[i] = g->p[rederive[i]];
+    event_derive(g->p);
+    ITEMS(i, REDERIVES)
+    g->p[rederive[i]] = select(m_of_lanes(lanes), g->p[rederive[i]], before[i]);
+#endif
+#if EVENT_SWITCHES
+    switches_refresh(a, g, t, lanes);
+#endif
+    (void)a, (void)g, (void)t, (void)lanes;
+}
+
+INLINE u32 event_act(const struct shoal_args *a, struct group *g, int e, treal t, SPACE real *y,
+                     u32 lanes) {
+    int what = event_assign(g, e, t_real(t), y, lanes);
+    if (what & EVENT_ASSIGNS_PARAMETER)
+        event_refresh(a, g, t, lanes);
+    return what ? lanes : 0;
+}
+
+#if WHENS
+// What event e remembers after it acted in the lanes. Where its function was not changed, or only
+// its sign, it is still on its boundary, and whether it goes on to the side it turned to or back
+// says which side it is on. That way one that is turned back and does not get away from its
+// boundary fires again, and so an endless cascade shows.
+INLINE void event_remember(struct group *g, int e, real t, const SPACE real *y, real before,
+                           real after, real now, u32 lanes) {
+    mask some = m_of_lanes(lanes);
+    real far = when_edges[e] == EVENT_UP     ? R(1)
+               : when_edges[e] == EVENT_DOWN ? R(-1)
+                                             : -g->event.from[e];
+    real slope = far, back = -far, value[WHENS];
+    event_slopes(t, y, g->p, value);
+    if (when_slope[e])
+        slope = value[e];
+    real onwards = select(r_gt(slope * far, R(0)), far, back);
+    if (when_edges[e] == (EVENT_UP | EVENT_DOWN))
+        back = select(r_eq(slope, slope), r_sign(slope), R(0));
+    real side = select(r_ne(now, R(0)), now, back);
+    side = select(r_eq(r_abs(before), r_abs(after)), onwards, side);
+    g->event.side[e] = select(some, side, g->event.side[e]);
+}
+
+// Counts events that come one right after the other: where there is no end of them, the row ends.
+INLINE void event_count(const struct shoal_args *a, struct group *g, int e, treal t, u32 lanes) {
+    real gap = r_abs(t_diff(t, g->event.last[e]));
+    u32 near = m_lanes(r_le(gap, event_shortest(a, t) * R(EVENT_NEAR)));
+    g->event.last[e] = t_select(m_of_lanes(lanes), t, g->event.last[e]);
+    for (int i = 0; i < W; i++) {
+        if (!(lanes >> i & 1))
+            continue;
+        g->event.streak[e][i] = near >> i & 1 ? g->event.streak[e][i] + 1 : 0;
+        if (g->event.streak[e][i] >= EVENT_STREAK) {
+            g->ended |= 1u << i;
+            g->endless |= 1u << i;
+        }
+    }
+}
+#endif
+
+// The events in `due` act at t, and then those that these actions turn, each once. Returns the
+// lanes that were changed.
+OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
+                       u32 lanes, u32 *due) {
+    u32 changed = 0, any_due = 0;
+#if WHENS
+    real zero[WHENS], sign[WHENS];
+    u32 fired[EVENTS];
+    EVENT_LOOP(e) fired[e] = 0;
+    event_look(t_real(t), y, g->p, zero, sign);
+#endif
+    ROLL for (int pass = 0; pass <= WHENS; pass++) {
+        EVENT_LOOP(e) {
+            u32 acts = due[e] & ~g->ended;
+            if (!acts)
+                continue;
+            changed |= event_act(a, g, e, t, y, acts);
+#if WHENS
+            real was[WHENS];
+            WHEN_LOOP(w) was[w] = zero[w];
+            event_look(t_real(t), y, g->p, zero, sign);
+            const int k = event_when[e];
+            if (k >= 0) {
+                event_remember(g, k, t_real(t), y, was[k], zero[k], sign[k], acts);
+                event_count(a, g, k, t, acts);
+            }
+            fired[e] |= acts;
+#endif
+        }
+        any_due = 0;
+#if WHENS
+        EVENT_LOOP(e) {
+            due[e] = 0;
+            const int k = event_when[e];
+            if (k >= 0) {
+                real side = g->event.side[k];
+                u32 calm = lanes & ~fired[e];
+                due[e] = calm & m_lanes(event_turned(k, side, sign[k]));
+                mask goes = m_and(m_of_lanes(calm & ~due[e]), r_eq(side, side));
+                g->event.side[k] = select(goes, event_side(side, sign[k]), side);
+                g->event.from[k] = select(m_of_lanes(due[e]), side, g->event.from[k]);
+            }
+            any_due |= due[e];
+        }
+#endif
+        if (!any_due)
+            break;
+    }
+    return changed;
+}
+
+// ---- The watcher --------------------------------------------------------------------------------
+
+INLINE void event_begin(const struct shoal_args *a, struct group *g) {
+    (void)a;
+    g->event.at = t_pair((elem)NAN_VALUE, 0);
+#if WHENS
+    WHEN_LOOP(e) {
+        g->event.side[e] = R(NAN_VALUE);
+        g->event.from[e] = R(0);
+        g->event.due[e] = 0;
+        g->event.last[e] = t_pair((elem)NAN_VALUE, 0);
+        for (int i = 0; i < W; i++)
+            g->event.streak[e][i] = 0;
+    }
+#endif
+}
+
+// At t0 only what is timed happens.
+INLINE u32 event_start(const struct shoal_args *a, struct group *g) {
+#if TIMES
+    u32 due[EVENTS], lanes = m_lanes(r_ne(t_diff(g->t1, g->t0), R(0)));
+    EVENT_LOOP(e) due[e] = 0;
+    event_timed(a, g, g->t0, lanes, due);
+    u32 any_due = 0;
+    EVENT_LOOP(e) any_due |= due[e];
+    return any_due ? event_fire(a, g, g->t0, g->x.y, lanes, due) : 0;
+#else
+    return 0;
+#endif
+}
+
+INLINE void event_copy(struct event_state *to, int i, const struct event_state *from, int j) {
+    T_COPY(to->at, i, from->at, j);
+#if WHENS
+    WHEN_LOOP(e) {
+        LANE(to->side[e], i) = LANE(from->side[e], j);
+        LANE(to->from[e], i) = LANE(from->from[e], j);
+        to->due[e] &= ~(1u << i);
+        T_COPY(to->last[e], i, from->last[e], j);
+        to->streak[e][i] = from->streak[e][j];
+    }
+#endif
+}
+
+// Nothing happens at t1.
+INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
+    u32 lanes = moved & m_lanes(r_ne(t_diff(g->t1, s->t_new), R(0))), any_due = 0, due[EVENTS];
+    EVENT_LOOP(e) due[e] = 0;
+#if WHENS
+    real zero[WHENS], sign[WHENS];
+    u32 here = m_lanes(r_eq(t_diff(g->event.at, s->t_new), R(0)));
+    event_orient(g);
+    event_look(t_real(s->t_new), s->y1, g->p, zero, sign);
+    EVENT_LOOP(e) {
+        const int k = event_when[e];
+        if (k < 0)
+            continue;
+        real side = g->event.side[k];
+        u32 found = lanes & g->event.due[k] & here;
+        due[e] = found | (lanes & m_lanes(event_turned(k, side, sign[k])));
+        g->event.due[k] &= ~lanes;
+        g->event.from[k] = select(m_of_lanes(due[e] & ~found), side, g->event.from[k]);
+        g->event.side[k] = select(m_of_lanes(lanes & ~due[e]), event_side(side, sign[k]), side);
+    }
+#endif
+#if TIMES
+    event_timed(a, g, s->t_new, lanes, due);
+#endif
+    EVENT_LOOP(e) any_due |= due[e];
+    return any_due ? event_fire(a, g, s->t_new, s->y1, lanes, due) : 0;
+}
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// Events as somebody who watches: their functions and lists, for kernels/ode/event.h.
+//
+// Functions: event_values (what is searched for, then the truth of conditions), event_slopes,
+// event_times, event_derive, and for each event event_move_E_K, one after the other. All that an
+// event assigns at once is one move.
+#include "kernel/files.h"
+#include "ode/codegen/codegen.h"
+
+// The numbers of an event's times among all, one after the other.
+static uint32_t time_count(const struct system *s) {
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < s->events; e++)
+        for (uint32_t i = 0; i < s->event[e].times; i++)
+            count += s->event[e].time[i] != NODE_NONE;
+    return count;
+}
+
+static uint32_t when_count(const struct system *s) {
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < s->events; e++)
+        count += s->event[e].kind == EVENT_WHEN;
+    return count;
+}
+
+static uint32_t truth_count(const struct system *s) {
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < s->events; e++)
+        count += s->event[e].truth != NODE_NONE;
+    return count;
+}
+
+// ---- Functions ----------------------------------------------------------------------------------
+
+struct list {
+    const struct kernel_plan *plan;
+    const struct system *system;
+    struct arena *arena;
+    vec(struct emit) functions;
+};
+
+// They hand on nothing: a long one is one function all the same.
+static void add(struct list *l, struct emit e) {
+    e.dag = &l->system->dag;
+    e.pars = l->system->pars;
+    e.derived = l->system->derived;
+    e.inline_length = codegen_inline_length(l->plan);
+    e.form = codegen_length(&e, l->arena) > e.inline_length ? EMIT_WHOLE : EMIT_PARTS;
+    *vec_push(l->arena, &l->functions) = e;
+}
+
+static struct emit of_state(const char *name, node_id *roots, uint32_t count) {
+    return (struct emit){.roots = roots,
+                         .count = count,
+                         .name = name,
+                         .parameters =
+                             "real t, const SPACE real *y, const SPACE real *p, real *out",
+                         .arguments = "t, y, p, out",
+                         .result = "out"};
+}
+
+static void add_whens(struct list *l) {
+    const struct system *s = l->system;
+    uint32_t whens = when_count(s), n = 0, truths = 0;
+    node_id *values = arena_new(l->arena, node_id, 2 * whens + 1);
+    node_id *slopes = arena_new(l->arena, node_id, whens + 1);
+    for (uint32_t e = 0; e < s->events; e++) {
+        const struct system_event *v = &s->event[e];
+        if (v->kind != EVENT_WHEN)
+            continue;
+        slopes[n] = v->slope == NODE_NONE ? v->zero : v->slope; // of which no use is made then
+        values[n++] = v->zero;
+        if (v->truth != NODE_NONE)
+            values[whens + truths++] = v->truth;
+    }
+    if (!whens)
+        return;
+    add(l, of_state("event_values", values, whens + truths));
+    add(l, of_state("event_slopes", slopes, whens));
+}
+
+static void add_times(struct list *l) {
+    const struct system *s = l->system;
+    node_id *roots = arena_new(l->arena, node_id, time_count(s) + 1);
+    uint32_t n = 0;
+    for (uint32_t e = 0; e < s->events; e++)
+        for (uint32_t i = 0; i < s->event[e].times; i++)
+            if (s->event[e].time[i] != NODE_NONE)
+                roots[n++] = s->event[e].time[i];
+    if (n)
+        add(l, (struct emit){.roots = roots,
+                             .count = n,
+                             .name = "event_times",
+                             .parameters = "const SPACE real *p, real *out",
+                             .arguments = "p, out",
+                             .result = "out"});
+}
+
+static void add_derive(struct list *l) {
+    const struct system *s = l->system;
+    node_id *roots = arena_new(l->arena, node_id, s->rederives + 1);
+    uint32_t *slots = arena_new(l->arena, uint32_t, s->rederives + 1);
+    for (uint32_t i = 0; i < s->rederives; i++) {
+        roots[i] = s->derive[s->rederive[i]];
+        slots[i] = s->pars + s->rederive[i];
+    }
+    if (s->rederives)
+        add(l, (struct emit){.roots = roots,
+                             .slots = slots,
+                             .count = s->rederives,
+                             .name = "event_derive",
+                             .parameters = "SPACE real *p",
+                             .arguments = "p",
+                             .result = "p"});
+}
+
+// How many actions the move that begins with action i has.
+static uint32_t move_length(const struct system_event *v) { return v->sequential ? 1 : v->actions; }
+
+static void add_moves(struct list *l, uint32_t e) {
+    const struct system_event *v = &l->system->event[e];
+    for (uint32_t i = 0; i < v->actions; i += move_length(v))
+        add(l, of_state(arena_printf(l->arena, "event_move_%u_%u", e, i), v->value + i,
+                        move_length(v)));
+}
+
+uint32_t codegen_event_functions(const struct kernel_plan *p, const struct system *s,
+                                 struct emit **out, struct arena *arena) {
+    struct list l = {.plan = p, .system = s, .arena = arena};
+    add_whens(&l);
+    add_times(&l);
+    add_derive(&l);
+    for (uint32_t e = 0; e < s->events; e++)
+        add_moves(&l, e);
+    *out = l.functions.items;
+    return l.functions.count;
+}
+
+// ---- Lists --------------------------------------------------------------------------------------
+
+static void put_table(struct buf *out, const char *name, const int *items, uint32_t count) {
+    buf_printf(out, "CONSTANT int %s[%u] = {", name, count ? count : 1);
+    for (uint32_t i = 0; i < count || i == 0; i++)
+        buf_printf(out, "%s%d", i ? ", " : "", i < count ? items[i] : 0);
+    buf_puts(out, "};\n");
+}
+
+static void put_tables(struct buf *out, const struct system *s, struct arena *arena) {
+    uint32_t whens = when_count(s), n = 0, truths = 0;
+    int *when = arena_new(arena, int, s->events), *truth = arena_new(arena, int, whens + 1),
+        *edges = arena_new(arena, int, whens + 1), *slope = arena_new(arena, int, whens + 1),
+        *rederive = arena_new(arena, int, s->rederives + 1);
+    for (uint32_t e = 0; e < s->events; e++) {
+        const struct system_event *v = &s->event[e];
+        when[e] = -1;
+        if (v->kind != EVENT_WHEN)
+            continue;
+        edges[n] = (int)v->edges;
+        slope[n] = v->slope != NODE_NONE;
+        truth[n] = (int)(v->truth == NODE_NONE ? n : whens + truths++);
+        when[e] = (int)n++;
+    }
+    for (uint32_t i = 0; i < s->rederives; i++)
+        rederive[i] = (int)(s->pars + s->rederive[i]);
+    put_table(out, "event_when", when, s->events);
+    put_table(out, "when_truth", truth, whens);
+    put_table(out, "when_edges", edges, whens);
+    put_table(out, "when_slope", slope, whens);
+    put_table(out, "rederive", rederive, s->rederives);
+}
+
+// EVENTS_AT calls its argument with event, first time and how many; EVENTS_EVERY with event, and
+// the places of period, from and until, -1 where there is none.
+static void put_timed(struct buf *out, const struct system *s) {
+    uint32_t n = 0;
+    buf_puts(out, "#define EVENTS_AT(X)");
+    for (uint32_t e = 0; e < s->events; e++)
+        if (s->event[e].kind == EVENT_AT) {
+            buf_printf(out, " X(%u, %u, %u)", e, n, s->event[e].times);
+            n += s->event[e].times;
+        } else
+            for (uint32_t i = 0; i < s->event[e].times; i++)
+                n += s->event[e].time[i] != NODE_NONE;
+    buf_puts(out, "\n#define EVENTS_EVERY(X)");
+    n = 0;
+    for (uint32_t e = 0; e < s->events; e++) {
+        const struct system_event *v = &s->event[e];
+        bool every = v->kind == EVENT_EVERY;
+        if (every)
+            buf_printf(out, " X(%u", e);
+        for (uint32_t i = 0; i < v->times; i++) {
+            int place = v->time[i] == NODE_NONE ? -1 : (int)n++;
+            if (every)
+                buf_printf(out, ", %d", place);
+        }
+        buf_puts(out, every ? ")" : "");
+    }
+    buf_puts(out, "\n");
+}
+
+static bool assigns_parameter(const struct system *s, const struct system_event *v) {
+    for (uint32_t i = 0; i < v->actions; i++)
+        if (v->target[i] != ACTION_STOP && v->target[i] >= s->states)
+            return true;
+    return false;
+}
+
+static bool assigns(const struct system_event *v) {
+    for (uint32_t i = 0; i < v->actions; i++)
+        if (v->target[i] != ACTION_STOP)
+            return true;
+    return false;
+}
+
+static void put_store(struct buf *out, const struct system *s, uint32_t target, uint32_t i) {
+    uint32_t par = target - s->states;
+    if (target == ACTION_STOP)
+        buf_printf(out, "        g->ended |= lanes & m_lanes(r_gt(v[%u], R(0)));\n", i);
+    else if (target < s->states)
+        buf_printf(out, "        y[%u] = select(m, v[%u], y[%u]);\n", target, i, target);
+    else
+        buf_printf(out, "        g->p[%u] = select(m, v[%u], g->p[%u]);\n", par, i, par);
+}
+
+static void put_case(struct buf *out, const struct system *s, uint32_t e) {
+    const struct system_event *v = &s->event[e];
+    buf_printf(out, "    case %u: {\n        real v[%u];\n", e, v->actions ? v->actions : 1);
+    for (uint32_t i = 0; i < v->actions; i += move_length(v)) {
+        buf_printf(out, "        event_move_%u_%u(t, y, g->p, v);\n", e, i);
+        for (uint32_t k = 0; k < move_length(v); k++)
+            put_store(out, s, v->target[i + k], k);
+    }
+    buf_printf(out, "        return %s;\n    }\n",
+               assigns_parameter(s, v) ? "EVENT_ASSIGNS_STATE | EVENT_ASSIGNS_PARAMETER"
+               : assigns(v)            ? "EVENT_ASSIGNS_STATE"
+                                       : "0");
+}
+
+// What an event assigns to the lanes, and whether states or parameters.
+static void put_assign(struct buf *out, const struct system *s) {
+    buf_puts(out, "enum { EVENT_ASSIGNS_STATE = 1, EVENT_ASSIGNS_PARAMETER = 2 };\n"
+                  "INLINE int event_assign(struct group *g, int e, real t, SPACE real *y,\n"
+                  "                        u32 lanes) {\n"
+                  "    mask m = m_of_lanes(lanes);\n"
+                  "    (void)m, (void)t;\n"
+                  "    switch (e) {\n");
+    for (uint32_t e = 0; e < s->events; e++)
+        put_case(out, s, e);
+    buf_puts(out, "    }\n    return 0;\n}\n");
+}
+
+// ---- The watcher --------------------------------------------------------------------------------
+
+static const char *put_state(const struct system *s, struct arena *arena) {
+    uint32_t whens = when_count(s);
+    return arena_printf(arena,
+                        "#define EVENTS %u\n#define WHENS %u\n#define TRUTHS %u\n#define TIMES %u\n"
+                        "#define REDERIVES %u\n#define EVENT_SWITCHES %d\n"
+                        "struct event_state {\n"
+                        "    treal at;        // where the step that was shown last is to end\n"
+                        "#if WHENS\n"
+                        "    real side[WHENS]; // last sign; a lane that begins: not a number\n"
+                        "    real from[WHENS]; // of those that are due, the side they come from\n"
+                        "    u32 due[WHENS];   // lanes in which it happens at `at`\n"
+                        "    treal last[WHENS];     // time at which it happened,\n"
+                        "    u32 streak[WHENS][W]; // and how often right after the one before\n"
+                        "#endif\n"
+                        "};\n",
+                        s->events, whens, truth_count(s), time_count(s), s->rederives,
+                        s->switches != 0);
+}
+
+static unsigned calls_of(const struct system *s) {
+    return (when_count(s) ? WATCH_LIMITS : 0u) | (time_count(s) ? WATCH_STOPS | WATCH_STARTS : 0u);
+}
+
+struct watcher codegen_events(const struct kernel_plan *p, const struct system *s,
+                              struct arena *arena) {
+    struct buf text = {0};
+    struct emit *functions;
+    uint32_t count = codegen_event_functions(p, s, &functions, arena);
+    put_tables(&text, s, arena);
+    put_timed(&text, s);
+    buf_puts(&text, "#if COLD_PART\n");
+    for (uint32_t i = 0; i < count; i++)
+        codegen_function(&text, &functions[i], arena);
+    put_assign(&text, s);
+    buf_puts(&text, "#endif\n");
+    buf_puts(&text, kernel_file_find("ode", "event.h")->text);
+    struct watcher w = {.name = "event",
+                        .calls = calls_of(s),
+                        .state = put_state(s, arena),
+                        .text = text.failed ? NULL : arena_strdup(arena, text.data)};
+    buf_free(&text);
+    return w;
+}
