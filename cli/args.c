@@ -297,6 +297,14 @@ static bool spelt_twice(const struct args *a, const struct item *one, const shoa
     return false;
 }
 
+shoal_code args_events(const struct args *a, shoal_model *model, shoal_log *log) {
+    shoal_code code = SHOAL_OK;
+    for (size_t i = 0; i < a->count && !code; i++)
+        if (!strcmp(a->items[i].option.name, "event"))
+            code = shoal_model_add_event(model, a->items[i].value, log);
+    return code;
+}
+
 shoal_code args_apply(const struct args *a, shoal_model *model, shoal_options *options,
                       shoal_log *log) {
     shoal_code code = SHOAL_OK;

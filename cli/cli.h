@@ -49,6 +49,8 @@ void args_add_job(struct args *a, const shoal_job *job);
 // Now that names have a meaning: what the job says about one that the command line gives goes.
 void args_settle(struct args *a, const shoal_model *model);
 // The values of --set and the fields of the options, in order.
+// The events of the command line, which come before all else that changes the model.
+shoal_code args_events(const struct args *a, shoal_model *model, shoal_log *log);
 shoal_code args_apply(const struct args *a, shoal_model *model, shoal_options *options,
                       shoal_log *log);
 const char *args_value(const struct args *a, const char *name); // the last one; NULL: not given

@@ -17,6 +17,8 @@ shoal_code subject_load(struct subject *s, const struct args *a, const char *mod
         suggest_model(model);
     }
     if (!code)
+        code = args_events(a, s->model, s->log);
+    if (!code)
         code = shoal_options_init(&s->options, s->model, s->log);
     const char *use = args_value(a, "use");
     if (!code && use)
@@ -45,6 +47,7 @@ static const struct {
     {SHOAL_DERIVED, "derived parameters", "derived"},
     {SHOAL_OBSERVABLE, "observables", "observables"},
     {SHOAL_SET, "sets", "sets"},
+    {SHOAL_EVENT, "events", "events"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -57,7 +60,7 @@ struct start {
 static struct start start_new(const shoal_model *m, double t0) {
     struct start s = {0};
     for (size_t k = 0; k < KINDS; k++) {
-        if (kinds[k].kind == SHOAL_SET || kinds[k].kind == SHOAL_OBSERVABLE)
+        if (kinds[k].kind >= SHOAL_OBSERVABLE)
             continue;
         uint32_t n = shoal_model_count(m, kinds[k].kind);
         s.values[k] = cli_realloc(NULL, (n + 1) * sizeof(double));
@@ -119,7 +122,9 @@ static void info_kind(const shoal_model *m, size_t k, const struct start *start)
     }
     for (uint32_t i = 0; i < count; i++) {
         const char *name = shoal_model_symbol(m, kind, i);
-        if (!start->values[k])
+        if (kind == SHOAL_EVENT)
+            printf("  %-*s  %s\n", width, name, shoal_model_event(m, i));
+        else if (!start->values[k])
             printf("  %s\n", name);
         else
             printf("  %-*s  %.17g\n", width, name, start->values[k][i]);
@@ -221,6 +226,10 @@ static void json_kind(const shoal_model *m, size_t k, const struct start *start)
     for (uint32_t i = 0; i < shoal_model_count(m, kind); i++) {
         fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
         show_json_string(stdout, shoal_model_symbol(m, kind, i));
+        if (kind == SHOAL_EVENT) {
+            fputs(", \"line\": ", stdout);
+            show_json_string(stdout, shoal_model_event(m, i));
+        }
         if (start->values[k]) {
             fputs(", \"value\": ", stdout);
             json_number(start->values[k][i]);

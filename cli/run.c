@@ -80,7 +80,9 @@ static void on_compile(const shoal_compile *now, void *user) {
 }
 
 static shoal_code set_options(struct run *r) {
-    shoal_code code = shoal_options_init(&r->options, r->model, r->log);
+    shoal_code code = args_events(r->args, r->model, r->log);
+    if (!code)
+        code = shoal_options_init(&r->options, r->model, r->log);
     const char *use = args_value(r->args, "use");
     if (!code && use)
         code = shoal_model_use(r->model, use, &r->options, r->log);

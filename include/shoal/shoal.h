@@ -233,6 +233,10 @@ SHOAL_API void shoal_model_free(shoal_model *model);
 // "a=1,x(0)=2": another value for a parameter, an initial value (also as x=2) or a constant.
 SHOAL_API shoal_code shoal_model_set(shoal_model *model, const char *assignments, shoal_log *log);
 
+// One more event, as a line of the model has it; the word `event` may be left out. It comes before
+// values are changed.
+SHOAL_API shoal_code shoal_model_add_event(shoal_model *model, const char *line, shoal_log *log);
+
 typedef enum shoal_kind {
     SHOAL_STATE,      // value: its initial value
     SHOAL_PARAMETER,  // value: its value
@@ -240,10 +244,12 @@ typedef enum shoal_kind {
     SHOAL_DERIVED,    // computed from parameters and initial values once per trajectory
     SHOAL_OBSERVABLE, // aux, observe
     SHOAL_SET,        // named set of values, for shoal_model_use; it has no value
+    SHOAL_EVENT,      // it has no value; shoal_model_event is its line
 } shoal_kind;
 
 SHOAL_API const char *shoal_model_name(const shoal_model *model); // as given to load or parse
-SHOAL_API const char *shoal_model_text(const shoal_model *model);
+SHOAL_API const char *shoal_model_text(const shoal_model *model); // without events that were added
+SHOAL_API const char *shoal_model_event(const shoal_model *model, uint32_t index); // its line
 SHOAL_API uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind);
 SHOAL_API const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32_t index);
 SHOAL_API double shoal_model_value(const shoal_model *model, shoal_kind kind, uint32_t index);

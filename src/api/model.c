@@ -2,6 +2,8 @@
 // Public calls on models.
 #include "api/model.h"
 
+#include "base/ascii.h"
+#include "base/buf.h"
 #include "base/file.h"
 #include "ode/run/build.h"
 
@@ -44,6 +46,59 @@ shoal_code shoal_model_parse(const char *name, const char *text, size_t length, 
     }
     *out = m;
     return SHOAL_OK;
+}
+
+static bool is_set(const struct model *m) {
+    for (uint32_t i = 0; i < m->symbols.count; i++)
+        if (m->symbols.items[i].set)
+            return true;
+    return false;
+}
+
+static bool starts_with(const char *line, const char *word) {
+    size_t n = strlen(word);
+    line += strspn(line, " \t");
+    return ascii_same_prefix(line, word, n) && (line[n] == ' ' || line[n] == '\t');
+}
+
+// The lines that were added so far, and this one.
+static char *added_lines(const struct model *m, const char *line) {
+    struct buf out = {0};
+    bool whole = starts_with(line, "event") || starts_with(line, "global");
+    buf_puts(&out, m->source.text + m->added);
+    buf_printf(&out, "%s%s\n", whole ? "" : "event ", line);
+    if (!out.failed)
+        return out.data;
+    buf_free(&out);
+    return NULL;
+}
+
+shoal_code shoal_model_add_event(shoal_model *model, const char *line, shoal_log *log) {
+    struct report *r = log_report(log);
+    if (!model || !line)
+        return api_usage(log, "shoal_model_add_event", "model or line");
+    if (is_set(model->model))
+        return report_error(r, SHOAL_USAGE,
+                            "shoal_model_add_event: events come before values are changed");
+    if (strpbrk(line, "\n\r"))
+        return report_error(r, SHOAL_INPUT, "--event: an event is one line");
+    const struct model *m = model->model;
+    char *added = added_lines(m, line);
+    shoal_model *more = added ? new_model() : NULL;
+    shoal_code code = more ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "out of memory");
+    if (code == SHOAL_OK) {
+        report_begin(r);
+        more->model = model_parse_more(m->source.name, m->text, strlen(m->text), added, r);
+        code = more->model && api_system(more, log) ? SHOAL_OK : SHOAL_INPUT;
+    }
+    if (code == SHOAL_OK) {
+        more->swap = model->swap;
+        more->watcher = model->watcher;
+        api_model_swap(model, more);
+    }
+    shoal_model_free(more);
+    free(added);
+    return code;
 }
 
 shoal_code shoal_model_load(const char *path, shoal_model **out, shoal_log *log) {
@@ -119,8 +174,11 @@ const char *shoal_model_name(const shoal_model *model) {
     return model ? model->model->source.name : NULL;
 }
 
-const char *shoal_model_text(const shoal_model *model) {
-    return model ? model->model->source.text : NULL;
+const char *shoal_model_text(const shoal_model *model) { return model ? model->model->text : NULL; }
+
+const char *shoal_model_event(const shoal_model *model, uint32_t index) {
+    return index < shoal_model_count(model, SHOAL_EVENT) ? model->model->events.items[index].line
+                                                         : NULL;
 }
 
 static const struct symbol *symbol_at(const shoal_model *model, shoal_kind kind, uint32_t index) {
@@ -149,6 +207,8 @@ uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind) {
         return m->observables.count;
     case SHOAL_SET:
         return m->sets.count;
+    case SHOAL_EVENT:
+        return m->events.count;
     }
     return 0;
 }
@@ -160,6 +220,8 @@ const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32
         return model->model->observables.items[index].label;
     if (kind == SHOAL_SET)
         return model->model->sets.items[index].name;
+    if (kind == SHOAL_EVENT)
+        return model->model->events.items[index].name;
     return symbol_at(model, kind, index)->name;
 }
 

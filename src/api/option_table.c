@@ -49,6 +49,9 @@ const struct option option_table[] = {
             "parameter or initial value (x or x(0)) for every trajectory; a constant too, which "
             "recompiles"),
      GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
+    {OPTION("event", MODEL, "'NAME when|at|every ... : ...'", "",
+            "one more event, as a line of the model has it"),
+     GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
     {OPTION("use", MODEL, "SET", "", "a named set of the model: its values and options"),
      GROUP(RUNS), KEPT, .type = OPTION_TEXT},
     {OPTION("sweep", RUN, "NAME=SPEC", "",

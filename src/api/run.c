@@ -134,7 +134,7 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
     buf_puts(out, ",\"model\":");
     buf_json(out, s->model->model->source.name);
     buf_puts(out, ",\"model_text\":");
-    buf_json(out, s->model->model->source.text);
+    buf_json(out, s->model->model->text);
     buf_puts(out, ",\"key\":");
     buf_json(out, s->runner.kernel[PLAN_FIRST].key);
     if (plan_takes_over(s->plan))

@@ -123,6 +123,9 @@ static shoal_code solve(struct solve *s, const char *model, const char *const *w
         code = shoal_output_check(path, &s->options, true, log); // before anything is compiled
     if (code == SHOAL_OK)
         code = shoal_model_load(model, &s->model, log);
+    for (uint32_t i = 0; i < s->words.count && code == SHOAL_OK; i++)
+        if (is_named(&s->words.items[i], "event"))
+            code = shoal_model_add_event(s->model, s->words.items[i].value, log);
     if (code == SHOAL_OK)
         code = set_options(s, log);
     if (code == SHOAL_OK)

@@ -111,8 +111,9 @@ static bool read_parts(struct parser *p, uint32_t pos, uint32_t end, struct part
 
 // ---- What is noted ------------------------------------------------------------------------------
 
-static struct event_line *declare(struct parser *p, const struct parts *parts, const char *name,
-                                  uint32_t length, uint32_t at, struct index index) {
+static struct event_line *declare(struct parser *p, const struct line *l, const struct parts *parts,
+                                  const char *name, uint32_t length, uint32_t at,
+                                  struct index index) {
     struct model *m = p->m;
     if (names_exact(p->happen, name, length)) {
         parse_error(p, at, "there is already an event `%.*s`", (int)length, name);
@@ -124,14 +125,16 @@ static struct event_line *declare(struct parser *p, const struct parts *parts, c
     }
     name = arena_strndup(&m->arena, name, length);
     names_add(&p->scratch, p->happen, name, length);
-    *vec_push(&m->arena, &m->events) = (struct event){.name = name,
-                                                      .kind = parts->kind,
-                                                      .edge = parts->edge,
-                                                      .sequential = parts->sequential,
-                                                      .at = at};
-    struct event_line *l = vec_push(&p->scratch, &p->events);
-    *l = (struct event_line){.index = index, .when = parts->when};
-    return l;
+    *vec_push(&m->arena, &m->events) =
+        (struct event){.name = name,
+                       .line = arena_strndup(&m->arena, p->text + l->from, l->to - l->from),
+                       .kind = parts->kind,
+                       .edge = parts->edge,
+                       .sequential = parts->sequential,
+                       .at = at};
+    struct event_line *e = vec_push(&p->scratch, &p->events);
+    *e = (struct event_line){.index = index, .when = parts->when};
+    return e;
 }
 
 // The end of a value: a comma outside of parentheses.
@@ -199,15 +202,15 @@ static void add_actions(struct parser *p, struct event_line *l, struct span acti
     }
 }
 
-static void declare_one(struct parser *p, const struct parts *parts, uint32_t name,
-                        struct index index) {
+static void declare_one(struct parser *p, const struct line *l, const struct parts *parts,
+                        uint32_t name, struct index index) {
     uint32_t pos = name, length, at = p->tokens.items[name].at;
     const char *text = arrays_name(p, &pos, index, &length);
-    struct event_line *l = text ? declare(p, parts, text, length, at, index) : NULL;
-    if (!l)
+    struct event_line *e = text ? declare(p, l, parts, text, length, at, index) : NULL;
+    if (!e)
         return;
-    add_times(p, l, parts);
-    add_actions(p, l, parts->actions);
+    add_times(p, e, parts);
+    add_actions(p, e, parts->actions);
 }
 
 void event_line(struct parser *p, struct line *l, uint32_t from, struct index index) {
@@ -224,13 +227,13 @@ void event_line(struct parser *p, struct line *l, uint32_t from, struct index in
     if (!read_parts(p, behind, end, &parts))
         return;
     if (!range)
-        declare_one(p, &parts, first, index);
+        declare_one(p, l, &parts, first, index);
     else if (index.known)
         parse_error(p, range->at, "a range inside a `%%` block: use [j]");
     else if (arrays_check_range(p, range)) {
         int32_t low = range->times, high = range->plus;
         for (int64_t j = low; j <= high && !p->stop; j++)
-            declare_one(p, &parts, first, (struct index){j, true, j > low});
+            declare_one(p, l, &parts, first, (struct index){j, true, j > low});
     }
 }
 
@@ -336,7 +339,7 @@ void event_global(struct parser *p, struct line *l, uint32_t from, struct index 
     for (int64_t j = low; j <= high && !p->stop; j++) {
         const char *name = arena_printf(&p->scratch, "global%u", ++p->globals);
         struct index here = over ? (struct index){j, true, j > low} : index;
-        struct event_line *e = declare(p, &parts, name, (uint32_t)strlen(name), l->from, here);
+        struct event_line *e = declare(p, l, &parts, name, (uint32_t)strlen(name), l->from, here);
         if (!e)
             return;
         add_global_actions(p, e, actions.items, actions.count);

@@ -559,7 +559,9 @@ void lines_read(struct parser *p) {
         struct line *l = &p->lines.items[i];
         if (is_done(p, l)) {
             p->m->done = true;
-            return;
+            while (i + 1 < p->lines.count && p->lines.items[i + 1].from < p->m->added)
+                i++;
+            continue;
         }
         if (p->text[l->from] != '%')
             read_line(p, l, (struct index){0});

@@ -271,14 +271,37 @@ static bool guarded_parse(struct parser *p) {
     return good;
 }
 
+// The text, and behind it, if there are any, the lines that are added; nothing of it goes on there.
+static void take_text(struct model *m, const char *text, size_t length, const char *added) {
+    size_t more = added ? strlen(added) : 0;
+    m->text = arena_strndup(&m->arena, text, length);
+    m->source.text = m->text;
+    m->source.length = m->added = length;
+    if (!more || !m->text)
+        return;
+    char *all = arena_alloc(&m->arena, length + more + 3);
+    m->source.text = all;
+    if (!all)
+        return;
+    memcpy(all, text, length);
+    memcpy(all + length, "\n\n", 2);
+    memcpy(all + length + 2, added, more);
+    m->added = length + 2;
+    m->source.length = m->added + more;
+}
+
 struct model *model_parse(const char *name, const char *text, size_t length, struct report *r) {
+    return model_parse_more(name, text, length, NULL, r);
+}
+
+struct model *model_parse_more(const char *name, const char *text, size_t length, const char *added,
+                               struct report *r) {
     struct model *m = calloc(1, sizeof *m);
     struct parser *p = calloc(1, sizeof *p);
     bool good = false;
     if (m && p) {
         m->source.name = arena_strdup(&m->arena, name);
-        m->source.text = arena_strndup(&m->arena, text, length);
-        m->source.length = length;
+        take_text(m, text, length, added);
         *p = (struct parser){.m = m, .r = r, .source = &m->source};
         if (m->source.name && m->source.text)
             good = guarded_parse(p);

@@ -88,6 +88,7 @@ enum { ACTION_STOP = UINT32_MAX };
 
 struct event {
     const char *name; // own name space
+    const char *line; // as it was written, without comments
     enum event_kind kind;
     enum event_edge edge; // EVENT_WHEN
     struct expr when;     // EVENT_WHEN
@@ -111,7 +112,9 @@ struct value_set {
 
 struct model {
     struct arena arena;
-    struct source source; // own copies
+    struct source source; // own copies; lines that were added follow the text
+    const char *text;     // without them
+    size_t added;         // where they begin in it; its length: there are none
     vec(struct item) code;
     vec(struct symbol) symbols;
     vec(uint32_t) states, pars, consts, derived, temps; // indices into symbols, in written order;
@@ -133,6 +136,11 @@ struct model {
 // Parses; every error that can be found is in the report, and then the result is NULL.
 // The text need not be NUL-terminated and is copied.
 struct model *model_parse(const char *name, const char *text, size_t length, struct report *r);
+// The same with lines that are added behind the end; messages about them say `--event`.
+struct model *model_parse_more(const char *name, const char *text, size_t length, const char *added,
+                               struct report *r);
+// The text that a place of the model is in, and where in that.
+struct source model_source(const struct model *m, uint32_t *at);
 void model_free(struct model *m);
 
 // A model with the same text and values, whose values change by themselves; either may be freed

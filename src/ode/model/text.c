@@ -21,6 +21,23 @@ bool parse_is_reported(const struct parser *p, uint32_t at) {
     return p->stop || p->reported[at > p->length ? p->length : at];
 }
 
+struct source model_source(const struct model *m, uint32_t *at) {
+    if (*at < m->added || m->added == m->source.length)
+        return m->source;
+    *at -= (uint32_t)m->added;
+    return (struct source){.name = "--event",
+                           .text = m->source.text + m->added,
+                           .length = m->source.length - m->added};
+}
+
+// Values that are set are a text of their own.
+static void tell(struct parser *p, shoal_severity severity, uint32_t at, const char *text) {
+    struct source source = *p->source;
+    if (p->source == &p->m->source)
+        source = model_source(p->m, &at);
+    report_at(p->r, severity, &source, at, "%s", text);
+}
+
 bool parse_error(struct parser *p, uint32_t at, const char *format, ...) {
     if (parse_is_reported(p, at))
         return false;
@@ -31,7 +48,7 @@ bool parse_error(struct parser *p, uint32_t at, const char *format, ...) {
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    report_at(p->r, SHOAL_ERROR, p->source, at, "%s", text.data ? text.data : "out of memory");
+    tell(p, SHOAL_ERROR, at, text.data ? text.data : "out of memory");
     buf_free(&text);
     if (++p->errors >= PARSE_ERRORS_MOST)
         p->stop = true;
@@ -44,13 +61,13 @@ void parse_note(struct parser *p, uint32_t at, const char *format, ...) {
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    report_at(p->r, SHOAL_NOTE, p->source, at, "%s", text.data ? text.data : "out of memory");
+    tell(p, SHOAL_NOTE, at, text.data ? text.data : "out of memory");
     buf_free(&text);
 }
 
 bool parse_limit(struct parser *p, uint32_t at, const char *what) {
     if (!p->stop)
-        report_at(p->r, SHOAL_ERROR, p->source, at, "%s", what);
+        tell(p, SHOAL_ERROR, at, what);
     p->errors++;
     p->stop = true;
     return false;

@@ -66,7 +66,9 @@ struct builder {
 };
 
 static bool fail(struct builder *b, const char *why) {
-    report_at(b->report, SHOAL_ERROR, &b->model->source, b->at, "%s", why);
+    uint32_t at = b->at;
+    struct source source = model_source(b->model, &at);
+    report_at(b->report, SHOAL_ERROR, &source, at, "%s", why);
     return false;
 }
 
