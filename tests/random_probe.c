@@ -16,7 +16,7 @@ static const char probe_text[] =
     "\nstruct probe { const real *t, *y, *scale, *b; real *p, *d, *o, *y0, *m, *f, *w, *x; };\n"
     "KERNEL void probe(const struct probe *q) {\n"
     "    model_derive(q->p);\n"
-    "    model_conditions(*q->t, q->p);\n"
+    "    model_conditions(*q->t, q->y, q->p);\n"
     "    model_rhs(*q->t, q->y, q->p, q->d);\n"
     "    model_outputs(*q->t, q->y, q->p, q->o);\n"
     "#if HAS_INIT\n"
@@ -64,19 +64,19 @@ static void *load_bytes(const struct shoal_bytes *b) {
 
 // A kernel sets switches where a step begins; here they are what their formulas say.
 static void put_conditions(struct buf *out, const struct system *s, struct arena *arena) {
-    node_id *roots = arena_new(arena, node_id, s->switches + 1);
-    uint32_t *slots = arena_new(arena, uint32_t, s->switches + 1);
-    for (uint32_t i = 0; i < s->switches; i++) {
-        roots[i] = s->time_switch[i].plain;
+    uint32_t count = s->switches + s->jumps, *slots = arena_new(arena, uint32_t, count + 1);
+    node_id *roots = arena_new(arena, node_id, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        roots[i] = i < s->switches ? s->time_switch[i].plain : s->jump[i - s->switches].plain;
         slots[i] = s->pars + s->derived + i;
     }
     struct emit e = {.dag = &s->dag,
                      .roots = roots,
                      .slots = slots,
-                     .count = s->switches,
+                     .count = count,
                      .name = "model_conditions",
-                     .parameters = "real t, SPACE real *p",
-                     .arguments = "t, p",
+                     .parameters = "real t, const SPACE real *y, SPACE real *p",
+                     .arguments = "t, y, p",
                      .result = "p",
                      .pars = s->pars,
                      .derived = s->derived,

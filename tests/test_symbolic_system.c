@@ -209,7 +209,7 @@ TEST(system_functions_and_temporaries) {
 TEST(system_structure_counts_comparisons) {
     struct model *m = model_new();
     uint32_t x = symbol(m, SYMBOL_STATE, "x", 0), y = symbol(m, SYMBOL_STATE, "y", 0);
-    define(m, x, "y 0 > 1 2 if");
+    define(m, x, "y 0 == 1 2 if");
     define(m, y, "3");
     struct system *s = expand(m);
     struct arena arena = {0};

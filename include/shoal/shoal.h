@@ -269,7 +269,7 @@ SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 SHOAL_API void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt);
 // Conditions at which a right-hand side jumps, one by one from index 0: how long its text is, of
 // which `room` bytes are filled; 0 behind the last. `exact`: it depends on time alone, and steps
-// end where it turns.
+// end where it turns; others are searched for in every step.
 SHOAL_API size_t shoal_model_switch(const shoal_model *model, uint32_t index, char *text,
                                     size_t room, bool *exact);
 // Non-zeros of the Jacobian; rows and columns (each of that many items) may be NULL. SIZE_MAX when

@@ -56,6 +56,13 @@ INLINE mask event_turned(int e, real before, real now) {
     return when_edges[e] == EVENT_UP ? up : when_edges[e] == EVENT_DOWN ? down : m_or(up, down);
 }
 
+// The side that belongs to what a jump is now.
+INLINE real event_jump_side(const struct group *g, int e) {
+    real now = g->p[when_jump[e] < 0 ? 0 : when_jump[e]];
+    real pairs = r_floor(now * R(0.5)), rest = now - R(2) * pairs;
+    return R(1) - R(2) * (when_whole[e] ? rest : now);
+}
+
 // Lanes that begin have a side that is not a number: where they are is no event.
 INLINE void event_orient(struct group *g) {
     mask fresh = m_of_lanes(0);
@@ -66,7 +73,8 @@ INLINE void event_orient(struct group *g) {
     event_look(t_real(g->x.t), g->x.y, g->p, zero, sign);
     WHEN_LOOP(e) {
         real side = g->event.side[e];
-        g->event.side[e] = select(r_eq(side, side), side, sign[e]);
+        real first = when_jump[e] < 0 ? sign[e] : event_jump_side(g, e);
+        g->event.side[e] = select(r_eq(side, side), side, first);
     }
 }
 
@@ -377,6 +385,8 @@ INLINE void event_remember(struct group *g, int e, real t, const SPACE real *y, 
         back = select(r_eq(slope, slope), r_sign(slope), R(0));
     real side = select(r_ne(now, R(0)), now, back);
     side = select(r_eq(r_abs(before), r_abs(after)), onwards, side);
+    if (when_jump[e] >= 0)
+        side = event_jump_side(g, e);
     g->event.side[e] = select(some, side, g->event.side[e]);
 }
 

@@ -14,6 +14,10 @@
 #define SAVE_GRID DENSE
 #endif
 
+#ifndef JUMPS
+#define JUMPS 0
+#endif
+
 // No target has arrays of no elements.
 enum { OUT_ROOM = NOUT ? NOUT : 1 };
 

@@ -221,6 +221,9 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
 #if WATCHED
     watch_begin(a, g);
 #endif
+#if JUMPS
+    model_sides(t_real(g->t0), g->x.y, g->p);
+#endif
 #if ALGEBRAIC || WATCH_STARTS
     g->unfit = 0;
 #endif
@@ -237,6 +240,9 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
 #endif
 #if ALGEBRAIC
     lanes &= ~g->unfit;
+#endif
+#if JUMPS && (ALGEBRAIC || WATCH_STARTS)
+    model_sides(t_real(g->t0), g->x.y, g->p);
 #endif
     method_start(a, l, g, ~0u, 0);
 #if WATCHED

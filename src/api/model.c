@@ -340,8 +340,9 @@ void shoal_model_rhs(const shoal_model *model, double t, const double *y, double
     free(values);
 }
 
-// The index-th condition among those of the switches, each once.
-static node_id condition_at(const struct system *s, uint32_t index) {
+// The index-th condition among those of switches, then of jumps, each once.
+static node_id condition_at(const struct system *s, uint32_t index, bool *exact) {
+    *exact = true;
     for (uint32_t i = 0; i < s->switches; i++) {
         node_id condition = s->time_switch[i].condition;
         bool seen = false;
@@ -350,13 +351,20 @@ static node_id condition_at(const struct system *s, uint32_t index) {
         if (!seen && !index--)
             return condition;
     }
+    *exact = false;
+    for (uint32_t i = 0; i < s->jumps; i++) {
+        bool seen = i && s->jump[i - 1].condition == s->jump[i].condition;
+        if (!seen && !index--)
+            return s->jump[i].condition;
+    }
     return NODE_NONE;
 }
 
 size_t shoal_model_switch(const shoal_model *model, uint32_t index, char *text, size_t room,
                           bool *exact) {
     struct system *s = model ? api_system(model, NULL) : NULL;
-    node_id condition = s ? condition_at(s, index) : NODE_NONE;
+    bool known;
+    node_id condition = s ? condition_at(s, index, &known) : NODE_NONE;
     struct buf out = {0};
     if (condition == NODE_NONE)
         return 0;
@@ -364,7 +372,7 @@ size_t shoal_model_switch(const shoal_model *model, uint32_t index, char *text, 
     if (room)
         snprintf(text, room, "%s", out.failed ? "..." : out.data);
     if (exact)
-        *exact = true;
+        *exact = known;
     size_t length = out.length;
     buf_free(&out);
     return length;

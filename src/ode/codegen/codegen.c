@@ -285,7 +285,7 @@ static void define_linear(struct assembly *a) {
 
 // Numbers of a lane that the model's functions find in p.
 static uint32_t lane_numbers(const struct system *s) {
-    uint32_t count = s->pars + s->derived + s->switches;
+    uint32_t count = s->pars + s->derived + s->switches + s->jumps;
     return count ? count : 1;
 }
 
@@ -326,6 +326,8 @@ static void put_sizes(struct assembly *a) {
         define_linear(a);
     if (p->stiff)
         define(a, "DETECT_STIFF", 1);
+    if (s->jumps)
+        define(a, "JUMPS", s->jumps);
     if (a->watcher)
         codegen_watch_sizes(&a->out->text, a->watcher, p->dense);
     buf_puts(&a->out->text, "enum {");
@@ -505,6 +507,30 @@ static void put_lines(struct assembly *a) {
     }
 }
 
+// Which side of their boundaries the jumps are on.
+static struct emit emit_sides(struct assembly *a) {
+    const struct system *s = a->system;
+    node_id *roots = arena_new(&a->arena, node_id, s->jumps + 1);
+    uint32_t *slots = arena_new(&a->arena, uint32_t, s->jumps + 1);
+    for (uint32_t i = 0; i < s->jumps; i++) {
+        roots[i] = s->jump[i].plain;
+        slots[i] = s->pars + s->derived + s->switches + i;
+    }
+    struct emit e = emit_of(a, roots, s->jumps);
+    e.slots = slots;
+    e.name = "model_sides";
+    e.parameters = "real t, const SPACE real *y, SPACE real *p";
+    e.arguments = "t, y, p";
+    e.result = "p";
+    return e;
+}
+
+static void put_sides(struct assembly *a) {
+    struct emit e = emit_sides(a);
+    if (a->system->jumps)
+        put_function(a, &e, LOG_emit_derived);
+}
+
 static void put_start(struct assembly *a) {
     begin_model(a, "start");
     if (a->system->starts)
@@ -512,6 +538,7 @@ static void put_start(struct assembly *a) {
     else
         put_derive_and_init(a);
     put_lines(a);
+    put_sides(a);
     end(a);
 }
 
@@ -594,6 +621,7 @@ static void find_used(struct assembly *a, const node_id *outputs) {
         emit_of(a, s->derive, s->derived),
         init_roots(a),
         emit_linear(a),
+        emit_sides(a),
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         codegen_used(&all[i], a->used, &a->arena);

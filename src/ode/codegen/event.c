@@ -149,6 +149,7 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
     uint32_t whens = when_count(s), n = 0, truths = 0;
     int *when = arena_new(arena, int, s->events), *truth = arena_new(arena, int, whens + 1),
         *edges = arena_new(arena, int, whens + 1), *slope = arena_new(arena, int, whens + 1),
+        *jump = arena_new(arena, int, whens + 1), *whole = arena_new(arena, int, whens + 1),
         *rederive = arena_new(arena, int, s->rederives + 1);
     for (uint32_t e = 0; e < s->events; e++) {
         const struct system_event *v = &s->event[e];
@@ -157,6 +158,8 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
             continue;
         edges[n] = (int)v->edges;
         slope[n] = v->slope != NODE_NONE;
+        jump[n] = v->jump ? (int)v->target[0] - (int)s->states : -1;
+        whole[n] = v->jump && s->jump[v->jump - 1].whole;
         truth[n] = (int)(v->truth == NODE_NONE ? n : whens + truths++);
         when[e] = (int)n++;
     }
@@ -166,6 +169,8 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
     put_table(out, "when_truth", truth, whens);
     put_table(out, "when_edges", edges, whens);
     put_table(out, "when_slope", slope, whens);
+    put_table(out, "when_jump", jump, whens);
+    put_table(out, "when_whole", whole, whens);
     put_table(out, "rederive", rederive, s->rederives);
 }
 
@@ -200,7 +205,7 @@ static void put_timed(struct buf *out, const struct system *s) {
 
 static bool assigns_parameter(const struct system *s, const struct system_event *v) {
     for (uint32_t i = 0; i < v->actions; i++)
-        if (v->target[i] != ACTION_STOP && v->target[i] >= s->states)
+        if (!v->jump && v->target[i] != ACTION_STOP && v->target[i] >= s->states)
             return true;
     return false;
 }

@@ -116,6 +116,8 @@ static double leaf_value(const struct node *n, const struct leaf_values *v, cons
         return values[v->derive[n->a]];
     if (n->leaf == LEAF_STATE && v->init && v->init[n->a] != NODE_NONE)
         return values[v->init[n->a]];
+    if (n->leaf == LEAF_SWITCH && v->switches && n->b != NODE_NONE)
+        return v->switches[n->a];
     if (n->leaf == LEAF_SWITCH)
         return n->b != NODE_NONE ? values[n->b] : NAN;
     const double *const arrays[] = {

@@ -39,6 +39,9 @@ bool algebraic_arrange(struct system *s, const struct model *m, struct arena *sc
 
 // Finds the switches of the right-hand sides, and puts leaves in their places.
 void switches_find(struct system *s, struct arena *scratch);
+// Finds the jumps besides, in the same way; and makes events of them, behind the model's.
+void jumps_find(struct system *s, const struct model *m, struct arena *scratch);
+void jumps_become_events(struct system *s);
 
 // What a system is made with: the node of an expression of the model, which is at `at`; and an
 // error there, always false.

@@ -64,6 +64,16 @@ struct time_switch {
     node_id condition; // as the model has it; that of several switches may be one
 };
 
+// A condition on states, which the right-hand sides have as a leaf behind those of the switches in
+// time; an event turns it.
+struct state_jump {
+    bool whole;        // it is `of` rounded down, else 1 where that is below 0 and 0 elsewhere
+    node_id of, zero;  // zero changes its sign where the leaf changes
+    node_id next;      // what the leaf is to become
+    node_id plain;     // its formula
+    node_id condition; // as the model has it
+};
+
 // An event as nodes. What fires one that is not timed is the sign of `zero`: it turns positive or
 // (EVENT_FALLING) negative; where there is a `truth`, positive means that it is true, so that a
 // condition which holds on its boundary fires there.
@@ -80,6 +90,7 @@ struct system_event {
     node_id *value;   // [actions]
     uint32_t *target; // state i, parameter i as states + i; ACTION_STOP: stops where value > 0
     bool sequential;
+    uint32_t jump; // 0: it is the model's; else it turns this jump, counted from 1
 };
 
 // A model as nodes. Arrays are indexed as in the model's lists.
@@ -91,6 +102,8 @@ struct system {
     node_id *rhs;       // [states]; of an algebraic one the row that was given to it
     uint32_t switches;  // in the right-hand sides
     struct time_switch *time_switch;
+    uint32_t jumps;
+    struct state_jump *jump;
     node_id *init;       // [states], NODE_NONE where the initial value is a number; of LEAF_PAR,
                          // LEAF_DERIVED and time (which is t0 there)
     node_id *derive;     // [derived], of LEAF_PAR and earlier LEAF_DERIVED; where there are starts
@@ -102,7 +115,7 @@ struct system {
     uint32_t *order;     // [states] of elimination, NULL: any (algebraic.c)
     size_t text_length;  // of the model
     struct builder *builder; // what formulas are made with
-    uint32_t events;
+    uint32_t events;         // the model's, and then one for each jump
     struct system_event *event;
     uint32_t rederives; // derived ones that are computed again after an event, in order
     uint32_t *rederive;
@@ -160,8 +173,9 @@ void system_print(struct buf *out, const struct system *s, const struct model *m
 struct leaf_values {
     double t;
     const double *state, *par, *derived;
-    const node_id *derive; // where the derived ones are computed, instead of `derived`
-    const node_id *init;   // and states, but for NODE_NONE; NULL: none are
+    const double *switches; // and jumps behind them; NULL: what their formulas are
+    const node_id *derive;  // where the derived ones are computed, instead of `derived`
+    const node_id *init;    // and states, but for NODE_NONE; NULL: none are
 };
 // Values of all nodes (array of nodes.count items), in one pass; NaN for a leaf without an array.
 void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *values);

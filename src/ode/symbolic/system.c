@@ -338,7 +338,11 @@ static bool build_all(struct system *s, const struct model *m, struct arena *scr
     if (!build_system(b))
         return false;
     switches_find(s, scratch);
-    return (!s->algebraic || algebraic_arrange(s, m, scratch, r)) && event_build(b, s, m, scratch);
+    jumps_find(s, m, scratch);
+    if ((s->algebraic && !algebraic_arrange(s, m, scratch, r)) || !event_build(b, s, m, scratch))
+        return false;
+    jumps_become_events(s);
+    return true;
 }
 
 static bool build_or_run_out(struct system *s, const struct model *m, struct report *r) {

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+// Jumps that depend on states: conditions of the right-hand sides whose moments are searched for.
+//
+// Such a condition becomes a leaf, as a switch in time does, and an event of our own turns it where
+// the function behind it crosses zero. Comparisons, heav and sign turn there; floor, ceil and mod
+// where theirs is a whole number. Kinks need no search: abs, min and max are left as they are, and
+// so is a condition on whose boundary the right-hand sides are the same on both sides, which is
+// tried with numbers.
+#include "ode/symbolic/dag.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    TRIED = 3,      // points of a boundary,
+    MIXES = 4,      // and of what other conditions are there, besides what they are
+    ATTEMPTS = 40,  // to find each
+    HALVINGS = 60,  // of the way between two sides
+    MOST = 1 << 15, // nodes times jumps: beyond, no numbers are tried
+};
+static const double tiny = 1e-9;        // part of a usual slope
+static const double same_within = 1e-4; // of right-hand sides; the error control sees to the rest
+
+struct jumper {
+    struct system *system;
+    struct dag *dag;
+    const struct model *model;
+    struct arena *scratch;
+    bool *of_state;    // by node
+    bool *smooth;      // by node: a condition that is none to search for
+    node_id condition; // under way
+    vec(struct state_jump) found;
+};
+
+static node_id number(struct jumper *k, double value) { return dag_number(k->dag, value); }
+
+static node_id make(struct jumper *k, enum op op, node_id a, node_id b) {
+    return dag_op(k->dag, op, a, b, NODE_NONE);
+}
+
+// ---- Leaves -------------------------------------------------------------------------------------
+
+static node_id leaf_of(struct jumper *k, uint32_t jump) {
+    uint32_t index = k->system->switches + jump;
+    return dag_intern(k->dag, (struct node){.op = OP_SYMBOL,
+                                            .leaf = LEAF_SWITCH,
+                                            .a = index,
+                                            .b = k->found.items[jump].plain,
+                                            .c = NODE_NONE});
+}
+
+static node_id add_jump(struct jumper *k, struct state_jump j) {
+    for (uint32_t i = 0; i < k->found.count; i++)
+        if (k->found.items[i].plain == j.plain)
+            return leaf_of(k, i);
+    j.condition = k->condition;
+    *vec_push(k->scratch, &k->found) = j;
+    node_id leaf = leaf_of(k, k->found.count - 1);
+    struct state_jump *made = &k->found.items[k->found.count - 1];
+    if (!made->whole) {
+        made->next = make(k, OP_SUB, number(k, 1), leaf);
+        return leaf;
+    }
+    // Where the function is near a whole number n, what is rounded down was n - 1 or n, and turns
+    // to the other one.
+    node_id nearest = make(k, OP_FLOOR, make(k, OP_ADD, made->of, number(k, 0.5)), NODE_NONE);
+    node_id both = make(k, OP_SUB, make(k, OP_MUL, number(k, 2), nearest), number(k, 1));
+    made->next = make(k, OP_SUB, both, leaf);
+    return leaf;
+}
+
+// 1 where `of` is below 0, or (upto) 0; else 0.
+static node_id below(struct jumper *k, node_id of, bool upto) {
+    node_id zero = number(k, 0), truth = make(k, upto ? OP_LE : OP_LT, of, zero);
+    struct state_jump j = {.of = of, .zero = of};
+    j.plain = dag_op(k->dag, OP_IF, truth, number(k, 1), zero);
+    return add_jump(k, j);
+}
+
+// Crosses zero where `of` is a whole number, and has the other sign between the next two.
+static node_id waves(struct jumper *k, node_id of) {
+    node_id one = number(k, 1), two = number(k, 2);
+    node_id whole = make(k, OP_FLOOR, of, NODE_NONE), part = make(k, OP_SUB, of, whole);
+    node_id pairs = make(k, OP_FLOOR, make(k, OP_DIV, whole, two), NODE_NONE);
+    node_id odd = make(k, OP_SUB, whole, make(k, OP_MUL, two, pairs));
+    node_id sign = make(k, OP_SUB, one, make(k, OP_MUL, two, odd));
+    return make(k, OP_MUL, sign, make(k, OP_MUL, part, make(k, OP_SUB, one, part)));
+}
+
+static node_id rounded_down(struct jumper *k, node_id of) {
+    struct state_jump j = {.of = of, .whole = true};
+    j.plain = make(k, OP_FLOOR, of, NODE_NONE);
+    j.zero = waves(k, of);
+    return add_jump(k, j);
+}
+
+// The node with leaves for what jumps in it, or NODE_NONE.
+static node_id jumping(struct jumper *k, const struct node *n) {
+    node_id x;
+    switch (n->op) {
+    case OP_LT:
+    case OP_LE:
+        x = below(k, make(k, OP_SUB, n->a, n->b), n->op == OP_LE);
+        return make(k, OP_NE, x, number(k, 0));
+    case OP_HEAV:
+        return make(k, OP_SUB, number(k, 1), below(k, n->a, false));
+    case OP_SIGN:
+        x = below(k, make(k, OP_NEG, n->a, NODE_NONE), false);
+        return make(k, OP_SUB, x, below(k, n->a, false));
+    case OP_FLOOR:
+        return rounded_down(k, n->a);
+    case OP_CEIL:
+        x = rounded_down(k, make(k, OP_NEG, n->a, NODE_NONE));
+        return make(k, OP_NEG, x, NODE_NONE);
+    case OP_MOD:
+        x = rounded_down(k, make(k, OP_DIV, n->a, n->b));
+        return make(k, OP_SUB, n->a, make(k, OP_MUL, n->b, x));
+    default:
+        return NODE_NONE;
+    }
+}
+
+static bool can_jump(uint8_t op) {
+    return op == OP_LT || op == OP_LE || op == OP_HEAV || op == OP_SIGN || op == OP_FLOOR ||
+           op == OP_CEIL || op == OP_MOD;
+}
+
+// ---- Right-hand sides ---------------------------------------------------------------------------
+
+static void find_of_state(struct jumper *k) {
+    uint32_t count = k->dag->nodes.count;
+    k->of_state = arena_new(k->scratch, bool, count);
+    k->smooth = arena_new(k->scratch, bool, count);
+    for (node_id id = 0; id < count; id++) {
+        const struct node *n = &k->dag->nodes.items[id];
+        k->of_state[id] = n->op == OP_SYMBOL && n->leaf == LEAF_STATE;
+        for (uint32_t i = 0; i < op_operands[n->op]; i++)
+            k->of_state[id] |= k->of_state[node_operand(n, i)];
+    }
+}
+
+// The right-hand sides with leaves, but for the smooth ones; `count` nodes were there before.
+static node_id *rewrite(struct jumper *k, uint32_t count) {
+    const struct system *s = k->system;
+    uint32_t *uses = dag_uses(k->dag, s->rhs, s->states, k->scratch);
+    node_id *now = arena_new(k->scratch, node_id, count);
+    node_id *rhs = arena_new(&k->system->arena, node_id, s->states);
+    k->found.count = 0;
+    for (node_id id = 0; id < count; id++) {
+        struct node n = k->dag->nodes.items[id];
+        now[id] = id;
+        if (!uses[id] || !op_operands[n.op] || !k->of_state[id])
+            continue;
+        n.a = now[n.a];
+        n.b = op_operands[n.op] > 1 ? now[n.b] : NODE_NONE;
+        n.c = op_operands[n.op] > 2 ? now[n.c] : NODE_NONE;
+        k->condition = id;
+        bool same = n.a == k->dag->nodes.items[id].a && n.b == k->dag->nodes.items[id].b &&
+                    n.c == k->dag->nodes.items[id].c;
+        if (can_jump(n.op) && !k->smooth[id])
+            now[id] = jumping(k, &n);
+        else if (!same)
+            now[id] = dag_op(k->dag, n.op, n.a, n.b, n.c);
+    }
+    for (uint32_t i = 0; i < s->states; i++)
+        rhs[i] = now[s->rhs[i]];
+    return rhs;
+}
+
+// ---- Kinks --------------------------------------------------------------------------------------
+
+// Numbers of all nodes at points between two.
+struct trial {
+    struct leaf_values leaves;
+    double *from, *to, *state; // time, then states
+    double *usual;             // sizes of slopes, away from there
+    double *start, *slopes;    // of the states; slopes on one side
+    double *par, *switches, *values;
+    double part; // of the way that was gone
+    uint32_t drawn;
+};
+
+static double draw(struct trial *t) { // in (-1, 1)
+    return (double)(hash_mix(7, ++t->drawn) >> 11) * 0x1p-52 - 1;
+}
+
+static struct trial trial_new(const struct jumper *k) {
+    const struct system *s = k->system;
+    struct trial t = {0};
+    double *room = arena_new(k->scratch, double,
+                             6 * ((size_t)s->states + 1) + s->pars + s->switches + k->found.count);
+    t.from = room;
+    t.to = t.from + s->states + 1;
+    t.state = t.to + s->states + 1;
+    t.par = t.state + s->states + 1;
+    t.switches = t.par + s->pars;
+    t.slopes = t.switches + s->switches + k->found.count;
+    t.start = t.slopes + s->states;
+    t.usual = t.start + s->states;
+    t.values = arena_new(k->scratch, double, k->dag->nodes.count);
+    for (uint32_t i = 0; i < s->pars; i++)
+        t.par[i] = k->model->symbols.items[k->model->pars.items[i]].value;
+    for (uint32_t i = 0; i < s->states; i++)
+        t.start[i] = k->model->symbols.items[k->model->states.items[i]].value;
+    t.leaves = (struct leaf_values){.par = t.par, .state = t.start, .derive = s->derive};
+    dag_evaluate(k->dag, &t.leaves, t.values);
+    for (uint32_t i = 0; i < s->states; i++)
+        if (s->init[i] != NODE_NONE && isfinite(t.values[s->init[i]]))
+            t.start[i] = t.values[s->init[i]];
+    t.leaves.state = t.state + 1;
+    return t;
+}
+
+// Around the start, some states far from it and some near.
+static void draw_point(const struct jumper *k, struct trial *t, double *point) {
+    point[0] = 10 * fabs(draw(t));
+    for (uint32_t i = 0; i < k->system->states; i++) {
+        double reach = pow(10, 1.5 * draw(t)) * (1 + fabs(t->start[i]));
+        point[i + 1] = t->start[i] + reach * draw(t);
+    }
+}
+
+// A node so far on the way.
+static double look(const struct jumper *k, struct trial *t, node_id of, double part) {
+    for (uint32_t i = 0; i <= k->system->states; i++)
+        t->state[i] = t->from[i] + part * (t->to[i] - t->from[i]);
+    t->leaves.t = t->state[0];
+    t->leaves.switches = NULL;
+    dag_evaluate(k->dag, &t->leaves, t->values);
+    return t->values[of];
+}
+
+// Halves the way to where the node changes its sign; false: it does not.
+static bool go_to_root(const struct jumper *k, struct trial *t, node_id of) {
+    double low = 0, high = 1, a = look(k, t, of, 0), b = look(k, t, of, 1);
+    if (!(a * b < 0))
+        return false;
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        if (look(k, t, of, middle) * a > 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    t->part = high;
+    return true;
+}
+
+static bool find_root(const struct jumper *k, struct trial *t, node_id of) {
+    for (int n = 0; n < ATTEMPTS; n++) {
+        draw_point(k, t, t->from);
+        draw_point(k, t, t->to);
+        if (go_to_root(k, t, of))
+            return true;
+    }
+    return false;
+}
+
+// Goes to a point of the boundary. A narrow gap, as |v| < 1e-6, is found by its middle.
+static bool find_boundary(const struct jumper *k, struct trial *t, uint32_t jump) {
+    node_id zero = k->found.items[jump].zero;
+    if (find_root(k, t, zero))
+        return true;
+    uint32_t *uses = dag_uses(k->dag, &zero, 1, k->scratch);
+    for (node_id id = 0; id <= zero; id++) {
+        const struct node *n = &k->dag->nodes.items[id];
+        if (!uses[id] || n->op != OP_ABS || !find_root(k, t, n->a))
+            continue;
+        memcpy(t->from, t->state, (k->system->states + 1) * sizeof *t->from);
+        if (go_to_root(k, t, zero))
+            return true;
+    }
+    return false;
+}
+
+// Sets the leaves to what their formulas are, or other conditions than `jump` to anything.
+static void set_switches(const struct jumper *k, struct trial *t, uint32_t jump, bool mixed) {
+    const struct system *s = k->system;
+    for (uint32_t i = 0; i < s->switches; i++) {
+        bool free = mixed && s->time_switch[i].kind != SWITCH_FLOOR;
+        t->switches[i] = free ? draw(t) > 0 : t->values[s->time_switch[i].plain];
+    }
+    for (uint32_t i = 0; i < k->found.count; i++) {
+        bool free = mixed && i != jump && !k->found.items[i].whole;
+        t->switches[s->switches + i] = free ? draw(t) > 0 : t->values[k->found.items[i].plain];
+    }
+    t->leaves.switches = t->switches;
+}
+
+// The largest part by which right-hand sides differ on the two sides of where the trial is.
+static double difference(const struct jumper *k, struct trial *t, uint32_t jump,
+                         const node_id *rhs) {
+    const struct system *s = k->system;
+    uint32_t own = s->switches + jump;
+    double most = 0, *first = t->slopes;
+    dag_evaluate(k->dag, &t->leaves, t->values);
+    for (uint32_t i = 0; i < s->states; i++)
+        first[i] = t->values[rhs[i]];
+    t->switches[own] = t->values[k->found.items[jump].next];
+    dag_evaluate(k->dag, &t->leaves, t->values);
+    for (uint32_t i = 0; i < s->states; i++) {
+        double a = first[i], b = t->values[rhs[i]], size = fabs(a) + fabs(b) + tiny * t->usual[i];
+        double part = a == b ? 0 : fabs(a - b) / size;
+        most = part <= most ? most : part; // not a number: so it is
+    }
+    return most;
+}
+
+static bool is_kink(const struct jumper *k, struct trial *t, uint32_t jump, const node_id *rhs) {
+    for (int i = 0; i < TRIED; i++) {
+        if (!find_boundary(k, t, jump))
+            return false;
+        look(k, t, rhs[0], 1);
+        for (uint32_t q = 0; q < k->system->states; q++)
+            t->usual[q] = isfinite(t->values[rhs[q]]) ? fabs(t->values[rhs[q]]) : 0;
+        look(k, t, rhs[0], t->part);
+        for (int mix = 0; mix <= MIXES; mix++) {
+            set_switches(k, t, jump, mix > 0);
+            if (!(difference(k, t, jump, rhs) <= same_within))
+                return false;
+        }
+    }
+    return true;
+}
+
+// Marks the conditions that are kinks; true: there are some.
+static bool find_kinks(struct jumper *k, const node_id *rhs) {
+    bool some = false;
+    if ((uint64_t)k->dag->nodes.count * k->found.count > MOST)
+        return false;
+    struct trial t = trial_new(k);
+    for (uint32_t i = 0; i < k->found.count; i++)
+        if (is_kink(k, &t, i, rhs))
+            some = k->smooth[k->found.items[i].condition] = true;
+    return some;
+}
+
+// ---- All ----------------------------------------------------------------------------------------
+
+static bool some_can_jump(const struct jumper *k) {
+    const struct system *s = k->system;
+    uint32_t *uses = dag_uses(k->dag, s->rhs, s->states, k->scratch);
+    for (node_id id = 0; id < k->dag->nodes.count; id++)
+        if (uses[id] && k->of_state[id] && can_jump(k->dag->nodes.items[id].op))
+            return true;
+    return false;
+}
+
+void jumps_find(struct system *s, const struct model *m, struct arena *scratch) {
+    struct jumper k = {.system = s, .dag = &s->dag, .model = m, .scratch = scratch};
+    uint32_t count = s->dag.nodes.count;
+    find_of_state(&k);
+    if (!some_can_jump(&k))
+        return;
+    node_id *rhs = rewrite(&k, count);
+    if (find_kinks(&k, rhs))
+        rhs = rewrite(&k, count);
+    memcpy(s->rhs, rhs, s->states * sizeof *rhs);
+    s->jumps = k.found.count;
+    s->jump = arena_new(&s->arena, struct state_jump, k.found.count + 1);
+    memcpy(s->jump, k.found.items, k.found.count * sizeof *s->jump);
+}
+
+// An event of the model's comes first where both happen at once.
+void jumps_become_events(struct system *s) {
+    struct system_event *all = arena_new(&s->arena, struct system_event, s->events + s->jumps + 1);
+    if (s->events)
+        memcpy(all, s->event, s->events * sizeof *all);
+    s->event = all;
+    for (uint32_t i = 0; i < s->jumps; i++) {
+        struct system_event *e = &all[s->events++];
+        *e = (struct system_event){.kind = EVENT_WHEN,
+                                   .edges = EVENT_RISING | EVENT_FALLING,
+                                   .zero = s->jump[i].zero,
+                                   .truth = NODE_NONE,
+                                   .slope = NODE_NONE,
+                                   .actions = 1,
+                                   .jump = i + 1};
+        e->value = arena_new(&s->arena, node_id, 1);
+        e->target = arena_new(&s->arena, uint32_t, 1);
+        e->value[0] = s->jump[i].next;
+        e->target[0] = s->states + s->pars + s->derived + s->switches + i;
+    }
+}

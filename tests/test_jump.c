@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Jumps that depend on states: searched for in every step, located, and kinks left alone. Against
+// closed forms, the same bits everywhere.
+#include "check.h"
+#include "device_test.h"
+#include "solve.h"
+
+#include <math.h>
+
+// ---- Which conditions are searched for ----------------------------------------------------------
+
+static uint32_t jumps_of(const char *text) {
+    shoal_model *m;
+    bool exact;
+    uint32_t count = 0;
+    REQUIRE(shoal_model_parse("test", text, strlen(text), &m, NULL) == SHOAL_OK);
+    for (uint32_t i = 0; shoal_model_switch(m, i, NULL, 0, &exact); i++)
+        count += !exact;
+    shoal_model_free(m);
+    return count;
+}
+
+TEST(jump_is_found) {
+    static const struct {
+        const char *text;
+        uint32_t count;
+    } cases[] = {
+        {"x'=1-x\n", 0},
+        {"x'=heav(x-1)\n", 1},
+        {"x'=if(x<1)then(2)else(3)\n", 1},
+        {"x'=heav(x-t)\n", 1},
+        {"x'=sign(x)\n", 1},
+        {"x'=mod(x,3)+floor(x)+ceil(2*x)\n", 3},
+        {"x'=if(x>1&y<0.01)then(5)else(0)\ny'=1\n", 2}, // where the other holds, it matters
+        {"x'=if(x>1|y<0.01)then(5)else(0)\ny'=1\n", 2},
+        {"par a=0\nx'=heav(y)*a\ny'=1\n", 0}, // nothing, with these values
+        {"x'=max(0,x)+abs(x-1)+min(x,y)\ny'=x\n", 0},
+        {"x'=heav(x-1)*(x-1)\n", 0},
+        {"x'=if(x>2)then(x)else(2)\n", 0},
+        {"x'=if(x>2)then(x)else(2.1)\n", 1},
+        // a gap in a formula that has none
+        {"init v=-65\nv'=if(abs(v+40)<1e-5)then(1)else((v+40)/10/(1-exp(-(v+40)/10)))\n", 0},
+        {"init v=-65\nv'=if(abs(v+40)<1e-5)then(3)else((v+40)/10/(1-exp(-(v+40)/10)))\n", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK_MSG(jumps_of(cases[i].text) == cases[i].count, "%s: %u jumps, not %u", cases[i].text,
+                  jumps_of(cases[i].text), cases[i].count);
+}
+
+// ---- Closed forms -------------------------------------------------------------------------------
+
+#define SQUARE "init x=1,v=0,n=0\nx'=v\nv'=-x\nn'=if(x>0.5)then(1)else(0)\n"
+
+TEST(jump_with_every_method) {
+    const double want = 2 * 2 * acos(0.5); // of two turns
+    for (uint32_t i = 0; i < shoal_method_count(); i++) {
+        shoal_method_info m = shoal_method_at(i);
+        if (m.order < 3)
+            continue;
+        struct solved s = solve(SQUARE, NULL, "t1=12.566370614359172 method=%s %s rtol=1e-7",
+                                m.name, m.embedded_order ? "" : "dt=0.02");
+        CHECK_MSG(fabs(solved_last(&s, 2, 0) - want) < 1e-4, "%s: %.9g, not %.9g", m.name,
+                  solved_last(&s, 2, 0), want);
+        solved_free(&s);
+    }
+}
+
+TEST(jump_to_tolerance) {
+    struct solved s = solve("init x=0\nx'=if(x<1)then(2)else(0.5)\n", NULL, "t1=3 rtol=1e-10");
+    CHECK_NEAR(solved_last(&s, 0, 0), 2.25, 1e-9);
+    solved_free(&s);
+    s = solve("init th=0,n=0\nth'=1\nn'=heav(mod(th,2*pi)-pi)\n", NULL, "t1=20 rtol=1e-9");
+    CHECK_NEAR(solved_last(&s, 1, 0), 3 * acos(-1), 1e-7);
+    solved_free(&s);
+    s = solve("init x=1,v=0,n=0\nx'=v\nv'=-x\nn'=floor(3*x)\n", NULL,
+              "t1=6.283185307179586 rtol=1e-9");
+    CHECK_NEAR(solved_last(&s, 2, 0), -acos(-1), 1e-6); // x and -x have floors that add up to -1
+    solved_free(&s);
+}
+
+TEST(jump_backwards) {
+    struct solved s =
+        solve("init x=2.25\nx'=if(x<1)then(2)else(0.5)\n", NULL, "t0=3 t1=0 rtol=1e-10");
+    CHECK_NEAR(solved_last(&s, 0, 0), 0, 1e-8);
+    solved_free(&s);
+}
+
+// What is 0 at the start is on the side that the condition says, and leaves it.
+TEST(jump_begins_at_its_boundary) {
+    struct solved s = solve("par d=1\ninit x=0,y=0,z=0,w=0\nx'=d\ny'=heav(x)\n"
+                            "z'=if(x<=0)then(1)else(0)\nw'=sign(x)\n",
+                            "d=-1,1,0", "t1=3 atol=1e-12");
+    static const double want[3][3] = {{0, 3, -3}, {3, 0, 3}, {3, 3, 0}};
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t v = 0; v < 3; v++)
+            CHECK_NEAR(solved_last(&s, v + 1, i), want[i][v], 1e-9);
+    solved_free(&s);
+}
+
+// A condition that a switch in time turns.
+TEST(jump_and_switch) {
+    struct solved s = solve("init x=1,y=0\nx'=0\ny'=heav(x-2*heav(1-t))\n", NULL, "t1=3");
+    CHECK_NEAR(solved_last(&s, 1, 0), 2, 1e-9);
+    solved_free(&s);
+}
+
+// Sliding is named, not solved, and does not hang.
+TEST(jump_that_slides) {
+    static const char *const ways[] = {"", "method=rodas5p", "method=rk4 dt=0.1",
+                                       "method=backward-euler dt=0.1"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct solved s = solve("init x=0\nx'=if(x<1)then(1)else(-1)\n", NULL, "t1=3 %s", ways[i]);
+        CHECK_MSG(s.status[0] == SHOAL_STATUS_events, "%s: %s", ways[i],
+                  shoal_status_word(s.status[0]));
+        CHECK_NEAR(s.t[0], 1, 1e-3);
+        solved_free(&s);
+    }
+    struct solved rest = solve("init v=0\nv'=-0.3*sign(v)\n", NULL, "t1=3");
+    CHECK_INT(rest.status[0], SHOAL_STATUS_ok);
+    CHECK_NEAR(solved_last(&rest, 0, 0), 0, 0);
+    solved_free(&rest);
+}
+
+// ---- The same everywhere ------------------------------------------------------------------------
+
+enum { ROWS = 37 };
+
+static struct inputs sweeps(void) {
+    const char *names[RIG_NAMES] = {"k", "w"};
+    struct inputs in = inputs_new(ROWS, names);
+    for (uint64_t i = 0; i < ROWS; i++) { // as f32 has them
+        in.value[0][i] = 0.25 + (double)(i * 11 % ROWS) / 64;
+        in.value[1][i] = 0.125 + (double)(i * 5 % ROWS) / 64;
+    }
+    return in;
+}
+
+static const char jumping[] = "par k=1,w=0.25;init x=1,v=0,n=0;x'=v;v'=-k*x;"
+                              "n'=if(x>w)then(1)else(0)+floor(2*x)-heav(t-w)*n";
+
+DEVICE_TEST(jump_explicit) {
+    device_compare_chunks(device, jumping, "method=tsit5 t1=9", sweeps());
+    device_compare(device, jumping, "method=rk4 dt=0.01 t1=5 save=n=11", sweeps());
+    device_compare(device, jumping, "method=dopri5 t1=5 save=n=11 precision=f32", sweeps());
+}
+
+DEVICE_TEST(jump_implicit) {
+    device_compare_chunks(device, jumping, "method=rodas5p t1=9 save=n=11", sweeps());
+    device_compare(device, jumping, "method=kvaerno5 t0=2 t1=-3", sweeps());
+}
