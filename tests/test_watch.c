@@ -312,7 +312,7 @@ static void check_algebraic(const char *device, const char *options) {
         double x = dosed(&plain, i, 2);
         CHECK_STR(shoal_status_word(want.status[i]), i % 8 == 3 ? "newton" : "ok");
         if (i % 8 == 3)
-            CHECK_NEAR(want.t[i], in.value[1][i], 0);
+            CHECK_NEAR(want.t[i], in.value[1][i], 1e-14); // where the condition is seen to turn
         else
             CHECK_NEAR(outcome_value(&want, 0, i, 0), x, 1e-5 * x);
     }
