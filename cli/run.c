@@ -90,6 +90,8 @@ static shoal_code set_options(struct run *r) {
         args_settle(r->args, r->model);
         code = args_apply(r->args, r->model, &r->options, r->log);
     }
+    if (r->options.reduce && !r->output)
+        r->output = "-"; // the table is one of runs
     r->options.stop = stop_flag();
     r->options.on_compile = on_compile;
     r->options.on_compile_user = r;

@@ -320,6 +320,8 @@ typedef struct shoal_options {
     const char *summary; // "peak=max(x),mean(y)", or NULL
     double window;       // length of the windows that summaries are of; NaN: there is one, the run
     bool save_states;    // states are saved beside summaries, where `vars` and `save` do not say so
+    const char *reduce;  // "mean,std,min,max,quantile(0.05,0.5,0.95)" over runs; NULL: rows of runs
+    const char *by;      // inputs and `_` columns that runs are grouped by; NULL: one group
     const char *device;  // auto, cpu
     uint32_t threads;    // 0: CPUs of the affinity mask and cgroup quota
     uint64_t chunk;      // 0: by memory

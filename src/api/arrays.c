@@ -131,6 +131,9 @@ static shoal_code set_target(struct array_sink *s, struct result_list *list, uin
 static shoal_code set_block(struct array_sink *s, struct result_list *list,
                             const shoal_array *given, struct report *r) {
     const struct result_spec *of = &list->of;
+    if (of->reduced)
+        return report_error(r, SHOAL_INPUT,
+                            "shoal_solver_run_arrays: statistics go into arrays that are named");
     size_t bytes = of->f32 ? sizeof(float) : sizeof(double), stride = given->var_stride;
     struct array_target to = {given->data, given->row_stride, given->sample_stride};
     if (!stride && !to.row_stride && !to.sample_stride) {

@@ -126,6 +126,12 @@ const struct option option_table[] = {
     {OPTION("vars", KERNEL, "X,Y,...", "all states",
             "states and observables to keep; an array's name means all its elements"),
      GROUP(OUTPUT), IN_MODEL, IN_KERNEL, FIELD(vars), .type = OPTION_TEXT},
+    {OPTION("reduce", RUN, "'mean,std,min,max,quantile(Q,...)'", "",
+            "statistics over runs at every save time instead of rows for each run; quantiles to "
+            "0.5 % of rank"),
+     GROUP(OUTPUT), IN_MODEL, FIELD(reduce), .type = OPTION_TEXT},
+    {OPTION("by", RUN, "NAME,...", "", "group them by swept names and columns of the batch file"),
+     GROUP(OUTPUT), IN_MODEL, FIELD(by), .type = OPTION_TEXT},
     {OPTION("output", RUN, "FILE", "a table on a terminal, else CSV to stdout",
             ".csv, .npz or .h5 by its ending; - is CSV on stdout"),
      GROUP(OUTPUT), LETTER('o'), .type = OPTION_TEXT},

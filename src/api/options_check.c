@@ -3,6 +3,7 @@
 #include "api/options.h"
 
 #include "ode/run/plan.h"
+#include "result/reduce.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,6 +167,25 @@ static shoal_code check_save(const shoal_options *o, struct report *r) {
     return report_error(r, SHOAL_INPUT, "--save: unknown kind");
 }
 
+static shoal_code check_reduce(const shoal_options *o, struct report *r) {
+    struct arena arena = {0};
+    struct reduce_spec spec;
+    jmp_buf oom;
+    if (!o->reduce)
+        return o->by ? report_error(r, SHOAL_INPUT,
+                                    "--by groups runs for statistics over them: give --reduce too")
+                     : SHOAL_OK;
+    if (o->save == SHOAL_SAVE_STEPS)
+        return report_error(r, SHOAL_INPUT,
+                            "--reduce needs times that all runs share; with --save steps each has "
+                            "its own: use n, every or at");
+    arena.oom = &oom;
+    shoal_code code = setjmp(oom) ? report_error(r, SHOAL_MEMORY, "out of memory")
+                                  : reduce_read(o->reduce, &arena, &spec, r);
+    arena_free(&arena);
+    return code;
+}
+
 shoal_code options_check(const shoal_options *options, const struct method *method,
                          struct report *r) {
     shoal_code code = check_signs(options, r);
@@ -178,5 +198,7 @@ shoal_code options_check(const shoal_options *options, const struct method *meth
     if (!code)
         code = plan_is_fixed(options, method) ? check_fixed(options, method, r)
                                               : check_adaptive(options, r);
-    return code ? code : check_save(options, r);
+    if (!code)
+        code = check_save(options, r);
+    return code ? code : check_reduce(options, r);
 }

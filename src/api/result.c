@@ -186,6 +186,10 @@ shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoa
     if (!out)
         return api_usage(log, "shoal_solver_run", "place for the result");
     *out = NULL;
+    if (solver && solver->reduce.items.count)
+        return report_error(log_report(log), SHOAL_INPUT,
+                            "statistics over runs go into a file, or into arrays by "
+                            "shoal_solver_run_arrays");
     int32_t span = log_begin(log, LOG_solve_ivp_execution);
     shoal_code code = solver_open(solver, batch, "shoal_solver_run", log);
     if (code == SHOAL_OK) {

@@ -28,7 +28,7 @@ const char *shoal_solver_device(const shoal_solver *solver) {
 }
 
 uint32_t shoal_solver_array_count(const shoal_solver *solver) {
-    return solver ? solver->plan->list.count : 0;
+    return solver ? solver->shown.count : 0;
 }
 
 shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t index) {
@@ -39,7 +39,7 @@ shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t inde
     };
     if (index >= shoal_solver_array_count(solver))
         return (shoal_array_info){0};
-    const struct result_array *a = &solver->plan->list.array[index];
+    const struct result_array *a = &solver->shown.array[index];
     return (shoal_array_info){.name = solver->names.name[index],
                               .type = types[a->type],
                               .per_sample = a->axes == AXES_PER_SAMPLE || a->axes == AXES_FLAT ||
@@ -153,11 +153,33 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
     buf_putc(out, '}');
 }
 
+static struct reduce_order order_of(shoal_solver *s) {
+    return (struct reduce_order){.spec = &s->reduce,
+                                 .by = s->given.by,
+                                 .memory = s->plan->memory,
+                                 .threads = s->plan->threads,
+                                 .team = &s->runner.pool.team};
+}
+
+// A run whose rows become those of groups, where that is asked for.
+static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
+                           struct result_list *list, shoal_tally *tally, shoal_log *log) {
+    struct dispatch_control control = control_of(s);
+    struct reduce_order order = order_of(s);
+    struct sink *reduce = s->reduce.items.count ? reduce_sink_new(&order, b, sink) : NULL;
+    if (s->reduce.items.count && !reduce)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    shoal_code code =
+        run_batch(s->plan, &s->runner, b, reduce ? reduce : sink, list, &control, tally, log);
+    if (reduce)
+        reduce->free(reduce);
+    return code;
+}
+
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
                            shoal_tally *tally, shoal_log *log) {
     struct result_list list;
     struct arena arena = {0};
-    struct dispatch_control control = control_of(s);
     if (s->plans)
         return report_error(log_report(log), SHOAL_USAGE, "this solver was made to plan only");
     if (s->backend->target(s->device)->device && s->pid != getpid())
@@ -168,10 +190,27 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
     int32_t span = log_begin(log, LOG_solver_solve_execution);
     shoal_code code = run_list(s->plan, b, meta, &arena, &list, log_report(log));
     if (code == SHOAL_OK)
-        code = run_batch(s->plan, &s->runner, b, sink, &list, &control, tally, log);
+        code = run_sink(s, b, sink, &list, tally, log);
     log_end(log, span);
     arena_free(&arena);
     return code;
+}
+
+// The list of the reduced result takes the place of that of the runs.
+static shoal_code plan_reduced(shoal_solver *s, const struct batch *b, struct arena *arena,
+                               struct result_list *list, shoal_plan *plan, struct report *r) {
+    struct reduce_order order = order_of(s);
+    struct reduce_plan reduced;
+    jmp_buf oom;
+    arena->oom = &oom;
+    shoal_code code = setjmp(oom) ? report_error(r, SHOAL_MEMORY, "out of memory")
+                                  : reduce_plan_make(&order, b, list, arena, &reduced, r);
+    arena->oom = NULL;
+    if (code != SHOAL_OK)
+        return code;
+    plan->host_bytes += reduced.bytes;
+    *list = reduced.list.list;
+    return SHOAL_OK;
 }
 
 shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, const char *path,
@@ -186,6 +225,8 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
     code = run_list(solver->plan, batch->batch, "{}", &arena, &list, log_report(log));
     if (code == SHOAL_OK)
         *plan = run_plan(solver->plan, batch->batch, &list);
+    if (code == SHOAL_OK && solver->reduce.items.count)
+        code = plan_reduced(solver, batch->batch, &arena, &list, plan, log_report(log));
     if (code == SHOAL_OK && path)
         plan->disk_bytes = io_sink_bytes(path, &list);
     if (code == SHOAL_OK)
@@ -204,6 +245,8 @@ shoal_code shoal_output_check(const char *path, const shoal_options *options, bo
         options->save != SHOAL_SAVE_FINAL || (windows && !options->vars && !options->save_states);
     const char *side[3] = {0};
     uint32_t n = 0;
+    if (options->reduce) // groups have such a table only for what has no time
+        runs = options->save != SHOAL_SAVE_FINAL && options->summary && !windows;
     if (runs)
         side[n++] = "runs";
     if (windows)

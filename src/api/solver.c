@@ -209,6 +209,21 @@ static void set_runner(shoal_solver *s, const shoal_solver *from) {
     s->runner.pool = (struct dispatch_pool){.backend = s->backend, .device = s->device};
 }
 
+// The arrays that a result has.
+static shoal_code show(shoal_solver *s, struct report *r) {
+    struct reduce_list list;
+    struct table none = {.rows = 1};
+    s->shown = s->plan->list;
+    if (!s->given.reduce)
+        return SHOAL_OK;
+    shoal_code code = reduce_read(s->given.reduce, &s->arena, &s->reduce, r);
+    if (code != SHOAL_OK)
+        return code;
+    reduce_list_make(&list, &s->plan->list, &s->reduce, &none, NULL, 0, &s->arena);
+    s->shown = list.list;
+    return SHOAL_OK;
+}
+
 static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     if (from && model_same_kernel(s->model->model, from->model->model))
         s->model->found->system = from->model->found->system;
@@ -218,7 +233,9 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
     if (code != SHOAL_OK)
         return code;
     set_runner(s, from);
-    code = result_names_make(&s->names, &s->plan->list, NULL, NULL, log_report(log));
+    code = show(s, log_report(log));
+    if (code == SHOAL_OK)
+        code = result_names_make(&s->names, &s->shown, NULL, NULL, log_report(log));
     if (code == SHOAL_OK)
         code = first_kernel(s, from, log);
     if (code != SHOAL_OK)

@@ -4,6 +4,7 @@
 #define SHOAL_API_SOLVER_H
 
 #include "api/model.h"
+#include "api/reduce.h"
 #include "ode/run/run.h"
 #include "result/result_names.h"
 #include "shoal/backend.h"
@@ -26,7 +27,9 @@ struct shoal_solver {
     const struct plan *plan; // in the arena
     struct runner runner;
     struct arena arena;
-    struct result_names names; // of the arrays of the plan, in files
+    struct reduce_spec reduce; // without items: rows of runs
+    struct result_list shown;  // the plan's list, or what it is reduced to; but for the batch's
+    struct result_names names; // of these, in files
     struct buf options;        // JSON object, for result files
     char device_text[192];
     int under_way; // a call that shoal_solver_stop ends; atomic
@@ -67,7 +70,8 @@ shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *ca
 // Runs into a file (opens and leaves by itself).
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
                         shoal_tally *tally, shoal_log *log);
-// Runs a batch into a sink, with everything around it; meta may be NULL.
+// Runs a batch into a sink, with everything around it; meta may be NULL. The sink gets groups of
+// runs where these are reduced.
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
                            shoal_tally *tally, shoal_log *log);
 

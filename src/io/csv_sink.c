@@ -9,6 +9,9 @@
 // standard output there is no place for them; they are left out. A CSV file has no metadata: that a
 // run was stopped shows only in the number of its rows.
 //
+// Groups of runs have their columns in front instead of `run`, and `failed` at the end instead of
+// `status`: `<columns>,<vars>,failed`, `<columns>,t,<vars>,failed`, `<columns>,window,...,failed`.
+//
 // Lines are written in order, but turned into text by several threads: ranges of them, each into a
 // buffer of its own.
 #include "base/file.h"
@@ -37,7 +40,8 @@ enum lines_of { BY_RUN, BY_SAMPLE, BY_ELEMENT };
 struct table_plan {
     const char *word; // out.WORD.csv; NULL: the file itself
     enum lines_of by;
-    unsigned roles;    // of its arrays; of those with words of a table only
+    unsigned heads;    // roles that all tables have, and
+    unsigned roles;    // of its own arrays; of those with words of a table only
     const char *of;    // that one's; NULL: those without
     uint64_t elements; // BY_ELEMENT: of a run
 };
@@ -87,6 +91,7 @@ enum {
     OF_VALUES = 1u << ROLE_RUN | 1u << ROLE_TIME | 1u << ROLE_STATE | 1u << ROLE_OBSERVABLE,
     OF_RUNS = 1u << ROLE_RUN | 1u << ROLE_INPUT | 1u << ROLE_SUMMARY | 1u << ROLE_STATUS,
     OF_ELEMENTS = 1u << ROLE_SUMMARY | 1u << ROLE_RECORD,
+    OF_GROUPS = 1u << ROLE_INPUT | 1u << ROLE_FAILED,
 };
 
 static bool has_samples(const struct result_list *list) {
@@ -96,13 +101,25 @@ static bool has_samples(const struct result_list *list) {
     return false;
 }
 
+// What all tables hold.
+static unsigned heads_of(const struct result_list *list) {
+    return list->of.reduced ? OF_GROUPS : 1u << ROLE_RUN;
+}
+
+// Whether there are summaries with one line a run.
+static bool has_summaries(const struct result_list *list) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->array[i].role == ROLE_SUMMARY && !list->array[i].words.table)
+            return true;
+    return false;
+}
+
 // Whether there is anything that has one line a run, besides what every result has.
 static bool has_values(const struct result_list *list) {
     for (uint32_t i = 0; i < list->count; i++)
-        if (result_is_variable(&list->array[i]) ||
-            (list->array[i].role == ROLE_SUMMARY && !list->array[i].words.table))
+        if (result_is_variable(&list->array[i]))
             return true;
-    return false;
+    return has_summaries(list);
 }
 
 // The first array with summaries of windows, or NULL.
@@ -113,10 +130,12 @@ static const struct result_array *first_windowed(const struct result_list *list)
     return NULL;
 }
 
-static struct table_plan plan_elements(const struct result_array *a, const char *word) {
+static struct table_plan plan_elements(const struct result_list *list, const struct result_array *a,
+                                       const char *word) {
     return (struct table_plan){
         .word = word,
         .by = BY_ELEMENT,
+        .heads = heads_of(list),
         .roles = OF_ELEMENTS,
         .of = a->words.table,
         .elements = a->axis[0],
@@ -136,23 +155,25 @@ static uint32_t plan_tables(const struct result_list *list, struct table_plan *o
     bool series = has_samples(list), bare = !series && !has_values(list) && windowed;
     uint32_t n = 0;
     if (bare)
-        out[n++] = plan_elements(windowed, NULL);
+        out[n++] = plan_elements(list, windowed, NULL);
     else
         out[n++] = (struct table_plan){.by = series ? BY_SAMPLE : BY_RUN,
+                                       .heads = heads_of(list),
                                        .roles = series ? OF_VALUES : OF_VALUES | OF_RUNS};
-    if (series || bare)
-        out[n++] = (struct table_plan){.word = "runs", .roles = OF_RUNS | 1u << ROLE_COUNT};
+    if (list->of.reduced ? series && has_summaries(list) : series || bare)
+        out[n++] = (struct table_plan){
+            .word = "runs", .heads = heads_of(list), .roles = OF_RUNS | 1u << ROLE_COUNT};
     for (uint32_t i = 0; i < list->count; i++) {
         const char *of = list->array[i].words.table;
         if (of && !is_planned(out, n, of))
-            out[n++] = plan_elements(&list->array[i], of);
+            out[n++] = plan_elements(list, &list->array[i], of);
     }
     return n;
 }
 
 static bool is_in(const struct result_array *a, const struct table_plan *t) {
     const char *of = a->words.table;
-    if (t->by == BY_ELEMENT && a->role == ROLE_RUN)
+    if (t->heads >> a->role & 1)
         return true;
     return t->roles >> a->role & 1 && (of && t->of ? !strcmp(of, t->of) : of == t->of);
 }
@@ -474,7 +495,8 @@ static bool is_made_of(const char *line, size_t length, const struct result_list
     return is;
 }
 
-#define WINDOW_COLUMNS ",window,t_begin,t_end"
+#define WINDOW_COLUMN ",window"
+#define WINDOW_COLUMNS WINDOW_COLUMN ",t_begin,t_end"
 #define INDEX_COLUMN ",index"
 
 // Of a table with a line for each element of a run's.
@@ -486,11 +508,19 @@ static bool is_elements_head(const char *line, const struct result_list *list) {
             !strncmp(line + n, INDEX_COLUMN ",", strlen(INDEX_COLUMN ",")));
 }
 
-// Of a table of values, of a result of one sample a run, of a table of runs, or of their elements.
+static bool ends_with(const char *line, size_t length, const char *end) {
+    size_t n = strlen(end);
+    return length >= n && !memcmp(line + length - n, end, n);
+}
+
+// Of a table of values, of a result of one sample a run, of a table of runs, of their elements, or
+// of groups.
 static bool is_any_head(const char *line, size_t length) {
     struct arena arena = {0};
     struct result_list list;
     unsigned run = 1u << ROLE_RUN, status = 1u << ROLE_STATUS;
+    if (ends_with(line, length, ".n," RESULT_FAILED "\n"))
+        return true;
     bool is = result_list_make(&list, &(struct result_spec){0}, &arena) &&
               (is_made_of(line, length, &list, run | 1u << ROLE_TIME, 0) ||
                is_made_of(line, length, &list, run, status) ||
@@ -556,7 +586,7 @@ static void put_name(struct csv_table *t, const struct result_list *list,
     const char *name = names->name[c->array], *stem = a->words.stem;
     uint64_t columns = columns_of(list, a, &t->plan);
     if (a->axes != AXES_WIDE || (t->plan.by == BY_ELEMENT && !a->axis[1])) {
-        put_text(&t->head, a->axes == AXES_WIDE && stem ? stem : name);
+        put_text(&t->head, a->axes == AXES_WIDE && stem && !a->words.tail ? stem : name);
         return;
     }
     struct buf text = {0};
@@ -565,16 +595,23 @@ static void put_name(struct csv_table *t, const struct result_list *list,
         buf_puts(&text, c->item ? "above" : "below");
     else
         buf_printf(&text, "%llu", (unsigned long long)c->item + !a->words.open);
+    if (a->words.tail)
+        buf_puts(&text, a->words.tail);
     put_text(&t->head, text.failed ? NULL : text.data);
     t->head.failed |= text.failed;
     buf_free(&text);
+}
+
+// Groups do not name the ends of their windows.
+static const char *index_columns(const struct result_list *list, const struct table_plan *t) {
+    return !is_windows(list, t) ? INDEX_COLUMN : list->of.reduced ? WINDOW_COLUMN : WINDOW_COLUMNS;
 }
 
 static void put_head(const struct csv_sink *s, struct csv_table *t,
                      const struct result_names *names) {
     for (uint32_t i = 0; i < t->columns; i++) {
         if (t->column[i].kind == COLUMN_INDEX)
-            buf_puts(&t->head, is_windows(s->list, &t->plan) ? WINDOW_COLUMNS : INDEX_COLUMN);
+            buf_puts(&t->head, index_columns(s->list, &t->plan) + !i);
         if (t->column[i].kind != COLUMN_ARRAY)
             continue; // is there now
         if (i)
@@ -588,18 +625,26 @@ static void add_column(struct csv_table *t, enum column_kind kind, uint32_t arra
     t->column[t->columns++] = (struct column){kind, array, item};
 }
 
+static void add_index(const struct csv_sink *s, struct csv_table *t) {
+    add_column(t, COLUMN_INDEX, 0, 0);
+    if (is_windows(s->list, &t->plan) && !s->list->of.reduced) {
+        add_column(t, COLUMN_BEGIN, 0, 0);
+        add_column(t, COLUMN_END, 0, 0);
+    }
+}
+
+// Which element it is stands before the first of those who have such.
 static void add_columns(const struct csv_sink *s, struct csv_table *t) {
+    bool indexed = t->plan.by != BY_ELEMENT;
     for (uint32_t i = 0; i < s->list->count; i++) {
         const struct result_array *a = &s->list->array[i];
-        for (uint64_t k = 0; k < columns_of(s->list, a, &t->plan); k++)
-            add_column(t, COLUMN_ARRAY, i, k);
-        if (a->role != ROLE_RUN || t->plan.by != BY_ELEMENT)
-            continue;
-        add_column(t, COLUMN_INDEX, 0, 0);
-        if (is_windows(s->list, &t->plan)) {
-            add_column(t, COLUMN_BEGIN, 0, 0);
-            add_column(t, COLUMN_END, 0, 0);
+        uint64_t columns = columns_of(s->list, a, &t->plan);
+        if (columns && !indexed && !(t->plan.heads >> a->role & 1)) {
+            add_index(s, t);
+            indexed = true;
         }
+        for (uint64_t k = 0; k < columns; k++)
+            add_column(t, COLUMN_ARRAY, i, k);
     }
 }
 

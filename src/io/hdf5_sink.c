@@ -118,8 +118,8 @@ static shoal_code create_all(struct hdf5_sink *s, const struct hdf5 *h, struct r
     if (s->text_type < 0)
         return hdf5_failed(h, s->part.part, "make a type", r);
     for (uint32_t i = 0; i < s->arrays; i++) {
-        if (s->pieces.list->array[i].axes == AXES_GRID)
-            continue; // comes at the end
+        if (s->pieces.list->array[i].axes == AXES_GRID || s->pieces.list->of.reduced)
+            continue; // comes at the end, or at once
         s->dataset[i] = create_dataset(s, h, i, r);
         if (s->dataset[i] < 0)
             return SHOAL_IO;
@@ -133,6 +133,24 @@ struct put_context {
     struct hdf5_sink *sink;
     const struct hdf5 *h;
 };
+
+// A dataset that is written at once; without axes it is a single value.
+static bool put_dataset(struct put_context *c, const char *name, h5id type, const h5size *shape,
+                        int dims, const void *data) {
+    const struct hdf5 *h = c->h;
+    h5id space = dims ? h->H5Screate_simple(dims, shape, NULL) : h->H5Screate(H5_SCALAR);
+    h5id how = h->H5Pcreate(h->H5P_CLS_DATASET_CREATE_ID_g), made = -1;
+    if (space >= 0 && how >= 0 && h->H5Pset_obj_track_times(how, false) >= 0)
+        made = h->H5Dcreate2(c->sink->file, name, type, space, H5_DEFAULT, how, H5_DEFAULT);
+    bool ok = made >= 0 && h->H5Dwrite(made, type, H5_DEFAULT, H5_DEFAULT, H5_DEFAULT, data) >= 0;
+    if (made >= 0)
+        h->H5Dclose(made);
+    if (how >= 0)
+        h->H5Pclose(how);
+    if (space >= 0)
+        h->H5Sclose(space);
+    return ok;
+}
 
 // Where a piece lies in its dataset; it holds the last axis whole where that has three.
 static int box_of(const struct hdf5_sink *s, const struct result_array *a, const struct piece *p,
@@ -191,9 +209,30 @@ static shoal_code write_texts(struct put_context *c, uint32_t array, const struc
     return code;
 }
 
+// An array of groups of runs: it comes in one piece.
+static shoal_code put_whole(struct put_context *c, uint32_t array, const struct piece *p,
+                            struct report *r) {
+    const struct pieces *of = &c->sink->pieces;
+    const struct result_array *a = &of->list->array[array];
+    h5size shape[RESULT_SHAPE_MOST];
+    int dims = result_file_shape(of->list, a, p->rows, shape);
+    const char *const *text = a->type == TYPE_TEXT ? p->data : NULL;
+    const char **texts = text ? malloc(p->rows * sizeof *texts) : NULL;
+    if (text && !texts)
+        return report_error(r, SHOAL_MEMORY, "%s: not enough memory", c->sink->path);
+    for (uint64_t i = 0; texts && i < p->rows; i++)
+        texts[i] = text[i] ? text[i] : ""; // the library does not take NULL
+    bool ok = put_dataset(c, of->names.name[array], type_of(c->sink, c->h, a->type), shape, dims,
+                          texts ? (const void *)texts : p->data);
+    free(texts);
+    return ok ? SHOAL_OK : hdf5_failed(c->h, c->sink->part.part, "write", r);
+}
+
 static shoal_code put_piece(void *user, uint32_t array, const struct piece *p, struct report *r) {
     struct put_context *c = user;
     const struct result_array *a = &c->sink->pieces.list->array[array];
+    if (c->sink->pieces.list->of.reduced)
+        return put_whole(c, array, p, r);
     return a->type == TYPE_TEXT ? write_texts(c, array, p, r) : write_box(c, array, p, r);
 }
 
@@ -247,24 +286,6 @@ static void put_member(void *user, const char *name, const char *text, double nu
         hdf5_put_attribute(c->h, c->sink->file, name, c->h->H5T_NATIVE_DOUBLE_g, 0, &number);
 }
 
-// A dataset that is written at once; of one axis, or (`count` NULL) a single value.
-static bool put_dataset(struct put_context *c, const char *name, h5id type, const h5size *count,
-                        const void *data) {
-    const struct hdf5 *h = c->h;
-    h5id space = count ? h->H5Screate_simple(1, count, NULL) : h->H5Screate(H5_SCALAR);
-    h5id how = h->H5Pcreate(h->H5P_CLS_DATASET_CREATE_ID_g), made = -1;
-    if (space >= 0 && how >= 0 && h->H5Pset_obj_track_times(how, false) >= 0)
-        made = h->H5Dcreate2(c->sink->file, name, type, space, H5_DEFAULT, how, H5_DEFAULT);
-    bool ok = made >= 0 && h->H5Dwrite(made, type, H5_DEFAULT, H5_DEFAULT, H5_DEFAULT, data) >= 0;
-    if (made >= 0)
-        h->H5Dclose(made);
-    if (how >= 0)
-        h->H5Pclose(how);
-    if (space >= 0)
-        h->H5Sclose(space);
-    return ok;
-}
-
 // What all runs have in common, where there is such.
 static bool put_known(struct put_context *c) {
     const struct pieces *p = &c->sink->pieces;
@@ -272,7 +293,7 @@ static bool put_known(struct put_context *c) {
     for (uint32_t i = 0; i < p->list->count && ok; i++)
         if (p->list->array[i].axes == AXES_GRID)
             ok = put_dataset(c, p->names.name[i], c->h->H5T_NATIVE_DOUBLE_g, p->list->array[i].axis,
-                             p->list->array[i].known);
+                             1, p->list->array[i].known);
     return ok;
 }
 
@@ -283,7 +304,7 @@ static bool put_status_words(struct put_context *c) {
     for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
         strncpy(words[i], shoal_status_word(i), WIDTH - 1);
     h5id type = hdf5_text_type(c->h, WIDTH);
-    bool ok = type >= 0 && put_dataset(c, RESULT_STATUS_WORDS, type, &count, words);
+    bool ok = type >= 0 && put_dataset(c, RESULT_STATUS_WORDS, type, &count, 1, words);
     if (type >= 0)
         c->h->H5Tclose(type);
     return ok;
@@ -293,7 +314,7 @@ static bool put_meta(struct put_context *c, const struct buf *json) {
     const char *version = SHOAL_VERSION;
     h5id type = hdf5_text_type(c->h, json->length + 1);
     bool ok =
-        type >= 0 && put_dataset(c, RESULT_META, type, NULL, json->data) &&
+        type >= 0 && put_dataset(c, RESULT_META, type, NULL, 0, json->data) &&
         hdf5_put_attribute(c->h, c->sink->file, "shoal_version", c->sink->text_type, 0, &version);
     if (type >= 0)
         c->h->H5Tclose(type);
@@ -311,7 +332,8 @@ static shoal_code put_rest(struct put_context *c, bool complete, struct report *
     if (json.failed)
         code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
     else if (!put_known(c) || !put_status_words(c) || !put_meta(c, &json) ||
-             !hdf5_put_scales(c->h, s->file, &s->pieces, s->dataset))
+             (!s->pieces.list->of.reduced &&
+              !hdf5_put_scales(c->h, s->file, &s->pieces, s->dataset)))
         code = hdf5_failed(c->h, s->part.part, "write", r);
     buf_free(&json);
     return code;

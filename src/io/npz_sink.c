@@ -201,9 +201,9 @@ static shoal_code finish_numbers(struct npz_sink *s, uint32_t i, struct report *
     const struct result_list *list = s->pieces.list;
     const struct result_array *a = &list->array[i];
     struct member *m = &s->member[i];
-    uint64_t shape[1 + RESULT_AXES];
-    int dims =
-        result_shape(list, a, result_length(a, s->pieces.rows_done, s->pieces.flat_done), shape);
+    uint64_t shape[RESULT_SHAPE_MOST];
+    int dims = result_file_shape(list, a,
+                                 result_length(a, s->pieces.rows_done, s->pieces.flat_done), shape);
     uint64_t data = s->end + zip_local_bytes(m->name) + NPY_HEADER;
     shoal_code code = SHOAL_OK;
     if (m->spool >= 0 || data != m->start)
@@ -266,14 +266,15 @@ static shoal_code put_texts(struct npz_sink *s, struct member *m, uint64_t to, u
 
 static shoal_code finish_text(struct npz_sink *s, uint32_t i, struct report *r) {
     struct member *m = &s->member[i];
-    uint64_t rows = s->pieces.rows_done, bytes = 0;
+    uint64_t rows = s->pieces.rows_done, bytes = 0, shape[RESULT_SHAPE_MOST];
     uint32_t crc = 0;
+    int dims = result_file_shape(s->pieces.list, &s->pieces.list->array[i], rows, shape);
     uint64_t data = s->end + zip_local_bytes(m->name) + NPY_HEADER;
     char descr[32];
     snprintf(descr, sizeof descr, "<U%llu", (unsigned long long)(m->width ? m->width : 1));
     shoal_code code = put_texts(s, m, data, rows, &bytes, &crc, r);
     if (code == SHOAL_OK)
-        code = put_header(s, s->end, m->name, descr, &rows, 1, bytes, crc, r);
+        code = put_header(s, s->end, m->name, descr, shape, (uint32_t)dims, bytes, crc, r);
     s->end = data + bytes;
     return code;
 }

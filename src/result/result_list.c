@@ -155,6 +155,20 @@ int result_shape(const struct result_list *l, const struct result_array *a, uint
     return dims;
 }
 
+int result_file_shape(const struct result_list *l, const struct result_array *a, uint64_t length,
+                      uint64_t shape[RESULT_SHAPE_MOST]) {
+    bool rows = a->axes == AXES_PER_RUN || a->axes == AXES_PER_SAMPLE || a->axes == AXES_WIDE;
+    uint64_t own[1 + RESULT_AXES];
+    int dims = 0, all = result_shape(l, a, length, own);
+    if (!rows || !l->of.reduced)
+        return result_shape(l, a, length, shape);
+    for (uint32_t i = 0; i < l->of.axes; i++)
+        shape[dims++] = l->of.shape[i];
+    for (int i = 1; i < all; i++)
+        shape[dims++] = own[i];
+    return dims;
+}
+
 uint64_t result_width(const struct result_list *l, const struct result_array *a) {
     uint64_t shape[1 + RESULT_AXES], width = 1;
     for (int i = result_shape(l, a, 1, shape); i-- > 1;)

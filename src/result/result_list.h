@@ -21,6 +21,7 @@ enum result_role {
     ROLE_SUMMARY,    // what a run or a window comes to
     ROLE_RECORD,     // what was noted on its way
     ROLE_STATUS,     // how a run ended
+    ROLE_FAILED,     // how many runs of a group failed
     ROLE_COUNT,      // what a run took
     ROLE_OFFSETS,    // where the samples of a run begin
     ROLE_EDGES,      // of windows
@@ -50,11 +51,12 @@ enum result_axes {
 };
 
 enum result_from {
-    FROM_KERNEL,  // a field of what it writes
-    FROM_COLUMN,  // of the batch
-    FROM_RUN,     // the number of the run
-    FROM_OFFSETS, // made of the counts of samples
-    FROM_KNOWN,   // before
+    FROM_KERNEL,     // a field of what it writes
+    FROM_COLUMN,     // of the batch
+    FROM_RUN,        // the number of the run
+    FROM_OFFSETS,    // made of the counts of samples
+    FROM_KNOWN,      // before
+    FROM_STATISTICS, // over the runs of a group
 };
 
 // How many samples a run has.
@@ -83,6 +85,8 @@ enum result_samples {
 // What binary files hold besides.
 #define RESULT_STATUS_WORDS "status_words"
 #define RESULT_META "meta"
+// What a reduced result has in the place of `status`.
+#define RESULT_FAILED "failed"
 
 enum result_field {
 #define X(name, role, type, axes, from, when) FIELD_##name,
@@ -101,6 +105,7 @@ struct result_words {
     const char *table; // has a line for each element of the first axis; NULL: none has
     const char *stem;  // of a column's name, which a number from 1 follows
     bool open;         // the first column is STEM below, the last STEM above
+    const char *tail;  // of the name, behind the number; NULL: none
 };
 
 struct result_array {
@@ -149,6 +154,10 @@ struct result_spec {
     uint32_t columns;
     const struct result_column *column;
     const char *meta; // JSON object: model text, every option, version, key, grid
+    // A reduced result (reduce_list.h) has groups of runs for rows, and these axes in files.
+    bool reduced;
+    uint32_t axes;
+    const uint64_t *shape; // [axes]
 };
 
 struct result_list {
@@ -185,6 +194,10 @@ uint64_t result_width(const struct result_list *l, const struct result_array *a)
 // The lengths of all axes, where the first has `length`; returns how many there are.
 int result_shape(const struct result_list *l, const struct result_array *a, uint64_t length,
                  uint64_t shape[1 + RESULT_AXES]);
+// The same in a file, where groups of runs have axes of their own instead of the first.
+enum { RESULT_SHAPE_MOST = 8 };
+int result_file_shape(const struct result_list *l, const struct result_array *a, uint64_t length,
+                      uint64_t shape[RESULT_SHAPE_MOST]);
 // Bytes of all wanted numbers in a file; what is not known before (samples of SAMPLES_OWN, text)
 // counts nothing.
 uint64_t result_list_bytes(const struct result_list *l);

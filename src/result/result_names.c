@@ -94,13 +94,10 @@ static shoal_code check_length(const char *name, const char *file, struct report
 }
 
 // The names that are ours stand, whatever the others are.
-static bool name_array(struct result_names *n, uint32_t i, const struct result_array *a,
-                       result_spelling *spell, enum pass pass, void **taken) {
-    if (n->name[i])
-        return true;
-    if (result_is_ours(a))
-        return (n->name[i] = strdup(a->name)) != NULL;
-    return name_one(n, i, a->name, spell, pass, taken);
+static bool name_ours(struct result_names *n, uint32_t i, const struct result_array *a,
+                      void **taken) {
+    return !result_is_ours(a) ||
+           ((n->name[i] = strdup(a->name)) != NULL && tsearch(n->name[i], taken, by_text) != NULL);
 }
 
 shoal_code result_names_make(struct result_names *n, const struct result_list *list,
@@ -114,9 +111,11 @@ shoal_code result_names_make(struct result_names *n, const struct result_list *l
         return code;
     n->name = calloc((size_t)n->count + 1, sizeof *n->name);
     bool ok = n->name != NULL;
+    for (uint32_t i = 0; i < n->count && ok; i++)
+        ok = name_ours(n, i, &list->array[i], &taken);
     for (enum pass pass = 0; pass < PASSES; pass++)
         for (uint32_t i = 0; i < n->count && ok; i++)
-            ok = name_array(n, i, &list->array[i], spell, pass, &taken);
+            ok = n->name[i] || name_one(n, i, list->array[i].name, spell, pass, &taken);
     tdestroy(taken, keep);
     return ok ? SHOAL_OK
               : report_error(r, SHOAL_MEMORY, "%s: not enough memory", file ? file : "result");

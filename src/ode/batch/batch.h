@@ -60,6 +60,8 @@ void batch_refresh(struct batch *b); // checks when something changed; wrong: th
 uint64_t batch_runs(const struct batch *b);
 uint64_t batch_rows(const struct batch *b);                     // after --only-runs
 uint64_t batch_run_of_row(const struct batch *b, uint64_t row); // run index of the row
+uint64_t batch_gaps(const struct batch *b); // places where rows that follow each other are no
+                                            // runs that do
 void batch_fill_runs(const struct batch *b, uint64_t first_row, uint32_t rows, uint64_t *out);
 uint32_t batch_inputs(const struct batch *b); // first the table's, then sweeps, then samples
 const char *batch_input_name(const struct batch *b, uint32_t input); // "rho", "x(0)"

@@ -184,6 +184,10 @@ uint64_t batch_runs(const struct batch *b) { return b->runs; }
 
 uint64_t batch_rows(const struct batch *b) { return b->rows; }
 
+uint64_t batch_gaps(const struct batch *b) {
+    return b->parts.count - 1 + (b->parts.items[0].first > 0);
+}
+
 uint32_t batch_inputs(const struct batch *b) { return b->order.count; }
 
 const char *batch_input_name(const struct batch *b, uint32_t input) {

@@ -133,16 +133,19 @@ static shoal_code read_name(struct spec *s, const char *usage, struct spec_name 
     return spec_resolve(s->model, s->arena, name, s->source.name, out, s->report);
 }
 
-bool spec_next_name(struct spec *s, struct spec_name *out, shoal_code *code) {
+bool spec_next_word(struct spec *s, const char **out, shoal_code *code) {
     *code = SHOAL_OK;
-    char *name = cut(&s->rest, ',');
-    if (!name)
-        return false;
-    if (*name == 0)
-        *code = FAIL(s, name, "a name is missing here");
-    else
+    *out = cut(&s->rest, ',');
+    if (*out && **out == 0)
+        *code = FAIL(s, *out, "a name is missing here");
+    return *out && *code == SHOAL_OK;
+}
+
+bool spec_next_name(struct spec *s, struct spec_name *out, shoal_code *code) {
+    const char *name;
+    if (spec_next_word(s, &name, code))
         *code = spec_resolve(s->model, s->arena, name, s->source.name, out, s->report);
-    return *code == SHOAL_OK;
+    return name && *code == SHOAL_OK;
 }
 
 // ---- word:A:B or word(A,B) ----------------------------------------------------------------------

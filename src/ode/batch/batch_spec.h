@@ -45,7 +45,9 @@ shoal_code spec_resolve(struct model *m, struct arena *a, const char *name, cons
 shoal_code spec_sweep(struct spec *s, struct spec_name *name, struct sweep *out);
 // NAME=uniform:A:B and the other laws; of the sample only law, a and b are set.
 shoal_code spec_sample(struct spec *s, struct spec_name *name, struct sample *out);
-// The next of the names of a list; false at the end, and after an error, which is then in *code.
+// The next word of a list, and the next that is a name; false at the end, and after an error, which
+// is then in *code.
+bool spec_next_word(struct spec *s, const char **out, shoal_code *code);
 bool spec_next_name(struct spec *s, struct spec_name *out, shoal_code *code);
 // Sorted, overlaps and neighbours joined.
 shoal_code spec_runs(struct spec *s, struct spec_ranges *out);

@@ -102,6 +102,7 @@ static const void *view_data(struct chunk *c, uint32_t i, uint32_t rows) {
     case FROM_OFFSETS:
         return c->offsets;
     case FROM_KNOWN:
+    case FROM_STATISTICS:
         break;
     }
     return NULL;
