@@ -77,7 +77,7 @@ static uint64_t result_bytes(const struct reduce_plan *p, const struct reduce_sp
 shoal_code reduce_plan_make(const struct reduce_order *o, const struct batch *b,
                             const struct result_list *list, struct arena *arena,
                             struct reduce_plan *out, struct report *r) {
-    enum { AXES_MOST = RESULT_AXES_MOST - 2 };
+    enum { AXES_MOST = RESULT_SHAPE_MOST - RESULT_AXES };
     *out = (struct reduce_plan){0};
     shoal_code code = batch_group(b, o->by, arena, &out->by, r);
     if (code != SHOAL_OK)

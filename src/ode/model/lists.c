@@ -151,6 +151,15 @@ static uint32_t setting_end(const struct parser *p, uint32_t at, uint32_t to) {
     return at;
 }
 
+// Where the quote ends that a value is in; 0: it is in none.
+static uint32_t quote_end(const struct parser *p, uint32_t at, uint32_t to) {
+    char quote = at < to ? p->text[at] : 0;
+    if (quote != '\'' && quote != '"')
+        return 0;
+    const char *end = memchr(p->text + at + 1, quote, to - at - 1);
+    return end ? (uint32_t)(end - p->text) : 0;
+}
+
 bool lists_next(struct parser *p, struct arena *a, uint32_t *at, uint32_t to, struct setting *out) {
     while (*at < to && (text_blank(p->text[*at]) || p->text[*at] == ','))
         ++*at;
@@ -166,8 +175,10 @@ bool lists_next(struct parser *p, struct arena *a, uint32_t *at, uint32_t to, st
     uint32_t equals = skip_blanks(p, *at, to);
     if (equals == to || p->text[equals] != '=')
         return true;
-    uint32_t value = skip_blanks(p, equals + 1, to), end = setting_end(p, value, to);
-    *at = end;
+    uint32_t value = skip_blanks(p, equals + 1, to), end = quote_end(p, value, to);
+    *at = end ? end + 1 : setting_end(p, value, to);
+    value += end != 0;
+    end = end ? end : *at;
     while (end > value && text_blank(p->text[end - 1]))
         end--;
     out->value = arena_strndup(a, p->text + value, end - value);
