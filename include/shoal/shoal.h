@@ -612,6 +612,7 @@ SHOAL_API shoal_code shoal_model_failure(const shoal_model *model, const shoal_o
 // What a run would take.
 typedef struct shoal_plan {
     uint64_t runs, chunks, chunk_runs;
+    uint64_t rows; // of the result: runs, or groups of them
     uint64_t host_bytes, device_bytes, disk_bytes;
     uint64_t disk_free; // where the file would be; UINT64_MAX: unknown
     uint32_t threads;

@@ -227,6 +227,8 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
         *plan = run_plan(solver->plan, batch->batch, &list);
     if (code == SHOAL_OK && solver->reduce.items.count)
         code = plan_reduced(solver, batch->batch, &arena, &list, plan, log_report(log));
+    if (code == SHOAL_OK)
+        plan->rows = list.of.rows;
     if (code == SHOAL_OK && path)
         plan->disk_bytes = io_sink_bytes(path, &list);
     if (code == SHOAL_OK)
