@@ -104,15 +104,24 @@ static shoal_code add_item(struct run *r, const struct item *item) {
     return shoal_batch_option(r->batch, item->option.name, item->value, r->log);
 }
 
-static shoal_code make_batch(struct run *r) {
-    shoal_code result = shoal_batch_new(r->model, &r->batch, r->log);
+// Those with a value, or flags.
+static shoal_code add_items(struct run *r, bool flags) {
+    shoal_code result = SHOAL_OK;
     for (size_t i = 0; i < r->args->count && r->batch; i++) {
         const struct item *item = &r->args->items[i];
         bool last =
             item->option.repeatable || item->value == args_value(r->args, item->option.name);
-        shoal_code code = item->option.in_batch && last ? add_item(r, item) : SHOAL_OK;
+        bool wanted = item->option.in_batch && !item->option.metavar == flags;
+        shoal_code code = wanted && last ? add_item(r, item) : SHOAL_OK;
         result = result ? result : code;
     }
+    return result;
+}
+
+static shoal_code make_batch(struct run *r) {
+    shoal_code result = shoal_batch_new(r->model, &r->batch, r->log);
+    shoal_code flags = add_items(r, true), rest = add_items(r, false);
+    result = result ? result : flags ? flags : rest;
     return result ? result : shoal_batch_check(r->batch, r->log);
 }
 

@@ -357,3 +357,82 @@ TEST(sample_values_never_change) {
         free(u);
     }
 }
+
+// ---- A sample for each row ----------------------------------------------------------------------
+
+static void use_column(struct batch_bed *bed, const char *name, const double *values) {
+    struct table t = {.source = "rows.csv", .rows = 4};
+    struct table_column column = {.name = name, .number = values};
+    t.columns.items = &column;
+    t.columns.count = 1;
+    GOOD(bed, batch_use_table(bed->batch, &t, &bed->report));
+}
+
+// The sample of a row is that of its number, whatever is swept besides.
+TEST(sample_per_row_is_drawn_once_a_row) {
+    static const enum sampler samplers[] = {SAMPLER_RANDOM, SAMPLER_LHS, SAMPLER_SOBOL};
+    static const double rho[] = {1, 2, 3, 4};
+    for (int k = 0; k < 3; k++) {
+        struct batch_bed *bed = bed_new(), *alone = bed_new();
+        use_column(bed, "rho", rho);
+        SWEEP(bed, "b=5,6,7");
+        SAMPLE(bed, "x(0)=normal:0:1");
+        SAMPLE(bed, "sigma=uniform:0:1");
+        SAMPLER(bed, samplers[k], 0, 9);
+        batch_set_per_row(bed->batch, true);
+        READY(bed);
+        SAMPLE(alone, "x(0)=normal:0:1");
+        SAMPLE(alone, "sigma=uniform:0:1");
+        SAMPLER(alone, samplers[k], 4, 9);
+        READY(alone);
+        CHECK_INT(batch_runs(bed->batch), 12);
+        for (uint64_t run = 0; run < 12; run++) {
+            CHECK_NEAR(batch_value(bed->batch, 0, run), rho[run / 3], 0);
+            CHECK_NEAR(batch_value(bed->batch, 1, run), (double)(5 + run % 3), 0);
+            for (uint32_t i = 0; i < 2; i++)
+                CHECK_NEAR(batch_value(bed->batch, 2 + i, run),
+                           batch_value(alone->batch, i, run / 3), 0);
+        }
+        double all[12];
+        batch_fill(bed->batch, 2, 0, 12, all);
+        for (uint64_t run = 0; run < 12; run++)
+            CHECK_NEAR(all[run], batch_value(bed->batch, 2, run), 0);
+        bed_free(bed);
+        bed_free(alone);
+    }
+}
+
+// A table may hold nothing but who the rows are.
+TEST(sample_per_row_of_names_only) {
+    static const double id[] = {11, 12, 13, 14};
+    struct batch_bed *bed = bed_new();
+    batch_set_per_row(bed->batch, true);
+    use_column(bed, "_id", id);
+    SAMPLE(bed, "rho=uniform:0:1");
+    READY(bed);
+    CHECK_INT(batch_runs(bed->batch), 4);
+    CHECK_INT(batch_table_row(bed->batch, 3), 3);
+    CHECK(batch_value(bed->batch, 0, 0) != batch_value(bed->batch, 0, 1));
+    batch_set_per_row(bed->batch, false);
+    batch_set_samples(bed->batch, 2);
+    BAD(bed, batch_check(bed->batch, &bed->report), "no column named after a parameter");
+    bed_free(bed);
+}
+
+TEST(sample_per_row_refuses) {
+    static const double rho[] = {1, 2, 3, 4};
+    struct batch_bed *bed = bed_new();
+    batch_set_per_row(bed->batch, true);
+    SAMPLE(bed, "b=uniform:0:1");
+    BAD(bed, batch_check(bed->batch, &bed->report), "give --batch");
+    use_column(bed, "rho", rho);
+    READY(bed);
+    batch_set_samples(bed->batch, 4);
+    BAD(bed, batch_check(bed->batch, &bed->report), "leave --runs out");
+    bed_free(bed);
+    bed = bed_new();
+    batch_set_per_row(bed->batch, true);
+    use_column(bed, "rho", rho);
+    BAD(bed, batch_check(bed->batch, &bed->report), "needs --sample");
+    bed_free(bed);
+}

@@ -92,6 +92,14 @@ shoal_code api_batch_seed(shoal_batch *batch, const char *seed, shoal_log *log) 
     return code;
 }
 
+shoal_code api_batch_per_row(shoal_batch *batch, const char *flag, shoal_log *log) {
+    shoal_option_value v;
+    shoal_code code = shoal_option_read("sample-per-row", flag, &v, log);
+    if (code == SHOAL_OK)
+        batch_set_per_row(batch->batch, v.choice != 0);
+    return code;
+}
+
 shoal_code shoal_batch_sampler(shoal_batch *batch, const char *sampler, uint64_t runs,
                                uint64_t seed, shoal_log *log) {
     if (!batch || !sampler)

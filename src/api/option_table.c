@@ -72,6 +72,9 @@ const struct option option_table[] = {
             "one trajectory a row, columns by name (.csv, .npz, .h5; - is standard input); times "
             "sweeps and samples"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_file), .type = OPTION_TEXT},
+    {OPTION("sample-per-row", RUN, NULL, "off",
+            "--sample draws once for each row of --batch, instead of --runs times"),
+     GROUP(RUNS), KEPT, IN_BATCH(api_batch_per_row), .type = OPTION_FLAG},
     {OPTION("only-runs", RUN, "I,A:B,...", "",
             "part of the batch under the same indices; A:B is without B, A: goes on to the end"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_only), .type = OPTION_TEXT},

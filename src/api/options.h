@@ -40,10 +40,11 @@ struct option {
     shoal_code (*add)(shoal_batch *batch, const char *value, shoal_log *log);
 };
 
-// Parts of shoal_batch_sampler, each from its text.
+// Parts of shoal_batch_sampler, and a flag beside it, each from its text.
 shoal_code api_batch_sampler(shoal_batch *batch, const char *sampler, shoal_log *log);
 shoal_code api_batch_samples(shoal_batch *batch, const char *count, shoal_log *log);
 shoal_code api_batch_seed(shoal_batch *batch, const char *seed, shoal_log *log);
+shoal_code api_batch_per_row(shoal_batch *batch, const char *flag, shoal_log *log);
 
 extern const struct option option_table[];
 extern const uint32_t option_table_count;

@@ -104,15 +104,24 @@ static shoal_code set_options(struct solve *s, shoal_log *log) {
     return code;
 }
 
-static shoal_code make_batch(struct solve *s, shoal_log *log) {
-    shoal_code result = shoal_batch_new(s->model, &s->batch, log);
+// Words with a value, or flags.
+static shoal_code add_words(struct solve *s, bool flags, shoal_log *log) {
+    shoal_code result = SHOAL_OK;
     for (uint32_t i = 0; i < s->words.count && s->batch; i++) {
         const struct word *w = &s->words.items[i];
-        if (!w->option->info.in_batch || is_replaced(s, i))
+        if (!w->option->info.in_batch || is_replaced(s, i) || !w->option->info.metavar != flags)
             continue;
-        shoal_code code = shoal_batch_option(s->batch, w->option->info.name, w->value, log);
+        const char *value = w->value ? w->value : "on";
+        shoal_code code = shoal_batch_option(s->batch, w->option->info.name, value, log);
         result = result ? result : code;
     }
+    return result;
+}
+
+static shoal_code make_batch(struct solve *s, shoal_log *log) {
+    shoal_code result = shoal_batch_new(s->model, &s->batch, log);
+    shoal_code flags = add_words(s, true, log), rest = add_words(s, false, log);
+    result = result ? result : flags ? flags : rest;
     return result ? result : shoal_batch_check(s->batch, log);
 }
 

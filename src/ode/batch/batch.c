@@ -112,6 +112,11 @@ void batch_set_seed(struct batch *b, uint64_t seed) {
     changed(b);
 }
 
+void batch_set_per_row(struct batch *b, bool per_row) {
+    b->per_row = per_row;
+    changed(b);
+}
+
 static shoal_code add_zip(struct batch *b, const void *text, struct report *r) {
     struct spec s;
     struct spec_name name;

@@ -38,6 +38,8 @@ shoal_code batch_sample(struct batch *b, const char *spec, struct report *r);
 void batch_set_sampler(struct batch *b, enum sampler sampler);
 void batch_set_samples(struct batch *b, uint64_t count);
 void batch_set_seed(struct batch *b, uint64_t seed);
+// One sample for each row of the table, instead of all for each.
+void batch_set_per_row(struct batch *b, bool per_row);
 // Columns run, t, status are ignored, `_` columns are kept as extras; any other must be an input.
 // Tables and arrays together are one table, so their rows must agree. Both are copied, and their
 // values must be finite; but for batch_lend_values, whose array (of float or double) is looked at

@@ -2,9 +2,10 @@
 // What a batch is made of; for the files of this folder.
 //
 // Inputs that advance together are a group: all columns of the table, a sweep or some zipped ones,
-// all samples. Groups are ordered slowest first, and a run's point in a group is
-// run / inner % count, with `inner` the product of the counts behind it. batch_check makes the
-// groups out of what was given; before it nothing depends on the order of the calls.
+// all samples; or samples and the table, where one is drawn for each row. Groups are ordered
+// slowest first, and a run's point in a group is run / inner % count, with `inner` the product of
+// the counts behind it. batch_check makes the groups out of what was given; before it nothing
+// depends on the order of the calls.
 #ifndef SHOAL_ODE_BATCH_DATA_H
 #define SHOAL_ODE_BATCH_DATA_H
 
@@ -54,8 +55,9 @@ struct batch {
     enum sampler sampler;
     uint64_t samples, seed; // samples 0: not given
     struct spec_ranges only;
-    bool noted; // batch_check has given its notes
-    bool fresh; // nothing was added since batch_check
+    bool per_row; // samples advance with the table
+    bool noted;   // batch_check has given its notes
+    bool fresh;   // nothing was added since batch_check
     // Made by batch_check.
     vec(struct group) groups;
     vec(uint32_t) order; // of the inputs: table, sweeps, samples

@@ -24,8 +24,33 @@ shoal_code batch_check_set(const struct batch *b, const struct model *m, struct 
     return code;
 }
 
+static shoal_code check_per_row(const struct batch *b, uint32_t sampled, struct report *r) {
+    if (!b->table)
+        return report_error(r, SHOAL_INPUT,
+                            "--sample-per-row draws a sample for each row of a batch: give --batch "
+                            "FILE");
+    if (!sampled)
+        return report_error(r, SHOAL_INPUT, "--sample-per-row needs --sample, which says of what");
+    if (b->samples)
+        return report_error(r, SHOAL_INPUT,
+                            "--sample-per-row draws one sample for each of the %llu rows of %s: "
+                            "leave --runs out",
+                            (unsigned long long)b->table_rows, b->table);
+    return SHOAL_OK;
+}
+
+// How many samples there are.
+static uint64_t count_samples(const struct batch *b) {
+    return b->per_row ? b->table_rows : b->samples;
+}
+
 static shoal_code check_samples(const struct batch *b, uint32_t sampled, struct report *r) {
-    if (sampled && b->samples == 0)
+    if (b->per_row) {
+        shoal_code code = check_per_row(b, sampled, r);
+        if (code != SHOAL_OK)
+            return code;
+    }
+    if (sampled && count_samples(b) == 0)
         return report_error(r, SHOAL_INPUT, "--sample needs --runs N, how many samples to take");
     if (!sampled && b->samples)
         return report_error(r, SHOAL_INPUT,
@@ -49,6 +74,7 @@ static shoal_code check_samples(const struct batch *b, uint32_t sampled, struct 
     return SHOAL_OK;
 }
 
+// `first` is for messages about sweeps.
 static uint32_t add_group(struct batch *b, uint64_t count, const struct input *first) {
     *vec_push(&b->arena, &b->groups) = (struct group){.count = count, .first = first};
     return b->groups.count - 1;
@@ -74,13 +100,21 @@ static shoal_code group_sweep(struct batch *b, struct input *in, uint32_t *group
         (unsigned long long)in->sweep.count);
 }
 
+// All of a kind are one group: the table is the first there is, and samples are the last, or a part
+// of it.
+static uint32_t group_rest(struct batch *b, const struct input *in, bool first) {
+    if (in->kind == INPUT_TABLE || (b->per_row && b->table))
+        return 0;
+    return first ? add_group(b, b->samples, in) : b->groups.count - 1;
+}
+
 static void prepare_sample(struct batch *b, struct input *in, uint32_t dimension) {
     if (b->sampler == SAMPLER_SOBOL) {
         if (!in->prefix)
             in->prefix = arena_new(&b->arena, uint64_t, SOBOL_BITS);
         sobol_prefixes(dimension, in->prefix);
     }
-    sample_init(&in->sample, b->sampler, b->samples, b->seed, in->name.text, in->prefix);
+    sample_init(&in->sample, b->sampler, count_samples(b), b->seed, in->name.text, in->prefix);
 }
 
 // Inputs in the order of their groups, slowest first.
@@ -89,6 +123,8 @@ static shoal_code make_groups(struct batch *b, uint32_t counts[INPUT_KINDS], str
     uint32_t *group_of_zip = arena_new(&b->arena, uint32_t, b->zips + 1);
     memset(group_of_zip, 0xff, (b->zips + 1) * sizeof *group_of_zip);
     b->groups.count = b->order.count = 0;
+    if (b->table)
+        add_group(b, b->table_rows, NULL);
     for (int kind = 0; kind < INPUT_KINDS; kind++)
         for (uint32_t k = 0; k < b->inputs.count; k++) {
             struct input *in = &b->inputs.items[k];
@@ -99,10 +135,9 @@ static shoal_code make_groups(struct batch *b, uint32_t counts[INPUT_KINDS], str
                 shoal_code bad = group_sweep(b, in, group_of_zip, r);
                 code = bad ? bad : code;
             } else {
-                uint64_t count = kind == INPUT_TABLE ? b->table_rows : b->samples;
-                in->group = counts[kind] ? b->groups.count - 1 : add_group(b, count, in);
+                in->group = group_rest(b, in, counts[kind] == 0);
             }
-            if (kind == INPUT_SAMPLE && b->samples)
+            if (kind == INPUT_SAMPLE && count_samples(b))
                 prepare_sample(b, in, counts[kind] % SOBOL_DIMENSIONS);
             counts[kind]++;
         }
@@ -152,14 +187,25 @@ static shoal_code make_parts(struct batch *b, struct report *r) {
     return SHOAL_OK;
 }
 
+// What a table gives must make runs differ.
+static shoal_code check_table(const struct batch *b, const uint32_t counts[INPUT_KINDS],
+                              struct report *r) {
+    if (!b->table || counts[INPUT_TABLE] || b->per_row)
+        return SHOAL_OK;
+    return report_error(r, SHOAL_INPUT,
+                        "%s has no column named after a parameter or, as x(0), an initial value",
+                        b->table);
+}
+
 static shoal_code check(struct batch *b, const void *args, struct report *r) {
     (void)args;
     uint32_t counts[INPUT_KINDS] = {0};
     b->runs = b->rows = 0; // of a batch that is wrong
     shoal_code set = batch_check_set(b, b->model, r), zips = check_zips(b, r),
                groups = make_groups(b, counts, r);
-    shoal_code samples = check_samples(b, counts[INPUT_SAMPLE], r);
-    if (set || zips || groups || samples)
+    shoal_code samples = check_samples(b, counts[INPUT_SAMPLE], r),
+               table = check_table(b, counts, r);
+    if (set || zips || groups || samples || table)
         return SHOAL_INPUT;
     shoal_code code = count_runs(b, r);
     return code == SHOAL_OK ? make_parts(b, r) : code;

@@ -135,7 +135,7 @@ static shoal_code add_columns(struct batch *b, const struct table *t, struct rep
     }
     if (errors)
         return SHOAL_INPUT;
-    if (b->inputs.count == inputs)
+    if (b->inputs.count == inputs && !(b->per_row && b->extras.count))
         return report_error(
             r, SHOAL_INPUT,
             "%s has no column named after a parameter or, as x(0), an initial value", t->source);
