@@ -101,6 +101,8 @@ static shoal_code set_options(struct run *r) {
 static shoal_code add_item(struct run *r, const struct item *item) {
     if (item->from_job && !strcmp(item->option.name, "batch"))
         return shoal_batch_job(r->batch, r->job, r->log);
+    if (item->from_job && !strcmp(item->option.name, "from"))
+        return shoal_batch_job_from(r->batch, r->job, r->log);
     return shoal_batch_option(r->batch, item->option.name, item->value, r->log);
 }
 
@@ -122,6 +124,8 @@ static shoal_code make_batch(struct run *r) {
     shoal_code result = shoal_batch_new(r->model, &r->batch, r->log);
     shoal_code flags = add_items(r, true), rest = add_items(r, false);
     result = result ? result : flags ? flags : rest;
+    if (!result && !args_value(r->args, "t0"))
+        result = shoal_batch_t0(r->batch, &r->options.t0, r->log);
     return result ? result : shoal_batch_check(r->batch, r->log);
 }
 

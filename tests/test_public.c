@@ -123,6 +123,9 @@ CODE(shoal_batch_sweep, NULL, "a=1", NULL)
 CODE(shoal_batch_zip, NULL, "a,b", NULL)
 CODE(shoal_batch_sample, NULL, "a=uniform:0:1", NULL)
 CODE(shoal_batch_sampler, NULL, "lhs", 1, 0, NULL)
+CODE(shoal_batch_from, NULL, "f", NULL)
+CODE(shoal_batch_t0, NULL, NULL, NULL)
+CODE(shoal_batch_job_from, NULL, NULL, NULL)
 CODE(shoal_batch_file, NULL, "x.csv", NULL)
 CODE(shoal_batch_job, NULL, NULL, NULL)
 CODE(shoal_batch_values, NULL, "a", &number, 1, NULL)
@@ -260,6 +263,9 @@ static const struct nothing calls[] = {
     ROW(shoal_batch_zip),
     ROW(shoal_batch_sample),
     ROW(shoal_batch_sampler),
+    ROW(shoal_batch_from),
+    ROW(shoal_batch_t0),
+    ROW(shoal_batch_job_from),
     ROW(shoal_batch_file),
     ROW(shoal_batch_job),
     ROW(shoal_batch_values),

@@ -32,18 +32,15 @@ struct tested {
     shoal_solver *solver;
 };
 
-static void say(shoal_log *log) {
-    for (size_t i = 0; i < shoal_log_message_count(log); i++)
-        fprintf(stderr, "%s\n", shoal_log_message(log, i).text);
+static void need(const struct tested *t, shoal_code code, const char *call) {
+    if (code == SHOAL_OK)
+        return;
+    for (size_t i = 0; i < shoal_log_message_count(t->log); i++)
+        fprintf(stderr, "%s\n", shoal_log_message(t->log, i).text);
+    check_fail(__FILE__, __LINE__, "%s", call);
+    check_end();
 }
-
-#define FINE(t, call)                                                                              \
-    do {                                                                                           \
-        if ((call) != SHOAL_OK) {                                                                  \
-            say((t)->log);                                                                         \
-            REQUIRE(!#call);                                                                       \
-        }                                                                                          \
-    } while (0)
+#define FINE(t, call) need(t, call, #call)
 
 static struct tested *start(void) {
     struct tested *t = calloc(1, sizeof *t);

@@ -456,9 +456,17 @@ SHOAL_API shoal_code shoal_batch_sampler(shoal_batch *batch, const char *sampler
                                          uint64_t seed, shoal_log *log);
 // A .csv, .npz or .h5 file; "-" is CSV or NPZ on standard input.
 SHOAL_API shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log);
+// Goes on where the runs of a result file ended: its inputs and `_` columns, and its final states
+// as initial values, run by run. Runs that had failed end as bad_init.
+SHOAL_API shoal_code shoal_batch_from(shoal_batch *batch, const char *path, shoal_log *log);
+// The time at which such runs begin, for shoal_options; of another batch *t0 stays as it is. An
+// error when they had ended at different times.
+SHOAL_API shoal_code shoal_batch_t0(const shoal_batch *batch, double *t0, shoal_log *log);
 // The batch file that the job names. Of a result it is looked for under its name and beside the
 // result, and must have the content that the result was made with.
 SHOAL_API shoal_code shoal_batch_job(shoal_batch *batch, const shoal_job *job, shoal_log *log);
+// The same for the result that its runs go on from.
+SHOAL_API shoal_code shoal_batch_job_from(shoal_batch *batch, const shoal_job *job, shoal_log *log);
 // One value a row, copied; all such arrays have the same count.
 SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
                                         uint64_t count, shoal_log *log);

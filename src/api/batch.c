@@ -164,6 +164,39 @@ shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log
     return code;
 }
 
+static shoal_code add_from(struct batch *b, const char *path, struct report *r) {
+    struct arena arena = {0};
+    struct table table = {0};
+    shoal_code code = io_ends_read(path, &arena, &table, r);
+    if (code == SHOAL_OK)
+        code = batch_continue(b, &table, r);
+    arena_free(&arena);
+    return code;
+}
+
+shoal_code shoal_batch_from(shoal_batch *batch, const char *path, shoal_log *log) {
+    char digest[65];
+    bool known = path && api_file_digest(path, digest);
+    shoal_code code = add(batch, add_from, "shoal_batch_from", path, log);
+    if (code == SHOAL_OK && known)
+        memcpy(batch->from_digest, digest, sizeof digest);
+    return code;
+}
+
+shoal_code shoal_batch_t0(const shoal_batch *batch, double *t0, shoal_log *log) {
+    double at;
+    if (!batch || !t0)
+        return api_usage(log, "shoal_batch_t0", "batch or place for the time");
+    enum batch_start start = batch_start(batch->batch, &at);
+    if (start == BATCH_AT_MANY_TIMES)
+        return report_error(log_report(log), SHOAL_INPUT,
+                            "--from: the runs end at different times, so t0 must be said: give "
+                            "--t0 T");
+    if (start == BATCH_AT_ONE_TIME)
+        *t0 = at;
+    return SHOAL_OK;
+}
+
 shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
                               uint64_t count, shoal_log *log) {
     if (!batch || !name || (!values && count))

@@ -27,7 +27,7 @@ struct shoal_job {
     // Of a result file; else NULL.
     const char *result; // its path
     const char *model_text;
-    const char *batch_digest; // NULL too where it was made without a batch file
+    const char *batch_digest, *from_digest; // NULL too where it was made without such a file
 };
 
 // ---- Lines --------------------------------------------------------------------------------------
@@ -154,6 +154,7 @@ static shoal_code load_result(shoal_job *job, const char *path, struct report *r
     job->source.text = text;
     job->source.length = strlen(text);
     job->batch_digest = json_member(&job->arena, meta, "batch_sha256");
+    job->from_digest = json_member(&job->arena, meta, "from_sha256");
     job->model_text = json_member(&job->arena, meta, "model_text");
     if (!job->model_text)
         return report_error(r, SHOAL_INPUT, "%s does not hold the model it was made with", path);
@@ -218,14 +219,20 @@ const char *shoal_job_value(const shoal_job *job, uint32_t index) {
 
 const char *shoal_job_model_text(const shoal_job *job) { return job ? job->model_text : NULL; }
 
-// ---- The batch file -----------------------------------------------------------------------------
+// ---- The files of a batch -----------------------------------------------------------------------
 
-static const char *batch_of(const shoal_job *job) {
-    const char *path = NULL; // the last wins
+// A file that a job names: by which option, what people call it, and what it held.
+struct job_file {
+    const char *option, *name, *path, *digest;
+};
+
+static struct job_file file_of(const shoal_job *job, const char *option, const char *name,
+                               const char *digest) {
+    struct job_file f = {option, name, NULL, digest}; // of several the last wins
     for (uint32_t i = 0; i < shoal_job_count(job); i++)
-        if (option_find(job->items.items[i].name) == option_find("batch"))
-            path = job->items.items[i].value;
-    return path;
+        if (option_find(job->items.items[i].name) == option_find(option))
+            f.path = job->items.items[i].value;
+    return f;
 }
 
 // The places where the file of a result may be, one for each `place` from 0: as it was named, then
@@ -243,47 +250,63 @@ static bool place_at(const shoal_job *job, const char *named, int place, struct 
     return place < 3 && !out->failed;
 }
 
-static shoal_code other_content(const shoal_job *job, const char *named, struct report *r) {
+static shoal_code other_content(const shoal_job *job, const struct job_file *f, struct report *r) {
     return report_error(r, SHOAL_INPUT,
-                        "the batch file '%s' is not the one that %s was made with: its content has "
-                        "changed; give --batch FILE to use another",
-                        named, job->result);
+                        "the %s '%s' is not the one that %s was made with: its content has "
+                        "changed; give --%s FILE to use another",
+                        f->name, f->path, job->result, f->option);
 }
 
-static shoal_code find_batch(const shoal_job *job, const char *named, struct buf *path,
-                             struct report *r) {
+static shoal_code find_file(const shoal_job *job, const struct job_file *f, struct buf *path,
+                            struct report *r) {
     char digest[65];
     bool other = false;
-    if (!job->batch_digest)
-        return report_error(r, SHOAL_INPUT,
-                            "%s does not say what its batch file '%s' held; give --batch FILE",
-                            job->result, named);
-    for (int i = 0; place_at(job, named, i, path); i++)
+    if (!f->digest)
+        return report_error(r, SHOAL_INPUT, "%s does not say what its %s '%s' held; give --%s FILE",
+                            job->result, f->name, f->path, f->option);
+    for (int i = 0; place_at(job, f->path, i, path); i++)
         if (api_file_digest(path->data, digest)) {
-            if (!strcmp(digest, job->batch_digest))
+            if (!strcmp(digest, f->digest))
                 return SHOAL_OK;
             other = true;
         }
     if (path->failed)
         return report_error(r, SHOAL_MEMORY, "not enough memory");
     if (other)
-        return other_content(job, named, r);
-    return report_error(
-        r, SHOAL_IO, "the batch file '%s' of %s is neither here nor beside it; give --batch FILE",
-        named, job->result);
+        return other_content(job, f, r);
+    return report_error(r, SHOAL_IO,
+                        "the %s '%s' of %s is neither here nor beside it; give --%s FILE", f->name,
+                        f->path, job->result, f->option);
+}
+
+typedef shoal_code add_file(shoal_batch *batch, const char *path, shoal_log *log);
+
+// `digest` is where the batch has that of the file it was given.
+static shoal_code add_job_file(shoal_batch *batch, const shoal_job *job, const struct job_file *f,
+                               add_file *add, const char *digest, shoal_log *log) {
+    struct report *r = log_report(log);
+    struct buf path = {0};
+    shoal_code code = job->result ? find_file(job, f, &path, r) : SHOAL_OK;
+    if (code == SHOAL_OK)
+        code = add(batch, job->result ? path.data : f->path, log);
+    if (code == SHOAL_OK && job->result && strcmp(digest, f->digest))
+        code = other_content(job, f, r); // since it was found
+    buf_free(&path);
+    return code;
 }
 
 shoal_code shoal_batch_job(shoal_batch *batch, const shoal_job *job, shoal_log *log) {
-    struct report *r = log_report(log);
-    struct buf path = {0};
-    const char *named = batch_of(job);
-    if (!batch || !named)
-        return report_error(r, SHOAL_USAGE, "shoal_batch_job: no batch, or the job names none");
-    shoal_code code = job->result ? find_batch(job, named, &path, r) : SHOAL_OK;
-    if (code == SHOAL_OK)
-        code = shoal_batch_file(batch, job->result ? path.data : named, log);
-    if (code == SHOAL_OK && job->result && strcmp(batch->digest, job->batch_digest))
-        code = other_content(job, named, r); // since it was found
-    buf_free(&path);
-    return code;
+    struct job_file f = file_of(job, "batch", "batch file", job ? job->batch_digest : NULL);
+    if (!batch || !f.path)
+        return report_error(log_report(log), SHOAL_USAGE,
+                            "shoal_batch_job: no batch, or the job names none");
+    return add_job_file(batch, job, &f, shoal_batch_file, batch->digest, log);
+}
+
+shoal_code shoal_batch_job_from(shoal_batch *batch, const shoal_job *job, shoal_log *log) {
+    struct job_file f = file_of(job, "from", "result", job ? job->from_digest : NULL);
+    if (!batch || !f.path)
+        return report_error(log_report(log), SHOAL_USAGE,
+                            "shoal_batch_job_from: no batch, or the job names no such file");
+    return add_job_file(batch, job, &f, shoal_batch_from, batch->from_digest, log);
 }

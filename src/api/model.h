@@ -28,7 +28,8 @@ struct shoal_model {
 struct shoal_batch {
     struct batch *batch;
     struct model *model;
-    char digest[65]; // SHA-256 of the file that was read, as digits; "": none was
+    char digest[65];      // SHA-256 of the batch file that was read, as digits; "": none was
+    char from_digest[65]; // of the result that it goes on from
 };
 
 // The digest of a plain file; false when it is none or cannot be read.

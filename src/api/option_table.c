@@ -72,6 +72,10 @@ const struct option option_table[] = {
             "one trajectory a row, columns by name (.csv, .npz, .h5; - is standard input); times "
             "sweeps and samples"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_file), .type = OPTION_TEXT},
+    {OPTION("from", RUN, "FILE", "",
+            "a result whose runs go on: its inputs, its final states as initial values, its end as "
+            "t0"),
+     GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_from), .type = OPTION_TEXT},
     {OPTION("sample-per-row", RUN, NULL, "off",
             "--sample draws once for each row of --batch, instead of --runs times"),
      GROUP(RUNS), KEPT, IN_BATCH(api_batch_per_row), .type = OPTION_FLAG},

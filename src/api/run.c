@@ -148,6 +148,8 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
     }
     if (b->digest[0])
         buf_printf(out, ",\"batch_sha256\":\"%s\"", b->digest);
+    if (b->from_digest[0])
+        buf_printf(out, ",\"from_sha256\":\"%s\"", b->from_digest);
     buf_puts(out, ",\"grid\":");
     batch_describe(b->batch, out);
     buf_putc(out, '}');

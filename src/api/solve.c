@@ -122,6 +122,11 @@ static shoal_code make_batch(struct solve *s, shoal_log *log) {
     shoal_code result = shoal_batch_new(s->model, &s->batch, log);
     shoal_code flags = add_words(s, true, log), rest = add_words(s, false, log);
     result = result ? result : flags ? flags : rest;
+    bool given = false;
+    for (uint32_t i = 0; i < s->words.count; i++)
+        given = given || is_named(&s->words.items[i], "t0");
+    if (!result && !given)
+        result = shoal_batch_t0(s->batch, &s->options.t0, log);
     return result ? result : shoal_batch_check(s->batch, log);
 }
 

@@ -32,6 +32,7 @@ struct column {
 
 struct csv_reader {
     struct source source;
+    bool result; // all columns are taken, and numbers need not be finite
     struct report *report;
     struct arena *arena;
     struct table *table;
@@ -203,6 +204,12 @@ static void check_name(struct csv_reader *c, const struct field *f, const char *
         }
 }
 
+static enum column_use use_of(const struct csv_reader *c, const char *name) {
+    if (c->result)
+        return *name == '_' || !strcmp(name, RESULT_STATUS) ? USE_TEXT : USE_NUMBER;
+    return result_name_is_no_input(name) ? USE_NOT : *name == '_' ? USE_TEXT : USE_NUMBER;
+}
+
 // False when the names cannot be read on; errors in single names are counted only.
 static bool read_names(struct csv_reader *c) {
     for (uint32_t room = 0;; c->at++) {
@@ -225,12 +232,8 @@ static bool read_names(struct csv_reader *c) {
         if (!copy)
             return false;
         check_name(c, &f, copy);
-        c->column[c->columns++] = (struct column){.name = copy,
-                                                  .at = f.start,
-                                                  .use = result_name_is_no_input(copy) ? USE_NOT
-                                                         : *copy == '_'                ? USE_TEXT
-                                                                                       : USE_NUMBER,
-                                                  .numeric = true};
+        c->column[c->columns++] =
+            (struct column){.name = copy, .at = f.start, .use = use_of(c, copy), .numeric = true};
         if (ends_line(peek(c)))
             break;
     }
@@ -271,8 +274,9 @@ static bool is_word(const char *text, size_t length, const char *const *words) {
     return false;
 }
 
+static const char *const not_finite[] = {"nan", "inf", "infinity", NULL};
+
 static void explain_no_number(struct csv_reader *c, const struct field *f, const char *name) {
-    static const char *const not_finite[] = {"nan", "inf", "infinity", NULL};
     const char *text = c->source.text + f->start;
     if (f->length == 0)
         ERROR_AT(c, f->start, "no value for %.40s", name);
@@ -287,8 +291,13 @@ static void explain_no_number(struct csv_reader *c, const struct field *f, const
 }
 
 static void read_number(struct csv_reader *c, const struct field *f, struct column *k) {
+    const char *text = c->source.text + f->start;
     double x;
-    if (!number_all(c->source.text + f->start, f->length, NUMBER_SIGNED, &x))
+    if (c->result && is_word(text, f->length, not_finite))
+        k->number[c->rows] = text[*text == '-'] == 'n' ? (double)NAN
+                             : *text == '-'            ? -(double)INFINITY
+                                                       : (double)INFINITY;
+    else if (!number_all(text, f->length, NUMBER_SIGNED, &x))
         explain_no_number(c, f, k->name);
     else if (isinf(x))
         ERROR_AT(c, f->start, "%.*s for %.40s is too large", shown(f), c->source.text + f->start,
@@ -416,9 +425,10 @@ static shoal_code read_table(struct csv_reader *c) {
     return hand_over(c) ? SHOAL_OK : SHOAL_MEMORY;
 }
 
-static shoal_code csv_table_parse(const char *name, const char *text, size_t length,
-                                  struct arena *arena, struct table *out, struct report *r) {
+static shoal_code parse(const char *name, const char *text, size_t length, bool result,
+                        struct arena *arena, struct table *out, struct report *r) {
     struct csv_reader c = {.source = {name, text, length},
+                           .result = result,
                            .report = r,
                            .arena = arena,
                            .table = out,
@@ -431,15 +441,30 @@ static shoal_code csv_table_parse(const char *name, const char *text, size_t len
     return code;
 }
 
-static shoal_code csv_table_read(const char *path, struct arena *arena, struct table *out,
-                                 struct report *r) {
+static shoal_code csv_table_parse(const char *name, const char *text, size_t length,
+                                  struct arena *arena, struct table *out, struct report *r) {
+    return parse(name, text, length, false, arena, out, r);
+}
+
+static shoal_code read_file(const char *path, bool result, struct arena *arena, struct table *out,
+                            struct report *r) {
     char *text = NULL;
     size_t length = 0;
     shoal_code code = file_read(path, SIZE_MAX / 8, &text, &length, r);
     if (code == SHOAL_OK)
-        code = csv_table_parse(path, text, length, arena, out, r);
+        code = parse(path, text, length, result, arena, out, r);
     free(text);
     return code;
+}
+
+static shoal_code csv_table_read(const char *path, struct arena *arena, struct table *out,
+                                 struct report *r) {
+    return read_file(path, false, arena, out, r);
+}
+
+shoal_code csv_result_read(const char *path, struct arena *arena, struct table *out,
+                           struct report *r) {
+    return read_file(path, true, arena, out, r);
 }
 
 const struct io_format csv_format = {.name = "CSV",
@@ -448,5 +473,6 @@ const struct io_format csv_format = {.name = "CSV",
                                      .bytes = csv_bytes,
                                      .table_read = csv_table_read,
                                      .table_parse = csv_table_parse,
+                                     .ends_read = csv_ends_read,
                                      .is_result = csv_is_result,
                                      .side_path = csv_side_path};

@@ -15,6 +15,9 @@ struct io_format {
     uint64_t (*bytes)(const struct result_list *list);
     shoal_code (*table_read)(const char *path, struct arena *arena, struct table *out,
                              struct report *r);
+    // A result of ours; see io_ends_read.
+    shoal_code (*ends_read)(const char *path, struct arena *arena, struct table *out,
+                            struct report *r);
     // From standard input, where it is known by its first bytes (NULL: by any); `name` is for
     // messages.
     const char *magic;
@@ -50,6 +53,14 @@ uint64_t hdf5_bytes(const struct result_list *list);
 bool csv_is_result(const char *path);
 // Where a table beside a CSV file is: out.csv -> out.runs.csv; malloc'ed, NULL: no memory.
 char *csv_side_path(const char *path, const char *word);
+
+// A table of a result with all its columns, whose numbers need not be finite.
+shoal_code csv_result_read(const char *path, struct arena *arena, struct table *out,
+                           struct report *r);
+shoal_code csv_ends_read(const char *path, struct arena *arena, struct table *out,
+                         struct report *r);
+// Gives the column `status` of numbers the words for them; those that mean nothing have none.
+shoal_code ends_name_status(struct arena *arena, struct table *t);
 
 // Metadata with one member more, "complete", in front.
 void io_meta_complete(struct buf *out, const char *meta, bool complete);

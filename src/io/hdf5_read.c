@@ -6,6 +6,7 @@
 
 #include "io/hdf5.h"
 #include "result/result_names.h"
+#include "result/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ struct reader {
     uint64_t rows;                    // of the columns so far,
     char first[RESULT_NAME_MOST + 1]; // the first of which is this; empty: none yet
     void *block;
+    h5size column; // of a dataset with two axes: which is read
 };
 
 static shoal_code send(const struct reader *d, enum hdf5_message kind, const void *bytes,
@@ -57,8 +59,9 @@ static shoal_code send_column(const struct reader *d, const char *name, bool is_
 static bool read_block(const struct reader *d, h5id data, h5id type, h5size first, h5size count) {
     const struct hdf5 *h = d->h;
     h5id in_file = h->H5Dget_space(data), in_memory = h->H5Screate_simple(1, &count, NULL);
+    h5size start[] = {first, d->column}, part[] = {count, 1}; // of two axes at most
     bool ok = in_file >= 0 && in_memory >= 0 &&
-              h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, &first, NULL, &count, NULL) >= 0 &&
+              h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, start, NULL, part, NULL) >= 0 &&
               h->H5Dread(data, type, in_memory, in_file, H5_DEFAULT, d->block) >= 0;
     // Before anything is closed: that makes the library forget why.
     if (!ok)
@@ -291,6 +294,131 @@ static shoal_code read_root(struct reader *d, h5id file) {
     return code;
 }
 
+// ---- Ends of runs -------------------------------------------------------------------------------
+
+// A dataset of the root group that is numbers or text of one or two axes; -1 else.
+static h5id open_dataset(const struct reader *d, h5id file, const char *name, int *class,
+                         h5size shape[2], int *dims) {
+    const struct hdf5 *h = d->h;
+    h5id data = h->H5Dopen2(file, name, H5_DEFAULT);
+    h5id type = data < 0 ? -1 : h->H5Dget_type(data), space = data < 0 ? -1 : h->H5Dget_space(data);
+    *class = type < 0 ? -1 : h->H5Tget_class(type);
+    *dims = space < 0 ? -1 : h->H5Sget_simple_extent_ndims(space);
+    bool good = *dims == 1 || *dims == 2;
+    if (good)
+        h->H5Sget_simple_extent_dims(space, shape, NULL);
+    if (type >= 0)
+        h->H5Tclose(type);
+    if (space >= 0)
+        h->H5Sclose(space);
+    if (good || data < 0)
+        return data;
+    h->H5Dclose(data);
+    return -1;
+}
+
+static bool is_there(const struct reader *d, h5id file, const char *name) {
+    h5id data = d->h->H5Dopen2(file, name, H5_DEFAULT);
+    if (data >= 0)
+        d->h->H5Dclose(data);
+    return data >= 0;
+}
+
+static bool name_at(const struct reader *d, h5id file, h5size i, char name[RESULT_NAME_MOST + 1]) {
+    ssize_t length = d->h->H5Lget_name_by_idx(file, ".", H5_BY_NAME, H5_INCREASING, i, name,
+                                              RESULT_NAME_MOST + 1, H5_DEFAULT);
+    return length > 0 && length <= RESULT_NAME_MOST;
+}
+
+static bool is_number(int class) {
+    return class == H5_CLASS_INTEGER || class == H5_CLASS_FLOAT || class == H5_CLASS_ENUM;
+}
+
+// How many runs there are.
+static shoal_code count_runs(struct reader *d, h5id file) {
+    int class, dims;
+    h5size shape[2];
+    h5id data = open_dataset(d, file, RESULT_STATUS, &class, shape, &dims);
+    shoal_code code = SHOAL_OK;
+    if (data < 0 || dims != 1 || !is_number(class))
+        code = report_error(d->report, SHOAL_INPUT, "%s: is no result of runs: it has no `%s`",
+                            d->path, RESULT_STATUS);
+    else
+        code = check_rows(d, data, RESULT_STATUS);
+    if (data >= 0)
+        d->h->H5Dclose(data);
+    return code;
+}
+
+// The last time of a grid, once for each run.
+static shoal_code send_time(struct reader *d, h5id data, h5size times) {
+    uint64_t rows = d->rows;
+    double t = NAN;
+    d->block = &t;
+    bool ok = read_block(d, data, d->h->H5T_NATIVE_DOUBLE_g, times - 1, 1);
+    d->block = NULL;
+    shoal_code code = ok ? send_column(d, RESULT_T, false) : SHOAL_IO;
+    for (uint64_t i = 0; i < rows && code == SHOAL_OK; i++)
+        code = send(d, HDF5_NUMBERS, &t, sizeof t);
+    return code;
+}
+
+static shoal_code read_end(struct reader *d, h5id file, const char *name, bool series) {
+    int class, dims;
+    h5size shape[2] = {0, 0};
+    h5id data = open_dataset(d, file, name, &class, shape, &dims);
+    shoal_code code = SHOAL_OK;
+    if (data < 0)
+        return code;
+    bool rows = shape[0] == d->rows, time = !strcmp(name, RESULT_T) && dims == 1 && series;
+    d->column = dims == 2 && shape[1] ? shape[1] - 1 : 0;
+    if (time && is_number(class) && shape[0])
+        code = send_time(d, data, shape[0]);
+    else if (!time && rows && is_number(class) && !(dims == 2 && !shape[1]))
+        code = read_numbers(d, data, name);
+    else if (rows && dims == 1 && class == H5_CLASS_STRING && name[0] == '_')
+        code = read_dataset(d, data, name);
+    d->column = 0;
+    d->h->H5Dclose(data);
+    return code;
+}
+
+// Whether times are those of a grid: as many as some dataset has elements a row.
+static bool is_series(struct reader *d, h5id file, h5size links) {
+    int class, dims;
+    h5size t[2] = {0, 0}, shape[2];
+    h5id data = open_dataset(d, file, RESULT_T, &class, t, &dims);
+    bool found = data >= 0 && t[0] != d->rows;
+    bool own = is_there(d, file, RESULT_EDGES);
+    if (data >= 0)
+        d->h->H5Dclose(data);
+    for (h5size i = 0; i < links && data >= 0 && !found && !own; i++) {
+        char name[RESULT_NAME_MOST + 1];
+        h5id other =
+            name_at(d, file, i, name) ? open_dataset(d, file, name, &class, shape, &dims) : -1;
+        found = other >= 0 && dims == 2 && shape[0] == d->rows && shape[1] == t[0];
+        if (other >= 0)
+            d->h->H5Dclose(other);
+    }
+    return found;
+}
+
+static shoal_code read_ends(struct reader *d, h5id file) {
+    h5size links = 0;
+    if (!count_links(d->h, file, &links))
+        return failed(d, "list the file");
+    if (is_there(d, file, RESULT_OFFSETS))
+        return table_of_steps(d->path, d->report);
+    shoal_code code = count_runs(d, file);
+    bool series = code == SHOAL_OK && is_series(d, file, links);
+    for (h5size i = 0; i < links && code == SHOAL_OK; i++) {
+        char name[RESULT_NAME_MOST + 1];
+        if (name_at(d, file, i, name))
+            code = read_end(d, file, name, series);
+    }
+    return code;
+}
+
 // ---- Metadata -----------------------------------------------------------------------------------
 
 static shoal_code send_meta(const struct reader *d, const char *text, size_t length) {
@@ -395,6 +523,10 @@ static shoal_code read_file(const char *path, const struct hdf5_outlet *out,
 
 shoal_code hdf5_read_table(const char *path, const struct hdf5_outlet *out, struct report *r) {
     return read_file(path, out, read_root, r);
+}
+
+shoal_code hdf5_read_ends(const char *path, const struct hdf5_outlet *out, struct report *r) {
+    return read_file(path, out, read_ends, r);
 }
 
 shoal_code hdf5_read_meta(const char *path, const struct hdf5_outlet *out, struct report *r) {

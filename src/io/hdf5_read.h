@@ -39,8 +39,10 @@ struct hdf5_outlet {
     bool variable; // read text of variable length
 };
 
-// All columns of the root group, or the metadata. Errors go to the report, not to the outlet.
+// All columns of the root group, how runs of a result ended (io_ends_read), or
+// the metadata. Errors go to the report, not to the outlet.
 shoal_code hdf5_read_table(const char *path, const struct hdf5_outlet *out, struct report *r);
+shoal_code hdf5_read_ends(const char *path, const struct hdf5_outlet *out, struct report *r);
 shoal_code hdf5_read_meta(const char *path, const struct hdf5_outlet *out, struct report *r);
 
 #endif

@@ -21,6 +21,7 @@ struct taker {
     struct report *report;
     uint64_t file_size;
     struct table *table; // NULL: metadata are read
+    bool ends;           // of runs: numbers need not be finite
     double *number;      // of the column that is being filled, or
     const char **text;
     const char *name;
@@ -64,7 +65,7 @@ static shoal_code take_numbers(struct taker *t, const char *bytes, size_t length
         return nonsense(t);
     double *to = t->number + t->filled;
     memcpy(to, bytes, length);
-    for (uint64_t i = 0; i < count && !t->told && t->name[0] != '_'; i++)
+    for (uint64_t i = 0; i < count && !t->told && !t->ends && t->name[0] != '_'; i++)
         if (!isfinite(to[i])) {
             t->told = t->wrong = true;
             report_error(t->report, SHOAL_INPUT,
@@ -119,10 +120,15 @@ static shoal_code read_all(struct taker *t) {
     if (code != SHOAL_OK)
         return code;
     if (hdf5_program_find(program))
-        return hdf5_program_run(program, t->table ? "table" : "meta", t->path, take_message, t,
-                                t->report);
+        return hdf5_program_run(program,
+                                !t->table ? "meta"
+                                : t->ends ? "ends"
+                                          : "table",
+                                t->path, take_message, t, t->report);
     struct hdf5_outlet out = {.take = take_message, .user = t, .variable = false};
-    return (t->table ? hdf5_read_table : hdf5_read_meta)(t->path, &out, t->report);
+    return (!t->table ? hdf5_read_meta
+            : t->ends ? hdf5_read_ends
+                      : hdf5_read_table)(t->path, &out, t->report);
 }
 
 static shoal_code hdf5_table_read(const char *path, struct arena *arena, struct table *out,
@@ -132,6 +138,15 @@ static shoal_code hdf5_table_read(const char *path, struct arena *arena, struct 
     if (code == SHOAL_OK && !is_whole(&t))
         code = nonsense(&t);
     return code == SHOAL_OK && t.wrong ? SHOAL_INPUT : code;
+}
+
+static shoal_code hdf5_ends_read(const char *path, struct arena *arena, struct table *out,
+                                 struct report *r) {
+    struct taker t = {.path = path, .arena = arena, .report = r, .table = out, .ends = true};
+    shoal_code code = read_all(&t);
+    if (code == SHOAL_OK && !is_whole(&t))
+        code = nonsense(&t);
+    return code == SHOAL_OK ? ends_name_status(arena, out) : code;
 }
 
 static shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **meta,
@@ -151,5 +166,6 @@ const struct io_format hdf5_format = {.name = "HDF5",
                                       .sink_new = hdf5_sink_new,
                                       .bytes = hdf5_bytes,
                                       .table_read = hdf5_table_read,
+                                      .ends_read = hdf5_ends_read,
                                       .magic = "\x89HDF",
                                       .meta_read = hdf5_meta_read};

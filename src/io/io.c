@@ -31,6 +31,7 @@ static const struct io_format *find_format(const char *path) {
 // What a file is wanted for.
 static bool can_write(const struct io_format *f) { return f->sink_new; }
 static bool can_read(const struct io_format *f) { return f->table_read; }
+static bool can_continue(const struct io_format *f) { return f->ends_read; }
 static bool has_meta(const struct io_format *f) { return f->meta_read; }
 
 // The endings of formats that can do it.
@@ -184,6 +185,36 @@ shoal_code io_table_read(const char *path, struct arena *arena, struct table *ou
     else if (code == SHOAL_OK && out->rows == 0)
         code = report_error(r, SHOAL_INPUT, "%s: has columns but no rows", name);
     return code;
+}
+
+// What a reader of runs cannot do without.
+static shoal_code check_ends(const struct table *t, struct report *r) {
+    static const char *const needed[] = {RESULT_T, RESULT_STATUS};
+    for (int i = 0; i < 2; i++)
+        if (!table_find(t, needed[i]))
+            return report_error(r, SHOAL_INPUT,
+                                "%s: is no result of runs: it does not say `%s` of them", t->source,
+                                needed[i]);
+    return t->rows ? SHOAL_OK : report_error(r, SHOAL_INPUT, "%s: has no runs", t->source);
+}
+
+shoal_code io_ends_read(const char *path, struct arena *arena, struct table *out,
+                        struct report *r) {
+    *out = (struct table){0};
+    const struct io_format *f = format_for(path, can_continue, r);
+    if (!f)
+        return SHOAL_INPUT;
+    jmp_buf *oom = arena->oom;
+    arena->oom = NULL;
+    uint32_t errors = r ? r->errors : 0;
+    shoal_code code = SHOAL_MEMORY;
+    out->source = arena_strdup(arena, path);
+    if (out->source)
+        code = f->ends_read(path, arena, out, r);
+    arena->oom = oom;
+    if (code == SHOAL_MEMORY)
+        say_memory(path, errors, r);
+    return code == SHOAL_OK ? check_ends(out, r) : code;
 }
 
 bool io_is_data(const char *path) { return find_format(path) != NULL; }

@@ -25,6 +25,11 @@ uint64_t io_sink_bytes(const char *path, const struct result_list *list);
 shoal_code io_table_read(const char *path, struct arena *arena, struct table *out,
                          struct report *r);
 
+// How each run of a result file ended, a row each: inputs, `_` columns, `t`, `status` as words, and
+// variables at the last time; whatever else has one number a run is there too. Numbers need not be
+// finite. Not for results whose steps are saved in binary files.
+shoal_code io_ends_read(const char *path, struct arena *arena, struct table *out, struct report *r);
+
 // Whether the ending is that of a file of numbers.
 bool io_is_data(const char *path);
 

@@ -143,6 +143,119 @@ static shoal_code npz_table_parse(const char *name, const char *bytes, size_t le
     return add_members(&z, code, arena, out, r);
 }
 
+// ---- Ends of runs -------------------------------------------------------------------------------
+
+// An array of the archive while its bytes are there.
+struct member {
+    struct npy a;
+    char *bytes, *name;
+};
+
+static void drop(struct member *m) {
+    free(m->bytes);
+    free(m->name);
+    *m = (struct member){0};
+}
+
+static shoal_code load(const struct zip *z, const struct zip_entry *e, struct member *m,
+                       struct report *r) {
+    *m = (struct member){.name = column_name(e)};
+    if (!m->name)
+        return SHOAL_MEMORY;
+    shoal_code code = zip_read(z, e, &m->bytes, r);
+    const char *wrong = code == SHOAL_OK ? npy_parse(&m->a, m->bytes, (size_t)e->size) : NULL;
+    return wrong ? report_error(r, SHOAL_INPUT, "%s: %s %s", z->path, e->name, wrong) : code;
+}
+
+static const struct zip_entry *find(const struct zip *z, const char *member) {
+    for (uint32_t i = 0; i < z->count; i++)
+        if (!strcmp(z->entries[i].name, member))
+            return &z->entries[i];
+    return NULL;
+}
+
+// The last element of each row.
+static shoal_code add_last(const struct npy *a, const char *name, struct arena *arena,
+                           struct table *out) {
+    uint64_t width = a->dims == 2 ? a->shape[1] : 1;
+    double *to = width ? table_numbers(arena, out, name) : NULL;
+    for (uint64_t i = 0; to && i < out->rows; i++)
+        to[i] = npy_number(a, i * width + width - 1);
+    return to || !width ? SHOAL_OK : SHOAL_MEMORY;
+}
+
+// Of a grid that all runs share; its last is theirs.
+static shoal_code add_time(const struct npy *a, const char *name, struct arena *arena,
+                           struct table *out) {
+    double *to = table_numbers(arena, out, name);
+    for (uint64_t i = 0; to && i < out->rows; i++)
+        to[i] = npy_number(a, a->count - 1);
+    return to ? SHOAL_OK : SHOAL_MEMORY;
+}
+
+// What has as many rows as there are runs, in `_` columns text too; the rest is passed over.
+static shoal_code add_end(const struct zip *z, const struct zip_entry *e, bool series,
+                          struct arena *arena, struct table *out, struct report *r) {
+    struct member m;
+    shoal_code code = load(z, e, &m, r);
+    const struct npy *a = &m.a;
+    bool rows = code == SHOAL_OK && (a->dims == 1 || a->dims == 2) && a->shape[0] == out->rows;
+    if (code == SHOAL_OK && series && !strcmp(m.name, RESULT_T) && a->dims == 1 && a->count)
+        code = npy_is_number(a) ? add_time(a, m.name, arena, out) : SHOAL_OK;
+    else if (rows && npy_is_number(a) && !is_long_integer(a, m.name))
+        code = add_last(a, m.name, arena, out);
+    else if (rows && a->dims == 1 && m.name[0] == '_' && (is_text(a) || npy_is_number(a)))
+        code = add_texts(a, m.name, arena, out);
+    drop(&m);
+    return code;
+}
+
+// How many runs there are.
+static shoal_code count_runs(const struct zip *z, struct table *out, struct report *r) {
+    const struct zip_entry *e = find(z, RESULT_STATUS ".npy");
+    struct member m = {0};
+    shoal_code code = e ? load(z, e, &m, r) : SHOAL_OK;
+    if (code == SHOAL_OK && e)
+        out->rows = m.a.dims == 1 ? m.a.count : 0;
+    drop(&m);
+    return code;
+}
+
+// Whether times are those of a grid: as many as some array has elements a row.
+static shoal_code is_series(const struct zip *z, uint64_t rows, bool *out, struct report *r) {
+    const struct zip_entry *e = find(z, RESULT_T ".npy");
+    struct member t = {0}, m;
+    shoal_code code = e ? load(z, e, &t, r) : SHOAL_OK;
+    bool own = t.bytes && t.a.dims == 1 && t.a.count == rows && find(z, RESULT_EDGES ".npy");
+    *out = t.bytes && t.a.count != rows;
+    for (uint32_t i = 0; i < z->count && code == SHOAL_OK && !*out && !own; i++) {
+        code = load(z, &z->entries[i], &m, r);
+        *out =
+            code == SHOAL_OK && m.a.dims == 2 && m.a.shape[0] == rows && m.a.shape[1] == t.a.count;
+        drop(&m);
+    }
+    drop(&t);
+    return code;
+}
+
+static shoal_code npz_ends_read(const char *path, struct arena *arena, struct table *out,
+                                struct report *r) {
+    struct zip z;
+    bool series = false;
+    shoal_code code = zip_open(&z, path, r);
+    uint32_t members = code == SHOAL_OK ? z.count : 0;
+    if (code == SHOAL_OK && find(&z, RESULT_OFFSETS ".npy"))
+        code = table_of_steps(path, r);
+    if (code == SHOAL_OK)
+        code = count_runs(&z, out, r);
+    if (code == SHOAL_OK && out->rows)
+        code = is_series(&z, out->rows, &series, r);
+    for (uint32_t i = 0; i < members && code == SHOAL_OK && out->rows; i++)
+        code = add_end(&z, &z.entries[i], series, arena, out, r);
+    zip_close(&z);
+    return code == SHOAL_OK ? ends_name_status(arena, out) : code;
+}
+
 static shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
                                 struct report *r) {
     struct zip z;
@@ -177,4 +290,5 @@ const struct io_format npz_format = {.name = "NPZ",
                                      .table_read = npz_table_read,
                                      .magic = "PK",
                                      .table_parse = npz_table_parse,
+                                     .ends_read = npz_ends_read,
                                      .meta_read = npz_meta_read};

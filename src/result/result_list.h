@@ -79,6 +79,13 @@ enum result_samples {
     X(window_t, EDGES, F64, GRID, KNOWN, WINDOWS)                                                  \
     X(saved, INTERNAL, U32, PER_RUN, KERNEL, OWN)
 
+// Those that readers look for.
+#define RESULT_RUN "run"
+#define RESULT_T "t"
+#define RESULT_STATUS "status"
+#define RESULT_OFFSETS "offsets"
+#define RESULT_EDGES "window_t"
+
 // The table of text with a line for each window of a run.
 #define RESULT_WINDOWS "windows"
 

@@ -3,6 +3,7 @@
 #include "result/table.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct table_column *add_column(struct arena *arena, struct table *t, const char *name) {
     struct table_column *grown = vec_reserve(arena, &t->columns, (uint64_t)t->columns.count + 1);
@@ -28,6 +29,20 @@ const char **table_texts(struct arena *arena, struct table *t, const char *name)
     if (column)
         column->text = items;
     return column ? items : NULL;
+}
+
+const struct table_column *table_find(const struct table *t, const char *name) {
+    for (uint32_t i = 0; i < t->columns.count; i++)
+        if (!strcmp(t->columns.items[i].name, name))
+            return &t->columns.items[i];
+    return NULL;
+}
+
+shoal_code table_of_steps(const char *path, struct report *r) {
+    return report_error(r, SHOAL_INPUT,
+                        "%s: holds the steps of its runs; a run is continued from final values or "
+                        "from samples at given times",
+                        path);
 }
 
 shoal_code table_check_finite(const struct table *t, const struct table_column *c, const char *name,

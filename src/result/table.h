@@ -27,6 +27,12 @@ struct table {
 double *table_numbers(struct arena *arena, struct table *t, const char *name);
 const char **table_texts(struct arena *arena, struct table *t, const char *name);
 
+// The column of that name, or NULL.
+const struct table_column *table_find(const struct table *t, const char *name);
+
+// Says that a file holds steps of runs, of which only ends are wanted. Returns SHOAL_INPUT.
+shoal_code table_of_steps(const char *path, struct report *r);
+
 // Every number of the column is finite; `name` is what messages call it.
 shoal_code table_check_finite(const struct table *t, const struct table_column *c, const char *name,
                               struct report *r);

@@ -49,6 +49,8 @@ shoal_code batch_add_values(struct batch *b, const char *name, const double *val
                             struct report *r);
 shoal_code batch_lend_values(struct batch *b, const char *name, const void *values, bool f32,
                              uint64_t count, struct report *r);
+// Goes on where the runs of a result ended (io_ends_read), each a row of the table.
+shoal_code batch_continue(struct batch *b, const struct table *t, struct report *r);
 // "4711,5000:6000": single runs, and ranges without their end, so that 0:1000 and 1000:2000 meet;
 // 5000: goes on to the last run, :5000 begins with the first.
 // A later call replaces an earlier one.
@@ -57,6 +59,11 @@ shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
 shoal_code batch_check(struct batch *b, struct report *r);
 // No input has a value of its own in that model, which has the same names as the batch's.
 shoal_code batch_check_set(const struct batch *b, const struct model *m, struct report *r);
+// When runs begin that go on from others.
+enum batch_start { BATCH_AT_ANY_TIME, BATCH_AT_ONE_TIME, BATCH_AT_MANY_TIMES };
+enum batch_start batch_start(const struct batch *b, double *t0);
+bool batch_has_lost(const struct batch *b);              // some may be
+bool batch_is_lost(const struct batch *b, uint64_t run); // what it goes on from had failed
 void batch_refresh(struct batch *b); // checks when something changed; wrong: there are 0 runs
 
 uint64_t batch_runs(const struct batch *b);

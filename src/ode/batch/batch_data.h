@@ -11,6 +11,7 @@
 
 #include "ode/batch/batch.h"
 #include "ode/batch/batch_spec.h"
+#include "result/result_names.h"
 
 enum input_kind { INPUT_TABLE, INPUT_SWEEP, INPUT_SAMPLE, INPUT_KINDS };
 
@@ -55,6 +56,9 @@ struct batch {
     enum sampler sampler;
     uint64_t samples, seed; // samples 0: not given
     struct spec_ranges only;
+    const bool *lost; // [table_rows]: runs that cannot go on; NULL: they need not
+    enum batch_start start;
+    double t0;
     bool per_row; // samples advance with the table
     bool noted;   // batch_check has given its notes
     bool fresh;   // nothing was added since batch_check
@@ -72,6 +76,14 @@ typedef shoal_code batch_step(struct batch *b, const void *args, struct report *
 shoal_code batch_guard(struct batch *b, batch_step *call, const void *args, struct report *r);
 // Adds an input, which nobody else may have given.
 shoal_code batch_add_input(struct batch *b, struct input input, struct report *r);
+
+// Columns of tables (batch_table.c). The first table sets the number of rows.
+shoal_code batch_begin_table(struct batch *b, const struct table *t, struct report *r);
+shoal_code batch_add_column(struct batch *b, const struct table *t, const struct table_column *c,
+                            struct report *r);
+void batch_add_extra(struct batch *b, const struct table *t, const struct table_column *c);
+// The name of the model that a column stands for.
+const char *batch_column_symbol(struct batch *b, const char *name);
 
 static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 

@@ -2,7 +2,6 @@
 // Columns of a table or of the caller's arrays become inputs of the batch; those that are only to
 // be copied become extras.
 #include "ode/batch/batch_data.h"
-#include "result/result_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +18,8 @@ static bool is_parameter(struct batch *b, const char *name) {
     return symbol && symbol->kind == SYMBOL_PAR;
 }
 
-// The name of the model a column stands for: result files call a parameter `run` of a model `run_`,
-// or `run__` where that is taken.
-static const char *column_symbol(struct batch *b, const char *name) {
+// Result files call a parameter `run` of a model `run_`, or `run__` where that is taken.
+const char *batch_column_symbol(struct batch *b, const char *name) {
     if (lookup(b, name))
         return name;
     for (size_t length = strlen(name); length > 1 && name[length - 1] == '_'; length--) {
@@ -39,10 +37,10 @@ static const double *copy_numbers(struct batch *b, const struct table_column *c,
     return copy;
 }
 
-static shoal_code add_column(struct batch *b, const struct table *t, const struct table_column *c,
-                             struct report *r) {
+shoal_code batch_add_column(struct batch *b, const struct table *t, const struct table_column *c,
+                            struct report *r) {
     struct input input = {.source = b->table, .kind = INPUT_TABLE};
-    const char *name = column_symbol(b, c->name);
+    const char *name = batch_column_symbol(b, c->name);
     if (r && t->head.text) { // the place says which file
         r->place = &t->head;
         r->place_at = c->at;
@@ -66,7 +64,7 @@ static shoal_code add_column(struct batch *b, const struct table *t, const struc
     return batch_add_input(b, input, r);
 }
 
-static void add_extra(struct batch *b, const struct table *t, const struct table_column *c) {
+void batch_add_extra(struct batch *b, const struct table *t, const struct table_column *c) {
     struct table_column copy = {.name = arena_strdup(&b->arena, c->name)};
     if (c->number || c->number32) {
         copy.number = copy_numbers(b, c, t->rows);
@@ -124,9 +122,9 @@ static shoal_code add_columns(struct batch *b, const struct table *t, struct rep
     for (uint32_t k = 0; k < t->columns.count && errors < TABLE_ERRORS_MOST; k++) {
         const struct table_column *c = &t->columns.items[k];
         if (c->name[0] == '_')
-            add_extra(b, t, c);
+            batch_add_extra(b, t, c);
         else if (!result_name_is_no_input(c->name))
-            errors += add_column(b, t, c, r) != SHOAL_OK;
+            errors += batch_add_column(b, t, c, r) != SHOAL_OK;
         else if (is_parameter(b, c->name))
             report_note(r,
                         "%s: column `%s` is ignored, as in a result file; to give the model's "
@@ -143,14 +141,18 @@ static shoal_code add_columns(struct batch *b, const struct table *t, struct rep
     return check_extras(b, r);
 }
 
-static shoal_code use_table(struct batch *b, const void *table, struct report *r) {
-    const struct table *t = table;
+shoal_code batch_begin_table(struct batch *b, const struct table *t, struct report *r) {
     shoal_code code = check_rows(b, t->source, t->rows, r);
     if (code != SHOAL_OK)
         return code;
     b->table = arena_strdup(&b->arena, t->source);
     b->table_rows = t->rows;
-    return add_columns(b, t, r);
+    return SHOAL_OK;
+}
+
+static shoal_code use_table(struct batch *b, const void *table, struct report *r) {
+    shoal_code code = batch_begin_table(b, table, r);
+    return code == SHOAL_OK ? add_columns(b, table, r) : code;
 }
 
 shoal_code batch_use_table(struct batch *b, const struct table *t, struct report *r) {
@@ -164,7 +166,7 @@ static shoal_code add_values(struct batch *b, const void *column, struct report 
         return code;
     b->table = t->source;
     b->table_rows = t->rows;
-    return add_column(b, t, t->columns.items, r);
+    return batch_add_column(b, t, t->columns.items, r);
 }
 
 static shoal_code add_array(struct batch *b, struct table_column column, uint64_t count, bool lent,

@@ -209,8 +209,16 @@ static uint32_t finished(void *user, const struct dispatch_chunk *chunk) {
     return n;
 }
 
+// Runs that go on from one that failed have nothing to begin with.
+static void mark_lost(struct chunk *c, uint32_t rows) {
+    for (uint32_t i = 0; i < rows && batch_has_lost(c->batch); i++)
+        if (batch_is_lost(c->batch, batch_run_of_row(c->batch, c->base.first_row + i)))
+            c->args.status[i] = SHOAL_STATUS_bad_init;
+}
+
 static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t rows) {
     struct batch_run *b = user;
+    mark_lost(own(chunk), rows);
     shoal_code code = count_rows(b->tally, own(chunk), rows, log_report(b->log));
     if (code != SHOAL_OK)
         return code;

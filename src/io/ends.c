@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// How runs of a result ended: what the formats share, and CSV, where a result of many samples has
+// its values in one file and inputs and status in another.
+#include "io/formats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+shoal_code ends_name_status(struct arena *arena, struct table *t) {
+    for (uint32_t i = 0; i < t->columns.count; i++) {
+        struct table_column *c = &t->columns.items[i];
+        if (strcmp(c->name, RESULT_STATUS) || !c->number)
+            continue;
+        const char **text = arena_new(arena, const char *, t->rows);
+        if (!text)
+            return SHOAL_MEMORY;
+        for (uint64_t k = 0; k < t->rows; k++)
+            text[k] = c->number[k] >= 0 && c->number[k] < SHOAL_STATUS_COUNT
+                          ? shoal_status_word((int)c->number[k])
+                          : "";
+        c->number = NULL;
+        c->text = text;
+    }
+    return SHOAL_OK;
+}
+
+// The last line of each run in a table of samples, whose runs come one after the other; UINT64_MAX:
+// it has none.
+static uint64_t *last_lines(const struct table *samples, const struct table *runs,
+                            struct arena *arena) {
+    const double *line = table_find(samples, RESULT_RUN)->number,
+                 *run = table_find(runs, RESULT_RUN)->number;
+    uint64_t *last = arena_new(arena, uint64_t, runs->rows + 1), at = 0;
+    for (uint64_t i = 0; last && i < runs->rows; i++) {
+        last[i] = UINT64_MAX;
+        for (; at < samples->rows && line[at] == run[i]; at++)
+            last[i] = at;
+    }
+    return last;
+}
+
+static shoal_code add_last(const struct table *samples, const uint64_t *last, struct arena *arena,
+                           struct table *runs) {
+    for (uint32_t i = 0; i < samples->columns.count; i++) {
+        const struct table_column *c = &samples->columns.items[i];
+        if (!c->number || table_find(runs, c->name))
+            continue;
+        double *to = table_numbers(arena, runs, c->name);
+        if (!to)
+            return SHOAL_MEMORY;
+        for (uint64_t k = 0; k < runs->rows; k++)
+            to[k] = last[k] == UINT64_MAX ? (double)NAN : c->number[last[k]];
+    }
+    return SHOAL_OK;
+}
+
+// Inputs and status are beside the file.
+static shoal_code join_runs(const char *path, const struct table *samples, struct arena *arena,
+                            struct table *out, struct report *r) {
+    char *side = csv_side_path(path, "runs");
+    struct table runs = {.source = out->source};
+    shoal_code code = side ? csv_result_read(side, arena, &runs, r) : SHOAL_MEMORY;
+    if (code == SHOAL_OK && !table_find(&runs, RESULT_RUN))
+        code = report_error(r, SHOAL_INPUT, "%s: is no table of runs", side);
+    free(side);
+    const uint64_t *last = code == SHOAL_OK ? last_lines(samples, &runs, arena) : NULL;
+    if (code == SHOAL_OK)
+        code = last ? add_last(samples, last, arena, &runs) : SHOAL_MEMORY;
+    if (code == SHOAL_OK)
+        *out = runs;
+    return code;
+}
+
+shoal_code csv_ends_read(const char *path, struct arena *arena, struct table *out,
+                         struct report *r) {
+    shoal_code code = csv_result_read(path, arena, out, r);
+    if (code != SHOAL_OK || table_find(out, RESULT_STATUS) || !table_find(out, RESULT_RUN) ||
+        !table_find(out, RESULT_T))
+        return code;
+    struct table samples = *out;
+    return join_runs(path, &samples, arena, out, r);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Runs that go on where those of a result ended (--from): inputs as they were, final states as
+// initial values, and the time of these.
+//
+// The file may come from anywhere. A run that failed, or whose states are not finite, is lost: its
+// initial values are not numbers, and it ends as bad_init.
+#include "ode/batch/batch_data.h"
+
+#include <math.h>
+#include <string.h>
+
+static double number_of(const struct table_column *c, uint64_t row) {
+    return c->number ? c->number[row] : (double)c->number32[row];
+}
+
+static bool is_number(const struct table_column *c) { return c->number || c->number32; }
+
+// What a column is to the model; NULL: nothing that a run begins with.
+static const struct symbol *meaning(struct batch *b, const struct table_column *c) {
+    uint32_t symbol = model_find(b->model, batch_column_symbol(b, c->name), "", NULL);
+    const struct symbol *s = symbol == UINT32_MAX ? NULL : &b->model->symbols.items[symbol];
+    return s && is_number(c) && (s->kind == SYMBOL_STATE || s->kind == SYMBOL_PAR) ? s : NULL;
+}
+
+// ---- Which runs, and when -----------------------------------------------------------------------
+
+static bool ended_well(const char *status) {
+    return status && (!strcmp(status, shoal_status_word(SHOAL_STATUS_ok)) ||
+                      !strcmp(status, shoal_status_word(SHOAL_STATUS_stopped)));
+}
+
+static shoal_code find_lost(struct batch *b, const struct table *t, struct report *r) {
+    const struct table_column *status = table_find(t, RESULT_STATUS);
+    bool *lost = arena_new(&b->arena, bool, t->rows);
+    uint64_t left = 0;
+    for (uint64_t k = 0; k < t->rows; k++)
+        lost[k] = !status || !status->text || !ended_well(status->text[k]);
+    for (uint32_t i = 0; i < t->columns.count; i++) {
+        const struct table_column *c = &t->columns.items[i];
+        const struct symbol *s = meaning(b, c);
+        for (uint64_t k = 0; s && s->kind == SYMBOL_STATE && k < t->rows; k++)
+            lost[k] = lost[k] || !isfinite(number_of(c, k));
+    }
+    for (uint64_t k = 0; k < t->rows; k++)
+        left += !lost[k];
+    b->lost = lost;
+    return left ? SHOAL_OK
+                : report_error(r, SHOAL_INPUT, "--from: none of the runs of %s reached its end",
+                               t->source);
+}
+
+static shoal_code find_t0(struct batch *b, const struct table *t, struct report *r) {
+    const struct table_column *time = table_find(t, RESULT_T);
+    bool found = false;
+    b->start = BATCH_AT_ONE_TIME;
+    for (uint64_t k = 0; time && is_number(time) && k < t->rows; k++) {
+        double at = number_of(time, k);
+        if (b->lost[k])
+            continue;
+        if (!isfinite(at))
+            return report_error(r, SHOAL_INPUT, "--from: %s: a run ends at a time that is none",
+                                t->source);
+        if (found && at != b->t0)
+            b->start = BATCH_AT_MANY_TIMES;
+        b->t0 = found ? b->t0 : at;
+        found = true;
+    }
+    return found ? SHOAL_OK
+                 : report_error(r, SHOAL_INPUT, "--from: %s does not say when its runs end",
+                                t->source);
+}
+
+// ---- Columns ------------------------------------------------------------------------------------
+
+// The end of a state; of runs that are lost NaN.
+static shoal_code add_end(struct batch *b, const struct table *t, const struct table_column *c,
+                          const struct symbol *s, struct report *r) {
+    struct input input = {.source = b->table, .kind = INPUT_TABLE};
+    shoal_code code = spec_resolve(b->model, &b->arena, s->name, t->source, &input.name, r);
+    if (code != SHOAL_OK)
+        return code;
+    double *copy = arena_new(&b->arena, double, t->rows);
+    for (uint64_t k = 0; k < t->rows; k++)
+        copy[k] = b->lost[k] ? (double)NAN : number_of(c, k);
+    input.column = copy;
+    return batch_add_input(b, input, r);
+}
+
+static shoal_code add_columns(struct batch *b, const struct table *t, struct report *r) {
+    shoal_code result = SHOAL_OK;
+    for (uint32_t i = 0; i < t->columns.count; i++) {
+        const struct table_column *c = &t->columns.items[i];
+        const struct symbol *s = c->name[0] == '_' ? NULL : meaning(b, c);
+        shoal_code code = SHOAL_OK;
+        if (c->name[0] == '_')
+            batch_add_extra(b, t, c);
+        else if (s && result_name_is_ours(c->name))
+            continue; // it is not the model's: that has another name there
+        else if (s)
+            code = s->kind == SYMBOL_STATE ? add_end(b, t, c, s, r) : batch_add_column(b, t, c, r);
+        result = result ? result : code;
+    }
+    return result;
+}
+
+static shoal_code check_states(const struct batch *b, const struct table *t, struct report *r) {
+    for (uint32_t k = 0; k < b->model->states.count; k++) {
+        uint32_t symbol = b->model->states.items[k], input = b->slots[symbol].input;
+        if (input && b->inputs.items[input - 1].kind == INPUT_TABLE)
+            continue;
+        return report_error(r, SHOAL_INPUT,
+                            "--from: %s has no end of `%s`; a run goes on from all states: keep "
+                            "them with --vars",
+                            t->source, b->model->symbols.items[symbol].name);
+    }
+    return SHOAL_OK;
+}
+
+static shoal_code continue_table(struct batch *b, const void *table, struct report *r) {
+    const struct table *t = table;
+    shoal_code code = batch_begin_table(b, t, r);
+    if (code == SHOAL_OK)
+        code = find_lost(b, t, r);
+    if (code == SHOAL_OK)
+        code = find_t0(b, t, r);
+    if (code == SHOAL_OK)
+        code = add_columns(b, t, r);
+    return code == SHOAL_OK ? check_states(b, t, r) : code;
+}
+
+shoal_code batch_continue(struct batch *b, const struct table *t, struct report *r) {
+    const bool *lost = b->lost;
+    enum batch_start start = b->start;
+    double t0 = b->t0;
+    shoal_code code = batch_guard(b, continue_table, t, r);
+    if (code != SHOAL_OK) {
+        b->lost = lost;
+        b->start = start;
+        b->t0 = t0;
+    }
+    return code;
+}
+
+enum batch_start batch_start(const struct batch *b, double *t0) {
+    *t0 = b->t0;
+    return b->start;
+}
+
+bool batch_has_lost(const struct batch *b) { return b->lost != NULL; }
+
+bool batch_is_lost(const struct batch *b, uint64_t run) {
+    return b->lost && b->lost[batch_table_row(b, run)];
+}
