@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// Runs that go on from a result: as one long run, from every format, with failed ones among them.
+#include "check.h"
+#include "shoal/shoal.h"
+
+#include <unistd.h>
+
+#define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
+
+// Of b = 1 some blow up before t = 2; cos(t) shows when it is.
+static const char model_text[] = "par a=1, b=0\n"
+                                 "x'=b*x^2-a*x+cos(t)\n"
+                                 "y'=x\n"
+                                 "init x=1, y=0\n"
+                                 "aux s=x+y\n"
+                                 "@ t1=4, rtol=1e-10, atol=1e-13\n";
+
+static const char *model(void) {
+    const char *path = check_path("m.ode");
+    check_write(path, model_text);
+    return path;
+}
+
+#define BATCH "--sweep", "a=0.5,1", "--sweep", "b=0,2", "--sweep", "x(0)=1,2"
+
+static void expect_fine(struct check_output o) {
+    CHECK_MSG(o.status == 0, "exit %d\n%s", o.status, o.err);
+}
+
+static void expect(struct check_output o, const char *said) {
+    CHECK_MSG(o.status != 0, "it is fine");
+    CHECK_HAS(o.err, said);
+}
+
+// A field of a line of CSV, both counted from 0.
+static const char *field(const char *text, int line, int at) {
+    static char out[64];
+    for (; line && text; line--) {
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
+    }
+    for (; at && text; at--) {
+        text = strchr(text, ',');
+        text = text ? text + 1 : NULL;
+    }
+    snprintf(out, sizeof out, "%.*s", text ? (int)strcspn(text, ",\n") : 0, text ? text : "");
+    return out;
+}
+
+// x and y of 8 runs; `at` is the column of x.
+static void check_ends(const char *got, int at, const char *want, int want_at, double tolerance) {
+    for (int run = 0; run < 8; run++)
+        for (int k = 0; k < 2; k++) {
+            double x = atof(field(got, run + 1, at + k)),
+                   y = atof(field(want, run + 1, want_at + k));
+            bool failed = run / 2 % 2;
+            CHECK_MSG(failed ? isnan(x) && isnan(y) : fabs(x - y) <= tolerance, "run %d: %g, %g",
+                      run, x, y);
+            CHECK_STR(field(got, run + 1, at + 2), failed ? "bad_init" : "ok");
+        }
+}
+
+TEST(from_is_one_long_run) {
+    static const char *const files[] = {"o.csv", "o.npz", "o.h5"};
+    static const char *const saves[] = {"final", "n=5", "at=0.5,2"};
+    const char *m = model();
+    struct check_output whole = SHOAL("run", m, "-q", BATCH, "-o", "-"), first = {0};
+    expect_fine(whole);
+    for (int i = 0; i < 9; i++) {
+        const char *file = check_path(files[i % 3]);
+        struct check_output o =
+            SHOAL("run", m, "-q", BATCH, "--t1", "2", "--save", saves[i / 3], "-o", file);
+        if (strstr(o.err, "HDF5"))
+            continue; // there is no such library
+        expect_fine(o);
+        o = SHOAL("run", m, "-q", "--from", file, "-o", "-");
+        expect_fine(o);
+        check_ends(o.out, 6, whole.out, 5, 2e-9);
+        CHECK_STR(field(o.out, 0, 1), "a");
+        CHECK_STR(field(o.out, 0, 3), "x(0)");
+        CHECK_STR(field(o.out, 5, 1), "1"); // inputs come along
+        if (!first.out)
+            first = o;
+        CHECK_STR(o.out, first.out); // the same bits from every file
+    }
+}
+
+// A result of steps is read as CSV, and refused else.
+TEST(from_steps) {
+    const char *m = model(), *csv = check_path("o.csv"), *npz = check_path("o.npz");
+    struct check_output whole = SHOAL("run", m, "-q", BATCH, "-o", "-");
+    expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "2", "--save", "steps", "-o", csv));
+    struct check_output o = SHOAL("run", m, "-q", "--from", csv, "-o", "-");
+    check_ends(o.out, 6, whole.out, 5, 2e-9);
+    expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "2", "--save", "steps", "-o", npz));
+    expect(SHOAL("run", m, "-q", "--from", npz), "holds the steps of its runs");
+    expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "2", "--save", "n=3", "-o", csv));
+    unlink(check_path("o.runs.csv"));
+    expect(SHOAL("run", m, "-q", "--from", csv), "o.runs.csv");
+}
+
+TEST(from_keeps_what_failed_out) {
+    const char *m = model(), *npz = check_path("o.npz"), *next = check_path("p.npz");
+    expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "2", "--keep-failed", "-o", npz));
+    struct check_output o = SHOAL("run", m, "-q", "--from", npz, "--keep-failed", "-o", "-");
+    CHECK_STR(field(o.out, 3, 8), "bad_init"); // it had kept its last values
+    CHECK_STR(field(o.out, 3, 6), "nan");
+    expect_fine(SHOAL("run", m, "-q", "--from", npz, "-o", next));
+    o = SHOAL("run", m, "-q", "--from", next, "--t1", "5", "-o", "-"); // and on
+    CHECK_STR(field(o.out, 3, 8), "bad_init");
+    CHECK_STR(field(o.out, 1, 8), "ok");
+}
+
+// Explicit, implicit and both; the second segment of an f32 run begins with its own bits.
+TEST(from_goes_on_with_any_method) {
+    static const char *const methods[] = {"auto", "rodas4", "rk4", "dop853"};
+    const char *m = check_path("s.ode"), *npz = check_path("o.npz");
+    check_write(m, "par k=1\nx'=-k*(x-y)\ny'=-0.5*y\ninit x=0, y=1\n"
+                   "@ t1=2, rtol=1e-9, atol=1e-12, dt=0.0009765625\n");
+    for (int i = 0; i < 4; i++) {
+        struct check_output whole = SHOAL("run", m, "-q", "--method", methods[i], "--sweep",
+                                          "k=1,100,3000", "-o", "-", "--max-steps", "1000000");
+        if (i == 2)
+            whole = SHOAL("run", m, "-q", "--method", "rk4", "--sweep", "k=1,100,1000", "-o", "-");
+        const char *sweep = i == 2 ? "k=1,100,1000" : "k=1,100,3000";
+        expect_fine(SHOAL("run", m, "-q", "--method", methods[i], "--sweep", sweep, "--t1", "1",
+                          "-o", npz, "--max-steps", "1000000"));
+        struct check_output o = SHOAL("run", m, "-q", "--method", methods[i], "--from", npz, "-o",
+                                      "-", "--max-steps", "1000000");
+        expect_fine(o);
+        for (int run = 1; run <= 3; run++)
+            CHECK_NEAR(atof(field(o.out, run, 5)), atof(field(whole.out, run, 3)), 1e-7);
+    }
+    struct check_output one =
+        SHOAL("run", m, "-q", "--precision", "f32", "--sweep", "k=1,2", "--t1", "1", "-o", "-");
+    expect_fine(
+        SHOAL("run", m, "-q", "--precision", "f32", "--sweep", "k=1,2", "--t1", "1", "-o", npz));
+    struct check_output o =
+        SHOAL("run", m, "-q", "--precision", "f32", "--from", npz, "--save", "n=2", "-o", "-");
+    CHECK_STR(field(o.out, 1, 2), field(one.out, 1, 3)); // at its t0
+}
+
+TEST(from_brings_names_and_times) {
+    const char *m = model(), *csv = check_path("b.csv"), *npz = check_path("o.npz");
+    check_write(csv, "a,_id\n1,p\n2,q\n");
+    expect_fine(SHOAL("run", m, "-q", "--batch", csv, "--t0", "1", "--t1", "2", "-o", npz));
+    struct check_output o = SHOAL("run", m, "-q", "--from", npz, "--save", "n=2", "-o", "-");
+    CHECK_STR(field(o.out, 1, 1), "2"); // t0
+    o = SHOAL("run", m, "-q", "--from", npz, "-o", "-");
+    CHECK_STR(field(o.out, 0, 4), "_id");
+    CHECK_STR(field(o.out, 2, 4), "q");
+    o = SHOAL("run", m, "-q", "--from", npz, "--t0", "0", "--save", "n=2", "-o", "-");
+    CHECK_STR(field(o.out, 1, 1), "0");
+    o = SHOAL("run", m, "-q", "--from", npz, "--sweep", "b=0,0.1", "-o", "-"); // crossed
+    CHECK_STR(field(o.out, 4, 1), "2");
+    CHECK_STR(field(o.out, 4, 4), "0.1");
+    o = SHOAL("run", m, "-q", "--from", npz, "--reduce", "mean", "--by", "a,_id", "--vars", "x");
+    CHECK_STR(field(o.out, 0, 2), "x.mean");
+    CHECK_STR(field(o.out, 2, 1), "q");
+}
+
+// A result that was continued is replayed, with the file it came from or not at all.
+TEST(from_in_a_job) {
+    const char *m = model(), *npz = check_path("o.npz"), *next = check_path("p.npz");
+    expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "2", "-o", npz));
+    expect_fine(SHOAL("run", m, "-q", "--from", npz, "-o", next));
+    struct check_output o = SHOAL("run", m, "-q", "--from", npz, "-o", "-");
+    CHECK_STR(SHOAL("run", "-q", "--job", next, "-o", "-").out, o.out);
+    expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "1", "-o", npz));
+    expect(SHOAL("run", "-q", "--job", next, "-o", "-"), "its content has changed");
+    unlink(npz);
+    expect(SHOAL("run", "-q", "--job", next, "-o", "-"), "neither here nor beside it");
+}
+
+TEST(from_refuses) {
+    const char *m = model(), *csv = check_path("o.csv");
+    expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "2", "--vars", "x", "-o", csv));
+    expect(SHOAL("run", m, "--from", csv), "no end of `y`");
+    expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "2", "-o", csv));
+    expect(SHOAL("run", m, "--from", csv, "--t1", "2"), "there is nothing to do");
+    expect(SHOAL("run", m, "--from", csv, "--sweep", "a=1,2"), "given by both");
+    expect(SHOAL("run", m, "--from", csv, "--set", "a=1"), "given by both");
+    expect(SHOAL("run", m, "--from", m), "known by its ending");
+    expect(SHOAL("run", m, "--from", check_path("no.csv")), "no.csv");
+    static const struct {
+        const char *text, *said;
+    } bad[] = {
+        {"a,x\n1,2\n", "is no result of runs"},
+        {"run,t,x,y,status\n0,1,2,3,max_steps\n", "none of the runs"},
+        {"run,t,x,y,status\n0,1,nan,3,ok\n", "none of the runs"},
+        {"run,t,x,y,status\n0,nan,2,3,ok\n", "at a time that is none"},
+        {"run,t,x,y,status\n0,1,2,3,ok\n1,1.5,2,3,stopped\n", "give --t0"},
+        {"run,a,t,x,y,status\n0,inf,1,2,3,ok\n", "not a finite number"},
+        {"run,t,x,x,status\n0,1,2,3,ok\n", "appears twice"},
+        {"run,t,x,y,status\n", "no rows"},
+        {"run,t,x,y,status\n0,1,zwei,3,ok\n", "not a number"},
+        {"run,t,x,y\n0,1,2,3\n", "o.runs.csv"},
+        {"x.mean,x.n,failed\n1,2,0\n", "is no result of runs"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        check_write(csv, bad[i].text);
+        expect(SHOAL("run", m, "--from", csv), bad[i].said);
+    }
+    check_write(csv, "run,t,x,y,status\n0,1,2,3,ok\n1,1.5,2,3,stopped\n");
+    expect_fine(SHOAL("run", m, "-q", "--from", csv, "--t0", "1"));
+    // A row whose state is no number is lost, the others go on.
+    check_write(csv, "run,t,x,y,status\n0,1,2,3,ok\n1,1,-inf,3,ok\n2,1,1,1,\n");
+    struct check_output o = SHOAL("run", m, "-q", "--from", csv, "-o", "-");
+    CHECK_STR(field(o.out, 1, 6), "ok");
+    CHECK_STR(field(o.out, 2, 6), "bad_init");
+    CHECK_STR(field(o.out, 3, 6), "bad_init");
+}
+
+TEST(from_damaged_binary) {
+    const char *python = check_python(NULL), *m = model(), *npz = check_path("d.npz");
+    if (!python)
+        check_skip("no Python with numpy");
+    static const struct {
+        const char *arrays, *said;
+    } bad[] = {
+        {"x=[1.,2.], y=[1.,2.]", "is no result of runs"},
+        {"status=np.zeros(2,'u1'), x=[1.,2.], y=[1.,2.]", "does not say `t`"},
+        {"status=np.zeros((2,1),'u1'), t=[1.,1.], x=[1.,2.], y=[1.,2.]", "is no result of runs"},
+        {"status=np.zeros(2,'u1'), t=[1.,1.], x=[1.,2.]", "no end of `y`"},
+        {"status=np.zeros(2,'u1'), t=[1.,1.], x=[1.,2.], y=[1.,2.,3.]", "no end of `y`"},
+        {"status=np.array([9,77],'u1'), t=[1.,1.], x=[1.,2.], y=[1.,2.]", "none of the runs"},
+        {"status=np.zeros(2,'u1'), t=[1.,1.], x=np.zeros((2,0)), y=[1.,2.]", "no end of `x`"},
+        {"status=np.zeros(2,'u1'), t=[1.,1.], x=['a','b'], y=[1.,2.]", "no end of `x`"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char script[512];
+        snprintf(script, sizeof script, "import sys, numpy as np\nnp.savez(sys.argv[1], %s)\n",
+                 bad[i].arrays);
+        expect_fine(RUN(python, "-c", script, npz));
+        expect(SHOAL("run", m, "--from", npz), bad[i].said);
+    }
+}
+
+// In C: the batch says when it begins.
+TEST(from_in_c) {
+    const char *m = model(), *npz = check_path("o.npz");
+    shoal_log *log = shoal_log_new();
+    shoal_model *model_of = NULL;
+    shoal_batch *batch = NULL;
+    double t0 = -1;
+    expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "2", "-o", npz));
+    REQUIRE(shoal_model_load(m, &model_of, log) == SHOAL_OK);
+    REQUIRE(shoal_batch_new(model_of, &batch, log) == SHOAL_OK);
+    CHECK_INT(shoal_batch_t0(batch, &t0, log), SHOAL_OK);
+    CHECK_NEAR(t0, -1, 0);
+    CHECK_INT(shoal_batch_from(batch, npz, log), SHOAL_OK);
+    CHECK_INT(shoal_batch_t0(batch, &t0, log), SHOAL_OK);
+    CHECK_NEAR(t0, 2, 0);
+    CHECK_INT(shoal_batch_runs(batch), 8);
+    shoal_batch_free(batch);
+    static const char *words[] = {"from=", "t1=3", NULL};
+    char from[512];
+    snprintf(from, sizeof from, "from=%s", npz);
+    words[0] = from;
+    shoal_tally tally;
+    CHECK_INT(shoal_solve(m, words, check_path("c.csv"), &tally, log), SHOAL_OK);
+    CHECK_INT(tally.by_status[SHOAL_STATUS_bad_init], 4);
+    CHECK_INT(tally.by_status[SHOAL_STATUS_ok], 4);
+    CHECK_STR(field(check_read(check_path("c.csv")), 1, 5), "3");
+    shoal_model_free(model_of);
+    shoal_log_free(log);
+}
