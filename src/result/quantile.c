@@ -80,7 +80,9 @@ static void merge_all(const struct quantile_node *a, const struct quantile_node 
     memcpy(out + (an - i), b->key + k, (bn - k) * sizeof *out);
 }
 
-// QUANTILE_BLOCK of them, each from the middle of those that it will stand for.
+// QUANTILE_BLOCK of them, each from the middle of those that it will stand for. Of two that are
+// equally near it is the lower and the higher in turn, or ranks would move to one side level by
+// level.
 static void merge_some(const struct quantile_node *a, const struct quantile_node *b,
                        uint64_t *out) {
     uint64_t wa = weight_of(a), wb = weight_of(b), count = a->count + b->count, passed = 0;
@@ -91,7 +93,7 @@ static void merge_some(const struct quantile_node *a, const struct quantile_node
         passed += first ? wa : wb;
         i += first;
         k += !first;
-        for (; n < QUANTILE_BLOCK && (2 * (uint64_t)n + 1) * count < 2 * passed; n++)
+        for (; n < QUANTILE_BLOCK && (2 * (uint64_t)n + 1) * count + (n & 1) <= 2 * passed; n++)
             out[n] = key;
     }
 }
