@@ -237,7 +237,7 @@ static void close_lines(struct run *r, shoal_code code) {
             talk_say(&r->talk, "wrote %s\n", r->output);
         else if (code)
             talk_say(&r->talk, "stopped\n");
-        if (code && !r->talk.quiet)
+        if (code && !r->talk.quiet && !r->options.reduce) // statistics of the rest are others
             rest_show(stderr, r->args, r->batch, r->tally.done, file ? r->output : NULL);
         if (!r->talk.quiet)
             timing_show(r->log, &r->tally);

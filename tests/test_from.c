@@ -166,6 +166,16 @@ TEST(from_in_a_job) {
     expect_fine(SHOAL("run", m, "-q", "--from", npz, "-o", next));
     struct check_output o = SHOAL("run", m, "-q", "--from", npz, "-o", "-");
     CHECK_STR(SHOAL("run", "-q", "--job", next, "-o", "-").out, o.out);
+    shoal_job *job = NULL;
+    shoal_batch *batch = NULL;
+    shoal_model *of = NULL;
+    REQUIRE(!shoal_job_load(next, &job, NULL) && !shoal_model_load(m, &of, NULL));
+    REQUIRE(!shoal_batch_new(of, &batch, NULL));
+    CHECK_INT(shoal_batch_job_from(batch, job, NULL), SHOAL_OK);
+    CHECK_INT(shoal_batch_runs(batch), 8);
+    shoal_batch_free(batch);
+    shoal_model_free(of);
+    shoal_job_free(job);
     expect_fine(SHOAL("run", m, "-q", BATCH, "--t1", "1", "-o", npz));
     expect(SHOAL("run", "-q", "--job", next, "-o", "-"), "its content has changed");
     unlink(npz);

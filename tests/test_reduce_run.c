@@ -256,6 +256,20 @@ TEST(reduce_run_csv) {
     CHECK(!check_read(check_path("o.runs.csv")));
 }
 
+// Groups without a run are there, and runs that are far apart need no more memory than others.
+TEST(reduce_run_of_some_runs) {
+    const char *m = model();
+    struct check_output o =
+        SHOAL("run", m, "-q", "--sweep", "a=0,1,2", "--sweep", "x(0)=1,2,3", "--only-runs", "0,8",
+              "--reduce", "max,quantile(0.5)", "--by", "a", "--vars", "y", EXACT);
+    CHECK_STR(o.out, "a,y.max,y.q0.5,y.n,failed\n0,2,2,1,0\n1,nan,nan,0,0\n2,-2,-2,1,0\n");
+    o = SHOAL("run", m, "-q", "--sweep", "a=lin:0:1:1000000", "--only-runs",
+              "0,10000,20000,30000,40000,50000,60000,70000,80000,90000", "--reduce",
+              "quantile(0.5)", "--vars", "y", "--memory", "100K", EXACT);
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, ",10,0\n");
+}
+
 // A variable may be called as what is ours.
 TEST(reduce_run_names_do_not_meet) {
     const char *m = check_path("n.ode");

@@ -86,8 +86,9 @@ shoal_code reduce_plan_make(const struct reduce_order *o, const struct batch *b,
         return report_error(r, SHOAL_INPUT, "--by: a result has at most %d such axes", AXES_MOST);
     struct table none = {.rows = out->by.axes.groups};
     reduce_list_make(&out->list, list, o->spec, &none, NULL, 0, arena);
-    out->bytes = add_bytes(reduce_bytes(o->spec, &out->by.axes, out->list.cells, batch_gaps(b)),
-                           result_bytes(out, o->spec));
+    out->bytes = add_bytes(
+        reduce_bytes(o->spec, &out->by.axes, out->list.cells, batch_rows(b), batch_gaps(b)),
+        result_bytes(out, o->spec));
     code = check_bytes(o, out, r);
     if (code != SHOAL_OK)
         return code;
@@ -127,11 +128,20 @@ static shoal_code begin(struct reduce_sink *s, struct result_list *list, struct 
     return code;
 }
 
+static void note_records(const struct result_list *list, struct report *r) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->array[i].role == ROLE_RECORD) {
+            report_note(r, "--reduce: what is recorded of single runs is left out");
+            return;
+        }
+}
+
 static shoal_code reduce_begin(struct sink *sink, struct result_list *list, struct report *r) {
     struct reduce_sink *s = (struct reduce_sink *)sink;
     shoal_code code = begin(s, list, r);
     if (code != SHOAL_OK)
         return code;
+    note_records(list, r);
     s->list = list;
     choose(s, list);
     return s->to->begin(s->to, &s->plan.list.list, r);
@@ -147,8 +157,6 @@ static shoal_code reduce_begin(struct sink *sink, struct result_list *list, stru
     }
 DEFINE_GATHER(float)
 DEFINE_GATHER(double)
-DEFINE_GATHER(uint32_t)
-DEFINE_GATHER(uint64_t)
 
 // Values of a cell in the rows of the slice; of those that failed NaN.
 static void gather(const struct reduce_sink *s, const struct reduce_column *c, uint64_t sample,
@@ -158,19 +166,10 @@ static void gather(const struct reduce_sink *s, const struct reduce_column *c, u
     bool many = a->axes == AXES_PER_SAMPLE || a->axes == AXES_WIDE;
     size_t stride = many ? v->row_stride : 1;
     size_t at = s->first * stride + (many ? (size_t)sample * v->sample_stride : 0);
-    switch (a->type) {
-    case TYPE_F32:
+    if (a->type == TYPE_F32)
         gather_float((const float *)v->data + at, stride, s->good, s->rows, out);
-        break;
-    case TYPE_U32:
-        gather_uint32_t((const uint32_t *)v->data + at, stride, s->good, s->rows, out);
-        break;
-    case TYPE_U64:
-        gather_uint64_t((const uint64_t *)v->data + at, stride, s->good, s->rows, out);
-        break;
-    default:
+    else
         gather_double((const double *)v->data + at, stride, s->good, s->rows, out);
-    }
 }
 
 // The column that a cell is of.

@@ -733,7 +733,11 @@ static shoal_code csv_end(struct sink *sink, bool complete, struct report *r) {
         code = put_out(s, &s->table[i], &s->table[i].head, r);
     if (code == SHOAL_OK && !s->to_stdout)
         code = commit_tables(s, r);
-    if (code == SHOAL_OK && !complete)
+    if (code == SHOAL_OK && !complete && s->list->of.reduced)
+        report_warning(r,
+                       "%s: incomplete, without some of the runs; a CSV file cannot say so itself",
+                       s->to_stdout ? "standard output" : s->path);
+    else if (code == SHOAL_OK && !complete)
         report_warning(r, "%s: incomplete, with %llu of %llu runs; a CSV file cannot say so itself",
                        s->to_stdout ? "standard output" : s->path, (unsigned long long)s->rows_done,
                        (unsigned long long)s->list->of.rows);

@@ -47,14 +47,22 @@ static struct quantile *quantile_of(const struct reduce *x, struct state *s) {
     return (struct quantile *)(void *)((char *)squares_of(x, s) + square_bytes(x->spec));
 }
 
+// The product of three, or the largest number.
+static uint64_t product(uint64_t a, uint64_t b, uint64_t c) {
+    uint64_t ab, abc;
+    return __builtin_mul_overflow(a, b, &ab) || __builtin_mul_overflow(ab, c, &abc) ? UINT64_MAX
+                                                                                    : abc;
+}
+
 uint64_t reduce_bytes(const struct reduce_spec *spec, const struct reduce_axes *a, uint64_t cells,
-                      uint64_t gaps) {
-    uint64_t each = state_bytes(spec), all;
-    if (spec->wants[REDUCE_quantile])
-        each += quantile_bytes(reduce_positions(a), gaps);
-    if (__builtin_mul_overflow(each, cells, &all) || __builtin_mul_overflow(all, a->groups, &all))
-        return UINT64_MAX;
-    return all;
+                      uint64_t rows, uint64_t gaps) {
+    uint64_t all = product(state_bytes(spec), cells, a->groups);
+    if (!spec->wants[REDUCE_quantile])
+        return all;
+    uint64_t by_groups = product(quantile_bytes(reduce_positions(a), gaps), cells, a->groups);
+    uint64_t by_rows = product(quantile_bytes(1, 0), cells, rows); // no row is kept twice
+    uint64_t least = by_groups < by_rows ? by_groups : by_rows;
+    return all > UINT64_MAX - least ? UINT64_MAX : all + least;
 }
 
 bool reduce_make(struct reduce *x, const struct reduce_spec *spec, uint64_t groups,

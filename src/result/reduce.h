@@ -86,9 +86,9 @@ struct reduce {
     uint64_t *failed; // [groups]: rows that failed
 };
 
-// Bytes that all states may take, with so many gaps between runs (quantile.h).
+// Bytes that all states may take after so many rows, with gaps between their runs (quantile.h).
 uint64_t reduce_bytes(const struct reduce_spec *spec, const struct reduce_axes *a, uint64_t cells,
-                      uint64_t gaps);
+                      uint64_t rows, uint64_t gaps);
 // False: out of memory. The spec must outlive it.
 bool reduce_make(struct reduce *x, const struct reduce_spec *spec, uint64_t groups, uint64_t cells);
 void reduce_free(struct reduce *x);

@@ -2,6 +2,7 @@
 // See reduce_list.h.
 #include "result/reduce_list.h"
 
+// These are all float or double.
 static bool is_reduced(const struct result_array *a) {
     return (result_is_variable(a) || a->role == ROLE_SUMMARY) && a->axes != AXES_FLAT;
 }
