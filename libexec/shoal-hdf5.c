@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// shoal-hdf5 table|ends|meta FILE: reads an HDF5 file and writes the messages of src/io/hdf5_read.h
-// to standard output.
+// shoal-hdf5 table|ends|samples|meta FILE: reads an HDF5 file and writes the messages of
+// src/io/hdf5_read.h to standard output.
 //
 // The library starts it, so that a damaged file can crash or block only this program. It takes away
 // from itself what it does not need: memory and time without bound, files to write, descriptors.
@@ -100,32 +100,25 @@ static void put_errors(struct pipe_end *p, const struct report *r, shoal_code co
     }
 }
 
-// What is read by which word.
-static const struct {
-    const char *word;
-    shoal_code (*read)(const char *path, const struct hdf5_outlet *out, struct report *r);
-} ways[] = {{"table", hdf5_read_table}, {"ends", hdf5_read_ends}, {"meta", hdf5_read_meta}};
-enum { WAYS = sizeof ways / sizeof *ways };
-
 static int find_way(const char *word) {
-    int i = 0;
-    while (i < WAYS && strcmp(word, ways[i].word))
-        i++;
-    return i;
+    int way = 0;
+    while (way < HDF5_READS && strcmp(word, hdf5_way_words[way]))
+        way++;
+    return way;
 }
 
 int main(int argc, char **argv) {
     static struct pipe_end end;
     struct report r = {0};
-    int way = argc == 3 ? find_way(argv[1]) : WAYS;
-    if (way == WAYS) {
-        static const char usage[] = "usage: shoal-hdf5 table|ends|meta FILE\n"
+    int way = argc == 3 ? find_way(argv[1]) : HDF5_READS;
+    if (way == HDF5_READS) {
+        static const char usage[] = "usage: shoal-hdf5 table|ends|samples|meta FILE\n"
                                     "Shoal starts this program to read HDF5 files.\n";
         return write(STDERR_FILENO, usage, sizeof usage - 1) < 0 ? 1 : 2;
     }
     limit_all(argv[2]);
     struct hdf5_outlet out = {.take = put_message, .user = &end, .variable = true};
-    shoal_code code = ways[way].read(argv[2], &out, &r);
+    shoal_code code = hdf5_read((enum hdf5_way)way, argv[2], &out, &r);
     if (code == SHOAL_MEMORY && !r.messages.count)
         report_error(&r, SHOAL_MEMORY, "%s: not enough memory", argv[2]);
     put_errors(&end, &r, code);

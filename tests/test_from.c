@@ -246,6 +246,24 @@ TEST(from_damaged_binary) {
     }
 }
 
+// Times of three runs, or three times of each: the metadata say which.
+TEST(from_as_many_samples_as_runs) {
+    const char *python = check_python(NULL), *m = model(), *npz = check_path("d.npz");
+    if (!python)
+        check_skip("no Python with numpy");
+    static const char script[] =
+        "import sys, numpy as np\n"
+        "np.savez(sys.argv[1], status=np.zeros(3, 'u1'), t=[1., 1.5, 2.], x=np.eye(3), y=np.eye(3),"
+        " meta=np.array('{\"options\":{\"rtol\":\"1\",\"save\":\"' + sys.argv[2] + '\"}}'))\n";
+    expect_fine(RUN(python, "-c", script, npz, "final"));
+    expect(SHOAL("run", m, "--from", npz), "give --t0");
+    expect_fine(RUN(python, "-c", script, npz, "n=3"));
+    struct check_output o = SHOAL("run", m, "-q", "--from", npz, "--save", "n=2", "-o", "-");
+    expect_fine(o);
+    CHECK_STR(field(o.out, 1, 1), "2");
+    CHECK_STR(field(o.out, 5, 2), "1"); // the last sample of the last run
+}
+
 // In C: the batch says when it begins.
 TEST(from_in_c) {
     const char *m = model(), *npz = check_path("o.npz");

@@ -294,9 +294,9 @@ static void read_number(struct csv_reader *c, const struct field *f, struct colu
     const char *text = c->source.text + f->start;
     double x;
     if (c->result && is_word(text, f->length, not_finite))
-        k->number[c->rows] = text[*text == '-'] == 'n' ? (double)NAN
-                             : *text == '-'            ? -(double)INFINITY
-                                                       : (double)INFINITY;
+        k->number[c->rows] = memchr("nN", text[strspn(text, "+-")], 2) ? (double)NAN
+                             : *text == '-'                            ? -(double)INFINITY
+                                                                       : (double)INFINITY;
     else if (!number_all(text, f->length, NUMBER_SIGNED, &x))
         explain_no_number(c, f, k->name);
     else if (isinf(x))

@@ -65,6 +65,9 @@ shoal_code ends_name_status(struct arena *arena, struct table *t);
 // Metadata with one member more, "complete", in front.
 void io_meta_complete(struct buf *out, const char *meta, bool complete);
 
+// Whether the options of a result say that its runs have samples at times that they share.
+bool io_meta_is_series(const char *meta);
+
 // Calls for every member of the object that is text (then `text` is it) or a number, true or false
 // (then `text` is NULL). Others are passed over; it ends where the text is not JSON.
 typedef void io_meta_call(void *user, const char *name, const char *text, double number);

@@ -12,7 +12,7 @@
 enum { HDF5_PROGRAM_ROOM = 4096 };
 
 bool hdf5_program_find(char path[HDF5_PROGRAM_ROOM]);
-// `what` is "table", "ends" or "meta"; all messages but HDF5_ERROR and HDF5_DONE are handed to
+// `what` is a word of HDF5_WAYS; all messages but HDF5_ERROR and HDF5_DONE are handed to
 // `take`.
 shoal_code hdf5_program_run(const char *program, const char *what, const char *path,
                             hdf5_take *take, void *user, struct report *r);

@@ -32,6 +32,7 @@ struct reader {
     char first[RESULT_NAME_MOST + 1]; // the first of which is this; empty: none yet
     void *block;
     h5size column; // of a dataset with two axes: which is read
+    bool series;   // runs share the times of their samples
 };
 
 static shoal_code send(const struct reader *d, enum hdf5_message kind, const void *bytes,
@@ -363,44 +364,24 @@ static shoal_code send_time(struct reader *d, h5id data, h5size times) {
     return code;
 }
 
-static shoal_code read_end(struct reader *d, h5id file, const char *name, bool series) {
+static shoal_code read_end(struct reader *d, h5id file, const char *name) {
     int class, dims;
     h5size shape[2] = {0, 0};
     h5id data = open_dataset(d, file, name, &class, shape, &dims);
     shoal_code code = SHOAL_OK;
     if (data < 0)
         return code;
-    bool rows = shape[0] == d->rows, time = !strcmp(name, RESULT_T) && dims == 1 && series;
+    bool rows = shape[0] == d->rows, time = !strcmp(name, RESULT_T) && dims == 1 && d->series;
     d->column = dims == 2 && shape[1] ? shape[1] - 1 : 0;
     if (time && is_number(class) && shape[0])
         code = send_time(d, data, shape[0]);
+    else if (rows && dims == 1 && name[0] == '_')
+        code = read_dataset(d, data, name);
     else if (!time && rows && is_number(class) && !(dims == 2 && !shape[1]))
         code = read_numbers(d, data, name);
-    else if (rows && dims == 1 && class == H5_CLASS_STRING && name[0] == '_')
-        code = read_dataset(d, data, name);
     d->column = 0;
     d->h->H5Dclose(data);
     return code;
-}
-
-// Whether times are those of a grid: as many as some dataset has elements a row.
-static bool is_series(struct reader *d, h5id file, h5size links) {
-    int class, dims;
-    h5size t[2] = {0, 0}, shape[2];
-    h5id data = open_dataset(d, file, RESULT_T, &class, t, &dims);
-    bool found = data >= 0 && t[0] != d->rows;
-    bool own = is_there(d, file, RESULT_EDGES);
-    if (data >= 0)
-        d->h->H5Dclose(data);
-    for (h5size i = 0; i < links && data >= 0 && !found && !own; i++) {
-        char name[RESULT_NAME_MOST + 1];
-        h5id other =
-            name_at(d, file, i, name) ? open_dataset(d, file, name, &class, shape, &dims) : -1;
-        found = other >= 0 && dims == 2 && shape[0] == d->rows && shape[1] == t[0];
-        if (other >= 0)
-            d->h->H5Dclose(other);
-    }
-    return found;
 }
 
 static shoal_code read_ends(struct reader *d, h5id file) {
@@ -410,13 +391,17 @@ static shoal_code read_ends(struct reader *d, h5id file) {
     if (is_there(d, file, RESULT_OFFSETS))
         return table_of_steps(d->path, d->report);
     shoal_code code = count_runs(d, file);
-    bool series = code == SHOAL_OK && is_series(d, file, links);
     for (h5size i = 0; i < links && code == SHOAL_OK; i++) {
         char name[RESULT_NAME_MOST + 1];
         if (name_at(d, file, i, name))
-            code = read_end(d, file, name, series);
+            code = read_end(d, file, name);
     }
     return code;
+}
+
+static shoal_code read_samples(struct reader *d, h5id file) {
+    d->series = true;
+    return read_ends(d, file);
 }
 
 // ---- Metadata -----------------------------------------------------------------------------------
@@ -504,8 +489,19 @@ static shoal_code read_meta(struct reader *d, h5id file) {
 
 // ---- Files --------------------------------------------------------------------------------------
 
-static shoal_code read_file(const char *path, const struct hdf5_outlet *out,
-                            shoal_code (*read)(struct reader *d, h5id file), struct report *r) {
+const char *const hdf5_way_words[HDF5_READS] = {
+#define X(word) #word,
+    HDF5_WAYS(X)
+#undef X
+};
+
+shoal_code hdf5_read(enum hdf5_way way, const char *path, const struct hdf5_outlet *out,
+                     struct report *r) {
+    static shoal_code (*const read[HDF5_READS])(struct reader * d,
+                                                h5id file) = {[HDF5_READ_table] = read_root,
+                                                              [HDF5_READ_ends] = read_ends,
+                                                              [HDF5_READ_samples] = read_samples,
+                                                              [HDF5_READ_meta] = read_meta};
     struct stat s;
     struct reader d = {.path = path, .out = out, .report = r};
     if (stat(path, &s) == 0)
@@ -514,21 +510,9 @@ static shoal_code read_file(const char *path, const struct hdf5_outlet *out,
     if (!d.h)
         return SHOAL_IO;
     h5id file = d.h->H5Fopen(path, H5_READ_ONLY, H5_DEFAULT);
-    shoal_code code = file < 0 ? failed(&d, "open the file") : read(&d, file);
+    shoal_code code = file < 0 ? failed(&d, "open the file") : read[way](&d, file);
     if (file >= 0)
         d.h->H5Fclose(file);
     hdf5_leave(d.h);
     return code;
-}
-
-shoal_code hdf5_read_table(const char *path, const struct hdf5_outlet *out, struct report *r) {
-    return read_file(path, out, read_root, r);
-}
-
-shoal_code hdf5_read_ends(const char *path, const struct hdf5_outlet *out, struct report *r) {
-    return read_file(path, out, read_ends, r);
-}
-
-shoal_code hdf5_read_meta(const char *path, const struct hdf5_outlet *out, struct report *r) {
-    return read_file(path, out, read_meta, r);
 }

@@ -39,10 +39,19 @@ struct hdf5_outlet {
     bool variable; // read text of variable length
 };
 
-// All columns of the root group, how runs of a result ended (io_ends_read), or
-// the metadata. Errors go to the report, not to the outlet.
-shoal_code hdf5_read_table(const char *path, const struct hdf5_outlet *out, struct report *r);
-shoal_code hdf5_read_ends(const char *path, const struct hdf5_outlet *out, struct report *r);
-shoal_code hdf5_read_meta(const char *path, const struct hdf5_outlet *out, struct report *r);
+// What is read: all columns of the root group; how runs of a result ended (io_ends_read), and the
+// same where they have samples at times that they share; or the metadata.
+#define HDF5_WAYS(X) X(table) X(ends) X(samples) X(meta)
+enum hdf5_way {
+#define X(word) HDF5_READ_##word,
+    HDF5_WAYS(X)
+#undef X
+        HDF5_READS
+};
+extern const char *const hdf5_way_words[HDF5_READS];
+
+// Errors go to the report, not to the outlet.
+shoal_code hdf5_read(enum hdf5_way way, const char *path, const struct hdf5_outlet *out,
+                     struct report *r);
 
 #endif

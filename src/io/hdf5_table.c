@@ -20,8 +20,8 @@ struct taker {
     struct arena *arena;
     struct report *report;
     uint64_t file_size;
+    enum hdf5_way way;
     struct table *table; // NULL: metadata are read
-    bool ends;           // of runs: numbers need not be finite
     double *number;      // of the column that is being filled, or
     const char **text;
     const char *name;
@@ -65,7 +65,8 @@ static shoal_code take_numbers(struct taker *t, const char *bytes, size_t length
         return nonsense(t);
     double *to = t->number + t->filled;
     memcpy(to, bytes, length);
-    for (uint64_t i = 0; i < count && !t->told && !t->ends && t->name[0] != '_'; i++)
+    for (uint64_t i = 0; i < count && !t->told && t->way == HDF5_READ_table && t->name[0] != '_';
+         i++)
         if (!isfinite(to[i])) {
             t->told = t->wrong = true;
             report_error(t->report, SHOAL_INPUT,
@@ -120,38 +121,28 @@ static shoal_code read_all(struct taker *t) {
     if (code != SHOAL_OK)
         return code;
     if (hdf5_program_find(program))
-        return hdf5_program_run(program,
-                                !t->table ? "meta"
-                                : t->ends ? "ends"
-                                          : "table",
-                                t->path, take_message, t, t->report);
+        return hdf5_program_run(program, hdf5_way_words[t->way], t->path, take_message, t,
+                                t->report);
     struct hdf5_outlet out = {.take = take_message, .user = t, .variable = false};
-    return (!t->table ? hdf5_read_meta
-            : t->ends ? hdf5_read_ends
-                      : hdf5_read_table)(t->path, &out, t->report);
+    return hdf5_read(t->way, t->path, &out, t->report);
+}
+
+static shoal_code read_columns(struct taker *t) {
+    shoal_code code = read_all(t);
+    return code == SHOAL_OK && !is_whole(t) ? nonsense(t) : code;
 }
 
 static shoal_code hdf5_table_read(const char *path, struct arena *arena, struct table *out,
                                   struct report *r) {
-    struct taker t = {.path = path, .arena = arena, .report = r, .table = out};
-    shoal_code code = read_all(&t);
-    if (code == SHOAL_OK && !is_whole(&t))
-        code = nonsense(&t);
+    struct taker t = {
+        .path = path, .arena = arena, .report = r, .way = HDF5_READ_table, .table = out};
+    shoal_code code = read_columns(&t);
     return code == SHOAL_OK && t.wrong ? SHOAL_INPUT : code;
-}
-
-static shoal_code hdf5_ends_read(const char *path, struct arena *arena, struct table *out,
-                                 struct report *r) {
-    struct taker t = {.path = path, .arena = arena, .report = r, .table = out, .ends = true};
-    shoal_code code = read_all(&t);
-    if (code == SHOAL_OK && !is_whole(&t))
-        code = nonsense(&t);
-    return code == SHOAL_OK ? ends_name_status(arena, out) : code;
 }
 
 static shoal_code hdf5_meta_read(const char *path, struct arena *arena, const char **meta,
                                  struct report *r) {
-    struct taker t = {.path = path, .arena = arena, .report = r};
+    struct taker t = {.path = path, .arena = arena, .report = r, .way = HDF5_READ_meta};
     shoal_code code = read_all(&t);
     if (code == SHOAL_OK) {
         *meta = arena_strndup(arena, t.meta.data ? t.meta.data : "", t.meta.length);
@@ -159,6 +150,20 @@ static shoal_code hdf5_meta_read(const char *path, struct arena *arena, const ch
     }
     buf_free(&t.meta);
     return code;
+}
+
+static shoal_code hdf5_ends_read(const char *path, struct arena *arena, struct table *out,
+                                 struct report *r) {
+    struct arena own = {0};
+    const char *meta = NULL;
+    shoal_code code = hdf5_meta_read(path, &own, &meta, r);
+    if (code == SHOAL_OK) {
+        struct taker t = {.path = path, .arena = arena, .report = r, .table = out};
+        t.way = io_meta_is_series(meta) ? HDF5_READ_samples : HDF5_READ_ends;
+        code = read_columns(&t);
+    }
+    arena_free(&own);
+    return code == SHOAL_OK ? ends_name_status(arena, out) : code;
 }
 
 const struct io_format hdf5_format = {.name = "HDF5",

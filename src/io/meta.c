@@ -54,3 +54,25 @@ void io_meta_members(const char *meta, io_meta_call *call, void *user) {
     buf_free(&name);
     buf_free(&text);
 }
+
+// Goes to the value of the member `name` of the object that was just opened.
+static bool go_to(struct json *j, const char *name) {
+    enum json_kind kind;
+    while ((kind = json_next(j)) == JSON_NAME) {
+        if (!strcmp(j->text.data, name))
+            return true;
+        if (!json_skip(j))
+            return false;
+    }
+    return false;
+}
+
+bool io_meta_is_series(const char *meta) {
+    struct json j;
+    json_open_text(&j, meta, strlen(meta));
+    bool is = json_next(&j) == JSON_OBJECT && go_to(&j, "options") &&
+              json_next(&j) == JSON_OBJECT && go_to(&j, "save") && json_next(&j) == JSON_TEXT &&
+              strcmp(j.text.data, "final");
+    json_close(&j);
+    return is;
+}

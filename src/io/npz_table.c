@@ -143,6 +143,33 @@ static shoal_code npz_table_parse(const char *name, const char *bytes, size_t le
     return add_members(&z, code, arena, out, r);
 }
 
+static shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
+                                struct report *r) {
+    struct zip z;
+    char *bytes = NULL;
+    shoal_code code = zip_open(&z, path, r);
+    const struct zip_entry *e = NULL;
+    for (uint32_t i = 0; code == SHOAL_OK && i < z.count && !e; i++)
+        if (strcmp(z.entries[i].name, RESULT_META ".npy") == 0)
+            e = &z.entries[i];
+    if (e)
+        code = zip_read(&z, e, &bytes, r);
+    if (code == SHOAL_OK) {
+        struct npy a;
+        if (!bytes || npy_parse(&a, bytes, (size_t)e->size) || a.count != 1 || a.size == 0 ||
+            (a.kind != 'U' && a.kind != 'S'))
+            code = report_error(r, SHOAL_INPUT, "%s: is not a result file: it has no text 'meta'",
+                                path);
+        else {
+            *meta = npy_text(&a, 0, arena);
+            code = *meta ? SHOAL_OK : SHOAL_MEMORY;
+        }
+    }
+    free(bytes);
+    zip_close(&z);
+    return code;
+}
+
 // ---- Ends of runs -------------------------------------------------------------------------------
 
 // An array of the archive while its bytes are there.
@@ -221,66 +248,29 @@ static shoal_code count_runs(const struct zip *z, struct table *out, struct repo
     return code;
 }
 
-// Whether times are those of a grid: as many as some array has elements a row.
-static shoal_code is_series(const struct zip *z, uint64_t rows, bool *out, struct report *r) {
-    const struct zip_entry *e = find(z, RESULT_T ".npy");
-    struct member t = {0}, m;
-    shoal_code code = e ? load(z, e, &t, r) : SHOAL_OK;
-    bool own = t.bytes && t.a.dims == 1 && t.a.count == rows && find(z, RESULT_EDGES ".npy");
-    *out = t.bytes && t.a.count != rows;
-    for (uint32_t i = 0; i < z->count && code == SHOAL_OK && !*out && !own; i++) {
-        code = load(z, &z->entries[i], &m, r);
-        *out =
-            code == SHOAL_OK && m.a.dims == 2 && m.a.shape[0] == rows && m.a.shape[1] == t.a.count;
-        drop(&m);
-    }
-    drop(&t);
-    return code;
+// A file without metadata has no samples that could be known.
+static bool is_series(const char *path) {
+    struct arena own = {0};
+    const char *meta = NULL;
+    bool is = npz_meta_read(path, &own, &meta, NULL) == SHOAL_OK && io_meta_is_series(meta);
+    arena_free(&own);
+    return is;
 }
 
 static shoal_code npz_ends_read(const char *path, struct arena *arena, struct table *out,
                                 struct report *r) {
     struct zip z;
-    bool series = false;
+    bool series = is_series(path);
     shoal_code code = zip_open(&z, path, r);
     uint32_t members = code == SHOAL_OK ? z.count : 0;
     if (code == SHOAL_OK && find(&z, RESULT_OFFSETS ".npy"))
         code = table_of_steps(path, r);
     if (code == SHOAL_OK)
         code = count_runs(&z, out, r);
-    if (code == SHOAL_OK && out->rows)
-        code = is_series(&z, out->rows, &series, r);
     for (uint32_t i = 0; i < members && code == SHOAL_OK && out->rows; i++)
         code = add_end(&z, &z.entries[i], series, arena, out, r);
     zip_close(&z);
     return code == SHOAL_OK ? ends_name_status(arena, out) : code;
-}
-
-static shoal_code npz_meta_read(const char *path, struct arena *arena, const char **meta,
-                                struct report *r) {
-    struct zip z;
-    char *bytes = NULL;
-    shoal_code code = zip_open(&z, path, r);
-    const struct zip_entry *e = NULL;
-    for (uint32_t i = 0; code == SHOAL_OK && i < z.count && !e; i++)
-        if (strcmp(z.entries[i].name, RESULT_META ".npy") == 0)
-            e = &z.entries[i];
-    if (e)
-        code = zip_read(&z, e, &bytes, r);
-    if (code == SHOAL_OK) {
-        struct npy a;
-        if (!bytes || npy_parse(&a, bytes, (size_t)e->size) || a.count != 1 || a.size == 0 ||
-            (a.kind != 'U' && a.kind != 'S'))
-            code = report_error(r, SHOAL_INPUT, "%s: is not a result file: it has no text 'meta'",
-                                path);
-        else {
-            *meta = npy_text(&a, 0, arena);
-            code = *meta ? SHOAL_OK : SHOAL_MEMORY;
-        }
-    }
-    free(bytes);
-    zip_close(&z);
-    return code;
 }
 
 const struct io_format npz_format = {.name = "NPZ",

@@ -84,7 +84,6 @@ enum result_samples {
 #define RESULT_T "t"
 #define RESULT_STATUS "status"
 #define RESULT_OFFSETS "offsets"
-#define RESULT_EDGES "window_t"
 
 // The table of text with a line for each window of a run.
 #define RESULT_WINDOWS "windows"
