@@ -213,23 +213,27 @@ static bool join_block(struct quantile *q, uint32_t i, const struct quantile_nod
     return block_is_full(q, i, scratch);
 }
 
+// What is moved is gone from the part, what is copied is still there.
+static bool join_node(struct quantile *q, struct quantile_node *part,
+                      struct quantile_scratch *scratch) {
+    bool complete = is_complete(part);
+    uint32_t i = complete ? UINT32_MAX : find(q, 0, part->index);
+    if (i != UINT32_MAX)
+        return join_block(q, i, part, scratch);
+    i = add(q, *part);
+    if (i == UINT32_MAX)
+        return false;
+    *part = (struct quantile_node){0};
+    return !complete || rise(q, i, scratch);
+}
+
 bool quantile_join(struct quantile *q, struct quantile *other, struct quantile_scratch *scratch) {
     while (other->nodes) {
-        struct quantile_node part = other->node[other->nodes - 1];
-        uint32_t i = is_complete(&part) ? UINT32_MAX : find(q, 0, part.index);
-        bool ok;
-        if (i != UINT32_MAX) {
-            ok = join_block(q, i, &part, scratch);
-            free(ok ? part.key : NULL);
-        } else {
-            i = add(q, part);
-            ok = i != UINT32_MAX && (!is_complete(&part) || rise(q, i, scratch));
-            if (i == UINT32_MAX)
-                return false;
-        }
-        other->nodes--;
-        if (!ok)
+        struct quantile_node *part = &other->node[other->nodes - 1];
+        if (!join_node(q, part, scratch))
             return false;
+        free(part->key);
+        other->nodes--;
     }
     quantile_free(other);
     return true;
