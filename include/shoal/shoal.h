@@ -639,7 +639,9 @@ SHOAL_API shoal_code shoal_output_check(const char *path, const shoal_options *o
 SHOAL_API shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
                                            const char *path, shoal_tally *tally, shoal_log *log);
 
-// An array of the caller's, for all rows of the batch. It is called as in result files: `t`,
+// An array of the caller's, for all rows of the batch, or of groups of them where `reduce` is given
+// (shoal_plan says how many rows there are; its arrays are named, `x.mean`, and their inputs are
+// those of `by`). It is called as in result files: `t`,
 // `status`, `steps`, a variable, an input of the batch (shoal_solver_array_at lists all but inputs,
 // which are doubles, one a run); in a series `t` is the same in all rows. Strides are in elements:
 // all of them, or none for the dense layout, [row] or [row][sample].
