@@ -47,6 +47,8 @@ static const struct flip flips[] = {
     {"max-steps", "max-steps=17"},
     {"rtol", "rtol=1e-3"},
     {"atol", "atol=1e-3,x=1e-5"},
+    {"reduce", "reduce=mean,quantile(0.5)"},
+    {"by", "by=a reduce=mean"},
     {"keep-failed", "keep-failed=on"},
     {"threads", "threads=1"},
     {"chunk", "chunk=7"},
