@@ -95,6 +95,7 @@ NAN_OF(shoal_model_value, NULL, SHOAL_STATE, 0)
 GIVES(shoal_model_algebraic, false, NULL, 0)
 DOES(shoal_model_rhs, NULL, 0, &number, &number)
 GIVES(shoal_model_sparsity, 0, NULL, NULL, NULL)
+GIVES(shoal_model_switch, 0, NULL, 0, NULL, 0, NULL)
 DOES(shoal_model_values, NULL, SHOAL_STATE, 0, &number)
 GIVES(shoal_model_find, false, NULL, "x", NULL, NULL)
 CODE(shoal_model_failure, NULL, NULL, NULL, 0, NULL, NULL)
@@ -237,6 +238,7 @@ static const struct nothing calls[] = {
     ROW(shoal_model_algebraic),
     ROW(shoal_model_rhs),
     ROW(shoal_model_sparsity),
+    ROW(shoal_model_switch),
     ROW(shoal_model_values),
     ROW(shoal_model_find),
     ROW(shoal_model_failure),
