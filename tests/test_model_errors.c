@@ -111,8 +111,6 @@ TEST(model_error_refused_by_name) {
     wrong("int[.5]{exp(-t)#x}", 4, "Volterra integrals");
     REFUSED("u(t)=exp(-t)-int[.25]{exp(-t)#sin(u)}\naux v=u\n", "m:1:14: error: Volterra");
     REFUSED("x(t+1)=x*2\n", "m:1:1: error: maps (`x(t+1)=`) are not supported");
-    REFUSED("x'=1\nglobal 1 x-1 {x=0}\n", "m:2:1: error: events (`global`) are not supported yet");
-    REFUSED("event e at 1 : x=2\nx'=1\n", "m:1:1: error: events (`event`) are not supported yet");
     REFUSED("table w % 11 0 1 exp(-t)\nx'=w(x)+w(2)\n", "m:1:1: error: tables (`table`) are not");
     REFUSED("special z=conv(even,3,1,w,x0)\nx'=z(1)\n", "m:1:1: error: XPP's network operators");
     REFUSED("wiener w[0..3],v\nx'=w2+v\n", "m:1:1: error: stochastic equations (`wiener`)");
@@ -235,7 +233,7 @@ TEST(model_error_once) {
     REFUSED("z=$\nx'=z\n", "m:1:3: error: `$` has no meaning here");
     REFUSED("dz/dt=$\nx'=z\ninit z=1\n", "m:1:7: error: `$` has no meaning here");
     REFUSED("par a=$\nx'=b\n", "m:1:7: error: `$` has no meaning here", "m:2:4: error: `b` is not");
-    REFUSED("global 1 x {}\nn=3\nx'=sum(0,k)of(x)\nconst k=2\n", "m:1:1: error: events");
+    REFUSED("special x {}\nn=3\nx'=sum(0,k)of(x)\nconst k=2\n", "m:1:1: error: XPP's network");
 }
 
 TEST(model_error_not_text) {

@@ -21,7 +21,13 @@
 #else
 #define EVENT_LOOP(e) ROLL for (int e = 0; e < EVENTS; e++)
 #endif
-enum { EVENT_NODES = 5, EVENT_PASSES = 80, EVENT_STREAK = 1000, EVENT_NEAR = 100 };
+enum {
+    EVENT_NODES = 5,
+    EVENT_PASSES = 192,
+    EVENT_STREAK = 1000,
+    EVENT_NEAR = 100,
+    EVENT_TOGETHER = 32
+};
 enum { EVENT_UP = 1, EVENT_DOWN = 2 }; // edges
 
 // The shortest step from t on.
@@ -30,11 +36,16 @@ INLINE real event_shortest(const struct shoal_args *a, treal t) {
     return r_abs(t_real(t) * R(4 * TIME_EPSILON)) + least;
 }
 
+// What time tells apart, and in f32 the states, too.
+INLINE real event_close(const struct shoal_args *a, treal t) {
+    return event_shortest(a, t) + r_abs(t_real(t) * R(F32 ? 4 * EPSILON : 0));
+}
+
 // ---- Signs --------------------------------------------------------------------------------------
 
 #if WHENS
 // The functions, and which side of its boundary each event is on: 1, -1, or 0, which says nothing.
-OUTLINE void event_look(real t, const SPACE real *y, const SPACE real *p, real *zero, real *sign) {
+OUTLINE void event_signs(real t, const SPACE real *y, const SPACE real *p, real *zero, real *sign) {
     real value[WHENS + TRUTHS];
     event_values(t, y, p, value);
     WHEN_LOOP(e) {
@@ -43,6 +54,35 @@ OUTLINE void event_look(real t, const SPACE real *y, const SPACE real *p, real *
         zero[e] = value[e];
         sign[e] = select(above, R(1), below);
     }
+}
+
+// The same, where a sign says nothing as long as an event that acted is no farther from its
+// boundary than rounding took it; or has turned back, but is still beyond, and on its way out.
+INLINE void event_look(const struct group *g, real t, const SPACE real *y, real *zero, real *sign) {
+    event_signs(t, y, g->p, zero, sign);
+    u32 stuck = 0;
+    WHEN_LOOP(e) {
+        sign[e] = select(r_lt(r_abs(zero[e]), g->event.noise[e]), R(0), sign[e]);
+        stuck |= g->event.stuck[e];
+    }
+    if (!stuck)
+        return;
+    real slope[WHENS];
+    event_slopes(t, y, g->p, slope);
+    WHEN_LOOP(e) {
+        mask out = m_not(r_lt(slope[e] * g->event.side[e], R(0)));
+        mask beyond = r_lt(sign[e] * g->event.side[e], R(0));
+        mask mute = m_and(m_of_lanes(g->event.stuck[e]), m_and(out, beyond));
+        sign[e] = select(mute, R(0), sign[e]);
+    }
+}
+
+// Where a step ends: what kept signs from speaking is over once it is left behind.
+INLINE void event_settle(struct group *g, int e, real zero, real sign, u32 lanes) {
+    mask some = m_of_lanes(lanes);
+    mask away = m_and(some, r_ge(r_abs(zero), g->event.noise[e]));
+    g->event.noise[e] = select(away, R(0), g->event.noise[e]);
+    g->event.stuck[e] &= ~(lanes & m_lanes(r_gt(sign * g->event.side[e], R(0))));
 }
 
 // The side that is remembered where the sign says `now`.
@@ -70,7 +110,7 @@ INLINE void event_orient(struct group *g) {
     if (!m_lanes(fresh))
         return;
     real zero[WHENS], sign[WHENS];
-    event_look(t_real(g->x.t), g->x.y, g->p, zero, sign);
+    event_signs(t_real(g->x.t), g->x.y, g->p, zero, sign);
     WHEN_LOOP(e) {
         real side = g->event.side[e];
         real first = when_jump[e] < 0 ? sign[e] : event_jump_side(g, e);
@@ -124,7 +164,7 @@ INLINE void event_search(const struct group *g, const struct trial *s, u32 good,
             STATES(j, 0) y[j] = s->y1[j];
         else
             dense_at(g, s, part, y);
-        event_look(t_at(g->x.t, part * s->h), y, g->p, zero, sign);
+        event_look(g, t_at(g->x.t, part * s->h), y, zero, sign);
         WHEN_LOOP(e) {
             u32 turned = open & m_lanes(event_turned(e, b->side[e], sign[e]));
             b->due[e] |= turned;
@@ -147,7 +187,7 @@ INLINE u32 event_try(const struct group *g, const struct trial *s, real part, u3
     real zero[WHENS], sign[WHENS];
     u32 due[WHENS], hit = 0;
     event_state_at(g, s, part, r_ge(part, R(1)), y);
-    event_look(t_at(g->x.t, part * s->h), y, g->p, zero, sign);
+    event_look(g, t_at(g->x.t, part * s->h), y, zero, sign);
     WHEN_LOOP(e) {
         due[e] = b->due[e] & lanes & m_lanes(event_turned(e, b->side[e], sign[e]));
         hit |= due[e];
@@ -175,18 +215,19 @@ INLINE real event_guess(const struct event_bracket *b, real least, int pass) {
 
 // Narrows the bracket of the lanes in `found` down to what the time can tell apart.
 INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE real *y, real reach,
-                         struct event_bracket *b) {
+                         real together, struct event_bracket *b) {
     real zero[WHENS], sign[WHENS];
     u32 all[WHENS];
     WHEN_LOOP(e) all[e] = b->due[e];
     event_state_at(g, s, b->low, m_of_lanes(0), y);
-    event_look(t_at(g->x.t, b->low * s->h), y, g->p, zero, sign);
+    event_look(g, t_at(g->x.t, b->low * s->h), y, zero, sign);
     b->under = event_beyond(b, zero);
     // What has turned by the end of the shortest step is not looked for any closer.
     mask at_once = m_and(r_eq(b->low, R(0)), r_lt(reach, b->high));
     u32 done = m_lanes(at_once) & b->found;
     if (done)
         done = event_try(g, s, reach, done, y, b);
+    b->low = select(m_of_lanes(done), reach, b->low);
     u32 before = 0, open = b->found & ~done;
     ROLL for (int pass = 0; pass < EVENT_PASSES && open; pass++) {
         real least = r_max(b->high * R(EPSILON), reach * R(0.25));
@@ -198,10 +239,15 @@ INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE rea
         open &= m_lanes(r_gt(b->high - b->low, least));
     }
     // Those that turn right behind it are meant to be at the same time.
-    real behind = r_min(b->high + R(2) * reach, R(1));
+    real behind = r_min(b->high + together, R(1));
     event_state_at(g, s, behind, r_ge(behind, R(1)), y);
-    event_look(t_at(g->x.t, behind * s->h), y, g->p, zero, sign);
+    event_look(g, t_at(g->x.t, behind * s->h), y, zero, sign);
     WHEN_LOOP(e) b->due[e] |= all[e] & m_lanes(event_turned(e, b->side[e], sign[e]));
+}
+
+// The part of a step by which moments at its end that are meant to be one may differ.
+INLINE real event_together(const struct shoal_args *a, const struct trial *s) {
+    return R(EVENT_TOGETHER) * event_shortest(a, s->t_new) / r_abs(s->h);
 }
 
 INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct trial *s, u32 good) {
@@ -213,10 +259,15 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
     if (!b.found)
         return s->t_new;
     real reach = event_shortest(a, g->x.t) / r_abs(s->h);
-    event_narrow(g, s, y, reach, &b);
+    real together = event_together(a, s);
+    event_narrow(g, s, y, reach, together, &b);
     mask found = m_of_lanes(b.found);
-    real part = r_max(b.high, reach);
-    treal at = t_select(r_ge(part, R(1)), s->t_new, t_add(g->x.t, part * s->h));
+    // On this side of the boundary: one that an action turns back has nothing to come back over. A
+    // stop that is next to it is meant to be at the same time.
+    real part = r_max(b.low, reach);
+    mask near = m_and(s->lands, r_ge(part + together, R(1)));
+    mask end = m_or(near, r_ge(part, R(1)));
+    treal at = t_select(end, s->t_new, t_add(g->x.t, part * s->h));
     g->event.at = t_select(found, at, g->event.at);
     WHEN_LOOP(e) {
         g->event.due[e] |= b.due[e] & b.found;
@@ -366,34 +417,42 @@ INLINE u32 event_act(const struct shoal_args *a, struct group *g, int e, treal t
 }
 
 #if WHENS
-// What event e remembers after it acted in the lanes. Where its function was not changed, or only
-// its sign, it is still on its boundary, and whether it goes on to the side it turned to or back
-// says which side it is on. That way one that is turned back and does not get away from its
-// boundary fires again, and so an endless cascade shows.
-INLINE void event_remember(struct group *g, int e, real t, const SPACE real *y, real before,
-                           real after, real now, u32 lanes) {
+// What event e remembers after it acted in the lanes. Where its function was not changed it is
+// still on its boundary, and whether it goes on to the side it turned to or back says which side it
+// is on. That way one that is turned back and does not get away from its boundary fires again, and
+// so does one that is put onto it, which shows a cascade without end.
+INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, treal t,
+                           const SPACE real *y, real before, real after, real now, u32 lanes) {
     mask some = m_of_lanes(lanes);
     real far = when_edges[e] == EVENT_UP     ? R(1)
                : when_edges[e] == EVENT_DOWN ? R(-1)
                                              : -g->event.from[e];
     real slope = far, back = -far, value[WHENS];
-    event_slopes(t, y, g->p, value);
+    event_slopes(t_real(t), y, g->p, value);
     if (when_slope[e])
         slope = value[e];
-    real onwards = select(r_gt(slope * far, R(0)), far, back);
+    mask still = r_eq(before, after), onwards = r_gt(slope * far, R(0));
+    if (when_touched[e])
+        still = m_and(still, r_ne(after, R(0)));
     if (when_edges[e] == (EVENT_UP | EVENT_DOWN))
         back = select(r_eq(slope, slope), r_sign(slope), R(0));
-    real side = select(r_ne(now, R(0)), now, back);
-    side = select(r_eq(r_abs(before), r_abs(after)), onwards, side);
-    if (when_jump[e] >= 0)
-        side = event_jump_side(g, e);
+    real side = select(still, select(onwards, far, -far), select(r_ne(now, R(0)), now, back));
+    if (when_jump[e] >= 0) // it has turned, whatever becomes of it
+        side = event_jump_side(g, e), onwards = still = m_of_lanes(~0u);
     g->event.side[e] = select(some, side, g->event.side[e]);
+    real fuzz = R(2) * (event_close(a, t) * r_abs(slope) + r_abs(after));
+    real noise = select(m_and(still, onwards), fuzz, R(0));
+    g->event.noise[e] = select(some, noise, g->event.noise[e]);
+    u32 stuck = m_lanes(m_and(m_andnot(still, onwards), r_eq(now, far)));
+    if (when_slope[e])
+        g->event.stuck[e] = (g->event.stuck[e] & ~lanes) | (stuck & lanes);
 }
 
 // Counts events that come one right after the other: where there is no end of them, the row ends.
 INLINE void event_count(const struct shoal_args *a, struct group *g, int e, treal t, u32 lanes) {
     real gap = r_abs(t_diff(t, g->event.last[e]));
-    u32 near = m_lanes(r_le(gap, event_shortest(a, t) * R(EVENT_NEAR)));
+    real few = r_max(event_shortest(a, t) * R(EVENT_NEAR), event_close(a, t));
+    u32 near = m_lanes(r_le(gap, few));
     g->event.last[e] = t_select(m_of_lanes(lanes), t, g->event.last[e]);
     for (int i = 0; i < W; i++) {
         if (!(lanes >> i & 1))
@@ -407,54 +466,58 @@ INLINE void event_count(const struct shoal_args *a, struct group *g, int e, trea
 }
 #endif
 
+#if WHENS
+// Those that the actions at this time turned, which did not act themselves; the others' sides.
+INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes, const u32 *fired,
+                        u32 *due) {
+    real zero[WHENS], sign[WHENS];
+    u32 any_due = 0;
+    event_look(g, t_real(t), y, zero, sign);
+    EVENT_LOOP(e) {
+        const int k = event_when[e];
+        due[e] = 0;
+        if (k < 0)
+            continue;
+        real side = g->event.side[k];
+        u32 calm = lanes & ~fired[e];
+        due[e] = calm & m_lanes(event_turned(k, side, sign[k]));
+        mask goes = m_and(m_of_lanes(calm & ~due[e]), r_eq(side, side));
+        g->event.side[k] = select(goes, event_side(side, sign[k]), side);
+        g->event.from[k] = select(m_of_lanes(due[e]), side, g->event.from[k]);
+        any_due |= due[e];
+    }
+    return any_due;
+}
+#endif
+
 // The events in `due` act at t, and then those that these actions turn, each once. Returns the
 // lanes that were changed.
 OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
                        u32 lanes, u32 *due) {
-    u32 changed = 0, any_due = 0;
+    u32 changed = 0;
 #if WHENS
     real zero[WHENS], sign[WHENS];
     u32 fired[EVENTS];
     EVENT_LOOP(e) fired[e] = 0;
-    event_look(t_real(t), y, g->p, zero, sign);
+    event_signs(t_real(t), y, g->p, zero, sign);
+    for (u32 more = 1; more; more = event_follow(g, t, y, lanes & ~g->ended, fired, due))
 #endif
-    ROLL for (int pass = 0; pass <= WHENS; pass++) {
         EVENT_LOOP(e) {
             u32 acts = due[e] & ~g->ended;
             if (!acts)
                 continue;
             changed |= event_act(a, g, e, t, y, acts);
 #if WHENS
-            real was[WHENS];
-            WHEN_LOOP(w) was[w] = zero[w];
-            event_look(t_real(t), y, g->p, zero, sign);
             const int k = event_when[e];
+            real was = zero[k < 0 ? 0 : k];
+            event_signs(t_real(t), y, g->p, zero, sign);
             if (k >= 0) {
-                event_remember(g, k, t_real(t), y, was[k], zero[k], sign[k], acts);
+                event_remember(a, g, k, t, y, was, zero[k], sign[k], acts);
                 event_count(a, g, k, t, acts);
             }
             fired[e] |= acts;
 #endif
         }
-        any_due = 0;
-#if WHENS
-        EVENT_LOOP(e) {
-            due[e] = 0;
-            const int k = event_when[e];
-            if (k >= 0) {
-                real side = g->event.side[k];
-                u32 calm = lanes & ~fired[e];
-                due[e] = calm & m_lanes(event_turned(k, side, sign[k]));
-                mask goes = m_and(m_of_lanes(calm & ~due[e]), r_eq(side, side));
-                g->event.side[k] = select(goes, event_side(side, sign[k]), side);
-                g->event.from[k] = select(m_of_lanes(due[e]), side, g->event.from[k]);
-            }
-            any_due |= due[e];
-        }
-#endif
-        if (!any_due)
-            break;
-    }
     return changed;
 }
 
@@ -467,7 +530,8 @@ INLINE void event_begin(const struct shoal_args *a, struct group *g) {
     WHEN_LOOP(e) {
         g->event.side[e] = R(NAN_VALUE);
         g->event.from[e] = R(0);
-        g->event.due[e] = 0;
+        g->event.due[e] = g->event.stuck[e] = 0;
+        g->event.noise[e] = R(0);
         g->event.last[e] = t_pair((elem)NAN_VALUE, 0);
         for (int i = 0; i < W; i++)
             g->event.streak[e][i] = 0;
@@ -495,38 +559,61 @@ INLINE void event_copy(struct event_state *to, int i, const struct event_state *
     WHEN_LOOP(e) {
         LANE(to->side[e], i) = LANE(from->side[e], j);
         LANE(to->from[e], i) = LANE(from->from[e], j);
+        LANE(to->noise[e], i) = LANE(from->noise[e], j);
         to->due[e] &= ~(1u << i);
+        to->stuck[e] &= ~(1u << i);
         T_COPY(to->last[e], i, from->last[e], j);
         to->streak[e][i] = from->streak[e][j];
     }
 #endif
 }
 
-// Nothing happens at t1.
-INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
-    u32 lanes = moved & m_lanes(r_ne(t_diff(g->t1, s->t_new), R(0))), any_due = 0, due[EVENTS];
-    EVENT_LOOP(e) due[e] = 0;
 #if WHENS
-    real zero[WHENS], sign[WHENS];
+// The events that were found at the end of the step or turned there. Where something `timed`
+// happens, those that turn right behind it are meant to be at the same time.
+INLINE void event_found(const struct shoal_args *a, struct group *g, struct trial *s, u32 lanes,
+                        u32 timed, u32 *due) {
+    real zero[WHENS], sign[WHENS], next[WHENS];
     u32 here = m_lanes(r_eq(t_diff(g->event.at, s->t_new), R(0)));
-    event_orient(g);
-    event_look(t_real(s->t_new), s->y1, g->p, zero, sign);
+    event_look(g, t_real(s->t_new), s->y1, zero, sign);
+    WHEN_LOOP(e) next[e] = sign[e];
+    if (timed) {
+        SPARE(y, N, s->spare[1]);
+        real ahead[WHENS], part = R(1) + event_together(a, s);
+        dense_prepare(g, s, timed);
+        dense_at(g, s, part, y);
+        event_look(g, t_at(g->x.t, part * s->h), y, ahead, next);
+        WHEN_LOOP(e) next[e] = select(m_of_lanes(timed), next[e], sign[e]);
+    }
     EVENT_LOOP(e) {
         const int k = event_when[e];
         if (k < 0)
             continue;
         real side = g->event.side[k];
         u32 found = lanes & g->event.due[k] & here;
-        due[e] = found | (lanes & m_lanes(event_turned(k, side, sign[k])));
+        mask turned = m_or(event_turned(k, side, sign[k]), event_turned(k, side, next[k]));
+        due[e] = found | (lanes & m_lanes(turned));
+        event_settle(g, k, zero[k], sign[k], lanes & ~due[e]);
         g->event.due[k] &= ~lanes;
         g->event.from[k] = select(m_of_lanes(due[e] & ~found), side, g->event.from[k]);
         g->event.side[k] = select(m_of_lanes(lanes & ~due[e]), event_side(side, sign[k]), side);
     }
+}
 #endif
+
+// Nothing happens at t1.
+INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
+    u32 lanes = moved & m_lanes(r_ne(t_diff(g->t1, s->t_new), R(0))), any_due = 0, due[EVENTS];
+    EVENT_LOOP(e) due[e] = 0;
 #if TIMES
     event_timed(a, g, s->t_new, lanes, due);
-#endif
     EVENT_LOOP(e) any_due |= due[e];
+#endif
+#if WHENS
+    event_orient(g);
+    event_found(a, g, s, lanes, any_due, due);
+    EVENT_LOOP(e) any_due |= due[e];
+#endif
     return any_due ? event_fire(a, g, s->t_new, s->y1, lanes, due) : 0;
 }
 #endif

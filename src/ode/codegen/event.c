@@ -150,6 +150,7 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
     int *when = arena_new(arena, int, s->events), *truth = arena_new(arena, int, whens + 1),
         *edges = arena_new(arena, int, whens + 1), *slope = arena_new(arena, int, whens + 1),
         *jump = arena_new(arena, int, whens + 1), *whole = arena_new(arena, int, whens + 1),
+        *touched = arena_new(arena, int, whens + 1),
         *rederive = arena_new(arena, int, s->rederives + 1);
     for (uint32_t e = 0; e < s->events; e++) {
         const struct system_event *v = &s->event[e];
@@ -160,6 +161,7 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
         slope[n] = v->slope != NODE_NONE;
         jump[n] = v->jump ? (int)v->target[0] - (int)s->states : -1;
         whole[n] = v->jump && s->jump[v->jump - 1].whole;
+        touched[n] = v->touched;
         truth[n] = (int)(v->truth == NODE_NONE ? n : whens + truths++);
         when[e] = (int)n++;
     }
@@ -171,6 +173,7 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
     put_table(out, "when_slope", slope, whens);
     put_table(out, "when_jump", jump, whens);
     put_table(out, "when_whole", whole, whens);
+    put_table(out, "when_touched", touched, whens);
     put_table(out, "rederive", rederive, s->rederives);
 }
 
@@ -267,6 +270,8 @@ static const char *put_state(const struct system *s, struct arena *arena) {
                         "    real side[WHENS]; // last sign; a lane that begins: not a number\n"
                         "    real from[WHENS]; // of those that are due, the side they come from\n"
                         "    u32 due[WHENS];   // lanes in which it happens at `at`\n"
+                        "    real noise[WHENS]; // nearer to its boundary a sign says nothing\n"
+                        "    u32 stuck[WHENS];  // lanes that turned back, and are still beyond\n"
                         "    treal last[WHENS];     // time at which it happened,\n"
                         "    u32 streak[WHENS][W]; // and how often right after the one before\n"
                         "#endif\n"

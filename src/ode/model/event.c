@@ -76,7 +76,7 @@ static bool read_every(struct parser *p, uint32_t first, uint32_t end, struct pa
     for (uint32_t pos = first; pos <= end; pos++) {
         int next = EVERY_TIMES;
         for (int k = EVERY_FROM; k < EVERY_TIMES && pos < end; k++)
-            if (is_word(p, pos, words[k]) && (pos == first || ends_value(p, pos - 1)))
+            if (is_word(p, pos, words[k]) && pos > first && ends_value(p, pos - 1))
                 next = k;
         if (next == EVERY_TIMES && pos < end)
             continue;

@@ -98,6 +98,19 @@ static shoal_code set_steps(struct plan *p, const shoal_options *o, struct repor
                : SHOAL_OK;
 }
 
+// What happens at times is given with them in the order in which they come.
+static shoal_code check_direction(const struct plan_input *in, struct report *r) {
+    if (!(in->options->t1 < in->options->t0))
+        return SHOAL_OK;
+    for (uint32_t i = 0; i < in->model->events.count; i++)
+        if (in->model->events.items[i].kind != EVENT_WHEN)
+            return report_error(r, SHOAL_INPUT,
+                                "event `%s` is at times that are known in advance, which is not "
+                                "possible in a run backwards in time",
+                                in->model->events.items[i].name);
+    return SHOAL_OK;
+}
+
 static shoal_code set_tolerances(struct plan *p, const struct plan_input *in, struct arena *arena,
                                  struct report *r) {
     p->rtol = tolerances_rtol(in->options);
@@ -145,7 +158,9 @@ shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct pl
                      struct report *r) {
     struct save_grid grid;
     *out = (struct plan){0};
-    shoal_code code = plan_kernels(in, arena, out->kernel, r);
+    shoal_code code = check_direction(in, r);
+    if (code == SHOAL_OK)
+        code = plan_kernels(in, arena, out->kernel, r);
     if (code == SHOAL_OK)
         code = set_steps(out, in->options, r);
     if (code == SHOAL_OK)

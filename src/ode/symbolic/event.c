@@ -180,6 +180,23 @@ static bool make_actions(struct making *k, const struct event *e, struct system_
     return true;
 }
 
+// Whether the event's own actions may change its function.
+static bool touches(struct making *k, const struct system_event *v) {
+    const struct system *s = k->system;
+    walk(k, v->zero, false);
+    for (uint32_t i = 0; i < k->found.count; i++) {
+        struct node n = s->dag.nodes.items[k->found.items[i]];
+        for (uint32_t a = 0; n.op == OP_SYMBOL && a < v->actions; a++) {
+            uint32_t to = v->target[a];
+            bool par = to != ACTION_STOP && to >= s->states;
+            if ((n.leaf == LEAF_STATE && to == n.a) || (n.leaf == LEAF_DERIVED && par) ||
+                (n.leaf == LEAF_PAR && par && to - s->states == n.a))
+                return true;
+        }
+    }
+    return false;
+}
+
 // ---- Derived parameters -------------------------------------------------------------------------
 
 static void mark_assigned(const struct making *k, bool *assigned) {
@@ -249,6 +266,7 @@ bool event_build(struct builder *b, struct system *s, const struct model *m,
         if ((e->kind == EVENT_WHEN && !make_when(&k, e, out)) || !make_times(&k, e, out) ||
             !make_actions(&k, e, out))
             return false;
+        out->touched = e->kind == EVENT_WHEN && touches(&k, out);
     }
     return make_rederived(&k);
 }

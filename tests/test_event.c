@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: MIT
+// Events: when they happen, what they do, and in which order; against closed forms, with all kinds
+// of ways, and the same bits in every lane, chunk and device.
+#include "base/buf.h"
+#include "check.h"
+#include "device_test.h"
+#include "solve.h"
+
+static const char *const ways[] = {
+    "method=tsit5 rtol=1e-9",
+    "method=vern7 rtol=1e-9",
+    "method=rodas5p rtol=1e-9",
+    "method=kvaerno5 rtol=1e-9",
+    "method=radau5 rtol=1e-9",
+    "method=auto rtol=1e-9",
+    "method=rk4 dt=0.0113",
+    "method=bs32 rtol=1e-7",
+    "method=kvaerno5 controller=fixed dt=0.0213",
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+// ---- The ball -----------------------------------------------------------------------------------
+
+static const char ball[] =
+    "par e=0.9, g=10; init y=1, v=0, n=0, t3=0, t9=0; y'=v; v'=-g; n'=0; t3'=0;"
+    "t9'=0; event hit when y<0 : v=-e*v, n=n+1, t3=n==2?t:t3, t9=n==8?t:t9";
+enum { Y, V, COUNT, THIRD, NINTH, BALLS = 10000 };
+
+// The time of impact n, counted from 1: the fall, and flights that shrink by e.
+static double impact(double e, double height, int n) {
+    double fall = sqrt(2 * height / 10), t = fall, flight = 2 * fall;
+    for (int i = 1; i < n; i++)
+        t += flight *= e;
+    return t;
+}
+
+static struct inputs balls(uint64_t rows) {
+    const char *names[RIG_NAMES] = {"e", "y(0)"};
+    struct inputs in = inputs_new(rows, names);
+    for (uint64_t i = 0; i < rows; i++) {
+        in.value[0][i] = 0.5 + 0.45 * (double)(i * 7919 % rows) / (double)rows;
+        in.value[1][i] = 0.25 + (double)(i % 64) / 64;
+    }
+    return in;
+}
+
+TEST(event_ball_impacts) {
+    struct inputs in = balls(BALLS);
+    struct rig rig = rig_new(NULL, ball, "method=tsit5 rtol=1e-10 atol=1e-12 t1=1.5");
+    struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
+    int thirds = 0, ninths = 0;
+    for (uint64_t i = 0; i < BALLS; i++) {
+        double e = in.value[0][i], h = in.value[1][i];
+        int bounces = (int)lround(outcome_value(&o, COUNT, i, 0));
+        bool ended = o.status[i] == SHOAL_STATUS_events; // it lay still before t1
+        CHECK_STR(shoal_status_word(o.status[i]), ended ? "events" : "ok");
+        if (ended) {
+            CHECK_NEAR(o.t[i], sqrt(h / 5) * (1 + e) / (1 - e), 1e-6);
+            continue;
+        }
+        CHECK(impact(e, h, bounces + 1) > 1.5 - 1e-9 && impact(e, h, bounces) < 1.5 + 1e-9);
+        if (bounces >= 3 && ++thirds)
+            CHECK_NEAR(outcome_value(&o, THIRD, i, 0), impact(e, h, 3), 1e-9);
+        if (bounces >= 9 && ++ninths)
+            CHECK_NEAR(outcome_value(&o, NINTH, i, 0), impact(e, h, 9), 1e-9);
+    }
+    CHECK(thirds > 1000 && ninths > 100);
+    for (uint64_t row = 3; row < BALLS; row += 1999) { // alone as in the batch
+        char only[16];
+        snprintf(only, sizeof only, "%u", (unsigned)row);
+        struct outcome one = rig_run(&rig, &in, NULL, 0, only);
+        outcome_same(&o, row, &one, 0, "a ball alone");
+        outcome_free(&one);
+    }
+    outcome_free(&o);
+    rig_free(&rig);
+    inputs_free(&in);
+}
+
+static void compare_balls(const char *device, const char *options) {
+    char words[128];
+    snprintf(words, sizeof words, "%s t1=1.25", options);
+    device_compare_chunks(device, ball, words, balls(53));
+}
+
+DEVICE_TEST(event_ball_explicit) { compare_balls(device, "method=tsit5 rtol=1e-8"); }
+DEVICE_TEST(event_ball_f32) { compare_balls(device, "method=tsit5 precision=f32"); }
+DEVICE_TEST(event_ball_rosenbrock) { compare_balls(device, "method=rodas5p rtol=1e-8"); }
+DEVICE_TEST(event_ball_dirk) { compare_balls(device, "method=kvaerno5 rtol=1e-6"); }
+DEVICE_TEST(event_ball_fixed) { compare_balls(device, "method=rk4 dt=0.013"); }
+DEVICE_TEST(event_ball_auto) { compare_balls(device, "method=auto rtol=1e-8"); }
+LONG_DEVICE_TEST(event_ball_collocation) { compare_balls(device, "method=radau5 rtol=1e-8"); }
+DEVICE_TEST(event_ball_series) { compare_balls(device, "method=tsit5 rtol=1e-8 save=n=7"); }
+
+TEST(event_ball_methods) {
+    for (int k = 0; k < WAYS; k++) {
+        struct solved s = solve(ball, "e=0.6,0.9", "%s t1=1.4", ways[k]);
+        for (uint64_t i = 0; i < 2; i++) {
+            double e = i ? 0.9 : 0.6;
+            CHECK_STR(shoal_status_word(s.status[i]), "ok");
+            CHECK_NEAR(solved_value(&s, THIRD, i, 0), i ? 0 : impact(e, 1, 3), 1e-7);
+        }
+        solved_free(&s);
+    }
+}
+
+// Another way of writing it, backwards in time: up is down.
+TEST(event_backwards) {
+    struct solved s = solve("init y=1, v=0; y'=v; v'=-10; event hit when y falling : v=-v", NULL,
+                            "method=tsit5 rtol=1e-10 t1=-1");
+    double fall = sqrt(0.2), t = 1 - fall; // up again since then, to 1 at 2 fall
+    CHECK_NEAR(solved_value(&s, 0, 0, 0), 10 * fall * t - 5 * t * t, 1e-8);
+    solved_free(&s);
+}
+
+// ---- Integrate and fire -------------------------------------------------------------------------
+
+TEST(event_integrate_and_fire) {
+    for (int k = 0; k < WAYS; k++) {
+        struct solved s =
+            solve("par I=1.5, tau=0.2; init v=0, n=0, last=0; v'=(I-v)/tau; n'=0; last'=0;"
+                  "event spike when v>=1 : v=0, n=n+1, last=t",
+                  "I=1.05,1.5,3,0.9", "%s t1=3", ways[k]);
+        for (uint64_t i = 0; i < 4; i++) {
+            double I = (double[]){1.05, 1.5, 3, 0.9}[i], T = 0.2 * log(I / (I - 1));
+            double n = I > 1 ? floor(3 / T) : 0;
+            CHECK_NEAR(solved_value(&s, 1, i, 0), n, 0);
+            CHECK_NEAR(solved_value(&s, 2, i, 0), n ? n * T : 0, 1e-5);
+        }
+        solved_free(&s);
+    }
+}
+
+// ---- When one happens ---------------------------------------------------------------------------
+
+// x crosses 1 upwards at t = 1 and downwards at t = 3; each event counts in a state of its own.
+static const struct {
+    const char *event;
+    int count[3]; // from x = 0, 1, 1.5 on
+} conditions[] = {
+    {"event e%d when x>1 : n%d=n%d+1", {1, 0, 0}}, // zero at t0, and true at t0, are none
+    {"event e%d when x>=1 : n%d=n%d+1", {1, 0, 0}},
+    {"event e%d when x<1 : n%d=n%d+1", {1, 0, 0}},
+    {"event e%d when x>1 falling : n%d=n%d+1", {1, 0, 0}},
+    {"event e%d when x-1 : n%d=n%d+1", {2, 0, 0}},
+    {"event e%d when x-1 rising : n%d=n%d+1", {1, 0, 0}},
+    {"event e%d when x-1 falling : n%d=n%d+1", {1, 0, 0}},
+    {"event e%d when x>1 & t>2 : n%d=n%d+1", {1, 1, 1}}, // at t = 2
+    {"event e%d when x>1 & t>3.25 : n%d=n%d+1", {0, 1, 1}},
+    {"event e%d when x>1.5 | t>3.5 : n%d=n%d+1", {2, 1, 0}},
+    {"event e%d when not(x>1) : n%d=n%d+1", {1, 0, 0}},
+    {"event e%d when a<0 | x>1 : n%d=n%d+1", {1, 0, 0}},
+    {"event e%d when hidden : n%d=n%d+1", {1, 0, 0}},
+    {"event e%d when x>5 : n%d=n%d+1", {0, 0, 0}},
+    {"event e%d when 1 : n%d=n%d+1", {0, 0, 0}},
+    {"event e%d when 1>0 : n%d=n%d+1", {0, 0, 0}},
+    {"event e%d when t-1 : n%d=n%d+1", {1, 1, 1}},        // where fixed steps end
+    {"event e%d when sqrt(-x)<1 : n%d=n%d+1", {0, 0, 0}}, // not a number
+};
+enum { CONDITIONS = sizeof conditions / sizeof *conditions };
+
+TEST(event_conditions) {
+    static const char *const how[] = {"method=tsit5 rtol=1e-8", "method=rk4 dt=0.25",
+                                      "method=rk4 dt=0.3", "method=rodas5p",
+                                      "method=tsit5 precision=f32"};
+    struct buf text = {0};
+    buf_puts(&text, "par a=1; init x=0; hidden=x>1; x'=t<2?1:-1");
+    for (int i = 0; i < CONDITIONS; i++) {
+        char event[96];
+        snprintf(event, sizeof event, conditions[i].event, i, i, i);
+        buf_printf(&text, "; n%d'=0; init n%d=0; %s", i, i, event);
+    }
+    for (size_t k = 0; k < sizeof how / sizeof *how; k++) {
+        struct solved s = solve(text.data, "x(0)=0,1,1.5", "%s t1=3.9", how[k]);
+        for (uint32_t i = 0; i < CONDITIONS; i++)
+            for (uint64_t row = 0; row < 3; row++) {
+                double n = solved_value(&s, i + 1, row, 0);
+                CHECK_MSG(n == conditions[i].count[row], "%s, row %d, %s: %g, not %d",
+                          conditions[i].event, (int)row, how[k], n, conditions[i].count[row]);
+            }
+        solved_free(&s);
+    }
+    buf_free(&text);
+}
+
+// The state touches the boundary and turns back: nothing, or for one that is beyond it, one event.
+TEST(event_grazing) {
+    static const char text[] = "par c=0; init x=1, n=0; x'=2*(t-1); n'=0; event e when x<c : n=n+1";
+    for (int k = 0; k < WAYS; k++) {
+        struct solved s = solve(text, "c=-1e-5,1e-5,1", "%s t1=3", ways[k]);
+        CHECK_NEAR(solved_value(&s, 1, 0, 0), 0, 0);
+        CHECK_NEAR(solved_value(&s, 1, 2, 0), 0, 0); // zero at t0
+        CHECK(solved_value(&s, 1, 1, 0) <= 1);       // may lie between two looks
+        solved_free(&s);
+    }
+}
+
+// One that an event does not change is over, however it lands: a slow one, and many in a step.
+TEST(event_once_each) {
+    for (int k = 0; k < WAYS; k++) {
+        struct solved s = solve("par w=1; init x=0, n=0, m=0; x'=w*cos(w*t); n'=0; m'=0;"
+                                "event up when x-0.3 rising : n=n+1; event any when x-0.3 : m=m+1",
+                                "w=0.01,1,7,20", "%s t1=10 dt-max=0.02", ways[k]);
+        for (uint64_t i = 0; i < 4; i++) {
+            double w = (double[]){0.01, 1, 7, 20}[i], first = asin(0.3), end = 10 * w, n = 0, m = 0;
+            for (double t = first; t < end; t += 2 * M_PI)
+                n++, m++;
+            for (double t = M_PI - first; t < end; t += 2 * M_PI)
+                m++;
+            CHECK_NEAR(solved_value(&s, 1, i, 0), n, 0);
+            CHECK_NEAR(solved_value(&s, 2, i, 0), m, 0);
+        }
+        solved_free(&s);
+    }
+}
+
+// ---- Several ------------------------------------------------------------------------------------
+
+// At one time: in the order of the file, each on what the last one left; one event's assignments
+// all see what was before it, XPP's each the one before.
+TEST(event_order) {
+    static const struct {
+        const char *events;
+        double x, y;
+    } cases[] = {
+        {"event a at 1 : x=x+1\nevent b at 1 : x=x*10", 20, 2},
+        {"event b at 1 : x=x*10\nevent a at 1 : x=x+1", 11, 2},
+        {"event a at 1 : x=y, y=x", 2, 1},
+        {"event a when u>1 : x=x+1\nevent b when w>1 : x=x*10", 20, 2},
+        {"event b when w>1 : x=x*10\nevent a when u>1 : x=x+1", 11, 2},
+        {"event b when w>1 : x=x*10\nevent a at 1 : x=x+1", 11, 2},
+        {"event a at 1 : x=x+1\nevent b when w>=1 : x=x*10", 20, 2},
+        {"global 1 u-1 {x=y;y=x+5}", 2, 7},
+        {"event a when u>1 : y=y+1\nevent b when y>2.5 : x=x*10, y=0", 10,
+         0}, // turned by an action
+        {"event b when y>2.5 : x=x*10, y=0\nevent a when u>1 : y=y+1", 10, 0},
+        {"event late when w>1.5 : x=x*10\nevent soon when u>1.25 : x=x+1", 20, 2}, // in one step
+    };
+    static const char *const how[] = {"method=tsit5 rtol=1e-9", "method=rk4 dt=2",
+                                      "method=rk4 dt=0.25", "method=rodas5p rtol=1e-9"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof how / sizeof *how; k++) {
+            char text[512];
+            snprintf(text, sizeof text, "init x=1, y=2, u=0, w=0\nx'=0\ny'=0\nu'=1\nw'=1\n%s\n",
+                     cases[i].events);
+            struct solved s = solve(text, NULL, "%s t1=2", how[k]);
+            CHECK_MSG(solved_value(&s, 0, 0, 0) == cases[i].x &&
+                          solved_value(&s, 1, 0, 0) == cases[i].y,
+                      "%s, %s: %.17g %.17g", cases[i].events, how[k], solved_value(&s, 0, 0, 0),
+                      solved_value(&s, 1, 0, 0));
+            solved_free(&s);
+        }
+}
+
+// What has no end in finite time is named, with every kind of loop.
+DEVICE_TEST(event_cascades) {
+    static const char *const events[] = {"event e when x>1 : x=1", "event e when x-1 rising : x=1",
+                                         "event e when x>1 : x=0.5\nevent f when x<0.75 : x=2",
+                                         "event e every q : x=x+1"};
+    static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.3",
+                                      "method=tsit5 precision=f32", "method=rodas5p",
+                                      "method=auto"};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        for (size_t k = 0; k < sizeof how / sizeof *how; k++) {
+            char text[256];
+            snprintf(text, sizeof text, "par q=0\ninit x=0\nx'=1\n%s\n", events[i]);
+            struct solved s = solve(text, NULL, "%s t1=3 device=%s", how[k], device);
+            CHECK_MSG(s.status[0] == SHOAL_STATUS_events, "%s, %s: %s", events[i], how[k],
+                      shoal_status_word(s.status[0]));
+            CHECK(isnan(solved_value(&s, 0, 0, 0)));
+            CHECK_NEAR(s.t[0], i == 3 ? 0 : i == 2 ? 1 : 1, 1e-3);
+            solved_free(&s);
+        }
+}
+
+// ---- Times known in advance ---------------------------------------------------------------------
+
+// x is the sum of what was given, each decayed since: doses by hand.
+static double decayed(const double *times, const double *amounts, int count, double k, double t) {
+    double x = 0;
+    for (int i = 0; i < count; i++)
+        if (times[i] < t || (times[i] == 0 && t == 0))
+            x += amounts[i] * exp(-k * (t - times[i]));
+    return x;
+}
+
+TEST(event_times) {
+    static const struct {
+        const char *event;
+        int count;
+        double times[16];
+    } cases[] = {
+        {"event e at 0, 1, 1, 2.5 : x=x+1", 3, {0, 1, 2.5}},
+        {"event e at a, 2*a, 4 : x=x+1", 2, {0.7, 1.4}}, // not at t1
+        {"event e every a : x=x+1", 6, {0, 0.7, 1.4, 2.1, 2.8, 3.5}},
+        {"event e every a from 0.7 until 2.1 : x=x+1", 3, {0.7, 1.4, 2.1}},
+        {"event e every 0.1 from 0 until 0.3 : x=x+1", 4, {0, 0.1, 0.2, 0.3}},
+        {"event e every 1 from -1.5 : x=x+1", 4, {0.5, 1.5, 2.5, 3.5}},
+        {"event e every 9 from 3 : x=x+1", 1, {3}},
+        {"event e at -1, 5, 4 : x=x+1", 0, {0}},
+        {"event e every d from d until 2*d : x=x+1", 2, {1.4, 2.8}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int k = 0; k < WAYS; k++) {
+            char text[256];
+            double amounts[16];
+            for (int n = 0; n < 16; n++)
+                amounts[n] = 1;
+            snprintf(text, sizeof text, "par a=0.7; !d=2*a; init x=0; x'=-0.5*x; %s",
+                     cases[i].event);
+            struct solved s = solve(text, NULL, "%s t1=4", ways[k]);
+            double x = decayed(cases[i].times, amounts, cases[i].count, 0.5, 4);
+            CHECK_STR(shoal_status_word(s.status[0]), "ok");
+            CHECK_MSG(fabs(solved_value(&s, 0, 0, 0) - x) < 1e-5, "%s, %s: %.12g not %.12g",
+                      cases[i].event, ways[k], solved_value(&s, 0, 0, 0), x);
+            solved_free(&s);
+        }
+}
+
+// Times are those of the parameters as they are by then, and derived ones follow.
+TEST(event_changes_parameters) {
+    for (int k = 0; k < WAYS; k++) {
+        struct solved s = solve("par a=1, r=1; !rate=2*r; init x=0, n=0; x'=rate; n'=0;"
+                                "event once at 0.5 : a=0.25, r=3; event tick every a : n=n+1",
+                                NULL, "%s t1=1.1", ways[k]);
+        CHECK_NEAR(solved_value(&s, 0, 0, 0), 1 + 6 * 0.6, 1e-8);
+        CHECK_NEAR(solved_value(&s, 1, 0, 0), 1 + 2, 0); // 0; then 0.75 and 1
+        solved_free(&s);
+    }
+}
+
+// A parameter that a switch in time is made of.
+TEST(event_moves_a_switch) {
+    struct solved s = solve("par on=9; init x=0; x'=heav(t-on); event e at 0.5 : on=1", NULL,
+                            "method=tsit5 t1=2");
+    CHECK_NEAR(solved_value(&s, 0, 0, 0), 1, 1e-9);
+    solved_free(&s);
+}
+
+TEST(event_timed_refused_backwards) {
+    static const char *const events[] = {"event e at 1 : x=0", "event e every 1 : x=0"};
+    for (int i = 0; i < 2; i++) {
+        const char *path = check_path("m.ode");
+        char text[96];
+        snprintf(text, sizeof text, "x'=1\ninit x=0\n%s\n", events[i]);
+        check_write(path, text);
+        struct check_output o = RUN(check_shoal(), "run", path, "--t1", "-1");
+        CHECK_INT(o.status, 1);
+        CHECK_HAS(o.err, "event `e` is at times that are known in advance");
+    }
+}
+
+// ---- What is saved ------------------------------------------------------------------------------
+
+TEST(event_samples) {
+    static const char text[] = "init x=0; x'=1; event e every 1 : x=x+10";
+    static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.3"};
+    for (int k = 0; k < 2; k++) {
+        struct solved s = solve(text, NULL, "%s t1=3 save=n=7", how[k]);
+        for (int n = 0; n < 7; n++) // before the action, except at t0
+            CHECK_NEAR(solved_value(&s, 0, 0, (uint64_t)n), n * 0.5 + 10 * (n ? ceil(n * 0.5) : 1),
+                       1e-9);
+        solved_free(&s);
+        s = solve_steps(text, "%s t1=2.5 save=steps", how[k]);
+        int jumps = 0;
+        for (uint64_t n = 1; n < s.samples; n++)
+            if (s.t[n] == s.t[n - 1]) {
+                jumps++;
+                CHECK_NEAR(s.values[n], s.values[n - 1] + 10, 1e-12);
+                CHECK(s.t[n] == 1 || s.t[n] == 2);
+            }
+        CHECK_INT(jumps, 2);
+        CHECK_NEAR(s.values[0], 10, 0);
+        solved_free(&s);
+    }
+}
+
+// A row that is stopped is no failure: final values are those there, samples behind it are none.
+DEVICE_TEST(event_stop) {
+    static const char *const how[] = {"method=tsit5 rtol=1e-10", "method=rk4 dt=0.3",
+                                      "method=rodas5p", "method=auto",
+                                      "method=kvaerno5 controller=fixed dt=0.3"};
+    for (size_t k = 0; k < sizeof how / sizeof *how; k++) {
+        static const char text[] = "par a=1; init x=0; x'=1; event e when x>a : x=x+5, stop";
+        struct solved s = solve(text, "a=0.25,1,7", "%s t1=3 device=%s", how[k], device);
+        for (uint64_t i = 0; i < 3; i++) {
+            double a = (double[]){0.25, 1, 7}[i];
+            CHECK_STR(shoal_status_word(s.status[i]), a > 3 ? "ok" : "stopped");
+            CHECK_NEAR(s.t[i], a > 3 ? 3 : a, 1e-9);
+            CHECK_NEAR(solved_value(&s, 0, i, 0), a > 3 ? 3 : a + 5, 1e-9);
+        }
+        CHECK_INT(s.tally.by_status[SHOAL_STATUS_stopped], 2);
+        solved_free(&s);
+        s = solve(text, "a=0.25,1.25,7", "%s t1=3 save=n=4 keep-failed=on device=%s", how[k],
+                  device);
+        for (uint64_t i = 0; i < 3; i++)
+            for (uint64_t n = 0; n < 4; n++) {
+                double x = solved_value(&s, 0, i, n), a = (double[]){0.25, 1.25, 7}[i];
+                CHECK_MSG((double)n > a ? isnan(x) : fabs(x - (double)n) < 1e-9, "%s: %g", how[k],
+                          x);
+            }
+        solved_free(&s);
+    }
+}
+
+TEST(event_stop_at_once) {
+    struct solved s = solve("par b=1; init x=1; x'=1; event e at 0 : x=2*x; event f at b : stop",
+                            "b=0,1", "method=tsit5 t1=3 save=n=4");
+    CHECK_STR(shoal_status_word(s.status[0]), "stopped");
+    CHECK_NEAR(solved_value(&s, 0, 0, 0), 2, 0);
+    CHECK(isnan(solved_value(&s, 0, 0, 1)));
+    CHECK_NEAR(solved_value(&s, 0, 1, 1), 3, 1e-9);
+    CHECK(isnan(solved_value(&s, 0, 1, 2)));
+    solved_free(&s);
+}
+
+TEST(event_arret) {
+    struct solved s = solve("init x=0, n=0\nx'=1\nn'=0\nglobal 1 x-1 {x=0;n=n+1;arret=n-2.5}\n",
+                            NULL, "method=tsit5 t1=9");
+    CHECK_STR(shoal_status_word(s.status[0]), "stopped");
+    CHECK_NEAR(solved_value(&s, 1, 0, 0), 3, 0);
+    CHECK_NEAR(s.t[0], 3, 1e-9);
+    solved_free(&s);
+}
+
+TEST(event_stop_exit_code) {
+    const char *path = check_path("m.ode");
+    check_write(path, "x'=1\ninit x=0\nevent e when x>1 : stop\n@ t1=2\n");
+    struct check_output o = RUN(check_shoal(), "run", path, "-o", "-");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, ",stopped\n");
+}
+
+// ---- Algebraic states ---------------------------------------------------------------------------
+
+TEST(event_algebraic) {
+    static const char *const how[] = {"method=rodas5p rtol=1e-9",
+                                      "method=kvaerno5 controller=fixed dt=0.01"};
+    for (int k = 0; k < 2; k++) {
+        // z is 2 x at any time, so that an event that sets it to a guess changes nothing.
+        struct solved s = solve("par c=2; init x=1, n=0; x'=-z/2; n'=0; alg z=1; 0=z-c*x;"
+                                "event half when z<1 : x=x+z, z=7, n=z; event pulse at 2 : c=4;"
+                                "event first at 0 : n=n+z",
+                                NULL, "%s t1=2.5", how[k]);
+        double t = log(2), x = 1.5 * exp(-(2 - t)), n = 2; // x = 0.5 there
+        while (x < 0.5)
+            x *= 3, n = 1;
+        (void)n;
+        CHECK_STR(shoal_status_word(s.status[0]), "ok");
+        CHECK_NEAR(solved_value(&s, 2, 0, 0), 4 * solved_value(&s, 0, 0, 0), 1e-7);
+        CHECK_NEAR(solved_value(&s, 1, 0, 0), 1, 1e-6); // z as it was when the event happened
+        solved_free(&s);
+    }
+}
