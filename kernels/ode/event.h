@@ -263,8 +263,11 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
     event_narrow(g, s, y, reach, together, &b);
     mask found = m_of_lanes(b.found);
     // On this side of the boundary: one that an action turns back has nothing to come back over. A
-    // stop that is next to it is meant to be at the same time.
-    real part = r_max(b.low, reach);
+    // jump is taken, and so it is on the other side. A stop that is next to it is meant to be at
+    // the same time.
+    u32 events = 0;
+    WHEN_LOOP(e) events |= when_jump[e] < 0 ? b.due[e] : 0;
+    real part = r_max(select(m_of_lanes(events), b.low, b.high), reach);
     mask near = m_and(s->lands, r_ge(part + together, R(1)));
     mask end = m_or(near, r_ge(part, R(1)));
     treal at = t_select(end, s->t_new, t_add(g->x.t, part * s->h));
@@ -438,7 +441,7 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
         back = select(r_eq(slope, slope), r_sign(slope), R(0));
     real side = select(still, select(onwards, far, -far), select(r_ne(now, R(0)), now, back));
     if (when_jump[e] >= 0) // it has turned, whatever becomes of it
-        side = event_jump_side(g, e), onwards = still = m_of_lanes(~0u);
+        side = event_jump_side(g, e), still = m_of_lanes(0);
     g->event.side[e] = select(some, side, g->event.side[e]);
     real fuzz = R(2) * (event_close(a, t) * r_abs(slope) + r_abs(after));
     real noise = select(m_and(still, onwards), fuzz, R(0));
