@@ -115,6 +115,8 @@ static shoal_code check_batch(const shoal_solver *s, const shoal_batch *batch, s
                             there);
     }
     shoal_code code = batch_check(batch->batch, r);
+    if (code == SHOAL_OK && s->plan->doses)
+        code = dose_list_check(s->plan->doses, batch->batch, r);
     return code ? code : batch_check_set(batch->batch, s->model->model, r);
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/options.h"
 #include "device/device.h"
+#include "io/io.h"
 #include "ode/run/choice.h"
 
 #include <math.h>
@@ -13,10 +14,26 @@
 
 LOG_LABEL(device_open, BUILD, 10, "driver, context and memory of a device");
 
+// Doses are read when a solver is made; they are part of what it is.
+static shoal_code read_doses(const shoal_model *model, const shoal_options *o, struct arena *arena,
+                             struct plan_input *out, struct report *r) {
+    struct table table;
+    struct arena file = {0};
+    if (!o->doses)
+        return SHOAL_OK;
+    struct dose_list *list = arena_new(arena, struct dose_list, 1);
+    shoal_code code = io_table_read_texts(o->doses, dose_columns, &file, &table, r);
+    if (code == SHOAL_OK)
+        code = dose_list_make(&table, model->model, arena, list, r);
+    arena_free(&file);
+    out->doses = list;
+    return code;
+}
+
 // The input of a plan, but for the device's limits; what can be told without a plan is checked.
 static shoal_code prepare(const shoal_model *model, const shoal_options *o,
-                          const struct shoal_target *target, struct plan_input *out,
-                          shoal_log *log) {
+                          const struct shoal_target *target, struct arena *arena,
+                          struct plan_input *out, shoal_log *log) {
     struct report *r = log_report(log);
     const struct method *m = choice_find(o->method).first;
     if (!m)
@@ -31,21 +48,22 @@ static shoal_code prepare(const shoal_model *model, const shoal_options *o,
                                .system = api_system(model, log),
                                .target = target,
                                .watcher = model->watcher};
-    return out->system ? SHOAL_OK : SHOAL_INPUT;
+    return out->system ? read_doses(model, o, arena, out, r) : SHOAL_INPUT;
 }
 
 shoal_code solver_kernels(const shoal_model *model, const shoal_options *o,
                           const struct shoal_target *target, struct arena *arena,
                           struct kernel_plan out[PLAN_ROLES], shoal_log *log) {
     struct plan_input in;
-    shoal_code code = prepare(model, o, target, &in, log);
+    shoal_code code = prepare(model, o, target, arena, &in, log);
     return code ? code : plan_kernels(&in, arena, out, log_report(log));
 }
 
 static shoal_code make_plan(shoal_solver *s, shoal_log *log) {
     struct plan *plan = arena_new(&s->arena, struct plan, 1);
     struct plan_input in;
-    shoal_code code = prepare(s->model, &s->given, s->backend->target(s->device), &in, log);
+    shoal_code code =
+        prepare(s->model, &s->given, s->backend->target(s->device), &s->arena, &in, log);
     s->plan = plan;
     if (code != SHOAL_OK)
         return code;

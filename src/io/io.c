@@ -165,7 +165,12 @@ static shoal_code read_input(const char *name, struct arena *arena, struct table
 
 shoal_code io_table_read(const char *path, struct arena *arena, struct table *out,
                          struct report *r) {
-    *out = (struct table){0};
+    return io_table_read_texts(path, NULL, arena, out, r);
+}
+
+shoal_code io_table_read_texts(const char *path, const char *const *texts, struct arena *arena,
+                               struct table *out, struct report *r) {
+    *out = (struct table){.texts = texts};
     const struct io_format *f = file_is_input(path) ? NULL : format_for(path, can_read, r);
     if (!f && !file_is_input(path))
         return SHOAL_INPUT;

@@ -10,7 +10,8 @@ struct table_column {
     const char *name;
     const double *number;    // [rows], or NULL when it is the next, or
     const float *number32;   // [rows]
-    const char *const *text; // [rows] text; only columns that start with `_` may be text
+    const char *const *text; // [rows] text; only columns that start with `_`, or that the reader
+                             // was told, may be text
     size_t at;               // of the name, in the table's head
 };
 
@@ -18,7 +19,8 @@ struct table {
     const char *source; // name of the file, for messages
     struct source head; // its beginning, up to the names; text NULL: not a text file
     uint64_t rows;
-    bool lent; // its numbers stay where they are
+    bool lent;                // its numbers stay where they are
+    const char *const *texts; // names of columns that may hold text, up to a NULL; NULL: none
     vec(struct table_column) columns;
 };
 

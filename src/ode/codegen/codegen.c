@@ -284,8 +284,10 @@ static void define_linear(struct assembly *a) {
 }
 
 // Numbers of a lane that the model's functions find in p.
-static uint32_t lane_numbers(const struct system *s) {
+static uint32_t lane_numbers(const struct assembly *a) {
+    const struct system *s = a->system;
     uint32_t count = s->pars + s->derived + s->switches + s->jumps;
+    count += a->plan->dose ? a->plan->dose->infusions : 0;
     return count ? count : 1;
 }
 
@@ -303,7 +305,7 @@ static void put_sizes(struct assembly *a) {
                                                                               : 3);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
-    define(a, "NP", lane_numbers(s));
+    define(a, "NP", lane_numbers(a));
     define(a, "NOUT", p->outputs);
     define(a, "HAS_INIT", any_init(s));
     if (s->starts)
@@ -559,7 +561,7 @@ static void put_workspace(struct assembly *a) {
                               .stages = m->stages + (a->dense ? m->extra : 0),
                               .spares = spares(m),
                               .outputs = a->plan->outputs,
-                              .parameters = lane_numbers(s) + a->shared,
+                              .parameters = lane_numbers(a) + a->shared,
                               .linear = is_implicit(a) ? a->linear.size : 0,
                               .hermite = a->dense && !m->degree,
                               .iterates = method_iterates(m),
@@ -671,6 +673,7 @@ static enum op missing_function(const struct assembly *a) {
 
 static void assemble(struct assembly *a) {
     const struct kernel_plan *p = a->plan;
+    a->system->rhs = codegen_infused(p, a->system, &a->arena);
     a->watcher = codegen_watchers(p, a->system, &a->arena);
     a->dense = p->dense || codegen_watches(a->watcher, WATCH_LIMITS | WATCH_INSIDE);
     if (is_implicit(a))
@@ -743,9 +746,11 @@ shoal_code codegen_kernel(const struct kernel_plan *p, struct system *s,
                             p->method->name);
     a.arena.oom = s->arena.oom = &oom;
     a.arena.budget = s->arena.budget = &budget;
+    node_id *rhs = s->rhs;
     bool failed = setjmp(oom) != 0;
     if (!failed)
         assemble(&a);
+    s->rhs = rhs;
     s->arena.oom = NULL;
     s->arena.budget = NULL;
     arena_free(&a.arena);

@@ -41,6 +41,12 @@ struct watcher {
     const char *state, *text; // struct NAME_state; the functions
 };
 
+// Doses, which lie in arrays; what is compiled in is which states have infusions.
+struct dose_plan {
+    uint32_t infusions;
+    const uint32_t *infused; // [infusions] states
+};
+
 // All that is compiled in besides the model: two kernels of equal models and plans are one.
 struct kernel_plan {
     const struct method *method;
@@ -52,6 +58,7 @@ struct kernel_plan {
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
     const struct watcher *watcher; // besides what the model brings; NULL: none
+    const struct dose_plan *dose;  // NULL: none
 };
 
 // Output leaves and derivatives may be added to the system's DAG. `stop` ends it early when it is
@@ -115,6 +122,10 @@ struct watcher codegen_events(const struct kernel_plan *p, const struct system *
                               struct arena *arena);
 uint32_t codegen_event_functions(const struct kernel_plan *p, const struct system *s,
                                  struct emit **out, struct arena *arena);
+// Doses, and the right-hand sides with what they add to them.
+struct watcher codegen_doses(const struct kernel_plan *p, const struct system *s,
+                             struct arena *arena);
+node_id *codegen_infused(const struct kernel_plan *p, struct system *s, struct arena *arena);
 // Up to so many statements a function is inlined.
 uint32_t codegen_inline_length(const struct kernel_plan *p);
 // Whether somebody of `w`, which may be NULL, has one of the calls.

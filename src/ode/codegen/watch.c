@@ -25,6 +25,8 @@ const struct watcher *codegen_watchers(const struct kernel_plan *p, const struct
         *vec_push(arena, &list) = codegen_switches(s, arena);
     if (s->events)
         *vec_push(arena, &list) = codegen_events(p, s, arena);
+    if (p->dose)
+        *vec_push(arena, &list) = codegen_doses(p, s, arena);
     for (const struct watcher *w = p->watcher; w && w->name; w++)
         *vec_push(arena, &list) = *w;
     if (!list.count)

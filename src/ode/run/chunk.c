@@ -109,6 +109,8 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     a->levels = part(&l, p->summary.levels * e);
     a->edges = part(&l, p->summary.windows ? 2 * e * (p->summary.windows + (size_t)1) : 0);
     a->slots = part(&l, 2 * p->summary.arrays * sizeof(uint64_t));
+    a->doses = p->doses ? part(&l, 4 * e * (size_t)p->doses->count) : NULL;
+    a->dose_offset = p->doses ? part(&l, 2 * rows * sizeof(unsigned)) : NULL;
     a->sample_offset = steps ? part(&l, (rows + 1) * sizeof(uint64_t)) : NULL;
     a->in = part(&l, (uniform + (size_t)c->parameters * rows) * e);
     piece_end(&l, LOG_h2d_transfer_parameters);
@@ -190,6 +192,8 @@ uint64_t chunk_row_bytes(const struct plan *p, const struct batch *b,
     uint64_t e = f32 ? sizeof(float) : sizeof(double), bytes = batch_inputs(b) * e, host = 0;
     if (p->list.of.kind == SAMPLES_OWN)
         bytes += sizeof(uint64_t); // where they begin; they are counted as one
+    if (p->doses)
+        bytes += 2 * sizeof(unsigned);
     for (uint32_t i = 0; i < list->count + list->internal; i++) {
         const struct result_array *a = &list->array[i];
         bool in_block = a->from == FROM_COLUMN && a->index < batch_inputs(b) && !f32;
@@ -341,6 +345,26 @@ static void fill_control(struct chunk *c) {
     fill_summary(c);
 }
 
+static void fill_doses(struct chunk *c) {
+    const struct dose_list *l = c->plan->doses;
+    for (uint32_t i = 0; l && i < l->count; i++) {
+        const struct dose *d = &l->dose[i];
+        put_pair(c->args.doses, c->elem, 2 * (size_t)i, d->t);
+        put(c->args.doses, c->elem, 4 * (size_t)i + 2, d->target);
+        put(c->args.doses, c->elem, 4 * (size_t)i + 3, d->value);
+    }
+}
+
+static void fill_dose_offsets(struct chunk *c) {
+    unsigned *to = (unsigned *)(uintptr_t)c->args.dose_offset;
+    for (uint32_t i = 0; to && i < c->args.head.rows; i++) {
+        const struct dose_group *g =
+            dose_list_find(c->plan->doses, c->batch, c->base.first_row + i);
+        to[2 * i] = g ? g->first : 0;
+        to[2 * i + 1] = g ? g->first + g->count : 0;
+    }
+}
+
 static void fill_sizes(struct chunk *c, uint32_t rows) {
     const struct plan *p = c->plan;
     bool steps = p->list.of.kind == SAMPLES_OWN;
@@ -387,6 +411,7 @@ shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struc
     fill_sizes(c, rows);
     fill_uniform(c, rows);
     fill_control(c);
+    fill_doses(c);
     if (c->args.sample_offset)
         memset((void *)(uintptr_t)c->args.sample_offset, 0, (rows + 1) * sizeof(uint64_t));
     describe(c);
@@ -431,6 +456,8 @@ static void fill_extra(struct chunk *c, uint32_t extra) {
 
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
     uint32_t rows = c->args.head.rows;
+    if (first == 0)
+        fill_dose_offsets(c);
     if (first == 0 && c->run) {
         batch_fill_runs(c->batch, c->base.first_row, rows, c->run);
         for (uint32_t i = 0; i < batch_extras(c->batch); i++)

@@ -13,6 +13,9 @@ void chunk_gather(struct chunk *part, const struct chunk *whole, const uint32_t 
         for (uint32_t k = 0; k < part->args.head.rows; k++)
             memcpy(to + k * e, from + row[k] * e, e);
     }
+    unsigned *doses = (unsigned *)(uintptr_t)part->args.dose_offset;
+    for (uint32_t k = 0; doses && k < part->args.head.rows; k++)
+        memcpy(doses + 2 * k, whole->args.dose_offset + 2 * row[k], 2 * sizeof *doses);
 }
 
 void chunk_scatter_counts(const struct chunk *part, struct chunk *whole, const uint32_t *row) {

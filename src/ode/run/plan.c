@@ -57,6 +57,7 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
         .watcher = in->watcher,
+        .dose = in->doses ? &in->doses->plan : NULL,
     };
     if (choice.stiff) {
         out[PLAN_STIFF] = alone(out[PLAN_FIRST], o, choice.stiff);
@@ -65,10 +66,17 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
     return SHOAL_OK;
 }
 
+static bool same_doses(const struct dose_plan *a, const struct dose_plan *b) {
+    if (!a || !b)
+        return a == b;
+    return a->infusions == b->infusions &&
+           (!a->infusions || !memcmp(a->infused, b->infused, a->infusions * sizeof *a->infused));
+}
+
 bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
            a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
-           a->watcher == b->watcher && a->outputs == b->outputs &&
+           a->watcher == b->watcher && same_doses(a->dose, b->dose) && a->outputs == b->outputs &&
            !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
 }
 
@@ -100,8 +108,15 @@ static shoal_code set_steps(struct plan *p, const shoal_options *o, struct repor
 
 // What happens at times is given with them in the order in which they come.
 static shoal_code check_direction(const struct plan_input *in, struct report *r) {
+    const struct dose_list *d = in->doses;
+    if (d && d->count && d->earliest < in->options->t0)
+        return report_error(r, SHOAL_INPUT, "%s: a dose at %.17g, before t0", d->source,
+                            d->earliest);
     if (!(in->options->t1 < in->options->t0))
         return SHOAL_OK;
+    if (d)
+        return report_error(r, SHOAL_INPUT,
+                            "--doses: there are no doses in a run backwards in time");
     for (uint32_t i = 0; i < in->model->events.count; i++)
         if (in->model->events.items[i].kind != EVENT_WHEN)
             return report_error(r, SHOAL_INPUT,
@@ -125,6 +140,7 @@ static shoal_code set_tolerances(struct plan *p, const struct plan_input *in, st
 static void set_use(struct plan *p, const struct plan_input *in) {
     const shoal_options *o = in->options;
     p->model = in->model;
+    p->doses = in->doses;
     p->limits = in->limits;
     p->threads = o->threads ? o->threads : cpus_usable();
     p->chunk = o->chunk;

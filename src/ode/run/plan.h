@@ -4,6 +4,7 @@
 #ifndef SHOAL_ODE_RUN_PLAN_H
 #define SHOAL_ODE_RUN_PLAN_H
 
+#include "ode/run/dose.h"
 #include "ode/run/save_grid.h"
 #include "ode/run/tolerances.h"
 #include "shoal/backend.h"
@@ -34,6 +35,7 @@ struct plan {
     uint64_t max_steps;             // 0: no limit
     struct result_list list;        // samples and arrays of a result, but for those of a batch
     struct plan_summary summary;
+    const struct dose_list *doses; // NULL: none
     struct shoal_limits limits;
     uint32_t threads;
     uint64_t chunk, memory; // 0: not given
@@ -48,6 +50,7 @@ struct plan_input {
     const struct shoal_target *target;
     struct shoal_limits limits; // of the device; plan_kernels needs none
     const struct watcher *watcher;
+    const struct dose_list *doses; // NULL: none
 };
 
 // Arrays and lists live in the arena, names are the model's.

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+// Reads doses. An infusion becomes the rate that a state is given from a time on: that is the sum
+// of all infusions under way, added up anew at each change, so that nothing is left of those that
+// ended.
+#include "ode/run/dose.h"
+
+#include "base/ascii.h"
+#include "base/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum column { ID, TIME, AMT, CMT, RATE, II, ADDL, EVID, SS, COLUMNS };
+const char *const dose_columns[] = {
+    [ID] = "ID", [TIME] = "TIME", [AMT] = "AMT",   [CMT] = "CMT", [RATE] = "RATE",
+    [II] = "II", [ADDL] = "ADDL", [EVID] = "EVID", [SS] = "SS",   [COLUMNS] = NULL};
+
+enum { DOSES_MOST = 1 << 28 };
+
+// One line of the table, or one of those that follow it by ADDL.
+struct given {
+    struct dose_group id; // first and count are not used
+    double t, amount, rate, until;
+    uint32_t state;
+};
+
+struct reader {
+    const struct table *table;
+    const struct table_column *column[COLUMNS];
+    const struct model *model;
+    struct arena *arena;
+    struct report *report;
+    bool failed;
+    vec(struct given) given;
+    vec(struct dose) doses;
+    vec(struct dose_group) groups;
+    uint32_t *slot; // [states] number of its infusion + 1
+    vec(uint32_t) infused;
+};
+
+static void fail(struct reader *x, uint64_t row, const char *what) {
+    report_error(x->report, SHOAL_INPUT, "%s: dose %llu: %s", x->table->source,
+                 (unsigned long long)row + 1, what);
+    x->failed = true;
+}
+
+static const char *text_at(const struct reader *x, enum column c, uint64_t row) {
+    const struct table_column *k = x->column[c];
+    return k && k->text ? k->text[row] : NULL;
+}
+
+// The number in a field; 0 where there is no such column, or nothing in it, for which `.` is usual.
+static double number_at(struct reader *x, enum column c, uint64_t row) {
+    const struct table_column *k = x->column[c];
+    const char *text = text_at(x, c, row);
+    double value = 0;
+    if (!k)
+        return 0;
+    if (!k->text)
+        value = k->number ? k->number[row] : (double)k->number32[row];
+    else if (text && *text && strcmp(text, ".") &&
+             !number_all(text, strlen(text), NUMBER_SIGNED, &value))
+        value = (double)NAN;
+    if (!isfinite(value))
+        fail(x, row, arena_printf(x->arena, "%s is not a number", dose_columns[c]));
+    return value;
+}
+
+// ---- One line -----------------------------------------------------------------------------------
+
+static struct dose_group id_at(struct reader *x, uint64_t row) {
+    struct dose_group id = {0};
+    const char *text = text_at(x, ID, row);
+    if (text && !number_all(text, strlen(text), NUMBER_SIGNED, &id.number))
+        id.text = arena_strdup(x->arena, text);
+    else if (!text)
+        id.number = number_at(x, ID, row);
+    return id;
+}
+
+static uint32_t state_named(struct reader *x, uint64_t row, const char *name) {
+    const struct model *m = x->model;
+    struct nearest n = {.wanted = name};
+    for (uint32_t i = 0; i < m->states.count; i++) {
+        const char *state = m->symbols.items[m->states.items[i]].name;
+        if (!strcmp(state, name))
+            return i;
+        nearest_offer(&n, state);
+    }
+    const char *best = nearest_best(&n);
+    fail(x, row,
+         arena_printf(x->arena, "CMT: the model has no state `%.40s`%s%s%s", name,
+                      best ? "; did you mean `" : "", best ? best : "", best ? "`?" : ""));
+    return 0;
+}
+
+static uint32_t state_at(struct reader *x, uint64_t row) {
+    const char *text = text_at(x, CMT, row);
+    double number = 1;
+    uint32_t states = x->model->states.count, state = 0;
+    if (text && *text && strcmp(text, ".") &&
+        !number_all(text, strlen(text), NUMBER_SIGNED, &number))
+        state = state_named(x, row, text);
+    else if (!text && x->column[CMT])
+        number = number_at(x, CMT, row);
+    if (number != floor(number) || number < 1 || number > states)
+        fail(x, row,
+             arena_printf(x->arena, "CMT is the name of a state or a number from 1 to %u", states));
+    else if (!state)
+        state = (uint32_t)number - 1;
+    if (x->model->symbols.items[x->model->states.items[state]].algebraic)
+        fail(x, row, "CMT is an algebraic state, which its row determines");
+    return state;
+}
+
+// What we do not do is refused by its name.
+static void check_line(struct reader *x, uint64_t row) {
+    double evid = number_at(x, EVID, row);
+    if (evid > 1)
+        fail(x, row, "EVID 2, 3 and 4 are not supported; 1 is a dose, 0 is none");
+    if (number_at(x, SS, row) != 0)
+        fail(x, row, "SS (steady state) is not supported; give the doses that lead there");
+    if (number_at(x, RATE, row) < 0)
+        fail(x, row, "RATE below 0 (a rate or duration that is a parameter) is not supported");
+    if (number_at(x, RATE, row) > 0 && !(number_at(x, AMT, row) > 0))
+        fail(x, row, "an infusion needs an AMT above 0");
+}
+
+// An observation, in a file that holds them too.
+static bool is_dose(struct reader *x, uint64_t row) {
+    if (x->column[EVID])
+        return number_at(x, EVID, row) != 0;
+    return number_at(x, AMT, row) != 0 || number_at(x, RATE, row) != 0;
+}
+
+static void read_line(struct reader *x, uint64_t row) {
+    if (!is_dose(x, row))
+        return;
+    check_line(x, row);
+    double more = number_at(x, ADDL, row), apart = number_at(x, II, row);
+    if (more != floor(more) || more < 0)
+        fail(x, row, "ADDL is a number of doses");
+    else if (more > 0 && !(apart > 0))
+        fail(x, row, "ADDL needs an II above 0, the time between two doses");
+    else if (more + x->given.count > DOSES_MOST)
+        fail(x, row, "too many doses");
+    struct given g = {.id = id_at(x, row),
+                      .amount = number_at(x, AMT, row),
+                      .rate = number_at(x, RATE, row),
+                      .state = state_at(x, row)};
+    double t = number_at(x, TIME, row);
+    for (uint64_t i = 0; !x->failed && i <= (uint64_t)more; i++) {
+        g.t = fma((double)i, apart, t);
+        g.until = g.rate > 0 ? g.t + g.amount / g.rate : g.t;
+        *vec_push(x->arena, &x->given) = g;
+    }
+}
+
+// ---- All lines ----------------------------------------------------------------------------------
+
+static int by_id(const struct dose_group *a, const struct dose_group *b) {
+    if (!a->text != !b->text)
+        return a->text ? 1 : -1;
+    if (a->text)
+        return strcmp(a->text, b->text);
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static int by_id_and_time(const void *a, const void *b) {
+    const struct given *x = a, *y = b;
+    int id = by_id(&x->id, &y->id);
+    return id ? id : (x->t > y->t) - (x->t < y->t);
+}
+
+static int by_number(const void *a, const void *b) {
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct dose *x = a, *y = b;
+    if (x->t != y->t)
+        return x->t < y->t ? -1 : 1;
+    return (x->target > y->target) - (x->target < y->target);
+}
+
+// The rate of one state whenever it changes.
+static void add_rates(struct reader *x, const struct given *g, uint32_t count, uint32_t state) {
+    double *times = arena_new(x->arena, double, 2 * count + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (g[i].rate > 0 && g[i].state == state) {
+            times[n++] = g[i].t;
+            times[n++] = g[i].until;
+        }
+    qsort(times, n, sizeof *times, by_number);
+    uint32_t first = 0; // what ended before is not looked at again
+    for (uint32_t k = 0; k < n; k++) {
+        if (k + 1 < n && times[k + 1] == times[k])
+            continue;
+        double rate = 0;
+        while (first < count && g[first].until <= times[k])
+            first++;
+        for (uint32_t i = first; i < count && g[i].t <= times[k]; i++)
+            if (g[i].rate > 0 && g[i].state == state && g[i].until > times[k])
+                rate += g[i].rate;
+        *vec_push(x->arena, &x->doses) = (struct dose){
+            .t = times[k], .value = rate, .target = x->model->states.count + x->slot[state] - 1};
+    }
+}
+
+// The lines of one ID.
+static void add_group(struct reader *x, const struct given *g, uint32_t count) {
+    struct dose_group group = g->id;
+    bool *done = arena_new(x->arena, bool, x->model->states.count);
+    group.first = x->doses.count;
+    for (uint32_t i = 0; i < count; i++)
+        if (!(g[i].rate > 0))
+            *vec_push(x->arena, &x->doses) =
+                (struct dose){.t = g[i].t, .value = g[i].amount, .target = g[i].state};
+        else if (!done[g[i].state]) {
+            done[g[i].state] = true;
+            add_rates(x, g, count, g[i].state);
+        }
+    group.count = x->doses.count - group.first;
+    qsort(x->doses.items + group.first, group.count, sizeof *x->doses.items, by_time);
+    *vec_push(x->arena, &x->groups) = group;
+}
+
+static void find_infused(struct reader *x) {
+    x->slot = arena_new(x->arena, uint32_t, x->model->states.count);
+    for (uint32_t i = 0; i < x->given.count; i++)
+        if (x->given.items[i].rate > 0)
+            x->slot[x->given.items[i].state] = 1;
+    for (uint32_t i = 0; i < x->model->states.count; i++)
+        if (x->slot[i]) {
+            *vec_push(x->arena, &x->infused) = i;
+            x->slot[i] = x->infused.count;
+        }
+}
+
+static void find_columns(struct reader *x) {
+    const struct table *t = x->table;
+    for (uint32_t i = 0; i < t->columns.count; i++) {
+        int c = 0;
+        while (c < COLUMNS && !ascii_same(t->columns.items[i].name, dose_columns[c]))
+            c++;
+        if (c < COLUMNS)
+            x->column[c] = &t->columns.items[i];
+        else
+            report_note(x->report, "%s: column `%s` is not looked at", t->source,
+                        t->columns.items[i].name);
+    }
+    for (int c = TIME; c <= AMT; c++)
+        if (!x->column[c]) {
+            report_error(x->report, SHOAL_INPUT, "%s: there is no column %s", t->source,
+                         dose_columns[c]);
+            x->failed = true;
+        }
+}
+
+shoal_code dose_list_make(const struct table *t, const struct model *m, struct arena *arena,
+                          struct dose_list *out, struct report *r) {
+    struct reader x = {.table = t, .model = m, .arena = arena, .report = r};
+    find_columns(&x);
+    for (uint64_t row = 0; row < t->rows && x.column[TIME] && x.column[AMT]; row++)
+        read_line(&x, row);
+    if (x.failed)
+        return SHOAL_INPUT;
+    find_infused(&x);
+    if (x.given.count) // a file of a few lines is sorted as it is, whatever the ID
+        qsort(x.given.items, x.given.count, sizeof *x.given.items, by_id_and_time);
+    *out = (struct dose_list){.source = arena_strdup(arena, t->source),
+                              .earliest = (double)INFINITY,
+                              .for_all = !x.column[ID]};
+    for (uint32_t i = 0, n; i < x.given.count; i += n) {
+        for (n = 1;
+             i + n < x.given.count && !by_id(&x.given.items[i].id, &x.given.items[i + n].id);)
+            n++;
+        out->earliest = fmin(out->earliest, x.given.items[i].t);
+        add_group(&x, x.given.items + i, n);
+    }
+    out->dose = x.doses.items;
+    out->count = x.doses.count;
+    out->group = x.groups.items;
+    out->groups = x.groups.count;
+    out->plan = (struct dose_plan){.infusions = x.infused.count, .infused = x.infused.items};
+    return SHOAL_OK;
+}
+
+// ---- Whose they are -----------------------------------------------------------------------------
+
+static const struct table_column *id_column(const struct batch *b) {
+    for (uint32_t i = 0; i < batch_extras(b); i++)
+        if (ascii_same(batch_extra(b, i)->name, "_ID"))
+            return batch_extra(b, i);
+    return NULL;
+}
+
+static struct dose_group id_of(const struct batch *b, const struct table_column *c, uint64_t run) {
+    struct dose_group id = {.number = (double)run};
+    if (!c)
+        return id;
+    uint64_t row = batch_table_row(b, run);
+    const char *text = c->text ? c->text[row] : NULL;
+    if (!c->text)
+        id.number = c->number[row];
+    else if (text && !number_all(text, strlen(text), NUMBER_SIGNED, &id.number))
+        id.text = text;
+    return id;
+}
+
+static struct dose_group *find(const struct dose_list *l, const struct dose_group *id) {
+    uint32_t low = 0, high = l->groups;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (by_id(&l->group[middle], id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < l->groups && !by_id(&l->group[low], id) ? &l->group[low] : NULL;
+}
+
+const struct dose_group *dose_list_find(const struct dose_list *l, const struct batch *b,
+                                        uint64_t row) {
+    if (l->for_all)
+        return l->groups ? l->group : NULL;
+    struct dose_group id = id_of(b, id_column(b), batch_run_of_row(b, row));
+    return find(l, &id);
+}
+
+static shoal_code unknown_id(const struct dose_list *l, const struct dose_group *g, bool column,
+                             struct report *r) {
+    const char *where = column ? "not in column `_ID` of the batch" : "the number of no run";
+    if (g->text)
+        return report_error(r, SHOAL_INPUT, "%s: ID %.40s is %s", l->source, g->text, where);
+    return report_error(r, SHOAL_INPUT, "%s: ID %.17g is %s", l->source, g->number, where);
+}
+
+shoal_code dose_list_check(const struct dose_list *l, const struct batch *b, struct report *r) {
+    const struct table_column *c = id_column(b);
+    uint64_t runs = batch_runs(b);
+    bool *seen = l->for_all ? NULL : calloc(l->groups + 1, sizeof *seen);
+    shoal_code code = SHOAL_OK;
+    if (l->for_all)
+        return SHOAL_OK;
+    if (!seen)
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    for (uint64_t run = 0; c && run < runs; run++) {
+        struct dose_group id = id_of(b, c, run), *g = find(l, &id);
+        if (g)
+            seen[g - l->group] = true;
+    }
+    for (uint32_t i = 0; i < l->groups && !code; i++) {
+        double n = l->group[i].number;
+        bool there = c ? seen[i] : !l->group[i].text && n >= 0 && n == floor(n) && n < (double)runs;
+        if (!there)
+            code = unknown_id(l, &l->group[i], c != NULL, r);
+    }
+    free(seen);
+    return code;
+}
