@@ -338,7 +338,8 @@ typedef struct shoal_options {
     // another process that it waits for; the log of the call must not be used in it. May be NULL.
     void (*on_compile)(const shoal_compile *now, void *user);
     void *on_compile_user;
-    const char *doses; // file of doses, or NULL
+    const char *doses;  // file of doses, or NULL
+    const char *record; // "NAME,n": events whose first n times are kept, or NULL
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.

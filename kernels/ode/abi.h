@@ -49,6 +49,8 @@ struct shoal_sizes {
     X(read, slots, SHOAL_U64)         /* of summaries: first element, and how many a window has */ \
     X(read, doses, SHOAL_ELEM)        /* quadruples, see dose.h; may be NULL */                    \
     X(read, dose_offset, unsigned)    /* of each row its first, and the one behind its last */     \
+    X(read, records, unsigned)        /* of each: first element of a run, and how many times */    \
+    X(written, record, SHOAL_ELEM)    /* (element of a run, row), the last fastest */              \
     X(written, values, SHOAL_ELEM)    /* (var, row, sample), by strides; NULL: count only */       \
     X(written, summary, SHOAL_ELEM)   /* (element of a run, row), the last fastest */              \
     X(written, t, SHOAL_ELEM)         /* pairs: time reached; steps_saved: of each sample */       \

@@ -493,10 +493,35 @@ INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes
 }
 #endif
 
+#if RECORDS
+// The first times of an event, and the variables there.
+OUTLINE void event_note(const struct shoal_args *a, struct group *g, int e, treal t,
+                        const SPACE real *y, u32 lanes) {
+    const int k = event_record[e];
+    lanes &= m_lanes(r_ge(t_diff(t, t_load(a->settle)) * g->dir, R(0)));
+    if (k < 0 || !lanes)
+        return;
+    SPARE(out, OUT_ROOM, g->out);
+    model_outputs(t_real(t), y, g->p, out);
+    u32 first = a->records[2 * k], most = a->records[2 * k + 1];
+    for (int i = 0; i < W; i++) {
+        u32 n = g->event.noted[k][i];
+        if (!(lanes >> i & 1) || n >= most)
+            continue;
+        GLOBAL elem *to = a->record + (first + n) * (u64)a->head.rows + g->row[i];
+        *to = T_LANE(t, i) + T_LANE_LO(t, i);
+        ITEMS(v, NOUT) to[(v + 1) * (u64)most * a->head.rows] = LANE(out[v], i);
+        g->event.noted[k][i]++;
+    }
+}
+#else
+#define event_note(a, g, e, t, y, lanes)
+#endif
+
 // The events in `due` act at t, and then those that these actions turn, each once. Returns the
-// lanes that were changed.
+// lanes that were changed. What is recorded is what was before, but at the start.
 OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
-                       u32 lanes, u32 *due) {
+                       u32 lanes, u32 *due, int start) {
     u32 changed = 0;
 #if WHENS
     real zero[WHENS], sign[WHENS];
@@ -509,7 +534,11 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
             u32 acts = due[e] & ~g->ended;
             if (!acts)
                 continue;
+            if (!start)
+                event_note(a, g, e, t, y, acts);
             changed |= event_act(a, g, e, t, y, acts);
+            if (start)
+                event_note(a, g, e, t, y, acts);
 #if WHENS
             const int k = event_when[e];
             real was = zero[k < 0 ? 0 : k];
@@ -529,6 +558,11 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
 INLINE void event_begin(const struct shoal_args *a, struct group *g) {
     (void)a;
     g->event.at = t_pair((elem)NAN_VALUE, 0);
+#if RECORDS
+    for (int k = 0; k < RECORDS; k++)
+        for (int i = 0; i < W; i++)
+            g->event.noted[k][i] = 0;
+#endif
 #if WHENS
     WHEN_LOOP(e) {
         g->event.side[e] = R(NAN_VALUE);
@@ -550,7 +584,7 @@ INLINE u32 event_start(const struct shoal_args *a, struct group *g) {
     event_timed(a, g, g->t0, lanes, due);
     u32 any_due = 0;
     EVENT_LOOP(e) any_due |= due[e];
-    return any_due ? event_fire(a, g, g->t0, g->x.y, lanes, due) : 0;
+    return any_due ? event_fire(a, g, g->t0, g->x.y, lanes, due, 1) : 0;
 #else
     return 0;
 #endif
@@ -558,6 +592,10 @@ INLINE u32 event_start(const struct shoal_args *a, struct group *g) {
 
 INLINE void event_copy(struct event_state *to, int i, const struct event_state *from, int j) {
     T_COPY(to->at, i, from->at, j);
+#if RECORDS
+    for (int k = 0; k < RECORDS; k++)
+        to->noted[k][i] = from->noted[k][j];
+#endif
 #if WHENS
     WHEN_LOOP(e) {
         LANE(to->side[e], i) = LANE(from->side[e], j);
@@ -617,6 +655,6 @@ INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial 
     event_found(a, g, s, lanes, any_due, due);
     EVENT_LOOP(e) any_due |= due[e];
 #endif
-    return any_due ? event_fire(a, g, s->t_new, s->y1, lanes, due) : 0;
+    return any_due ? event_fire(a, g, s->t_new, s->y1, lanes, due, 0) : 0;
 }
 #endif

@@ -50,7 +50,7 @@ static shoal_code run_again(const shoal_model *model, const shoal_options *optio
     shoal_solver *solver = NULL;
     shoal_options o = *options;
     o.save = SHOAL_SAVE_FINAL;
-    o.vars = o.summary = o.keep_source = o.job = NULL;
+    o.vars = o.summary = o.record = o.keep_source = o.job = NULL;
     o.keep_failed = true;
     o.stop = &p.stop;
     o.on_compile = on_compile;

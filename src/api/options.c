@@ -78,10 +78,10 @@ shoal_code options_give(const shoal_options *o, const char *call, shoal_options 
 
 shoal_options options_own(const shoal_options *o, struct arena *arena) {
     shoal_options own = *o;
-    const char **const texts[] = {&own.method, &own.controller, &own.atol_list, &own.save_at,
-                                  &own.vars,   &own.summary,    &own.reduce,    &own.by,
-                                  &own.doses,  &own.device,     &own.cache,     &own.keep_source,
-                                  &own.job};
+    const char **const texts[] = {&own.method,      &own.controller, &own.atol_list, &own.save_at,
+                                  &own.vars,        &own.summary,    &own.reduce,    &own.by,
+                                  &own.doses,       &own.record,     &own.device,    &own.cache,
+                                  &own.keep_source, &own.job};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i] && *texts[i] != xpp_fixed) // which is known by its address
             *texts[i] = arena_strdup(arena, *texts[i]);

@@ -100,6 +100,7 @@ enum result_field {
 #undef X
         FIELD_values, // of the variables, one after the other
     FIELD_summary,    // of the summaries: element i of all rows, then element i + 1
+    FIELD_record,     // of the records, the same way
     RESULT_FIELDS
 };
 

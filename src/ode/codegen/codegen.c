@@ -98,7 +98,7 @@ static const struct {
     {"group", "sizes abi dialect tableau gains"},
     {"step", "group dxdt tableau jacobian linear_solve"},
     {"controller", "dialect gains"},
-    {"watchers", "group step"},
+    {"watchers", "group step observables"},
     {"save_state", "group step observables watchers"},
     {"begin", "group step start gains save_state watchers"},
     {"stiffness", "group step tableau"},

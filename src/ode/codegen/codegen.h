@@ -47,6 +47,12 @@ struct dose_plan {
     const uint32_t *infused; // [infusions] states
 };
 
+// Events that are recorded.
+struct record_plan {
+    uint32_t count;
+    const uint32_t *event; // [count] their numbers
+};
+
 // All that is compiled in besides the model: two kernels of equal models and plans are one.
 struct kernel_plan {
     const struct method *method;
@@ -59,6 +65,7 @@ struct kernel_plan {
     const uint32_t *output; // states first: j < states is a state, else observable j - states
     const struct watcher *watcher; // besides what the model brings; NULL: none
     const struct dose_plan *dose;  // NULL: none
+    struct record_plan record;
 };
 
 // Output leaves and derivatives may be added to the system's DAG. `stop` ends it early when it is

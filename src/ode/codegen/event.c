@@ -145,6 +145,17 @@ static void put_table(struct buf *out, const char *name, const int *items, uint3
     buf_puts(out, "};\n");
 }
 
+// The number of the record of each event, -1: none.
+static void put_records(struct buf *out, const struct kernel_plan *p, const struct system *s,
+                        struct arena *arena) {
+    int *record = arena_new(arena, int, s->events);
+    for (uint32_t e = 0; e < s->events; e++)
+        record[e] = -1;
+    for (uint32_t i = 0; i < p->record.count; i++)
+        record[p->record.event[i]] = (int)i;
+    put_table(out, "event_record", record, s->events);
+}
+
 static void put_tables(struct buf *out, const struct system *s, struct arena *arena) {
     uint32_t whens = when_count(s), n = 0, truths = 0;
     int *when = arena_new(arena, int, s->events), *truth = arena_new(arena, int, whens + 1),
@@ -259,11 +270,13 @@ static void put_assign(struct buf *out, const struct system *s) {
 
 // ---- The watcher --------------------------------------------------------------------------------
 
-static const char *put_state(const struct system *s, struct arena *arena) {
+static const char *put_state(const struct kernel_plan *p, const struct system *s,
+                             struct arena *arena) {
     uint32_t whens = when_count(s);
     return arena_printf(arena,
                         "#define EVENTS %u\n#define WHENS %u\n#define TRUTHS %u\n#define TIMES %u\n"
                         "#define REDERIVES %u\n#define EVENT_SWITCHES %d\n"
+                        "#define RECORDS %u\n"
                         "struct event_state {\n"
                         "    treal at;        // where the step that was shown last is to end\n"
                         "#if WHENS\n"
@@ -275,9 +288,12 @@ static const char *put_state(const struct system *s, struct arena *arena) {
                         "    treal last[WHENS];     // time at which it happened,\n"
                         "    u32 streak[WHENS][W]; // and how often right after the one before\n"
                         "#endif\n"
+                        "#if RECORDS\n"
+                        "    u32 noted[RECORDS][W]; // how often it was recorded\n"
+                        "#endif\n"
                         "};\n",
                         s->events, whens, truth_count(s), time_count(s), s->rederives,
-                        s->switches != 0);
+                        s->switches != 0, p->record.count);
 }
 
 static unsigned calls_of(const struct system *s) {
@@ -290,6 +306,7 @@ struct watcher codegen_events(const struct kernel_plan *p, const struct system *
     struct emit *functions;
     uint32_t count = codegen_event_functions(p, s, &functions, arena);
     put_tables(&text, s, arena);
+    put_records(&text, p, s, arena);
     put_timed(&text, s);
     buf_puts(&text, "#if COLD_PART\n");
     for (uint32_t i = 0; i < count; i++)
@@ -299,7 +316,7 @@ struct watcher codegen_events(const struct kernel_plan *p, const struct system *
     buf_puts(&text, kernel_file_find("ode", "event.h")->text);
     struct watcher w = {.name = "event",
                         .calls = calls_of(s),
-                        .state = put_state(s, arena),
+                        .state = put_state(p, s, arena),
                         .text = text.failed ? NULL : arena_strdup(arena, text.data)};
     buf_free(&text);
     return w;

@@ -111,6 +111,7 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     a->slots = part(&l, 2 * p->summary.arrays * sizeof(uint64_t));
     a->doses = p->doses ? part(&l, 4 * e * (size_t)p->doses->count) : NULL;
     a->dose_offset = p->doses ? part(&l, 2 * rows * sizeof(unsigned)) : NULL;
+    a->records = part(&l, 2 * p->record.plan.count * sizeof(unsigned));
     a->sample_offset = steps ? part(&l, (rows + 1) * sizeof(uint64_t)) : NULL;
     a->in = part(&l, (uniform + (size_t)c->parameters * rows) * e);
     piece_end(&l, LOG_h2d_transfer_parameters);
@@ -355,6 +356,23 @@ static void fill_doses(struct chunk *c) {
     }
 }
 
+static void fill_records(struct chunk *c) {
+    const struct plan_record *p = &c->plan->record;
+    unsigned *to = (unsigned *)(uintptr_t)c->args.records;
+    for (uint32_t i = 0; i < p->plan.count; i++) {
+        to[2 * i] = p->first[i];
+        to[2 * i + 1] = p->most[i];
+    }
+}
+
+// Bytes of all records of a chunk, which are not numbers until they are written.
+static uint64_t record_bytes(const struct chunk *c) {
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i < c->plan->record.arrays; i++)
+        elements += c->plan->record.array[i].axis[0];
+    return elements * c->args.head.rows * c->elem;
+}
+
 static void fill_dose_offsets(struct chunk *c) {
     unsigned *to = (unsigned *)(uintptr_t)c->args.dose_offset;
     for (uint32_t i = 0; to && i < c->args.head.rows; i++) {
@@ -398,6 +416,8 @@ static void describe(struct chunk *c) {
 #undef X
     c->parts->fill[0] = (struct shoal_fill){call->status, a->head.rows, SHOAL_ROW_PENDING};
     c->parts->fill[1] = (struct shoal_fill){call->totals, TOTAL_COUNT * sizeof(uint64_t), 0};
+    c->parts->fill[2] = (struct shoal_fill){call->record, record_bytes(c), 0xff};
+    c->base.launch.fills = c->plan->record.arrays ? CHUNK_FILLS : CHUNK_FILLS - 1;
 }
 
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r) {
@@ -412,6 +432,7 @@ shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struc
     fill_uniform(c, rows);
     fill_control(c);
     fill_doses(c);
+    fill_records(c);
     if (c->args.sample_offset)
         memset((void *)(uintptr_t)c->args.sample_offset, 0, (rows + 1) * sizeof(uint64_t));
     describe(c);

@@ -22,7 +22,7 @@ enum {
         CHUNK_ARRAYS,
     CHUNK_PLACES = CHUNK_ARRAYS + 1, // one goes on
     CHUNK_PIECES = RESULT_ROLES,     // of a block, at most
-    CHUNK_FILLS = 2
+    CHUNK_FILLS = 3
 };
 
 // Which arrays of the list are there.

@@ -15,6 +15,7 @@ static const size_t field_at[RESULT_FIELDS] = {
 #undef X
         [FIELD_values] = offsetof(struct shoal_args, values),
     [FIELD_summary] = offsetof(struct shoal_args, summary),
+    [FIELD_record] = offsetof(struct shoal_args, record),
 };
 
 void chunk_set_field(struct shoal_args *args, enum result_field field, void *data) {

@@ -46,6 +46,10 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
     shoal_code code = outputs_choose(in->model, o->vars, arena, &outputs, r);
     if (code != SHOAL_OK)
         return code;
+    struct plan_record record;
+    code = record_read(o->record, in->model, arena, &record, r);
+    if (code != SHOAL_OK)
+        return code;
     choice = choice_for(choice, in->system, plan_is_fixed(o, choice.first));
     out[PLAN_FIRST] = (struct kernel_plan){
         .method = choice.first,
@@ -58,12 +62,18 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         .output = outputs.items.items,
         .watcher = in->watcher,
         .dose = in->doses ? &in->doses->plan : NULL,
+        .record = record.plan,
     };
     if (choice.stiff) {
         out[PLAN_STIFF] = alone(out[PLAN_FIRST], o, choice.stiff);
         out[PLAN_LAST] = alone(out[PLAN_FIRST], o, choice.first);
     }
     return SHOAL_OK;
+}
+
+static bool same_records(const struct record_plan *a, const struct record_plan *b) {
+    return a->count == b->count &&
+           (!a->count || !memcmp(a->event, b->event, a->count * sizeof *a->event));
 }
 
 static bool same_doses(const struct dose_plan *a, const struct dose_plan *b) {
@@ -76,7 +86,8 @@ static bool same_doses(const struct dose_plan *a, const struct dose_plan *b) {
 bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
            a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
-           a->watcher == b->watcher && same_doses(a->dose, b->dose) && a->outputs == b->outputs &&
+           a->watcher == b->watcher && same_doses(a->dose, b->dose) &&
+           same_records(&a->record, &b->record) && a->outputs == b->outputs &&
            !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
 }
 
@@ -151,6 +162,16 @@ static void set_use(struct plan *p, const struct plan_input *in) {
     p->keep_failed = o->keep_failed;
 }
 
+// Behind what there is besides variables already.
+static void add_records(const struct plan *p, struct result_spec *spec, struct arena *arena) {
+    uint32_t count = spec->mores + p->record.arrays;
+    struct result_more *all = arena_new(arena, struct result_more, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        all[i] = i < spec->mores ? spec->more[i] : p->record.array[i - spec->mores];
+    spec->mores = count;
+    spec->more = all;
+}
+
 static shoal_code make_list(struct plan *p, const struct save_grid *grid, struct arena *arena,
                             struct report *r) {
     const struct kernel_plan *k = &p->kernel[PLAN_FIRST];
@@ -165,6 +186,7 @@ static shoal_code make_list(struct plan *p, const struct save_grid *grid, struct
         names[i] = output_name(p->model, k->output[i]);
     while (spec.states < k->outputs && k->output[spec.states] < p->model->states.count)
         spec.states++;
+    add_records(p, &spec, arena);
     return result_list_make(&p->list, &spec, arena)
                ? SHOAL_OK
                : report_error(r, SHOAL_MEMORY, "out of memory");
@@ -185,6 +207,10 @@ shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct pl
         code = save_grid_make(in->options, arena, &grid, r);
     if (code != SHOAL_OK)
         return code;
+    code = record_read(in->options->record, in->model, arena, &out->record, r);
+    if (code != SHOAL_OK)
+        return code;
+    record_lay(&out->record, in->model, &out->kernel[PLAN_FIRST], arena);
     set_use(out, in);
     return make_list(out, &grid, arena, r);
 }

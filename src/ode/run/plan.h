@@ -5,6 +5,7 @@
 #define SHOAL_ODE_RUN_PLAN_H
 
 #include "ode/run/dose.h"
+#include "ode/run/record.h"
 #include "ode/run/save_grid.h"
 #include "ode/run/tolerances.h"
 #include "shoal/backend.h"
@@ -36,6 +37,7 @@ struct plan {
     struct result_list list;        // samples and arrays of a result, but for those of a batch
     struct plan_summary summary;
     const struct dose_list *doses; // NULL: none
+    struct plan_record record;
     struct shoal_limits limits;
     uint32_t threads;
     uint64_t chunk, memory; // 0: not given
