@@ -433,22 +433,93 @@ TEST(event_stop_exit_code) {
 
 // ---- Algebraic states ---------------------------------------------------------------------------
 
+// z is c x at any time. What an event assigns to it is a guess; what it takes of it is what it was,
+// at t0, too, where the guess is 1.
 TEST(event_algebraic) {
     static const char *const how[] = {"method=rodas5p rtol=1e-9",
                                       "method=kvaerno5 controller=fixed dt=0.01"};
     for (int k = 0; k < 2; k++) {
-        // z is 2 x at any time, so that an event that sets it to a guess changes nothing.
         struct solved s = solve("par c=2; init x=1, n=0; x'=-z/2; n'=0; alg z=1; 0=z-c*x;"
-                                "event half when z<1 : x=x+z, z=7, n=z; event pulse at 2 : c=4;"
-                                "event first at 0 : n=n+z",
-                                NULL, "%s t1=2.5", how[k]);
-        double t = log(2), x = 1.5 * exp(-(2 - t)), n = 2; // x = 0.5 there
-        while (x < 0.5)
-            x *= 3, n = 1;
-        (void)n;
+                                "event first at 0 : n=n+z; event half when z<1 : x=x+z, z=7, n=n+z;"
+                                "event pulse at 1 : c=4",
+                                NULL, "%s t1=1.25", how[k]);
+        double x = 1.5 * exp(-(1 - log(2))) * exp(-2 * 0.25); // x was 0.5 at ln 2
         CHECK_STR(shoal_status_word(s.status[0]), "ok");
-        CHECK_NEAR(solved_value(&s, 2, 0, 0), 4 * solved_value(&s, 0, 0, 0), 1e-7);
-        CHECK_NEAR(solved_value(&s, 1, 0, 0), 1, 1e-6); // z as it was when the event happened
+        CHECK_NEAR(solved_value(&s, 0, 0, 0), x, 1e-6);
+        CHECK_NEAR(solved_value(&s, 1, 0, 0), 2 + 1, 1e-6);
+        CHECK_NEAR(solved_value(&s, 2, 0, 0), 4 * x, 1e-6);
         solved_free(&s);
+    }
+}
+
+// ---- Records ------------------------------------------------------------------------------------
+
+TEST(event_record) {
+    const char *path = check_path("m.ode"), *out = check_path("r.csv");
+    check_write(path, "par e=0.5\ninit y=1, v=0\ny'=v\nv'=-10\nevent hit when y<0 : v=-e*v\n"
+                      "event start at 0, 0.25 : v=v-1\n@ t1=1.2, rtol=1e-10\n");
+    struct check_output o = RUN(check_shoal(), "run", path, "-q", "--sweep", "e=0.5,0.7,0", "-o",
+                                out, "--record", "hit,3,start,2", "--vars", "v");
+    CHECK_INT(o.status, 0);
+    char *text = check_read(check_path("r.start.csv"));
+    CHECK_HAS(text, "run,index,t,v\n0,0,0,-1\n0,1,0.25,-3.5"); // at t0 after, else before
+    free(text);
+    text = check_read(check_path("r.hit.csv"));
+    REQUIRE(text);
+    double t[3], v[3], fall = (-4.5 + sqrt(4.5 * 4.5 + 20 * (1 - 0.25 - 0.3125))) / 10;
+    const char *line = strstr(text, "\n1,0,");
+    REQUIRE(line);
+    for (int i = 0; i < 3; i++, line = strchr(line + 1, '\n'))
+        CHECK_INT(sscanf(line, "\n1,%*d,%lf,%lf", &t[i], &v[i]), 2);
+    CHECK_NEAR(t[0], 0.25 + fall, 1e-9);
+    CHECK_NEAR(v[0], -4.5 - 10 * fall, 1e-8);
+    CHECK_NEAR(t[1], t[0] - 2 * 0.7 * v[0] / 10, 1e-9);
+    CHECK(isnan(t[2]) || t[2] > t[1]);
+    free(text);
+}
+
+// The same in memory and binary files, and by another method that takes over.
+TEST(event_record_everywhere) {
+    const char *python = check_python("numpy");
+    if (!python)
+        check_skip("no Python with numpy here");
+    const char *path = check_path("m.ode"), *npz = check_path("r.npz"),
+               *again = check_path("s.npz");
+    check_write(path, "par k=1e5\ninit x=0, z=0, y=1\nx'=1\nz'=-k*(z-y)\ny'=0\n"
+                      "event tick when x>1 : x=0, y=y+1\n@ t1=4.5, rtol=1e-8\n");
+    CHECK_INT(RUN(check_shoal(), "run", path, "-q", "--sweep", "k=1,1e5", "--method", "auto", "-o",
+                  npz, "--record", "tick,6")
+                  .status,
+              0);
+    CHECK_INT(RUN(check_shoal(), "run", path, "-q", "--sweep", "k=1,1e5", "--method", "tsit5", "-o",
+                  again, "--record", "tick,6", "--device", "cpu", "--chunk", "1")
+                  .status,
+              0);
+    static const char script[] =
+        "import sys, numpy as np\n"
+        "a, b = np.load(sys.argv[1]), np.load(sys.argv[2])\n"
+        "assert a['tick.t'].shape == (2, 6)\n"
+        "assert np.allclose(a['tick.t'][:, :4], [1, 2, 3, 4], atol=1e-6)\n"
+        "assert np.isnan(a['tick.t'][:, 4:]).all()\n"
+        "assert np.allclose(a['tick.y'][:, :4], [1, 2, 3, 4])\n"
+        "assert np.allclose(a['tick.x'][:, :4], 1, atol=1e-6)\n"
+        "assert np.array_equal(a['tick.t'][0], b['tick.t'][0], equal_nan=True)\n";
+    struct check_output o = RUN(python, "-c", script, npz, again);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+}
+
+TEST(event_record_refused) {
+    const char *path = check_path("m.ode");
+    check_write(path, "x'=1\ninit x=0\nevent tick when x>1 : x=0\n@ t1=2\n");
+    static const struct {
+        const char *text, *says;
+    } cases[] = {{"tock,2", "the model has no event `tock`; did you mean `tick`?"},
+                 {"tick", "expected a number from 1 to"},
+                 {"tick,0", "expected a number from 1 to"},
+                 {"tick,2,tick,3", "`tick` is there twice"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct check_output o = RUN(check_shoal(), "run", path, "--record", cases[i].text);
+        CHECK_INT(o.status, 1);
+        CHECK_HAS(o.err, cases[i].says);
     }
 }

@@ -258,6 +258,8 @@ shoal_code shoal_model_failure(const shoal_model *model, const shoal_options *op
     if (run >= shoal_batch_runs(batch))
         return report_error(log_report(log), SHOAL_USAGE,
                             "shoal_model_failure: there is no run %llu", (unsigned long long)run);
+    if (o.doses) // whose they are is known in the whole batch only
+        return SHOAL_OK;
     code = batch_of(model, batch, run, &one);
     if (code == SHOAL_OK)
         code = run_again(model, &o, one, &result);

@@ -28,6 +28,7 @@ struct shoal_job {
     const char *result; // its path
     const char *model_text;
     const char *batch_digest, *from_digest; // NULL too where it was made without such a file
+    const char *doses_digest;               // the same
 };
 
 // ---- Lines --------------------------------------------------------------------------------------
@@ -115,6 +116,12 @@ static shoal_code check_line(const shoal_job *job, const struct line *line, stru
         return option_wrong(o, &name, r, "cannot be given in a job file");
     if (job->result && !o->info.kept)
         return option_wrong(o, &name, r, "is not taken from a result file");
+    char digest[65];
+    if (job->result && !strcmp(o->info.name, "doses") &&
+        (!job->doses_digest || !api_file_digest(line->value, digest) ||
+         strcmp(digest, job->doses_digest)))
+        return option_wrong(o, &name, r,
+                            "the file is not there, or not the one that the result was made with");
     return option_read(o, line->value, &value, &ignored, r);
 }
 
@@ -155,6 +162,7 @@ static shoal_code load_result(shoal_job *job, const char *path, struct report *r
     job->source.length = strlen(text);
     job->batch_digest = json_member(&job->arena, meta, "batch_sha256");
     job->from_digest = json_member(&job->arena, meta, "from_sha256");
+    job->doses_digest = json_member(&job->arena, meta, "doses_sha256");
     job->model_text = json_member(&job->arena, meta, "model_text");
     if (!job->model_text)
         return report_error(r, SHOAL_INPUT, "%s does not hold the model it was made with", path);

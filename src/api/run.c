@@ -148,6 +148,9 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
         buf_puts(out, ",\"job\":");
         buf_json(out, s->given.job);
     }
+    char doses[65];
+    if (s->given.doses && api_file_digest(s->given.doses, doses))
+        buf_printf(out, ",\"doses_sha256\":\"%s\"", doses);
     if (b->digest[0])
         buf_printf(out, ",\"batch_sha256\":\"%s\"", b->digest);
     if (b->from_digest[0])
@@ -242,6 +245,19 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
     return code;
 }
 
+enum { RECORDS_CHECKED = 16 };
+
+// The names of a copy of `NAME,n,NAME,n`, which is cut at its commas.
+static uint32_t record_names(char *text, const char **out) {
+    uint32_t n = 0;
+    bool name = true;
+    for (char *rest, *piece = text ? strtok_r(text, ", ", &rest) : NULL;
+         piece && n < RECORDS_CHECKED; piece = strtok_r(NULL, ", ", &rest), name = !name)
+        if (name)
+            out[n++] = piece;
+    return n;
+}
+
 shoal_code shoal_output_check(const char *path, const shoal_options *options, bool replace,
                               shoal_log *log) {
     if (!path || !options)
@@ -249,15 +265,18 @@ shoal_code shoal_output_check(const char *path, const shoal_options *options, bo
     bool windows = options->summary && !isnan(options->window);
     bool runs =
         options->save != SHOAL_SAVE_FINAL || (windows && !options->vars && !options->save_states);
-    const char *side[3] = {0};
-    uint32_t n = 0;
+    char *records = options->record ? strdup(options->record) : NULL;
+    const char *side[3 + RECORDS_CHECKED] = {0};
+    uint32_t n = record_names(records, side);
     if (options->reduce) // groups have such a table only for what has no time
         runs = options->save != SHOAL_SAVE_FINAL && options->summary && !windows;
     if (runs)
         side[n++] = "runs";
     if (windows)
         side[n++] = RESULT_WINDOWS;
-    return io_sink_check(path, side, replace, log_report(log));
+    shoal_code code = io_sink_check(path, side, replace, log_report(log));
+    free(records);
+    return code;
 }
 
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Doses as tables: what they mean is what events written by hand mean, bit for bit; whose they are;
+// and what is refused.
+#include "check.h"
+#include "device_test.h"
+
+#define MODEL                                                                                      \
+    "par k=0.5, ka=1, r=0\ninit gut=0, c=0\ngut'=-ka*gut\nc'=ka*gut-k*c%s\n%s@ t1=10, rtol=1e-8\n"
+#define HEAD "ID,TIME,AMT,CMT,RATE,II,ADDL\n"
+
+static const char *model(const char *name, const char *rate, const char *events) {
+    char text[1024];
+    snprintf(text, sizeof text, MODEL, rate, events);
+    const char *path = check_path(name);
+    check_write(path, text);
+    return path;
+}
+
+static const char *doses(const char *text) {
+    const char *path = check_path("doses.csv");
+    check_write(path, text);
+    return path;
+}
+
+static struct check_output run(const char *path, const char *file, const char *a, const char *b) {
+    const char *words[32] = {check_shoal(), "run", path, "-q", "-o", "-"};
+    int n = 6;
+    if (file)
+        words[n++] = "--doses", words[n++] = file;
+    for (char *rest, *w = strtok_r(strdup(a), " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+        words[n++] = w;
+    if (b)
+        words[n++] = b;
+    return check_command(words);
+}
+
+// Boluses and infusions that overlap, at t0 and at t1, two at once, one after another by ADDL.
+static void same_as_events(const char *options) {
+    static const char events[] = "event a every 2 from 0 until 4 : gut=gut+10\n"
+                                 "event b at 0 : c=c+5\nevent b2 at 0 : c=c+2.5\n"
+                                 "event d at 1 : r=2\nevent e at 2 : r=2+3\nevent f at 3 : r=3\n"
+                                 "event g at 4 : r=0\nevent h at 10 : c=c+99\n";
+    const char *file = doses(HEAD "0,0,10,1,0,2,2\n0,0,5,2,.,.,.\n0,0,2.5,c,0,0,0\n"
+                                  "0,1,4,c,2,0,0\n0,2,6,2,3,0,0\n0,10,99,c,0,0,0\n");
+    struct check_output want = run(model("by_hand.ode", "+r", events), NULL, options, NULL);
+    struct check_output got = run(model("table.ode", "", ""), file, options, NULL);
+    CHECK_INT(want.status, 0);
+    CHECK_INT(got.status, 0);
+    CHECK_STR(got.out, want.out);
+    CHECK_HAS(got.out, "\n0,");
+}
+
+TEST(dose_explicit) { same_as_events("--method tsit5 --save n=11"); }
+TEST(dose_implicit) { same_as_events("--method rodas5p"); }
+TEST(dose_collocation) { same_as_events("--method radau5"); }
+TEST(dose_fixed) { same_as_events("--method rk4 --dt 0.03 --save n=11"); }
+TEST(dose_f32) { same_as_events("--method tsit5 --precision f32"); }
+TEST(dose_steps) { same_as_events("--method tsit5 --save steps"); }
+TEST(dose_opencl) {
+    struct check_output o = RUN(check_shoal(), "devices");
+    if (!strstr(o.out, "opencl"))
+        check_skip("no OpenCL device here");
+    same_as_events("--method tsit5 --device opencl");
+}
+
+TEST(dose_by_id) {
+    const char *file = doses(HEAD "anna,0,1,2,0,0,0\nbert,0,2,2,0,0,0\n7,0,4,2,0,0,0\n");
+    const char *batch = check_path("batch.csv");
+    check_write(batch, "_ID,k\nbert,0\n7.0,0\nnone,0\nanna,0\nbert,0\n");
+    struct check_output o = run(model("m.ode", "", ""), file, "--vars c --batch", batch);
+    CHECK_INT(o.status, 0);
+    static const double want[] = {2, 4, 0, 1, 2};
+    for (int i = 0; i < 5; i++) {
+        char run_[16];
+        snprintf(run_, sizeof run_, "\n%d,", i);
+        CHECK_MSG(strstr(o.out, run_), "%s", o.out);
+        char line[64] = "";
+        sscanf(strstr(o.out, run_) + 1, "%63[^\n]", line);
+        char ending[32];
+        snprintf(ending, sizeof ending, ",%g,ok", want[i]);
+        CHECK_MSG(strstr(line, ending), "%s: not %s", line, ending);
+    }
+    // By the number of the run, in shards and chunks too; without IDs for all.
+    file = doses(HEAD "1,0,1,2,0,0,0\n2,0,2,2,0,0,0\n");
+    const char *m = model("m.ode", "", "");
+    o = run(m, file, "--vars c --set ka=0 --sweep k=0,0,0,0 --chunk 1 --only-runs", "1:3");
+    CHECK_HAS(o.out, "\n1,0,10,1,ok\n2,0,10,2,ok\n");
+    file = doses("TIME,AMT,CMT\n0,3,c\n");
+    o = run(m, file, "--vars c --sweep", "k=0,0");
+    CHECK_HAS(o.out, "\n0,0,10,3,ok\n1,0,10,3,ok\n");
+}
+
+// Rows that another method takes over keep their doses.
+TEST(dose_takeover) {
+    const char *path = check_path("stiff.ode");
+    check_write(path, "par k=1\ninit x=0, y=0\nx'=-1e6*(x-y)\ny'=-k*y\n@ t1=20, method=auto\n");
+    const char *file = doses(HEAD "0,0,1,y,0,0,0\n1,0,2,y,0,0,0\n2,0,4,y,0,0,0\n");
+    struct check_output o = run(path, file, "--sweep k=0,0,0 --vars", "y");
+    CHECK_HAS(o.out, "\n0,0,20,1,ok\n1,0,20,2,ok\n2,0,20,4,ok\n");
+}
+
+TEST(dose_refused) {
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"TIME,AMT,SS\n0,1,1\n", "dose 1: SS (steady state) is not supported"},
+        {"TIME,AMT,RATE\n0,1,-2\n", "dose 1: RATE below 0"},
+        {"TIME,AMT,EVID\n0,1,1\n0,1,2\n", "dose 2: EVID 2, 3 and 4 are not supported"},
+        {"TIME,AMT,EVID\n0,1,3\n", "EVID 2, 3 and 4 are not supported"},
+        {"TIME,AMT\n-1,1\n", "a dose at -1, before t0"},
+        {"TIME,AMT,CMT\n0,1,3\n", "CMT is the name of a state or a number from 1 to 2"},
+        {"TIME,AMT,CMT\n0,1,1.5\n", "CMT is the name of a state or a number"},
+        {"TIME,AMT,CMT\n0,1,gat\n", "CMT: the model has no state `gat`; did you mean `gut`?"},
+        {"TIME,AMT,ADDL\n0,1,2\n", "ADDL needs an II above 0"},
+        {"TIME,AMT,ADDL,II\n0,1,1.5,1\n", "ADDL is a number of doses"},
+        {"TIME,AMT,RATE\n0,0,1\n", "an infusion needs an AMT above 0"},
+        {"TIME,AMT\n0,one\n", "AMT is not a number"},
+        {"ID,TIME,AMT\n5,0,1\n", "ID 5 is the number of no run"},
+        {"ID,TIME,AMT\nx,0,1\n", "ID x is the number of no run"},
+        {"TIME\n0\n", "there is no column AMT"},
+    };
+    const char *path = model("m.ode", "", "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct check_output o = run(path, doses(cases[i].text), "--method", "tsit5");
+        CHECK_INT(o.status, 1);
+        CHECK_HAS(o.err, cases[i].says);
+    }
+    struct check_output o = run(path, doses("TIME,AMT\n0,1\n"), "--t1", "-1");
+    CHECK_HAS(o.err, "there are no doses in a run backwards in time");
+    o = run(path, check_path("none.csv"), "--method", "tsit5");
+    CHECK(o.status != 0);
+}
+
+// A replay takes the same doses or none.
+TEST(dose_replay) {
+    const char *path = model("m.ode", "", ""), *file = doses("TIME,AMT,CMT\n0,3,c\n");
+    const char *result = check_path("r.npz");
+    CHECK_INT(RUN(check_shoal(), "run", path, "-q", "--doses", file, "-o", result).status, 0);
+    CHECK_INT(RUN(check_shoal(), "run", "-q", "--job", result, "-o", "-").status, 0);
+    check_write(file, "TIME,AMT,CMT\n0,4,c\n");
+    struct check_output o = RUN(check_shoal(), "run", "-q", "--job", result, "-o", "-");
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "not the one that the result was made with");
+}
