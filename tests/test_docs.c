@@ -116,9 +116,9 @@ TEST(docs_targets_exist) {
 }
 
 TEST(examples_run) {
-    static const char *const models[] = {"lorenz",         "vanderpol", "lotka_volterra",
-                                         "hodgkin_huxley", "lorenz96",  "pleiades",
-                                         "arenstorf",      "akzo"};
+    static const char *const models[] = {
+        "lorenz",   "vanderpol", "lotka_volterra", "hodgkin_huxley", "lorenz96",
+        "pleiades", "arenstorf", "akzo",           "bouncing_ball",  "integrate_and_fire"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char path[64];
         snprintf(path, sizeof path, "examples/%s.ode", models[i]);

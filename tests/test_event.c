@@ -131,6 +131,58 @@ TEST(event_integrate_and_fire) {
     }
 }
 
+// The ring of examples/integrate_and_fire.ode from spike to spike: nothing is integrated.
+static int ring_spikes(double *v, int n, double I, double tau, double w, double end) {
+    int spikes = 0;
+    for (double t = 0;;) {
+        double next = end - t;
+        for (int i = 0; i < n; i++)
+            next = fmin(next, tau * log((I - v[i]) / (I - 1)));
+        for (int i = 0; i < n; i++)
+            v[i] = I - (I - v[i]) * exp(-next / tau);
+        t += next;
+        if (t >= end)
+            return spikes;
+        bool fired[10] = {false};
+        for (bool more = true; more;) { // those that a kick takes beyond fire at the same time
+            bool due[10];
+            more = false;
+            for (int i = 0; i < n; i++)
+                due[i] = v[i] >= 1 - 1e-12 && !fired[i];
+            for (int i = 0; i < n; i++) {
+                if (!due[i])
+                    continue;
+                v[i] = 0;
+                v[(i + n - 1) % n] += w;
+                v[(i + 1) % n] += w;
+                fired[i] = more = true;
+                spikes++;
+            }
+        }
+    }
+}
+
+TEST(event_network) {
+    static const char *const how[] = {"method=tsit5 rtol=1e-9", "method=rodas5p rtol=1e-9",
+                                      "method=rk4 dt=0.1"};
+    char *text = check_read("examples/integrate_and_fire.ode");
+    REQUIRE(text);
+    for (int k = 0; k < 3; k++) {
+        struct solved s = solve(text, "I=1.2,1.5,3", "%s vars=v,count t1=100", how[k]);
+        for (uint64_t row = 0; row < 3; row++) {
+            double v[10], I = (double[]){1.2, 1.5, 3}[row];
+            for (int i = 0; i < 10; i++)
+                v[i] = 0.09 * (i + 1);
+            int spikes = ring_spikes(v, 10, I, 10, 0.05, 100);
+            CHECK_NEAR(solved_value(&s, 10, row, 0), spikes, 0);
+            for (uint32_t i = 0; i < 10; i++)
+                CHECK_NEAR(solved_value(&s, i, row, 0), v[i], 1e-5);
+        }
+        solved_free(&s);
+    }
+    free(text);
+}
+
 // ---- When one happens ---------------------------------------------------------------------------
 
 // x crosses 1 upwards at t = 1 and downwards at t = 3; each event counts in a state of its own.
