@@ -247,6 +247,24 @@ TEST(kernel_gpu_cuda_watched) {
     }
 }
 
+TEST(kernel_gpu_cuda_events) {
+    static const char *const options[] = {"method=tsit5 t1=1 precision=f32 save=n=5",
+                                          "method=rk4 dt=0.1 t1=1 precision=f32",
+                                          "method=rodas4 t1=1", "method=auto t1=1 record=low,3"};
+    static const char model[] =
+        "par a=1, b=2; init x=1, y=0; !d=2*a; x'=y*d; y'=-x; event up when x rising : x=a;"
+        "event low when x<0 & y>0 : a=b, y=x, stop; event at1 at a, b : x=0; "
+        "event round every d from a until 9 : y=1; event tick every b : b=b+1";
+    nvrtc_open();
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct listing s = listing_new(model, options[i], &cuda);
+        char *ptx = cuda_compile(s.kernel.text.data, "compute_75", options[i]);
+        CHECK_MSG(!strstr(options[i], "f32") || !strstr(ptx, ".f64"), "%s: f64", options[i]);
+        free(ptx);
+        listing_free(&s);
+    }
+}
+
 TEST(kernel_gpu_cuda_derived_of_states) {
     nvrtc_open();
     compile_cuda(begun, "method=tsit5 t1=1", "sm_90");

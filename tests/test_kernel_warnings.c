@@ -29,6 +29,12 @@ static const char algebraic[] = "par q=1; init x=1; x'=-a*t; alg a=1, b=1; 0=a+q
 static const char begun[] = "par a=1; init x=1; y(0)=b*a; !b=sqrt(x)+t; !c=y/b; x'=-c*x; y'=-b*y;"
                             "aux s=x+y";
 
+static const char eventful[] =
+    "par a=1, b=2; init x=1, y=0; !d=2*a; x'=y*d; y'=-x; event up when x rising : x=a;"
+    "event low when x<0 & y>0 : a=b, y=x, stop; event at1 at a, b : x=0; "
+    "event round every d from a until 9 : y=1; event tick every b : b=b+1";
+static const char timed[] = "init x=1; x'=-x; event e at 1 : x=2";
+
 static const char *const flags[] = {
     "-Wall",
     "-Wextra",
@@ -122,6 +128,7 @@ static void every_kind(const char *compiler) {
     need(compiler);
     for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
         compile_cpu(compiler, begun, options[i], &widths[i % WIDTHS], true);
+        compile_cpu(compiler, i % 3 ? eventful : timed, options[i], &widths[i % WIDTHS], true);
         compile_cpu(compiler, functions(), options[i], &widths[(i + 1) % WIDTHS], false);
         if (i > 2)
             compile_cpu(compiler, algebraic, options[i], &widths[(i + 2) % WIDTHS], true);
@@ -150,6 +157,9 @@ TEST(kernel_warnings_of_opencl) {
     need("clang");
     for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
         struct listing s = listing_new(i % 2 ? lorenz : begun, options[i], &opencl);
+        compile("clang", more, s.kernel.text.data, options[i]);
+        listing_free(&s);
+        s = listing_new(i % 3 ? eventful : timed, options[i], &opencl);
         compile("clang", more, s.kernel.text.data, options[i]);
         listing_free(&s);
     }

@@ -515,7 +515,7 @@ OUTLINE void event_note(const struct shoal_args *a, struct group *g, int e, trea
     }
 }
 #else
-#define event_note(a, g, e, t, y, lanes)
+#define event_note(a, g, e, t, y, lanes) (void)0
 #endif
 
 // The events in `due` act at t, and then those that these actions turn, each once. Returns the

@@ -155,8 +155,9 @@ INLINE struct outcome fixed_commit(const struct shoal_args *a, const struct limi
     o.last = m_lanes(s->last);
     o.over = 0;
     mask fine = m_and(g->active, finite_all(s->y1));
+#if !WATCHED
     ireal before = g->accepted;
-#if WATCHED
+#else
     o.held = watch_limit(a, g, s, m_lanes(fine));
     fine = m_andnot(fine, m_of_lanes(o.held));
 #endif

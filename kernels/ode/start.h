@@ -213,6 +213,7 @@ OUTLINE u32 lanes_go_on(const struct shoal_args *a, const struct limits *l, stru
 #endif
 #endif
 
+#if COLD_PART
 // Makes the trajectories of row[], whose past is set, ready; `lanes` are those that count.
 INLINE void group_begin(const struct shoal_args *a, const struct limits *l, struct group *g,
                         u32 lanes) {
@@ -266,6 +267,7 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
     g->unfit |= g->ended & lanes;
 #endif
 }
+#endif
 
 #if ALGEBRAIC || WATCH_STARTS
 // Why a row ends where it begins.
