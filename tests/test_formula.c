@@ -127,9 +127,9 @@ TEST(formula_in_a_longer_text) {
     struct formula f;
     static const char whole[] = "peak=max(x), low=min(yy)";
     struct source source = {"--summary", whole, sizeof whole - 1};
-    CHECK(model_formula_in(b.model, &source, 9, 10, &b.arena, &f, &b.report));
+    CHECK(model_formula_in(b.model, &source, 9, 10, NULL, &b.arena, &f, &b.report));
     CHECK_INT(f.count, 1);
-    CHECK(!model_formula_in(b.model, &source, 21, 23, &b.arena, &f, &b.report));
+    CHECK(!model_formula_in(b.model, &source, 21, 23, NULL, &b.arena, &f, &b.report));
     REQUIRE(b.report.messages.count == 1);
     CHECK_HAS(b.report.messages.items[0].text, "--summary:1:22: error: `yy` is not defined");
     CHECK_HAS(b.report.messages.items[0].text, whole);

@@ -133,6 +133,7 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
     u32 samples = a->z.samples ? a->z.samples : 1, rejected = attempts - accepted;
 #if WATCHED
     rejected -= g->again[i];
+    watch_end(a, g, i, status);
 #endif
     if (a->z.steps_saved) {
         a->saved[row] = g->sample[i];

@@ -10,6 +10,7 @@
 //     treal NAME_next_stop(a, g)         (STOPPERS) the next time known in advance
 //     treal NAME_limit(a, g, s, good)    (LIMITERS) where the good step of these lanes must end
 //     u32 NAME_take(a, g, s, moved)      the step of these lanes counts
+//     void NAME_end(a, g, i, status)     (ENDERS) the row of lane i is over
 // A step is planned to end at the earliest stop. One that is good is shown with its interpolant,
 // and is taken again to the earliest time inside it that somebody returns; that one is not shown
 // again. A time that does not lie ahead stands for none. What counts in the end is taken: with
@@ -116,6 +117,14 @@ OUTLINE u32 watch_take(const struct shoal_args *a, struct group *g, struct trial
 
 #if !WATCH_LIMITS
 #define watch_limit(a, g, s, good) 0u
+#endif
+
+#if COLD_PART
+INLINE void watch_end(const struct shoal_args *a, struct group *g, int i, u32 status) {
+#define X(name) name##_end(a, g, i, status);
+    ENDERS(X)
+#undef X
+}
 #endif
 
 // The lanes of a counted step that `take` is to see.

@@ -75,6 +75,7 @@ struct assembly {
     uint32_t shared;               // values that parts of a long function hand to each other
     struct linear linear;          // of an implicit method
     const struct watcher *watcher; // those who watch; NULL: nobody does
+    struct summary_code *summary;  // NULL: there are none
     const struct shape *shape;
 };
 
@@ -635,6 +636,10 @@ static void find_used(struct assembly *a, const node_id *outputs) {
     uint32_t count = codegen_event_functions(a->plan, s, &events, &a->arena);
     for (uint32_t i = 0; i < count; i++)
         codegen_used(&events[i], a->used, &a->arena);
+    if (a->summary) {
+        struct emit like = emit_of(a, NULL, 0);
+        codegen_summary_used(a->summary, &like, a->used, &a->arena);
+    }
 }
 
 static void linearise(struct assembly *a) {
@@ -674,7 +679,10 @@ static enum op missing_function(const struct assembly *a) {
 static void assemble(struct assembly *a) {
     const struct kernel_plan *p = a->plan;
     a->system->rhs = codegen_infused(p, a->system, &a->arena);
-    a->watcher = codegen_watchers(p, a->system, &a->arena);
+    if (p->summary)
+        a->summary = codegen_summary_nodes(p->summary, a->system, &a->arena);
+    struct emit like = emit_of(a, NULL, 0);
+    a->watcher = codegen_watchers(p, a->system, a->summary, &like, &a->arena);
     a->dense = p->dense || codegen_watches(a->watcher, WATCH_LIMITS | WATCH_INSIDE);
     if (is_implicit(a))
         linearise(a);
@@ -753,11 +761,14 @@ shoal_code codegen_kernel(const struct kernel_plan *p, struct system *s,
     s->rhs = rhs;
     s->arena.oom = NULL;
     s->arena.budget = NULL;
+    const char *wrong = !failed && a.summary ? a.summary->wrong : NULL;
     arena_free(&a.arena);
     enum op missing = missing_function(&a);
-    if (!failed && !out->text.failed && missing == OP_NUMBER && !out->missing)
+    if (!failed && !wrong && !out->text.failed && missing == OP_NUMBER && !out->missing)
         return SHOAL_OK;
     kernel_source_free(out);
+    if (wrong)
+        return report_error(r, SHOAL_INPUT, "%s", wrong);
     if (out->missing)
         return kernel_source_check(out, r);
     if (!failed && missing != OP_NUMBER)

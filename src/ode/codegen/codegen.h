@@ -9,6 +9,7 @@
 
 #include "kernel/measure.h"
 #include "kernel/source.h"
+#include "ode/codegen/summary.h"
 #include "ode/method/method.h"
 #include "ode/symbolic/lu.h"
 #include "shoal/backend.h"
@@ -34,6 +35,7 @@ enum {
     WATCH_STEPS = 4,   // take is to see all steps
     WATCH_INSIDE = 8,  // take needs the interpolant
     WATCH_STARTS = 16, // start
+    WATCH_ENDS = 32,   // end
 };
 struct watcher {
     const char *name; // a NULL name ends a list
@@ -66,6 +68,7 @@ struct kernel_plan {
     const struct watcher *watcher; // besides what the model brings; NULL: none
     const struct dose_plan *dose;  // NULL: none
     struct record_plan record;
+    const struct summary_plan *summary; // NULL: none
 };
 
 // Output leaves and derivatives may be added to the system's DAG. `stop` ends it early when it is
@@ -116,9 +119,28 @@ uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
 // Declarations of the math functions in `used`.
 void codegen_math(struct kernel_source *s, struct buf *out, const struct kernel_plan *p,
                   const bool used[OP_COUNT]);
-// Those who watch: switches and events of the system, then those of the plan; NULL: nobody does.
+// Those who watch: summaries, before anybody changes the end of a step, then switches and events of
+// the system, then those of the plan; NULL: nobody does. `like` says what a function of the model is.
+struct summary_code;
 const struct watcher *codegen_watchers(const struct kernel_plan *p, const struct system *s,
+                                       const struct summary_code *summary, const struct emit *like,
                                        struct arena *arena);
+// Summaries as nodes of the system. Calls of one expression share it.
+struct summary_code {
+    const struct summary_plan *plan;
+    uint32_t expressions, segmented; // of them the first so many are cut into segments
+    node_id *value, *slope;          // [expressions], [segmented]
+    uint32_t *of_call;               // [calls] expression
+    node_id *item;                   // [items]
+    uint32_t nodes;                  // of a step, at which slopes are looked at
+    const char *wrong;               // why they cannot be computed; NULL: they can
+};
+struct summary_code *codegen_summary_nodes(const struct summary_plan *p, struct system *s,
+                                           struct arena *arena);
+void codegen_summary_used(const struct summary_code *c, const struct emit *like,
+                          bool used[OP_COUNT], struct arena *arena);
+struct watcher codegen_summary(const struct summary_code *c, const struct emit *like,
+                               const struct method *m, struct arena *arena);
 // What kernels/ode/group.h is told of them.
 void codegen_watch_sizes(struct buf *out, const struct watcher *w, bool dense);
 // The switches of a system that has some, and how many levels they have.

@@ -58,6 +58,12 @@ void emit_value(struct writer *w, node_id id) {
     case OP_SYMBOL:
         if (n->leaf == LEAF_STATE)
             buf_printf(w->out, "y[%u]", n->a);
+        else if (n->leaf == LEAF_SLOPE)
+            buf_printf(w->out, "d[%u]", n->a);
+        else if (n->leaf == LEAF_STEP)
+            buf_puts(w->out, "h");
+        else if (n->leaf == LEAF_SUMMARY)
+            buf_printf(w->out, "r[%u]", n->a);
         else
             buf_printf(w->out, "p[%u]", n->a + place_in_p(w->e, n->leaf));
         break;

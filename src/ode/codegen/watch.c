@@ -19,8 +19,11 @@ static void put_list(struct buf *out, const char *list, const struct watcher *w,
 }
 
 const struct watcher *codegen_watchers(const struct kernel_plan *p, const struct system *s,
+                                       const struct summary_code *summary, const struct emit *like,
                                        struct arena *arena) {
     vec(struct watcher) list = {0};
+    if (summary)
+        *vec_push(arena, &list) = codegen_summary(summary, like, p->method, arena);
     if (s->switches)
         *vec_push(arena, &list) = codegen_switches(s, arena);
     if (s->events)
@@ -46,4 +49,5 @@ void codegen_watch_sizes(struct buf *out, const struct watcher *w, bool dense) {
     put_list(out, "STARTERS", w, WATCH_STARTS);
     put_list(out, "STOPPERS", w, WATCH_STOPS);
     put_list(out, "LIMITERS", w, WATCH_LIMITS);
+    put_list(out, "ENDERS", w, WATCH_ENDS);
 }

@@ -326,10 +326,32 @@ static bool read_sum_index(struct reader *x, uint32_t at) {
     return emit(x, OP_NUMBER, at, 0, x->p->pending.items[n].i);
 }
 
+// What stands for the text from there on; NULL: it stands for itself.
+static const struct formula_hole *find_hole(const struct reader *x, uint32_t at) {
+    const struct formula_holes *h = x->p->holes;
+    for (uint32_t i = 0; h && i < h->count; i++)
+        if (h->hole[i].from == at)
+            return &h->hole[i];
+    return NULL;
+}
+
+static bool read_hole(struct reader *x, const struct formula_hole *h) {
+    while (x->pos < x->end && token_at(x, x->pos)->at < h->to)
+        x->pos++;
+    for (uint32_t i = 0; i < h->count; i++)
+        if (!emit(x, h->item[i].op, h->from, h->item[i].index, h->item[i].value))
+            return false;
+    x->want_value = false;
+    return true;
+}
+
 static bool read_name(struct reader *x) {
     struct parser *p = x->p;
     const struct token *t = token_at(x, x->pos);
     uint32_t at = t->at, length = t->length;
+    const struct formula_hole *hole = find_hole(x, at);
+    if (hole)
+        return read_hole(x, hole);
     const char *name = p->text + at;
     bool index = length == 1 && ascii_lower(*name) == 'i';
     if (x->sums && index && token_at(x, x->pos + 1)->kind == TOKEN_PRIME)

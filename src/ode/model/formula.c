@@ -35,8 +35,9 @@ static bool read_formula(struct parser *p, struct span text, struct arena *arena
 }
 
 bool model_formula_in(struct model *m, const struct source *source, uint32_t from, uint32_t to,
-                      struct arena *arena, struct formula *out, struct report *r) {
-    struct parser p = {.m = m, .r = r, .source = source, .values = true};
+                      const struct formula_holes *holes, struct arena *arena, struct formula *out,
+                      struct report *r) {
+    struct parser p = {.m = m, .r = r, .source = source, .values = true, .holes = holes};
     uint32_t code_count = m->code.count;
     volatile bool good = false;
     jmp_buf oom;
@@ -55,5 +56,5 @@ bool model_formula(struct model *m, const char *text, size_t length, const char 
                    struct arena *arena, struct formula *out, struct report *r) {
     struct source source = {where, text, length};
     uint32_t end = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX; // text_open refuses it
-    return model_formula_in(m, &source, 0, end, arena, out, r);
+    return model_formula_in(m, &source, 0, end, NULL, arena, out, r);
 }

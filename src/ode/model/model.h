@@ -181,9 +181,21 @@ struct formula {
 // NUL-terminated. False after an error.
 bool model_formula(struct model *m, const char *text, size_t length, const char *where,
                    struct arena *arena, struct formula *out, struct report *r);
-// The same of a piece of a text that messages show whole.
+// A place in the text of a formula for which something else stands: it begins with a name, and is
+// as a value there. Items of OP_ARG are arguments of the formula.
+struct formula_hole {
+    uint32_t from, to;
+    const struct item *item;
+    uint32_t count;
+};
+struct formula_holes {
+    const struct formula_hole *hole;
+    uint32_t count;
+};
+// The same of a piece of a text that messages show whole, with holes in it or NULL.
 bool model_formula_in(struct model *m, const struct source *source, uint32_t from, uint32_t to,
-                      struct arena *arena, struct formula *out, struct report *r);
+                      const struct formula_holes *holes, struct arena *arena, struct formula *out,
+                      struct report *r);
 
 // A number, or an expression of the model's constants: `8/3`, `2*pi`. Any trailing text is an
 // error.

@@ -186,7 +186,8 @@ struct parser {
     uint32_t errors;
     bool stop;   // a limit was reached
     bool values; // reading the value of an option: errors about names are not remembered
-    struct arguments observables; // labels that are names too, in formulas from outside
+    struct arguments observables;      // labels that are names too, in formulas from outside
+    const struct formula_holes *holes; // in these; NULL: none
     vec(struct token) tokens;
     vec(struct line) lines;
     vec(struct statement) statements;

@@ -311,7 +311,7 @@ static void fill_uniform(struct chunk *c, uint32_t rows) {
 
 // What summaries are of, besides expressions.
 static void fill_summary(const struct chunk *c) {
-    const struct plan_summary *s = &c->plan->summary;
+    const struct run_summary *s = &c->plan->summary;
     SHOAL_U64 *slots = (SHOAL_U64 *)(uintptr_t)c->args.slots;
     for (uint32_t i = 0; i < s->levels; i++)
         put(c->args.levels, c->elem, i, s->level[i]);

@@ -43,13 +43,18 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
     struct choice choice = choice_find(o->method);
     struct output_list outputs;
     memset(out, 0, PLAN_ROLES * sizeof *out);
+    const struct summary_plan *summary;
     shoal_code code = outputs_choose(in->model, o->vars, arena, &outputs, r);
+    if (code == SHOAL_OK)
+        code = summaries_read(o->summary, in->model, arena, &summary, r);
     if (code != SHOAL_OK)
         return code;
     struct plan_record record;
     code = record_read(o->record, in->model, arena, &record, r);
     if (code != SHOAL_OK)
         return code;
+    if (summaries_alone(o))
+        outputs.items.count = 0;
     choice = choice_for(choice, in->system, plan_is_fixed(o, choice.first));
     out[PLAN_FIRST] = (struct kernel_plan){
         .method = choice.first,
@@ -63,6 +68,7 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         .watcher = in->watcher,
         .dose = in->doses ? &in->doses->plan : NULL,
         .record = record.plan,
+        .summary = summary,
     };
     if (choice.stiff) {
         out[PLAN_STIFF] = alone(out[PLAN_FIRST], o, choice.stiff);
@@ -86,8 +92,9 @@ static bool same_doses(const struct dose_plan *a, const struct dose_plan *b) {
 bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
            a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
-           a->watcher == b->watcher && same_doses(a->dose, b->dose) &&
-           same_records(&a->record, &b->record) && a->outputs == b->outputs &&
+           a->watcher == b->watcher && summary_same(a->summary, b->summary) &&
+           same_doses(a->dose, b->dose) && same_records(&a->record, &b->record) &&
+           a->outputs == b->outputs &&
            !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
 }
 
@@ -181,7 +188,11 @@ static shoal_code make_list(struct plan *p, const struct save_grid *grid, struct
                                .times = grid->times,
                                .f32 = k->f32,
                                .vars = k->outputs,
-                               .var = names};
+                               .var = names,
+                               .mores = p->summary.arrays,
+                               .more = p->summary.array,
+                               .windows = p->summary.windowed ? p->summary.windows : 0,
+                               .edges = p->summary.edges};
     for (uint32_t i = 0; i < k->outputs; i++)
         names[i] = output_name(p->model, k->output[i]);
     while (spec.states < k->outputs && k->output[spec.states] < p->model->states.count)
@@ -190,6 +201,13 @@ static shoal_code make_list(struct plan *p, const struct save_grid *grid, struct
     return result_list_make(&p->list, &spec, arena)
                ? SHOAL_OK
                : report_error(r, SHOAL_MEMORY, "out of memory");
+}
+
+static shoal_code lay_summaries(struct plan *p, const struct plan_input *in, struct arena *arena,
+                                struct report *r) {
+    const struct summary_plan *summary = p->kernel[PLAN_FIRST].summary;
+    double begin = p->t1 < p->t0 ? p->t0 - p->settle : p->t0 + p->settle;
+    return summaries_lay(summary, begin, p->t1, in->options->window, arena, &p->summary, r);
 }
 
 shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct plan *out,
@@ -205,6 +223,8 @@ shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct pl
         code = set_tolerances(out, in, arena, r);
     if (code == SHOAL_OK)
         code = save_grid_make(in->options, arena, &grid, r);
+    if (code == SHOAL_OK)
+        code = lay_summaries(out, in, arena, r);
     if (code != SHOAL_OK)
         return code;
     code = record_read(in->options->record, in->model, arena, &out->record, r);

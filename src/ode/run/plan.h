@@ -7,6 +7,7 @@
 #include "ode/run/dose.h"
 #include "ode/run/record.h"
 #include "ode/run/save_grid.h"
+#include "ode/run/summaries.h"
 #include "ode/run/tolerances.h"
 #include "shoal/backend.h"
 
@@ -14,17 +15,6 @@
 // stiff method's takes over the rows that it ends as SHOAL_ROW_STIFF, or failed; and the last,
 // which is the first without that look, runs what was stiff and fails with the stiff one too.
 enum plan_role { PLAN_FIRST, PLAN_STIFF, PLAN_LAST, PLAN_ROLES };
-
-// Summaries as a run has them: numbers, windows, and the arrays that they come out in.
-struct plan_summary {
-    uint32_t levels;
-    const double *level;
-    uint32_t windows;    // 0: there are no summaries
-    const double *edges; // [windows + 1]
-    uint32_t arrays;
-    const struct result_more *array;
-    const uint32_t *width; // [arrays] elements of a window
-};
 
 struct plan {
     struct kernel_plan kernel[PLAN_ROLES];    // without a method: it is not needed
@@ -35,7 +25,7 @@ struct plan {
     double dt, dt0, dt_min, dt_max; // NaN: not given; dt is that of fixed steps
     uint64_t max_steps;             // 0: no limit
     struct result_list list;        // samples and arrays of a result, but for those of a batch
-    struct plan_summary summary;
+    struct run_summary summary;
     const struct dose_list *doses; // NULL: none
     struct plan_record record;
     struct shoal_limits limits;

@@ -120,7 +120,7 @@ static double leaf_value(const struct node *n, const struct leaf_values *v, cons
         return v->switches[n->a];
     if (n->leaf == LEAF_SWITCH)
         return n->b != NODE_NONE ? values[n->b] : NAN;
-    const double *const arrays[] = {
+    const double *const arrays[LEAF_SUMMARY + 1] = {
         [LEAF_STATE] = v->state, [LEAF_PAR] = v->par, [LEAF_DERIVED] = v->derived};
     return arrays[n->leaf] ? arrays[n->leaf][n->a] : NAN;
 }

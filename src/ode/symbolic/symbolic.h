@@ -20,8 +20,10 @@ typedef uint32_t node_id;
 enum { NODE_NONE = UINT32_MAX };
 
 // Leaves of the DAG. Constants of the model are numbers by now, temporaries and functions inlined.
-// A switch is what its formula (node.b) is, as it was when the step began.
-enum leaf { LEAF_STATE, LEAF_PAR, LEAF_DERIVED, LEAF_SWITCH };
+// A switch is what its formula (node.b) is, as it was when the step began. The last three are of
+// summaries: the slope of a state's interpolant in a step, the length of that, and what a call of a
+// summary comes to.
+enum leaf { LEAF_STATE, LEAF_PAR, LEAF_DERIVED, LEAF_SWITCH, LEAF_SLOPE, LEAF_STEP, LEAF_SUMMARY };
 
 struct node {
     uint8_t op;   // OP_NUMBER, OP_TIME, OP_SYMBOL (leaf kind in `leaf`, position in a), or operator
@@ -130,6 +132,9 @@ void system_free(struct system *s);
 // NODE_NONE where it is too large once its functions are expanded. The arena needs an `oom`
 // handler.
 node_id system_formula(struct system *s, const struct formula *f);
+// The same of one with arguments.
+node_id system_formula_of(struct system *s, const struct formula *f, const node_id *argument,
+                          uint32_t arguments);
 // What a computation with the system may take (struct arena says how it is spent), and the error
 // when it took more, or memory ran out.
 struct budget system_budget(const struct system *s, const volatile int *stop);

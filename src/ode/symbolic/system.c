@@ -381,13 +381,21 @@ struct system *system_new(const struct model *m, struct report *r) {
 }
 
 node_id system_formula(struct system *s, const struct formula *f) {
+    return system_formula_of(s, f, NULL, 0);
+}
+
+node_id system_formula_of(struct system *s, const struct formula *f, const node_id *argument,
+                          uint32_t arguments) {
     struct builder *b = s->builder;
     node_id out;
     b->report = NULL; // that of the model's own expressions
     b->work = 0;
     b->most_nodes = s->dag.nodes.count + most_nodes(b->model);
     b->stack.count = b->frames.count = 0;
-    *vec_push(b->arena, &b->frames) = (struct frame){f->item, f->item + f->count, 0, 0, UINT32_MAX};
+    for (uint32_t i = 0; i < arguments; i++)
+        push(b, argument[i]);
+    *vec_push(b->arena, &b->frames) =
+        (struct frame){f->item, f->item + f->count, 0, arguments, UINT32_MAX};
     return run_frames(b, &out) ? out : NODE_NONE;
 }
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Summaries watch trajectories: what a run, or each window of it, comes to.
+//
+// Every step that counts is looked at by its interpolant, and changes nothing. The part of it that
+// lies in the window of a lane is a stretch. For calls that look at values a stretch is cut where
+// an expression turns, so that it is monotone in each segment; the turns are looked for between
+// nodes, by the sign of its slope. For calls that are integrals there are Gauss points. A call has
+// a few numbers of its own in a lane, and functions in a file of kernels/summary:
+//     void NAME_begin(SUMMARY_BEGIN)        the window of the lanes `on` begins
+//     void NAME_segment(SUMMARY_SEGMENT)    a segment of the lanes x->on, or
+//     void NAME_point(SUMMARY_POINT)        a point with its share of the time
+//     real NAME_value(SUMMARY_VALUE)        what it comes to after a time of `length`
+// What the generator writes is which calls there are, on which expressions.
+
+// A part of a step in which an expression does not turn: from and to as parts of the step, values,
+// and times since the window began.
+struct segment {
+    real from, to, v0, v1, t0, t1;
+    mask on;
+};
+
+struct stretch {
+    real from, to, t0, t1;
+    real origin; // time since the window began at the start of the step
+    mask on;
+};
+
+// A call: expression, first of its numbers, direction of crossings, and array where it has its own.
+struct call {
+    int expression, number, way, array;
+};
+enum { WAY_BOTH, WAY_RISING, WAY_FALLING };
+
+INLINE struct call call_of(int expression, int number, int way, int array) {
+    struct call c;
+    c.expression = expression;
+    c.number = number;
+    c.way = way;
+    c.array = array;
+    return c;
+}
+
+#define SUMMARY_BEGIN                                                                              \
+    const struct shoal_args *a, struct group *g, real *m, mask on, const struct call c
+#define SUMMARY_SEGMENT                                                                            \
+    const struct shoal_args *a, struct group *g, const struct trial *s, const struct segment *x,   \
+        real *m, const struct call c
+#define SUMMARY_POINT real v, real weight, mask on, real *m
+#define SUMMARY_VALUE                                                                              \
+    const struct shoal_args *a, const struct group *g, real length, const real *m,                 \
+        const struct call c
+
+// ---- Arrays -------------------------------------------------------------------------------------
+
+INLINE u64 summary_place(const struct shoal_args *a, const struct group *g, int i, int array,
+                         u32 window, u64 item) {
+    u64 element = a->slots[2 * array] + (u64)window * a->slots[2 * array + 1] + item;
+    return element * a->head.rows + g->row[i];
+}
+
+// All that an array has for the window of lane i.
+INLINE void summary_fill(const struct shoal_args *a, const struct group *g, int i, int array,
+                         elem value) {
+    ROLL for (u64 k = 0; k < a->slots[2 * array + 1]; k++)
+        a->summary[summary_place(a, g, i, array, g->summary.window[i], k)] = value;
+}
+
+// ---- Expressions in a step ----------------------------------------------------------------------
+
+INLINE real summary_time(const struct group *g, const struct trial *s, real theta) {
+    return select(r_eq(theta, R(1)), t_real(s->t_new), t_at(g->x.t, theta * s->h));
+}
+
+INLINE void summary_state_at(const struct group *g, const struct trial *s, real theta,
+                             SPACE real *y) {
+    mask end = r_eq(theta, R(1));
+    dense_at(g, s, theta, y);
+    STATES(j, 0) y[j] = select(end, s->y1[j], y[j]);
+}
+
+INLINE void summary_look(struct group *g, const struct trial *s, real theta, real *v) {
+    SPARE(y, N, s->spare[2]);
+    summary_state_at(g, s, theta, y);
+    summary_values(summary_time(g, s, theta), y, g->p, v);
+}
+
+#if SUMMARY_SEGMENTED
+INLINE void summary_look_slopes(struct group *g, const struct trial *s, real theta, real *d) {
+    SPARE(y, N, s->spare[2]);
+    SPARE(slope, N, s->spare[1]);
+    summary_state_at(g, s, theta, y);
+    dense_slope(g, s, theta, slope);
+    summary_slopes(summary_time(g, s, theta), y, slope, g->p, s->h, d);
+}
+
+INLINE real summary_value_at(struct group *g, const struct trial *s, real theta, int e) {
+    real v[SUMMARY_EXPRESSIONS];
+    summary_look(g, s, theta, v);
+    return v[e];
+}
+
+// ---- Roots --------------------------------------------------------------------------------------
+
+enum { ROOT_PASSES = 60 };
+
+INLINE real summary_root_value(struct group *g, const struct trial *s, real theta, int e, int turn,
+                               real level) {
+    real d[SUMMARY_EXPRESSIONS];
+    if (!turn)
+        return summary_value_at(g, s, theta, e) - level;
+    summary_look_slopes(g, s, theta, d);
+    return d[e];
+}
+
+// Where an expression has the level, or (turn) its slope is 0, between two parts of the step at
+// which that has different signs, f and h: the secant with Illinois' halving, and every third time
+// the middle. Lanes that are not in `on` have no meaning.
+INLINE real summary_root(struct group *g, const struct trial *s, int e, int turn, real level,
+                         real low, real high, real f, real h, mask on) {
+    real at = low, side = R(0);
+    mask todo = m_and(on, r_ne(f, R(0)));
+    ROLL for (int pass = 0; pass < ROOT_PASSES && any(todo); pass++) {
+        real middle = r_fma(high - low, R(0.5), low), next = low - f * ((high - low) / (h - f));
+        mask inside = m_and(r_lt(low, next), r_lt(next, high));
+        next = pass % 3 == 2 ? middle : select(inside, next, middle);
+        real v = summary_root_value(g, s, next, e, turn, level);
+        mask upper = m_or(m_and(r_gt(v, R(0)), r_gt(h, R(0))), m_and(r_lt(v, R(0)), r_lt(h, R(0))));
+        mask near = r_le(r_abs(next - at), R(2 * EPSILON) * r_max(next, R(0.01)));
+        at = select(todo, next, at);
+        f = select(m_and(upper, r_gt(side, R(0))), f * R(0.5), f);
+        h = select(m_andnot(r_lt(side, R(0)), upper), h * R(0.5), h);
+        side = select(upper, R(1), R(-1));
+        high = select(upper, next, high);
+        h = select(upper, v, h);
+        low = select(upper, low, next);
+        f = select(upper, f, v);
+        todo = m_andnot(todo, m_or(near, m_or(r_eq(v, R(0)), r_ne(v, v))));
+    }
+    return at;
+}
+
+// Where a segment that goes across a level has it.
+INLINE real summary_crossing(struct group *g, const struct trial *s, const struct segment *x, int e,
+                             real level, mask on) {
+    return summary_root(g, s, e, 0, level, x->from, x->to, x->v0 - level, x->v1 - level, on);
+}
+
+// The time since the window began at a part of the step that lies in the segment.
+INLINE real summary_since(const struct group *g, const struct trial *s, const struct segment *x,
+                          real theta) {
+    real t = r_fma(theta, s->h, t_diff(g->x.t, g->summary.begin));
+    return select(r_ge(theta, x->to), x->t1, select(r_le(theta, x->from), x->t0, t));
+}
+#endif

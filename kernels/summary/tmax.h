@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// When the largest value is reached for the first time.
+INLINE void tmax_begin(SUMMARY_BEGIN) {
+    m[0] = select(on, R(-INFINITY_VALUE), m[0]);
+    m[1] = select(on, R(NAN_VALUE), m[1]);
+}
+INLINE void tmax_see(real *m, real v, real t, mask on) {
+    mask more = m_and(on, r_gt(v, m[0]));
+    m[0] = select(more, v, m[0]);
+    m[1] = select(more, t, m[1]);
+}
+INLINE void tmax_segment(SUMMARY_SEGMENT) {
+    tmax_see(m, x->v0, x->t0, x->on);
+    tmax_see(m, x->v1, x->t1, x->on);
+}
+INLINE real tmax_value(SUMMARY_VALUE) { return t_at(g->summary.begin, m[1]); }

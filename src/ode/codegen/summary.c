@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// Summaries as somebody who watches: their expressions as functions, and the lists of their calls.
+//
+// Calls of equal expressions share one; those that are cut into segments come first. Slopes are of
+// the interpolant: by the chain rule, of the slopes of states, which leaves stand for.
+#include "kernel/files.h"
+#include "ode/codegen/codegen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NODES_PLAIN = 4, NODES = 6 }; // at which slopes of states, of expressions are looked at
+
+// ---- Nodes --------------------------------------------------------------------------------------
+
+struct maker {
+    struct system *system;
+    struct summary_code *code;
+    struct diff *diff;
+};
+
+static node_id add(struct dag *d, node_id a, node_id b) {
+    return dag_op(d, OP_ADD, a, b, NODE_NONE);
+}
+
+static node_id times(struct dag *d, node_id a, node_id b) {
+    return dag_op(d, OP_MUL, a, b, NODE_NONE);
+}
+
+// How an expression changes: with the solution, or with theta on the interpolant.
+static node_id change(struct maker *m, node_id of, bool inside) {
+    struct system *s = m->system;
+    struct dag *d = &s->dag;
+    node_id sum = diff_by_time(m->diff, of);
+    if (inside)
+        sum = times(d, sum, dag_leaf(d, LEAF_STEP, 0));
+    for (uint32_t i = 0; i < s->states; i++) {
+        node_id by = diff_by(m->diff, of, LEAF_STATE, i);
+        const struct node *n = &d->nodes.items[by];
+        if (n->op == OP_NUMBER && n->value == 0)
+            continue;
+        if (!inside && s->row_algebraic && s->row_algebraic[i])
+            m->code->wrong = "--summary: the derivative of an expression with algebraic states is "
+                             "not known";
+        sum = add(d, sum, times(d, by, inside ? dag_leaf(d, LEAF_SLOPE, i) : s->rhs[i]));
+    }
+    return sum;
+}
+
+static node_id call_node(struct maker *m, const struct summary_call *call) {
+    node_id of = system_formula(m->system, &call->of);
+    node_id level = call->level.count ? system_formula(m->system, &call->level) : NODE_NONE;
+    if (of == NODE_NONE || (call->level.count && level == NODE_NONE)) {
+        m->code->wrong = "--summary: an expression is too large once its functions are expanded";
+        return dag_number(&m->system->dag, 0);
+    }
+    if (level != NODE_NONE)
+        of = dag_op(&m->system->dag, OP_SUB, of, level, NODE_NONE);
+    for (uint32_t i = 0; i < call->order; i++)
+        of = change(m, of, false);
+    return of;
+}
+
+static uint32_t expression_of(struct summary_code *c, node_id node) {
+    uint32_t i = 0;
+    while (i < c->expressions && c->value[i] != node)
+        i++;
+    if (i == c->expressions)
+        c->value[c->expressions++] = node;
+    return i;
+}
+
+static void make_expressions(struct maker *m, const struct summary_plan *p, struct arena *arena) {
+    struct summary_code *c = m->code;
+    node_id *node = arena_new(arena, node_id, p->calls + 1);
+    for (uint32_t i = 0; i < p->calls; i++)
+        node[i] = call_node(m, &p->call[i]);
+    for (int points = 0; points < 2; points++) {
+        for (uint32_t i = 0; i < p->calls; i++)
+            if ((p->call[i].kind->form == SUMMARY_POINTS) == (points != 0))
+                c->of_call[i] = expression_of(c, node[i]);
+        if (!points)
+            c->segmented = c->expressions;
+    }
+}
+
+static void make_slopes(struct maker *m) {
+    struct summary_code *c = m->code;
+    const struct dag *d = &m->system->dag;
+    c->nodes = NODES_PLAIN;
+    for (uint32_t i = 0; i < c->segmented; i++) {
+        const struct node *n = &d->nodes.items[c->value[i]];
+        if (n->op != OP_SYMBOL && n->op != OP_NUMBER)
+            c->nodes = NODES;
+        c->slope[i] = change(m, c->value[i], true);
+    }
+}
+
+// Only what does not change with time may stand beside calls.
+static void check_item(struct maker *m, node_id node, struct arena *arena) {
+    const struct dag *d = &m->system->dag;
+    const uint32_t *uses = dag_uses(d, &node, 1, arena);
+    for (node_id id = 0; id < d->nodes.count; id++) {
+        const struct node *n = &d->nodes.items[id];
+        if (uses[id] && (n->op == OP_TIME || (n->op == OP_SYMBOL && n->leaf == LEAF_STATE)))
+            m->code->wrong = "--summary: beside calls of summaries there can be parameters and "
+                             "constants only; states and t belong into a call, as in max(x)";
+    }
+}
+
+static void make_items(struct maker *m, const struct summary_plan *p, struct arena *arena) {
+    node_id *call = arena_new(arena, node_id, p->calls + 1);
+    for (uint32_t i = 0; i < p->calls; i++)
+        call[i] = dag_leaf(&m->system->dag, LEAF_SUMMARY, i);
+    for (uint32_t i = 0; i < p->items; i++) {
+        node_id node = system_formula_of(m->system, &p->item[i].value, call, p->calls);
+        if (node == NODE_NONE)
+            m->code->wrong = "--summary: an item is too large once its functions are expanded";
+        m->code->item[i] = node == NODE_NONE ? call[0] : node;
+        check_item(m, m->code->item[i], arena);
+    }
+}
+
+struct summary_code *codegen_summary_nodes(const struct summary_plan *p, struct system *s,
+                                           struct arena *arena) {
+    struct summary_code *c = arena_new(arena, struct summary_code, 1);
+    struct maker m = {.system = s, .code = c, .diff = diff_new(&s->dag, arena)};
+    c->plan = p;
+    c->value = arena_new(arena, node_id, p->calls + 1);
+    c->slope = arena_new(arena, node_id, p->calls + 1);
+    c->of_call = arena_new(arena, uint32_t, p->calls + 1);
+    c->item = arena_new(arena, node_id, p->items + 1);
+    make_expressions(&m, p, arena);
+    make_slopes(&m);
+    make_items(&m, p, arena);
+    return c;
+}
+
+// ---- Functions ----------------------------------------------------------------------------------
+
+enum { FUNCTIONS = 3 };
+
+// The functions that are made of nodes; `like` says of which system.
+static void functions_of(const struct summary_code *c, const struct emit *like,
+                         struct emit out[FUNCTIONS]) {
+    struct emit values = *like, slopes = *like, items = *like;
+    values.roots = c->value;
+    values.count = c->expressions;
+    values.name = "summary_values";
+    values.parameters = "real t, const SPACE real *y, const SPACE real *p, real *out";
+    slopes.roots = c->slope;
+    slopes.count = c->segmented;
+    slopes.name = "summary_slopes";
+    slopes.parameters = "real t, const SPACE real *y, const SPACE real *d, const SPACE real *p, "
+                        "real h, real *out";
+    items.roots = c->item;
+    items.count = c->plan->items;
+    items.name = "summary_items";
+    items.parameters = "const real *r, const SPACE real *p, real *out";
+    values.result = slopes.result = items.result = "out";
+    out[0] = values;
+    out[1] = slopes;
+    out[2] = items;
+}
+
+void codegen_summary_used(const struct summary_code *c, const struct emit *like,
+                          bool used[OP_COUNT], struct arena *arena) {
+    struct emit e[FUNCTIONS];
+    functions_of(c, like, e);
+    for (int i = 0; i < FUNCTIONS; i++)
+        codegen_used(&e[i], used, arena);
+}
+
+// Long ones are not cut: parts would hand values to each other in an array of the model's own.
+static void put_functions(struct buf *out, const struct summary_code *c, const struct emit *like,
+                          struct arena *arena) {
+    struct emit e[FUNCTIONS];
+    functions_of(c, like, e);
+    for (int i = 0; i < FUNCTIONS; i++) {
+        if (codegen_length(&e[i], arena) > e[i].inline_length)
+            e[i].form = EMIT_WHOLE;
+        codegen_function(out, &e[i], arena);
+    }
+}
+
+// ---- Lists of calls -----------------------------------------------------------------------------
+
+static void put_files(struct buf *out, const struct summary_plan *p) {
+    for (uint32_t i = 0; i < p->calls; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < i; k++)
+            known |= p->call[k].kind == p->call[i].kind;
+        char name[40];
+        snprintf(name, sizeof name, "%s.h", p->call[i].kind->file);
+        if (!known)
+            buf_puts(out, kernel_file_find("summary", name)->text);
+    }
+}
+
+// Its numbers in a lane, and what is known of it.
+static void put_call_end(struct buf *out, const struct summary_code *c, uint32_t call,
+                         const char *of) {
+    const struct summary_call *x = &c->plan->call[call];
+    uint32_t room = 0;
+    for (uint32_t i = 0; i < call; i++)
+        room += c->plan->call[i].kind->room;
+    buf_printf(out, "%s + %u", of, room);
+    if (strcmp(of, "of"))
+        buf_printf(out, ", call_of(%u, %u, %d, %u)", c->of_call[call], x->number, x->way, 0u);
+}
+
+static void put_segments(struct buf *out, const struct summary_code *c) {
+    buf_puts(out, "INLINE void summary_segments(const struct shoal_args *a, struct group *g,\n"
+                  "                             const struct trial *s, const struct segment *x,\n"
+                  "                             int e) {\n");
+    for (uint32_t e = 0; e < c->segmented; e++) {
+        buf_printf(out, "    if (e == %u) {\n", e);
+        for (uint32_t i = 0; i < c->plan->calls; i++)
+            if (c->of_call[i] == e && c->plan->call[i].kind->form == SUMMARY_SEGMENTS) {
+                buf_printf(out, "        %s_segment(a, g, s, x, ", c->plan->call[i].kind->file);
+                put_call_end(out, c, i, "g->summary.of");
+                buf_puts(out, ");\n");
+            }
+        buf_puts(out, "    }\n");
+    }
+    buf_puts(out, "}\n");
+}
+
+static bool has_points(const struct summary_plan *p) {
+    for (uint32_t i = 0; i < p->calls; i++)
+        if (p->call[i].kind->form == SUMMARY_POINTS)
+            return true;
+    return false;
+}
+
+static void put_points(struct buf *out, const struct summary_code *c) {
+    buf_puts(out, "INLINE void summary_points(const real *v, real weight, mask on, real *of) {\n");
+    for (uint32_t i = 0; i < c->plan->calls; i++)
+        if (c->plan->call[i].kind->form == SUMMARY_POINTS) {
+            buf_printf(out, "    %s_point(v[%u], weight, on, ", c->plan->call[i].kind->file,
+                       c->of_call[i]);
+            put_call_end(out, c, i, "of");
+            buf_puts(out, ");\n");
+        }
+    buf_puts(out, "}\n");
+}
+
+static void put_starts(struct buf *out, const struct summary_code *c) {
+    buf_puts(out, "INLINE void summary_start(const struct shoal_args *a, struct group *g, mask on) "
+                  "{\n");
+    for (uint32_t i = 0; i < c->plan->calls; i++) {
+        const struct summary_call *x = &c->plan->call[i];
+        uint32_t room = 0;
+        for (uint32_t k = 0; k < i; k++)
+            room += c->plan->call[k].kind->room;
+        buf_printf(out, "    %s_begin(a, g, g->summary.of + %u, on, call_of(%u, %u, %d, 0));\n",
+                   x->kind->file, room, c->of_call[i], x->number, x->way);
+    }
+    buf_puts(out, "}\n");
+}
+
+static void put_results(struct buf *out, const struct summary_code *c) {
+    buf_printf(out,
+               "INLINE void summary_results(const struct shoal_args *a, const struct group *g,\n"
+               "                            real length, real *out) {\n    real r[%u];\n",
+               c->plan->calls + 1);
+    for (uint32_t i = 0; i < c->plan->calls; i++) {
+        buf_printf(out, "    r[%u] = %s_value(a, g, length, ", i, c->plan->call[i].kind->file);
+        put_call_end(out, c, i, "g->summary.of");
+        buf_puts(out, ");\n");
+    }
+    buf_puts(out, "    summary_items(r, g->p, out);\n}\n");
+}
+
+// Gauss points and weights on [0, 1], as many as the interpolant's degree is worth.
+static void put_gauss(struct buf *out, const struct method *m) {
+    static const double at[3][5] = {
+        {-0.7745966692414834, 0, 0.7745966692414834},
+        {-0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526},
+        {-0.9061798459386640, -0.5384693101056831, 0, 0.5384693101056831, 0.9061798459386640}};
+    static const double weight[3][5] = {
+        {5.0 / 9, 8.0 / 9, 5.0 / 9},
+        {0.3478548451374538, 0.6521451548625461, 0.6521451548625461, 0.3478548451374538},
+        {0.2369268850561891, 0.4786286704993665, 0.5688888888888889, 0.4786286704993665,
+         0.2369268850561891}};
+    uint32_t row = m->degree <= 5 ? 0 : m->degree <= 7 ? 1 : 2;
+    buf_puts(out, "#define SUMMARY_GAUSS(X)");
+    for (uint32_t i = 0; i < row + 3; i++) {
+        buf_puts(out, " X(");
+        codegen_number(out, (1 + at[row][i]) / 2);
+        buf_puts(out, ", ");
+        codegen_number(out, weight[row][i] / 2);
+        buf_puts(out, ")");
+    }
+    buf_puts(out, "\n");
+}
+
+static void put_text(struct buf *out, const struct summary_code *c, const struct emit *like,
+                     const struct method *m, struct arena *arena) {
+    buf_printf(out,
+               "#define SUMMARY_EXPRESSIONS %u\n#define SUMMARY_SEGMENTED %u\n"
+               "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n",
+               c->expressions, c->segmented, c->nodes, c->plan->items, c->plan->items);
+    if (has_points(c->plan))
+        put_gauss(out, m);
+    buf_puts(out, "#if COLD_PART\n");
+    put_functions(out, c, like, arena);
+    if (c->segmented)
+        buf_puts(out, kernel_file_find("ode", "dense_slope.h")->text);
+    buf_puts(out, kernel_file_find("ode", "summary.h")->text);
+    put_files(out, c->plan);
+    put_segments(out, c);
+    put_points(out, c);
+    put_starts(out, c);
+    put_results(out, c);
+    buf_puts(out, kernel_file_find("ode", "summary_take.h")->text);
+    buf_puts(out, "#endif\n");
+}
+
+struct watcher codegen_summary(const struct summary_code *c, const struct emit *like,
+                               const struct method *m, struct arena *arena) {
+    struct buf text = {0};
+    uint32_t room = 0;
+    put_text(&text, c, like, m, arena);
+    for (uint32_t i = 0; i < c->plan->calls; i++)
+        room += c->plan->call[i].kind->room;
+    struct watcher w = {.name = "summary",
+                        .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS,
+                        .state = arena_printf(arena,
+                                              "#define SUMMARY_ROOM %u\nstruct summary_state {\n"
+                                              "    real of[SUMMARY_ROOM];\n    treal begin, end;\n"
+                                              "    u32 window[W];\n};\n",
+                                              room ? room : 1),
+                        .text = text.failed ? "" : arena_strdup(arena, text.data)};
+    buf_free(&text);
+    return w;
+}

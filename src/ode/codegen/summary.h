@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Summaries as they are compiled: which kinds there are, and which calls of them a kernel has.
+//
+// A kind is a row of summary_kinds and, unless it is made of others, a file of kernels/summary.
+#ifndef SHOAL_CODEGEN_SUMMARY_H
+#define SHOAL_CODEGEN_SUMMARY_H
+
+#include "ode/model/model.h"
+#include "ode/symbolic/symbolic.h"
+
+enum summary_form {
+    SUMMARY_SEGMENTS, // looks at values, where the expression is monotone
+    SUMMARY_POINTS,   // is an integral, by Gauss points
+    SUMMARY_MADE,     // of other kinds
+};
+enum summary_way { WAY_BOTH, WAY_RISING, WAY_FALLING };
+enum { SUMMARY_NUMBERS = 3, SUMMARY_PARTS = 2 };
+
+struct summary_kind {
+    const char *name;    // as people write it
+    const char *numbers; // behind the expression, in words; "": none
+    uint32_t count;      // of them
+    bool has_level;      // the first of them may be any expression, which is taken from the other
+    bool has_way;        // `rising` or `falling` may follow
+    enum summary_form form;
+    const char *file; // of kernels/summary, without its ending
+    uint32_t room;    // numbers of a lane
+    struct {
+        const char *name; // SUMMARY_MADE: of these,
+        uint32_t order;   // of the expression's derivative
+    } part[SUMMARY_PARTS];
+    const char *code; // by postfix code: 0 and 1 are the parts, - / n (negation) M (max) 1
+    const char *help;
+};
+extern const struct summary_kind summary_kinds[];
+extern const uint32_t summary_kind_count;
+
+// A call of a kind that has a file.
+struct summary_call {
+    const struct summary_kind *kind;
+    struct formula of;
+    uint32_t order; // of its derivative
+    enum summary_way way;
+    uint32_t number;      // its first one among all
+    struct formula level; // a level that is no number: 0 is the number then; count 0: none
+};
+
+// A number for each window: an array of the result.
+struct summary_item {
+    const char *label;
+    struct formula value; // arguments are the calls
+};
+
+// What is compiled in, and the numbers that are not.
+struct summary_plan {
+    uint32_t calls, items, numbers;
+    const struct summary_call *call;
+    const struct summary_item *item;
+    const double *value; // [numbers]
+};
+// Whether they are compiled to the same; calls but for their numbers.
+bool summary_same(const struct summary_plan *a, const struct summary_plan *b);
+bool summary_same_call(const struct summary_call *a, const struct summary_call *b);
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// The kinds of summaries: a new one is a row here and a file of kernels/summary.
+#include "ode/codegen/summary.h"
+
+#define SEGMENTS(name_, room_)                                                                     \
+    .name = #name_, .numbers = "", .form = SUMMARY_SEGMENTS, .file = #name_, .room = room_
+#define POINTS(name_, room_)                                                                       \
+    .name = #name_, .numbers = "", .form = SUMMARY_POINTS, .file = #name_, .room = room_
+#define MADE(name_, code_, ...)                                                                    \
+    .name = #name_, .numbers = "", .form = SUMMARY_MADE, .code = code_, .part = {__VA_ARGS__}
+
+const struct summary_kind summary_kinds[] = {
+    {SEGMENTS(max, 1), .help = "the largest value"},
+    {SEGMENTS(min, 1), .help = "the smallest value"},
+    {SEGMENTS(tmax, 2), .help = "when the largest value is reached first"},
+    {SEGMENTS(tmin, 2), .help = "when the smallest value is reached first"},
+    {MADE(amplitude, "01-", {"max", 0}, {"min", 0}), .help = "largest minus smallest value"},
+    {MADE(maxabs, "01nM", {"max", 0}, {"min", 0}), .help = "the largest magnitude"},
+    {POINTS(mean, 1), .help = "mean over time"},
+    {POINTS(rms, 1), .help = "root of the mean square over time"},
+    {POINTS(std, 3), .help = "standard deviation over time"},
+    {POINTS(integral, 1), .help = "integral over time"},
+    {SEGMENTS(first, 2), .help = "value at the beginning"},
+    {SEGMENTS(last, 1), .help = "value at the end"},
+    {MADE(dmax, "0", {"max", 1}), .help = "the largest derivative"},
+    {MADE(dmin, "0", {"min", 1}), .help = "the smallest derivative"},
+    {MADE(d2max, "0", {"max", 2}), .help = "the largest second derivative"},
+    {MADE(d2min, "0", {"min", 2}), .help = "the smallest second derivative"},
+};
+const uint32_t summary_kind_count = sizeof summary_kinds / sizeof *summary_kinds;
+
+// ---- Equal plans --------------------------------------------------------------------------------
+
+static bool same_formula(const struct formula *a, const struct formula *b) {
+    if (a->count != b->count)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->item[i].op != b->item[i].op || a->item[i].index != b->item[i].index ||
+            a->item[i].value != b->item[i].value)
+            return false;
+    return true;
+}
+
+bool summary_same_call(const struct summary_call *a, const struct summary_call *b) {
+    return a->kind == b->kind && a->order == b->order && a->way == b->way &&
+           same_formula(&a->of, &b->of) && same_formula(&a->level, &b->level);
+}
+
+bool summary_same(const struct summary_plan *a, const struct summary_plan *b) {
+    if (!a || !b)
+        return a == b;
+    if (a->calls != b->calls || a->items != b->items)
+        return false;
+    for (uint32_t i = 0; i < a->calls; i++)
+        if (!summary_same_call(&a->call[i], &b->call[i]) || a->call[i].number != b->call[i].number)
+            return false;
+    for (uint32_t i = 0; i < a->items; i++)
+        if (!same_formula(&a->item[i].value, &b->item[i].value))
+            return false;
+    return true;
+}
