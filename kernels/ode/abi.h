@@ -44,7 +44,7 @@ struct shoal_sizes {
     X(read, atol, SHOAL_ELEM)         /* [states] */                                               \
     X(read, control, SHOAL_ELEM)      /* rtol, dt, dt_lo, dt0, dt_min, dt_max */                   \
     X(read, sample_offset, SHOAL_U64) /* steps_saved: [rows + 1]; may be NULL */                   \
-    X(read, levels, SHOAL_ELEM)       /* numbers of summaries, as they count them */               \
+    X(read, levels, SHOAL_ELEM)       /* pairs: numbers of summaries, as they count them */        \
     X(read, edges, SHOAL_ELEM)        /* pairs: of the windows of summaries, [windows + 1] */      \
     X(read, slots, SHOAL_U64)         /* of summaries: first element, and how many a window has */ \
     X(read, doses, SHOAL_ELEM)        /* quadruples, see dose.h; may be NULL */                    \

@@ -65,6 +65,13 @@ INLINE void summary_fill(const struct shoal_args *a, const struct group *g, int 
         a->summary[summary_place(a, g, i, array, g->summary.window[i], k)] = value;
 }
 
+INLINE void summary_fill_lanes(const struct shoal_args *a, const struct group *g, int array,
+                               mask on, elem value) {
+    for (int i = 0; i < W; i++)
+        if (m_lanes(on) >> i & 1)
+            summary_fill(a, g, i, array, value);
+}
+
 // ---- Expressions in a step ----------------------------------------------------------------------
 
 INLINE real summary_time(const struct group *g, const struct trial *s, real theta) {
@@ -150,5 +157,81 @@ INLINE real summary_since(const struct group *g, const struct trial *s, const st
                           real theta) {
     real t = r_fma(theta, s->h, t_diff(g->x.t, g->summary.begin));
     return select(r_ge(theta, x->to), x->t1, select(r_le(theta, x->from), x->t0, t));
+}
+
+// ---- Crossings ----------------------------------------------------------------------------------
+
+// Whether v has another sign than the last that was not 0, which is kept; in one direction or both.
+INLINE mask summary_turned(real *last, real v, mask on, int way) {
+    mask up = r_gt(v, R(0)), down = r_lt(v, R(0));
+    mask rises = m_and(up, r_lt(*last, R(0))), falls = m_and(down, r_gt(*last, R(0)));
+    *last = select(m_and(on, up), R(1), select(m_and(on, down), R(-1), *last));
+    mask turned = way == WAY_RISING ? rises : way == WAY_FALLING ? falls : m_or(rises, falls);
+    return m_and(on, turned);
+}
+
+// Whether the value before a segment and that at its start lie on two sides.
+INLINE mask summary_jumped(const struct segment *x, real *last, real level, int way) {
+    return summary_turned(last, x->v0 - level, x->on, way);
+}
+
+// Whether a segment goes across, and when.
+INLINE mask summary_across(struct group *g, const struct trial *s, const struct segment *x,
+                           real *last, real level, const struct call c, real *t) {
+    mask turned = summary_turned(last, x->v1 - level, x->on, c.way);
+    *t = x->t1;
+    if (any(turned))
+        *t = summary_since(g, s, x, summary_crossing(g, s, x, c.expression, level, turned));
+    return turned;
+}
+
+// ---- Maxima that stand out ----------------------------------------------------------------------
+
+// A maximum counts when the value has risen to it, and fallen behind it, by more than a thousandth
+// of the range so far. Kept are the range, the candidate and its time, the lowest value since, and
+// whether it rises (1), falls (-1), or nothing is known (0).
+enum { RIDGE_LOW, RIDGE_HIGH, RIDGE_VALUE, RIDGE_TIME, RIDGE_LEAST, RIDGE_WAY, RIDGE_ROOM };
+
+INLINE void ridge_begin(real *m, mask on) {
+    m[RIDGE_LOW] = select(on, R(INFINITY_VALUE), m[RIDGE_LOW]);
+    m[RIDGE_LEAST] = select(on, R(INFINITY_VALUE), m[RIDGE_LEAST]);
+    m[RIDGE_HIGH] = select(on, R(-INFINITY_VALUE), m[RIDGE_HIGH]);
+    m[RIDGE_VALUE] = select(on, R(-INFINITY_VALUE), m[RIDGE_VALUE]);
+    m[RIDGE_TIME] = select(on, R(0), m[RIDGE_TIME]);
+    m[RIDGE_WAY] = select(on, R(0), m[RIDGE_WAY]);
+}
+
+// Returns where the candidate turns out to be one.
+INLINE mask ridge_see(real *m, real v, real t, mask on) {
+    m[RIDGE_LOW] = select(on, r_min(v, m[RIDGE_LOW]), m[RIDGE_LOW]);
+    m[RIDGE_HIGH] = select(on, r_max(v, m[RIDGE_HIGH]), m[RIDGE_HIGH]);
+    real enough = (m[RIDGE_HIGH] - m[RIDGE_LOW]) * R(1e-3);
+    mask falls = m_and(on, r_lt(m[RIDGE_WAY], R(0)));
+    m[RIDGE_LEAST] = select(on, r_min(v, m[RIDGE_LEAST]), m[RIDGE_LEAST]);
+    mask risen = m_and(on, r_gt(v, m[RIDGE_LEAST] + enough));
+    risen = m_andnot(risen, r_gt(m[RIDGE_WAY], R(0)));
+    mask higher = m_or(risen, m_andnot(m_and(on, r_gt(v, m[RIDGE_VALUE])), falls));
+    m[RIDGE_VALUE] = select(higher, v, m[RIDGE_VALUE]);
+    m[RIDGE_TIME] = select(higher, t, m[RIDGE_TIME]);
+    mask fallen = m_andnot(m_and(on, r_lt(v, m[RIDGE_VALUE] - enough)), m_or(falls, risen));
+    mask found = m_and(fallen, r_gt(m[RIDGE_WAY], R(0)));
+    m[RIDGE_WAY] = select(risen, R(1), select(fallen, R(-1), m[RIDGE_WAY]));
+    m[RIDGE_LEAST] = select(fallen, v, m[RIDGE_LEAST]);
+    return found;
+}
+
+// Writes it to its place, if there is room.
+INLINE void ridge_put(const struct shoal_args *a, struct group *g, real *m, const struct call c,
+                      real v, mask found) {
+    for (int i = 0; i < W; i++) {
+        u64 n = (u64)LANE(m[0], i);
+        if (!(m_lanes(found) >> i & 1) || n >= a->slots[2 * c.array + 1])
+            continue;
+        u32 window = g->summary.window[i];
+        real t = t_at(g->summary.begin, m[1 + RIDGE_TIME]);
+        a->summary[summary_place(a, g, i, c.array, window, n)] = LANE(v, i);
+        a->summary[summary_place(a, g, i, c.array + 1, window, n)] = LANE(t, i);
+    }
+    m[0] = select(found, m[0] + R(1), m[0]);
 }
 #endif

@@ -112,12 +112,14 @@ static void make_items(struct maker *m, const struct summary_plan *p, struct are
     node_id *call = arena_new(arena, node_id, p->calls + 1);
     for (uint32_t i = 0; i < p->calls; i++)
         call[i] = dag_leaf(&m->system->dag, LEAF_SUMMARY, i);
-    for (uint32_t i = 0; i < p->items; i++) {
+    for (uint32_t i = 0, n = 0; i < p->items; i++) {
+        if (p->item[i].arrays)
+            continue;
         node_id node = system_formula_of(m->system, &p->item[i].value, call, p->calls);
         if (node == NODE_NONE)
             m->code->wrong = "--summary: an item is too large once its functions are expanded";
-        m->code->item[i] = node == NODE_NONE ? call[0] : node;
-        check_item(m, m->code->item[i], arena);
+        m->code->item[n] = node == NODE_NONE ? call[0] : node;
+        check_item(m, m->code->item[n++], arena);
     }
 }
 
@@ -154,7 +156,7 @@ static void functions_of(const struct summary_code *c, const struct emit *like,
     slopes.parameters = "real t, const SPACE real *y, const SPACE real *d, const SPACE real *p, "
                         "real h, real *out";
     items.roots = c->item;
-    items.count = c->plan->items;
+    items.count = c->plan->scalars;
     items.name = "summary_items";
     items.parameters = "const real *r, const SPACE real *p, real *out";
     values.result = slopes.result = items.result = "out";
@@ -197,16 +199,24 @@ static void put_files(struct buf *out, const struct summary_plan *p) {
     }
 }
 
-// Its numbers in a lane, and what is known of it.
-static void put_call_end(struct buf *out, const struct summary_code *c, uint32_t call,
-                         const char *of) {
-    const struct summary_call *x = &c->plan->call[call];
+static uint32_t room_before(const struct summary_plan *p, uint32_t call) {
     uint32_t room = 0;
     for (uint32_t i = 0; i < call; i++)
-        room += c->plan->call[i].kind->room;
-    buf_printf(out, "%s + %u", of, room);
-    if (strcmp(of, "of"))
-        buf_printf(out, ", call_of(%u, %u, %d, %u)", c->of_call[call], x->number, x->way, 0u);
+        room += p->call[i].kind->room;
+    return room;
+}
+
+// What is known of a call.
+static void put_call(struct buf *out, const struct summary_code *c, uint32_t call) {
+    const struct summary_call *x = &c->plan->call[call];
+    buf_printf(out, "call_of(%u, %u, %d, %u)", c->of_call[call], x->number, x->way, x->array);
+}
+
+// Its numbers in a lane, and that.
+static void put_call_end(struct buf *out, const struct summary_code *c, uint32_t call) {
+    buf_printf(out, "g->summary.of + %u, ", room_before(c->plan, call));
+    put_call(out, c, call);
+    buf_puts(out, ");\n");
 }
 
 static void put_segments(struct buf *out, const struct summary_code *c) {
@@ -218,8 +228,7 @@ static void put_segments(struct buf *out, const struct summary_code *c) {
         for (uint32_t i = 0; i < c->plan->calls; i++)
             if (c->of_call[i] == e && c->plan->call[i].kind->form == SUMMARY_SEGMENTS) {
                 buf_printf(out, "        %s_segment(a, g, s, x, ", c->plan->call[i].kind->file);
-                put_call_end(out, c, i, "g->summary.of");
-                buf_puts(out, ");\n");
+                put_call_end(out, c, i);
             }
         buf_puts(out, "    }\n");
     }
@@ -237,10 +246,8 @@ static void put_points(struct buf *out, const struct summary_code *c) {
     buf_puts(out, "INLINE void summary_points(const real *v, real weight, mask on, real *of) {\n");
     for (uint32_t i = 0; i < c->plan->calls; i++)
         if (c->plan->call[i].kind->form == SUMMARY_POINTS) {
-            buf_printf(out, "    %s_point(v[%u], weight, on, ", c->plan->call[i].kind->file,
-                       c->of_call[i]);
-            put_call_end(out, c, i, "of");
-            buf_puts(out, ");\n");
+            buf_printf(out, "    %s_point(v[%u], weight, on, of + %u);\n",
+                       c->plan->call[i].kind->file, c->of_call[i], room_before(c->plan, i));
         }
     buf_puts(out, "}\n");
 }
@@ -249,12 +256,10 @@ static void put_starts(struct buf *out, const struct summary_code *c) {
     buf_puts(out, "INLINE void summary_start(const struct shoal_args *a, struct group *g, mask on) "
                   "{\n");
     for (uint32_t i = 0; i < c->plan->calls; i++) {
-        const struct summary_call *x = &c->plan->call[i];
-        uint32_t room = 0;
-        for (uint32_t k = 0; k < i; k++)
-            room += c->plan->call[k].kind->room;
-        buf_printf(out, "    %s_begin(a, g, g->summary.of + %u, on, call_of(%u, %u, %d, 0));\n",
-                   x->kind->file, room, c->of_call[i], x->number, x->way);
+        buf_printf(out, "    %s_begin(a, g, g->summary.of + %u, on, ", c->plan->call[i].kind->file,
+                   room_before(c->plan, i));
+        put_call(out, c, i);
+        buf_puts(out, ");\n");
     }
     buf_puts(out, "}\n");
 }
@@ -266,8 +271,7 @@ static void put_results(struct buf *out, const struct summary_code *c) {
                c->plan->calls + 1);
     for (uint32_t i = 0; i < c->plan->calls; i++) {
         buf_printf(out, "    r[%u] = %s_value(a, g, length, ", i, c->plan->call[i].kind->file);
-        put_call_end(out, c, i, "g->summary.of");
-        buf_puts(out, ");\n");
+        put_call_end(out, c, i);
     }
     buf_puts(out, "    summary_items(r, g->p, out);\n}\n");
 }
@@ -300,7 +304,7 @@ static void put_text(struct buf *out, const struct summary_code *c, const struct
     buf_printf(out,
                "#define SUMMARY_EXPRESSIONS %u\n#define SUMMARY_SEGMENTED %u\n"
                "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n",
-               c->expressions, c->segmented, c->nodes, c->plan->items, c->plan->items);
+               c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays);
     if (has_points(c->plan))
         put_gauss(out, m);
     buf_puts(out, "#if COLD_PART\n");
@@ -320,10 +324,8 @@ static void put_text(struct buf *out, const struct summary_code *c, const struct
 struct watcher codegen_summary(const struct summary_code *c, const struct emit *like,
                                const struct method *m, struct arena *arena) {
     struct buf text = {0};
-    uint32_t room = 0;
+    uint32_t room = room_before(c->plan, c->plan->calls);
     put_text(&text, c, like, m, arena);
-    for (uint32_t i = 0; i < c->plan->calls; i++)
-        room += c->plan->call[i].kind->room;
     struct watcher w = {.name = "summary",
                         .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS,
                         .state = arena_printf(arena,

@@ -17,19 +17,21 @@ enum summary_way { WAY_BOTH, WAY_RISING, WAY_FALLING };
 enum { SUMMARY_NUMBERS = 3, SUMMARY_PARTS = 2 };
 
 struct summary_kind {
-    const char *name;    // as people write it
-    const char *numbers; // behind the expression, in words; "": none
+    const char *name;    // as people write it; with each number of numbers it is another kind
+    const char *numbers; // behind the expression, in words; NULL: none
     uint32_t count;      // of them
     bool has_level;      // the first of them may be any expression, which is taken from the other
     bool has_way;        // `rising` or `falling` may follow
+    bool part_of_time;   // the number lies between 0 and 1
     enum summary_form form;
     const char *file; // of kernels/summary, without its ending
     uint32_t room;    // numbers of a lane
+    uint32_t arrays; // of its own, with as many elements as the last number says; 0: it is a number
     struct {
         const char *name; // SUMMARY_MADE: of these,
         uint32_t order;   // of the expression's derivative
     } part[SUMMARY_PARTS];
-    const char *code; // by postfix code: 0 and 1 are the parts, - / n (negation) M (max) 1
+    const char *code; // by postfix code: 0 and 1 are the parts, - / n (negation) M (max) I (one)
     const char *help;
 };
 extern const struct summary_kind summary_kinds[];
@@ -43,17 +45,21 @@ struct summary_call {
     enum summary_way way;
     uint32_t number;      // its first one among all
     struct formula level; // a level that is no number: 0 is the number then; count 0: none
+    uint32_t array;       // the first of its own, behind those of items that are numbers
 };
 
-// A number for each window: an array of the result.
+// What a label stands for: a number for each window, or the arrays of a call.
 struct summary_item {
     const char *label;
     struct formula value; // arguments are the calls
+    uint32_t arrays;      // 0: it is a number
+    uint32_t call;        // else of this one
 };
 
 // What is compiled in, and the numbers that are not.
 struct summary_plan {
     uint32_t calls, items, numbers;
+    uint32_t scalars, arrays; // items that are numbers; with arrays of calls behind
     const struct summary_call *call;
     const struct summary_item *item;
     const double *value; // [numbers]

@@ -3,11 +3,13 @@
 #include "ode/codegen/summary.h"
 
 #define SEGMENTS(name_, room_)                                                                     \
-    .name = #name_, .numbers = "", .form = SUMMARY_SEGMENTS, .file = #name_, .room = room_
-#define POINTS(name_, room_)                                                                       \
-    .name = #name_, .numbers = "", .form = SUMMARY_POINTS, .file = #name_, .room = room_
+    .name = #name_, .form = SUMMARY_SEGMENTS, .file = #name_, .room = room_
+#define POINTS(name_, room_) .name = #name_, .form = SUMMARY_POINTS, .file = #name_, .room = room_
 #define MADE(name_, code_, ...)                                                                    \
-    .name = #name_, .numbers = "", .form = SUMMARY_MADE, .code = code_, .part = {__VA_ARGS__}
+    .name = #name_, .form = SUMMARY_MADE, .code = code_, .part = {__VA_ARGS__}
+
+#define NUMBERS(count_, words_) .count = count_, .numbers = words_
+#define LEVEL .count = 1, .numbers = " and a level", .has_level = true
 
 const struct summary_kind summary_kinds[] = {
     {SEGMENTS(max, 1), .help = "the largest value"},
@@ -22,6 +24,27 @@ const struct summary_kind summary_kinds[] = {
     {POINTS(integral, 1), .help = "integral over time"},
     {SEGMENTS(first, 2), .help = "value at the beginning"},
     {SEGMENTS(last, 1), .help = "value at the end"},
+    {SEGMENTS(at, 1), NUMBERS(1, " and a time"), .help = "value at a time"},
+    {SEGMENTS(crossings, 2), LEVEL, .has_way = true, .help = "how often a level is crossed"},
+    {SEGMENTS(tcross, 2), LEVEL, .has_way = true, .help = "when it is crossed first"},
+    {SEGMENTS(time_above, 1), LEVEL, .help = "how long the value is above a level"},
+    {SEGMENTS(period, 9), .help = "mean distance of maxima that stand out"},
+    {.name = "period",
+     LEVEL,
+     .form = SUMMARY_SEGMENTS,
+     .file = "period_level",
+     .room = 4,
+     .help = "mean distance of rising crossings of a level"},
+    {MADE(frequency, "I0/", {"period", 0}), .help = "one over that"},
+    {MADE(frequency, "I0/", {"period", 0}), LEVEL, .help = "one over that"},
+    {SEGMENTS(quantile, 259), NUMBERS(1, " and a part of the time"), .part_of_time = true,
+     .help = "what the value does not exceed for that part of the time"},
+    {SEGMENTS(peaks, 7), NUMBERS(1, " and how many"), .arrays = 2,
+     .help = "the first maxima that stand out, and their times"},
+    {SEGMENTS(troughs, 7), NUMBERS(1, " and how many"), .arrays = 2,
+     .help = "the first minima that stand out, and their times"},
+    {SEGMENTS(histogram, 1), NUMBERS(3, ", lo, hi and how many bins"), .arrays = 1,
+     .help = "time below lo, in each bin, and above"},
     {MADE(dmax, "0", {"max", 1}), .help = "the largest derivative"},
     {MADE(dmin, "0", {"min", 1}), .help = "the smallest derivative"},
     {MADE(d2max, "0", {"max", 2}), .help = "the largest second derivative"},

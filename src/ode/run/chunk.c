@@ -106,7 +106,7 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     a->atol = part(&l, p->model->states.count * e);
     a->control = part(&l, CONTROL_COUNT * e);
     a->save_t = part(&l, 2 * e * (size_t)times_of(p));
-    a->levels = part(&l, p->summary.levels * e);
+    a->levels = part(&l, 2 * e * p->summary.levels);
     a->edges = part(&l, p->summary.windows ? 2 * e * (p->summary.windows + (size_t)1) : 0);
     a->slots = part(&l, 2 * p->summary.arrays * sizeof(uint64_t));
     a->doses = p->doses ? part(&l, 4 * e * (size_t)p->doses->count) : NULL;
@@ -314,12 +314,12 @@ static void fill_summary(const struct chunk *c) {
     const struct run_summary *s = &c->plan->summary;
     SHOAL_U64 *slots = (SHOAL_U64 *)(uintptr_t)c->args.slots;
     for (uint32_t i = 0; i < s->levels; i++)
-        put(c->args.levels, c->elem, i, s->level[i]);
+        put_pair(c->args.levels, c->elem, i, s->level[i]);
     for (uint32_t i = 0; s->windows && i <= s->windows; i++)
         put_pair(c->args.edges, c->elem, i, s->edges[i]);
     for (uint32_t i = 0; i < s->arrays; i++) {
-        slots[2 * i] = s->array[i].index;
-        slots[2 * i + 1] = s->width[i];
+        slots[2 * i] = s->slot[i].first;
+        slots[2 * i + 1] = s->slot[i].width;
     }
 }
 

@@ -156,15 +156,32 @@ static bool is_function(const struct reader *x, const struct written *w) {
     return w->arguments == 2 && (is_named(x, w->name, "max") || is_named(x, w->name, "min"));
 }
 
-static const struct summary_kind *kind_named(const char *name) {
+// The kind of that name with so many numbers, which there is.
+static const struct summary_kind *kind_named(const char *name, uint32_t count) {
     const struct summary_kind *k = summary_kinds;
-    while (strcmp(k->name, name))
+    while (strcmp(k->name, name) || k->count != count)
         k++;
     return k;
 }
 
 static bool read_formula(struct reader *x, struct range a, struct formula *out) {
     return model_formula_in(x->m, &x->source, a.from, a.to, NULL, x->arena, out, x->r);
+}
+
+enum { ELEMENTS_MOST = 10000 }; // of an array for each window
+
+static bool check_numbers(struct reader *x, const struct written *w, const struct summary_kind *k,
+                          const double *number) {
+    double last = k->count ? number[k->count - 1] : 0;
+    uint32_t place = w->argument[k->count].from;
+    if (k->part_of_time && !(last >= 0 && last <= 1))
+        return fail(x, place, "`%s` takes a part of the time, between 0 and 1%s", k->name, "");
+    if (k->arrays && !(last >= 1 && last <= ELEMENTS_MOST && last == floor(last)))
+        return fail(x, place, "`%s` takes a whole number from 1 to 10000 here%s", k->name, "");
+    if (k->count == 3 && !(number[0] < number[1]))
+        return fail(x, w->argument[1].from, "`%s` takes a lower end that is below the upper%s",
+                    k->name, "");
+    return true;
 }
 
 // The numbers of a call; a level that is none becomes a formula, and the number is 0.
@@ -176,14 +193,15 @@ static bool read_numbers(struct reader *x, const struct written *w, const struct
         double value = 0;
         if (!model_number(x->m, text_of(x, a), &value)) {
             if (i > 0 || !k->has_level)
-                return fail(x, a.from, "`%s` needs a number here: %s", k->name, k->numbers);
+                return fail(x, a.from, "`%s` takes an expression%s, and this is no number", k->name,
+                            k->numbers);
             value = 0;
             if (!read_formula(x, a, &call->level))
                 return false;
         }
         *vec_push(x->arena, &x->numbers) = value;
     }
-    return true;
+    return check_numbers(x, w, k, x->numbers.items + call->number);
 }
 
 static bool same_numbers(const struct reader *x, const struct summary_call *a,
@@ -215,7 +233,7 @@ static bool stand_in(struct reader *x, const struct summary_kind *k, struct summ
     struct item *item = arena_new(x->arena, struct item, strlen(code));
     uint32_t place[SUMMARY_PARTS] = {0};
     for (int i = 0; i < SUMMARY_PARTS && (i == 0 || k->part[i].name); i++) {
-        call->kind = k->form == SUMMARY_MADE ? kind_named(k->part[i].name) : k;
+        call->kind = k->form == SUMMARY_MADE ? kind_named(k->part[i].name, k->count) : k;
         call->order = k->part[i].order;
         place[i] = add_call(x, call);
     }
@@ -264,7 +282,7 @@ static bool read_calls(struct reader *x, struct range item, hole_list *holes,
             continue;
         if (!k)
             return fail(x, name.from, "`%s` takes an expression%s", named->name,
-                        *named->numbers ? named->numbers : " and nothing else");
+                        named->numbers ? named->numbers : " and nothing else");
         if (!holes->count)
             *first = w;
         if (!read_call(x, &w, k, vec_push(x->arena, holes)))
@@ -323,6 +341,12 @@ static bool read_item(struct reader *x, struct range item) {
     bool alone = first.whole.from == item.from && first.whole.to == item.to;
     if (!labelled && !(alone && is_plain_name(x, first.argument[0])))
         return fail(x, item.from, "this needs a label, as in %s%s", "`swing=max(x)-min(x)`", "");
+    const struct summary_call *call = &x->calls.items[holes.items[0].item[0].index];
+    if (call->kind->arrays && !alone)
+        return fail(x, item.from, "`%s` is several numbers, and stands alone%s", call->kind->name,
+                    "");
+    out.arrays = call->kind->arrays;
+    out.call = holes.items[0].item[0].index;
     out.label = labelled ? text_of(x, label) : dense_text(x, item);
     const struct formula_holes all = {holes.items, holes.count};
     if (!check_label(x, out.label, label.from) ||
@@ -344,6 +368,18 @@ static bool read_items(struct reader *x) {
         i = next + 1;
     } while (i <= end);
     return good;
+}
+
+// Arrays of calls stand behind those of numbers.
+static void number_arrays(struct summary_plan *p, struct summary_call *call) {
+    for (uint32_t i = 0; i < p->items; i++)
+        p->scalars += !p->item[i].arrays;
+    p->arrays = p->scalars;
+    for (uint32_t i = 0; i < p->items; i++)
+        if (p->item[i].arrays) {
+            call[p->item[i].call].array = p->arrays;
+            p->arrays += p->item[i].arrays;
+        }
 }
 
 shoal_code summaries_read(const char *text, struct model *m, struct arena *arena,
@@ -370,6 +406,7 @@ shoal_code summaries_read(const char *text, struct model *m, struct arena *arena
                                .call = x.calls.items,
                                .item = x.items.items,
                                .value = x.numbers.items};
+    number_arrays(p, x.calls.items);
     *out = p;
     return good ? SHOAL_OK : SHOAL_INPUT;
 }
@@ -397,37 +434,75 @@ static shoal_code lay_windows(double begin, double t1, double window, struct are
     return SHOAL_OK;
 }
 
+// Elements of an item's arrays.
+static uint32_t width_of(const struct summary_plan *p, const struct summary_item *item) {
+    if (!item->arrays)
+        return 1;
+    const struct summary_call *call = &p->call[item->call];
+    return (uint32_t)p->value[call->number + call->kind->count - 1] + (item->arrays == 1 ? 2 : 0);
+}
+
+struct layer {
+    const struct summary_plan *plan;
+    struct run_summary *out;
+    struct arena *arena;
+    struct result_more *array;
+    struct summary_slot *slot;
+    uint64_t index; // elements so far
+};
+
+// `slot` is its place in the kernel's own order.
+static void add_array(struct layer *l, const char *name, const char *stem, uint32_t slot,
+                      const struct summary_item *item) {
+    uint32_t width = width_of(l->plan, item), axis = 0;
+    struct result_more *more = &l->array[l->out->arrays++];
+    *more = (struct result_more){.name = name,
+                                 .role = ROLE_SUMMARY,
+                                 .field = FIELD_summary,
+                                 .index = (uint32_t)l->index,
+                                 .words = {.table = l->out->windowed ? RESULT_WINDOWS : NULL,
+                                           .stem = stem,
+                                           .open = item->arrays == 1}};
+    if (l->out->windowed)
+        more->axis[axis++] = l->out->windows;
+    if (item->arrays)
+        more->axis[axis] = width;
+    l->slot[slot] = (struct summary_slot){l->index, width};
+    l->index += (uint64_t)l->out->windows * width;
+}
+
+static void add_item(struct layer *l, const struct summary_item *item, uint32_t *scalars) {
+    uint32_t slot = item->arrays ? l->plan->call[item->call].array : (*scalars)++;
+    add_array(l, item->label, NULL, slot, item);
+    if (item->arrays == 2) {
+        char *name = arena_printf(l->arena, "%s.t", item->label);
+        add_array(l, name, name, slot + 1, item);
+    }
+}
+
 shoal_code summaries_lay(const struct summary_plan *p, double begin, double t1, double window,
                          struct arena *arena, struct run_summary *out, struct report *r) {
     *out = (struct run_summary){0};
     if (!p)
         return SHOAL_OK;
     shoal_code code = lay_windows(begin, t1, window, arena, out, r);
-    struct result_more *array = arena_new(arena, struct result_more, p->items + 1);
-    uint32_t *width = arena_new(arena, uint32_t, p->items + 1);
-    if (code == SHOAL_OK && (!array || !width))
+    struct layer l = {.plan = p,
+                      .out = out,
+                      .arena = arena,
+                      .array = arena_new(arena, struct result_more, p->arrays + 1),
+                      .slot = arena_new(arena, struct summary_slot, p->arrays + 1)};
+    uint32_t scalars = 0;
+    if (code == SHOAL_OK && (!l.array || !l.slot))
         code = report_error(r, SHOAL_MEMORY, "out of memory");
-    if (code != SHOAL_OK)
-        return code;
-    uint64_t index = 0;
-    for (uint32_t i = 0; i < p->items; i++) {
-        width[i] = 1;
-        array[i] = (struct result_more){.name = p->item[i].label,
-                                        .role = ROLE_SUMMARY,
-                                        .field = FIELD_summary,
-                                        .index = (uint32_t)index,
-                                        .axis = {out->windowed ? out->windows : 0, 0},
-                                        .words.table = out->windowed ? RESULT_WINDOWS : NULL};
-        index += (uint64_t)out->windows * width[i];
-    }
-    if (index > UINT32_MAX)
-        return report_error(r, SHOAL_INPUT, "--window: there are too many windows");
+    for (uint32_t i = 0; i < p->items && code == SHOAL_OK; i++)
+        add_item(&l, &p->item[i], &scalars);
+    if (l.index > UINT32_MAX)
+        code = report_error(r, SHOAL_INPUT, "--window: a run would have too many summaries");
     out->levels = p->numbers;
     out->level = p->value;
-    out->arrays = p->items;
-    out->array = array;
-    out->width = width;
-    return SHOAL_OK;
+    out->array = l.array;
+    out->slot = l.slot;
+    return code;
 }
 
 bool summaries_alone(const shoal_options *o) {

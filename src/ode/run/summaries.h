@@ -7,6 +7,12 @@
 #include "ode/codegen/summary.h"
 #include "result/result_list.h"
 
+// Where an array begins, in elements of a row, and how many a window has.
+struct summary_slot {
+    uint64_t first;
+    uint32_t width;
+};
+
 // Summaries as a run has them: numbers, windows, and the arrays that they come out in.
 struct run_summary {
     uint32_t levels;
@@ -15,8 +21,8 @@ struct run_summary {
     const double *edges; // [windows + 1]
     bool windowed;       // there is an axis of windows
     uint32_t arrays;
-    const struct result_more *array;
-    const uint32_t *width; // [arrays] elements of a window
+    const struct result_more *array; // as they are asked for
+    const struct summary_slot *slot; // [arrays], as the kernel counts them
 };
 
 // What the text of --summary asks for, in the arena; NULL where the text is.

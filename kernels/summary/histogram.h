@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// How long the value is below lo, in each of n equal bins between lo and hi, and at hi or above.
+INLINE void histogram_begin(SUMMARY_BEGIN) {
+    m[0] = select(on, R(0), m[0]);
+    summary_fill_lanes(a, g, c.array, on, 0);
+}
+INLINE void histogram_put(const struct shoal_args *a, struct group *g, const struct call c,
+                          real bin, real time, mask on) {
+    for (int i = 0; i < W; i++)
+        if (m_lanes(on) >> i & 1)
+            a->summary[summary_place(a, g, i, c.array, g->summary.window[i], (u64)LANE(bin, i))] +=
+                LANE(time, i);
+}
+INLINE void histogram_segment(SUMMARY_SEGMENT) {
+    real low = R(a->levels[2 * c.number]), high = R(a->levels[2 * c.number + 2]);
+    real n = R(a->levels[2 * c.number + 4]), width = (high - low) / n, theta = x->from;
+    real bin = r_floor((x->v0 - low) / width) + R(1), end = r_floor((x->v1 - low) / width) + R(1);
+    bin = r_min(r_max(bin, R(0)), n + R(1));
+    end = r_min(r_max(end, R(0)), n + R(1));
+    mask on = m_and(x->on, m_and(r_eq(x->v0, x->v0), r_eq(x->v1, x->v1)));
+    real way = select(r_gt(end, bin), R(1), R(-1)), v = x->v0, t = x->t0;
+    mask todo = m_and(on, r_ne(bin, end));
+    ROLL while (any(todo)) { // at most n + 1 times
+        real level = r_fma(select(r_gt(way, R(0)), bin, bin - R(1)), width, low);
+        real next = summary_root(g, s, c.expression, 0, level, theta, x->to, v - level,
+                                 x->v1 - level, todo);
+        next = select(m_and(r_ge(next, theta), r_le(next, x->to)), next, theta);
+        real now = summary_since(g, s, x, next);
+        histogram_put(a, g, c, bin, r_abs(now - t), todo);
+        t = select(todo, now, t);
+        theta = select(todo, next, theta);
+        v = select(todo, level, v);
+        bin = select(todo, bin + way, bin);
+        todo = m_and(todo, r_ne(bin, end));
+    }
+    histogram_put(a, g, c, end, r_abs(x->t1 - t), on);
+}
+INLINE real histogram_value(SUMMARY_VALUE) { return m[0]; }
