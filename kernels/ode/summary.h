@@ -65,11 +65,15 @@ INLINE void summary_fill(const struct shoal_args *a, const struct group *g, int 
         a->summary[summary_place(a, g, i, array, g->summary.window[i], k)] = value;
 }
 
-INLINE void summary_fill_lanes(const struct shoal_args *a, const struct group *g, int array,
-                               mask on, elem value) {
+// Fills arrays of the lanes whose window has just begun, where `count` is -1, and sets that to 0.
+// This waits for the first step, since lanes may begin that have no row of their own.
+INLINE void summary_clear(const struct shoal_args *a, const struct group *g, int array, int arrays,
+                          real *count, mask on, elem value) {
+    u32 lanes = m_lanes(m_and(on, r_lt(*count, R(0))));
     for (int i = 0; i < W; i++)
-        if (m_lanes(on) >> i & 1)
-            summary_fill(a, g, i, array, value);
+        for (int k = 0; (lanes >> i & 1) && k < arrays; k++)
+            summary_fill(a, g, i, array + k, value);
+    *count = select(m_of_lanes(lanes), R(0), *count);
 }
 
 // ---- Expressions in a step ----------------------------------------------------------------------
@@ -218,6 +222,11 @@ INLINE mask ridge_see(real *m, real v, real t, mask on) {
     m[RIDGE_WAY] = select(risen, R(1), select(fallen, R(-1), m[RIDGE_WAY]));
     m[RIDGE_LEAST] = select(fallen, v, m[RIDGE_LEAST]);
     return found;
+}
+
+INLINE void ridge_clear(const struct shoal_args *a, const struct group *g, real *m,
+                        const struct call c, mask on) {
+    summary_clear(a, g, c.array, 2, &m[0], on, (elem)NAN_VALUE);
 }
 
 // Writes it to its place, if there is room.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How long the value is below lo, in each of n equal bins between lo and hi, and at hi or above.
-INLINE void histogram_begin(SUMMARY_BEGIN) {
-    m[0] = select(on, R(0), m[0]);
-    summary_fill_lanes(a, g, c.array, on, 0);
-}
+INLINE void histogram_begin(SUMMARY_BEGIN) { m[0] = select(on, R(-1), m[0]); }
 INLINE void histogram_put(const struct shoal_args *a, struct group *g, const struct call c,
                           real bin, real time, mask on) {
     for (int i = 0; i < W; i++)
@@ -12,6 +9,7 @@ INLINE void histogram_put(const struct shoal_args *a, struct group *g, const str
                 LANE(time, i);
 }
 INLINE void histogram_segment(SUMMARY_SEGMENT) {
+    summary_clear(a, g, c.array, 1, &m[0], x->on, 0);
     real low = R(a->levels[2 * c.number]), high = R(a->levels[2 * c.number + 2]);
     real n = R(a->levels[2 * c.number + 4]), width = (high - low) / n, theta = x->from;
     real bin = r_floor((x->v0 - low) / width) + R(1), end = r_floor((x->v1 - low) / width) + R(1);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The first minima that stand out, and their times: maxima of the negative.
 INLINE void troughs_begin(SUMMARY_BEGIN) {
-    m[0] = select(on, R(0), m[0]);
+    m[0] = select(on, R(-1), m[0]);
     ridge_begin(m + 1, on);
-    summary_fill_lanes(a, g, c.array, on, (elem)NAN_VALUE);
-    summary_fill_lanes(a, g, c.array + 1, on, (elem)NAN_VALUE);
 }
 INLINE void troughs_segment(SUMMARY_SEGMENT) {
+    ridge_clear(a, g, m, c, x->on);
     UNROLL for (int end = 0; end < 2; end++) {
         mask found = ridge_see(m + 1, end ? -x->v1 : -x->v0, end ? x->t1 : x->t0, x->on);
         if (any(found))

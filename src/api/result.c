@@ -20,6 +20,7 @@ struct shoal_result {
     uint32_t arrays;         // of the list,
     struct array_target *to; // and where they are
     uint32_t first_var, t, status;
+    uint32_t first_summary, summaries; // which follow each other
     shoal_tally tally;
 };
 
@@ -66,6 +67,8 @@ static void choose(shoal_result *x, struct result_list *list) {
             x->t = i;
         else if (a->role == ROLE_STATUS)
             x->status = i;
+        else if (a->role == ROLE_SUMMARY && !x->summaries++)
+            x->first_summary = i;
     }
     x->first_var = list->first_var;
     x->vars = list->of.vars;
@@ -223,6 +226,17 @@ double shoal_result_value(const shoal_result *result, uint32_t var, uint64_t row
     const void *values = result->to[result->first_var + var].data;
     size_t at = position(result, row, sample);
     return result->f32 ? (double)((const float *)values)[at] : ((const double *)values)[at];
+}
+
+double shoal_result_summary(const shoal_result *result, uint32_t summary, uint64_t row,
+                            uint64_t item) {
+    if (row >= shoal_result_rows(result) || summary >= result->summaries)
+        return (double)NAN;
+    const struct array_target *to = &result->to[result->first_summary + summary];
+    size_t at = (size_t)(row * to->row_stride + item);
+    if (item >= to->row_stride)
+        return (double)NAN;
+    return result->f32 ? (double)((const float *)to->data)[at] : ((const double *)to->data)[at];
 }
 
 double shoal_result_t(const shoal_result *result, uint64_t row, uint64_t sample) {

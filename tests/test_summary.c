@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+// Summaries against closed forms: of a harmonic oscillator, of signals without any change, at the
+// edges of steps and windows, backwards, by every method.
+#include "check.h"
+#include "summed.h"
+
+static const char oscillator[] = "par w=1; x'=v; v'=-w^2*x; init x=0, v=1; aux e=x^2+v^2";
+
+#define ALL                                                                                        \
+    "summary=max(x),min(x),tmax(x),tmin(x),amplitude(x),maxabs(v),mean(x),rms(x),std(x),"          \
+    "i=integral(x),first(x),last(x),y=at(x,2.5),n=crossings(x,0.1),up=crossings(x,0.1,rising),"    \
+    "down=crossings(x,0.1,falling),t1=tcross(x,0.5),t2=tcross(x,0.5,falling),tv=tcross(x,v),"      \
+    "T=period(x),T0=period(x,0.2),f=frequency(x),f0=frequency(x,0.2),above=time_above(x,0.5),"     \
+    "d=dmax(x),d_=dmin(x*x),dd=d2max(x),dd_=d2min(x),q=quantile(x,0.75),p=peaks(x,5),"             \
+    "l=troughs(x,2),h=histogram(x,-0.5,0.5,2),E=max(e)-min(e),s=integral(x*x)+w"
+
+// The time in [0, end] at which sin t is above s, 0 <= s < 1.
+static double time_above(double s, double end) {
+    double a = asin(s), sum = 0;
+    for (double begin = a; begin < end; begin += 2 * M_PI)
+        sum += fmin(end, begin + M_PI - 2 * a) - begin;
+    return sum;
+}
+
+static double crossings(double level, double end, bool rising) {
+    double n = 0, first = rising ? asin(level) : M_PI - asin(level);
+    for (double t = first; t < end; t += 2 * M_PI)
+        n++;
+    return n;
+}
+
+// All of x = sin t from 0 to 20, within `near`.
+static void check_all(const struct summed *s, uint64_t row, double near) {
+    double T = 20, mean = (1 - cos(T)) / T, square = (T / 2 - sin(2 * T) / 4) / T;
+    const struct {
+        const char *name;
+        double want;
+    } cases[] = {{"max(x)", 1},
+                 {"min(x)", -1},
+                 {"amplitude(x)", 2},
+                 {"maxabs(v)", 1},
+                 {"mean(x)", mean},
+                 {"rms(x)", sqrt(square)},
+                 {"std(x)", sqrt(square - mean * mean)},
+                 {"i", 1 - cos(T)},
+                 {"first(x)", 0},
+                 {"last(x)", sin(T)},
+                 {"y", sin(2.5)},
+                 {"n", crossings(0.1, T, true) + crossings(0.1, T, false)},
+                 {"up", crossings(0.1, T, true)},
+                 {"down", crossings(0.1, T, false)},
+                 {"t1", asin(0.5)},
+                 {"t2", M_PI - asin(0.5)},
+                 {"tv", M_PI / 4},
+                 {"T0", 2 * M_PI},
+                 {"f0", 0.5 / M_PI},
+                 {"above", time_above(0.5, T)},
+                 {"d", 1},
+                 {"d_", -1},
+                 {"dd", 1},
+                 {"dd_", -1},
+                 {"E", 0},
+                 {"s", square * T + 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double got = summed_value(s, cases[i].name, row, 0), want = cases[i].want;
+        CHECK_MSG(fabs(got - want) <= near, "%s is %.12g, not %.12g within %g", cases[i].name, got,
+                  want, near);
+    }
+    // Where a slope is 0 a time is as good as the root of what tells it.
+    double loose = 20 * near;
+    CHECK(fabs(remainder(summed_value(s, "tmax(x)", row, 0) - M_PI / 2, 2 * M_PI)) <= loose);
+    CHECK(fabs(remainder(summed_value(s, "tmin(x)", row, 0) + M_PI / 2, 2 * M_PI)) <= loose);
+    CHECK_NEAR(summed_value(s, "T", row, 0), 2 * M_PI, loose);
+    CHECK_NEAR(summed_value(s, "f", row, 0), 0.5 / M_PI, loose);
+    for (int i = 0; i < 5; i++) {
+        double v = summed_value(s, "p", row, (uint64_t)i),
+               t = summed_value(s, "p.t", row, (uint64_t)i);
+        CHECK_MSG(i < 3 ? fabs(v - 1) <= near : isnan(v), "peak %d is %g", i, v);
+        CHECK_MSG(i < 3 ? fabs(t - M_PI / 2 - 2 * M_PI * i) <= loose : isnan(t), "at %g", t);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK_NEAR(summed_value(s, "l", row, (uint64_t)i), -1, near);
+        CHECK_NEAR(summed_value(s, "l.t", row, (uint64_t)i), M_PI * (1.5 + 2 * i), loose);
+    }
+    double high = time_above(0.5, T), zero = time_above(0, T);
+    double low = T - zero - (T - 5 * M_PI < 0 ? 0 : 0);
+    double below = 3 * (2 * M_PI / 3); // three troughs are over at 6 pi
+    CHECK_NEAR(summed_value(s, "h", row, 0), below, near);
+    CHECK_NEAR(summed_value(s, "h", row, 1), low - below, near);
+    CHECK_NEAR(summed_value(s, "h", row, 2), zero - high, near);
+    CHECK_NEAR(summed_value(s, "h", row, 3), high, near);
+}
+
+// Where the time below a value is the part q of [0, end].
+static double quantile(double q, double end) {
+    double low = 0, high = 1;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        *(1 - time_above(middle, end) / end < q ? &low : &high) = middle;
+    }
+    return low;
+}
+
+TEST(summary_closed_forms) {
+    static const char *const how[] = {"method=tsit5 rtol=1e-8 atol=1e-8",
+                                      "method=dop853 rtol=1e-8 atol=1e-8",
+                                      "method=rk4 dt=0.02",
+                                      "method=rodas5p rtol=1e-8 atol=1e-8",
+                                      "method=radau5 rtol=1e-8 atol=1e-8",
+                                      "method=auto rtol=1e-8 atol=1e-8"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct summed s = summed_run(oscillator, NULL, "%s t1=20 " ALL, how[i]);
+        double off = fabs(summed_value(&s, "last(x)", 0, 0) - sin(20));
+        CHECK_MSG(off < 2e-7, "%s: last(x) is off by %g", how[i], off);
+        check_all(&s, 0, 10 * fmax(off, 1e-8));
+        CHECK_NEAR(summed_value(&s, "q", 0, 0), quantile(0.75, 20), 0.02);
+        summed_free(&s);
+    }
+}
+
+TEST(summary_f32) {
+    struct summed s = summed_run(oscillator, NULL, "precision=f32 rtol=1e-5 atol=1e-5 t1=20 " ALL);
+    check_all(&s, 0, 5e-4);
+    summed_free(&s);
+}
+
+// Each row of a batch has the bits that it has alone, and those of a thread.
+TEST(summary_bits) {
+    static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.1", "method=rosenbrock23",
+                                      "method=auto precision=f32"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct summed s = summed_run(oscillator, "w=lin:0.5:4:21",
+                                     "%s t1=20 settle=0.37 window=4.3 " ALL, how[i]);
+        struct summed one =
+            summed_run(oscillator, "w=1.025,9", "%s t1=20 settle=0.37 window=4.3 " ALL, how[i]);
+        for (uint64_t k = 0; k < 5; k++) { // row 3 of the batch
+            double x = summed_value(&s, "mean(x)", 3, k), y = summed_value(&one, "mean(x)", 0, k);
+            double p = summed_value(&s, "p.t", 3, 5 * k), q = summed_value(&one, "p.t", 0, 5 * k);
+            double u = summed_value(&s, "q", 3, k), v = summed_value(&one, "q", 0, k);
+            CHECK_MSG(x == y && u == v && (p == q || (isnan(p) && isnan(q))),
+                      "%s, window %d: %.17g %.17g, %.17g %.17g, %.17g %.17g", how[i], (int)k, x, y,
+                      p, q, u, v);
+        }
+        summed_free(&s);
+        summed_free(&one);
+    }
+}
+
+// Windows that do not divide the run, and end between steps.
+TEST(summary_windows) {
+    const char *words = "rtol=1e-9 atol=1e-9 t1=10 settle=0.5 window=2.7 "
+                        "summary=max(x),m=mean(x),i=integral(x),s=std(x),first(x),last(x),"
+                        "n=crossings(x,0),a=time_above(x,0),t=tmin(x)";
+    // t is a name that every result has
+    CHECK_HAS(summed_error(oscillator, words), "`t` is a name that every result has");
+    struct summed s = summed_run(oscillator, NULL,
+                                 "rtol=1e-9 atol=1e-9 t1=10 settle=0.5 window=2.7 "
+                                 "summary=max(x),m=mean(x),i=integral(x),s=std(x),first(x),last(x),"
+                                 "n=crossings(x,0),a=time_above(x,0)");
+    const double edge[] = {0.5, 3.2, 5.9, 8.6, 10};
+    const double most[] = {1, sin(3.2), 1, sin(8.6)}, crossed[] = {1, 0, 1, 1};
+    const double above[] = {M_PI - 0.5, 0, 8.6 - 2 * M_PI, 3 * M_PI - 8.6};
+    for (uint64_t i = 0; i < 4; i++) {
+        double a = edge[i], b = edge[i + 1], integral = cos(a) - cos(b), mean = integral / (b - a);
+        double square = ((b - a) / 2 - (sin(2 * b) - sin(2 * a)) / 4) / (b - a);
+        CHECK_NEAR(summed_value(&s, "max(x)", 0, i), most[i], 1e-8);
+        CHECK_NEAR(summed_value(&s, "i", 0, i), integral, 1e-8);
+        CHECK_NEAR(summed_value(&s, "m", 0, i), mean, 1e-8);
+        CHECK_NEAR(summed_value(&s, "s", 0, i), sqrt(square - mean * mean), 1e-8);
+        CHECK_NEAR(summed_value(&s, "first(x)", 0, i), sin(a), 1e-8);
+        CHECK_NEAR(summed_value(&s, "last(x)", 0, i), sin(b), 1e-8);
+        CHECK_NEAR(summed_value(&s, "n", 0, i), crossed[i], 0);
+        CHECK_NEAR(summed_value(&s, "a", 0, i), above[i], 1e-8);
+    }
+    summed_free(&s);
+}
+
+// No summary changes the steps, and many windows may lie in one of them.
+TEST(summary_leaves_steps) {
+    struct summed s = summed_run("x'=1; init x=0", NULL,
+                                 "method=tsit5 t1=10 window=0.01 summary=m=mean(x),tmax(x)");
+    struct summed plain = summed_run("x'=1; init x=0", NULL, "method=tsit5 t1=10");
+    CHECK_INT(shoal_result_tally(s.result).steps, shoal_result_tally(plain.result).steps);
+    CHECK(shoal_result_tally(s.result).steps < 20);
+    for (uint64_t i = 0; i < 1000; i += 37) {
+        CHECK_NEAR(summed_value(&s, "m", 0, i), 0.01 * (double)i + 0.005, 1e-9);
+        CHECK_NEAR(summed_value(&s, "tmax(x)", 0, i), 0.01 * (double)i + 0.01, 1e-9);
+    }
+    summed_free(&s);
+    summed_free(&plain);
+}
+
+TEST(summary_backwards) {
+    struct summed s = summed_run(oscillator, NULL,
+                                 "rtol=1e-9 atol=1e-9 t0=0 t1=-20 window=10 settle=1 "
+                                 "summary=i=integral(x),m=mean(x),up=crossings(x,0,rising),"
+                                 "c=tcross(x,0.5,rising),T=period(x),max(x),a=time_above(x,0)");
+    const double edge[] = {-1, -11, -20};
+    for (uint64_t i = 0; i < 2; i++) {
+        double a = edge[i], b = edge[i + 1];
+        CHECK_NEAR(summed_value(&s, "i", 0, i), cos(a) - cos(b), 1e-7);
+        CHECK_NEAR(summed_value(&s, "m", 0, i), (cos(a) - cos(b)) / (b - a), 1e-8);
+        CHECK_NEAR(summed_value(&s, "max(x)", 0, i), 1, 1e-8);
+    }
+    // Along the integration sin(-u) = -sin(u) rises at u = pi, 3 pi, 5 pi.
+    CHECK_NEAR(summed_value(&s, "up", 0, 0), 2, 0);
+    CHECK_NEAR(summed_value(&s, "up", 0, 1), 1, 0);
+    CHECK_NEAR(summed_value(&s, "c", 0, 0), -M_PI - asin(0.5), 1e-7);
+    CHECK_NEAR(summed_value(&s, "a", 0, 0), M_PI + (11 - 3 * M_PI), 1e-7);
+    CHECK(isnan(summed_value(&s, "T", 0, 1))); // one maximum only
+    summed_free(&s);
+}
+
+// The transient has the largest value of a signal that is negative from then on.
+TEST(summary_settle_negative) {
+    struct summed s = summed_run("x'=-1; init x=1", NULL,
+                                 "t1=5 settle=2.5 summary=max(x),maxabs(x),m=mean(x),tmax(x)");
+    CHECK_NEAR(summed_value(&s, "max(x)", 0, 0), -1.5, 1e-12);
+    CHECK_NEAR(summed_value(&s, "maxabs(x)", 0, 0), 4, 1e-12);
+    CHECK_NEAR(summed_value(&s, "m", 0, 0), -2.75, 1e-12);
+    CHECK_NEAR(summed_value(&s, "tmax(x)", 0, 0), 2.5, 1e-12);
+    summed_free(&s);
+}
+
+// A large offset, where squares cancel, and a signal without any change.
+TEST(summary_variance) {
+    struct summed s =
+        summed_run("par c=1e8; x'=0; y'=cos(t); aux big=c+y; init x=1e8,y=0", "c=1e8,-1e12",
+                   "t1=20 rtol=1e-8 summary=std(x),b=std(big),e=std(x*0)");
+    double mean = (1 - cos(20)) / 20, square = 0.5 - sin(40) / 80;
+    for (uint64_t row = 0; row < 2; row++) {
+        CHECK_NEAR(summed_value(&s, "std(x)", row, 0), 0, 0);
+        CHECK_NEAR(summed_value(&s, "e", row, 0), 0, 0);
+    }
+    CHECK_NEAR(summed_value(&s, "b", 0, 0), sqrt(square - mean * mean), 1e-6);
+    CHECK_NEAR(summed_value(&s, "b", 1, 0), sqrt(square - mean * mean), 1e-3);
+    summed_free(&s);
+}
+
+TEST(summary_of_zero) {
+    struct summed s =
+        summed_run("x'=0; init x=0", NULL,
+                   "t1=5 summary=p=peaks(x,2),T=period(x),f=frequency(x),"
+                   "n=crossings(x,0),c=tcross(x,0),q=quantile(x,0.5),a=time_above(x,0),"
+                   "h=histogram(x,-1,1,2),max(x),amplitude(x)");
+    CHECK(isnan(summed_value(&s, "p", 0, 0)) && isnan(summed_value(&s, "p.t", 0, 1)));
+    CHECK(isnan(summed_value(&s, "T", 0, 0)) && isnan(summed_value(&s, "f", 0, 0)));
+    CHECK(isnan(summed_value(&s, "c", 0, 0)));
+    CHECK_NEAR(summed_value(&s, "n", 0, 0), 0, 0);
+    CHECK_NEAR(summed_value(&s, "q", 0, 0), 0, 0);
+    CHECK_NEAR(summed_value(&s, "a", 0, 0), 0, 0);
+    CHECK_NEAR(summed_value(&s, "h", 0, 2), 5, 1e-12); // a bin has its lower end
+    CHECK_NEAR(summed_value(&s, "max(x)", 0, 0), 0, 0);
+    CHECK_NEAR(summed_value(&s, "amplitude(x)", 0, 0), 0, 0);
+    summed_free(&s);
+}
+
+// Fixed steps of x = t - 1 end at 1 exactly; touching is no crossing.
+TEST(summary_crossing_at_a_step) {
+    struct summed s =
+        summed_run("x'=1; y'=2*(t-1); init x=-1,y=1", NULL,
+                   "method=rk4 dt=0.25 t1=2 summary=n=crossings(x,0),c=tcross(x,0),"
+                   "touch=crossings(y,0),up=crossings(x,0,falling),z=crossings(x,-1)");
+    CHECK_NEAR(summed_value(&s, "n", 0, 0), 1, 0);
+    CHECK_NEAR(summed_value(&s, "c", 0, 0), 1, 1e-12);
+    CHECK_NEAR(summed_value(&s, "touch", 0, 0), 0, 0);
+    CHECK_NEAR(summed_value(&s, "up", 0, 0), 0, 0);
+    CHECK_NEAR(summed_value(&s, "z", 0, 0), 0, 0); // it begins there
+    summed_free(&s);
+}
+
+TEST(summary_one_step) {
+    struct summed s =
+        summed_run("x'=3*t^2-2*t; init x=1", NULL,
+                   "method=rk4 dt=1 t1=1 summary=max(x),min(x),tmin(x),m=mean(x),at(x,1),"
+                   "first(x),last(x)");
+    CHECK_INT(shoal_result_tally(s.result).steps, 1);
+    CHECK_NEAR(summed_value(&s, "max(x)", 0, 0), 1, 1e-12);
+    CHECK_NEAR(summed_value(&s, "min(x)", 0, 0), 1 - 4.0 / 27, 1e-12);
+    CHECK_NEAR(summed_value(&s, "tmin(x)", 0, 0), 2.0 / 3, 1e-9);
+    CHECK_NEAR(summed_value(&s, "m", 0, 0), 1 + 0.25 - 1.0 / 3, 1e-12);
+    CHECK_NEAR(summed_value(&s, "at(x,1)", 0, 0), 1, 1e-12);
+    summed_free(&s);
+}
+
+// A row that fails has NaN, but for windows that were over; or what there was so far.
+TEST(summary_of_failed_rows) {
+    const char *model = "par a=1; x'=a*x^2; init x=1"; // 1/(1-a t)
+    struct summed s =
+        summed_run(model, "a=1,0.01", "t1=2 window=0.4 summary=m=last(x),p=peaks(x,2)");
+    CHECK_INT(shoal_result_status(s.result, 1), SHOAL_STATUS_ok);
+    CHECK(shoal_result_status(s.result, 0) != SHOAL_STATUS_ok);
+    CHECK_NEAR(summed_value(&s, "m", 0, 0), 1 / 0.6, 1e-4);
+    CHECK_NEAR(summed_value(&s, "m", 0, 1), 1 / 0.2, 1e-3);
+    for (uint64_t i = 2; i < 5; i++)
+        CHECK(isnan(summed_value(&s, "m", 0, i)));
+    CHECK_NEAR(summed_value(&s, "m", 1, 4), 1 / 0.98, 1e-5);
+    summed_free(&s);
+    s = summed_run(model, "a=1,0.01", "t1=2 keep-failed=on summary=m=max(x)");
+    CHECK(summed_value(&s, "m", 0, 0) > 1e3);
+    summed_free(&s);
+}
+
+// Rows that another method takes over are computed again from their start, and overwritten.
+TEST(summary_taken_over) {
+    const char *model = "par k=1; x'=v; v'=k*(1-x^2)*v-x; init x=2,v=0";
+    const char *words =
+        "method=%s t1=50 window=20 rtol=1e-6 summary=i=integral(x),n=crossings(x,0),"
+        "h=histogram(x,-1,1,3),p=peaks(x,4),q=quantile(x,0.5),T=period(x)";
+    char stiff[300], both[300];
+    snprintf(both, sizeof both, words, "auto");
+    struct summed a = summed_run(model, "k=1000,2000,3000", "%s", both);
+    shoal_tally tally = shoal_result_tally(a.result);
+    CHECK_INT(tally.found_stiff, 3);
+    snprintf(stiff, sizeof stiff, words, tally.stiff_method);
+    struct summed b = summed_run(model, "k=1000,2000,3000", "%s", stiff);
+    CHECK(summed_same(&a, &b));
+    summed_free(&a);
+    summed_free(&b);
+}
+
+TEST(summary_algebraic) {
+    const char *model = "init x=1; x'=-a; alg a=1; 0=a-2*x";
+    struct summed s = summed_run(model, NULL,
+                                 "method=rodas5p t1=1 rtol=1e-9 atol=1e-9 "
+                                 "summary=max(a),i=integral(a),d=dmin(x*0)");
+    CHECK_NEAR(summed_value(&s, "max(a)", 0, 0), 2, 1e-7);
+    CHECK_NEAR(summed_value(&s, "i", 0, 0), 1 - exp(-2), 1e-7);
+    summed_free(&s);
+}
+
+TEST(summary_errors) {
+    static const struct {
+        const char *summary, *want;
+    } cases[] = {
+        {"max(y)", "--summary:1:5: error: `y` is not defined"},
+        {"x", "--summary:1:1: error: expected a summary here"},
+        {"max(x),", "--summary:1:8: error: expected a summary here"},
+        {"max(x*2)", "--summary:1:1: error: this needs a label"},
+        {"max(x)-min(x)", "this needs a label"},
+        {"a=max(x),a=min(x)", "--summary:1:10: error: `a` is there twice"},
+        {"max(x),max(x)", "`max(x)` is there twice"},
+        {"run=max(x)", "`run` is a name that every result has"},
+        {"crossings(x)", "`crossings` takes an expression and a level"},
+        {"mean(x,2)", "`mean` takes an expression and nothing else"},
+        {"max(x,rising)", "error"},
+        {"q=quantile(x,1.5)", "between 0 and 1"},
+        {"p=peaks(x,2.5)", "whole number"},
+        {"p=peaks(x,2)+1", "is several numbers, and stands alone"},
+        {"h=histogram(x,2,1,3)", "a lower end that is below the upper"},
+        {"h=at(x,v)", "this is no number"},
+        {"a=max(x", "error"},
+        {"a=max(x))", "`)` closes nothing"},
+        {"a=max(x)*x", "beside calls of summaries"},
+        {"a=max(mean(x))", "`mean` is not defined"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char words[200];
+        snprintf(words, sizeof words, "t1=1 summary=%s", cases[i].summary);
+        const char *said = summed_error(oscillator, words);
+        CHECK_MSG(strstr(said, cases[i].want), "%s: %s", cases[i].summary, said);
+    }
+    CHECK_HAS(
+        summed_error("x'=-a; alg a=1; 0=a-x; init x=1", "method=rodas5p t1=1 summary=d=dmax(a)"),
+        "algebraic");
+}
+
+// Numbers are no part of the kernel, expressions are.
+TEST(summary_kernels) {
+    struct summed s = summed_run(oscillator, NULL, "t1=20 summary=n=crossings(x,0.1),y=at(x,3)");
+    shoal_effect effect;
+    CHECK_INT(shoal_solver_set(s.solver, "summary", "n=crossings(x,0.2),y=at(x,4)", &effect, s.log),
+              SHOAL_OK);
+    CHECK_INT(effect, SHOAL_KEPT);
+    shoal_result_free(s.result);
+    REQUIRE(shoal_solver_run(s.solver, s.batch, &s.result, s.log) == SHOAL_OK);
+    CHECK_NEAR(summed_value(&s, "y", 0, 0), sin(4), 1e-5);
+    CHECK_INT(shoal_solver_set(s.solver, "window", "3", &effect, s.log), SHOAL_OK);
+    CHECK_INT(effect, SHOAL_KEPT);
+    CHECK_INT(shoal_solver_set(s.solver, "summary", "n=crossings(v,0.2),y=at(x,4)", &effect, s.log),
+              SHOAL_OK);
+    CHECK_INT(effect, SHOAL_COMPILED);
+    summed_free(&s);
+}
