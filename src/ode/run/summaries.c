@@ -212,9 +212,9 @@ static bool same_numbers(const struct reader *x, const struct summary_call *a,
     return true;
 }
 
-// The place of a call among all: of an equal one, if there is one.
+// The place of a call among all: of an equal one, if there is one, and it has no arrays of its own.
 static uint32_t add_call(struct reader *x, const struct summary_call *call) {
-    for (uint32_t i = 0; i < x->calls.count; i++)
+    for (uint32_t i = 0; i < x->calls.count && !call->kind->arrays; i++)
         if (summary_same_call(&x->calls.items[i], call) &&
             same_numbers(x, &x->calls.items[i], call))
             return i;
@@ -328,6 +328,17 @@ static bool take_label(const struct reader *x, struct range *item, struct range 
     return true;
 }
 
+// A call with arrays of its own is all of its item.
+static bool take_arrays(struct reader *x, const struct formula_hole *hole, bool alone,
+                        struct summary_item *out) {
+    const struct summary_kind *k = hole->count == 1 ? x->calls.items[hole->item->index].kind : NULL;
+    if (!k || !k->arrays)
+        return true;
+    out->arrays = k->arrays;
+    out->call = hole->item->index;
+    return alone || fail(x, hole->from, "`%s` is several numbers, and stands alone%s", k->name, "");
+}
+
 static bool read_item(struct reader *x, struct range item) {
     struct range label = item;
     struct written first;
@@ -341,12 +352,9 @@ static bool read_item(struct reader *x, struct range item) {
     bool alone = first.whole.from == item.from && first.whole.to == item.to;
     if (!labelled && !(alone && is_plain_name(x, first.argument[0])))
         return fail(x, item.from, "this needs a label, as in %s%s", "`swing=max(x)-min(x)`", "");
-    const struct summary_call *call = &x->calls.items[holes.items[0].item[0].index];
-    if (call->kind->arrays && !alone)
-        return fail(x, item.from, "`%s` is several numbers, and stands alone%s", call->kind->name,
-                    "");
-    out.arrays = call->kind->arrays;
-    out.call = holes.items[0].item[0].index;
+    for (uint32_t i = 0; i < holes.count; i++)
+        if (!take_arrays(x, &holes.items[i], alone, &out))
+            return false;
     out.label = labelled ? text_of(x, label) : dense_text(x, item);
     const struct formula_holes all = {holes.items, holes.count};
     if (!check_label(x, out.label, label.from) ||
