@@ -11,7 +11,7 @@
 static const char *const pages[] = {
     "README.md",           "docs/design.md",       "docs/testing.md",  "docs/dependencies.md",
     "docs/performance.md", "docs/measurements.md", "docs/language.md", "docs/results.md",
-    "docs/timing.md"};
+    "docs/summaries.md",   "docs/timing.md"};
 
 static bool is_option(const char *name, size_t length) {
     for (uint32_t i = 0; i < shoal_option_count(); i++) {

@@ -127,8 +127,8 @@ static char *run_on(const char *device, const char *method, const char *timing, 
     snprintf(sweep, sizeof sweep, "a=lin:0.5:1:%s", runs);
     struct check_output o =
         RUN(check_shoal(), "run", model, "--device", device, "--method", method, "--vars", "x,y,r",
-            "--sweep", sweep, "--sweep", "y(0)=1,2", "--timing", timing, "--timing-json", json,
-            "-o", check_path("o.npz"));
+            "--summary", "max(x)", "--sweep", sweep, "--sweep", "y(0)=1,2", "--timing", timing,
+            "--timing-json", json, "-o", check_path("o.npz"));
     CHECK_MSG(o.status == 0, "%s", o.err);
     char *text = check_read(json);
     REQUIRE(text);
