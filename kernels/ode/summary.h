@@ -10,6 +10,8 @@
 //     void NAME_segment(SUMMARY_SEGMENT)    a segment of the lanes x->on, or
 //     void NAME_point(SUMMARY_POINT)        a point with its share of the time
 //     real NAME_value(SUMMARY_VALUE)        what it comes to after a time of `length`
+//     mask NAME_turns(SUMMARY_TURNS)        whether turns matter where values lie between two
+//     bounds
 // What the generator writes is which calls there are, on which expressions.
 
 // A part of a step in which an expression does not turn: from and to as parts of the step, values,
@@ -45,6 +47,8 @@ INLINE struct call call_of(int expression, int number, int way, int array) {
 #define SUMMARY_SEGMENT                                                                            \
     const struct shoal_args *a, struct group *g, const struct trial *s, const struct segment *x,   \
         real *m, const struct call c
+#define SUMMARY_TURNS                                                                              \
+    const struct shoal_args *a, real low, real high, const real *m, const struct call c
 #define SUMMARY_POINT real v, real weight, mask on, real *m
 #define SUMMARY_VALUE                                                                              \
     const struct shoal_args *a, const struct group *g, real length, const real *m,                 \
@@ -89,6 +93,39 @@ INLINE void summary_state_at(const struct group *g, const struct trial *s, real 
     STATES(j, 0) y[j] = select(end, s->y1[j], y[j]);
 }
 
+// The slope of a state's interpolant at the start of a step, at its end, and (mean) its mean value:
+// sums of stages with weights that are known. Where the last stage is the slope at the end it is
+// taken as it is.
+enum { PLAIN_START, PLAIN_END, PLAIN_MEAN };
+
+INLINE real plain_sum(const struct group *g, const struct trial *s, int j, int what) {
+#if DEGREE
+    real sum = R(0);
+#if FSAL && !IMPLICIT
+    if (what == PLAIN_END)
+        return s->h * LAST_SLOPE(s, j);
+#endif
+    DENSE_LOOP(q, STAGES + EXTRA) {
+        elem weight = what == PLAIN_START ? rk_p[q][0] : 0;
+        UNROLL for (int i = 0; i < DEGREE; i++) weight += what == PLAIN_START ? 0
+                                                          : what == PLAIN_END
+                                                              ? rk_p[q][i] * (elem)(i + 1)
+                                                              : rk_p[q][i] / (elem)(i + 2);
+        if (weight != 0)
+            sum = r_fma(R(weight), s->k[q][j], sum);
+    }
+#if !IMPLICIT
+    sum = s->h * sum;
+#endif
+    return what == PLAIN_MEAN ? g->x.y[j] + sum : sum;
+#else
+    real a = s->h * s->k[0][j], b = s->h * s->f1[j];
+    return what == PLAIN_START ? a
+           : what == PLAIN_END ? b
+                               : r_fma(a - b, R(1.0 / 12), (g->x.y[j] + s->y1[j]) * R(0.5));
+#endif
+}
+
 INLINE void summary_look(struct group *g, const struct trial *s, real theta, real *v) {
     SPARE(y, N, s->spare[2]);
     summary_state_at(g, s, theta, y);
@@ -113,28 +150,108 @@ INLINE real summary_value_at(struct group *g, const struct trial *s, real theta,
 // ---- Roots --------------------------------------------------------------------------------------
 
 enum { ROOT_PASSES = 60 };
+#define SIGHT_TERMS (DEGREE ? DEGREE + 1 : 4)
+#if IMPLICIT // there a stage is a difference of states
+#define IMPLICIT_SCALE(s) R(1)
+#else
+#define IMPLICIT_SCALE(s) (s)->h
+#endif
 
-INLINE real summary_root_value(struct group *g, const struct trial *s, real theta, int e, int turn,
-                               real level) {
+// An expression in a step, for those who look at it often: of a state the coefficients of its
+// interpolant, powers of theta ascending, and else nothing.
+struct sight {
+    int e;
+#if SUMMARY_PLAIN
+    real c[SIGHT_TERMS];
+#endif
+};
+
+INLINE struct sight sight_of(const struct group *g, const struct trial *s, int e) {
+    struct sight x;
+    x.e = e;
+#if SUMMARY_PLAIN
+    int j = summary_state_of(e);
+    x.c[0] = g->x.y[j];
+#if DEGREE
+    UNROLL for (int i = 0; i < DEGREE; i++) {
+        real sum = R(0);
+        DENSE_LOOP(q, STAGES + EXTRA) {
+            if (rk_p[q][i] != 0)
+                sum = r_fma(R(rk_p[q][i]), s->k[q][j], sum);
+        }
+        x.c[i + 1] = IMPLICIT_SCALE(s) * sum;
+    }
+#else
+    real change = s->y1[j] - g->x.y[j], a = s->h * s->k[0][j], b = s->h * s->f1[j];
+    x.c[1] = a;
+    x.c[2] = R(3) * change - R(2) * a - b;
+    x.c[3] = a + b - R(2) * change;
+#endif
+#endif
+    return x;
+}
+
+INLINE real sight_value(const struct sight *x, struct group *g, const struct trial *s, real theta) {
+#if SUMMARY_PLAIN
+    real v = x->c[SIGHT_TERMS - 1];
+    UNROLL for (int i = SIGHT_TERMS - 2; i >= 0; i--) v = r_fma(v, theta, x->c[i]);
+    return select(r_eq(theta, R(1)), s->y1[summary_state_of(x->e)], v);
+#else
+    return summary_value_at(g, s, theta, x->e);
+#endif
+}
+
+#if SUMMARY_PLAIN
+INLINE real sight_incline(const struct sight *x, real theta) {
+    real d = x->c[SIGHT_TERMS - 1] * R(SIGHT_TERMS - 1);
+    UNROLL for (int i = SIGHT_TERMS - 2; i >= 1; i--) d = r_fma(d, theta, x->c[i] * R(i));
+    return d;
+}
+#endif
+
+INLINE real sight_slope(const struct sight *x, struct group *g, const struct trial *s, real theta) {
+#if SUMMARY_PLAIN
+    return sight_incline(x, theta);
+#else
     real d[SUMMARY_EXPRESSIONS];
-    if (!turn)
-        return summary_value_at(g, s, theta, e) - level;
     summary_look_slopes(g, s, theta, d);
-    return d[e];
+    return d[x->e];
+#endif
+}
+
+#if SUMMARY_PLAIN
+INLINE real sight_bend(const struct sight *x, real theta) {
+    real d = x->c[SIGHT_TERMS - 1] * R((SIGHT_TERMS - 1) * (SIGHT_TERMS - 2));
+    UNROLL for (int i = SIGHT_TERMS - 2; i >= 2; i--) d = r_fma(d, theta, x->c[i] * R(i * (i - 1)));
+    return d;
+}
+#endif
+
+// Where a root is by Newton's method, v being the value or slope at theta; where there is no
+// derivative of that, `next`.
+INLINE real sight_newton(const struct sight *x, int turn, real theta, real v, real next) {
+#if SUMMARY_PLAIN
+    return theta - v / (turn ? sight_bend(x, theta) : sight_incline(x, theta));
+#else
+    return next;
+#endif
 }
 
 // Where an expression has the level, or (turn) its slope is 0, between two parts of the step at
-// which that has different signs, f and h: the secant with Illinois' halving, and every third time
-// the middle. Lanes that are not in `on` have no meaning.
-INLINE real summary_root(struct group *g, const struct trial *s, int e, int turn, real level,
-                         real low, real high, real f, real h, mask on) {
-    real at = low, side = R(0);
+// which that has different signs, f and h: Newton's method where it stays between them, else the
+// secant with Illinois' halving, and now and then the middle. Lanes that are not in `on` have no
+// meaning.
+INLINE real summary_root(struct group *g, const struct trial *s, const struct sight *x, int turn,
+                         real level, real low, real high, real f, real h, mask on) {
+    real at = low, side = R(0), v = f;
     mask todo = m_and(on, r_ne(f, R(0)));
     ROLL for (int pass = 0; pass < ROOT_PASSES && any(todo); pass++) {
         real middle = r_fma(high - low, R(0.5), low), next = low - f * ((high - low) / (h - f));
+        real better = pass && pass < 8 ? sight_newton(x, turn, at, v, next) : next;
+        next = select(m_and(r_lt(low, better), r_lt(better, high)), better, next);
         mask inside = m_and(r_lt(low, next), r_lt(next, high));
-        next = pass % 3 == 2 ? middle : select(inside, next, middle);
-        real v = summary_root_value(g, s, next, e, turn, level);
+        next = pass > 8 && pass % 3 == 0 ? middle : select(inside, next, middle);
+        v = turn ? sight_slope(x, g, s, next) : sight_value(x, g, s, next) - level;
         mask upper = m_or(m_and(r_gt(v, R(0)), r_gt(h, R(0))), m_and(r_lt(v, R(0)), r_lt(h, R(0))));
         mask near = r_le(r_abs(next - at), R(2 * EPSILON) * r_max(next, R(0.01)));
         at = select(todo, next, at);
@@ -153,7 +270,8 @@ INLINE real summary_root(struct group *g, const struct trial *s, int e, int turn
 // Where a segment that goes across a level has it.
 INLINE real summary_crossing(struct group *g, const struct trial *s, const struct segment *x, int e,
                              real level, mask on) {
-    return summary_root(g, s, e, 0, level, x->from, x->to, x->v0 - level, x->v1 - level, on);
+    struct sight y = sight_of(g, s, e);
+    return summary_root(g, s, &y, 0, level, x->from, x->to, x->v0 - level, x->v1 - level, on);
 }
 
 // The time since the window began at a part of the step that lies in the segment.
@@ -172,6 +290,11 @@ INLINE mask summary_turned(real *last, real v, mask on, int way) {
     *last = select(m_and(on, up), R(1), select(m_and(on, down), R(-1), *last));
     mask turned = way == WAY_RISING ? rises : way == WAY_FALLING ? falls : m_or(rises, falls);
     return m_and(on, turned);
+}
+
+INLINE mask summary_between(const struct shoal_args *a, real low, real high, const struct call c) {
+    real level = R(a->levels[2 * c.number]);
+    return m_and(r_lt(low, level), r_gt(high, level));
 }
 
 // Whether the value before a segment and that at its start lie on two sides.

@@ -32,26 +32,24 @@ INLINE mask course_on(struct course *c, real slope) {
 
 // Segments of lanes for which an expression turns in the stretch.
 INLINE void summary_walk(const struct shoal_args *a, struct group *g, const struct trial *s,
-                         const struct stretch *x, int e, mask on) {
-    real v[SUMMARY_EXPRESSIONS], d[SUMMARY_EXPRESSIONS], slope;
+                         const struct stretch *x, int e, real v0, mask on) {
+    struct sight look = sight_of(g, s, e);
     struct course c;
     struct segment y;
+    real slope = sight_slope(&look, g, s, x->from);
     c.up = c.down = m_of_lanes(0);
-    summary_look(g, s, x->from, v);
-    summary_look_slopes(g, s, x->from, d);
     y.to = x->from;
-    y.v1 = v[e];
+    y.v1 = v0;
     y.t1 = x->t0;
-    slope = d[e];
     course_on(&c, slope);
     ROLL for (int i = 1; i < SUMMARY_NODES; i++) {
-        real end = summary_node(x, i), start = y.to;
-        summary_look_slopes(g, s, end, d);
-        mask turns = m_and(on, course_on(&c, d[e]));
+        real end = summary_node(x, i), start = y.to, next = sight_slope(&look, g, s, end);
+        mask turns = m_and(on, course_on(&c, next));
         real turn = end;
-        if (any(turns))
-            turn =
-                select(turns, summary_root(g, s, e, 1, R(0), start, end, slope, d[e], turns), end);
+        if (any(turns)) {
+            turn = summary_root(g, s, &look, 1, R(0), start, end, slope, next, turns);
+            turn = select(turns, turn, end);
+        }
         ROLL for (int part = 0; part < 2; part++) {
             y.on = part ? turns : on;
             if (!any(y.on))
@@ -60,28 +58,53 @@ INLINE void summary_walk(const struct shoal_args *a, struct group *g, const stru
             y.v0 = y.v1;
             y.t0 = y.t1;
             y.to = part ? end : turn;
-            y.v1 = summary_value_at(g, s, y.to, e);
+            y.v1 = sight_value(&look, g, s, y.to);
             y.t1 = summary_since_start(x, s, y.to);
             summary_segments(a, g, s, &y, e);
         }
         y.to = end;
-        slope = d[e];
+        slope = next;
     }
 }
 
-// Segments of all expressions in a stretch: one where it does not turn.
+// The slopes at the ends of a stretch.
+struct ends {
+    real first, last;
+};
+
+// Bounds of the values in a stretch that turns: where the slopes of its ends have two signs, the
+// tangent at the gentler one. Else there is none.
+INLINE void summary_bounds(const struct ends *d, real v0, real v1, real width, real *low,
+                           real *high) {
+    real reach = r_min(r_abs(d->first), r_abs(d->last)) * width;
+    mask top = m_and(r_gt(d->first, R(0)), r_lt(d->last, R(0)));
+    mask bottom = m_and(r_lt(d->first, R(0)), r_gt(d->last, R(0)));
+    *high = select(bottom, r_max(v0, v1), select(top, r_max(v0, v1) + reach, R(INFINITY_VALUE)));
+    *low = select(top, r_min(v0, v1), select(bottom, r_min(v0, v1) - reach, R(-INFINITY_VALUE)));
+}
+
+// Segments of all expressions in a stretch: one where it does not turn, or where nobody needs to
+// know. `whole`: it is the step.
 INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struct trial *s,
-                        const struct stretch *x) {
+                        const struct stretch *x, int whole) {
     real v0[SUMMARY_EXPRESSIONS], v1[SUMMARY_EXPRESSIONS], d[SUMMARY_EXPRESSIONS];
+    struct ends look[SUMMARY_SEGMENTED];
     struct course c[SUMMARY_SEGMENTED];
     mask bent[SUMMARY_SEGMENTED];
     UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
         c[e].up = c[e].down = bent[e] = m_of_lanes(0);
     }
     UNROLL for (int i = 0; i < SUMMARY_NODES; i++) {
-        summary_look_slopes(g, s, summary_node(x, i), d);
+        int end = i == 0 ? PLAIN_START : PLAIN_END, inside = i > 0 && i < SUMMARY_NODES - 1;
+        if (inside || !whole || !SUMMARY_PLAIN)
+            summary_look_slopes(g, s, summary_node(x, i), d);
         UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
+            if (whole && !inside && SUMMARY_PLAIN)
+                d[e] = plain_sum(g, s, summary_state_of(e), end);
             bent[e] = m_or(bent[e], course_on(&c[e], d[e]));
+            if (i == 0)
+                look[e].first = d[e];
+            look[e].last = d[e];
         }
     }
     summary_look(g, s, x->from, v0);
@@ -89,31 +112,41 @@ INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struc
     UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
         struct segment y;
         mask walks = m_and(x->on, bent[e]);
+        if (any(walks)) {
+            real low, high;
+            summary_bounds(&look[e], v0[e], v1[e], x->to - x->from, &low, &high);
+            walks = m_and(walks, summary_turns(a, g, low, high, e));
+        }
         y.from = x->from;
         y.to = x->to;
         y.v0 = v0[e];
         y.v1 = v1[e];
         y.t0 = x->t0;
         y.t1 = x->t1;
-        y.on = m_andnot(x->on, bent[e]);
+        y.on = m_andnot(x->on, walks);
         if (any(y.on))
             summary_segments(a, g, s, &y, e);
         if (any(walks))
-            summary_walk(a, g, s, x, e, walks);
+            summary_walk(a, g, s, x, e, v0[e], walks);
     }
 }
 #endif
 
 INLINE void summary_stretch(const struct shoal_args *a, struct group *g, const struct trial *s,
-                            const struct stretch *x) {
+                            const struct stretch *x, int whole) {
 #if SUMMARY_SEGMENTED
-    summary_cut(a, g, s, x);
+    summary_cut(a, g, s, x, whole);
 #endif
+    real time = (x->to - x->from) * s->h;
+    if (whole)
+        summary_closed(g, s, time, x->on);
 #ifdef SUMMARY_GAUSS
-    real width = x->to - x->from, time = width * s->h, v[SUMMARY_EXPRESSIONS];
+    if (whole && SUMMARY_ALL_CLOSED)
+        return;
+    real v[SUMMARY_EXPRESSIONS];
 #define X(at, weight)                                                                              \
-    summary_look(g, s, r_fma(width, R(at), x->from), v);                                           \
-    summary_points(v, time *R(weight), x->on, g->summary.of);
+    summary_look(g, s, r_fma(x->to - x->from, R(at), x->from), v);                                 \
+    summary_points(v, time *R(weight), x->on, g->summary.of, whole);
     SUMMARY_GAUSS(X)
 #undef X
 #endif
@@ -177,7 +210,7 @@ OUTLINE void summary_divide(const struct shoal_args *a, struct group *g, struct 
         x.t1 = select(inside, t_diff(s->t_new, g->summary.begin),
                       t_diff(g->summary.end, g->summary.begin));
         if (lanes)
-            summary_stretch(a, g, s, &x);
+            summary_stretch(a, g, s, &x, 0);
         u32 over = lanes & m_lanes(r_le(left * g->dir, R(0))) & summary_has_next(a, g);
         lanes = over & m_lanes(r_lt(left * g->dir, R(0)));
         if (over)
@@ -198,7 +231,7 @@ INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct tria
         x.origin = x.t0 = since;
         x.t1 = t_diff(s->t_new, g->summary.begin);
         x.on = m_of_lanes(whole);
-        summary_stretch(a, g, s, &x);
+        summary_stretch(a, g, s, &x, 1);
     }
     if (moved & ~whole)
         summary_divide(a, g, s, moved & ~whole);

@@ -18,10 +18,11 @@ INLINE void histogram_segment(SUMMARY_SEGMENT) {
     mask on = m_and(x->on, m_and(r_eq(x->v0, x->v0), r_eq(x->v1, x->v1)));
     real way = select(r_gt(end, bin), R(1), R(-1)), v = x->v0, t = x->t0;
     mask todo = m_and(on, r_ne(bin, end));
+    struct sight look = sight_of(g, s, c.expression);
     ROLL while (any(todo)) { // at most n + 1 times
         real level = r_fma(select(r_gt(way, R(0)), bin, bin - R(1)), width, low);
-        real next = summary_root(g, s, c.expression, 0, level, theta, x->to, v - level,
-                                 x->v1 - level, todo);
+        real next =
+            summary_root(g, s, &look, 0, level, theta, x->to, v - level, x->v1 - level, todo);
         next = select(m_and(r_ge(next, theta), r_le(next, x->to)), next, theta);
         real now = summary_since(g, s, x, next);
         histogram_put(a, g, c, bin, r_abs(now - t), todo);

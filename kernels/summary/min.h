@@ -5,4 +5,5 @@ INLINE void min_segment(SUMMARY_SEGMENT) {
     real v = r_model_min(r_model_min(m[0], x->v0), x->v1);
     m[0] = select(x->on, v, m[0]);
 }
+INLINE mask min_turns(SUMMARY_TURNS) { return r_lt(low, m[0]); }
 INLINE real min_value(SUMMARY_VALUE) { return m[0]; }

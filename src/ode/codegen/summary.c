@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NODES_PLAIN = 4, NODES = 6 }; // at which slopes of states, of expressions are looked at
+enum { NODES_PLAIN = 3, NODES = 6 }; // at which slopes of states, of expressions are looked at
 
 // ---- Nodes --------------------------------------------------------------------------------------
 
@@ -84,13 +84,18 @@ static void make_expressions(struct maker *m, const struct summary_plan *p, stru
     }
 }
 
+// The state that an expression is; UINT32_MAX: it is none.
+static uint32_t state_of(const struct dag *d, node_id node) {
+    const struct node *n = &d->nodes.items[node];
+    return n->op == OP_SYMBOL && n->leaf == LEAF_STATE ? n->a : UINT32_MAX;
+}
+
 static void make_slopes(struct maker *m) {
     struct summary_code *c = m->code;
     const struct dag *d = &m->system->dag;
     c->nodes = NODES_PLAIN;
     for (uint32_t i = 0; i < c->segmented; i++) {
-        const struct node *n = &d->nodes.items[c->value[i]];
-        if (n->op != OP_SYMBOL && n->op != OP_NUMBER)
+        if (state_of(d, c->value[i]) == UINT32_MAX)
             c->nodes = NODES;
         c->slope[i] = change(m, c->value[i], true);
     }
@@ -242,14 +247,76 @@ static bool has_points(const struct summary_plan *p) {
     return false;
 }
 
-static void put_points(struct buf *out, const struct summary_code *c) {
-    buf_puts(out, "INLINE void summary_points(const real *v, real weight, mask on, real *of) {\n");
+// Whether a call is an integral of a state, which stages give at once.
+static bool is_closed(const struct summary_code *c, const struct dag *d, uint32_t call) {
+    return c->plan->call[call].kind->linear &&
+           state_of(d, c->value[c->of_call[call]]) != UINT32_MAX;
+}
+
+static void put_point(struct buf *out, const struct summary_code *c, uint32_t call,
+                      const char *value, const char *of) {
+    buf_printf(out, "%s_point(%s, weight, on, %s + %u);\n", c->plan->call[call].kind->file, value,
+               of, room_before(c->plan, call));
+}
+
+static void put_points(struct buf *out, const struct summary_code *c, const struct dag *d) {
+    buf_puts(out, "INLINE void summary_points(const real *v, real weight, mask on, real *of,\n"
+                  "                           int whole) {\n");
+    bool all = true;
     for (uint32_t i = 0; i < c->plan->calls; i++)
         if (c->plan->call[i].kind->form == SUMMARY_POINTS) {
-            buf_printf(out, "    %s_point(v[%u], weight, on, of + %u);\n",
-                       c->plan->call[i].kind->file, c->of_call[i], room_before(c->plan, i));
+            char value[24];
+            snprintf(value, sizeof value, "v[%u]", c->of_call[i]);
+            buf_puts(out, is_closed(c, d, i) ? "    if (!whole)\n        " : "    ");
+            put_point(out, c, i, value, "of");
+            all = all && is_closed(c, d, i);
+        }
+    buf_printf(out, "}\n#define SUMMARY_ALL_CLOSED %d\n", all);
+    buf_puts(out,
+             "INLINE void summary_closed(struct group *g, const struct trial *s, real weight,\n"
+             "                           mask on) {\n");
+    for (uint32_t i = 0; i < c->plan->calls; i++)
+        if (c->plan->call[i].kind->form == SUMMARY_POINTS && is_closed(c, d, i)) {
+            char value[64];
+            snprintf(value, sizeof value, "plain_sum(g, s, %u, PLAIN_MEAN)",
+                     state_of(d, c->value[c->of_call[i]]));
+            buf_puts(out, "    ");
+            put_point(out, c, i, value, "g->summary.of");
         }
     buf_puts(out, "}\n");
+}
+
+// Which state each expression is, where all are states.
+static void put_states(struct buf *out, const struct summary_code *c, const struct dag *d) {
+    bool plain = c->segmented > 0;
+    for (uint32_t e = 0; e < c->segmented; e++)
+        plain = plain && state_of(d, c->value[e]) != UINT32_MAX;
+    buf_printf(out, "#define SUMMARY_PLAIN %d\nINLINE int summary_state_of(int e) {\n", plain);
+    for (uint32_t e = 0; e < c->segmented && plain; e++)
+        buf_printf(out, "    if (e == %u)\n        return %u;\n", e, state_of(d, c->value[e]));
+    buf_puts(out, "    return 0;\n}\n");
+}
+
+// Who needs to know of turns.
+static void put_turns(struct buf *out, const struct summary_code *c) {
+    buf_puts(out, "INLINE mask summary_turns(const struct shoal_args *a, const struct group *g,\n"
+                  "                          real low, real high, int e) {\n"
+                  "    mask turns = m_of_lanes(0);\n");
+    for (uint32_t i = 0; i < c->plan->calls; i++) {
+        const struct summary_kind *k = c->plan->call[i].kind;
+        if (k->form != SUMMARY_SEGMENTS || k->turns == TURNS_NEVER)
+            continue;
+        buf_printf(out, "    if (e == %u)\n        turns = ", c->of_call[i]);
+        if (k->turns == TURNS_ALWAYS) {
+            buf_puts(out, "m_of_lanes(~0u);\n");
+            continue;
+        }
+        buf_printf(out, "m_or(turns, %s_turns(a, low, high, g->summary.of + %u, ", k->file,
+                   room_before(c->plan, i));
+        put_call(out, c, i);
+        buf_puts(out, "));\n");
+    }
+    buf_puts(out, "    return turns;\n}\n");
 }
 
 static void put_starts(struct buf *out, const struct summary_code *c) {
@@ -311,10 +378,12 @@ static void put_text(struct buf *out, const struct summary_code *c, const struct
     put_functions(out, c, like, arena);
     if (c->segmented)
         buf_puts(out, kernel_file_find("ode", "dense_slope.h")->text);
+    put_states(out, c, like->dag);
     buf_puts(out, kernel_file_find("ode", "summary.h")->text);
     put_files(out, c->plan);
     put_segments(out, c);
-    put_points(out, c);
+    put_turns(out, c);
+    put_points(out, c, like->dag);
     put_starts(out, c);
     put_results(out, c);
     buf_puts(out, kernel_file_find("ode", "summary_take.h")->text);

@@ -13,6 +13,12 @@ enum summary_form {
     SUMMARY_POINTS,   // is an integral, by Gauss points
     SUMMARY_MADE,     // of other kinds
 };
+// Whether a call needs the segments of a stretch in which the expression turns.
+enum summary_turns {
+    TURNS_ALWAYS,
+    TURNS_ASKED, // NAME_turns says so, by bounds of the values
+    TURNS_NEVER,
+};
 enum summary_way { WAY_BOTH, WAY_RISING, WAY_FALLING };
 enum { SUMMARY_NUMBERS = 3, SUMMARY_PARTS = 2 };
 
@@ -24,8 +30,10 @@ struct summary_kind {
     bool has_way;        // `rising` or `falling` may follow
     bool part_of_time;   // the number lies between 0 and 1
     enum summary_form form;
-    const char *file; // of kernels/summary, without its ending
-    uint32_t room;    // numbers of a lane
+    enum summary_turns turns; // SUMMARY_SEGMENTS
+    bool linear;              // SUMMARY_POINTS: the mean value stands for all points
+    const char *file;         // of kernels/summary, without its ending
+    uint32_t room;            // numbers of a lane
     uint32_t arrays; // of its own, with as many elements as the last number says; 0: it is a number
     struct {
         const char *name; // SUMMARY_MADE: of these,
