@@ -233,8 +233,12 @@ TEST(kernel_gpu_cuda_algebraic) {
 // Kernels with somebody who watches.
 TEST(kernel_gpu_cuda_watched) {
     static const char *const options[] = {
-        "method=tsit5 t1=1 precision=f32 save=n=5", "method=rk4 dt=0.1 t1=1 precision=f32",
-        "method=rodas4 t1=1 precision=f32", "method=kvaerno3 t1=1", "method=radau5 t1=1 save=n=3"};
+        "method=tsit5 t1=1 precision=f32 save=n=5",
+        "method=rk4 dt=0.1 t1=1 precision=f32",
+        "method=rodas4 t1=1 precision=f32",
+        "method=kvaerno3 t1=1",
+        "method=radau5 t1=1 save=n=3",
+        "method=tsit5 t1=1 precision=f32 summary=max(x),mean(y),q=quantile(x,0.5),p=peaks(y*x,3)"};
     static const char model[] = "par k=1, d1=0.3, d2=0.7, amount=0.5; init x=1, y=1, v=0, w=0;"
                                 "x'=-k*x; y'=v; v'=-10; w'=0";
     nvrtc_open();

@@ -121,9 +121,14 @@ TEST(kernel_warnings_of_clang_for_every_method) { every_method("clang"); }
 
 static void every_kind(const char *compiler) {
     static const char *const options[] = {
-        "method=tsit5 t1=1 save=n=5", "method=rk4 dt=0.1 t1=1 precision=f32",
-        "method=auto t1=1",           "method=rodas4 t1=1 save=n=5 precision=f32",
-        "method=kvaerno3 t1=1",       "method=radau5 t1=1 save=n=3",
+        "method=tsit5 t1=1 save=n=5",
+        "method=rk4 dt=0.1 t1=1 precision=f32",
+        "method=auto t1=1",
+        "method=rodas4 t1=1 save=n=5 precision=f32",
+        "method=kvaerno3 t1=1",
+        "method=radau5 t1=1 save=n=3",
+        "method=auto t1=1 precision=f32 summary=max(x),min(x),mean(x),h=histogram(x,0,1,3)",
+        "method=rodas4 t1=1 summary=a=std(x*y),p=peaks(y,3),q=quantile(x,0.5),n=crossings(x,y)",
     };
     need(compiler);
     for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
@@ -142,9 +147,14 @@ TEST(kernel_warnings_of_opencl) {
     static const struct shoal_target opencl = {
         .name = "opencl", .prelude = "prelude_opencl.h", .device = true, .lanes64 = 1};
     static const char *const options[] = {
-        "method=tsit5 t1=1 save=n=5", "method=rk4 dt=0.1 t1=1 precision=f32",
-        "method=auto t1=1",           "method=rodas4 t1=1 save=n=5 precision=f32",
-        "method=kvaerno3 t1=1",       "method=radau5 t1=1 save=n=3",
+        "method=tsit5 t1=1 save=n=5",
+        "method=rk4 dt=0.1 t1=1 precision=f32",
+        "method=auto t1=1",
+        "method=rodas4 t1=1 save=n=5 precision=f32",
+        "method=kvaerno3 t1=1",
+        "method=radau5 t1=1 save=n=3",
+        "method=auto t1=1 precision=f32 summary=max(x),min(x),mean(x),h=histogram(x,0,1,3)",
+        "method=rodas4 t1=1 summary=a=std(x*y),p=peaks(y,3),q=quantile(x,0.5),n=crossings(x,y)",
     };
     static const char *const more[] = {"-x",
                                        "cl",

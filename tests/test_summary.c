@@ -2,6 +2,7 @@
 // Summaries against closed forms: of a harmonic oscillator, of signals without any change, at the
 // edges of steps and windows, backwards, by every method.
 #include "check.h"
+#include "device_test.h"
 #include "summed.h"
 
 static const char oscillator[] = "par w=1; x'=v; v'=-w^2*x; init x=0, v=1; aux e=x^2+v^2";
@@ -143,6 +144,50 @@ TEST(summary_bits) {
         summed_free(&s);
         summed_free(&one);
     }
+}
+
+// A device's thread computes the same bits as a vector.
+DEVICE_TEST(summary_device_bits) {
+    static const char *const how[] = {"method=tsit5 precision=f32", "method=rosenbrock23",
+                                      "method=rk4 dt=0.1"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct summed cpu = summed_run(oscillator, "w=lin:0.5:4:21",
+                                       "%s device=cpu t1=20 settle=0.37 window=4.3 " ALL, how[i]);
+        struct summed there =
+            summed_run(oscillator, "w=lin:0.5:4:21",
+                       "%s device=%s t1=20 settle=0.37 window=4.3 " ALL, how[i], device);
+        CHECK(summed_same(&cpu, &there));
+        summed_free(&cpu);
+        summed_free(&there);
+    }
+}
+
+// An event and summaries in one step: they see what was before it, and what is behind.
+TEST(summary_with_events) {
+    struct summed s = summed_run("x'=1; init x=0; event r when x>1 : x=0", NULL,
+                                 "t1=5.25 rtol=1e-9 summary=max(x),min(x),n=crossings(x,0.5),"
+                                 "up=crossings(x,0.5,rising),c=tcross(x,0.5,falling),m=mean(x),"
+                                 "T=period(x),p=peaks(x,6),a=time_above(x,0.75),last(x)");
+    CHECK_NEAR(summed_value(&s, "max(x)", 0, 0), 1, 1e-9);
+    CHECK_NEAR(summed_value(&s, "min(x)", 0, 0), 0, 1e-9);
+    CHECK_NEAR(summed_value(&s, "n", 0, 0), 10, 0);
+    CHECK_NEAR(summed_value(&s, "up", 0, 0), 5, 0);
+    CHECK_NEAR(summed_value(&s, "c", 0, 0), 1, 1e-9);
+    CHECK_NEAR(summed_value(&s, "m", 0, 0), (2.5 + 0.03125) / 5.25, 1e-9);
+    CHECK_NEAR(summed_value(&s, "T", 0, 0), 1, 1e-9);
+    CHECK_NEAR(summed_value(&s, "p.t", 0, 4), 5, 1e-9);
+    CHECK(isnan(summed_value(&s, "p", 0, 5)));
+    CHECK_NEAR(summed_value(&s, "a", 0, 0), 1.25, 1e-9);
+    CHECK_NEAR(summed_value(&s, "last(x)", 0, 0), 0.25, 1e-9);
+    summed_free(&s);
+    s = summed_run("x'=1; init x=0; event r when x>1.5 : stop", NULL,
+                   "t1=5 window=1 summary=max(x),m=mean(x)");
+    CHECK_INT(shoal_result_status(s.result, 0), SHOAL_STATUS_stopped);
+    CHECK_NEAR(summed_value(&s, "m", 0, 0), 0.5, 1e-9);
+    CHECK_NEAR(summed_value(&s, "m", 0, 1), 1.25, 1e-9); // of what there was of it
+    CHECK_NEAR(summed_value(&s, "max(x)", 0, 1), 1.5, 1e-9);
+    CHECK(isnan(summed_value(&s, "m", 0, 2)));
+    summed_free(&s);
 }
 
 // Windows that do not divide the run, and end between steps.

@@ -72,6 +72,8 @@ INLINE void trial_go_on(const struct shoal_args *a, const struct limits *l, stru
 #if ALGEBRAIC
     v->lost = lost;
     v->failed |= lost;
+#else
+    (void)lost;
 #endif
 }
 #endif

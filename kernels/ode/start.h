@@ -281,3 +281,4 @@ INLINE u32 unfit_status(const struct group *g, int i) {
     return STATUS_bad_init;
 }
 #endif
+#endif
