@@ -267,7 +267,6 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
     g->unfit |= g->ended & lanes;
 #endif
 }
-#endif
 
 #if ALGEBRAIC || WATCH_STARTS
 // Why a row ends where it begins.
