@@ -77,10 +77,10 @@ bool model_same_kernel(const struct model *a, const struct model *b) {
 struct names {
     const char *what; // they are, in words
     uint32_t count;
-    const uint32_t *symbol; // NULL: observables, or events
+    const uint32_t *symbol; // NULL: observables, events or signals
 };
 
-enum { LIST_OBSERVABLES = 4, LIST_EVENTS, LISTS };
+enum { LIST_OBSERVABLES = 4, LIST_EVENTS, LIST_SIGNALS, LISTS };
 
 static void lists_of(const struct model *m, struct names out[LISTS]) {
     out[0] = (struct names){"state", m->states.count, m->states.items};
@@ -89,14 +89,16 @@ static void lists_of(const struct model *m, struct names out[LISTS]) {
     out[3] = (struct names){"derived parameter", m->derived.count, m->derived.items};
     out[LIST_OBSERVABLES] = (struct names){"observable", m->observables.count, NULL};
     out[LIST_EVENTS] = (struct names){"event", m->events.count, NULL};
+    out[LIST_SIGNALS] = (struct names){"driver or table", m->signals.count, NULL};
 }
 
 static const char *name_at(const struct model *m, const struct names *n, int list, uint32_t i) {
     if (i >= n->count)
         return NULL;
-    return n->symbol             ? m->symbols.items[n->symbol[i]].name
-           : list == LIST_EVENTS ? m->events.items[i].name
-                                 : m->observables.items[i].label;
+    return n->symbol              ? m->symbols.items[n->symbol[i]].name
+           : list == LIST_EVENTS  ? m->events.items[i].name
+           : list == LIST_SIGNALS ? m->signals.items[i].name
+                                  : m->observables.items[i].label;
 }
 
 bool model_same_names(const struct model *a, const struct model *b, struct name_difference *out) {

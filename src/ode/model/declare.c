@@ -24,9 +24,14 @@ static bool taken(struct parser *p, const struct name_entry *e, uint32_t at) {
     const struct model *m = p->m;
     if (parse_is_reported(p, at))
         return false;
-    bool function = e->kind == NAME_FUNCTION;
-    uint32_t first = function ? m->functions.items[e->index].at : m->symbols.items[e->index].at;
-    const char *what = function ? "a function" : kind_words[m->symbols.items[e->index].kind];
+    bool function = e->kind == NAME_FUNCTION, signal = e->kind == NAME_SIGNAL;
+    uint32_t first = function ? m->functions.items[e->index].at
+                     : signal ? m->signals.items[e->index].at
+                              : m->symbols.items[e->index].at;
+    const char *what = function                                     ? "a function"
+                       : signal && m->signals.items[e->index].table ? "a table"
+                       : signal                                     ? "a driver"
+                                : kind_words[m->symbols.items[e->index].kind];
     bool element = !is_spelled(p, e, at) || !is_spelled(p, e, first);
     return parse_error(p, at, "`%s` is already %s, see line %u%s", e->name, what,
                        parse_line_number(p, first),
@@ -41,11 +46,11 @@ static struct name_entry *claim(struct parser *p, const char *name, uint32_t len
         parse_error(p, at, "`%s` is a reserved name", e->name);
         return NULL;
     }
-    if (e && (e->kind == NAME_SYMBOL || e->kind == NAME_FUNCTION)) {
+    if (e && (e->kind == NAME_SYMBOL || e->kind == NAME_FUNCTION || e->kind == NAME_SIGNAL)) {
         taken(p, e, at);
         return NULL;
     }
-    if (p->m->symbols.count + p->m->functions.count >= p->symbols_most) {
+    if (p->m->symbols.count + p->m->functions.count + p->m->signals.count >= p->symbols_most) {
         parse_limit(p, at, "the model has too many names");
         return NULL;
     }
@@ -93,6 +98,17 @@ uint32_t declare_function(struct parser *p, const char *name, uint32_t length, u
     e->index = m->functions.count;
     *vec_push(&m->arena, &m->functions) = (struct function){.name = e->name, .at = at};
     *vec_push(&p->scratch, &p->arguments) = (struct arguments){0};
+    return e->index;
+}
+
+uint32_t declare_signal(struct parser *p, const char *name, uint32_t length, uint32_t at) {
+    struct model *m = p->m;
+    struct name_entry *e = claim(p, name, length, at);
+    if (!e)
+        return UINT32_MAX;
+    e->kind = NAME_SIGNAL;
+    e->index = m->signals.count;
+    *vec_push(&m->arena, &m->signals) = (struct signal){.name = e->name, .at = at};
     return e->index;
 }
 

@@ -21,7 +21,8 @@ enum pending_kind {
     PENDING_PAREN,
     PENDING_OP,   // a built-in function
     PENDING_CALL, // a function of the model
-    PENDING_BAD,  // a call of something unknown
+    PENDING_TABLE,
+    PENDING_BAD, // a call of something unknown
     PENDING_IF,
     PENDING_THEN,
     PENDING_ELSE,
@@ -250,12 +251,29 @@ static bool read_bad(struct reader *x, uint32_t at) {
     return emit(x, OP_NUMBER, at, 0, 1);
 }
 
+// The argument of a look-up is there; what it is looked up in follows.
+static bool emit_lookup(struct reader *x, uint32_t signal, uint32_t at) {
+    return emit(x, OP_NUMBER, at, 0, signal) && emit(x, OP_NUMBER, at, 0, 0) &&
+           emit(x, OP_LOOKUP, at, 0, 0);
+}
+
+static bool read_signal(struct reader *x, const struct name_entry *e, uint32_t at) {
+    if (x->p->m->signals.items[e->index].table)
+        return open_frame(x, PENDING_TABLE, at, e->index);
+    if (token_at(x, x->pos)->kind == TOKEN_OPEN)
+        return parse_error(x->p, at, "`%s` is a driver, not a function", e->name);
+    x->want_value = false;
+    return emit(x, OP_TIME, at, 0, 0) && emit_lookup(x, e->index, at);
+}
+
 static bool read_entry(struct reader *x, const struct name_entry *e, uint32_t at) {
     switch ((enum name_kind)e->kind) {
     case NAME_FUNCTION:
         return open_frame(x, PENDING_CALL, at, e->index);
     case NAME_OP:
         return open_frame(x, PENDING_OP, at, e->index);
+    case NAME_SIGNAL:
+        return read_signal(x, e, at);
     case NAME_WORD:
         return read_word(x, e->index, at);
     case NAME_REFUSED:
@@ -661,6 +679,11 @@ static bool close_frame(struct reader *x, struct pending *e) {
             return false;
         x->p->pending.count--;
         return emit(x, OP_CALL, at, index, 0);
+    case PENDING_TABLE:
+        if (!check_count(x, e, m->signals.items[index].name, 1))
+            return false;
+        x->p->pending.count--;
+        return emit_lookup(x, index, at);
     case PENDING_BAD:
         m->code.count = e->code;
         x->p->pending.count--;
@@ -707,8 +730,8 @@ static bool read_comma(struct reader *x) {
     if (!pop_operators(x, 0))
         return false;
     struct pending *e = top(x);
-    bool list = e && (e->kind == PENDING_OP || e->kind == PENDING_CALL || e->kind == PENDING_BAD ||
-                      e->kind == PENDING_SUM);
+    bool list = e && (e->kind == PENDING_OP || e->kind == PENDING_CALL ||
+                      e->kind == PENDING_TABLE || e->kind == PENDING_BAD || e->kind == PENDING_SUM);
     if (!list)
         return parse_error(x->p, at, "`,` has no meaning here");
     if (e->kind == PENDING_SUM)

@@ -17,6 +17,8 @@ enum action {
     ACT_INIT,
     ACT_ALGEBRAIC,
     ACT_AUX,
+    ACT_DRIVER,
+    ACT_TABLE,
     ACT_SET,
     ACT_EVENT,
     ACT_GLOBAL,
@@ -59,9 +61,9 @@ static const struct keyword {
     {"options", ACT_IGNORE, NULL},
     {"event", ACT_EVENT, NULL},
     {"global", ACT_GLOBAL, NULL},
-    {"driver", ACT_REFUSE, "drivers (`driver`) are not supported yet"},
-    {"table", ACT_REFUSE, "tables (`table`) are not supported yet"},
-    {"tabular", ACT_REFUSE, "tables (`tabular`) are not supported yet"},
+    {"driver", ACT_DRIVER, NULL},
+    {"table", ACT_TABLE, NULL},
+    {"tabular", ACT_TABLE, NULL},
     {"special", ACT_REFUSE, "XPP's network operators (`special`) are not supported"},
     {"network", ACT_REFUSE, "XPP's network operators (`network`) are not supported"},
     {"volt", ACT_REFUSE, "Volterra equations (`volt`) are not supported"},
@@ -446,7 +448,8 @@ static void read_line(struct parser *p, struct line *l, struct index index) {
     }
     uint32_t rest;
     const struct keyword *k = find_keyword(p, l, &rest);
-    if (index.known && (p->text[l->from] == '@' || (k && k->action == ACT_SET))) {
+    if (index.known &&
+        (p->text[l->from] == '@' || (k && (k->action == ACT_SET || k->action == ACT_TABLE)))) {
         parse_error(p, l->from, "this cannot be inside a `%%` block");
         return;
     }
@@ -473,6 +476,12 @@ static void read_line(struct parser *p, struct line *l, struct index index) {
         break;
     case ACT_AUX:
         read_observable(p, l, rest, index);
+        break;
+    case ACT_DRIVER:
+        lists_read(p, l, rest, LIST_DRIVER, index);
+        break;
+    case ACT_TABLE:
+        driver_table(p, l, rest);
         break;
     case ACT_SET:
         lists_set(p, l, rest);

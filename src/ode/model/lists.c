@@ -51,6 +51,13 @@ static void declare_item(struct parser *p, const struct item_text *item, enum li
     if (!name)
         return;
     uint32_t symbol = 0;
+    if (kind == LIST_DRIVER) {
+        if (item->value.end)
+            parse_error(p, at, "a driver has no value here; its samples come with --driver");
+        else
+            declare_signal(p, name, length, at);
+        return;
+    }
     if (kind != LIST_INIT)
         symbol = declare_symbol(p, kinds[kind], name, length, at);
     if (symbol == UINT32_MAX)

@@ -66,6 +66,8 @@ static void read_statement(struct parser *p, const struct statement *s) {
     }
     if (s->kind == STATEMENT_FUNCTION)
         a = &p->arguments.items[s->target];
+    else if (s->kind == STATEMENT_TABLE)
+        a = &driver_argument;
     if (!expression_read(p, s->value, s->index, a, &e))
         return;
     switch ((enum statement_kind)s->kind) {
@@ -85,6 +87,9 @@ static void read_statement(struct parser *p, const struct statement *s) {
         break;
     case STATEMENT_ROW:
         m->rows.items[s->target].expr = e;
+        break;
+    case STATEMENT_TABLE:
+        m->signals.items[s->target].formula = e;
         break;
     case STATEMENT_INIT:
         break;

@@ -60,6 +60,19 @@ struct row {
     uint32_t at;
 };
 
+// What is looked up in samples: a driver by the time, a table by its argument.
+struct signal {
+    const char *name;
+    bool table;
+    // Of a table: samples at equal distances from lo to hi, from a file or by a formula.
+    uint32_t count;
+    double lo, hi;
+    const char *file;     // as the text names it; NULL: none
+    const double *values; // [count] of the file, once somebody has read it
+    struct expr formula;  // of its argument, which is OP_ARG
+    uint32_t at;
+};
+
 struct observable {
     const char *label; // own name space
     struct expr expr;
@@ -121,6 +134,7 @@ struct model {
                                                         // temps and derived by dependency
     vec(struct function) functions;                     // by dependency: callees first
     vec(struct row) rows;                               // algebraic, in written order
+    vec(struct signal) signals;                         // drivers and tables, in written order
     vec(struct observable) observables;
     vec(struct event) events; // in written order
     vec(struct setting) options;
@@ -200,5 +214,16 @@ bool model_formula_in(struct model *m, const struct source *source, uint32_t fro
 // A number, or an expression of the model's constants: `8/3`, `2*pi`. Any trailing text is an
 // error.
 bool model_number(struct model *m, const char *text, double *value);
+
+// The driver of that name, as model_find; UINT32_MAX with an error otherwise.
+uint32_t model_find_driver(const struct model *m, const char *name, const char *where,
+                           struct report *r);
+// XPP's file of a table: count, lo, hi, values. `name` is for messages. Must come before any copy.
+shoal_code model_read_table(struct model *m, uint32_t signal, const char *name, const char *text,
+                            size_t length, struct report *r);
+// The values of a table, with the values that parameters and constants have now.
+shoal_code model_table(struct model *m, uint32_t signal, double *values, struct report *r);
+// Whether the formula of a table is made with the symbol.
+bool model_table_uses(const struct model *m, uint32_t signal, uint32_t symbol);
 
 #endif

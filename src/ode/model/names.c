@@ -196,6 +196,8 @@ const char *names_nearest(const struct model *m, const char *wanted, uint32_t le
     offer_symbols(&n, length, m);
     for (uint32_t i = 0; i < m->functions.count; i++)
         offer(&n, length, m->functions.items[i].name);
+    for (uint32_t i = 0; i < m->signals.count; i++)
+        offer(&n, length, m->signals.items[i].name);
     for (uint32_t op = OP_IF + 1; op < OP_COUNT; op++)
         offer(&n, length, op_names[op]);
     return nearest_best(&n);

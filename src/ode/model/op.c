@@ -4,8 +4,8 @@
 // op_value is what folding, `shoal info` and the tests compute with, in double; a kernel computes
 // the same functions with its own code. Comparisons with NaN are false, except `!=`. min and max
 // give NaN when either operand is one. heav(0) = 1, sign(0) = 0, mod has the sign of y and is
-// nearer to 0 than y. It does not know user functions: a CALL, like every leaf without a value,
-// gives NaN.
+// nearer to 0 than y. It does not know user functions and samples: a CALL and a LOOKUP, like every
+// leaf without a value, give NaN.
 #include "ode/model/op.h"
 
 #include <math.h>
@@ -104,6 +104,7 @@ double op_value(enum op op, double a, double b, double c) {
     case OP_SYMBOL:
     case OP_ARG:
     case OP_CALL:
+    case OP_LOOKUP:
     case OP_COUNT:
         break;
     }

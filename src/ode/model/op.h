@@ -26,6 +26,7 @@
     X(AND, 2, "&")                                                                                 \
     X(OR, 2, "|")                                                                                  \
     X(NOT, 1, "not")                                                                               \
+    X(LOOKUP, 3, "lookup") /* argument, number of the signal, order of the derivative */           \
     X(IF, 3, "if")
 
 // Functions: name, number of arguments, C name (libm) of those that are a math library call or NULL

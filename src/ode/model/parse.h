@@ -74,6 +74,7 @@ enum name_kind {
     NAME_NONE,
     NAME_SYMBOL,   // index: into model.symbols
     NAME_FUNCTION, // index: into model.functions
+    NAME_SIGNAL,   // index: into model.signals
     NAME_OP,       // index: enum op, a built-in function
     NAME_TIME,
     NAME_PI,
@@ -136,12 +137,13 @@ enum statement_kind {
     STATEMENT_FUNCTION,   // function.body
     STATEMENT_OBSERVABLE, // observable.expr
     STATEMENT_ROW,        // row.expr
+    STATEMENT_TABLE,      // signal.formula
 };
 
 struct statement {
     uint8_t kind;
     struct index index;
-    uint32_t target;   // symbol, function, observable or row
+    uint32_t target;   // symbol, function, observable, row or signal
     const char *name;  // STATEMENT_INIT: of the state
     uint32_t at;       // of the name
     struct span value; // tokens
@@ -247,7 +249,7 @@ void lines_read(struct parser *p); // cuts, sorts, declares
 // The tokens of a line from there, made the first time. False after an error.
 bool lines_lex(struct parser *p, struct line *l, uint32_t from);
 // What a list declares: names with values, initial values, or states with a guess.
-enum list_kind { LIST_PAR, LIST_CONST, LIST_INIT, LIST_ALGEBRAIC };
+enum list_kind { LIST_PAR, LIST_CONST, LIST_INIT, LIST_ALGEBRAIC, LIST_DRIVER };
 void lists_read(struct parser *p, struct line *l, uint32_t from, enum list_kind kind,
                 struct index index);
 // The next `name=value` of text[*at..to), copied into the arena; false when there is none, or after
@@ -259,12 +261,16 @@ void lists_set(struct parser *p, const struct line *l, uint32_t from);
 void event_line(struct parser *p, struct line *l, uint32_t from, struct index index);
 void event_global(struct parser *p, struct line *l, uint32_t from, struct index index);
 void event_read(struct parser *p); // the noted events
+void driver_table(struct parser *p, struct line *l,
+                  uint32_t from);              // `table n % ...`, `table n file`
+extern const struct arguments driver_argument; // of a table's formula: t
 
 const char *declare_kind_words(enum symbol_kind kind); // "a parameter"
 // A new symbol; UINT32_MAX after an error.
 uint32_t declare_symbol(struct parser *p, enum symbol_kind kind, const char *name, uint32_t length,
                         uint32_t at);
 uint32_t declare_function(struct parser *p, const char *name, uint32_t length, uint32_t at);
+uint32_t declare_signal(struct parser *p, const char *name, uint32_t length, uint32_t at);
 void declare_bad(struct parser *p, const char *name, uint32_t length);
 struct statement *declare_statement(struct parser *p, enum statement_kind kind, uint32_t target,
                                     uint32_t at, struct span value, struct index index);
@@ -282,6 +288,8 @@ enum uses { USES_STATE = 1, USES_PAR = 2, USES_DERIVED = 4, USES_TEMP = 8, USES_
 
 // The number an expression of constants has. NULL, or why it has none ("division by zero").
 const char *values_compute(struct parser *p, struct expr e, double *value);
+// The same of an expression of one argument, and of parameters too.
+const char *values_compute_at(struct parser *p, struct expr e, double argument, double *value);
 // Values of constants in order of dependency, then of parameters and states. `at` of the symbol.
 bool values_constants(struct parser *p);
 bool values_rest(struct parser *p);

@@ -217,6 +217,9 @@ static void check_all(struct graph *g) {
         }
     }
     check_events(g);
+    for (uint32_t i = 0; i < m->signals.count; i++)
+        check_uses(g, m->signals.items[i].formula, USES_PAR, "the table", m->signals.items[i].name,
+                   "its argument t, parameters and constants");
 }
 
 // ---- The start ----------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ struct machine {
     const struct model *m;
     vec(double) stack;
     vec(struct call) calls;
+    bool parameters; // have values, too
     bool zero_division;
 };
 
@@ -29,7 +30,7 @@ static bool compute_item(struct machine *x, const struct item *i, uint32_t base)
     double value = i->value;
     if (i->op == OP_SYMBOL) {
         const struct symbol *s = &x->m->symbols.items[i->index];
-        if (s->kind != SYMBOL_CONST)
+        if (s->kind != SYMBOL_CONST && !(x->parameters && s->kind == SYMBOL_PAR))
             return false;
         value = s->value;
     } else if (i->op == OP_ARG) {
@@ -74,6 +75,17 @@ static bool run(struct machine *x) {
     return true;
 }
 
+// Its arguments are on the machine's stack.
+static const char *compute(struct machine *x, struct expr e, double *value) {
+    struct parser *p = x->p;
+    *vec_push(&p->scratch, &x->calls) = (struct call){e.first, e.first + e.count, 0};
+    if (!run(x))
+        return p->computed > p->steps_most ? "this takes too long to compute"
+                                           : "this is not a number or an expression of constants";
+    *value = x->stack.items[0];
+    return isfinite(*value) ? NULL : x->zero_division ? "division by zero" : "this is not finite";
+}
+
 const char *values_compute(struct parser *p, struct expr e, double *value) {
     const struct model *m = p->m;
     if (!e.count)
@@ -83,12 +95,13 @@ const char *values_compute(struct parser *p, struct expr e, double *value) {
         return NULL;
     }
     struct machine x = {.p = p, .m = m};
-    *vec_push(&p->scratch, &x.calls) = (struct call){e.first, e.first + e.count, 0};
-    if (!run(&x))
-        return p->computed > p->steps_most ? "this takes too long to compute"
-                                           : "this is not a number or an expression of constants";
-    *value = x.stack.items[0];
-    return isfinite(*value) ? NULL : x.zero_division ? "division by zero" : "this is not finite";
+    return compute(&x, e, value);
+}
+
+const char *values_compute_at(struct parser *p, struct expr e, double argument, double *value) {
+    struct machine x = {.p = p, .m = p->m, .parameters = true};
+    *vec_push(&p->scratch, &x.stack) = argument;
+    return compute(&x, e, value);
 }
 
 static bool compute_given(struct parser *p, uint32_t symbol) {

@@ -53,6 +53,7 @@ static const uint8_t rows[OP_COUNT][32] = {
                 A, N0, OP_EQ, N0, V, A, OP_LN, OP_MUL, DB, OP_MUL, OP_IF, OP_ADD},
     [OP_LT]  = {N0}, [OP_LE] = {N0}, [OP_GT]  = {N0}, [OP_GE] = {N0}, [OP_EQ] = {N0},
     [OP_NE]  = {N0}, [OP_OR] = {N0}, [OP_AND] = {N0}, [OP_NOT] = {N0},
+    [OP_LOOKUP] = {A, B, C, N1, OP_ADD, OP_LOOKUP, DA, OP_MUL},
     [OP_IF]  = {A, DB, DC, OP_IF},
     [OP_SIN] = {DA, A, OP_COS, OP_MUL},
     [OP_COS] = {DA, A, OP_SIN, OP_MUL, OP_NEG},
