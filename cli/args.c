@@ -318,6 +318,8 @@ shoal_code args_apply(const struct args *a, shoal_model *model, shoal_options *o
             code = shoal_options_set(options, item->option.name, item->value, log);
         else if (!strcmp(item->option.name, "set") && values)
             code = shoal_model_set(model, values, log);
+        else if (!strcmp(item->option.name, "driver"))
+            code = shoal_model_driver_file(model, item->value, log);
     }
     return code;
 }

@@ -48,6 +48,8 @@ static const struct {
     {SHOAL_OBSERVABLE, "observables", "observables"},
     {SHOAL_SET, "sets", "sets"},
     {SHOAL_EVENT, "events", "events"},
+    {SHOAL_DRIVER, "drivers", "drivers"},
+    {SHOAL_TABLE, "tables", "tables"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// shoal-hdf5 table|ends|samples|meta FILE: reads an HDF5 file and writes the messages of
+// shoal-hdf5 table|signal|ends|samples|meta FILE: reads an HDF5 file and writes the messages of
 // src/io/hdf5_read.h to standard output.
 //
 // The library starts it, so that a damaged file can crash or block only this program. It takes away

@@ -237,6 +237,26 @@ SHOAL_API shoal_code shoal_model_set(shoal_model *model, const char *assignments
 // values are changed.
 SHOAL_API shoal_code shoal_model_add_event(shoal_model *model, const char *line, shoal_log *log);
 
+// Samples of a driver, which the model keeps a copy of and hands on to batches and solvers that are
+// made of it. Others replace them; solvers that there are keep theirs.
+typedef struct shoal_driver {
+    const char *name; // of the driver
+    // As behind the file of --driver: held, linear (which NULL is), cubic (which is notaknot),
+    // natural, notaknot, clamped, periodic or monotone, then ends=hold, periodic, zero or error,
+    // then by=_COLUMN of the batch: "cubic,ends=hold,by=_ID".
+    const char *how;
+    uint64_t count;
+    const double *t, *values; // [count], finite, times ascending
+    const double *id;         // [count] with by=: which value of the column a sample is for; runs
+                              // take the samples of their own. Else NULL.
+} shoal_driver;
+SHOAL_API shoal_code shoal_model_driver(shoal_model *model, const shoal_driver *driver,
+                                        shoal_log *log);
+// NAME=FILE[:COLUMN][,how]: the same from a file (.csv, .npy, .npz, .h5), whose time is in a column
+// `t` or `time`, or in the first one. COLUMN is the one of the driver's name, or the only other
+// one.
+SHOAL_API shoal_code shoal_model_driver_file(shoal_model *model, const char *text, shoal_log *log);
+
 typedef enum shoal_kind {
     SHOAL_STATE,      // value: its initial value
     SHOAL_PARAMETER,  // value: its value
@@ -245,6 +265,8 @@ typedef enum shoal_kind {
     SHOAL_OBSERVABLE, // aux, observe
     SHOAL_SET,        // named set of values, for shoal_model_use; it has no value
     SHOAL_EVENT,      // it has no value; shoal_model_event is its line
+    SHOAL_DRIVER,     // signal in time, with samples of shoal_model_driver; it has no value
+    SHOAL_TABLE,      // function of one argument by samples; it has no value
 } shoal_kind;
 
 SHOAL_API const char *shoal_model_name(const shoal_model *model); // as given to load or parse

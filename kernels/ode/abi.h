@@ -51,6 +51,9 @@ struct shoal_sizes {
     X(read, dose_offset, unsigned)    /* of each row its first, and the one behind its last */     \
     X(read, records, unsigned)        /* of each: first element of a run, and how many times */    \
     X(written, record, SHOAL_ELEM)    /* (element of a run, row), the last fastest */              \
+    X(read, driver_row, unsigned)     /* [signals][rows] which of its samples; NULL: the first */  \
+    X(resident, signal, SHOAL_U64)    /* [signals] first record, then SIGNAL_WORDS for each */     \
+    X(resident, driver, SHOAL_ELEM)   /* heads, coefficients, knots and pieces of signals */       \
     X(written, values, SHOAL_ELEM)    /* (var, row, sample), by strides; NULL: count only */       \
     X(written, summary, SHOAL_ELEM)   /* (element of a run, row), the last fastest */              \
     X(written, t, SHOAL_ELEM)         /* pairs: time reached; steps_saved: of each sample */       \
@@ -60,6 +63,34 @@ struct shoal_sizes {
     X(written, saved, unsigned)       /* [rows] samples of a row, where steps are saved */         \
     X(written, f_evals, SHOAL_U64)    /* [rows] */                                                 \
     X(written, totals, SHOAL_U64)     /* [TOTAL_COUNT] sums over the rows that ended: added to */
+
+// A record of `signal`: where in `driver` something begins, and how many pieces there are.
+enum {
+    SIGNAL_HEAD,
+    SIGNAL_COEFFICIENTS,
+    SIGNAL_KNOTS,
+    SIGNAL_PIECES, // behind a piece whose end is the beginning of the first
+    SIGNAL_PIECE_COUNT,
+    SIGNAL_WORDS
+};
+// A head; and a piece, which ends where the next begins (kernels/ode/driver_lanes.h).
+enum {
+    SIGNAL_FIRST, // time, or argument
+    SIGNAL_INVERSE,
+    SIGNAL_LOW,
+    SIGNAL_HIGH,
+    SIGNAL_PERIOD, // pair
+    SIGNAL_HEAD_NUMBERS = 8
+};
+enum {
+    PIECE_END, // pair
+    PIECE_VALUE = 2,
+    PIECE_LOW = 2,
+    PIECE_FIRST = 2, // interval, as an integer of the same size
+    PIECE_HIGH = 3,
+    PIECE_NUMBERS
+};
+enum { SIGNAL_BLOCK = 32 }; // intervals of a piece, where distances are not equal
 
 #define SHOAL_CONST_read const
 #define SHOAL_CONST_written

@@ -29,6 +29,9 @@ INLINE void group_load(const struct shoal_args *a, struct group *g) {
     }
     g->x.t = g->t0;
     g->dir = select(r_lt(t_diff(g->t1, g->t0), R(0)), R(-1), R(1));
+#if SIGNAL_COUNT
+    signals_begin(a, g);
+#endif
 }
 
 INLINE void group_init(const struct shoal_args *a, struct group *g) {

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "ode/run/build.h"
+#include "ode/run/driver.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +25,15 @@ static shoal_model *new_model(void) {
     return NULL;
 }
 
+// Its places for the samples of drivers, with those of another model.
+static bool make_drivers(shoal_model *m, const shoal_model *from) {
+    uint32_t count = m->model->signals.count;
+    m->driver = calloc(count + 1, sizeof *m->driver);
+    for (uint32_t i = 0; m->driver && from && i < count; i++)
+        m->driver[i] = driver_keep(from->driver[i]);
+    return m->driver;
+}
+
 shoal_code shoal_model_parse(const char *name, const char *text, size_t length, shoal_model **out,
                              shoal_log *log) {
     if (out)
@@ -40,7 +50,7 @@ shoal_code shoal_model_parse(const char *name, const char *text, size_t length, 
     log_end(log, span);
     // Whether functions can be expanded shows only now, and whether algebraic rows determine their
     // states once they are differentiated.
-    if (!m->model || !api_system(m, log)) {
+    if (!m->model || !make_drivers(m, NULL) || !api_system(m, log)) {
         shoal_model_free(m);
         return SHOAL_INPUT;
     }
@@ -112,6 +122,10 @@ shoal_code shoal_model_load(const char *path, shoal_model **out, shoal_log *log)
     if (code == SHOAL_OK)
         code = shoal_model_parse(file_input_name(path), text, length, out, log);
     free(text);
+    if (code == SHOAL_OK && (code = api_read_tables(*out, path, log)) != SHOAL_OK) {
+        shoal_model_free(*out);
+        *out = NULL;
+    }
     return code;
 }
 
@@ -120,6 +134,9 @@ void shoal_model_free(shoal_model *model) {
         return;
     system_free(model->found->system);
     free(model->found);
+    for (uint32_t i = 0; model->driver && i < model->model->signals.count; i++)
+        driver_drop(model->driver[i]);
+    free(model->driver);
     model_free(model->model);
     free(model);
 }
@@ -133,7 +150,7 @@ shoal_model *api_model_copy(const shoal_model *model) {
     if (!copy)
         return NULL;
     copy->model = model_copy(model->model);
-    if (!copy->model) {
+    if (!copy->model || !make_drivers(copy, model)) {
         shoal_model_free(copy);
         return NULL;
     }
@@ -190,6 +207,21 @@ static const struct symbol *symbol_at(const shoal_model *model, shoal_kind kind,
     return &m->symbols.items[lists[kind][index]];
 }
 
+static uint32_t tables_of(const struct model *m) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < m->signals.count; i++)
+        count += m->signals.items[i].table;
+    return count;
+}
+
+// The index-th of the drivers, or of the tables.
+static const struct signal *signal_at(const struct model *m, bool table, uint32_t index) {
+    const struct signal *s = m->signals.items;
+    while (s->table != table || index--)
+        s++;
+    return s;
+}
+
 uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind) {
     if (!model)
         return 0;
@@ -209,6 +241,10 @@ uint32_t shoal_model_count(const shoal_model *model, shoal_kind kind) {
         return m->sets.count;
     case SHOAL_EVENT:
         return m->events.count;
+    case SHOAL_DRIVER:
+        return m->signals.count - tables_of(m);
+    case SHOAL_TABLE:
+        return tables_of(m);
     }
     return 0;
 }
@@ -222,6 +258,8 @@ const char *shoal_model_symbol(const shoal_model *model, shoal_kind kind, uint32
         return model->model->sets.items[index].name;
     if (kind == SHOAL_EVENT)
         return model->model->events.items[index].name;
+    if (kind == SHOAL_DRIVER || kind == SHOAL_TABLE)
+        return signal_at(model->model, kind == SHOAL_TABLE, index)->name;
     return symbol_at(model, kind, index)->name;
 }
 

@@ -8,6 +8,7 @@
 #include "ode/model/model.h"
 #include "ode/symbolic/symbolic.h"
 
+struct driver;
 struct component_swap;
 struct watcher;
 
@@ -20,6 +21,7 @@ struct model_found {
 struct shoal_model {
     struct model *model;
     struct model_found *found;
+    struct driver **driver; // [signals of the model] samples, shared; NULL: none are given
     const struct component_swap *swap; // tests: other text for parts of the kernel; NULL: none
     const struct watcher *watcher;     // tests: who watches besides saving; NULL: nobody
 };
@@ -43,6 +45,8 @@ struct system *api_system(const shoal_model *model, shoal_log *log);
 double *api_start(const shoal_model *model, double t0);
 double *api_evaluate(const shoal_model *model, const double *start, double t, const double *y);
 void api_model_changed(shoal_model *model);
+// The files of a model's tables, from the directory of `path`.
+shoal_code api_read_tables(shoal_model *model, const char *path, shoal_log *log);
 // With the same values, on its own; NULL: out of memory.
 shoal_model *api_model_copy(const shoal_model *model);
 void api_model_swap(shoal_model *a, shoal_model *b); // what stands behind the two handles

@@ -88,8 +88,12 @@ const struct option option_table[] = {
     {OPTION("job", RUN, "FILE", "",
             "options from a file of `name = value` lines, or from a result file: replays it"),
      GROUP(RUNS), .type = OPTION_TEXT},
-    {OPTION("driver", RUN, "NAME=FILE", "", "samples that drive the model"), GROUP(RUNS), LATER,
-     REPEATABLE, .type = OPTION_TEXT},
+    {OPTION(
+         "driver", KERNEL, "NAME=FILE[:COLUMN][,cubic...]", "",
+         "samples of a driver (.csv, .npy, .npz, .h5): held, linear, cubic, natural, notaknot, "
+         "clamped, periodic or monotone; ends=hold, periodic, zero or error; by=_ID: each run its "
+         "own"),
+     GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
 
     {OPTION("t0", MODEL, "T", "0", "start time"), GROUP(TIME), IN_MODEL, FIELD(t0),
      .type = OPTION_NUMBER},

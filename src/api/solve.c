@@ -100,6 +100,8 @@ static shoal_code set_options(struct solve *s, shoal_log *log) {
             code = shoal_options_set(&s->options, w->option->info.name, w->value, log);
         else if (is_named(w, "set"))
             code = shoal_model_set(s->model, w->value, log);
+        else if (is_named(w, "driver"))
+            code = shoal_model_driver_file(s->model, w->value, log);
     }
     return code;
 }

@@ -47,6 +47,7 @@ static shoal_code prepare(const shoal_model *model, const shoal_options *o,
                                .model = model->model,
                                .system = api_system(model, log),
                                .target = target,
+                               .driver = model->driver,
                                .watcher = model->watcher};
     return out->system ? read_doses(model, o, arena, out, r) : SHOAL_INPUT;
 }
@@ -333,6 +334,7 @@ void shoal_solver_free(shoal_solver *solver) {
         return;
     for (int i = 0; i < PLAN_ROLES; i++)
         kernel_drop(solver->runner.kernel[i].kernel);
+    runner_forget(&solver->runner);
     pool_free(&solver->runner.pool);
     kernel_device_close(solver->device);
     result_names_free(&solver->names);

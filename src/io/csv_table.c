@@ -214,7 +214,9 @@ static bool may_be_text(const struct csv_reader *c, const char *name) {
 static enum column_use use_of(const struct csv_reader *c, const char *name) {
     if (c->result)
         return *name == '_' || !strcmp(name, RESULT_STATUS) ? USE_TEXT : USE_NUMBER;
-    return result_name_is_no_input(name) ? USE_NOT : may_be_text(c, name) ? USE_TEXT : USE_NUMBER;
+    return !result_name_is_read(name, c->table->times) ? USE_NOT
+           : may_be_text(c, name)                      ? USE_TEXT
+                                                       : USE_NUMBER;
 }
 
 // False when the names cannot be read on; errors in single names are counted only.

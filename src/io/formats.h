@@ -34,6 +34,7 @@ struct io_format {
 // The first is the format of standard output; on standard input they are tried from the last.
 #define IO_FORMATS(X)                                                                              \
     X(csv)                                                                                         \
+    X(npy)                                                                                         \
     X(npz)                                                                                         \
     X(hdf5)
 

@@ -33,6 +33,7 @@ struct reader {
     void *block;
     h5size column; // of a dataset with two axes: which is read
     bool series;   // runs share the times of their samples
+    bool times;    // the column `t` is read, too
 };
 
 static shoal_code send(const struct reader *d, enum hdf5_message kind, const void *bytes,
@@ -286,7 +287,7 @@ static shoal_code read_root(struct reader *d, h5id file) {
             return report_error(d->report, SHOAL_INPUT,
                                 "%s: the name '%.40s...' has %zd bytes; a column's has at most %d",
                                 d->path, name, length, RESULT_NAME_MOST);
-        if (length == 0 || result_name_is_no_input(name))
+        if (length == 0 || !result_name_is_read(name, d->times))
             continue;
         shoal_code one = read_object(d, file, name);
         if (one != SHOAL_OK)
@@ -499,11 +500,12 @@ shoal_code hdf5_read(enum hdf5_way way, const char *path, const struct hdf5_outl
                      struct report *r) {
     static shoal_code (*const read[HDF5_READS])(struct reader * d,
                                                 h5id file) = {[HDF5_READ_table] = read_root,
+                                                              [HDF5_READ_signal] = read_root,
                                                               [HDF5_READ_ends] = read_ends,
                                                               [HDF5_READ_samples] = read_samples,
                                                               [HDF5_READ_meta] = read_meta};
     struct stat s;
-    struct reader d = {.path = path, .out = out, .report = r};
+    struct reader d = {.path = path, .out = out, .report = r, .times = way == HDF5_READ_signal};
     if (stat(path, &s) == 0)
         d.file_size = (uint64_t)s.st_size;
     d.h = hdf5_enter(path, r);

@@ -39,9 +39,9 @@ struct hdf5_outlet {
     bool variable; // read text of variable length
 };
 
-// What is read: all columns of the root group; how runs of a result ended (io_ends_read), and the
-// same where they have samples at times that they share; or the metadata.
-#define HDF5_WAYS(X) X(table) X(ends) X(samples) X(meta)
+// What is read: all columns of the root group, or all and `t`; how runs of a result ended
+// (io_ends_read), and the same where they have samples at times that they share; or the metadata.
+#define HDF5_WAYS(X) X(table) X(signal) X(ends) X(samples) X(meta)
 enum hdf5_way {
 #define X(word) HDF5_READ_##word,
     HDF5_WAYS(X)

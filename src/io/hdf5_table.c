@@ -134,8 +134,11 @@ static shoal_code read_columns(struct taker *t) {
 
 static shoal_code hdf5_table_read(const char *path, struct arena *arena, struct table *out,
                                   struct report *r) {
-    struct taker t = {
-        .path = path, .arena = arena, .report = r, .way = HDF5_READ_table, .table = out};
+    struct taker t = {.path = path,
+                      .arena = arena,
+                      .report = r,
+                      .way = out->times ? HDF5_READ_signal : HDF5_READ_table,
+                      .table = out};
     shoal_code code = read_columns(&t);
     return code == SHOAL_OK && t.wrong ? SHOAL_INPUT : code;
 }

@@ -170,7 +170,7 @@ shoal_code io_table_read(const char *path, struct arena *arena, struct table *ou
 
 shoal_code io_table_read_texts(const char *path, const char *const *texts, struct arena *arena,
                                struct table *out, struct report *r) {
-    *out = (struct table){.texts = texts};
+    *out = (struct table){.texts = texts, .times = out->times};
     const struct io_format *f = file_is_input(path) ? NULL : format_for(path, can_read, r);
     if (!f && !file_is_input(path))
         return SHOAL_INPUT;

@@ -21,7 +21,7 @@ shoal_code io_sink_check(const char *path, const char *const *side, bool replace
 uint64_t io_sink_bytes(const char *path, const struct result_list *list);
 
 // Reads a whole batch file (.csv, .npz, .h5; "-": CSV or NPZ on standard input) into a table owned
-// by the arena.
+// by the arena. out->times says whether a column `t` is one of it.
 shoal_code io_table_read(const char *path, struct arena *arena, struct table *out,
                          struct report *r);
 

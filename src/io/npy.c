@@ -135,7 +135,7 @@ static bool parse_dict(struct npy *a, struct cursor c) {
         else if (take(&c, "'shape':"))
             has_shape = a->dims == 0 && parse_shape(a, &c);
         else if (take(&c, "'fortran_order':"))
-            has_order = take(&c, "True") || take(&c, "False");
+            has_order = (a->columns = take(&c, "True")) || take(&c, "False");
         else
             return false;
         if (!take(&c, ",") && (skip_blanks(&c), c.at == c.end || *c.at != '}'))

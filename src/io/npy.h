@@ -25,6 +25,7 @@ struct npy {
     bool big;      // endian
     uint32_t size; // bytes of an element
     uint32_t dims; // 0 for a single value
+    bool columns;  // the first axis is the fastest
     uint64_t shape[NPY_DIMS];
     uint64_t count; // elements
     const char *data;

@@ -98,7 +98,7 @@ static shoal_code add_member(const struct zip *z, const struct zip_entry *e, str
                              struct table *out, struct report *r) {
     char *name = column_name(e), *bytes = NULL;
     shoal_code code = name ? SHOAL_OK : SHOAL_MEMORY;
-    if (code == SHOAL_OK && !result_name_is_no_input(name)) {
+    if (code == SHOAL_OK && result_name_is_read(name, out->times)) {
         struct npy a;
         code = zip_read(z, e, &bytes, r);
         const char *wrong = code == SHOAL_OK ? npy_parse(&a, bytes, (size_t)e->size) : NULL;

@@ -33,6 +33,11 @@ bool result_name_is_no_input(const char *name) {
            (ours[i].role == ROLE_RUN || ours[i].role == ROLE_TIME || ours[i].role == ROLE_STATUS);
 }
 
+bool result_name_is_read(const char *name, bool times) {
+    int i = find_ours(name);
+    return !result_name_is_no_input(name) || (times && ours[i].role == ROLE_TIME);
+}
+
 static int by_text(const void *a, const void *b) { return strcmp(a, b); }
 static void keep(void *name) { (void)name; }
 

@@ -15,6 +15,7 @@ enum { RESULT_NAME_MOST = 1000 }; // bytes; readers of zip and CSV have limits n
 
 bool result_name_is_ours(const char *name);
 bool result_name_is_no_input(const char *name); // run, t, status: not read from a batch file
+bool result_name_is_read(const char *name, bool times); // or, with `times`, t all the same
 
 // Spells a name as the format can have it, in place.
 typedef void result_spelling(char *name);

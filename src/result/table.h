@@ -20,6 +20,7 @@ struct table {
     struct source head; // its beginning, up to the names; text NULL: not a text file
     uint64_t rows;
     bool lent;                // its numbers stay where they are
+    bool times;               // whoever reads it takes the column `t`, too
     const char *const *texts; // names of columns that may hold text, up to a NULL; NULL: none
     vec(struct table_column) columns;
 };

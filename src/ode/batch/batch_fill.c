@@ -138,3 +138,5 @@ double batch_value(const struct batch *b, uint32_t input, uint64_t run) {
 uint64_t batch_table_row(const struct batch *b, uint64_t run) {
     return b->table ? run / b->groups.items[0].inner : 0;
 }
+
+uint64_t batch_table_rows(const struct batch *b) { return b->table ? b->table_rows : 0; }

@@ -91,17 +91,19 @@ static const struct {
     {"math", "sizes prelude"},
     {"tableau", "sizes prelude"},
     {"gains", "sizes prelude"},
-    {"dxdt", "sizes dialect math"},
-    {"start", "sizes abi dialect math"},
-    {"observables", "sizes dialect math"},
-    {"jacobian", "sizes dialect math"},
+    {"lookup", "sizes dialect"},
+    {"dxdt", "sizes dialect math lookup"},
+    {"start", "sizes abi dialect math lookup"},
+    {"observables", "sizes dialect math lookup"},
+    {"jacobian", "sizes dialect math lookup"},
     {"linear_solve", "sizes dialect"},
     {"group", "sizes abi dialect tableau gains"},
     {"step", "group dxdt tableau jacobian linear_solve"},
     {"controller", "dialect gains"},
-    {"watchers", "group step observables"},
+    {"signals", "abi group step lookup"},
+    {"watchers", "group step observables signals"},
     {"save_state", "group step observables watchers"},
-    {"begin", "group step start gains save_state watchers"},
+    {"begin", "group step start gains save_state watchers signals"},
     {"stiffness", "group step tableau"},
     {"judge", "group step controller gains save_state stiffness watchers"},
     {"refill", "begin group save_state watchers"},
@@ -177,6 +179,8 @@ static struct emit emit_of(const struct assembly *a, const node_id *roots, uint3
                          .count = count,
                          .pars = a->system->pars,
                          .derived = a->system->derived,
+                         .plan = a->plan,
+                         .signals_at = codegen_signals_at(a->plan, a->system),
                          .inline_length = codegen_inline_length(a->plan)};
 }
 
@@ -286,9 +290,8 @@ static void define_linear(struct assembly *a) {
 
 // Numbers of a lane that the model's functions find in p.
 static uint32_t lane_numbers(const struct assembly *a) {
-    const struct system *s = a->system;
-    uint32_t count = s->pars + s->derived + s->switches + s->jumps;
-    count += a->plan->dose ? a->plan->dose->infusions : 0;
+    uint32_t count = codegen_signals_at(a->plan, a->system) +
+                     codegen_signal_numbers(a->plan, a->plan->signals);
     return count ? count : 1;
 }
 
@@ -331,6 +334,8 @@ static void put_sizes(struct assembly *a) {
         define(a, "DETECT_STIFF", 1);
     if (s->jumps)
         define(a, "JUMPS", s->jumps);
+    if (p->signals)
+        codegen_signal_sizes(&a->out->text, p, codegen_signals_at(p, s));
     if (a->watcher)
         codegen_watch_sizes(&a->out->text, a->watcher, p->dense);
     buf_puts(&a->out->text, "enum {");
@@ -707,6 +712,8 @@ static void assemble(struct assembly *a) {
         codegen_stiff(&a->out->text, p->method, p->f32);
     end(a);
     put_gains(a);
+    if (p->signals)
+        include(a, "lookup", "driver.h");
     put_rhs(a);
     put_start(a);
     if (is_implicit(a)) {
@@ -716,6 +723,8 @@ static void assemble(struct assembly *a) {
     put_outputs(a, outputs);
     put_group(a);
     put_step(a);
+    if (p->signals)
+        include(a, "signals", "driver_lanes.h");
     if (a->watcher)
         put_watchers(a);
     if (a->adaptive)

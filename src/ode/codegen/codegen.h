@@ -55,6 +55,15 @@ struct record_plan {
     const uint32_t *event; // [count] their numbers
 };
 
+// How a signal of the model is looked up: what is compiled in of it.
+struct signal_plan {
+    uint8_t degree; // of the polynomials: 0 (held), 1, 3
+    bool even;      // samples at equal distances
+    bool periodic;
+    bool zero;    // beyond its ends
+    bool extends; // beyond its ends as between the last samples: a table
+};
+
 // All that is compiled in besides the model: two kernels of equal models and plans are one.
 struct kernel_plan {
     const struct method *method;
@@ -65,6 +74,8 @@ struct kernel_plan {
     const struct shoal_target *target;
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
+    const struct signal_plan *signal; // [signals] of the model
+    uint32_t signals;
     const struct watcher *watcher; // besides what the model brings; NULL: none
     const struct dose_plan *dose;  // NULL: none
     struct record_plan record;
@@ -105,8 +116,10 @@ struct emit {
     const char *result;
     const bool *initial;    // [count] root is an initial value of y, of use where none is given;
                             // NULL: none is
-    uint32_t pars, derived; // in p derived parameters follow the parameters, and then switches
-    uint32_t inline_length; // a longer function is not inlined
+    uint32_t pars, derived; // in p derived parameters follow the parameters, then switches,
+    const struct kernel_plan *plan; // and then what its signals need, from
+    uint32_t signals_at;            // here on
+    uint32_t inline_length;         // a longer function is not inlined
     enum emit_form form;
 };
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);
@@ -116,6 +129,20 @@ uint32_t codegen_length(const struct emit *e, struct arena *arena);
 void codegen_used(const struct emit *e, bool used[OP_COUNT], struct arena *arena);
 // How many divisions and square roots they are.
 uint32_t codegen_divisions(const struct emit *e, struct arena *arena);
+// Where the numbers of signals begin in p.
+uint32_t codegen_signals_at(const struct kernel_plan *p, const struct system *s);
+// Numbers of a lane for signals, the first `count` of the plan's.
+uint32_t codegen_signal_numbers(const struct kernel_plan *p, uint32_t count);
+// Whether steps end where pieces of the signal do, and whether it may jump there.
+bool codegen_signal_stops(const struct signal_plan *s);
+bool codegen_signal_jumps(const struct signal_plan *s);
+// What kernels/ode/driver_lanes.h is told of them, which are in p from there on.
+void codegen_signal_sizes(struct buf *out, const struct kernel_plan *p, uint32_t signals_at);
+// The value of a signal, or a derivative of it, at `argument`.
+void codegen_signal(struct buf *out, const struct emit *e, uint32_t signal, uint32_t order,
+                    const char *argument);
+// Somebody who watches for the ends of pieces; false: nobody needs to.
+bool codegen_signal_watcher(const struct kernel_plan *p, struct watcher *out, struct arena *arena);
 // Declarations of the math functions in `used`.
 void codegen_math(struct kernel_source *s, struct buf *out, const struct kernel_plan *p,
                   const bool used[OP_COUNT]);

@@ -102,6 +102,18 @@ static void put_call(struct writer *w, const char *name, const struct node *n) {
     put_operands(w, n, 0);
 }
 
+static void put_lookup(struct writer *w, const struct node *n) {
+    const struct node *items = w->e->dag->nodes.items;
+    struct writer argument = *w;
+    struct buf text = {0};
+    argument.out = &text;
+    emit_value(&argument, n->a);
+    codegen_signal(w->out, w->e, (uint32_t)items[n->b].value, (uint32_t)items[n->c].value,
+                   text.data ? text.data : "");
+    w->out->failed |= text.failed;
+    buf_free(&text);
+}
+
 static bool is_division(uint8_t op) { return op == OP_DIV || op == OP_SQRT; }
 
 // A quick division is a reciprocal, or has a number above it, or something that must be looked at.
@@ -165,6 +177,9 @@ static void put_expression(struct writer *w, const struct node *n) {
         break;
     case OP_DIV:
         put_infix(w, n, "/");
+        break;
+    case OP_LOOKUP:
+        put_lookup(w, n);
         break;
     case OP_IF:
         put_call(w, "select", n);

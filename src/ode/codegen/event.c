@@ -44,6 +44,8 @@ static void add(struct list *l, struct emit e) {
     e.dag = &l->system->dag;
     e.pars = l->system->pars;
     e.derived = l->system->derived;
+    e.plan = l->plan;
+    e.signals_at = codegen_signals_at(l->plan, l->system);
     e.inline_length = codegen_inline_length(l->plan);
     e.form = codegen_length(&e, l->arena) > e.inline_length ? EMIT_WHOLE : EMIT_PARTS;
     *vec_push(l->arena, &l->functions) = e;

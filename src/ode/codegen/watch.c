@@ -26,6 +26,9 @@ const struct watcher *codegen_watchers(const struct kernel_plan *p, const struct
         *vec_push(arena, &list) = codegen_summary(summary, like, p->method, arena);
     if (s->switches)
         *vec_push(arena, &list) = codegen_switches(s, arena);
+    struct watcher driver;
+    if (codegen_signal_watcher(p, &driver, arena))
+        *vec_push(arena, &list) = driver;
     if (s->events)
         *vec_push(arena, &list) = codegen_events(p, s, arena);
     if (p->dose)

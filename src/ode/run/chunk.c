@@ -89,6 +89,23 @@ static uint32_t uniform_of(const struct plan *p) {
     return p->model->pars.count + p->model->states.count;
 }
 
+// What is resident stays where it is.
+static void lay_signals(struct chunk *c) {
+    const struct driver_block *s = &c->plan->signals;
+    if (!s->data)
+        return;
+    c->args.signal = s->data;
+    c->args.driver = (char *)s->data + s->driver;
+    c->parts->place[c->base.launch.places++] =
+        (struct shoal_place){.block = SHOAL_RESIDENT, .offset = 0, .bytes = s->driver};
+    c->parts->place[c->base.launch.places++] = (struct shoal_place){
+        .block = SHOAL_RESIDENT, .offset = s->driver, .bytes = s->bytes - s->driver};
+}
+
+static size_t chosen_bytes(const struct chunk *c, uint32_t rows) {
+    return (size_t)c->plan->model->signals.count * rows * sizeof(unsigned);
+}
+
 // Sets the pointers of `args` into a block (or to NULL) and returns its bytes. lay_out follows.
 static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     const struct plan *p = c->plan;
@@ -113,6 +130,7 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     a->dose_offset = p->doses ? part(&l, 2 * rows * sizeof(unsigned)) : NULL;
     a->records = part(&l, 2 * p->record.plan.count * sizeof(unsigned));
     a->sample_offset = steps ? part(&l, (rows + 1) * sizeof(uint64_t)) : NULL;
+    a->driver_row = c->chosen ? part(&l, chosen_bytes(c, rows)) : NULL;
     a->in = part(&l, (uniform + (size_t)c->parameters * rows) * e);
     piece_end(&l, LOG_h2d_transfer_parameters);
     part(&l, (size_t)(c->inputs - c->parameters) * rows * e);
@@ -195,6 +213,8 @@ uint64_t chunk_row_bytes(const struct plan *p, const struct batch *b,
         bytes += sizeof(uint64_t); // where they begin; they are counted as one
     if (p->doses)
         bytes += 2 * sizeof(unsigned);
+    if (p->signals.choice)
+        bytes += p->model->signals.count * sizeof(unsigned);
     for (uint32_t i = 0; i < list->count + list->internal; i++) {
         const struct result_array *a = &list->array[i];
         bool in_block = a->from == FROM_COLUMN && a->index < batch_inputs(b) && !f32;
@@ -221,6 +241,7 @@ static bool lay(struct chunk *c, uint32_t rows) {
     if (!c->base.launch.read.data || !c->base.launch.written.data)
         return false;
     lay_in(c, c->base.launch.read.data, rows);
+    lay_signals(c);
     lay_out(c, c->base.launch.written.data, rows);
     return true;
 }
@@ -255,6 +276,7 @@ static void make_launch(struct chunk *c) {
     c->base.launch = (struct shoal_launch){.args = &p->call,
                                            .args_bytes = sizeof p->call,
                                            .read.piece = p->read_piece,
+                                           .resident = c->runner->signals,
                                            .written.piece = p->written_piece,
                                            .place = p->place,
                                            .fill = p->fill,
@@ -402,16 +424,18 @@ static void fill_sizes(struct chunk *c, uint32_t rows) {
     };
 }
 
-static SHOAL_U64 offset_in(const struct shoal_block *b, const void *array) {
-    return array ? (SHOAL_U64)((const char *)array - (const char *)b->data) : SHOAL_NOWHERE;
+static SHOAL_U64 offset_in(const void *block, const void *array) {
+    return array ? (SHOAL_U64)((const char *)array - (const char *)block) : SHOAL_NOWHERE;
 }
 
 // The arguments of a chunk that is laid out, for the kernel.
 static void describe(struct chunk *c) {
     const struct shoal_args *a = &c->args;
     struct shoal_call *call = &c->parts->call;
+    const void *read = c->base.launch.read.data, *written = c->base.launch.written.data,
+               *resident = c->plan->signals.data;
     call->z = a->z;
-#define X(block, name, type) call->name = offset_in(&c->base.launch.block, a->name);
+#define X(block, name, type) call->name = offset_in(block, a->name);
     SHOAL_ARRAYS(X)
 #undef X
     c->parts->fill[0] = (struct shoal_fill){call->status, a->head.rows, SHOAL_ROW_PENDING};
@@ -475,10 +499,23 @@ static void fill_extra(struct chunk *c, uint32_t extra) {
     }
 }
 
+static void fill_chosen(struct chunk *c) {
+    uint32_t rows = c->args.head.rows, *out = (uint32_t *)(uintptr_t)c->args.driver_row;
+    uint64_t of_table = batch_table_rows(c->batch);
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t run = batch_run_of_row(c->batch, c->base.first_row + i),
+                 row = batch_table_row(c->batch, run);
+        for (uint32_t k = 0; k < c->plan->model->signals.count; k++)
+            out[(size_t)k * rows + i] = c->chosen[k * of_table + row];
+    }
+}
+
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
     uint32_t rows = c->args.head.rows;
     if (first == 0)
         fill_dose_offsets(c);
+    if (first == 0 && c->chosen)
+        fill_chosen(c);
     if (first == 0 && c->run) {
         batch_fill_runs(c->batch, c->base.first_row, rows, c->run);
         for (uint32_t i = 0; i < batch_extras(c->batch); i++)

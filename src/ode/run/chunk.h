@@ -48,6 +48,7 @@ struct chunk {
     enum plan_role role; // which of its kernels
     const struct batch *batch;
     const struct result_list *list;
+    const uint32_t *chosen; // which signals of drivers runs take; NULL: the first
     enum chunk_use use;
     struct shoal_args args;    // as the host sees them
     struct chunk_parts *parts; // of the launch

@@ -16,6 +16,12 @@ void chunk_gather(struct chunk *part, const struct chunk *whole, const uint32_t 
     unsigned *doses = (unsigned *)(uintptr_t)part->args.dose_offset;
     for (uint32_t k = 0; doses && k < part->args.head.rows; k++)
         memcpy(doses + 2 * k, whole->args.dose_offset + 2 * row[k], 2 * sizeof *doses);
+    unsigned *to = (unsigned *)(uintptr_t)part->args.driver_row;
+    const unsigned *from = whole->args.driver_row;
+    for (uint32_t i = 0; to && i < part->plan->model->signals.count; i++)
+        for (uint32_t k = 0; k < part->args.head.rows; k++)
+            to[(size_t)i * part->args.head.rows + k] =
+                from[(size_t)i * whole->args.head.rows + row[k]];
 }
 
 void chunk_scatter_counts(const struct chunk *part, struct chunk *whole, const uint32_t *row) {

@@ -65,6 +65,8 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         .target = in->target,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
+        .signal = driver_plans(in->model, in->driver, arena),
+        .signals = in->model->signals.count,
         .watcher = in->watcher,
         .dose = in->doses ? &in->doses->plan : NULL,
         .record = record.plan,
@@ -89,11 +91,22 @@ static bool same_doses(const struct dose_plan *a, const struct dose_plan *b) {
            (!a->infusions || !memcmp(a->infused, b->infused, a->infusions * sizeof *a->infused));
 }
 
+static bool same_signals(const struct kernel_plan *a, const struct kernel_plan *b) {
+    for (uint32_t i = 0; i < a->signals; i++) {
+        const struct signal_plan *x = &a->signal[i], *y = &b->signal[i];
+        if (x->degree != y->degree || x->even != y->even || x->periodic != y->periodic ||
+            x->zero != y->zero || x->extends != y->extends)
+            return false;
+    }
+    return true;
+}
+
 bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
            a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
            a->watcher == b->watcher && summary_same(a->summary, b->summary) &&
            same_doses(a->dose, b->dose) && same_records(&a->record, &b->record) &&
+           a->signals == b->signals && same_signals(a, b) &&
            a->outputs == b->outputs &&
            !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
 }
@@ -141,6 +154,36 @@ static shoal_code check_direction(const struct plan_input *in, struct report *r)
                                 "event `%s` is at times that are known in advance, which is not "
                                 "possible in a run backwards in time",
                                 in->model->events.items[i].name);
+    return SHOAL_OK;
+}
+
+// What drivers ask of steps: none is longer than 32 samples, and all end where a driver jumps.
+static shoal_code set_drivers(struct plan *p, const struct plan_input *in, struct arena *arena,
+                              struct report *r) {
+    const struct kernel_plan *k = &p->kernel[PLAN_FIRST];
+    struct driver_block *b = &p->signals;
+    p->driver = in->driver;
+    shoal_code code =
+        driver_block_make(in->model, in->driver, k->signal, k->f32, p->t0, p->t1, arena, b, r);
+    if (code != SHOAL_OK)
+        return code;
+    if (plan_fixed(p) && p->dt > b->step * (1 + 1e-9))
+        return report_error(r, SHOAL_INPUT,
+                            "--dt: a step of %g is longer than 32 samples of a driver; %g is not",
+                            p->dt, b->step);
+    if (!(p->dt_max < b->step) && isfinite(b->step))
+        p->dt_max = b->step;
+    double least = plan_fixed(p) || isnan(p->dt_max) ? 0 : fabs(p->t1 - p->t0) / p->dt_max;
+    if (p->max_steps && b->stops >= p->max_steps)
+        return report_error(r, SHOAL_INPUT,
+                            "--max-steps: %llu are not enough: steps end at %llu times on the way "
+                            "because of the driver `%s`",
+                            (unsigned long long)p->max_steps, (unsigned long long)b->stops, b->who);
+    if (p->max_steps && isfinite(b->step) && least > (double)p->max_steps)
+        return report_error(r, SHOAL_INPUT,
+                            "--max-steps: %llu are not enough: a step is at most 32 samples of a "
+                            "driver, which makes %.0f steps",
+                            (unsigned long long)p->max_steps, ceil(least));
     return SHOAL_OK;
 }
 
@@ -219,6 +262,8 @@ shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct pl
         code = plan_kernels(in, arena, out->kernel, r);
     if (code == SHOAL_OK)
         code = set_steps(out, in->options, r);
+    if (code == SHOAL_OK)
+        code = set_drivers(out, in, arena, r);
     if (code == SHOAL_OK)
         code = set_tolerances(out, in, arena, r);
     if (code == SHOAL_OK)

@@ -6,6 +6,7 @@
 
 #include "ode/run/dose.h"
 #include "ode/run/record.h"
+#include "ode/run/driver.h"
 #include "ode/run/save_grid.h"
 #include "ode/run/summaries.h"
 #include "ode/run/tolerances.h"
@@ -20,7 +21,9 @@ struct plan {
     struct kernel_plan kernel[PLAN_ROLES];    // without a method: it is not needed
     struct tolerances tolerances[PLAN_ROLES]; // of their steps
     const struct model *model;
-    double rtol, atol; // as asked for
+    struct driver *const *driver; // [signals of the model], NULL where it is a table
+    struct driver_block signals;  // their samples
+    double rtol, atol;            // as asked for
     double t0, t1, settle;
     double dt, dt0, dt_min, dt_max; // NaN: not given; dt is that of fixed steps
     uint64_t max_steps;             // 0: no limit
@@ -40,7 +43,8 @@ struct plan_input {
     struct model *model;
     const struct system *system; // of the model
     const struct shoal_target *target;
-    struct shoal_limits limits; // of the device; plan_kernels needs none
+    struct driver *const *driver; // [signals of the model], NULL where there is none
+    struct shoal_limits limits;   // of the device; plan_kernels needs none
     const struct watcher *watcher;
     const struct dose_list *doses; // NULL: none
 };

@@ -13,6 +13,9 @@ LOG_LABEL(kernel_run_execution, RUNTIME, 30, "all chunks");
 LOG_LABEL(finish_output, RUNTIME, 110,
           "the end of the result: what is left to write, sync, rename");
 
+LOG_LABEL(h2d_transfer_driver_coefficients, RUNTIME, 60,
+          "samples of drivers and tables to the device");
+
 enum { STEPS_ROWS = 4096 }; // of a chunk whose steps are saved
 
 // ---- Plan ---------------------------------------------------------------------------------------
@@ -127,6 +130,7 @@ struct chunk under_way_chunk(const struct batch_run *b, enum plan_role role, enu
                           .role = role,
                           .batch = b->batch,
                           .list = b->list,
+                          .chosen = b->chosen,
                           .use = use};
 }
 
@@ -238,6 +242,38 @@ static const struct dispatch_engine engine = {.make = make,
                                               .undone = undone,
                                               .deliver = deliver};
 
+// ---- Drivers and tables -------------------------------------------------------------------------
+
+void runner_forget(struct runner *r) {
+    if (r->signals)
+        r->pool.backend->resident_close(r->signals);
+    r->signals = NULL;
+}
+
+// Once for all runs of a solver.
+static shoal_code upload_signals(struct batch_run *b) {
+    const struct driver_block *s = &b->plan->signals;
+    struct runner *runner = b->runner;
+    if (!s->data || runner->signals)
+        return SHOAL_OK;
+    struct shoal_piece piece = {LOG_h2d_transfer_driver_coefficients, 0, s->bytes};
+    struct shoal_block block = {.data = s->data, .bytes = s->bytes, .pieces = 1, .piece = &piece};
+    shoal_code code = runner->pool.backend->resident_open(runner->pool.device, &block, b->log,
+                                                          &runner->signals, log_report(b->log));
+    return code == SHOAL_MEMORY ? report_error(log_report(b->log), SHOAL_MEMORY,
+                                               "the device has no room for the samples of drivers")
+                                : code;
+}
+
+static shoal_code prepare_signals(struct batch_run *b, struct arena *arena) {
+    const struct plan *p = b->plan;
+    struct report *r = log_report(b->log);
+    shoal_code code = driver_check_inputs(p->model, b->batch, r);
+    if (code == SHOAL_OK)
+        code = driver_choose(p->model, p->driver, b->batch, p->t0, p->t1, arena, &b->chosen, r);
+    return code == SHOAL_OK ? upload_signals(b) : code;
+}
+
 // ---- A run --------------------------------------------------------------------------------------
 
 static shoal_code run_chunks(struct batch_run *b, const struct dispatch_control *control) {
@@ -277,11 +313,14 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
                             .list = list,
                             .tally = tally,
                             .log = log};
+    struct arena arena = {0};
     uint64_t start_ns = clock_ns();
     *tally = (shoal_tally){
         .runs = batch_rows(b), .method = first->name, .stiff_method = stiff ? stiff->name : NULL};
     int32_t span = log_begin(log, LOG_kernel_run_execution);
-    shoal_code code = sink->begin(sink, list, log_report(log));
+    shoal_code code = prepare_signals(&run, &arena);
+    if (code == SHOAL_OK)
+        code = sink->begin(sink, list, log_report(log));
     if (code == SHOAL_OK)
         code = run_chunks(&run, control);
     tally->complete = code == SHOAL_OK;
@@ -294,5 +333,6 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
     for (uint32_t i = 0; i < run.made; i++)
         chunk_free(&run.chunk[i]);
     takeover_free(&run);
+    arena_free(&arena);
     return code;
 }

@@ -17,7 +17,10 @@ struct runner {
     struct build_how how;
     struct loaded kernel[PLAN_ROLES]; // those that take over are made when a row needs them first
     struct dispatch_pool pool;
+    struct shoal_resident *signals; // samples of drivers and tables; NULL: not there yet
 };
+// Takes the samples off the device.
+void runner_forget(struct runner *r);
 
 // The arrays of a result with those of the batch, in the arena.
 shoal_code run_list(const struct plan *p, const struct batch *b, const char *meta,

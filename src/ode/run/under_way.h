@@ -29,6 +29,7 @@ struct batch_run {
     const struct batch *batch;
     struct sink *sink;
     const struct result_list *list;
+    uint32_t *chosen; // [signals][rows of the batch's table] see driver_choose; NULL: none are
     shoal_tally *tally;
     shoal_log *log;
     struct dispatch loop;

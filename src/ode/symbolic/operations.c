@@ -13,6 +13,7 @@ static const uint8_t costs[OP_COUNT] = {
     [OP_MUL] = MULS,
     [OP_DIV] = DIVS,
     [OP_SQRT] = DIVS,
+    [OP_LOOKUP] = FUNCTIONS,
     [OP_MOD] = DIVS,
     [OP_POW] = FUNCTIONS,
     [OP_SIN... OP_LOG1P] = FUNCTIONS,

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Samples of drivers and tables: checked, grouped into signals, and as the block that kernels read.
+//
+// A driver has one signal for all runs, or several among which runs choose by a column of the
+// batch. It never changes once it is made, and is shared by all models and solvers that have it.
+#ifndef SHOAL_ODE_RUN_DRIVER_H
+#define SHOAL_ODE_RUN_DRIVER_H
+
+#include "../kernels/ode/abi.h"
+#include "ode/batch/batch.h"
+#include "ode/codegen/codegen.h"
+#include "ode/run/spline.h"
+
+// What a driver is beyond its first and last sample; the word behind ends=
+#define DRIVER_ENDS(X)                                                                             \
+    X(error)                                                                                       \
+    X(hold)                                                                                        \
+    X(periodic)                                                                                    \
+    X(zero)
+
+enum driver_ends {
+#define X(name) ENDS_##name,
+    DRIVER_ENDS(X)
+#undef X
+        DRIVER_ENDS_COUNT
+};
+extern const char *const driver_ends_names[DRIVER_ENDS_COUNT];
+
+enum { DRIVER_SAMPLES_MOST = 1 << 24 }; // of a signal, so that f32 can count them
+
+// What a driver is made of; all borrowed.
+struct driver_input {
+    const char *name, *source; // of the driver; of the samples, for messages
+    enum spline_kind kind;
+    enum driver_ends ends;
+    const char *by; // column of the batch; NULL: one signal for all
+    uint64_t count;
+    const double *t, *v;
+    // With `by`: whose a sample is, [count], one of the two.
+    const double *number;
+    const char *const *text;
+};
+
+struct driver_signal {
+    uint64_t count;
+    const double *t, *v; // t ascends strictly
+    double number;       // whose it is
+    const char *text;
+};
+
+struct driver {
+    enum spline_kind kind;
+    enum driver_ends ends;
+    const char *name, *by;
+    bool even; // all signals have their samples at equal distances
+    uint32_t signals;
+    struct driver_signal *signal; // by ascending number or text
+    unsigned users;
+    struct arena arena;
+};
+
+shoal_code driver_new(const struct driver_input *in, struct driver **out, struct report *r);
+struct driver *driver_keep(struct driver *d); // NULL is fine
+void driver_drop(struct driver *d);
+
+// What is compiled in for each signal of the model; NULL in `driver` (or for it): none is given
+// yet, and the default stands in.
+const struct signal_plan *driver_plans(const struct model *m, struct driver *const *driver,
+                                       struct arena *arena);
+
+// The block of a model's drivers and tables, in numbers of the kernel.
+struct driver_block {
+    void *data;      // NULL: there are no signals
+    size_t bytes;    // of it
+    size_t driver;   // where the numbers begin, behind the records
+    bool choice;     // some driver has signals to choose from
+    double step;     // a step may be this long: 32 samples at equal distances
+    uint64_t stops;  // that steps end at on the way, at least
+    const char *who; // the driver that has most of them
+};
+// All drivers are given, and those that end with an error cover the way from t0 to t1.
+shoal_code driver_block_make(struct model *m, struct driver *const *driver,
+                             const struct signal_plan *plan, bool f32, double t0, double t1,
+                             struct arena *arena, struct driver_block *out, struct report *r);
+
+// Of a driver that ends with an error: the signal covers the way.
+shoal_code driver_check_span(const struct driver *d, const struct driver_signal *s, double t0,
+                             double t1, struct report *r);
+
+// Which signal of each driver the rows of the batch's table take: [signals of the model][table
+// rows]; in the arena. NULL without an error: nothing is chosen.
+shoal_code driver_choose(const struct model *m, struct driver *const *driver, const struct batch *b,
+                         double t0, double t1, struct arena *arena, uint32_t **out,
+                         struct report *r);
+// No table of the model is made with a parameter that differs between runs.
+shoal_code driver_check_inputs(const struct model *m, const struct batch *b, struct report *r);
+
+#endif

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+// Drivers and tables as the resident block of kernels/ode/abi.h: records, then heads, coefficients,
+// knots and pieces in the kernel's numbers.
+//
+// Signals that do not repeat have an interval before their first sample and one behind their last,
+// in which they are what they are beyond their ends.
+#include "ode/run/driver.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 64, GRAIN = 4 }; // bytes of the two parts; numbers: what a device loads at once
+
+static const double FAR = 1e37; // a time that no run reaches, in f32 too
+
+// A signal on its way into the block.
+struct shape {
+    const struct signal_plan *plan;
+    enum spline_kind kind;
+    uint64_t count;
+    const double *t, *v;
+    double step; // between samples at equal distances
+};
+
+struct writer {
+    char *data; // NULL: it only counts
+    bool f32;
+    uint64_t at;
+    bool failed; // a number that f32 or f64 does not have
+    bool out_of_memory;
+    double t0, t1;
+    uint64_t stops; // of the signal that was written last, on the way from t0 to t1
+};
+
+static void put(struct writer *w, double value) {
+    if (w->data && w->f32)
+        ((float *)(void *)w->data)[w->at] = (float)value;
+    else if (w->data)
+        ((double *)(void *)w->data)[w->at] = value;
+    w->failed |= !isfinite(w->f32 ? (double)(float)value : value);
+    w->at++;
+}
+
+static void put_pair(struct writer *w, double value) {
+    put(w, value);
+    put(w, w->f32 ? value - (double)(float)value : 0);
+}
+
+// An integer of the size of a number.
+static void put_index(struct writer *w, uint64_t index) {
+    uint32_t small = (uint32_t)index;
+    if (w->data && w->f32)
+        memcpy(w->data + w->at * sizeof small, &small, sizeof small);
+    else if (w->data)
+        memcpy(w->data + w->at * sizeof index, &index, sizeof index);
+    w->at++;
+}
+
+static uint64_t align(struct writer *w) {
+    while (w->at % GRAIN)
+        put(w, 0);
+    return w->at;
+}
+
+static bool has_outside(const struct shape *s) { return !s->plan->periodic && !s->plan->extends; }
+
+static double beyond(const struct shape *s, bool last) {
+    return s->plan->zero ? 0 : s->v[last ? s->count - 1 : 0];
+}
+
+// ---- Parts of a signal --------------------------------------------------------------------------
+
+static void put_head(struct writer *w, const struct shape *s) {
+    double inner = (double)s->count - 1;
+    bool outside = has_outside(s);
+    put(w, outside ? s->t[0] - s->step : s->t[0]);
+    put(w, 1 / s->step);
+    put(w, s->plan->periodic ? 1 / inner : 0);
+    put(w, outside ? inner + 1 : inner - 1);
+    put_pair(w, s->t[s->count - 1] - s->t[0]);
+}
+
+static void put_constant(struct writer *w, const struct shape *s, double value) {
+    put(w, value);
+    for (uint32_t k = 0; k < s->plan->degree; k++)
+        put(w, 0);
+}
+
+// At equal distances the argument of a polynomial goes from 0 to 1. A block that is only counted
+// has them, too.
+static double *make_coefficients(const struct writer *w, const struct shape *s) {
+    uint64_t inner = s->count - 1;
+    double *c = calloc(inner * (s->plan->degree + 1u) + 1, sizeof *c), *t = NULL;
+    bool good = c != NULL;
+    if (good && s->plan->even && (t = malloc(s->count * sizeof *t)))
+        for (uint64_t i = 0; i < s->count; i++)
+            t[i] = (double)i;
+    if (good && inner && w->data)
+        good = (!s->plan->even || t) &&
+               spline_make(s->kind, s->count, s->plan->even ? t : s->t, s->v, c);
+    free(t);
+    if (good)
+        return c;
+    free(c);
+    return NULL;
+}
+
+static void put_coefficients(struct writer *w, const struct shape *s) {
+    double *c = make_coefficients(w, s);
+    w->out_of_memory |= !c;
+    if (has_outside(s))
+        put_constant(w, s, beyond(s, false));
+    for (uint64_t i = 0; c && i < (s->count - 1) * (s->plan->degree + 1u); i++)
+        put(w, c[i]);
+    if (has_outside(s))
+        put_constant(w, s, beyond(s, true));
+    free(c);
+}
+
+static void put_knots(struct writer *w, const struct shape *s) {
+    if (has_outside(s))
+        put(w, -FAR);
+    for (uint64_t i = 0; i < s->count; i++)
+        put(w, s->t[i]);
+    for (int i = 0; i <= SIGNAL_BLOCK; i++) // one is the end, the others are only looked at
+        put(w, FAR);
+}
+
+// ---- Pieces -------------------------------------------------------------------------------------
+
+static void put_end(struct writer *w, const struct shape *s, double end) {
+    double low = fmin(w->t0, w->t1), high = fmax(w->t0, w->t1);
+    double period = s->t[s->count - 1] - s->t[0];
+    put_pair(w, end);
+    if (!s->plan->periodic)
+        w->stops += end > low && end < high;
+    else
+        w->stops += (uint64_t)fmin(floor((high - low) / period), 1e18);
+}
+
+static uint64_t put_steps(struct writer *w, const struct shape *s) {
+    uint64_t pieces = 0, inner = s->count - 1;
+    bool outside = has_outside(s);
+    double now = outside ? beyond(s, false) : s->v[0];
+    for (uint64_t i = 0; i <= inner; i++) {
+        bool ends = i == inner;
+        double next = !ends ? s->v[i] : outside ? beyond(s, true) : NAN; // which is another one
+        if (next == now || (!outside && i == 0))
+            continue;
+        put_end(w, s, s->t[i]);
+        put(w, now);
+        put(w, 0);
+        pieces++;
+        now = next;
+    }
+    if (!outside)
+        return pieces;
+    put_end(w, s, FAR);
+    put(w, now);
+    put(w, 0);
+    return pieces + 1;
+}
+
+static void put_range(struct writer *w, const struct shape *s, double end, double low,
+                      double high) {
+    put_end(w, s, end);
+    put(w, low);
+    put(w, high);
+}
+
+static uint64_t put_inside(struct writer *w, const struct shape *s) {
+    double inner = (double)s->count - 1;
+    put_range(w, s, s->t[0], 0, 0);
+    put_range(w, s, s->t[s->count - 1], 1, inner);
+    put_range(w, s, FAR, inner + 1, inner + 1);
+    return 3;
+}
+
+static void put_intervals(struct writer *w, const struct shape *s, double end, uint64_t first,
+                          uint64_t count) {
+    put_end(w, s, end);
+    put_index(w, first);
+    put(w, (double)count - 1);
+}
+
+static uint64_t put_blocks(struct writer *w, const struct shape *s) {
+    uint64_t pieces = 0, inner = s->count - 1, before = has_outside(s);
+    if (before)
+        put_intervals(w, s, s->t[0], 0, 1), pieces++;
+    for (uint64_t i = 0; i < inner; i += SIGNAL_BLOCK, pieces++) {
+        uint64_t count = inner - i < SIGNAL_BLOCK ? inner - i : SIGNAL_BLOCK;
+        put_intervals(w, s, s->t[i + count], i + before, count);
+    }
+    if (before)
+        put_intervals(w, s, FAR, inner + 1, 1), pieces++;
+    return pieces;
+}
+
+static uint64_t put_pieces(struct writer *w, const struct shape *s) {
+    if (!codegen_signal_stops(s->plan))
+        return 0;
+    put_pair(w, has_outside(s) ? -FAR : s->t[0]);
+    put(w, 0);
+    put(w, 0);
+    return s->plan->degree == 0 ? put_steps(w, s)
+           : s->plan->even      ? put_inside(w, s)
+                                : put_blocks(w, s);
+}
+
+static void put_signal(struct writer *w, const struct shape *s, uint64_t record[SIGNAL_WORDS]) {
+    w->stops = 0;
+    record[SIGNAL_HEAD] = align(w);
+    put_head(w, s);
+    record[SIGNAL_COEFFICIENTS] = align(w);
+    if (s->plan->degree)
+        put_coefficients(w, s);
+    record[SIGNAL_KNOTS] = align(w);
+    if (s->plan->degree && !s->plan->even)
+        put_knots(w, s);
+    record[SIGNAL_PIECES] = align(w);
+    record[SIGNAL_PIECE_COUNT] = put_pieces(w, s);
+}
+
+// ---- All signals --------------------------------------------------------------------------------
+
+struct making {
+    struct model *model;
+    struct driver *const *driver;
+    const struct signal_plan *plan;
+    struct arena *arena;
+    struct report *report;
+    struct writer w;
+    uint64_t *record; // NULL: it only counts
+    uint64_t records;
+    struct driver_block *out;
+};
+
+static void add_signal(struct making *m, const struct shape *s) {
+    uint64_t ignored[SIGNAL_WORDS];
+    put_signal(&m->w, s,
+               m->record ? m->record + m->model->signals.count + m->records * SIGNAL_WORDS
+                         : ignored);
+    m->records++;
+}
+
+static struct shape shape_of(struct making *m, uint32_t k, const struct driver_signal *s) {
+    const struct driver *d = m->driver[k];
+    struct shape shape = {
+        .plan = &m->plan[k], .kind = d->kind, .count = s->count, .t = s->t, .v = s->v};
+    shape.step = s->count > 1 ? (s->t[s->count - 1] - s->t[0]) / (double)(s->count - 1) : 1;
+    return shape;
+}
+
+static shoal_code add_driver(struct making *m, uint32_t k) {
+    const struct driver *d = m->driver[k];
+    uint64_t fewest = UINT64_MAX;
+    if (!d)
+        return report_error(m->report, SHOAL_INPUT,
+                            "the driver `%s` has no samples; --driver %s=FILE gives them",
+                            m->model->signals.items[k].name, m->model->signals.items[k].name);
+    for (uint32_t i = 0; i < d->signals; i++) {
+        struct shape s = shape_of(m, k, &d->signal[i]);
+        shoal_code code =
+            d->by ? SHOAL_OK : driver_check_span(d, &d->signal[i], m->w.t0, m->w.t1, m->report);
+        if (code != SHOAL_OK)
+            return code;
+        add_signal(m, &s);
+        if (m->plan[k].even && s.count > 1)
+            m->out->step = fmin(m->out->step, SIGNAL_BLOCK * s.step);
+        fewest = m->w.stops < fewest ? m->w.stops : fewest;
+    }
+    m->out->choice |= d->by != NULL;
+    if (fewest > m->out->stops) {
+        m->out->stops = fewest;
+        m->out->who = d->name;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_code add_table(struct making *m, uint32_t k) {
+    const struct signal *s = &m->model->signals.items[k];
+    double *t = arena_new(m->arena, double, s->count + 1),
+           *v = arena_new(m->arena, double, s->count + 1);
+    shoal_code code = t && v ? model_table(m->model, k, v, m->report)
+                             : report_error(m->report, SHOAL_MEMORY, "out of memory");
+    if (code != SHOAL_OK)
+        return code;
+    struct shape shape = {
+        .plan = &m->plan[k], .kind = SPLINE_linear, .count = s->count, .t = t, .v = v};
+    shape.step = (s->hi - s->lo) / (s->count - 1);
+    for (uint32_t i = 0; i < s->count; i++)
+        t[i] = s->lo + i * shape.step;
+    add_signal(m, &shape);
+    return SHOAL_OK;
+}
+
+static shoal_code add_all(struct making *m) {
+    shoal_code code = SHOAL_OK;
+    m->records = m->w.at = 0;
+    for (uint32_t k = 0; k < m->model->signals.count && code == SHOAL_OK; k++) {
+        if (m->record)
+            m->record[k] = m->records;
+        code = m->model->signals.items[k].table ? add_table(m, k) : add_driver(m, k);
+        if (code == SHOAL_OK && m->w.failed)
+            code = report_error(m->report, SHOAL_INPUT,
+                                "the samples of `%s` are too steep or too large for %s",
+                                m->model->signals.items[k].name, m->w.f32 ? "f32" : "f64");
+        if (code == SHOAL_OK && m->w.out_of_memory)
+            code = report_error(m->report, SHOAL_MEMORY, "out of memory");
+    }
+    return code;
+}
+
+shoal_code driver_block_make(struct model *m, struct driver *const *driver,
+                             const struct signal_plan *plan, bool f32, double t0, double t1,
+                             struct arena *arena, struct driver_block *out, struct report *r) {
+    struct making x = {.model = m,
+                       .driver = driver,
+                       .plan = plan,
+                       .arena = arena,
+                       .report = r,
+                       .w = {.f32 = f32, .t0 = t0, .t1 = t1},
+                       .out = out};
+    *out = (struct driver_block){.step = INFINITY};
+    if (!m->signals.count)
+        return SHOAL_OK;
+    shoal_code code = add_all(&x); // which counts
+    if (code != SHOAL_OK)
+        return code;
+    size_t words = m->signals.count + x.records * SIGNAL_WORDS;
+    out->driver = (words * sizeof(uint64_t) + ALIGN - 1) / ALIGN * ALIGN;
+    out->bytes =
+        out->driver + (x.w.at * (f32 ? sizeof(float) : sizeof(double)) + ALIGN - 1) / ALIGN * ALIGN;
+    out->data = arena_new(arena, char, out->bytes);
+    if (!out->data)
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    x.record = out->data;
+    x.w.data = (char *)out->data + out->driver;
+    return add_all(&x);
+}
