@@ -50,8 +50,8 @@ struct rig rig_new(const char *target, const char *text, const char *options) {
     return rig_new_watched(target, text, options, NULL);
 }
 
-struct rig rig_new_watched(const char *target, const char *text, const char *options,
-                           const struct watcher *watcher) {
+// A model and its options; a solver is to follow.
+static struct rig rig_begin(const char *target, const char *text, const char *options) {
     struct rig rig = {.log = shoal_log_new()};
     use_target(target);
     char *lines = strdup(text);
@@ -60,9 +60,28 @@ struct rig rig_new_watched(const char *target, const char *text, const char *opt
     rig_need(&rig, shoal_model_parse("test.ode", lines, strlen(lines), &rig.model, rig.log), text);
     rig_need(&rig, shoal_options_init(&rig.options, rig.model, rig.log), "options");
     set_options(&rig, options);
-    rig.model->watcher = watcher;
-    rig_need(&rig, shoal_solver_new(rig.model, &rig.options, &rig.solver, rig.log), options);
     free(lines);
+    return rig;
+}
+
+static void rig_solver(struct rig *rig, const char *options) {
+    rig_need(rig, shoal_solver_new(rig->model, &rig->options, &rig->solver, rig->log), options);
+}
+
+struct rig rig_new_watched(const char *target, const char *text, const char *options,
+                           const struct watcher *watcher) {
+    struct rig rig = rig_begin(target, text, options);
+    rig.model->watcher = watcher;
+    rig_solver(&rig, options);
+    return rig;
+}
+
+struct rig rig_new_driven(const char *target, const char *text, const char *options,
+                          const shoal_driver *driver) {
+    struct rig rig = rig_begin(target, text, options);
+    for (; driver->name; driver++)
+        rig_need(&rig, shoal_model_driver(rig.model, driver, rig.log), driver->name);
+    rig_solver(&rig, options);
     return rig;
 }
 

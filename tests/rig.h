@@ -27,6 +27,9 @@ struct rig rig_new(const char *target, const char *text, const char *options);
 // The same with somebody who watches (codegen.h).
 struct rig rig_new_watched(const char *target, const char *text, const char *options,
                            const struct watcher *watcher);
+// The same with samples of drivers, up to one without a name.
+struct rig rig_new_driven(const char *target, const char *text, const char *options,
+                          const shoal_driver *driver);
 // Another way to run the same kernel; no compiler is asked. 0: as if it were not given, but for
 // threads, which stay then.
 struct rig_way {

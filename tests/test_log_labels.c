@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <ftw.h>
+#include <limits.h>
 
 static bool is_of_library(const char *label) { return strncmp(label, "test_", 5) != 0; }
 
@@ -117,18 +118,21 @@ TEST(log_labels_are_used) {
 
 // ---- Runs ---------------------------------------------------------------------------------------
 
-static const char stiff[] = "par a=1,b=2\nc=a*b\ninit y=1\nx(0)=b\nx'=-c*x+y\ny'=-a*y*x\n"
-                            "aux r=x+y\n@ t1=1\n";
+static const char stiff[] =
+    "driver u\npar a=1,b=2\nc=a*b\ninit y=1\nx(0)=b\nx'=-c*x+y*u\ny'=-a*y*x\n"
+    "aux r=x+y\n@ t1=1\n";
 
 static char *run_on(const char *device, const char *method, const char *timing, const char *runs) {
     const char *model = check_path("stiff.ode"), *json = check_path(device);
-    char sweep[64];
+    char sweep[64], driver[PATH_MAX];
     check_write(model, stiff);
+    check_write(check_path("u.csv"), "t,u\n0,1\n1,2\n");
     snprintf(sweep, sizeof sweep, "a=lin:0.5:1:%s", runs);
+    snprintf(driver, sizeof driver, "u=%s", check_path("u.csv"));
     struct check_output o =
         RUN(check_shoal(), "run", model, "--device", device, "--method", method, "--vars", "x,y,r",
-            "--summary", "max(x)", "--sweep", sweep, "--sweep", "y(0)=1,2", "--timing", timing,
-            "--timing-json", json, "-o", check_path("o.npz"));
+            "--summary", "max(x)", "--driver", driver, "--sweep", sweep, "--sweep", "y(0)=1,2",
+            "--timing", timing, "--timing-json", json, "-o", check_path("o.npz"));
     CHECK_MSG(o.status == 0, "%s", o.err);
     char *text = check_read(json);
     REQUIRE(text);

@@ -111,13 +111,11 @@ TEST(model_error_refused_by_name) {
     wrong("int[.5]{exp(-t)#x}", 4, "Volterra integrals");
     REFUSED("u(t)=exp(-t)-int[.25]{exp(-t)#sin(u)}\naux v=u\n", "m:1:14: error: Volterra");
     REFUSED("x(t+1)=x*2\n", "m:1:1: error: maps (`x(t+1)=`) are not supported");
-    REFUSED("table w % 11 0 1 exp(-t)\nx'=w(x)+w(2)\n", "m:1:1: error: tables (`table`) are not");
     REFUSED("special z=conv(even,3,1,w,x0)\nx'=z(1)\n", "m:1:1: error: XPP's network operators");
     REFUSED("wiener w[0..3],v\nx'=w2+v\n", "m:1:1: error: stochastic equations (`wiener`)");
     REFUSED("markov z 2\n{0} {x}\n{1} {0}\nx'=z\n", "m:1:1: error: Markov processes (`markov`)");
     REFUSED("export {x} {y}\nx'=1\n", "m:1:1: error: external functions (`export`)");
     REFUSED("volt u=1\nx'=u\n", "m:1:1: error: Volterra equations (`volt`)");
-    REFUSED("driver u=2\nx'=u\n", "m:1:1: error: drivers (`driver`) are not supported yet");
 }
 
 TEST(model_error_names) {

@@ -101,8 +101,8 @@ INLINE real lookup_uneven(real t, const SPACE real *p, int degree, int order, in
     for (int i = 0; i < W; i++) {
         const GLOBAL elem *knot = address_get(p, i);
         u32 at = 0, top = (u32)LANE(p[2 * ADDRESS], i);
-        UNROLL for (u32 half = BLOCK_HALF; half; half /= 2) at +=
-            LANE(s, i) >= knot[at + half] ? half : 0;
+        UNROLL for (u32 way = BLOCK_HALF; way; way /= 2) at +=
+            LANE(s, i) >= knot[at + way] ? way : 0;
         at = at < top ? at : top;
         LANE(from, i) = knot[at];
         LANE(to, i) = knot[at + 1];

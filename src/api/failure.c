@@ -200,6 +200,8 @@ static void explain(struct scene *p, double t0, double t1, shoal_failure *f) {
     f->at_start = p->t == t0;
     f->initial = true;
     f->initial = find_states(p, f);
+    if (p->model->model->signals.count) // what is looked up in samples is not known here
+        return;
     if (!evaluate(p, p->t, p->y))
         return;
     if (!f->initial && !find_states(p, f))

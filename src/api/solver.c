@@ -17,7 +17,7 @@ LOG_LABEL(device_open, BUILD, 10, "driver, context and memory of a device");
 // Doses are read when a solver is made; they are part of what it is.
 static shoal_code read_doses(const shoal_model *model, const shoal_options *o, struct arena *arena,
                              struct plan_input *out, struct report *r) {
-    struct table table;
+    struct table table = {0};
     struct arena file = {0};
     if (!o->doses)
         return SHOAL_OK;

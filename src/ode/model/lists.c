@@ -54,8 +54,7 @@ static void declare_item(struct parser *p, const struct item_text *item, enum li
     if (kind == LIST_DRIVER) {
         if (item->value.end)
             parse_error(p, at, "a driver has no value here; its samples come with --driver");
-        else
-            declare_signal(p, name, length, at);
+        declare_signal(p, name, length, at);
         return;
     }
     if (kind != LIST_INIT)

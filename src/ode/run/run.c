@@ -13,7 +13,7 @@ LOG_LABEL(kernel_run_execution, RUNTIME, 30, "all chunks");
 LOG_LABEL(finish_output, RUNTIME, 110,
           "the end of the result: what is left to write, sync, rename");
 
-LOG_LABEL(h2d_transfer_driver_coefficients, RUNTIME, 60,
+LOG_LABEL(h2d_transfer_driver_coefficients, RUNTIME, 55,
           "samples of drivers and tables to the device");
 
 enum { STEPS_ROWS = 4096 }; // of a chunk whose steps are saved
@@ -246,7 +246,7 @@ static const struct dispatch_engine engine = {.make = make,
 
 void runner_forget(struct runner *r) {
     if (r->signals)
-        r->pool.backend->resident_close(r->signals);
+        r->how.backend->resident_close(r->signals);
     r->signals = NULL;
 }
 
