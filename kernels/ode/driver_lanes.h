@@ -3,10 +3,10 @@
 //
 // SIGNALS(X) lists all signals: number, place in p, degree, equal distances, periodic, place in the
 // state of those whose pieces end at stops (-1: it has none), whether there may be jumps. A piece
-// is the time between two jumps of a held signal, up to 32 intervals where distances are not equal,
-// and before, between and behind the ends of one that is 0 elsewhere. Within a step a lane is on
-// one piece, whatever rounding makes of a time: a step that ends where a piece ends is followed by
-// one on the next.
+// is the time between two jumps of a held signal, or up to 32 intervals of which a step sees enough
+// (src/ode/run/driver_cut.c), or all that is before or behind the samples. Within a step a lane is
+// on one piece, whatever rounding makes of a time: a step that ends where a piece ends is followed
+// by one on the next.
 
 INLINE const GLOBAL SHOAL_U64 *signal_of(const struct shoal_args *a, u32 signal, u32 row) {
     u64 which = a->signal[signal];
@@ -52,10 +52,10 @@ INLINE void piece_load(const struct shoal_args *a, struct group *g, u32 signal, 
     SPACE real *p = g->p + place;
     if (degree == 0) {
         LANE(p[0], i) = now[PIECE_VALUE];
-    } else if (even) {
+    } else if (even && !periodic) {
         LANE(p[ADDRESS + 2], i) = now[PIECE_LOW];
         LANE(p[ADDRESS + 3], i) = now[PIECE_HIGH];
-    } else {
+    } else if (!even) {
         u64 first = ((const GLOBAL uelem *)now)[PIECE_FIRST];
         address_put(p, i, a->driver + s[SIGNAL_KNOTS] + first);
         address_put(p + ADDRESS, i, a->driver + s[SIGNAL_COEFFICIENTS] + first * (u32)(degree + 1));

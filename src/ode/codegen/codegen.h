@@ -59,6 +59,7 @@ struct record_plan {
 struct signal_plan {
     uint8_t degree; // of the polynomials: 0 (held), 1, 3
     bool even;      // samples at equal distances
+    bool rough;     // steps end at some of them
     bool periodic;
     bool zero;    // beyond its ends
     bool extends; // beyond its ends as between the last samples: a table

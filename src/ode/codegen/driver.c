@@ -5,7 +5,7 @@
 bool codegen_signal_jumps(const struct signal_plan *s) { return s->degree == 0 || s->zero; }
 
 bool codegen_signal_stops(const struct signal_plan *s) {
-    return codegen_signal_jumps(s) || !s->even;
+    return codegen_signal_jumps(s) || !s->even || s->rough;
 }
 
 uint32_t codegen_signals_at(const struct kernel_plan *p, const struct system *s) {

@@ -119,6 +119,7 @@ static shoal_code fill_driver(struct driver *d, const struct driver_input *in, s
         if (code != SHOAL_OK)
             return code;
         d->even = d->even && is_even(&s);
+        d->rough = d->rough || !driver_is_smooth(s.count, s.v, d->ends);
         *vec_push(&d->arena, &found) = s;
     }
     d->signal = found.items;
@@ -176,6 +177,7 @@ const struct signal_plan *driver_plans(const struct model *m, struct driver *con
         else if (d)
             plan[i] = (struct signal_plan){.degree = spline_degrees[d->kind],
                                            .even = d->even && d->kind != SPLINE_held,
+                                           .rough = d->rough,
                                            .periodic = d->ends == ENDS_periodic,
                                            .zero = d->ends == ENDS_zero};
     }

@@ -52,7 +52,8 @@ struct driver {
     enum spline_kind kind;
     enum driver_ends ends;
     const char *name, *by;
-    bool even; // all signals have their samples at equal distances
+    bool even;  // all signals have their samples at equal distances
+    bool rough; // steps of 32 samples would miss something
     uint32_t signals;
     struct driver_signal *signal; // by ascending number or text
     unsigned users;
@@ -86,6 +87,16 @@ shoal_code driver_block_make(struct model *m, struct driver *const *driver,
 // Of a driver that ends with an error: the signal covers the way.
 shoal_code driver_check_span(const struct driver *d, const struct driver_signal *s, double t0,
                              double t1, struct report *r);
+
+// ---- Where steps end (driver_cut.c) -------------------------------------------------------------
+
+// Whether steps of up to 32 samples, which are at equal distances, see all there is.
+bool driver_is_smooth(uint64_t count, const double *v, enum driver_ends ends);
+// Cuts samples into pieces that a step sees, of 32 intervals at most. Returns how many; `lengths`
+// has room for count - 1.
+uint64_t driver_cut(uint64_t count, const double *t, const double *v, uint32_t *lengths);
+
+// ---- Which signal a run takes -------------------------------------------------------------------
 
 // Which signal of each driver the rows of the batch's table take: [signals of the model][table
 // rows]; in the arena. NULL without an error: nothing is chosen.

@@ -169,31 +169,38 @@ static void put_range(struct writer *w, const struct shape *s, double end, doubl
     put(w, high);
 }
 
-static uint64_t put_inside(struct writer *w, const struct shape *s) {
-    double inner = (double)s->count - 1;
-    put_range(w, s, s->t[0], 0, 0);
-    put_range(w, s, s->t[s->count - 1], 1, inner);
-    put_range(w, s, FAR, inner + 1, inner + 1);
-    return 3;
-}
-
 static void put_intervals(struct writer *w, const struct shape *s, double end, uint64_t first,
                           uint64_t count) {
+    if (s->plan->even) {
+        put_range(w, s, end, (double)first, (double)(first + count - 1));
+        return;
+    }
     put_end(w, s, end);
     put_index(w, first);
     put(w, (double)count - 1);
 }
 
-static uint64_t put_blocks(struct writer *w, const struct shape *s) {
-    uint64_t pieces = 0, inner = s->count - 1, before = has_outside(s);
+// Of a smooth signal at equal distances only its ends are stops.
+static uint64_t cut(const struct shape *s, uint32_t *lengths) {
+    if (!s->plan->even || s->plan->rough)
+        return driver_cut(s->count, s->plan->even ? NULL : s->t, s->v, lengths);
+    lengths[0] = (uint32_t)(s->count - 1);
+    return s->count > 1;
+}
+
+static uint64_t put_cut(struct writer *w, const struct shape *s) {
+    uint64_t pieces = 0, first = 0, before = has_outside(s);
+    uint32_t *lengths = malloc(s->count * sizeof *lengths);
+    w->out_of_memory |= !lengths;
     if (before)
         put_intervals(w, s, s->t[0], 0, 1), pieces++;
-    for (uint64_t i = 0; i < inner; i += SIGNAL_BLOCK, pieces++) {
-        uint64_t count = inner - i < SIGNAL_BLOCK ? inner - i : SIGNAL_BLOCK;
-        put_intervals(w, s, s->t[i + count], i + before, count);
+    for (uint64_t i = 0, inner = lengths ? cut(s, lengths) : 0; i < inner; i++, pieces++) {
+        put_intervals(w, s, s->t[first + lengths[i]], first + before, lengths[i]);
+        first += lengths[i];
     }
     if (before)
-        put_intervals(w, s, FAR, inner + 1, 1), pieces++;
+        put_intervals(w, s, FAR, s->count, 1), pieces++;
+    free(lengths);
     return pieces;
 }
 
@@ -203,9 +210,7 @@ static uint64_t put_pieces(struct writer *w, const struct shape *s) {
     put_pair(w, has_outside(s) ? -FAR : s->t[0]);
     put(w, 0);
     put(w, 0);
-    return s->plan->degree == 0 ? put_steps(w, s)
-           : s->plan->even      ? put_inside(w, s)
-                                : put_blocks(w, s);
+    return s->plan->degree == 0 ? put_steps(w, s) : put_cut(w, s);
 }
 
 static void put_signal(struct writer *w, const struct shape *s, uint64_t record[SIGNAL_WORDS]) {

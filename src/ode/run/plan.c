@@ -94,7 +94,7 @@ static bool same_doses(const struct dose_plan *a, const struct dose_plan *b) {
 static bool same_signals(const struct kernel_plan *a, const struct kernel_plan *b) {
     for (uint32_t i = 0; i < a->signals; i++) {
         const struct signal_plan *x = &a->signal[i], *y = &b->signal[i];
-        if (x->degree != y->degree || x->even != y->even || x->periodic != y->periodic ||
+        if (x->degree != y->degree || x->even != y->even || x->rough != y->rough || x->periodic != y->periodic ||
             x->zero != y->zero || x->extends != y->extends)
             return false;
     }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Where steps must end so that they see what is in a signal.
+//
+// The stages of a step look at a few times in it. What lies between them is seen by nobody: a pulse
+// of ten samples in a step of thirty would be passed over, and the step would count as good. So
+// steps are short, 32 samples at most, and where five samples of such a stretch do not tell what
+// the others are, shorter: its samples are cut into pieces of which that is true.
+#include "ode/run/driver.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SEEN = 5, LONGEST = SIGNAL_BLOCK, STRIDE = 4 };
+
+static const double MISSED_MOST = 0.01; // of the range of a signal
+
+struct stretch {
+    const double *t, *v; // t NULL: at equal distances
+    double room;
+};
+
+static double time_of(const struct stretch *s, uint64_t i) { return s->t ? s->t[i] : (double)i; }
+
+// The polynomial through the samples that are seen, at x (Lagrange's formula).
+static double through(const double *t, const double *v, double x) {
+    double sum = 0;
+    for (int i = 0; i < SEEN; i++) {
+        double product = v[i];
+        for (int k = 0; k < SEEN; k++)
+            product *= k == i ? 1 : (x - t[k]) / (t[i] - t[k]);
+        sum += product;
+    }
+    return sum;
+}
+
+// Whether a stretch of `length` intervals is told by five of its samples.
+static bool is_told(const struct stretch *s, uint64_t first, uint64_t length) {
+    double t[SEEN], v[SEEN];
+    if (length < SEEN)
+        return true;
+    for (uint64_t i = 0; i < SEEN; i++) {
+        uint64_t at = first + length * i / (SEEN - 1);
+        t[i] = time_of(s, at) - time_of(s, first);
+        v[i] = s->v[at];
+    }
+    for (uint64_t i = 1; i < length; i++) {
+        double x = time_of(s, first + i) - time_of(s, first);
+        if (!(fabs(through(t, v, x) - s->v[first + i]) <= s->room))
+            return false;
+    }
+    return true;
+}
+
+static double room_of(uint64_t count, const double *v) {
+    double low = v[0], high = v[0];
+    for (uint64_t i = 1; i < count; i++) {
+        low = fmin(low, v[i]);
+        high = fmax(high, v[i]);
+    }
+    return MISSED_MOST * (high - low);
+}
+
+// The values with what comes before and behind them, as many as a step can see.
+static double *with_ends(uint64_t count, const double *v, enum driver_ends ends) {
+    double *all = malloc((count + 2 * LONGEST) * sizeof *all);
+    for (uint64_t i = 0; all && i < count + 2 * LONGEST; i++) {
+        uint64_t inner = count - 1, turns = inner ? (i + inner * LONGEST - LONGEST) % inner : 0;
+        uint64_t near = i < LONGEST ? 0 : i - LONGEST < inner ? i - LONGEST : inner;
+        all[i] = v[ends == ENDS_periodic ? turns : near];
+    }
+    return all;
+}
+
+bool driver_is_smooth(uint64_t count, const double *v, enum driver_ends ends) {
+    bool inside = ends == ENDS_error || ends == ENDS_zero; // those have stops of their own
+    double *all = inside ? NULL : with_ends(count, v, ends);
+    if (!inside && !all)
+        return false;
+    struct stretch s = {.v = inside ? v : all, .room = room_of(count, v)};
+    uint64_t intervals = (inside ? count : count + 2 * LONGEST) - 1;
+    uint64_t length = intervals < LONGEST ? intervals : LONGEST;
+    bool smooth = true;
+    for (uint64_t first = 0; smooth && first + length <= intervals; first += STRIDE)
+        smooth = is_told(&s, first, length);
+    smooth = smooth && is_told(&s, intervals - length, length);
+    free(all);
+    return smooth;
+}
+
+uint64_t driver_cut(uint64_t count, const double *t, const double *v, uint32_t *lengths) {
+    static const uint8_t tried[] = {LONGEST, 24, 16, 12, 8, 6, 4};
+    struct stretch s = {.t = t, .v = v, .room = room_of(count, v)};
+    uint64_t pieces = 0, length = 0;
+    for (uint64_t first = 0; first + 1 < count; first += length) {
+        uint64_t left = count - 1 - first;
+        for (size_t k = 0; k < sizeof tried; k++) {
+            length = left < tried[k] ? left : tried[k];
+            if (is_told(&s, first, length))
+                break;
+        }
+        lengths[pieces++] = (uint32_t)length;
+    }
+    return pieces;
+}
