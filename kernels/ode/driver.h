@@ -41,10 +41,19 @@ INLINE void address_put(SPACE real *p, int i, const GLOBAL elem *at) {
 #endif
 }
 
-INLINE void lookup_clear(real *c) { UNROLL for (int k = 0; k < 4; k++) c[k] = R(0); }
+#if W == 1
+typedef struct {
+    const GLOBAL elem *lane[1];
+} places;
+INLINE places places_get(const SPACE real *p) {
+    places x;
+    x.lane[0] = address_get(p, 0);
+    return x;
+}
 
-// The coefficients of an interval, lowest first, for lane i.
-INLINE void lookup_load(const GLOBAL elem *at, int degree, int i, real *c) {
+// The coefficients of an interval, lowest first; they lie so that a device loads them at once.
+INLINE void lookup_load(const places *x, const u32 *offset, int degree, real *c) {
+    const GLOBAL elem *at = x->lane[0] + offset[0];
 #if defined(__CUDA_ARCH__) && F32
     if (degree == 3) {
         float4 all = __ldg((const float4 *)at);
@@ -54,14 +63,52 @@ INLINE void lookup_load(const GLOBAL elem *at, int degree, int i, real *c) {
         c[0] = both.x, c[1] = both.y;
     }
 #elif defined(__CUDA_ARCH__)
-    for (int k = 0; k < degree; k += 2) {
+    UNROLL for (int k = 0; k < degree; k += 2) {
         double2 both = __ldg((const double2 *)at + k / 2);
         c[k] = both.x, c[k + 1] = both.y;
     }
 #else
-    UNROLL for (int k = 0; k <= degree; k++) LANE(c[k], i) = at[k];
+    UNROLL for (int k = 0; k <= degree; k++) c[k] = at[k];
 #endif
 }
+
+INLINE void lanes_get(real x, elem *lane) { lane[0] = x; }
+INLINE real lanes_put(const elem *lane) { return lane[0]; }
+#else
+// Lanes go through memory: an element of a vector that is counted up to costs far more.
+typedef struct {
+    const elem *lane[W];
+} places;
+INLINE void lanes_get(real x, elem *lane) { __builtin_memcpy(lane, &x, sizeof x); }
+INLINE real lanes_put(const elem *lane) {
+    real x;
+    __builtin_memcpy(&x, lane, sizeof x);
+    return x;
+}
+
+INLINE places places_get(const real *p) {
+    places x;
+    uelem low[W];
+    __builtin_memcpy(low, &p[0], sizeof low);
+#if F32
+    uelem high[W];
+    __builtin_memcpy(high, &p[1], sizeof high);
+    UNROLL for (int i = 0; i < W; i++) x.lane[i] = (const elem *)((u64)high[i] << 32 | low[i]);
+#else
+    UNROLL for (int i = 0; i < W; i++) x.lane[i] = (const elem *)low[i];
+#endif
+    return x;
+}
+
+INLINE void lookup_load(const places *x, const u32 *offset, int degree, real *c) {
+    elem all[4][W];
+    UNROLL for (int i = 0; i < W; i++) {
+        const elem *at = x->lane[i] + offset[i];
+        UNROLL for (int k = 0; k <= degree; k++) all[k][i] = at[k];
+    }
+    UNROLL for (int k = 0; k <= degree; k++) c[k] = lanes_put(all[k]);
+}
+#endif
 
 // The polynomial or one of its derivatives.
 INLINE real lookup_polynomial(const real *c, int degree, int order, real x) {
@@ -86,9 +133,12 @@ INLINE real lookup_even(real t, const SPACE real *p, int degree, int order, int 
     real at = r_min(r_max(r_floor(u), low), q[3]), x = u - at;
     if (!extends)
         x = r_min(r_max(x, R(0)), R(1));
-    lookup_clear(c);
-    for (int i = 0; i < W; i++)
-        lookup_load(address_get(p, i) + (u32)LANE(at, i) * (u32)(degree + 1), degree, i, c);
+    elem number[W];
+    u32 offset[W];
+    places from = places_get(p);
+    lanes_get(at, number);
+    UNROLL for (int i = 0; i < W; i++) offset[i] = (u32)number[i] * (u32)(degree + 1);
+    lookup_load(&from, offset, degree, c);
     real value = lookup_polynomial(c, degree, order, x);
     for (int k = 0; k < order; k++)
         value = value * q[1];
@@ -96,17 +146,22 @@ INLINE real lookup_even(real t, const SPACE real *p, int degree, int order, int 
 }
 
 INLINE real lookup_uneven(real t, const SPACE real *p, int degree, int order, int periodic) {
-    real c[4], s = periodic ? t - p[2 * ADDRESS + 1] : t, from = s, to = s;
-    lookup_clear(c);
-    for (int i = 0; i < W; i++) {
-        const GLOBAL elem *knot = address_get(p, i);
-        u32 at = 0, top = (u32)LANE(p[2 * ADDRESS], i);
-        UNROLL for (u32 way = BLOCK_HALF; way; way /= 2) at +=
-            LANE(s, i) >= knot[at + way] ? way : 0;
-        at = at < top ? at : top;
-        LANE(from, i) = knot[at];
-        LANE(to, i) = knot[at + 1];
-        lookup_load(address_get(p + ADDRESS, i) + at * (u32)(degree + 1), degree, i, c);
+    real c[4], s = periodic ? t - p[2 * ADDRESS + 1] : t;
+    elem time[W], top[W], begin[W], end[W];
+    u32 offset[W];
+    places knots = places_get(p), from = places_get(p + ADDRESS);
+    lanes_get(s, time);
+    lanes_get(p[2 * ADDRESS], top);
+    UNROLL for (int i = 0; i < W; i++) {
+        const GLOBAL elem *knot = knots.lane[i];
+        u32 at = 0, most = (u32)top[i];
+        UNROLL for (u32 way = BLOCK_HALF; way; way /= 2) at += time[i] >= knot[at + way] ? way : 0;
+        at = at < most ? at : most;
+        begin[i] = knot[at];
+        end[i] = knot[at + 1];
+        offset[i] = at * (u32)(degree + 1);
     }
-    return lookup_polynomial(c, degree, order, r_min(r_max(s, from), to) - from);
+    lookup_load(&from, offset, degree, c);
+    real first = lanes_put(begin), last = lanes_put(end);
+    return lookup_polynomial(c, degree, order, r_min(r_max(s, first), last) - first);
 }
