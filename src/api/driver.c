@@ -177,15 +177,16 @@ static const struct table_column *time_column(const struct table *t) {
 // That of the driver's name, or the only one besides the time; NULL: none, or several.
 static const struct table_column *value_column(const struct table *t, const char *name,
                                                const struct table_column *time) {
-    const struct table_column *found = find_column(t, name);
-    for (uint32_t i = 0, others = 0; !found && i < t->columns.count; i++) {
+    const struct table_column *found = find_column(t, name), *other = NULL;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < t->columns.count; i++) {
         const struct table_column *c = &t->columns.items[i];
         if (c->name[0] == '_' || c == time)
             continue;
-        if (others++)
-            return NULL;
-        found = c;
+        other = c;
+        others++;
     }
+    found = found ? found : others == 1 ? other : NULL;
     return found != time ? found : NULL;
 }
 

@@ -34,9 +34,9 @@ struct io_format {
 // The first is the format of standard output; on standard input they are tried from the last.
 #define IO_FORMATS(X)                                                                              \
     X(csv)                                                                                         \
-    X(npy)                                                                                         \
     X(npz)                                                                                         \
-    X(hdf5)
+    X(hdf5)                                                                                        \
+    X(npy)
 
 #define IO_DECLARE(name) extern const struct io_format name##_format;
 IO_FORMATS(IO_DECLARE)

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// Drivers and tables from files, on the command line: formats, columns, signals of runs, and what
+// is wrong with a file or with the words around it. Files may hold anything.
+#include "check.h"
+
+#include "shoal/shoal.h"
+
+static const char model[] = "driver u\ninit x=0\nx'=u\n@ t1=2\n";
+
+static const char *put(const char *name, const char *text) {
+    const char *path = check_path(name);
+    check_write(path, text);
+    return path;
+}
+
+static struct check_output run_with(const char *driver) {
+    return RUN(check_shoal(), "run", put("m.ode", model), "--driver", driver, "-q", "-o", "-",
+               "--rtol", "1e-9", "--device", "cpu");
+}
+
+static char *text_of(const char *format, const char *a, const char *b) {
+    char *text = NULL;
+    REQUIRE(asprintf(&text, format, a, b) > 0);
+    return check_keep(text);
+}
+
+// The integral of u from 0 to 2 is 4.
+static void runs(const char *driver) {
+    struct check_output o = run_with(driver);
+    CHECK_MSG(o.status == 0, "%s: %s", driver, o.err);
+    const char *row = strstr(o.out, "0,2,");
+    REQUIRE(row);
+    CHECK_NEAR(strtod(row + 4, NULL), 4, 1e-6);
+}
+
+static void refuses(const char *driver, const char *part) {
+    struct check_output o = run_with(driver);
+    CHECK_MSG(o.status == 1 || o.status == 4, "%s: exit %d", driver, o.status);
+    CHECK_HAS(o.err, part);
+}
+
+TEST(driver_columns_of_csv) {
+    const char *two = put("two.csv", "time,current\n0,1\n1,2\n2,3\n");
+    runs(text_of("u=%s%s", two, ""));
+    runs(text_of("u=%s%s", two, ":current"));
+    runs(text_of("u=%s%s", two, ",cubic,ends=hold"));
+    runs(text_of("U=%s%s", two, ""));                                // with a note
+    runs(text_of("u=%s%s", put("any.csv", "ms,I\n0,1\n2,3\n"), "")); // the first one is the time
+    const char *many = put("many.csv", "a,T,u,v\n9,0,1,0\n9,1,2,0\n9,2,3,1\n");
+    runs(text_of("u=%s%s", many, ""));
+    refuses(text_of("u=%s%s", many, ":w"), "has no column `w`");
+    refuses(text_of("u=%s%s", put("none.csv", "t,a,b\n0,1,2\n2,3,4\n"), ""),
+            "has no column `u` beside its times");
+    refuses(text_of("u=%s%s", put("only.csv", "t\n0\n1\n"), ""), "has no column `u`");
+}
+
+TEST(driver_words) {
+    const char *two = put("two.csv", "time,u\n0,1\n1,2\n2,3\n");
+    refuses("u", "expected NAME=FILE");
+    refuses("=x.csv", "expected NAME=FILE");
+    refuses("u=", "expected NAME=FILE");
+    refuses(text_of("v=%s%s", two, ""), "the model has no driver `v`");
+    refuses(text_of("u=%s%s", two, ",cubic,ends=up"), "none of ends=hold");
+    refuses(text_of("u=%s%s", two, ",square"), "`square` is none of");
+    refuses(text_of("u=%s%s", two, ",by=_ID"), "has no column `_ID`");
+    refuses("u=nothing.csv", "nothing.csv");
+    refuses("u=nothing.txt", "known by its ending");
+    struct check_output o = RUN(check_shoal(), "run", put("m.ode", model), "-q", "-o", "-");
+    CHECK_HAS(o.err, "the driver `u` has no samples; --driver u=FILE gives them");
+}
+
+// Every byte of a file may be wrong.
+TEST(driver_files_are_not_trusted) {
+    refuses(text_of("u=%s%s", put("nan.csv", "t,u\n0,1\n1,nan\n"), ""), "nan");
+    refuses(text_of("u=%s%s", put("word.csv", "t,u\n0,1\n1,zwei\n"), ""), "zwei");
+    refuses(text_of("u=%s%s", put("back.csv", "t,u\n0,1\n2,2\n1,3\n"), ""), "sample 2");
+    refuses(text_of("u=%s%s", put("same.csv", "t,u\n0,1\n0,2\n2,3\n"), ""), "sample 1");
+    refuses(text_of("u=%s%s", put("empty.csv", ""), ""), "empty.csv");
+    refuses(text_of("u=%s%s", put("head.csv", "t,u\n"), ""), "no rows");
+    refuses(text_of("u=%s%s", put("a.npy", "\x93NUMPY\x01"), ""), "is not an .npy array");
+    refuses(text_of("u=%s%s",
+                    put("b.npy", "\x93NUMPY\x01\x01v\x01{'descr': '<f8', 'fortran_order': False, "
+                                 "'shape': (1000000000, 2), }"),
+                    ""),
+            "b.npy");
+    refuses(text_of("u=%s%s", put("c.npz", "PK\x03\x04 nonsense"), ""), "c.npz");
+}
+
+// The same samples in all formats, by NumPy.
+TEST(driver_formats) {
+    const char *python = check_python("h5py");
+    const char *script =
+        put("make.py", "import sys, numpy as np, h5py\n"
+                       "d = sys.argv[1] + '/'\n"
+                       "t = np.array([0, 0.5, 2.0]); u = t + 1\n"
+                       "np.save(d + 'c.npy', np.stack([t, u], 1))\n"
+                       "np.save(d + 'f.npy', np.asfortranarray(np.stack([t, u], 1)))\n"
+                       "np.save(d + 'i.npy', np.array([[0, 1], [2, 3]], dtype='>i4'))\n"
+                       "np.save(d + 'one.npy', u)\n"
+                       "np.savez(d + 'a.npz', t=t, u=u, _note=np.array(['a', 'b', 'c']))\n"
+                       "np.savez_compressed(d + 'b.npz', time=t, w=u.astype('f4'))\n"
+                       "with h5py.File(d + 'a.h5', 'w') as f:\n"
+                       "    f['t'] = t; f['u'] = u\n");
+    if (!python)
+        check_skip("no Python with numpy and h5py");
+    struct check_output o = RUN(python, script, check_dir());
+    REQUIRE(o.status == 0);
+    static const char *const files[] = {"c.npy", "f.npy", "i.npy", "a.npz", "b.npz", "a.h5"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        runs(text_of("u=%s%s", check_path(files[i]), ",linear"));
+    runs(text_of("u=%s%s", check_path("b.npz"), ":w"));
+    refuses(text_of("u=%s%s", check_path("one.npy"), ""), "two columns");
+}
+
+// Runs of a batch take their signals by a column, of words too.
+TEST(driver_signals_by_words) {
+    const char *samples = put("s.csv", "t,u,_WHO\n0,1,ann\n0,10,bob\n2,3,ann\n2,10,bob\n");
+    const char *rows = put("rows.csv", "_WHO,x\nbob,0\nann,0\nbob,1\n");
+    struct check_output o = RUN(check_shoal(), "run", put("m.ode", model), "--driver",
+                                text_of("u=%s%s", samples, ",by=_WHO"), "--batch", rows, "-q", "-o",
+                                "-", "--device", "cpu");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    CHECK_HAS(o.out, "0,0,bob,2,20");
+    CHECK_HAS(o.out, "1,0,ann,2,4");
+    CHECK_HAS(o.out, "2,1,bob,2,2"); // 21
+    o = RUN(check_shoal(), "run", put("m.ode", model), "--driver",
+            text_of("u=%s%s", samples, ",by=_WHO"), "-q", "-o", "-");
+    CHECK_HAS(o.err, "by the column _WHO, which the batch does not have");
+    o = RUN(check_shoal(), "run", put("m.ode", model), "--driver",
+            text_of("u=%s%s", samples, ",by=_WHO"), "--batch", put("other.csv", "_WHO,x\neve,0\n"),
+            "-q", "-o", "-");
+    CHECK_HAS(o.err, "has no samples with _WHO = eve");
+}
+
+// A result says which samples it was made with, but whoever replays it names the file.
+TEST(driver_in_a_result) {
+    const char *two = put("two.csv", "time,u\n0,1\n2,3\n"), *out = check_path("o.npz");
+    const char *driver = text_of("u=%s%s", two, "");
+    struct check_output o = RUN(check_shoal(), "run", put("m.ode", model), "--driver", driver, "-q",
+                                "-o", out, "--device", "cpu");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    o = RUN(check_shoal(), "run", "--job", out, "-q", "-o", "-");
+    CHECK_HAS(o.err, "the driver `u` has no samples");
+    o = RUN(check_shoal(), "run", "--job", out, "--driver", driver, "-q", "-o", "-");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    o = RUN(check_shoal(), "run", "--job",
+            put("j.txt", text_of("model = %s\ndriver = %s\n", check_path("m.ode"), driver)), "-q",
+            "-o", "-");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+}
+
+// ---- Tables -------------------------------------------------------------------------------------
+
+static struct check_output run_model(const char *text, const char *vars) {
+    return RUN(check_shoal(), "run", put("t.ode", text), "--vars", vars, "-q", "-o", "-",
+               "--device", "cpu");
+}
+
+static void table_gives(const char *text, const char *want) {
+    struct check_output o = run_model(text, "r");
+    CHECK_MSG(o.status == 0, "%s: %s", text, o.err);
+    CHECK_HAS(o.out, want);
+}
+
+static void table_refuses(const char *text, const char *part) {
+    struct check_output o = run_model(text, "r");
+    CHECK_MSG(o.status == 1 || o.status == 4, "%s is accepted", text);
+    CHECK_HAS(o.err, part);
+}
+
+// Linear between samples, and beyond them as between the last two.
+TEST(table_values) {
+    table_gives("table f % 3 0 2 t^2\nx'=0\naux r=f(1.5)\n@ t1=1\n", "0,1,2.5,ok");
+    table_gives("table f % 3 0 2 t^2\nx'=0\naux r=f(3)\n@ t1=1\n", "0,1,7,ok");
+    table_gives("table f % 3 0 2 t^2\nx'=0\naux r=f(-1)\n@ t1=1\n", "0,1,-1,ok");
+    table_gives("table f % 3 0 2 t^2\nx'=0\naux r=f(f(1))+t\n@ t1=1\n", "0,1,2,ok");
+    table_gives("par a=2\nnum b=1\ng(s)=a*s\ntable f % 3 0 2 g(t)+b\nx'=0\naux r=F(0.5)\n@ t1=1\n",
+                "0,1,2,ok");
+    put("v.tab", "3\n0\n2\n5\n6\n9\n");
+    table_gives("table f v.tab\nx'=0\naux r=f(1.5)\n@ t1=1\n", "0,1,7.5,ok");
+}
+
+// A table in the right-hand side, with its slope in the Jacobian.
+TEST(table_in_a_stiff_equation) {
+    static const char text[] = "table f % 11 0 1 1000*t\ninit x=0.9\nx'=50-f(x)\naux r=x\n@ t1=1\n";
+    struct check_output o = RUN(check_shoal(), "run", put("t.ode", text), "--method", "rodas5p",
+                                "--vars", "r", "-q", "-o", "-", "--device", "cpu");
+    const char *row = strstr(o.out, "\n0,1,");
+    REQUIRE(row);
+    CHECK_NEAR(strtod(row + 5, NULL), 0.05, 1e-6);
+}
+
+TEST(table_errors) {
+    table_refuses("table f % 1 0 2 t\nx'=f(x)\naux r=x\n@ t1=1\n", "2 to 1048576 samples");
+    table_refuses("table f % 1e9 0 2 t\nx'=f(x)\naux r=x\n@ t1=1\n", "2 to 1048576 samples");
+    table_refuses("table f % 3 2 2 t\nx'=f(x)\naux r=x\n@ t1=1\n", "to a larger one");
+    table_refuses("table f % 3 0 two t\nx'=f(x)\naux r=x\n@ t1=1\n", "expected a number");
+    table_refuses("table f % 3 0 2\nx'=f(x)\naux r=x\n@ t1=1\n", "expected a value");
+    table_refuses("table f\nx'=f(x)\naux r=x\n@ t1=1\n", "or the name of a file");
+    table_refuses("table f % 3 0 2 1/t\nx'=f(x)\naux r=x\n@ t1=1\n", "table `f` at 0: division");
+    table_refuses("table f % 3 0 2 x\nx'=f(x)\naux r=x\n@ t1=1\n", "`x` is a state");
+    table_refuses("driver u\ntable f % 3 0 2 u\nx'=f(x)\naux r=x\n@ t1=1\n", "cannot use the time");
+    table_refuses("table f % 3 0 2 t\nx'=f\naux r=x\n@ t1=1\n", "expected `(`");
+    table_refuses("table f % 3 0 2 t\nx'=f(x,1)\naux r=x\n@ t1=1\n", "f");
+    table_refuses("table f % 3 0 2 t\nf(x)=x\nx'=f(x)\naux r=x\n@ t1=1\n", "already a table");
+    table_refuses("driver u\nx'=u(t)\naux r=x\n@ t1=1\n", "`u` is a driver, not a function");
+    table_refuses("driver u,u\nx'=u\naux r=x\n@ t1=1\n", "`u` is already a driver");
+    table_refuses("driver sin\nx'=1\naux r=x\n@ t1=1\n", "`sin` is a reserved name");
+    table_refuses("driver u=3\nx'=u\naux r=x\n@ t1=1\n", "a driver has no value here");
+}
+
+TEST(table_files_are_not_trusted) {
+    static const struct {
+        const char *text, *part;
+    } files[] = {{"", "begins with its count"},
+                 {"3\n0\n", "begins with its count"},
+                 {"3\n0\n2\n1\n2\n", "expected a finite number"},
+                 {"3\n0\n2\n1\n2\nnan\n", "expected a finite number"},
+                 {"3\n0\n2\n1\n1e999\n3\n", "expected a finite number"},
+                 {"1e12\n0\n2\n1\n", "2 to 1048576 samples"},
+                 {"-3\n0\n2\n1\n2\n3\n", "2 to 1048576 samples"},
+                 {"3\n2\n0\n1\n2\n3\n", "to a larger one"},
+                 {"3\n0\n2\n\x01\x02\n3\n", "expected a finite number"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        put("v.tab", files[i].text);
+        table_refuses("table f v.tab\nx'=f(x)\naux r=x\n@ t1=1\n", files[i].part);
+    }
+    table_refuses("table f /etc/passwd\nx'=f(x)\naux r=x\n@ t1=1\n",
+                  "in the directory of the model");
+    table_refuses("table f ../v.tab\nx'=f(x)\naux r=x\n@ t1=1\n", "in the directory of the model");
+    table_refuses("table f a/../../v.tab\nx'=f(x)\naux r=x\n@ t1=1\n", "in the directory of");
+    table_refuses("table f gone.tab\nx'=f(x)\naux r=x\n@ t1=1\n", "gone.tab");
+}
+
+// A text that is no file reads none.
+TEST(table_file_of_a_parsed_text) {
+    static const char text[] = "table f v.tab\nx'=f(x)\n@ t1=1\n";
+    shoal_log *log = shoal_log_new();
+    shoal_model *m = NULL;
+    shoal_options o;
+    shoal_solver *s = NULL;
+    REQUIRE(shoal_model_parse("t.ode", text, strlen(text), &m, log) == SHOAL_OK);
+    CHECK_INT(shoal_model_count(m, SHOAL_TABLE), 1);
+    CHECK_STR(shoal_model_symbol(m, SHOAL_TABLE, 0), "f");
+    REQUIRE(shoal_options_init(&o, m, log) == SHOAL_OK);
+    CHECK_INT(shoal_solver_new_plan(m, &o, &s, log), SHOAL_INPUT);
+    shoal_model_free(m);
+    shoal_log_free(log);
+}
+
+// A parameter of a table may be set, and not differ between runs.
+TEST(table_of_a_parameter) {
+    static const char text[] = "par a=1,b=1\ng(s)=a*s\ntable f % 3 0 2 g(t)\nx'=b*0\naux r=f(1)\n"
+                               "@ t1=1\n";
+    struct check_output o = RUN(check_shoal(), "run", put("t.ode", text), "--vars", "r", "--set",
+                                "a=3", "-q", "-o", "-");
+    CHECK_HAS(o.out, "0,1,3,ok");
+    o = RUN(check_shoal(), "run", check_path("t.ode"), "--sweep", "a=1,2", "-q", "-o", "-");
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "the table `f` is made with `a`");
+    o = RUN(check_shoal(), "run", check_path("t.ode"), "--sweep", "b=1,2", "-q", "-o", "-");
+    CHECK_INT(o.status, 0);
+}
+
+TEST(driver_info) {
+    struct check_output o = RUN(check_shoal(), "info",
+                                put("t.ode", "driver u,v\ntable f % 3 0 2 t\nx'=u+f(v)\n@ t1=1\n"));
+    CHECK_HAS(o.out, "drivers: 2\n  u\n  v\ntables: 1\n  f\n");
+    o = RUN(check_shoal(), "info", check_path("t.ode"), "--json");
+    CHECK_HAS(
+        o.out,
+        "\"drivers\": [{\"name\": \"u\"}, {\"name\": \"v\"}], \"tables\": [{\"name\": \"f\"}]");
+}
