@@ -132,6 +132,43 @@ TEST(driver_signals_by_words) {
     CHECK_HAS(o.err, "has no samples with _WHO = eve");
 }
 
+// The same in a program; what is given twice is what was given last, and a solver keeps what it had.
+TEST(driver_from_a_program) {
+    shoal_log *log = shoal_log_new();
+    shoal_model *m = NULL;
+    shoal_options o;
+    shoal_batch *b = NULL;
+    shoal_solver *s = NULL;
+    shoal_result *r = NULL;
+    const char *one = text_of("u=%s%s", put("one.csv", "t,u\n0,1\n2,1\n"), ",held"),
+               *two = text_of("u=%s%s", put("two.csv", "t,u\n0,2\n2,2\n"), ",held");
+    REQUIRE(shoal_model_parse("m", model, strlen(model), &m, log) == SHOAL_OK);
+    CHECK_INT(shoal_model_driver_file(m, "u=gone.csv", log), SHOAL_IO);
+    CHECK_INT(shoal_model_driver_file(m, one, log), SHOAL_OK);
+    CHECK_INT(shoal_model_driver_file(m, "u=gone.csv", log), SHOAL_IO); // changes nothing
+    CHECK_INT(shoal_model_driver(m, &(shoal_driver){.name = "w"}, log), SHOAL_INPUT);
+    REQUIRE(shoal_options_init(&o, m, log) == SHOAL_OK);
+    REQUIRE(shoal_batch_new(m, &b, log) == SHOAL_OK);
+    o.device = "cpu";
+    REQUIRE(shoal_solver_new(m, &o, &s, log) == SHOAL_OK);
+    CHECK_INT(shoal_model_driver_file(m, two, log), SHOAL_OK);
+    for (int turn = 0; turn < 3; turn++) {
+        REQUIRE(shoal_solver_run(s, b, &r, log) == SHOAL_OK);
+        CHECK_NEAR(shoal_result_value(r, 0, 0, 0), turn < 2 ? 2 : 4, 1e-9);
+        shoal_result_free(r);
+        if (turn == 0)
+            REQUIRE(shoal_solver_set(s, "rtol", "1e-7", NULL, log) == SHOAL_OK);
+        if (turn == 1) {
+            shoal_solver_free(s);
+            REQUIRE(shoal_solver_new(m, &o, &s, log) == SHOAL_OK);
+        }
+    }
+    shoal_solver_free(s);
+    shoal_batch_free(b);
+    shoal_model_free(m);
+    shoal_log_free(log);
+}
+
 // A result says which samples it was made with, but whoever replays it names the file.
 TEST(driver_in_a_result) {
     const char *two = put("two.csv", "time,u\n0,1\n2,3\n"), *out = check_path("o.npz");
