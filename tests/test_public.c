@@ -87,6 +87,8 @@ CODE(shoal_model_load, NULL, NULL, NULL)
 CODE(shoal_model_parse, NULL, NULL, 0, NULL, NULL)
 DOES(shoal_model_free, NULL)
 CODE(shoal_model_set, NULL, "a=1", NULL)
+CODE(shoal_model_driver, NULL, NULL, NULL)
+CODE(shoal_model_driver_file, NULL, "u=u.csv", NULL)
 GIVES(shoal_model_name, NULL, NULL)
 GIVES(shoal_model_text, NULL, NULL)
 GIVES(shoal_model_count, 0, NULL, SHOAL_STATE)
@@ -239,6 +241,8 @@ static const struct nothing calls[] = {
     ROW(shoal_model_rhs),
     ROW(shoal_model_sparsity),
     ROW(shoal_model_switch),
+    ROW(shoal_model_driver),
+    ROW(shoal_model_driver_file),
     ROW(shoal_model_values),
     ROW(shoal_model_find),
     ROW(shoal_model_failure),
