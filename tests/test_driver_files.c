@@ -132,7 +132,29 @@ TEST(driver_signals_by_words) {
     CHECK_HAS(o.err, "has no samples with _WHO = eve");
 }
 
-// The same in a program; what is given twice is what was given last, and a solver keeps what it had.
+// Rows that the stiff method takes over keep their signals.
+TEST(driver_signals_of_stiff_rows) {
+    const char *samples = put("s.csv", "t,u,_ID\n0,0,1\n0,16,2\n8,8,1\n8,0,2\n");
+    const char *stiff = put("stiff.ode", "driver u\npar k=1e4\nx'=-k*(x-u)\n@ t1=8\n");
+    const char *rows = put("rows.csv", "_ID,k\n2,1e4\n1,1\n1,1e4\n2,1e4\n");
+    struct check_output o =
+        RUN(check_shoal(), "run", stiff, "--driver", text_of("u=%s%s", samples, ",by=_ID"),
+            "--batch", rows, "-o", "-", "--device", "cpu");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    CHECK_HAS(o.err, "rodas5p");
+    double want[] = {2e-4, 7 + exp(-8), 8 - 1e-4, 2e-4};
+    const char *row = o.out;
+    for (int i = 0; i < 4; i++) {
+        int run;
+        double k, id, t, x;
+        row = strchr(row, '\n');
+        REQUIRE(row && sscanf(++row, "%d,%lf,%lf,%lf,%lf", &run, &k, &id, &t, &x) == 5);
+        CHECK_NEAR(x, want[i], 1e-5);
+    }
+}
+
+// The same in a program; what is given twice is what was given last, and a solver keeps what it
+// had.
 TEST(driver_from_a_program) {
     shoal_log *log = shoal_log_new();
     shoal_model *m = NULL;

@@ -166,20 +166,23 @@ void driver_drop(struct driver *d) {
     free(d);
 }
 
+static struct signal_plan plan_of(const struct driver *d) {
+    bool even = d->even && d->kind != SPLINE_held;
+    return (struct signal_plan){.degree = spline_degrees[d->kind],
+                                .even = even,
+                                .rough = even && d->rough,
+                                .periodic = d->ends == ENDS_periodic,
+                                .zero = d->ends == ENDS_zero};
+}
+
 const struct signal_plan *driver_plans(const struct model *m, struct driver *const *driver,
                                        struct arena *arena) {
     struct signal_plan *plan = arena_new(arena, struct signal_plan, m->signals.count + 1);
     for (uint32_t i = 0; plan && i < m->signals.count; i++) {
-        const struct driver *d = driver ? driver[i] : NULL;
-        plan[i] = (struct signal_plan){.degree = 1, .even = true};
-        if (m->signals.items[i].table)
-            plan[i].extends = true;
-        else if (d)
-            plan[i] = (struct signal_plan){.degree = spline_degrees[d->kind],
-                                           .even = d->even && d->kind != SPLINE_held,
-                                           .rough = d->rough,
-                                           .periodic = d->ends == ENDS_periodic,
-                                           .zero = d->ends == ENDS_zero};
+        bool table = m->signals.items[i].table;
+        plan[i] = driver && driver[i]
+                      ? plan_of(driver[i])
+                      : (struct signal_plan){.degree = 1, .even = true, .extends = table};
     }
     return plan;
 }
