@@ -142,15 +142,18 @@ shoal_code model_read_table(struct model *m, uint32_t signal, const char *name, 
     return SHOAL_OK;
 }
 
+static double argument_of(const struct signal *s, uint32_t i) {
+    return i + 1 == s->count ? s->hi : s->lo + i * ((s->hi - s->lo) / (s->count - 1));
+}
+
 static shoal_code compute_table(struct parser *p, const struct signal *s, double *values) {
-    for (uint32_t i = 0; i < s->count; i++) {
-        double x = i + 1 == s->count ? s->hi : s->lo + i * ((s->hi - s->lo) / (s->count - 1));
-        const char *why = values_compute_at(p, s->formula, x, &values[i]);
-        if (why)
-            return report_error(p->r, SHOAL_INPUT, "%s: table `%s` at %g: %s", p->source->name,
-                                s->name, x, why);
-    }
-    return SHOAL_OK;
+    uint32_t at;
+    for (uint32_t i = 0; i < s->count; i++)
+        values[i] = argument_of(s, i);
+    const char *why = values_compute_all(p, s->formula, s->count, values, &at);
+    return why ? report_error(p->r, SHOAL_INPUT, "%s: table `%s` at %g: %s", p->source->name,
+                              s->name, argument_of(s, at), why)
+               : SHOAL_OK;
 }
 
 shoal_code model_table(struct model *m, uint32_t signal, double *values, struct report *r) {
@@ -182,11 +185,10 @@ static bool uses(const struct model *m, struct expr e, uint32_t symbol) {
     return false;
 }
 
-static bool calls(const struct model *m, struct expr e, uint32_t function) {
+static void mark_calls(const struct model *m, struct expr e, bool *called) {
     for (uint32_t i = e.first; i < e.first + e.count; i++)
-        if (m->code.items[i].op == OP_CALL && m->code.items[i].index == function)
-            return true;
-    return false;
+        if (m->code.items[i].op == OP_CALL)
+            called[m->code.items[i].index] = true;
 }
 
 // Callees come before the functions that call them, so one way from the last to the first finds all
@@ -194,13 +196,14 @@ static bool calls(const struct model *m, struct expr e, uint32_t function) {
 bool model_table_uses(const struct model *m, uint32_t signal, uint32_t symbol) {
     struct expr formula = m->signals.items[signal].formula;
     bool found = uses(m, formula, symbol), *called = calloc(m->functions.count + 1, sizeof *called);
-    for (uint32_t f = m->functions.count; called && f-- > 0 && !found;) {
-        called[f] = calls(m, formula, f);
-        for (uint32_t g = f + 1; g < m->functions.count && !called[f]; g++)
-            called[f] = called[g] && calls(m, m->functions.items[g].body, f);
-        found = called[f] && uses(m, m->functions.items[f].body, symbol);
-    }
-    found |= !called; // no memory: it may
+    if (!called)
+        return true; // it may
+    mark_calls(m, formula, called);
+    for (uint32_t f = m->functions.count; f-- > 0 && !found;)
+        if (called[f]) {
+            mark_calls(m, m->functions.items[f].body, called);
+            found = uses(m, m->functions.items[f].body, symbol);
+        }
     free(called);
     return found;
 }

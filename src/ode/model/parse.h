@@ -288,8 +288,10 @@ enum uses { USES_STATE = 1, USES_PAR = 2, USES_DERIVED = 4, USES_TEMP = 8, USES_
 
 // The number an expression of constants has. NULL, or why it has none ("division by zero").
 const char *values_compute(struct parser *p, struct expr e, double *value);
-// The same of an expression of one argument, and of parameters too.
-const char *values_compute_at(struct parser *p, struct expr e, double argument, double *value);
+// The same of an expression of one argument, and of parameters too: arguments become values. *at is
+// the first that has none.
+const char *values_compute_all(struct parser *p, struct expr e, uint32_t count, double *values,
+                               uint32_t *at);
 // Values of constants in order of dependency, then of parameters and states. `at` of the symbol.
 bool values_constants(struct parser *p);
 bool values_rest(struct parser *p);

@@ -98,10 +98,17 @@ const char *values_compute(struct parser *p, struct expr e, double *value) {
     return compute(&x, e, value);
 }
 
-const char *values_compute_at(struct parser *p, struct expr e, double argument, double *value) {
+const char *values_compute_all(struct parser *p, struct expr e, uint32_t count, double *values,
+                               uint32_t *at) {
     struct machine x = {.p = p, .m = p->m, .parameters = true};
-    *vec_push(&p->scratch, &x.stack) = argument;
-    return compute(&x, e, value);
+    const char *why = NULL;
+    for (*at = 0; *at < count && !why; ++*at) {
+        x.stack.count = x.calls.count = 0;
+        *vec_push(&p->scratch, &x.stack) = values[*at];
+        why = compute(&x, e, &values[*at]);
+    }
+    *at -= why != NULL;
+    return why;
 }
 
 static bool compute_given(struct parser *p, uint32_t symbol) {
