@@ -156,13 +156,6 @@ static bool split(const char *text, struct arena *arena, struct words *out) {
     return out->file[0] && (!out->column || out->column[0]);
 }
 
-static const struct table_column *find_column(const struct table *t, const char *name) {
-    for (uint32_t i = 0; i < t->columns.count; i++)
-        if (!strcmp(t->columns.items[i].name, name))
-            return &t->columns.items[i];
-    return NULL;
-}
-
 static const struct table_column *time_column(const struct table *t) {
     for (uint32_t i = 0; i < t->columns.count; i++)
         if (ascii_same(t->columns.items[i].name, "t") ||
@@ -177,7 +170,7 @@ static const struct table_column *time_column(const struct table *t) {
 // That of the driver's name, or the only one besides the time; NULL: none, or several.
 static const struct table_column *value_column(const struct table *t, const char *name,
                                                const struct table_column *time) {
-    const struct table_column *found = find_column(t, name), *other = NULL;
+    const struct table_column *found = table_find(t, name), *other = NULL;
     uint32_t others = 0;
     for (uint32_t i = 0; i < t->columns.count; i++) {
         const struct table_column *c = &t->columns.items[i];
@@ -204,8 +197,8 @@ static shoal_code take_columns(const struct table *t, const struct words *w, con
                                struct arena *arena, struct driver_input *in, struct report *r) {
     const struct table_column *time = time_column(t);
     const struct table_column *value =
-        w->column ? find_column(t, w->column) : value_column(t, name, time);
-    const struct table_column *id = in->by ? find_column(t, in->by) : NULL;
+        w->column ? table_find(t, w->column) : value_column(t, name, time);
+    const struct table_column *id = in->by ? table_find(t, in->by) : NULL;
     if (!value && w->column)
         return report_error(r, SHOAL_INPUT, "--driver: %s has no column `%s`", w->file, w->column);
     if (!time || !value)
