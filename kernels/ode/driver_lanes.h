@@ -35,9 +35,9 @@ INLINE treal pieces_end(const struct shoal_args *a, const struct group *g, u32 s
     }
     if (!periodic)
         return at;
-    real turn = g->driver.turn[state], whole = turn * t_real(period);
+    real turn = g->driver.turn[state];
 #if F32
-    real rest = r_fma(turn, period.hi, -whole);
+    real whole = turn * period.hi, rest = r_fma(turn, period.hi, -whole);
     return t_add(t_add(at, whole), r_fma(turn, period.lo, rest));
 #else
     return r_fma(turn, period, at);
