@@ -81,6 +81,11 @@ static void on_compile(const shoal_compile *now, void *user) {
 
 static shoal_code set_options(struct run *r) {
     shoal_code code = args_events(r->args, r->model, r->log);
+    for (size_t i = 0; i < r->args->count && !code; i++) {
+        const struct item *item = &r->args->items[i];
+        if (item->from_job && item->value == args_value(r->args, "doses"))
+            code = shoal_job_doses(r->job, r->log);
+    }
     if (!code)
         code = shoal_options_init(&r->options, r->model, r->log);
     const char *use = args_value(r->args, "use");

@@ -125,7 +125,7 @@ TEST(event_integrate_and_fire) {
             double I = (double[]){1.05, 1.5, 3, 0.9}[i], T = 0.2 * log(I / (I - 1));
             double n = I > 1 ? floor(3 / T) : 0;
             CHECK_NEAR(solved_value(&s, 1, i, 0), n, 0);
-            CHECK_NEAR(solved_value(&s, 2, i, 0), n ? n * T : 0, 1e-5);
+            CHECK_NEAR(solved_value(&s, 2, i, 0), n > 0 ? n * T : 0, 1e-5);
         }
         solved_free(&s);
     }
@@ -574,4 +574,33 @@ TEST(event_record_refused) {
         CHECK_INT(o.status, 1);
         CHECK_HAS(o.err, cases[i].says);
     }
+}
+
+// ---- Added to a model ---------------------------------------------------------------------------
+
+TEST(event_added) {
+    static const char text[] = "x'=1\ninit x=0\npar a=1\ndone\nnot a line";
+    shoal_log *log = shoal_log_new();
+    shoal_model *m = NULL;
+    REQUIRE(shoal_model_parse("m", text, strlen(text), &m, log) == SHOAL_OK);
+    CHECK_INT(shoal_model_add_event(m, "e when x>a : x=0", log), SHOAL_OK);
+    CHECK_INT(shoal_model_add_event(m, "global 1 x-2 {x=1}", log), SHOAL_OK);
+    CHECK_INT(shoal_model_add_event(m, "e at 1 : x=0", log), SHOAL_INPUT);
+    CHECK_HAS(shoal_log_message(log, shoal_log_message_count(log) - 1).text,
+              "--event:3:7: error: there is already an event `e`");
+    CHECK_INT(shoal_model_add_event(m, "f at 1 :\n x=0", log), SHOAL_INPUT);
+    CHECK_INT(shoal_model_count(m, SHOAL_EVENT), 2); // one that is refused leaves it as it was
+    CHECK_STR(shoal_model_symbol(m, SHOAL_EVENT, 1), "global1");
+    CHECK_STR(shoal_model_event(m, 0), "event e when x>a : x=0");
+    CHECK_STR(shoal_model_text(m), text);
+    CHECK_INT(shoal_model_set(m, "a=2", log), SHOAL_OK);
+    CHECK_INT(shoal_model_add_event(m, "f at 1 : x=0", log), SHOAL_USAGE);
+    shoal_model_free(m);
+    shoal_job *job = NULL;
+    const char *path = check_path("a.job");
+    check_write(path, "doses = none.csv\n");
+    REQUIRE(shoal_job_load(path, &job, log) == SHOAL_OK);
+    CHECK_INT(shoal_job_doses(job, log), SHOAL_OK); // it is no result
+    shoal_job_free(job);
+    shoal_log_free(log);
 }

@@ -91,6 +91,8 @@ CODE(shoal_model_driver, NULL, NULL, NULL)
 CODE(shoal_model_driver_file, NULL, "u=u.csv", NULL)
 GIVES(shoal_model_name, NULL, NULL)
 GIVES(shoal_model_text, NULL, NULL)
+CODE(shoal_model_add_event, NULL, "e at 1 : x=0", NULL)
+GIVES(shoal_model_event, NULL, NULL, 0)
 GIVES(shoal_model_count, 0, NULL, SHOAL_STATE)
 GIVES(shoal_model_symbol, NULL, NULL, SHOAL_STATE, 0)
 NAN_OF(shoal_model_value, NULL, SHOAL_STATE, 0)
@@ -118,6 +120,7 @@ GIVES(shoal_job_count, 0, NULL)
 GIVES(shoal_job_name, NULL, NULL, 0)
 GIVES(shoal_job_value, NULL, NULL, 0)
 GIVES(shoal_job_model_text, NULL, NULL)
+CODE(shoal_job_doses, NULL, NULL)
 GIVES(shoal_method_parts, 0, NULL, parts)
 // Batch.
 CODE(shoal_batch_new, NULL, NULL, NULL)
@@ -234,6 +237,8 @@ static const struct nothing calls[] = {
     ROW(shoal_model_set),
     ROW(shoal_model_name),
     ROW(shoal_model_text),
+    ROW(shoal_model_add_event),
+    ROW(shoal_model_event),
     ROW(shoal_model_count),
     ROW(shoal_model_symbol),
     ROW(shoal_model_value),
@@ -262,6 +267,7 @@ static const struct nothing calls[] = {
     ROW(shoal_job_name),
     ROW(shoal_job_value),
     ROW(shoal_job_model_text),
+    ROW(shoal_job_doses),
     ROW(shoal_method_parts),
     ROW(shoal_batch_new),
     ROW(shoal_batch_free),

@@ -425,6 +425,8 @@ SHOAL_API uint32_t shoal_job_count(const shoal_job *job);
 SHOAL_API const char *shoal_job_name(const shoal_job *job,
                                      uint32_t index); // of an option, or model
 SHOAL_API const char *shoal_job_value(const shoal_job *job, uint32_t index);
+// Whether the doses of a job that is a result are those it was made with.
+SHOAL_API shoal_code shoal_job_doses(const shoal_job *job, shoal_log *log);
 SHOAL_API const char *shoal_job_model_text(const shoal_job *job); // of a result file, or NULL
 
 // ---- Methods ------------------------------------------------------------------------------------

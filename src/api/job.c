@@ -116,12 +116,6 @@ static shoal_code check_line(const shoal_job *job, const struct line *line, stru
         return option_wrong(o, &name, r, "cannot be given in a job file");
     if (job->result && !o->info.kept)
         return option_wrong(o, &name, r, "is not taken from a result file");
-    char digest[65];
-    if (job->result && !strcmp(o->info.name, "doses") &&
-        (!job->doses_digest || !api_file_digest(line->value, digest) ||
-         strcmp(digest, job->doses_digest)))
-        return option_wrong(o, &name, r,
-                            "the file is not there, or not the one that the result was made with");
     return option_read(o, line->value, &value, &ignored, r);
 }
 
@@ -225,6 +219,24 @@ const char *shoal_job_name(const shoal_job *job, uint32_t index) {
 
 const char *shoal_job_value(const shoal_job *job, uint32_t index) {
     return index < shoal_job_count(job) ? job->items.items[index].value : NULL;
+}
+
+shoal_code shoal_job_doses(const shoal_job *job, shoal_log *log) {
+    const char *path = NULL; // the last wins
+    char digest[65];
+    if (!job)
+        return api_usage(log, "shoal_job_doses", "job");
+    for (uint32_t i = 0; i < shoal_job_count(job); i++)
+        if (option_find(job->items.items[i].name) == option_find("doses"))
+            path = job->items.items[i].value;
+    if (!path || !job->result)
+        return SHOAL_OK;
+    if (job->doses_digest && api_file_digest(path, digest) && !strcmp(digest, job->doses_digest))
+        return SHOAL_OK;
+    return report_error(log_report(log), SHOAL_INPUT,
+                        "the doses '%s' are not there, or not the ones that %s was made with; give "
+                        "--doses FILE to use others",
+                        path, job->result);
 }
 
 const char *shoal_job_model_text(const shoal_job *job) { return job ? job->model_text : NULL; }
