@@ -40,7 +40,6 @@ struct summary_kind {
         uint32_t order;   // of the expression's derivative
     } part[SUMMARY_PARTS];
     const char *code; // by postfix code: 0 and 1 are the parts, - / n (negation) M (max) I (one)
-    const char *help;
 };
 extern const struct summary_kind summary_kinds[];
 extern const uint32_t summary_kind_count;
