@@ -256,6 +256,9 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
     event_orient(g);
     event_search(g, s, good, y, &b);
     WHEN_LOOP(e) g->event.due[e] &= ~good;
+    // What the end of the step says before somebody changes what it is made of.
+    mask passed = m_of_lanes(good & ~b.found);
+    WHEN_LOOP(e) g->event.side[e] = select(passed, b.side[e], g->event.side[e]);
     if (!b.found)
         return s->t_new;
     real reach = event_shortest(a, g->x.t) / r_abs(s->h);
@@ -435,6 +438,8 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
     if (when_slope[e])
         slope = value[e];
     mask still = r_eq(before, after), onwards = r_gt(slope * far, R(0));
+    // What was not met on the way was turned by something else, and is where it is.
+    still = m_and(still, m_of_lanes(g->event.met[e]));
     if (when_touched[e])
         still = m_and(still, r_ne(after, R(0)));
     if (when_edges[e] == (EVENT_UP | EVENT_DOWN))
@@ -567,7 +572,7 @@ INLINE void event_begin(const struct shoal_args *a, struct group *g) {
     WHEN_LOOP(e) {
         g->event.side[e] = R(NAN_VALUE);
         g->event.from[e] = R(0);
-        g->event.due[e] = g->event.stuck[e] = 0;
+        g->event.due[e] = g->event.stuck[e] = g->event.met[e] = 0;
         g->event.noise[e] = R(0);
         g->event.last[e] = t_pair((elem)NAN_VALUE, 0);
         for (int i = 0; i < W; i++)
@@ -602,6 +607,7 @@ INLINE void event_copy(struct event_state *to, int i, const struct event_state *
         LANE(to->from[e], i) = LANE(from->from[e], j);
         LANE(to->noise[e], i) = LANE(from->noise[e], j);
         to->due[e] &= ~(1u << i);
+        to->met[e] &= ~(1u << i);
         to->stuck[e] &= ~(1u << i);
         T_COPY(to->last[e], i, from->last[e], j);
         to->streak[e][i] = from->streak[e][j];
@@ -636,6 +642,7 @@ INLINE void event_found(const struct shoal_args *a, struct group *g, struct tria
         due[e] = found | (lanes & m_lanes(turned));
         event_settle(g, k, zero[k], sign[k], lanes & ~due[e]);
         g->event.due[k] &= ~lanes;
+        g->event.met[k] = found | (due[e] & ~m_lanes(event_turned(k, side, sign[k])));
         g->event.from[k] = select(m_of_lanes(due[e] & ~found), side, g->event.from[k]);
         g->event.side[k] = select(m_of_lanes(lanes & ~due[e]), event_side(side, sign[k]), side);
     }

@@ -285,6 +285,7 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
                         "    real side[WHENS]; // last sign; a lane that begins: not a number\n"
                         "    real from[WHENS]; // of those that are due, the side they come from\n"
                         "    u32 due[WHENS];   // lanes in which it happens at `at`\n"
+                        "    u32 met[WHENS];   // lanes in which the last step met it\n"
                         "    real noise[WHENS]; // nearer to its boundary a sign says nothing\n"
                         "    u32 stuck[WHENS];  // lanes that turned back, and are still beyond\n"
                         "    treal last[WHENS];     // time at which it happened,\n"

@@ -37,7 +37,15 @@ node_id digamma(struct dag *d, node_id x);
 bool algebraic_arrange(struct system *s, const struct model *m, struct arena *scratch,
                        struct report *r);
 
-// Finds the switches of the right-hand sides, and puts leaves in their places.
+// Where conditions are taken out of: the right-hand sides and the functions of events.
+struct roots {
+    node_id **items;
+    uint32_t count, cap;
+};
+struct roots roots_of(struct system *s, struct arena *arena);
+uint32_t *roots_uses(const struct roots *r, const struct dag *d, struct arena *arena);
+
+// Finds their switches, and puts leaves in their places.
 void switches_find(struct system *s, struct arena *scratch);
 // Finds the jumps besides, in the same way; and makes events of them, behind the model's.
 void jumps_find(struct system *s, const struct model *m, struct arena *scratch);
@@ -48,8 +56,9 @@ void jumps_become_events(struct system *s);
 struct builder;
 bool builder_make(struct builder *b, struct expr code, uint32_t at, node_id *out);
 bool builder_fail(struct builder *b, uint32_t at, const char *why);
-// The events of a system that is complete otherwise.
+// The events of a system, and how their functions move when all else is complete.
 bool event_build(struct builder *b, struct system *s, const struct model *m, struct arena *scratch);
+void event_find_slopes(struct system *s, struct arena *scratch);
 
 struct pair {
     uint32_t a, b, value;

@@ -143,7 +143,6 @@ static bool make_when(struct making *k, const struct event *e, struct system_eve
         make_crossing(k, e, x, out);
     else if (!make_condition(k, e, x, e->edge == EDGE_FALLING || e->edge == EDGE_AT_MOST, out))
         return false;
-    out->slope = slope_of(k, out->zero);
     return true;
 }
 
@@ -243,6 +242,21 @@ static bool make_rederived(struct making *k) {
     return true;
 }
 
+// A function that has become another one by then is judged by its sign alone: its condition still
+// has what was taken out of it.
+void event_find_slopes(struct system *s, struct arena *scratch) {
+    struct making k = {.system = s, .scratch = scratch};
+    k.diff = diff_new(&s->dag, scratch);
+    for (uint32_t i = 0; i < s->events; i++) {
+        struct system_event *e = &s->event[i];
+        if (e->zero == NODE_NONE)
+            continue;
+        if (e->zero != e->given)
+            e->truth = NODE_NONE;
+        e->slope = slope_of(&k, e->zero);
+    }
+}
+
 bool event_build(struct builder *b, struct system *s, const struct model *m,
                  struct arena *scratch) {
     struct making k = {.builder = b, .system = s, .model = m, .scratch = scratch};
@@ -266,6 +280,7 @@ bool event_build(struct builder *b, struct system *s, const struct model *m,
         if ((e->kind == EVENT_WHEN && !make_when(&k, e, out)) || !make_times(&k, e, out) ||
             !make_actions(&k, e, out))
             return false;
+        out->given = out->zero;
         out->touched = e->kind == EVENT_WHEN && touches(&k, out);
     }
     return make_rederived(&k);

@@ -18,7 +18,7 @@ enum {
     HALVINGS = 60,  // of the way between two sides
     MOST = 1 << 15, // nodes times jumps: beyond, no numbers are tried
 };
-static const double tiny = 1e-9;        // part of a usual slope
+static const double tiny = 1e-9;        // part of a usual size
 static const double same_within = 1e-4; // of right-hand sides; the error control sees to the rest
 
 struct jumper {
@@ -26,6 +26,7 @@ struct jumper {
     struct dag *dag;
     const struct model *model;
     struct arena *scratch;
+    struct roots roots;
     bool *of_state;    // by node
     bool *smooth;      // by node: a condition that is none to search for
     node_id condition; // under way
@@ -139,12 +140,11 @@ static void find_of_state(struct jumper *k) {
     }
 }
 
-// The right-hand sides with leaves, but for the smooth ones; `count` nodes were there before.
+// The roots with leaves, but for the smooth ones; `count` nodes were there before.
 static node_id *rewrite(struct jumper *k, uint32_t count) {
-    const struct system *s = k->system;
-    uint32_t *uses = dag_uses(k->dag, s->rhs, s->states, k->scratch);
+    uint32_t *uses = roots_uses(&k->roots, k->dag, k->scratch);
     node_id *now = arena_new(k->scratch, node_id, count);
-    node_id *rhs = arena_new(&k->system->arena, node_id, s->states);
+    node_id *made = arena_new(k->scratch, node_id, k->roots.count + 1);
     k->found.count = 0;
     for (node_id id = 0; id < count; id++) {
         struct node n = k->dag->nodes.items[id];
@@ -162,9 +162,9 @@ static node_id *rewrite(struct jumper *k, uint32_t count) {
         else if (!same)
             now[id] = dag_op(k->dag, n.op, n.a, n.b, n.c);
     }
-    for (uint32_t i = 0; i < s->states; i++)
-        rhs[i] = now[s->rhs[i]];
-    return rhs;
+    for (uint32_t i = 0; i < k->roots.count; i++)
+        made[i] = now[*k->roots.items[i]];
+    return made;
 }
 
 // ---- Kinks --------------------------------------------------------------------------------------
@@ -173,8 +173,8 @@ static node_id *rewrite(struct jumper *k, uint32_t count) {
 struct trial {
     struct leaf_values leaves;
     double *from, *to, *state; // time, then states
-    double *usual;             // sizes of slopes, away from there
-    double *start, *slopes;    // of the states; slopes on one side
+    double *start;             // of the states
+    double *first, *usual;     // of the roots: on one side, and their size away from there
     double *par, *switches, *values;
     double part; // of the way that was gone
     uint32_t drawn;
@@ -187,16 +187,15 @@ static double draw(struct trial *t) { // in (-1, 1)
 static struct trial trial_new(const struct jumper *k) {
     const struct system *s = k->system;
     struct trial t = {0};
-    double *room = arena_new(k->scratch, double,
-                             6 * ((size_t)s->states + 1) + s->pars + s->switches + k->found.count);
-    t.from = room;
-    t.to = t.from + s->states + 1;
-    t.state = t.to + s->states + 1;
-    t.par = t.state + s->states + 1;
+    size_t point = s->states + (size_t)1, leaves = s->switches + (size_t)k->found.count;
+    t.from = arena_new(k->scratch, double, 4 * point);
+    t.to = t.from + point;
+    t.state = t.to + point;
+    t.start = t.state + point;
+    t.par = arena_new(k->scratch, double, s->pars + leaves + 2 * (size_t)k->roots.count);
     t.switches = t.par + s->pars;
-    t.slopes = t.switches + s->switches + k->found.count;
-    t.start = t.slopes + s->states;
-    t.usual = t.start + s->states;
+    t.first = t.switches + leaves;
+    t.usual = t.first + k->roots.count;
     t.values = arena_new(k->scratch, double, k->dag->nodes.count);
     for (uint32_t i = 0; i < s->pars; i++)
         t.par[i] = k->model->symbols.items[k->model->pars.items[i]].value;
@@ -289,34 +288,34 @@ static void set_switches(const struct jumper *k, struct trial *t, uint32_t jump,
 
 // The largest part by which right-hand sides differ on the two sides of where the trial is.
 static double difference(const struct jumper *k, struct trial *t, uint32_t jump,
-                         const node_id *rhs) {
+                         const node_id *root) {
     const struct system *s = k->system;
     uint32_t own = s->switches + jump;
-    double most = 0, *first = t->slopes;
+    double most = 0, *first = t->first;
     dag_evaluate(k->dag, &t->leaves, t->values);
-    for (uint32_t i = 0; i < s->states; i++)
-        first[i] = t->values[rhs[i]];
+    for (uint32_t i = 0; i < k->roots.count; i++)
+        first[i] = t->values[root[i]];
     t->switches[own] = t->values[k->found.items[jump].next];
     dag_evaluate(k->dag, &t->leaves, t->values);
-    for (uint32_t i = 0; i < s->states; i++) {
-        double a = first[i], b = t->values[rhs[i]], size = fabs(a) + fabs(b) + tiny * t->usual[i];
+    for (uint32_t i = 0; i < k->roots.count; i++) {
+        double a = first[i], b = t->values[root[i]], size = fabs(a) + fabs(b) + tiny * t->usual[i];
         double part = a == b ? 0 : fabs(a - b) / size;
         most = part <= most ? most : part; // not a number: so it is
     }
     return most;
 }
 
-static bool is_kink(const struct jumper *k, struct trial *t, uint32_t jump, const node_id *rhs) {
+static bool is_kink(const struct jumper *k, struct trial *t, uint32_t jump, const node_id *root) {
     for (int i = 0; i < TRIED; i++) {
         if (!find_boundary(k, t, jump))
             return false;
-        look(k, t, rhs[0], 1);
-        for (uint32_t q = 0; q < k->system->states; q++)
-            t->usual[q] = isfinite(t->values[rhs[q]]) ? fabs(t->values[rhs[q]]) : 0;
-        look(k, t, rhs[0], t->part);
+        look(k, t, root[0], 1);
+        for (uint32_t q = 0; q < k->roots.count; q++)
+            t->usual[q] = isfinite(t->values[root[q]]) ? fabs(t->values[root[q]]) : 0;
+        look(k, t, root[0], t->part);
         for (int mix = 0; mix <= MIXES; mix++) {
             set_switches(k, t, jump, mix > 0);
-            if (!(difference(k, t, jump, rhs) <= same_within))
+            if (!(difference(k, t, jump, root) <= same_within))
                 return false;
         }
     }
@@ -324,13 +323,13 @@ static bool is_kink(const struct jumper *k, struct trial *t, uint32_t jump, cons
 }
 
 // Marks the conditions that are kinks; true: there are some.
-static bool find_kinks(struct jumper *k, const node_id *rhs) {
+static bool find_kinks(struct jumper *k, const node_id *root) {
     bool some = false;
     if ((uint64_t)k->dag->nodes.count * k->found.count > MOST)
         return false;
     struct trial t = trial_new(k);
     for (uint32_t i = 0; i < k->found.count; i++)
-        if (is_kink(k, &t, i, rhs))
+        if (is_kink(k, &t, i, root))
             some = k->smooth[k->found.items[i].condition] = true;
     return some;
 }
@@ -338,8 +337,7 @@ static bool find_kinks(struct jumper *k, const node_id *rhs) {
 // ---- All ----------------------------------------------------------------------------------------
 
 static bool some_can_jump(const struct jumper *k) {
-    const struct system *s = k->system;
-    uint32_t *uses = dag_uses(k->dag, s->rhs, s->states, k->scratch);
+    uint32_t *uses = roots_uses(&k->roots, k->dag, k->scratch);
     for (node_id id = 0; id < k->dag->nodes.count; id++)
         if (uses[id] && k->of_state[id] && can_jump(k->dag->nodes.items[id].op))
             return true;
@@ -349,13 +347,15 @@ static bool some_can_jump(const struct jumper *k) {
 void jumps_find(struct system *s, const struct model *m, struct arena *scratch) {
     struct jumper k = {.system = s, .dag = &s->dag, .model = m, .scratch = scratch};
     uint32_t count = s->dag.nodes.count;
+    k.roots = roots_of(s, scratch);
     find_of_state(&k);
     if (!some_can_jump(&k))
         return;
-    node_id *rhs = rewrite(&k, count);
-    if (find_kinks(&k, rhs))
-        rhs = rewrite(&k, count);
-    memcpy(s->rhs, rhs, s->states * sizeof *rhs);
+    node_id *made = rewrite(&k, count);
+    if (find_kinks(&k, made))
+        made = rewrite(&k, count);
+    for (uint32_t i = 0; i < k.roots.count; i++)
+        *k.roots.items[i] = made[i];
     s->jumps = k.found.count;
     s->jump = arena_new(&s->arena, struct state_jump, k.found.count + 1);
     memcpy(s->jump, k.found.items, k.found.count * sizeof *s->jump);

@@ -21,6 +21,7 @@ struct finder {
     struct dag *dag;
     struct diff *diff;
     struct arena *scratch;
+    struct roots roots;
     vec(uint8_t) facts;  // of the nodes
     vec(node_id) needed; // by the node that was looked at last, ascending
     vec(uint32_t) seen;  // by node: when it was looked at last
@@ -342,16 +343,15 @@ static node_id switched(struct finder *f, const struct node *n) {
 
 static bool jumps_in_time(struct finder *f) {
     bool some = false;
-    for (uint32_t i = 0; i < f->system->states; i++)
-        some |= (facts(f, f->system->rhs[i]) & JUMPS) != 0;
+    for (uint32_t i = 0; i < f->roots.count; i++)
+        some |= (facts(f, *f->roots.items[i]) & JUMPS) != 0;
     return some;
 }
 
 // By operands first: an outer condition sees what inner ones have become.
 static void rewrite(struct finder *f) {
-    struct system *s = f->system;
     uint32_t count = f->dag->nodes.count;
-    uint32_t *uses = dag_uses(f->dag, s->rhs, s->states, f->scratch);
+    uint32_t *uses = roots_uses(&f->roots, f->dag, f->scratch);
     node_id *now = arena_new(f->scratch, node_id, count);
     for (node_id id = 0; id < count; id++) {
         struct node n = f->dag->nodes.items[id];
@@ -366,12 +366,30 @@ static void rewrite(struct finder *f) {
         if (now[id] == NODE_NONE)
             now[id] = dag_op(f->dag, n.op, n.a, n.b, n.c);
     }
+    for (uint32_t i = 0; i < f->roots.count; i++)
+        *f->roots.items[i] = now[*f->roots.items[i]];
+}
+
+struct roots roots_of(struct system *s, struct arena *arena) {
+    struct roots r = {0};
     for (uint32_t i = 0; i < s->states; i++)
-        s->rhs[i] = now[s->rhs[i]];
+        *vec_push(arena, &r) = &s->rhs[i];
+    for (uint32_t i = 0; i < s->events; i++)
+        if (s->event[i].zero != NODE_NONE)
+            *vec_push(arena, &r) = &s->event[i].zero;
+    return r;
+}
+
+uint32_t *roots_uses(const struct roots *r, const struct dag *d, struct arena *arena) {
+    node_id *ids = arena_new(arena, node_id, r->count + 1);
+    for (uint32_t i = 0; i < r->count; i++)
+        ids[i] = *r->items[i];
+    return dag_uses(d, ids, r->count, arena);
 }
 
 void switches_find(struct system *s, struct arena *scratch) {
     struct finder f = {.system = s, .dag = &s->dag, .scratch = scratch};
+    f.roots = roots_of(s, scratch);
     if (!jumps_in_time(&f))
         return;
     f.diff = diff_new(&s->dag, scratch);

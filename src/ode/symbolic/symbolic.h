@@ -84,6 +84,7 @@ struct system_event {
     enum event_kind kind;
     unsigned edges;
     node_id zero;
+    node_id given; // zero as it was before conditions were taken out of it
     node_id truth; // NODE_NONE: an expression
     node_id slope; // of zero along the solution; NODE_NONE: it depends on algebraic states
     bool touched;  // an action of the event changes what zero is made of

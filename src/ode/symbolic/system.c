@@ -337,10 +337,13 @@ static bool build_all(struct system *s, const struct model *m, struct arena *scr
                           .most_nodes = most_nodes(m)};
     if (!build_system(b))
         return false;
+    if (!event_build(b, s, m, scratch))
+        return false;
     switches_find(s, scratch);
     jumps_find(s, m, scratch);
-    if ((s->algebraic && !algebraic_arrange(s, m, scratch, r)) || !event_build(b, s, m, scratch))
+    if (s->algebraic && !algebraic_arrange(s, m, scratch, r))
         return false;
+    event_find_slopes(s, scratch);
     jumps_become_events(s);
     return true;
 }
