@@ -11,7 +11,7 @@
 static const char *const pages[] = {
     "README.md",           "docs/design.md",       "docs/testing.md",  "docs/dependencies.md",
     "docs/performance.md", "docs/measurements.md", "docs/language.md", "docs/results.md",
-    "docs/summaries.md",   "docs/timing.md",       "docs/drivers.md"};
+    "docs/summaries.md",   "docs/timing.md",       "docs/drivers.md",  "docs/examples.md"};
 
 static bool is_option(const char *name, size_t length) {
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
@@ -117,8 +117,9 @@ TEST(docs_targets_exist) {
 
 TEST(examples_run) {
     static const char *const models[] = {
-        "lorenz",   "vanderpol", "lotka_volterra", "hodgkin_huxley", "lorenz96",
-        "pleiades", "arenstorf", "akzo",           "bouncing_ball",  "integrate_and_fire"};
+        "lorenz",        "vanderpol",          "lotka_volterra", "hodgkin_huxley",
+        "lorenz96",      "pleiades",           "arenstorf",      "akzo",
+        "bouncing_ball", "integrate_and_fire", "two_compartment"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char path[64];
         snprintf(path, sizeof path, "examples/%s.ode", models[i]);
@@ -126,27 +127,6 @@ TEST(examples_run) {
         CHECK_MSG(o.status == 0, "%s: exit %d\n%s", path, o.status, o.err);
         CHECK_HAS(o.out, ",ok\n");
     }
-}
-
-TEST(example_of_a_recorded_current) {
-    struct check_output o = RUN(check_shoal(), "run", "examples/recorded_current.ode", "--driver",
-                                "I=examples/current.csv,cubic", "--sweep", "gain=0.2,1,2", "--vars",
-                                "v,current", "--save", "n=1001", "-q", "-o", "-");
-    CHECK_MSG(o.status == 0, "%s", o.err);
-    double before = 0;
-    int spikes[3] = {0}, run, rows = 0;
-    for (char *row = strchr(o.out, '\n'); row && row[1]; row = strchr(row + 1, '\n'), rows++) {
-        double t, v, current;
-        REQUIRE(sscanf(row + 1, "%d,%lf,%lf,%lf", &run, &t, &v, &current) == 4);
-        spikes[run] += v > 0 && before <= 0;
-        before = v;
-        if (t == 50 && run == 1)
-            CHECK_NEAR(current, 8.953, 1e-9); // a sample of the file
-    }
-    CHECK_INT(rows, 3003);
-    CHECK_INT(spikes[0], 0);
-    CHECK_INT(spikes[1], 5); // as SciPy has them, with its own spline and integrator
-    CHECK_MSG(spikes[2] > 5, "%d spikes", spikes[2]);
 }
 
 TEST(examples_in_c_run) {

@@ -154,7 +154,7 @@ def two_compartment(results):
 
 def recorded_current(results):
     rows = [row for row in table(results / "spikes.csv") if row["run"] == "1"]
-    current = Panel((0, 100), (-5, 25), ("t, ms", "uA/cm²"), TOP, 150)
+    current = Panel((0, 100), (-5, 15), ("t, ms", "uA/cm²"), TOP, 150)
     current.line(pairs(rows, "t", "current"), COLOURS[1], 'stroke-width="1.2"')
     potential = Panel((0, 100), (-80, 60), ("t, ms", "mV"), TOP + 150 + GAP, 200)
     potential.line(pairs(rows, "t", "v"), COLOURS[0], 'stroke-width="1.2"')
