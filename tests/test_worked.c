@@ -51,7 +51,7 @@ static void work(const char *model, const char *result, const char *without) {
     const char *all[WORDS] = {0}, *words[WORDS] = {check_shoal()};
     int count = split(command, all), n = 1;
     for (int i = 1; i + 1 < count; i++)
-        if (without && strstr(without, all[i]))
+        if (without && !strncmp(all[i], "--", 2) && strstr(without, all[i]))
             i++;
         else
             words[n++] = all[i];
