@@ -3,8 +3,8 @@
 //
 // stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, unknown.c
 // helps with what it cannot read, run.c is `shoal run`, info.c the commands that only tell, cache.c
-// and warm.c look after the kernels on disk, stop.c minds signals, show.c, rest.c and timing.c
-// write what people read, progress.c the bar, help.c the help made from the option table.
+// and warm.c look after the kernels on disk, plot.c draws, stop.c minds signals, show.c, rest.c and
+// timing.c write what people read, progress.c the bar, help.c the help made from the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -165,6 +165,7 @@ int command_options(struct args *a);
 int command_env(struct args *a);
 int command_version(struct args *a);
 int command_warm(struct args *a);
+int command_plot(struct args *a);
 int command_help(struct args *a);
 int command_man(struct args *a);
 int command_completions(struct args *a);

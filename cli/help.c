@@ -82,6 +82,12 @@ int command_options(struct args *a) {
     return 0;
 }
 
+static void help_plots(FILE *out) {
+    fputs("\nWHAT, chosen by what suits the file:\n", out);
+    for (int i = 0; shoal_plot_name(i); i++)
+        fprintf(out, "  %-12s %s\n", shoal_plot_name(i), shoal_plot_about(i));
+}
+
 static void help_parts(FILE *out, const struct command *c) {
     fputc('\n', out);
     for (const struct command *p = c->parts; p->name; p++) {
@@ -110,6 +116,8 @@ void help_command(FILE *out, const struct command *c) {
         group = o.group;
         help_option(out, &o, "", width);
     }
+    if (!strcmp(c->name, "plot"))
+        help_plots(out);
     if (strcmp(c->name, "run"))
         return;
     fputs("\nexamples:\n", out);

@@ -21,6 +21,8 @@ const struct command commands[] = {
      .needs_model = true},
     {"warm", "MODEL... [options]", "build the kernels run would need", command_warm,
      .needs_model = true, .words = MANY_WORDS},
+    {"plot", "RESULT [WHAT] [options]", "draw a result, into a file or on the terminal",
+     command_plot, .needs_model = true, .words = 2},
     {"cache", "list|show|...", "look after the kernels on disk", .parts = cache_parts},
     {"devices", "", "what can compute here", .call = command_devices},
     {"methods", "", "the integration methods", .call = command_methods},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// shoal-hdf5 table|signal|ends|samples|meta FILE: reads an HDF5 file and writes the messages of
-// src/io/hdf5_read.h to standard output.
+// shoal-hdf5 table|signal|ends|samples|list|meta FILE, shoal-hdf5 array FILE NAME: reads an HDF5
+// file and writes the messages of src/io/hdf5_read.h to standard output.
 //
 // The library starts it, so that a damaged file can crash or block only this program. It takes away
 // from itself what it does not need: memory and time without bound, files to write, descriptors.
@@ -110,14 +110,16 @@ static int find_way(const char *word) {
 int main(int argc, char **argv) {
     static struct pipe_end end;
     struct report r = {0};
-    int way = argc == 3 ? find_way(argv[1]) : HDF5_READS;
-    if (way == HDF5_READS) {
-        static const char usage[] = "usage: shoal-hdf5 table|ends|samples|meta FILE\n"
+    int way = argc >= 3 ? find_way(argv[1]) : HDF5_READS;
+    if (way == HDF5_READS || argc != 3 + (way == HDF5_READ_array)) {
+        static const char usage[] = "usage: shoal-hdf5 table|ends|samples|list|meta FILE\n"
+                                    "       shoal-hdf5 array FILE NAME\n"
                                     "Shoal starts this program to read HDF5 files.\n";
         return write(STDERR_FILENO, usage, sizeof usage - 1) < 0 ? 1 : 2;
     }
     limit_all(argv[2]);
-    struct hdf5_outlet out = {.take = put_message, .user = &end, .variable = true};
+    struct hdf5_outlet out = {
+        .take = put_message, .user = &end, .variable = true, .array = argv[3]};
     shoal_code code = hdf5_read((enum hdf5_way)way, argv[2], &out, &r);
     if (code == SHOAL_MEMORY && !r.messages.count)
         report_error(&r, SHOAL_MEMORY, "%s: not enough memory", argv[2]);

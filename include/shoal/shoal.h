@@ -839,6 +839,60 @@ SHOAL_API shoal_code shoal_model_warm(const shoal_model *model, const shoal_opti
                                       const char *target, shoal_warm_result out[SHOAL_WARM_MOST],
                                       uint32_t *count, shoal_log *log);
 
+// ---- Figures ------------------------------------------------------------------------------------
+
+// name, what it shows
+#define SHOAL_PLOTS(X)                                                                             \
+    X(line, "values over an input, as a line")                                                     \
+    X(points, "values over an input or over each other")                                           \
+    X(heat, "a value over two inputs, as colours")                                                 \
+    X(series, "values of some runs over time")                                                     \
+    X(fan, "values of all runs over time: median, and where 50 and 90 % of them are")              \
+    X(phase, "values of some runs over each other")                                                \
+    X(density, "how many points there are at each place, of any number of them")                   \
+    X(histogram, "how often a value occurs")
+
+typedef enum shoal_plot_kind {
+#define X(name, text) SHOAL_PLOT_##name,
+    SHOAL_PLOTS(X)
+#undef X
+        SHOAL_PLOT_AUTO // what suits the file
+} shoal_plot_kind;
+SHOAL_API const char *shoal_plot_name(int kind);
+SHOAL_API const char *shoal_plot_about(int kind);
+
+// Colours of a density: by the logarithm of the number, its rank, or the number itself.
+typedef enum shoal_shade { SHOAL_SHADE_LOG, SHOAL_SHADE_EQUAL, SHOAL_SHADE_LINEAR } shoal_shade;
+
+typedef struct shoal_plot_options {
+    size_t size; // of this struct, set by shoal_plot_options_init
+    shoal_plot_kind kind;
+    const char *x, *y;             // names of columns; y may be several, "x,v". NULL: chosen
+    const char *fix;               // "a=1,b=2": only runs whose inputs are nearest to that, or NULL
+    const char *runs;              // "3,10:20": of these runs; NULL: chosen
+    const char *x_range, *y_range; // "A:B"; NULL: that of the values
+    const char *log;   // axes that are logarithmic, "x", "y", "z" (colours), "x,y"; or NULL
+    const char *map;   // viridis, magma, cividis, grey; NULL: chosen
+    const char *title; // NULL: made of the metadata
+    shoal_shade shade;
+    bool dark;
+    bool bare;              // the picture alone: no axes, no text
+    uint32_t width, height; // in units of 1/96 inch; 0: 900 and 560
+    double dpi;             // pixels per inch of a PNG; 0: 96
+    // Of text: size of the terminal, whether it knows Unicode, and how many colours (0, 256, 1 <<
+    // 24).
+    uint32_t columns, rows;
+    bool unicode;
+    uint32_t colours;
+} shoal_plot_options;
+
+SHOAL_API shoal_code shoal_plot_options_init(shoal_plot_options *options);
+// Draws a result file (.csv, .npz, .h5) into a file, .svg or .png by its ending; or, where `output`
+// is NULL, as text for a terminal, to be freed with free(). Notes of the log say what was chosen.
+// Large files are read in pieces, more than once; memory does not grow with them.
+SHOAL_API shoal_code shoal_plot(const char *result, const shoal_plot_options *options,
+                                const char *output, char **text, shoal_log *log);
+
 #ifdef __cplusplus
 }
 #endif

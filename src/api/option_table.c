@@ -29,15 +29,18 @@
 #define LATER .info.later = true
 
 #define RUN "run"
+#define PLOT "plot"
 #define KERNEL "run source warm explain" // what changes or checks a kernel
 #define MODEL "run info source warm explain"
 #define CACHE "list show stat explain verify clear doctor export import" // of `shoal cache`
-#define ALL "run info source devices methods options env version help man completions warm " CACHE
+#define ALL                                                                                        \
+    "run plot info source devices methods options env version help man completions warm " CACHE
 
 #define RUNS "which runs"
 #define TIME "time and steps"
 #define METHOD "method"
 #define OUTPUT "output"
+#define FIGURE "figure"
 #define DEVICE "device"
 #define TALK "talk"
 
@@ -79,7 +82,7 @@ const struct option option_table[] = {
     {OPTION("sample-per-row", RUN, NULL, "off",
             "--sample draws once for each row of --batch, instead of --runs times"),
      GROUP(RUNS), KEPT, IN_BATCH(api_batch_per_row), .type = OPTION_FLAG},
-    {OPTION("only-runs", RUN, "I,A:B,...", "",
+    {OPTION("only-runs", RUN " " PLOT, "I,A:B,...", "",
             "part of the batch under the same indices; A:B is without B, A: goes on to the end"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_only), .type = OPTION_TEXT},
     {OPTION("doses", KERNEL, "FILE", "",
@@ -149,8 +152,9 @@ const struct option option_table[] = {
     {OPTION("record", KERNEL, "NAME,N[,...]", "",
             "the first N times of an event of the model, and the variables there"),
      GROUP(OUTPUT), IN_MODEL, IN_KERNEL, FIELD(record), .type = OPTION_TEXT},
-    {OPTION("output", RUN, "FILE", "a table on a terminal, else CSV to stdout",
-            ".csv, .npz or .h5 by its ending; - is CSV on stdout"),
+    {OPTION("output", RUN " " PLOT, "FILE",
+            "a table on a terminal, else CSV to stdout; a plot as text",
+            ".csv, .npz or .h5 by its ending, - is CSV on stdout; of a plot .svg or .png"),
      GROUP(OUTPUT), LETTER('o'), .type = OPTION_TEXT},
     {OPTION("force", RUN, NULL, "off", "replace a file at --output that is no result of Shoal's"),
      GROUP(OUTPUT), .type = OPTION_FLAG},
@@ -168,6 +172,39 @@ const struct option option_table[] = {
      GROUP(OUTPUT), IN_MODEL, FIELD(window), .type = OPTION_NUMBER, .range = OPTION_POSITIVE},
     {OPTION("reuse", RUN, "FILE", "", "skip runs that are in an older result"), GROUP(OUTPUT),
      LATER, .type = OPTION_TEXT},
+
+    {OPTION("x", PLOT, "NAME", "chosen", "what is to the right: a name of the file"), GROUP(FIGURE),
+     .type = OPTION_TEXT},
+    {OPTION("y", PLOT, "NAME,...", "chosen",
+            "what is upwards; of `heat` the second input comes first"),
+     GROUP(FIGURE), .type = OPTION_TEXT},
+    {OPTION("fix", PLOT, "NAME=V,...", "", "only runs whose inputs are nearest to that"),
+     GROUP(FIGURE), .type = OPTION_TEXT},
+    {OPTION("x-range", PLOT, "A:B", "that of the values", "what the axis shows"), GROUP(FIGURE),
+     .type = OPTION_TEXT},
+    {OPTION("y-range", PLOT, "A:B", "that of the values", "what the axis shows"), GROUP(FIGURE),
+     .type = OPTION_TEXT},
+    {OPTION("log", PLOT, "x,y,z", "none", "axes that are logarithmic; z is that of colours"),
+     GROUP(FIGURE), .type = OPTION_TEXT},
+    {OPTION("shade", PLOT, "log|equal|linear", "log",
+            "colours of a density: by the logarithm of the number of points, its rank, or itself"),
+     GROUP(FIGURE), .type = OPTION_CHOICE, .words = "log equal linear"},
+    {OPTION("map", PLOT, "viridis|magma|cividis|grey", "viridis", "colours"), GROUP(FIGURE),
+     .type = OPTION_WORD, .words = "viridis magma cividis grey"},
+    {OPTION("theme", PLOT, "light|dark", "light", "paper and ink"), GROUP(FIGURE),
+     .type = OPTION_CHOICE, .words = "light dark"},
+    {OPTION("title", PLOT, "TEXT", "model and variable", "above the figure"), GROUP(FIGURE),
+     .type = OPTION_TEXT},
+    {OPTION("bare", PLOT, NULL, "off", "the picture alone: no axes, no text"), GROUP(FIGURE),
+     .type = OPTION_FLAG},
+    {OPTION("width", PLOT, "N", "900", "of the figure, in units of 1/96 inch"), GROUP(FIGURE),
+     .type = OPTION_COUNT, .least = 80, .most = 20000},
+    {OPTION("height", PLOT, "N", "560", "of the figure"), GROUP(FIGURE), .type = OPTION_COUNT,
+     .least = 60, .most = 20000},
+    {OPTION("dpi", PLOT, "N", "96", "pixels per inch of a .png"), GROUP(FIGURE),
+     .type = OPTION_NUMBER, .range = OPTION_POSITIVE},
+    {OPTION("ascii", PLOT, NULL, "off", "plain characters on the terminal, no colours"),
+     GROUP(FIGURE), .type = OPTION_FLAG},
 
     {OPTION("device", KERNEL, "auto" DEVICE_BACKENDS(NUMBERED), "auto", "see `shoal devices`"),
      GROUP(DEVICE), IN_KERNEL, HELD(device), .type = OPTION_DEVICE,
@@ -207,8 +244,8 @@ const struct option option_table[] = {
     {OPTION("trace", RUN, "FILE", "", "all events for Perfetto"), GROUP(TALK), .type = OPTION_TEXT},
     {OPTION("progress", RUN, "auto|on|off", "auto", "a bar on a terminal, else lines now and then"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "auto on off"},
-    {OPTION("quiet", MODEL " " CACHE, NULL, "off", "errors only"), GROUP(TALK), LETTER('q'),
-     .type = OPTION_FLAG},
+    {OPTION("quiet", MODEL " " PLOT " " CACHE, NULL, "off", "errors only"), GROUP(TALK),
+     LETTER('q'), .type = OPTION_FLAG},
     {OPTION("verbose", MODEL, NULL, "off", "say more: device, kernel, chunks, options"),
      GROUP(TALK), LETTER('v'), .type = OPTION_FLAG},
     {OPTION("help", ALL, NULL, "", "explain the command"), GROUP(TALK), LETTER('h'),

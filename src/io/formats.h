@@ -5,6 +5,7 @@
 #define SHOAL_IO_FORMATS_H
 
 #include "io/io.h"
+#include "io/reader.h"
 
 // What a format does not do is NULL. Readers return SHOAL_MEMORY with or without a message; the
 // arena has no handler.
@@ -25,6 +26,8 @@ struct io_format {
                               struct arena *arena, struct table *out, struct report *r);
     shoal_code (*meta_read)(const char *path, struct arena *arena, const char **meta,
                             struct report *r);
+    // Fills in columns, numbers and the format's own part; reader_close is called in any case.
+    shoal_code (*reader_open)(struct reader *d, struct report *r);
     // Of a format without metadata: whether the file is a result.
     bool (*is_result)(const char *path);
     // Where a table of a result is that has a file of its own; malloc'ed, NULL: no memory.
@@ -62,6 +65,23 @@ shoal_code csv_ends_read(const char *path, struct arena *arena, struct table *ou
                          struct report *r);
 // Gives the column `status` of numbers the words for them; those that mean nothing have none.
 shoal_code ends_name_status(struct arena *arena, struct table *t);
+
+shoal_code csv_reader_open(struct reader *d, struct report *r);
+shoal_code npz_reader_open(struct reader *d, struct report *r);
+shoal_code hdf5_reader_open(struct reader *d, struct report *r);
+// Adds a column that is ours or the result's; false: out of memory. What an input is, metadata
+// tell.
+bool reader_add(struct reader *d, const char *name, uint32_t index, bool of_sample);
+// An array by its axes: a column of runs, of samples, or none. `samples` is the length of `t`.
+struct reader_shape {
+    const char *name;
+    uint32_t dims, index;
+    uint64_t shape[2];
+};
+shoal_code reader_add_arrays(struct reader *d, const struct reader_shape *a, uint32_t count,
+                             struct report *r);
+// The format that can be read back as a result; NULL with an error.
+const struct io_format *io_format_readable(const char *path, struct report *r);
 
 // Metadata with one member more, "complete", in front.
 void io_meta_complete(struct buf *out, const char *meta, bool complete);

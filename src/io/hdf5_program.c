@@ -78,16 +78,16 @@ static enum outcome read_bytes(int fd, void *bytes, size_t length) {
     return CAME;
 }
 
-struct stream {
+struct hdf5_stream {
     const char *path;
-    int fd;
+    struct process process;
     char *message; // of HDF5_MESSAGE_MOST bytes and a zero
     enum outcome outcome;
     bool done, strange;
     shoal_code error; // the last that it told
 };
 
-static void take_error(struct stream *s, size_t length, struct report *r) {
+static void take_error(struct hdf5_stream *s, size_t length, struct report *r) {
     uint32_t code = 0;
     if (length > sizeof code)
         memcpy(&code, s->message, sizeof code);
@@ -96,29 +96,37 @@ static void take_error(struct stream *s, size_t length, struct report *r) {
         s->error = report_error(r, (shoal_code)code, "%s", s->message + sizeof code);
 }
 
-// Reads up to the end, or to the first thing that is wrong.
-static shoal_code read_messages(struct stream *s, hdf5_take *take, void *user, struct report *r) {
-    shoal_code code = SHOAL_OK;
-    while (code == SHOAL_OK && !s->done && !s->strange) {
-        struct hdf5_head head;
-        s->outcome = read_bytes(s->fd, &head, sizeof head);
-        s->strange = s->outcome == CAME && head.length > HDF5_MESSAGE_MOST;
-        if (s->outcome == CAME && !s->strange)
-            s->outcome = read_bytes(s->fd, s->message, head.length);
-        if (s->outcome != CAME || s->strange)
-            break;
-        s->message[head.length] = 0;
-        if (head.kind == HDF5_DONE)
-            s->done = true;
-        else if (head.kind == HDF5_ERROR)
-            take_error(s, head.length, r);
-        else
-            code = take(user, head.kind, s->message, head.length);
-    }
-    return code;
+// The next message; false at the end, or at the first thing that is wrong.
+static bool read_message(struct hdf5_stream *s, struct hdf5_head *head) {
+    s->outcome = read_bytes(s->process.fd, head, sizeof *head);
+    s->strange = s->outcome == CAME && head->length > HDF5_MESSAGE_MOST;
+    if (s->outcome == CAME && !s->strange)
+        s->outcome = read_bytes(s->process.fd, s->message, head->length);
+    if (s->outcome != CAME || s->strange)
+        return false;
+    s->message[head->length] = 0;
+    return true;
 }
 
-static shoal_code damaged(const struct stream *s, const struct process *p, struct report *r) {
+bool hdf5_stream_next(struct hdf5_stream *s, uint32_t *kind, const char **bytes, size_t *length,
+                      struct report *r) {
+    struct hdf5_head head;
+    while (!s->done && !s->strange && read_message(s, &head)) {
+        s->done = head.kind == HDF5_DONE;
+        if (head.kind == HDF5_ERROR)
+            take_error(s, head.length, r);
+        else if (!s->done) {
+            *kind = head.kind;
+            *bytes = s->message;
+            *length = head.length;
+            return true;
+        }
+    }
+    return false;
+}
+
+static shoal_code damaged(const struct hdf5_stream *s, struct report *r) {
+    const struct process *p = &s->process;
     if (s->outcome == SILENT)
         return report_error(r, SHOAL_IO,
                             "%s is damaged (the HDF5 reader made no progress for %d s)", s->path,
@@ -146,25 +154,47 @@ static size_t put_variables(char text[][VARIABLE_ROOM], const char **env) {
     return count;
 }
 
+struct hdf5_stream *hdf5_stream_open(const char *program, const char *what, const char *path,
+                                     const char *name, struct report *r) {
+    char variables[3][VARIABLE_ROOM];
+    const char *env[5] = {NULL}, *const argv[] = {program, what, path, name, NULL};
+    env[put_variables(variables, env)] = "LC_ALL=C";
+    struct hdf5_stream *s = calloc(1, sizeof *s);
+    if (s)
+        s->message = malloc(HDF5_MESSAGE_MOST + 1);
+    if (!s || !s->message)
+        report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
+    else if (process_stream(argv, env, &s->process, r) == SHOAL_OK) {
+        s->path = path;
+        return s;
+    }
+    if (s)
+        free(s->message);
+    free(s);
+    return NULL;
+}
+
+shoal_code hdf5_stream_close(struct hdf5_stream *s, bool all, struct report *r) {
+    shoal_code code = SHOAL_OK;
+    process_end(&s->process, s->outcome == ENDED ? END_MS : 0);
+    if (all)
+        code = s->done ? s->error : damaged(s, r);
+    free(s->message);
+    free(s);
+    return code;
+}
+
 shoal_code hdf5_program_run(const char *program, const char *what, const char *path,
                             hdf5_take *take, void *user, struct report *r) {
-    char variables[3][VARIABLE_ROOM];
-    const char *env[5] = {NULL}, *const argv[] = {program, what, path, NULL};
-    env[put_variables(variables, env)] = "LC_ALL=C";
-    struct stream s = {.path = path, .message = malloc(HDF5_MESSAGE_MOST + 1)};
-    struct process p;
-    if (!s.message)
-        return SHOAL_MEMORY;
-    shoal_code code = process_stream(argv, env, &p, r);
-    if (code != SHOAL_OK) {
-        free(s.message);
+    struct hdf5_stream *s = hdf5_stream_open(program, what, path, NULL, r);
+    if (!s)
         return SHOAL_IO;
-    }
-    s.fd = p.fd;
-    code = read_messages(&s, take, user, r);
-    process_end(&p, s.outcome == ENDED ? END_MS : 0);
-    if (code == SHOAL_OK)
-        code = s.done ? s.error : damaged(&s, &p, r);
-    free(s.message);
-    return code;
+    shoal_code code = SHOAL_OK;
+    const char *bytes;
+    size_t length;
+    uint32_t kind;
+    while (code == SHOAL_OK && hdf5_stream_next(s, &kind, &bytes, &length, r))
+        code = take(user, kind, bytes, length);
+    shoal_code closed = hdf5_stream_close(s, code == SHOAL_OK, r);
+    return code ? code : closed;
 }

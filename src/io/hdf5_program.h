@@ -17,4 +17,16 @@ bool hdf5_program_find(char path[HDF5_PROGRAM_ROOM]);
 shoal_code hdf5_program_run(const char *program, const char *what, const char *path,
                             hdf5_take *take, void *user, struct report *r);
 
+// The same, message by message. `name` is that of the array where one is read, else
+// NULL. NULL with an error when it does not start.
+struct hdf5_stream;
+struct hdf5_stream *hdf5_stream_open(const char *program, const char *what, const char *path,
+                                     const char *name, struct report *r);
+// False at the end, and where something is wrong, which closing tells. The bytes stay until the
+// next call.
+bool hdf5_stream_next(struct hdf5_stream *s, uint32_t *kind, const char **bytes, size_t *length,
+                      struct report *r);
+// `all`: the messages should have come to their end.
+shoal_code hdf5_stream_close(struct hdf5_stream *s, bool all, struct report *r);
+
 #endif

@@ -34,6 +34,7 @@ struct reader {
     h5size column; // of a dataset with two axes: which is read
     bool series;   // runs share the times of their samples
     bool times;    // the column `t` is read, too
+    bool list;     // of all arrays the shapes alone
 };
 
 static shoal_code send(const struct reader *d, enum hdf5_message kind, const void *bytes,
@@ -251,6 +252,38 @@ static shoal_code read_dataset(struct reader *d, h5id data, const char *name) {
     return code;
 }
 
+// ---- Shapes -------------------------------------------------------------------------------------
+
+// False for what is no array of numbers, or has too many axes.
+static bool shape_of(const struct reader *d, h5id data, struct hdf5_shape *out) {
+    h5id type = d->h->H5Dget_type(data), space = d->h->H5Dget_space(data);
+    int class = type < 0 ? -1 : d->h->H5Tget_class(type);
+    int dims = space < 0 ? -1 : d->h->H5Sget_simple_extent_ndims(space);
+    bool good = (class == H5_CLASS_INTEGER || class == H5_CLASS_FLOAT) && dims >= 1 &&
+                dims <= HDF5_AXES &&
+                d->h->H5Sget_simple_extent_dims(space, (h5size *)out->shape, NULL) >= 0;
+    out->dims = good ? (uint64_t)dims : 0;
+    if (space >= 0)
+        d->h->H5Sclose(space);
+    if (type >= 0)
+        d->h->H5Tclose(type);
+    return good;
+}
+
+static shoal_code list_dataset(struct reader *d, h5id data, const char *name) {
+    struct {
+        struct hdf5_shape shape;
+        char name[RESULT_NAME_MOST];
+    } message = {0};
+    size_t length = strlen(name);
+    if (!shape_of(d, data, &message.shape))
+        return SHOAL_OK;
+    memcpy(message.name, name, length);
+    return send(d, HDF5_SHAPE, &message, sizeof message.shape + length);
+}
+
+// ---- The root group -----------------------------------------------------------------------------
+
 static bool count_links(const struct hdf5 *h, h5id file, h5size *out) {
     struct h5group_info info = {0};
     bool ok = h->H5Gget_info(file, &info) >= 0;
@@ -266,8 +299,9 @@ static shoal_code read_object(struct reader *d, h5id file, const char *name) {
         snprintf(what, sizeof what, "open '%.40s'", name);
         return failed(d, what);
     }
-    shoal_code code =
-        d->h->H5Iget_type(object) == H5_IS_DATASET ? read_dataset(d, object, name) : SHOAL_OK;
+    shoal_code code = SHOAL_OK;
+    if (d->h->H5Iget_type(object) == H5_IS_DATASET)
+        code = (d->list ? list_dataset : read_dataset)(d, object, name);
     d->h->H5Oclose(object);
     return code;
 }
@@ -287,7 +321,7 @@ static shoal_code read_root(struct reader *d, h5id file) {
             return report_error(d->report, SHOAL_INPUT,
                                 "%s: the name '%.40s...' has %zd bytes; a column's has at most %d",
                                 d->path, name, length, RESULT_NAME_MOST);
-        if (length == 0 || !result_name_is_read(name, d->times))
+        if (length == 0 || (!d->list && !result_name_is_read(name, d->times)))
             continue;
         shoal_code one = read_object(d, file, name);
         if (one != SHOAL_OK)
@@ -405,6 +439,73 @@ static shoal_code read_samples(struct reader *d, h5id file) {
     return read_ends(d, file);
 }
 
+// ---- Arrays of any shape ------------------------------------------------------------------------
+
+enum { LINE_MOST = 1 << 24 }; // numbers of one element of the first axis
+
+// `count` elements of the first axis, and all that is behind them, into the block.
+static bool read_lines(const struct reader *d, h5id data, const struct hdf5_shape *s, h5size first,
+                       h5size count) {
+    const struct hdf5 *h = d->h;
+    h5size start[HDF5_AXES] = {first}, size[HDF5_AXES] = {count};
+    for (uint64_t i = 1; i < s->dims; i++)
+        size[i] = s->shape[i];
+    h5id in_file = h->H5Dget_space(data), in_memory = h->H5Screate_simple((int)s->dims, size, NULL);
+    bool ok =
+        in_file >= 0 && in_memory >= 0 &&
+        h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, start, NULL, size, NULL) >= 0 &&
+        h->H5Dread(data, h->H5T_NATIVE_DOUBLE_g, in_memory, in_file, H5_DEFAULT, d->block) >= 0;
+    if (!ok)
+        failed(d, "read");
+    if (in_memory >= 0)
+        h->H5Sclose(in_memory);
+    if (in_file >= 0)
+        h->H5Sclose(in_file);
+    return ok;
+}
+
+static shoal_code send_block(const struct reader *d, uint64_t numbers) {
+    shoal_code code = SHOAL_OK;
+    const double *at = d->block;
+    while (numbers && code == SHOAL_OK) {
+        size_t count = numbers < NUMBER_ROWS ? (size_t)numbers : NUMBER_ROWS;
+        code = send(d, HDF5_NUMBERS, at, count * sizeof(double));
+        at += count;
+        numbers -= count;
+    }
+    return code;
+}
+
+static shoal_code read_array(struct reader *d, h5id data, const char *name) {
+    struct hdf5_shape s = {0};
+    uint64_t line = 1;
+    bool good = shape_of(d, data, &s);
+    for (uint64_t i = 1; i < s.dims && good; i++)
+        good = !__builtin_mul_overflow(line, s.shape[i], &line) && line <= LINE_MOST;
+    if (!good)
+        return report_error(d->report, SHOAL_INPUT, "%s: %s is no array that can be read here",
+                            d->path, name);
+    uint64_t most = line < NUMBER_ROWS ? NUMBER_ROWS / (line ? line : 1) : 1;
+    d->block = malloc((size_t)(most * line) * sizeof(double) + 1);
+    shoal_code code = d->block ? SHOAL_OK : SHOAL_MEMORY;
+    for (uint64_t at = 0; at < s.shape[0] && line && code == SHOAL_OK; at += most) {
+        uint64_t count = s.shape[0] - at < most ? s.shape[0] - at : most;
+        code = read_lines(d, data, &s, at, count) ? send_block(d, count * line) : SHOAL_IO;
+    }
+    free(d->block);
+    d->block = NULL;
+    return code;
+}
+
+static shoal_code read_named(struct reader *d, h5id file) {
+    h5id data = d->h->H5Dopen2(file, d->out->array, H5_DEFAULT);
+    if (data < 0)
+        return failed(d, "open the array");
+    shoal_code code = read_array(d, data, d->out->array);
+    d->h->H5Dclose(data);
+    return code;
+}
+
 // ---- Metadata -----------------------------------------------------------------------------------
 
 static shoal_code send_meta(const struct reader *d, const char *text, size_t length) {
@@ -498,14 +599,17 @@ const char *const hdf5_way_words[HDF5_READS] = {
 
 shoal_code hdf5_read(enum hdf5_way way, const char *path, const struct hdf5_outlet *out,
                      struct report *r) {
-    static shoal_code (*const read[HDF5_READS])(struct reader * d,
-                                                h5id file) = {[HDF5_READ_table] = read_root,
-                                                              [HDF5_READ_signal] = read_root,
-                                                              [HDF5_READ_ends] = read_ends,
-                                                              [HDF5_READ_samples] = read_samples,
-                                                              [HDF5_READ_meta] = read_meta};
+    static shoal_code (*const read[HDF5_READS])(struct reader * d, h5id file) = {
+        [HDF5_READ_table] = read_root, [HDF5_READ_signal] = read_root,
+        [HDF5_READ_ends] = read_ends,  [HDF5_READ_samples] = read_samples,
+        [HDF5_READ_list] = read_root,  [HDF5_READ_array] = read_named,
+        [HDF5_READ_meta] = read_meta};
     struct stat s;
-    struct reader d = {.path = path, .out = out, .report = r, .times = way == HDF5_READ_signal};
+    struct reader d = {.path = path,
+                       .out = out,
+                       .report = r,
+                       .times = way == HDF5_READ_signal,
+                       .list = way == HDF5_READ_list};
     if (stat(path, &s) == 0)
         d.file_size = (uint64_t)s.st_size;
     d.h = hdf5_enter(path, r);

@@ -16,6 +16,7 @@ enum hdf5_message {
     HDF5_META,    // a part of the metadata
     HDF5_ERROR,   // a shoal_code of 4 bytes, and the text of the message
     HDF5_DONE,    // the file was read; without this something went wrong
+    HDF5_SHAPE,   // struct hdf5_shape, then its name, without a zero
 };
 
 enum { HDF5_MESSAGE_MOST = 8 << 20, HDF5_TEXT_MOST = 4095 }; // bytes of one, of a text
@@ -30,18 +31,25 @@ struct hdf5_column {
     uint64_t is_text;
 };
 
+enum { HDF5_AXES = 4 };
+struct hdf5_shape {
+    uint64_t dims, shape[HDF5_AXES];
+};
+
 // `kind` is a number of the enum, but it may come from outside.
 typedef shoal_code hdf5_take(void *user, uint32_t kind, const void *bytes, size_t length);
 
 struct hdf5_outlet {
     hdf5_take *take;
     void *user;
-    bool variable; // read text of variable length
+    bool variable;     // read text of variable length
+    const char *array; // HDF5_READ_array: its name
 };
 
 // What is read: all columns of the root group, or all and `t`; how runs of a result ended
-// (io_ends_read), and the same where they have samples at times that they share; or the metadata.
-#define HDF5_WAYS(X) X(table) X(signal) X(ends) X(samples) X(meta)
+// (io_ends_read), and the same where they have samples at times that they share; the arrays of
+// numbers by shape, at most HDF5_AXES axes; the numbers of one of them; or the metadata.
+#define HDF5_WAYS(X) X(table) X(signal) X(ends) X(samples) X(list) X(array) X(meta)
 enum hdf5_way {
 #define X(word) HDF5_READ_##word,
     HDF5_WAYS(X)

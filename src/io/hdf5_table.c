@@ -175,5 +175,6 @@ const struct io_format hdf5_format = {.name = "HDF5",
                                       .bytes = hdf5_bytes,
                                       .table_read = hdf5_table_read,
                                       .ends_read = hdf5_ends_read,
+                                      .reader_open = hdf5_reader_open,
                                       .magic = "\x89HDF",
                                       .meta_read = hdf5_meta_read};

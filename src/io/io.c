@@ -34,6 +34,8 @@ static bool can_read(const struct io_format *f) { return f->table_read; }
 static bool can_continue(const struct io_format *f) { return f->ends_read; }
 static bool has_meta(const struct io_format *f) { return f->meta_read; }
 
+static bool has_reader(const struct io_format *f) { return f->reader_open; }
+
 // The endings of formats that can do it.
 static void put_endings(struct buf *out, bool (*can)(const struct io_format *f)) {
     for (int i = 0; i < FORMATS; i++)
@@ -62,6 +64,10 @@ static const struct io_format *format_for(const char *path, bool (*can)(const st
                      can == can_write ? "written" : "read", endings);
     buf_free(&known);
     return NULL;
+}
+
+const struct io_format *io_format_readable(const char *path, struct report *r) {
+    return format_for(path, has_reader, r);
 }
 
 static bool is_stdout(const char *path) { return strcmp(path, "-") == 0; }

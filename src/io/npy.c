@@ -144,7 +144,7 @@ static bool parse_dict(struct npy *a, struct cursor c) {
     return has_descr && has_shape && has_order;
 }
 
-const char *npy_parse(struct npy *a, const char *bytes, size_t length) {
+const char *npy_parse_head(struct npy *a, const char *bytes, size_t length, uint64_t all) {
     *a = (struct npy){.count = 1};
     const unsigned char *u = (const unsigned char *)bytes;
     if (length < 12 || memcmp(bytes, magic, sizeof magic) != 0)
@@ -163,10 +163,14 @@ const char *npy_parse(struct npy *a, const char *bytes, size_t length) {
         if (__builtin_mul_overflow(a->count, a->shape[i], &a->count))
             return "has an impossible shape";
     a->data = bytes + start + header;
-    uint64_t have = length - start - header, want;
+    uint64_t have = all - start - header, want;
     if (a->size && (__builtin_mul_overflow(a->count, a->size, &want) || want > have))
         return "ends before its data do";
     return NULL;
+}
+
+const char *npy_parse(struct npy *a, const char *bytes, size_t length) {
+    return npy_parse_head(a, bytes, length, length);
 }
 
 // ---- Elements -----------------------------------------------------------------------------------

@@ -34,6 +34,8 @@ struct npy {
 // Looks at the bytes of an .npy file; NULL, or what is wrong with them. The data are all there
 // then.
 const char *npy_parse(struct npy *a, const char *bytes, size_t length);
+// The same where only the first `length` of `all` bytes are at hand: the header must be in them.
+const char *npy_parse_head(struct npy *a, const char *bytes, size_t length, uint64_t all);
 bool npy_is_number(const struct npy *a); // of a type and size that npy_number reads
 double npy_number(const struct npy *a, uint64_t index);
 char *npy_text(const struct npy *a, uint64_t index,

@@ -185,19 +185,29 @@ void zip_close(struct zip *z) {
     *z = (struct zip){.fd = -1};
 }
 
-// The bytes of the member as they are in the archive.
-static shoal_code read_packed(const struct zip *z, const struct zip_entry *e, char *bytes,
-                              struct report *r) {
+shoal_code zip_locate(const struct zip *z, const struct zip_entry *e, uint64_t *offset,
+                      struct report *r) {
     char local[LOCAL_BYTES];
     if (z->file_size - e->offset < LOCAL_BYTES)
         return damaged(z, "a member is not in it", r);
     shoal_code code = file_read_at(z->fd, z->path, e->offset, local, sizeof local, r);
     if (code != SHOAL_OK)
         return code;
-    uint64_t data = e->offset + LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
-    if (number(local, 4) != 0x04034b50 || data > z->file_size || z->file_size - data < e->packed)
+    *offset = e->offset + LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
+    if (number(local, 4) != 0x04034b50 || *offset > z->file_size ||
+        z->file_size - *offset < e->packed)
         return damaged(z, "a member is not in it", r);
-    return file_read_at(z->fd, z->path, data, bytes, (size_t)e->packed, r);
+    return SHOAL_OK;
+}
+
+bool zip_is_stored(const struct zip_entry *e) { return e->method == STORED; }
+
+// The bytes of the member as they are in the archive.
+static shoal_code read_packed(const struct zip *z, const struct zip_entry *e, char *bytes,
+                              struct report *r) {
+    uint64_t data;
+    shoal_code code = zip_locate(z, e, &data, r);
+    return code ? code : file_read_at(z->fd, z->path, data, bytes, (size_t)e->packed, r);
 }
 
 shoal_code zip_read(const struct zip *z, const struct zip_entry *e, char **bytes,

@@ -55,6 +55,11 @@ void zip_close(struct zip *z);
 // The bytes of a member, malloc'ed, checked against its checksum.
 shoal_code zip_read(const struct zip *z, const struct zip_entry *e, char **bytes, struct report *r);
 
+// Where the bytes of a member begin in the archive; of a stored one they are its own.
+shoal_code zip_locate(const struct zip *z, const struct zip_entry *e, uint64_t *offset,
+                      struct report *r);
+bool zip_is_stored(const struct zip_entry *e);
+
 // Decodes a deflate stream (RFC 1951) of exactly `size` bytes. False when it is damaged.
 bool inflate_bytes(const void *packed, size_t packed_size, void *out, size_t size);
 

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// Results in CSV files, read line by line; see reader.h. Samples are in the file itself, their runs
+// in the table beside it (csv_sink.c); where that is missing, nothing is known of the runs. What is
+// no number, and no word of a status, is NaN.
+#include "base/ascii.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "io/formats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WINDOW = 1 << 18, LINE_MOST = 64 << 20, FIELDS_MOST = 1 << 16 };
+
+struct csv_file {
+    char *side; // the table of runs; NULL: the file itself
+    uint32_t fields, side_fields;
+};
+
+// A file that is read from its beginning.
+struct lines {
+    const char *path;
+    int fd;
+    uint64_t size, read; // of the file
+    char *window;
+    size_t at, end, room;
+    uint64_t line;
+};
+
+static shoal_code lines_open(struct lines *l, const char *path, struct report *r) {
+    *l = (struct lines){.path = path, .fd = -1, .room = WINDOW};
+    shoal_code code = file_open(path, &l->fd, &l->size, r);
+    l->window = code ? NULL : malloc(l->room);
+    return code ? code : l->window ? SHOAL_OK : SHOAL_MEMORY;
+}
+
+static void lines_close(struct lines *l) {
+    if (l->fd >= 0)
+        close(l->fd);
+    free(l->window);
+}
+
+// More bytes behind those that are there.
+static shoal_code fill(struct lines *l, struct report *r) {
+    memmove(l->window, l->window + l->at, l->end - l->at);
+    l->end -= l->at;
+    l->at = 0;
+    if (l->end == l->room) {
+        char *bigger = l->room < LINE_MOST ? realloc(l->window, 2 * l->room) : NULL;
+        if (!bigger)
+            return report_error(r, SHOAL_INPUT, "%s:%llu: the line is too long", l->path,
+                                (unsigned long long)l->line + 1);
+        l->window = bigger;
+        l->room *= 2;
+    }
+    uint64_t left = l->size - l->read;
+    size_t count = left < l->room - l->end ? (size_t)left : l->room - l->end;
+    shoal_code code = file_read_at(l->fd, l->path, l->read, l->window + l->end, count, r);
+    l->read += count;
+    l->end += count;
+    return code;
+}
+
+// The end of the line that begins at the window's place: a newline outside quotes, or SIZE_MAX.
+static size_t find_end(const struct lines *l) {
+    const char *start = l->window + l->at;
+    const char *newline = memchr(start, '\n', l->end - l->at);
+    size_t length = newline ? (size_t)(newline - start) : l->end - l->at;
+    if (!memchr(start, '"', length))
+        return newline ? l->at + length : SIZE_MAX;
+    bool quoted = false;
+    for (size_t i = l->at; i < l->end; i++) {
+        quoted ^= l->window[i] == '"';
+        if (l->window[i] == '\n' && !quoted)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+// The next line without its end; NULL text at the end of the file.
+static shoal_code next_line(struct lines *l, char **text, size_t *length, struct report *r) {
+    size_t end;
+    *text = NULL;
+    *length = 0;
+    while ((end = find_end(l)) == SIZE_MAX) {
+        if (l->read == l->size) {
+            end = l->end;
+            break;
+        }
+        shoal_code code = fill(l, r);
+        if (code)
+            return code;
+    }
+    if (l->at == l->end)
+        return SHOAL_OK;
+    *text = l->window + l->at;
+    *length = end - l->at;
+    l->at = end < l->end ? end + 1 : end;
+    l->line++;
+    if (*length && (*text)[*length - 1] == '\r')
+        --*length;
+    return SHOAL_OK;
+}
+
+// The field at *at, without its quotes, in place; *at moves behind its comma. False: no more.
+static bool next_field(char *line, size_t length, size_t *at, char **field, size_t *field_length) {
+    if (*at > length)
+        return false;
+    char *start = line + *at, *end = line + length;
+    if (start < end && *start == '"') {
+        char *to = start;
+        const char *from = start + 1;
+        for (; from < end && !(*from == '"' && (from + 1 == end || from[1] != '"')); from++) {
+            from += *from == '"';
+            *to++ = *from;
+        }
+        *field_length = (size_t)(to - start);
+        const char *comma = from < end ? memchr(from, ',', (size_t)(end - from)) : NULL;
+        *at = (size_t)((comma ? comma : end) - line) + 1;
+    } else {
+        const char *comma = memchr(start, ',', (size_t)(end - start));
+        *field_length = (size_t)((comma ? comma : end) - start);
+        *at += *field_length + 1;
+    }
+    *field = start;
+    return true;
+}
+
+static double read_value(const char *text, size_t length) {
+    double value;
+    if (number_all(text, length, NUMBER_SIGNED, &value))
+        return value;
+    if (length == 3 && !memcmp(text, "inf", 3))
+        return INFINITY;
+    if (length == 4 && !memcmp(text, "-inf", 4))
+        return -INFINITY;
+    for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
+        if (strlen(shoal_status_word(i)) == length && !memcmp(shoal_status_word(i), text, length))
+            return i;
+    return NAN;
+}
+
+// ---- Streams ------------------------------------------------------------------------------------
+
+struct csv_stream {
+    struct reader_stream stream;
+    struct lines lines;
+    uint32_t fields, count;
+    uint32_t *want; // of each field: which column it is, plus one
+    uint32_t place; // which column is that of places, plus one
+    uint32_t run;   // the field that says which run it is
+    double run_before, place_now;
+};
+
+static shoal_code read_row(struct csv_stream *s, char *line, size_t length, double *const *to,
+                           size_t row, struct report *r) {
+    size_t at = 0, field_length;
+    char *field;
+    uint32_t n = 0;
+    for (; n < s->fields && next_field(line, length, &at, &field, &field_length); n++) {
+        bool is_run = s->place && n == s->run;
+        if (!s->want[n] && !is_run)
+            continue;
+        double value = read_value(field, field_length);
+        if (s->want[n])
+            to[s->want[n] - 1][row] = value;
+        if (is_run && value != s->run_before) {
+            s->run_before = value;
+            s->place_now++;
+        }
+    }
+    if (n < s->fields || at <= length)
+        return report_error(r, SHOAL_INPUT, "%s:%llu: the line has %s fields than the first",
+                            s->lines.path, (unsigned long long)s->lines.line,
+                            n < s->fields ? "fewer" : "more");
+    if (s->place)
+        to[s->place - 1][row] = s->place_now;
+    return SHOAL_OK;
+}
+
+static shoal_code csv_next(struct reader_stream *stream, double *const *to, size_t most,
+                           size_t *got, struct report *r) {
+    struct csv_stream *s = (struct csv_stream *)stream;
+    shoal_code code = SHOAL_OK;
+    for (*got = 0; *got < most && !code;) {
+        char *line;
+        size_t length;
+        code = next_line(&s->lines, &line, &length, r);
+        if (code || !line)
+            break;
+        if (length)
+            code = read_row(s, line, length, to, (*got)++, r);
+    }
+    return code;
+}
+
+static void csv_stream_close(struct reader_stream *stream) {
+    struct csv_stream *s = (struct csv_stream *)stream;
+    lines_close(&s->lines);
+    free(s->want);
+    free(s);
+}
+
+static shoal_code csv_stream(struct reader *d, bool samples, const uint32_t *columns,
+                             uint32_t count, struct reader_stream **out, struct report *r) {
+    const struct csv_file *f = d->data;
+    bool side = d->has_samples && !samples;
+    struct csv_stream *s = calloc(1, sizeof *s);
+    *out = (struct reader_stream *)s;
+    if (!s)
+        return SHOAL_MEMORY;
+    s->stream = (struct reader_stream){csv_next, csv_stream_close};
+    s->fields = side ? f->side_fields : f->fields;
+    s->want = calloc((size_t)s->fields + 1, sizeof *s->want);
+    s->run_before = NAN;
+    s->place_now = -1;
+    for (uint32_t i = 0; i < count && s->want; i++)
+        if (columns[i] == READER_PLACE)
+            s->place = i + 1; // `run` is the first field
+        else
+            s->want[d->columns.items[columns[i]].index] = i + 1;
+    shoal_code code = lines_open(&s->lines, side ? f->side : d->path, r);
+    char *line;
+    size_t length;
+    code = code ? code : s->want ? next_line(&s->lines, &line, &length, r) : SHOAL_MEMORY;
+    return code;
+}
+
+static void csv_close(struct reader *d) {
+    struct csv_file *f = d->data;
+    free(f->side);
+    free(f);
+}
+
+static const struct reader_format csv_reader = {.stream = csv_stream, .close = csv_close};
+
+// ---- Heads --------------------------------------------------------------------------------------
+
+// The names of a file's first line.
+static shoal_code read_head(struct reader *d, const char *path, char ***names, uint32_t *count,
+                            struct report *r) {
+    struct lines l;
+    char *line = NULL, *field;
+    size_t length = 0, at = 0, n;
+    shoal_code code = lines_open(&l, path, r);
+    if (!code)
+        code = next_line(&l, &line, &length, r);
+    *names = arena_new(&d->arena, char *, FIELDS_MOST);
+    *count = 0;
+    if (!code && !*names)
+        code = SHOAL_MEMORY;
+    if (!code && length >= 3 && !memcmp(line, "\xef\xbb\xbf", 3))
+        at = 3;
+    while (!code && line && *count < FIELDS_MOST && next_field(line, length, &at, &field, &n)) {
+        (*names)[*count] = arena_strndup(&d->arena, field, n);
+        if (!(*names)[(*count)++])
+            code = SHOAL_MEMORY;
+    }
+    if (!code && !line)
+        code = report_error(r, SHOAL_INPUT, "%s is empty", path);
+    lines_close(&l);
+    return code;
+}
+
+static bool has(char *const *names, uint32_t count, const char *name) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return false;
+}
+
+// In a table of runs, what stands between `run` and `t`, or `status`, was given.
+static shoal_code add_columns(struct reader *d, char *const *names, uint32_t count, bool of_sample,
+                              bool skip_run) {
+    bool input = !of_sample && count && !strcmp(names[0], "run") && has(names, count, "status");
+    for (uint32_t i = 0; i < count; i++) {
+        input = input && strcmp(names[i], "t") && strcmp(names[i], "status");
+        if (i == 0 && skip_run && !strcmp(names[0], "run"))
+            continue;
+        if (reader_find(d, names[i]) != UINT32_MAX)
+            continue; // twice in a file that is not ours: the first
+        if (!reader_add(d, names[i], i, of_sample))
+            return SHOAL_MEMORY;
+        struct reader_column *c = &d->columns.items[d->columns.count - 1];
+        if (input && c->role == READER_VALUE && names[i][0] != '_')
+            c->role = READER_INPUT;
+    }
+    return SHOAL_OK;
+}
+
+shoal_code csv_reader_open(struct reader *d, struct report *r) {
+    struct csv_file *f = calloc(1, sizeof *f);
+    char **names, **side_names;
+    if (!f)
+        return SHOAL_MEMORY;
+    d->data = f;
+    d->format = &csv_reader;
+    d->runs = UINT64_MAX;
+    shoal_code code = read_head(d, d->path, &names, &f->fields, r);
+    if (code)
+        return code;
+    d->has_samples = f->fields > 1 && !strcmp(names[0], "run") && !strcmp(names[1], "t") &&
+                     !has(names, f->fields, "status");
+    if (!d->has_samples)
+        return add_columns(d, names, f->fields, false, false);
+    f->side = csv_side_path(d->path, "runs");
+    if (!f->side)
+        return SHOAL_MEMORY;
+    bool there = access(f->side, R_OK) == 0;
+    if (there)
+        code = read_head(d, f->side, &side_names, &f->side_fields, r);
+    if (there && !code)
+        code = add_columns(d, side_names, f->side_fields, false, false);
+    return code ? code : add_columns(d, names, f->fields, true, there);
+}

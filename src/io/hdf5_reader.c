@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Results in HDF5 files, read in blocks; see reader.h. A process of its own reads each array that
+// is asked for (hdf5_program.h); what it sends is checked.
+#include "io/formats.h"
+#include "io/hdf5_program.h"
+#include "result/result_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARRAYS_MOST = 4096 };
+
+struct hdf5_file {
+    char program[HDF5_PROGRAM_ROOM];
+    uint32_t count;
+    char *name[ARRAYS_MOST];
+};
+
+struct hdf5_column_stream {
+    struct hdf5_stream *from;
+    const char *bytes; // what is left of the message
+    size_t left;
+};
+
+struct hdf5_streams {
+    struct reader_stream stream;
+    const char *path;
+    uint32_t count;
+    struct hdf5_column_stream column[READER_COLUMNS + 1];
+};
+
+static void hdf5_close(struct reader *d) {
+    struct hdf5_file *f = d->data;
+    for (uint32_t i = 0; i < f->count; i++)
+        free(f->name[i]);
+    free(f);
+}
+
+// Fills as many as there are; fewer at the end only.
+static shoal_code fill(struct hdf5_streams *s, struct hdf5_column_stream *c, double *to,
+                       size_t most, size_t *got, struct report *r) {
+    *got = 0;
+    while (*got < most && c->from) {
+        if (!c->left) {
+            uint32_t kind = HDF5_NUMBERS;
+            bool more = hdf5_stream_next(c->from, &kind, &c->bytes, &c->left, r);
+            if (!more || kind != HDF5_NUMBERS || c->left % sizeof *to) {
+                shoal_code code = hdf5_stream_close(c->from, !more, r);
+                c->from = NULL;
+                c->left = 0;
+                if (more)
+                    return report_error(r, SHOAL_IO, "%s is damaged", s->path);
+                if (code)
+                    return code;
+                continue;
+            }
+        }
+        size_t count = c->left / sizeof *to < most - *got ? c->left / sizeof *to : most - *got;
+        memcpy(to + *got, c->bytes, count * sizeof *to);
+        c->bytes += count * sizeof *to;
+        c->left -= count * sizeof *to;
+        *got += count;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_code hdf5_next(struct reader_stream *stream, double *const *to, size_t most,
+                            size_t *got, struct report *r) {
+    struct hdf5_streams *s = (struct hdf5_streams *)stream;
+    *got = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        size_t count;
+        shoal_code code = fill(s, &s->column[i], to[i], most, &count, r);
+        if (code)
+            return code;
+        *got = i && *got < count ? *got : count;
+    }
+    return SHOAL_OK;
+}
+
+static void hdf5_streams_close(struct reader_stream *stream) {
+    struct hdf5_streams *s = (struct hdf5_streams *)stream;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->column[i].from)
+            hdf5_stream_close(s->column[i].from, false, NULL);
+    free(s);
+}
+
+static shoal_code hdf5_streams_open(struct reader *d, bool samples, const uint32_t *columns,
+                                    uint32_t count, struct reader_stream **out, struct report *r) {
+    const struct hdf5_file *f = d->data;
+    struct hdf5_streams *s = calloc(1, sizeof *s);
+    (void)samples;
+    *out = (struct reader_stream *)s;
+    if (!s)
+        return SHOAL_MEMORY;
+    s->stream = (struct reader_stream){hdf5_next, hdf5_streams_close};
+    s->path = d->path;
+    for (; s->count < count; s->count++) {
+        const char *name = f->name[d->columns.items[columns[s->count]].index];
+        s->column[s->count].from = hdf5_stream_open(f->program, "array", d->path, name, r);
+        if (!s->column[s->count].from)
+            return SHOAL_IO;
+    }
+    return SHOAL_OK;
+}
+
+static const struct reader_format hdf5_reader = {.stream = hdf5_streams_open, .close = hdf5_close};
+
+struct lister {
+    struct hdf5_file *file;
+    struct reader_shape *shape;
+    uint32_t shapes;
+};
+
+static shoal_code take_shape(void *user, uint32_t kind, const void *bytes, size_t length) {
+    struct lister *l = user;
+    struct hdf5_shape s;
+    struct hdf5_file *f = l->file;
+    if (kind != HDF5_SHAPE || length <= sizeof s || length > sizeof s + RESULT_NAME_MOST ||
+        f->count == ARRAYS_MOST)
+        return SHOAL_IO;
+    memcpy(&s, bytes, sizeof s);
+    char *name = strndup((const char *)bytes + sizeof s, length - sizeof s);
+    if (!name)
+        return SHOAL_MEMORY;
+    f->name[f->count] = name;
+    if (s.dims >= 1 && s.dims <= 2)
+        l->shape[l->shapes++] = (struct reader_shape){
+            name, (uint32_t)s.dims, f->count, {s.shape[0], s.dims > 1 ? s.shape[1] : 0}};
+    f->count++;
+    return SHOAL_OK;
+}
+
+shoal_code hdf5_reader_open(struct reader *d, struct report *r) {
+    struct hdf5_file *f = calloc(1, sizeof *f);
+    if (!f)
+        return SHOAL_MEMORY;
+    d->data = f;
+    d->format = &hdf5_reader;
+    if (!hdf5_program_find(f->program))
+        return report_error(r, SHOAL_IO,
+                            "%s: the program shoal-hdf5, which reads it, is not there; install it, "
+                            "or name it in SHOAL_HDF5_READER",
+                            d->path);
+    shoal_code code = hdf5_format.meta_read(d->path, &d->arena, &d->meta, r);
+    struct lister l = {.file = f, .shape = calloc(ARRAYS_MOST, sizeof *l.shape)};
+    if (!code)
+        code = l.shape ? hdf5_program_run(f->program, "list", d->path, take_shape, &l, r)
+                       : SHOAL_MEMORY;
+    if (!code)
+        code = reader_add_arrays(d, l.shape, l.shapes, r);
+    free(l.shape);
+    return code;
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// What suits a result: kind of plot, columns, inputs that are fixed. All that is not asked for is
+// decided here, and told.
+#include "base/ascii.h"
+#include "base/list.h"
+#include "base/number.h"
+#include "plot/data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_MOST = 20000, SERIES_VARS = 3, FINAL_VARS = 4, PHASE_RUNS = 12 };
+
+// ---- Names --------------------------------------------------------------------------------------
+
+static shoal_code unknown(const struct plot *p, const char *name) {
+    struct nearest near = {.wanted = name};
+    for (uint32_t i = 0; i < p->d->columns.count; i++)
+        nearest_offer(&near, plot_name(p, i));
+    const char *best = nearest_best(&near);
+    return report_error(p->r, SHOAL_INPUT, "%s has no column `%s`%s%s%s", p->d->path, name,
+                        best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
+}
+
+// As it is written, or else in any case.
+static uint32_t find_name(const struct plot *p, const char *name) {
+    uint32_t found = reader_find(p->d, name);
+    for (uint32_t i = 0; i < p->d->columns.count && found == UINT32_MAX; i++)
+        if (ascii_same(plot_name(p, i), name))
+            found = i;
+    return found;
+}
+
+static shoal_code read_names(struct plot *p, const char *text) {
+    char name[1024];
+    for (const char *at = text; *at;) {
+        if (p->ys == NAMES_MOST || !list_item(&at, name, sizeof name))
+            return report_error(p->r, SHOAL_INPUT, "--y: at most %d names", NAMES_MOST);
+        uint32_t found = find_name(p, name);
+        if (found == UINT32_MAX)
+            return unknown(p, name);
+        p->y[p->ys++] = found;
+    }
+    return SHOAL_OK;
+}
+
+// The first values of the table, at most so many.
+static void take_values(struct plot *p, bool of_sample, uint32_t most) {
+    for (uint32_t i = 0; i < p->d->columns.count && p->ys < most; i++) {
+        const struct reader_column *c = &p->d->columns.items[i];
+        if (c->role == READER_VALUE && c->of_sample == of_sample && i != p->x && c->name[0] != '_')
+            p->y[p->ys++] = i;
+    }
+}
+
+static shoal_code read_log(struct plot *p) {
+    char item[8];
+    for (const char *at = p->o->log ? p->o->log : ""; *at;) {
+        if (!list_item(&at, item, sizeof item) || strlen(item) != 1 || !strchr("xyz", *item))
+            return report_error(p->r, SHOAL_INPUT, "--log: '%s'; it is x, y, z or several of them",
+                                p->o->log);
+        p->log_x = p->log_x || *item == 'x';
+        p->log_y = p->log_y || *item == 'y';
+        p->log_z = p->log_z || *item == 'z';
+    }
+    return SHOAL_OK;
+}
+
+static shoal_code read_map(struct plot *p) {
+    static const char *const names[] = {
+#define X(name) #name,
+        COLOUR_MAPS(X)
+#undef X
+    };
+    const char *wanted = p->o->map ? p->o->map : "viridis";
+    for (int i = 0; i < COLOUR_MAP_COUNT; i++)
+        if (ascii_same(names[i], wanted)) {
+            p->map = (enum colour_map)i;
+            return SHOAL_OK;
+        }
+    return report_error(p->r, SHOAL_INPUT, "--map: '%s' is none of viridis, magma, cividis, grey",
+                        wanted);
+}
+
+// ---- Inputs that are fixed ----------------------------------------------------------------------
+
+static struct input *input_of(struct plot *p, uint32_t column) {
+    for (uint32_t i = 0; i < p->inputs; i++)
+        if (p->input[i].column == column)
+            return &p->input[i];
+    return NULL;
+}
+
+static double nearest_value(const struct input *in, double wanted) {
+    double best = in->value[0];
+    for (uint32_t i = 1; i < in->count; i++)
+        if (fabs(in->value[i] - wanted) < fabs(best - wanted))
+            best = in->value[i];
+    return best;
+}
+
+static void tell_fixed(const struct plot *p, const struct input *in) {
+    char text[TICK_ROOM];
+    number_short(in->fixed, 6, text);
+    report_note(p->r, "only runs with %s = %s are shown", plot_name(p, in->column), text);
+}
+
+static shoal_code read_fix(struct plot *p) {
+    char item[1100];
+    for (const char *at = p->o->fix ? p->o->fix : ""; *at;) {
+        char *value = list_item(&at, item, sizeof item) ? list_split(item) : NULL;
+        double number;
+        if (!value || !number_finite(value, &number))
+            return report_error(p->r, SHOAL_INPUT, "--fix: '%s' is not NAME=VALUE", p->o->fix);
+        uint32_t column = find_name(p, item);
+        struct input *in = column == UINT32_MAX ? NULL : input_of(p, column);
+        if (column == UINT32_MAX)
+            return unknown(p, item);
+        if (!in || !in->value)
+            return report_error(p->r, SHOAL_INPUT,
+                                "--fix: `%s` is no input, or has too many values", item);
+        in->fixed = nearest_value(in, number);
+        tell_fixed(p, in);
+    }
+    return SHOAL_OK;
+}
+
+// Inputs that are neither x nor z get their first value, where they have several.
+static void fix_others(struct plot *p) {
+    for (uint32_t i = 0; i < p->inputs && p->grid; i++) {
+        struct input *in = &p->input[i];
+        if (in->column == p->x || in->column == p->z || !isnan(in->fixed) || in->count < 2)
+            continue;
+        in->fixed = in->value[0];
+        tell_fixed(p, in);
+    }
+}
+
+// ---- Kinds --------------------------------------------------------------------------------------
+
+// Inputs that take several values, those with most first; how many there are.
+static uint32_t free_inputs(const struct plot *p, uint32_t out[INPUTS_MOST]) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->inputs; i++)
+        if (isnan(p->input[i].fixed) && (p->input[i].count > 1 || !p->input[i].value))
+            out[n++] = i;
+    return n;
+}
+
+static shoal_plot_kind kind_of_samples(const struct plot *p) {
+    const struct reader_column *x = p->x == UINT32_MAX ? NULL : &p->d->columns.items[p->x];
+    if (x && x->role == READER_INPUT)
+        return SHOAL_PLOT_density;
+    if (x && x->role != READER_TIME)
+        return p->runs <= PHASE_RUNS || p->o->runs ? SHOAL_PLOT_phase : SHOAL_PLOT_density;
+    if (p->o->runs || p->runs <= LINES_MOST || !p->d->per_run)
+        return SHOAL_PLOT_series;
+    return SHOAL_PLOT_fan;
+}
+
+static shoal_plot_kind kind_of_values(const struct plot *p) {
+    uint32_t some[INPUTS_MOST], count = free_inputs(p, some);
+    if (p->x == UINT32_MAX && p->grid && count >= 2)
+        return SHOAL_PLOT_heat;
+    if (p->runs > LINE_MOST)
+        return SHOAL_PLOT_density;
+    if (p->x == UINT32_MAX && count == 0 && p->runs > 1)
+        return SHOAL_PLOT_histogram;
+    bool is_sweep = count == 1 || (p->grid && count);
+    const struct reader_column *x = p->x == UINT32_MAX ? NULL : &p->d->columns.items[p->x];
+    return is_sweep && (!x || x->role == READER_INPUT) ? SHOAL_PLOT_line : SHOAL_PLOT_points;
+}
+
+static bool is_of_samples(const struct plot *p) {
+    bool asked = false;
+    for (uint32_t i = 0; i < p->ys; i++)
+        asked = asked || p->d->columns.items[p->y[i]].of_sample;
+    if (p->x != UINT32_MAX)
+        asked = asked || p->d->columns.items[p->x].of_sample;
+    return p->d->has_samples && (asked || p->ys == 0);
+}
+
+static void choose_kind(struct plot *p) {
+    p->kind = p->o->kind;
+    p->samples = is_of_samples(p);
+    if (p->kind == SHOAL_PLOT_AUTO)
+        p->kind = p->samples ? kind_of_samples(p) : kind_of_values(p);
+}
+
+// ---- Columns ------------------------------------------------------------------------------------
+
+static void choose_x(struct plot *p) {
+    uint32_t some[INPUTS_MOST], count = free_inputs(p, some);
+    bool over_time = p->kind == SHOAL_PLOT_series || p->kind == SHOAL_PLOT_fan;
+    if (p->x != UINT32_MAX)
+        return;
+    if (over_time || (p->samples && p->kind == SHOAL_PLOT_density && !count))
+        p->x = reader_role(p->d, READER_TIME);
+    else if (count)
+        p->x = p->input[some[p->kind == SHOAL_PLOT_heat && count > 1 ? count - 1 : 0]].column;
+    else
+        p->x = reader_role(p->d, READER_RUN);
+    if (p->kind == SHOAL_PLOT_heat)
+        for (uint32_t i = 0; i < count && p->z == UINT32_MAX; i++)
+            if (p->input[some[i]].column != p->x)
+                p->z = p->input[some[i]].column;
+}
+
+static uint32_t variables_of(shoal_plot_kind kind) {
+    switch (kind) {
+    case SHOAL_PLOT_line:
+    case SHOAL_PLOT_points:
+        return FINAL_VARS;
+    case SHOAL_PLOT_series:
+    case SHOAL_PLOT_fan:
+        return SERIES_VARS;
+    default:
+        return 1;
+    }
+}
+
+// A phase plane and a heat map take their second name from --y: --x x --y v, --x a --y b,x.
+static shoal_code choose_columns(struct plot *p) {
+    choose_x(p);
+    if (p->kind == SHOAL_PLOT_heat && p->o->x && p->ys && input_of(p, p->y[0])) {
+        p->z = p->y[0];
+        memmove(p->y, p->y + 1, --p->ys * sizeof *p->y);
+    }
+    if (p->kind == SHOAL_PLOT_heat && p->z == UINT32_MAX)
+        choose_x(p);
+    if (p->ys == 0)
+        take_values(p, p->samples, variables_of(p->kind));
+    if (p->ys == 0) // no values were kept: what it took is something, too
+        for (uint32_t i = 0; i < p->d->columns.count && !p->ys; i++)
+            if (p->d->columns.items[i].role == READER_COUNT)
+                p->y[p->ys++] = i;
+    if (p->ys == 0 || p->x == UINT32_MAX)
+        return report_error(p->r, SHOAL_INPUT, "%s holds nothing that could be drawn", p->d->path);
+    if (p->kind == SHOAL_PLOT_density || p->kind == SHOAL_PLOT_phase ||
+        p->kind == SHOAL_PLOT_histogram || p->kind == SHOAL_PLOT_heat)
+        p->ys = 1;
+    return SHOAL_OK;
+}
+
+static shoal_code check_kind(const struct plot *p) {
+    bool over_time =
+        p->kind == SHOAL_PLOT_series || p->kind == SHOAL_PLOT_fan || p->kind == SHOAL_PLOT_phase;
+    if (over_time && !p->d->has_samples)
+        return report_error(p->r, SHOAL_INPUT,
+                            "%s has one value a run; %s needs several (--save n=N)", p->d->path,
+                            shoal_plot_name((int)p->kind));
+    if (p->kind == SHOAL_PLOT_fan && !p->d->per_run)
+        return report_error(p->r, SHOAL_INPUT,
+                            "%s: a fan needs samples at times that all runs share, in an NPZ or "
+                            "HDF5 file",
+                            p->d->path);
+    if (p->kind == SHOAL_PLOT_heat && (!p->grid || p->z == UINT32_MAX || p->samples))
+        return report_error(p->r, SHOAL_INPUT,
+                            "%s: a heat map needs final values over two inputs that make a grid",
+                            p->d->path);
+    return SHOAL_OK;
+}
+
+static void tell(const struct plot *p) {
+    char names[256] = "";
+    for (uint32_t i = 0; i < p->ys; i++) {
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", plot_name(p, p->y[i]));
+    }
+    const char *and = p->kind == SHOAL_PLOT_heat ? " and " : "";
+    bool over = p->kind != SHOAL_PLOT_histogram;
+    report_note(p->r, "plot: %s of %s%s%s%s%s", shoal_plot_name((int)p->kind), names,
+                over ? " over " : "", over ? plot_name(p, p->x) : "", and,
+                *and? plot_name(p, p->z) : "");
+}
+
+shoal_code choose(struct plot *p) {
+    p->x = p->z = UINT32_MAX;
+    shoal_code code = read_log(p);
+    if (!code)
+        code = read_map(p);
+    if (!code && p->o->x && (p->x = find_name(p, p->o->x)) == UINT32_MAX)
+        code = unknown(p, p->o->x);
+    if (!code && p->o->y)
+        code = read_names(p, p->o->y);
+    if (!code)
+        code = read_fix(p);
+    if (code)
+        return code;
+    choose_kind(p);
+    code = choose_columns(p);
+    if (!code)
+        code = check_kind(p);
+    if (code)
+        return code;
+    tell(p);
+    if (p->kind == SHOAL_PLOT_heat)
+        fix_others(p);
+    return SHOAL_OK;
+}

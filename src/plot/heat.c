@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// A value over a grid of two inputs, as colours. What failed stays open, and hatching shows.
+#include "plot/data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct heat {
+    const struct input *x, *z;
+    uint32_t x_last, z_last; // places of the row before
+    double *value;           // [z][x], NaN: nothing
+    uint64_t outside;
+    bool log;
+};
+
+static const struct input *input_of(const struct plot *p, uint32_t column) {
+    for (uint32_t i = 0; i < p->inputs; i++)
+        if (p->input[i].column == column)
+            return &p->input[i];
+    return NULL;
+}
+
+// Where a value is among those that go up; a sweep mostly takes the next, or the same.
+static uint32_t place_of(const struct input *in, double value, uint32_t last) {
+    if (in->value[last] == value)
+        return last;
+    if (last + 1 < in->count && in->value[last + 1] == value)
+        return last + 1;
+    uint32_t low = 0, high = in->count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (in->value[middle] <= value)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void put_rows(void *user, const double *const *column, size_t rows) {
+    struct heat *h = user;
+    for (size_t i = 0; i < rows; i++) {
+        h->x_last = place_of(h->x, column[0][i], h->x_last);
+        h->z_last = place_of(h->z, column[1][i], h->z_last);
+        h->value[(size_t)h->z_last * h->x->count + h->x_last] = column[2][i];
+    }
+}
+
+// ---- Cells --------------------------------------------------------------------------------------
+
+// Edges of the cells in places of the axis, [count + 1]: half way between values.
+static double *make_edges(struct plot *p, const struct input *in, struct axis *a, const char *label,
+                          bool log, uint32_t most) {
+    uint32_t n = in->count;
+    double *place = arena_new(&p->arena, double, n + 1),
+           *edge = arena_new(&p->arena, double, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        place[i] = log ? log10(in->value[i]) : in->value[i];
+    for (uint32_t i = 1; i < n; i++)
+        edge[i] = place[i - 1] / 2 + place[i] / 2;
+    double half = n > 1 ? (place[1] - place[0]) / 2 : 0.5;
+    edge[0] = place[0] - half;
+    edge[n] = place[n - 1] + (n > 1 ? (place[n - 1] - place[n - 2]) / 2 : 0.5);
+    axis_make(a, label, log ? pow(10, edge[0]) : edge[0], log ? pow(10, edge[n]) : edge[n], log,
+              most);
+    double low = edge[0], width = edge[n] - edge[0];
+    for (uint32_t i = 0; i <= n; i++)
+        edge[i] = width > 0 ? (edge[i] - low) / width : i;
+    return edge;
+}
+
+// Values that a sweep took are often equal steps of the logarithm.
+static bool is_log(const struct input *in) {
+    double steps = in->count - 1.0, first = in->value[0], last = in->value[in->count - 1];
+    if (in->count < 3 || !(first > 0) || last / first < 8)
+        return false;
+    for (uint32_t i = 1; i + 1 < in->count; i++) {
+        double want = log(first) + log(last / first) * i / steps;
+        if (!(fabs(log(in->value[i]) - want) < 1e-6 * log(last / first)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_even(const double *edge, uint32_t n) {
+    for (uint32_t i = 0; i <= n; i++)
+        if (fabs(edge[i] - (double)i / n) > 0.01 / n)
+            return false;
+    return true;
+}
+
+// The cells [first, last] that a pixel of `count` shows; of a grid with more cells than pixels
+// several.
+static void cells_of(const double *edge, uint32_t n, uint32_t pixel, uint32_t count,
+                     uint32_t *first, uint32_t *last) {
+    double from = (double)pixel / count, to = (pixel + 1.0) / count, middle = (from + to) / 2;
+    uint32_t low = 0, high = n;
+    while (high - low > 1) {
+        uint32_t half = low + (high - low) / 2;
+        if (edge[half] <= middle)
+            low = half;
+        else
+            high = half;
+    }
+    *first = *last = low;
+    while (*first > 0 && edge[*first] > from + 1e-9 && edge[*first] - edge[*first - 1] < to - from)
+        --*first;
+    while (*last + 1 < n && edge[*last + 1] < to - 1e-9 &&
+           edge[*last + 2] - edge[*last + 1] < to - from)
+        ++*last;
+}
+
+// ---- The picture --------------------------------------------------------------------------------
+
+struct painter {
+    const struct heat *h;
+    const double *x_edge, *z_edge;
+    const struct axis *bar;
+    uint32_t width, height;
+};
+
+static double mean_of(const struct heat *h, const uint32_t x[2], const uint32_t z[2]) {
+    double sum = 0;
+    uint32_t count = 0, all = 0;
+    for (uint32_t k = z[0]; k <= z[1]; k++)
+        for (uint32_t i = x[0]; i <= x[1]; i++, all++) {
+            double value = h->value[(size_t)k * h->x->count + i];
+            if (!isfinite(value))
+                continue;
+            sum += value;
+            count++;
+        }
+    return 2 * count >= all && count ? sum / count : (double)NAN;
+}
+
+static uint8_t shade(const struct axis *bar, double value) {
+    double place = axis_place(bar, value);
+    if (!isfinite(place))
+        return 0;
+    place = place > 0 ? place < 1 ? place : 1 : 0;
+    return (uint8_t)(1 + (int)(place * 254));
+}
+
+static struct image *paint(struct plot *p, const struct painter *a, const colour *colours) {
+    struct image *image = arena_new(&p->arena, struct image, 1);
+    uint8_t *place = arena_new(&p->arena, uint8_t, (size_t)a->width * a->height);
+    uint32_t *span = arena_new(&p->arena, uint32_t, 2 * (size_t)a->width);
+    for (uint32_t i = 0; i < a->width; i++)
+        cells_of(a->x_edge, a->h->x->count, i, a->width, &span[2 * i], &span[2 * i + 1]);
+    for (uint32_t row = 0; row < a->height; row++) {
+        uint32_t z[2];
+        cells_of(a->z_edge, a->h->z->count, a->height - 1 - row, a->height, &z[0], &z[1]);
+        for (uint32_t i = 0; i < a->width; i++)
+            place[(size_t)row * a->width + i] = shade(a->bar, mean_of(a->h, &span[2 * i], z));
+    }
+    *image = (struct image){a->width, a->height, place, colours};
+    return image;
+}
+
+static uint32_t pixels_for(const double *edge, uint32_t n, double most) {
+    return is_even(edge, n) && n <= most ? n : (uint32_t)fmax(most, 1);
+}
+
+static bool has_holes(const struct heat *h) {
+    for (size_t i = 0; i < (size_t)h->x->count * h->z->count; i++)
+        if (!isfinite(h->value[i]))
+            return true;
+    return false;
+}
+
+shoal_code make_heat(struct plot *p) {
+    struct heat h = {.x = input_of(p, p->x), .z = input_of(p, p->z)};
+    if (!h.x || !h.z || (uint64_t)h.x->count * h.z->count > CELLS_MOST)
+        return report_error(p->r, SHOAL_INPUT,
+                            "%s: a heat map is over two inputs with at most %d values in all; "
+                            "`density` takes any number",
+                            p->d->path, CELLS_MOST);
+    size_t cells = (size_t)h.x->count * h.z->count;
+    h.value = arena_new(&p->arena, double, cells);
+    for (size_t i = 0; i < cells; i++)
+        h.value[i] = NAN;
+    uint32_t columns[] = {p->x, p->z, p->y[0]};
+    shoal_code code = pass_over(p, false, columns, 3, NULL, put_rows, &h);
+    if (code)
+        return code;
+    struct range g = range_none();
+    range_add(&g, h.value, cells, p->log_z);
+    struct panel *panel = plot_panels(p, 1, 1);
+    bool log_x = p->log_x || (!p->o->log && is_log(h.x)),
+         log_z = p->log_y || (!p->o->log && is_log(h.z));
+    double *x_edge =
+        make_edges(p, h.x, &panel->x, plot_name(p, p->x), log_x && h.x->value[0] > 0, 8);
+    double *z_edge =
+        make_edges(p, h.z, &panel->y, plot_name(p, p->z), log_z && h.z->value[0] > 0, 6);
+    axis_make(&p->f.bar, plot_name(p, p->y[0]), g.low, g.high, p->log_z, 6);
+    plot_palette(p, false, p->f.bar_colours);
+    plot_titles(p, plot_name(p, p->y[0]));
+    struct box inside = plot_pixels(p);
+    struct painter a = {.h = &h, .x_edge = x_edge, .z_edge = z_edge, .bar = &p->f.bar};
+    a.width = pixels_for(x_edge, h.x->count, inside.w);
+    a.height = pixels_for(z_edge, h.z->count, inside.h);
+    panel->hatched = has_holes(&h);
+    struct layer *l = panel_add(panel, LAYER_IMAGE);
+    l->image = paint(p, &a, p->f.bar_colours);
+    return SHOAL_OK;
+}
