@@ -70,6 +70,8 @@ TEST(completions_in_bash) {
     CHECK_STR(offers("shoal run m.ode --method rodas5"), "rodas5p ");
     CHECK_STR(offers("shoal run m.ode --method = rodas5"), "rodas5p ");
     CHECK_STR(offers("shoal run --save e"), "every= ");
+    CHECK_STR(offers("shoal plot README.m"), "README.md ");
+    CHECK_STR(offers("shoal plot r.npz --shade ''"), "log equal linear ");
     CHECK_STR(offers("shoal run --device ''"), "auto cpu cuda opencl ");
     CHECK_STR(offers("shoal run README.m"), "README.md ");
     CHECK_STR(offers("shoal run -o README.m"), "README.md ");

@@ -54,6 +54,8 @@ HOLDS(shoal_method_at, got.name && !got.name[0], UINT32_MAX)
 GIVES(shoal_device_count, shoal_device_count())
 HOLDS(shoal_device_at, !got.usable, UINT32_MAX)
 DOES(shoal_cache_forget)
+GIVES(shoal_plot_name, NULL, -1)
+GIVES(shoal_plot_about, NULL, SHOAL_PLOT_AUTO)
 static bool none_shoal_log_new(void) {
     shoal_log *log = shoal_log_new();
     shoal_log_free(log);
@@ -170,6 +172,8 @@ CODE(shoal_output_check, NULL, NULL, false, NULL)
 CODE(shoal_solver_run_file, NULL, NULL, NULL, NULL, NULL)
 CODE(shoal_solver_run_arrays, NULL, NULL, NULL, 0, NULL, NULL)
 CODE(shoal_solve, NULL, NULL, NULL, NULL, NULL)
+CODE(shoal_plot_options_init, NULL)
+CODE(shoal_plot, NULL, NULL, NULL, NULL, NULL)
 CODE(shoal_solver_run, NULL, NULL, NULL, NULL)
 DOES(shoal_result_free, NULL)
 GIVES(shoal_result_rows, 0, NULL)
@@ -315,6 +319,10 @@ static const struct nothing calls[] = {
     ROW(shoal_solver_run_file),
     ROW(shoal_solver_run_arrays),
     ROW(shoal_solve),
+    ROW(shoal_plot_name),
+    ROW(shoal_plot_about),
+    ROW(shoal_plot_options_init),
+    ROW(shoal_plot),
     ROW(shoal_solver_run),
     ROW(shoal_result_free),
     ROW(shoal_result_rows),

@@ -39,13 +39,13 @@ static void count_rows(void *user, const double *const *column, size_t rows) {
     struct density *d = user;
     const double *x = column[0], *y = column[1];
     d->points += rows;
-    if (d->x_axis.log || d->y_axis.log) {
+    double xs = 1 / (d->x_axis.high - d->x_axis.low), ys = 1 / (d->y_axis.high - d->y_axis.low);
+    if (d->x_axis.log || d->y_axis.log || xs == 0 || ys == 0) {
         for (size_t i = 0; i < rows; i++)
             count_one(d, axis_place(&d->x_axis, x[i]), axis_place(&d->y_axis, y[i]));
         return;
     }
     double x0 = d->x_axis.low, y0 = d->y_axis.low;
-    double xs = 1 / (d->x_axis.high - x0), ys = 1 / (d->y_axis.high - y0);
     for (size_t i = 0; i < rows; i++)
         count_one(d, (x[i] - x0) * xs, (y[i] - y0) * ys);
 }
@@ -67,17 +67,17 @@ static size_t sort_counts(struct density *d, uint32_t *out) {
     return n;
 }
 
-// The share of pixels with points that have fewer, or as many.
+// The share of pixels with points that have fewer.
 static double rank_of(const uint32_t *sorted, size_t n, uint32_t count) {
     size_t low = 0, high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (sorted[middle] <= count)
+        if (sorted[middle] < count)
             low = middle + 1;
         else
             high = middle;
     }
-    return n > 1 ? (double)(low - 1) / (double)(n - 1) : 1;
+    return n ? (double)low / (double)n : 0;
 }
 
 static struct image *paint(struct density *d) {
@@ -97,7 +97,7 @@ static struct image *paint(struct density *d) {
         double share =
             by_rank ? rank_of(sorted, n, d->count[i]) : axis_place(&p->f.bar, d->count[i]);
         share = share > 0 ? share < 1 ? share : 1 : 0;
-        place[i] = (uint8_t)(1 + (int)(share * 254));
+        place[i] = (uint8_t)(1 + (int)(share * 254 + 0.5));
     }
     *image = (struct image){d->width, d->height, place, p->f.bar_colours};
     return image;

@@ -139,7 +139,7 @@ static uint8_t shade(const struct axis *bar, double value) {
     if (!isfinite(place))
         return 0;
     place = place > 0 ? place < 1 ? place : 1 : 0;
-    return (uint8_t)(1 + (int)(place * 254));
+    return (uint8_t)(1 + (int)(place * 254 + 0.5));
 }
 
 static struct image *paint(struct plot *p, const struct painter *a, const colour *colours) {

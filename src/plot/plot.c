@@ -103,7 +103,7 @@ void plot_titles(struct plot *p, const char *what) {
 // out where single points must show.
 void plot_palette(const struct plot *p, bool faint_first, colour out[256]) {
     bool dark = p->f.theme->dark;
-    double least = faint_first ? dark ? 0.22 : 0.04 : 0;
+    double least = faint_first ? dark ? 0.22 : 0.12 : 0;
     out[0] = p->f.theme->paper;
     for (int i = 1; i < 256; i++) {
         double at = least + (1 - least) * (i - 1) / 254.0;

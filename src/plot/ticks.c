@@ -51,7 +51,7 @@ static void make_point(char *text) {
 void number_short(double value, int digits, char text[TICK_ROOM]) {
     double size = fabs(value);
     if (value == 0)
-        value = 0; // without a sign
+        value = 0;                                                  // without a sign
     int whole = size >= 1 && size < 1e6 ? (int)log10(size) + 1 : 1; // digits before the point
     digits = digits > whole ? digits : whole;
     if (size != 0 && isfinite(value) && (size >= 1e6 || size < 1e-4))
@@ -136,12 +136,13 @@ void axis_make(struct axis *a, const char *label, double low, double high, bool 
         low = log ? 1 : 0;
         high = log ? 10 : 1;
     }
-    if (log && !(low > 0)) {
+    if (log && !(low > 1e-290)) {
         low = 1;
         high = high > 1 ? high : 10;
     }
-    if (log ? !(high / low > 1 + 1e-12) : !(high - low > 1e-13 * fmax(fabs(low), fabs(high)))) {
-        double more = log ? 2 : fabs(low) > 0 ? fabs(low) / 2 : 1; // one value only
+    double least = fmax(1e-13 * fmax(fabs(low), fabs(high)), 1e-290);
+    if (log ? !(high / low > 1 + 1e-12) : !(high - low > least)) {
+        double more = log ? 2 : fabs(low) > 1e-280 ? fabs(low) / 2 : 1; // one value only
         low = log ? low / more : low - more;
         high = log ? high * more : high + more;
     }

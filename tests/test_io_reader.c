@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Results read back in blocks: the same columns out of every format, in the right rows; files that
+// are damaged. And compression, which the reader of zip archives undoes.
+#include "check.h"
+#include "io/deflate.h"
+#include "io/reader.h"
+#include "io/zip.h"
+#include "npz_file.h"
+
+// ---- Compression --------------------------------------------------------------------------------
+
+static void check_deflate(const unsigned char *bytes, size_t size, const char *what) {
+    struct buf packed = {0};
+    unsigned char *back = malloc(size + 1);
+    deflate_bytes(&packed, bytes, size);
+    REQUIRE(back && !packed.failed);
+    CHECK_MSG(inflate_bytes(packed.data, packed.length, back, size) && !memcmp(back, bytes, size),
+              "%s of %zu bytes does not come back", what, size);
+    CHECK_MSG(packed.length < size + size / 8 + 512, "%s: %zu from %zu", what, packed.length, size);
+    buf_free(&packed);
+    free(back);
+}
+
+TEST(deflate_comes_back) {
+    enum { MOST = 300000 };
+    unsigned char *bytes = calloc(1, MOST);
+    uint32_t seed = 1;
+    static const size_t sizes[] = {0, 1, 2, 3, 4, 257, 258, 259, 1000, 32767, 32768, 70000, MOST};
+    REQUIRE(bytes);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        check_deflate(bytes, sizes[i], "zeros");
+    for (int kinds = 2; kinds <= 256; kinds *= 4) {
+        for (size_t i = 0; i < MOST; i++) {
+            seed = seed * 1664525 + 1013904223;
+            bytes[i] = (unsigned char)((seed >> 24) % (uint32_t)kinds);
+        }
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            check_deflate(bytes, sizes[i], "noise");
+    }
+    // Weights of Fibonacci numbers make the longest codes.
+    size_t n = 0;
+    for (uint32_t a = 1, b = 1, symbol = 0; n + a < MOST; symbol++) {
+        memset(bytes + n, (int)(symbol & 0xff), a);
+        n += a;
+        uint32_t next = a + b;
+        a = b;
+        b = next;
+    }
+    for (size_t i = n; i-- > 1;) { // without an order, so that there is little to repeat
+        seed = seed * 1664525 + 1013904223;
+        size_t k = (size_t)(seed >> 8) % (i + 1);
+        unsigned char c = bytes[i];
+        bytes[i] = bytes[k];
+        bytes[k] = c;
+    }
+    check_deflate(bytes, n, "Fibonacci");
+    free(bytes);
+}
+
+// ---- Reading back -------------------------------------------------------------------------------
+
+// All rows of some columns, as text.
+static char *rows_of(const char *path, bool samples, const char *const *names, uint32_t count) {
+    struct reader *d = NULL;
+    struct reader_pass *pass = NULL;
+    struct report r = {0};
+    struct buf out = {0};
+    uint32_t columns[8];
+    size_t rows = 1;
+    CHECK_MSG(reader_open(path, &d, &r) == SHOAL_OK, "%s: %s", path,
+              r.messages.count ? r.messages.items[0].text : "");
+    REQUIRE(d);
+    for (uint32_t i = 0; i < count; i++) {
+        columns[i] = reader_find(d, names[i]);
+        CHECK_MSG(columns[i] != UINT32_MAX, "%s has no %s", path, names[i]);
+    }
+    CHECK_INT(reader_pass_open(d, samples, columns, count, &pass, &r), SHOAL_OK);
+    while (rows) {
+        const double *const *column;
+        CHECK_INT(reader_pass_next(pass, &column, &rows, &r), SHOAL_OK);
+        for (size_t i = 0; i < rows; i++)
+            for (uint32_t k = 0; k < count; k++)
+                buf_printf(&out, "%.17g%c", column[k][i], k + 1 < count ? ' ' : '\n');
+    }
+    reader_pass_close(pass);
+    reader_close(d);
+    report_free(&r);
+    return check_keep(out.data ? out.data : strdup(""));
+}
+
+static const char model[] = "par a=1\ninit x=1, v=0\nx'=v\nv'=-a*x\n@ t1=1, method=rk4, dt=0.05\n";
+
+static const char *run_into(const char *name, const char *save) {
+    const char *path = check_path(name), *ode = check_path("m.ode");
+    check_write(ode, model);
+    struct check_output o = RUN(check_shoal(), "run", ode, "--sweep", "a=1,4,9", "--sweep",
+                                "x=lin:0:1:2", "--save", save, "-q", "-o", path);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    return path;
+}
+
+TEST(reader_same_out_of_every_format) {
+    static const char *const saves[] = {"final", "n=4", "steps"};
+    static const char *const names[] = {"run", "a", "x(0)", "t", "x", "v", "status"};
+    for (size_t i = 0; i < sizeof saves / sizeof *saves; i++) {
+        char *npz = rows_of(run_into("o.npz", saves[i]), i > 0, names, 7);
+        char *csv = rows_of(run_into("o.csv", saves[i]), i > 0, names, 7);
+        CHECK_STR(csv, npz);
+        size_t lines = 0;
+        for (const char *p = npz; (p = strchr(p, '\n')); p++)
+            lines++;
+        CHECK_INT(lines, i == 0 ? 6 : i == 1 ? 24 : 6 * 21);
+        if (check_python("h5py"))
+            CHECK_STR(rows_of(run_into("o.h5", saves[i]), i > 0, names, 7), npz);
+    }
+}
+
+// Which columns are what.
+TEST(reader_knows_inputs) {
+    static const char *const files[] = {"o.npz", "o.csv"};
+    for (int i = 0; i < 4; i++) {
+        struct reader *d = NULL;
+        REQUIRE(!reader_open(run_into(files[i % 2], i < 2 ? "final" : "n=3"), &d, NULL));
+        CHECK_INT(d->columns.items[reader_find(d, "a")].role, READER_INPUT);
+        CHECK_INT(d->columns.items[reader_find(d, "x(0)")].role, READER_INPUT);
+        CHECK_INT(d->columns.items[reader_find(d, "x")].role, READER_VALUE);
+        CHECK(d->columns.items[reader_find(d, "x")].of_sample == (i >= 2));
+        CHECK(!d->columns.items[reader_find(d, "a")].of_sample);
+        reader_close(d);
+    }
+}
+
+static const char *said_of(const char *path) {
+    struct reader *d = NULL;
+    struct reader_pass *pass = NULL;
+    static struct report r;
+    size_t rows = 1;
+    report_free(&r);
+    shoal_code code = reader_open(path, &d, &r);
+    uint32_t column = 0;
+    if (!code)
+        code = reader_pass_open(d, d->has_samples, &column, 1, &pass, &r);
+    while (!code && rows) {
+        const double *const *values;
+        code = reader_pass_next(pass, &values, &rows, &r);
+    }
+    reader_pass_close(pass);
+    reader_close(d);
+    return code && r.messages.count ? r.messages.items[0].text : code ? "?" : "";
+}
+
+TEST(reader_damaged_files) {
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"", "is empty"},
+        {"run,x,status\n0,1,ok\n1,2\n", ":3: the line has fewer fields"},
+        {"run,x,status\n0,1,ok,5\n", ":2: the line has more fields"},
+        {"run,x,status\n0,1,\"ok\n", ""}, // a quote that stays open ends with the file
+        {"run,x,status\n", ""},
+        {"\"a\"\"b\",c\n1,2", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path = check_path("d.csv");
+        check_write(path, cases[i].text);
+        const char *said = said_of(path);
+        CHECK_MSG(cases[i].said[0] ? strstr(said, cases[i].said) != NULL : !said[0], "%s: '%s'",
+                  cases[i].text, said);
+    }
+    CHECK_HAS(said_of(check_path("nowhere.npz")), "cannot open");
+    CHECK_HAS(said_of("README.md"), "known by its ending");
+    check_write(check_path("bad.npz"), "PK no archive");
+    CHECK_HAS(said_of(check_path("bad.npz")), "no zip archive");
+}
+
+// Offsets that would lead out of the samples.
+TEST(reader_offsets_go_up) {
+    double run[] = {0, 1}, t[] = {0, 1, 2, 3}, wrong[] = {0, 5, 4}, nan[] = {0, NAN, 4};
+    for (int i = 0; i < 2; i++) {
+        const struct npz_array arrays[] = {{"run", run, 1, {2}},
+                                           {"offsets", i ? nan : wrong, 1, {3}},
+                                           {"t", t, 1, {4}},
+                                           {"x", t, 1, {4}}};
+        npz_file_write(check_path("w.npz"), arrays, 4, NULL);
+        CHECK_HAS(said_of(check_path("w.npz")), "offsets do not go up");
+    }
+}

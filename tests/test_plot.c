@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: MIT
+// Figures: golden SVGs of every kind, PNGs by their pixels, text on pipes and dumb terminals, names
+// and values that nobody would choose.
+//
+// After an intended change: SHOAL_GOLDEN=renew build/test plot_golden, then look at the files.
+#include "check.h"
+#include "io/zip.h"
+#include "npz_file.h"
+#include "plot/figure.h"
+#include "shoal/shoal.h"
+
+#include <ctype.h>
+#include <unistd.h>
+
+// ---- Results ------------------------------------------------------------------------------------
+
+enum { RUNS = 40, SAMPLES = 21 };
+
+// run,a,t,x,y,status over one input; some fail.
+static const char *line_file(void) {
+    struct buf b = {0};
+    buf_puts(&b, "run,a,t,x,y,status\n");
+    for (int i = 0; i < RUNS; i++) {
+        double a = i * 0.25;
+        if (i >= 18 && i < 23)
+            buf_printf(&b, "%d,%g,1,nan,nan,nonfinite\n", i, a);
+        else
+            buf_printf(&b, "%d,%g,1,%.6f,%.6f,ok\n", i, a, a * a / 10, 5 - a);
+    }
+    check_write(check_path("line.csv"), b.data);
+    buf_free(&b);
+    return check_path("line.csv");
+}
+
+// A grid of a (logarithmic) and b; one corner fails.
+static const char *heat_file(void) {
+    struct buf b = {0};
+    buf_puts(&b, "run,a,b,t,x,status\n");
+    for (int i = 0; i < 5; i++)
+        for (int k = 0; k < 7; k++) {
+            static const double a[] = {0.01, 0.1, 1, 10, 100};
+            bool fails = i > 2 && k > 4;
+            buf_printf(&b, "%d,%g,%d,1,%s,%s\n", 7 * i + k, a[i], k - 3,
+                       fails       ? "nan"
+                       : i + k > 5 ? "2.5"
+                       : i % 2     ? "-1"
+                                   : "1",
+                       fails ? "dt_min" : "ok");
+        }
+    check_write(check_path("heat.csv"), b.data);
+    buf_free(&b);
+    return check_path("heat.csv");
+}
+
+// Runs x = c t and v = c, with c = 0, 1, ... as input.
+static const char *series_file(void) {
+    static double run[RUNS], c[RUNS], status[RUNS], t[SAMPLES], x[RUNS][SAMPLES], v[RUNS][SAMPLES];
+    for (int i = 0; i < RUNS; i++) {
+        run[i] = c[i] = i;
+        for (int k = 0; k < SAMPLES; k++) {
+            t[k] = k * 0.5;
+            x[i][k] = i * t[k];
+            v[i][k] = i - 0.1 * t[k] * t[k];
+        }
+    }
+    const struct npz_array arrays[] = {
+        {"run", run, 1, {RUNS}}, {"c", c, 1, {RUNS}},           {"status", status, 1, {RUNS}},
+        {"t", t, 1, {SAMPLES}},  {"x", *x, 2, {RUNS, SAMPLES}}, {"v", *v, 2, {RUNS, SAMPLES}}};
+    npz_file_write(check_path("series.npz"), arrays, 6,
+                   "{\"complete\": true, \"shoal\": \"0\", \"model\": \"somewhere/lines.ode\", "
+                   "\"options\": {\"t1\": \"10\", \"method\": \"rk4\", \"rtol\": \"1e-6\"}, "
+                   "\"grid\": [{\"names\": [\"c\"], \"count\": 40}]}");
+    return check_path("series.npz");
+}
+
+// ---- Drawing ------------------------------------------------------------------------------------
+
+static shoal_plot_options fresh(void) {
+    shoal_plot_options o;
+    CHECK_INT(shoal_plot_options_init(&o), SHOAL_OK);
+    return o;
+}
+
+// What was drawn, or NULL; notes and errors go to *said.
+static char *draw(const char *result, const shoal_plot_options *o, const char *ending,
+                  char **said) {
+    char *text = NULL, name[32];
+    struct buf talk = {0};
+    shoal_log *log = shoal_log_new();
+    snprintf(name, sizeof name, "figure.%s", ending ? ending : "txt");
+    const char *path = check_path(name);
+    unlink(path);
+    shoal_code code = shoal_plot(result, o, ending ? path : NULL, &text, log);
+    for (size_t i = 0; i < shoal_log_message_count(log); i++)
+        buf_printf(&talk, "%s\n", shoal_log_message(log, i).text);
+    if (said)
+        *said = check_keep(talk.data ? talk.data : strdup(""));
+    else
+        buf_free(&talk);
+    shoal_log_free(log);
+    return check_keep(code ? NULL : ending ? check_read(path) : text);
+}
+
+// ---- Well-formed --------------------------------------------------------------------------------
+
+static const char *xml_wrong;
+
+static const char *skip_name(const char *p) {
+    while (isalnum((unsigned char)*p) || strchr("-_:.", *p ? *p : ' '))
+        p++;
+    return p;
+}
+
+// Text up to `end`: no naked mark, only character references.
+static const char *skip_text(const char *p, char end) {
+    while (*p && *p != end) {
+        if (*p == '&') {
+            size_t n = strspn(p + 1, "#0123456789abcdefghijklmnopqrstuvwxyz");
+            if (p[n + 1] != ';' || n == 0)
+                xml_wrong = "a naked &";
+        } else if (*p == '<' || ((unsigned char)*p < 32 && *p != '\n'))
+            xml_wrong = "a naked < or a control character";
+        p++;
+    }
+    return p;
+}
+
+static const char *skip_attributes(const char *p) {
+    while (*p == ' ') {
+        const char *name = ++p;
+        p = skip_name(p);
+        if (p == name || p[0] != '=' || p[1] != '"') {
+            xml_wrong = "an attribute without quotes";
+            return p;
+        }
+        p = skip_text(p + 2, '"');
+        p += *p == '"';
+    }
+    return p;
+}
+
+// Elements that close in the order they opened in; NULL, or what is wrong.
+static const char *check_xml(const char *p) {
+    char open[32][16];
+    int depth = 0;
+    xml_wrong = NULL;
+    while (*p && !xml_wrong) {
+        p = skip_text(p, '<');
+        if (!*p)
+            break;
+        bool closing = *++p == '/';
+        const char *name = p + closing, *end = skip_name(name);
+        size_t length = (size_t)(end - name);
+        if (length == 0 || length > 15)
+            return "a tag without a name";
+        if (closing) {
+            if (!depth || strncmp(open[depth - 1], name, length) || open[depth - 1][length])
+                return "an element that closes out of order";
+            depth--;
+            p = end;
+        } else {
+            p = skip_attributes(end);
+            if (*p == '/')
+                p++;
+            else if (depth < 32)
+                snprintf(open[depth++], 16, "%.*s", (int)length, name);
+        }
+        if (*p++ != '>')
+            return "a tag that does not end";
+    }
+    return xml_wrong ? xml_wrong : depth ? "an element that stays open" : NULL;
+}
+
+static void check_python_reads(const char *svg) {
+    const char *python = check_python(NULL);
+    if (!python)
+        return;
+    check_write(check_path("check.svg"), svg);
+    struct check_output o =
+        RUN(python, "-c", "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])",
+            check_path("check.svg"));
+    CHECK_MSG(o.status == 0, "%s", o.err);
+}
+
+TEST(plot_xml_check_can_fail) {
+    CHECK(!check_xml("<a b=\"c &#60;\"><d/>text</a>\n"));
+    CHECK(check_xml("<a><b></a></b>") && check_xml("<a>") && check_xml("<a b=c/>"));
+    CHECK(check_xml("<a>&</a>") && check_xml("<a b=\"<\"/>") && check_xml("<a>\001</a>"));
+}
+
+// ---- Golden -------------------------------------------------------------------------------------
+
+static void check_golden(const char *name, const char *result, const shoal_plot_options *o) {
+    char path[128], *said;
+    snprintf(path, sizeof path, "tests/golden/plot_%s.svg", name);
+    char *got = draw(result, o, "svg", &said);
+    CHECK_MSG(got != NULL, "%s: %s", name, said);
+    REQUIRE(got);
+    const char *wrong = check_xml(got), *renew = getenv("SHOAL_GOLDEN");
+    CHECK_MSG(!wrong, "%s has %s", name, wrong);
+    check_python_reads(got);
+    if (renew && !strcmp(renew, "renew"))
+        check_write(path, got);
+    char *want = check_read(path);
+    REQUIRE(want);
+    size_t same = 0;
+    while (got[same] && got[same] == want[same])
+        same++;
+    CHECK_MSG(!strcmp(got, want), "%s differs from \"%.60s\" on: \"%.60s\"", path, want + same,
+              got + same);
+    free(want);
+}
+
+static shoal_plot_options small(shoal_plot_kind kind) {
+    shoal_plot_options o = fresh();
+    o.kind = kind;
+    o.width = 400;
+    o.height = 300;
+    return o;
+}
+
+TEST(plot_golden_values) {
+    shoal_plot_options o = small(SHOAL_PLOT_AUTO);
+    check_golden("line", line_file(), &o);
+    o.kind = SHOAL_PLOT_points;
+    o.y = "x";
+    o.log = "x,y"; // of which some are 0
+    o.dark = true;
+    check_golden("points", line_file(), &o);
+    o = small(SHOAL_PLOT_histogram);
+    o.y = "x";
+    check_golden("histogram", line_file(), &o);
+}
+
+TEST(plot_golden_heat) {
+    shoal_plot_options o = small(SHOAL_PLOT_AUTO);
+    check_golden("heat", heat_file(), &o);
+    o.kind = SHOAL_PLOT_line; // a line for each value of the other input
+    o.x = "b";
+    check_golden("lines", heat_file(), &o);
+}
+
+TEST(plot_golden_series) {
+    shoal_plot_options o = small(SHOAL_PLOT_series);
+    o.runs = "0,10:12,39";
+    check_golden("series", series_file(), &o);
+    o = small(SHOAL_PLOT_AUTO);
+    check_golden("fan", series_file(), &o);
+    o.kind = SHOAL_PLOT_phase;
+    o.x = "x";
+    o.y = "v";
+    check_golden("phase", series_file(), &o);
+    o.kind = SHOAL_PLOT_density;
+    check_golden("density", series_file(), &o);
+}
+
+// The last point of the n-th polyline of a colour: its height.
+static double end_of_line(const char *svg, const char *ink) {
+    const char *end = strstr(svg, ink), *comma = end;
+    REQUIRE(end);
+    while (comma > svg && *comma != ',')
+        comma--;
+    return atof(comma + 1);
+}
+
+// Where the number stands beside an axis to the left.
+static double height_of(const char *svg, const char *number) {
+    char label[32];
+    snprintf(label, sizeof label, ">%s</text>", number);
+    const char *p = strstr(svg, label);
+    REQUIRE(p);
+    while (p > svg && strncmp(p, " y=\"", 4))
+        p--;
+    return atof(p + 4);
+}
+
+// The median of x = c t, c = 0 to 39, is 19.5 t; read back from the file through its own axis.
+TEST(plot_fan_is_of_quantiles) {
+    shoal_plot_options o = small(SHOAL_PLOT_fan);
+    o.y = "x";
+    o.y_range = "0:400";
+    char *svg = draw(series_file(), &o, "svg", NULL);
+    REQUIRE(svg);
+    double zero = height_of(svg, "100"), unit = (height_of(svg, "300") - zero) / 200;
+    double end = end_of_line(svg, "\" stroke=\"#d55e00\" stroke-width=\"1.5\"");
+    // Numbers stand 0.36 of their size and half a pixel below their line.
+    CHECK_NEAR(100 + (end - (zero - 0.36 * 11.5 - 0.5)) / unit, 195, 2);
+}
+
+// ---- What is chosen -----------------------------------------------------------------------------
+
+TEST(plot_says_what_it_chose) {
+    shoal_plot_options o = fresh();
+    char *said;
+    draw(line_file(), &o, "svg", &said);
+    CHECK_HAS(said, "plot: line of x, y over a");
+    draw(heat_file(), &o, "svg", &said);
+    CHECK_HAS(said, "plot: heat of x over b and a");
+    draw(series_file(), &o, "svg", &said);
+    CHECK_HAS(said, "plot: fan of x, v over t");
+    o.x = "c";
+    draw(series_file(), &o, "svg", &said);
+    CHECK_HAS(said, "plot: density of x over c");
+    o = fresh();
+    o.fix = "a=9";
+    o.y = "x";
+    char *svg = draw(heat_file(), &o, "svg", &said);
+    CHECK_HAS(said, "only runs with a = 10 are shown");
+    CHECK_HAS(said, "plot: line of x over b");
+    CHECK_HAS(svg, "a = 10");
+}
+
+TEST(plot_refuses) {
+    static const struct {
+        shoal_plot_options o;
+        const char *said;
+    } cases[] = {
+        {{.kind = SHOAL_PLOT_AUTO, .y = "xx"}, "has no column `xx`; did you mean `x`?"},
+        {{.kind = SHOAL_PLOT_AUTO, .x = "q"}, "has no column `q`"},
+        {{.kind = SHOAL_PLOT_fan}, "has one value a run; fan needs several"},
+        {{.kind = SHOAL_PLOT_heat}, "needs final values over two inputs"},
+        {{.kind = SHOAL_PLOT_AUTO, .log = "w"}, "--log"},
+        {{.kind = SHOAL_PLOT_AUTO, .map = "jet"}, "none of viridis"},
+        {{.kind = SHOAL_PLOT_AUTO, .x_range = "1"}, "no interval"},
+        {{.kind = SHOAL_PLOT_AUTO, .y_range = "1:1"}, "no interval"},
+        {{.kind = SHOAL_PLOT_AUTO, .fix = "a"}, "not NAME=VALUE"},
+        {{.kind = SHOAL_PLOT_AUTO, .fix = "x=1"}, "no input"},
+        {{.kind = SHOAL_PLOT_AUTO, .width = 30000}, "too large"},
+        {{.kind = SHOAL_PLOT_AUTO, .dpi = 1e9}, "too large"},
+        {{.kind = SHOAL_PLOT_AUTO, .width = 10}, "at least"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal_plot_options o = cases[i].o;
+        char *said;
+        o.size = sizeof o;
+        CHECK(!draw(line_file(), &o, "svg", &said));
+        CHECK_HAS(said, cases[i].said);
+    }
+    shoal_plot_options o = fresh();
+    char *said;
+    CHECK(!draw(line_file(), &o, "pdf", &said));
+    CHECK_HAS(said, "known by its ending: .svg, .png");
+    o.size = 0;
+    CHECK_INT(shoal_plot(line_file(), &o, NULL, &said, NULL), SHOAL_USAGE);
+    for (int i = 0; i < SHOAL_PLOT_AUTO; i++)
+        CHECK(shoal_plot_name(i) && strlen(shoal_plot_about(i)) > 10);
+}
+
+// ---- Pixels -------------------------------------------------------------------------------------
+
+struct picture {
+    uint32_t width, height;
+    unsigned char *rgb;
+};
+
+static uint32_t be(const unsigned char *p) {
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+// Chunks with their checksums, data unpacked, rows added up again: by the standard's own words.
+static struct picture read_png(const char *path) {
+    struct picture m = {0};
+    unsigned char *data = NULL;
+    size_t packed = 0;
+    FILE *f = fopen(path, "rb");
+    unsigned char *b = malloc(16 << 20);
+    REQUIRE(f && b);
+    size_t length = fread(b, 1, 16 << 20, f);
+    fclose(f);
+    REQUIRE(length > 8 && !memcmp(b, "\x89PNG\r\n\x1a\n", 8));
+    for (size_t at = 8; at + 12 <= length;) {
+        uint32_t n = be(b + at);
+        REQUIRE(n <= length - at - 12);
+        CHECK_INT(be(b + at + 8 + n), zip_crc(0, b + at + 4, 4 + (size_t)n));
+        if (!memcmp(b + at + 4, "IHDR", 4)) {
+            m.width = be(b + at + 8);
+            m.height = be(b + at + 12);
+            CHECK_INT(b[at + 16], 8);
+            CHECK_INT(b[at + 17], 2);
+        } else if (!memcmp(b + at + 4, "IDAT", 4)) {
+            data = b + at + 8;
+            packed = n;
+        }
+        at += 12 + (size_t)n;
+    }
+    size_t bytes = (size_t)m.width * 3, all = (bytes + 1) * m.height;
+    unsigned char *rows = malloc(all);
+    m.rgb = check_keep(malloc(bytes * m.height));
+    REQUIRE(data && rows && m.rgb && packed > 6);
+    REQUIRE(inflate_bytes(data + 2, packed - 6, rows, all));
+    for (uint32_t y = 0; y < m.height; y++)
+        for (size_t i = 0; i < bytes; i++) {
+            unsigned char filter = rows[y * (bytes + 1)], *to = m.rgb + y * bytes + i;
+            CHECK(filter <= 2);
+            int left = filter == 1 && i >= 3 ? to[-3] : 0;
+            int up = filter == 2 && y ? to[-(ptrdiff_t)bytes] : 0;
+            *to = (unsigned char)(rows[y * (bytes + 1) + 1 + i] + left + up);
+        }
+    free(rows);
+    free(b);
+    return m;
+}
+
+static uint32_t pixel(const struct picture *m, uint32_t x, uint32_t y) {
+    const unsigned char *p = m->rgb + 3 * ((size_t)y * m->width + x);
+    return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+}
+
+// A bare heat map is its cells and nothing else: the lowest value, the highest, a hole.
+TEST(plot_png_of_a_heat_map) {
+    shoal_plot_options o = small(SHOAL_PLOT_heat);
+    o.bare = true;
+    o.dpi = 192;
+    REQUIRE(draw(heat_file(), &o, "png", NULL));
+    struct picture m = read_png(check_path("figure.png"));
+    CHECK_INT(m.width, 800);
+    CHECK_INT(m.height, 600);
+    CHECK_INT(pixel(&m, 50, 590), colour_at(MAP_viridis, 145 / 254.0)); // a = 0.01, b = -3: 1
+    CHECK_INT(pixel(&m, 50, 470), colour_at(MAP_viridis, 0));           // a = 0.1: -1
+    CHECK_INT(pixel(&m, 450, 10), colour_at(MAP_viridis, 1));           // a = 100, b = 0: 2.5
+    bool paper = false, ink = false;                                    // hatched
+    for (uint32_t x = 700; x < 790; x++) {
+        paper = paper || pixel(&m, x, 50) == 0xffffff;
+        ink = ink || pixel(&m, x, 50) != 0xffffff;
+    }
+    CHECK(paper && ink);
+}
+
+// A point in each corner and many in the middle.
+TEST(plot_png_of_a_density) {
+    struct buf b = {0};
+    buf_puts(&b, "p,q\n0,0\n1,1\n0,1\n");
+    for (int i = 0; i < 1000; i++)
+        buf_puts(&b, "0.5,0.5\n");
+    buf_puts(&b, "nan,1\n0.2,inf\n");
+    check_write(check_path("d.csv"), b.data);
+    buf_free(&b);
+    shoal_plot_options o = small(SHOAL_PLOT_density);
+    o.x = "p";
+    o.y = "q";
+    o.bare = true;
+    char *said;
+    REQUIRE(draw(check_path("d.csv"), &o, "png", &said));
+    CHECK_HAS(said, "1003 of 1005 points are shown");
+    struct picture m = read_png(check_path("figure.png"));
+    uint32_t few = pixel(&m, 0, 0), paper = 0xffffff;
+    CHECK(few != paper && pixel(&m, 399, 0) == few && pixel(&m, 0, 299) == few);
+    CHECK(pixel(&m, 399, 299) == paper && pixel(&m, 200, 100) == paper);
+    CHECK(pixel(&m, 200, 150) != paper && pixel(&m, 200, 150) != few);
+    size_t inked = 0;
+    for (uint32_t y = 0; y < m.height; y++)
+        for (uint32_t x = 0; x < m.width; x++)
+            inked += pixel(&m, x, y) != paper;
+    CHECK_INT(inked, 4);
+}
+
+// ---- Hostile ------------------------------------------------------------------------------------
+
+static void check_all_kinds(const char *result, const char *what) {
+    for (int kind = 0; kind <= SHOAL_PLOT_AUTO; kind++)
+        for (int how = 0; how < 4; how++) {
+            shoal_plot_options o = small((shoal_plot_kind)kind);
+            char *said;
+            o.log = how == 1 ? "x,y,z" : NULL;
+            o.unicode = how == 3;
+            if (how == 2)
+                draw(result, &o, "png", &said);
+            char *text = draw(result, &o, how >= 2 ? NULL : "svg", &said);
+            if (!text) {
+                CHECK_MSG(strstr(said, "error: "), "%s, kind %d: nothing drawn, nothing said", what,
+                          kind);
+                continue;
+            }
+            const char *wrong = how < 2 ? check_xml(text) : NULL;
+            CHECK_MSG(!wrong, "%s, kind %d: %s", what, kind, wrong);
+            CHECK_MSG((how >= 2 || !strstr(text, "<script")) && !strchr(text, '\033'), "%s: %d",
+                      what, kind);
+            if (how == 0 && kind == SHOAL_PLOT_AUTO)
+                check_python_reads(text);
+        }
+}
+
+TEST(plot_hostile_names) {
+    check_write(
+        check_path("n.csv"),
+        "run,\"<script>alert('a')</script>\",t,\"a\"\"b&amp;\",\xd7\xa9\xd7\x9c\xe2\x80\xae,"
+        "\xff\xfe,\"two\nlines\033[31m\",status\n"
+        "0,1,1,2,3,4,5,ok\n1,2,1,3,4,5,6,ok\n2,3,1,3,5,1,6,ok\n");
+    check_all_kinds(check_path("n.csv"), "names");
+    shoal_plot_options o = small(SHOAL_PLOT_line);
+    o.title = "</title><script>\"'&\001";
+    char *svg = draw(check_path("n.csv"), &o, "svg", NULL);
+    REQUIRE(svg);
+    CHECK(!check_xml(svg) && !strstr(svg, "<script"));
+}
+
+TEST(plot_hostile_values) {
+    static const struct {
+        const char *what, *text;
+    } cases[] = {
+        {"one point", "run,a,t,x,status\n0,1,1,2,ok\n"},
+        {"no rows", "run,a,t,x,status\n"},
+        {"all failed", "run,a,t,x,status\n0,1,1,nan,newton\n1,2,1,nan,nonfinite\n"},
+        {"infinite", "run,a,t,x,status\n0,1,1,inf,ok\n1,2,1,-inf,ok\n2,3,1,nan,ok\n"},
+        {"huge", "run,a,t,x,status\n0,-1e308,1,1e308,ok\n1,1e308,1,-1e308,ok\n2,0,1,0,ok\n"},
+        {"tiny", "run,a,t,x,status\n0,1e-320,1,5e-324,ok\n1,2e-320,1,1e-323,ok\n"},
+        {"close", "run,a,t,x,status\n0,1e15,1,1,ok\n1,1000000000000001,1,1.0000000000000002,ok\n"},
+        {"zeros", "run,a,t,x,status\n0,0,1,0,ok\n1,0,1,0,ok\n2,-0,1,-0,ok\n"},
+        {"negative", "run,a,t,x,status\n0,-1,1,-5,ok\n1,-2,1,-6,ok\n2,-3,1,-5,ok\n"},
+        {"equal", "run,a,t,x,status\n0,1,1,7,ok\n1,1,1,7,ok\n2,1,1,7,ok\n"},
+        {"series of one", "run,t,x\n0,0,1\n"},
+        {"text", "name,city\nanna,rome\nbert,oslo\n"},
+        {"one column", "x\n1\n2\n5\n"},
+        {"grid",
+         "run,a,b,t,x,status\n0,0,0,1,0,ok\n1,0,1,1,nan,ok\n2,1,0,1,inf,ok\n3,1,1,1,3,ok\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_write(check_path("v.csv"), cases[i].text);
+        check_all_kinds(check_path("v.csv"), cases[i].what);
+    }
+}
+
+// Every string is a number that reads back as one close to where the tick is.
+TEST(plot_ticks_are_round) {
+    static const struct {
+        double low, high;
+        bool log;
+        const char *first;
+    } cases[] = {
+        {0, 30, false, "0"},
+        {-1.5, 2.2, false, "-1"},
+        {0, 1e-7, false, "0"},
+        {1e6, 5e6, false, "1e6"},
+        {99.999, 100.001, false, "99.999"},
+        {0.001, 1000, true, "0.001"},
+        {2, 7, true, "2"},
+        {1e-30, 1e30, true, "1e-30"},
+        {3.1, 3.2, true, "3.1"},
+        {12345, 12346, false, "12345"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct axis a;
+        axis_make(&a, "a", cases[i].low, cases[i].high, cases[i].log, 6);
+        CHECK_MSG(a.count >= 2 && a.count <= TICKS_MOST, "%zu: %u ticks", i, a.count);
+        CHECK_STR(a.tick[0].text, cases[i].first);
+        for (uint32_t k = 0; k < a.count; k++) {
+            double width = cases[i].log ? fabs(a.tick[k].at) : a.high - a.low;
+            CHECK_NEAR(atof(a.tick[k].text), a.tick[k].at, 1e-6 * width);
+            CHECK(axis_place(&a, a.tick[k].at) > -1e-6 && axis_place(&a, a.tick[k].at) < 1 + 1e-6);
+            CHECK_MSG(!k || strcmp(a.tick[k].text, a.tick[k - 1].text), "%s twice", a.tick[k].text);
+        }
+    }
+}
+
+// ---- The program --------------------------------------------------------------------------------
+
+static bool is_ascii(const char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text > 126 || *text == '\033')
+            return false;
+    return true;
+}
+
+TEST(plot_on_a_pipe) {
+    setenv("LC_ALL", "C.UTF-8", 1);
+    unsetenv("TERM");
+    struct check_output o = RUN(check_shoal(), "plot", line_file());
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.err, "plot: line of x, y over a");
+    CHECK_HAS(o.out, "\xe2\x94\xa4"); // an axis
+    CHECK(!strchr(o.out, '\033'));
+    setenv("TERM", "dumb", 1);
+    o = RUN(check_shoal(), "plot", line_file(), "-q");
+    CHECK(o.status == 0 && is_ascii(o.out) && !o.err[0]);
+    unsetenv("TERM");
+    setenv("LC_ALL", "C", 1);
+    o = RUN(check_shoal(), "plot", heat_file(), "-q");
+    CHECK(o.status == 0 && is_ascii(o.out));
+    CHECK_HAS(o.out, "@");
+    CHECK_HAS(o.out, "/"); // what failed
+}
+
+TEST(plot_as_a_command) {
+    const char *svg = check_path("f.svg");
+    struct check_output o = RUN(check_shoal(), "plot", series_file(), "series", "--y", "V",
+                                "--only-runs", "3", "-o", svg);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    CHECK_HAS(o.err, "wrote ");
+    char *text = check_read(svg);
+    CHECK_HAS(text, ">lines: series</text>");
+    CHECK_HAS(text, "rk4, rtol 1e-6");
+    free(text);
+    o = RUN(check_shoal(), "plot", series_file(), "seris");
+    CHECK_INT(o.status, 2);
+    CHECK_HAS(o.err, "series");
+    o = RUN(check_shoal(), "plot");
+    CHECK_INT(o.status, 2);
+    o = RUN(check_shoal(), "plot", check_path("nothing.npz"));
+    CHECK_INT(o.status, 4);
+    o = RUN(check_shoal(), "plot", line_file(), "-o", check_path("no/f.svg"));
+    CHECK_INT(o.status, 4);
+    o = RUN(check_shoal(), "plot", line_file(), "--width", "x");
+    CHECK_INT(o.status, 1);
+    o = RUN(check_shoal(), "help", "plot");
+    CHECK_HAS(o.out, "histogram    how often a value occurs");
+}
