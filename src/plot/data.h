@@ -89,6 +89,8 @@ struct range {
 };
 struct range range_none(void);
 void range_add(struct range *g, const double *values, size_t count, bool log);
+// A note, where there are values that a logarithmic axis has no place for.
+void tell_no_log(struct plot *p, uint32_t column, const double *values, size_t count);
 // What was asked for, or else that of the values.
 shoal_code range_asked(const char *text, struct range *g, struct report *r);
 

@@ -334,8 +334,10 @@ static void draw_legend(const struct figure *f, double x, double y, double most,
             if (!l->name || (last && i)) // panels share one
                 continue;
             double wide = 18 + gap + font_width(l->name, small_size) + 3 * gap;
-            if (x + wide > most)
+            if (x + wide > most) {
+                pen->text(pen, x, y, "...", small_size, -1, false, f->theme->ink, false);
                 return;
+            }
             struct box swatch = {x, y - small_size * 0.75, 18, small_size * 0.8};
             double middle = swatch.y + swatch.h / 2;
             if (l->kind == LAYER_HATCH)
@@ -369,7 +371,7 @@ static void draw_titles(const struct figure *f, double width, struct pen *pen) {
         y += gap + small_size * 0.2;
     }
     if (has_legend(f))
-        draw_legend(f, margin, y + small_size, width - margin, pen);
+        draw_legend(f, margin, y + small_size, width - margin - 2 * gap, pen);
 }
 
 void figure_draw(const struct figure *f, double width, double height, struct pen *pen) {

@@ -25,6 +25,15 @@ void range_add(struct range *g, const double *values, size_t count, bool log) {
     g->high = high;
 }
 
+void tell_no_log(struct plot *p, uint32_t column, const double *values, size_t count) {
+    size_t lost = 0;
+    for (size_t i = 0; i < count; i++)
+        lost += values[i] <= 0;
+    if (lost)
+        report_note(p->r, "%zu values of %s are not above 0 and have no place on its axis", lost,
+                    plot_name(p, column));
+}
+
 shoal_code range_asked(const char *text, struct range *g, struct report *r) {
     const char *colon = text ? strchr(text, ':') : NULL;
     char first[64];

@@ -100,6 +100,8 @@ static shoal_code make_axes(struct plot *p, struct panel *panel, const struct li
     struct range x = range_none(), y = range_none();
     range_add(&x, l->c.column[0], l->c.rows, p->log_x);
     range_add(&y, l->c.column[1 + which], l->c.rows, p->log_y);
+    if (p->log_y)
+        tell_no_log(p, p->y[which], l->c.column[1 + which], l->c.rows);
     shoal_code code = range_asked(p->o->x_range, &x, p->r);
     if (!code)
         code = range_asked(p->o->y_range, &y, p->r);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BINS = 60 };
+enum { BINS_LEAST = 8, BINS_MOST = 60 };
 
 // ---- Order --------------------------------------------------------------------------------------
 
@@ -52,9 +52,9 @@ static bool failed(double status) {
 static void hatch_failed(struct plot *p, struct panel *panel, const struct columns *c,
                          const double *status) {
     const double *x = c->column[0];
-    double *from = arena_new(&p->arena, double, c->rows + 1), *to = from;
+    double *from = arena_new(&p->arena, double, c->rows + 1);
+    double *to = arena_new(&p->arena, double, c->rows + 1);
     size_t n = 0;
-    to = arena_new(&p->arena, double, c->rows + 1);
     for (size_t i = 0; i < c->rows; i++) {
         size_t end = i;
         while (end < c->rows && failed(status[end]))
@@ -66,10 +66,14 @@ static void hatch_failed(struct plot *p, struct panel *panel, const struct colum
         i = end;
     }
     struct layer *l = n ? panel_add(panel, LAYER_HATCH) : NULL;
-    if (l) {
-        *l = (struct layer){LAYER_HATCH, p->f.theme->soft, 1, "failed", n, from, NULL, to, NULL,
-                            NULL};
-    }
+    if (l)
+        *l = (struct layer){.kind = LAYER_HATCH,
+                            .ink = p->f.theme->soft,
+                            .opacity = 1,
+                            .name = "failed",
+                            .count = n,
+                            .x = from,
+                            .x2 = to};
 }
 
 // ---- Lines and points ---------------------------------------------------------------------------
@@ -130,6 +134,10 @@ static shoal_code make_axes(struct plot *p, struct panel *panel, const struct co
     for (uint32_t i = 0; i < p->ys; i++)
         range_add(&y, c->column[1 + i], c->rows, p->log_y);
     bool given = p->o->x_range;
+    if (p->log_x)
+        tell_no_log(p, p->x, c->column[0], c->rows);
+    for (uint32_t i = 0; i < p->ys && p->log_y; i++)
+        tell_no_log(p, p->y[i], c->column[1 + i], c->rows);
     shoal_code code = range_asked(p->o->x_range, &x, p->r);
     if (!code)
         code = range_asked(p->o->y_range, &y, p->r);
@@ -176,12 +184,15 @@ struct counter {
     const struct plot *p;
     struct range g;
     struct axis axis;
+    uint64_t rows;
+    uint32_t bins;
     double *count;
 };
 
 static void find_range(void *user, const double *const *column, size_t rows) {
     struct counter *c = user;
     range_add(&c->g, column[0], rows, c->p->log_x);
+    c->rows += rows;
 }
 
 static void count_rows(void *user, const double *const *column, size_t rows) {
@@ -189,34 +200,48 @@ static void count_rows(void *user, const double *const *column, size_t rows) {
     for (size_t i = 0; i < rows; i++) {
         double place = axis_place(&c->axis, column[0][i]);
         if (place >= 0 && place <= 1)
-            c->count[place < 1 ? (int)(place * BINS) : BINS - 1]++;
+            c->count[place < 1 ? (uint32_t)(place * c->bins) : c->bins - 1]++;
     }
+}
+
+// As many bins as the number of values can fill.
+static shoal_code size_bins(struct plot *p, struct counter *c) {
+    shoal_code code = pass_over(p, p->samples, p->y, 1, NULL, find_range, c);
+    c->bins = (uint32_t)fmin(fmax(2 * cbrt((double)c->rows), BINS_LEAST), BINS_MOST);
+    if (!code)
+        code = range_asked(p->o->x_range, &c->g, p->r);
+    axis_make(&c->axis, plot_name(p, p->y[0]), c->g.low, c->g.high, p->log_x, 8);
+    return code;
 }
 
 shoal_code make_histogram(struct plot *p) {
     struct counter c = {.p = p, .g = range_none()};
-    double *low = arena_new(&p->arena, double, BINS), *high = arena_new(&p->arena, double, BINS);
-    c.count = arena_new(&p->arena, double, BINS);
-    shoal_code code = p->o->x_range ? range_asked(p->o->x_range, &c.g, p->r)
-                                    : pass_over(p, p->samples, p->y, 1, NULL, find_range, &c);
-    axis_make(&c.axis, plot_name(p, p->y[0]), c.g.low, c.g.high, p->log_x, 8);
+    double *low = arena_new(&p->arena, double, BINS_MOST);
+    double *high = arena_new(&p->arena, double, BINS_MOST);
+    c.count = arena_new(&p->arena, double, BINS_MOST);
+    shoal_code code = size_bins(p, &c);
     if (!code)
         code = pass_over(p, p->samples, p->y, 1, NULL, count_rows, &c);
     if (code)
         return code;
     struct panel *panel = plot_panels(p, 1, 1);
     double most = 0;
-    for (int i = 0; i < BINS; i++) {
-        low[i] = axis_value(&c.axis, (double)i / BINS);
-        high[i] = axis_value(&c.axis, (i + 1.0) / BINS);
+    for (uint32_t i = 0; i < c.bins; i++) {
+        low[i] = axis_value(&c.axis, (double)i / c.bins);
+        high[i] = axis_value(&c.axis, (i + 1.0) / c.bins);
         most = fmax(most, c.count[i]);
     }
     panel->x = c.axis;
     axis_make(&panel->y, p->samples ? "samples" : "runs", p->log_y ? 0.5 : 0, fmax(most * 1.05, 1),
               p->log_y, 6);
     struct layer *l = panel_add(panel, LAYER_BARS);
-    *l = (struct layer){LAYER_BARS, p->f.theme->line[0], 0.9, NULL, BINS, low, c.count, high, NULL,
-                        NULL};
+    *l = (struct layer){.kind = LAYER_BARS,
+                        .ink = p->f.theme->line[0],
+                        .opacity = 0.9,
+                        .count = c.bins,
+                        .x = low,
+                        .y = c.count,
+                        .x2 = high};
     plot_titles(p, plot_name(p, p->y[0]));
     return SHOAL_OK;
 }
