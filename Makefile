@@ -62,10 +62,11 @@ include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
-.PHONY: help setup-% demo test test-long test-gpu bench bench-stiff bench-gpu install uninstall clean examples
+.PHONY: help setup-% demo gallery test test-long test-gpu bench bench-stiff bench-gpu install uninstall clean examples
 .PHONY: format formatted tidy by-clang lint sanitized asan ubsan fuzz
 help:
-	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a file to open'
+	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a picture'
+	@echo 'make gallery   the pictures of docs/gallery.md, minutes'
 	@echo 'make test      all tests (make test-long: the slow ones too; make test-gpu: those of devices, on a GPU)'
 	@echo 'make           build $(BUILD)/shoal, $(BUILD)/libshoal.so, $(BUILD)/libshoal.a'
 	@echo 'make install   into PREFIX ($(PREFIX)), with headers, manual page, completions, docs, examples'
@@ -86,6 +87,11 @@ demo: setup-demo
 	@test -x $(BUILD)/shoal || echo 'building Shoal ...'
 	@$(MAKE) $(JOBS) --no-print-directory -s all
 	@sh tools/demo.sh $(BUILD)/shoal
+
+# The pictures of docs/gallery.md, by the commands it shows. GALLERY=duffing: only that one.
+gallery:
+	@$(MAKE) $(JOBS) --no-print-directory -s all
+	@sh tools/gallery.sh $(BUILD)/shoal $(GALLERY)
 
 examples: $(EXAMPLES)
 

@@ -11,7 +11,8 @@
 static const char *const pages[] = {
     "README.md",           "docs/design.md",       "docs/testing.md",  "docs/dependencies.md",
     "docs/performance.md", "docs/measurements.md", "docs/language.md", "docs/results.md",
-    "docs/summaries.md",   "docs/timing.md",       "docs/drivers.md",  "docs/examples.md"};
+    "docs/summaries.md",   "docs/timing.md",       "docs/drivers.md",  "docs/examples.md",
+    "docs/plots.md",       "docs/gallery.md"};
 
 static bool is_option(const char *name, size_t length) {
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
@@ -105,8 +106,9 @@ TEST(docs_links_lead_somewhere) {
 TEST(docs_targets_exist) {
     char *make = check_read("Makefile");
     REQUIRE(make != NULL);
-    static const char *const targets[] = {"demo",   "test", "test-long", "bench", "install",
-                                          "format", "tidy", "asan",      "ubsan", "fuzz"};
+    static const char *const targets[] = {"demo",  "gallery", "test",   "test-long",
+                                          "bench", "install", "format", "tidy",
+                                          "asan",  "ubsan",   "fuzz"};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         char line[64];
         snprintf(line, sizeof line, "\n%s:", targets[i]);
@@ -117,9 +119,9 @@ TEST(docs_targets_exist) {
 
 TEST(examples_run) {
     static const char *const models[] = {
-        "lorenz",        "vanderpol",          "lotka_volterra", "hodgkin_huxley",
-        "lorenz96",      "pleiades",           "arenstorf",      "akzo",
-        "bouncing_ball", "integrate_and_fire", "two_compartment"};
+        "lorenz",          "vanderpol", "lotka_volterra", "hodgkin_huxley", "lorenz96",
+        "pleiades",        "arenstorf", "akzo",           "bouncing_ball",  "integrate_and_fire",
+        "two_compartment", "duffing",   "kuramoto",       "patients"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char path[64];
         snprintf(path, sizeof path, "examples/%s.ode", models[i]);

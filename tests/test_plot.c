@@ -587,7 +587,7 @@ TEST(plot_as_a_command) {
     CHECK_MSG(o.status == 0, "%s", o.err);
     CHECK_HAS(o.err, "wrote ");
     char *text = check_read(svg);
-    CHECK_HAS(text, ">lines: series</text>");
+    CHECK_HAS(text, ">lines: v</text>");
     CHECK_HAS(text, "rk4, rtol 1e-6");
     free(text);
     o = RUN(check_shoal(), "plot", series_file(), "seris");

@@ -148,6 +148,10 @@ static uint32_t free_inputs(const struct plot *p, uint32_t out[INPUTS_MOST]) {
     return n;
 }
 
+static bool is_input(const struct plot *p, uint32_t column) {
+    return p->d->columns.items[column].role == READER_INPUT;
+}
+
 static shoal_plot_kind kind_of_samples(const struct plot *p) {
     const struct reader_column *x = p->x == UINT32_MAX ? NULL : &p->d->columns.items[p->x];
     if (x && x->role == READER_INPUT)
@@ -161,7 +165,7 @@ static shoal_plot_kind kind_of_samples(const struct plot *p) {
 
 static shoal_plot_kind kind_of_values(const struct plot *p) {
     uint32_t some[INPUTS_MOST], count = free_inputs(p, some);
-    if (p->x == UINT32_MAX && p->grid && count >= 2)
+    if (p->grid && count >= 2 && (p->x == UINT32_MAX || (p->ys && is_input(p, p->y[0]))))
         return SHOAL_PLOT_heat;
     if (p->runs > LINE_MOST)
         return SHOAL_PLOT_density;

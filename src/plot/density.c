@@ -129,8 +129,10 @@ shoal_code make_density(struct plot *p) {
         return code;
     plot_palette(p, true, p->f.bar_colours);
     plot_titles(p, plot_name(p, p->y[0]));
-    if (p->o->shade != SHOAL_SHADE_EQUAL) // its numbers take room, which is not known yet: about
-        axis_make(&p->f.bar, "points at a pixel", 1, 1000, true, 6);
+    if (p->o->shade != SHOAL_SHADE_EQUAL) { // its numbers are not known yet, but take room
+        p->f.bar.label = "points at a pixel";
+        p->f.bar_room = "10000";
+    }
     struct box inside = plot_pixels(p);
     d.width = (uint32_t)fmax(inside.w, 1);
     d.height = (uint32_t)fmax(inside.h, 1);

@@ -33,6 +33,10 @@ static double widest(const struct axis *a) {
     return width;
 }
 
+static double bar_text(const struct figure *f) {
+    return f->bar_room ? font_width(f->bar_room, small_size) : widest(&f->bar);
+}
+
 static bool has_legend(const struct figure *f) {
     for (uint32_t i = 0; i < f->panels; i++)
         for (uint32_t k = 0; k < f->panel[i].layers; k++)
@@ -56,7 +60,7 @@ static struct layout lay_out(const struct figure *f, double width, double height
     l.left += tick_length + gap + text_size + gap;
     l.bottom = tick_length + gap + small_size + gap + text_size + 2;
     if (f->bar.label)
-        l.bar = 3 * gap + 14 + tick_length + widest(&f->bar) + gap + text_size + gap;
+        l.bar = 3 * gap + 14 + tick_length + bar_text(f) + gap + text_size + gap;
     l.all = (struct box){margin, top, width - 2 * margin - l.bar, height - top - margin + 4};
     return l;
 }

@@ -53,7 +53,8 @@ struct figure {
     const struct theme *theme;
     uint32_t panels, columns; // side by side
     struct panel *panel;
-    struct axis bar; // of colours; label NULL: there is none
+    struct axis bar;      // of colours; label NULL: there is none
+    const char *bar_room; // its numbers have room for this text; NULL: for themselves
     colour bar_colours[256];
     bool bare; // the picture alone, without axes and text
 };

@@ -2,6 +2,7 @@
 // shoal_plot: opens a result, looks, chooses, makes the figure, and draws it into a file or a text.
 #include "base/ascii.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "log/log.h"
 #include "plot/data.h"
 
@@ -95,8 +96,12 @@ void plot_titles(struct plot *p, const char *what) {
         n += snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", %s", p->method);
     if (p->rtol && n < (int)sizeof f->subtitle)
         n += snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", rtol %s", p->rtol);
-    if (p->t1 && !p->samples && n < (int)sizeof f->subtitle)
-        snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", t = %s", p->t1);
+    double t1;
+    if (p->t1 && !p->samples && n < (int)sizeof f->subtitle && number_finite(p->t1, &t1)) {
+        char value[TICK_ROOM];
+        number_short(t1, 6, value);
+        snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", t = %s", value);
+    }
 }
 
 // On a light paper much is dark, on a dark one bright; a first colour close to the paper is left

@@ -133,7 +133,9 @@ shoal_code make_series(struct plot *p) {
         code = make_axes(p, &panel[i], &l, i);
         add_lines(p, &panel[i], &l, i);
     }
-    plot_titles(p, p->kind == SHOAL_PLOT_phase ? "phase plane" : "series");
+    plot_titles(p, p->kind == SHOAL_PLOT_phase ? "phase plane"
+                   : p->ys == 1                ? plot_name(p, p->y[0])
+                                               : "series");
     return code;
 }
 
@@ -255,6 +257,6 @@ shoal_code make_fan(struct plot *p) {
     struct panel *panel = plot_panels(p, p->ys, 1);
     for (uint32_t i = 0; i < p->ys && !code; i++)
         code = make_panel(p, &panel[i], &f, i);
-    plot_titles(p, "fan");
+    plot_titles(p, p->ys == 1 ? plot_name(p, p->y[0]) : "all runs over time");
     return code;
 }
