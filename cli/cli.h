@@ -3,8 +3,9 @@
 //
 // stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, unknown.c
 // helps with what it cannot read, run.c is `shoal run`, info.c the commands that only tell, cache.c
-// and warm.c look after the kernels on disk, plot.c draws, stop.c minds signals, show.c, rest.c and
-// timing.c write what people read, progress.c the bar, help.c the help made from the option table.
+// and warm.c look after the kernels on disk, plot.c and report.c draw, stop.c minds signals,
+// show.c, rest.c and timing.c write what people read, progress.c the bar, help.c the help made from
+// the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -109,6 +110,16 @@ uint32_t show_width(FILE *of); // columns of the terminal
 // The command line that runs what a stop has left; output: the file of what was finished, or NULL.
 void rest_show(FILE *out, const struct args *a, const shoal_batch *batch, uint64_t done,
                const char *output);
+
+// One word behind a blank, as a shell reads it back.
+void rest_put_word(FILE *out, const char *word);
+
+// ---- report.c -----------------------------------------------------------------------------------
+
+// --report, where it was given: whether it can be written, and the page itself.
+shoal_code report_check(const struct args *a, const char *output);
+shoal_code report_write(const struct args *a, const shoal_solver *solver, const char *output,
+                        shoal_log *log);
 
 // ---- timing.c -----------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 // One word as a shell reads it back.
-static void put_word(FILE *out, const char *word) {
+void rest_put_word(FILE *out, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_./:=,@%+-";
     fputc(' ', out);
@@ -84,7 +84,7 @@ static int put_words(FILE *out, const struct args *a, int at, bool output) {
     bool behind = at > 0;
     for (; at < a->argc && (behind || strcmp(a->argv[at], "--")); at++)
         if (!is_replaced(a, at, output))
-            put_word(out, a->argv[at]);
+            rest_put_word(out, a->argv[at]);
     return at;
 }
 
@@ -95,14 +95,14 @@ void rest_show(FILE *out, const struct args *a, const shoal_batch *batch, uint64
     const char *rows = args_value(a, "batch");
     bool again = (a->model && !strcmp(a->model, "-")) || (rows && !strcmp(rows, "-"));
     fputs(again ? "to go on, with the same standard input:" : "to go on:", out);
-    put_word(out, program_invocation_name);
-    put_word(out, a->command);
+    rest_put_word(out, program_invocation_name);
+    rest_put_word(out, a->command);
     int at = put_words(out, a, 0, output != NULL);
     put_runs(out, batch, done);
     if (output) {
         char *name = other_name(output, shoal_batch_run(batch, done));
         fputs(" -o", out);
-        put_word(out, name);
+        rest_put_word(out, name);
         free(name);
     }
     if (at < a->argc)

@@ -274,7 +274,17 @@ static shoal_code prepare(struct run *r) {
     r->output = args_value(r->args, "output");
     if (!r->output && !isatty(1))
         r->output = "-";
-    return SHOAL_OK;
+    return report_check(r->args, r->output);
+}
+
+static shoal_code write_report(struct run *r) {
+    const char *path = args_value(r->args, "report");
+    if (!path || !r->ran)
+        return SHOAL_OK;
+    shoal_code code = report_write(r->args, r->solver, r->output, r->log);
+    if (!code)
+        talk_say(&r->talk, "wrote %s\n", path);
+    return code;
 }
 
 int command_run(struct args *a) {
@@ -288,6 +298,8 @@ int command_run(struct args *a) {
         talk_messages(&r.talk, r.log);
     }
     close_lines(&r, code);
+    if (!code)
+        code = write_report(&r);
     shoal_code closed = shoal_log_close(r.log);
     talk_messages(&r.talk, r.log);
     int status = exit_code(&r, code ? code : closed);

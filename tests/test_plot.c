@@ -604,3 +604,87 @@ TEST(plot_as_a_command) {
     o = RUN(check_shoal(), "help", "plot");
     CHECK_HAS(o.out, "histogram    how often a value occurs");
 }
+
+// ---- Reports ------------------------------------------------------------------------------------
+
+// Elements whose content is no text are left as they are: there is no mark of XML in it.
+static void check_page(const char *page, const char *what) {
+    static const char doctype[] = "<!DOCTYPE html>\n";
+    REQUIRE(page && !strncmp(page, doctype, strlen(doctype)));
+    const char *wrong = check_xml(page + strlen(doctype));
+    CHECK_MSG(!wrong, "%s has %s", what, wrong);
+    check_python_reads(page);
+    CHECK(strlen(page) < 2 << 20);
+    for (const char *p = page; (p = strstr(p, "http")); p++) // nothing from outside but names
+        CHECK_MSG(!strncmp(p, "http://www.w3.org/", 18), "%.60s", p);
+}
+
+TEST(plot_report_of_a_run) {
+    const char *html = check_path("r.html"), *npz = check_path("r.npz"), *ode = check_path("m.ode");
+    check_write(ode, "# decay & growth <b>\npar a=1\ninit x=1\nx' = a*x^2\n@ t1=2\n");
+    struct check_output o =
+        RUN(check_shoal(), "run", ode, "--sweep", "a=lin:-1:1:40", "-o", npz, "--report", html);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    CHECK_HAS(o.err, "r.html");
+    char *page = check_read(html);
+    check_page(page, "the report");
+    CHECK_HAS(page, "<h1>m.ode</h1>");
+    CHECK_HAS(page, "# decay &#38; growth &#60;b&#62;</span>");
+    CHECK_HAS(page, "--sweep a=lin:-1:1:40");
+    CHECK_HAS(page, "<td>sweep</td><td>a=lin:-1:1:40</td>");
+    CHECK_HAS(page, "step became too small");
+    CHECK_HAS(page, "class=\"flame\"");
+    CHECK_HAS(page, "kernel key");
+    int figures = 0;
+    for (const char *p = page; (p = strstr(p, "<figure>")); p++)
+        figures++;
+    CHECK_INT(figures, 3); // two of the result, one of the time
+    free(page);
+    o = RUN(check_shoal(), "run", ode, "--report", html, "-o", "-");
+    CHECK_INT(o.status, 2);
+    check_write(check_path("mine.html"), "my own page");
+    o = RUN(check_shoal(), "run", ode, "--report", check_path("mine.html"), "-o", npz);
+    CHECK_INT(o.status, 4);
+    CHECK_HAS(o.err, "--force");
+}
+
+// Means and deviations by plain sums.
+TEST(plot_report_numbers) {
+    shoal_report_facts facts = {.size = sizeof facts};
+    check_write(check_path("n.csv"), "run,a,t,x,status\n0,1,1,2,ok\n1,2,1,4,ok\n2,3,1,9,ok\n"
+                                     "3,4,1,nan,newton\n4,5,1,inf,wrong\n");
+    CHECK_INT(shoal_report(check_path("n.csv"), &facts, check_path("n.html"), NULL), SHOAL_OK);
+    char *page = check_read(check_path("n.html"));
+    check_page(page, "the report");
+    CHECK_HAS(page, "<td>x</td><td>value</td><td class=\"n\">3</td><td class=\"n\">2</td>"
+                    "<td class=\"n\">2</td><td class=\"n\">5</td><td class=\"n\">3.60555</td>"
+                    "<td class=\"n\">9</td>");
+    CHECK_HAS(page, "<td>newton</td><td class=\"n\">1</td>");
+    CHECK_HAS(page, "<td>unknown</td><td class=\"n\">1</td>");
+    free(page);
+}
+
+TEST(plot_report_of_hostile_results) {
+    static const char *const texts[] = {
+        "run,a,t,x,status\n",
+        "x\n",
+        "run,\"<script>alert(1)</script>\",t,\"]]>&\",status\n0,1,1,2,\"<b>\"\n1,2,1,nan,ok\n",
+        "run,t,x\n0,0,1\n0,1,2\n",
+    };
+    shoal_report_facts facts = {.size = sizeof facts,
+                                .command = "shoal run '</pre><script>'",
+                                .model_text = "x' = </pre><script> \"'&"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        check_write(check_path("h.csv"), texts[i]);
+        CHECK_INT(shoal_report(check_path("h.csv"), &facts, check_path("h.html"), NULL), SHOAL_OK);
+        char *page = check_read(check_path("h.html"));
+        check_page(page, texts[i]);
+        int scripts = 0;
+        for (const char *p = page; (p = strstr(p, "<script")); p++)
+            scripts++;
+        CHECK_INT(scripts, 1);
+        free(page);
+    }
+    facts.size = 0;
+    CHECK_INT(shoal_report(check_path("h.csv"), &facts, check_path("h.html"), NULL), SHOAL_USAGE);
+}

@@ -174,6 +174,7 @@ CODE(shoal_solver_run_arrays, NULL, NULL, NULL, 0, NULL, NULL)
 CODE(shoal_solve, NULL, NULL, NULL, NULL, NULL)
 CODE(shoal_plot_options_init, NULL)
 CODE(shoal_plot, NULL, NULL, NULL, NULL, NULL)
+CODE(shoal_report, NULL, NULL, NULL, NULL)
 CODE(shoal_solver_run, NULL, NULL, NULL, NULL)
 DOES(shoal_result_free, NULL)
 GIVES(shoal_result_rows, 0, NULL)
@@ -323,6 +324,7 @@ static const struct nothing calls[] = {
     ROW(shoal_plot_about),
     ROW(shoal_plot_options_init),
     ROW(shoal_plot),
+    ROW(shoal_report),
     ROW(shoal_solver_run),
     ROW(shoal_result_free),
     ROW(shoal_result_rows),

@@ -893,6 +893,18 @@ SHOAL_API shoal_code shoal_plot_options_init(shoal_plot_options *options);
 SHOAL_API shoal_code shoal_plot(const char *result, const shoal_plot_options *options,
                                 const char *output, char **text, shoal_log *log);
 
+// What a report says besides what the result file holds; each may be NULL.
+typedef struct shoal_report_facts {
+    size_t size;            // of this struct: sizeof(shoal_report_facts)
+    const char *command;    // that repeats the run
+    const char *device;     // it ran on
+    const char *model_text; // of results that do not hold it (.csv)
+    const shoal_log *times; // where the time went
+} shoal_report_facts;
+// One page about a run, self-contained: what was asked, figures, statuses, numbers, times. HTML.
+SHOAL_API shoal_code shoal_report(const char *result, const shoal_report_facts *facts,
+                                  const char *output, shoal_log *log);
+
 #ifdef __cplusplus
 }
 #endif

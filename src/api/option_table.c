@@ -158,6 +158,8 @@ const struct option option_table[] = {
      GROUP(OUTPUT), LETTER('o'), .type = OPTION_TEXT},
     {OPTION("force", RUN, NULL, "off", "replace a file at --output that is no result of Shoal's"),
      GROUP(OUTPUT), .type = OPTION_FLAG},
+    {OPTION("report", RUN, "FILE", "", "a page about the run: .html; needs --output"),
+     GROUP(OUTPUT), .type = OPTION_TEXT},
     {OPTION("keep-failed", KERNEL, NULL, "off",
             "a failed trajectory keeps its last good values instead of NaN"),
      GROUP(OUTPUT), FIELD(keep_failed), .type = OPTION_FLAG},

@@ -51,6 +51,14 @@ struct plot {
     enum colour_map map;
 };
 
+enum plot_form { PLOT_TEXT, PLOT_SVG, PLOT_PNG };
+
+// The whole way from a result to a figure; `ids` begins the names inside of an SVG, which must
+// differ where several are on one page.
+shoal_code plot_draw(const char *result, const shoal_plot_options *o, enum plot_form form,
+                     const char *ids, struct buf *out, struct report *r);
+shoal_code plot_write(const char *path, const struct buf *bytes, struct report *r);
+
 const char *plot_name(const struct plot *p, uint32_t column);
 
 shoal_code look_at(struct plot *p);

@@ -56,7 +56,8 @@ struct figure {
     struct axis bar;      // of colours; label NULL: there is none
     const char *bar_room; // its numbers have room for this text; NULL: for themselves
     colour bar_colours[256];
-    bool bare; // the picture alone, without axes and text
+    bool bare;       // the picture alone, without axes and text
+    const char *ids; // names inside of an SVG begin with it
 };
 
 struct layer *panel_add(struct panel *p, enum layer_kind kind); // NULL: there is no more room
@@ -84,6 +85,7 @@ void figure_draw(const struct figure *f, double width, double height, struct pen
 // Pixels that an image of the first panel would have at that size.
 struct box figure_inside(const struct figure *f, double width, double height);
 
+void svg_put_text(struct buf *out, const char *text); // as XML and HTML have it
 void svg_draw(const struct figure *f, double width, double height, struct buf *out);
 void png_draw(const struct figure *f, double width, double height, double scale, struct buf *out);
 

@@ -136,7 +136,7 @@ static bool has_ending(const char *path, const char *ending) {
     return n > m && ascii_same(path + n - m, ending);
 }
 
-static shoal_code write_file(const char *path, const struct buf *bytes, struct report *r) {
+shoal_code plot_write(const char *path, const struct buf *bytes, struct report *r) {
     struct file_part part = {.fd = -1};
     shoal_code code = file_part_open(&part, path, r);
     if (!code)
@@ -147,26 +147,14 @@ static shoal_code write_file(const char *path, const struct buf *bytes, struct r
     return code;
 }
 
-static shoal_code draw(struct plot *p, const char *output, char **text) {
-    struct buf out = {0};
+static void draw(struct plot *p, enum plot_form form, struct buf *out) {
     struct terminal t = {p->o->columns, p->o->rows, p->o->unicode, (int)p->o->colours};
-    shoal_code code = SHOAL_OK;
-    if (!output)
-        term_draw(&p->f, &t, &out);
-    else if (has_ending(output, ".svg"))
-        svg_draw(&p->f, p->width, p->height, &out);
+    if (form == PLOT_TEXT)
+        term_draw(&p->f, &t, out);
+    else if (form == PLOT_SVG)
+        svg_draw(&p->f, p->width, p->height, out);
     else
-        png_draw(&p->f, p->width, p->height, p->scale, &out);
-    if (out.failed)
-        code = report_error(p->r, SHOAL_MEMORY, "%s: not enough memory for the figure",
-                            output ? output : "shoal_plot");
-    else if (output)
-        code = write_file(output, &out, p->r);
-    if (!code && !output)
-        *text = out.data;
-    else
-        buf_free(&out);
-    return code;
+        png_draw(&p->f, p->width, p->height, p->scale, out);
 }
 
 static shoal_code check(const shoal_plot_options *o, const char *output, struct report *r) {
@@ -186,43 +174,65 @@ static shoal_code check(const shoal_plot_options *o, const char *output, struct 
     return SHOAL_OK;
 }
 
-shoal_code shoal_plot(const char *result, const shoal_plot_options *options, const char *output,
-                      char **text, shoal_log *log) {
-    struct report *r = log_report(log);
-    if (!result || !options || (!output && !text))
-        return report_error(r, SHOAL_USAGE, "shoal_plot: no result, no options or no place for it");
-    report_begin(r);
-    if (text)
-        *text = NULL;
-    shoal_code volatile code = check(options, output, r);
-    if (code)
-        return code;
+static void set_up(struct plot *p, const shoal_plot_options *o, enum plot_form form,
+                   const char *ids, struct report *r) {
+    p->o = o;
+    p->r = r;
+    p->text = form == PLOT_TEXT;
+    p->f.theme = theme_get(o->dark);
+    p->f.bare = o->bare;
+    p->f.ids = ids;
+    p->width = o->width ? o->width : WIDTH;
+    p->height = o->height ? o->height : HEIGHT;
+    p->scale = o->dpi > 0 && form == PLOT_PNG ? o->dpi / 96 : 1;
+}
+
+shoal_code plot_draw(const char *result, const shoal_plot_options *o, enum plot_form form,
+                     const char *ids, struct buf *out, struct report *r) {
+    shoal_code volatile code = SHOAL_OK;
     jmp_buf oom;
     struct plot *volatile p = calloc(1, sizeof *p);
     if (!p || setjmp(oom))
         code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", result);
     else {
-        p->o = options;
-        p->r = r;
-        p->arena.oom = &oom;
-        p->text = !output;
-        p->f.theme = theme_get(options->dark);
-        p->f.bare = options->bare;
-        p->width = options->width ? options->width : WIDTH;
-        p->height = options->height ? options->height : HEIGHT;
-        p->scale = options->dpi > 0 && output && has_ending(output, ".png") ? options->dpi / 96 : 1;
         struct reader *d = NULL;
+        p->arena.oom = &oom;
+        set_up(p, o, form, ids, r);
         code = reader_open(result, &d, r);
         p->d = d;
         if (!code)
             code = make(p);
         if (!code)
-            code = draw(p, output, text);
+            draw(p, form, out);
+        if (!code && out->failed)
+            code = report_error(r, SHOAL_MEMORY, "%s: not enough memory for the figure", result);
     }
     if (p) {
         reader_close(p->d);
         arena_free(&p->arena);
     }
     free(p);
+    return code;
+}
+
+shoal_code shoal_plot(const char *result, const shoal_plot_options *options, const char *output,
+                      char **text, shoal_log *log) {
+    struct report *r = log_report(log);
+    struct buf out = {0};
+    if (!result || !options || (!output && !text))
+        return report_error(r, SHOAL_USAGE, "shoal_plot: no result, no options or no place for it");
+    report_begin(r);
+    if (text)
+        *text = NULL;
+    enum plot_form form = !output ? PLOT_TEXT : has_ending(output, ".svg") ? PLOT_SVG : PLOT_PNG;
+    shoal_code code = check(options, output, r);
+    if (!code)
+        code = plot_draw(result, options, form, "", &out, r);
+    if (!code && output)
+        code = plot_write(output, &out, r);
+    if (!code && !output)
+        *text = out.data;
+    else
+        buf_free(&out);
     return code;
 }

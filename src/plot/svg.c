@@ -12,19 +12,21 @@
 struct svg {
     struct pen pen;
     struct buf *out;
+    const char *prefix;
     uint32_t ids;
     bool clipped;
 };
 
 // XML has no words for most control characters, nor for half a code point.
-static void put_escaped(struct buf *out, const char *text) {
+void svg_put_text(struct buf *out, const char *text) {
     size_t length = strlen(text);
     for (size_t at = 0; at < length;) {
         char bytes[4];
         uint32_t point = utf8_decode(text, length, &at);
         if (point == '<' || point == '>' || point == '&' || point == '"' || point == '\'')
             buf_printf(out, "&#%u;", point);
-        else if (point < 32 || (point >= 127 && point < 160) || point == 0xfffe || point == 0xffff)
+        else if ((point < 32 && point != '\n' && point != '\t') || (point >= 127 && point < 160) ||
+                 point == 0xfffe || point == 0xffff)
             buf_puts(out, "\xef\xbf\xbd");
         else
             buf_put(out, bytes, utf8_encode(point, bytes));
@@ -124,7 +126,7 @@ static void svg_text(struct pen *p, double x, double y, const char *text, double
         buf_puts(out, ")\"");
     }
     buf_putc(out, '>');
-    put_escaped(out, text);
+    svg_put_text(out, text);
     buf_puts(out, "</text>\n");
 }
 
@@ -163,12 +165,12 @@ static void svg_image(struct pen *p, struct box at, const struct image *image) {
 static void svg_hatch(struct pen *p, struct box at, colour ink) {
     struct svg *s = (struct svg *)p;
     buf_printf(s->out,
-               "<pattern id=\"h%u\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
+               "<pattern id=\"%sh%u\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
                "<path d=\"M-1 9 9 -1M-1 1 1 -1M7 9 9 7\" stroke=\"#%06x\" stroke-opacity=\"0.6\"/>"
                "</pattern>\n<rect",
-               s->ids, ink);
+               s->prefix, s->ids, ink);
     put_box(s->out, at);
-    buf_printf(s->out, " fill=\"url(#h%u)\"/>\n", s->ids++);
+    buf_printf(s->out, " fill=\"url(#%sh%u)\"/>\n", s->prefix, s->ids++);
 }
 
 static void svg_clip(struct pen *p, const struct box *at) {
@@ -178,9 +180,9 @@ static void svg_clip(struct pen *p, const struct box *at) {
     s->clipped = at != NULL;
     if (!at)
         return;
-    buf_printf(s->out, "<clipPath id=\"c%u\"><rect", s->ids);
+    buf_printf(s->out, "<clipPath id=\"%sc%u\"><rect", s->prefix, s->ids);
     put_box(s->out, *at);
-    buf_printf(s->out, "/></clipPath>\n<g clip-path=\"url(#c%u)\">\n", s->ids++);
+    buf_printf(s->out, "/></clipPath>\n<g clip-path=\"url(#%sc%u)\">\n", s->prefix, s->ids++);
 }
 
 void svg_draw(const struct figure *f, double width, double height, struct buf *out) {
@@ -191,13 +193,14 @@ void svg_draw(const struct figure *f, double width, double height, struct buf *o
                             .image = svg_image,
                             .hatch = svg_hatch,
                             .clip = svg_clip},
-                    .out = out};
+                    .out = out,
+                    .prefix = f->ids ? f->ids : ""};
     buf_printf(out,
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
                "viewBox=\"0 0 %.0f %.0f\" font-family=\"Helvetica,Arial,sans-serif\" "
                "fill=\"none\" stroke-linecap=\"round\" stroke-linejoin=\"round\">\n<title>",
                width, height, width, height);
-    put_escaped(out, f->title);
+    svg_put_text(out, f->title);
     buf_printf(out, "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#%06x\"/>\n",
                f->theme->paper);
     figure_draw(f, width, height, &s.pen);
