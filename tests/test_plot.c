@@ -688,3 +688,33 @@ TEST(plot_report_of_hostile_results) {
     facts.size = 0;
     CHECK_INT(shoal_report(check_path("h.csv"), &facts, check_path("h.html"), NULL), SHOAL_USAGE);
 }
+
+static const char *find_browser(void) {
+    static const char *const places[] = {"/usr/bin/chromium", "/usr/bin/chromium-browser"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    return NULL;
+}
+
+// A browser loads the page without a complaint, and its own program runs: it has put each figure's
+// home aside, which a page whose program has stopped has not.
+TEST(plot_report_in_a_browser) {
+    const char *browser = find_browser();
+    if (!browser)
+        check_skip("no Chromium");
+    char url[4096], home[4096];
+    shoal_report_facts facts = {.size = sizeof facts};
+    CHECK_INT(shoal_report(heat_file(), &facts, check_path("b.html"), NULL), SHOAL_OK);
+    snprintf(url, sizeof url, "file://%s", check_path("b.html"));
+    snprintf(home, sizeof home, "--user-data-dir=%s", check_path("browser"));
+    struct check_output o =
+        RUN(browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", home,
+            "--enable-logging=stderr", "--window-size=400,800", "--dump-dom", url);
+    if (o.status)
+        check_skip("Chromium does not start here");
+    CHECK_MSG(!strstr(o.err, "CONSOLE"), "%s", o.err);
+    CHECK_HAS(o.out, "<title>heat.csv</title>");
+    CHECK_HAS(o.out, "data-ready=\"yes\"");
+    CHECK_HAS(o.out, "</svg>");
+}

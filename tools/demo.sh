@@ -16,11 +16,12 @@ echo "Seven of them, from the same batch:"
     if command -v column >/dev/null; then column -s, -t; else cat; fi
 echo
 echo "And where x is at t = 40, for rho from 0 to 200: steady states, chaos, periodic windows."
-"$shoal" run examples/lorenz.ode --sweep rho=lin:0:200:200000 --vars x -q -o "$dir/chaos.npz"
+"$shoal" run examples/lorenz.ode --sweep rho=lin:0:200:200000 --vars x -q -o "$dir/chaos.npz" --report "$dir/chaos.html"
 "$shoal" plot "$dir/chaos.npz" -q
 "$shoal" plot "$dir/chaos.npz" -q --theme dark -o "$dir/chaos.png"
 echo
 echo "The picture:      $dir/chaos.png"
+echo "About that run:   $dir/chaos.html, a page for a browser"
 echo "Look around:      $shoal plot $dir/chaos.npz --x-range 90:110, $shoal plot $dir/lorenz.npz, docs/gallery.md"
 echo "Open the result:  python3 -c \"import numpy; r = numpy.load('$dir/lorenz.npz'); print(r['rho'], r['x'])\""
 echo "Next:             $shoal help, $shoal info examples/lorenz.ode, $shoal methods"

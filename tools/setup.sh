@@ -31,6 +31,7 @@ test  optional library libOpenCL.so.1 ocl-icd-libopencl1 the kernels of GPUs, on
 test  optional file    /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd the kernels of GPUs, on this CPU
 test  optional command xppaut xppaut independent checks of the model language
 test  optional file    /usr/share/i18n/locales/de_DE locales a decimal comma, which must change no number
+test  optional command chromium|chromium-browser chromium reports as a browser sees them
 test  optional command clang clang a second compiler, which must have no warning
 test  optional command clang-format-14|clang-format clang-format-14|clang-format the format of the sources
 test  optional command clang-tidy clang-tidy findings in the sources

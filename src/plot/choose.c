@@ -85,7 +85,7 @@ static shoal_code read_map(struct plot *p) {
 
 // ---- Inputs that are fixed ----------------------------------------------------------------------
 
-static struct input *input_of(struct plot *p, uint32_t column) {
+struct input *plot_input(struct plot *p, uint32_t column) {
     for (uint32_t i = 0; i < p->inputs; i++)
         if (p->input[i].column == column)
             return &p->input[i];
@@ -114,7 +114,7 @@ static shoal_code read_fix(struct plot *p) {
         if (!value || !number_finite(value, &number))
             return report_error(p->r, SHOAL_INPUT, "--fix: '%s' is not NAME=VALUE", p->o->fix);
         uint32_t column = find_name(p, item);
-        struct input *in = column == UINT32_MAX ? NULL : input_of(p, column);
+        struct input *in = column == UINT32_MAX ? NULL : plot_input(p, column);
         if (column == UINT32_MAX)
             return unknown(p, item);
         if (!in || !in->value)
@@ -227,7 +227,7 @@ static uint32_t variables_of(shoal_plot_kind kind) {
 // A phase plane and a heat map take their second name from --y: --x x --y v, --x a --y b,x.
 static shoal_code choose_columns(struct plot *p) {
     choose_x(p);
-    if (p->kind == SHOAL_PLOT_heat && p->o->x && p->ys && input_of(p, p->y[0])) {
+    if (p->kind == SHOAL_PLOT_heat && p->o->x && p->ys && plot_input(p, p->y[0])) {
         p->z = p->y[0];
         memmove(p->y, p->y + 1, --p->ys * sizeof *p->y);
     }
@@ -245,6 +245,28 @@ static shoal_code choose_columns(struct plot *p) {
         p->kind == SHOAL_PLOT_histogram || p->kind == SHOAL_PLOT_heat)
         p->ys = 1;
     return SHOAL_OK;
+}
+
+// Values that a sweep took are often equal steps of the logarithm.
+static bool is_log(const struct input *in) {
+    double steps = in->count - 1.0, first = in->value[0], last = in->value[in->count - 1];
+    if (in->count < 3 || !(first > 0) || last / first < 8)
+        return false;
+    for (uint32_t i = 1; i + 1 < in->count; i++) {
+        double want = log(first) + log(last / first) * i / steps;
+        if (!(fabs(log(in->value[i]) - want) < 1e-6 * log(last / first)))
+            return false;
+    }
+    return true;
+}
+
+// Axes of such inputs are logarithmic, where nobody said how they should be.
+static void choose_log(struct plot *p) {
+    const struct input *x = plot_input(p, p->x), *z = plot_input(p, p->z);
+    if (p->o->log || p->o->x_range || p->o->y_range)
+        return;
+    p->log_x = x && x->value && is_log(x);
+    p->log_y = z && z->value && is_log(z);
 }
 
 static shoal_code check_kind(const struct plot *p) {
@@ -299,6 +321,7 @@ shoal_code choose(struct plot *p) {
     if (code)
         return code;
     tell(p);
+    choose_log(p);
     if (p->kind == SHOAL_PLOT_heat)
         fix_others(p);
     return SHOAL_OK;

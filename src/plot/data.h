@@ -61,6 +61,8 @@ shoal_code plot_write(const char *path, const struct buf *bytes, struct report *
 
 const char *plot_name(const struct plot *p, uint32_t column);
 
+struct input *plot_input(struct plot *p, uint32_t column); // NULL: it is none
+
 shoal_code look_at(struct plot *p);
 shoal_code choose(struct plot *p);
 

@@ -14,13 +14,6 @@ struct heat {
     bool log;
 };
 
-static const struct input *input_of(const struct plot *p, uint32_t column) {
-    for (uint32_t i = 0; i < p->inputs; i++)
-        if (p->input[i].column == column)
-            return &p->input[i];
-    return NULL;
-}
-
 // Where a value is among those that go up; a sweep mostly takes the next, or the same.
 static uint32_t place_of(const struct input *in, double value, uint32_t last) {
     if (in->value[last] == value)
@@ -68,19 +61,6 @@ static double *make_edges(struct plot *p, const struct input *in, struct axis *a
     for (uint32_t i = 0; i <= n; i++)
         edge[i] = width > 0 ? (edge[i] - low) / width : i;
     return edge;
-}
-
-// Values that a sweep took are often equal steps of the logarithm.
-static bool is_log(const struct input *in) {
-    double steps = in->count - 1.0, first = in->value[0], last = in->value[in->count - 1];
-    if (in->count < 3 || !(first > 0) || last / first < 8)
-        return false;
-    for (uint32_t i = 1; i + 1 < in->count; i++) {
-        double want = log(first) + log(last / first) * i / steps;
-        if (!(fabs(log(in->value[i]) - want) < 1e-6 * log(last / first)))
-            return false;
-    }
-    return true;
 }
 
 static bool is_even(const double *edge, uint32_t n) {
@@ -170,7 +150,7 @@ static bool has_holes(const struct heat *h) {
 }
 
 shoal_code make_heat(struct plot *p) {
-    struct heat h = {.x = input_of(p, p->x), .z = input_of(p, p->z)};
+    struct heat h = {.x = plot_input(p, p->x), .z = plot_input(p, p->z)};
     if (!h.x || !h.z || (uint64_t)h.x->count * h.z->count > CELLS_MOST)
         return report_error(p->r, SHOAL_INPUT,
                             "%s: a heat map is over two inputs with at most %d values in all; "
@@ -187,12 +167,10 @@ shoal_code make_heat(struct plot *p) {
     struct range g = range_none();
     range_add(&g, h.value, cells, p->log_z);
     struct panel *panel = plot_panels(p, 1, 1);
-    bool log_x = p->log_x || (!p->o->log && is_log(h.x)),
-         log_z = p->log_y || (!p->o->log && is_log(h.z));
     double *x_edge =
-        make_edges(p, h.x, &panel->x, plot_name(p, p->x), log_x && h.x->value[0] > 0, 8);
+        make_edges(p, h.x, &panel->x, plot_name(p, p->x), p->log_x && h.x->value[0] > 0, 8);
     double *z_edge =
-        make_edges(p, h.z, &panel->y, plot_name(p, p->z), log_z && h.z->value[0] > 0, 6);
+        make_edges(p, h.z, &panel->y, plot_name(p, p->z), p->log_y && h.z->value[0] > 0, 6);
     axis_make(&p->f.bar, plot_name(p, p->y[0]), g.low, g.high, p->log_z, 6);
     plot_palette(p, false, p->f.bar_colours);
     plot_titles(p, plot_name(p, p->y[0]));

@@ -17,9 +17,11 @@ static const char page_style[] =
     "p.soft,figcaption{color:var(--soft);margin:.2rem 0}\n"
     "pre{background:var(--tint);border:1px solid var(--line);border-radius:6px;padding:.7rem;"
     "overflow-x:auto;font:13px/1.45 ui-monospace,Menlo,Consolas,monospace}\n"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;margin:.3rem 0}\n"
+    "pre.run{white-space:pre-wrap}.wide{overflow-x:auto}table{border-collapse:collapse;margin:."
+    "3rem 0}\n"
     "th,td{text-align:left;padding:.2rem .9rem .2rem 0;border-bottom:1px solid var(--line);"
-    "vertical-align:top}th{color:var(--soft);font-weight:600}td.n,th.n{text-align:right;"
+    "vertical-align:top;overflow-wrap:normal}th{color:var(--soft);font-weight:600}td.n,th.n{text-"
+    "align:right;"
     "font-variant-numeric:tabular-nums}\n"
     "th[data-sort]{cursor:pointer}th[data-sort]::after{content:' \\2195'}\n"
     "figure{margin:1rem 0}figure svg{max-width:100%;height:auto;border-radius:6px;"
@@ -55,6 +57,7 @@ static const char page_program[] =
     "  svg.setAttribute('viewBox',[b[0]-(e.clientX-drag.x)*b[2]/q.width,"
     "b[1]-(e.clientY-drag.y)*b[3]/q.height,b[2],b[3]].join(' '))};\n"
     " svg.onpointerup=svg.onpointerleave=function(){drag=null};\n"
-    " svg.ondblclick=function(){svg.setAttribute('viewBox',home)}});\n";
+    " svg.ondblclick=function(){svg.setAttribute('viewBox',home)}});\n"
+    "document.body.dataset.ready='yes';\n";
 
 #endif

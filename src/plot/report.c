@@ -124,7 +124,7 @@ static void put_asked(struct page *g) {
     model = model ? model : g->facts->model_text;
     put(g, "<h2>What was asked</h2>\n");
     if (g->facts->command) {
-        put(g, "<pre>");
+        put(g, "<pre class=\"run\">");
         svg_put_text(g->out, g->facts->command);
         put(g, "</pre>\n");
     }
@@ -416,8 +416,8 @@ static void put_facts(struct page *g) {
 }
 
 static void put_head(struct page *g) {
-    const char *model = member(g, "model"), *slash = model ? strrchr(model, '/') : NULL;
-    const char *title = slash ? slash + 1 : model ? model : g->result;
+    const char *model = member(g, "model"), *name = model ? model : g->result;
+    const char *slash = strrchr(name, '/'), *title = slash ? slash + 1 : name;
     put(g, "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head>"
            "<meta charset=\"utf-8\"/><meta name=\"viewport\" "
            "content=\"width=device-width,initial-scale=1\"/><title>");
