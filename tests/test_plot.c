@@ -254,6 +254,31 @@ TEST(plot_golden_series) {
     check_golden("density", series_file(), &o);
 }
 
+static const char log_text[] =
+    "{\"shoal_timing\": 1, \"version\": \"0\"}\n"
+    "{\"id\":1,\"parent\":0,\"label\":\"<compile>\",\"category\":\"compile\",\"t0_ns\":2000000,"
+    "\"dur_ns\":4000000,\"track\":\"main\",\"meta\":{\"a\":[1,2]}}\n"
+    "{\"id\":2,\"parent\":0,\"label\":\"kernel\",\"category\":\"runtime\",\"t0_ns\":6000000,"
+    "\"dur_ns\":3000000,\"track\":\"stream 1\"}\n"
+    "{\"id\":0,\"parent\":null,\"label\":\"solve\",\"category\":\"runtime\",\"t0_ns\":1000000,"
+    "\"dur_ns\":9000000,\"track\":\"main\"}\n";
+
+TEST(plot_golden_flame) {
+    shoal_plot_options o = small(SHOAL_PLOT_AUTO);
+    char *said;
+    check_write(check_path("t.ndjson"), log_text);
+    check_golden("flame", check_path("t.ndjson"), &o);
+    draw(check_path("t.ndjson"), &o, NULL, &said);
+    CHECK_HAS(said, "plot: flame of 3 events on 2 tracks");
+    static const char *const wrong[] = {"", "{}\n", "{\"shoal_timing\": 1}\n{\"id\": \"x\"}\n",
+                                        "nothing\n", "{\"shoal_timing\": 1}\n{\"id\": 1\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        check_write(check_path("t.ndjson"), wrong[i]);
+        CHECK(!draw(check_path("t.ndjson"), &o, "svg", &said));
+        CHECK_HAS(said, "time log");
+    }
+}
+
 // The last point of the n-th polyline of a colour: its height.
 static double end_of_line(const char *svg, const char *ink) {
     const char *end = strstr(svg, ink), *comma = end;

@@ -850,7 +850,8 @@ SHOAL_API shoal_code shoal_model_warm(const shoal_model *model, const shoal_opti
     X(fan, "values of all runs over time: median, and where 50 and 90 % of them are")              \
     X(phase, "values of some runs over each other")                                                \
     X(density, "how many points there are at each place, of any number of them")                   \
-    X(histogram, "how often a value occurs")
+    X(histogram, "how often a value occurs")                                                       \
+    X(flame, "a time log (--timing-json): what was called when")
 
 typedef enum shoal_plot_kind {
 #define X(name, text) SHOAL_PLOT_##name,
@@ -887,9 +888,10 @@ typedef struct shoal_plot_options {
 } shoal_plot_options;
 
 SHOAL_API shoal_code shoal_plot_options_init(shoal_plot_options *options);
-// Draws a result file (.csv, .npz, .h5) into a file, .svg or .png by its ending; or, where `output`
-// is NULL, as text for a terminal, to be freed with free(). Notes of the log say what was chosen.
-// Large files are read in pieces, more than once; memory does not grow with them.
+// Draws a result file (.csv, .npz, .h5) or a time log (.ndjson) into a file, .svg or .png by its
+// ending; or, where `output` is NULL, as text for a terminal, to be freed with free(). Notes of the
+// log say what was chosen. Large files are read in pieces, more than once; memory does not grow
+// with them.
 SHOAL_API shoal_code shoal_plot(const char *result, const shoal_plot_options *options,
                                 const char *output, char **text, shoal_log *log);
 

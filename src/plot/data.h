@@ -2,7 +2,7 @@
 // What a plot is made of: the file, what was found in it, and the figure that comes of it.
 //
 // look.c finds inputs and metadata, load.c reads columns, choose.c decides what is drawn; values.c,
-// heat.c, series.c and density.c make figures; plot.c is the public call around them.
+// heat.c, series.c, density.c and flame.c make figures; plot.c is the public call around them.
 #ifndef SHOAL_PLOT_DATA_H
 #define SHOAL_PLOT_DATA_H
 
@@ -112,6 +112,7 @@ shoal_code make_heat(struct plot *p);
 shoal_code make_series(struct plot *p); // series, phase
 shoal_code make_fan(struct plot *p);
 shoal_code make_density(struct plot *p);
+shoal_code make_flame(struct plot *p, const char *path); // of a time log
 
 struct panel *plot_panels(struct plot *p, uint32_t count, uint32_t columns);
 // How many pixels a raster in the first panel should have, once the rest is there.

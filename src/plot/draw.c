@@ -210,6 +210,21 @@ static void draw_bars(const struct view *v, const struct layer *l) {
     }
 }
 
+static void draw_boxes(const struct figure *f, const struct view *v, const struct layer *l) {
+    for (size_t i = 0; i < l->count; i++) {
+        double a[2], b[2];
+        if (!to_place(v, l->x[i], l->y[i], a) || !to_place(v, l->x2[i], l->y[i] + 1, b))
+            continue;
+        if (b[0] - a[0] < 0.5)
+            b[0] = a[0] + 0.5;
+        double xy[8] = {a[0], a[1], b[0], a[1], b[0], b[1] + 1, a[0], b[1] + 1};
+        v->pen->area(v->pen, xy, 4, l->inks[i], 0.55);
+        if (font_width(l->labels[i], small_size) < b[0] - a[0] - 6 && a[1] - b[1] > small_size)
+            v->pen->text(v->pen, a[0] + 3, (a[1] + b[1]) / 2 + small_size * 0.4, l->labels[i],
+                         small_size, -1, false, f->theme->ink, false);
+    }
+}
+
 static void draw_hatch(const struct view *v, const struct layer *l) {
     for (size_t i = 0; i < l->count; i++) {
         double a = axis_place(&v->panel->x, l->x[i]), b = axis_place(&v->panel->x, l->x2[i]);
@@ -223,13 +238,15 @@ static void draw_hatch(const struct view *v, const struct layer *l) {
     }
 }
 
-static void draw_layer(const struct view *v, const struct layer *l) {
+static void draw_layer(const struct figure *f, const struct view *v, const struct layer *l) {
     static void (*const draw[])(const struct view *v, const struct layer *l) = {
         [LAYER_LINE] = draw_line, [LAYER_POINTS] = draw_points, [LAYER_BAND] = draw_band,
         [LAYER_BARS] = draw_bars, [LAYER_HATCH] = draw_hatch,
     };
     if (l->kind == LAYER_IMAGE)
         v->pen->image(v->pen, v->at, l->image);
+    else if (l->kind == LAYER_BOXES)
+        draw_boxes(f, v, l);
     else
         draw[l->kind](v, l);
 }
@@ -296,7 +313,7 @@ static void draw_panel(const struct figure *f, const struct view *v, bool last) 
     if (v->panel->hatched)
         v->pen->hatch(v->pen, v->at, f->theme->soft);
     for (uint32_t i = 0; i < v->panel->layers; i++)
-        draw_layer(v, &v->panel->layer[i]);
+        draw_layer(f, v, &v->panel->layer[i]);
     v->pen->clip(v->pen, NULL);
     if (f->bare)
         return;

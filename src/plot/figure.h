@@ -24,6 +24,7 @@ enum layer_kind {
     LAYER_POINTS, // at x, y
     LAYER_BAND,   // between y and y2 over x
     LAYER_BARS,   // from the bottom to y, between x and x2
+    LAYER_BOXES,  // from x to x2 in row y, each with a label
     LAYER_HATCH,  // from x to x2 over the whole height: runs that failed
     LAYER_IMAGE,  // over the whole panel
 };
@@ -35,6 +36,8 @@ struct layer {
     const char *name; // in the legend; NULL: not there
     size_t count;
     const double *x, *y, *x2, *y2;
+    const char *const *labels; // of boxes,
+    const colour *inks;        // and their colours
     const struct image *image;
 };
 

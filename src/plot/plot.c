@@ -198,9 +198,10 @@ shoal_code plot_draw(const char *result, const shoal_plot_options *o, enum plot_
         struct reader *d = NULL;
         p->arena.oom = &oom;
         set_up(p, o, form, ids, r);
-        code = reader_open(result, &d, r);
+        bool is_log = o->kind == SHOAL_PLOT_flame || has_ending(result, ".ndjson");
+        code = is_log ? make_flame(p, result) : reader_open(result, &d, r);
         p->d = d;
-        if (!code)
+        if (!code && !is_log)
             code = make(p);
         if (!code)
             draw(p, form, out);

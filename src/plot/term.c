@@ -94,6 +94,18 @@ static void mark_bars(struct screen *s, const struct panel *p, const struct laye
     }
 }
 
+static void mark_boxes(struct screen *s, const struct panel *p, const struct layer *l) {
+    for (size_t i = 0; i < l->count; i++) {
+        double x0, x1, y0, y1;
+        if (!to_dot(s, p, l->x[i], l->y[i] + 0.1, &x0, &y0) ||
+            !to_dot(s, p, l->x2[i], l->y[i] + 0.9, &x1, &y1))
+            continue;
+        for (long x = lround(x0); x <= lround(x1); x++)
+            for (long y = lround(y1); y <= lround(y0); y++)
+                set_dot(s, x, y, l->inks[i]);
+    }
+}
+
 static void mark_hatch(struct screen *s, const struct panel *p, const struct layer *l) {
     for (size_t i = 0; i < l->count; i++) {
         double a = axis_place(&p->x, l->x[i]), b = axis_place(&p->x, l->x2[i]);
@@ -145,6 +157,9 @@ static void mark_layer(struct screen *s, const struct panel *p, const struct lay
         break;
     case LAYER_BARS:
         mark_bars(s, p, l);
+        break;
+    case LAYER_BOXES:
+        mark_boxes(s, p, l);
         break;
     case LAYER_HATCH:
         mark_hatch(s, p, l);
