@@ -235,6 +235,13 @@ TEST(plot_golden_values) {
 TEST(plot_golden_heat) {
     shoal_plot_options o = small(SHOAL_PLOT_AUTO);
     check_golden("heat", heat_file(), &o);
+    struct buf b = {0};
+    buf_puts(&b, "run,a,b,c,t,x,status\n");
+    for (int i = 0; i < 60; i++) // a panel for each c
+        buf_printf(&b, "%d,%d,%d,%d,1,%d,ok\n", i, i / 15, i / 3 % 5, i % 3, i % 3 * 10 + i / 15);
+    check_write(check_path("multiples.csv"), b.data);
+    buf_free(&b);
+    check_golden("multiples", check_path("multiples.csv"), &o);
     o.kind = SHOAL_PLOT_line; // a line for each value of the other input
     o.x = "b";
     check_golden("lines", heat_file(), &o);

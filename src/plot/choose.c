@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE_MOST = 20000, SERIES_VARS = 3, FINAL_VARS = 4, PHASE_RUNS = 12 };
+enum { LINE_MOST = 20000, SERIES_VARS = 3, FINAL_VARS = 4, PHASE_RUNS = 12, MULTIPLES_MOST = 9 };
 
 // ---- Names --------------------------------------------------------------------------------------
 
@@ -126,12 +126,18 @@ static shoal_code read_fix(struct plot *p) {
     return SHOAL_OK;
 }
 
-// Inputs that are neither x nor z get their first value, where they have several.
+// Inputs that are neither x nor z get their first value, where they have several; but one with few
+// values stays, and gets a panel for each.
 static void fix_others(struct plot *p) {
+    bool stays = true;
     for (uint32_t i = 0; i < p->inputs && p->grid; i++) {
         struct input *in = &p->input[i];
         if (in->column == p->x || in->column == p->z || !isnan(in->fixed) || in->count < 2)
             continue;
+        if (stays && in->count <= MULTIPLES_MOST && !p->text) {
+            stays = false;
+            continue;
+        }
         in->fixed = in->value[0];
         tell_fixed(p, in);
     }
@@ -194,6 +200,20 @@ static void choose_kind(struct plot *p) {
 
 // ---- Columns ------------------------------------------------------------------------------------
 
+// The input with most values, of several the fastest, but not that one; UINT32_MAX: there is none.
+static uint32_t largest_input(const struct plot *p, uint32_t but) {
+    uint32_t some[INPUTS_MOST], count = free_inputs(p, some), found = UINT32_MAX, most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct input *in = &p->input[some[i]];
+        uint32_t values = in->value ? in->count : UINT32_MAX;
+        if (in->column == but || values < most)
+            continue;
+        most = values;
+        found = in->column;
+    }
+    return found;
+}
+
 static void choose_x(struct plot *p) {
     uint32_t some[INPUTS_MOST], count = free_inputs(p, some);
     bool over_time = p->kind == SHOAL_PLOT_series || p->kind == SHOAL_PLOT_fan;
@@ -202,13 +222,9 @@ static void choose_x(struct plot *p) {
     if (over_time || (p->samples && p->kind == SHOAL_PLOT_density && !count))
         p->x = reader_role(p->d, READER_TIME);
     else if (count)
-        p->x = p->input[some[p->kind == SHOAL_PLOT_heat && count > 1 ? count - 1 : 0]].column;
+        p->x = p->kind == SHOAL_PLOT_heat ? largest_input(p, UINT32_MAX) : p->input[some[0]].column;
     else
         p->x = reader_role(p->d, READER_RUN);
-    if (p->kind == SHOAL_PLOT_heat)
-        for (uint32_t i = 0; i < count && p->z == UINT32_MAX; i++)
-            if (p->input[some[i]].column != p->x)
-                p->z = p->input[some[i]].column;
 }
 
 static uint32_t variables_of(shoal_plot_kind kind) {
@@ -232,7 +248,7 @@ static shoal_code choose_columns(struct plot *p) {
         memmove(p->y, p->y + 1, --p->ys * sizeof *p->y);
     }
     if (p->kind == SHOAL_PLOT_heat && p->z == UINT32_MAX)
-        choose_x(p);
+        p->z = largest_input(p, p->x);
     if (p->ys == 0)
         take_values(p, p->samples, variables_of(p->kind));
     if (p->ys == 0) // no values were kept: what it took is something, too

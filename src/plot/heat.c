@@ -10,8 +10,6 @@ struct heat {
     const struct input *x, *z;
     uint32_t x_last, z_last; // places of the row before
     double *value;           // [z][x], NaN: nothing
-    uint64_t outside;
-    bool log;
 };
 
 // Where a value is among those that go up; a sweep mostly takes the next, or the same.
@@ -149,37 +147,86 @@ static bool has_holes(const struct heat *h) {
     return false;
 }
 
+// One grid of values, of the runs that are not left out.
+static shoal_code fill_grid(struct plot *p, struct heat *h) {
+    size_t cells = (size_t)h->x->count * h->z->count;
+    uint32_t columns[] = {p->x, p->z, p->y[0]};
+    for (size_t i = 0; i < cells; i++)
+        h->value[i] = NAN;
+    h->x_last = h->z_last = 0;
+    return pass_over(p, false, columns, 3, NULL, put_rows, h);
+}
+
+// A third input that was not fixed has few values: a panel for each of them.
+static struct input *find_third(struct plot *p) {
+    for (uint32_t i = 0; i < p->inputs; i++)
+        if (isnan(p->input[i].fixed) && p->input[i].count > 1 && p->input[i].column != p->x &&
+            p->input[i].column != p->z)
+            return &p->input[i];
+    return NULL;
+}
+
+static shoal_code fill_panels(struct plot *p, struct heat *h, struct input *third, uint32_t panels,
+                              struct range *g) {
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < panels && !code; i++) {
+        char value[TICK_ROOM];
+        if (third) {
+            third->fixed = third->value[i];
+            number_short(third->fixed, 4, value);
+            p->f.panel[i].title =
+                arena_printf(&p->arena, "%s = %s", plot_name(p, third->column), value);
+        }
+        code = fill_grid(p, &h[i]);
+        range_add(g, h[i].value, (size_t)h[i].x->count * h[i].z->count, p->log_z);
+    }
+    if (third)
+        third->fixed = NAN;
+    return code;
+}
+
+// Axes of all panels, and the edges of their cells.
+static void set_axes(struct plot *p, const struct heat *h, uint32_t panels, struct painter *a) {
+    for (uint32_t i = 0; i < panels; i++) {
+        struct panel *panel = &p->f.panel[i];
+        a->x_edge = make_edges(p, h->x, &panel->x, plot_name(p, p->x),
+                               p->log_x && h->x->value[0] > 0, panels > 1 ? 4 : 8);
+        a->z_edge = make_edges(p, h->z, &panel->y, plot_name(p, p->z),
+                               p->log_y && h->z->value[0] > 0, panels > 1 ? 4 : 6);
+    }
+}
+
 shoal_code make_heat(struct plot *p) {
-    struct heat h = {.x = plot_input(p, p->x), .z = plot_input(p, p->z)};
-    if (!h.x || !h.z || (uint64_t)h.x->count * h.z->count > CELLS_MOST)
+    struct input *third = find_third(p);
+    uint32_t panels = third ? third->count : 1;
+    const struct input *x = plot_input(p, p->x), *z = plot_input(p, p->z);
+    if (!x || !z || (uint64_t)x->count * z->count * panels > CELLS_MOST)
         return report_error(p->r, SHOAL_INPUT,
                             "%s: a heat map is over two inputs with at most %d values in all; "
                             "`density` takes any number",
                             p->d->path, CELLS_MOST);
-    size_t cells = (size_t)h.x->count * h.z->count;
-    h.value = arena_new(&p->arena, double, cells);
-    for (size_t i = 0; i < cells; i++)
-        h.value[i] = NAN;
-    uint32_t columns[] = {p->x, p->z, p->y[0]};
-    shoal_code code = pass_over(p, false, columns, 3, NULL, put_rows, &h);
+    struct heat *h = arena_new(&p->arena, struct heat, panels);
+    struct range g = range_none();
+    struct painter a = {.bar = &p->f.bar};
+    for (uint32_t i = 0; i < panels; i++) {
+        double *value = arena_new(&p->arena, double, (size_t)x->count * z->count);
+        h[i] = (struct heat){.x = x, .z = z, .value = value};
+    }
+    plot_panels(p, panels, (uint32_t)ceil(sqrt(panels)));
+    shoal_code code = fill_panels(p, h, third, panels, &g);
     if (code)
         return code;
-    struct range g = range_none();
-    range_add(&g, h.value, cells, p->log_z);
-    struct panel *panel = plot_panels(p, 1, 1);
-    double *x_edge =
-        make_edges(p, h.x, &panel->x, plot_name(p, p->x), p->log_x && h.x->value[0] > 0, 8);
-    double *z_edge =
-        make_edges(p, h.z, &panel->y, plot_name(p, p->z), p->log_y && h.z->value[0] > 0, 6);
+    set_axes(p, h, panels, &a);
     axis_make(&p->f.bar, plot_name(p, p->y[0]), g.low, g.high, p->log_z, 6);
     plot_palette(p, false, p->f.bar_colours);
     plot_titles(p, plot_name(p, p->y[0]));
     struct box inside = plot_pixels(p);
-    struct painter a = {.h = &h, .x_edge = x_edge, .z_edge = z_edge, .bar = &p->f.bar};
-    a.width = pixels_for(x_edge, h.x->count, inside.w);
-    a.height = pixels_for(z_edge, h.z->count, inside.h);
-    panel->hatched = has_holes(&h);
-    struct layer *l = panel_add(panel, LAYER_IMAGE);
-    l->image = paint(p, &a, p->f.bar_colours);
+    a.width = pixels_for(a.x_edge, x->count, inside.w);
+    a.height = pixels_for(a.z_edge, z->count, inside.h);
+    for (uint32_t i = 0; i < panels; i++) {
+        a.h = &h[i];
+        p->f.panel[i].hatched = has_holes(&h[i]);
+        panel_add(&p->f.panel[i], LAYER_IMAGE)->image = paint(p, &a, p->f.bar_colours);
+    }
     return SHOAL_OK;
 }
