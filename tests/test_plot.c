@@ -334,6 +334,9 @@ TEST(plot_says_what_it_chose) {
     draw(series_file(), &o, "svg", &said);
     CHECK_HAS(said, "plot: density of x over c");
     o = fresh();
+    check_write(check_path("reduced.csv"), "t,x.mean,x.q0.05\n0,1,0.5\n1,2,1.5\n");
+    draw(check_path("reduced.csv"), &o, "svg", &said);
+    CHECK_HAS(said, "plot: line of x.mean, x.q0.05 over t");
     o.fix = "a=9";
     o.y = "x";
     char *svg = draw(heat_file(), &o, "svg", &said);

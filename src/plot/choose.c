@@ -158,6 +158,12 @@ static bool is_input(const struct plot *p, uint32_t column) {
     return p->d->columns.items[column].role == READER_INPUT;
 }
 
+// Statistics over runs (--reduce) have times and no runs.
+static bool is_reduced(const struct plot *p) {
+    return reader_role(p->d, READER_RUN) == UINT32_MAX &&
+           reader_role(p->d, READER_TIME) != UINT32_MAX;
+}
+
 static shoal_plot_kind kind_of_samples(const struct plot *p) {
     const struct reader_column *x = p->x == UINT32_MAX ? NULL : &p->d->columns.items[p->x];
     if (x && x->role == READER_INPUT)
@@ -175,6 +181,8 @@ static shoal_plot_kind kind_of_values(const struct plot *p) {
         return SHOAL_PLOT_heat;
     if (p->runs > LINE_MOST)
         return SHOAL_PLOT_density;
+    if (is_reduced(p))
+        return SHOAL_PLOT_line;
     if (p->x == UINT32_MAX && count == 0 && p->runs > 1)
         return SHOAL_PLOT_histogram;
     bool is_sweep = count == 1 || (p->grid && count);
@@ -224,7 +232,7 @@ static void choose_x(struct plot *p) {
     else if (count)
         p->x = p->kind == SHOAL_PLOT_heat ? largest_input(p, UINT32_MAX) : p->input[some[0]].column;
     else
-        p->x = reader_role(p->d, READER_RUN);
+        p->x = reader_role(p->d, is_reduced(p) ? READER_TIME : READER_RUN);
 }
 
 static uint32_t variables_of(shoal_plot_kind kind) {
