@@ -181,6 +181,7 @@ GIVES(shoal_result_rows, 0, NULL)
 GIVES(shoal_result_samples, 0, NULL, 0)
 NAN_OF(shoal_result_value, NULL, 0, 0, 0)
 NAN_OF(shoal_result_t, NULL, 0, 0)
+NAN_OF(shoal_result_summary, NULL, 0, 0, 0)
 GIVES(shoal_result_status, -1, NULL, 0)
 HOLDS(shoal_result_tally, got.runs == 0 && !got.complete, NULL)
 // Cache.
@@ -329,6 +330,7 @@ static const struct nothing calls[] = {
     ROW(shoal_result_free),
     ROW(shoal_result_rows),
     ROW(shoal_result_samples),
+    ROW(shoal_result_summary),
     ROW(shoal_result_value),
     ROW(shoal_result_t),
     ROW(shoal_result_status),

@@ -35,6 +35,7 @@ static const struct {
     {"src/api", "include/shoal src/ode src/grid src/io " RUNTIME},
     {"kernels/dialect", ""},
     {"kernels/ode", "kernels/dialect"},
+    {"kernels/summary", "kernels/dialect kernels/ode"},
     {"kernels/grid", "kernels/dialect"},
     {"libexec", "src/base src/io"}, // a part of the library that runs as a process of its own
     {"cli", "include/shoal/shoal.h"},

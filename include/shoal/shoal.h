@@ -701,8 +701,8 @@ SHOAL_API uint64_t shoal_result_samples(const shoal_result *result, uint64_t row
 SHOAL_API double shoal_result_value(const shoal_result *result, uint32_t var, uint64_t row,
                                     uint64_t sample);
 SHOAL_API double shoal_result_t(const shoal_result *result, uint64_t row, uint64_t sample);
-// Element `item` of a summary, counted over its axes with the last one fastest; summaries are counted
-// as shoal_solver_array_at lists them.
+// Element `item` of a summary, counted over its axes with the last one fastest; summaries are
+// counted as shoal_solver_array_at lists them.
 SHOAL_API double shoal_result_summary(const shoal_result *result, uint32_t summary, uint64_t row,
                                       uint64_t item);
 SHOAL_API int shoal_result_status(const shoal_result *result, uint64_t row);

@@ -290,8 +290,8 @@ static void define_linear(struct assembly *a) {
 
 // Numbers of a lane that the model's functions find in p.
 static uint32_t lane_numbers(const struct assembly *a) {
-    uint32_t count = codegen_signals_at(a->plan, a->system) +
-                     codegen_signal_numbers(a->plan, a->plan->signals);
+    uint32_t count =
+        codegen_signals_at(a->plan, a->system) + codegen_signal_numbers(a->plan, a->plan->signals);
     return count ? count : 1;
 }
 

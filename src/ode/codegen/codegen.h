@@ -148,7 +148,8 @@ bool codegen_signal_watcher(const struct kernel_plan *p, struct watcher *out, st
 void codegen_math(struct kernel_source *s, struct buf *out, const struct kernel_plan *p,
                   const bool used[OP_COUNT]);
 // Those who watch: summaries, before anybody changes the end of a step, then switches and events of
-// the system, then those of the plan; NULL: nobody does. `like` says what a function of the model is.
+// the system, then those of the plan; NULL: nobody does. `like` says what a function of the model
+// is.
 struct summary_code;
 const struct watcher *codegen_watchers(const struct kernel_plan *p, const struct system *s,
                                        const struct summary_code *summary, const struct emit *like,

@@ -94,8 +94,8 @@ static bool same_doses(const struct dose_plan *a, const struct dose_plan *b) {
 static bool same_signals(const struct kernel_plan *a, const struct kernel_plan *b) {
     for (uint32_t i = 0; i < a->signals; i++) {
         const struct signal_plan *x = &a->signal[i], *y = &b->signal[i];
-        if (x->degree != y->degree || x->even != y->even || x->rough != y->rough || x->periodic != y->periodic ||
-            x->zero != y->zero || x->extends != y->extends)
+        if (x->degree != y->degree || x->even != y->even || x->rough != y->rough ||
+            x->periodic != y->periodic || x->zero != y->zero || x->extends != y->extends)
             return false;
     }
     return true;
@@ -106,8 +106,7 @@ bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) 
            a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
            a->watcher == b->watcher && summary_same(a->summary, b->summary) &&
            same_doses(a->dose, b->dose) && same_records(&a->record, &b->record) &&
-           a->signals == b->signals && same_signals(a, b) &&
-           a->outputs == b->outputs &&
+           a->signals == b->signals && same_signals(a, b) && a->outputs == b->outputs &&
            !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
 }
 

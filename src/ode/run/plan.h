@@ -5,8 +5,8 @@
 #define SHOAL_ODE_RUN_PLAN_H
 
 #include "ode/run/dose.h"
-#include "ode/run/record.h"
 #include "ode/run/driver.h"
+#include "ode/run/record.h"
 #include "ode/run/save_grid.h"
 #include "ode/run/summaries.h"
 #include "ode/run/tolerances.h"
