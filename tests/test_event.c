@@ -604,3 +604,47 @@ TEST(event_added) {
     shoal_job_free(job);
     shoal_log_free(log);
 }
+
+// ---- Turned by something else -------------------------------------------------------------------
+
+static void fires(const char *text, double times) {
+    static const char *const methods[] = {"method=tsit5", "method=rk4 dt=0.07", "method=rodas5p"};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        struct solved s = solve(text, NULL, "%s", methods[i]);
+        CHECK_MSG(s.status[0] == SHOAL_STATUS_ok && solved_last(&s, 0, 0) == times,
+                  "%s, %s: %g times, not %g", text, methods[i], solved_last(&s, 0, 0), times);
+        solved_free(&s);
+    }
+}
+
+// A crossing both methods that another event, a time or a switch has turned is seen the next time.
+TEST(event_that_others_turn) {
+    fires("init m=0,v=0\nm'=0\nv'=2-v\nevent r when v>1 : v=0\nevent b when v-0.5 : m=m+1\n@ "
+          "t1=4.2\n",
+          12);
+    fires("init m=0,v=0.2\nm'=0\nv'=1\nevent j every 1 from 1 : v=-0.5\nevent b when v : m=m+1\n@ "
+          "t1=4.2\n",
+          7);
+    fires("par p=0.5\ninit m=0,v=0\nm'=0\nv'=1\nevent j every 1 from 1 : p=p+1\n"
+          "event b when v-p : m=m+1\n@ t1=4.2\n",
+          8);
+    fires("init m=0,v=0\nm'=0\nv'=1+(mod(t,1)<0.3)\nevent b when mod(t,1)-0.3 : m=m+1\n@ t1=2.9\n",
+          5);
+}
+
+// A condition that jumps happens once, however short it holds.
+TEST(event_whose_condition_jumps) {
+    fires("init n=0\nn'=0\nevent e when heav(t-1)>0.5 : n=n+1\n@ t1=9\n", 1);
+    fires("init n=0\nn'=0\nevent e when heav(t-1)-0.5 : n=n+1\n@ t1=9\n", 1);
+    fires("init n=0\nn'=0\nevent e when mod(t,1)<0.25 : n=n+1\n@ t1=3.5\n", 3);
+    fires("init n=0\nn'=0\nevent e when mod(t,10)<0.001 : n=n+1\n@ t1=55\n", 5);
+    fires("init n=0,x=0\nn'=0\nx'=1\nevent e when floor(x)-1.5 : n=n+1\n@ t1=3.5\n", 1);
+    fires("init n=0,x=0\nn'=0\nx'=cos(t)\nevent e when heav(x-0.5)-0.5 : n=n+1\n@ t1=3.5\n", 2);
+}
+
+// What an action gives to one and takes from the other leaves the condition where it was.
+TEST(event_that_stays_at_its_boundary) {
+    fires("init n=0,x=0.1,y=0.2\nn'=0\nx'=1\ny'=0.3*y\n"
+          "event e when x+y>1 : n=n+1, x=x-0.5, y=y+0.5\n@ t1=3\n",
+          1);
+}

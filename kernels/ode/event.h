@@ -437,7 +437,9 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
     event_slopes(t_real(t), y, g->p, value);
     if (when_slope[e])
         slope = value[e];
-    mask still = r_eq(before, after), onwards = r_gt(slope * far, R(0));
+    // What an action moves by less than it was away, or than the time tells apart, is still there.
+    real near = r_fma(r_abs(slope), event_close(a, t), r_abs(before) * R(0.5));
+    mask still = r_le(r_abs(after - before), near), onwards = r_gt(slope * far, R(0));
     // What was not met on the way was turned by something else, and is where it is.
     still = m_and(still, m_of_lanes(g->event.met[e]));
     if (when_touched[e])
