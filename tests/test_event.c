@@ -608,16 +608,16 @@ TEST(event_added) {
 // ---- Turned by something else -------------------------------------------------------------------
 
 static void fires(const char *text, double times) {
-    static const char *const methods[] = {"method=tsit5", "method=rk4 dt=0.07", "method=rodas5p"};
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        struct solved s = solve(text, NULL, "%s", methods[i]);
+    static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.07", "method=rodas5p"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct solved s = solve(text, NULL, "%s", how[i]);
         CHECK_MSG(s.status[0] == SHOAL_STATUS_ok && solved_last(&s, 0, 0) == times,
-                  "%s, %s: %g times, not %g", text, methods[i], solved_last(&s, 0, 0), times);
+                  "%s, %s: %g times, not %g", text, how[i], solved_last(&s, 0, 0), times);
         solved_free(&s);
     }
 }
 
-// A crossing both methods that another event, a time or a switch has turned is seen the next time.
+// A crossing both how that another event, a time or a switch has turned is seen the next time.
 TEST(event_that_others_turn) {
     fires("init m=0,v=0\nm'=0\nv'=2-v\nevent r when v>1 : v=0\nevent b when v-0.5 : m=m+1\n@ "
           "t1=4.2\n",

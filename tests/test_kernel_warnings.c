@@ -128,7 +128,7 @@ static void every_kind(const char *compiler) {
         "method=kvaerno3 t1=1",
         "method=radau5 t1=1 save=n=3",
         "method=auto t1=1 precision=f32 summary=max(x),min(x),mean(x),h=histogram(x,0,1,3)",
-        "method=rodas4 t1=1 summary=a=std(x*y),p=peaks(y,3),q=quantile(x,0.5),n=crossings(x,y)",
+        "method=rodas4 t1=1 summary=a=std(x*x),p=peaks(x,3),q=quantile(x,0.5),n=crossings(x,0.5)",
     };
     need(compiler);
     for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
