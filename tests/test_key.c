@@ -47,6 +47,9 @@ static const struct flip flips[] = {
     {"max-steps", "max-steps=17"},
     {"rtol", "rtol=1e-3"},
     {"atol", "atol=1e-3,x=1e-5"},
+    {"summary", "summary=max(x)"},
+    {"summary", "summary=mean(x)"},
+    {"summary", "summary=n=crossings(x,0.5)"},
     {"reduce", "reduce=mean,quantile(0.5)"},
     {"by", "by=a reduce=mean"},
     {"keep-failed", "keep-failed=on"},
@@ -85,7 +88,8 @@ TEST(key_by_options) {
 
 // A new option cannot be forgotten here.
 TEST(key_of_every_option) {
-    static const char *const elsewhere[] = {"cache", "keep-source"}; // places, tested below
+    // places, and what needs something else, tested below
+    static const char *const elsewhere[] = {"cache", "keep-source", "window", "record", "doses"};
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
         bool found = !o.field || o.later;
@@ -95,6 +99,34 @@ TEST(key_of_every_option) {
             found = found || !strcmp(elsewhere[k], o.name);
         CHECK_MSG(found, "no row for --%s", o.name);
     }
+}
+
+static void same_keys(const char *text, const char *a, const char *b) {
+    char one[65], other[65];
+    key_of(text, a, one);
+    key_of(text, b, other);
+    CHECK_MSG(!strcmp(one, other), "%s and %s have different keys", a, b);
+}
+
+// What watches is compiled in; its numbers are not.
+TEST(key_of_those_who_watch) {
+    static const char eventful[] = "init x=1;x'=-x;event hit when x<0.5 : x=2;@ t1=1";
+    char words[2][256], plain[65], with[65];
+    same_keys(base, "summary=n=crossings(x,0.5)", "summary=n=crossings(x,0.7)");
+    same_keys(base, "summary=max(x)", "summary=max(x) window=0.5");
+    same_keys(eventful, "record=hit,3", "record=hit,5");
+    key_of(eventful, "", plain);
+    key_of(eventful, "record=hit,3", with);
+    CHECK(strcmp(plain, with) != 0);
+    for (int i = 0; i < 2; i++) {
+        const char *path = check_path(i ? "b.csv" : "a.csv");
+        check_write(path, i ? "ID,TIME,AMT\n0,0.5,2\n" : "ID,TIME,AMT\n0,0.25,1\n");
+        snprintf(words[i], sizeof words[i], "doses=%s", path);
+    }
+    same_keys(base, words[0], words[1]);
+    key_of(base, "", plain);
+    key_of(base, words[0], with);
+    CHECK(strcmp(plain, with) != 0);
 }
 
 // ---- Models -------------------------------------------------------------------------------------
