@@ -159,8 +159,8 @@ void axis_make_round(struct axis *a, const char *label, double low, double high,
         return;
     }
     double step = a->count > 1 ? a->tick[1].at - a->tick[0].at : 0, width = a->high - a->low;
-    double down = step ? floor(a->low / step + 1e-9) * step : a->low;
-    double up = step ? ceil(a->high / step - 1e-9) * step : a->high;
+    double down = step > 0 ? floor(a->low / step + 1e-9) * step : a->low;
+    double up = step > 0 ? ceil(a->high / step - 1e-9) * step : a->high;
     // A round end where it costs little, else some air.
     down = a->low - down < 0.12 * width ? down : a->low - 0.04 * width;
     up = up - a->high < 0.12 * width ? up : a->high + 0.04 * width;
