@@ -3,13 +3,13 @@
 //
 // What was asked, what came out (figures, statuses, numbers), where the time went. It is made of
 // the result file alone and of what the caller knows besides. The page is well-formed XML.
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "log/log.h"
 #include "plot/data.h"
 #include "plot/page.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,9 +46,7 @@ static const char *member(struct page *g, const char *name) {
 
 // ---- What was asked -----------------------------------------------------------------------------
 
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c > 127;
-}
+static bool is_word(char c) { return ascii_word(c) || (unsigned char)c > 127; }
 
 static bool is_keyword(const char *word, size_t length) {
     static const char *const words[] = {
@@ -56,7 +54,7 @@ static bool is_keyword(const char *word, size_t length) {
         "then", "else",  "sum",   "of",     "shift",  "table",  "set",     "done", "and",
         "or",   "not",   "d",     "dt",     "wiener", "global", "event",   "when", "driver"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == length && !strncasecmp(words[i], word, length))
+        if (strlen(words[i]) == length && ascii_same_prefix(words[i], word, length))
             return true;
     return false;
 }
