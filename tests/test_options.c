@@ -133,7 +133,6 @@ TEST(options_words) {
     CHECK_HAS(refused("keep-failed", "maybe"), "neither on nor off");
     CHECK_HAS(refused("rtoll", "1"), "unknown option 'rtoll'; did you mean rtol?");
     CHECK_HAS(refused("sweep", "a=1"), "command line");
-    CHECK_HAS(refused("summary", "max(x)"), "not supported yet");
 }
 
 TEST(options_atol_lists) {
@@ -576,7 +575,7 @@ TEST(options_job_lines) {
 TEST(options_job_errors) {
     shoal_log *log = shoal_log_new();
     CHECK(!job_of("b.job",
-                  "t1 = 40\nrtoll = 1\n  rtol = -1\nt0 5\nmethod =\njob = c\nsummary = x\n"
+                  "t1 = 40\nrtoll = 1\n  rtol = -1\nt0 5\nmethod =\njob = c\nreuse = x\n"
                   "vars = \"x\nhelp = on\nmodel =\n",
                   SHOAL_INPUT, log));
     CHECK_INT(shoal_log_message_count(log), 9);
@@ -588,7 +587,7 @@ TEST(options_job_errors) {
     CHECK_HAS(text, "b.job:4:4: error: expected = after 't0'");
     CHECK_HAS(text, "b.job:5:1: error: method: needs a value");
     CHECK_HAS(text, "b.job:6:1: error: job: cannot be given in a job file");
-    CHECK_HAS(text, "b.job:7:1: error: summary: is not supported yet");
+    CHECK_HAS(text, "b.job:7:1: error: reuse: is not supported yet");
     CHECK_HAS(text, "b.job:8:8: error: the quoted value does not end");
     log = shoal_log_new();
     shoal_job *job;
