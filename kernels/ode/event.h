@@ -26,6 +26,7 @@ enum {
     EVENT_PASSES = 192,
     EVENT_STREAK = 1000,
     EVENT_NEAR = 100,
+    EVENT_CROWD = 50,
     EVENT_TOGETHER = 32
 };
 enum { EVENT_UP = 1, EVENT_DOWN = 2 }; // edges
@@ -462,6 +463,9 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
 INLINE void event_count(const struct shoal_args *a, struct group *g, int e, treal t, u32 lanes) {
     real gap = r_abs(t_diff(t, g->event.last[e]));
     real few = r_max(event_shortest(a, t) * R(EVENT_NEAR), event_close(a, t));
+#if !ADAPTIVE // where no number of steps is an end
+    few = r_max(few, R(a->control[CONTROL_DT]) * R(1.0 / EVENT_CROWD));
+#endif
     u32 near = m_lanes(r_le(gap, few));
     g->event.last[e] = t_select(m_of_lanes(lanes), t, g->event.last[e]);
     for (int i = 0; i < W; i++) {
