@@ -87,7 +87,7 @@ const struct option option_table[] = {
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_only), .type = OPTION_TEXT},
     {OPTION("doses", KERNEL, "FILE", "",
             "doses by columns ID TIME AMT CMT RATE II ADDL; ID is the batch's _ID, or the run"),
-     GROUP(RUNS), FIELD(doses), .type = OPTION_TEXT},
+     GROUP(RUNS), IN_KERNEL, FIELD(doses), .type = OPTION_TEXT},
     {OPTION("job", RUN, "FILE", "",
             "options from a file of `name = value` lines, or from a result file: replays it"),
      GROUP(RUNS), .type = OPTION_TEXT},
