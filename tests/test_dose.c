@@ -27,7 +27,8 @@ static struct check_output run(const char *path, const char *file, const char *a
     int n = 6;
     if (file)
         words[n++] = "--doses", words[n++] = file;
-    for (char *rest, *w = strtok_r(strdup(a), " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+    for (char *rest, *w = strtok_r(check_keep(strdup(a)), " ", &rest); w;
+         w = strtok_r(NULL, " ", &rest))
         words[n++] = w;
     if (b)
         words[n++] = b;
