@@ -358,7 +358,8 @@ void jumps_find(struct system *s, const struct model *m, struct arena *scratch) 
         *k.roots.items[i] = made[i];
     s->jumps = k.found.count;
     s->jump = arena_new(&s->arena, struct state_jump, k.found.count + 1);
-    memcpy(s->jump, k.found.items, k.found.count * sizeof *s->jump);
+    if (k.found.count)
+        memcpy(s->jump, k.found.items, k.found.count * sizeof *s->jump);
 }
 
 // An event of the model's comes first where both happen at once.

@@ -396,5 +396,6 @@ void switches_find(struct system *s, struct arena *scratch) {
     rewrite(&f);
     s->switches = f.found.count;
     s->time_switch = arena_new(&s->arena, struct time_switch, f.found.count + 1);
-    memcpy(s->time_switch, f.found.items, f.found.count * sizeof *s->time_switch);
+    if (f.found.count)
+        memcpy(s->time_switch, f.found.items, f.found.count * sizeof *s->time_switch);
 }
