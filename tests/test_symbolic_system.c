@@ -12,6 +12,7 @@ static struct model *model_new(void) {
     struct model *m = calloc(1, sizeof *m);
     REQUIRE(m);
     m->source = (struct source){"test", "x", 1};
+    m->added = 1;
     return m;
 }
 
