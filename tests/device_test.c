@@ -52,6 +52,17 @@ struct rig device_rig_reference(const char *model, const char *options) {
     return make("scalar", "cpu", model, options);
 }
 
+struct inputs device_sweeps(void) {
+    enum { ROWS = 37 };
+    const char *names[RIG_NAMES] = {"k", "w"};
+    struct inputs in = inputs_new(ROWS, names);
+    for (uint64_t i = 0; i < ROWS; i++) { // as f32 has them
+        in.value[0][i] = 0.25 + (double)(i * 11 % ROWS) / 64;
+        in.value[1][i] = 0.125 + (double)(i * 5 % ROWS) / 64;
+    }
+    return in;
+}
+
 void device_same(const struct outcome *want, const struct outcome *got, const char *what) {
     REQUIRE(want->rows == got->rows);
     for (uint64_t i = 0; i < want->rows; i++)

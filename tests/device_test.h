@@ -24,6 +24,9 @@ bool device_test_is_cpu(const char *device);
 struct rig device_rig(const char *device, const char *model, const char *options);
 struct rig device_rig_reference(const char *model, const char *options);
 
+// Some rows of the parameters k and w, around a half, in no order.
+struct inputs device_sweeps(void);
+
 // Every row is the same, bit for bit.
 void device_same(const struct outcome *want, const struct outcome *got, const char *what);
 // Runs both and compares; the inputs are freed.

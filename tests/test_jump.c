@@ -123,28 +123,16 @@ TEST(jump_that_slides) {
 
 // ---- The same everywhere ------------------------------------------------------------------------
 
-enum { ROWS = 37 };
-
-static struct inputs sweeps(void) {
-    const char *names[RIG_NAMES] = {"k", "w"};
-    struct inputs in = inputs_new(ROWS, names);
-    for (uint64_t i = 0; i < ROWS; i++) { // as f32 has them
-        in.value[0][i] = 0.25 + (double)(i * 11 % ROWS) / 64;
-        in.value[1][i] = 0.125 + (double)(i * 5 % ROWS) / 64;
-    }
-    return in;
-}
-
 static const char jumping[] = "par k=1,w=0.25;init x=1,v=0,n=0;x'=v;v'=-k*x;"
                               "n'=if(x>w)then(1)else(0)+floor(2*x)-heav(t-w)*n";
 
 DEVICE_TEST(jump_explicit) {
-    device_compare_chunks(device, jumping, "method=tsit5 t1=9", sweeps());
-    device_compare(device, jumping, "method=rk4 dt=0.01 t1=5 save=n=11", sweeps());
-    device_compare(device, jumping, "method=dopri5 t1=5 save=n=11 precision=f32", sweeps());
+    device_compare_chunks(device, jumping, "method=tsit5 t1=9", device_sweeps());
+    device_compare(device, jumping, "method=rk4 dt=0.01 t1=5 save=n=11", device_sweeps());
+    device_compare(device, jumping, "method=dopri5 t1=5 save=n=11 precision=f32", device_sweeps());
 }
 
 DEVICE_TEST(jump_implicit) {
-    device_compare_chunks(device, jumping, "method=rodas5p t1=9 save=n=11", sweeps());
-    device_compare(device, jumping, "method=kvaerno5 t0=2 t1=-3", sweeps());
+    device_compare_chunks(device, jumping, "method=rodas5p t1=9 save=n=11", device_sweeps());
+    device_compare(device, jumping, "method=kvaerno5 t0=2 t1=-3", device_sweeps());
 }

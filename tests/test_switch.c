@@ -238,36 +238,24 @@ TEST(switch_in_observables_stops_nobody) {
 
 // ---- The same everywhere ------------------------------------------------------------------------
 
-enum { ROWS = 37 };
-
-static struct inputs sweeps(void) {
-    const char *names[RIG_NAMES] = {"k", "w"};
-    struct inputs in = inputs_new(ROWS, names);
-    for (uint64_t i = 0; i < ROWS; i++) { // as f32 has them
-        in.value[0][i] = 0.25 + (double)(i * 11 % ROWS) / 64;
-        in.value[1][i] = 0.125 + (double)(i * 5 % ROWS) / 64;
-    }
-    return in;
-}
-
 static const char pulses[] = "par k=1,w=0.25;init x=1,y=0;"
                              "x'=if(mod(t,1)<w)then(20)else(0)-k*x*y;y'=x-heav(sin(9*k*t))*y";
 
 DEVICE_TEST(switch_explicit) {
-    device_compare_chunks(device, pulses, "method=tsit5 t1=5", sweeps());
-    device_compare(device, pulses, "method=rk4 dt=0.01 t1=5 save=n=11", sweeps());
-    device_compare(device, pulses, "method=dopri5 t1=5 save=n=11 precision=f32", sweeps());
+    device_compare_chunks(device, pulses, "method=tsit5 t1=5", device_sweeps());
+    device_compare(device, pulses, "method=rk4 dt=0.01 t1=5 save=n=11", device_sweeps());
+    device_compare(device, pulses, "method=dopri5 t1=5 save=n=11 precision=f32", device_sweeps());
 }
 
 DEVICE_TEST(switch_implicit) {
-    device_compare_chunks(device, pulses, "method=rodas5p t1=5 save=n=11", sweeps());
-    device_compare(device, pulses, "method=kvaerno5 t0=2 t1=1", sweeps());
-    device_compare(device, pulses, "method=radau5 t1=3 precision=f32 rtol=1e-4", sweeps());
+    device_compare_chunks(device, pulses, "method=rodas5p t1=5 save=n=11", device_sweeps());
+    device_compare(device, pulses, "method=kvaerno5 t0=2 t1=1", device_sweeps());
+    device_compare(device, pulses, "method=radau5 t1=3 precision=f32 rtol=1e-4", device_sweeps());
 }
 
 DEVICE_TEST(switch_large) {
     device_compare(device,
                    "par k=1,w=0.25;init x[1..150]=1;x1'=heav(mod(t,1)-w)-k*x1;"
                    "x[2..150]'=k*(x[j-1]-x[j])*heav(t-w)",
-                   "method=tsit5 t1=3", sweeps());
+                   "method=tsit5 t1=3", device_sweeps());
 }
