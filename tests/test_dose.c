@@ -57,7 +57,7 @@ TEST(dose_collocation) { same_as_events("--method radau5"); }
 TEST(dose_fixed) { same_as_events("--method rk4 --dt 0.03 --save n=11"); }
 TEST(dose_f32) { same_as_events("--method tsit5 --precision f32"); }
 TEST(dose_steps) { same_as_events("--method tsit5 --save steps"); }
-TEST(dose_opencl) {
+TEST(device_dose_opencl) {
     struct check_output o = RUN(check_shoal(), "devices");
     if (!strstr(o.out, "opencl"))
         check_skip("no OpenCL device here");
