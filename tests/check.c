@@ -191,6 +191,16 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void use_cache(const char *dir) {
+    static const char *const parts[][2] = {
+        {"XDG_RUNTIME_DIR", "run"}, {"XDG_CONFIG_HOME", "config"}, {"SHOAL_CACHE_DIR", "cache"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char path[200];
+        snprintf(path, sizeof path, "%.160s/%s", dir, parts[i][1]);
+        setenv(parts[i][0], path, 1);
+    }
+}
+
 // Kernels, secret and locks of a test are its own, whatever the user has set.
 static void use_own_cache(void) {
     static const char *const settings[] = {"SHOAL_CACHE",      "SHOAL_CACHE_RO",
@@ -198,9 +208,17 @@ static void use_own_cache(void) {
                                            "SHOAL_CACHE_SALT", "SHOAL_CACHE_LOG"};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         unsetenv(settings[i]);
-    setenv("XDG_RUNTIME_DIR", check_path("run"), 1);
-    setenv("XDG_CONFIG_HOME", check_path("config"), 1);
-    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
+    use_cache(check_dir());
+}
+
+// In the environment of tests: a folder that all of a run have.
+#define SHARED "SHOAL_TEST_SHARED"
+
+void check_share_kernels(bool share) {
+    const char *all = getenv(SHARED), *now = getenv("SHOAL_CACHE_DIR"), *own = check_dir();
+    const char *from = share ? own : all;
+    if (all && now && from && !strncmp(now, from, strlen(from)))
+        use_cache(share ? all : own);
 }
 
 // Signals as a program finds them that is started by hand, though the tests were started by nohup
@@ -212,6 +230,13 @@ static void use_own_signals(void) {
         signal(numbers[i], SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+// In the environment of tests, for check_does.
+#define ALL_WAYS "SHOAL_TEST_ALL_WAYS"
+
+bool check_does(size_t case_, size_t way, size_t ways) {
+    return getenv(ALL_WAYS) || way == case_ % ways;
 }
 
 _Noreturn static void run_in(const char *dir, const struct check_test *t) {
@@ -301,12 +326,16 @@ static void finish(struct job *j, int status, const struct rusage *used, bool la
     j->pid = 0;
 }
 
-// PoCL keeps what it compiles: for the time of this run, not in the user's own place. It is not to
-// compile each kernel a second time for the size of its groups.
-static void use_pocl(char path[64]) {
+// What tests share is there for the time of this run: kernels, and what PoCL compiles, which is not
+// to compile each a second time for the size of its groups.
+static void use_shared(char path[64]) {
     const char *base = getenv("TMPDIR");
-    snprintf(path, 64, "%.40s/shoal-pocl.XXXXXX", base ? base : "/tmp");
-    setenv("POCL_CACHE_DIR", mkdtemp(path) ? path : "/nowhere", 1);
+    char pocl[72];
+    snprintf(path, 64, "%.40s/shoal-shared.XXXXXX", base ? base : "/tmp");
+    setenv(SHARED, mkdtemp(path) ? path : "/nowhere", 1);
+    snprintf(pocl, sizeof pocl, "%s/pocl", path);
+    mkdir(pocl, 0700);
+    setenv("POCL_CACHE_DIR", pocl, 1);
     setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 1);
 }
 
@@ -360,6 +389,7 @@ static struct queue read_arguments(int argc, char **argv) {
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (!strcmp(argv[i], "--long")) {
+            setenv(ALL_WAYS, "1", 1);
             q.with_long = true;
         } else if (!strcmp(argv[i], "-j") && i + 1 < argc) {
             q.limit = atoi(argv[++i]);
@@ -434,10 +464,10 @@ int main(int argc, char **argv) {
         n.skipped++;
         q.again = NULL;
     }
-    char pocl[64];
-    use_pocl(pocl);
+    char shared[64];
+    use_shared(shared);
     run_all(&q, &n);
-    nftw(pocl, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(shared, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     bool no_device = !q.count && !n.on_device && !getenv("SHOAL_TEST_NO_DEVICE");
     if (no_device)
         printf(

@@ -31,6 +31,10 @@ void check_register(struct check_test *t);
 #define TEST(fn) CHECK_TEST_(fn, false)
 #define LONG_TEST(fn) CHECK_TEST_(fn, true) // only in `make test-long`
 
+// Whether a test that goes through cases in several ways has to do this one: in `make test-long`
+// each case in each way, else each in one, in turn. Most of its time is that of compilers.
+bool check_does(size_t case_, size_t way, size_t ways);
+
 // A failed check prints and counts; the test goes on. REQUIRE ends the test.
 void check_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -86,6 +90,9 @@ void check_comma_locale(void);
 // Private directory of the running test, removed afterwards.
 const char *check_dir(void);
 const char *check_path(const char *name); // check_dir()/name; a fresh string each call
+// Whether kernels are looked for and kept where all tests of a run have theirs, until it is called
+// again: for tests that are not about caches. A test that set a place of its own keeps it.
+void check_share_kernels(bool share);
 // What a test is given and need not free: it stays in reach, so it is no leak. Returns it.
 void *check_keep(void *given);
 // Runs a program without a shell; its output and exit status (128 + signal when killed).

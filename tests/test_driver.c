@@ -101,8 +101,10 @@ TEST(driver_follows_closed_forms) {
     for (int even = 0; even < 2; even++) {
         struct samples s = make_samples(40, even);
         for (size_t i = 0; i < sizeof trips / sizeof *trips; i++) {
-            check_exact(&s, "linear,ends=hold", false, trips[i]);
-            check_exact(&s, "held,ends=hold", true, trips[i]);
+            if (check_does(i, (size_t)even, 2))
+                check_exact(&s, "linear,ends=hold", false, trips[i]);
+            if (check_does(i + 1, (size_t)even, 2))
+                check_exact(&s, "held,ends=hold", true, trips[i]);
         }
     }
 }
@@ -244,8 +246,10 @@ TEST(driver_ends) {
                                            "t0=-3 t1=9 precision=f32 rtol=1e-6"};
         for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
             double sign = k == 1 ? -1 : 1, room = k == 3 ? 2e-3 : 1e-5;
-            CHECK_NEAR(end_value(&even, how, ways[k]), sign * cases[i].linear, room);
-            CHECK_NEAR(end_value(&uneven, how, ways[k]), sign * cases[i].linear, room);
+            if (check_does(k, i, 3))
+                CHECK_NEAR(end_value(&even, how, ways[k]), sign * cases[i].linear, room);
+            if (check_does(k + 1, i, 3))
+                CHECK_NEAR(end_value(&uneven, how, ways[k]), sign * cases[i].linear, room);
         }
         snprintf(how, sizeof how, "held,ends=%s", cases[i].ends);
         CHECK_NEAR(end_value(&even, how, "t0=-3 t1=9"), cases[i].held, 1e-9);
@@ -319,8 +323,10 @@ DEVICE_TEST(driver_bits) {
     static const char *const hows[] = {"linear,ends=hold", "cubic,ends=periodic", "held,ends=zero",
                                        "monotone,ends=zero"};
     for (size_t i = 0; i < 4; i++) {
-        same_on(device, hows[i], i % 2, "t0=-0.5 t1=11 save=n=7");
-        same_on(device, hows[i], (i + 1) % 2, "t0=11 t1=-0.5 precision=f32");
+        if (check_does(i, 0, 2))
+            same_on(device, hows[i], i / 2, "t0=-0.5 t1=11 save=n=7");
+        if (check_does(i, 1, 2))
+            same_on(device, hows[i], !(i / 2), "t0=11 t1=-0.5 precision=f32");
     }
     same_on(device, "cubic,ends=hold", true, "t1=9 method=rodas5p precision=f32");
     same_on(device, "held,ends=hold", true, "t1=9 method=trbdf2");
