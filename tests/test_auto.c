@@ -91,7 +91,7 @@ TEST(auto_controller) { check_mixed(NULL, "t1=40 controller=pid"); }
 TEST(auto_max_steps) { check_mixed(NULL, "t1=40 max-steps=1500 save=every=5"); }
 
 // A system whose arrays are in the workspace: diffusion, fast and slow.
-DEVICE_TEST(auto_large) {
+LONG_DEVICE_TEST(auto_large) {
     static const char text[] =
         "par d=1; init x[1..140]=1; x1'=d*(x2-2*x1); x[2..139]'=d*(x[j-1]-2*x[j]+x[j+1]);"
         "x140'=d*(x139-2*x140)+1";

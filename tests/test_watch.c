@@ -117,7 +117,7 @@ static void check_all(const char *device, const char *options, double direction,
 }
 
 DEVICE_TEST(watch_explicit) { check_all(device, "method=tsit5 rtol=1e-8", 1, 1e-6); }
-DEVICE_TEST(watch_extra_stages) { check_all(device, "method=vern7 rtol=1e-8", 1, 1e-6); }
+LONG_DEVICE_TEST(watch_extra_stages) { check_all(device, "method=vern7 rtol=1e-8", 1, 1e-6); }
 DEVICE_TEST(watch_f32) { check_all(device, "method=tsit5 precision=f32", 1, 1e-4); }
 DEVICE_TEST(watch_backwards) { check_all(device, "method=dopri5 rtol=1e-8", -1, 1e-6); }
 DEVICE_TEST(watch_rosenbrock) { check_all(device, "method=rodas5p rtol=1e-8", 1, 1e-6); }
@@ -127,7 +127,7 @@ LONG_DEVICE_TEST(watch_collocation_f32) {
     check_all(device, "method=radau5 precision=f32", 1, 1e-4);
 }
 DEVICE_TEST(watch_fixed) { check_all(device, "method=rk4 dt=0.013", 1, 1e-6); }
-DEVICE_TEST(watch_fixed_f32) { check_all(device, "method=rk4 dt=0.013 precision=f32", -1, 1e-4); }
+LONG_DEVICE_TEST(watch_fixed_f32) { check_all(device, "method=rk4 dt=0.013 precision=f32", -1, 1e-4); }
 LONG_DEVICE_TEST(watch_fixed_dirk) {
     check_all(device, "method=kvaerno5 controller=fixed dt=0.05", 1, 1e-6);
 }
@@ -286,7 +286,7 @@ static void check_integral(const char *device, const char *options) {
 }
 
 DEVICE_TEST(watch_inside) { check_integral(device, "method=tsit5 rtol=1e-8"); }
-DEVICE_TEST(watch_inside_hermite) { check_integral(device, "method=rk4 dt=0.013"); }
+LONG_DEVICE_TEST(watch_inside_hermite) { check_integral(device, "method=rk4 dt=0.013"); }
 
 // ---- Other kinds of kernels ---------------------------------------------------------------------
 
@@ -324,12 +324,12 @@ static void check_algebraic(const char *device, const char *options) {
 }
 
 DEVICE_TEST(watch_algebraic) { check_algebraic(device, "method=rodas5p rtol=1e-7"); }
-DEVICE_TEST(watch_algebraic_fixed) {
+LONG_DEVICE_TEST(watch_algebraic_fixed) {
     check_algebraic(device, "method=kvaerno5 controller=fixed dt=0.02");
 }
 
 // So many states that their arrays are in the workspace.
-DEVICE_TEST(watch_large) {
+LONG_DEVICE_TEST(watch_large) {
     static const char text[] = "par k=1, d1=0.3, d2=0.7, amount=0.5; init x=1, y=1, v=0, w=0;"
                                "x'=-k*x; y'=v; v'=-y; w'=0; init u[1..150]=1;"
                                "u1'=u2-u1; u[2..149]'=u[j-1]-2*u[j]+u[j+1]; u150'=u149-u150";
