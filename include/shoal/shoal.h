@@ -689,6 +689,30 @@ SHOAL_API shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_b
 SHOAL_API shoal_code shoal_solve(const char *model, const char *const *words, const char *path,
                                  shoal_tally *tally, shoal_log *log);
 
+// A method in a comparison.
+typedef struct shoal_rank {
+    const char *method;
+    double rtol, atol;     // that it needs;
+    double error, seconds; // what comes of them. NaN, all four: it takes no part,
+    char why[64];          // because of this; else ""
+} shoal_rank;
+enum { SHOAL_RANKS = 64 };
+typedef struct shoal_comparison {
+    uint64_t runs; // of the batch, spread over it
+    double error;  // that methods are compared at, the options' rtol: the root mean square over
+                  // runs, samples and variables of |y - reference| / (atol / rtol + |reference|)
+    const char *reference[2]; // methods that agree on the reference,
+    double agreement;         // to this error
+    uint32_t count;
+    shoal_rank rank[SHOAL_RANKS]; // the fastest first
+} shoal_comparison;
+// Adaptive methods, and `auto`, at an equal achieved error: each is run with the tolerances at
+// which its error is that of `out`, or a little less. Their kernels are made. An error where no two
+// methods agree well enough on a reference, as in chaotic systems.
+SHOAL_API shoal_code shoal_compare_methods(const shoal_model *model, const shoal_options *options,
+                                           const shoal_batch *batch, shoal_comparison *out,
+                                           shoal_log *log);
+
 // ---- Result in memory ---------------------------------------------------------------------------
 
 typedef struct shoal_result shoal_result;
