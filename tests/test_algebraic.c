@@ -97,7 +97,8 @@ static void check_orders(size_t m, double dt) {
 
 TEST(algebraic_orders) {
     for (size_t m = 0; m < IMPLICIT; m++)
-        check_orders(m, implicit[m].x_order < 6 ? 1.0 / 16 : 0.5);
+        if (check_does(m, 0, 2))
+            check_orders(m, implicit[m].x_order < 6 ? 1.0 / 16 : 0.5);
 }
 
 TEST(algebraic_samples_between_steps) {
@@ -273,7 +274,7 @@ DEVICE_TEST(algebraic_newton) {
             device_compare(device, fussy, options[i], spread("p", 0.1, 10, "q"));
 }
 
-DEVICE_TEST(algebraic_variants) {
+LONG_DEVICE_TEST(algebraic_variants) {
     device_compare(device, fussy, "method=rodas4 precision=f32", spread("p", 0.1, 10, "q"));
     device_compare(device, fussy, "method=rodas5p controller=fixed dt=0.01 save=n=3",
                    spread("p", 0.1, 10, "q"));
@@ -292,7 +293,7 @@ DEVICE_TEST(algebraic_sizes) {
     }
 }
 
-DEVICE_TEST(algebraic_refill_and_chunks) {
+LONG_DEVICE_TEST(algebraic_refill_and_chunks) {
     device_compare_chunks(device, fussy, "method=rodas4 save=n=4", spread("p", 0.1, 10, "q"));
 }
 

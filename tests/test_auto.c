@@ -86,7 +86,7 @@ static void check_mixed(const char *device, const char *options) {
 
 DEVICE_TEST(auto_rows_are_those_of_one_method) { check_mixed(device, "t1=40"); }
 DEVICE_TEST(auto_series) { check_mixed(device, "t1=40 save=n=7 settle=10"); }
-DEVICE_TEST(auto_f32) { check_mixed(device, "t1=40 precision=f32 keep-failed=on"); }
+LONG_DEVICE_TEST(auto_f32) { check_mixed(device, "t1=40 precision=f32 keep-failed=on"); }
 TEST(auto_controller) { check_mixed(NULL, "t1=40 controller=pid"); }
 TEST(auto_max_steps) { check_mixed(NULL, "t1=40 max-steps=1500 save=every=5"); }
 
@@ -152,7 +152,7 @@ static void check_back(const char *device, const char *options, uint64_t chunk) 
 }
 
 DEVICE_TEST(auto_takes_back) { check_back(device, "t1=40 max-steps=1e6", 0); }
-DEVICE_TEST(auto_takes_back_series) { check_back(device, "t1=40 max-steps=1e6 save=n=5", 7); }
+LONG_DEVICE_TEST(auto_takes_back_series) { check_back(device, "t1=40 max-steps=1e6 save=n=5", 7); }
 // A Jacobian that is too large for any stiff method costs no run: those that are stiff take longer.
 TEST(auto_without_a_jacobian) {
     enum { N = 700 };
@@ -242,7 +242,7 @@ static void same_steps(const shoal_result *want, const shoal_result *got, uint64
 }
 
 // Room is made for the method that finishes the row, whatever another one wrote before it failed.
-DEVICE_TEST(auto_takes_back_every_step) {
+LONG_DEVICE_TEST(auto_takes_back_every_step) {
     struct rig rig[2];
     shoal_result *result[2];
     shoal_batch *batch[2];
@@ -566,7 +566,7 @@ static void on_progress(const shoal_progress *now, void *user) {
     s->calls++;
 }
 
-DEVICE_TEST(auto_progress_counts_each_run_once) {
+LONG_DEVICE_TEST(auto_progress_counts_each_run_once) {
     struct inputs in = mixed_inputs();
     struct rig rig = rig_with(device, "auto", "t1=2000 chunk=20");
     struct seen seen = {0};

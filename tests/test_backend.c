@@ -66,17 +66,17 @@ DEVICE_TEST(lorenz_fixed) {
     device_compare(device, lorenz, "method=rk4 t1=2 dt=0.003 precision=f32", sweep("rho", 5, 40));
 }
 
-DEVICE_TEST(vanderpol) { // work that differs a hundredfold
+LONG_DEVICE_TEST(vanderpol) { // work that differs a hundredfold
     device_compare(device, vanderpol, "method=dormand-prince-54 t1=5", sweep("mu", 0.1, 300));
     device_compare(device, vanderpol, "method=bogacki-shampine-32 t1=5 precision=f32",
                    sweep("mu", 0.1, 300));
 }
 
-DEVICE_TEST(lorenz96) {
+LONG_DEVICE_TEST(lorenz96) {
     device_compare(device, lorenz96, "method=rk4 t1=1 dt=0.01 precision=f32", sweep("F", 2, 9));
 }
 
-DEVICE_TEST(pleiades) {
+LONG_DEVICE_TEST(pleiades) {
     device_compare(device, pleiades, "method=rk4 t1=0.5 dt=0.01", sweep("x1(0)", 2.5, 3.5));
 }
 
@@ -121,11 +121,11 @@ static const char driven[] =
     "par a=1, b=2, c=0.3; !ab=a*b; !w=sqrt(a*a+b*b); x(0)=w*c+ab; y(0)=c/b;"
     "x'=-c*x+y*w*0.1+t*0.01; y'=-x+ab/(1+t*t); aux e=x*x+ab*y*y+t; aux h=sqrt(x*x+1)/(1+t)";
 
-DEVICE_TEST(formulas_and_outputs) {
+LONG_DEVICE_TEST(formulas_and_outputs) {
     device_compare(device, driven, "method=tsit5 t1=3 vars=e,x,h", sweep("a", 0.1, 2));
 }
 
-DEVICE_TEST(backwards) {
+LONG_DEVICE_TEST(backwards) {
     device_compare(device, driven, "method=tsit5 t0=2 t1=-1 save=n=5", sweep("b", 0.5, 5));
     device_compare(device, driven, "method=rk4 t0=2 t1=-1 dt=0.01 precision=f32",
                    sweep("b", 0.5, 5));

@@ -45,7 +45,7 @@ static struct inputs mantissas(uint64_t rows, double first, double ulp) {
 
 // All mantissas, on a GPU. The hardware's approximations, from which quick reciprocals and roots
 // come, must be good enough for each.
-DEVICE_TEST(mantissas) {
+LONG_DEVICE_TEST(mantissas) {
     static const char options[] = "method=euler dt=1 t1=1 precision=f32";
     uint64_t rows = (uint64_t)1 << (strncmp(device, "cuda", 4) ? 8 : 18);
     const double ulp = 0x1p-23;

@@ -48,6 +48,8 @@ static void check_orders(int halvings) {
     CHECK_INT(shoal_method_count(), sizeof cases / sizeof *cases);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double error = 0;
+        if (!check_does(i, 1, 2)) // the others are dense_saving_changes_nothing's
+            continue;
         for (int k = 0; k <= halvings; k++) {
             struct solved s =
                 solve(rotation, NULL,

@@ -259,13 +259,13 @@ DEVICE_TEST(derived_of_states) {
     device_compare_chunks(device, device_model, options[0], device_inputs("x"));
 }
 
-DEVICE_TEST(derived_of_guesses) {
+LONG_DEVICE_TEST(derived_of_guesses) {
     device_compare(
         device, "par a=1, b=2; init x=1; alg y=0.5; 0=y^3+y-x*b; !c=y*x+t; x'=-a*x+c*y; aux cc=c",
         "method=rodas5p t1=2 vars=x,y,cc", device_inputs("y(0)"));
 }
 
-DEVICE_TEST(derived_of_states_large) {
+LONG_DEVICE_TEST(derived_of_states_large) {
     device_compare(device,
                    "par a=1, b=2; init x[1..150]=0.01*[j]; !d[1..150]=x[j]*a+t; y1(0)=d150+b;"
                    "y1'=-y1; x[1..150]'=-d[j]*x[j]",

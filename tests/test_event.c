@@ -84,13 +84,13 @@ static void compare_balls(const char *device, const char *options) {
 }
 
 DEVICE_TEST(event_ball_explicit) { compare_balls(device, "method=tsit5 rtol=1e-8"); }
-DEVICE_TEST(event_ball_f32) { compare_balls(device, "method=tsit5 precision=f32"); }
+LONG_DEVICE_TEST(event_ball_f32) { compare_balls(device, "method=tsit5 precision=f32"); }
 DEVICE_TEST(event_ball_rosenbrock) { compare_balls(device, "method=rodas5p rtol=1e-8"); }
-DEVICE_TEST(event_ball_dirk) { compare_balls(device, "method=kvaerno5 rtol=1e-6"); }
-DEVICE_TEST(event_ball_fixed) { compare_balls(device, "method=rk4 dt=0.013"); }
+LONG_DEVICE_TEST(event_ball_dirk) { compare_balls(device, "method=kvaerno5 rtol=1e-6"); }
+LONG_DEVICE_TEST(event_ball_fixed) { compare_balls(device, "method=rk4 dt=0.013"); }
 DEVICE_TEST(event_ball_auto) { compare_balls(device, "method=auto rtol=1e-8"); }
 LONG_DEVICE_TEST(event_ball_collocation) { compare_balls(device, "method=radau5 rtol=1e-8"); }
-DEVICE_TEST(event_ball_series) { compare_balls(device, "method=tsit5 rtol=1e-8 save=n=7"); }
+LONG_DEVICE_TEST(event_ball_series) { compare_balls(device, "method=tsit5 rtol=1e-8 save=n=7"); }
 
 TEST(event_ball_methods) {
     for (int k = 0; k < WAYS; k++) {

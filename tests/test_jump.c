@@ -132,7 +132,7 @@ DEVICE_TEST(jump_explicit) {
     device_compare(device, jumping, "method=dopri5 t1=5 save=n=11 precision=f32", device_sweeps());
 }
 
-DEVICE_TEST(jump_implicit) {
+LONG_DEVICE_TEST(jump_implicit) {
     device_compare_chunks(device, jumping, "method=rodas5p t1=9 save=n=11", device_sweeps());
     device_compare(device, jumping, "method=kvaerno5 t0=2 t1=-3", device_sweeps());
 }

@@ -469,7 +469,7 @@ TEST(kernel_gpu_opencl_sizes) {
     }
 }
 
-TEST(kernel_gpu_opencl_algebraic) {
+LONG_TEST(kernel_gpu_opencl_algebraic) {
     opencl_open();
     for (size_t i = 0; i < ALGEBRAIC; i++) {
         char *model = algebraic(algebraic_kernels[i].states);

@@ -71,7 +71,7 @@ static double check_largest(const shoal_log *log, const char *device) {
     return sum;
 }
 
-DEVICE_TEST(measure_names_the_slow_one) {
+LONG_DEVICE_TEST(measure_names_the_slow_one) {
     setenv("SHOAL_CACHE", "off", 1);
     char *model = long_model(2000);
     struct made m = measured(device, model, "method=euler dt=0.1");

@@ -112,7 +112,7 @@ static const struct campaign functions = {
 static const struct campaign large_functions = {
     .run = random_run_functions, .kind = RANDOM_ALL, .most = 300, .vary = vary_functions};
 
-TEST(random_functions) { attempt_many(&functions, 30); }
+TEST(random_functions) { attempt_many(&functions, 15); }
 LONG_TEST(random_functions_many) { attempt_many(&large_functions, 2000); }
 
 // Kernels on all targets: the same bits.
@@ -132,7 +132,7 @@ static const struct campaign kernels = {
 static const struct campaign large_kernels = {
     .run = random_run_kernels, .kind = RANDOM_EXACT, .most = 300, .vary = vary_kernels};
 
-TEST(random_kernels) { attempt_many(&kernels, 5); }
+TEST(random_kernels) { attempt_many(&kernels, 3); }
 LONG_TEST(random_kernels_many) { attempt_many(&large_kernels, 600); }
 
 // Kernels on a device: the same bits, and with all functions the right numbers.

@@ -268,7 +268,7 @@ DEVICE_TEST(singular_rosenbrock) {
     device_compare(device, tank, "method=rodas5p t1=1", mixed_starts());
     device_compare(device, tank, "method=ros3p t1=1 precision=f32 save=n=5", mixed_starts());
 }
-DEVICE_TEST(singular_newton) {
+LONG_DEVICE_TEST(singular_newton) {
     device_compare(device, tank, "method=kvaerno3 t1=1", mixed_starts());
     device_compare(device, tank, "method=radau5 t1=1 precision=f32", mixed_starts());
 }

@@ -208,7 +208,7 @@ TEST(solver_set_every_option) {
         check_change(&changes[k], "");
 }
 
-TEST(solver_set_every_option_chunked) {
+LONG_TEST(solver_set_every_option_chunked) {
     for (int k = 0; k < CHANGES; k++)
         if (strcmp(changes[k].option, "cache"))
             check_change(&changes[k], "chunk=3 ");

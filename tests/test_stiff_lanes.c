@@ -48,7 +48,7 @@ DEVICE_TEST(stiff_rodas5p) {
     device_compare(device, robertson, "method=rodas5p t1=1e3 precision=f32", sweep("k", 1e-3, 10));
 }
 
-DEVICE_TEST(stiff_other_methods) {
+LONG_DEVICE_TEST(stiff_other_methods) {
     device_compare(device, robertson, "method=rosenbrock23 t1=40 rtol=1e-4", sweep("k", 1e-3, 10));
     device_compare(device, robertson, "method=ros3p t1=40 save=n=7", sweep("k", 1e-3, 10));
     device_compare(device, robertson, "method=rodas3p t1=40", sweep("k", 1e-3, 10));
@@ -109,7 +109,7 @@ DEVICE_TEST(stiff_collocation) {
 }
 
 // The fast component of some rows is out of reach for iterations from the start of a step.
-DEVICE_TEST(stiff_newton_fixed_steps) {
+LONG_DEVICE_TEST(stiff_newton_fixed_steps) {
     static const char kink[] = "par k=1; init x=1, y=1; x'=-1+k*max(0.5-x,0)+t; y'=-y*y*y";
     device_compare(device, kink, "method=backward-euler controller=fixed dt=0.01 t1=1",
                    sweep("k", 1, 1e6));
@@ -120,7 +120,7 @@ DEVICE_TEST(stiff_newton_fixed_steps) {
 }
 
 // Complex numbers as statements on a CPU, as loops on devices (see below).
-DEVICE_TEST(stiff_newton_loops) {
+LONG_DEVICE_TEST(stiff_newton_loops) {
     char *between = full(14);
     device_compare(device, between, "method=radau5 t1=0.1", sweep("D", 0.1, 10));
     free(between);
@@ -131,7 +131,7 @@ static void newton_size(const char *device, char *model) {
     device_compare(device, model, "method=radau5 t1=0.1 rtol=1e-3 save=n=3", sweep("D", 0.1, 10));
     free(model);
 }
-DEVICE_TEST(stiff_newton_workspace) { newton_size(device, ring(140)); }
+LONG_DEVICE_TEST(stiff_newton_workspace) { newton_size(device, ring(140)); }
 LONG_DEVICE_TEST(stiff_newton_ring) { newton_size(device, ring(20)); }
 LONG_DEVICE_TEST(stiff_newton_between) { newton_size(device, full(14)); }
 LONG_DEVICE_TEST(stiff_newton_dense) { newton_size(device, full(34)); }

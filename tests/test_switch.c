@@ -249,13 +249,13 @@ DEVICE_TEST(switch_explicit) {
     device_compare(device, pulses, "method=dopri5 t1=5 save=n=11 precision=f32", device_sweeps());
 }
 
-DEVICE_TEST(switch_implicit) {
+LONG_DEVICE_TEST(switch_implicit) {
     device_compare_chunks(device, pulses, "method=rodas5p t1=5 save=n=11", device_sweeps());
     device_compare(device, pulses, "method=kvaerno5 t0=2 t1=1", device_sweeps());
     device_compare(device, pulses, "method=radau5 t1=3 precision=f32 rtol=1e-4", device_sweeps());
 }
 
-DEVICE_TEST(switch_large) {
+LONG_DEVICE_TEST(switch_large) {
     device_compare(device,
                    "par k=1,w=0.25;init x[1..150]=1;x1'=heav(mod(t,1)-w)-k*x1;"
                    "x[2..150]'=k*(x[j-1]-x[j])*heav(t-w)",

@@ -118,16 +118,18 @@ static void check_all(const char *device, const char *options, double direction,
 
 DEVICE_TEST(watch_explicit) { check_all(device, "method=tsit5 rtol=1e-8", 1, 1e-6); }
 LONG_DEVICE_TEST(watch_extra_stages) { check_all(device, "method=vern7 rtol=1e-8", 1, 1e-6); }
-DEVICE_TEST(watch_f32) { check_all(device, "method=tsit5 precision=f32", 1, 1e-4); }
-DEVICE_TEST(watch_backwards) { check_all(device, "method=dopri5 rtol=1e-8", -1, 1e-6); }
+LONG_DEVICE_TEST(watch_f32) { check_all(device, "method=tsit5 precision=f32", 1, 1e-4); }
+LONG_DEVICE_TEST(watch_backwards) { check_all(device, "method=dopri5 rtol=1e-8", -1, 1e-6); }
 DEVICE_TEST(watch_rosenbrock) { check_all(device, "method=rodas5p rtol=1e-8", 1, 1e-6); }
-DEVICE_TEST(watch_dirk) { check_all(device, "method=kvaerno5 rtol=1e-8", 1, 1e-6); }
-DEVICE_TEST(watch_collocation) { check_all(device, "method=radau5 rtol=1e-8", -1, 1e-6); }
+LONG_DEVICE_TEST(watch_dirk) { check_all(device, "method=kvaerno5 rtol=1e-8", 1, 1e-6); }
+LONG_DEVICE_TEST(watch_collocation) { check_all(device, "method=radau5 rtol=1e-8", -1, 1e-6); }
 LONG_DEVICE_TEST(watch_collocation_f32) {
     check_all(device, "method=radau5 precision=f32", 1, 1e-4);
 }
 DEVICE_TEST(watch_fixed) { check_all(device, "method=rk4 dt=0.013", 1, 1e-6); }
-LONG_DEVICE_TEST(watch_fixed_f32) { check_all(device, "method=rk4 dt=0.013 precision=f32", -1, 1e-4); }
+LONG_DEVICE_TEST(watch_fixed_f32) {
+    check_all(device, "method=rk4 dt=0.013 precision=f32", -1, 1e-4);
+}
 LONG_DEVICE_TEST(watch_fixed_dirk) {
     check_all(device, "method=kvaerno5 controller=fixed dt=0.05", 1, 1e-6);
 }
@@ -143,7 +145,7 @@ static int bounces(const struct inputs *in, uint64_t i) {
 
 // A stop is no rejection, and the two pieces of a fixed step that it splits are two steps. None of
 // these times is one of the grid's.
-DEVICE_TEST(watch_pieces_of_fixed_steps) {
+LONG_DEVICE_TEST(watch_pieces_of_fixed_steps) {
     static const struct watcher *const who[] = {watch_dose, watch_all};
     struct inputs in = make_inputs(1);
     for (int w = 0; w < 2; w++) {
@@ -198,7 +200,7 @@ static void check_pause(const char *device, const char *options) {
     inputs_free(&in);
 }
 
-DEVICE_TEST(watch_history_is_kept) { check_pause(device, "method=tsit5 controller=pid"); }
+LONG_DEVICE_TEST(watch_history_is_kept) { check_pause(device, "method=tsit5 controller=pid"); }
 LONG_DEVICE_TEST(watch_history_is_kept_implicit) {
     check_pause(device, "method=kvaerno5 controller=gustafsson");
 }
@@ -285,7 +287,7 @@ static void check_integral(const char *device, const char *options) {
     inputs_free(&in);
 }
 
-DEVICE_TEST(watch_inside) { check_integral(device, "method=tsit5 rtol=1e-8"); }
+LONG_DEVICE_TEST(watch_inside) { check_integral(device, "method=tsit5 rtol=1e-8"); }
 LONG_DEVICE_TEST(watch_inside_hermite) { check_integral(device, "method=rk4 dt=0.013"); }
 
 // ---- Other kinds of kernels ---------------------------------------------------------------------
