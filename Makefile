@@ -20,10 +20,13 @@ EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard exampl
 # shoal-hdf5, which the library starts to read HDF5 files, takes what it needs of it.
 HDF5_OBJ := $(patsubst %.c,$(BUILD)/%.o,libexec/shoal-hdf5.c \
 	$(sort $(wildcard src/base/*.c src/result/*.c)) src/io/hdf5.c src/io/hdf5_read.c)
-DEP := $(OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BUILD)/libexec/shoal-hdf5.d
+# shoal-devices, which it starts to ask drivers for their devices, too.
+DEVICES_OBJ := $(patsubst %.c,$(BUILD)/%.o,libexec/shoal-devices.c \
+	$(sort $(wildcard src/base/*.c src/log/*.c src/cache/*.c src/device/*.c src/device/*/*.c)))
+DEP := $(OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BUILD)/libexec/shoal-hdf5.d $(BUILD)/libexec/shoal-devices.d
 
 .PHONY: all
-all: $(BUILD)/shoal $(BUILD)/shoal-hdf5 $(BUILD)/libshoal.so $(BUILD)/libshoal.a
+all: $(BUILD)/shoal $(BUILD)/shoal-hdf5 $(BUILD)/shoal-devices $(BUILD)/libshoal.so $(BUILD)/libshoal.a
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -50,6 +53,8 @@ $(BUILD)/shoal: $(CLI_OBJ) $(BUILD)/libshoal.a
 	$(CC) $(ALL_CFLAGS) $(CLI_OBJ) $(BUILD)/libshoal.a -o $@ $(LIBS)
 $(BUILD)/shoal-hdf5: $(HDF5_OBJ)
 	$(CC) $(ALL_CFLAGS) $(HDF5_OBJ) -o $@ $(LIBS)
+$(BUILD)/shoal-devices: $(DEVICES_OBJ)
+	$(CC) $(ALL_CFLAGS) $(DEVICES_OBJ) -o $@ $(LIBS)
 # Tests look inside.
 $(BUILD)/test: $(TEST_OBJ) $(OBJ)
 	$(CC) $(ALL_CFLAGS) $(TEST_OBJ) $(OBJ) -o $@ $(LIBS)
@@ -153,6 +158,7 @@ install: all $(foreach f,$(TOLD),$(BUILD)/told/$(firstword $(subst :, ,$(f))))
 	install -d '$(TO)/bin' '$(TO_LIB)/pkgconfig' '$(TO)/include/shoal' '$(TO)/libexec/shoal'
 	install -m 755 $(BUILD)/shoal '$(TO)/bin/shoal'
 	install -m 755 $(BUILD)/shoal-hdf5 '$(TO)/libexec/shoal/shoal-hdf5'
+	install -m 755 $(BUILD)/shoal-devices '$(TO)/libexec/shoal/shoal-devices'
 	install -m 755 $(BUILD)/libshoal.so '$(TO_LIB)/libshoal.so.0'
 	ln -sf libshoal.so.0 '$(TO_LIB)/libshoal.so'
 	install -m 644 $(BUILD)/libshoal.a '$(TO_LIB)/libshoal.a'

@@ -387,6 +387,8 @@ const struct variable variables[] = {
     {"SHOAL_CACHE_LOG", "1: a line for each lookup"},
     {"XDG_CONFIG_HOME", "where shoal/secret is, which kernels are signed with (~/.config)"},
     {"SHOAL_HDF5_READER", "program that reads HDF5 files (shoal-hdf5)"},
+    {"SHOAL_DEVICES_PROGRAM", "program that asks drivers for devices (shoal-devices)"},
+    {"SHOAL_DRIVER_SECONDS", "how long a driver may take to answer it (30)"},
     {"TMPDIR", "temporary files"},
     {"NO_COLOR", "no colour in messages"},
 };

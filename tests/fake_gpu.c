@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void build(const char *source, const char *path, const char *flag) {
@@ -16,10 +17,24 @@ static void build(const char *source, const char *path, const char *flag) {
     CHECK_MSG(o.status == 0, "%s", o.err);
 }
 
+// For children: this process has its search path already.
+static void search_in(const char *folder) {
+    const char *old = getenv("LD_LIBRARY_PATH");
+    char path[8192];
+    snprintf(path, sizeof path, "%s%s%s", folder, old ? ":" : "", old ? old : "");
+    setenv("LD_LIBRARY_PATH", path, 1);
+}
+
 // The loader knows libraries by their soname: whoever opens libcuda.so.1 after this gets the fake.
 struct fake_cuda *use_fake_cuda(void) {
-    const char *path = check_path("fake.so");
+    const char *path = check_path("fake.so"), *folder = check_path("fake_drivers");
+    char name[4096];
     build("tests/fakes/libcuda.c", path, "-Wl,-soname,libcuda.so.1");
+    snprintf(name, sizeof name, "%s/libcuda.so.1", folder);
+    if (mkdir(folder, 0755) == 0) {
+        CHECK(symlink(path, name) == 0);
+        search_in(folder);
+    }
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     REQUIRE(library);
     struct fake_cuda *(*get)(void);

@@ -508,11 +508,14 @@ TEST(cuda_no_device) {
 }
 
 TEST(cuda_described) {
-    char text[192], why[192];
+    struct shoal_card card;
+    char why[192];
     use_fake_cuda();
     REQUIRE(cuda_backend.count(why, sizeof why) == 1);
-    cuda_backend.describe(0, text, sizeof text);
-    CHECK_STR(text, "Fake 9000, sm_90, 2 multiprocessors, 1 GiB, driver for CUDA 13.0");
+    cuda_backend.describe(0, &card);
+    CHECK_INT(card.units, 2);
+    CHECK_STR(card.identity, "Fake 9000, sm_90, 2, 1073741824 bytes, CUDA 13000, fake.so");
+    CHECK_STR(card.text, "Fake 9000, sm_90, 2 multiprocessors, 1 GiB, driver for CUDA 13.0");
 }
 
 // ---- Cubins -------------------------------------------------------------------------------------

@@ -111,15 +111,27 @@ struct shoal_facts {
     uint32_t resident;  // threads that a chunk with refill gets; 0 on a CPU: those of the launch
 };
 
+// What a device is.
+struct shoal_card {
+    char text[192];     // for people
+    char identity[320]; // model, architecture, units, memory, driver: what its speed depends on
+    uint32_t units;     // multiprocessors
+    bool is_cpu_type;   // a CPU behind the interface of another device
+};
+
 struct shoal_backend {
     const char *name; // as in --device
     const char *kind; // of what build makes, in the cache: 1 to 15 small letters and digits
     const char *source_ending; // of a file with source for it: c, cu, cl
+    // What `count` and `describe` depend on, for answers that are remembered: $VARIABLE, a path
+    // (* and ? stand for any), the name of a library; ends with NULL. NULL: no driver is loaded for
+    // them, and they are called as they are; else another process calls them first.
+    const char *const *depends;
 
     // REQUIRED, in the order they are called.
     // How many devices; 0 with a reason in `why` when it cannot be used here.
     uint32_t (*count)(char *why, size_t room);
-    void (*describe)(uint32_t index, char *text, size_t room);
+    void (*describe)(uint32_t index, struct shoal_card *out);
     // Device `index`; or, with the name of a target, one that builds for that, whether or not this
     // machine has it, and that nothing is loaded into. *out stays NULL when the name is none of
     // this backend's.

@@ -24,7 +24,7 @@ bool shoal_solver_cached(const shoal_solver *solver) {
 }
 
 const char *shoal_solver_device(const shoal_solver *solver) {
-    return solver ? solver->device_text : NULL;
+    return solver ? solver->card.text : NULL;
 }
 
 uint32_t shoal_solver_array_count(const shoal_solver *solver) {

@@ -141,7 +141,7 @@ static shoal_code take_device(shoal_solver *s, const shoal_solver *from) {
     s->device = from->device;
     kernel_device_keep(s->device);
     s->pid = from->pid;
-    memcpy(s->device_text, from->device_text, sizeof s->device_text);
+    s->card = from->card;
     return SHOAL_OK;
 }
 
@@ -172,9 +172,9 @@ static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_l
         code = kernel_device_open(s->backend, s->device_index, o->fast_math, &s->device,
                                   log_report(log));
         if (code == SHOAL_OK)
-            s->backend->describe(s->device_index, s->device_text, sizeof s->device_text);
+            s->backend->describe(s->device_index, &s->card);
     }
-    log_text(log, span, "device", s->device_text);
+    log_text(log, span, "device", s->card.text);
     log_end(log, span);
     return code;
 }

@@ -31,7 +31,7 @@ struct shoal_solver {
     struct result_list shown;  // the plan's list, or what it is reduced to; but for the batch's
     struct result_names names; // of these, in files
     struct buf options;        // JSON object, for result files
-    char device_text[192];
+    struct shoal_card card; // what the device is
     int under_way; // a call that shoal_solver_stop ends; atomic
     int stop;      // it was asked for; atomic
     void (*progress)(const shoal_progress *now, void *user);

@@ -4,8 +4,10 @@
 
 #include "base/file.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -39,6 +41,51 @@ bool process_find(const char *name, char *path, size_t room) {
     }
     return false;
 }
+
+// ---- Programs of our own
+// -------------------------------------------------------------------------
+
+// The file that this code is in; the name of the main program may be anything, so it is asked of
+// the system.
+static bool own_path(char *path, size_t room) {
+    static const char here = 0;
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (!dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return false;
+    if (map->l_name && *map->l_name) {
+        char *real = realpath(map->l_name, NULL);
+        bool fits = real && strlen(real) < room;
+        if (fits)
+            strcpy(path, real);
+        free(real);
+        return fits;
+    }
+    ssize_t length = readlink("/proc/self/exe", path, room - 1);
+    path[length > 0 ? length : 0] = 0;
+    return length > 0;
+}
+
+bool process_find_own(const char *name, const char *variable, char *path, size_t room) {
+    static const char *const places[] = {"", "../libexec/shoal/", "../../libexec/shoal/"};
+    char own[4096];
+    const char *named = secure_getenv(variable);
+    if (named)
+        return (size_t)snprintf(path, room, "%s", named) < room;
+    char *slash = own_path(own, sizeof own) ? strrchr(own, '/') : NULL;
+    if (!slash)
+        return false;
+    *slash = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int length = snprintf(path, room, "%s/%s%s", own, places[i], name);
+        if (length > 0 && (size_t)length < room && access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+// ---- Children
+// ------------------------------------------------------------------------------------
 
 // The same file, but none of the standard streams, even where those are closed.
 static int above_standard(int fd) {

@@ -31,6 +31,10 @@ shoal_code process_stream(const char *const *argv, const char *const *env, struc
 // Waits so long for its end, then brings it about. Closes the pipe.
 void process_end(struct process *p, int wait_ms);
 
+// A program of ours: where the variable says, else beside the library or program that this code is
+// in, and in libexec/shoal of its prefix.
+bool process_find_own(const char *name, const char *variable, char *path, size_t room);
+
 // The absolute path of a program found on PATH (or of a name with a slash), or false.
 bool process_find(const char *name, char *path, size_t room);
 

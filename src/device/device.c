@@ -2,6 +2,8 @@
 // The table of backends, and the devices behind the names that people give.
 #include "device/device.h"
 
+#include "device/known.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +15,6 @@ DEVICE_BACKENDS(DECLARE)
 const struct shoal_backend *const device_backends[] = {DEVICE_BACKENDS(ROW) NULL};
 
 #define CALLED(name, number) ", " #name number
-enum { WHY = 192 };
-#define UNUSABLE UINT32_MAX
 
 static shoal_code unknown_device(const char *wanted, struct report *r) {
     struct nearest near = {.wanted = wanted};
@@ -41,6 +41,27 @@ static bool read_index(const char *text, unsigned long *index) {
     return !*end;
 }
 
+// How many devices; a driver that nobody can ask for us is asked by ourselves.
+static uint32_t count_of(const struct shoal_backend *b, char why[KNOWN_WHY]) {
+    struct known known;
+    if (!b->depends)
+        return b->count(why, KNOWN_WHY);
+    known_of(b, true, &known);
+    memcpy(why, known.why, KNOWN_WHY);
+    return known.unasked ? b->count(why, KNOWN_WHY) : known.count;
+}
+
+// One that was remembered with fewer devices is asked again.
+static uint32_t count_above(const struct shoal_backend *b, unsigned long index,
+                            char why[KNOWN_WHY]) {
+    uint32_t count = count_of(b, why);
+    if (count && index >= count && b->depends) {
+        known_doubt(b);
+        count = count_of(b, why);
+    }
+    return count;
+}
+
 // Only the backend that is asked for is looked at: others may take long to start.
 static shoal_code choose(const char *wanted, const struct shoal_backend **backend, uint32_t *index,
                          struct report *r) {
@@ -48,11 +69,11 @@ static shoal_code choose(const char *wanted, const struct shoal_backend **backen
     for (const struct shoal_backend *const *b = device_backends; *b; b++) {
         if (strlen((*b)->name) != length || strncmp((*b)->name, wanted, length))
             continue;
-        char why[WHY] = "";
+        char why[KNOWN_WHY] = "";
         unsigned long i;
         if (!read_index(wanted + length, &i))
             break;
-        uint32_t count = (*b)->count(why, sizeof why);
+        uint32_t count = count_above(*b, i, why);
         if (!count)
             return report_error(r, SHOAL_DEVICE, "%s: %s", (*b)->name, why);
         if (i >= count)
@@ -105,41 +126,54 @@ shoal_code device_open_target(const char *target, bool fast_math,
     return report_error(r, SHOAL_INPUT, "no backend knows the target '%s'", target);
 }
 
-static const struct shoal_backend *backend_of(uint32_t index, uint32_t *device) {
-    char why[WHY];
+// ---- The list for people ------------------------------------------------------------------------
+
+static void info_of(const struct shoal_backend *b, const struct known *k, uint32_t device,
+                    shoal_device_info *out) {
+    struct shoal_card card = {0};
+    *out = (shoal_device_info){.usable = k->count > 0};
+    if (!b->depends)
+        b->describe(device, &card);
+    else
+        snprintf(card.text, sizeof card.text, "%s", k->count ? k->device[device].text : k->why);
+    snprintf(out->description, sizeof out->description, "%s", card.text);
+    if (b->depends && k->count)
+        snprintf(out->name, sizeof out->name, "%s", k->device[device].name);
+    else
+        snprintf(out->name, sizeof out->name, "%s", b->name);
+}
+
+// The row `index` of the list, if there is one: a backend that cannot be used has one that says
+// why.
+static bool find_row(uint32_t index, shoal_device_info *out) {
     for (const struct shoal_backend *const *b = device_backends; *b; b++) {
-        uint32_t count = (*b)->count(why, sizeof why);
-        uint32_t rows = count ? count : 1; // an unusable backend has a row that says why
+        struct known known = {.count = 1};
+        if (index && !(*b)->depends) {
+            index--;
+            continue;
+        }
+        if ((*b)->depends)
+            known_of(*b, true, &known);
+        uint32_t rows = known.count ? known.count : 1;
         if (index < rows) {
-            *device = count ? index : UNUSABLE;
-            return *b;
+            info_of(*b, &known, index, out);
+            return true;
         }
         index -= rows;
     }
-    return NULL;
+    return false;
 }
 
 uint32_t shoal_device_count(void) {
-    uint32_t n = 0, device;
-    while (backend_of(n, &device))
+    uint32_t n = 0;
+    shoal_device_info info;
+    while (find_row(n, &info))
         n++;
     return n;
 }
 
 shoal_device_info shoal_device_at(uint32_t index) {
     shoal_device_info info = {0};
-    uint32_t device = 0;
-    const struct shoal_backend *b = backend_of(index, &device);
-    if (!b)
-        return info;
-    info.usable = device != UNUSABLE;
-    if (info.usable && b != &cpu_backend)
-        snprintf(info.name, sizeof info.name, "%s:%u", b->name, device);
-    else
-        snprintf(info.name, sizeof info.name, "%s", b->name);
-    if (info.usable)
-        b->describe(device, info.description, sizeof info.description);
-    else
-        b->count(info.description, sizeof info.description);
+    find_row(index, &info);
     return info;
 }

@@ -16,6 +16,8 @@ LOG_DECLARE_LABEL(kernel_launch);
     X(cuda, "[:I]")                                                                                \
     X(opencl, "[:I]")
 
+#define DEVICE_ONE(name, number) +1 // to count them
+
 extern const struct shoal_backend *const device_backends[]; // ends with NULL
 
 // "auto", "cpu", "cuda:0": the backend and the index; an error that lists what there is. With auto

@@ -4,57 +4,17 @@
 
 #include "base/process.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SILENCE_S = 30, END_MS = 1000, VARIABLE_ROOM = 8192 };
 
-// ---- Where it is --------------------------------------------------------------------------------
-
-// The file that this code is in; the name of the main program may be anything, so it is asked of
-// the system.
-static bool own_path(char *path, size_t room) {
-    static const char here = 0;
-    Dl_info info;
-    struct link_map *map = NULL;
-    if (!dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
-        return false;
-    if (map->l_name && *map->l_name) {
-        char *real = realpath(map->l_name, NULL);
-        bool fits = real && strlen(real) < room;
-        if (fits)
-            strcpy(path, real);
-        free(real);
-        return fits;
-    }
-    ssize_t length = readlink("/proc/self/exe", path, room - 1);
-    path[length > 0 ? length : 0] = 0;
-    return length > 0;
-}
-
 bool hdf5_program_find(char path[HDF5_PROGRAM_ROOM]) {
-    static const char *const places[] = {"", "../libexec/shoal/", "../../libexec/shoal/"};
-    char own[HDF5_PROGRAM_ROOM];
-    const char *named = secure_getenv("SHOAL_HDF5_READER");
-    if (named)
-        return snprintf(path, HDF5_PROGRAM_ROOM, "%s", named) < HDF5_PROGRAM_ROOM;
-    char *slash = own_path(own, sizeof own) ? strrchr(own, '/') : NULL;
-    if (!slash)
-        return false;
-    *slash = 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        int length = snprintf(path, HDF5_PROGRAM_ROOM, "%s/%sshoal-hdf5", own, places[i]);
-        if (length < HDF5_PROGRAM_ROOM && access(path, X_OK) == 0)
-            return true;
-    }
-    return false;
+    return process_find_own("shoal-hdf5", "SHOAL_HDF5_READER", path, HDF5_PROGRAM_ROOM);
 }
 
 // ---- What it says -------------------------------------------------------------------------------

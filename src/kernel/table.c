@@ -5,6 +5,8 @@
 // may use it as far as the backend lets him, and it goes with its last user.
 #include "kernel/table.h"
 
+#include "device/known.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +119,10 @@ shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t inde
     shoal_code code = backend->open(index, NULL, fast_math, &o->device, r);
     if (code == SHOAL_OK)
         *out = add_device(o)->device;
-    else
+    else {
+        known_doubt(backend);
         free(o);
+    }
     return code;
 }
 

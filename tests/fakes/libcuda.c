@@ -35,6 +35,9 @@ API struct fake_cuda *fake_cuda(void) { return &fake; }
 
 API int cuInit(unsigned flags);
 API int cuInit(unsigned flags) {
+    const char *fail = getenv("FAKE_CUDA_FAIL"); // of processes that have no other knob
+    if (fail && !strcmp(fail, "cuInit"))
+        return 999;
     return fake.fail && !strcmp(fake.fail, "cuInit") ? fake.fail_result : flags ? INVALID : OK;
 }
 API int cuDriverGetVersion(int *version);

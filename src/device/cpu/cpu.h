@@ -40,7 +40,7 @@ shoal_code cpu_target(struct shoal_device *d, struct report *r);
 // For the named one, present or not; false when there is none of that name.
 bool cpu_target_named(struct shoal_device *d, const char *name);
 void cpu_target_free(struct shoal_device *d);
-void cpu_describe(uint32_t index, char *text, size_t room);
+void cpu_describe(uint32_t index, struct shoal_card *out);
 
 // The compiler: SHOAL_CC, else cc. The second finds it; false when there is none.
 const char *cpu_compiler_wanted(void);

@@ -159,19 +159,20 @@ static void cpu_name(char *name, size_t room) {
 }
 #endif
 
-void cpu_describe(uint32_t index, char *text, size_t room) {
+void cpu_describe(uint32_t index, struct shoal_card *out) {
     (void)index;
+    *out = (struct shoal_card){.is_cpu_type = true};
     struct shoal_device d = {0};
     char name[96], compiler[1024];
     cpu_name(name, sizeof name);
     if (cpu_target(&d, NULL) != SHOAL_OK) {
-        snprintf(text, room, "%s; SHOAL_CPU_TARGET cannot be used", name);
+        snprintf(out->text, sizeof out->text, "%s; SHOAL_CPU_TARGET cannot be used", name);
         return;
     }
-    bool found = cpu_find_compiler(compiler, sizeof compiler);
+    if (!cpu_find_compiler(compiler, sizeof compiler))
+        snprintf(compiler, sizeof compiler, "no C compiler found: install gcc or set SHOAL_CC");
     const char *math = d.target.sleef_suffix ? "SLEEF" : d.target.mvec_letter ? "libmvec" : "libm";
-    snprintf(text, room, "%s, %s, %u f64 lanes, %s, %s%.80s", name, d.target.name, d.target.lanes64,
-             math, found ? "" : "no C compiler found: install gcc or set SHOAL_CC",
-             found ? compiler : "");
+    snprintf(out->text, sizeof out->text, "%.80s, %s, %u f64 lanes, %s, %.80s", name, d.target.name,
+             d.target.lanes64, math, compiler);
     cpu_target_free(&d);
 }

@@ -72,6 +72,13 @@ static void start_driver(void) {
                  cu->version / 1000, cu->version % 1000 / 10);
 }
 
+static void name_driver(void *library, char *name, size_t room) {
+    struct link_map *map = NULL;
+    char real[PATH_MAX];
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && realpath(map->l_name, real))
+        snprintf(name, room, "%s", strrchr(real, '/') + 1);
+}
+
 static void open_driver(void) {
     static const char *const names[] = {"libcuda.so.1", NULL};
     sigset_t old;
@@ -87,6 +94,8 @@ static void open_driver(void) {
                  lacks);
     else
         start_driver();
+    if (library)
+        name_driver(library, driver.table.file, sizeof driver.table.file);
     thread_restore_signals(&old);
 }
 

@@ -4,10 +4,22 @@
 
 static const struct shoal_target *target(const struct shoal_device *d) { return &d->target; }
 
+static const char *const depends[] = {
+    "libcuda.so.1",
+    "/dev/nvidia*",
+    "/dev/dxg",
+    "/proc/driver/nvidia/version",
+    "/proc/driver/nvidia/gpus/*/information",
+    "$CUDA_VISIBLE_DEVICES",
+    "$CUDA_DEVICE_ORDER",
+    NULL,
+};
+
 const struct shoal_backend cuda_backend = {
     .name = "cuda",
     .kind = "cubin",
     .source_ending = "cu",
+    .depends = depends,
     .count = cuda_count,
     .describe = cuda_describe,
     .open = cuda_open,

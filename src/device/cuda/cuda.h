@@ -79,7 +79,8 @@ struct cuda_driver {
 #define X(name, symbol, parameters) int(*name) parameters;
     CUDA_DRIVER(X)
 #undef X
-    int version; // 1000 major + 10 minor
+    int version;   // 1000 major + 10 minor
+    char file[64]; // its name, which has the version of the driver in it
 };
 
 enum {
@@ -161,7 +162,7 @@ shoal_code cuda_enter(struct shoal_device *d, struct report *r);
 void cuda_leave(const struct shoal_device *d);
 
 uint32_t cuda_count(char *why, size_t room);
-void cuda_describe(uint32_t index, char *text, size_t room);
+void cuda_describe(uint32_t index, struct shoal_card *out);
 shoal_code cuda_open(uint32_t index, const char *target, bool fast_math, struct shoal_device **out,
                      struct report *r);
 void cuda_close(struct shoal_device *d);

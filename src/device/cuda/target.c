@@ -29,21 +29,28 @@ static int attribute(const struct cuda_driver *cu, cu_device device, int which) 
     return cu->device_attribute(&value, which, device) == CU_OK ? value : 0;
 }
 
-void cuda_describe(uint32_t index, char *text, size_t room) {
+void cuda_describe(uint32_t index, struct shoal_card *out) {
     char why[192], name[96] = "CUDA device";
     size_t bytes = 0;
     cu_device device = 0;
+    *out = (struct shoal_card){0};
     const struct cuda_driver *cu = cuda_driver(why, sizeof why);
     if (!cu || cu->device_get(&device, (int)index) != CU_OK) {
-        snprintf(text, room, "%s", cu ? "the driver does not give this device" : why);
+        snprintf(out->text, sizeof out->text, "%s",
+                 cu ? "the driver does not give this device" : why);
         return;
     }
     cu->device_name(name, sizeof name, device);
     cu->device_memory(&bytes, device);
-    snprintf(text, room, "%s, sm_%d%d, %d multiprocessors, %.0f GiB, driver for CUDA %d.%d", name,
-             attribute(cu, device, CU_DEVICE_MAJOR), attribute(cu, device, CU_DEVICE_MINOR),
-             attribute(cu, device, CU_DEVICE_MULTIPROCESSORS), (double)bytes / 1073741824.0,
-             cu->version / 1000, cu->version % 1000 / 10);
+    int units = attribute(cu, device, CU_DEVICE_MULTIPROCESSORS);
+    int major = attribute(cu, device, CU_DEVICE_MAJOR),
+        minor = attribute(cu, device, CU_DEVICE_MINOR);
+    out->units = units > 0 ? (uint32_t)units : 0;
+    snprintf(out->text, sizeof out->text,
+             "%s, sm_%d%d, %d multiprocessors, %.0f GiB, driver for CUDA %d.%d", name, major, minor,
+             units, (double)bytes / 1073741824.0, cu->version / 1000, cu->version % 1000 / 10);
+    snprintf(out->identity, sizeof out->identity, "%s, sm_%d%d, %d, %zu bytes, CUDA %d, %s", name,
+             major, minor, units, bytes, cu->version, cu->file);
 }
 
 static struct shoal_device *new_device(const char *arch, bool fast_math, struct report *r) {

@@ -4,10 +4,32 @@
 
 static const struct shoal_target *target(const struct shoal_device *d) { return &d->target; }
 
+// PoCL looks at the processors that /sys tells of.
+static const char *const depends[] = {
+    "libOpenCL.so.1",
+    "/etc/OpenCL/vendors/*",
+    "$OCL_ICD_VENDORS",
+    "$OCL_ICD_FILENAMES",
+    "$OPENCL_VENDOR_PATH",
+    "/dev/dri/*",
+    "/dev/kfd",
+    "/dev/nvidia*",
+    "/proc/driver/nvidia/version",
+    "/proc/driver/nvidia/gpus/*/information",
+    "/sys/devices/system/cpu/possible",
+    "$CUDA_VISIBLE_DEVICES",
+    "$ROCR_VISIBLE_DEVICES",
+    "$GPU_DEVICE_ORDINAL",
+    "$ZE_AFFINITY_MASK",
+    "$POCL_DEVICES",
+    NULL,
+};
+
 const struct shoal_backend opencl_backend = {
     .name = "opencl",
     .kind = "clbin",
     .source_ending = "cl",
+    .depends = depends,
     .count = opencl_count,
     .describe = opencl_describe,
     .open = opencl_open,

@@ -179,7 +179,7 @@ struct shoal_device {
 };
 
 uint32_t opencl_count(char *why, size_t room);
-void opencl_describe(uint32_t index, char *text, size_t room);
+void opencl_describe(uint32_t index, struct shoal_card *out);
 shoal_code opencl_open(uint32_t index, const char *target, bool fast_math,
                        struct shoal_device **out, struct report *r);
 void opencl_close(struct shoal_device *d);

@@ -32,11 +32,12 @@ static uint64_t number_of(const struct opencl *cl, cl_device device, unsigned wh
     return cl->device_info(device, what, bytes, &value, NULL) == CL_OK ? value : 0;
 }
 
-void opencl_describe(uint32_t index, char *text, size_t room) {
+void opencl_describe(uint32_t index, struct shoal_card *out) {
     char why[192], name[OPENCL_NAME], version[OPENCL_NAME], driver[OPENCL_NAME];
+    *out = (struct shoal_card){0};
     const struct opencl_list *list = opencl_list(why, sizeof why);
     if (!list || index >= list->count) {
-        snprintf(text, room, "%s", list ? "there is no such device" : why);
+        snprintf(out->text, sizeof out->text, "%s", list ? "there is no such device" : why);
         return;
     }
     const struct opencl *cl = &list->api;
@@ -44,10 +45,14 @@ void opencl_describe(uint32_t index, char *text, size_t room) {
     text_of(cl, device, CL_DEVICE_NAME, name, sizeof name);
     text_of(cl, device, CL_DEVICE_VERSION, version, sizeof version);
     text_of(cl, device, CL_DEVICE_DRIVER, driver, sizeof driver);
-    snprintf(text, room, "%.80s, %u units, %.0f GiB, %.40s, driver %.32s%s", name,
-             (unsigned)number_of(cl, device, CL_DEVICE_UNITS, sizeof(unsigned)),
-             (double)number_of(cl, device, CL_DEVICE_MEMORY, 8) / 1073741824.0, version, driver,
+    uint64_t bytes = number_of(cl, device, CL_DEVICE_MEMORY, 8);
+    out->units = (uint32_t)number_of(cl, device, CL_DEVICE_UNITS, sizeof(unsigned));
+    out->is_cpu_type = number_of(cl, device, CL_DEVICE_TYPE, 8) & CL_TYPE_CPU;
+    snprintf(out->text, sizeof out->text, "%.80s, %u units, %.0f GiB, %.40s, driver %.32s%s", name,
+             out->units, (double)bytes / 1073741824.0, version, driver,
              number_of(cl, device, CL_DEVICE_F64, 8) ? "" : ", no f64");
+    snprintf(out->identity, sizeof out->identity, "%.120s, %u, %llu bytes, %.80s, %.40s", name,
+             out->units, (unsigned long long)bytes, version, driver);
 }
 
 static shoal_code make_context(struct shoal_device *d, struct report *r) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Devices that can be used here, known without a driver in this process.
+//
+// Drivers are the code of others: some end the process that loads them, some never come back, all
+// take long. So another program (libexec/shoal-devices.c) loads and asks each, with a time limit,
+// and what it said is remembered in the cache, under all that it may depend on: the driver's files,
+// device nodes, variables (shoal_backend.depends). What is remembered is a hint: where a device
+// cannot be opened it is doubted, and asked for again.
+//
+// known.c    what this process knows
+// ask.c      the program, its time limit, and what its end means
+// depends.c  what an answer depends on
+#ifndef SHOAL_DEVICE_KNOWN_H
+#define SHOAL_DEVICE_KNOWN_H
+
+#include "base/report.h"
+#include "shoal/backend.h"
+
+enum { KNOWN_MOST = 16, KNOWN_WHY = 192 }; // devices of a backend
+
+struct device_known {
+    char name[32]; // cuda:0
+    const struct shoal_backend *backend;
+    uint32_t index;
+    char text[192];   // for people
+    char digest[65];  // of what identifies card and driver
+    uint32_t units;   // multiprocessors
+    bool is_cpu_type; // a CPU by another name
+};
+
+// All that can be used, never the CPU itself. The list stays to the end of the process. The report
+// (may be NULL) gets a note on drivers that were asked just now and that crashed or hung.
+uint32_t device_known(const struct device_known **list, struct report *r);
+
+// Of one backend.
+struct known {
+    uint32_t count;
+    struct device_known device[KNOWN_MOST];
+    char why[KNOWN_WHY]; // count 0: why there is none
+    bool broken;         // its driver crashed or hung
+    bool fresh;          // this process had it asked
+    bool unasked;        // there is no program that asks; the caller may ask himself
+};
+// `again`: a no that was only remembered is not believed.
+void known_of(const struct shoal_backend *b, bool again, struct known *out);
+// One of its devices could not be opened.
+void known_doubt(const struct shoal_backend *b);
+
+#endif
