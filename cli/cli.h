@@ -37,6 +37,7 @@ struct args {
     size_t count, room;
     char **owned; // texts that items point to
     size_t owned_count;
+    bool leaves; // a device is not given back: the program ends without its handlers
 };
 
 struct command;

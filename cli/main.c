@@ -60,42 +60,6 @@ static int check_flags(const struct args *a) {
     return 0;
 }
 
-static int call(const struct command *c, int argc, char **argv) {
-    if (!c->call) {
-        fprintf(stderr, "error: `shoal %s` is not there yet\n", c->name);
-        return EXIT_USAGE;
-    }
-    struct args a;
-    int status = args_parse(&a, c, argc, argv);
-    status = status ? status : check_flags(&a);
-    if (status == 0 && args_flag(&a, "help"))
-        help_command(stdout, c);
-    else if (status == 0)
-        status = c->call(&a);
-    args_free(&a);
-    return status;
-}
-
-// A command of several parts: the first word says which.
-static int call_part(const struct command *c, int argc, char **argv) {
-    const char *known[COMMANDS_MOST];
-    size_t count = 0;
-    if (argc < 1) {
-        help_command(stderr, c);
-        return EXIT_USAGE;
-    }
-    if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {
-        help_command(stdout, c);
-        return 0;
-    }
-    for (const struct command *p = c->parts; p->name; p++) {
-        if (!strcmp(p->name, argv[0]))
-            return call(p, argc - 1, argv + 1);
-        known[count++] = p->name;
-    }
-    return args_unknown("command", argv[0], known, count, "shoal help cache");
-}
-
 // Whether whoever read our output has closed it.
 static bool reader_left(void) {
     struct pollfd out = {.fd = 1, .events = POLLOUT};
@@ -119,6 +83,44 @@ static int close_stdout(int status) {
         return EXIT_IO;
     }
     return status;
+}
+
+static int call(const struct command *c, int argc, char **argv) {
+    if (!c->call) {
+        fprintf(stderr, "error: `shoal %s` is not there yet\n", c->name);
+        return EXIT_USAGE;
+    }
+    struct args a;
+    int status = args_parse(&a, c, argc, argv);
+    status = status ? status : check_flags(&a);
+    if (status == 0 && args_flag(&a, "help"))
+        help_command(stdout, c);
+    else if (status == 0)
+        status = c->call(&a);
+    args_free(&a);
+    if (a.leaves)
+        _exit(close_stdout(status));
+    return status;
+}
+
+// A command of several parts: the first word says which.
+static int call_part(const struct command *c, int argc, char **argv) {
+    const char *known[COMMANDS_MOST];
+    size_t count = 0;
+    if (argc < 1) {
+        help_command(stderr, c);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {
+        help_command(stdout, c);
+        return 0;
+    }
+    for (const struct command *p = c->parts; p->name; p++) {
+        if (!strcmp(p->name, argv[0]))
+            return call(p, argc - 1, argv + 1);
+        known[count++] = p->name;
+    }
+    return args_unknown("command", argv[0], known, count, "shoal help cache");
 }
 
 // A file that is opened must never become one of the standard streams, where those were closed:

@@ -28,6 +28,10 @@ struct run {
     bool ran;
 };
 
+// Our own events: what happens between those of the library.
+static const char reading[] = "read_command", telling[] = "tell_result",
+                  solving[] = "solve_ivp_execution"; // with the making of the solver in it
+
 static shoal_code load_job(struct run *r) {
     const char *path = args_value(r->args, "job");
     if (!path)
@@ -227,27 +231,35 @@ static shoal_code run_batch(struct run *r) {
     return code;
 }
 
-static void close_lines(struct run *r, shoal_code code) {
+static void say_outcome(struct run *r, shoal_code code) {
     bool durations = shoal_log_timing(r->log) != SHOAL_TIMING_NONE;
     bool file = r->output && strcmp(r->output, "-");
-    if (r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED)) {
-        struct asked asked = {r->model, &r->options, r->batch};
-        stop_catch(); // the first runs that failed are run again
-        show_tally(&r->talk, &r->tally, &asked, durations);
-        stop_release();
-        if (file && code)
-            talk_say(&r->talk, "stopped; what was finished is in %s%s\n", r->output,
-                     has_ending(r->output, ".csv") ? "" : ", marked incomplete"); // it warned
-        else if (file)
-            talk_say(&r->talk, "wrote %s\n", r->output);
-        else if (code)
-            talk_say(&r->talk, "stopped\n");
-        if (code && !r->talk.quiet && !r->options.reduce) // statistics of the rest are others
-            rest_show(stderr, r->args, r->batch, r->tally.done, file ? r->output : NULL);
-        if (!r->talk.quiet)
-            timing_show(r->log, &r->tally);
-    } else if (code == SHOAL_STOPPED)
+    struct asked asked = {r->model, &r->options, r->batch};
+    stop_catch(); // the first runs that failed are run again
+    show_tally(&r->talk, &r->tally, &asked, durations);
+    stop_release();
+    if (file && code)
+        talk_say(&r->talk, "stopped; what was finished is in %s%s\n", r->output,
+                 has_ending(r->output, ".csv") ? "" : ", marked incomplete"); // it warned
+    else if (file)
+        talk_say(&r->talk, "wrote %s\n", r->output);
+    else if (code)
+        talk_say(&r->talk, "stopped\n");
+    if (code && !r->talk.quiet && !r->options.reduce) // statistics of the rest are others
+        rest_show(stderr, r->args, r->batch, r->tally.done, file ? r->output : NULL);
+}
+
+// The times that are shown are those up to there.
+static void close_lines(struct run *r, shoal_code code) {
+    bool over = r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED);
+    shoal_log_start(r->log, telling);
+    if (over)
+        say_outcome(r, code);
+    else if (code == SHOAL_STOPPED)
         talk_say(&r->talk, "stopped; nothing was written\n");
+    shoal_log_stop(r->log, telling);
+    if (over && !r->talk.quiet)
+        timing_show(r->log, &r->tally);
 }
 
 static int exit_code(const struct run *r, shoal_code code) {
@@ -287,22 +299,41 @@ static shoal_code write_report(struct run *r) {
     return code;
 }
 
-int command_run(struct args *a) {
-    static shoal_code (*const steps[])(struct run * r) = {
-        load_job, prepare, load_model, set_options, make_batch, make_solver, say_more, run_batch,
-    };
-    struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
+// ---- All steps ----------------------------------------------------------------------------------
+
+static void register_events(shoal_log *log) {
+    shoal_log_register(log, reading, SHOAL_RUNTIME, "options, model and batch as they were given");
+    shoal_log_register(log, telling, SHOAL_RUNTIME, "what is said at the end");
+}
+
+typedef shoal_code step(struct run *r);
+
+static shoal_code take_steps(struct run *r, step *const *steps, const char *event) {
     shoal_code code = SHOAL_OK;
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && !code; i++) {
-        code = *stop_flag() ? SHOAL_STOPPED : steps[i](&r);
-        talk_messages(&r.talk, r.log);
+    shoal_log_start(r->log, event);
+    for (; *steps && !code; steps++) {
+        code = *stop_flag() ? SHOAL_STOPPED : (*steps)(r);
+        talk_messages(&r->talk, r->log);
     }
+    shoal_log_stop(r->log, event);
+    return code;
+}
+
+int command_run(struct args *a) {
+    static step *const read[] = {load_job, prepare, load_model, set_options, make_batch, NULL};
+    static step *const solve[] = {make_solver, say_more, run_batch, NULL};
+    struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
+    register_events(r.log);
+    shoal_code code = take_steps(&r, read, reading);
+    if (!code)
+        code = take_steps(&r, solve, solving);
     close_lines(&r, code);
     if (!code)
         code = write_report(&r);
     shoal_code closed = shoal_log_close(r.log);
     talk_messages(&r.talk, r.log);
     int status = exit_code(&r, code ? code : closed);
+    a->leaves = shoal_devices_leave();
     shoal_solver_free(r.solver);
     shoal_batch_free(r.batch);
     shoal_model_free(r.model);

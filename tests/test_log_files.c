@@ -106,10 +106,12 @@ TEST(log_json_file) {
     CHECK_INT(check_json(text), 9);
     CHECK_HAS(text, "{\"id\":2,\"parent\":1,\"label\":\"kernel_launch\",\"category\":\"runtime\","
                     "\"t0_ns\":0,\"dur_ns\":5,\"track\":\"cuda:0 \\\"stream\\\" 1\","
-                    "\"meta\":{\"gpu_time_ms\":0.500000}}\n");
+                    "\"meta\":{\"gpu_time_ms\":0.500000},"
+                    "\"description\":\"the kernel, on one chunk\"}\n");
     CHECK_HAS(text, "\"parent\":0,");
     CHECK_HAS(text, "{\"id\":0,\"parent\":null,\"label\":\"solve_ivp_execution\"");
-    CHECK_HAS(text, "\"track\":\"separate\",\"meta\":{}}\n");
+    CHECK_HAS(text, "\"track\":\"separate\",\"meta\":{},\"description\":\"step of the method, "
+                    "compiled alone\"}\n");
     shoal_log_free(log);
 }
 

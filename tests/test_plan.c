@@ -58,7 +58,7 @@ TEST(plan_resolves_what_is_not_given) {
     CHECK_NEAR(p->list.of.times[0], 0.5, 0);
     CHECK_NEAR(p->list.of.times[2], 1, 0);
     CHECK_STR(p->list.of.var[0], "e");
-    CHECK_INT(p->list.of.states, 0);
+    CHECK(!p->list.of.is_state[0]);
     rig_free(&rig);
 }
 

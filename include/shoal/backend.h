@@ -181,6 +181,14 @@ struct shoal_backend {
     shoal_code (*finish)(struct shoal_slot *s, struct report *r);
 
     // OPTIONAL.
+    // Begins what `open` left undone because it takes long (a context), in a thread of its own;
+    // whoever needs it waits for it.
+    void (*prepare)(struct shoal_device *d);
+    // Waits for that, or does it now. *took_ns: how long it took, whoever waited.
+    shoal_code (*ready)(struct shoal_device *d, uint64_t *took_ns, struct report *r);
+    // The process is about to end: what is freed from here on is not given back to the device,
+    // which takes longer than the end of a process.
+    void (*leave)(struct shoal_device *d);
     // Whether `open` would give the same now: environment, compiler, libraries. Without it, always.
     bool (*is_current)(struct shoal_device *d);
 };

@@ -301,7 +301,7 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
         *tally = (shoal_tally){0};
     if (!arrays && count)
         return api_usage(log, "shoal_solver_run_arrays", "arrays");
-    int32_t span = log_begin(log, LOG_solve_ivp_execution);
+    int32_t span = solver_begin_event(log);
     shoal_code code = solver_open(solver, batch, "shoal_solver_run_arrays", log);
     if (code == SHOAL_OK) {
         code = run_arrays(solver, batch, arrays, count, tally ? tally : &own, log);

@@ -193,7 +193,7 @@ shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoa
         return report_error(log_report(log), SHOAL_INPUT,
                             "statistics over runs go into a file, or into arrays by "
                             "shoal_solver_run_arrays");
-    int32_t span = log_begin(log, LOG_solve_ivp_execution);
+    int32_t span = solver_begin_event(log);
     shoal_code code = solver_open(solver, batch, "shoal_solver_run", log);
     if (code == SHOAL_OK) {
         code = run(solver, batch, out, log);

@@ -10,9 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-LOG_SHARED_LABEL(solve_ivp_execution, RUNTIME, 10, "one call that runs a batch");
-LOG_LABEL(solver_solve_execution, RUNTIME, 20, "the solver's part of it");
-
 // ---- What it is ---------------------------------------------------------------------------------
 
 const char *shoal_solver_key(const shoal_solver *solver) {
@@ -158,6 +155,12 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
     buf_puts(out, ",\"grid\":");
     batch_describe(b->batch, out);
     buf_putc(out, '}');
+}
+
+// A program may have begun it, to have the making of its solver in it.
+int32_t solver_begin_event(shoal_log *log) {
+    bool begun = log_find_open(log, LOG_solve_ivp_execution) >= 0;
+    return begun ? -1 : log_begin(log, LOG_solve_ivp_execution);
 }
 
 static struct reduce_order order_of(shoal_solver *s) {
@@ -307,7 +310,7 @@ shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
                                  shoal_tally *tally, shoal_log *log) {
     if (!path)
         return api_usage(log, "shoal_solver_run_file", "path");
-    int32_t span = log_begin(log, LOG_solve_ivp_execution);
+    int32_t span = solver_begin_event(log);
     shoal_code code = solver_write(solver, batch, path, tally, log);
     log_end(log, span);
     return code;

@@ -159,7 +159,7 @@ shoal_code shoal_solve(const char *model, const char *const *words, const char *
     jmp_buf oom;
     if (!model || !path)
         return api_usage(log, "shoal_solve", "model or path");
-    int32_t span = log_begin(log, LOG_solve_ivp_execution);
+    int32_t span = solver_begin_event(log);
     s.arena.oom = &oom;
     shoal_code code = setjmp(oom) ? report_error(log_report(log), SHOAL_MEMORY, "out of memory")
                                   : solve(&s, model, words, path, tally, log);

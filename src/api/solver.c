@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+LOG_LABEL(make_solver, BUILD, 5, "a solver of a model and options: checks and plan");
 LOG_LABEL(device_open, BUILD, 10, "driver, context and memory of a device");
 
 // Doses are read when a solver is made; they are part of what it is.
@@ -30,7 +31,7 @@ static shoal_code read_doses(const shoal_model *model, const shoal_options *o, s
     return code;
 }
 
-// The input of a plan, but for the device's limits; what can be told without a plan is checked.
+// The input of a plan; what can be told without one is checked.
 static shoal_code prepare(const shoal_model *model, const shoal_options *o,
                           const struct shoal_target *target, struct arena *arena,
                           struct plan_input *out, shoal_log *log) {
@@ -60,16 +61,13 @@ shoal_code solver_kernels(const shoal_model *model, const shoal_options *o,
     return code ? code : plan_kernels(&in, arena, out, log_report(log));
 }
 
-static shoal_code make_plan(shoal_solver *s, shoal_log *log) {
-    struct plan *plan = arena_new(&s->arena, struct plan, 1);
+static shoal_code make_plan(shoal_solver *s, struct plan **out, shoal_log *log) {
+    struct plan *plan = *out = arena_new(&s->arena, struct plan, 1);
     struct plan_input in;
     shoal_code code =
         prepare(s->model, &s->given, s->backend->target(s->device), &s->arena, &in, log);
     s->plan = plan;
-    if (code != SHOAL_OK)
-        return code;
-    in.limits = s->backend->limits(s->device);
-    return plan_make(&in, &s->arena, plan, log_report(log));
+    return code ? code : plan_make(&in, &s->arena, plan, log_report(log));
 }
 
 struct build_how solver_how(const shoal_model *model, const shoal_options *o,
@@ -169,11 +167,15 @@ static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_l
         code = take_device(s, from);
     else if (code == SHOAL_OK) {
         s->pid = getpid();
+        uint64_t begin = clock_ns();
         code = kernel_device_open(s->backend, s->device_index, o->fast_math, &s->device,
                                   log_report(log));
         if (code == SHOAL_OK)
             s->backend->describe(s->device_index, &s->card);
+        log_f64(log, span, "driver", (double)(clock_ns() - begin) * 1e-6);
     }
+    if (code == SHOAL_OK && s->backend->prepare)
+        s->backend->prepare(s->device);
     log_text(log, span, "device", s->card.text);
     log_end(log, span);
     return code;
@@ -246,9 +248,10 @@ static shoal_code show(shoal_solver *s, struct report *r) {
 static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     if (from && model_same_kernel(s->model->model, from->model->model))
         s->model->found->system = from->model->found->system;
+    struct plan *plan = NULL;
     shoal_code code = open_device(s, from, log);
     if (code == SHOAL_OK)
-        code = make_plan(s, log);
+        code = make_plan(s, &plan, log);
     if (code != SHOAL_OK)
         return code;
     set_runner(s, from);
@@ -259,6 +262,7 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
         code = first_kernel(s, from, log);
     if (code != SHOAL_OK)
         return code;
+    plan->limits = s->backend->limits(s->device); // which may wait for it: the kernel is found
     keep_others(s, from);
     shoal_options known = chosen(&s->given, s->plan);
     describe_options(&known, &s->arena, &s->options);
@@ -290,6 +294,7 @@ static shoal_code make(shoal_model *model, const shoal_options *options, const s
     s->model = model;
     s->plans = plans;
     s->arena.oom = &oom;
+    int32_t span = log_begin(log, LOG_make_solver);
     shoal_code code;
     if (setjmp(oom))
         code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
@@ -299,6 +304,7 @@ static shoal_code make(shoal_model *model, const shoal_options *options, const s
     }
     s->arena.oom = NULL;
     settle(s);
+    log_end(log, span);
     if (code == SHOAL_OK)
         return code;
     if (from)

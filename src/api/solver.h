@@ -11,8 +11,6 @@
 
 #include <sys/types.h>
 
-LOG_DECLARE_LABEL(solve_ivp_execution);
-
 // A snapshot: what is changed in the model and the options it was made of does not reach it. All
 // that follows from them is made anew by every change, as a second solver that takes its place when
 // nothing went wrong; it shares device and kernels, and gets the blocks.
@@ -31,9 +29,9 @@ struct shoal_solver {
     struct result_list shown;  // the plan's list, or what it is reduced to; but for the batch's
     struct result_names names; // of these, in files
     struct buf options;        // JSON object, for result files
-    struct shoal_card card; // what the device is
-    int under_way; // a call that shoal_solver_stop ends; atomic
-    int stop;      // it was asked for; atomic
+    struct shoal_card card;    // what the device is
+    int under_way;             // a call that shoal_solver_stop ends; atomic
+    int stop;                  // it was asked for; atomic
     void (*progress)(const shoal_progress *now, void *user);
     void *progress_user;
 };
@@ -67,6 +65,8 @@ void order_close(struct order *o);
 // Before a run: all is there, the batch fits, and a stop counts. With SHOAL_OK, solver_leave ends
 // it.
 shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call, shoal_log *log);
+// The event around a run; log_end ends it.
+int32_t solver_begin_event(shoal_log *log);
 // Runs into a file (opens and leaves by itself).
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
                         shoal_tally *tally, shoal_log *log);

@@ -17,20 +17,15 @@ enum {
 
 // ---- Pieces -------------------------------------------------------------------------------------
 
-static const struct log_label *largest_label(const struct shoal_block *b) {
-    const struct shoal_piece *largest = b->piece;
-    for (uint32_t i = 1; i < b->pieces; i++)
-        if (b->piece[i].bytes > largest->bytes)
-            largest = &b->piece[i];
-    return largest->label;
-}
-
 static struct offload_copies copies_of(const struct shoal_block *b, bool small) {
-    struct offload_copies c = {
-        .count = b->pieces, .bytes = launch_used(b), .piece = b->piece, .small = small};
+    struct offload_copies c = {.count = b->pieces,
+                               .bytes = launch_used(b),
+                               .pieces = b->pieces,
+                               .piece = b->piece,
+                               .small = small};
     if (small && c.count) {
         c.count = 1;
-        c.whole = (struct shoal_piece){largest_label(b), 0, c.bytes};
+        c.whole = (struct shoal_piece){b->piece->label, 0, c.bytes};
     }
     return c;
 }
@@ -69,6 +64,22 @@ int offload_enqueue(const struct offload_steps *steps, struct shoal_slot *s,
     return error ? error : steps->end(s);
 }
 
+// The time of a copy is that of its pieces, by their bytes.
+static void tell_copy(const struct spans *spans, const struct offload_copies *c, uint32_t i,
+                      uint64_t t0_ns, uint64_t ns) {
+    if (!c->small) {
+        spans_copy(spans, &c->piece[i], t0_ns, ns);
+        return;
+    }
+    uint64_t told = 0, bytes = 0;
+    for (uint32_t k = 0; k < c->pieces; k++) {
+        bytes += c->piece[k].bytes;
+        uint64_t until = (uint64_t)((double)ns * (double)bytes / (double)c->bytes);
+        spans_copy(spans, &c->piece[k], t0_ns + told, until - told);
+        told = until;
+    }
+}
+
 void offload_tell(const struct offload *o, const char *track,
                   bool (*time)(struct shoal_slot *s, uint32_t i, uint64_t *t0_ns, uint64_t *ns),
                   struct shoal_slot *s) {
@@ -78,10 +89,10 @@ void offload_tell(const struct offload *o, const char *track,
     for (uint32_t i = 0; i < count && time(s, i, &t0, &ns); i++) {
         if (i == kernel)
             spans_kernel(&spans, t0, ns);
+        else if (i < kernel)
+            tell_copy(&spans, &o->read, i, t0, ns);
         else
-            spans_copy(&spans,
-                       i < kernel ? piece_of(&o->read, i) : piece_of(&o->written, i - kernel - 1),
-                       t0, ns);
+            tell_copy(&spans, &o->written, i - kernel - 1, t0, ns);
     }
 }
 

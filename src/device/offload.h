@@ -13,13 +13,14 @@
 enum { OFFLOAD_SLOTS = 3 };
 
 // Blocks that together are no larger are copied in one piece each: a copy costs more than its
-// bytes. Its span then has the largest piece's label and all bytes.
+// bytes. Its time is then its pieces', by their bytes.
 enum { OFFLOAD_SMALL = 64 << 10 };
 
 // What a block needs on the device.
 struct offload_copies {
-    uint32_t count;
-    size_t bytes; // that are in use
+    uint32_t count; // of copies
+    size_t bytes;   // that are in use
+    uint32_t pieces;
     const struct shoal_piece *piece;
     struct shoal_piece whole; // stands for them all, in small chunks
     bool small;

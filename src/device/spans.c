@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+LOG_SHARED_LABEL(device_memory, BUILD, 14, "memory for chunks, of the host and of the device");
 LOG_SHARED_LABEL(kernel_launch, RUNTIME, 60, "the kernel, on one chunk");
 
 bool spans_wanted(const shoal_log *log) { return log && log->recording; }

@@ -7,6 +7,8 @@
 #include "log/log.h"
 #include "shoal/backend.h"
 
+LOG_DECLARE_LABEL(device_memory);
+
 struct spans {
     shoal_log *log;
     const char *track;

@@ -254,8 +254,10 @@ shoal_code dispatch_all(struct dispatch *d, const struct dispatch_job *job) {
     *d = (struct dispatch){.job = job, .rows = job->chunk_rows, .start_ns = clock_ns()};
     shoal_code code = SHOAL_OK;
     bool stop = false;
+    job->pool->log = job->log;
     while (code == SHOAL_OK && !stop && d->next < job->rows)
         code = step(d, &stop);
     code = drain(d, code);
+    job->pool->log = NULL;
     return code == SHOAL_OK && stop ? SHOAL_STOPPED : code;
 }

@@ -2,16 +2,21 @@
 // Blocks of chunks, which are host memory from which a device copies fast, and slots.
 #include "dispatch/pool.h"
 
+#include "device/spans.h"
+
 void *pool_block(struct dispatch_pool *pool, uint32_t place, enum dispatch_block which,
                  size_t bytes) {
     void **data = &pool->block[place][which].data;
     size_t *room = &pool->block[place][which].bytes;
     if (*data && *room >= bytes)
         return *data;
+    int32_t span = log_begin(pool->log, LOG_device_memory);
     if (*data)
         pool->backend->release(pool->device, *data);
     *data = pool->backend->alloc(pool->device, bytes);
     *room = *data ? bytes : 0;
+    log_nbytes(pool->log, span, bytes);
+    log_end(pool->log, span);
     return *data;
 }
 

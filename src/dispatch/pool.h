@@ -21,6 +21,7 @@ struct dispatch_pool {
     } block[DISPATCH_PLACES][DISPATCH_BLOCKS];
     struct shoal_slot *slot[DISPATCH_SLOTS];
     struct team *team; // that fills and copies
+    shoal_log *log;    // of the run under way; NULL: none
 };
 
 // A block with at least that many bytes, for the chunk of a place; NULL: out of memory. What it

@@ -14,8 +14,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
+LOG_LABEL(device_context, BUILD, 12, "waiting until a device has started");
 LOG_LABEL(compiler_identity, BUILD, 30, "what the compiler is, for the key");
 LOG_LABEL(cache_lookup, BUILD, 40, "looking for the kernel in the cache");
+LOG_LABEL(compile_wait, BUILD, 45, "waiting for somebody who compiles the same kernel");
 LOG_LABEL(module_load, BUILD, 60, "kernel bytes to something that runs");
 LOG_LABEL(compile_kernel, COMPILE, 10, "the compiler, on the whole kernel");
 
@@ -150,13 +152,28 @@ static void tell_facts(const struct kernel_making *k, int32_t span) {
     log_u64(k->q.log, span, "block", f->block);
 }
 
+// A device may start while kernels are looked for.
+static shoal_code wait_for_device(const struct kernel_making *k, struct report *r) {
+    uint64_t took_ns = 0;
+    if (!k->q.backend->ready)
+        return SHOAL_OK;
+    int32_t span = log_begin(k->q.log, LOG_device_context);
+    shoal_code code = k->q.backend->ready(k->q.device, &took_ns, r);
+    log_f64(k->q.log, span, "context", (double)took_ns * 1e-6);
+    log_end(k->q.log, span);
+    return code;
+}
+
 static shoal_code load(struct kernel_making *k, const struct shoal_bytes *bytes, struct report *r,
                        struct kernel **out) {
     struct shoal_module *module = NULL;
     if (!out)
         return k->q.backend->load(k->q.device, bytes, k->q.entry, NULL, NULL, r);
+    shoal_code code = wait_for_device(k, r);
+    if (code != SHOAL_OK)
+        return code;
     int32_t span = log_begin(k->q.log, LOG_module_load);
-    shoal_code code = k->q.backend->load(k->q.device, bytes, k->q.entry, &module, &k->facts, r);
+    code = k->q.backend->load(k->q.device, bytes, k->q.entry, &module, &k->facts, r);
     log_u64(k->q.log, span, "bytes", bytes->length);
     if (code == SHOAL_OK && k->facts.block)
         tell_facts(k, span);
@@ -347,14 +364,23 @@ static shoal_code take_turn(struct kernel_making *k, struct cache_work *work, st
     return SHOAL_OK;
 }
 
+static enum cache_turn wait_turn(struct kernel_making *k, struct cache_work **work,
+                                 struct cache_shared *shared) {
+    uint32_t predicted = predict(k);
+    struct waiting w = {k, clock_ns(), seconds_of(predicted), false};
+    int32_t span = log_begin(k->q.log, LOG_compile_wait);
+    enum cache_turn turn =
+        cache_turn(k->q.cache, k->key, predicted, k->q.stop, on_wait, &w, work, shared);
+    log_end(k->q.log, span);
+    return turn;
+}
+
 // Waits its turn, so that a kernel is compiled once; in the end somebody compiles it.
 static shoal_code make(struct kernel_making *k, struct kernel **out) {
     for (int tries = 0; tries < 3 && k->keep; tries++) {
         struct cache_work *work = NULL;
         struct cache_shared shared = {0};
-        uint32_t predicted = predict(k);
-        struct waiting w = {k, clock_ns(), seconds_of(predicted), false};
-        switch (cache_turn(k->q.cache, k->key, predicted, k->q.stop, on_wait, &w, &work, &shared)) {
+        switch (wait_turn(k, &work, &shared)) {
         case CACHE_TURN_MINE:
             return take_turn(k, work, out);
         case CACHE_TURN_SHARED:

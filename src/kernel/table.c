@@ -126,6 +126,19 @@ shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t inde
     return code;
 }
 
+bool kernel_devices_leave(void) {
+    bool any = false;
+    enter();
+    for (struct open_device *o = table.devices; o; o = o->next) {
+        bool leaves = !o->lost && o->backend->leave;
+        if (leaves)
+            o->backend->leave(o->device);
+        any = any || leaves;
+    }
+    unlock_table();
+    return any;
+}
+
 void kernel_device_keep(struct shoal_device *d) {
     enter();
     holder(d)->users++;

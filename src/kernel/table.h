@@ -29,6 +29,8 @@ struct kernel {
 shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t index, bool fast_math,
                               struct shoal_device **out, struct report *r);
 void kernel_device_keep(struct shoal_device *d);
+// The process is about to end; true when a device was open that is not given back.
+bool kernel_devices_leave(void);
 void kernel_device_close(struct shoal_device *d); // NULL is fine
 
 // The kernel of that key on that device, or NULL.

@@ -60,6 +60,8 @@ static void json_span(shoal_log *log, const struct log_span *e) {
     buf_json(line, sum->track);
     buf_puts(line, ",\"meta\":");
     log_meta_json(log, e, line);
+    buf_puts(line, ",\"description\":");
+    buf_json(line, sum->description);
     buf_puts(line, "}\n");
     put_line(log, &log->json);
 }

@@ -191,7 +191,7 @@ static void finish(shoal_log *log, int32_t span) {
 void log_close(shoal_log *log, int32_t span) {
     if (!log || (uint32_t)span >= log->span_count || !log->spans[span].open)
         return;
-    if (log->rows[log->spans[span].row].sum.kind != SHOAL_SPAN) {
+    if (log->spans[span].past || log->rows[log->spans[span].row].sum.kind != SHOAL_SPAN) {
         finish(log, span);
         return;
     }
@@ -204,6 +204,33 @@ void log_close(shoal_log *log, int32_t span) {
         log->open = e->parent;
         finish(log, innermost);
     }
+}
+
+int32_t log_past(shoal_log *log, const struct log_label *label, uint64_t t0_ns, uint64_t dur_ns) {
+    if (!log || !log->recording)
+        return -1;
+    uint32_t row = log->row_of[log_label_index(label)];
+    uint64_t end = t0_ns + dur_ns, begin = t0_ns > log->last_ns ? t0_ns : log->last_ns;
+    begin = begin < end ? begin : end;
+    int32_t span = log_push(log, row, log->open, begin);
+    if (span < 0)
+        return span;
+    if (begin > log->last_ns)
+        account(log, begin);
+    log->spans[span].past = true;
+    log->spans[span].dur_ns = end - begin;
+    log->rows[row].sum.own_ns += end - begin;
+    log->last_ns = end > log->last_ns ? end : log->last_ns;
+    if (log->watched)
+        tell(log, span, false);
+    return span;
+}
+
+int32_t log_find_open(const shoal_log *log, const struct log_label *label) {
+    int32_t span = log ? log->open : -1;
+    while (span >= 0 && log->spans[span].row != log->row_of[log_label_index(label)])
+        span = log->spans[span].parent;
+    return span;
 }
 
 // ---- What happened elsewhere --------------------------------------------------------------------

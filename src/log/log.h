@@ -49,6 +49,7 @@ struct log_span {
     uint32_t id; // in files
     uint16_t row;
     bool open, by_program;
+    bool past; // it was over when it was told
     int32_t parent;
     int32_t meta, meta_last; // -1: none
     uint32_t metas_before;   // when it began
@@ -111,6 +112,12 @@ static inline void log_end(shoal_log *log, int32_t span) {
     if (span >= 0)
         log_close(log, span);
 }
+
+// One that is told when it is over, for time that turns out to be several labels': from t0_ns on,
+// which is not before the last that began or ended. Add metadata, then log_end.
+int32_t log_past(shoal_log *log, const struct log_label *label, uint64_t t0_ns, uint64_t dur_ns);
+// The innermost open one of that label; -1: there is none.
+int32_t log_find_open(const shoal_log *log, const struct log_label *label);
 
 // ---- What happened elsewhere --------------------------------------------------------------------
 

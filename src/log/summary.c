@@ -63,10 +63,12 @@ static void put_categories(struct buf *out, const struct parts *p) {
 
 // ---- Rows of spans -----------------------------------------------------------------------------
 
-static void put_speed(struct buf *out, const shoal_span_sum *s) {
+static void put_rest(struct buf *out, const shoal_span_sum *s) {
     if (s->bytes && s->ns)
         buf_printf(out, " %9.3f", (double)s->bytes / (double)s->ns);
-    buf_putc(out, '\n');
+    else
+        buf_printf(out, " %9s", "");
+    buf_printf(out, "  %s\n", s->description);
 }
 
 // `own` is without the spans inside, so these add up; `whole` is from start to stop.
@@ -77,13 +79,13 @@ static void put_spans(struct buf *out, const shoal_log *log, const struct parts 
             continue;
         buf_printf(out, "  %-32s %-8s %7" PRIu64 " %12.3f %12.3f", s->label,
                    shoal_category_name(s->category), s->count, ms(p->us[i]), (double)s->ns / 1e6);
-        put_speed(out, s);
+        put_rest(out, s);
     }
 }
 
 static void put_head(struct buf *out) {
-    buf_printf(out, "%-34s %-8s %7s %12s %12s %9s\n", "event", "category", "count", "own ms",
-               "whole ms", "GB/s");
+    buf_printf(out, "%-34s %-8s %7s %12s %12s %9s  %s\n", "event", "category", "count", "own ms",
+               "whole ms", "GB/s", "what");
 }
 
 // What is not part of the total.
@@ -99,7 +101,7 @@ static void put_others(struct buf *out, const shoal_log *log, shoal_span_kind ki
         first = false;
         buf_printf(out, "  %-32s %-16s %7" PRIu64 " %12.3f", s->label,
                    kind == SHOAL_APART ? "" : s->track, s->count, (double)s->ns / 1e6);
-        put_speed(out, s);
+        put_rest(out, s);
     }
 }
 

@@ -52,7 +52,8 @@ static void add_variables(struct result_list *l) {
     l->first_var = l->count;
     for (uint32_t i = 0; i < l->of.vars; i++)
         add(l, (struct result_array){.name = l->of.var[i],
-                                     .role = i < l->of.states ? ROLE_STATE : ROLE_OBSERVABLE,
+                                     .role = l->of.is_state && l->of.is_state[i] ? ROLE_STATE
+                                                                                 : ROLE_OBSERVABLE,
                                      .type = l->of.f32 ? TYPE_F32 : TYPE_F64,
                                      .axes = saved_axes(l->of.kind),
                                      .from = FROM_KERNEL,

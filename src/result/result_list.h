@@ -152,7 +152,8 @@ struct result_spec {
     uint64_t samples;    // of a run; SAMPLES_OWN: 0
     const double *times; // SAMPLES_GRID: [samples]
     bool f32;
-    uint32_t vars, states;  // variables, of which the first so many are states
+    uint32_t vars;          // variables
+    const bool *is_state;   // [vars]; NULL: none is
     const char *const *var; // their names
     uint32_t mores;
     const struct result_more *more; // behind them

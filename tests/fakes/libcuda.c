@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define API __attribute__((visibility("default")))
 
@@ -90,6 +91,7 @@ API int cuDevicePrimaryCtxRetain(void **context, int device) {
     (void)device;
     if (fake.fail && !strcmp(fake.fail, "cuDevicePrimaryCtxRetain"))
         return fake.fail_result;
+    usleep((unsigned)fake.start_ms * 1000);
     *context = &fake;
     fake.contexts++;
     return OK;
@@ -174,6 +176,7 @@ API int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
     block[0] = bytes;
     fake.used += bytes;
     fake.buffers++;
+    fake.made++;
     *address = (uintptr_t)(block + 2);
     return OK;
 }
@@ -195,6 +198,7 @@ API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
         return NO_MEMORY;
     memset(*memory, 0x5a, bytes);
     fake.host_blocks++;
+    fake.made++;
     return OK;
 }
 API int cuMemFreeHost(void *memory);

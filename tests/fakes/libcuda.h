@@ -14,6 +14,7 @@ struct fake_cuda {
     const char *fail; // this function fails ...
     int fail_result;  // ... with this result
     bool slow;        // kernels run until they are stopped
+    int start_ms;     // that a context takes
     // What its kernel does, and the bytes of its arguments; false: it goes on. NULL: see libcuda.c.
     bool (*kernel)(const void *args, const char *read, char *written, const char *resident,
                    const volatile int *stop);
@@ -22,6 +23,7 @@ struct fake_cuda {
     int contexts, modules, streams, events, buffers, host_blocks; // alive
     int pushed;                                                   // contexts that are current
     size_t used;                                                  // bytes of the device
+    int made; // buffers and host blocks, all that ever were
     int copies_in, copies_out, launches, fills;
     unsigned grid, block, refill; // of the last launch
 };

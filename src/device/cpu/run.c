@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "device/device.h"
 #include "device/launch.h"
 #include "device/spans.h"
 
@@ -17,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+LOG_LABEL(kernel_worker, RUNTIME, 65, "rows of a chunk, by one thread of the CPU");
 
 enum { INLINE_ROWS = 16, TICK_MS = 50 };
 
@@ -207,7 +208,7 @@ static void tell_times(const struct shoal_slot *s) {
         const struct worker *w = &s->worker[i];
         snprintf(track, sizeof track, "cpu worker %u", i);
         struct spans spans = {log, track, s->launch};
-        log_end(log, spans_begin(&spans, LOG_kernel_launch, w->begin_ns, w->end_ns - w->begin_ns));
+        log_end(log, spans_begin(&spans, LOG_kernel_worker, w->begin_ns, w->end_ns - w->begin_ns));
     }
 }
 

@@ -38,5 +38,8 @@ const struct shoal_backend cuda_backend = {
     .slot_close = cuda_slot_close,
     .start = cuda_start,
     .finish = cuda_finish,
+    .prepare = cuda_prepare,
+    .ready = cuda_ready,
+    .leave = cuda_leave_all,
     .is_current = cuda_is_current,
 };

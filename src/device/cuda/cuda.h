@@ -150,8 +150,12 @@ struct shoal_device {
     int multiprocessors, threads; // threads of a multiprocessor, at most
     int cache_bytes;              // of its first-level cache, about
     struct offload_busy busy;
+    pthread_mutex_t context_lock;
+    cu_context context;  // the device's primary one; NULL: not needed so far
+    uint64_t context_ns; // that making it took
+    bool opening;        // `opener` makes it, or has made it
+    pthread_t opener;
     pthread_mutex_t lock;            // of what is found when it is first needed:
-    cu_context context;              // the device's primary one; NULL: not needed so far
     char search[CUDA_SEARCH];        // what the search for NVRTC depended on
     char nvrtc_path[CUDA_PATH_ROOM]; // what the key was made for; empty: not asked for yet
     struct nvrtc nvrtc;
@@ -166,6 +170,9 @@ void cuda_describe(uint32_t index, struct shoal_card *out);
 shoal_code cuda_open(uint32_t index, const char *target, bool fast_math, struct shoal_device **out,
                      struct report *r);
 void cuda_close(struct shoal_device *d);
+void cuda_prepare(struct shoal_device *d);
+shoal_code cuda_ready(struct shoal_device *d, uint64_t *took_ns, struct report *r);
+void cuda_leave_all(struct shoal_device *d);
 struct shoal_limits cuda_limits(struct shoal_device *d);
 void *cuda_alloc(struct shoal_device *d, size_t bytes);
 void cuda_release(struct shoal_device *d, void *block);

@@ -120,23 +120,50 @@ static int need_stage(struct shoal_slot *s) {
     return result;
 }
 
-static int make_room(struct shoal_slot *s) {
-    const struct cuda_driver *cu = s->device->cu;
+// Bytes that a chunk needs on the device.
+struct needs {
+    size_t behind; // of a small chunk's inputs, where its results begin
+    size_t read, written, workspace;
+};
+
+static struct needs needs_of(const struct shoal_slot *s) {
     const struct offload *o = &s->chunk;
     size_t threads = (size_t)s->grid * s->block;
     size_t behind = (o->read.bytes + OUT_ALIGN - 1) / OUT_ALIGN * OUT_ALIGN;
-    int result = slot_ready(s);
+    return (struct needs){.behind = behind,
+                          .read = o->small ? behind + o->written.bytes : o->read.bytes,
+                          .written = o->small ? 0 : o->written.bytes,
+                          .workspace = o->launch->workspace * threads};
+}
+
+static bool has_room(const struct shoal_slot *s, const struct needs *n) {
+    return s->stream && s->read.bytes >= n->read && s->written.bytes >= n->written &&
+           s->workspace.bytes >= n->workspace && (s->stage || !s->chunk.small);
+}
+
+static int grow(struct shoal_slot *s, const struct needs *n) {
+    const struct cuda_driver *cu = s->device->cu;
+    int result = cuda_buffer_grow(cu, &s->read, n->read);
     if (result == CU_OK)
-        result =
-            cuda_buffer_grow(cu, &s->read, o->small ? behind + o->written.bytes : o->read.bytes);
-    if (result == CU_OK && !o->small)
-        result = cuda_buffer_grow(cu, &s->written, o->written.bytes);
-    if (result == CU_OK && o->small)
+        result = cuda_buffer_grow(cu, &s->written, n->written);
+    if (result == CU_OK && s->chunk.small)
         result = need_stage(s);
     if (result == CU_OK)
-        result = cuda_buffer_grow(cu, &s->workspace, o->launch->workspace * threads);
+        result = cuda_buffer_grow(cu, &s->workspace, n->workspace);
+    return result;
+}
+
+static int make_room(struct shoal_slot *s) {
+    shoal_log *log = s->chunk.launch->log;
+    struct needs n = needs_of(s);
+    int32_t span = has_room(s, &n) ? -1 : log_begin(log, LOG_device_memory);
+    int result = slot_ready(s);
+    if (result == CU_OK)
+        result = grow(s, &n);
     s->read_at = s->read.at;
-    s->written_at = o->small ? s->read.at + behind : s->written.at;
+    s->written_at = s->chunk.small ? s->read.at + n.behind : s->written.at;
+    log_nbytes(log, span, n.read + n.written + n.workspace);
+    log_end(log, span);
     return result;
 }
 

@@ -5,6 +5,7 @@
 // for the time of a call only, so a handle can go from one thread to another.
 #include "device/cuda/cuda.h"
 
+#include "base/clock.h"
 #include "base/thread.h"
 
 #include <stdio.h>
@@ -62,6 +63,7 @@ static struct shoal_device *new_device(const char *arch, bool fast_math, struct 
     snprintf(d->arch, sizeof d->arch, "%s", arch);
     d->pid = getpid();
     pthread_mutex_init(&d->lock, NULL);
+    pthread_mutex_init(&d->context_lock, NULL);
     pthread_mutex_init(&d->busy.lock, NULL);
     d->target = (struct shoal_target){.name = d->arch,
                                       .prelude = "prelude_cuda.h",
@@ -118,12 +120,20 @@ shoal_code cuda_open(uint32_t index, const char *target, bool fast_math, struct 
     return *out ? SHOAL_OK : SHOAL_MEMORY;
 }
 
+static void wait_for_opener(struct shoal_device *d) {
+    if (d->opening && d->pid == getpid())
+        pthread_join(d->opener, NULL);
+    d->opening = false;
+}
+
 void cuda_close(struct shoal_device *d) {
     if (!d)
         return;
+    wait_for_opener(d);
     if (d->context && d->pid == getpid())
         d->cu->context_release(d->device);
     pthread_mutex_destroy(&d->lock);
+    pthread_mutex_destroy(&d->context_lock);
     pthread_mutex_destroy(&d->busy.lock);
     free(d);
 }
@@ -132,12 +142,45 @@ void cuda_close(struct shoal_device *d) {
 
 static int make_context(struct shoal_device *d) {
     sigset_t old;
+    uint64_t begin = clock_ns();
     thread_block_signals(&old);
     int result = d->cu->context_retain(&d->context, d->device);
     thread_restore_signals(&old);
     if (result != CU_OK)
         d->context = NULL;
+    d->context_ns = clock_ns() - begin;
     return result;
+}
+
+// Where it fails, whoever needs the context tries again and tells why.
+static void *open_context(void *user) {
+    struct shoal_device *d = user;
+    pthread_mutex_lock(&d->context_lock);
+    if (!d->context)
+        make_context(d);
+    pthread_mutex_unlock(&d->context_lock);
+    return NULL;
+}
+
+void cuda_prepare(struct shoal_device *d) {
+    pthread_mutex_lock(&d->lock); // the other is held while a context is made
+    if (d->cu && !d->opening && d->pid == getpid())
+        d->opening = thread_start(&d->opener, open_context, d) == 0;
+    pthread_mutex_unlock(&d->lock);
+}
+
+shoal_code cuda_ready(struct shoal_device *d, uint64_t *took_ns, struct report *r) {
+    shoal_code code = cuda_enter(d, r);
+    *took_ns = d->context_ns;
+    if (code == SHOAL_OK)
+        cuda_leave(d);
+    return code;
+}
+
+// As in a process that was forked: the device is another's.
+void cuda_leave_all(struct shoal_device *d) {
+    wait_for_opener(d);
+    d->pid = 0;
 }
 
 shoal_code cuda_enter(struct shoal_device *d, struct report *r) {
@@ -148,9 +191,9 @@ shoal_code cuda_enter(struct shoal_device *d, struct report *r) {
     if (d->pid != getpid())
         return report_error(r, SHOAL_DEVICE,
                             "cuda: a process that was forked cannot use the device of its parent");
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->context_lock);
     int result = d->context ? CU_OK : make_context(d);
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->context_lock);
     if (result != CU_OK)
         return cuda_error(d->cu, "starting the device", result, r);
     result = d->cu->context_push(d->context);

@@ -48,4 +48,5 @@ const struct shoal_backend opencl_backend = {
     .slot_close = opencl_slot_close,
     .start = opencl_start,
     .finish = opencl_finish,
+    .leave = opencl_leave,
 };

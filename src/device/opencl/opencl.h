@@ -183,6 +183,7 @@ void opencl_describe(uint32_t index, struct shoal_card *out);
 shoal_code opencl_open(uint32_t index, const char *target, bool fast_math,
                        struct shoal_device **out, struct report *r);
 void opencl_close(struct shoal_device *d);
+void opencl_leave(struct shoal_device *d);
 struct shoal_limits opencl_limits(struct shoal_device *d);
 void *opencl_alloc(struct shoal_device *d, size_t bytes);
 void opencl_release(struct shoal_device *d, void *block);

@@ -95,17 +95,43 @@ static void choose_items(struct shoal_slot *s) {
     s->items = (rows + m->group - 1) / m->group * m->group;
 }
 
-static int make_room(struct shoal_slot *s) {
+// Bytes that a chunk needs on the device.
+struct needs {
+    size_t read, written, workspace;
+};
+
+static struct needs needs_of(const struct shoal_slot *s) {
+    return (struct needs){.read = s->chunk.read.bytes,
+                          .written = s->chunk.written.bytes,
+                          .workspace = s->chunk.launch->workspace * s->items};
+}
+
+static bool has_room(const struct shoal_slot *s, const struct needs *n) {
+    return s->queue && s->read.bytes >= n->read && s->written.bytes >= n->written &&
+           s->workspace.bytes >= n->workspace && s->next.bytes;
+}
+
+static int grow(struct shoal_slot *s, const struct needs *n) {
     const struct shoal_device *d = s->device;
-    int error = slot_ready(s);
+    int error = opencl_buffer_grow(d, &s->read, n->read);
     if (error == CL_OK)
-        error = opencl_buffer_grow(d, &s->read, s->chunk.read.bytes);
+        error = opencl_buffer_grow(d, &s->written, n->written);
     if (error == CL_OK)
-        error = opencl_buffer_grow(d, &s->written, s->chunk.written.bytes);
-    if (error == CL_OK)
-        error = opencl_buffer_grow(d, &s->workspace, s->chunk.launch->workspace * s->items);
+        error = opencl_buffer_grow(d, &s->workspace, n->workspace);
     if (error == CL_OK)
         error = opencl_buffer_grow(d, &s->next, sizeof(unsigned));
+    return error;
+}
+
+static int make_room(struct shoal_slot *s) {
+    shoal_log *log = s->chunk.launch->log;
+    struct needs n = needs_of(s);
+    int32_t span = has_room(s, &n) ? -1 : log_begin(log, LOG_device_memory);
+    int error = slot_ready(s);
+    if (error == CL_OK)
+        error = grow(s, &n);
+    log_nbytes(log, span, n.read + n.written + n.workspace);
+    log_end(log, span);
     return error;
 }
 

@@ -109,6 +109,9 @@ shoal_code opencl_same_process(const struct shoal_device *d, struct report *r) {
                         "opencl: a process that was forked cannot use the device of its parent");
 }
 
+// As in a process that was forked: the device is another's.
+void opencl_leave(struct shoal_device *d) { d->pid = 0; }
+
 void opencl_close(struct shoal_device *d) {
     if (!d)
         return;

@@ -65,15 +65,17 @@ static void *part(struct layout *l, size_t bytes) {
     return l->data ? l->data + l->last : NULL;
 }
 
+// What was given out since the last piece ended.
 static void piece_end(struct layout *l, const struct log_label *label) {
     struct chunk *c = l->chunk;
     bool reads = l->block == SHOAL_READ;
     struct shoal_block *b = reads ? &c->base.launch.read : &c->base.launch.written;
     struct shoal_piece *piece = reads ? c->parts->read_piece : c->parts->written_piece;
-    if (l->at == l->piece_at)
+    size_t end = l->last + l->used;
+    if (end <= l->piece_at)
         return;
-    piece[b->pieces++] = (struct shoal_piece){label, l->piece_at, l->at - l->piece_at};
-    l->piece_at = l->at;
+    piece[b->pieces++] = (struct shoal_piece){label, l->piece_at, end - l->piece_at};
+    l->piece_at = end;
 }
 
 static uint64_t samples_of(const struct plan *p) {
@@ -112,7 +114,7 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     struct shoal_args *a = &c->args;
     struct shoal_block *b = &c->base.launch.read;
     struct layout l = {.data = data, .block = SHOAL_READ, .chunk = c};
-    size_t e = c->elem, uniform = uniform_of(p);
+    size_t e = c->elem, uniform = uniform_of(p), pars = p->model->pars.count;
     bool steps = p->list.of.kind == SAMPLES_OWN;
     b->pieces = c->base.launch.places = 0;
     a->offset = part(&l, uniform * sizeof(unsigned));
@@ -131,40 +133,44 @@ static size_t lay_in(struct chunk *c, void *data, uint32_t rows) {
     a->records = part(&l, 2 * p->record.plan.count * sizeof(unsigned));
     a->sample_offset = steps ? part(&l, (rows + 1) * sizeof(uint64_t)) : NULL;
     a->driver_row = c->chosen ? part(&l, chosen_bytes(c, rows)) : NULL;
-    a->in = part(&l, (uniform + (size_t)c->parameters * rows) * e);
+    a->in = part(&l, (pars + (size_t)c->parameters * rows) * e);
     piece_end(&l, LOG_h2d_transfer_parameters);
-    part(&l, (size_t)(c->inputs - c->parameters) * rows * e);
+    part(&l, (p->model->states.count + (size_t)(c->inputs - c->parameters) * rows) * e);
     piece_end(&l, LOG_h2d_transfer_initial_values);
     return b->bytes = l.at;
 }
 
+// The element of `in` at which initial values begin: those of all rows, then varying ones.
+static size_t initial_at(const struct chunk *c, uint32_t rows) {
+    size_t per = ALIGN / c->elem,
+           before = c->plan->model->pars.count + (size_t)c->parameters * rows;
+    return (before + per - 1) / per * per;
+}
+
 // The element of `in` at which a varying input begins.
 static size_t input_at(const struct chunk *c, uint32_t order, uint32_t rows) {
-    size_t at =
-        uniform_of(c->plan) + (size_t)(order < c->parameters ? order : c->parameters) * rows;
-    if (order >= c->parameters) {
-        size_t per = ALIGN / c->elem;
-        at = (at + per - 1) / per * per + (size_t)(order - c->parameters) * rows;
-    }
-    return at;
+    const struct model *m = c->plan->model;
+    if (order < c->parameters)
+        return m->pars.count + (size_t)order * rows;
+    return initial_at(c, rows) + m->states.count + (size_t)(order - c->parameters) * rows;
 }
 
 void *chunk_input(const struct chunk *c, uint32_t i) {
     return (char *)(uintptr_t)c->args.in + input_at(c, i, c->args.head.rows) * c->elem;
 }
 
-// What is copied and timed together, in the order of the block.
+// What is copied and timed together, in the order of the block. Values have the order that they
+// were asked for in, so that states and observables may take turns. Times go with the first.
 static const struct group {
     unsigned roles;
     const struct log_label *label;
 } groups[] = {
     {1u << ROLE_STATUS, LOG_d2h_transfer_status_codes},
     {1u << ROLE_COUNT | 1u << ROLE_INTERNAL, LOG_d2h_transfer_iteration_counters},
-    {1u << ROLE_TIME | 1u << ROLE_STATE, LOG_d2h_transfer_state},
-    {1u << ROLE_OBSERVABLE, LOG_d2h_transfer_observables},
+    {1u << ROLE_STATE | 1u << ROLE_OBSERVABLE, NULL},
     {1u << ROLE_SUMMARY | 1u << ROLE_RECORD, LOG_d2h_transfer_summaries},
 };
-enum { GROUPS = sizeof groups / sizeof *groups };
+enum { GROUPS = sizeof groups / sizeof *groups, GROUP_STATUS = 0, GROUP_VALUES = 2 };
 
 // The arrays of a field follow each other. The counting pass writes no samples.
 static void lay_array(struct chunk *c, struct layout *l, const struct result_array *a,
@@ -178,17 +184,56 @@ static void lay_array(struct chunk *c, struct layout *l, const struct result_arr
         more(l, bytes);
 }
 
+static bool has_group(const struct chunk *c, int g) {
+    const struct result_list *list = c->list;
+    for (uint32_t i = 0; i < list->count + list->internal; i++)
+        if (groups[g].roles >> list->array[i].role & 1 && chunk_writes(&list->array[i], c->use))
+            return true;
+    return false;
+}
+
+// The group that has the times: that of the first values there are, else that of the status.
+static int group_of_times(const struct chunk *c) {
+    int g = GROUP_VALUES;
+    while (g < GROUPS && !has_group(c, g))
+        g++;
+    return g < GROUPS ? g : GROUP_STATUS;
+}
+
 // Which arrays the kernel writes, group by group.
 static void order_written(struct chunk *c) {
     const struct result_list *list = c->list;
     uint32_t n = 0, all = list->count + list->internal;
+    int times = group_of_times(c);
     c->written = arena_new(&c->arena, uint32_t, all);
     for (int g = 0; g < GROUPS; g++) {
+        unsigned roles = groups[g].roles | (g == times ? 1u << ROLE_TIME : 0);
         for (uint32_t i = 0; i < all; i++)
-            if (groups[g].roles >> list->array[i].role & 1 && chunk_writes(&list->array[i], c->use))
+            if (roles >> list->array[i].role & 1 && chunk_writes(&list->array[i], c->use))
                 c->written[n++] = i;
         c->written_end[g] = n;
     }
+}
+
+static const struct log_label *label_of(int g, const struct result_array *a) {
+    return groups[g].label              ? groups[g].label
+           : a->role == ROLE_OBSERVABLE ? LOG_d2h_transfer_observables
+                                        : LOG_d2h_transfer_state;
+}
+
+// A piece ends where the label of the next array is another. Of very many the last ones are one.
+static void lay_group(struct chunk *c, struct layout *l, int g, uint32_t first, uint32_t rows) {
+    const struct shoal_block *b = &c->base.launch.written;
+    const struct log_label *label = NULL;
+    for (uint32_t n = first; n < c->written_end[g]; n++) {
+        const struct result_array *a = &c->list->array[c->written[n]];
+        const struct log_label *own = a->role == ROLE_TIME ? label : label_of(g, a);
+        if (label && own != label && b->pieces + (uint32_t)(GROUPS - g) < CHUNK_PIECES)
+            piece_end(l, label);
+        label = own;
+        lay_array(c, l, a, rows);
+    }
+    piece_end(l, label ? label : groups[GROUP_STATUS].label);
 }
 
 static size_t lay_out(struct chunk *c, void *data, uint32_t rows) {
@@ -197,11 +242,8 @@ static size_t lay_out(struct chunk *c, void *data, uint32_t rows) {
     uint32_t n = 0;
     b->pieces = 0;
     c->args.totals = part(&l, TOTAL_COUNT * sizeof(uint64_t));
-    for (int g = 0; g < GROUPS; g++) {
-        for (; n < c->written_end[g]; n++)
-            lay_array(c, &l, &c->list->array[c->written[n]], rows);
-        piece_end(&l, groups[g].label);
-    }
+    for (int g = 0; g < GROUPS; n = c->written_end[g++])
+        lay_group(c, &l, g, n, rows);
     return b->bytes = l.at;
 }
 
@@ -314,14 +356,16 @@ void chunk_free(struct chunk *c) {
 static void fill_uniform(struct chunk *c, uint32_t rows) {
     const struct model *m = c->plan->model;
     uint32_t pars = m->pars.count, uniform = uniform_of(c->plan);
+    size_t initial = initial_at(c, rows);
     unsigned *offset = (unsigned *)(uintptr_t)c->args.offset;
     unsigned *step = (unsigned *)(uintptr_t)c->args.step;
     for (uint32_t i = 0; i < uniform; i++) {
         const struct symbol *y =
             &m->symbols.items[i < pars ? m->pars.items[i] : m->states.items[i - pars]];
-        offset[i] = i >= pars && y->init.count ? SHOAL_FORMULA : i;
+        size_t at = i < pars ? i : initial + i - pars;
+        offset[i] = i >= pars && y->init.count ? SHOAL_FORMULA : (unsigned)at;
         step[i] = 0;
-        put(c->args.in, c->elem, i, y->value);
+        put(c->args.in, c->elem, at, y->value);
     }
     for (uint32_t i = 0; i < c->inputs; i++) {
         struct batch_target to = batch_input_target(c->batch, c->order[i]);
@@ -510,17 +554,18 @@ static void fill_chosen(struct chunk *c) {
     }
 }
 
+void chunk_fill_rows(struct chunk *c) {
+    fill_dose_offsets(c);
+    if (c->chosen)
+        fill_chosen(c);
+    if (c->run)
+        batch_fill_runs(c->batch, c->base.first_row, c->args.head.rows, c->run);
+    for (uint32_t i = 0; c->run && i < batch_extras(c->batch); i++)
+        fill_extra(c, i);
+}
+
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
     uint32_t rows = c->args.head.rows;
-    if (first == 0)
-        fill_dose_offsets(c);
-    if (first == 0 && c->chosen)
-        fill_chosen(c);
-    if (first == 0 && c->run) {
-        batch_fill_runs(c->batch, c->base.first_row, rows, c->run);
-        for (uint32_t i = 0; i < batch_extras(c->batch); i++)
-            fill_extra(c, i);
-    }
     for (uint32_t i = first; i < end; i++) {
         uint32_t array = c->list->first_column + c->order[i];
         struct fill f = {c, c->order[i], array, chunk_input(c, i)};

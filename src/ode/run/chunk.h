@@ -77,6 +77,8 @@ shoal_code chunk_init(struct chunk *c, uint32_t place, uint32_t rows, struct rep
 void chunk_free(struct chunk *c);
 // Lays the blocks out for `rows` rows from `first_row` on and fills what is the same for all rows.
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r);
+// What each row has besides its inputs: its number, doses, signals, columns that are copied.
+void chunk_fill_rows(struct chunk *c);
 // Inputs from `first` to `end` of `order`.
 void chunk_fill(struct chunk *c, uint32_t first, uint32_t end);
 // SAMPLES_OWN, between the counting and the saving pass: offsets from the counts, and room.

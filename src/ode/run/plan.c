@@ -201,13 +201,12 @@ static void set_use(struct plan *p, const struct plan_input *in) {
     const shoal_options *o = in->options;
     p->model = in->model;
     p->doses = in->doses;
-    p->limits = in->limits;
     p->threads = o->threads ? o->threads : cpus_usable();
     p->chunk = o->chunk;
     p->memory = o->memory;
     // Equal work gains nothing from it, and devices lose by it.
     p->refill = o->refill == SHOAL_REFILL_ON ||
-                (o->refill == SHOAL_REFILL_AUTO && !(plan_fixed(p) && p->limits.memory));
+                (o->refill == SHOAL_REFILL_AUTO && !(plan_fixed(p) && in->target->device));
     p->keep_failed = o->keep_failed;
 }
 
@@ -225,6 +224,7 @@ static shoal_code make_list(struct plan *p, const struct save_grid *grid, struct
                             struct report *r) {
     const struct kernel_plan *k = &p->kernel[PLAN_FIRST];
     const char **names = arena_new(arena, const char *, k->outputs);
+    bool *is_state = arena_new(arena, bool, k->outputs + 1);
     struct result_spec spec = {.kind = grid->kind,
                                .samples = grid->count,
                                .times = grid->times,
@@ -237,8 +237,9 @@ static shoal_code make_list(struct plan *p, const struct save_grid *grid, struct
                                .edges = p->summary.edges};
     for (uint32_t i = 0; i < k->outputs; i++)
         names[i] = output_name(p->model, k->output[i]);
-    while (spec.states < k->outputs && k->output[spec.states] < p->model->states.count)
-        spec.states++;
+    for (uint32_t i = 0; i < k->outputs; i++)
+        is_state[i] = k->output[i] < p->model->states.count;
+    spec.is_state = is_state;
     add_records(p, &spec, arena);
     return result_list_make(&p->list, &spec, arena)
                ? SHOAL_OK

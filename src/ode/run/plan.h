@@ -31,7 +31,7 @@ struct plan {
     struct run_summary summary;
     const struct dose_list *doses; // NULL: none
     struct plan_record record;
-    struct shoal_limits limits;
+    struct shoal_limits limits; // of the device: whoever has the plan made asks for them at the end
     uint32_t threads;
     uint64_t chunk, memory; // 0: not given
     bool refill, keep_failed;
@@ -44,7 +44,6 @@ struct plan_input {
     const struct system *system; // of the model
     const struct shoal_target *target;
     struct driver *const *driver; // [signals of the model], NULL where there is none
-    struct shoal_limits limits;   // of the device; plan_kernels needs none
     const struct watcher *watcher;
     const struct dose_list *doses; // NULL: none
 };

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+LOG_SHARED_LABEL(solve_ivp_execution, RUNTIME, 10, "one call that runs a batch");
+LOG_SHARED_LABEL(solver_solve_execution, RUNTIME, 20, "the solver's part of it");
 LOG_LABEL(kernel_run_execution, RUNTIME, 30, "all chunks");
 LOG_LABEL(finish_output, RUNTIME, 110,
           "the end of the result: what is left to write, sync, rename");
@@ -146,34 +148,33 @@ static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatc
     return code;
 }
 
-// Bytes of a label, or (NULL) of all.
-static uint64_t bytes_of(const struct shoal_block *b, const struct log_label *label) {
+static void end_filling(struct batch_run *b, struct chunk *c, int32_t span,
+                        const struct log_label *label) {
+    const struct shoal_block *read = &c->base.launch.read;
     size_t bytes = 0;
-    for (uint32_t i = 0; i < b->pieces; i++)
-        if (!label || b->piece[i].label == label)
-            bytes += b->piece[i].bytes;
-    return bytes;
+    for (uint32_t i = 0; i < read->pieces; i++)
+        bytes += read->piece[i].label == label ? read->piece[i].bytes : 0;
+    dispatch_end_transfer(&b->loop, &c->base, span, c->base.rows, bytes);
 }
 
-static void fill_inputs(struct batch_run *b, struct chunk *c, const struct log_label *label,
-                        uint32_t first, uint32_t end) {
-    int32_t span = log_begin(b->log, label);
-    chunk_fill(c, first, end);
-    dispatch_end_transfer(&b->loop, &c->base, span, c->base.rows,
-                          bytes_of(&c->base.launch.read, label));
-}
-
+// With the parameters goes all that is neither one nor an initial value.
 static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
     struct batch_run *b = user;
     struct chunk *c = own(chunk);
+    int32_t span = log_begin(b->log, LOG_h2d_transfer_parameters);
     shoal_code code = chunk_place(c, chunk->first_row, chunk->rows, log_report(b->log));
-    if (code != SHOAL_OK)
+    if (code != SHOAL_OK) {
+        log_end(b->log, span);
         return code;
+    }
     chunk->module = b->runner->kernel[PLAN_FIRST].kernel->module;
     chunk->reruns = plan_takes_over(b->plan);
-    fill_inputs(b, c, LOG_h2d_transfer_parameters, 0, c->parameters);
-    if (c->parameters < c->inputs)
-        fill_inputs(b, c, LOG_h2d_transfer_initial_values, c->parameters, c->inputs);
+    chunk_fill_rows(c);
+    chunk_fill(c, 0, c->parameters);
+    end_filling(b, c, span, LOG_h2d_transfer_parameters);
+    span = log_begin(b->log, LOG_h2d_transfer_initial_values);
+    chunk_fill(c, c->parameters, c->inputs);
+    end_filling(b, c, span, LOG_h2d_transfer_initial_values);
     return SHOAL_OK;
 }
 
@@ -220,17 +221,35 @@ static void mark_lost(struct chunk *c, uint32_t rows) {
             c->args.status[i] = SHOAL_STATUS_bad_init;
 }
 
+// The sink takes all arrays of a chunk at once: its time is theirs by their bytes.
+static void tell_delivery(const struct batch_run *b, const struct dispatch_chunk *chunk,
+                          uint32_t rows, uint64_t t0_ns) {
+    const struct shoal_block *written = &chunk->launch.written;
+    uint64_t all = 0, bytes = 0, told = 0, took = log_now_ns(b->log) - t0_ns;
+    for (uint32_t i = 0; i < written->pieces; i++)
+        all += written->piece[i].bytes;
+    for (uint32_t i = 0; i < written->pieces; i++) {
+        const struct shoal_piece *p = &written->piece[i];
+        bytes += p->bytes;
+        uint64_t until = (uint64_t)((double)took * (double)bytes / (double)all);
+        int32_t span = log_past(b->log, p->label, t0_ns + told, until - told);
+        dispatch_end_transfer(&b->loop, chunk, span, rows, p->bytes);
+        told = until;
+    }
+}
+
 static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t rows) {
     struct batch_run *b = user;
+    uint64_t t0_ns = log_now_ns(b->log);
     mark_lost(own(chunk), rows);
     shoal_code code = count_rows(b->tally, own(chunk), rows, log_report(b->log));
     if (code != SHOAL_OK)
         return code;
     takeover_tell(b, own(chunk), rows);
-    int32_t span = log_begin(b->log, LOG_d2h_transfer_state);
     struct result_chunk view = chunk_view(own(chunk), rows);
     code = b->sink->chunk(b->sink, &view, log_report(b->log));
-    dispatch_end_transfer(&b->loop, chunk, span, rows, bytes_of(&chunk->launch.written, NULL));
+    if (b->log && b->log->recording)
+        tell_delivery(b, chunk, rows, t0_ns);
     return code;
 }
 
@@ -301,6 +320,18 @@ static shoal_code finish_output(struct batch_run *b, shoal_code code) {
     return ended != SHOAL_OK ? ended : code;
 }
 
+// How much it was, on the event of all chunks and on those around it.
+static void tell_amount(const struct batch_run *b, int32_t span) {
+    const int32_t events[] = {span, log_find_open(b->log, LOG_solver_solve_execution),
+                              log_find_open(b->log, LOG_solve_ivp_execution)};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        if (events[i] < 0 || b->log->spans[events[i]].meta >= 0)
+            continue; // of two runs in one of a program's, the first
+        log_u64(b->log, events[i], "total_runs", batch_rows(b->batch));
+        log_u64(b->log, events[i], "num_chunks", b->loop.started);
+    }
+}
+
 shoal_code run_batch(const struct plan *p, struct runner *runner, const struct batch *b,
                      struct sink *sink, struct result_list *list,
                      const struct dispatch_control *control, shoal_tally *tally, shoal_log *log) {
@@ -326,8 +357,7 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
     tally->complete = code == SHOAL_OK;
     if (code == SHOAL_OK || code == SHOAL_STOPPED)
         code = finish_output(&run, code);
-    log_u64(log, span, "total_runs", batch_rows(b));
-    log_u64(log, span, "num_chunks", run.loop.started);
+    tell_amount(&run, span);
     log_end(log, span);
     tally->seconds = (double)(clock_ns() - start_ns) * 1e-9;
     for (uint32_t i = 0; i < run.made; i++)

@@ -12,6 +12,9 @@
 #include "ode/run/plan.h"
 #include "result/sink.h"
 
+LOG_DECLARE_LABEL(solve_ivp_execution);
+LOG_DECLARE_LABEL(solver_solve_execution);
+
 // A device with what is kept on it from one run to the next.
 struct runner {
     struct build_how how;
