@@ -220,6 +220,9 @@ static void explain_text(const char *model, const shoal_cache_explanation *e) {
     }
     printf("  the nearest is %.16s (%s): %u fields are the same, %u differ\n", e->nearest,
            e->nearest_model, e->same, e->differences);
+    for (uint32_t i = 0; i < e->words; i++)
+        printf("  %-24s %s, there %s\n", e->word[i].label, e->word[i].here,
+               e->word[i].there[0] ? e->word[i].there : "none");
     for (uint32_t i = 0; i < e->differences && i < SHOAL_CACHE_DIFFERENCES; i++)
         printf("  %-24s %s, there %s\n", e->difference[i].label,
                e->difference[i].here[0] ? e->difference[i].here : "none",
@@ -239,6 +242,13 @@ static void explain_json(const char *model, const shoal_cache_explanation *e) {
         json_text(i ? ", {" : "{", "field", e->difference[i].label);
         json_text(", ", "here", e->difference[i].here);
         json_text(", ", "there", e->difference[i].there);
+        putchar('}');
+    }
+    fputs("], \"words\": [", stdout);
+    for (uint32_t i = 0; i < e->words; i++) {
+        json_text(i ? ", {" : "{", "field", e->word[i].label);
+        json_text(", ", "here", e->word[i].here);
+        json_text(", ", "there", e->word[i].there);
         putchar('}');
     }
     puts("]}");

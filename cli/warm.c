@@ -59,15 +59,26 @@ static shoal_code warm_targets(struct subject *s, struct args *a, const char *mo
     return result;
 }
 
+// Where the time went, for who asks.
+static void begin_timing(const struct args *a, shoal_log *log) {
+    bool asked = args_value(a, "timing") != NULL;
+    shoal_log_set_timing(log, asked ? (shoal_timing)args_choice(a, "timing", SHOAL_TIMING_DEFAULT)
+                                    : SHOAL_TIMING_NONE);
+}
+
 int command_warm(struct args *a) {
     int status = 0;
     const volatile int *stop = stop_flag();
     for (size_t i = 0; i < a->word_count && !*stop; i++) {
         struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
+        begin_timing(a, s.log);
         shoal_code code = subject_load(&s, a, a->words[i]);
         s.options.stop = stop;
         if (!code)
             code = warm_targets(&s, a, a->words[i]);
+        talk_messages(&s.talk, s.log);
+        if (!code && !s.talk.quiet)
+            timing_show(s.log, &(shoal_tally){0});
         int exit_code = subject_close(&s, code);
         status = status ? status : exit_code;
     }

@@ -148,6 +148,13 @@ TEST(cache_cli_explain) {
     CHECK_INT(o.status, 0);
     CHECK_HAS(o.out, "component:sizes");
     CHECK_HAS(o.out, "not cached");
+    CHECK_HAS(o.out, "\n  precision                f32, there f64\n");
+    o = CACHE("explain", m, "--method", "rodas5p", "--vars", "x,x");
+    CHECK_HAS(o.out, "\n  method                   rodas5p, there tsit5\n");
+    o = CACHE("explain", m, "--precision", "f32", "--json");
+    CHECK_HAS(o.out,
+              "\"words\": [{\"field\": \"precision\", \"here\": \"f32\", \"there\": \"f64\"}]");
+    check_json(o.out);
     const char *changed =
         model("faster.ode", "par a=1\ninit x=1\nx'=-2*a*x\n@ t1=1, method=tsit5\n");
     o = CACHE("explain", m, changed);

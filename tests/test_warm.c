@@ -29,6 +29,21 @@ TEST(warm_then_run) {
     CHECK_HAS(o.out, "\"compiled\": false");
 }
 
+// Where the time went, for who asks.
+TEST(warm_timing) {
+    const char *one = model("one.ode", "1");
+    struct check_output o = SHOAL("warm", one, "--timing", "verbose");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.err, "\n  compile_kernel ");
+    CHECK_HAS(o.err, "\n  device_open ");
+    CHECK_HAS(o.err, "\n  total ");
+    o = SHOAL("warm", one);
+    CHECK_INT(o.status, 0);
+    CHECK(!strstr(o.err, "total"));
+    o = SHOAL("warm", one, "--timing", "default", "-q");
+    CHECK_STR(o.err, "");
+}
+
 // The ending is the backend's.
 DEVICE_TEST(warm_keeps_the_source) {
     const char *one = model("one.ode", "1");

@@ -654,6 +654,14 @@ typedef struct shoal_plan {
 SHOAL_API shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch,
                                        const char *path, shoal_plan *plan, shoal_log *log);
 
+// For a process that stays: pays before it matters what the first run of such a batch would pay and
+// later ones do not. Builds and loads, side by side, every kernel that a run may need (with method
+// auto also those that take over), takes memory for as many chunks as are on their way at a time,
+// and runs each kernel on the first rows until the device is awake. Batches of other sizes need no
+// other kernel, and memory only where they are larger. Results are thrown away.
+SHOAL_API shoal_code shoal_solver_warm(shoal_solver *solver, const shoal_batch *batch,
+                                       shoal_log *log);
+
 // Whether a result with these options could be written to that path, before anything is compiled or
 // run. A file that is there already and no result of ours is an error, unless `replace`.
 SHOAL_API shoal_code shoal_output_check(const char *path, const shoal_options *options,
@@ -802,7 +810,7 @@ typedef struct shoal_cache_counts {
 } shoal_cache_counts;
 SHOAL_API void shoal_cache_stat(shoal_cache *cache, shoal_cache_counts *out);
 
-enum { SHOAL_CACHE_DIFFERENCES = 32 };
+enum { SHOAL_CACHE_DIFFERENCES = 32, SHOAL_CACHE_WORDS = 8 };
 
 // Why a model's kernel is not there: what sets it apart from the kernel that is most like it.
 typedef struct shoal_cache_explanation {
@@ -814,6 +822,10 @@ typedef struct shoal_cache_explanation {
     struct {
         char label[64], here[96], there[96]; // "": it has no such field
     } difference[SHOAL_CACHE_DIFFERENCES];
+    uint32_t words; // what was asked for and is another there: method, precision, outputs, ...
+    struct {
+        char label[32], here[64], there[64];
+    } word[SHOAL_CACHE_WORDS];
 } shoal_cache_explanation;
 SHOAL_API shoal_code shoal_cache_explain(shoal_cache *cache, const shoal_model *model,
                                          const shoal_options *options, shoal_cache_explanation *out,

@@ -93,8 +93,26 @@ static uint32_t compare(struct record a, struct record b, shoal_cache_explanatio
     return same;
 }
 
+// What was asked for, by the words that a kernel is described with.
+static void compare_words(const struct build *mine, const struct cache_item *item,
+                          shoal_cache_explanation *out) {
+    out->words = 0;
+    for (uint32_t i = 0; i < BUILD_FIELDS && out->words < SHOAL_CACHE_WORDS; i++) {
+        const struct kernel_field *f = &mine->field[i];
+        char there[sizeof out->word->there];
+        field_text(item->meta, item->meta_length, f->label, there, sizeof there);
+        if (!strcmp(f->label, "model") || !strcmp(f->text, there))
+            continue;
+        uint32_t n = out->words++;
+        snprintf(out->word[n].label, sizeof out->word[n].label, "%s", f->label);
+        snprintf(out->word[n].here, sizeof out->word[n].here, "%s", f->text);
+        memcpy(out->word[n].there, there, sizeof there);
+    }
+}
+
 struct search {
     struct record mine;
+    const struct build *build;
     const unsigned char *key;
     shoal_cache_explanation *out;
 };
@@ -114,6 +132,7 @@ static bool look_at(void *user, const struct cache_item *item, const char *file,
     s->out->differences = 0;
     memset(s->out->difference, 0, sizeof s->out->difference);
     compare(s->mine, other, s->out);
+    compare_words(s->build, item, s->out);
     key_hex(item->key, s->out->nearest);
     field_text(item->meta, item->meta_length, "model", s->out->nearest_model,
                sizeof s->out->nearest_model);
@@ -144,6 +163,7 @@ shoal_code shoal_cache_explain(shoal_cache *cache, const shoal_model *model,
         const struct kernel_making *k = &b.making;
         struct search s = {
             .mine = {(const unsigned char *)k->record.bytes.data, k->record.bytes.length},
+            .build = &b,
             .key = k->key,
             .out = out};
         const struct cache_walk walk = {.entry = look_at, .user = &s};

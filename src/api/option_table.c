@@ -239,7 +239,7 @@ const struct option option_table[] = {
     {OPTION("keep-source", KERNEL, "DIR", "", "write the kernel source there"), GROUP(DEVICE),
      HELD(keep_source), .type = OPTION_TEXT},
 
-    {OPTION("timing", RUN, "none|default|verbose|debug", "default", "where the time went"),
+    {OPTION("timing", RUN " warm", "none|default|verbose|debug", "default", "where the time went"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "none default verbose debug"},
     {OPTION("timing-json", RUN, "FILE", "", "all events, one JSON object a line"), GROUP(TALK),
      .type = OPTION_TEXT},

@@ -186,10 +186,7 @@ static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
     return code;
 }
 
-shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
-                           shoal_tally *tally, shoal_log *log) {
-    struct result_list list;
-    struct arena arena = {0};
+shoal_code solver_check_run(const shoal_solver *s, shoal_log *log) {
     if (s->plans)
         return report_error(log_report(log), SHOAL_USAGE, "this solver was made to plan only");
     if (s->backend->target(s->device)->device && s->pid != getpid())
@@ -197,8 +194,18 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
                             "%s: a process that was forked cannot use the device of its parent; "
                             "fork first, or use the CPU",
                             s->backend->name);
+    return SHOAL_OK;
+}
+
+shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
+                           shoal_tally *tally, shoal_log *log) {
+    struct result_list list;
+    struct arena arena = {0};
+    shoal_code code = solver_check_run(s, log);
+    if (code != SHOAL_OK)
+        return code;
     int32_t span = log_begin(log, LOG_solver_solve_execution);
-    shoal_code code = run_list(s->plan, b, meta, &arena, &list, log_report(log));
+    code = run_list(s->plan, b, meta, &arena, &list, log_report(log));
     if (code == SHOAL_OK)
         code = run_sink(s, b, sink, &list, tally, log);
     log_end(log, span);

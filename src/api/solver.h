@@ -65,6 +65,8 @@ void order_close(struct order *o);
 // Before a run: all is there, the batch fits, and a stop counts. With SHOAL_OK, solver_leave ends
 // it.
 shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call, shoal_log *log);
+// Whether it can run at all: it has a kernel, and this process its device.
+shoal_code solver_check_run(const shoal_solver *s, shoal_log *log);
 // The event around a run; log_end ends it.
 int32_t solver_begin_event(shoal_log *log);
 // Runs into a file (opens and leaves by itself).

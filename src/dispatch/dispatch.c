@@ -72,6 +72,8 @@ static void begin_span(const struct dispatch *d, struct dispatch_chunk *c) {
     c->span = log_begin(log, LOG_kernel_launch);
     log_u64(log, c->span, "chunk_index", c->launch.chunk);
     log_u64(log, c->span, "numruns", c->rows);
+    if (c->first)
+        log_u64(log, c->span, "first", 1);
 }
 
 // ---- One chunk ----------------------------------------------------------------------------------
@@ -250,14 +252,20 @@ static shoal_code step(struct dispatch *d, bool *stop) {
     return delivered != SHOAL_OK ? delivered : code;
 }
 
-shoal_code dispatch_all(struct dispatch *d, const struct dispatch_job *job) {
+void dispatch_begin(struct dispatch *d, const struct dispatch_job *job) {
     *d = (struct dispatch){.job = job, .rows = job->chunk_rows, .start_ns = clock_ns()};
+    job->pool->log = job->log;
+}
+
+void dispatch_end(struct dispatch *d) { d->job->pool->log = NULL; }
+
+shoal_code dispatch_all(struct dispatch *d, const struct dispatch_job *job) {
     shoal_code code = SHOAL_OK;
     bool stop = false;
-    job->pool->log = job->log;
+    dispatch_begin(d, job);
     while (code == SHOAL_OK && !stop && d->next < job->rows)
         code = step(d, &stop);
     code = drain(d, code);
-    job->pool->log = NULL;
+    dispatch_end(d);
     return code == SHOAL_OK && stop ? SHOAL_STOPPED : code;
 }

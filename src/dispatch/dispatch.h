@@ -34,6 +34,7 @@ struct dispatch_chunk {
     uint64_t first_row;
     uint32_t rows;
     uint64_t before;       // rows of the batch that count as done while it runs
+    bool first;            // its kernel has not run in this process
     bool reruns;           // some of its rows may be run again: `undone` says how many so far
     struct dispatch *loop; // set by the loop
     int32_t span;          // of the kernel; -1: not open
@@ -95,6 +96,10 @@ struct dispatch {
     int stop;       // what the device looks at when there is more than one flag
 };
 
+// Around single chunks (dispatch_run) of an engine that has no loop over them: dispatch_all does
+// the same by itself.
+void dispatch_begin(struct dispatch *d, const struct dispatch_job *job);
+void dispatch_end(struct dispatch *d);
 // SHOAL_STOPPED: it ended early; every chunk up to a row was handed on.
 shoal_code dispatch_all(struct dispatch *d, const struct dispatch_job *job);
 // Tells whoever watches that so many rows are done.

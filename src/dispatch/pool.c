@@ -10,12 +10,16 @@ void *pool_block(struct dispatch_pool *pool, uint32_t place, enum dispatch_block
     size_t *room = &pool->block[place][which].bytes;
     if (*data && *room >= bytes)
         return *data;
+    size_t ample = *room + *room / 2; // what grew once will grow again
+    ample = ample > bytes ? ample : bytes;
     int32_t span = log_begin(pool->log, LOG_device_memory);
     if (*data)
         pool->backend->release(pool->device, *data);
-    *data = pool->backend->alloc(pool->device, bytes);
-    *room = *data ? bytes : 0;
-    log_nbytes(pool->log, span, bytes);
+    *data = pool->backend->alloc(pool->device, ample);
+    if (!*data && ample > bytes)
+        *data = pool->backend->alloc(pool->device, ample = bytes);
+    *room = *data ? ample : 0;
+    log_nbytes(pool->log, span, *room);
     log_end(pool->log, span);
     return *data;
 }

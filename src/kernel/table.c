@@ -244,6 +244,10 @@ void kernel_drop(struct kernel *k) {
     unload(gone);
 }
 
+bool kernel_runs_first(struct kernel *k) {
+    return !__atomic_exchange_n(&k->ran, 1, __ATOMIC_RELAXED);
+}
+
 void kernel_forget_idle(void) {
     enter();
     struct kernel *gone = take_idle(0);

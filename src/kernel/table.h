@@ -18,6 +18,7 @@ struct kernel {
     struct shoal_module *module;
     struct shoal_facts facts;
     char key[KEY_HEX];
+    int ran; // it was run in this process; atomic
     // The table's own.
     struct open_device *on;
     uint32_t users;
@@ -41,6 +42,8 @@ struct kernel *kernel_add(struct shoal_device *d, const char key[KEY_HEX],
 // Each find, add or keep is one drop.
 struct kernel *kernel_keep(struct kernel *k); // NULL is fine, in both
 void kernel_drop(struct kernel *k);
+// Whether it is run for the first time; from now on it is not.
+bool kernel_runs_first(struct kernel *k);
 // Unloads those that nobody uses.
 void kernel_forget_idle(void);
 

@@ -136,6 +136,12 @@ struct chunk under_way_chunk(const struct batch_run *b, enum plan_role role, enu
                           .use = use};
 }
 
+void under_way_kernel(const struct batch_run *b, enum plan_role role, struct dispatch_chunk *c) {
+    struct kernel *k = b->runner->kernel[role].kernel;
+    c->module = k->module;
+    c->first = kernel_runs_first(k);
+}
+
 static struct chunk *own(const struct dispatch_chunk *c) { return (struct chunk *)(uintptr_t)c; }
 
 static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatch_chunk **out) {
@@ -167,7 +173,7 @@ static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
         log_end(b->log, span);
         return code;
     }
-    chunk->module = b->runner->kernel[PLAN_FIRST].kernel->module;
+    under_way_kernel(b, PLAN_FIRST, chunk);
     chunk->reruns = plan_takes_over(b->plan);
     chunk_fill_rows(c);
     chunk_fill(c, 0, c->parameters);
@@ -295,18 +301,28 @@ static shoal_code prepare_signals(struct batch_run *b, struct arena *arena) {
 
 // ---- A run --------------------------------------------------------------------------------------
 
-static shoal_code run_chunks(struct batch_run *b, const struct dispatch_control *control) {
+static struct dispatch_job job_of(struct batch_run *b, const struct dispatch_control *control) {
     const struct plan *p = b->plan;
     struct dispatch_size size = size_of(p, b->batch, b->list);
-    struct dispatch_job job = {.engine = &engine,
-                               .user = b,
-                               .pool = &b->runner->pool,
-                               .limits = p->limits,
-                               .rows = batch_rows(b->batch),
-                               .chunk_rows = dispatch_rows(&size),
-                               .one_at_a_time = p->list.of.kind == SAMPLES_OWN,
-                               .control = control,
-                               .log = b->log};
+    return (struct dispatch_job){.engine = &engine,
+                                 .user = b,
+                                 .pool = &b->runner->pool,
+                                 .limits = p->limits,
+                                 .rows = batch_rows(b->batch),
+                                 .chunk_rows = dispatch_rows(&size),
+                                 .one_at_a_time = p->list.of.kind == SAMPLES_OWN,
+                                 .control = control,
+                                 .log = b->log};
+}
+
+shoal_code under_way_begin(struct batch_run *b, const struct dispatch_control *control,
+                           struct arena *arena, struct dispatch_job *out) {
+    *out = job_of(b, control);
+    return prepare_signals(b, arena);
+}
+
+static shoal_code run_chunks(struct batch_run *b, const struct dispatch_control *control) {
+    struct dispatch_job job = job_of(b, control);
     shoal_code code = dispatch_all(&b->loop, &job);
     if (code == SHOAL_OK)
         dispatch_show(&b->loop, job.rows);

@@ -36,4 +36,12 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
                      struct sink *sink, struct result_list *list,
                      const struct dispatch_control *control, shoal_tally *tally, shoal_log *log);
 
+// Has everything done that the first run of such a batch would do and the second would not: kernels
+// that may take over are made, side by side, memory is taken for as many chunks as are there at a
+// time, and each kernel runs once, on the first rows, longer and longer until a device has woken
+// up.
+shoal_code run_warm(const struct plan *p, struct runner *runner, const struct batch *b,
+                    const struct result_list *list, const struct dispatch_control *control,
+                    shoal_log *log);
+
 #endif

@@ -82,17 +82,19 @@ void takeover_free(struct batch_run *b) {
     }
 }
 
+shoal_code takeover_build(const struct plan *p, enum plan_role role, const struct build_how *how,
+                          struct loaded *out, shoal_log *log) {
+    struct system *s = build_system(p->model, log);
+    shoal_code code =
+        s ? build_kernel(&p->kernel[role], s, how, false, NULL, out, log) : SHOAL_INPUT;
+    system_free(s);
+    return code;
+}
+
 // A kernel that takes over, made when it is needed first and kept for the next run.
 static shoal_code get_kernel(struct batch_run *b, enum plan_role role) {
     struct loaded *k = &b->runner->kernel[role];
-    if (k->kernel)
-        return SHOAL_OK;
-    struct system *s = build_system(b->plan->model, b->log);
-    shoal_code code =
-        s ? build_kernel(&b->plan->kernel[role], s, &b->runner->how, false, NULL, k, b->log)
-          : SHOAL_INPUT;
-    system_free(s);
-    return code;
+    return k->kernel ? SHOAL_OK : takeover_build(b->plan, role, &b->runner->how, k, b->log);
 }
 
 // Rows of a chunk that run again with another method, and the part of them that runs now.
@@ -137,7 +139,7 @@ static shoal_code begin_part(void *user, uint32_t first, uint32_t rows,
     if (code != SHOAL_OK)
         return code;
     p->first = first;
-    c->base.module = b->runner->kernel[p->role].kernel->module;
+    under_way_kernel(b, p->role, &c->base);
     c->base.rows = rows;
     c->base.launch.chunk = p->whole->base.launch.chunk;
     c->base.launch.chunked = p->whole->base.launch.chunked;

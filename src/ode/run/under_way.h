@@ -41,6 +41,16 @@ struct batch_run {
 // A chunk that one of the kernels runs, for chunk_init.
 struct chunk under_way_chunk(const struct batch_run *b, enum plan_role role, enum chunk_use use);
 
+// The kernel that a chunk runs.
+void under_way_kernel(const struct batch_run *b, enum plan_role role, struct dispatch_chunk *c);
+// What the loop over chunks gets, with chunks of so many rows; samples of drivers are on the
+// device.
+shoal_code under_way_begin(struct batch_run *b, const struct dispatch_control *control,
+                           struct arena *arena, struct dispatch_job *out);
+
+// A kernel that takes over, for plan and model alone: nothing of a run is touched.
+shoal_code takeover_build(const struct plan *p, enum plan_role role, const struct build_how *how,
+                          struct loaded *out, shoal_log *log);
 // How many rows of a chunk another method must run.
 uint32_t takeover_rows(const struct chunk *c);
 // Runs them and puts their results in place; those that were not finished are pending. `counting`:
