@@ -4,7 +4,8 @@
 // usage: bench [DIRECTORY OF THE PROGRAMS]    (build/bench, with the command line next to it)
 //
 // Every row is a ratio of two things measured in this run: best of several repetitions, taken in
-// turns where two are compared. Peers that are not installed are left out. Prints Markdown.
+// turns where two are compared, by solvers that were warmed. Peers that are not installed are left
+// out. Prints Markdown.
 #include "job.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ static void job_rows(struct job *j, const char *name, const double *values, uint
     j->n = n;
     j->values = malloc(8 * n * shoal_solver_var_count(j->solver));
     j->status = malloc(n);
+    job_warm(j);
 }
 
 static double job_run(struct job *j) {
@@ -282,7 +284,8 @@ int main(int argc, char **argv) {
         directory = argv[1];
     setenv("SHOAL_CACHE", "off", 1); // warm.c measures what it saves
     shoal_device_info cpu = shoal_device_at(0);
-    printf("%s\n\n| what | figure | against | ratio | bar |\n|---|---|---|---|---|\n",
+    printf("%s; solvers are warmed first\n\n| what | figure | against | ratio | bar "
+           "|\n|---|---|---|---|---|\n",
            cpu.description);
     bench_lorenz();
     bench_peak();

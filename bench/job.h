@@ -37,6 +37,12 @@ static inline struct job job_load(const char *text, const char *file,
     return j;
 }
 
+// What a first run would pay is paid here: what is measured is warm.
+static inline void job_warm(struct job *j) {
+    if (shoal_solver_warm(j->solver, j->batch, j->log))
+        die("warm-up", j->log);
+}
+
 static inline void job_free(struct job *j) {
     shoal_solver_free(j->solver);
     shoal_batch_free(j->batch);

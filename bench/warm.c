@@ -108,6 +108,38 @@ static void bench_solve(void) {
     shoal_model_free(model);
 }
 
+// The first run of a solver that was warmed, and the tenth.
+static void bench_warmed(void) {
+    enum { RUNS = 20000, TENTH = 10, TRIES = 9 };
+    static double values[3 * RUNS];
+    double ratio[TRIES];
+    char rows[64];
+    shoal_model *model = model_of(lorenz);
+    shoal_batch *batch = NULL;
+    shoal_array arrays = {.data = values};
+    snprintf(rows, sizeof rows, "rho=lin:0:21:%d", RUNS);
+    if (shoal_batch_new(model, &batch, NULL) || shoal_batch_sweep(batch, rows, NULL))
+        die("batch", NULL);
+    for (int k = 0; k < TRIES; k++) {
+        double seconds[TENTH];
+        shoal_solver *solver = solver_of(model, "10", NULL);
+        if (shoal_solver_warm(solver, batch, NULL))
+            die("warm-up", NULL);
+        for (int i = 0; i < TENTH; i++) {
+            double start = lorenz_seconds();
+            shoal_solver_run_arrays(solver, batch, &arrays, 1, NULL, NULL);
+            seconds[i] = lorenz_seconds() - start;
+        }
+        ratio[k] = seconds[0] / seconds[TENTH - 1];
+        shoal_solver_free(solver);
+        shoal_cache_forget();
+    }
+    row("first of 20000 Lorenz after shoal_solver_warm, over the tenth run", ratio, TRIES, 1, "x",
+        1.05);
+    shoal_batch_free(batch);
+    shoal_model_free(model);
+}
+
 static int remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw) {
     (void)s, (void)flag, (void)ftw;
     return remove(path);
@@ -127,6 +159,7 @@ int main(int argc, char **argv) {
              "b*x[j]*exp(-x[j]^2)+sin(x[j-1])\nx100'=a*(x1-x99)-x100\n@ t1=1\n");
     bench_load("100 states", large, 5);
     bench_solve();
+    bench_warmed();
     nftw(cache, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return 0;
 }
