@@ -238,6 +238,10 @@ TEST(cuda_spans) {
     struct chunk c = chunk_new(&s, 9000);
     REQUIRE(begin(&s, 1, &c) == SHOAL_OK);
     REQUIRE(wait_for(&s, 1) == SHOAL_OK);
+    CHECK_STR(shoal_log_span(s.log, 0).label, "device_memory"); // the first time
+    REQUIRE(shoal_log_clear(s.log) == SHOAL_OK);
+    REQUIRE(begin(&s, 1, &c) == SHOAL_OK);
+    REQUIRE(wait_for(&s, 1) == SHOAL_OK);
     REQUIRE(shoal_log_span_count(s.log) == 4);
     uint64_t end = 0;
     for (size_t i = 0; i < 4; i++) {

@@ -362,6 +362,7 @@ typedef struct shoal_options {
     void *on_compile_user;
     const char *doses;  // file of doses, or NULL
     const char *record; // "NAME,n": events whose first n times are kept, or NULL
+    bool counters;      // Newton iterations of each run, and its rejected steps by reason
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.

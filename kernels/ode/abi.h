@@ -8,7 +8,7 @@
 // The kernel, shoal_kernel, is given struct shoal_call as dialect/head.h says, and makes struct
 // shoal_args of it, in which arrays are pointers. Whatever changes here changes SHOAL_ABI.
 #ifndef SHOAL_ABI
-#define SHOAL_ABI 5
+#define SHOAL_ABI 6
 
 #ifndef SHOAL_HEAD // a kernel has it before this
 #include "../dialect/head.h"
@@ -62,7 +62,12 @@ struct shoal_sizes {
     X(written, rejected, unsigned)    /* [rows] */                                                 \
     X(written, saved, unsigned)       /* [rows] samples of a row, where steps are saved */         \
     X(written, f_evals, SHOAL_U64)    /* [rows] */                                                 \
-    X(written, totals, SHOAL_U64)     /* [TOTAL_COUNT] sums over the rows that ended: added to */
+    X(written, newton_iterations, unsigned) /* [rows] these five with COUNTERS */                  \
+    X(written, rejected_error, unsigned)    /* rejected steps, by reason */                        \
+    X(written, rejected_newton, unsigned)                                                          \
+    X(written, rejected_nonfinite, unsigned)                                                       \
+    X(written, rejected_singular, unsigned)                                                        \
+    X(written, totals, SHOAL_U64) /* [TOTAL_COUNT] sums over the rows that ended: added to */
 
 // A record of `signal`: where in `driver` something begins, and how many pieces there are.
 enum {

@@ -78,6 +78,28 @@ INLINE void trial_go_on(const struct shoal_args *a, const struct limits *l, stru
 }
 #endif
 
+#if COUNTERS
+// Counts the lanes whose step does not count, each for one reason: that which would end its row.
+INLINE void refused_count(struct group *g, const struct trial *s, real error2, mask refused) {
+    ireal *n = g->refused;
+#if IMPLICIT
+    mask singular = m_and(refused, is_singular(s));
+    n[REASON_SINGULAR] = i_count(n[REASON_SINGULAR], singular);
+    refused = m_andnot(refused, singular);
+#endif
+    mask finite = m_and(refused, r_lt(error2, R(HUGE_ERROR)));
+    n[REASON_NONFINITE] = i_count(n[REASON_NONFINITE], m_andnot(refused, finite));
+    refused = finite;
+#if NEWTON
+    mask newton = m_and(refused, s->n.failed);
+    n[REASON_NEWTON] = i_count(n[REASON_NEWTON], newton);
+    refused = m_andnot(refused, newton);
+#endif
+    n[REASON_ERROR] = i_count(n[REASON_ERROR], refused);
+    (void)s;
+}
+#endif
+
 INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limits *l,
                                   struct group *g, struct trial *s) {
     real error2 = method_error2(&g->x, s, l);
@@ -92,6 +114,11 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     real planned = g->h;
     mask held = m_of_lanes(watch_limit(a, g, s, m_lanes(m_and(accepted, g->active))));
     accepted = m_andnot(accepted, held);
+#endif
+#if COUNTERS && WATCHED
+    refused_count(g, s, error2, m_andnot(m_andnot(g->active, accepted), held));
+#elif COUNTERS
+    refused_count(g, s, error2, m_andnot(g->active, accepted));
 #endif
     real next = control_next(&g->past, error2, s->size, accepted);
 #if NEWTON

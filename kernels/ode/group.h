@@ -17,6 +17,13 @@
 #ifndef JUMPS
 #define JUMPS 0
 #endif
+#ifndef COUNTERS
+#define COUNTERS 0
+#endif
+
+#if COUNTERS // why a step was rejected
+enum { REASON_ERROR, REASON_NEWTON, REASON_NONFINITE, REASON_SINGULAR, REASONS };
+#endif
 
 // No target has arrays of no elements.
 enum { OUT_ROOM = NOUT ? NOUT : 1 };
@@ -65,6 +72,9 @@ struct group {
     ireal work; // evaluations of iterations
 #endif
     ireal left; // fixed steps still to do
+#if COUNTERS
+    ireal refused[REASONS]; // steps, by reason
+#endif
 #if WATCHED
     treal goal;   // where the next step ends at the latest: t1, a stop or a limit
     mask limited; // it is a limit

@@ -57,6 +57,10 @@ INLINE void group_copy_lane(struct group *to, int i, const struct group *from, i
 #if NEWTON
     LANE(to->work, i) = LANE(from->work, j);
 #endif
+#if COUNTERS
+    for (int n = 0; n < REASONS; n++)
+        LANE(to->refused[n], i) = LANE(from->refused[n], j);
+#endif
     to->row[i] = from->row[j];
     to->sample[i] = from->sample[j];
     to->extra[i] = from->extra[j];

@@ -124,6 +124,37 @@ INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial
 #define LAST_LOOP ROLL
 #endif
 
+#if COLD_PART && COUNTERS
+// A fixed step that fails ends its row: the status says why.
+INLINE void counters_store(const struct shoal_args *a, const struct group *g, int i, u32 status,
+                           u32 rejected) {
+    u32 row = g->row[i], n[REASONS];
+    for (int k = 0; k < REASONS; k++)
+        n[k] = (u32)LANE(g->refused[k], i);
+#if !ADAPTIVE
+    n[status == STATUS_newton     ? REASON_NEWTON
+      : status == STATUS_singular ? REASON_SINGULAR
+                                  : REASON_NONFINITE] = rejected;
+#endif
+    (void)status, (void)rejected;
+#if NEWTON
+    u32 iterations = (u32)LANE(g->work, i);
+#else
+    u32 iterations = 0;
+#endif
+    if (a->newton_iterations)
+        a->newton_iterations[row] = iterations;
+    if (a->rejected_error)
+        a->rejected_error[row] = n[REASON_ERROR];
+    if (a->rejected_newton)
+        a->rejected_newton[row] = n[REASON_NEWTON];
+    if (a->rejected_nonfinite)
+        a->rejected_nonfinite[row] = n[REASON_NONFINITE];
+    if (a->rejected_singular)
+        a->rejected_singular[row] = n[REASON_SINGULAR];
+}
+#endif
+
 #if COLD_PART
 // A row ends: this writes its status, its counts, and the samples that are not written yet, which
 // are those it does not reach; without a grid the final one, unless lanes wrote it together.
@@ -161,6 +192,9 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
         a->rejected[row] = rejected;
     if (a->f_evals)
         a->f_evals[row] = f_evals;
+#if COUNTERS
+    counters_store(a, g, i, status, rejected);
+#endif
 #if DETECT_STIFF
     // another method takes over, and counts
     if (status > STATUS_stopped && status != STATUS_events) {

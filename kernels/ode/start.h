@@ -24,6 +24,9 @@ INLINE void group_load(const struct shoal_args *a, struct group *g) {
 #if NEWTON
         LANE(g->work, i) = 0;
 #endif
+#if COUNTERS
+        UNROLL for (int n = 0; n < REASONS; n++) LANE(g->refused[n], i) = 0;
+#endif
         g->sample[i] = 0;
         g->extra[i] = 0;
     }

@@ -89,7 +89,8 @@ struct csv_sink {
 
 enum {
     OF_VALUES = 1u << ROLE_RUN | 1u << ROLE_TIME | 1u << ROLE_STATE | 1u << ROLE_OBSERVABLE,
-    OF_RUNS = 1u << ROLE_RUN | 1u << ROLE_INPUT | 1u << ROLE_SUMMARY | 1u << ROLE_STATUS,
+    OF_RUNS = 1u << ROLE_RUN | 1u << ROLE_INPUT | 1u << ROLE_SUMMARY | 1u << ROLE_STATUS |
+              1u << ROLE_COUNTER,
     OF_ELEMENTS = 1u << ROLE_SUMMARY | 1u << ROLE_RECORD,
     OF_GROUPS = 1u << ROLE_INPUT | 1u << ROLE_FAILED,
 };
@@ -518,13 +519,15 @@ static bool ends_with(const char *line, size_t length, const char *end) {
 static bool is_any_head(const char *line, size_t length) {
     struct arena arena = {0};
     struct result_list list;
-    unsigned run = 1u << ROLE_RUN, status = 1u << ROLE_STATUS;
+    unsigned run = 1u << ROLE_RUN, status = 1u << ROLE_STATUS, counter = 1u << ROLE_COUNTER;
     if (ends_with(line, length, ".n," RESULT_FAILED "\n"))
         return true;
-    bool is = result_list_make(&list, &(struct result_spec){0}, &arena) &&
+    bool is = result_list_make(&list, &(struct result_spec){.counters = true}, &arena) &&
               (is_made_of(line, length, &list, run | 1u << ROLE_TIME, 0) ||
                is_made_of(line, length, &list, run, status) ||
                is_made_of(line, length, &list, run, status | 1u << ROLE_COUNT) ||
+               is_made_of(line, length, &list, run, status | counter) ||
+               is_made_of(line, length, &list, run, status | counter | 1u << ROLE_COUNT) ||
                is_elements_head(line, &list));
     arena_free(&arena);
     return is;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum when { WHEN_ALWAYS, WHEN_OWN, WHEN_WINDOWS };
+enum when { WHEN_ALWAYS, WHEN_OWN, WHEN_WINDOWS, WHEN_COUNTERS };
 
 struct row {
     struct result_array array;
@@ -81,7 +81,8 @@ static void add_more(struct result_list *l) {
 static void add_row(struct result_list *l, const struct row *row) {
     struct result_array a = row->array;
     if ((row->when == WHEN_OWN && l->of.kind != SAMPLES_OWN) ||
-        (row->when == WHEN_WINDOWS && !l->of.windows))
+        (row->when == WHEN_WINDOWS && !l->of.windows) ||
+        (row->when == WHEN_COUNTERS && !l->of.counters))
         return;
     if (a.axes == AXES_SAVED)
         a.axes = saved_axes(l->of.kind);

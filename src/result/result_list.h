@@ -23,6 +23,7 @@ enum result_role {
     ROLE_STATUS,     // how a run ended
     ROLE_FAILED,     // how many runs of a group failed
     ROLE_COUNT,      // what a run took
+    ROLE_COUNTER,    // the same in detail, when asked for
     ROLE_OFFSETS,    // where the samples of a run begin
     ROLE_EDGES,      // of windows
     ROLE_INTERNAL,   // what only the engine looks at
@@ -67,7 +68,7 @@ enum result_samples {
 };
 
 // name (and field of the kernel), role, type, axes, from, and whether it is always there, only
-// where runs have their own samples, or where there are windows.
+// where runs have their own samples, where there are windows, or where counters are asked for.
 #define RESULT_ROWS(X)                                                                             \
     X(run, RUN, U64, PER_RUN, RUN, ALWAYS)                                                         \
     X(t, TIME, TIME, SAVED, KERNEL, ALWAYS)                                                        \
@@ -75,6 +76,11 @@ enum result_samples {
     X(steps, COUNT, U32, PER_RUN, KERNEL, ALWAYS)                                                  \
     X(rejected, COUNT, U32, PER_RUN, KERNEL, ALWAYS)                                               \
     X(f_evals, COUNT, U64, PER_RUN, KERNEL, ALWAYS)                                                \
+    X(newton_iterations, COUNTER, U32, PER_RUN, KERNEL, COUNTERS)                                  \
+    X(rejected_error, COUNTER, U32, PER_RUN, KERNEL, COUNTERS)                                     \
+    X(rejected_newton, COUNTER, U32, PER_RUN, KERNEL, COUNTERS)                                    \
+    X(rejected_nonfinite, COUNTER, U32, PER_RUN, KERNEL, COUNTERS)                                 \
+    X(rejected_singular, COUNTER, U32, PER_RUN, KERNEL, COUNTERS)                                  \
     X(offsets, OFFSETS, U64, OFFSETS, OFFSETS, OWN)                                                \
     X(window_t, EDGES, F64, GRID, KNOWN, WINDOWS)                                                  \
     X(saved, INTERNAL, U32, PER_RUN, KERNEL, OWN)
@@ -152,6 +158,7 @@ struct result_spec {
     uint64_t samples;    // of a run; SAMPLES_OWN: 0
     const double *times; // SAMPLES_GRID: [samples]
     bool f32;
+    bool counters;
     uint32_t vars;          // variables
     const bool *is_state;   // [vars]; NULL: none is
     const char *const *var; // their names

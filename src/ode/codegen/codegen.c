@@ -332,6 +332,8 @@ static void put_sizes(struct assembly *a) {
         define_linear(a);
     if (p->stiff)
         define(a, "DETECT_STIFF", 1);
+    if (p->counters)
+        define(a, "COUNTERS", 1);
     if (s->jumps)
         define(a, "JUMPS", s->jumps);
     if (p->signals)

@@ -71,7 +71,8 @@ struct kernel_plan {
     const struct method *stiff; // takes over from trajectories that end as stiff; NULL: none do
     enum controller controller;
     bool f32;
-    bool dense; // samples on a grid, between steps
+    bool dense;    // samples on a grid, between steps
+    bool counters; // of iterations, and of rejected steps by reason
     const struct shoal_target *target;
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states

@@ -166,7 +166,8 @@ static const struct group {
     const struct log_label *label;
 } groups[] = {
     {1u << ROLE_STATUS, LOG_d2h_transfer_status_codes},
-    {1u << ROLE_COUNT | 1u << ROLE_INTERNAL, LOG_d2h_transfer_iteration_counters},
+    {1u << ROLE_COUNT | 1u << ROLE_COUNTER | 1u << ROLE_INTERNAL,
+     LOG_d2h_transfer_iteration_counters},
     {1u << ROLE_STATE | 1u << ROLE_OBSERVABLE, NULL},
     {1u << ROLE_SUMMARY | 1u << ROLE_RECORD, LOG_d2h_transfer_summaries},
 };

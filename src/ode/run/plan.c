@@ -62,6 +62,7 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         .controller = controller_of(o, choice.first),
         .f32 = o->precision == SHOAL_F32,
         .dense = save_grid_kind(o) == SAMPLES_GRID,
+        .counters = o->counters,
         .target = in->target,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
@@ -103,10 +104,11 @@ static bool same_signals(const struct kernel_plan *a, const struct kernel_plan *
 
 bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
-           a->f32 == b->f32 && a->dense == b->dense && a->target == b->target &&
-           a->watcher == b->watcher && summary_same(a->summary, b->summary) &&
-           same_doses(a->dose, b->dose) && same_records(&a->record, &b->record) &&
-           a->signals == b->signals && same_signals(a, b) && a->outputs == b->outputs &&
+           a->f32 == b->f32 && a->dense == b->dense && a->counters == b->counters &&
+           a->target == b->target && a->watcher == b->watcher &&
+           summary_same(a->summary, b->summary) && same_doses(a->dose, b->dose) &&
+           same_records(&a->record, &b->record) && a->signals == b->signals && same_signals(a, b) &&
+           a->outputs == b->outputs &&
            !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
 }
 
@@ -229,6 +231,7 @@ static shoal_code make_list(struct plan *p, const struct save_grid *grid, struct
                                .samples = grid->count,
                                .times = grid->times,
                                .f32 = k->f32,
+                               .counters = k->counters,
                                .vars = k->outputs,
                                .var = names,
                                .mores = p->summary.arrays,
