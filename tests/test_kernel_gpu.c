@@ -196,6 +196,7 @@ TEST(kernel_gpu_cuda_methods) {
     compile_cuda(lorenz, "method=auto t1=1 precision=f32 save=n=5", "sm_90");
     compile_cuda(lorenz, "method=auto t1=1", "compute_75");
     compile_cuda(lorenz, "method=rodas4 t1=1 precision=f32 save=n=5", "compute_75");
+    compile_cuda(lorenz, "method=kvaerno3 t1=1 counters=on", "compute_75");
 }
 
 TEST(kernel_gpu_cuda_functions) {

@@ -122,11 +122,11 @@ TEST(kernel_warnings_of_clang_for_every_method) { every_method("clang"); }
 // Each of two compilers takes half of them; all in the long tests.
 static void every_kind(const char *compiler, unsigned half) {
     static const char *const options[] = {
-        "method=tsit5 t1=1 save=n=5",
-        "method=rk4 dt=0.1 t1=1 precision=f32",
+        "method=tsit5 t1=1 save=n=5 counters=on",
+        "method=rk4 dt=0.1 t1=1 precision=f32 counters=on",
         "method=auto t1=1",
         "method=rodas4 t1=1 save=n=5 precision=f32",
-        "method=kvaerno3 t1=1",
+        "method=kvaerno3 t1=1 counters=on",
         "method=radau5 t1=1 save=n=3",
         "method=auto t1=1 precision=f32 summary=max(x),min(x),mean(x),h=histogram(x,0,1,3)",
         "method=rodas4 t1=1 summary=a=std(x*x),p=peaks(x,3),q=quantile(x,0.5),n=crossings(x,0.5)",
@@ -155,7 +155,7 @@ TEST(kernel_warnings_of_opencl) {
         "method=rk4 dt=0.1 t1=1 precision=f32",
         "method=auto t1=1",
         "method=rodas4 t1=1 save=n=5 precision=f32",
-        "method=kvaerno3 t1=1",
+        "method=kvaerno3 t1=1 counters=on",
         "method=radau5 t1=1 save=n=3",
         "method=auto t1=1 precision=f32 summary=max(x),min(x),mean(x),h=histogram(x,0,1,3)",
         "method=rodas4 t1=1 summary=a=std(x*y),p=peaks(y,3),q=quantile(x,0.5),n=crossings(x,y)",

@@ -53,6 +53,7 @@ GIVES(shoal_method_count, shoal_method_count())
 HOLDS(shoal_method_at, got.name && !got.name[0], UINT32_MAX)
 GIVES(shoal_device_count, shoal_device_count())
 HOLDS(shoal_device_at, !got.usable, UINT32_MAX)
+GIVES(shoal_devices_leave, false)
 DOES(shoal_cache_forget)
 GIVES(shoal_plot_name, NULL, -1)
 GIVES(shoal_plot_about, NULL, SHOAL_PLOT_AUTO)
@@ -168,6 +169,7 @@ NAN_OF(shoal_solver_save_time, NULL, 0)
 DOES(shoal_solver_on_progress, NULL, NULL, NULL)
 DOES(shoal_solver_stop, NULL)
 CODE(shoal_solver_plan, NULL, NULL, NULL, NULL, NULL)
+CODE(shoal_solver_warm, NULL, NULL, NULL)
 CODE(shoal_output_check, NULL, NULL, false, NULL)
 CODE(shoal_solver_run_file, NULL, NULL, NULL, NULL, NULL)
 CODE(shoal_solver_run_arrays, NULL, NULL, NULL, 0, NULL, NULL)
@@ -215,6 +217,7 @@ static const struct nothing calls[] = {
     ROW(shoal_method_at),
     ROW(shoal_device_count),
     ROW(shoal_device_at),
+    ROW(shoal_devices_leave),
     ROW(shoal_log_free),
     ROW(shoal_log_message_count),
     ROW(shoal_log_message),
@@ -317,6 +320,7 @@ static const struct nothing calls[] = {
     ROW(shoal_solver_on_progress),
     ROW(shoal_solver_stop),
     ROW(shoal_solver_plan),
+    ROW(shoal_solver_warm),
     ROW(shoal_output_check),
     ROW(shoal_solver_run_file),
     ROW(shoal_solver_run_arrays),
