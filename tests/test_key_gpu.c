@@ -40,6 +40,22 @@ TEST(key_gpu_two_devices) {
     CHECK_INT(kernels_kept(), 2);
 }
 
+// A device that does not start says nothing about the kernels that are kept for it.
+TEST(key_gpu_context_that_fails) {
+    struct fake_cuda *fake = use_fake_cuda();
+    use_fake_nvrtc("aa01");
+    check_solve(false);
+    shoal_cache_forget();
+    fake->fail = "cuDevicePrimaryCtxRetain";
+    fake->fail_result = 2;
+    struct made m = make_solver(base, "device=cuda", false, NULL);
+    CHECK(m.code != SHOAL_OK);
+    made_free(&m);
+    fake->fail = NULL;
+    CHECK_INT(kernels_kept(), 1);
+    check_solve(true);
+}
+
 TEST(key_gpu_other_build_of_the_compiler) {
     use_fake_cuda();
     use_fake_nvrtc("aa01");

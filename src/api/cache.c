@@ -266,8 +266,6 @@ shoal_code shoal_cache_clear(shoal_cache *cache, const shoal_cache_filter *filte
 
 void shoal_cache_forget(void) { kernel_forget_idle(); }
 
-bool shoal_devices_leave(void) { return kernel_devices_leave(); }
-
 shoal_code shoal_cache_export(shoal_cache *cache, const char *path, uint64_t *count,
                               shoal_log *log) {
     if (!cache || !path || !count)

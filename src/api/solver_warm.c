@@ -2,8 +2,6 @@
 // A solver of a process that stays, made ready before it matters.
 #include "api/solver.h"
 
-#include <unistd.h>
-
 shoal_code shoal_solver_warm(shoal_solver *solver, const shoal_batch *batch, shoal_log *log) {
     struct result_list list;
     struct arena arena = {0};

@@ -42,8 +42,7 @@ bool process_find(const char *name, char *path, size_t room) {
     return false;
 }
 
-// ---- Programs of our own
-// -------------------------------------------------------------------------
+// ---- Programs of our own ------------------------------------------------------------------------
 
 // The file that this code is in; the name of the main program may be anything, so it is asked of
 // the system.
@@ -84,8 +83,7 @@ bool process_find_own(const char *name, const char *variable, char *path, size_t
     return false;
 }
 
-// ---- Children
-// ------------------------------------------------------------------------------------
+// ---- Children -----------------------------------------------------------------------------------
 
 // The same file, but none of the standard streams, even where those are closed.
 static int above_standard(int fd) {

@@ -164,6 +164,11 @@ static shoal_code wait_for_device(const struct kernel_making *k, struct report *
     return code;
 }
 
+static bool is_ready(const struct kernel_making *k) {
+    uint64_t took_ns;
+    return !k->q.backend->ready || k->q.backend->ready(k->q.device, &took_ns, NULL) == SHOAL_OK;
+}
+
 static shoal_code load(struct kernel_making *k, const struct shoal_bytes *bytes, struct report *r,
                        struct kernel **out) {
     struct shoal_module *module = NULL;
@@ -239,7 +244,8 @@ static bool take(struct kernel_making *k, struct kernel **out) {
                                                        : NULL,
                                     .length = item.payload_length};
         if (load(k, &bytes, NULL, out) != SHOAL_OK) {
-            cache_refuse(k->q.cache, &item);
+            if (is_ready(k)) // else the entry is not to blame
+                cache_refuse(k->q.cache, &item);
             snprintf(reason, CACHE_REASON, "load-failed");
             hit = false;
         }
