@@ -108,13 +108,16 @@ DEVICE_TEST(counters_of_explicit_steps) {
     CHECK_INT(all(&c, 1) + all(&c, 2) + all(&c, 3), 0);
 }
 
-DEVICE_TEST(counters_of_newton_iterations) {
+static void check_iterations(const char *device) {
     struct counted c = check_model(device, vdp, "method=kvaerno5 rtol=1e-5", true);
     for (int i = 0; i < ROWS; i++) // at least one for each implicit stage of a step, at most seven
         CHECK_MSG(c.newton[i] >= c.steps[i] && c.newton[i] <= 7 * 7 * (c.steps[i] + c.rejected[i]),
                   "row %d: %u iterations in %u steps", i, c.newton[i], c.steps[i]);
     CHECK(all(&c, 0) > 0);
 }
+
+TEST(counters_of_newton_iterations) { check_iterations("cpu"); }
+LONG_DEVICE_TEST(counters_of_newton_iterations_everywhere) { check_iterations(device); }
 
 TEST(counters_of_rosenbrock_steps) {
     struct counted c = check_model("cpu", vdp, "method=rodas5p rtol=1e-5", false);

@@ -318,8 +318,8 @@ TEST(log_time_on_the_fake_driver) {
     fake->start_ms = 20;
     shoal_log *log = shoal_log_new();
     const char *json = check_path("t.json");
-    REQUIRE(!shoal_log_json(log, json));
     CHECK(shoal_log_start(log, "solve_ivp_execution"));
+    REQUIRE(!shoal_log_json(log, json));
     struct program p = program_new("cuda", "a=lin:1:2:100", 1, log);
     shoal_result *result = NULL;
     CHECK_INT(shoal_solver_run(p.solver, p.batch, &result, log), SHOAL_OK);
