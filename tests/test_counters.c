@@ -131,6 +131,19 @@ TEST(counters_of_steps_that_are_not_finite) {
     CHECK(all(&c, 2) > 0);
 }
 
+// A first step that is much too long: iterations do not converge.
+TEST(counters_of_iterations_that_fail) {
+    struct counted c = check_model("cpu", vdp, "method=kvaerno5 dt0=2 rtol=1e-2 atol=1e-2", true);
+    CHECK(all(&c, 1) > 0);
+}
+
+// I - h gamma J has a 0 on its diagonal in the first step: gamma is 1/4.
+TEST(counters_of_singular_matrices) {
+    struct counted c = check_model("cpu", "par mu=1\ninit x=1, y=1\nx'=4*x\ny'=-mu*y\n@ t1=1\n",
+                                   "method=rodas4 dt0=1", false);
+    CHECK_INT(all(&c, 3), ROWS);
+}
+
 TEST(counters_of_fixed_steps) {
     struct counted c = check_model("cpu", blow_up, "method=rk4 dt=0.125", false);
     CHECK(all(&c, 0) == 0);
