@@ -491,6 +491,22 @@ TEST(event_arret) {
     solved_free(&s);
 }
 
+// XPP's sign 0: where it is zero at t0 it happens there, which is how files set things up.
+TEST(event_global_zero) {
+    struct solved s = solve("par p=1, a=0.5\ninit x=0, n=0\nx'=1\nn'=0\ny[1..2]'=p\n"
+                            "global 0 t {p=3;n=n+1;y[1..2]=10*[j]+p}\n"
+                            "global 0 x-a {n=n+10}\nglobal 1 t {n=n+100}\n",
+                            "a=0,0.5,1", "method=tsit5 t1=1 save=n=3");
+    static const double n[][3] = {{11, 11, 11}, {1, 1, 11}, {1, 1, 1}}; // samples are before
+    for (uint32_t row = 0; row < 3; row++)
+        for (uint32_t i = 0; i < 3; i++) {
+            CHECK_NEAR(solved_value(&s, 1, row, i), n[row][i], 0);
+            CHECK_NEAR(solved_value(&s, 2, row, i), 13 + 1.5 * i, 1e-12);
+            CHECK_NEAR(solved_value(&s, 3, row, i), 23 + 1.5 * i, 1e-12);
+        }
+    solved_free(&s);
+}
+
 TEST(event_stop_exit_code) {
     const char *path = check_path("m.ode");
     check_write(path, "x'=1\ninit x=0\nevent e when x>1 : stop\n@ t1=2\n");

@@ -10,11 +10,12 @@ static struct model *parse(const char *text, struct report *r) {
     return model_parse("m", text, strlen(text), r);
 }
 
-// The event line is the first of a model with states x and y, parameters a and b, a constant c, a
-// derived parameter d and a temporary w.
+// The event line is the first of a model with states x and y, parameters a, b and z1 to z3, a
+// constant c, a derived parameter d and a temporary w.
 static struct model *parse_line(const char *line, struct report *r) {
     struct buf text = {0};
-    buf_printf(&text, "%s\nx'=1\ny'=x\ninit x=0, y=0\npar a=1,b=2\nconst c=3\n!d=a*2\nw=x*2\n",
+    buf_printf(&text,
+               "%s\nx'=1\ny'=x\ninit x=0, y=0\npar a=1,b=2,z[1..3]=0\nconst c=3\n!d=a*2\nw=x*2\n",
                line);
     struct model *m = parse(text.data, r);
     buf_free(&text);
@@ -109,7 +110,8 @@ TEST(event_globals) {
         uint32_t actions;
     } cases[] = {{"global 1 x-1 {x=0}", EDGE_AT_LEAST, 1},
                  {"global -1 {x-1} {x=0;y=y+1;a=x}", EDGE_AT_MOST, 3},
-                 {"GLOBAL 0 {x-1}{x=0; arret=1}", EDGE_ANY, 2},
+                 {"GLOBAL 0 {x-1}{x=0; arret=1}", EDGE_ZERO, 2},
+                 {"global 0 t {z[1..3]=[j]*x}", EDGE_ZERO, 3},
                  {"glob=1", EDGE_ANY, 0},
                  {"global +1 x {out_put=1}", EDGE_AT_LEAST, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -159,7 +161,9 @@ TEST(event_errors) {
     wrong("event e when x>0 & not(y!=1) : x=0", 25, "`!=` cannot be the condition");
     wrong("event e when q>0 : x=0", 14, "`q` is not defined");
     wrong("event e when x>0 : x=q", 22, "`q` is not defined");
-    wrong("event e[1..2] when x>0 : x[1..2]=0", 27, "a range can only be in the name of an event");
+    wrong("event e[1..2] when x>0 : x[1..2]=0", 27, "two ranges in one line; use [j]");
+    wrong("event e when x>0 : z[1..4]=0", 20, "there is no state or parameter `z4`");
+    wrong("event e when x>0 : z[1..3]=0, z2=1", 31, "`z2` is there twice in one event");
     wrong("event e when x>0 : x=0 : y=1", 24, "`:` without a `?` before it");
     struct report r = {0};
     CHECK(!parse("x'=1\nevent e at 1 : x=0\nevent e at 2 : x=0\n", &r));

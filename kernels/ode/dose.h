@@ -3,6 +3,7 @@
 //
 // An entry of `doses` has a time, a target and a value: the value is added to a state, or becomes
 // the rate at which a state is given more, which the right-hand side has as a number of the lane.
+// Where there are events, these give what is due between them (event_fire), and nothing is left.
 
 enum { DOSE_T, DOSE_T_LO, DOSE_TARGET, DOSE_VALUE, DOSE_SIZE };
 
@@ -54,12 +55,12 @@ OUTLINE u32 dose_due(const struct shoal_args *a, struct group *g, treal t, SPACE
 }
 
 INLINE u32 dose_start(const struct shoal_args *a, struct group *g) {
-    return dose_due(a, g, g->t0, g->x.y, m_lanes(r_ne(t_diff(g->t1, g->t0), R(0))));
+    return dose_due(a, g, g->t0, g->x.y, m_lanes(r_ne(t_diff(g->t1, g->t0), R(0))) & ~g->ended);
 }
 
 // Nothing is given at t1.
 INLINE u32 dose_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
-    u32 lanes = moved & m_lanes(r_ne(t_diff(g->t1, s->t_new), R(0)));
+    u32 lanes = moved & ~g->ended & m_lanes(r_ne(t_diff(g->t1, s->t_new), R(0)));
     return dose_due(a, g, s->t_new, s->y1, lanes);
 }
 #endif

@@ -502,6 +502,8 @@ INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes
     }
     return any_due;
 }
+#else
+#define event_follow(g, t, y, lanes, fired, due) 0u
 #endif
 
 #if RECORDS
@@ -529,38 +531,56 @@ OUTLINE void event_note(const struct shoal_args *a, struct group *g, int e, trea
 #define event_note(a, g, e, t, y, lanes) (void)0
 #endif
 
-// The events in `due` act at t, and then those that these actions turn, each once. Returns the
-// lanes that were changed. What is recorded is what was before, but at the start.
-OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
-                       u32 lanes, u32 *due, int start) {
+#if DOSED
+OUTLINE u32 dose_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
+                     u32 lanes);
+INLINE treal dose_next_stop(const struct shoal_args *a, const struct group *g);
+#else
+#define dose_due(a, g, t, y, lanes) 0u
+#endif
+
+// The events in `due` act at t, in the order of the file; `fired` is told which.
+INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
+                         const u32 *due, u32 *fired, int start) {
     u32 changed = 0;
 #if WHENS
     real zero[WHENS], sign[WHENS];
-    u32 fired[EVENTS];
-    EVENT_LOOP(e) fired[e] = 0;
     event_signs(t_real(t), y, g->p, zero, sign);
-    for (u32 more = 1; more; more = event_follow(g, t, y, lanes & ~g->ended, fired, due))
 #endif
-        EVENT_LOOP(e) {
-            u32 acts = due[e] & ~g->ended;
-            if (!acts)
-                continue;
-            if (!start)
-                event_note(a, g, e, t, y, acts);
-            changed |= event_act(a, g, e, t, y, acts);
-            if (start)
-                event_note(a, g, e, t, y, acts);
+    EVENT_LOOP(e) {
+        u32 acts = due[e] & ~g->ended;
+        if (!acts)
+            continue;
+        if (!start)
+            event_note(a, g, e, t, y, acts);
+        changed |= event_act(a, g, e, t, y, acts);
+        if (start)
+            event_note(a, g, e, t, y, acts);
 #if WHENS
-            const int k = event_when[e];
-            real was = zero[k < 0 ? 0 : k];
-            event_signs(t_real(t), y, g->p, zero, sign);
-            if (k >= 0) {
-                event_remember(a, g, k, t, y, was, zero[k], sign[k], acts);
-                event_count(a, g, k, t, acts);
-            }
-            fired[e] |= acts;
-#endif
+        const int k = event_when[e];
+        real was = zero[k < 0 ? 0 : k];
+        event_signs(t_real(t), y, g->p, zero, sign);
+        if (k >= 0) {
+            event_remember(a, g, k, t, y, was, zero[k], sign[k], acts);
+            event_count(a, g, k, t, acts);
         }
+#endif
+        fired[e] |= acts;
+    }
+    return changed;
+}
+
+// The events in `due` act at t, then doses, as if they were events behind all others, and then the
+// events that these actions turn, each once. Returns the lanes that were changed. What is recorded
+// is what was before, but at the start.
+OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
+                       u32 lanes, u32 *due, int start) {
+    u32 fired[EVENTS], changed = 0;
+    EVENT_LOOP(e) fired[e] = 0;
+    do {
+        changed |= event_act_due(a, g, t, y, due, fired, start);
+        changed |= dose_due(a, g, t, y, lanes & ~g->ended);
+    } while (event_follow(g, t, y, lanes & ~g->ended, fired, due));
     return changed;
 }
 
@@ -587,12 +607,30 @@ INLINE void event_begin(const struct shoal_args *a, struct group *g) {
 #endif
 }
 
-// At t0 only what is timed happens.
+#if EVENT_ZEROS
+// Those that happen at t0 where they are zero there.
+INLINE void event_zeros(struct group *g, u32 lanes, u32 *due) {
+    real zero[WHENS], sign[WHENS];
+    event_signs(t_real(g->t0), g->x.y, g->p, zero, sign);
+    EVENT_LOOP(e) {
+        const int k = event_when[e];
+        if (k >= 0 && when_start[k])
+            due[e] = lanes & m_lanes(r_eq(zero[k], R(0)));
+    }
+}
+#endif
+
+// At t0 only what is timed happens, and XPP's that are zero.
 INLINE u32 event_start(const struct shoal_args *a, struct group *g) {
-#if TIMES
+#if TIMES || EVENT_ZEROS
     u32 due[EVENTS], lanes = m_lanes(r_ne(t_diff(g->t1, g->t0), R(0)));
     EVENT_LOOP(e) due[e] = 0;
+#if TIMES
     event_timed(a, g, g->t0, lanes, due);
+#endif
+#if EVENT_ZEROS
+    event_zeros(g, lanes, due);
+#endif
     u32 any_due = 0;
     EVENT_LOOP(e) any_due |= due[e];
     return any_due ? event_fire(a, g, g->t0, g->x.y, lanes, due, 1) : 0;
@@ -662,6 +700,9 @@ INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial 
 #if TIMES
     event_timed(a, g, s->t_new, lanes, due);
     EVENT_LOOP(e) any_due |= due[e];
+#endif
+#if DOSED
+    any_due |= lanes & m_lanes(r_le(t_diff(dose_next_stop(a, g), s->t_new), R(0)));
 #endif
 #if WHENS
     event_orient(g);

@@ -23,6 +23,13 @@ static uint32_t when_count(const struct system *s) {
     return count;
 }
 
+static uint32_t start_count(const struct system *s) {
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < s->events; e++)
+        count += s->event[e].at_start;
+    return count;
+}
+
 static uint32_t truth_count(const struct system *s) {
     uint32_t count = 0;
     for (uint32_t e = 0; e < s->events; e++)
@@ -163,7 +170,7 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
     int *when = arena_new(arena, int, s->events), *truth = arena_new(arena, int, whens + 1),
         *edges = arena_new(arena, int, whens + 1), *slope = arena_new(arena, int, whens + 1),
         *jump = arena_new(arena, int, whens + 1), *whole = arena_new(arena, int, whens + 1),
-        *touched = arena_new(arena, int, whens + 1),
+        *touched = arena_new(arena, int, whens + 1), *start = arena_new(arena, int, whens + 1),
         *rederive = arena_new(arena, int, s->rederives + 1);
     for (uint32_t e = 0; e < s->events; e++) {
         const struct system_event *v = &s->event[e];
@@ -175,6 +182,7 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
         jump[n] = v->jump ? (int)v->target[0] - (int)s->states : -1;
         whole[n] = v->jump && s->jump[v->jump - 1].whole;
         touched[n] = v->touched;
+        start[n] = v->at_start;
         truth[n] = (int)(v->truth == NODE_NONE ? n : whens + truths++);
         when[e] = (int)n++;
     }
@@ -187,6 +195,7 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
     put_table(out, "when_jump", jump, whens);
     put_table(out, "when_whole", whole, whens);
     put_table(out, "when_touched", touched, whens);
+    put_table(out, "when_start", start, whens);
     put_table(out, "rederive", rederive, s->rederives);
 }
 
@@ -277,6 +286,7 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
     uint32_t whens = when_count(s);
     return arena_printf(arena,
                         "#define EVENTS %u\n#define WHENS %u\n#define TRUTHS %u\n#define TIMES %u\n"
+                        "#define EVENT_ZEROS %u\n#define DOSED %d\n"
                         "#define REDERIVES %u\n#define EVENT_SWITCHES %d\n"
                         "#define RECORDS %u\n"
                         "struct event_state {\n"
@@ -295,12 +305,13 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
                         "    u32 noted[RECORDS][W]; // how often it was recorded\n"
                         "#endif\n"
                         "};\n",
-                        s->events, whens, truth_count(s), time_count(s), s->rederives,
-                        s->switches != 0, p->record.count);
+                        s->events, whens, truth_count(s), time_count(s), start_count(s),
+                        p->dose != NULL, s->rederives, s->switches != 0, p->record.count);
 }
 
 static unsigned calls_of(const struct system *s) {
-    return (when_count(s) ? WATCH_LIMITS : 0u) | (time_count(s) ? WATCH_STOPS | WATCH_STARTS : 0u);
+    return (when_count(s) ? WATCH_LIMITS : 0u) | (time_count(s) ? WATCH_STOPS : 0u) |
+           (time_count(s) || start_count(s) ? WATCH_STARTS : 0u);
 }
 
 struct watcher codegen_events(const struct kernel_plan *p, const struct system *s,

@@ -162,21 +162,12 @@ static void add_times(struct parser *p, struct event_line *l, const struct parts
     }
 }
 
-// One assignment, or `stop`.
-static bool add_action(struct parser *p, struct event_line *l, struct span s) {
-    struct action_line a = {.at = p->tokens.items[s.first].at};
-    if (s.end == s.first + 1 && is_word(p, s.first, "stop")) {
-        *vec_push(&p->scratch, &l->actions) = a;
-        return true;
-    }
+// One assignment, to the element that the index says.
+static bool add_assignment(struct parser *p, struct event_line *l, struct span s,
+                           struct index index) {
+    struct action_line a = {.at = p->tokens.items[s.first].at, .index = index};
     uint32_t pos = s.first, length;
-    const struct token *range = NULL;
-    if (pos == s.end || kind_at(p, pos) != TOKEN_NAME)
-        return expected(p, pos, "an assignment or `stop`");
-    arrays_name_tokens(p, pos, &range, NULL);
-    if (range)
-        return parse_error(p, range->at, "a range can only be in the name of an event; use [j]");
-    const char *name = arrays_name(p, &pos, l->index, &length);
+    const char *name = arrays_name(p, &pos, index, &length);
     if (!name)
         return false;
     if (pos == s.end || kind_at(p, pos) != TOKEN_ASSIGN)
@@ -186,6 +177,29 @@ static bool add_action(struct parser *p, struct event_line *l, struct span s) {
     if (pos + 1 == s.end)
         return expected(p, s.end, "a value");
     *vec_push(&p->scratch, &l->actions) = a;
+    return true;
+}
+
+// An assignment, those of a range, or `stop`.
+static bool add_action(struct parser *p, struct event_line *l, struct span s) {
+    const struct token *range = NULL;
+    if (s.first == s.end || kind_at(p, s.first) != TOKEN_NAME)
+        return expected(p, s.first, "an assignment or `stop`");
+    if (s.end == s.first + 1 && is_word(p, s.first, "stop")) {
+        *vec_push(&p->scratch, &l->actions) =
+            (struct action_line){.at = p->tokens.items[s.first].at, .index = l->index};
+        return true;
+    }
+    arrays_name_tokens(p, s.first, &range, NULL);
+    if (!range)
+        return add_assignment(p, l, s, l->index);
+    if (l->index.known)
+        return parse_error(p, range->at, "two ranges in one line; use [j]");
+    if (!arrays_check_range(p, range))
+        return false;
+    for (int64_t j = range->times; j <= range->plus && !p->stop; j++)
+        if (!add_assignment(p, l, s, (struct index){j, true, j > range->times}))
+            return false;
     return true;
 }
 
@@ -258,7 +272,7 @@ static bool cut_global(struct parser *p, const struct line *l, uint32_t at,
     uint32_t digit = at + (minus || s[at] == '+');
     if (digit >= l->to || (s[digit] != '0' && s[digit] != '1') || text_word(s[digit + 1]))
         return parse_error(p, at, "expected a sign here, -1, 0 or 1, as in `global 1 x-1 {x=0}`");
-    out->edge = s[digit] == '0' ? EDGE_ANY : minus ? EDGE_AT_MOST : EDGE_AT_LEAST;
+    out->edge = s[digit] == '0' ? EDGE_ZERO : minus ? EDGE_AT_MOST : EDGE_AT_LEAST;
     at = skip_blanks(p, digit + 1, l->to);
     bool braced = at < l->to && s[at] == '{';
     const char *end = at < l->to ? memchr(s + at, braced ? '}' : '{', l->to - at) : NULL;
@@ -307,8 +321,10 @@ static void add_global_actions(struct parser *p, struct event_line *l, const str
             if (!p->out_put_at)
                 p->out_put_at = p->tokens.items[s.first].at + 1;
         } else if (given && is_word(p, s.first, "arret")) {
-            *vec_push(&p->scratch, &l->actions) = (struct action_line){
-                .at = p->tokens.items[s.first].at, .value = {s.first + 2, s.end}};
+            *vec_push(&p->scratch, &l->actions) =
+                (struct action_line){.at = p->tokens.items[s.first].at,
+                                     .index = l->index,
+                                     .value = {s.first + 2, s.end}};
         } else if (!add_action(p, l, s))
             return;
     }
@@ -383,14 +399,16 @@ static uint32_t find_target(struct parser *p, const struct action_line *a, bool 
     return UINT32_MAX;
 }
 
-static void check_twice(struct parser *p, const struct event *e, const struct event_action *a) {
-    for (uint32_t i = 0; i < e->actions.count && !e->sequential; i++)
-        if (e->actions.items[i].target == a->target) {
-            const char *name =
-                a->target == ACTION_STOP ? "stop" : p->m->symbols.items[a->target].name;
-            parse_error(p, a->at, "`%s` is there twice in one event", name);
-            return;
-        }
+// `last` has for each symbol, and behind them for `stop`, the event that assigned it last.
+static void check_twice(struct parser *p, const struct event *e, const struct event_action *a,
+                        const struct event **last) {
+    const struct model *m = p->m;
+    bool stop = a->target == ACTION_STOP;
+    const struct event **of = &last[stop ? m->symbols.count : a->target];
+    if (*of == e && !e->sequential)
+        parse_error(p, a->at, "`%s` is there twice in one event",
+                    stop ? "stop" : m->symbols.items[a->target].name);
+    *of = e;
 }
 
 static uint32_t operands_of(const struct model *m, const struct item *i) {
@@ -419,7 +437,8 @@ static void check_condition(struct parser *p, struct expr e) {
     }
 }
 
-static void read_event(struct parser *p, struct event *e, const struct event_line *l) {
+static void read_event(struct parser *p, struct event *e, const struct event_line *l,
+                       const struct event **last) {
     struct model *m = p->m;
     if (e->kind == EVENT_WHEN && expression_read(p, l->when, l->index, NULL, &e->when))
         check_condition(p, e->when);
@@ -432,16 +451,18 @@ static void read_event(struct parser *p, struct event *e, const struct event_lin
     for (uint32_t i = 0; i < l->actions.count; i++) {
         const struct action_line *line = &l->actions.items[i];
         struct event_action a = {.target = ACTION_STOP, .at = line->at};
-        if (line->name && (a.target = find_target(p, line, l->index.repeated)) == UINT32_MAX)
+        if (line->name && (a.target = find_target(p, line, line->index.repeated)) == UINT32_MAX)
             continue;
         if (line->value.end)
-            expression_read(p, line->value, l->index, NULL, &a.expr);
-        check_twice(p, e, &a);
+            expression_read(p, line->value, line->index, NULL, &a.expr);
+        check_twice(p, e, &a, last);
         *vec_push(&m->arena, &e->actions) = a;
     }
 }
 
 void event_read(struct parser *p) {
+    const struct event **last =
+        arena_new(&p->scratch, const struct event *, p->m->symbols.count + (size_t)1);
     for (uint32_t i = 0; i < p->events.count && !p->stop; i++)
-        read_event(p, &p->m->events.items[i], &p->events.items[i]);
+        read_event(p, &p->m->events.items[i], &p->events.items[i], last);
 }

@@ -89,8 +89,8 @@ enum { EVERY_PERIOD, EVERY_FROM, EVERY_UNTIL, EVERY_TIMES }; // count 0: not giv
 
 // An expression fires when it crosses zero, either way or one way; a condition when it turns true,
 // or with EDGE_FALLING false. XPP's `global` is the condition that an expression is at least 0, or
-// at most.
-enum event_edge { EDGE_ANY, EDGE_RISING, EDGE_FALLING, EDGE_AT_LEAST, EDGE_AT_MOST };
+// at most; or crosses zero, or is zero at t0.
+enum event_edge { EDGE_ANY, EDGE_RISING, EDGE_FALLING, EDGE_AT_LEAST, EDGE_AT_MOST, EDGE_ZERO };
 
 struct event_action {
     uint32_t target;  // state or parameter; ACTION_STOP: the trajectory ends where expr > 0

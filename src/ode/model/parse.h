@@ -168,6 +168,7 @@ struct pending; // expression.c
 struct action_line {
     const char *name; // NULL: stop
     uint32_t at;
+    struct index index;
     struct span value; // {0,0}: none
 };
 struct event_line {

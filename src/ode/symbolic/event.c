@@ -107,10 +107,12 @@ static void make_crossing(struct making *k, const struct event *e, node_id x,
                                      [EDGE_RISING] = EVENT_RISING,
                                      [EDGE_FALLING] = EVENT_FALLING,
                                      [EDGE_AT_LEAST] = EVENT_RISING,
-                                     [EDGE_AT_MOST] = EVENT_RISING};
+                                     [EDGE_AT_MOST] = EVENT_RISING,
+                                     [EDGE_ZERO] = EVENT_RISING | EVENT_FALLING};
     struct dag *d = &k->system->dag;
     node_id none = dag_number(d, 0);
     out->edges = edges[e->edge];
+    out->at_start = e->edge == EDGE_ZERO;
     out->zero = e->edge == EDGE_AT_MOST ? dag_op(d, OP_NEG, x, NODE_NONE, NODE_NONE) : x;
     out->truth = e->edge == EDGE_AT_LEAST || e->edge == EDGE_AT_MOST
                      ? dag_op(d, OP_LE, none, out->zero, NODE_NONE)
