@@ -8,6 +8,7 @@
 #include "solve.h"
 
 #include <math.h>
+#include <stdarg.h>
 
 // ---- Which conditions are found -----------------------------------------------------------------
 
@@ -149,6 +150,125 @@ TEST(switch_costs_little) {
     CHECK_NEAR(solved_last(&s, 0, 0), 50, 1e-10);
     CHECK_MSG(s.f_evals[0] <= 200 * 30, "%llu evaluations", (unsigned long long)s.f_evals[0]);
     solved_free(&s);
+}
+
+// ---- What a switch costs ------------------------------------------------------------------------
+
+// A problem with switches, and the smooth problems between them: as many as `pieces`, one after the
+// other, each in a time of 1, told which by the parameter `piece`.
+struct pieces {
+    const char *whole, *piece, *sweeps, *t1;
+    int pieces;
+    uint32_t rows;
+};
+
+// Runs a model into the table NAME.csv, whose other half is NAME.runs.csv.
+static void solve_into(const char *model, const char *name, const char *options, ...) {
+    char words[512], path[64];
+    const char *list[24];
+    int n = 0;
+    va_list args;
+    va_start(args, options);
+    vsnprintf(words, sizeof words, options, args);
+    va_end(args);
+    for (char *rest, *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+        list[n++] = w;
+    list[n] = NULL;
+    snprintf(path, sizeof path, "%s.csv", name);
+    shoal_log *log = shoal_log_new();
+    shoal_code code = shoal_solve(check_path(model), list, check_path(path), NULL, log);
+    CHECK_MSG(code == SHOAL_OK, "%s: %s", options, shoal_log_message(log, 0).text);
+    shoal_log_free(log);
+}
+
+// The last number of each line; of a series every second line, which has the end.
+static void read_ends(const char *name, uint32_t rows, bool series, double *out) {
+    char path[64];
+    snprintf(path, sizeof path, series ? "%s.csv" : "%s.runs.csv", name);
+    char *text = check_read(check_path(path)), *rest;
+    REQUIRE(text && strtok_r(text, "\n", &rest));
+    for (uint32_t i = 0; i < rows * (series ? 2 : 1); i++) {
+        char *line = strtok_r(NULL, "\n", &rest);
+        REQUIRE(line && strrchr(line, ','));
+        out[series ? i / 2 : i] = atof(strrchr(line, ',') + 1);
+    }
+    free(text);
+}
+
+// The smooth problem is the pieces, each with the first step that costs least, but for the first
+// one, which begins as any run does. Its ends go into `end`, from pieces to 1e-12.
+static void solve_pieces(const struct pieces *p, const char *tolerance, double *evaluations,
+                         double *end) {
+    static const char *const first[] = {"1", "0.1", "0.01"};
+    double *some = calloc(p->rows, sizeof *some), *least = calloc(p->rows, sizeof *least);
+    char from[600], last[32] = "", next[16];
+    snprintf(from, sizeof from, "%s", p->sweeps);
+    for (int k = 0; k < p->pieces; k++) {
+        for (uint32_t i = 0; i < p->rows; i++)
+            least[i] = INFINITY;
+        for (size_t n = 0; n < (k ? sizeof first / sizeof *first : 1); n++) {
+            solve_into("piece.ode", "piece", "%s set=piece=%d t1=%d save=n=2 method=tsit5 %s %s%s",
+                       from, k, k + 1, tolerance, k ? "dt0=" : "", k ? first[n] : "");
+            read_ends("piece", p->rows, false, some);
+            for (uint32_t i = 0; i < p->rows; i++)
+                least[i] = fmin(least[i], some[i]);
+        }
+        for (uint32_t i = 0; i < p->rows; i++)
+            evaluations[i] += least[i];
+        snprintf(next, sizeof next, "end%d", k % 2);
+        solve_into("piece.ode", next,
+                   "%s set=piece=%d t1=%d save=n=2 method=dop853 rtol=1e-12 atol=1e-14", from, k,
+                   k + 1);
+        snprintf(last, sizeof last, "%s.csv", next);
+        snprintf(from, sizeof from, "from=%s", check_path(last));
+    }
+    read_ends(next, p->rows, true, end);
+    free(some);
+    free(least);
+}
+
+// Every run is within 100 rtol of its pieces, and takes at most 30 evaluations per switch more.
+static void check_cost(const struct pieces *p) {
+    double *got = calloc(p->rows, sizeof *got), *want = calloc(p->rows, sizeof *want);
+    double *cost = calloc(p->rows, sizeof *cost), *smooth = calloc(p->rows, sizeof *smooth);
+    check_write(check_path("whole.ode"), p->whole);
+    check_write(check_path("piece.ode"), p->piece);
+    solve_into("whole.ode", "whole", "%s t1=%s save=n=2 method=tsit5 rtol=1e-6", p->sweeps, p->t1);
+    read_ends("whole", p->rows, false, cost);
+    read_ends("whole", p->rows, true, got);
+    solve_pieces(p, "rtol=1e-6", smooth, want);
+    for (uint32_t i = 0; i < p->rows; i++) {
+        CHECK_MSG(fabs(got[i] - want[i]) <= 1e-4 * fabs(want[i]) + 1e-7, "%u: %.9g, not %.9g", i,
+                  got[i], want[i]);
+        double more = (cost[i] - smooth[i]) / (p->pieces - 1);
+        CHECK_MSG(more <= 30, "%u: %.3g more evaluations at each switch", i, more);
+    }
+    free(got);
+    free(want);
+    free(cost);
+    free(smooth);
+}
+
+TEST(switch_costs_at_most_30_fitzhugh) {
+    check_cost(&(struct pieces){
+        "par ton=5,dur=1\ni=0.8*heav(t-ton)*heav(ton+dur-t)\nw'=0.08*(v+0.7-0.8*w)\n"
+        "v'=v-v^3/3-w+i\ninit v=-1.1994,w=-0.6243\n",
+        "par ton=5,dur=1,piece=0\n!T=if(piece<0.5)then(ton)else(if(piece<1.5)then(dur)else(100-ton-"
+        "dur))\n!i=if(piece>0.5&piece<1.5)then(0.8)else(0)\nw'=T*0.08*(v+0.7-0.8*w)\n"
+        "v'=T*(v-v^3/3-w+i)\ninit v=-1.1994,w=-0.6243\n",
+        "sweep=ton=lin:1:90:37 sweep=dur=lin:0.25:8:13", "100", 3, 481});
+}
+
+#define INFUSIONS                                                                                  \
+    "par k=0.01,w=0.5\nA'=if(mod(t,24)<w)then(200)else(0)-k*A\nauc'=A\ninit A=0,auc=0\n"
+#define INFUSION_PIECES                                                                            \
+    "par k=0.01,w=0.5,piece=0\n!on=if(mod(piece,2)<0.5)then(1)else(0)\n"                           \
+    "!T=if(on>0.5)then(w)else(24-w)\nA'=T*(200*on-k*A)\nauc'=T*A\ninit A=0,auc=0\n"
+
+LONG_TEST(switch_costs_at_most_30_trains) {
+    check_cost(&(struct pieces){INFUSIONS, INFUSION_PIECES, "sweep=k=0.01", "240", 20, 1});
+    check_cost(&(struct pieces){INFUSIONS, INFUSION_PIECES, "sweep=k=log:0.01:2:500 set=w=0.25",
+                                "240", 20, 500});
 }
 
 // The classic pulse of XPP models; its times differ by run.

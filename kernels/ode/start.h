@@ -196,6 +196,9 @@ INLINE void method_start(const struct shoal_args *a, const struct limits *l, str
 
 #if WATCHED
 #if COLD_PART
+// The first step after a restart is a cautious guess; its error tells how far the next one can go.
+enum { RESTART_GROW = 64 };
+
 // A step ended where it was planned to, or its end was changed, or it failed on the way to a limit:
 // lanes that were changed start again, and all get their next goal. Returns the lanes for which no
 // start was found.
@@ -209,6 +212,7 @@ OUTLINE u32 lanes_go_on(const struct shoal_args *a, const struct limits *l, stru
 #endif
         method_start(a, l, g, changed, 1);
         past_restart(&g->past, changed);
+        g->past.top = select(m_of_lanes(changed), R(RESTART_GROW), g->past.top);
     }
     watch_plan(a, g, lanes | changed);
     return lost;
