@@ -267,7 +267,7 @@ TEST(switch_costs_at_most_30_fitzhugh) {
 
 LONG_TEST(switch_costs_at_most_30_trains) {
     check_cost(&(struct pieces){INFUSIONS, INFUSION_PIECES, "sweep=k=0.01", "240", 20, 1});
-    check_cost(&(struct pieces){INFUSIONS, INFUSION_PIECES, "sweep=k=log:0.01:2:500 set=w=0.25",
+    check_cost(&(struct pieces){INFUSIONS, INFUSION_PIECES, "sweep=k=log:0.01:2:500 sweep=w=0.25",
                                 "240", 20, 500});
 }
 
