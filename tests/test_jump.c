@@ -136,3 +136,19 @@ LONG_DEVICE_TEST(jump_implicit) {
     device_compare_chunks(device, jumping, "method=rodas5p t1=9 save=n=11", device_sweeps());
     device_compare(device, jumping, "method=kvaerno5 t0=2 t1=-3", device_sweeps());
 }
+
+// Events take what is rounded down over many whole numbers at once; and so does a long step, whose
+// ends and inner places may lie anywhere.
+TEST(jump_over_many_whole_numbers) {
+    static const char *const tried[] = {"tsit5", "radau5"};
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct solved s =
+            solve("init x=0, y=0, z=0.5, w=0; x'=1; y'=if(mod(x,1)<0.5)then(1)else(0);"
+                  "z'=0; w'=floor(z); event up at 1 : z=6.5; event down at 2 : z=-1.5",
+                  NULL, "method=%s t1=10.25 rtol=1e-8", tried[i]);
+        CHECK_STR(shoal_status_word(s.status[0]), "ok");
+        CHECK_NEAR(solved_last(&s, 1, 0), 5.25, 1e-7);
+        CHECK_NEAR(solved_last(&s, 3, 0), 6 - 2 * 8.25, 1e-7);
+        solved_free(&s);
+    }
+}

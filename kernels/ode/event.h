@@ -100,8 +100,7 @@ INLINE mask event_turned(int e, real before, real now) {
 // The side that belongs to what a jump is now.
 INLINE real event_jump_side(const struct group *g, int e) {
     real now = g->p[when_jump[e] < 0 ? 0 : when_jump[e]];
-    real pairs = r_floor(now * R(0.5)), rest = now - R(2) * pairs;
-    return R(1) - R(2) * (when_whole[e] ? rest : now);
+    return when_whole[e] ? R(1) : R(1) - R(2) * now;
 }
 
 // Lanes that begin have a side that is not a number: where they are is no event.

@@ -50,6 +50,19 @@ static node_id leaf_of(struct jumper *k, uint32_t jump) {
                                             .c = NODE_NONE});
 }
 
+// What is rounded down turns where the function leaves [leaf, leaf + 1], wherever it goes from
+// there. Where it is near a whole number n, it was n - 1 or n, and turns to the other one; an event
+// may have taken it anywhere else.
+static void turn_whole(struct jumper *k, struct state_jump *j, node_id leaf) {
+    node_id one = number(k, 1), above = make(k, OP_SUB, j->of, leaf);
+    node_id nearest = make(k, OP_FLOOR, make(k, OP_ADD, j->of, number(k, 0.5)), NODE_NONE);
+    node_id other = make(k, OP_SUB, make(k, OP_MUL, number(k, 2), nearest), one);
+    node_id near = make(k, OP_OR, make(k, OP_EQ, leaf, nearest),
+                        make(k, OP_EQ, leaf, make(k, OP_SUB, nearest, one)));
+    j->turns = make(k, OP_MUL, above, make(k, OP_SUB, one, above));
+    j->next = dag_op(k->dag, OP_IF, near, make(k, OP_SUB, other, leaf), j->plain);
+}
+
 static node_id add_jump(struct jumper *k, struct state_jump j) {
     for (uint32_t i = 0; i < k->found.count; i++)
         if (k->found.items[i].plain == j.plain)
@@ -58,15 +71,12 @@ static node_id add_jump(struct jumper *k, struct state_jump j) {
     *vec_push(k->scratch, &k->found) = j;
     node_id leaf = leaf_of(k, k->found.count - 1);
     struct state_jump *made = &k->found.items[k->found.count - 1];
-    if (!made->whole) {
+    if (made->whole)
+        turn_whole(k, made, leaf);
+    else {
         made->next = make(k, OP_SUB, number(k, 1), leaf);
-        return leaf;
+        made->turns = made->zero;
     }
-    // Where the function is near a whole number n, what is rounded down was n - 1 or n, and turns
-    // to the other one.
-    node_id nearest = make(k, OP_FLOOR, make(k, OP_ADD, made->of, number(k, 0.5)), NODE_NONE);
-    node_id both = make(k, OP_SUB, make(k, OP_MUL, number(k, 2), nearest), number(k, 1));
-    made->next = make(k, OP_SUB, both, leaf);
     return leaf;
 }
 
@@ -322,14 +332,24 @@ static bool is_kink(const struct jumper *k, struct trial *t, uint32_t jump, cons
     return true;
 }
 
-// Marks the conditions that are kinks; true: there are some.
+// By node: how often the functions of the jumps use it.
+static uint32_t *uses_of_jumps(const struct jumper *k) {
+    node_id *of = arena_new(k->scratch, node_id, k->found.count + 1);
+    for (uint32_t i = 0; i < k->found.count; i++)
+        of[i] = k->found.items[i].of;
+    return dag_uses(k->dag, of, k->found.count, k->scratch);
+}
+
+// Marks the conditions that are kinks; true: there are some. What is rounded down inside of another
+// condition, as in mod(x,1)<0.5, is none: a long step would miss how often that one turns.
 static bool find_kinks(struct jumper *k, const node_id *root) {
     bool some = false;
     if ((uint64_t)k->dag->nodes.count * k->found.count > MOST)
         return false;
     struct trial t = trial_new(k);
+    uint32_t *uses = uses_of_jumps(k);
     for (uint32_t i = 0; i < k->found.count; i++)
-        if (is_kink(k, &t, i, root))
+        if (!(k->found.items[i].whole && uses[leaf_of(k, i)]) && is_kink(k, &t, i, root))
             some = k->smooth[k->found.items[i].condition] = true;
     return some;
 }
@@ -372,7 +392,7 @@ void jumps_become_events(struct system *s) {
         struct system_event *e = &all[s->events++];
         *e = (struct system_event){.kind = EVENT_WHEN,
                                    .edges = EVENT_RISING | EVENT_FALLING,
-                                   .zero = s->jump[i].zero,
+                                   .zero = s->jump[i].turns,
                                    .truth = NODE_NONE,
                                    .slope = NODE_NONE,
                                    .actions = 1,
