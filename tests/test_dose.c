@@ -57,30 +57,27 @@ TEST(dose_collocation) { same_as_events("--method radau5"); }
 TEST(dose_fixed) { same_as_events("--method rk4 --dt 0.03 --save n=11"); }
 TEST(dose_f32) { same_as_events("--method tsit5 --precision f32"); }
 TEST(dose_steps) { same_as_events("--method tsit5 --save steps"); }
-// A dose is what an event behind all others would be: it turns conditions, at its own time; what
-// ends a trajectory there comes first.
-static void turns_events(const char *options) {
-    static const char events[] = "event high when gut>5 : c=c+gut, gut=gut/2\n"
-                                 "event low when gut<1 : c=c+1\nevent over at 7 : stop\n",
-                      by_hand[] = "event high when gut>5 : c=c+gut, gut=gut/2\n"
-                                  "event low when gut<1 : c=c+1\nevent over at 7 : stop\n"
-                                  "event give at 2,3,7 : gut=gut+10\nevent drop at 5: gut=gut-8\n";
-    const char *file = doses("TIME,AMT,CMT\n2,10,1\n3,10,1\n7,10,1\n5,-8,gut\n");
-    struct check_output want = run(model("by_hand.ode", "", by_hand), NULL, options, NULL);
-    struct check_output got = run(model("table.ode", "", events), file, options, NULL);
-    CHECK_INT(want.status, 0);
-    CHECK_STR(got.out, want.out);
-    CHECK_HAS(got.out, "\n0,7");
-}
+// A dose is what an event behind all others would be: it turns conditions, at its own time, t0 too;
+// what ends a trajectory there comes first.
+#define TURNED                                                                                     \
+    "event any when c>0 : c=c+0.5\nevent high when gut>5 : c=c+gut, gut=gut/2\n"                   \
+    "event low when gut<1 : c=c+1\nevent over at 7 : stop\n"
 
 TEST(dose_turns_events) {
-    turns_events("--method tsit5 --save n=5 --record high,3");
-    turns_events("--method rodas5p --save final --precision f32");
-    turns_events("--method rk4 --dt 0.03");
-    const char *m = model("table.ode", "", "event high when gut>5 : c=c+gut\n");
-    const char *csv = check_path("o.csv");
-    run(m, doses("TIME,AMT\n2,10\n"), "--record high,3 -o", csv);
-    CHECK_HAS(check_read(check_path("o.high.csv")), "\n0,0,2,10,0\n"); // at its time
+    const char *by_hand =
+                   model("by_hand.ode", "",
+                         TURNED "event first at 0 : c=c+3\nevent give at 2,3,7 : gut=gut+10\n"
+                                "event drop at 5 : gut=gut-8\n"),
+               *table = model("table.ode", "", TURNED), *csv = check_path("o.csv"),
+               *file = doses("TIME,AMT,CMT\n0,3,c\n2,10,1\n3,10,1\n7,10,1\n5,-8,gut\n"),
+               *options = "--method tsit5 --save at=0,3,6,7 --record high,3 -o";
+    struct check_output want = run(by_hand, NULL, options, "-"),
+                        got = run(table, file, options, "-");
+    CHECK_INT(want.status, 0);
+    CHECK_STR(got.out, want.out);
+    CHECK_HAS(got.out, "\n0,0,0,3.5\n");
+    CHECK_INT(run(table, file, options, csv).status, 0);
+    CHECK_HAS(check_read(check_path("o.high.csv")), "\n0,0,2,10,");
 }
 
 TEST(device_dose_opencl) {

@@ -85,6 +85,53 @@ TEST(from_is_one_long_run) {
     }
 }
 
+// Events, doses that went by or go on, a driver and switches: the second segment is as one run.
+TEST(from_with_all_that_happens) {
+    const char *m = check_path("h.ode"), *npz = check_path("o.npz"), *u = check_path("u.csv"),
+               *d = check_path("d.csv");
+    check_write(m, "driver u\npar k=0.5\ninit x=0, n=0, y=1, g=1\n"
+                   "x'=u-k*x+if(mod(t,3)<0.25)then(4)else(0)\nn'=0\ny'=g*heav(x-1)-y\ng'=0\n"
+                   "event hit when x>1.5 : n=n+1, x=x/2\nevent tick every 0.75 from 0 : y=y+0.1\n"
+                   "event late at 2, 4.5 : g=g*2\n@ t1=9, rtol=1e-10, atol=1e-12\n");
+    check_write(u, "t,u\n0,0.5\n2,1.5\n4,0\n5,2\n9,1\n");
+    check_write(d, "ID,TIME,AMT,CMT,RATE,II,ADDL\n0,0,1,x,0,2,4\n1,1,6,x,1,0,0\n1,4,1,y,0,0,0\n"
+                   "1,3,2,x,0.5,0,0\n1,2.5,0.5,x,0,0,0\n");
+    char driver[600];
+    snprintf(driver, sizeof driver, "u=%s:u,held", u);
+#define ALL "run", m, "-q", "--driver", driver, "--doses", d, "--method", "tsit5"
+    struct check_output whole = SHOAL(ALL, "--sweep", "k=0.5,0.7", "-o", "-");
+    expect_fine(whole);
+    static const char *const cuts[] = {"4", "4.3"}; // doses, a tick and a jump of u are at 4
+    for (int i = 0; i < 2; i++) {
+        expect_fine(SHOAL(ALL, "--sweep", "k=0.5,0.7", "--t1", cuts[i], "-o", npz));
+        struct check_output o = SHOAL(ALL, "--from", npz, "-o", "-");
+        expect_fine(o);
+        for (int run = 1; run <= 2; run++)
+            for (int k = 0; k < 4; k++)
+                CHECK_NEAR(atof(field(o.out, run, 7 + k)), atof(field(whole.out, run, 3 + k)),
+                           1e-8);
+    }
+    expect(SHOAL("run", m, "-q", "--driver", driver, "--doses", d, "--sweep", "k=1,2", "--t0", "4"),
+           "d.csv: a dose at 0, before t0");
+}
+
+// What a result does not hold is said, not taken to be what it was at the start.
+TEST(from_parameters_that_events_change) {
+    const char *m = check_path("p.ode"), *csv = check_path("o.csv");
+    check_write(m, "par a=1, b=2\ninit x=1\n!c=x\nx'=a*c-b\nevent e at 1 : a=a+1\n"
+                   "event f every 1 : x=x+1\n@ t1=2\n");
+    expect_fine(SHOAL("run", m, "-q", "-o", csv));
+    expect(SHOAL("run", m, "--from", csv, "--t1", "3"),
+           "event `e` changes `a`, and a result does not hold what a parameter was at the end: "
+           "make it a state (a'=0), or give --set a");
+    struct check_output o = SHOAL("run", m, "--from", csv, "--t1", "3", "--set", "a=2", "-o", "-");
+    expect_fine(o);
+    CHECK_HAS(o.err, "event `f` is counted from t0");
+    CHECK_HAS(o.err, "made of initial values");
+    expect_fine(SHOAL("run", m, "-q", "--sweep", "a=1,2", "-o", csv));
+    expect(SHOAL("run", m, "--from", csv, "--t1", "3"), "make it a state (a'=0)\n");
+}
+
 // A result of steps is read as CSV, and refused else.
 TEST(from_steps) {
     const char *m = model(), *csv = check_path("o.csv"), *npz = check_path("o.npz");

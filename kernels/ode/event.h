@@ -480,6 +480,13 @@ INLINE void event_count(const struct shoal_args *a, struct group *g, int e, trea
 #endif
 
 #if WHENS
+// A condition that was on its boundary all the time was false there.
+INLINE mask event_made_true(int e, real before, real now) {
+    mask first = m_and(r_eq(before, R(0)), r_gt(now, R(0)));
+    mask turned = event_turned(e, before, now);
+    return when_truth[e] == e ? turned : m_or(turned, first);
+}
+
 // Those that the actions at this time turned, which did not act themselves; the others' sides.
 INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes, const u32 *fired,
                         u32 *due) {
@@ -493,7 +500,7 @@ INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes
             continue;
         real side = g->event.side[k];
         u32 calm = lanes & ~fired[e];
-        due[e] = calm & m_lanes(event_turned(k, side, sign[k]));
+        due[e] = calm & m_lanes(event_made_true(k, side, sign[k]));
         mask goes = m_and(m_of_lanes(calm & ~due[e]), r_eq(side, side));
         g->event.side[k] = select(goes, event_side(side, sign[k]), side);
         g->event.from[k] = select(m_of_lanes(due[e]), side, g->event.from[k]);
@@ -534,8 +541,14 @@ OUTLINE void event_note(const struct shoal_args *a, struct group *g, int e, trea
 OUTLINE u32 dose_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
                      u32 lanes);
 INLINE treal dose_next_stop(const struct shoal_args *a, const struct group *g);
+
+// The lanes that get a dose at t.
+INLINE u32 dose_waits(const struct shoal_args *a, const struct group *g, treal t, u32 lanes) {
+    return lanes & m_lanes(r_le(t_diff(dose_next_stop(a, g), t), R(0)));
+}
 #else
 #define dose_due(a, g, t, y, lanes) 0u
+#define dose_waits(a, g, t, lanes) 0u
 #endif
 
 // The events in `due` act at t, in the order of the file; `fired` is told which.
@@ -619,18 +632,21 @@ INLINE void event_zeros(struct group *g, u32 lanes, u32 *due) {
 }
 #endif
 
-// At t0 only what is timed happens, and XPP's that are zero.
+// At t0 only what is timed happens, doses, XPP's that are zero, and what these turn.
 INLINE u32 event_start(const struct shoal_args *a, struct group *g) {
-#if TIMES || EVENT_ZEROS
+#if TIMES || EVENT_ZEROS || (WHENS && DOSED)
     u32 due[EVENTS], lanes = m_lanes(r_ne(t_diff(g->t1, g->t0), R(0)));
     EVENT_LOOP(e) due[e] = 0;
+#if WHENS
+    event_orient(g);
+#endif
 #if TIMES
     event_timed(a, g, g->t0, lanes, due);
 #endif
 #if EVENT_ZEROS
     event_zeros(g, lanes, due);
 #endif
-    u32 any_due = 0;
+    u32 any_due = dose_waits(a, g, g->t0, lanes);
     EVENT_LOOP(e) any_due |= due[e];
     return any_due ? event_fire(a, g, g->t0, g->x.y, lanes, due, 1) : 0;
 #else
@@ -700,9 +716,7 @@ INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial 
     event_timed(a, g, s->t_new, lanes, due);
     EVENT_LOOP(e) any_due |= due[e];
 #endif
-#if DOSED
-    any_due |= lanes & m_lanes(r_le(t_diff(dose_next_stop(a, g), s->t_new), R(0)));
-#endif
+    any_due |= dose_waits(a, g, s->t_new, lanes);
 #if WHENS
     event_orient(g);
     event_found(a, g, s, lanes, any_due, due);

@@ -113,7 +113,9 @@ static shoal_code check_batch(const shoal_solver *s, const shoal_batch *batch, s
     }
     shoal_code code = batch_check(batch->batch, r);
     if (code == SHOAL_OK && s->plan->doses)
-        code = dose_list_check(s->plan->doses, batch->batch, r);
+        code = dose_list_check(s->plan->doses, batch->batch, s->plan->t0, r);
+    if (code == SHOAL_OK)
+        code = batch_check_from(batch->batch, s->model->model, r);
     return code ? code : batch_check_set(batch->batch, s->model->model, r);
 }
 

@@ -25,7 +25,7 @@ static shoal_code read_doses(const shoal_model *model, const shoal_options *o, s
     struct dose_list *list = arena_new(arena, struct dose_list, 1);
     shoal_code code = io_table_read_texts(o->doses, dose_columns, &file, &table, r);
     if (code == SHOAL_OK)
-        code = dose_list_make(&table, model->model, arena, list, r);
+        code = dose_list_make(&table, model->model, o->t0, arena, list, r);
     arena_free(&file);
     out->doses = list;
     return code;

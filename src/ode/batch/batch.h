@@ -59,6 +59,9 @@ shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
 shoal_code batch_check(struct batch *b, struct report *r);
 // No input has a value of its own in that model, which has the same names as the batch's.
 shoal_code batch_check_set(const struct batch *b, const struct model *m, struct report *r);
+// That the events of that model change no parameter whose last value those runs do not know that go
+// on from others.
+shoal_code batch_check_from(const struct batch *b, const struct model *m, struct report *r);
 // When runs begin that go on from others.
 enum batch_start { BATCH_AT_ANY_TIME, BATCH_AT_ONE_TIME, BATCH_AT_MANY_TIMES };
 enum batch_start batch_start(const struct batch *b, double *t0);

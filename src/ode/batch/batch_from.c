@@ -5,6 +5,7 @@
 // The file may come from anywhere. A run that failed, or whose states are not finite, is lost: its
 // initial values are not numbers, and it ends as bad_init.
 #include "ode/batch/batch_data.h"
+#include "ode/symbolic/symbolic.h"
 
 #include <math.h>
 #include <string.h>
@@ -116,6 +117,51 @@ static shoal_code check_states(const struct batch *b, const struct table *t, str
     return SHOAL_OK;
 }
 
+// ---- What a result does not hold ----------------------------------------------------------------
+
+// What begins with t0 or initial values begins anew; one long run would not do so.
+static void note_anew(const struct batch *b, struct report *r) {
+    const struct model *m = b->model;
+    for (uint32_t i = 0; i < m->events.count; i++) {
+        const struct event *e = &m->events.items[i];
+        if (e->kind == EVENT_EVERY && !e->times.items[EVERY_FROM].count)
+            report_note(r,
+                        "--from: event `%s` is counted from t0, which is another one now; say "
+                        "`from` in the model for one rhythm in all segments",
+                        e->name);
+    }
+    struct system *s = m->derived.count ? system_new(m, NULL) : NULL;
+    if (s && s->starts)
+        report_note(r, "--from: derived parameters are made of initial values or t0, which are "
+                       "those of this segment");
+    system_free(s);
+}
+
+// Whether somebody said what the parameter is at the start of this segment.
+static bool is_said(const struct batch *b, const struct model *m, uint32_t symbol) {
+    uint32_t input = b->slots[symbol].input;
+    return m->symbols.items[symbol].set ||
+           (input && b->inputs.items[input - 1].kind != INPUT_TABLE);
+}
+
+shoal_code batch_check_from(const struct batch *b, const struct model *m, struct report *r) {
+    for (uint32_t i = 0; i < m->events.count && b->start != BATCH_AT_ANY_TIME; i++) {
+        const struct event *e = &m->events.items[i];
+        for (uint32_t k = 0; k < e->actions.count; k++) {
+            uint32_t to = e->actions.items[k].target;
+            if (to == ACTION_STOP || m->symbols.items[to].kind != SYMBOL_PAR || is_said(b, m, to))
+                continue;
+            const char *name = m->symbols.items[to].name;
+            return report_error(r, SHOAL_INPUT,
+                                "--from: event `%s` changes `%s`, and a result does not hold what "
+                                "a parameter was at the end: make it a state (%s'=0)%s%s",
+                                e->name, name, name, b->slots[to].input ? "" : ", or give --set ",
+                                b->slots[to].input ? "" : name);
+        }
+    }
+    return SHOAL_OK;
+}
+
 static shoal_code continue_table(struct batch *b, const void *table, struct report *r) {
     const struct table *t = table;
     shoal_code code = batch_begin_table(b, t, r);
@@ -125,7 +171,11 @@ static shoal_code continue_table(struct batch *b, const void *table, struct repo
         code = find_t0(b, t, r);
     if (code == SHOAL_OK)
         code = add_columns(b, t, r);
-    return code == SHOAL_OK ? check_states(b, t, r) : code;
+    if (code == SHOAL_OK)
+        code = check_states(b, t, r);
+    if (code == SHOAL_OK)
+        note_anew(b, r);
+    return code;
 }
 
 shoal_code batch_continue(struct batch *b, const struct table *t, struct report *r) {

@@ -309,9 +309,10 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
                         p->dose != NULL, s->rederives, s->switches != 0, p->record.count);
 }
 
-static unsigned calls_of(const struct system *s) {
+static unsigned calls_of(const struct kernel_plan *p, const struct system *s) {
+    bool starts = time_count(s) || start_count(s) || (p->dose && when_count(s));
     return (when_count(s) ? WATCH_LIMITS : 0u) | (time_count(s) ? WATCH_STOPS : 0u) |
-           (time_count(s) || start_count(s) ? WATCH_STARTS : 0u);
+           (starts ? WATCH_STARTS : 0u);
 }
 
 struct watcher codegen_events(const struct kernel_plan *p, const struct system *s,
@@ -329,7 +330,7 @@ struct watcher codegen_events(const struct kernel_plan *p, const struct system *
     buf_puts(&text, "#endif\n");
     buf_puts(&text, kernel_file_find("ode", "event.h")->text);
     struct watcher w = {.name = "event",
-                        .calls = calls_of(s),
+                        .calls = calls_of(p, s),
                         .state = put_state(p, s, arena),
                         .text = text.failed ? NULL : arena_strdup(arena, text.data)};
     buf_free(&text);

@@ -31,6 +31,7 @@ struct reader {
     const struct model *model;
     struct arena *arena;
     struct report *report;
+    double t0;
     bool failed;
     vec(struct given) given;
     vec(struct dose) doses;
@@ -182,7 +183,9 @@ static int by_time(const void *a, const void *b) {
     const struct dose *x = a, *y = b;
     if (x->t != y->t)
         return x->t < y->t ? -1 : 1;
-    return (x->target > y->target) - (x->target < y->target);
+    if (x->target != y->target)
+        return x->target < y->target ? -1 : 1;
+    return (x->value > y->value) - (x->value < y->value); // sums are rounded in one order
 }
 
 // The rate of one state whenever it changes.
@@ -215,14 +218,16 @@ static void add_group(struct reader *x, const struct given *g, uint32_t count) {
     struct dose_group group = g->id;
     bool *done = arena_new(x->arena, bool, x->model->states.count);
     group.first = x->doses.count;
-    for (uint32_t i = 0; i < count; i++)
-        if (!(g[i].rate > 0))
+    for (uint32_t i = 0; i < count; i++) {
+        bool infused = g[i].rate > 0;
+        if (!infused && g[i].t >= x->t0)
             *vec_push(x->arena, &x->doses) =
                 (struct dose){.t = g[i].t, .value = g[i].amount, .target = g[i].state};
-        else if (!done[g[i].state]) {
-            done[g[i].state] = true;
-            add_rates(x, g, count, g[i].state);
-        }
+        if (!infused || done[g[i].state])
+            continue;
+        done[g[i].state] = true;
+        add_rates(x, g, count, g[i].state);
+    }
     group.count = x->doses.count - group.first;
     qsort(x->doses.items + group.first, group.count, sizeof *x->doses.items, by_time);
     *vec_push(x->arena, &x->groups) = group;
@@ -260,9 +265,9 @@ static void find_columns(struct reader *x) {
         }
 }
 
-shoal_code dose_list_make(const struct table *t, const struct model *m, struct arena *arena,
-                          struct dose_list *out, struct report *r) {
-    struct reader x = {.table = t, .model = m, .arena = arena, .report = r};
+shoal_code dose_list_make(const struct table *t, const struct model *m, double t0,
+                          struct arena *arena, struct dose_list *out, struct report *r) {
+    struct reader x = {.table = t, .model = m, .arena = arena, .report = r, .t0 = t0};
     find_columns(&x);
     for (uint64_t row = 0; row < t->rows && x.column[TIME] && x.column[AMT]; row++)
         read_line(&x, row);
@@ -339,13 +344,18 @@ static shoal_code unknown_id(const struct dose_list *l, const struct dose_group 
     return report_error(r, SHOAL_INPUT, "%s: ID %.17g is %s", l->source, g->number, where);
 }
 
-shoal_code dose_list_check(const struct dose_list *l, const struct batch *b, struct report *r) {
+shoal_code dose_list_check(const struct dose_list *l, const struct batch *b, double t0,
+                           struct report *r) {
     const struct table_column *c = id_column(b);
     uint64_t runs = batch_runs(b);
-    bool *seen = l->for_all ? NULL : calloc(l->groups + 1, sizeof *seen);
-    shoal_code code = SHOAL_OK;
+    double from;
+    if (l->earliest < t0 && batch_start(b, &from) == BATCH_AT_ANY_TIME)
+        return report_error(r, SHOAL_INPUT, "%s: a dose at %.17g, before t0", l->source,
+                            l->earliest);
     if (l->for_all)
         return SHOAL_OK;
+    bool *seen = calloc(l->groups + 1, sizeof *seen);
+    shoal_code code = SHOAL_OK;
     if (!seen)
         return report_error(r, SHOAL_MEMORY, "out of memory");
     for (uint64_t run = 0; c && run < runs; run++) {

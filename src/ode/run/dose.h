@@ -38,11 +38,14 @@ struct dose_list {
 // Columns that may hold other things than numbers: all that are looked at; up to a NULL.
 extern const char *const dose_columns[];
 
-// Lives in the arena, which needs an `oom` handler. All errors are reported.
-shoal_code dose_list_make(const struct table *t, const struct model *m, struct arena *arena,
-                          struct dose_list *out, struct report *r);
-// Whether every ID is one of the batch's.
-shoal_code dose_list_check(const struct dose_list *l, const struct batch *b, struct report *r);
+// Lives in the arena, which needs an `oom` handler. All errors are reported. Of what was given
+// before t0 there is what is still going on then.
+shoal_code dose_list_make(const struct table *t, const struct model *m, double t0,
+                          struct arena *arena, struct dose_list *out, struct report *r);
+// Whether every ID is one of the batch's, and whether runs that go on from others have had what was
+// given before t0; all others have not.
+shoal_code dose_list_check(const struct dose_list *l, const struct batch *b, double t0,
+                           struct report *r);
 // The doses of a row of the batch; NULL: it gets none.
 const struct dose_group *dose_list_find(const struct dose_list *l, const struct batch *b,
                                         uint64_t row);

@@ -141,9 +141,6 @@ static shoal_code set_steps(struct plan *p, const shoal_options *o, struct repor
 // What happens at times is given with them in the order in which they come.
 static shoal_code check_direction(const struct plan_input *in, struct report *r) {
     const struct dose_list *d = in->doses;
-    if (d && d->count && d->earliest < in->options->t0)
-        return report_error(r, SHOAL_INPUT, "%s: a dose at %.17g, before t0", d->source,
-                            d->earliest);
     if (!(in->options->t1 < in->options->t0))
         return SHOAL_OK;
     if (d)
