@@ -58,6 +58,21 @@ static char *own(struct args *a, const char *text, size_t length) {
     return a->owned[a->owned_count++] = copy;
 }
 
+// Of an option of a solver that is repeatable the last one has the values of all, as a list.
+static void join(struct args *a, struct item *item) {
+    for (size_t i = a->count; item->option.repeatable && item->option.field && i-- > 0;) {
+        const struct item *other = &a->items[i];
+        if (strcmp(other->option.name, item->option.name) || other->from_job != item->from_job)
+            continue;
+        size_t length = strlen(other->value) + strlen(item->value) + 2;
+        char *text = cli_realloc(NULL, length);
+        snprintf(text, length, "%s,%s", other->value, item->value);
+        item->value = own(a, text, length);
+        free(text);
+        return;
+    }
+}
+
 // Of a=1,b=2 each part on its own, so that a sweep of `a` can take the place of one of them.
 static void add_value(struct args *a, struct item item) {
     const char *value = item.value;
@@ -65,6 +80,7 @@ static void add_value(struct args *a, struct item item) {
     size_t start = 0, i = 0;
     item.list = value;
     if (strcmp(item.option.name, "set")) {
+        join(a, &item);
         add(a, item);
         return;
     }

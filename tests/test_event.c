@@ -592,6 +592,31 @@ TEST(event_record_everywhere) {
     CHECK_MSG(o.status == 0, "%s", o.err);
 }
 
+// Several --record add up, the name of an array stands for all its elements, and what a run comes
+// to does not leave out what is recorded.
+TEST(event_record_several) {
+    const char *path = check_path("m.ode"), *csv = check_path("o.csv"), *npz = check_path("o.npz");
+    check_write(path, "init x[1..2]=0\nx[1..2]'=[j]\nevent up[1..2] when x[j]>1 : x[j]=0\n"
+                      "event mid at 0.25 : x1=x1\n@ t1=1.75\n");
+    struct check_output o = RUN(check_shoal(), "run", path, "-q", "--record", "up,2", "--record",
+                                "mid,1", "--summary", "max(x1)", "-o", csv);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    CHECK_HAS(check_read(check_path("o.mid.csv")), "run,index,t,x1,x2\n0,0,0.25,0.2");
+    CHECK_HAS(check_read(check_path("o.up1.csv")), "run,index,t,x1,x2\n0,0,");
+    CHECK_HAS(check_read(check_path("o.up1.csv")), "\n0,1,nan,nan,nan\n");
+    CHECK_HAS(check_read(check_path("o.up2.csv")), "\n0,1,");
+    CHECK_HAS(check_read(csv), "run,t,max(x1),status\n"); // no states
+    static const char *words[] = {"record=up1,2", "record=mid,1", "t1=1.75", NULL};
+    shoal_log *log = shoal_log_new();
+    CHECK_INT(shoal_solve(path, words, npz, NULL, log), SHOAL_OK);
+    o = RUN(check_shoal(), "run", "-q", "--job", npz, "-o", csv);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    CHECK_HAS(check_read(check_path("o.mid.csv")), "run,index,t,x1,x2\n0,0,0.25,0.2");
+    o = RUN(check_shoal(), "run", path, "--record", "up,2", "--record", "up1,1");
+    CHECK_HAS(o.err, "--record: `up1` is there twice");
+    shoal_log_free(log);
+}
+
 TEST(event_record_refused) {
     const char *path = check_path("m.ode");
     check_write(path, "x'=1\ninit x=0\nevent tick when x>1 : x=0\n@ t1=2\n");

@@ -150,8 +150,9 @@ const struct option option_table[] = {
     {OPTION("by", RUN, "NAME,...", "", "group them by swept names and columns of the batch file"),
      GROUP(OUTPUT), IN_MODEL, FIELD(by), .type = OPTION_TEXT},
     {OPTION("record", KERNEL, "NAME,N[,...]", "",
-            "the first N times of an event of the model, and the variables there"),
-     GROUP(OUTPUT), IN_MODEL, IN_KERNEL, FIELD(record), .type = OPTION_TEXT},
+            "the first N times of an event of the model, and the variables there; an array's name "
+            "means all its elements"),
+     GROUP(OUTPUT), IN_MODEL, IN_KERNEL, REPEATABLE, FIELD(record), .type = OPTION_TEXT},
     {OPTION("output", RUN " " PLOT, "FILE",
             "a table on a terminal, else CSV to stdout; a plot as text",
             ".csv, .npz or .h5 by its ending, - is CSV on stdout; of a plot .svg or .png"),

@@ -38,6 +38,11 @@ static shoal_code read_word(struct solve *s, const char *word, struct report *r)
         return option_wrong(o, NULL, r, "is not for shoal_solve");
     const char *value = word[length] ? word + length + 1 : NULL;
     shoal_option_value ignored;
+    for (uint32_t i = s->words.count; o->info.field && o->info.repeatable && i-- > 0;)
+        if (s->words.items[i].option == o && value) { // the last one has them all
+            value = arena_printf(&s->arena, "%s,%s", s->words.items[i].value, value);
+            break;
+        }
     *vec_push(&s->arena, &s->words) = (struct word){o, value};
     return option_read(o, value, NULL, &ignored, r);
 }
@@ -58,7 +63,7 @@ static bool is_named(const struct word *w, const char *name) {
 // Whether a later word takes its place.
 static bool is_replaced(const struct solve *s, uint32_t word) {
     const struct option *o = s->words.items[word].option;
-    for (uint32_t i = word + 1; i < s->words.count && !o->info.repeatable; i++)
+    for (uint32_t i = word + 1; i < s->words.count && (o->info.field || !o->info.repeatable); i++)
         if (s->words.items[i].option == o)
             return true;
     return false;

@@ -53,7 +53,7 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
     code = record_read(o->record, in->model, arena, &record, r);
     if (code != SHOAL_OK)
         return code;
-    if (summaries_alone(o))
+    if (summaries_alone(o) && !record.plan.count) // a record has them all the same
         outputs.items.count = 0;
     choice = choice_for(choice, in->system, plan_is_fixed(o, choice.first));
     out[PLAN_FIRST] = (struct kernel_plan){
@@ -219,25 +219,26 @@ static void add_records(const struct plan *p, struct result_spec *spec, struct a
     spec->more = all;
 }
 
-static shoal_code make_list(struct plan *p, const struct save_grid *grid, struct arena *arena,
-                            struct report *r) {
+static shoal_code make_list(struct plan *p, const struct plan_input *in,
+                            const struct save_grid *grid, struct arena *arena, struct report *r) {
     const struct kernel_plan *k = &p->kernel[PLAN_FIRST];
-    const char **names = arena_new(arena, const char *, k->outputs);
-    bool *is_state = arena_new(arena, bool, k->outputs + 1);
+    uint32_t vars = summaries_alone(in->options) ? 0 : k->outputs;
+    const char **names = arena_new(arena, const char *, vars);
+    bool *is_state = arena_new(arena, bool, vars + 1);
     struct result_spec spec = {.kind = grid->kind,
                                .samples = grid->count,
                                .times = grid->times,
                                .f32 = k->f32,
                                .counters = k->counters,
-                               .vars = k->outputs,
+                               .vars = vars,
                                .var = names,
                                .mores = p->summary.arrays,
                                .more = p->summary.array,
                                .windows = p->summary.windowed ? p->summary.windows : 0,
                                .edges = p->summary.edges};
-    for (uint32_t i = 0; i < k->outputs; i++)
+    for (uint32_t i = 0; i < vars; i++)
         names[i] = output_name(p->model, k->output[i]);
-    for (uint32_t i = 0; i < k->outputs; i++)
+    for (uint32_t i = 0; i < vars; i++)
         is_state[i] = k->output[i] < p->model->states.count;
     spec.is_state = is_state;
     add_records(p, &spec, arena);
@@ -277,5 +278,5 @@ shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct pl
         return code;
     record_lay(&out->record, in->model, &out->kernel[PLAN_FIRST], arena);
     set_use(out, in);
-    return make_list(out, &grid, arena, r);
+    return make_list(out, in, &grid, arena, r);
 }

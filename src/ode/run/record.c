@@ -28,37 +28,61 @@ static char *next_piece(struct reader *x, const char **text) {
     return arena_strndup(x->arena, from, (size_t)(to - from));
 }
 
-static shoal_code find_event(struct reader *x, const char *name, uint32_t *out) {
+static shoal_code unknown_event(struct reader *x, const char *name) {
     const struct model *m = x->model;
     struct nearest n = {.wanted = name};
-    for (*out = 0; *out < m->events.count; ++*out) {
-        if (!strcmp(m->events.items[*out].name, name))
-            return SHOAL_OK;
-        nearest_offer(&n, m->events.items[*out].name);
-    }
+    for (uint32_t i = 0; i < m->events.count; i++)
+        nearest_offer(&n, m->events.items[i].name);
     const char *best = nearest_best(&n);
     return report_error(x->report, SHOAL_INPUT, "--record: the model has no event `%.60s`%s%s%s",
                         name, best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
 }
 
-static shoal_code read_one(struct reader *x, const char **text) {
-    const char *name = next_piece(x, text), *count = next_piece(x, text);
-    uint32_t event;
-    uint64_t most = 0;
-    shoal_code code = find_event(x, name, &event);
-    if (code != SHOAL_OK)
-        return code;
-    if (!amount_count(count, &most) || most < 1 || most > RECORD_MOST)
-        return report_error(
-            x->report, SHOAL_INPUT,
-            "--record: expected a number from 1 to %d behind `%.60s`, as in %.60s,10", RECORD_MOST,
-            name, name);
+// Whether an event is an element of the array.
+static bool is_element(const char *event, const char *array) {
+    size_t length = strlen(array);
+    const char *digits = event + length;
+    return !strncmp(event, array, length) && *digits &&
+           strspn(digits, "0123456789") == strlen(digits);
+}
+
+static shoal_code add_record(struct reader *x, uint32_t event, uint64_t most) {
     for (uint32_t i = 0; i < x->event.count; i++)
         if (x->event.items[i] == event)
-            return report_error(x->report, SHOAL_INPUT, "--record: `%.60s` is there twice", name);
+            return report_error(x->report, SHOAL_INPUT, "--record: `%.60s` is there twice",
+                                x->model->events.items[event].name);
     *vec_push(x->arena, &x->event) = event;
     *vec_push(x->arena, &x->most) = (uint32_t)most;
     return SHOAL_OK;
+}
+
+// The event of that name, or all elements of the array.
+static shoal_code add_named(struct reader *x, const char *name, uint64_t most) {
+    const struct model *m = x->model;
+    bool found = false;
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < m->events.count; i++)
+        if (!strcmp(m->events.items[i].name, name))
+            return add_record(x, i, most);
+    for (uint32_t i = 0; i < m->events.count && code == SHOAL_OK; i++)
+        if (is_element(m->events.items[i].name, name)) {
+            found = true;
+            code = add_record(x, i, most);
+        }
+    return found ? code : unknown_event(x, name);
+}
+
+static shoal_code read_one(struct reader *x, const char **text) {
+    const char *name = next_piece(x, text), *count = next_piece(x, text);
+    uint64_t most = 0;
+    bool counted = amount_count(count, &most) && most >= 1 && most <= RECORD_MOST;
+    shoal_code code = add_named(x, name, most);
+    if (code == SHOAL_OK && !counted)
+        code =
+            report_error(x->report, SHOAL_INPUT,
+                         "--record: expected a number from 1 to %d behind `%.60s`, as in %.60s,10",
+                         RECORD_MOST, name, name);
+    return code;
 }
 
 shoal_code record_read(const char *text, const struct model *m, struct arena *arena,
