@@ -42,7 +42,7 @@ static struct live prepare(const char *model, const char *options) {
     struct live l = {.log = shoal_log_new()};
     need(&l, shoal_model_parse("m.ode", model, strlen(model), &l.model, l.log), model);
     need(&l, shoal_options_init(&l.options, l.model, l.log), "options");
-    char *words = strdup(options), *rest = NULL; // the options point into it; the test is short
+    char *words = check_keep(strdup(options)), *rest = NULL; // the options point into it
     for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(word, '=');
         REQUIRE(value);
