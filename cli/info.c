@@ -97,6 +97,15 @@ static uint32_t algebraic_states(const shoal_model *m) {
     return count;
 }
 
+// Whether there is a driver of which nothing is known without a run.
+static bool lacks_samples(const shoal_model *m) {
+    shoal_driver_info d;
+    for (uint32_t i = 0; i < shoal_model_count(m, SHOAL_DRIVER); i++)
+        if (!shoal_model_driver_at(m, i, &d) || d.by)
+            return true;
+    return false;
+}
+
 static void info_states(const shoal_model *m, int width, const double *values, const double *dydt) {
     uint32_t algebraic = algebraic_states(m);
     if (algebraic)
@@ -106,9 +115,25 @@ static void info_states(const shoal_model *m, int width, const double *values, c
         printf("  %-*s  %-24.17g  ", width, shoal_model_symbol(m, SHOAL_STATE, i), values[i]);
         if (shoal_model_algebraic(m, i))
             puts("algebraic");
+        else if (isnan(dydt[i]) && lacks_samples(m))
+            puts("unknown: samples of a driver are missing, or each run has its own");
         else
             printf("%.17g\n", dydt[i]);
     }
+}
+
+static void info_driver(const shoal_model *m, int width, uint32_t i) {
+    const char *name = shoal_model_symbol(m, SHOAL_DRIVER, i);
+    shoal_driver_info d;
+    if (!shoal_model_driver_at(m, i, &d)) {
+        printf("  %-*s  no samples; --driver %s=FILE gives them\n", width, name, name);
+        return;
+    }
+    printf("  %-*s  %" PRIu64 " samples from t = %.9g to %.9g, %.9g to %.9g, %s, ends=%s", width,
+           name, d.samples, d.t_first, d.t_last, d.least, d.most, d.between, d.ends);
+    if (d.by)
+        printf(", %u signals by %s", d.signals, d.by);
+    putchar('\n');
 }
 
 static void info_kind(const shoal_model *m, size_t k, const struct start *start) {
@@ -126,6 +151,8 @@ static void info_kind(const shoal_model *m, size_t k, const struct start *start)
         const char *name = shoal_model_symbol(m, kind, i);
         if (kind == SHOAL_EVENT)
             printf("  %-*s  %s\n", width, name, shoal_model_event(m, i));
+        else if (kind == SHOAL_DRIVER)
+            info_driver(m, width, i);
         else if (!start->values[k])
             printf("  %s\n", name);
         else
@@ -222,6 +249,20 @@ static void json_number(double value) {
         fputs("null", stdout);
 }
 
+// Without samples there is nothing to say.
+static void json_driver(const shoal_model *m, uint32_t i) {
+    shoal_driver_info d;
+    if (!shoal_model_driver_at(m, i, &d))
+        return;
+    printf(", \"samples\": %" PRIu64 ", \"signals\": %u, \"t\": [%.17g, %.17g], \"range\": [%.17g, "
+           "%.17g], \"between\": \"%s\", \"ends\": \"%s\"",
+           d.samples, d.signals, d.t_first, d.t_last, d.least, d.most, d.between, d.ends);
+    if (d.by) {
+        fputs(", \"by\": ", stdout);
+        show_json_string(stdout, d.by);
+    }
+}
+
 static void json_kind(const shoal_model *m, size_t k, const struct start *start) {
     shoal_kind kind = kinds[k].kind;
     printf(", \"%s\": [", kinds[k].json);
@@ -232,6 +273,8 @@ static void json_kind(const shoal_model *m, size_t k, const struct start *start)
             fputs(", \"line\": ", stdout);
             show_json_string(stdout, shoal_model_event(m, i));
         }
+        if (kind == SHOAL_DRIVER)
+            json_driver(m, i);
         if (start->values[k]) {
             fputs(", \"value\": ", stdout);
             json_number(start->values[k][i]);

@@ -330,3 +330,43 @@ TEST(driver_info) {
         o.out,
         "\"drivers\": [{\"name\": \"u\"}, {\"name\": \"v\"}], \"tables\": [{\"name\": \"f\"}]");
 }
+
+// What info says: of a driver with samples, without, and with one signal per run.
+TEST(driver_in_info) {
+    const char *m = check_path("i.ode"), *u = check_path("u.csv"), *shoal = check_shoal();
+    char driver[600];
+    check_write(m,
+                "driver u\ntable f % 3 0 2 t^2\ninit x=1\nx'=u-x+f(1.5)\ny'=2\n@ t1=3, t0=0.5\n");
+    check_write(u, "t,u,_ID\n0,0,1\n1,4,1\n2,-2,1\n3,5,1\n");
+    struct check_output o = RUN(shoal, "info", m, "-q");
+    CHECK_HAS(o.out, "no samples; --driver u=FILE gives them");
+    CHECK_HAS(o.out, "unknown: samples of a driver are missing");
+    static const struct {
+        const char *how;
+        double slope; // at 0.5, with f(1.5) = 2.5
+    } cases[] = {{"linear", 2 - 1 + 2.5}, {"held", 0 - 1 + 2.5}, {"natural", 3.325 - 1 + 2.5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char want[64];
+        snprintf(driver, sizeof driver, "u=%s:u,%s,ends=hold", u, cases[i].how);
+        o = RUN(shoal, "info", m, "-q", "--driver", driver, "--json");
+        CHECK_HAS(o.out, "\"samples\": 4, \"signals\": 1, \"t\": [0, 3], \"range\": [-2, 5], ");
+        snprintf(want, sizeof want, "\"derivative\": %.4g", cases[i].slope);
+        CHECK_HAS(o.out, want);
+        o = RUN(shoal, "info", m, "-q", "--driver", driver);
+        snprintf(want, sizeof want, "4 samples from t = 0 to 3, -2 to 5, %s, ends=hold\n",
+                 cases[i].how);
+        CHECK_HAS(o.out, want);
+    }
+    snprintf(driver, sizeof driver, "u=%s:u,by=_ID", u);
+    o = RUN(shoal, "info", m, "-q", "--driver", driver);
+    CHECK_HAS(o.out, "linear, ends=error, 1 signals by _ID\n");
+    CHECK_HAS(o.out, "unknown: samples of a driver are missing, or each run has its own");
+    shoal_model *of = NULL;
+    shoal_driver_info info;
+    REQUIRE(!shoal_model_load(m, &of, NULL));
+    CHECK(!shoal_model_driver_at(of, 0, &info) && !shoal_model_driver_at(of, 1, &info));
+    CHECK_INT(shoal_model_driver_file(of, driver, NULL), SHOAL_OK);
+    CHECK(shoal_model_driver_at(of, 0, &info) && info.samples == 4 && info.most == 5);
+    CHECK_STR(info.by, "_ID");
+    shoal_model_free(of);
+}

@@ -256,6 +256,16 @@ SHOAL_API shoal_code shoal_model_driver(shoal_model *model, const shoal_driver *
 // `t` or `time`, or in the first one. COLUMN is the one of the driver's name, or the only other
 // one.
 SHOAL_API shoal_code shoal_model_driver_file(shoal_model *model, const char *text, shoal_log *log);
+// What a driver was given; false: nothing yet. Texts live as long as these samples.
+typedef struct shoal_driver_info {
+    const char *between, *ends; // words of `how`
+    const char *by;             // column of the batch; NULL: one signal for all runs
+    uint32_t signals;
+    uint64_t samples; // of all signals, and their ranges
+    double t_first, t_last, least, most;
+} shoal_driver_info;
+SHOAL_API bool shoal_model_driver_at(const shoal_model *model, uint32_t index,
+                                     shoal_driver_info *out);
 
 typedef enum shoal_kind {
     SHOAL_STATE,      // value: its initial value
@@ -286,6 +296,7 @@ SHOAL_API bool shoal_model_find(const shoal_model *model, const char *name, shoa
 // Whether a state is determined by algebraic rows (0=...); its initial value is then a guess.
 SHOAL_API bool shoal_model_algebraic(const shoal_model *model, uint32_t state);
 // Right-hand side at t with the model's own parameter values; y and dydt have one item per state.
+// What depends on a driver without samples, or with one signal per run, is NaN.
 // An algebraic state gets the value of the row that determines it, which should be 0. Derived
 // parameters made of initial values are those of the model's own, and t in them is this t.
 SHOAL_API void shoal_model_rhs(const shoal_model *model, double t, const double *y, double *dydt);

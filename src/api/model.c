@@ -298,6 +298,40 @@ static void get_values(const shoal_model *model, shoal_kind kind, double *values
         values[i] = symbol_at(model, kind, i)->value;
 }
 
+static double look_up(const void *user, uint32_t signal, double at) {
+    const shoal_model *model = user;
+    return driver_value(model->model, model->driver, signal, at);
+}
+
+bool shoal_model_driver_at(const shoal_model *model, uint32_t index, shoal_driver_info *out) {
+    if (!out || index >= shoal_model_count(model, SHOAL_DRIVER))
+        return false;
+    const struct signal *of = signal_at(model->model, false, index);
+    const struct driver *d = model->driver[of - model->model->signals.items];
+    *out = (shoal_driver_info){0};
+    if (!d)
+        return false;
+    *out = (shoal_driver_info){.between = spline_names[d->kind],
+                               .ends = driver_ends_names[d->ends],
+                               .by = d->by,
+                               .signals = d->signals,
+                               .t_first = (double)INFINITY,
+                               .t_last = -(double)INFINITY,
+                               .least = (double)INFINITY,
+                               .most = -(double)INFINITY};
+    for (uint32_t i = 0; i < d->signals; i++) {
+        const struct driver_signal *s = &d->signal[i];
+        out->samples += s->count;
+        out->t_first = fmin(out->t_first, s->t[0]);
+        out->t_last = fmax(out->t_last, s->t[s->count - 1]);
+        for (uint64_t k = 0; k < s->count; k++) {
+            out->least = fmin(out->least, s->v[k]);
+            out->most = fmax(out->most, s->v[k]);
+        }
+    }
+    return true;
+}
+
 double *api_start(const shoal_model *model, double t0) {
     struct system *s = api_system(model, NULL);
     double *values = nodes_new(s, s ? (size_t)s->pars + s->states : 0);
@@ -310,7 +344,9 @@ double *api_start(const shoal_model *model, double t0) {
                             .state = state,
                             .par = par,
                             .derive = s->derive,
-                            .init = s->starts ? s->init : NULL};
+                            .init = s->starts ? s->init : NULL,
+                            .signal = look_up,
+                            .user = model};
     dag_evaluate(&s->dag, &v, values);
     return values;
 }
@@ -324,7 +360,8 @@ double *api_evaluate(const shoal_model *model, const double *start, double t, co
     get_values(model, SHOAL_PARAMETER, par);
     for (uint32_t i = 0; i < s->derived; i++)
         derived[i] = start[s->derive[i]];
-    struct leaf_values v = {.t = t, .state = y, .par = par, .derived = derived};
+    struct leaf_values v = {
+        .t = t, .state = y, .par = par, .derived = derived, .signal = look_up, .user = model};
     dag_evaluate(&s->dag, &v, values);
     return values;
 }

@@ -92,7 +92,7 @@ const struct option option_table[] = {
             "options from a file of `name = value` lines, or from a result file: replays it"),
      GROUP(RUNS), .type = OPTION_TEXT},
     {OPTION(
-         "driver", KERNEL, "NAME=FILE[:COLUMN][,cubic...]", "",
+         "driver", MODEL, "NAME=FILE[:COLUMN][,cubic...]", "",
          "samples of a driver (.csv, .npy, .npz, .h5): held, linear, cubic, natural, notaknot, "
          "clamped, periodic or monotone; ends=hold, periodic, zero or error; by=_ID: each run its "
          "own"),

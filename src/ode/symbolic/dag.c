@@ -125,13 +125,20 @@ static double leaf_value(const struct node *n, const struct leaf_values *v, cons
     return arrays[n->leaf] ? arrays[n->leaf][n->a] : NAN;
 }
 
+static bool is_looked_up(const struct node *n, const struct leaf_values *v, double order) {
+    return n->op == OP_LOOKUP && v->signal && order == 0;
+}
+
 void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *values) {
     for (node_id id = 0; id < d->nodes.count; id++) {
         const struct node *n = &d->nodes.items[id];
         double x[3] = {0};
         for (uint32_t i = 0; i < op_operands[n->op]; i++)
             x[i] = values[node_operand(n, i)];
-        values[id] =
-            op_operands[n->op] ? op_value(n->op, x[0], x[1], x[2]) : leaf_value(n, v, values);
+        if (is_looked_up(n, v, x[2]))
+            values[id] = v->signal(v->user, (uint32_t)x[1], x[0]);
+        else
+            values[id] =
+                op_operands[n->op] ? op_value(n->op, x[0], x[1], x[2]) : leaf_value(n, v, values);
     }
 }

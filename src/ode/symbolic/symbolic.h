@@ -185,6 +185,8 @@ struct leaf_values {
     const double *switches; // and jumps behind them; NULL: what their formulas are
     const node_id *derive;  // where the derived ones are computed, instead of `derived`
     const node_id *init;    // and states, but for NODE_NONE; NULL: none are
+    double (*signal)(const void *user, uint32_t signal, double at); // NULL: they are NaN
+    const void *user;
 };
 // Values of all nodes (array of nodes.count items), in one pass; NaN for a leaf without an array.
 void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *values);
