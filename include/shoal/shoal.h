@@ -720,7 +720,7 @@ enum { SHOAL_RANKS = 64 };
 typedef struct shoal_comparison {
     uint64_t runs; // of the batch, spread over it
     double error;  // that methods are compared at, the options' rtol: the root mean square over
-                  // runs, samples and variables of |y - reference| / (atol / rtol + |reference|)
+                   // runs, samples and variables of |y - reference| / (atol / rtol + |reference|)
     const char *reference[2]; // methods that agree on the reference,
     double agreement;         // to this error
     uint32_t count;
