@@ -9,7 +9,7 @@ INLINE real shortest_step(const struct limits *l, const struct group *g) {
     return r_abs(t_real(g->x.t) * R(4 * TIME_EPSILON)) + l->smallest;
 }
 
-#if WATCHED
+#if STEERED
 #define GOAL(g) (g)->goal
 #else
 #define GOAL(g) (g)->t1
@@ -30,9 +30,11 @@ INLINE void trial_begin(const struct limits *l, const struct group *g, struct tr
 #if !THREADS || DENSE || WATCHED // else it is set when the row ends
     s->t_new = t_select(s->last, GOAL(g), s->t_new);
 #endif
-#if WATCHED
+#if STEERED
     s->lands = s->last;
     s->last = m_and(s->last, r_eq(t_diff(g->goal, g->t1), R(0)));
+#endif
+#if WATCHED
     s->ready = 0;
 #endif
 }
@@ -40,11 +42,11 @@ INLINE void trial_begin(const struct limits *l, const struct group *g, struct tr
 // What became of a trial, as lane bits.
 struct verdict {
     u32 done, failed, bad; // bad: of the failed, those that are not finite
-#if WATCHED
+#if STEERED
     u32 ended, endless; // over, though they did not fail; of them, those without an end
 #endif
     u32 moved; // accepted; where somebody may change ends of steps: changed
-#if WATCHED && ALGEBRAIC
+#if STEERED && ALGEBRAIC
     u32 lost; // changed to what no consistent state is near
 #endif
 #if IMPLICIT
@@ -55,7 +57,7 @@ struct verdict {
 #endif
 };
 
-#if WATCHED
+#if STEERED
 // Lanes get another goal where the step ended at theirs, or failed on the way to a limit, which was
 // one of that step alone. Where ends are changed the steps themselves are saved already.
 INLINE void trial_go_on(const struct shoal_args *a, const struct limits *l, struct group *g,
@@ -109,7 +111,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     accepted = m_and(accepted, g->active);
     stuck = m_and(stuck, g->active);
 #endif
-#if WATCHED
+#if STEERED
     struct past before = g->past;
     real planned = g->h;
     mask held = m_of_lanes(watch_limit(a, g, s, m_lanes(m_and(accepted, g->active))));
@@ -127,7 +129,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 #endif
     next = r_at_most(r_at_least(next, l->dt_min), l->dt_max);
     g->h = THREADS ? next : select(g->active, next, R(0)); // idle lanes stand still
-#if WATCHED // a step that was shortened, or is going to be, says nothing of the next one
+#if STEERED // a step that was shortened, or is going to be, says nothing of the next one
     mask kept = m_or(held, m_and(accepted, s->lands));
     past_keep(&g->past, &before, kept);
     g->h = select(kept, planned, g->h);
@@ -153,7 +155,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     v.moved = m_lanes(accepted);
     u32 changed = commit_step(a, g, s, accepted);
     g->accepted = i_count(g->accepted, accepted);
-#if WATCHED
+#if STEERED
     trial_go_on(a, l, g, s, held, changed, &v);
 #else
     (void)changed;
@@ -162,11 +164,11 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
 }
 
 INLINE unsigned char verdict_status(const struct verdict *v, int i) {
-#if WATCHED
+#if STEERED
     if (v->ended >> i & 1)
         return v->endless >> i & 1 ? STATUS_events : STATUS_stopped;
 #endif
-#if WATCHED && ALGEBRAIC
+#if STEERED && ALGEBRAIC
     if (v->lost >> i & 1)
         return STATUS_newton;
 #endif

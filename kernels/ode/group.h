@@ -11,8 +11,12 @@
 #define WATCH_LIMITS 0
 #define WATCH_STEPS 0
 #define WATCH_STARTS 0
+#define WATCH_STEERS 0
 #define SAVE_GRID DENSE
 #endif
+// Whether somebody may shorten a step or change its end: those who only look cost nothing else.
+// Fixed steps have a goal whoever watches.
+#define STEERED (WATCHED && (WATCH_STEERS || !ADAPTIVE))
 
 #ifndef JUMPS
 #define JUMPS 0

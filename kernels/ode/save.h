@@ -100,11 +100,13 @@ INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial
     if (m_lanes(save_due(g, s->t_new)) & m_lanes(moved))
         save_grid(a, g, s, m_lanes(moved));
 #endif
-#if WATCHED
-    u32 shown = watch_shown(g, s, moved);
+#if STEERED
     g->ended = g->endless = 0;
     if (a->z.steps_saved)
         save_step(a, g, &s->t_new, s->y1, m_lanes(m_and(moved, g->active)));
+#endif
+#if WATCHED
+    u32 shown = watch_shown(g, s, moved);
     if (shown)
         changed = watch_take(a, g, s, shown);
 #endif

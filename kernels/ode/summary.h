@@ -93,38 +93,125 @@ INLINE void summary_state_at(const struct group *g, const struct trial *s, real 
     STATES(j, 0) y[j] = select(end, s->y1[j], y[j]);
 }
 
-// The slope of a state's interpolant at the start of a step, at its end, and (mean) its mean value:
-// sums of stages with weights that are known. Where the last stage is the slope at the end it is
-// taken as it is.
-enum { PLAIN_START, PLAIN_END, PLAIN_MEAN };
+// Of a state's interpolant: its slope at the start of a step, at the end and in the middle, the
+// value there, and the mean value. All are sums of stages with weights that are known. Where the
+// last stage is the slope at the end it is taken as it is.
+enum { PLAIN_START, PLAIN_END, PLAIN_MIDDLE_SLOPE, PLAIN_MIDDLE, PLAIN_MEAN };
+
+#if DEGREE
+INLINE elem plain_weight(int q, int what) {
+    elem weight = 0, power = 1; // of 1/2
+    UNROLL for (int i = 0; i < DEGREE; i++) {
+        elem n = (elem)(i + 1), p = rk_p[q][i];
+        weight += what == PLAIN_START          ? (i ? 0 : p)
+                  : what == PLAIN_END          ? p * n
+                  : what == PLAIN_MIDDLE_SLOPE ? p * n * power
+                  : what == PLAIN_MIDDLE       ? p * power / 2
+                                               : p / (n + 1);
+        power /= 2;
+    }
+    return weight;
+}
+#endif
 
 INLINE real plain_sum(const struct group *g, const struct trial *s, int j, int what) {
+    int is_slope = what < PLAIN_MIDDLE;
 #if DEGREE
     real sum = R(0);
+    int begun = 0;
 #if FSAL && !IMPLICIT
     if (what == PLAIN_END)
         return s->h * LAST_SLOPE(s, j);
 #endif
-    DENSE_LOOP(q, STAGES + EXTRA) {
-        elem weight = what == PLAIN_START ? rk_p[q][0] : 0;
-        UNROLL for (int i = 0; i < DEGREE; i++) weight += what == PLAIN_START ? 0
-                                                          : what == PLAIN_END
-                                                              ? rk_p[q][i] * (elem)(i + 1)
-                                                              : rk_p[q][i] / (elem)(i + 2);
-        if (weight != 0)
-            sum = r_fma(R(weight), s->k[q][j], sum);
+    UNROLL for (int q = 0; q < STAGES + EXTRA; q++) {
+        elem weight = plain_weight(q, what);
+        if (weight == 0)
+            continue;
+        sum = begun         ? r_weigh(weight, s->k[q][j], sum)
+              : weight == 1 ? s->k[q][j]
+                            : R(weight) * s->k[q][j];
+        begun = 1;
     }
 #if !IMPLICIT
-    sum = s->h * sum;
-#endif
-    return what == PLAIN_MEAN ? g->x.y[j] + sum : sum;
+    return is_slope ? s->h * sum : r_fma(s->h, sum, g->x.y[j]);
 #else
-    real a = s->h * s->k[0][j], b = s->h * s->f1[j];
-    return what == PLAIN_START ? a
-           : what == PLAIN_END ? b
-                               : r_fma(a - b, R(1.0 / 12), (g->x.y[j] + s->y1[j]) * R(0.5));
+    return is_slope ? sum : g->x.y[j] + sum;
+#endif
+#else
+    real a = s->h * s->k[0][j], b = s->h * s->f1[j], change = s->y1[j] - g->x.y[j];
+    real mid = r_fma(change, R(0.5), g->x.y[j]);
+    return what == PLAIN_START          ? a
+           : what == PLAIN_END          ? b
+           : what == PLAIN_MIDDLE_SLOPE ? r_fma(a + b, R(-0.25), change * R(1.5))
+           : what == PLAIN_MIDDLE       ? r_fma(a - b, R(0.125), mid)
+                                        : r_fma(a - b, R(1.0 / 12), mid);
 #endif
 }
+
+// The interpolant of a state in a step: coefficients of the powers of theta, ascending.
+#define CURVE_TERMS (DEGREE ? DEGREE + 1 : 4)
+struct curve {
+    real c[CURVE_TERMS];
+};
+
+INLINE struct curve curve_of(const struct group *g, const struct trial *s, int j) {
+    struct curve x;
+    x.c[0] = g->x.y[j];
+#if DEGREE
+    UNROLL for (int i = 0; i < DEGREE; i++) {
+        real sum = R(0);
+        DENSE_LOOP(q, STAGES + EXTRA) {
+            if (rk_p[q][i] != 0)
+                sum = r_fma(R(rk_p[q][i]), s->k[q][j], sum);
+        }
+#if IMPLICIT // there a stage is a difference of states
+        x.c[i + 1] = sum;
+#else
+        x.c[i + 1] = s->h * sum;
+#endif
+    }
+#else
+    real change = s->y1[j] - g->x.y[j], a = s->h * s->k[0][j], b = s->h * s->f1[j];
+    x.c[1] = a;
+    x.c[2] = R(3) * change - R(2) * a - b;
+    x.c[3] = a + b - R(2) * change;
+#endif
+    return x;
+}
+
+INLINE real curve_at(const struct curve *x, real theta) {
+    real v = x->c[CURVE_TERMS - 1];
+    UNROLL for (int i = CURVE_TERMS - 2; i >= 0; i--) v = r_fma(v, theta, x->c[i]);
+    return v;
+}
+
+INLINE real curve_slope(const struct curve *x, real theta) {
+    real d = x->c[CURVE_TERMS - 1] * R(CURVE_TERMS - 1);
+    UNROLL for (int i = CURVE_TERMS - 2; i >= 1; i--) d = r_fma(d, theta, x->c[i] * R(i));
+    return d;
+}
+
+INLINE real curve_bend(const struct curve *x, real theta) {
+    real d = x->c[CURVE_TERMS - 1] * R((CURVE_TERMS - 1) * (CURVE_TERMS - 2));
+    UNROLL for (int i = CURVE_TERMS - 2; i >= 2; i--) d = r_fma(d, theta, x->c[i] * R(i * (i - 1)));
+    return d;
+}
+
+#ifdef SUMMARY_GAUSS
+// The mean value of a state in a stretch, which is exact.
+INLINE real plain_mean(const struct group *g, const struct trial *s, const struct stretch *x, int j,
+                       int whole) {
+    if (whole)
+        return plain_sum(g, s, j, PLAIN_MEAN);
+    struct curve y = curve_of(g, s, j);
+    real sum = R(0);
+#define X(at, weight)                                                                              \
+    sum = r_fma(curve_at(&y, r_fma(x->to - x->from, R(at), x->from)), R(weight), sum);
+    SUMMARY_GAUSS(X)
+#undef X
+    return sum;
+}
+#endif
 
 INLINE void summary_look(struct group *g, const struct trial *s, real theta, real *v) {
     SPARE(y, N, s->spare[2]);
@@ -147,22 +234,26 @@ INLINE real summary_value_at(struct group *g, const struct trial *s, real theta,
     return v[e];
 }
 
+// The larger and the smaller of two values. States are finite, and then the controllers' forms do;
+// which 0 they return of two is open, so that a result has 0 added. What is not a number stays.
+#if SUMMARY_PLAIN
+#define summary_larger(a, b) r_at_least(a, b)
+#define summary_smaller(a, b) r_at_most(a, b)
+#else
+#define summary_larger(a, b) r_model_max(a, b)
+#define summary_smaller(a, b) r_model_min(a, b)
+#endif
+
 // ---- Roots --------------------------------------------------------------------------------------
 
 enum { ROOT_PASSES = 60 };
-#define SIGHT_TERMS (DEGREE ? DEGREE + 1 : 4)
-#if IMPLICIT // there a stage is a difference of states
-#define IMPLICIT_SCALE(s) R(1)
-#else
-#define IMPLICIT_SCALE(s) (s)->h
-#endif
 
-// An expression in a step, for those who look at it often: of a state the coefficients of its
-// interpolant, powers of theta ascending, and else nothing.
+// An expression in a step, for those who look at it often: of a state its interpolant, and else
+// nothing.
 struct sight {
     int e;
 #if SUMMARY_PLAIN
-    real c[SIGHT_TERMS];
+    struct curve y;
 #endif
 };
 
@@ -170,48 +261,23 @@ INLINE struct sight sight_of(const struct group *g, const struct trial *s, int e
     struct sight x;
     x.e = e;
 #if SUMMARY_PLAIN
-    int j = summary_state_of(e);
-    x.c[0] = g->x.y[j];
-#if DEGREE
-    UNROLL for (int i = 0; i < DEGREE; i++) {
-        real sum = R(0);
-        DENSE_LOOP(q, STAGES + EXTRA) {
-            if (rk_p[q][i] != 0)
-                sum = r_fma(R(rk_p[q][i]), s->k[q][j], sum);
-        }
-        x.c[i + 1] = IMPLICIT_SCALE(s) * sum;
-    }
-#else
-    real change = s->y1[j] - g->x.y[j], a = s->h * s->k[0][j], b = s->h * s->f1[j];
-    x.c[1] = a;
-    x.c[2] = R(3) * change - R(2) * a - b;
-    x.c[3] = a + b - R(2) * change;
-#endif
+    x.y = curve_of(g, s, summary_state_of(e));
 #endif
     return x;
 }
 
 INLINE real sight_value(const struct sight *x, struct group *g, const struct trial *s, real theta) {
 #if SUMMARY_PLAIN
-    real v = x->c[SIGHT_TERMS - 1];
-    UNROLL for (int i = SIGHT_TERMS - 2; i >= 0; i--) v = r_fma(v, theta, x->c[i]);
-    return select(r_eq(theta, R(1)), s->y1[summary_state_of(x->e)], v);
+    real end = s->y1[summary_state_of(x->e)];
+    return select(r_eq(theta, R(1)), end, curve_at(&x->y, theta));
 #else
     return summary_value_at(g, s, theta, x->e);
 #endif
 }
 
-#if SUMMARY_PLAIN
-INLINE real sight_incline(const struct sight *x, real theta) {
-    real d = x->c[SIGHT_TERMS - 1] * R(SIGHT_TERMS - 1);
-    UNROLL for (int i = SIGHT_TERMS - 2; i >= 1; i--) d = r_fma(d, theta, x->c[i] * R(i));
-    return d;
-}
-#endif
-
 INLINE real sight_slope(const struct sight *x, struct group *g, const struct trial *s, real theta) {
 #if SUMMARY_PLAIN
-    return sight_incline(x, theta);
+    return curve_slope(&x->y, theta);
 #else
     real d[SUMMARY_EXPRESSIONS];
     summary_look_slopes(g, s, theta, d);
@@ -220,38 +286,50 @@ INLINE real sight_slope(const struct sight *x, struct group *g, const struct tri
 }
 
 #if SUMMARY_PLAIN
-INLINE real sight_bend(const struct sight *x, real theta) {
-    real d = x->c[SIGHT_TERMS - 1] * R((SIGHT_TERMS - 1) * (SIGHT_TERMS - 2));
-    UNROLL for (int i = SIGHT_TERMS - 2; i >= 2; i--) d = r_fma(d, theta, x->c[i] * R(i * (i - 1)));
-    return d;
-}
-#endif
+// Behind a step of Newton's method that is this short nothing is left to do.
+#define NEWTON_SHORT (F32 ? 1e-3 : 1e-8)
 
-// Where a root is by Newton's method, v being the value or slope at theta; where there is no
-// derivative of that, `next`.
-INLINE real sight_newton(const struct sight *x, int turn, real theta, real v, real next) {
-#if SUMMARY_PLAIN
-    return theta - v / (turn ? sight_bend(x, theta) : sight_incline(x, theta));
-#else
-    return next;
-#endif
-}
-
-// Where an expression has the level, or (turn) its slope is 0, between two parts of the step at
-// which that has different signs, f and h: Newton's method where it stays between them, else the
-// secant with Illinois' halving, and now and then the middle. Lanes that are not in `on` have no
+// Where a state has the level, or (turn) its slope is 0, between two parts of the step at which
+// that has different signs, f and h: Newton's method where it stays between them, which a rough
+// reciprocal costs a few bits of each step, else the middle. Lanes that are not in `on` have no
 // meaning.
 INLINE real summary_root(struct group *g, const struct trial *s, const struct sight *x, int turn,
                          real level, real low, real high, real f, real h, mask on) {
-    real at = low, side = R(0), v = f;
+    real share = r_abs(f) * r_reciprocal_rough(r_abs(f) + r_abs(h));
+    real at = r_at_least(low, r_at_most(r_fma(high - low, share, low), high));
+    real up = select(r_lt(f, R(0)), R(1), R(-1));
+    mask todo = on;
+    ROLL for (int pass = 0; pass < ROOT_PASSES && any(todo); pass++) {
+        real v = up * (turn ? curve_slope(&x->y, at) : curve_at(&x->y, at) - level);
+        real d = up * (turn ? curve_bend(&x->y, at) : curve_slope(&x->y, at));
+        mask upper = r_gt(v, R(0)), lower = r_lt(v, R(0));
+        high = select(upper, at, high);
+        low = select(lower, at, low);
+        real next = r_fnma(v, r_reciprocal_rough(d), at);
+        mask inside = m_and(r_lt(low, next), r_lt(next, high));
+        if (pass > 8 && (pass & 1)) // it does not get there
+            inside = m_of_lanes(0);
+        next = select(inside, next, r_fma(high - low, R(0.5), low));
+        todo = m_and(todo, m_or(upper, lower));
+        real move = r_abs(next - at);
+        at = select(todo, next, at);
+        todo = m_and(todo, r_gt(move, select(inside, R(NEWTON_SHORT), R(EPSILON))));
+    }
+    return at;
+}
+#else
+// Where an expression has the level, or (turn) its slope is 0, between two parts of the step at
+// which that has different signs, f and h: the secant with Illinois' halving, and now and then the
+// middle. Lanes that are not in `on` have no meaning.
+INLINE real summary_root(struct group *g, const struct trial *s, const struct sight *x, int turn,
+                         real level, real low, real high, real f, real h, mask on) {
+    real at = low, side = R(0);
     mask todo = m_and(on, r_ne(f, R(0)));
     ROLL for (int pass = 0; pass < ROOT_PASSES && any(todo); pass++) {
         real middle = r_fma(high - low, R(0.5), low), next = low - f * ((high - low) / (h - f));
-        real better = pass && pass < 8 ? sight_newton(x, turn, at, v, next) : next;
-        next = select(m_and(r_lt(low, better), r_lt(better, high)), better, next);
         mask inside = m_and(r_lt(low, next), r_lt(next, high));
         next = pass > 8 && pass % 3 == 0 ? middle : select(inside, next, middle);
-        v = turn ? sight_slope(x, g, s, next) : sight_value(x, g, s, next) - level;
+        real v = turn ? sight_slope(x, g, s, next) : sight_value(x, g, s, next) - level;
         mask upper = m_or(m_and(r_gt(v, R(0)), r_gt(h, R(0))), m_and(r_lt(v, R(0)), r_lt(h, R(0))));
         mask near = r_le(r_abs(next - at), R(2 * EPSILON) * r_max(next, R(0.01)));
         at = select(todo, next, at);
@@ -266,6 +344,7 @@ INLINE real summary_root(struct group *g, const struct trial *s, const struct si
     }
     return at;
 }
+#endif
 
 // Where a segment that goes across a level has it.
 INLINE real summary_crossing(struct group *g, const struct trial *s, const struct segment *x, int e,

@@ -16,137 +16,207 @@ INLINE real summary_since_start(const struct stretch *x, const struct trial *s, 
     return select(r_eq(theta, x->to), x->t1, select(r_eq(theta, x->from), x->t0, t));
 }
 
-// Which way an expression goes, as far as nodes have told.
-struct course {
-    mask up, down;
-};
-
-// Returns where it turns.
-INLINE mask course_on(struct course *c, real slope) {
-    mask up = r_gt(slope, R(0)), down = r_lt(slope, R(0));
-    mask turns = m_or(m_and(c->up, down), m_and(c->down, up));
-    c->up = m_or(up, m_andnot(c->up, down));
-    c->down = m_or(down, m_andnot(c->down, up));
-    return turns;
+// Whether an expression turns between two nodes, or at the second, by its slopes there.
+INLINE mask summary_bends(real slope, real next) {
+    return m_or(m_and(r_gt(slope, R(0)), r_le(next, R(0))),
+                m_and(r_lt(slope, R(0)), r_ge(next, R(0))));
 }
 
-// Segments of lanes for which an expression turns in the stretch.
-INLINE void summary_walk(const struct shoal_args *a, struct group *g, const struct trial *s,
-                         const struct stretch *x, int e, real v0, mask on) {
-    struct sight look = sight_of(g, s, e);
-    struct course c;
-    struct segment y;
-    real slope = sight_slope(&look, g, s, x->from);
-    c.up = c.down = m_of_lanes(0);
-    y.to = x->from;
-    y.v1 = v0;
-    y.t1 = x->t0;
-    course_on(&c, slope);
-    ROLL for (int i = 1; i < SUMMARY_NODES; i++) {
-        real end = summary_node(x, i), start = y.to, next = sight_slope(&look, g, s, end);
-        mask turns = m_and(on, course_on(&c, next));
-        real turn = end;
-        if (any(turns)) {
-            turn = summary_root(g, s, &look, 1, R(0), start, end, slope, next, turns);
-            turn = select(turns, turn, end);
-        }
-        ROLL for (int part = 0; part < 2; part++) {
-            y.on = part ? turns : on;
-            if (!any(y.on))
-                continue;
-            y.from = y.to;
-            y.v0 = y.v1;
-            y.t0 = y.t1;
-            y.to = part ? end : turn;
-            y.v1 = sight_value(&look, g, s, y.to);
-            y.t1 = summary_since_start(x, s, y.to);
-            summary_segments(a, g, s, &y, e);
-        }
-        y.to = end;
-        slope = next;
-    }
-}
-
-// The slopes at the ends of a stretch.
+// An expression at the ends of a stretch: values, and slopes by the part of the stretch.
 struct ends {
-    real first, last;
+    real v0, v1, d0, d1;
 };
 
-// Bounds of the values in a stretch that turns: where the slopes of its ends have two signs, the
-// tangent at the gentler one. Else there is none.
-INLINE void summary_bounds(const struct ends *d, real v0, real v1, real width, real *low,
-                           real *high) {
-    real reach = r_min(r_abs(d->first), r_abs(d->last)) * width;
-    mask top = m_and(r_gt(d->first, R(0)), r_lt(d->last, R(0)));
-    mask bottom = m_and(r_lt(d->first, R(0)), r_gt(d->last, R(0)));
-    *high = select(bottom, r_max(v0, v1), select(top, r_max(v0, v1) + reach, R(INFINITY_VALUE)));
-    *low = select(top, r_min(v0, v1), select(bottom, r_min(v0, v1) - reach, R(-INFINITY_VALUE)));
+// Segments of lanes for which an expression may turn in the stretch: a segment ends where the
+// slopes of two nodes have other signs, and the last one where the stretch does.
+INLINE void summary_walk(const struct shoal_args *a, struct group *g, const struct trial *s,
+                         const struct stretch *x, int e, const struct ends *ends, mask on) {
+    struct sight look = sight_of(g, s, e);
+    struct segment y;
+    real slope = ends->d0, start = x->from;
+    y.to = x->from;
+    y.v1 = ends->v0;
+    y.t1 = x->t0;
+    ROLL for (int i = 1; i <= SUMMARY_NODES; i++) {
+        real to = x->to, v = ends->v1, next = ends->d1;
+        y.on = on;
+        if (i < SUMMARY_NODES) {
+            real end = summary_node(x, i);
+            if (i < SUMMARY_NODES - 1)
+                next = sight_slope(&look, g, s, end) * (x->to - x->from);
+            y.on = m_and(on, summary_bends(slope, next));
+            if (any(y.on)) {
+                to = summary_root(g, s, &look, 1, R(0), start, end, slope, next, y.on);
+                v = sight_value(&look, g, s, to);
+            }
+            start = end;
+            slope = next;
+        }
+        if (!any(y.on))
+            continue;
+        y.from = y.to;
+        y.v0 = y.v1;
+        y.t0 = y.t1;
+        y.to = select(y.on, to, y.to);
+        y.v1 = select(y.on, v, y.v1);
+        y.t1 = select(y.on, summary_since_start(x, s, to), y.t1);
+        summary_segments(a, g, s, &y, e);
+    }
 }
 
-// Segments of all expressions in a stretch: one where it does not turn, or where nobody needs to
-// know. `whole`: it is the step.
-INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struct trial *s,
-                        const struct stretch *x, int whole) {
+// What an expression may come to inside a stretch, and whether it may turn there.
+struct outlook {
+    real low, high;
+    mask bent;
+};
+
+#if SUMMARY_PLAIN
+INLINE void plain_ends(struct group *g, const struct trial *s, const struct stretch *x, int e,
+                       int whole, struct ends *y) {
+    int j = summary_state_of(e);
+    if (whole) {
+        y->v0 = g->x.y[j];
+        y->v1 = s->y1[j];
+        y->d0 = plain_sum(g, s, j, PLAIN_START);
+        y->d1 = plain_sum(g, s, j, PLAIN_END);
+        return;
+    }
+    struct sight look = sight_of(g, s, e);
+    real width = x->to - x->from;
+    y->v0 = sight_value(&look, g, s, x->from);
+    y->v1 = sight_value(&look, g, s, x->to);
+    y->d0 = curve_slope(&look.y, x->from) * width;
+    y->d1 = curve_slope(&look.y, x->to) * width;
+}
+
+// All is finite here, so that controllers' forms will do.
+INLINE mask outlook_bent(const struct outlook *o, const struct ends *y) {
+    return m_or(r_lt(o->low, r_at_most(y->v0, y->v1)), r_gt(o->high, r_at_least(y->v0, y->v1)));
+}
+
+// A cubic lies between its ends and two more points, a third of the slopes away from them. Half of
+// the slopes leave room for what is nearly one.
+INLINE struct outlook outlook_of(const struct ends *y) {
+    struct outlook o;
+    real first = r_fma(y->d0, R(0.5), y->v0), second = r_fma(y->d1, R(-0.5), y->v1);
+    o.low = r_at_most(first, second);
+    o.high = r_at_least(first, second);
+    o.bent = outlook_bent(&o, y);
+    return o;
+}
+
+// Methods of high order take steps that are no longer nearly cubic, but their halves are.
+INLINE struct outlook plain_outlook(struct group *g, const struct trial *s, const struct stretch *x,
+                                    int e, int whole, const struct ends *y) {
+#if DEGREE > 4
+    struct ends first = *y, second = *y;
+    int j = summary_state_of(e);
+    if (whole) {
+        first.v1 = plain_sum(g, s, j, PLAIN_MIDDLE);
+        first.d1 = plain_sum(g, s, j, PLAIN_MIDDLE_SLOPE) * R(0.5);
+    } else {
+        struct sight look = sight_of(g, s, e);
+        real width = x->to - x->from, middle = r_fma(width, R(0.5), x->from);
+        first.v1 = sight_value(&look, g, s, middle);
+        first.d1 = curve_slope(&look.y, middle) * width * R(0.5);
+    }
+    first.d0 = y->d0 * R(0.5);
+    second.v0 = first.v1;
+    second.d0 = first.d1;
+    second.d1 = y->d1 * R(0.5);
+    struct outlook a = outlook_of(&first), b = outlook_of(&second);
+    a.low = r_at_most(r_at_most(a.low, b.low), first.v1);
+    a.high = r_at_least(r_at_least(a.high, b.high), first.v1);
+    a.bent = outlook_bent(&a, y);
+    return a;
+#else
+    return outlook_of(y);
+#endif
+}
+#else
+// Slopes are looked at between the ends as well. Where those of the ends have two signs and so it
+// turns, no value is beyond the tangent at the gentler one; else nothing is known.
+INLINE void expression_outlooks(struct group *g, const struct trial *s, const struct stretch *x,
+                                struct ends *y, struct outlook *o) {
     real v0[SUMMARY_EXPRESSIONS], v1[SUMMARY_EXPRESSIONS], d[SUMMARY_EXPRESSIONS];
-    struct ends look[SUMMARY_SEGMENTED];
-    struct course c[SUMMARY_SEGMENTED];
-    mask bent[SUMMARY_SEGMENTED];
-    UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
-        c[e].up = c[e].down = bent[e] = m_of_lanes(0);
-    }
-    UNROLL for (int i = 0; i < SUMMARY_NODES; i++) {
-        int end = i == 0 ? PLAIN_START : PLAIN_END, inside = i > 0 && i < SUMMARY_NODES - 1;
-        if (inside || !whole || !SUMMARY_PLAIN)
-            summary_look_slopes(g, s, summary_node(x, i), d);
-        UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
-            if (whole && !inside && SUMMARY_PLAIN)
-                d[e] = plain_sum(g, s, summary_state_of(e), end);
-            bent[e] = m_or(bent[e], course_on(&c[e], d[e]));
-            if (i == 0)
-                look[e].first = d[e];
-            look[e].last = d[e];
-        }
-    }
     summary_look(g, s, x->from, v0);
     summary_look(g, s, x->to, v1);
-    UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
-        struct segment y;
-        mask walks = m_and(x->on, bent[e]);
-        if (any(walks)) {
-            real low, high;
-            summary_bounds(&look[e], v0[e], v1[e], x->to - x->from, &low, &high);
-            walks = m_and(walks, summary_turns(a, g, low, high, e));
+    UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) y[e].d1 = R(0);
+    UNROLL for (int i = 0; i < SUMMARY_NODES; i++) {
+        summary_look_slopes(g, s, summary_node(x, i), d);
+        UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
+            real before = y[e].d1;
+            y[e].d1 = d[e] * (x->to - x->from);
+            if (i == 0)
+                y[e].d0 = y[e].d1;
+            mask bends = summary_bends(before, y[e].d1); // none is before the first
+            o[e].bent = i ? m_or(o[e].bent, bends) : bends;
         }
-        y.from = x->from;
-        y.to = x->to;
-        y.v0 = v0[e];
-        y.v1 = v1[e];
-        y.t0 = x->t0;
-        y.t1 = x->t1;
-        y.on = m_andnot(x->on, walks);
-        if (any(y.on))
-            summary_segments(a, g, s, &y, e);
-        if (any(walks))
-            summary_walk(a, g, s, x, e, v0[e], walks);
     }
+    UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
+        real low = r_min(v0[e], v1[e]), high = r_max(v0[e], v1[e]);
+        real reach = r_min(r_abs(y[e].d0), r_abs(y[e].d1));
+        mask top = m_and(r_gt(y[e].d0, R(0)), r_lt(y[e].d1, R(0)));
+        mask bottom = m_and(r_lt(y[e].d0, R(0)), r_gt(y[e].d1, R(0)));
+        y[e].v0 = v0[e];
+        y[e].v1 = v1[e];
+        o[e].high = select(bottom, high, select(top, high + reach, R(INFINITY_VALUE)));
+        o[e].low = select(top, low, select(bottom, low - reach, R(-INFINITY_VALUE)));
+    }
+}
+#endif
+
+// Segments of an expression in a stretch: one where it does not turn, or where nobody needs to
+// know.
+INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struct trial *s,
+                        const struct stretch *x, int e, const struct ends *y,
+                        const struct outlook *o) {
+    mask walks = m_and(m_and(x->on, o->bent), summary_turns(a, g, o->low, o->high, e));
+    struct segment all;
+    all.from = x->from;
+    all.to = x->to;
+    all.v0 = y->v0;
+    all.v1 = y->v1;
+    all.t0 = x->t0;
+    all.t1 = x->t1;
+    all.on = m_andnot(x->on, walks);
+    if (any(all.on))
+        summary_segments(a, g, s, &all, e);
+    if (any(walks))
+        summary_walk(a, g, s, x, e, y, walks);
+}
+
+// `whole`: the stretch is the step.
+INLINE void summary_cut_all(const struct shoal_args *a, struct group *g, const struct trial *s,
+                            const struct stretch *x, int whole) {
+#if SUMMARY_PLAIN
+    UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
+        struct ends y;
+        plain_ends(g, s, x, e, whole, &y);
+        struct outlook o = plain_outlook(g, s, x, e, whole, &y);
+        summary_cut(a, g, s, x, e, &y, &o);
+    }
+#else
+    struct ends y[SUMMARY_SEGMENTED];
+    struct outlook o[SUMMARY_SEGMENTED];
+    expression_outlooks(g, s, x, y, o);
+    UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) summary_cut(a, g, s, x, e, &y[e], &o[e]);
+#endif
 }
 #endif
 
 INLINE void summary_stretch(const struct shoal_args *a, struct group *g, const struct trial *s,
                             const struct stretch *x, int whole) {
 #if SUMMARY_SEGMENTED
-    summary_cut(a, g, s, x, whole);
+    summary_cut_all(a, g, s, x, whole);
 #endif
     real time = (x->to - x->from) * s->h;
-    if (whole)
-        summary_closed(g, s, time, x->on);
-#ifdef SUMMARY_GAUSS
-    if (whole && SUMMARY_ALL_CLOSED)
-        return;
+    summary_closed(g, s, x, time, whole);
+#if defined SUMMARY_GAUSS && !SUMMARY_ALL_CLOSED
     real v[SUMMARY_EXPRESSIONS];
 #define X(at, weight)                                                                              \
     summary_look(g, s, r_fma(x->to - x->from, R(at), x->from), v);                                 \
-    summary_points(v, time *R(weight), x->on, g->summary.of, whole);
+    summary_points(v, time *R(weight), x->on, g->summary.of);
     SUMMARY_GAUSS(X)
 #undef X
 #endif
@@ -154,11 +224,27 @@ INLINE void summary_stretch(const struct shoal_args *a, struct group *g, const s
 
 // ---- Windows ------------------------------------------------------------------------------------
 
-INLINE void summary_set_window(const struct shoal_args *a, struct group *g, int i, u32 window) {
+// Lane i is in a window. Steps that end before its goal, the window's end, lie in the window; the
+// last one has no end, and one that has not begun (the run starts before it) none that any step
+// ends before.
+INLINE void summary_set_window(const struct shoal_args *a, struct group *g, int i, u32 window,
+                               int begun) {
     const GLOBAL elem *edge = a->edges + 2 * (u64)window;
+    int last = window + 1 >= a->z.windows;
+    elem far = LANE(g->dir, i) * (elem)INFINITY_VALUE;
     g->summary.window[i] = window;
     T_SET(g->summary.begin, i, edge[0], edge[1]);
-    T_SET(g->summary.end, i, edge[2], edge[3]);
+    T_SET(g->summary.goal, i, !begun ? -far : last ? far : edge[2], begun && !last ? edge[3] : 0);
+}
+
+// Where the windows of lanes end.
+INLINE treal summary_ends(const struct shoal_args *a, const struct group *g) {
+    treal end = g->summary.goal;
+    for (int i = 0; i < W; i++) {
+        const GLOBAL elem *edge = a->edges + 2 * (u64)g->summary.window[i];
+        T_SET(end, i, edge[2], edge[3]);
+    }
+    return end;
 }
 
 // Writes what the window of lane i comes to after a time of `length`; nothing was seen in a time
@@ -176,12 +262,12 @@ INLINE void summary_write(const struct shoal_args *a, struct group *g, int i, co
 // The windows of the lanes are over, and the next ones begin.
 OUTLINE void summary_next(const struct shoal_args *a, struct group *g, u32 lanes) {
     real out[SUMMARY_ITEMS + 1];
-    real length = t_diff(g->summary.end, g->summary.begin);
+    real length = t_diff(summary_ends(a, g), g->summary.begin);
     summary_results(a, g, length, out);
     for (int i = 0; i < W; i++)
         if (lanes >> i & 1) {
             summary_write(a, g, i, out, length, 1);
-            summary_set_window(a, g, i, g->summary.window[i] + 1);
+            summary_set_window(a, g, i, g->summary.window[i] + 1, 1);
         }
     summary_start(a, g, m_of_lanes(lanes));
 }
@@ -199,48 +285,55 @@ OUTLINE void summary_divide(const struct shoal_args *a, struct group *g, struct 
                             u32 lanes) {
     while (lanes) { // at most as often as there are windows
         struct stretch x;
-        real since = t_diff(g->x.t, g->summary.begin), left = t_diff(g->summary.end, s->t_new);
-        mask begun = r_ge(since * g->dir, R(0)), inside = r_ge(left * g->dir, R(0));
-        lanes &= m_lanes(r_gt(t_diff(s->t_new, g->summary.begin) * g->dir, R(0)));
+        treal end = summary_ends(a, g);
+        real since = t_diff(g->x.t, g->summary.begin), left = t_diff(end, s->t_new);
+        u32 more = summary_has_next(a, g);
+        mask begun = r_ge(since * g->dir, R(0));
+        mask inside = m_or(r_ge(left * g->dir, R(0)), m_not(m_of_lanes(more)));
         x.on = m_of_lanes(lanes);
         x.origin = since;
         x.from = select(begun, R(0), -since / s->h);
-        x.to = select(inside, R(1), t_diff(g->summary.end, g->x.t) / s->h);
+        x.to = select(inside, R(1), t_diff(end, g->x.t) / s->h);
         x.t0 = select(begun, since, R(0));
-        x.t1 = select(inside, t_diff(s->t_new, g->summary.begin),
-                      t_diff(g->summary.end, g->summary.begin));
-        if (lanes)
-            summary_stretch(a, g, s, &x, 0);
-        u32 over = lanes & m_lanes(r_le(left * g->dir, R(0))) & summary_has_next(a, g);
+        x.t1 = select(inside, t_diff(s->t_new, g->summary.begin), t_diff(end, g->summary.begin));
+        summary_stretch(a, g, s, &x, 0);
+        for (int i = 0; i < W; i++)
+            if (lanes >> i & 1)
+                summary_set_window(a, g, i, g->summary.window[i], 1);
+        u32 over = lanes & more & m_lanes(r_le(left * g->dir, R(0)));
         lanes = over & m_lanes(r_lt(left * g->dir, R(0)));
         if (over)
             summary_next(a, g, over);
     }
 }
 
+// Idle lanes of threads have no time, so that nothing holds for them.
 INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
+    u32 whole = moved & m_lanes(r_gt(t_diff(g->summary.goal, s->t_new) * g->dir, R(0)));
     dense_prepare(g, s, moved);
-    real since = t_diff(g->x.t, g->summary.begin), left = t_diff(g->summary.end, s->t_new);
-    u32 whole = moved & m_lanes(m_and(r_ge(since * g->dir, R(0)), r_gt(left * g->dir, R(0))));
-    u32 last = ~summary_has_next(a, g) & m_lanes(r_eq(left, R(0)));
-    whole |= moved & last & m_lanes(r_ge(since * g->dir, R(0)));
     if (whole) {
         struct stretch x;
         x.from = R(0);
         x.to = R(1);
-        x.origin = x.t0 = since;
+        x.origin = x.t0 = t_diff(g->x.t, g->summary.begin);
         x.t1 = t_diff(s->t_new, g->summary.begin);
         x.on = m_of_lanes(whole);
         summary_stretch(a, g, s, &x, 1);
     }
-    if (moved & ~whole)
-        summary_divide(a, g, s, moved & ~whole);
+    if (moved & ~whole) {
+        mask begins = r_gt(t_diff(s->t_new, g->summary.begin) * g->dir, R(0));
+        u32 rest = moved & ~whole & m_lanes(begins);
+        if (rest)
+            summary_divide(a, g, s, rest);
+    }
     return 0;
 }
 
 INLINE void summary_begin(const struct shoal_args *a, struct group *g) {
+    treal first = t_load(a->edges);
+    u32 begun = m_lanes(r_ge(t_diff(g->t0, first) * g->dir, R(0)));
     for (int i = 0; i < W; i++)
-        summary_set_window(a, g, i, 0);
+        summary_set_window(a, g, i, 0, begun >> i & 1);
     summary_start(a, g, m_of_lanes(~0u));
 }
 
@@ -248,7 +341,7 @@ INLINE void summary_copy(struct summary_state *to, int i, const struct summary_s
     for (int n = 0; n < SUMMARY_ROOM; n++)
         LANE(to->of[n], i) = LANE(from->of[n], j);
     T_COPY(to->begin, i, from->begin, j);
-    T_COPY(to->end, i, from->end, j);
+    T_COPY(to->goal, i, from->goal, j);
     to->window[i] = from->window[j];
 }
 

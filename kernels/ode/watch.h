@@ -127,8 +127,11 @@ INLINE void watch_end(const struct shoal_args *a, struct group *g, int i, u32 st
 }
 #endif
 
-// The lanes of a counted step that `take` is to see.
+// The lanes of a counted step that `take` is to see. Those who only look see idle threads, too,
+// which have no time.
 INLINE u32 watch_shown(const struct group *g, const struct trial *s, mask moved) {
+    if (THREADS && !STEERED)
+        return m_lanes(moved);
     mask shown = m_and(moved, g->active);
     return m_lanes(WATCH_STEPS || WATCH_LIMITS ? shown : m_and(shown, s->lands));
 }

@@ -2,8 +2,7 @@
 // The largest value. What is not a number stays.
 INLINE void max_begin(SUMMARY_BEGIN) { m[0] = select(on, R(-INFINITY_VALUE), m[0]); }
 INLINE void max_segment(SUMMARY_SEGMENT) {
-    real v = r_model_max(r_model_max(m[0], x->v0), x->v1);
-    m[0] = select(x->on, v, m[0]);
+    m[0] = select(x->on, summary_larger(m[0], summary_larger(x->v0, x->v1)), m[0]);
 }
 INLINE mask max_turns(SUMMARY_TURNS) { return r_gt(high, m[0]); }
-INLINE real max_value(SUMMARY_VALUE) { return m[0]; }
+INLINE real max_value(SUMMARY_VALUE) { return m[0] + R(0); }

@@ -36,6 +36,7 @@ enum {
     WATCH_INSIDE = 8,  // take needs the interpolant
     WATCH_STARTS = 16, // start
     WATCH_ENDS = 32,   // end
+    WATCH_LOOKS = 64,  // take only looks: no step is shortened for it, no end changed
 };
 struct watcher {
     const char *name; // a NULL name ends a list

@@ -260,25 +260,28 @@ static void put_point(struct buf *out, const struct summary_code *c, uint32_t ca
 }
 
 static void put_points(struct buf *out, const struct summary_code *c, const struct dag *d) {
-    buf_puts(out, "INLINE void summary_points(const real *v, real weight, mask on, real *of,\n"
-                  "                           int whole) {\n");
+    buf_puts(out, "INLINE void summary_points(const real *v, real weight, mask on, real *of) {\n");
     bool all = true;
     for (uint32_t i = 0; i < c->plan->calls; i++)
-        if (c->plan->call[i].kind->form == SUMMARY_POINTS) {
+        if (c->plan->call[i].kind->form == SUMMARY_POINTS && !is_closed(c, d, i)) {
             char value[24];
             snprintf(value, sizeof value, "v[%u]", c->of_call[i]);
-            buf_puts(out, is_closed(c, d, i) ? "    if (!whole)\n        " : "    ");
+            buf_puts(out, "    ");
             put_point(out, c, i, value, "of");
-            all = all && is_closed(c, d, i);
+            all = false;
         }
     buf_printf(out, "}\n#define SUMMARY_ALL_CLOSED %d\n", all);
-    buf_puts(out,
-             "INLINE void summary_closed(struct group *g, const struct trial *s, real weight,\n"
-             "                           mask on) {\n");
+}
+
+// Integrals of states, whose mean value in a stretch stands for all points.
+static void put_closed(struct buf *out, const struct summary_code *c, const struct dag *d) {
+    buf_puts(out, "INLINE void summary_closed(struct group *g, const struct trial *s,\n"
+                  "                           const struct stretch *x, real weight, int whole) {\n"
+                  "    mask on = x->on;\n");
     for (uint32_t i = 0; i < c->plan->calls; i++)
         if (c->plan->call[i].kind->form == SUMMARY_POINTS && is_closed(c, d, i)) {
             char value[64];
-            snprintf(value, sizeof value, "plain_sum(g, s, %u, PLAIN_MEAN)",
+            snprintf(value, sizeof value, "plain_mean(g, s, x, %u, whole)",
                      state_of(d, c->value[c->of_call[i]]));
             buf_puts(out, "    ");
             put_point(out, c, i, value, "g->summary.of");
@@ -384,6 +387,7 @@ static void put_text(struct buf *out, const struct summary_code *c, const struct
     put_segments(out, c);
     put_turns(out, c);
     put_points(out, c, like->dag);
+    put_closed(out, c, like->dag);
     put_starts(out, c);
     put_results(out, c);
     buf_puts(out, kernel_file_find("ode", "summary_take.h")->text);
@@ -396,10 +400,10 @@ struct watcher codegen_summary(const struct summary_code *c, const struct emit *
     uint32_t room = room_before(c->plan, c->plan->calls);
     put_text(&text, c, like, m, arena);
     struct watcher w = {.name = "summary",
-                        .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS,
+                        .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS | WATCH_LOOKS,
                         .state = arena_printf(arena,
                                               "#define SUMMARY_ROOM %u\nstruct summary_state {\n"
-                                              "    real of[SUMMARY_ROOM];\n    treal begin, end;\n"
+                                              "    real of[SUMMARY_ROOM];\n    treal begin, goal;\n"
                                               "    u32 window[W];\n};\n",
                                               room ? room : 1),
                         .text = text.failed ? "" : arena_strdup(arena, text.data)};

@@ -9,6 +9,14 @@ bool codegen_watches(const struct watcher *w, unsigned calls) {
     return false;
 }
 
+// Whether one of them does more than look.
+static bool steers(const struct watcher *w) {
+    for (; w->name; w++)
+        if (!(w->calls & WATCH_LOOKS))
+            return true;
+    return false;
+}
+
 // Those that have one of the calls.
 static void put_list(struct buf *out, const char *list, const struct watcher *w, unsigned calls) {
     buf_printf(out, "#define %s(X)", list);
@@ -47,6 +55,7 @@ void codegen_watch_sizes(struct buf *out, const struct watcher *w, bool dense) {
     buf_printf(out, "#define WATCH_LIMITS %d\n", codegen_watches(w, WATCH_LIMITS));
     buf_printf(out, "#define WATCH_STEPS %d\n", codegen_watches(w, WATCH_STEPS));
     buf_printf(out, "#define WATCH_STARTS %d\n", codegen_watches(w, WATCH_STARTS));
+    buf_printf(out, "#define WATCH_STEERS %d\n", steers(w));
     buf_printf(out, "#define SAVE_GRID %d\n", dense);
     put_list(out, "WATCHERS", w, 0);
     put_list(out, "STARTERS", w, WATCH_STARTS);
