@@ -5,7 +5,7 @@
 // the start of a step whose stages are done, dense_prepare computes what the interpolant needs
 // besides, and dense_at gives the states.
 
-#if DENSE && COLD_PART
+#if DENSE && (COLD_PART || QUICK)
 #if THREADS && UNROLL_STAGES
 #define DENSE_LOOP STAGE_LOOP
 #else

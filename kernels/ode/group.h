@@ -12,11 +12,14 @@
 #define WATCH_STEPS 0
 #define WATCH_STARTS 0
 #define WATCH_STEERS 0
+#define WATCH_QUICK 0
 #define SAVE_GRID DENSE
 #endif
 // Whether somebody may shorten a step or change its end: those who only look cost nothing else.
 // Fixed steps have a goal whoever watches.
 #define STEERED (WATCHED && (WATCH_STEERS || !ADAPTIVE))
+// Whether the loop of a CPU asks them first what is left to see.
+#define QUICK (WATCH_QUICK && !THREADS && !LARGE && DEGREE && !EXTRA)
 
 #ifndef JUMPS
 #define JUMPS 0

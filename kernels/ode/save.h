@@ -91,6 +91,17 @@ INLINE void save_step(const struct shoal_args *a, struct group *g, const treal *
         save_lanes(a, g, t, y, lanes);
 }
 
+#if QUICK
+// What those who only look see of a step, piece by piece: so the loop keeps its own in registers.
+INLINE void trial_show(const struct trial *s, struct trial *to) {
+    UNROLL for (int q = 0; q < STAGES; q++) STATES(j, 0) to->k[q][j] = s->k[q][j];
+    STATES(j, 0) to->y1[j] = s->y1[j];
+    to->h = s->h;
+    to->t_new = s->t_new;
+    to->ready = s->ready;
+}
+#endif
+
 // Takes the step to its end in the lanes that moved. Those who watch take it first: samples in it
 // are written before somebody may change its end, and returned are the lanes where that was done.
 // Where nobody can, steps are saved when they are over, out of the way of the loop.
@@ -107,8 +118,19 @@ INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial
 #endif
 #if WATCHED
     u32 shown = watch_shown(g, s, moved);
+#if QUICK
+#define X(name) shown = name##_quick(a, g, s, shown);
+    WATCHERS(X)
+#undef X
+    if (shown) {
+        struct trial step;
+        trial_show(s, &step);
+        watch_take(a, g, &step, shown);
+    }
+#else
     if (shown)
         changed = watch_take(a, g, s, shown);
+#endif
 #endif
     STATES(j, 0) g->x.y[j] = select(moved, s->y1[j], g->x.y[j]);
 #if FSAL

@@ -160,7 +160,7 @@ INLINE struct curve curve_of(const struct group *g, const struct trial *s, int j
 #if DEGREE
     UNROLL for (int i = 0; i < DEGREE; i++) {
         real sum = R(0);
-        DENSE_LOOP(q, STAGES + EXTRA) {
+        UNROLL for (int q = 0; q < STAGES + EXTRA; q++) {
             if (rk_p[q][i] != 0)
                 sum = r_fma(R(rk_p[q][i]), s->k[q][j], sum);
         }

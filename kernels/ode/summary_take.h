@@ -166,12 +166,9 @@ INLINE void expression_outlooks(struct group *g, const struct trial *s, const st
 }
 #endif
 
-// Segments of an expression in a stretch: one where it does not turn, or where nobody needs to
-// know.
-INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struct trial *s,
-                        const struct stretch *x, int e, const struct ends *y,
-                        const struct outlook *o) {
-    mask walks = m_and(m_and(x->on, o->bent), summary_turns(a, g, o->low, o->high, e));
+// A stretch that is one segment.
+INLINE void summary_one(const struct shoal_args *a, struct group *g, const struct trial *s,
+                        const struct stretch *x, int e, const struct ends *y, mask on) {
     struct segment all;
     all.from = x->from;
     all.to = x->to;
@@ -179,9 +176,19 @@ INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struc
     all.v1 = y->v1;
     all.t0 = x->t0;
     all.t1 = x->t1;
-    all.on = m_andnot(x->on, walks);
-    if (any(all.on))
-        summary_segments(a, g, s, &all, e);
+    all.on = on;
+    summary_segments(a, g, s, &all, e);
+}
+
+// Segments of an expression in a stretch: one where it does not turn, or where nobody needs to
+// know.
+INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struct trial *s,
+                        const struct stretch *x, int e, const struct ends *y,
+                        const struct outlook *o) {
+    mask walks = m_and(m_and(x->on, o->bent), summary_turns(a, g, o->low, o->high, e));
+    mask straight = m_andnot(x->on, walks);
+    if (any(straight))
+        summary_one(a, g, s, x, e, y, straight);
     if (any(walks))
         summary_walk(a, g, s, x, e, y, walks);
 }
@@ -247,6 +254,17 @@ INLINE treal summary_ends(const struct shoal_args *a, const struct group *g) {
     return end;
 }
 
+// A step that lies in its window.
+INLINE struct stretch summary_step(const struct group *g, const struct trial *s, mask on) {
+    struct stretch x;
+    x.from = R(0);
+    x.to = R(1);
+    x.origin = x.t0 = t_diff(g->x.t, g->summary.begin);
+    x.t1 = t_diff(s->t_new, g->summary.begin);
+    x.on = on;
+    return x;
+}
+
 // Writes what the window of lane i comes to after a time of `length`; nothing was seen in a time
 // that is not positive.
 INLINE void summary_write(const struct shoal_args *a, struct group *g, int i, const real *out,
@@ -259,6 +277,7 @@ INLINE void summary_write(const struct shoal_args *a, struct group *g, int i, co
         summary_fill(a, g, i, k, (elem)NAN_VALUE);
 }
 
+#if COLD_PART
 // The windows of the lanes are over, and the next ones begin.
 OUTLINE void summary_next(const struct shoal_args *a, struct group *g, u32 lanes) {
     real out[SUMMARY_ITEMS + 1];
@@ -312,12 +331,7 @@ INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct tria
     u32 whole = moved & m_lanes(r_gt(t_diff(g->summary.goal, s->t_new) * g->dir, R(0)));
     dense_prepare(g, s, moved);
     if (whole) {
-        struct stretch x;
-        x.from = R(0);
-        x.to = R(1);
-        x.origin = x.t0 = t_diff(g->x.t, g->summary.begin);
-        x.t1 = t_diff(s->t_new, g->summary.begin);
-        x.on = m_of_lanes(whole);
+        struct stretch x = summary_step(g, s, m_of_lanes(whole));
         summary_stretch(a, g, s, &x, 1);
     }
     if (moved & ~whole) {
@@ -328,6 +342,28 @@ INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct tria
     }
     return 0;
 }
+
+#endif
+
+#if QUICK
+// Lanes whose step lies in their window, and in which the ends of the step tell all.
+INLINE u32 summary_quick(const struct shoal_args *a, struct group *g, const struct trial *s,
+                         u32 moved) {
+    mask inside = r_gt(t_diff(g->summary.goal, s->t_new) * g->dir, R(0));
+    struct stretch x = summary_step(g, s, m_and(m_of_lanes(moved), inside));
+#if SUMMARY_SEGMENTED
+    struct ends y[SUMMARY_SEGMENTED];
+    UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
+        plain_ends(g, s, &x, e, 1, &y[e]);
+        struct outlook o = plain_outlook(g, s, &x, e, 1, &y[e]);
+        x.on = m_andnot(x.on, m_and(o.bent, summary_turns(a, g, o.low, o.high, e)));
+    }
+    UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) summary_one(a, g, s, &x, e, &y[e], x.on);
+#endif
+    summary_closed(g, s, &x, s->h, 1);
+    return moved & ~m_lanes(x.on);
+}
+#endif
 
 INLINE void summary_begin(const struct shoal_args *a, struct group *g) {
     treal first = t_load(a->edges);

@@ -289,11 +289,27 @@ static void put_closed(struct buf *out, const struct summary_code *c, const stru
     buf_puts(out, "}\n");
 }
 
+// Whether all that is cut into segments are states.
+static bool all_states(const struct summary_code *c, const struct dag *d) {
+    for (uint32_t e = 0; e < c->segmented; e++)
+        if (state_of(d, c->value[e]) == UINT32_MAX)
+            return false;
+    return true;
+}
+
+// Whether all calls are of a few operations, on states.
+static bool all_quick(const struct summary_code *c, const struct dag *d) {
+    for (uint32_t i = 0; i < c->plan->calls; i++) {
+        const struct summary_kind *k = c->plan->call[i].kind;
+        if (k->form == SUMMARY_SEGMENTS ? !k->quick : !is_closed(c, d, i))
+            return false;
+    }
+    return all_states(c, d);
+}
+
 // Which state each expression is, where all are states.
 static void put_states(struct buf *out, const struct summary_code *c, const struct dag *d) {
-    bool plain = c->segmented > 0;
-    for (uint32_t e = 0; e < c->segmented; e++)
-        plain = plain && state_of(d, c->value[e]) != UINT32_MAX;
+    bool plain = c->segmented && all_states(c, d);
     buf_printf(out, "#define SUMMARY_PLAIN %d\nINLINE int summary_state_of(int e) {\n", plain);
     for (uint32_t e = 0; e < c->segmented && plain; e++)
         buf_printf(out, "    if (e == %u)\n        return %u;\n", e, state_of(d, c->value[e]));
@@ -377,7 +393,7 @@ static void put_text(struct buf *out, const struct summary_code *c, const struct
                c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays);
     if (has_points(c->plan))
         put_gauss(out, m);
-    buf_puts(out, "#if COLD_PART\n");
+    buf_puts(out, "#if COLD_PART || QUICK\n");
     put_functions(out, c, like, arena);
     if (c->segmented)
         buf_puts(out, kernel_file_find("ode", "dense_slope.h")->text);
@@ -399,8 +415,9 @@ struct watcher codegen_summary(const struct summary_code *c, const struct emit *
     struct buf text = {0};
     uint32_t room = room_before(c->plan, c->plan->calls);
     put_text(&text, c, like, m, arena);
+    unsigned quick = all_quick(c, like->dag) ? WATCH_QUICK : 0;
     struct watcher w = {.name = "summary",
-                        .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS | WATCH_LOOKS,
+                        .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS | WATCH_LOOKS | quick,
                         .state = arena_printf(arena,
                                               "#define SUMMARY_ROOM %u\nstruct summary_state {\n"
                                               "    real of[SUMMARY_ROOM];\n    treal begin, goal;\n"

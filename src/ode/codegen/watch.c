@@ -56,6 +56,7 @@ void codegen_watch_sizes(struct buf *out, const struct watcher *w, bool dense) {
     buf_printf(out, "#define WATCH_STEPS %d\n", codegen_watches(w, WATCH_STEPS));
     buf_printf(out, "#define WATCH_STARTS %d\n", codegen_watches(w, WATCH_STARTS));
     buf_printf(out, "#define WATCH_STEERS %d\n", steers(w));
+    buf_printf(out, "#define WATCH_QUICK %d\n", (w->calls & WATCH_QUICK) && !w[1].name);
     buf_printf(out, "#define SAVE_GRID %d\n", dense);
     put_list(out, "WATCHERS", w, 0);
     put_list(out, "STARTERS", w, WATCH_STARTS);
