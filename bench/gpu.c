@@ -72,7 +72,8 @@ static struct job job_new(const struct ensemble *e, uint64_t n, const char *wher
         shoal_batch_lend(j.batch, e->parameter, j.in, j.options.precision, n, j.log) ||
         shoal_solver_new(j.model, &j.options, &j.solver, j.log))
         die("solver", j.log);
-    size_t bytes = n * shoal_solver_var_count(j.solver) * (f32 ? 4 : 8);
+    size_t vars = j.options.summary ? 3 : shoal_solver_var_count(j.solver);
+    size_t bytes = n * vars * (f32 ? 4 : 8);
     j.values = malloc(bytes);
     j.status = malloc(n);
     memset(j.values, 1, bytes);
@@ -81,10 +82,17 @@ static struct job job_new(const struct ensemble *e, uint64_t n, const char *wher
     return j;
 }
 
+// The numbers that summaries leave of a run, instead of its states.
+#define SUMMARIES "max(x)", "min(x)", "mean(x)"
+
 static double run_ms(struct job *j, shoal_log *log, shoal_tally *s) {
-    shoal_array a[] = {{.data = j->values}, {.name = "status", .data = j->status}};
+    static const char *const names[] = {SUMMARIES};
+    shoal_array a[4] = {{.name = "status", .data = j->status}, {.data = j->values}};
+    size_t count = j->options.summary ? 4 : 2;
+    for (size_t i = 0; i < 3 && j->options.summary; i++)
+        a[i + 1] = (shoal_array){.name = names[i], .data = (float *)j->values + i * j->n};
     double start = lorenz_seconds();
-    if (shoal_solver_run_arrays(j->solver, j->batch, a, 2, s, log))
+    if (shoal_solver_run_arrays(j->solver, j->batch, a, count, s, log))
         die("run", log ? log : j->log);
     return (lorenz_seconds() - start) * 1e3;
 }
@@ -230,6 +238,17 @@ static const struct ensemble table[] = {
      {ADAPTIVE("auto", "1e-5")},
      NAN,
      NAN},
+    {"Lorenz with summaries, tsit5 f32 1e-5",
+     lorenz,
+     0,
+     "rho",
+     0,
+     21,
+     EVEN,
+     23,
+     {TSIT5("1e-5"), {"summary", "max(x),min(x),mean(x)"}},
+     NAN,
+     NAN},
     {"Lorenz96 (32) rk4 f32, 1024 steps", lorenz96, 0, "F", 0, 16, EVEN, 17, {RK4("f32")}, 5, 6},
     {"Lorenz96 (32) tsit5 f32 1e-5", lorenz96, 0, "F", 0, 16, EVEN, 17, {TSIT5("1e-5")}, 2, 3},
     {"Pleiades rk4 f32, 1024 steps",
@@ -326,6 +345,13 @@ static void bench_refill(const double *kernel) {
         "x", 1.1);
 }
 
+static void bench_summaries(const double *kernel) {
+    double times = ratio(kernel, "Lorenz with summaries, tsit5 f32 1e-5", "Lorenz tsit5 f32 1e-5");
+    if (!isnan(times))
+        row("max(x), min(x), mean(x) of Lorenz: kernel time, against final states", times, "x",
+            1.35);
+}
+
 static void bench_table(int less_bits, double kernel_of[ENSEMBLES]) {
     puts("solvers are warmed first\n\n| ensemble | trajectories | kernel | bar | end to end | bar "
          "| error |\n"
@@ -333,6 +359,7 @@ static void bench_table(int less_bits, double kernel_of[ENSEMBLES]) {
     for (int i = 0; i < ENSEMBLES; i++) {
         const struct ensemble *e = &table[i];
         const char *only = getenv("SHOAL_BENCH_ONLY");
+        kernel_of[i] = NAN;
         if (only && !strstr(e->name, only))
             continue;
         uint64_t n = 1ull << (e->bits - less_bits);
@@ -418,9 +445,10 @@ int main(int argc, char **argv) {
         hand = argv[2];
     double kernel[ENSEMBLES];
     bench_table(less_bits, kernel);
+    puts("\n| what | figure | bar |\n|---|---|---|");
+    bench_summaries(kernel);
     if (getenv("SHOAL_BENCH_ONLY"))
         return 0;
-    puts("\n| what | figure | bar |\n|---|---|---|");
     bench_refill(kernel);
     bench_small();
     struct ensemble chain = table[2];
