@@ -121,7 +121,8 @@ TEST(summary_in_the_model) {
 TEST(summary_page_lists_all) {
     char *text = check_read("docs/summaries.md"), name[40];
     for (uint32_t i = 0; i < summary_kind_count; i++) {
-        snprintf(name, sizeof name, "`%s(e", summary_kinds[i].name);
+        snprintf(name, sizeof name, "`%s(%s", summary_kinds[i].name,
+                 summary_kinds[i].form == SUMMARY_EVENTS ? "NAME" : "e");
         CHECK_HAS(text, name);
     }
     free(text);

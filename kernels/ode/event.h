@@ -536,6 +536,9 @@ OUTLINE void event_note(const struct shoal_args *a, struct group *g, int e, trea
 #else
 #define event_note(a, g, e, t, y, lanes) (void)0
 #endif
+#ifndef SUMMARY_COUNTS // of events
+#define summary_fired(g, e, t, lanes) (void)0
+#endif
 
 #if DOSED
 OUTLINE u32 dose_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
@@ -568,6 +571,7 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
         changed |= event_act(a, g, e, t, y, acts);
         if (start)
             event_note(a, g, e, t, y, acts);
+        summary_fired(g, e, t, acts);
 #if WHENS
         const int k = event_when[e];
         real was = zero[k < 0 ? 0 : k];

@@ -8,7 +8,8 @@
 // a few numbers of its own in a lane, and functions in a file of kernels/summary:
 //     void NAME_begin(SUMMARY_BEGIN)        the window of the lanes `on` begins
 //     void NAME_segment(SUMMARY_SEGMENT)    a segment of the lanes x->on, or
-//     void NAME_point(SUMMARY_POINT)        a point with its share of the time
+//     void NAME_point(SUMMARY_POINT)        a point with its share of the time, or
+//     void NAME_fired(SUMMARY_FIRED)        an event happens in the lanes `on`
 //     real NAME_value(SUMMARY_VALUE)        what it comes to after a time of `length`
 //     mask NAME_turns(SUMMARY_TURNS)        whether turns matter where values lie between two
 //     bounds
@@ -50,6 +51,7 @@ INLINE struct call call_of(int expression, int number, int way, int array) {
 #define SUMMARY_TURNS                                                                              \
     const struct shoal_args *a, real low, real high, const real *m, const struct call c
 #define SUMMARY_POINT real v, real weight, mask on, real *m
+#define SUMMARY_FIRED mask on, real *m
 #define SUMMARY_VALUE                                                                              \
     const struct shoal_args *a, const struct group *g, real length, const real *m,                 \
         const struct call c
@@ -78,6 +80,12 @@ INLINE void summary_clear(const struct shoal_args *a, const struct group *g, int
         for (int k = 0; (lanes >> i & 1) && k < arrays; k++)
             summary_fill(a, g, i, array + k, value);
     *count = select(m_of_lanes(lanes), R(0), *count);
+}
+
+// The lanes whose window has begun at a time that their step reaches.
+INLINE mask summary_begun(const struct group *g, treal t, u32 lanes) {
+    mask begun = r_ge(t_diff(t, g->summary.begin) * g->dir, R(0));
+    return m_and(m_of_lanes(lanes), begun);
 }
 
 // ---- Expressions in a step ----------------------------------------------------------------------

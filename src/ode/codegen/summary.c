@@ -74,10 +74,11 @@ static void make_expressions(struct maker *m, const struct summary_plan *p, stru
     struct summary_code *c = m->code;
     node_id *node = arena_new(arena, node_id, p->calls + 1);
     for (uint32_t i = 0; i < p->calls; i++)
-        node[i] = call_node(m, &p->call[i]);
+        if (p->call[i].kind->form != SUMMARY_EVENTS)
+            node[i] = call_node(m, &p->call[i]);
     for (int points = 0; points < 2; points++) {
         for (uint32_t i = 0; i < p->calls; i++)
-            if ((p->call[i].kind->form == SUMMARY_POINTS) == (points != 0))
+            if (p->call[i].kind->form == (points ? SUMMARY_POINTS : SUMMARY_SEGMENTS))
                 c->of_call[i] = expression_of(c, node[i]);
         if (!points)
             c->segmented = c->expressions;
@@ -273,6 +274,23 @@ static void put_points(struct buf *out, const struct summary_code *c, const stru
     buf_printf(out, "}\n#define SUMMARY_ALL_CLOSED %d\n", all);
 }
 
+// Events that are counted; those of the model come first in a system.
+static void put_fired(struct buf *out, const struct summary_plan *p) {
+    bool any = false;
+    for (uint32_t i = 0; i < p->calls; i++)
+        any = any || p->call[i].kind->form == SUMMARY_EVENTS;
+    if (!any)
+        return;
+    buf_puts(out, "#define SUMMARY_COUNTS\n"
+                  "INLINE void summary_fired(struct group *g, int e, treal t, u32 lanes) {\n"
+                  "    mask on = summary_begun(g, t, lanes);\n");
+    for (uint32_t i = 0; i < p->calls; i++)
+        if (p->call[i].kind->form == SUMMARY_EVENTS)
+            buf_printf(out, "    if (e == %u)\n        %s_fired(on, g->summary.of + %u);\n",
+                       p->call[i].event, p->call[i].kind->file, room_before(p, i));
+    buf_puts(out, "}\n");
+}
+
 // Integrals of states, whose mean value in a stretch stands for all points.
 static void put_closed(struct buf *out, const struct summary_code *c, const struct dag *d) {
     buf_puts(out, "INLINE void summary_closed(struct group *g, const struct trial *s,\n"
@@ -301,7 +319,8 @@ static bool all_states(const struct summary_code *c, const struct dag *d) {
 static bool all_quick(const struct summary_code *c, const struct dag *d) {
     for (uint32_t i = 0; i < c->plan->calls; i++) {
         const struct summary_kind *k = c->plan->call[i].kind;
-        if (k->form == SUMMARY_SEGMENTS ? !k->quick : !is_closed(c, d, i))
+        if (k->form == SUMMARY_EVENTS ||
+            (k->form == SUMMARY_SEGMENTS ? !k->quick : !is_closed(c, d, i)))
             return false;
     }
     return all_states(c, d);
@@ -404,6 +423,7 @@ static void put_text(struct buf *out, const struct summary_code *c, const struct
     put_turns(out, c);
     put_points(out, c, like->dag);
     put_closed(out, c, like->dag);
+    put_fired(out, c->plan);
     put_starts(out, c);
     put_results(out, c);
     buf_puts(out, kernel_file_find("ode", "summary_take.h")->text);

@@ -11,6 +11,7 @@
 enum summary_form {
     SUMMARY_SEGMENTS, // looks at values, where the expression is monotone
     SUMMARY_POINTS,   // is an integral, by Gauss points
+    SUMMARY_EVENTS,   // of an event, which its argument names
     SUMMARY_MADE,     // of other kinds
 };
 // Whether a call needs the segments of a stretch in which the expression turns.
@@ -49,6 +50,7 @@ extern const uint32_t summary_kind_count;
 struct summary_call {
     const struct summary_kind *kind;
     struct formula of;
+    uint32_t event; // of the model (SUMMARY_EVENTS)
     uint32_t order; // of its derivative
     enum summary_way way;
     uint32_t number;      // its first one among all

@@ -41,6 +41,7 @@ const struct summary_kind summary_kinds[] = {
     {SEGMENTS(peaks, 7), NUMBERS(1, " and how many"), .arrays = 2},
     {SEGMENTS(troughs, 7), NUMBERS(1, " and how many"), .arrays = 2},
     {SEGMENTS(histogram, 1), NUMBERS(3, ", lo, hi and how many bins"), .arrays = 1},
+    {.name = "count", .form = SUMMARY_EVENTS, .file = "count", .room = 1},
     {MADE(dmax, "0", {"max", 1})},
     {MADE(dmin, "0", {"min", 1})},
     {MADE(d2max, "0", {"max", 2})},
@@ -61,7 +62,7 @@ static bool same_formula(const struct formula *a, const struct formula *b) {
 }
 
 bool summary_same_call(const struct summary_call *a, const struct summary_call *b) {
-    return a->kind == b->kind && a->order == b->order && a->way == b->way &&
+    return a->kind == b->kind && a->event == b->event && a->order == b->order && a->way == b->way &&
            same_formula(&a->of, &b->of) && same_formula(&a->level, &b->level);
 }
 

@@ -247,6 +247,26 @@ static bool stand_in(struct reader *x, const struct summary_kind *k, struct summ
     return true;
 }
 
+// An event by its name; one of an array also as spike[3].
+static bool find_event(struct reader *x, struct range a, uint32_t *event) {
+    const struct model *m = x->m;
+    char *name = arena_strndup(x->arena, x->source.text + a.from, a.to - a.from);
+    size_t n = 0;
+    for (size_t i = 0; name[i]; i++)
+        if (name[i] != '[' && name[i] != ']' && !ascii_space(name[i]))
+            name[n++] = name[i];
+    name[n] = 0;
+    struct nearest near = {.wanted = name};
+    for (*event = 0; *event < m->events.count; ++*event) {
+        if (!strcmp(m->events.items[*event].name, name))
+            return true;
+        nearest_offer(&near, m->events.items[*event].name);
+    }
+    const char *best = nearest_best(&near);
+    return fail(x, a.from, "the model has no event `%s`%s", name,
+                best ? arena_printf(x->arena, "; did you mean `%s`?", best) : "");
+}
+
 static bool read_call(struct reader *x, const struct written *w, const struct summary_kind *k,
                       struct formula_hole *hole) {
     struct summary_call call = {.kind = k, .way = way_of(x, w->argument[w->arguments - 1])};
@@ -254,13 +274,20 @@ static bool read_call(struct reader *x, const struct written *w, const struct su
     hole->to = w->whole.to;
     if (!k->has_way)
         call.way = WAY_BOTH;
-    return read_formula(x, w->argument[0], &call.of) && read_numbers(x, w, k, &call) &&
-           stand_in(x, k, &call, hole);
+    bool found = k->form == SUMMARY_EVENTS ? find_event(x, w->argument[0], &call.event)
+                                           : read_formula(x, w->argument[0], &call.of);
+    return found && read_numbers(x, w, k, &call) && stand_in(x, k, &call, hole);
 }
 
 // ---- Items --------------------------------------------------------------------------------------
 
 typedef vec(struct formula_hole) hole_list;
+
+static const char *takes(struct reader *x, const struct summary_kind *k) {
+    return arena_printf(x->arena, "%s%s",
+                        k->form == SUMMARY_EVENTS ? "the name of an event" : "an expression",
+                        k->numbers ? k->numbers : " and nothing else");
+}
 
 // Reads the calls of an item; *first is the first of them.
 static bool read_calls(struct reader *x, struct range item, hole_list *holes,
@@ -281,8 +308,7 @@ static bool read_calls(struct reader *x, struct range item, hole_list *holes,
         if (!named)
             continue;
         if (!k)
-            return fail(x, name.from, "`%s` takes an expression%s", named->name,
-                        named->numbers ? named->numbers : " and nothing else");
+            return fail(x, name.from, "`%s` takes %s", named->name, takes(x, named));
         if (!holes->count)
             *first = w;
         if (!read_call(x, &w, k, vec_push(x->arena, holes)))
