@@ -1,26 +1,56 @@
 // SPDX-License-Identifier: MIT
-// The value that is not exceeded for a part q of the time: from a histogram of 256 bins, which is
-// made twice as wide when a value lies outside. Kept are where it begins, the width of a bin (0:
-// all values were the same), the time in all, and the bins.
-enum { QUANTILE_BINS = 256, QUANTILE_PIECES = 8 };
+// The value that is not exceeded for a part q of the time: from a histogram of 256 bins. It is
+// moved when a value lies outside, and made twice as wide when that does not help: so at least half
+// of it is in use. Kept are where it begins, the width of a bin (0: all values were the same), the
+// time in all, and the bins.
+enum { QUANTILE_BINS = 256, QUANTILE_PIECES = DEGREE > 4 ? 16 : 8 };
 
 INLINE void quantile_begin(SUMMARY_BEGIN) {
     ROLL for (int i = 0; i < QUANTILE_BINS + 3; i++) m[i] = select(on, R(0), m[i]);
 }
 
-// Twice as wide, down or up.
-INLINE void quantile_widen(real *m, int i, int down) {
-    elem low = LANE(m[0], i), width = LANE(m[1], i);
-    ROLL for (int n = 0; n < QUANTILE_BINS; n++) {
-        int k = down ? QUANTILE_BINS - 1 - n : n, from = down ? 2 * k - QUANTILE_BINS : 2 * k;
-        int there = from >= 0 && from < QUANTILE_BINS;
+INLINE void quantile_widen(real *m, int i) {
+    ROLL for (int k = 0; k < QUANTILE_BINS; k++) {
+        int there = 2 * k < QUANTILE_BINS, from = there ? 2 * k : 0;
         LANE(m[3 + k], i) = there ? LANE(m[3 + from], i) + LANE(m[4 + from], i) : 0;
     }
-    LANE(m[0], i) = down ? low - width * QUANTILE_BINS : low;
-    LANE(m[1], i) = width * 2;
+    LANE(m[1], i) *= 2;
 }
 
-// Makes room for values between `least` and `most`.
+// Bin k becomes bin k - by.
+INLINE void quantile_move(real *m, int i, int by) {
+    ROLL for (int n = 0; n < QUANTILE_BINS; n++) {
+        int k = by > 0 ? n : QUANTILE_BINS - 1 - n, from = k + by;
+        int there = from >= 0 && from < QUANTILE_BINS;
+        LANE(m[3 + k], i) = there ? LANE(m[3 + (there ? from : 0)], i) : 0;
+    }
+    LANE(m[0], i) += (elem)by * LANE(m[1], i);
+}
+
+// The first bin with something in it (way 1), or the last (-1).
+INLINE int quantile_used(const real *m, int i, int way) {
+    int k = way > 0 ? 0 : QUANTILE_BINS - 1;
+    ROLL while (k >= 0 && k < QUANTILE_BINS - 1 + (way < 0) && LANE(m[3 + k], i) == 0) k += way;
+    return k;
+}
+
+// Makes room for values from `least` to `most`, what is in use being in the middle.
+INLINE void quantile_fit(real *m, int i, elem least, elem most) {
+    ROLL for (int n = 0; n < 2200; n++) { // as many as there are powers of two
+        elem low = LANE(m[0], i), width = LANE(m[1], i);
+        elem first = (elem)quantile_used(m, i, 1), last = (elem)(quantile_used(m, i, -1) + 1);
+        elem from = (least - low) / width, to = (most - low) / width;
+        from = from < first ? from : first;
+        to = to > last ? to : last;
+        if (to - from < QUANTILE_BINS - 1) {
+            elem spare = (elem)(int)((QUANTILE_BINS - 1 - (to - from)) / 2);
+            quantile_move(m, i, (int)(from < 0 ? from - 1 : from) - (int)spare);
+            return;
+        }
+        quantile_widen(m, i);
+    }
+}
+
 INLINE void quantile_reach(real *m, int i, elem least, elem most) {
     if (LANE(m[2], i) == 0)
         LANE(m[0], i) = least;
@@ -34,14 +64,8 @@ INLINE void quantile_reach(real *m, int i, elem least, elem most) {
         LANE(m[1], i) = width;
         LANE(m[3 + (int)((low - from) / width)], i) = all;
     }
-    ROLL for (int n = 0; n < 2000; n++) {
-        if (least < LANE(m[0], i))
-            quantile_widen(m, i, 1);
-        else if (most >= LANE(m[0], i) + LANE(m[1], i) * QUANTILE_BINS)
-            quantile_widen(m, i, 0);
-        else
-            break;
-    }
+    if (least < LANE(m[0], i) || most >= LANE(m[0], i) + LANE(m[1], i) * QUANTILE_BINS)
+        quantile_fit(m, i, least, most);
 }
 
 // A time in which the value goes evenly from one to the other.
@@ -56,8 +80,8 @@ INLINE void quantile_spread(real *m, int i, elem v0, elem v1, elem time) {
         return;
     elem from = (least - low) / width, to = (most - low) / width;
     int first = (int)from, last = (int)to;
-    last = last < QUANTILE_BINS ? last : QUANTILE_BINS - 1;
-    first = first < last ? first : last;
+    last = last < 0 ? 0 : last < QUANTILE_BINS ? last : QUANTILE_BINS - 1;
+    first = first < 0 ? 0 : first < last ? first : last;
     elem rate = first == last ? time : time / (to - from);
     ROLL for (int k = first; k <= last; k++) {
         elem begin = k == first ? from : (elem)k, end = k == last ? to : (elem)(k + 1);
@@ -87,7 +111,7 @@ INLINE real quantile_value(SUMMARY_VALUE) {
         part = r_min(r_max(part, R(0)), R(1));
         v = select(m_and(todo, r_gt(bin, R(0))), r_fma(R((elem)k) + part, m[1], m[0]), v);
         sum = sum + bin;
-        todo = m_and(todo, r_lt(sum, want));
+        todo = m_and(todo, m_or(r_lt(sum, want), r_eq(sum, R(0))));
     }
     return v;
 }
