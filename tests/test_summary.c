@@ -301,6 +301,27 @@ TEST(summary_of_zero) {
 }
 
 // Fixed steps of x = t - 1 end at 1 exactly; touching is no crossing.
+// What is left of an oscillation, or of a rest, is no oscillation; a small one is.
+TEST(summary_of_rest) {
+    static const char *const how[] = {"tsit5", "rodas5p"};
+    for (int i = 0; i < 2; i++) {
+        struct summed s = summed_run(
+            "par k=0.5; v'=w; w'=-v-k*w; x'=1-x; u'=z; z'=-u; init v=1, x=3, u=1e-5", "k=0.5,0",
+            "method=%s t1=300 settle=100 device=cpu "
+            "summary=a=period(v),b=frequency(v-w),c=period(x),"
+            "d=period(x-1),e=period(u),p=peaks(v,2),l=troughs(x,2)",
+            how[i]);
+        static const char *const none[] = {"a", "b", "c", "d", "p", "l"};
+        for (size_t k = 0; k < sizeof none / sizeof *none; k++)
+            CHECK_MSG(isnan(summed_value(&s, none[k], 0, 0)), "%s: %s is %g", how[i], none[k],
+                      summed_value(&s, none[k], 0, 0));
+        CHECK_NEAR(summed_value(&s, "e", 0, 0), 2 * M_PI, 1e-3);
+        CHECK_NEAR(summed_value(&s, "a", 1, 0), 2 * M_PI, 1e-3);
+        CHECK_NEAR(summed_value(&s, "b", 1, 0), 0.5 / M_PI, 1e-3);
+        summed_free(&s);
+    }
+}
+
 TEST(summary_crossing_at_a_step) {
     struct summed s =
         summed_run("x'=1; y'=2*(t-1); init x=-1,y=1", NULL,

@@ -401,9 +401,25 @@ INLINE mask summary_across(struct group *g, const struct trial *s, const struct 
 
 // ---- Maxima that stand out ----------------------------------------------------------------------
 
+// What an expression must change by at the end of a step to be more than an error: ten times the
+// tolerance of its states, or of fixed steps their rounding.
+INLINE real summary_noise(const struct shoal_args *a, struct group *g, const struct trial *s,
+                          int e) {
+    SPARE(d, N, s->spare[1]);
+    real out[SUMMARY_SEGMENTED];
+#if ADAPTIVE
+    real rtol = R(a->control[CONTROL_RTOL]);
+    STATES(j, 0) d[j] = R(10) * r_fma(rtol, r_abs(s->y1[j]), R(a->atol[j]));
+#else
+    STATES(j, 0) d[j] = R(100 * EPSILON) * r_abs(s->y1[j]);
+#endif
+    summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
+    return out[e];
+}
+
 // A maximum counts when the value has risen to it, and fallen behind it, by more than a thousandth
-// of the range so far. Kept are the range, the candidate and its time, the lowest value since, and
-// whether it rises (1), falls (-1), or nothing is known (0).
+// of the range so far, and than the noise. Kept are the range, the candidate and its time, the
+// lowest value since, and whether it rises (1), falls (-1), or nothing is known (0).
 enum { RIDGE_LOW, RIDGE_HIGH, RIDGE_VALUE, RIDGE_TIME, RIDGE_LEAST, RIDGE_WAY, RIDGE_ROOM };
 
 INLINE void ridge_begin(real *m, mask on) {
@@ -416,10 +432,10 @@ INLINE void ridge_begin(real *m, mask on) {
 }
 
 // Returns where the candidate turns out to be one.
-INLINE mask ridge_see(real *m, real v, real t, mask on) {
+INLINE mask ridge_see(real *m, real v, real t, real noise, mask on) {
     m[RIDGE_LOW] = select(on, r_min(v, m[RIDGE_LOW]), m[RIDGE_LOW]);
     m[RIDGE_HIGH] = select(on, r_max(v, m[RIDGE_HIGH]), m[RIDGE_HIGH]);
-    real enough = (m[RIDGE_HIGH] - m[RIDGE_LOW]) * R(1e-3);
+    real enough = r_max(noise, (m[RIDGE_HIGH] - m[RIDGE_LOW]) * R(1e-3)); // noise may be NaN
     mask falls = m_and(on, r_lt(m[RIDGE_WAY], R(0)));
     m[RIDGE_LEAST] = select(on, r_min(v, m[RIDGE_LEAST]), m[RIDGE_LEAST]);
     mask risen = m_and(on, r_gt(v, m[RIDGE_LEAST] + enough));

@@ -162,10 +162,11 @@ struct summary_code {
     const struct summary_plan *plan;
     uint32_t expressions, segmented; // of them the first so many are cut into segments
     node_id *value, *slope;          // [expressions], [segmented]
-    uint32_t *of_call;               // [calls] expression
-    node_id *item;                   // [items]
-    uint32_t nodes;                  // of a step, at which slopes are looked at
-    const char *wrong;               // why they cannot be computed; NULL: they can
+    node_id *sway;     // [segmented] how much it may be off where states are off by their slopes
+    uint32_t *of_call; // [calls] expression
+    node_id *item;     // [items]
+    uint32_t nodes;    // of a step, at which slopes are looked at
+    const char *wrong; // why they cannot be computed; NULL: they can
 };
 struct summary_code *codegen_summary_nodes(const struct summary_plan *p, struct system *s,
                                            struct arena *arena);

@@ -47,6 +47,25 @@ static node_id change(struct maker *m, node_id of, bool inside) {
     return sum;
 }
 
+// How much an expression may be off, as a sum over the states, which are off by their slopes.
+static node_id sway_of(struct maker *m, node_id of) {
+    struct dag *d = &m->system->dag;
+    node_id sum = dag_number(d, 0);
+    for (uint32_t i = 0; i < m->system->states; i++) {
+        node_id by = diff_by(m->diff, of, LEAF_STATE, i);
+        node_id size = dag_op(d, OP_ABS, by, NODE_NONE, NODE_NONE);
+        sum = add(d, sum, times(d, size, dag_leaf(d, LEAF_SLOPE, i)));
+    }
+    return sum;
+}
+
+static bool has_ridges(const struct summary_plan *p) {
+    for (uint32_t i = 0; i < p->calls; i++)
+        if (p->call[i].kind->stands_out)
+            return true;
+    return false;
+}
+
 static node_id call_node(struct maker *m, const struct summary_call *call) {
     node_id of = system_formula(m->system, &call->of);
     node_id level = call->level.count ? system_formula(m->system, &call->level) : NODE_NONE;
@@ -99,6 +118,7 @@ static void make_slopes(struct maker *m) {
         if (state_of(d, c->value[i]) == UINT32_MAX)
             c->nodes = NODES;
         c->slope[i] = change(m, c->value[i], true);
+        c->sway[i] = has_ridges(c->plan) ? sway_of(m, c->value[i]) : NODE_NONE;
     }
 }
 
@@ -136,6 +156,7 @@ struct summary_code *codegen_summary_nodes(const struct summary_plan *p, struct 
     c->plan = p;
     c->value = arena_new(arena, node_id, p->calls + 1);
     c->slope = arena_new(arena, node_id, p->calls + 1);
+    c->sway = arena_new(arena, node_id, p->calls + 1);
     c->of_call = arena_new(arena, uint32_t, p->calls + 1);
     c->item = arena_new(arena, node_id, p->items + 1);
     make_expressions(&m, p, arena);
@@ -146,12 +167,12 @@ struct summary_code *codegen_summary_nodes(const struct summary_plan *p, struct 
 
 // ---- Functions ----------------------------------------------------------------------------------
 
-enum { FUNCTIONS = 3 };
+enum { FUNCTIONS = 4 };
 
 // The functions that are made of nodes; `like` says of which system.
 static void functions_of(const struct summary_code *c, const struct emit *like,
                          struct emit out[FUNCTIONS]) {
-    struct emit values = *like, slopes = *like, items = *like;
+    struct emit values = *like, slopes = *like, items = *like, sways = *like;
     values.roots = c->value;
     values.count = c->expressions;
     values.name = "summary_values";
@@ -165,10 +186,16 @@ static void functions_of(const struct summary_code *c, const struct emit *like,
     items.count = c->plan->scalars;
     items.name = "summary_items";
     items.parameters = "const real *r, const SPACE real *p, real *out";
-    values.result = slopes.result = items.result = "out";
+    sways.roots = c->sway;
+    sways.count = has_ridges(c->plan) ? c->segmented : 0;
+    sways.name = "summary_sways";
+    sways.parameters = "real t, const SPACE real *y, const SPACE real *d, const SPACE real *p, "
+                       "real *out";
+    values.result = slopes.result = items.result = sways.result = "out";
     out[0] = values;
     out[1] = slopes;
     out[2] = items;
+    out[3] = sways;
 }
 
 void codegen_summary_used(const struct summary_code *c, const struct emit *like,
