@@ -401,6 +401,7 @@ TEST(summary_errors) {
     } cases[] = {
         {"max(y)", "--summary:1:5: error: `y` is not defined"},
         {"x", "--summary:1:1: error: expected a summary here"},
+        {"meen(x)", "did you mean `mean`?; there are max, min, tmax"},
         {"max(x),", "--summary:1:8: error: expected a summary here"},
         {"max(x*2)", "--summary:1:1: error: this needs a label"},
         {"max(x)-min(x)", "this needs a label"},

@@ -127,3 +127,16 @@ TEST(summary_page_lists_all) {
     }
     free(text);
 }
+
+// A kernel with summaries says what they cost to compile, and its results are called by them.
+TEST(summary_in_the_time_log) {
+    const char *path = check_path("n.ode");
+    check_write(path, "x'=-0.8171*x\ninit x=1\n@ t1=1\n"); // no other test's kernel
+    struct check_output o = RUN(check_shoal(), "run", path, "--summary", "max(x),mean(x)",
+                                "--timing", "verbose", "-o", check_path("o.csv"));
+    expect(&o);
+    CHECK_HAS(o.err, "compile_update_summaries");
+    CHECK_HAS(o.err, "compile_save_summaries");
+    CHECK_HAS(o.err, "d2h_transfer_summaries");
+    CHECK(!strstr(o.err, "d2h_transfer_state"));
+}

@@ -26,7 +26,8 @@
             "    for (int i = 0; i < W; i++) g->dose.taken[i] += due >> i & 1;\n"                  \
             "    s->y1[0] = select(m_of_lanes(due), s->y1[0] + g->p[3], s->y1[0]);\n"              \
             "    return due;\n"                                                                    \
-            "}\n"                                                                                  \
+            "}\n",                                                                                 \
+            NULL                                                                                   \
     }
 
 // Halves the step on its interpolant until nothing is left of it.
@@ -64,7 +65,8 @@
             "    s->y1[1] = select(hits, R(0), s->y1[1]);\n"                                       \
             "    s->y1[2] = select(hits, s->y1[2] * R(-0.75), s->y1[2]);\n"                        \
             "    return m_lanes(hits);\n"                                                          \
-            "}\n"                                                                                  \
+            "}\n",                                                                                 \
+            NULL                                                                                   \
     }
 
 // What it adds up is in the state w, whose slope is 0, and so no restart is needed.
@@ -86,7 +88,8 @@
             "            LANE(s->y1[3], i) = (elem)g->tally.steps[i];\n"                           \
             "        }\n"                                                                          \
             "    return 0;\n"                                                                      \
-            "}\n"                                                                                  \
+            "}\n",                                                                                 \
+            NULL                                                                                   \
     }
 
 // Stops at the times of doses, and changes nothing.
@@ -112,7 +115,8 @@
             "                      struct trial *s, u32 moved) {\n"                                \
             "    for (int i = 0; i < W; i++) g->pause.taken[i] += moved >> i & 1;\n"               \
             "    return 0;\n"                                                                      \
-            "}\n"                                                                                  \
+            "}\n",                                                                                 \
+            NULL                                                                                   \
     }
 
 // Adds up the integral of x in w by Simpson's rule, with the middle of each step.
@@ -138,7 +142,8 @@
             "    s->y1[3] = select(m_of_lanes(moved), g->integral.sum, s->y1[3]);\n"               \
             "    return 0;\n"                                                                      \
             "}\n"                                                                                  \
-            "#endif\n"                                                                             \
+            "#endif\n",                                                                            \
+            NULL                                                                                   \
     }
 
 const struct watcher watch_dose[] = {DOSE, {0}};

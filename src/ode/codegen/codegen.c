@@ -101,7 +101,10 @@ static const struct {
     {"step", "group dxdt tableau jacobian linear_solve"},
     {"controller", "dialect gains"},
     {"signals", "abi group step lookup"},
-    {"watchers", "group step observables signals"},
+    {"summaries", "group step observables signals"},
+    {"save_summaries", "summaries"},
+    {"take_summaries", "summaries save_summaries"},
+    {"watchers", "group step observables signals take_summaries"},
     {"save_state", "group step observables watchers"},
     {"begin", "group step start gains save_state watchers signals"},
     {"stiffness", "group step tableau"},
@@ -601,9 +604,16 @@ static void put_group(struct assembly *a) {
 }
 
 static void put_watchers(struct assembly *a) {
+    for (const struct watcher *w = a->watcher; w->name; w++)
+        for (const struct component_swap *part = w->parts; part && part->name; part++) {
+            begin(a, part->name);
+            buf_puts(&a->out->text, part->text);
+            end(a);
+        }
     begin(a, "watchers");
     for (const struct watcher *w = a->watcher; w->name; w++)
-        buf_puts(&a->out->text, w->text);
+        if (!w->parts)
+            buf_puts(&a->out->text, w->text);
     put_file(a, "watch.h");
     end(a);
 }

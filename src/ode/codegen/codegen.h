@@ -42,7 +42,8 @@ enum {
 struct watcher {
     const char *name; // a NULL name ends a list
     unsigned calls;
-    const char *state, *text; // struct NAME_state; the functions
+    const char *state, *text;           // struct NAME_state; the functions
+    const struct component_swap *parts; // the functions as components of their own; NULL: the text
 };
 
 // Doses, which lie in arrays; what is compiled in is which states have infusions.

@@ -431,15 +431,14 @@ static void put_gauss(struct buf *out, const struct method *m) {
     buf_puts(out, "\n");
 }
 
-static void put_text(struct buf *out, const struct summary_code *c, const struct emit *like,
-                     const struct method *m, struct arena *arena) {
+static void put_calls(struct buf *out, const struct summary_code *c, const struct emit *like,
+                      const struct method *m, struct arena *arena) {
     buf_printf(out,
                "#define SUMMARY_EXPRESSIONS %u\n#define SUMMARY_SEGMENTED %u\n"
                "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n",
                c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays);
     if (has_points(c->plan))
         put_gauss(out, m);
-    buf_puts(out, "#if COLD_PART || QUICK\n");
     put_functions(out, c, like, arena);
     if (c->segmented)
         buf_puts(out, kernel_file_find("ode", "dense_slope.h")->text);
@@ -452,25 +451,38 @@ static void put_text(struct buf *out, const struct summary_code *c, const struct
     put_closed(out, c, like->dag);
     put_fired(out, c->plan);
     put_starts(out, c);
-    put_results(out, c);
-    buf_puts(out, kernel_file_find("ode", "summary_take.h")->text);
-    buf_puts(out, "#endif\n");
+}
+
+// A component of the kernel, which is there where the interpolant is; the buffer is empty again.
+static struct component_swap part_of(const char *name, struct buf *text, struct arena *arena) {
+    const char *body = text->failed ? "" : text->data;
+    struct component_swap part = {name,
+                                  arena_printf(arena, "#if COLD_PART || QUICK\n%s#endif\n", body)};
+    buf_free(text);
+    *text = (struct buf){0};
+    return part;
 }
 
 struct watcher codegen_summary(const struct summary_code *c, const struct emit *like,
                                const struct method *m, struct arena *arena) {
     struct buf text = {0};
+    struct component_swap *part = arena_new(arena, struct component_swap, 4);
+    put_calls(&text, c, like, m, arena);
+    part[0] = part_of("summaries", &text, arena);
+    put_results(&text, c);
+    buf_puts(&text, kernel_file_find("ode", "summary_save.h")->text);
+    part[1] = part_of("save_summaries", &text, arena);
+    buf_puts(&text, kernel_file_find("ode", "summary_take.h")->text);
+    part[2] = part_of("take_summaries", &text, arena);
     uint32_t room = room_before(c->plan, c->plan->calls);
-    put_text(&text, c, like, m, arena);
     unsigned quick = all_quick(c, like->dag) ? WATCH_QUICK : 0;
-    struct watcher w = {.name = "summary",
-                        .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS | WATCH_LOOKS | quick,
-                        .state = arena_printf(arena,
-                                              "#define SUMMARY_ROOM %u\nstruct summary_state {\n"
-                                              "    real of[SUMMARY_ROOM];\n    treal begin, goal;\n"
-                                              "    u32 window[W];\n};\n",
-                                              room ? room : 1),
-                        .text = text.failed ? "" : arena_strdup(arena, text.data)};
-    buf_free(&text);
-    return w;
+    return (struct watcher){.name = "summary",
+                            .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS | WATCH_LOOKS | quick,
+                            .state =
+                                arena_printf(arena,
+                                             "#define SUMMARY_ROOM %u\nstruct summary_state {\n"
+                                             "    real of[SUMMARY_ROOM];\n    treal begin, goal;\n"
+                                             "    u32 window[W];\n};\n",
+                                             room ? room : 1),
+                            .parts = part};
 }

@@ -17,6 +17,9 @@ LOG_LABEL(compile_step, COMPILE, 50, "step of the method, compiled alone");
 LOG_LABEL(compile_controller, COMPILE, 60, "step size controller, compiled alone");
 LOG_LABEL(compile_loop, COMPILE, 70, "trajectory loop, compiled alone");
 LOG_LABEL(compile_save_state, COMPILE, 80, "saving of states, compiled alone");
+LOG_LABEL(compile_update_summaries, COMPILE, 82, "what summaries do with a step, compiled alone");
+LOG_LABEL(compile_save_summaries, COMPILE, 84,
+          "windows of summaries and their results, compiled alone");
 LOG_LABEL(compile_observables, COMPILE, 90, "observables, compiled alone");
 
 // What is timed together, callers first. Components that are in none of them are always whole.
@@ -26,6 +29,8 @@ static const struct group {
 } groups[] = {
     {LOG_compile_loop, {"start", "begin", "stiffness", "judge", "refill", "loop", "batch_kernel"}},
     {LOG_compile_save_state, {"save_state", "watchers"}},
+    {LOG_compile_update_summaries, {"summaries", "take_summaries"}},
+    {LOG_compile_save_summaries, {"save_summaries"}},
     {LOG_compile_controller, {"controller"}},
     {LOG_compile_step, {"step"}},
     {LOG_compile_linear_solve, {"linear_solve"}},

@@ -365,6 +365,25 @@ static bool take_arrays(struct reader *x, const struct formula_hole *hole, bool 
     return alone || fail(x, hole->from, "`%s` is several numbers, and stands alone%s", k->name, "");
 }
 
+// The names of all kinds, for a message.
+static const char *all_kinds(struct reader *x) {
+    const char *text = "; there are";
+    for (uint32_t i = 0; i < summary_kind_count; i++)
+        if (!i || strcmp(summary_kinds[i].name, summary_kinds[i - 1].name))
+            text = arena_printf(x->arena, "%s%s %s", text, i ? "," : "", summary_kinds[i].name);
+    return text;
+}
+
+// What the name in front may have been meant to be.
+static const char *near_kind(struct reader *x, struct range item) {
+    struct range name = {item.from, word_end(x, item.from, item.to)};
+    struct nearest near = {.wanted = text_of(x, name)};
+    for (uint32_t i = 0; i < summary_kind_count; i++)
+        nearest_offer(&near, summary_kinds[i].name);
+    const char *best = name.to > name.from ? nearest_best(&near) : NULL;
+    return best ? arena_printf(x->arena, "; did you mean `%s`?", best) : "";
+}
+
 static bool read_item(struct reader *x, struct range item) {
     struct range label = item;
     struct written first;
@@ -374,7 +393,8 @@ static bool read_item(struct reader *x, struct range item) {
     if (!read_calls(x, item, &holes, &first))
         return false;
     if (!holes.count)
-        return fail(x, item.from, "expected a summary here, as in %s%s", "`peak=max(x)`", "");
+        return fail(x, item.from, "expected a summary here, as in `peak=max(x)`%s%s",
+                    near_kind(x, item), all_kinds(x));
     bool alone = first.whole.from == item.from && first.whole.to == item.to;
     if (!labelled && !(alone && is_plain_name(x, first.argument[0])))
         return fail(x, item.from, "this needs a label, as in %s%s", "`swing=max(x)-min(x)`", "");

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Windows of summaries: where they begin and end, and what is written when one is over.
+
+// Lane i is in a window. Steps that end before its goal, the window's end, lie in the window; the
+// last one has no end, and one that has not begun (the run starts before it) none that any step
+// ends before.
+INLINE void summary_set_window(const struct shoal_args *a, struct group *g, int i, u32 window,
+                               int begun) {
+    const GLOBAL elem *edge = a->edges + 2 * (u64)window;
+    int last = window + 1 >= a->z.windows;
+    elem far = LANE(g->dir, i) * (elem)INFINITY_VALUE;
+    g->summary.window[i] = window;
+    T_SET(g->summary.begin, i, edge[0], edge[1]);
+    T_SET(g->summary.goal, i, !begun ? -far : last ? far : edge[2], begun && !last ? edge[3] : 0);
+}
+
+// Where the windows of lanes end.
+INLINE treal summary_ends(const struct shoal_args *a, const struct group *g) {
+    treal end = g->summary.goal;
+    for (int i = 0; i < W; i++) {
+        const GLOBAL elem *edge = a->edges + 2 * (u64)g->summary.window[i];
+        T_SET(end, i, edge[2], edge[3]);
+    }
+    return end;
+}
+
+// Writes what the window of lane i comes to after a time of `length`; nothing was seen in a time
+// that is not positive.
+INLINE void summary_write(const struct shoal_args *a, struct group *g, int i, const real *out,
+                          real length, int good) {
+    good = good && LANE(length, i) * LANE(g->dir, i) > 0;
+    ITEMS(k, SUMMARY_ITEMS)
+    a->summary[summary_place(a, g, i, k, g->summary.window[i], 0)] =
+        good ? LANE(out[k], i) : (elem)NAN_VALUE;
+    ROLL for (int k = SUMMARY_ITEMS; k < SUMMARY_ARRAYS && !good; k++)
+        summary_fill(a, g, i, k, (elem)NAN_VALUE);
+}
+
+#if COLD_PART
+// The windows of the lanes are over, and the next ones begin.
+OUTLINE void summary_next(const struct shoal_args *a, struct group *g, u32 lanes) {
+    real out[SUMMARY_ITEMS + 1];
+    real length = t_diff(summary_ends(a, g), g->summary.begin);
+    summary_results(a, g, length, out);
+    for (int i = 0; i < W; i++)
+        if (lanes >> i & 1) {
+            summary_write(a, g, i, out, length, 1);
+            summary_set_window(a, g, i, g->summary.window[i] + 1, 1);
+        }
+    summary_start(a, g, m_of_lanes(lanes));
+}
+#endif
+
+// Windows that were not reached have nothing.
+INLINE void summary_end(const struct shoal_args *a, struct group *g, int i, u32 status) {
+    real out[SUMMARY_ITEMS + 1];
+    real length = t_diff(g->x.t, g->summary.begin);
+    int good = status == STATUS_ok || status == STATUS_stopped || a->z.keep_failed;
+    summary_results(a, g, length, out);
+    summary_write(a, g, i, out, length, good);
+    ROLL while (++g->summary.window[i] < a->z.windows) summary_write(a, g, i, out, length, 0);
+}
