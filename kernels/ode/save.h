@@ -119,7 +119,7 @@ INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial
 #if WATCHED
     u32 shown = watch_shown(g, s, moved);
 #if QUICK
-#define X(name) shown = name##_quick(a, g, s, shown);
+#define X(name) shown = name##_glance(a, g, s, shown);
     WATCHERS(X)
 #undef X
     if (shown) {

@@ -299,8 +299,8 @@ INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct tria
 
 #if QUICK
 // Lanes whose step lies in their window, and in which the ends of the step tell all.
-INLINE u32 summary_quick(const struct shoal_args *a, struct group *g, const struct trial *s,
-                         u32 moved) {
+INLINE u32 summary_glance(const struct shoal_args *a, struct group *g, const struct trial *s,
+                          u32 moved) {
     mask inside = r_gt(t_diff(g->summary.goal, s->t_new) * g->dir, R(0));
     struct stretch x = summary_step(g, s, m_and(m_of_lanes(moved), inside));
 #if SUMMARY_SEGMENTED

@@ -9,7 +9,7 @@
 //     void NAME_copy(to, i, from, j)     lane j of a state becomes lane i of another one
 //     treal NAME_next_stop(a, g)         (STOPPERS) the next time known in advance
 //     treal NAME_limit(a, g, s, good)    (LIMITERS) where the good step of these lanes must end
-//     u32 NAME_quick(a, g, s, moved)     (WATCH_QUICK: it is the only one, and only looks) takes
+//     u32 NAME_glance(a, g, s, moved)    (WATCH_QUICK: it is the only one, and only looks) takes
 //                                        the step of those lanes for which that is soon done, in
 //                                        the loop, and returns the others
 //     u32 NAME_take(a, g, s, moved)      the step of these lanes counts

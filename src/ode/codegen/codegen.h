@@ -37,7 +37,7 @@ enum {
     WATCH_STARTS = 16, // start
     WATCH_ENDS = 32,   // end
     WATCH_LOOKS = 64,  // take only looks: no step is shortened for it, no end changed
-    WATCH_QUICK = 128, // quick
+    WATCH_QUICK = 128, // glance
 };
 struct watcher {
     const char *name; // a NULL name ends a list
