@@ -227,7 +227,28 @@ INLINE void summary_look(struct group *g, const struct trial *s, real theta, rea
     summary_values(summary_time(g, s, theta), y, g->p, v);
 }
 
+// How much expressions may be off at the end of a step, times ten: by the tolerance of the states
+// that they are made of, or with fixed steps by their rounding.
+INLINE void summary_noises(const struct shoal_args *a, struct group *g, const struct trial *s,
+                           real *out) {
+    SPARE(d, N, s->spare[1]);
+#if ADAPTIVE
+    real rtol = R(a->control[CONTROL_RTOL]);
+    STATES(j, 0) d[j] = R(10) * r_fma(rtol, r_abs(s->y1[j]), R(a->atol[j]));
+#else
+    STATES(j, 0) d[j] = R(100 * EPSILON) * r_abs(s->y1[j]);
+#endif
+    summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
+}
+
 #if SUMMARY_SEGMENTED
+INLINE real summary_noise(const struct shoal_args *a, struct group *g, const struct trial *s,
+                          int e) {
+    real out[SUMMARY_EXPRESSIONS];
+    summary_noises(a, g, s, out);
+    return out[e];
+}
+
 INLINE void summary_look_slopes(struct group *g, const struct trial *s, real theta, real *d) {
     SPARE(y, N, s->spare[2]);
     SPARE(slope, N, s->spare[1]);
@@ -400,22 +421,6 @@ INLINE mask summary_across(struct group *g, const struct trial *s, const struct 
 }
 
 // ---- Maxima that stand out ----------------------------------------------------------------------
-
-// What an expression must change by at the end of a step to be more than an error: ten times the
-// tolerance of its states, or of fixed steps their rounding.
-INLINE real summary_noise(const struct shoal_args *a, struct group *g, const struct trial *s,
-                          int e) {
-    SPARE(d, N, s->spare[1]);
-    real out[SUMMARY_SEGMENTED];
-#if ADAPTIVE
-    real rtol = R(a->control[CONTROL_RTOL]);
-    STATES(j, 0) d[j] = R(10) * r_fma(rtol, r_abs(s->y1[j]), R(a->atol[j]));
-#else
-    STATES(j, 0) d[j] = R(100 * EPSILON) * r_abs(s->y1[j]);
-#endif
-    summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
-    return out[e];
-}
 
 // A maximum counts when the value has risen to it, and fallen behind it, by more than a thousandth
 // of the range so far, and than the noise. Kept are the range, the candidate and its time, the

@@ -4,16 +4,16 @@
 
 // ---- Stretches ----------------------------------------------------------------------------------
 
+INLINE real summary_since_start(const struct stretch *x, const struct trial *s, real theta) {
+    real t = r_fma(theta, s->h, x->origin);
+    return select(r_eq(theta, x->to), x->t1, select(r_eq(theta, x->from), x->t0, t));
+}
+
 #if SUMMARY_SEGMENTED
 INLINE real summary_node(const struct stretch *x, int i) {
     if (i == SUMMARY_NODES - 1)
         return x->to;
     return r_fma(x->to - x->from, R((elem)i / (SUMMARY_NODES - 1)), x->from);
-}
-
-INLINE real summary_since_start(const struct stretch *x, const struct trial *s, real theta) {
-    real t = r_fma(theta, s->h, x->origin);
-    return select(r_eq(theta, x->to), x->t1, select(r_eq(theta, x->from), x->t0, t));
 }
 
 // Whether an expression turns between two nodes, or at the second, by its slopes there.
@@ -193,39 +193,109 @@ INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struc
         summary_walk(a, g, s, x, e, y, walks);
 }
 
-// `whole`: the stretch is the step.
-INLINE void summary_cut_all(const struct shoal_args *a, struct group *g, const struct trial *s,
-                            const struct stretch *x, int whole) {
 #if SUMMARY_PLAIN
+INLINE void summary_cut_states(const struct shoal_args *a, struct group *g, const struct trial *s,
+                               const struct stretch *x, int whole) {
     UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
         struct ends y;
         plain_ends(g, s, x, e, whole, &y);
         struct outlook o = plain_outlook(g, s, x, e, whole, &y);
         summary_cut(a, g, s, x, e, &y, &o);
     }
+}
+#endif
+#endif
+
+#if SUMMARY_SEGMENTED && !SUMMARY_PLAIN
+#define SUMMARY_PIECES 1
+#elif defined SUMMARY_GAUSS
+#define SUMMARY_PIECES !SUMMARY_ALL_CLOSED
 #else
+#define SUMMARY_PIECES 0
+#endif
+
+#if SUMMARY_PIECES
+// Steps are made for states, and may be too long for an expression. It is, between two parts of a
+// step, where two rules for its mean value differ by more than its noise, and by more than a tenth
+// of the root of the tolerance: the better one's own error is about that to the power of 3/2.
+INLINE mask summary_rough(const struct shoal_args *a, struct group *g, const struct trial *s,
+                          const real *noise, real from, real to) {
+    real v[5][SUMMARY_EXPRESSIONS], width = to - from;
+    real share = R(0.1) * r_sqrt(R(ADAPTIVE ? a->control[CONTROL_RTOL] : (elem)1e-6));
+    mask rough = m_of_lanes(0);
+    summary_look(g, s, from, v[0]);
+    summary_look(g, s, r_fma(width, R(0.1127016653792583), from), v[1]);
+    summary_look(g, s, r_fma(width, R(0.5), from), v[2]);
+    summary_look(g, s, r_fma(width, R(0.8872983346207417), from), v[3]);
+    summary_look(g, s, to, v[4]);
+    UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) {
+        real ends = v[0][e] + v[4][e], middle = v[2][e];
+        real gauss = r_fma(R(5.0 / 18), v[1][e] + v[3][e], R(8.0 / 18) * middle);
+        real simpson = r_fma(R(1.0 / 6), ends, R(4.0 / 6) * middle);
+        real size = r_max(r_abs(v[0][e]), r_max(r_abs(middle), r_abs(v[4][e])));
+        real off = r_abs(gauss - simpson) - r_max(noise[e], R(0));
+        rough = m_or(rough, r_gt(off, share * size));
+    }
+    return rough;
+}
+
+// `scale`: the time of a step.
+INLINE void summary_piece(const struct shoal_args *a, struct group *g, const struct trial *s,
+                          const struct stretch *x, real scale) {
+#if SUMMARY_SEGMENTED && !SUMMARY_PLAIN
     struct ends y[SUMMARY_SEGMENTED];
     struct outlook o[SUMMARY_SEGMENTED];
     expression_outlooks(g, s, x, y, o);
     UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) summary_cut(a, g, s, x, e, &y[e], &o[e]);
 #endif
-}
-#endif
-
-INLINE void summary_stretch(const struct shoal_args *a, struct group *g, const struct trial *s,
-                            const struct stretch *x, int whole) {
-#if SUMMARY_SEGMENTED
-    summary_cut_all(a, g, s, x, whole);
-#endif
-    real time = (x->to - x->from) * s->h;
-    summary_closed(g, s, x, time, whole);
 #if defined SUMMARY_GAUSS && !SUMMARY_ALL_CLOSED
-    real v[SUMMARY_EXPRESSIONS];
+    real v[SUMMARY_EXPRESSIONS], time = (x->to - x->from) * scale;
 #define X(at, weight)                                                                              \
     summary_look(g, s, r_fma(x->to - x->from, R(at), x->from), v);                                 \
     summary_points(v, time *R(weight), x->on, g->summary.of);
     SUMMARY_GAUSS(X)
 #undef X
+#endif
+}
+
+enum { PIECES_MOST = 4096 };
+
+// Expressions are taken in pieces that are short enough for them.
+INLINE void summary_pieces(const struct shoal_args *a, struct group *g, const struct trial *s,
+                           const struct stretch *x, real scale) {
+    struct stretch y = *x;
+    real noise[SUMMARY_EXPRESSIONS], at = x->from, since = x->t0;
+    real width = x->to - x->from, least = width * R(1.0 / PIECES_MOST);
+    mask todo = x->on;
+    summary_noises(a, g, s, noise);
+    ROLL for (int n = 0; n < 4 * PIECES_MOST && any(todo); n++) {
+        mask last = r_ge(at + width, x->to);
+        y.from = at;
+        y.to = select(last, x->to, at + width);
+        y.t0 = since;
+        y.t1 = summary_since_start(x, s, y.to);
+        width = y.to - y.from;
+        mask split = m_and(summary_rough(a, g, s, noise, y.from, y.to), r_gt(width, least));
+        y.on = m_andnot(todo, split);
+        if (any(y.on))
+            summary_piece(a, g, s, &y, scale);
+        at = select(y.on, y.to, at);
+        since = select(y.on, y.t1, since);
+        width = select(split, width * R(0.5), width * R(2));
+        todo = m_andnot(todo, m_and(y.on, last));
+    }
+}
+#endif
+
+// `whole`: the stretch is the step. Else its time is what its ends say, however short it is.
+INLINE void summary_stretch(const struct shoal_args *a, struct group *g, const struct trial *s,
+                            const struct stretch *x, int whole) {
+#if SUMMARY_SEGMENTED && SUMMARY_PLAIN
+    summary_cut_states(a, g, s, x, whole);
+#endif
+    summary_closed(g, s, x, whole ? s->h : x->t1 - x->t0, whole);
+#if SUMMARY_PIECES
+    summary_pieces(a, g, s, x, whole ? s->h : (x->t1 - x->t0) / (x->to - x->from));
 #endif
 }
 

@@ -14,7 +14,7 @@
 struct report;
 struct shoal_target;
 
-enum { KERNEL_COMPONENTS = 24 };
+enum { KERNEL_COMPONENTS = 32 };
 
 struct kernel_component {
     const char *name;

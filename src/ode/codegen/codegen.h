@@ -163,7 +163,7 @@ struct summary_code {
     const struct summary_plan *plan;
     uint32_t expressions, segmented; // of them the first so many are cut into segments
     node_id *value, *slope;          // [expressions], [segmented]
-    node_id *sway;     // [segmented] how much it may be off where states are off by their slopes
+    node_id *sway;     // [expressions] how much it may be off where states are off by their slopes
     uint32_t *of_call; // [calls] expression
     node_id *item;     // [items]
     uint32_t nodes;    // of a step, at which slopes are looked at

@@ -59,13 +59,6 @@ static node_id sway_of(struct maker *m, node_id of) {
     return sum;
 }
 
-static bool has_ridges(const struct summary_plan *p) {
-    for (uint32_t i = 0; i < p->calls; i++)
-        if (p->call[i].kind->stands_out)
-            return true;
-    return false;
-}
-
 static node_id call_node(struct maker *m, const struct summary_call *call) {
     node_id of = system_formula(m->system, &call->of);
     node_id level = call->level.count ? system_formula(m->system, &call->level) : NODE_NONE;
@@ -118,8 +111,9 @@ static void make_slopes(struct maker *m) {
         if (state_of(d, c->value[i]) == UINT32_MAX)
             c->nodes = NODES;
         c->slope[i] = change(m, c->value[i], true);
-        c->sway[i] = has_ridges(c->plan) ? sway_of(m, c->value[i]) : NODE_NONE;
     }
+    for (uint32_t i = 0; i < c->expressions; i++)
+        c->sway[i] = sway_of(m, c->value[i]);
 }
 
 // Only what does not change with time may stand beside calls.
@@ -187,7 +181,7 @@ static void functions_of(const struct summary_code *c, const struct emit *like,
     items.name = "summary_items";
     items.parameters = "const real *r, const SPACE real *p, real *out";
     sways.roots = c->sway;
-    sways.count = has_ridges(c->plan) ? c->segmented : 0;
+    sways.count = c->expressions;
     sways.name = "summary_sways";
     sways.parameters = "real t, const SPACE real *y, const SPACE real *d, const SPACE real *p, "
                        "real *out";

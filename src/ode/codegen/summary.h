@@ -32,7 +32,6 @@ struct summary_kind {
     bool part_of_time;   // the number lies between 0 and 1
     enum summary_form form;
     enum summary_turns turns; // SUMMARY_SEGMENTS
-    bool stands_out;          // SUMMARY_SEGMENTS: needs to know what is more than an error
     bool quick;               // SUMMARY_SEGMENTS: a few operations, and no root
     bool linear;              // SUMMARY_POINTS: the mean value stands for all points
     const char *file;         // of kernels/summary, without its ending

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Expressions that change faster than the states they are made of: steps, which are as long as the
+// states allow, are taken in pieces that are short enough.
+#include "check.h"
+#include "device_test.h"
+#include "summed.h"
+
+static const char line[] = "x'=1; init x=0";
+
+TEST(summary_faster_than_steps) {
+    struct summed s = summed_run(
+        line, NULL,
+        "t1=10 method=tsit5 device=cpu summary=a=mean(sin(20*x)),b=max(sin(20*x)),"
+        "c=crossings(sin(20*x),0.5,rising),d=period(sin(20*x)),e=rms(sin(50*t)),"
+        "f=time_above(sin(20*x),0),g=integral(sqrt(abs(x-4))),h=integral(x>3),i=min(abs(x-7))");
+    CHECK_INT((int)shoal_result_tally(s.result).steps < 20, 1); // they are long
+    CHECK_NEAR(summed_value(&s, "a", 0, 0), (1 - cos(200)) / 200, 1e-6);
+    CHECK_NEAR(summed_value(&s, "b", 0, 0), 1, 1e-6);
+    CHECK_NEAR(summed_value(&s, "c", 0, 0), 32, 0);
+    CHECK_NEAR(summed_value(&s, "d", 0, 0), M_PI / 10, 1e-6);
+    CHECK_NEAR(summed_value(&s, "e", 0, 0), sqrt(0.5 - sin(1000) / 2000), 1e-5);
+    CHECK_NEAR(summed_value(&s, "f", 0, 0), 32 * M_PI / 20, 1e-4);
+    CHECK_NEAR(summed_value(&s, "g", 0, 0), (8 + pow(6, 1.5)) * 2 / 3, 1e-4);
+    CHECK_NEAR(summed_value(&s, "h", 0, 0), 7, 2e-3);
+    CHECK_NEAR(summed_value(&s, "i", 0, 0), 0, 1e-6);
+    summed_free(&s);
+}
+
+// Zero has one sign, and a window that is nearly nothing has a mean between its ends.
+TEST(summary_of_nearly_nothing) {
+    struct summed s = summed_run("x'=1; y'=0; init x=0, y=0", NULL,
+                                 "t1=0.5 settle=0.49999999999 method=tsit5 device=cpu "
+                                 "summary=mean(x),maxabs(y),m=mean(x*x)");
+    CHECK_NEAR(summed_value(&s, "mean(x)", 0, 0), 0.5, 1e-10);
+    CHECK_NEAR(summed_value(&s, "m", 0, 0), 0.25, 1e-10);
+    CHECK(!signbit(summed_value(&s, "maxabs(y)", 0, 0)));
+    summed_free(&s);
+}
+
+DEVICE_TEST(summary_pieces_bits) {
+    struct summed s[2];
+    const char *const where[] = {"cpu", device};
+    for (int i = 0; i < 2; i++)
+        s[i] = summed_run("par k=1; x'=1; init x=0", "k=1,4,9",
+                          "t1=10 method=tsit5 precision=f32 device=%s window=3.3 "
+                          "summary=a=mean(abs(x-k)),b=max(k*x-x*x)",
+                          where[i]);
+    CHECK(summed_same(&s[0], &s[1]));
+    summed_free(&s[0]);
+    summed_free(&s[1]);
+}
