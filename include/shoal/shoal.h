@@ -344,7 +344,7 @@ typedef struct shoal_options {
     bool save_states;    // states are saved beside summaries, where `vars` and `save` do not say so
     const char *reduce;  // "mean,std,min,max,quantile(0.05,0.5,0.95)" over runs; NULL: rows of runs
     const char *by;      // inputs and `_` columns that runs are grouped by; NULL: one group
-    const char *device;  // auto, cpu
+    const char *device;  // auto: chosen for each batch; cpu, cuda:0, ...
     uint32_t threads;    // 0: CPUs of the affinity mask and cgroup quota
     uint64_t chunk;      // 0: by memory
     uint64_t memory;     // 0: by device
@@ -362,6 +362,10 @@ typedef struct shoal_options {
     void *on_compile_user;
     const char *doses;  // file of doses, or NULL
     const char *record; // "NAME,n": events whose first n times are kept, or NULL
+    // Of device `auto`: fewer runs go to the CPU, that many and more to a GPU; 0: by measurement.
+    uint64_t threshold;
+    uint32_t reuses;  // batches that a kernel, once compiled, is for; 0: 1
+    bool no_fallback; // a device that fails ends the run, instead of leaving the rest to the CPU
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.
@@ -559,9 +563,13 @@ SHOAL_API shoal_code shoal_solver_set_options(shoal_solver *solver, const shoal_
 // The kernel source without compiling it. Free the text with free().
 SHOAL_API shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options,
                                         char **source, shoal_log *log);
+// Of a solver that chooses its device these three are about the last batch; before the first one
+// the key is "".
 SHOAL_API const char *shoal_solver_key(const shoal_solver *solver);    // 64 hex digits
 SHOAL_API bool shoal_solver_cached(const shoal_solver *solver);        // it was not compiled now
 SHOAL_API const char *shoal_solver_device(const shoal_solver *solver); // in words
+// Why the last batch went where it did; "" where there was nothing to choose.
+SHOAL_API const char *shoal_solver_reason(const shoal_solver *solver);
 // Variables: what the options choose of states and observables, by their names in the model.
 SHOAL_API uint32_t shoal_solver_var_count(const shoal_solver *solver);
 SHOAL_API const char *shoal_solver_var_name(const shoal_solver *solver, uint32_t index);

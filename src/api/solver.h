@@ -20,6 +20,9 @@ struct shoal_solver {
     shoal_model *model;  // its own copy
     shoal_options given; // its own copy
     bool plans;          // it gets no kernel
+    struct front *front; // it chooses among others for each batch; NULL: it has one device
+    shoal_solver *owner; // the one that chose it; NULL: it is the caller's
+    shoal_solver *spare; // on the CPU, made when the device had failed
     const struct shoal_backend *backend;
     struct shoal_device *device;
     uint32_t device_index;
@@ -64,9 +67,20 @@ shoal_code order_open(const shoal_model *model, const shoal_options *o, const ch
                       struct order *out, shoal_log *log);
 void order_close(struct order *o);
 
-// Before a run: all is there, the batch fits, and a stop counts. With SHOAL_OK, solver_leave ends
-// it.
-shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call, shoal_log *log);
+// A solver of its own out of a model, which it owns from here on, and options; what it can take
+// over from another one (may be NULL) is still the other's.
+shoal_code solver_make(shoal_model *model, const shoal_options *options, const shoal_solver *from,
+                       shoal_solver *owner, bool plans, shoal_solver **out, shoal_log *log);
+// The solver with another model (which is its from here on) and options, or as it was.
+shoal_code solver_change(shoal_solver *s, shoal_model *model, const shoal_options *options,
+                         shoal_effect *effect, shoal_log *log);
+// The flag by which a call of it is stopped.
+const volatile int *solver_flag(const shoal_solver *s);
+
+// Before a run: all is there, the batch fits, and a stop counts. `worker` is who runs it, the
+// solver itself or the one it chose. With SHOAL_OK, solver_leave of the solver ends it.
+shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call,
+                       shoal_solver **worker, shoal_log *log);
 // Runs into a file (opens and leaves by itself).
 shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
                         shoal_tally *tally, shoal_log *log);

@@ -251,7 +251,8 @@ static shoal_code step(struct dispatch *d, bool *stop) {
 }
 
 shoal_code dispatch_all(struct dispatch *d, const struct dispatch_job *job) {
-    *d = (struct dispatch){.job = job, .rows = job->chunk_rows, .start_ns = clock_ns()};
+    *d = (struct dispatch){
+        .job = job, .rows = job->chunk_rows, .next = job->first, .start_ns = clock_ns()};
     shoal_code code = SHOAL_OK;
     bool stop = false;
     while (code == SHOAL_OK && !stop && d->next < job->rows)

@@ -76,6 +76,7 @@ struct dispatch_job {
     void *user;
     struct dispatch_pool *pool;
     struct shoal_limits limits;
+    uint64_t first;      // row to begin with; the ones before are done
     uint64_t rows;       // of the batch
     uint32_t chunk_rows; // of a chunk, at most
     bool one_at_a_time;  // its chunks are run twice: no other is under way meanwhile

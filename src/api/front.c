@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// The solvers behind a front, and what the choice of a device asks about them.
+#include "api/front.h"
+
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+LOG_LABEL(choose_device, RUNTIME, 12, "which device gets the batch");
+LOG_LABEL(pilot_run, RUNTIME, 14, "some runs on the CPU, to see what each takes");
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+// ---- Making and changing ------------------------------------------------------------------------
+
+bool front_is_wanted(const shoal_solver *s) {
+    struct machine m;
+    if (!device_is_free(s->given.device))
+        return false;
+    machine_find(&m, NULL);
+    return m.count > 1;
+}
+
+static void load_tune(struct chooser *c, const char *place) {
+    struct cache *cache = cache_open(place);
+    if (cache)
+        tune_load(&c->tune, cache, c->machine.digest, now_ns());
+    cache_close(cache);
+}
+
+static void save_tune(struct chooser *c, const char *place) {
+    struct cache *cache = tune_is_changed(&c->tune) ? cache_open(place) : NULL;
+    if (cache)
+        tune_save(&c->tune, cache, c->machine.digest, now_ns());
+    cache_close(cache);
+}
+
+static void set_class(const shoal_solver *s, struct chooser *c) {
+    pilot_class(s->plan, c->class);
+    c->cpu = (struct machine_cpu){.threads = s->plan->threads, .lanes = pilot_lanes(s->plan)};
+}
+
+shoal_code front_make(shoal_solver *s, shoal_log *log) {
+    struct front *f = calloc(1, sizeof *f);
+    if (!f)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    s->front = f;
+    machine_find(&f->chooser.machine, log_report(log));
+    load_tune(&f->chooser, s->given.cache);
+    set_class(s, &f->chooser);
+    choose_begin(&f->chooser);
+    snprintf(s->device_text, sizeof s->device_text, "chosen for each batch: cpu");
+    for (uint32_t i = 1; i < f->chooser.machine.count; i++) {
+        size_t n = strlen(s->device_text);
+        snprintf(s->device_text + n, sizeof s->device_text - n, ", %s",
+                 f->chooser.machine.known[i]->name);
+    }
+    return SHOAL_OK;
+}
+
+void front_free(struct front *f) {
+    for (uint32_t i = 0; f && i < COST_DEVICES; i++)
+        shoal_solver_free(f->child[i]);
+    free(f);
+}
+
+// The options of a child: those of the front, on its device.
+static shoal_options options_of(const shoal_solver *s, uint32_t row) {
+    shoal_options o = s->given;
+    const struct device_known *d = s->front->chooser.machine.known[row];
+    o.device = d ? d->name : "cpu";
+    return o;
+}
+
+// Kernels that were kept tell that all are; else each must be looked for again.
+static void change_chooser(struct chooser *c, const shoal_solver *next, const struct chooser *old,
+                           bool kept) {
+    struct chooser fresh = *c;
+    *c = *old;
+    set_class(next, c);
+    bool same = !strcmp(fresh.class, old->class) && fresh.cpu.threads == old->cpu.threads;
+    if (kept && same)
+        return;
+    double work = c->work, spread = c->spread;
+    choose_begin(c);
+    if (same) { // about what it was, until a batch tells
+        c->work = work;
+        c->spread = spread;
+        c->last = old->last;
+        c->piloted = old->piloted;
+    }
+}
+
+shoal_code front_take_over(shoal_solver *next, shoal_solver *old, shoal_effect *effect,
+                           shoal_log *log) {
+    struct front *f = next->front, *from = old->front;
+    shoal_solver *last = from->child[from->shown];
+    *effect = SHOAL_KEPT;
+    shoal_options o = options_of(next, from->shown);
+    shoal_code code =
+        last ? solver_change(last, api_model_copy(next->model), &o, effect, log) : SHOAL_OK;
+    if (code != SHOAL_OK)
+        return code;
+    change_chooser(&f->chooser, next, &from->chooser, last && *effect == SHOAL_KEPT);
+    for (uint32_t i = 0; i < COST_DEVICES; i++) {
+        f->child[i] = from->child[i];
+        f->stale[i] = i != from->shown;
+        f->used[i] = from->used[i];
+        from->child[i] = NULL;
+        if (f->child[i])
+            f->chooser.table.row[i].kernel.open = true;
+    }
+    f->shown = from->shown;
+    if (last)
+        choose_loaded(&f->chooser, f->shown, last->runner.kernel[PLAN_FIRST].key);
+    return SHOAL_OK;
+}
+
+static shoal_code child_of(shoal_solver *s, uint32_t row, shoal_solver **out, shoal_log *log) {
+    struct front *f = s->front;
+    shoal_options o = options_of(s, row);
+    shoal_solver **child = &f->child[row];
+    shoal_code code = SHOAL_OK;
+    if (!*child)
+        code = solver_make(api_model_copy(s->model), &o, NULL, s, s->plans, child, log);
+    else if (f->stale[row])
+        code = solver_change(*child, api_model_copy(s->model), &o, NULL, log);
+    *out = *child;
+    if (code != SHOAL_OK)
+        return code;
+    f->stale[row] = false;
+    if (!s->plans)
+        choose_loaded(&f->chooser, row, (*child)->runner.kernel[PLAN_FIRST].key);
+    return SHOAL_OK;
+}
+
+shoal_code front_cpu(shoal_solver *s, shoal_solver **out, shoal_log *log) {
+    return child_of(s, 0, out, log);
+}
+
+const shoal_solver *front_shown(const shoal_solver *s) {
+    const shoal_solver *child = s->front ? s->front->child[s->front->shown] : NULL;
+    return child ? child : s;
+}
+
+// ---- What the choice asks -----------------------------------------------------------------------
+
+// A word of a description such as sm_90; NULL: only the open device knows what it builds for.
+static const char *target_of(const struct device_known *d, char word[16]) {
+    const char *at = d ? strstr(d->text, ", sm_") : NULL;
+    if (!at)
+        return NULL;
+    snprintf(word, 16, "%.*s", (int)strcspn(at + 2, ","), at + 2);
+    return word;
+}
+
+static void look_up(const struct order *order, const shoal_options *o, struct system *system,
+                    struct cost_kernel *out, char key[KEY_HEX]) {
+    struct build_how how = solver_how(order->model, o, order->backend, order->device);
+    struct cache *cache = cache_open(how.cache);
+    struct build b = {0};
+    how.keep_source = NULL; // nobody makes it yet
+    if (cache &&
+        build_begin(&order->kernel[PLAN_FIRST], system, &how, cache, &b, NULL) == SHOAL_OK) {
+        uint32_t ms = cache_predict(cache, order->backend->kind, b.source.text.length);
+        out->cached = kernel_is_cached(&b.making);
+        out->compile = ms ? ms / 1e3 : out->compile;
+        memcpy(key, b.making.hex, KEY_HEX);
+    }
+    build_free(&b);
+    cache_close(cache);
+}
+
+// What cannot be found out counts as a miss: whoever makes the kernel says what is wrong.
+static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char key[KEY_HEX]) {
+    shoal_solver *s = user;
+    struct order order;
+    char word[16];
+    shoal_options o = options_of(s, row);
+    const char *target = target_of(s->front->chooser.machine.known[row], word);
+    shoal_code code = order_open(s->model, &o, target, &order, NULL);
+    struct system *system = code == SHOAL_OK ? api_system(order.model, NULL) : NULL;
+    if (system)
+        look_up(&order, &o, system, out, key);
+    else
+        choose_failed(&s->front->chooser, row);
+    order_close(&order);
+    return SHOAL_OK;
+}
+
+static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
+    shoal_solver *s = user, *cpu = NULL;
+    struct front *f = s->front;
+    shoal_code code = child_of(s, 0, &cpu, f->log);
+    if (code != SHOAL_OK)
+        return code;
+    int32_t span = log_begin(f->log, LOG_pilot_run);
+    code = pilot_run(cpu->plan, &cpu->runner, f->batch->batch, rows, out);
+    log_u64(f->log, span, "runs", out->rows);
+    log_f64(f->log, span, "spread", out->spread);
+    log_end(f->log, span);
+    return code;
+}
+
+static const struct choose_engine measuring = {.look = look, .pilot = pilot},
+                                  planning = {.look = look};
+
+static struct choose_request request_of(shoal_solver *s, const shoal_batch *batch) {
+    struct choose_request q = {.rows = batch_rows(batch->batch),
+                               .threshold = s->given.threshold,
+                               .reuses = s->given.reuses ? s->given.reuses : 1,
+                               .noun = "runs",
+                               .engine = s->plans ? &planning : &measuring,
+                               .user = s};
+    pilot_bytes(s->plan, batch->batch, &s->plan->list, &q.in_bytes, &q.out_bytes);
+    return q;
+}
+
+// ---- A batch ------------------------------------------------------------------------------------
+
+static shoal_code choose(shoal_solver *s, const shoal_batch *batch, uint32_t *row, shoal_log *log) {
+    struct front *f = s->front;
+    struct choose_request q = request_of(s, batch);
+    f->batch = batch;
+    f->log = log;
+    int32_t span = log_begin(log, LOG_choose_device);
+    shoal_code code = choose_device(&f->chooser, &q, row);
+    log_text(log, span, "device", f->chooser.table.row[*row].device.name);
+    log_text(log, span, "reason", f->chooser.reason);
+    log_end(log, span);
+    return code;
+}
+
+// A device that cannot be used, or does not take the kernel, leaves the batch to the CPU.
+static shoal_code without(shoal_solver *s, uint32_t row, uint64_t mark, shoal_log *log) {
+    char why[256];
+    if (s->given.no_fallback || !row)
+        return SHOAL_DEVICE;
+    report_withdraw(log_report(log), mark, why, sizeof why);
+    report_warning(log_report(log), "%s cannot be used, so the CPU is: %s",
+                   s->front->chooser.table.row[row].device.name, why);
+    choose_failed(&s->front->chooser, row);
+    return SHOAL_OK;
+}
+
+shoal_code front_worker(shoal_solver *s, const shoal_batch *batch, shoal_solver **out,
+                        shoal_log *log) {
+    uint32_t row = 0;
+    uint64_t mark = report_mark(log_report(log));
+    shoal_code code = choose(s, batch, &row, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = child_of(s, row, out, log);
+    if (row && (code == SHOAL_DEVICE || code == SHOAL_MEMORY) &&
+        without(s, row, mark, log) == SHOAL_OK)
+        code = child_of(s, row = 0, out, log);
+    if (code == SHOAL_OK)
+        s->front->shown = row;
+    return code;
+}
+
+static uint32_t row_of(const struct front *f, const shoal_solver *worker) {
+    uint32_t row = 0;
+    while (row < f->chooser.machine.count && f->child[row] != worker)
+        row++;
+    return row;
+}
+
+void front_learn(shoal_solver *s, const shoal_solver *worker, double seconds) {
+    struct front *f = s->front;
+    uint32_t row = row_of(f, worker);
+    struct choose_request q = request_of(s, f->batch);
+    choose_learn(&f->chooser, &q, row, seconds, !f->used[row], now_ns());
+    f->used[row] = true;
+    save_tune(&f->chooser, s->given.cache);
+}
+
+void front_lost(shoal_solver *s, const shoal_solver *worker) {
+    choose_failed(&s->front->chooser, row_of(s->front, worker));
+}
