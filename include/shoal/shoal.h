@@ -658,6 +658,8 @@ typedef struct shoal_plan {
     uint64_t host_bytes, device_bytes, disk_bytes;
     uint64_t disk_free; // where the file would be; UINT64_MAX: unknown
     uint32_t threads;
+    double seconds; // that it is likely to take, with what must be compiled, but for the file; NaN:
+                    // nothing like it has run here yet
 } shoal_plan;
 SHOAL_API shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch,
                                        const char *path, shoal_plan *plan, shoal_log *log);
@@ -750,6 +752,27 @@ typedef struct shoal_device_info {
 
 SHOAL_API uint32_t shoal_device_count(void);
 SHOAL_API shoal_device_info shoal_device_at(uint32_t index);
+
+// ---- Calibration --------------------------------------------------------------------------------
+
+// What a batch of one size takes. Numbers are NaN where there is no other device, or no time.
+typedef struct shoal_calibration {
+    const char *workload; // in words
+    const char *device;   // the one beside the CPU; NULL: there is none
+    uint64_t runs;
+    double cpu_s;  // on the CPU, everything loaded
+    double cold_s; // on the device: with its start and the compilation of the kernel,
+    double warm_s; // and once both are there
+    const char *choice; // cpu, cuda:0: what `auto` takes for the next such batch
+} shoal_calibration;
+typedef void shoal_calibrate_visit(const shoal_calibration *row, void *user);
+// Measures this machine, in that many seconds at most (30 where it is 0), and keeps the numbers for
+// `auto`: of workloads that the engines have, or (model not NULL) of runs of that model, over the
+// values around its own. Each size is told as soon as it is known; what is compiled for it goes
+// into the cache.
+SHOAL_API shoal_code shoal_calibrate(const shoal_model *model, const shoal_options *options,
+                                     double seconds, shoal_calibrate_visit *visit, void *user,
+                                     shoal_log *log);
 
 // ---- Kernel cache -------------------------------------------------------------------------------
 

@@ -2,21 +2,16 @@
 // The solvers behind a front, and what the choice of a device asks about them.
 #include "api/front.h"
 
+#include "api/learn.h"
+#include "base/thread.h"
 #include "device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 LOG_LABEL(choose_device, RUNTIME, 12, "which device gets the batch");
 LOG_LABEL(pilot_run, RUNTIME, 14, "some runs on the CPU, to see what each takes");
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 // ---- Making and changing ------------------------------------------------------------------------
 
@@ -28,34 +23,13 @@ bool front_is_wanted(const shoal_solver *s) {
     return m.count > 1;
 }
 
-static void load_tune(struct chooser *c, const char *place) {
-    struct cache *cache = cache_open(place);
-    if (cache)
-        tune_load(&c->tune, cache, c->machine.digest, now_ns());
-    cache_close(cache);
-}
-
-static void save_tune(struct chooser *c, const char *place) {
-    struct cache *cache = tune_is_changed(&c->tune) ? cache_open(place) : NULL;
-    if (cache)
-        tune_save(&c->tune, cache, c->machine.digest, now_ns());
-    cache_close(cache);
-}
-
-static void set_class(const shoal_solver *s, struct chooser *c) {
-    pilot_class(s->plan, c->class);
-    c->cpu = (struct machine_cpu){.threads = s->plan->threads, .lanes = pilot_lanes(s->plan)};
-}
-
 shoal_code front_make(shoal_solver *s, shoal_log *log) {
     struct front *f = calloc(1, sizeof *f);
     if (!f)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     s->front = f;
     machine_find(&f->chooser.machine, log_report(log));
-    load_tune(&f->chooser, s->given.cache);
-    set_class(s, &f->chooser);
-    choose_begin(&f->chooser);
+    learn_begin(&f->chooser, s);
     snprintf(s->device_text, sizeof s->device_text, "chosen for each batch: cpu");
     for (uint32_t i = 1; i < f->chooser.machine.count; i++) {
         size_t n = strlen(s->device_text);
@@ -66,7 +40,10 @@ shoal_code front_make(shoal_solver *s, shoal_log *log) {
 }
 
 void front_free(struct front *f) {
-    for (uint32_t i = 0; f && i < COST_DEVICES; i++)
+    if (!f)
+        return;
+    learn_save(&f->chooser);
+    for (uint32_t i = 0; i < COST_DEVICES; i++)
         shoal_solver_free(f->child[i]);
     free(f);
 }
@@ -82,10 +59,9 @@ static shoal_options options_of(const shoal_solver *s, uint32_t row) {
 // Kernels that were kept tell that all are; else each must be looked for again.
 static void change_chooser(struct chooser *c, const shoal_solver *next, const struct chooser *old,
                            bool kept) {
-    struct chooser fresh = *c;
+    bool same = !strcmp(c->class, old->class) && c->cpu.threads == old->cpu.threads;
     *c = *old;
-    set_class(next, c);
-    bool same = !strcmp(fresh.class, old->class) && fresh.cpu.threads == old->cpu.threads;
+    learn_class(c, next);
     if (kept && same)
         return;
     double work = c->work, spread = c->spread;
@@ -112,7 +88,6 @@ shoal_code front_take_over(shoal_solver *next, shoal_solver *old, shoal_effect *
     for (uint32_t i = 0; i < COST_DEVICES; i++) {
         f->child[i] = from->child[i];
         f->stale[i] = i != from->shown;
-        f->used[i] = from->used[i];
         from->child[i] = NULL;
         if (f->child[i])
             f->chooser.table.row[i].kernel.open = true;
@@ -209,25 +184,86 @@ static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
     return code;
 }
 
-static const struct choose_engine measuring = {.look = look, .pilot = pilot},
-                                  planning = {.look = look};
+// ---- Two compilers side by side -----------------------------------------------------------------
 
-static struct choose_request request_of(shoal_solver *s, const shoal_batch *batch) {
-    struct choose_request q = {.rows = batch_rows(batch->batch),
-                               .threshold = s->given.threshold,
-                               .reuses = s->given.reuses ? s->given.reuses : 1,
-                               .noun = "runs",
-                               .engine = s->plans ? &planning : &measuring,
-                               .user = s};
-    pilot_bytes(s->plan, batch->batch, &s->plan->list, &q.in_bytes, &q.out_bytes);
-    return q;
+// Compiles for a device, into the cache, while the CPU's kernel is compiled and its pilot runs.
+struct early {
+    pthread_t thread;
+    shoal_model *model; // a copy
+    shoal_options options;
+    char target[16];
+    int stop; // atomic
+};
+
+static void *compile(void *user) {
+    struct early *e = user;
+    struct order order;
+    struct build b = {0};
+    struct cache *cache = cache_open(e->options.cache);
+    shoal_code code = order_open(e->model, &e->options, e->target, &order, NULL);
+    struct system *system = code == SHOAL_OK && cache ? api_system(order.model, NULL) : NULL;
+    struct build_how how = solver_how(order.model, &e->options, order.backend, order.device);
+    if (system && build_begin(&order.kernel[PLAN_FIRST], system, &how, cache, &b, NULL) == SHOAL_OK)
+        (void)kernel_warm(&b.making); // whoever needs it says what is wrong
+    build_free(&b);
+    order_close(&order);
+    cache_close(cache);
+    return NULL;
 }
+
+static void begin_compile(void *user, uint32_t row) {
+    shoal_solver *s = user;
+    struct early *e = calloc(1, sizeof *e);
+    if (!e || !target_of(s->front->chooser.machine.known[row], e->target) ||
+        !(e->model = api_model_copy(s->model))) {
+        free(e);
+        return;
+    }
+    e->options = options_of(s, row);
+    e->options.stop = &e->stop;
+    e->options.on_compile = NULL;
+    e->options.keep_source = NULL;
+    if (thread_start(&e->thread, compile, e) == 0) {
+        s->front->early = e;
+        return;
+    }
+    shoal_model_free(e->model);
+    free(e);
+}
+
+// The thread is waited for; one that is not wanted comes back soon, and leaves the compiler behind.
+static void end_compile(struct front *f, bool wanted) {
+    struct early *e = f->early;
+    if (!e)
+        return;
+    if (!wanted)
+        __atomic_store_n(&e->stop, 1, __ATOMIC_RELAXED);
+    pthread_join(e->thread, NULL);
+    shoal_model_free(e->model);
+    free(e);
+    f->early = NULL;
+}
+
+// A kernel that is wanted is waited for by the solver that needs it.
+static void settle(void *user, bool wanted) {
+    shoal_solver *s = user;
+    if (!wanted)
+        end_compile(s->front, false);
+}
+
+static const struct choose_engine measuring = {.look = look,
+                                               .pilot = pilot,
+                                               .begin_compile = begin_compile,
+                                               .settle = settle},
+                                  planning = {.look = look};
 
 // ---- A batch ------------------------------------------------------------------------------------
 
 static shoal_code choose(shoal_solver *s, const shoal_batch *batch, uint32_t *row, shoal_log *log) {
     struct front *f = s->front;
-    struct choose_request q = request_of(s, batch);
+    struct choose_request q = learn_request(s, batch->batch);
+    q.engine = s->plans ? &planning : &measuring;
+    q.user = s;
     f->batch = batch;
     f->log = log;
     int32_t span = log_begin(log, LOG_choose_device);
@@ -255,9 +291,9 @@ shoal_code front_worker(shoal_solver *s, const shoal_batch *batch, shoal_solver 
     uint32_t row = 0;
     uint64_t mark = report_mark(log_report(log));
     shoal_code code = choose(s, batch, &row, log);
-    if (code != SHOAL_OK)
-        return code;
-    code = child_of(s, row, out, log);
+    if (code == SHOAL_OK)
+        code = child_of(s, row, out, log);
+    end_compile(s->front, code == SHOAL_OK);
     if (row && (code == SHOAL_DEVICE || code == SHOAL_MEMORY) &&
         without(s, row, mark, log) == SHOAL_OK)
         code = child_of(s, row = 0, out, log);
@@ -273,13 +309,8 @@ static uint32_t row_of(const struct front *f, const shoal_solver *worker) {
     return row;
 }
 
-void front_learn(shoal_solver *s, const shoal_solver *worker, double seconds) {
-    struct front *f = s->front;
-    uint32_t row = row_of(f, worker);
-    struct choose_request q = request_of(s, f->batch);
-    choose_learn(&f->chooser, &q, row, seconds, !f->used[row], now_ns());
-    f->used[row] = true;
-    save_tune(&f->chooser, s->given.cache);
+uint32_t front_row(const shoal_solver *s, const shoal_solver *worker) {
+    return row_of(s->front, worker);
 }
 
 void front_lost(shoal_solver *s, const shoal_solver *worker) {

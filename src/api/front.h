@@ -14,7 +14,6 @@ struct front {
     struct chooser chooser;
     shoal_solver *child[COST_DEVICES]; // by row of the chooser's machine; NULL: none yet
     bool stale[COST_DEVICES];          // it is of the model and the options before a change
-    bool used[COST_DEVICES];           // it ran a batch
     uint32_t shown;                    // who had the last batch
     struct early *early;               // a compilation that began before it is known to be needed
     const shoal_batch *batch;          // of the call under way,
@@ -35,8 +34,8 @@ shoal_code front_worker(shoal_solver *s, const shoal_batch *batch, shoal_solver 
                         shoal_log *log);
 // Whom the solver stands for: the one that had the last batch.
 const shoal_solver *front_shown(const shoal_solver *s);
-// A batch that a worker ran, in so many seconds.
-void front_learn(shoal_solver *s, const shoal_solver *worker, double seconds);
+// The row of a worker.
+uint32_t front_row(const shoal_solver *s, const shoal_solver *worker);
 // A device that failed is not chosen again.
 void front_lost(shoal_solver *s, const shoal_solver *worker);
 // The solver on the CPU.

@@ -30,11 +30,12 @@
 
 #define RUN "run"
 #define PLOT "plot"
-#define KERNEL "run source warm explain" // what changes or checks a kernel
-#define MODEL "run info source warm explain"
+#define KERNEL "run source warm calibrate explain" // what changes or checks a kernel
+#define MODEL "run info source warm calibrate explain"
 #define CACHE "list show stat explain verify clear doctor export import" // of `shoal cache`
 #define ALL                                                                                        \
-    "run plot info source devices methods options env version help man completions warm " CACHE
+    "run plot info source devices methods options env version help man completions warm "          \
+    "calibrate " CACHE
 
 #define RUNS "which runs"
 #define TIME "time and steps"
@@ -165,7 +166,7 @@ const struct option option_table[] = {
      GROUP(OUTPUT), FIELD(keep_failed), .type = OPTION_FLAG},
     {OPTION("dry-run", RUN, NULL, "off", "say what a run would take, and stop"), GROUP(OUTPUT),
      .type = OPTION_FLAG},
-    {OPTION("json", "info warm " CACHE, NULL, "off", "machine-readable"), GROUP(OUTPUT),
+    {OPTION("json", "info warm calibrate " CACHE, NULL, "off", "machine-readable"), GROUP(OUTPUT),
      .type = OPTION_FLAG},
     {OPTION("summary", KERNEL, "'LABEL=max(x),...'", "",
             "what each run comes to, instead of its states: max, mean, crossings, ..."),
@@ -208,7 +209,8 @@ const struct option option_table[] = {
     {OPTION("ascii", PLOT, NULL, "off", "plain characters on the terminal, no colours"),
      GROUP(FIGURE), .type = OPTION_FLAG},
 
-    {OPTION("device", KERNEL, "auto" DEVICE_BACKENDS(NUMBERED), "auto", "see `shoal devices`"),
+    {OPTION("device", "run source warm explain", "auto" DEVICE_BACKENDS(NUMBERED), "auto",
+            "see `shoal devices`"),
      GROUP(DEVICE), IN_KERNEL, HELD(device), .type = OPTION_DEVICE,
      .words = "auto" DEVICE_BACKENDS(WORD)},
     {OPTION("threshold", RUN, "N", "by measurement",
@@ -230,7 +232,7 @@ const struct option option_table[] = {
     {OPTION("refill", KERNEL, "on|off|auto", "auto",
             "a finished lane takes the next trajectory; the results are the same"),
      GROUP(DEVICE), HELD(refill), .type = OPTION_CHOICE, .words = "auto on off"},
-    {OPTION("cache", "run warm " CACHE, "DIR", "SHOAL_CACHE_DIR, else ~/.cache/shoal",
+    {OPTION("cache", "run warm calibrate " CACHE, "DIR", "SHOAL_CACHE_DIR, else ~/.cache/shoal",
             "where compiled kernels are kept"),
      GROUP(DEVICE), HELD(cache), .type = OPTION_TEXT},
     {OPTION("target", "warm", "NAME,...", "this machine",

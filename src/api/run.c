@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Running a solver, into any sink and into a file.
 #include "api/front.h"
+#include "api/learn.h"
 #include "api/solver.h"
 
 #include "base/file.h"
@@ -29,7 +30,9 @@ const char *shoal_solver_device(const shoal_solver *solver) {
 }
 
 const char *shoal_solver_reason(const shoal_solver *solver) {
-    return solver && solver->front ? solver->front->chooser.reason : "";
+    if (!solver)
+        return NULL;
+    return solver->front ? solver->front->chooser.reason : "";
 }
 
 uint32_t shoal_solver_array_count(const shoal_solver *solver) {
@@ -219,16 +222,17 @@ static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
     if (s->reduce.items.count && !reduce)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     struct relay relay = {.solver = s, .log = log};
+    bool first = !s->runner.launches;
     struct run_spare spare = {&relay, open_spare};
     bool may = s->backend->target(s->device)->device && !s->given.no_fallback;
     shoal_code code = run_batch(s->plan, &s->runner, b, reduce ? reduce : sink, list, &control,
                                 may ? &spare : NULL, tally, log);
     if (reduce)
         reduce->free(reduce);
-    if (s->owner && s->owner->front && relay.taken)
+    if (s->owner && relay.taken)
         front_lost(s->owner, s);
-    else if (s->owner && s->owner->front && code == SHOAL_OK)
-        front_learn(s->owner, s, tally->seconds);
+    else if (code == SHOAL_OK)
+        learn_from(s, b, tally->seconds, first, log);
     return code;
 }
 
@@ -284,8 +288,10 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
         *plan = run_plan(worker->plan, batch->batch, &list);
     if (code == SHOAL_OK && solver->reduce.items.count)
         code = plan_reduced(solver, batch->batch, &arena, &list, plan, log_report(log));
-    if (code == SHOAL_OK)
+    if (code == SHOAL_OK) {
         plan->rows = list.of.rows;
+        plan->seconds = learn_estimate(worker, batch->batch);
+    }
     if (code == SHOAL_OK && path)
         plan->disk_bytes = io_sink_bytes(path, &list);
     if (code == SHOAL_OK)

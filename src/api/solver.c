@@ -3,6 +3,7 @@
 #include "api/solver.h"
 
 #include "api/front.h"
+#include "api/learn.h"
 #include "api/options.h"
 #include "device/device.h"
 #include "io/io.h"
@@ -253,6 +254,7 @@ static shoal_code show(shoal_solver *s, struct report *r) {
 }
 
 static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
+    uint64_t start = clock_ns();
     if (from && model_same_kernel(s->model->model, from->model->model))
         s->model->found->system = from->model->found->system;
     shoal_code code = open_device(s, from, log);
@@ -260,6 +262,7 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
         code = make_plan(s, log);
     if (code != SHOAL_OK)
         return code;
+    s->opened_s = from ? 0 : (double)(clock_ns() - start) * 1e-9;
     set_runner(s, from);
     code = show(s, log_report(log));
     if (code == SHOAL_OK)
@@ -347,6 +350,7 @@ void shoal_solver_free(shoal_solver *solver) {
     if (!solver)
         return;
     front_free(solver->front);
+    learner_free(solver->learner);
     shoal_solver_free(solver->spare);
     for (int i = 0; i < PLAN_ROLES; i++)
         kernel_drop(solver->runner.kernel[i].kernel);
@@ -365,6 +369,11 @@ static void replace(shoal_solver *s, shoal_solver *next) {
     next->progress = s->progress;
     next->progress_user = s->progress_user;
     next->under_way = s->under_way;
+    if (next->runner.kernel[PLAN_FIRST].kernel == s->runner.kernel[PLAN_FIRST].kernel) {
+        next->runner.launches = s->runner.launches;
+        next->runner.first_s = s->runner.first_s;
+        next->runner.typical_s = s->runner.typical_s;
+    }
     struct dispatch_pool *pool = &next->runner.pool;
     if (next->device == s->device)
         *pool = s->runner.pool;

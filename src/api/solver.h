@@ -17,15 +17,17 @@ LOG_DECLARE_LABEL(solve_ivp_execution);
 // that follows from them is made anew by every change, as a second solver that takes its place when
 // nothing went wrong; it shares device and kernels, and gets the blocks.
 struct shoal_solver {
-    shoal_model *model;  // its own copy
-    shoal_options given; // its own copy
-    bool plans;          // it gets no kernel
-    struct front *front; // it chooses among others for each batch; NULL: it has one device
-    shoal_solver *owner; // the one that chose it; NULL: it is the caller's
-    shoal_solver *spare; // on the CPU, made when the device had failed
+    shoal_model *model;      // its own copy
+    shoal_options given;     // its own copy
+    bool plans;              // it gets no kernel
+    struct front *front;     // it chooses among others for each batch; NULL: it has one device
+    shoal_solver *owner;     // the one that chose it; NULL: it is the caller's
+    shoal_solver *spare;     // on the CPU, made when the device had failed
+    struct learner *learner; // what it has measured, without a front; NULL: nothing yet
     const struct shoal_backend *backend;
     struct shoal_device *device;
     uint32_t device_index;
+    double opened_s;         // that it took, with its context; 0: it was open
     pid_t pid;               // of the process that opened it
     const struct plan *plan; // in the arena
     struct runner runner;

@@ -45,9 +45,23 @@ static struct cost_job job_of(const struct chooser *c, const struct choose_reque
                              .noun = q->noun};
 }
 
-double choose_predict(const struct chooser *c, const struct choose_request *q, uint32_t row) {
+// What the tune file knows of a kernel that is to run on some row.
+static bool recall(struct chooser *c) {
+    for (uint32_t i = 0; i < c->table.count; i++) {
+        const struct tune_kernel *k = c->key[i][0] ? tune_kernel(&c->tune, c->key[i]) : NULL;
+        if (k && k->work > 0) {
+            c->work = k->work;
+            c->spread = k->spread;
+            return true;
+        }
+    }
+    return false;
+}
+
+double choose_predict(struct chooser *c, const struct choose_request *q, uint32_t row) {
+    bool known = c->work > 0 || recall(c);
     struct cost_job j = job_of(c, q);
-    return c->work > 0 ? cost_now(&c->table.row[row], &j) : (double)NAN;
+    return known ? cost_now(&c->table.row[row], &j) : (double)NAN;
 }
 
 static uint32_t best_other(const struct chooser *c, const struct cost_job *j) {
@@ -82,19 +96,6 @@ static shoal_code look(struct chooser *c, const struct choose_request *q) {
 }
 
 // ---- The work of a row --------------------------------------------------------------------------
-
-// What the tune file knows of a kernel that is to run on some row.
-static bool recall(struct chooser *c) {
-    for (uint32_t i = 0; i < c->table.count; i++) {
-        const struct tune_kernel *k = c->key[i][0] ? tune_kernel(&c->tune, c->key[i]) : NULL;
-        if (k && k->work > 0) {
-            c->work = k->work;
-            c->spread = k->spread;
-            return true;
-        }
-    }
-    return false;
-}
 
 // Whether the choice would be the same with much more or much less work.
 static bool is_clear(const struct chooser *c, const struct cost_job *j) {
@@ -230,6 +231,17 @@ static void learn_device(struct chooser *c, const struct cost_job *j, uint32_t r
     d->at_once = d->lane / full;
 }
 
+// What is known already is not written again.
+static void note_work(struct chooser *c, uint32_t row, int64_t now) {
+    const struct tune_kernel *known = c->key[row][0] ? tune_kernel(&c->tune, c->key[row]) : NULL;
+    bool same = known && fabs(known->work - c->work) <= 0.2 * c->work;
+    if (same || !c->key[row][0] || !(c->work > 0))
+        return;
+    struct tune_kernel *k = tune_note(&c->tune, c->key[row], now);
+    k->work = c->work;
+    k->spread = c->spread > 1 ? c->spread : 1;
+}
+
 void choose_learn(struct chooser *c, const struct choose_request *q, uint32_t row, double seconds,
                   bool first, int64_t now) {
     struct cost_job j = job_of(c, q);
@@ -239,10 +251,5 @@ void choose_learn(struct chooser *c, const struct choose_request *q, uint32_t ro
         c->work = first ? (c->work > 0 ? c->work : work) : mixed(c->work, work);
     } else if (!first && c->work > 0)
         learn_device(c, &j, row, seconds, now);
-    struct tune_kernel *k =
-        c->key[row][0] && c->work > 0 ? tune_note(&c->tune, c->key[row], now) : NULL;
-    if (k) {
-        k->work = c->work;
-        k->spread = c->spread > 1 ? c->spread : 1;
-    }
+    note_work(c, row, now);
 }

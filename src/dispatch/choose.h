@@ -50,6 +50,8 @@ struct choose_request {
 struct chooser {
     struct machine machine;
     struct tune tune;
+    char place[4096]; // of the cache that its file is in, for those who save it; "": the usual one
+    int64_t saved_ns; // when it was
     char class[MACHINE_CLASS];
     struct machine_cpu cpu;
     struct cost_table table;
@@ -70,7 +72,7 @@ void choose_failed(struct chooser *c, uint32_t row);
 // The row that gets a batch; the reason says why. An error is the engine's.
 shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint32_t *row);
 // What it is predicted to take on a row, in seconds; NaN: the work of a row is not known.
-double choose_predict(const struct chooser *c, const struct choose_request *q, uint32_t row);
+double choose_predict(struct chooser *c, const struct choose_request *q, uint32_t row);
 
 // A batch that ran: what all took, everything loaded. `first`: it was the first there, which
 // measures more than is of use for others.

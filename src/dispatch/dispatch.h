@@ -36,6 +36,7 @@ struct dispatch_chunk {
     uint64_t before;       // rows of the batch that count as done while it runs
     bool reruns;           // some of its rows may be run again: `undone` says how many so far
     struct dispatch *loop; // set by the loop
+    uint64_t start_ns;     // when it was started
     int32_t span;          // of the kernel; -1: not open
 };
 
@@ -92,8 +93,9 @@ struct dispatch {
     uint64_t next;                                 // row that the next chunk begins with
     uint32_t started, waited, delivered;           // chunks
     uint64_t start_ns;
-    uint64_t shown; // rows that progress was last called with
-    int stop;       // what the device looks at when there is more than one flag
+    uint64_t first_ns, later_ns; // that the first chunk took, and all later ones together
+    uint64_t shown;              // rows that progress was last called with
+    int stop;                    // what the device looks at when there is more than one flag
 };
 
 // SHOAL_STOPPED: it ended early; every chunk up to a row was handed on.

@@ -308,6 +308,22 @@ static shoal_code finish_output(struct batch_run *b, shoal_code code) {
     return ended != SHOAL_OK ? ended : code;
 }
 
+// What chunks took, for those who ask what they will.
+static void note_times(struct runner *r, const struct dispatch *d) {
+    uint32_t later = d->waited > 1 ? d->waited - 1 : 0;
+    if (!d->waited)
+        return;
+    double first = (double)d->first_ns * 1e-9,
+           mean = later ? (double)d->later_ns * 1e-9 / later : 0;
+    if (!r->launches)
+        r->first_s = first;
+    else if (!later)
+        mean = first;
+    if (mean > 0)
+        r->typical_s = r->typical_s > 0 ? (3 * r->typical_s + mean) / 4 : mean;
+    r->launches += d->waited;
+}
+
 // Rows that are not done yet, with the plan and the runner that the run has; what these were needed
 // for is given back. The sink knows its list from the first call on.
 static shoal_code run_rest(struct batch_run *b, bool begin, struct result_list *list,
@@ -321,6 +337,8 @@ static shoal_code run_rest(struct batch_run *b, bool begin, struct result_list *
     }
     if (code == SHOAL_OK)
         code = run_chunks(b, control);
+    if (code == SHOAL_OK)
+        note_times(b->runner, &b->loop);
     *chunks += b->loop.started;
     for (uint32_t i = 0; i < b->made; i++)
         chunk_free(&b->chunk[i]);

@@ -18,6 +18,10 @@ struct runner {
     struct loaded kernel[PLAN_ROLES]; // those that take over are made when a row needs them first
     struct dispatch_pool pool;
     struct shoal_resident *signals; // samples of drivers and tables; NULL: not there yet
+    // Chunks of the first kernel so far, and what the first one and later ones took, from start to
+    // end.
+    uint64_t launches;
+    double first_s, typical_s;
 };
 // Takes the samples off the device.
 void runner_forget(struct runner *r);
