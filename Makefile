@@ -62,7 +62,7 @@ include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
-.PHONY: help setup-% demo gallery test test-long test-gpu bench bench-stiff bench-gpu install uninstall clean examples
+.PHONY: help setup-% demo gallery test test-long test-gpu bench bench-stiff bench-gpu bench-dispatch install uninstall clean examples
 .PHONY: format formatted tidy by-clang lint sanitized asan ubsan fuzz
 help:
 	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a picture'
@@ -73,6 +73,7 @@ help:
 	@echo 'make bench     compare with peers and with the peak of this machine'
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
+	@echo 'make bench-dispatch  what --device auto chooses against CPU and GPU, DISPATCH_SECONDS=330'
 	@echo 'make lint      what is not formatted, findings of clang-tidy, warnings of clang: make test does it too'
 	@echo 'make format tidy asan ubsan fuzz clean'
 
@@ -128,7 +129,12 @@ bench-stiff: setup-bench
 bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
 	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand
-BENCHES := bench gpu log_cost plot stiff warm
+# The table of docs/devices.md.
+DISPATCH_SECONDS ?= 330
+bench-dispatch:
+	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/dispatch
+	$(BUILD)/bench/dispatch cuda $(DISPATCH_SECONDS)
+BENCHES := bench gpu log_cost plot stiff warm dispatch
 $(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)

@@ -281,6 +281,96 @@ TEST(choice_run_cpu_only) {
     scene_free(&s);
 }
 
+// ---- Calibration and estimates ------------------------------------------------------------------
+
+struct rows {
+    uint32_t count;
+    uint64_t runs;
+    bool timed, other;
+};
+
+static void on_row(const shoal_calibration *row, void *user) {
+    struct rows *r = user;
+    CHECK(row->runs > r->runs);
+    CHECK(row->cpu_s > 0 || isnan(row->cpu_s));
+    CHECK(isnan(row->warm_s) || (row->warm_s > 0 && row->cold_s > row->warm_s));
+    CHECK(!strcmp(row->choice, "cpu") || (row->device && !strcmp(row->choice, row->device)));
+    r->runs = row->runs;
+    r->timed = r->timed || row->cpu_s > 0;
+    r->other = r->other || row->warm_s > 0;
+    r->count++;
+}
+
+static double point(const char *device, enum machine_point p, const char *class) {
+    struct machine m;
+    struct tune *t = check_keep(calloc(1, sizeof *t));
+    char name[TUNE_NAME];
+    struct cache *c = cache_open(NULL);
+    machine_find(&m, NULL);
+    tune_load(t, c, m.digest, (int64_t)time(NULL) * 1000000000 + 2000000000);
+    cache_close(c);
+    machine_point(device, p, class, name);
+    return tune_mean(t, name, -1);
+}
+
+TEST(choice_run_calibrate_a_model) {
+    use_pocl();
+    struct scene s = scene_new();
+    struct rows rows = {0};
+    shoal_code code = shoal_calibrate(s.model, &s.options, 0.5, on_row, &rows, s.log);
+    CHECK_MSG(code == SHOAL_OK, "%s", words_of(&s));
+    CHECK(rows.count >= 3 && rows.timed && rows.other);
+    CHECK(point("opencl:0", MACHINE_LANE, "ode-f64-n3-erk") > 0);
+    CHECK(point("opencl:0", MACHINE_FULL, "ode-f64-n3-erk") > 0);
+    scene_free(&s);
+}
+
+TEST(choice_run_calibrate_a_cpu) {
+    struct scene s = scene_new();
+    struct rows rows = {0};
+    CHECK(shoal_calibrate(s.model, &s.options, 0.3, on_row, &rows, s.log) == SHOAL_OK);
+    CHECK(rows.count >= 3 && rows.timed && !rows.other);
+    CHECK_HAS(words_of(&s), "no device besides the CPU");
+    scene_free(&s);
+}
+
+LONG_TEST(choice_run_calibrate_workloads) {
+    struct check_output o = RUN(check_shoal(), "calibrate", "--json");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "{\"workload\": \"Lorenz, f64\", \"runs\": 32, \"cpu_s\": ");
+    CHECK_HAS(o.out, "20 stiff states, f32");
+    CHECK(!strstr(o.out, "one step"));
+}
+
+// What a run took tells what the next one will, and the cache knows what its kernel took.
+TEST(choice_run_estimates) {
+    const char *model = check_path("m.ode");
+    check_write(model, text);
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
+    unsetenv("SHOAL_DEVICE");
+    struct check_output o =
+        RUN(check_shoal(), "run", model, "--sweep", "k=lin:1:2:20000", "--dry-run");
+    CHECK_HAS(o.out, "time      not known");
+    for (int i = 0; i < 2; i++) {
+        o = RUN(check_shoal(), "run", model, "--sweep", "k=lin:1:2:20000", "-o",
+                check_path("o.npz"));
+        CHECK_MSG(o.status == 0, "%s", o.err);
+    }
+    o = RUN(check_shoal(), "run", model, "--sweep", "k=lin:1:2:20000000", "--dry-run");
+    const char *line = strstr(o.out, "time      about ");
+    CHECK_MSG(line != NULL, "%s", o.out);
+    double seconds = line ? strtod(line + 16, NULL) : 0;
+    CHECK_MSG(seconds > 0.05 && seconds < 600, "%s", o.out);
+    o = RUN(check_shoal(), "cache", "list", "--json");
+    const char *key = strstr(o.out, "\"key\"");
+    REQUIRE(key);
+    char digits[17];
+    snprintf(digits, sizeof digits, "%.16s", key + strcspn(key + 5, "0123456789abcdef") + 5);
+    o = RUN(check_shoal(), "cache", "show", digits);
+    CHECK_HAS(o.out, "first launch");
+    CHECK_HAS(o.out, "load");
+}
+
 // ---- A device that fails ------------------------------------------------------------------------
 
 // x = 3 k, of which nobody can think that it came from the CPU.

@@ -766,7 +766,7 @@ typedef struct shoal_calibration {
     const char *choice; // cpu, cuda:0: what `auto` takes for the next such batch
 } shoal_calibration;
 typedef void shoal_calibrate_visit(const shoal_calibration *row, void *user);
-// Measures this machine, in that many seconds at most (30 where it is 0), and keeps the numbers for
+// Measures this machine, in about that many seconds (less than 30 where it is 0), and keeps the numbers for
 // `auto`: of workloads that the engines have, or (model not NULL) of runs of that model, over the
 // values around its own. Each size is told as soon as it is known; what is compiled for it goes
 // into the cache.
