@@ -14,8 +14,8 @@
 #include <ftw.h>
 #include <inttypes.h>
 
-enum { MODELS = 4, REPEATS = 5, SIDES = 3 };
-static const double run_most = 5; // seconds of one batch
+enum { MODELS = 4, REPEATS = 5, SIDES = 3, SIZES = 8 }; // 1 to 10^7 runs
+static const double run_most = 5;                       // seconds of one batch
 
 static const char hires[] =
     "par k=280\ninit y1=1,y8=0.0057\ny1'=-1.71*y1+0.43*y2+8.32*y3+0.0007\ny2'=1.71*y1-8.75*y2\n"
@@ -156,7 +156,8 @@ static void put_row(const char *state, int m, uint64_t n, const double t[SIDES],
 }
 
 // All sizes of a model, up to what is done in time.
-static void bench_warm(const char *device, int m, double end, struct score *score) {
+static void bench_warm(const char *device, int m, double end, double cpu[SIZES],
+                       struct score *score) {
     const char *const sides[SIDES] = {"cpu", device, "auto"};
     struct setup s[SIDES];
     shoal_solver *solver[SIDES] = {0};
@@ -166,7 +167,8 @@ static void bench_warm(const char *device, int m, double end, struct score *scor
         if (shoal_solver_new(s[i].model, &s[i].options, &solver[i], s[i].log))
             die(sides[i], s[i].log);
     }
-    for (uint64_t n = 1; n <= 10000000 && lorenz_seconds() < end; n *= 10) {
+    uint64_t n = 1;
+    for (int k = 0; k < SIZES && lorenz_seconds() < end; k++, n *= 10) {
         double t[SIDES], *values = room_for(&s[0], n);
         char chosen[32];
         for (int i = 0; i < SIDES; i++) {
@@ -175,7 +177,7 @@ static void bench_warm(const char *device, int m, double end, struct score *scor
             t[i] = skip ? (double)NAN : warm(solver[i], batch, values, s[i].log);
             shoal_batch_free(batch);
         }
-        before = isnan(t[0]) ? before * 10 : t[0];
+        before = cpu[k] = isnan(t[0]) ? before * 10 : t[0];
         const char *reason = shoal_solver_reason(solver[2]);
         snprintf(chosen, sizeof chosen, "%.*s", (int)strcspn(reason, ":"), reason);
         put_row("warm", m, n, t, chosen, score);
@@ -188,18 +190,18 @@ static void bench_warm(const char *device, int m, double end, struct score *scor
     }
 }
 
+// Every second size, and the largest; `cpu` is what these take there, as far as it is known.
 static void bench_cold(const char *self, const char *device, int m, double end,
-                       struct score *score) {
+                       const double cpu[SIZES], struct score *score) {
     const char *const sides[SIDES] = {"cpu", device, "auto"};
-    double before = 0;
-    for (uint64_t n = 1; n <= 10000000 && lorenz_seconds() < end; n *= n < 100 ? 100 : 10) {
+    uint64_t n = 1;
+    for (int k = 0; k < SIZES && lorenz_seconds() < end; k++, n *= 10) {
         double t[SIDES];
         char chosen[32] = "";
-        for (int i = 0; i < SIDES; i++) {
-            bool skip = i == 0 && before * 10 > run_most;
-            t[i] = skip ? (double)NAN : cold(self, sides[i], m, n, chosen);
-        }
-        before = isnan(t[0]) ? before * 10 : t[0];
+        if (k % 2 && k + 1 < SIZES)
+            continue;
+        for (int i = 0; i < SIDES; i++)
+            t[i] = i == 0 && cpu[k] > run_most ? (double)NAN : cold(self, sides[i], m, n, chosen);
         put_row("cold", m, n, t, chosen, score);
     }
 }
@@ -235,8 +237,9 @@ static int bench(const char *self, const char *device, double seconds) {
         device);
     for (int m = 0; m < MODELS; m++) { // each gets an equal share of the time that is left
         double now = lorenz_seconds(), share = (start + seconds - now) / (MODELS - m);
-        bench_warm(device, m, now + share / 2, &score);
-        bench_cold(self, device, m, now + share, &score);
+        double cpu[SIZES] = {0};
+        bench_warm(device, m, now + share / 2, cpu, &score);
+        bench_cold(self, device, m, now + share, cpu, &score);
     }
     printf("\nGeometric mean of auto to the better: %.3f over %d rows; %d outside of the bar.\n",
            exp(score.logs / score.rows), score.rows, score.missed);

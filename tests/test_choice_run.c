@@ -212,7 +212,7 @@ static void pretend(double start, double lane, double full) {
 
 // A loop in C: small batches are the CPU's, large ones the GPU's, once that has its kernel.
 TEST(choice_run_measured) {
-    enum { MANY = 200000 };
+    enum { MANY = 60000 };
     use_pocl();
     struct scene s = scene_new();
     double *x = check_keep(malloc(MANY * sizeof *x));
@@ -225,7 +225,7 @@ TEST(choice_run_measured) {
     CHECK_STR(device_after(&s, 20, x), "cpu");
     CHECK_INT(count_of(&s, "pilot_run"), 0);
     CHECK_STR(device_after(&s, MANY, x), "opencl");
-    CHECK_HAS(shoal_solver_reason(s.solver), "opencl: 200,000 runs ~ ");
+    CHECK_HAS(shoal_solver_reason(s.solver), "opencl: 60,000 runs ~ ");
     CHECK_HAS(shoal_solver_reason(s.solver), "; cpu ~ ");
     CHECK_HAS(shoal_solver_reason(s.solver), "(break-even ");
     CHECK_STR(device_after(&s, 20, x), "cpu");

@@ -15,12 +15,8 @@ LOG_LABEL(pilot_run, RUNTIME, 14, "some runs on the CPU, to see what each takes"
 
 // ---- Making and changing ------------------------------------------------------------------------
 
-bool front_is_wanted(const shoal_solver *s) {
-    struct machine m;
-    if (!device_is_free(s->given.device))
-        return false;
-    machine_find(&m, NULL);
-    return m.count > 1;
+bool front_is_wanted(const shoal_solver *s, struct report *r) {
+    return device_is_free(s->given.device) && machine_has_choice(r);
 }
 
 shoal_code front_make(shoal_solver *s, shoal_log *log) {
@@ -28,7 +24,7 @@ shoal_code front_make(shoal_solver *s, shoal_log *log) {
     if (!f)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     s->front = f;
-    machine_find(&f->chooser.machine, log_report(log));
+    machine_find(&f->chooser.machine, NULL);
     learn_begin(&f->chooser, s);
     snprintf(s->device_text, sizeof s->device_text, "chosen for each batch: cpu");
     for (uint32_t i = 1; i < f->chooser.machine.count; i++) {

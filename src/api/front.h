@@ -21,7 +21,7 @@ struct front {
 };
 
 // Whether options and machine leave a choice.
-bool front_is_wanted(const shoal_solver *s);
+bool front_is_wanted(const shoal_solver *s, struct report *r);
 // The front of a solver that has its plan.
 shoal_code front_make(shoal_solver *s, shoal_log *log);
 void front_free(struct front *f); // NULL is fine

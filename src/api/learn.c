@@ -17,7 +17,8 @@ static const int64_t save_ns = (int64_t)5 * 1000000000; // not more often
 
 struct learner {
     struct chooser chooser;
-    uint32_t row; // of the solver's device
+    uint32_t
+        row; // of the solver's device; the machine's count: there is none, and nothing to learn
 };
 
 static int64_t now_ns(void) {
@@ -77,7 +78,7 @@ static uint32_t row_of(const struct machine *m, const shoal_solver *s) {
     return row;
 }
 
-// NULL: there is none, and needs to be none.
+// Made when it is first needed; NULL: there is none.
 static struct learner *learner_of(shoal_solver *s) {
     bool cpu = !strcmp(s->backend->name, "cpu");
     if (s->learner || (cpu && !device_is_free(s->given.device)))
@@ -87,11 +88,8 @@ static struct learner *learner_of(shoal_solver *s) {
         return NULL;
     machine_find(&l->chooser.machine, NULL);
     l->row = row_of(&l->chooser.machine, s);
-    if (l->row == l->chooser.machine.count) {
-        free(l);
-        return NULL;
-    }
-    learn_begin(&l->chooser, s);
+    if (l->row < l->chooser.machine.count)
+        learn_begin(&l->chooser, s);
     return s->learner = l;
 }
 
@@ -102,7 +100,7 @@ static struct chooser *chooser_of(shoal_solver *s, uint32_t *row) {
     }
     struct learner *l = learner_of(s);
     *row = l ? l->row : 0;
-    return l ? &l->chooser : NULL;
+    return l && l->row < l->chooser.machine.count ? &l->chooser : NULL;
 }
 
 struct choose_request learn_request(const shoal_solver *s, const struct batch *b) {

@@ -268,7 +268,7 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
     if (code == SHOAL_OK)
         code = result_names_make(&s->names, &s->shown, NULL, NULL, log_report(log));
     if (code == SHOAL_OK)
-        code = front_is_wanted(s) ? front_make(s, log) : SHOAL_OK;
+        code = front_is_wanted(s, log_report(log)) ? front_make(s, log) : SHOAL_OK;
     if (code == SHOAL_OK && !s->front)
         code = first_kernel(s, from, log);
     if (code != SHOAL_OK)

@@ -37,14 +37,24 @@ static void identify(struct machine *m) {
     key_free(&k);
 }
 
-void machine_find(struct machine *m, struct report *r) {
+static void list_devices(struct machine *m, struct report *r) {
     const struct device_known *list;
     uint32_t count = device_known(&list, r);
     *m = (struct machine){.count = 1};
     for (uint32_t i = 0; i < count && m->count < COST_DEVICES; i++)
         if (!list[i].is_cpu_type || machine_takes_cpu_types)
             m->known[m->count++] = &list[i];
+}
+
+void machine_find(struct machine *m, struct report *r) {
+    list_devices(m, r);
     identify(m);
+}
+
+bool machine_has_choice(struct report *r) {
+    struct machine m;
+    list_devices(&m, r);
+    return m.count > 1;
 }
 
 // ---- What it does -------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ struct machine {
 
 // The report (may be NULL) gets notes on drivers.
 void machine_find(struct machine *m, struct report *r);
+// Whether there is more than the CPU.
+bool machine_has_choice(struct report *r);
 // Tests choose devices that are CPUs, too.
 extern bool machine_takes_cpu_types;
 
