@@ -132,14 +132,13 @@ static const char *target_of(const struct device_known *d, char word[16]) {
     return word;
 }
 
-static void look_up(const struct order *order, const shoal_options *o, struct system *system,
-                    struct cost_kernel *out, char key[KEY_HEX]) {
+static void look_up(const struct order *order, enum plan_role role, const shoal_options *o,
+                    struct system *system, struct cost_kernel *out, char key[KEY_HEX]) {
     struct build_how how = solver_how(order->model, o, order->backend, order->device);
     struct cache *cache = cache_open(how.cache);
     struct build b = {0};
     how.keep_source = NULL; // nobody makes it yet
-    if (cache &&
-        build_begin(&order->kernel[PLAN_FIRST], system, &how, cache, &b, NULL) == SHOAL_OK) {
+    if (cache && build_begin(&order->kernel[role], system, &how, cache, &b, NULL) == SHOAL_OK) {
         uint32_t ms = cache_predict(cache, order->backend->kind, b.source.text.length);
         out->cached = kernel_is_cached(&b.making);
         out->compile = ms ? ms / 1e3 : out->compile;
@@ -159,17 +158,50 @@ static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char k
     shoal_code code = order_open(s->model, &o, target, &order, NULL);
     struct system *system = code == SHOAL_OK ? api_system(order.model, NULL) : NULL;
     if (system)
-        look_up(&order, &o, system, out, key);
+        look_up(&order, PLAN_FIRST, &o, system, out, key);
     else
         choose_failed(&s->front->chooser, row);
     order_close(&order);
     return SHOAL_OK;
 }
 
+// Rows of the pilot were stiff: a device must have the kernel that takes over, too.
+static void look_for_stiff(shoal_solver *s, uint32_t row) {
+    struct cost_kernel *out = &s->front->chooser.table.row[row].kernel, stiff = *out;
+    struct order order;
+    char word[16], key[KEY_HEX];
+    shoal_options o = options_of(s, row);
+    const char *target = target_of(s->front->chooser.machine.known[row], word);
+    shoal_code code = order_open(s->model, &o, target, &order, NULL);
+    struct system *system = code == SHOAL_OK ? build_system(order.model->model, NULL) : NULL;
+    if (system)
+        look_up(&order, PLAN_STIFF, &o, system, &stiff, key);
+    if (system && !stiff.cached) {
+        out->compile = stiff.compile + (out->cached ? 0 : out->compile);
+        out->cached = false;
+    }
+    system_free(system);
+    order_close(&order);
+}
+
+// Without a C compiler, say, the CPU is none to choose.
+static shoal_code pilot_child(shoal_solver *s, shoal_solver **cpu) {
+    struct report *r = log_report(s->front->log);
+    uint64_t mark = report_mark(r);
+    char why[256];
+    shoal_code code = child_of(s, 0, cpu, s->front->log);
+    if (code == SHOAL_DEVICE) {
+        report_withdraw(r, mark, why, sizeof why);
+        report_note(r, "the CPU cannot be used: %s", why);
+        choose_failed(&s->front->chooser, 0);
+    }
+    return code;
+}
+
 static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
     shoal_solver *s = user, *cpu = NULL;
     struct front *f = s->front;
-    shoal_code code = child_of(s, 0, &cpu, f->log);
+    shoal_code code = pilot_child(s, &cpu);
     if (code != SHOAL_OK)
         return code;
     int32_t span = log_begin(f->log, LOG_pilot_run);
@@ -177,6 +209,9 @@ static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
     log_u64(f->log, span, "runs", out->rows);
     log_f64(f->log, span, "spread", out->spread);
     log_end(f->log, span);
+    for (uint32_t i = 1; cpu->runner.kernel[PLAN_STIFF].kernel && i < f->chooser.machine.count; i++)
+        if (!f->child[i] && !f->chooser.failed[i])
+            look_for_stiff(s, i);
     return code;
 }
 

@@ -248,7 +248,7 @@ void choose_learn(struct chooser *c, const struct choose_request *q, uint32_t ro
     c->last = (int)row;
     if (row == 0) {
         double work = cost_work(&c->table.row[0].device, &j, seconds);
-        c->work = first ? (c->work > 0 ? c->work : work) : mixed(c->work, work);
+        c->work = mixed(c->work, work);
     } else if (!first && c->work > 0)
         learn_device(c, &j, row, seconds, now);
     note_work(c, row, now);

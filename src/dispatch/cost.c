@@ -43,7 +43,7 @@ double cost_now(const struct cost_row *d, const struct cost_job *j) {
 
 double cost_work(const struct cost_device *d, const struct cost_job *j, double seconds) {
     double rest = seconds - d->launch - copies(d, j);
-    double least = seconds / 10; // the rest is a prediction, too
+    double least = seconds / 4; // the rest is a prediction, too
     return (rest > least ? rest : least) / (d->lane * waves(d, j));
 }
 
