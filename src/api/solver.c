@@ -173,6 +173,7 @@ static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_l
         code = take_device(s, from);
     else if (code == SHOAL_OK) {
         s->pid = getpid();
+        s->starts = !kernel_device_opens(s->backend, s->device_index);
         code = kernel_device_open(s->backend, s->device_index, o->fast_math, &s->device,
                                   log_report(log));
         if (code == SHOAL_OK)
@@ -253,6 +254,13 @@ static shoal_code show(shoal_solver *s, struct report *r) {
     return SHOAL_OK;
 }
 
+// All but the compiler and the loader is the start of the device, if it was one.
+static void note_start(shoal_solver *s, uint64_t ns) {
+    const struct loaded *k = &s->runner.kernel[PLAN_FIRST];
+    double seconds = (double)ns * 1e-9 - k->compile_s - k->load_s;
+    s->opened_s = s->starts && seconds > 0 ? seconds : 0;
+}
+
 static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     uint64_t start = clock_ns();
     if (from && model_same_kernel(s->model->model, from->model->model))
@@ -262,7 +270,6 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
         code = make_plan(s, log);
     if (code != SHOAL_OK)
         return code;
-    s->opened_s = from ? 0 : (double)(clock_ns() - start) * 1e-9;
     set_runner(s, from);
     code = show(s, log_report(log));
     if (code == SHOAL_OK)
@@ -273,6 +280,7 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
         code = first_kernel(s, from, log);
     if (code != SHOAL_OK)
         return code;
+    note_start(s, clock_ns() - start);
     keep_others(s, from);
     shoal_options known = chosen(&s->given, s->plan);
     describe_options(&known, &s->arena, &s->options);

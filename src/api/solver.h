@@ -27,7 +27,8 @@ struct shoal_solver {
     const struct shoal_backend *backend;
     struct shoal_device *device;
     uint32_t device_index;
-    double opened_s;         // that it took, with its context; 0: it was open
+    bool starts;             // nobody in this process had opened it before,
+    double opened_s;         // which took so long, with its context; else 0
     pid_t pid;               // of the process that opened it
     const struct plan *plan; // in the arena
     struct runner runner;

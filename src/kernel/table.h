@@ -28,6 +28,8 @@ struct kernel {
 // A device, which may be in use elsewhere in this process. Each open or keep is one close.
 shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t index, bool fast_math,
                               struct shoal_device **out, struct report *r);
+// How often this process has opened it, with those that were closed since.
+uint32_t kernel_device_opens(const struct shoal_backend *backend, uint32_t index);
 void kernel_device_keep(struct shoal_device *d);
 void kernel_device_close(struct shoal_device *d); // NULL is fine
 
