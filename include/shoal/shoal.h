@@ -710,7 +710,7 @@ enum { SHOAL_RANKS = 64 };
 typedef struct shoal_comparison {
     uint64_t runs; // of the batch, spread over it
     double error;  // that methods are compared at, the options' rtol: the root mean square over
-                  // runs, samples and variables of |y - reference| / (atol / rtol + |reference|)
+                   // runs, samples and variables of |y - reference| / (atol / rtol + |reference|)
     const char *reference[2]; // methods that agree on the reference,
     double agreement;         // to this error
     uint32_t count;
@@ -760,16 +760,16 @@ typedef struct shoal_calibration {
     const char *workload; // in words
     const char *device;   // the one beside the CPU; NULL: there is none
     uint64_t runs;
-    double cpu_s;  // on the CPU, everything loaded
-    double cold_s; // on the device: with its start and the compilation of the kernel,
-    double warm_s; // and once both are there
+    double cpu_s;       // on the CPU, everything loaded
+    double cold_s;      // on the device: with its start and the compilation of the kernel,
+    double warm_s;      // and once both are there
     const char *choice; // cpu, cuda:0: what `auto` takes for the next such batch
 } shoal_calibration;
 typedef void shoal_calibrate_visit(const shoal_calibration *row, void *user);
-// Measures this machine, in about that many seconds (less than 30 where it is 0), and keeps the numbers for
-// `auto`: of workloads that the engines have, or (model not NULL) of runs of that model, over the
-// values around its own. Each size is told as soon as it is known; what is compiled for it goes
-// into the cache.
+// Measures this machine, in about that many seconds (less than 30 where it is 0), and keeps the
+// numbers for `auto`: of workloads that the engines have, or (model not NULL) of runs of that
+// model, over the values around its own. Each size is told as soon as it is known; what is compiled
+// for it goes into the cache.
 SHOAL_API shoal_code shoal_calibrate(const shoal_model *model, const shoal_options *options,
                                      double seconds, shoal_calibrate_visit *visit, void *user,
                                      shoal_log *log);

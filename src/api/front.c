@@ -226,17 +226,24 @@ struct early {
     int stop; // atomic
 };
 
+// Whoever needs it says what is wrong with it.
+static void compile_first(const struct early *e, const struct order *order, struct cache *cache) {
+    struct system *system = api_system(order->model, NULL);
+    struct build_how how = solver_how(order->model, &e->options, order->backend, order->device);
+    struct build b = {0};
+    if (system &&
+        build_begin(&order->kernel[PLAN_FIRST], system, &how, cache, &b, NULL) == SHOAL_OK)
+        (void)kernel_warm(&b.making);
+    build_free(&b);
+}
+
 static void *compile(void *user) {
     struct early *e = user;
     struct order order;
-    struct build b = {0};
     struct cache *cache = cache_open(e->options.cache);
     shoal_code code = order_open(e->model, &e->options, e->target, &order, NULL);
-    struct system *system = code == SHOAL_OK && cache ? api_system(order.model, NULL) : NULL;
-    struct build_how how = solver_how(order.model, &e->options, order.backend, order.device);
-    if (system && build_begin(&order.kernel[PLAN_FIRST], system, &how, cache, &b, NULL) == SHOAL_OK)
-        (void)kernel_warm(&b.making); // whoever needs it says what is wrong
-    build_free(&b);
+    if (code == SHOAL_OK && cache)
+        compile_first(e, &order, cache);
     order_close(&order);
     cache_close(cache);
     return NULL;

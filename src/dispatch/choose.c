@@ -82,7 +82,7 @@ static bool has_other(const struct chooser *c) {
 // At best every kernel is in the cache.
 static bool is_plain(const struct chooser *c, const struct cost_job *j) {
     struct cost_table t = c->table;
-    for (uint32_t i = 1; i < t.count; i++)
+    for (uint32_t i = 0; i < t.count; i++)
         t.row[i].kernel.cached = true;
     return cost_is_plain(&t, j);
 }
@@ -157,12 +157,20 @@ static void find_work(struct chooser *c, const struct choose_request *q) {
     bool beside = is_double_miss(c, other) && q->engine->begin_compile && !c->failed[other];
     if (!needs_pilot(c, q, known, beside))
         return;
-    if (beside)
-        q->engine->begin_compile(q->user, other);
+    if (!beside) {
+        measure(c, q);
+        return;
+    }
+    struct cost_kernel *k = &c->table.row[other].kernel;
+    double done = c->table.row[0].kernel.compile; // meanwhile
+    q->engine->begin_compile(q->user, other);
     measure(c, q);
+    double all = k->compile;
+    k->compile = all > done ? all - done : 0;
     j = job_of(c, q);
-    if (beside)
-        q->engine->settle(q->user, cost_choose(&c->table, &j, c->last) == other);
+    bool wanted = cost_choose(&c->table, &j, c->last) == other;
+    k->compile = wanted ? k->compile : all;
+    q->engine->settle(q->user, wanted);
 }
 
 // ---- The choice ---------------------------------------------------------------------------------

@@ -12,7 +12,8 @@
 static const double weight = 0.25; // of the newest value
 static const double far_above = 1.5, far_below = 0.5;
 enum { FAR_MOST = 3 };
-static const int64_t forget_ns = (int64_t)180 * 24 * 3600 * 1000000000;
+static const int64_t forget_ns = (int64_t)180 * 24 * 3600 * 1000000000,
+                     slack_ns = (int64_t)3600 * 1000000000;
 
 struct head {
     uint32_t schema, points, kernels, zero;
@@ -38,8 +39,9 @@ static bool kernel_is_sound(const struct tune_kernel *k) {
     return sound;
 }
 
-// A clock that was wrong is no reason to keep anything for ever.
-static bool is_old(int64_t at, int64_t now) { return at > now || now - at > forget_ns; }
+// A clock that was wrong is no reason to keep anything for ever; those of two processes differ a
+// little.
+static bool is_old(int64_t at, int64_t now) { return at > now + slack_ns || at < now - forget_ns; }
 
 static void drop_old(struct tune *t, int64_t now) {
     uint32_t n = 0;
