@@ -67,7 +67,7 @@ include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
-.PHONY: help setup-% demo gallery test test-long test-gpu bench bench-stiff bench-gpu bench-start install uninstall clean examples
+.PHONY: help setup-% demo gallery test test-long test-gpu bench bench-stiff bench-gpu bench-start bench-dispatch install uninstall clean examples
 .PHONY: format formatted tidy by-clang lint sanitized asan ubsan fuzz
 help:
 	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a picture'
@@ -79,6 +79,7 @@ help:
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
 	@echo 'make bench-start  a process of 20 runs on a GPU beside cuInit and a context alone'
+	@echo 'make bench-dispatch  what --device auto chooses against CPU and GPU, DISPATCH_SECONDS=330'
 	@echo 'make lint      what is not formatted, findings of clang-tidy, warnings of clang: make test does it too'
 	@echo 'make format tidy asan ubsan fuzz clean'
 
@@ -138,7 +139,12 @@ bench-gpu:
 bench-start:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/start
 	$(BUILD)/bench/start $(BUILD)
-BENCHES := bench gpu log_cost plot start stiff warm
+# The table of docs/devices.md.
+DISPATCH_SECONDS ?= 330
+bench-dispatch:
+	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/dispatch
+	$(BUILD)/bench/dispatch cuda $(DISPATCH_SECONDS)
+BENCHES := bench dispatch gpu log_cost plot start stiff warm
 $(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)

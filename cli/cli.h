@@ -3,9 +3,9 @@
 //
 // stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, unknown.c
 // helps with what it cannot read, run.c is `shoal run`, info.c the commands that only tell, cache.c
-// and warm.c look after the kernels on disk, plot.c and report.c draw, stop.c minds signals,
-// show.c, rest.c and timing.c write what people read, progress.c the bar, help.c the help made from
-// the option table.
+// and warm.c look after the kernels on disk, calibrate.c measures the machine, plot.c and report.c
+// draw, stop.c minds signals, show.c, rest.c and timing.c write what people read, progress.c the
+// bar, help.c the help made from the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -170,6 +170,7 @@ void stop_release(void);
 
 int command_run(struct args *a);
 int command_info(struct args *a);
+int command_calibrate(struct args *a);
 int command_source(struct args *a);
 int command_devices(struct args *a);
 int command_methods(struct args *a);

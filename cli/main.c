@@ -21,6 +21,8 @@ const struct command commands[] = {
      .needs_model = true},
     {"warm", "MODEL... [options]", "build the kernels run would need", command_warm,
      .needs_model = true, .words = MANY_WORDS},
+    {"calibrate", "[MODEL] [options]", "measure this machine, for the choice of a device",
+     .call = command_calibrate, .words = 1},
     {"cache", "list|show|...", "look after the kernels on disk", .parts = cache_parts},
     {"plot", "RESULT [WHAT] [options]", "draw a result, into a file or on the terminal",
      command_plot, .needs_model = true, .words = 2},
@@ -34,7 +36,6 @@ const struct command commands[] = {
     {"man", "", "the manual page, for man(1)", .call = command_man, .hidden = true},
     {"completions", "bash|zsh|fish", "a script that lets a shell complete what is typed",
      .call = command_completions, .needs_model = true, .hidden = true},
-    {"calibrate", "[MODEL]", "measure this machine", .call = NULL},
     {"grid", "PIPELINE [options]", "the grid engine", .call = NULL, .needs_model = true},
 };
 const size_t command_count = sizeof commands / sizeof *commands;

@@ -231,10 +231,17 @@ static shoal_code run_batch(struct run *r) {
     return code;
 }
 
+static void say_why(const struct run *r) {
+    const char *reason = shoal_solver_reason(r->solver);
+    if (r->talk.verbose && reason && reason[0])
+        talk_say(&r->talk, "chosen   %s\n", reason);
+}
+
 static void say_outcome(struct run *r, shoal_code code) {
     bool durations = shoal_log_timing(r->log) != SHOAL_TIMING_NONE;
     bool file = r->output && strcmp(r->output, "-");
     struct asked asked = {r->model, &r->options, r->batch};
+    say_why(r);
     stop_catch(); // the first runs that failed are run again
     show_tally(&r->talk, &r->tally, &asked, durations);
     stop_release();

@@ -110,7 +110,14 @@ void show_plan(const shoal_plan *plan, const shoal_solver *solver, const char *o
     printf("device    %s", shoal_solver_device(solver));
     if (plan->device_bytes)
         printf(", %s", show_bytes(plan->device_bytes, device));
-    printf("\nthreads   %" PRIu32 "\n", plan->threads);
+    putchar('\n');
+    if (shoal_solver_reason(solver)[0])
+        printf("chosen    %s\n", shoal_solver_reason(solver));
+    printf("threads   %" PRIu32 "\n", plan->threads);
+    if (isnan(plan->seconds))
+        puts("time      not known before something like it has run here");
+    else
+        printf("time      about %.2g s\n", plan->seconds);
     if (output && strcmp(output, "-")) {
         printf("disk      about %s for %s", show_bytes(plan->disk_bytes, disk), output);
         if (plan->disk_free != UINT64_MAX)

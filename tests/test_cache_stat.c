@@ -115,3 +115,15 @@ TEST(cache_stat_predicts) {
     CHECK(cache_predict(c, "so", UINT64_MAX) == UINT32_MAX);
     cache_close(c);
 }
+
+// Compilers take more than twice as long for twice the source: the line through what is known.
+TEST(cache_stat_predicts_by_a_line) {
+    struct cache *c = shelf_open();
+    cache_learn(c, "cubin", 1 << 12, 100);
+    cache_learn(c, "cubin", 1 << 14, 800); // the power 1.5 of the size
+    CHECK_NEAR(cache_predict(c, "cubin", 1 << 16), 6400, 2);
+    CHECK_NEAR(cache_predict(c, "cubin", 1 << 13), 282, 2);
+    CHECK_NEAR(cache_predict(c, "cubin", 1 << 10), 12, 1);
+    CHECK_INT(cache_predict(c, "so", 1 << 12), 0);
+    cache_close(c);
+}

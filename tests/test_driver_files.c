@@ -324,7 +324,8 @@ TEST(table_of_a_parameter) {
 TEST(driver_info) {
     struct check_output o = RUN(check_shoal(), "info",
                                 put("t.ode", "driver u,v\ntable f % 3 0 2 t\nx'=u+f(v)\n@ t1=1\n"));
-    CHECK_HAS(o.out, "drivers: 2\n  u\n  v\ntables: 1\n  f\n");
+    CHECK_HAS(o.out, "drivers: 2\n  u         no samples; --driver u=FILE gives them\n  v  ");
+    CHECK_HAS(o.out, "\ntables: 1\n  f\n");
     o = RUN(check_shoal(), "info", check_path("t.ode"), "--json");
     CHECK_HAS(
         o.out,

@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "device/device.h"
+#include "dispatch/machine.h"
 #include "fake_gpu.h"
 #include "log/log.h"
 
@@ -162,6 +163,36 @@ static char *warm(void) {
     return check_read(json);
 }
 
+// Where there is a choice: OpenCL's CPU counts as a device here.
+static char *run_where_it_is_chosen(void) {
+    static const char text[] = "par a=1\ninit x=1\nx'=-a*x\n@ t1=1, method=tsit5\n";
+    const char *json = check_path("auto");
+    shoal_log *log = shoal_log_new();
+    shoal_model *model;
+    shoal_options options;
+    shoal_batch *batch;
+    shoal_solver *solver;
+    shoal_result *result = NULL;
+    machine_takes_cpu_types = true;
+    unsetenv("SHOAL_DEVICE");
+    REQUIRE(shoal_log_json(log, json) == SHOAL_OK);
+    REQUIRE(shoal_model_parse("t.ode", text, strlen(text), &model, log) == SHOAL_OK);
+    REQUIRE(shoal_options_init(&options, model, log) == SHOAL_OK);
+    REQUIRE(shoal_batch_new(model, &batch, log) == SHOAL_OK);
+    REQUIRE(shoal_batch_sweep(batch, "a=lin:1:2:5000", log) == SHOAL_OK);
+    REQUIRE(shoal_solver_new(model, &options, &solver, log) == SHOAL_OK);
+    CHECK(shoal_solver_run(solver, batch, &result, log) == SHOAL_OK);
+    shoal_result_free(result);
+    shoal_solver_free(solver);
+    shoal_batch_free(batch);
+    shoal_model_free(model);
+    shoal_log_free(log);
+    char *lines = check_read(json);
+    REQUIRE(lines);
+    CHECK_HAS(lines, "\"reason\":\"");
+    return lines;
+}
+
 // A label that no run emits stands for something that does not exist. A device copies the pieces of
 // its blocks one by one where there are many rows.
 TEST(log_labels_are_emitted) {
@@ -173,18 +204,20 @@ TEST(log_labels_are_emitted) {
     char *cpu = run_on("cpu", "rodas5p", "verbose", "4", true);
     char *opencl = run_on("opencl", "tsit5", "default", "20000", true);
     char *cuda = run_on("cuda", "tsit5", "default", "4", false), *warmed = warm();
+    char *chosen = run_where_it_is_chosen();
     shoal_log *log = shoal_log_new();
     for (size_t i = 0; i < log_label_count(); i++) {
         char field[96];
         const char *label = shoal_log_sum(log, i).label;
         snprintf(field, sizeof field, "\"label\":\"%s\"", label);
         CHECK_MSG(!is_of_library(label) || strstr(cpu, field) || strstr(opencl, field) ||
-                      strstr(cuda, field) || strstr(warmed, field),
+                      strstr(cuda, field) || strstr(warmed, field) || strstr(chosen, field),
                   "no run emits %s", label);
     }
     free(cpu);
     free(opencl);
     free(cuda);
     free(warmed);
+    free(chosen);
     shoal_log_free(log);
 }

@@ -61,7 +61,7 @@ static const char *offers(const char *line) {
 TEST(completions_in_bash) {
     if (!has_program("bash"))
         check_skip("no bash");
-    CHECK_HAS(offers("shoal ''"), "run info source warm cache ");
+    CHECK_HAS(offers("shoal ''"), "run info source warm calibrate cache ");
     CHECK(!strstr(offers("shoal ''"), "completions")); // hidden
     CHECK_STR(offers("shoal cache ex"), "explain export ");
     CHECK_STR(offers("shoal run --only"), "--only-runs ");
@@ -77,7 +77,7 @@ TEST(completions_in_bash) {
     CHECK_STR(offers("shoal run -o README.m"), "README.md ");
     CHECK_STR(offers("shoal run --cache README.m"), " "); // a directory
     CHECK_STR(offers("shoal run --rtol README.m"), " ");  // a number
-    CHECK_STR(offers("shoal help ca"), "cache cash-karp-54 ");
+    CHECK_STR(offers("shoal help ca"), "calibrate cache cash-karp-54 ");
     CHECK_STR(offers("shoal help rt"), "rtol ");
     CHECK_STR(offers("shoal help rodas5"), "rodas5p ");
     CHECK_STR(offers("shoal help nonf"), "nonfinite ");

@@ -111,6 +111,7 @@ CODE(shoal_model_use, NULL, "x", NULL, NULL)
 CODE(shoal_model_cost, NULL, "rk4", NULL, NULL)
 CODE(shoal_model_source, NULL, NULL, NULL, NULL)
 CODE(shoal_model_warm, NULL, NULL, NULL, NULL, &count32, NULL)
+CODE(shoal_calibrate, NULL, NULL, 0, NULL, NULL, NULL)
 // Options and jobs.
 CODE(shoal_options_init_sized, NULL, 0, NULL, NULL)
 CODE(shoal_options_init, NULL, NULL, NULL)
@@ -161,6 +162,7 @@ CODE(shoal_solver_set_options, NULL, NULL, NULL, NULL)
 GIVES(shoal_solver_key, NULL, NULL)
 GIVES(shoal_solver_cached, false, NULL)
 GIVES(shoal_solver_device, NULL, NULL)
+GIVES(shoal_solver_reason, NULL, NULL)
 GIVES(shoal_solver_array_count, 0, NULL)
 HOLDS(shoal_solver_array_at, !got.name, NULL, 0)
 GIVES(shoal_solver_var_count, 0, NULL)
@@ -266,6 +268,7 @@ static const struct nothing calls[] = {
     ROW(shoal_model_cost),
     ROW(shoal_model_source),
     ROW(shoal_model_warm),
+    ROW(shoal_calibrate),
     ROW(shoal_options_init_sized),
     ROW(shoal_options_init),
     ROW(shoal_options_set),
@@ -313,6 +316,7 @@ static const struct nothing calls[] = {
     ROW(shoal_solver_key),
     ROW(shoal_solver_cached),
     ROW(shoal_solver_device),
+    ROW(shoal_solver_reason),
     ROW(shoal_solver_array_count),
     ROW(shoal_solver_array_at),
     ROW(shoal_solver_var_count),

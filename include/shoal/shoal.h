@@ -355,7 +355,7 @@ typedef struct shoal_options {
     bool save_states;    // states are saved beside summaries, where `vars` and `save` do not say so
     const char *reduce;  // "mean,std,min,max,quantile(0.05,0.5,0.95)" over runs; NULL: rows of runs
     const char *by;      // inputs and `_` columns that runs are grouped by; NULL: one group
-    const char *device;  // auto, cpu
+    const char *device;  // auto: chosen for each batch; cpu, cuda:0, ...
     uint32_t threads;    // 0: CPUs of the affinity mask and cgroup quota
     uint64_t chunk;      // 0: by memory
     uint64_t memory;     // 0: by device
@@ -374,6 +374,10 @@ typedef struct shoal_options {
     const char *doses;  // file of doses, or NULL
     const char *record; // "NAME,n": events whose first n times are kept, or NULL
     bool counters;      // Newton iterations of each run, and its rejected steps by reason
+    // Of device `auto`: fewer runs go to the CPU, that many and more to a GPU; 0: by measurement.
+    uint64_t threshold;
+    uint32_t reuses;  // batches that a kernel, once compiled, is for; 0: 1
+    bool no_fallback; // a device that fails ends the run, instead of leaving the rest to the CPU
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.
@@ -571,9 +575,13 @@ SHOAL_API shoal_code shoal_solver_set_options(shoal_solver *solver, const shoal_
 // The kernel source without compiling it. Free the text with free().
 SHOAL_API shoal_code shoal_model_source(const shoal_model *model, const shoal_options *options,
                                         char **source, shoal_log *log);
+// Of a solver that chooses its device these three are about the last batch; before the first one
+// the key is "".
 SHOAL_API const char *shoal_solver_key(const shoal_solver *solver);    // 64 hex digits
 SHOAL_API bool shoal_solver_cached(const shoal_solver *solver);        // it was not compiled now
 SHOAL_API const char *shoal_solver_device(const shoal_solver *solver); // in words
+// Why the last batch went where it did; "" where there was nothing to choose.
+SHOAL_API const char *shoal_solver_reason(const shoal_solver *solver);
 // Variables: what the options choose of states and observables, by their names in the model.
 SHOAL_API uint32_t shoal_solver_var_count(const shoal_solver *solver);
 SHOAL_API const char *shoal_solver_var_name(const shoal_solver *solver, uint32_t index);
@@ -662,6 +670,8 @@ typedef struct shoal_plan {
     uint64_t host_bytes, device_bytes, disk_bytes;
     uint64_t disk_free; // where the file would be; UINT64_MAX: unknown
     uint32_t threads;
+    double seconds; // that it is likely to take, with what must be compiled, but for the file; NaN:
+                    // nothing like it has run here yet
 } shoal_plan;
 SHOAL_API shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch,
                                        const char *path, shoal_plan *plan, shoal_log *log);
@@ -768,6 +778,27 @@ SHOAL_API shoal_device_info shoal_device_at(uint32_t index);
 // there is such a device; then end by _exit, for the driver would do the same at exit. No device
 // can be used afterwards.
 SHOAL_API bool shoal_devices_leave(void);
+
+// ---- Calibration --------------------------------------------------------------------------------
+
+// What a batch of one size takes. Numbers are NaN where there is no other device, or no time.
+typedef struct shoal_calibration {
+    const char *workload; // in words
+    const char *device;   // the one beside the CPU; NULL: there is none
+    uint64_t runs;
+    double cpu_s;       // on the CPU, everything loaded
+    double cold_s;      // on the device: with its start and the compilation of the kernel,
+    double warm_s;      // and once both are there
+    const char *choice; // cpu, cuda:0: what `auto` takes for the next such batch
+} shoal_calibration;
+typedef void shoal_calibrate_visit(const shoal_calibration *row, void *user);
+// Measures this machine, in about that many seconds (less than 30 where it is 0), and keeps the
+// numbers for `auto`: of workloads that the engines have, or (model not NULL) of runs of that
+// model, over the values around its own. Each size is told as soon as it is known; what is compiled
+// for it goes into the cache.
+SHOAL_API shoal_code shoal_calibrate(const shoal_model *model, const shoal_options *options,
+                                     double seconds, shoal_calibrate_visit *visit, void *user,
+                                     shoal_log *log);
 
 // ---- Kernel cache -------------------------------------------------------------------------------
 

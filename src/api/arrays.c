@@ -302,9 +302,10 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
     if (!arrays && count)
         return api_usage(log, "shoal_solver_run_arrays", "arrays");
     int32_t span = solver_begin_event(log);
-    shoal_code code = solver_open(solver, batch, "shoal_solver_run_arrays", log);
+    shoal_solver *worker;
+    shoal_code code = solver_open(solver, batch, "shoal_solver_run_arrays", &worker, log);
     if (code == SHOAL_OK) {
-        code = run_arrays(solver, batch, arrays, count, tally ? tally : &own, log);
+        code = run_arrays(worker, batch, arrays, count, tally ? tally : &own, log);
         solver_leave(solver);
     }
     log_end(log, span);

@@ -3,6 +3,7 @@
 #include "api/cache.h"
 
 #include "api/model.h"
+#include "dispatch/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,7 @@ void shoal_cache_list(shoal_cache *cache, const char *model, shoal_cache_visit *
 
 struct showing {
     const char *key;
+    struct cache *cache;
     shoal_cache_visit *visit;
     void (*field)(const shoal_cache_field *field, void *user);
     void *user;
@@ -138,6 +140,30 @@ static void show_fields(const struct showing *s, const unsigned char *record, si
     }
 }
 
+static void show_time(const struct showing *s, const char *label, double seconds) {
+    char text[32];
+    int length = snprintf(text, sizeof text, "%.3g ms", seconds * 1e3);
+    shoal_cache_field field = {.label = label, .text = text, .length = (size_t)length};
+    if (seconds > 0)
+        s->field(&field, s->user);
+}
+
+// What it took when it ran here, by the tune file.
+static void show_times(const struct showing *s, const char *key) {
+    struct machine m;
+    struct tune *t = s->field ? calloc(1, sizeof *t) : NULL;
+    if (!t)
+        return;
+    machine_find(&m, NULL);
+    if (tune_load(t, s->cache, m.digest, (int64_t)time(NULL) * 1000000000)) {
+        const struct tune_kernel *k = tune_kernel(t, key);
+        show_time(s, "load", k ? k->load : 0);
+        show_time(s, "first launch", k ? k->first : 0);
+        show_time(s, "typical launch", k ? k->typical : 0);
+    }
+    free(t);
+}
+
 static bool show_one(void *user, const struct cache_item *item, const char *file, uint64_t bytes,
                      int64_t used_ns, const char *reason) {
     struct showing *s = user;
@@ -151,7 +177,8 @@ static bool show_one(void *user, const struct cache_item *item, const char *file
         return true;
     s->visit(&text.entry, s->user);
     show_fields(s, item->record, item->record_length, true);
-    show_fields(s, item->meta, item->meta_length, false);
+    show_times(s, text.key);
+    show_fields(s, item->meta, item->meta_length, false); // its source comes last
     return true;
 }
 
@@ -169,7 +196,8 @@ shoal_code shoal_cache_show(shoal_cache *cache, const char *key, shoal_cache_vis
                                     : "%u kernels have a key that begins with '%.64s'; `shoal "
                                       "cache list` shows them all",
                             s.found, key);
-    s = (struct showing){.key = key, .visit = visit, .field = field, .user = user};
+    s = (struct showing){
+        .key = key, .cache = cache->cache, .visit = visit, .field = field, .user = user};
     cache_walk(cache->cache, &walk);
     return SHOAL_OK;
 }

@@ -30,11 +30,12 @@
 
 #define RUN "run"
 #define PLOT "plot"
-#define KERNEL "run source warm explain" // what changes or checks a kernel
-#define MODEL "run info source warm explain"
+#define KERNEL "run source warm calibrate explain" // what changes or checks a kernel
+#define MODEL "run info source warm calibrate explain"
 #define CACHE "list show stat explain verify clear doctor export import" // of `shoal cache`
 #define ALL                                                                                        \
-    "run plot info source devices methods options env version help man completions warm " CACHE
+    "run plot info source devices methods options env version help man completions warm "          \
+    "calibrate " CACHE
 
 #define RUNS "which runs"
 #define TIME "time and steps"
@@ -169,7 +170,7 @@ const struct option option_table[] = {
      GROUP(OUTPUT), FIELD(counters), IN_KERNEL, .type = OPTION_FLAG},
     {OPTION("dry-run", RUN, NULL, "off", "say what a run would take, and stop"), GROUP(OUTPUT),
      .type = OPTION_FLAG},
-    {OPTION("json", "info warm " CACHE, NULL, "off", "machine-readable"), GROUP(OUTPUT),
+    {OPTION("json", "info warm calibrate " CACHE, NULL, "off", "machine-readable"), GROUP(OUTPUT),
      .type = OPTION_FLAG},
     {OPTION("summary", KERNEL, "'LABEL=max(x),...'", "",
             "what each run comes to, instead of its states: max, mean, crossings, ..."),
@@ -212,9 +213,19 @@ const struct option option_table[] = {
     {OPTION("ascii", PLOT, NULL, "off", "plain characters on the terminal, no colours"),
      GROUP(FIGURE), .type = OPTION_FLAG},
 
-    {OPTION("device", KERNEL, "auto" DEVICE_BACKENDS(NUMBERED), "auto", "see `shoal devices`"),
+    {OPTION("device", "run source warm explain", "auto" DEVICE_BACKENDS(NUMBERED), "auto",
+            "see `shoal devices`"),
      GROUP(DEVICE), IN_KERNEL, HELD(device), .type = OPTION_DEVICE,
      .words = "auto" DEVICE_BACKENDS(WORD)},
+    {OPTION("threshold", RUN, "N", "by measurement",
+            "with --device auto: fewer runs go to the CPU, N and more to a GPU"),
+     GROUP(DEVICE), HELD(threshold), .type = OPTION_COUNT, .least = 1},
+    {OPTION("reuses", RUN, "N", "1",
+            "with --device auto: batches like this one that a compilation is for"),
+     GROUP(DEVICE), HELD(reuses), .type = OPTION_COUNT, .least = 1, .most = 1000000000},
+    {OPTION("no-fallback", RUN, NULL, "off",
+            "a device that fails ends the run, instead of leaving the rest to the CPU"),
+     GROUP(DEVICE), HELD(no_fallback), .type = OPTION_FLAG},
     {OPTION("threads", KERNEL, "N", "the CPUs this process may use", "worker threads"),
      GROUP(DEVICE), HELD(threads), .type = OPTION_COUNT, .least = 1, .most = 65536},
     {OPTION("chunk", KERNEL, "N", "by memory",
@@ -225,7 +236,7 @@ const struct option option_table[] = {
     {OPTION("refill", KERNEL, "on|off|auto", "auto",
             "a finished lane takes the next trajectory; the results are the same"),
      GROUP(DEVICE), HELD(refill), .type = OPTION_CHOICE, .words = "auto on off"},
-    {OPTION("cache", "run warm " CACHE, "DIR", "SHOAL_CACHE_DIR, else ~/.cache/shoal",
+    {OPTION("cache", "run warm calibrate " CACHE, "DIR", "SHOAL_CACHE_DIR, else ~/.cache/shoal",
             "where compiled kernels are kept"),
      GROUP(DEVICE), HELD(cache), .type = OPTION_TEXT},
     {OPTION("target", "warm", "NAME,...", "this machine",

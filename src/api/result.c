@@ -194,9 +194,10 @@ shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoa
                             "statistics over runs go into a file, or into arrays by "
                             "shoal_solver_run_arrays");
     int32_t span = solver_begin_event(log);
-    shoal_code code = solver_open(solver, batch, "shoal_solver_run", log);
+    shoal_solver *worker;
+    shoal_code code = solver_open(solver, batch, "shoal_solver_run", &worker, log);
     if (code == SHOAL_OK) {
-        code = run(solver, batch, out, log);
+        code = run(worker, batch, out, log);
         solver_leave(solver);
     }
     log_end(log, span);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Running a solver, into any sink and into a file.
+#include "api/front.h"
+#include "api/learn.h"
 #include "api/solver.h"
 
 #include "base/file.h"
@@ -13,15 +15,21 @@
 // ---- What it is ---------------------------------------------------------------------------------
 
 const char *shoal_solver_key(const shoal_solver *solver) {
-    return solver ? solver->runner.kernel[PLAN_FIRST].key : NULL;
+    return solver ? front_shown(solver)->runner.kernel[PLAN_FIRST].key : NULL;
 }
 
 bool shoal_solver_cached(const shoal_solver *solver) {
-    return solver && solver->runner.kernel[PLAN_FIRST].cached;
+    return solver && front_shown(solver)->runner.kernel[PLAN_FIRST].cached;
 }
 
 const char *shoal_solver_device(const shoal_solver *solver) {
-    return solver ? solver->card.text : NULL;
+    return solver ? front_shown(solver)->card.text : NULL;
+}
+
+const char *shoal_solver_reason(const shoal_solver *solver) {
+    if (!solver)
+        return NULL;
+    return solver->front ? solver->front->chooser.reason : "";
 }
 
 uint32_t shoal_solver_array_count(const shoal_solver *solver) {
@@ -93,8 +101,10 @@ shoal_code solver_enter(shoal_solver *s, shoal_log *log) {
 void solver_leave(shoal_solver *s) { __atomic_store_n(&s->under_way, 0, __ATOMIC_SEQ_CST); }
 
 static struct dispatch_control control_of(shoal_solver *s) {
-    return (struct dispatch_control){
-        .stop = {&s->stop, s->given.stop}, .progress = s->progress, .user = s->progress_user};
+    const shoal_solver *of = s->owner ? s->owner : s;
+    return (struct dispatch_control){.stop = {solver_flag(s), s->given.stop},
+                                     .progress = of->progress,
+                                     .user = of->progress_user};
 }
 
 // ---- Running ------------------------------------------------------------------------------------
@@ -120,11 +130,17 @@ static shoal_code check_batch(const shoal_solver *s, const shoal_batch *batch, s
 }
 
 shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call,
-                       shoal_log *log) {
+                       shoal_solver **worker, shoal_log *log) {
     if (!s || !batch)
         return api_usage(log, call, "solver or batch");
     shoal_code code = solver_enter(s, log);
-    if (code == SHOAL_OK && (code = check_batch(s, batch, log)) != SHOAL_OK)
+    if (code != SHOAL_OK)
+        return code;
+    *worker = s;
+    code = check_batch(s, batch, log);
+    if (code == SHOAL_OK && s->front)
+        code = front_worker(s, batch, worker, log);
+    if (code != SHOAL_OK)
         solver_leave(s);
     return code;
 }
@@ -173,6 +189,35 @@ static struct reduce_order order_of(shoal_solver *s) {
                                  .team = &s->runner.pool.team};
 }
 
+// ---- Where a device fails -----------------------------------------------------------------------
+
+struct relay {
+    shoal_solver *solver; // whose device it is
+    shoal_log *log;
+    bool taken;
+};
+
+// The CPU of the same solver: that of the front, or one that is made now.
+static shoal_code open_spare(void *user, const struct plan **plan, struct runner **runner) {
+    struct relay *r = user;
+    shoal_solver *s = r->solver, *cpu = s->spare;
+    shoal_code code = SHOAL_OK;
+    if (s->owner)
+        code = front_cpu(s->owner, &cpu, r->log);
+    else if (!cpu) {
+        shoal_options o = s->given;
+        o.device = "cpu";
+        code = solver_make(api_model_copy(s->model), &o, NULL, s, false, &s->spare, r->log);
+        cpu = s->spare;
+    }
+    if (code != SHOAL_OK)
+        return code;
+    r->taken = true;
+    *plan = cpu->plan;
+    *runner = &cpu->runner;
+    return SHOAL_OK;
+}
+
 // A run whose rows become those of groups, where that is asked for.
 static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
                            struct result_list *list, shoal_tally *tally, shoal_log *log) {
@@ -181,10 +226,18 @@ static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
     struct sink *reduce = s->reduce.items.count ? reduce_sink_new(&order, b, sink) : NULL;
     if (s->reduce.items.count && !reduce)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    shoal_code code =
-        run_batch(s->plan, &s->runner, b, reduce ? reduce : sink, list, &control, tally, log);
+    struct relay relay = {.solver = s, .log = log};
+    bool first = !s->runner.launches;
+    struct run_spare spare = {&relay, open_spare};
+    bool may = s->backend->target(s->device)->device && !s->given.no_fallback;
+    shoal_code code = run_batch(s->plan, &s->runner, b, reduce ? reduce : sink, list, &control,
+                                may ? &spare : NULL, tally, log);
     if (reduce)
         reduce->free(reduce);
+    if (s->owner && relay.taken)
+        front_lost(s->owner, s);
+    else if (code == SHOAL_OK)
+        learn_from(s, b, tally->seconds, first, log);
     return code;
 }
 
@@ -238,16 +291,19 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
     struct arena arena = {0};
     if (!plan)
         return api_usage(log, "shoal_solver_plan", "place for the plan");
-    shoal_code code = solver_open(solver, batch, "shoal_solver_plan", log);
+    shoal_solver *worker;
+    shoal_code code = solver_open(solver, batch, "shoal_solver_plan", &worker, log);
     if (code != SHOAL_OK)
         return code;
     code = run_list(solver->plan, batch->batch, "{}", &arena, &list, log_report(log));
     if (code == SHOAL_OK)
-        *plan = run_plan(solver->plan, batch->batch, &list);
+        *plan = run_plan(worker->plan, batch->batch, &list);
     if (code == SHOAL_OK && solver->reduce.items.count)
         code = plan_reduced(solver, batch->batch, &arena, &list, plan, log_report(log));
-    if (code == SHOAL_OK)
+    if (code == SHOAL_OK) {
         plan->rows = list.of.rows;
+        plan->seconds = learn_estimate(worker, batch->batch);
+    }
     if (code == SHOAL_OK && path)
         plan->disk_bytes = io_sink_bytes(path, &list);
     if (code == SHOAL_OK)
@@ -296,17 +352,18 @@ shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *p
     struct sink *sink = NULL;
     struct buf meta = {0};
     shoal_tally own;
+    shoal_solver *w;
     if (tally)
         *tally = (shoal_tally){0};
-    shoal_code code = solver_open(s, batch, "shoal_solver_run_file", log);
+    shoal_code code = solver_open(s, batch, "shoal_solver_run_file", &w, log);
     if (code != SHOAL_OK)
         return code;
-    code = io_sink_new(path, s->plan->threads, &sink, log_report(log));
+    code = io_sink_new(path, w->plan->threads, &sink, log_report(log));
     if (code == SHOAL_OK) {
-        solver_meta(s, batch, &meta);
+        solver_meta(w, batch, &meta);
         code = meta.failed
                    ? report_error(log_report(log), SHOAL_MEMORY, "out of memory")
-                   : solver_run_into(s, batch->batch, sink, meta.data, tally ? tally : &own, log);
+                   : solver_run_into(w, batch->batch, sink, meta.data, tally ? tally : &own, log);
     }
     if (sink)
         sink->free(sink);

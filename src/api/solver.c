@@ -2,6 +2,8 @@
 // Making a solver: check, plan, and get the kernel.
 #include "api/solver.h"
 
+#include "api/front.h"
+#include "api/learn.h"
 #include "api/options.h"
 #include "device/device.h"
 #include "io/io.h"
@@ -143,9 +145,10 @@ static shoal_code take_device(shoal_solver *s, const shoal_solver *from) {
     return SHOAL_OK;
 }
 
-static shoal_code choose_device(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
+static shoal_code find_device(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     if (!from || !same_text(s->given.device, from->given.device))
-        return device_choose(s->given.device, &s->backend, &s->device_index, log_report(log));
+        return device_choose(device_is_free(s->given.device) ? "cpu" : s->given.device, &s->backend,
+                             &s->device_index, log_report(log));
     s->backend = from->backend;
     s->device_index = from->device_index;
     return SHOAL_OK;
@@ -156,18 +159,20 @@ static bool has_device(const shoal_solver *from, const shoal_solver *s) {
            from->given.fast_math == s->given.fast_math;
 }
 
-// Choosing may start a driver, so it is a part of opening.
+// Choosing may start a driver, so it is a part of opening. A solver that will choose for each batch
+// has the CPU.
 static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     const shoal_options *o = &s->given;
     if (from && same_text(o->device, from->given.device) && o->fast_math == from->given.fast_math)
         return take_device(s, from);
     int32_t span = log_begin(log, LOG_device_open);
-    shoal_code code = choose_device(s, from, log);
+    shoal_code code = find_device(s, from, log);
     if (code == SHOAL_OK && has_device(from, s))
         code = take_device(s, from);
     else if (code == SHOAL_OK) {
         s->pid = getpid();
         uint64_t begin = clock_ns();
+        s->starts = !kernel_device_opens(s->backend, s->device_index);
         code = kernel_device_open(s->backend, s->device_index, o->fast_math, &s->device,
                                   log_report(log));
         if (code == SHOAL_OK)
@@ -181,11 +186,17 @@ static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_l
     return code;
 }
 
+// Whether another one has a kernel, or as much of it as this one gets.
+static bool has_kernel(const shoal_solver *s, const shoal_solver *from, enum plan_role role) {
+    return from && from->device == s->device && !from->front && from->plans == s->plans &&
+           (s->plans || role != PLAN_FIRST || from->runner.kernel[role].kernel);
+}
+
 // Whether a kernel of `from` may be this one's: nothing that the plan and the model put into it has
 // changed, and nobody wants to see its source.
 static bool is_kept(const shoal_solver *s, const shoal_solver *from, enum plan_role role) {
     const char *keep = s->given.keep_source;
-    return from && from->device == s->device && from->model->swap == s->model->swap &&
+    return has_kernel(s, from, role) && from->model->swap == s->model->swap &&
            plan_same_kernel(&s->plan->kernel[role], &from->plan->kernel[role]) &&
            model_same_kernel(s->model->model, from->model->model) &&
            (!keep || same_text(keep, from->given.keep_source));
@@ -202,7 +213,7 @@ static struct loaded kept(const struct loaded *from) {
 // The kernel: that of `from`, or the one that the key says; which may be that of `from` too.
 static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     const struct loaded *have =
-        from && from->device == s->device ? &from->runner.kernel[PLAN_FIRST] : NULL;
+        has_kernel(s, from, PLAN_FIRST) ? &from->runner.kernel[PLAN_FIRST] : NULL;
     struct loaded *out = &s->runner.kernel[PLAN_FIRST];
     if (is_kept(s, from, PLAN_FIRST)) {
         *out = kept(have);
@@ -226,7 +237,7 @@ static void keep_others(shoal_solver *s, const shoal_solver *from) {
 // Compilations end by the flag of the solver that is changed, too.
 static void set_runner(shoal_solver *s, const shoal_solver *from) {
     s->runner.how = solver_how(s->model, &s->given, s->backend, s->device);
-    s->runner.how.stop[0] = from ? &from->stop : NULL;
+    s->runner.how.stop[0] = from ? solver_flag(from) : s->owner ? &s->owner->stop : NULL;
     s->runner.pool = (struct dispatch_pool){.backend = s->backend, .device = s->device};
 }
 
@@ -245,7 +256,15 @@ static shoal_code show(shoal_solver *s, struct report *r) {
     return SHOAL_OK;
 }
 
+// All but the compiler and the loader is the start of the device, if it was one.
+static void note_start(shoal_solver *s, uint64_t ns) {
+    const struct loaded *k = &s->runner.kernel[PLAN_FIRST];
+    double seconds = (double)ns * 1e-9 - k->compile_s - k->load_s;
+    s->opened_s = s->starts && seconds > 0 ? seconds : 0;
+}
+
 static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
+    uint64_t start = clock_ns();
     if (from && model_same_kernel(s->model->model, from->model->model))
         s->model->found->system = from->model->found->system;
     struct plan *plan = NULL;
@@ -259,10 +278,13 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
     if (code == SHOAL_OK)
         code = result_names_make(&s->names, &s->shown, NULL, NULL, log_report(log));
     if (code == SHOAL_OK)
+        code = front_is_wanted(s, log_report(log)) ? front_make(s, log) : SHOAL_OK;
+    if (code == SHOAL_OK && !s->front)
         code = first_kernel(s, from, log);
     if (code != SHOAL_OK)
         return code;
     plan->limits = s->backend->limits(s->device); // which may wait for it: the kernel is found
+    note_start(s, clock_ns() - start);
     keep_others(s, from);
     shoal_options known = chosen(&s->given, s->plan);
     describe_options(&known, &s->arena, &s->options);
@@ -278,12 +300,14 @@ static void disown(shoal_solver *s, const shoal_solver *other) {
 }
 
 // What points into the solver itself, wherever that is.
-static void settle(shoal_solver *s) { s->runner.how.stop[0] = &s->stop; }
+static void settle(shoal_solver *s) { s->runner.how.stop[0] = solver_flag(s); }
 
-// A solver of its own out of a model, which it owns from here on, and options; what it can take
-// over from another one is still the other's.
-static shoal_code make(shoal_model *model, const shoal_options *options, const shoal_solver *from,
-                       bool plans, shoal_solver **out, shoal_log *log) {
+const volatile int *solver_flag(const shoal_solver *s) {
+    return s->owner ? &s->owner->stop : &s->stop;
+}
+
+shoal_code solver_make(shoal_model *model, const shoal_options *options, const shoal_solver *from,
+                       shoal_solver *owner, bool plans, shoal_solver **out, shoal_log *log) {
     jmp_buf oom;
     shoal_solver *s = model ? calloc(1, sizeof *s) : NULL;
     *out = s;
@@ -292,6 +316,7 @@ static shoal_code make(shoal_model *model, const shoal_options *options, const s
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     }
     s->model = model;
+    s->owner = owner;
     s->plans = plans;
     s->arena.oom = &oom;
     int32_t span = log_begin(log, LOG_make_solver);
@@ -322,7 +347,7 @@ static shoal_code new_solver(const shoal_model *model, const shoal_options *opti
     if (!model || !out)
         return api_usage(log, "shoal_solver_new", "model or place for the solver");
     shoal_code code = options_take(options, "shoal_solver_new", &o, log);
-    return code ? code : make(api_model_copy(model), &o, NULL, plans, out, log);
+    return code ? code : solver_make(api_model_copy(model), &o, NULL, NULL, plans, out, log);
 }
 
 shoal_code shoal_solver_new(const shoal_model *model, const shoal_options *options,
@@ -338,6 +363,9 @@ shoal_code shoal_solver_new_plan(const shoal_model *model, const shoal_options *
 void shoal_solver_free(shoal_solver *solver) {
     if (!solver)
         return;
+    front_free(solver->front);
+    learner_free(solver->learner);
+    shoal_solver_free(solver->spare);
     for (int i = 0; i < PLAN_ROLES; i++)
         kernel_drop(solver->runner.kernel[i].kernel);
     runner_forget(&solver->runner);
@@ -355,6 +383,11 @@ static void replace(shoal_solver *s, shoal_solver *next) {
     next->progress = s->progress;
     next->progress_user = s->progress_user;
     next->under_way = s->under_way;
+    if (next->runner.kernel[PLAN_FIRST].kernel == s->runner.kernel[PLAN_FIRST].kernel) {
+        next->runner.launches = s->runner.launches;
+        next->runner.first_s = s->runner.first_s;
+        next->runner.typical_s = s->runner.typical_s;
+    }
     struct dispatch_pool *pool = &next->runner.pool;
     if (next->device == s->device)
         *pool = s->runner.pool;
@@ -370,15 +403,22 @@ static void replace(shoal_solver *s, shoal_solver *next) {
     shoal_solver_free(next);
 }
 
-// The solver with another model (which is its from here on) and options, or as it was.
-static shoal_code change(shoal_solver *s, shoal_model *model, const shoal_options *options,
+shoal_code solver_change(shoal_solver *s, shoal_model *model, const shoal_options *options,
                          shoal_effect *effect, shoal_log *log) {
     shoal_solver *next = NULL;
-    shoal_code code = make(model, options, s, s->plans, &next, log);
+    shoal_code code = solver_make(model, options, s, s->owner, s->plans, &next, log);
     if (code != SHOAL_OK)
         return code;
+    shoal_effect own = next->runner.kernel[PLAN_FIRST].effect;
+    if (next->front && s->front)
+        code = front_take_over(next, s, &own, log);
+    if (code != SHOAL_OK) {
+        disown(next, s);
+        shoal_solver_free(next);
+        return code;
+    }
     if (effect)
-        *effect = next->runner.kernel[PLAN_FIRST].effect;
+        *effect = own;
     replace(s, next);
     return SHOAL_OK;
 }
@@ -393,7 +433,7 @@ shoal_code shoal_solver_set_options(shoal_solver *solver, const shoal_options *o
         code = solver_enter(solver, log);
     if (code != SHOAL_OK)
         return code;
-    code = change(solver, api_model_copy(solver->model), &o, effect, log);
+    code = solver_change(solver, api_model_copy(solver->model), &o, effect, log);
     solver_leave(solver);
     return code;
 }
@@ -418,7 +458,7 @@ shoal_code shoal_solver_set_values(shoal_solver *solver, const char *assignments
     code = model ? shoal_model_set(model, assignments, log)
                  : report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     if (code == SHOAL_OK)
-        code = change(solver, model, &solver->given, effect, log);
+        code = solver_change(solver, model, &solver->given, effect, log);
     else
         shoal_model_free(model);
     solver_leave(solver);

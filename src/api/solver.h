@@ -15,12 +15,18 @@
 // that follows from them is made anew by every change, as a second solver that takes its place when
 // nothing went wrong; it shares device and kernels, and gets the blocks.
 struct shoal_solver {
-    shoal_model *model;  // its own copy
-    shoal_options given; // its own copy
-    bool plans;          // it gets no kernel
+    shoal_model *model;      // its own copy
+    shoal_options given;     // its own copy
+    bool plans;              // it gets no kernel
+    struct front *front;     // it chooses among others for each batch; NULL: it has one device
+    shoal_solver *owner;     // the one that chose it; NULL: it is the caller's
+    shoal_solver *spare;     // on the CPU, made when the device had failed
+    struct learner *learner; // what it has measured, without a front; NULL: nothing yet
     const struct shoal_backend *backend;
     struct shoal_device *device;
     uint32_t device_index;
+    bool starts;             // nobody in this process had opened it before,
+    double opened_s;         // which took so long, with its context; else 0
     pid_t pid;               // of the process that opened it
     const struct plan *plan; // in the arena
     struct runner runner;
@@ -62,9 +68,20 @@ shoal_code order_open(const shoal_model *model, const shoal_options *o, const ch
                       struct order *out, shoal_log *log);
 void order_close(struct order *o);
 
-// Before a run: all is there, the batch fits, and a stop counts. With SHOAL_OK, solver_leave ends
-// it.
-shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call, shoal_log *log);
+// A solver of its own out of a model, which it owns from here on, and options; what it can take
+// over from another one (may be NULL) is still the other's.
+shoal_code solver_make(shoal_model *model, const shoal_options *options, const shoal_solver *from,
+                       shoal_solver *owner, bool plans, shoal_solver **out, shoal_log *log);
+// The solver with another model (which is its from here on) and options, or as it was.
+shoal_code solver_change(shoal_solver *s, shoal_model *model, const shoal_options *options,
+                         shoal_effect *effect, shoal_log *log);
+// The flag by which a call of it is stopped.
+const volatile int *solver_flag(const shoal_solver *s);
+
+// Before a run: all is there, the batch fits, and a stop counts. `worker` is who runs it, the
+// solver itself or the one it chose. With SHOAL_OK, solver_leave of the solver ends it.
+shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call,
+                       shoal_solver **worker, shoal_log *log);
 // Whether it can run at all: it has a kernel, and this process its device.
 shoal_code solver_check_run(const shoal_solver *s, shoal_log *log);
 // The event around a run; log_end ends it.

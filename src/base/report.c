@@ -87,6 +87,28 @@ void report_free(struct report *r) {
     *r = (struct report){0};
 }
 
+uint64_t report_mark(const struct report *r) { return r ? r->gone + r->messages.count : 0; }
+
+void report_withdraw(struct report *r, uint64_t mark, char *text, size_t room) {
+    static const char word[] = "error: ";
+    uint32_t kept = 0;
+    snprintf(text, room, "it gave no reason");
+    for (uint32_t i = 0, found = 0; r && i < r->messages.count; i++) {
+        const shoal_message *m = &r->messages.items[i];
+        if (m->severity != SHOAL_ERROR || r->gone + i < mark) {
+            r->messages.items[kept++] = *m;
+            continue;
+        }
+        bool worded = !strncmp(m->text, word, sizeof word - 1);
+        if (!found++)
+            snprintf(text, room, "%s", m->text + (worded ? sizeof word - 1 : 0));
+        free_text(r, m);
+        r->errors--;
+    }
+    if (r)
+        r->messages.count = kept;
+}
+
 // ---- Nothing that could drive a terminal --------------------------------------------------------
 
 // Whether a character is shown as it is: no control characters, of 8 bits neither, and none that

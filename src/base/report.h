@@ -51,6 +51,10 @@ void report_note(struct report *r, const char *format, ...) __attribute__((forma
 // here have the code SHOAL_INPUT.
 void report_at(struct report *r, shoal_severity severity, const struct source *source,
                size_t offset, const char *format, ...) __attribute__((format(printf, 5, 6)));
+// Where a report is now, and taking back the errors that it got since then, because there was a way
+// around what went wrong. The first of them is put into `text`.
+uint64_t report_mark(const struct report *r);
+void report_withdraw(struct report *r, uint64_t mark, char *text, size_t room);
 void report_free(struct report *r); // of all it holds; it can be used again
 
 // Keeps the best of many candidates for "did you mean": start with {.wanted = name}, offer each

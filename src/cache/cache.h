@@ -130,5 +130,8 @@ shoal_code cache_import(struct cache *c, const char *path, uint64_t *count, uint
 // signed as kernels are.
 bool cache_probe_get(struct cache *c, const char *name, struct buf *out);
 void cache_probe_put(struct cache *c, const char *name, const void *bytes, size_t length);
+// What was measured on a machine, which is named by all that it depends on; the same way.
+bool cache_tune_get(struct cache *c, const char *machine, struct buf *out);
+void cache_tune_put(struct cache *c, const char *machine, const void *bytes, size_t length);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -233,7 +234,20 @@ static struct kind_times *times_of(struct times *t, const char *kind) {
     return &t->kinds[i];
 }
 
-// From the nearest size that is known; time grows with the source.
+// How time grows with the source: the slope of the line through all that is known, both axes
+// logarithmic; 1 where less than two sizes are known.
+static double slope_of(const uint32_t mean_ms[SIZES]) {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (int i = 0; i < SIZES; i++)
+        if (mean_ms[i]) {
+            double time = log2(mean_ms[i]);
+            n += 1, x += i, y += time, xx += (double)i * i, xy += i * time;
+        }
+    double slope = n > 1 ? (n * xy - x * y) / (n * xx - x * x) : 1;
+    return slope < 0.25 ? 0.25 : slope > 3 ? 3 : slope;
+}
+
+// From the nearest size that is known, along that line.
 uint32_t cache_predict(struct cache *c, const char *kind, uint64_t bytes) {
     struct times t = {0};
     int fd = c->tiers[0].fd < 0 ? -1 : open_stat(c, "time", O_RDONLY);
@@ -243,12 +257,12 @@ uint32_t cache_predict(struct cache *c, const char *kind, uint64_t bytes) {
     close(fd);
     const uint32_t *mean = times_of(&t, kind)->mean_ms;
     int size = magnitude(bytes);
-    for (int d = 0; d < SIZES; d++) {
-        if (size + d < SIZES && mean[size + d])
-            return mean[size + d] >> d ? mean[size + d] >> d : 1;
-        if (size >= d && mean[size - d])
-            return mean[size - d] > UINT32_MAX >> d ? UINT32_MAX : mean[size - d] << d;
-    }
+    for (int d = 0; d < SIZES; d++)
+        for (int at = size + d; at >= size - d; at -= d ? 2 * d : 1)
+            if (at >= 0 && at < SIZES && mean[at]) {
+                double ms = mean[at] * exp2(slope_of(mean) * (size - at));
+                return ms < 1 ? 1 : ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+            }
     return 0;
 }
 

@@ -39,7 +39,7 @@ void store_entry_name(const unsigned char key[KEY_BYTES], char name[STORE_NAME])
 
 static int open_below(int root, const char *sub) {
     char name[STORE_NAME];
-    snprintf(name, sizeof name, "v1/%s", sub);
+    snprintf(name, sizeof name, strcmp(sub, STORE_TUNE) ? "v1/%s" : "%s", sub);
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(root, name, flags);
     if (fd >= 0 || errno != ENOENT)

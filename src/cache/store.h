@@ -7,6 +7,7 @@
 //   v1/bad/                   the last few that were defective or refused
 //   v1/probe/<64 hex>.k       what is known of a tool
 //   v1/stat/<0-f>, time, scan counters, compile times, the last look for old entries
+//   tune/<16 hex>.t           what was measured on a machine
 //
 // The handle has no lock: what changes in it is atomic, so a child of fork can go on with it.
 #ifndef SHOAL_CACHE_STORE_H
@@ -45,7 +46,9 @@ bool store_writable(const struct cache *c);
 void store_warn(struct cache *c, int error); // remembers that files failed with this errno
 int64_t store_now_ns(void);                  // Unix time
 
-// Opens v1/SUB of the local cache, making what is missing; -1 with errno.
+#define STORE_TUNE "tune"
+// Opens v1/SUB of the local cache, or the directory of what was measured, making what is missing;
+// -1 with errno.
 int store_dir(struct cache *c, const char *sub);
 void store_entry_name(const unsigned char key[KEY_BYTES], char name[STORE_NAME]); // v1/aa/...k
 
@@ -58,7 +61,8 @@ bool store_trusts(const struct cache *c, int tier, const struct stat *s,
 const char *store_read(struct cache *c, int tier, const char *name,
                        const unsigned char key[KEY_BYTES], bool use, struct cache_item *out,
                        struct stat *s);
-// Writes bytes under a temporary name and puts them in place as v1/SUB/NAME. 0, or an errno.
+// Writes bytes under a temporary name and puts them in place as NAME in
+// such a directory. 0, or an errno.
 int store_publish(struct cache *c, const char *sub, const char *name, const void *bytes,
                   size_t length, bool durable);
 // Signs and stores an entry that was decoded to `item`.

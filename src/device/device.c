@@ -86,13 +86,19 @@ static shoal_code choose(const char *wanted, const struct shoal_backend **backen
     return unknown_device(wanted, r);
 }
 
+static bool is_auto(const char *name) { return !name || !*name || !strcmp(name, "auto"); }
+
+bool device_is_free(const char *name) {
+    return (!name || !strcmp(name, "auto")) && is_auto(secure_getenv("SHOAL_DEVICE"));
+}
+
 shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
                          struct report *r) {
     const char *wanted = secure_getenv("SHOAL_DEVICE");
     struct report why = {0};
     if (name && strcmp(name, "auto"))
         return choose(name, backend, index, r);
-    if (!wanted || !*wanted || !strcmp(wanted, "auto"))
+    if (is_auto(wanted))
         return choose("cpu", backend, index, r);
     shoal_code code = choose(wanted, backend, index, &why);
     const char *text = why.messages.count ? why.messages.items[0].text : wanted;

@@ -24,6 +24,8 @@ extern const struct shoal_backend *const device_backends[]; // ends with NULL
 // (or NULL) the CPU stands in, with a note, for a SHOAL_DEVICE that cannot be used.
 shoal_code device_choose(const char *name, const struct shoal_backend **backend, uint32_t *index,
                          struct report *r);
+// Whether a name (may be NULL) and SHOAL_DEVICE leave the choice open.
+bool device_is_free(const char *name);
 // By its name, or NULL.
 const struct shoal_backend *device_backend(const char *name);
 // A device that builds for a target of any backend: x86-64-v3, sm_90, ...

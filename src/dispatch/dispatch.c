@@ -97,6 +97,7 @@ static shoal_code start(struct dispatch *d, struct dispatch_chunk *c) {
     watch(d, c);
     set_head(c);
     begin_span(d, c);
+    c->start_ns = clock_ns();
     shoal_code code =
         job->pool->backend->start(c->module, c->slot, &c->launch, log_report(job->log));
     if (code != SHOAL_OK || job->limits.at_once > 1)
@@ -132,6 +133,7 @@ static shoal_code wait_for_one(struct dispatch *d, bool mend) {
     const struct dispatch_job *job = d->job;
     struct dispatch_chunk *c = chunk_at(d, d->waited++);
     shoal_code code = wait(d, c);
+    *(d->waited == 1 ? &d->first_ns : &d->later_ns) += clock_ns() - c->start_ns;
     if (mend && job->engine->mend && (code == SHOAL_OK || code == SHOAL_STOPPED))
         code = job->engine->mend(job->user, c, code);
     return code;
@@ -253,7 +255,8 @@ static shoal_code step(struct dispatch *d, bool *stop) {
 }
 
 void dispatch_begin(struct dispatch *d, const struct dispatch_job *job) {
-    *d = (struct dispatch){.job = job, .rows = job->chunk_rows, .start_ns = clock_ns()};
+    *d = (struct dispatch){
+        .job = job, .rows = job->chunk_rows, .next = job->first, .start_ns = clock_ns()};
     job->pool->log = job->log;
 }
 

@@ -37,6 +37,7 @@ struct dispatch_chunk {
     bool first;            // its kernel has not run in this process
     bool reruns;           // some of its rows may be run again: `undone` says how many so far
     struct dispatch *loop; // set by the loop
+    uint64_t start_ns;     // when it was started
     int32_t span;          // of the kernel; -1: not open
 };
 
@@ -77,6 +78,7 @@ struct dispatch_job {
     void *user;
     struct dispatch_pool *pool;
     struct shoal_limits limits;
+    uint64_t first;      // row to begin with; the ones before are done
     uint64_t rows;       // of the batch
     uint32_t chunk_rows; // of a chunk, at most
     bool one_at_a_time;  // its chunks are run twice: no other is under way meanwhile
@@ -92,8 +94,9 @@ struct dispatch {
     uint64_t next;                                 // row that the next chunk begins with
     uint32_t started, waited, delivered;           // chunks
     uint64_t start_ns;
-    uint64_t shown; // rows that progress was last called with
-    int stop;       // what the device looks at when there is more than one flag
+    uint64_t first_ns, later_ns; // that the first chunk took, and all later ones together
+    uint64_t shown;              // rows that progress was last called with
+    int stop;                    // what the device looks at when there is more than one flag
 };
 
 // Around single chunks (dispatch_run) of an engine that has no loop over them: dispatch_all does

@@ -177,8 +177,10 @@ static shoal_code load(struct kernel_making *k, const struct shoal_bytes *bytes,
     shoal_code code = wait_for_device(k, r);
     if (code != SHOAL_OK)
         return code;
+    uint64_t begin = clock_ns();
     int32_t span = log_begin(k->q.log, LOG_module_load);
     code = k->q.backend->load(k->q.device, bytes, k->q.entry, &module, &k->facts, r);
+    k->load_ns = clock_ns() - begin;
     log_u64(k->q.log, span, "bytes", bytes->length);
     if (code == SHOAL_OK && k->facts.block)
         tell_facts(k, span);

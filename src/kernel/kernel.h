@@ -61,6 +61,7 @@ struct kernel_making {
     bool stored;
     char unstored[CACHE_REASON]; // why it is not
     uint32_t wall_ms, cpu_ms;    // of the compilation
+    uint64_t load_ns;            // of the loading; 0: it was loaded
     struct shoal_facts facts;    // where the backend knows any
 };
 

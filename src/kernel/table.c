@@ -21,11 +21,17 @@ struct open_device {
     struct open_device *next;
 };
 
+enum { OPENS = 16 }; // devices whose openings are counted
+
 static struct {
     pthread_mutex_t mutex;
     pthread_once_t once;
     struct open_device *devices;
     struct kernel *kernels;
+    struct {
+        const struct shoal_backend *backend; // NULL: free
+        uint32_t index, count;
+    } opens[OPENS];
 } table = {.mutex = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static void lock_table(void) { pthread_mutex_lock(&table.mutex); }
@@ -102,6 +108,21 @@ static struct open_device *add_device(struct open_device *o) {
     return other ? other : o;
 }
 
+// Devices beyond the table count as never opened.
+static void count_open(const struct shoal_backend *backend, uint32_t index) {
+    uint32_t i = 0;
+    enter();
+    while (i < OPENS && table.opens[i].backend &&
+           (table.opens[i].backend != backend || table.opens[i].index != index))
+        i++;
+    if (i < OPENS) {
+        table.opens[i].backend = backend;
+        table.opens[i].index = index;
+        table.opens[i].count++;
+    }
+    unlock_table();
+}
+
 shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t index, bool fast_math,
                               struct shoal_device **out, struct report *r) {
     const struct open_device wanted = {.backend = backend, .index = index, .fast_math = fast_math};
@@ -117,6 +138,8 @@ shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t inde
         return report_error(r, SHOAL_MEMORY, "out of memory");
     *o = wanted;
     shoal_code code = backend->open(index, NULL, fast_math, &o->device, r);
+    if (code == SHOAL_OK)
+        count_open(backend, index);
     if (code == SHOAL_OK)
         *out = add_device(o)->device;
     else {
@@ -137,6 +160,16 @@ bool kernel_devices_leave(void) {
     }
     unlock_table();
     return any;
+}
+
+uint32_t kernel_device_opens(const struct shoal_backend *backend, uint32_t index) {
+    uint32_t opens = 0;
+    enter();
+    for (uint32_t i = 0; i < OPENS; i++)
+        if (table.opens[i].backend == backend && table.opens[i].index == index)
+            opens = table.opens[i].count;
+    unlock_table();
+    return opens;
 }
 
 void kernel_device_keep(struct shoal_device *d) {

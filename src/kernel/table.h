@@ -29,6 +29,8 @@ struct kernel {
 // A device, which may be in use elsewhere in this process. Each open or keep is one close.
 shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t index, bool fast_math,
                               struct shoal_device **out, struct report *r);
+// How often this process has opened it, with those that were closed since.
+uint32_t kernel_device_opens(const struct shoal_backend *backend, uint32_t index);
 void kernel_device_keep(struct shoal_device *d);
 // The process is about to end; true when a device was open that is not given back.
 bool kernel_devices_leave(void);

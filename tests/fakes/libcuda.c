@@ -26,7 +26,7 @@ API struct fake_cuda *fake_cuda(void) { return &fake; }
 
 #define ENTER(name)                                                                                \
     do {                                                                                           \
-        if (fake.fail && !strcmp(fake.fail, #name))                                                \
+        if (fake.fail && !strcmp(fake.fail, #name) && fake.fail_after-- <= 0)                      \
             return fake.fail_result;                                                               \
         if (!fake.pushed)                                                                          \
             return 201;                                                                            \

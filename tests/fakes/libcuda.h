@@ -12,7 +12,8 @@ struct fake_cuda {
     int major;        // of its architecture
     size_t memory;    // bytes of the device
     const char *fail; // this function fails ...
-    int fail_result;  // ... with this result
+    int fail_result;  // ... with this result,
+    int fail_after;   // but not the first so many times
     bool slow;        // kernels run until they are stopped
     int start_ms;     // that a context takes
     // What its kernel does, and the bytes of its arguments; false: it goes on. NULL: see libcuda.c.

@@ -72,6 +72,9 @@ void batch_refresh(struct batch *b); // checks when something changed; wrong: th
 uint64_t batch_runs(const struct batch *b);
 uint64_t batch_rows(const struct batch *b);                     // after --only-runs
 uint64_t batch_run_of_row(const struct batch *b, uint64_t row); // run index of the row
+// A batch of `count` rows of another one, far from each other, of which it borrows all that it is.
+// free() frees it; NULL: out of memory.
+struct batch *batch_pick(const struct batch *b, uint32_t count);
 uint64_t batch_gaps(const struct batch *b); // places where rows that follow each other are no
                                             // runs that do
 void batch_fill_runs(const struct batch *b, uint64_t first_row, uint32_t rows, uint64_t *out);

@@ -3,6 +3,7 @@
 // taken out of it.
 #include "ode/batch/batch_data.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // Where the two models have the same names, a position in a list means the same in both.
@@ -229,6 +230,24 @@ void batch_refresh(struct batch *b) {
 uint64_t batch_runs(const struct batch *b) { return b->runs; }
 
 uint64_t batch_rows(const struct batch *b) { return b->rows; }
+
+// The middles of `count` equal stretches of its rows.
+struct batch *batch_pick(const struct batch *b, uint32_t count) {
+    struct batch *pick = malloc(sizeof *pick + count * sizeof(struct part));
+    if (!pick)
+        return NULL;
+    *pick = *b;
+    pick->arena = (struct arena){0};
+    pick->parts.items = (struct part *)(pick + 1);
+    pick->parts.count = count;
+    pick->rows = count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t row = b->rows / count * i + b->rows % count * i / count + b->rows / count / 2;
+        uint64_t run = batch_run_of_row(b, row);
+        pick->parts.items[i] = (struct part){run, run + 1, i};
+    }
+    return pick;
+}
 
 uint64_t batch_gaps(const struct batch *b) {
     return b->parts.count - 1 + (b->parts.items[0].first > 0);

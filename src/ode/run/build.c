@@ -127,6 +127,8 @@ static shoal_code get_kernel(struct build *b, const struct loaded *have, bool pl
     else {
         code = kernel_get(k, &out->kernel);
         out->cached = code == SHOAL_OK && k->origin != KERNEL_COMPILED;
+        out->compile_s = out->cached ? 0 : k->wall_ms / 1e3;
+        out->load_s = (double)k->load_ns * 1e-9;
     }
     out->effect = out->cached ? SHOAL_LOADED : SHOAL_COMPILED;
     return code;

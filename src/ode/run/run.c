@@ -102,6 +102,7 @@ static shoal_code count_row(shoal_tally *tally, const struct chunk *c, uint32_t 
 static shoal_code count_rows(shoal_tally *tally, const struct chunk *c, uint32_t rows,
                              struct report *r) {
     shoal_code code = SHOAL_OK;
+    shoal_tally before = *tally;
     uint64_t eight;
     for (uint32_t i = 0; i < rows && code == SHOAL_OK;) {
         if (rows - i >= sizeof eight) {
@@ -117,11 +118,15 @@ static shoal_code count_rows(shoal_tally *tally, const struct chunk *c, uint32_t
         }
         code = count_row(tally, c, i++, r);
     }
+    if (code != SHOAL_OK) { // they are not done
+        *tally = before;
+        return code;
+    }
     tally->steps += c->args.totals[TOTAL_STEPS];
     tally->rejected += c->args.totals[TOTAL_REJECTED];
     tally->f_evals += c->args.totals[TOTAL_F_EVALS];
     tally->done += rows;
-    return code;
+    return SHOAL_OK;
 }
 
 // ---- What the loop asks for ---------------------------------------------------------------------
@@ -254,6 +259,7 @@ static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t row
     takeover_tell(b, own(chunk), rows);
     struct result_chunk view = chunk_view(own(chunk), rows);
     code = b->sink->chunk(b->sink, &view, log_report(b->log));
+    b->sink_failed = code != SHOAL_OK;
     if (b->log && b->log->recording)
         tell_delivery(b, chunk, rows, t0_ns);
     return code;
@@ -308,6 +314,7 @@ static struct dispatch_job job_of(struct batch_run *b, const struct dispatch_con
                                  .user = b,
                                  .pool = &b->runner->pool,
                                  .limits = p->limits,
+                                 .first = b->tally ? b->tally->done : 0,
                                  .rows = batch_rows(b->batch),
                                  .chunk_rows = dispatch_rows(&size),
                                  .one_at_a_time = p->list.of.kind == SAMPLES_OWN,
@@ -337,20 +344,103 @@ static shoal_code finish_output(struct batch_run *b, shoal_code code) {
 }
 
 // How much it was, on the event of all chunks and on those around it.
-static void tell_amount(const struct batch_run *b, int32_t span) {
+static void tell_amount(const struct batch_run *b, int32_t span, uint64_t chunks) {
     const int32_t events[] = {span, log_find_open(b->log, LOG_solver_solve_execution),
                               log_find_open(b->log, LOG_solve_ivp_execution)};
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (events[i] < 0 || b->log->spans[events[i]].meta >= 0)
             continue; // of two runs in one of a program's, the first
         log_u64(b->log, events[i], "total_runs", batch_rows(b->batch));
-        log_u64(b->log, events[i], "num_chunks", b->loop.started);
+        log_u64(b->log, events[i], "num_chunks", chunks);
     }
+}
+
+// What chunks took, for those who ask what they will.
+static void note_times(struct runner *r, const struct dispatch *d) {
+    uint32_t later = d->waited > 1 ? d->waited - 1 : 0;
+    if (!d->waited)
+        return;
+    double first = (double)d->first_ns * 1e-9,
+           mean = later ? (double)d->later_ns * 1e-9 / later : 0;
+    if (!r->launches)
+        r->first_s = first;
+    else if (!later)
+        mean = first;
+    if (mean > 0)
+        r->typical_s = r->typical_s > 0 ? (3 * r->typical_s + mean) / 4 : mean;
+    r->launches += d->waited;
+}
+
+// Rows that are not done yet, with the plan and the runner that the run has; what these were needed
+// for is given back. The sink knows its list from the first call on.
+static shoal_code run_rest(struct batch_run *b, bool begin, struct result_list *list,
+                           const struct dispatch_control *control, uint64_t *chunks) {
+    struct arena arena = {0};
+    shoal_code code = prepare_signals(b, &arena);
+    if (code == SHOAL_OK && begin) {
+        code = b->sink->begin(b->sink, list, log_report(b->log));
+        b->begun = code == SHOAL_OK;
+        b->sink_failed = code != SHOAL_OK;
+    }
+    if (code == SHOAL_OK)
+        code = run_chunks(b, control);
+    if (code == SHOAL_OK)
+        note_times(b->runner, &b->loop);
+    *chunks += b->loop.started;
+    for (uint32_t i = 0; i < b->made; i++)
+        chunk_free(&b->chunk[i]);
+    b->made = 0;
+    takeover_free(b);
+    arena_free(&arena);
+    return code;
+}
+
+static bool is_device_failure(const struct batch_run *b, shoal_code code) {
+    return !b->sink_failed && (code == SHOAL_DEVICE || code == SHOAL_MEMORY);
+}
+
+// The spare takes the place of the device that failed, with a warning instead of its error.
+static shoal_code take_spare(struct batch_run *b, const struct run_spare *spare, uint64_t mark) {
+    const struct plan *plan = NULL;
+    struct runner *runner = NULL;
+    const char *failed = b->runner->how.backend->name;
+    char why[256];
+    shoal_code code = spare->open(spare->user, &plan, &runner);
+    if (code != SHOAL_OK)
+        return code;
+    uint64_t first = batch_run_of_row(b->batch, b->tally->done),
+             last = batch_run_of_row(b->batch, batch_rows(b->batch) - 1);
+    report_withdraw(log_report(b->log), mark, why, sizeof why);
+    report_warning(log_report(b->log),
+                   "%s failed, and runs %llu to %llu were left to the CPU, whose last digits may "
+                   "differ: %s",
+                   failed, (unsigned long long)first, (unsigned long long)last, why);
+    *b = (struct batch_run){.plan = plan,
+                            .runner = runner,
+                            .batch = b->batch,
+                            .sink = b->sink,
+                            .list = b->list,
+                            .tally = b->tally,
+                            .log = b->log};
+    return SHOAL_OK;
+}
+
+static shoal_code run_all(struct batch_run *b, struct result_list *list,
+                          const struct dispatch_control *control, const struct run_spare *spare,
+                          uint64_t *chunks) {
+    uint64_t mark = report_mark(log_report(b->log));
+    shoal_code code = run_rest(b, true, list, control, chunks);
+    if (!spare || !is_device_failure(b, code))
+        return code;
+    bool begun = b->begun;
+    shoal_code taken = take_spare(b, spare, mark);
+    return taken == SHOAL_OK ? run_rest(b, !begun, list, control, chunks) : code;
 }
 
 shoal_code run_batch(const struct plan *p, struct runner *runner, const struct batch *b,
                      struct sink *sink, struct result_list *list,
-                     const struct dispatch_control *control, shoal_tally *tally, shoal_log *log) {
+                     const struct dispatch_control *control, const struct run_spare *spare,
+                     shoal_tally *tally, shoal_log *log) {
     const struct method *first = p->kernel[PLAN_FIRST].method,
                         *stiff = p->kernel[PLAN_STIFF].method;
     struct batch_run run = {.plan = p,
@@ -360,25 +450,16 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
                             .list = list,
                             .tally = tally,
                             .log = log};
-    struct arena arena = {0};
-    uint64_t start_ns = clock_ns();
+    uint64_t start_ns = clock_ns(), chunks = 0;
     *tally = (shoal_tally){
         .runs = batch_rows(b), .method = first->name, .stiff_method = stiff ? stiff->name : NULL};
     int32_t span = log_begin(log, LOG_kernel_run_execution);
-    shoal_code code = prepare_signals(&run, &arena);
-    if (code == SHOAL_OK)
-        code = sink->begin(sink, list, log_report(log));
-    if (code == SHOAL_OK)
-        code = run_chunks(&run, control);
+    shoal_code code = run_all(&run, list, control, spare, &chunks);
     tally->complete = code == SHOAL_OK;
     if (code == SHOAL_OK || code == SHOAL_STOPPED)
         code = finish_output(&run, code);
-    tell_amount(&run, span);
+    tell_amount(&run, span, chunks);
     log_end(log, span);
     tally->seconds = (double)(clock_ns() - start_ns) * 1e-9;
-    for (uint32_t i = 0; i < run.made; i++)
-        chunk_free(&run.chunk[i]);
-    takeover_free(&run);
-    arena_free(&arena);
     return code;
 }

@@ -28,6 +28,7 @@ struct batch_run {
     bool first_only; // the stiff method cannot run this model
     const struct batch *batch;
     struct sink *sink;
+    bool begun, sink_failed; // the sink
     const struct result_list *list;
     uint32_t *chosen; // [signals][rows of the batch's table] see driver_choose; NULL: none are
     shoal_tally *tally;

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// The solvers behind a front, and what the choice of a device asks about them.
+#include "api/front.h"
+
+#include "api/learn.h"
+#include "base/thread.h"
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+LOG_LABEL(choose_device, RUNTIME, 12, "which device gets the batch");
+LOG_LABEL(pilot_run, RUNTIME, 14, "some runs on the CPU, to see what each takes");
+
+// ---- Making and changing ------------------------------------------------------------------------
+
+bool front_is_wanted(const shoal_solver *s, struct report *r) {
+    return device_is_free(s->given.device) && machine_has_choice(r);
+}
+
+shoal_code front_make(shoal_solver *s, shoal_log *log) {
+    struct front *f = calloc(1, sizeof *f);
+    if (!f)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    s->front = f;
+    machine_find(&f->chooser.machine, NULL);
+    learn_begin(&f->chooser, s);
+    char *text = s->card.text;
+    snprintf(text, sizeof s->card.text, "chosen for each batch: cpu");
+    for (uint32_t i = 1; i < f->chooser.machine.count; i++) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof s->card.text - n, ", %s", f->chooser.machine.known[i]->name);
+    }
+    return SHOAL_OK;
+}
+
+void front_free(struct front *f) {
+    if (!f)
+        return;
+    learn_save(&f->chooser);
+    for (uint32_t i = 0; i < COST_DEVICES; i++)
+        shoal_solver_free(f->child[i]);
+    free(f);
+}
+
+// The options of a child: those of the front, on its device.
+static shoal_options options_of(const shoal_solver *s, uint32_t row) {
+    shoal_options o = s->given;
+    const struct device_known *d = s->front->chooser.machine.known[row];
+    o.device = d ? d->name : "cpu";
+    return o;
+}
+
+// Kernels that were kept tell that all are; else each must be looked for again.
+static void change_chooser(struct chooser *c, const shoal_solver *next, const struct chooser *old,
+                           bool kept) {
+    bool same = !strcmp(c->class, old->class) && c->cpu.threads == old->cpu.threads;
+    *c = *old;
+    learn_class(c, next);
+    if (kept && same)
+        return;
+    double work = c->work, spread = c->spread;
+    choose_begin(c);
+    if (same) { // about what it was, until a batch tells
+        c->work = work;
+        c->spread = spread;
+        c->last = old->last;
+        c->piloted = old->piloted;
+    }
+}
+
+shoal_code front_take_over(shoal_solver *next, shoal_solver *old, shoal_effect *effect,
+                           shoal_log *log) {
+    struct front *f = next->front, *from = old->front;
+    shoal_solver *last = from->child[from->shown];
+    *effect = SHOAL_KEPT;
+    shoal_options o = options_of(next, from->shown);
+    shoal_code code =
+        last ? solver_change(last, api_model_copy(next->model), &o, effect, log) : SHOAL_OK;
+    if (code != SHOAL_OK)
+        return code;
+    change_chooser(&f->chooser, next, &from->chooser, last && *effect == SHOAL_KEPT);
+    for (uint32_t i = 0; i < COST_DEVICES; i++) {
+        f->child[i] = from->child[i];
+        f->stale[i] = i != from->shown;
+        from->child[i] = NULL;
+        if (f->child[i])
+            f->chooser.table.row[i].kernel.open = true;
+    }
+    f->shown = from->shown;
+    if (last)
+        choose_loaded(&f->chooser, f->shown, last->runner.kernel[PLAN_FIRST].key);
+    return SHOAL_OK;
+}
+
+static shoal_code child_of(shoal_solver *s, uint32_t row, shoal_solver **out, shoal_log *log) {
+    struct front *f = s->front;
+    shoal_options o = options_of(s, row);
+    shoal_solver **child = &f->child[row];
+    shoal_code code = SHOAL_OK;
+    if (!*child)
+        code = solver_make(api_model_copy(s->model), &o, NULL, s, s->plans, child, log);
+    else if (f->stale[row])
+        code = solver_change(*child, api_model_copy(s->model), &o, NULL, log);
+    *out = *child;
+    if (code != SHOAL_OK)
+        return code;
+    f->stale[row] = false;
+    if (!s->plans)
+        choose_loaded(&f->chooser, row, (*child)->runner.kernel[PLAN_FIRST].key);
+    return SHOAL_OK;
+}
+
+shoal_code front_cpu(shoal_solver *s, shoal_solver **out, shoal_log *log) {
+    return child_of(s, 0, out, log);
+}
+
+const shoal_solver *front_shown(const shoal_solver *s) {
+    const shoal_solver *child = s->front ? s->front->child[s->front->shown] : NULL;
+    return child ? child : s;
+}
+
+// ---- What the choice asks -----------------------------------------------------------------------
+
+// A word of a description such as sm_90; NULL: only the open device knows what it builds for.
+static const char *target_of(const struct device_known *d, char word[16]) {
+    const char *at = d ? strstr(d->text, ", sm_") : NULL;
+    if (!at)
+        return NULL;
+    snprintf(word, 16, "%.*s", (int)strcspn(at + 2, ","), at + 2);
+    return word;
+}
+
+static void look_up(const struct order *order, enum plan_role role, const shoal_options *o,
+                    struct system *system, struct cost_kernel *out, char key[KEY_HEX]) {
+    struct build_how how = solver_how(order->model, o, order->backend, order->device);
+    struct cache *cache = cache_open(how.cache);
+    struct build b = {0};
+    how.keep_source = NULL; // nobody makes it yet
+    if (cache && build_begin(&order->kernel[role], system, &how, cache, &b, NULL) == SHOAL_OK) {
+        uint32_t ms = cache_predict(cache, order->backend->kind, b.source.text.length);
+        out->cached = kernel_is_cached(&b.making);
+        out->compile = ms ? ms / 1e3 : out->compile;
+        memcpy(key, b.making.hex, KEY_HEX);
+    }
+    build_free(&b);
+    cache_close(cache);
+}
+
+// What cannot be found out counts as a miss: whoever makes the kernel says what is wrong.
+static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char key[KEY_HEX]) {
+    shoal_solver *s = user;
+    struct order order;
+    char word[16];
+    shoal_options o = options_of(s, row);
+    const char *target = target_of(s->front->chooser.machine.known[row], word);
+    shoal_code code = order_open(s->model, &o, target, &order, NULL);
+    struct system *system = code == SHOAL_OK ? api_system(order.model, NULL) : NULL;
+    if (system)
+        look_up(&order, PLAN_FIRST, &o, system, out, key);
+    else
+        choose_failed(&s->front->chooser, row);
+    order_close(&order);
+    return SHOAL_OK;
+}
+
+// Rows of the pilot were stiff: a device must have the kernel that takes over, too.
+static void look_for_stiff(shoal_solver *s, uint32_t row) {
+    struct cost_kernel *out = &s->front->chooser.table.row[row].kernel, stiff = *out;
+    struct order order;
+    char word[16], key[KEY_HEX];
+    shoal_options o = options_of(s, row);
+    const char *target = target_of(s->front->chooser.machine.known[row], word);
+    shoal_code code = order_open(s->model, &o, target, &order, NULL);
+    struct system *system = code == SHOAL_OK ? build_system(order.model->model, NULL) : NULL;
+    if (system)
+        look_up(&order, PLAN_STIFF, &o, system, &stiff, key);
+    if (system && !stiff.cached) {
+        out->compile = stiff.compile + (out->cached ? 0 : out->compile);
+        out->cached = false;
+    }
+    system_free(system);
+    order_close(&order);
+}
+
+// Without a C compiler, say, the CPU is none to choose.
+static shoal_code pilot_child(shoal_solver *s, shoal_solver **cpu) {
+    struct report *r = log_report(s->front->log);
+    uint64_t mark = report_mark(r);
+    char why[256];
+    shoal_code code = child_of(s, 0, cpu, s->front->log);
+    if (code == SHOAL_DEVICE) {
+        report_withdraw(r, mark, why, sizeof why);
+        report_note(r, "the CPU cannot be used: %s", why);
+        choose_failed(&s->front->chooser, 0);
+    }
+    return code;
+}
+
+static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
+    shoal_solver *s = user, *cpu = NULL;
+    struct front *f = s->front;
+    shoal_code code = pilot_child(s, &cpu);
+    if (code != SHOAL_OK)
+        return code;
+    int32_t span = log_begin(f->log, LOG_pilot_run);
+    code = pilot_run(cpu->plan, &cpu->runner, f->batch->batch, rows, out);
+    log_u64(f->log, span, "runs", out->rows);
+    log_f64(f->log, span, "spread", out->spread);
+    log_end(f->log, span);
+    for (uint32_t i = 1; cpu->runner.kernel[PLAN_STIFF].kernel && i < f->chooser.machine.count; i++)
+        if (!f->child[i] && !f->chooser.failed[i])
+            look_for_stiff(s, i);
+    return code;
+}
+
+// ---- Two compilers side by side -----------------------------------------------------------------
+
+// Compiles for a device, into the cache, while the CPU's kernel is compiled and its pilot runs.
+struct early {
+    pthread_t thread;
+    shoal_model *model; // a copy
+    shoal_options options;
+    char target[16];
+    int stop; // atomic
+};
+
+// Whoever needs it says what is wrong with it.
+static void compile_first(const struct early *e, const struct order *order, struct cache *cache) {
+    struct system *system = api_system(order->model, NULL);
+    struct build_how how = solver_how(order->model, &e->options, order->backend, order->device);
+    struct build b = {0};
+    if (system &&
+        build_begin(&order->kernel[PLAN_FIRST], system, &how, cache, &b, NULL) == SHOAL_OK)
+        (void)kernel_warm(&b.making);
+    build_free(&b);
+}
+
+static void *compile(void *user) {
+    struct early *e = user;
+    struct order order;
+    struct cache *cache = cache_open(e->options.cache);
+    shoal_code code = order_open(e->model, &e->options, e->target, &order, NULL);
+    if (code == SHOAL_OK && cache)
+        compile_first(e, &order, cache);
+    order_close(&order);
+    cache_close(cache);
+    return NULL;
+}
+
+static void begin_compile(void *user, uint32_t row) {
+    shoal_solver *s = user;
+    struct early *e = calloc(1, sizeof *e);
+    if (!e || !target_of(s->front->chooser.machine.known[row], e->target) ||
+        !(e->model = api_model_copy(s->model))) {
+        free(e);
+        return;
+    }
+    e->options = options_of(s, row);
+    e->options.stop = &e->stop;
+    e->options.on_compile = NULL;
+    e->options.keep_source = NULL;
+    if (thread_start(&e->thread, compile, e) == 0) {
+        s->front->early = e;
+        return;
+    }
+    shoal_model_free(e->model);
+    free(e);
+}
+
+// The thread is waited for; one that is not wanted comes back soon, and leaves the compiler behind.
+static void end_compile(struct front *f, bool wanted) {
+    struct early *e = f->early;
+    if (!e)
+        return;
+    if (!wanted)
+        __atomic_store_n(&e->stop, 1, __ATOMIC_RELAXED);
+    pthread_join(e->thread, NULL);
+    shoal_model_free(e->model);
+    free(e);
+    f->early = NULL;
+}
+
+// A kernel that is wanted is waited for by the solver that needs it.
+static void settle(void *user, bool wanted) {
+    shoal_solver *s = user;
+    if (!wanted)
+        end_compile(s->front, false);
+}
+
+static const struct choose_engine measuring = {.look = look,
+                                               .pilot = pilot,
+                                               .begin_compile = begin_compile,
+                                               .settle = settle},
+                                  planning = {.look = look};
+
+// ---- A batch ------------------------------------------------------------------------------------
+
+static shoal_code choose(shoal_solver *s, const shoal_batch *batch, uint32_t *row, shoal_log *log) {
+    struct front *f = s->front;
+    struct choose_request q = learn_request(s, batch->batch);
+    q.engine = s->plans ? &planning : &measuring;
+    q.user = s;
+    f->batch = batch;
+    f->log = log;
+    int32_t span = log_begin(log, LOG_choose_device);
+    shoal_code code = choose_device(&f->chooser, &q, row);
+    log_text(log, span, "device", f->chooser.table.row[*row].device.name);
+    log_text(log, span, "reason", f->chooser.reason);
+    log_end(log, span);
+    return code;
+}
+
+// A device that cannot be used, or does not take the kernel, leaves the batch to the CPU.
+static shoal_code without(shoal_solver *s, uint32_t row, uint64_t mark, shoal_log *log) {
+    char why[256];
+    if (s->given.no_fallback || !row)
+        return SHOAL_DEVICE;
+    report_withdraw(log_report(log), mark, why, sizeof why);
+    report_warning(log_report(log), "%s cannot be used, so the CPU is: %s",
+                   s->front->chooser.table.row[row].device.name, why);
+    choose_failed(&s->front->chooser, row);
+    return SHOAL_OK;
+}
+
+shoal_code front_worker(shoal_solver *s, const shoal_batch *batch, shoal_solver **out,
+                        shoal_log *log) {
+    uint32_t row = 0;
+    uint64_t mark = report_mark(log_report(log));
+    shoal_code code = choose(s, batch, &row, log);
+    if (code == SHOAL_OK)
+        code = child_of(s, row, out, log);
+    end_compile(s->front, code == SHOAL_OK);
+    if (row && (code == SHOAL_DEVICE || code == SHOAL_MEMORY) &&
+        without(s, row, mark, log) == SHOAL_OK)
+        code = child_of(s, row = 0, out, log);
+    if (code == SHOAL_OK)
+        s->front->shown = row;
+    return code;
+}
+
+shoal_code front_make_all(shoal_solver *s, shoal_log *log) {
+    struct front *f = s->front;
+    shoal_solver *child;
+    if (f->chooser.machine.count > 1 && !f->child[1])
+        begin_compile(s, 1);
+    for (uint32_t i = 0; i < f->chooser.machine.count; i++) {
+        uint64_t mark = report_mark(log_report(log));
+        shoal_code code = f->chooser.failed[i] ? SHOAL_OK : child_of(s, i, &child, log);
+        if (i == 0)
+            end_compile(f, code == SHOAL_OK);
+        if (i && (code == SHOAL_DEVICE || code == SHOAL_MEMORY))
+            code = without(s, i, mark, log);
+        if (code != SHOAL_OK)
+            return code;
+    }
+    return SHOAL_OK;
+}
+
+static uint32_t row_of(const struct front *f, const shoal_solver *worker) {
+    uint32_t row = 0;
+    while (row < f->chooser.machine.count && f->child[row] != worker)
+        row++;
+    return row;
+}
+
+uint32_t front_row(const shoal_solver *s, const shoal_solver *worker) {
+    return row_of(s->front, worker);
+}
+
+void front_lost(shoal_solver *s, const shoal_solver *worker) {
+    choose_failed(&s->front->chooser, row_of(s->front, worker));
+}

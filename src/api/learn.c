@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// From runs to the tune file and back.
+#include "api/learn.h"
+
+#include "api/front.h"
+#include "device/device.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+LOG_LABEL(tune_store, RUNTIME, 120, "what was measured, into its file");
+
+static const int64_t save_ns = (int64_t)5 * 1000000000; // not more often
+
+struct learner {
+    struct chooser chooser;
+    uint32_t
+        row; // of the solver's device; the machine's count: there is none, and nothing to learn
+};
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+// ---- The file -----------------------------------------------------------------------------------
+
+void learn_class(struct chooser *c, const shoal_solver *s) {
+    pilot_class(s->plan, c->class);
+    c->cpu = (struct machine_cpu){.threads = s->plan->threads, .lanes = pilot_lanes(s->plan)};
+}
+
+void learn_begin(struct chooser *c, const shoal_solver *s) {
+    struct cache *cache = cache_open(s->given.cache);
+    snprintf(c->place, sizeof c->place, "%s", s->given.cache ? s->given.cache : "");
+    if (cache)
+        tune_load(&c->tune, cache, c->machine.digest, now_ns());
+    cache_close(cache);
+    learn_class(c, s);
+    choose_begin(c);
+}
+
+void learn_save(struct chooser *c) {
+    struct cache *cache =
+        tune_is_changed(&c->tune) ? cache_open(c->place[0] ? c->place : NULL) : NULL;
+    c->saved_ns = now_ns();
+    if (cache)
+        tune_save(&c->tune, cache, c->machine.digest, c->saved_ns);
+    cache_close(cache);
+}
+
+static void save_now_and_then(struct chooser *c, shoal_log *log) {
+    if (!tune_is_changed(&c->tune) || now_ns() - c->saved_ns < save_ns)
+        return;
+    int32_t span = log_begin(log, LOG_tune_store);
+    learn_save(c);
+    log_end(log, span);
+}
+
+// ---- Who learns ---------------------------------------------------------------------------------
+
+void learner_free(struct learner *l) {
+    if (l)
+        learn_save(&l->chooser);
+    free(l);
+}
+
+// The row of a machine that a device is; its count: none.
+static uint32_t row_of(const struct machine *m, const shoal_solver *s) {
+    uint32_t row = strcmp(s->backend->name, "cpu") ? 1 : 0;
+    while (row && row < m->count &&
+           (m->known[row]->backend != s->backend || m->known[row]->index != s->device_index))
+        row++;
+    return row;
+}
+
+// Made when it is first needed; NULL: there is none.
+static struct learner *learner_of(shoal_solver *s) {
+    bool cpu = !strcmp(s->backend->name, "cpu");
+    if (s->learner || (cpu && !device_is_free(s->given.device)))
+        return s->learner;
+    struct learner *l = calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
+    machine_find(&l->chooser.machine, NULL);
+    l->row = row_of(&l->chooser.machine, s);
+    if (l->row < l->chooser.machine.count)
+        learn_begin(&l->chooser, s);
+    return s->learner = l;
+}
+
+static struct chooser *chooser_of(shoal_solver *s, uint32_t *row) {
+    if (s->owner && s->owner->front) {
+        *row = front_row(s->owner, s);
+        return &s->owner->front->chooser;
+    }
+    struct learner *l = learner_of(s);
+    *row = l ? l->row : 0;
+    return l && l->row < l->chooser.machine.count ? &l->chooser : NULL;
+}
+
+struct choose_request learn_request(const shoal_solver *s, const struct batch *b) {
+    struct choose_request q = {.rows = batch_rows(b),
+                               .threshold = s->given.threshold,
+                               .reuses = s->given.reuses ? s->given.reuses : 1,
+                               .noun = "runs"};
+    pilot_bytes(s->plan, b, &s->plan->list, &q.in_bytes, &q.out_bytes);
+    return q;
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+static void put_time(double *to, double seconds) { *to = seconds > 0 ? seconds : *to; }
+
+static bool is_near(double a, double b) { return fabs(a - b) <= 0.2 * b || a == b; }
+
+// A file that says the same already is not written again.
+static void note_kernel(struct chooser *c, const shoal_solver *s, int64_t now) {
+    const struct loaded *k = &s->runner.kernel[PLAN_FIRST];
+    const struct tune_kernel *known = tune_kernel(&c->tune, k->key);
+    struct tune_kernel new = known ? *known : (struct tune_kernel){0};
+    put_time(&new.compile, k->compile_s);
+    put_time(&new.load, k->load_s);
+    put_time(&new.first, s->runner.first_s);
+    put_time(&new.typical, s->runner.typical_s);
+    if (known && is_near(new.compile, known->compile) && is_near(new.load, known->load) &&
+        is_near(new.first, known->first) && is_near(new.typical, known->typical))
+        return;
+    struct tune_kernel *to = tune_note(&c->tune, k->key, now);
+    to->compile = new.compile;
+    to->load = new.load;
+    to->first = new.first;
+    to->typical = new.typical;
+}
+
+// What the start of a device took, once in a process; and that of a kernel from the cache.
+static void note_device(struct chooser *c, shoal_solver *s, uint32_t row, int64_t now) {
+    const struct loaded *k = &s->runner.kernel[PLAN_FIRST];
+    const char *device = c->table.row[row].device.name;
+    char name[TUNE_NAME];
+    if (!row)
+        return;
+    if (s->opened_s > 0) {
+        machine_point(device, MACHINE_START, NULL, name);
+        tune_learn(&c->tune, name, s->opened_s, now);
+    }
+    if (k->load_s > 0) {
+        machine_point(device, MACHINE_LOAD, NULL, name);
+        tune_learn(&c->tune, name, k->load_s, now);
+    }
+}
+
+void learn_from(shoal_solver *worker, const struct batch *b, double seconds, bool first,
+                shoal_log *log) {
+    uint32_t row = 0;
+    int64_t now = now_ns();
+    struct chooser *c = chooser_of(worker, &row);
+    if (!c || !batch_rows(b))
+        return;
+    struct choose_request q = learn_request(worker, b);
+    choose_loaded(c, row, worker->runner.kernel[PLAN_FIRST].key);
+    choose_learn(c, &q, row, seconds, first, now);
+    note_kernel(c, worker, now);
+    if (first)
+        note_device(c, worker, row, now);
+    save_now_and_then(c, log);
+}
+
+// ---- A run to come ------------------------------------------------------------------------------
+
+double learn_estimate(shoal_solver *worker, const struct batch *b) {
+    uint32_t row = 0;
+    struct chooser *c = chooser_of(worker, &row);
+    if (!c)
+        return (double)NAN;
+    const struct loaded *k = &worker->runner.kernel[PLAN_FIRST];
+    struct choose_request q = learn_request(worker, b);
+    snprintf(c->key[row], KEY_HEX, "%s", k->key);
+    c->table.row[row].kernel.cached = k->cached;
+    return choose_predict(c, &q, row);
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// From what is known to a choice: first what needs no measurement, then the pilot, then the model.
+#include "dispatch/choose.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double pilot_seconds = 20e-3; // at most
+static const double pilot_share = 0.05;    // of what the batch takes, where the pilot is not needed
+static const double doubt = 4;             // times more or less work than the tune file says
+static const double some_work = 1e-5;      // of a row, where none is known and one must be named
+
+void choose_begin(struct chooser *c) {
+    machine_costs(&c->machine, &c->cpu, &c->tune, c->class, &c->table);
+    memset(c->key, 0, sizeof c->key);
+    c->last = COST_NONE;
+    c->work = c->spread = 0;
+    c->piloted = false;
+    for (uint32_t i = 0; i < c->machine.count; i++)
+        if (c->failed[i])
+            choose_failed(c, i);
+}
+
+void choose_loaded(struct chooser *c, uint32_t row, const char *key) {
+    struct cost_kernel *k = &c->table.row[row].kernel;
+    k->open = k->loaded = k->cached = true;
+    snprintf(c->key[row], KEY_HEX, "%s", key);
+}
+
+void choose_failed(struct chooser *c, uint32_t row) {
+    c->failed[row] = true;
+    c->table.row[row].device.launch = (double)INFINITY;
+}
+
+// ---- Parts --------------------------------------------------------------------------------------
+
+static struct cost_job job_of(const struct chooser *c, const struct choose_request *q) {
+    return (struct cost_job){.rows = q->rows,
+                             .in_bytes = q->in_bytes,
+                             .out_bytes = q->out_bytes,
+                             .work = c->work > 0 ? c->work : some_work,
+                             .spread = c->spread > 1 ? c->spread : 1,
+                             .reuses = q->reuses,
+                             .noun = q->noun};
+}
+
+// What the tune file knows of a kernel that is to run on some row.
+static bool recall(struct chooser *c) {
+    for (uint32_t i = 0; i < c->table.count; i++) {
+        const struct tune_kernel *k = c->key[i][0] ? tune_kernel(&c->tune, c->key[i]) : NULL;
+        if (k && k->work > 0) {
+            c->work = k->work;
+            c->spread = k->spread;
+            return true;
+        }
+    }
+    return false;
+}
+
+double choose_predict(struct chooser *c, const struct choose_request *q, uint32_t row) {
+    bool known = c->work > 0 || recall(c);
+    struct cost_job j = job_of(c, q);
+    return known ? cost_now(&c->table.row[row], &j) : (double)NAN;
+}
+
+static uint32_t best_other(const struct chooser *c, const struct cost_job *j) {
+    uint32_t best = 1;
+    for (uint32_t i = 2; i < c->table.count; i++)
+        if (cost_now(&c->table.row[i], j) < cost_now(&c->table.row[best], j))
+            best = i;
+    return best;
+}
+
+static bool has_other(const struct chooser *c) {
+    for (uint32_t i = 1; i < c->table.count; i++)
+        if (!c->failed[i])
+            return true;
+    return false;
+}
+
+// At best every kernel is in the cache.
+static bool is_plain(const struct chooser *c, const struct cost_job *j) {
+    struct cost_table t = c->table;
+    for (uint32_t i = 0; i < t.count; i++)
+        t.row[i].kernel.cached = true;
+    return cost_is_plain(&t, j);
+}
+
+static shoal_code look(struct chooser *c, const struct choose_request *q) {
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < c->table.count && code == SHOAL_OK; i++)
+        if (!c->key[i][0] && !c->failed[i])
+            code = q->engine->look(q->user, i, &c->table.row[i].kernel, c->key[i]);
+    return code;
+}
+
+// ---- The work of a row --------------------------------------------------------------------------
+
+// Whether the choice would be the same with much more or much less work.
+static bool is_clear(const struct chooser *c, const struct cost_job *j) {
+    struct cost_job less = *j, more = *j;
+    less.work /= doubt;
+    more.work *= doubt;
+    return cost_choose(&c->table, &less, c->last) == cost_choose(&c->table, &more, c->last);
+}
+
+static double pilot_cost(const struct chooser *c, const struct cost_job *j, bool beside) {
+    const struct cost_row *cpu = &c->table.row[0];
+    double rows = j->work * cpu->device.lane * j->spread;
+    double kernel = cpu->kernel.loaded              ? 0
+                    : cpu->kernel.cached            ? cpu->device.load
+                    : beside /* another compiler */ ? 0
+                                                    : cpu->kernel.compile;
+    return kernel + (rows < pilot_seconds ? rows : pilot_seconds);
+}
+
+static uint32_t pilot_rows(uint64_t rows) {
+    uint64_t part = rows / CHOOSE_PILOT_PART;
+    return part < 1 ? 1 : part > CHOOSE_PILOT_MOST ? CHOOSE_PILOT_MOST : (uint32_t)part;
+}
+
+// Both kernels have to be compiled: they are, side by side.
+static bool is_double_miss(const struct chooser *c, uint32_t other) {
+    return !c->table.row[0].kernel.cached && !c->table.row[other].kernel.cached;
+}
+
+// A pilot that fails is none: whoever runs the batch says what is wrong.
+static void measure(struct chooser *c, const struct choose_request *q) {
+    struct choose_pilot p = {0};
+    struct cost_job j = job_of(c, q);
+    c->piloted = true;
+    if (q->engine->pilot(q->user, pilot_rows(q->rows), &p) != SHOAL_OK || !p.rows)
+        return;
+    j.rows = p.rows;
+    c->spread = j.spread = p.spread > 1 ? p.spread : 1;
+    c->work = cost_work(&c->table.row[0].device, &j, p.seconds);
+}
+
+// Where nothing is known a pilot is worth its price; where something is, only if the choice depends
+// on it and it takes little of the time.
+static bool needs_pilot(const struct chooser *c, const struct choose_request *q, bool known,
+                        bool beside) {
+    struct cost_job j = job_of(c, q);
+    if (c->piloted || !q->engine->pilot)
+        return false;
+    if (!known)
+        return true;
+    double best = cost_now(&c->table.row[cost_choose(&c->table, &j, c->last)], &j);
+    return !is_clear(c, &j) && pilot_cost(c, &j, beside) <= pilot_share * best;
+}
+
+static void find_work(struct chooser *c, const struct choose_request *q) {
+    bool known = c->work > 0 || recall(c);
+    struct cost_job j = job_of(c, q);
+    uint32_t other = best_other(c, &j);
+    bool beside = is_double_miss(c, other) && q->engine->begin_compile && !c->failed[other];
+    if (!needs_pilot(c, q, known, beside))
+        return;
+    if (!beside) {
+        measure(c, q);
+        return;
+    }
+    struct cost_kernel *k = &c->table.row[other].kernel;
+    double done = c->table.row[0].kernel.compile; // meanwhile
+    q->engine->begin_compile(q->user, other);
+    measure(c, q);
+    double all = k->compile;
+    k->compile = all > done ? all - done : 0;
+    j = job_of(c, q);
+    bool wanted = cost_choose(&c->table, &j, c->last) == other;
+    k->compile = wanted ? k->compile : all;
+    q->engine->settle(q->user, wanted);
+}
+
+// ---- The choice ---------------------------------------------------------------------------------
+
+static shoal_code say(struct chooser *c, const struct choose_request *q, uint32_t row,
+                      const char *why) {
+    char device[COST_NAME], rows[COST_NAME];
+    cost_name(c->table.row[row].device.name, device);
+    cost_count(q->rows, rows);
+    snprintf(c->reason, COST_REASON, "%s: %s %s, %s", device, rows, q->noun, why);
+    return SHOAL_OK;
+}
+
+static shoal_code by_threshold(struct chooser *c, const struct choose_request *q, uint32_t *row) {
+    struct cost_job j = job_of(c, q);
+    bool few = q->rows < q->threshold;
+    char n[COST_NAME], why[2 * COST_NAME];
+    cost_count(q->threshold, n);
+    snprintf(why, sizeof why, "%s than the threshold, %s", few ? "fewer" : "not fewer", n);
+    *row = few ? 0 : best_other(c, &j);
+    return say(c, q, *row, why);
+}
+
+shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint32_t *row) {
+    struct cost_job j = job_of(c, q);
+    *row = 0;
+    if (!has_other(c))
+        return say(c, q, 0, "and there is no other device");
+    if (q->threshold)
+        return by_threshold(c, q, row);
+    if (q->rows <= CHOOSE_CPU_MOST)
+        return say(c, q, 0, "which are too few for any other device");
+    if (is_plain(c, &j))
+        return say(c, q, 0, "which are too few for any other device, whatever each takes");
+    shoal_code code = look(c, q);
+    if (code != SHOAL_OK)
+        return code;
+    find_work(c, q);
+    j = job_of(c, q);
+    *row = cost_choose(&c->table, &j, c->last);
+    if (c->work > 0)
+        cost_reason(&c->table, &j, *row, c->reason);
+    else
+        say(c, q, *row, "and nobody knows yet what each of them takes");
+    return SHOAL_OK;
+}
+
+// ---- After the run ------------------------------------------------------------------------------
+
+static double mixed(double old, double new) { return old > 0 ? (old + new) / 2 : new; }
+
+// Of a device that is far from full a batch tells how fast a row is; of one that is, how fast all
+// of them are.
+static void learn_device(struct chooser *c, const struct cost_job *j, uint32_t row, double seconds,
+                         int64_t now) {
+    struct cost_device *d = &c->table.row[row].device;
+    double slower = cost_work(d, j, seconds) / j->work; // than predicted
+    double fill = (double)j->rows / d->at_once / j->spread, full = d->lane / d->at_once;
+    char name[TUNE_NAME];
+    if (fill > 0.5 && fill < 2)
+        return;
+    machine_point(d->name, fill < 1 ? MACHINE_LANE : MACHINE_FULL, c->class, name);
+    tune_learn(&c->tune, name, (fill < 1 ? d->lane : full) * slower, now);
+    double *learned = fill < 1 ? &d->lane : &full;
+    *learned = tune_mean(&c->tune, name, *learned);
+    d->at_once = d->lane / full;
+}
+
+// What is known already is not written again.
+static void note_work(struct chooser *c, uint32_t row, int64_t now) {
+    const struct tune_kernel *known = c->key[row][0] ? tune_kernel(&c->tune, c->key[row]) : NULL;
+    bool same = known && fabs(known->work - c->work) <= 0.2 * c->work;
+    if (same || !c->key[row][0] || !(c->work > 0))
+        return;
+    struct tune_kernel *k = tune_note(&c->tune, c->key[row], now);
+    k->work = c->work;
+    k->spread = c->spread > 1 ? c->spread : 1;
+}
+
+void choose_learn(struct chooser *c, const struct choose_request *q, uint32_t row, double seconds,
+                  bool first, int64_t now) {
+    struct cost_job j = job_of(c, q);
+    c->last = (int)row;
+    if (row == 0) {
+        double work = cost_work(&c->table.row[0].device, &j, seconds);
+        c->work = mixed(c->work, work);
+    } else if (!first && c->work > 0)
+        learn_device(c, &j, row, seconds, now);
+    note_work(c, row, now);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Runs some rows to see what they take. Results are dropped but for how much work each row was.
+#include "ode/run/pilot.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "ode/run/chunk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const uint64_t most_ns = 20 * 1000 * 1000;
+
+// ---- The kind of run ----------------------------------------------------------------------------
+
+static const char *method_word(const struct method *m) {
+    static const char *const words[] = {
+        [EXPLICIT] = "erk",
+        [ROSENBROCK] = "ros",
+        [DIRK] = "dirk",
+        [COLLOCATION] = "irk",
+    };
+    return words[m->scheme];
+}
+
+void pilot_class(const struct plan *p, char out[MACHINE_CLASS]) {
+    static const uint32_t sizes[] = {3, 10, 20, 100};
+    uint32_t i = 0, n = p->model->states.count;
+    while (i + 1 < sizeof sizes / sizeof *sizes && n > sizes[i])
+        i++;
+    const struct kernel_plan *k = &p->kernel[PLAN_FIRST];
+    snprintf(out, MACHINE_CLASS, "ode-%s-n%u-%s", k->f32 ? "f32" : "f64", sizes[i],
+             method_word(k->method));
+}
+
+uint32_t pilot_lanes(const struct plan *p) {
+    const struct kernel_plan *k = &p->kernel[PLAN_FIRST];
+    return k->target->lanes64 * (k->f32 && k->target->lanes64 > 1 ? 2 : 1);
+}
+
+void pilot_bytes(const struct plan *p, const struct batch *b, const struct result_list *list,
+                 double *in, double *out) {
+    uint64_t of_host, of_row = chunk_row_bytes(p, b, list, &of_host);
+    uint64_t elem = p->kernel[PLAN_FIRST].f32 ? sizeof(float) : sizeof(double);
+    uint64_t inputs = batch_inputs(b) * elem;
+    *in = (double)inputs;
+    *out = (double)(of_row > inputs ? of_row - inputs : 0);
+}
+
+// ---- Time's up ----------------------------------------------------------------------------------
+
+struct alarm {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool started, over;
+    int stop;
+};
+
+static void *wait_and_stop(void *user) {
+    struct alarm *a = user;
+    uint64_t end = clock_ns() + most_ns;
+    struct timespec until = {(time_t)(end / 1000000000u), (long)(end % 1000000000u)};
+    pthread_mutex_lock(&a->lock);
+    while (!a->over && pthread_cond_timedwait(&a->ended, &a->lock, &until) != ETIMEDOUT)
+        ;
+    __atomic_store_n(&a->stop, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+static void alarm_begin(struct alarm *a) {
+    pthread_mutex_init(&a->lock, NULL);
+    thread_condition(&a->ended);
+    a->started = thread_start(&a->thread, wait_and_stop, a) == 0;
+}
+
+static void alarm_end(struct alarm *a) {
+    pthread_mutex_lock(&a->lock);
+    a->over = true;
+    pthread_cond_signal(&a->ended);
+    pthread_mutex_unlock(&a->lock);
+    if (a->started)
+        pthread_join(a->thread, NULL);
+    pthread_cond_destroy(&a->ended);
+    pthread_mutex_destroy(&a->lock);
+}
+
+// ---- The pilot ----------------------------------------------------------------------------------
+
+struct count_sink {
+    struct sink base;
+    uint32_t f_evals; // array of the list
+    uint64_t rows, sum, most;
+};
+
+static shoal_code count_begin(struct sink *sink, struct result_list *list, struct report *r) {
+    struct count_sink *s = (struct count_sink *)sink;
+    const struct result_array *wanted = result_list_ours(list, FIELD_f_evals);
+    (void)r;
+    for (uint32_t i = 0; i < list->count; i++) {
+        list->array[i].wanted = &list->array[i] == wanted;
+        if (&list->array[i] == wanted)
+            s->f_evals = i;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_code count_chunk(struct sink *sink, const struct result_chunk *c, struct report *r) {
+    struct count_sink *s = (struct count_sink *)sink;
+    const uint64_t *evals = c->view[s->f_evals].data;
+    (void)r;
+    for (uint32_t i = 0; evals && i < c->rows; i++) {
+        s->sum += evals[i];
+        s->most = evals[i] > s->most ? evals[i] : s->most;
+    }
+    s->rows += c->rows;
+    return SHOAL_OK;
+}
+
+static shoal_code count_end(struct sink *s, bool complete, struct report *r) {
+    (void)s, (void)complete, (void)r;
+    return SHOAL_OK;
+}
+
+static void count_free(struct sink *s) { (void)s; }
+
+// Of rows that did not end in time only the time is known, which is too short.
+static void judge(const struct count_sink *s, double seconds, struct choose_pilot *out) {
+    double mean = s->rows ? (double)s->sum / (double)s->rows : 0;
+    *out = (struct choose_pilot){.rows = s->rows ? (uint32_t)s->rows : 1,
+                                 .seconds = seconds,
+                                 .spread = mean > 0 ? (double)s->most / mean : 1};
+}
+
+static shoal_code run(const struct plan *p, struct runner *runner, const struct batch *pick,
+                      struct choose_pilot *out) {
+    struct count_sink sink = {.base = {count_begin, count_chunk, count_end, count_free}};
+    struct alarm alarm = {0};
+    struct dispatch_control control = {.stop = {&alarm.stop}};
+    struct arena arena = {0};
+    struct result_list list;
+    shoal_tally tally = {0};
+    shoal_code code = run_list(p, pick, "{}", &arena, &list, NULL);
+    alarm_begin(&alarm);
+    if (code == SHOAL_OK)
+        code = run_batch(p, runner, pick, &sink.base, &list, &control, NULL, &tally, NULL);
+    alarm_end(&alarm);
+    arena_free(&arena);
+    if (code == SHOAL_OK || code == SHOAL_STOPPED)
+        judge(&sink, tally.seconds, out);
+    return code == SHOAL_STOPPED ? SHOAL_OK : code;
+}
+
+// Where a method took over its kernel was made first, which is not the time of a row.
+shoal_code pilot_run(const struct plan *p, struct runner *runner, const struct batch *b,
+                     uint32_t rows, struct choose_pilot *out) {
+    const struct kernel *before = runner->kernel[PLAN_STIFF].kernel;
+    struct batch *pick = batch_pick(b, rows < batch_rows(b) ? rows : (uint32_t)batch_rows(b));
+    if (!pick)
+        return SHOAL_MEMORY;
+    shoal_code code = run(p, runner, pick, out);
+    if (code == SHOAL_OK && runner->kernel[PLAN_STIFF].kernel != before)
+        code = run(p, runner, pick, out);
+    free(pick);
+    return code;
+}

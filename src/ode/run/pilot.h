@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// What the choice of a device must know of this engine's runs: the kind of kernel, the bytes of a
+// row, and what a row takes, by a pilot on the CPU.
+#ifndef SHOAL_ODE_RUN_PILOT_H
+#define SHOAL_ODE_RUN_PILOT_H
+
+#include "dispatch/choose.h"
+#include "ode/run/run.h"
+
+// ode-f64-n10-erk: precision, the size of the system by its class, the kind of method.
+void pilot_class(const struct plan *p, char out[MACHINE_CLASS]);
+// Rows of a vector of the CPU.
+uint32_t pilot_lanes(const struct plan *p);
+// Of a row, to a device and from it.
+void pilot_bytes(const struct plan *p, const struct batch *b, const struct result_list *list,
+                 double *in, double *out);
+// Some rows, spread over the batch, on the CPU that plan and runner are for; for 20 ms at most.
+shoal_code pilot_run(const struct plan *p, struct runner *runner, const struct batch *b,
+                     uint32_t rows, struct choose_pilot *out);
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// From what is known to a choice, with an engine that only writes down what it is asked for.
+#include "check.h"
+
+#include "dispatch/choose.h"
+
+static struct scene {
+    struct chooser chooser;
+    struct device_known gpu[2];
+    bool cached[3]; // kernels of the CPU and of both devices
+    struct choose_pilot pilot;
+    shoal_code pilot_code;
+    uint32_t looks, pilots, pilot_rows, compiles;
+    int settled; // -1: not, else whether it was wanted
+} scene;
+
+static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char key[KEY_HEX]) {
+    (void)user;
+    scene.looks++;
+    out->cached = scene.cached[row];
+    out->compile = row ? 1 : 0.2;
+    snprintf(key, KEY_HEX, "%064x", row + 1);
+    return SHOAL_OK;
+}
+
+static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
+    (void)user;
+    scene.pilots++;
+    scene.pilot_rows = rows;
+    *out = scene.pilot;
+    out->rows = rows;
+    return scene.pilot_code;
+}
+
+static void begin_compile(void *user, uint32_t row) {
+    (void)user;
+    CHECK_INT(scene.pilots, 0); // beside it
+    scene.compiles += row;
+}
+
+static void settle(void *user, bool wanted) {
+    (void)user;
+    scene.settled = wanted;
+}
+
+static const struct choose_engine engine = {look, pilot, begin_compile, settle};
+
+static void set_scene(uint32_t devices) {
+    memset(&scene, 0, sizeof scene);
+    scene.settled = -1;
+    scene.cached[0] = scene.cached[1] = scene.cached[2] = true;
+    struct chooser *c = &scene.chooser;
+    c->machine.count = 1 + devices;
+    for (uint32_t i = 0; i < devices; i++) {
+        snprintf(scene.gpu[i].name, sizeof scene.gpu[i].name, "cuda:%u", i);
+        scene.gpu[i].units = i ? 132 : 20;
+        c->machine.known[i + 1] = &scene.gpu[i];
+    }
+    snprintf(c->class, sizeof c->class, "toy-f64");
+    c->cpu = (struct machine_cpu){.threads = 4, .lanes = 8};
+    choose_begin(c);
+}
+
+static uint32_t choose(uint64_t rows, uint64_t threshold) {
+    uint32_t row = 99;
+    struct choose_request q = {.rows = rows,
+                               .in_bytes = 8,
+                               .out_bytes = 24,
+                               .threshold = threshold,
+                               .reuses = 1,
+                               .noun = "rows",
+                               .engine = &engine};
+    CHECK(choose_device(&scene.chooser, &q, &row) == SHOAL_OK);
+    return row;
+}
+
+// 64 rows of so much work in 4 threads of 8 lanes, of which 0.85 are of use, after the start.
+static void pilot_takes(double work) {
+    scene.pilot = (struct choose_pilot){0, 50e-6 + 64 * work / (4 * 0.85), 1};
+}
+
+TEST(choice_choose_nothing_is_asked) {
+    set_scene(0);
+    CHECK_INT(choose(1000000, 0), 0);
+    CHECK_STR(scene.chooser.reason, "cpu: 1,000,000 rows, and there is no other device");
+    set_scene(1);
+    CHECK_INT(choose(1, 0), 0);
+    CHECK_INT(choose(16, 0), 0);
+    CHECK_INT(choose(17, 0), 0);
+    CHECK_INT(choose(500, 0), 0); // fewer than a lane is slower than the cores
+    CHECK_INT(choose(999, 1000), 0);
+    CHECK_INT(choose(1000, 1000), 1);
+    CHECK_INT(choose(1001, 1000), 1);
+    CHECK_INT(choose(1, 1), 1);
+    CHECK_INT(scene.looks + scene.pilots, 0);
+}
+
+TEST(choice_choose_pilot) {
+    static const struct {
+        uint64_t rows;
+        uint32_t of_pilot;
+    } sizes[] = {{1000, 62}, {1023, 63}, {1024, 64}, {1000000, 64}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        set_scene(1);
+        pilot_takes(1e-3);
+        choose(sizes[i].rows, 0);
+        CHECK_INT(scene.pilots, 1);
+        CHECK_INT(scene.pilot_rows, sizes[i].of_pilot);
+    }
+    // Once for a solver; what it told is enough for batches of any size.
+    set_scene(1);
+    pilot_takes(1e-6);
+    CHECK_INT(choose(10000, 0), 0);
+    CHECK_INT(choose(20000, 0), 0);
+    CHECK_INT(choose(100000000, 0), 1);
+    CHECK_INT(choose(10000, 0), 0);
+    CHECK_INT(scene.pilots, 1);
+    CHECK_INT(scene.looks, 2);
+    CHECK_NEAR(scene.chooser.work, 1e-6, 2e-7);
+    CHECK_HAS(scene.chooser.reason, "cpu: 10,000 rows ~ ");
+    // One that fails tells nothing, and is not tried again.
+    set_scene(1);
+    scene.pilot_code = SHOAL_DEVICE;
+    choose(100000, 0);
+    choose(100000, 0);
+    CHECK_INT(scene.pilots, 1);
+    CHECK_HAS(scene.chooser.reason, "nobody knows yet");
+}
+
+// Hit or miss decides, and both compilers run at once where neither kernel is there.
+TEST(choice_choose_compilers) {
+    set_scene(1);
+    pilot_takes(20e-6);
+    CHECK_INT(choose(100000, 0), 1); // 0.6 s on the CPU, 0.3 s for the start
+    CHECK_INT(scene.compiles, 0);
+    set_scene(1);
+    scene.cached[1] = false;
+    pilot_takes(20e-6);
+    CHECK_INT(choose(100000, 0), 0);
+    CHECK_INT(scene.compiles, 0);
+    set_scene(1);
+    scene.cached[0] = scene.cached[1] = false;
+    pilot_takes(20e-6);
+    CHECK_INT(choose(100000, 0), 0);
+    CHECK_INT(scene.compiles, 1);
+    CHECK_INT(scene.settled, 0);
+    set_scene(1);
+    scene.cached[0] = scene.cached[1] = false;
+    pilot_takes(200e-6);
+    CHECK_INT(choose(100000, 0), 1);
+    CHECK_INT(scene.settled, 1);
+}
+
+// What the tune file says of the kernel makes a pilot needless where the choice is clear, or where
+// it would take more than a twentieth of the time.
+TEST(choice_choose_from_the_file) {
+    char key[KEY_HEX];
+    snprintf(key, sizeof key, "%064x", 1);
+    set_scene(1);
+    tune_note(&scene.chooser.tune, key, 1)->work = 1e-9;
+    CHECK_INT(choose(100000, 0), 0);
+    CHECK_INT(scene.pilots, 0);
+    set_scene(1);
+    tune_note(&scene.chooser.tune, key, 1)->work = 1e-3;
+    CHECK_INT(choose(1000000, 0), 1);
+    CHECK_INT(scene.pilots, 0);
+    set_scene(1); // near the break-even
+    tune_note(&scene.chooser.tune, key, 1)->work = 11e-6;
+    pilot_takes(11e-6);
+    choose(100000, 0);
+    CHECK_INT(scene.pilots, 1);
+    set_scene(1); // the same, but the CPU's kernel would have to be compiled for it
+    scene.cached[0] = false;
+    tune_note(&scene.chooser.tune, key, 1)->work = 11e-6;
+    choose(100000, 0);
+    CHECK_INT(scene.pilots, 0);
+}
+
+TEST(choice_choose_devices) {
+    set_scene(2);
+    pilot_takes(1e-3);
+    CHECK_INT(choose(1000000, 0), 2); // the larger one
+    choose_failed(&scene.chooser, 2);
+    CHECK_INT(choose(1000000, 0), 1);
+    choose_failed(&scene.chooser, 1);
+    CHECK_INT(choose(1000000, 0), 0);
+    CHECK_INT(choose(1000000, 10), 0);
+    CHECK_HAS(scene.chooser.reason, "there is no other device");
+}
+
+// A GPU that others use: runs that take longer are learned, and the next batch goes elsewhere.
+TEST(choice_choose_learns) {
+    struct choose_request q = {
+        .rows = 1000000, .in_bytes = 8, .out_bytes = 24, .reuses = 1, .noun = "rows"};
+    set_scene(1);
+    pilot_takes(10e-6);
+    CHECK_INT(choose(q.rows, 0), 1);
+    choose_loaded(&scene.chooser, 0, "0");
+    choose_loaded(&scene.chooser, 1, "1");
+    double before = choose_predict(&scene.chooser, &q, 1);
+    choose_learn(&scene.chooser, &q, 1, before * 100, true, 1); // the first tells nothing
+    CHECK_NEAR(choose_predict(&scene.chooser, &q, 1), before, 1e-9);
+    for (int i = 0; i < 3; i++)
+        choose_learn(&scene.chooser, &q, 1, before * 100, false, 1);
+    CHECK_NEAR(choose_predict(&scene.chooser, &q, 1) / before, 100, 5);
+    CHECK_INT(choose(q.rows, 0), 0);
+    // The work of a row is learned from the CPU, whose prediction then fits.
+    for (int i = 0; i < 20; i++)
+        choose_learn(&scene.chooser, &q, 0, 1.5, false, 1);
+    CHECK_NEAR(choose_predict(&scene.chooser, &q, 0), 1.5, 0.01);
+}

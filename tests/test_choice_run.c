@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: MIT
+// Solvers that choose: PoCL stands for a GPU, and a driver without a device for one that fails.
+#include "check.h"
+#include "fake_gpu.h"
+
+#include "../kernels/ode/abi.h"
+#include "device/device.h"
+#include "dispatch/machine.h"
+#include "shoal/shoal.h"
+
+#include <time.h>
+
+static const char text[] = "par k=1\ninit x=1\nx'=k-x*x/4\n@ t1=2, method=tsit5\n";
+
+struct scene {
+    shoal_model *model;
+    shoal_options options;
+    shoal_solver *solver;
+    shoal_log *log;
+};
+
+static const char *words_of(const struct scene *s) {
+    static char all[4096];
+    all[0] = 0;
+    for (size_t i = 0; i < shoal_log_message_count(s->log); i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s\n",
+                 shoal_log_message(s->log, i).text);
+    return all;
+}
+
+static struct scene scene_new(void) {
+    struct scene s = {.log = shoal_log_new()};
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
+    REQUIRE(shoal_model_parse("test.ode", text, strlen(text), &s.model, s.log) == SHOAL_OK);
+    REQUIRE(shoal_options_init(&s.options, s.model, s.log) == SHOAL_OK);
+    return s;
+}
+
+static void scene_solver(struct scene *s) {
+    shoal_code code = shoal_solver_new(s->model, &s->options, &s->solver, s->log);
+    CHECK_MSG(code == SHOAL_OK, "%s", words_of(s));
+    REQUIRE(s->solver);
+}
+
+static void scene_free(struct scene *s) {
+    shoal_solver_free(s->solver);
+    shoal_model_free(s->model);
+    shoal_log_free(s->log);
+}
+
+// Runs k = 1, ..., rows into x.
+static shoal_code run(struct scene *s, uint64_t rows, double *x, shoal_tally *tally) {
+    shoal_batch *batch = NULL;
+    double *k = malloc(rows * sizeof *k);
+    for (uint64_t i = 0; i < rows; i++)
+        k[i] = (double)(i + 1);
+    REQUIRE(shoal_batch_new(s->model, &batch, s->log) == SHOAL_OK);
+    REQUIRE(shoal_batch_values(batch, "k", k, rows, s->log) == SHOAL_OK);
+    shoal_array arrays[] = {{.name = "x", .data = x}};
+    shoal_code code = shoal_solver_run_arrays(s->solver, batch, arrays, 1, tally, s->log);
+    shoal_batch_free(batch);
+    free(k);
+    return code;
+}
+
+static const char *device_after(struct scene *s, uint64_t rows, double *x) {
+    shoal_tally tally;
+    shoal_code code = run(s, rows, x, &tally);
+    CHECK_MSG(code == SHOAL_OK, "%s", words_of(s));
+    CHECK_INT(tally.done, rows);
+    return strstr(shoal_solver_device(s->solver), "PoCL") ? "opencl" : "cpu";
+}
+
+static void use_pocl(void) {
+    char why[192];
+    if (!device_backend("opencl")->count(why, sizeof why))
+        check_skip("opencl: %s", why);
+    unsetenv("SHOAL_DEVICE");
+    machine_takes_cpu_types = true;
+}
+
+static uint64_t count_of(const struct scene *s, const char *label) {
+    for (size_t i = 0; i < shoal_log_sum_count(s->log); i++)
+        if (!strcmp(shoal_log_sum(s->log, i).label, label))
+            return shoal_log_sum(s->log, i).count;
+    return 0;
+}
+
+enum { ROWS = 300 };
+
+// Exact at the boundary, to and fro, and the same bits on both sides; nothing is made twice.
+TEST(device_choice_threshold) {
+    use_pocl();
+    struct scene s = scene_new(), cpu = scene_new();
+    double x[ROWS], want[ROWS];
+    cpu.options.device = "cpu";
+    scene_solver(&cpu);
+    REQUIRE(run(&cpu, ROWS, want, NULL) == SHOAL_OK);
+    s.options.threshold = 100;
+    scene_solver(&s);
+    static const uint64_t rows[] = {99, 100, 101, 99, 1, ROWS, 100, 99};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *wanted = rows[i] < 100 ? "cpu" : "opencl";
+        CHECK_STR(device_after(&s, rows[i], x), wanted);
+        CHECK_MSG(!strncmp(shoal_solver_reason(s.solver), wanted, strlen(wanted)), "%s",
+                  shoal_solver_reason(s.solver));
+        CHECK(!memcmp(x, want, rows[i] * sizeof *x));
+    }
+    CHECK_INT(count_of(&s, "module_load"), 1); // that of the CPU was there
+    CHECK_STR(shoal_solver_reason(s.solver), "cpu: 99 runs, fewer than the threshold, 100");
+    CHECK_STR(shoal_solver_reason(cpu.solver), "");
+    scene_free(&s);
+    scene_free(&cpu);
+}
+
+// --device, then SHOAL_DEVICE, then --threshold.
+TEST(device_choice_order) {
+    use_pocl();
+    struct scene s = scene_new();
+    double x[ROWS];
+    s.options.threshold = 10;
+    s.options.device = "cpu";
+    scene_solver(&s);
+    CHECK_STR(device_after(&s, 100, x), "cpu");
+    CHECK(shoal_solver_set(s.solver, "device", "auto", NULL, s.log) == SHOAL_OK);
+    CHECK_STR(device_after(&s, 100, x), "opencl");
+    setenv("SHOAL_DEVICE", "cpu", 1);
+    CHECK(shoal_solver_set(s.solver, "device", "cpu", NULL, s.log) == SHOAL_OK);
+    CHECK(shoal_solver_set(s.solver, "device", "auto", NULL, s.log) == SHOAL_OK);
+    CHECK_STR(device_after(&s, 100, x), "cpu");
+    setenv("SHOAL_DEVICE", "opencl", 1);
+    CHECK(shoal_solver_set(s.solver, "device", "cpu", NULL, s.log) == SHOAL_OK);
+    CHECK_STR(device_after(&s, 100, x), "cpu");
+    CHECK(shoal_solver_set(s.solver, "device", "auto", NULL, s.log) == SHOAL_OK);
+    CHECK_STR(device_after(&s, 5, x), "opencl");
+    // Rows count after --only-runs.
+    setenv("SHOAL_DEVICE", "auto", 1);
+    CHECK(shoal_solver_set(s.solver, "device", "cpu", NULL, s.log) == SHOAL_OK);
+    CHECK(shoal_solver_set(s.solver, "device", "auto", NULL, s.log) == SHOAL_OK);
+    shoal_batch *batch;
+    shoal_result *result = NULL;
+    REQUIRE(shoal_batch_new(s.model, &batch, s.log) == SHOAL_OK);
+    CHECK(shoal_batch_sweep(batch, "k=lin:1:2:1000", s.log) == SHOAL_OK);
+    CHECK(shoal_batch_only(batch, "7:16", s.log) == SHOAL_OK);
+    CHECK(shoal_solver_run(s.solver, batch, &result, s.log) == SHOAL_OK);
+    CHECK_STR(shoal_solver_reason(s.solver), "cpu: 9 runs, fewer than the threshold, 10");
+    shoal_result_free(result);
+    CHECK(shoal_batch_only(batch, "7:17", s.log) == SHOAL_OK);
+    CHECK(shoal_solver_run(s.solver, batch, &result, s.log) == SHOAL_OK);
+    CHECK_HAS(shoal_solver_reason(s.solver), "opencl: 10 runs");
+    shoal_result_free(result);
+    shoal_batch_free(batch);
+    scene_free(&s);
+}
+
+// A change of values or options reaches whichever device has the next batch.
+TEST(device_choice_changes) {
+    use_pocl();
+    struct scene s = scene_new();
+    double x[ROWS], again[ROWS];
+    shoal_effect effect;
+    s.options.threshold = 100;
+    scene_solver(&s);
+    CHECK_STR(device_after(&s, 200, x), "opencl");
+    CHECK_STR(device_after(&s, 50, again), "cpu");
+    CHECK(!memcmp(x, again, 50 * sizeof *x));
+    CHECK(shoal_solver_set_values(s.solver, "x(0)=3", &effect, s.log) == SHOAL_OK);
+    CHECK_INT(effect, SHOAL_KEPT);
+    CHECK_STR(device_after(&s, 50, again), "cpu");
+    CHECK(x[0] != again[0]);
+    CHECK_STR(device_after(&s, 200, x), "opencl");
+    CHECK(!memcmp(x, again, 50 * sizeof *x));
+    CHECK(shoal_solver_set(s.solver, "t1", "3", &effect, s.log) == SHOAL_OK);
+    CHECK_STR(device_after(&s, 50, again), "cpu");
+    CHECK(x[0] != again[0]);
+    CHECK(shoal_solver_set(s.solver, "method", "dopri5", &effect, s.log) == SHOAL_OK);
+    CHECK_INT(effect, SHOAL_COMPILED);
+    CHECK_STR(device_after(&s, 50, again), "cpu");
+    CHECK_STR(device_after(&s, 200, x), "opencl");
+    CHECK(!memcmp(x, again, 50 * sizeof *x));
+    // An error leaves it as it was.
+    CHECK(shoal_solver_set(s.solver, "rtol", "-1", &effect, s.log) != SHOAL_OK);
+    CHECK(shoal_solver_set_values(s.solver, "nobody=3", &effect, s.log) != SHOAL_OK);
+    CHECK_STR(device_after(&s, 50, again), "cpu");
+    CHECK(!memcmp(x, again, 50 * sizeof *x));
+    scene_free(&s);
+}
+
+// ---- By measurement -----------------------------------------------------------------------------
+
+// A machine that was measured to have such a device.
+static void pretend(double start, double lane, double full) {
+    struct machine m;
+    struct tune *t = check_keep(calloc(1, sizeof *t));
+    struct timespec now;
+    char name[TUNE_NAME];
+    static const char class[] = "ode-f64-n3-erk";
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t ns = (int64_t)now.tv_sec * 1000000000;
+    machine_find(&m, NULL);
+    REQUIRE(m.count > 1);
+    machine_point(m.known[1]->name, MACHINE_START, NULL, name);
+    tune_set(t, name, start, 0, 10, ns);
+    machine_point(m.known[1]->name, MACHINE_LANE, class, name);
+    tune_set(t, name, lane, 0, 1000, ns);
+    machine_point(m.known[1]->name, MACHINE_FULL, class, name);
+    tune_set(t, name, full, 0, 1000, ns);
+    struct cache *c = cache_open(NULL);
+    tune_save(t, c, m.digest, ns);
+    cache_close(c);
+}
+
+// A loop in C: small batches are the CPU's, large ones the GPU's, once that has its kernel.
+TEST(device_choice_measured) {
+    enum { MANY = 60000 };
+    use_pocl();
+    struct scene s = scene_new();
+    double *x = check_keep(malloc(MANY * sizeof *x));
+    pretend(0, 20, 1e-4);
+    s.options.reuses = 1000000;
+    scene_solver(&s);
+    CHECK_STR(device_after(&s, 16, x), "cpu");
+    CHECK_STR(shoal_solver_reason(s.solver),
+              "cpu: 16 runs, which are too few for any other device");
+    CHECK_STR(device_after(&s, 20, x), "cpu");
+    CHECK_INT(count_of(&s, "pilot_run"), 0);
+    CHECK_STR(device_after(&s, MANY, x), "opencl");
+    CHECK_HAS(shoal_solver_reason(s.solver), "opencl: 60,000 runs ~ ");
+    CHECK_HAS(shoal_solver_reason(s.solver), "; cpu ~ ");
+    CHECK_HAS(shoal_solver_reason(s.solver), "(break-even ");
+    CHECK_STR(device_after(&s, 20, x), "cpu");
+    CHECK_INT(count_of(&s, "module_load"), 2);
+    CHECK(count_of(&s, "pilot_run") <= 1); // one a solver, whatever comes
+    scene_free(&s);
+}
+
+// A GPU that is slow, whatever the reason, gets nothing.
+TEST(device_choice_slow_device) {
+    enum { MANY = 100000 };
+    use_pocl();
+    struct scene s = scene_new();
+    double *x = check_keep(malloc(MANY * sizeof *x));
+    pretend(0.5, 1000, 10);
+    scene_solver(&s);
+    CHECK_STR(device_after(&s, MANY, x), "cpu");
+    CHECK_INT(count_of(&s, "device_open"), 2); // the front's and its child's, which are the CPU
+    CHECK_INT(count_of(&s, "pilot_run"), 0);   // it can only lose
+    scene_free(&s);
+}
+
+// The pilot changes no result, and its rows are not counted.
+TEST(device_choice_pilot) {
+    enum { MANY = 20000 };
+    use_pocl();
+    struct scene s = scene_new(), cpu = scene_new();
+    double *x = check_keep(malloc(MANY * sizeof *x)), *want = check_keep(malloc(MANY * sizeof *x));
+    shoal_tally a, b;
+    pretend(0.002, 20, 0.05);
+    cpu.options.device = "cpu";
+    scene_solver(&cpu);
+    REQUIRE(run(&cpu, MANY, want, &b) == SHOAL_OK);
+    scene_solver(&s);
+    REQUIRE(run(&s, MANY, x, &a) == SHOAL_OK);
+    CHECK_INT(count_of(&s, "pilot_run"), 1);
+    CHECK(!memcmp(x, want, MANY * sizeof *x));
+    CHECK_INT(a.done, MANY);
+    CHECK_INT(a.steps, b.steps);
+    scene_free(&s);
+    scene_free(&cpu);
+}
+
+// A machine without another device has nothing to choose, and says so by saying nothing.
+TEST(choice_run_cpu_only) {
+    struct scene s = scene_new();
+    double x[ROWS];
+    unsetenv("SHOAL_DEVICE");
+    s.options.threshold = 10;
+    scene_solver(&s);
+    CHECK_STR(device_after(&s, ROWS, x), "cpu");
+    CHECK_STR(shoal_solver_reason(s.solver), "");
+    scene_free(&s);
+}
+
+// ---- Calibration and estimates ------------------------------------------------------------------
+
+struct rows {
+    uint32_t count;
+    uint64_t runs;
+    bool timed, other;
+};
+
+static void on_row(const shoal_calibration *row, void *user) {
+    struct rows *r = user;
+    CHECK(row->runs > r->runs);
+    CHECK(row->cpu_s > 0 || isnan(row->cpu_s));
+    CHECK(isnan(row->warm_s) || (row->warm_s > 0 && row->cold_s > row->warm_s));
+    CHECK(!strcmp(row->choice, "cpu") || (row->device && !strcmp(row->choice, row->device)));
+    r->runs = row->runs;
+    r->timed = r->timed || row->cpu_s > 0;
+    r->other = r->other || row->warm_s > 0;
+    r->count++;
+}
+
+static double point(const char *device, enum machine_point p, const char *class) {
+    struct machine m;
+    struct tune *t = check_keep(calloc(1, sizeof *t));
+    char name[TUNE_NAME];
+    struct cache *c = cache_open(NULL);
+    machine_find(&m, NULL);
+    tune_load(t, c, m.digest, (int64_t)time(NULL) * 1000000000 + 2000000000);
+    cache_close(c);
+    machine_point(device, p, class, name);
+    return tune_mean(t, name, -1);
+}
+
+TEST(device_choice_calibrate_a_model) {
+    use_pocl();
+    struct scene s = scene_new();
+    struct rows rows = {0};
+    shoal_code code = shoal_calibrate(s.model, &s.options, 0.5, on_row, &rows, s.log);
+    CHECK_MSG(code == SHOAL_OK, "%s", words_of(&s));
+    CHECK(rows.count && rows.timed && rows.other);
+    CHECK(point("opencl:0", MACHINE_LANE, "ode-f64-n3-erk") > 0);
+    CHECK(point("opencl:0", MACHINE_FULL, "ode-f64-n3-erk") > 0);
+    scene_free(&s);
+}
+
+TEST(choice_run_calibrate_a_cpu) {
+    struct scene s = scene_new();
+    struct rows rows = {0};
+    CHECK(shoal_calibrate(s.model, &s.options, 0.3, on_row, &rows, s.log) == SHOAL_OK);
+    CHECK(rows.count && rows.timed && !rows.other);
+    CHECK_HAS(words_of(&s), "no device besides the CPU");
+    scene_free(&s);
+}
+
+LONG_TEST(choice_run_calibrate_workloads) {
+    struct check_output o = RUN(check_shoal(), "calibrate", "--json");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "{\"workload\": \"Lorenz, f64\", \"runs\": 32, \"cpu_s\": ");
+    CHECK_HAS(o.out, "20 stiff states, f32");
+    CHECK(!strstr(o.out, "one step"));
+}
+
+// What a run took tells what the next one will, and the cache knows what its kernel took.
+TEST(choice_run_estimates) {
+    const char *model = check_path("m.ode");
+    check_write(model, text);
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
+    unsetenv("SHOAL_DEVICE");
+    struct check_output o =
+        RUN(check_shoal(), "run", model, "--sweep", "k=lin:1:2:20000", "--dry-run");
+    CHECK_HAS(o.out, "time      not known");
+    for (int i = 0; i < 2; i++) {
+        o = RUN(check_shoal(), "run", model, "--sweep", "k=lin:1:2:20000", "-o",
+                check_path("o.npz"));
+        CHECK_MSG(o.status == 0, "%s", o.err);
+    }
+    o = RUN(check_shoal(), "run", model, "--sweep", "k=lin:1:2:20000000", "--dry-run");
+    const char *line = strstr(o.out, "time      about ");
+    CHECK_MSG(line != NULL, "%s", o.out);
+    double seconds = line ? strtod(line + 16, NULL) : 0;
+    CHECK_MSG(seconds > 0.05 && seconds < 600, "%s", o.out);
+    o = RUN(check_shoal(), "cache", "list", "--json");
+    const char *key = strstr(o.out, "\"key\"");
+    REQUIRE(key);
+    char digits[17];
+    snprintf(digits, sizeof digits, "%.16s", key + strcspn(key + 5, "0123456789abcdef") + 5);
+    o = RUN(check_shoal(), "cache", "show", digits);
+    CHECK_HAS(o.out, "first launch");
+    CHECK_HAS(o.out, "load");
+}
+
+// ---- A device that fails ------------------------------------------------------------------------
+
+// x = 3 k, of which nobody can think that it came from the CPU.
+static bool triple(const void *args, const char *read, char *written, const char *resident,
+                   const volatile int *stop) {
+    const struct shoal_call *call = args;
+    const unsigned *offset = (const unsigned *)(const void *)(read + call->offset);
+    const unsigned *step = (const unsigned *)(const void *)(read + call->step);
+    const double *in = (const double *)(const void *)(read + call->in);
+    double *values = (double *)(void *)(written + call->values);
+    (void)resident, (void)stop;
+    for (unsigned r = 0; r < call->head.rows; r++) {
+        values[r * call->z.row_stride] = 3 * in[offset[0] + step[0] * r];
+        written[call->status + r] = 0;
+    }
+    return true;
+}
+
+// What the fake device writes, and what is right.
+static uint64_t rows_of_fake(const double *x, const double *want, uint64_t rows) {
+    uint64_t n = 0;
+    while (n < rows && x[n] == 3 * (double)(n + 1))
+        n++;
+    for (uint64_t i = n; i < rows; i++)
+        CHECK_MSG(x[i] == want[i], "row %llu is %g, not %g", (unsigned long long)i, x[i], want[i]);
+    return n;
+}
+
+static struct fake_cuda *use_fake(void) {
+    struct fake_cuda *fake = use_fake_cuda();
+    fake->kernel = triple;
+    fake->args_bytes = sizeof(struct shoal_call);
+    use_fake_nvrtc("1234");
+    unsetenv("SHOAL_DEVICE");
+    return fake;
+}
+
+static struct scene failing(const char *device) {
+    struct scene s = scene_new();
+    s.options.device = device;
+    s.options.threshold = 20;
+    s.options.chunk = 100;
+    return s;
+}
+
+static void right_results(double *want, uint64_t rows) {
+    struct scene cpu = scene_new();
+    cpu.options.device = "cpu";
+    scene_solver(&cpu);
+    REQUIRE(run(&cpu, rows, want, NULL) == SHOAL_OK);
+    scene_free(&cpu);
+}
+
+// Neither kernel is there: that of the device is compiled beside the CPU's, and then found.
+TEST(choice_run_two_compilers) {
+    enum { N = 5000 };
+    use_fake();
+    struct scene s = scene_new();
+    double x[N], want[N] = {0};
+    pretend(0, 20, 1e-4);
+    s.options.reuses = 1000000;
+    scene_solver(&s);
+    CHECK_MSG(run(&s, N, x, NULL) == SHOAL_OK, "%s", words_of(&s));
+    CHECK_INT(rows_of_fake(x, want, N), N);
+    CHECK_HAS(shoal_solver_reason(s.solver), "cuda: 5,000 runs ~ ");
+    CHECK_INT(count_of(&s, "pilot_run"), 1);
+    CHECK_INT(count_of(&s, "compile_kernel"), 1); // the CPU's
+    CHECK_INT(count_of(&s, "module_load"), 2);
+    scene_free(&s);
+}
+
+TEST(choice_run_fails_in_the_middle) {
+    enum { N = 1000 };
+    static const struct {
+        const char *call;
+        int result, after;
+        uint64_t least, most; // rows of the device
+    } faults[] = {
+        {"cuLaunchKernel", 719, 0, 0, 0},       {"cuLaunchKernel", 719, 4, 100, 400},
+        {"cuLaunchKernel", 719, 9, 600, 900},   {"cuMemAlloc_v2", 2, 0, 0, 0},
+        {"cuEventQuery", 700, 3, 0, 900},       {"cuStreamCreate", 999, 0, 0, 0},
+        {"cuMemcpyHtoDAsync_v2", 1, 5, 0, 500},
+    };
+    struct fake_cuda *fake = use_fake();
+    double want[N];
+    right_results(want, N);
+    static const char *const devices[] = {"auto", "cuda"};
+    for (size_t d = 0; d < 2; d++)
+        for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+            struct scene s = failing(devices[d]);
+            double x[N];
+            char named[64];
+            shoal_tally tally;
+            scene_solver(&s);
+            fake->fail = faults[i].call;
+            fake->fail_result = faults[i].result;
+            fake->fail_after = faults[i].after;
+            CHECK_MSG(run(&s, N, x, &tally) == SHOAL_OK, "%s: %s", faults[i].call, words_of(&s));
+            fake->fail = NULL;
+            uint64_t rows = rows_of_fake(x, want, N);
+            CHECK_MSG(rows >= faults[i].least && rows <= faults[i].most && rows % 100 == 0,
+                      "%s: %llu rows", faults[i].call, (unsigned long long)rows);
+            CHECK(tally.complete && tally.done == N && tally.by_status[SHOAL_STATUS_ok] == N);
+            snprintf(named, sizeof named, "runs %llu to %d were left to the CPU",
+                     (unsigned long long)rows, N - 1);
+            CHECK_HAS(words_of(&s), named);
+            CHECK_HAS(words_of(&s), "warning: cuda failed");
+            CHECK(!strstr(words_of(&s), "error:"));
+            if (d == 0) { // it is not asked again
+                CHECK(run(&s, N, x, &tally) == SHOAL_OK);
+                CHECK_INT(rows_of_fake(x, want, N), 0);
+            }
+            scene_free(&s);
+        }
+}
+
+TEST(choice_run_fails_without_fallback) {
+    enum { N = 1000 };
+    struct fake_cuda *fake = use_fake();
+    struct scene s = failing("auto");
+    double x[N];
+    shoal_tally tally;
+    s.options.no_fallback = true;
+    scene_solver(&s);
+    fake->fail = "cuLaunchKernel";
+    fake->fail_result = 719;
+    fake->fail_after = 4;
+    CHECK_INT(run(&s, N, x, &tally), SHOAL_DEVICE);
+    CHECK(!tally.complete);
+    CHECK_HAS(words_of(&s), "error: ");
+    scene_free(&s);
+}
+
+// The device cannot be opened, or does not take the kernel.
+TEST(choice_run_fails_at_the_start) {
+    enum { N = 100 };
+    static const char *const calls[] = {"cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx",
+                                        "cuModuleGetFunction"};
+    struct fake_cuda *fake = use_fake();
+    double x[N], want[N];
+    right_results(want, N);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct scene s = failing("auto");
+        scene_solver(&s);
+        fake->fail = calls[i];
+        fake->fail_result = 2;
+        CHECK_MSG(run(&s, N, x, NULL) == SHOAL_OK, "%s: %s", calls[i], words_of(&s));
+        CHECK_INT(rows_of_fake(x, want, N), 0);
+        CHECK_HAS(words_of(&s), "cuda:0 cannot be used, so the CPU is");
+        CHECK(!strstr(words_of(&s), "error:"));
+        fake->fail = NULL;
+        scene_free(&s);
+    }
+}
