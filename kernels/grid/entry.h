@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The function that the host calls: grids one after the other, each by grid_body, which is
+// generated and stands before.
+
+// The input's place and shape.
+INLINE void grid_find(const struct grid_args *a, const GLOBAL char *read, u32 number,
+                      struct grid_row *g) {
+    u64 at = (u64)number * (u64)a->height * (u64)a->width;
+    g->height = a->height;
+    g->width = a->width;
+    if (a->shapes != SHOAL_NOWHERE) {
+        const GLOBAL int *shape = (const GLOBAL int *)(read + a->shapes) + 2 * (u64)number;
+        g->height = shape[0];
+        g->width = shape[1];
+        at = ((const GLOBAL u64 *)(read + a->offsets))[number];
+    }
+    g->in = (const GLOBAL IN_T *)(read + a->cells) + at;
+}
+
+INLINE void grid_find_result(const struct grid_args *a, const GLOBAL char *read,
+                             GLOBAL char *written, u32 number, struct grid_row *g) {
+    u64 at = (u64)number * (u64)a->out_height * (u64)a->out_width;
+    if (a->places != SHOAL_NOWHERE)
+        at = ((const GLOBAL u64 *)(read + a->places))[number];
+    g->out = (GLOBAL OUT_T *)(written + a->out) + at;
+    g->shape = (GLOBAL int *)(written + a->out_shapes) + 2 * (u64)number;
+    g->status = (GLOBAL unsigned char *)(written + a->status) + 3 * (u64)number;
+}
+
+INLINE void grid_run(const struct grid_args *a, const GLOBAL char *read, GLOBAL char *written,
+                     const volatile GLOBAL int *stop, GLOBAL char *workspace, u32 row) {
+    struct grid_row g;
+    u32 number = row / a->team;
+    g.first = (int)(row % a->team);
+    g.team = (int)a->team;
+    g.store = (GLOBAL int *)workspace;
+    grid_find(a, read, number, &g);
+    grid_find_result(a, read, written, number, &g);
+    int status = g.height < 1 || g.width < 1                             ? GRID_STATUS_EMPTY
+                 : g.height > GRID_SIDE_MOST || g.width > GRID_SIDE_MOST ? GRID_STATUS_SIZE
+                                                                         : grid_body(a, g, stop);
+    if (g.first == 0 && !stop_asked(stop))
+        g.status[0] = (unsigned char)(status + 1);
+}
+
+#if THREADS
+KERNEL void shoal_grid(struct grid_args a, const GLOBAL char *read, GLOBAL char *written,
+                       const GLOBAL char *resident, GLOBAL u32 *next,
+                       const volatile GLOBAL int *stop, GLOBAL char *workspace) {
+    GLOBAL char *own = workspace + (a.workspace ? thread_number() * a.workspace : 0);
+    u32 row = a.head.refill ? work_take_one(next, 1) : thread_number();
+    while (row < a.head.rows) {
+        grid_run(&a, read, written, stop, own, row);
+        if (!a.head.refill || stop_asked(stop))
+            return;
+        row = work_take_one(next, 1);
+    }
+}
+#else
+KERNEL void shoal_grid(const struct grid_args *a, const char *read, char *written,
+                       const char *resident, u32 *next, const volatile int *stop, char *workspace) {
+    for (u32 row; (row = work_take(next, a->head.block)) < a->head.rows && !stop_asked(stop);)
+        for (u32 i = row; i < row + a->head.block && i < a->head.rows; i++)
+            grid_run(a, read, written, stop, workspace, i);
+}
+KERNEL u64 shoal_grid_workspace(void) { return (u64)SLOTS * 4 << 20; }
+#endif

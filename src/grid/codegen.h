@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The kernel of a plan.
+#ifndef SHOAL_GRID_CODEGEN_H
+#define SHOAL_GRID_CODEGEN_H
+
+#include "grid/plan.h"
+#include "kernel/source.h"
+#include "shoal/backend.h"
+
+// What a kernel is made for besides its plan.
+struct grid_target {
+    const struct shoal_target *target;
+    enum grid_type in, out;
+};
+
+// What whoever launches it must know.
+struct grid_code {
+    uint32_t slots;                   // grids in a workspace
+    uint32_t passes;                  // over cells, that of the result included
+    bool one_pass;                    // cells of a result may be made by threads of their own
+    int32_t constant[GRID_CONSTANTS]; // arguments
+    struct kernel_source source;
+};
+
+// False, with no source: the plan needs more workspace than there should be; out of memory is told
+// by the source.
+bool grid_codegen(const struct grid_plan *p, const struct grid_target *t, struct grid_code *out);
+void grid_code_free(struct grid_code *c);
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// The grid engine against the oracle: every operation, the texts of the specification and random
+// pipelines, on grids of all shapes and values; by stages, and by kernels on every device.
+#include "device_test.h"
+#include "grid_rig.h"
+
+static const char *const texts[] = {
+    "rot90 | mask(v>5) | flip_h",
+    "rot90(in) + (in>5)",
+    "rot90(in)*(in>0) + (nsum4(in)>0)",
+    "rot90 | flip_v",
+    "rot90*(v>5)",
+    "r = rot90(in); r*(in>0)",
+    "replace(most_common, 0) | crop_to_content(0) | upscale(2)",
+    "hconcat(rot90, flip_h)",
+    "in*(size4 == max(size4))",
+    "step(B3/S23, 10)",
+    "crop(bbox(v==3))",
+    "shift(1,0,wrap) - min | clamp(0,9)",
+};
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+TEST(grid_texts_by_stages) {
+    struct grid_rig g = grid_rig_new(1, 40, GRID_I32, 12, 0, 0, 1);
+    for (int i = 0; i < TEXTS; i++)
+        CHECK_MSG(grid_rig_compare(texts[i], &g, "cpu", GRID_BY_STAGES, GRID_I32), "%s", texts[i]);
+    grid_rig_free(&g);
+}
+
+static void compare_random(uint64_t seed, int count, const char *device, enum grid_way way) {
+    int run = 0;
+    for (int i = 0; i < count; i++) {
+        char text[600];
+        uint64_t own = seed + (uint64_t)i * 977;
+        grid_rig_pipeline(&own, text, sizeof text);
+        enum grid_type in = (enum grid_type)(i % 3), out = i % 4 ? GRID_I32 : in;
+        bool stack = i % 2;
+        struct grid_rig g =
+            grid_rig_new(own, 8, in, i % 8 ? 9 : 64, stack ? 1 + i % 7 : 0, 1 + i % 5, i / 3 % 3);
+        run += grid_rig_compare(text, &g, device, way, out);
+        grid_rig_free(&g);
+    }
+    CHECK_MSG(run > count / 3, "%d of %d texts were run", run, count);
+}
+
+TEST(grid_random_by_stages) { compare_random(1, 200, "cpu", GRID_BY_STAGES); }
+LONG_TEST(grid_random_by_stages_long) { compare_random(1000003, 10000, "cpu", GRID_BY_STAGES); }
+
+DEVICE_TEST(grid_texts) {
+    struct grid_rig g = grid_rig_new(2, 40, GRID_U8, 12, 0, 0, 0);
+    for (int i = 0; i < 3; i++)
+        grid_rig_compare(texts[i], &g, device, GRID_BY_KERNEL, GRID_U8);
+    grid_rig_free(&g);
+}
