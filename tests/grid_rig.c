@@ -329,12 +329,31 @@ static struct grid_result result_for(const struct grid_rig *g, enum grid_type ty
                                 .status = calloc(n, 1)};
 }
 
+static void run_and_compare(struct grid_runner *r, const struct grid_rig *g, enum grid_type type,
+                            const char *how, shoal_log *log) {
+    const struct dispatch_control control = {0};
+    const char *text = r->plan->source.text;
+    struct grid_result out = result_for(g, type);
+    shoal_code code = grid_shapes(r, &g->batch, &out, log);
+    out.room = out.needed;
+    out.cells = malloc(out.room * grid_type_bytes(type) + 1);
+    if (code == SHOAL_OK)
+        code = grid_run(r, &g->batch, &out, &control, log);
+    CHECK_MSG(code == SHOAL_OK, "`%s`: %s: %s", text, shoal_code_text(code),
+              shoal_log_message_count(log) ? shoal_log_message(log, 0).text : "");
+    for (uint64_t i = 0; code == SHOAL_OK && i < g->batch.count; i++)
+        compare_one(text, g, &out, i, how);
+    free(out.cells);
+    free(out.shapes);
+    free(out.offsets);
+    free(out.status);
+}
+
 bool grid_rig_compare(const char *text, const struct grid_rig *g, const char *device,
                       enum grid_way way, enum grid_type type) {
     shoal_log *log = shoal_log_new();
     struct grid_plan *plan = grid_parse("pipeline", text, strlen(text), log_report(log));
     struct grid_runner r = {.plan = plan, .threads = 2, .way = way};
-    const struct dispatch_control control = {0};
     uint32_t index = 0;
     if (!plan) {
         compare_refused(text, g);
@@ -343,23 +362,71 @@ bool grid_rig_compare(const char *text, const struct grid_rig *g, const char *de
     }
     REQUIRE(!device_choose(device, &r.backend, &index, NULL));
     REQUIRE(!kernel_device_open(r.backend, index, false, &r.device, NULL));
-    struct grid_result out = result_for(g, type);
-    shoal_code code = grid_shapes(&r, &g->batch, &out, log);
-    out.room = out.needed;
-    out.cells = malloc(out.room * grid_type_bytes(type) + 1);
-    if (code == SHOAL_OK)
-        code = grid_run(&r, &g->batch, &out, &control, log);
-    CHECK_MSG(code == SHOAL_OK, "`%s`: %s: %s", text, shoal_code_text(code),
-              shoal_log_message_count(log) ? shoal_log_message(log, 0).text : "");
-    for (uint64_t i = 0; code == SHOAL_OK && i < g->batch.count; i++)
-        compare_one(text, g, &out, i, way == GRID_BY_STAGES ? "stages" : device);
-    free(out.cells);
-    free(out.shapes);
-    free(out.offsets);
-    free(out.status);
+    run_and_compare(&r, g, type, way == GRID_BY_STAGES ? "stages" : device, log);
     grid_runner_free(&r);
     kernel_device_close(r.device);
     grid_plan_free(plan);
     shoal_log_free(log);
     return true;
+}
+
+// ---- Modules ------------------------------------------------------------------------------------
+
+struct rig_module rig_module_new(uint64_t seed, uint32_t count, const char *device,
+                                 enum grid_type in, enum grid_type out) {
+    struct rig_module m = {.in = in, .out = out};
+    struct kernel_source source = {0};
+    struct report r = {0};
+    uint32_t index = 0;
+    REQUIRE(!device_choose(device, &m.backend, &index, NULL));
+    REQUIRE(!kernel_device_open(m.backend, index, false, &m.device, NULL));
+    for (; m.count < count; seed += 7919) {
+        char text[600];
+        uint64_t own = seed;
+        grid_rig_pipeline(&own, text, sizeof text);
+        m.plan[m.count] = grid_parse("pipeline", text, strlen(text), NULL);
+        m.count += m.plan[m.count] != NULL;
+    }
+    const struct grid_target t = {m.backend->target(m.device), in, out};
+    const struct grid_plan *plans[RIG_MODULE];
+    for (uint32_t i = 0; i < m.count; i++)
+        plans[i] = m.plan[i];
+    REQUIRE(grid_codegen(plans, m.count, &t, m.code, &source));
+    const struct shoal_kernel_text text = {
+        .text = source.text.data, .length = source.text.length, .one_unit = true};
+    shoal_code code = m.backend->build(m.device, &text, NULL, &m.bytes, &r);
+    CHECK_MSG(code == SHOAL_OK, "%s", r.messages.count ? r.messages.items[0].text : "");
+    REQUIRE(code == SHOAL_OK);
+    kernel_source_free(&source);
+    report_free(&r);
+    return m;
+}
+
+void rig_module_compare(struct rig_module *m, uint32_t number, const struct grid_rig *g) {
+    char entry[GRID_ENTRY_ROOM];
+    struct kernel kernel = {0};
+    struct grid_runner r = {.plan = m->plan[number],
+                            .backend = m->backend,
+                            .device = m->device,
+                            .threads = 2,
+                            .way = GRID_BY_KERNEL};
+    shoal_log *log = shoal_log_new();
+    struct grid_made *made = &r.made[m->in][m->out];
+    grid_entry(number, m->count, entry);
+    REQUIRE(!m->backend->load(m->device, &m->bytes, entry, &kernel.module, &kernel.facts, NULL));
+    made->code = m->code[number];
+    made->coded = true;
+    made->kernel = &kernel;
+    run_and_compare(&r, g, m->out, m->backend->name, log);
+    made->kernel = NULL; // it is not of the table
+    grid_runner_free(&r);
+    m->backend->unload(kernel.module);
+    shoal_log_free(log);
+}
+
+void rig_module_free(struct rig_module *m) {
+    for (uint32_t i = 0; i < m->count; i++)
+        grid_plan_free(m->plan[i]);
+    free(m->bytes.data);
+    kernel_device_close(m->device);
 }

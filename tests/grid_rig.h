@@ -33,4 +33,21 @@ void grid_rig_pipeline(uint64_t *seed, char *text, size_t room);
 bool grid_rig_compare(const char *text, const struct grid_rig *g, const char *device,
                       enum grid_way way, enum grid_type out);
 
+// The same for pipelines of one module, which is built once.
+enum { RIG_MODULE = 100 };
+struct rig_module {
+    const struct shoal_backend *backend;
+    struct shoal_device *device;
+    struct grid_plan *plan[RIG_MODULE];
+    struct grid_code code[RIG_MODULE];
+    struct shoal_bytes bytes;
+    uint32_t count;
+    enum grid_type in, out;
+};
+// Of random texts from a seed on; those that are refused are passed over.
+struct rig_module rig_module_new(uint64_t seed, uint32_t count, const char *device,
+                                 enum grid_type in, enum grid_type out);
+void rig_module_compare(struct rig_module *m, uint32_t number, const struct grid_rig *g);
+void rig_module_free(struct rig_module *m);
+
 #endif

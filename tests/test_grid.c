@@ -52,3 +52,24 @@ DEVICE_TEST(grid_texts) {
         grid_rig_compare(texts[i], &g, device, GRID_BY_KERNEL, GRID_U8);
     grid_rig_free(&g);
 }
+
+// Kernels of a module, each on grids of its own.
+static void compare_module(uint64_t seed, uint32_t count, const char *device, int kind) {
+    enum grid_type in = (enum grid_type)(kind % 3), out = kind % 2 ? GRID_I32 : in;
+    struct rig_module m = rig_module_new(seed, count, device, in, out);
+    for (uint32_t i = 0; i < m.count; i++) {
+        bool stack = i % 2;
+        struct grid_rig g =
+            grid_rig_new(seed + i, 8, in, i % 8 ? 9 : 64, stack ? 1 + (int)i % 7 : 0,
+                         1 + (int)i % 5, (int)i / 3 % 3);
+        rig_module_compare(&m, i, &g);
+        grid_rig_free(&g);
+    }
+    rig_module_free(&m);
+}
+
+DEVICE_TEST(grid_random) { compare_module(5, 20, device, device_test_is_cpu(device)); }
+LONG_DEVICE_TEST(grid_random_long) {
+    for (int i = 0; i < 10; i++)
+        compare_module(100000007u * (uint64_t)(i + 1), RIG_MODULE, device, i);
+}

@@ -1,32 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The function that the host calls: grids one after the other, each by grid_body, which is
-// generated and stands before.
-
-// The input's place and shape.
-INLINE void grid_find(const struct grid_args *a, const GLOBAL char *read, u32 number,
-                      struct grid_row *g) {
-    u64 at = (u64)number * (u64)a->height * (u64)a->width;
-    g->height = a->height;
-    g->width = a->width;
-    if (a->shapes != SHOAL_NOWHERE) {
-        const GLOBAL int *shape = (const GLOBAL int *)(read + a->shapes) + 2 * (u64)number;
-        g->height = shape[0];
-        g->width = shape[1];
-        at = ((const GLOBAL u64 *)(read + a->offsets))[number];
-    }
-    g->in = (const GLOBAL IN_T *)(read + a->cells) + at;
-}
-
-INLINE void grid_find_result(const struct grid_args *a, const GLOBAL char *read,
-                             GLOBAL char *written, u32 number, struct grid_row *g) {
-    u64 at = (u64)number * (u64)a->out_height * (u64)a->out_width;
-    if (a->places != SHOAL_NOWHERE)
-        at = ((const GLOBAL u64 *)(read + a->places))[number];
-    g->out = (GLOBAL OUT_T *)(written + a->out) + at;
-    g->shape = (GLOBAL int *)(written + a->out_shapes) + 2 * (u64)number;
-    g->status = (GLOBAL unsigned char *)(written + a->status) + 3 * (u64)number;
-}
-
+// generated and stands before. Given: SLOTS, the grids of a workspace. Several pipelines in one
+// text have each their own; then these names are macros.
 INLINE void grid_run(const struct grid_args *a, const GLOBAL char *read, GLOBAL char *written,
                      const volatile GLOBAL int *stop, GLOBAL char *workspace, u32 row) {
     struct grid_row g;

@@ -22,7 +22,6 @@ struct seen {
 
 struct writer {
     const struct grid_plan *plan;
-    const struct grid_target *target;
     struct grid_code *code;
     struct buf *text;
     struct arena arena;
@@ -609,42 +608,47 @@ static void put_body(struct writer *w) {
 
 // ---- The text -----------------------------------------------------------------------------------
 
-static void put_types(struct writer *w) {
+static void put_types(struct kernel_source *s, const struct grid_target *target) {
 #define GRID_C_TYPE(name, word, ctype, least, most) {#ctype, #least, #most},
     static const char *const types[][3] = {GRID_TYPES(GRID_C_TYPE)};
-    const char *const *out = types[w->target->out];
-    buf_printf(w->text, "#define W 1\n#define F32 1\n#define SLOTS %uu\n", w->code->slots);
-    buf_printf(w->text, "#define IN_T %s\n#define OUT_T %s\n", types[w->target->in][0], out[0]);
-    buf_printf(w->text, "#define OUT_LEAST (%s)\n#define OUT_MOST %s\n", out[1], out[2]);
+    const char *const *out = types[target->out];
+    buf_printf(&s->text, "#define W 1\n#define F32 1\n");
+    buf_printf(&s->text, "#define IN_T %s\n#define OUT_T %s\n", types[target->in][0], out[0]);
+    buf_printf(&s->text, "#define OUT_LEAST (%s)\n#define OUT_MOST %s\n", out[1], out[2]);
 }
 
-static void put_text(struct writer *w) {
-    struct kernel_source *s = &w->code->source;
+static void put_common(struct kernel_source *s, const struct grid_target *target) {
+    static const char *const files[] = {"head.h", "abi.h", "cells.h", "whole.h", "row.h"};
     s->one_unit = true;
     kernel_component_begin(s, "prelude", "");
-    put_types(w);
-    kernel_source_prelude(s, w->target->target);
+    put_types(s, target);
+    kernel_source_prelude(s, target->target);
     kernel_component_end(s);
     kernel_component_begin(s, "cells", "prelude");
-    kernel_source_file(s, "grid", "head.h");
-    kernel_source_file(s, "grid", "abi.h");
-    kernel_source_file(s, "grid", "cells.h");
-    kernel_source_file(s, "grid", "row.h");
-    kernel_component_end(s);
-    if (w->has_whole) {
-        kernel_component_begin(s, "whole", "cells");
-        kernel_source_file(s, "grid", "whole.h");
-        kernel_component_end(s);
-    }
-    kernel_component_begin(s, "pipeline", "cells whole");
-    put_body(w);
-    kernel_component_end(s);
-    kernel_component_begin(s, "entry", "pipeline");
-    kernel_source_file(s, "grid", "entry.h");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        kernel_source_file(s, "grid", files[i]);
     kernel_component_end(s);
 }
 
-static bool write_all(struct writer *w) {
+void grid_entry(uint32_t number, uint32_t count, char name[GRID_ENTRY_ROOM]) {
+    if (count == 1)
+        snprintf(name, GRID_ENTRY_ROOM, "shoal_grid");
+    else
+        snprintf(name, GRID_ENTRY_ROOM, "shoal_grid_%u", number);
+}
+
+// Names that each pipeline of a text has for itself.
+static void put_names(struct buf *text, uint32_t number) {
+    static const char *const names[] = {"grid_body", "grid_run", "shoal_grid"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        buf_printf(text, "#undef %s\n#define %s %s_%u\n", names[i], names[i], names[i], number);
+    buf_printf(text,
+               "#undef shoal_grid_workspace\n#define shoal_grid_workspace "
+               "shoal_grid_%u_workspace\n#undef SLOTS\n",
+               number);
+}
+
+static bool write_plan(struct writer *w, struct kernel_source *s) {
     uint32_t count = w->plan->nodes.count;
     w->needed = arena_new(&w->arena, unsigned char, count);
     w->stored = arena_new(&w->arena, unsigned char, count);
@@ -659,23 +663,37 @@ static bool write_all(struct writer *w) {
     choose_constants(w);
     if (!place_slots(w))
         return false;
-    put_text(w);
+    buf_printf(w->text, "#define SLOTS %uu\n", w->code->slots);
+    put_body(w);
     w->code->one_pass = w->code->passes == 1;
+    kernel_source_file(s, "grid", "entry.h");
     return true;
 }
 
-bool grid_codegen(const struct grid_plan *p, const struct grid_target *t, struct grid_code *out) {
+static bool write_one(const struct grid_plan *p, struct grid_code *code, struct kernel_source *s) {
     jmp_buf oom;
-    *out = (struct grid_code){0};
-    struct writer w = {.plan = p, .target = t, .code = out, .text = &out->source.text};
-    volatile bool done = false;
+    *code = (struct grid_code){0};
+    struct writer w = {.plan = p, .code = code, .text = &s->text};
+    volatile bool done = true;
     w.arena.oom = &oom;
     if (!setjmp(oom))
-        done = write_all(&w);
+        done = write_plan(&w, s);
     else
-        out->source.text.failed = done = true;
+        s->text.failed = true;
     arena_free(&w.arena);
     return done;
 }
 
-void grid_code_free(struct grid_code *c) { kernel_source_free(&c->source); }
+bool grid_codegen(const struct grid_plan *const *plans, uint32_t count, const struct grid_target *t,
+                  struct grid_code *codes, struct kernel_source *out) {
+    bool done = true;
+    put_common(out, t);
+    kernel_component_begin(out, "pipeline", "cells");
+    for (uint32_t i = 0; i < count && done; i++) {
+        if (count > 1)
+            put_names(&out->text, i);
+        done = write_one(plans[i], &codes[i], out);
+    }
+    kernel_component_end(out);
+    return done;
+}

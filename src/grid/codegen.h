@@ -19,12 +19,15 @@ struct grid_code {
     uint32_t passes;                  // over cells, that of the result included
     bool one_pass;                    // cells of a result may be made by threads of their own
     int32_t constant[GRID_CONSTANTS]; // arguments
-    struct kernel_source source;
 };
 
-// False, with no source: the plan needs more workspace than there should be; out of memory is told
-// by the source.
-bool grid_codegen(const struct grid_plan *p, const struct grid_target *t, struct grid_code *out);
-void grid_code_free(struct grid_code *c);
+enum { GRID_ENTRY_ROOM = 24 };
+
+// The text for several plans, each with an entry point of its own. False: one of them needs more
+// workspace than there should be. Lack of memory is told by the source.
+bool grid_codegen(const struct grid_plan *const *plans, uint32_t count, const struct grid_target *t,
+                  struct grid_code *codes, struct kernel_source *out);
+// The name of the entry point of a plan among them.
+void grid_entry(uint32_t number, uint32_t count, char name[GRID_ENTRY_ROOM]);
 
 #endif

@@ -16,7 +16,7 @@ static struct grid_made *code_of(struct grid_runner *r, enum grid_type in, enum 
         return m;
     const struct grid_target t = {r->backend->target(r->device), in, out};
     int32_t span = log_begin(log, LOG_emit_grid);
-    m->refused = !grid_codegen(r->plan, &t, &m->code);
+    m->refused = !grid_codegen(&r->plan, 1, &t, &m->code, &m->source);
     m->coded = true;
     log_u64(log, span, "nodes", r->plan->nodes.count);
     log_u64(log, span, "passes", m->code.passes);
@@ -32,7 +32,7 @@ static shoal_code identify(struct grid_runner *r, struct grid_made *m, struct ca
     m->field[1] = (struct kernel_field){"pipeline", m->words};
     const struct kernel_request q = {.backend = r->backend,
                                      .device = r->device,
-                                     .source = &m->code.source,
+                                     .source = &m->source,
                                      .entry = "shoal_grid",
                                      .abi = GRID_ABI,
                                      .field = m->field,
@@ -99,16 +99,15 @@ shoal_code grid_kernel_warm(struct grid_runner *r, enum grid_type in, enum grid_
 
 char *grid_kernel_text(struct grid_runner *r, enum grid_type in, enum grid_type out) {
     const struct grid_made *m = code_of(r, in, out, NULL);
-    bool there = !m->refused && !m->code.source.text.failed;
-    return there ? strdup(m->code.source.text.data) : NULL;
+    bool there = !m->refused && !m->source.text.failed;
+    return there ? strdup(m->source.text.data) : NULL;
 }
 
 void grid_runner_free(struct grid_runner *r) {
     for (uint32_t i = 0; i < GRID_TYPE_COUNT * GRID_TYPE_COUNT; i++) {
         struct grid_made *m = &r->made[i / GRID_TYPE_COUNT][i % GRID_TYPE_COUNT];
         kernel_drop(m->kernel);
-        if (m->coded)
-            grid_code_free(&m->code);
+        kernel_source_free(&m->source);
         *m = (struct grid_made){0};
     }
     pool_free(&r->pool);

@@ -51,6 +51,7 @@ struct grid_runner {
     // Kept.
     struct grid_made {
         struct grid_code code;
+        struct kernel_source source;
         struct kernel *kernel;
         bool coded, refused; // refused: the plan is not for a kernel
         struct kernel_field field[2];
