@@ -403,17 +403,25 @@ static struct val reduce(struct val g, const char *what) {
     return r;
 }
 
+static int by_value(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// Equal values stand together once they are sorted.
 static struct val common(struct val g, bool most) {
     struct val r = num(0);
     int best = -1;
+    int64_t *v = keep((size_t)count(g) * sizeof *v);
+    memcpy(v, g.v, (size_t)count(g) * sizeof *v);
+    qsort(v, (size_t)count(g), sizeof *v, by_value);
     r.none[0] = has_none(g);
-    for (int i = 0; i < count(g); i++) {
-        int n = 0;
-        for (int k = 0; k < count(g); k++)
-            n += g.v[k] == g.v[i];
-        if (best < 0 || (most ? n > best : n < best) || (n == best && g.v[i] < r.v[0])) {
+    for (int i = 0, n; i < count(g); i += n) {
+        for (n = 1; i + n < count(g) && v[i + n] == v[i]; n++) {
+        }
+        if (best < 0 || (most ? n > best : n < best)) {
             best = n;
-            r.v[0] = g.v[i];
+            r.v[0] = v[i];
         }
     }
     return r;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The function that the host calls: grids one after the other, each by grid_body, which is
-// generated and stands before. Given: SLOTS, the grids of a workspace. Several pipelines in one
-// text have each their own; then these names are macros.
+// generated and stands before. Given: SLOTS and PLANES, what a workspace has. Several pipelines in
+// one text have each their own; then these names are macros.
 INLINE void grid_run(const struct grid_args *a, const GLOBAL char *read, GLOBAL char *written,
                      const volatile GLOBAL int *stop, GLOBAL char *workspace, u32 row) {
     struct grid_row g;
@@ -38,5 +38,5 @@ KERNEL void shoal_grid(const struct grid_args *a, const char *read, char *writte
         for (u32 i = row; i < row + a->head.block && i < a->head.rows; i++)
             grid_run(a, read, written, stop, workspace, i);
 }
-KERNEL u64 shoal_grid_workspace(void) { return (u64)SLOTS * 4 << 20; }
+KERNEL u64 shoal_grid_workspace(void) { return ((u64)SLOTS << 22) + (u64)PLANES * (5 << 20); }
 #endif

@@ -10,6 +10,8 @@
 // Names: n7 is number 7, b7 says that it is none; x7 is a cell and y7 says that it is none.
 #include "grid/codegen.h"
 
+#include "grid/rows.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +26,7 @@ struct writer {
     const struct grid_plan *plan;
     struct grid_code *code;
     struct buf *text;
-    struct arena arena;
+    struct arena *arena;
     unsigned char *needed; // [nodes]
     unsigned char *stored; // [nodes]: by a pass of its own
     int32_t *slot;         // [nodes]: of a grid that is stored; the next one has its none, if any
@@ -36,6 +38,7 @@ struct writer {
     uint32_t *bucket;      // of it
     uint32_t ids, places;
     bool has_whole;
+    struct grid_rows rows; // of the result
 };
 
 enum { BUCKETS = 1024 };
@@ -94,7 +97,7 @@ static uint32_t heaviest(const struct writer *w, const struct grid_node *n,
 
 static void choose_stored(struct writer *w) {
     uint32_t count = w->plan->nodes.count;
-    struct weight *of = arena_new(&w->arena, struct weight, count);
+    struct weight *of = arena_new(w->arena, struct weight, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct grid_node *n = at(w, i);
         if (!w->needed[i])
@@ -180,7 +183,7 @@ static bool place_slots(struct writer *w) {
 // generator itself writes, and divisors, which a compiler can make something of, are not.
 static void choose_constants(struct writer *w) {
     const struct grid_plan *p = w->plan;
-    unsigned char *fixed = arena_new(&w->arena, unsigned char, p->nodes.count);
+    unsigned char *fixed = arena_new(w->arena, unsigned char, p->nodes.count);
     for (uint32_t i = 0; i < p->nodes.count; i++) {
         enum grid_op op = (enum grid_op)at(w, i)->op;
         if (op == GRID_DIV || op == GRID_MOD)
@@ -220,7 +223,7 @@ static uint32_t *find_seen(struct writer *w, uint32_t node, uint32_t place) {
         if (w->seen.items[i - 1].node == node && w->seen.items[i - 1].place == place)
             return &w->seen.items[i - 1].id;
     struct seen s = {node, place, UINT32_MAX, w->bucket[h]};
-    *vec_push(&w->arena, &w->seen) = s;
+    *vec_push(w->arena, &w->seen) = s;
     w->bucket[h] = w->seen.count;
     return &w->seen.items[w->seen.count - 1].id;
 }
@@ -543,7 +546,14 @@ static void put_result(struct writer *w) {
     struct buf *t = w->text;
     buf_printf(t, "if (g.first == 0) {\ng.shape[0] = n%u;\ng.shape[1] = n%u;\n}\n", n->height,
                n->width);
-    buf_puts(t, "if (a->shapes_only)\nreturn GRID_STATUS_OK;\nint none = 0, wide = 0;\n");
+    buf_puts(t, "if (a->shapes_only)\nreturn GRID_STATUS_OK;\nint wide = 0;\n");
+    if (w->rows.fit) {
+        w->code->passes++;
+        grid_rows_put(w->plan, &w->rows, t, w->arena);
+        buf_puts(t, "if (wide)\ng.status[2] = 1;\nreturn GRID_STATUS_OK;\n");
+        return;
+    }
+    buf_puts(t, "int none = 0;\n");
     open_pass(w, w->plan->result, "EACH_CELL_OF_TEAM");
     struct name v = name_of(w, w->plan->result, 0);
     buf_printf(t, "g.out[r0 * n%u + c0] = (OUT_T)%s;\n", n->width, v.value);
@@ -644,56 +654,87 @@ static void put_names(struct buf *text, uint32_t number) {
         buf_printf(text, "#undef %s\n#define %s %s_%u\n", names[i], names[i], names[i], number);
     buf_printf(text,
                "#undef shoal_grid_workspace\n#define shoal_grid_workspace "
-               "shoal_grid_%u_workspace\n#undef SLOTS\n",
+               "shoal_grid_%u_workspace\n#undef SLOTS\n#undef PLANES\n",
                number);
 }
 
-static bool write_plan(struct writer *w, struct kernel_source *s) {
+// Vectors of the width of a register; of 16 bits where that does for all plans.
+static void put_lanes(struct kernel_source *s, const struct grid_target *t, const struct writer *w,
+                      uint32_t count) {
+    uint32_t bytes = t->target->lanes64 > 1 ? 8 * t->target->lanes64 : 16;
+    bool fit = false, shorts = true;
+    for (uint32_t i = 0; i < count; i++) {
+        fit |= w[i].rows.fit;
+        shorts &= !w[i].rows.fit || w[i].rows.shorts;
+    }
+    if (!fit)
+        return;
+    buf_printf(&s->text, "#define LANE %s\n#define V %u\n", shorts ? "short" : "int",
+               bytes / (shorts ? 2 : 4));
+    kernel_source_file(s, "grid", "vector.h");
+}
+
+// All that is decided before anything is written. False: too many grids are stored.
+static bool prepare(struct writer *w, const struct grid_target *t) {
     uint32_t count = w->plan->nodes.count;
-    w->needed = arena_new(&w->arena, unsigned char, count);
-    w->stored = arena_new(&w->arena, unsigned char, count);
-    w->boxed = arena_new(&w->arena, unsigned char, count);
-    w->slot = arena_new(&w->arena, int32_t, count);
-    w->last = arena_new(&w->arena, uint32_t, count);
-    w->constant = arena_new(&w->arena, int32_t, count);
-    w->bucket = arena_new(&w->arena, uint32_t, BUCKETS);
+    w->needed = arena_new(w->arena, unsigned char, count);
+    w->stored = arena_new(w->arena, unsigned char, count);
+    w->boxed = arena_new(w->arena, unsigned char, count);
+    w->slot = arena_new(w->arena, int32_t, count);
+    w->last = arena_new(w->arena, uint32_t, count);
+    w->constant = arena_new(w->arena, int32_t, count);
+    w->bucket = arena_new(w->arena, uint32_t, BUCKETS);
+    *w->code = (struct grid_code){0};
     mark_needed(w);
     choose_stored(w);
     find_last(w);
     choose_constants(w);
     if (!place_slots(w))
         return false;
-    buf_printf(w->text, "#define SLOTS %uu\n", w->code->slots);
-    put_body(w);
-    w->code->one_pass = w->code->passes == 1;
-    kernel_source_file(s, "grid", "entry.h");
+    if (!t->target->device)
+        w->rows = grid_rows_of(w->plan, w->stored, t->in, t->out, w->arena);
     return true;
 }
 
-static bool write_one(const struct grid_plan *p, struct grid_code *code, struct kernel_source *s) {
-    jmp_buf oom;
-    *code = (struct grid_code){0};
-    struct writer w = {.plan = p, .code = code, .text = &s->text};
-    volatile bool done = true;
-    w.arena.oom = &oom;
-    if (!setjmp(oom))
-        done = write_plan(&w, s);
-    else
-        s->text.failed = true;
-    arena_free(&w.arena);
-    return done;
+static void write_plan(struct writer *w, struct kernel_source *s) {
+    buf_printf(w->text, "#define SLOTS %uu\n#define PLANES %uu\n", w->code->slots,
+               w->rows.fit ? w->rows.planes : 0);
+    put_body(w);
+    w->code->one_pass = w->code->passes == 1;
+    kernel_source_file(s, "grid", "entry.h");
+}
+
+static bool write_all(const struct grid_plan *const *plans, uint32_t count,
+                      const struct grid_target *t, struct grid_code *codes,
+                      struct kernel_source *out, struct arena *arena) {
+    struct writer *w = arena_new(arena, struct writer, count);
+    for (uint32_t i = 0; i < count; i++) {
+        w[i] = (struct writer){
+            .plan = plans[i], .code = &codes[i], .text = &out->text, .arena = arena};
+        if (!prepare(&w[i], t))
+            return false;
+    }
+    put_common(out, t);
+    kernel_component_begin(out, "pipeline", "cells");
+    put_lanes(out, t, w, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (count > 1)
+            put_names(&out->text, i);
+        write_plan(&w[i], out);
+    }
+    kernel_component_end(out);
+    return true;
 }
 
 bool grid_codegen(const struct grid_plan *const *plans, uint32_t count, const struct grid_target *t,
                   struct grid_code *codes, struct kernel_source *out) {
-    bool done = true;
-    put_common(out, t);
-    kernel_component_begin(out, "pipeline", "cells");
-    for (uint32_t i = 0; i < count && done; i++) {
-        if (count > 1)
-            put_names(&out->text, i);
-        done = write_one(plans[i], &codes[i], out);
-    }
-    kernel_component_end(out);
+    jmp_buf oom;
+    struct arena arena = {.oom = &oom};
+    volatile bool done = true;
+    if (!setjmp(oom))
+        done = write_all(plans, count, t, codes, out, &arena);
+    else
+        out->text.failed = true;
+    arena_free(&arena);
     return done;
 }

@@ -147,8 +147,7 @@ uint32_t grid_cellwise(struct grid_plan *p, enum grid_op op, uint32_t a, uint32_
 
 // ---- Turns --------------------------------------------------------------------------------------
 
-// `outer` of what `inner` made.
-static int32_t compose(int32_t outer, int32_t inner) {
+int32_t grid_turn_twice(int32_t outer, int32_t inner) {
     int32_t flips = outer & (GRID_FLIP_ROWS | GRID_FLIP_COLS);
     if (inner & GRID_TRANSPOSE)
         flips = (flips & GRID_FLIP_ROWS ? GRID_FLIP_COLS : 0) |
@@ -160,7 +159,7 @@ static int32_t compose(int32_t outer, int32_t inner) {
 uint32_t grid_turn(struct grid_plan *p, uint32_t grid, int32_t code) {
     const struct grid_node *g = node(p, grid);
     if (g->op == GRID_TURN) {
-        code = compose(code, g->value);
+        code = grid_turn_twice(code, g->value);
         grid = g->arg[0];
         g = node(p, grid);
     }

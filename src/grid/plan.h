@@ -133,6 +133,7 @@ uint32_t grid_number(struct grid_plan *p, int32_t value);
 uint32_t grid_cellwise(struct grid_plan *p, enum grid_op op, uint32_t a, uint32_t b, uint32_t c,
                        uint8_t *broken);
 uint32_t grid_turn(struct grid_plan *p, uint32_t grid, int32_t code);
+int32_t grid_turn_twice(int32_t outer, int32_t inner); // `outer` of what `inner` made
 // False: it can never hold.
 bool grid_must(struct grid_plan *p, uint32_t number, uint8_t status);
 

@@ -13,11 +13,11 @@
 
 LOG_LABEL(grid_run_execution, RUNTIME, 15, "a batch of grids through a pipeline");
 LOG_LABEL(h2d_transfer_grids, RUNTIME, 55, "grids to the device");
-LOG_LABEL(d2h_transfer_grids, RUNTIME, 125, "grids and their status from the device");
+LOG_LABEL(d2h_transfer_grids, RUNTIME, 105, "grids and their status from the device");
 
 enum {
     STATUS_BYTES = 3,  // of a grid, as a kernel writes them
-    STAGE_PS = 4000,   // of a stage, for a cell, about
+    STAGE_PS = 5000,   // of a stage, for a cell, about
     COMPILE_MS = 120,  // of a kernel, about
     TEAM_MOST = 1024,  // threads of a grid
     STAGES_GRAIN = 16, // grids that a thread takes at least
@@ -597,12 +597,13 @@ static shoal_code run_kernel(struct grid_runner *r, const struct grid_batch *b,
 
 // ---- The way ------------------------------------------------------------------------------------
 
-// Whether stages would be done before a compiler.
-static bool is_small(const struct grid_plan *p, const struct grid_batch *b) {
+// Whether stages would be done before a compiler, those of earlier runs included.
+static bool is_small(struct grid_runner *r, const struct grid_batch *b) {
     uint64_t cells = 0, limit = (uint64_t)COMPILE_MS * 1000000000 / STAGE_PS;
-    for (uint64_t i = 0; i < b->count && cells * p->nodes.count < limit; i++)
+    for (uint64_t i = 0; i < b->count && cells * r->plan->nodes.count < limit; i++)
         cells += cells_of(b, i);
-    return cells * p->nodes.count < limit;
+    r->staged += cells * r->plan->nodes.count;
+    return r->staged < limit;
 }
 
 // The kernel, where it is the way to go; else *stages. A CPU without a compiler has its stages.
@@ -612,7 +613,7 @@ static shoal_code choose_way(struct grid_runner *r, const struct grid_batch *b,
     *stages = r->way == GRID_BY_STAGES;
     if (*stages)
         return SHOAL_OK;
-    if (r->way == GRID_BY_CHOICE && cpu && is_small(r->plan, b)) {
+    if (r->way == GRID_BY_CHOICE && cpu && is_small(r, b)) {
         shoal_code code = grid_kernel(r, b->type, out->type, true, &found, log);
         *stages = code != SHOAL_OK || !found;
         if (*stages)

@@ -58,7 +58,8 @@ struct grid_runner {
         char words[64];
     } made[GRID_TYPE_COUNT][GRID_TYPE_COUNT];
     struct dispatch_pool pool;
-    bool by_stages; // the last run was
+    bool by_stages;  // the last run was
+    uint64_t staged; // cells times nodes that stages have computed, or would have
 };
 
 void grid_runner_free(struct grid_runner *r);

@@ -142,8 +142,73 @@ static void stage_number(const struct stages *s, const struct grid_node *n, stru
     out->bad = r.none;
 }
 
+// Where nothing can be none: one loop for each operation, over cells and numbers (step 0).
+struct run_of {
+    const int32_t *cells;
+    size_t step;
+};
+
+static struct run_of run_of(const struct stages *s, const struct grid_node *n, uint32_t k) {
+    if (k >= n->args)
+        return (struct run_of){&s->plane[n->arg[0]].value, 0};
+    const struct plane *p = &s->plane[n->arg[k]];
+    bool cells = grid_at(s->plan, n->arg[k])->cells;
+    return (struct run_of){cells ? p->cells : &p->value, cells};
+}
+
+static void stage_quick(const struct stages *s, const struct grid_node *n, struct plane *out) {
+    struct run_of a = run_of(s, n, 0), b = run_of(s, n, 1), c = run_of(s, n, 2);
+    size_t count = count_of(out);
+#define EACH(expression)                                                                           \
+    for (size_t i = 0; i < count; i++) {                                                           \
+        int32_t x = a.cells[i * a.step], y = b.cells[i * b.step], z = c.cells[i * c.step];         \
+        (void)x, (void)y, (void)z;                                                                 \
+        out->cells[i] = (expression);                                                              \
+    }                                                                                              \
+    break
+    switch ((int)n->op) {
+    case GRID_NEG:
+        EACH(c_neg(x));
+    case GRID_NOT:
+        EACH(c_not(x));
+    case GRID_ADD:
+        EACH(c_add(x, y));
+    case GRID_SUB:
+        EACH(c_sub(x, y));
+    case GRID_MUL:
+        EACH(c_mul(x, y));
+    case GRID_DIV:
+        EACH(c_div(x, y));
+    case GRID_MOD:
+        EACH(c_mod(x, y));
+    case GRID_LEAST:
+        EACH(c_least(x, y));
+    case GRID_MOST:
+        EACH(c_most(x, y));
+    case GRID_EQ:
+        EACH(c_eq(x, y));
+    case GRID_NE:
+        EACH(c_ne(x, y));
+    case GRID_LT:
+        EACH(c_lt(x, y));
+    case GRID_LE:
+        EACH(c_le(x, y));
+    case GRID_AND:
+        EACH(c_and(x, y));
+    case GRID_OR:
+        EACH(c_or(x, y));
+    default:
+        EACH(c_select(x, y, z));
+    }
+#undef EACH
+}
+
 static void stage_cellwise(const struct stages *s, const struct grid_node *n, struct plane *out) {
     size_t count = count_of(out);
+    if (!n->fails) {
+        stage_quick(s, n, out);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         struct maybe r = combine(n, arg_at(s, n, 0, i), arg_at(s, n, 1, i), arg_at(s, n, 2, i));
         out->cells[i] = r.value;
@@ -253,7 +318,26 @@ static bool map_place(const struct grid_node *n, const struct plane *const a[GRI
     return *y >= 0 && *x >= 0 && *y < a[*which]->height && *x < a[*which]->width;
 }
 
+// A move whose rows are copied as they are, but for their ends.
+static void stage_move(const struct stages *s, const struct grid_node *n, struct plane *out) {
+    const struct plane *from = &s->plane[n->arg[0]];
+    int32_t sign = n->op == GRID_SHIFT ? -1 : 1, dx = s->plane[n->arg[2]].value;
+    for (int32_t r = 0; r < out->height; r++) {
+        int32_t y = border_place(r, sign, s->plane[n->arg[1]].value, from->height, n->border);
+        int32_t *to = out->cells + r * out->width;
+        const int32_t *row = from->cells + c_most(y, 0) * from->width;
+        for (int32_t c = 0; c < out->width; c++) {
+            int32_t x = border_place(c, sign, dx, from->width, n->border);
+            to[c] = y < 0 || x < 0 ? 0 : row[x];
+        }
+    }
+}
+
 static void stage_map(const struct stages *s, const struct grid_node *n, struct plane *out) {
+    if ((n->op == GRID_SHIFT || n->op == GRID_AT) && !n->fails) {
+        stage_move(s, n, out);
+        return;
+    }
     const struct plane *a[GRID_ARGS] = {0};
     struct maybe outside = n->op == GRID_PAD ? arg_at(s, n, 2, 0) : (struct maybe){0};
     for (uint32_t k = 0; k < n->args; k++)
