@@ -10,7 +10,7 @@ typedef LANE vec __attribute__((vector_size(V * sizeof(LANE))));
 typedef unsigned LANE uvec __attribute__((vector_size(V * sizeof(LANE))));
 typedef IN_T vec_in __attribute__((vector_size(V * sizeof(IN_T)), aligned(1), may_alias));
 typedef OUT_T vec_out __attribute__((vector_size(V * sizeof(OUT_T)), aligned(1), may_alias));
-typedef unsigned char bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
+typedef unsigned char bytes32 __attribute__((vector_size(32), aligned(1), may_alias));
 
 // ---- Arithmetic; a condition is a mask of 0 and -1 ----------------------------------------------
 
@@ -29,13 +29,27 @@ typedef unsigned char bytes16 __attribute__((vector_size(16), aligned(1), may_al
 #define v_select(m, a, b) (((a) & (m)) | ((b) & ~(m)))
 #define v_least(a, b) v_select(v_lt(a, b), a, b)
 #define v_most(a, b) v_select(v_lt(b, a), a, b)
-#define v_load(p, r, c)                                                                            \
-    __builtin_convertvector(*(const vec_in *)((p).at + (r) * (p).stride + (c)), vec)
+// In one instruction where GCC would take several.
+#if !defined __clang__ && IN_BYTES == 1 && LANE_BYTES == 2 && V == 32 && defined __AVX512BW__
+typedef char chars __attribute__((vector_size(32)));
+#define v_widen(x) ((vec)__builtin_ia32_pmovzxbw512_mask((chars)(x), (vec){0}, ~0u))
+#elif !defined __clang__ && IN_BYTES == 1 && LANE_BYTES == 2 && V == 16 && defined __AVX2__
+typedef char chars __attribute__((vector_size(16)));
+#define v_widen(x) ((vec)__builtin_ia32_pmovzxbw256((chars)(x)))
+#else
+#define v_widen(x) __builtin_convertvector(x, vec)
+#endif
+#define v_load(p, r, c) v_widen(*(const vec_in *)((p).at + (r) * (p).stride + (c)))
+// Bits that are set in what is no OUT_T.
+#define v_far(a) (v_sub(a, v_splat(OUT_LEAST)) & ~v_splat(OUT_MOST - OUT_LEAST))
 
+static const LANE lane_numbers[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+                                      11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                      22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 INLINE vec v_lanes(int first) {
     vec r;
-    UNROLL for (int i = 0; i < V; i++) r[i] = (LANE)(first + i);
-    return r;
+    __builtin_memcpy(&r, lane_numbers, sizeof r);
+    return r + v_splat(first);
 }
 INLINE int v_any(vec m) {
     union {
@@ -63,7 +77,10 @@ INLINE u64 plane_bytes(int h, int w) {
     return (cells * sizeof(IN_T) + 127) / 64 * 64;
 }
 
-INLINE struct plane plane_copy(const IN_T *in, int h, int w, IN_T *room) {
+// The input as it is, where memory behind it may be read; else a copy.
+INLINE struct plane plane_copy(const IN_T *in, int h, int w, int behind, IN_T *room) {
+    if (behind >= PLANE_SLACK)
+        return (struct plane){in, w};
     room += PLANE_SLACK;
     __builtin_memcpy(room, in, (u64)h * (u64)w * sizeof(IN_T));
     return (struct plane){room, w};
@@ -93,52 +110,46 @@ INLINE struct plane plane_pad(struct plane p, int h, int w, int border, IN_T *ro
     return (struct plane){first, stride};
 }
 
-INLINE bytes16 low_pairs(bytes16 a, bytes16 b) {
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+// Two tiles of 16 by 16 bytes side by side, each half of a register, turned in registers: four
+// times, rows of one half are laced with those of the other.
+INLINE bytes32 low_pairs(bytes32 a, bytes32 b) {
+    return __builtin_shufflevector(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 16,
+                                   48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55);
 }
-INLINE bytes16 high_pairs(bytes16 a, bytes16 b) {
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
-                                   31);
+INLINE bytes32 high_pairs(bytes32 a, bytes32 b) {
+    return __builtin_shufflevector(a, b, 8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15,
+                                   47, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31,
+                                   63);
 }
-
-// 16 by 16 bytes turned in registers: four times, rows of one half are laced with those of the
-// other.
-INLINE void tile_transpose(bytes16 a[16]) {
-    bytes16 b[16];
-    UNROLL for (int i = 0; i < 8; i++) {
-        b[2 * i] = low_pairs(a[i], a[i + 8]);
-        b[2 * i + 1] = high_pairs(a[i], a[i + 8]);
+#define LACE(a, b)                                                                                 \
+    UNROLL for (int i = 0; i < 8; i++) {                                                           \
+        b[2 * i] = low_pairs(a[i], a[i + 8]);                                                      \
+        b[2 * i + 1] = high_pairs(a[i], a[i + 8]);                                                 \
     }
-    UNROLL for (int i = 0; i < 8; i++) {
-        a[2 * i] = low_pairs(b[i], b[i + 8]);
-        a[2 * i + 1] = high_pairs(b[i], b[i + 8]);
-    }
-    UNROLL for (int i = 0; i < 8; i++) {
-        b[2 * i] = low_pairs(a[i], a[i + 8]);
-        b[2 * i + 1] = high_pairs(a[i], a[i + 8]);
-    }
-    UNROLL for (int i = 0; i < 8; i++) {
-        a[2 * i] = low_pairs(b[i], b[i + 8]);
-        a[2 * i + 1] = high_pairs(b[i], b[i + 8]);
-    }
-}
 
 // h by w of the plane that is read. Rows and columns change places; a row of the result is a
 // column, counted from the end where columns are flipped.
 INLINE void turn_tiles(struct plane p, int h, int w, int code, IN_T *to, long stride) {
+    const int up = code & GRID_FLIP_ROWS, back = code & GRID_FLIP_COLS;
+    const long step = up ? -p.stride : p.stride, next = back ? -stride : stride;
+    to += back ? (w - 1) * stride : 0;
     for (int c = 0; c < h; c += 16)
-        for (int j = 0; j < w; j += 16) {
-            bytes16 a[16];
+        for (int j = 0; j < w; j += 32) {
+            const IN_T *from = p.at + (up ? h - 1 - c : c) * p.stride + j;
+            IN_T *row = to + j * next + c;
+            bytes32 a[16], b[16];
             UNROLL for (int k = 0; k < 16; k++) {
-                int row = c + k < h ? c + k : h - 1;
-                row = code & GRID_FLIP_ROWS ? h - 1 - row : row;
-                a[k] = *(const bytes16 *)(const void *)(p.at + row * p.stride + j);
+                a[k] = *(const bytes32 *)(const void *)from;
+                from += c + k + 1 < h ? step : 0;
             }
-            tile_transpose(a);
-            for (int k = 0; k < 16 && j + k < w; k++) {
-                int row = code & GRID_FLIP_COLS ? w - 1 - j - k : j + k;
-                *(bytes16 *)(void *)(to + row * stride + c) = a[k];
-            }
+            LACE(a, b)
+            LACE(b, a)
+            LACE(a, b)
+            LACE(b, a)
+            UNROLL for (int k = 0; k < 16; k++) if (j + k < w)
+                __builtin_memcpy(row + k * next, &a[k], 16);
+            UNROLL for (int k = 0; k < 16; k++) if (j + 16 + k < w)
+                __builtin_memcpy(row + (16 + k) * next, (const char *)&a[k] + 16, 16);
         }
 }
 
@@ -165,18 +176,27 @@ INLINE struct plane plane_turn(struct plane p, int h, int w, int code, IN_T *roo
     return (struct plane){room, stride};
 }
 
+// Cells beside those of a block, 0 outside of h by w; one row and one column away at most.
+INLINE vec v_at(struct plane p, int r, int dy, int c, int dx, int h, int w) {
+    int row = r + dy, inside = row >= 0 && row < h;
+    vec v = v_load(p, inside ? row : r, c + dx);
+    if (dx < 0)
+        v &= v_lt(v_splat(0), v_lanes(c));
+    if (dx > 0)
+        v &= v_lt(v_lanes(c), v_splat(w - 1));
+    return dy ? v & v_splat(inside ? -1 : 0) : v;
+}
+
 // ---- Results ------------------------------------------------------------------------------------
 
-// Cells c to c + V of row r; past the end of the grid nothing is written.
+// Cells c to c + V of row r; past the end of the grid nothing is written. Blocks of columns are
+// made from the last to the first, each from the first row to the last, so that what reaches into
+// the next row is written over.
 INLINE void v_store(OUT_T *out, int h, int w, int r, int c, vec v) {
     long at = (long)r * w + c, end = (long)h * w;
     vec_out cells = __builtin_convertvector(v, vec_out);
-    if (at + V <= end) {
+    if (__builtin_expect(at + V <= end, 1))
         *(vec_out *)(out + at) = cells;
-        return;
-    }
-    OUT_T some[V];
-    __builtin_memcpy(some, &cells, sizeof some);
-    for (int i = 0; i < V && c + i < w; i++)
-        out[at + i] = some[i];
+    else
+        __builtin_memcpy(out + at, &cells, (u64)(w - c < V ? w - c : V) * sizeof(OUT_T));
 }

@@ -621,9 +621,11 @@ static void put_body(struct writer *w) {
 static void put_types(struct kernel_source *s, const struct grid_target *target) {
 #define GRID_C_TYPE(name, word, ctype, least, most) {#ctype, #least, #most},
     static const char *const types[][3] = {GRID_TYPES(GRID_C_TYPE)};
+    static const char *const bytes[] = {"1", "2", "4"};
     const char *const *out = types[target->out];
     buf_printf(&s->text, "#define W 1\n#define F32 1\n");
-    buf_printf(&s->text, "#define IN_T %s\n#define OUT_T %s\n", types[target->in][0], out[0]);
+    buf_printf(&s->text, "#define IN_T %s\n#define IN_BYTES %s\n#define OUT_T %s\n",
+               types[target->in][0], bytes[target->in], out[0]);
     buf_printf(&s->text, "#define OUT_LEAST (%s)\n#define OUT_MOST %s\n", out[1], out[2]);
 }
 
@@ -669,8 +671,8 @@ static void put_lanes(struct kernel_source *s, const struct grid_target *t, cons
     }
     if (!fit)
         return;
-    buf_printf(&s->text, "#define LANE %s\n#define V %u\n", shorts ? "short" : "int",
-               bytes / (shorts ? 2 : 4));
+    buf_printf(&s->text, "#define LANE %s\n#define LANE_BYTES %d\n#define V %u\n",
+               shorts ? "short" : "int", shorts ? 2 : 4, bytes / (shorts ? 2 : 4));
     kernel_source_file(s, "grid", "vector.h");
 }
 

@@ -131,6 +131,13 @@ static int32_t plane_of(struct rows *w, int32_t code, uint32_t border) {
     return *plane - 1;
 }
 
+// That of a neighbour; zeros outside need no border.
+static int32_t near_plane(struct rows *w, const struct grid_node *n) {
+    const struct grid_node *from = at(w, n->arg[0]);
+    return plane_of(w, from->op == GRID_IN ? 0 : from->value,
+                    n->border == GRID_ZERO ? 0 : 1u + n->border);
+}
+
 static bool can_do(struct rows *w, uint32_t node, int32_t code);
 
 static bool can_combine(struct rows *w, const struct grid_node *n, int32_t code) {
@@ -168,7 +175,7 @@ static bool can_do(struct rows *w, uint32_t node, int32_t code) {
         if (code || !is_near(w, n->arg[1]) || !is_near(w, n->arg[2]) ||
             !is_turned_input(w, n->arg[0]))
             return false;
-        plane_of(w, at(w, n->arg[0])->op == GRID_IN ? 0 : at(w, n->arg[0])->value, 1u + n->border);
+        near_plane(w, n);
         return true;
     default:
         return false;
@@ -266,10 +273,11 @@ static void put_leaf(struct rows *w, uint32_t node, int32_t code) {
     default:
         break;
     }
-    const struct grid_node *from = at(w, n->arg[0]);
-    int32_t plane = plane_of(w, from->op == GRID_IN ? 0 : from->value, 1u + n->border);
-    buf_printf(t, "v_load(p%d, r + %d, c + %d);\n", plane, at(w, n->arg[1])->value,
-               at(w, n->arg[2])->value);
+    int32_t plane = near_plane(w, n), dy = at(w, n->arg[1])->value, dx = at(w, n->arg[2])->value;
+    if (n->border == GRID_ZERO)
+        buf_printf(t, "v_at(p%d, r, %d, c, %d, n%u, n%u);\n", plane, dy, dx, n->height, n->width);
+    else
+        buf_printf(t, "v_load(p%d, r + %d, c + %d);\n", plane, dy, dx);
 }
 
 // The number of a node, or its mask; whichever it is not is made of the other.
@@ -312,7 +320,7 @@ static void put_planes(struct rows *w) {
                 continue;
             buf_printf(t, "const struct plane p%d = ", p);
             if (code == 0 && b == 0)
-                buf_puts(t, "plane_copy(g.in, g.height, g.width, ");
+                buf_puts(t, "plane_copy(g.in, g.height, g.width, g.behind, ");
             else if (b == 0)
                 buf_printf(t, "plane_turn(p0, g.height, g.width, %d, ", code);
             else
@@ -334,16 +342,17 @@ void grid_rows_put(const struct grid_plan *p, const struct grid_rows *how, struc
     put_planes(&w);
     if (!how->in_range)
         buf_puts(text, "vec far = v_splat(0);\n");
-    buf_printf(text, "for (int r = 0; r < n%u; r++)\nfor (int c = 0; c < n%u; c += V) {\n",
-               n->height, n->width);
+    buf_printf(text, "for (int c = (n%u - 1) / V * V; c >= 0; c -= V) {\n", n->width);
+    if (!how->in_range)
+        buf_puts(text, "vec seen = v_splat(0);\n");
+    buf_printf(text, "for (int r = 0; r < n%u; r++) {\n", n->height);
     buf_put(text, body.data, body.length);
     text->failed |= body.failed;
-    buf_printf(text, "v_store(g.out, n%u, n%u, r, c, x%u_0);\n", n->height, n->width, p->result);
     if (!how->in_range)
-        buf_printf(text,
-                   "far |= v_and(v_lt(v_lanes(c), v_splat(n%u)), v_or(v_lt(x%u_0, "
-                   "v_splat(OUT_LEAST)), v_lt(v_splat(OUT_MOST), x%u_0)));\n",
-                   n->width, p->result, p->result);
+        buf_printf(text, "seen |= v_far(x%u_0);\n", p->result);
+    buf_printf(text, "v_store(g.out, n%u, n%u, r, c, x%u_0);\n}\n", n->height, n->width, p->result);
+    if (!how->in_range)
+        buf_printf(text, "far |= v_and(v_lt(v_lanes(c), v_splat(n%u)), seen);\n", n->width);
     buf_puts(text, "}\n");
     if (!how->in_range)
         buf_puts(text, "wide = v_any(far);\n");
