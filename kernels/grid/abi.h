@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Arguments of a kernel of the grid engine, and words that it and the host share.
 //
-// A row of the batch is a grid; on a device it is `team` rows, each a thread that makes every
-// team-th cell of the result. Grids lie one behind the other, each at its offset, or all are of one
-// shape. A kernel makes checks, and cells where there is a place for them: the first pass over
-// grids whose results have shapes that their cells decide makes shapes only.
+// A row of the batch is a grid, or `group` of them; on a device a grid is `team` rows, each a
+// thread that makes every team-th cell of the result. Grids lie one behind the other, each at its
+// offset, or all are of one shape. A kernel makes checks, and cells where there is a place for
+// them: the first pass over grids whose results have shapes that their cells decide makes shapes
+// only.
 #ifndef SHOAL_GRID_ABI_H
 #define SHOAL_GRID_ABI_H
 
@@ -45,6 +46,8 @@ enum { GRID_TRANSPOSE = 1, GRID_FLIP_ROWS = 2, GRID_FLIP_COLS = 4 };
 struct grid_args {
     struct shoal_head head;
     unsigned team;             // rows of a grid, a power of two
+    unsigned group;            // grids of a row, on a CPU
+    unsigned grids;            // of this chunk
     unsigned shapes_only;      // 1: no cells
     int height, width;         // of every grid, where there are no shapes
     int out_height, out_width; // of every result, where there are no places

@@ -35,7 +35,7 @@ KERNEL void shoal_grid(struct grid_args a, const GLOBAL char *read, GLOBAL char 
 KERNEL void shoal_grid(const struct grid_args *a, const char *read, char *written,
                        const char *resident, u32 *next, const volatile int *stop, char *workspace) {
     for (u32 row; (row = work_take(next, a->head.block)) < a->head.rows && !stop_asked(stop);)
-        for (u32 i = row; i < row + a->head.block && i < a->head.rows; i++)
+        for (u32 i = row * a->group; i < (row + a->head.block) * a->group && i < a->grids; i++)
             grid_run(a, read, written, stop, workspace, i);
 }
 KERNEL u64 shoal_grid_workspace(void) { return ((u64)SLOTS << 22) + (u64)PLANES * (5 << 20); }

@@ -27,7 +27,7 @@ struct grid_row {
 INLINE void grid_find(const struct grid_args *a, const GLOBAL char *read, u32 number,
                       struct grid_row *g) {
     u64 at = (u64)number * (u64)a->height * (u64)a->width;
-    u64 others = (u64)(a->head.rows / a->team - number - 1) * (u64)a->height * (u64)a->width;
+    u64 others = (u64)(a->grids - number - 1) * (u64)a->height * (u64)a->width;
     g->height = a->height;
     g->width = a->width;
     g->behind = !number ? 0 : others < 1u << 20 ? (int)others : 1 << 20;

@@ -127,30 +127,45 @@ INLINE bytes32 high_pairs(bytes32 a, bytes32 b) {
         b[2 * i + 1] = high_pairs(a[i], a[i + 8]);                                                 \
     }
 
+// One such pair: columns j and l of 16 rows from row c on. `whole`: there are so many of both; else
+// rows are read again and columns left out.
+INLINE void turn_pair(struct plane p, int c, int j, int l, int h, int w, int code, int whole,
+                      IN_T *to, long stride) {
+    const int up = code & GRID_FLIP_ROWS;
+    const long step = up ? -p.stride : p.stride, next = code & GRID_FLIP_COLS ? -stride : stride;
+    const IN_T *from = p.at + (up ? h - 1 - c : c) * p.stride;
+    IN_T *one = to + (code & GRID_FLIP_COLS ? w - 1 - j : j) * stride + c;
+    IN_T *two = to + (code & GRID_FLIP_COLS ? w - 1 - l : l) * stride + c;
+    bytes32 a[16], b[16];
+    UNROLL for (int k = 0; k < 16; k++) {
+        __builtin_memcpy(&a[k], from + j, 16);
+        __builtin_memcpy((char *)&a[k] + 16, from + l, 16);
+        from += whole || c + k + 1 < h ? step : 0;
+    }
+    LACE(a, b)
+    LACE(b, a)
+    LACE(a, b)
+    LACE(b, a)
+    UNROLL for (int k = 0; k < 16; k++) if (whole || j + k < w)
+        __builtin_memcpy(one + k * next, &a[k], 16);
+    UNROLL for (int k = 0; k < 16; k++) if (whole || l + k < w)
+        __builtin_memcpy(two + k * next, (const char *)&a[k] + 16, 16);
+}
+
+INLINE int at_most(int a, int b) { return a < b ? a : b; }
+
 // h by w of the plane that is read. Rows and columns change places; a row of the result is a
-// column, counted from the end where columns are flipped.
+// column, counted from the end where columns are flipped. The last tiles overlap those before.
 INLINE void turn_tiles(struct plane p, int h, int w, int code, IN_T *to, long stride) {
-    const int up = code & GRID_FLIP_ROWS, back = code & GRID_FLIP_COLS;
-    const long step = up ? -p.stride : p.stride, next = back ? -stride : stride;
-    to += back ? (w - 1) * stride : 0;
-    for (int c = 0; c < h; c += 16)
-        for (int j = 0; j < w; j += 32) {
-            const IN_T *from = p.at + (up ? h - 1 - c : c) * p.stride + j;
-            IN_T *row = to + j * next + c;
-            bytes32 a[16], b[16];
-            UNROLL for (int k = 0; k < 16; k++) {
-                a[k] = *(const bytes32 *)(const void *)from;
-                from += c + k + 1 < h ? step : 0;
-            }
-            LACE(a, b)
-            LACE(b, a)
-            LACE(a, b)
-            LACE(b, a)
-            UNROLL for (int k = 0; k < 16; k++) if (j + k < w)
-                __builtin_memcpy(row + k * next, &a[k], 16);
-            UNROLL for (int k = 0; k < 16; k++) if (j + 16 + k < w)
-                __builtin_memcpy(row + (16 + k) * next, (const char *)&a[k] + 16, 16);
-        }
+    if (h >= 16 && w >= 16)
+        for (int c = 0; c < h; c += 16)
+            for (int j = 0; j < w; j += 32)
+                turn_pair(p, at_most(c, h - 16), at_most(j, w - 16), at_most(j + 16, w - 16), h, w,
+                          code, 1, to, stride);
+    else
+        for (int c = 0; c < h; c += 16)
+            for (int j = 0; j < w; j += 32)
+                turn_pair(p, c, j, j + 16, h, w, code, 0, to, stride);
 }
 
 INLINE void turn_cells(struct plane p, int h, int w, int code, IN_T *to, long stride) {

@@ -703,6 +703,7 @@ static void write_plan(struct writer *w, struct kernel_source *s) {
                w->rows.fit ? w->rows.planes : 0);
     put_body(w);
     w->code->one_pass = w->code->passes == 1;
+    w->code->vectors = w->rows.fit;
     kernel_source_file(s, "grid", "entry.h");
 }
 

@@ -17,6 +17,7 @@ struct grid_target {
 struct grid_code {
     uint32_t slots;                   // grids in a workspace
     uint32_t passes;                  // over cells, that of the result included
+    bool vectors;                     // that of the result is by vectors
     bool one_pass;                    // cells of a result may be made by threads of their own
     int32_t constant[GRID_CONSTANTS]; // arguments
 };

@@ -311,7 +311,9 @@ static void put_node(struct rows *w, uint32_t node, int32_t code, bool mask) {
 static void put_planes(struct rows *w) {
     struct buf *t = w->text;
     buf_puts(t, "const u64 room = plane_bytes(g.height, g.width);\n"
-                "char *const planes = (char *)g.store + ((u64)SLOTS << 22);\n");
+                "char near[1 << 14] __attribute__((aligned(64)));\n"
+                "char *const planes = room * PLANES <= sizeof near ? near"
+                " : (char *)g.store + ((u64)SLOTS << 22);\n");
     for (int32_t code = 0; code < TURNS; code++)
         for (uint32_t b = 0; b <= BORDERS; b++) {
             int32_t p = w->plane[code][b] - 1;

@@ -16,11 +16,13 @@ LOG_LABEL(h2d_transfer_grids, RUNTIME, 55, "grids to the device");
 LOG_LABEL(d2h_transfer_grids, RUNTIME, 105, "grids and their status from the device");
 
 enum {
-    STATUS_BYTES = 3,  // of a grid, as a kernel writes them
-    STAGE_PS = 5000,   // of a stage, for a cell, about
-    COMPILE_MS = 120,  // of a kernel, about
-    TEAM_MOST = 1024,  // threads of a grid
-    STAGES_GRAIN = 16, // grids that a thread takes at least
+    STATUS_BYTES = 3,      // of a grid, as a kernel writes them
+    STAGE_PS = 5000,       // of a stage, for a cell, about
+    COMPILE_MS = 120,      // of a kernel, about
+    QUICK_CELLS = 2 << 20, // that a CPU makes in about the time that starting threads takes
+    QUICK_ROWS = 16,       // that it computes without starting any
+    TEAM_MOST = 1024,      // threads of a grid
+    STAGES_GRAIN = 16,     // grids that a thread takes at least
 };
 
 size_t grid_type_bytes(enum grid_type type) {
@@ -213,10 +215,10 @@ struct by_kernel {
     const struct grid_made *made;
     struct grid_chunk chunk[DISPATCH_SLOTS];
     struct dispatch loop;
-    uint32_t team;
-    uint64_t most;  // cells of a grid in a workspace
-    bool shared;    // the kernel works on the caller's memory
-    bool measuring; // shapes only
+    uint32_t team, group; // rows of a grid, or grids of a row
+    uint64_t most;        // cells of a grid in a workspace
+    bool shared;          // the kernel works on the caller's memory
+    bool measuring;       // shapes only
 };
 
 static struct grid_chunk *chunk_of(struct by_kernel *k, const struct dispatch_chunk *c) {
@@ -388,6 +390,8 @@ static shoal_code lay_out(struct by_kernel *k, struct grid_chunk *c, bool cells)
     const struct grid_result *out = k->out;
     int32_t span = log_begin(k->loop.job->log, LOG_h2d_transfer_grids);
     c->args.team = k->team;
+    c->args.group = k->group;
+    c->args.grids = (uint32_t)c->count;
     c->args.shapes_only = !cells;
     c->args.height = k->batch->height;
     c->args.width = k->batch->width;
@@ -403,14 +407,22 @@ static shoal_code lay_out(struct by_kernel *k, struct grid_chunk *c, bool cells)
     return code == SHOAL_OK ? code : no_memory(k->loop.job->log);
 }
 
+// Grids that so many rows from the start of a chunk are.
+static uint64_t grids_of(const struct by_kernel *k, const struct dispatch_chunk *chunk,
+                         uint32_t rows) {
+    uint64_t left = k->batch->count - chunk->first_row / k->team * k->group;
+    uint64_t count = (uint64_t)rows / k->team * k->group;
+    return count < left ? count : left;
+}
+
 static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
     struct by_kernel *k = user;
     struct grid_chunk *c = chunk_of(k, chunk);
     if (chunk->rows % k->team)
         return report_error(log_report(k->loop.job->log), SHOAL_MEMORY,
                             "the device has not enough memory for one grid");
-    c->first = chunk->first_row / k->team;
-    c->count = chunk->rows / k->team;
+    c->first = chunk->first_row / k->team * k->group;
+    c->count = grids_of(k, chunk, chunk->rows);
     bool known = k->runner->plan->one_shape && k->out->cells;
     return lay_out(k, c, known);
 }
@@ -431,7 +443,9 @@ static uint32_t finished_grids(const struct grid_chunk *c) {
 
 static uint32_t finished(void *user, const struct dispatch_chunk *chunk) {
     struct by_kernel *k = user;
-    return finished_grids(chunk_of(k, chunk)) * k->team;
+    uint32_t grids = finished_grids(chunk_of(k, chunk));
+    bool all = grids == chunk_of(k, chunk)->count;
+    return all ? chunk->rows : grids / k->group * k->team;
 }
 
 // Shapes of a chunk, as a first pass over it found them.
@@ -479,7 +493,7 @@ static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t row
     struct by_kernel *k = user;
     const struct grid_chunk *c = chunk_of(k, chunk);
     int32_t span = log_begin(k->loop.job->log, LOG_d2h_transfer_grids);
-    uint64_t count = rows / k->team;
+    uint64_t count = grids_of(k, chunk, rows);
     if (k->out->cells)
         take_cells(k, c, count);
     else
@@ -540,9 +554,23 @@ static uint32_t team_of(const struct by_kernel *k) {
     return team;
 }
 
+// Small batches are done before a thread has started: a CPU computes few rows in the calling
+// thread.
+static uint32_t group_of(const struct by_kernel *k) {
+    uint64_t cells = cells_between(k->batch, 0, k->batch->count) + k->out->needed;
+    uint64_t limit = k->made->code.vectors ? QUICK_CELLS : QUICK_CELLS / 16 / k->made->code.passes;
+    if (!k->shared || cells > limit)
+        return 1;
+    return (uint32_t)((k->batch->count + QUICK_ROWS - 1) / QUICK_ROWS);
+}
+
+static uint64_t all_rows(const struct by_kernel *k) {
+    return (k->batch->count + k->group - 1) / k->group * k->team;
+}
+
 static uint32_t chunk_rows(const struct by_kernel *k, const struct shoal_limits *limits) {
     const struct grid_batch *b = k->batch;
-    uint64_t rows = b->count * k->team, grids = 1;
+    uint64_t rows = all_rows(k), grids = 1;
     if (k->shared)
         return rows < UINT32_MAX / 2 ? (uint32_t)rows : UINT32_MAX / 2;
     uint64_t in = cells_between(b, 0, b->count) * grid_type_bytes(b->type);
@@ -579,13 +607,14 @@ static shoal_code run_kernel(struct grid_runner *r, const struct grid_batch *b,
     largest_input(b, &h, &w);
     k->most = cells_bound(r->plan, h, w);
     k->team = team_of(k);
+    k->group = group_of(k);
     r->pool.backend = r->backend;
     r->pool.device = r->device;
     struct dispatch_job job = {.engine = &engine,
                                .user = k,
                                .pool = &r->pool,
                                .limits = limits,
-                               .rows = b->count * k->team,
+                               .rows = all_rows(k),
                                .chunk_rows = chunk_rows(k, &limits),
                                .one_at_a_time = !r->plan->one_shape,
                                .control = control,
