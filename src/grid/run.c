@@ -12,7 +12,7 @@
 #include <string.h>
 
 LOG_LABEL(grid_run_execution, RUNTIME, 15, "a batch of grids through a pipeline");
-LOG_LABEL(h2d_transfer_grids, RUNTIME, 55, "grids to the device");
+LOG_LABEL(h2d_transfer_grids, RUNTIME, 57, "grids to the device");
 LOG_LABEL(d2h_transfer_grids, RUNTIME, 105, "grids and their status from the device");
 
 enum {
@@ -292,23 +292,24 @@ static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool plac
     size_t bytes = grid_type_bytes(b->type), n = c->count;
     uint64_t before = cells_before(b, c->first);
     const char *from = (const char *)b->cells + before * bytes;
+    uint64_t cells = cells_between(b, c->first, c->first + n);
     bool shapes = b->shapes;
     struct part part[READ_PARTS] = {
-        {k->shared && shapes ? b->cells : from, cells_between(b, c->first, c->first + n) * bytes,
-         true, 0},
+        {k->shared && shapes ? b->cells : from, cells * bytes, cells > 0, 0},
         {shapes ? b->shapes + 2 * c->first : NULL, n * 2 * sizeof(int32_t), shapes, 0},
         {shapes ? b->offsets + c->first : NULL, n * sizeof(uint64_t), shapes, 0},
         {places ? k->out->offsets + c->first : NULL, n * sizeof(uint64_t), places, 0}};
     struct shoal_block *block = &c->base.launch.read;
     if (k->shared) {
-        part[READ_CELLS].bytes += shapes ? before * bytes : 0;
+        part[READ_CELLS].bytes += shapes && cells ? before * bytes : 0;
         *block = span_over(part, READ_PARTS);
     } else {
         size_t all = pack(part, READ_PARTS);
         char *data = pool_block(&k->runner->pool, c->base.place, DISPATCH_READ, all);
         if (!data)
             return SHOAL_MEMORY;
-        memcpy(data, from, part[READ_CELLS].bytes);
+        if (cells)
+            memcpy(data, from, part[READ_CELLS].bytes);
         if (shapes) {
             memcpy(data + part[READ_SHAPES].offset, part[READ_SHAPES].data,
                    part[READ_SHAPES].bytes);
@@ -322,7 +323,7 @@ static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool plac
     }
     c->read = (struct shoal_piece){LOG_h2d_transfer_grids, 0, block->bytes};
     block->piece = &c->read;
-    c->args.cells = offset_of(&part[READ_CELLS]);
+    c->args.cells = part[READ_CELLS].offset;
     c->args.shapes = offset_of(&part[READ_SHAPES]);
     c->args.offsets = offset_of(&part[READ_OFFSETS]);
     c->args.places = offset_of(&part[READ_PLACES]);
@@ -672,12 +673,30 @@ static shoal_code run_either(struct grid_runner *r, const struct grid_batch *b,
     return code == SHOAL_OK ? run_stages(r, b, out, control, log) : code;
 }
 
+// Grids of one shape that no pipeline takes are all marked.
+static bool mark_all(const struct grid_batch *b, struct grid_result *out) {
+    bool empty = b->height < 1 || b->width < 1;
+    bool large = b->height > GRID_SIDE_MOST || b->width > GRID_SIDE_MOST;
+    if (b->shapes || !(empty || large))
+        return false;
+    struct stages_out marked = {.status = empty ? GRID_STATUS_EMPTY : GRID_STATUS_SIZE};
+    for (uint64_t i = 0; i < b->count; i++) {
+        set_shape(out, i, &marked);
+        out->offsets[i] = 0;
+    }
+    out->needed = 0;
+    return true;
+}
+
 shoal_code grid_shapes(struct grid_runner *r, const struct grid_batch *b, struct grid_result *out,
                        shoal_log *log) {
     static const struct dispatch_control nobody = {0};
     void *cells = out->cells;
     out->stack = false;
+    out->needed = 0;
     shoal_code code = SHOAL_OK;
+    if (!b->count || mark_all(b, out))
+        return code;
     if (r->plan->one_shape) {
         code = known_shapes(r->plan, b, out, log);
         if (code == SHOAL_OK)
@@ -687,7 +706,7 @@ shoal_code grid_shapes(struct grid_runner *r, const struct grid_batch *b, struct
         code = run_either(r, b, out, &nobody, log);
         out->cells = cells;
     }
-    if (code == SHOAL_OK && b->count)
+    if (code == SHOAL_OK)
         set_offsets(out, 0, b->count);
     return code;
 }
@@ -697,12 +716,15 @@ shoal_code grid_run(struct grid_runner *r, const struct grid_batch *b, struct gr
     int32_t span = log_begin(log, LOG_grid_run_execution);
     shoal_code code = SHOAL_OK;
     log_u64(log, span, "numgrids", b->count);
+    bool known = r->plan->one_shape;
     out->stack = false;
-    if (r->plan->one_shape)
+    out->needed = 0;
+    if (known)
         code = grid_shapes(r, b, out, log);
-    if (code == SHOAL_OK && r->plan->one_shape && out->needed > out->room)
+    if (code == SHOAL_OK && out->needed > out->room)
         code = too_small(out, log);
-    if (code == SHOAL_OK && b->count)
+    bool none = !b->count || (known && !out->needed) || mark_all(b, out);
+    if (code == SHOAL_OK && !none)
         code = run_either(r, b, out, control, log);
     log_text(log, span, "by", r->by_stages ? "stages" : r->backend->name);
     log_end(log, span);

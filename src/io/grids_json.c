@@ -76,15 +76,15 @@ static enum shape add_element(struct reading *g, struct rows *a, enum shape e, b
 
 static enum shape read_array(struct reading *g, const char *select) {
     struct rows a = {.before = g->file->cell_count, .of = EMPTY};
-    enum shape is = EMPTY;
-    for (;;) {
+    enum shape is = *select ? LIST : EMPTY;
+    for (bool first = true;; first = false) {
         enum json_kind kind = json_next(&g->json);
         if (kind == JSON_ARRAY_END)
             break;
         enum shape e = add_element(g, &a, read_value(g, kind, select), *select);
         if (e == BROKEN)
             return BROKEN;
-        is = e == NOTHING ? is : e;
+        is = e == NOTHING && first ? NOTHING : e == NOTHING ? is : e;
     }
     if (is != GRID)
         return is;
