@@ -61,7 +61,7 @@ TEST(cli_usage) {
     static const char *const later[] = {"--reuse"};
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         expect(SHOAL("run", m, later[i], "x"), 2, "is not supported yet");
-    static const char *const commands[] = {"calibrate", "grid"};
+    static const char *const commands[] = {"calibrate"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect(SHOAL(commands[i]), 2, "is not there yet");
 }

@@ -29,12 +29,15 @@ INLINE int c_select(int c, int a, int b) { return c ? a : b; }
 
 // Where place `at` (row or column), moved by an offset, is read among `count`: -1 is nowhere.
 INLINE int border_place(int at, int sign, int offset, int count, int border) {
-    long long to = at + (long long)sign * offset;
+    const int far = 2 * GRID_SIDE_MOST; // is as good as any that is farther
+    int move = border == GRID_WRAP ? offset % count
+               : offset < -far     ? -far
+               : offset > far      ? far
+                                   : offset;
+    int to = at + sign * move;
     if (to >= 0 && to < count)
-        return (int)to;
+        return to;
     if (border == GRID_EDGE)
         return to < 0 ? 0 : count - 1;
-    if (border == GRID_WRAP)
-        return (int)((to % count + count) % count);
-    return -1;
+    return border == GRID_WRAP ? to < 0 ? to + count : to - count : -1;
 }

@@ -2,7 +2,7 @@
 // The function that the host calls: grids one after the other, each by grid_body, which is
 // generated and stands before. Given: SLOTS and PLANES, what a workspace has. Several pipelines in
 // one text have each their own; then these names are macros.
-INLINE void grid_run(const struct grid_args *a, const GLOBAL char *read, GLOBAL char *written,
+INLINE void grid_one(const struct grid_args *a, const GLOBAL char *read, GLOBAL char *written,
                      const volatile GLOBAL int *stop, GLOBAL char *workspace, u32 row) {
     struct grid_row g;
     u32 number = row / a->team;
@@ -25,7 +25,7 @@ KERNEL void shoal_grid(struct grid_args a, const GLOBAL char *read, GLOBAL char 
     GLOBAL char *own = workspace + (a.workspace ? thread_number() * a.workspace : 0);
     u32 row = a.head.refill ? work_take_one(next, 1) : thread_number();
     while (row < a.head.rows) {
-        grid_run(&a, read, written, stop, own, row);
+        grid_one(&a, read, written, stop, own, row);
         if (!a.head.refill || stop_asked(stop))
             return;
         row = work_take_one(next, 1);
@@ -36,7 +36,7 @@ KERNEL void shoal_grid(const struct grid_args *a, const char *read, char *writte
                        const char *resident, u32 *next, const volatile int *stop, char *workspace) {
     for (u32 row; (row = work_take(next, a->head.block)) < a->head.rows && !stop_asked(stop);)
         for (u32 i = row * a->group; i < (row + a->head.block) * a->group && i < a->grids; i++)
-            grid_run(a, read, written, stop, workspace, i);
+            grid_one(a, read, written, stop, workspace, i);
 }
 KERNEL u64 shoal_grid_workspace(void) { return ((u64)SLOTS << 22) + (u64)PLANES * (5 << 20); }
 #endif

@@ -651,7 +651,7 @@ void grid_entry(uint32_t number, uint32_t count, char name[GRID_ENTRY_ROOM]) {
 
 // Names that each pipeline of a text has for itself.
 static void put_names(struct buf *text, uint32_t number) {
-    static const char *const names[] = {"grid_body", "grid_run", "shoal_grid"};
+    static const char *const names[] = {"grid_body", "grid_one", "shoal_grid"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         buf_printf(text, "#undef %s\n#define %s %s_%u\n", names[i], names[i], names[i], number);
     buf_printf(text,
