@@ -138,7 +138,7 @@ bench-gpu:
 bench-start:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/start
 	$(BUILD)/bench/start $(BUILD)
-BENCHES := bench gpu log_cost plot start stiff warm
+BENCHES := bench gpu grid log_cost plot start stiff warm
 $(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)

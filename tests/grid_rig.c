@@ -372,25 +372,20 @@ bool grid_rig_compare(const char *text, const struct grid_rig *g, const char *de
 
 // ---- Modules ------------------------------------------------------------------------------------
 
-struct rig_module rig_module_new(uint64_t seed, uint32_t count, const char *device,
-                                 enum grid_type in, enum grid_type out) {
-    struct rig_module m = {.in = in, .out = out};
+struct rig_module rig_module_of(const char *const *texts, uint32_t count, const char *device,
+                                enum grid_type in, enum grid_type out) {
+    struct rig_module m = {.in = in, .out = out, .count = count};
     struct kernel_source source = {0};
     struct report r = {0};
+    const struct grid_plan *plans[RIG_MODULE];
     uint32_t index = 0;
     REQUIRE(!device_choose(device, &m.backend, &index, NULL));
     REQUIRE(!kernel_device_open(m.backend, index, false, &m.device, NULL));
-    for (; m.count < count; seed += 7919) {
-        char text[600];
-        uint64_t own = seed;
-        grid_rig_pipeline(&own, text, sizeof text);
-        m.plan[m.count] = grid_parse("pipeline", text, strlen(text), NULL);
-        m.count += m.plan[m.count] != NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        plans[i] = m.plan[i] = grid_parse("pipeline", texts[i], strlen(texts[i]), NULL);
+        REQUIRE(plans[i]);
     }
     const struct grid_target t = {m.backend->target(m.device), in, out};
-    const struct grid_plan *plans[RIG_MODULE];
-    for (uint32_t i = 0; i < m.count; i++)
-        plans[i] = m.plan[i];
     REQUIRE(grid_codegen(plans, m.count, &t, m.code, &source));
     const struct shoal_kernel_text text = {
         .text = source.text.data, .length = source.text.length, .one_unit = true};
@@ -399,6 +394,27 @@ struct rig_module rig_module_new(uint64_t seed, uint32_t count, const char *devi
     REQUIRE(code == SHOAL_OK);
     kernel_source_free(&source);
     report_free(&r);
+    return m;
+}
+
+struct rig_module rig_module_new(uint64_t seed, uint32_t count, const char *device,
+                                 enum grid_type in, enum grid_type out) {
+    char *text[RIG_MODULE];
+    const char *taken[RIG_MODULE] = {0};
+    uint32_t found = 0;
+    for (; found < count; seed += 7919) {
+        uint64_t own = seed;
+        taken[found] = text[found] = malloc(600);
+        grid_rig_pipeline(&own, text[found], 600);
+        struct grid_plan *plan = grid_parse("pipeline", text[found], strlen(text[found]), NULL);
+        if (!plan)
+            free(text[found]);
+        found += plan != NULL;
+        grid_plan_free(plan);
+    }
+    struct rig_module m = rig_module_of(taken, count, device, in, out);
+    while (found)
+        free(text[--found]);
     return m;
 }
 

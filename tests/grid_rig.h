@@ -44,6 +44,8 @@ struct rig_module {
     uint32_t count;
     enum grid_type in, out;
 };
+struct rig_module rig_module_of(const char *const *texts, uint32_t count, const char *device,
+                                enum grid_type in, enum grid_type out);
 // Of random texts from a seed on; those that are refused are passed over.
 struct rig_module rig_module_new(uint64_t seed, uint32_t count, const char *device,
                                  enum grid_type in, enum grid_type out);

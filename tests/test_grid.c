@@ -46,10 +46,24 @@ static void compare_random(uint64_t seed, int count, const char *device, enum gr
 TEST(grid_random_by_stages) { compare_random(1, 200, "cpu", GRID_BY_STAGES); }
 LONG_TEST(grid_random_by_stages_long) { compare_random(1000003, 10000, "cpu", GRID_BY_STAGES); }
 
+// One kernel is the pipeline of a user, with its way through key and cache; the rest are entries of
+// one module. Of cells of a byte sums and turns are made in lanes of 16 bits, of others in 32.
 DEVICE_TEST(grid_texts) {
-    struct grid_rig g = grid_rig_new(2, 40, GRID_U8, 12, 0, 0, 0);
-    for (int i = 0; i < 3; i++)
-        grid_rig_compare(texts[i], &g, device, GRID_BY_KERNEL, GRID_U8);
+    static const enum grid_type types[] = {GRID_U8, GRID_I32};
+    struct grid_rig g = grid_rig_new(2, 40, GRID_U8, 40, 0, 0, 2);
+    grid_rig_compare(texts[0], &g, device, GRID_BY_KERNEL, GRID_U8);
+    for (int k = 0; k < (device_test_is_cpu(device) ? 2 : 1); k++) {
+        struct rig_module m = rig_module_of(texts + 1, k ? 2 : 3, device, types[k], types[k]);
+        struct grid_rig ragged = grid_rig_new(6, 40, types[k], 40, 0, 0, 2);
+        struct grid_rig stack = grid_rig_new(7, 40, types[k], 0, 25, 25, 1);
+        for (uint32_t i = 0; i < m.count; i++) {
+            rig_module_compare(&m, i, &ragged);
+            rig_module_compare(&m, i, &stack);
+        }
+        grid_rig_free(&ragged);
+        grid_rig_free(&stack);
+        rig_module_free(&m);
+    }
     grid_rig_free(&g);
 }
 
@@ -68,7 +82,10 @@ static void compare_module(uint64_t seed, uint32_t count, const char *device, in
     rig_module_free(&m);
 }
 
-DEVICE_TEST(grid_random) { compare_module(5, 20, device, device_test_is_cpu(device)); }
+DEVICE_TEST(grid_random) {
+    bool cpu = device_test_is_cpu(device);
+    compare_module(5, cpu ? 10 : 3, device, cpu);
+}
 LONG_DEVICE_TEST(grid_random_long) {
     for (int i = 0; i < 10; i++)
         compare_module(100000007u * (uint64_t)(i + 1), RIG_MODULE, device, i);

@@ -291,9 +291,11 @@ static void put_place(struct writer *w, const struct grid_node *n, uint32_t from
     switch ((int)n->op) {
     case GRID_TURN:
         buf_printf(t, "const int r%u = ", to);
-        buf_printf(t, n->value & GRID_FLIP_ROWS ? "n%u - 1 - " : "", h);
+        if (n->value & GRID_FLIP_ROWS)
+            buf_printf(t, "n%u - 1 - ", h);
         buf_printf(t, "%c%u, c%u = ", other ? 'c' : 'r', from, to);
-        buf_printf(t, n->value & GRID_FLIP_COLS ? "n%u - 1 - " : "", x);
+        if (n->value & GRID_FLIP_COLS)
+            buf_printf(t, "n%u - 1 - ", x);
         buf_printf(t, "%c%u;\n", other ? 'r' : 'c', from);
         return;
     case GRID_SHIFT:
