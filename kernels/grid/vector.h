@@ -10,7 +10,8 @@ typedef LANE vec __attribute__((vector_size(V * sizeof(LANE))));
 typedef unsigned LANE uvec __attribute__((vector_size(V * sizeof(LANE))));
 typedef IN_T vec_in __attribute__((vector_size(V * sizeof(IN_T)), aligned(1), may_alias));
 typedef OUT_T vec_out __attribute__((vector_size(V * sizeof(OUT_T)), aligned(1), may_alias));
-typedef unsigned char bytes32 __attribute__((vector_size(32), aligned(1), may_alias));
+typedef unsigned char bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
+typedef unsigned char bytes32 __attribute__((vector_size(32)));
 
 // ---- Arithmetic; a condition is a mask of 0 and -1 ----------------------------------------------
 
@@ -121,6 +122,15 @@ INLINE bytes32 high_pairs(bytes32 a, bytes32 b) {
                                    47, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31,
                                    63);
 }
+INLINE bytes32 both_halves(const void *one, const void *two) {
+    return __builtin_shufflevector(*(const bytes16 *)one, *(const bytes16 *)two, 0, 1, 2, 3, 4, 5,
+                                   6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
+                                   23, 24, 25, 26, 27, 28, 29, 30, 31);
+}
+#define LOW_HALF(a)                                                                                \
+    __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define HIGH_HALF(a)                                                                               \
+    __builtin_shufflevector(a, a, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31)
 #define LACE(a, b)                                                                                 \
     UNROLL for (int i = 0; i < 8; i++) {                                                           \
         b[2 * i] = low_pairs(a[i], a[i + 8]);                                                      \
@@ -138,18 +148,17 @@ INLINE void turn_pair(struct plane p, int c, int j, int l, int h, int w, int cod
     IN_T *two = to + (code & GRID_FLIP_COLS ? w - 1 - l : l) * stride + c;
     bytes32 a[16], b[16];
     UNROLL for (int k = 0; k < 16; k++) {
-        __builtin_memcpy(&a[k], from + j, 16);
-        __builtin_memcpy((char *)&a[k] + 16, from + l, 16);
+        a[k] = both_halves(from + j, from + l);
         from += whole || c + k + 1 < h ? step : 0;
     }
     LACE(a, b)
     LACE(b, a)
     LACE(a, b)
     LACE(b, a)
-    UNROLL for (int k = 0; k < 16; k++) if (whole || j + k < w)
-        __builtin_memcpy(one + k * next, &a[k], 16);
-    UNROLL for (int k = 0; k < 16; k++) if (whole || l + k < w)
-        __builtin_memcpy(two + k * next, (const char *)&a[k] + 16, 16);
+    UNROLL for (int k = 0; k < 16; k++) if (whole || j + k < w) *
+        (bytes16 *)(void *)(one + k * next) = LOW_HALF(a[k]);
+    UNROLL for (int k = 0; k < 16; k++) if (whole || l + k < w) *
+        (bytes16 *)(void *)(two + k * next) = HIGH_HALF(a[k]);
 }
 
 INLINE int at_most(int a, int b) { return a < b ? a : b; }
