@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A row of cells as vectors, for a CPU and for results that are one pass over the input.
 //
-// Given: LANE, short or int, in which no value of the pipeline wraps unless it is an int; V, lanes
-// of a register; IN_T and OUT_T. What is read is a plane: a copy of the input, turned or with a
-// border around it, in the workspace. Vectors reach beyond the end of a row: of a plane there is
-// always something to read, and what is written too far is written over by the next row, but for
-// the end of the grid.
+// Given: LANE, unsigned char, short or int, in which no value of the pipeline wraps unless it is an
+// int; ULANE, the same without a sign; V, lanes of a vector; IN_T and OUT_T. What is read is a
+// plane: a copy of the input, turned or with a border around it, in the workspace. Vectors reach
+// beyond the end of a row: of a plane there is always something to read, and what is written too
+// far is written over by the next row, but for the end of the grid.
 typedef LANE vec __attribute__((vector_size(V * sizeof(LANE))));
-typedef unsigned LANE uvec __attribute__((vector_size(V * sizeof(LANE))));
+typedef ULANE uvec __attribute__((vector_size(V * sizeof(LANE))));
 typedef IN_T vec_in __attribute__((vector_size(V * sizeof(IN_T)), aligned(1), may_alias));
 typedef OUT_T vec_out __attribute__((vector_size(V * sizeof(OUT_T)), aligned(1), may_alias));
 typedef unsigned char bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
@@ -62,6 +62,8 @@ INLINE int v_any(vec m) {
         all |= u.words[i];
     return all != 0;
 }
+
+INLINE int at_most(int a, int b) { return a < b ? a : b; }
 
 // ---- Planes -------------------------------------------------------------------------------------
 
@@ -161,8 +163,6 @@ INLINE void turn_pair(struct plane p, int c, int j, int l, int h, int w, int cod
         (bytes16 *)(void *)(two + k * next) = HIGH_HALF(a[k]);
 }
 
-INLINE int at_most(int a, int b) { return a < b ? a : b; }
-
 // h by w of the plane that is read. Rows and columns change places; a row of the result is a
 // column, counted from the end where columns are flipped. The last tiles overlap those before.
 INLINE void turn_tiles(struct plane p, int h, int w, int code, IN_T *to, long stride) {
@@ -204,10 +204,10 @@ INLINE struct plane plane_turn(struct plane p, int h, int w, int code, IN_T *roo
 INLINE vec v_at(struct plane p, int r, int dy, int c, int dx, int h, int w) {
     int row = r + dy, inside = row >= 0 && row < h;
     vec v = v_load(p, inside ? row : r, c + dx);
-    if (dx < 0)
-        v &= v_lt(v_splat(0), v_lanes(c));
+    if (dx < 0 && c == 0)
+        v &= v_lt(v_splat(0), v_lanes(0));
     if (dx > 0)
-        v &= v_lt(v_lanes(c), v_splat(w - 1));
+        v &= v_lt(v_lanes(0), v_splat(at_most(w - 1 - c, V)));
     return dy ? v & v_splat(inside ? -1 : 0) : v;
 }
 

@@ -662,19 +662,21 @@ static void put_names(struct buf *text, uint32_t number) {
                number);
 }
 
-// Vectors of the width of a register; of 16 bits where that does for all plans.
+// Lanes as narrow as all plans allow. A vector is as wide as a register, but for bytes, of which
+// half is as much as most rows have.
 static void put_lanes(struct kernel_source *s, const struct grid_target *t, const struct writer *w,
                       uint32_t count) {
-    uint32_t bytes = t->target->lanes64 > 1 ? 8 * t->target->lanes64 : 16;
-    bool fit = false, shorts = true;
-    for (uint32_t i = 0; i < count; i++) {
-        fit |= w[i].rows.fit;
-        shorts &= !w[i].rows.fit || w[i].rows.shorts;
-    }
-    if (!fit)
+    static const char *const types[][2] = {[1] = {"unsigned char", "unsigned char"},
+                                           [2] = {"short", "unsigned short"},
+                                           [4] = {"int", "unsigned int"}};
+    uint32_t wide = t->target->lanes64 > 1 ? 8 * t->target->lanes64 : 16, bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes = w[i].rows.fit && w[i].rows.bytes > bytes ? w[i].rows.bytes : bytes;
+    if (!bytes)
         return;
-    buf_printf(&s->text, "#define LANE %s\n#define LANE_BYTES %d\n#define V %u\n",
-               shorts ? "short" : "int", shorts ? 2 : 4, bytes / (shorts ? 2 : 4));
+    buf_printf(&s->text, "#define LANE %s\n#define ULANE %s\n#define LANE_BYTES %u\n",
+               types[bytes][0], types[bytes][1], bytes);
+    buf_printf(&s->text, "#define V %u\n", bytes == 4 ? wide / 4 : wide / 2);
     kernel_source_file(s, "grid", "vector.h");
 }
 

@@ -22,7 +22,7 @@ struct rows {
     const unsigned char *stored;
     struct interval *range; // [nodes]
     unsigned char *seen;    // [nodes][TURNS]: 1 looked at, 2 a number of it is there, 4 a mask
-    bool shorts;
+    struct interval all;    // of every value
     struct buf *text;
     int32_t plane[TURNS][1 + BORDERS]; // number of each, plus one; the first has no border
     uint32_t planes;
@@ -113,7 +113,12 @@ static bool is_near(const struct rows *w, uint32_t number) {
 }
 
 static void note_range(struct rows *w, uint32_t n) {
-    w->shorts &= w->range[n].least >= INT16_MIN && w->range[n].most <= INT16_MAX;
+    w->all.least = low(w->all.least, w->range[n].least);
+    w->all.most = high(w->all.most, w->range[n].most);
+}
+
+static bool within(struct interval a, int64_t least, int64_t most) {
+    return a.least >= least && a.most <= most;
 }
 
 static bool is_turned_input(const struct rows *w, uint32_t n) {
@@ -183,7 +188,7 @@ static bool can_do(struct rows *w, uint32_t node, int32_t code) {
 }
 
 static void begin(struct rows *w, const struct grid_plan *p, struct arena *arena) {
-    *w = (struct rows){.plan = p, .shorts = true};
+    *w = (struct rows){.plan = p};
     w->seen = arena_new(arena, unsigned char, p->nodes.count *TURNS);
     w->range = arena_new(arena, struct interval, p->nodes.count);
     plane_of(w, 0, 0); // all others are made of it
@@ -198,7 +203,7 @@ struct grid_rows grid_rows_of(const struct grid_plan *p, const unsigned char *st
     for (uint32_t i = 0; i < p->nodes.count; i++)
         w.range[i] = range_of(&w, i, in);
     struct grid_rows r = {.fit = can_do(&w, p->result, 0)};
-    r.shorts = w.shorts;
+    r.bytes = within(w.all, 0, UINT8_MAX) ? 1 : within(w.all, INT16_MIN, INT16_MAX) ? 2 : 4;
     r.planes = w.planes;
     r.in_range =
         w.range[p->result].least >= types[out].least && w.range[p->result].most <= types[out].most;

@@ -9,9 +9,9 @@ struct buf;
 
 // How wide the numbers of a pass are, found from the types and constants of a plan.
 struct grid_rows {
-    bool fit;      // the pass can be made so
-    bool shorts;   // lanes are of 16 bits: no value of it needs more
-    bool in_range; // every value fits the type of the result
+    bool fit;       // the pass can be made so
+    uint32_t bytes; // of a lane: no value of it needs more
+    bool in_range;  // every value fits the type of the result
     uint32_t planes;
 };
 
