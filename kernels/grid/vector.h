@@ -76,7 +76,7 @@ enum { PLANE_SLACK = 64 }; // cells around each that may be read
 
 INLINE u64 plane_bytes(int h, int w) {
     int side = (w > h ? w : h) + 2;
-    u64 cells = (u64)((h > w ? h : w) + 2) * (u64)((side + 15) / 16 * 16) + 2 * PLANE_SLACK;
+    u64 cells = (u64)((h > w ? h : w) + 2) * (u64)((side + 31) / 32 * 32) + 2 * PLANE_SLACK;
     return (cells * sizeof(IN_T) + 127) / 64 * 64;
 }
 
@@ -113,8 +113,8 @@ INLINE struct plane plane_pad(struct plane p, int h, int w, int border, IN_T *ro
     return (struct plane){first, stride};
 }
 
-// Two tiles of 16 by 16 bytes side by side, each half of a register, turned in registers: four
-// times, rows of one half are laced with those of the other.
+// Two tiles of 16 by 16 bytes, one below the other, each half of a register, turned in registers:
+// four times, rows of one half are laced with those of the other. Then they stand side by side.
 INLINE bytes32 low_pairs(bytes32 a, bytes32 b) {
     return __builtin_shufflevector(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 16,
                                    48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55);
@@ -129,52 +129,45 @@ INLINE bytes32 both_halves(const void *one, const void *two) {
                                    6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
                                    23, 24, 25, 26, 27, 28, 29, 30, 31);
 }
-#define LOW_HALF(a)                                                                                \
-    __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define HIGH_HALF(a)                                                                               \
-    __builtin_shufflevector(a, a, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31)
 #define LACE(a, b)                                                                                 \
     UNROLL for (int i = 0; i < 8; i++) {                                                           \
         b[2 * i] = low_pairs(a[i], a[i + 8]);                                                      \
         b[2 * i + 1] = high_pairs(a[i], a[i + 8]);                                                 \
     }
 
-// One such pair: columns j and l of 16 rows from row c on. `whole`: there are so many of both; else
-// rows are read again and columns left out.
-INLINE void turn_pair(struct plane p, int c, int j, int l, int h, int w, int code, int whole,
-                      IN_T *to, long stride) {
-    const int up = code & GRID_FLIP_ROWS;
-    const long step = up ? -p.stride : p.stride, next = code & GRID_FLIP_COLS ? -stride : stride;
-    const IN_T *from = p.at + (up ? h - 1 - c : c) * p.stride;
-    IN_T *one = to + (code & GRID_FLIP_COLS ? w - 1 - j : j) * stride + c;
-    IN_T *two = to + (code & GRID_FLIP_COLS ? w - 1 - l : l) * stride + c;
+// One such pair: 16 columns from j on of 32 rows from c on; rows that are not there are the last.
+// `whole`: there are so many columns; else some are left out.
+INLINE void turn_pair(struct plane p, int c, int j, int h, int w, int code, int whole, IN_T *to,
+                      long stride) {
+    const int up = code & GRID_FLIP_ROWS, back = code & GRID_FLIP_COLS;
+    const long step = up ? -p.stride : p.stride, next = back ? -stride : stride;
+    const int c2 = at_most(c + 16, h - 1);
+    const IN_T *one = p.at + (up ? h - 1 - c : c) * p.stride + j;
+    const IN_T *two = p.at + (up ? h - 1 - c2 : c2) * p.stride + j;
+    IN_T *row = to + (back ? w - 1 - j : j) * stride + c;
     bytes32 a[16], b[16];
     UNROLL for (int k = 0; k < 16; k++) {
-        a[k] = both_halves(from + j, from + l);
-        from += whole || c + k + 1 < h ? step : 0;
+        a[k] = both_halves(one, two);
+        one += c + k + 1 < h ? step : 0;
+        two += c + k + 17 < h ? step : 0;
     }
     LACE(a, b)
     LACE(b, a)
     LACE(a, b)
     LACE(b, a)
-    UNROLL for (int k = 0; k < 16; k++) if (whole || j + k < w) *
-        (bytes16 *)(void *)(one + k * next) = LOW_HALF(a[k]);
-    UNROLL for (int k = 0; k < 16; k++) if (whole || l + k < w) *
-        (bytes16 *)(void *)(two + k * next) = HIGH_HALF(a[k]);
+    UNROLL for (int k = 0; k < 16; k++) if (whole || j + k < w)
+        __builtin_memcpy(row + k * next, &a[k], 32);
 }
 
 // h by w of the plane that is read. Rows and columns change places; a row of the result is a
 // column, counted from the end where columns are flipped. The last tiles overlap those before.
 INLINE void turn_tiles(struct plane p, int h, int w, int code, IN_T *to, long stride) {
-    if (h >= 16 && w >= 16)
-        for (int c = 0; c < h; c += 16)
-            for (int j = 0; j < w; j += 32)
-                turn_pair(p, at_most(c, h - 16), at_most(j, w - 16), at_most(j + 16, w - 16), h, w,
-                          code, 1, to, stride);
-    else
-        for (int c = 0; c < h; c += 16)
-            for (int j = 0; j < w; j += 32)
-                turn_pair(p, c, j, j + 16, h, w, code, 0, to, stride);
+    for (int c = 0; c < h; c += 32)
+        for (int j = 0; j < w; j += 16)
+            if (w >= 16)
+                turn_pair(p, c, at_most(j, w - 16), h, w, code, 1, to, stride);
+            else
+                turn_pair(p, c, j, h, w, code, 0, to, stride);
 }
 
 INLINE void turn_cells(struct plane p, int h, int w, int code, IN_T *to, long stride) {
@@ -189,7 +182,7 @@ INLINE void turn_cells(struct plane p, int h, int w, int code, IN_T *to, long st
 }
 
 INLINE struct plane plane_turn(struct plane p, int h, int w, int code, IN_T *room) {
-    long stride = ((code & GRID_TRANSPOSE ? h : w) + 15) / 16 * 16;
+    long stride = ((code & GRID_TRANSPOSE ? h : w) + 31) / 32 * 32;
     room += PLANE_SLACK;
     if (code == GRID_FLIP_ROWS)
         return (struct plane){p.at + (h - 1) * p.stride, -p.stride};

@@ -83,10 +83,12 @@ static shoal_code known_shapes(const struct grid_plan *p, const struct grid_batc
     struct stages_out found = {0};
     bool ok = s;
     for (uint64_t i = 0; ok && i < b->count; i++) {
-        struct stages_in g = grid_of(b, i);
-        if (g.height != last.height || g.width != last.width)
-            ok = stages_run(s, &g, true, NULL, &found);
-        last = g;
+        if (i == 0 || b->shapes) {
+            struct stages_in g = grid_of(b, i);
+            if (g.height != last.height || g.width != last.width)
+                ok = stages_run(s, &g, true, NULL, &found);
+            last = g;
+        }
         set_shape(out, i, &found);
     }
     stages_free(s);
