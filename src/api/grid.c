@@ -18,7 +18,7 @@ struct shoal_grid {
     struct grid_plan *plan;
     struct grid_runner runner;
     bool for_target; // the device is this handle's alone
-    char device_text[192];
+    struct shoal_card card;
     const volatile int *stop;
     char *cache, *keep_source; // copies
     void (*progress)(const shoal_progress *now, void *user);
@@ -41,10 +41,13 @@ static shoal_code open_device(shoal_grid *g, const shoal_options *o, const char 
         return device_open_target(target, false, &r->backend, &r->device, report);
     }
     shoal_code code = device_choose(o->device, &r->backend, &index, report);
-    if (code != SHOAL_OK)
-        return code;
-    r->backend->describe(index, g->device_text, sizeof g->device_text);
-    return kernel_device_open(r->backend, index, false, &r->device, report);
+    if (code == SHOAL_OK)
+        code = kernel_device_open(r->backend, index, false, &r->device, report);
+    if (code == SHOAL_OK)
+        r->backend->describe(index, &g->card);
+    if (code == SHOAL_OK && r->backend->prepare)
+        r->backend->prepare(r->device);
+    return code;
 }
 
 static void set_runner(shoal_grid *g, const shoal_options *o) {
@@ -114,7 +117,7 @@ void shoal_grid_on_progress(shoal_grid *grid, void (*call)(const shoal_progress 
     grid->progress_user = user;
 }
 
-const char *shoal_grid_device(const shoal_grid *grid) { return grid ? grid->device_text : ""; }
+const char *shoal_grid_device(const shoal_grid *grid) { return grid ? grid->card.text : ""; }
 
 static const char *const status_words[][2] = {
 #define GRID_STATUS_WORDS(name, word, text) {word, text},

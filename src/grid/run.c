@@ -18,6 +18,7 @@ LOG_LABEL(d2h_transfer_grids, RUNTIME, 105, "grids and their status from the dev
 enum {
     STATUS_BYTES = 3,      // of a grid, as a kernel writes them
     STAGE_PS = 5000,       // of a stage, for a cell, about
+    LOOK_US = 1500,        // of a look into the cache and of loading what is there, about
     COMPILE_MS = 120,      // of a kernel, about
     QUICK_CELLS = 2 << 20, // that a CPU makes in about the time that starting threads takes
     QUICK_ROWS = 16,       // that it computes without starting any
@@ -629,13 +630,13 @@ static shoal_code run_kernel(struct grid_runner *r, const struct grid_batch *b,
 
 // ---- The way ------------------------------------------------------------------------------------
 
-// Whether stages would be done before a compiler, those of earlier runs included.
-static bool is_small(struct grid_runner *r, const struct grid_batch *b) {
-    uint64_t cells = 0, limit = (uint64_t)COMPILE_MS * 1000000000 / STAGE_PS;
-    for (uint64_t i = 0; i < b->count && cells * r->plan->nodes.count < limit; i++)
+// Microseconds that stages would take for a batch, and have taken or would have for those before.
+static uint64_t staged_us(struct grid_runner *r, const struct grid_batch *b) {
+    uint64_t cells = b->shapes ? 0 : b->count * cells_of(b, 0);
+    for (uint64_t i = 0; b->shapes && i < b->count; i++)
         cells += cells_of(b, i);
     r->staged += cells * r->plan->nodes.count;
-    return r->staged < limit;
+    return r->staged / (1000000 / STAGE_PS);
 }
 
 // The kernel, where it is the way to go; else *stages. A CPU without a compiler has its stages.
@@ -645,8 +646,11 @@ static shoal_code choose_way(struct grid_runner *r, const struct grid_batch *b,
     *stages = r->way == GRID_BY_STAGES;
     if (*stages)
         return SHOAL_OK;
-    if (r->way == GRID_BY_CHOICE && cpu && is_small(r, b)) {
-        shoal_code code = grid_kernel(r, b->type, out->type, true, &found, log);
+    uint64_t us = r->way == GRID_BY_CHOICE && cpu ? staged_us(r, b) : UINT64_MAX;
+    if (us < COMPILE_MS * 1000 && !r->made[b->type][out->type].kernel) {
+        shoal_code code = SHOAL_OK;
+        if (us >= LOOK_US)
+            code = grid_kernel(r, b->type, out->type, true, &found, log);
         *stages = code != SHOAL_OK || !found;
         if (*stages)
             return SHOAL_OK;
