@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A pipeline as a graph: what is computed of a grid, with shapes as numbers of the same graph.
 //
-// parse.c   text to plan, by the table of words in words.c
-// plan.c    nodes: folded and shared as they are made
-// stages.c  runs a plan node by node, without a compiler
-// codegen.c writes a kernel that runs it in as few passes as there can be
-// shape.c   shapes of results that the cells do not decide
-// run.c     batches: chunks, blocks, results
+// parse.c    text to plan, by the table of words in words.c
+// plan.c     nodes: folded and shared as they are made
+// stages.c   runs a plan node by node, without a compiler
+// codegen.c  writes a kernel that runs it in as few passes as there can be
+// rows.c     the pass of a result by vectors
+// kernel.c   from a plan to a loaded kernel
+// run.c      batches: shapes, chunks, blocks, results
 //
 // A node is a number (one for each grid) or a grid, whose height and width are numbers themselves;
 // so shapes that are the same are the same node, and what is known of them is known when the plan

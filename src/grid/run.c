@@ -193,8 +193,10 @@ static shoal_code measure_stages(struct grid_runner *r, const struct grid_batch 
     out->cells = NULL;
     shoal_code code = run_stages(r, b, out, control, log);
     out->cells = cells;
+    if (code != SHOAL_OK)
+        return code;
     set_offsets(out, 0, b->count);
-    return code == SHOAL_OK && out->needed > out->room ? too_small(out, log) : code;
+    return out->needed > out->room ? too_small(out, log) : SHOAL_OK;
 }
 
 // ---- By a kernel --------------------------------------------------------------------------------
@@ -221,7 +223,6 @@ struct by_kernel {
     uint32_t team, group; // rows of a grid, or grids of a row
     uint64_t most;        // cells of a grid in a workspace
     bool shared;          // the kernel works on the caller's memory
-    bool measuring;       // shapes only
 };
 
 static struct grid_chunk *chunk_of(struct by_kernel *k, const struct dispatch_chunk *c) {
