@@ -59,6 +59,31 @@ TEST(grid_api_stack) {
     close_call(c);
 }
 
+static void count_rows(const shoal_progress *now, void *user) { *(uint64_t *)user = now->total; }
+
+// Who watches is told of rows, and what a file holds is read as it was written.
+TEST(grid_api_files_and_progress) {
+    struct call *c = open_call("flip_h", "cpu");
+    shoal_grid_file *file = NULL;
+    shoal_warm_result warm;
+    uint64_t total = 0;
+    check_write(check_path("g.json"), "[[1,2],[3,4]]");
+    REQUIRE(!shoal_grid_file_read(check_path("g.json"), NULL, &file, c->log));
+    CHECK(shoal_grid_file_exact(file) && shoal_grid_file_single(file));
+    c->in = shoal_grid_file_grids(file);
+    CHECK(c->in.count == 1 && c->in.height == 2 && c->in.type == SHOAL_I32);
+    CHECK_HAS(shoal_grid_device(c->grid), "lanes");
+    CHECK_STR(shoal_grid_status_text(0), "done");
+    REQUIRE(!shoal_grid_warm("flip_h", &c->options, SHOAL_I32, SHOAL_I32, NULL, &warm, c->log));
+    shoal_grid_on_progress(c->grid, count_rows, &total);
+    REQUIRE(!shoal_grid_run(c->grid, &c->in, &c->out, c->log));
+    REQUIRE(!shoal_grid_file_write(check_path("h.json"), &c->in, &c->out, true, c->log));
+    CHECK_STR(check_keep(check_read(check_path("h.json"))), "[[2, 1], [4, 3]]\n");
+    CHECK(total <= 1);
+    shoal_grid_file_free(file);
+    close_call(c);
+}
+
 TEST(grid_api_types) {
     struct call *c = open_call("in*2", "cpu");
     static const uint8_t cells[] = {1, 2, 200, 4};
