@@ -144,7 +144,7 @@ DISPATCH_SECONDS ?= 330
 bench-dispatch:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/dispatch
 	$(BUILD)/bench/dispatch cuda $(DISPATCH_SECONDS)
-BENCHES := bench dispatch gpu log_cost plot start stiff warm
+BENCHES := bench dispatch gpu grid log_cost plot start stiff warm
 $(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)

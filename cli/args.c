@@ -203,7 +203,8 @@ int args_parse(struct args *a, const struct command *c, int argc, char **argv) {
         if (status)
             return status;
     }
-    if (c->needs_model && !a->model && !args_flag(a, "help") && !args_value(a, "job")) {
+    if (c->needs_model && !a->model && !args_flag(a, "help") && !args_value(a, "job") &&
+        !args_value(a, "grid")) {
         char what[16] = "";
         for (size_t i = 0; i + 1 < sizeof what && isupper((unsigned char)c->takes[i]); i++)
             what[i] = (char)tolower((unsigned char)c->takes[i]);

@@ -4,8 +4,8 @@
 // stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, unknown.c
 // helps with what it cannot read, run.c is `shoal run`, info.c the commands that only tell, cache.c
 // and warm.c look after the kernels on disk, calibrate.c measures the machine, plot.c and report.c
-// draw, stop.c minds signals, show.c, rest.c and timing.c write what people read, progress.c the
-// bar, help.c the help made from the option table.
+// draw, grid.c is `shoal grid`, grid_bench.c times it, stop.c minds signals, show.c, rest.c and
+// timing.c write what people read, progress.c the bar, help.c the help made from the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -156,8 +156,20 @@ struct subject {
     struct talk talk;
 };
 shoal_code subject_load(struct subject *s, const struct args *a, const char *model);
+// The options alone, for what has no model.
+shoal_code subject_options(struct subject *s, const struct args *a);
 // Says what there is to say and frees all; the exit code.
 int subject_close(struct subject *s, shoal_code code);
+
+// ---- grid.c, grid_bench.c -----------------------------------------------------------------------
+
+// All of a file, - is standard input; NULL: it cannot be read, which was said. Free it.
+char *read_text(const char *path);
+// A pipeline as given: @FILE is what is in the file; NULL: it cannot be read. Free it.
+char *grid_text(const char *word);
+// Times of batches of several sizes, on stdout.
+shoal_code grid_bench(const char *text, const shoal_options *options, const shoal_grids *in,
+                      shoal_log *log);
 
 // ---- stop.c -------------------------------------------------------------------------------------
 
@@ -179,6 +191,7 @@ int command_env(struct args *a);
 int command_version(struct args *a);
 int command_warm(struct args *a);
 int command_plot(struct args *a);
+int command_grid(struct args *a);
 int command_help(struct args *a);
 int command_man(struct args *a);
 int command_completions(struct args *a);

@@ -28,6 +28,17 @@ shoal_code subject_load(struct subject *s, const struct args *a, const char *mod
     return code;
 }
 
+shoal_code subject_options(struct subject *s, const struct args *a) {
+    shoal_code code = args_check(a, s->log);
+    if (!code)
+        code = shoal_options_init(&s->options, NULL, s->log);
+    for (size_t i = 0; i < a->count && !code; i++)
+        if (a->items[i].option.field)
+            code =
+                shoal_options_set(&s->options, a->items[i].option.name, a->items[i].value, s->log);
+    return code;
+}
+
 int subject_close(struct subject *s, shoal_code code) {
     talk_messages(&s->talk, s->log);
     shoal_model_free(s->model);
@@ -363,11 +374,23 @@ int command_info(struct args *a) {
     return subject_close(&s, code);
 }
 
+// The kernel of a pipeline; cells of the input and of the result have one type.
+static shoal_code grid_source(struct subject *s, const struct args *a, char **source) {
+    shoal_cell type = (shoal_cell)args_choice(a, "type", SHOAL_I32);
+    char *text = grid_text(args_value(a, "grid"));
+    shoal_code code = text ? subject_options(s, a) : SHOAL_IO;
+    if (!code)
+        code = shoal_grid_source(text, &s->options, type, type, source, s->log);
+    free(text);
+    return code;
+}
+
 int command_source(struct args *a) {
     struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
     char *source = NULL;
-    shoal_code code = subject_load(&s, a, a->model);
-    if (!code)
+    bool grid = args_value(a, "grid");
+    shoal_code code = grid ? grid_source(&s, a, &source) : subject_load(&s, a, a->model);
+    if (!code && !grid)
         code = shoal_model_source(s.model, &s.options, &source, s.log);
     if (!code)
         fputs(source, stdout);

@@ -26,6 +26,8 @@ const struct command commands[] = {
     {"cache", "list|show|...", "look after the kernels on disk", .parts = cache_parts},
     {"plot", "RESULT [WHAT] [options]", "draw a result, into a file or on the terminal",
      command_plot, .needs_model = true, .words = 2},
+    {"grid", "PIPELINE [options]", "a pipeline on batches of integer grids", command_grid,
+     .needs_model = true},
     {"devices", "", "what can compute here", .call = command_devices},
     {"methods", "", "the integration methods", .call = command_methods},
     {"options", "", "every option, its default and where it may stand", .call = command_options},
@@ -36,7 +38,6 @@ const struct command commands[] = {
     {"man", "", "the manual page, for man(1)", .call = command_man, .hidden = true},
     {"completions", "bash|zsh|fish", "a script that lets a shell complete what is typed",
      .call = command_completions, .needs_model = true, .hidden = true},
-    {"grid", "PIPELINE [options]", "the grid engine", .call = NULL, .needs_model = true},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 _Static_assert(sizeof commands / sizeof *commands <= COMMANDS_MOST, "more commands than expected");
@@ -87,10 +88,6 @@ static int close_stdout(int status) {
 }
 
 static int call(const struct command *c, int argc, char **argv) {
-    if (!c->call) {
-        fprintf(stderr, "error: `shoal %s` is not there yet\n", c->name);
-        return EXIT_USAGE;
-    }
     struct args a;
     int status = args_parse(&a, c, argc, argv);
     status = status ? status : check_flags(&a);

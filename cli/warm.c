@@ -26,6 +26,17 @@ static void on_compile(const shoal_compile *now, void *user) {
     progress_compile(user, now);
 }
 
+// A pipeline of grids, where that is what is warmed.
+static shoal_code warm_any(struct subject *s, struct args *a, const char *what, const char *target,
+                           shoal_warm_result *result, uint32_t *count) {
+    if (!args_value(a, "grid"))
+        return shoal_model_warm(s->model, &s->options, target, result, count, s->log);
+    shoal_cell type = (shoal_cell)args_choice(a, "type", SHOAL_I32);
+    shoal_code code = shoal_grid_warm(what, &s->options, type, type, target, result, s->log);
+    *count = !code;
+    return code;
+}
+
 static shoal_code warm_one(struct subject *s, struct args *a, const char *model,
                            const char *target) {
     shoal_warm_result result[SHOAL_WARM_MOST];
@@ -33,7 +44,7 @@ static shoal_code warm_one(struct subject *s, struct args *a, const char *model,
     struct progress progress = progress_new(0, s->talk.quiet, true);
     s->options.on_compile = on_compile;
     s->options.on_compile_user = &progress;
-    shoal_code code = shoal_model_warm(s->model, &s->options, target, result, &count, s->log);
+    shoal_code code = warm_any(s, a, model, target, result, &count);
     stop_release();
     progress_erase(&progress);
     for (uint32_t i = 0; i < count; i++)
@@ -66,9 +77,32 @@ static void begin_timing(const struct args *a, shoal_log *log) {
                                     : SHOAL_TIMING_NONE);
 }
 
+// Every line of a file is a pipeline.
+static int warm_grids(struct args *a) {
+    char *text = read_text(args_value(a, "grid")), *rest = NULL;
+    int status = text ? 0 : EXIT_IO;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
+        if (!line[strspn(line, " \t\r")] || line[strspn(line, " \t")] == '#' || *stop_flag()) {
+            shoal_log_free(s.log);
+            continue;
+        }
+        shoal_code code = subject_options(&s, a);
+        s.options.stop = stop_flag();
+        if (!code)
+            code = warm_targets(&s, a, line);
+        int exit_code = subject_close(&s, code);
+        status = status ? status : exit_code;
+    }
+    free(text);
+    return *stop_flag() ? EXIT_SIGNAL + *stop_flag() : status;
+}
+
 int command_warm(struct args *a) {
     int status = 0;
     const volatile int *stop = stop_flag();
+    if (args_value(a, "grid"))
+        return warm_grids(a);
     for (size_t i = 0; i < a->word_count && !*stop; i++) {
         struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
         begin_timing(a, s.log);

@@ -81,6 +81,7 @@ DEVICE_TEST(load_garbage) {
 
 DEVICE_TEST(second_time_from_cache) {
     struct inputs in = some(20);
+    setenv("SHOAL_CACHE_DIR", check_path("mine"), 1);
     struct rig first = device_rig(device, decay, "t1=1 method=rk4 dt=0.1");
     struct rig second = device_rig(device, decay, "t1=1 method=rk4 dt=0.1");
     CHECK(!first.solver->runner.kernel[PLAN_FIRST].cached);

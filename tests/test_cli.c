@@ -61,9 +61,6 @@ TEST(cli_usage) {
     static const char *const later[] = {"--reuse"};
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         expect(SHOAL("run", m, later[i], "x"), 2, "is not supported yet");
-    static const char *const commands[] = {"grid"};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        expect(SHOAL(commands[i]), 2, "is not there yet");
 }
 
 // What new users type, and what helps them.

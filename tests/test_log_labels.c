@@ -193,6 +193,17 @@ static char *run_where_it_is_chosen(void) {
     return lines;
 }
 
+static char *run_grids(void) {
+    const char *json = check_path("grids");
+    check_write(check_path("g.json"), "[[1,2],[3,4]]");
+    struct check_output o = RUN(check_shoal(), "grid", "rot90", "--in", check_path("g.json"),
+                                "--device", "opencl", "--timing-json", json);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    char *text = check_read(json);
+    REQUIRE(text);
+    return text;
+}
+
 // A label that no run emits stands for something that does not exist. A device copies the pieces of
 // its blocks one by one where there are many rows.
 TEST(log_labels_are_emitted) {
@@ -205,13 +216,15 @@ TEST(log_labels_are_emitted) {
     char *opencl = run_on("opencl", "tsit5", "default", "20000", true);
     char *cuda = run_on("cuda", "tsit5", "default", "4", false), *warmed = warm();
     char *chosen = run_where_it_is_chosen();
+    char *grids = run_grids();
     shoal_log *log = shoal_log_new();
     for (size_t i = 0; i < log_label_count(); i++) {
         char field[96];
         const char *label = shoal_log_sum(log, i).label;
         snprintf(field, sizeof field, "\"label\":\"%s\"", label);
         CHECK_MSG(!is_of_library(label) || strstr(cpu, field) || strstr(opencl, field) ||
-                      strstr(cuda, field) || strstr(warmed, field) || strstr(chosen, field),
+                      strstr(cuda, field) || strstr(warmed, field) || strstr(chosen, field) ||
+                      strstr(grids, field),
                   "no run emits %s", label);
     }
     free(cpu);
@@ -219,5 +232,6 @@ TEST(log_labels_are_emitted) {
     free(cuda);
     free(warmed);
     free(chosen);
+    free(grids);
     shoal_log_free(log);
 }

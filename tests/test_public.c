@@ -112,6 +112,7 @@ CODE(shoal_model_cost, NULL, "rk4", NULL, NULL)
 CODE(shoal_model_source, NULL, NULL, NULL, NULL)
 CODE(shoal_model_warm, NULL, NULL, NULL, NULL, &count32, NULL)
 CODE(shoal_calibrate, NULL, NULL, 0, NULL, NULL, NULL)
+CODE(shoal_compare_methods, NULL, NULL, NULL, NULL, NULL)
 // Options and jobs.
 CODE(shoal_options_init_sized, NULL, 0, NULL, NULL)
 CODE(shoal_options_init, NULL, NULL, NULL)
@@ -203,6 +204,22 @@ CODE(shoal_cache_clear, NULL, NULL, &count64, NULL)
 CODE(shoal_cache_export, NULL, NULL, NULL, NULL)
 CODE(shoal_cache_import, NULL, NULL, NULL, NULL, NULL)
 CODE(shoal_cache_doctor, NULL, NULL, NULL, NULL)
+CODE(shoal_grid_new, NULL, NULL, NULL, NULL)
+DOES(shoal_grid_free, NULL)
+CODE(shoal_grid_shapes, NULL, NULL, NULL, NULL)
+CODE(shoal_grid_run, NULL, NULL, NULL, NULL)
+DOES(shoal_grid_on_progress, NULL, NULL, NULL)
+HOLDS(shoal_grid_device, !*got, NULL)
+GIVES(shoal_grid_status_word, NULL, -1)
+GIVES(shoal_grid_status_text, NULL, -1)
+CODE(shoal_grid_warm, NULL, NULL, SHOAL_U8, SHOAL_U8, NULL, NULL, NULL)
+CODE(shoal_grid_source, NULL, NULL, SHOAL_U8, SHOAL_U8, NULL, NULL)
+CODE(shoal_grid_file_read, NULL, NULL, NULL, NULL)
+DOES(shoal_grid_file_free, NULL)
+HOLDS(shoal_grid_file_grids, got.count == 0, NULL)
+GIVES(shoal_grid_file_exact, false, NULL)
+GIVES(shoal_grid_file_single, false, NULL)
+CODE(shoal_grid_file_write, NULL, NULL, NULL, false, NULL)
 
 #define ROW(name)                                                                                  \
     { #name, none_##name }
@@ -269,6 +286,7 @@ static const struct nothing calls[] = {
     ROW(shoal_model_source),
     ROW(shoal_model_warm),
     ROW(shoal_calibrate),
+    ROW(shoal_compare_methods),
     ROW(shoal_options_init_sized),
     ROW(shoal_options_init),
     ROW(shoal_options_set),
@@ -359,6 +377,22 @@ static const struct nothing calls[] = {
     ROW(shoal_cache_export),
     ROW(shoal_cache_import),
     ROW(shoal_cache_doctor),
+    ROW(shoal_grid_new),
+    ROW(shoal_grid_free),
+    ROW(shoal_grid_shapes),
+    ROW(shoal_grid_run),
+    ROW(shoal_grid_on_progress),
+    ROW(shoal_grid_device),
+    ROW(shoal_grid_status_word),
+    ROW(shoal_grid_status_text),
+    ROW(shoal_grid_warm),
+    ROW(shoal_grid_source),
+    ROW(shoal_grid_file_read),
+    ROW(shoal_grid_file_free),
+    ROW(shoal_grid_file_grids),
+    ROW(shoal_grid_file_exact),
+    ROW(shoal_grid_file_single),
+    ROW(shoal_grid_file_write),
     ROW(shoal_log_new),
 };
 enum { CALLS = sizeof calls / sizeof *calls };

@@ -992,6 +992,91 @@ typedef struct shoal_report_facts {
 SHOAL_API shoal_code shoal_report(const char *result, const shoal_report_facts *facts,
                                   const char *output, shoal_log *log);
 
+// ---- Grids --------------------------------------------------------------------------------------
+
+// A second engine: pipelines on batches of small integer grids, docs/grid.md. A pipeline is one
+// kernel, kept, warmed and timed like those of models; batches that are done before a compiler is
+// run by functions of the library instead, with the same results.
+//
+//     shoal_grid *grid;
+//     shoal_grid_new("rot90 | mask(v>5) | flip_h", &options, &grid, log);
+//     shoal_grid_run(grid, &in, &out, log);
+typedef struct shoal_grid shoal_grid;
+
+typedef enum shoal_cell { SHOAL_U8, SHOAL_I16, SHOAL_I32 } shoal_cell;
+
+// Grids one behind the other, row by row: all of one shape, or each with its own. Sides are 1 to
+// 1024; a grid with others is marked.
+typedef struct shoal_grids {
+    size_t size; // of this struct: sizeof(shoal_grids)
+    uint64_t count;
+    shoal_cell type;
+    const void *cells;
+    int32_t height, width;   // of all, where shapes is NULL
+    const int32_t *shapes;   // [2 count]: height and width of each, or NULL
+    const uint64_t *offsets; // [count]: cells before each, with shapes; in order
+} shoal_grids;
+
+// The results, in the caller's memory. Where all grids have one shape and the pipeline makes one of
+// it, they are a stack of height by width, in which a marked grid is zeros. Else each has its shape
+// and offset, and a marked one is 0 by 0.
+typedef struct shoal_grids_out {
+    size_t size; // of this struct: sizeof(shoal_grids_out)
+    shoal_cell type;
+    void *cells;       // of shoal_grid_run
+    uint64_t room;     // cells that there is memory for
+    int32_t *shapes;   // [2 count]
+    uint64_t *offsets; // [count]
+    uint8_t *status;   // [count]: 0 is ok, see shoal_grid_status_word
+    // Set by the call:
+    uint64_t needed;       // cells of all results
+    int32_t height, width; // of a stack; 0: it is none
+} shoal_grids_out;
+
+// Compiles nothing. Options of which these count: device, threads, chunk, memory, cache,
+// keep_source, stop, on_compile.
+SHOAL_API shoal_code shoal_grid_new(const char *text, const shoal_options *options,
+                                    shoal_grid **out, shoal_log *log);
+SHOAL_API void shoal_grid_free(shoal_grid *grid);
+// Shapes, offsets and `needed`, and status words as far as shapes tell; `cells` and `room` are left
+// alone. Where cells decide shapes this is a pass over them.
+SHOAL_API shoal_code shoal_grid_shapes(shoal_grid *grid, const shoal_grids *in,
+                                       shoal_grids_out *out, shoal_log *log);
+// All of it. A grid that a pipeline cannot be applied to is marked, and none of the others. Less
+// room than is needed is SHOAL_USAGE.
+SHOAL_API shoal_code shoal_grid_run(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
+                                    shoal_log *log);
+SHOAL_API void shoal_grid_on_progress(shoal_grid *grid,
+                                      void (*call)(const shoal_progress *now, void *user),
+                                      void *user);
+SHOAL_API const char *shoal_grid_device(const shoal_grid *grid);
+// Status words of grids: ok, shape, bounds, ...; NULL: there is none of that number.
+SHOAL_API const char *shoal_grid_status_word(int status);
+SHOAL_API const char *shoal_grid_status_text(int status);
+
+// The kernel into the cache, for cells of these types; target: a name to build for, or NULL.
+SHOAL_API shoal_code shoal_grid_warm(const char *text, const shoal_options *options, shoal_cell in,
+                                     shoal_cell out, const char *target, shoal_warm_result *result,
+                                     shoal_log *log);
+// Its source, to be freed with free().
+SHOAL_API shoal_code shoal_grid_source(const char *text, const shoal_options *options,
+                                       shoal_cell in, shoal_cell out, char **source,
+                                       shoal_log *log);
+
+// Grids of a file: .json (a list of grids, one grid, or what `select` names of it: "train.input"),
+// .npy, .npz, .txt; "-" is standard input. To be freed with shoal_grid_file_free.
+typedef struct shoal_grid_file shoal_grid_file;
+SHOAL_API shoal_code shoal_grid_file_read(const char *path, const char *select,
+                                          shoal_grid_file **out, shoal_log *log);
+SHOAL_API void shoal_grid_file_free(shoal_grid_file *file);
+SHOAL_API shoal_grids shoal_grid_file_grids(const shoal_grid_file *file);
+SHOAL_API bool shoal_grid_file_exact(const shoal_grid_file *file);  // numbers without a type
+SHOAL_API bool shoal_grid_file_single(const shoal_grid_file *file); // one grid, not a list of it
+// Results of `in` to a file, by its ending; "-" is JSON on standard output. single: a list of one
+// is written as that grid.
+SHOAL_API shoal_code shoal_grid_file_write(const char *path, const shoal_grids *in,
+                                           const shoal_grids_out *out, bool single, shoal_log *log);
+
 #ifdef __cplusplus
 }
 #endif

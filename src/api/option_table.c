@@ -30,11 +30,12 @@
 
 #define RUN "run"
 #define PLOT "plot"
+#define GRID "grid"
 #define KERNEL "run source warm calibrate explain" // what changes or checks a kernel
 #define MODEL "run info source warm calibrate explain"
 #define CACHE "list show stat explain verify clear doctor export import" // of `shoal cache`
 #define ALL                                                                                        \
-    "run plot info source devices methods options env version help man completions warm "          \
+    "run plot grid info source devices methods options env version help man completions warm "     \
     "calibrate " CACHE
 
 #define RUNS "which runs"
@@ -42,6 +43,7 @@
 #define METHOD "method"
 #define OUTPUT "output"
 #define FIGURE "figure"
+#define GRIDS "grids"
 #define DEVICE "device"
 #define TALK "talk"
 
@@ -154,9 +156,10 @@ const struct option option_table[] = {
             "the first N times of an event of the model, and the variables there; an array's name "
             "means all its elements"),
      GROUP(OUTPUT), IN_MODEL, IN_KERNEL, REPEATABLE, FIELD(record), .type = OPTION_TEXT},
-    {OPTION("output", RUN " " PLOT, "FILE",
-            "a table on a terminal, else CSV to stdout; a plot as text",
-            ".csv, .npz or .h5 by its ending, - is CSV on stdout; of a plot .svg or .png"),
+    {OPTION("output", RUN " " PLOT " " GRID, "FILE",
+            "a table on a terminal, else CSV to stdout; a plot as text; grids as JSON to stdout",
+            ".csv, .npz or .h5 by its ending, - is CSV on stdout; of a plot .svg or .png; of grids "
+            ".json, .npy, .npz or .txt"),
      GROUP(OUTPUT), LETTER('o'), .type = OPTION_TEXT},
     {OPTION("force", RUN, NULL, "off", "replace a file at --output that is no result of Shoal's"),
      GROUP(OUTPUT), .type = OPTION_FLAG},
@@ -179,6 +182,22 @@ const struct option option_table[] = {
      GROUP(OUTPUT), IN_MODEL, FIELD(window), .type = OPTION_NUMBER, .range = OPTION_POSITIVE},
     {OPTION("reuse", RUN, "FILE", "", "skip runs that are in an older result"), GROUP(OUTPUT),
      LATER, .type = OPTION_TEXT},
+
+    {OPTION("in", GRID, "FILE", "", "grids: .json, .npy, .npz or .txt, - is standard input"),
+     GROUP(GRIDS), .type = OPTION_TEXT},
+    {OPTION("select", GRID, "NAME.NAME...", "all of it",
+            "the part of a .json file that has the grids: train.input"),
+     GROUP(GRIDS), .type = OPTION_TEXT},
+    {OPTION("type", "grid source warm", "u8|i16|i32", "the input's; i32 in JSON and text",
+            "of the cells of results; of the kernel that source and warm make"),
+     GROUP(GRIDS), .type = OPTION_CHOICE, .words = "u8 i16 i32"},
+    {OPTION("compare", GRID, "FILE", "", "say which results equal the grids of this file"),
+     GROUP(GRIDS), .type = OPTION_TEXT},
+    {OPTION("bench", GRID, NULL, "off", "time batches of 10 to 10000 of the grids"), GROUP(GRIDS),
+     .type = OPTION_FLAG},
+    {OPTION("grid", "source warm", "PIPELINE|FILE", "",
+            "of a pipeline of grids instead of a model; warm takes a file, one pipeline a line"),
+     GROUP(GRIDS), .type = OPTION_TEXT},
 
     {OPTION("x", PLOT, "NAME", "chosen", "what is to the right: a name of the file"), GROUP(FIGURE),
      .type = OPTION_TEXT},
@@ -213,7 +232,7 @@ const struct option option_table[] = {
     {OPTION("ascii", PLOT, NULL, "off", "plain characters on the terminal, no colours"),
      GROUP(FIGURE), .type = OPTION_FLAG},
 
-    {OPTION("device", "run source warm explain", "auto" DEVICE_BACKENDS(NUMBERED), "auto",
+    {OPTION("device", "run source warm explain grid", "auto" DEVICE_BACKENDS(NUMBERED), "auto",
             "see `shoal devices`"),
      GROUP(DEVICE), IN_KERNEL, HELD(device), .type = OPTION_DEVICE,
      .words = "auto" DEVICE_BACKENDS(WORD)},
@@ -226,18 +245,19 @@ const struct option option_table[] = {
     {OPTION("no-fallback", RUN, NULL, "off",
             "a device that fails ends the run, instead of leaving the rest to the CPU"),
      GROUP(DEVICE), HELD(no_fallback), .type = OPTION_FLAG},
-    {OPTION("threads", KERNEL, "N", "the CPUs this process may use", "worker threads"),
+    {OPTION("threads", KERNEL " " GRID, "N", "the CPUs this process may use", "worker threads"),
      GROUP(DEVICE), HELD(threads), .type = OPTION_COUNT, .least = 1, .most = 65536},
-    {OPTION("chunk", KERNEL, "N", "by memory",
+    {OPTION("chunk", KERNEL " " GRID, "N", "by memory",
             "trajectories that are computed and written together"),
      GROUP(DEVICE), HELD(chunk), .type = OPTION_COUNT, .least = 1},
-    {OPTION("memory", KERNEL, "BYTES", "by device", "room for a chunk; K, M and G are understood"),
+    {OPTION("memory", KERNEL " " GRID, "BYTES", "by device",
+            "room for a chunk; K, M and G are understood"),
      GROUP(DEVICE), HELD(memory), .type = OPTION_BYTES, .least = 1},
     {OPTION("refill", KERNEL, "on|off|auto", "auto",
             "a finished lane takes the next trajectory; the results are the same"),
      GROUP(DEVICE), HELD(refill), .type = OPTION_CHOICE, .words = "auto on off"},
-    {OPTION("cache", "run warm calibrate " CACHE, "DIR", "SHOAL_CACHE_DIR, else ~/.cache/shoal",
-            "where compiled kernels are kept"),
+    {OPTION("cache", "run grid warm calibrate " CACHE, "DIR",
+            "SHOAL_CACHE_DIR, else ~/.cache/shoal", "where compiled kernels are kept"),
      GROUP(DEVICE), HELD(cache), .type = OPTION_TEXT},
     {OPTION("target", "warm", "NAME,...", "this machine",
             "build for these, such as x86-64-v3; none of them need be here"),
@@ -251,17 +271,20 @@ const struct option option_table[] = {
      GROUP(DEVICE), .type = OPTION_FLAG},
     {OPTION("recompile", "verify", NULL, "off", "also that the compiler makes the same bytes"),
      GROUP(DEVICE), .type = OPTION_FLAG},
-    {OPTION("keep-source", KERNEL, "DIR", "", "write the kernel source there"), GROUP(DEVICE),
-     HELD(keep_source), .type = OPTION_TEXT},
+    {OPTION("keep-source", KERNEL " " GRID, "DIR", "", "write the kernel source there"),
+     GROUP(DEVICE), HELD(keep_source), .type = OPTION_TEXT},
 
-    {OPTION("timing", RUN " warm", "none|default|verbose|debug", "default", "where the time went"),
+    {OPTION("timing", RUN " warm " GRID, "none|default|verbose|debug", "default",
+            "where the time went"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "none default verbose debug"},
-    {OPTION("timing-json", RUN, "FILE", "", "all events, one JSON object a line"), GROUP(TALK),
+    {OPTION("timing-json", RUN " " GRID, "FILE", "", "all events, one JSON object a line"),
+     GROUP(TALK), .type = OPTION_TEXT},
+    {OPTION("trace", RUN " " GRID, "FILE", "", "all events for Perfetto"), GROUP(TALK),
      .type = OPTION_TEXT},
-    {OPTION("trace", RUN, "FILE", "", "all events for Perfetto"), GROUP(TALK), .type = OPTION_TEXT},
-    {OPTION("progress", RUN, "auto|on|off", "auto", "a bar on a terminal, else lines now and then"),
+    {OPTION("progress", RUN " " GRID, "auto|on|off", "auto",
+            "a bar on a terminal, else lines now and then"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "auto on off"},
-    {OPTION("quiet", MODEL " " PLOT " " CACHE, NULL, "off", "errors only"), GROUP(TALK),
+    {OPTION("quiet", MODEL " " PLOT " " GRID " " CACHE, NULL, "off", "errors only"), GROUP(TALK),
      LETTER('q'), .type = OPTION_FLAG},
     {OPTION("verbose", MODEL, NULL, "off", "say more: device, kernel, chunks, options"),
      GROUP(TALK), LETTER('v'), .type = OPTION_FLAG},

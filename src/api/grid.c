@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// Pipelines on grids, for those outside: argument checks, then one call down.
+#include "api/model.h"
+#include "api/options.h"
+#include "base/cpus.h"
+#include "device/device.h"
+#include "grid/run.h"
+#include "io/grids.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)SHOAL_U8 == GRID_U8 && (int)SHOAL_I16 == GRID_I16 && (int)SHOAL_I32 == GRID_I32,
+               "types of cells");
+
+struct shoal_grid {
+    struct grid_plan *plan;
+    struct grid_runner runner;
+    bool for_target; // the device is this handle's alone
+    struct shoal_card card;
+    const volatile int *stop;
+    char *cache, *keep_source; // copies
+    void (*progress)(const shoal_progress *now, void *user);
+    void *progress_user;
+};
+
+static shoal_code no_memory(shoal_log *log) {
+    return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+}
+
+// ---- Handles ------------------------------------------------------------------------------------
+
+static shoal_code open_device(shoal_grid *g, const shoal_options *o, const char *target,
+                              shoal_log *log) {
+    struct grid_runner *r = &g->runner;
+    struct report *report = log_report(log);
+    uint32_t index = 0;
+    if (target) {
+        g->for_target = true;
+        return device_open_target(target, false, &r->backend, &r->device, report);
+    }
+    shoal_code code = device_choose(o->device, &r->backend, &index, report);
+    if (code == SHOAL_OK)
+        code = kernel_device_open(r->backend, index, false, &r->device, report);
+    if (code == SHOAL_OK)
+        r->backend->describe(index, &g->card);
+    if (code == SHOAL_OK && r->backend->prepare)
+        r->backend->prepare(r->device);
+    return code;
+}
+
+static void set_runner(shoal_grid *g, const shoal_options *o) {
+    struct grid_runner *r = &g->runner;
+    g->cache = o->cache ? strdup(o->cache) : NULL;
+    g->keep_source = o->keep_source ? strdup(o->keep_source) : NULL;
+    g->stop = o->stop;
+    r->plan = g->plan;
+    r->threads = o->threads ? o->threads : cpus_usable();
+    r->chunk = o->chunk;
+    r->memory = o->memory;
+    r->cache = g->cache;
+    r->keep_source = g->keep_source;
+    r->stop = o->stop;
+    r->on_compile = o->on_compile;
+    r->on_compile_user = o->on_compile_user;
+}
+
+static shoal_code open_grid(const char *call, const char *text, const shoal_options *options,
+                            const char *target, shoal_grid **out, shoal_log *log) {
+    shoal_options o;
+    *out = NULL;
+    report_begin(log_report(log));
+    shoal_code code = options_take(options, call, &o, log);
+    if (code != SHOAL_OK)
+        return code;
+    shoal_grid *g = calloc(1, sizeof *g);
+    if (!g)
+        return no_memory(log);
+    g->plan = grid_parse("pipeline", text, strlen(text), log_report(log));
+    code = g->plan ? open_device(g, &o, target, log) : SHOAL_INPUT;
+    if (code == SHOAL_OK)
+        set_runner(g, &o);
+    if (code == SHOAL_OK)
+        *out = g;
+    else
+        shoal_grid_free(g);
+    return code;
+}
+
+shoal_code shoal_grid_new(const char *text, const shoal_options *options, shoal_grid **out,
+                          shoal_log *log) {
+    if (!text || !out)
+        return api_usage(log, "shoal_grid_new", "text or place for the handle");
+    return open_grid("shoal_grid_new", text, options, NULL, out, log);
+}
+
+void shoal_grid_free(shoal_grid *g) {
+    if (!g)
+        return;
+    grid_runner_free(&g->runner);
+    if (!g->for_target)
+        kernel_device_close(g->runner.device);
+    else if (g->runner.device)
+        g->runner.backend->close(g->runner.device);
+    grid_plan_free(g->plan);
+    free(g->cache);
+    free(g->keep_source);
+    free(g);
+}
+
+void shoal_grid_on_progress(shoal_grid *grid, void (*call)(const shoal_progress *now, void *user),
+                            void *user) {
+    if (!grid)
+        return;
+    grid->progress = call;
+    grid->progress_user = user;
+}
+
+const char *shoal_grid_device(const shoal_grid *grid) { return grid ? grid->card.text : ""; }
+
+static const char *const status_words[][2] = {
+#define GRID_STATUS_WORDS(name, word, text) {word, text},
+    GRID_STATUS(GRID_STATUS_WORDS)};
+
+const char *shoal_grid_status_word(int status) {
+    return status >= 0 && status < GRID_STATUS_COUNT ? status_words[status][0] : NULL;
+}
+const char *shoal_grid_status_text(int status) {
+    return status >= 0 && status < GRID_STATUS_COUNT ? status_words[status][1] : NULL;
+}
+
+// ---- Runs ---------------------------------------------------------------------------------------
+
+static bool is_type(shoal_cell type) { return type >= SHOAL_U8 && type <= SHOAL_I32; }
+
+// Shapes are not negative and grids do not overlap.
+static shoal_code check_shapes(const char *call, const shoal_grids *in, shoal_log *log) {
+    uint64_t end = 0;
+    for (uint64_t i = 0; i < in->count; i++) {
+        int32_t h = in->shapes[2 * i], w = in->shapes[2 * i + 1];
+        if (h < 0 || w < 0 || in->offsets[i] < end)
+            return report_error(log_report(log), SHOAL_USAGE,
+                                "%s: grid %llu has no shape, or begins before the one before ends",
+                                call, (unsigned long long)i);
+        end = in->offsets[i] + (uint64_t)h * (uint64_t)w;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_code check_call(const char *call, const shoal_grid *g, const shoal_grids *in,
+                             const shoal_grids_out *out, shoal_log *log) {
+    if (!g || !in || !out || in->size != sizeof *in || out->size != sizeof *out)
+        return api_usage(log, call, "pipeline, grids or place for results");
+    if (!is_type(in->type) || !is_type(out->type))
+        return api_usage(log, call, "type of cells");
+    if (in->count && (!out->shapes || !out->offsets || !out->status))
+        return api_usage(log, call, "place for shapes, offsets or status");
+    if (in->shapes && !in->offsets)
+        return api_usage(log, call, "offsets of grids with shapes");
+    bool cells = in->shapes || (in->height > 0 && in->width > 0);
+    if (in->count && cells && !in->cells)
+        return api_usage(log, call, "cells");
+    if (!in->shapes && (in->height < 0 || in->width < 0))
+        return api_usage(log, call, "shape");
+    return in->shapes ? check_shapes(call, in, log) : SHOAL_OK;
+}
+
+static struct grid_batch batch_of(const shoal_grids *in) {
+    return (struct grid_batch){.count = in->count,
+                               .type = (enum grid_type)in->type,
+                               .cells = in->cells,
+                               .height = in->height,
+                               .width = in->width,
+                               .shapes = in->shapes,
+                               .offsets = in->offsets};
+}
+
+static struct grid_result result_of(const shoal_grids_out *out) {
+    return (struct grid_result){.type = (enum grid_type)out->type,
+                                .cells = out->cells,
+                                .room = out->room,
+                                .shapes = out->shapes,
+                                .offsets = out->offsets,
+                                .status = out->status};
+}
+
+static void tell(const struct grid_result *result, shoal_grids_out *out) {
+    out->needed = result->needed;
+    out->height = result->stack ? result->height : 0;
+    out->width = result->stack ? result->width : 0;
+}
+
+shoal_code shoal_grid_shapes(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
+                             shoal_log *log) {
+    shoal_code code = check_call("shoal_grid_shapes", grid, in, out, log);
+    if (code != SHOAL_OK)
+        return code;
+    struct grid_batch batch = batch_of(in);
+    struct grid_result result = result_of(out);
+    code = grid_shapes(&grid->runner, &batch, &result, log);
+    tell(&result, out);
+    return code;
+}
+
+shoal_code shoal_grid_run(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
+                          shoal_log *log) {
+    static unsigned char nothing; // results that have no cells have a place too
+    shoal_code code = check_call("shoal_grid_run", grid, in, out, log);
+    if (code != SHOAL_OK)
+        return code;
+    struct grid_batch batch = batch_of(in);
+    struct grid_result result = result_of(out);
+    if (!result.cells) {
+        result.cells = &nothing;
+        result.room = 0;
+    }
+    const struct dispatch_control control = {
+        .stop = {grid->stop}, .progress = grid->progress, .user = grid->progress_user};
+    code = grid_run(&grid->runner, &batch, &result, &control, log);
+    tell(&result, out);
+    return code;
+}
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+shoal_code shoal_grid_warm(const char *text, const shoal_options *options, shoal_cell in,
+                           shoal_cell out, const char *target, shoal_warm_result *result,
+                           shoal_log *log) {
+    struct kernel_making making;
+    shoal_grid *g = NULL;
+    if (!text || !result || !is_type(in) || !is_type(out))
+        return api_usage(log, "shoal_grid_warm", "text, types or place for the result");
+    shoal_code code = open_grid("shoal_grid_warm", text, options, target, &g, log);
+    if (code != SHOAL_OK)
+        return code;
+    *result = (shoal_warm_result){.method = "grid"};
+    code = grid_kernel_warm(&g->runner, (enum grid_type)in, (enum grid_type)out, &making, log);
+    snprintf(result->target, sizeof result->target, "%s",
+             g->runner.backend->target(g->runner.device)->name);
+    memcpy(result->key, making.hex, sizeof result->key);
+    result->compiled = code == SHOAL_OK && making.origin == KERNEL_COMPILED;
+    result->seconds = making.wall_ms / 1e3;
+    if (result->compiled && !making.stored)
+        code = report_error(log_report(log), SHOAL_IO, "the kernel could not be kept: %s",
+                            making.unstored);
+    shoal_grid_free(g);
+    return code;
+}
+
+shoal_code shoal_grid_source(const char *text, const shoal_options *options, shoal_cell in,
+                             shoal_cell out, char **source, shoal_log *log) {
+    shoal_grid *g = NULL;
+    if (!text || !source || !is_type(in) || !is_type(out))
+        return api_usage(log, "shoal_grid_source", "text, types or place for the source");
+    shoal_code code = open_grid("shoal_grid_source", text, options, NULL, &g, log);
+    if (code != SHOAL_OK)
+        return code;
+    *source = grid_kernel_text(&g->runner, (enum grid_type)in, (enum grid_type)out);
+    if (!*source)
+        code =
+            report_error(log_report(log), SHOAL_INPUT, "the pipeline is too large for one kernel");
+    shoal_grid_free(g);
+    return code;
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+shoal_code shoal_grid_file_read(const char *path, const char *select, shoal_grid_file **out,
+                                shoal_log *log) {
+    if (!path || !out)
+        return api_usage(log, "shoal_grid_file_read", "path or place for the grids");
+    *out = NULL;
+    return grids_read(path, select, out, log_report(log));
+}
+
+void shoal_grid_file_free(shoal_grid_file *file) { grids_free(file); }
+
+shoal_grids shoal_grid_file_grids(const shoal_grid_file *f) {
+    shoal_grids g = {.size = sizeof g};
+    if (!f)
+        return g;
+    g.count = f->count;
+    g.type = f->type;
+    g.cells = f->cells;
+    g.shapes = f->stack ? NULL : f->shapes;
+    g.offsets = f->stack ? NULL : f->offsets;
+    g.height = f->stack ? f->shapes[0] : 0;
+    g.width = f->stack ? f->shapes[1] : 0;
+    return g;
+}
+
+bool shoal_grid_file_exact(const shoal_grid_file *f) { return f && f->exact; }
+bool shoal_grid_file_single(const shoal_grid_file *f) { return f && f->single; }
+
+shoal_code shoal_grid_file_write(const char *path, const shoal_grids *in,
+                                 const shoal_grids_out *out, bool single, shoal_log *log) {
+    if (!path || !in || !out || in->size != sizeof *in || out->size != sizeof *out)
+        return api_usage(log, "shoal_grid_file_write", "path, grids or results");
+    return grids_write(path, in, out, single, shoal_grid_status_word, log_report(log));
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// The pass of a result by vectors, row by row, where a CPU can do it so: kernels/grid/vector.h.
+#ifndef SHOAL_GRID_ROWS_H
+#define SHOAL_GRID_ROWS_H
+
+#include "grid/plan.h"
+
+struct buf;
+
+// How wide the numbers of a pass are, found from the types and constants of a plan.
+struct grid_rows {
+    bool fit;       // the pass can be made so
+    uint32_t bytes; // of a lane: no value of it needs more
+    bool in_range;  // every value fits the type of the result
+    uint32_t planes;
+};
+
+// `stored`: [nodes], those that are made by other passes.
+struct grid_rows grid_rows_of(const struct grid_plan *p, const unsigned char *stored,
+                              enum grid_type in, enum grid_type out, struct arena *arena);
+// The loops; numbers of the plan are there under their names. Sets `wide` where a value does not
+// fit.
+void grid_rows_put(const struct grid_plan *p, const struct grid_rows *how, struct buf *text,
+                   struct arena *arena);
+
+#endif
