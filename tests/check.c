@@ -216,8 +216,11 @@ static void use_own_cache(void) {
 
 void check_share_kernels(bool share) {
     const char *all = getenv(SHARED), *now = getenv("SHOAL_CACHE_DIR"), *own = check_dir();
-    const char *from = share ? own : all;
-    if (all && now && from && !strncmp(now, from, strlen(from)))
+    char from[200];
+    if (!all || !now)
+        return;
+    snprintf(from, sizeof from, "%.160s/cache", share ? own : all);
+    if (!strcmp(now, from))
         use_cache(share ? all : own);
 }
 

@@ -55,6 +55,16 @@ static double seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+// A program that has the library in it, and not shoal-devices beside it, asks by a copy of itself.
+TEST(known_by_a_copy) {
+    struct check_output with = RUN(check_shoal(), "devices");
+    REQUIRE(RUN("cp", check_shoal(), check_path("shoal")).status == 0);
+    setenv("SHOAL_CACHE_DIR", check_path("other"), 1);
+    struct check_output without = RUN(check_path("shoal"), "devices");
+    CHECK_INT(without.status, 0);
+    CHECK_STR(without.out, with.out);
+}
+
 // ---- Drivers that misbehave ---------------------------------------------------------------------
 
 TEST(known_driver_that_crashes) {
@@ -215,14 +225,14 @@ TEST(known_record_is_signed) {
     CHECK_INT(loads(), 2);
 }
 
-TEST(known_without_the_program) {
+TEST(known_without_a_process) {
     const struct device_known *d = NULL;
     use_fake_cuda();
     setenv("SHOAL_DEVICES_PROGRAM", check_path("nothing"), 1);
     CHECK_INT(list(&d), 0);
     shoal_device_info info = shoal_device_at(1);
     CHECK(!info.usable);
-    CHECK_HAS(info.description, "shoal-devices, which asks drivers, cannot be started");
+    CHECK_HAS(info.description, "a process that asks its driver cannot start");
     const struct shoal_backend *b = NULL; // who names it gets it
     uint32_t index = 7;
     CHECK_INT(device_choose("cuda", &b, &index, NULL), SHOAL_OK);

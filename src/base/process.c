@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -228,6 +229,38 @@ shoal_code process_stream(const char *const *argv, const char *const *env, struc
     if (nothing >= 0)
         close(nothing);
     return code;
+}
+
+_Noreturn static void be_copy(void (*run)(int fd, void *user), void *user, int fd) {
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 0; i < 3 && nothing >= 0; i++)
+        dup2(nothing, i);
+    run(fd, user);
+    _exit(0);
+}
+
+shoal_code process_copy(void (*run)(int fd, void *user), void *user, struct process *out) {
+    int ends[2];
+    *out = (struct process){.fd = -1};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return SHOAL_IO;
+    for (int i = 0; i < 2; i++)
+        ends[i] = above_standard(ends[i]);
+    out->pid = ends[0] < 0 || ends[1] < 0 ? -1 : fork();
+    if (out->pid == 0)
+        be_copy(run, user, ends[1]);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    out->fd = ends[0];
+    if (out->pid > 0) {
+        setpgid(out->pid, out->pid); // whoever is first
+        return SHOAL_OK;
+    }
+    if (ends[0] >= 0)
+        close(ends[0]);
+    return SHOAL_DEVICE;
 }
 
 void process_end(struct process *p, int wait_ms) {

@@ -28,6 +28,10 @@ void process_wait(struct process *p, const volatile int *stop);
 // stdout comes out of the pipe out->fd. What was started must be ended.
 shoal_code process_stream(const char *const *argv, const char *const *env, struct process *out,
                           struct report *r);
+// The same with a copy of this process, which calls `run` with its end of the pipe and ends. For
+// what cannot be another program: in a process of several threads it may block, and is then brought
+// to its end as any other.
+shoal_code process_copy(void (*run)(int fd, void *user), void *user, struct process *out);
 // Waits so long for its end, then brings it about. Closes the pipe.
 void process_end(struct process *p, int wait_ms);
 

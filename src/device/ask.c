@@ -3,6 +3,7 @@
 #include "device/ask.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "base/process.h"
 #include "device/depends.h"
@@ -66,6 +67,18 @@ static void start(struct child *c, const char *program, const char *backend, con
     const char *const argv[] = {program, backend, vendor, NULL};
     c->started = process_stream(argv, (const char *const *)(uintptr_t)environ, &c->process, NULL) ==
                  SHOAL_OK;
+}
+
+static void answer_here(int fd, void *user) {
+    struct buf answer = {0};
+    ask_here(user, &answer);
+    if (!answer.failed)
+        (void)file_write(fd, "pipe", answer.data, answer.length, NULL);
+}
+
+// A program that has the library in it, but not ours beside it.
+static void start_copy(struct child *c, const struct shoal_backend *b) {
+    c->started = process_copy(answer_here, (void *)(uintptr_t)b, &c->process) == SHOAL_OK;
 }
 
 static bool has_end(const struct buf *b) {
@@ -143,7 +156,7 @@ static void name_vendors(const char *program, const char *backend, char *names, 
 static void blame(struct ask *a, const char *program, const char *fault) {
     bool loader = !strcmp(a->backend->name, "opencl");
     char names[96] = "";
-    if (loader && !secure_getenv("OCL_ICD_VENDORS"))
+    if (loader && program && !secure_getenv("OCL_ICD_VENDORS"))
         name_vendors(program, a->backend->name, names, sizeof names);
     if (names[0])
         snprintf(a->why, sizeof a->why, "the driver of %s %s", names, fault);
@@ -155,8 +168,11 @@ void ask_all(struct ask *ask, uint32_t count) {
     char program[PROGRAM_ROOM];
     struct child child[16] = {0};
     bool found = find_program(program);
-    for (uint32_t i = 0; i < count && found; i++)
-        start(&child[i], program, ask[i].backend->name, NULL);
+    for (uint32_t i = 0; i < count; i++)
+        if (found)
+            start(&child[i], program, ask[i].backend->name, NULL);
+        else
+            start_copy(&child[i], ask[i].backend);
     uint64_t until = clock_ns() + wait_ms() * 1000000;
     for (uint32_t i = 0; i < count; i++) {
         char fault[64] = "";
@@ -164,10 +180,8 @@ void ask_all(struct ask *ask, uint32_t count) {
         if (child[i].started)
             collect(&child[i], until, &ask[i].answer, fault);
         else
-            snprintf(ask[i].why, sizeof ask[i].why,
-                     "the program shoal-devices, which asks drivers, %s",
-                     found ? "cannot be started" : "was not found");
+            snprintf(ask[i].why, sizeof ask[i].why, "a process that asks its driver cannot start");
         if (fault[0])
-            blame(&ask[i], program, fault);
+            blame(&ask[i], found ? program : NULL, fault);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Has drivers asked by another program, each backend's by one process.
+// Has drivers asked by another program (shoal-devices), or where that is not there by a copy of
+// this process; each backend's by one process.
 //
 // An answer is a record (cache/key.h): `device` (its text) for each device, followed by `identity`,
 // `units`, `cpu`; or `why` there is none; `file` and `stamp` of the libraries that had a part in

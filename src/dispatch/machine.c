@@ -37,12 +37,23 @@ static void identify(struct machine *m) {
     key_free(&k);
 }
 
+// Two backends may know one card: its name, up to the first comma, is the same, and the first of
+// them has it.
+static bool is_listed(const struct machine *m, const struct device_known *d) {
+    size_t n = strcspn(d->text, ",");
+    for (uint32_t i = 1; i < m->count; i++)
+        if (m->known[i]->backend != d->backend && strcspn(m->known[i]->text, ",") == n &&
+            !strncmp(m->known[i]->text, d->text, n))
+            return true;
+    return false;
+}
+
 static void list_devices(struct machine *m, struct report *r) {
     const struct device_known *list;
     uint32_t count = device_known(&list, r);
     *m = (struct machine){.count = 1};
     for (uint32_t i = 0; i < count && m->count < COST_DEVICES; i++)
-        if (!list[i].is_cpu_type || machine_takes_cpu_types)
+        if (list[i].is_cpu_type == machine_takes_cpu_types && !is_listed(m, &list[i]))
             m->known[m->count++] = &list[i];
 }
 
