@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // shoal calibrate: measures this machine for `--device auto`, and shows what batches of several
-// sizes take.
+// sizes take; or (--methods) compares methods at an equal error.
 #include "cli.h"
 
 #include <inttypes.h>
@@ -66,6 +66,66 @@ static void show_row(const shoal_calibration *c, void *user) {
     fflush(stdout);
 }
 
+// ---- Methods ------------------------------------------------------------------------------------
+
+static shoal_code read_batch(const struct args *a, struct subject *s, shoal_batch **out) {
+    shoal_code code = shoal_batch_new(s->model, out, s->log);
+    for (size_t i = 0; i < a->count && code == SHOAL_OK; i++)
+        if (a->items[i].option.in_batch)
+            code = shoal_batch_option(*out, a->items[i].option.name, a->items[i].value, s->log);
+    return code ? code : shoal_batch_check(*out, s->log);
+}
+
+static void show_ranks_json(const shoal_comparison *c) {
+    for (uint32_t i = 0; i < c->count; i++) {
+        const shoal_rank *r = &c->rank[i];
+        printf("{\"method\": \"%s\"", r->method);
+        put_number("rtol", r->rtol);
+        put_number("atol", r->atol);
+        put_number("error", r->error);
+        put_number("seconds", r->seconds);
+        printf(", \"why\": \"%s\"}\n", r->why);
+    }
+}
+
+static void show_ranks(const shoal_comparison *c) {
+    const shoal_rank *best = &c->rank[0];
+    printf("%" PRIu64 " runs, each method at an error of at most %g; %s and %s agree on the "
+           "reference to %.1g\n\n%-22s %10s %10s %10s %12s %8s\n",
+           c->runs, c->error, c->reference[0], c->reference[1], c->agreement, "method", "rtol",
+           "atol", "error", "time", "");
+    for (uint32_t i = 0; i < c->count; i++) {
+        const shoal_rank *r = &c->rank[i];
+        if (*r->why) {
+            printf("%-22s %s\n", r->method, r->why);
+            continue;
+        }
+        printf("%-22s %10.2g %10.2g %10.2g", r->method, r->rtol, r->atol, r->error);
+        put_time(r->seconds);
+        printf(" %7.3gx\n", r->seconds / best->seconds);
+    }
+    if (c->count && !*best->why)
+        printf("\ntake --method %s --rtol %.2g --atol %.2g\n", best->method, best->rtol,
+               best->atol);
+}
+
+static shoal_code compare(const struct args *a, struct subject *s, struct table *t) {
+    static shoal_comparison ranks;
+    shoal_batch *batch = NULL;
+    shoal_code code = read_batch(a, s, &batch);
+    if (code == SHOAL_OK)
+        code = shoal_compare_methods(s->model, &s->options, batch, &ranks, s->log);
+    progress_erase(&t->progress);
+    if (code == SHOAL_OK && t->json)
+        show_ranks_json(&ranks);
+    else if (code == SHOAL_OK)
+        show_ranks(&ranks);
+    shoal_batch_free(batch);
+    return code;
+}
+
+// ---- The command --------------------------------------------------------------------------------
+
 static void on_compile(const shoal_compile *now, void *user) {
     struct table *t = user;
     stop_catch(); // it begins: from here on somebody looks
@@ -76,7 +136,11 @@ int command_calibrate(struct args *a) {
     struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
     struct table t = {.json = args_flag(a, "json")};
     shoal_code code = SHOAL_OK;
-    if (a->model)
+    if (!a->model && args_flag(a, "methods")) {
+        fputs("error: --methods compares methods on a model: shoal calibrate MODEL --methods\n",
+              stderr);
+        code = SHOAL_USAGE;
+    } else if (a->model)
         code = subject_load(&s, a, a->model);
     else if (!(code = args_check(a, s.log)) &&
              !(code = shoal_options_init(&s.options, NULL, s.log)))
@@ -85,7 +149,9 @@ int command_calibrate(struct args *a) {
     s.options.stop = stop_flag();
     s.options.on_compile = on_compile;
     s.options.on_compile_user = &t;
-    if (!code)
+    if (!code && args_flag(a, "methods"))
+        code = compare(a, &s, &t);
+    else if (!code)
         code = shoal_calibrate(s.model, &s.options, 0, show_row, &t, s.log);
     stop_release();
     progress_erase(&t.progress);

@@ -108,3 +108,18 @@ TEST(compare_refuses) {
     CHECK_INT(shoal_compare_methods(NULL, &f.options, f.batch, &f.out, f.log), SHOAL_USAGE);
     field_free(&f);
 }
+
+TEST(compare_needs_a_model) {
+    struct check_output o = RUN(check_shoal(), "calibrate", "--methods");
+    CHECK_INT(o.status, 2);
+    CHECK_HAS(o.err, "--methods compares methods on a model");
+}
+
+LONG_TEST(compare_on_the_command_line) {
+    check_write(check_path("m.ode"), "par a=1\ninit x=1\nx'=-a*x\n@ t1=3\n");
+    struct check_output o = RUN(check_shoal(), "calibrate", check_path("m.ode"), "--methods",
+                                "--sweep", "a=lin:1:2:50", "--rtol", "1e-5");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "50 runs, each method at an error of at most 1e-05");
+    CHECK_HAS(o.out, "\ntake --method ");
+}

@@ -293,7 +293,7 @@ INLINE void summary_stretch(const struct shoal_args *a, struct group *g, const s
 #if SUMMARY_SEGMENTED && SUMMARY_PLAIN
     summary_cut_states(a, g, s, x, whole);
 #endif
-    summary_closed(g, s, x, whole ? s->h : x->t1 - x->t0, whole);
+    summary_closed(g, s, x, x->on, whole ? s->h : x->t1 - x->t0, whole);
 #if SUMMARY_PIECES
     summary_pieces(a, g, s, x, whole ? s->h : (x->t1 - x->t0) / (x->to - x->from));
 #endif
@@ -382,7 +382,7 @@ INLINE u32 summary_glance(const struct shoal_args *a, struct group *g, const str
     }
     UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) summary_one(a, g, s, &x, e, &y[e], x.on);
 #endif
-    summary_closed(g, s, &x, s->h, 1);
+    summary_closed(g, s, &x, x.on, s->h, 1);
     return moved & ~m_lanes(x.on);
 }
 #endif

@@ -29,6 +29,7 @@
 #define LATER .info.later = true
 
 #define RUN "run"
+#define BATCH "run calibrate"
 #define PLOT "plot"
 #define GRID "grid"
 #define KERNEL "run source warm calibrate explain" // what changes or checks a kernel
@@ -60,21 +61,21 @@ const struct option option_table[] = {
      GROUP(RUNS), KEPT, REPEATABLE, .type = OPTION_TEXT},
     {OPTION("use", MODEL, "SET", "", "a named set of the model: its values and options"),
      GROUP(RUNS), KEPT, .type = OPTION_TEXT},
-    {OPTION("sweep", RUN, "NAME=SPEC", "",
+    {OPTION("sweep", BATCH, "NAME=SPEC", "",
             "lin:A:B:N, log:A:B:N or V,V,...; several make a grid, the leftmost is the slowest"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_sweep), REPEATABLE, .type = OPTION_TEXT},
-    {OPTION("zip", RUN, "A,B,...", "", "these sweeps go together instead of making a grid"),
+    {OPTION("zip", BATCH, "A,B,...", "", "these sweeps go together instead of making a grid"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_zip), REPEATABLE, .type = OPTION_TEXT},
-    {OPTION("sample", RUN, "NAME=SPEC", "",
+    {OPTION("sample", BATCH, "NAME=SPEC", "",
             "uniform:A:B, loguniform:A:B, normal:M:S or lognormal:MEDIAN:GSD, with --runs"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_sample), REPEATABLE, .type = OPTION_TEXT},
-    {OPTION("runs", RUN, "N", "", "how many samples: 4096, 10k, 1e6"), GROUP(RUNS), KEPT,
+    {OPTION("runs", BATCH, "N", "", "how many samples: 4096, 10k, 1e6"), GROUP(RUNS), KEPT,
      IN_BATCH(api_batch_samples), .type = OPTION_COUNT, .least = 1},
-    {OPTION("seed", RUN, "S", "0", "the value of (run, name) depends on it and nothing else"),
+    {OPTION("seed", BATCH, "S", "0", "the value of (run, name) depends on it and nothing else"),
      GROUP(RUNS), KEPT, IN_BATCH(api_batch_seed), .type = OPTION_COUNT},
-    {OPTION("sampler", RUN, "random|lhs|sobol", "lhs", "how samples fill the space"), GROUP(RUNS),
+    {OPTION("sampler", BATCH, "random|lhs|sobol", "lhs", "how samples fill the space"), GROUP(RUNS),
      KEPT, IN_BATCH(api_batch_sampler), .type = OPTION_WORD, .words = "random lhs sobol"},
-    {OPTION("batch", RUN, "FILE", "",
+    {OPTION("batch", BATCH, "FILE", "",
             "one trajectory a row, columns by name (.csv, .npz, .h5; - is standard input); times "
             "sweeps and samples"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_file), .type = OPTION_TEXT},
@@ -173,6 +174,9 @@ const struct option option_table[] = {
      GROUP(OUTPUT), FIELD(counters), IN_KERNEL, .type = OPTION_FLAG},
     {OPTION("dry-run", RUN, NULL, "off", "say what a run would take, and stop"), GROUP(OUTPUT),
      .type = OPTION_FLAG},
+    {OPTION("methods", "calibrate", NULL, "off",
+            "compare methods at the same achieved error, on runs of the model"),
+     GROUP(OUTPUT), .type = OPTION_FLAG},
     {OPTION("json", "info warm calibrate " CACHE, NULL, "off", "machine-readable"), GROUP(OUTPUT),
      .type = OPTION_FLAG},
     {OPTION("summary", KERNEL, "'LABEL=max(x),...'", "",

@@ -315,8 +315,8 @@ static void put_fired(struct buf *out, const struct summary_plan *p) {
 // Integrals of states, whose mean value in a stretch stands for all points.
 static void put_closed(struct buf *out, const struct summary_code *c, const struct dag *d) {
     buf_puts(out, "INLINE void summary_closed(struct group *g, const struct trial *s,\n"
-                  "                           const struct stretch *x, real weight, int whole) {\n"
-                  "    mask on = x->on;\n");
+                  "                           const struct stretch *x, mask on, real weight,\n"
+                  "                           int whole) {\n");
     for (uint32_t i = 0; i < c->plan->calls; i++)
         if (c->plan->call[i].kind->form == SUMMARY_POINTS && is_closed(c, d, i)) {
             char value[64];
