@@ -4,7 +4,7 @@
 //   dispatch DEVICE SECONDS      all of it, in about that time; prints Markdown for docs/devices.md
 //   dispatch DEVICE cold M N     one batch of model M in a process that knows nothing (used above)
 //
-// Warm: one process, everything loaded and run before it is timed, the median of several runs.
+// Warm: one process, shoal_solver_warm before each size, then the median of several runs.
 // Cold: a process of its own whose kernels are not in the cache; its time is that from the start of
 // main to the results, what was measured by calibration is known. The cache is one of the bench's
 // own, in /tmp, calibrated first and removed afterwards. A size that would take too long on the CPU
@@ -174,6 +174,8 @@ static void bench_warm(const char *device, int m, double end, double cpu[SIZES],
         for (int i = 0; i < SIDES; i++) {
             shoal_batch *batch = batch_of(&s[i], m, n);
             bool skip = i == 0 && before * 10 > run_most;
+            if (!skip && shoal_solver_warm(solver[i], batch, s[i].log))
+                die("warm", s[i].log);
             t[i] = skip ? (double)NAN : warm(solver[i], batch, values, s[i].log);
             shoal_batch_free(batch);
         }

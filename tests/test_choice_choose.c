@@ -209,3 +209,30 @@ TEST(choice_choose_learns) {
         choose_learn(&scene.chooser, &q, 0, 1.5, false, 1);
     CHECK_NEAR(choose_predict(&scene.chooser, &q, 0), 1.5, 0.01);
 }
+
+// Batches in a loop, each too small to pay for the start of a device: after some of them it is
+// paid, and no more is lost than twice that.
+TEST(choice_choose_in_a_loop) {
+    set_scene(1);
+    pilot_takes(1e-3);
+    struct choose_request q = {.rows = 1000,
+                               .in_bytes = 8,
+                               .out_bytes = 24,
+                               .reuses = 1,
+                               .noun = "rows",
+                               .engine = &engine};
+    const struct cost_row *r = scene.chooser.table.row;
+    struct cost_job j = {.rows = 1000, .in_bytes = 8, .out_bytes = 24, .work = 1e-3, .spread = 1};
+    double price = 0, lost = 0;
+    int batches = 0;
+    for (uint32_t row = 0; batches < 1000; batches++) {
+        CHECK(choose_device(&scene.chooser, &q, &row) == SHOAL_OK);
+        if (row)
+            break;
+        lost += cost_warm(&r[0], &j) - cost_warm(&r[1], &j);
+        choose_learn(&scene.chooser, &q, 0, cost_warm(&r[0], &j), false, 1);
+    }
+    price = r[1].device.start + r[1].device.load;
+    CHECK_MSG(batches > 1 && batches < 1000, "%d batches", batches);
+    CHECK_MSG(lost <= price && lost > price / 3, "%g s lost for %g s", lost, price);
+}

@@ -73,6 +73,7 @@ static const char *device_after(struct scene *s, uint64_t rows, double *x) {
 
 static void use_pocl(void) {
     char why[192];
+    setenv("CUDA_VISIBLE_DEVICES", "", 1); // NVIDIA's OpenCL has none then, too
     if (!device_backend("opencl")->count(why, sizeof why))
         check_skip("opencl: %s", why);
     unsetenv("SHOAL_DEVICE");

@@ -173,6 +173,18 @@ TEST(counters_of_runs_taken_over) {
     }
 }
 
+// Beside what watches a run: those who only look, and those who end steps.
+TEST(counters_with_watchers) {
+    struct counted c =
+        check_model("cpu", vdp, "method=tsit5 summary=max(x),n=crossings(x,0)", false);
+    CHECK(all(&c, 0) > 0);
+    c = check_model("cpu",
+                    "par mu=1\ninit x=2,y=0\nx'=y\ny'=mu*(1-x^2)*y-x\n@ t1=5\n"
+                    "event e when x<0 : y=y/2\n",
+                    "method=tsit5 rtol=1e-5", false);
+    CHECK(all(&c, 0) > 0);
+}
+
 TEST(counters_in_files) {
     const char *m = check_path("m.ode"), *csv = check_path("o.csv");
     check_write(m, vdp);

@@ -117,7 +117,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     mask held = m_of_lanes(watch_limit(a, g, s, m_lanes(m_and(accepted, g->active))));
     accepted = m_andnot(accepted, held);
 #endif
-#if COUNTERS && WATCHED
+#if COUNTERS && STEERED
     refused_count(g, s, error2, m_andnot(m_andnot(g->active, accepted), held));
 #elif COUNTERS
     refused_count(g, s, error2, m_andnot(g->active, accepted));

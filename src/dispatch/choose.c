@@ -257,6 +257,8 @@ void choose_learn(struct chooser *c, const struct choose_request *q, uint32_t ro
     if (row == 0) {
         double work = cost_work(&c->table.row[0].device, &j, seconds);
         c->work = mixed(c->work, work);
+        j.work = c->work;
+        cost_miss(&c->table, &j);
     } else if (!first && c->work > 0)
         learn_device(c, &j, row, seconds, now);
     note_work(c, row, now);

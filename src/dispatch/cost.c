@@ -33,12 +33,20 @@ double cost_warm(const struct cost_row *d, const struct cost_job *j) {
 }
 
 double cost_now(const struct cost_row *d, const struct cost_job *j) {
-    double reuses = j->reuses >= 1 ? j->reuses : 1, t = cost_warm(d, j);
+    double reuses = j->reuses >= 1 ? j->reuses : 1, price = 0;
     if (!d->kernel.open)
-        t += d->device.start;
+        price += d->device.start;
     if (!d->kernel.loaded)
-        t += d->kernel.cached ? d->device.load : d->kernel.compile / reuses;
-    return t;
+        price += d->kernel.cached ? d->device.load : d->kernel.compile / reuses;
+    return cost_warm(d, j) + (price > d->kernel.missed ? price - d->kernel.missed : 0);
+}
+
+void cost_miss(struct cost_table *t, const struct cost_job *j) {
+    for (uint32_t i = 1; i < t->count; i++) {
+        double longer = cost_warm(&t->row[0], j) - cost_warm(&t->row[i], j);
+        if (longer > 0)
+            t->row[i].kernel.missed += longer;
+    }
 }
 
 double cost_work(const struct cost_device *d, const struct cost_job *j, double seconds) {

@@ -38,6 +38,7 @@ struct cost_kernel {
     bool cached;         // it need not be compiled
     double compile;      // else that takes so long
     uint64_t chunk_rows; // rows of a chunk; 0: all
+    double missed;       // what batches so far took longer because it was not there
 };
 
 struct cost_row {
@@ -59,9 +60,13 @@ struct cost_job {
     const char *noun;           // of several rows: runs
 };
 
-// What it takes now, and what it takes once everything is loaded.
+// What it takes now, and what it takes once everything is loaded. The price of getting there, start
+// of the device and kernel, is less what was missed so far: who keeps coming with batches that
+// would be faster there has waited in all no longer than twice that price.
 double cost_now(const struct cost_row *d, const struct cost_job *j);
 double cost_warm(const struct cost_row *d, const struct cost_job *j);
+// A batch ran on the CPU: devices where it would have been faster were missed.
+void cost_miss(struct cost_table *t, const struct cost_job *j);
 // The other way: the work of a row, by the time that the rows of a job took, everything loaded.
 double cost_work(const struct cost_device *d, const struct cost_job *j, double seconds);
 // The fewest rows for which the device is faster than the CPU; 0: there is no such number.
