@@ -5,7 +5,8 @@
 
 #include "fakes/libcuda.h"
 
-// The driver of this process and its children from now on. Skips the test where there is no C compiler.
+// The driver of this process and its children from now on. Skips the test where there is no C
+// compiler.
 struct fake_cuda *use_fake_cuda(void);
 // NVRTC 12.4 (SHOAL_NVRTC), for this process and its children, with that build-id; always at the
 // same path.

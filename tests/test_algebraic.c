@@ -266,7 +266,7 @@ DEVICE_TEST(algebraic_rosenbrock) {
     device_compare(device, fussy, "method=rodas5p save=n=7", spread("p", 0.1, 10, "q"));
 }
 
-DEVICE_TEST(algebraic_newton) {
+LONG_DEVICE_TEST(algebraic_newton) {
     static const char *const options[] = {"method=kvaerno3 rtol=1e-4", "method=sdirk4 save=n=7",
                                           "method=radau-iia-5", "method=implicit-midpoint dt=0.01"};
     for (size_t i = 0; i < 4; i++)

@@ -349,7 +349,7 @@ static void check_explicit(const char *text, const char *sweep, const char *opti
 }
 
 // Nothing that is not stiff is taken for it, at any tolerance.
-TEST(auto_stays_explicit) {
+LONG_TEST(auto_stays_explicit) {
     static const char *const tolerances[] = {"rtol=1e-3 atol=1e-3", "rtol=1e-6",
                                              "rtol=1e-9 atol=1e-12", "precision=f32",
                                              "precision=f32 rtol=1e-2 atol=1e-2"};

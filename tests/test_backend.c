@@ -88,7 +88,7 @@ LONG_DEVICE_TEST(large_methods) {
 
 // ---- What is saved ------------------------------------------------------------------------------
 
-DEVICE_TEST(series) {
+LONG_DEVICE_TEST(series) {
     device_compare(device, lorenz, "method=tsit5 t1=2 save=n=17", sweep("rho", 5, 40));
     device_compare(device, lorenz, "method=rk4 t1=2 dt=0.01 save=every=0.25 settle=0.5",
                    sweep("rho", 5, 40));
@@ -223,6 +223,6 @@ DEVICE_TEST(functions) {
     near(device, "method=euler t1=2 dt=0.01 vars=u,v,w,s,e precision=f32", 2e-4);
 }
 
-DEVICE_TEST(fast_math) { // other bits, but the same answer
+LONG_DEVICE_TEST(fast_math) { // other bits, but the same answer
     near(device, "method=euler t1=2 dt=0.01 vars=u,v,w,s,e fast-math=on", 1e-9);
 }

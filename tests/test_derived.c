@@ -245,7 +245,7 @@ static struct inputs device_inputs(const char *state) {
     return in;
 }
 
-DEVICE_TEST(derived_of_states) {
+LONG_DEVICE_TEST(derived_of_states) {
     static const char *const options[] = {
         "method=tsit5 t0=1 t1=3 vars=x,y,z,e save=n=4",
         "method=rk4 t1=1 dt=0.01 precision=f32",

@@ -88,7 +88,7 @@ LONG_DEVICE_TEST(event_ball_f32) { compare_balls(device, "method=tsit5 precision
 DEVICE_TEST(event_ball_rosenbrock) { compare_balls(device, "method=rodas5p rtol=1e-8"); }
 LONG_DEVICE_TEST(event_ball_dirk) { compare_balls(device, "method=kvaerno5 rtol=1e-6"); }
 LONG_DEVICE_TEST(event_ball_fixed) { compare_balls(device, "method=rk4 dt=0.013"); }
-DEVICE_TEST(event_ball_auto) { compare_balls(device, "method=auto rtol=1e-8"); }
+LONG_DEVICE_TEST(event_ball_auto) { compare_balls(device, "method=auto rtol=1e-8"); }
 LONG_DEVICE_TEST(event_ball_collocation) { compare_balls(device, "method=radau5 rtol=1e-8"); }
 LONG_DEVICE_TEST(event_ball_series) { compare_balls(device, "method=tsit5 rtol=1e-8 save=n=7"); }
 
@@ -162,7 +162,7 @@ static int ring_spikes(double *v, int n, double I, double tau, double w, double 
     }
 }
 
-TEST(event_network) {
+LONG_TEST(event_network) {
     static const char *const how[] = {"method=tsit5 rtol=1e-9", "method=rodas5p rtol=1e-9",
                                       "method=rk4 dt=0.1"};
     char *text = check_read("examples/integrate_and_fire.ode");

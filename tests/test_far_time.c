@@ -105,7 +105,7 @@ static struct inputs frequencies(void) {
     return in;
 }
 
-DEVICE_TEST(far_time) {
+LONG_DEVICE_TEST(far_time) {
     static const char model[] = "par w=1; init x=1; x'=w*v; v'=-w*x+t*1e-12";
     device_compare(device, model, "method=tsit5 t0=1.7e9 t1=1700000000.1 save=n=5", frequencies());
     device_compare(device, model, "method=tsit5 t0=1.7e9 t1=1700000000.1 precision=f32",

@@ -191,7 +191,7 @@ static void compile_cuda(const char *model, const char *options, const char *arc
 
 TEST(kernel_gpu_cuda_methods) {
     nvrtc_open();
-    each_method_once(compile_cuda, lorenz, "compute_75", 1);
+    each_method_once(compile_cuda, lorenz, "compute_75", 2);
     compile_cuda(lorenz, "method=tsit5 t1=1 precision=f32", "sm_90");
     compile_cuda(lorenz, "method=auto t1=1 precision=f32 save=n=5", "sm_90");
     compile_cuda(lorenz, "method=auto t1=1", "compute_75");
@@ -452,7 +452,7 @@ TEST(kernel_gpu_opencl_methods) {
     each_method_once(compile_opencl, lorenz, "-cl-std=CL1.2", 3); // tests on devices take more
 }
 
-TEST(kernel_gpu_opencl_functions) {
+LONG_TEST(kernel_gpu_opencl_functions) {
     opencl_open();
     char *model = functions_from(OP_SIN, false);
     compile_opencl(model, "method=euler dt=0.1 t1=1 precision=f32 save=n=3", "-cl-std=CL1.2");

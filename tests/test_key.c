@@ -57,6 +57,10 @@ static const struct flip flips[] = {
     {"chunk", "chunk=7"},
     {"memory", "memory=1G"},
     {"refill", "refill=off"},
+    {"counters", "counters=on"},
+    {"threshold", "threshold=7"},
+    {"reuses", "reuses=7"},
+    {"no-fallback", "no-fallback=on"},
     {"device", "device=cpu"}, // the one there is: the same
 };
 enum { FLIPS = sizeof flips / sizeof *flips };

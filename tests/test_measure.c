@@ -151,7 +151,7 @@ static void check_all_units(const char *target, const char *device) {
     free(large);
 }
 
-DEVICE_TEST(measure_units) { check_all_units(NULL, device); }
+LONG_DEVICE_TEST(measure_units) { check_all_units(NULL, device); }
 
 // Nothing is loaded, so no GPU is needed.
 static void check_measure_cuda(void) {

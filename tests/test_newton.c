@@ -59,7 +59,7 @@ static const char *const failing[] = {
     "radau-iia-3",    "radau-iia-5",    "radau-iia-9"};
 
 // A fixed step that has no solution in reach ends its row; neighbours go on.
-TEST(newton_fails_at_fixed_steps) {
+LONG_TEST(newton_fails_at_fixed_steps) {
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
         struct solved s =
             solve(kink, "k=0,1e5,0,1e5,0", "method=%s controller=fixed dt=1", failing[i]);

@@ -201,7 +201,7 @@ static void need_nvrtc(void) {
         check_skip("no NVRTC");
 }
 
-TEST(random_cuda) {
+LONG_TEST(random_cuda) {
     need_nvrtc();
     attempt_many(&(struct campaign){random_run_compiler, RANDOM_ALL, 4, 12, NULL, vary_cuda}, 3);
 }
@@ -240,7 +240,7 @@ LONG_DEVICE_TEST(random_large) {
 
 // NaN has bits that no two machines need to agree on: nothing may depend on them, not even the
 // number of steps of a trajectory that fails at its start.
-TEST(random_bits_of_nan_do_not_matter) {
+LONG_TEST(random_bits_of_nan_do_not_matter) {
     static const char model[] = "par a=0; init x=1; x'=(1/a)*(1/a)-1/a; y'=x/a; alg z=0; 0=z";
     static const char *const tried[] = {"rodas4", "radau5"};
     for (size_t i = 0; i < 4; i++) {

@@ -220,6 +220,8 @@ TEST(reduce_run_is_the_same_in_all_chunks) {
     CHECK_HAS(want.out, ",y.n,failed\n0.5,0,");
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < 2; k++) {
+            if (!check_does((size_t)i, (size_t)k, 2))
+                continue;
             struct check_output o =
                 SHOAL("run", m, "-q", BATCH, REDUCE, "--by", "a", "--save", "n=3", "-o", "-",
                       "--chunk", chunks[i], "--threads", threads[k]);

@@ -198,7 +198,7 @@ static void compare(const struct problem *p, const char *name, uint32_t from, ui
 }
 
 LONG_TEST(reference_lorenz96_4) { compare(&lorenz96_4, "Lorenz 96 of 4", 0, 3); }
-TEST(reference_lorenz96_32) { compare(&lorenz96_32, "Lorenz 96 of 32", 0, 3); }
+LONG_TEST(reference_lorenz96_32) { compare(&lorenz96_32, "Lorenz 96 of 32", 0, 3); }
 TEST(reference_arenstorf) { compare(&arenstorf, "Arenstorf", 0, 3); }
 TEST(reference_pleiades) { compare(&pleiades, "Pleiades", 0, 3); }
 
@@ -259,7 +259,7 @@ static void controllers(const struct problem *p, uint32_t tolerance) {
         }
 }
 
-TEST(reference_controllers) {
+LONG_TEST(reference_controllers) {
     controllers(&lorenz, 1);
     controllers(&arenstorf, 1);
 }

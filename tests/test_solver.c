@@ -158,6 +158,7 @@ static const struct change {
     {"reduce", "", "mean,quantile(0.5)"},
     {"by", "reduce=mean", "a"},
     {"keep-failed", "max-steps=3", "on"},
+    {"counters", "", "on"},
     {"device", "", "cpu"},
     {"threshold", "", "3"},
     {"reuses", "", "5"},
@@ -273,7 +274,7 @@ static void check_values(const char *options, const char *values, bool kept) {
     drop(&fresh);
 }
 
-TEST(solver_set_every_kind_of_name) {
+LONG_TEST(solver_set_every_kind_of_name) {
     static const char *const options[] = {"", "chunk=3", "method=rodas4", "precision=f32 save=n=3"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         check_values(options[i], "a=3", true); // and what is derived from it

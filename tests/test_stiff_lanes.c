@@ -66,7 +66,7 @@ static struct inputs sweep_and_fail(void) {
     return in;
 }
 
-DEVICE_TEST(stiff_time_and_failures) {
+LONG_DEVICE_TEST(stiff_time_and_failures) {
     device_compare(device, driven, "method=rodas4 t1=3 save=n=9", sweep_and_fail());
     device_compare(device, driven, "method=rodas5p t0=2 t1=1.999", sweep("w", 0.01, 100));
     device_compare(device, driven, "method=rodas4 controller=fixed dt=0.01 t1=1",

@@ -37,7 +37,8 @@ static const struct {
     {"kernels/ode", "kernels/dialect"},
     {"kernels/summary", "kernels/dialect kernels/ode"},
     {"kernels/grid", "kernels/dialect"},
-    {"libexec", "src/base src/io src/device"}, // a part of the library that runs as a process of its own
+    {"libexec",
+     "src/base src/io src/device"}, // a part of the library that runs as a process of its own
     {"cli", "include/shoal/shoal.h"},
     {"examples", "include/shoal/shoal.h"},
     {"bench", "include/shoal/shoal.h"},

@@ -120,7 +120,7 @@ DEVICE_TEST(watch_explicit) { check_all(device, "method=tsit5 rtol=1e-8", 1, 1e-
 LONG_DEVICE_TEST(watch_extra_stages) { check_all(device, "method=vern7 rtol=1e-8", 1, 1e-6); }
 LONG_DEVICE_TEST(watch_f32) { check_all(device, "method=tsit5 precision=f32", 1, 1e-4); }
 LONG_DEVICE_TEST(watch_backwards) { check_all(device, "method=dopri5 rtol=1e-8", -1, 1e-6); }
-DEVICE_TEST(watch_rosenbrock) { check_all(device, "method=rodas5p rtol=1e-8", 1, 1e-6); }
+LONG_DEVICE_TEST(watch_rosenbrock) { check_all(device, "method=rodas5p rtol=1e-8", 1, 1e-6); }
 LONG_DEVICE_TEST(watch_dirk) { check_all(device, "method=kvaerno5 rtol=1e-8", 1, 1e-6); }
 LONG_DEVICE_TEST(watch_collocation) { check_all(device, "method=radau5 rtol=1e-8", -1, 1e-6); }
 LONG_DEVICE_TEST(watch_collocation_f32) {
@@ -235,7 +235,9 @@ static void check_samples(const char *device, const char *options, double tolera
 }
 
 DEVICE_TEST(watch_samples) { check_samples(device, "method=tsit5 rtol=1e-8 vars=x,y,v", 1e-6); }
-DEVICE_TEST(watch_samples_fixed) { check_samples(device, "method=rk4 dt=0.013 vars=x,y,v", 1e-6); }
+LONG_DEVICE_TEST(watch_samples_fixed) {
+    check_samples(device, "method=rk4 dt=0.013 vars=x,y,v", 1e-6);
+}
 
 // Saved steps have both sides of what somebody changed.
 TEST(watch_saved_steps) {
@@ -378,7 +380,7 @@ TEST(watch_is_compiled_in_when_asked_for) {
 }
 
 // Where nothing is saved, rows end as they do otherwise: there are no arrays of no elements.
-DEVICE_TEST(watch_no_outputs) {
+LONG_DEVICE_TEST(watch_no_outputs) {
     static const char *const options[] = {"method=tsit5", "method=bs32 save=n=5",
                                           "method=rk4 dt=0.013"};
     static const struct watcher *const who[] = {NULL, watch_all, watch_dose};

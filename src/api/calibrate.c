@@ -231,9 +231,9 @@ static double cold_time(const struct calibration *c, uint32_t row, double warm) 
     const struct cost_row *d = &c->chooser->table.row[row];
     const struct loaded *k = &c->series[row].solver->runner.kernel[PLAN_FIRST];
     const struct tune_kernel *known = tune_kernel(&c->chooser->tune, k->key);
-    double compile = k->compile_s > 0          ? k->compile_s
-                     : known && known->compile ? known->compile
-                                               : d->kernel.compile;
+    double compile = k->compile_s > 0              ? k->compile_s
+                     : known && known->compile > 0 ? known->compile
+                                                   : d->kernel.compile;
     return d->device.start + compile + d->device.load + warm;
 }
 

@@ -229,7 +229,8 @@ static void add_group(struct reader *x, const struct given *g, uint32_t count) {
         add_rates(x, g, count, g[i].state);
     }
     group.count = x->doses.count - group.first;
-    qsort(x->doses.items + group.first, group.count, sizeof *x->doses.items, by_time);
+    if (group.count)
+        qsort(x->doses.items + group.first, group.count, sizeof *x->doses.items, by_time);
     *vec_push(x->arena, &x->groups) = group;
 }
 
