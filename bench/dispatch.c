@@ -6,9 +6,10 @@
 //
 // Warm: one process, shoal_solver_warm before each size, then the median of several runs.
 // Cold: a process of its own whose kernels are not in the cache; its time is that from the start of
-// main to the results, what was measured by calibration is known. The cache is one of the bench's
-// own, in /tmp, calibrated first and removed afterwards. A size that would take too long on the CPU
-// is not run there. A row is kept if auto takes no more than 1.25 times the better, plus 2 ms.
+// main to the results, what was measured by calibration is known; NVRTC's own cache is off. The
+// cache is one of the bench's own, in /tmp, calibrated first and removed afterwards. A size that
+// would take too long on the CPU is not run there. A row is kept if auto takes no more than 1.25
+// times the better, plus 2 ms.
 #include "program.h"
 
 #include <ftw.h>
@@ -229,6 +230,7 @@ static int bench(const char *self, const char *device, double seconds) {
     setenv("SHOAL_CACHE_DIR", cache, 1);
     unsetenv("SHOAL_DEVICE");
     double start = lorenz_seconds();
+    setenv("CUDA_CACHE_DISABLE", "1", 1); // NVRTC's own: a kernel is new in each cold process
     calibrate();
     printf(
         "Calibrated in %.0f s; warm rows are medians of %d after two runs that are not timed.\n\n",

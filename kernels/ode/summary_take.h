@@ -290,10 +290,11 @@ INLINE void summary_pieces(const struct shoal_args *a, struct group *g, const st
 // `whole`: the stretch is the step. Else its time is what its ends say, however short it is.
 INLINE void summary_stretch(const struct shoal_args *a, struct group *g, const struct trial *s,
                             const struct stretch *x, int whole) {
+    // First: its times are not kept meanwhile, which would cost a thread registers.
+    summary_closed(g, s, x, x->on, whole ? s->h : x->t1 - x->t0, whole);
 #if SUMMARY_SEGMENTED && SUMMARY_PLAIN
     summary_cut_states(a, g, s, x, whole);
 #endif
-    summary_closed(g, s, x, x->on, whole ? s->h : x->t1 - x->t0, whole);
 #if SUMMARY_PIECES
     summary_pieces(a, g, s, x, whole ? s->h : (x->t1 - x->t0) / (x->to - x->from));
 #endif
