@@ -221,9 +221,12 @@ tests-alone:
 	$(RUN_TESTS) -x lint_ $(TEST_ARGS)
 # Those that `make test` runs a second time: not the ones with these words, which are about numbers,
 # or wait for compilers.
-SLOW_TESTS := device_,lint_,cache_turn_,plot_hostile,reduce_run_is_the,examples_run,test_accuracy,test_algebraic,test_auto,test_backend,test_cache_cli,test_counters,test_dense,test_derived,test_embed,test_failure,$\
-	test_far_time,test_hostile,test_kernel,test_key_,test_lanes,test_large,log_labels_are,test_log_time,test_machine_code,test_nan,test_newton,$\
-	test_norm,test_random,test_reference,test_result_names,test_singular,test_solver,test_special,test_stiff,test_xpp
+SLOW_TESTS := cache_turn_,choice_run,device_,examples_run,lint_,log_labels_are,plot_hostile,test_accuracy,test_algebraic,$\
+	test_auto,test_backend,test_cache_cli,test_counters,test_cpu_backend,test_dense,test_derived,test_embed,$\
+	test_failure,test_far_time,test_from,test_hostile,test_kernel,test_key_,test_lanes,test_large,test_lend,$\
+	test_log_cli,test_log_time,test_machine_code,test_nan,test_newton,test_norm,test_random,test_reduce_run,$\
+	test_reference,test_result_names,test_singular,test_solver,test_special,test_stiff,test_summary_files,$\
+	test_warm,test_worked,test_xpp
 SANITIZERS := address,undefined
 sanitized:
 	@mkdir -p $(BUILD)

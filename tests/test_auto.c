@@ -154,7 +154,7 @@ static void check_back(const char *device, const char *options, uint64_t chunk) 
 DEVICE_TEST(auto_takes_back) { check_back(device, "t1=40 max-steps=1e6", 0); }
 LONG_DEVICE_TEST(auto_takes_back_series) { check_back(device, "t1=40 max-steps=1e6 save=n=5", 7); }
 // A Jacobian that is too large for any stiff method costs no run: those that are stiff take longer.
-TEST(auto_without_a_jacobian) {
+LONG_TEST(auto_without_a_jacobian) {
     enum { N = 700 };
     struct buf m = {0};
     buf_puts(&m, "par k=1; s=x0");

@@ -61,7 +61,7 @@ DEVICE_TEST(lorenz_adaptive) {
     device_compare(device, lorenz, "method=tsit5 t1=2 precision=f32", sweep("rho", 5, 40));
 }
 
-DEVICE_TEST(lorenz_fixed) {
+LONG_DEVICE_TEST(lorenz_fixed) {
     device_compare(device, lorenz, "method=rk4 t1=2 dt=0.003", sweep("rho", 5, 40));
     device_compare(device, lorenz, "method=rk4 t1=2 dt=0.003 precision=f32", sweep("rho", 5, 40));
 }

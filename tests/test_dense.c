@@ -204,6 +204,8 @@ TEST(dense_backwards) {
     static const char back[] = "init x=0.6, y=0.9; x'=-(1+t^2)*y*x^2; y'=x+t; @ t0=1, t1=-1";
     static const char mirror[] = "init x=0.6, y=0.9; x'=(1+t^2)*y*x^2; y'=-x+t; @ t0=-1, t1=1";
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (!check_does(i, 0, 2))
+            continue;
         struct solved a = solve(back, NULL, "%s", ways[i]), b = solve(mirror, NULL, "%s", ways[i]);
         CHECK_INT(a.status[0], SHOAL_STATUS_ok);
         CHECK_INT(a.steps[0], b.steps[0]);

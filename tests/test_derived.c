@@ -85,7 +85,7 @@ static void check_row(const struct solved *s, uint64_t row, double p, double x, 
     }
 }
 
-TEST(derived_of_states_swept) {
+LONG_TEST(derived_of_states_swept) {
     static const char *const names[] = {"tsit5", "rodas5p", "kvaerno3", "radau-iia-5",
                                         "rk4 dt=0.1"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

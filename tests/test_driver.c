@@ -246,9 +246,9 @@ TEST(driver_ends) {
                                            "t0=-3 t1=9 precision=f32 rtol=1e-6"};
         for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
             double sign = k == 1 ? -1 : 1, room = k == 3 ? 2e-3 : 1e-5;
-            if (check_does(k, i, 3))
+            if (check_does(k, i, 4))
                 CHECK_NEAR(end_value(&even, how, ways[k]), sign * cases[i].linear, room);
-            if (check_does(k + 1, i, 3))
+            if (check_does(k + 1, i, 4))
                 CHECK_NEAR(end_value(&uneven, how, ways[k]), sign * cases[i].linear, room);
         }
         snprintf(how, sizeof how, "held,ends=%s", cases[i].ends);

@@ -22,7 +22,7 @@ static void check_start(const char *text, const char *wanted) {
     CHECK_MSG(!strstr(text, "smaller") && !strstr(text, "blow up"), "%s", text);
 }
 
-TEST(failure_at_the_start) {
+LONG_TEST(failure_at_the_start) {
     const char *m = "par a=1, b=2\ninit x=1, y=2\nx'=ln(a)*x\ny'=x/a\nz'=b\n@ t1=2\n";
     check_start(SAID(m, "--sweep", "a=1,2,0,-1"),
                 "    run 2: the derivatives of x and y are not finite at the start, t=0: ln(0)\n");

@@ -296,11 +296,11 @@ static void every_ptx(const char *const *kinds, size_t count) {
                 compile_cuda(lorenz, options, arch[(i + variant) % 3]);
         }
 }
-TEST(kernel_gpu_cuda_variants) {
+LONG_TEST(kernel_gpu_cuda_variants) {
     static const char *const kinds[] = {"rk4", "heun-21", "tsit5", "dop853"};
     every_ptx(kinds, 4);
 }
-TEST(kernel_gpu_cuda_variants_implicit) {
+LONG_TEST(kernel_gpu_cuda_variants_implicit) {
     static const char *const kinds[] = {"rodas4", "kvaerno3", "radau5"};
     every_ptx(kinds, 3);
 }

@@ -212,14 +212,18 @@ LONG_TEST(lanes_vanderpol_f32) {
 }
 TEST(lanes_math) { check_model(math, "method=tsit5 t1=5 vars=u,v,w,e", false); }
 TEST(lanes_math_f32) { check_model(math, "method=tsit5 t1=5 precision=f32", false); }
-TEST(lanes_branches) { check_model(branches, "method=rk4 dt=0.01 t1=4 vars=x,y,up,side", true); }
+LONG_TEST(lanes_branches) {
+    check_model(branches, "method=rk4 dt=0.01 t1=4 vars=x,y,up,side", true);
+}
 LONG_TEST(lanes_branches_f32) { check_model(branches, "method=bs32 t1=2 precision=f32", false); }
 TEST(lanes_driven) { check_model(driven, "method=dopri5 t0=-1 t1=4 vars=x,y,e", false); }
 LONG_TEST(lanes_driven_f32_fixed) {
     check_model(driven, "method=rk4 dt=0.01 t1=4 precision=f32", false);
 }
 TEST(lanes_begun) { check_model(begun, "method=dopri5 t0=-1 t1=4 vars=x,y,z,e", false); }
-TEST(lanes_begun_f32_fixed) { check_model(begun, "method=rk4 dt=0.01 t1=4 precision=f32", false); }
+LONG_TEST(lanes_begun_f32_fixed) {
+    check_model(begun, "method=rk4 dt=0.01 t1=4 precision=f32", false);
+}
 TEST(lanes_chain) { check_model(chain, "method=tsit5 t1=2", false); }
 
 TEST(lanes_hodgkin_huxley) {

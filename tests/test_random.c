@@ -158,7 +158,7 @@ static void on_device(const char *device, uint32_t most, uint32_t size, uint64_t
 
 DEVICE_TEST(random_models) {
     if (!device_test_is_cpu(device))
-        on_device(device, 4, 8, 2);
+        on_device(device, 4, 8, 1);
 }
 LONG_DEVICE_TEST(random_models_many) { on_device(device, 300, 0, 120); }
 

@@ -16,7 +16,7 @@ TEST(special_functions_in_a_kernel) {
 }
 
 // Without the right derivative a Rosenbrock method loses its order.
-TEST(special_derivatives_in_a_kernel) {
+LONG_TEST(special_derivatives_in_a_kernel) {
     static const char *const rights[] = {"besselj(0,x)", "bessely(0,x)", "besseli(0,x)",
                                          "lgamma(x)"};
     for (size_t i = 0; i < sizeof rights / sizeof *rights; i++) {

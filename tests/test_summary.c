@@ -312,7 +312,7 @@ TEST(summary_of_zero) {
 
 // Fixed steps of x = t - 1 end at 1 exactly; touching is no crossing.
 // What is left of an oscillation, or of a rest, is no oscillation; a small one is.
-TEST(summary_of_rest) {
+LONG_TEST(summary_of_rest) {
     static const char *const how[] = {"tsit5", "rodas5p"};
     for (int i = 0; i < 2; i++) {
         struct summed s = summed_run(
@@ -444,6 +444,7 @@ TEST(summary_errors) {
 
 // Numbers are no part of the kernel, expressions are.
 TEST(summary_kernels) {
+    setenv("SHOAL_CACHE_DIR", check_path("mine"), 1);
     struct summed s = summed_run(oscillator, NULL, "t1=20 summary=n=crossings(x,0.1),y=at(x,3)");
     shoal_effect effect;
     CHECK_INT(shoal_solver_set(s.solver, "summary", "n=crossings(x,0.2),y=at(x,4)", &effect, s.log),

@@ -234,7 +234,9 @@ static void check_samples(const char *device, const char *options, double tolera
     inputs_free(&in);
 }
 
-DEVICE_TEST(watch_samples) { check_samples(device, "method=tsit5 rtol=1e-8 vars=x,y,v", 1e-6); }
+LONG_DEVICE_TEST(watch_samples) {
+    check_samples(device, "method=tsit5 rtol=1e-8 vars=x,y,v", 1e-6);
+}
 LONG_DEVICE_TEST(watch_samples_fixed) {
     check_samples(device, "method=rk4 dt=0.013 vars=x,y,v", 1e-6);
 }
@@ -327,7 +329,7 @@ static void check_algebraic(const char *device, const char *options) {
     inputs_free(&plain);
 }
 
-DEVICE_TEST(watch_algebraic) { check_algebraic(device, "method=rodas5p rtol=1e-7"); }
+LONG_DEVICE_TEST(watch_algebraic) { check_algebraic(device, "method=rodas5p rtol=1e-7"); }
 LONG_DEVICE_TEST(watch_algebraic_fixed) {
     check_algebraic(device, "method=kvaerno5 controller=fixed dt=0.02");
 }

@@ -274,6 +274,8 @@ TEST(xpp_kernels) {
     need_xpp();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[256];
+        if (!check_does(i, 0, 3))
+            continue;
         snprintf(path, sizeof path, "%s/%s.ode", folders[0], names[i]);
         if (!access(path, R_OK) && !check_kernel(path))
             check_fail(__FILE__, __LINE__, "%s could not be compared", path);
