@@ -110,12 +110,12 @@ test: export CI ?= 1
 test: setup-test
 	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test $(if $(AGAIN),sanitized)
 	$(RUN_TESTS) $(if $(AGAIN),--again $(BUILD)/sanitized/test $(SLOW_TESTS)) $(TEST_ARGS)
-# The same tests of devices on a CUDA device; needs a C compiler and the driver with NVRTC.
+# The tests of devices, long ones too, on a CUDA device; needs a C compiler and the driver with NVRTC.
 TEST_DEVICE ?= cuda
 test-gpu:
 	@$(MAKE) $(JOBS) --no-print-directory -s all $(BUILD)/test
 	SHOAL_TEST_DEVICE='$(TEST_DEVICE)' SHOAL_BIN=$(BUILD)/shoal SHOAL_BUILD=$(BUILD) \
-	    $(BUILD)/test -j 2 $(TEST_ARGS) device_ cuda_
+	    $(BUILD)/test --long -j 2 $(TEST_ARGS) device_ cuda_
 test-long: TEST_ARGS := --long
 test-long: test
 

@@ -46,7 +46,7 @@ TEST(algebraic_list_of_methods) {
 
 // ---- Accuracy -----------------------------------------------------------------------------------
 
-TEST(algebraic_akzo) {
+LONG_TEST(algebraic_akzo) {
     static const double end[] = {0.1150794920661702,    0.1203831471567715e-2,
                                  0.1611562887407974,    0.3656156421249283e-3,
                                  0.1708010885264404e-1, 0.4873531310307455e-2};
@@ -284,7 +284,7 @@ LONG_DEVICE_TEST(algebraic_variants) {
 }
 
 // Written out, as loops, and in the workspace of a thread.
-DEVICE_TEST(algebraic_sizes) {
+LONG_DEVICE_TEST(algebraic_sizes) {
     static const int sizes[] = {3, 20, 70};
     for (size_t i = check_does(0, 1, 2) ? 0 : 1; i < sizeof sizes / sizeof *sizes; i++) {
         char *model = ladder(sizes[i]);

@@ -84,7 +84,7 @@ static void check_mixed(const char *device, const char *options) {
     inputs_free(&in);
 }
 
-DEVICE_TEST(auto_rows_are_those_of_one_method) { check_mixed(device, "t1=40"); }
+LONG_DEVICE_TEST(auto_rows_are_those_of_one_method) { check_mixed(device, "t1=40"); }
 DEVICE_TEST(auto_series) { check_mixed(device, "t1=40 save=n=7 settle=10"); }
 LONG_DEVICE_TEST(auto_f32) { check_mixed(device, "t1=40 precision=f32 keep-failed=on"); }
 TEST(auto_controller) { check_mixed(NULL, "t1=40 controller=pid"); }
@@ -373,7 +373,7 @@ LONG_TEST(auto_stays_explicit) {
 }
 
 // The examples, but for the one that is there to be stiff.
-TEST(auto_examples) {
+LONG_TEST(auto_examples) {
     static const struct {
         const char *path;
         int stiff;

@@ -218,7 +218,7 @@ static void near(const char *device, const char *options, double tolerance) {
     inputs_free(&in);
 }
 
-DEVICE_TEST(functions) {
+LONG_DEVICE_TEST(functions) {
     near(device, "method=euler t1=2 dt=0.01 vars=u,v,w,s,e", 1e-12);
     near(device, "method=euler t1=2 dt=0.01 vars=u,v,w,s,e precision=f32", 2e-4);
 }

@@ -230,7 +230,7 @@ static double end_value(const struct samples *s, const char *how, const char *op
 }
 
 // The integral from -3 to 9 of a tent from 0 to 4 and back, whose own is 8.
-TEST(driver_ends) {
+LONG_TEST(driver_ends) {
     static const struct {
         const char *ends;
         double linear, held;

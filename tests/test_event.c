@@ -83,7 +83,7 @@ static void compare_balls(const char *device, const char *options) {
     device_compare_chunks(device, ball, words, balls(53));
 }
 
-DEVICE_TEST(event_ball_explicit) { compare_balls(device, "method=tsit5 rtol=1e-8"); }
+LONG_DEVICE_TEST(event_ball_explicit) { compare_balls(device, "method=tsit5 rtol=1e-8"); }
 LONG_DEVICE_TEST(event_ball_f32) { compare_balls(device, "method=tsit5 precision=f32"); }
 LONG_DEVICE_TEST(event_ball_rosenbrock) { compare_balls(device, "method=rodas5p rtol=1e-8"); }
 LONG_DEVICE_TEST(event_ball_dirk) { compare_balls(device, "method=kvaerno5 rtol=1e-6"); }

@@ -199,7 +199,7 @@ TEST(kernel_gpu_cuda_methods) {
     compile_cuda(lorenz, "method=kvaerno3 t1=1 counters=on", "compute_75");
 }
 
-TEST(kernel_gpu_cuda_functions) {
+LONG_TEST(kernel_gpu_cuda_functions) {
     nvrtc_open();
     char *model = functions_from(OP_SIN, true), *rest = functions_from(OP_ASIN, true);
     compile_cuda(model, "method=euler dt=0.1 t1=1 precision=f32 save=n=3", "compute_80");
@@ -209,7 +209,7 @@ TEST(kernel_gpu_cuda_functions) {
     free(rest);
 }
 
-TEST(kernel_gpu_cuda_sizes) {
+LONG_TEST(kernel_gpu_cuda_sizes) {
     static const int sizes[] = {32, 100, 200};
     nvrtc_open();
     for (size_t i = 0; i < 3; i++) {
@@ -228,7 +228,7 @@ TEST(kernel_gpu_cuda_sizes) {
     }
 }
 
-TEST(kernel_gpu_cuda_algebraic) {
+LONG_TEST(kernel_gpu_cuda_algebraic) {
     nvrtc_open();
     for (size_t i = 0; i < ALGEBRAIC; i++) {
         char *model = algebraic(algebraic_kernels[i].states);
@@ -447,7 +447,7 @@ static void compile_opencl(const char *model, const char *options, const char *a
     listing_free(&s);
 }
 
-TEST(kernel_gpu_opencl_methods) {
+LONG_TEST(kernel_gpu_opencl_methods) {
     opencl_open();
     each_method_once(compile_opencl, lorenz, "-cl-std=CL1.2", 3); // tests on devices take more
 }

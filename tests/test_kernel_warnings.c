@@ -144,7 +144,7 @@ static void every_kind(const char *compiler, unsigned half) {
     }
 }
 TEST(kernel_warnings_of_gcc_when_it_optimises) { every_kind("gcc", 0); }
-TEST(kernel_warnings_of_clang_when_it_optimises) { every_kind("clang", 1); }
+LONG_TEST(kernel_warnings_of_clang_when_it_optimises) { every_kind("clang", 1); }
 
 // Kernels of OpenCL are C too.
 TEST(kernel_warnings_of_opencl) {

@@ -94,7 +94,7 @@ static void check_swap(const char *component, const char *old, const double plai
 }
 
 // The old kernel would run on if settings were all that is hashed.
-TEST(key_kernel_of_every_component) {
+LONG_TEST(key_kernel_of_every_component) {
     double plain[8], values[8];
     struct order order;
     struct kernel_source source;

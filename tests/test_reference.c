@@ -200,7 +200,7 @@ static void compare(const struct problem *p, const char *name, uint32_t from, ui
 LONG_TEST(reference_lorenz96_4) { compare(&lorenz96_4, "Lorenz 96 of 4", 0, 3); }
 LONG_TEST(reference_lorenz96_32) { compare(&lorenz96_32, "Lorenz 96 of 32", 0, 3); }
 TEST(reference_arenstorf) { compare(&arenstorf, "Arenstorf", 0, 3); }
-TEST(reference_pleiades) { compare(&pleiades, "Pleiades", 0, 3); }
+LONG_TEST(reference_pleiades) { compare(&pleiades, "Pleiades", 0, 3); }
 
 // At 1e-12 alone: the best methods are at rounding there and fall no further.
 LONG_TEST(reference_tightest_tolerance) {

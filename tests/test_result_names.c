@@ -182,7 +182,7 @@ static void check_strange(const char *save, const char *precision, bool h5) {
     CHECK_MSG(o.status == 0, "%s %s: %s%s", save, precision, o.out, o.err);
 }
 
-TEST(result_names_strange_ones_agree_in_all_formats) {
+LONG_TEST(result_names_strange_ones_agree_in_all_formats) {
     if (!check_python(NULL))
         check_skip("no Python with numpy");
     bool h5 = check_python("h5py") != NULL;

@@ -115,7 +115,7 @@ TEST(stiff_rober) {
     check_problem(&rober, false, 0);
     check_problem(&rober_late, false, 1);
 }
-TEST(stiff_hires) { check_problem(&hires, false, 0); }
+LONG_TEST(stiff_hires) { check_problem(&hires, false, 0); }
 TEST(stiff_orego) { check_problem(&orego, false, 1); }
 TEST(stiff_vdpol) { check_problem(&vdpol, false, 0); }
 LONG_TEST(stiff_fine_and_low_order) {

@@ -43,7 +43,7 @@ static struct inputs sweep(const char *name, double a, double b) {
     return in;
 }
 
-DEVICE_TEST(stiff_rodas5p) {
+LONG_DEVICE_TEST(stiff_rodas5p) {
     device_compare(device, robertson, "method=rodas5p t1=1e3", sweep("k", 1e-3, 10));
     device_compare(device, robertson, "method=rodas5p t1=1e3 precision=f32", sweep("k", 1e-3, 10));
 }

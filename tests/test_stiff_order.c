@@ -61,7 +61,7 @@ static void check_slope(const struct method *m, const char *what, double large, 
               what, slope, order, large, small);
 }
 
-TEST(stiff_order) {
+LONG_TEST(stiff_order) {
     for (const struct method *m = methods; m < methods + method_count; m++) {
         if (m->scheme == EXPLICIT || !check_does((size_t)(m - methods), 0, 2))
             continue;

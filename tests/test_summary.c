@@ -150,9 +150,20 @@ TEST(summary_bits) {
     }
 }
 
+// A few of them; all are compared below.
+DEVICE_TEST(summary_device_few) {
+    static const char words[] = "device=%s method=tsit5 precision=f32 t1=20 settle=0.37 window=4.3 "
+                                "summary=max(x),mean(x),n=crossings(x,0.5),p=peaks(x*w,3)";
+    struct summed cpu = summed_run(oscillator, "w=lin:0.5:4:21", words, "cpu");
+    struct summed there = summed_run(oscillator, "w=lin:0.5:4:21", words, device);
+    CHECK(summed_same(&cpu, &there));
+    summed_free(&cpu);
+    summed_free(&there);
+}
+
 // A device's thread computes the same bits as a vector: each kind once, since compilers of devices
 // take long for all of them.
-DEVICE_TEST(summary_device_bits) {
+LONG_DEVICE_TEST(summary_device_bits) {
     static const char *const how[] = {
         "method=tsit5 precision=f32 summary=max(x),min(x),tmax(x),tmin(x),mean(x),i=integral(v),"
         "n=crossings(x,0.1),T=period(x),p=peaks(x,5)",

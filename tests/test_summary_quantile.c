@@ -31,7 +31,7 @@ static double signal(int which, double t) {
     }
 }
 
-TEST(quantile_hard_signals) {
+LONG_TEST(quantile_hard_signals) {
     static const double part[] = {0, 0.02, 0.25, 0.5, 0.75, 0.98, 1};
     struct summed s =
         summed_run("par k=0; y'=0; init y=0;"

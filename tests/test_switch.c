@@ -108,7 +108,7 @@ TEST(switch_pulse_that_was_passed_over) {
     solved_free(&s);
 }
 
-TEST(switch_with_every_method) {
+LONG_TEST(switch_with_every_method) {
     struct train p = {200, 0.5, 24, 0.01};
     for (uint32_t i = 0; i < shoal_method_count(); i++) {
         shoal_method_info m = shoal_method_at(i);
