@@ -131,8 +131,7 @@ static void stop_all(const struct offload_wait *w) {
 
 int offload_wait(const struct offload_wait *w) {
     const struct shoal_launch *l = w->link->launch;
-    uint64_t start = clock_ns(), tick = start + TICK_NS;
-    bool told = false;
+    uint64_t start = clock_ns(), tick = start + TICK_NS, tell = 0;
     int state;
     while (!(state = w->poll(w->link->slot))) {
         uint64_t now = clock_ns();
@@ -140,9 +139,9 @@ int offload_wait(const struct offload_wait *w) {
             l->progress(l->user, 0);
         if (now >= tick)
             tick = now + TICK_NS;
-        if (!told && l->stop && *l->stop) {
-            stop_all(w);
-            told = true;
+        if (l->stop && *l->stop && now >= tell) { // again and again: what a launch that waits for
+            stop_all(w);                          // others fills before it starts undoes it
+            tell = now + TICK_NS;
         }
         rest(now - start);
     }

@@ -61,8 +61,8 @@ void offload_busy_add(struct offload_busy *b, struct offload_link *link);
 void offload_busy_remove(struct offload_busy *b, const struct offload_link *link);
 
 // Waits until `poll` is not 0, and returns that: quick for chunks of microseconds, patient for
-// those of minutes. When the launch is to stop, `stop` is called for all slots that are, once.
-// Calls progress now and then, with no rows: nobody knows how many were taken.
+// those of minutes. When the launch is to stop, `stop` is called for all slots that are, now and
+// then. Calls progress now and then, with no rows: nobody knows how many were taken.
 struct offload_wait {
     struct offload_busy *busy;
     const struct offload_link *link;
