@@ -191,37 +191,38 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void use_cache(const char *dir) {
-    static const char *const parts[][2] = {
-        {"XDG_RUNTIME_DIR", "run"}, {"XDG_CONFIG_HOME", "config"}, {"SHOAL_CACHE_DIR", "cache"}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        char path[200];
-        snprintf(path, sizeof path, "%.160s/%s", dir, parts[i][1]);
-        setenv(parts[i][0], path, 1);
-    }
-}
-
-// Kernels, secret and locks of a test are its own, whatever the user has set.
-static void use_own_cache(void) {
-    static const char *const settings[] = {"SHOAL_CACHE",      "SHOAL_CACHE_RO",
-                                           "SHOAL_CACHE_MAX",  "SHOAL_CACHE_ENTRIES",
-                                           "SHOAL_CACHE_SALT", "SHOAL_CACHE_LOG"};
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        unsetenv(settings[i]);
-    use_cache(check_dir());
-}
-
 // In the environment of tests: a folder that all of a run have.
 #define SHARED "SHOAL_TEST_SHARED"
 
-void check_share_kernels(bool share) {
-    const char *all = getenv(SHARED), *now = getenv("SHOAL_CACHE_DIR"), *own = check_dir();
-    char from[200];
-    if (!all || !now)
-        return;
-    snprintf(from, sizeof from, "%.160s/cache", share ? own : all);
-    if (!strcmp(now, from))
-        use_cache(share ? all : own);
+static struct check_own *own_caches;
+
+void check_own_cache(struct check_own *own) {
+    own->next = own_caches;
+    own_caches = own;
+}
+
+static bool has_own_cache(const struct check_test *t) {
+    for (const struct check_own *o = own_caches; o; o = o->next)
+        if (!strcmp(o->file, t->file))
+            return true;
+    return !getenv(SHARED);
+}
+
+// Kernels, secret and locks are those of tests, whatever the user has set.
+static void use_cache(const struct check_test *t) {
+    static const char *const settings[] = {"SHOAL_CACHE",      "SHOAL_CACHE_RO",
+                                           "SHOAL_CACHE_MAX",  "SHOAL_CACHE_ENTRIES",
+                                           "SHOAL_CACHE_SALT", "SHOAL_CACHE_LOG"};
+    static const char *const parts[][2] = {
+        {"XDG_RUNTIME_DIR", "run"}, {"XDG_CONFIG_HOME", "config"}, {"SHOAL_CACHE_DIR", "cache"}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        unsetenv(settings[i]);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char path[200];
+        snprintf(path, sizeof path, "%.160s/%s", has_own_cache(t) ? check_dir() : getenv(SHARED),
+                 parts[i][1]);
+        setenv(parts[i][0], path, 1);
+    }
 }
 
 // Signals as a program finds them that is started by hand, though the tests were started by nohup
@@ -244,7 +245,7 @@ bool check_does(size_t case_, size_t way, size_t ways) {
 
 _Noreturn static void run_in(const char *dir, const struct check_test *t) {
     snprintf(directory, sizeof directory, "%s", dir);
-    use_own_cache();
+    use_cache(t);
     use_own_signals();
     t->run();
     check_end();

@@ -31,6 +31,19 @@ void check_register(struct check_test *t);
 #define TEST(fn) CHECK_TEST_(fn, false)
 #define LONG_TEST(fn) CHECK_TEST_(fn, true) // only in `make test-long`
 
+// In a file whose tests are about caches, compilers and what is remembered: each has a cache of its
+// own. All others keep their kernels in one, so that no two of a run compile the same.
+struct check_own {
+    const char *file;
+    struct check_own *next;
+};
+void check_own_cache(struct check_own *own);
+#define OWN_CACHE                                                                                  \
+    __attribute__((constructor)) static void register_own_cache(void) {                            \
+        static struct check_own own = {__FILE__, NULL};                                            \
+        check_own_cache(&own);                                                                     \
+    }
+
 // Whether a test that goes through cases in several ways has to do this one: in `make test-long`
 // each case in each way, else each in one, in turn. Most of its time is that of compilers.
 bool check_does(size_t case_, size_t way, size_t ways);
@@ -90,9 +103,6 @@ void check_comma_locale(void);
 // Private directory of the running test, removed afterwards.
 const char *check_dir(void);
 const char *check_path(const char *name); // check_dir()/name; a fresh string each call
-// Whether kernels are looked for and kept where all tests of a run have theirs, until it is called
-// again: for tests that are not about caches. A test that set a place of its own keeps it.
-void check_share_kernels(bool share);
 // What a test is given and need not free: it stays in reach, so it is no leak. Returns it.
 void *check_keep(void *given);
 // Runs a program without a shell; its output and exit status (128 + signal when killed).

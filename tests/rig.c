@@ -53,7 +53,6 @@ struct rig rig_new(const char *target, const char *text, const char *options) {
 // A model and its options; a solver is to follow.
 static struct rig rig_begin(const char *target, const char *text, const char *options) {
     struct rig rig = {.log = shoal_log_new()};
-    check_share_kernels(true);
     use_target(target);
     char *lines = strdup(text);
     for (char *c = lines; *c && !strchr(text, '\n'); c++)
@@ -135,7 +134,6 @@ void rig_free(struct rig *rig) {
     shoal_model_free(rig->model);
     shoal_log_free(rig->log);
     free(rig->words);
-    check_share_kernels(false);
 }
 
 struct inputs inputs_new(uint64_t rows, const char *const *names) {

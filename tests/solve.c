@@ -56,7 +56,6 @@ static void sweep_all(struct setup *s, const char *sweep) {
 
 static struct setup begin(const char *text, const char *sweep, const char *options, va_list args) {
     struct setup s = {.log = shoal_log_new()};
-    check_share_kernels(true);
     s.model = parse(&s, text);
     REQUIRE(vasprintf(&s.words, options, args) >= 0);
     char *given = strdup(s.words); // for messages
@@ -77,7 +76,6 @@ static void end(struct setup *s) {
     shoal_model_free(s->model);
     shoal_log_free(s->log);
     free(s->words);
-    check_share_kernels(false);
 }
 
 static void *need_room(size_t count, size_t size) {

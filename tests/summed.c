@@ -50,7 +50,6 @@ static void sweep_all(struct summed *s, const char *sweep) {
 struct summed summed_run(const char *text, const char *sweep, const char *options, ...) {
     struct summed s = {0};
     va_list args;
-    check_share_kernels(true);
     parse(&s, text);
     va_start(args, options);
     REQUIRE(vasprintf(&s.words, options, args) >= 0);
@@ -106,7 +105,6 @@ void summed_free(struct summed *s) {
     shoal_model_free(s->model);
     shoal_log_free(s->log);
     free(s->words);
-    check_share_kernels(false);
 }
 
 const char *summed_error(const char *text, const char *options) {

@@ -441,6 +441,7 @@ static const char *vdp_file(void) {
 
 // The second kernel is made when it is needed, once.
 TEST(auto_kernel_when_needed) {
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
     const char *json = check_path("t.json"), *out = check_path("o.csv");
     struct check_output o =
         SHOAL("run", lorenz_file(), "--sweep", "r=lin:0:28:50", "-o", out, "--timing-json", json);
@@ -459,6 +460,7 @@ TEST(auto_kernel_when_needed) {
 }
 
 TEST(auto_warms_both) {
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
     const char *vdp = vdp_file(), *json = check_path("t.json");
     struct check_output o = SHOAL("warm", vdp);
     CHECK_INT(o.status, 0);
@@ -608,6 +610,7 @@ DEVICE_TEST(auto_stop) {
 
 // A stop ends the compilation in the middle of the run; what was finished before is there.
 TEST(auto_stop_while_it_compiles) {
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
     const char *vdp = vdp_file(), *begun = check_path("begun"), *out = check_path("o.npz");
     CHECK_INT(SHOAL("warm", vdp).status, 0);
     CHECK_INT(SHOAL("cache", "clear").status, 0);

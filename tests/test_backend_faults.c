@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static const char decay[] = "par a=1; init x=1; x'=-a*x";
 // Two steps an oscillation, for longer than anybody waits.
 static const char endless[] = "par a=1; init x=1, y=0; x'=a*y; y'=-a*x";

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 #define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
 #define CACHE(...) RUN(check_shoal(), "cache", __VA_ARGS__)
 

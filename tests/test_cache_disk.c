@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 enum { SKIPPED = 77 };
 
 // A file system of its own at PATH, seen by this process only.

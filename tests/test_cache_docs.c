@@ -4,6 +4,8 @@
 
 #include <glob.h>
 
+OWN_CACHE
+
 static char *all_tests(void) {
     glob_t found;
     REQUIRE(glob("tests/test_*.c", 0, NULL, &found) == 0);

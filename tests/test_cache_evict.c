@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 enum { HOUR = 3600, DAY = 24 * HOUR };
 
 static uint64_t entries_of(struct cache *c) {

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 // Exit status of a store: 0 stored; 1 not, with one warning; 2: not, and the warnings are wrong.
 static int store_one(void *user) {
     struct cache *c = user;

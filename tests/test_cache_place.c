@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 // The cache at this place is off, with this reason, and what lies there is never used.
 static void check_off(const char *place, const char *why) {
     struct cache *c = cache_open(place);

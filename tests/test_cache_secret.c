@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static const unsigned char other_secret[SECRET_BYTES] = "somebody else's";
 
 // Entry 1 with every sum right, signed by whom you like; NULL: by nobody.

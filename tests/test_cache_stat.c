@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static int count_some(void *user) {
     for (int i = 0; i < 100; i++)
         cache_count(user, i % 4 != 0, i % 8 ? "absent" : "corrupt: header", 0, 10);

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 struct seen {
     int good, bad, most;
     bool payload;

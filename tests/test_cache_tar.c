@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static char *messages(const struct report *r) {
     struct buf all = {0};
     for (uint32_t i = 0; i < r->messages.count; i++)

@@ -4,6 +4,8 @@
 
 #include "dispatch/choose.h"
 
+OWN_CACHE
+
 static struct scene {
     struct chooser chooser;
     struct device_known gpu[2];

@@ -4,6 +4,8 @@
 
 #include "dispatch/cost.h"
 
+OWN_CACHE
+
 static struct cost_row cpu_of(double cores) {
     return (struct cost_row){.device = {.name = "cpu",
                                         .load = 1e-3,

@@ -10,6 +10,8 @@
 
 #include <time.h>
 
+OWN_CACHE
+
 static const char text[] = "par k=1\ninit x=1\nx'=k-x*x/4\n@ t1=2, method=tsit5\n";
 
 struct scene {

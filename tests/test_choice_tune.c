@@ -6,6 +6,8 @@
 
 #include <sys/stat.h>
 
+OWN_CACHE
+
 static const int64_t day = (int64_t)86400 * 1000000000, now = (int64_t)20000 * 86400 * 1000000000;
 static const char machine[] = "x86-64-v4, 16 CPUs; Fake 9000";
 static const char key[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

@@ -328,6 +328,7 @@ TEST(cli_streams) {
 
 // Parts and other make the total.
 TEST(cli_timing) {
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
     struct check_output o = SHOAL("run", model(lorenz), "--timing", "debug");
     static const char *const rows[] = {"codegen", "build", "compile", "runtime", "other", "total"};
     double sum = 0, value = 0;

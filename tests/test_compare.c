@@ -21,7 +21,6 @@ static struct field compare(const char *text, const char *sweep, double t1, doub
     f.options.t1 = t1;
     f.options.rtol = rtol;
     f.options.atol = rtol;
-    check_share_kernels(true);
     f.code = shoal_compare_methods(f.model, &f.options, f.batch, &f.out, f.log);
     return f;
 }
@@ -30,7 +29,6 @@ static void field_free(struct field *f) {
     shoal_batch_free(f->batch);
     shoal_model_free(f->model);
     shoal_log_free(f->log);
-    check_share_kernels(false);
 }
 
 // x = sin(w t), v = w cos(w t): the error of a run with a rank's tolerances, in its norm.

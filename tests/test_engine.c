@@ -15,6 +15,8 @@ typedef unsigned u32; // what the kernel's text needs of a prelude
 #define stop_asked(stop) (*(stop) != 0)
 #include "toy_kernel.h"
 
+OWN_CACHE
+
 LOG_LABEL(test_toy_table, RUNTIME, 9001, "table to the device");
 LOG_LABEL(test_toy_in, RUNTIME, 9002, "input of a chunk");
 LOG_LABEL(test_toy_out, RUNTIME, 9003, "output of a chunk");

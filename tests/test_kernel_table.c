@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static const char base[] = "par a=1;init x=1;x'=-a*x;@ t1=1,method=bs3";
 
 static int spans(const shoal_log *log, const char *label) {

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static const char base[] = "par a=1,b=2;const c=3;init x=1,y=0;x'=-a*x+c;y'=b*x-y;aux r=x+y;@ t1=1";
 
 // ---- Options ------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static const char base[] = "par a=1; init x=1; x'=-a*x; @ t1=1";
 
 static struct made on_gpu(bool plan) {

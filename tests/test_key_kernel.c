@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static const char base[] = "par a=1;init x=1,y=0;x'=-a*x;y'=x-y;aux r=x+y;@ t1=1,method=bs3";
 
 static bool same_bits(const double *a, const double *b, uint32_t n) {

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static const char base[] = "x'=-x*0.3+y/7; y'=x*y; x(0)=1; @ t1=1";
 
 static void write_script(const char *name, const char *text) {

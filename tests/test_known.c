@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static const char lorenz[] = "par a=1\nx'=-a*x\ninit x=1\n@ t1=1\n";
 
 static void build(const char *library, const char *soname) {

@@ -12,6 +12,8 @@
 #include <glob.h>
 #include <pthread.h>
 
+OWN_CACHE
+
 // out[row] = factor * in[row] + table[row % 4]; seen[row] goes up by one. A factor below 0 means:
 // wait for the stop.
 struct toy_args {

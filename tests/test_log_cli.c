@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 static const char decay[] = "par a=1\ninit x=1\nx'=-a*x\n@ t1=1\n";
 
 static const char *model(void) {

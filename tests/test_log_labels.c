@@ -13,6 +13,8 @@
 #include <ftw.h>
 #include <limits.h>
 
+OWN_CACHE
+
 static bool is_of_library(const char *label) { return strncmp(label, "test_", 5) != 0; }
 
 // ---- The list -----------------------------------------------------------------------------------

@@ -10,6 +10,8 @@
 
 #include "../kernels/ode/abi.h"
 
+OWN_CACHE
+
 static const char model_text[] = "par a=1, b=2\ninit x=1, y=2\nx'=-a*x\ny'=-b*y\naux r=x+y\n"
                                  "@ t1=1\n";
 

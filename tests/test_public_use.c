@@ -5,6 +5,8 @@
 
 #include "shoal/shoal.h"
 
+OWN_CACHE
+
 // ---- Words --------------------------------------------------------------------------------------
 
 TEST(public_words_for_codes_and_outcomes) {

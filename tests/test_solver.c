@@ -220,6 +220,7 @@ LONG_TEST(solver_set_every_option_chunked) {
 
 // The cache is asked first; what the key says is the same kernel is kept.
 TEST(solver_set_asks_the_cache) {
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
     struct live l = make("", "a=1,2");
     shoal_effect effect;
     need(&l, shoal_solver_set(l.solver, "vars", "x", &effect, l.log), "vars");
@@ -584,6 +585,7 @@ TEST(solver_stop_from_a_signal) {
 // ---- To plan ------------------------------------------------------------------------------------
 
 TEST(solver_that_plans) {
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
     struct live l = prepare(text, "");
     shoal_plan plan;
     shoal_effect effect;

@@ -9,6 +9,8 @@
 
 #include "../kernels/ode/abi.h"
 
+OWN_CACHE
+
 static const char decay[] = "par a=1\ninit x=1, y=2\nx'=-a*x\ny'=-2*y*a\naux r=x+y\n@ t1=1\n";
 static const char vdp[] = "par mu=1\ninit x=2\nx'=y\ny'=mu*((1-x^2)*y-x)\n@ t1=2, method=auto\n";
 

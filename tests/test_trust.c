@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+OWN_CACHE
+
 #define MODEL "par a=1\nx'=-a*x\nx(0)=1\nset s {a=2}\n@ t1=1\n"
 #define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
 

@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+OWN_CACHE
+
 #define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
 
 static const char *model(const char *name, const char *rate) {
