@@ -62,11 +62,12 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
 
--include $(DEP)
+-include $(DEP) $(wildcard $(BUILD)/python/core/*.d)
 include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
+.PHONY: python wheel
 .PHONY: help setup-% demo gallery test test-long test-gpu bench bench-stiff bench-gpu bench-start bench-dispatch install uninstall clean examples
 .PHONY: format formatted tidy by-clang lint sanitized asan ubsan fuzz
 help:
@@ -75,6 +76,7 @@ help:
 	@echo 'make test      all tests (make test-long: the slow ones too; make test-gpu: those of devices, on a GPU)'
 	@echo 'make           build $(BUILD)/shoal, $(BUILD)/libshoal.so, $(BUILD)/libshoal.a'
 	@echo 'make install   into PREFIX ($(PREFIX)), with headers, manual page, completions, docs, examples'
+	@echo 'make python    the Python package in $(BUILD)/python (make wheel: one to install; pip install . does both)'
 	@echo 'make bench     compare with peers and with the peak of this machine'
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
@@ -108,7 +110,8 @@ RUN_TESTS = SHOAL_BIN=$(BUILD)/shoal SHOAL_BUILD=$(BUILD) $(BUILD)/test
 AGAIN = $(if $(filter-out --long,$(TEST_ARGS)),,yes)
 test: export CI ?= 1
 test: setup-test
-	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test $(if $(AGAIN),sanitized)
+	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test $(if $(AGAIN),sanitized) \
+	    $(if $(wildcard $(PYTHON_INCLUDE)/Python.h),python)
 	$(RUN_TESTS) $(if $(AGAIN),--again $(BUILD)/sanitized/test $(SLOW_TESTS)) $(TEST_ARGS)
 # The tests of devices, long ones too, on a CUDA device; needs a C compiler and the driver with NVRTC.
 TEST_DEVICE ?= cuda
@@ -148,6 +151,27 @@ BENCHES := bench dispatch gpu grid log_cost plot start stiff warm
 $(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
+
+# The Python package in $(BUILD)/python, for PYTHONPATH; `pip install .` makes the same (setup.py).
+PYTHON ?= python3
+PYTHON_SRC := $(sort $(wildcard python/core/*.c))
+PYTHON_OBJ := $(PYTHON_SRC:%.c=$(BUILD)/%.o)
+PYTHON_PARTS := $(patsubst python/%,$(BUILD)/python/%,$(sort $(wildcard python/shoal/*.py python/shoal/*.pyi python/shoal/py.typed))) \
+	$(BUILD)/python/shoal/_core.abi3.so $(BUILD)/python/shoal/shoal-hdf5 $(BUILD)/python/shoal/shoal-devices
+python: $(PYTHON_PARTS)
+wheel:
+	$(PYTHON) -m pip wheel --no-deps -w $(BUILD)/wheel .
+$(BUILD)/python/shoal/%: python/shoal/%
+	@mkdir -p $(@D)
+	cp $< $@
+$(BUILD)/python/shoal/shoal-%: $(BUILD)/shoal-%
+	@mkdir -p $(@D)
+	cp $< $@
+PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])' 2>/dev/null)
+$(PYTHON_OBJ): ALL_CFLAGS += -I$(PYTHON_INCLUDE)
+$(BUILD)/python/shoal/_core.abi3.so: $(PYTHON_OBJ) $(BUILD)/libshoal.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -shared $^ -o $@ $(LIBS)
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -226,7 +250,7 @@ SLOW_TESTS := cache_turn_,choice_run,device_,examples_run,lint_,log_labels_are,p
 	test_failure,test_far_time,test_from,test_hostile,test_kernel,test_key_,test_lanes,test_large,test_lend,$\
 	test_log_cli,test_log_time,test_machine_code,test_nan,test_newton,test_norm,test_random,test_reduce_run,$\
 	test_reference,test_result_names,test_singular,test_solver,test_special,test_stiff,test_summary_files,$\
-	test_warm,test_worked,test_xpp
+	test_warm,test_worked,test_xpp,python_
 SANITIZERS := address,undefined
 sanitized:
 	@mkdir -p $(BUILD)

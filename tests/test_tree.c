@@ -40,6 +40,7 @@ static const struct {
     {"libexec",
      "src/base src/io src/device"}, // a part of the library that runs as a process of its own
     {"cli", "include/shoal/shoal.h"},
+    {"python", "include/shoal/shoal.h"},
     {"examples", "include/shoal/shoal.h"},
     {"bench", "include/shoal/shoal.h"},
 };
@@ -144,7 +145,7 @@ static void read_folder(struct found *f, const char *folder) {
 
 TEST(tree_includes_go_downwards) {
     static const char *const roots[] = {"include", "src",      "kernels", "libexec",
-                                        "cli",     "examples", "bench"};
+                                        "cli",     "examples", "bench",   "python"};
     struct found f = {0};
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
         read_folder(&f, roots[i]);

@@ -27,6 +27,7 @@ demo  required header  stdio.h libc6-dev headers of the C library
 demo  optional library libsleef.so.3 libsleef3 fast vector exp, sin, pow, ... in kernels
 demo  optional library libhdf5_serial.so.*|libhdf5.so.* libhdf5-103-1|libhdf5-103-1t64|libhdf5-310 HDF5 result files
 test  optional python  numpy,h5py,scipy python3,python3-numpy,python3-h5py,python3-scipy independent checks of results and files
+test  optional pyheader Python.h python3-dev the extension module of the Python package
 test  optional library libOpenCL.so.1 ocl-icd-libopencl1 the kernels of GPUs, on this CPU
 test  optional file    /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd the kernels of GPUs, on this CPU
 test  optional command xppaut xppaut independent checks of the model language
@@ -72,6 +73,12 @@ has_header() {
         [ -e "$file" ] && return 0
     done
     return 1
+}
+
+has_pyheader() {
+    has_command python3 && python3 -c "import sys, sysconfig
+from os.path import exists
+sys.exit(not exists(sysconfig.get_paths()['include'] + '/$1'))"
 }
 
 # The name may be a pattern.

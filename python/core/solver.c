@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: MIT
+// Batches, solvers, and runs of every step.
+#include "core.h"
+
+#include <string.h>
+
+// ---- Options ------------------------------------------------------------------------------------
+
+bool core_options(shoal_options *options, const shoal_model *model, PyObject *pairs,
+                  shoal_log *log) {
+    shoal_code code = shoal_options_init(options, model, log);
+    Py_ssize_t count = PyTuple_Check(pairs) ? PyTuple_Size(pairs) : -1;
+    for (Py_ssize_t i = 0; code == SHOAL_OK && i < count; i++) {
+        const char *name, *value;
+        if (!PyArg_ParseTuple(PyTuple_GetItem(pairs, i), "ss", &name, &value))
+            return false;
+        code = shoal_options_set(options, name, value, log);
+    }
+    if (count < 0)
+        PyErr_SetString(PyExc_TypeError, "options are a tuple of pairs");
+    else if (code != SHOAL_OK)
+        core_raise(code, log);
+    return count >= 0 && code == SHOAL_OK;
+}
+
+// ---- Batches ------------------------------------------------------------------------------------
+
+// Arrays are borrowed as long as it lives.
+struct core_batch {
+    PyObject_HEAD;
+    shoal_batch *batch;
+    Py_buffer *lent;
+    Py_ssize_t lent_count;
+};
+static PyTypeObject *batch_type;
+
+static shoal_code lend(struct core_batch *self, const char *name, PyObject *array, shoal_log *log) {
+    Py_buffer *b = &self->lent[self->lent_count];
+    if (PyObject_GetBuffer(array, b, PyBUF_ND | PyBUF_FORMAT) < 0)
+        return SHOAL_USAGE;
+    self->lent_count++;
+    bool single = !strcmp(b->format, "f"), known = single || !strcmp(b->format, "d");
+    if (!known || b->ndim != 1) {
+        PyErr_Format(PyExc_TypeError, "%s: a vector of float64 or float32 is needed", name);
+        return SHOAL_USAGE;
+    }
+    return shoal_batch_lend(self->batch, name, b->buf, single ? SHOAL_F32 : SHOAL_F64,
+                            (uint64_t)b->shape[0], log);
+}
+
+// A text is an option (name: sweep, sample, batch, ...), a number a value for all runs, anything
+// else an array with one value a run.
+static shoal_code describe(struct core_batch *self, const char *name, PyObject *what,
+                           shoal_log *log) {
+    if (PyUnicode_Check(what)) {
+        const char *text = PyUnicode_AsUTF8AndSize(what, NULL);
+        return text ? shoal_batch_option(self->batch, name, text, log) : SHOAL_USAGE;
+    }
+    if (PyFloat_Check(what)) {
+        PyObject *spec = PyUnicode_FromFormat("%s=%R", name, what); // in no locale
+        const char *text = spec ? PyUnicode_AsUTF8AndSize(spec, NULL) : NULL;
+        shoal_code code = text ? shoal_batch_sweep(self->batch, text, log) : SHOAL_USAGE;
+        Py_XDECREF(spec);
+        return code;
+    }
+    return lend(self, name, what, log);
+}
+
+static bool describe_all(struct core_batch *self, PyObject *items) {
+    shoal_log *log = shoal_log_new();
+    shoal_code code = SHOAL_OK;
+    for (Py_ssize_t i = 0; code == SHOAL_OK && i < PyTuple_Size(items); i++) {
+        const char *name;
+        PyObject *what;
+        code = PyArg_ParseTuple(PyTuple_GetItem(items, i), "sO", &name, &what)
+                   ? describe(self, name, what, log)
+                   : SHOAL_USAGE;
+    }
+    if (code == SHOAL_OK)
+        code = shoal_batch_check(self->batch, log);
+    if (code != SHOAL_OK && !PyErr_Occurred())
+        core_raise(code, log);
+    shoal_log_free(log);
+    return code == SHOAL_OK;
+}
+
+static PyObject *batch_new(PyObject *module, PyObject *args) {
+    struct core_model *model;
+    PyObject *items;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!:batch", core_model_type, &model, &PyTuple_Type, &items))
+        return NULL;
+    struct core_batch *self = PyObject_New(struct core_batch, batch_type);
+    if (!self)
+        return NULL;
+    size_t most = (size_t)PyTuple_Size(items) + 1;
+    *self = (struct core_batch){self->ob_base, NULL, PyMem_Malloc(sizeof(Py_buffer) * most), 0};
+    core_lock(model->lock);
+    shoal_code code = self->lent ? shoal_batch_new(model->model, &self->batch, NULL) : SHOAL_MEMORY;
+    PyThread_release_lock(model->lock);
+    if (code != SHOAL_OK)
+        core_raise(code, NULL);
+    if (code != SHOAL_OK || !describe_all(self, items))
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void batch_dealloc(PyObject *object) {
+    struct core_batch *self = (struct core_batch *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    shoal_batch_free(self->batch);
+    while (self->lent_count)
+        PyBuffer_Release(&self->lent[--self->lent_count]);
+    PyMem_Free(self->lent);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *batch_rows(PyObject *object, void *unused) {
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(shoal_batch_rows(((struct core_batch *)object)->batch));
+}
+
+static PyObject *batch_inputs(PyObject *object, void *unused) {
+    const shoal_batch *batch = ((struct core_batch *)object)->batch;
+    PyObject *names = PyList_New(0);
+    (void)unused;
+    for (uint32_t i = 0; names && i < shoal_batch_input_count(batch); i++) {
+        PyObject *name = PyUnicode_FromString(shoal_batch_input_name(batch, i));
+        if (!name || PyList_Append(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+// fill(input, buffer of doubles): one value a row.
+static PyObject *batch_fill(PyObject *object, PyObject *args) {
+    const shoal_batch *batch = ((struct core_batch *)object)->batch;
+    unsigned input;
+    Py_buffer to;
+    if (!PyArg_ParseTuple(args, "Iw*:fill", &input, &to))
+        return NULL;
+    uint64_t rows = shoal_batch_rows(batch), room = (uint64_t)to.len / sizeof(double);
+    double *values = to.buf;
+    for (uint64_t i = 0; i < rows && i < room; i++)
+        values[i] = shoal_batch_value(batch, input, shoal_batch_run(batch, i));
+    PyBuffer_Release(&to);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef batch_methods[] = {
+    {"fill", batch_fill, METH_VARARGS, "fill(input, out): its value in each row"}, {0}};
+static PyGetSetDef batch_members[] = {{"rows", batch_rows, NULL, "how many runs", NULL},
+                                      {"inputs", batch_inputs, NULL, "names of inputs", NULL},
+                                      {0}};
+static PyType_Slot batch_slots[] = {{Py_tp_dealloc, batch_dealloc},
+                                    {Py_tp_methods, batch_methods},
+                                    {Py_tp_getset, batch_members},
+                                    {0}};
+static PyType_Spec batch_spec = {"shoal._core.Batch", sizeof(struct core_batch), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 batch_slots};
+
+// ---- Solvers ------------------------------------------------------------------------------------
+
+struct core_solver {
+    PyObject_HEAD;
+    shoal_solver *solver;
+    shoal_log *log; // of the last call
+    PyThread_type_lock lock;
+    struct core_watch watch;
+};
+static PyTypeObject *solver_type;
+
+static PyObject *solver_new(PyObject *module, PyObject *args) {
+    struct core_model *model;
+    PyObject *pairs;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!:solver", core_model_type, &model, &PyTuple_Type, &pairs))
+        return NULL;
+    struct core_solver *self = PyObject_New(struct core_solver, solver_type);
+    if (!self)
+        return NULL;
+    *self = (struct core_solver){
+        .ob_base = self->ob_base, .log = shoal_log_new(), .lock = PyThread_allocate_lock()};
+    shoal_options options;
+    if (!core_options(&options, model->model, pairs, self->log)) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    options.stop = &self->watch.stop;
+    options.on_compile = core_on_compile;
+    options.on_compile_user = &self->watch;
+    core_lock(model->lock);
+    shoal_code code;
+    Py_BEGIN_ALLOW_THREADS;
+    code = shoal_solver_new(model->model, &options, &self->solver, self->log);
+    Py_END_ALLOW_THREADS;
+    PyThread_release_lock(model->lock);
+    if (code != SHOAL_OK) {
+        if (!core_watch_raised(&self->watch))
+            core_raise(code, self->log);
+        Py_CLEAR(self);
+    } else
+        shoal_solver_on_progress(self->solver, core_on_progress, &self->watch);
+    return (PyObject *)self;
+}
+
+static void solver_dealloc(PyObject *object) {
+    struct core_solver *self = (struct core_solver *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    shoal_solver_free(self->solver);
+    shoal_log_free(self->log);
+    PyThread_free_lock(self->lock);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+// What a call of the library is given and gives, for calls that run without the lock of Python.
+struct work {
+    struct core_solver *solver;
+    const struct core_batch *batch;
+    shoal_array *arrays;
+    Py_ssize_t count;
+    const char *path;
+    shoal_result *result;
+    shoal_tally tally;
+};
+typedef shoal_code work_fn(struct work *work);
+
+static shoal_code run_arrays(struct work *w) {
+    return shoal_solver_run_arrays(w->solver->solver, w->batch->batch, w->arrays, (size_t)w->count,
+                                   &w->tally, w->solver->log);
+}
+
+static shoal_code run_file(struct work *w) {
+    return shoal_solver_run_file(w->solver->solver, w->batch->batch, w->path, &w->tally,
+                                 w->solver->log);
+}
+
+static shoal_code run_result(struct work *w) {
+    shoal_code code =
+        shoal_solver_run(w->solver->solver, w->batch->batch, &w->result, w->solver->log);
+    if (code == SHOAL_OK)
+        w->tally = shoal_result_tally(w->result);
+    return code;
+}
+
+static shoal_code warm(struct work *w) {
+    return shoal_solver_warm(w->solver->solver, w->batch->batch, w->solver->log);
+}
+
+// Does it without Python's lock. Signals come through; true when it was done.
+static bool work_do(struct work *w, work_fn *call, PyObject *progress) {
+    struct core_solver *self = w->solver;
+    core_lock(self->lock);
+    self->watch = (struct core_watch){.progress = progress == Py_None ? NULL : progress};
+    shoal_log_clear(self->log);
+    shoal_code code;
+    Py_BEGIN_ALLOW_THREADS;
+    code = call(w);
+    Py_END_ALLOW_THREADS;
+    self->watch.progress = NULL;
+    bool raised = core_watch_raised(&self->watch);
+    if (code != SHOAL_OK && !raised)
+        core_raise(code, self->log);
+    PyThread_release_lock(self->lock);
+    return code == SHOAL_OK && !raised;
+}
+
+static PyObject *tally_of(const shoal_tally *t) {
+    PyObject *by = PyTuple_New(SHOAL_STATUS_COUNT);
+    for (int i = 0; by && i < SHOAL_STATUS_COUNT; i++)
+        PyTuple_SetItem(by, i, PyLong_FromUnsignedLongLong(t->by_status[i]));
+    return by ? Py_BuildValue("(KKNKKKdNzz)", t->runs, t->done, by, t->steps, t->rejected,
+                              t->f_evals, t->seconds, PyBool_FromLong(t->complete), t->method,
+                              t->stiff_method)
+              : NULL;
+}
+
+// How many bytes a run writes to an array behind its start.
+static uint64_t bytes_of(const shoal_solver *solver, const shoal_array *a, uint64_t rows) {
+    static const uint64_t sizes[] = {
+        [SHOAL_ARRAY_U8] = 1,  [SHOAL_ARRAY_U32] = 4, [SHOAL_ARRAY_U64] = 8,
+        [SHOAL_ARRAY_F32] = 4, [SHOAL_ARRAY_F64] = 8, [SHOAL_ARRAY_TEXT] = sizeof(char *)};
+    uint64_t samples = shoal_solver_save_count(solver), vars = shoal_solver_var_count(solver);
+    for (uint32_t i = 0; i < shoal_solver_array_count(solver); i++) {
+        shoal_array_info info = shoal_solver_array_at(solver, i);
+        if (a->name ? strcmp(a->name, info.name) : !info.is_variable)
+            continue;
+        uint64_t size = sizes[info.type];
+        if (a->row_stride)
+            return size * ((rows - 1) * a->row_stride + (samples - 1) * a->sample_stride +
+                           (a->name ? 0 : (vars - 1) * a->var_stride) + 1);
+        uint64_t each = (info.axis[0] ? info.axis[0] : 1) * (info.axis[1] ? info.axis[1] : 1);
+        return size * rows * each * (info.per_sample ? samples : 1) * (a->name ? 1 : vars);
+    }
+    return rows * 8; // an input, or nothing
+}
+
+// How many bytes there are from the first element of a buffer to the end of its last.
+static uint64_t span_of(const Py_buffer *b) {
+    Py_ssize_t last = 0;
+    for (int i = 0; i < b->ndim; i++) {
+        if (b->strides[i] < 0 || !b->shape[i])
+            return 0;
+        last += (b->shape[i] - 1) * b->strides[i];
+    }
+    return (uint64_t)(last + b->itemsize);
+}
+
+static bool take_array(const struct work *w, PyObject *row, shoal_array *a, Py_buffer *b,
+                       uint64_t rows) {
+    PyObject *array;
+    Py_ssize_t by_row, by_sample, by_var;
+    if (!PyArg_ParseTuple(row, "zOnnn", &a->name, &array, &by_row, &by_sample, &by_var) ||
+        PyObject_GetBuffer(array, b, PyBUF_STRIDED | PyBUF_WRITABLE) < 0)
+        return false;
+    a->data = b->buf;
+    a->row_stride = (size_t)by_row, a->sample_stride = (size_t)by_sample;
+    a->var_stride = (size_t)by_var;
+    if (rows && bytes_of(w->solver->solver, a, rows) > span_of(b)) {
+        PyErr_Format(PyExc_ValueError, "the array for %s is too small",
+                     a->name ? a->name : "all variables");
+        PyBuffer_Release(b);
+        return false;
+    }
+    return true;
+}
+
+// run(batch, ((name, buffer, row, sample, variable stride), ...), progress)
+static PyObject *solver_run(PyObject *object, PyObject *args) {
+    struct work w = {.solver = (struct core_solver *)object};
+    PyObject *outputs, *progress = Py_None, *result = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!|O:run", batch_type, &w.batch, &PyTuple_Type, &outputs,
+                          &progress))
+        return NULL;
+    Py_ssize_t most = PyTuple_Size(outputs);
+    w.arrays = PyMem_Calloc((size_t)most + 1, sizeof *w.arrays);
+    Py_buffer *buffers = PyMem_Calloc((size_t)most + 1, sizeof *buffers);
+    uint64_t rows = shoal_batch_rows(w.batch->batch);
+    bool good = w.arrays && buffers;
+    while (good && w.count < most &&
+           (good = take_array(&w, PyTuple_GetItem(outputs, w.count), &w.arrays[w.count],
+                              &buffers[w.count], rows)))
+        w.count++;
+    if (good && work_do(&w, run_arrays, progress))
+        result = tally_of(&w.tally);
+    while (buffers && w.count)
+        PyBuffer_Release(&buffers[--w.count]);
+    PyMem_Free(buffers);
+    PyMem_Free(w.arrays);
+    return result;
+}
+
+// run_file(batch, path, progress)
+static PyObject *solver_run_file(PyObject *object, PyObject *args) {
+    struct work w = {.solver = (struct core_solver *)object};
+    PyObject *path, *progress = Py_None;
+    if (!PyArg_ParseTuple(args, "O!O&|O:run_file", batch_type, &w.batch, PyUnicode_FSConverter,
+                          &path, &progress))
+        return NULL;
+    w.path = PyBytes_AsString(path);
+    PyObject *result = work_do(&w, run_file, progress) ? tally_of(&w.tally) : NULL;
+    Py_DECREF(path);
+    return result;
+}
+
+static PyObject *solver_warm(PyObject *object, PyObject *args) {
+    struct work w = {.solver = (struct core_solver *)object};
+    if (!PyArg_ParseTuple(args, "O!:warm", batch_type, &w.batch))
+        return NULL;
+    return work_do(&w, warm, Py_None) ? Py_NewRef(Py_None) : NULL;
+}
+
+// ---- Runs of every step -------------------------------------------------------------------------
+
+struct core_steps {
+    PyObject_HEAD;
+    shoal_result *result;
+    uint32_t vars;
+};
+static PyTypeObject *steps_type;
+
+// run_steps(batch, progress): (steps, tally)
+static PyObject *solver_run_steps(PyObject *object, PyObject *args) {
+    struct work w = {.solver = (struct core_solver *)object};
+    PyObject *progress = Py_None;
+    if (!PyArg_ParseTuple(args, "O!|O:run_steps", batch_type, &w.batch, &progress) ||
+        !work_do(&w, run_result, progress))
+        return NULL;
+    struct core_steps *steps = PyObject_New(struct core_steps, steps_type);
+    if (!steps) {
+        shoal_result_free(w.result);
+        return NULL;
+    }
+    *steps =
+        (struct core_steps){steps->ob_base, w.result, shoal_solver_var_count(w.solver->solver)};
+    return Py_BuildValue("(NN)", steps, tally_of(&w.tally));
+}
+
+static void steps_dealloc(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    shoal_result_free(((struct core_steps *)object)->result);
+    PyObject_Free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *steps_count(PyObject *object, PyObject *args) {
+    unsigned long long row;
+    if (!PyArg_ParseTuple(args, "K:count", &row))
+        return NULL;
+    return PyLong_FromUnsignedLongLong(
+        shoal_result_samples(((struct core_steps *)object)->result, row));
+}
+
+static PyObject *steps_status(PyObject *object, PyObject *args) {
+    unsigned long long row;
+    if (!PyArg_ParseTuple(args, "K:status", &row))
+        return NULL;
+    return PyLong_FromLong(shoal_result_status(((struct core_steps *)object)->result, row));
+}
+
+// fill(row, t, y): times, and [variable][sample].
+static PyObject *steps_fill(PyObject *object, PyObject *args) {
+    const struct core_steps *self = (const struct core_steps *)object;
+    unsigned long long row;
+    Py_buffer t, y;
+    if (!PyArg_ParseTuple(args, "Kw*w*:fill", &row, &t, &y))
+        return NULL;
+    uint64_t count = shoal_result_samples(self->result, row);
+    bool fits = (uint64_t)t.len >= count * sizeof(double) &&
+                (uint64_t)y.len >= count * self->vars * sizeof(double);
+    for (uint64_t i = 0; fits && i < count; i++) {
+        ((double *)t.buf)[i] = shoal_result_t(self->result, row, i);
+        for (uint32_t v = 0; v < self->vars; v++)
+            ((double *)y.buf)[v * count + i] = shoal_result_value(self->result, v, row, i);
+    }
+    PyBuffer_Release(&t);
+    PyBuffer_Release(&y);
+    if (!fits)
+        return PyErr_Format(PyExc_ValueError, "the arrays are too small");
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef steps_methods[] = {
+    {"count", steps_count, METH_VARARGS, "count(row): its samples"},
+    {"status", steps_status, METH_VARARGS, "status(row)"},
+    {"fill", steps_fill, METH_VARARGS, "fill(row, t, y)"},
+    {0}};
+static PyType_Slot steps_slots[] = {
+    {Py_tp_dealloc, steps_dealloc}, {Py_tp_methods, steps_methods}, {0}};
+static PyType_Spec steps_spec = {"shoal._core.Steps", sizeof(struct core_steps), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 steps_slots};
+
+// ---- What a solver says -------------------------------------------------------------------------
+
+static PyObject *solver_arrays(PyObject *object, PyObject *unused) {
+    const shoal_solver *solver = ((struct core_solver *)object)->solver;
+    PyObject *list = PyList_New(0);
+    (void)unused;
+    for (uint32_t i = 0; list && i < shoal_solver_array_count(solver); i++) {
+        shoal_array_info a = shoal_solver_array_at(solver, i);
+        PyObject *row = Py_BuildValue("(siNNNKK)", a.name, (int)a.type,
+                                      PyBool_FromLong(a.per_sample), PyBool_FromLong(a.is_variable),
+                                      PyBool_FromLong(a.is_summary), a.axis[0], a.axis[1]);
+        if (!row || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyObject *solver_times(PyObject *object, PyObject *unused) {
+    const shoal_solver *solver = ((struct core_solver *)object)->solver;
+    Py_ssize_t count = (Py_ssize_t)shoal_solver_save_count(solver);
+    PyObject *list = PyList_New(count);
+    (void)unused;
+    for (Py_ssize_t i = 0; list && i < count; i++) {
+        PyObject *t = PyFloat_FromDouble(shoal_solver_save_time(solver, (uint64_t)i));
+        if (!t || PyList_SetItem(list, i, t) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *solver_plan(PyObject *object, PyObject *args) {
+    struct core_solver *self = (struct core_solver *)object;
+    const struct core_batch *batch;
+    shoal_plan p;
+    if (!PyArg_ParseTuple(args, "O!:plan", batch_type, &batch))
+        return NULL;
+    core_lock(self->lock);
+    shoal_code code = shoal_solver_plan(self->solver, batch->batch, NULL, &p, self->log);
+    PyObject *result = code == SHOAL_OK ? Py_BuildValue("(KKKKd)", p.runs, p.rows, p.host_bytes,
+                                                        p.device_bytes, p.seconds)
+                                        : core_raise(code, self->log);
+    PyThread_release_lock(self->lock);
+    return result;
+}
+
+// A text of the log in memory of its own.
+static PyObject *summary_of(const shoal_log *log) {
+    size_t length = shoal_log_summary(log, SHOAL_CATEGORY_COUNT, NULL, 0);
+    char *text = PyMem_Malloc(length + 1);
+    if (!text)
+        return PyErr_NoMemory();
+    shoal_log_summary(log, SHOAL_CATEGORY_COUNT, text, length + 1);
+    PyObject *result = PyUnicode_FromString(text);
+    PyMem_Free(text);
+    return result;
+}
+
+// timing(): (text, {category: seconds}, [(label, category, count, seconds, own seconds, bytes)])
+static PyObject *solver_timing(PyObject *object, PyObject *unused) {
+    const shoal_log *log = ((struct core_solver *)object)->log;
+    uint64_t ns[SHOAL_CATEGORY_COUNT], other;
+    PyObject *totals = PyDict_New(), *list = PyList_New(0), *text = summary_of(log);
+    (void)unused;
+    shoal_log_totals(log, ns, &other);
+    for (int i = 0; totals && i <= SHOAL_CATEGORY_COUNT; i++) {
+        bool last = i == SHOAL_CATEGORY_COUNT;
+        PyObject *s = PyFloat_FromDouble((double)(last ? other : ns[i]) * 1e-9);
+        const char *name = last ? "other" : shoal_category_name((shoal_category)i);
+        if (!s || PyDict_SetItemString(totals, name, s) < 0)
+            Py_CLEAR(totals);
+        Py_XDECREF(s);
+    }
+    for (size_t i = 0; list && i < shoal_log_sum_count(log); i++) {
+        shoal_span_sum s = shoal_log_sum(log, i);
+        if (!s.count)
+            continue;
+        PyObject *row = Py_BuildValue("(ssKddK)", s.label, shoal_category_name(s.category), s.count,
+                                      (double)s.ns * 1e-9, (double)s.own_ns * 1e-9, s.bytes);
+        if (!row || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    if (totals && list && text)
+        return Py_BuildValue("(NNN)", text, totals, list);
+    Py_XDECREF(totals);
+    Py_XDECREF(list);
+    Py_XDECREF(text);
+    return NULL;
+}
+
+static PyObject *solver_messages(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return core_messages(((struct core_solver *)object)->log);
+}
+
+static PyObject *text_or_none(const char *text) {
+    return text ? PyUnicode_FromString(text) : Py_NewRef(Py_None);
+}
+static PyObject *solver_device(PyObject *object, void *unused) {
+    (void)unused;
+    return text_or_none(shoal_solver_device(((struct core_solver *)object)->solver));
+}
+static PyObject *solver_key(PyObject *object, void *unused) {
+    (void)unused;
+    return text_or_none(shoal_solver_key(((struct core_solver *)object)->solver));
+}
+static PyObject *solver_reason(PyObject *object, void *unused) {
+    (void)unused;
+    return text_or_none(shoal_solver_reason(((struct core_solver *)object)->solver));
+}
+
+static PyMethodDef solver_methods[] = {
+    {"run", solver_run, METH_VARARGS, "run(batch, arrays, progress=None): a tally"},
+    {"run_file", solver_run_file, METH_VARARGS, "run_file(batch, path, progress=None): a tally"},
+    {"run_steps", solver_run_steps, METH_VARARGS, "run_steps(batch, progress=None)"},
+    {"warm", solver_warm, METH_VARARGS, "warm(batch)"},
+    {"plan", solver_plan, METH_VARARGS, "plan(batch): runs, rows, bytes, bytes, seconds"},
+    {"arrays", solver_arrays, METH_NOARGS, "arrays(): those of a result"},
+    {"times", solver_times, METH_NOARGS, "times(): of samples"},
+    {"timing", solver_timing, METH_NOARGS, "timing(): of the last run"},
+    {"messages", solver_messages, METH_NOARGS, "messages(): of the last run"},
+    {0}};
+static PyGetSetDef solver_members[] = {{"device", solver_device, NULL, "of the last batch", NULL},
+                                       {"key", solver_key, NULL, "of its kernel", NULL},
+                                       {"reason", solver_reason, NULL, "why that device", NULL},
+                                       {0}};
+static PyType_Slot solver_slots[] = {{Py_tp_dealloc, solver_dealloc},
+                                     {Py_tp_methods, solver_methods},
+                                     {Py_tp_getset, solver_members},
+                                     {0}};
+static PyType_Spec solver_spec = {"shoal._core.Solver", sizeof(struct core_solver), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  solver_slots};
+
+static PyMethodDef functions[] = {
+    {"batch", batch_new, METH_VARARGS, "batch(model, ((name, array, number or text), ...))"},
+    {"solver", solver_new, METH_VARARGS, "solver(model, ((option, text), ...))"},
+    {0}};
+
+static int add(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **type) {
+    *type = (PyTypeObject *)PyType_FromSpec(spec);
+    return *type ? PyModule_AddObjectRef(module, name, (PyObject *)*type) : -1;
+}
+
+int core_add_solver(PyObject *module) {
+    if (add(module, "Batch", &batch_spec, &batch_type) < 0 ||
+        add(module, "Solver", &solver_spec, &solver_type) < 0 ||
+        add(module, "Steps", &steps_spec, &steps_type) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""What came out of a run."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core
+
+PENDING = 255
+
+
+@functools.cache
+def _statuses() -> list[tuple[str, str, str]]:
+    return _core.statuses()
+
+
+class Tally(NamedTuple):
+    """Numbers of a whole run."""
+
+    runs: int
+    done: int
+    by_status: tuple[int, ...]
+    steps: int
+    rejected: int
+    f_evals: int
+    seconds: float
+    complete: bool
+    method: str
+    stiff_method: str | None
+
+
+class Timing(NamedTuple):
+    """Where the time of a run went."""
+
+    text: str
+    categories: dict[str, float]
+    spans: list[tuple[str, str, int, float, float, int]]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Result:
+    """Results of a batch, or of one run in SciPy's form.
+
+    ``r["x"]`` is a variable, a summary or an array that every result has (``status``, ``steps``,
+    ``f_evals``), with the axes of the batch first. ``r.t``, ``r.y``, ``r.status``, ``r.success``,
+    ``r.message`` and ``r.nfev`` are SciPy's.
+    """
+
+    def __init__(self, solver: Any, batch: Any, shape: tuple[int, ...], arrays: dict[str, np.ndarray],
+                 y: np.ndarray | None, wanted: tuple[Any, ...], single: bool,
+                 steps: tuple[list[np.ndarray], list[np.ndarray]] | None = None) -> None:
+        self._solver, self._batch, self.shape = solver, batch, shape
+        self._arrays, self._y, self._wanted, self._single = arrays, y, wanted, single
+        self._step_lists = steps
+        self.tally: Tally | None = None
+
+    def _finish(self, tally: Tally | None, solver: Any) -> None:
+        self.tally = tally
+        self._timing = solver._core.timing
+        self.device = solver._core.device
+        if tally and not self._single:
+            failed = tally.done - sum(tally.by_status[:2])
+            if failed:
+                warnings.warn(f"{failed:,} of {tally.runs:,} runs failed: {self.message}",
+                              _failed_runs(), stacklevel=4)
+        self._spans = None
+
+    def _give_up(self) -> None:
+        """Runs that a stop has left have no values."""
+        pending = self._arrays["status"] == PENDING
+        for array in (self._y, *self._arrays.values()):
+            if array is not None and array.dtype.kind == "f":
+                array[pending] = np.nan
+
+    # ---- arrays --------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> list[str]:
+        """Names that ``r[...]`` knows."""
+        return [*self._solver.variables, *self._arrays, *self.inputs]
+
+    @property
+    def inputs(self) -> dict[str, np.ndarray]:
+        """What differed from run to run."""
+        return self._batch.inputs()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        name = self._solver._name(name)
+        if name in self._solver.variables and (self._y is not None or self._step_lists):
+            i = self._solver.variables.index(name)
+            if self._step_lists:
+                return self._ragged([y[i] for y in self._step_lists[1]])
+            assert self._y is not None
+            return self._y[..., i, :] if self._solver._series else self._y[..., i, 0]
+        if name in self._arrays:
+            return self._arrays[name]
+        if name in self._batch.core.inputs:
+            return self.inputs[name]
+        raise KeyError(f"{name!r}: there is {', '.join(self.names)}")
+
+    def _ragged(self, rows: list[np.ndarray]) -> np.ndarray:
+        if self._single:
+            return rows[0]
+        out = np.empty(len(rows), dtype=object)
+        out[:] = rows
+        return out.reshape(self.shape)
+
+    @property
+    def t(self) -> np.ndarray:
+        """Times of the samples; one array, for all runs have the same, but for those of steps."""
+        return self._ragged(self._step_lists[0]) if self._step_lists else self._solver._times
+
+    @property
+    def y(self) -> np.ndarray:
+        """All variables: axes of the batch, then variables, then samples."""
+        if self._step_lists:
+            return self._ragged(self._step_lists[1])
+        if self._y is None:
+            raise AttributeError("no states were kept")
+        return self._y
+
+    @property
+    def status(self) -> Any:
+        """Of one run SciPy's: 0, 1 (an event) or -1. Of a batch an array: 0 and 1 the same, else why."""
+        if not self._single:
+            return self._arrays["status"]
+        code = int(self._arrays["status"].ravel()[0])
+        return code if code <= 1 else -1
+
+    @property
+    def success(self) -> Any:
+        """Whether a run reached its end."""
+        good = self._arrays["status"] <= 1
+        return bool(good.ravel()[0]) if self._single else good
+
+    @property
+    def failed(self) -> np.ndarray:
+        """Numbers of the runs that failed."""
+        return np.flatnonzero(self._arrays["status"].ravel() > 1)
+
+    @property
+    def message(self) -> str:
+        """What happened, in words."""
+        words = _statuses()
+        if self._single:
+            code = int(self._arrays["status"].ravel()[0])
+            word, text, hint = words[code] if code < len(words) else ("pending", "not finished", "")
+            return text + (f"; {hint}" if hint else "")
+        if not self.tally:
+            return "stopped"
+        counts = [f"{n:,} {words[i][0]}" for i, n in enumerate(self.tally.by_status) if n]
+        return ", ".join(counts)
+
+    @property
+    def nfev(self) -> int:
+        """Evaluations of the right-hand side."""
+        return self.tally.f_evals if self.tally else 0
+
+    njev = nlu = 0
+    sol = None
+    t_events = y_events = None
+
+    @property
+    def timing(self) -> Timing:
+        """Where the time went: ``print(r.timing)``."""
+        if self._spans is None:
+            self._spans = Timing(*self._timing())
+        return self._spans
+
+    def __repr__(self) -> str:
+        what = "1 run" if self._single else f"{self.tally.runs if self.tally else 0:,} runs"
+        return f"<shoal.Result of {what}: {self.message}; {', '.join(self._solver.variables)}>"
+
+    # ---- elsewhere -----------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Runs it into a file, .npz, .h5 or .csv, that the command line knows too."""
+        self._solver._core.run_file(self._batch.core, path)
+
+    def rerun(self, only: Any = None, **options: Any) -> Result:
+        """The same again, or some of its runs (``only=r.failed``), with other options."""
+        solver = self._solver._with(options) if options else self._solver
+        batch = self._batch if only is None else self._batch.only(np.asarray(only), solver.model)
+        return solver._run(batch, None, False, False)
+
+    def to_xarray(self) -> Any:
+        """As an xarray Dataset; inputs along an axis of their own are its coordinates."""
+        import xarray as xr  # type: ignore[import-untyped]
+
+        dims, coords = self._axes()
+        data: dict[str, Any] = {}
+        for name in self._solver.variables:
+            value = self[name]
+            data[name] = ((*dims, "t"), value) if self._solver._series else (dims, value)
+        for name, value in self._arrays.items():
+            extra = tuple(f"{name}_{i}" for i in range(value.ndim - len(dims)))
+            data[name] = ((*dims, *extra), value)
+        if self._solver._series:
+            coords["t"] = ("t", self.t)
+        return xr.Dataset(data, coords)
+
+    def _axes(self) -> tuple[tuple[str, ...], dict[str, Any]]:
+        """Names of the batch's axes: that of the one input that varies along it, else axis_0, ..."""
+        names = [f"axis_{i}" for i in range(len(self.shape))]
+        coords: dict[str, Any] = {}
+        for name, values in self.inputs.items():
+            varies = [i for i in range(values.ndim) if np.any(values != values.take([0], axis=i))]
+            if len(varies) == 1 and names[varies[0]].startswith("axis_"):
+                i = varies[0]
+                names[i] = name
+                at = tuple(slice(None) if k == i else 0 for k in range(values.ndim))
+                coords[name] = (name, values[at])
+        for name, values in self.inputs.items():
+            if name not in coords:
+                coords[name] = (tuple(names), values)
+        return tuple(names), coords
+
+    def to_pandas(self) -> Any:
+        """As a pandas DataFrame: a row a run, or a row a sample."""
+        import pandas as pd  # type: ignore[import-untyped]
+
+        rows = int(np.prod(self.shape))
+        if self._step_lists:
+            counts = [len(t) for t in self._step_lists[0]]
+            columns: dict[str, Any] = {"run": np.repeat(np.arange(rows), counts)}
+            columns |= {n: np.repeat(v.ravel(), counts) for n, v in self.inputs.items()}
+            columns["t"] = np.concatenate(self._step_lists[0])
+            for i, name in enumerate(self._solver.variables):
+                columns[name] = np.concatenate([y[i] for y in self._step_lists[1]])
+            return pd.DataFrame(columns)
+        repeat = len(self.t) if self._solver._series else 1
+        columns = {"run": np.repeat(np.arange(rows), repeat)}
+        columns |= {n: np.repeat(v.ravel(), repeat) for n, v in self.inputs.items()}
+        if self._solver._series:
+            columns["t"] = np.tile(self.t, rows)
+        columns |= {n: self[n].ravel() for n in self._solver.variables if self._y is not None}
+        for name, value in self._arrays.items():
+            if value.ndim == len(self.shape) and name != "t":
+                columns[name] = np.repeat(value.ravel(), repeat)
+        return pd.DataFrame(columns)
+
+    def plot(self, *names: str, ax: Any = None) -> Any:
+        """Draws variables over time, or final values over the first input, with matplotlib."""
+        import matplotlib.pyplot as plt  # type: ignore[import-untyped]
+
+        ax = ax or plt.subplots()[1]
+        for name in names or self._solver.variables:
+            value = self[name]
+            if self._step_lists and not self._single:
+                for t, y in zip(self.t.ravel(), value.ravel()):
+                    ax.plot(t, y, label=name)
+            elif self._step_lists or self._solver._series:
+                ax.plot(self.t, value.reshape(-1, len(self.t)).T, label=name)
+                ax.set_xlabel("t")
+            else:
+                label, x = next(iter(self.inputs.items()), ("run", np.arange(value.size)))
+                ax.plot(x.ravel(), value.ravel(), ".", label=name)
+                ax.set_xlabel(label)
+        ax.set_ylabel(", ".join(names or self._solver.variables))
+        return ax
+
+
+def _failed_runs() -> type[Warning]:
+    from .solve import FailedRuns
+
+    return FailedRuns
+
+
+def load(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """The arrays of a result file that the command line or :meth:`Result.save` wrote."""
+    name = os.fspath(path)
+    if name.endswith(".npz"):
+        with np.load(name) as file:
+            return {k: file[k] for k in file.files}
+    if name.endswith((".h5", ".hdf5")):
+        import h5py  # type: ignore[import-untyped]
+
+        with h5py.File(name) as file:
+            return {k: v[()] for k, v in file.items() if hasattr(v, "dtype")}
+    if name.endswith(".csv"):
+        table = np.genfromtxt(name, delimiter=",", names=True, dtype=None, encoding="utf-8",
+                              deletechars="")
+        return {k: np.atleast_1d(table[k]) for k in table.dtype.names}
+    raise ValueError(f"{name}: a result file ends in .npz, .h5 or .csv")

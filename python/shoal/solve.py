@@ -1,0 +1,513 @@
+# SPDX-License-Identifier: MIT
+"""Runs: `solve_ivp` as SciPy has it, and `Solver` for loops."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .model import Model, model_of
+from .options import pairs_of
+from .result import Result, Tally
+from .trace import trace
+
+# SciPy's methods by the names of ours.
+_METHODS = {"RK45": "dopri5", "RK23": "bs3", "DOP853": "dop853", "Radau": "radau5"}
+_AUTO = {"LSODA", "BDF"}
+_REFUSED = {
+    "dense_output": "give t_eval, or read every step of a single run",
+    "jac": "Jacobians are derived from the model",
+    "jac_sparsity": "Jacobians are derived from the model",
+    "lband": "Jacobians are derived from the model",
+    "uband": "Jacobians are derived from the model",
+}
+
+
+class FailedRuns(RuntimeWarning):
+    """Some trajectories of a batch did not reach their end."""
+
+
+def product(**axes: Any) -> dict[str, np.ndarray]:
+    """Every combination of some values, as arrays that broadcast to one axis each.
+
+    >>> g = shoal.product(a=[1, 2, 3], b=[10, 20])
+    >>> g["a"].shape, g["b"].shape
+    ((3, 1), (1, 2))
+    """
+    arrays = [np.asarray(v, dtype=float).ravel() for v in axes.values()]
+    return dict(zip(axes, np.meshgrid(*arrays, indexing="ij", sparse=True)))
+
+
+# ---- Batches -------------------------------------------------------------------------------------
+
+
+def _values(params: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """Numbers, and arrays."""
+    numbers: dict[str, float] = {}
+    arrays: dict[str, np.ndarray] = {}
+    for name, value in params.items():
+        value = _host_array(name, value)
+        if value.ndim:
+            arrays[name] = value
+        else:
+            numbers[name] = float(value)
+    return numbers, arrays
+
+
+def _host_array(name: str, value: Any) -> np.ndarray:
+    """A NumPy array of floats; arrays of others are taken by DLPack."""
+    if not isinstance(value, (np.ndarray, float, int)) and hasattr(value, "__dlpack__"):
+        kind = int(value.__dlpack_device__()[0])
+        if kind not in (1, 3):  # ordinary and pinned memory of the host
+            raise TypeError(f"{name} is an array on a GPU; copy it to the host first")
+        value = np.from_dlpack(value)
+    array = np.asarray(value)
+    if array.dtype not in (np.float64, np.float32):
+        array = array.astype(np.float64)
+    return array
+
+
+def _flat(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """One value a run; the array itself where it has them all already."""
+    if array.shape != shape:
+        array = np.broadcast_to(array, shape)
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+class _Batch:
+    """What differs from run to run: arrays that broadcast, or words of the command line."""
+
+    def __init__(self, model: Model, arrays: Mapping[str, np.ndarray], words: Sequence[tuple[str, str]],
+                 shape: tuple[int, ...] | None = None) -> None:
+        if arrays and words:
+            raise TypeError(f"{words[0][0]} and arrays exclude each other; put the values into arrays")
+        if shape is None:
+            shape = np.broadcast_shapes(*[a.shape for a in arrays.values()])
+        self.arrays = {name: _flat(a, shape) for name, a in arrays.items()}
+        self.core = _core.batch(model._core, (*self.arrays.items(), *words))
+        self.shape = shape if not words else (self.core.rows,)
+        self.words = tuple(words)
+
+    @property
+    def rows(self) -> int:
+        return self.core.rows
+
+    def only(self, rows: np.ndarray, model: Model) -> _Batch:
+        """The batch of some of its runs."""
+        values = {k: v.reshape(-1)[rows] for k, v in self.inputs().items()}
+        return _Batch(model, values, (), (len(rows),))
+
+    def inputs(self) -> dict[str, np.ndarray]:
+        """Values of all inputs, in the batch's shape."""
+        found = {}
+        for i, name in enumerate(self.core.inputs):
+            values = np.empty(self.rows)
+            self.core.fill(i, values)
+            found[name] = values.reshape(self.shape)
+        return found
+
+
+# ---- Options -------------------------------------------------------------------------------------
+
+
+def _times(t_eval: Any) -> tuple[str, Any]:
+    """Times to save at, as an option; they come out in the order of the run."""
+    times = np.atleast_1d(np.asarray(t_eval, dtype=float))
+    if times.ndim != 1 or not times.size:
+        raise ValueError("t_eval must be one-dimensional, and not empty")
+    steps = np.diff(times)
+    if not (np.all(steps > 0) or np.all(steps < 0)):
+        raise ValueError("values in t_eval are not properly sorted")
+    return "save", "at=" + ",".join(map(repr, times.tolist()))
+
+
+def _method(method: Any) -> str | None:
+    if method is None or isinstance(method, str) and method not in _AUTO:
+        return _METHODS.get(method, method)
+    if isinstance(method, str):
+        warnings.warn(f"{method} is run as `auto`: explicit steps, and implicit ones for stiff runs",
+                      UserWarning, stacklevel=4)
+        return "auto"
+    raise TypeError("a method is a name; shoal.methods() lists them")
+
+
+def _renamed(options: dict[str, Any]) -> dict[str, Any]:
+    """SciPy's words by ours."""
+    for name, way_out in _REFUSED.items():
+        if options.pop(name, None):
+            raise TypeError(f"{name} is not supported: {way_out}")
+    options.pop("vectorized", None)
+    for theirs, ours in (("first_step", "dt0"), ("max_step", "dt_max"), ("min_step", "dt_min")):
+        value = options.pop(theirs, None)
+        if value is not None and np.isfinite(value):
+            options[ours] = float(value)
+    atol = options.get("atol")
+    if atol is not None and np.ndim(atol):
+        raise TypeError("an atol for each state is a dict: {'x': 1e-9, 'y': 1e-12}")
+    if isinstance(atol, dict):
+        options["atol"] = ",".join(f"{k}={float(v)!r}" for k, v in atol.items())
+    if isinstance(options.get("summary"), dict):
+        options["summary"] = ",".join(f"{k}={v}" for k, v in options["summary"].items())
+    options["method"] = _method(options.get("method"))
+    return options
+
+
+# ---- Solvers -------------------------------------------------------------------------------------
+
+_TYPES = ("u1", "u4", "u8", "f4", "f8")
+
+
+def _given(out: Any, shape: tuple[int, ...], kind: str) -> np.ndarray:
+    """An array of the caller's in the shape of y, without a copy."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError("out is an array, or a result of this solver")
+    if out.dtype != np.dtype(kind):
+        raise TypeError(f"out has the type {out.dtype}, results are {np.dtype(kind)}")
+    if not out.flags.writeable:
+        raise ValueError("out cannot be written to")
+    if out.shape == shape:
+        return out
+    if shape[-1] == 1 and out.shape == shape[:-1]:
+        return out[..., None]
+    if out.shape == tuple(n for n in shape if n != 1):
+        return out[tuple(None if n == 1 else slice(None) for n in shape)]
+    raise ValueError(f"out has the shape {out.shape}, results have {shape}")
+
+
+def _strided(y: np.ndarray, axes: int) -> tuple[np.ndarray, int, int, int]:
+    """Memory of y, and how many elements lie between rows, samples and variables."""
+    size = y.itemsize
+    if any(s % size for s in y.strides) or any(s < 0 for s in y.strides):
+        raise ValueError("out has strides that are not a whole number of elements forwards")
+    of_batch, var, sample = y.strides[:axes], y.strides[axes], y.strides[axes + 1]
+    row = of_batch[-1] if axes else var * y.shape[axes]
+    for i in range(axes - 1):
+        if y.shape[i] > 1 and of_batch[i] != of_batch[i + 1] * y.shape[i + 1]:
+            raise ValueError("the axes of the batch in out are not one behind the other")
+    return y, row // size, sample // size, var // size
+
+
+def _progress_bar(want: Any) -> Callable[[int, int, float], None] | None:
+    """What is called while a batch runs: tqdm's bar where there is one, else a line."""
+    if not want:
+        return None
+    if callable(want):
+        return want
+    try:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+    except ImportError:
+        def line(done: int, total: int, seconds: float) -> None:
+            end = "\n" if done == total else ""
+            print(f"\r{done:,} of {total:,} runs, {seconds:.1f} s", end=end, file=sys.stderr, flush=True)
+        return line
+    bar = tqdm(unit=" runs")
+
+    def show(done: int, total: int, seconds: float) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+        if done == total:
+            bar.close()
+
+    return show
+
+
+# Inputs of batches up to this size are copied when results are written to memory that is given, so
+# that the next call needs no other batch.
+_SMALL = 4096
+
+
+class _Again:
+    """The last batch of a loop whose results go to the same memory each time."""
+
+    def __init__(self, out: Any = None, result: Result | None = None,
+                 shapes: dict[str, tuple[int, ...]] | None = None,
+                 names: Mapping[str, str] | None = None) -> None:
+        self.out, self.result, self.shapes = out, result, shapes or {}
+        self.names = names or {}
+        small = result is not None and result._batch.rows <= _SMALL
+        self.usable = small and all(s == result._batch.shape for s in self.shapes.values())
+
+    def fits(self, out: Any, values: Mapping[str, Any]) -> bool:
+        """Whether these values have taken the place of the last ones."""
+        if not self.usable or self.out is not out or len(values) != len(self.shapes):
+            return False
+        assert self.result is not None
+        arrays = self.result._batch.arrays
+        for name, value in values.items():
+            shape = self.shapes.get(name)
+            if type(value) is not np.ndarray or value.shape != shape or value.dtype.kind not in "fiu":
+                return False
+        for name, value in values.items():
+            arrays[self.names.get(name, name)].reshape(value.shape)[...] = value
+        return True
+
+
+class Solver:
+    """A model compiled once, for many batches.
+
+    ``source`` is a path, a text, a :class:`Model`, or a function with ``y0`` (or its size) and
+    ``args``. Options are those of the command line, with ``_`` for ``-``.
+
+    >>> s = shoal.Solver("x'=-k*x" + chr(10) + "init x=1" + chr(10) + "par k=1", (0, 1))
+    >>> s(k=np.array([0.0, 1.0]))["x"].round(4)
+    array([1.    , 0.3679])
+    """
+
+    def __init__(self, source: Any, t_span: Sequence[float] | None = None, y0: Any = None, *,
+                 args: Any = None, t_eval: Any = None, params: Mapping[str, Any] | None = None,
+                 events: Any = None, **options: Any) -> None:
+        self._made_of = (source, t_span, y0, args, t_eval, params, events, dict(options))
+        batch_words = [w for w in options if w in _batch_words()]
+        if batch_words:
+            raise TypeError(f"{batch_words[0]} describes a batch: give it to solve_ivp, or arrays to the call")
+        problem = _Problem(source, t_span, y0, args, t_eval, params, events, options)
+        self._begin(problem)
+
+    def _begin(self, problem: _Problem) -> None:
+        self.model = problem.model
+        self._names = problem.names
+        self._pairs = tuple(problem.solver_words)
+        self._core = _core.solver(self.model._core, self._pairs)
+        self._arrays = self._core.arrays()
+        self._times = np.array(self._core.times())
+        self._steps = not self._times.size
+        self.variables = [a[0] for a in self._arrays if a[3]]
+        self._series = any(a[2] and a[3] for a in self._arrays)
+        self._again = _Again()
+        self._lock = threading.Lock()
+
+    @property
+    def device(self) -> str:
+        """Where the last batch ran, in words."""
+        return self._core.device
+
+    def _name(self, name: str) -> str:
+        return self._names.get(name, name)
+
+    def _batch(self, values: Mapping[str, Any], private: bool = False) -> _Batch:
+        arrays = {self._name(k): _host_array(k, v) for k, v in values.items()}
+        shape = np.broadcast_shapes(*[a.shape for a in arrays.values()])
+        if private and np.prod(shape) <= _SMALL:
+            arrays = {k: np.array(a, dtype=np.float64) for k, a in arrays.items()}
+        return _Batch(self.model, arrays, (), shape)
+
+    def __call__(self, values: Mapping[str, Any] | None = None, *, out: Any = None,
+                 progress: Any = False, **more: Any) -> Result:
+        """Runs a batch: values by name, which broadcast.
+
+        ``out`` is what results are written to: an array of the shape of ``y`` (its axes of length 1
+        may be left out), or a result of this solver, which is then changed.
+        """
+        if out is not None and not values:
+            with self._lock:
+                if self._again.fits(out, more):
+                    return self._run_again(progress)
+        batch = self._batch({**(values or {}), **more}, private=out is not None)
+        result = self._run(batch, out, progress)
+        if out is not None and not self._steps:
+            self._again = _Again(out, result, {k: np.shape(v) for k, v in more.items()}, self._names)
+        return result
+
+    def _run_again(self, progress: Any) -> Result:
+        result = self._again.result
+        assert result is not None
+        tally = self._core.run(result._batch.core, result._wanted, _progress_bar(progress))
+        result._finish(Tally(*tally), self)
+        return result
+
+    def warm(self, values: Mapping[str, Any] | None = None, **more: Any) -> None:
+        """Pays before it matters what the first run of such a batch would pay."""
+        self._core.warm(self._batch({**(values or {}), **more}).core)
+
+    def _with(self, options: dict[str, Any]) -> Solver:
+        """The same with some other options."""
+        words, batch_words = pairs_of(_renamed(dict(options)))
+        if batch_words:
+            raise TypeError(f"{batch_words[0][0]} describes a batch, which stays as it was")
+        names = {name for name, _ in words}
+        other = Solver.__new__(Solver)
+        problem = _Problem.__new__(_Problem)
+        problem.model, problem.names = self.model, self._names
+        problem.solver_words = [w for w in self._pairs if w[0] not in names] + words
+        other._begin(problem)
+        return other
+
+    def _run(self, batch: _Batch, out: Result | None, progress: Any, single: bool = False) -> Result:
+        if self._steps:
+            return self._run_steps(batch, progress, single)
+        result = out if isinstance(out, Result) else self._allocate(batch, single, out)
+        if isinstance(out, Result):
+            self._check_out(out, batch)
+        try:
+            tally = self._core.run(batch.core, result._wanted, _progress_bar(progress))
+        except KeyboardInterrupt as stop:
+            result._give_up()
+            result._finish(None, self)
+            stop.result = result  # type: ignore[attr-defined]
+            raise
+        result._finish(Tally(*tally), self)
+        return result
+
+    def _allocate(self, batch: _Batch, single: bool, out: Any) -> Result:
+        reduces = self._has("reduce")
+        rows = self._core.plan(batch.core)[1] if reduces else batch.rows
+        shape = (rows,) if reduces else batch.shape
+        samples, count = len(self._times), len(self.variables)
+        arrays: dict[str, np.ndarray] = {}
+        wanted: list[tuple[Any, ...]] = []
+        y = None
+        if count and not reduces:
+            kind = next(a[1] for a in self._arrays if a[3])
+            full = (*shape, count, samples if self._series else 1)
+            y = np.empty(full, _TYPES[kind]) if out is None else _given(out, full, _TYPES[kind])
+            wanted.append((None, *_strided(y, len(shape))))
+        elif out is not None:
+            raise TypeError("out is an array for states, and none are kept")
+        for name, kind, per_sample, is_variable, _, first, second in self._arrays:
+            if name == "run" or is_variable and y is not None or per_sample and name == "t":
+                continue
+            axes = (samples,) if per_sample else tuple(int(n) for n in (first, second) if n)
+            arrays[name] = np.empty((*shape, *axes), dtype=_TYPES[kind])
+            wanted.append((name, arrays[name], 0, 0, 0))
+        return Result(self, batch, shape, arrays, y, tuple(wanted), single)
+
+    def _has(self, option: str) -> bool:
+        return any(name == option for name, _ in self._pairs)
+
+    def _check_out(self, out: Result, batch: _Batch) -> None:
+        if not isinstance(out, Result) or out._solver is not self:
+            raise TypeError("out is a result of this solver")
+        if out.shape != batch.shape:
+            raise ValueError(f"out has the shape {out.shape}, the batch {batch.shape}")
+        out._batch = batch
+
+    def _run_steps(self, batch: _Batch, progress: Any, single: bool) -> Result:
+        steps, tally = self._core.run_steps(batch.core, _progress_bar(progress))
+        times, values = [], []
+        for row in range(batch.rows):
+            count = steps.count(row)
+            t, y = np.empty(count), np.empty((len(self.variables), count))
+            steps.fill(row, t, y)
+            times.append(t)
+            values.append(y)
+        status = np.array([steps.status(r) for r in range(batch.rows)], dtype="u1").reshape(batch.shape)
+        result = Result(self, batch, batch.shape, {"status": status}, None, (), single, (times, values))
+        result._finish(Tally(*tally), self)
+        return result
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"model": self.model, "pairs": self._pairs, "names": self._names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        problem = _Problem.__new__(_Problem)
+        problem.model, problem.names = state["model"], state["names"]
+        problem.solver_words = list(state["pairs"])
+        self._begin(problem)
+
+
+def _batch_words() -> set[str]:
+    from .options import options
+
+    return {name for name, option in options().items() if option.in_batch}
+
+
+class _Problem:
+    """What was asked for, as a model, words of a solver, and a batch."""
+
+    def __init__(self, source: Any, t_span: Any, y0: Any, args: Any, t_eval: Any,
+                 params: Mapping[str, Any] | None, events: Any, options: dict[str, Any]) -> None:
+        options = _renamed(dict(options))
+        given = dict(params or {})
+        self.names: dict[str, str] = {}
+        if callable(source) and not isinstance(source, (Model, str)):
+            source, given = self._trace(source, y0, args, given)
+        elif args is not None:
+            raise TypeError("args belongs to a function; a model's parameters are given by params")
+        self.model = model_of(source)
+        self.numbers, self.arrays = _values(given)
+        self._initial(y0)
+        self.model = self.model.set(self.numbers)
+        for line in self._events(events):
+            self.model = self.model.event(line)
+        self.solver_words, self.batch_words = pairs_of(options)
+        if t_span is not None:
+            t0, t1 = (float(t) for t in t_span)
+            self.solver_words += [("t0", repr(t0)), ("t1", repr(t1))]
+        if t_eval is not None:
+            self.solver_words.append(_times(t_eval))
+
+    def _trace(self, fun: Any, y0: Any, args: Any, given: dict[str, Any]) -> tuple[Model, dict[str, Any]]:
+        if y0 is None:
+            raise TypeError("a function needs y0")
+        size = len(y0) if isinstance(y0, dict) else np.shape(np.atleast_1d(y0))[-1]
+        model = trace(fun, int(size), args=args)
+        self.names = model.renamed
+        names = list(model.renamed)
+        if args is not None and not isinstance(args, dict):
+            args = dict(zip(names, args))
+            for name, value in args.items():
+                if np.ndim(value):
+                    raise TypeError(f"the tuple args holds numbers; for an array of {name} use args={{'{name}': ...}}")
+        given = {**(args or {}), **given}
+        return model, {model.renamed.get(k, k): v for k, v in given.items()}
+
+    def _initial(self, y0: Any) -> None:
+        if y0 is None:
+            return
+        states = self.model.states
+        if isinstance(y0, dict):
+            columns = dict(y0)
+        else:
+            y0 = _host_array("y0", np.atleast_1d(y0))
+            if y0.shape[-1] != len(states):
+                raise ValueError(f"y0 has {y0.shape[-1]} values, the model {len(states)} states")
+            columns = {name: y0[..., i] for i, name in enumerate(states)}
+        numbers, arrays = _values({f"{k}(0)" if "(" not in k else k: v for k, v in columns.items()})
+        self.numbers |= numbers
+        self.arrays |= arrays
+
+    def _events(self, events: Any) -> list[str]:
+        if events is None:
+            return []
+        lines = [events] if isinstance(events, str) or callable(events) else list(events)
+        if any(callable(e) for e in lines):
+            raise TypeError("events are lines of the model's language: 'hit when x < 0 : stop'")
+        return lines
+
+
+def solve_ivp(fun: Any, t_span: Sequence[float] | None = None, y0: Any = None, method: str | None = None,
+              t_eval: Any = None, dense_output: bool = False, events: Any = None,
+              vectorized: bool = False, args: Any = None, *, params: Mapping[str, Any] | None = None,
+              progress: Any = False, **options: Any) -> Result:
+    """Solves an initial value problem, once or for every element of arrays.
+
+    Arguments are SciPy's. ``fun`` may also be a file, a text, or a :class:`Model`. Arrays in
+    ``params`` and ``args={}`` and leading axes of ``y0`` broadcast, and make a batch; its results
+    have these axes first. A single problem without ``t_eval`` returns every step, a batch the final
+    values. Other keywords are options of the command line, with ``_`` for ``-``.
+
+    >>> r = shoal.solve_ivp(lambda t, y: -y, (0, 1), [1.0], t_eval=[0, 1], rtol=1e-9, atol=1e-9)
+    >>> r.y.round(6)
+    array([[1.      , 0.367879]])
+    """
+    options = {**options, "method": method, "dense_output": dense_output}
+    problem = _Problem(fun, t_span, y0, args, t_eval, params, events, options)
+    single = not problem.arrays and not problem.batch_words
+    if single and not any(w[0] in ("save", "summary", "reduce") for w in problem.solver_words):
+        problem.solver_words.append(("save", "steps"))
+    solver = Solver.__new__(Solver)
+    solver._made_of = (fun, t_span, y0, args, t_eval, params, events, options)
+    solver._begin(problem)
+    batch = _Batch(solver.model, problem.arrays, problem.batch_words)
+    return solver._run(batch, None, progress, single)
+
+
+def warm(source: Any, t_span: Sequence[float] | None = None, **options: Any) -> Solver:
+    """A solver whose kernel is compiled and loaded, before anything runs."""
+    return Solver(source, t_span, **options)

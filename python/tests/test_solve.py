@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""solve_ivp against SciPy, closed forms, and its own promises about shapes and errors."""
+
+import math
+import unittest
+import warnings
+
+import numpy as np
+
+import shoal
+
+try:
+    from scipy.integrate import solve_ivp as scipy_solve_ivp
+except ImportError:
+    scipy_solve_ivp = None
+
+LORENZ = "x' = 10*(y-x)\ny' = x*(r-z)-y\nz' = x*y-8/3*z\npar r=28\ninit x=1,y=1,z=1\n"
+TIGHT = {"rtol": 1e-10, "atol": 1e-12}
+
+
+def decay(t, y, k):
+    return -k * y
+
+
+def oscillator(t, y):
+    return [y[1], -y[0]]
+
+
+def vdp(t, y, mu):
+    x, v = y
+    return [v, mu * (1 - x**2) * v - x]
+
+
+def robertson(t, y):
+    a, b, c = y
+    return [-0.04 * a + 1e4 * b * c, 0.04 * a - 1e4 * b * c - 3e7 * b * b, 3e7 * b * b]
+
+
+def lotka(t, z, a, b, c, d):
+    x, y = z
+    return [a * x - b * x * y, -c * y + d * x * y]
+
+
+def pendulum(t, y):
+    return np.array([y[1], -9.81 * np.sin(y[0]) - 0.1 * y[1]])
+
+
+def cannon(t, y):
+    return [y[2], y[3], -0.01 * y[2] * math.hypot(y[2], y[3]), -9.81 - 0.01 * y[3] * math.hypot(y[2], y[3])]
+
+
+def forced(t, y):
+    return [y[1], np.cos(2 * t) - y[0] - 0.2 * y[1]]
+
+
+def kepler(t, y):
+    r3 = (y[0] ** 2 + y[1] ** 2) ** 1.5
+    return [y[2], y[3], -y[0] / r3, -y[1] / r3]
+
+
+def heat(t, y):
+    d = np.zeros_like(y)
+    d[1:-1] = y[2:] - 2 * y[1:-1] + y[:-2]
+    d[0] = y[1] - y[0]
+    d[-1] = y[-2] - y[-1]
+    return d
+
+
+PROBLEMS = [
+    (decay, (0, 2), [1.0, 2.0], (0.7,), "RK45"),
+    (oscillator, (0, 10), [1.0, 0.0], None, "DOP853"),
+    (vdp, (0, 10), [2.0, 0.0], (1.0,), "RK45"),
+    (vdp, (0, 50), [2.0, 0.0], (100.0,), "Radau"),
+    (robertson, (0, 40), [1.0, 0.0, 0.0], None, "Radau"),
+    (lotka, (0, 15), [10.0, 5.0], (1.5, 1, 3, 1), "DOP853"),
+    (pendulum, (0, 10), [1.0, 0.0], None, "RK45"),
+    (cannon, (0, 3), [0.0, 0.0, 50.0, 50.0], None, "DOP853"),
+    (forced, (5, 0), [0.3, 0.1], None, "DOP853"),
+    (kepler, (0, 6), [1.0, 0.0, 0.0, 1.1], None, "DOP853"),
+    (heat, (0, 1), list(np.linspace(0, 1, 12) ** 2), None, "Radau"),
+]
+
+
+class AgainstSciPy(unittest.TestCase):
+    @unittest.skipUnless(scipy_solve_ivp, "needs SciPy")
+    def test_problems(self):
+        for fun, span, y0, args, method in PROBLEMS:
+            with self.subTest(fun=fun.__name__, method=method):
+                times = np.linspace(*span, 7)
+                given = dict(t_eval=times, args=args, method=method, rtol=1e-9, atol=1e-11)
+                ours = shoal.solve_ivp(fun, span, y0, **given)
+                theirs = scipy_solve_ivp(fun, span, y0, **given)
+                self.assertEqual(ours.y.shape, theirs.y.shape)
+                np.testing.assert_array_equal(ours.t, theirs.t)
+                np.testing.assert_allclose(ours.y, theirs.y, rtol=2e-6, atol=1e-8)
+                self.assertEqual((ours.status, ours.success), (theirs.status, theirs.success))
+
+    @unittest.skipUnless(scipy_solve_ivp, "needs SciPy")
+    def test_every_step(self):
+        ours = shoal.solve_ivp(vdp, (0, 5), [2, 0], args=(1.0,))
+        theirs = scipy_solve_ivp(vdp, (0, 5), [2, 0], args=(1.0,))
+        for r in (ours, theirs):
+            self.assertEqual(r.y.shape, (2, r.t.size))
+            self.assertEqual((r.t[0], r.t[-1]), (0, 5))
+            self.assertTrue(r.success and isinstance(r.message, str) and r.nfev > 10)
+        np.testing.assert_array_equal(ours.y[:, 0], [2, 0])
+
+
+class Batches(unittest.TestCase):
+    def test_closed_form(self):
+        k = np.linspace(0.1, 3, 1000)
+        r = shoal.solve_ivp(decay, (0, 2), [1.0], args={"k": k}, **TIGHT)
+        self.assertEqual(r["y0"].shape, (1000,))
+        self.assertEqual(r.y.shape, (1000, 1, 1))
+        np.testing.assert_allclose(r["y0"], np.exp(-2 * k), rtol=1e-8)
+        np.testing.assert_array_equal(r["k"], k)
+        self.assertTrue(r.success.all() and not r.failed.size)
+
+    def test_axes_broadcast(self):
+        k, y0 = np.array([0.5, 1.0, 2.0])[:, None], np.array([[1.0], [3.0]])
+        r = shoal.solve_ivp(decay, (0, 1), y0, args={"k": k}, t_eval=[0, 0.5, 1], **TIGHT)
+        self.assertEqual(r.y.shape, (3, 2, 1, 3))
+        want = y0[None, :, :, None] * np.exp(-k[..., None, None] * np.array([0, 0.5, 1]))
+        np.testing.assert_allclose(r.y, want, rtol=1e-8)
+        self.assertEqual(r["y0"].shape, (3, 2, 3))
+
+    def test_product(self):
+        r = shoal.solve_ivp(decay, (0, 1), [1.0], args=shoal.product(k=[1, 2]), **TIGHT)
+        np.testing.assert_allclose(r["y0"], np.exp([-1, -2]), rtol=1e-8)
+
+    def test_a_row_alone_is_the_same(self):
+        r = np.linspace(0, 40, 33)
+        batch = shoal.solve_ivp(LORENZ, (0, 5), params={"r": r}, device="cpu")
+        for i in (0, 7, 32):
+            alone = shoal.solve_ivp(LORENZ, (0, 5), params={"r": r[i : i + 1]}, device="cpu")
+            np.testing.assert_array_equal(alone.y[0], batch.y[i])
+
+    def test_sweep_and_sample_by_words(self):
+        r = shoal.solve_ivp(LORENZ, (0, 1), sweep="r=lin:1:3:5")
+        np.testing.assert_allclose(r["r"], [1, 1.5, 2, 2.5, 3])
+        r = shoal.solve_ivp(LORENZ, (0, 1), sample="r=uniform:0:1", runs=20, seed=3)
+        self.assertEqual(r["x"].shape, (20,))
+
+    def test_single_precision(self):
+        k = np.linspace(0.1, 3, 50, dtype=np.float32)
+        r = shoal.solve_ivp(decay, (0, 2), [1.0], args={"k": k}, precision="f32")
+        self.assertEqual(r.y.dtype, np.float32)
+        np.testing.assert_allclose(r["y0"], np.exp(-2 * k), rtol=3e-4)
+
+    def test_summaries(self):
+        r = shoal.solve_ivp(oscillator, (0, 30), np.array([[1.0, 0.0], [2.0, 0.0]]),
+                            summary={"peak": "max(y0)", "T": "period(y0)"}, **TIGHT)
+        np.testing.assert_allclose(r["peak"], [1, 2], rtol=1e-8)
+        np.testing.assert_allclose(r["T"], 2 * np.pi, rtol=1e-6)
+
+    def test_events(self):
+        r = shoal.solve_ivp("h'=v\nv'=-9.81\ninit h=1,v=0\n", (0, 5), events="ground when h<0 : stop",
+                            summary="last(t)", params={"h": np.array([1.0, 4.0])}, **TIGHT)
+        np.testing.assert_array_equal(r.status, [1, 1])
+        np.testing.assert_allclose(r["last_t"] if "last_t" in r.names else r[r.names[0]],
+                                   np.sqrt(2 * np.array([1, 4]) / 9.81), rtol=1e-7)
+
+    def test_failed_runs_are_data(self):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            r = shoal.solve_ivp(lambda t, y, a: y * y * a, (0, 2), [1.0], args={"a": np.array([0.1, 1.0])})
+        self.assertEqual([w.category for w in said], [shoal.FailedRuns])
+        np.testing.assert_array_equal(r.success, [True, False])
+        self.assertTrue(np.isnan(r["y0"][1]))
+        self.assertTrue(np.isfinite(r["y0"][0]))
+        np.testing.assert_array_equal(r.failed, [1])
+
+    def test_models_with_their_own_values(self):
+        r = shoal.solve_ivp(LORENZ, (0, 1), params={"r": 14.0}, **TIGHT)
+        again = shoal.solve_ivp(shoal.Model(LORENZ).set(r=14), (0, 1), **TIGHT)
+        np.testing.assert_array_equal(r.y, again.y)
+
+    def test_rerun_of_some(self):
+        k = np.array([1.0, 2.0, 3.0])
+        r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": k})
+        some = r.rerun(only=[2, 0], rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(some["y0"], np.exp([-3, -1]), rtol=1e-9)
+
+    def test_empty_batch(self):
+        with self.assertRaises((shoal.Error, ValueError)):
+            shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": np.array([])})
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, error, part, *args, **options):
+        with self.assertRaises(error) as caught:
+            shoal.solve_ivp(*args, **options)
+        self.assertIn(part, str(caught.exception))
+        return caught.exception
+
+    def test_names(self):
+        self.refused(TypeError, "dense_output", decay, (0, 1), [1], args=(1,), dense_output=True)
+        self.refused(TypeError, "rtol", decay, (0, 1), [1], args=(1,), rtoll=1e-3)
+        self.refused(TypeError, "'q'", decay, (0, 1), [1], args={"k": 1, "q": 2})
+        self.refused(TypeError, "'k'", decay, (0, 1), [1])
+        self.refused(TypeError, "y0", decay, (0, 1), args=(1,))
+        self.refused(ValueError, "3 states", LORENZ, (0, 1), [1, 2])
+        self.refused(ValueError, "sorted", decay, (0, 1), [1], args=(1,), t_eval=[0, 1, 0.5])
+        self.refused(shoal.ModelError, "nosuch", LORENZ, (0, 1), params={"nosuch": np.ones(3)})
+        self.refused(shoal.ModelError, "method", LORENZ, (0, 1), method="nosuch")
+        self.refused(shoal.FileError, "nosuch.ode", "nosuch.ode", (0, 1))
+        self.refused(TypeError, "args", LORENZ, (0, 1), args=(1,))
+        self.refused(TypeError, "numbers", decay, (0, 1), [1], args=(np.ones(3),))
+
+    def test_model_errors_say_where(self):
+        e = self.refused(shoal.ModelError, "^", "x' = y +\ny' = zz\n", (0, 1))
+        self.assertEqual([(m[0], m[3]) for m in e.messages], [("error", 1), ("error", 2)])
+        self.assertIsInstance(e, ValueError)
+
+    def test_lsoda_is_a_note(self):
+        with self.assertWarnsRegex(UserWarning, "LSODA"):
+            shoal.solve_ivp(decay, (0, 1), [1], args=(1,), method="LSODA")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""Solvers: memory that is given, threads, pickles, signals, leaks; and arguments of any type."""
+
+import copy
+import gc
+import io
+import multiprocessing
+import os
+import pickle
+import resource
+import signal
+import threading
+import time
+import unittest
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+import shoal
+
+LORENZ = "x' = 10*(y-x)\ny' = x*(r-z)-y\nz' = x*y-8/3*z\npar r=28\ninit x=1,y=1,z=1\n"
+
+
+def solver(**options):
+    return shoal.Solver(LORENZ, (0, 1), **{"device": "cpu", **options})
+
+
+class Memory(unittest.TestCase):
+    def setUp(self):
+        self.r = np.linspace(0, 30, 12)
+
+    def test_out(self):
+        s = solver()
+        want = s(r=self.r).y[..., 0]
+        layouts = [np.empty((12, 3)), np.empty((3, 12)).T, np.empty((24, 6))[::2, ::2],
+                   np.asfortranarray(np.empty((12, 3))), np.empty((12, 3, 1))]
+        for out in layouts:
+            got = s(r=self.r, out=out)
+            np.testing.assert_array_equal(out.reshape(12, 3), want)
+            self.assertTrue(np.shares_memory(got.y, out))
+
+    def test_out_in_a_loop(self):
+        s, out = solver(), np.empty((12, 3))
+        for shift in (0.0, 1.0, 2.0, 1.0):
+            r = s(r=self.r + shift, out=out)
+            np.testing.assert_array_equal(out, s(r=self.r + shift).y[..., 0])
+            np.testing.assert_array_equal(r["r"], self.r + shift)
+        s(r=np.arange(12), out=out)
+        np.testing.assert_array_equal(out, s(r=np.arange(12.0)).y[..., 0])
+        s(x=self.r, out=out)  # another input
+        np.testing.assert_array_equal(out, s(x=self.r).y[..., 0])
+        with self.assertRaises(ValueError):
+            s(r=self.r[:5], out=out)
+
+    def test_out_that_does_not_fit(self):
+        s = solver()
+        fixed = np.empty((12, 3))
+        fixed.flags.writeable = False
+        for out in (np.empty((12, 2)), np.empty(36), fixed, np.empty((3, 12)), np.empty((12, 3))[::-1]):
+            with self.assertRaises(ValueError):
+                s(r=self.r, out=out)
+        for out in (np.empty((12, 3), np.float32), [[0.0] * 3] * 12):
+            with self.assertRaises(TypeError):
+                s(r=self.r, out=out)
+
+    def test_inputs_of_any_layout(self):
+        s = solver()
+        want = s(r=self.r).y
+        for r in (np.repeat(self.r, 3)[::3], self.r[::-1][::-1], list(self.r), self.r.astype(object)):
+            np.testing.assert_array_equal(s(r=r).y, want)
+        before = self.r.copy()
+        np.testing.assert_array_equal(self.r, before)
+
+    def test_results_keep_their_values(self):
+        s = solver()
+        a = s(r=self.r)
+        kept = a.y.copy()
+        s(r=self.r + 1)
+        np.testing.assert_array_equal(a.y, kept)
+        np.testing.assert_array_equal(a["r"], self.r)
+
+    def test_private_arrays_are_checked(self):
+        s = solver()
+        batch = shoal._core.batch(s.model._core, (("r", self.r),))
+        for array in (np.empty(3), np.empty((12, 2)), np.empty((0,))):
+            with self.assertRaises(ValueError):
+                s._core.run(batch, ((None, array, 3, 1, 1),))
+        with self.assertRaises(ValueError):
+            s._core.run(batch, (("status", np.empty(3, "u1"), 0, 0, 0),))
+
+    def test_nothing_leaks(self):
+        s, out = solver(), np.empty((12, 3))
+
+        def go(times):
+            for _ in range(times):
+                s(r=self.r)
+                s(r=self.r, out=out)
+                for wrong in ({"nosuch": self.r}, {"r": "text"}):
+                    try:
+                        s(**wrong)
+                    except (shoal.Error, ValueError, TypeError):
+                        pass
+            gc.collect()
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+        go(300)
+        before = go(300)
+        self.assertLess(go(3000) - before, 2000)  # KiB; a leak of 1 KiB a call would be 3000
+
+
+class Elsewhere(unittest.TestCase):
+    def test_threads(self):
+        s = solver()
+        r = np.linspace(0, 30, 500)
+        want = s(r=r).y
+        with ThreadPoolExecutor(4) as pool:
+            for got in pool.map(lambda _: s(r=r).y, range(16)):
+                np.testing.assert_array_equal(got, want)
+
+    def test_the_lock_of_python_is_released(self):
+        s = shoal.Solver(LORENZ, (0, 400), device="cpu", threads=1)
+        seen = 0
+        done = threading.Event()
+
+        def run():
+            s(r=np.linspace(20, 30, 3000))
+            done.set()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        while not done.wait(0.001):
+            seen += 1
+        thread.join()
+        self.assertGreater(seen, 3)
+
+    def test_pickle(self):
+        s = solver(rtol=1e-9)
+        r = np.linspace(0, 30, 5)
+        for other in (pickle.loads(pickle.dumps(s)), copy.deepcopy(s)):
+            np.testing.assert_array_equal(other(r=r).y, s(r=r).y)
+        m = shoal.Model(LORENZ).set(r=3).event("hit when x > 100 : stop")
+        again = pickle.loads(pickle.dumps(m))
+        self.assertEqual(again.values, m.values)
+
+    def test_other_processes(self):
+        for way in ("fork", "spawn"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                with multiprocessing.get_context(way).Pool(1) as pool:
+                    got = pool.apply(run_elsewhere, (solver(),))
+            np.testing.assert_array_equal(got, run_elsewhere(solver()))
+
+    def test_stopped_by_a_signal(self):
+        s = shoal.Solver(LORENZ, (0, 2000), device="cpu", max_steps=10**8)
+        s.warm(r=np.ones(4))
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            s(r=np.linspace(20, 30, 200_000), out=None)
+        timer.join()
+        r = caught.exception.result
+        self.assertEqual(r["x"].shape, (200_000,))
+        pending = r.status == 255
+        self.assertTrue(pending.any())
+        self.assertTrue(np.isnan(r["x"][pending]).all())
+        self.assertTrue(np.isfinite(s(r=np.ones(4))["x"]).all())  # it is as before
+
+    def test_progress(self):
+        said = []
+        s = shoal.Solver(LORENZ, (0, 300), device="cpu")
+        s(r=np.linspace(20, 30, 5000), progress=lambda *now: said.append(now))
+        self.assertTrue(all(0 <= done <= total == 5000 for done, total, _ in said))
+
+        def wrong(*now):
+            raise RuntimeError("no")
+
+        if said:
+            with self.assertRaises(RuntimeError):
+                s(r=np.linspace(20, 30, 50000), progress=wrong)
+
+
+def run_elsewhere(s):
+    return s(r=np.linspace(0, 30, 7)).y
+
+
+class Arguments(unittest.TestCase):
+    """Whatever is given, an exception is the worst that happens."""
+
+    ODD = (None, True, -1, 0, 3.5, 1e300, float("nan"), float("inf"), "", "x", "r=1", b"bytes", [], [1, 2], (),
+           {}, {"a": 1}, object(), np.array([]), np.zeros((2, 0)), np.array(["a"]), np.array([1 + 2j]),
+           np.array([np.nan, np.inf]), io.BytesIO(b"x"), lambda: 0, int, "\0", "a" * 5000, -(2**70))  # fmt: skip
+
+    def attempt(self, call, *args, **options):
+        try:
+            call(*args, **options)
+        except KeyboardInterrupt:
+            raise
+        except Exception as e:
+            self.assertNotIsInstance(e, (SystemError, AssertionError, UnboundLocalError, NameError), repr(args))
+
+    def test_any_type(self):
+        s = solver()
+        model = shoal.Model(LORENZ)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for odd in self.ODD:
+                self.attempt(shoal.Model, odd)
+                self.attempt(s, odd)
+                self.attempt(s, r=odd)
+                self.attempt(s, r=np.ones(2), out=odd)
+                self.attempt(shoal.solve_ivp, odd, (0, 1), [1.0])
+                self.attempt(shoal.solve_ivp, LORENZ, odd)
+                self.attempt(shoal.solve_ivp, LORENZ, (0, 0.1), odd)
+                self.attempt(shoal.trace, odd, 2)
+                self.attempt(model.set, odd)
+                self.attempt(model.event, odd)
+                self.attempt(model.driver, "u", odd, odd)
+                self.attempt(model.rhs, 0, odd)
+                self.attempt(shoal.load, odd)
+                for name in ("method", "t_eval", "args", "params", "rtol", "atol", "first_step", "max_step",
+                             "events", "precision", "device", "summary", "vars", "save", "threads", "sweep"):
+                    self.attempt(shoal.solve_ivp, LORENZ, (0, 0.1), **{name: odd})
+                for call in (shoal._core.parse, shoal._core.load, shoal._core.batch, shoal._core.solver,
+                             s._core.run, s._core.run_file, s._core.warm, s._core.plan):
+                    for args in ((), (odd,), (odd, odd), (model._core, odd), (odd, odd, odd)):
+                        self.attempt(call, *args)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The Python package: its own tests, python/tests, each file by a Python that is here.
+#include "check.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *package(void) {
+    const char *build = getenv("SHOAL_BUILD");
+    static char path[256];
+    snprintf(path, sizeof path, "%s/python", build ? build : "build");
+    return path;
+}
+
+static void run_file(const char *name) {
+    char file[128], module[300];
+    struct stat s;
+    const char *python = check_python(NULL);
+    if (!python)
+        check_skip("no Python with NumPy here (tools/setup.sh test installs it)");
+    snprintf(module, sizeof module, "%s/shoal/_core.abi3.so", package());
+    if (stat(module, &s))
+        check_skip("the package was not built: `make python` needs the headers of Python");
+    snprintf(file, sizeof file, "python/tests/%s.py", name);
+    setenv("PYTHONPATH", package(), 1);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    struct check_output o = RUN(python, "-W", "error::DeprecationWarning:shoal", file, "-v");
+    CHECK_MSG(o.status == 0, "%s ends with %d:\n%s%s", file, o.status, o.out, o.err);
+    CHECK_HAS(o.err, "\nOK");
+}
+
+TEST(python_solve) { run_file("test_solve"); }
+TEST(python_solver) { run_file("test_solver"); }
+TEST(python_trace) { run_file("test_trace"); }
+TEST(python_documented) { run_file("test_documented"); }
