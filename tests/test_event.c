@@ -115,6 +115,27 @@ TEST(event_backwards) {
     solved_free(&s);
 }
 
+// An event that leaves its function alone is on its boundary when it has acted, and goes on in the
+// direction of the run: x = cos(t) meets 1/4 there and back, as often and at the same times.
+TEST(event_backwards_on_its_boundary) {
+    const double first = acos(0.25), turn = 2 * acos(-1.0);
+    for (int k = 0; k < WAYS; k++) {
+        if (!check_does((size_t)k, 0, 3))
+            continue;
+        struct solved s =
+            solve("init x=1, v=0, up=0, down=0, tu=0, td=0; x'=v; v'=-x; up'=0; down'=0;"
+                  "tu'=0; td'=0; event a when x>0.25 : up=up+1, tu=t;"
+                  "event b when x<0.25 : down=down+1, td=t",
+                  NULL, "%s t1=-30", ways[k]);
+        CHECK_STR(shoal_status_word(s.status[0]), "ok");
+        CHECK_NEAR(solved_value(&s, 2, 0, 0), 4, 0);
+        CHECK_NEAR(solved_value(&s, 3, 0, 0), 5, 0);
+        CHECK_NEAR(solved_value(&s, 4, 0, 0), first - 4 * turn, 1e-5);
+        CHECK_NEAR(solved_value(&s, 5, 0, 0), -first - 4 * turn, 1e-5);
+        solved_free(&s);
+    }
+}
+
 // ---- Integrate and fire -------------------------------------------------------------------------
 
 TEST(event_integrate_and_fire) {

@@ -57,7 +57,13 @@ OUTLINE void event_signs(real t, const SPACE real *y, const SPACE real *p, real 
     }
 }
 
-// The same, where a sign says nothing as long as an event that acted is no farther from its
+// Where the functions go, in the direction of the run.
+INLINE void event_ways(const struct group *g, real t, const SPACE real *y, real *way) {
+    event_slopes(t, y, g->p, way);
+    WHEN_LOOP(e) way[e] = way[e] * g->dir;
+}
+
+// The signs, where one says nothing as long as an event that acted is no farther from its
 // boundary than rounding took it; or has turned back, but is still beyond, and on its way out.
 INLINE void event_look(const struct group *g, real t, const SPACE real *y, real *zero, real *sign) {
     event_signs(t, y, g->p, zero, sign);
@@ -68,10 +74,10 @@ INLINE void event_look(const struct group *g, real t, const SPACE real *y, real 
     }
     if (!stuck)
         return;
-    real slope[WHENS];
-    event_slopes(t, y, g->p, slope);
+    real way[WHENS];
+    event_ways(g, t, y, way);
     WHEN_LOOP(e) {
-        mask out = m_not(r_lt(slope[e] * g->event.side[e], R(0)));
+        mask out = m_not(r_lt(way[e] * g->event.side[e], R(0)));
         mask beyond = r_lt(sign[e] * g->event.side[e], R(0));
         mask mute = m_and(m_of_lanes(g->event.stuck[e]), m_and(out, beyond));
         sign[e] = select(mute, R(0), sign[e]);
@@ -433,10 +439,10 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
     real far = when_edges[e] == EVENT_UP     ? R(1)
                : when_edges[e] == EVENT_DOWN ? R(-1)
                                              : -g->event.from[e];
-    real slope = far, back = -far, value[WHENS];
-    event_slopes(t_real(t), y, g->p, value);
+    real slope = far, back = -far, way[WHENS];
+    event_ways(g, t_real(t), y, way);
     if (when_slope[e])
-        slope = value[e];
+        slope = way[e];
     // What an action moves by less than it was away, or than the time tells apart, is still there.
     real near = r_fma(r_abs(slope), event_close(a, t), r_abs(before) * R(0.5));
     mask still = r_le(r_abs(after - before), near), onwards = r_gt(slope * far, R(0));

@@ -62,7 +62,7 @@ def pairs_of(given: dict[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[s
             near = difflib.get_close_matches(name, known, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"there is no option {name!r}{hint}")
-        several = option.repeatable and isinstance(value, (list, tuple))
+        several = option.in_batch and option.repeatable and isinstance(value, (list, tuple))
         for one in value if several else [value]:
             (batch if option.in_batch else solver).append((option.name, text_of(one)))
     return solver, batch

@@ -98,8 +98,7 @@ class Result:
             i = self._solver.variables.index(name)
             if self._step_lists:
                 return self._ragged([y[i] for y in self._step_lists[1]])
-            assert self._y is not None
-            return self._y[..., i, :] if self._solver._series else self._y[..., i, 0]
+            return self.y[..., i, :] if self._solver._series else self.y[..., i, 0]
         if name in self._arrays:
             return self._arrays[name]
         if name in self._batch.core.inputs:
@@ -116,7 +115,9 @@ class Result:
     @property
     def t(self) -> np.ndarray:
         """Times of the samples; one array, for all runs have the same, but for those of steps."""
-        return self._ragged(self._step_lists[0]) if self._step_lists else self._solver._times
+        if self._step_lists:
+            return self._ragged(self._step_lists[0])
+        return self._solver._times[: self._kept()]
 
     @property
     def y(self) -> np.ndarray:
@@ -125,7 +126,14 @@ class Result:
             return self._ragged(self._step_lists[1])
         if self._y is None:
             raise AttributeError("no states were kept")
-        return self._y
+        return self._y[..., : self._kept()]
+
+    def _kept(self) -> int | None:
+        """Of one run SciPy gives no samples behind the event that stopped it."""
+        if not self._single or not self._solver._series or self._arrays["status"] != 1:
+            return None
+        assert self._y is not None
+        return int((~np.isnan(self._y[0])).sum())
 
     @property
     def status(self) -> Any:
@@ -166,7 +174,8 @@ class Result:
 
     njev = nlu = 0
     sol = None
-    t_events = y_events = None
+    t_events: list[np.ndarray] | None = None
+    y_events: list[np.ndarray] | None = None
 
     @property
     def timing(self) -> Timing:

@@ -15,7 +15,7 @@ from . import _core
 from .model import Model, model_of
 from .options import pairs_of
 from .result import Result, Tally
-from .trace import trace
+from .trace import event_names, trace
 
 # SciPy's methods by the names of ours.
 _METHODS = {"RK45": "dopri5", "RK23": "bs3", "DOP853": "dop853", "Radau": "radau5"}
@@ -262,7 +262,6 @@ class Solver:
     def __init__(self, source: Any, t_span: Sequence[float] | None = None, y0: Any = None, *,
                  args: Any = None, t_eval: Any = None, params: Mapping[str, Any] | None = None,
                  events: Any = None, **options: Any) -> None:
-        self._made_of = (source, t_span, y0, args, t_eval, params, events, dict(options))
         batch_words = [w for w in options if w in _batch_words()]
         if batch_words:
             raise TypeError(f"{batch_words[0]} describes a batch: give it to solve_ivp, or arrays to the call")
@@ -377,6 +376,10 @@ class Solver:
             wanted.append((name, arrays[name], 0, 0, 0))
         return Result(self, batch, shape, arrays, y, tuple(wanted), single)
 
+    def _forwards(self) -> bool:
+        span = dict(self._pairs)
+        return float(span.get("t1", 1)) >= float(span.get("t0", 0))
+
     def _has(self, option: str) -> bool:
         return any(name == option for name, _ in self._pairs)
 
@@ -425,15 +428,18 @@ class _Problem:
         options = _renamed(dict(options))
         given = dict(params or {})
         self.names: dict[str, str] = {}
+        lines, self.events = _split_events(events)
         if callable(source) and not isinstance(source, (Model, str)):
             source, given = self._trace(source, y0, args, given)
+        elif self.events:
+            raise TypeError("events of a model are lines of its language: 'hit when x < 0 : stop'")
         elif args is not None:
             raise TypeError("args belongs to a function; a model's parameters are given by params")
         self.model = model_of(source)
         self.numbers, self.arrays = _values(given)
         self._initial(y0)
         self.model = self.model.set(self.numbers)
-        for line in self._events(events):
+        for line in lines:
             self.model = self.model.event(line)
         self.solver_words, self.batch_words = pairs_of(options)
         if t_span is not None:
@@ -446,7 +452,7 @@ class _Problem:
         if y0 is None:
             raise TypeError("a function needs y0")
         size = len(y0) if isinstance(y0, dict) else np.shape(np.atleast_1d(y0))[-1]
-        model = trace(fun, int(size), args=args)
+        model = trace(fun, int(size), args=args, events=self.events)
         self.names = model.renamed
         names = list(model.renamed)
         if args is not None and not isinstance(args, dict):
@@ -472,13 +478,15 @@ class _Problem:
         self.numbers |= numbers
         self.arrays |= arrays
 
-    def _events(self, events: Any) -> list[str]:
-        if events is None:
-            return []
-        lines = [events] if isinstance(events, str) or callable(events) else list(events)
-        if any(callable(e) for e in lines):
-            raise TypeError("events are lines of the model's language: 'hit when x < 0 : stop'")
-        return lines
+
+def _split_events(events: Any) -> tuple[list[str], list[Callable[..., Any]]]:
+    """Lines, and functions as SciPy has them."""
+    if events is None:
+        return [], []
+    every = [events] if isinstance(events, str) or callable(events) else list(events)
+    if any(not isinstance(e, str) and not callable(e) for e in every):
+        raise TypeError("an event is a function, or a line: 'hit when x < 0 : stop'")
+    return [e for e in every if isinstance(e, str)], [e for e in every if callable(e)]
 
 
 def solve_ivp(fun: Any, t_span: Sequence[float] | None = None, y0: Any = None, method: str | None = None,
@@ -501,11 +509,51 @@ def solve_ivp(fun: Any, t_span: Sequence[float] | None = None, y0: Any = None, m
     single = not problem.arrays and not problem.batch_words
     if single and not any(w[0] in ("save", "summary", "reduce") for w in problem.solver_words):
         problem.solver_words.append(("save", "steps"))
+    batch = _Batch(problem.model, problem.arrays, problem.batch_words)
+    if not problem.events:
+        return _solver_of(problem)._run(batch, None, progress, single)
+    return _run_with_events(problem, batch, progress, single)
+
+
+def _solver_of(problem: _Problem, *words: tuple[str, str]) -> Solver:
     solver = Solver.__new__(Solver)
-    solver._made_of = (fun, t_span, y0, args, t_eval, params, events, options)
+    problem.solver_words += words
     solver._begin(problem)
-    batch = _Batch(solver.model, problem.arrays, problem.batch_words)
-    return solver._run(batch, None, progress, single)
+    return solver
+
+
+def _run_with_events(problem: _Problem, batch: _Batch, progress: Any, single: bool) -> Result:
+    """With the times of all events; how many there are is found out by taking more."""
+    words, names = list(problem.solver_words), event_names(problem.events)
+    steps = ("save", "steps") in words
+    base = [w for w in words if w != ("save", "steps") and w[0] != "record"]
+    asked = [text for name, text in words if name == "record"]
+    room = 32
+    while True:
+        record = asked + [f"{n},{room}" for pair in names for n in pair]
+        problem.solver_words = [*base, ("record", ",".join(record))]
+        result = _solver_of(problem)._run(batch, None, progress if not steps else False, single)
+        if all(np.isnan(result[f"{n}.t"][..., -1]).all() for pair in names for n in pair):
+            break
+        room *= 8
+    found = [_recorded(result, pair, single) for pair in names]
+    if steps:
+        problem.solver_words = words
+        result = _solver_of(problem)._run(batch, None, progress, single)
+    result.t_events, result.y_events = [t for t, _ in found], [y for _, y in found]
+    return result
+
+
+def _recorded(result: Result, names: list[str], single: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Times of events in order, NaN behind the last, and states at them."""
+    t = np.concatenate([result[f"{n}.t"] for n in names], axis=-1)
+    y = np.stack([np.concatenate([result[f"{n}.{v}"] for n in names], axis=-1)
+                  for v in result._solver.model.states], axis=-1)
+    order = np.argsort(t if result._solver._forwards() else -t, axis=-1)
+    t = np.take_along_axis(t, order, axis=-1)
+    y = np.take_along_axis(y, order[..., None], axis=-2)
+    count = int((~np.isnan(t)).sum(axis=-1).max(initial=0))
+    return t[..., :count], y[..., :count, :]
 
 
 def warm(source: Any, t_span: Sequence[float] | None = None, **options: Any) -> Solver:

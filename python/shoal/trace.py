@@ -501,8 +501,11 @@ _WORDS = {"t", "pi", "par", "p", "param", "params", "init", "i", "aux", "const",
           "not", "heav", "sum", "of", "shift", "int", "ran", "normal", "delay", "gamma", "bessel"}
 
 
-def trace(fun: Callable[..., Any], size: int, *, args: Any = None, name: str | None = None) -> Model:
+def trace(fun: Callable[..., Any], size: int, *, args: Any = None, name: str | None = None,
+          events: Sequence[Callable[..., Any]] = ()) -> Model:
     """The model that a function ``fun(t, y, *parameters)`` computes, for ``size`` states.
+
+    ``events`` are functions of the same arguments, with SciPy's attributes ``terminal`` and ``direction``.
 
     >>> def fall(t, y, g):
     ...     return [y[1], -g]
@@ -515,28 +518,54 @@ def trace(fun: Callable[..., Any], size: int, *, args: Any = None, name: str | N
     parameters = _parameters(fun, args)
     taken = {f"y{i}" for i in range(size)} | _WORDS
     safe = _safe(list(parameters), taken)
+    roots = _roots(_run(fun, size, safe), size, fun)
+    conditions = [_roots(_run(e, size, safe), 1, e)[0] for e in events]
+    writer = _Writer()
+    texts = writer.write([*roots, *conditions])
+    lines = [f"par {s} = {float(v)!r}" for s, v in zip(safe, parameters.values())]
+    lines += writer.lines + [f"y{i}' = {text}" for i, text in enumerate(texts[:size])]
+    for i, (event, text) in enumerate(zip(events, texts[size:])):
+        lines += _event_lines(event, i, text)
+    model = Model("\n".join(lines) + "\n", name=name or getattr(fun, "__name__", "function"))
+    model.function = fun
+    model.renamed = dict(zip(parameters, safe))
+    _compare(model, fun, size, parameters)
+    return model
+
+
+def _run(fun: Any, size: int, parameters: Sequence[str]) -> Any:
+    """What a function gives for symbols."""
     states = _array(np.empty(size, dtype=object))
     states[:] = [_name(f"y{i}") for i in range(size)]
     _copies.clear()
     try:
         copy = _copy(fun) if isinstance(fun, types.FunctionType) else _callable(fun)
-        result = copy(_name("t"), states.copy(), *[_name(s) for s in safe])
+        return copy(_name("t"), states, *[_name(p) for p in parameters])
     except TraceError:
         raise
     except Exception as e:
         raise _at_line(e) from e
     finally:
         _copies.clear()
-    roots = _roots(result, size, fun)
-    writer = _Writer()
-    texts = writer.write(roots)
-    lines = [f"par {s} = {float(v)!r}" for s, v in zip(safe, parameters.values())]
-    lines += writer.lines + [f"y{i}' = {text}" for i, text in enumerate(texts)]
-    model = Model("\n".join(lines) + "\n", name=name or getattr(fun, "__name__", "function"))
-    model.function = fun
-    _compare(model, fun, size, parameters, safe)
-    model.renamed = dict(zip(parameters, safe))
-    return model
+
+
+def event_names(events: Sequence[Any]) -> list[list[str]]:
+    """The model's events of each function: those upwards and downwards."""
+    found = []
+    for i, event in enumerate(events):
+        direction = getattr(event, "direction", 0)
+        found.append([f"event{i}_{way}" for way, sign in (("up", 1), ("down", -1)) if direction * sign >= 0])
+    return found
+
+
+def _event_lines(event: Any, index: int, text: str) -> list[str]:
+    terminal = getattr(event, "terminal", False)
+    if terminal not in (False, True, 0, 1, None):
+        raise TypeError("an event is terminal at its first occurrence, or not; counts are not supported")
+    action = "stop" if terminal else "y0=y0"
+    names = event_names([event])[0]
+    return [f"event event{index}_{n.split('_')[1]} when {text} {'>' if n.endswith('up') else '<'} 0 : {action}"
+            for n in names]
 
 
 def _callable(fun: Any) -> Any:
@@ -581,7 +610,7 @@ def _roots(result: Any, size: int, fun: Any) -> list[Any]:
     return flat
 
 
-def _compare(model: Model, fun: Any, size: int, parameters: dict[str, float], safe: list[str]) -> None:
+def _compare(model: Model, fun: Any, size: int, parameters: dict[str, float]) -> None:
     """The model against the function itself, at eight points."""
     rng = np.random.default_rng(8)
     points = [(0.0, np.zeros(size)), (1.0, np.ones(size))]

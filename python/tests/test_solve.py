@@ -106,6 +106,58 @@ class AgainstSciPy(unittest.TestCase):
         np.testing.assert_array_equal(ours.y[:, 0], [2, 0])
 
 
+class Events(unittest.TestCase):
+    """SciPy's functions of events."""
+
+    @staticmethod
+    def ground(t, y, *w):
+        return y[0]
+
+    def of_scipy(self, span=(0, 30), **given):
+        ours = shoal.solve_ivp(oscillator, span, [1.0, 0.5], rtol=1e-9, atol=1e-11, **given)
+        theirs = scipy_solve_ivp(oscillator, span, [1.0, 0.5], rtol=1e-9, atol=1e-11, **given)
+        self.assertEqual(ours.status, theirs.status)
+        self.assertEqual(len(ours.t_events), len(theirs.t_events))
+        for a, b in zip(ours.t_events, theirs.t_events):
+            np.testing.assert_allclose(a, b, atol=1e-6)
+        for a, b in zip(ours.y_events, theirs.y_events):
+            np.testing.assert_allclose(a, b, atol=1e-6)
+        return ours, theirs
+
+    @unittest.skipUnless(scipy_solve_ivp, "needs SciPy")
+    def test_directions(self):
+        for direction in (0, 1, -1):
+            def event(t, y):
+                return y[0] - 0.25
+
+            event.direction = direction
+            self.of_scipy(events=event)
+            self.of_scipy((30, 0), events=[event, lambda t, y: y[1] + 0.1 * t - 1], t_eval=[30, 20, 10])
+
+    @unittest.skipUnless(scipy_solve_ivp, "needs SciPy")
+    def test_terminal(self):
+        def event(t, y):
+            return y[0]
+
+        event.terminal = True
+        ours, theirs = self.of_scipy(events=event)
+        self.assertAlmostEqual(ours.t[-1], theirs.t[-1], 6)
+        ours, theirs = self.of_scipy(events=event, t_eval=np.linspace(0, 30, 31))
+        np.testing.assert_array_equal(ours.t, theirs.t)
+        self.assertEqual(ours.y.shape, theirs.y.shape)
+
+    def test_more_than_room(self):
+        r = shoal.solve_ivp(oscillator, (0, 400), [1.0, 0.0], events=self.ground, rtol=1e-8, atol=1e-8)
+        self.assertEqual(r.t_events[0].size, 127)
+
+    def test_of_a_batch(self):
+        r = shoal.solve_ivp(lambda t, y, w: [y[1], -w * w * y[0]], (0, 4), [1.0, 0.0],
+                            args={"w": np.array([1.0, 2.0])}, events=self.ground, rtol=1e-9, atol=1e-11)
+        want = np.array([[np.pi / 2, np.nan, np.nan], [np.pi / 4, 3 * np.pi / 4, 5 * np.pi / 4]])
+        np.testing.assert_allclose(r.t_events[0], want, atol=1e-7)
+        self.assertEqual(r.y_events[0].shape, (2, 3, 2))
+
+
 class Batches(unittest.TestCase):
     def test_closed_form(self):
         k = np.linspace(0.1, 3, 1000)
