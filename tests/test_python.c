@@ -32,4 +32,5 @@ static void run_file(const char *name) {
 TEST(python_solve) { run_file("test_solve"); }
 TEST(python_solver) { run_file("test_solver"); }
 TEST(python_trace) { run_file("test_trace"); }
+TEST(python_grids) { run_file("test_grids"); }
 TEST(python_documented) { run_file("test_documented"); }

@@ -23,6 +23,7 @@ from ._core import (
     UsageError,
     version as __version__,
 )
+from .grids import Grid, MarkedGrids, grid
 from .machine import devices, methods
 from .model import Model
 from .options import options
@@ -35,6 +36,8 @@ __all__ = [
     "Error",
     "FailedRuns",
     "FileError",
+    "Grid",
+    "MarkedGrids",
     "Model",
     "ModelError",
     "OutOfMemory",
@@ -45,6 +48,7 @@ __all__ = [
     "UsageError",
     "cache",
     "devices",
+    "grid",
     "load",
     "methods",
     "options",

@@ -37,7 +37,8 @@ class Model:
         else:
             self._core = _core.load(source)
         self._changes: tuple[tuple[str, tuple[Any, ...]], ...] = ()
-        self.function: Callable[..., Any] | None = None
+        self.function: Callable[..., Any] | None = None  # that was traced,
+        self.renamed: dict[str, str] = {}  # and its parameters by their names in the model
 
     @property
     def name(self) -> str:
@@ -85,7 +86,7 @@ class Model:
         other = self.__new__(type(self))
         other._core = _core.parse(self.name, self.text)
         other._changes = (*self._changes, (method, args))
-        other.function = self.function
+        other.function, other.renamed = self.function, self.renamed
         other._change()
         return other
 
@@ -120,12 +121,12 @@ class Model:
         return f"<shoal.Model {self.name}: states {', '.join(self.states)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"name": self.name, "text": self.text, "changes": self._changes}
+        return {"name": self.name, "text": self.text, "changes": self._changes, "renamed": self.renamed}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._core = _core.parse(state["name"], state["text"])
         self._changes = state["changes"]
-        self.function = None
+        self.function, self.renamed = None, state["renamed"]
         self._change()
 
 

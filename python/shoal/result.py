@@ -61,6 +61,7 @@ class Result:
         self._arrays, self._y, self._wanted, self._single = arrays, y, wanted, single
         self._step_lists = steps
         self.tally: Tally | None = None
+        self._spans: Timing | None = None
 
     def _finish(self, tally: Tally | None, solver: Any) -> None:
         self.tally = tally
@@ -202,7 +203,7 @@ class Result:
 
     def to_xarray(self) -> Any:
         """As an xarray Dataset; inputs along an axis of their own are its coordinates."""
-        import xarray as xr  # type: ignore[import-untyped]
+        import xarray as xr
 
         dims, coords = self._axes()
         data: dict[str, Any] = {}
@@ -234,7 +235,7 @@ class Result:
 
     def to_pandas(self) -> Any:
         """As a pandas DataFrame: a row a run, or a row a sample."""
-        import pandas as pd  # type: ignore[import-untyped]
+        import pandas as pd
 
         rows = int(np.prod(self.shape))
         if self._step_lists:
@@ -258,7 +259,7 @@ class Result:
 
     def plot(self, *names: str, ax: Any = None) -> Any:
         """Draws variables over time, or final values over the first input, with matplotlib."""
-        import matplotlib.pyplot as plt  # type: ignore[import-untyped]
+        import matplotlib.pyplot as plt
 
         ax = ax or plt.subplots()[1]
         for name in names or self._solver.variables:
@@ -290,12 +291,12 @@ def load(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
         with np.load(name) as file:
             return {k: file[k] for k in file.files}
     if name.endswith((".h5", ".hdf5")):
-        import h5py  # type: ignore[import-untyped]
+        import h5py
 
         with h5py.File(name) as file:
             return {k: v[()] for k, v in file.items() if hasattr(v, "dtype")}
     if name.endswith(".csv"):
         table = np.genfromtxt(name, delimiter=",", names=True, dtype=None, encoding="utf-8",
                               deletechars="")
-        return {k: np.atleast_1d(table[k]) for k in table.dtype.names}
+        return {k: np.atleast_1d(table[k]) for k in table.dtype.names or ()}
     raise ValueError(f"{name}: a result file ends in .npz, .h5 or .csv")

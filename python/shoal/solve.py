@@ -128,7 +128,9 @@ def _times(t_eval: Any) -> tuple[str, Any]:
 
 
 def _method(method: Any) -> str | None:
-    if method is None or isinstance(method, str) and method not in _AUTO:
+    if method is None:
+        return None
+    if isinstance(method, str) and method not in _AUTO:
         return _METHODS.get(method, method)
     if isinstance(method, str):
         warnings.warn(f"{method} is run as `auto`: explicit steps, and implicit ones for stiff runs",
@@ -200,7 +202,7 @@ def _progress_bar(want: Any) -> Callable[[int, int, float], None] | None:
     if callable(want):
         return want
     try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+        from tqdm.auto import tqdm
     except ImportError:
         def line(done: int, total: int, seconds: float) -> None:
             end = "\n" if done == total else ""
@@ -230,8 +232,8 @@ class _Again:
                  names: Mapping[str, str] | None = None) -> None:
         self.out, self.result, self.shapes = out, result, shapes or {}
         self.names = names or {}
-        small = result is not None and result._batch.rows <= _SMALL
-        self.usable = small and all(s == result._batch.shape for s in self.shapes.values())
+        self.usable = (result is not None and result._batch.rows <= _SMALL
+                       and all(s == result._batch.shape for s in self.shapes.values()))
 
     def fits(self, out: Any, values: Mapping[str, Any]) -> bool:
         """Whether these values have taken the place of the last ones."""

@@ -92,8 +92,8 @@ class Symbol:
     def __le__(self, o: Any) -> Any: return _binary("<=", self, o)
     def __gt__(self, o: Any) -> Any: return _binary(">", self, o)
     def __ge__(self, o: Any) -> Any: return _binary(">=", self, o)
-    def __eq__(self, o: Any) -> Any: return _binary("==", self, o)  # type: ignore[override]
-    def __ne__(self, o: Any) -> Any: return _binary("!=", self, o)  # type: ignore[override]
+    def __eq__(self, o: Any) -> Any: return _binary("==", self, o)
+    def __ne__(self, o: Any) -> Any: return _binary("!=", self, o)
     def __and__(self, o: Any) -> Any: return _binary("&", _truth(self), _truth(o))
     def __rand__(self, o: Any) -> Any: return _binary("&", _truth(o), _truth(self))
     def __or__(self, o: Any) -> Any: return _binary("|", _truth(self), _truth(o))
@@ -387,7 +387,7 @@ def _stand_in(value: Any) -> Any:
 _copies: dict[Any, Any] = {}
 
 
-def _copy(function: types.FunctionType) -> types.FunctionType:
+def _copy(function: Any) -> Any:
     """The function with stand-ins for what it calls."""
     if function in _copies:
         return _copies[function]
@@ -526,7 +526,7 @@ def trace(fun: Callable[..., Any], size: int, *, args: Any = None, name: str | N
     lines += writer.lines + [f"y{i}' = {text}" for i, text in enumerate(texts[:size])]
     for i, (event, text) in enumerate(zip(events, texts[size:])):
         lines += _event_lines(event, i, text)
-    model = Model("\n".join(lines) + "\n", name=name or getattr(fun, "__name__", "function"))
+    model = Model("\n".join(lines) + "\n", name=name or str(getattr(fun, "__name__", "function")))
     model.function = fun
     model.renamed = dict(zip(parameters, safe))
     _compare(model, fun, size, parameters)
@@ -621,7 +621,7 @@ def _compare(model: Model, fun: Any, size: int, parameters: dict[str, float]) ->
                 want = np.asarray(fun(t, y.copy(), *parameters.values()), dtype=float).ravel()
             except (ValueError, ZeroDivisionError, OverflowError, FloatingPointError):
                 continue  # math's functions raise where NumPy's give NaN
-            got = model.rhs(t, y)
+            got = model.rhs(t, y.tolist())
             scale = np.maximum(np.abs(want), np.abs(got))
             same = np.isclose(got, want, rtol=0, atol=1e-10 * scale + 1e-300, equal_nan=True)
         if not same.all():

@@ -13,7 +13,7 @@ import numpy as np
 
 import shoal
 
-MODULES = ["shoal", "shoal.machine", "shoal.cache", "shoal.options", "shoal.model", "shoal.trace",
+MODULES = ["shoal", "shoal.machine", "shoal.cache", "shoal.options", "shoal.grids", "shoal.model", "shoal.trace",
            "shoal.solve", "shoal.result"]
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
