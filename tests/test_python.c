@@ -34,3 +34,14 @@ TEST(python_solver) { run_file("test_solver"); }
 TEST(python_trace) { run_file("test_trace"); }
 TEST(python_grids) { run_file("test_grids"); }
 TEST(python_documented) { run_file("test_documented"); }
+
+TEST(python_types) {
+    if (RUN("mypy", "--version").status)
+        check_skip("no mypy here (tools/setup.sh test installs it)");
+    struct check_output o = RUN("mypy", "--cache-dir", check_path("mypy"));
+    CHECK_MSG(o.status == 0, "mypy:\n%s%s", o.out, o.err);
+    check_write(check_path("wrong.py"), "import shoal\nshoal.devices() + 1\n");
+    setenv("MYPYPATH", "python", 1);
+    o = RUN("mypy", "--cache-dir", check_path("mypy"), check_path("wrong.py"));
+    CHECK_MSG(o.status == 1 && strstr(o.out, "wrong.py:2: error"), "mypy:\n%s%s", o.out, o.err);
+}

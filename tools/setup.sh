@@ -28,6 +28,7 @@ demo  optional library libsleef.so.3 libsleef3 fast vector exp, sin, pow, ... in
 demo  optional library libhdf5_serial.so.*|libhdf5.so.* libhdf5-103-1|libhdf5-103-1t64|libhdf5-310 HDF5 result files
 test  optional python  numpy,h5py,scipy python3,python3-numpy,python3-h5py,python3-scipy independent checks of results and files
 test  optional pyheader Python.h python3-dev the extension module of the Python package
+test  optional command mypy mypy types of the Python package
 test  optional library libOpenCL.so.1 ocl-icd-libopencl1 the kernels of GPUs, on this CPU
 test  optional file    /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd the kernels of GPUs, on this CPU
 test  optional command xppaut xppaut independent checks of the model language

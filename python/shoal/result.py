@@ -226,7 +226,7 @@ class Result:
             if len(varies) == 1 and names[varies[0]].startswith("axis_"):
                 i = varies[0]
                 names[i] = name
-                at = tuple(slice(None) if k == i else 0 for k in range(values.ndim))
+                at: Any = tuple(slice(None) if k == i else 0 for k in range(values.ndim))
                 coords[name] = (name, values[at])
         for name, values in self.inputs.items():
             if name not in coords:
@@ -296,7 +296,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
         with h5py.File(name) as file:
             return {k: v[()] for k, v in file.items() if hasattr(v, "dtype")}
     if name.endswith(".csv"):
-        table = np.genfromtxt(name, delimiter=",", names=True, dtype=None, encoding="utf-8",
+        table: Any = np.genfromtxt(name, delimiter=",", names=True, dtype=None, encoding="utf-8",
                               deletechars="")
         return {k: np.atleast_1d(table[k]) for k in table.dtype.names or ()}
     raise ValueError(f"{name}: a result file ends in .npz, .h5 or .csv")
