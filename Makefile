@@ -67,7 +67,7 @@ include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
-.PHONY: python wheel
+.PHONY: python wheel bench-python
 .PHONY: help setup-% demo gallery test test-long test-gpu bench bench-stiff bench-gpu bench-start bench-dispatch install uninstall clean examples
 .PHONY: format formatted tidy by-clang lint sanitized asan ubsan fuzz
 help:
@@ -82,6 +82,7 @@ help:
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
 	@echo 'make bench-start  a process of 20 runs on a GPU beside cuInit and a context alone'
 	@echo 'make bench-dispatch  what --device auto chooses against CPU and GPU, DISPATCH_SECONDS=330'
+	@echo 'make bench-python  the Python package against SciPy, numbalsoda and diffrax, where installed'
 	@echo 'make lint      what is not formatted, findings of clang-tidy, warnings of clang: make test does it too'
 	@echo 'make format tidy asan ubsan fuzz clean'
 
@@ -147,6 +148,9 @@ DISPATCH_SECONDS ?= 330
 bench-dispatch:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/dispatch
 	$(BUILD)/bench/dispatch cuda $(DISPATCH_SECONDS)
+# Against other tools of Python, those that are installed: scipy, numbalsoda, diffrax.
+bench-python: python
+	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/python.py
 BENCHES := bench dispatch gpu grid log_cost plot start stiff warm
 $(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)

@@ -24,12 +24,14 @@ from ._core import (
     version as __version__,
 )
 from .grids import Grid, MarkedGrids, grid
-from .machine import devices, methods
+from .machine import devices, methods, use_nvrtc_of_packages
 from .model import Model
 from .options import options
 from .result import Result, load
 from .solve import FailedRuns, Solver, product, solve_ivp, warm
 from .trace import TraceError, trace, when
+
+use_nvrtc_of_packages()
 
 __all__ = [
     "DeviceError",

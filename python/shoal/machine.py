@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import NamedTuple
 
 from . import _core
@@ -40,3 +42,27 @@ def devices() -> list[Device]:
 def methods() -> list[Method]:
     """All methods of integration, as ``shoal methods`` lists them."""
     return [Method(m[0], m[1].split(), *m[2:]) for m in _core.methods()]
+
+
+def use_nvrtc_of_packages() -> None:
+    """NVRTC as pip installs it (``pip install shoal[cuda]``), unless SHOAL_NVRTC names one."""
+    if "SHOAL_NVRTC" in os.environ:
+        return
+    for folder in sys.path:
+        try:
+            parts = os.listdir(os.path.join(folder, "nvidia"))
+        except OSError:
+            continue
+        for part in sorted(parts, reverse=True):
+            place = os.path.join(folder, "nvidia", part, "lib")
+            found = [f for f in _files(place) if f.startswith("libnvrtc.so.")]
+            if found:
+                os.environ["SHOAL_NVRTC"] = os.path.join(place, sorted(found)[0])
+                return
+
+
+def _files(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

@@ -9,8 +9,10 @@ import os
 import pickle
 import resource
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
-import time
 import unittest
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -178,6 +180,20 @@ class Elsewhere(unittest.TestCase):
         if said:
             with self.assertRaises(RuntimeError):
                 s(r=np.linspace(20, 30, 50000), progress=wrong)
+
+
+class Packages(unittest.TestCase):
+    def test_nvrtc_of_pip_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = os.path.join(folder, "nvidia", "cuda_nvrtc", "lib")
+            os.makedirs(place)
+            file = os.path.join(place, "libnvrtc.so.12")
+            open(file, "w").close()
+            env = {**os.environ, "PYTHONPATH": os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), folder])}
+            code = "import os, shoal; print(os.environ.get('SHOAL_NVRTC'))"
+            for more, want in (({}, file), ({"SHOAL_NVRTC": "mine"}, "mine")):
+                out = subprocess.run([sys.executable, "-c", code], env={**env, **more}, text=True, capture_output=True)
+                self.assertEqual(out.stdout.strip(), want, out.stderr)
 
 
 def run_elsewhere(s):

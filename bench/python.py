@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The Python package against what else a Python user would take: `make bench-python`.
+
+Each tool runs each job in a process of its own: from the start of Python to the first result, a
+second result of the same process, and the true error of the final states against SciPy's DOP853
+(Lorenz) or Radau (HIRES) at 1e-12. Jobs of tools that take too long are done for fewer trajectories
+and scaled, which the table says. Tools that are not installed are left out.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+LORENZ = "x'=10*(y-x)\ny'=x*(rho-z)-y\nz'=x*y-8/3*z\npar rho=10\ninit x=1,y=1,z=1\n"
+HIRES0 = [1.0, 0, 0, 0, 0, 0, 0, 0.0057]
+CHECKED = 32
+
+
+def lorenz(t, y, rho):
+    return [10.0 * (y[1] - y[0]), y[0] * (rho - y[2]) - y[1], y[0] * y[1] - 8.0 / 3.0 * y[2]]
+
+
+def hires(t, y, k):
+    return [-1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007, 1.71 * y[0] - 8.75 * y[1],
+            -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4], 8.32 * y[1] + 1.71 * y[2] - 1.12 * y[3],
+            -1.745 * y[4] + 0.43 * y[5] + 0.43 * y[6],
+            -k * y[5] * y[7] + 0.69 * y[3] + 1.71 * y[4] - 0.43 * y[5] + 0.69 * y[6],
+            k * y[5] * y[7] - 1.81 * y[6], -k * y[5] * y[7] + 1.81 * y[6]]  # fmt: skip
+
+
+# function, values, end, initial values, tolerance, parameter
+JOBS = {"Lorenz": (lorenz, np.linspace(0, 21, 100_000), 10.0, [1.0, 1.0, 1.0], 1e-6, "rho"),
+        "HIRES": (hires, np.linspace(200, 300, 10_000), 321.8122, HIRES0, 1e-6, "k")}  # fmt: skip
+
+
+def by_shoal(job, method=None):
+    import shoal
+
+    fun, values, end, y0, tol, name = JOBS[job]
+    solver = []
+
+    def run(count):
+        if not solver:
+            solver.append(shoal.Solver(fun, (0, end), y0, args={name: values[0]}, method=method, rtol=tol, atol=tol,
+                                       threads=int(os.environ.get("SHOAL_BENCH_THREADS", "0"))))
+        return solver[0](**{name: values[:count]}).y[..., 0]
+
+    return run
+
+
+def by_scipy(job, method):
+    from scipy.integrate import solve_ivp
+
+    fun, values, end, y0, tol, _ = JOBS[job]
+    return lambda count: np.array([solve_ivp(fun, (0, end), y0, method=method, args=(v,), rtol=tol, atol=tol).y[:, -1]
+                                   for v in values[:count]])
+
+
+def by_numbalsoda(job):
+    import numba
+    from numbalsoda import lsoda, lsoda_sig
+
+    fun, values, end, y0, tol, _ = JOBS[job]
+    inner = numba.njit(fun)
+    size = len(y0)
+
+    @numba.cfunc(lsoda_sig)
+    def rhs(t, u, du, p):
+        y = numba.carray(u, (size,))
+        d = inner(t, y, numba.carray(p, (1,))[0])
+        for i in range(size):
+            du[i] = d[i]
+
+    address, start, times = rhs.address, np.array(y0), np.array([0.0, end])
+
+    @numba.njit(parallel=True)
+    def many(given):
+        out = np.empty((given.size, size))
+        for i in numba.prange(given.size):
+            u, ok = lsoda(address, start, times, data=np.array([given[i]]), rtol=tol, atol=tol)
+            out[i] = u[-1]
+        return out
+
+    return lambda count: many(values[:count])
+
+
+def by_diffrax(job):
+    import jax
+    import jax.numpy as jnp
+    import diffrax as dfx
+
+    jax.config.update("jax_enable_x64", True)
+    fun, values, end, y0, tol, _ = JOBS[job]
+    solver = dfx.Tsit5() if job == "Lorenz" else dfx.Kvaerno5()
+    term = dfx.ODETerm(lambda t, y, k: jnp.stack(fun(t, y, k)))
+
+    def one(k):
+        return dfx.diffeqsolve(term, solver, 0.0, end, None, jnp.array(y0), k, max_steps=100_000,
+                               stepsize_controller=dfx.PIDController(rtol=tol, atol=tol)).ys[-1]
+
+    many = jax.jit(jax.vmap(one))
+    return lambda count: np.asarray(many(jnp.array(values[:count])))
+
+
+# name, how it is run, and of which jobs how many trajectories at most
+TOOLS = {
+    "shoal": (by_shoal, {"Lorenz": 100_000, "HIRES": 10_000}),
+    "scipy RK45": (lambda job: by_scipy(job, "RK45"), {"Lorenz": 100}),
+    "scipy Radau": (lambda job: by_scipy(job, "Radau"), {"HIRES": 20}),
+    "scipy LSODA": (lambda job: by_scipy(job, "LSODA"), {"Lorenz": 100, "HIRES": 50}),
+    "numbalsoda": (by_numbalsoda, {"Lorenz": 100_000, "HIRES": 10_000}),
+    "diffrax": (by_diffrax, {"Lorenz": 100_000, "HIRES": 10_000}),
+}
+
+
+def one(tool, job):
+    """In a process of its own; its start is in the environment."""
+    make, most = TOOLS[tool]
+    run, count = make(job), most[job]
+    first = run(min(count, 1000))
+    first_s = time.time() - float(os.environ["SHOAL_BENCH_BEGIN"])
+    run(count)
+    begin = time.perf_counter()
+    run(count)
+    second_s = time.perf_counter() - begin
+    print(json.dumps({"first_s": first_s, "second_s": second_s, "count": count, "y": first[:: len(first) // CHECKED][:CHECKED].tolist(),
+                      "step": len(first) // CHECKED or 1}))
+
+
+def reference(job, step):
+    from scipy.integrate import solve_ivp
+
+    fun, values, end, y0, _, _ = JOBS[job]
+    method = "DOP853" if job == "Lorenz" else "Radau"
+    return np.array([solve_ivp(fun, (0, end), y0, method=method, args=(v,), rtol=1e-12, atol=1e-13).y[:, -1]
+                     for v in values[: step * CHECKED : step]])
+
+
+def main():
+    known = {}
+    rows = []
+    for job in JOBS:
+        for tool, (_, most) in TOOLS.items():
+            if job not in most:
+                continue
+            env = {**os.environ, "SHOAL_BENCH_BEGIN": repr(time.time())}
+            p = subprocess.run([sys.executable, __file__, tool, job], env=env, capture_output=True, text=True)
+            if p.returncode:
+                print(f"{tool} is left out: {p.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+                continue
+            r = json.loads(p.stdout.strip().splitlines()[-1])
+            want = known.setdefault((job, r["step"]), None)
+            if want is None:
+                want = known[job, r["step"]] = reference(job, r["step"])
+            y = np.array(r["y"])
+            error = np.sqrt(np.mean(((y - want[: len(y)]) / (1 + np.abs(want[: len(y)]))) ** 2))
+            total = JOBS[job][1].size
+            rows.append((job, tool, r["first_s"], r["second_s"] * total / r["count"], r["count"], error))
+    print("| job | tool | first 1,000 results, new process | all results, warm | done for | error |\n|---|---|---|---|---|---|")
+    ours = {job: s for job, tool, _, s, _, _ in rows if tool == "shoal"}
+    for job, tool, first, second, count, error in rows:
+        beside = "" if tool == "shoal" else f" ({second / ours[job]:.0f}x)" if job in ours else ""
+        print(f"| {job}, {JOBS[job][1].size:,} trajectories | {tool} | {first:.2f} s | {second:.3g} s{beside} | {count:,} | {error:.1e} |")
+
+
+if __name__ == "__main__":
+    one(*sys.argv[1:]) if len(sys.argv) == 3 else main()
