@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
@@ -250,6 +251,28 @@ class _Again:
         return True
 
 
+# The process that has used a device beside the CPU, which its children cannot after a fork.
+_device_user: int | None = None
+
+
+def _after_fork(words: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Words of a solver in a process whose parent may have used a GPU: then it stays on the CPU."""
+    if _device_user in (None, os.getpid()):
+        return list(words)
+    device = dict(words).get("device", os.environ.get("SHOAL_DEVICE", "auto"))
+    if device not in ("auto", "cpu"):
+        raise _core.DeviceError(f"{device} was used before this process was forked, and cannot be used in it; "
+                                "start processes by multiprocessing.get_context('spawn')")
+    return [w for w in words if w[0] != "device"] + [("device", "cpu")]
+
+
+def _note_device(asked: str, reason: str) -> None:
+    """Remembers that this process has used a device: the one asked for, or the one that was chosen."""
+    global _device_user
+    if asked not in ("auto", "cpu") or reason and not reason.startswith("cpu"):
+        _device_user = os.getpid()
+
+
 class Solver:
     """A model compiled once, for many batches.
 
@@ -273,7 +296,10 @@ class Solver:
     def _begin(self, problem: _Problem) -> None:
         self.model = problem.model
         self._names = problem.names
-        self._pairs = tuple(problem.solver_words)
+        self._pairs = tuple(_after_fork(problem.solver_words))
+        self._pid = os.getpid()
+        self._asked = dict(self._pairs).get("device", os.environ.get("SHOAL_DEVICE", "auto"))
+        _note_device(self._asked, "")
         self._core = _core.solver(self.model._core, self._pairs)
         self._arrays = self._core.arrays()
         self._times = np.array(self._core.times())
@@ -340,6 +366,9 @@ class Solver:
         return other
 
     def _run(self, batch: _Batch, out: Result | None, progress: Any, single: bool = False) -> Result:
+        if self._pid != os.getpid() and self._asked != "cpu":
+            self._core = _core.solver(self.model._core, tuple(_after_fork(self._pairs)))
+            self._pid = os.getpid()
         if self._steps:
             return self._run_steps(batch, progress, single)
         result = out if isinstance(out, Result) else self._allocate(batch, single, out)
@@ -352,6 +381,7 @@ class Solver:
             result._finish(None, self)
             stop.result = result  # type: ignore[attr-defined]
             raise
+        _note_device(self._asked, self._core.reason)
         result._finish(Tally(*tally), self)
         return result
 

@@ -153,6 +153,19 @@ class Elsewhere(unittest.TestCase):
                     got = pool.apply(run_elsewhere, (solver(),))
             np.testing.assert_array_equal(got, run_elsewhere(solver()))
 
+    def test_a_device_before_a_fork(self):
+        if not any(d.name.startswith("opencl") and d.usable for d in shoal.devices()):
+            self.skipTest("needs an OpenCL driver")
+        s, r = solver(device="opencl"), np.linspace(0, 30, 7)
+        want = s(r=r).y
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            with multiprocessing.get_context("fork").Pool(1) as pool:
+                said = pool.apply(run_in_child, (r,))
+        self.assertIn("spawn", said[0])
+        np.testing.assert_array_equal(said[1], solver()(r=r).y)
+        self.assertEqual(want.shape, said[1].shape)
+
     def test_stopped_by_a_signal(self):
         s = shoal.Solver(LORENZ, (0, 2000), device="cpu", max_steps=10**8)
         s.warm(r=np.ones(4))
@@ -194,6 +207,15 @@ class Packages(unittest.TestCase):
             for more, want in (({}, file), ({"SHOAL_NVRTC": "mine"}, "mine")):
                 out = subprocess.run([sys.executable, "-c", code], env={**env, **more}, text=True, capture_output=True)
                 self.assertEqual(out.stdout.strip(), want, out.stderr)
+
+
+def run_in_child(r):
+    try:
+        solver(device="opencl")(r=r)
+        said = "nothing"
+    except shoal.DeviceError as e:
+        said = str(e)
+    return said, shoal.Solver(LORENZ, (0, 1))(r=r).y
 
 
 def run_elsewhere(s):
