@@ -170,6 +170,7 @@ struct core_solver {
     shoal_log *log; // of the last call
     PyThread_type_lock lock;
     struct core_watch watch;
+    bool reduces; // results have a row for a group of runs
 };
 static PyTypeObject *solver_type;
 
@@ -192,6 +193,7 @@ static PyObject *solver_new(PyObject *module, PyObject *args) {
     options.stop = &self->watch.stop;
     options.on_compile = core_on_compile;
     options.on_compile_user = &self->watch;
+    self->reduces = options.reduce;
     core_lock(model->lock);
     shoal_code code;
     Py_BEGIN_ALLOW_THREADS;
@@ -329,6 +331,18 @@ static bool take_array(const struct work *w, PyObject *row, shoal_array *a, Py_b
     return true;
 }
 
+// Rows of the result.
+static uint64_t rows_of(const struct work *w) {
+    shoal_plan plan;
+    if (!w->solver->reduces)
+        return shoal_batch_rows(w->batch->batch);
+    core_lock(w->solver->lock);
+    shoal_code code =
+        shoal_solver_plan(w->solver->solver, w->batch->batch, NULL, &plan, w->solver->log);
+    PyThread_release_lock(w->solver->lock);
+    return code == SHOAL_OK ? plan.rows : 0;
+}
+
 // run(batch, ((name, buffer, row, sample, variable stride), ...), progress)
 static PyObject *solver_run(PyObject *object, PyObject *args) {
     struct work w = {.solver = (struct core_solver *)object};
@@ -339,7 +353,7 @@ static PyObject *solver_run(PyObject *object, PyObject *args) {
     Py_ssize_t most = PyTuple_Size(outputs);
     w.arrays = PyMem_Calloc((size_t)most + 1, sizeof *w.arrays);
     Py_buffer *buffers = PyMem_Calloc((size_t)most + 1, sizeof *buffers);
-    uint64_t rows = shoal_batch_rows(w.batch->batch);
+    uint64_t rows = rows_of(&w);
     bool good = w.arrays && buffers;
     while (good && w.count < most &&
            (good = take_array(&w, PyTuple_GetItem(outputs, w.count), &w.arrays[w.count],

@@ -61,6 +61,17 @@ def _values(params: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, np.n
     return numbers, arrays
 
 
+def _mapping(params: Any) -> dict[str, Any]:
+    """Values by name: of a dict, a DataFrame or an array with named fields."""
+    if params is None:
+        return {}
+    if hasattr(params, "columns"):
+        return {str(c): params[c].to_numpy() for c in params.columns}
+    if isinstance(params, np.ndarray) and params.dtype.names:
+        return {n: params[n] for n in params.dtype.names}
+    return dict(params)
+
+
 def _host_array(name: str, value: Any) -> np.ndarray:
     """A NumPy array of floats; arrays of others are taken by DLPack."""
     if not isinstance(value, (np.ndarray, float, int)) and hasattr(value, "__dlpack__"):
@@ -285,7 +296,7 @@ class Solver:
     """
 
     def __init__(self, source: Any, t_span: Sequence[float] | None = None, y0: Any = None, *,
-                 args: Any = None, t_eval: Any = None, params: Mapping[str, Any] | None = None,
+                 args: Any = None, t_eval: Any = None, params: Any = None,
                  events: Any = None, **options: Any) -> None:
         batch_words = [w for w in options if w in _batch_words()]
         if batch_words:
@@ -324,18 +335,18 @@ class Solver:
             arrays = {k: np.array(a, dtype=np.float64) for k, a in arrays.items()}
         return _Batch(self.model, arrays, (), shape)
 
-    def __call__(self, values: Mapping[str, Any] | None = None, *, out: Any = None,
+    def __call__(self, values: Any = None, *, out: Any = None,
                  progress: Any = False, **more: Any) -> Result:
         """Runs a batch: values by name, which broadcast.
 
         ``out`` is what results are written to: an array of the shape of ``y`` (its axes of length 1
         may be left out), or a result of this solver, which is then changed.
         """
-        if out is not None and not values:
+        if out is not None and values is None:
             with self._lock:
                 if self._again.fits(out, more):
                     return self._run_again(progress)
-        batch = self._batch({**(values or {}), **more}, private=out is not None)
+        batch = self._batch({**_mapping(values), **more}, private=out is not None)
         result = self._run(batch, out, progress)
         if out is not None and not self._steps:
             self._again = _Again(out, result, {k: np.shape(v) for k, v in more.items()}, self._names)
@@ -348,9 +359,9 @@ class Solver:
         result._finish(Tally(*tally), self)
         return result
 
-    def warm(self, values: Mapping[str, Any] | None = None, **more: Any) -> None:
+    def warm(self, values: Any = None, **more: Any) -> None:
         """Pays before it matters what the first run of such a batch would pay."""
-        self._core.warm(self._batch({**(values or {}), **more}).core)
+        self._core.warm(self._batch({**_mapping(values), **more}).core)
 
     def _with(self, options: dict[str, Any]) -> Solver:
         """The same with some other options."""
@@ -456,9 +467,9 @@ class _Problem:
     """What was asked for, as a model, words of a solver, and a batch."""
 
     def __init__(self, source: Any, t_span: Any, y0: Any, args: Any, t_eval: Any,
-                 params: Mapping[str, Any] | None, events: Any, options: dict[str, Any]) -> None:
+                 params: Any, events: Any, options: dict[str, Any]) -> None:
         options = _renamed(dict(options))
-        given = dict(params or {})
+        given = _mapping(params)
         self.names: dict[str, str] = {}
         lines, self.events = _split_events(events)
         if callable(source) and not isinstance(source, (Model, str)):
@@ -523,7 +534,7 @@ def _split_events(events: Any) -> tuple[list[str], list[Callable[..., Any]]]:
 
 def solve_ivp(fun: Any, t_span: Sequence[float] | None = None, y0: Any = None, method: str | None = None,
               t_eval: Any = None, dense_output: bool = False, events: Any = None,
-              vectorized: bool = False, args: Any = None, *, params: Mapping[str, Any] | None = None,
+              vectorized: bool = False, args: Any = None, *, params: Any = None,
               progress: Any = False, **options: Any) -> Result:
     """Solves an initial value problem, once or for every element of arrays.
 

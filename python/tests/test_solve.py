@@ -2,6 +2,8 @@
 """solve_ivp against SciPy, closed forms, and its own promises about shapes and errors."""
 
 import math
+import os
+import tempfile
 import unittest
 import warnings
 
@@ -9,6 +11,11 @@ import numpy as np
 
 import shoal
 
+try:
+    import pandas
+    import xarray
+except ImportError:
+    pandas = xarray = None
 try:
     from scipy.integrate import solve_ivp as scipy_solve_ivp
 except ImportError:
@@ -232,6 +239,48 @@ class Batches(unittest.TestCase):
         r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": k})
         some = r.rerun(only=[2, 0], rtol=1e-11, atol=1e-13)
         np.testing.assert_allclose(some["y0"], np.exp([-3, -1]), rtol=1e-9)
+
+    def test_tables(self):
+        k = np.array([1.0, 2.0, 3.0])
+        want = np.exp(-k)
+        table = np.array([(v,) for v in k], dtype=[("k", float)])
+        tables = [table]
+        if pandas:
+            tables.append(pandas.DataFrame({"k": k}))
+        for t in tables:
+            r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": 1.0}, params=t, **TIGHT)
+            np.testing.assert_allclose(r["y0"], want, rtol=1e-8)
+
+    def test_reductions(self):
+        k = np.linspace(0, 1, 101)
+        r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": k}, reduce="mean,min,max", **TIGHT)
+        np.testing.assert_allclose(r["y0.mean"], [np.exp(-k).mean()], rtol=1e-8)
+        np.testing.assert_allclose(r["y0.max"], [1], rtol=1e-8)
+        r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": k}, reduce="mean", t_eval=[0, 0.5, 1], **TIGHT)
+        np.testing.assert_allclose(r["y0.mean"], [[np.exp(-k * t).mean() for t in (0, 0.5, 1)]], rtol=1e-8)
+
+    @unittest.skipUnless(pandas and xarray, "needs pandas and xarray")
+    def test_elsewhere(self):
+        g = shoal.product(k=[1.0, 2.0], y0=[1.0, 3.0, 5.0])
+        r = shoal.solve_ivp(decay, (0, 1), {"y0": g["y0"]}, args={"k": g["k"]}, t_eval=[0, 1], **TIGHT)
+        d = r.to_xarray()
+        self.assertEqual(dict(d.sizes), {"k": 2, "y0(0)": 3, "t": 2})
+        self.assertAlmostEqual(float(d["y0"].sel(k=2.0, t=1.0)[2]), 5 * np.exp(-2), 7)
+        f = r.to_pandas()
+        self.assertEqual(len(f), 12)
+        self.assertAlmostEqual(f[(f.k == 2) & (f["y0(0)"] == 5) & (f.t == 1)]["y0"].item(), 5 * np.exp(-2), 7)
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "out.npz")
+            r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": np.array([1.0, 2.0])}, **TIGHT)
+            r.save(path)
+            file = shoal.load(path)
+            np.testing.assert_array_equal(file["y0"], r["y0"])
+            np.testing.assert_array_equal(file["k"], r["k"])
+            r.save(os.path.join(folder, "out.csv"))
+            table = shoal.load(os.path.join(folder, "out.csv"))
+            np.testing.assert_array_equal(table["y0"], r["y0"])
 
     def test_empty_batch(self):
         with self.assertRaises((shoal.Error, ValueError)):
