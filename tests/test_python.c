@@ -33,6 +33,7 @@ TEST(python_solve) { run_file("test_solve"); }
 TEST(python_solver) { run_file("test_solver"); }
 TEST(python_trace) { run_file("test_trace"); }
 TEST(python_grids) { run_file("test_grids"); }
+TEST(python_examples) { run_file("test_examples"); }
 TEST(python_documented) { run_file("test_documented"); }
 
 TEST(python_types) {

@@ -16,7 +16,7 @@ from . import _core
 from .model import Model, model_of
 from .options import pairs_of
 from .result import Result, Tally
-from .trace import event_names, trace
+from .trace import arguments, event_names, trace
 
 # SciPy's methods by the names of ours.
 _METHODS = {"RK45": "dopri5", "RK23": "bs3", "DOP853": "dop853", "Radau": "radau5"}
@@ -93,16 +93,19 @@ def _flat(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 class _Batch:
-    """What differs from run to run: arrays that broadcast, or words of the command line."""
+    """What differs from run to run: arrays that broadcast, or words of the command line; and values of
+    all runs, where nothing else gives them."""
 
     def __init__(self, model: Model, arrays: Mapping[str, np.ndarray], words: Sequence[tuple[str, str]],
-                 shape: tuple[int, ...] | None = None) -> None:
+                 fixed: Mapping[str, float], shape: tuple[int, ...] | None = None) -> None:
         if arrays and words:
             raise TypeError(f"{words[0][0]} and arrays exclude each other; put the values into arrays")
         if shape is None:
             shape = np.broadcast_shapes(*[a.shape for a in arrays.values()])
         self.arrays = {name: _flat(a, shape) for name, a in arrays.items()}
-        self.core = _core.batch(model._core, (*self.arrays.items(), *words))
+        given = {name.removesuffix("(0)") for name in arrays}
+        self.fixed = {k: v for k, v in fixed.items() if k.removesuffix("(0)") not in given}
+        self.core = _core.batch(model._core, (*self.arrays.items(), *self.fixed.items(), *words))
         self.shape = shape if not words else (self.core.rows,)
         self.words = tuple(words)
 
@@ -113,12 +116,14 @@ class _Batch:
     def only(self, rows: np.ndarray, model: Model) -> _Batch:
         """The batch of some of its runs."""
         values = {k: v.reshape(-1)[rows] for k, v in self.inputs().items()}
-        return _Batch(model, values, (), (len(rows),))
+        return _Batch(model, values, (), self.fixed, (len(rows),))
 
     def inputs(self) -> dict[str, np.ndarray]:
         """Values of all inputs, in the batch's shape."""
         found = {}
         for i, name in enumerate(self.core.inputs):
+            if name in self.fixed or name.removesuffix("(0)") in self.fixed:
+                continue
             values = np.empty(self.rows)
             self.core.fill(i, values)
             found[name] = values.reshape(self.shape)
@@ -305,7 +310,7 @@ class Solver:
         self._begin(problem)
 
     def _begin(self, problem: _Problem) -> None:
-        self.model = problem.model
+        self.model, self._fixed = problem.model, problem.fixed
         self._names = problem.names
         self._pairs = tuple(_after_fork(problem.solver_words))
         self._pid = os.getpid()
@@ -333,7 +338,7 @@ class Solver:
         shape = np.broadcast_shapes(*[a.shape for a in arrays.values()])
         if private and np.prod(shape) <= _SMALL:
             arrays = {k: np.array(a, dtype=np.float64) for k, a in arrays.items()}
-        return _Batch(self.model, arrays, (), shape)
+        return _Batch(self.model, arrays, (), self._fixed, shape)
 
     def __call__(self, values: Any = None, *, out: Any = None,
                  progress: Any = False, **more: Any) -> Result:
@@ -372,6 +377,7 @@ class Solver:
         other = Solver.__new__(Solver)
         problem = _Problem.__new__(_Problem)
         problem.model, problem.names = self.model, self._names
+        problem.fixed = self._fixed
         problem.solver_words = [w for w in self._pairs if w[0] not in names] + words
         other._begin(problem)
         return other
@@ -448,11 +454,12 @@ class Solver:
         return result
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self.model, "pairs": self._pairs, "names": self._names}
+        return {"model": self.model, "fixed": self._fixed, "pairs": self._pairs, "names": self._names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         problem = _Problem.__new__(_Problem)
-        problem.model, problem.names = state["model"], state["names"]
+        problem.model, problem.fixed = state["model"], state["fixed"]
+        problem.names = state["names"]
         problem.solver_words = list(state["pairs"])
         self._begin(problem)
 
@@ -481,9 +488,12 @@ class _Problem:
         self.model = model_of(source)
         self.numbers, self.arrays = _values(given)
         self._initial(y0)
-        self.model = self.model.set(self.numbers)
         for line in lines:
             self.model = self.model.event(line)
+        # A batch may vary what is not folded into the kernel.
+        constants = {k: v for k, v in self.numbers.items() if k in self.model.constants}
+        self.fixed = {k: v for k, v in self.numbers.items() if k not in constants}
+        self.model = self.model.set(constants)
         self.solver_words, self.batch_words = pairs_of(options)
         if t_span is not None:
             t0, t1 = (float(t) for t in t_span)
@@ -495,16 +505,14 @@ class _Problem:
         if y0 is None:
             raise TypeError("a function needs y0")
         size = len(y0) if isinstance(y0, dict) else np.shape(np.atleast_1d(y0))[-1]
-        model = trace(fun, int(size), args=args, events=self.events)
+        if not isinstance(args, dict) and any(np.ndim(a) for a in (() if args is None else args)):
+            raise TypeError("the tuple args holds numbers; arrays are given by name: args={'k': ...}")
+        of_function, others = arguments(fun, args, given)
+        model = trace(fun, int(size), args=of_function, events=self.events)
         self.names = model.renamed
-        names = list(model.renamed)
-        if args is not None and not isinstance(args, dict):
-            args = dict(zip(names, args))
-            for name, value in args.items():
-                if np.ndim(value):
-                    raise TypeError(f"the tuple args holds numbers; for an array of {name} use args={{'{name}': ...}}")
-        given = {**(args or {}), **given}
-        return model, {model.renamed.get(k, k): v for k, v in given.items()}
+        # Numbers are in the text of the model; arrays are not.
+        varied = {model.renamed[k]: v for k, v in of_function.items() if np.ndim(v)}
+        return model, {**varied, **others}
 
     def _initial(self, y0: Any) -> None:
         if y0 is None:
@@ -517,6 +525,9 @@ class _Problem:
             if y0.shape[-1] != len(states):
                 raise ValueError(f"y0 has {y0.shape[-1]} values, the model {len(states)} states")
             columns = {name: y0[..., i] for i, name in enumerate(states)}
+        for name in columns:
+            if {name, f"{name}(0)"} & {*self.numbers, *self.arrays}:
+                raise TypeError(f"{name} is given by both y0 and params")
         numbers, arrays = _values({f"{k}(0)" if "(" not in k else k: v for k, v in columns.items()})
         self.numbers |= numbers
         self.arrays |= arrays
@@ -552,7 +563,7 @@ def solve_ivp(fun: Any, t_span: Sequence[float] | None = None, y0: Any = None, m
     single = not problem.arrays and not problem.batch_words
     if single and not any(w[0] in ("save", "summary", "reduce") for w in problem.solver_words):
         problem.solver_words.append(("save", "steps"))
-    batch = _Batch(problem.model, problem.arrays, problem.batch_words)
+    batch = _Batch(problem.model, problem.arrays, problem.batch_words, problem.fixed)
     if not problem.events:
         return _solver_of(problem)._run(batch, None, progress, single)
     return _run_with_events(problem, batch, progress, single)

@@ -579,20 +579,35 @@ def _callable(fun: Any) -> Any:
     raise TraceError(f"{fun!r} is no Python function, so that it cannot be traced")
 
 
-def _parameters(fun: Callable[..., Any], args: Any) -> dict[str, float]:
-    """Names and values of what comes behind t and y."""
+def _signature(fun: Callable[..., Any]) -> list[inspect.Parameter]:
+    """What comes behind t and y."""
     found = list(inspect.signature(fun).parameters.values())[2:]
     if any(p.kind is p.VAR_POSITIONAL or p.kind is p.VAR_KEYWORD for p in found):
         raise TraceError("a function with *args or **kwargs has no names for its parameters")
-    names = [p.name for p in found]
-    given = dict(args) if isinstance(args, dict) else dict(zip(names, args or ()))
-    if not isinstance(args, dict) and len(args or ()) > len(names):
-        raise TypeError(f"the function takes {len(names)} parameters, args has {len(args)}")
+    return found
+
+
+def arguments(fun: Callable[..., Any], args: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values of the function's parameters by name, and what of `params` is for something else."""
+    names = [p.name for p in _signature(fun)]
+    if isinstance(args, dict):
+        given = dict(args)
+    else:
+        given = dict(zip(names, () if args is None else args))
+        if args is not None and len(args) > len(names):
+            raise TypeError(f"the function takes {len(names)} parameters, args has {len(args)}")
     for name in given:
         if name not in names:
             raise TypeError(f"the function has no parameter {name!r}")
+    given |= {k: v for k, v in params.items() if k in names}
+    return given, {k: v for k, v in params.items() if k not in names}
+
+
+def _parameters(fun: Callable[..., Any], args: Any) -> dict[str, float]:
+    """Names and values of parameters; of an array the first."""
+    given, _ = arguments(fun, args, {})
     values: dict[str, float] = {}
-    for p in found:
+    for p in _signature(fun):
         value = given.get(p.name, p.default)
         if value is p.empty:
             raise TypeError(f"a value is needed for the parameter {p.name!r}")

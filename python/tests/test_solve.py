@@ -234,6 +234,18 @@ class Batches(unittest.TestCase):
         again = shoal.solve_ivp(shoal.Model(LORENZ).set(r=14), (0, 1), **TIGHT)
         np.testing.assert_array_equal(r.y, again.y)
 
+    def test_a_solver_may_vary_what_was_set(self):
+        r = np.array([1.0, 14.0])
+        s = shoal.Solver(LORENZ, (0, 1), params={"r": 3.0, "x": 2.0}, **TIGHT)
+        t = shoal.Solver(shoal.Model(LORENZ), (0, 1), **TIGHT)
+        np.testing.assert_array_equal(s(r=r).y, t(r=r, x=2.0).y)
+        np.testing.assert_array_equal(s().y, t(r=3.0, x=2.0).y)
+        f = shoal.Solver(decay, (0, 1), [1.0], args={"k": 5.0}, **TIGHT)
+        np.testing.assert_allclose(f(k=np.array([1.0, 2.0]))["y0"], np.exp([-1, -2]), rtol=1e-8)
+        np.testing.assert_allclose(f(y0=np.array([1.0, 2.0]))["y0"], np.exp(-5) * np.array([1, 2]), rtol=1e-7)
+        with self.assertRaises(TypeError):
+            shoal.solve_ivp(LORENZ, (0, 1), [1, 1, 1], params={"x": np.ones(2)})
+
     def test_rerun_of_some(self):
         k = np.array([1.0, 2.0, 3.0])
         r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": k})
