@@ -34,6 +34,7 @@ TEST(python_solver) { run_file("test_solver"); }
 TEST(python_trace) { run_file("test_trace"); }
 TEST(python_grids) { run_file("test_grids"); }
 TEST(python_examples) { run_file("test_examples"); }
+TEST(python_sets) { run_file("test_sets"); }
 TEST(python_documented) { run_file("test_documented"); }
 
 TEST(python_types) {
