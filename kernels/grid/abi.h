@@ -49,6 +49,7 @@ struct grid_args {
     unsigned group;            // grids of a row, on a CPU
     unsigned grids;            // of this chunk
     unsigned shapes_only;      // 1: no cells
+    unsigned anywhere;         // 1: a CPU that takes bytes from anywhere in two registers
     int height, width;         // of every grid, where there are no shapes
     int out_height, out_width; // of every result, where there are no places
     SHOAL_U64 cells;           // of the block that is read
