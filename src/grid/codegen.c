@@ -482,7 +482,7 @@ static void put_whole(struct writer *w, uint32_t node) {
     else if (n->op == GRID_HISTOGRAM)
         buf_printf(t, "whole_histogram(g.store, s%u, n%u * n%u, n%u);\n", node, h, x, n->arg[1]);
     else if (n->op == GRID_STEP) {
-        buf_printf(t, "whole_step(g.store, s%u, n%u, n%u, ", node, h, x);
+        buf_printf(t, "whole_step(g.store, s%u, g.store + a->most, n%u, n%u, ", node, h, x);
         put_constant(w, node);
         buf_printf(t, ", n%u, %d, stop);\n", n->arg[1], n->border);
     } else

@@ -535,18 +535,20 @@ static int32_t side_bound(const struct grid_plan *p, uint32_t number, int32_t h,
 }
 
 // Cells that a grid of the plan has at most, for inputs up to a size: those that are stored may be
-// any of them.
+// any of them, and so may bits of generations, which want to be aligned.
 static uint64_t cells_bound(const struct grid_plan *p, int32_t h, int32_t w) {
     uint64_t most = 1;
     for (uint32_t i = 0; i < p->nodes.count; i++) {
         const struct grid_node *n = grid_at(p, i);
         if (!n->cells)
             continue;
-        uint64_t cells =
-            (uint64_t)side_bound(p, n->height, h, w) * (uint64_t)side_bound(p, n->width, h, w);
+        uint64_t rows = (uint64_t)side_bound(p, n->height, h, w);
+        uint64_t columns = (uint64_t)side_bound(p, n->width, h, w), cells = rows * columns;
+        if (n->op == GRID_STEP && GRID_STEP_CELLS(rows, columns) > cells)
+            cells = GRID_STEP_CELLS(rows, columns);
         most = cells > most ? cells : most;
     }
-    return most;
+    return aligned(most);
 }
 
 static void largest_input(const struct grid_batch *b, int32_t *h, int32_t *w) {
