@@ -70,8 +70,9 @@ INLINE int grid_run(const struct grid_args *a, const char *read, char *written,
 #define grid_run(a, read, written, stop, g, first, end) 0
 #endif
 
-KERNEL void shoal_grid(const struct grid_args *a, const char *read, char *written,
+KERNEL void shoal_grid(const struct grid_args *args, const char *read, char *written,
                        const char *resident, u32 *next, const volatile int *stop, char *workspace) {
+    const struct grid_args own = *args, *const a = &own; // which nothing that is written can change
     struct grid_row g;
     g.store = (int *)workspace;
 #if PLANES
