@@ -80,6 +80,7 @@ help:
 	@echo 'make bench     compare with peers and with the peak of this machine'
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
+	@echo 'make bench-grid  pipelines of grids on one core against NumPy, and generations against a loop by hand'
 	@echo 'make bench-start  a process of 20 runs on a GPU beside cuInit and a context alone'
 	@echo 'make bench-dispatch  what --device auto chooses against CPU and GPU, DISPATCH_SECONDS=330'
 	@echo 'make bench-python  the Python package against SciPy, numbalsoda and diffrax, where installed'
@@ -139,6 +140,10 @@ bench-stiff: setup-bench
 bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
 	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand
+.PHONY: bench-grid
+bench-grid:
+	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/grid $(BUILD)/bench/peer_life
+	$(BUILD)/bench/grid $(BUILD)/bench
 # A process of a few runs on a GPU beside cuInit and a context.
 bench-start:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/start

@@ -19,6 +19,10 @@ bench-peers: $(BENCH_PEERS)
 # $(call has_header,COMPILER,LANGUAGE,HEADER): a shell condition.
 has_header = printf '\#if !__has_include(<$(3)>)\n\#error\n\#endif\n' | $(1) -E -x $(2) - >/dev/null 2>&1
 
+$(BUILD)/bench/peer_life: bench/peer_life.c bench/bench.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 $(WARN) $(BENCH_CFLAGS) $< -o $@
+
 $(BUILD)/bench/peak: bench/peak.c bench/bench.mk
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 $(WARN) $(BENCH_CFLAGS) -ffp-contract=fast $< -o $@

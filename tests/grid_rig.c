@@ -5,6 +5,9 @@
 #include "device/device.h"
 #include "log/log.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 uint32_t rig_random(uint64_t *seed, uint32_t below) {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)((*seed >> 33) % below);
@@ -35,6 +38,18 @@ static int random_side(uint64_t *seed, int side) {
     return kind == 0 ? 1 : kind == 1 ? side : (int)rig_random(seed, (uint32_t)side) + 1;
 }
 
+// Memory that begins or ends at a page that nobody may touch.
+static void *cells_new(struct grid_rig *g, size_t bytes, bool at_end) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (bytes + page - 1) / page * page;
+    inside = inside ? inside : page;
+    g->map_bytes = inside + 2 * page;
+    g->map = mmap(NULL, g->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(g->map != MAP_FAILED);
+    char *first = (char *)g->map + page;
+    REQUIRE(!mprotect(first, inside, PROT_READ | PROT_WRITE));
+    return at_end ? first + inside - bytes : first;
+}
+
 struct grid_rig grid_rig_new(uint64_t seed, uint32_t count, enum grid_type type, int side, int h,
                              int w, int values) {
     struct grid_rig g = {.batch = {.count = count, .type = type, .height = h, .width = w}};
@@ -48,7 +63,7 @@ struct grid_rig grid_rig_new(uint64_t seed, uint32_t count, enum grid_type type,
         g.offsets[i] = g.cell_count;
         g.cell_count += (uint64_t)g.shapes[2 * i] * (uint64_t)g.shapes[2 * i + 1];
     }
-    g.cells = malloc(g.cell_count * grid_type_bytes(type) + 1);
+    g.cells = cells_new(&g, g.cell_count * grid_type_bytes(type), rig_random(&seed, 2));
     for (uint64_t i = 0; i < g.cell_count; i++)
         set_cell(&g, i, random_cell(&seed, type, values));
     g.batch.cells = g.cells;
@@ -60,7 +75,7 @@ struct grid_rig grid_rig_new(uint64_t seed, uint32_t count, enum grid_type type,
 void grid_rig_free(struct grid_rig *g) {
     free(g->shapes);
     free(g->offsets);
-    free(g->cells);
+    munmap(g->map, g->map_bytes);
 }
 
 static int32_t cell_at(const void *cells, enum grid_type type, uint64_t i) {
@@ -329,6 +344,8 @@ static struct grid_result result_for(const struct grid_rig *g, enum grid_type ty
                                 .status = calloc(n, 1)};
 }
 
+enum { GUARD = 100 };
+
 static void run_and_compare(struct grid_runner *r, const struct grid_rig *g, enum grid_type type,
                             const char *how, shoal_log *log) {
     const struct dispatch_control control = {0};
@@ -336,9 +353,12 @@ static void run_and_compare(struct grid_runner *r, const struct grid_rig *g, enu
     struct grid_result out = result_for(g, type);
     shoal_code code = grid_shapes(r, &g->batch, &out, log);
     out.room = out.needed;
-    out.cells = malloc(out.room * grid_type_bytes(type) + 1);
+    size_t bytes = out.room * grid_type_bytes(type);
+    out.cells = memset(malloc(bytes + GUARD), GUARD, bytes + GUARD);
     if (code == SHOAL_OK)
         code = grid_run(r, &g->batch, &out, &control, log);
+    for (size_t i = 0; i < GUARD; i++)
+        CHECK_MSG(((char *)out.cells)[bytes + i] == GUARD, "`%s` writes behind its results", text);
     CHECK_MSG(code == SHOAL_OK, "`%s`: %s: %s", text, shoal_code_text(code),
               shoal_log_message_count(log) ? shoal_log_message(log, 0).text : "");
     for (uint64_t i = 0; code == SHOAL_OK && i < g->batch.count; i++)

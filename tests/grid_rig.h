@@ -15,6 +15,8 @@ struct grid_rig {
     uint64_t *offsets;
     void *cells;
     uint64_t cell_count;
+    void *map; // it and pages before and behind it
+    size_t map_bytes;
 };
 
 uint32_t rig_random(uint64_t *seed, uint32_t below);

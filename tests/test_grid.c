@@ -67,6 +67,39 @@ DEVICE_TEST(grid_texts) {
     grid_rig_free(&g);
 }
 
+// Rows that end before, at and behind the end of a word, with the bits beside them.
+static const char *const generations[] = {
+    "in%2 | step(B3/S23, 5)", "in%2 | step(B368/S238, 3, wrap)",
+    "in%2 | step(B01278/S0178, 2, edge)", "step(B4567/S456, 0)"};
+enum { GENERATIONS = sizeof generations / sizeof *generations };
+static const int lives[][2] = {{1, 1},  {3, 1},  {2, 61},  {3, 62},   {3, 63},
+                               {7, 64}, {4, 65}, {3, 126}, {66, 127}, {1, 128}};
+enum { LIVES = sizeof lives / sizeof *lives };
+
+static struct grid_rig life_rig(int i) {
+    return grid_rig_new((uint64_t)i, 6, GRID_U8, 0, lives[i][0], lives[i][1], 0);
+}
+
+TEST(grid_generations_by_stages) {
+    for (int k = 0; k < LIVES; k++) {
+        struct grid_rig g = life_rig(k);
+        for (int i = 0; i < GENERATIONS; i++)
+            CHECK(grid_rig_compare(generations[i], &g, "cpu", GRID_BY_STAGES, GRID_U8));
+        grid_rig_free(&g);
+    }
+}
+
+DEVICE_TEST(grid_generations) {
+    struct rig_module m = rig_module_of(generations, GENERATIONS, device, GRID_U8, GRID_U8);
+    for (int k = 0; k < LIVES; k++) {
+        struct grid_rig g = life_rig(k);
+        for (uint32_t i = 0; i < m.count; i++)
+            rig_module_compare(&m, i, &g);
+        grid_rig_free(&g);
+    }
+    rig_module_free(&m);
+}
+
 // Kernels of a module, each on grids of its own.
 static void compare_module(uint64_t seed, uint32_t count, const char *device, int kind) {
     enum grid_type in = (enum grid_type)(kind % 3), out = kind % 2 ? GRID_I32 : in;
@@ -86,7 +119,10 @@ DEVICE_TEST(grid_random) {
     bool cpu = device_test_is_cpu(device);
     compare_module(5, cpu ? 10 : 3, device, cpu);
 }
-LONG_DEVICE_TEST(grid_random_long) {
-    for (int i = 0; i < 10; i++)
+// In two parts, which may run side by side.
+static void compare_modules(const char *device, int first, int end) {
+    for (int i = first; i < end; i++)
         compare_module(100000007u * (uint64_t)(i + 1), RIG_MODULE, device, i);
 }
+LONG_DEVICE_TEST(grid_random_long) { compare_modules(device, 0, 5); }
+LONG_DEVICE_TEST(grid_random_longer) { compare_modules(device, 5, 10); }

@@ -6,6 +6,7 @@
 // A library that is missing skips the test. The quick tests take each method once, in turn with
 // each precision, loop and kind of output; the long one takes all combinations for all targets.
 #include "check.h"
+#include "grid/codegen.h"
 #include "listing.h"
 #include "ode/method/method.h"
 #include "ode/model/op.h"
@@ -235,6 +236,30 @@ LONG_TEST(kernel_gpu_cuda_algebraic) {
         compile_cuda(model, algebraic_kernels[i].options, i ? "compute_75" : "sm_90");
         free(model);
     }
+}
+
+// Pipelines of grids in one module: passes over cells, whole grids, numbers.
+TEST(kernel_gpu_cuda_grids) {
+    static const char *const texts[] = {"rot90(in)*(in>0) + (nsum4(in)>0)",
+                                        "step(B3/S23, 9, wrap) | label4 | fill(0, 0, max(size8))",
+                                        "histogram(3) / (most_common + 1)"};
+    enum { TEXTS = sizeof texts / sizeof *texts };
+    struct grid_plan *plans[TEXTS];
+    struct grid_code codes[TEXTS];
+    struct kernel_source source = {0};
+    const struct grid_target target = {&cuda, GRID_U8, GRID_I32};
+    nvrtc_open();
+    for (size_t i = 0; i < TEXTS; i++) {
+        plans[i] = grid_parse("pipeline", texts[i], strlen(texts[i]), NULL);
+        REQUIRE(plans[i]);
+    }
+    REQUIRE(grid_codegen((const struct grid_plan *const *)plans, TEXTS, &target, codes, &source));
+    char *ptx = cuda_compile(source.text.data, "compute_75", "pipelines of grids");
+    CHECK_HAS(ptx, ".entry shoal_grid_2");
+    free(ptx);
+    kernel_source_free(&source);
+    for (size_t i = 0; i < TEXTS; i++)
+        grid_plan_free(plans[i]);
 }
 
 // Kernels with somebody who watches.

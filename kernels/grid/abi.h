@@ -43,12 +43,16 @@ enum grid_border { GRID_ZERO, GRID_WRAP, GRID_EDGE };
 // A cell of a turned grid comes from (row, column), exchanged first, then counted from the end.
 enum { GRID_TRANSPOSE = 1, GRID_FLIP_ROWS = 2, GRID_FLIP_COLS = 4 };
 
+// Ints that generations need for bits of a grid, and for sums of them.
+#define GRID_STEP_CELLS(h, w) (6 * (((h) + 2) * (((w) + 65) / 64) + 16))
+
 struct grid_args {
     struct shoal_head head;
     unsigned team;             // rows of a grid, a power of two
     unsigned group;            // grids of a row, on a CPU
     unsigned grids;            // of this chunk
     unsigned shapes_only;      // 1: no cells
+    unsigned anywhere;         // 1: a CPU that takes bytes from anywhere in two registers
     int height, width;         // of every grid, where there are no shapes
     int out_height, out_width; // of every result, where there are no places
     SHOAL_U64 cells;           // of the block that is read

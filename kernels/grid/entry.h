@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The function that the host calls: grids one after the other, each by grid_body, which is
-// generated and stands before. Given: SLOTS and PLANES, what a workspace has. Several pipelines in
-// one text have each their own; then these names are macros.
+// generated and stands before. Given: SLOTS and PLANES, what a workspace has; FLAT, whether grids
+// of one shape may be one grid. Several pipelines in one text have each their own; then these names
+// are macros.
 INLINE void grid_one(const struct grid_args *a, const GLOBAL char *read, GLOBAL char *written,
-                     const volatile GLOBAL int *stop, GLOBAL char *workspace, u32 row) {
-    struct grid_row g;
+                     const volatile GLOBAL int *stop, struct grid_row g, u32 row) {
+#if THREADS
     u32 number = row / a->team;
     g.first = (int)(row % a->team);
     g.team = (int)a->team;
-    g.store = (GLOBAL int *)workspace;
+#else
+    u32 number = row;
+    g.first = 0;
+#endif
     grid_find(a, read, number, &g);
     grid_find_result(a, read, written, number, &g);
     int status = g.height < 1 || g.width < 1                             ? GRID_STATUS_EMPTY
@@ -22,21 +26,67 @@ INLINE void grid_one(const struct grid_args *a, const GLOBAL char *read, GLOBAL 
 KERNEL void shoal_grid(struct grid_args a, const GLOBAL char *read, GLOBAL char *written,
                        const GLOBAL char *resident, GLOBAL u32 *next,
                        const volatile GLOBAL int *stop, GLOBAL char *workspace) {
-    GLOBAL char *own = workspace + (a.workspace ? thread_number() * a.workspace : 0);
+    struct grid_row g;
+    g.store = (GLOBAL int *)(workspace + (a.workspace ? thread_number() * a.workspace : 0));
     u32 row = a.head.refill ? work_take_one(next, 1) : thread_number();
     while (row < a.head.rows) {
-        grid_one(&a, read, written, stop, own, row);
+        grid_one(&a, read, written, stop, g, row);
         if (!a.head.refill || stop_asked(stop))
             return;
         row = work_take_one(next, 1);
     }
 }
 #else
-KERNEL void shoal_grid(const struct grid_args *a, const char *read, char *written,
+#if FLAT
+// Grids of one shape as one with one row. 0: one of them is marked, and each has to be looked at.
+INLINE int grid_run(const struct grid_args *a, const char *read, char *written,
+                    const volatile int *stop, struct grid_row g, u32 first, u32 end) {
+    const u64 all = (end - first) * (u64)a->height * (u64)a->width;
+    int shape[2];
+    unsigned char marks[3] = {0};
+    if (a->shapes != SHOAL_NOWHERE || a->places != SHOAL_NOWHERE || a->shapes_only ||
+        a->height < 1 || a->width < 1 || a->height > GRID_SIDE_MOST || a->width > GRID_SIDE_MOST ||
+        all > 1 << 30)
+        return 0;
+    grid_find(a, read, first, &g);
+    grid_find_result(a, read, written, first, &g);
+    int *shapes = g.shape;
+    unsigned char *status = g.status;
+    g.shape = shape;
+    g.status = marks;
+    g.height = 1;
+    g.width = (int)all;
+    g.first = g.around = 0;
+    if (grid_body(a, g, stop) != GRID_STATUS_OK || marks[2])
+        return 0;
+    for (u32 i = 0; i < end - first; i++) {
+        shapes[2 * (u64)i] = a->height;
+        shapes[2 * (u64)i + 1] = a->width;
+        status[3 * (u64)i] = GRID_STATUS_OK + 1;
+    }
+    return 1;
+}
+#else
+#define grid_run(a, read, written, stop, g, first, end) 0
+#endif
+
+KERNEL void shoal_grid(const struct grid_args *args, const char *read, char *written,
                        const char *resident, u32 *next, const volatile int *stop, char *workspace) {
-    for (u32 row; (row = work_take(next, a->head.block)) < a->head.rows && !stop_asked(stop);)
-        for (u32 i = row * a->group; i < (row + a->head.block) * a->group && i < a->grids; i++)
-            grid_one(a, read, written, stop, workspace, i);
+    const struct grid_args own = *args, *const a = &own; // which nothing that is written can change
+    struct grid_row g;
+    g.store = (int *)workspace;
+#if PLANES
+    struct lines lines;
+    lines_begin(&lines);
+    g.lines = &lines;
+#endif
+    for (u32 row; (row = work_take(next, a->head.block)) < a->head.rows && !stop_asked(stop);) {
+        u32 first = row * a->group, end = (row + a->head.block) * a->group;
+        end = end < a->grids ? end : a->grids;
+        if (!grid_run(a, read, written, stop, g, first, end))
+            for (u32 i = first; i < end; i++)
+                grid_one(a, read, written, stop, g, i);
+    }
 }
 KERNEL u64 shoal_grid_workspace(void) { return ((u64)SLOTS << 22) + (u64)PLANES * (5 << 20); }
 #endif

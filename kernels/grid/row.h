@@ -8,8 +8,11 @@ struct grid_row {
     GLOBAL unsigned char *status; // three bytes
     GLOBAL int *store;            // workspace
     int height, width;
-    int behind;      // cells of other grids that follow, if nothing else is known: 0
+    int around;      // cells of other grids before and behind it, at least
     int first, team; // cells that this thread makes
+#if !THREADS
+    struct lines *lines; // of vector.h
+#endif
 };
 
 #if THREADS
@@ -27,13 +30,14 @@ struct grid_row {
 INLINE void grid_find(const struct grid_args *a, const GLOBAL char *read, u32 number,
                       struct grid_row *g) {
     u64 at = (u64)number * (u64)a->height * (u64)a->width;
-    u64 others = (u64)(a->grids - number - 1) * (u64)a->height * (u64)a->width;
+    u64 behind = (u64)(a->grids - number - 1) * (u64)a->height * (u64)a->width;
     g->height = a->height;
     g->width = a->width;
-    g->behind = !number ? 0 : others < 1u << 20 ? (int)others : 1 << 20;
+    u64 around = at < behind ? at : behind;
+    g->around = around < 1u << 20 ? (int)around : 1 << 20;
     if (a->shapes != SHOAL_NOWHERE) {
         const GLOBAL int *shape = (const GLOBAL int *)(read + a->shapes) + 2 * (u64)number;
-        g->behind = 0;
+        g->around = 0;
         g->height = shape[0];
         g->width = shape[1];
         at = ((const GLOBAL u64 *)(read + a->offsets))[number];

@@ -132,30 +132,115 @@ NOINLINE void whole_histogram(const CELLS in, CELLS out, int count, int n) {
             out[in[i]]++;
 }
 
-// ---- Generations --------------------------------------------------------------------------------
+// ---- Generations: cells are bits ----------------------------------------------------------------
+//
+// A row of the grid is a row of words, with a bit before its first cell and one behind its last,
+// and there is a row before the first and one behind the last: what the border says. In each
+// generation every bit gets the sum of itself and both beside it, in two bits, then sums of three
+// rows are added, and the rule is looked up in a tree of choices. All rows are one run of words.
 
-INLINE int step_alive(const CELLS in, int h, int w, int r, int c, int border) {
-    int alive = 0;
-    for (int dy = -1; dy <= 1; dy++)
-        for (int dx = -1; dx <= 1; dx++) {
-            int y = border_place(r, 1, dy, h, border), x = border_place(c, 1, dx, w, border);
-            alive += (dy || dx) && y >= 0 && x >= 0 && in[y * w + x] != 0;
-        }
-    return alive;
+#if THREADS
+enum { STEP_LANES = 1 };
+typedef u64 bitset;
+#define BITS(x) ((bitset)(x))
+#else
+#ifdef __AVX512F__
+enum { STEP_LANES = 8 };
+#elif defined __AVX2__
+enum { STEP_LANES = 4 };
+#else
+enum { STEP_LANES = 2 };
+#endif
+typedef u64 bitset __attribute__((vector_size(8 * STEP_LANES), aligned(8), may_alias));
+#define BITS(x) ((bitset){0} + (u64)(x))
+#endif
+#define WORDS GLOBAL u64 *
+#define bits_at(p) (*(GLOBAL bitset *)(p))
+#define bits_most(a, b, c) (((a) & (b)) | ((c) & ((a) ^ (b)))) // of three
+#define bits_choose(c, a, b) (((a) & (c)) | ((b) & ~(c)))
+
+enum { STEP_LIFE = 1 << 3 | 1 << 11 | 1 << 12 }; // B3/S23
+
+INLINE void step_sums(WORDS x, WORDS low, WORDS high, int words) {
+    for (int i = 0; i < words; i += STEP_LANES) {
+        const bitset own = bits_at(x + i);
+        const bitset before = own << 1 | bits_at(x + i - 1) >> 63;
+        const bitset behind = own >> 1 | bits_at(x + i + 1) << 63;
+        bits_at(low + i) = own ^ before ^ behind;
+        bits_at(high + i) = bits_most(own, before, behind);
+    }
 }
 
-// A cell is alive when it is not 0. `in` is overwritten; with no generation a grid is what it was.
-NOINLINE void whole_step(CELLS in, CELLS out, int h, int w, int rule, int n, int border,
-                         const volatile GLOBAL int *stop) {
-    for (int i = 0; i < h * w; i++)
-        out[i] = in[i];
-    for (int k = 0; k < n && !stop_asked(stop); k++) {
-        for (int i = 0; i < h * w; i++)
-            in[i] = out[i];
-        for (int r = 0; r < h; r++)
-            for (int c = 0; c < w; c++) {
-                int i = r * w + c, alive = step_alive(in, h, w, r, c, border);
-                out[i] = rule >> (alive + (in[i] ? 9 : 0)) & 1;
-            }
+// Of a cell with so many alive, itself included.
+#define step_leaf(own, rule, n)                                                                    \
+    bits_choose(own, BITS(-(u64)((n) ? (rule) >> ((n) + 8) & 1 : 0)),                              \
+                BITS(-(u64)((n) < 9 ? (rule) >> (n)&1 : 0)))
+#define step_pair(own, rule, n, bit)                                                               \
+    bits_choose(bit, step_leaf(own, rule, (n) + 1), step_leaf(own, rule, n))
+
+INLINE void step_rows(WORDS x, WORDS low, WORDS high, int words, int row, int rule) {
+    for (int i = 0; i < words; i += STEP_LANES) {
+        const bitset own = bits_at(x + i);
+        const bitset a = bits_at(low + i - row), b = bits_at(low + i), c = bits_at(low + i + row);
+        const bitset d = bits_at(high + i - row), e = bits_at(high + i),
+                     f = bits_at(high + i + row);
+        const bitset ones = a ^ b ^ c, carry = bits_most(a, b, c);
+        const bitset two = d ^ e ^ f, four = bits_most(d, e, f);
+        const bitset twos = two ^ carry, more = two & carry;
+        const bitset fours = four ^ more, eights = four & more;
+        const bitset few =
+            bits_choose(twos, step_pair(own, rule, 2, ones), step_pair(own, rule, 0, ones));
+        const bitset many =
+            bits_choose(twos, step_pair(own, rule, 6, ones), step_pair(own, rule, 4, ones));
+        const bitset all = bits_choose(fours, many, few);
+        bits_at(x + i) = bits_choose(eights, step_pair(own, rule, 8, ones), all);
     }
+}
+
+INLINE int bit_of(WORDS row, int i) { return (int)(row[i / 64] >> (i % 64) & 1); }
+
+// Bits beside the cells of each row, and rows beside the others.
+INLINE void step_border(WORDS x, int h, int w, int row, int border) {
+    const u64 keep = ((u64)1 << (w + 1) % 64) - 1; // of the last word
+    for (int r = 0; r < h; r++) {
+        WORDS own = x + r * row;
+        int first = bit_of(own, 1), last = bit_of(own, w);
+        own[0] &= ~(u64)1;
+        own[row - 1] &= keep;
+        if (border != GRID_ZERO) {
+            own[0] |= (u64)(border == GRID_WRAP ? last : first);
+            own[row - 1] |= (u64)(border == GRID_WRAP ? first : last) << (w + 1) % 64;
+        }
+    }
+    for (int i = 0; i < row; i++) {
+        u64 first = x[i], last = x[(h - 1) * row + i];
+        x[i - row] = border == GRID_ZERO ? 0 : border == GRID_WRAP ? last : first;
+        x[h * row + i] = border == GRID_ZERO ? 0 : border == GRID_WRAP ? first : last;
+    }
+}
+
+// A cell is alive when it is not 0; with no generation a grid is what it was. `room` has
+// GRID_STEP_CELLS.
+NOINLINE void whole_step(const CELLS in, CELLS out, CELLS room, int h, int w, int rule, int n,
+                         int border, const volatile GLOBAL int *stop) {
+    const int row = (w + 65) / 64, words = h * row, size = words + 2 * row + 16;
+    WORDS x = (WORDS)room + 8 + row;
+    WORDS low = x + size;
+    WORDS high = low + size;
+    for (int i = -row - 8; i < size - row - 8; i++)
+        x[i] = 0;
+    for (int r = 0; r < h; r++)
+        for (int c = 1; c <= w; c++)
+            x[r * row + c / 64] |= (u64)(in[r * w + c - 1] != 0) << c % 64;
+    for (int k = 0; k < n && !stop_asked(stop); k++) {
+        step_border(x, h, w, row, border);
+        step_sums(x - row, low - row, high - row, words + 2 * row);
+        if (rule == STEP_LIFE)
+            step_rows(x, low, high, words, row, STEP_LIFE);
+        else
+            step_rows(x, low, high, words, row, rule);
+    }
+    for (int r = 0; r < h; r++)
+        for (int c = 0; c < w; c++)
+            out[r * w + c] = n > 0 ? bit_of(x + r * row, c + 1) : in[r * w + c];
 }

@@ -482,7 +482,7 @@ static void put_whole(struct writer *w, uint32_t node) {
     else if (n->op == GRID_HISTOGRAM)
         buf_printf(t, "whole_histogram(g.store, s%u, n%u * n%u, n%u);\n", node, h, x, n->arg[1]);
     else if (n->op == GRID_STEP) {
-        buf_printf(t, "whole_step(g.store, s%u, n%u, n%u, ", node, h, x);
+        buf_printf(t, "whole_step(g.store, s%u, g.store + a->most, n%u, n%u, ", node, h, x);
         put_constant(w, node);
         buf_printf(t, ", n%u, %d, stop);\n", n->arg[1], n->border);
     } else
@@ -653,17 +653,16 @@ void grid_entry(uint32_t number, uint32_t count, char name[GRID_ENTRY_ROOM]) {
 
 // Names that each pipeline of a text has for itself.
 static void put_names(struct buf *text, uint32_t number) {
-    static const char *const names[] = {"grid_body", "grid_one", "shoal_grid"};
+    static const char *const names[] = {"grid_body", "grid_one", "grid_run", "shoal_grid"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         buf_printf(text, "#undef %s\n#define %s %s_%u\n", names[i], names[i], names[i], number);
     buf_printf(text,
                "#undef shoal_grid_workspace\n#define shoal_grid_workspace "
-               "shoal_grid_%u_workspace\n#undef SLOTS\n#undef PLANES\n",
+               "shoal_grid_%u_workspace\n#undef SLOTS\n#undef PLANES\n#undef FLAT\n",
                number);
 }
 
-// Lanes as narrow as all plans allow. A vector is as wide as a register, but for bytes, of which
-// half is as much as most rows have.
+// Lanes as narrow as all plans allow, and vectors as wide as a register.
 static void put_lanes(struct kernel_source *s, const struct grid_target *t, const struct writer *w,
                       uint32_t count) {
     static const char *const types[][2] = {[1] = {"unsigned char", "unsigned char"},
@@ -676,7 +675,7 @@ static void put_lanes(struct kernel_source *s, const struct grid_target *t, cons
         return;
     buf_printf(&s->text, "#define LANE %s\n#define ULANE %s\n#define LANE_BYTES %u\n",
                types[bytes][0], types[bytes][1], bytes);
-    buf_printf(&s->text, "#define V %u\n", bytes == 4 ? wide / 4 : wide / 2);
+    buf_printf(&s->text, "#define V %u\n", wide / bytes);
     kernel_source_file(s, "grid", "vector.h");
 }
 
@@ -703,8 +702,8 @@ static bool prepare(struct writer *w, const struct grid_target *t) {
 }
 
 static void write_plan(struct writer *w, struct kernel_source *s) {
-    buf_printf(w->text, "#define SLOTS %uu\n#define PLANES %uu\n", w->code->slots,
-               w->rows.fit ? w->rows.planes : 0);
+    buf_printf(w->text, "#define SLOTS %uu\n#define PLANES %uu\n#define FLAT %d\n", w->code->slots,
+               w->rows.fit ? w->rows.planes : 0, w->rows.flat);
     put_body(w);
     w->code->one_pass = w->code->passes == 1;
     w->code->vectors = w->rows.fit;

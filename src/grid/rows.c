@@ -3,7 +3,7 @@
 //
 // A turn is pushed down to the input, so that a pass reads planes: the input in one of its eight
 // positions, with or without a border. Conditions are masks (m7) until somebody wants the number
-// (x7).
+// (x7). A grid is one run of cells: only columns and neighbours ask where in its row a cell is.
 #include "grid/rows.h"
 
 #include "base/buf.h"
@@ -22,10 +22,12 @@ struct rows {
     const unsigned char *stored;
     struct interval *range; // [nodes]
     unsigned char *seen;    // [nodes][TURNS]: 1 looked at, 2 a number of it is there, 4 a mask
-    struct interval all;    // of every value
+    struct interval all;    // of every value but the result's
     struct buf *text;
     int32_t plane[TURNS][1 + BORDERS]; // number of each, plus one; the first has no border
     uint32_t planes;
+    bool lines; // it asks for columns or rows
+    bool grids; // something is different for other grids of the same shape, or other places
 };
 
 static const struct grid_node *at(const struct rows *w, uint32_t n) { return grid_at(w->plan, n); }
@@ -136,11 +138,10 @@ static int32_t plane_of(struct rows *w, int32_t code, uint32_t border) {
     return *plane - 1;
 }
 
-// That of a neighbour; zeros outside need no border.
+// That of a neighbour.
 static int32_t near_plane(struct rows *w, const struct grid_node *n) {
     const struct grid_node *from = at(w, n->arg[0]);
-    return plane_of(w, from->op == GRID_IN ? 0 : from->value,
-                    n->border == GRID_ZERO ? 0 : 1u + n->border);
+    return plane_of(w, from->op == GRID_IN ? 0 : from->value, 1u + n->border);
 }
 
 static bool can_do(struct rows *w, uint32_t node, int32_t code);
@@ -150,6 +151,7 @@ static bool can_combine(struct rows *w, const struct grid_node *n, int32_t code)
         return false;
     for (uint32_t k = 0; k < n->args; k++) {
         note_range(w, n->arg[k]);
+        w->grids |= !at(w, n->arg[k])->cells && at(w, n->arg[k])->op != GRID_NUMBER;
         if (at(w, n->arg[k])->cells && !can_do(w, n->arg[k], code))
             return false;
     }
@@ -163,9 +165,11 @@ static bool can_do(struct rows *w, uint32_t node, int32_t code) {
     if (w->seen[node * TURNS + (uint32_t)code])
         return true;
     w->seen[node * TURNS + (uint32_t)code] = 1;
-    note_range(w, node);
+    if (node != w->plan->result)
+        note_range(w, node);
     if (grid_is_cellwise((enum grid_op)n->op))
         return can_combine(w, n, code);
+    w->grids |= n->op != GRID_IN;
     switch ((int)n->op) {
     case GRID_IN:
         plane_of(w, code, 0);
@@ -194,6 +198,12 @@ static void begin(struct rows *w, const struct grid_plan *p, struct arena *arena
     plane_of(w, 0, 0); // all others are made of it
 }
 
+// Sums and differences of bytes tell by what they carry whether they are bytes.
+static bool can_carry(const struct rows *w, enum grid_type out) {
+    uint8_t op = at(w, w->plan->result)->op;
+    return out == GRID_U8 && (op == GRID_ADD || op == GRID_SUB) && within(w->all, 0, UINT8_MAX);
+}
+
 struct grid_rows grid_rows_of(const struct grid_plan *p, const unsigned char *stored,
                               enum grid_type in, enum grid_type out, struct arena *arena) {
     static const struct interval types[] = {GRID_TYPES(GRID_LIMITS)};
@@ -203,10 +213,14 @@ struct grid_rows grid_rows_of(const struct grid_plan *p, const unsigned char *st
     for (uint32_t i = 0; i < p->nodes.count; i++)
         w.range[i] = range_of(&w, i, in);
     struct grid_rows r = {.fit = can_do(&w, p->result, 0)};
+    r.in_range = within(w.range[p->result], types[out].least, types[out].most);
+    r.carry = !r.in_range && can_carry(&w, out);
+    r.low = r.carry && w.range[grid_at(p, p->result)->arg[1]].most <= INT8_MAX;
+    if (!r.carry)
+        note_range(&w, p->result);
     r.bytes = within(w.all, 0, UINT8_MAX) ? 1 : within(w.all, INT16_MIN, INT16_MAX) ? 2 : 4;
     r.planes = w.planes;
-    r.in_range =
-        w.range[p->result].least >= types[out].least && w.range[p->result].most <= types[out].most;
+    r.flat = r.fit && !w.grids && !p->checks.count;
     return r;
 }
 
@@ -239,21 +253,29 @@ static void put_name(struct rows *w, uint32_t node, int32_t code, bool mask) {
         buf_printf(w->text, mask ? "v_ne(v_splat(n%u), v_splat(0))" : "v_splat(n%u)", node);
 }
 
-// Whether argument k of an operation is wanted as a mask.
-static bool wants_mask(enum grid_op op, uint32_t k) {
-    return op == GRID_NOT || op == GRID_AND || op == GRID_OR || (op == GRID_SELECT && k == 0);
+static bool is_mask(const struct rows *w, uint32_t node) {
+    return at(w, node)->cells && is_condition((enum grid_op)at(w, node)->op);
+}
+
+// Whether argument k of an operation is wanted as a mask: of a product the last that is one.
+static bool wants_mask(const struct rows *w, const struct grid_node *n, uint32_t k) {
+    if (n->op == GRID_MUL)
+        return is_mask(w, n->arg[k]) && (k == 1 || !is_mask(w, n->arg[1]));
+    return n->op == GRID_NOT || n->op == GRID_AND || n->op == GRID_OR ||
+           (n->op == GRID_SELECT && k == 0);
 }
 
 static void put_combined(struct rows *w, uint32_t node, int32_t code) {
     const struct grid_node *n = at(w, node);
     enum grid_op op = (enum grid_op)n->op;
+    bool masked = op == GRID_MUL && (wants_mask(w, n, 0) || wants_mask(w, n, 1));
     for (uint32_t k = 0; k < n->args; k++)
-        need(w, n->arg[k], code, wants_mask(op, k));
+        need(w, n->arg[k], code, wants_mask(w, n, k));
     buf_printf(w->text, "const vec %c%u_%d = v_%s(", is_condition(op) ? 'm' : 'x', node, code,
-               functions[op]);
+               masked ? "and" : functions[op]);
     for (uint32_t k = 0; k < n->args; k++) {
         buf_puts(w->text, k ? ", " : "");
-        put_name(w, n->arg[k], code, wants_mask(op, k));
+        put_name(w, n->arg[k], code, wants_mask(w, n, k));
     }
     buf_puts(w->text, ");\n");
 }
@@ -264,13 +286,15 @@ static void put_leaf(struct rows *w, uint32_t node, int32_t code) {
     buf_printf(t, "const vec x%u_%d = ", node, code);
     switch ((int)n->op) {
     case GRID_IN:
-        buf_printf(t, "v_load(p%d, r, c);\n", plane_of(w, code, 0));
+        buf_printf(t, "v_load(p%d, b.i);\n", plane_of(w, code, 0));
         return;
     case GRID_ROW:
-        buf_puts(t, "v_splat(r);\n");
+        buf_puts(t, "v_splat(b.row) + v_line(lines->row, b.column);\n");
+        w->lines = true;
         return;
     case GRID_COL:
-        buf_puts(t, "v_lanes(c);\n");
+        buf_puts(t, "v_line(lines->column, b.column);\n");
+        w->lines = true;
         return;
     case GRID_VOID:
         buf_puts(t, "v_splat(0);\n");
@@ -278,11 +302,9 @@ static void put_leaf(struct rows *w, uint32_t node, int32_t code) {
     default:
         break;
     }
-    int32_t plane = near_plane(w, n), dy = at(w, n->arg[1])->value, dx = at(w, n->arg[2])->value;
-    if (n->border == GRID_ZERO)
-        buf_printf(t, "v_at(p%d, r, %d, c, %d, n%u, n%u);\n", plane, dy, dx, n->height, n->width);
-    else
-        buf_printf(t, "v_load(p%d, r + %d, c + %d);\n", plane, dy, dx);
+    buf_printf(t, "v_at(p%d, %u, %d, %d);\n", near_plane(w, n), n->border, at(w, n->arg[1])->value,
+               at(w, n->arg[2])->value);
+    w->lines = true;
 }
 
 // The number of a node, or its mask; whichever it is not is made of the other.
@@ -313,55 +335,81 @@ static void put_node(struct rows *w, uint32_t node, int32_t code, bool mask) {
         put_leaf(w, node, code);
 }
 
-static void put_planes(struct rows *w) {
+static void put_planes(struct rows *w, bool flat) {
     struct buf *t = w->text;
-    buf_puts(t, "const u64 room = plane_bytes(g.height, g.width);\n"
-                "char near[1 << 14] __attribute__((aligned(64)));\n"
-                "char *const planes = room * PLANES <= sizeof near ? near"
-                " : (char *)g.store + ((u64)SLOTS << 22);\n");
+    buf_puts(t, "struct lines *const lines = g.lines;\n"
+                "if (lines->shape != plane_shape(g.height, g.width))\n"
+                "planes_place(lines, g.height, g.width, PLANES,"
+                " (char *)g.store + ((u64)SLOTS << 22));\n");
     for (int32_t code = 0; code < TURNS; code++)
         for (uint32_t b = 0; b <= BORDERS; b++) {
             int32_t p = w->plane[code][b] - 1;
             bool other = code & GRID_TRANSPOSE;
             if (p < 0)
                 continue;
-            buf_printf(t, "const struct plane p%d = ", p);
+            buf_printf(t, "const plane p%d = ", p);
             if (code == 0 && b == 0)
-                buf_puts(t, "plane_copy(g.in, g.height, g.width, g.behind, ");
+                buf_printf(t, "plane_copy(g.in, g.height, g.width, g.around, %d, ", flat);
             else if (b == 0)
-                buf_printf(t, "plane_turn(p0, g.height, g.width, %d, ", code);
+                buf_printf(t, "plane_turn(p0, g.height, g.width, %d, a->anywhere, lines, ", code);
             else
                 buf_printf(t, "plane_pad(p%d, g.%s, g.%s, %u, ", plane_of(w, code, 0),
                            other ? "width" : "height", other ? "height" : "width", b - 1);
-            buf_printf(t, "(IN_T *)(planes + %d * room));\n", p);
+            buf_printf(t, "(IN_T *)(lines->planes + %d * lines->room));\n", p);
         }
+}
+
+// What is set where a value of the result does not fit.
+static void put_far(struct rows *w, const struct grid_rows *how) {
+    const struct grid_node *n = at(w, w->plan->result);
+    struct buf *t = w->text;
+    if (how->in_range)
+        return;
+    buf_puts(t, "far |= ");
+    if (!how->carry) {
+        buf_printf(t, "v_far(x%u_0);\n", w->plan->result);
+        return;
+    }
+    buf_printf(t, "v_carry_%s%s(", functions[n->op], how->low ? "_low" : "");
+    for (uint32_t k = 0; k < 2; k++) {
+        put_name(w, n->arg[k], 0, false);
+        buf_puts(t, ", ");
+    }
+    buf_printf(t, "x%u_0);\n", w->plan->result);
+}
+
+// Fewer cells than a vector has are written elsewhere first.
+static void put_begin(struct rows *w) {
+    const struct grid_node *n = at(w, w->plan->result);
+    buf_printf(w->text, "const long cells = (long)n%u * n%u, last = cells < V ? 0 : cells - V;\n",
+               n->height, n->width);
+    buf_puts(w->text, "OUT_T few[V], *const out = cells < V ? few : g.out;\n"
+                      "struct block b = {0, 0, 0};\n");
+    if (w->lines)
+        buf_printf(w->text, "if (lines->width != n%u)\nlines_make(lines, n%u);\n", n->width,
+                   n->width);
 }
 
 void grid_rows_put(const struct grid_plan *p, const struct grid_rows *how, struct buf *text,
                    struct arena *arena) {
-    const struct grid_node *n = grid_at(p, p->result);
     struct rows w;
     struct buf body = {0};
     begin(&w, p, arena);
     w.text = &body;
     need(&w, p->result, 0, false);
+    put_far(&w, how);
     w.text = text;
-    put_planes(&w);
+    put_planes(&w, how->flat);
+    put_begin(&w);
     if (!how->in_range)
         buf_puts(text, "vec far = v_splat(0);\n");
-    buf_printf(text, "for (int c = (n%u - 1) / V * V; c >= 0; c -= V) {\n", n->width);
-    if (!how->in_range)
-        buf_puts(text, "vec seen = v_splat(0);\n");
-    buf_printf(text, "for (int r = 0; r < n%u; r++) {\n", n->height);
+    buf_puts(text, "for (;;) {\n");
     buf_put(text, body.data, body.length);
     text->failed |= body.failed;
+    buf_printf(text, "v_store(out, b.i, x%u_0);\n", p->result);
+    buf_printf(text, "if (b.i == last)\nbreak;\nblock_next(&b, last, lines, %d);\n}\n", w.lines);
+    buf_puts(text, "if (cells < V)\n__builtin_memcpy(g.out, few, (u64)cells * sizeof(OUT_T));\n");
     if (!how->in_range)
-        buf_printf(text, "seen |= v_far(x%u_0);\n", p->result);
-    buf_printf(text, "v_store(g.out, n%u, n%u, r, c, x%u_0);\n}\n", n->height, n->width, p->result);
-    if (!how->in_range)
-        buf_printf(text, "far |= v_and(v_lt(v_lanes(c), v_splat(n%u)), seen);\n", n->width);
-    buf_puts(text, "}\n");
-    if (!how->in_range)
-        buf_puts(text, "wide = v_any(far);\n");
+        buf_printf(text, "wide = v_any(far%s, cells);\n", how->carry ? " & v_splat(128)" : "");
     buf_free(&body);
 }

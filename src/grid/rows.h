@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pass of a result by vectors, row by row, where a CPU can do it so: kernels/grid/vector.h.
+// The pass of a result by vectors, where a CPU can do it so: kernels/grid/vector.h.
 #ifndef SHOAL_GRID_ROWS_H
 #define SHOAL_GRID_ROWS_H
 
@@ -12,6 +12,9 @@ struct grid_rows {
     bool fit;       // the pass can be made so
     uint32_t bytes; // of a lane: no value of it needs more
     bool in_range;  // every value fits the type of the result
+    bool carry;     // else: it is a byte if it does not wrap
+    bool low;       // and what is added or taken away is below 128
+    bool flat;      // a cell of the result is made of one cell, and of nothing else but constants
     uint32_t planes;
 };
 

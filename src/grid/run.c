@@ -24,6 +24,7 @@ enum {
     QUICK_ROWS = 16,       // that it computes without starting any
     TEAM_MOST = 1024,      // threads of a grid
     STAGES_GRAIN = 16,     // grids that a thread takes at least
+    TABLE_GRIDS = 16,      // of one shape, for which a kernel makes tables
 };
 
 size_t grid_type_bytes(enum grid_type type) {
@@ -390,6 +391,15 @@ static shoal_code fill_written(struct by_kernel *k, struct grid_chunk *c, bool c
     return SHOAL_OK;
 }
 
+// Whether this CPU takes bytes from anywhere in two registers.
+static bool has_anywhere(void) {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512vbmi");
+#else
+    return false;
+#endif
+}
+
 // Where the shapes are known, cells are made at once.
 static shoal_code lay_out(struct by_kernel *k, struct grid_chunk *c, bool cells) {
     const struct grid_result *out = k->out;
@@ -398,6 +408,7 @@ static shoal_code lay_out(struct by_kernel *k, struct grid_chunk *c, bool cells)
     c->args.group = k->group;
     c->args.grids = (uint32_t)c->count;
     c->args.shapes_only = !cells;
+    c->args.anywhere = !k->batch->shapes && c->count >= TABLE_GRIDS && has_anywhere();
     c->args.height = k->batch->height;
     c->args.width = k->batch->width;
     c->args.out_height = out->height;
@@ -524,18 +535,20 @@ static int32_t side_bound(const struct grid_plan *p, uint32_t number, int32_t h,
 }
 
 // Cells that a grid of the plan has at most, for inputs up to a size: those that are stored may be
-// any of them.
+// any of them, and so may bits of generations, which want to be aligned.
 static uint64_t cells_bound(const struct grid_plan *p, int32_t h, int32_t w) {
     uint64_t most = 1;
     for (uint32_t i = 0; i < p->nodes.count; i++) {
         const struct grid_node *n = grid_at(p, i);
         if (!n->cells)
             continue;
-        uint64_t cells =
-            (uint64_t)side_bound(p, n->height, h, w) * (uint64_t)side_bound(p, n->width, h, w);
+        uint64_t rows = (uint64_t)side_bound(p, n->height, h, w);
+        uint64_t columns = (uint64_t)side_bound(p, n->width, h, w), cells = rows * columns;
+        if (n->op == GRID_STEP && GRID_STEP_CELLS(rows, columns) > cells)
+            cells = GRID_STEP_CELLS(rows, columns);
         most = cells > most ? cells : most;
     }
-    return most;
+    return aligned(most);
 }
 
 static void largest_input(const struct grid_batch *b, int32_t *h, int32_t *w) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef unsigned long long u64;
 #define NOINLINE static
 #define stop_asked(stop) ((stop) && __atomic_load_n((stop), __ATOMIC_RELAXED))
 #include "grid/cell.h"
@@ -403,8 +404,9 @@ static bool stage_reduction(const struct stages *s, const struct grid_node *n, s
 
 static bool stage_whole(const struct stages *s, const struct grid_node *n, struct plane *out) {
     const struct plane *a = &s->plane[n->arg[0]];
-    size_t count = count_of(a);
-    int32_t *room = malloc(count * sizeof *room), h = a->height, w = a->width;
+    int32_t h = a->height, w = a->width;
+    size_t count = count_of(a), bits = (size_t)GRID_STEP_CELLS(h, w);
+    int32_t *room = malloc((n->op == GRID_STEP && bits > count ? bits : count) * sizeof *room);
     const struct plane *b = n->args > 1 ? &s->plane[n->arg[1]] : NULL;
     if (!room)
         return false;
@@ -421,8 +423,7 @@ static bool stage_whole(const struct stages *s, const struct grid_node *n, struc
         whole_flood(a->cells, out->cells, room, h, w, b->value, s->plane[n->arg[2]].value);
         break;
     case GRID_STEP:
-        memcpy(room, a->cells, count * sizeof *room);
-        whole_step(room, out->cells, h, w, n->value, b->value, n->border, s->stop);
+        whole_step(a->cells, out->cells, room, h, w, n->value, b->value, n->border, s->stop);
         break;
     default:
         whole_histogram(a->cells, out->cells, (int)count, out->width);
