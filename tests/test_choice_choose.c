@@ -14,6 +14,7 @@ static struct scene {
     shoal_code pilot_code;
     uint32_t looks, pilots, pilot_rows, compiles;
     int settled; // -1: not, else whether it was wanted
+    bool free;   // of targets
 } scene;
 
 static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char key[KEY_HEX]) {
@@ -45,7 +46,12 @@ static void settle(void *user, bool wanted) {
     scene.settled = wanted;
 }
 
-static const struct choose_engine engine = {look, pilot, begin_compile, settle};
+static bool is_target_free(void *user, uint32_t row) {
+    (void)user, (void)row;
+    return scene.free;
+}
+
+static const struct choose_engine engine = {look, pilot, begin_compile, settle, is_target_free};
 
 static void set_scene(uint32_t devices) {
     memset(&scene, 0, sizeof scene);
@@ -53,6 +59,7 @@ static void set_scene(uint32_t devices) {
     scene.cached[0] = scene.cached[1] = scene.cached[2] = true;
     struct chooser *c = &scene.chooser;
     c->machine.count = 1 + devices;
+    c->machine.cpus = 4;
     for (uint32_t i = 0; i < devices; i++) {
         snprintf(scene.gpu[i].name, sizeof scene.gpu[i].name, "cuda:%u", i);
         scene.gpu[i].units = i ? 132 : 20;
@@ -78,7 +85,7 @@ static uint32_t choose(uint64_t rows, uint64_t threshold) {
 
 // 64 rows of so much work in 4 threads of 8 lanes, of which 0.85 are of use, after the start.
 static void pilot_takes(double work) {
-    scene.pilot = (struct choose_pilot){0, 50e-6 + 64 * work / (4 * 0.85), 1};
+    scene.pilot = (struct choose_pilot){0, 50e-6 + 64 * work / (4 * 0.85), 1, 0.2};
 }
 
 TEST(choice_choose_nothing_is_asked) {
@@ -151,6 +158,79 @@ TEST(choice_choose_compilers) {
     pilot_takes(200e-6);
     CHECK_INT(choose(100000, 0), 1);
     CHECK_INT(scene.settled, 1);
+}
+
+// A second compiler is time lost where there is no core for it, or where hardly any batch of that
+// size is the device's; and what it has done meanwhile need not be paid again.
+TEST(choice_choose_compilers_beside) {
+    static const struct {
+        uint32_t cpus;
+        uint64_t rows;
+        bool beside;
+    } cases[] = {{1, 1000000, false}, {2, 1000000, false}, {3, 1000000, true}, {16, 1000000, true},
+                 {16, 100000, true},  {16, 5000, true},    {16, 3000, false},  {16, 1000, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_scene(1);
+        scene.chooser.machine.cpus = cases[i].cpus;
+        scene.cached[0] = scene.cached[1] = false;
+        pilot_takes(1e-6);
+        choose(cases[i].rows, 0);
+        CHECK_INT(scene.pilots, 1);
+        CHECK_MSG(scene.compiles == cases[i].beside, "case %zu", i);
+        CHECK_INT(scene.settled, cases[i].beside ? 0 : -1);
+    }
+    double work = 0; // of the first row that is the device's
+    for (int took = 0; took < 2; took++) {
+        uint32_t row = 0;
+        for (double w = 1e-6; !row; w *= 1.1) {
+            set_scene(1);
+            scene.cached[0] = scene.cached[1] = false;
+            pilot_takes(w);
+            scene.pilot.took = took;
+            row = choose(100000, 0);
+            CHECK(!row || !took || w < work);
+            work = row ? w : work;
+        }
+    }
+}
+
+// The CPU begins with the batch of a device that must be made ready first, where both give the same
+// bits, it has cores for both, and what it does is worth it.
+TEST(choice_choose_meanwhile) {
+    static const struct {
+        bool cpu, gpu, free;
+        uint32_t cpus;
+        double work;
+        bool meanwhile;
+    } cases[] = {
+        {true, false, true, 4, 60e-6, true},    {true, true, true, 4, 60e-6, true},
+        {false, false, true, 4, 200e-6, false}, {true, false, false, 4, 60e-6, false},
+        {true, false, true, 2, 60e-6, false},   {true, false, true, 4, 1e-6, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_scene(1);
+        scene.chooser.table.row[1].device.at_once = 3000; // four times the CPU
+        scene.chooser.machine.cpus = cases[i].cpus;
+        scene.cached[0] = cases[i].cpu;
+        scene.cached[1] = cases[i].gpu;
+        scene.free = cases[i].free;
+        pilot_takes(cases[i].work);
+        uint32_t row = choose(200000, 0);
+        CHECK_INT(row, cases[i].work > 1e-5);
+        CHECK_MSG(scene.chooser.meanwhile == cases[i].meanwhile, "case %zu", i);
+    }
+    set_scene(1); // a device that is much faster loses more than it gains
+    scene.free = true;
+    pilot_takes(100e-6);
+    CHECK_INT(choose(1000000, 0), 1);
+    CHECK(!scene.chooser.meanwhile);
+    set_scene(1); // nothing is to be made ready
+    scene.free = true;
+    scene.chooser.table.row[1].device.at_once = 3000;
+    choose_loaded(&scene.chooser, 1, "1");
+    pilot_takes(100e-6);
+    CHECK_INT(choose(1000000, 0), 1);
+    CHECK(!scene.chooser.meanwhile);
 }
 
 // What the tune file says of the kernel makes a pilot needless where the choice is clear, or where

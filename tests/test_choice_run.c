@@ -272,6 +272,86 @@ TEST(device_choice_pilot) {
     scene_free(&cpu);
 }
 
+// Rows that kernels have computed, without those of a pilot; and what that kept.
+static uint64_t rows_launched(const struct scene *s, uint64_t *kept) {
+    char number[24];
+    uint64_t rows = 0;
+    *kept = 0;
+    for (size_t i = 0; i < shoal_log_span_count(s->log); i++) {
+        const char *label = shoal_log_span(s->log, i).label;
+        if (!strcmp(label, "kernel_launch") &&
+            shoal_log_meta(s->log, i, "numruns", number, sizeof number))
+            rows += strtoull(number, NULL, 10);
+        if (!strcmp(label, "pilot_run") && shoal_log_meta(s->log, i, "kept", number, sizeof number))
+            *kept = strtoull(number, NULL, 10);
+    }
+    return rows;
+}
+
+static const char vdp[] = "par mu=1\ninit x=2,y=0\nx'=y\ny'=mu*(1-x*x)*y-x\n@ t1=1\n";
+
+// A batch of a model with these options into a file, on the CPU by name or by a choice that takes
+// it.
+static shoal_tally run_to_file(const char *model, const char *const *options, const char *only,
+                               const char *device, const char *file, uint64_t *rows,
+                               uint64_t *kept) {
+    struct scene s = {.log = shoal_log_new()};
+    shoal_batch *batch = NULL;
+    shoal_tally tally;
+    REQUIRE(shoal_model_parse("test.ode", model, strlen(model), &s.model, s.log) == SHOAL_OK);
+    REQUIRE(shoal_options_init(&s.options, s.model, s.log) == SHOAL_OK);
+    for (; *options; options += 2)
+        CHECK(shoal_options_set(&s.options, options[0], options[1], s.log) == SHOAL_OK);
+    s.options.device = device;
+    REQUIRE(shoal_batch_new(s.model, &batch, s.log) == SHOAL_OK);
+    CHECK(shoal_batch_sweep(batch, "mu=log:0.1:1e4:2000", s.log) == SHOAL_OK);
+    CHECK(!only || shoal_batch_only(batch, only, s.log) == SHOAL_OK);
+    scene_solver(&s);
+    CHECK_MSG(shoal_solver_run_file(s.solver, batch, check_path(file), &tally, s.log) == SHOAL_OK,
+              "%s", words_of(&s));
+    *rows = rows_launched(&s, kept);
+    shoal_batch_free(batch);
+    scene_free(&s);
+    return tally;
+}
+
+// What a pilot has computed is part of the result, in its place, and is not computed again. Bytes
+// of files and all counts are as without it: rows that fail or are stiff, samples, summaries,
+// groups.
+TEST(device_choice_pilot_is_kept) {
+    static const struct {
+        const char *file, *only, *option[7];
+    } cases[] = {
+        {"a.csv", "5:900,907,910:2000", {"max-steps", "150"}},
+        {"b.npz", NULL, {"save", "n=3", "precision", "f32", "method", "tsit5"}},
+        {"c.npz", "0:300,301:2000", {"reduce", "mean,quantile(0.5)", "summary", "max(x)"}},
+    };
+    use_pocl();
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
+    bool stiff = false;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char other[16];
+        uint64_t rows, kept, none;
+        snprintf(other, sizeof other, "other%s", strchr(cases[i].file, '.'));
+        shoal_tally want =
+            run_to_file(vdp, cases[i].option, cases[i].only, "cpu", other, &rows, &none);
+        RUN("rm", "-rf", check_path("cache/tune")); // nothing is known of its rows,
+        pretend(30, 20, 0.01);                      // and the device is far
+        shoal_tally is =
+            run_to_file(vdp, cases[i].option, cases[i].only, "auto", cases[i].file, &rows, &kept);
+        CHECK_MSG(kept > 0 && kept <= 64, "%s: %llu kept", cases[i].file, (unsigned long long)kept);
+        stiff = stiff || is.found_stiff;
+        CHECK_MSG(is.found_stiff || is.failed_first || rows == is.runs - kept, "%s: %llu",
+                  cases[i].file, (unsigned long long)rows);
+        CHECK_INT(RUN("cmp", check_path(other), check_path(cases[i].file)).status, 0);
+        is.seconds = want.seconds;
+        CHECK(!memcmp(&is, &want, sizeof is));
+        CHECK_INT(is.steps, want.steps);
+        CHECK_INT(is.found_stiff, want.found_stiff);
+    }
+    CHECK(stiff);
+}
+
 // A machine without another device has nothing to choose, and says so by saying nothing.
 TEST(choice_run_cpu_only) {
     struct scene s = scene_new();
@@ -433,6 +513,7 @@ TEST(choice_run_two_compilers) {
     use_fake();
     struct scene s = scene_new();
     double x[N], want[N] = {0};
+    machine_assumes_cpus = 4;
     pretend(0, 20, 1e-4);
     s.options.reuses = 1000000;
     scene_solver(&s);
@@ -441,8 +522,62 @@ TEST(choice_run_two_compilers) {
     CHECK_HAS(shoal_solver_reason(s.solver), "cuda: 5,000 runs ~ ");
     CHECK_INT(count_of(&s, "pilot_run"), 1);
     CHECK_INT(count_of(&s, "compile_kernel"), 1); // the CPU's
-    CHECK_INT(count_of(&s, "module_load"), 2);
+    CHECK_INT(count_of(&s, "module_load"), 1);
+    CHECK_INT(count_of(&s, "wait_for_device"), 1);
     scene_free(&s);
+}
+
+// Rows of the CPU before those of a device that takes over, among which are some of the pilot.
+static uint64_t rows_of_cpu(const double *x, const double *want, uint64_t rows) {
+    uint64_t n = 0, later = 0;
+    while (n < rows && x[n] == want[n])
+        n++;
+    for (uint64_t i = n; i < rows; i++) {
+        later += x[i] == want[i];
+        CHECK_MSG(x[i] == want[i] || x[i] == 3 * (double)(i + 1), "row %llu is %g",
+                  (unsigned long long)i, x[i]);
+    }
+    CHECK(later <= 64);
+    return n;
+}
+
+// The CPU begins while the device is made ready, which then takes the rest, at the border of a
+// chunk; where that fails, the CPU has it all, and one that comes too late gets the next batch.
+TEST(choice_run_meanwhile) {
+    enum { N = 200000 };
+    static const struct {
+        const char *compile_us, *fail;
+        bool switches;
+    } cases[] = {
+        {"20000", NULL, true}, {"20000", "cuLaunchKernel", false}, {"40000000", NULL, false}};
+    struct fake_cuda *fake = use_fake();
+    double *x = check_keep(malloc(N * sizeof *x)), *want = check_keep(malloc(N * sizeof *x));
+    machine_assumes_cpus = 4;
+    right_results(want, N); // the CPU's kernel is in the cache
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scene s = scene_new();
+        shoal_tally tally;
+        char id[8];
+        snprintf(id, sizeof id, "12%02zu", i);
+        use_fake_nvrtc(id); // another compiler: its kernel is not there
+        setenv("FAKE_NVRTC_US", cases[i].compile_us, 1);
+        pretend(0.1, 20, 0.15);
+        s.options.reuses = 10;
+        scene_solver(&s);
+        fake->fail = cases[i].fail;
+        fake->fail_result = 719;
+        CHECK_MSG(run(&s, N, x, &tally) == SHOAL_OK, "%s", words_of(&s));
+        fake->fail = NULL;
+        uint64_t rows = rows_of_cpu(x, want, N);
+        CHECK_MSG(cases[i].switches ? rows >= N / 32 && rows < N : rows == N,
+                  "case %zu: %llu rows; %s", i, (unsigned long long)rows,
+                  shoal_solver_reason(s.solver));
+        CHECK_HAS(shoal_solver_reason(s.solver), "cuda: 200,000 runs ~ ");
+        CHECK(tally.complete && tally.done == N && tally.by_status[SHOAL_STATUS_ok] == N);
+        CHECK_MSG(!cases[i].fail || strstr(words_of(&s), "were left to the CPU"), "%s %s",
+                  words_of(&s), shoal_solver_reason(s.solver));
+        scene_free(&s);
+    }
 }
 
 TEST(choice_run_fails_in_the_middle) {

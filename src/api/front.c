@@ -2,8 +2,9 @@
 // The solvers behind a front, and what the choice of a device asks about them.
 #include "api/front.h"
 
+#include "api/early.h"
 #include "api/learn.h"
-#include "base/thread.h"
+#include "base/clock.h"
 #include "device/device.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 LOG_LABEL(choose_device, RUNTIME, 12, "which device gets the batch");
 LOG_LABEL(pilot_run, RUNTIME, 14, "some runs on the CPU, to see what each takes");
+LOG_LABEL(wait_for_device, BUILD, 6, "a device that another thread makes ready");
 
 // ---- Making and changing ------------------------------------------------------------------------
 
@@ -39,8 +41,10 @@ void front_free(struct front *f) {
     if (!f)
         return;
     learn_save(&f->chooser);
+    early_end(f);
     for (uint32_t i = 0; i < COST_DEVICES; i++)
         shoal_solver_free(f->child[i]);
+    kept_free(f->kept);
     free(f);
 }
 
@@ -94,12 +98,31 @@ shoal_code front_take_over(shoal_solver *next, shoal_solver *old, shoal_effect *
     return SHOAL_OK;
 }
 
+// The solver that another thread makes, or has made, becomes a child; or nothing does, where it was
+// told to stop.
+static shoal_code adopt(shoal_solver *s, shoal_log *log) {
+    struct front *f = s->front;
+    uint32_t row = early_row(f->early);
+    int32_t span = log_begin(log, LOG_wait_for_device);
+    shoal_code code = early_take(f, &f->child[row], log);
+    const struct loaded *k = f->child[row] ? &f->child[row]->runner.kernel[PLAN_FIRST] : NULL;
+    if (k) {
+        log_f64(log, span, "compile_ms", k->compile_s * 1e3);
+        log_f64(log, span, "load_ms", k->load_s * 1e3);
+        log_text(log, span, "key", k->key);
+    }
+    log_end(log, span);
+    return code;
+}
+
 static shoal_code child_of(shoal_solver *s, uint32_t row, shoal_solver **out, shoal_log *log) {
     struct front *f = s->front;
     shoal_options o = options_of(s, row);
     shoal_solver **child = &f->child[row];
     shoal_code code = SHOAL_OK;
-    if (!*child)
+    if (!*child && f->early && early_row(f->early) == row)
+        code = adopt(s, log);
+    if (code == SHOAL_OK && !*child)
         code = solver_make(api_model_copy(s->model), &o, NULL, s, s->plans, child, log);
     else if (f->stale[row])
         code = solver_change(*child, api_model_copy(s->model), &o, NULL, log);
@@ -201,98 +224,52 @@ static shoal_code pilot_child(shoal_solver *s, shoal_solver **cpu) {
 static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
     shoal_solver *s = user, *cpu = NULL;
     struct front *f = s->front;
+    uint64_t begin = clock_ns();
     shoal_code code = pilot_child(s, &cpu);
     if (code != SHOAL_OK)
         return code;
     int32_t span = log_begin(f->log, LOG_pilot_run);
-    code = pilot_run(cpu->plan, &cpu->runner, f->batch->batch, rows, out);
+    code = pilot_run(cpu->plan, &cpu->runner, f->batch->batch, rows, out, &f->kept);
     log_u64(f->log, span, "runs", out->rows);
+    log_u64(f->log, span, "kept", f->kept ? f->kept->rows : 0);
     log_f64(f->log, span, "spread", out->spread);
     log_end(f->log, span);
+    out->took = (double)(clock_ns() - begin) * 1e-9;
     for (uint32_t i = 1; cpu->runner.kernel[PLAN_STIFF].kernel && i < f->chooser.machine.count; i++)
         if (!f->child[i] && !f->chooser.failed[i])
             look_for_stiff(s, i);
     return code;
 }
 
-// ---- Two compilers side by side -----------------------------------------------------------------
-
-// Compiles for a device, into the cache, while the CPU's kernel is compiled and its pilot runs.
-struct early {
-    pthread_t thread;
-    shoal_model *model; // a copy
-    shoal_options options;
-    char target[16];
-    int stop; // atomic
-};
-
-// Whoever needs it says what is wrong with it.
-static void compile_first(const struct early *e, const struct order *order, struct cache *cache) {
-    struct system *system = api_system(order->model, NULL);
-    struct build_how how = solver_how(order->model, &e->options, order->backend, order->device);
-    struct build b = {0};
-    if (system &&
-        build_begin(&order->kernel[PLAN_FIRST], system, &how, cache, &b, NULL) == SHOAL_OK)
-        (void)kernel_warm(&b.making);
-    build_free(&b);
-}
-
-static void *compile(void *user) {
-    struct early *e = user;
-    struct order order;
-    struct cache *cache = cache_open(e->options.cache);
-    shoal_code code = order_open(e->model, &e->options, e->target, &order, NULL);
-    if (code == SHOAL_OK && cache)
-        compile_first(e, &order, cache);
-    order_close(&order);
-    cache_close(cache);
-    return NULL;
-}
+// ---- Side by side -------------------------------------------------------------------------------
 
 static void begin_compile(void *user, uint32_t row) {
     shoal_solver *s = user;
-    struct early *e = calloc(1, sizeof *e);
-    if (!e || !target_of(s->front->chooser.machine.known[row], e->target) ||
-        !(e->model = api_model_copy(s->model))) {
-        free(e);
-        return;
-    }
-    e->options = options_of(s, row);
-    e->options.stop = &e->stop;
-    e->options.on_compile = NULL;
-    e->options.keep_source = NULL;
-    if (thread_start(&e->thread, compile, e) == 0) {
-        s->front->early = e;
-        return;
-    }
-    shoal_model_free(e->model);
-    free(e);
+    early_begin(s, row, options_of(s, row));
 }
 
-// The thread is waited for; one that is not wanted comes back soon, and leaves the compiler behind.
-static void end_compile(struct front *f, bool wanted) {
-    struct early *e = f->early;
-    if (!e)
-        return;
-    if (!wanted)
-        __atomic_store_n(&e->stop, 1, __ATOMIC_RELAXED);
-    pthread_join(e->thread, NULL);
-    shoal_model_free(e->model);
-    free(e);
-    f->early = NULL;
-}
-
-// A kernel that is wanted is waited for by the solver that needs it.
+// One that is wanted is waited for by whoever needs it.
 static void settle(void *user, bool wanted) {
     shoal_solver *s = user;
     if (!wanted)
-        end_compile(s->front, false);
+        early_stop(s->front->early);
+}
+
+// A device may round divisions of f32 as it likes, unless its driver can be told not to.
+static bool is_target_free(void *user, uint32_t row) {
+    shoal_solver *s = user, *cpu = NULL;
+    char word[16];
+    bool rounds =
+        !s->plan->kernel[PLAN_FIRST].f32 || target_of(s->front->chooser.machine.known[row], word);
+    return rounds && child_of(s, 0, &cpu, s->front->log) == SHOAL_OK &&
+           cpu->runner.kernel[PLAN_FIRST].target_free;
 }
 
 static const struct choose_engine measuring = {.look = look,
                                                .pilot = pilot,
                                                .begin_compile = begin_compile,
-                                               .settle = settle},
+                                               .settle = settle,
+                                               .is_target_free = is_target_free},
                                   planning = {.look = look};
 
 // ---- A batch ------------------------------------------------------------------------------------
@@ -324,36 +301,78 @@ static shoal_code without(shoal_solver *s, uint32_t row, uint64_t mark, shoal_lo
     return SHOAL_OK;
 }
 
+// The solver of the row; where the CPU begins meanwhile, that one, and the other is made ready.
+static shoal_code worker_of(shoal_solver *s, uint32_t *row, shoal_solver **out, shoal_log *log) {
+    struct front *f = s->front;
+    f->next = f->chooser.meanwhile ? *row : 0;
+    if (f->next && !f->child[*row] && !f->early)
+        early_begin(s, *row, options_of(s, *row));
+    if (f->next && f->early && early_row(f->early) == f->next)
+        *row = 0;
+    else
+        f->next = 0;
+    return child_of(s, *row, out, log);
+}
+
 shoal_code front_worker(shoal_solver *s, const shoal_batch *batch, shoal_solver **out,
                         shoal_log *log) {
     uint32_t row = 0;
     uint64_t mark = report_mark(log_report(log));
+    struct front *f = s->front;
+    kept_free(f->kept);
+    f->kept = NULL;
     shoal_code code = choose(s, batch, &row, log);
     if (code == SHOAL_OK)
-        code = child_of(s, row, out, log);
-    end_compile(s->front, code == SHOAL_OK);
+        code = worker_of(s, &row, out, log);
     if (row && (code == SHOAL_DEVICE || code == SHOAL_MEMORY) &&
         without(s, row, mark, log) == SHOAL_OK)
         code = child_of(s, row = 0, out, log);
-    if (code == SHOAL_OK)
-        s->front->shown = row;
+    if (code != SHOAL_OK)
+        early_stop(f->early);
+    else
+        f->shown = row;
     return code;
+}
+
+bool front_is_relieved(shoal_solver *s, uint64_t rows, double seconds) {
+    struct front *f = s->front;
+    if (!f->next || !f->early || !early_is_done(f->early))
+        return false;
+    struct choose_request q = learn_request(s, f->batch->batch);
+    q.rows = rows;
+    return choose_is_faster(&f->chooser, &q, f->next, seconds);
+}
+
+shoal_code front_relief(shoal_solver *s, shoal_solver **out, shoal_log *log) {
+    struct front *f = s->front;
+    uint32_t row = f->next;
+    uint64_t mark = report_mark(log_report(log));
+    shoal_code code = child_of(s, row, out, log);
+    if (code == SHOAL_DEVICE || code == SHOAL_MEMORY)
+        code = without(s, row, mark, log);
+    if (code != SHOAL_OK)
+        return code;
+    if (!*out)
+        row = 0;
+    f->shown = row;
+    f->next = 0;
+    return *out ? SHOAL_OK : child_of(s, 0, out, log);
 }
 
 shoal_code front_make_all(shoal_solver *s, shoal_log *log) {
     struct front *f = s->front;
     shoal_solver *child;
     if (f->chooser.machine.count > 1 && !f->child[1])
-        begin_compile(s, 1);
+        early_begin(s, 1, options_of(s, 1));
     for (uint32_t i = 0; i < f->chooser.machine.count; i++) {
         uint64_t mark = report_mark(log_report(log));
         shoal_code code = f->chooser.failed[i] ? SHOAL_OK : child_of(s, i, &child, log);
-        if (i == 0)
-            end_compile(f, code == SHOAL_OK);
         if (i && (code == SHOAL_DEVICE || code == SHOAL_MEMORY))
             code = without(s, i, mark, log);
-        if (code != SHOAL_OK)
+        if (code != SHOAL_OK) {
+            early_stop(f->early);
             return code;
+        }
     }
     return SHOAL_OK;
 }

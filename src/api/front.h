@@ -15,7 +15,9 @@ struct front {
     shoal_solver *child[COST_DEVICES]; // by row of the chooser's machine; NULL: none yet
     bool stale[COST_DEVICES];          // it is of the model and the options before a change
     uint32_t shown;                    // who had the last batch
-    struct early *early;               // a compilation that began before it is known to be needed
+    struct early *early;               // a child on its way; NULL: none is
+    uint32_t next;                     // row that takes over from the CPU in the batch; 0: none
+    struct kept *kept;                 // rows of its pilot; NULL: none are kept
     const shoal_batch *batch;          // of the call under way,
     shoal_log *log;                    // and its log
 };
@@ -39,6 +41,10 @@ shoal_code front_make_all(shoal_solver *s, shoal_log *log);
 const shoal_solver *front_shown(const shoal_solver *s);
 // The row of a worker.
 uint32_t front_row(const shoal_solver *s, const shoal_solver *worker);
+// The CPU has the batch while another device is made ready: whether that one is, and does so many
+// rows sooner than in as many seconds; and it, or, where it cannot be used, the CPU again.
+bool front_is_relieved(shoal_solver *s, uint64_t rows, double seconds);
+shoal_code front_relief(shoal_solver *s, shoal_solver **out, shoal_log *log);
 // A device that failed is not chosen again.
 void front_lost(shoal_solver *s, const shoal_solver *worker);
 // The solver on the CPU.

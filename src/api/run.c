@@ -189,19 +189,31 @@ static struct reduce_order order_of(shoal_solver *s) {
                                  .team = &s->runner.pool.team};
 }
 
-// ---- Where a device fails -----------------------------------------------------------------------
+// ---- Where a device fails, or another takes over ------------------------------------------------
 
 struct relay {
-    shoal_solver *solver; // whose device it is
+    shoal_solver *solver; // whose device begins,
+    shoal_solver *now;    // and whose goes on
     shoal_log *log;
-    bool taken;
 };
+
+static bool is_device(const shoal_solver *s) { return s->backend->target(s->device)->device; }
+
+static shoal_code hand_over(struct relay *r, shoal_solver *to, const struct plan **plan,
+                            struct runner **runner) {
+    r->now = to;
+    *plan = to->plan;
+    *runner = &to->runner;
+    return SHOAL_OK;
+}
 
 // The CPU of the same solver: that of the front, or one that is made now.
 static shoal_code open_spare(void *user, const struct plan **plan, struct runner **runner) {
     struct relay *r = user;
     shoal_solver *s = r->solver, *cpu = s->spare;
     shoal_code code = SHOAL_OK;
+    if (!is_device(r->now))
+        return SHOAL_DEVICE;
     if (s->owner)
         code = front_cpu(s->owner, &cpu, r->log);
     else if (!cpu) {
@@ -212,10 +224,35 @@ static shoal_code open_spare(void *user, const struct plan **plan, struct runner
     }
     if (code != SHOAL_OK)
         return code;
-    r->taken = true;
-    *plan = cpu->plan;
-    *runner = &cpu->runner;
-    return SHOAL_OK;
+    if (s->owner)
+        front_lost(s->owner, r->now);
+    return hand_over(r, cpu, plan, runner);
+}
+
+static bool is_relieved(void *user, uint64_t rows, double seconds) {
+    const struct relay *r = user;
+    return front_is_relieved(r->solver->owner, rows, seconds);
+}
+
+static shoal_code open_relief(void *user, const struct plan **plan, struct runner **runner) {
+    struct relay *r = user;
+    shoal_solver *next = NULL;
+    shoal_code code = front_relief(r->solver->owner, &next, r->log);
+    return code == SHOAL_OK ? hand_over(r, next, plan, runner) : code;
+}
+
+static struct run_help help_of(struct relay *r) {
+    const shoal_solver *s = r->solver;
+    const struct front *f = s->owner ? s->owner->front : NULL;
+    bool begins = f && f->next;
+    struct run_help help = {.user = r, .kept = f && !is_device(s) ? f->kept : NULL};
+    if (begins) {
+        help.is_relieved = is_relieved;
+        help.relief = open_relief;
+    }
+    if ((is_device(s) || begins) && !s->given.no_fallback)
+        help.spare = open_spare;
+    return help;
 }
 
 // A run whose rows become those of groups, where that is asked for.
@@ -226,25 +263,22 @@ static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
     struct sink *reduce = s->reduce.items.count ? reduce_sink_new(&order, b, sink) : NULL;
     if (s->reduce.items.count && !reduce)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    struct relay relay = {.solver = s, .log = log};
+    struct relay relay = {.solver = s, .now = s, .log = log};
+    struct run_help help = help_of(&relay);
     bool first = !s->runner.launches;
-    struct run_spare spare = {&relay, open_spare};
-    bool may = s->backend->target(s->device)->device && !s->given.no_fallback;
     shoal_code code = run_batch(s->plan, &s->runner, b, reduce ? reduce : sink, list, &control,
-                                may ? &spare : NULL, tally, log);
+                                &help, tally, log);
     if (reduce)
         reduce->free(reduce);
-    if (s->owner && relay.taken)
-        front_lost(s->owner, s);
-    else if (code == SHOAL_OK)
-        learn_from(s, b, tally->seconds, first, log);
+    if (code == SHOAL_OK && relay.now == s)
+        learn_from(s, help.kept ? help.kept->rest : b, tally->seconds, first, log);
     return code;
 }
 
 shoal_code solver_check_run(const shoal_solver *s, shoal_log *log) {
     if (s->plans)
         return report_error(log_report(log), SHOAL_USAGE, "this solver was made to plan only");
-    if (s->backend->target(s->device)->device && s->pid != getpid())
+    if (is_device(s) && s->pid != getpid())
         return report_error(log_report(log), SHOAL_DEVICE,
                             "%s: a process that was forked cannot use the device of its parent; "
                             "fork first, or use the CPU",

@@ -10,6 +10,13 @@ static const double pilot_seconds = 20e-3; // at most
 static const double pilot_share = 0.05;    // of what the batch takes, where the pilot is not needed
 static const double doubt = 4;             // times more or less work than the tune file says
 static const double some_work = 1e-5;      // of a row, where none is known and one must be named
+static const double much_work = 1e-3;      // of a row: few have more
+
+// Two compilers side by side need more cores than the CPU's alone, which takes two; a compiler
+// beside a batch of the CPU needs one of several.
+enum { CORES_TO_COMPILE = 3, CORES_TO_SHARE = 4 };
+static const double short_wait = 20e-3; // for a device, that nobody fills
+static const double least_share = 0.2;  // of a device's speed that the CPU has, to be of use
 
 void choose_begin(struct chooser *c) {
     machine_costs(&c->machine, &c->cpu, &c->tune, c->class, &c->table);
@@ -62,6 +69,13 @@ double choose_predict(struct chooser *c, const struct choose_request *q, uint32_
     bool known = c->work > 0 || recall(c);
     struct cost_job j = job_of(c, q);
     return known ? cost_now(&c->table.row[row], &j) : (double)NAN;
+}
+
+bool choose_is_faster(const struct chooser *c, const struct choose_request *q, uint32_t row,
+                      double seconds) {
+    struct cost_job j = job_of(c, q);
+    j.work = cost_work(&c->table.row[0].device, &j, seconds);
+    return cost_warm(&c->table.row[row], &j) < seconds;
 }
 
 static uint32_t best_other(const struct chooser *c, const struct cost_job *j) {
@@ -125,16 +139,28 @@ static bool is_double_miss(const struct chooser *c, uint32_t other) {
     return !c->table.row[0].kernel.cached && !c->table.row[other].kernel.cached;
 }
 
-// A pilot that fails is none: whoever runs the batch says what is wrong.
-static void measure(struct chooser *c, const struct choose_request *q) {
+// Whether a device is made ready before it is known to be needed. Where it could only win with rows
+// of more work than almost any has, or where there is no core for it, that is time lost for the
+// CPU.
+static bool compiles_beside(const struct chooser *c, const struct choose_request *q,
+                            uint32_t other) {
+    struct cost_job j = job_of(c, q);
+    return q->engine->begin_compile && !c->failed[other] && is_double_miss(c, other) &&
+           c->machine.cpus >= CORES_TO_COMPILE &&
+           cost_even_work(&c->table.row[0], &c->table.row[other], &j) < much_work;
+}
+
+// A pilot that fails is none: whoever runs the batch says what is wrong. Returns what it took.
+static double measure(struct chooser *c, const struct choose_request *q) {
     struct choose_pilot p = {0};
     struct cost_job j = job_of(c, q);
     c->piloted = true;
     if (q->engine->pilot(q->user, pilot_rows(q->rows), &p) != SHOAL_OK || !p.rows)
-        return;
+        return p.took;
     j.rows = p.rows;
     c->spread = j.spread = p.spread > 1 ? p.spread : 1;
     c->work = cost_work(&c->table.row[0].device, &j, p.seconds);
+    return p.took;
 }
 
 // Where nothing is known a pilot is worth its price; where something is, only if the choice depends
@@ -154,22 +180,19 @@ static void find_work(struct chooser *c, const struct choose_request *q) {
     bool known = c->work > 0 || recall(c);
     struct cost_job j = job_of(c, q);
     uint32_t other = best_other(c, &j);
-    bool beside = is_double_miss(c, other) && q->engine->begin_compile && !c->failed[other];
+    bool beside = compiles_beside(c, q, other);
     if (!needs_pilot(c, q, known, beside))
         return;
     if (!beside) {
         measure(c, q);
         return;
     }
-    struct cost_kernel *k = &c->table.row[other].kernel;
-    double done = c->table.row[0].kernel.compile; // meanwhile
+    double *missed = &c->table.row[other].kernel.missed, before = *missed;
     q->engine->begin_compile(q->user, other);
-    measure(c, q);
-    double all = k->compile;
-    k->compile = all > done ? all - done : 0;
+    *missed += measure(c, q); // of its price, what was paid meanwhile
     j = job_of(c, q);
     bool wanted = cost_choose(&c->table, &j, c->last) == other;
-    k->compile = wanted ? k->compile : all;
+    *missed = wanted ? *missed : before;
     q->engine->settle(q->user, wanted);
 }
 
@@ -194,9 +217,22 @@ static shoal_code by_threshold(struct chooser *c, const struct choose_request *q
     return say(c, q, *row, why);
 }
 
+// While a device is made ready that has the same bits the CPU does what it can of the batch.
+static bool begins_meanwhile(const struct chooser *c, const struct choose_request *q,
+                             uint32_t row) {
+    const struct cost_row *d = &c->table.row[row], *cpu = &c->table.row[0];
+    struct cost_job j = job_of(c, q);
+    double warm = cost_warm(d, &j);
+    return row && !d->kernel.loaded && cpu->kernel.cached && !c->failed[0] && c->work > 0 &&
+           c->machine.cpus >= CORES_TO_SHARE && cost_now(d, &j) - warm > short_wait &&
+           warm >= least_share * cost_warm(cpu, &j) && q->engine->is_target_free &&
+           q->engine->is_target_free(q->user, row);
+}
+
 shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint32_t *row) {
     struct cost_job j = job_of(c, q);
     *row = 0;
+    c->meanwhile = false;
     if (!has_other(c))
         return say(c, q, 0, "and there is no other device");
     if (q->threshold)
@@ -215,6 +251,7 @@ shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint
         cost_reason(&c->table, &j, *row, c->reason);
     else
         say(c, q, *row, "and nobody knows yet what each of them takes");
+    c->meanwhile = begins_meanwhile(c, q, *row);
     return SHOAL_OK;
 }
 

@@ -20,6 +20,7 @@ enum {
 struct choose_pilot {
     uint32_t rows;
     double seconds, spread;
+    double took; // all of it, with the compiler
 };
 
 // What an engine does; `row` is that of a machine.
@@ -29,10 +30,12 @@ struct choose_engine {
     shoal_code (*look)(void *user, uint32_t row, struct cost_kernel *out, char key[KEY_HEX]);
     // Runs rows of the batch on the CPU. OPTIONAL: nothing may run.
     shoal_code (*pilot)(void *user, uint32_t rows, struct choose_pilot *out);
-    // OPTIONAL. Both compilers have to run: begins with the one of a device, beside what follows,
-    // up to `settle`, which is told whether it is still wanted.
+    // OPTIONAL. Both compilers have to run: begins to make a device ready, with its compiler,
+    // beside what follows, up to `settle`, which is told whether it is still wanted.
     void (*begin_compile)(void *user, uint32_t row);
     void (*settle)(void *user, bool wanted);
+    // OPTIONAL. Whether a row has the same bits on the CPU, whose kernel is there, and on a device.
+    bool (*is_target_free)(void *user, uint32_t row);
 };
 
 // What a batch asks for.
@@ -60,6 +63,7 @@ struct chooser {
     int last;                        // row of the last batch; COST_NONE: none
     double work, spread;             // of a row; work 0: not known
     bool piloted;
+    bool meanwhile; // the CPU begins with the batch while the device is made ready that gets it
     char reason[COST_REASON];
 };
 
@@ -73,6 +77,11 @@ void choose_failed(struct chooser *c, uint32_t row);
 shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint32_t *row);
 // What it is predicted to take on a row, in seconds; NaN: the work of a row is not known.
 double choose_predict(struct chooser *c, const struct choose_request *q, uint32_t row);
+
+// Whether a row does it, everything loaded, in less than these seconds, which the CPU would take by
+// what it has done so far.
+bool choose_is_faster(const struct chooser *c, const struct choose_request *q, uint32_t row,
+                      double seconds);
 
 // A batch that ran: what all took, everything loaded. `first`: it was the first there, which
 // measures more than is of use for others.

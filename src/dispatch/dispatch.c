@@ -19,8 +19,8 @@ void dispatch_show(struct dispatch *d, uint64_t done) {
     if (!c->progress)
         return;
     d->shown = done > d->shown ? done : d->shown;
-    c->progress(&(shoal_progress){.done = d->shown,
-                                  .total = d->job->rows,
+    c->progress(&(shoal_progress){.done = d->shown + d->job->beside,
+                                  .total = d->job->rows + d->job->beside,
                                   .seconds = (double)(clock_ns() - d->start_ns) * 1e-9},
                 c->user);
 }
@@ -262,11 +262,17 @@ void dispatch_begin(struct dispatch *d, const struct dispatch_job *job) {
 
 void dispatch_end(struct dispatch *d) { d->job->pool->log = NULL; }
 
+static bool is_relieved(const struct dispatch *d) {
+    const struct dispatch_job *job = d->job;
+    return job->is_relieved && d->next > job->first && can_start(d) &&
+           job->is_relieved(job->user, d->next);
+}
+
 shoal_code dispatch_all(struct dispatch *d, const struct dispatch_job *job) {
     shoal_code code = SHOAL_OK;
     bool stop = false;
     dispatch_begin(d, job);
-    while (code == SHOAL_OK && !stop && d->next < job->rows)
+    while (code == SHOAL_OK && !stop && d->next < job->rows && !is_relieved(d))
         code = step(d, &stop);
     code = drain(d, code);
     dispatch_end(d);

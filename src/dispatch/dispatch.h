@@ -78,8 +78,12 @@ struct dispatch_job {
     void *user;
     struct dispatch_pool *pool;
     struct shoal_limits limits;
+    // OPTIONAL. Asked before a chunk that is not the first: whether the rows from `next` on are
+    // another's; then dispatch_all ends well before them.
+    bool (*is_relieved)(void *user, uint64_t next);
     uint64_t first;      // row to begin with; the ones before are done
     uint64_t rows;       // of the batch
+    uint64_t beside;     // rows that are done, too, and are none of these
     uint32_t chunk_rows; // of a chunk, at most
     bool one_at_a_time;  // its chunks are run twice: no other is under way meanwhile
     const struct dispatch_control *control;

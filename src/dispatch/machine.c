@@ -10,6 +10,7 @@
 #include <string.h>
 
 bool machine_takes_cpu_types = false;
+uint32_t machine_assumes_cpus = 0;
 
 // ---- What there is ------------------------------------------------------------------------------
 
@@ -27,7 +28,7 @@ static void identify(struct machine *m) {
     add_number(&k, "schema", TUNE_SCHEMA);
     key_add_text(&k, "version", SHOAL_VERSION);
     key_add_text(&k, "cpu", cpu.text);
-    add_number(&k, "cpus", cpus_usable());
+    add_number(&k, "cpus", m->cpus);
     for (uint32_t i = 1; i < m->count; i++) {
         key_add_text(&k, "device", m->known[i]->name);
         key_add_text(&k, "digest", m->known[i]->digest);
@@ -51,7 +52,8 @@ static bool is_listed(const struct machine *m, const struct device_known *d) {
 static void list_devices(struct machine *m, struct report *r) {
     const struct device_known *list;
     uint32_t count = device_known(&list, r);
-    *m = (struct machine){.count = 1};
+    uint32_t cpus = machine_assumes_cpus ? machine_assumes_cpus : cpus_usable();
+    *m = (struct machine){.count = 1, .cpus = cpus};
     for (uint32_t i = 0; i < count && m->count < COST_DEVICES; i++)
         if (list[i].is_cpu_type == machine_takes_cpu_types && !is_listed(m, &list[i]))
             m->known[m->count++] = &list[i];

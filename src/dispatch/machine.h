@@ -16,6 +16,7 @@ enum { MACHINE_CLASS = 32 };
 struct machine {
     uint32_t count;                                 // the CPU is the first
     const struct device_known *known[COST_DEVICES]; // NULL: the CPU
+    uint32_t cpus;                                  // that may be used
     char digest[KEY_HEX];                           // of all that measurements depend on
 };
 
@@ -25,6 +26,8 @@ void machine_find(struct machine *m, struct report *r);
 bool machine_has_choice(struct report *r);
 // Tests choose devices that are CPUs, too.
 extern bool machine_takes_cpu_types;
+// And have as many CPUs as they like; 0: as many as there are.
+extern uint32_t machine_assumes_cpus;
 
 // What a kernel of a class runs with on the CPU.
 struct machine_cpu {

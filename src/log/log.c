@@ -3,6 +3,7 @@
 #include "log/log.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_SPANS = 256 };
 
@@ -76,6 +77,17 @@ shoal_code shoal_log_clear(shoal_log *log) {
     log->other_ns = 0;
     log->cleared_ns = log->last_ns = log_now_ns(log);
     return SHOAL_OK;
+}
+
+void log_pass_on(const shoal_log *from, struct report *r) {
+    for (size_t i = 0; i < shoal_log_message_count(from); i++) {
+        shoal_message m = shoal_log_message(from, i);
+        const char *colon = strstr(m.text, ": "), *text = colon ? colon + 2 : m.text;
+        if (m.severity == SHOAL_WARNING)
+            report_warning(r, "%s", text);
+        else if (m.severity == SHOAL_ERROR)
+            report_error(r, m.code, "%s", text);
+    }
 }
 
 // ---- Who listens --------------------------------------------------------------------------------

@@ -93,6 +93,9 @@ struct shoal_log {
 
 struct report *log_report(shoal_log *log); // NULL for NULL
 
+// Errors and warnings of a log that another thread had, to a report.
+void log_pass_on(const shoal_log *from, struct report *r);
+
 // Nanoseconds since the log was made.
 static inline uint64_t log_now_ns(const shoal_log *log) {
     return log ? clock_ns() - log->start_ns : 0;

@@ -73,8 +73,11 @@ uint64_t batch_runs(const struct batch *b);
 uint64_t batch_rows(const struct batch *b);                     // after --only-runs
 uint64_t batch_run_of_row(const struct batch *b, uint64_t row); // run index of the row
 // A batch of `count` rows of another one, far from each other, of which it borrows all that it is.
-// free() frees it; NULL: out of memory.
+// free() frees it; NULL: out of memory. Which they are: the middles of as many equal stretches.
 struct batch *batch_pick(const struct batch *b, uint32_t count);
+uint64_t batch_picked_row(const struct batch *b, uint32_t count, uint32_t i);
+// In the same way, all rows but the first `taken` of those.
+struct batch *batch_without(const struct batch *b, uint32_t count, uint32_t taken);
 uint64_t batch_gaps(const struct batch *b); // places where rows that follow each other are no
                                             // runs that do
 void batch_fill_runs(const struct batch *b, uint64_t first_row, uint32_t rows, uint64_t *out);

@@ -231,22 +231,55 @@ uint64_t batch_runs(const struct batch *b) { return b->runs; }
 
 uint64_t batch_rows(const struct batch *b) { return b->rows; }
 
-// The middles of `count` equal stretches of its rows.
-struct batch *batch_pick(const struct batch *b, uint32_t count) {
-    struct batch *pick = malloc(sizeof *pick + count * sizeof(struct part));
-    if (!pick)
+// A copy that has other rows, with room for so many parts of them, which are none so far.
+static struct batch *other_rows(const struct batch *b, uint32_t parts) {
+    struct batch *copy = malloc(sizeof *copy + parts * sizeof(struct part));
+    if (!copy)
         return NULL;
-    *pick = *b;
-    pick->arena = (struct arena){0};
-    pick->parts.items = (struct part *)(pick + 1);
-    pick->parts.count = count;
-    pick->rows = count;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t row = b->rows / count * i + b->rows % count * i / count + b->rows / count / 2;
-        uint64_t run = batch_run_of_row(b, row);
-        pick->parts.items[i] = (struct part){run, run + 1, i};
+    *copy = *b;
+    copy->arena = (struct arena){0};
+    copy->parts.items = (struct part *)(copy + 1);
+    copy->parts.count = 0;
+    copy->rows = 0;
+    return copy;
+}
+
+static void add_part(struct batch *b, uint64_t first, uint64_t end) {
+    if (first >= end)
+        return;
+    b->parts.items[b->parts.count++] = (struct part){first, end, b->rows};
+    b->rows += end - first;
+}
+
+uint64_t batch_picked_row(const struct batch *b, uint32_t count, uint32_t i) {
+    return b->rows / count * i + b->rows % count * i / count + b->rows / count / 2;
+}
+
+struct batch *batch_pick(const struct batch *b, uint32_t count) {
+    struct batch *pick = other_rows(b, count);
+    for (uint32_t i = 0; pick && i < count; i++) {
+        uint64_t run = batch_run_of_row(b, batch_picked_row(b, count, i));
+        add_part(pick, run, run + 1);
     }
     return pick;
+}
+
+struct batch *batch_without(const struct batch *b, uint32_t count, uint32_t taken) {
+    struct batch *rest = other_rows(b, b->parts.count + taken);
+    uint32_t i = 0;
+    for (uint32_t k = 0; rest && k < b->parts.count; k++) {
+        const struct part *p = &b->parts.items[k];
+        uint64_t first = p->first;
+        for (; i < taken; i++) {
+            uint64_t run = batch_run_of_row(b, batch_picked_row(b, count, i));
+            if (run < first || run >= p->end)
+                break;
+            add_part(rest, first, run);
+            first = run + 1;
+        }
+        add_part(rest, first, p->end);
+    }
+    return rest;
 }
 
 uint64_t batch_gaps(const struct batch *b) {

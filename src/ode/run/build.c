@@ -109,6 +109,13 @@ void build_measure(const struct build *b) {
         buf_free(&units[--count].text);
 }
 
+// It calls no function of a library, which would differ in its last digits from that of a device.
+static bool is_target_free(const struct build *b) {
+    const struct shoal_target *t = b->how->backend->target(b->how->device);
+    const struct kernel_source *s = &b->source;
+    return !t->device && !t->fast_math && !s->needs_sleef && !s->needs_mvec && !s->needs_libm;
+}
+
 // The one that there is already, or another.
 static shoal_code get_kernel(struct build *b, const struct loaded *have, bool plans,
                              struct loaded *out) {
@@ -116,6 +123,7 @@ static shoal_code get_kernel(struct build *b, const struct loaded *have, bool pl
     shoal_code code = SHOAL_OK;
     memcpy(out->key, k->hex, sizeof out->key);
     out->workspace = b->source.workspace;
+    out->target_free = is_target_free(b);
     if (have && !strcmp(have->key, k->hex)) {
         *out = *have;
         out->kernel = kernel_keep(have->kernel);

@@ -48,7 +48,8 @@ struct loaded {
     struct kernel *kernel; // NULL: only planned
     size_t workspace;
     char key[65];
-    bool cached;              // it was there already, in the cache or loaded, or would be
+    bool cached;      // it was there already, in the cache or loaded, or would be
+    bool target_free; // of a CPU: on every target that rounds correctly it has the same bits
     double compile_s, load_s; // 0: it was not, in this process
     shoal_effect effect;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs some rows to see what they take. Results are dropped but for how much work each row was.
+// Runs some rows to see what they take, and keeps what they gave.
 #include "ode/run/pilot.h"
 
 #include "base/clock.h"
@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const uint64_t most_ns = 20 * 1000 * 1000;
+// All of it, and once; it runs up to so often.
+static const double most_s = 20e-3, once_s = 10e-3;
+enum { TIMES = 3 };
 
 // ---- The kind of run ----------------------------------------------------------------------------
 
@@ -55,12 +57,13 @@ struct alarm {
     pthread_mutex_t lock;
     pthread_cond_t ended;
     bool started, over;
+    double seconds;
     int stop;
 };
 
 static void *wait_and_stop(void *user) {
     struct alarm *a = user;
-    uint64_t end = clock_ns() + most_ns;
+    uint64_t end = clock_ns() + (uint64_t)(a->seconds * 1e9);
     struct timespec until = {(time_t)(end / 1000000000u), (long)(end % 1000000000u)};
     pthread_mutex_lock(&a->lock);
     while (!a->over && pthread_cond_timedwait(&a->ended, &a->lock, &until) != ETIMEDOUT)
@@ -91,7 +94,9 @@ static void alarm_end(struct alarm *a) {
 
 struct count_sink {
     struct sink base;
-    uint32_t f_evals; // array of the list
+    const struct result_list *list;
+    struct kept *kept; // NULL: rows are dropped
+    uint32_t f_evals;  // array of the list
     uint64_t rows, sum, most;
 };
 
@@ -99,11 +104,11 @@ static shoal_code count_begin(struct sink *sink, struct result_list *list, struc
     struct count_sink *s = (struct count_sink *)sink;
     const struct result_array *wanted = result_list_ours(list, FIELD_f_evals);
     (void)r;
-    for (uint32_t i = 0; i < list->count; i++) {
+    s->list = list;
+    s->kept = kept_new(list);
+    s->f_evals = (uint32_t)(wanted - list->array);
+    for (uint32_t i = 0; i < list->count && !s->kept; i++)
         list->array[i].wanted = &list->array[i] == wanted;
-        if (&list->array[i] == wanted)
-            s->f_evals = i;
-    }
     return SHOAL_OK;
 }
 
@@ -116,6 +121,8 @@ static shoal_code count_chunk(struct sink *sink, const struct result_chunk *c, s
         s->most = evals[i] > s->most ? evals[i] : s->most;
     }
     s->rows += c->rows;
+    if (s->kept)
+        kept_add(s->kept, s->list, c);
     return SHOAL_OK;
 }
 
@@ -134,35 +141,78 @@ static void judge(const struct count_sink *s, double seconds, struct choose_pilo
                                  .spread = mean > 0 ? (double)s->most / mean : 1};
 }
 
-static shoal_code run(const struct plan *p, struct runner *runner, const struct batch *pick,
-                      struct choose_pilot *out) {
+struct pilot {
+    const struct plan *plan;
+    struct runner *runner;
+    const struct batch *batch, *pick;
+    struct choose_pilot best;
+    struct kept *kept; // of the run that was the best
+};
+
+static double rate(const struct choose_pilot *p) { return p->rows / p->seconds; }
+
+// The run that did most of its rows in the least time tells what others take.
+static void take(struct pilot *p, struct count_sink *s, const shoal_tally *tally) {
+    struct choose_pilot now;
+    uint32_t count = (uint32_t)batch_rows(p->pick);
+    struct kept *kept = s->kept ? kept_close(s->kept, p->batch, count, tally) : NULL;
+    judge(s, tally->seconds, &now);
+    if (p->best.rows && rate(&now) <= rate(&p->best)) {
+        kept_free(kept);
+        return;
+    }
+    kept_free(p->kept);
+    p->kept = kept;
+    p->best = now;
+}
+
+static shoal_code run(struct pilot *p, double seconds, double *took) {
     struct count_sink sink = {.base = {count_begin, count_chunk, count_end, count_free}};
-    struct alarm alarm = {0};
+    struct alarm alarm = {.seconds = seconds};
     struct dispatch_control control = {.stop = {&alarm.stop}};
     struct arena arena = {0};
     struct result_list list;
     shoal_tally tally = {0};
-    shoal_code code = run_list(p, pick, "{}", &arena, &list, NULL);
+    shoal_code code = run_list(p->plan, p->pick, "{}", &arena, &list, NULL);
     alarm_begin(&alarm);
     if (code == SHOAL_OK)
-        code = run_batch(p, runner, pick, &sink.base, &list, &control, NULL, &tally, NULL);
+        code =
+            run_batch(p->plan, p->runner, p->pick, &sink.base, &list, &control, NULL, &tally, NULL);
     alarm_end(&alarm);
-    arena_free(&arena);
+    *took = tally.seconds;
     if (code == SHOAL_OK || code == SHOAL_STOPPED)
-        judge(&sink, tally.seconds, out);
+        take(p, &sink, &tally);
+    else
+        kept_free(sink.kept);
+    arena_free(&arena);
     return code == SHOAL_STOPPED ? SHOAL_OK : code;
 }
 
-// Where a method took over its kernel was made first, which is not the time of a row.
-shoal_code pilot_run(const struct plan *p, struct runner *runner, const struct batch *b,
-                     uint32_t rows, struct choose_pilot *out) {
-    const struct kernel *before = runner->kernel[PLAN_STIFF].kernel;
+// The first time pays for threads and memory that later rows have, and perhaps for the kernel of a
+// method that took over, which is not the time of a row at all.
+static shoal_code run_again(struct pilot *p) {
+    const struct kernel *before = p->runner->kernel[PLAN_STIFF].kernel;
+    double left = most_s, took = 0;
+    shoal_code code = run(p, once_s, &took);
+    if (code == SHOAL_OK && p->runner->kernel[PLAN_STIFF].kernel != before) {
+        p->best.rows = 0;
+        took = 0;
+    }
+    for (int i = 1; i < TIMES && code == SHOAL_OK && (left -= took) > most_s / 4; i++)
+        code = run(p, left < once_s ? left : once_s, &took);
+    return code;
+}
+
+shoal_code pilot_run(const struct plan *plan, struct runner *runner, const struct batch *b,
+                     uint32_t rows, struct choose_pilot *out, struct kept **kept) {
+    struct pilot p = {.plan = plan, .runner = runner, .batch = b};
     struct batch *pick = batch_pick(b, rows < batch_rows(b) ? rows : (uint32_t)batch_rows(b));
     if (!pick)
         return SHOAL_MEMORY;
-    shoal_code code = run(p, runner, pick, out);
-    if (code == SHOAL_OK && runner->kernel[PLAN_STIFF].kernel != before)
-        code = run(p, runner, pick, out);
+    p.pick = pick;
+    shoal_code code = run_again(&p);
+    *out = p.best;
+    *kept = p.kept;
     free(pick);
     return code;
 }

@@ -15,7 +15,8 @@ uint32_t pilot_lanes(const struct plan *p);
 void pilot_bytes(const struct plan *p, const struct batch *b, const struct result_list *list,
                  double *in, double *out);
 // Some rows, spread over the batch, on the CPU that plan and runner are for; for 20 ms at most.
+// What they gave is kept where that is not too much; NULL: it is not.
 shoal_code pilot_run(const struct plan *p, struct runner *runner, const struct batch *b,
-                     uint32_t rows, struct choose_pilot *out);
+                     uint32_t rows, struct choose_pilot *out, struct kept **kept);
 
 #endif

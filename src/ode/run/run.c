@@ -18,7 +18,11 @@ LOG_LABEL(finish_output, RUNTIME, 110,
 LOG_LABEL(h2d_transfer_driver_coefficients, RUNTIME, 55,
           "samples of drivers and tables to the device");
 
-enum { STEPS_ROWS = 4096 }; // of a chunk whose steps are saved
+enum {
+    STEPS_ROWS = 4096,  // of a chunk whose steps are saved
+    RELIEF_CHUNKS = 32, // of a batch that another device may take over,
+    RELIEF_ROWS = 2048, // of at least so many rows
+};
 
 // ---- Plan ---------------------------------------------------------------------------------------
 
@@ -83,50 +87,55 @@ static void note_failed(shoal_tally *tally, uint64_t run) {
         tally->failed_more = true;
 }
 
-static shoal_code count_row(shoal_tally *tally, const struct chunk *c, uint32_t row,
-                            struct report *r) {
-    unsigned char status = c->args.status[row];
-    uint64_t run = batch_run_of_row(c->batch, c->base.first_row + row);
-    if (status >= SHOAL_STATUS_COUNT)
-        return report_error(r, SHOAL_DEVICE,
-                            "run %llu came back from %s with the status %u, which "
-                            "there is not",
-                            (unsigned long long)run, c->runner->how.backend->name, status);
+static void count_row(shoal_tally *tally, unsigned char status, uint64_t run) {
     if (!tally->by_status[status]++)
         tally->first[status] = run;
     if (status != SHOAL_STATUS_ok && status != SHOAL_STATUS_stopped)
         note_failed(tally, run);
-    return SHOAL_OK;
 }
 
-static shoal_code count_rows(shoal_tally *tally, const struct chunk *c, uint32_t rows,
-                             struct report *r) {
-    shoal_code code = SHOAL_OK;
-    shoal_tally before = *tally;
-    uint64_t eight;
-    for (uint32_t i = 0; i < rows && code == SHOAL_OK;) {
-        if (rows - i >= sizeof eight) {
-            memcpy(&eight, c->args.status + i, sizeof eight);
-            if (eight == 0) { // the usual case
-                if (!tally->by_status[SHOAL_STATUS_ok])
-                    tally->first[SHOAL_STATUS_ok] =
-                        batch_run_of_row(c->batch, c->base.first_row + i);
-                tally->by_status[SHOAL_STATUS_ok] += sizeof eight;
-                i += sizeof eight;
-                continue;
-            }
+// Rows of a chunk whose statuses there are.
+static void count_rows(shoal_tally *tally, const struct chunk *c, uint32_t first, uint32_t rows) {
+    const unsigned char *status = c->args.status + first;
+    uint64_t row = c->base.first_row + first, eight;
+    for (uint32_t i = 0; i < rows;) {
+        bool whole = rows - i >= sizeof eight;
+        if (whole)
+            memcpy(&eight, status + i, sizeof eight);
+        if (!whole || eight) {
+            count_row(tally, status[i], batch_run_of_row(c->batch, row + i));
+            i++;
+            continue;
         }
-        code = count_row(tally, c, i++, r);
+        if (!tally->by_status[SHOAL_STATUS_ok]) // the usual case
+            tally->first[SHOAL_STATUS_ok] = batch_run_of_row(c->batch, row + i);
+        tally->by_status[SHOAL_STATUS_ok] += sizeof eight;
+        i += sizeof eight;
     }
-    if (code != SHOAL_OK) { // they are not done
-        *tally = before;
-        return code;
-    }
+    tally->done += rows;
+}
+
+static void count_chunk(shoal_tally *tally, const struct chunk *c) {
     tally->steps += c->args.totals[TOTAL_STEPS];
     tally->rejected += c->args.totals[TOTAL_REJECTED];
     tally->f_evals += c->args.totals[TOTAL_F_EVALS];
-    tally->done += rows;
-    return SHOAL_OK;
+}
+
+// A device may have written anything.
+static shoal_code check_rows(const struct chunk *c, uint32_t rows, struct report *r) {
+    unsigned char most = 0;
+    uint32_t row = 0;
+    for (uint32_t i = 0; i < rows; i++)
+        most = c->args.status[i] > most ? c->args.status[i] : most;
+    if (most < SHOAL_STATUS_COUNT)
+        return SHOAL_OK;
+    while (c->args.status[row] < SHOAL_STATUS_COUNT)
+        row++;
+    uint64_t run = batch_run_of_row(c->batch, c->base.first_row + row);
+    return report_error(r, SHOAL_DEVICE,
+                        "run %llu came back from %s with the status %u, which "
+                        "there is not",
+                        (unsigned long long)run, c->runner->how.backend->name, c->args.status[row]);
 }
 
 // ---- What the loop asks for ---------------------------------------------------------------------
@@ -149,11 +158,19 @@ void under_way_kernel(const struct batch_run *b, enum plan_role role, struct dis
 
 static struct chunk *own(const struct dispatch_chunk *c) { return (struct chunk *)(uintptr_t)c; }
 
+// Another device is made ready meanwhile, and may take the rest.
+static bool may_be_relieved(const struct batch_run *b) {
+    return b->help && b->help->is_relieved && !b->plan->kernel[PLAN_FIRST].target->device;
+}
+
+// A compiler that works meanwhile has a core for itself.
 static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatch_chunk **out) {
     struct batch_run *b = user;
     struct chunk *c = &b->chunk[place];
     *c = under_way_chunk(b, PLAN_FIRST, CHUNK_WHOLE);
     shoal_code code = chunk_init(c, place, rows, log_report(b->log));
+    if (may_be_relieved(b) && c->base.launch.threads > 1)
+        c->base.launch.threads--;
     b->made += code == SHOAL_OK;
     *out = &c->base;
     return code;
@@ -249,20 +266,88 @@ static void tell_delivery(const struct batch_run *b, const struct dispatch_chunk
     }
 }
 
+static shoal_code hand_on(struct batch_run *b, const struct result_chunk *view) {
+    shoal_code code = b->sink->chunk(b->sink, view, log_report(b->log));
+    b->sink_failed = code != SHOAL_OK;
+    return code;
+}
+
+// Rows of a chunk as one of their own.
+static struct result_chunk slice(const struct batch_run *b, const struct result_chunk *of,
+                                 uint32_t first, uint32_t rows) {
+    for (uint32_t i = 0; i < b->list->count; i++) {
+        const struct result_array *a = &b->list->array[i];
+        struct result_view v = of->view[i];
+        size_t stride = a->axes == AXES_PER_RUN ? 1 : v.row_stride;
+        if (a->wanted && v.data)
+            v.data = (const char *)v.data + first * stride * result_type_bytes(a->type);
+        b->slice[i] = v;
+    }
+    return (struct result_chunk){.rows = rows, .view = b->slice};
+}
+
+// The row that comes next is one that was kept.
+static shoal_code hand_on_kept(struct batch_run *b, const struct kept *k) {
+    uint32_t i = b->kept++;
+    struct result_chunk view = kept_view(k, i, b->list, b->slice);
+    count_row(b->tally, kept_status(k, i, b->list), k->run[i]);
+    b->tally->done++;
+    return hand_on(b, &view);
+}
+
+// Rows of a chunk, with those between them that are kept.
+static shoal_code hand_on_between(struct batch_run *b, struct chunk *c, uint32_t rows,
+                                  const struct kept *k) {
+    const struct result_chunk all = chunk_view(c, rows);
+    shoal_code code = SHOAL_OK;
+    for (uint32_t first = 0; code == SHOAL_OK;) {
+        uint64_t until = b->kept < k->rows ? k->at[b->kept] - b->tally->done : UINT64_MAX;
+        uint32_t n = rows - first < until ? rows - first : (uint32_t)until;
+        if (!until) {
+            code = hand_on_kept(b, k);
+            continue;
+        }
+        if (!n)
+            break;
+        struct result_chunk part = slice(b, &all, first, n);
+        part.first_row = b->tally->done;
+        count_rows(b->tally, c, first, n);
+        code = hand_on(b, &part);
+        first += n;
+    }
+    return code;
+}
+
 static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t rows) {
     struct batch_run *b = user;
+    struct chunk *c = own(chunk);
+    const struct kept *kept = b->help ? b->help->kept : NULL;
     uint64_t t0_ns = log_now_ns(b->log);
-    mark_lost(own(chunk), rows);
-    shoal_code code = count_rows(b->tally, own(chunk), rows, log_report(b->log));
+    mark_lost(c, rows);
+    shoal_code code = check_rows(c, rows, log_report(b->log));
     if (code != SHOAL_OK)
         return code;
-    takeover_tell(b, own(chunk), rows);
-    struct result_chunk view = chunk_view(own(chunk), rows);
-    code = b->sink->chunk(b->sink, &view, log_report(b->log));
-    b->sink_failed = code != SHOAL_OK;
+    count_chunk(b->tally, c);
+    takeover_tell(b, c, rows);
+    b->delivered += rows;
+    if (kept)
+        code = hand_on_between(b, c, rows, kept);
+    else {
+        struct result_chunk view = chunk_view(c, rows);
+        count_rows(b->tally, c, 0, rows);
+        code = hand_on(b, &view);
+    }
     if (b->log && b->log->recording)
         tell_delivery(b, chunk, rows, t0_ns);
     return code;
+}
+
+// What is left would take as long as what is done, row by row.
+static bool is_relieved(void *user, uint64_t next) {
+    const struct batch_run *b = user;
+    uint64_t first = b->loop.job->first, left = batch_rows(b->batch) - next;
+    double took = (double)(clock_ns() - b->loop.start_ns) * 1e-9;
+    return b->help->is_relieved(b->help->user, left, took / (double)(next - first) * (double)left);
 }
 
 static const struct dispatch_engine engine = {.make = make,
@@ -307,6 +392,13 @@ static shoal_code prepare_signals(struct batch_run *b, struct arena *arena) {
 
 // ---- A run --------------------------------------------------------------------------------------
 
+// A batch that another device may take over has borders where it can.
+static uint32_t chunk_rows(const struct batch_run *b, uint32_t rows) {
+    uint64_t part = batch_rows(b->batch) / RELIEF_CHUNKS;
+    bool cuts = may_be_relieved(b) && !b->plan->chunk && part < rows;
+    return !cuts ? rows : part > RELIEF_ROWS ? (uint32_t)part : RELIEF_ROWS;
+}
+
 static struct dispatch_job job_of(struct batch_run *b, const struct dispatch_control *control) {
     const struct plan *p = b->plan;
     struct dispatch_size size = size_of(p, b->batch, b->list);
@@ -314,9 +406,11 @@ static struct dispatch_job job_of(struct batch_run *b, const struct dispatch_con
                                  .user = b,
                                  .pool = &b->runner->pool,
                                  .limits = p->limits,
-                                 .first = b->tally ? b->tally->done : 0,
+                                 .is_relieved = may_be_relieved(b) ? is_relieved : NULL,
+                                 .first = b->delivered,
                                  .rows = batch_rows(b->batch),
-                                 .chunk_rows = dispatch_rows(&size),
+                                 .beside = b->help && b->help->kept ? b->help->kept->rows : 0,
+                                 .chunk_rows = chunk_rows(b, dispatch_rows(&size)),
                                  .one_at_a_time = p->list.of.kind == SAMPLES_OWN,
                                  .control = control,
                                  .log = b->log};
@@ -332,7 +426,7 @@ static shoal_code run_chunks(struct batch_run *b, const struct dispatch_control 
     struct dispatch_job job = job_of(b, control);
     shoal_code code = dispatch_all(&b->loop, &job);
     if (code == SHOAL_OK)
-        dispatch_show(&b->loop, job.rows);
+        dispatch_show(&b->loop, b->delivered);
     return code;
 }
 
@@ -350,7 +444,7 @@ static void tell_amount(const struct batch_run *b, int32_t span, uint64_t chunks
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (events[i] < 0 || b->log->spans[events[i]].meta >= 0)
             continue; // of two runs in one of a program's, the first
-        log_u64(b->log, events[i], "total_runs", batch_rows(b->batch));
+        log_u64(b->log, events[i], "total_runs", b->tally->runs);
         log_u64(b->log, events[i], "num_chunks", chunks);
     }
 }
@@ -371,12 +465,30 @@ static void note_times(struct runner *r, const struct dispatch *d) {
     r->launches += d->waited;
 }
 
+static void end_chunks(struct batch_run *b) {
+    for (uint32_t i = 0; i < b->made; i++)
+        chunk_free(&b->chunk[i]);
+    b->made = 0;
+    takeover_free(b);
+}
+
+// Room for views of a part of a chunk, where chunks are cut.
+static shoal_code make_slice(struct batch_run *b, struct arena *arena) {
+    b->slice = NULL;
+    if (b->help && b->help->kept &&
+        !(b->slice = arena_new(arena, struct result_view, b->list->count)))
+        return report_error(log_report(b->log), SHOAL_MEMORY, "out of memory");
+    return SHOAL_OK;
+}
+
 // Rows that are not done yet, with the plan and the runner that the run has; what these were needed
 // for is given back. The sink knows its list from the first call on.
 static shoal_code run_rest(struct batch_run *b, bool begin, struct result_list *list,
                            const struct dispatch_control *control, uint64_t *chunks) {
     struct arena arena = {0};
     shoal_code code = prepare_signals(b, &arena);
+    if (code == SHOAL_OK)
+        code = make_slice(b, &arena);
     if (code == SHOAL_OK && begin) {
         code = b->sink->begin(b->sink, list, log_report(b->log));
         b->begun = code == SHOAL_OK;
@@ -387,10 +499,7 @@ static shoal_code run_rest(struct batch_run *b, bool begin, struct result_list *
     if (code == SHOAL_OK)
         note_times(b->runner, &b->loop);
     *chunks += b->loop.started;
-    for (uint32_t i = 0; i < b->made; i++)
-        chunk_free(&b->chunk[i]);
-    b->made = 0;
-    takeover_free(b);
+    end_chunks(b);
     arena_free(&arena);
     return code;
 }
@@ -399,53 +508,86 @@ static bool is_device_failure(const struct batch_run *b, shoal_code code) {
     return !b->sink_failed && (code == SHOAL_DEVICE || code == SHOAL_MEMORY);
 }
 
+// Another device goes on where this one was.
+static void change_device(struct batch_run *b, const struct plan *plan, struct runner *runner) {
+    *b = (struct batch_run){.plan = plan,
+                            .runner = runner,
+                            .batch = b->batch,
+                            .help = b->help,
+                            .delivered = b->delivered,
+                            .kept = b->kept,
+                            .begun = b->begun,
+                            .sink = b->sink,
+                            .list = b->list,
+                            .tally = b->tally,
+                            .log = b->log};
+}
+
 // The spare takes the place of the device that failed, with a warning instead of its error.
-static shoal_code take_spare(struct batch_run *b, const struct run_spare *spare, uint64_t mark) {
+static shoal_code take_spare(struct batch_run *b, uint64_t mark) {
     const struct plan *plan = NULL;
     struct runner *runner = NULL;
     const char *failed = b->runner->how.backend->name;
     char why[256];
-    shoal_code code = spare->open(spare->user, &plan, &runner);
+    shoal_code code = b->help->spare(b->help->user, &plan, &runner);
     if (code != SHOAL_OK)
         return code;
-    uint64_t first = batch_run_of_row(b->batch, b->tally->done),
+    uint64_t first = batch_run_of_row(b->batch, b->delivered),
              last = batch_run_of_row(b->batch, batch_rows(b->batch) - 1);
     report_withdraw(log_report(b->log), mark, why, sizeof why);
     report_warning(log_report(b->log),
                    "%s failed, and runs %llu to %llu were left to the CPU, whose last digits may "
                    "differ: %s",
                    failed, (unsigned long long)first, (unsigned long long)last, why);
-    *b = (struct batch_run){.plan = plan,
-                            .runner = runner,
-                            .batch = b->batch,
-                            .sink = b->sink,
-                            .list = b->list,
-                            .tally = b->tally,
-                            .log = b->log};
+    change_device(b, plan, runner);
     return SHOAL_OK;
 }
 
+static bool is_left(const struct batch_run *b, shoal_code code) {
+    return code == SHOAL_OK && b->delivered < batch_rows(b->batch);
+}
+
+// What the first device leaves is another's: of one that is faster, or, where it failed, a spare.
 static shoal_code run_all(struct batch_run *b, struct result_list *list,
-                          const struct dispatch_control *control, const struct run_spare *spare,
-                          uint64_t *chunks) {
+                          const struct dispatch_control *control, uint64_t *chunks) {
     uint64_t mark = report_mark(log_report(b->log));
     shoal_code code = run_rest(b, true, list, control, chunks);
-    if (!spare || !is_device_failure(b, code))
+    if (is_left(b, code)) {
+        const struct plan *plan = NULL;
+        struct runner *runner = NULL;
+        code = b->help->relief(b->help->user, &plan, &runner);
+        if (code != SHOAL_OK)
+            return code;
+        change_device(b, plan, runner);
+        code = run_rest(b, false, list, control, chunks);
+    }
+    if (!b->help || !b->help->spare || !is_device_failure(b, code))
         return code;
-    bool begun = b->begun;
-    shoal_code taken = take_spare(b, spare, mark);
-    return taken == SHOAL_OK ? run_rest(b, !begun, list, control, chunks) : code;
+    shoal_code taken = take_spare(b, mark);
+    return taken == SHOAL_OK ? run_rest(b, !b->begun, list, control, chunks) : code;
+}
+
+// What rows that are kept were, but for how they ended.
+static void add_kept(shoal_tally *tally, const struct kept *k) {
+    tally->found_stiff += k->tally.found_stiff;
+    tally->failed_first += k->tally.failed_first;
+    tally->taken_back += k->tally.taken_back;
+    tally->steps += k->tally.steps;
+    tally->rejected += k->tally.rejected;
+    tally->f_evals += k->tally.f_evals;
 }
 
 shoal_code run_batch(const struct plan *p, struct runner *runner, const struct batch *b,
                      struct sink *sink, struct result_list *list,
-                     const struct dispatch_control *control, const struct run_spare *spare,
+                     const struct dispatch_control *control, const struct run_help *help,
                      shoal_tally *tally, shoal_log *log) {
+    const struct kept *kept = help ? help->kept : NULL;
     const struct method *first = p->kernel[PLAN_FIRST].method,
                         *stiff = p->kernel[PLAN_STIFF].method;
     struct batch_run run = {.plan = p,
                             .runner = runner,
-                            .batch = b,
+                            .batch = kept ? kept->rest : b,
+                            .help = help,
                             .sink = sink,
                             .list = list,
                             .tally = tally,
@@ -454,7 +596,9 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
     *tally = (shoal_tally){
         .runs = batch_rows(b), .method = first->name, .stiff_method = stiff ? stiff->name : NULL};
     int32_t span = log_begin(log, LOG_kernel_run_execution);
-    shoal_code code = run_all(&run, list, control, spare, &chunks);
+    if (kept)
+        add_kept(tally, kept);
+    shoal_code code = run_all(&run, list, control, &chunks);
     tally->complete = code == SHOAL_OK;
     if (code == SHOAL_OK || code == SHOAL_STOPPED)
         code = finish_output(&run, code);

@@ -9,6 +9,7 @@
 #include "dispatch/dispatch.h"
 #include "ode/batch/batch.h"
 #include "ode/run/build.h"
+#include "ode/run/kept.h"
 #include "ode/run/plan.h"
 #include "result/sink.h"
 
@@ -35,15 +36,21 @@ shoal_code run_list(const struct plan *p, const struct batch *b, const char *met
 // Rows per chunk and bytes, with all that the list says is wanted; `disk_bytes` is the caller's to
 // fill.
 shoal_plan run_plan(const struct plan *p, const struct batch *b, const struct result_list *list);
-// Who runs what is left of a batch when the device fails: plan and runner of the same options.
-struct run_spare {
+// What a run may turn to; all of it is OPTIONAL. Devices are plan and runner of the same options.
+struct run_help {
     void *user;
-    shoal_code (*open)(void *user, const struct plan **plan, struct runner **runner);
+    // The device failed: who runs what is left.
+    shoal_code (*spare)(void *user, const struct plan **plan, struct runner **runner);
+    // Asked before a chunk: whether another device, which gives the same bits, is to run the rest,
+    // of so many rows. What it gives when it is asked to is used from then on.
+    bool (*is_relieved)(void *user, uint64_t rows, double done_s);
+    shoal_code (*relief)(void *user, const struct plan **plan, struct runner **runner);
+    const struct kept *kept; // rows that ran already
 };
-// The first kernel is there. `spare` NULL: an error of the device is one of the run.
+// The first kernel is there. Without a spare an error of the device is one of the run.
 shoal_code run_batch(const struct plan *p, struct runner *runner, const struct batch *b,
                      struct sink *sink, struct result_list *list,
-                     const struct dispatch_control *control, const struct run_spare *spare,
+                     const struct dispatch_control *control, const struct run_help *help,
                      shoal_tally *tally, shoal_log *log);
 
 // Has everything done that the first run of such a batch would do and the second would not: kernels

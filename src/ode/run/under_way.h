@@ -25,8 +25,12 @@ struct taken_rows {
 struct batch_run {
     const struct plan *plan;
     struct runner *runner;
-    bool first_only; // the stiff method cannot run this model
-    const struct batch *batch;
+    bool first_only;           // the stiff method cannot run this model
+    const struct batch *batch; // without rows that are kept
+    const struct run_help *help;
+    uint64_t delivered;        // rows of it
+    uint32_t kept;             // rows that were, and were handed on
+    struct result_view *slice; // of a part of a chunk; NULL: chunks are handed on whole
     struct sink *sink;
     bool begun, sink_failed; // the sink
     const struct result_list *list;

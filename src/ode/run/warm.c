@@ -32,18 +32,6 @@ static void *make_one(void *user) {
     return NULL;
 }
 
-// What another thread had to say.
-static void pass_on(const shoal_log *from, struct report *r) {
-    for (size_t i = 0; i < shoal_log_message_count(from); i++) {
-        shoal_message m = shoal_log_message(from, i);
-        const char *colon = strstr(m.text, ": "), *text = colon ? colon + 2 : m.text;
-        if (m.severity == SHOAL_WARNING)
-            report_warning(r, "%s", text);
-        else if (m.severity == SHOAL_ERROR)
-            report_error(r, m.code, "%s", text);
-    }
-}
-
 // The stiff method may not be able to run the model: then no run will need it.
 static shoal_code take_made(struct runner *runner, struct making *m) {
     if (m->code == SHOAL_OK)
@@ -75,7 +63,7 @@ static shoal_code make_kernels(const struct plan *p, struct runner *runner, shoa
     if (missing) {
         shoal_code made = take_made(runner, &stiff);
         if (stiff.code != SHOAL_INPUT)
-            pass_on(stiff.log, log_report(log));
+            log_pass_on(stiff.log, log_report(log));
         code = code ? code : made;
     }
     shoal_log_free(stiff.log);
