@@ -110,6 +110,51 @@ TEST(known_driver_that_exits) {
     CHECK_HAS(o.out, "(libcuda.so.1) ended the program that asked it (status 7)");
 }
 
+// One driver of OpenCL that crashes leaves the others: PoCL beside one that aborts.
+TEST(known_vendor_that_crashes) {
+    char *icd = check_read("/etc/OpenCL/vendors/pocl.icd"), text[4200];
+    const char *folder = check_path("vendors"), *driver = check_path("libbad.so");
+    if (!icd)
+        check_skip("there is no PoCL");
+    REQUIRE(mkdir(folder, 0755) == 0 && mkdir(check_path("tmp"), 0700) == 0);
+    setenv("TMPDIR", check_path("tmp"), 1);
+    build(driver, "libbad.so");
+    check_write(check_path("vendors/pocl.icd"), icd);
+    snprintf(text, sizeof text, "%s\n", driver);
+    check_write(check_path("vendors/bad.icd"), text);
+    free(icd);
+    setenv("OCL_ICD_VENDORS", folder, 1);
+    setenv("FAKE_DRIVER", "abort", 1);
+    check_write(check_path("m.ode"), lorenz);
+    for (int i = 0; i < 2; i++) { // asked, then remembered
+        struct check_output o = RUN(check_shoal(), "devices");
+        CHECK_INT(o.status, 0);
+        CHECK_HAS(o.out, "opencl:0   ");
+        CHECK_HAS(o.out, "opencl     not usable: the driver of ");
+        CHECK_HAS(o.out, "vendors/bad.icd crashed: Aborted");
+        CHECK(!strstr(o.out, "pocl.icd"));
+    }
+    struct check_output o = RUN(check_shoal(), "run", check_path("m.ode"), "--device", "opencl");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    o = RUN("ls", check_path("tmp"));
+    CHECK_STR(o.out, ""); // nothing is left behind
+}
+
+// Who stops need not wait for a driver.
+TEST(known_asking_can_be_stopped) {
+    use_bad_drivers("hang");
+    static const char *const devices[] = {"auto", "cuda"};
+    for (int i = 0; i < 2; i++) {
+        double start = seconds();
+        struct check_output o = RUN("timeout", "-s", "INT", "0.5", check_shoal(), "run",
+                                    check_path("m.ode"), "--device", devices[i]);
+        CHECK_INT(o.status, 124);
+        CHECK(seconds() - start < 4); // of 30
+        CHECK_HAS(o.err, "stopped");
+        CHECK(!strstr(o.err, "did not answer"));
+    }
+}
+
 // ---- Who loads drivers --------------------------------------------------------------------------
 
 TEST(known_cpu_loads_no_driver) {

@@ -6,6 +6,7 @@
 #include "api/learn.h"
 #include "api/options.h"
 #include "device/device.h"
+#include "device/known.h"
 #include "io/io.h"
 #include "ode/run/choice.h"
 
@@ -325,8 +326,10 @@ shoal_code solver_make(shoal_model *model, const shoal_options *options, const s
         code = report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     else {
         s->given = options_own(options, &s->arena);
+        known_watch(from ? solver_flag(from) : solver_flag(s), s->given.stop);
         code = begin(s, from, log);
     }
+    known_watch(NULL, NULL);
     s->arena.oom = NULL;
     settle(s);
     log_end(log, span);

@@ -7,16 +7,17 @@
 #include "base/number.h"
 #include "base/process.h"
 #include "device/depends.h"
+#include "device/known.h"
+#include "device/vendors.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { WAIT_S = 30, END_MS = 1000, ANSWER_MOST = 256 << 10, PROGRAM_ROOM = 4096, VENDORS = 32 };
+enum { WAIT_S = 30, END_MS = 1000, TICK_MS = 50, ANSWER_MOST = 256 << 10, PROGRAM_ROOM = 4096 };
 
 // ---- In the program -----------------------------------------------------------------------------
 
@@ -48,7 +49,9 @@ void ask_here(const struct shoal_backend *b, struct buf *out) {
 
 struct child {
     struct process process;
-    bool started, silent;
+    bool started, silent, stopped;
+    struct buf answer;
+    char fault[64]; // "": nobody is to blame
 };
 
 static bool find_program(char path[PROGRAM_ROOM]) {
@@ -90,78 +93,134 @@ static bool has_end(const struct buf *b) {
     return false;
 }
 
-// What it writes until it ends, or until then.
-static void read_all(struct child *c, uint64_t until_ns, struct buf *out) {
+static int wait_of(uint64_t now, uint64_t until_ns) {
+    uint64_t ms = now < until_ns ? (until_ns - now) / 1000000 + 1 : 0;
+    return ms < TICK_MS ? (int)ms : TICK_MS;
+}
+
+// What it writes until it ends, or until then, or until nobody wants to know any more.
+static void read_all(struct child *c, uint64_t until_ns) {
     char piece[4096];
     for (;;) {
         uint64_t now = clock_ns();
         struct pollfd ready = {.fd = c->process.fd, .events = POLLIN};
-        int n = now < until_ns ? poll(&ready, 1, (int)((until_ns - now) / 1000000) + 1) : 0;
-        if (n < 0 && errno == EINTR)
-            continue;
-        c->silent = n == 0;
-        ssize_t got = n > 0 ? read(c->process.fd, piece, sizeof piece) : 0;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0 || out->length > ANSWER_MOST)
+        int n = poll(&ready, 1, wait_of(now, until_ns));
+        c->stopped = n <= 0 && known_is_stopped();
+        c->silent = n == 0 && now >= until_ns;
+        if (c->stopped || c->silent)
             return;
-        buf_put(out, piece, (size_t)got);
+        ssize_t got = n > 0 ? read(c->process.fd, piece, sizeof piece) : -1;
+        if (got < 0 && (n <= 0 || errno == EINTR))
+            continue;
+        if (got <= 0 || c->answer.length > ANSWER_MOST)
+            return;
+        buf_put(&c->answer, piece, (size_t)got);
     }
 }
 
-// The answer; else it is empty, and *fault says in words what became of the program, for which the
-// driver is to blame ("" : nobody is).
-static void collect(struct child *c, uint64_t until_ns, struct buf *answer, char fault[64]) {
-    fault[0] = 0;
-    read_all(c, until_ns, answer);
-    bool ends = !c->silent && answer->length <= ANSWER_MOST;
+// The answer; else it is empty, and the fault says in words what became of the program, for which
+// the driver is to blame.
+static void collect(struct child *c, uint64_t until_ns) {
+    if (!c->started)
+        return;
+    read_all(c, until_ns);
+    bool ends = !c->silent && !c->stopped && c->answer.length <= ANSWER_MOST;
     process_end(&c->process, ends ? END_MS : 0);
-    if (!answer->failed && has_end(answer))
+    if (!c->answer.failed && has_end(&c->answer))
         return;
     if (c->silent)
-        snprintf(fault, 64, "did not answer in %.3g s", (double)wait_ms() / 1e3);
-    else if (!ends)
-        snprintf(fault, 64, "gave an answer without an end");
-    else if (c->process.signal)
-        snprintf(fault, 64, "crashed: %s", strsignal(c->process.signal));
-    else
-        snprintf(fault, 64, "ended the program that asked it (status %d)", c->process.exit_code);
-    buf_free(answer);
+        snprintf(c->fault, sizeof c->fault, "did not answer in %.3g s", (double)wait_ms() / 1e3);
+    else if (!ends && !c->stopped)
+        snprintf(c->fault, sizeof c->fault, "gave an answer without an end");
+    else if (!c->stopped && c->process.signal)
+        snprintf(c->fault, sizeof c->fault, "crashed: %s", strsignal(c->process.signal));
+    else if (!c->stopped)
+        snprintf(c->fault, sizeof c->fault, "ended the program that asked it (status %d)",
+                 c->process.exit_code);
+    buf_free(&c->answer);
+}
+
+static void collect_all(struct child *child, uint32_t count) {
+    uint64_t until = clock_ns() + wait_ms() * 1000000;
+    for (uint32_t i = 0; i < count; i++)
+        collect(&child[i], until);
 }
 
 // ---- Who it was ---------------------------------------------------------------------------------
 
-// OpenCL has one library in front of several drivers: each is asked alone, to name those at fault.
-static void name_vendors(const char *program, const char *backend, char *names, size_t room) {
-    struct child child[VENDORS] = {0};
-    glob_t found;
-    size_t count = glob("/etc/OpenCL/vendors/*.icd", 0, NULL, &found) ? 0 : found.gl_pathc;
-    count = count < VENDORS ? count : VENDORS;
-    for (size_t i = 0; i < count; i++)
-        start(&child[i], program, backend, found.gl_pathv[i]);
-    uint64_t until = clock_ns() + wait_ms() * 1000000;
-    for (size_t i = 0; i < count; i++) {
-        struct buf answer = {0};
-        char fault[64] = "";
-        if (child[i].started)
-            collect(&child[i], until, &answer, fault);
-        size_t at = strlen(names);
-        if (fault[0])
-            snprintf(names + at, room - at, "%s%s", at ? ", " : "", found.gl_pathv[i]);
-        buf_free(&answer);
+// Each driver by itself: which of them answer. False: that cannot be found out, or somebody stopped
+// it.
+static bool ask_each(const char *program, const struct vendors *v, bool good[VENDORS_MOST]) {
+    struct child child[VENDORS_MOST] = {0};
+    char folder[VENDORS_MOST][VENDORS_PATH];
+    bool known = true;
+    for (uint32_t i = 0; i < v->count; i++) {
+        bool alone[VENDORS_MOST] = {false};
+        alone[i] = true;
+        if (vendors_link(v, alone, folder[i]))
+            start(&child[i], program, "opencl", folder[i]);
+        else
+            folder[i][0] = 0;
     }
-    globfree(&found);
+    collect_all(child, v->count);
+    for (uint32_t i = 0; i < v->count; i++) {
+        good[i] = !child[i].fault[0];
+        known = known && child[i].started && !child[i].stopped;
+        buf_free(&child[i].answer);
+        if (folder[i][0])
+            vendors_unlink(folder[i]);
+    }
+    return known;
+}
+
+// The answer of those that are good. False: there is none.
+static bool ask_good(const char *program, const struct vendors *v, const bool good[VENDORS_MOST],
+                     struct buf *answer) {
+    struct child child = {0};
+    char folder[VENDORS_PATH];
+    if (!vendors_link(v, good, folder))
+        return false;
+    start(&child, program, "opencl", folder);
+    collect_all(&child, 1);
+    vendors_unlink(folder);
+    *answer = child.answer;
+    return answer->length > 0;
+}
+
+static uint32_t name_bad(const struct vendors *v, const bool good[VENDORS_MOST],
+                         const char *between, char *names, size_t room) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < v->count; i++) {
+        size_t at = strlen(names);
+        if (!good[i])
+            snprintf(names + at, room - at, "%s%s", count++ ? between : "", v->file[i]);
+    }
+    return count;
+}
+
+// OpenCL without those of its drivers that are at fault; they are named.
+static void ask_opencl(struct ask *a, const char *program, const char *fault) {
+    struct vendors v;
+    bool good[VENDORS_MOST];
+    char names[96] = "", without[VENDORS_NAMES] = "";
+    vendors_find(&v);
+    bool known = ask_each(program, &v, good);
+    uint32_t bad = known ? name_bad(&v, good, ", ", names, sizeof names) : 0;
+    if (bad)
+        snprintf(a->why, sizeof a->why, "the driver of %s %s", names, fault);
+    if (!bad || bad == v.count || !ask_good(program, &v, good, &a->answer))
+        return;
+    struct key_record record = {.bytes = a->answer};
+    name_bad(&v, good, ":", without, sizeof without);
+    key_add_text(&record, "why", a->why);
+    key_add_text(&record, "without", without);
+    a->answer = record.bytes;
 }
 
 static void blame(struct ask *a, const char *program, const char *fault) {
-    bool loader = !strcmp(a->backend->name, "opencl");
-    char names[96] = "";
-    if (loader && program && !secure_getenv("OCL_ICD_VENDORS"))
-        name_vendors(program, a->backend->name, names, sizeof names);
-    if (names[0])
-        snprintf(a->why, sizeof a->why, "the driver of %s %s", names, fault);
-    else
-        snprintf(a->why, sizeof a->why, "the driver (%s) %s", a->backend->depends[0], fault);
+    snprintf(a->why, sizeof a->why, "the driver (%s) %s", a->backend->depends[0], fault);
+    if (program && !strcmp(a->backend->name, "opencl"))
+        ask_opencl(a, program, fault);
 }
 
 void ask_all(struct ask *ask, uint32_t count) {
@@ -173,15 +232,13 @@ void ask_all(struct ask *ask, uint32_t count) {
             start(&child[i], program, ask[i].backend->name, NULL);
         else
             start_copy(&child[i], ask[i].backend);
-    uint64_t until = clock_ns() + wait_ms() * 1000000;
+    collect_all(child, count);
     for (uint32_t i = 0; i < count; i++) {
-        char fault[64] = "";
+        ask[i].answer = child[i].answer;
         ask[i].unasked = !child[i].started;
-        if (child[i].started)
-            collect(&child[i], until, &ask[i].answer, fault);
-        else
+        if (!child[i].started)
             snprintf(ask[i].why, sizeof ask[i].why, "a process that asks its driver cannot start");
-        if (fault[0])
-            blame(&ask[i], found ? program : NULL, fault);
+        if (child[i].fault[0])
+            blame(&ask[i], found ? program : NULL, child[i].fault);
     }
 }

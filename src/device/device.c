@@ -74,6 +74,8 @@ static shoal_code choose(const char *wanted, const struct shoal_backend **backen
         if (!read_index(wanted + length, &i))
             break;
         uint32_t count = count_above(*b, i, why);
+        if (!count && known_is_stopped())
+            return SHOAL_STOPPED;
         if (!count)
             return report_error(r, SHOAL_DEVICE, "%s: %s", (*b)->name, why);
         if (i >= count)
@@ -137,20 +139,20 @@ shoal_code device_open_target(const char *target, bool fast_math,
 static void info_of(const struct shoal_backend *b, const struct known *k, uint32_t device,
                     shoal_device_info *out) {
     struct shoal_card card = {0};
-    *out = (shoal_device_info){.usable = k->count > 0};
+    *out = (shoal_device_info){.usable = device < k->count};
     if (!b->depends)
         b->describe(device, &card);
     else
-        snprintf(card.text, sizeof card.text, "%s", k->count ? k->device[device].text : k->why);
+        snprintf(card.text, sizeof card.text, "%s", out->usable ? k->device[device].text : k->why);
     snprintf(out->description, sizeof out->description, "%s", card.text);
-    if (b->depends && k->count)
+    if (b->depends && out->usable)
         snprintf(out->name, sizeof out->name, "%s", k->device[device].name);
     else
         snprintf(out->name, sizeof out->name, "%s", b->name);
 }
 
-// The row `index` of the list, if there is one: a backend that cannot be used has one that says
-// why.
+// The row `index` of the list, if there is one: a backend that cannot be used, or of which a driver
+// cannot, has one that says why.
 static bool find_row(uint32_t index, shoal_device_info *out) {
     for (const struct shoal_backend *const *b = device_backends; *b; b++) {
         struct known known = {.count = 1};
@@ -160,7 +162,7 @@ static bool find_row(uint32_t index, shoal_device_info *out) {
         }
         if ((*b)->depends)
             known_of(*b, true, &known);
-        uint32_t rows = known.count ? known.count : 1;
+        uint32_t rows = known.count + (!known.count || known.why[0]);
         if (index < rows) {
             info_of(*b, &known, index, out);
             return true;

@@ -30,9 +30,24 @@ static struct {
     struct all_devices *all;
 } state = {.mutex = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
+// Who may end an asking of this thread.
+static _Thread_local const volatile int *watched[2];
+
 static void lock(void) { pthread_mutex_lock(&state.mutex); }
 static void unlock(void) { pthread_mutex_unlock(&state.mutex); }
 static void start(void) { pthread_atfork(lock, unlock, unlock); }
+
+void known_watch(const volatile int *stop, const volatile int *other) {
+    watched[0] = stop;
+    watched[1] = other;
+}
+
+bool known_is_stopped(void) {
+    for (int i = 0; i < 2; i++)
+        if (watched[i] && __atomic_load_n(watched[i], __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
 
 static uint32_t number_of(const struct shoal_backend *b) {
     uint32_t i = 0;
@@ -81,7 +96,10 @@ static void take_field(const struct shoal_backend *b, const struct key_field *f,
     struct device_known *d = out->count ? &out->device[out->count - 1] : NULL;
     if (is(f, "why"))
         put_text(f, out->why, sizeof out->why);
-    else if (is(f, "broken"))
+    else if (is(f, "without")) {
+        put_text(f, out->without, sizeof out->without);
+        out->broken = true;
+    } else if (is(f, "broken"))
         out->broken = true;
     else if (is(f, "device") && out->count < KNOWN_MOST)
         add_device(b, f, out);
@@ -198,6 +216,8 @@ static void look(const struct wanted *w, bool again) {
     }
     ask_all(ask, asked);
     for (uint32_t i = 0; i < asked; i++) {
+        if (known_is_stopped() && !ask[i].answer.length)
+            continue; // nobody knows
         settle(c, name[i], &ask[i], &known);
         keep(number[i], &known);
         buf_free(&ask[i].answer);
@@ -210,10 +230,20 @@ void known_of(const struct shoal_backend *b, bool again, struct known *out) {
     struct wanted w = {{number_of(b)}, 1};
     if (is_needed(w.number[0], again))
         look(&w, again);
-    *out = (struct known){.unasked = true, .why = "out of memory"};
+    bool stopped = known_is_stopped();
+    *out = (struct known){.unasked = !stopped, .why = "out of memory"};
+    if (stopped)
+        snprintf(out->why, sizeof out->why, "its driver was not asked");
     lock();
     if (state.of[w.number[0]])
         *out = *state.of[w.number[0]];
+    unlock();
+}
+
+void known_without(const struct shoal_backend *b, char names[VENDORS_NAMES]) {
+    lock();
+    const struct known *k = state.of[number_of(b)];
+    snprintf(names, VENDORS_NAMES, "%s", k ? k->without : "");
     unlock();
 }
 
@@ -276,7 +306,8 @@ uint32_t device_known(const struct device_known **list, struct report *r) {
             continue;
         known_of(device_backends[i], false, k);
         if (k->broken && k->fresh)
-            report_note(r, "%s is left out: %s", device_backends[i]->name, k->why);
+            report_note(r, k->count ? "%s: %s, and is left out" : "%s is left out: %s",
+                        device_backends[i]->name, k->why);
         memcpy(all->device + all->count, k->device, k->count * sizeof *k->device);
         all->count += k->count;
     }

@@ -10,10 +10,12 @@
 // known.c    what this process knows
 // ask.c      the program, its time limit, and what its end means
 // depends.c  what an answer depends on
+// vendors.c  the drivers of OpenCL, one by one
 #ifndef SHOAL_DEVICE_KNOWN_H
 #define SHOAL_DEVICE_KNOWN_H
 
 #include "base/report.h"
+#include "device/vendors.h"
 #include "shoal/backend.h"
 
 enum { KNOWN_MOST = 16, KNOWN_WHY = 192 }; // devices of a backend
@@ -36,11 +38,18 @@ uint32_t device_known(const struct device_known **list, struct report *r);
 struct known {
     uint32_t count;
     struct device_known device[KNOWN_MOST];
-    char why[KNOWN_WHY]; // count 0: why there is none
-    bool broken;         // its driver crashed or hung
-    bool fresh;          // this process had it asked
-    bool unasked;        // there is no program that asks; the caller may ask himself
+    char why[KNOWN_WHY]; // count 0: why there is none; else which driver was left out, or ""
+    char without[VENDORS_NAMES]; // the files of those, separated by colons
+    bool broken;                 // a driver crashed or hung
+    bool fresh;                  // this process had it asked
+    bool unasked;                // there is no program that asks; the caller may ask himself
 };
+// While this thread asks, a flag (any may be NULL) that becomes non-zero ends that, and what was
+// asked for counts as not there. Until the next call.
+void known_watch(const volatile int *stop, const volatile int *other);
+bool known_is_stopped(void);
+// What is known by now of drivers that are left out, without asking: their files; "": none.
+void known_without(const struct shoal_backend *b, char names[VENDORS_NAMES]);
 // `again`: a no that was only remembered is not believed.
 void known_of(const struct shoal_backend *b, bool again, struct known *out);
 // One of its devices could not be opened.

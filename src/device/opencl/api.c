@@ -4,6 +4,7 @@
 #include "device/opencl/opencl.h"
 
 #include "base/thread.h"
+#include "device/known.h"
 #include "device/offload.h"
 
 #include <dlfcn.h>
@@ -80,13 +81,18 @@ static void list_devices(void) {
 
 static void open_library(void) {
     static const char *const names[] = {"libOpenCL.so.1", NULL};
+    char without[VENDORS_NAMES];
+    struct vendors_hidden hidden;
     sigset_t old;
+    known_without(&opencl_backend, without);
     thread_block_signals(&old);
+    vendors_hide(without, &hidden); // drivers that would end the process
     void *handle = offload_open_library(names);
     if (!handle)
         snprintf(library.why, sizeof library.why, "libOpenCL.so.1 not found");
     else if (find_symbols(handle))
         list_devices();
+    vendors_show(&hidden);
     thread_restore_signals(&old);
 }
 
