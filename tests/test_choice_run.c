@@ -561,8 +561,9 @@ TEST(choice_run_meanwhile) {
         snprintf(id, sizeof id, "12%02zu", i);
         use_fake_nvrtc(id); // another compiler: its kernel is not there
         setenv("FAKE_NVRTC_US", cases[i].compile_us, 1);
-        pretend(0.1, 20, 0.15);
-        s.options.reuses = 10;
+        pretend(0.03, 20, 0.3);
+        s.options.reuses = 1000;
+        s.options.threads = 1;
         scene_solver(&s);
         fake->fail = cases[i].fail;
         fake->fail_result = 719;
