@@ -184,6 +184,7 @@ static char *run_where_it_is_chosen(void) {
     REQUIRE(shoal_batch_sweep(batch, "a=lin:1:2:5000", log) == SHOAL_OK);
     REQUIRE(shoal_solver_new(model, &options, &solver, log) == SHOAL_OK);
     CHECK(shoal_solver_run(solver, batch, &result, log) == SHOAL_OK);
+    CHECK(shoal_solver_warm(solver, batch, log) == SHOAL_OK); // the other device, too
     shoal_result_free(result);
     shoal_solver_free(solver);
     shoal_batch_free(batch);

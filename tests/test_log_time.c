@@ -10,6 +10,8 @@
 
 #include "../kernels/ode/abi.h"
 
+#include <time.h>
+
 OWN_CACHE
 
 static const char model_text[] = "par a=1, b=2\ninit x=1, y=2\nx'=-a*x\ny'=-b*y\naux r=x+y\n"
@@ -232,10 +234,10 @@ struct program {
     shoal_options options;
 };
 
-static struct program program_new(const char *device, const char *sweep, double t1,
-                                  shoal_log *log) {
+static struct program program_of(const char *text, const char *device, const char *sweep, double t1,
+                                 shoal_log *log) {
     struct program p = {0};
-    REQUIRE(!shoal_model_parse("m", model_text, strlen(model_text), &p.model, log));
+    REQUIRE(!shoal_model_parse("m", text, strlen(text), &p.model, log));
     REQUIRE(!shoal_options_init(&p.options, p.model, log));
     p.options.device = device;
     p.options.t1 = t1;
@@ -243,6 +245,11 @@ static struct program program_new(const char *device, const char *sweep, double 
     REQUIRE(!shoal_batch_option(p.batch, "sweep", sweep, log));
     REQUIRE(!shoal_solver_new(p.model, &p.options, &p.solver, log));
     return p;
+}
+
+static struct program program_new(const char *device, const char *sweep, double t1,
+                                  shoal_log *log) {
+    return program_of(model_text, device, sweep, t1, log);
 }
 
 static void program_free(struct program *p) {
@@ -298,6 +305,30 @@ TEST(log_time_of_a_long_run) {
     check_totals(log);
     shoal_result_free(result);
     program_free(&p);
+    shoal_log_free(log);
+}
+
+// What a program reads from files has a name, too.
+TEST(log_time_of_tables) {
+    shoal_log *log = shoal_log_new();
+    const char *file = check_path("b.csv");
+    FILE *f = fopen(file, "w");
+    REQUIRE(f);
+    fputs("a\n", f);
+    for (int i = 0; i < 200000; i++)
+        fprintf(f, "%d.125\n", i);
+    fclose(f);
+    shoal_model *model = NULL;
+    shoal_batch *batch = NULL;
+    REQUIRE(!shoal_model_parse("m", model_text, strlen(model_text), &model, log));
+    REQUIRE(!shoal_batch_new(model, &batch, log));
+    REQUIRE(!shoal_log_clear(log));
+    CHECK_INT(shoal_batch_file(batch, file, log), SHOAL_OK);
+    check_totals(log);
+    CHECK_INT(shoal_log_span_count(log), 1);
+    CHECK_STR(shoal_log_span(log, 0).label, "read_table");
+    shoal_batch_free(batch);
+    shoal_model_free(model);
     shoal_log_free(log);
 }
 
@@ -381,4 +412,57 @@ TEST(log_time_leaving_devices) {
     program_free(&p);
     CHECK_INT(fake->contexts, 1);
     CHECK_INT(fake->buffers, buffers);
+}
+
+// ---- Ten seconds --------------------------------------------------------------------------------
+
+static bool end_rows_slowly(const void *args, const char *read, char *written, const char *resident,
+                            const volatile int *stop) {
+    nanosleep(&(struct timespec){0, 500000000}, NULL);
+    return end_rows(args, read, written, resident, stop);
+}
+
+static double seconds_of(const struct program *p, shoal_log *log) {
+    shoal_result *result = NULL;
+    REQUIRE(!shoal_log_clear(log));
+    CHECK_INT(shoal_solver_run(p->solver, p->batch, &result, log), SHOAL_OK);
+    double seconds = shoal_result_tally(result).seconds;
+    shoal_result_free(result);
+    return seconds;
+}
+
+// Chunks of 20,000 rows, whose runs are made longer until all take ten seconds.
+static void check_ten_seconds(const char *device) {
+    static const char text[] = "par a=1\ninit x=1, y=0\nx'=a*y\ny'=-a*x\n@ method=tsit5\n";
+    shoal_log *log = shoal_log_new();
+    double t1 = 10;
+    for (double seconds = 0; seconds < 8 && t1 < 1e6;) {
+        struct program p = program_of(text, device, "a=lin:1:2:400000", t1, log);
+        REQUIRE(!shoal_solver_set(p.solver, "chunk", "20000", NULL, log));
+        seconds = seconds_of(&p, log);
+        check_totals(log);
+        t1 *= seconds < 1 ? 10 : 11 / seconds;
+        program_free(&p);
+    }
+    CHECK(t1 < 1e6);
+    shoal_log_free(log);
+}
+
+LONG_TEST(log_time_of_ten_seconds) {
+    EACH_DEVICE(device)
+    check_ten_seconds(device);
+}
+
+LONG_TEST(log_time_of_ten_seconds_on_the_fake_driver) {
+    struct fake_cuda *fake = use_fake_cuda();
+    use_fake_nvrtc("aa01");
+    fake->kernel = end_rows_slowly;
+    fake->args_bytes = sizeof(struct shoal_call);
+    shoal_log *log = shoal_log_new();
+    struct program p = program_new("cuda", "a=lin:1:2:400000", 1, log);
+    REQUIRE(!shoal_solver_set(p.solver, "chunk", "20000", NULL, log));
+    CHECK(seconds_of(&p, log) > 8);
+    check_totals(log);
+    program_free(&p);
+    shoal_log_free(log);
 }

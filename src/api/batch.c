@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+LOG_SHARED_LABEL(read_table, RUNTIME, 5, "a table from a file: a batch, a driver, doses, a result");
+
 shoal_code shoal_batch_new(const shoal_model *model, shoal_batch **out, shoal_log *log) {
     if (out)
         *out = NULL;
@@ -157,10 +159,12 @@ static shoal_code add_file(struct batch *b, const char *path, struct report *r) 
 
 shoal_code shoal_batch_file(shoal_batch *batch, const char *path, shoal_log *log) {
     char digest[65];
+    int32_t span = log_begin(log, LOG_read_table);
     bool known = path && !file_is_input(path) && api_file_digest(path, digest);
     shoal_code code = add(batch, add_file, "shoal_batch_file", path, log);
     if (code == SHOAL_OK && known)
         memcpy(batch->digest, digest, sizeof digest);
+    log_end(log, span);
     return code;
 }
 
@@ -176,10 +180,12 @@ static shoal_code add_from(struct batch *b, const char *path, struct report *r) 
 
 shoal_code shoal_batch_from(shoal_batch *batch, const char *path, shoal_log *log) {
     char digest[65];
+    int32_t span = log_begin(log, LOG_read_table);
     bool known = path && api_file_digest(path, digest);
     shoal_code code = add(batch, add_from, "shoal_batch_from", path, log);
     if (code == SHOAL_OK && known)
         memcpy(batch->from_digest, digest, sizeof digest);
+    log_end(log, span);
     return code;
 }
 

@@ -242,7 +242,10 @@ static shoal_code give_file(shoal_model *model, const void *what, struct arena *
 shoal_code shoal_model_driver_file(shoal_model *model, const char *text, shoal_log *log) {
     if (!model || !text)
         return api_usage(log, "shoal_model_driver_file", "model or text");
-    return guarded(give_file, model, text, log);
+    int32_t span = log_begin(log, LOG_read_table);
+    shoal_code code = guarded(give_file, model, text, log);
+    log_end(log, span);
+    return code;
 }
 
 // ---- Tables -------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@
 #include "ode/model/model.h"
 #include "ode/symbolic/symbolic.h"
 
+LOG_DECLARE_LABEL(read_table); // around all that reads a table from a file
+
 struct driver;
 struct component_swap;
 struct watcher;

@@ -20,16 +20,19 @@ LOG_LABEL(device_open, BUILD, 10, "driver, context and memory of a device");
 
 // Doses are read when a solver is made; they are part of what it is.
 static shoal_code read_doses(const shoal_model *model, const shoal_options *o, struct arena *arena,
-                             struct plan_input *out, struct report *r) {
+                             struct plan_input *out, shoal_log *log) {
+    struct report *r = log_report(log);
     struct table table = {0};
     struct arena file = {0};
     if (!o->doses)
         return SHOAL_OK;
+    int32_t span = log_begin(log, LOG_read_table);
     struct dose_list *list = arena_new(arena, struct dose_list, 1);
     shoal_code code = io_table_read_texts(o->doses, dose_columns, &file, &table, r);
     if (code == SHOAL_OK)
         code = dose_list_make(&table, model->model, o->t0, arena, list, r);
     arena_free(&file);
+    log_end(log, span);
     out->doses = list;
     return code;
 }
@@ -53,7 +56,7 @@ static shoal_code prepare(const shoal_model *model, const shoal_options *o,
                                .target = target,
                                .driver = model->driver,
                                .watcher = model->watcher};
-    return out->system ? read_doses(model, o, arena, out, r) : SHOAL_INPUT;
+    return out->system ? read_doses(model, o, arena, out, log) : SHOAL_INPUT;
 }
 
 shoal_code solver_kernels(const shoal_model *model, const shoal_options *o,
