@@ -167,8 +167,8 @@ static void memory_free(struct sink *s) { (void)s; }
 
 // ---- All ----------------------------------------------------------------------------------------
 
-static shoal_code run(shoal_solver *s, const shoal_batch *batch, shoal_result **out,
-                      shoal_log *log) {
+shoal_code solver_run_result(shoal_solver *s, const shoal_batch *batch, shoal_result **out,
+                             shoal_log *log) {
     shoal_result *x = calloc(1, sizeof *x);
     if (!x)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
@@ -197,7 +197,7 @@ shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoa
     shoal_solver *worker;
     shoal_code code = solver_open(solver, batch, "shoal_solver_run", &worker, log);
     if (code == SHOAL_OK) {
-        code = run(worker, batch, out, log);
+        code = solver_run_result(worker, batch, out, log);
         solver_leave(solver);
     }
     log_end(log, span);

@@ -243,7 +243,7 @@ static shoal_code open_relief(void *user, const struct plan **plan, struct runne
 
 static struct run_help help_of(struct relay *r) {
     const shoal_solver *s = r->solver;
-    const struct front *f = s->owner ? s->owner->front : NULL;
+    const struct front *f = s->owner && !s->rehearses ? s->owner->front : NULL;
     bool begins = f && f->next;
     struct run_help help = {.user = r, .kept = f && !is_device(s) ? f->kept : NULL};
     if (begins) {
@@ -270,7 +270,7 @@ static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
                                 &help, tally, log);
     if (reduce)
         reduce->free(reduce);
-    if (code == SHOAL_OK && relay.now == s)
+    if (code == SHOAL_OK && relay.now == s && !s->rehearses)
         learn_from(s, help.kept ? help.kept->rest : b, tally->seconds, first, log);
     return code;
 }

@@ -18,6 +18,7 @@ struct shoal_solver {
     shoal_model *model;      // its own copy
     shoal_options given;     // its own copy
     bool plans;              // it gets no kernel
+    bool rehearses;          // nothing is learned from what it runs now
     struct front *front;     // it chooses among others for each batch; NULL: it has one device
     shoal_solver *owner;     // the one that chose it; NULL: it is the caller's
     shoal_solver *spare;     // on the CPU, made when the device had failed
@@ -93,6 +94,10 @@ shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *p
 // runs where these are reduced.
 shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
                            shoal_tally *tally, shoal_log *log);
+
+// The same into memory.
+shoal_code solver_run_result(shoal_solver *s, const shoal_batch *batch, shoal_result **out,
+                             shoal_log *log);
 
 // Where an array of a list goes in memory, with strides in elements; `data` NULL: nowhere.
 struct array_target {

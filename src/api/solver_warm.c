@@ -3,6 +3,27 @@
 // may choose.
 #include "api/front.h"
 
+#include <stdlib.h>
+
+enum { REHEARSED = 16 };
+
+// Some rows as a run, with all that is around a kernel: code and memory that was never touched.
+// What is wrong with it the run that matters tells.
+static void rehearse(shoal_solver *worker, const shoal_batch *batch) {
+    uint64_t rows = batch_rows(batch->batch);
+    shoal_batch some = *batch;
+    shoal_result *result = NULL;
+    some.batch = batch_pick(batch->batch, rows < REHEARSED ? (uint32_t)rows : REHEARSED);
+    worker->rehearses = true;
+    for (int i = 0; i < 2 && some.batch && rows && !worker->reduce.items.count; i++) {
+        solver_run_result(worker, &some, &result, NULL);
+        shoal_result_free(result);
+        result = NULL;
+    }
+    worker->rehearses = false;
+    free(some.batch);
+}
+
 static shoal_code warm(const shoal_solver *solver, shoal_solver *worker, const shoal_batch *batch,
                        shoal_log *log) {
     const struct dispatch_control control = {.stop = {&solver->stop, solver->given.stop}};
@@ -13,6 +34,8 @@ static shoal_code warm(const shoal_solver *solver, shoal_solver *worker, const s
         code = run_list(worker->plan, batch->batch, NULL, &arena, &list, log_report(log));
     if (code == SHOAL_OK)
         code = run_warm(worker->plan, &worker->runner, batch->batch, &list, &control, log);
+    if (code == SHOAL_OK)
+        rehearse(worker, batch);
     arena_free(&arena);
     return code;
 }
