@@ -130,11 +130,10 @@ static bool are_flags(const char *letters) {
 
 // Whether the command takes it; says so where it does not.
 static bool is_taken(const struct args *a, const shoal_option_info *o) {
-    if (o->later)
-        fprintf(stderr, "error: --%s is not supported yet\n", o->name);
-    else if (!args_takes(a->command, o))
+    bool taken = args_takes(a->command, o);
+    if (!taken)
         fprintf(stderr, "error: --%s is not an option of `shoal %s`\n", o->name, a->command);
-    return !o->later && args_takes(a->command, o);
+    return taken;
 }
 
 static int parse_flags(struct args *a, const char *letters, int at) {

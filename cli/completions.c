@@ -69,7 +69,7 @@ static void put_parts(const struct command *c) {
 static void put_topics(void) {
     put_names();
     for (uint32_t i = 0; i < shoal_option_count(); i++)
-        if (!shoal_option_at(i).later && !command_find(shoal_option_at(i).name))
+        if (!command_find(shoal_option_at(i).name))
             printf("%s ", shoal_option_at(i).name);
     for (uint32_t i = 0; i < shoal_method_count(); i++)
         printf("%s ", shoal_method_at(i).name);
@@ -100,7 +100,7 @@ static void bash_options(const struct command *c) {
            c->name);
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
-        if (o.later || !args_takes(c->name, &o))
+        if (!args_takes(c->name, &o))
             continue;
         printf("--%s ", o.name);
         if (o.letter)
@@ -111,7 +111,7 @@ static void bash_options(const struct command *c) {
 
 static void bash_value(const shoal_option_info *o) {
     enum value v = value_of(o);
-    if (v == VALUE_NONE || o->later)
+    if (v == VALUE_NONE)
         return;
     if (o->letter)
         printf("    -%c | ", o->letter);
@@ -240,7 +240,7 @@ static void zsh_command(const struct command *c) {
            c->part_of ? " " : "", c->name);
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
-        if (!o.later && args_takes(c->name, &o))
+        if (args_takes(c->name, &o))
             zsh_option(&o);
     }
     if (has_words(c)) {
@@ -352,8 +352,7 @@ static void fish(void) {
     each_command(fish_command);
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
-        if (!o.later)
-            fish_option(&o);
+        fish_option(&o);
     }
 }
 

@@ -64,16 +64,12 @@ static void help_option(FILE *out, const shoal_option_info *o, const char *marks
 int command_options(struct args *a) {
     (void)a;
     puts("k: another value means another kernel   m: may stand in a model, @ name=value\n"
-         "r: may be given several times           -: not supported yet");
+         "r: may be given several times");
     const char *group = "";
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
-        char marks[] = {o.in_kernel ? 'k' : ' ',
-                        o.in_model ? 'm' : ' ',
-                        o.repeatable ? 'r' : ' ',
-                        o.later ? '-' : ' ',
-                        ' ',
-                        0};
+        char marks[] = {o.in_kernel ? 'k' : ' ', o.in_model ? 'm' : ' ', o.repeatable ? 'r' : ' ',
+                        ' ', 0};
         if (strcmp(group, o.group))
             printf("\n%s:\n", o.group);
         group = o.group;
@@ -109,7 +105,7 @@ void help_command(FILE *out, const struct command *c) {
         fprintf(out, "\nNot there yet.\n");
     for (uint32_t i = 0; i < shoal_option_count() && c->call; i++) {
         shoal_option_info o = shoal_option_at(i);
-        if (o.later || !args_takes(c->name, &o))
+        if (!args_takes(c->name, &o))
             continue;
         if (strcmp(group, o.group))
             fprintf(out, "\n%s:\n", o.group);
@@ -153,8 +149,6 @@ static bool help_named_option(const char *name) {
         if (!letter && strcmp(o.name, word))
             continue;
         help_option(stdout, &o, "", show_width(stdout));
-        if (o.later)
-            puts("\nNot supported yet.");
         printf("\ntaken by: %s%s%s%s\n", o.commands,
                o.repeatable ? "; may be given several times" : "",
                o.in_model ? "\nmay stand in a model: @ name=value" : "",

@@ -106,8 +106,6 @@ static void put_options(void) {
     put_heading("options");
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
-        if (o.later)
-            continue;
         if (strcmp(group, o.group))
             printf(".SS %c%s\n", toupper((unsigned char)o.group[0]), o.group + 1);
         group = o.group;

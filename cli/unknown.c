@@ -61,7 +61,7 @@ int unknown_option(const char *command, const char *name, size_t length, const c
     word[length] = 0;
     for (uint32_t i = 0; i < shoal_option_count() && count < 128; i++) {
         shoal_option_info o = shoal_option_at(i);
-        if (o.later || !args_takes(command, &o))
+        if (!args_takes(command, &o))
             continue;
         known[count++] = o.name;
         sets = sets || !strcmp(o.name, "set");

@@ -18,7 +18,7 @@ static bool is_option(const char *name, size_t length) {
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
         if (strlen(o.name) == length && !strncmp(o.name, name, length))
-            return !o.later;
+            return true;
     }
     return false;
 }

@@ -98,7 +98,7 @@ TEST(key_of_every_option) {
     static const char *const elsewhere[] = {"cache", "keep-source", "window", "record", "doses"};
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
-        bool found = !o.field || o.later;
+        bool found = !o.field;
         for (int k = 0; k < FLIPS; k++)
             found = found || !strcmp(flips[k].option, o.name);
         for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)

@@ -24,7 +24,7 @@ TEST(manual_names_everything) {
         shoal_option_info option = shoal_option_at(i);
         char name[64];
         snprintf(name, sizeof name, "\\fB--%s\\fR", option.name);
-        CHECK_MSG(!strstr(plain, name) == option.later, "%s", name);
+        CHECK_MSG(strstr(plain, name) != NULL, "%s", name);
     }
     for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
         CHECK_HAS(plain, shoal_status_word(i));

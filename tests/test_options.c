@@ -587,7 +587,7 @@ TEST(options_job_errors) {
     CHECK_HAS(text, "b.job:4:4: error: expected = after 't0'");
     CHECK_HAS(text, "b.job:5:1: error: method: needs a value");
     CHECK_HAS(text, "b.job:6:1: error: job: cannot be given in a job file");
-    CHECK_HAS(text, "b.job:7:1: error: reuse: is not supported yet");
+    CHECK_HAS(text, "b.job:7:1: error: unknown option 'reuse'; did you mean reuses?");
     CHECK_HAS(text, "b.job:8:8: error: the quoted value does not end");
     log = shoal_log_new();
     shoal_job *job;

@@ -86,7 +86,7 @@ static bool is_planted(void) {
 
 // In a job `model` is what the model is called; the option of that name is the cache's.
 static bool is_kept(const struct option *o) {
-    return !strcmp(o->info.name, "model") || (o->info.kept && !o->info.later);
+    return !strcmp(o->info.name, "model") || o->info.kept;
 }
 
 // ---- Results given to --job ---------------------------------------------------------------------
@@ -125,7 +125,7 @@ TEST(trust_result_hdf5_options) {
 // What leaves the numbers alone or names a place is marked in none of the ways a file can use.
 TEST(trust_table_marks) {
     static const char *const never[] = {
-        "output",  "cache",  "keep-source", "timing-json", "trace",  "job",     "reuse",
+        "output",  "cache",  "keep-source", "timing-json", "trace",  "job",     "reuses",
         "dry-run", "quiet",  "verbose",     "progress",    "timing", "threads", "chunk",
         "memory",  "refill", "target",      "json",        "help",   "force"};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {

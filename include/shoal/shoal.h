@@ -395,7 +395,6 @@ typedef struct shoal_option_info {
     bool in_model;   // may be given in a model: @ name=value
     bool in_batch;   // for shoal_batch_option
     bool kept;       // the numbers depend on it: kept in results, and taken from them
-    bool later;      // known by name, not supported yet
 } shoal_option_info;
 
 SHOAL_API shoal_code shoal_options_init_sized(shoal_options *options, size_t size,

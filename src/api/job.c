@@ -109,8 +109,6 @@ static shoal_code check_line(const shoal_job *job, const struct line *line, stru
     shoal_option_value ignored;
     if (!o)
         return option_unknown(line->name, &name, r);
-    if (o->info.later)
-        return option_wrong(o, &name, r, "is not supported yet");
     if (!strstr(o->info.commands, "run") || !strcmp(o->info.name, "job") ||
         !strcmp(o->info.name, "help"))
         return option_wrong(o, &name, r, "cannot be given in a job file");

@@ -37,8 +37,7 @@ shoal_code option_wrong(const struct option *o, const struct option_origin *orig
 shoal_code option_unknown(const char *name, const struct option_origin *origin, struct report *r) {
     struct nearest n = {.wanted = name};
     for (uint32_t i = 0; i < option_table_count; i++)
-        if (!option_table[i].info.later)
-            nearest_offer(&n, option_table[i].info.name);
+        nearest_offer(&n, option_table[i].info.name);
     const char *best = nearest_best(&n);
     const char *ask = best ? "; did you mean " : "", *end = best ? "?" : "";
     best = best ? best : "";

@@ -26,7 +26,6 @@
 #define IN_KERNEL .info.in_kernel = true
 #define REPEATABLE .info.repeatable = true
 #define KEPT .info.kept = true
-#define LATER .info.later = true
 
 #define RUN "run"
 #define BATCH "run calibrate"
@@ -184,8 +183,6 @@ const struct option option_table[] = {
      GROUP(OUTPUT), IN_MODEL, IN_KERNEL, FIELD(summary), .type = OPTION_TEXT},
     {OPTION("window", KERNEL, "W", "the whole run", "summaries of each stretch of this length"),
      GROUP(OUTPUT), IN_MODEL, FIELD(window), .type = OPTION_NUMBER, .range = OPTION_POSITIVE},
-    {OPTION("reuse", RUN, "FILE", "", "skip runs that are in an older result"), GROUP(OUTPUT),
-     LATER, .type = OPTION_TEXT},
 
     {OPTION("in", GRID, "FILE", "", "grids: .json, .npy, .npz or .txt, - is standard input"),
      GROUP(GRIDS), .type = OPTION_TEXT},

@@ -114,8 +114,6 @@ static const struct option *find_field(const char *name, struct report *r) {
     const struct option *o = name ? option_find(name) : NULL;
     if (!o)
         option_unknown(name ? name : "", NULL, r);
-    else if (o->info.later)
-        report_error(r, SHOAL_INPUT, "--%s is not supported yet", o->info.name);
     else if (!o->info.field)
         report_error(r, SHOAL_INPUT, "--%s is an option of the command line, not of a solver",
                      o->info.name);
