@@ -315,3 +315,22 @@ TEST(known_answers_are_not_believed) {
     CHECK_HAS(o.out, "cuda:15    A B");
     CHECK(!strstr(o.out, "cuda:16"));
 }
+
+// The first run on a machine has its kernel made while drivers are asked.
+TEST(known_asked_beside_a_compiler) {
+    use_bad_drivers("hang");
+    setenv("SHOAL_DRIVER_SECONDS", "1.5", 1);
+    const char *json = check_path("t.json");
+    struct check_output o =
+        RUN(check_shoal(), "run", check_path("m.ode"), "--timing-json", json, "-o", "-");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    CHECK_HAS(o.err, "cuda is left out");
+    char *text = check_read(json), *compile = text ? strstr(text, "\"compile_kernel\"") : NULL;
+    REQUIRE(compile);
+    const char *t0 = strstr(compile, "\"t0_ns\":");
+    CHECK_MSG(t0 && atof(t0 + 8) < 1.5e9, "%.200s", compile); // it began before they were given up
+    free(text);
+    setenv("SHOAL_DRIVER_SECONDS", "30", 1);
+    o = RUN(check_shoal(), "run", check_path("m.ode"), "-o", "-"); // what they said is remembered
+    CHECK_INT(o.status, 0);
+}

@@ -5,6 +5,7 @@
 #include "api/front.h"
 #include "api/learn.h"
 #include "api/options.h"
+#include "base/thread.h"
 #include "device/device.h"
 #include "device/known.h"
 #include "io/io.h"
@@ -267,6 +268,43 @@ static void note_start(shoal_solver *s, uint64_t ns) {
     s->opened_s = s->starts && seconds > 0 ? seconds : 0;
 }
 
+// ---- The first solver on a machine --------------------------------------------------------------
+
+// Drivers are asked by another thread while the CPU's kernel is made, which a pilot needs at least.
+struct asking {
+    pthread_t thread;
+    const volatile int *stop[2];
+};
+
+static void *ask(void *user) {
+    const struct asking *a = user;
+    const struct device_known *list;
+    known_watch(a->stop[0], a->stop[1]);
+    device_known(&list, NULL);
+    return NULL;
+}
+
+// What the kernel came to is told by whoever needs it.
+static void ask_beside(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
+    struct asking a = {.stop = {solver_flag(from ? from : s), s->given.stop}};
+    if (!device_is_free(s->given.device) || s->plans || known_asks_nobody())
+        return;
+    if (thread_start(&a.thread, ask, &a))
+        return;
+    struct report *r = log_report(log);
+    uint64_t mark = report_mark(r);
+    char why[256];
+    if (first_kernel(s, from, log) != SHOAL_OK)
+        report_withdraw(r, mark, why, sizeof why);
+    pthread_join(a.thread, NULL);
+}
+
+// A solver that chooses has none; the one of the CPU finds it among those that are loaded.
+static void drop_kernel(shoal_solver *s) {
+    kernel_drop(s->runner.kernel[PLAN_FIRST].kernel);
+    s->runner.kernel[PLAN_FIRST] = (struct loaded){0};
+}
+
 static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     uint64_t start = clock_ns();
     if (from && model_same_kernel(s->model->model, from->model->model))
@@ -282,8 +320,12 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
     if (code == SHOAL_OK)
         code = result_names_make(&s->names, &s->shown, NULL, NULL, log_report(log));
     if (code == SHOAL_OK)
+        ask_beside(s, from, log);
+    if (code == SHOAL_OK)
         code = front_is_wanted(s, log_report(log)) ? front_make(s, log) : SHOAL_OK;
-    if (code == SHOAL_OK && !s->front)
+    if (code == SHOAL_OK && s->front)
+        drop_kernel(s);
+    else if (code == SHOAL_OK && !s->runner.kernel[PLAN_FIRST].kernel)
         code = first_kernel(s, from, log);
     if (code != SHOAL_OK)
         return code;

@@ -285,14 +285,35 @@ static const struct all_devices *publish(struct all_devices *next) {
     return all;
 }
 
-static void look_for_all(void) {
-    struct wanted w = {.count = 0};
+static void list_needed(struct wanted *w) {
+    *w = (struct wanted){.count = 0};
     pthread_once(&state.once, start);
     for (uint32_t i = 0; device_backends[i]; i++)
         if (device_backends[i]->depends && is_needed(i, false))
-            w.number[w.count++] = i;
+            w->number[w->count++] = i;
+}
+
+static void look_for_all(void) {
+    struct wanted w;
+    list_needed(&w);
     if (w.count)
         look(&w, false);
+}
+
+bool known_asks_nobody(void) {
+    struct wanted w;
+    struct known known;
+    char name[DEPENDS_NAME];
+    list_needed(&w);
+    struct cache *c = w.count ? cache_open(NULL) : NULL;
+    for (uint32_t i = 0; i < w.count; i++) {
+        depends_name(device_backends[w.number[i]], name);
+        if (recall(c, device_backends[w.number[i]], name, false, &known))
+            keep(w.number[i], &known);
+    }
+    cache_close(c);
+    list_needed(&w);
+    return !w.count;
 }
 
 uint32_t device_known(const struct device_known **list, struct report *r) {

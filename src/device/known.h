@@ -34,6 +34,9 @@ struct device_known {
 // (may be NULL) gets a note on drivers that were asked just now and that crashed or hung.
 uint32_t device_known(const struct device_known **list, struct report *r);
 
+// Whether that takes no driver, since all of them were asked before.
+bool known_asks_nobody(void);
+
 // Of one backend.
 struct known {
     uint32_t count;
