@@ -147,6 +147,8 @@ static shoal_code make_solver(struct run *r) {
         return check; // before anything is compiled
     r->job_text = args_job_text(r->args, &r->options);
     r->options.job = r->job_text;
+    if (shoal_options_few(&r->options, shoal_batch_rows(r->batch)))
+        r->options.device = "cpu";
     shoal_code code = (args_flag(r->args, "dry-run") ? shoal_solver_new_plan : shoal_solver_new)(
         r->model, &r->options, &r->solver, r->log);
     stop_release();

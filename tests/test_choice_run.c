@@ -353,6 +353,23 @@ TEST(device_choice_pilot_is_kept) {
     CHECK(stiff && any);
 }
 
+// Few runs are the CPU's, unless somebody says otherwise.
+TEST(choice_run_few) {
+    struct scene s = scene_new();
+    unsetenv("SHOAL_DEVICE");
+    CHECK(shoal_options_few(&s.options, 0) && shoal_options_few(&s.options, 16));
+    CHECK(!shoal_options_few(&s.options, 17));
+    s.options.threshold = 5;
+    CHECK(!shoal_options_few(&s.options, 1));
+    s.options.threshold = 0;
+    s.options.device = "cuda";
+    CHECK(!shoal_options_few(&s.options, 1));
+    s.options.device = "auto";
+    setenv("SHOAL_DEVICE", "opencl", 1);
+    CHECK(!shoal_options_few(&s.options, 1));
+    scene_free(&s);
+}
+
 // A machine without another device has nothing to choose, and says so by saying nothing.
 TEST(choice_run_cpu_only) {
     struct scene s = scene_new();

@@ -146,8 +146,9 @@ TEST(known_asking_can_be_stopped) {
     static const char *const devices[] = {"auto", "cuda"};
     for (int i = 0; i < 2; i++) {
         double start = seconds();
-        struct check_output o = RUN("timeout", "-s", "INT", "0.5", check_shoal(), "run",
-                                    check_path("m.ode"), "--device", devices[i]);
+        struct check_output o =
+            RUN("timeout", "-s", "INT", "0.5", check_shoal(), "run", check_path("m.ode"),
+                "--device", devices[i], "--sweep", "a=lin:1:2:100");
         CHECK_INT(o.status, 124);
         CHECK(seconds() - start < 4); // of 30
         CHECK_HAS(o.err, "stopped");
@@ -165,7 +166,11 @@ TEST(known_cpu_loads_no_driver) {
     CHECK_MSG(o.status == 0, "%s", o.err);
     o = RUN(check_shoal(), "env");
     CHECK_INT(o.status, 0);
+    o = RUN(check_shoal(), "run", check_path("m.ode"), "--sweep", "a=lin:1:2:16"); // plainly its
+    CHECK_MSG(o.status == 0, "%s", o.err);
     CHECK_INT(loads(), 0);
+    RUN(check_shoal(), "run", check_path("m.ode"), "--sweep", "a=lin:1:2:17");
+    CHECK(loads() > 0);
 }
 
 // The list of this process, by the program.
@@ -321,8 +326,8 @@ TEST(known_asked_beside_a_compiler) {
     use_bad_drivers("hang");
     setenv("SHOAL_DRIVER_SECONDS", "1.5", 1);
     const char *json = check_path("t.json");
-    struct check_output o =
-        RUN(check_shoal(), "run", check_path("m.ode"), "--timing-json", json, "-o", "-");
+    struct check_output o = RUN(check_shoal(), "run", check_path("m.ode"), "--sweep",
+                                "a=lin:1:2:100", "--timing-json", json, "-o", "-");
     CHECK_MSG(o.status == 0, "%s", o.err);
     CHECK_HAS(o.err, "cuda is left out");
     char *text = check_read(json), *compile = text ? strstr(text, "\"compile_kernel\"") : NULL;
@@ -331,6 +336,7 @@ TEST(known_asked_beside_a_compiler) {
     CHECK_MSG(t0 && atof(t0 + 8) < 1.5e9, "%.200s", compile); // it began before they were given up
     free(text);
     setenv("SHOAL_DRIVER_SECONDS", "30", 1);
-    o = RUN(check_shoal(), "run", check_path("m.ode"), "-o", "-"); // what they said is remembered
+    o = RUN(check_shoal(), "run", check_path("m.ode"), "--sweep", "a=lin:1:2:100", "-o",
+            "-"); // what they said is remembered
     CHECK_INT(o.status, 0);
 }

@@ -53,6 +53,7 @@ GIVES(shoal_method_count, shoal_method_count())
 HOLDS(shoal_method_at, got.name && !got.name[0], UINT32_MAX)
 GIVES(shoal_device_count, shoal_device_count())
 HOLDS(shoal_device_at, !got.usable, UINT32_MAX)
+GIVES(shoal_options_few, false, NULL, 1)
 GIVES(shoal_devices_leave, false)
 DOES(shoal_cache_forget)
 GIVES(shoal_plot_name, NULL, -1)
@@ -237,6 +238,7 @@ static const struct nothing calls[] = {
     ROW(shoal_method_at),
     ROW(shoal_device_count),
     ROW(shoal_device_at),
+    ROW(shoal_options_few),
     ROW(shoal_devices_leave),
     ROW(shoal_log_free),
     ROW(shoal_log_message_count),

@@ -772,6 +772,11 @@ typedef struct shoal_device_info {
 SHOAL_API uint32_t shoal_device_count(void);
 SHOAL_API shoal_device_info shoal_device_at(uint32_t index);
 
+// Whether the options leave it open which device gets a batch of so many runs, and it is the CPU
+// all the same because they are few. A program that runs no larger one may set `device` to "cpu":
+// then no driver is asked for devices, also the first time on a machine.
+SHOAL_API bool shoal_options_few(const shoal_options *options, uint64_t runs);
+
 // For a program that is about to end, with nothing under way: what is freed from here on is not
 // given back to devices, which takes longer (a context 0.07 s) than the end of a process. True when
 // there is such a device; then end by _exit, for the driver would do the same at exit. No device
