@@ -64,6 +64,8 @@ bool early_is_done(struct early *e) {
     return done;
 }
 
+bool early_is_ready(struct early *e) { return early_is_done(e) && e->made; }
+
 uint32_t early_row(const struct early *e) { return e->row; }
 
 void early_stop(struct early *e) {

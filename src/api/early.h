@@ -12,7 +12,9 @@ struct early;
 // there is no memory: whoever needs it makes it.
 void early_begin(shoal_solver *s, uint32_t row, shoal_options options);
 uint32_t early_row(const struct early *e);
+// Whether its thread has ended, and whether that went well: then taking it takes no time.
 bool early_is_done(struct early *e);
+bool early_is_ready(struct early *e);
 // It is not wanted any more: it ends when it can, and nobody waits. NULL is fine.
 void early_stop(struct early *e);
 // Waits for it. *out is NULL where it failed, whose messages are in the log then, or, with

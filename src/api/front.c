@@ -314,14 +314,27 @@ static shoal_code worker_of(shoal_solver *s, uint32_t *row, shoal_solver **out, 
     return child_of(s, *row, out, log);
 }
 
+// What earlier batches left: rows of a pilot, and a device that is ready now.
+static shoal_code settle_past(shoal_solver *s, shoal_log *log) {
+    struct front *f = s->front;
+    shoal_solver *child;
+    kept_free(f->kept);
+    f->kept = NULL;
+    if (f->early && early_is_ready(f->early))
+        return child_of(s, early_row(f->early), &child, log);
+    if (f->early && early_is_done(f->early))
+        early_end(f);
+    return SHOAL_OK;
+}
+
 shoal_code front_worker(shoal_solver *s, const shoal_batch *batch, shoal_solver **out,
                         shoal_log *log) {
     uint32_t row = 0;
     uint64_t mark = report_mark(log_report(log));
     struct front *f = s->front;
-    kept_free(f->kept);
-    f->kept = NULL;
-    shoal_code code = choose(s, batch, &row, log);
+    shoal_code code = settle_past(s, log);
+    if (code == SHOAL_OK)
+        code = choose(s, batch, &row, log);
     if (code == SHOAL_OK)
         code = worker_of(s, &row, out, log);
     if (row && (code == SHOAL_DEVICE || code == SHOAL_MEMORY) &&
@@ -336,7 +349,7 @@ shoal_code front_worker(shoal_solver *s, const shoal_batch *batch, shoal_solver 
 
 bool front_is_relieved(shoal_solver *s, uint64_t rows, double seconds) {
     struct front *f = s->front;
-    if (!f->next || !f->early || !early_is_done(f->early))
+    if (!f->next || !f->early || !early_is_ready(f->early))
         return false;
     struct choose_request q = learn_request(s, f->batch->batch);
     q.rows = rows;
@@ -346,17 +359,11 @@ bool front_is_relieved(shoal_solver *s, uint64_t rows, double seconds) {
 shoal_code front_relief(shoal_solver *s, shoal_solver **out, shoal_log *log) {
     struct front *f = s->front;
     uint32_t row = f->next;
-    uint64_t mark = report_mark(log_report(log));
-    shoal_code code = child_of(s, row, out, log);
-    if (code == SHOAL_DEVICE || code == SHOAL_MEMORY)
-        code = without(s, row, mark, log);
-    if (code != SHOAL_OK)
-        return code;
-    if (!*out)
-        row = 0;
-    f->shown = row;
     f->next = 0;
-    return *out ? SHOAL_OK : child_of(s, 0, out, log);
+    shoal_code code = child_of(s, row, out, log);
+    if (code == SHOAL_OK)
+        f->shown = row;
+    return code;
 }
 
 shoal_code front_make_all(shoal_solver *s, shoal_log *log) {

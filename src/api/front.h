@@ -42,7 +42,7 @@ const shoal_solver *front_shown(const shoal_solver *s);
 // The row of a worker.
 uint32_t front_row(const shoal_solver *s, const shoal_solver *worker);
 // The CPU has the batch while another device is made ready: whether that one is, and does so many
-// rows sooner than in as many seconds; and it, or, where it cannot be used, the CPU again.
+// rows sooner than in as many seconds; and, if so, it.
 bool front_is_relieved(shoal_solver *s, uint64_t rows, double seconds);
 shoal_code front_relief(shoal_solver *s, shoal_solver **out, shoal_log *log);
 // A device that failed is not chosen again.
