@@ -111,7 +111,7 @@ TEST(known_driver_that_exits) {
 }
 
 // One driver of OpenCL that crashes leaves the others: PoCL beside one that aborts.
-TEST(known_vendor_that_crashes) {
+TEST(device_known_vendor_that_crashes) {
     char *icd = check_read("/etc/OpenCL/vendors/pocl.icd"), text[4200];
     const char *folder = check_path("vendors"), *driver = check_path("libbad.so");
     if (!icd)
