@@ -7,7 +7,6 @@
 #include "base/thread.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { TICK_NS = 20000000 };
