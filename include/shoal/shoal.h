@@ -1033,8 +1033,9 @@ typedef struct shoal_grids_out {
     int32_t height, width; // of a stack; 0: it is none
 } shoal_grids_out;
 
-// Compiles nothing. Options of which these count: device, threads, chunk, memory, cache,
-// keep_source, stop, on_compile.
+// Compiles nothing. Options of which these count: device, threshold, reuses, no_fallback, threads,
+// chunk, memory, cache, keep_source, stop, on_compile. With device auto each batch goes to the
+// device that is likely to be done first (docs/devices.md); small ones load no driver.
 SHOAL_API shoal_code shoal_grid_new(const char *text, const shoal_options *options,
                                     shoal_grid **out, shoal_log *log);
 SHOAL_API void shoal_grid_free(shoal_grid *grid);
@@ -1049,7 +1050,16 @@ SHOAL_API shoal_code shoal_grid_run(shoal_grid *grid, const shoal_grids *in, sho
 SHOAL_API void shoal_grid_on_progress(shoal_grid *grid,
                                       void (*call)(const shoal_progress *now, void *user),
                                       void *user);
+// Says which device a batch would go to: shoal_grid_device and shoal_grid_reason tell. Nothing
+// runs.
+SHOAL_API shoal_code shoal_grid_plan(shoal_grid *grid, const shoal_grids *in, shoal_cell out,
+                                     shoal_log *log);
+// The device of the last batch, and why it had it; "": there was no choice.
 SHOAL_API const char *shoal_grid_device(const shoal_grid *grid);
+SHOAL_API const char *shoal_grid_reason(const shoal_grid *grid);
+// The fewest grids like those of the last batch for which another device is faster than the CPU; 0:
+// nobody knows, or there is no such number.
+SHOAL_API uint64_t shoal_grid_break_even(const shoal_grid *grid);
 // Status words of grids: ok, shape, bounds, ...; NULL: there is none of that number.
 SHOAL_API const char *shoal_grid_status_word(int status);
 SHOAL_API const char *shoal_grid_status_text(int status);

@@ -32,6 +32,11 @@ struct device_known {
 // (may be NULL) gets a note on drivers that were asked just now and that crashed or hung.
 uint32_t device_known(const struct device_known **list, struct report *r);
 
+// What a device (NULL: the CPU) builds for, a word of its description such as sm_90; NULL: only the
+// open device knows.
+enum { KNOWN_TARGET = 16 };
+const char *known_target(const struct device_known *d, char word[KNOWN_TARGET]);
+
 // Of one backend.
 struct known {
     uint32_t count;

@@ -77,21 +77,31 @@ static void set_shape(struct grid_result *out, uint64_t i, const struct stages_o
     out->shapes[2 * i + 1] = ok ? s->width : 0;
 }
 
-// Shapes that the input's shape decides, each found once where neighbours are alike.
-static shoal_code known_shapes(const struct grid_plan *p, const struct grid_batch *b,
+// What becomes of a shape, which is remembered: most grids are like the one before.
+static bool find_shape(struct grid_runner *r, struct stages **s, const struct stages_in *g) {
+    if (r->shape.height == g->height && r->shape.width == g->width && g->height)
+        return true;
+    if (!*s && !(*s = stages_new(r->plan)))
+        return false;
+    r->shape.height = 0;
+    if (!stages_run(*s, g, true, NULL, &r->shape.out))
+        return false;
+    r->shape.height = g->height;
+    r->shape.width = g->width;
+    return true;
+}
+
+// Shapes that the input's shape decides.
+static shoal_code known_shapes(struct grid_runner *r, const struct grid_batch *b,
                                struct grid_result *out, shoal_log *log) {
-    struct stages *s = stages_new(p);
-    struct stages_in last = {.height = -1};
-    struct stages_out found = {0};
-    bool ok = s;
+    struct stages *s = NULL;
+    bool ok = true;
     for (uint64_t i = 0; ok && i < b->count; i++) {
         if (i == 0 || b->shapes) {
             struct stages_in g = grid_of(b, i);
-            if (g.height != last.height || g.width != last.width)
-                ok = stages_run(s, &g, true, NULL, &found);
-            last = g;
+            ok = find_shape(r, &s, &g);
         }
-        set_shape(out, i, &found);
+        set_shape(out, i, &r->shape.out);
     }
     stages_free(s);
     return ok ? SHOAL_OK : no_memory(log);
@@ -489,6 +499,14 @@ static shoal_code measure(void *user, struct dispatch_chunk *chunk) {
     return lay_out(k, c, true);
 }
 
+uint64_t grid_cells_before(const struct grid_result *out, uint64_t i) {
+    if (out->stack)
+        return i * (uint64_t)out->height * (uint64_t)out->width;
+    return i == 0 ? 0
+                  : out->offsets[i - 1] +
+                        (uint64_t)out->shapes[2 * i - 2] * (uint64_t)out->shapes[2 * i - 1];
+}
+
 static void take_cells(struct by_kernel *k, const struct grid_chunk *c, uint64_t count) {
     struct grid_result *out = k->out;
     size_t bytes = grid_type_bytes(out->type);
@@ -514,6 +532,7 @@ static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t row
         take_cells(k, c, count);
     else
         take_shapes(k, c, count);
+    k->out->delivered = c->first + count;
     dispatch_end_transfer(&k->loop, chunk, span, (uint32_t)count, c->written.bytes);
     return SHOAL_OK;
 }
@@ -574,10 +593,14 @@ static uint32_t team_of(const struct by_kernel *k) {
 
 // Small batches are done before a thread has started: a CPU computes few rows in the calling
 // thread.
+static bool is_quick(const struct grid_code *code, uint64_t cells) {
+    return cells <=
+           (code->vectors ? QUICK_CELLS : QUICK_CELLS / 16 / (code->passes ? code->passes : 1));
+}
+
 static uint32_t group_of(const struct by_kernel *k) {
     uint64_t cells = cells_between(k->batch, 0, k->batch->count) + k->out->needed;
-    uint64_t limit = k->made->code.vectors ? QUICK_CELLS : QUICK_CELLS / 16 / k->made->code.passes;
-    if (!k->shared || cells > limit)
+    if (!k->shared || !is_quick(&k->made->code, cells))
         return 1;
     return (uint32_t)((k->batch->count + QUICK_ROWS - 1) / QUICK_ROWS);
 }
@@ -644,32 +667,52 @@ static shoal_code run_kernel(struct grid_runner *r, const struct grid_batch *b,
 
 // ---- The way ------------------------------------------------------------------------------------
 
-// Microseconds that stages would take for a batch, and have taken or would have for those before.
-static uint64_t staged_us(struct grid_runner *r, const struct grid_batch *b) {
-    uint64_t cells = b->shapes ? 0 : b->count * cells_of(b, 0);
-    for (uint64_t i = 0; b->shapes && i < b->count; i++)
-        cells += cells_of(b, i);
-    r->staged += cells * r->plan->nodes.count;
-    return r->staged / (1000000 / STAGE_PS);
+// Cells times nodes that stages would compute with a batch, and have or would have with those
+// before; and the microseconds that this takes.
+static uint64_t staged_with(const struct grid_runner *r, const struct grid_batch *b) {
+    return r->staged + cells_between(b, 0, b->count) * r->plan->nodes.count;
+}
+static uint64_t staged_us(uint64_t staged) { return staged / (1000000 / STAGE_PS); }
+
+bool grid_is_early(const struct grid_runner *r, const struct grid_batch *b) {
+    return staged_us(staged_with(r, b)) < COMPILE_MS * 1000;
+}
+
+struct grid_load grid_load_of(struct grid_runner *r, const struct grid_batch *b,
+                              enum grid_type out) {
+    uint64_t in = cells_between(b, 0, b->count), made = in;
+    struct stages_in g = b->count ? grid_of(b, 0) : (struct stages_in){0};
+    struct stages *s = NULL;
+    if (!b->shapes && r->plan->one_shape && b->count && find_shape(r, &s, &g))
+        made = b->count * (uint64_t)r->shape.out.height * (uint64_t)r->shape.out.width;
+    stages_free(s);
+    double grids = b->count ? (double)b->count : 1;
+    return (struct grid_load){.units = (double)(in + made) * r->plan->nodes.count / grids,
+                              .in_bytes = (double)(in * grid_type_bytes(b->type)) / grids,
+                              .out_bytes =
+                                  (double)(made * grid_type_bytes(out)) / grids + STATUS_BYTES,
+                              .alone = is_quick(&r->made[b->type][out].code, in + made)};
 }
 
 // The kernel, where it is the way to go; else *stages. A CPU without a compiler has its stages.
 static shoal_code choose_way(struct grid_runner *r, const struct grid_batch *b,
                              const struct grid_result *out, bool *stages, shoal_log *log) {
-    bool cpu = !r->backend->target(r->device)->device, found = false;
+    bool cpu = !r->backend->target(r->device)->device;
     *stages = r->way == GRID_BY_STAGES;
     if (*stages)
         return SHOAL_OK;
-    uint64_t us = r->way == GRID_BY_CHOICE && cpu ? staged_us(r, b) : UINT64_MAX;
+    r->staged = staged_with(r, b);
+    uint64_t us = r->way == GRID_BY_CHOICE && cpu ? staged_us(r->staged) : UINT64_MAX;
     if (us < COMPILE_MS * 1000 && !r->made[b->type][out->type].kernel) {
+        struct grid_found found = {0};
         shoal_code code = SHOAL_OK;
         if (us >= LOOK_US)
-            code = grid_kernel(r, b->type, out->type, true, &found, log);
-        *stages = code != SHOAL_OK || !found;
+            code = grid_kernel_look(r, b->type, out->type, &found, log);
+        *stages = code != SHOAL_OK || !found.cached;
         if (*stages)
             return SHOAL_OK;
     }
-    shoal_code code = grid_kernel(r, b->type, out->type, false, &found, log);
+    shoal_code code = grid_kernel(r, b->type, out->type, log);
     bool refused = r->made[b->type][out->type].refused;
     if (r->way == GRID_BY_CHOICE && cpu && (code == SHOAL_DEVICE || refused)) {
         *stages = true;
@@ -718,7 +761,7 @@ shoal_code grid_shapes(struct grid_runner *r, const struct grid_batch *b, struct
     if (!b->count || mark_all(b, out))
         return code;
     if (r->plan->one_shape) {
-        code = known_shapes(r->plan, b, out, log);
+        code = known_shapes(r, b, out, log);
         if (code == SHOAL_OK)
             set_stack(b, out);
     } else {
@@ -735,6 +778,7 @@ shoal_code grid_run(struct grid_runner *r, const struct grid_batch *b, struct gr
                     const struct dispatch_control *control, shoal_log *log) {
     int32_t span = log_begin(log, LOG_grid_run_execution);
     shoal_code code = SHOAL_OK;
+    out->delivered = 0;
     log_u64(log, span, "numgrids", b->count);
     bool known = r->plan->one_shape;
     out->stack = false;
