@@ -84,6 +84,7 @@ struct shoal_launch {
     uint32_t fills;
     const struct shoal_fill *fill; // [fills]
     uint32_t threads;              // of a CPU
+    uint32_t brief;                // of them, those that are done with it in a moment; 0: who knows
     uint32_t chunk;                // its number, for the time log
     bool chunked;                  // there are others
     size_t workspace;              // bytes a device's thread needs; a CPU's kernel says it itself

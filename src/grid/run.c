@@ -20,7 +20,8 @@ enum {
     STAGE_PS = 5000,       // of a stage, for a cell, about
     LOOK_US = 1500,        // of a look into the cache and of loading what is there, about
     COMPILE_MS = 120,      // of a kernel, about
-    QUICK_CELLS = 2 << 20, // that a CPU makes in about the time that starting threads takes
+    QUICK_CELLS = 1 << 18, // that a CPU makes in about the time that waking a thread takes
+    BRIEF_PARTS = 64,      // so many times that, by each thread, is a moment
     QUICK_ROWS = 16,       // that it computes without starting any
     TEAM_MOST = 1024,      // threads of a grid
     STAGES_GRAIN = 16,     // grids that a thread takes at least
@@ -240,6 +241,30 @@ static struct grid_chunk *chunk_of(struct by_kernel *k, const struct dispatch_ch
     return &k->chunk[c->place];
 }
 
+// Threads of a CPU that a kernel needs for cells, each for as long as waking it takes.
+static uint64_t threads_for(const struct grid_code *code, uint64_t cells) {
+    uint64_t passes = code->passes ? code->passes : 1;
+    return cells / (code->vectors ? QUICK_CELLS : QUICK_CELLS / 16 / passes) + 1;
+}
+
+static uint64_t cells_of_all(const struct by_kernel *k) {
+    return cells_between(k->batch, 0, k->batch->count) + k->out->needed;
+}
+
+// A CPU computes few rows in the calling thread.
+static uint32_t group_of(const struct by_kernel *k) {
+    if (!k->shared || threads_for(&k->made->code, cells_of_all(k)) > 1)
+        return 1;
+    return (uint32_t)((k->batch->count + QUICK_ROWS - 1) / QUICK_ROWS);
+}
+
+// How many threads are done with it in a moment; 0: who knows, with generations or components.
+static uint32_t brief_of(const struct by_kernel *k) {
+    uint64_t threads = threads_for(&k->made->code, cells_of_all(k));
+    bool moment = threads <= (uint64_t)BRIEF_PARTS * k->runner->threads;
+    return k->made->code.vectors && moment ? (uint32_t)threads : 0;
+}
+
 static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatch_chunk **out) {
     struct by_kernel *k = user;
     struct grid_chunk *c = &k->chunk[place];
@@ -252,6 +277,7 @@ static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatc
                                            .fill = &c->fill,
                                            .fills = 1,
                                            .threads = k->runner->threads,
+                                           .brief = brief_of(k),
                                            .workspace = workspace};
     c->base.module = k->made->kernel->module;
     c->base.head = &c->args.head;
@@ -591,20 +617,6 @@ static uint32_t team_of(const struct by_kernel *k) {
     return team;
 }
 
-// Small batches are done before a thread has started: a CPU computes few rows in the calling
-// thread.
-static bool is_quick(const struct grid_code *code, uint64_t cells) {
-    return cells <=
-           (code->vectors ? QUICK_CELLS : QUICK_CELLS / 16 / (code->passes ? code->passes : 1));
-}
-
-static uint32_t group_of(const struct by_kernel *k) {
-    uint64_t cells = cells_between(k->batch, 0, k->batch->count) + k->out->needed;
-    if (!k->shared || !is_quick(&k->made->code, cells))
-        return 1;
-    return (uint32_t)((k->batch->count + QUICK_ROWS - 1) / QUICK_ROWS);
-}
-
 static uint64_t all_rows(const struct by_kernel *k) {
     return (k->batch->count + k->group - 1) / k->group * k->team;
 }
@@ -691,7 +703,7 @@ struct grid_load grid_load_of(struct grid_runner *r, const struct grid_batch *b,
                               .in_bytes = (double)(in * grid_type_bytes(b->type)) / grids,
                               .out_bytes =
                                   (double)(made * grid_type_bytes(out)) / grids + STATUS_BYTES,
-                              .alone = is_quick(&r->made[b->type][out].code, in + made)};
+                              .alone = threads_for(&r->made[b->type][out].code, in + made) == 1};
 }
 
 // The kernel, where it is the way to go; else *stages. A CPU without a compiler has its stages.
