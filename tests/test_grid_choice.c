@@ -341,3 +341,162 @@ TEST(grid_choice_fails_at_the_start) {
         scene_free(&s);
     }
 }
+
+// ---- Results that stay --------------------------------------------------------------------------
+
+// The same shapes, status and cells, grid by grid: marked grids may have a place, or none.
+static bool same_grids(const shoal_grids_out *a, const shoal_grids_out *b, uint64_t count) {
+    const int32_t *x = a->cells, *y = b->cells;
+    bool same = a->height == b->height && a->width == b->width &&
+                !memcmp(a->status, b->status, count) &&
+                !memcmp(a->shapes, b->shapes, 2 * count * sizeof *a->shapes);
+    for (uint64_t i = 0; same && i < count; i++) {
+        size_t cells = (size_t)a->shapes[2 * i] * (size_t)a->shapes[2 * i + 1];
+        same = !memcmp(x + a->offsets[i], y + b->offsets[i], cells * sizeof *x);
+    }
+    return same;
+}
+
+static shoal_grids_out room_for(uint64_t count, uint64_t cells) {
+    shoal_grids_out out = {.size = sizeof out, .type = SHOAL_I32, .room = cells};
+    out.cells = check_keep(malloc(cells * sizeof(int32_t)));
+    memset(out.cells, 0x55, cells * sizeof(int32_t));
+    out.shapes = check_keep(malloc(2 * count * sizeof *out.shapes));
+    out.offsets = check_keep(malloc(count * sizeof *out.offsets));
+    out.status = check_keep(malloc(count));
+    return out;
+}
+
+// A second pipeline on what a first one kept, against both at once. Grids that were marked stay
+// marked.
+static void check_kept(const char *device, const struct scene *base, const char *first,
+                       const char *second) {
+    struct scene s = *base;
+    uint64_t n = s.in.count;
+    shoal_grids_out want = room_for(n, 4 * s.out.room), got = room_for(n, 4 * s.out.room);
+    shoal_kept *kept = NULL, *again = NULL;
+    char text[128];
+    snprintf(text, sizeof text, "%s | %s", first, second);
+    s.options.device = device;
+    scene_grid(&s, text);
+    CHECK_MSG(!shoal_grid_run(s.grid, &s.in, &want, s.log), "%s", words_of(&s));
+    shoal_grid_free(s.grid);
+    scene_grid(&s, first);
+    CHECK_MSG(!shoal_grid_keep(s.grid, &s.in, &s.out, &kept, s.log), "%s", words_of(&s));
+    REQUIRE(kept);
+    shoal_grid_free(s.grid); // what it made outlives it
+    scene_grid(&s, second);
+    shoal_grids in = shoal_kept_grids(kept);
+    CHECK(in.count == n && in.kept == kept);
+    CHECK_MSG(!shoal_grid_run(s.grid, &in, &got, s.log), "%s: %s", text, words_of(&s));
+    CHECK_MSG(same_grids(&want, &got, n), "%s on %s", text, device);
+    got = room_for(n, 4 * s.out.room);
+    CHECK(!shoal_grid_keep(s.grid, &in, &got, &again, s.log));
+    CHECK(!shoal_kept_fetch(again, got.cells, got.needed, s.log));
+    CHECK_MSG(same_grids(&want, &got, n), "%s on %s, kept", text, device);
+    CHECK_INT(shoal_kept_fetch(again, got.cells, got.needed - 1, s.log), SHOAL_USAGE);
+    shoal_kept_free(again);
+    shoal_kept_free(kept);
+    shoal_grid_free(s.grid);
+}
+
+static struct scene with_shapes(uint64_t count) {
+    struct scene s = scene_new(count);
+    int32_t *shapes = check_keep(malloc(2 * count * sizeof *shapes));
+    uint64_t *offsets = check_keep(malloc(count * sizeof *offsets)), at = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        shapes[2 * i] = (int32_t)(i % 5);
+        shapes[2 * i + 1] = (int32_t)(i % 3 + 1);
+        offsets[i] = at;
+        at += (uint64_t)shapes[2 * i] * (uint64_t)shapes[2 * i + 1];
+    }
+    s.in.count = count;
+    s.in.shapes = shapes;
+    s.in.offsets = offsets;
+    return s;
+}
+
+static const char *const chains[][2] = {
+    {"in + 2", "rot90 - col"},
+    {"100/(in % 60)", "_ + 1"}, // divisions by 0
+    {"mask(v % 3 == 0) | crop_to_content(0)", "upscale(2)"},
+    {"rot90", "replace(max, 0) | crop_to_content(0)"},
+};
+
+TEST(device_grid_kept) {
+    use_pocl();
+    struct scene stack = scene_new(300), ragged = with_shapes(200);
+    stack.in.count = 300;
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        if (check_does(i, 0, 2))
+            check_kept("opencl", &stack, chains[i][0], chains[i][1]);
+        if (check_does(i, 1, 2))
+            check_kept("opencl", &ragged, chains[i][0], chains[i][1]);
+    }
+    shoal_log_free(stack.log);
+    shoal_log_free(ragged.log);
+}
+
+TEST(grid_choice_kept_by_the_cpu) {
+    struct scene stack = scene_new(300), ragged = with_shapes(200);
+    stack.in.count = 300;
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        check_kept("cpu", &stack, chains[i][0], chains[i][1]);
+        check_kept("auto", &ragged, chains[i][0], chains[i][1]);
+    }
+    shoal_log_free(stack.log);
+    shoal_log_free(ragged.log);
+}
+
+// On the fake driver, whose kernels add 1: three times, without a copy of cells in between.
+TEST(grid_choice_kept_on_cuda) {
+    enum { N = 1000 };
+    struct fake_cuda *fake = use_fake_grids();
+    struct scene s = scene_new(N), cpu = scene_new(N);
+    shoal_kept *one = NULL, *two = NULL;
+    s.in.count = N;
+    s.options.device = "cuda";
+    scene_grid(&s, "in + 1");
+    cpu.options.device = "cpu";
+    scene_grid(&cpu, "in + 1");
+    CHECK_MSG(!shoal_grid_keep(s.grid, &s.in, &s.out, &one, s.log), "%s", words_of(&s));
+    REQUIRE(one);
+    shoal_grids in = shoal_kept_grids(one);
+    CHECK(!in.cells);
+    CHECK(!shoal_grid_keep(s.grid, &in, &s.out, &two, s.log));
+    in = shoal_kept_grids(two);
+    CHECK(!shoal_grid_run(s.grid, &in, &s.out, s.log));
+    CHECK_INT(grids_with(&s, 3), N);
+    CHECK(!shoal_kept_fetch(one, s.out.cells, s.out.room, s.log));
+    CHECK_INT(grids_with(&s, 1), N);
+    // Another device does not have them, and says where they are.
+    CHECK_INT(shoal_grid_run(cpu.grid, &in, &cpu.out, cpu.log), SHOAL_USAGE);
+    CHECK_HAS(words_of(&cpu), "the grids that were kept are on cuda:0");
+    // A device that fails has taken what was there with it.
+    fake->fail = "cuLaunchKernel";
+    fake->fail_result = 719;
+    CHECK_INT(shoal_grid_run(s.grid, &in, &s.out, s.log), SHOAL_DEVICE);
+    fake->fail = NULL;
+    shoal_kept_free(one);
+    shoal_kept_free(two);
+    scene_free(&s);
+    scene_free(&cpu);
+    shoal_cache_forget();
+    CHECK_INT(fake->buffers + fake->host_blocks + fake->streams + fake->modules, 0);
+}
+
+// What cannot stay there is computed by the CPU, and stays there.
+TEST(grid_choice_kept_after_a_failure) {
+    struct fake_cuda *fake = use_fake_grids();
+    struct scene s = failing("auto");
+    shoal_kept *kept = NULL;
+    fake->fail = "cuLaunchKernel";
+    fake->fail_result = 719;
+    CHECK_MSG(!shoal_grid_keep(s.grid, &s.in, &s.out, &kept, s.log), "%s", words_of(&s));
+    fake->fail = NULL;
+    CHECK_HAS(words_of(&s), "grids 0 to 999 were left to the CPU");
+    CHECK(!shoal_kept_fetch(kept, s.out.cells, s.out.room, s.log));
+    CHECK_INT(grids_with(&s, 2), 1000);
+    shoal_kept_free(kept);
+    scene_free(&s);
+}

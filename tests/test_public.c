@@ -208,6 +208,10 @@ CODE(shoal_grid_new, NULL, NULL, NULL, NULL)
 DOES(shoal_grid_free, NULL)
 CODE(shoal_grid_shapes, NULL, NULL, NULL, NULL)
 CODE(shoal_grid_run, NULL, NULL, NULL, NULL)
+CODE(shoal_grid_keep, NULL, NULL, NULL, NULL, NULL)
+HOLDS(shoal_kept_grids, got.count == 0, NULL)
+CODE(shoal_kept_fetch, NULL, NULL, 0, NULL)
+DOES(shoal_kept_free, NULL)
 DOES(shoal_grid_on_progress, NULL, NULL, NULL)
 CODE(shoal_grid_plan, NULL, NULL, SHOAL_U8, NULL)
 HOLDS(shoal_grid_device, !*got, NULL)
@@ -384,6 +388,10 @@ static const struct nothing calls[] = {
     ROW(shoal_grid_free),
     ROW(shoal_grid_shapes),
     ROW(shoal_grid_run),
+    ROW(shoal_grid_keep),
+    ROW(shoal_kept_grids),
+    ROW(shoal_kept_fetch),
+    ROW(shoal_kept_free),
     ROW(shoal_grid_on_progress),
     ROW(shoal_grid_plan),
     ROW(shoal_grid_device),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pipelines on grids, for those outside: argument checks, then one call down.
 #include "api/grid_devices.h"
+#include "api/grid_kept.h"
 #include "api/model.h"
 #include "api/options.h"
 #include "io/grids.h"
@@ -124,12 +125,15 @@ static shoal_code check_call(const char *call, const shoal_grid *g, const shoal_
                              const shoal_grids_out *out, shoal_log *log) {
     if (!g || !in || !out || in->size != sizeof *in || out->size != sizeof *out)
         return api_usage(log, call, "pipeline, grids or place for results");
-    if (!is_type(in->type) || !is_type(out->type))
+    if ((!in->kept && !is_type(in->type)) || !is_type(out->type))
         return api_usage(log, call, "type of cells");
-    if (in->count && (!out->shapes || !out->offsets || !out->status))
+    uint64_t count = in->kept ? in->kept->count : in->count;
+    if (count && (!out->shapes || !out->offsets || !out->status))
         return api_usage(log, call, "place for shapes, offsets or status");
     if (in->shapes && !in->offsets)
         return api_usage(log, call, "offsets of grids with shapes");
+    if (in->kept)
+        return SHOAL_OK;
     bool cells = in->shapes || (in->height > 0 && in->width > 0);
     if (in->count && cells && !in->cells)
         return api_usage(log, call, "cells");
@@ -138,8 +142,11 @@ static shoal_code check_call(const char *call, const shoal_grid *g, const shoal_
     return in->shapes ? check_shapes(call, in, log) : SHOAL_OK;
 }
 
-static struct grid_batch batch_of(const shoal_grids *in) {
-    return (struct grid_batch){.count = in->count,
+static struct grid_batch batch_of(const shoal_grids *given) {
+    shoal_grids kept = shoal_kept_grids(given->kept);
+    const shoal_grids *in = given->kept ? &kept : given;
+    return (struct grid_batch){.kept = in->kept && in->kept->on.block ? &in->kept->on : NULL,
+                               .count = in->count,
                                .type = (enum grid_type)in->type,
                                .cells = in->cells,
                                .height = in->height,
@@ -193,22 +200,58 @@ shoal_code shoal_grid_plan(shoal_grid *grid, const shoal_grids *in, shoal_cell o
     return grid_devices_run(grid, &batch, &room, &nobody, true, log);
 }
 
+static shoal_code run_grids(shoal_grid *grid, const shoal_grids *in, struct grid_result *result,
+                            shoal_log *log) {
+    const struct grid_batch batch = batch_of(in);
+    const struct dispatch_control control = {
+        .stop = {grid->given.stop}, .progress = grid->progress, .user = grid->progress_user};
+    shoal_code code = grid_devices_run(grid, &batch, result, &control, false, log);
+    if (code == SHOAL_OK)
+        kept_mark(in->kept, result);
+    return code;
+}
+
+// Results that have no cells have a place too.
+static unsigned char nothing;
+
 shoal_code shoal_grid_run(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
                           shoal_log *log) {
-    static unsigned char nothing; // results that have no cells have a place too
     shoal_code code = check_call("shoal_grid_run", grid, in, out, log);
     if (code != SHOAL_OK)
         return code;
-    struct grid_batch batch = batch_of(in);
     struct grid_result result = result_of(out);
     if (!result.cells) {
         result.cells = &nothing;
         result.room = 0;
     }
-    const struct dispatch_control control = {
-        .stop = {grid->given.stop}, .progress = grid->progress, .user = grid->progress_user};
-    code = grid_devices_run(grid, &batch, &result, &control, false, log);
+    code = run_grids(grid, in, &result, log);
     tell(&result, out);
+    return code;
+}
+
+shoal_code shoal_grid_keep(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
+                           shoal_kept **kept, shoal_log *log) {
+    if (!kept)
+        return api_usage(log, "shoal_grid_keep", "place for what is kept");
+    *kept = NULL;
+    shoal_code code = check_call("shoal_grid_keep", grid, in, out, log);
+    if (code != SHOAL_OK)
+        return code;
+    shoal_kept *k = calloc(1, sizeof *k);
+    if (!k)
+        return no_memory(log);
+    struct grid_result result = result_of(out);
+    result.cells = &nothing;
+    result.room = UINT64_MAX;
+    result.keep = &k->on;
+    code = run_grids(grid, in, &result, log);
+    tell(&result, out);
+    shoal_code taken = kept_take(k, &result, batch_of(in).count, log);
+    code = code == SHOAL_OK ? taken : code;
+    if (code == SHOAL_OK)
+        *kept = k;
+    else
+        shoal_kept_free(k);
     return code;
 }
 

@@ -64,6 +64,7 @@ static shoal_code open_worker(shoal_grid *g, uint32_t row, const struct shoal_ba
     if (!w)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     w->pid = getpid();
+    w->index = index;
     w->for_target = target;
     w->runner.backend = backend;
     set_runner(g, &w->runner);
@@ -297,8 +298,31 @@ static shoal_code choose_from_all(shoal_grid *g, struct asking *a, struct choose
     return code;
 }
 
+// Who has grids that were kept, if this pipeline may run there.
+static shoal_code holder_of(shoal_grid *g, const struct asking *a, uint32_t *row) {
+    const struct grid_kept *k = a->batch->kept;
+    shoal_code code =
+        g->is_free && !g->chooser ? find_devices(g, a->batch->type, a->log) : SHOAL_OK;
+    uint32_t rows = g->is_free && g->chooser ? g->chooser->machine.count : 2;
+    for (*row = 1; *row < rows && code == SHOAL_OK; ++*row) {
+        const struct device_known *d = g->is_free ? g->chooser->machine.known[*row] : NULL;
+        const struct grid_worker *w = g->worker[*row];
+        if (w ? w->runner.device == k->device
+              : d && d->backend == k->backend && d->index == k->index)
+            return SHOAL_OK;
+    }
+    if (code != SHOAL_OK)
+        return code;
+    return report_error(log_report(a->log), SHOAL_USAGE,
+                        "the grids that were kept are on %s:%u, where this pipeline does not run; "
+                        "shoal_kept_fetch copies them",
+                        k->backend->name, k->index);
+}
+
 static shoal_code choose(shoal_grid *g, struct asking *a, struct choose_request *q, uint32_t *row) {
     *row = g->shown;
+    if (a->batch->kept)
+        return holder_of(g, a, row);
     if (!g->is_free || is_repeat(g, q))
         return SHOAL_OK;
     *row = 0;
@@ -404,12 +428,31 @@ static shoal_code run_rest(shoal_grid *g, const struct grid_batch *b, struct gri
     return code;
 }
 
+// Cells that are kept by the CPU.
+static shoal_code make_host_room(shoal_grid *g, const struct grid_batch *b, struct grid_result *out,
+                                 shoal_log *log) {
+    struct grid_kept *keep = out->keep;
+    out->keep = NULL;
+    out->cells = NULL;
+    shoal_code code = grid_shapes(&g->worker[0]->runner, b, out, log);
+    out->room = out->needed;
+    out->cells = code == SHOAL_OK ? malloc(out->needed * grid_type_bytes(out->type) + 1) : NULL;
+    if (out->cells || code != SHOAL_OK)
+        return code;
+    out->keep = keep;
+    return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+}
+
 // What was handed on before the device failed stays.
 static shoal_code take_over(shoal_grid *g, uint32_t row, const struct grid_batch *b,
                             struct grid_result *out, uint64_t mark,
                             const struct dispatch_control *control, shoal_log *log) {
     char why[256];
     shoal_code code = worker_of(g, 0, log);
+    if (code == SHOAL_OK && out->keep) {
+        out->delivered = 0;
+        code = make_host_room(g, b, out, log);
+    }
     if (code != SHOAL_OK)
         return code;
     report_withdraw(log_report(log), mark, why, sizeof why);
@@ -435,14 +478,19 @@ shoal_code grid_devices_run(shoal_grid *g, const struct grid_batch *b, struct gr
     g->shown = row;
     if (plans)
         return SHOAL_OK;
+    if (out->keep)
+        out->keep->index = g->worker[row]->index;
     uint64_t mark = report_mark(log_report(log)), begin = clock_ns();
-    code = run_on(g, row, b, out, control, log);
+    if (out->keep && !row)
+        code = make_host_room(g, b, out, log);
+    if (code == SHOAL_OK)
+        code = run_on(g, row, b, out, control, log);
     double seconds = (double)(clock_ns() - begin) * 1e-9;
     bool first = !g->worker[row]->ran;
     g->worker[row]->ran = true;
-    if (is_failure(g, row, code))
+    if (is_failure(g, row, code) && !b->kept)
         code = take_over(g, row, b, out, mark, control, log);
-    else if (code == SHOAL_OK && out->cells)
+    else if (code == SHOAL_OK && out->cells && !out->keep && !b->kept)
         learn(g, &a, &q, row, seconds, first);
     return code;
 }

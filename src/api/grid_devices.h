@@ -17,6 +17,7 @@
 struct grid_worker {
     struct grid_runner runner;
     struct shoal_card card;
+    uint32_t index;  // of the device
     bool for_target; // the device is this handle's alone
     bool ran;        // it had a batch
     bool starts;     // nobody in this process had opened it before,
@@ -44,7 +45,8 @@ shoal_code grid_devices_open(shoal_grid *g, const char *device, const char *targ
 void grid_devices_close(shoal_grid *g);
 
 // Gives a batch to a device and runs it there; what that leaves undone the CPU does. Without cells
-// in `out` only shapes are found. `plans`: nothing runs.
+// in `out` only shapes are found. `plans`: nothing runs. Where cells are to be kept and the CPU
+// makes them, `keep` is NULL afterwards and `cells` is memory of the caller's.
 shoal_code grid_devices_run(shoal_grid *g, const struct grid_batch *b, struct grid_result *out,
                             const struct dispatch_control *control, bool plans, shoal_log *log);
 

@@ -146,10 +146,15 @@ static bool asked_to_stop(const struct dispatch_control *c) {
 static void clear_cells(struct grid_result *out, uint64_t i) {
     size_t bytes = grid_type_bytes(out->type);
     uint64_t count = (uint64_t)out->height * (uint64_t)out->width;
-    if (out->stack && out->cells)
+    if (out->stack && out->cells && !out->keep)
         memset((char *)out->cells + i * count * bytes, 0, count * bytes);
-    else
+    else if (!out->stack || !out->cells)
         out->shapes[2 * i] = out->shapes[2 * i + 1] = 0;
+}
+
+void grid_mark(struct grid_result *out, uint64_t i, enum grid_status status) {
+    out->status[i] = (unsigned char)status;
+    clear_cells(out, i);
 }
 
 static bool one_by_stages(struct by_stages *w, struct stages *s, uint64_t i) {
@@ -168,7 +173,7 @@ static bool one_by_stages(struct by_stages *w, struct stages *s, uint64_t i) {
         found.status = GRID_STATUS_RANGE;
     out->status[i] = (unsigned char)found.status;
     if (found.status != GRID_STATUS_OK)
-        clear_cells(out, i);
+        grid_mark(out, i, found.status);
     return true;
 }
 
@@ -217,7 +222,7 @@ struct grid_chunk {
     struct dispatch_chunk base;
     struct grid_args args;
     struct shoal_piece read, written;
-    struct shoal_place place[7];
+    struct shoal_place place[8];
     struct shoal_fill fill;
     unsigned char *status; // as the kernel writes it
     int32_t *shapes;
@@ -328,12 +333,23 @@ static void copy_offsets(uint64_t *to, const uint64_t *from, uint64_t count, uin
         to[i] = from[i] - less;
 }
 
+// Cells that are on the device already.
+static void read_kept(const struct by_kernel *k, struct grid_chunk *c) {
+    const struct grid_batch *b = k->batch;
+    size_t bytes = grid_type_bytes(b->type);
+    c->args.resident = 1;
+    c->args.cells = b->kept->at + cells_before(b, c->first) * bytes;
+    c->base.launch.resident = b->kept->block;
+    c->place[c->base.launch.places++] = (struct shoal_place){
+        SHOAL_RESIDENT, c->args.cells, cells_between(b, c->first, c->first + c->count) * bytes};
+}
+
 static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool places) {
     const struct grid_batch *b = k->batch;
     size_t bytes = grid_type_bytes(b->type), n = c->count;
     uint64_t before = cells_before(b, c->first);
-    const char *from = (const char *)b->cells + before * bytes;
-    uint64_t cells = cells_between(b, c->first, c->first + n);
+    const char *from = b->cells ? (const char *)b->cells + before * bytes : NULL;
+    uint64_t cells = b->kept ? 0 : cells_between(b, c->first, c->first + n);
     bool shapes = b->shapes;
     struct part part[READ_PARTS] = {
         {k->shared && shapes ? b->cells : from, cells * bytes, cells > 0, 0},
@@ -364,6 +380,7 @@ static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool plac
     }
     c->read = (struct shoal_piece){LOG_h2d_transfer_grids, 0, block->bytes};
     block->piece = &c->read;
+    block->pieces = block->bytes > 0;
     c->args.cells = part[READ_CELLS].offset;
     c->args.shapes = offset_of(&part[READ_SHAPES]);
     c->args.offsets = offset_of(&part[READ_OFFSETS]);
@@ -373,6 +390,8 @@ static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool plac
         if (part[i].wanted)
             c->place[c->base.launch.places++] =
                 (struct shoal_place){SHOAL_READ, part[i].offset, part[i].bytes};
+    if (b->kept)
+        read_kept(k, c);
     return SHOAL_OK;
 }
 
@@ -400,14 +419,16 @@ static shoal_code fill_written(struct by_kernel *k, struct grid_chunk *c, bool c
                                        {to, count * bytes, cells && count, 0}};
     bool own = k->shared && cells && count; // cells stay where they are
     size_t all = pack(part, own ? WRITTEN_CELLS : WRITTEN_PARTS);
-    char *data = pool_block(&k->runner->pool, c->base.place, DISPATCH_WRITTEN, all);
+    size_t back = out->keep && cells ? part[WRITTEN_CELLS].offset : all;
+    char *data = pool_block(&k->runner->pool, c->base.place, DISPATCH_WRITTEN, back);
     struct shoal_block *block = &c->base.launch.written;
     if (!data)
         return SHOAL_MEMORY;
-    *block = (struct shoal_block){.data = data, .bytes = all, .pieces = 1};
+    *block = (struct shoal_block){.data = data, .bytes = back, .pieces = 1};
+    c->base.launch.stays = all - back;
     c->status = (unsigned char *)data + part[WRITTEN_STATUS].offset;
     c->shapes = (int32_t *)(void *)(data + part[WRITTEN_SHAPES].offset);
-    c->cells = cells && !k->shared ? data + part[WRITTEN_CELLS].offset : NULL;
+    c->cells = cells && !k->shared && !out->keep ? data + part[WRITTEN_CELLS].offset : NULL;
     if (own) {
         part[WRITTEN_STATUS].data = c->status;
         part[WRITTEN_SHAPES].data = c->shapes;
@@ -475,6 +496,9 @@ static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
                             "the device has not enough memory for one grid");
     c->first = chunk->first_row / k->team * k->group;
     c->count = grids_of(k, chunk, chunk->rows);
+    if (k->out->keep && c->count < k->batch->count)
+        return report_error(log_report(k->loop.job->log), SHOAL_MEMORY,
+                            "the device has not enough memory for grids that stay there");
     bool known = k->runner->plan->one_shape && k->out->cells;
     return lay_out(k, c, known);
 }
@@ -545,7 +569,7 @@ static void take_cells(struct by_kernel *k, const struct grid_chunk *c, uint64_t
         enum grid_status status = status_of(c->status + STATUS_BYTES * i);
         out->status[c->first + i] = (unsigned char)status;
         if (status != GRID_STATUS_OK)
-            clear_cells(out, c->first + i);
+            grid_mark(out, c->first + i, status);
     }
 }
 
@@ -561,6 +585,20 @@ static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t row
     k->out->delivered = c->first + count;
     dispatch_end_transfer(&k->loop, chunk, span, (uint32_t)count, c->written.bytes);
     return SHOAL_OK;
+}
+
+// ---- Cells that stay ----------------------------------------------------------------------------
+
+void grid_kept_free(struct grid_kept *k) {
+    if (k->block)
+        k->backend->resident_close(k->block);
+    if (k->device)
+        kernel_device_close(k->device);
+    *k = (struct grid_kept){0};
+}
+
+shoal_code grid_kept_read(const struct grid_kept *k, size_t bytes, void *to, struct report *r) {
+    return k->block && bytes ? k->backend->resident_read(k->block, k->at, bytes, to, r) : SHOAL_OK;
 }
 
 // ---- Sizes --------------------------------------------------------------------------------------
@@ -624,7 +662,7 @@ static uint64_t all_rows(const struct by_kernel *k) {
 static uint32_t chunk_rows(const struct by_kernel *k, const struct shoal_limits *limits) {
     const struct grid_batch *b = k->batch;
     uint64_t rows = all_rows(k), grids = 1;
-    if (k->shared)
+    if (k->shared || k->out->keep)
         return rows < UINT32_MAX / 2 ? (uint32_t)rows : UINT32_MAX / 2;
     uint64_t in = cells_between(b, 0, b->count) * grid_type_bytes(b->type);
     uint64_t out = k->out->needed * grid_type_bytes(k->out->type);
@@ -640,6 +678,17 @@ static uint32_t chunk_rows(const struct by_kernel *k, const struct shoal_limits 
     while (grids * 2 * k->team <= wanted)
         grids *= 2;
     return (uint32_t)(grids * k->team);
+}
+
+static shoal_code take_kept(const struct by_kernel *k) {
+    struct grid_kept *kept = k->out->keep;
+    const struct grid_runner *r = k->runner;
+    kept->backend = r->backend;
+    kept->device = r->device;
+    kept->block = r->backend->resident_take(k->chunk[0].base.slot);
+    kept->at = k->chunk[0].args.out;
+    kernel_device_keep(r->device);
+    return kept->block ? SHOAL_OK : no_memory(k->loop.job->log);
 }
 
 static shoal_code run_kernel(struct grid_runner *r, const struct grid_batch *b,
@@ -673,6 +722,8 @@ static shoal_code run_kernel(struct grid_runner *r, const struct grid_batch *b,
                                .control = control,
                                .log = log};
     shoal_code code = dispatch_all(&k->loop, &job);
+    if (code == SHOAL_OK && out->keep && out->cells)
+        code = take_kept(k);
     free(k);
     return code;
 }

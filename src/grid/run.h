@@ -9,22 +9,36 @@
 #include "grid/stages.h"
 #include "kernel/kernel.h"
 
+// Cells that stayed in the memory of a device.
+struct grid_kept {
+    const struct shoal_backend *backend;
+    struct shoal_device *device;
+    struct shoal_resident *block; // NULL: there are no cells
+    size_t at;                    // of the first cell in it
+    uint32_t index;               // of the device, for whoever looks for it
+};
+void grid_kept_free(struct grid_kept *k);
+// All of them, to memory of the host.
+shoal_code grid_kept_read(const struct grid_kept *k, size_t bytes, void *to, struct report *r);
+
 // Grids one behind the other: all of one shape, or each with its own at its offset.
 struct grid_batch {
     uint64_t count;
     enum grid_type type;
     const void *cells;
-    int32_t height, width;   // of all, without shapes
-    const int32_t *shapes;   // [2 count], or NULL
-    const uint64_t *offsets; // [count] in cells, with shapes
+    const struct grid_kept *kept; // not NULL: they are there instead
+    int32_t height, width;        // of all, without shapes
+    const int32_t *shapes;        // [2 count], or NULL
+    const uint64_t *offsets;      // [count] in cells, with shapes
 };
 
 // Results in the caller's memory. They are a stack where one shape is known before: then marked
 // grids are zeros. Else each has its offset, and a marked one the shape 0 by 0.
 struct grid_result {
     enum grid_type type;
-    void *cells;   // NULL: shapes only
-    uint64_t room; // in cells
+    void *cells;            // NULL: shapes only
+    struct grid_kept *keep; // not NULL: they stay there, in one chunk, and `cells` is not looked at
+    uint64_t room;          // in cells
     bool stack;
     int32_t height, width; // of a stack
     int32_t *shapes;       // [2 count]
@@ -95,6 +109,8 @@ shoal_code grid_run(struct grid_runner *r, const struct grid_batch *b, struct gr
                     const struct dispatch_control *control, shoal_log *log);
 
 size_t grid_type_bytes(enum grid_type type);
+// Marks a grid of a result: there are no cells.
+void grid_mark(struct grid_result *out, uint64_t i, enum grid_status status);
 // Cells of the results before one, of which those before it are done.
 uint64_t grid_cells_before(const struct grid_result *out, uint64_t i);
 
