@@ -16,16 +16,19 @@ LOG_LABEL(h2d_transfer_grids, RUNTIME, 57, "grids to the device");
 LOG_LABEL(d2h_transfer_grids, RUNTIME, 105, "grids and their status from the device");
 
 enum {
-    STATUS_BYTES = 3,      // of a grid, as a kernel writes them
-    STAGE_PS = 5000,       // of a stage, for a cell, about
-    LOOK_US = 1500,        // of a look into the cache and of loading what is there, about
-    COMPILE_MS = 120,      // of a kernel, about
-    QUICK_CELLS = 1 << 18, // that a CPU makes in about the time that waking a thread takes
-    BRIEF_PARTS = 64,      // so many times that, by each thread, is a moment
-    QUICK_ROWS = 16,       // that it computes without starting any
-    TEAM_MOST = 1024,      // threads of a grid
-    STAGES_GRAIN = 16,     // grids that a thread takes at least
-    TABLE_GRIDS = 16,      // of one shape, for which a kernel makes tables
+    STATUS_BYTES = 3,       // of a grid, as a kernel writes them
+    STAGE_PS = 5000,        // of a stage, for a cell, about
+    LOOK_US = 1500,         // of a look into the cache and of loading what is there, about
+    COMPILE_MS = 120,       // of a kernel, about
+    QUICK_CELLS = 1 << 18,  // that a CPU makes in about the time that waking a thread takes
+    BRIEF_PARTS = 64,       // so many times that, by each thread, is a moment
+    QUICK_ROWS = 16,        // that it computes without starting any
+    TEAM_MOST = 1024,       // threads of a grid
+    STAGES_GRAIN = 16,      // grids that a thread takes at least
+    COPY_GRAIN = 256 << 10, // bytes that it copies at least
+    SHAPE_BYTES = 32,       // of a grid besides its cells
+    CHUNK_BYTES = 1 << 20,  // whose copy takes longer than the start of a chunk
+    TABLE_GRIDS = 16,       // of one shape, for which a kernel makes tables
 };
 
 size_t grid_type_bytes(enum grid_type type) {
@@ -325,6 +328,22 @@ static struct shoal_block span_over(struct part *part, uint32_t parts) {
 
 static SHOAL_U64 offset_of(const struct part *p) { return p->wanted ? p->offset : SHOAL_NOWHERE; }
 
+struct copying {
+    char *to;
+    const char *from;
+};
+
+static void copy_part(void *user, size_t first, size_t end) {
+    const struct copying *c = user;
+    memcpy(c->to + first, c->from + first, end - first);
+}
+
+// Between the caller's memory and blocks, by several threads where that is worth it.
+static void copy_cells(struct by_kernel *k, char *to, const char *from, size_t bytes) {
+    struct grid_runner *r = k->runner;
+    team_run(&r->pool.team, r->threads, bytes, COPY_GRAIN, copy_part, &(struct copying){to, from});
+}
+
 // What the kernel reads: cells; shapes and offsets of those that have them; places of results.
 enum { READ_CELLS, READ_SHAPES, READ_OFFSETS, READ_PLACES, READ_PARTS };
 
@@ -366,7 +385,7 @@ static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool plac
         if (!data)
             return SHOAL_MEMORY;
         if (cells)
-            memcpy(data, from, part[READ_CELLS].bytes);
+            copy_cells(k, data, from, part[READ_CELLS].bytes);
         if (shapes) {
             memcpy(data + part[READ_SHAPES].offset, part[READ_SHAPES].data,
                    part[READ_SHAPES].bytes);
@@ -563,8 +582,8 @@ static void take_cells(struct by_kernel *k, const struct grid_chunk *c, uint64_t
     uint64_t before = out->stack ? c->first * (uint64_t)out->height * (uint64_t)out->width
                                  : out->offsets[c->first];
     if (c->cells)
-        memcpy((char *)out->cells + before * bytes, c->cells,
-               result_cells(out, c->first, count) * bytes);
+        copy_cells(k, (char *)out->cells + before * bytes, c->cells,
+                   result_cells(out, c->first, count) * bytes);
     for (uint64_t i = 0; i < count; i++) {
         enum grid_status status = status_of(c->status + STATUS_BYTES * i);
         out->status[c->first + i] = (unsigned char)status;
@@ -659,6 +678,14 @@ static uint64_t all_rows(const struct by_kernel *k) {
     return (k->batch->count + k->group - 1) / k->group * k->team;
 }
 
+// Where a grid is one thread a chunk that fills the device would be most batches: copies overlap
+// with kernels instead.
+static uint32_t rows_to_overlap(uint64_t rows, uint64_t bytes, const struct shoal_limits *limits) {
+    uint64_t part = rows / limits->slots, least = CHUNK_BYTES / bytes + 1;
+    uint64_t enough = part > least ? part : least;
+    return enough < limits->rows_wanted ? (uint32_t)enough : limits->rows_wanted;
+}
+
 static uint32_t chunk_rows(const struct by_kernel *k, const struct shoal_limits *limits) {
     const struct grid_batch *b = k->batch;
     uint64_t rows = all_rows(k), grids = 1;
@@ -666,14 +693,18 @@ static uint32_t chunk_rows(const struct by_kernel *k, const struct shoal_limits 
         return rows < UINT32_MAX / 2 ? (uint32_t)rows : UINT32_MAX / 2;
     uint64_t in = cells_between(b, 0, b->count) * grid_type_bytes(b->type);
     uint64_t out = k->out->needed * grid_type_bytes(k->out->type);
-    uint64_t bytes = (in + out) / rows + 32 + k->made->code.slots * k->most * sizeof(int32_t);
+    uint64_t bytes = (in + out + SHAPE_BYTES * b->count) / rows + 1 +
+                     k->made->code.slots * k->most * sizeof(int32_t);
+    struct shoal_limits most = *limits;
+    if (k->team == 1)
+        most.rows_wanted = rows_to_overlap(rows, (in + out) / rows + 1, limits);
     struct dispatch_size size = {.rows = rows,
                                  .row_bytes = bytes,
                                  .row_host = bytes,
                                  .most = UINT32_MAX / 2,
                                  .chunk = k->runner->chunk * k->team,
                                  .memory = k->runner->memory,
-                                 .limits = limits};
+                                 .limits = &most};
     uint32_t wanted = dispatch_rows(&size);
     while (grids * 2 * k->team <= wanted)
         grids *= 2;
