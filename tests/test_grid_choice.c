@@ -428,11 +428,13 @@ TEST(device_grid_kept) {
     struct scene stack = scene_new(300), ragged = with_shapes(200);
     stack.in.count = 300;
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
-        if (check_does(i, 0, 2))
+        if (check_does(i, 1, 4))
             check_kept("opencl", &stack, chains[i][0], chains[i][1]);
-        if (check_does(i, 1, 2))
+        if (check_does(i, 2, 4))
             check_kept("opencl", &ragged, chains[i][0], chains[i][1]);
     }
+    stack.options.threshold = 1; // chosen for the first, and for the second where they are
+    check_kept("auto", &stack, chains[1][0], chains[1][1]);
     shoal_log_free(stack.log);
     shoal_log_free(ragged.log);
 }
