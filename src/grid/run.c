@@ -24,7 +24,7 @@ enum {
     BRIEF_PARTS = 64,       // so many times that, by each thread, is a moment
     QUICK_ROWS = 16,        // that it computes without starting any
     TEAM_MOST = 1024,       // threads of a grid
-    STAGES_GRAIN = 16,      // grids that a thread takes at least
+    GRAIN_PS = 100000000,   // of stages that a thread is worth waking for
     COPY_GRAIN = 256 << 10, // bytes that it copies at least
     SHAPE_BYTES = 32,       // of a grid besides its cells
     CHUNK_BYTES = 1 << 20,  // whose copy takes longer than the start of a chunk
@@ -201,7 +201,8 @@ static shoal_code run_stages(struct grid_runner *r, const struct grid_batch *b,
                              struct grid_result *out, const struct dispatch_control *control,
                              shoal_log *log) {
     struct by_stages w = {.runner = r, .batch = b, .out = out, .control = control};
-    team_run(&r->pool.team, r->threads, b->count, STAGES_GRAIN, stages_part, &w);
+    uint64_t of_grid = cells_between(b, 0, b->count) / b->count * r->plan->nodes.count * STAGE_PS;
+    team_run(&r->pool.team, r->threads, b->count, GRAIN_PS / (of_grid + 1) + 1, stages_part, &w);
     return w.failed ? no_memory(log) : w.stopped ? SHOAL_STOPPED : SHOAL_OK;
 }
 
