@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TIMES = 20 };
+enum { TIMES = 20, OFTEN = 200 };
 static const uint64_t sizes[] = {10, 20, 30, 50, 100, 200, 1000, 10000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 static const size_t cell_bytes[] = {1, 2, 4};
@@ -191,7 +191,10 @@ static shoal_code open_both(struct bench *b) {
         return code;
     snprintf(b->cpu_text, sizeof b->cpu_text, "%s", shoal_grid_device(b->cpu.grid));
     code = trial_open(&b->other, b->device, b->text, b->options, in, b->log);
-    return code ? code : trial_run(&b->other, in, 2, b->log);
+    double begin = now_ms(); // until `auto` has looked at all devices
+    for (int i = 0; i < OFTEN && now_ms() - begin < 1000 && !code; i++)
+        code = trial_run(&b->other, in, 2, b->log);
+    return code;
 }
 
 shoal_code grid_bench(const char *text, const shoal_options *options, const shoal_grids *in,

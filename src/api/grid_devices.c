@@ -212,6 +212,8 @@ static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
     r->way = GRID_BY_KERNEL;
     shoal_code code = time_some(a, &some, &out->seconds);
     r->way = GRID_BY_CHOICE;
+    if (code == SHOAL_OK)
+        choose_loaded(a->grid->chooser, 0, r->made[a->batch->type][a->out].key);
     if (code == SHOAL_DEVICE || code == SHOAL_INPUT) // no compiler: there are the stages
         report_withdraw(log_report(a->log), mark, why, sizeof why);
     log_u64(a->log, span, "grids", rows);
@@ -237,16 +239,17 @@ static struct choose_request request_of(const shoal_grid *g, const struct grid_b
 }
 
 // The CPU works on the caller's memory, so nothing is copied; few cells are computed in the calling
-// thread.
+// thread, and by stages where there is no kernel.
 static void set_cpu(shoal_grid *g, const struct grid_batch *b, enum grid_type out) {
     struct chooser *c = g->chooser;
     struct cost_device *cpu = &c->table.row[0].device;
     double threads = c->cpu.threads * 0.85;
-    bool alone = grid_load_of(&g->worker[0]->runner, b, out).alone;
+    struct grid_load load = grid_load_of(&g->worker[0]->runner, b, out);
     cpu->in_rate = cpu->out_rate = (double)INFINITY;
     cpu->launch = call_s;
     cpu->lane = 1;
-    cpu->at_once = alone || threads < 1 ? 1 : threads;
+    cpu->at_once = load.alone || threads < 1 ? 1 : threads;
+    c->table.row[0].kernel.loaded = load.ready;
 }
 
 static shoal_code find_devices(shoal_grid *g, enum grid_type type, shoal_log *log) {

@@ -20,6 +20,8 @@ enum {
     STAGE_PS = 5000,        // of a stage, for a cell, about
     LOOK_US = 1500,         // of a look into the cache and of loading what is there, about
     COMPILE_MS = 120,       // of a kernel, about
+    KERNEL_PS = 1000,       // of a stage in a kernel, for a cell, at most
+    START_MS = 300,         // of a device, at least, with what is made for it
     QUICK_CELLS = 1 << 18,  // that a CPU makes in about the time that waking a thread takes
     BRIEF_PARTS = 64,       // so many times that, by each thread, is a moment
     QUICK_ROWS = 16,        // that it computes without starting any
@@ -769,8 +771,11 @@ static uint64_t staged_with(const struct grid_runner *r, const struct grid_batch
 }
 static uint64_t staged_us(uint64_t staged) { return staged / (1000000 / STAGE_PS); }
 
+// By stages, or by a kernel that is compiled first.
 bool grid_is_early(const struct grid_runner *r, const struct grid_batch *b) {
-    return staged_us(staged_with(r, b)) < COMPILE_MS * 1000;
+    uint64_t units = staged_with(r, b);
+    uint64_t us = COMPILE_MS * 1000 + units / (1000000 / KERNEL_PS) / r->threads;
+    return staged_us(units) < COMPILE_MS * 1000 || us < START_MS * 1000;
 }
 
 struct grid_load grid_load_of(struct grid_runner *r, const struct grid_batch *b,
@@ -782,11 +787,12 @@ struct grid_load grid_load_of(struct grid_runner *r, const struct grid_batch *b,
         made = b->count * (uint64_t)r->shape.out.height * (uint64_t)r->shape.out.width;
     stages_free(s);
     double grids = b->count ? (double)b->count : 1;
-    return (struct grid_load){.units = (double)(in + made) * r->plan->nodes.count / grids,
-                              .in_bytes = (double)(in * grid_type_bytes(b->type)) / grids,
-                              .out_bytes =
-                                  (double)(made * grid_type_bytes(out)) / grids + STATUS_BYTES,
-                              .alone = threads_for(&r->made[b->type][out].code, in + made) == 1};
+    return (struct grid_load){
+        .units = (double)(in + made) * r->plan->nodes.count / grids,
+        .in_bytes = (double)(in * grid_type_bytes(b->type)) / grids,
+        .out_bytes = (double)(made * grid_type_bytes(out)) / grids + STATUS_BYTES,
+        .alone = threads_for(&r->made[b->type][out].code, in + made) == 1,
+        .ready = r->made[b->type][out].kernel || staged_us(in * r->plan->nodes.count) < LOOK_US};
 }
 
 // The kernel, where it is the way to go; else *stages. A CPU without a compiler has its stages.

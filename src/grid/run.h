@@ -119,6 +119,7 @@ struct grid_load {
     double units;               // of work that a grid is, on average: its cells times the stages
     double in_bytes, out_bytes; // of a grid
     bool alone;                 // a CPU computes all of it in the calling thread
+    bool ready;                 // it needs no kernel for it that it has not loaded
 };
 struct grid_load grid_load_of(struct grid_runner *r, const struct grid_batch *b,
                               enum grid_type out);
