@@ -204,12 +204,36 @@ TEST(device_grid_measured) {
     CHECK_HAS(shoal_grid_reason(s.grid), "opencl: 200,000 grids ~ ");
     CHECK_HAS(shoal_grid_reason(s.grid), "; cpu ~ ");
     CHECK_HAS(shoal_grid_reason(s.grid), "(break-even ");
+    const char *cpu = strstr(shoal_grid_reason(s.grid), "; cpu ~ "); // of work, not of a compiler
+    CHECK_MSG(cpu && (strstr(cpu, " ms") || strstr(cpu, " us")), "%s", shoal_grid_reason(s.grid));
     CHECK_INT(count_of(&s, "pilot_run"), 1);
     uint64_t even = shoal_grid_break_even(s.grid);
     CHECK_MSG(even > 17 && even < MANY, "%llu", (unsigned long long)even);
     CHECK_STR(device_after(&s, 17), "cpu");
     CHECK_STR(device_after(&s, 16), "cpu");
     CHECK_INT(count_of(&s, "module_load"), 2);
+    scene_free(&s);
+}
+
+// A handle has a kernel for each pair of types, and what was measured of one is not that of
+// another.
+TEST(device_grid_types) {
+    use_pocl();
+    struct scene s = scene_new(100);
+    s.options.threshold = 50;
+    scene_grid(&s, "in + 2");
+    CHECK_STR(device_after(&s, 100), "opencl");
+    s.out.type = SHOAL_I16;
+    for (uint64_t grids = 49; grids <= 50; grids++) {
+        s.in.count = grids;
+        memset(s.out.cells, 0, s.out.room * sizeof(int32_t));
+        REQUIRE(!shoal_grid_run(s.grid, &s.in, &s.out, s.log));
+        for (uint64_t i = 0; i < grids * CELLS; i++)
+            CHECK_INT(((int16_t *)s.out.cells)[i], ((const int32_t *)s.in.cells)[i] + 2);
+        CHECK((grids == 50) == !!strstr(shoal_grid_device(s.grid), "PoCL"));
+    }
+    s.out.type = SHOAL_I32;
+    CHECK_STR(device_after(&s, 100), "opencl");
     scene_free(&s);
 }
 

@@ -17,7 +17,8 @@ enum {
     REPEATS_MOST = 16, // the same batch again and again is thought about now and then
     PILOT_TIMES = 3,
 };
-static const double call_s = 2e-6; // a call that the CPU does nothing in, about
+static const double call_s = 2e-6;   // a call that the CPU does nothing in, about
+static const double pilot_s = 10e-3; // a part of a pilot that takes so long is the last
 
 // ---- Opening and closing ------------------------------------------------------------------------
 
@@ -128,7 +129,7 @@ struct asking {
 
 // The device of a row as far as it can be had without its driver, which a target says.
 static shoal_code open_probe(const struct device_known *d, struct grid_runner *r) {
-    char word[16];
+    char word[KNOWN_TARGET];
     const char *target = known_target(d, word);
     r->backend = d->backend;
     return target ? device_open_target(target, false, &r->backend, &r->device, NULL)
@@ -136,7 +137,7 @@ static shoal_code open_probe(const struct device_known *d, struct grid_runner *r
 }
 
 static void close_probe(const struct device_known *d, struct grid_runner *r) {
-    char word[16];
+    char word[KNOWN_TARGET];
     grid_runner_free(r);
     if (known_target(d, word))
         r->backend->close(r->device);
@@ -174,28 +175,44 @@ static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char k
     return SHOAL_OK;
 }
 
-// The first grids of a batch, into memory that is dropped.
-static shoal_code time_some(struct asking *a, const struct grid_batch *some, double *seconds) {
+// Memory for the results of some grids, which are dropped.
+static shoal_code scratch_new(struct grid_runner *r, const struct grid_batch *some,
+                              struct grid_result *out, shoal_log *log) {
+    out->shapes = malloc(some->count * 2 * sizeof *out->shapes);
+    out->offsets = malloc(some->count * sizeof *out->offsets);
+    out->status = malloc(some->count);
+    bool ok = out->shapes && out->offsets && out->status;
+    shoal_code code = ok ? grid_shapes(r, some, out, log) : SHOAL_MEMORY;
+    out->room = out->needed;
+    out->cells = code == SHOAL_OK ? malloc(out->room * grid_type_bytes(out->type) + 1) : NULL;
+    return code == SHOAL_OK && !out->cells ? SHOAL_MEMORY : code;
+}
+
+static void scratch_free(struct grid_result *out) {
+    free(out->shapes);
+    free(out->offsets);
+    free(out->status);
+    free(out->cells);
+}
+
+// The first grids of a batch, one and then more of them, until it has taken long enough.
+static shoal_code time_some(struct asking *a, uint32_t rows, struct choose_pilot *p) {
     struct grid_runner *r = &a->grid->worker[0]->runner;
+    const struct dispatch_control control = {.stop = {a->grid->given.stop}};
+    struct grid_batch some = *a->batch;
     struct grid_result out = {.type = a->out};
-    static const struct dispatch_control nobody = {0};
-    out.shapes = malloc(some->count * 2 * sizeof *out.shapes);
-    out.offsets = malloc(some->count * sizeof *out.offsets);
-    out.status = malloc(some->count);
-    bool ok = out.shapes && out.offsets && out.status;
-    shoal_code code = ok ? grid_shapes(r, some, &out, a->log) : SHOAL_MEMORY;
-    out.room = out.needed;
-    out.cells = code == SHOAL_OK ? malloc(out.room * grid_type_bytes(out.type) + 1) : NULL;
-    for (int i = 0; i < PILOT_TIMES && code == SHOAL_OK; i++) {
-        uint64_t begin = clock_ns();
-        code = out.cells ? grid_run(r, some, &out, &nobody, a->log) : SHOAL_MEMORY;
-        double took = (double)(clock_ns() - begin) * 1e-9;
-        *seconds = i == 0 || took < *seconds ? took : *seconds;
+    some.count = rows;
+    shoal_code code = scratch_new(r, &some, &out, a->log);
+    for (uint32_t n = 1; code == SHOAL_OK && p->seconds < pilot_s && p->rows < rows; n *= 4) {
+        some.count = n < rows ? n : rows;
+        for (int i = 0; i < PILOT_TIMES && code == SHOAL_OK && p->seconds < pilot_s; i++) {
+            uint64_t begin = clock_ns();
+            code = grid_run(r, &some, &out, &control, a->log);
+            p->seconds = (double)(clock_ns() - begin) * 1e-9;
+        }
+        p->rows = (uint32_t)some.count;
     }
-    free(out.shapes);
-    free(out.offsets);
-    free(out.status);
-    free(out.cells);
+    scratch_free(&out);
     return code;
 }
 
@@ -203,20 +220,20 @@ static shoal_code time_some(struct asking *a, const struct grid_batch *some, dou
 static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
     struct asking *a = user;
     struct grid_runner *r = &a->grid->worker[0]->runner;
-    struct grid_batch some = *a->batch;
     uint64_t mark = report_mark(log_report(a->log));
     char why[64];
     int32_t span = log_begin(a->log, LOG_pilot_run);
-    *out = (struct choose_pilot){.rows = rows, .spread = 1};
-    some.count = rows;
+    *out = (struct choose_pilot){.spread = 1};
     r->way = GRID_BY_KERNEL;
-    shoal_code code = time_some(a, &some, &out->seconds);
+    shoal_code code = grid_kernel(r, a->batch->type, a->out, a->log);
+    if (code == SHOAL_OK)
+        code = time_some(a, rows, out);
     r->way = GRID_BY_CHOICE;
     if (code == SHOAL_OK)
         choose_loaded(a->grid->chooser, 0, r->made[a->batch->type][a->out].key);
-    if (code == SHOAL_DEVICE || code == SHOAL_INPUT) // no compiler: there are the stages
+    else // whoever runs the batch says what is wrong; without a compiler there are the stages
         report_withdraw(log_report(a->log), mark, why, sizeof why);
-    log_u64(a->log, span, "grids", rows);
+    log_u64(a->log, span, "grids", out->rows);
     log_end(a->log, span);
     return code;
 }
@@ -243,27 +260,40 @@ static struct choose_request request_of(const shoal_grid *g, const struct grid_b
 static void set_cpu(shoal_grid *g, const struct grid_batch *b, enum grid_type out) {
     struct chooser *c = g->chooser;
     struct cost_device *cpu = &c->table.row[0].device;
-    double threads = c->cpu.threads * 0.85;
     struct grid_load load = grid_load_of(&g->worker[0]->runner, b, out);
     cpu->in_rate = cpu->out_rate = (double)INFINITY;
     cpu->launch = call_s;
     cpu->lane = 1;
-    cpu->at_once = load.alone || threads < 1 ? 1 : threads;
+    cpu->at_once = load.alone ? 1 : g->at_once;
     c->table.row[0].kernel.loaded = load.ready;
 }
 
-static shoal_code find_devices(shoal_grid *g, enum grid_type type, shoal_log *log) {
+// Another kernel, which nothing is known of yet.
+static void begin_kernel(shoal_grid *g, enum grid_type in, enum grid_type out) {
     static const char *const words[] = {
 #define GRID_CLASS(name, word, ctype, least, most) "grid-" word,
         GRID_TYPES(GRID_CLASS)};
+    struct chooser *c = g->chooser;
+    snprintf(c->class, sizeof c->class, "%s", words[in]);
+    choose_begin(c);
+    g->at_once = c->table.row[0].device.at_once;
+    g->in_type = in;
+    g->out_type = out;
+}
+
+static bool is_about(const shoal_grid *g, const struct asking *a) {
+    return g->in_type == a->batch->type && g->out_type == a->out;
+}
+
+static shoal_code find_devices(shoal_grid *g, const struct asking *a) {
+    shoal_log *log = a->log;
     struct chooser *c = g->chooser = calloc(1, sizeof *c);
     if (!c)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     machine_find(&c->machine, log_report(log));
     learn_open(c, g->given.cache);
-    snprintf(c->class, sizeof c->class, "%s", words[type]);
     c->cpu = (struct machine_cpu){.threads = g->worker[0]->runner.threads, .lanes = 1};
-    choose_begin(c);
+    begin_kernel(g, a->batch->type, a->out);
     return SHOAL_OK;
 }
 
@@ -277,18 +307,20 @@ static bool is_the_cpus(shoal_grid *g, const struct grid_batch *b, const struct 
     return true;
 }
 
-static bool is_repeat(shoal_grid *g, const struct choose_request *q) {
+static bool is_repeat(shoal_grid *g, const struct asking *a, const struct choose_request *q) {
     const struct choose_request *l = &g->last;
-    return g->chooser && !g->chooser->failed[g->shown] && l->rows == q->rows &&
+    return g->chooser && !g->chooser->failed[g->shown] && is_about(g, a) && l->rows == q->rows &&
            l->units == q->units && l->in_bytes == q->in_bytes && l->out_bytes == q->out_bytes &&
            g->repeats++ < REPEATS_MOST;
 }
 
 static shoal_code choose_from_all(shoal_grid *g, struct asking *a, struct choose_request *q,
                                   uint32_t *row) {
-    shoal_code code = g->chooser ? SHOAL_OK : find_devices(g, a->batch->type, a->log);
+    shoal_code code = g->chooser ? SHOAL_OK : find_devices(g, a);
     if (code != SHOAL_OK)
         return code;
+    if (!is_about(g, a))
+        begin_kernel(g, a->batch->type, a->out);
     g->reason[0] = 0;
     if (g->chooser->machine.count < 2)
         return SHOAL_OK;
@@ -304,8 +336,7 @@ static shoal_code choose_from_all(shoal_grid *g, struct asking *a, struct choose
 // Who has grids that were kept, if this pipeline may run there.
 static shoal_code holder_of(shoal_grid *g, const struct asking *a, uint32_t *row) {
     const struct grid_kept *k = a->batch->kept;
-    shoal_code code =
-        g->is_free && !g->chooser ? find_devices(g, a->batch->type, a->log) : SHOAL_OK;
+    shoal_code code = g->is_free && !g->chooser ? find_devices(g, a) : SHOAL_OK;
     uint32_t rows = g->is_free && g->chooser ? g->chooser->machine.count : 2;
     for (*row = 1; *row < rows && code == SHOAL_OK; ++*row) {
         const struct device_known *d = g->is_free ? g->chooser->machine.known[*row] : NULL;
@@ -326,7 +357,7 @@ static shoal_code choose(shoal_grid *g, struct asking *a, struct choose_request 
     *row = g->shown;
     if (a->batch->kept)
         return holder_of(g, a, row);
-    if (!g->is_free || is_repeat(g, q))
+    if (!g->is_free || is_repeat(g, a, q))
         return SHOAL_OK;
     *row = 0;
     g->last.rows = 0;
@@ -343,7 +374,8 @@ static void learn(shoal_grid *g, struct asking *a, const struct choose_request *
                   double seconds, bool first) {
     const struct grid_worker *w = g->worker[row];
     const struct grid_made *m = &w->runner.made[a->batch->type][a->out];
-    if (!g->chooser || g->chooser->machine.count < 2 || w->runner.by_stages || !m->kernel)
+    if (!g->chooser || g->chooser->machine.count < 2 || w->runner.by_stages || !m->kernel ||
+        !is_about(g, a))
         return;
     set_cpu(g, a->batch, a->out);
     learn_times(g->chooser, q, row,

@@ -32,6 +32,8 @@ struct shoal_grid {
     bool is_free;                             // each batch is given to one of them
     uint32_t shown;                           // who had the last batch, or is to have all
     struct chooser *chooser;                  // NULL: nobody has asked for devices
+    enum grid_type in_type, out_type;         // of the kernel that it is about
+    double at_once;                           // grids that all threads of the CPU compute at a time
     struct choose_request last;               // of the last batch,
     uint32_t repeats;                         // which came so many times since it was thought about
     char reason[COST_REASON];
