@@ -117,7 +117,7 @@ struct bench {
     struct copies most; // the largest batch
     struct trial cpu, other;
     char cpu_text[192];
-    bool differ;
+    bool differ, lone; // lone: there is no device besides the CPU
     shoal_log *log;
 };
 
@@ -142,7 +142,7 @@ static shoal_code settle(struct bench *b, const shoal_grids *in, bool *cpu) {
 
 static void say_cpu(const struct bench *b) {
     uint64_t n = shoal_grid_break_even(b->other.grid);
-    if (!shoal_grid_reason(b->other.grid)[0])
+    if (b->lone)
         printf("  cpu (there is no other)");
     else if (n)
         printf("  cpu (below break-even %llu)", (unsigned long long)n);
@@ -194,6 +194,7 @@ static shoal_code open_both(struct bench *b) {
     double begin = now_ms(); // until `auto` has looked at all devices
     for (int i = 0; i < OFTEN && now_ms() - begin < 1000 && !code; i++)
         code = trial_run(&b->other, in, 2, b->log);
+    b->lone = !code && !shoal_grid_reason(b->other.grid)[0];
     return code;
 }
 
