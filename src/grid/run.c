@@ -254,8 +254,8 @@ static struct grid_chunk *chunk_of(struct by_kernel *k, const struct dispatch_ch
 
 // Threads of a CPU that a kernel needs for cells, each for as long as waking it takes.
 static uint64_t threads_for(const struct grid_code *code, uint64_t cells) {
-    uint64_t passes = code->passes ? code->passes : 1;
-    return cells / (code->vectors ? QUICK_CELLS : QUICK_CELLS / 16 / passes) + 1;
+    uint64_t passes = code->vectors ? 1 : 16 * (uint64_t)(code->passes ? code->passes : 1);
+    return cells * passes / QUICK_CELLS + 1;
 }
 
 static uint64_t cells_of_all(const struct by_kernel *k) {
