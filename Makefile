@@ -215,7 +215,7 @@ install: all $(foreach f,$(TOLD),$(BUILD)/told/$(firstword $(subst :, ,$(f))))
 	install -d '$(TO_DOC)/docs' '$(TO_DOC)/examples'
 	install -m 644 README.md LICENSE '$(TO_DOC)/'
 	install -m 644 docs/* '$(TO_DOC)/docs/'
-	install -m 644 examples/* '$(TO_DOC)/examples/'
+	cp -r examples/. '$(TO_DOC)/examples/'
 	if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then PATH="$$PATH:/sbin:/usr/sbin" ldconfig; fi
 uninstall:
 	rm -f '$(TO)/bin/shoal' '$(TO_LIB)/libshoal.so' '$(TO_LIB)/libshoal.so.0' '$(TO_LIB)/libshoal.a' \

@@ -165,15 +165,32 @@ static void free_room(struct grids *g) {
     g->out = (shoal_grids_out){0};
 }
 
+static shoal_code show_choice(struct grids *g) {
+    shoal_code code = shoal_grid_plan(g->grid, &g->in, result_type(g), g->log);
+    if (code)
+        return code;
+    printf("grids     %llu\n", (unsigned long long)g->in.count);
+    printf("device    %s\n", shoal_grid_device(g->grid));
+    if (shoal_grid_reason(g->grid)[0])
+        printf("chosen    %s\n", shoal_grid_reason(g->grid));
+    return SHOAL_OK;
+}
+
 static shoal_code run_grids(struct grids *g) {
     if (args_flag(g->args, "bench"))
         return SHOAL_OK;
+    if (args_flag(g->args, "dry-run"))
+        return show_choice(g);
     stop_catch();
     shoal_code code = make_room(g, result_type(g));
     if (!code)
         code = shoal_grid_run(g->grid, &g->in, &g->out, g->log);
     stop_release();
     progress_erase(&g->progress);
+    if (!code && g->talk.verbose)
+        talk_say(&g->talk, "device   %s\n", shoal_grid_device(g->grid));
+    if (!code && g->talk.verbose && shoal_grid_reason(g->grid)[0])
+        talk_say(&g->talk, "chosen   %s\n", shoal_grid_reason(g->grid));
     g->ran = !code;
     for (uint64_t i = 0; g->ran && i < g->in.count; i++)
         g->marked += g->out.status[i] != 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where the cache may be: unsafe places, odd names, settings, programs with raised rights.
 #include "cache_shelf.h"
+#include "scarce.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -263,40 +264,17 @@ TEST(cache_place_planted_temporaries) {
 
 // ---- Without memory -----------------------------------------------------------------------------
 
-// The program with the n-th allocation denied, and with all from there on: it may fail, not crash.
-static void check_scarce(const char *const *words) {
-    char number[48], preload[256];
-    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", check_path("scarce.so"));
-    for (int n = 1; n < 240; n++) {
-        const char *argv[16] = {"env", number, n % 2 ? "SHOAL_TEST_FAILS_ON=1" : "NOTHING=1",
-                                preload, check_shoal()};
-        int count = 5;
-        snprintf(number, sizeof number, "SHOAL_TEST_FAILS=%d", n / 2);
-        for (const char *const *w = words; *w; w++)
-            argv[count++] = *w;
-        struct check_output o = check_command(argv);
-        CHECK_MSG(o.status < 128, "%s %s, allocation %d%s: signal %d", words[0], words[1], n / 2,
-                  n % 2 ? " and on" : "", o.status - 128);
-        free(o.out);
-        free(o.err);
-    }
-}
-
 TEST(cache_place_without_memory) {
-    REQUIRE(
-        RUN("cc", "-shared", "-fPIC", "-O1", "-o", check_path("scarce.so"), "tests/fakes/scarce.c")
-            .status == 0);
-#ifdef __SANITIZE_ADDRESS__
-    check_skip("the sanitizer has an allocator of its own");
-#endif
-    check_scarce((const char *const[]){"cache", "stat", NULL});
+    scarce_check((const char *const[]){"cache", "stat", NULL}, 120, NULL);
     mkdir(check_path("open"), 0700);
     CHECK_INT(chmod(check_path("open"), 0777), 0); // refused, with a reason to tell
-    check_scarce((const char *const[]){"cache", "list", "--cache", check_path("open/below"), NULL});
+    scarce_check((const char *const[]){"cache", "list", "--cache", check_path("open/below"), NULL},
+                 120, NULL);
     mkdir(check_path("home"), 0700);
     mkdir(check_path("disk"), 0700);
     CHECK_INT(symlink("../disk", check_path("home/link")), 0);
     setenv("SHOAL_CACHE_RO", check_path("cache"), 1);
-    check_scarce(
-        (const char *const[]){"cache", "list", "--cache", check_path("home/link/cache"), NULL});
+    scarce_check(
+        (const char *const[]){"cache", "list", "--cache", check_path("home/link/cache"), NULL}, 120,
+        NULL);
 }

@@ -128,3 +128,28 @@ TEST(grid_cli_files_of_pipelines) {
     o = RUN(check_shoal(), "cache", "list");
     CHECK_HAS(o.out, "grid");
 }
+
+// Eight sizes, and the same cells on both; the choice that was made, before and after a run.
+TEST(device_grid_cli_bench) {
+    const char *g = file("g.json", "[[[1,2,3],[4,5,6]],[[7,8,9],[0,1,2]]]");
+    if (!strstr(RUN(check_shoal(), "devices").out, "PoCL"))
+        check_skip("no PoCL");
+    struct check_output o =
+        RUN(check_shoal(), "grid", "rot90 | mask(v>5)", "--in", g, "--bench", "--device", "opencl");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    static const char *const sizes[] = {"10", "20", "30", "50", "100", "200", "1000", "10000"};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char row[24];
+        snprintf(row, sizeof row, "\n%8s  ", sizes[i]);
+        CHECK_HAS(o.out, row);
+    }
+    CHECK(!strstr(o.out, "DIFFERENT") && !strstr(o.out, "cpu ("));
+    o = RUN(check_shoal(), "grid", "rot90", "--in", g, "--bench", "--device", "cpu");
+    CHECK_HAS(o.out, "cpu (there is no other)");
+    o = RUN(check_shoal(), "grid", "rot90", "--in", g, "--dry-run", "--threshold", "3");
+    CHECK_HAS(o.out, "grids     2\n");
+    CHECK_HAS(o.out, "chosen    cpu: 2 grids, fewer than the threshold, 3\n");
+    o = RUN(check_shoal(), "grid", "rot90", "--in", g, "-v");
+    CHECK_HAS(o.err, "chosen   cpu: 2 grids, which are too few for any other device\n");
+    CHECK_HAS(o.out, "[[[3, 6], [2, 5], [1, 4]],");
+}

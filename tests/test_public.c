@@ -209,8 +209,15 @@ CODE(shoal_grid_new, NULL, NULL, NULL, NULL)
 DOES(shoal_grid_free, NULL)
 CODE(shoal_grid_shapes, NULL, NULL, NULL, NULL)
 CODE(shoal_grid_run, NULL, NULL, NULL, NULL)
+CODE(shoal_grid_keep, NULL, NULL, NULL, NULL, NULL)
+HOLDS(shoal_kept_grids, got.count == 0, NULL)
+CODE(shoal_kept_fetch, NULL, NULL, 0, NULL)
+DOES(shoal_kept_free, NULL)
 DOES(shoal_grid_on_progress, NULL, NULL, NULL)
+CODE(shoal_grid_plan, NULL, NULL, SHOAL_U8, NULL)
 HOLDS(shoal_grid_device, !*got, NULL)
+HOLDS(shoal_grid_reason, !*got, NULL)
+GIVES(shoal_grid_break_even, 0, NULL)
 GIVES(shoal_grid_status_word, NULL, -1)
 GIVES(shoal_grid_status_text, NULL, -1)
 CODE(shoal_grid_warm, NULL, NULL, SHOAL_U8, SHOAL_U8, NULL, NULL, NULL)
@@ -383,8 +390,15 @@ static const struct nothing calls[] = {
     ROW(shoal_grid_free),
     ROW(shoal_grid_shapes),
     ROW(shoal_grid_run),
+    ROW(shoal_grid_keep),
+    ROW(shoal_kept_grids),
+    ROW(shoal_kept_fetch),
+    ROW(shoal_kept_free),
     ROW(shoal_grid_on_progress),
+    ROW(shoal_grid_plan),
     ROW(shoal_grid_device),
+    ROW(shoal_grid_reason),
+    ROW(shoal_grid_break_even),
     ROW(shoal_grid_status_word),
     ROW(shoal_grid_status_text),
     ROW(shoal_grid_warm),

@@ -2,7 +2,7 @@
 // Work on a range by several threads: all of it is done, once, also after a fork.
 #include "check.h"
 
-#include "dispatch/team.h"
+#include "base/team.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

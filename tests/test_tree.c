@@ -164,7 +164,7 @@ TEST(tree_sees_what_goes_upwards) {
         {"src/ode/run/run.c", "src/io/io.h"},
         {"src/ode/run/run.c", "src/grid/plan.h"},
         {"src/io/csv_sink.c", "src/ode/model/model.h"},
-        {"src/plot/plot.c", "src/dispatch/team.h"},
+        {"src/plot/plot.c", "src/dispatch/pool.h"},
         {"src/plot/plot.c", "src/api/options.h"},
         {"kernels/dialect/quick.h", "kernels/ode/abi.h"},
         {"cli/run.c", "src/base/buf.h"},

@@ -78,12 +78,14 @@ struct shoal_launch {
     const void *args; // the engine's, without pointers, beginning with a struct shoal_head
     size_t args_bytes;
     struct shoal_block read, written;
+    size_t stays; // bytes of the device's behind the written block, which are not copied back
     const struct shoal_resident *resident; // NULL: there is none
     const struct shoal_place *place;       // [places]; all must lie in the used parts of the blocks
     uint32_t places;
     uint32_t fills;
     const struct shoal_fill *fill; // [fills]
     uint32_t threads;              // of a CPU
+    uint32_t brief;                // of them, those that are done with it in a moment; 0: who knows
     uint32_t chunk;                // its number, for the time log
     bool chunked;                  // there are others
     size_t workspace;              // bytes a device's thread needs; a CPU's kernel says it itself
@@ -189,6 +191,12 @@ struct shoal_backend {
     // The process is about to end: what is freed from here on is not given back to the device,
     // which takes longer than the end of a process.
     void (*leave)(struct shoal_device *d);
+    // What the last chunk in a slot wrote, all of it with what stays, becomes a resident block; the
+    // slot gets another one. NULL: there is no memory. Devices with their own memory have both.
+    struct shoal_resident *(*resident_take)(struct shoal_slot *s);
+    // Some bytes of such a block.
+    shoal_code (*resident_read)(struct shoal_resident *b, size_t offset, size_t bytes, void *to,
+                                struct report *r);
     // Whether `open` would give the same now: environment, compiler, libraries. Without it, always.
     bool (*is_current)(struct shoal_device *d);
 };

@@ -1009,6 +1009,9 @@ typedef struct shoal_grid shoal_grid;
 
 typedef enum shoal_cell { SHOAL_U8, SHOAL_I16, SHOAL_I32 } shoal_cell;
 
+// Results that stay on the device that made them, see shoal_grid_keep.
+typedef struct shoal_kept shoal_kept;
+
 // Grids one behind the other, row by row: all of one shape, or each with its own. Sides are 1 to
 // 1024; a grid with others is marked.
 typedef struct shoal_grids {
@@ -1019,6 +1022,7 @@ typedef struct shoal_grids {
     int32_t height, width;   // of all, where shapes is NULL
     const int32_t *shapes;   // [2 count]: height and width of each, or NULL
     const uint64_t *offsets; // [count]: cells before each, with shapes; in order
+    const shoal_kept *kept;  // not NULL: these, and nothing else of the struct is looked at
 } shoal_grids;
 
 // The results, in the caller's memory. Where all grids have one shape and the pipeline makes one of
@@ -1037,8 +1041,9 @@ typedef struct shoal_grids_out {
     int32_t height, width; // of a stack; 0: it is none
 } shoal_grids_out;
 
-// Compiles nothing. Options of which these count: device, threads, chunk, memory, cache,
-// keep_source, stop, on_compile.
+// Compiles nothing. Options of which these count: device, threshold, reuses, no_fallback, threads,
+// chunk, memory, cache, keep_source, stop, on_compile. With device auto each batch goes to the
+// device that is likely to be done first (docs/devices.md); small ones load no driver.
 SHOAL_API shoal_code shoal_grid_new(const char *text, const shoal_options *options,
                                     shoal_grid **out, shoal_log *log);
 SHOAL_API void shoal_grid_free(shoal_grid *grid);
@@ -1050,10 +1055,31 @@ SHOAL_API shoal_code shoal_grid_shapes(shoal_grid *grid, const shoal_grids *in,
 // room than is needed is SHOAL_USAGE.
 SHOAL_API shoal_code shoal_grid_run(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
                                     shoal_log *log);
+// The same, but for the cells, which stay on the device: `cells` and `room` are not looked at. They
+// are the input of any pipeline that runs on that device (with device auto, one that is free to),
+// while they last; the pipeline that made them may be freed. A grid that was marked is marked with
+// the same word in all that is made of it. To be freed with shoal_kept_free.
+SHOAL_API shoal_code shoal_grid_keep(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
+                                     shoal_kept **kept, shoal_log *log);
+// As input of shoal_grid_run, shoal_grid_shapes and shoal_grid_keep.
+SHOAL_API shoal_grids shoal_kept_grids(const shoal_kept *kept);
+// The cells, in the order that offsets say; less room than there are cells is SHOAL_USAGE.
+SHOAL_API shoal_code shoal_kept_fetch(const shoal_kept *kept, void *cells, uint64_t room,
+                                      shoal_log *log);
+SHOAL_API void shoal_kept_free(shoal_kept *kept);
 SHOAL_API void shoal_grid_on_progress(shoal_grid *grid,
                                       void (*call)(const shoal_progress *now, void *user),
                                       void *user);
+// Says which device a batch would go to: shoal_grid_device and shoal_grid_reason tell. Nothing
+// runs.
+SHOAL_API shoal_code shoal_grid_plan(shoal_grid *grid, const shoal_grids *in, shoal_cell out,
+                                     shoal_log *log);
+// The device of the last batch, and why it had it; "": there was no choice.
 SHOAL_API const char *shoal_grid_device(const shoal_grid *grid);
+SHOAL_API const char *shoal_grid_reason(const shoal_grid *grid);
+// The fewest grids like those of the last batch for which another device is faster than the CPU; 0:
+// nobody knows, or there is no such number.
+SHOAL_API uint64_t shoal_grid_break_even(const shoal_grid *grid);
 // Status words of grids: ok, shape, bounds, ...; NULL: there is none of that number.
 SHOAL_API const char *shoal_grid_status_word(int status);
 SHOAL_API const char *shoal_grid_status_text(int status);

@@ -13,7 +13,7 @@
 #include "../dialect/head.h"
 #endif
 
-enum { GRID_ABI = 1, GRID_SIDE_MOST = 1024, GRID_CONSTANTS = 32 };
+enum { GRID_ABI = 2, GRID_SIDE_MOST = 1024, GRID_CONSTANTS = 32 };
 
 // What may be wrong with a grid. Those up to GRID_EMPTY but `range` are found before or with its
 // cells; of several the first that the kernel meets, and `division` before `range`.
@@ -52,10 +52,11 @@ struct grid_args {
     unsigned group;            // grids of a row, on a CPU
     unsigned grids;            // of this chunk
     unsigned shapes_only;      // 1: no cells
+    unsigned resident;         // 1: cells that are read lie in the resident block of a device
     unsigned anywhere;         // 1: a CPU that takes bytes from anywhere in two registers
     int height, width;         // of every grid, where there are no shapes
     int out_height, out_width; // of every result, where there are no places
-    SHOAL_U64 cells;           // of the block that is read
+    SHOAL_U64 cells;           // of the block that is read, or the resident one
     SHOAL_U64 shapes;          // of it: two ints a grid, or nowhere
     SHOAL_U64 offsets;         // of it: cells before each grid, where there are shapes
     SHOAL_U64 places;          // of it: cells before each result, or nowhere

@@ -27,6 +27,7 @@ KERNEL void shoal_grid(struct grid_args a, const GLOBAL char *read, GLOBAL char 
                        const GLOBAL char *resident, GLOBAL u32 *next,
                        const volatile GLOBAL int *stop, GLOBAL char *workspace) {
     struct grid_row g;
+    g.from = a.resident ? resident : read;
     g.store = (GLOBAL int *)(workspace + (a.workspace ? thread_number() * a.workspace : 0));
     u32 row = a.head.refill ? work_take_one(next, 1) : thread_number();
     while (row < a.head.rows) {
@@ -74,6 +75,7 @@ KERNEL void shoal_grid(const struct grid_args *args, const char *read, char *wri
                        const char *resident, u32 *next, const volatile int *stop, char *workspace) {
     const struct grid_args own = *args, *const a = &own; // which nothing that is written can change
     struct grid_row g;
+    g.from = read;
     g.store = (int *)workspace;
 #if PLANES
     struct lines lines;

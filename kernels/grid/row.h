@@ -2,6 +2,7 @@
 // What the generated function grid_body is given, and its loops over cells. Given: IN_T and OUT_T,
 // the types of cells.
 struct grid_row {
+    const GLOBAL char *from; // block that has the cells of all inputs
     const GLOBAL IN_T *in;
     GLOBAL OUT_T *out;
     GLOBAL int *shape;            // of the result
@@ -42,7 +43,7 @@ INLINE void grid_find(const struct grid_args *a, const GLOBAL char *read, u32 nu
         g->width = shape[1];
         at = ((const GLOBAL u64 *)(read + a->offsets))[number];
     }
-    g->in = (const GLOBAL IN_T *)(read + a->cells) + at;
+    g->in = (const GLOBAL IN_T *)(g->from + a->cells) + at;
 }
 
 INLINE void grid_find_result(const struct grid_args *a, const GLOBAL char *read,

@@ -209,8 +209,14 @@ static bool call_read(struct call *c, PyObject *args) {
     for (int i = 0; i < BUFFERS; i++)
         if (!call_take(c, i, i < OUT_CELLS ? in[i] : out[i - OUT_CELLS], least[i]))
             return false;
-    c->in = (shoal_grids){sizeof c->in, count, (shoal_cell)type, c->b[CELLS].buf,
-                          height,       width, c->b[SHAPES].buf, c->b[OFFSETS].buf};
+    c->in = (shoal_grids){.size = sizeof c->in,
+                          .count = count,
+                          .type = (shoal_cell)type,
+                          .cells = c->b[CELLS].buf,
+                          .height = height,
+                          .width = width,
+                          .shapes = c->b[SHAPES].buf,
+                          .offsets = c->b[OFFSETS].buf};
     c->out = (shoal_grids_out){.size = sizeof c->out,
                                .type = (shoal_cell)out_type,
                                .cells = c->b[OUT_CELLS].buf,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Running a solver into the caller's arrays: named as in result files, with strides of the caller.
 #include "api/solver.h"
-#include "dispatch/team.h"
+#include "base/team.h"
 
 #include <stdlib.h>
 #include <string.h>

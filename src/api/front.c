@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-LOG_LABEL(choose_device, RUNTIME, 12, "which device gets the batch");
-LOG_LABEL(pilot_run, RUNTIME, 14, "some runs on the CPU, to see what each takes");
+LOG_SHARED_LABEL(pilot_run, RUNTIME, 14,
+                 "some rows of the batch on the CPU, to see what each takes");
 LOG_LABEL(wait_for_device, BUILD, 6, "a device that another thread makes ready");
 
 // ---- Making and changing ------------------------------------------------------------------------
@@ -146,15 +146,6 @@ const shoal_solver *front_shown(const shoal_solver *s) {
 
 // ---- What the choice asks -----------------------------------------------------------------------
 
-// A word of a description such as sm_90; NULL: only the open device knows what it builds for.
-static const char *target_of(const struct device_known *d, char word[16]) {
-    const char *at = d ? strstr(d->text, ", sm_") : NULL;
-    if (!at)
-        return NULL;
-    snprintf(word, 16, "%.*s", (int)strcspn(at + 2, ","), at + 2);
-    return word;
-}
-
 static void look_up(const struct order *order, enum plan_role role, const shoal_options *o,
                     struct system *system, struct cost_kernel *out, char key[KEY_HEX]) {
     struct build_how how = solver_how(order->model, o, order->backend, order->device);
@@ -177,7 +168,7 @@ static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char k
     struct order order;
     char word[16];
     shoal_options o = options_of(s, row);
-    const char *target = target_of(s->front->chooser.machine.known[row], word);
+    const char *target = known_target(s->front->chooser.machine.known[row], word);
     shoal_code code = order_open(s->model, &o, target, &order, NULL);
     struct system *system = code == SHOAL_OK ? api_system(order.model, NULL) : NULL;
     if (system)
@@ -194,7 +185,7 @@ static void look_for_stiff(shoal_solver *s, uint32_t row) {
     struct order order;
     char word[16], key[KEY_HEX];
     shoal_options o = options_of(s, row);
-    const char *target = target_of(s->front->chooser.machine.known[row], word);
+    const char *target = known_target(s->front->chooser.machine.known[row], word);
     shoal_code code = order_open(s->model, &o, target, &order, NULL);
     struct system *system = code == SHOAL_OK ? build_system(order.model->model, NULL) : NULL;
     if (system)
@@ -260,7 +251,7 @@ static bool is_target_free(void *user, uint32_t row) {
     shoal_solver *s = user, *cpu = NULL;
     char word[16];
     bool rounds =
-        !s->plan->kernel[PLAN_FIRST].f32 || target_of(s->front->chooser.machine.known[row], word);
+        !s->plan->kernel[PLAN_FIRST].f32 || known_target(s->front->chooser.machine.known[row], word);
     return rounds && child_of(s, 0, &cpu, s->front->log) == SHOAL_OK &&
            cpu->runner.kernel[PLAN_FIRST].target_free;
 }
@@ -281,11 +272,9 @@ static shoal_code choose(shoal_solver *s, const shoal_batch *batch, uint32_t *ro
     q.user = s;
     f->batch = batch;
     f->log = log;
-    int32_t span = log_begin(log, LOG_choose_device);
+    int32_t span = learn_begin_choice(log);
     shoal_code code = choose_device(&f->chooser, &q, row);
-    log_text(log, span, "device", f->chooser.table.row[*row].device.name);
-    log_text(log, span, "reason", f->chooser.reason);
-    log_end(log, span);
+    learn_end_choice(log, span, f->chooser.table.row[*row].device.name, f->chooser.reason);
     return code;
 }
 

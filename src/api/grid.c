@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Pipelines on grids, for those outside: argument checks, then one call down.
+#include "api/grid_devices.h"
+#include "api/grid_kept.h"
 #include "api/model.h"
 #include "api/options.h"
-#include "base/cpus.h"
-#include "device/device.h"
-#include "grid/run.h"
 #include "io/grids.h"
 
 #include <stdio.h>
@@ -14,56 +13,25 @@
 _Static_assert((int)SHOAL_U8 == GRID_U8 && (int)SHOAL_I16 == GRID_I16 && (int)SHOAL_I32 == GRID_I32,
                "types of cells");
 
-struct shoal_grid {
-    struct grid_plan *plan;
-    struct grid_runner runner;
-    bool for_target; // the device is this handle's alone
-    struct shoal_card card;
-    const volatile int *stop;
-    char *cache, *keep_source; // copies
-    void (*progress)(const shoal_progress *now, void *user);
-    void *progress_user;
-};
-
 static shoal_code no_memory(shoal_log *log) {
     return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
 }
 
 // ---- Handles ------------------------------------------------------------------------------------
 
-static shoal_code open_device(shoal_grid *g, const shoal_options *o, const char *target,
-                              shoal_log *log) {
-    struct grid_runner *r = &g->runner;
-    struct report *report = log_report(log);
-    uint32_t index = 0;
-    if (target) {
-        g->for_target = true;
-        return device_open_target(target, false, &r->backend, &r->device, report);
-    }
-    shoal_code code = device_choose(o->device, &r->backend, &index, report);
-    if (code == SHOAL_OK)
-        code = kernel_device_open(r->backend, index, false, &r->device, report);
-    if (code == SHOAL_OK)
-        r->backend->describe(index, &g->card);
-    if (code == SHOAL_OK && r->backend->prepare)
-        r->backend->prepare(r->device);
-    return code;
-}
-
-static void set_runner(shoal_grid *g, const shoal_options *o) {
-    struct grid_runner *r = &g->runner;
-    g->cache = o->cache ? strdup(o->cache) : NULL;
-    g->keep_source = o->keep_source ? strdup(o->keep_source) : NULL;
-    g->stop = o->stop;
-    r->plan = g->plan;
-    r->threads = o->threads ? o->threads : cpus_usable();
-    r->chunk = o->chunk;
-    r->memory = o->memory;
-    r->cache = g->cache;
-    r->keep_source = g->keep_source;
-    r->stop = o->stop;
-    r->on_compile = o->on_compile;
-    r->on_compile_user = o->on_compile_user;
+// Text that outlives the call that gave it.
+static void own_options(shoal_grid *g, const shoal_options *o) {
+    g->given = (shoal_options){.threads = o->threads,
+                               .chunk = o->chunk,
+                               .memory = o->memory,
+                               .threshold = o->threshold,
+                               .reuses = o->reuses,
+                               .no_fallback = o->no_fallback,
+                               .cache = o->cache ? strdup(o->cache) : NULL,
+                               .keep_source = o->keep_source ? strdup(o->keep_source) : NULL,
+                               .stop = o->stop,
+                               .on_compile = o->on_compile,
+                               .on_compile_user = o->on_compile_user};
 }
 
 static shoal_code open_grid(const char *call, const char *text, const shoal_options *options,
@@ -77,10 +45,9 @@ static shoal_code open_grid(const char *call, const char *text, const shoal_opti
     shoal_grid *g = calloc(1, sizeof *g);
     if (!g)
         return no_memory(log);
+    own_options(g, &o);
     g->plan = grid_parse("pipeline", text, strlen(text), log_report(log));
-    code = g->plan ? open_device(g, &o, target, log) : SHOAL_INPUT;
-    if (code == SHOAL_OK)
-        set_runner(g, &o);
+    code = g->plan ? grid_devices_open(g, o.device, target, log) : SHOAL_INPUT;
     if (code == SHOAL_OK)
         *out = g;
     else
@@ -98,14 +65,10 @@ shoal_code shoal_grid_new(const char *text, const shoal_options *options, shoal_
 void shoal_grid_free(shoal_grid *g) {
     if (!g)
         return;
-    grid_runner_free(&g->runner);
-    if (!g->for_target)
-        kernel_device_close(g->runner.device);
-    else if (g->runner.device)
-        g->runner.backend->close(g->runner.device);
+    grid_devices_close(g);
     grid_plan_free(g->plan);
-    free(g->cache);
-    free(g->keep_source);
+    free((char *)(uintptr_t)g->given.cache);
+    free((char *)(uintptr_t)g->given.keep_source);
     free(g);
 }
 
@@ -117,7 +80,15 @@ void shoal_grid_on_progress(shoal_grid *grid, void (*call)(const shoal_progress 
     grid->progress_user = user;
 }
 
-const char *shoal_grid_device(const shoal_grid *grid) { return grid ? grid->card.text : ""; }
+const char *shoal_grid_device(const shoal_grid *grid) {
+    return grid ? grid->worker[grid->shown]->card.text : "";
+}
+
+uint64_t shoal_grid_break_even(const shoal_grid *grid) {
+    return grid && grid->chooser ? choose_break_even(grid->chooser, &grid->last) : 0;
+}
+
+const char *shoal_grid_reason(const shoal_grid *grid) { return grid ? grid->reason : ""; }
 
 static const char *const status_words[][2] = {
 #define GRID_STATUS_WORDS(name, word, text) {word, text},
@@ -129,6 +100,8 @@ const char *shoal_grid_status_word(int status) {
 const char *shoal_grid_status_text(int status) {
     return status >= 0 && status < GRID_STATUS_COUNT ? status_words[status][1] : NULL;
 }
+
+static const struct dispatch_control nobody = {0};
 
 // ---- Runs ---------------------------------------------------------------------------------------
 
@@ -152,12 +125,15 @@ static shoal_code check_call(const char *call, const shoal_grid *g, const shoal_
                              const shoal_grids_out *out, shoal_log *log) {
     if (!g || !in || !out || in->size != sizeof *in || out->size != sizeof *out)
         return api_usage(log, call, "pipeline, grids or place for results");
-    if (!is_type(in->type) || !is_type(out->type))
+    if ((!in->kept && !is_type(in->type)) || !is_type(out->type))
         return api_usage(log, call, "type of cells");
-    if (in->count && (!out->shapes || !out->offsets || !out->status))
+    uint64_t count = in->kept ? in->kept->count : in->count;
+    if (count && (!out->shapes || !out->offsets || !out->status))
         return api_usage(log, call, "place for shapes, offsets or status");
     if (in->shapes && !in->offsets)
         return api_usage(log, call, "offsets of grids with shapes");
+    if (in->kept)
+        return SHOAL_OK;
     bool cells = in->shapes || (in->height > 0 && in->width > 0);
     if (in->count && cells && !in->cells)
         return api_usage(log, call, "cells");
@@ -166,8 +142,11 @@ static shoal_code check_call(const char *call, const shoal_grid *g, const shoal_
     return in->shapes ? check_shapes(call, in, log) : SHOAL_OK;
 }
 
-static struct grid_batch batch_of(const shoal_grids *in) {
-    return (struct grid_batch){.count = in->count,
+static struct grid_batch batch_of(const shoal_grids *given) {
+    shoal_grids kept = shoal_kept_grids(given->kept);
+    const shoal_grids *in = given->kept ? &kept : given;
+    return (struct grid_batch){.kept = in->kept && in->kept->on.block ? &in->kept->on : NULL,
+                               .count = in->count,
                                .type = (enum grid_type)in->type,
                                .cells = in->cells,
                                .height = in->height,
@@ -198,27 +177,81 @@ shoal_code shoal_grid_shapes(shoal_grid *grid, const shoal_grids *in, shoal_grid
         return code;
     struct grid_batch batch = batch_of(in);
     struct grid_result result = result_of(out);
-    code = grid_shapes(&grid->runner, &batch, &result, log);
+    result.cells = NULL;
+    if (grid->plan->one_shape) // of which no cell need be seen
+        code = grid_shapes(&grid->worker[grid->shown]->runner, &batch, &result, log);
+    else
+        code = grid_devices_run(grid, &batch, &result, &nobody, false, log);
     tell(&result, out);
     return code;
 }
 
-shoal_code shoal_grid_run(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
-                          shoal_log *log) {
-    static unsigned char nothing; // results that have no cells have a place too
-    shoal_code code = check_call("shoal_grid_run", grid, in, out, log);
+shoal_code shoal_grid_plan(shoal_grid *grid, const shoal_grids *in, shoal_cell out,
+                           shoal_log *log) {
+    shoal_grids_out none = {.size = sizeof none, .type = out};
+    none.shapes = &(int32_t){0}; // nothing is written
+    none.offsets = &(uint64_t){0};
+    none.status = &(uint8_t){0};
+    shoal_code code = check_call("shoal_grid_plan", grid, in, &none, log);
     if (code != SHOAL_OK)
         return code;
     struct grid_batch batch = batch_of(in);
+    struct grid_result room = result_of(&none);
+    return grid_devices_run(grid, &batch, &room, &nobody, true, log);
+}
+
+static shoal_code run_grids(shoal_grid *grid, const shoal_grids *in, struct grid_result *result,
+                            shoal_log *log) {
+    const struct grid_batch batch = batch_of(in);
+    const struct dispatch_control control = {
+        .stop = {grid->given.stop}, .progress = grid->progress, .user = grid->progress_user};
+    shoal_code code = grid_devices_run(grid, &batch, result, &control, false, log);
+    if (code == SHOAL_OK)
+        kept_mark(in->kept, result);
+    return code;
+}
+
+// Results that have no cells have a place too.
+static unsigned char nothing;
+
+shoal_code shoal_grid_run(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
+                          shoal_log *log) {
+    shoal_code code = check_call("shoal_grid_run", grid, in, out, log);
+    if (code != SHOAL_OK)
+        return code;
     struct grid_result result = result_of(out);
     if (!result.cells) {
         result.cells = &nothing;
         result.room = 0;
     }
-    const struct dispatch_control control = {
-        .stop = {grid->stop}, .progress = grid->progress, .user = grid->progress_user};
-    code = grid_run(&grid->runner, &batch, &result, &control, log);
+    code = run_grids(grid, in, &result, log);
     tell(&result, out);
+    return code;
+}
+
+shoal_code shoal_grid_keep(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
+                           shoal_kept **kept, shoal_log *log) {
+    if (!kept)
+        return api_usage(log, "shoal_grid_keep", "place for what is kept");
+    *kept = NULL;
+    shoal_code code = check_call("shoal_grid_keep", grid, in, out, log);
+    if (code != SHOAL_OK)
+        return code;
+    shoal_kept *k = calloc(1, sizeof *k);
+    if (!k)
+        return no_memory(log);
+    struct grid_result result = result_of(out);
+    result.cells = &nothing;
+    result.room = UINT64_MAX;
+    result.keep = &k->on;
+    code = run_grids(grid, in, &result, log);
+    tell(&result, out);
+    shoal_code taken = kept_take(k, &result, batch_of(in).count, log);
+    code = code == SHOAL_OK ? taken : code;
+    if (code == SHOAL_OK)
+        *kept = k;
+    else
+        shoal_kept_free(k);
     return code;
 }
 
@@ -235,9 +268,9 @@ shoal_code shoal_grid_warm(const char *text, const shoal_options *options, shoal
     if (code != SHOAL_OK)
         return code;
     *result = (shoal_warm_result){.method = "grid"};
-    code = grid_kernel_warm(&g->runner, (enum grid_type)in, (enum grid_type)out, &making, log);
-    snprintf(result->target, sizeof result->target, "%s",
-             g->runner.backend->target(g->runner.device)->name);
+    struct grid_runner *r = &g->worker[g->shown]->runner;
+    code = grid_kernel_warm(r, (enum grid_type)in, (enum grid_type)out, &making, log);
+    snprintf(result->target, sizeof result->target, "%s", r->backend->target(r->device)->name);
     memcpy(result->key, making.hex, sizeof result->key);
     result->compiled = code == SHOAL_OK && making.origin == KERNEL_COMPILED;
     result->seconds = making.wall_ms / 1e3;
@@ -256,7 +289,8 @@ shoal_code shoal_grid_source(const char *text, const shoal_options *options, sho
     shoal_code code = open_grid("shoal_grid_source", text, options, NULL, &g, log);
     if (code != SHOAL_OK)
         return code;
-    *source = grid_kernel_text(&g->runner, (enum grid_type)in, (enum grid_type)out);
+    *source =
+        grid_kernel_text(&g->worker[g->shown]->runner, (enum grid_type)in, (enum grid_type)out);
     if (!*source)
         code =
             report_error(log_report(log), SHOAL_INPUT, "the pipeline is too large for one kernel");

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+LOG_LABEL(choose_device, RUNTIME, 12, "which device gets the batch");
 LOG_LABEL(tune_store, RUNTIME, 120, "what was measured, into its file");
 
 static const int64_t save_ns = (int64_t)5 * 1000000000; // not more often
@@ -34,12 +35,16 @@ void learn_class(struct chooser *c, const shoal_solver *s) {
     c->cpu = (struct machine_cpu){.threads = s->plan->threads, .lanes = pilot_lanes(s->plan)};
 }
 
-void learn_begin(struct chooser *c, const shoal_solver *s) {
-    struct cache *cache = cache_open(s->given.cache);
-    snprintf(c->place, sizeof c->place, "%s", s->given.cache ? s->given.cache : "");
+void learn_open(struct chooser *c, const char *place) {
+    struct cache *cache = cache_open(place);
+    snprintf(c->place, sizeof c->place, "%s", place ? place : "");
     if (cache)
         tune_load(&c->tune, cache, c->machine.digest, now_ns());
     cache_close(cache);
+}
+
+void learn_begin(struct chooser *c, const shoal_solver *s) {
+    learn_open(c, s->given.cache);
     learn_class(c, s);
     choose_begin(c);
 }
@@ -58,6 +63,16 @@ static void save_now_and_then(struct chooser *c, shoal_log *log) {
         return;
     int32_t span = log_begin(log, LOG_tune_store);
     learn_save(c);
+    log_end(log, span);
+}
+
+// ---- Around a choice ----------------------------------------------------------------------------
+
+int32_t learn_begin_choice(shoal_log *log) { return log_begin(log, LOG_choose_device); }
+
+void learn_end_choice(shoal_log *log, int32_t span, const char *device, const char *reason) {
+    log_text(log, span, "device", device);
+    log_text(log, span, "reason", reason);
     log_end(log, span);
 }
 
@@ -119,18 +134,17 @@ static void put_time(double *to, double seconds) { *to = seconds > 0 ? seconds :
 static bool is_near(double a, double b) { return fabs(a - b) <= 0.2 * b || a == b; }
 
 // A file that says the same already is not written again.
-static void note_kernel(struct chooser *c, const shoal_solver *s, int64_t now) {
-    const struct loaded *k = &s->runner.kernel[PLAN_FIRST];
-    const struct tune_kernel *known = tune_kernel(&c->tune, k->key);
+static void note_kernel(struct chooser *c, const struct learn_times *t, int64_t now) {
+    const struct tune_kernel *known = tune_kernel(&c->tune, t->key);
     struct tune_kernel new = known ? *known : (struct tune_kernel){0};
-    put_time(&new.compile, k->compile_s);
-    put_time(&new.load, k->load_s);
-    put_time(&new.first, s->runner.first_s);
-    put_time(&new.typical, s->runner.typical_s);
+    put_time(&new.compile, t->compile);
+    put_time(&new.load, t->load);
+    put_time(&new.first, t->launch);
+    put_time(&new.typical, t->typical);
     if (known && is_near(new.compile, known->compile) && is_near(new.load, known->load) &&
         is_near(new.first, known->first) && is_near(new.typical, known->typical))
         return;
-    struct tune_kernel *to = tune_note(&c->tune, k->key, now);
+    struct tune_kernel *to = tune_note(&c->tune, t->key, now);
     to->compile = new.compile;
     to->load = new.load;
     to->first = new.first;
@@ -138,36 +152,50 @@ static void note_kernel(struct chooser *c, const shoal_solver *s, int64_t now) {
 }
 
 // What the start of a device took, once in a process; and that of a kernel from the cache.
-static void note_device(struct chooser *c, shoal_solver *s, uint32_t row, int64_t now) {
-    const struct loaded *k = &s->runner.kernel[PLAN_FIRST];
+static void note_device(struct chooser *c, const struct learn_times *t, uint32_t row, int64_t now) {
     const char *device = c->table.row[row].device.name;
     char name[TUNE_NAME];
     if (!row)
         return;
-    if (s->opened_s > 0) {
+    if (t->opened > 0) {
         machine_point(device, MACHINE_START, NULL, name);
-        tune_learn(&c->tune, name, s->opened_s, now);
+        tune_learn(&c->tune, name, t->opened, now);
     }
-    if (k->load_s > 0) {
+    if (t->load > 0) {
         machine_point(device, MACHINE_LOAD, NULL, name);
-        tune_learn(&c->tune, name, k->load_s, now);
+        tune_learn(&c->tune, name, t->load, now);
     }
+}
+
+void learn_times(struct chooser *c, const struct choose_request *q, uint32_t row,
+                 const struct learn_times *t, shoal_log *log) {
+    int64_t now = now_ns();
+    choose_loaded(c, row, t->key);
+    choose_learn(c, q, row, t->seconds, t->first, now);
+    note_kernel(c, t, now);
+    if (t->first)
+        note_device(c, t, row, now);
+    save_now_and_then(c, log);
 }
 
 void learn_from(shoal_solver *worker, const struct batch *b, double seconds, bool first,
                 shoal_log *log) {
     uint32_t row = 0;
-    int64_t now = now_ns();
+    const struct loaded *k = &worker->runner.kernel[PLAN_FIRST];
     struct chooser *c = chooser_of(worker, &row);
     if (!c || !batch_rows(b))
         return;
     struct choose_request q = learn_request(worker, b);
-    choose_loaded(c, row, worker->runner.kernel[PLAN_FIRST].key);
-    choose_learn(c, &q, row, seconds, first, now);
-    note_kernel(c, worker, now);
-    if (first)
-        note_device(c, worker, row, now);
-    save_now_and_then(c, log);
+    learn_times(c, &q, row,
+                &(struct learn_times){.key = k->key,
+                                      .seconds = seconds,
+                                      .compile = k->compile_s,
+                                      .load = k->load_s,
+                                      .launch = worker->runner.first_s,
+                                      .typical = worker->runner.typical_s,
+                                      .opened = worker->opened_s,
+                                      .first = first},
+                log);
 }
 
 // ---- A run to come ------------------------------------------------------------------------------

@@ -9,16 +9,35 @@
 #include "api/solver.h"
 #include "ode/run/pilot.h"
 
+LOG_DECLARE_LABEL(pilot_run);
+
 struct learner;
 void learner_free(struct learner *l); // NULL is fine; what is new goes into the file
 
-// Of a chooser that has its machine: the file, and the kind of runs.
+// The file of a chooser that has its machine, in a cache (NULL: the usual one).
+void learn_open(struct chooser *c, const char *cache);
+void learn_save(struct chooser *c);
+// Of such a chooser: the file, and the kind of runs.
 void learn_begin(struct chooser *c, const shoal_solver *s);
 void learn_class(struct chooser *c, const shoal_solver *s);
-void learn_save(struct chooser *c);
 // What the choice must know of a batch, but for the engine.
 struct choose_request learn_request(const shoal_solver *s, const struct batch *b);
 
+// Around a choice, in the time log.
+int32_t learn_begin_choice(shoal_log *log);
+void learn_end_choice(shoal_log *log, int32_t span, const char *device, const char *reason);
+
+// What a batch took, with all that its kernel did; times that nobody took are 0.
+struct learn_times {
+    const char *key;
+    double seconds;
+    double compile, load;   // of the kernel
+    double launch, typical; // of a chunk: the first of the process, and later ones
+    double opened;          // start of the device, by whoever started it
+    bool first;             // it was the first there
+};
+void learn_times(struct chooser *c, const struct choose_request *q, uint32_t row,
+                 const struct learn_times *t, shoal_log *log);
 // A worker ran a batch. `first`: its first.
 void learn_from(shoal_solver *worker, const struct batch *b, double seconds, bool first,
                 shoal_log *log);

@@ -3,7 +3,7 @@
 #ifndef SHOAL_API_REDUCE_H
 #define SHOAL_API_REDUCE_H
 
-#include "dispatch/team.h"
+#include "base/team.h"
 #include "ode/batch/batch_axes.h"
 #include "result/reduce_list.h"
 #include "result/sink.h"

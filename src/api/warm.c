@@ -25,23 +25,17 @@ static shoal_code warm(const struct order *order, enum plan_role role, struct sy
                        const shoal_options *options, shoal_warm_result *out, shoal_log *log) {
     const struct kernel_plan *plan = &order->kernel[role];
     struct build_how how = solver_how(order->model, options, order->backend, order->device);
-    struct cache *cache = cache_open(how.cache);
+    struct cache *cache;
     struct build b = {0};
     *out = (shoal_warm_result){.method = plan->stiff ? choice_auto : plan->method->name};
-    if (!cache)
-        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    const char *off = cache_off(cache);
-    shoal_code code = SHOAL_OK;
-    if (off)
-        code = report_error(log_report(log), SHOAL_IO, "kernels cannot be kept: %s", off);
-    if (code == SHOAL_OK)
-        code = build_begin(plan, system, &how, cache, &b, log);
+    shoal_code code = kernel_cache_open(how.cache, true, &cache, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = build_begin(plan, system, &how, cache, &b, log);
     if (code == SHOAL_OK)
         code = put(&b, order->backend->target(order->device)->name, out);
-    if (!off)
-        cache_tell(cache, log_report(log));
     build_free(&b);
-    cache_close(cache);
+    kernel_cache_close(cache, log);
     return code;
 }
 

@@ -342,3 +342,11 @@ uint32_t device_known(const struct device_known **list, struct report *r) {
     *list = known->device;
     return known->count;
 }
+
+const char *known_target(const struct device_known *d, char word[KNOWN_TARGET]) {
+    const char *at = d ? strstr(d->text, ", sm_") : NULL;
+    if (!at)
+        return NULL;
+    snprintf(word, KNOWN_TARGET, "%.*s", (int)strcspn(at + 2, ","), at + 2);
+    return word;
+}

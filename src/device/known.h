@@ -37,6 +37,11 @@ uint32_t device_known(const struct device_known **list, struct report *r);
 // Whether that takes no driver, since all of them were asked before.
 bool known_asks_nobody(void);
 
+// What a device (NULL: the CPU) builds for, a word of its description such as sm_90; NULL: only the
+// open device knows.
+enum { KNOWN_TARGET = 16 };
+const char *known_target(const struct device_known *d, char word[KNOWN_TARGET]);
+
 // Of one backend.
 struct known {
     uint32_t count;

@@ -30,7 +30,7 @@ static bool inside(size_t offset, size_t bytes, size_t room) {
 
 static bool all_inside(const struct shoal_launch *l, size_t resident) {
     const size_t room[] = {[SHOAL_READ] = launch_used(&l->read),
-                           [SHOAL_WRITTEN] = launch_used(&l->written),
+                           [SHOAL_WRITTEN] = launch_used(&l->written) + l->stays,
                            [SHOAL_RESIDENT] = resident};
     for (uint32_t i = 0; i < l->places; i++)
         if (!inside(l->place[i].offset, l->place[i].bytes, room[l->place[i].block]))

@@ -32,7 +32,7 @@ static struct offload_copies copies_of(const struct shoal_block *b, bool small) 
 
 struct offload offload_of(const struct shoal_launch *l) {
     size_t read = launch_used(&l->read), written = launch_used(&l->written);
-    bool small = read && read <= OFFLOAD_SMALL && written <= OFFLOAD_SMALL - read;
+    bool small = read && read <= OFFLOAD_SMALL && written <= OFFLOAD_SMALL - read && !l->stays;
     return (struct offload){.launch = l,
                             .read = copies_of(&l->read, small),
                             .written = copies_of(&l->written, small),

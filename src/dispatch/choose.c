@@ -42,11 +42,13 @@ void choose_failed(struct chooser *c, uint32_t row) {
 
 // ---- Parts --------------------------------------------------------------------------------------
 
+static double units_of(const struct choose_request *q) { return q->units > 0 ? q->units : 1; }
+
 static struct cost_job job_of(const struct chooser *c, const struct choose_request *q) {
     return (struct cost_job){.rows = q->rows,
                              .in_bytes = q->in_bytes,
                              .out_bytes = q->out_bytes,
-                             .work = c->work > 0 ? c->work : some_work,
+                             .work = c->work > 0 ? c->work * units_of(q) : some_work,
                              .spread = c->spread > 1 ? c->spread : 1,
                              .reuses = q->reuses,
                              .noun = q->noun};
@@ -76,6 +78,17 @@ bool choose_is_faster(const struct chooser *c, const struct choose_request *q, u
     struct cost_job j = job_of(c, q);
     j.work = cost_work(&c->table.row[0].device, &j, seconds);
     return cost_warm(&c->table.row[row], &j) < seconds;
+}
+
+uint64_t choose_break_even(const struct chooser *c, const struct choose_request *q) {
+    struct cost_job j = job_of(c, q);
+    uint64_t least = 0;
+    for (uint32_t i = 1; i < c->table.count && c->work > 0; i++) {
+        uint64_t n =
+            c->failed[i] ? 0 : cost_break_even(&c->table.row[0], &c->table.row[i], &j, true);
+        least = n && (!least || n < least) ? n : least;
+    }
+    return least;
 }
 
 static uint32_t best_other(const struct chooser *c, const struct cost_job *j) {
@@ -159,7 +172,7 @@ static double measure(struct chooser *c, const struct choose_request *q) {
         return p.took;
     j.rows = p.rows;
     c->spread = j.spread = p.spread > 1 ? p.spread : 1;
-    c->work = cost_work(&c->table.row[0].device, &j, p.seconds);
+    c->work = cost_work(&c->table.row[0].device, &j, p.seconds) / units_of(q);
     return p.took;
 }
 
@@ -198,22 +211,37 @@ static void find_work(struct chooser *c, const struct choose_request *q) {
 
 // ---- The choice ---------------------------------------------------------------------------------
 
+void choose_reason(const struct choose_request *q, const char *device, const char *why,
+                   char reason[COST_REASON]) {
+    char name[COST_NAME], rows[COST_NAME];
+    cost_name(device, name);
+    cost_count(q->rows, rows);
+    snprintf(reason, COST_REASON, "%s: %s %s, %s", name, rows, q->noun, why);
+}
+
 static shoal_code say(struct chooser *c, const struct choose_request *q, uint32_t row,
                       const char *why) {
-    char device[COST_NAME], rows[COST_NAME];
-    cost_name(c->table.row[row].device.name, device);
-    cost_count(q->rows, rows);
-    snprintf(c->reason, COST_REASON, "%s: %s %s, %s", device, rows, q->noun, why);
+    choose_reason(q, c->table.row[row].device.name, why, c->reason);
     return SHOAL_OK;
+}
+
+bool choose_few(const struct choose_request *q, char reason[COST_REASON]) {
+    char n[COST_NAME], why[2 * COST_NAME] = "which are too few for any other device";
+    if (q->rows >= (q->threshold ? q->threshold : CHOOSE_CPU_MOST + 1))
+        return false;
+    cost_count(q->threshold, n);
+    if (q->threshold)
+        snprintf(why, sizeof why, "fewer than the threshold, %s", n);
+    choose_reason(q, "cpu", why, reason);
+    return true;
 }
 
 static shoal_code by_threshold(struct chooser *c, const struct choose_request *q, uint32_t *row) {
     struct cost_job j = job_of(c, q);
-    bool few = q->rows < q->threshold;
     char n[COST_NAME], why[2 * COST_NAME];
     cost_count(q->threshold, n);
-    snprintf(why, sizeof why, "%s than the threshold, %s", few ? "fewer" : "not fewer", n);
-    *row = few ? 0 : best_other(c, &j);
+    snprintf(why, sizeof why, "not fewer than the threshold, %s", n);
+    *row = best_other(c, &j);
     return say(c, q, *row, why);
 }
 
@@ -235,10 +263,10 @@ shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint
     c->meanwhile = false;
     if (!has_other(c))
         return say(c, q, 0, "and there is no other device");
+    if (choose_few(q, c->reason))
+        return SHOAL_OK;
     if (q->threshold)
         return by_threshold(c, q, row);
-    if (q->rows <= CHOOSE_CPU_MOST)
-        return say(c, q, 0, "which are too few for any other device");
     if (is_plain(c, &j))
         return say(c, q, 0, "which are too few for any other device, whatever each takes");
     shoal_code code = look(c, q);
@@ -292,9 +320,9 @@ void choose_learn(struct chooser *c, const struct choose_request *q, uint32_t ro
     struct cost_job j = job_of(c, q);
     c->last = (int)row;
     if (row == 0) {
-        double work = cost_work(&c->table.row[0].device, &j, seconds);
+        double work = cost_work(&c->table.row[0].device, &j, seconds) / units_of(q);
         c->work = mixed(c->work, work);
-        j.work = c->work;
+        j.work = c->work * units_of(q);
         cost_miss(&c->table, &j);
     } else if (!first && c->work > 0)
         learn_device(c, &j, row, seconds, now);

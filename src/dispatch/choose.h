@@ -42,6 +42,7 @@ struct choose_engine {
 struct choose_request {
     uint64_t rows;
     double in_bytes, out_bytes; // of a row
+    double units;               // of work that a row is, where the engine knows; 0: one
     uint64_t threshold;         // 0: by measurement
     double reuses;
     const char *noun; // runs
@@ -61,7 +62,7 @@ struct chooser {
     char key[COST_DEVICES][KEY_HEX]; // of kernels that were looked for; "": not yet
     bool failed[COST_DEVICES];       // it is not chosen again
     int last;                        // row of the last batch; COST_NONE: none
-    double work, spread;             // of a row; work 0: not known
+    double work, spread;             // of a unit of a row; work 0: not known
     bool piloted;
     bool meanwhile; // the CPU begins with the batch while the device is made ready that gets it
     char reason[COST_REASON];
@@ -73,8 +74,16 @@ void choose_begin(struct chooser *c);
 void choose_loaded(struct chooser *c, uint32_t row, const char *key);
 // Its device cannot be used: the others are left.
 void choose_failed(struct chooser *c, uint32_t row);
+// A batch that is the CPU's whichever devices there are: the reason says why.
+bool choose_few(const struct choose_request *q, char reason[COST_REASON]);
+// DEVICE: 20 runs, WHY
+void choose_reason(const struct choose_request *q, const char *device, const char *why,
+                   char reason[COST_REASON]);
 // The row that gets a batch; the reason says why. An error is the engine's.
 shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint32_t *row);
+// The fewest rows like these for which some device is faster than the CPU, all of it loaded; 0:
+// there is no such number, or nobody knows the work of a row.
+uint64_t choose_break_even(const struct chooser *c, const struct choose_request *q);
 // What it is predicted to take on a row, in seconds; NaN: the work of a row is not known.
 double choose_predict(struct chooser *c, const struct choose_request *q, uint32_t row);
 

@@ -7,7 +7,6 @@
 // part.c      some rows of a chunk, run again as chunks of their own
 // size.c      how many rows a chunk has
 // pool.c      blocks and threads, kept from one run to the next
-// team.c      work on a range by several threads
 //
 // An engine says what a row costs, fills a chunk and takes what comes back. What a row gives must
 // not depend on its chunk. Chunks are handed on in row order. Where the device allows it the next

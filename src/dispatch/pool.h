@@ -4,7 +4,7 @@
 #ifndef SHOAL_DISPATCH_POOL_H
 #define SHOAL_DISPATCH_POOL_H
 
-#include "dispatch/team.h"
+#include "base/team.h"
 #include "shoal/backend.h"
 
 // Chunks that are there at a time, at most; the last place has blocks for rows that run again.

@@ -26,7 +26,7 @@ static struct grid_made *code_of(struct grid_runner *r, enum grid_type in, enum 
 
 // What an entry of the cache says of the kernel.
 static shoal_code identify(struct grid_runner *r, struct grid_made *m, struct cache *cache,
-                           struct kernel_making *making, shoal_log *log) {
+                           const char *keep_source, struct kernel_making *making, shoal_log *log) {
     snprintf(m->words, sizeof m->words, "%s", r->plan->source.text);
     m->field[0] = (struct kernel_field){"model", "grid"};
     m->field[1] = (struct kernel_field){"pipeline", m->words};
@@ -40,7 +40,7 @@ static shoal_code identify(struct grid_runner *r, struct grid_made *m, struct ca
                                      .stop = r->stop,
                                      .on_compile = r->on_compile,
                                      .on_compile_user = r->on_compile_user,
-                                     .keep_source = r->keep_source,
+                                     .keep_source = keep_source,
                                      .cache = cache,
                                      .log = log};
     return kernel_identify(&q, making);
@@ -50,26 +50,47 @@ static shoal_code no_kernel(shoal_log *log) {
     return report_error(log_report(log), SHOAL_INPUT, "the pipeline is too large for one kernel");
 }
 
-shoal_code grid_kernel(struct grid_runner *r, enum grid_type in, enum grid_type out, bool look,
-                       bool *found, shoal_log *log) {
+shoal_code grid_kernel_look(struct grid_runner *r, enum grid_type in, enum grid_type out,
+                            struct grid_found *found, shoal_log *log) {
     struct grid_made *m = code_of(r, in, out, log);
     struct kernel_making making = {0};
-    *found = m->kernel;
+    struct cache *cache;
+    *found = (struct grid_found){.cached = m->kernel, .refused = m->refused};
+    snprintf(found->key, sizeof found->key, "%s", m->key);
     if (m->kernel || m->refused)
-        return m->kernel || look ? SHOAL_OK : no_kernel(log);
-    struct cache *cache = cache_open(r->cache);
-    if (!cache)
-        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    shoal_code code = identify(r, m, cache, &making, log);
-    if (code == SHOAL_OK && look)
-        *found = kernel_is_cached(&making);
-    else if (code == SHOAL_OK)
-        code = kernel_get(&making, &m->kernel);
-    if (!look)
-        *found = m->kernel;
-    cache_tell(cache, log_report(log));
+        return SHOAL_OK;
+    shoal_code code = kernel_cache_open(r->cache, false, &cache, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = identify(r, m, cache, NULL, &making, log);
+    if (code == SHOAL_OK) {
+        found->cached = kernel_is_cached(&making);
+        found->compile_s = cache_predict(cache, r->backend->kind, m->source.text.length) / 1e3;
+        memcpy(found->key, making.hex, sizeof found->key);
+    }
     kernel_making_free(&making);
-    cache_close(cache);
+    kernel_cache_close(cache, log);
+    return code;
+}
+
+shoal_code grid_kernel(struct grid_runner *r, enum grid_type in, enum grid_type out,
+                       shoal_log *log) {
+    struct grid_made *m = code_of(r, in, out, log);
+    struct kernel_making making = {0};
+    struct cache *cache;
+    if (m->kernel || m->refused)
+        return m->kernel ? SHOAL_OK : no_kernel(log);
+    shoal_code code = kernel_cache_open(r->cache, false, &cache, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = identify(r, m, cache, r->keep_source, &making, log);
+    if (code == SHOAL_OK)
+        code = kernel_get(&making, &m->kernel);
+    memcpy(m->key, making.hex, sizeof m->key);
+    m->compile_s = making.origin == KERNEL_COMPILED ? making.wall_ms / 1e3 : 0;
+    m->load_s = (double)making.load_ns * 1e-9;
+    kernel_making_free(&making);
+    kernel_cache_close(cache, log);
     return code;
 }
 
@@ -79,21 +100,15 @@ shoal_code grid_kernel_warm(struct grid_runner *r, enum grid_type in, enum grid_
     *making = (struct kernel_making){0};
     if (m->refused)
         return no_kernel(log);
-    struct cache *cache = cache_open(r->cache);
-    if (!cache)
-        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    const char *off = cache_off(cache);
-    shoal_code code = SHOAL_OK;
-    if (off)
-        code = report_error(log_report(log), SHOAL_IO, "kernels cannot be kept: %s", off);
-    if (code == SHOAL_OK)
-        code = identify(r, m, cache, making, log);
+    struct cache *cache;
+    shoal_code code = kernel_cache_open(r->cache, true, &cache, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = identify(r, m, cache, r->keep_source, making, log);
     if (code == SHOAL_OK)
         code = kernel_warm(making);
-    if (!off)
-        cache_tell(cache, log_report(log));
     kernel_making_free(making);
-    cache_close(cache);
+    kernel_cache_close(cache, log);
     return code;
 }
 

@@ -16,15 +16,21 @@ LOG_LABEL(h2d_transfer_grids, RUNTIME, 57, "grids to the device");
 LOG_LABEL(d2h_transfer_grids, RUNTIME, 105, "grids and their status from the device");
 
 enum {
-    STATUS_BYTES = 3,      // of a grid, as a kernel writes them
-    STAGE_PS = 5000,       // of a stage, for a cell, about
-    LOOK_US = 1500,        // of a look into the cache and of loading what is there, about
-    COMPILE_MS = 120,      // of a kernel, about
-    QUICK_CELLS = 2 << 20, // that a CPU makes in about the time that starting threads takes
-    QUICK_ROWS = 16,       // that it computes without starting any
-    TEAM_MOST = 1024,      // threads of a grid
-    STAGES_GRAIN = 16,     // grids that a thread takes at least
-    TABLE_GRIDS = 16,      // of one shape, for which a kernel makes tables
+    STATUS_BYTES = 3,       // of a grid, as a kernel writes them
+    STAGE_PS = 5000,        // of a stage, for a cell, about
+    LOOK_US = 1500,         // of a look into the cache and of loading what is there, about
+    COMPILE_MS = 120,       // of a kernel, about
+    KERNEL_PS = 1000,       // of a stage in a kernel, for a cell, at most
+    START_MS = 300,         // of a device, at least, with what is made for it
+    QUICK_CELLS = 1 << 18,  // that a CPU makes in about the time that waking a thread takes
+    BRIEF_PARTS = 64,       // so many times that, by each thread, is a moment
+    QUICK_ROWS = 16,        // that it computes without starting any
+    TEAM_MOST = 1024,       // threads of a grid
+    GRAIN_PS = 100000000,   // of stages that a thread is worth waking for
+    COPY_GRAIN = 256 << 10, // bytes that it copies at least
+    SHAPE_BYTES = 32,       // of a grid besides its cells
+    CHUNK_BYTES = 1 << 20,  // whose copy takes longer than the start of a chunk
+    TABLE_GRIDS = 16,       // of one shape, for which a kernel makes tables
 };
 
 size_t grid_type_bytes(enum grid_type type) {
@@ -77,21 +83,31 @@ static void set_shape(struct grid_result *out, uint64_t i, const struct stages_o
     out->shapes[2 * i + 1] = ok ? s->width : 0;
 }
 
-// Shapes that the input's shape decides, each found once where neighbours are alike.
-static shoal_code known_shapes(const struct grid_plan *p, const struct grid_batch *b,
+// What becomes of a shape, which is remembered: most grids are like the one before.
+static bool find_shape(struct grid_runner *r, struct stages **s, const struct stages_in *g) {
+    if (r->shape.height == g->height && r->shape.width == g->width && g->height)
+        return true;
+    if (!*s && !(*s = stages_new(r->plan)))
+        return false;
+    r->shape.height = 0;
+    if (!stages_run(*s, g, true, NULL, &r->shape.out))
+        return false;
+    r->shape.height = g->height;
+    r->shape.width = g->width;
+    return true;
+}
+
+// Shapes that the input's shape decides.
+static shoal_code known_shapes(struct grid_runner *r, const struct grid_batch *b,
                                struct grid_result *out, shoal_log *log) {
-    struct stages *s = stages_new(p);
-    struct stages_in last = {.height = -1};
-    struct stages_out found = {0};
-    bool ok = s;
+    struct stages *s = NULL;
+    bool ok = true;
     for (uint64_t i = 0; ok && i < b->count; i++) {
         if (i == 0 || b->shapes) {
             struct stages_in g = grid_of(b, i);
-            if (g.height != last.height || g.width != last.width)
-                ok = stages_run(s, &g, true, NULL, &found);
-            last = g;
+            ok = find_shape(r, &s, &g);
         }
-        set_shape(out, i, &found);
+        set_shape(out, i, &r->shape.out);
     }
     stages_free(s);
     return ok ? SHOAL_OK : no_memory(log);
@@ -135,10 +151,15 @@ static bool asked_to_stop(const struct dispatch_control *c) {
 static void clear_cells(struct grid_result *out, uint64_t i) {
     size_t bytes = grid_type_bytes(out->type);
     uint64_t count = (uint64_t)out->height * (uint64_t)out->width;
-    if (out->stack && out->cells)
+    if (out->stack && out->cells && !out->keep)
         memset((char *)out->cells + i * count * bytes, 0, count * bytes);
-    else
+    else if (!out->stack || !out->cells)
         out->shapes[2 * i] = out->shapes[2 * i + 1] = 0;
+}
+
+void grid_mark(struct grid_result *out, uint64_t i, enum grid_status status) {
+    out->status[i] = (unsigned char)status;
+    clear_cells(out, i);
 }
 
 static bool one_by_stages(struct by_stages *w, struct stages *s, uint64_t i) {
@@ -157,7 +178,7 @@ static bool one_by_stages(struct by_stages *w, struct stages *s, uint64_t i) {
         found.status = GRID_STATUS_RANGE;
     out->status[i] = (unsigned char)found.status;
     if (found.status != GRID_STATUS_OK)
-        clear_cells(out, i);
+        grid_mark(out, i, found.status);
     return true;
 }
 
@@ -182,7 +203,8 @@ static shoal_code run_stages(struct grid_runner *r, const struct grid_batch *b,
                              struct grid_result *out, const struct dispatch_control *control,
                              shoal_log *log) {
     struct by_stages w = {.runner = r, .batch = b, .out = out, .control = control};
-    team_run(&r->pool.team, r->threads, b->count, STAGES_GRAIN, stages_part, &w);
+    uint64_t of_grid = cells_between(b, 0, b->count) / b->count * r->plan->nodes.count * STAGE_PS;
+    team_run(&r->pool.team, r->threads, b->count, GRAIN_PS / (of_grid + 1) + 1, stages_part, &w);
     return w.failed ? no_memory(log) : w.stopped ? SHOAL_STOPPED : SHOAL_OK;
 }
 
@@ -206,7 +228,7 @@ struct grid_chunk {
     struct dispatch_chunk base;
     struct grid_args args;
     struct shoal_piece read, written;
-    struct shoal_place place[7];
+    struct shoal_place place[8];
     struct shoal_fill fill;
     unsigned char *status; // as the kernel writes it
     int32_t *shapes;
@@ -230,6 +252,30 @@ static struct grid_chunk *chunk_of(struct by_kernel *k, const struct dispatch_ch
     return &k->chunk[c->place];
 }
 
+// Threads of a CPU that a kernel needs for cells, each for as long as waking it takes.
+static uint64_t threads_for(const struct grid_code *code, uint64_t cells) {
+    uint64_t passes = code->vectors ? 1 : 16 * (uint64_t)(code->passes ? code->passes : 1);
+    return cells * passes / QUICK_CELLS + 1;
+}
+
+static uint64_t cells_of_all(const struct by_kernel *k) {
+    return cells_between(k->batch, 0, k->batch->count) + k->out->needed;
+}
+
+// A CPU computes few rows in the calling thread.
+static uint32_t group_of(const struct by_kernel *k) {
+    if (!k->shared || threads_for(&k->made->code, cells_of_all(k)) > 1)
+        return 1;
+    return (uint32_t)((k->batch->count + QUICK_ROWS - 1) / QUICK_ROWS);
+}
+
+// How many threads are done with it in a moment; 0: who knows, with generations or components.
+static uint32_t brief_of(const struct by_kernel *k) {
+    uint64_t threads = threads_for(&k->made->code, cells_of_all(k));
+    bool moment = threads <= (uint64_t)BRIEF_PARTS * k->runner->threads;
+    return k->made->code.vectors && moment ? (uint32_t)threads : 0;
+}
+
 static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatch_chunk **out) {
     struct by_kernel *k = user;
     struct grid_chunk *c = &k->chunk[place];
@@ -242,6 +288,7 @@ static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatc
                                            .fill = &c->fill,
                                            .fills = 1,
                                            .threads = k->runner->threads,
+                                           .brief = brief_of(k),
                                            .workspace = workspace};
     c->base.module = k->made->kernel->module;
     c->base.head = &c->args.head;
@@ -284,6 +331,22 @@ static struct shoal_block span_over(struct part *part, uint32_t parts) {
 
 static SHOAL_U64 offset_of(const struct part *p) { return p->wanted ? p->offset : SHOAL_NOWHERE; }
 
+struct copying {
+    char *to;
+    const char *from;
+};
+
+static void copy_part(void *user, size_t first, size_t end) {
+    const struct copying *c = user;
+    memcpy(c->to + first, c->from + first, end - first);
+}
+
+// Between the caller's memory and blocks, by several threads where that is worth it.
+static void copy_cells(struct by_kernel *k, char *to, const char *from, size_t bytes) {
+    struct grid_runner *r = k->runner;
+    team_run(&r->pool.team, r->threads, bytes, COPY_GRAIN, copy_part, &(struct copying){to, from});
+}
+
 // What the kernel reads: cells; shapes and offsets of those that have them; places of results.
 enum { READ_CELLS, READ_SHAPES, READ_OFFSETS, READ_PLACES, READ_PARTS };
 
@@ -292,12 +355,23 @@ static void copy_offsets(uint64_t *to, const uint64_t *from, uint64_t count, uin
         to[i] = from[i] - less;
 }
 
+// Cells that are on the device already.
+static void read_kept(const struct by_kernel *k, struct grid_chunk *c) {
+    const struct grid_batch *b = k->batch;
+    size_t bytes = grid_type_bytes(b->type);
+    c->args.resident = 1;
+    c->args.cells = b->kept->at + cells_before(b, c->first) * bytes;
+    c->base.launch.resident = b->kept->block;
+    c->place[c->base.launch.places++] = (struct shoal_place){
+        SHOAL_RESIDENT, c->args.cells, cells_between(b, c->first, c->first + c->count) * bytes};
+}
+
 static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool places) {
     const struct grid_batch *b = k->batch;
     size_t bytes = grid_type_bytes(b->type), n = c->count;
     uint64_t before = cells_before(b, c->first);
-    const char *from = (const char *)b->cells + before * bytes;
-    uint64_t cells = cells_between(b, c->first, c->first + n);
+    const char *from = b->cells ? (const char *)b->cells + before * bytes : NULL;
+    uint64_t cells = b->kept ? 0 : cells_between(b, c->first, c->first + n);
     bool shapes = b->shapes;
     struct part part[READ_PARTS] = {
         {k->shared && shapes ? b->cells : from, cells * bytes, cells > 0, 0},
@@ -314,7 +388,7 @@ static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool plac
         if (!data)
             return SHOAL_MEMORY;
         if (cells)
-            memcpy(data, from, part[READ_CELLS].bytes);
+            copy_cells(k, data, from, part[READ_CELLS].bytes);
         if (shapes) {
             memcpy(data + part[READ_SHAPES].offset, part[READ_SHAPES].data,
                    part[READ_SHAPES].bytes);
@@ -328,6 +402,7 @@ static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool plac
     }
     c->read = (struct shoal_piece){LOG_h2d_transfer_grids, 0, block->bytes};
     block->piece = &c->read;
+    block->pieces = block->bytes > 0;
     c->args.cells = part[READ_CELLS].offset;
     c->args.shapes = offset_of(&part[READ_SHAPES]);
     c->args.offsets = offset_of(&part[READ_OFFSETS]);
@@ -337,6 +412,8 @@ static shoal_code fill_read(struct by_kernel *k, struct grid_chunk *c, bool plac
         if (part[i].wanted)
             c->place[c->base.launch.places++] =
                 (struct shoal_place){SHOAL_READ, part[i].offset, part[i].bytes};
+    if (b->kept)
+        read_kept(k, c);
     return SHOAL_OK;
 }
 
@@ -364,14 +441,16 @@ static shoal_code fill_written(struct by_kernel *k, struct grid_chunk *c, bool c
                                        {to, count * bytes, cells && count, 0}};
     bool own = k->shared && cells && count; // cells stay where they are
     size_t all = pack(part, own ? WRITTEN_CELLS : WRITTEN_PARTS);
-    char *data = pool_block(&k->runner->pool, c->base.place, DISPATCH_WRITTEN, all);
+    size_t back = out->keep && cells ? part[WRITTEN_CELLS].offset : all;
+    char *data = pool_block(&k->runner->pool, c->base.place, DISPATCH_WRITTEN, back);
     struct shoal_block *block = &c->base.launch.written;
     if (!data)
         return SHOAL_MEMORY;
-    *block = (struct shoal_block){.data = data, .bytes = all, .pieces = 1};
+    *block = (struct shoal_block){.data = data, .bytes = back, .pieces = 1};
+    c->base.launch.stays = all - back;
     c->status = (unsigned char *)data + part[WRITTEN_STATUS].offset;
     c->shapes = (int32_t *)(void *)(data + part[WRITTEN_SHAPES].offset);
-    c->cells = cells && !k->shared ? data + part[WRITTEN_CELLS].offset : NULL;
+    c->cells = cells && !k->shared && !out->keep ? data + part[WRITTEN_CELLS].offset : NULL;
     if (own) {
         part[WRITTEN_STATUS].data = c->status;
         part[WRITTEN_SHAPES].data = c->shapes;
@@ -439,6 +518,9 @@ static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
                             "the device has not enough memory for one grid");
     c->first = chunk->first_row / k->team * k->group;
     c->count = grids_of(k, chunk, chunk->rows);
+    if (k->out->keep && c->count < k->batch->count)
+        return report_error(log_report(k->loop.job->log), SHOAL_MEMORY,
+                            "the device has not enough memory for grids that stay there");
     bool known = k->runner->plan->one_shape && k->out->cells;
     return lay_out(k, c, known);
 }
@@ -489,19 +571,27 @@ static shoal_code measure(void *user, struct dispatch_chunk *chunk) {
     return lay_out(k, c, true);
 }
 
+uint64_t grid_cells_before(const struct grid_result *out, uint64_t i) {
+    if (out->stack)
+        return i * (uint64_t)out->height * (uint64_t)out->width;
+    return i == 0 ? 0
+                  : out->offsets[i - 1] +
+                        (uint64_t)out->shapes[2 * i - 2] * (uint64_t)out->shapes[2 * i - 1];
+}
+
 static void take_cells(struct by_kernel *k, const struct grid_chunk *c, uint64_t count) {
     struct grid_result *out = k->out;
     size_t bytes = grid_type_bytes(out->type);
     uint64_t before = out->stack ? c->first * (uint64_t)out->height * (uint64_t)out->width
                                  : out->offsets[c->first];
     if (c->cells)
-        memcpy((char *)out->cells + before * bytes, c->cells,
-               result_cells(out, c->first, count) * bytes);
+        copy_cells(k, (char *)out->cells + before * bytes, c->cells,
+                   result_cells(out, c->first, count) * bytes);
     for (uint64_t i = 0; i < count; i++) {
         enum grid_status status = status_of(c->status + STATUS_BYTES * i);
         out->status[c->first + i] = (unsigned char)status;
         if (status != GRID_STATUS_OK)
-            clear_cells(out, c->first + i);
+            grid_mark(out, c->first + i, status);
     }
 }
 
@@ -514,8 +604,23 @@ static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t row
         take_cells(k, c, count);
     else
         take_shapes(k, c, count);
+    k->out->delivered = c->first + count;
     dispatch_end_transfer(&k->loop, chunk, span, (uint32_t)count, c->written.bytes);
     return SHOAL_OK;
+}
+
+// ---- Cells that stay ----------------------------------------------------------------------------
+
+void grid_kept_free(struct grid_kept *k) {
+    if (k->block)
+        k->backend->resident_close(k->block);
+    if (k->device)
+        kernel_device_close(k->device);
+    *k = (struct grid_kept){0};
+}
+
+shoal_code grid_kept_read(const struct grid_kept *k, size_t bytes, void *to, struct report *r) {
+    return k->block && bytes ? k->backend->resident_read(k->block, k->at, bytes, to, r) : SHOAL_OK;
 }
 
 // ---- Sizes --------------------------------------------------------------------------------------
@@ -572,39 +677,52 @@ static uint32_t team_of(const struct by_kernel *k) {
     return team;
 }
 
-// Small batches are done before a thread has started: a CPU computes few rows in the calling
-// thread.
-static uint32_t group_of(const struct by_kernel *k) {
-    uint64_t cells = cells_between(k->batch, 0, k->batch->count) + k->out->needed;
-    uint64_t limit = k->made->code.vectors ? QUICK_CELLS : QUICK_CELLS / 16 / k->made->code.passes;
-    if (!k->shared || cells > limit)
-        return 1;
-    return (uint32_t)((k->batch->count + QUICK_ROWS - 1) / QUICK_ROWS);
-}
-
 static uint64_t all_rows(const struct by_kernel *k) {
     return (k->batch->count + k->group - 1) / k->group * k->team;
+}
+
+// Where a grid is one thread a chunk that fills the device would be most batches: copies overlap
+// with kernels instead.
+static uint32_t rows_to_overlap(uint64_t rows, uint64_t bytes, const struct shoal_limits *limits) {
+    uint64_t part = rows / limits->slots, least = CHUNK_BYTES / bytes + 1;
+    uint64_t enough = part > least ? part : least;
+    return enough < limits->rows_wanted ? (uint32_t)enough : limits->rows_wanted;
 }
 
 static uint32_t chunk_rows(const struct by_kernel *k, const struct shoal_limits *limits) {
     const struct grid_batch *b = k->batch;
     uint64_t rows = all_rows(k), grids = 1;
-    if (k->shared)
+    if (k->shared || k->out->keep)
         return rows < UINT32_MAX / 2 ? (uint32_t)rows : UINT32_MAX / 2;
     uint64_t in = cells_between(b, 0, b->count) * grid_type_bytes(b->type);
     uint64_t out = k->out->needed * grid_type_bytes(k->out->type);
-    uint64_t bytes = (in + out) / rows + 32 + k->made->code.slots * k->most * sizeof(int32_t);
+    uint64_t bytes = (in + out + SHAPE_BYTES * b->count) / rows + 1 +
+                     k->made->code.slots * k->most * sizeof(int32_t);
+    struct shoal_limits most = *limits;
+    if (k->team == 1)
+        most.rows_wanted = rows_to_overlap(rows, (in + out) / rows + 1, limits);
     struct dispatch_size size = {.rows = rows,
                                  .row_bytes = bytes,
                                  .row_host = bytes,
                                  .most = UINT32_MAX / 2,
                                  .chunk = k->runner->chunk * k->team,
                                  .memory = k->runner->memory,
-                                 .limits = limits};
+                                 .limits = &most};
     uint32_t wanted = dispatch_rows(&size);
     while (grids * 2 * k->team <= wanted)
         grids *= 2;
     return (uint32_t)(grids * k->team);
+}
+
+static shoal_code take_kept(const struct by_kernel *k) {
+    struct grid_kept *kept = k->out->keep;
+    const struct grid_runner *r = k->runner;
+    kept->backend = r->backend;
+    kept->device = r->device;
+    kept->block = r->backend->resident_take(k->chunk[0].base.slot);
+    kept->at = k->chunk[0].args.out;
+    kernel_device_keep(r->device);
+    return kept->block ? SHOAL_OK : no_memory(k->loop.job->log);
 }
 
 static shoal_code run_kernel(struct grid_runner *r, const struct grid_batch *b,
@@ -638,38 +756,64 @@ static shoal_code run_kernel(struct grid_runner *r, const struct grid_batch *b,
                                .control = control,
                                .log = log};
     shoal_code code = dispatch_all(&k->loop, &job);
+    if (code == SHOAL_OK && out->keep && out->cells)
+        code = take_kept(k);
     free(k);
     return code;
 }
 
 // ---- The way ------------------------------------------------------------------------------------
 
-// Microseconds that stages would take for a batch, and have taken or would have for those before.
-static uint64_t staged_us(struct grid_runner *r, const struct grid_batch *b) {
-    uint64_t cells = b->shapes ? 0 : b->count * cells_of(b, 0);
-    for (uint64_t i = 0; b->shapes && i < b->count; i++)
-        cells += cells_of(b, i);
-    r->staged += cells * r->plan->nodes.count;
-    return r->staged / (1000000 / STAGE_PS);
+// Cells times nodes that stages would compute with a batch, and have or would have with those
+// before; and the microseconds that this takes.
+static uint64_t staged_with(const struct grid_runner *r, const struct grid_batch *b) {
+    return r->staged + cells_between(b, 0, b->count) * r->plan->nodes.count;
+}
+static uint64_t staged_us(uint64_t staged) { return staged / (1000000 / STAGE_PS); }
+
+// By stages, or by a kernel that is compiled first.
+bool grid_is_early(const struct grid_runner *r, const struct grid_batch *b) {
+    uint64_t units = staged_with(r, b);
+    uint64_t us = COMPILE_MS * 1000 + units / (1000000 / KERNEL_PS) / r->threads;
+    return staged_us(units) < COMPILE_MS * 1000 || us < START_MS * 1000;
+}
+
+struct grid_load grid_load_of(struct grid_runner *r, const struct grid_batch *b,
+                              enum grid_type out) {
+    uint64_t in = cells_between(b, 0, b->count), made = in;
+    struct stages_in g = b->count ? grid_of(b, 0) : (struct stages_in){0};
+    struct stages *s = NULL;
+    if (!b->shapes && r->plan->one_shape && b->count && find_shape(r, &s, &g))
+        made = b->count * (uint64_t)r->shape.out.height * (uint64_t)r->shape.out.width;
+    stages_free(s);
+    double grids = b->count ? (double)b->count : 1;
+    return (struct grid_load){
+        .units = (double)(in + made) * r->plan->nodes.count / grids,
+        .in_bytes = (double)(in * grid_type_bytes(b->type)) / grids,
+        .out_bytes = (double)(made * grid_type_bytes(out)) / grids + STATUS_BYTES,
+        .alone = threads_for(&r->made[b->type][out].code, in + made) == 1,
+        .ready = r->made[b->type][out].kernel || staged_us(in * r->plan->nodes.count) < LOOK_US};
 }
 
 // The kernel, where it is the way to go; else *stages. A CPU without a compiler has its stages.
 static shoal_code choose_way(struct grid_runner *r, const struct grid_batch *b,
                              const struct grid_result *out, bool *stages, shoal_log *log) {
-    bool cpu = !r->backend->target(r->device)->device, found = false;
+    bool cpu = !r->backend->target(r->device)->device;
     *stages = r->way == GRID_BY_STAGES;
     if (*stages)
         return SHOAL_OK;
-    uint64_t us = r->way == GRID_BY_CHOICE && cpu ? staged_us(r, b) : UINT64_MAX;
+    r->staged = staged_with(r, b);
+    uint64_t us = r->way == GRID_BY_CHOICE && cpu ? staged_us(r->staged) : UINT64_MAX;
     if (us < COMPILE_MS * 1000 && !r->made[b->type][out->type].kernel) {
+        struct grid_found found = {0};
         shoal_code code = SHOAL_OK;
         if (us >= LOOK_US)
-            code = grid_kernel(r, b->type, out->type, true, &found, log);
-        *stages = code != SHOAL_OK || !found;
+            code = grid_kernel_look(r, b->type, out->type, &found, log);
+        *stages = code != SHOAL_OK || !found.cached;
         if (*stages)
             return SHOAL_OK;
     }
-    shoal_code code = grid_kernel(r, b->type, out->type, false, &found, log);
+    shoal_code code = grid_kernel(r, b->type, out->type, log);
     bool refused = r->made[b->type][out->type].refused;
     if (r->way == GRID_BY_CHOICE && cpu && (code == SHOAL_DEVICE || refused)) {
         *stages = true;
@@ -718,7 +862,7 @@ shoal_code grid_shapes(struct grid_runner *r, const struct grid_batch *b, struct
     if (!b->count || mark_all(b, out))
         return code;
     if (r->plan->one_shape) {
-        code = known_shapes(r->plan, b, out, log);
+        code = known_shapes(r, b, out, log);
         if (code == SHOAL_OK)
             set_stack(b, out);
     } else {
@@ -735,6 +879,7 @@ shoal_code grid_run(struct grid_runner *r, const struct grid_batch *b, struct gr
                     const struct dispatch_control *control, shoal_log *log) {
     int32_t span = log_begin(log, LOG_grid_run_execution);
     shoal_code code = SHOAL_OK;
+    out->delivered = 0;
     log_u64(log, span, "numgrids", b->count);
     bool known = r->plan->one_shape;
     out->stack = false;

@@ -15,7 +15,7 @@
 // Lines are written in order, but turned into text by several threads: ranges of them, each into a
 // buffer of its own.
 #include "base/file.h"
-#include "dispatch/team.h"
+#include "base/team.h"
 #include "io/formats.h"
 #include "result/result_names.h"
 

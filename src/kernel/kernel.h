@@ -4,7 +4,7 @@
 // files.c    the files of kernels/
 // source.c   the text and its components, filled by an engine
 // kernel.c   identify, look up, build, load
-// store.c    what an entry says about its kernel, and storing it
+// store.c    the cache it is in, what an entry says about its kernel, and storing it
 // table.c    devices that are open and kernels that are loaded in this process
 // compile.c  a compilation that somebody watches
 // measure.c  how long each function of a kernel takes to compile
@@ -20,6 +20,13 @@
 #include "kernel/table.h"
 
 enum { KERNEL_SCHEMA = 1 };
+
+// The cache of a directory (NULL: the usual one), for a kernel. `to_keep`: that is what it is made
+// for, and a cache that keeps nothing is an error.
+shoal_code kernel_cache_open(const char *directory, bool to_keep, struct cache **out,
+                             shoal_log *log);
+// What there is to tell of it goes to the log; whoever made a kernel goes on without it.
+void kernel_cache_close(struct cache *c, shoal_log *log);
 
 // What an entry of the cache says of its kernel, for people.
 struct kernel_field {

@@ -163,3 +163,24 @@ void kernel_store(struct kernel_making *k, const struct shoal_bytes *bytes, bool
     log_u64(k->q.log, span, "bytes", bytes->length);
     log_end(k->q.log, span);
 }
+
+// ---- Around it ----------------------------------------------------------------------------------
+
+shoal_code kernel_cache_open(const char *directory, bool to_keep, struct cache **out,
+                             shoal_log *log) {
+    struct cache *c = *out = cache_open(directory);
+    if (!c)
+        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
+    const char *off = to_keep ? cache_off(c) : NULL;
+    if (!off)
+        return SHOAL_OK;
+    shoal_code code = report_error(log_report(log), SHOAL_IO, "kernels cannot be kept: %s", off);
+    cache_close(c);
+    *out = NULL;
+    return code;
+}
+
+void kernel_cache_close(struct cache *c, shoal_log *log) {
+    cache_tell(c, log_report(log));
+    cache_close(c);
+}

@@ -2,11 +2,13 @@
 // Runs a kernel on a chunk: one worker a thread, all drawing rows from one counter.
 //
 // The thread that starts a chunk is free until it finishes it; then it waits and reports progress.
-// A small chunk runs in that thread when it is started. Workers look at the stop flag of the launch
+// A small chunk runs in that thread when it is started, and so does one that several threads are
+// done with in a moment: those stay, awake for a while. Workers look at the stop flag of the launch
 // and block all signals, so that a handler never runs in one of them.
 #include "device/cpu/cpu.h"
 
 #include "base/clock.h"
+#include "base/team.h"
 #include "base/thread.h"
 #include "device/launch.h"
 #include "device/spans.h"
@@ -31,12 +33,15 @@ struct worker {
 struct shoal_slot {
     const struct shoal_module *module;
     const struct shoal_launch *launch; // NULL: nothing under way
-    struct worker *worker;             // [workers] for the time of a chunk
-    uint32_t workers, threads;         // threads: of them, those that have one of their own
+    struct worker *worker;             // [room], kept from one chunk to the next
+    size_t workspace;                  // bytes that each of them has
+    uint32_t room, workers;            // workers: of them, those of a chunk
+    uint32_t threads;                  // of these, those that have one of their own
     uint32_t next;                     // work counter
     pthread_mutex_t mutex;
     pthread_cond_t done;
     uint32_t running;
+    struct team *team; // of brief chunks
 };
 
 // ---- Resident blocks ----------------------------------------------------------------------------
@@ -89,32 +94,44 @@ struct shoal_slot *cpu_slot_open(struct shoal_device *d, uint32_t number) {
     return s;
 }
 
+static void workers_free(struct shoal_slot *s) {
+    for (uint32_t i = 0; i < s->room; i++)
+        free(s->worker[i].workspace);
+    free(s->worker);
+    s->worker = NULL;
+    s->room = s->workers = s->threads = 0;
+}
+
 void cpu_slot_close(struct shoal_slot *s) {
     if (!s)
         return;
+    workers_free(s);
+    team_free(s->team);
     pthread_cond_destroy(&s->done);
     pthread_mutex_destroy(&s->mutex);
     free(s);
 }
 
-static void workers_free(struct shoal_slot *s) {
-    for (uint32_t i = 0; i < s->workers; i++)
-        free(s->worker[i].workspace);
-    free(s->worker);
-    s->worker = NULL;
-    s->workers = s->threads = 0;
-}
-
-static shoal_code workers_new(struct shoal_slot *s, uint32_t count, struct report *r) {
-    size_t bytes = (s->module->workspace / CPU_ALIGN + 1) * CPU_ALIGN;
+static bool workers_new(struct shoal_slot *s, uint32_t count, size_t bytes) {
+    workers_free(s);
     s->worker = calloc(count, sizeof *s->worker);
-    s->workers = s->worker ? count : 0;
+    s->room = s->worker ? count : 0;
+    s->workspace = bytes;
     bool ok = s->worker;
     for (uint32_t i = 0; i < count && ok; i++) {
         s->worker[i].slot = s;
         s->worker[i].workspace = aligned_alloc(CPU_ALIGN, bytes);
         ok = s->worker[i].workspace;
     }
+    return ok;
+}
+
+// As many as a chunk needs; a slot that had more, or larger ones, keeps them.
+static shoal_code need_workers(struct shoal_slot *s, uint32_t count, struct report *r) {
+    size_t bytes = (s->module->workspace / CPU_ALIGN + 1) * CPU_ALIGN;
+    bool ok = (count <= s->room && bytes <= s->workspace) || workers_new(s, count, bytes);
+    s->workers = ok ? count : 0;
+    s->threads = 0;
     if (ok)
         return SHOAL_OK;
     workers_free(s);
@@ -168,9 +185,20 @@ static shoal_code start_threads(struct shoal_slot *s, struct report *r) {
     return SHOAL_OK;
 }
 
-static uint32_t workers_for(const struct shoal_launch *l, bool alone) {
+static void run_some(void *user, size_t first, size_t end) {
+    const struct shoal_slot *s = user;
+    for (size_t i = first; i < end; i++)
+        run_kernel(&s->worker[i]);
+}
+
+static bool is_alone(const struct shoal_launch *l) {
+    return launch_head(l)->rows <= INLINE_ROWS && !l->progress;
+}
+
+static uint32_t workers_for(const struct shoal_launch *l) {
     uint32_t rows = launch_head(l)->rows, threads = l->threads ? l->threads : 1;
-    return alone || !rows ? 1 : threads < rows ? threads : rows;
+    threads = l->brief && l->brief < threads ? l->brief : threads;
+    return is_alone(l) || !rows ? 1 : threads < rows ? threads : rows;
 }
 
 shoal_code cpu_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,
@@ -178,23 +206,20 @@ shoal_code cpu_start(struct shoal_module *m, struct shoal_slot *s, const struct 
     shoal_code code = launch_check(l, l->resident ? l->resident->bytes : 0, "cpu", r);
     if (code != SHOAL_OK)
         return code;
-    bool alone = launch_head(l)->rows <= INLINE_ROWS && !l->progress;
     s->module = m;
     s->next = 0;
-    code = workers_new(s, workers_for(l, alone), r);
+    code = need_workers(s, workers_for(l), r);
     if (code != SHOAL_OK)
         return code;
     s->launch = l;
     for (uint32_t i = 0; i < l->fills; i++)
         memset((char *)l->written.data + l->fill[i].offset, l->fill[i].value, l->fill[i].bytes);
-    if (alone)
-        run_kernel(s->worker);
+    if (is_alone(l) || l->brief)
+        team_run(&s->team, l->threads, s->workers, 1, run_some, s);
     else
         code = start_threads(s, r);
-    if (code != SHOAL_OK) {
-        workers_free(s);
+    if (code != SHOAL_OK)
         s->launch = NULL;
-    }
     return code;
 }
 
@@ -248,7 +273,7 @@ shoal_code cpu_finish(struct shoal_slot *s, struct report *r) {
     for (uint32_t i = 0; i < s->threads; i++)
         pthread_join(s->worker[i].thread, NULL);
     tell_times(s);
-    workers_free(s);
+    s->threads = 0;
     s->launch = NULL;
     return l->stop && *l->stop ? SHOAL_STOPPED : SHOAL_OK;
 }

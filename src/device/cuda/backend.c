@@ -40,6 +40,8 @@ const struct shoal_backend cuda_backend = {
     .finish = cuda_finish,
     .prepare = cuda_prepare,
     .ready = cuda_ready,
+    .resident_take = cuda_resident_take,
+    .resident_read = cuda_resident_read,
     .leave = cuda_leave_all,
     .is_current = cuda_is_current,
 };

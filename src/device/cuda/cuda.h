@@ -251,6 +251,9 @@ void cuda_unload(struct shoal_module *m);
 shoal_code cuda_resident_open(struct shoal_device *d, const struct shoal_block *b, shoal_log *log,
                               struct shoal_resident **out, struct report *r);
 void cuda_resident_close(struct shoal_resident *b);
+struct shoal_resident *cuda_resident_take(struct shoal_slot *s);
+shoal_code cuda_resident_read(struct shoal_resident *b, size_t offset, size_t bytes, void *to,
+                              struct report *r);
 struct shoal_slot *cuda_slot_open(struct shoal_device *d, uint32_t number);
 void cuda_slot_close(struct shoal_slot *s);
 shoal_code cuda_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,

@@ -95,3 +95,31 @@ void cuda_resident_close(struct shoal_resident *b) {
     }
     free(b);
 }
+
+struct shoal_resident *cuda_resident_take(struct shoal_slot *s) {
+    struct shoal_resident *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    *b = (struct shoal_resident){s->device, s->written, s->written.bytes};
+    s->written = (struct cuda_buffer){0};
+    return b;
+}
+
+shoal_code cuda_resident_read(struct shoal_resident *b, size_t offset, size_t bytes, void *to,
+                              struct report *r) {
+    const struct cuda_driver *cu = b->device->cu;
+    cu_stream stream = NULL;
+    shoal_code code = cuda_enter(b->device, r);
+    if (code != SHOAL_OK)
+        return code;
+    int result = cu->stream_new(&stream, CU_STREAM_NON_BLOCKING);
+    if (result == CU_OK) {
+        result = cu->copy_out(to, b->buffer.at + offset, bytes, stream);
+        if (result == CU_OK)
+            result = cu->stream_wait(stream);
+        cu->stream_free(stream);
+    }
+    cuda_leave(b->device);
+    return result == CU_OK ? SHOAL_OK
+                           : cuda_error(cu, "copying a block from the device", result, r);
+}

@@ -132,7 +132,7 @@ static struct needs needs_of(const struct shoal_slot *s) {
     size_t behind = (o->read.bytes + OUT_ALIGN - 1) / OUT_ALIGN * OUT_ALIGN;
     return (struct needs){.behind = behind,
                           .read = o->small ? behind + o->written.bytes : o->read.bytes,
-                          .written = o->small ? 0 : o->written.bytes,
+                          .written = o->small ? 0 : o->written.bytes + o->launch->stays,
                           .workspace = o->launch->workspace * threads};
 }
 

@@ -48,5 +48,7 @@ const struct shoal_backend opencl_backend = {
     .slot_close = opencl_slot_close,
     .start = opencl_start,
     .finish = opencl_finish,
+    .resident_take = opencl_resident_take,
+    .resident_read = opencl_resident_read,
     .leave = opencl_leave,
 };

@@ -74,3 +74,23 @@ void opencl_resident_close(struct shoal_resident *b) {
         opencl_buffer_free(b->device->cl, &b->buffer);
     free(b);
 }
+
+struct shoal_resident *opencl_resident_take(struct shoal_slot *s) {
+    struct shoal_resident *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    *b = (struct shoal_resident){
+        .device = s->device, .buffer = s->written, .bytes = s->written.bytes};
+    s->written = (struct opencl_buffer){0};
+    return b;
+}
+
+shoal_code opencl_resident_read(struct shoal_resident *b, size_t offset, size_t bytes, void *to,
+                                struct report *r) {
+    const struct shoal_device *d = b->device;
+    shoal_code code = opencl_same_process(d, r);
+    if (code != SHOAL_OK)
+        return code;
+    int error = d->cl->read(d->queue, b->buffer.buffer, 1, offset, bytes, to, 0, NULL, NULL);
+    return error == CL_OK ? SHOAL_OK : opencl_error("copying a block from the device", error, r);
+}

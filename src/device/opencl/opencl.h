@@ -249,6 +249,9 @@ void opencl_unload(struct shoal_module *m);
 shoal_code opencl_resident_open(struct shoal_device *d, const struct shoal_block *b, shoal_log *log,
                                 struct shoal_resident **out, struct report *r);
 void opencl_resident_close(struct shoal_resident *b);
+struct shoal_resident *opencl_resident_take(struct shoal_slot *s);
+shoal_code opencl_resident_read(struct shoal_resident *b, size_t offset, size_t bytes, void *to,
+                                struct report *r);
 struct shoal_slot *opencl_slot_open(struct shoal_device *d, uint32_t number);
 void opencl_slot_close(struct shoal_slot *s);
 shoal_code opencl_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,

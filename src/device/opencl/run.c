@@ -102,7 +102,7 @@ struct needs {
 
 static struct needs needs_of(const struct shoal_slot *s) {
     return (struct needs){.read = s->chunk.read.bytes,
-                          .written = s->chunk.written.bytes,
+                          .written = s->chunk.written.bytes + s->chunk.launch->stays,
                           .workspace = s->chunk.launch->workspace * s->items};
 }
 

@@ -145,17 +145,17 @@ static shoal_code get_kernel(struct build *b, const struct loaded *have, bool pl
 shoal_code build_kernel(const struct kernel_plan *p, struct system *s, const struct build_how *how,
                         bool plans, const struct loaded *have, struct loaded *out, shoal_log *log) {
     struct build b;
-    struct cache *cache = cache_open(how->cache);
-    if (!cache)
-        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    shoal_code code = build_begin(p, s, how, cache, &b, log);
+    struct cache *cache;
+    shoal_code code = kernel_cache_open(how->cache, false, &cache, log);
+    if (code != SHOAL_OK)
+        return code;
+    code = build_begin(p, s, how, cache, &b, log);
     if (code == SHOAL_OK)
         code = get_kernel(&b, have, plans, out);
     if (code == SHOAL_OK && out->kernel && out->effect == SHOAL_COMPILED &&
         shoal_log_timing(log) >= SHOAL_TIMING_VERBOSE)
         build_measure(&b);
-    cache_tell(cache, log_report(log)); // and the run goes on without it
     build_free(&b);
-    cache_close(cache);
+    kernel_cache_close(cache, log);
     return code;
 }

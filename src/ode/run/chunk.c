@@ -2,7 +2,7 @@
 // Lays the blocks of a chunk out and fills what goes in.
 #include "ode/run/chunk.h"
 
-#include "dispatch/team.h"
+#include "base/team.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,9 +2,11 @@
 // Work on a range by several threads, for what memory bandwidth limits: filling and copying.
 //
 // A team is made by the first call that needs one and kept, because starting threads would cost as
-// much as the copy of a chunk. Its threads sleep between calls and block all signals.
-#ifndef SHOAL_DISPATCH_TEAM_H
-#define SHOAL_DISPATCH_TEAM_H
+// much as the copy of a chunk. Its threads sleep between calls and block all signals. Parts are
+// taken by whoever is there: those of a thread that wakes up late are done by the others, so nobody
+// waits for one that has nothing to do.
+#ifndef SHOAL_BASE_TEAM_H
+#define SHOAL_BASE_TEAM_H
 
 #include <stddef.h>
 #include <stdint.h>
