@@ -74,11 +74,11 @@ INLINE void summary_fill(const struct shoal_args *a, const struct group *g, int 
 // Fills arrays of the lanes whose window has just begun, where `count` is -1, and sets that to 0.
 // This waits for the first step, since lanes may begin that have no row of their own.
 INLINE void summary_clear(const struct shoal_args *a, const struct group *g, int array, int arrays,
-                          real *count, mask on, elem value) {
+                          real *count, mask on, real value) {
     u32 lanes = m_lanes(m_and(on, r_lt(*count, R(0))));
     for (int i = 0; i < W; i++)
         for (int k = 0; (lanes >> i & 1) && k < arrays; k++)
-            summary_fill(a, g, i, array + k, value);
+            summary_fill(a, g, i, array + k, LANE(value, i));
     *count = select(m_of_lanes(lanes), R(0), *count);
 }
 
@@ -457,7 +457,7 @@ INLINE mask ridge_see(real *m, real v, real t, real noise, mask on) {
 
 INLINE void ridge_clear(const struct shoal_args *a, const struct group *g, real *m,
                         const struct call c, mask on) {
-    summary_clear(a, g, c.array, 2, &m[0], on, (elem)NAN_VALUE);
+    summary_clear(a, g, c.array, 2, &m[0], on, R(NAN_VALUE));
 }
 
 // Writes it to its place, if there is room.

@@ -62,6 +62,9 @@ static bool same_formula(const struct formula *a, const struct formula *b) {
 }
 
 bool summary_same_call(const struct summary_call *a, const struct summary_call *b) {
+    for (int i = 0; i < SUMMARY_NUMBERS; i++)
+        if (!same_formula(&a->coded[i], &b->coded[i]))
+            return false;
     return a->kind == b->kind && a->event == b->event && a->order == b->order && a->way == b->way &&
            same_formula(&a->of, &b->of) && same_formula(&a->level, &b->level);
 }
