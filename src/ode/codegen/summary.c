@@ -473,12 +473,23 @@ static void put_gauss(struct buf *out, const struct method *m) {
     buf_puts(out, "\n");
 }
 
+// Whether an expression may jump, or bend sharply.
+static bool some_jump(const struct summary_code *c, const struct dag *d, struct arena *arena) {
+    const uint32_t *uses = dag_uses(d, c->value, c->expressions, arena);
+    for (node_id id = 0; id < d->nodes.count; id++)
+        if (uses[id] && !op_is_smooth(d->nodes.items[id].op))
+            return true;
+    return false;
+}
+
 static void put_calls(struct buf *out, const struct summary_code *c, const struct emit *like,
                       const struct method *m, struct arena *arena) {
     buf_printf(out,
                "#define SUMMARY_EXPRESSIONS %u\n#define SUMMARY_SEGMENTED %u\n"
-               "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n",
-               c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays);
+               "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n"
+               "#define SUMMARY_JUMPS %d\n",
+               c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays,
+               some_jump(c, like->dag, arena));
     if (has_points(c->plan))
         put_gauss(out, m);
     put_functions(out, c, like, arena);

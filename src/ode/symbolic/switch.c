@@ -38,36 +38,13 @@ static uint8_t facts_of_operands(const struct finder *f, const struct node *n) {
     return all & (OF_STATE | OF_TIME | JUMPS);
 }
 
-static bool is_not_smooth(uint8_t op) {
-    switch (op) {
-    case OP_LT:
-    case OP_LE:
-    case OP_EQ:
-    case OP_NE:
-    case OP_AND:
-    case OP_OR:
-    case OP_NOT:
-    case OP_ABS:
-    case OP_SIGN:
-    case OP_HEAV:
-    case OP_FLOOR:
-    case OP_CEIL:
-    case OP_MOD:
-    case OP_MIN:
-    case OP_MAX:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static uint8_t find_facts(const struct finder *f, const struct node *n) {
     if (n->op == OP_TIME)
         return OF_TIME;
     if (n->op == OP_SYMBOL)
         return n->leaf == LEAF_STATE ? OF_STATE : 0;
     uint8_t facts = facts_of_operands(f, n);
-    uint8_t decides = n->op == OP_IF ? f->facts.items[n->a] : is_not_smooth(n->op) ? facts : 0;
+    uint8_t decides = n->op == OP_IF ? f->facts.items[n->a] : !op_is_smooth(n->op) ? facts : 0;
     return decides & OF_TIME ? facts | JUMPS : facts;
 }
 
@@ -362,7 +339,7 @@ static void rewrite(struct finder *f) {
         n.b = op_operands[n.op] > 1 ? now[n.b] : NODE_NONE;
         n.c = op_operands[n.op] > 2 ? now[n.c] : NODE_NONE;
         f->condition = id;
-        now[id] = is_not_smooth(n.op) ? switched(f, &n) : NODE_NONE;
+        now[id] = !op_is_smooth(n.op) ? switched(f, &n) : NODE_NONE;
         if (now[id] == NODE_NONE)
             now[id] = dag_op(f->dag, n.op, n.a, n.b, n.c);
     }
