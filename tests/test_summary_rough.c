@@ -12,7 +12,8 @@ TEST(summary_faster_than_steps) {
         line, NULL,
         "t1=10 method=tsit5 device=cpu summary=a=mean(sin(20*x)),b=max(sin(20*x)),"
         "c=crossings(sin(20*x),0.5,rising),d=period(sin(20*x)),e=rms(sin(50*t)),"
-        "f=time_above(sin(20*x),0),g=integral(sqrt(abs(x-4))),h=integral(x>3),i=min(abs(x-7))");
+        "f=time_above(sin(20*x),0),g=integral(sqrt(abs(x-4))),h=integral(x>3),i=min(abs(x-7)),"
+        "j=tmin(abs(x-7))");
     CHECK_INT((int)shoal_result_tally(s.result).steps < 20, 1); // they are long
     CHECK_NEAR(summed_value(&s, "a", 0, 0), (1 - cos(200)) / 200, 1e-6);
     CHECK_NEAR(summed_value(&s, "b", 0, 0), 1, 1e-6);
@@ -23,6 +24,7 @@ TEST(summary_faster_than_steps) {
     CHECK_NEAR(summed_value(&s, "g", 0, 0), (8 + pow(6, 1.5)) * 2 / 3, 1e-4);
     CHECK_NEAR(summed_value(&s, "h", 0, 0), 7, 1e-7);
     CHECK_NEAR(summed_value(&s, "i", 0, 0), 0, 1e-6);
+    CHECK_NEAR(summed_value(&s, "j", 0, 0), 7, 1e-6);
     summed_free(&s);
 }
 

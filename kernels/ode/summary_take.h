@@ -27,6 +27,38 @@ struct ends {
     real v0, v1, d0, d1;
 };
 
+#if SUMMARY_TIMED && !ALGEBRAIC
+// The slope of an expression that the right-hand side says, by theta.
+INLINE real summary_true_slope(struct group *g, const struct trial *s, real theta, int e) {
+    SPARE(y, N, s->spare[2]);
+    SPARE(slope, N, s->spare[1]);
+    real d[SUMMARY_EXPRESSIONS], t = summary_time(g, s, theta);
+    summary_state_at(g, s, theta, y);
+    model_rhs(t, y, g->p, slope);
+    STATES(j, 0) slope[j] = s->h * slope[j];
+    summary_slopes(t, y, slope, g->p, s->h, d);
+    return d[e];
+}
+
+// Where an expression turns, which the interpolant says to be `at`, between two parts of the step:
+// its slope is of a lower order than its values, and that of the right-hand side is not. Where an
+// expression bends sharply neither is 0, but they are the same.
+INLINE real summary_turn(struct group *g, const struct trial *s, const struct sight *x, real low,
+                         real high, real at, mask on) {
+    const real apart = R(F32 ? 1e-2 : 1e-4);
+    real bend = sight_slope(x, g, s, at + apart) - sight_slope(x, g, s, at - apart);
+    real off = sight_slope(x, g, s, at) - summary_true_slope(g, s, at, x->e);
+    real move = off * (R(2) * apart) / bend;
+    mask small = r_lt(r_abs(move), R(0.1));
+    real next = r_at_least(low, r_at_most(at + move, high));
+    for (int i = 0; i < W; i++)
+        g->extra[i] += m_lanes(on) >> i & 1;
+    return select(m_and(on, small), next, at);
+}
+#else
+#define summary_turn(g, s, x, low, high, at, on) (at)
+#endif
+
 // Segments of lanes for which an expression may turn in the stretch: a segment ends where the
 // slopes of two nodes have other signs, and the last one where the stretch does.
 INLINE void summary_walk(const struct shoal_args *a, struct group *g, const struct trial *s,
@@ -47,6 +79,7 @@ INLINE void summary_walk(const struct shoal_args *a, struct group *g, const stru
             y.on = m_and(on, summary_bends(slope, next));
             if (any(y.on)) {
                 to = summary_root(g, s, &look, 1, R(0), start, end, slope, next, y.on);
+                to = summary_turn(g, s, &look, start, end, to, y.on);
                 v = sight_value(&look, g, s, to);
             }
             start = end;

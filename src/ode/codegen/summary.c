@@ -482,14 +482,21 @@ static bool some_jump(const struct summary_code *c, const struct dag *d, struct 
     return false;
 }
 
+static bool some_timed(const struct summary_plan *p) {
+    for (uint32_t i = 0; i < p->calls; i++)
+        if (p->call[i].kind->timed)
+            return true;
+    return false;
+}
+
 static void put_calls(struct buf *out, const struct summary_code *c, const struct emit *like,
                       const struct method *m, struct arena *arena) {
     buf_printf(out,
                "#define SUMMARY_EXPRESSIONS %u\n#define SUMMARY_SEGMENTED %u\n"
                "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n"
-               "#define SUMMARY_JUMPS %d\n",
+               "#define SUMMARY_JUMPS %d\n#define SUMMARY_TIMED %d\n",
                c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays,
-               some_jump(c, like->dag, arena));
+               some_jump(c, like->dag, arena), some_timed(c->plan));
     if (has_points(c->plan))
         put_gauss(out, m);
     put_functions(out, c, like, arena);
