@@ -271,6 +271,34 @@ TEST(summary_windows) {
     summed_free(&s);
 }
 
+// A level that is crossed where a window ends is crossed in the next one, by a jump or not.
+TEST(summary_crosses_between_windows) {
+    struct summed s = summed_run(
+        "x'=0; y'=1; z'=0; init x=1, y=0, z=0; event e every 2 from 2 : x=x+1, z=1-z", NULL,
+        "t1=8 window=2 rtol=1e-9 device=cpu summary=n=crossings(x,1.5),t1=tcross(x,1.5),"
+        "m=crossings(y,4),t2=tcross(y,4),c=count(e),up=crossings(z,0.5,rising),"
+        "T=period(z,0.5),w=crossings(y-0*x,4)");
+    static const double n[] = {0, 1, 0, 0}, m[] = {0, 0, 1, 0}, c[] = {0, 1, 1, 1};
+    static const double up[] = {0, 1, 0, 1};
+    for (uint64_t i = 0; i < 4; i++) {
+        CHECK_NEAR(summed_value(&s, "n", 0, i), n[i], 0);
+        CHECK_NEAR(summed_value(&s, "m", 0, i), m[i], 0);
+        CHECK_NEAR(summed_value(&s, "w", 0, i), m[i], 0);
+        CHECK_NEAR(summed_value(&s, "c", 0, i), c[i], 0);
+        CHECK_NEAR(summed_value(&s, "up", 0, i), up[i], 0);
+        CHECK(isnan(summed_value(&s, "T", 0, i)));
+    }
+    CHECK_NEAR(summed_value(&s, "t1", 0, 1), 2, 0);
+    CHECK_NEAR(summed_value(&s, "t2", 0, 2), 4, 1e-9);
+    summed_free(&s);
+    // A row that takes the lane of another knows nothing of that one.
+    s = summed_run("par a=1; x'=0; init x=a", "a=1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2",
+                   "t1=1 device=cpu threads=1 window=0.5 summary=n=crossings(x,1.5)");
+    for (uint64_t row = 0; row < 20; row++)
+        CHECK(summed_value(&s, "n", row, 0) == 0 && summed_value(&s, "n", row, 1) == 0);
+    summed_free(&s);
+}
+
 // No summary changes the steps, and many windows may lie in one of them.
 TEST(summary_leaves_steps) {
     struct summed s = summed_run("x'=1; init x=0", NULL,

@@ -88,6 +88,14 @@ INLINE mask summary_begun(const struct group *g, treal t, u32 lanes) {
     return m_and(m_of_lanes(lanes), begun);
 }
 
+// The lanes of `on` that begin their first window. What was before any other one is known.
+INLINE mask summary_opens(const struct group *g, mask on) {
+    u32 lanes = 0;
+    for (int i = 0; i < W; i++)
+        lanes |= (u32)(g->summary.window[i] == 0) << i;
+    return m_and(on, m_of_lanes(lanes));
+}
+
 // ---- Expressions in a step ----------------------------------------------------------------------
 
 INLINE real summary_time(const struct group *g, const struct trial *s, real theta) {
