@@ -68,6 +68,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 struct start {
     double *values[KINDS]; // NULL: a kind without values
     double *dydt;
+    shoal_dose_info doses; // of --doses
 };
 
 static struct start start_new(const shoal_model *m, double t0) {
@@ -231,11 +232,25 @@ static void info_jacobian(const struct subject *s) {
     info_cost(s);
 }
 
+static void info_doses(const shoal_dose_info *d, const char *path) {
+    if (!path)
+        return;
+    printf("doses: %u\n  %u at once, %u infusions", d->at_once + d->infusions, d->at_once,
+           d->infusions);
+    if (d->at_once + d->infusions)
+        printf(", from t = %.9g to %.9g", d->t_first, d->t_last);
+    if (d->ids)
+        printf(", of %u IDs\n", d->ids);
+    else
+        puts(", the same for all runs");
+}
+
 static void info_text(const struct subject *s, const struct start *start) {
     char value[1024];
     printf("model %s\n", shoal_model_name(s->model));
     for (size_t k = 0; k < KINDS; k++)
         info_kind(s->model, k, start);
+    info_doses(&start->doses, s->options.doses);
     info_switches(s->model);
     info_jacobian(s);
     puts("options");
@@ -336,6 +351,17 @@ static bool json_jacobian(const shoal_model *m) {
     return true;
 }
 
+static void json_doses(const shoal_dose_info *d, const char *path) {
+    if (!path)
+        return;
+    printf(", \"doses\": {\"at_once\": %u, \"infusions\": %u, \"ids\": %u, \"t_first\": ",
+           d->at_once, d->infusions, d->ids);
+    json_number(d->t_first);
+    fputs(", \"t_last\": ", stdout);
+    json_number(d->t_last);
+    putchar('}');
+}
+
 static void info_json(const struct subject *s, const struct start *start) {
     char value[1024];
     fputs("{\"model\": ", stdout);
@@ -344,6 +370,7 @@ static void info_json(const struct subject *s, const struct start *start) {
     json_number(s->options.t0);
     for (size_t k = 0; k < KINDS; k++)
         json_kind(s->model, k, start);
+    json_doses(&start->doses, s->options.doses);
     json_switches(s->model);
     if (json_jacobian(s->model))
         json_cost(s);
@@ -362,9 +389,13 @@ static void info_json(const struct subject *s, const struct start *start) {
 
 int command_info(struct args *a) {
     struct subject s = {.log = shoal_log_new(), .talk = talk_new(a)};
+    shoal_dose_info doses = {0};
     shoal_code code = subject_load(&s, a, a->model);
+    if (!code && s.options.doses)
+        code = shoal_model_doses(s.model, s.options.doses, s.options.t0, &doses, s.log);
     if (!code) {
         struct start start = start_new(s.model, s.options.t0);
+        start.doses = doses;
         if (args_flag(a, "json"))
             info_json(&s, &start);
         else

@@ -166,3 +166,33 @@ TEST(dose_replay) {
     CHECK_INT(o.status, 1);
     CHECK_HAS(o.err, "not the ones that");
 }
+
+// `shoal info` says what a file holds, or what is wrong with it.
+TEST(dose_info) {
+    const char *model = check_path("m.ode"), *doses = check_path("d.csv");
+    check_write(model, "dep'=-dep\ncen'=dep-0.1*cen\n@ t1=48\n");
+    check_write(doses, "ID,TIME,AMT,CMT,RATE,II,ADDL\na,0.5,100,1,0,12,3\nb,6,50,cen,25,0,0\n");
+    struct check_output o = RUN(check_shoal(), "info", model, "--doses", doses);
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.out, "doses: 5\n  4 at once, 1 infusions, from t = 0.5 to 36.5, of 2 IDs\n");
+    o = RUN(check_shoal(), "info", model, "--doses", doses, "--json");
+    CHECK_HAS(o.out, "\"doses\": {\"at_once\": 4, \"infusions\": 1, \"ids\": 2, \"t_first\": 0.5, "
+                     "\"t_last\": 36.5}");
+    shoal_model *m = NULL;
+    shoal_dose_info d;
+    REQUIRE(shoal_model_load(model, &m, NULL) == SHOAL_OK);
+    CHECK_INT(shoal_model_doses(m, doses, 0, &d, NULL), SHOAL_OK);
+    CHECK(d.ids == 2 && d.at_once == 4 && d.infusions == 1 && d.t_first == 0.5 && d.t_last == 36.5);
+    CHECK_INT(shoal_model_doses(m, check_path("none.csv"), 0, &d, NULL), SHOAL_IO);
+    shoal_model_free(m);
+    check_write(doses, "TIME,AMT\n2,1\n");
+    o = RUN(check_shoal(), "info", model, "--doses", doses);
+    CHECK_HAS(o.out, "1 at once, 0 infusions, from t = 2 to 2, the same for all runs\n");
+    check_write(doses, "TIME,AMT\n");
+    o = RUN(check_shoal(), "info", model, "--doses", doses);
+    CHECK(o.status == 1);
+    check_write(doses, "TIME,AMT,CMT\n2,1,liver\n");
+    o = RUN(check_shoal(), "info", model, "--doses", doses);
+    CHECK(o.status == 1);
+    CHECK_HAS(o.err, "the model has no state `liver`");
+}

@@ -94,6 +94,7 @@ CODE(shoal_model_set, NULL, "a=1", NULL)
 CODE(shoal_model_driver, NULL, NULL, NULL)
 CODE(shoal_model_driver_file, NULL, "u=u.csv", NULL)
 GIVES(shoal_model_driver_at, false, NULL, 0, NULL)
+CODE(shoal_model_doses, NULL, "d.csv", 0, NULL, NULL)
 GIVES(shoal_model_name, NULL, NULL)
 GIVES(shoal_model_text, NULL, NULL)
 CODE(shoal_model_add_event, NULL, "e at 1 : x=0", NULL)
@@ -287,6 +288,7 @@ static const struct nothing calls[] = {
     ROW(shoal_model_driver),
     ROW(shoal_model_driver_file),
     ROW(shoal_model_driver_at),
+    ROW(shoal_model_doses),
     ROW(shoal_model_values),
     ROW(shoal_model_find),
     ROW(shoal_model_failure),

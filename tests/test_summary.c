@@ -152,8 +152,10 @@ TEST(summary_bits) {
 
 // A few of them; all are compared below.
 DEVICE_TEST(summary_device_few) {
-    static const char words[] = "device=%s method=tsit5 precision=f32 t1=20 settle=0.37 window=4.3 "
-                                "summary=max(x),mean(x),n=crossings(x,0.5),p=peaks(x*w,3)";
+    static const char words[] =
+        "device=%s method=tsit5 precision=f32 t1=20 settle=0.37 window=4.3 "
+        "summary=max(x),mean(x),n=crossings(x,0.5),p=peaks(x*w,3),y=at(x,3*w),"
+        "h=histogram(x,-w/4,w/4,2)";
     struct summed cpu = summed_run(oscillator, "w=lin:0.5:4:21", words, "cpu");
     struct summed there = summed_run(oscillator, "w=lin:0.5:4:21", words, device);
     CHECK(summed_same(&cpu, &there));
@@ -181,6 +183,35 @@ LONG_DEVICE_TEST(summary_device_bits) {
         summed_free(&cpu);
         summed_free(&there);
     }
+}
+
+// Behind an expression there may be parameters; what makes no sense of a run is not a number.
+TEST(summary_numbers_of_parameters) {
+    struct summed s = summed_run("par k=1; x'=1; init x=0", "k=0.25,0.5,1,-1",
+                                 "t1=4 method=tsit5 device=cpu summary=q=quantile(x,k),y=at(x,4*k),"
+                                 "h=histogram(x,-k,2*k,3),n=crossings(x,k),o=quantile(x,1/4)");
+    for (uint64_t i = 0; i < 3; i++) {
+        double k = 0.25 * (double)(1 << i);
+        CHECK_NEAR(summed_value(&s, "q", i, 0), 4 * k, 0.04);
+        CHECK_NEAR(summed_value(&s, "y", i, 0), 4 * k, 1e-9);
+        CHECK_NEAR(summed_value(&s, "h", i, 0), 0, 1e-9);
+        CHECK_NEAR(summed_value(&s, "h", i, 1), 0, 1e-9);
+        CHECK_NEAR(summed_value(&s, "h", i, 2), k, 1e-9);
+        CHECK_NEAR(summed_value(&s, "h", i, 3), k, 1e-9);
+        CHECK_NEAR(summed_value(&s, "h", i, 4), 4 - 2 * k, 1e-9);
+        CHECK_NEAR(summed_value(&s, "o", i, 0), 1, 0.04);
+    }
+    CHECK(isnan(summed_value(&s, "q", 3, 0)) && isnan(summed_value(&s, "y", 3, 0)));
+    for (uint64_t i = 0; i < 5; i++)
+        CHECK(isnan(summed_value(&s, "h", 3, i)));
+    CHECK_INT(shoal_result_status(s.result, 3), SHOAL_STATUS_ok);
+    summed_free(&s);
+    // Two ends that are one number in f32 have no bins.
+    s = summed_run("x'=1; init x=0", NULL,
+                   "t1=4 precision=f32 device=cpu summary=h=histogram(x,1,1.00000001,2)");
+    for (uint64_t i = 0; i < 4; i++)
+        CHECK(isnan(summed_value(&s, "h", 0, i)));
+    summed_free(&s);
 }
 
 // An event and summaries in one step: they see what was before it, and what is behind.
@@ -237,6 +268,34 @@ TEST(summary_windows) {
         CHECK_NEAR(summed_value(&s, "n", 0, i), crossed[i], 0);
         CHECK_NEAR(summed_value(&s, "a", 0, i), above[i], 1e-8);
     }
+    summed_free(&s);
+}
+
+// A level that is crossed where a window ends is crossed in the next one, by a jump or not.
+TEST(summary_crosses_between_windows) {
+    struct summed s = summed_run(
+        "x'=0; y'=1; z'=0; init x=1, y=0, z=0; event e every 2 from 2 : x=x+1, z=1-z", NULL,
+        "t1=8 window=2 rtol=1e-9 device=cpu summary=n=crossings(x,1.5),t1=tcross(x,1.5),"
+        "m=crossings(y,4),t2=tcross(y,4),c=count(e),up=crossings(z,0.5,rising),"
+        "T=period(z,0.5),w=crossings(y-0*x,4)");
+    static const double n[] = {0, 1, 0, 0}, m[] = {0, 0, 1, 0}, c[] = {0, 1, 1, 1};
+    static const double up[] = {0, 1, 0, 1};
+    for (uint64_t i = 0; i < 4; i++) {
+        CHECK_NEAR(summed_value(&s, "n", 0, i), n[i], 0);
+        CHECK_NEAR(summed_value(&s, "m", 0, i), m[i], 0);
+        CHECK_NEAR(summed_value(&s, "w", 0, i), m[i], 0);
+        CHECK_NEAR(summed_value(&s, "c", 0, i), c[i], 0);
+        CHECK_NEAR(summed_value(&s, "up", 0, i), up[i], 0);
+        CHECK(isnan(summed_value(&s, "T", 0, i)));
+    }
+    CHECK_NEAR(summed_value(&s, "t1", 0, 1), 2, 0);
+    CHECK_NEAR(summed_value(&s, "t2", 0, 2), 4, 1e-9);
+    summed_free(&s);
+    // A row that takes the lane of another knows nothing of that one.
+    s = summed_run("par a=1; x'=0; init x=a", "a=1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2",
+                   "t1=1 device=cpu threads=1 window=0.5 summary=n=crossings(x,1.5)");
+    for (uint64_t row = 0; row < 20; row++)
+        CHECK(summed_value(&s, "n", row, 0) == 0 && summed_value(&s, "n", row, 1) == 0);
     summed_free(&s);
 }
 
@@ -436,7 +495,9 @@ TEST(summary_errors) {
         {"p=peaks(x,2.5)", "whole number"},
         {"p=1+peaks(x,2)", "--summary:1:5: error: `peaks` is several numbers, and stands alone"},
         {"h=histogram(x,2,1,3)", "a lower end that is below the upper"},
-        {"h=at(x,v)", "this is no number"},
+        {"h=at(x,v)", "behind the expression of quantile, histogram and at"},
+        {"q=quantile(x,w*t)", "parameters and constants only"},
+        {"h=histogram(x,-w,w,w)", "this is no number"},
         {"a=max(x", "error"},
         {"a=max(x))", "`)` closes nothing"},
         {"a=max(x)*x", "beside calls of summaries"},

@@ -3,7 +3,9 @@
 // derivatives at any time (the sine, and Lorenz by Taylor series in long double), sampled densely,
 // with bisection where it turns or crosses. Windows end between steps.
 //
-// A run's own error is what its samples say; no summary is to be much worse.
+// A run's own error is what its samples say, of the signal and of its derivatives along the
+// solution. A summary is to be within ten times that, or within ten tolerances of its size; a time
+// at which something has a value is as sure as that over its slope.
 #include "check.h"
 #include "summed.h"
 
@@ -62,9 +64,10 @@ static double lorenz(double t, int order) {
 }
 
 static const struct signal signals[] = {
-    {"x'=v; v'=-x; init x=0, v=1", 1, 20, 0.41, 7.3, 5.5, 0.3, -0.5, 0.6, sine},
-    {"x'=10*(y-x); y'=x*(28-z)-y; z'=x*y-8/3*z; init x=1, y=0, z=0", 20, LORENZ_END, 0.13, 0.7, 0.4,
-     3, -8, 12, lorenz},
+    {"x'=v; v'=-x; init x=0, v=1; aux d=v; aux dd=-x", 1, 20, 0.41, 7.3, 5.5, 0.3, -0.5, 0.6, sine},
+    {"x'=10*(y-x); y'=x*(28-z)-y; z'=x*y-8/3*z; init x=1, y=0, z=0; aux d=10*(y-x); "
+     "aux dd=10*(x*(28-z)-y-10*(y-x))",
+     20, LORENZ_END, 0.13, 0.7, 0.4, 3, -8, 12, lorenz},
 };
 
 // ---- The reference ------------------------------------------------------------------------------
@@ -156,7 +159,8 @@ struct check {
     const struct summed *run;
     const char *how;
     uint64_t window;
-    double from, to, near;
+    double from, to;
+    double near[3]; // of the signal and its derivatives
 };
 
 static void check(const struct check *c, const char *name, uint64_t item, double want,
@@ -169,8 +173,7 @@ static void check(const struct check *c, const char *name, uint64_t item, double
 // A time at which the derivative `order` has a value is as sure as that over the next one.
 static double sure(const struct check *c, double t, int order) {
     const struct signal *s = c->signal;
-    double faster = order ? 10 / (s->end / 20) : 1;
-    return c->near * faster / fabs(s->value(t, order + 1)) + 1e-12;
+    return c->near[order] / fabs(s->value(t, order + 1)) + 1e-12;
 }
 
 static void check_time(const struct check *c, const char *name, uint64_t item, double want,
@@ -184,18 +187,18 @@ static void check_turn(const struct check *c, const char *name, double value) {
     struct found f = roots(s, 1, 0, c->from, c->to);
     double got = summed_value(c->run, name, 0, c->window), want = NAN;
     for (int i = 0; i < f.count; i++)
-        if (fabs(s->value(f.t[i], 0) - value) <= c->near &&
+        if (fabs(s->value(f.t[i], 0) - value) <= c->near[0] &&
             !(fabs(want - got) < fabs(f.t[i] - got)))
             want = f.t[i];
     if (!isnan(want))
         check_time(c, name, c->window, want, 1);
     else // at an end
-        CHECK_MSG(fabs(s->value(got, 0) - value) <= c->near, "%s: %s is %g", c->how, name, got);
+        CHECK_MSG(fabs(s->value(got, 0) - value) <= c->near[0], "%s: %s is %g", c->how, name, got);
 }
 
 static void check_values(const struct check *c) {
     const struct signal *s = c->signal;
-    double a = c->from, b = c->to, t, near = c->near, length = b - a;
+    double a = c->from, b = c->to, t, near = c->near[0], length = b - a;
     double mean = integral(s, 1, 0, a, b) / length;
     uint64_t w = c->window;
     double high = extreme(s, 0, 1, a, b, &t), low = extreme(s, 0, -1, a, b, &t);
@@ -203,6 +206,8 @@ static void check_values(const struct check *c) {
     check(c, "min(x)", w, low, near);
     check_turn(c, "tmax(x)", high);
     check_turn(c, "tmin(x)", low);
+    check(c, "amplitude(x)", w, high - low, near);
+    check(c, "maxabs(x)", w, fmax(high, -low), near);
     check(c, "mean(x)", w, mean, near);
     check(c, "i", w, mean * length, near * length);
     check(c, "rms(x)", w, sqrt(integral(s, 2, 0, a, b) / length), near);
@@ -214,12 +219,21 @@ static void check_values(const struct check *c) {
     check(c, "q", w, quantile(s, 0.3, a, b), 0.01 * (high - low) + near);
 }
 
+static void check_derivatives(const struct check *c) {
+    static const char *const names[2][2] = {{"down1", "up1"}, {"down2", "up2"}};
+    double t;
+    for (int order = 1; order < 3; order++)
+        for (int most = 0; most < 2; most++)
+            check(c, names[order - 1][most], c->window,
+                  extreme(c->signal, order, most ? 1 : -1, c->from, c->to, &t), c->near[order]);
+}
+
 // How much time near a level is unsure.
 static double unsure(const struct check *c, double level) {
     struct found f = roots(c->signal, 0, level, c->from, c->to);
     double sum = 1e-12;
     for (int i = 0; i < f.count; i++)
-        sum += c->near / fabs(c->signal->value(f.t[i], 1));
+        sum += c->near[0] / fabs(c->signal->value(f.t[i], 1));
     return sum;
 }
 
@@ -229,8 +243,18 @@ static void check_levels(const struct check *c) {
     uint64_t w = c->window;
     struct found f = roots(s, 0, s->level, a, b);
     int up = 0;
+    double first = NAN, last = NAN;
     for (int i = 0; i < f.count; i++)
-        up += f.up[i];
+        if (f.up[i]) {
+            last = f.t[i];
+            first = up++ ? first : last;
+        }
+    if (up > 1) {
+        double period = (last - first) / (up - 1);
+        double off = (sure(c, first, 0) + sure(c, last, 0)) / (up - 1);
+        check(c, "T0", w, period, off);
+        check(c, "f0", w, 1 / period, off / (period * period) * 1.01);
+    }
     check(c, "n", w, f.count, 0);
     check(c, "up", w, up, 0);
     if (f.count)
@@ -257,13 +281,16 @@ static void check_peaks(const struct check *c) {
         double behind = fabs(s->value(f.t[i], 0) - s->value(c->to, 0));
         if (k >= 2 || (i == f.count - 1 && behind < 0.01 * s->scale))
             continue; // it may not stand out yet
-        check(c, name, 2 * c->window + k, s->value(f.t[i], 0), c->near);
+        check(c, name, 2 * c->window + k, s->value(f.t[i], 0), c->near[0]);
         check_time(c, when, 2 * c->window + k, f.t[i], 1);
         if (!f.up[i])
             last = f.t[i], first = k ? first : last;
     }
-    if (n[0] == 2 && last > first)
-        check(c, "T", c->window, last - first, sure(c, first, 1) + sure(c, last, 1));
+    if (n[0] == 2 && last > first) {
+        double period = last - first, off = sure(c, first, 1) + sure(c, last, 1);
+        check(c, "T", c->window, period, off);
+        check(c, "f", c->window, 1 / period, off / (period * period) * 1.01);
+    }
 }
 
 #define PLAIN                                                                                      \
@@ -271,32 +298,44 @@ static void check_peaks(const struct check *c) {
     "here=at(x,%g),n=crossings(x,%g),up=crossings(x,%g,rising),tc=tcross(x,%g),above=time_above("  \
     "x,%"                                                                                          \
     "g)"                                                                                           \
-    ",T=period(x),p=peaks(x,2),l=troughs(x,2),h=histogram(x,%g,%g,2),q=quantile(x,0.3)"
+    ",T=period(x),p=peaks(x,2),l=troughs(x,2),h=histogram(x,%g,%g,2),q=quantile(x,0.3),"           \
+    "amplitude(x),maxabs(x),f=frequency(x),T0=period(x,%g),f0=frequency(x,%g)"
+#define DERIVATIVES ",up1=dmax(x),down1=dmin(x),up2=d2max(x),down2=d2min(x)"
 
-// The largest error of samples, which come from the same run.
-static double worst_sample(const struct summed *run, const struct signal *s) {
+// The largest error of samples of a derivative, which come from the same run, or the tolerance of
+// the largest value.
+static double worst_sample(const struct summed *run, const struct signal *s, double rtol,
+                           int order) {
     uint64_t samples = shoal_result_samples(run->result, 0);
     double worst = 0;
     for (uint64_t i = 0; i < samples; i++) {
-        double t = shoal_result_t(run->result, 0, i);
-        worst = fmax(worst, fabs(shoal_result_value(run->result, 0, 0, i) - s->value(t, 0)));
+        double t = shoal_result_t(run->result, 0, i), want = s->value(t, order);
+        double got = shoal_result_value(run->result, (uint32_t)order, 0, i);
+        CHECK(isfinite(got));
+        worst = fmax(worst, fmax(fabs(got - want), rtol * fabs(want)));
     }
     return worst;
 }
 
-static void check_run(const struct signal *s, const char *method, double rtol) {
+// With the derivatives, or without: then all are states, which are looked at in another way.
+static void check_run(const struct signal *s, const char *method, double rtol, bool derivatives) {
     char how[80];
     snprintf(how, sizeof how, "%s at %g", method, rtol);
     struct summed run = summed_run(
         s->model, NULL,
-        "method=%s rtol=%g atol=%g t1=%g settle=%g window=%g save=n=801 device=cpu " PLAIN, method,
-        rtol, rtol, s->end, s->settle, s->window, s->at, s->level, s->level, s->level, s->level,
-        s->low, s->high);
-    double off = fmax(worst_sample(&run, s), rtol * s->scale);
-    for (uint64_t w = 0; s->settle + (double)w * s->window < s->end; w++) {
-        double from = s->settle + (double)w * s->window;
-        struct check c = {s, &run, how, w, from, fmin(from + s->window, s->end), 10 * off};
+        "method=%s rtol=%g atol=%g t1=%g settle=%g window=%g save=n=801 vars=x,d,dd "
+        "device=cpu " PLAIN "%s",
+        method, rtol, rtol, s->end, s->settle, s->window, s->at, s->level, s->level, s->level,
+        s->level, s->low, s->high, s->level, s->level, derivatives ? DERIVATIVES : "");
+    struct check c = {s, &run, how, 0, 0, 0, {0}};
+    for (int i = 0; i < 3; i++)
+        c.near[i] = 10 * worst_sample(&run, s, rtol, i);
+    for (; s->settle + (double)c.window * s->window < s->end; c.window++) {
+        c.from = s->settle + (double)c.window * s->window;
+        c.to = fmin(c.from + s->window, s->end);
         check_values(&c);
+        if (derivatives)
+            check_derivatives(&c);
         check_levels(&c);
         check_peaks(&c);
     }
@@ -308,35 +347,17 @@ TEST(summary_dense_explicit) {
     static const double rtol[] = {1e-4, 1e-6, 1e-9};
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 2; k++)
-            check_run(&signals[k], "tsit5", rtol[i]);
+            check_run(&signals[k], "tsit5", rtol[i], k);
 }
 
 LONG_TEST(summary_dense_methods) {
     lorenz_make();
-    static const char *const method[] = {"bs32",         "dopri5",   "dop853", "rodas5p",
-                                         "rosenbrock23", "kvaerno5", "radau5", "auto"};
+    static const char *const method[] = {"bs32",   "tsit5",    "dopri5", "fehlberg-45",
+                                         "dop853", "rodas5p",  "rodas4", "rosenbrock23",
+                                         "sdirk4", "kvaerno5", "radau5", "auto"};
     static const double rtol[] = {1e-4, 1e-6, 1e-8};
     for (size_t m = 0; m < sizeof method / sizeof *method; m++)
         for (int i = 0; i < (strstr("bs32 rosenbrock23", method[m]) ? 2 : 3); i++)
-            for (int k = 0; k < 2; k++)
-                check_run(&signals[k], method[m], rtol[i]);
-}
-
-// Extremes of derivatives, which are expressions.
-TEST(summary_dense_derivatives) {
-    lorenz_make();
-    const struct signal *s = &signals[1];
-    struct summed run =
-        summed_run(s->model, NULL,
-                   "method=tsit5 rtol=1e-8 atol=1e-8 t1=2 settle=0.13 window=0.7 device=cpu "
-                   "summary=d=dmax(x),d_=dmin(x),dd=d2max(x),dd_=d2min(x)");
-    for (uint64_t w = 0; w < 3; w++) {
-        double t, from = 0.13 + 0.7 * (double)w, to = fmin(from + 0.7, 2);
-        struct check c = {s, &run, "tsit5", w, from, to, 1e-5};
-        check(&c, "d", w, extreme(s, 1, 1, from, to, &t), 1e-4);
-        check(&c, "d_", w, extreme(s, 1, -1, from, to, &t), 1e-4);
-        check(&c, "dd", w, extreme(s, 2, 1, from, to, &t), 1e-2);
-        check(&c, "dd_", w, extreme(s, 2, -1, from, to, &t), 1e-2);
-    }
-    summed_free(&run);
+            for (int k = 0; k < 4; k++)
+                check_run(&signals[k % 2], method[m], rtol[i], k / 2);
 }

@@ -25,8 +25,8 @@ TEST(summary_csv_columns) {
     o = run(check_path("p.csv"), "max(x),p=peaks(x,2),h=histogram(y,-1,0,1)", "--chunk", "1");
     expect(&o);
     CHECK_STR(check_read(check_path("p.csv")),
-              "run,a,t,max(x),p.1,p.2,p.t1,p.t2,h.below,h.1,h.above,status\n"
-              "0,1,4,4,nan,nan,nan,nan,2,1,1,ok\n1,2,4,8,nan,nan,nan,nan,3,0.5,0.5,ok\n");
+              "run,a,max(x),p.1,p.2,p.t1,p.t2,h.below,h.1,h.above,status\n"
+              "0,1,4,nan,nan,nan,nan,2,1,1,ok\n1,2,8,nan,nan,nan,nan,3,0.5,0.5,ok\n");
     o = run(check_path("q.csv"), "max(x)", "--vars", "y");
     expect(&o);
     CHECK_STR(check_read(check_path("q.csv")),

@@ -267,6 +267,15 @@ typedef struct shoal_driver_info {
 SHOAL_API bool shoal_model_driver_at(const shoal_model *model, uint32_t index,
                                      shoal_driver_info *out);
 
+// What a file of --doses comes to in runs from t0 on. An error of the file is one here.
+typedef struct shoal_dose_info {
+    uint32_t ids;                // 0: the same for all runs
+    uint32_t at_once, infusions; // of all IDs, with those that ADDL adds
+    double t_first, t_last;      // when the first and the last begin
+} shoal_dose_info;
+SHOAL_API shoal_code shoal_model_doses(const shoal_model *model, const char *path, double t0,
+                                       shoal_dose_info *out, shoal_log *log);
+
 typedef enum shoal_kind {
     SHOAL_STATE,      // value: its initial value
     SHOAL_PARAMETER,  // value: its value

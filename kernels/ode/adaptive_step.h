@@ -70,7 +70,6 @@ INLINE void trial_go_on(const struct shoal_args *a, const struct limits *l, stru
     if (active & ~v->ended & (landed | missed | changed))
         lost = lanes_go_on(a, l, g, s, active & (landed | missed), v->moved & ~v->ended);
     v->failed |= v->ended;
-    (void)lost;
 #if ALGEBRAIC
     v->lost = lost;
     v->failed |= lost;

@@ -74,11 +74,11 @@ INLINE void summary_fill(const struct shoal_args *a, const struct group *g, int 
 // Fills arrays of the lanes whose window has just begun, where `count` is -1, and sets that to 0.
 // This waits for the first step, since lanes may begin that have no row of their own.
 INLINE void summary_clear(const struct shoal_args *a, const struct group *g, int array, int arrays,
-                          real *count, mask on, elem value) {
+                          real *count, mask on, real value) {
     u32 lanes = m_lanes(m_and(on, r_lt(*count, R(0))));
     for (int i = 0; i < W; i++)
         for (int k = 0; (lanes >> i & 1) && k < arrays; k++)
-            summary_fill(a, g, i, array + k, value);
+            summary_fill(a, g, i, array + k, LANE(value, i));
     *count = select(m_of_lanes(lanes), R(0), *count);
 }
 
@@ -86,6 +86,14 @@ INLINE void summary_clear(const struct shoal_args *a, const struct group *g, int
 INLINE mask summary_begun(const struct group *g, treal t, u32 lanes) {
     mask begun = r_ge(t_diff(t, g->summary.begin) * g->dir, R(0));
     return m_and(m_of_lanes(lanes), begun);
+}
+
+// The lanes of `on` that begin their first window. What was before any other one is known.
+INLINE mask summary_opens(const struct group *g, mask on) {
+    u32 lanes = 0;
+    for (int i = 0; i < W; i++)
+        lanes |= (u32)(g->summary.window[i] == 0) << i;
+    return m_and(on, m_of_lanes(lanes));
 }
 
 // ---- Expressions in a step ----------------------------------------------------------------------
@@ -457,7 +465,7 @@ INLINE mask ridge_see(real *m, real v, real t, real noise, mask on) {
 
 INLINE void ridge_clear(const struct shoal_args *a, const struct group *g, real *m,
                         const struct call c, mask on) {
-    summary_clear(a, g, c.array, 2, &m[0], on, (elem)NAN_VALUE);
+    summary_clear(a, g, c.array, 2, &m[0], on, R(NAN_VALUE));
 }
 
 // Writes it to its place, if there is room.

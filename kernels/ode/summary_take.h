@@ -27,6 +27,38 @@ struct ends {
     real v0, v1, d0, d1;
 };
 
+#if SUMMARY_TIMED && !ALGEBRAIC
+// The slope of an expression that the right-hand side says, by theta.
+INLINE real summary_true_slope(struct group *g, const struct trial *s, real theta, int e) {
+    SPARE(y, N, s->spare[2]);
+    SPARE(slope, N, s->spare[1]);
+    real d[SUMMARY_EXPRESSIONS], t = summary_time(g, s, theta);
+    summary_state_at(g, s, theta, y);
+    model_rhs(t, y, g->p, slope);
+    STATES(j, 0) slope[j] = s->h * slope[j];
+    summary_slopes(t, y, slope, g->p, s->h, d);
+    return d[e];
+}
+
+// Where an expression turns, which the interpolant says to be `at`, between two parts of the step:
+// its slope is of a lower order than its values, and that of the right-hand side is not. Where an
+// expression bends sharply neither is 0, but they are the same.
+INLINE real summary_turn(struct group *g, const struct trial *s, const struct sight *x, real low,
+                         real high, real at, mask on) {
+    const real apart = R(F32 ? 1e-2 : 1e-4);
+    real bend = sight_slope(x, g, s, at + apart) - sight_slope(x, g, s, at - apart);
+    real off = sight_slope(x, g, s, at) - summary_true_slope(g, s, at, x->e);
+    real move = off * (R(2) * apart) / bend;
+    mask small = r_lt(r_abs(move), R(0.1));
+    real next = r_at_least(low, r_at_most(at + move, high));
+    for (int i = 0; i < W; i++)
+        g->extra[i] += m_lanes(on) >> i & 1;
+    return select(m_and(on, small), next, at);
+}
+#else
+#define summary_turn(g, s, x, low, high, at, on) (at)
+#endif
+
 // Segments of lanes for which an expression may turn in the stretch: a segment ends where the
 // slopes of two nodes have other signs, and the last one where the stretch does.
 INLINE void summary_walk(const struct shoal_args *a, struct group *g, const struct trial *s,
@@ -47,6 +79,7 @@ INLINE void summary_walk(const struct shoal_args *a, struct group *g, const stru
             y.on = m_and(on, summary_bends(slope, next));
             if (any(y.on)) {
                 to = summary_root(g, s, &look, 1, R(0), start, end, slope, next, y.on);
+                to = summary_turn(g, s, &look, start, end, to, y.on);
                 v = sight_value(&look, g, s, to);
             }
             start = end;
@@ -217,11 +250,13 @@ INLINE void summary_cut_states(const struct shoal_args *a, struct group *g, cons
 #if SUMMARY_PIECES
 // Steps are made for states, and may be too long for an expression. It is, between two parts of a
 // step, where two rules for its mean value differ by more than its noise, and by more than a tenth
-// of the root of the tolerance: the better one's own error is about that to the power of 3/2.
+// of the root of the tolerance: the better one's own error is about that to the power of 3/2. Where
+// an expression may jump both are as good, and it is a tenth of the tolerance itself.
 INLINE mask summary_rough(const struct shoal_args *a, struct group *g, const struct trial *s,
                           const real *noise, real from, real to) {
     real v[5][SUMMARY_EXPRESSIONS], width = to - from;
-    real share = R(0.1) * r_sqrt(R(ADAPTIVE ? a->control[CONTROL_RTOL] : (elem)1e-6));
+    real rtol = R(ADAPTIVE ? a->control[CONTROL_RTOL] : (elem)1e-6);
+    real share = R(0.1) * (SUMMARY_JUMPS ? rtol : r_sqrt(rtol));
     mask rough = m_of_lanes(0);
     summary_look(g, s, from, v[0]);
     summary_look(g, s, r_fma(width, R(0.1127016653792583), from), v[1]);
@@ -258,30 +293,44 @@ INLINE void summary_piece(const struct shoal_args *a, struct group *g, const str
 #endif
 }
 
-enum { PIECES_MOST = 4096 };
+enum { PIECES_MOST = 4096, PIECES_DEEP = 1 << 15 };
 
-// Expressions are taken in pieces that are short enough for them.
+// The shortest piece, as a part of a stretch: a jump in it is not worth more than the tolerance. An
+// expression that takes too many of them is nothing but jumps.
+INLINE real summary_least(const struct shoal_args *a, int n) {
+    elem rtol = ADAPTIVE ? a->control[CONTROL_RTOL] : (elem)1e-6;
+    elem deep = rtol * (elem)1e-3;
+    if (n >= PIECES_DEEP)
+        return R(1.0 / PIECES_MOST);
+    return R(deep > (elem)(8 * EPSILON) ? deep : (elem)(8 * EPSILON));
+}
+
+// Expressions are taken in pieces that are short enough for them: up to `wall` the rest of what was
+// not, and behind it longer and longer ones.
 INLINE void summary_pieces(const struct shoal_args *a, struct group *g, const struct trial *s,
                            const struct stretch *x, real scale) {
     struct stretch y = *x;
     real noise[SUMMARY_EXPRESSIONS], at = x->from, since = x->t0;
-    real width = x->to - x->from, least = width * R(1.0 / PIECES_MOST);
+    real width = x->to - x->from, all = width, wall = at;
     mask todo = x->on;
     summary_noises(a, g, s, noise);
-    ROLL for (int n = 0; n < 4 * PIECES_MOST && any(todo); n++) {
+    ROLL for (int n = 0; n < 4 * PIECES_MOST + PIECES_DEEP && any(todo); n++) {
         mask last = r_ge(at + width, x->to);
         y.from = at;
         y.to = select(last, x->to, at + width);
         y.t0 = since;
         y.t1 = summary_since_start(x, s, y.to);
         width = y.to - y.from;
-        mask split = m_and(summary_rough(a, g, s, noise, y.from, y.to), r_gt(width, least));
+        mask long_enough = r_gt(width, all * summary_least(a, n));
+        mask split = m_and(summary_rough(a, g, s, noise, y.from, y.to), long_enough);
         y.on = m_andnot(todo, split);
         if (any(y.on))
             summary_piece(a, g, s, &y, scale);
         at = select(y.on, y.to, at);
         since = select(y.on, y.t1, since);
-        width = select(split, width * R(0.5), width * R(2));
+        wall = select(split, y.to, wall);
+        real more = width * select(r_lt(width, all * R(1.0 / 64)), R(4), R(2));
+        width = select(split, width * R(0.5), select(r_gt(wall, at), wall - at, more));
         todo = m_andnot(todo, m_and(y.on, last));
     }
 }

@@ -2,7 +2,7 @@
 // The value at a time.
 INLINE void at_begin(SUMMARY_BEGIN) { m[0] = select(on, R(NAN_VALUE), m[0]); }
 INLINE void at_segment(SUMMARY_SEGMENT) {
-    real t = t_diff(t_load(a->levels + 2 * c.number), g->summary.begin);
+    real t = t_diff(summary_number(a, g, c.number), g->summary.begin);
     mask due = m_and(r_ge((t - x->t0) * g->dir, R(0)), r_le((t - x->t1) * g->dir, R(0)));
     due = m_and(x->on, due);
     if (!any(due))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // How often a level is crossed: the last sign that was not 0 turns to the other. Touching is none,
-// and a jump across counts.
+// and a jump across counts, where a window begins in that one.
 INLINE void crossings_begin(SUMMARY_BEGIN) {
     m[0] = select(on, R(0), m[0]);
-    m[1] = select(on, R(0), m[1]);
+    m[1] = select(summary_opens(g, on), R(0), m[1]);
 }
 INLINE void crossings_see(real *m, real v, mask on, int way) {
     mask turned = summary_turned(&m[1], v, on, way);

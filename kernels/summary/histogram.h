@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How long the value is below lo, in each of n equal bins between lo and hi, and at hi or above.
+// Where there is nothing between them it is not a number.
 INLINE void histogram_begin(SUMMARY_BEGIN) { m[0] = select(on, R(-1), m[0]); }
 INLINE void histogram_put(const struct shoal_args *a, struct group *g, const struct call c,
                           real bin, real time, mask on) {
@@ -9,13 +10,16 @@ INLINE void histogram_put(const struct shoal_args *a, struct group *g, const str
                 LANE(time, i);
 }
 INLINE void histogram_segment(SUMMARY_SEGMENT) {
-    summary_clear(a, g, c.array, 1, &m[0], x->on, 0);
-    real low = R(a->levels[2 * c.number]), high = R(a->levels[2 * c.number + 2]);
-    real n = R(a->levels[2 * c.number + 4]), width = (high - low) / n, theta = x->from;
+    real low = t_real(summary_number(a, g, c.number));
+    real high = t_real(summary_number(a, g, c.number + 1)), n = R(a->levels[2 * c.number + 4]);
+    real width = (high - low) / n, theta = x->from;
+    mask wide = r_gt(width, R(0));
+    summary_clear(a, g, c.array, 1, &m[0], x->on, select(wide, R(0), R(NAN_VALUE)));
     real bin = r_floor((x->v0 - low) / width) + R(1), end = r_floor((x->v1 - low) / width) + R(1);
     bin = r_min(r_max(bin, R(0)), n + R(1));
     end = r_min(r_max(end, R(0)), n + R(1));
-    mask on = m_and(x->on, m_and(r_eq(x->v0, x->v0), r_eq(x->v1, x->v1)));
+    mask on = m_and(m_and(x->on, wide), m_and(r_eq(x->v0, x->v0), r_eq(x->v1, x->v1)));
+    on = m_and(on, m_and(r_eq(bin, bin), r_eq(end, end)));
     real way = select(r_gt(end, bin), R(1), R(-1)), v = x->v0, t = x->t0;
     mask todo = m_and(on, r_ne(bin, end));
     struct sight look = sight_of(g, s, c.expression);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The mean distance of rising crossings of a level: the first, the last, and how many.
 INLINE void period_level_begin(SUMMARY_BEGIN) {
-    UNROLL for (int i = 0; i < 4; i++) m[i] = select(on, R(0), m[i]);
+    UNROLL for (int i = 0; i < 3; i++) m[i] = select(on, R(0), m[i]);
+    m[3] = select(summary_opens(g, on), R(0), m[3]);
 }
 INLINE void period_level_see(real *m, real t, mask on) {
     m[0] = select(m_and(on, r_eq(m[2], R(0))), t, m[0]);

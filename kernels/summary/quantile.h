@@ -103,8 +103,9 @@ INLINE void quantile_segment(SUMMARY_SEGMENT) {
 }
 
 INLINE real quantile_value(SUMMARY_VALUE) {
-    real want = R(a->levels[2 * c.number]) * m[2], sum = R(0);
-    real v = select(r_gt(m[2], R(0)), m[0], R(NAN_VALUE));
+    real q = t_real(summary_number(a, g, c.number)), want = q * m[2], sum = R(0);
+    mask known = m_and(r_gt(m[2], R(0)), m_and(r_ge(q, R(0)), r_le(q, R(1))));
+    real v = m[0];
     mask todo = r_gt(m[1], R(0));
     ROLL for (int k = 0; k < QUANTILE_BINS; k++) {
         real bin = m[3 + k], part = select(r_gt(bin, R(0)), (want - sum) / bin, R(0));
@@ -113,5 +114,5 @@ INLINE real quantile_value(SUMMARY_VALUE) {
         sum = sum + bin;
         todo = m_and(todo, m_or(r_lt(sum, want), r_eq(sum, R(0))));
     }
-    return v;
+    return select(known, v, R(NAN_VALUE));
 }

@@ -2,7 +2,7 @@
 // When a level is crossed for the first time.
 INLINE void tcross_begin(SUMMARY_BEGIN) {
     m[0] = select(on, R(NAN_VALUE), m[0]);
-    m[1] = select(on, R(0), m[1]);
+    m[1] = select(summary_opens(g, on), R(0), m[1]);
 }
 INLINE void tcross_segment(SUMMARY_SEGMENT) {
     real t, level = R(a->levels[2 * c.number]);

@@ -88,7 +88,7 @@ const struct option option_table[] = {
     {OPTION("only-runs", RUN " " PLOT, "I,A:B,...", "",
             "part of the batch under the same indices; A:B is without B, A: goes on to the end"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_only), .type = OPTION_TEXT},
-    {OPTION("doses", KERNEL, "FILE", "",
+    {OPTION("doses", MODEL, "FILE", "",
             "doses by columns ID TIME AMT CMT RATE II ADDL; ID is the batch's _ID, or the run"),
      GROUP(RUNS), IN_KERNEL, FIELD(doses), .type = OPTION_TEXT},
     {OPTION("job", RUN, "FILE", "",

@@ -2,13 +2,13 @@
 // Making a solver: check, plan, and get the kernel.
 #include "api/solver.h"
 
+#include "api/doses.h"
 #include "api/front.h"
 #include "api/learn.h"
 #include "api/options.h"
 #include "base/thread.h"
 #include "device/device.h"
 #include "device/known.h"
-#include "io/io.h"
 #include "ode/run/choice.h"
 
 #include <math.h>
@@ -22,17 +22,11 @@ LOG_LABEL(device_open, BUILD, 10, "driver, context and memory of a device");
 // Doses are read when a solver is made; they are part of what it is.
 static shoal_code read_doses(const shoal_model *model, const shoal_options *o, struct arena *arena,
                              struct plan_input *out, shoal_log *log) {
-    struct report *r = log_report(log);
-    struct table table = {0};
-    struct arena file = {0};
     if (!o->doses)
         return SHOAL_OK;
     int32_t span = log_begin(log, LOG_read_table);
     struct dose_list *list = arena_new(arena, struct dose_list, 1);
-    shoal_code code = io_table_read_texts(o->doses, dose_columns, &file, &table, r);
-    if (code == SHOAL_OK)
-        code = dose_list_make(&table, model->model, o->t0, arena, list, r);
-    arena_free(&file);
+    shoal_code code = api_doses_read(model, o->doses, o->t0, arena, list, log_report(log));
     log_end(log, span);
     out->doses = list;
     return code;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Results as CSV: rows in run order, numbers that read back exactly, quoting as in RFC 4180.
 //
-// One sample a run: `run,<columns>,t,<vars>,<summaries>,status`. Many samples: `run,t,<vars>`, and
-// beside it a table of the runs, `run,<columns>,<summaries>,status,steps,rejected,f_evals`: out.csv
-// has out.runs.csv. What has a line for each element of a run's is a table of its own: summaries of
+// One sample a run: `run,<columns>,t,<vars>,<summaries>,status`, or, where there are summaries and
+// no variables, `run,<columns>,<summaries>,status`. Many samples: `run,t,<vars>`, and beside it a
+// table of the runs, `run,<columns>,<summaries>,status,steps,rejected,f_evals`: out.csv has
+// out.runs.csv. What has a line for each element of a run's is a table of its own: summaries of
 // windows are in out.windows.csv, or in out.csv where there is nothing else but the table of runs.
 // Tables beside the file are put in place first, so that whoever sees out.csv finds them. On
 // standard output there is no place for them; they are left out. A CSV file has no metadata: that a
@@ -115,12 +116,17 @@ static bool has_summaries(const struct result_list *list) {
     return false;
 }
 
-// Whether there is anything that has one line a run, besides what every result has.
-static bool has_values(const struct result_list *list) {
+static bool has_variables(const struct result_list *list) {
     for (uint32_t i = 0; i < list->count; i++)
         if (result_is_variable(&list->array[i]))
             return true;
-    return has_summaries(list);
+    return false;
+}
+
+// What a line of the file itself holds, where it is a run; summaries alone have no time.
+static unsigned roles_of_run(const struct result_list *list) {
+    bool timed = has_variables(list) || !has_summaries(list);
+    return timed ? OF_VALUES | OF_RUNS : OF_RUNS;
 }
 
 // The first array with summaries of windows, or NULL.
@@ -153,14 +159,15 @@ static bool is_planned(const struct table_plan *plan, uint32_t count, const char
 // Room for as many as the list has arrays, and two, is enough.
 static uint32_t plan_tables(const struct result_list *list, struct table_plan *out) {
     const struct result_array *windowed = first_windowed(list);
-    bool series = has_samples(list), bare = !series && !has_values(list) && windowed;
+    bool series = has_samples(list),
+         bare = !series && windowed && !has_variables(list) && !has_summaries(list);
     uint32_t n = 0;
     if (bare)
         out[n++] = plan_elements(list, windowed, NULL);
     else
         out[n++] = (struct table_plan){.by = series ? BY_SAMPLE : BY_RUN,
                                        .heads = heads_of(list),
-                                       .roles = series ? OF_VALUES : OF_VALUES | OF_RUNS};
+                                       .roles = series ? OF_VALUES : roles_of_run(list)};
     if (list->of.reduced ? series && has_summaries(list) : series || bare)
         out[n++] = (struct table_plan){
             .word = "runs", .heads = heads_of(list), .roles = OF_RUNS | 1u << ROLE_COUNT};

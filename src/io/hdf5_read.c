@@ -58,13 +58,14 @@ static shoal_code send_column(const struct reader *d, const char *name, bool is_
 
 // ---- Blocks of rows -----------------------------------------------------------------------------
 
-// Rows [first, first + count) into the block.
-static bool read_block(const struct reader *d, h5id data, h5id type, h5size first, h5size count) {
+// `numbers` elements of the data into the block: those from `start` on that `size` spans, which
+// have an item for each axis.
+static bool read_slab(const struct reader *d, h5id data, h5id type, const h5size *start,
+                      const h5size *size, h5size numbers) {
     const struct hdf5 *h = d->h;
-    h5id in_file = h->H5Dget_space(data), in_memory = h->H5Screate_simple(1, &count, NULL);
-    h5size start[] = {first, d->column}, part[] = {count, 1}; // of two axes at most
+    h5id in_file = h->H5Dget_space(data), in_memory = h->H5Screate_simple(1, &numbers, NULL);
     bool ok = in_file >= 0 && in_memory >= 0 &&
-              h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, start, NULL, part, NULL) >= 0 &&
+              h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, start, NULL, size, NULL) >= 0 &&
               h->H5Dread(data, type, in_memory, in_file, H5_DEFAULT, d->block) >= 0;
     // Before anything is closed: that makes the library forget why.
     if (!ok)
@@ -74,6 +75,12 @@ static bool read_block(const struct reader *d, h5id data, h5id type, h5size firs
     if (in_file >= 0)
         h->H5Sclose(in_file);
     return ok;
+}
+
+// Rows [first, first + count) into the block.
+static bool read_block(const struct reader *d, h5id data, h5id type, h5size first, h5size count) {
+    h5size start[] = {first, d->column}, size[] = {count, 1}; // of two axes at most
+    return read_slab(d, data, type, start, size, count);
 }
 
 typedef shoal_code use_block(struct reader *d, size_t count, void *user);
@@ -446,22 +453,10 @@ enum { LINE_MOST = 1 << 24 }; // numbers of one element of the first axis
 // `count` elements of the first axis, and all that is behind them, into the block.
 static bool read_lines(const struct reader *d, h5id data, const struct hdf5_shape *s, h5size first,
                        h5size count) {
-    const struct hdf5 *h = d->h;
-    h5size start[HDF5_AXES] = {first}, size[HDF5_AXES] = {count};
+    h5size start[HDF5_AXES] = {first}, size[HDF5_AXES] = {count}, numbers = count;
     for (uint64_t i = 1; i < s->dims; i++)
-        size[i] = s->shape[i];
-    h5id in_file = h->H5Dget_space(data), in_memory = h->H5Screate_simple((int)s->dims, size, NULL);
-    bool ok =
-        in_file >= 0 && in_memory >= 0 &&
-        h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, start, NULL, size, NULL) >= 0 &&
-        h->H5Dread(data, h->H5T_NATIVE_DOUBLE_g, in_memory, in_file, H5_DEFAULT, d->block) >= 0;
-    if (!ok)
-        failed(d, "read");
-    if (in_memory >= 0)
-        h->H5Sclose(in_memory);
-    if (in_file >= 0)
-        h->H5Sclose(in_file);
-    return ok;
+        numbers *= size[i] = s->shape[i];
+    return read_slab(d, data, d->h->H5T_NATIVE_DOUBLE_g, start, size, numbers);
 }
 
 static shoal_code send_block(const struct reader *d, uint64_t numbers) {

@@ -166,6 +166,9 @@ struct summary_code {
     node_id *sway;     // [expressions] how much it may be off where states are off by their slopes
     uint32_t *of_call; // [calls] expression
     node_id *item;     // [items]
+    uint32_t coded;    // numbers of calls that are code,
+    node_id *number;   // [coded],
+    uint32_t *place;   // [coded] and which of all they are
     uint32_t nodes;    // of a step, at which slopes are looked at
     const char *wrong; // why they cannot be computed; NULL: they can
 };

@@ -116,16 +116,46 @@ static void make_slopes(struct maker *m) {
         c->sway[i] = sway_of(m, c->value[i]);
 }
 
-// Only what does not change with time may stand beside calls.
-static void check_item(struct maker *m, node_id node, struct arena *arena) {
-    const struct dag *d = &m->system->dag;
+// Whether a node is made of states or time.
+static bool is_moving(const struct dag *d, node_id node, struct arena *arena) {
     const uint32_t *uses = dag_uses(d, &node, 1, arena);
     for (node_id id = 0; id < d->nodes.count; id++) {
         const struct node *n = &d->nodes.items[id];
         if (uses[id] && (n->op == OP_TIME || (n->op == OP_SYMBOL && n->leaf == LEAF_STATE)))
-            m->code->wrong = "--summary: beside calls of summaries there can be parameters and "
-                             "constants only; states and t belong into a call, as in max(x)";
+            return true;
     }
+    return false;
+}
+
+// Only what does not change with time may stand beside calls.
+static void check_item(struct maker *m, node_id node, struct arena *arena) {
+    if (is_moving(&m->system->dag, node, arena))
+        m->code->wrong = "--summary: beside calls of summaries there can be parameters and "
+                         "constants only; states and t belong into a call, as in max(x)";
+}
+
+static void make_number(struct maker *m, const struct formula *f, uint32_t place,
+                        struct arena *arena) {
+    struct summary_code *c = m->code;
+    node_id node = system_formula(m->system, f);
+    if (node == NODE_NONE) {
+        c->wrong = "--summary: an expression is too large once its functions are expanded";
+        return;
+    }
+    if (is_moving(&m->system->dag, node, arena))
+        c->wrong = "--summary: behind the expression of quantile, histogram and at there can be "
+                   "parameters and constants only; levels may be made of states and t";
+    c->number[c->coded] = node;
+    c->place[c->coded++] = place;
+}
+
+static void make_numbers(struct maker *m, const struct summary_plan *p, struct arena *arena) {
+    m->code->number = arena_new(arena, node_id, p->numbers + 1);
+    m->code->place = arena_new(arena, uint32_t, p->numbers + 1);
+    for (uint32_t i = 0; i < p->calls; i++)
+        for (uint32_t k = 0; k < SUMMARY_NUMBERS; k++)
+            if (p->call[i].coded[k].count)
+                make_number(m, &p->call[i].coded[k], p->call[i].number + k, arena);
 }
 
 static void make_items(struct maker *m, const struct summary_plan *p, struct arena *arena) {
@@ -156,17 +186,18 @@ struct summary_code *codegen_summary_nodes(const struct summary_plan *p, struct 
     make_expressions(&m, p, arena);
     make_slopes(&m);
     make_items(&m, p, arena);
+    make_numbers(&m, p, arena);
     return c;
 }
 
 // ---- Functions ----------------------------------------------------------------------------------
 
-enum { FUNCTIONS = 4 };
+enum { FUNCTIONS = 5 };
 
 // The functions that are made of nodes; `like` says of which system.
 static void functions_of(const struct summary_code *c, const struct emit *like,
                          struct emit out[FUNCTIONS]) {
-    struct emit values = *like, slopes = *like, items = *like, sways = *like;
+    struct emit values = *like, slopes = *like, items = *like, sways = *like, numbers = *like;
     values.roots = c->value;
     values.count = c->expressions;
     values.name = "summary_values";
@@ -185,11 +216,16 @@ static void functions_of(const struct summary_code *c, const struct emit *like,
     sways.name = "summary_sways";
     sways.parameters = "real t, const SPACE real *y, const SPACE real *d, const SPACE real *p, "
                        "real *out";
-    values.result = slopes.result = items.result = sways.result = "out";
+    numbers.roots = c->number;
+    numbers.count = c->coded;
+    numbers.name = "summary_coded";
+    numbers.parameters = "const SPACE real *p, real *out";
+    values.result = slopes.result = items.result = sways.result = numbers.result = "out";
     out[0] = values;
     out[1] = slopes;
     out[2] = items;
     out[3] = sways;
+    out[4] = numbers;
 }
 
 void codegen_summary_used(const struct summary_code *c, const struct emit *like,
@@ -210,6 +246,18 @@ static void put_functions(struct buf *out, const struct summary_code *c, const s
             e[i].form = EMIT_WHOLE;
         codegen_function(out, &e[i], arena);
     }
+}
+
+// A number of a call: as it was given, or what the parameters of a lane make of it.
+static void put_numbers(struct buf *out, const struct summary_code *c) {
+    buf_puts(out, "INLINE treal summary_number(const struct shoal_args *a, const struct group *g,\n"
+                  "                            int n) {\n");
+    if (c->coded)
+        buf_printf(out, "    real x[%u];\n    summary_coded(g->p, x);\n", c->coded);
+    for (uint32_t i = 0; i < c->coded; i++)
+        buf_printf(out, "    if (n == %u)\n        return t_add(t_pair(0, 0), x[%u]);\n",
+                   c->place[i], i);
+    buf_puts(out, "    return t_load(a->levels + 2 * n);\n}\n");
 }
 
 // ---- Lists of calls -----------------------------------------------------------------------------
@@ -425,12 +473,30 @@ static void put_gauss(struct buf *out, const struct method *m) {
     buf_puts(out, "\n");
 }
 
+// Whether an expression may jump, or bend sharply.
+static bool some_jump(const struct summary_code *c, const struct dag *d, struct arena *arena) {
+    const uint32_t *uses = dag_uses(d, c->value, c->expressions, arena);
+    for (node_id id = 0; id < d->nodes.count; id++)
+        if (uses[id] && !op_is_smooth(d->nodes.items[id].op))
+            return true;
+    return false;
+}
+
+static bool some_timed(const struct summary_plan *p) {
+    for (uint32_t i = 0; i < p->calls; i++)
+        if (p->call[i].kind->timed)
+            return true;
+    return false;
+}
+
 static void put_calls(struct buf *out, const struct summary_code *c, const struct emit *like,
                       const struct method *m, struct arena *arena) {
     buf_printf(out,
                "#define SUMMARY_EXPRESSIONS %u\n#define SUMMARY_SEGMENTED %u\n"
-               "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n",
-               c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays);
+               "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n"
+               "#define SUMMARY_JUMPS %d\n#define SUMMARY_TIMED %d\n",
+               c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays,
+               some_jump(c, like->dag, arena), some_timed(c->plan));
     if (has_points(c->plan))
         put_gauss(out, m);
     put_functions(out, c, like, arena);
@@ -438,6 +504,7 @@ static void put_calls(struct buf *out, const struct summary_code *c, const struc
         buf_puts(out, kernel_file_find("ode", "dense_slope.h")->text);
     put_states(out, c, like->dag);
     buf_puts(out, kernel_file_find("ode", "summary.h")->text);
+    put_numbers(out, c);
     put_files(out, c->plan);
     put_segments(out, c);
     put_turns(out, c);

@@ -27,12 +27,14 @@ struct summary_kind {
     const char *name;    // as people write it; with each number of numbers it is another kind
     const char *numbers; // behind the expression, in words; NULL: none
     uint32_t count;      // of them
-    bool has_level;      // the first of them may be any expression, which is taken from the other
+    bool has_level;      // the first of them may be any expression, which is taken from the other;
+                         // of other kinds all but a number of elements may be made of parameters
     bool has_way;        // `rising` or `falling` may follow
     bool part_of_time;   // the number lies between 0 and 1
     enum summary_form form;
     enum summary_turns turns; // SUMMARY_SEGMENTS
     bool quick;               // SUMMARY_SEGMENTS: a few operations, and no root
+    bool timed;               // SUMMARY_SEGMENTS: the times of turns are part of the result
     bool linear;              // SUMMARY_POINTS: the mean value stands for all points
     const char *file;         // of kernels/summary, without its ending
     uint32_t room;            // numbers of a lane
@@ -55,7 +57,8 @@ struct summary_call {
     enum summary_way way;
     uint32_t number;      // its first one among all
     struct formula level; // a level that is no number: 0 is the number then; count 0: none
-    uint32_t array;       // the first of its own, behind those of items that are numbers
+    struct formula coded[SUMMARY_NUMBERS]; // others that are none; count 0: it is a number
+    uint32_t array; // the first of its own, behind those of items that are numbers
 };
 
 // What a label stands for: a number for each window, or the arrays of a call.

@@ -14,8 +14,8 @@
 const struct summary_kind summary_kinds[] = {
     {SEGMENTS(max, 1), .turns = TURNS_ASKED, .quick = true},
     {SEGMENTS(min, 1), .turns = TURNS_ASKED, .quick = true},
-    {SEGMENTS(tmax, 2), .turns = TURNS_ASKED, .quick = true},
-    {SEGMENTS(tmin, 2), .turns = TURNS_ASKED, .quick = true},
+    {SEGMENTS(tmax, 2), .turns = TURNS_ASKED, .quick = true, .timed = true},
+    {SEGMENTS(tmin, 2), .turns = TURNS_ASKED, .quick = true, .timed = true},
     {MADE(amplitude, "01-", {"max", 0}, {"min", 0})},
     {MADE(maxabs, "1n0M", {"max", 0}, {"min", 0})},
     {POINTS(mean, 1), .linear = true},
@@ -28,7 +28,7 @@ const struct summary_kind summary_kinds[] = {
     {SEGMENTS(crossings, 2), .turns = TURNS_ASKED, .quick = true, LEVEL, .has_way = true},
     {SEGMENTS(tcross, 2), .turns = TURNS_ASKED, LEVEL, .has_way = true},
     {SEGMENTS(time_above, 1), .turns = TURNS_ASKED, LEVEL},
-    {SEGMENTS(period, 9)},
+    {SEGMENTS(period, 9), .timed = true},
     {.name = "period",
      LEVEL,
      .form = SUMMARY_SEGMENTS,
@@ -38,8 +38,8 @@ const struct summary_kind summary_kinds[] = {
     {MADE(frequency, "I0/", {"period", 0})},
     {MADE(frequency, "I0/", {"period", 0}), LEVEL},
     {SEGMENTS(quantile, 259), NUMBERS(1, " and a part of the time"), .part_of_time = true},
-    {SEGMENTS(peaks, 7), NUMBERS(1, " and how many"), .arrays = 2},
-    {SEGMENTS(troughs, 7), NUMBERS(1, " and how many"), .arrays = 2},
+    {SEGMENTS(peaks, 7), NUMBERS(1, " and how many"), .arrays = 2, .timed = true},
+    {SEGMENTS(troughs, 7), NUMBERS(1, " and how many"), .arrays = 2, .timed = true},
     {SEGMENTS(histogram, 1), NUMBERS(3, ", lo, hi and how many bins"), .arrays = 1},
     {.name = "count", .form = SUMMARY_EVENTS, .file = "count", .room = 1},
     {MADE(dmax, "0", {"max", 1})},
@@ -62,6 +62,9 @@ static bool same_formula(const struct formula *a, const struct formula *b) {
 }
 
 bool summary_same_call(const struct summary_call *a, const struct summary_call *b) {
+    for (int i = 0; i < SUMMARY_NUMBERS; i++)
+        if (!same_formula(&a->coded[i], &b->coded[i]))
+            return false;
     return a->kind == b->kind && a->event == b->event && a->order == b->order && a->way == b->way &&
            same_formula(&a->of, &b->of) && same_formula(&a->level, &b->level);
 }

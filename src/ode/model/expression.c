@@ -4,55 +4,13 @@
 // Values go straight into model.code; operators, parentheses, calls, if-then-else, sum() and
 // shift() wait on a stack of `pending` entries. sum() is expanded here: its body is read again for
 // every index. Precedence is the usual one, powers associate to the left, and a sign binds weaker
-// than a power: -2^2 is -4. All names are known when this runs, so they are resolved at once.
-#include "ode/model/parse.h"
+// than a power: -2^2 is -4. What stands where a value is wanted is expression_value.c's.
+#include "ode/model/expression.h"
 
 #include "base/ascii.h"
 
 #include <math.h>
 #include <string.h>
-
-enum pending_kind {
-    PENDING_PREFIX, // - and not
-    PENDING_BINARY,
-    PENDING_QUESTION, // c ? a, waiting for the colon
-    PENDING_COLON,    // c ? a : b
-    // From here on something is open that `)` closes.
-    PENDING_PAREN,
-    PENDING_OP,   // a built-in function
-    PENDING_CALL, // a function of the model
-    PENDING_TABLE,
-    PENDING_BAD, // a call of something unknown
-    PENDING_IF,
-    PENDING_THEN,
-    PENDING_ELSE,
-    PENDING_SUM,  // the bounds
-    PENDING_BODY, // what is summed
-    PENDING_SHIFT,
-};
-
-struct pending {
-    uint8_t kind;
-    uint8_t op;
-    uint8_t precedence;
-    uint32_t at;    // where it was opened
-    uint32_t index; // symbol, function
-    uint32_t args;  // commas so far
-    uint32_t code;  // model.code.count when it was opened
-    uint32_t token; // first token of the body of a sum
-    int32_t i, last;
-};
-
-struct reader {
-    struct parser *p;
-    struct index index;
-    const struct arguments *arguments;
-    uint32_t pos, end;
-    uint32_t sums; // open sum() bodies
-    bool want_value;
-};
-
-enum { PRECEDENCE_TERNARY = 1, PRECEDENCE_NOT = 4, PRECEDENCE_COMPARE = 5, PRECEDENCE_SIGN = 8 };
 
 static const uint8_t precedences[OP_COUNT] = {
     [OP_OR] = 2, [OP_AND] = 3, [OP_LT] = 5,  [OP_LE] = 5,  [OP_GT] = 5,  [OP_GE] = 5,  [OP_EQ] = 5,
@@ -66,29 +24,29 @@ static const uint8_t xpp_precedences[OP_COUNT] = {
     [OP_LT] = 4, [OP_LE] = 4,  [OP_GT] = 4,  [OP_GE] = 4,  [OP_EQ] = 4,  [OP_NE] = 4,  [OP_POW] = 4,
 };
 
-static const struct token *token_at(const struct reader *x, uint32_t pos) {
+const struct token *expression_token(const struct reader *x, uint32_t pos) {
     static const struct token end = {.kind = TOKEN_END};
     return pos < x->end ? &x->p->tokens.items[pos] : &end;
 }
 
 // Offset of the token, or of the end of the expression.
-static uint32_t place_of(const struct reader *x, uint32_t pos) {
+uint32_t expression_place(const struct reader *x, uint32_t pos) {
     const struct token *t = x->p->tokens.items;
     if (pos < x->end)
         return t[pos].at;
     return x->end ? t[x->end - 1].at + t[x->end - 1].length : 0;
 }
 
-static bool wrong(const struct reader *x, const char *expected) {
-    const struct token *t = token_at(x, x->pos);
-    return parse_error(x->p, place_of(x, x->pos), "expected %s, found %s", expected,
+bool expression_wrong(const struct reader *x, const char *expected) {
+    const struct token *t = expression_token(x, x->pos);
+    return parse_error(x->p, expression_place(x, x->pos), "expected %s, found %s", expected,
                        t->kind == TOKEN_END ? "the end of the expression"
                                             : parse_token_text(x->p, t));
 }
 
 // ---- Code and the stack -------------------------------------------------------------------------
 
-static bool emit(struct reader *x, enum op op, uint32_t at, uint32_t index, double value) {
+bool expression_emit(struct reader *x, enum op op, uint32_t at, uint32_t index, double value) {
     struct model *m = x->p->m;
     if (m->code.count >= x->p->code_most)
         return parse_limit(x->p, at, "the model is too large when arrays and sums are written out");
@@ -102,12 +60,12 @@ static bool emit(struct reader *x, enum op op, uint32_t at, uint32_t index, doub
     return true;
 }
 
-static struct pending *top(const struct reader *x) {
+struct pending *expression_top(const struct reader *x) {
     uint32_t n = x->p->pending.count;
     return n ? &x->p->pending.items[n - 1] : NULL;
 }
 
-static struct pending *push(struct reader *x, enum pending_kind kind, uint32_t at) {
+struct pending *expression_push(struct reader *x, enum pending_kind kind, uint32_t at) {
     struct pending *e = vec_push(&x->p->scratch, &x->p->pending);
     *e = (struct pending){.kind = (uint8_t)kind, .at = at, .code = x->p->m->code.count};
     return e;
@@ -117,321 +75,16 @@ static bool is_open(const struct pending *e) { return e->kind >= PENDING_PAREN; 
 
 // Emits what waits on the stack and binds at least as tightly, down to what is open.
 static bool pop_operators(struct reader *x, uint8_t precedence) {
-    for (struct pending *e; (e = top(x)) && !is_open(e) && e->precedence >= precedence;) {
+    for (struct pending *e;
+         (e = expression_top(x)) && !is_open(e) && e->precedence >= precedence;) {
         if (e->kind == PENDING_QUESTION)
             return parse_error(x->p, e->at, "`?` without its `:`");
         enum op op = e->kind == PENDING_COLON ? OP_IF : e->op;
         x->p->pending.count--;
-        if (!emit(x, op, e->at, 0, 0))
+        if (!expression_emit(x, op, e->at, 0, 0))
             return false;
     }
     return true;
-}
-
-// ---- Values -------------------------------------------------------------------------------------
-
-static bool open_frame(struct reader *x, enum pending_kind kind, uint32_t at, uint32_t index) {
-    if (token_at(x, x->pos)->kind != TOKEN_OPEN)
-        return wrong(x, "`(`");
-    push(x, kind, at)->index = index;
-    x->pos++;
-    return true;
-}
-
-static const struct name_entry *folded_entry(struct reader *x, const char *name, uint32_t length,
-                                             uint32_t at) {
-    struct parser *p = x->p;
-    struct name_entry *e = names_folded(p->m->by_name, name, length);
-    if (!e || e->kind == NAME_BAD)
-        return NULL;
-    if (e->kind == NAME_OP || e->kind == NAME_WORD || e->kind == NAME_REFUSED)
-        return e;
-    if (!x->index.repeated)
-        parse_note(p, at, "`%s` is read as `%s`", name, e->name);
-    if (p->values)
-        return e;
-    // Under this spelling too, so that the note comes once.
-    name = arena_strndup(&p->m->arena, name, length);
-    return names_alias(&p->m->arena, p->m->by_name, name, e);
-}
-
-// What a name that is no argument stands for: exactly that one, else the only one ignoring case.
-static const struct name_entry *find_entry(struct reader *x, const char *name, uint32_t length,
-                                           uint32_t at) {
-    const struct name_entry *e = names_exact(x->p->m->by_name, name, length);
-    return e ? e : folded_entry(x, name, length, at);
-}
-
-// Arguments hide every other name, whatever the case: f(V)=v^2 squares its argument, as in XPP.
-static uint32_t argument_of(const struct reader *x, const char *name) {
-    const struct arguments *a = x->arguments;
-    for (uint32_t i = 0; a && i < a->count; i++)
-        if (ascii_same(a->names[i], name))
-            return i;
-    return UINT32_MAX;
-}
-
-static bool open_shift(struct reader *x, uint32_t at) {
-    if (!open_frame(x, PENDING_SHIFT, at, 0))
-        return false;
-    if (token_at(x, x->pos)->kind != TOKEN_NAME)
-        return wrong(x, "a name, as in shift(x0,2)");
-    uint32_t length, name_at = place_of(x, x->pos);
-    const char *name = arrays_name(x->p, &x->pos, x->index, &length);
-    if (!name)
-        return false;
-    if (argument_of(x, name) != UINT32_MAX)
-        return parse_error(x->p, name_at,
-                           "shift() needs a name of the model first; `%s` is an "
-                           "argument",
-                           name);
-    const struct name_entry *e = find_entry(x, name, length, name_at);
-    if (e && e->kind == NAME_BAD)
-        return false;
-    if (!e || e->kind != NAME_SYMBOL)
-        return parse_error(x->p, name_at, "shift() needs a name of the model first; `%s` is none",
-                           name);
-    top(x)->index = e->index;
-    if (token_at(x, x->pos)->kind != TOKEN_COMMA)
-        return wrong(x, "`,`");
-    x->pos++;
-    return true;
-}
-
-static bool read_word(struct reader *x, enum word word, uint32_t at) {
-    switch (word) {
-    case WORD_IF:
-        return open_frame(x, PENDING_IF, at, 0);
-    case WORD_SUM:
-        return open_frame(x, PENDING_SUM, at, 0);
-    case WORD_SHIFT:
-        return open_shift(x, at);
-    case WORD_NOT:
-        if (token_at(x, x->pos)->kind == TOKEN_OPEN)
-            return open_frame(x, PENDING_OP, at, OP_NOT);
-        *push(x, PENDING_PREFIX, at) = (struct pending){
-            .kind = PENDING_PREFIX, .op = OP_NOT, .precedence = PRECEDENCE_NOT, .at = at};
-        return true;
-    case WORD_THEN:
-    case WORD_ELSE:
-    case WORD_OF:
-    case WORD_AND:
-    case WORD_OR:
-        break;
-    }
-    x->pos--;
-    return wrong(x, "a value");
-}
-
-// Reports a name nobody defined, once, and remembers it as bad.
-static bool unknown_name(struct reader *x, const char *name, uint32_t length, uint32_t at) {
-    struct parser *p = x->p;
-    uint32_t base = length;
-    while (base > 1 && name[base - 1] >= '0' && name[base - 1] <= '9')
-        base--;
-    struct name_entry *e = names_exact(p->m->by_name, name, base);
-    if ((!e || e->kind != NAME_BAD) && !parse_is_reported(p, at)) {
-        const struct arguments *a = x->arguments ? x->arguments : &p->observables;
-        const char *near = names_nearest(p->m, name, length, a->names, a->count);
-        if (ascii_same(name, "pow") || ascii_same(name, "power"))
-            parse_error(p, at, "`%s` is not defined; a power is written x^y", name);
-        else
-            parse_error(p, at, "`%.60s` is not defined%s%s%s", name, near ? "; did you mean `" : "",
-                        near ? near : "", near ? "`?" : "");
-    }
-    if (!p->values)
-        declare_bad(p, name, length);
-    return !p->values;
-}
-
-static bool read_bad(struct reader *x, uint32_t at) {
-    if (token_at(x, x->pos)->kind == TOKEN_OPEN)
-        return open_frame(x, PENDING_BAD, at, 0);
-    x->want_value = false;
-    return emit(x, OP_NUMBER, at, 0, 1);
-}
-
-// The argument of a look-up is there; what it is looked up in follows.
-static bool emit_lookup(struct reader *x, uint32_t signal, uint32_t at) {
-    return emit(x, OP_NUMBER, at, 0, signal) && emit(x, OP_NUMBER, at, 0, 0) &&
-           emit(x, OP_LOOKUP, at, 0, 0);
-}
-
-static bool read_signal(struct reader *x, const struct name_entry *e, uint32_t at) {
-    if (x->p->m->signals.items[e->index].table)
-        return open_frame(x, PENDING_TABLE, at, e->index);
-    if (token_at(x, x->pos)->kind == TOKEN_OPEN)
-        return parse_error(x->p, at, "`%s` is a driver, not a function", e->name);
-    x->want_value = false;
-    return emit(x, OP_TIME, at, 0, 0) && emit_lookup(x, e->index, at);
-}
-
-static bool read_entry(struct reader *x, const struct name_entry *e, uint32_t at) {
-    switch ((enum name_kind)e->kind) {
-    case NAME_FUNCTION:
-        return open_frame(x, PENDING_CALL, at, e->index);
-    case NAME_OP:
-        return open_frame(x, PENDING_OP, at, e->index);
-    case NAME_SIGNAL:
-        return read_signal(x, e, at);
-    case NAME_WORD:
-        return read_word(x, e->index, at);
-    case NAME_REFUSED:
-        return parse_error(x->p, at, "%s", names_refusal(e->index));
-    case NAME_SYMBOL:
-        if (token_at(x, x->pos)->kind == TOKEN_OPEN)
-            return parse_error(x->p, at, "`%s` is %s, not a function", e->name,
-                               declare_kind_words(x->p->m->symbols.items[e->index].kind));
-        x->want_value = false;
-        return emit(x, OP_SYMBOL, at, e->index, 0);
-    case NAME_TIME:
-        x->want_value = false;
-        return emit(x, OP_TIME, at, 0, 0);
-    case NAME_PI:
-        x->want_value = false;
-        return emit(x, OP_NUMBER, at, 0, M_PI);
-    case NAME_NONE:
-    case NAME_BAD:
-        break;
-    }
-    return read_bad(x, at);
-}
-
-// The observable of that label where they are names: exactly, else the only one ignoring case.
-// Other names come first.
-static const struct observable *find_observable(struct reader *x, const char *name, uint32_t length,
-                                                uint32_t at) {
-    const struct arguments *labels = &x->p->observables;
-    const struct model *m = x->p->m;
-    const struct observable *found = NULL;
-    if (!labels->count || names_exact(m->by_name, name, length))
-        return NULL;
-    for (uint32_t i = 0; i < labels->count; i++)
-        if (!strcmp(labels->names[i], name))
-            return &m->observables.items[i];
-    if (names_folded(m->by_name, name, length))
-        return NULL;
-    for (uint32_t i = 0; i < labels->count; i++)
-        if (ascii_same(labels->names[i], name)) {
-            if (found)
-                return NULL;
-            found = &m->observables.items[i];
-        }
-    if (found)
-        parse_note(x->p, at, "`%s` is read as `%s`", name, found->label);
-    return found;
-}
-
-static bool read_observable(struct reader *x, const struct observable *o, uint32_t at) {
-    if (token_at(x, x->pos)->kind == TOKEN_OPEN)
-        return parse_error(x->p, at, "`%s` is an observable, not a function", o->label);
-    for (uint32_t i = 0; i < o->expr.count; i++) {
-        struct item item = x->p->m->code.items[o->expr.first + i];
-        if (!emit(x, item.op, at, item.index, item.value))
-            return false;
-    }
-    x->want_value = false;
-    return true;
-}
-
-// `i'` inside sum(): the index of the innermost one.
-static bool read_sum_index(struct reader *x, uint32_t at) {
-    uint32_t n = x->p->pending.count;
-    while (x->p->pending.items[--n].kind != PENDING_BODY) {
-    }
-    x->pos += 2;
-    x->want_value = false;
-    return emit(x, OP_NUMBER, at, 0, x->p->pending.items[n].i);
-}
-
-// What stands for the text from there on; NULL: it stands for itself.
-static const struct formula_hole *find_hole(const struct reader *x, uint32_t at) {
-    const struct formula_holes *h = x->p->holes;
-    for (uint32_t i = 0; h && i < h->count; i++)
-        if (h->hole[i].from == at)
-            return &h->hole[i];
-    return NULL;
-}
-
-static bool read_hole(struct reader *x, const struct formula_hole *h) {
-    while (x->pos < x->end && token_at(x, x->pos)->at < h->to)
-        x->pos++;
-    for (uint32_t i = 0; i < h->count; i++)
-        if (!emit(x, h->item[i].op, h->from, h->item[i].index, h->item[i].value))
-            return false;
-    x->want_value = false;
-    return true;
-}
-
-static bool read_name(struct reader *x) {
-    struct parser *p = x->p;
-    const struct token *t = token_at(x, x->pos);
-    uint32_t at = t->at, length = t->length;
-    const struct formula_hole *hole = find_hole(x, at);
-    if (hole)
-        return read_hole(x, hole);
-    const char *name = p->text + at;
-    bool index = length == 1 && ascii_lower(*name) == 'i';
-    if (x->sums && index && token_at(x, x->pos + 1)->kind == TOKEN_PRIME)
-        return read_sum_index(x, at);
-    const struct token *range = NULL;
-    if (token_at(x, x->pos + 1)->glued) {
-        arrays_name_tokens(p, x->pos, &range, NULL);
-        if (range)
-            return parse_error(p, range->at, "a range can only be in the name that a line defines");
-    }
-    name = arrays_name(p, &x->pos, x->index, &length);
-    if (!name)
-        return false;
-    uint32_t argument = argument_of(x, name);
-    if (argument != UINT32_MAX) {
-        x->want_value = false;
-        return emit(x, OP_ARG, at, argument, 0);
-    }
-    const struct observable *o = find_observable(x, name, length, at);
-    if (o)
-        return read_observable(x, o, at);
-    const struct name_entry *e = find_entry(x, name, length, at);
-    if (e)
-        return read_entry(x, e, at);
-    if (index && token_at(x, x->pos)->kind == TOKEN_PRIME)
-        return parse_error(p, at, "`i'` is only known inside sum(a,b)of(...)");
-    return unknown_name(x, name, length, at) && read_bad(x, at);
-}
-
-static bool read_value(struct reader *x) {
-    const struct token *t = token_at(x, x->pos);
-    int64_t n;
-    switch (t->kind) {
-    case TOKEN_NUMBER:
-        x->pos++;
-        x->want_value = false;
-        return emit(x, OP_NUMBER, t->at, 0, t->value);
-    case TOKEN_INDEX:
-    case TOKEN_RANGE:
-        if (!arrays_value(x->p, t, x->index, &n))
-            return false;
-        x->pos++;
-        x->want_value = false;
-        return emit(x, OP_NUMBER, t->at, 0, (double)n);
-    case TOKEN_NAME:
-        return read_name(x);
-    case TOKEN_OPEN:
-        push(x, PENDING_PAREN, t->at);
-        x->pos++;
-        return true;
-    case TOKEN_OPERATOR:
-        if (t->op != OP_SUB && t->op != OP_ADD)
-            break;
-        if (t->op == OP_SUB)
-            *push(x, PENDING_PREFIX, t->at) = (struct pending){
-                .kind = PENDING_PREFIX, .op = OP_NEG, .precedence = PRECEDENCE_SIGN, .at = t->at};
-        x->pos++;
-        return true;
-    default:
-        break;
-    }
-    return wrong(x, "a value");
 }
 
 // ---- Operators and what closes ------------------------------------------------------------------
@@ -453,7 +106,7 @@ static bool follows_not(const struct reader *x) {
     uint32_t at = x->pos, depth = 0;
     const struct token *t;
     while (at > 0) {
-        uint8_t kind = token_at(x, --at)->kind;
+        uint8_t kind = expression_token(x, --at)->kind;
         depth += kind == TOKEN_CLOSE;
         if (!depth)
             return false;
@@ -461,7 +114,7 @@ static bool follows_not(const struct reader *x) {
         if (!depth)
             break;
     }
-    t = at ? token_at(x, at - 1) : NULL;
+    t = at ? expression_token(x, at - 1) : NULL;
     return t && t->kind == TOKEN_NAME && t->length == 3 &&
            ascii_same_prefix(x->p->text + t->at, "not", 3);
 }
@@ -489,13 +142,13 @@ static void compare_with_xpp(struct reader *x, enum op op, uint32_t at) {
 
 static bool read_binary(struct reader *x, enum op op, uint32_t at) {
     uint8_t precedence = precedences[op];
-    const struct pending *e = top(x);
+    const struct pending *e = expression_top(x);
     if (op == OP_POW && e && e->op == OP_POW && !x->index.repeated && !x->p->power_at)
         x->p->power_at = at + 1;
     compare_with_xpp(x, op, at);
     if (!pop_operators(x, precedence))
         return false;
-    struct pending *b = push(x, PENDING_BINARY, at);
+    struct pending *b = expression_push(x, PENDING_BINARY, at);
     b->op = (uint8_t)op;
     b->precedence = precedence;
     x->pos++;
@@ -504,17 +157,18 @@ static bool read_binary(struct reader *x, enum op op, uint32_t at) {
 }
 
 static bool read_ternary(struct reader *x, bool colon) {
-    uint32_t at = place_of(x, x->pos);
+    uint32_t at = expression_place(x, x->pos);
     if (!colon) {
         if (!pop_operators(x, PRECEDENCE_TERNARY + 1))
             return false;
-        struct pending *q = push(x, PENDING_QUESTION, at);
+        struct pending *q = expression_push(x, PENDING_QUESTION, at);
         q->precedence = 0;
     } else {
-        while (top(x) && !is_open(top(x)) && top(x)->kind != PENDING_QUESTION)
-            if (!pop_operators(x, top(x)->precedence))
+        while (expression_top(x) && !is_open(expression_top(x)) &&
+               expression_top(x)->kind != PENDING_QUESTION)
+            if (!pop_operators(x, expression_top(x)->precedence))
                 return false;
-        struct pending *q = top(x);
+        struct pending *q = expression_top(x);
         if (!q || q->kind != PENDING_QUESTION)
             return parse_error(x->p, at, "`:` without a `?` before it");
         q->kind = PENDING_COLON;
@@ -527,13 +181,13 @@ static bool read_ternary(struct reader *x, bool colon) {
 
 // Goes over a word and the parenthesis behind it.
 static bool expect_word(struct reader *x, const char *word) {
-    const struct token *t = token_at(x, x->pos);
+    const struct token *t = expression_token(x, x->pos);
     char quoted[16] = "`";
     strcat(strcat(strcat(quoted, word), "("), "`");
     if (t->kind != TOKEN_NAME || t->length != strlen(word) ||
         !ascii_same_prefix(x->p->text + t->at, word, t->length) ||
-        token_at(x, x->pos + 1)->kind != TOKEN_OPEN)
-        return wrong(x, quoted);
+        expression_token(x, x->pos + 1)->kind != TOKEN_OPEN)
+        return expression_wrong(x, quoted);
     x->pos += 2;
     x->want_value = true;
     return true;
@@ -574,7 +228,7 @@ static bool take_integer(struct reader *x, uint32_t first, uint32_t at, const ch
 static void skip_body(struct reader *x) {
     uint32_t depth = 1;
     for (; x->pos < x->end; x->pos++) {
-        uint8_t kind = token_at(x, x->pos)->kind;
+        uint8_t kind = expression_token(x, x->pos)->kind;
         depth += kind == TOKEN_OPEN;
         depth -= kind == TOKEN_CLOSE;
         if (!depth)
@@ -590,13 +244,13 @@ static bool close_bounds(struct reader *x, struct pending *e) {
     if (!take_integer(x, second, e->at, "the bounds of sum()", &to) ||
         !take_integer(x, e->code, e->at, "the bounds of sum()", &from) || !expect_word(x, "of"))
         return false;
-    e = top(x);
+    e = expression_top(x);
     if (from > to) {
         x->p->pending.count--;
         skip_body(x);
         x->pos++;
         x->want_value = false;
-        return emit(x, OP_NUMBER, e->at, 0, 0);
+        return expression_emit(x, OP_NUMBER, e->at, 0, 0);
     }
     e->kind = PENDING_BODY;
     e->i = from;
@@ -608,7 +262,7 @@ static bool close_bounds(struct reader *x, struct pending *e) {
 }
 
 static bool close_body(struct reader *x, struct pending *e) {
-    if (e->args && !emit(x, OP_ADD, e->at, 0, 0))
+    if (e->args && !expression_emit(x, OP_ADD, e->at, 0, 0))
         return false;
     e->args = 1;
     if (e->i < e->last) {
@@ -662,7 +316,7 @@ static bool close_shift(struct reader *x, struct pending *e) {
     if (target < 0 || target >= count)
         return parse_error(x->p, at, "there is no name %d places from `%s`", k,
                            m->symbols.items[symbol].name);
-    return emit(x, OP_SYMBOL, at, list[target], 0);
+    return expression_emit(x, OP_SYMBOL, at, list[target], 0);
 }
 
 static bool close_frame(struct reader *x, struct pending *e) {
@@ -673,21 +327,21 @@ static bool close_frame(struct reader *x, struct pending *e) {
         if (!check_count(x, e, op_names[index], op_operands[index]))
             return false;
         x->p->pending.count--;
-        return emit(x, (enum op)index, at, 0, 0);
+        return expression_emit(x, (enum op)index, at, 0, 0);
     case PENDING_CALL:
         if (!check_count(x, e, m->functions.items[index].name, m->functions.items[index].args))
             return false;
         x->p->pending.count--;
-        return emit(x, OP_CALL, at, index, 0);
+        return expression_emit(x, OP_CALL, at, index, 0);
     case PENDING_TABLE:
         if (!check_count(x, e, m->signals.items[index].name, 1))
             return false;
         x->p->pending.count--;
-        return emit_lookup(x, index, at);
+        return expression_lookup(x, index, at);
     case PENDING_BAD:
         m->code.count = e->code;
         x->p->pending.count--;
-        return emit(x, OP_NUMBER, at, 0, 1);
+        return expression_emit(x, OP_NUMBER, at, 0, 1);
     case PENDING_IF:
         e->kind = PENDING_THEN;
         return expect_word(x, "then");
@@ -696,7 +350,7 @@ static bool close_frame(struct reader *x, struct pending *e) {
         return expect_word(x, "else");
     case PENDING_ELSE:
         x->p->pending.count--;
-        return emit(x, OP_IF, at, 0, 0);
+        return expression_emit(x, OP_IF, at, 0, 0);
     case PENDING_SUM:
         return close_bounds(x, e);
     case PENDING_BODY:
@@ -715,10 +369,10 @@ static bool close_frame(struct reader *x, struct pending *e) {
 }
 
 static bool read_close(struct reader *x) {
-    uint32_t at = place_of(x, x->pos);
+    uint32_t at = expression_place(x, x->pos);
     if (!pop_operators(x, 0))
         return false;
-    struct pending *e = top(x);
+    struct pending *e = expression_top(x);
     if (!e)
         return parse_error(x->p, at, "`)` closes nothing");
     x->pos++;
@@ -726,10 +380,10 @@ static bool read_close(struct reader *x) {
 }
 
 static bool read_comma(struct reader *x) {
-    uint32_t at = place_of(x, x->pos);
+    uint32_t at = expression_place(x, x->pos);
     if (!pop_operators(x, 0))
         return false;
-    struct pending *e = top(x);
+    struct pending *e = expression_top(x);
     bool list = e && (e->kind == PENDING_OP || e->kind == PENDING_CALL ||
                       e->kind == PENDING_TABLE || e->kind == PENDING_BAD || e->kind == PENDING_SUM);
     if (!list)
@@ -743,7 +397,7 @@ static bool read_comma(struct reader *x) {
 }
 
 static bool read_operator(struct reader *x) {
-    const struct token *t = token_at(x, x->pos);
+    const struct token *t = expression_token(x, x->pos);
     switch (t->kind) {
     case TOKEN_OPERATOR:
         return read_binary(x, t->op, t->at);
@@ -776,10 +430,10 @@ static bool read_operator(struct reader *x) {
 
 static bool finish(struct reader *x) {
     if (x->want_value)
-        return wrong(x, "a value");
+        return expression_wrong(x, "a value");
     if (!pop_operators(x, 0))
         return false;
-    const struct pending *e = top(x);
+    const struct pending *e = expression_top(x);
     return !e || parse_error(x->p, e->at, "the parenthesis opened here is not closed");
 }
 
@@ -795,9 +449,10 @@ bool expression_read(struct parser *p, struct span value, struct index index,
     p->pending.count = 0;
     bool good = true;
     while (good && x.pos < x.end) {
-        good = x.want_value ? read_value(&x) : read_operator(&x);
+        good = x.want_value ? expression_value(&x) : read_operator(&x);
         if (good && p->steps++ > p->steps_most)
-            good = parse_limit(p, place_of(&x, x.pos), "the sums of the model are too large");
+            good =
+                parse_limit(p, expression_place(&x, x.pos), "the sums of the model are too large");
     }
     good = good && finish(&x);
     if (!good)

@@ -21,6 +21,29 @@ const char *const op_names[OP_COUNT] = {MODEL_OPERATORS(NAMES) MODEL_FUNCTIONS(N
 #define OPERANDS(name, operands, text) operands,
 const unsigned char op_operands[OP_COUNT] = {MODEL_OPERATORS(OPERANDS) MODEL_FUNCTIONS(OPERANDS)};
 
+bool op_is_smooth(enum op op) {
+    switch (op) {
+    case OP_LT:
+    case OP_LE:
+    case OP_EQ:
+    case OP_NE:
+    case OP_AND:
+    case OP_OR:
+    case OP_NOT:
+    case OP_ABS:
+    case OP_SIGN:
+    case OP_HEAV:
+    case OP_FLOOR:
+    case OP_CEIL:
+    case OP_MOD:
+    case OP_MIN:
+    case OP_MAX:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static double op_sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
 static double op_heav(double x) { return x >= 0 ? 1 : x < 0 ? 0 : x; }

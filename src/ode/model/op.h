@@ -4,6 +4,8 @@
 #ifndef SHOAL_MODEL_OP_H
 #define SHOAL_MODEL_OP_H
 
+#include <stdbool.h>
+
 // Leaves and operators: name, number of operands, text
 #define MODEL_OPERATORS(X)                                                                         \
     X(NUMBER, 0, "number")                                                                         \
@@ -76,6 +78,9 @@ enum op {
 
 extern const char *const op_names[OP_COUNT];
 extern const unsigned char op_operands[OP_COUNT];
+// Whether its value neither jumps nor bends sharply where its operands do not (GT and GE, which
+// nodes do not have, aside).
+bool op_is_smooth(enum op op);
 
 // The value of an operator on numbers; operands beyond its count are ignored. Truth is 1 or 0,
 // anything but 0 is true. Leaves other than NUMBER give NaN.

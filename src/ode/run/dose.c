@@ -279,12 +279,17 @@ shoal_code dose_list_make(const struct table *t, const struct model *m, double t
         qsort(x.given.items, x.given.count, sizeof *x.given.items, by_id_and_time);
     *out = (struct dose_list){.source = arena_strdup(arena, t->source),
                               .earliest = (double)INFINITY,
+                              .latest = -(double)INFINITY,
                               .for_all = !x.column[ID]};
+    for (uint32_t i = 0; i < x.given.count; i++) {
+        ++*(x.given.items[i].rate > 0 ? &out->infusions : &out->at_once);
+        out->earliest = fmin(out->earliest, x.given.items[i].t);
+        out->latest = fmax(out->latest, x.given.items[i].t);
+    }
     for (uint32_t i = 0, n; i < x.given.count; i += n) {
         for (n = 1;
              i + n < x.given.count && !by_id(&x.given.items[i].id, &x.given.items[i + n].id);)
             n++;
-        out->earliest = fmin(out->earliest, x.given.items[i].t);
         add_group(&x, x.given.items + i, n);
     }
     out->dose = x.doses.items;

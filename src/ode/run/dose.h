@@ -29,10 +29,11 @@ struct dose_list {
     uint32_t count;
     struct dose_group *group; // sorted by ID
     uint32_t groups;
-    bool for_all;          // there are no IDs, and one group
-    struct dose_plan plan; // what a kernel has to be made for
-    double earliest;       // of all
-    const char *source;    // name of the file
+    bool for_all;                // there are no IDs, and one group
+    struct dose_plan plan;       // what a kernel has to be made for
+    double earliest, latest;     // of all
+    uint32_t at_once, infusions; // how many of each, with those that ADDL adds
+    const char *source;          // name of the file
 };
 
 // Columns that may hold other things than numbers: all that are looked at; up to a NULL.

@@ -170,21 +170,30 @@ static bool read_formula(struct reader *x, struct range a, struct formula *out) 
 
 enum { ELEMENTS_MOST = 10000 }; // of an array for each window
 
-static bool check_numbers(struct reader *x, const struct written *w, const struct summary_kind *k,
-                          const double *number) {
+static bool check_numbers(struct reader *x, const struct written *w, const struct summary_call *c,
+                          const struct summary_kind *k) {
+    const double *number = x->numbers.items + c->number;
     double last = k->count ? number[k->count - 1] : 0;
     uint32_t place = w->argument[k->count].from;
     if (k->part_of_time && !(last >= 0 && last <= 1))
         return fail(x, place, "`%s` takes a part of the time, between 0 and 1%s", k->name, "");
     if (k->arrays && !(last >= 1 && last <= ELEMENTS_MOST && last == floor(last)))
         return fail(x, place, "`%s` takes a whole number from 1 to 10000 here%s", k->name, "");
-    if (k->count == 3 && !(number[0] < number[1]))
+    if (k->count == 3 && !c->coded[0].count && !c->coded[1].count && !(number[0] < number[1]))
         return fail(x, w->argument[1].from, "`%s` takes a lower end that is below the upper%s",
                     k->name, "");
     return true;
 }
 
-// The numbers of a call; a level that is none becomes a formula, and the number is 0.
+// Where an argument that is no number goes; NULL: it has to be one.
+static struct formula *code_of(const struct summary_kind *k, uint32_t i,
+                               struct summary_call *call) {
+    if (k->has_level)
+        return i == 0 ? &call->level : NULL;
+    return k->arrays && i == k->count - 1 ? NULL : &call->coded[i];
+}
+
+// The numbers of a call; what is none becomes a formula, and the number is 0.
 static bool read_numbers(struct reader *x, const struct written *w, const struct summary_kind *k,
                          struct summary_call *call) {
     call->number = x->numbers.count;
@@ -192,16 +201,17 @@ static bool read_numbers(struct reader *x, const struct written *w, const struct
         struct range a = w->argument[i + 1];
         double value = 0;
         if (!model_number(x->m, text_of(x, a), &value)) {
-            if (i > 0 || !k->has_level)
+            struct formula *code = code_of(k, i, call);
+            if (!code)
                 return fail(x, a.from, "`%s` takes an expression%s, and this is no number", k->name,
                             k->numbers);
             value = 0;
-            if (!read_formula(x, a, &call->level))
+            if (!read_formula(x, a, code))
                 return false;
         }
         *vec_push(x->arena, &x->numbers) = value;
     }
-    return check_numbers(x, w, k, x->numbers.items + call->number);
+    return check_numbers(x, w, call, k);
 }
 
 static bool same_numbers(const struct reader *x, const struct summary_call *a,

@@ -45,6 +45,18 @@ struct roots {
 struct roots roots_of(struct system *s, struct arena *arena);
 uint32_t *roots_uses(const struct roots *r, const struct dag *d, struct arena *arena);
 
+// The nodes that a node is made of, and itself first: `found`, by the last walk, until the next
+// one. It goes into the operands of operators that `into` says, or of all (NULL). Sorted, operands
+// come before what is made of them.
+struct node_walk {
+    struct arena *arena;
+    vec(uint32_t) seen; // by node: the last walk that reached it
+    vec(node_id) found;
+    uint32_t walks;
+};
+void walk_from(struct node_walk *w, const struct dag *d, node_id root, bool (*into)(uint8_t op));
+void walk_sort(struct node_walk *w);
+
 // Finds their switches, and puts leaves in their places.
 void switches_find(struct system *s, struct arena *scratch);
 // Finds the jumps besides, in the same way; and makes events of them, behind the model's.

@@ -7,8 +7,6 @@
 // parts are. On the boundary the sign says nothing, so the condition itself is kept beside it.
 #include "ode/symbolic/dag.h"
 
-#include <stdlib.h>
-
 struct making {
     struct builder *builder;
     struct system *system;
@@ -16,43 +14,14 @@ struct making {
     struct arena *scratch;
     struct diff *diff;
     uint32_t *position; // of a state or parameter in the list of its kind
-    vec(uint32_t) seen; // by node: the last walk that reached it
     vec(node_id) zero;  // by node: the function of a condition
-    vec(node_id) found; // by the last walk
-    uint32_t walks;
+    struct node_walk walk;
 };
 
 static bool is_connective(uint8_t op) { return op == OP_AND || op == OP_OR || op == OP_NOT; }
 
 static bool is_truth(uint8_t op) {
     return op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE || is_connective(op);
-}
-
-static void find(struct making *k, node_id id) {
-    if (k->seen.items[id] == k->walks)
-        return;
-    k->seen.items[id] = k->walks;
-    *vec_push(k->scratch, &k->found) = id;
-}
-
-// All nodes below, or those of a condition whose parts are put together.
-static void walk(struct making *k, node_id root, bool condition) {
-    const struct dag *d = &k->system->dag;
-    vec_reserve(k->scratch, &k->seen, d->nodes.count);
-    k->walks++;
-    k->found.count = 0;
-    find(k, root);
-    for (uint32_t i = 0; i < k->found.count; i++) {
-        struct node n = d->nodes.items[k->found.items[i]];
-        for (uint32_t j = 0; j < op_operands[n.op] && (!condition || is_connective(n.op)); j++)
-            find(k, node_operand(&n, j));
-    }
-    arena_spend(k->scratch, k->found.count / 8);
-}
-
-static int by_number(const void *a, const void *b) {
-    const node_id *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
 }
 
 static node_id zero_of_part(struct making *k, struct node n) {
@@ -71,11 +40,11 @@ static node_id zero_of_part(struct making *k, struct node n) {
 
 // The function of a condition; NODE_NONE where one of its parts holds at single points.
 static node_id zero_of(struct making *k, node_id condition) {
-    walk(k, condition, true);
-    qsort(k->found.items, k->found.count, sizeof *k->found.items, by_number);
+    walk_from(&k->walk, &k->system->dag, condition, is_connective);
+    walk_sort(&k->walk);
     vec_reserve(k->scratch, &k->zero, (uint64_t)condition + 1);
-    for (uint32_t i = 0; i < k->found.count; i++) {
-        node_id id = k->found.items[i];
+    for (uint32_t i = 0; i < k->walk.found.count; i++) {
+        node_id id = k->walk.found.items[i];
         k->zero.items[id] = zero_of_part(k, k->system->dag.nodes.items[id]);
     }
     return k->zero.items[condition];
@@ -124,9 +93,9 @@ static node_id slope_of(struct making *k, node_id zero) {
     struct system *s = k->system;
     struct dag *d = &s->dag;
     node_id sum = diff_by_time(k->diff, zero);
-    walk(k, zero, false);
-    for (uint32_t i = 0; i < k->found.count; i++) {
-        struct node n = d->nodes.items[k->found.items[i]];
+    walk_from(&k->walk, &k->system->dag, zero, NULL);
+    for (uint32_t i = 0; i < k->walk.found.count; i++) {
+        struct node n = d->nodes.items[k->walk.found.items[i]];
         if (n.op != OP_SYMBOL || n.leaf != LEAF_STATE)
             continue;
         if (s->row_algebraic && s->row_algebraic[n.a])
@@ -184,9 +153,9 @@ static bool make_actions(struct making *k, const struct event *e, struct system_
 // Whether the event's own actions may change its function.
 static bool touches(struct making *k, const struct system_event *v) {
     const struct system *s = k->system;
-    walk(k, v->zero, false);
-    for (uint32_t i = 0; i < k->found.count; i++) {
-        struct node n = s->dag.nodes.items[k->found.items[i]];
+    walk_from(&k->walk, &k->system->dag, v->zero, NULL);
+    for (uint32_t i = 0; i < k->walk.found.count; i++) {
+        struct node n = s->dag.nodes.items[k->walk.found.items[i]];
         for (uint32_t a = 0; n.op == OP_SYMBOL && a < v->actions; a++) {
             uint32_t to = v->target[a];
             bool par = to != ACTION_STOP && to >= s->states;
@@ -213,10 +182,10 @@ static void mark_assigned(const struct making *k, bool *assigned) {
 static void look_at(struct making *k, uint32_t derived, const bool *assigned, const bool *changed,
                     bool *changes, bool *initial) {
     const struct system *s = k->system;
-    walk(k, s->derive[derived], false);
+    walk_from(&k->walk, &k->system->dag, s->derive[derived], NULL);
     *changes = *initial = false;
-    for (uint32_t i = 0; i < k->found.count; i++) {
-        const struct node *n = &s->dag.nodes.items[k->found.items[i]];
+    for (uint32_t i = 0; i < k->walk.found.count; i++) {
+        const struct node *n = &s->dag.nodes.items[k->walk.found.items[i]];
         *initial |= n->op == OP_TIME || (n->op == OP_SYMBOL && n->leaf == LEAF_STATE);
         if (n->op == OP_SYMBOL)
             *changes |= (n->leaf == LEAF_PAR && assigned[n->a]) ||
@@ -247,7 +216,7 @@ static bool make_rederived(struct making *k) {
 // A function that has become another one by then is judged by its sign alone: its condition still
 // has what was taken out of it.
 void event_find_slopes(struct system *s, struct arena *scratch) {
-    struct making k = {.system = s, .scratch = scratch};
+    struct making k = {.system = s, .scratch = scratch, .walk = {.arena = scratch}};
     k.diff = diff_new(&s->dag, scratch);
     for (uint32_t i = 0; i < s->events; i++) {
         struct system_event *e = &s->event[i];
@@ -261,7 +230,8 @@ void event_find_slopes(struct system *s, struct arena *scratch) {
 
 bool event_build(struct builder *b, struct system *s, const struct model *m,
                  struct arena *scratch) {
-    struct making k = {.builder = b, .system = s, .model = m, .scratch = scratch};
+    struct making k = {
+        .builder = b, .system = s, .model = m, .scratch = scratch, .walk = {.arena = scratch}};
     if (!m->events.count)
         return true;
     k.diff = diff_new(&s->dag, scratch);

@@ -10,7 +10,6 @@
 #include "ode/symbolic/dag.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { OF_STATE = 1, OF_TIME = 2, JUMPS = 4 }; // facts of a node; it jumps at some times
@@ -22,12 +21,10 @@ struct finder {
     struct diff *diff;
     struct arena *scratch;
     struct roots roots;
-    vec(uint8_t) facts;  // of the nodes
-    vec(node_id) needed; // by the node that was looked at last, ascending
-    vec(uint32_t) seen;  // by node: when it was looked at last
-    vec(node_id) now;    // by node: what it was replaced by then
-    uint32_t looks;
-    node_id condition; // under way
+    vec(uint8_t) facts;    // of the nodes
+    struct node_walk walk; // what the node that was looked at last is made of, ascending
+    vec(node_id) now;      // by node: what it was replaced by then
+    node_id condition;     // under way
     vec(struct time_switch) found;
 };
 
@@ -38,36 +35,13 @@ static uint8_t facts_of_operands(const struct finder *f, const struct node *n) {
     return all & (OF_STATE | OF_TIME | JUMPS);
 }
 
-static bool is_not_smooth(uint8_t op) {
-    switch (op) {
-    case OP_LT:
-    case OP_LE:
-    case OP_EQ:
-    case OP_NE:
-    case OP_AND:
-    case OP_OR:
-    case OP_NOT:
-    case OP_ABS:
-    case OP_SIGN:
-    case OP_HEAV:
-    case OP_FLOOR:
-    case OP_CEIL:
-    case OP_MOD:
-    case OP_MIN:
-    case OP_MAX:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static uint8_t find_facts(const struct finder *f, const struct node *n) {
     if (n->op == OP_TIME)
         return OF_TIME;
     if (n->op == OP_SYMBOL)
         return n->leaf == LEAF_STATE ? OF_STATE : 0;
     uint8_t facts = facts_of_operands(f, n);
-    uint8_t decides = n->op == OP_IF ? f->facts.items[n->a] : is_not_smooth(n->op) ? facts : 0;
+    uint8_t decides = n->op == OP_IF ? f->facts.items[n->a] : !op_is_smooth(n->op) ? facts : 0;
     return decides & OF_TIME ? facts | JUMPS : facts;
 }
 
@@ -95,41 +69,19 @@ static node_id is_below(struct finder *f, node_id x, double level) {
     return make(f, OP_LT, x, number(f, level));
 }
 
-static void need(struct finder *f, node_id id) {
-    if (f->seen.items[id] == f->looks)
-        return;
-    f->seen.items[id] = f->looks;
-    *vec_push(f->scratch, &f->needed) = id;
-}
-
-static int by_number(const void *a, const void *b) {
-    node_id x = *(const node_id *)a, y = *(const node_id *)b;
-    return (x > y) - (x < y);
-}
-
 // Lists the nodes that `id` is made of, and itself.
 static void look_at(struct finder *f, node_id id) {
-    while (f->seen.count <= id) {
-        *vec_push(f->scratch, &f->seen) = 0;
-        *vec_push(f->scratch, &f->now) = NODE_NONE;
-    }
-    f->looks++;
-    f->needed.count = 0;
-    need(f, id);
-    for (uint32_t k = 0; k < f->needed.count; k++) {
-        const struct node *n = &f->dag->nodes.items[f->needed.items[k]];
-        arena_spend(f->scratch, 1);
-        for (uint32_t i = 0; i < op_operands[n->op]; i++)
-            need(f, node_operand(n, i));
-    }
-    qsort(f->needed.items, f->needed.count, sizeof(node_id), by_number);
+    walk_from(&f->walk, f->dag, id, NULL);
+    walk_sort(&f->walk);
+    arena_spend(f->scratch, f->walk.found.count);
 }
 
 // `id` with another node in the place of `old`.
 static node_id replace(struct finder *f, node_id id, node_id old, node_id other) {
     look_at(f, id);
-    for (uint32_t k = 0; k < f->needed.count; k++) {
-        node_id i = f->needed.items[k], x[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
+    vec_reserve(f->scratch, &f->now, (uint64_t)id + 1);
+    for (uint32_t k = 0; k < f->walk.found.count; k++) {
+        node_id i = f->walk.found.items[k], x[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
         struct node n = f->dag->nodes.items[i];
         bool same = true;
         for (uint32_t q = 0; q < op_operands[n.op]; q++) {
@@ -166,8 +118,8 @@ static bool is_line(struct finder *f, node_id id, struct line *out) {
 static uint32_t level_of(struct finder *f, node_id id) {
     uint32_t level = 0;
     look_at(f, id);
-    for (uint32_t k = 0; k < f->needed.count; k++) {
-        const struct node *n = &f->dag->nodes.items[f->needed.items[k]];
+    for (uint32_t k = 0; k < f->walk.found.count; k++) {
+        const struct node *n = &f->dag->nodes.items[f->walk.found.items[k]];
         if (n->op == OP_SYMBOL && n->leaf == LEAF_SWITCH) {
             uint32_t above = f->found.items[n->a].level + 1;
             level = above > level ? above : level;
@@ -205,8 +157,8 @@ static node_id floor_switch(struct finder *f, node_id id) {
 static node_id find_wave(struct finder *f, node_id id) {
     node_id wave = NODE_NONE;
     look_at(f, id);
-    for (uint32_t k = 0; k < f->needed.count; k++) {
-        node_id i = f->needed.items[k];
+    for (uint32_t k = 0; k < f->walk.found.count; k++) {
+        node_id i = f->walk.found.items[k];
         uint8_t op = f->dag->nodes.items[i].op;
         if ((op != OP_SIN && op != OP_COS) || !(facts(f, i) & OF_TIME))
             continue;
@@ -362,7 +314,7 @@ static void rewrite(struct finder *f) {
         n.b = op_operands[n.op] > 1 ? now[n.b] : NODE_NONE;
         n.c = op_operands[n.op] > 2 ? now[n.c] : NODE_NONE;
         f->condition = id;
-        now[id] = is_not_smooth(n.op) ? switched(f, &n) : NODE_NONE;
+        now[id] = !op_is_smooth(n.op) ? switched(f, &n) : NODE_NONE;
         if (now[id] == NODE_NONE)
             now[id] = dag_op(f->dag, n.op, n.a, n.b, n.c);
     }
@@ -388,7 +340,7 @@ uint32_t *roots_uses(const struct roots *r, const struct dag *d, struct arena *a
 }
 
 void switches_find(struct system *s, struct arena *scratch) {
-    struct finder f = {.system = s, .dag = &s->dag, .scratch = scratch};
+    struct finder f = {.system = s, .dag = &s->dag, .scratch = scratch, .walk = {.arena = scratch}};
     f.roots = roots_of(s, scratch);
     if (!jumps_in_time(&f))
         return;
