@@ -250,8 +250,8 @@ static void settle(void *user, bool wanted) {
 static bool is_target_free(void *user, uint32_t row) {
     shoal_solver *s = user, *cpu = NULL;
     char word[16];
-    bool rounds =
-        !s->plan->kernel[PLAN_FIRST].f32 || known_target(s->front->chooser.machine.known[row], word);
+    bool rounds = !s->plan->kernel[PLAN_FIRST].f32 ||
+                  known_target(s->front->chooser.machine.known[row], word);
     return rounds && child_of(s, 0, &cpu, s->front->log) == SHOAL_OK &&
            cpu->runner.kernel[PLAN_FIRST].target_free;
 }
