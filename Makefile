@@ -55,7 +55,8 @@ $(BUILD)/shoal-hdf5: $(HDF5_OBJ)
 	$(CC) $(ALL_CFLAGS) $(HDF5_OBJ) -o $@ $(LIBS)
 $(BUILD)/shoal-devices: $(DEVICES_OBJ)
 	$(CC) $(ALL_CFLAGS) $(DEVICES_OBJ) -o $@ $(LIBS)
-# Tests look inside.
+# Tests look inside. There are many, and they are compiled more often than run.
+$(TEST_OBJ): ALL_CFLAGS += -O1 -g0
 $(BUILD)/test: $(TEST_OBJ) $(OBJ)
 	$(CC) $(ALL_CFLAGS) $(TEST_OBJ) $(OBJ) -o $@ $(LIBS)
 $(BUILD)/examples/%: examples/%.c $(BUILD)/libshoal.a
@@ -254,10 +255,10 @@ tests-alone:
 	$(RUN_TESTS) -x lint_ $(TEST_ARGS)
 # Those that `make test` runs a second time: not the ones with these words, which are about numbers,
 # or wait for compilers.
-SLOW_TESTS := cache_turn_,choice_run,device_,examples_run,lint_,log_labels_are,plot_hostile,test_accuracy,test_algebraic,$\
-	test_auto,test_backend,test_cache_cli,test_counters,test_cpu_backend,test_dense,test_derived,test_embed,$\
-	test_failure,test_far_time,test_from,test_hostile,test_kernel,test_key_,test_lanes,test_large,test_lend,$\
-	test_log_cli,test_log_time,test_machine_code,test_nan,test_newton,test_norm,test_random,test_reduce_run,$\
+SLOW_TESTS := cache_turn_,choice_run,cli_timing,codegen_parts,device_,examples_run,lint_,log_labels_are,plot_hostile,test_accuracy,test_algebraic,$\
+	test_auto,test_backend,test_cache_cli,test_counters,test_cpu_backend,test_dense,test_derived,test_embed,test_grid_vectors,$\
+	test_failure,test_far_time,test_from,test_hostile,test_kernel,test_key,test_lanes,test_large,test_lend,$\
+	test_log_cli,test_log_time,test_machine_code,test_measure,test_nan,test_newton,test_norm,test_quantile,test_random,test_reduce_run,$\
 	test_reference,test_result_names,test_singular,test_solver,test_special,test_stiff,test_summary_files,$\
 	test_warm,test_worked,test_xpp,python_
 SANITIZERS := address,undefined

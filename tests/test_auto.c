@@ -177,7 +177,7 @@ LONG_TEST(auto_without_a_jacobian) {
 }
 
 // Whatever the lanes, the order, the chunks, the memory and the threads are.
-DEVICE_TEST(auto_depends_on_the_row_alone) {
+LONG_DEVICE_TEST(auto_depends_on_the_row_alone) {
     static const uint64_t chunks[] = {1, 7, 0};
     struct inputs in = mixed_inputs();
     struct rig reference = device_rig_reference(mixed, "method=auto t1=40 save=n=3");

@@ -78,7 +78,7 @@ TEST(dense_saving_changes_nothing) {
     for (uint32_t i = 0; i < shoal_method_count(); i++) {
         shoal_method_info m = shoal_method_at(i);
         const char *how = m.embedded_order ? "rtol=1e-6 atol=1e-6" : "dt=0.0013";
-        if (!check_does(i, 0, 2))
+        if (!check_does(i, 0, 4))
             continue;
         struct solved end = solve(rotation, NULL, "method=%s t1=2 %s", m.name, how);
         struct solved s = solve(rotation, NULL, "method=%s t1=2 %s save=n=102", m.name, how);

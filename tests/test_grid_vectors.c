@@ -69,8 +69,7 @@ static void compare_lanes(const char *target) {
     compare_shapes(bytes, BYTES, GRID_U8, GRID_I32);
 }
 
-// ---- Expressions at random that vectors can make
-// -------------------------------------------------
+// ---- Expressions at random ----------------------------------------------------------------------
 
 struct author {
     uint64_t *seed;

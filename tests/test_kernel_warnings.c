@@ -143,7 +143,7 @@ static void every_kind(const char *compiler, unsigned half) {
             compile_cpu(compiler, algebraic, options[i], &widths[(i + 2) % WIDTHS], true);
     }
 }
-TEST(kernel_warnings_of_gcc_when_it_optimises) { every_kind("gcc", 0); }
+LONG_TEST(kernel_warnings_of_gcc_when_it_optimises) { every_kind("gcc", 0); }
 LONG_TEST(kernel_warnings_of_clang_when_it_optimises) { every_kind("clang", 1); }
 
 // Kernels of OpenCL are C too.

@@ -550,6 +550,8 @@ TEST(plot_hostile_values) {
          "run,a,b,t,x,status\n0,0,0,1,0,ok\n1,0,1,1,nan,ok\n2,1,0,1,inf,ok\n3,1,1,1,3,ok\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!check_does(i, 0, 2))
+            continue;
         check_write(check_path("v.csv"), cases[i].text);
         check_all_kinds(check_path("v.csv"), cases[i].what);
     }

@@ -132,7 +132,7 @@ static const struct campaign kernels = {
 static const struct campaign large_kernels = {
     .run = random_run_kernels, .kind = RANDOM_EXACT, .most = 300, .vary = vary_kernels};
 
-TEST(random_kernels) { attempt_many(&kernels, 3); }
+TEST(random_kernels) { attempt_many(&kernels, 2); }
 LONG_TEST(random_kernels_many) { attempt_many(&large_kernels, 600); }
 
 // Kernels on a device: the same bits, and with all functions the right numbers.

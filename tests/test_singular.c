@@ -92,7 +92,7 @@ static void check_methods(uint32_t every, double rtol) {
     }
 }
 
-TEST(singular_every_method) { check_methods(2 * ROOTS, 1e-6); }
+TEST(singular_every_method) { check_methods(4 * ROOTS, 1e-6); }
 LONG_TEST(singular_every_method_and_root) {
     check_methods(1, 1e-6);
     check_methods(2, 1e-4);

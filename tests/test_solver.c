@@ -209,7 +209,8 @@ TEST(solver_set_every_option) {
         CHECK_MSG(there, "no change of --%s is tested", o.name);
     }
     for (int k = 0; k < CHANGES; k++)
-        check_change(&changes[k], "");
+        if (check_does((size_t)k, 0, 2))
+            check_change(&changes[k], "");
 }
 
 LONG_TEST(solver_set_every_option_chunked) {

@@ -109,7 +109,7 @@ TEST(summary_closed_forms) {
                                       "method=radau5 rtol=1e-8 atol=1e-8",
                                       "method=auto rtol=1e-8 atol=1e-8"};
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
-        if (!check_does(i, 0, 3))
+        if (!check_does(i, 0, 6))
             continue;
         struct summed s = summed_run(oscillator, NULL, "%s t1=20 " ALL, how[i]);
         double off = fabs(summed_value(&s, "last(x)", 0, 0) - sin(20));
@@ -151,7 +151,7 @@ TEST(summary_bits) {
 }
 
 // A few of them; all are compared below.
-DEVICE_TEST(summary_device_few) {
+LONG_DEVICE_TEST(summary_device_few) {
     static const char words[] =
         "device=%s method=tsit5 precision=f32 t1=20 settle=0.37 window=4.3 "
         "summary=max(x),mean(x),n=crossings(x,0.5),p=peaks(x*w,3),y=at(x,3*w),"

@@ -345,9 +345,10 @@ static void check_run(const struct signal *s, const char *method, double rtol, b
 TEST(summary_dense_explicit) {
     lorenz_make();
     static const double rtol[] = {1e-4, 1e-6, 1e-9};
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 2; k++)
-            check_run(&signals[k], "tsit5", rtol[i], k);
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 2; k++)
+            if (check_does(i, k, 2))
+                check_run(&signals[k], "tsit5", rtol[i], k);
 }
 
 LONG_TEST(summary_dense_methods) {

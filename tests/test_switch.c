@@ -401,7 +401,7 @@ TEST(switch_in_observables_stops_nobody) {
 static const char pulses[] = "par k=1,w=0.25;init x=1,y=0;"
                              "x'=if(mod(t,1)<w)then(20)else(0)-k*x*y;y'=x-heav(sin(9*k*t))*y";
 
-DEVICE_TEST(switch_explicit) {
+LONG_DEVICE_TEST(switch_explicit) {
     device_compare_chunks(device, pulses, "method=tsit5 t1=5", device_sweeps());
     device_compare(device, pulses, "method=rk4 dt=0.01 t1=5 save=n=11", device_sweeps());
     device_compare(device, pulses, "method=dopri5 t1=5 save=n=11 precision=f32", device_sweeps());
