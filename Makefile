@@ -56,7 +56,8 @@ $(BUILD)/shoal-hdf5: $(HDF5_OBJ)
 $(BUILD)/shoal-devices: $(DEVICES_OBJ)
 	$(CC) $(ALL_CFLAGS) $(DEVICES_OBJ) -o $@ $(LIBS)
 # Tests look inside. There are many, and they are compiled more often than run.
-$(TEST_OBJ): ALL_CFLAGS += -O1 -g0
+TEST_CFLAGS ?= -O1 -g0
+$(TEST_OBJ): ALL_CFLAGS += $(TEST_CFLAGS)
 $(BUILD)/test: $(TEST_OBJ) $(OBJ)
 	$(CC) $(ALL_CFLAGS) $(TEST_OBJ) $(OBJ) -o $@ $(LIBS)
 $(BUILD)/examples/%: examples/%.c $(BUILD)/libshoal.a
@@ -68,7 +69,7 @@ include bench/bench.mk
 
 # ---- what people type ---------------------------------------------------------------------------
 
-.PHONY: python wheel bench-python
+.PHONY: python wheel bench-python bench-grids
 .PHONY: help setup-% demo gallery test test-long test-gpu bench bench-stiff bench-gpu bench-start bench-dispatch install uninstall clean examples
 .PHONY: format formatted tidy by-clang lint sanitized asan ubsan fuzz
 help:
@@ -82,6 +83,7 @@ help:
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
 	@echo 'make bench-grid  pipelines of grids on one core against NumPy, and generations against a loop by hand'
+	@echo 'make bench-grids  batches of grids from Python against NumPy and CuPy'
 	@echo 'make bench-start  a process of 20 runs on a GPU beside cuInit and a context alone'
 	@echo 'make bench-dispatch  what --device auto chooses against CPU and GPU, DISPATCH_SECONDS=330'
 	@echo 'make bench-python  the Python package against SciPy, numbalsoda and diffrax, where installed'
@@ -154,6 +156,9 @@ DISPATCH_SECONDS ?= 330
 bench-dispatch:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/dispatch
 	$(BUILD)/bench/dispatch cuda $(DISPATCH_SECONDS)
+# Batches of grids, as Python calls them, against NumPy and CuPy.
+bench-grids: python
+	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/grids.py
 # Against other tools of Python, those that are installed: scipy, numbalsoda, diffrax.
 bench-python: python
 	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/python.py
@@ -240,7 +245,7 @@ $(BUILD)/tidy/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc && touch $@
 by-clang:
-	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/clang CC=clang CI=1 CFLAGS='-O0 -Wno-sign-conversion' all examples \
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/clang CC=clang CI=1 CFLAGS='-O0 -Wno-sign-conversion' TEST_CFLAGS=-O0 all examples \
 	    $(BUILD)/clang/test $(BENCHES:%=$(BUILD)/clang/bench/%)
 
 # The same tests under sanitizers, in build folders of their own.
@@ -259,7 +264,7 @@ SLOW_TESTS := cache_turn_,choice_run,cli_timing,codegen_parts,device_,examples_r
 	test_auto,test_backend,test_cache_cli,test_counters,test_cpu_backend,test_dense,test_derived,test_embed,test_grid_vectors,$\
 	test_failure,test_far_time,test_from,test_hostile,test_kernel,test_key,test_lanes,test_large,test_lend,$\
 	test_log_cli,test_log_time,test_machine_code,test_measure,test_nan,test_newton,test_norm,test_quantile,test_random,test_reduce_run,$\
-	test_reference,test_result_names,test_singular,test_solver,test_special,test_stiff,test_summary_files,$\
+	test_reference,test_result_names,test_singular,test_solver,test_special,test_stiff,test_summary_files,team_after_a_fork,$\
 	test_warm,test_worked,test_xpp,python_
 SANITIZERS := address,undefined
 sanitized:

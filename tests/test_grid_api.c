@@ -205,6 +205,7 @@ TEST(grid_api_ways_agree) {
 }
 
 TEST(grid_api_kernels_are_kept) {
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
     struct call *c = open_call("rot90 | mask(v>5)", "cpu");
     shoal_warm_result one, two;
     REQUIRE(!shoal_grid_warm("mask(v>5)", &c->options, SHOAL_U8, SHOAL_U8, NULL, &one, c->log));

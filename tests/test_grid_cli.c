@@ -111,6 +111,7 @@ TEST(grid_cli_says_what_is_wrong) {
 }
 
 TEST(grid_cli_files_of_pipelines) {
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
     char word[512];
     const char *g = file("g.json", "[[1,2],[3,4]]");
     const char *p = file("p.grid", "# a comment\nr = rot90(in);\nr * (in > 1)\n");

@@ -108,6 +108,8 @@ static void check_nasty(const char *name, const char *text, const char *refused)
 TEST(hostile_small_texts) {
     bound_memory();
     for (size_t i = 0; i < sizeof nasties / sizeof *nasties; i++) {
+        if (!check_does(i, 0, 2))
+            continue;
         char *text = nasty_text(&nasties[i]);
         check_nasty(nasties[i].name, text, nasties[i].refused);
         free(text);

@@ -36,15 +36,20 @@ class Grid:
         self._words = tuple(words)
         self._core = _core.grid(text, self._words)
 
-    def __call__(self, grids: Any, *, dtype: Any = None, return_status: bool = False) -> Any:
+    def __call__(self, grids: Any, *, dtype: Any = None, out: np.ndarray | None = None,
+                 return_status: bool = False) -> Any:
         """The results: a stack for a stack where all have one shape, else a list.
+
+        ``out`` is a stack that they are written to.
 
         A grid that the pipeline cannot be applied to is zeros in a stack and ``None`` in a list; a
         warning tells, or with ``return_status`` an array of words is returned beside.
         """
         given, stack = _given(grids)
+        if out is not None:
+            dtype = out.dtype
         out_type = given[1] if dtype is None else _cell(dtype)
-        results, status = self._run(given, out_type, stack)
+        results, status = self._run(given, out_type, stack, out)
         if return_status:
             return results, np.array([_words()[s][0] for s in status.tolist()])
         if status.any():
@@ -54,12 +59,18 @@ class Grid:
                           f"{word}, {text}", MarkedGrids, stacklevel=2)
         return results
 
-    def _run(self, given: tuple[Any, ...], out_type: int, stack: bool) -> tuple[Any, np.ndarray]:
+    def _run(self, given: tuple[Any, ...], out_type: int, stack: bool,
+             out: np.ndarray | None) -> tuple[Any, np.ndarray]:
         count = given[0]
         shapes, offsets = np.empty((count, 2), np.int32), np.empty(count, np.uint64)
         status = np.empty(count, np.uint8)
         needed, height, width = self._core.shapes(given, (out_type, None, shapes, offsets, status))
-        cells = np.empty(needed, _CELLS[out_type])
+        if out is None:
+            cells = np.empty(needed, _CELLS[out_type])
+        elif out.shape == (count, height, width) and out.flags.c_contiguous:
+            cells = out.reshape(-1)
+        else:
+            raise ValueError(f"out is no dense array of the shape {(count, height, width)}")
         _, height, width = self._core.run(given, (out_type, cells, shapes, offsets, status))
         if height:
             results: Any = cells[: count * height * width].reshape(count, height, width)

@@ -57,6 +57,17 @@ class Grids(unittest.TestCase):
         np.testing.assert_array_equal(g(lists)[0], [[2, 4], [1, 3]])
         np.testing.assert_array_equal(g(stack.astype(np.int64)), np.rot90(stack, axes=(1, 2)))
 
+    def test_out(self):
+        g = shoal.grid("rot90", device="cpu")
+        stack = RNG.integers(0, 10, (7, 4, 5)).astype(np.uint8)
+        out = np.zeros((7, 5, 4), np.int16)
+        got = g(stack, out=out)
+        self.assertTrue(np.shares_memory(got, out))
+        np.testing.assert_array_equal(out, np.rot90(stack, axes=(1, 2)))
+        for wrong in (np.zeros((7, 4, 5), np.uint8), np.zeros((7, 5, 8), np.uint8)[:, :, ::2]):
+            with self.assertRaises(ValueError):
+                g(stack, out=wrong)
+
     def test_marked(self):
         g = shoal.grid("crop(0,0,3,3)", device="cpu")
         some = [np.ones((2, 2), np.uint8), np.ones((4, 4), np.uint8)]
