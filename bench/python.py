@@ -45,8 +45,7 @@ def by_shoal(job, method=None):
 
     def run(count):
         if not solver:
-            solver.append(shoal.Solver(fun, (0, end), y0, args={name: values[0]}, method=method, rtol=tol, atol=tol,
-                                       threads=int(os.environ.get("SHOAL_BENCH_THREADS", "0"))))
+            solver.append(shoal.Solver(fun, (0, end), y0, args={name: values[0]}, method=method, rtol=tol, atol=tol))
         return solver[0](**{name: values[:count]}).y[..., 0]
 
     return run
@@ -127,8 +126,9 @@ def one(tool, job):
     begin = time.perf_counter()
     run(count)
     second_s = time.perf_counter() - begin
-    print(json.dumps({"first_s": first_s, "second_s": second_s, "count": count, "y": first[:: len(first) // CHECKED][:CHECKED].tolist(),
-                      "step": len(first) // CHECKED or 1}))
+    step = max(len(first) // CHECKED, 1)
+    print(json.dumps({"first_s": first_s, "second_s": second_s, "count": count, "step": step,
+                      "y": first[::step][:CHECKED].tolist()}))
 
 
 def reference(job, step):
@@ -160,7 +160,7 @@ def main():
             error = np.sqrt(np.mean(((y - want[: len(y)]) / (1 + np.abs(want[: len(y)]))) ** 2))
             total = JOBS[job][1].size
             rows.append((job, tool, r["first_s"], r["second_s"] * total / r["count"], r["count"], error))
-    print("| job | tool | first 1,000 results, new process | all results, warm | done for | error |\n|---|---|---|---|---|---|")
+    print("| job | tool | first results (up to 1,000), new process | all results, warm | done for | error |\n|---|---|---|---|---|---|")
     ours = {job: s for job, tool, _, s, _, _ in rows if tool == "shoal"}
     for job, tool, first, second, count, error in rows:
         beside = "" if tool == "shoal" else f" ({second / ours[job]:.0f}x)" if job in ours else ""

@@ -60,19 +60,25 @@ class Result:
         self._solver, self._batch, self.shape = solver, batch, shape
         self._arrays, self._y, self._wanted, self._single = arrays, y, wanted, single
         self._step_lists = steps
-        self.tally: Tally | None = None
+        self._tally: tuple[Any, ...] | None = None
         self._spans: Timing | None = None
+        self._core = solver._core
 
-    def _finish(self, tally: Tally | None, solver: Any) -> None:
-        self.tally = tally
-        self._timing = solver._core.timing
-        self.device = solver._core.device
-        if tally and not self._single:
-            failed = tally.done - sum(tally.by_status[:2])
-            if failed:
-                warnings.warn(f"{failed:,} of {tally.runs:,} runs failed: {self.message}",
-                              _failed_runs(), stacklevel=4)
-        self._spans = None
+    def _finish(self, tally: tuple[Any, ...] | None) -> None:
+        self._tally, self._spans = tally, None
+        if tally and not self._single and tally[1] != tally[2][0] + tally[2][1]:
+            failed = tally[1] - tally[2][0] - tally[2][1]
+            warnings.warn(f"{failed:,} of {tally[0]:,} runs failed: {self.message}", _failed_runs(), stacklevel=4)
+
+    @property
+    def tally(self) -> Tally | None:
+        """Numbers of the whole run; none after a stop."""
+        return Tally(*self._tally) if self._tally else None
+
+    @property
+    def device(self) -> str:
+        """Where the solver's last batch ran, in words."""
+        return self._core.device
 
     def _give_up(self) -> None:
         """Runs that a stop has left have no values."""
@@ -182,7 +188,7 @@ class Result:
     def timing(self) -> Timing:
         """Where the time went: ``print(r.timing)``."""
         if self._spans is None:
-            self._spans = Timing(*self._timing())
+            self._spans = Timing(*self._core.timing())
         return self._spans
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from . import _core
 from .model import Model, model_of
 from .options import pairs_of
-from .result import Result, Tally
+from .result import Result
 from .trace import arguments, event_names, trace
 
 # SciPy's methods by the names of ours.
@@ -244,26 +244,29 @@ _SMALL = 4096
 class _Again:
     """The last batch of a loop whose results go to the same memory each time."""
 
-    def __init__(self, out: Any = None, result: Result | None = None,
+    def __init__(self, out: Any = None, result: Any = None,
                  shapes: dict[str, tuple[int, ...]] | None = None,
                  names: Mapping[str, str] | None = None) -> None:
-        self.out, self.result, self.shapes = out, result, shapes or {}
-        self.names = names or {}
-        self.usable = (result is not None and result._batch.rows <= _SMALL
-                       and all(s == result._batch.shape for s in self.shapes.values()))
+        self.out, self.result = out, result
+        # By name of the call: the batch's own values, in the shape they are given in.
+        self.views: dict[str, np.ndarray] = {}
+        if result is not None and result._batch.rows <= _SMALL and set((shapes or {}).values()) <= {result._batch.shape}:
+            arrays, names = result._batch.arrays, names or {}
+            self.views = {k: arrays[names.get(k, k)].reshape(result._batch.shape) for k in shapes or {}}
+        else:
+            self.out = None
 
-    def fits(self, out: Any, values: Mapping[str, Any]) -> bool:
+    def takes(self, values: Mapping[str, Any]) -> bool:
         """Whether these values have taken the place of the last ones."""
-        if not self.usable or self.out is not out or len(values) != len(self.shapes):
+        views = self.views
+        if len(values) != len(views):
             return False
-        assert self.result is not None
-        arrays = self.result._batch.arrays
         for name, value in values.items():
-            shape = self.shapes.get(name)
-            if type(value) is not np.ndarray or value.shape != shape or value.dtype.kind not in "fiu":
+            view = views.get(name)
+            if view is None or type(value) is not np.ndarray or value.shape != view.shape or value.dtype.kind not in "fiu":
                 return False
         for name, value in values.items():
-            arrays[self.names.get(name, name)].reshape(value.shape)[...] = value
+            views[name][...] = value
         return True
 
 
@@ -347,21 +350,17 @@ class Solver:
         ``out`` is what results are written to: an array of the shape of ``y`` (its axes of length 1
         may be left out), or a result of this solver, which is then changed.
         """
-        if out is not None and values is None:
+        again = self._again
+        if again.out is out is not None and values is None and not progress:
             with self._lock:
-                if self._again.fits(out, more):
-                    return self._run_again(progress)
+                if again.takes(more):
+                    result = again.result
+                    result._finish(self._core.run(result._batch.core, result._wanted))
+                    return result
         batch = self._batch({**_mapping(values), **more}, private=out is not None)
         result = self._run(batch, out, progress)
         if out is not None and not self._steps:
             self._again = _Again(out, result, {k: np.shape(v) for k, v in more.items()}, self._names)
-        return result
-
-    def _run_again(self, progress: Any) -> Result:
-        result = self._again.result
-        assert result is not None
-        tally = self._core.run(result._batch.core, result._wanted, _progress_bar(progress))
-        result._finish(Tally(*tally), self)
         return result
 
     def warm(self, values: Any = None, **more: Any) -> None:
@@ -395,11 +394,11 @@ class Solver:
             tally = self._core.run(batch.core, result._wanted, _progress_bar(progress))
         except KeyboardInterrupt as stop:
             result._give_up()
-            result._finish(None, self)
+            result._finish(None)
             stop.result = result  # type: ignore[attr-defined]
             raise
         _note_device(self._asked, self._core.reason)
-        result._finish(Tally(*tally), self)
+        result._finish(tally)
         return result
 
     def _allocate(self, batch: _Batch, single: bool, out: Any) -> Result:
@@ -450,7 +449,7 @@ class Solver:
             values.append(y)
         status = np.array([steps.status(r) for r in range(batch.rows)], dtype="u1").reshape(batch.shape)
         result = Result(self, batch, batch.shape, {"status": status}, None, (), single, (times, values))
-        result._finish(Tally(*tally), self)
+        result._finish(tally)
         return result
 
     def __getstate__(self) -> dict[str, Any]:
