@@ -42,7 +42,7 @@ setup(
             include_dirs=["include"],
             depends=["python/core/core.h", "include/shoal/shoal.h"],
             libraries=["dl", "m", "pthread"],
-            extra_compile_args=["-std=gnu17", "-fvisibility=hidden"],
+            extra_compile_args=["-std=gnu17", "-D_GNU_SOURCE", "-fvisibility=hidden"],
             py_limited_api=True,
         )
     ],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Batches of grids that are stopped in the middle, and such for which there is no memory.
 #include "check.h"
+#include "device_test.h"
 #include "grid_rig.h"
 #include "scarce.h"
 
@@ -61,12 +62,7 @@ static void check_stop(const char *device, enum grid_way way) {
 
 TEST(grid_stop_stages) { check_stop("cpu", GRID_BY_STAGES); }
 TEST(grid_stop_kernel) { check_stop("cpu", GRID_BY_KERNEL); }
-TEST(device_grid_stop) {
-    char why[192];
-    if (!device_backend("opencl")->count(why, sizeof why))
-        check_skip("opencl: %s", why);
-    check_stop("opencl", GRID_BY_KERNEL);
-}
+DEVICE_TEST(grid_stop) { check_stop(device, GRID_BY_KERNEL); }
 
 // ---- Between chunks -----------------------------------------------------------------------------
 
@@ -76,17 +72,14 @@ static void stop_at_a_third(const shoal_progress *now, void *user) {
         *(int *)user = 1;
 }
 
-TEST(device_grid_stop_between_chunks) {
+DEVICE_TEST(grid_stop_between_chunks) {
     enum { N = 4000 };
-    char why[192];
-    if (!device_backend("opencl")->count(why, sizeof why))
-        check_skip("opencl: %s", why);
     shoal_log *log = shoal_log_new();
     shoal_options options;
     shoal_grid *grid;
     int stop = 0;
     REQUIRE(!shoal_options_init(&options, NULL, log));
-    options.device = "opencl";
+    options.device = device;
     options.chunk = 64;
     options.stop = &stop;
     REQUIRE(!shoal_grid_new("in + 1", &options, &grid, log));

@@ -96,30 +96,35 @@ void core_lock(PyThread_type_lock lock) {
     Py_END_ALLOW_THREADS;
 }
 
-void core_watch_signals(struct core_watch *watch) {
-    if (watch->stop)
-        return;
-    if (PyErr_CheckSignals() < 0)
-        watch->stop = watch->raised = true;
+// An exception is set: the call has to end.
+static void give_up(struct core_watch *watch) {
+    watch->stop = watch->raised = true;
+    if (watch->solver)
+        shoal_solver_stop(watch->solver);
+}
+
+static void look_for_signals(struct core_watch *watch) {
+    if (!watch->stop && PyErr_CheckSignals() < 0)
+        give_up(watch);
 }
 
 void core_on_compile(const shoal_compile *now, void *watch) {
     (void)now;
     PyGILState_STATE state = PyGILState_Ensure();
-    core_watch_signals(watch);
+    look_for_signals(watch);
     PyGILState_Release(state);
 }
 
 void core_on_progress(const shoal_progress *now, void *user) {
     struct core_watch *watch = user;
     PyGILState_STATE state = PyGILState_Ensure();
-    core_watch_signals(watch);
+    look_for_signals(watch);
     if (watch->progress && !watch->stop) {
         PyObject *said =
             PyObject_CallFunction(watch->progress, "KKd", (unsigned long long)now->done,
                                   (unsigned long long)now->total, now->seconds);
         if (!said)
-            watch->stop = watch->raised = true;
+            give_up(watch);
         Py_XDECREF(said);
     }
     PyGILState_Release(state);

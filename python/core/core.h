@@ -18,13 +18,13 @@ PyObject *core_messages(const shoal_log *log);
 // Takes the lock of a handle, which another thread may have for long.
 void core_lock(PyThread_type_lock lock);
 
-// The flag that ends a call under way once Python has a signal to raise, and what is told of it.
+// What ends a call under way once Python has a signal to raise, and what is told of it.
 struct core_watch {
-    volatile int stop;
-    bool raised;        // an exception is set in the thread that called
-    PyObject *progress; // called with (done, total, seconds); NULL: nobody
+    volatile int stop;    // while there is no solver yet
+    shoal_solver *solver; // whose run is to end
+    bool raised;          // an exception is set in the thread that called
+    PyObject *progress;   // called with (done, total, seconds); NULL: nobody
 };
-void core_watch_signals(struct core_watch *watch);
 void core_on_compile(const shoal_compile *now, void *watch);
 void core_on_progress(const shoal_progress *now, void *watch);
 // After a call under watch: true when it set an exception, which is to be handed on.

@@ -2,7 +2,9 @@
 // Batches, solvers, and runs of every step.
 #include "core.h"
 
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 // ---- Options ------------------------------------------------------------------------------------
 
@@ -171,8 +173,21 @@ struct core_solver {
     PyThread_type_lock lock;
     struct core_watch watch;
     bool reduces; // results have a row for a group of runs
+    // The arrays of the last run, and the bytes that so many rows need in each.
+    PyObject *measured;
+    uint64_t measured_rows, *needed;
 };
 static PyTypeObject *solver_type;
+
+// From here on shoal_solver_stop ends a run: a flag that somebody else may set would take small
+// batches out of the calling thread.
+static shoal_code stop_by_call(struct core_solver *self) {
+    shoal_options options;
+    shoal_code code = shoal_solver_options(self->solver, &options, self->log);
+    options.stop = NULL;
+    return code == SHOAL_OK ? shoal_solver_set_options(self->solver, &options, NULL, self->log)
+                            : code;
+}
 
 static PyObject *solver_new(PyObject *module, PyObject *args) {
     struct core_model *model;
@@ -200,12 +215,13 @@ static PyObject *solver_new(PyObject *module, PyObject *args) {
     code = shoal_solver_new(model->model, &options, &self->solver, self->log);
     Py_END_ALLOW_THREADS;
     PyThread_release_lock(model->lock);
+    if (code == SHOAL_OK)
+        code = stop_by_call(self);
     if (code != SHOAL_OK) {
         if (!core_watch_raised(&self->watch))
             core_raise(code, self->log);
         Py_CLEAR(self);
-    } else
-        shoal_solver_on_progress(self->solver, core_on_progress, &self->watch);
+    }
     return (PyObject *)self;
 }
 
@@ -215,6 +231,8 @@ static void solver_dealloc(PyObject *object) {
     shoal_solver_free(self->solver);
     shoal_log_free(self->log);
     PyThread_free_lock(self->lock);
+    Py_XDECREF(self->measured);
+    PyMem_Free(self->needed);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -253,16 +271,73 @@ static shoal_code warm(struct work *w) {
     return shoal_solver_warm(w->solver->solver, w->batch->batch, w->solver->log);
 }
 
+// ---- Signals ------------------------------------------------------------------------------------
+
+// A batch of so few rows runs in the calling thread, if nobody wants to be told of its progress,
+// and then nobody asks Python for signals: meanwhile the handler of an interrupt stops the run, and
+// goes on to Python's own.
+enum { FEW_ROWS = 16 };
+static shoal_solver *volatile interrupted;
+static struct sigaction of_python;
+
+static void on_interrupt(int number) {
+    shoal_solver *solver = interrupted;
+    if (solver)
+        shoal_solver_stop(solver);
+    of_python.sa_handler(number);
+}
+
+// Handlers are the main thread's; true when it is there.
+static bool interrupt_begin(shoal_solver *solver) {
+    struct sigaction ours = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+    if (gettid() != getpid() || sigaction(SIGINT, NULL, &of_python) ||
+        (of_python.sa_flags & SA_SIGINFO) || of_python.sa_handler == SIG_DFL ||
+        of_python.sa_handler == SIG_IGN)
+        return false;
+    interrupted = solver;
+    return sigaction(SIGINT, &ours, NULL) == 0;
+}
+
+static void interrupt_end(void) {
+    sigaction(SIGINT, &of_python, NULL);
+    interrupted = NULL;
+}
+
+// Calls it, and again where a signal that Python makes nothing of has ended it.
+static shoal_code call_few(struct work *w, work_fn *call) {
+    shoal_code code;
+    do {
+        Py_BEGIN_ALLOW_THREADS;
+        bool handles = interrupt_begin(w->solver->solver);
+        code = call(w);
+        if (handles)
+            interrupt_end();
+        Py_END_ALLOW_THREADS;
+        w->solver->watch.raised = PyErr_CheckSignals() < 0;
+    } while (code == SHOAL_STOPPED && !w->solver->watch.raised);
+    return code;
+}
+
+static shoal_code call_watched(struct work *w, work_fn *call) {
+    struct core_solver *self = w->solver;
+    shoal_code code;
+    shoal_solver_on_progress(self->solver, core_on_progress, &self->watch);
+    Py_BEGIN_ALLOW_THREADS;
+    code = call(w);
+    Py_END_ALLOW_THREADS;
+    shoal_solver_on_progress(self->solver, NULL, NULL);
+    return code;
+}
+
 // Does it without Python's lock. Signals come through; true when it was done.
 static bool work_do(struct work *w, work_fn *call, PyObject *progress) {
     struct core_solver *self = w->solver;
     core_lock(self->lock);
-    self->watch = (struct core_watch){.progress = progress == Py_None ? NULL : progress};
+    self->watch = (struct core_watch){.solver = self->solver,
+                                      .progress = progress == Py_None ? NULL : progress};
     shoal_log_clear(self->log);
-    shoal_code code;
-    Py_BEGIN_ALLOW_THREADS;
-    code = call(w);
-    Py_END_ALLOW_THREADS;
+    bool few = !self->watch.progress && shoal_batch_rows(w->batch->batch) <= FEW_ROWS;
+    shoal_code code = few ? call_few(w, call) : call_watched(w, call);
     self->watch.progress = NULL;
     bool raised = core_watch_raised(&self->watch);
     if (code != SHOAL_OK && !raised)
@@ -312,8 +387,7 @@ static uint64_t span_of(const Py_buffer *b) {
     return (uint64_t)(last + b->itemsize);
 }
 
-static bool take_array(const struct work *w, PyObject *row, shoal_array *a, Py_buffer *b,
-                       uint64_t rows) {
+static bool take_array(PyObject *row, shoal_array *a, Py_buffer *b) {
     PyObject *array;
     Py_ssize_t by_row, by_sample, by_var;
     if (!PyArg_ParseTuple(row, "zOnnn", &a->name, &array, &by_row, &by_sample, &by_var) ||
@@ -322,12 +396,31 @@ static bool take_array(const struct work *w, PyObject *row, shoal_array *a, Py_b
     a->data = b->buf;
     a->row_stride = (size_t)by_row, a->sample_stride = (size_t)by_sample;
     a->var_stride = (size_t)by_var;
-    if (rows && bytes_of(w->solver->solver, a, rows) > span_of(b)) {
-        PyErr_Format(PyExc_ValueError, "the array for %s is too small",
-                     a->name ? a->name : "all variables");
-        PyBuffer_Release(b);
-        return false;
+    return true;
+}
+
+// Whether the arrays have room for the rows. A tuple does not change, so what it needs is found
+// once; buffers are looked at each time.
+static bool have_room(const struct work *w, PyObject *outputs, const Py_buffer *b, uint64_t rows) {
+    struct core_solver *self = w->solver;
+    if (self->measured != outputs || self->measured_rows != rows) {
+        uint64_t *needed = PyMem_Realloc(self->needed, ((size_t)w->count + 1) * sizeof *needed);
+        if (!needed)
+            return PyErr_NoMemory();
+        for (Py_ssize_t i = 0; i < w->count; i++)
+            needed[i] = rows ? bytes_of(self->solver, &w->arrays[i], rows) : 0;
+        self->needed = needed;
+        self->measured_rows = rows;
+        Py_XDECREF(self->measured);
+        self->measured = Py_NewRef(outputs);
     }
+    for (Py_ssize_t i = 0; i < w->count; i++)
+        if (self->needed[i] > span_of(&b[i])) {
+            const char *name = w->arrays[i].name;
+            PyErr_Format(PyExc_ValueError, "the array for %s is too small",
+                         name ? name : "all variables");
+            return false;
+        }
     return true;
 }
 
@@ -353,12 +446,12 @@ static PyObject *solver_run(PyObject *object, PyObject *args) {
     Py_ssize_t most = PyTuple_Size(outputs);
     w.arrays = PyMem_Calloc((size_t)most + 1, sizeof *w.arrays);
     Py_buffer *buffers = PyMem_Calloc((size_t)most + 1, sizeof *buffers);
-    uint64_t rows = rows_of(&w);
     bool good = w.arrays && buffers;
     while (good && w.count < most &&
-           (good = take_array(&w, PyTuple_GetItem(outputs, w.count), &w.arrays[w.count],
-                              &buffers[w.count], rows)))
+           (good = take_array(PyTuple_GetItem(outputs, w.count), &w.arrays[w.count],
+                              &buffers[w.count])))
         w.count++;
+    good = good && have_room(&w, outputs, buffers, rows_of(&w));
     if (good && work_do(&w, run_arrays, progress))
         result = tally_of(&w.tally);
     while (buffers && w.count)

@@ -181,6 +181,29 @@ class Elsewhere(unittest.TestCase):
         self.assertTrue(np.isnan(r["x"][pending]).all())
         self.assertTrue(np.isfinite(s(r=np.ones(4))["x"]).all())  # it is as before
 
+    def test_few_runs_are_stopped_too(self):
+        s = shoal.Solver(LORENZ, (0, 1e7), device="cpu", max_steps=10**12)
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            s(r=np.array([28.0, 29.0]))
+        timer.join()
+
+    def test_a_signal_that_is_handled_ends_nothing(self):
+        seen = []
+        before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+        try:
+            s = shoal.Solver(LORENZ, (0, 3000), device="cpu", max_steps=10**8)
+            want = s(r=np.array([28.0])).y
+            timer = threading.Timer(0.005, lambda: os.kill(os.getpid(), signal.SIGINT))
+            timer.start()
+            for _ in range(20):
+                np.testing.assert_array_equal(s(r=np.array([28.0])).y, want)
+            timer.join()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        self.assertEqual(seen, [1])
+
     def test_progress(self):
         said = []
         s = shoal.Solver(LORENZ, (0, 300), device="cpu")
