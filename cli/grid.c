@@ -298,16 +298,37 @@ static void close_lines(const struct grids *g, shoal_code code) {
         timing_show(g->log, &(shoal_tally){0});
 }
 
+// A step, in an event of our own: what happens between those of the library.
+static shoal_code take_step(struct grids *g, shoal_code (*step)(struct grids *g),
+                            const char *label) {
+    if (*stop_flag())
+        return SHOAL_STOPPED;
+    shoal_log_start(g->log, label);
+    shoal_code code = step(g);
+    talk_messages(&g->talk, g->log);
+    shoal_log_stop(g->log, label);
+    return code;
+}
+
 int command_grid(struct args *a) {
-    static shoal_code (*const steps[])(struct grids * g) = {
-        prepare, make_grid, read_input, read_expected, run_grids, write_output, compare_all,
+    static const char reading[] = "read_command", running[] = "run_grids",
+                      telling[] = "tell_result";
+    static const struct {
+        shoal_code (*take)(struct grids *g);
+        const char *label;
+    } steps[] = {
+        {prepare, reading},       {make_grid, reading}, {read_input, reading},
+        {read_expected, reading}, {run_grids, running}, {write_output, telling},
+        {compare_all, telling},
     };
     struct grids g = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
     shoal_code code = SHOAL_OK;
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && !code; i++) {
-        code = *stop_flag() ? SHOAL_STOPPED : steps[i](&g);
-        talk_messages(&g.talk, g.log);
-    }
+    shoal_log_register(g.log, reading, SHOAL_RUNTIME,
+                       "options, pipeline and grids as they were given");
+    shoal_log_register(g.log, running, SHOAL_RUNTIME, "memory for the results, and the batch");
+    shoal_log_register(g.log, telling, SHOAL_RUNTIME, "results, and what is said of them");
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && !code; i++)
+        code = take_step(&g, steps[i].take, steps[i].label);
     if (!code && args_flag(a, "bench"))
         code = grid_bench(g.text, &g.options, &g.in, g.log);
     close_lines(&g, code);
