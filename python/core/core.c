@@ -41,6 +41,12 @@ static int add_errors(PyObject *module) {
     return 0;
 }
 
+void core_append(PyObject **list, PyObject *row) {
+    if (*list && (!row || PyList_Append(*list, row) < 0))
+        Py_CLEAR(*list);
+    Py_XDECREF(row);
+}
+
 PyObject *core_messages(const shoal_log *log) {
     PyObject *list = PyList_New(0);
     size_t count = log ? shoal_log_message_count(log) : 0;
@@ -49,9 +55,7 @@ PyObject *core_messages(const shoal_log *log) {
         static const char *const severities[] = {"note", "warning", "error"};
         PyObject *row =
             Py_BuildValue("(sszII)", severities[m.severity], m.text, m.file, m.line, m.column);
-        if (!row || PyList_Append(list, row) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(row);
+        core_append(&list, row);
     }
     return list;
 }

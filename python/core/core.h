@@ -13,6 +13,9 @@
 
 // Sets the exception that a code means, with all messages of the log; returns NULL.
 PyObject *core_raise(shoal_code code, const shoal_log *log);
+// Appends a row, which may be NULL after an exception, and gives up the list with the first
+// failure.
+void core_append(PyObject **list, PyObject *row);
 // A list of (severity, text, file, line, column).
 PyObject *core_messages(const shoal_log *log);
 // Takes the lock of a handle, which another thread may have for long.

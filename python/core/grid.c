@@ -276,9 +276,7 @@ static PyObject *grid_statuses(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     for (int i = 0; list && shoal_grid_status_word(i); i++) {
         PyObject *row = Py_BuildValue("(ss)", shoal_grid_status_word(i), shoal_grid_status_text(i));
-        if (!row || PyList_Append(list, row) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(row);
+        core_append(&list, row);
     }
     return list;
 }

@@ -2,13 +2,6 @@
 // What there is: devices, methods, options, words of statuses, kernels in the cache.
 #include "core.h"
 
-// Appends a row that Py_BuildValue made; the list is given up with the first failure.
-static void append(PyObject **list, PyObject *row) {
-    if (*list && (!row || PyList_Append(*list, row) < 0))
-        Py_CLEAR(*list);
-    Py_XDECREF(row);
-}
-
 static PyObject *devices(PyObject *module, PyObject *unused) {
     PyObject *list = PyList_New(0);
     (void)module, (void)unused;
@@ -18,7 +11,8 @@ static PyObject *devices(PyObject *module, PyObject *unused) {
     Py_END_ALLOW_THREADS;
     for (uint32_t i = 0; list && i < count; i++) {
         shoal_device_info d = shoal_device_at(i);
-        append(&list, Py_BuildValue("(ssN)", d.name, d.description, PyBool_FromLong(d.usable)));
+        core_append(&list,
+                    Py_BuildValue("(ssN)", d.name, d.description, PyBool_FromLong(d.usable)));
     }
     return list;
 }
@@ -28,8 +22,8 @@ static PyObject *methods(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     for (uint32_t i = 0; list && i < shoal_method_count(); i++) {
         shoal_method_info m = shoal_method_at(i);
-        append(&list, Py_BuildValue("(ssIIss)", m.name, m.aliases, m.order, m.embedded_order,
-                                    m.stability, m.good_for));
+        core_append(&list, Py_BuildValue("(ssIIss)", m.name, m.aliases, m.order, m.embedded_order,
+                                         m.stability, m.good_for));
     }
     return list;
 }
@@ -39,9 +33,9 @@ static PyObject *options(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     for (uint32_t i = 0; list && i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
-        append(&list, Py_BuildValue("(szssNNN)", o.name, o.metavar, o.default_text, o.help,
-                                    PyBool_FromLong(o.field), PyBool_FromLong(o.in_batch),
-                                    PyBool_FromLong(o.repeatable)));
+        core_append(&list, Py_BuildValue("(szssNNN)", o.name, o.metavar, o.default_text, o.help,
+                                         PyBool_FromLong(o.field), PyBool_FromLong(o.in_batch),
+                                         PyBool_FromLong(o.repeatable)));
     }
     return list;
 }
@@ -50,15 +44,15 @@ static PyObject *statuses(PyObject *module, PyObject *unused) {
     PyObject *list = PyList_New(0);
     (void)module, (void)unused;
     for (int i = 0; list && i < SHOAL_STATUS_COUNT; i++)
-        append(&list, Py_BuildValue("(sss)", shoal_status_word(i), shoal_status_text(i),
-                                    shoal_status_hint(i)));
+        core_append(&list, Py_BuildValue("(sss)", shoal_status_word(i), shoal_status_text(i),
+                                         shoal_status_hint(i)));
     return list;
 }
 
 static bool list_entry(const shoal_cache_entry *e, void *user) {
     PyObject **list = user;
-    append(list, Py_BuildValue("(sssssKd)", e->key, e->target, e->model, e->method, e->precision,
-                               (unsigned long long)e->bytes, e->compile_s));
+    core_append(list, Py_BuildValue("(sssssKd)", e->key, e->target, e->model, e->method,
+                                    e->precision, (unsigned long long)e->bytes, e->compile_s));
     return *list;
 }
 

@@ -67,9 +67,7 @@ static PyObject *model_symbols(PyObject *object, PyObject *args) {
     PyObject *names = PyList_New(0);
     for (uint32_t i = 0; names && i < shoal_model_count(model, (shoal_kind)kind); i++) {
         PyObject *name = PyUnicode_FromString(shoal_model_symbol(model, (shoal_kind)kind, i));
-        if (!name || PyList_Append(names, name) < 0)
-            Py_CLEAR(names);
-        Py_XDECREF(name);
+        core_append(&names, name);
     }
     return names;
 }

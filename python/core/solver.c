@@ -129,9 +129,7 @@ static PyObject *batch_inputs(PyObject *object, void *unused) {
     (void)unused;
     for (uint32_t i = 0; names && i < shoal_batch_input_count(batch); i++) {
         PyObject *name = PyUnicode_FromString(shoal_batch_input_name(batch, i));
-        if (!name || PyList_Append(names, name) < 0)
-            Py_CLEAR(names);
-        Py_XDECREF(name);
+        core_append(&names, name);
     }
     return names;
 }
@@ -573,9 +571,7 @@ static PyObject *solver_arrays(PyObject *object, PyObject *unused) {
         PyObject *row = Py_BuildValue("(siNNNKK)", a.name, (int)a.type,
                                       PyBool_FromLong(a.per_sample), PyBool_FromLong(a.is_variable),
                                       PyBool_FromLong(a.is_summary), a.axis[0], a.axis[1]);
-        if (!row || PyList_Append(list, row) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(row);
+        core_append(&list, row);
     }
     return list;
 }
@@ -641,9 +637,7 @@ static PyObject *solver_timing(PyObject *object, PyObject *unused) {
             continue;
         PyObject *row = Py_BuildValue("(ssKddK)", s.label, shoal_category_name(s.category), s.count,
                                       (double)s.ns * 1e-9, (double)s.own_ns * 1e-9, s.bytes);
-        if (!row || PyList_Append(list, row) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(row);
+        core_append(&list, row);
     }
     if (totals && list && text)
         return Py_BuildValue("(NNN)", text, totals, list);
