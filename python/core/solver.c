@@ -403,8 +403,10 @@ static bool have_room(const struct work *w, PyObject *outputs, const Py_buffer *
     struct core_solver *self = w->solver;
     if (self->measured != outputs || self->measured_rows != rows) {
         uint64_t *needed = PyMem_Realloc(self->needed, ((size_t)w->count + 1) * sizeof *needed);
-        if (!needed)
-            return PyErr_NoMemory();
+        if (!needed) {
+            PyErr_NoMemory();
+            return false;
+        }
         for (Py_ssize_t i = 0; i < w->count; i++)
             needed[i] = rows ? bytes_of(self->solver, &w->arrays[i], rows) : 0;
         self->needed = needed;
