@@ -168,6 +168,7 @@ struct core_solver {
     PyObject_HEAD;
     shoal_solver *solver;
     shoal_log *log; // of the last call
+    uint64_t calls;
     PyThread_type_lock lock;
     struct core_watch watch;
     bool reduces; // results have a row for a group of runs
@@ -244,6 +245,7 @@ struct work {
     const char *path;
     shoal_result *result;
     shoal_tally tally;
+    uint64_t call; // which of the solver's it is
 };
 typedef shoal_code work_fn(struct work *work);
 
@@ -331,6 +333,7 @@ static shoal_code call_watched(struct work *w, work_fn *call) {
 static bool work_do(struct work *w, work_fn *call, PyObject *progress) {
     struct core_solver *self = w->solver;
     core_lock(self->lock);
+    w->call = ++self->calls;
     self->watch = (struct core_watch){.solver = self->solver,
                                       .progress = progress == Py_None ? NULL : progress};
     shoal_log_clear(self->log);
@@ -344,13 +347,14 @@ static bool work_do(struct work *w, work_fn *call, PyObject *progress) {
     return code == SHOAL_OK && !raised;
 }
 
-static PyObject *tally_of(const shoal_tally *t) {
+static PyObject *tally_of(const struct work *w) {
+    const shoal_tally *t = &w->tally;
     PyObject *by = PyTuple_New(SHOAL_STATUS_COUNT);
     for (int i = 0; by && i < SHOAL_STATUS_COUNT; i++)
         PyTuple_SetItem(by, i, PyLong_FromUnsignedLongLong(t->by_status[i]));
-    return by ? Py_BuildValue("(KKNKKKdNzz)", t->runs, t->done, by, t->steps, t->rejected,
+    return by ? Py_BuildValue("(KKNKKKdNzzK)", t->runs, t->done, by, t->steps, t->rejected,
                               t->f_evals, t->seconds, PyBool_FromLong(t->complete), t->method,
-                              t->stiff_method)
+                              t->stiff_method, w->call)
               : NULL;
 }
 
@@ -453,7 +457,7 @@ static PyObject *solver_run(PyObject *object, PyObject *args) {
         w.count++;
     good = good && have_room(&w, outputs, buffers, rows_of(&w));
     if (good && work_do(&w, run_arrays, progress))
-        result = tally_of(&w.tally);
+        result = tally_of(&w);
     while (buffers && w.count)
         PyBuffer_Release(&buffers[--w.count]);
     PyMem_Free(buffers);
@@ -469,7 +473,7 @@ static PyObject *solver_run_file(PyObject *object, PyObject *args) {
                           &path, &progress))
         return NULL;
     w.path = PyBytes_AsString(path);
-    PyObject *result = work_do(&w, run_file, progress) ? tally_of(&w.tally) : NULL;
+    PyObject *result = work_do(&w, run_file, progress) ? tally_of(&w) : NULL;
     Py_DECREF(path);
     return result;
 }
@@ -504,7 +508,7 @@ static PyObject *solver_run_steps(PyObject *object, PyObject *args) {
     }
     *steps =
         (struct core_steps){steps->ob_base, w.result, shoal_solver_var_count(w.solver->solver)};
-    return Py_BuildValue("(NN)", steps, tally_of(&w.tally));
+    return Py_BuildValue("(NN)", steps, tally_of(&w));
 }
 
 static void steps_dealloc(PyObject *object) {
@@ -619,11 +623,9 @@ static PyObject *summary_of(const shoal_log *log) {
 }
 
 // timing(): (text, {category: seconds}, [(label, category, count, seconds, own seconds, bytes)])
-static PyObject *solver_timing(PyObject *object, PyObject *unused) {
-    const shoal_log *log = ((struct core_solver *)object)->log;
+static PyObject *timing_of(const shoal_log *log) {
     uint64_t ns[SHOAL_CATEGORY_COUNT], other;
     PyObject *totals = PyDict_New(), *list = PyList_New(0), *text = summary_of(log);
-    (void)unused;
     shoal_log_totals(log, ns, &other);
     for (int i = 0; totals && i <= SHOAL_CATEGORY_COUNT; i++) {
         bool last = i == SHOAL_CATEGORY_COUNT;
@@ -649,9 +651,28 @@ static PyObject *solver_timing(PyObject *object, PyObject *unused) {
     return NULL;
 }
 
+// Reads the log while no other thread writes it.
+static PyObject *read_log(PyObject *object, PyObject *(*read)(const shoal_log *log)) {
+    struct core_solver *self = (struct core_solver *)object;
+    core_lock(self->lock);
+    PyObject *result = read(self->log);
+    PyThread_release_lock(self->lock);
+    return result;
+}
+
+static PyObject *solver_timing(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return read_log(object, timing_of);
+}
+
 static PyObject *solver_messages(PyObject *object, PyObject *unused) {
     (void)unused;
-    return core_messages(((struct core_solver *)object)->log);
+    return read_log(object, core_messages);
+}
+
+static PyObject *solver_calls(PyObject *object, void *unused) {
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(((struct core_solver *)object)->calls);
 }
 
 static PyObject *text_or_none(const char *text) {
@@ -684,6 +705,7 @@ static PyMethodDef solver_methods[] = {
 static PyGetSetDef solver_members[] = {{"device", solver_device, NULL, "of the last batch", NULL},
                                        {"key", solver_key, NULL, "of its kernel", NULL},
                                        {"reason", solver_reason, NULL, "why that device", NULL},
+                                       {"calls", solver_calls, NULL, "runs and warm-ups", NULL},
                                        {0}};
 static PyType_Slot solver_slots[] = {{Py_tp_dealloc, solver_dealloc},
                                      {Py_tp_methods, solver_methods},

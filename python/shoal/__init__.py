@@ -27,8 +27,8 @@ from .grids import Grid, MarkedGrids, grid
 from .machine import devices, methods, use_nvrtc_of_packages
 from .model import Model
 from .options import options
-from .result import Result, load
-from .solve import FailedRuns, Solver, product, solve_ivp, warm
+from .result import FailedRuns, Result, load
+from .solve import Solver, product, solve_ivp, warm
 from .trace import TraceError, trace, when
 
 use_nvrtc_of_packages()

@@ -47,6 +47,7 @@ class Steps:
 @final
 class Solver:
     device: str
+    calls: int
     key: str
     reason: str
     def run(self, batch: Batch, arrays: tuple[tuple[Any, ...], ...], progress: _Progress = None, /) -> _Tally: ...

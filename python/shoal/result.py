@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import warnings
 from typing import Any, NamedTuple
 
@@ -15,9 +16,21 @@ from . import _core
 PENDING = 255
 
 
+class FailedRuns(RuntimeWarning):
+    """Some trajectories of a batch did not reach their end."""
+
+
 @functools.cache
 def _statuses() -> list[tuple[str, str, str]]:
     return _core.statuses()
+
+
+def callers_level() -> int:
+    """How many frames there are from the caller of this to the first outside the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class Tally(NamedTuple):
@@ -33,6 +46,7 @@ class Tally(NamedTuple):
     complete: bool
     method: str
     stiff_method: str | None
+    call: int
 
 
 class Timing(NamedTuple):
@@ -62,13 +76,15 @@ class Result:
         self._step_lists = steps
         self._tally: tuple[Any, ...] | None = None
         self._spans: Timing | None = None
-        self._core = solver._core
+        self._call = 0  # which of the solver's it was
 
     def _finish(self, tally: tuple[Any, ...] | None) -> None:
         self._tally, self._spans = tally, None
+        self._call = tally[-1] if tally else self._solver._core.calls
         if tally and not self._single and tally[1] != tally[2][0] + tally[2][1]:
             failed = tally[1] - tally[2][0] - tally[2][1]
-            warnings.warn(f"{failed:,} of {tally[0]:,} runs failed: {self.message}", _failed_runs(), stacklevel=4)
+            warnings.warn(f"{failed:,} of {tally[0]:,} runs failed: {self.message}", FailedRuns,
+                          stacklevel=callers_level())
 
     @property
     def tally(self) -> Tally | None:
@@ -77,12 +93,19 @@ class Result:
 
     @property
     def device(self) -> str:
-        """Where the solver's last batch ran, in words."""
-        return self._core.device
+        """Where it ran, in words."""
+        self._must_be_last("device")
+        return str(self._solver.device)
+
+    def _must_be_last(self, what: str) -> None:
+        """The log is the solver's, and of its last run."""
+        if self._call != self._solver._core.calls:
+            raise RuntimeError(f"the solver has run again since; read {what} before its next run")
 
     def _give_up(self) -> None:
-        """Runs that a stop has left have no values."""
-        pending = self._arrays["status"] == PENDING
+        """Runs that a stop has left have no values; nor has a reduction."""
+        self._finish(None)
+        pending: Any = self._arrays["status"] == PENDING if "status" in self._arrays else ...
         for array in (self._y, *self._arrays.values()):
             if array is not None and array.dtype.kind == "f":
                 array[pending] = np.nan
@@ -143,30 +166,36 @@ class Result:
         return int((~np.isnan(self._y[0])).sum())
 
     @property
+    def _codes(self) -> np.ndarray:
+        if "status" not in self._arrays:
+            raise AttributeError("a reduction has no status of a run; r.tally counts them")
+        return self._arrays["status"]
+
+    @property
     def status(self) -> Any:
         """Of one run SciPy's: 0, 1 (an event) or -1. Of a batch an array: 0 and 1 the same, else why."""
         if not self._single:
-            return self._arrays["status"]
-        code = int(self._arrays["status"].ravel()[0])
+            return self._codes
+        code = int(self._codes.ravel()[0])
         return code if code <= 1 else -1
 
     @property
     def success(self) -> Any:
         """Whether a run reached its end."""
-        good = self._arrays["status"] <= 1
+        good = self._codes <= 1
         return bool(good.ravel()[0]) if self._single else good
 
     @property
     def failed(self) -> np.ndarray:
         """Numbers of the runs that failed."""
-        return np.flatnonzero(self._arrays["status"].ravel() > 1)
+        return np.flatnonzero(self._codes.ravel() > 1)
 
     @property
     def message(self) -> str:
         """What happened, in words."""
         words = _statuses()
         if self._single:
-            code = int(self._arrays["status"].ravel()[0])
+            code = int(self._codes.ravel()[0])
             word, text, hint = words[code] if code < len(words) else ("pending", "not finished", "")
             return text + (f"; {hint}" if hint else "")
         if not self.tally:
@@ -188,7 +217,8 @@ class Result:
     def timing(self) -> Timing:
         """Where the time went: ``print(r.timing)``."""
         if self._spans is None:
-            self._spans = Timing(*self._core.timing())
+            self._must_be_last("timing")
+            self._spans = Timing(*self._solver._core.timing())
         return self._spans
 
     def __repr__(self) -> str:
@@ -282,12 +312,6 @@ class Result:
                 ax.set_xlabel(label)
         ax.set_ylabel(", ".join(names or self._solver.variables))
         return ax
-
-
-def _failed_runs() -> type[Warning]:
-    from .solve import FailedRuns
-
-    return FailedRuns
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:

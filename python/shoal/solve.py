@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import warnings
@@ -15,7 +14,7 @@ import numpy as np
 from . import _core
 from .model import Model, model_of
 from .options import pairs_of
-from .result import Result
+from .result import Result, callers_level
 from .trace import arguments, event_names, trace
 
 # SciPy's methods by the names of ours.
@@ -28,10 +27,6 @@ _REFUSED = {
     "lband": "Jacobians are derived from the model",
     "uband": "Jacobians are derived from the model",
 }
-
-
-class FailedRuns(RuntimeWarning):
-    """Some trajectories of a batch did not reach their end."""
 
 
 def product(**axes: Any) -> dict[str, np.ndarray]:
@@ -107,7 +102,6 @@ class _Batch:
         self.fixed = {k: v for k, v in fixed.items() if k.removesuffix("(0)") not in given}
         self.core = _core.batch(model._core, (*self.arrays.items(), *self.fixed.items(), *words))
         self.shape = shape if not words else (self.core.rows,)
-        self.words = tuple(words)
 
     @property
     def rows(self) -> int:
@@ -151,7 +145,7 @@ def _method(method: Any) -> str | None:
         return _METHODS.get(method, method)
     if isinstance(method, str):
         warnings.warn(f"{method} is run as `auto`: explicit steps, and implicit ones for stiff runs",
-                      UserWarning, stacklevel=4)
+                      UserWarning, stacklevel=callers_level())
         return "auto"
     raise TypeError("a method is a name; shoal.methods() lists them")
 
@@ -270,28 +264,6 @@ class _Again:
         return True
 
 
-# The process that has used a device beside the CPU, which its children cannot after a fork.
-_device_user: int | None = None
-
-
-def _after_fork(words: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Words of a solver in a process whose parent may have used a GPU: then it stays on the CPU."""
-    if _device_user in (None, os.getpid()):
-        return list(words)
-    device = dict(words).get("device", os.environ.get("SHOAL_DEVICE", "auto"))
-    if device not in ("auto", "cpu"):
-        raise _core.DeviceError(f"{device} was used before this process was forked, and cannot be used in it; "
-                                "start processes by multiprocessing.get_context('spawn')")
-    return [w for w in words if w[0] != "device"] + [("device", "cpu")]
-
-
-def _note_device(asked: str, reason: str) -> None:
-    """Remembers that this process has used a device: the one asked for, or the one that was chosen."""
-    global _device_user
-    if asked not in ("auto", "cpu") or reason and not reason.startswith("cpu"):
-        _device_user = os.getpid()
-
-
 class Solver:
     """A model compiled once, for many batches.
 
@@ -306,19 +278,15 @@ class Solver:
     def __init__(self, source: Any, t_span: Sequence[float] | None = None, y0: Any = None, *,
                  args: Any = None, t_eval: Any = None, params: Any = None,
                  events: Any = None, **options: Any) -> None:
-        batch_words = [w for w in options if w in _batch_words()]
-        if batch_words:
-            raise TypeError(f"{batch_words[0]} describes a batch: give it to solve_ivp, or arrays to the call")
         problem = _Problem(source, t_span, y0, args, t_eval, params, events, options)
-        self._begin(problem)
+        if problem.batch_words:
+            raise TypeError(f"{problem.batch_words[0][0]} describes a batch: give it to solve_ivp, "
+                            "or arrays to the call")
+        self._begin(problem.model, problem.fixed, problem.names, problem.solver_words)
 
-    def _begin(self, problem: _Problem) -> None:
-        self.model, self._fixed = problem.model, problem.fixed
-        self._names = problem.names
-        self._pairs = tuple(_after_fork(problem.solver_words))
-        self._pid = os.getpid()
-        self._asked = dict(self._pairs).get("device", os.environ.get("SHOAL_DEVICE", "auto"))
-        _note_device(self._asked, "")
+    def _begin(self, model: Model, fixed: Mapping[str, float], names: Mapping[str, str],
+               words: Sequence[tuple[str, str]]) -> None:
+        self.model, self._fixed, self._names, self._pairs = model, fixed, names, tuple(words)
         self._core = _core.solver(self.model._core, self._pairs)
         self._arrays = self._core.arrays()
         self._times = np.array(self._core.times())
@@ -354,9 +322,7 @@ class Solver:
         if again.out is out is not None and values is None and not progress:
             with self._lock:
                 if again.takes(more):
-                    result = again.result
-                    result._finish(self._core.run(result._batch.core, result._wanted))
-                    return result
+                    return self._launch(again.result, None)
         batch = self._batch({**_mapping(values), **more}, private=out is not None)
         result = self._run(batch, out, progress)
         if out is not None and not self._steps:
@@ -373,31 +339,24 @@ class Solver:
         if batch_words:
             raise TypeError(f"{batch_words[0][0]} describes a batch, which stays as it was")
         names = {name for name, _ in words}
-        other = Solver.__new__(Solver)
-        problem = _Problem.__new__(_Problem)
-        problem.model, problem.names = self.model, self._names
-        problem.fixed = self._fixed
-        problem.solver_words = [w for w in self._pairs if w[0] not in names] + words
-        other._begin(problem)
-        return other
+        return _solver(self.model, self._fixed, self._names,
+                       [w for w in self._pairs if w[0] not in names] + words)
 
-    def _run(self, batch: _Batch, out: Result | None, progress: Any, single: bool = False) -> Result:
-        if self._pid != os.getpid() and self._asked != "cpu":
-            self._core = _core.solver(self.model._core, tuple(_after_fork(self._pairs)))
-            self._pid = os.getpid()
+    def _run(self, batch: _Batch, out: Any, progress: Any, single: bool = False) -> Result:
         if self._steps:
             return self._run_steps(batch, progress, single)
-        result = out if isinstance(out, Result) else self._allocate(batch, single, out)
         if isinstance(out, Result):
             self._check_out(out, batch)
+            return self._launch(out, progress)
+        return self._launch(self._allocate(batch, single, out), progress)
+
+    def _launch(self, result: Result, progress: Any) -> Result:
         try:
-            tally = self._core.run(batch.core, result._wanted, _progress_bar(progress))
+            tally = self._core.run(result._batch.core, result._wanted, _progress_bar(progress))
         except KeyboardInterrupt as stop:
             result._give_up()
-            result._finish(None)
             stop.result = result  # type: ignore[attr-defined]
             raise
-        _note_device(self._asked, self._core.reason)
         result._finish(tally)
         return result
 
@@ -432,7 +391,7 @@ class Solver:
         return any(name == option for name, _ in self._pairs)
 
     def _check_out(self, out: Result, batch: _Batch) -> None:
-        if not isinstance(out, Result) or out._solver is not self:
+        if out._solver is not self:
             raise TypeError("out is a result of this solver")
         if out.shape != batch.shape:
             raise ValueError(f"out has the shape {out.shape}, the batch {batch.shape}")
@@ -456,17 +415,15 @@ class Solver:
         return {"model": self.model, "fixed": self._fixed, "pairs": self._pairs, "names": self._names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        problem = _Problem.__new__(_Problem)
-        problem.model, problem.fixed = state["model"], state["fixed"]
-        problem.names = state["names"]
-        problem.solver_words = list(state["pairs"])
-        self._begin(problem)
+        self._begin(state["model"], state["fixed"], state["names"], state["pairs"])
 
 
-def _batch_words() -> set[str]:
-    from .options import options
-
-    return {name for name, option in options().items() if option.in_batch}
+def _solver(model: Model, fixed: Mapping[str, float], names: Mapping[str, str],
+            words: Sequence[tuple[str, str]]) -> Solver:
+    """A solver of what is known already."""
+    solver = Solver.__new__(Solver)
+    solver._begin(model, fixed, names, words)
+    return solver
 
 
 class _Problem:
@@ -499,6 +456,9 @@ class _Problem:
             self.solver_words += [("t0", repr(t0)), ("t1", repr(t1))]
         if t_eval is not None:
             self.solver_words.append(_times(t_eval))
+
+    def solver(self, words: Sequence[tuple[str, str]]) -> Solver:
+        return _solver(self.model, self.fixed, self.names, words)
 
     def _trace(self, fun: Any, y0: Any, args: Any, given: dict[str, Any]) -> tuple[Model, dict[str, Any]]:
         if y0 is None:
@@ -559,45 +519,38 @@ def solve_ivp(fun: Any, t_span: Sequence[float] | None = None, y0: Any = None, m
     """
     options = {**options, "method": method, "dense_output": dense_output}
     problem = _Problem(fun, t_span, y0, args, t_eval, params, events, options)
-    single = not problem.arrays and not problem.batch_words
-    if single and not any(w[0] in ("save", "summary", "reduce") for w in problem.solver_words):
+    words = {name for name, _ in problem.solver_words}
+    single = not problem.arrays and not problem.batch_words and "reduce" not in words
+    if single and not {"save", "summary"} & words:
         problem.solver_words.append(("save", "steps"))
     batch = _Batch(problem.model, problem.arrays, problem.batch_words, problem.fixed)
     if not problem.events:
-        return _solver_of(problem)._run(batch, None, progress, single)
+        return problem.solver(problem.solver_words)._run(batch, None, progress, single)
     return _run_with_events(problem, batch, progress, single)
-
-
-def _solver_of(problem: _Problem, *words: tuple[str, str]) -> Solver:
-    solver = Solver.__new__(Solver)
-    problem.solver_words += words
-    solver._begin(problem)
-    return solver
 
 
 def _run_with_events(problem: _Problem, batch: _Batch, progress: Any, single: bool) -> Result:
     """With the times of all events; how many there are is found out by taking more."""
-    words, names = list(problem.solver_words), event_names(problem.events)
+    words, names = problem.solver_words, event_names(problem.events)
     steps = ("save", "steps") in words
     base = [w for w in words if w != ("save", "steps") and w[0] != "record"]
     asked = [text for name, text in words if name == "record"]
     room = 32
     while True:
         record = asked + [f"{n},{room}" for pair in names for n in pair]
-        problem.solver_words = [*base, ("record", ",".join(record))]
-        result = _solver_of(problem)._run(batch, None, progress if not steps else False, single)
+        solver = problem.solver([*base, ("record", ",".join(record))])
+        result = solver._run(batch, None, progress if not steps else False, single)
         if all(np.isnan(result[f"{n}.t"][..., -1]).all() for pair in names for n in pair):
             break
         room *= 8
-    found = [_recorded(result, pair, single) for pair in names]
+    found = [_recorded(result, pair) for pair in names]
     if steps:
-        problem.solver_words = words
-        result = _solver_of(problem)._run(batch, None, progress, single)
+        result = problem.solver(words)._run(batch, None, progress, single)
     result.t_events, result.y_events = [t for t, _ in found], [y for _, y in found]
     return result
 
 
-def _recorded(result: Result, names: list[str], single: bool) -> tuple[np.ndarray, np.ndarray]:
+def _recorded(result: Result, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """Times of events in order, NaN behind the last, and states at them."""
     t = np.concatenate([result[f"{n}.t"] for n in names], axis=-1)
     y = np.stack([np.concatenate([result[f"{n}.{v}"] for n in names], axis=-1)

@@ -181,13 +181,50 @@ class Elsewhere(unittest.TestCase):
         self.assertTrue(np.isnan(r["x"][pending]).all())
         self.assertTrue(np.isfinite(s(r=np.ones(4))["x"]).all())  # it is as before
 
-    def test_few_runs_are_stopped_too(self):
-        s = shoal.Solver(LORENZ, (0, 1e7), device="cpu", max_steps=10**12)
+    def stopped(self, call):
         timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
-        with self.assertRaises(KeyboardInterrupt):
-            s(r=np.array([28.0, 29.0]))
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            call()
         timer.join()
+        return caught.exception.result
+
+    def test_few_runs_are_stopped_too(self):
+        s = shoal.Solver(LORENZ + "par end=1\nevent stop when t > end : stop\n", (0, 1e7), device="cpu",
+                         max_steps=10**12)
+        out = np.empty((2, 3))
+        for end in (1.0, 1.0):
+            s(r=np.array([28.0, 29.0]), end=np.full(2, end), out=out)
+        stopped = self.stopped(lambda: s(r=np.array([28.0, 29.0]), end=np.full(2, 1e9), out=out))
+        self.assertTrue((stopped.status == 255).all() and np.isnan(out).all())
+
+    def test_a_reduction_is_stopped(self):
+        s = shoal.Solver(LORENZ, (0, 2000), device="cpu", max_steps=10**8, reduce="mean")
+        stopped = self.stopped(lambda: s(r=np.linspace(20, 30, 200_000)))
+        self.assertTrue(np.isnan(stopped["x.mean"]).all())
+        with self.assertRaises(AttributeError):
+            stopped.status
+
+    def test_times_are_those_of_the_run(self):
+        s = solver()
+        first = s(r=np.ones(3))
+        kept = first.timing.categories
+        second = s(r=np.ones(4))
+        self.assertIs(first.timing.categories, kept)
+        self.assertTrue(second.device)
+        third = s(r=np.ones(5))
+        for gone in (lambda: second.timing, lambda: second.device):
+            with self.assertRaisesRegex(RuntimeError, "run again"):
+                gone()
+        self.assertTrue(third.timing.spans)
+
+    def test_a_warning_is_the_callers(self):
+        s, out = solver(max_steps=2), np.empty((2, 3))
+        for _ in range(3):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                s(r=np.ones(2), out=out)
+            self.assertEqual([w.filename for w in caught], [__file__])
 
     def test_a_signal_that_is_handled_ends_nothing(self):
         seen = []

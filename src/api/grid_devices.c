@@ -110,9 +110,7 @@ static shoal_code worker_of(shoal_grid *g, uint32_t row, shoal_log *log) {
         return open_worker(g, row, d ? d->backend : device_backend("cpu"), d ? d->index : 0, NULL,
                            log);
     if (w->runner.backend->target(w->runner.device)->device && w->pid != getpid())
-        return report_error(log_report(log), SHOAL_DEVICE,
-                            "%s: a process that was forked cannot use the device of its parent; "
-                            "fork first, or use the CPU",
+        return report_error(log_report(log), SHOAL_DEVICE, "%s: " DEVICE_FORKED,
                             w->runner.backend->name);
     return SHOAL_OK;
 }

@@ -5,6 +5,7 @@
 #include "api/solver.h"
 
 #include "base/file.h"
+#include "device/device.h"
 #include "io/io.h"
 
 #include <math.h>
@@ -279,10 +280,7 @@ shoal_code solver_check_run(const shoal_solver *s, shoal_log *log) {
     if (s->plans)
         return report_error(log_report(log), SHOAL_USAGE, "this solver was made to plan only");
     if (is_device(s) && s->pid != getpid())
-        return report_error(log_report(log), SHOAL_DEVICE,
-                            "%s: a process that was forked cannot use the device of its parent; "
-                            "fork first, or use the CPU",
-                            s->backend->name);
+        return report_error(log_report(log), SHOAL_DEVICE, "%s: " DEVICE_FORKED, s->backend->name);
     return SHOAL_OK;
 }
 

@@ -16,6 +16,10 @@ LOG_DECLARE_LABEL(kernel_launch);
     X(cuda, "[:I]")                                                                                \
     X(opencl, "[:I]")
 
+// Why a child of fork has no device: drivers keep threads, which it has not.
+#define DEVICE_FORKED                                                                              \
+    "a process that was forked cannot use the device of its parent; spawn it, or use the CPU"
+
 #define DEVICE_ONE(name, number) +1 // to count them
 
 extern const struct shoal_backend *const device_backends[]; // ends with NULL

@@ -6,6 +6,7 @@
 #include "device/cuda/cuda.h"
 
 #include "base/thread.h"
+#include "device/device.h"
 #include "device/offload.h"
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OLDEST_DRIVER = 12000 };
 
@@ -50,6 +52,7 @@ static const struct symbol driver_symbols[] = {
 static struct {
     pthread_once_t once;
     struct cuda_driver table;
+    pid_t pid;     // that has opened it
     char why[160]; // empty: it can be used
 } driver = {.once = PTHREAD_ONCE_INIT};
 
@@ -82,6 +85,7 @@ static void name_driver(void *library, char *name, size_t room) {
 static void open_driver(void) {
     static const char *const names[] = {"libcuda.so.1", NULL};
     sigset_t old;
+    driver.pid = getpid();
     thread_block_signals(&old);
     void *library = offload_open_library(names);
     const char *lacks =
@@ -101,8 +105,9 @@ static void open_driver(void) {
 
 const struct cuda_driver *cuda_driver(char *why, size_t room) {
     pthread_once(&driver.once, open_driver);
-    snprintf(why, room, "%s", driver.why);
-    return driver.why[0] ? NULL : &driver.table;
+    bool forked = driver.pid != getpid();
+    snprintf(why, room, "%s", forked ? DEVICE_FORKED : driver.why);
+    return *why ? NULL : &driver.table;
 }
 
 // ---- Errors -------------------------------------------------------------------------------------
@@ -112,7 +117,7 @@ static const struct {
     const char *hint;
 } hints[] = {
     {2, "the device has not enough free memory"},
-    {3, "a process that was forked cannot use the device of its parent"},
+    {3, DEVICE_FORKED},
     {46, "another process has the device for itself"},
     {200, "the driver may be too old for this NVRTC"},
     {209, "the kernel was made for another architecture"},

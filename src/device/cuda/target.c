@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,8 +187,7 @@ shoal_code cuda_enter(struct shoal_device *d, struct report *r) {
                             "cuda: %s was given as a target to build for; nothing runs on it",
                             d->arch);
     if (d->pid != getpid())
-        return report_error(r, SHOAL_DEVICE,
-                            "cuda: a process that was forked cannot use the device of its parent");
+        return report_error(r, SHOAL_DEVICE, "cuda: " DEVICE_FORKED);
     pthread_mutex_lock(&d->context_lock);
     int result = d->context ? CU_OK : make_context(d);
     pthread_mutex_unlock(&d->context_lock);

@@ -4,6 +4,7 @@
 #include "device/opencl/opencl.h"
 
 #include "base/thread.h"
+#include "device/device.h"
 #include "device/known.h"
 #include "device/offload.h"
 
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -27,6 +29,7 @@ static const struct {
 static struct {
     pthread_once_t once;
     struct opencl_list list;
+    pid_t pid;     // that has opened it
     char why[160]; // empty: it can be used
 } library = {.once = PTHREAD_ONCE_INIT};
 
@@ -84,6 +87,7 @@ static void open_library(void) {
     char without[VENDORS_NAMES];
     struct vendors_hidden hidden;
     sigset_t old;
+    library.pid = getpid();
     known_without(&opencl_backend, without);
     thread_block_signals(&old);
     vendors_hide(without, &hidden); // drivers that would end the process
@@ -98,8 +102,9 @@ static void open_library(void) {
 
 const struct opencl_list *opencl_list(char *why, size_t room) {
     pthread_once(&library.once, open_library);
-    snprintf(why, room, "%s", library.why);
-    return library.why[0] ? NULL : &library.list;
+    bool forked = library.pid != getpid();
+    snprintf(why, room, "%s", forked ? DEVICE_FORKED : library.why);
+    return *why ? NULL : &library.list;
 }
 
 // ---- Errors -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include "device/opencl/opencl.h"
 
 #include "base/thread.h"
+#include "device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,8 +106,7 @@ shoal_code opencl_open(uint32_t index, const char *target, bool fast_math,
 shoal_code opencl_same_process(const struct shoal_device *d, struct report *r) {
     if (d->pid == getpid())
         return SHOAL_OK;
-    return report_error(r, SHOAL_DEVICE,
-                        "opencl: a process that was forked cannot use the device of its parent");
+    return report_error(r, SHOAL_DEVICE, "opencl: " DEVICE_FORKED);
 }
 
 // As in a process that was forked: the device is another's.
