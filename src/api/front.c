@@ -166,7 +166,7 @@ static void look_up(const struct order *order, enum plan_role role, const shoal_
 static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char key[KEY_HEX]) {
     shoal_solver *s = user;
     struct order order;
-    char word[16];
+    char word[KNOWN_TARGET];
     shoal_options o = options_of(s, row);
     const char *target = known_target(s->front->chooser.machine.known[row], word);
     shoal_code code = order_open(s->model, &o, target, &order, NULL);
@@ -183,7 +183,7 @@ static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char k
 static void look_for_stiff(shoal_solver *s, uint32_t row) {
     struct cost_kernel *out = &s->front->chooser.table.row[row].kernel, stiff = *out;
     struct order order;
-    char word[16], key[KEY_HEX];
+    char word[KNOWN_TARGET], key[KEY_HEX];
     shoal_options o = options_of(s, row);
     const char *target = known_target(s->front->chooser.machine.known[row], word);
     shoal_code code = order_open(s->model, &o, target, &order, NULL);
@@ -249,7 +249,7 @@ static void settle(void *user, bool wanted) {
 // A device may round divisions of f32 as it likes, unless its driver can be told not to.
 static bool is_target_free(void *user, uint32_t row) {
     shoal_solver *s = user, *cpu = NULL;
-    char word[16];
+    char word[KNOWN_TARGET];
     bool rounds = !s->plan->kernel[PLAN_FIRST].f32 ||
                   known_target(s->front->chooser.machine.known[row], word);
     return rounds && child_of(s, 0, &cpu, s->front->log) == SHOAL_OK &&
