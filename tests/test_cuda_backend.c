@@ -625,6 +625,25 @@ static void key_of(const char *target, bool fast_math, struct cache *probes, cha
     cuda_backend.close(d);
 }
 
+// Words of exactness would win over those of speed.
+TEST(cuda_fast_math_is_all_or_nothing) {
+    for (int fast = 0; fast < 2; fast++) {
+        char arch[48];
+        const char *options[CUDA_OPTIONS];
+        struct shoal_device *d = NULL;
+        REQUIRE(cuda_backend.open(0, "sm_90", fast, &d, NULL) == SHOAL_OK);
+        int exact = 0, count = cuda_options(d, arch, options), speed = 0;
+        for (int i = 0; i < count; i++) {
+            exact += !strncmp(options[i], "--prec", 6) || !strncmp(options[i], "--ftz", 5) ||
+                     !strncmp(options[i], "--fmad", 6);
+            speed += !strcmp(options[i], "--use_fast_math");
+        }
+        CHECK_INT(exact, fast ? 0 : 4);
+        CHECK_INT(speed, fast);
+        cuda_backend.close(d);
+    }
+}
+
 TEST(cuda_key) {
     char first[KEY_HEX], kept[KEY_HEX], other[KEY_HEX], arch[KEY_HEX], fast[KEY_HEX];
     struct cache *probes = cache_open(NULL);

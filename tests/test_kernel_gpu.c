@@ -348,12 +348,16 @@ LONG_TEST(kernel_gpu_cuda_every_variant) {
 TEST(kernel_gpu_cuda_registers) {
     nvrtc_open();
     char *model = ring(32);
-    struct listing s = listing_new(model, "method=rk4 dt=0.01 t1=1 precision=f32", &cuda);
-    char *ptx = cuda_compile(s.kernel.text.data, "compute_90", "ring of 32");
-    CHECK(!strstr(ptx, ".local"));
-    CHECK(!strstr(ptx, ".f64"));
-    free(ptx);
-    listing_free(&s);
+    static const char *const options[] = {"method=rk4 dt=0.01 t1=1 precision=f32",
+                                          "method=tsit5 t1=1 precision=f32"};
+    for (size_t i = 0; i < 2; i++) {
+        struct listing s = listing_new(model, options[i], &cuda);
+        char *ptx = cuda_compile(s.kernel.text.data, "compute_90", "ring of 32");
+        CHECK_MSG(!strstr(ptx, ".local"), "%s", options[i]);
+        CHECK(!strstr(ptx, ".f64"));
+        free(ptx);
+        listing_free(&s);
+    }
     free(model);
 }
 
@@ -386,6 +390,26 @@ TEST(kernel_gpu_cuda_quick_divisions) {
         free(ptx);
         listing_free(&s);
     }
+}
+
+// Fast math has nothing of IEEE, and 1/(q sqrt(q)) is one instruction, cubed; also where the parts
+// of a long function hand it to each other.
+TEST(kernel_gpu_cuda_fast_divisions) {
+    static const char model[] =
+        "par a=1; init x=1, y=2; x'=1/(x+a)+3/((y+a)*sqrt(y+a))+x/sqrt(x*x+a);"
+        "y'=-y/(sqrt(x*x+a)*(x*x+a))-sqrt(y*y+a)";
+    struct shoal_target fast = cuda;
+    fast.fast_math = true;
+    nvrtc_open();
+    struct listing s = listing_new(model, "method=rk4 dt=0.1 t1=1 precision=f32", &fast);
+    char *ptx = cuda_compile(s.kernel.text.data, "compute_90", "fast divisions");
+    CHECK(!strstr(ptx, "sqrt.rn.f32") && !strstr(ptx, "rcp.rn.f32") && !strstr(ptx, "div.rn.f32"));
+    int roots = count(ptx, "\tsqrt.approx.ftz.f32");
+    CHECK_MSG(roots >= 4, "%d roots", roots);
+    CHECK_INT(count(ptx, "rcp.approx.ftz.f32"), roots);
+    CHECK_INT(count(ptx, "rsqrt.approx.ftz.f32"), 3 * roots);
+    free(ptx);
+    listing_free(&s);
 }
 
 // Seven stars, their distances shared: so many statements that a function of that length would be

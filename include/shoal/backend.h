@@ -30,7 +30,7 @@ struct shoal_target {
     uint32_t lanes64;         // doubles in a register; 1: scalar code
     const char *sleef_suffix; // of SLEEF's functions for these lanes; NULL: SLEEF is not used
     const char *mvec_letter;  // of libmvec's mangled names; NULL: libmvec is not used
-    bool quick_division;      // the prelude has what kernels/quick.h takes, in f32
+    bool quick_division;      // the prelude has the hardware's approximations, in f32
     bool fast_math;           // 3.5 ulp functions, divisions as products with reciprocals
 };
 

@@ -55,7 +55,8 @@ INLINE elem r_size(elem a, elem b) {
 #endif
 
 #if F32
-// Below: approximations, for quick.h; the larger size, NaN when one is (a NaN has the larger bits).
+// Below: approximations, for quick.h and for fast math; the larger size, NaN when one is (a NaN has
+// the larger bits).
 INLINE elem r_rcp_approx(elem a) {
     elem r;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
@@ -66,6 +67,12 @@ INLINE elem r_rsqrt_approx(elem a) {
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
     return r;
 }
+INLINE elem r_sqrt_approx(elem a) {
+    elem r;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+}
+INLINE elem r_cube(elem a) { return a * a * a; }
 #if __CUDA_ARCH__ >= 800
 #define r_worst(a, b) r_size(a, b)
 #else

@@ -15,14 +15,17 @@
 enum { EM_NVIDIA_CUDA = 190, LOG_MOST = 64 << 10 };
 
 int cuda_options(const struct shoal_device *d, char arch[48], const char *options[CUDA_OPTIONS]) {
-    // Contraction is never the compiler's; division and square root are those of IEEE.
-    static const char *const fixed[] = {"--std=c++17",     "--no-source-include", "--fmad=false",
-                                        "--prec-div=true", "--prec-sqrt=true",    "--ftz=false"};
+    // Contraction is never the compiler's; division and square root are those of IEEE. Each of
+    // these would win over --use_fast_math, which is their opposite.
+    static const char *const exact[] = {"--fmad=false", "--prec-div=true", "--prec-sqrt=true",
+                                        "--ftz=false"};
     int n = 0;
     snprintf(arch, 48, "--gpu-architecture=%s", d->arch);
     options[n++] = arch;
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        options[n++] = fixed[i];
+    options[n++] = "--std=c++17";
+    options[n++] = "--no-source-include";
+    for (size_t i = 0; i < sizeof exact / sizeof *exact && !d->target.fast_math; i++)
+        options[n++] = exact[i];
     if (d->target.fast_math)
         options[n++] = "--use_fast_math";
     return n;

@@ -70,7 +70,7 @@ static struct shoal_device *new_device(const char *arch, bool fast_math, struct 
                                       .prelude = "prelude_cuda.h",
                                       .device = true,
                                       .lanes64 = 1,
-                                      .quick_division = !fast_math,
+                                      .quick_division = true,
                                       .fast_math = fast_math};
     return d;
 }

@@ -28,6 +28,8 @@ struct shape {
     uint32_t unroll_states; // up to this size the state loops are unrolled (f64: see half)
     bool half;              // half of it in f64, which takes two registers
     uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled
+    uint32_t registers;     // for states and stages of an explicit method, as f32
+    uint32_t held_length;   // unroll_length where those are enough
     uint32_t inline_length; // a function with more statements is not inlined
     uint32_t stiff_length;  // the same in implicit methods: there are more of them in a stage
     uint32_t stiff_unroll;  // unroll_length of implicit methods and few states
@@ -52,6 +54,8 @@ static const struct shape thread_shape = {
     .unroll_states = 40,
     .half = true,
     .unroll_length = 1500,
+    .registers = 232,
+    .held_length = 6000,
     .inline_length = 600,
     .stiff_length = 600,
     .stiff_unroll = 9000,
@@ -231,10 +235,40 @@ static uint32_t unroll_states(const struct assembly *a) {
     return a->shape->unroll_states / (a->shape->half && !a->plan->f32 ? 2 : 1);
 }
 
+// Whether a stage is needed when the one at `now` begins: by that or a later one, or the error.
+static bool is_alive(const struct method *m, uint32_t stage, uint32_t now) {
+    bool alive = m->e[stage] != 0 || m->e2[stage] != 0;
+    for (uint32_t i = now; i < m->stages && !alive; i++)
+        alive = m->a[i][stage] != 0;
+    return alive;
+}
+
+// Numbers for each state that an explicit step has at a time, at most: the state, stages, and their
+// sum or the argument of the next one.
+static uint32_t numbers_at_a_time(const struct method *m) {
+    uint32_t most = 0;
+    for (uint32_t now = 1; now < m->stages; now++) {
+        uint32_t count = m->fsal ? 1 : 2;
+        for (uint32_t i = 0; i < now; i++)
+            count += is_alive(m, i, now);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static bool is_held(const struct assembly *a) {
+    const struct method *m = a->plan->method;
+    uint32_t size = a->plan->f32 ? 1 : 2;
+    return m->scheme == EXPLICIT && a->system->states <= unroll_states(a) &&
+           size * a->system->states * numbers_at_a_time(m) <= a->shape->registers;
+}
+
 // The stages of a system in registers are worth more statements.
 static bool is_unrolled(struct assembly *a) {
     bool far = is_implicit(a) && a->system->states <= unroll_states(a);
-    return step_length(a) <= (far ? a->shape->stiff_unroll : a->shape->unroll_length);
+    return step_length(a) <= (far          ? a->shape->stiff_unroll
+                              : is_held(a) ? a->shape->held_length
+                                           : a->shape->unroll_length);
 }
 
 static bool has_second_error(const struct method *m) {
@@ -394,8 +428,9 @@ static void put_rhs_twice(struct assembly *a, struct emit *e) {
 }
 
 static bool is_twice(struct assembly *a, const struct emit *e) {
-    return a->plan->target->quick_division && a->plan->f32 && e->count <= a->shape->stack_states &&
-           codegen_length(e, &a->arena) <= e->inline_length &&
+    const struct shoal_target *t = a->plan->target;
+    return t->quick_division && !t->fast_math && a->plan->f32 &&
+           e->count <= a->shape->stack_states && codegen_length(e, &a->arena) <= e->inline_length &&
            codegen_divisions(e, &a->arena) >= QUICK_DIVISIONS;
 }
 

@@ -130,6 +130,42 @@ static void put_quick(struct writer *w, const struct node *n) {
     put_operands(w, n, one);
 }
 
+// Whether divisions and roots are the hardware's approximations.
+static bool is_fast(const struct writer *w) {
+    const struct shoal_target *t = w->e->plan->target;
+    return t->fast_math && t->quick_division && w->e->plan->f32;
+}
+
+// In such a division by sqrt(x) or x sqrt(x): x, and which power of 1/sqrt(x) is meant.
+static node_id root_below(const struct writer *w, const struct node *n, int *power) {
+    const struct node *items = w->e->dag->nodes.items, *below = &items[n->b];
+    *power = 1;
+    if (n->op != OP_DIV || !is_fast(w))
+        return NODE_NONE;
+    if (below->op == OP_SQRT)
+        return below->a;
+    *power = 3;
+    if (below->op != OP_MUL)
+        return NODE_NONE;
+    if (items[below->a].op == OP_SQRT && items[below->a].a == below->b)
+        return below->b;
+    return items[below->b].op == OP_SQRT && items[below->b].a == below->a ? below->a : NODE_NONE;
+}
+
+static void put_fast(struct writer *w, const struct node *n) {
+    int power;
+    node_id x = root_below(w, n, &power);
+    if (n->op == OP_DIV) {
+        emit_value(w, n->a);
+        buf_puts(w->out, " * ");
+    }
+    buf_puts(w->out, x != NODE_NONE    ? power == 1 ? "r_rsqrt_approx(" : "r_cube(r_rsqrt_approx("
+                     : n->op == OP_DIV ? "r_rcp_approx("
+                                       : "r_sqrt_approx(");
+    emit_value(w, x != NODE_NONE ? x : n->op == OP_DIV ? n->b : n->a);
+    buf_puts(w->out, x != NODE_NONE && power == 3 ? "))" : ")");
+}
+
 static void put_infix(struct writer *w, const struct node *n, const char *sign) {
     emit_value(w, n->a);
     buf_printf(w->out, " %s ", sign);
@@ -161,6 +197,10 @@ static void put_expression(struct writer *w, const struct node *n) {
     char name[24];
     if (w->e->form == EMIT_QUICK && is_division(n->op)) {
         put_quick(w, n);
+        return;
+    }
+    if (is_division(n->op) && is_fast(w)) {
+        put_fast(w, n);
         return;
     }
     switch (n->op) {
@@ -242,6 +282,8 @@ node_id emit_operand(const struct writer *w, node_id id, uint32_t i) {
     const struct node *n = &w->e->dag->nodes.items[id];
     node_id read[6];
     uint32_t count = 0;
+    int power;
+    node_id root = root_below(w, n, &power);
     for (int k = 0; k < op_operands[n->op]; k++) {
         node_id x = operand(n, k);
         const struct node *product = &w->e->dag->nodes.items[x];
@@ -249,6 +291,8 @@ node_id emit_operand(const struct writer *w, node_id id, uint32_t i) {
         if (w->fused[x])
             read[count++] = product->b;
     }
+    if (root != NODE_NONE)
+        read[count++] = root;
     return i < count ? read[i] : NODE_NONE;
 }
 
