@@ -309,7 +309,7 @@ static void match(struct ensemble *e, char text[16]) {
 #define NO_REFILL                                                                                  \
     { "refill", "off" }
 #define STEP "0.0009765625"
-// Close passes make pairs that circle each other for 50,000 steps: of CuBIE's 12,332 runs fail.
+// Close passes make pairs that circle each other for 50,000 steps; 12,332 of CuBIE's runs fail.
 #define FEW_STEPS                                                                                  \
     { "max-steps", "1000" }
 
