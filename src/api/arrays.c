@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Running a solver into the caller's arrays: named as in result files, with strides of the caller.
 #include "api/solver.h"
+#include "base/copy.h"
 #include "base/team.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPY_GRAIN = 1 << 19 }; // bytes a thread copies at least
+enum {
+    COPY_GRAIN = 1 << 19,   // bytes a thread copies at least
+    COPY_AROUND = 32 << 20, // results that are larger do not stay in caches anyway
+};
 
 // ---- Copies -------------------------------------------------------------------------------------
 
@@ -32,10 +36,12 @@ DEFINE_COPY(word1)
 DEFINE_COPY(word4)
 DEFINE_COPY(word8)
 
-static void copy_box(const struct box *b, size_t bytes) {
+static void copy_box(const struct box *b, size_t bytes, bool around) {
     bool dense = (b->samples == 1 || (b->from_sample == 1 && b->to_sample == 1)) &&
                  b->from_row == b->samples && b->to_row == b->samples;
-    if (dense)
+    if (dense && around)
+        copy_around(b->to, b->from, b->rows * b->samples * bytes);
+    else if (dense)
         memcpy(b->to, b->from, b->rows * b->samples * bytes);
     else if (bytes == sizeof(word8))
         copy_word8(b);
@@ -49,6 +55,7 @@ struct copy {
     const struct result_list *list;
     const struct result_chunk *chunk;
     const struct array_target *to;
+    bool around; // caches
 };
 
 static bool has_rows(const struct result_array *a) {
@@ -75,7 +82,7 @@ static void copy_rows(void *user, size_t first, size_t end) {
                                .from_sample = v->sample_stride,
                                .to_row = t->row_stride,
                                .to_sample = t->sample_stride},
-                 bytes);
+                 bytes, c->around);
     }
 }
 
@@ -87,7 +94,7 @@ void array_copy(const struct result_list *list, const struct result_chunk *c,
             of_row += (size_t)result_width(list, &list->array[i]) *
                       result_type_bytes(list->array[i].type);
     team_run(team, threads, c->rows, COPY_GRAIN / of_row + 1, copy_rows,
-             &(struct copy){list, c, to});
+             &(struct copy){list, c, to, of_row * list->of.rows >= COPY_AROUND});
 }
 
 // ---- The caller's arrays ------------------------------------------------------------------------
