@@ -318,6 +318,8 @@ static void match(struct ensemble *e, char text[16]) {
 static const struct ensemble table[] = {
     {LORENZ("Lorenz rk4 f32, 1024 steps"), RK4("f32", STEP), .last = 14.49,
      .peer = {23.4, 34, 1.4e-6}, .bar = {13.7, 15.5, 1.5e-6}},
+    {LORENZ("Lorenz rk4 f32, compensated"),
+     .settings = {{"method", "rk4"}, {"dt", STEP}, {"precision", "f32"}, {"compensate", "on"}}},
     {LORENZ("Lorenz rk4 f64, 1024 steps"), RK4("f64", STEP), .last = 25.18, .bar = {26.8, 32}},
     {LORENZ("Lorenz tsit5 f32 1e-5"), ADAPTIVE("tsit5", "1e-5", "f32", {0}), .last = 1.553,
      .peer = {1.65, 11.6, 3.6e-5}, .bar = {1.45, 5, 3.6e-5}},

@@ -34,6 +34,7 @@ static const struct flip flips[] = {
     {"controller", "controller=fixed dt=0.1"},
     {"precision", "precision=f32"},
     {"fast-math", "fast-math=on"},
+    {"compensate", "compensate=on"},
     {"save", "save=n=11"},
     {"vars", "vars=x"},
     {"vars", "vars=y"},

@@ -146,6 +146,7 @@ static const struct change {
     {"atol", "", "1e-3,x=1e-4"},
     {"precision", "", "f32"},
     {"fast-math", "", "on"},
+    {"compensate", "", "on"},
     {"save", "", "n=4"},
     {"save", "save=n=4", "every=0.25"},
     {"save", "save=n=4", "at=0.1,0.5"},

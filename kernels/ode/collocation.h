@@ -133,7 +133,8 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     linearise_step(x, p, s);
     collocation_factor(s);
     collocation_iterate(x, p, s);
-    stages_add(x->y, s->k, rk_b, R(rk_b_first), STAGES, s->y1);
+    stages_add(FROM(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1);
+    SOLUTION(x, s)
     newton_end(s);
 }
 

@@ -65,11 +65,14 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     dirk_iterate(x, p, s, i, d);
     if (i != STAGES - 1)
         return;
-#if STIFFLY_ACCURATE
+#if STIFFLY_ACCURATE && COMPENSATED
+    STATES(j, 0) s->y1[j] = r_fma(R(GAMMA), s->k[i][j], d[j]);
+#elif STIFFLY_ACCURATE
     STATES(j, 0) s->y1[j] = x->y[j] + r_fma(R(GAMMA), s->k[i][j], d[j]);
 #else
-    stages_add(x->y, s->k, rk_b, R(rk_b_first), STAGES, s->y1);
+    stages_add(FROM(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1);
 #endif
+    SOLUTION(x, s)
     newton_end(s);
 #if FSAL
     s->per_h = R(1) / s->h;

@@ -33,6 +33,9 @@ INLINE int burst(struct worker *k, struct group *g, u32 count) {
     for (int w = 0; w < WAYS; w++) {
         x[w].t = g[w].x.t;
         STATES(j, 0) x[w].y[j] = g[w].x.y[j];
+#if COMPENSATED
+        STATES(j, 0) x[w].low[j] = g[w].x.low[j];
+#endif
         STATES(j, 0) x[w].f0[j] = g[w].x.f0[j];
         s[w].h = h;
 #if IMPLICIT
@@ -53,6 +56,9 @@ INLINE int burst(struct worker *k, struct group *g, u32 count) {
 #endif
         g[w].x.t = fixed_time(a, &g[w], fixed_done(a, &g[w]));
         STATES(j, 0) g[w].x.y[j] = x[w].y[j];
+#if COMPENSATED
+        STATES(j, 0) g[w].x.low[j] = x[w].low[j];
+#endif
         STATES(j, 0) g[w].x.f0[j] = x[w].f0[j];
     }
     return fine;

@@ -109,6 +109,9 @@ INLINE void fixed_step(const struct shoal_args *a, const struct group *g, struct
     }
     UNROLL for (int w = 0; w < WAYS; w++) {
         STATES(j, 0) x[w].y[j] = s[w].y1[j];
+#if COMPENSATED
+        STATES(j, 0) x[w].low[j] = s[w].low1[j];
+#endif
 #if FSAL
         STATES(j, 0) x[w].f0[j] = LAST_SLOPE(&s[w], j);
 #endif

@@ -27,6 +27,9 @@
 #ifndef COUNTERS
 #define COUNTERS 0
 #endif
+#ifndef COMPENSATED
+#define COMPENSATED 0
+#endif
 
 #if COUNTERS // why a step was rejected
 enum { REASON_ERROR, REASON_NEWTON, REASON_NONFINITE, REASON_SINGULAR, REASONS };
@@ -40,6 +43,9 @@ struct point {
     treal t;
     ARRAY(y, N);
     ARRAY(f0, N); // f(t, y), the first stage of the next step
+#if COMPENSATED
+    ARRAY(low, N); // what y has lost when it was rounded
+#endif
 };
 
 // These are the limits that the host sets for all rows, as reals.
@@ -248,3 +254,18 @@ INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE e
     }
 #endif
 }
+
+// A solution is the start of its step and the way from there. Compensated, y1 has the way alone at
+// first (FROM is no start), and what was lost before goes with it.
+#if COMPENSATED
+#define FROM(x) 0
+#define SOLUTION(x, s)                                                                             \
+    STATES(j, 0) {                                                                                 \
+        real way = (s)->y1[j] + (x)->low[j], from = (x)->y[j];                                     \
+        (s)->y1[j] = from + way;                                                                   \
+        (s)->low1[j] = way - ((s)->y1[j] - from);                                                  \
+    }
+#else
+#define FROM(x) (x)->y
+#define SOLUTION(x, s)
+#endif

@@ -51,6 +51,9 @@ struct trial {
     const struct limits *limits;
     ARRAY(f, N);
     ARRAY(y1, N); // where a stage evaluates; in the end the solution
+#if COMPENSATED
+    ARRAY(low1, N); // what it has lost
+#endif
     real size;    // of the step
     real h;       // the same, signed
     treal t_new;  // where it ends

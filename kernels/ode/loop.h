@@ -43,6 +43,9 @@ INLINE void group_copy_lane(struct group *to, int i, const struct group *from, i
     for (int n = 0; n < N; n++) {
         LANE(to->x.y[n], i) = LANE(from->x.y[n], j);
         LANE(to->x.f0[n], i) = LANE(from->x.f0[n], j);
+#if COMPENSATED
+        LANE(to->x.low[n], i) = LANE(from->x.low[n], j);
+#endif
     }
     for (int n = 0; n < NP; n++)
         LANE(to->p[n], i) = LANE(from->p[n], j);

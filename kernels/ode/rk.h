@@ -12,6 +12,9 @@ struct trial {
     real k[STAGES + EXTRA][N];
 #endif
     ARRAY(y1, N);
+#if COMPENSATED
+    ARRAY(low1, N); // what it has lost
+#endif
 #if DENSE && !DEGREE
     ARRAY(f1, N); // f where it ends, for the interpolant
 #endif
@@ -44,7 +47,11 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     if (i == 0) {
         STATES(j, 0) s->k[0][j] = x->f0[j];
     } else {
-        stages_add(x->y, s->k, rk_a[i], s->h * R(rk_a_first[i]), i, s->y1);
+        const SPACE real *from = i == STAGES - 1 ? FROM(x) : x->y;
+        stages_add(from, s->k, rk_a[i], s->h * R(rk_a_first[i]), i, s->y1);
+        if (i == STAGES - 1) {
+            SOLUTION(x, s)
+        }
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->k[i]);
     }
 }
@@ -60,8 +67,14 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     else if (COUNTS_IN_SUM(i))
         STATES(j, 0) s->y1[j] = r_weigh(rk_b[i], s->k[i][j], s->y1[j]);
     real scale = s->h * R(rk_b_first);
-    if (i == STAGES - 1)
+    if (i == STAGES - 1) {
+#if COMPENSATED
+        STATES(j, 0) s->y1[j] = scale * s->y1[j];
+        SOLUTION(x, s)
+#else
         STATES(j, 0) s->y1[j] = r_fma(scale, s->y1[j], x->y[j]);
+#endif
+    }
 }
 #endif
 

@@ -100,11 +100,14 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     }
     if (i != STAGES - 1)
         return;
-#if STIFFLY_ACCURATE
+#if STIFFLY_ACCURATE && COMPENSATED
+    STATES(j, 0) s->y1[j] = s->y1[j] + s->k[STAGES - 1][j];
+#elif STIFFLY_ACCURATE
     STATES(j, 0) s->y1[j] = x->y[j] + (s->y1[j] + s->k[STAGES - 1][j]);
 #else
-    stages_add(x->y, s->k, rk_b, R(rk_b_first), STAGES, s->y1);
+    stages_add(FROM(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1);
 #endif
+    SOLUTION(x, s)
 }
 
 #if ADAPTIVE

@@ -133,6 +133,9 @@ INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial
 #endif
 #endif
     STATES(j, 0) g->x.y[j] = select(moved, s->y1[j], g->x.y[j]);
+#if COMPENSATED
+    STATES(j, 0) g->x.low[j] = select(moved, s->low1[j], g->x.low[j]);
+#endif
 #if FSAL
     STATES(j, 0) g->x.f0[j] = select(moved, LAST_SLOPE(s, j), g->x.f0[j]);
 #endif

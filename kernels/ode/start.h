@@ -173,6 +173,9 @@ INLINE real first_step(const struct shoal_args *a, const struct limits *l, struc
 INLINE void method_start(const struct shoal_args *a, const struct limits *l, struct group *g,
                          u32 lanes, int again) {
     mask starts = m_of_lanes(lanes);
+#if COMPENSATED
+    STATES(j, 0) g->x.low[j] = select(starts, R(0), g->x.low[j]);
+#endif
 #if FSAL || ADAPTIVE
     SPARE(f0, N, g->spare[2]);
     model_rhs(t_real(g->x.t), g->x.y, g->p, f0);

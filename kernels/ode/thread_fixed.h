@@ -37,6 +37,9 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
 #endif
         x->t = g->x.t;
         STATES(j, 0) s->y1[j] = x->y[j] = g->x.y[j];
+#if COMPENSATED
+        STATES(j, 0) s->low1[j] = x->low[j] = g->x.low[j];
+#endif
 #if FSAL
         STATES(j, 0) x->f0[j] = g->x.f0[j];
 #endif

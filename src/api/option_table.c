@@ -139,6 +139,10 @@ const struct option option_table[] = {
             "digits "
             "then depend on compiler and machine"),
      GROUP(METHOD), IN_KERNEL, FIELD(fast_math), .type = OPTION_FLAG},
+    {OPTION("compensate", KERNEL, NULL, "off",
+            "carry what states lose when they are rounded: many small steps in f32 end with the "
+            "error of a few"),
+     GROUP(METHOD), IN_MODEL, IN_KERNEL, FIELD(compensate), .type = OPTION_FLAG},
 
     {OPTION("save", KERNEL, "final|n=N|every=DT|at=T,...|steps", "final",
             "when to save; n counts both ends; between steps the method interpolates"),

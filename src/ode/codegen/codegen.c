@@ -371,6 +371,8 @@ static void put_sizes(struct assembly *a) {
         define(a, "DETECT_STIFF", 1);
     if (p->counters)
         define(a, "COUNTERS", 1);
+    if (p->compensate)
+        define(a, "COMPENSATED", 1);
     if (s->jumps)
         define(a, "JUMPS", s->jumps);
     if (p->signals)
@@ -604,6 +606,7 @@ static void put_workspace(struct assembly *a) {
     const struct system *s = a->system;
     const struct method *m = a->plan->method;
     struct thread_arrays t = {.states = s->states,
+                              .compensates = a->plan->compensate,
                               .stages = m->stages + (a->dense ? m->extra : 0),
                               .spares = spares(m),
                               .outputs = a->plan->outputs,

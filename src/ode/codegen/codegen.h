@@ -74,8 +74,9 @@ struct kernel_plan {
     const struct method *stiff; // takes over from trajectories that end as stiff; NULL: none do
     enum controller controller;
     bool f32;
-    bool dense;    // samples on a grid, between steps
-    bool counters; // of iterations, and of rejected steps by reason
+    bool dense;      // samples on a grid, between steps
+    bool counters;   // of iterations, and of rejected steps by reason
+    bool compensate; // what states lose when they are rounded is carried along
     const struct shoal_target *target;
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states
@@ -230,7 +231,7 @@ struct thread_arrays {
     uint32_t parameters; // and derived ones, and what parts of a long function share
     uint32_t linear;     // of an implicit method, else 0
     bool hermite;        // the interpolant needs a slope
-    bool iterates, collocates;
+    bool iterates, collocates, compensates;
 };
 uint32_t codegen_workspace(struct buf *out, const struct thread_arrays *t);
 // Statements of the factorisation and of a solution, when it is not loops.

@@ -16,7 +16,6 @@ static void put_array(struct walk *w, const char *place, uint32_t elements) {
 }
 
 static void put_group(struct walk *w, const struct thread_arrays *t) {
-    put_array(w, "k->limits.atol", t->states);
     put_array(w, "g->x.y", t->states);
     put_array(w, "g->x.f0", t->states);
     put_array(w, "g->spare[0]", t->states);
@@ -26,6 +25,11 @@ static void put_group(struct walk *w, const struct thread_arrays *t) {
     put_array(w, "g->out", t->outputs);
     put_array(w, "x->y", t->states);
     put_array(w, "x->f0", t->states);
+    if (t->compensates) {
+        put_array(w, "g->x.low", t->states);
+        put_array(w, "x->low", t->states);
+        put_array(w, "s->low1", t->states);
+    }
 }
 
 static void put_trial(struct walk *w, const struct thread_arrays *t) {

@@ -63,6 +63,7 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         .f32 = o->precision == SHOAL_F32,
         .dense = save_grid_kind(o) == SAMPLES_GRID,
         .counters = o->counters,
+        .compensate = o->compensate,
         .target = in->target,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
@@ -105,7 +106,7 @@ static bool same_signals(const struct kernel_plan *a, const struct kernel_plan *
 bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
            a->f32 == b->f32 && a->dense == b->dense && a->counters == b->counters &&
-           a->target == b->target && a->watcher == b->watcher &&
+           a->compensate == b->compensate && a->target == b->target && a->watcher == b->watcher &&
            summary_same(a->summary, b->summary) && same_doses(a->dose, b->dose) &&
            same_records(&a->record, &b->record) && a->signals == b->signals && same_signals(a, b) &&
            a->outputs == b->outputs &&
