@@ -471,6 +471,9 @@ static void bench_small(void) {
     row("8 Lorenz trajectories, warm solver, wall", wall * 1e3, "us", 20);
     row("- beyond the kernel", (wall - kernel) * 1e3, "us", NAN);
     job_free(&j);
+    j = job_new(e, 8, "auto", 0);
+    row("- the same on the device that is chosen", wall_ms(&j, 2000) * 1e3, "us", 20);
+    job_free(&j);
 }
 
 static const char *file_text(const char *path) {
