@@ -8,7 +8,7 @@
 // The kernel, shoal_kernel, is given struct shoal_call as dialect/head.h says, and makes struct
 // shoal_args of it, in which arrays are pointers. Whatever changes here changes SHOAL_ABI.
 #ifndef SHOAL_ABI
-#define SHOAL_ABI 7
+#define SHOAL_ABI 6
 
 #ifndef SHOAL_HEAD // a kernel has it before this
 #include "../dialect/head.h"
@@ -41,7 +41,7 @@ struct shoal_sizes {
     X(read, t1, SHOAL_ELEM)                                                                        \
     X(read, settle, SHOAL_ELEM)       /* pair: no sample of a step before it (steps_saved) */      \
     X(read, save_t, SHOAL_ELEM)       /* pairs, in the direction of integration */                 \
-    X(read, atol, SHOAL_ELEM)         /* [states], from SMALLEST_SCALE to LARGEST_SCALE */         \
+    X(read, atol, SHOAL_ELEM)         /* [states] */                                               \
     X(read, control, SHOAL_ELEM)      /* rtol, dt, dt_lo, dt0, dt_min, dt_max */                   \
     X(read, sample_offset, SHOAL_U64) /* steps_saved: [rows + 1]; may be NULL */                   \
     X(read, levels, SHOAL_ELEM)       /* pairs: numbers of summaries, as they count them */        \

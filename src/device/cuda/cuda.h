@@ -203,6 +203,7 @@ struct shoal_module {
     cu_module module;
     cu_function kernel;
     struct cuda_shape plain, refill, tiny;
+    struct cuda_shape few; // refill, where lanes get few rows each
     int registers, local_bytes;
 };
 

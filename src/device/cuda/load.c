@@ -8,6 +8,11 @@
 // A thread that has more than its registers hold keeps the rest in local memory, which is fast as
 // long as that of all resident threads is in the first-level cache. With refill a multiprocessor
 // therefore gets no more warps than fit there, but two; if not even one fits, all it can hold.
+//
+// When rows run out, a warp goes on until the longest row of its lanes ends, and the end of a batch
+// takes the longer, the more warps there are. Batches of few rows for each lane therefore get no
+// more warps than keep the device nearly as busy: on an H200 Van der Pol with mu from 1 to 1000
+// shuffled, 2^20 rows, takes 12 % less, and Lorenz, where all rows are alike, 2.5 % more.
 #include "device/cuda/cuda.h"
 
 #include "base/thread.h"
@@ -16,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { BUSY_WARPS = 16 }; // of a multiprocessor
 
 static unsigned resident_blocks(const struct shoal_module *m, unsigned block) {
     const struct shoal_device *d = m->device;
@@ -38,6 +45,8 @@ static void choose_shapes(struct shoal_module *m) {
     unsigned resident = resident_blocks(m, 32), cached = cached_blocks(m);
     m->tiny = (struct cuda_shape){32, resident};
     m->refill = (struct cuda_shape){32, resident < cached ? resident : cached};
+    unsigned busy = BUSY_WARPS * (unsigned)m->device->multiprocessors;
+    m->few = (struct cuda_shape){32, m->refill.resident < busy ? m->refill.resident : busy};
     m->plain = large.resident * large.block > small.resident * small.block ? large : small;
 }
 

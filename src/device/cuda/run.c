@@ -95,6 +95,8 @@ static int slot_ready(struct shoal_slot *s) {
     return result;
 }
 
+enum { ROWS_OF_A_LANE = 32 }; // from which on the end of a batch is short beside it
+
 // Without refill every row has its thread, with it there are as many threads as run at a time.
 // Batches that do not fill the device are spread over it.
 static void choose_shape(struct shoal_slot *s) {
@@ -102,7 +104,8 @@ static void choose_shape(struct shoal_slot *s) {
     const struct shoal_head *head = launch_head(s->chunk.launch);
     const struct cuda_shape *c = &m->plain;
     if (head->refill)
-        c = &m->refill;
+        c = head->rows / ROWS_OF_A_LANE < m->refill.resident * m->refill.block ? &m->few
+                                                                               : &m->refill;
     else if (head->rows <= (unsigned)m->device->multiprocessors * m->plain.block)
         c = &m->tiny;
     s->block = c->block;

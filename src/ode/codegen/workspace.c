@@ -16,6 +16,7 @@ static void put_array(struct walk *w, const char *place, uint32_t elements) {
 }
 
 static void put_group(struct walk *w, const struct thread_arrays *t) {
+    put_array(w, "k->limits.atol", t->states);
     put_array(w, "g->x.y", t->states);
     put_array(w, "g->x.f0", t->states);
     put_array(w, "g->spare[0]", t->states);

@@ -390,13 +390,6 @@ static void fill_summary(const struct chunk *c) {
     }
 }
 
-// A tolerance is within what the dialect calls SMALLEST_SCALE and LARGEST_SCALE, so that a number
-// over it is one too.
-static double usable_atol(double atol, size_t elem) {
-    double least = elem == sizeof(float) ? 1e-37 : 1e-300;
-    return fmin(fmax(atol, least), 1 / least);
-}
-
 static void fill_control(struct chunk *c) {
     const struct plan *p = c->plan;
     const struct shoal_args *a = &c->args;
@@ -411,7 +404,7 @@ static void fill_control(struct chunk *c) {
     for (int i = 0; i < CONTROL_COUNT; i++)
         put(a->control, c->elem, (size_t)i, control[i]);
     for (uint32_t i = 0; i < p->model->states.count; i++)
-        put(a->atol, c->elem, i, usable_atol(p->tolerances[c->role].atol[i], c->elem));
+        put(a->atol, c->elem, i, p->tolerances[c->role].atol[i]);
     put_pair(a->t0, c->elem, 0, p->t0);
     put_pair(a->t1, c->elem, 0, p->t1);
     put_pair(a->settle, c->elem, 0, p->t1 < p->t0 ? p->t0 - p->settle : p->t0 + p->settle);
