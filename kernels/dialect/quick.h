@@ -9,8 +9,9 @@
 //
 // Where the range holds, every result is the correctly rounded one. It holds for divisors from
 // 2^-126 to 2^126, if the quotient is 0, or lies between 2^-100 and 2^100 and its numerator is not
-// below 2^-100; for roots of finite numbers from 2^-101 on. It does not hold for a divisor of a
-// reciprocal or a variable, or a radicand, that is not a number.
+// below 2^-100; for roots of numbers from 2^-80 to 2^80, so that the range of a root says enough of
+// a reciprocal of x sqrt(x). It does not hold for a divisor of a reciprocal or a variable, or a
+// radicand, that is not a number.
 
 struct range {
     real error;     // the largest of 1 - b (1/b): infinite, not a number or 1 for an extreme b
@@ -22,8 +23,8 @@ struct range {
 #define RANGE_ERROR 0x1p-20f
 #define RANGE_LOW 0x1p-100f // what remains of a smaller numerator would lose bits
 #define RANGE_HIGH 0x1p100f
-#define ROOT_LEAST 0x0d000000u // bits of 2^-101: the same for a radicand
-#define ROOT_MOST 0x7f7fffffu  // bits of the largest number
+#define ROOT_LEAST 0x17800000u // bits of 2^-80
+#define ROOT_MOST 0x67800000u  // bits of 2^80
 
 INLINE mask range_holds(const struct range *g) {
     return (g->error < RANGE_ERROR) & (g->root <= ROOT_MOST - ROOT_LEAST) & (g->low >= RANGE_LOW) &
@@ -41,6 +42,12 @@ INLINE real r_rcp_quick(struct range *g, real b) {
     real error, y = rcp_refined(b, &error);
     g->error = r_worst(g->error, error);
     return y;
+}
+
+// b is x sqrt(x), and x is known to be in range.
+INLINE real r_rcp_sure(real b) {
+    real error;
+    return rcp_refined(b, &error);
 }
 
 // a is a number, its size from 2^-20 to 2^20, so that the divisor's says enough.

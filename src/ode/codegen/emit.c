@@ -116,32 +116,19 @@ static void put_lookup(struct writer *w, const struct node *n) {
 
 static bool is_division(uint8_t op) { return op == OP_DIV || op == OP_SQRT; }
 
-// A quick division is a reciprocal, or has a number above it, or something that must be looked at.
-static void put_quick(struct writer *w, const struct node *n) {
-    const struct node *above = &w->e->dag->nodes.items[n->a];
-    bool divides = n->op == OP_DIV, number = divides && above->op == OP_NUMBER;
-    bool one = number && above->value == 1;
-    bool fair = number && fabs(above->value) > 0x1p-20 && fabs(above->value) < 0x1p20;
-    buf_printf(w->out, "r_%s_quick(&range, ",
-               one       ? "rcp"
-               : fair    ? "over"
-               : divides ? "div"
-                         : "sqrt");
-    put_operands(w, n, one);
-}
-
 // Whether divisions and roots are the hardware's approximations.
 static bool is_fast(const struct writer *w) {
     const struct shoal_target *t = w->e->plan->target;
     return t->fast_math && t->quick_division && w->e->plan->f32;
 }
 
-// In such a division by sqrt(x) or x sqrt(x): x, and which power of 1/sqrt(x) is meant.
+// In a division by sqrt(x) or x sqrt(x): x, and which power of 1/sqrt(x) is meant.
 static node_id root_below(const struct writer *w, const struct node *n, int *power) {
-    const struct node *items = w->e->dag->nodes.items, *below = &items[n->b];
+    const struct node *items = w->e->dag->nodes.items, *below;
     *power = 1;
-    if (n->op != OP_DIV || !is_fast(w))
+    if (n->op != OP_DIV)
         return NODE_NONE;
+    below = &items[n->b];
     if (below->op == OP_SQRT)
         return below->a;
     *power = 3;
@@ -150,6 +137,26 @@ static node_id root_below(const struct writer *w, const struct node *n, int *pow
     if (items[below->a].op == OP_SQRT && items[below->a].a == below->b)
         return below->b;
     return items[below->b].op == OP_SQRT && items[below->b].a == below->a ? below->a : NODE_NONE;
+}
+
+// A quick division is a reciprocal, or has a number above it, or something that must be looked at.
+static void put_quick(struct writer *w, const struct node *n) {
+    const struct node *above = &w->e->dag->nodes.items[n->a];
+    bool divides = n->op == OP_DIV, number = divides && above->op == OP_NUMBER;
+    bool one = number && above->value == 1;
+    int power;
+    if (one && root_below(w, n, &power) != NODE_NONE && power == 3) {
+        buf_puts(w->out, "r_rcp_sure(");
+        put_operands(w, n, 1);
+        return;
+    }
+    bool fair = number && fabs(above->value) > 0x1p-20 && fabs(above->value) < 0x1p20;
+    buf_printf(w->out, "r_%s_quick(&range, ",
+               one       ? "rcp"
+               : fair    ? "over"
+               : divides ? "div"
+                         : "sqrt");
+    put_operands(w, n, one);
 }
 
 static void put_fast(struct writer *w, const struct node *n) {
@@ -283,7 +290,7 @@ node_id emit_operand(const struct writer *w, node_id id, uint32_t i) {
     node_id read[6];
     uint32_t count = 0;
     int power;
-    node_id root = root_below(w, n, &power);
+    node_id root = is_fast(w) ? root_below(w, n, &power) : NODE_NONE;
     for (int k = 0; k < op_operands[n->op]; k++) {
         node_id x = operand(n, k);
         const struct node *product = &w->e->dag->nodes.items[x];
