@@ -21,8 +21,10 @@ static u32 work_take_one(u32 *next, int wanted) { return wanted ? (*next)++ : 0;
 
 // The check is that of both.
 bool grid_fake_rows;
-static int grid_body(const struct grid_args *a, struct grid_row g, const volatile int *stop) {
+static int grid_body(const struct grid_args *a, struct grid_row g, const volatile int *stop,
+                     const int windows) {
     (void)stop;
+    (void)windows;
     int rows = grid_fake_rows ? g.in[0] : g.height; // decided by a cell
     if (rows > g.height)
         return GRID_STATUS_BOUNDS;

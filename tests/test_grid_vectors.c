@@ -18,10 +18,15 @@ static const char *const bytes[] = {"rot90",
                                     "nmax8(wrap)",
                                     "nmin8(edge) * (nmax4 > 7)",
                                     "select(at(-1,1,wrap) > at(1,-1,edge), at(0,1), rot180)",
-                                    "flip_v | nmin4(wrap)"};
-static const char *const shorts[] = {"rot90(in)*(in>0) + (nsum4(in)>0)", "nsum8(wrap) - 300",
-                                     "nsum4(edge) + row*3 - col", "transpose(in) * 2",
-                                     "max(in - 9, col - row)"};
+                                    "flip_v | nmin4(wrap)",
+                                    "rot90(in)*(in>0) + (nsum4(in)>0)",
+                                    "(nsum8(in) > 254) + rot270(in)",
+                                    "(nsum4(in,wrap) + (in>3) == 254) + 2*(nsum8(in,edge) <= 19)",
+                                    "select(nsum8, transpose(in), 7) + (not nsum4 or nsum8 != 0)",
+                                    "(in>1)*rot90(in) + ((in + rot90(in)) + (in>0) > 100)"};
+static const char *const shorts[] = {"nsum8(wrap) - 300", "nsum4(edge) + row*3 - col",
+                                     "transpose(in) * 2", "max(in - 9, col - row)",
+                                     "(nsum8(in) > 255) + rot270(in)"};
 static const char *const ints[] = {"nsum8(wrap) * in", "rot270 + col*row",
                                    "flip_h(in) * rot180(in)", "antitranspose(in) - 1"};
 enum { BYTES = sizeof bytes / sizeof *bytes };

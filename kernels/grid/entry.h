@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The function that the host calls: grids one after the other, each by grid_body, which is
 // generated and stands before. Given: SLOTS and PLANES, what a workspace has; FLAT, whether grids
-// of one shape may be one grid. Several pipelines in one text have each their own; then these names
-// are macros.
+// of one shape may be one grid; TURNS, the planes of turns_begin. Several pipelines in one text
+// have each their own; then these names are macros.
 INLINE void grid_one(const struct grid_args *a, const GLOBAL char *read, GLOBAL char *written,
-                     const volatile GLOBAL int *stop, struct grid_row g, u32 row) {
+                     const volatile GLOBAL int *stop, struct grid_row g, u32 row,
+                     const int windows) {
 #if THREADS
     u32 number = row / a->team;
     g.first = (int)(row % a->team);
@@ -15,9 +16,10 @@ INLINE void grid_one(const struct grid_args *a, const GLOBAL char *read, GLOBAL 
 #endif
     grid_find(a, read, number, &g);
     grid_find_result(a, read, written, number, &g);
-    int status = g.height < 1 || g.width < 1                             ? GRID_STATUS_EMPTY
-                 : g.height > GRID_SIDE_MOST || g.width > GRID_SIDE_MOST ? GRID_STATUS_SIZE
-                                                                         : grid_body(a, g, stop);
+    int status = g.height < 1 || g.width < 1 ? GRID_STATUS_EMPTY
+                 : g.height > GRID_SIDE_MOST || g.width > GRID_SIDE_MOST
+                     ? GRID_STATUS_SIZE
+                     : grid_body(a, g, stop, windows);
     if (g.first == 0 && !stop_asked(stop))
         g.status[0] = (unsigned char)(status + 1);
 }
@@ -31,7 +33,7 @@ KERNEL void shoal_grid(struct grid_args a, const GLOBAL char *read, GLOBAL char 
     g.store = (GLOBAL int *)(workspace + (a.workspace ? thread_number() * a.workspace : 0));
     u32 row = a.head.refill ? work_take_one(next, 1) : thread_number();
     while (row < a.head.rows) {
-        grid_one(&a, read, written, stop, g, row);
+        grid_one(&a, read, written, stop, g, row, 0);
         if (!a.head.refill || stop_asked(stop))
             return;
         row = work_take_one(next, 1);
@@ -58,7 +60,7 @@ INLINE int grid_run(const struct grid_args *a, const char *read, char *written,
     g.height = 1;
     g.width = (int)all;
     g.first = g.around = 0;
-    if (grid_body(a, g, stop) != GRID_STATUS_OK || marks[2])
+    if (grid_body(a, g, stop, 0) != GRID_STATUS_OK || marks[2])
         return 0;
     for (u32 i = 0; i < end - first; i++) {
         shapes[2 * (u64)i] = a->height;
@@ -71,6 +73,22 @@ INLINE int grid_run(const struct grid_args *a, const char *read, char *written,
 #define grid_run(a, read, written, stop, g, first, end) 0
 #endif
 
+// All that this worker takes; `windows`: of turns_begin.
+INLINE void grid_all(const struct grid_args *a, const char *read, char *written, u32 *next,
+                     const volatile int *stop, struct grid_row g, const int windows) {
+#if TURNS && IN_BYTES == 1 && BITS
+    const struct turns turns = turns_of(g.lines, windows ? TURNS : 0, windows);
+    g.turns = &turns;
+#endif
+    for (u32 row; (row = work_take(next, a->head.block)) < a->head.rows && !stop_asked(stop);) {
+        u32 first = row * a->group, end = (row + a->head.block) * a->group;
+        end = end < a->grids ? end : a->grids;
+        if (!grid_run(a, read, written, stop, g, first, end))
+            for (u32 i = first; i < end; i++)
+                grid_one(a, read, written, stop, g, i, windows);
+    }
+}
+
 KERNEL void shoal_grid(const struct grid_args *args, const char *read, char *written,
                        const char *resident, u32 *next, const volatile int *stop, char *workspace) {
     const struct grid_args own = *args, *const a = &own; // which nothing that is written can change
@@ -82,13 +100,16 @@ KERNEL void shoal_grid(const struct grid_args *args, const char *read, char *wri
     lines_begin(&lines);
     g.lines = &lines;
 #endif
-    for (u32 row; (row = work_take(next, a->head.block)) < a->head.rows && !stop_asked(stop);) {
-        u32 first = row * a->group, end = (row + a->head.block) * a->group;
-        end = end < a->grids ? end : a->grids;
-        if (!grid_run(a, read, written, stop, g, first, end))
-            for (u32 i = first; i < end; i++)
-                grid_one(a, read, written, stop, g, i);
+#if TURNS && IN_BYTES == 1 && BITS
+    switch (turns_begin(&lines, a, TURNS)) {
+#define GRID_ALL(n)                                                                                \
+    case n:                                                                                        \
+        grid_all(a, read, written, next, stop, g, n);                                              \
+        return;
+        WINDOW_COUNTS(GRID_ALL)
     }
+#endif
+    grid_all(a, read, written, next, stop, g, 0);
 }
 KERNEL u64 shoal_grid_workspace(void) { return ((u64)SLOTS << 22) + (u64)PLANES * (5 << 20); }
 #endif

@@ -12,7 +12,8 @@ struct grid_row {
     int around;      // cells of other grids before and behind it, at least
     int first, team; // cells that this thread makes
 #if !THREADS
-    struct lines *lines; // of vector.h
+    struct lines *lines; // of vector.h, as are these
+    const struct turns *turns;
 #endif
 };
 

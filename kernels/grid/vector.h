@@ -13,23 +13,71 @@ typedef OUT_T vec_out __attribute__((vector_size(V * sizeof(OUT_T)), aligned(1),
 typedef unsigned char bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef unsigned char bytes32 __attribute__((vector_size(32)));
 
-// ---- Arithmetic; a condition is a mask of 0 and -1 ----------------------------------------------
+// ---- Arithmetic ---------------------------------------------------------------------------------
 
 #define v_splat(n) ((vec){0} + (LANE)(n))
 #define v_neg(a) ((vec)(-(uvec)(a)))
 #define v_add(a, b) ((vec)((uvec)(a) + (uvec)(b)))
 #define v_sub(a, b) ((vec)((uvec)(a) - (uvec)(b)))
 #define v_mul(a, b) ((vec)((uvec)(a) * (uvec)(b)))
+// By the bits of a vector.
+#define v_pick(m, a, b) (((a) & (m)) | ((b) & ~(m)))
+
+// A condition is a bit for each lane where the machine has registers for such, else a vector of 0
+// and -1. v_keep: 0 where it does not hold; v_count: one more where it does.
+#if defined __AVX512BW__ && V == 64
+#define BITS 1
+typedef u64 where;
+typedef char bytes64 __attribute__((vector_size(64), aligned(1), may_alias));
+typedef unsigned char ubytes64 __attribute__((vector_size(64)));
+#ifdef __clang__
+#define v_select(m, a, b) ((vec)__builtin_ia32_selectb_512(m, (bytes64)(a), (bytes64)(b)))
+#define v_count(a, m) v_select(m, v_add(a, v_splat(1)), a)
+#else
+#define v_select(m, a, b) ((vec)__builtin_ia32_blendmb_512_mask((bytes64)(b), (bytes64)(a), m))
+#define v_count(a, m)                                                                              \
+    ((vec)__builtin_ia32_paddb512_mask((bytes64)(a), (bytes64)v_splat(1), (bytes64)(a), m))
+#endif
+#define v_compare(a, b, how)                                                                       \
+    ((where)__builtin_ia32_ucmpb512_mask((bytes64)(a), (bytes64)(b), how, ~(u64)0))
+#define v_eq(a, b) v_compare(a, b, 0)
+#define v_ne(a, b) v_compare(a, b, 4)
+#define v_lt(a, b) v_compare(a, b, 1)
+#define v_le(a, b) v_compare(a, b, 2)
+#define v_keep(a, m) v_select(m, a, v_splat(0))
+#define v_number(m) v_keep(v_splat(1), m)
+#else
+#define BITS 0
+typedef vec where;
 #define v_eq(a, b) ((vec)((a) == (b)))
 #define v_ne(a, b) ((vec)((a) != (b)))
 #define v_lt(a, b) ((vec)((a) < (b)))
 #define v_le(a, b) ((vec)((a) <= (b)))
+#define v_select(m, a, b) v_pick(m, a, b)
+#define v_keep(a, m) ((a) & (m))
+#define v_count(a, m) v_sub(a, m)
+#define v_number(m) v_neg(m)
+#endif
 #define v_not(m) (~(m))
 #define v_and(m, n) ((m) & (n))
 #define v_or(m, n) ((m) | (n))
-#define v_select(m, a, b) (((a) & (m)) | ((b) & ~(m)))
 #define v_least(a, b) v_select(v_lt(a, b), a, b)
 #define v_most(a, b) v_select(v_lt(b, a), a, b)
+// A sum that stops at 255.
+#if LANE_BYTES > 1
+#define v_cap(a, b) v_least(v_add(a, b), v_splat(255))
+#elif defined __clang__ || !defined __SSE2__
+#define v_cap(a, b) v_add(a, v_least(b, ~(a)))
+#elif V == 64
+#define v_cap(a, b)                                                                                \
+    ((vec)__builtin_ia32_paddusb512_mask((bytes64)(a), (bytes64)(b), (bytes64)(a), ~(u64)0))
+#elif V == 32
+typedef char bytes __attribute__((vector_size(32)));
+#define v_cap(a, b) ((vec)__builtin_ia32_paddusb256((bytes)(a), (bytes)(b)))
+#else
+typedef char bytes __attribute__((vector_size(16)));
+#define v_cap(a, b) ((vec)__builtin_ia32_paddusb128((bytes)(a), (bytes)(b)))
+#endif
 // In one instruction where GCC would take several.
 #if !defined __clang__ && IN_BYTES == 1 && LANE_BYTES == 2 && V == 32 && defined __AVX512BW__
 typedef char chars __attribute__((vector_size(32)));
@@ -47,8 +95,6 @@ typedef char chars __attribute__((vector_size(16)));
 
 // Whether a sum or difference x of bytes is none, in the highest bit: what an adder carries. Easier
 // where b has not that bit.
-#define v_carry_add_low(a, b, x) ((a) & ~(x))
-#define v_carry_sub_low(a, b, x) (~(a) & (x))
 #ifdef __AVX512BW__
 typedef long long words __attribute__((vector_size(64)));
 #define BITWISE(a, b, c, table)                                                                    \
@@ -57,28 +103,44 @@ typedef long long words __attribute__((vector_size(64)));
 #if defined __AVX512BW__ && V == 64
 #define v_carry_add(a, b, x) ((vec)BITWISE(a, b, x, 0xd4))
 #define v_carry_sub(a, b, x) ((vec)BITWISE(a, b, x, 0x8e))
+#define v_carry_add_low(a, b, x) ((vec)BITWISE(a, x, x, 0x30))
+#define v_carry_sub_low(a, b, x) ((vec)BITWISE(a, x, x, 0x0c))
 #else
+#define v_carry_add_low(a, b, x) ((a) & ~(x))
+#define v_carry_sub_low(a, b, x) (~(a) & (x))
 #define v_carry_add(a, b, x) (((a) & (b)) | (((a) | (b)) & ~(x)))
 #define v_carry_sub(a, b, x) ((~(a) & (b)) | ((~(a) | (b)) & (x)))
 #endif
 
-// Whether one of the first n lanes is set.
-INLINE int v_any(vec m, long n) {
+// Whether a lane is set.
+INLINE int v_any(vec m) {
     union {
         vec v;
-        LANE lane[V];
         u64 words[sizeof(vec) / 8];
     } u = {m};
 #ifdef __AVX512BW__
-    if (n >= V && sizeof(vec) == 64)
+    if (sizeof(vec) == 64)
         return __builtin_ia32_cmpq512_mask((words)m, (words){0}, 4, 0xff) != 0;
 #endif
     u64 all = 0;
-    for (long i = n; i < V; i++)
-        u.lane[i] = 0;
     for (unsigned i = 0; i < sizeof(vec) / 8; i++)
         all |= u.words[i];
     return all != 0;
+}
+
+// The first n lanes, at least one; 0 in the others.
+INLINE vec v_first(vec v, long n) {
+#if BITS
+    return v_keep(v, ~(u64)0 >> (n < V ? V - n : 0));
+#else
+    union {
+        vec v;
+        LANE lane[V];
+    } u = {v};
+    for (long i = n; i < V; i++)
+        u.lane[i] = 0;
+    return u.v;
+#endif
 }
 
 INLINE int at_most(int a, int b) { return a < b ? a : b; }
@@ -91,17 +153,24 @@ enum { WINDOWS = 8 };
 struct turn_table {
     int height, width, windows; // 0: not by windows
     int rows;                   // of the plane, that a register has
-    int span;                   // cells of a window
+    int at[WINDOWS];            // first cell of each window
     char from[64];              // of the first rows
+    unsigned char next;         // what comes to it with each block
     u64 which[WINDOWS];         // cells of them that each window has
 };
 
 // What is the same for grids of one shape; a worker has one of these. Lines are as long as a row
 // and a block: what they have at c is that of a block which begins in column c.
 struct lines {
-    int width;                           // -1: nothing is there yet
-    int rest, rows;                      // of a row, and rows, that a block is longer
-    LANE inside[GRID_SIDE_MOST + V + 1]; // 0 in column 0, else -1
+    int width;                  // -1: nothing is there yet
+    int rest, rows;             // of a row, and rows, that a block is longer
+    int step, block_rows, last; // cells and rows of a block of whole rows; the last one
+#if BITS
+    where inside[GRID_SIDE_MOST + 2]; // a condition: not in column 0
+#else
+    LANE inside[GRID_SIDE_MOST + V + 1];
+    LANE edge[3 * V]; // that of one block, all others are 0
+#endif
     LANE column[GRID_SIDE_MOST + V + 1];
     LANE row[GRID_SIDE_MOST + V + 1];
     struct turn_table turn[8]; // by code
@@ -113,10 +182,43 @@ struct lines {
 typedef LANE vec_line __attribute__((vector_size(V * sizeof(LANE)), aligned(1), may_alias));
 #define v_line(line, c) (*(const vec_line *)((line) + (c)))
 
+#if BITS
+#define v_inside(l, c) ((l)->inside[c])
+INLINE void inside_make(struct lines *l, int w) {
+    where in = 0;
+    for (int i = 0; i < 64; i++)
+        in |= (where)((w + 1 + i) % w != 0) << i;
+    for (int c = w + 1; c >= 0; c--, in = in << 1 | (c % w != 0))
+        l->inside[c] = in;
+}
+
+// Lanes from n on, or those before it; 0 in the others.
+INLINE vec v_since(vec v, long n, const struct lines *l) {
+    return v_keep(v, n < V ? ~(where)0 << n : 0);
+}
+INLINE vec v_until(vec v, long n, const struct lines *l) {
+    return v_keep(v, n > 0 ? ~(where)0 >> (V - n) : 0);
+}
+#else
+#define v_inside(l, c) v_line((l)->inside, c)
+INLINE void inside_make(struct lines *l, int w) {
+    for (int i = 0; i <= w + V; i++)
+        l->inside[i] = (LANE)(i % w ? -1 : 0);
+    for (int i = 0; i < 3 * V; i++)
+        l->edge[i] = (LANE)(i / V == 1 ? -1 : 0);
+}
+
+INLINE vec v_since(vec v, long n, const struct lines *l) {
+    return v & v_line(l->edge, n < V ? V - n : 0);
+}
+INLINE vec v_until(vec v, long n, const struct lines *l) {
+    return v & v_line(l->edge, n > 0 ? 2 * V - n : 2 * V);
+}
+#endif
+
 NOINLINE void lines_make(struct lines *l, int w) {
     int column = 0, row = 0;
     for (int i = 0; i <= w + V; i++) {
-        l->inside[i] = (LANE)(column ? -1 : 0);
         l->column[i] = (LANE)column;
         l->row[i] = (LANE)row;
         if (++column == w) {
@@ -124,6 +226,7 @@ NOINLINE void lines_make(struct lines *l, int w) {
             row++;
         }
     }
+    inside_make(l, w);
     l->width = w;
     l->rest = V % w;
     l->rows = V / w;
@@ -142,9 +245,16 @@ struct block {
     int row, column;
 };
 
-// The next one; the last begins at `last`. Rows of l->width are counted where somebody asks.
-INLINE void block_next(struct block *b, long last, const struct lines *l, int asked) {
+// The next one; the last begins at `last`. Rows of l->width are counted where somebody asks. A
+// block has V cells, and the last overlaps the one before, or it has whole rows, `step` cells.
+INLINE void block_next(struct block *b, long last, const struct lines *l, int asked, long step,
+                       const int whole) {
     const long from = b->i;
+    if (whole) {
+        b->i += step;
+        b->row += l->block_rows;
+        return;
+    }
     b->i = from + V < last ? from + V : last;
     if (asked && from + V <= last) {
         b->column += l->rest;
@@ -161,6 +271,21 @@ INLINE void block_next(struct block *b, long last, const struct lines *l, int as
 
 INLINE void v_store(OUT_T *out, long i, vec v) {
     *(vec_out *)(out + i) = __builtin_convertvector(v, vec_out);
+}
+
+// So many of its lanes, at least one.
+INLINE void v_store_first(OUT_T *out, long i, vec v, long n) {
+    if (n >= V) {
+        v_store(out, i, v);
+        return;
+    }
+#if BITS && OUT_BYTES == 1
+    __builtin_ia32_storedquqi512_mask((bytes64 *)(out + i), (bytes64)v, ~(u64)0 >> (V - n));
+    return;
+#endif
+    OUT_T few[V];
+    v_store(few, 0, v);
+    __builtin_memcpy(out + i, few, (u64)n * sizeof(OUT_T));
 }
 
 // ---- Planes -------------------------------------------------------------------------------------
@@ -196,23 +321,12 @@ INLINE plane plane_copy(const IN_T *in, int h, int w, int around, int flat, IN_T
     return to;
 }
 
-INLINE void zero_run(IN_T *to, long n) {
-    for (long i = 0; i < n; i += RUN)
-        __builtin_memset(to + i, 0, 64);
-}
-
-// With a row before and behind it.
+// With the rows of a border before and behind it, which is not GRID_ZERO.
 INLINE plane plane_pad(plane p, int h, int w, int border, IN_T *to) {
     const long n = (long)h * w, last = n - w;
-    if (border == GRID_ZERO)
-        zero_run(to - w, w);
-    else
-        plane_run(to - w, border == GRID_WRAP ? p + last : p, w);
+    plane_run(to - w, border == GRID_WRAP ? p + last : p, w);
     plane_run(to, p, n);
-    if (border == GRID_ZERO)
-        zero_run(to + n, w);
-    else
-        plane_run(to + n, border == GRID_WRAP ? p : p + last, w);
+    plane_run(to + n, border == GRID_WRAP ? p : p + last, w);
     return to;
 }
 
@@ -316,23 +430,27 @@ NOINLINE void turn_tiles(plane p, int h, int w, int code, IN_T *to) {
 }
 
 #ifdef __AVX512BW__
-// Small grids where the machine takes bytes from anywhere in two registers.
-#define ANYWHERE __attribute__((target("avx512vbmi")))
+// Small grids where the machine takes bytes from anywhere in two registers; what is compiled here
+// is for all that have AVX-512, so the instruction is written by name.
+#if !BITS
 typedef char bytes64 __attribute__((vector_size(64), aligned(1), may_alias));
 typedef unsigned char ubytes64 __attribute__((vector_size(64)));
-#ifdef __clang__
-#define v_take(a, from, b, which)                                                                  \
-    ((bytes64)__builtin_ia32_selectb_512(which, __builtin_ia32_vpermi2varqi512(a, from, b), from))
-#else
-#define v_take(a, from, b, which) ((bytes64)__builtin_ia32_vpermi2varqi512_mask(a, from, b, which))
 #endif
+#define v_take(v, a, b, which)                                                                     \
+    __asm__("vpermi2b %2, %1, %0%{%3%}" : "+v"(v) : "v"(a), "v"(b), "Yk"(which))
+// Code is made for these numbers of windows; a table has the next of them, whose last give nothing.
+#define WINDOW_COUNTS(X) X(2) X(5) X(8)
 
 NOINLINE void turn_table_make(struct turn_table *t, int h, int w, int code) {
     const int up = code & GRID_FLIP_ROWS, back = code & GRID_FLIP_COLS, rows = w > 64 ? 1 : 128 / w;
-    *t = (struct turn_table){h, w, 0, h > 64 ? 0 : 64 / h, rows * w};
+    *t = (struct turn_table){h, w, 0, h > 64 ? 0 : 64 / h};
     if (h > 64 || w > 64 || h > WINDOWS * rows)
         return;
-    t->windows = (h + rows - 1) / rows;
+    const int there = (h + rows - 1) / rows;
+    t->windows = there <= 2 ? 2 : there <= 5 ? 5 : WINDOWS;
+    for (int k = 0; k < WINDOWS; k++)
+        t->at[k] = at_most(k, there - 1) * rows * w;
+    t->next = (unsigned char)(back ? -t->rows : t->rows);
     for (int i = 0, r = 0, c = 0; i < 64; i++) {
         int y = up ? h - 1 - c : c, x = back ? w - 1 - r : r;
         t->from[i] = (char)(y % rows * w + x);
@@ -344,54 +462,107 @@ NOINLINE void turn_table_make(struct turn_table *t, int h, int w, int code) {
     }
 }
 
-// Each window gives its cells to those places of a block that still hold where to take them from.
-// What is beyond the rows of a block is written over by the next.
-static inline __attribute__((always_inline)) ANYWHERE void
-turn_by_windows(plane p, const struct turn_table *t, int code, IN_T *to, const int windows) {
-    const int step = t->rows * t->height, n = t->height * t->width;
-    const int next = code & GRID_FLIP_COLS ? -t->rows : t->rows;
-    bytes64 from = *(const bytes64 *)t->from, low[WINDOWS], high[WINDOWS];
-    u64 which[WINDOWS];
-    UNROLL for (int k = 0; k < windows; k++, p += t->span) {
-        low[k] = *(const bytes64 *)p;
-        high[k] = *(const bytes64 *)(p + 64);
-        which[k] = t->which[k];
-    }
-    for (int i = 0; i < n; i += step) {
-        bytes64 v = from;
-        UNROLL for (int k = 0; k < windows; k++) v = v_take(low[k], v, high[k], which[k]);
-        *(bytes64 *)(to + i) = v;
-        from = (bytes64)((ubytes64)from + (unsigned char)next);
-    }
-}
-
-NOINLINE ANYWHERE void turn_small(plane p, const struct turn_table *t, int code, IN_T *to) {
-    switch (t->windows) {
-#define TURN(n)                                                                                    \
-    case n:                                                                                        \
-        turn_by_windows(p, t, code, to, n);                                                        \
-        break;
-        TURN(1)
-        TURN(2)
-        TURN(3)
-        TURN(4)
-        TURN(5)
-        TURN(6)
-        TURN(7)
-        TURN(8)
-    }
-}
-
 // 0: it is too large.
 INLINE int turn_is_small(struct turn_table *t, int h, int w, int code) {
     if (t->height != h || t->width != w)
         turn_table_make(t, h, w, code);
     return t->windows;
 }
+
+// The input, in registers.
+struct windows {
+    bytes64 low[WINDOWS], high[WINDOWS];
+};
+
+INLINE struct windows windows_load(plane p, const struct turn_table *t, const int windows) {
+    struct windows in;
+    UNROLL for (int k = 0; k < windows; k++) {
+        in.low[k] = *(const bytes64 *)(p + t->at[k]);
+        in.high[k] = *(const bytes64 *)(p + t->at[k] + 64);
+    }
+    return in;
+}
+
+// Where a block of the turned plane has its cells from.
+struct turn {
+    bytes64 from;
+    u64 which[WINDOWS];
+    unsigned char next;
+};
+
+INLINE struct turn turn_begin(const struct turn_table *table, const int windows) {
+    struct turn t;
+    t.from = *(const bytes64 *)table->from;
+    t.next = table->next;
+    UNROLL for (int k = 0; k < windows; k++) t.which[k] = table->which[k];
+    return t;
+}
+
+// Each window gives its cells to those places of a block that still hold where to take them from.
+// What is beyond the rows of a block belongs to the next, and behind the last it is anything.
+INLINE bytes64 turn_next(struct turn *t, const struct windows *in, const int windows) {
+    bytes64 v = t->from;
+    UNROLL for (int k = 0; k < windows; k++) v_take(v, in->low[k], in->high[k], t->which[k]);
+    t->from = (bytes64)((ubytes64)t->from + t->next);
+    return v;
+}
+
+INLINE void turn_by_windows(plane p, const struct turn_table *table, IN_T *to, const int windows) {
+    const int step = table->rows * table->height, n = table->height * table->width;
+    const struct windows in = windows_load(p, table, windows);
+    struct turn t = turn_begin(table, windows);
+    for (int i = 0; i < n; i += step)
+        *(bytes64 *)(to + i) = turn_next(&t, &in, windows);
+}
+
+NOINLINE void turn_small(plane p, const struct turn_table *t, IN_T *to) {
+    switch (t->windows) {
+#define TURN(n)                                                                                    \
+    case n:                                                                                        \
+        turn_by_windows(p, t, to, n);                                                              \
+        break;
+        WINDOW_COUNTS(TURN)
+    }
+}
 #else
 #define turn_is_small(t, h, w, code) 0
-#define turn_small(p, t, code, to)
+#define turn_small(p, t, to)
 #endif
+#endif
+
+// Planes whose rows are columns of the input need not be in memory where cells are bytes and all
+// grids are of one small shape: a block of whole rows of each is made of the input's windows. How
+// many of these there are; 0: planes are in memory. `codes` has a bit for each such plane.
+#if IN_BYTES == 1 && BITS
+INLINE int turns_begin(struct lines *l, const struct grid_args *a, unsigned codes) {
+    int windows = 0;
+    for (int code = 0; a->anywhere && code < 8; code++)
+        if (codes >> code & 1)
+            windows = turn_is_small(&l->turn[code], a->height, a->width, code);
+    if (windows) {
+        l->block_rows = 64 / a->height;
+        l->step = l->block_rows * a->height;
+        l->last = (a->width - 1) / l->block_rows * l->step;
+    }
+    return windows;
+}
+// What the first block of each is made from, in registers.
+struct turns {
+    struct turn of[8];
+};
+INLINE struct turns turns_of(const struct lines *l, unsigned codes, const int windows) {
+    struct turns t;
+    UNROLL for (int code = 0; code < 8; code++) if (codes >> code & 1) t.of[code] =
+        turn_begin(&l->turn[code], windows);
+    return t;
+}
+#define TURNS_IN(p, code) const struct windows in = windows_load(p, &lines->turn[code], windows);
+#define TURN_OF(code) struct turn t##code = g.turns->of[code];
+#define v_turned(code, p, i) (windows ? (vec)turn_next(&t##code, &in, windows) : (vec)v_load(p, i))
+#else
+#define TURNS_IN(p, code)
+#define TURN_OF(code)
+#define v_turned(code, p, i) v_load(p, i)
 #endif
 
 // h by w of the plane that is read. Rows and columns change places first, then rows of the result
@@ -404,7 +575,7 @@ INLINE plane plane_turn(plane p, int h, int w, int code, unsigned anywhere, stru
         turn_rows(p, h, w, code, to);
 #if IN_BYTES == 1
     else if (anywhere && turn_is_small(&l->turn[code], h, w, code))
-        turn_small(p, &l->turn[code], code, to);
+        turn_small(p, &l->turn[code], to);
     else
         turn_tiles(p, h, w, code, to);
 #else
@@ -414,18 +585,25 @@ INLINE plane plane_turn(plane p, int h, int w, int code, unsigned anywhere, stru
     return to;
 }
 
-// Cells dy rows below and dx columns to the right of a block, each at most one; p has the border.
-#define v_at(p, border, dy, dx)                                                                    \
-    v_beside(p + b.i + (dy) * (long)lines->width, border, dx, b.column, lines)
-INLINE vec v_beside(plane p, int border, int dx, int column, const struct lines *l) {
-    vec v = v_load(p, dx);
+// Cells dy rows below and dx columns to the right of a block, each at most one. What is not there
+// is 0, or comes from the rows that p has around it.
+#define v_at(p, border, dy, dx) v_beside(p, border, dy, dx, &b, cells, lines)
+INLINE vec v_beside(plane p, int border, int dy, int dx, const struct block *b, long cells,
+                    const struct lines *l) {
+    const plane from = p + b->i + dy * (long)l->width;
+    const long left = cells - l->width - b->i; // to the last row
+    vec v = v_load(from, dx);
+    if (border == GRID_ZERO && dy < 0 && __builtin_expect(b->i < l->width, 0))
+        v = v_since(v, l->width - b->i, l);
+    if (border == GRID_ZERO && dy > 0 && __builtin_expect(left < V, 0))
+        v = v_until(v, left, l);
     if (!dx)
         return v;
-    vec in = v_line(l->inside, column + (dx > 0)); // what is not comes from the border
+    where in = v_inside(l, b->column + (dx > 0)); // what is not comes from the border
     if (border == GRID_ZERO)
-        return v & in;
+        return v_keep(v, in);
     return v_select(in, v,
-                    v_load(p, border == GRID_EDGE ? 0
-                              : dx > 0            ? dx - l->width
-                                                  : l->width + dx));
+                    v_load(from, border == GRID_EDGE ? 0
+                                 : dx > 0            ? dx - l->width
+                                                     : l->width + dx));
 }

@@ -550,7 +550,7 @@ static void put_result(struct writer *w) {
                n->width);
     buf_puts(t, "if (a->shapes_only)\nreturn GRID_STATUS_OK;\nint wide = 0;\n");
     if (w->rows.fit) {
-        w->code->passes++;
+        w->rows.turns = w->code->passes++ ? 0 : w->rows.turns;
         grid_rows_put(w->plan, &w->rows, t, w->arena);
         buf_puts(t, "if (wide)\ng.status[2] = 1;\nreturn GRID_STATUS_OK;\n");
         return;
@@ -601,7 +601,7 @@ static void put_body(struct writer *w) {
     const struct grid_plan *p = w->plan;
     uint32_t c = 0;
     buf_puts(w->text, "INLINE int grid_body(const struct grid_args *a, struct grid_row g,\n"
-                      "const volatile GLOBAL int *stop) {\n");
+                      "const volatile GLOBAL int *stop, const int windows) {\n");
     for (uint32_t i = 0; i <= p->nodes.count; i++) {
         for (; c < p->checks.count && p->checks.items[c].before == i; c++)
             put_check(w, &p->checks.items[c]);
@@ -628,7 +628,8 @@ static void put_types(struct kernel_source *s, const struct grid_target *target)
     buf_printf(&s->text, "#define W 1\n#define F32 1\n");
     buf_printf(&s->text, "#define IN_T %s\n#define IN_BYTES %s\n#define OUT_T %s\n",
                types[target->in][0], bytes[target->in], out[0]);
-    buf_printf(&s->text, "#define OUT_LEAST (%s)\n#define OUT_MOST %s\n", out[1], out[2]);
+    buf_printf(&s->text, "#define OUT_BYTES %s\n#define OUT_LEAST (%s)\n#define OUT_MOST %s\n",
+               bytes[target->out], out[1], out[2]);
 }
 
 static void put_common(struct kernel_source *s, const struct grid_target *target) {
@@ -653,12 +654,13 @@ void grid_entry(uint32_t number, uint32_t count, char name[GRID_ENTRY_ROOM]) {
 
 // Names that each pipeline of a text has for itself.
 static void put_names(struct buf *text, uint32_t number) {
-    static const char *const names[] = {"grid_body", "grid_one", "grid_run", "shoal_grid"};
+    static const char *const names[] = {"grid_body", "grid_one", "grid_run", "grid_all",
+                                        "shoal_grid"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         buf_printf(text, "#undef %s\n#define %s %s_%u\n", names[i], names[i], names[i], number);
     buf_printf(text,
                "#undef shoal_grid_workspace\n#define shoal_grid_workspace "
-               "shoal_grid_%u_workspace\n#undef SLOTS\n#undef PLANES\n#undef FLAT\n",
+               "shoal_grid_%u_workspace\n#undef SLOTS\n#undef PLANES\n#undef FLAT\n#undef TURNS\n",
                number);
 }
 
@@ -706,6 +708,7 @@ static void write_plan(struct writer *w, struct kernel_source *s) {
                w->rows.fit ? w->rows.planes : 0, w->rows.flat);
     put_body(w);
     w->code->one_pass = w->code->passes == 1;
+    buf_printf(w->text, "#define TURNS %uu\n", w->rows.turns);
     w->code->vectors = w->rows.fit;
     kernel_source_file(s, "grid", "entry.h");
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURNS = 8, BORDERS = 3 };
+enum { TURNS = 8, BORDERS = 2 }; // GRID_WRAP and GRID_EDGE
 
 struct interval {
     int64_t least, most;
@@ -20,14 +20,17 @@ struct interval {
 struct rows {
     const struct grid_plan *plan;
     const unsigned char *stored;
-    struct interval *range; // [nodes]
-    unsigned char *seen;    // [nodes][TURNS]: 1 looked at, 2 a number of it is there, 4 a mask
-    struct interval all;    // of every value but the result's
+    struct interval *range;      // [nodes]
+    const unsigned char *capped; // [nodes]: a sum that may stop at 255; NULL: none may
+    unsigned char *seen;         // [nodes][TURNS]: 1 looked at, 2 a number of it is there, 4 a mask
+    struct interval all;         // of every value but the result's
     struct buf *text;
     int32_t plane[TURNS][1 + BORDERS]; // number of each, plus one; the first has no border
     uint32_t planes;
-    bool lines; // it asks for columns or rows
-    bool grids; // something is different for other grids of the same shape, or other places
+    bool lines;  // it asks for columns or rows
+    bool grids;  // something is different for other grids of the same shape, or other places
+    bool reach;  // it looks at rows before and behind
+    bool beside; // of a plane whose rows are columns of the input
 };
 
 static const struct grid_node *at(const struct rows *w, uint32_t n) { return grid_at(w->plan, n); }
@@ -74,11 +77,15 @@ static struct interval cellwise_range(const struct grid_node *n, struct interval
     }
 }
 
+static bool is_capped(const struct rows *w, uint32_t n) { return w->capped && w->capped[n]; }
+
 static struct interval range_of(const struct rows *w, uint32_t i, enum grid_type in) {
 #define GRID_LIMITS(name, word, ctype, least, most) {least, most},
     static const struct interval types[] = {GRID_TYPES(GRID_LIMITS)};
     const struct grid_node *n = at(w, i);
     const struct interval *of = w->range;
+    if (is_capped(w, i))
+        return (struct interval){0, UINT8_MAX};
     if (grid_is_cellwise((enum grid_op)n->op))
         return cellwise_range(n, of[n->arg[0]], of[n->arg[1]], of[n->arg[2]]);
     switch ((int)n->op) {
@@ -101,6 +108,39 @@ static struct interval range_of(const struct rows *w, uint32_t i, enum grid_type
     default:
         return any;
     }
+}
+
+static void find_ranges(struct rows *w, enum grid_type in) {
+    for (uint32_t i = 0; i < w->plan->nodes.count; i++)
+        w->range[i] = range_of(w, i, in);
+}
+
+// A comparison with a number that is no byte's largest cannot tell larger ones from that.
+static bool is_blunt(const struct rows *w, const struct grid_node *n, uint32_t k) {
+    if (n->op == GRID_NOT || n->op == GRID_AND || n->op == GRID_OR)
+        return true;
+    if (n->op < GRID_EQ || n->op > GRID_LE)
+        return n->op == GRID_SELECT && k == 0;
+    const struct grid_node *other = at(w, n->arg[1 - k]);
+    return other->op == GRID_NUMBER && other->value >= 0 && other->value < UINT8_MAX;
+}
+
+// Sums of what is not negative that are looked at by such comparisons only, or by such sums. Their
+// ranges are there.
+static void find_capped(struct rows *w, struct arena *arena) {
+    uint32_t count = w->plan->nodes.count;
+    unsigned char *capped = arena_new(arena, unsigned char, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct grid_node *n = at(w, i);
+        capped[i] = n->op == GRID_ADD && n->cells && i != w->plan->result &&
+                    w->range[i].most > UINT8_MAX && w->range[n->arg[0]].least >= 0 &&
+                    w->range[n->arg[1]].least >= 0 && w->range[i].least >= 0;
+    }
+    for (uint32_t i = count; i-- > 0;)
+        for (uint32_t k = 0; k < at(w, i)->args; k++)
+            if (!capped[i] && !is_blunt(w, at(w, i), k))
+                capped[at(w, i)->arg[k]] = 0;
+    w->capped = capped;
 }
 
 // ---- What can be done ---------------------------------------------------------------------------
@@ -138,10 +178,13 @@ static int32_t plane_of(struct rows *w, int32_t code, uint32_t border) {
     return *plane - 1;
 }
 
-// That of a neighbour.
+// That of a neighbour; zeros around it are made when it is read.
 static int32_t near_plane(struct rows *w, const struct grid_node *n) {
     const struct grid_node *from = at(w, n->arg[0]);
-    return plane_of(w, from->op == GRID_IN ? 0 : from->value, 1u + n->border);
+    int32_t code = from->op == GRID_IN ? 0 : from->value;
+    w->reach = true;
+    w->beside |= code & GRID_TRANSPOSE;
+    return plane_of(w, code, n->border == GRID_ZERO ? 0 : n->border);
 }
 
 static bool can_do(struct rows *w, uint32_t node, int32_t code);
@@ -198,30 +241,51 @@ static void begin(struct rows *w, const struct grid_plan *p, struct arena *arena
     plane_of(w, 0, 0); // all others are made of it
 }
 
+// Planes that a pass can take from windows of the input, a bit for each.
+static uint32_t turned_planes(const struct rows *w) {
+    uint32_t codes = 0;
+    for (uint32_t code = 0; code < TURNS; code++)
+        codes |= code & GRID_TRANSPOSE && w->plane[code][0] ? 1u << code : 0;
+    return w->beside ? 0 : codes;
+}
+
 // Sums and differences of bytes tell by what they carry whether they are bytes.
 static bool can_carry(const struct rows *w, enum grid_type out) {
     uint8_t op = at(w, w->plan->result)->op;
     return out == GRID_U8 && (op == GRID_ADD || op == GRID_SUB) && within(w->all, 0, UINT8_MAX);
 }
 
+static struct grid_rows rows_by(struct rows *w, const unsigned char *stored, enum grid_type out) {
+    static const struct interval types[] = {GRID_TYPES(GRID_LIMITS)};
+    const struct grid_plan *p = w->plan;
+    w->stored = stored;
+    struct grid_rows r = {.fit = can_do(w, p->result, 0), .capped = w->capped};
+    r.in_range = within(w->range[p->result], types[out].least, types[out].most);
+    r.carry = !r.in_range && can_carry(w, out);
+    r.low = r.carry && w->range[grid_at(p, p->result)->arg[1]].most <= INT8_MAX;
+    if (!r.carry)
+        note_range(w, p->result);
+    r.bytes = within(w->all, 0, UINT8_MAX) ? 1 : within(w->all, INT16_MIN, INT16_MAX) ? 2 : 4;
+    r.planes = w->planes;
+    r.turns = r.fit ? turned_planes(w) : 0;
+    r.flat = r.fit && !w->grids && !p->checks.count;
+    return r;
+}
+
+// Sums stop at 255 where all else is bytes, too.
 struct grid_rows grid_rows_of(const struct grid_plan *p, const unsigned char *stored,
                               enum grid_type in, enum grid_type out, struct arena *arena) {
-    static const struct interval types[] = {GRID_TYPES(GRID_LIMITS)};
     struct rows w;
     begin(&w, p, arena);
-    w.stored = stored;
-    for (uint32_t i = 0; i < p->nodes.count; i++)
-        w.range[i] = range_of(&w, i, in);
-    struct grid_rows r = {.fit = can_do(&w, p->result, 0)};
-    r.in_range = within(w.range[p->result], types[out].least, types[out].most);
-    r.carry = !r.in_range && can_carry(&w, out);
-    r.low = r.carry && w.range[grid_at(p, p->result)->arg[1]].most <= INT8_MAX;
-    if (!r.carry)
-        note_range(&w, p->result);
-    r.bytes = within(w.all, 0, UINT8_MAX) ? 1 : within(w.all, INT16_MIN, INT16_MAX) ? 2 : 4;
-    r.planes = w.planes;
-    r.flat = r.fit && !w.grids && !p->checks.count;
-    return r;
+    find_ranges(&w, in);
+    find_capped(&w, arena);
+    find_ranges(&w, in);
+    struct grid_rows r = rows_by(&w, stored, out);
+    if (r.bytes == 1)
+        return r;
+    begin(&w, p, arena);
+    find_ranges(&w, in);
+    return rows_by(&w, stored, out);
 }
 
 // ---- Text ---------------------------------------------------------------------------------------
@@ -257,25 +321,39 @@ static bool is_mask(const struct rows *w, uint32_t node) {
     return at(w, node)->cells && is_condition((enum grid_op)at(w, node)->op);
 }
 
-// Whether argument k of an operation is wanted as a mask: of a product the last that is one.
-static bool wants_mask(const struct rows *w, const struct grid_node *n, uint32_t k) {
+// Whether argument k of an operation is wanted as a mask: of a product the last that is one, and
+// the last of a sum.
+static bool wants_mask(const struct rows *w, uint32_t node, uint32_t k) {
+    const struct grid_node *n = at(w, node);
     if (n->op == GRID_MUL)
         return is_mask(w, n->arg[k]) && (k == 1 || !is_mask(w, n->arg[1]));
+    if (n->op == GRID_ADD)
+        return k == 1 && is_mask(w, n->arg[1]) && !is_capped(w, node);
     return n->op == GRID_NOT || n->op == GRID_AND || n->op == GRID_OR ||
            (n->op == GRID_SELECT && k == 0);
+}
+
+static const char *function_of(const struct rows *w, uint32_t node) {
+    const struct grid_node *n = at(w, node);
+    if (wants_mask(w, node, 1) && n->op == GRID_ADD)
+        return "count";
+    if (n->op == GRID_MUL && (wants_mask(w, node, 0) || wants_mask(w, node, 1)))
+        return "keep";
+    return is_capped(w, node) ? "cap" : functions[n->op];
 }
 
 static void put_combined(struct rows *w, uint32_t node, int32_t code) {
     const struct grid_node *n = at(w, node);
     enum grid_op op = (enum grid_op)n->op;
-    bool masked = op == GRID_MUL && (wants_mask(w, n, 0) || wants_mask(w, n, 1));
+    bool swap = op == GRID_MUL && wants_mask(w, node, 0); // a mask comes last
     for (uint32_t k = 0; k < n->args; k++)
-        need(w, n->arg[k], code, wants_mask(w, n, k));
-    buf_printf(w->text, "const vec %c%u_%d = v_%s(", is_condition(op) ? 'm' : 'x', node, code,
-               masked ? "and" : functions[op]);
-    for (uint32_t k = 0; k < n->args; k++) {
-        buf_puts(w->text, k ? ", " : "");
-        put_name(w, n->arg[k], code, wants_mask(w, n, k));
+        need(w, n->arg[k], code, wants_mask(w, node, k));
+    buf_printf(w->text, "const %s%u_%d = v_%s(", is_condition(op) ? "where m" : "vec x", node, code,
+               function_of(w, node));
+    for (uint32_t i = 0; i < n->args; i++) {
+        uint32_t k = swap ? 1 - i : i;
+        buf_puts(w->text, i ? ", " : "");
+        put_name(w, n->arg[k], code, wants_mask(w, node, k));
     }
     buf_puts(w->text, ");\n");
 }
@@ -286,7 +364,10 @@ static void put_leaf(struct rows *w, uint32_t node, int32_t code) {
     buf_printf(t, "const vec x%u_%d = ", node, code);
     switch ((int)n->op) {
     case GRID_IN:
-        buf_printf(t, "v_load(p%d, b.i);\n", plane_of(w, code, 0));
+        if (code & GRID_TRANSPOSE)
+            buf_printf(t, "v_turned(%d, p%d, b.i);\n", code, plane_of(w, code, 0));
+        else
+            buf_printf(t, "v_load(p%d, b.i);\n", plane_of(w, code, 0));
         return;
     case GRID_ROW:
         buf_puts(t, "v_splat(b.row) + v_line(lines->row, b.column);\n");
@@ -315,7 +396,7 @@ static void put_node(struct rows *w, uint32_t node, int32_t code, bool mask) {
     if (op == GRID_TURN) {
         int32_t inner = grid_turn_twice(code, n->value);
         need(w, n->arg[0], inner, mask);
-        buf_printf(w->text, "const vec %c%u_%d = ", mask ? 'm' : 'x', node, code);
+        buf_printf(w->text, "const %s%u_%d = ", mask ? "where m" : "vec x", node, code);
         put_name(w, n->arg[0], inner, mask);
         buf_puts(w->text, ";\n");
         return;
@@ -323,10 +404,10 @@ static void put_node(struct rows *w, uint32_t node, int32_t code, bool mask) {
     if (mask != condition) {
         need(w, node, code, condition);
         if (mask)
-            buf_printf(w->text, "const vec m%u_%d = v_ne(x%u_%d, v_splat(0));\n", node, code, node,
-                       code);
+            buf_printf(w->text, "const where m%u_%d = v_ne(x%u_%d, v_splat(0));\n", node, code,
+                       node, code);
         else
-            buf_printf(w->text, "const vec x%u_%d = v_neg(m%u_%d);\n", node, code, node, code);
+            buf_printf(w->text, "const vec x%u_%d = v_number(m%u_%d);\n", node, code, node, code);
         return;
     }
     if (grid_is_cellwise(op))
@@ -335,27 +416,39 @@ static void put_node(struct rows *w, uint32_t node, int32_t code, bool mask) {
         put_leaf(w, node, code);
 }
 
-static void put_planes(struct rows *w, bool flat) {
+static void put_plane(struct rows *w, int32_t code, uint32_t border, const struct grid_rows *how) {
+    struct buf *t = w->text;
+    bool other = code & GRID_TRANSPOSE;
+    int32_t p = w->plane[code][border] - 1;
+    buf_printf(t, "const plane p%d = ", p);
+    if (border)
+        buf_printf(t, "plane_pad(p%d, g.%s, g.%s, %u, ", plane_of(w, code, 0),
+                   other ? "width" : "height", other ? "height" : "width", border);
+    else if (code == 0)
+        buf_printf(t, "plane_copy(g.in, g.height, g.width, g.around%s, %d, ",
+                   w->reach ? " - g.width" : "", how->flat);
+    else
+        buf_printf(t, "%splane_turn(p0, g.height, g.width, %d, %sa->anywhere, lines, ",
+                   other ? "windows ? p0 : " : "", code, how->turns ? "BITS ? 0 : " : "");
+    buf_printf(t, "(IN_T *)(lines->planes + %d * lines->room));\n", p);
+}
+
+// Those that are in memory, and windows of those that need not be.
+static void put_planes(struct rows *w, const struct grid_rows *how) {
     struct buf *t = w->text;
     buf_puts(t, "struct lines *const lines = g.lines;\n"
                 "if (lines->shape != plane_shape(g.height, g.width))\n"
                 "planes_place(lines, g.height, g.width, PLANES,"
                 " (char *)g.store + ((u64)SLOTS << 22));\n");
     for (int32_t code = 0; code < TURNS; code++)
-        for (uint32_t b = 0; b <= BORDERS; b++) {
-            int32_t p = w->plane[code][b] - 1;
-            bool other = code & GRID_TRANSPOSE;
-            if (p < 0)
-                continue;
-            buf_printf(t, "const plane p%d = ", p);
-            if (code == 0 && b == 0)
-                buf_printf(t, "plane_copy(g.in, g.height, g.width, g.around, %d, ", flat);
-            else if (b == 0)
-                buf_printf(t, "plane_turn(p0, g.height, g.width, %d, a->anywhere, lines, ", code);
-            else
-                buf_printf(t, "plane_pad(p%d, g.%s, g.%s, %u, ", plane_of(w, code, 0),
-                           other ? "width" : "height", other ? "height" : "width", b - 1);
-            buf_printf(t, "(IN_T *)(lines->planes + %d * lines->room));\n", p);
+        for (uint32_t b = 0; b <= BORDERS; b++)
+            if (w->plane[code][b])
+                put_plane(w, code, b, how);
+    for (int32_t code = 0, first = 1; code < TURNS; code++)
+        if (w->plane[code][0] && code & GRID_TRANSPOSE) {
+            buf_printf(t, first ? "TURNS_IN(p0, %d)\n" : "", code);
+            buf_printf(t, "TURN_OF(%d)\n", code);
+            first = 0;
         }
 }
 
@@ -365,7 +458,7 @@ static void put_far(struct rows *w, const struct grid_rows *how) {
     struct buf *t = w->text;
     if (how->in_range)
         return;
-    buf_puts(t, "far |= ");
+    buf_puts(t, "now = ");
     if (!how->carry) {
         buf_printf(t, "v_far(x%u_0);\n", w->plan->result);
         return;
@@ -378,16 +471,37 @@ static void put_far(struct rows *w, const struct grid_rows *how) {
     buf_printf(t, "x%u_0);\n", w->plan->result);
 }
 
-// Fewer cells than a vector has are written elsewhere first.
 static void put_begin(struct rows *w) {
     const struct grid_node *n = at(w, w->plan->result);
-    buf_printf(w->text, "const long cells = (long)n%u * n%u, last = cells < V ? 0 : cells - V;\n",
+    buf_printf(w->text,
+               "const long cells = (long)n%u * n%u,"
+               " last = windows ? lines->last : cells < V ? 0 : cells - V,"
+               " step = windows ? lines->step : 0;\n",
                n->height, n->width);
-    buf_puts(w->text, "OUT_T few[V], *const out = cells < V ? few : g.out;\n"
-                      "struct block b = {0, 0, 0};\n");
+    buf_puts(w->text, "struct block b = {0, 0, 0};\nvec result;\n");
     if (w->lines)
         buf_printf(w->text, "if (lines->width != n%u)\nlines_make(lines, n%u);\n", n->width,
                    n->width);
+}
+
+// A block is stored when the next has been read: input and output are often 4096 bytes apart, or a
+// multiple of it, and then a CPU takes what is read for what was just written. Of the last block
+// only those cells count that are there.
+static void put_loop(struct rows *w, const struct grid_rows *how, const struct buf *body) {
+    struct buf *t = w->text;
+    if (!how->in_range)
+        buf_puts(t, "vec far = v_splat(0), now;\n");
+    buf_puts(t, "for (long before = -1;; before = b.i, ");
+    buf_printf(t, "block_next(&b, last, lines, %d, step, windows > 0)) {\n", w->lines);
+    buf_put(t, body->data, body->length);
+    t->failed |= body->failed;
+    buf_puts(t, "if (before >= 0)\nv_store(g.out, before, result);\n");
+    buf_printf(t, "result = x%u_0;\nif (b.i == last)\nbreak;\n", w->plan->result);
+    buf_puts(t, how->in_range ? "}\n" : "far |= now;\n}\n");
+    buf_puts(t, "v_store_first(g.out, last, result, cells - last);\n");
+    if (!how->in_range)
+        buf_printf(t, "wide = v_any((far | v_first(now, cells - last))%s);\n",
+                   how->carry ? " & v_splat(128)" : "");
 }
 
 void grid_rows_put(const struct grid_plan *p, const struct grid_rows *how, struct buf *text,
@@ -395,21 +509,13 @@ void grid_rows_put(const struct grid_plan *p, const struct grid_rows *how, struc
     struct rows w;
     struct buf body = {0};
     begin(&w, p, arena);
+    w.capped = how->capped;
     w.text = &body;
     need(&w, p->result, 0, false);
     put_far(&w, how);
     w.text = text;
-    put_planes(&w, how->flat);
+    put_planes(&w, how);
     put_begin(&w);
-    if (!how->in_range)
-        buf_puts(text, "vec far = v_splat(0);\n");
-    buf_puts(text, "for (;;) {\n");
-    buf_put(text, body.data, body.length);
-    text->failed |= body.failed;
-    buf_printf(text, "v_store(out, b.i, x%u_0);\n", p->result);
-    buf_printf(text, "if (b.i == last)\nbreak;\nblock_next(&b, last, lines, %d);\n}\n", w.lines);
-    buf_puts(text, "if (cells < V)\n__builtin_memcpy(g.out, few, (u64)cells * sizeof(OUT_T));\n");
-    if (!how->in_range)
-        buf_printf(text, "wide = v_any(far%s, cells);\n", how->carry ? " & v_splat(128)" : "");
+    put_loop(&w, how, &body);
     buf_free(&body);
 }

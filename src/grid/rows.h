@@ -16,6 +16,8 @@ struct grid_rows {
     bool low;       // and what is added or taken away is below 128
     bool flat;      // a cell of the result is made of one cell, and of nothing else but constants
     uint32_t planes;
+    uint32_t turns;              // those that may come from windows of the input, a bit for each
+    const unsigned char *capped; // [nodes]: sums that stop at 255, or NULL; in the arena
 };
 
 // `stored`: [nodes], those that are made by other passes.
