@@ -7,7 +7,10 @@
 // codegen.c  writes a kernel that runs it in as few passes as there can be
 // rows.c     the pass of a result by vectors
 // kernel.c   from a plan to a loaded kernel
-// run.c      batches: shapes, chunks, blocks, results
+// run.c      batches: shapes first, then by a kernel or by stages
+// batch.c    where grids of a batch and their results lie, and shapes
+// chunks.c   a batch by a kernel: chunks, blocks, results
+// staged.c   a batch by stages
 //
 // A node is a number (one for each grid) or a grid, whose height and width are numbers themselves;
 // so shapes that are the same are the same node, and what is known of them is known when the plan
