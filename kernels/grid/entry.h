@@ -14,12 +14,15 @@ INLINE void grid_one(const struct grid_args *a, const GLOBAL char *read, GLOBAL 
     u32 number = row;
     g.first = 0;
 #endif
-    grid_find(a, read, number, &g);
+    grid_find(a, read, number, windows > 0, &g);
     grid_find_result(a, read, written, number, &g);
-    int status = g.height < 1 || g.width < 1 ? GRID_STATUS_EMPTY
-                 : g.height > GRID_SIDE_MOST || g.width > GRID_SIDE_MOST
-                     ? GRID_STATUS_SIZE
-                     : grid_body(a, g, stop, windows);
+    int status = GRID_STATUS_OK;
+    if (!windows && (g.height < 1 || g.width < 1))
+        status = GRID_STATUS_EMPTY;
+    else if (!windows && (g.height > GRID_SIDE_MOST || g.width > GRID_SIDE_MOST))
+        status = GRID_STATUS_SIZE;
+    else
+        status = grid_body(a, g, stop, windows);
     if (g.first == 0 && !stop_asked(stop))
         g.status[0] = (unsigned char)(status + 1);
 }
@@ -51,7 +54,7 @@ INLINE int grid_run(const struct grid_args *a, const char *read, char *written,
         a->height < 1 || a->width < 1 || a->height > GRID_SIDE_MOST || a->width > GRID_SIDE_MOST ||
         all > 1 << 30)
         return 0;
-    grid_find(a, read, first, &g);
+    grid_find(a, read, first, 1, &g);
     grid_find_result(a, read, written, first, &g);
     int *shapes = g.shape;
     unsigned char *status = g.status;

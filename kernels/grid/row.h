@@ -28,16 +28,16 @@ struct grid_row {
     for (int r0 = 0; r0 < (h); r0++)                                                               \
         for (int c0 = 0; c0 < (w); c0++)
 
-// The input's place and shape.
+// The input's place and shape; `alike`: there are no shapes, as a caller knows.
 INLINE void grid_find(const struct grid_args *a, const GLOBAL char *read, u32 number,
-                      struct grid_row *g) {
-    u64 at = (u64)number * (u64)a->height * (u64)a->width;
-    u64 behind = (u64)(a->grids - number - 1) * (u64)a->height * (u64)a->width;
+                      const int alike, struct grid_row *g) {
+    const u64 each = (u64)a->height * (u64)a->width, all = a->grids * each;
+    u64 at = number * each;
+    u64 behind = all - at - each, around = at < behind ? at : behind;
     g->height = a->height;
     g->width = a->width;
-    u64 around = at < behind ? at : behind;
     g->around = around < 1u << 20 ? (int)around : 1 << 20;
-    if (a->shapes != SHOAL_NOWHERE) {
+    if (!alike && a->shapes != SHOAL_NOWHERE) {
         const GLOBAL int *shape = (const GLOBAL int *)(read + a->shapes) + 2 * (u64)number;
         g->around = 0;
         g->height = shape[0];

@@ -128,20 +128,24 @@ INLINE int v_any(vec m) {
     return all != 0;
 }
 
-// The first n lanes, at least one; 0 in the others.
-INLINE vec v_first(vec v, long n) {
+// The first lanes of a vector, at least one: how many, and what they have; 0 in the others.
 #if BITS
-    return v_keep(v, ~(u64)0 >> (n < V ? V - n : 0));
+typedef where some;
+#define some_of(n) (~(where)0 >> ((n) < V ? V - (n) : 0))
+#define v_first(v, lanes) v_keep(v, lanes)
 #else
+typedef long some;
+#define some_of(n) (n)
+INLINE vec v_first(vec v, some lanes) {
     union {
         vec v;
         LANE lane[V];
     } u = {v};
-    for (long i = n; i < V; i++)
+    for (long i = lanes; i < V; i++)
         u.lane[i] = 0;
     return u.v;
-#endif
 }
+#endif
 
 INLINE int at_most(int a, int b) { return a < b ? a : b; }
 
@@ -273,19 +277,23 @@ INLINE void v_store(OUT_T *out, long i, vec v) {
     *(vec_out *)(out + i) = __builtin_convertvector(v, vec_out);
 }
 
-// So many of its lanes, at least one.
-INLINE void v_store_first(OUT_T *out, long i, vec v, long n) {
-    if (n >= V) {
-        v_store(out, i, v);
-        return;
-    }
+// Some of its lanes.
+INLINE void v_store_first(OUT_T *out, long i, vec v, some lanes) {
 #if BITS && OUT_BYTES == 1
-    __builtin_ia32_storedquqi512_mask((bytes64 *)(out + i), (bytes64)v, ~(u64)0 >> (V - n));
-    return;
+    __builtin_ia32_storedquqi512_mask((bytes64 *)(out + i), (bytes64)v, lanes);
+#else
+#if BITS
+    const u64 n = lanes == ~(where)0 ? V : (u64)__builtin_ctzll(~lanes);
+#else
+    const u64 n = (u64)lanes;
 #endif
     OUT_T few[V];
     v_store(few, 0, v);
-    __builtin_memcpy(out + i, few, (u64)n * sizeof(OUT_T));
+    if (n == V)
+        v_store(out, i, v);
+    else
+        __builtin_memcpy(out + i, few, n * sizeof(OUT_T));
+#endif
 }
 
 // ---- Planes -------------------------------------------------------------------------------------

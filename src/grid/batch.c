@@ -71,19 +71,32 @@ bool batch_find_shape(struct grid_runner *r, struct stages **s, const struct sta
     return true;
 }
 
+// All results are like that of the first, whose shape was found.
+static void set_all(const struct grid_runner *r, uint64_t count, struct grid_result *out) {
+    bool ok = r->shape.out.status == GRID_STATUS_OK;
+    const int32_t height = ok ? r->shape.out.height : 0, width = ok ? r->shape.out.width : 0;
+    int32_t *shape = out->shapes;
+    memset(out->status, r->shape.out.status, count);
+    for (uint64_t i = 0; i < count; i++, shape += 2) {
+        shape[0] = height;
+        shape[1] = width;
+    }
+}
+
 // Shapes that the input's shape decides.
 shoal_code batch_known_shapes(struct grid_runner *r, const struct grid_batch *b,
                               struct grid_result *out, shoal_log *log) {
     struct stages *s = NULL;
     bool ok = true;
-    for (uint64_t i = 0; ok && i < b->count; i++) {
-        if (i == 0 || b->shapes) {
-            struct stages_in g = batch_grid(b, i);
-            ok = batch_find_shape(r, &s, &g);
-        }
-        batch_set_shape(out, i, &r->shape.out);
+    for (uint64_t i = 0; ok && i < (b->shapes ? b->count : 1); i++) {
+        struct stages_in g = batch_grid(b, i);
+        ok = batch_find_shape(r, &s, &g);
+        if (b->shapes)
+            batch_set_shape(out, i, &r->shape.out);
     }
     stages_free(s);
+    if (ok && !b->shapes)
+        set_all(r, b->count, out);
     return ok ? SHOAL_OK : batch_no_memory(log);
 }
 
@@ -92,9 +105,10 @@ void batch_set_offsets(struct grid_result *out, uint64_t first, uint64_t end) {
     uint64_t at = first ? out->offsets[first - 1] + (uint64_t)out->shapes[2 * first - 2] *
                                                         (uint64_t)out->shapes[2 * first - 1]
                         : 0;
+    const uint64_t each = (uint64_t)out->height * (uint64_t)out->width;
     for (uint64_t i = first; i < end; i++) {
         out->offsets[i] = at;
-        at += (uint64_t)out->shapes[2 * i] * (uint64_t)out->shapes[2 * i + 1];
+        at += out->stack ? each : (uint64_t)out->shapes[2 * i] * (uint64_t)out->shapes[2 * i + 1];
     }
     out->needed = at;
 }

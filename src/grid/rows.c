@@ -498,9 +498,10 @@ static void put_loop(struct rows *w, const struct grid_rows *how, const struct b
     buf_puts(t, "if (before >= 0)\nv_store(g.out, before, result);\n");
     buf_printf(t, "result = x%u_0;\nif (b.i == last)\nbreak;\n", w->plan->result);
     buf_puts(t, how->in_range ? "}\n" : "far |= now;\n}\n");
-    buf_puts(t, "v_store_first(g.out, last, result, cells - last);\n");
+    buf_puts(t, "const some lanes = some_of(cells - last);\n"
+                "v_store_first(g.out, last, result, lanes);\n");
     if (!how->in_range)
-        buf_printf(t, "wide = v_any((far | v_first(now, cells - last))%s);\n",
+        buf_printf(t, "wide = v_any((far | v_first(now, lanes))%s);\n",
                    how->carry ? " & v_splat(128)" : "");
 }
 
