@@ -29,7 +29,6 @@ typedef unsigned char bytes32 __attribute__((vector_size(32)));
 #define BITS 1
 typedef u64 where;
 typedef char bytes64 __attribute__((vector_size(64), aligned(1), may_alias));
-typedef unsigned char ubytes64 __attribute__((vector_size(64)));
 #ifdef __clang__
 #define v_select(m, a, b) ((vec)__builtin_ia32_selectb_512(m, (bytes64)(a), (bytes64)(b)))
 #define v_count(a, m) v_select(m, v_add(a, v_splat(1)), a)
@@ -90,26 +89,26 @@ typedef char chars __attribute__((vector_size(16)));
 #endif
 // Volatile: GCC would rather load twice than keep a register.
 #define v_load(p, i) v_widen(*(const volatile vec_in *)((p) + (i)))
-// Bits that are set in what is no OUT_T.
-#define v_far(a) (v_sub(a, v_splat(OUT_LEAST)) & ~v_splat(OUT_MOST - OUT_LEAST))
+// With bits that are set in what is no OUT_T.
+#define v_far(far, a) ((far) | (v_sub(a, v_splat(OUT_LEAST)) & ~v_splat(OUT_MOST - OUT_LEAST)))
 
 // Whether a sum or difference x of bytes is none, in the highest bit: what an adder carries. Easier
 // where b has not that bit.
 #ifdef __AVX512BW__
 typedef long long words __attribute__((vector_size(64)));
 #define BITWISE(a, b, c, table)                                                                    \
-    __builtin_ia32_pternlogq512_mask((words)(a), (words)(b), (words)(c), table, 0xff)
+    ((vec)__builtin_ia32_pternlogq512_mask((words)(a), (words)(b), (words)(c), table, 0xff))
 #endif
-#if defined __AVX512BW__ && V == 64
-#define v_carry_add(a, b, x) ((vec)BITWISE(a, b, x, 0xd4))
-#define v_carry_sub(a, b, x) ((vec)BITWISE(a, b, x, 0x8e))
-#define v_carry_add_low(a, b, x) ((vec)BITWISE(a, x, x, 0x30))
-#define v_carry_sub_low(a, b, x) ((vec)BITWISE(a, x, x, 0x0c))
+#if BITS
+#define v_carry_add_low(far, a, x) BITWISE(far, a, x, 0xf4)
+#define v_carry_sub_low(far, a, x) BITWISE(far, a, x, 0xf2)
+#define v_carry_add(far, a, b, x) ((far) | BITWISE(a, b, x, 0xd4))
+#define v_carry_sub(far, a, b, x) ((far) | BITWISE(a, b, x, 0x8e))
 #else
-#define v_carry_add_low(a, b, x) ((a) & ~(x))
-#define v_carry_sub_low(a, b, x) (~(a) & (x))
-#define v_carry_add(a, b, x) (((a) & (b)) | (((a) | (b)) & ~(x)))
-#define v_carry_sub(a, b, x) ((~(a) & (b)) | ((~(a) | (b)) & (x)))
+#define v_carry_add_low(far, a, x) ((far) | ((a) & ~(x)))
+#define v_carry_sub_low(far, a, x) ((far) | (~(a) & (x)))
+#define v_carry_add(far, a, b, x) ((far) | ((a) & (b)) | (((a) | (b)) & ~(x)))
+#define v_carry_sub(far, a, b, x) ((far) | (~(a) & (b)) | ((~(a) | (b)) & (x)))
 #endif
 
 // Whether a lane is set.
@@ -155,12 +154,11 @@ INLINE int at_most(int a, int b) { return a < b ? a : b; }
 // of whole rows of the input.
 enum { WINDOWS = 8 };
 struct turn_table {
-    int height, width, windows; // 0: not by windows
-    int rows;                   // of the plane, that a register has
-    int at[WINDOWS];            // first cell of each window
-    char from[64];              // of the first rows
-    unsigned char next;         // what comes to it with each block
-    u64 which[WINDOWS];         // cells of them that each window has
+    int height, width, windows;                     // 0: not by windows
+    int rows;                                       // of the plane, that a register has
+    int at[WINDOWS];                                // first cell of each window
+    char from[64][64] __attribute__((aligned(64))); // of each block of rows
+    u64 which[WINDOWS];                             // cells of them that each window has
 };
 
 // What is the same for grids of one shape; a worker has one of these. Lines are as long as a row
@@ -442,7 +440,6 @@ NOINLINE void turn_tiles(plane p, int h, int w, int code, IN_T *to) {
 // is for all that have AVX-512, so the instruction is written by name.
 #if !BITS
 typedef char bytes64 __attribute__((vector_size(64), aligned(1), may_alias));
-typedef unsigned char ubytes64 __attribute__((vector_size(64)));
 #endif
 #define v_take(v, a, b, which)                                                                     \
     __asm__("vpermi2b %2, %1, %0%{%3%}" : "+v"(v) : "v"(a), "v"(b), "Yk"(which))
@@ -451,23 +448,28 @@ typedef unsigned char ubytes64 __attribute__((vector_size(64)));
 
 NOINLINE void turn_table_make(struct turn_table *t, int h, int w, int code) {
     const int up = code & GRID_FLIP_ROWS, back = code & GRID_FLIP_COLS, rows = w > 64 ? 1 : 128 / w;
-    *t = (struct turn_table){h, w, 0, h > 64 ? 0 : 64 / h};
+    t->height = h;
+    t->width = w;
+    t->windows = 0;
+    t->rows = h > 64 ? 0 : 64 / h;
+    __builtin_memset(t->which, 0, sizeof t->which);
     if (h > 64 || w > 64 || h > WINDOWS * rows)
         return;
     const int there = (h + rows - 1) / rows;
     t->windows = there <= 2 ? 2 : there <= 5 ? 5 : WINDOWS;
     for (int k = 0; k < WINDOWS; k++)
         t->at[k] = at_most(k, there - 1) * rows * w;
-    t->next = (unsigned char)(back ? -t->rows : t->rows);
     for (int i = 0, r = 0, c = 0; i < 64; i++) {
         int y = up ? h - 1 - c : c, x = back ? w - 1 - r : r;
-        t->from[i] = (char)(y % rows * w + x);
+        t->from[0][i] = (char)(y % rows * w + x);
         t->which[y / rows] |= 1ull << i;
         if (++c == h) {
             c = 0;
             r++;
         }
     }
+    for (int k = 1; k * t->rows < w; k++)
+        *(bytes64 *)t->from[k] = *(bytes64 *)t->from[k - 1] + (char)(back ? -t->rows : t->rows);
 }
 
 // 0: it is too large.
@@ -493,15 +495,13 @@ INLINE struct windows windows_load(plane p, const struct turn_table *t, const in
 
 // Where a block of the turned plane has its cells from.
 struct turn {
-    bytes64 from;
+    const char (*from)[64];
     u64 which[WINDOWS];
-    unsigned char next;
 };
 
 INLINE struct turn turn_begin(const struct turn_table *table, const int windows) {
     struct turn t;
-    t.from = *(const bytes64 *)table->from;
-    t.next = table->next;
+    t.from = table->from;
     UNROLL for (int k = 0; k < windows; k++) t.which[k] = table->which[k];
     return t;
 }
@@ -509,9 +509,8 @@ INLINE struct turn turn_begin(const struct turn_table *table, const int windows)
 // Each window gives its cells to those places of a block that still hold where to take them from.
 // What is beyond the rows of a block belongs to the next, and behind the last it is anything.
 INLINE bytes64 turn_next(struct turn *t, const struct windows *in, const int windows) {
-    bytes64 v = t->from;
+    bytes64 v = *(const bytes64 *)t->from++;
     UNROLL for (int k = 0; k < windows; k++) v_take(v, in->low[k], in->high[k], t->which[k]);
-    t->from = (bytes64)((ubytes64)t->from + t->next);
     return v;
 }
 

@@ -106,9 +106,11 @@ void batch_set_offsets(struct grid_result *out, uint64_t first, uint64_t end) {
                                                         (uint64_t)out->shapes[2 * first - 1]
                         : 0;
     const uint64_t each = (uint64_t)out->height * (uint64_t)out->width;
-    for (uint64_t i = first; i < end; i++) {
+    for (uint64_t i = first; out->stack && i < end; i++, at += each)
         out->offsets[i] = at;
-        at += out->stack ? each : (uint64_t)out->shapes[2 * i] * (uint64_t)out->shapes[2 * i + 1];
+    for (uint64_t i = first; !out->stack && i < end; i++) {
+        out->offsets[i] = at;
+        at += (uint64_t)out->shapes[2 * i] * (uint64_t)out->shapes[2 * i + 1];
     }
     out->needed = at;
 }

@@ -452,23 +452,24 @@ static void put_planes(struct rows *w, const struct grid_rows *how) {
         }
 }
 
-// What is set where a value of the result does not fit.
-static void put_far(struct rows *w, const struct grid_rows *how) {
+// What tells of a block whether its values fit, besides the result, under names that outlive it.
+static void put_told(struct rows *w, const struct grid_rows *how) {
     const struct grid_node *n = at(w, w->plan->result);
-    struct buf *t = w->text;
-    if (how->in_range)
-        return;
-    buf_puts(t, "now = ");
-    if (!how->carry) {
-        buf_printf(t, "v_far(x%u_0);\n", w->plan->result);
-        return;
-    }
-    buf_printf(t, "v_carry_%s%s(", functions[n->op], how->low ? "_low" : "");
-    for (uint32_t k = 0; k < 2; k++) {
+    for (uint32_t k = 0; how->carry && k < (how->low ? 1 : 2); k++) {
+        buf_puts(w->text, k ? "two = " : "one = ");
         put_name(w, n->arg[k], 0, false);
-        buf_puts(t, ", ");
+        buf_puts(w->text, ";\n");
     }
-    buf_printf(t, "x%u_0);\n", w->plan->result);
+}
+
+// Sets bits of `far` where a value of the result does not fit.
+static void put_far(struct rows *w, const struct grid_rows *how, const char *far) {
+    if (how->carry)
+        buf_printf(w->text, "v_carry_%s%s(%s, one, %sresult)",
+                   functions[at(w, w->plan->result)->op], how->low ? "_low" : "", far,
+                   how->low ? "" : "two, ");
+    else
+        buf_printf(w->text, "v_far(%s, result)", far);
 }
 
 static void put_begin(struct rows *w) {
@@ -490,19 +491,25 @@ static void put_begin(struct rows *w) {
 static void put_loop(struct rows *w, const struct grid_rows *how, const struct buf *body) {
     struct buf *t = w->text;
     if (!how->in_range)
-        buf_puts(t, "vec far = v_splat(0), now;\n");
+        buf_puts(t, "vec far = v_splat(0), one, two;\n");
     buf_puts(t, "for (long before = -1;; before = b.i, ");
     buf_printf(t, "block_next(&b, last, lines, %d, step, windows > 0)) {\n", w->lines);
     buf_put(t, body->data, body->length);
     t->failed |= body->failed;
     buf_puts(t, "if (before >= 0)\nv_store(g.out, before, result);\n");
     buf_printf(t, "result = x%u_0;\nif (b.i == last)\nbreak;\n", w->plan->result);
-    buf_puts(t, how->in_range ? "}\n" : "far |= now;\n}\n");
-    buf_puts(t, "const some lanes = some_of(cells - last);\n"
+    if (!how->in_range) {
+        buf_puts(t, "far = ");
+        put_far(w, how, "far");
+        buf_puts(t, ";\n");
+    }
+    buf_puts(t, "}\nconst some lanes = some_of(cells - last);\n"
                 "v_store_first(g.out, last, result, lanes);\n");
-    if (!how->in_range)
-        buf_printf(t, "wide = v_any((far | v_first(now, lanes))%s);\n",
-                   how->carry ? " & v_splat(128)" : "");
+    if (how->in_range)
+        return;
+    buf_puts(t, "wide = v_any((far | v_first(");
+    put_far(w, how, "v_splat(0)");
+    buf_printf(t, ", lanes))%s);\n", how->carry ? " & v_splat(128)" : "");
 }
 
 void grid_rows_put(const struct grid_plan *p, const struct grid_rows *how, struct buf *text,
@@ -513,7 +520,7 @@ void grid_rows_put(const struct grid_plan *p, const struct grid_rows *how, struc
     w.capped = how->capped;
     w.text = &body;
     need(&w, p->result, 0, false);
-    put_far(&w, how);
+    put_told(&w, how);
     w.text = text;
     put_planes(&w, how);
     put_begin(&w);
