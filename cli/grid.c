@@ -82,7 +82,9 @@ static shoal_code prepare(struct grids *g) {
 }
 
 static shoal_code make_grid(struct grids *g) {
+    stop_catch(); // drivers may be asked
     shoal_code code = shoal_grid_new(g->text, &g->options, &g->grid, g->log);
+    stop_release();
     shoal_grid_on_progress(g->grid, on_progress, g);
     return code;
 }

@@ -159,6 +159,22 @@ TEST(known_asking_can_be_stopped) {
     }
 }
 
+TEST(known_asking_for_grids_can_be_stopped) {
+    use_bad_drivers("hang");
+    check_write(check_path("g.txt"), "1 2\n3 4\n");
+    static const char *const devices[] = {"auto", "cuda"};
+    for (int i = 0; i < 2; i++) {
+        double start = seconds();
+        struct check_output o =
+            RUN("timeout", "-s", "INT", "0.5", check_shoal(), "grid", "rot90", "--in",
+                check_path("g.txt"), "--device", devices[i], "--threshold", "1", "-o", "-");
+        CHECK_INT(o.status, 124);
+        CHECK(seconds() - start < 4); // of 30
+        CHECK_HAS(o.err, "stopped");
+        CHECK(!strstr(o.err, "did not answer"));
+    }
+}
+
 // ---- Who loads drivers --------------------------------------------------------------------------
 
 TEST(known_cpu_loads_no_driver) {

@@ -88,7 +88,9 @@ shoal_code grid_devices_open(shoal_grid *g, const char *device, const char *targ
         return open_worker(g, 1, NULL, 0, target, log);
     }
     g->is_free = device_is_free(device);
+    known_watch(g->given.stop, NULL);
     shoal_code code = device_choose(device, &backend, &index, log_report(log));
+    known_watch(NULL, NULL);
     if (code != SHOAL_OK)
         return code;
     g->shown = strcmp(backend->name, "cpu") ? 1 : 0;
@@ -497,15 +499,24 @@ static shoal_code take_over(shoal_grid *g, uint32_t row, const struct grid_batch
     return run_rest(g, b, out, out->delivered, control, log);
 }
 
+// The device of a batch, which is ready then, or would be.
+static shoal_code find_row(shoal_grid *g, struct asking *a, struct choose_request *q, bool plans,
+                           uint32_t *row) {
+    known_watch(g->given.stop, NULL);
+    shoal_code code = choose(g, a, q, row);
+    known_watch(NULL, NULL);
+    if (code != SHOAL_OK)
+        return code;
+    return plans ? worker_of(g, *row, a->log) : make_ready(g, a, row);
+}
+
 shoal_code grid_devices_run(shoal_grid *g, const struct grid_batch *b, struct grid_result *out,
                             const struct dispatch_control *control, bool plans, shoal_log *log) {
     struct asking a = {.grid = g, .batch = b, .out = out->type, .log = log};
     struct choose_request q = g->is_free ? request_of(g, b, out->type) : (struct choose_request){0};
     uint32_t row = 0;
     q.engine = plans ? &planning : &measuring;
-    shoal_code code = choose(g, &a, &q, &row);
-    if (code == SHOAL_OK)
-        code = plans ? worker_of(g, row, log) : make_ready(g, &a, &row);
+    shoal_code code = find_row(g, &a, &q, plans, &row);
     if (code != SHOAL_OK)
         return code;
     g->shown = row;

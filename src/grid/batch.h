@@ -5,10 +5,7 @@
 
 #include "grid/run.h"
 
-enum {
-    STATUS_BYTES = 3, // of a grid, as a kernel writes them
-    STAGE_PS = 5000,  // of a stage, for a cell, about
-};
+enum { STATUS_BYTES = 3 }; // of a grid, as a kernel writes them
 
 shoal_code batch_no_memory(shoal_log *log);
 shoal_code batch_too_small(const struct grid_result *out, shoal_log *log);
@@ -47,5 +44,7 @@ shoal_code staged_run(struct grid_runner *r, const struct grid_batch *b, struct 
 shoal_code staged_measure(struct grid_runner *r, const struct grid_batch *b,
                           struct grid_result *out, const struct dispatch_control *control,
                           shoal_log *log);
+// How long so many cells take, about.
+uint64_t staged_ps(const struct grid_runner *r, uint64_t cells);
 
 #endif

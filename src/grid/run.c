@@ -7,7 +7,7 @@
 LOG_LABEL(grid_run_execution, RUNTIME, 15, "a batch of grids through a pipeline");
 
 enum {
-    LOOK_US = 1500,   // of a look into the cache and of loading what is there, about
+    LOOK_US = 8000,   // of a first look into the cache, which asks what the compiler is, about
     COMPILE_MS = 120, // of a kernel, about
     KERNEL_PS = 1000, // of a stage in a kernel, for a cell, at most
     START_MS = 300,   // of a device, at least, with what is made for it
@@ -15,18 +15,19 @@ enum {
 
 // ---- The way ------------------------------------------------------------------------------------
 
-// Cells times nodes that stages would compute with a batch, and have or would have with those
-// before; and the microseconds that this takes.
-static uint64_t staged_with(const struct grid_runner *r, const struct grid_batch *b) {
-    return r->staged + batch_between(b, 0, b->count) * r->plan->nodes.count;
+// Microseconds that stages would need for a batch, and cells of it and of those before.
+static uint64_t stages_us(const struct grid_runner *r, const struct grid_batch *b) {
+    return staged_ps(r, batch_between(b, 0, b->count)) / 1000000;
 }
-static uint64_t staged_us(uint64_t staged) { return staged / (1000000 / STAGE_PS); }
+static uint64_t cells_with(const struct grid_runner *r, const struct grid_batch *b) {
+    return r->cells + batch_between(b, 0, b->count);
+}
 
 // By stages, or by a kernel that is compiled first.
 bool grid_is_early(const struct grid_runner *r, const struct grid_batch *b) {
-    uint64_t units = staged_with(r, b);
+    uint64_t units = cells_with(r, b) * r->plan->nodes.count;
     uint64_t us = COMPILE_MS * 1000 + units / (1000000 / KERNEL_PS) / r->threads;
-    return staged_us(units) < COMPILE_MS * 1000 || us < START_MS * 1000;
+    return r->staged_us + stages_us(r, b) < COMPILE_MS * 1000 || us < START_MS * 1000;
 }
 
 struct grid_load grid_load_of(struct grid_runner *r, const struct grid_batch *b,
@@ -38,39 +39,42 @@ struct grid_load grid_load_of(struct grid_runner *r, const struct grid_batch *b,
         made = b->count * (uint64_t)r->shape.out.height * (uint64_t)r->shape.out.width;
     stages_free(s);
     double grids = b->count ? (double)b->count : 1;
-    return (struct grid_load){
-        .units = (double)(in + made) * r->plan->nodes.count / grids,
-        .in_bytes = (double)(in * grid_type_bytes(b->type)) / grids,
-        .out_bytes = (double)(made * grid_type_bytes(out)) / grids + STATUS_BYTES,
-        .alone = chunks_threads(&r->made[b->type][out].code, in + made) == 1,
-        .ready = r->made[b->type][out].kernel || staged_us(in * r->plan->nodes.count) < LOOK_US};
+    return (struct grid_load){.units = (double)(in + made) * r->plan->nodes.count / grids,
+                              .in_bytes = (double)(in * grid_type_bytes(b->type)) / grids,
+                              .out_bytes =
+                                  (double)(made * grid_type_bytes(out)) / grids + STATUS_BYTES,
+                              .alone = chunks_threads(&r->made[b->type][out].code, in + made) == 1,
+                              .ready = r->made[b->type][out].kernel || stages_us(r, b) < LOOK_US};
+}
+
+// Whether stages are done before a kernel would be there. As long as they take less time than the
+// look at the compiler that a look into the cache begins with, nobody looks; nor again before they
+// have taken twice as long as at the last time.
+static bool are_stages_first(struct grid_runner *r, const struct grid_batch *b,
+                             const struct grid_result *out, shoal_log *log) {
+    struct grid_found found = {0};
+    r->staged_us += stages_us(r, b);
+    r->cells = cells_with(r, b);
+    if (r->made[b->type][out->type].kernel || r->staged_us >= COMPILE_MS * 1000)
+        return false;
+    if (r->staged_us < (r->looked_us ? 2 * r->looked_us : LOOK_US))
+        return true;
+    r->looked_us = r->staged_us;
+    return grid_kernel_look(r, b->type, out->type, &found, log) != SHOAL_OK || !found.cached;
 }
 
 // The kernel, where it is the way to go; else *stages. A CPU without a compiler has its stages.
 static shoal_code choose_way(struct grid_runner *r, const struct grid_batch *b,
                              const struct grid_result *out, bool *stages, shoal_log *log) {
     bool cpu = !r->backend->target(r->device)->device;
-    *stages = r->way == GRID_BY_STAGES;
+    bool free = r->way == GRID_BY_CHOICE && cpu;
+    *stages = r->way == GRID_BY_STAGES || (free && are_stages_first(r, b, out, log));
     if (*stages)
         return SHOAL_OK;
-    r->staged = staged_with(r, b);
-    uint64_t us = r->way == GRID_BY_CHOICE && cpu ? staged_us(r->staged) : UINT64_MAX;
-    if (us < COMPILE_MS * 1000 && !r->made[b->type][out->type].kernel) {
-        struct grid_found found = {0};
-        shoal_code code = SHOAL_OK;
-        if (us >= LOOK_US)
-            code = grid_kernel_look(r, b->type, out->type, &found, log);
-        *stages = code != SHOAL_OK || !found.cached;
-        if (*stages)
-            return SHOAL_OK;
-    }
     shoal_code code = grid_kernel(r, b->type, out->type, log);
     bool refused = r->made[b->type][out->type].refused;
-    if (r->way == GRID_BY_CHOICE && cpu && (code == SHOAL_DEVICE || refused)) {
-        *stages = true;
-        return SHOAL_OK;
-    }
-    return code;
+    *stages = free && (code == SHOAL_DEVICE || refused);
+    return *stages ? SHOAL_OK : code;
 }
 
 static shoal_code run_either(struct grid_runner *r, const struct grid_batch *b,

@@ -75,9 +75,10 @@ struct grid_runner {
         char words[64];
     } made[GRID_TYPE_COUNT][GRID_TYPE_COUNT];
     struct dispatch_pool pool;
-    bool by_stages;  // the last run was
-    uint64_t staged; // cells times nodes that stages have computed, or would have
-    struct {         // the last shape that was asked for, and what becomes of it
+    bool by_stages;                // the last run was
+    uint64_t cells;                // of all batches
+    uint64_t staged_us, looked_us; // that stages took for them, or would have; when it last looked
+    struct {                       // the last shape that was asked for, and what becomes of it
         int32_t height, width;
         struct stages_out out;
     } shape;

@@ -4,6 +4,39 @@
 
 enum { GRAIN_PS = 100000000 }; // of stages that a thread is worth waking for
 
+// ---- How long it takes --------------------------------------------------------------------------
+
+// For a cell, measured; numbers take nothing.
+static uint64_t node_ps(const struct grid_plan *p, const struct grid_node *n) {
+    enum { CELL = 700, DIVISION = 4000, MAP = 4000, WHOLE = 8000, GENERATION = 250, MANY = 100 };
+    enum grid_op op = (enum grid_op)n->op;
+    const struct grid_node *times = grid_at(p, n->arg[1]);
+    if (op == GRID_STEP)
+        return CELL + GENERATION * (times->op != GRID_NUMBER ? MANY
+                                    : times->value > 0       ? (uint64_t)times->value
+                                                             : 0);
+    if (grid_is_whole(op) || op == GRID_MOST_COMMON || op == GRID_LEAST_COMMON)
+        return WHOLE;
+    if (!n->cells)
+        return grid_is_reduction(op) ? CELL : 0;
+    return grid_is_map(op) ? MAP : op == GRID_DIV || op == GRID_MOD ? DIVISION : CELL;
+}
+
+// By one thread.
+static uint64_t alone_ps(const struct grid_runner *r, uint64_t cells) {
+    uint64_t ps = 0;
+    for (uint32_t i = 0; i < r->plan->nodes.count; i++)
+        ps += node_ps(r->plan, grid_at(r->plan, i));
+    return ps > UINT64_MAX / 2 / (cells + 1) ? UINT64_MAX / 2 : ps * cells;
+}
+
+uint64_t staged_ps(const struct grid_runner *r, uint64_t cells) {
+    uint64_t ps = alone_ps(r, cells), threads = ps / GRAIN_PS + 1;
+    return ps / (threads < r->threads ? threads : r->threads);
+}
+
+// ---- Running ------------------------------------------------------------------------------------
+
 struct by_stages {
     const struct grid_runner *runner;
     const struct grid_batch *batch;
@@ -56,7 +89,7 @@ static void stages_part(void *user, size_t first, size_t end) {
 shoal_code staged_run(struct grid_runner *r, const struct grid_batch *b, struct grid_result *out,
                       const struct dispatch_control *control, shoal_log *log) {
     struct by_stages w = {.runner = r, .batch = b, .out = out, .control = control};
-    uint64_t of_grid = batch_between(b, 0, b->count) / b->count * r->plan->nodes.count * STAGE_PS;
+    uint64_t of_grid = alone_ps(r, batch_between(b, 0, b->count)) / b->count;
     team_run(&r->pool.team, r->threads, b->count, GRAIN_PS / (of_grid + 1) + 1, stages_part, &w);
     return w.failed ? batch_no_memory(log) : w.stopped ? SHOAL_STOPPED : SHOAL_OK;
 }
