@@ -115,6 +115,42 @@ TEST(device_grid_threshold) {
     scene_free(&s);
 }
 
+// What stages are done with before the compiler has said what it is waits for no look into the
+// cache; who goes on gets the kernel that is there.
+TEST(grid_choice_few_do_not_look) {
+    struct scene s = scene_new(1000);
+    shoal_warm_result warm;
+    s.options.device = "cpu";
+    s.options.threads = 1;
+    REQUIRE(!shoal_grid_warm("in + 2", &s.options, SHOAL_I32, SHOAL_I32, NULL, &warm, s.log));
+    uint64_t asked = count_of(&s, "compiler_identity");
+    CHECK(asked > 0);
+    scene_grid(&s, "in + 2");
+    for (int i = 0; i < 10; i++)
+        device_after(&s, 1000);
+    CHECK_INT(count_of(&s, "compiler_identity"), asked);
+    CHECK_INT(count_of(&s, "module_load"), 0);
+    for (int i = 0; i < 1000; i++)
+        device_after(&s, 1000);
+    CHECK(count_of(&s, "compiler_identity") > asked);
+    CHECK_INT(count_of(&s, "module_load"), 1);
+    scene_free(&s);
+}
+
+// Where there is no kernel it looks now and then, not with each batch.
+TEST(grid_choice_looks_now_and_then) {
+    struct scene s = scene_new(1000);
+    s.options.device = "cpu";
+    s.options.threads = 1;
+    scene_grid(&s, "in + 2");
+    for (int i = 0; i < 1000; i++)
+        device_after(&s, 1000);
+    uint64_t looks = count_of(&s, "compiler_identity");
+    CHECK_MSG(looks >= 2 && looks <= 4, "%llu looks", (unsigned long long)looks);
+    CHECK_INT(count_of(&s, "compile_kernel"), 0);
+    scene_free(&s);
+}
+
 // --device, then SHOAL_DEVICE, then --threshold.
 TEST(device_grid_order) {
     use_pocl();
