@@ -51,3 +51,16 @@ void use_fake_nvrtc(const char *build_id) {
     check_write(check_path("libnvrtc-builtins.so.12.4"), "builtins");
     setenv("SHOAL_NVRTC", path, 1);
 }
+
+const struct fake_fault fake_faults[] = {
+    {"cuLaunchKernel", 719, 0, 0, 0},     {"cuLaunchKernel", 719, 4, 1, 4},
+    {"cuLaunchKernel", 719, 9, 6, 9},     {"cuMemAlloc_v2", 2, 0, 0, 0},
+    {"cuEventQuery", 700, 3, 0, 9},       {"cuStreamCreate", 999, 0, 0, 0},
+    {"cuMemcpyHtoDAsync_v2", 1, 5, 0, 5}, {0},
+};
+
+void fake_fail(struct fake_cuda *fake, const struct fake_fault *fault) {
+    fake->fail = fault ? fault->call : NULL;
+    fake->fail_result = fault ? fault->result : 0;
+    fake->fail_after = fault ? fault->after : 0;
+}

@@ -5,11 +5,24 @@
 
 #include "fakes/libcuda.h"
 
+#include <stdint.h>
+
 // The driver of this process and its children from now on. Skips the test where there is no C
 // compiler.
 struct fake_cuda *use_fake_cuda(void);
 // NVRTC 12.4 (SHOAL_NVRTC), for this process and its children, with that build-id; always at the
 // same path.
 void use_fake_nvrtc(const char *build_id);
+
+// Calls of the driver that fail in the middle of a batch of ten chunks or more, and how many chunks
+// it has delivered then; in the order of the list, until one has no call.
+struct fake_fault {
+    const char *call;
+    int result, after;
+    uint64_t least, most;
+};
+extern const struct fake_fault fake_faults[];
+// All later calls of it fail, too; NULL: none does.
+void fake_fail(struct fake_cuda *fake, const struct fake_fault *fault);
 
 #endif

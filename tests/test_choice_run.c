@@ -620,35 +620,23 @@ TEST(choice_run_leaves_early) {
 
 TEST(choice_run_fails_in_the_middle) {
     enum { N = 1000 };
-    static const struct {
-        const char *call;
-        int result, after;
-        uint64_t least, most; // rows of the device
-    } faults[] = {
-        {"cuLaunchKernel", 719, 0, 0, 0},       {"cuLaunchKernel", 719, 4, 100, 400},
-        {"cuLaunchKernel", 719, 9, 600, 900},   {"cuMemAlloc_v2", 2, 0, 0, 0},
-        {"cuEventQuery", 700, 3, 0, 900},       {"cuStreamCreate", 999, 0, 0, 0},
-        {"cuMemcpyHtoDAsync_v2", 1, 5, 0, 500},
-    };
     struct fake_cuda *fake = use_fake();
     double want[N];
     right_results(want, N);
     static const char *const devices[] = {"auto", "cuda"};
     for (size_t d = 0; d < 2; d++)
-        for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        for (const struct fake_fault *f = fake_faults; f->call; f++) {
             struct scene s = failing(devices[d]);
             double x[N];
             char named[64];
             shoal_tally tally;
             scene_solver(&s);
-            fake->fail = faults[i].call;
-            fake->fail_result = faults[i].result;
-            fake->fail_after = faults[i].after;
-            CHECK_MSG(run(&s, N, x, &tally) == SHOAL_OK, "%s: %s", faults[i].call, words_of(&s));
-            fake->fail = NULL;
+            fake_fail(fake, f);
+            CHECK_MSG(run(&s, N, x, &tally) == SHOAL_OK, "%s: %s", f->call, words_of(&s));
+            fake_fail(fake, NULL);
             uint64_t rows = rows_of_fake(x, want, N);
-            CHECK_MSG(rows >= faults[i].least && rows <= faults[i].most && rows % 100 == 0,
-                      "%s: %llu rows", faults[i].call, (unsigned long long)rows);
+            CHECK_MSG(rows >= 100 * f->least && rows <= 100 * f->most && rows % 100 == 0,
+                      "%s: %llu rows", f->call, (unsigned long long)rows);
             CHECK(tally.complete && tally.done == N && tally.by_status[SHOAL_STATUS_ok] == N);
             snprintf(named, sizeof named, "runs %llu to %d were left to the CPU",
                      (unsigned long long)rows, N - 1);
@@ -671,9 +659,7 @@ TEST(choice_run_fails_without_fallback) {
     shoal_tally tally;
     s.options.no_fallback = true;
     scene_solver(&s);
-    fake->fail = "cuLaunchKernel";
-    fake->fail_result = 719;
-    fake->fail_after = 4;
+    fake_fail(fake, &fake_faults[1]);
     CHECK_INT(run(&s, N, x, &tally), SHOAL_DEVICE);
     CHECK(!tally.complete);
     CHECK_HAS(words_of(&s), "error: ");

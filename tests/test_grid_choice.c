@@ -308,30 +308,19 @@ static uint64_t grids_of_device(const struct scene *s) {
 }
 
 TEST(grid_choice_fails_in_the_middle) {
-    static const struct {
-        const char *call;
-        int result, after;
-        uint64_t least, most; // grids of the device
-    } faults[] = {
-        {"cuLaunchKernel", 719, 0, 0, 0},      {"cuLaunchKernel", 719, 4, 64, 256},
-        {"cuLaunchKernel", 719, 12, 512, 768}, {"cuMemAlloc_v2", 2, 0, 0, 0},
-        {"cuEventQuery", 700, 3, 0, 960},      {"cuStreamCreate", 999, 0, 0, 0},
-    };
     struct fake_cuda *fake = use_fake_grids();
     static const char *const devices[] = {"auto", "cuda"};
     for (size_t d = 0; d < 2; d++)
-        for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        for (const struct fake_fault *f = fake_faults; f->call; f++) {
             char named[64];
             struct scene s = failing(devices[d]);
-            fake->fail = faults[i].call;
-            fake->fail_result = faults[i].result;
-            fake->fail_after = faults[i].after;
-            CHECK_MSG(!shoal_grid_run(s.grid, &s.in, &s.out, s.log), "%s: %s", faults[i].call,
+            fake_fail(fake, f);
+            CHECK_MSG(!shoal_grid_run(s.grid, &s.in, &s.out, s.log), "%s: %s", f->call,
                       words_of(&s));
-            fake->fail = NULL;
+            fake_fail(fake, NULL);
             uint64_t grids = grids_of_device(&s);
-            CHECK_MSG(grids >= faults[i].least && grids <= faults[i].most && grids % 64 == 0,
-                      "%s: %llu grids", faults[i].call, (unsigned long long)grids);
+            CHECK_MSG(grids >= 64 * f->least && grids <= 64 * f->most && grids % 64 == 0,
+                      "%s: %llu grids", f->call, (unsigned long long)grids);
             CHECK(s.out.needed == 1000 * CELLS && s.out.height == SIDE);
             snprintf(named, sizeof named, "grids %llu to 999 were left to the CPU",
                      (unsigned long long)grids);
@@ -361,9 +350,7 @@ TEST(grid_choice_fails_with_shapes) {
     s.in.count = N;
     s.in.shapes = shapes;
     s.in.offsets = offsets;
-    fake->fail = "cuLaunchKernel";
-    fake->fail_result = 719;
-    fake->fail_after = 4;
+    fake_fail(fake, &fake_faults[1]);
     REQUIRE(!shoal_grid_run(s.grid, &s.in, &s.out, s.log));
     fake->fail = NULL;
     const int32_t *in = s.in.cells, *out = s.out.cells;
@@ -385,9 +372,7 @@ TEST(grid_choice_fails_without_fallback) {
     shoal_grid_free(s.grid);
     s.options.no_fallback = true;
     scene_grid(&s, "in + 2");
-    fake->fail = "cuLaunchKernel";
-    fake->fail_result = 719;
-    fake->fail_after = 4;
+    fake_fail(fake, &fake_faults[1]);
     CHECK_INT(shoal_grid_run(s.grid, &s.in, &s.out, s.log), SHOAL_DEVICE);
     CHECK_HAS(words_of(&s), "error: ");
     scene_free(&s);
