@@ -83,7 +83,7 @@ help:
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
 	@echo 'make bench-grid  pipelines of grids on one core against NumPy, and generations against a loop by hand'
-	@echo 'make bench-grids  batches of grids from Python against NumPy and CuPy'
+	@echo 'make bench-grids  batches of grids from Python against NumPy and CuPy, and auto against devices (TABLE=auto)'
 	@echo 'make bench-start  a process of 20 runs on a GPU beside cuInit and a context alone'
 	@echo 'make bench-dispatch  what --device auto chooses against CPU and GPU, DISPATCH_SECONDS=330'
 	@echo 'make bench-python  the Python package against SciPy, numbalsoda and diffrax, where installed'
@@ -158,7 +158,7 @@ bench-dispatch:
 	$(BUILD)/bench/dispatch cuda $(DISPATCH_SECONDS)
 # Batches of grids, as Python calls them, against NumPy and CuPy.
 bench-grids: python
-	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/grids.py
+	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/grids.py $(TABLE)
 # Against other tools of Python, those that are installed: scipy, numbalsoda, diffrax.
 bench-python: python
 	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/python.py

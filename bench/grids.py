@@ -4,6 +4,10 @@
 Times are the shortest of several calls, warm, in milliseconds, into memory that is there; `first` is the first call of a
 process with an empty cache, on the device that `auto` chooses. CuPy is left out where it is not
 installed.
+
+The second table has what `auto` takes for 1 to 1,000,000 small grids beside each device: the lower quarter of calls,
+after as many that it may learn from. The bar is 1.25 times the better one plus 0.1 ms. `make bench-grids TABLE=auto` prints it
+alone.
 """
 
 import os
@@ -28,6 +32,9 @@ PIPELINES = {
     "mask(v>5)": lambda x, a: _masked(x, a),
     "in + 1": lambda x, a: a + a.dtype.type(1),
 }
+AUTO = "rot90(in)*(in>0) + (nsum4(in)>0)"
+AUTO_SIZES = [10**k for k in range(7)]
+AUTO_SIDE = 10
 SIZES = [(20, 25), (50, 25), (100, 25), (200, 25), (1000, 25), (100_000, 30)]
 
 
@@ -59,11 +66,24 @@ def shortest(call, seconds=0.4):
             return best * 1e3
 
 
+def typical(call, seconds=0.4):
+    """The lower quarter of calls; those of the first seconds do not count."""
+    times = []
+    for counted in (False, True):
+        end = time.perf_counter() + seconds
+        while not times or time.perf_counter() < end:
+            begin = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begin)
+        times = times if counted else []
+    return float(np.percentile(times, 25)) * 1e3
+
+
 def first(text, count, side):
     """Of a process of its own, without its start and imports."""
     with tempfile.TemporaryDirectory() as cache:
         env = {**os.environ, "SHOAL_CACHE_DIR": cache}
-        p = subprocess.run([sys.executable, __file__, text, str(count), str(side)], env=env, capture_output=True, text=True)
+        p = subprocess.run([sys.executable, __file__, "one", text, str(count), str(side)], env=env, capture_output=True, text=True)
     return float(p.stdout) if p.returncode == 0 else np.nan
 
 
@@ -76,7 +96,7 @@ def one(text, count, side):
     print((time.perf_counter() - begin) * 1e3)
 
 
-def main():
+def pipelines():
     import shoal
 
     print("| pipeline | grids | first | warm | device | NumPy | CuPy |\n|---|---|---|---|---|---|---|")
@@ -95,5 +115,36 @@ def main():
                   f"{g.device.split(',')[0]} | {numpy:.3g} | {theirs} |".replace(" | mask", " \\| mask").replace(" | flip_h", " \\| flip_h"))
 
 
+def auto():
+    import shoal
+
+    devices = ["cpu"] + [d.name for d in shoal.devices() if d.usable and d.name != "cpu"]
+    print(f"`{AUTO}` on grids of {AUTO_SIDE}x{AUTO_SIDE}, u8, ms\n")
+    print(f"| grids | auto | chosen | {' | '.join(devices)} | to the better | bar |\n|{'---|' * (5 + len(devices))}")
+    for count in AUTO_SIZES:
+        grids = batch(count, AUTO_SIDE)
+        out = np.empty_like(grids)
+        took = {}
+        for device in ["auto"] + devices:
+            g = shoal.grid(AUTO, device=device)
+            took[device] = typical(lambda: g(grids, out=out))
+            chosen = g.device.split(",")[0] if device == "auto" else chosen
+            if not np.array_equal(out, PIPELINES[AUTO](np, grids)):
+                sys.exit(f"{device}: other grids than NumPy's")
+        better = min(took[d] for d in devices)
+        met = "met" if took["auto"] <= 1.25 * better + 0.1 else "missed"
+        print(f"| {count:,} | {took['auto']:.3g} | {chosen} | {' | '.join(f'{took[d]:.3g}' for d in devices)} | "
+              f"{took['auto'] / better:.2f} | {met} |", flush=True)
+
+
+TABLES = {"pipelines": pipelines, "auto": auto}
+
+
+def main():
+    for name in sys.argv[1:] or TABLES:
+        TABLES[name]()
+        print()
+
+
 if __name__ == "__main__":
-    one(*sys.argv[1:]) if len(sys.argv) == 4 else main()
+    one(*sys.argv[2:]) if sys.argv[1:2] == ["one"] else main()
