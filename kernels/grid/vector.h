@@ -401,9 +401,15 @@ INLINE bytes32 both_halves(const void *one, const void *two) {
         b[2 * i + 1] = high_pairs(a[i], a[i + 8]);                                                 \
     }
 
+#ifdef __AVX512BW__ // most turns go another way there, and compiling it takes long
+#define TILES NOINLINE
+#else
+#define TILES INLINE
+#endif
+
 // One such pair: columns c to c + 32 of 16 rows of the result from r on. They are rows and columns
 // of what is read; rows that are not there are the last. `whole`: there are 16; else only w.
-INLINE void turn_pair(plane p, int c, int r, int h, int w, int code, int whole, IN_T *to) {
+TILES void turn_pair(plane p, int c, int r, int h, int w, int code, int whole, IN_T *to) {
     const int up = code & GRID_FLIP_ROWS, back = code & GRID_FLIP_COLS;
     const int column = !back ? r : whole ? w - 16 - r : 0, rows = whole ? 16 : w;
     const int c2 = at_most(c + 16, h - 1);
