@@ -4,6 +4,8 @@
 #include "fake_gpu.h"
 
 #include "../kernels/ode/abi.h"
+#include "api/calibrate.h"
+#include "base/clock.h"
 #include "device/device.h"
 #include "dispatch/machine.h"
 #include "shoal/shoal.h"
@@ -435,11 +437,34 @@ TEST(choice_run_calibrate_a_cpu) {
     scene_free(&s);
 }
 
+// Grids have a class of their own.
+TEST(device_choice_calibrate_grids) {
+    use_pocl();
+    struct scene s = scene_new();
+    struct rows rows = {0};
+    shoal_code code = calibrate_grids(&s.options, clock_ns() + 1000000000, on_row, &rows, s.log);
+    CHECK_MSG(code == SHOAL_OK, "%s", words_of(&s));
+    CHECK(rows.count && rows.timed && rows.other);
+    CHECK(point("opencl:0", MACHINE_LANE, "grid-u8") > 0 ||
+          point("opencl:0", MACHINE_FULL, "grid-u8") > 0);
+    CHECK(point("opencl:0", MACHINE_LANE, "ode-f64-n3-erk") < 0);
+    scene_free(&s);
+}
+
+TEST(choice_run_calibrate_grids_of_a_cpu) {
+    struct scene s = scene_new();
+    struct rows rows = {0};
+    CHECK(!calibrate_grids(&s.options, clock_ns() + 200000000, on_row, &rows, s.log));
+    CHECK(rows.count && rows.timed && !rows.other);
+    scene_free(&s);
+}
+
 LONG_TEST(choice_run_calibrate_workloads) {
     struct check_output o = RUN(check_shoal(), "calibrate", "--json");
     CHECK_INT(o.status, 0);
     CHECK_HAS(o.out, "{\"workload\": \"Lorenz, f64\", \"runs\": 32, \"cpu_s\": ");
     CHECK_HAS(o.out, "20 stiff states, f32");
+    CHECK_HAS(o.out, "{\"workload\": \"grids of 25 by 25, u8\", \"runs\": 32, \"cpu_s\": ");
     CHECK(!strstr(o.out, "one step"));
 }
 

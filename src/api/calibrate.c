@@ -4,9 +4,11 @@
 // A size is run once before it is timed, then up to seven times, of which the median counts. What
 // is compiled is in the cache before anything is timed. When time is short, large sizes are left
 // out: a size is begun only if what it takes, by the one before, is there.
+#include "api/calibrate.h"
 #include "api/learn.h"
 #include "api/options.h"
 #include "base/clock.h"
+#include "grid/workloads.h"
 #include "ode/run/workloads.h"
 
 #include <math.h>
@@ -15,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SIZES = 8, SIZE_FIRST = 1 << 5, SIZE_FACTOR = 4, REPEATS = 7 };
+enum { SIZE_FIRST = 1 << 5 };
 static const double seconds_most = 25; // compilers and the last size come on top
 
 // One workload on one device.
@@ -23,7 +25,7 @@ struct series {
     shoal_solver *solver; // NULL: it could not be made
     double made_s;        // that took
     uint32_t count;       // sizes that were timed
-    double median[SIZES], deviation[SIZES];
+    double median[CALIBRATE_SIZES], deviation[CALIBRATE_SIZES];
 };
 
 struct calibration {
@@ -54,10 +56,10 @@ static double seconds_left(const struct calibration *c) {
     return now < c->end_ns ? (double)(c->end_ns - now) * 1e-9 : 0;
 }
 
-static uint64_t size_at(uint32_t i) {
+uint64_t calibrate_rows(uint32_t size) {
     uint64_t n = SIZE_FIRST;
-    while (i--)
-        n *= SIZE_FACTOR;
+    while (size--)
+        n *= CALIBRATE_FACTOR;
     return n;
 }
 
@@ -77,20 +79,24 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+double calibrate_median(double *t, uint32_t count) {
+    qsort(t, count, sizeof *t, by_size);
+    return t[count / 2];
+}
+
 // The median of as many runs as a share of the time allows.
 static shoal_code time_size(struct calibration *c, struct series *s, shoal_batch *batch,
                             double share) {
-    double t[REPEATS], total = 0, squares = 0;
+    double t[CALIBRATE_REPEATS], total = 0, squares = 0;
     int n = 0;
     shoal_code code = run_once(c, s->solver, batch, &t[0]);
-    while (code == SHOAL_OK && n < REPEATS && (n == 0 || total < share)) {
+    while (code == SHOAL_OK && n < CALIBRATE_REPEATS && (n == 0 || total < share)) {
         code = run_once(c, s->solver, batch, &t[n]);
         total += t[n++];
     }
     if (code != SHOAL_OK)
         return code;
-    qsort(t, (size_t)n, sizeof *t, by_size);
-    double median = t[n / 2];
+    double median = calibrate_median(t, (uint32_t)n);
     for (int i = 0; i < n; i++)
         squares += (t[i] - median) * (t[i] - median);
     s->median[s->count] = median;
@@ -123,15 +129,15 @@ static bool make_room(struct calibration *c, const shoal_solver *s, uint64_t row
 static shoal_code time_series(struct calibration *c, struct series *s, double share) {
     shoal_code code = SHOAL_OK;
     uint64_t end = clock_ns() + (uint64_t)(share * 1e9);
-    for (uint32_t i = 0; i < SIZES && code == SHOAL_OK; i++) {
+    for (uint32_t i = 0; i < CALIBRATE_SIZES && code == SHOAL_OK; i++) {
         double left = clock_ns() < end ? (double)(end - clock_ns()) * 1e-9 : 0;
-        double next = i ? s->median[i - 1] * SIZE_FACTOR : 0;
+        double next = i ? s->median[i - 1] * CALIBRATE_FACTOR : 0;
         shoal_batch *batch = NULL;
-        if (2 * next > left || !make_room(c, s->solver, size_at(i)))
+        if (2 * next > left || !make_room(c, s->solver, calibrate_rows(i)))
             break;
-        code = make_batch(c, size_at(i), &batch);
+        code = make_batch(c, calibrate_rows(i), &batch);
         if (code == SHOAL_OK)
-            code = time_size(c, s, batch, left / SIZES);
+            code = time_size(c, s, batch, left / CALIBRATE_SIZES);
         shoal_batch_free(batch);
     }
     return code;
@@ -144,14 +150,14 @@ static void keep(struct calibration *c, uint32_t row, enum machine_point p, cons
     char name[TUNE_NAME];
     machine_point(c->chooser->table.row[row].device.name, p, class, name);
     if (value > 0)
-        tune_set(&c->chooser->tune, name, value, deviation, REPEATS, now_ns());
+        tune_set(&c->chooser->tune, name, value, deviation, CALIBRATE_REPEATS, now_ns());
 }
 
 static struct cost_job job_of(const struct series *s, uint32_t size) {
     const struct plan *p = s->solver->plan;
     size_t number = p->kernel[PLAN_FIRST].f32 ? sizeof(float) : sizeof(double);
     double out = (double)(p->list.of.vars * number) + 1; // and a status
-    return (struct cost_job){.rows = size_at(size),
+    return (struct cost_job){.rows = calibrate_rows(size),
                              .in_bytes = (double)number,
                              .out_bytes = out,
                              .spread = 1,
@@ -196,10 +202,10 @@ static void learn_class_of(struct calibration *c) {
             continue;
         uint32_t last = s->count - 1;
         double lane = work_time(c, i, 0) / h->work;
-        double full = work_time(c, i, last) / h->work / (double)size_at(last);
+        double full = work_time(c, i, last) / h->work / (double)calibrate_rows(last);
         keep(c, i, MACHINE_LANE, h->class, lane, s->deviation[0] / h->work);
         keep(c, i, MACHINE_FULL, h->class, full,
-             s->deviation[last] / h->work / (double)size_at(last));
+             s->deviation[last] / h->work / (double)calibrate_rows(last));
     }
 }
 
@@ -214,7 +220,7 @@ static shoal_code learn_efficiency(struct calibration *c) {
     o.threads = 1;
     shoal_code code = shoal_solver_new(c->model, &o, &one.solver, c->log);
     if (code == SHOAL_OK)
-        code = make_batch(c, size_at(size), &batch);
+        code = make_batch(c, calibrate_rows(size), &batch);
     if (code == SHOAL_OK)
         code = time_size(c, &one, batch, 0);
     if (code == SHOAL_OK)
@@ -250,14 +256,15 @@ static void show(struct calibration *c) {
     struct chooser *h = c->chooser;
     uint32_t other = best_device(c);
     const struct series *cpu = &c->series[0], *d = &c->series[other];
-    for (uint32_t i = 0; i < SIZES && (i < cpu->count || (other && i < d->count)); i++) {
+    for (uint32_t i = 0; i < CALIBRATE_SIZES && (i < cpu->count || (other && i < d->count)); i++) {
         struct cost_job j = job_of(cpu, i);
         bool has = other && i < d->count;
         j.work = h->work;
-        uint32_t row = size_at(i) <= CHOOSE_CPU_MOST ? 0 : cost_choose(&h->table, &j, COST_NONE);
+        uint32_t row =
+            calibrate_rows(i) <= CHOOSE_CPU_MOST ? 0 : cost_choose(&h->table, &j, COST_NONE);
         shoal_calibration out = {.workload = c->name,
                                  .device = other ? h->table.row[other].device.name : NULL,
-                                 .runs = size_at(i),
+                                 .runs = calibrate_rows(i),
                                  .cpu_s = i < cpu->count ? cpu->median[i] : (double)NAN,
                                  .warm_s = has ? d->median[i] : (double)NAN,
                                  .cold_s = has ? cold_time(c, other, d->median[i]) : (double)NAN,
@@ -368,7 +375,7 @@ static shoal_code run_workload(struct calibration *c, uint32_t number) {
     c->input = w->input;
     c->from = w->from;
     c->to = w->to;
-    double share = seconds_left(c) / (ode_workload_count - number);
+    double share = seconds_left(c) / (ode_workload_count + grid_workload_count - number);
     if (code == SHOAL_OK)
         code = measure(c, &o, share, number == 0, number == 1);
     forget(c);
@@ -416,6 +423,8 @@ static shoal_code calibrate(struct calibration *c, const shoal_model *model) {
     shoal_code code = model ? run_model(c, model) : run_workloads(c);
     learn_save(h);
     cache_close(cache);
+    if (code == SHOAL_OK && !model)
+        code = calibrate_grids(c->options, c->end_ns, c->visit, c->user, c->log);
     return code;
 }
 
@@ -428,7 +437,8 @@ shoal_code shoal_calibrate(const shoal_model *model, const shoal_options *option
     double most = seconds > 0 ? seconds : seconds_most;
     struct calibration c = {.options = &o,
                             .chooser = calloc(1, sizeof *c.chooser),
-                            .values = malloc(size_at(SIZES - 1) * sizeof *c.values),
+                            .values =
+                                malloc(calibrate_rows(CALIBRATE_SIZES - 1) * sizeof *c.values),
                             .end_ns = clock_ns() + (uint64_t)(most * 1e9),
                             .visit = visit,
                             .user = user,

@@ -538,3 +538,33 @@ shoal_code grid_devices_run(shoal_grid *g, const struct grid_batch *b, struct gr
         learn(g, &a, &q, row, seconds, first);
     return code;
 }
+
+// ---- Calibration --------------------------------------------------------------------------------
+
+shoal_code grid_devices_find(shoal_grid *g, enum grid_type in, enum grid_type out, shoal_log *log) {
+    const struct grid_batch none = {.type = in};
+    const struct asking a = {.grid = g, .batch = &none, .out = out, .log = log};
+    g->is_free = true;
+    return g->chooser ? SHOAL_OK : find_devices(g, &a);
+}
+
+shoal_code grid_devices_time(shoal_grid *g, uint32_t row, const struct grid_batch *b,
+                             struct grid_result *out, double *seconds, shoal_log *log) {
+    struct asking a = {.grid = g, .batch = b, .out = out->type, .log = log};
+    const struct dispatch_control control = {.stop = {g->given.stop}};
+    struct choose_request q = request_of(g, b, out->type);
+    uint64_t begin = clock_ns();
+    shoal_code code = worker_of(g, row, log);
+    if (code == SHOAL_OK)
+        code = get_kernel(g->worker[row], &a, begin);
+    if (code != SHOAL_OK)
+        return code;
+    bool first = !g->worker[row]->ran;
+    g->worker[row]->ran = true;
+    begin = clock_ns();
+    code = run_on(g, row, b, out, &control, log);
+    *seconds = (double)(clock_ns() - begin) * 1e-9;
+    if (code == SHOAL_OK)
+        learn(g, &a, &q, row, *seconds, first);
+    return code;
+}

@@ -52,4 +52,11 @@ void grid_devices_close(shoal_grid *g);
 shoal_code grid_devices_run(shoal_grid *g, const struct grid_batch *b, struct grid_result *out,
                             const struct dispatch_control *control, bool plans, shoal_log *log);
 
+// Asks for all devices, for batches of these types, whatever the handle was to run on.
+shoal_code grid_devices_find(shoal_grid *g, enum grid_type in, enum grid_type out, shoal_log *log);
+// Runs a batch by the kernel of a row of the chooser's machine, whoever would get it, and learns
+// from the time, which is told. `out` has memory for its cells.
+shoal_code grid_devices_time(shoal_grid *g, uint32_t row, const struct grid_batch *b,
+                             struct grid_result *out, double *seconds, shoal_log *log);
+
 #endif
