@@ -4,14 +4,17 @@
 // Given: LANE, unsigned char, short or int, in which no value of the pipeline wraps unless it is an
 // int; ULANE, the same without a sign; V, lanes of a vector; IN_T and OUT_T. A grid is one run of
 // cells, whatever the length of its rows: block after block of V, the last of which ends with the
-// grid and overlaps the one before. What is read is a plane: the input, or a copy of it that is
-// turned or has rows around it, with room to read beyond both ends.
+// grid and overlaps the one before. Or, where turned cells come from registers, blocks are as many
+// whole rows as V has room for. What is read is a plane: the input, or a copy of it that is turned
+// or has rows around it, with room to read beyond both ends.
 typedef LANE vec __attribute__((vector_size(V * sizeof(LANE))));
 typedef ULANE uvec __attribute__((vector_size(V * sizeof(LANE))));
 typedef IN_T vec_in __attribute__((vector_size(V * sizeof(IN_T)), aligned(1), may_alias));
 typedef OUT_T vec_out __attribute__((vector_size(V * sizeof(OUT_T)), aligned(1), may_alias));
 typedef unsigned char bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef unsigned char bytes32 __attribute__((vector_size(32)));
+typedef char bytes64 __attribute__((vector_size(64), aligned(1), may_alias));
+typedef unsigned char ubytes64 __attribute__((vector_size(64), aligned(1), may_alias));
 
 // ---- Arithmetic ---------------------------------------------------------------------------------
 
@@ -20,15 +23,12 @@ typedef unsigned char bytes32 __attribute__((vector_size(32)));
 #define v_add(a, b) ((vec)((uvec)(a) + (uvec)(b)))
 #define v_sub(a, b) ((vec)((uvec)(a) - (uvec)(b)))
 #define v_mul(a, b) ((vec)((uvec)(a) * (uvec)(b)))
-// By the bits of a vector.
-#define v_pick(m, a, b) (((a) & (m)) | ((b) & ~(m)))
 
 // A condition is a bit for each lane where the machine has registers for such, else a vector of 0
 // and -1. v_keep: 0 where it does not hold; v_count: one more where it does.
 #if defined __AVX512BW__ && V == 64
 #define BITS 1
 typedef u64 where;
-typedef char bytes64 __attribute__((vector_size(64), aligned(1), may_alias));
 #ifdef __clang__
 #define v_select(m, a, b) ((vec)__builtin_ia32_selectb_512(m, (bytes64)(a), (bytes64)(b)))
 #define v_count(a, m) v_select(m, v_add(a, v_splat(1)), a)
@@ -52,7 +52,7 @@ typedef vec where;
 #define v_ne(a, b) ((vec)((a) != (b)))
 #define v_lt(a, b) ((vec)((a) < (b)))
 #define v_le(a, b) ((vec)((a) <= (b)))
-#define v_select(m, a, b) v_pick(m, a, b)
+#define v_select(m, a, b) (((a) & (m)) | ((b) & ~(m)))
 #define v_keep(a, m) ((a) & (m))
 #define v_count(a, m) v_sub(a, m)
 #define v_number(m) v_neg(m)
@@ -286,10 +286,8 @@ INLINE void v_store_first(OUT_T *out, long i, vec v, some lanes) {
     const u64 n = (u64)lanes;
 #endif
     OUT_T few[V];
-    v_store(few, 0, v);
-    if (n == V)
-        v_store(out, i, v);
-    else
+    v_store(n < V ? few : out + i, 0, v);
+    if (n < V)
         __builtin_memcpy(out + i, few, n * sizeof(OUT_T));
 #endif
 }
@@ -444,9 +442,6 @@ NOINLINE void turn_tiles(plane p, int h, int w, int code, IN_T *to) {
 #ifdef __AVX512BW__
 // Small grids where the machine takes bytes from anywhere in two registers; what is compiled here
 // is for all that have AVX-512, so the instruction is written by name.
-#if !BITS
-typedef char bytes64 __attribute__((vector_size(64), aligned(1), may_alias));
-#endif
 #define v_take(v, a, b, which)                                                                     \
     __asm__("vpermi2b %2, %1, %0%{%3%}" : "+v"(v) : "v"(a), "v"(b), "Yk"(which))
 // Code is made for these numbers of windows; a table has the next of them, whose last give nothing.
@@ -475,7 +470,8 @@ NOINLINE void turn_table_make(struct turn_table *t, int h, int w, int code) {
         }
     }
     for (int k = 1; k * t->rows < w; k++)
-        *(bytes64 *)t->from[k] = *(bytes64 *)t->from[k - 1] + (char)(back ? -t->rows : t->rows);
+        *(ubytes64 *)t->from[k] =
+            *(ubytes64 *)t->from[k - 1] + (unsigned char)(back ? -t->rows : t->rows);
 }
 
 // 0: it is too large.

@@ -27,10 +27,11 @@ struct rows {
     struct buf *text;
     int32_t plane[TURNS][1 + BORDERS]; // number of each, plus one; the first has no border
     uint32_t planes;
-    bool lines;  // it asks for columns or rows
-    bool grids;  // something is different for other grids of the same shape, or other places
-    bool reach;  // it looks at rows before and behind
-    bool beside; // of a plane whose rows are columns of the input
+    uint32_t turns; // those of windows, a bit for each
+    bool lines;     // it asks for columns or rows
+    bool grids;     // something is different for other grids of the same shape, or other places
+    bool reach;     // it looks at rows before and behind
+    bool beside;    // of a plane whose rows are columns of the input
 };
 
 static const struct grid_node *at(const struct rows *w, uint32_t n) { return grid_at(w->plan, n); }
@@ -364,7 +365,7 @@ static void put_leaf(struct rows *w, uint32_t node, int32_t code) {
     buf_printf(t, "const vec x%u_%d = ", node, code);
     switch ((int)n->op) {
     case GRID_IN:
-        if (code & GRID_TRANSPOSE)
+        if (w->turns >> code & 1)
             buf_printf(t, "v_turned(%d, p%d, b.i);\n", code, plane_of(w, code, 0));
         else
             buf_printf(t, "v_load(p%d, b.i);\n", plane_of(w, code, 0));
@@ -429,7 +430,8 @@ static void put_plane(struct rows *w, int32_t code, uint32_t border, const struc
                    w->reach ? " - g.width" : "", how->flat);
     else
         buf_printf(t, "%splane_turn(p0, g.height, g.width, %d, %sa->anywhere, lines, ",
-                   other ? "windows ? p0 : " : "", code, how->turns ? "BITS ? 0 : " : "");
+                   w->turns >> code & 1 ? "windows ? p0 : " : "", code,
+                   w->turns ? "BITS ? 0 : " : "");
     buf_printf(t, "(IN_T *)(lines->planes + %d * lines->room));\n", p);
 }
 
@@ -445,7 +447,7 @@ static void put_planes(struct rows *w, const struct grid_rows *how) {
             if (w->plane[code][b])
                 put_plane(w, code, b, how);
     for (int32_t code = 0, first = 1; code < TURNS; code++)
-        if (w->plane[code][0] && code & GRID_TRANSPOSE) {
+        if (w->turns >> code & 1) {
             buf_printf(t, first ? "TURNS_IN(p0, %d)\n" : "", code);
             buf_printf(t, "TURN_OF(%d)\n", code);
             first = 0;
@@ -518,6 +520,7 @@ void grid_rows_put(const struct grid_plan *p, const struct grid_rows *how, struc
     struct buf body = {0};
     begin(&w, p, arena);
     w.capped = how->capped;
+    w.turns = how->turns;
     w.text = &body;
     need(&w, p->result, 0, false);
     put_told(&w, how);
