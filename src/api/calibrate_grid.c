@@ -159,7 +159,7 @@ static shoal_code run_workload(struct grids *g, const shoal_options *o,
                                shoal_calibrate_visit *visit, void *user) {
     shoal_code code = open_grid(g, o);
     for (uint32_t i = 0; i < SIZES && code == SHOAL_OK; i++) {
-        if (i && !seconds_left(g))
+        if (i && seconds_left(g) <= 0)
             break;
         if (!make_room(g, calibrate_rows(i)))
             return report_error(log_report(g->log), SHOAL_MEMORY, "out of memory");

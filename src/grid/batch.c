@@ -76,7 +76,7 @@ static void set_all(const struct grid_runner *r, uint64_t count, struct grid_res
     bool ok = r->shape.out.status == GRID_STATUS_OK;
     const int32_t height = ok ? r->shape.out.height : 0, width = ok ? r->shape.out.width : 0;
     int32_t *shape = out->shapes;
-    memset(out->status, r->shape.out.status, count);
+    memset(out->status, (int)r->shape.out.status, count);
     for (uint64_t i = 0; i < count; i++, shape += 2) {
         shape[0] = height;
         shape[1] = width;

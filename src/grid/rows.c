@@ -448,7 +448,8 @@ static void put_planes(struct rows *w, const struct grid_rows *how) {
                 put_plane(w, code, b, how);
     for (int32_t code = 0, first = 1; code < TURNS; code++)
         if (w->turns >> code & 1) {
-            buf_printf(t, first ? "TURNS_IN(p0, %d)\n" : "", code);
+            if (first)
+                buf_printf(t, "TURNS_IN(p0, %d)\n", code);
             buf_printf(t, "TURN_OF(%d)\n", code);
             first = 0;
         }
