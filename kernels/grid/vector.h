@@ -175,12 +175,13 @@ struct lines {
 #endif
     LANE column[GRID_SIDE_MOST + V + 1];
     LANE row[GRID_SIDE_MOST + V + 1];
-    struct turn_table turn[8]; // by code
+    struct turn_table turn[4]; // of codes with GRID_TRANSPOSE, by turn_of
     // Planes of an input of this shape, `room` bytes each.
     u64 shape, room;
     char *planes;
     char near[1 << 14] __attribute__((aligned(64))); // of small ones
 };
+#define turn_of(l, code) (&(l)->turn[(code) / 2])
 typedef LANE vec_line __attribute__((vector_size(V * sizeof(LANE)), aligned(1), may_alias));
 #define v_line(line, c) (*(const vec_line *)((line) + (c)))
 
@@ -237,7 +238,7 @@ NOINLINE void lines_make(struct lines *l, int w) {
 INLINE void lines_begin(struct lines *l) {
     l->width = -1;
     l->shape = 0;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 4; i++)
         l->turn[i].height = 0;
 }
 
@@ -547,7 +548,7 @@ INLINE int turns_begin(struct lines *l, const struct grid_args *a, unsigned code
     int windows = 0;
     for (int code = 0; a->anywhere && code < 8; code++)
         if (codes >> code & 1)
-            windows = turn_is_small(&l->turn[code], a->height, a->width, code);
+            windows = turn_is_small(turn_of(l, code), a->height, a->width, code);
     if (windows) {
         l->block_rows = 64 / a->height;
         l->step = l->block_rows * a->height;
@@ -562,10 +563,10 @@ struct turns {
 INLINE struct turns turns_of(const struct lines *l, unsigned codes, const int windows) {
     struct turns t;
     UNROLL for (int code = 0; code < 8; code++) if (codes >> code & 1) t.of[code] =
-        turn_begin(&l->turn[code], windows);
+        turn_begin(turn_of(l, code), windows);
     return t;
 }
-#define TURNS_IN(p, code) const struct windows in = windows_load(p, &lines->turn[code], windows);
+#define TURNS_IN(p, code) const struct windows in = windows_load(p, turn_of(lines, code), windows);
 #define TURN_OF(code) struct turn t##code = g.turns->of[code];
 #define v_turned(code, p, i) (windows ? (vec)turn_next(&t##code, &in, windows) : (vec)v_load(p, i))
 #else
@@ -583,8 +584,8 @@ INLINE plane plane_turn(plane p, int h, int w, int code, unsigned anywhere, stru
     else if (!(code & GRID_TRANSPOSE))
         turn_rows(p, h, w, code, to);
 #if IN_BYTES == 1
-    else if (anywhere && turn_is_small(&l->turn[code], h, w, code))
-        turn_small(p, &l->turn[code], to);
+    else if (anywhere && turn_is_small(turn_of(l, code), h, w, code))
+        turn_small(p, turn_of(l, code), to);
     else
         turn_tiles(p, h, w, code, to);
 #else
