@@ -124,8 +124,8 @@ TEST(reader_knows_inputs) {
         CHECK_INT(d->columns.items[reader_find(d, "a")].role, READER_INPUT);
         CHECK_INT(d->columns.items[reader_find(d, "x(0)")].role, READER_INPUT);
         CHECK_INT(d->columns.items[reader_find(d, "x")].role, READER_VALUE);
-        CHECK(d->columns.items[reader_find(d, "x")].of_sample == (i >= 2));
-        CHECK(!d->columns.items[reader_find(d, "a")].of_sample);
+        CHECK(d->columns.items[reader_find(d, "x")].table == (i >= 2));
+        CHECK(d->columns.items[reader_find(d, "a")].table == READER_RUNS);
         reader_close(d);
     }
 }
@@ -139,7 +139,7 @@ static const char *said_of(const char *path) {
     shoal_code code = reader_open(path, &d, &r);
     uint32_t column = 0;
     if (!code)
-        code = reader_pass_open(d, d->has_samples, &column, 1, &pass, &r);
+        code = reader_pass_open(d, d->tables.count - 1, &column, 1, &pass, &r);
     while (!code && rows) {
         const double *const *values;
         code = reader_pass_next(pass, &values, &rows, &r);

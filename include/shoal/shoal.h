@@ -944,10 +944,12 @@ SHOAL_API shoal_code shoal_model_warm(const shoal_model *model, const shoal_opti
 #define SHOAL_PLOTS(X)                                                                             \
     X(line, "values over an input, as a line")                                                     \
     X(points, "values over an input or over each other")                                           \
-    X(heat, "a value over two inputs, as colours")                                                 \
+    X(heat, "a value over two inputs, or over an input and time, as colours")                      \
     X(series, "values of some runs over time")                                                     \
     X(fan, "values of all runs over time: median, and where 50 and 90 % of them are")              \
     X(phase, "values of some runs over each other")                                                \
+    X(raster, "when events happened (--record), a row for each run or event")                      \
+    X(next, "a value over the one before it: peaks, records, samples of a run")                    \
     X(density, "how many points there are at each place, of any number of them")                   \
     X(histogram, "how often a value occurs")                                                       \
     X(flame, "a time log (--timing-json): what was called when")

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Results in CSV files, read line by line; see reader.h. Samples are in the file itself, their runs
-// in the table beside it (csv_sink.c); where that is missing, nothing is known of the runs. What is
-// no number, and no word of a status, is NaN.
+// Results in CSV files, read line by line; see reader.h. Samples, windows and records are in the
+// file itself, their runs in the table beside it (csv_sink.c); where that is missing, nothing is
+// known of the runs. What is no number, and no word of a status, is NaN; but a column whose first
+// row is a word is one of words.
 #include "base/ascii.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "io/formats.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,11 +149,12 @@ static double read_value(const char *text, size_t length) {
 struct csv_stream {
     struct reader_stream stream;
     struct lines lines;
+    struct reader *d;
     uint32_t fields, count;
-    uint32_t *want; // of each field: which column it is, plus one
-    uint32_t place; // which column is that of places, plus one
-    uint32_t run;   // the field that says which run it is
-    double run_before, place_now;
+    uint32_t *want;                    // of each field: which column it is, plus one
+    struct reader_words **words;       // of each column, or NULL
+    uint32_t same[READER_COLUMNS + 2]; // of each column: the one that reads its field
+    uint32_t place;                    // which column is that of runs, plus one
 };
 
 static shoal_code read_row(struct csv_stream *s, char *line, size_t length, double *const *to,
@@ -160,23 +163,21 @@ static shoal_code read_row(struct csv_stream *s, char *line, size_t length, doub
     char *field;
     uint32_t n = 0;
     for (; n < s->fields && next_field(line, length, &at, &field, &field_length); n++) {
-        bool is_run = s->place && n == s->run;
+        bool is_run = s->place && n == 0;
         if (!s->want[n] && !is_run)
             continue;
-        double value = read_value(field, field_length);
+        struct reader_words *words = s->want[n] ? s->words[s->want[n] - 1] : NULL;
+        double value =
+            words ? reader_word(s->d, words, field, field_length) : read_value(field, field_length);
         if (s->want[n])
             to[s->want[n] - 1][row] = value;
-        if (is_run && value != s->run_before) {
-            s->run_before = value;
-            s->place_now++;
-        }
+        if (is_run)
+            to[s->place - 1][row] = value;
     }
     if (n < s->fields || at <= length)
         return report_error(r, SHOAL_INPUT, "%s:%llu: the line has %s fields than the first",
                             s->lines.path, (unsigned long long)s->lines.line,
                             n < s->fields ? "fewer" : "more");
-    if (s->place)
-        to[s->place - 1][row] = s->place_now;
     return SHOAL_OK;
 }
 
@@ -193,6 +194,9 @@ static shoal_code csv_next(struct reader_stream *stream, double *const *to, size
         if (length)
             code = read_row(s, line, length, to, (*got)++, r);
     }
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->same[i] != i)
+            memcpy(to[i], to[s->same[i]], *got * sizeof **to);
     return code;
 }
 
@@ -200,31 +204,40 @@ static void csv_stream_close(struct reader_stream *stream) {
     struct csv_stream *s = (struct csv_stream *)stream;
     lines_close(&s->lines);
     free(s->want);
+    free(s->words);
     free(s);
 }
 
-static shoal_code csv_stream(struct reader *d, bool samples, const uint32_t *columns,
+static shoal_code csv_stream(struct reader *d, uint32_t table, const uint32_t *columns,
                              uint32_t count, struct reader_stream **out, struct report *r) {
     const struct csv_file *f = d->data;
-    bool side = d->has_samples && !samples;
+    bool side = d->tables.count > 1 && table == READER_RUNS;
     struct csv_stream *s = calloc(1, sizeof *s);
     *out = (struct reader_stream *)s;
     if (!s)
         return SHOAL_MEMORY;
     s->stream = (struct reader_stream){csv_next, csv_stream_close};
     s->fields = side ? f->side_fields : f->fields;
+    s->d = d;
+    s->count = count;
     s->want = calloc((size_t)s->fields + 1, sizeof *s->want);
-    s->run_before = NAN;
-    s->place_now = -1;
-    for (uint32_t i = 0; i < count && s->want; i++)
-        if (columns[i] == READER_PLACE)
-            s->place = i + 1; // `run` is the first field
-        else
-            s->want[d->columns.items[columns[i]].index] = i + 1;
+    s->words = calloc((size_t)count + 1, sizeof(struct reader_words *));
+    for (uint32_t i = 0; i < count && s->want && s->words; i++)
+        if (columns[i] == READER_PLACE) {
+            s->place = i + 1;
+            s->same[i] = i;
+        } else {
+            uint32_t *want = &s->want[d->columns.items[columns[i]].index];
+            *want = *want ? *want : i + 1;
+            s->same[i] = *want - 1;
+            s->words[i] = d->columns.items[columns[i]].words;
+        }
     shoal_code code = lines_open(&s->lines, side ? f->side : d->path, r);
     char *line;
     size_t length;
-    code = code ? code : s->want ? next_line(&s->lines, &line, &length, r) : SHOAL_MEMORY;
+    code = code                  ? code
+           : s->want && s->words ? next_line(&s->lines, &line, &length, r)
+                                 : SHOAL_MEMORY;
     return code;
 }
 
@@ -271,22 +284,97 @@ static bool has(char *const *names, uint32_t count, const char *name) {
     return false;
 }
 
-// In a table of runs, what stands between `run` and `t`, or `status`, was given.
-static shoal_code add_columns(struct reader *d, char *const *names, uint32_t count, bool of_sample,
+// The columns whose field in the first row is a word are columns of words.
+static shoal_code find_words(struct reader *d, const char *path, uint32_t table, struct report *r) {
+    struct lines l;
+    char *line = NULL, *field;
+    size_t length = 0, at = 0, n;
+    shoal_code code = lines_open(&l, path, r);
+    for (int i = 0; i < 2 && !code; i++)
+        code = next_line(&l, &line, &length, r);
+    for (uint32_t k = 0; !code && line && next_field(line, length, &at, &field, &n); k++)
+        for (uint32_t i = 0; i < d->columns.count && !code; i++) {
+            struct reader_column *c = &d->columns.items[i];
+            bool text = n && isnan(read_value(field, n)) && !(n == 3 && !memcmp(field, "nan", 3));
+            if (c->table != table || c->index != k || c->role == READER_STATUS || !text)
+                continue;
+            c->words = arena_new(&d->arena, struct reader_words, 1);
+            code = c->words ? SHOAL_OK : SHOAL_MEMORY;
+        }
+    lines_close(&l);
+    return code;
+}
+
+// What stands between `run` and `t`, or `status`, was given.
+static shoal_code add_columns(struct reader *d, char *const *names, uint32_t count, uint32_t table,
                               bool skip_run) {
-    bool input = !of_sample && count && !strcmp(names[0], "run") && has(names, count, "status");
+    bool input =
+        table == READER_RUNS && count && !strcmp(names[0], "run") && has(names, count, "status");
     for (uint32_t i = 0; i < count; i++) {
         input = input && strcmp(names[i], "t") && strcmp(names[i], "status");
         if (i == 0 && skip_run && !strcmp(names[0], "run"))
             continue;
         if (reader_find(d, names[i]) != UINT32_MAX)
             continue; // twice in a file that is not ours: the first
-        if (!reader_add(d, names[i], i, of_sample))
+        struct reader_column *c = reader_add(d, names[i], i, table);
+        if (!c)
             return SHOAL_MEMORY;
-        struct reader_column *c = &d->columns.items[d->columns.count - 1];
         if (input && c->role == READER_VALUE && names[i][0] != '_')
             c->role = READER_INPUT;
+        else if (table != READER_RUNS && i == 1 && c->role == READER_VALUE)
+            c->role = READER_INDEX;
+        else if (table != READER_RUNS && i <= 3 &&
+                 (!strcmp(names[i], "t_begin") || !strcmp(names[i], "t_end")))
+            c->role = READER_TIME;
     }
+    return SHOAL_OK;
+}
+
+// Whether a file has rows of runs beside it: its second column counts or dates them.
+static bool has_several(char *const *names, uint32_t count) {
+    static const char *const second[] = {"t", "window", "index"};
+    bool is = false;
+    for (int i = 0; i < 3 && count > 1; i++)
+        is = is || !strcmp(names[1], second[i]);
+    return is && !strcmp(names[0], "run") && !has(names, count, "status");
+}
+
+// The table of runs beside out.csv is out.runs.csv. out.hit.csv and out.windows.csv stand beside
+// out.csv, which may be that table itself.
+static char *find_runs(const char *path) {
+    char *side = csv_side_path(path, "runs");
+    size_t length = strlen(path), end = length > 4 ? length - 4 : 0; // .csv
+    while (end && path[end - 1] != '.' && path[end - 1] != '/')
+        end--;
+    if (!side || access(side, R_OK) == 0 || end < 2 || path[end - 1] != '.')
+        return side;
+    char *whole = malloc(length + 1);
+    if (!whole)
+        return side;
+    snprintf(whole, length + 1, "%.*s%s", (int)end, path, path + length - 3);
+    char *whole_side = csv_side_path(whole, "runs");
+    bool beside = whole_side && access(whole_side, R_OK) == 0;
+    free(side);
+    free(beside ? whole : whole_side);
+    return beside ? whole_side : whole;
+}
+
+// Statistics: `failed` is the last column, and there is no `run`.
+static bool is_reduced(char *const *names, uint32_t count) {
+    return count > 1 && !has(names, count, "run") && !strcmp(names[count - 1], "failed");
+}
+
+static shoal_code open_plain(struct reader *d, char *const *names, uint32_t count,
+                             struct report *r) {
+    shoal_code code = add_columns(d, names, count, READER_RUNS, false);
+    if (!code)
+        code = find_words(d, d->path, READER_RUNS, r);
+    if (code || !(d->reduced = is_reduced(names, count)))
+        return code;
+    for (uint32_t i = 0; i < d->columns.count; i++)
+        if (!strcmp(d->columns.items[i].name, "window"))
+            d->columns.items[i].role = READER_INDEX;
+    reader_mark_reduced(d);
     return SHOAL_OK;
 }
 
@@ -301,17 +389,20 @@ shoal_code csv_reader_open(struct reader *d, struct report *r) {
     shoal_code code = read_head(d, d->path, &names, &f->fields, r);
     if (code)
         return code;
-    d->has_samples = f->fields > 1 && !strcmp(names[0], "run") && !strcmp(names[1], "t") &&
-                     !has(names, f->fields, "status");
-    if (!d->has_samples)
-        return add_columns(d, names, f->fields, false, false);
-    f->side = csv_side_path(d->path, "runs");
-    if (!f->side)
+    if (!has_several(names, f->fields))
+        return open_plain(d, names, f->fields, r);
+    f->side = find_runs(d->path);
+    if (!f->side || !reader_add_table(d, names[1], 0))
         return SHOAL_MEMORY;
     bool there = access(f->side, R_OK) == 0;
     if (there)
         code = read_head(d, f->side, &side_names, &f->side_fields, r);
-    if (there && !code)
-        code = add_columns(d, side_names, f->side_fields, false, false);
-    return code ? code : add_columns(d, names, f->fields, true, there);
+    there = there && !code && has(side_names, f->side_fields, "status");
+    if (!code)
+        code = add_columns(d, names, f->fields, 1, there);
+    if (!code)
+        code = find_words(d, d->path, 1, r);
+    if (there && !code) // final values may be there that are called like those of the rows
+        code = add_columns(d, side_names, f->side_fields, READER_RUNS, false);
+    return !there || code ? code : find_words(d, f->side, READER_RUNS, r);
 }

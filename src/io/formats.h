@@ -69,14 +69,22 @@ shoal_code ends_name_status(struct arena *arena, struct table *t);
 shoal_code csv_reader_open(struct reader *d, struct report *r);
 shoal_code npz_reader_open(struct reader *d, struct report *r);
 shoal_code hdf5_reader_open(struct reader *d, struct report *r);
-// Adds a column that is ours or the result's; false: out of memory. What an input is, metadata
-// tell.
-bool reader_add(struct reader *d, const char *name, uint32_t index, bool of_sample);
-// An array by its axes: a column of runs, of samples, or none. `samples` is the length of `t`.
+// Adds a table, or a column that is ours or the result's; NULL: out of memory. What an input is,
+// metadata tell.
+struct reader_table *reader_add_table(struct reader *d, const char *name, uint64_t per_run);
+struct reader_column *reader_add(struct reader *d, const char *name, uint32_t index,
+                                 uint32_t table);
+// Whether a name is that of a statistic: x.mean, x.q0.05.
+bool reader_is_statistic(const char *name);
+// What columns of statistics are, once they are there.
+void reader_mark_reduced(struct reader *d);
+// An array by its axes: a column of a table, or none.
+enum { READER_AXES = 8 };
 struct reader_shape {
     const char *name;
     uint32_t dims, index;
-    uint64_t shape[2];
+    bool text;
+    uint64_t shape[READER_AXES];
 };
 shoal_code reader_add_arrays(struct reader *d, const struct reader_shape *a, uint32_t count,
                              struct report *r);
@@ -88,6 +96,8 @@ void io_meta_complete(struct buf *out, const char *meta, bool complete);
 
 // Whether the options of a result say that its runs have samples at times that they share.
 bool io_meta_is_series(const char *meta);
+// What applied for an option, in the arena; NULL: nothing is said of it.
+const char *io_meta_option(const char *meta, struct arena *arena, const char *name);
 
 // Calls for every member of the object that is text (then `text` is it) or a number, true or false
 // (then `text` is NULL). Others are passed over; it ends where the text is not JSON.

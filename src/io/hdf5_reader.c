@@ -86,11 +86,11 @@ static void hdf5_streams_close(struct reader_stream *stream) {
     free(s);
 }
 
-static shoal_code hdf5_streams_open(struct reader *d, bool samples, const uint32_t *columns,
+static shoal_code hdf5_streams_open(struct reader *d, uint32_t table, const uint32_t *columns,
                                     uint32_t count, struct reader_stream **out, struct report *r) {
     const struct hdf5_file *f = d->data;
     struct hdf5_streams *s = calloc(1, sizeof *s);
-    (void)samples;
+    (void)table;
     *out = (struct reader_stream *)s;
     if (!s)
         return SHOAL_MEMORY;
@@ -125,9 +125,10 @@ static shoal_code take_shape(void *user, uint32_t kind, const void *bytes, size_
     if (!name)
         return SHOAL_MEMORY;
     f->name[f->count] = name;
-    if (s.dims >= 1 && s.dims <= 2)
-        l->shape[l->shapes++] = (struct reader_shape){
-            name, (uint32_t)s.dims, f->count, {s.shape[0], s.dims > 1 ? s.shape[1] : 0}};
+    if (s.dims >= 1 && s.dims <= HDF5_AXES) {
+        l->shape[l->shapes] = (struct reader_shape){name, (uint32_t)s.dims, f->count, false, {0}};
+        memcpy(l->shape[l->shapes++].shape, s.shape, (size_t)s.dims * sizeof *s.shape);
+    }
     f->count++;
     return SHOAL_OK;
 }

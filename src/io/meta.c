@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "io/formats.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void io_meta_complete(struct buf *out, const char *meta, bool complete) {
@@ -75,4 +76,17 @@ bool io_meta_is_series(const char *meta) {
               strcmp(j.text.data, "final");
     json_close(&j);
     return is;
+}
+
+const char *io_meta_option(const char *meta, struct arena *arena, const char *name) {
+    struct json j;
+    char *found = NULL;
+    json_open_text(&j, meta, strlen(meta));
+    if (json_next(&j) == JSON_OBJECT && go_to(&j, "options") && json_next(&j) == JSON_OBJECT &&
+        go_to(&j, name) && json_next(&j) == JSON_TEXT)
+        found = strdup(j.text.data);
+    json_close(&j); // before the arena may jump
+    const char *kept = found ? arena_strdup(arena, found) : NULL;
+    free(found);
+    return kept;
 }

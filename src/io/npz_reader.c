@@ -7,10 +7,11 @@
 #include "io/zip.h"
 #include "result/result_list.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD_MOST = 1 << 16 };
+enum { HEAD_MOST = 1 << 16, TEXT_MOST = 1024 };
 
 struct npz_array {
     struct npy npy;
@@ -30,7 +31,7 @@ struct npz_stream {
     struct reader *d;
     uint32_t count, column[READER_COLUMNS + 1];
     uint64_t at, end;
-    char *raw; // READER_ROWS elements as they are in the file
+    char *raw; // READER_ROWS elements of any column, as they are in the file
 };
 
 static void npz_close(struct reader *d) {
@@ -72,14 +73,33 @@ static shoal_code read_numbers(const struct npz_stream *s, const struct npz_arra
     return SHOAL_OK;
 }
 
+// Texts, each as the number of its word.
+static shoal_code read_words(const struct npz_stream *s, const struct npz_array *a, size_t count,
+                             struct reader_words *words, double *to, struct report *r) {
+    shoal_code code = read_raw(s->d->data, a, s->at, count, s->raw, r);
+    struct npy part = a->npy;
+    struct arena texts = {0};
+    part.data = s->raw;
+    for (size_t i = 0; i < count && !code; i++) {
+        const char *text = npy_text(&part, i, &texts);
+        to[i] = text ? reader_word(s->d, words, text, strlen(text)) : (double)NAN;
+    }
+    arena_free(&texts);
+    return code;
+}
+
 static shoal_code npz_next(struct reader_stream *stream, double *const *to, size_t most,
                            size_t *got, struct report *r) {
     struct npz_stream *s = (struct npz_stream *)stream;
     const struct npz_file *f = s->d->data;
     shoal_code code = SHOAL_OK;
     *got = s->end - s->at < most ? (size_t)(s->end - s->at) : most;
-    for (uint32_t i = 0; i < s->count && !code && *got; i++)
-        code = read_numbers(s, &f->array[s->d->columns.items[s->column[i]].index], *got, to[i], r);
+    for (uint32_t i = 0; i < s->count && !code && *got; i++) {
+        const struct reader_column *c = &s->d->columns.items[s->column[i]];
+        const struct npz_array *a = &f->array[c->index];
+        code = c->words ? read_words(s, a, *got, c->words, to[i], r)
+                        : read_numbers(s, a, *got, to[i], r);
+    }
     s->at += *got;
     return code;
 }
@@ -100,26 +120,28 @@ static shoal_code unpack(const struct npz_file *f, struct npz_array *a, struct r
                  : code;
 }
 
-static shoal_code npz_stream(struct reader *d, bool samples, const uint32_t *columns,
+static shoal_code npz_stream(struct reader *d, uint32_t table, const uint32_t *columns,
                              uint32_t count, struct reader_stream **out, struct report *r) {
     struct npz_file *f = d->data;
     struct npz_stream *s = calloc(1, sizeof *s);
-    (void)samples;
+    size_t size = sizeof(double);
+    (void)table;
     *out = (struct reader_stream *)s;
     if (!s)
         return SHOAL_MEMORY;
     s->stream = (struct reader_stream){npz_next, npz_stream_close};
     s->d = d;
     s->count = count;
-    s->raw = malloc(READER_ROWS * sizeof(double));
-    shoal_code code = s->raw ? SHOAL_OK : SHOAL_MEMORY;
+    shoal_code code = SHOAL_OK;
     for (uint32_t i = 0; i < count && !code; i++) {
         struct npz_array *a = &f->array[d->columns.items[columns[i]].index];
         code = unpack(f, a, r);
+        size = a->npy.size > size ? a->npy.size : size;
         s->column[i] = columns[i];
         s->end = i && s->end < a->npy.count ? s->end : a->npy.count;
     }
-    return code;
+    s->raw = malloc(READER_ROWS * size);
+    return code || s->raw ? code : SHOAL_MEMORY;
 }
 
 static const struct reader_format npz_reader = {.stream = npz_stream, .close = npz_close};
@@ -151,6 +173,11 @@ static char *name_of(struct arena *arena, const char *member) {
     return arena_strndup(arena, member, length);
 }
 
+// Short words: names of groups.
+static bool is_text(const struct npy *a) {
+    return (a->kind == 'U' || a->kind == 'S') && a->size && a->size <= TEXT_MOST;
+}
+
 static shoal_code look_at_all(struct reader *d, struct reader_shape *shape, char *head,
                               struct report *r) {
     struct npz_file *f = d->data;
@@ -162,10 +189,11 @@ static shoal_code look_at_all(struct reader *d, struct reader_shape *shape, char
         char *name = name_of(&d->arena, f->zip.entries[i].name);
         if (!name)
             return SHOAL_MEMORY;
-        if (code || !npy_is_number(&a->npy) || a->npy.dims < 1 || a->npy.dims > 2)
+        bool text = is_text(&a->npy);
+        if (code || !(text || npy_is_number(&a->npy)) || a->npy.dims > READER_AXES)
             continue;
-        shape[shapes++] = (struct reader_shape){
-            name, a->npy.dims, i, {a->npy.shape[0], a->npy.dims > 1 ? a->npy.shape[1] : 0}};
+        shape[shapes] = (struct reader_shape){name, a->npy.dims, i, text, {0}};
+        memcpy(shape[shapes++].shape, a->npy.shape, a->npy.dims * sizeof *a->npy.shape);
     }
     return code ? code : reader_add_arrays(d, shape, shapes, r);
 }

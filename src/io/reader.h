@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A result file to read again, in blocks of rows, whatever its format.
 //
-// Two tables: one has a row for each run, the other, where there are samples, a row for each sample
-// of each run. All columns are numbers; the status is its number. In the table of samples the
-// columns of the runs are there too, repeated. Memory does not grow with the number of rows. The
-// file is not trusted: what is wrong with it is an error, at the latest when its place is reached.
+// The first table has a row for each run, or, of statistics (--reduce), for each group of runs. The
+// others have several for each: samples, windows of summaries, times of a record, peaks. All
+// columns are numbers: the status is its number, and a text is that of a word. In the other tables
+// the columns of the runs are there too, repeated. Memory does not grow with the number of rows.
+// The file is not trusted: what is wrong with it is an error, at the latest when its place is
+// reached.
 #ifndef SHOAL_IO_READER_H
 #define SHOAL_IO_READER_H
 
@@ -17,20 +19,39 @@ enum reader_role {
     READER_TIME,
     READER_VALUE,
     READER_STATUS,
-    READER_COUNT, // steps, rejected, f_evals
+    READER_COUNT, // steps, rejected, f_evals; of statistics: how many there were
+    READER_INDEX, // which of a run's rows it is
+};
+
+// The texts of a column: each is the number of its word, NaN where there are too many.
+enum { READER_WORDS = 256 };
+struct reader_words {
+    uint32_t count;
+    const char *word[READER_WORDS];
 };
 
 struct reader_column {
     const char *name;
     enum reader_role role;
-    bool of_sample; // in the table of samples alone
-    uint32_t index; // for the format
+    uint32_t table;
+    uint32_t index;             // for the format
+    const double *grid;         // [per_run] of the table: the same for all runs; or NULL
+    struct reader_words *words; // or NULL
 };
 
 enum { READER_ROWS = 1 << 14, READER_COLUMNS = 64 }; // of a block, of a pass, at most
+enum { READER_RUNS };                                // the first table
 
-// A column that a format without per_run and offsets has in its samples: the place of a row's run
-// in the table of runs.
+// Rows of each run: as many for all, per_run; or those of run i (in the order of the file) begin at
+// offsets[i]; else (0 and NULL) the stream of a format tells. Of the first table 1.
+struct reader_table {
+    const char *name; // "t", "window", or that of a record or summary
+    uint64_t per_run;
+    const double *offsets; // [runs + 1]
+};
+
+// A column that a format has in a table without per_run and offsets: the number of a row's run,
+// which the first table has, too, in the same order.
 #define READER_PLACE UINT32_MAX
 
 // Rows of some columns of one table, in order. A format makes it; `next` fills at most `most` rows
@@ -46,20 +67,16 @@ struct reader {
     struct arena arena;
     vec(struct reader_column) columns;
     const char *meta; // JSON, or NULL
-    bool has_samples;
-    uint64_t runs; // UINT64_MAX: not known before they are read
-    // Samples: as many for each run, at the same times; or each has its own number, and those of
-    // run i (in the order of the file) begin at offsets[i]; else the stream of a format tells.
-    uint64_t per_run;
-    const double *times;   // [per_run]
-    const double *offsets; // [runs + 1]
+    uint64_t runs;    // UINT64_MAX: not known before they are read
+    bool reduced;     // statistics over runs
+    vec(struct reader_table) tables;
     const struct reader_format *format;
     void *data; // the format's
 };
 
 struct reader_format {
-    // Columns of that table alone: not those of runs in the table of samples.
-    shoal_code (*stream)(struct reader *d, bool samples, const uint32_t *columns, uint32_t count,
+    // Columns of that table alone: not those of runs in another.
+    shoal_code (*stream)(struct reader *d, uint32_t table, const uint32_t *columns, uint32_t count,
                          struct reader_stream **out, struct report *r);
     void (*close)(struct reader *d);
 };
@@ -68,12 +85,15 @@ shoal_code reader_open(const char *path, struct reader **out, struct report *r);
 void reader_close(struct reader *d);
 // The column of that name, or UINT32_MAX.
 uint32_t reader_find(const struct reader *d, const char *name);
+// The first column that is that, of all or of one table; or UINT32_MAX.
 uint32_t reader_role(const struct reader *d, enum reader_role role);
+uint32_t reader_role_in(const struct reader *d, uint32_t table, enum reader_role role);
+double reader_word(struct reader *d, struct reader_words *w, const char *text, size_t length);
 
-// A pass over some columns of a table.
+// A pass over some columns of a table, and of the first.
 struct reader_pass;
-shoal_code reader_pass_open(struct reader *d, bool samples, const uint32_t *columns, uint32_t count,
-                            struct reader_pass **out, struct report *r);
+shoal_code reader_pass_open(struct reader *d, uint32_t table, const uint32_t *columns,
+                            uint32_t count, struct reader_pass **out, struct report *r);
 // The next rows of each column; 0 rows: the end. They stay until the next call.
 shoal_code reader_pass_next(struct reader_pass *p, const double *const **column, size_t *rows,
                             struct report *r);

@@ -2,7 +2,8 @@
 // What a plot is made of: the file, what was found in it, and the figure that comes of it.
 //
 // look.c finds inputs and metadata, load.c reads columns, choose.c decides what is drawn; values.c,
-// heat.c, series.c, density.c and flame.c make figures; plot.c is the public call around them.
+// heat.c, series.c, density.c, reduced.c, events.c and flame.c make figures; plot.c is the public
+// call around them.
 #ifndef SHOAL_PLOT_DATA_H
 #define SHOAL_PLOT_DATA_H
 
@@ -25,7 +26,8 @@ struct input {
     uint32_t column;
     double *value; // distinct ones, going up; NULL: too many
     uint32_t count;
-    double fixed; // NaN: it is not
+    double fixed;  // NaN: it is not
+    uint64_t rows; // that were looked at
 };
 
 struct plot {
@@ -39,12 +41,14 @@ struct plot {
     // What look.c found.
     uint32_t inputs, status;
     struct input input[INPUTS_MOST];
+    struct input over; // time or index of a table's rows, as an axis of a heat map
     uint64_t runs, failed;
+    uint64_t title_runs; // that the title speaks of
     bool grid;
     const char *model, *method, *rtol, *t1;
     // What was chosen.
     shoal_plot_kind kind;
-    bool samples;      // of the table of samples
+    uint32_t table;    // whose rows are drawn
     uint32_t x, z, ys; // z: the second input of a heat map
     uint32_t y[NAMES_MOST];
     bool log_x, log_y, log_z;
@@ -62,8 +66,12 @@ shoal_code plot_write(const char *path, const struct buf *bytes, struct report *
 const char *plot_name(const struct plot *p, uint32_t column);
 
 struct input *plot_input(struct plot *p, uint32_t column); // NULL: it is none
+// "a = 1", or the word that the number stands for; in the arena.
+const char *plot_says(struct plot *p, uint32_t column, double value);
 
 shoal_code look_at(struct plot *p);
+// The values of a column, as an input has them.
+shoal_code look_at_column(struct plot *p, uint32_t table, uint32_t column, struct input *out);
 shoal_code choose(struct plot *p);
 
 // ---- Columns in memory --------------------------------------------------------------------------
@@ -71,19 +79,22 @@ shoal_code choose(struct plot *p);
 struct columns {
     uint32_t count;
     size_t rows;
-    double *column[NAMES_MOST + INPUTS_MOST + 2];
+    double *column[NAMES_MOST + INPUTS_MOST + 4];
     uint64_t left_out; // rows beyond ROWS_MOST
 };
 
 // Rows whose inputs are fixed to another value are not there; where `runs` is not NULL, only those
 // of these runs. In the arena.
 struct run_list;
-shoal_code load(struct plot *p, bool samples, const uint32_t *columns, uint32_t count,
+shoal_code load(struct plot *p, uint32_t table, const uint32_t *columns, uint32_t count,
                 const struct run_list *runs, struct columns *out);
+
+// All columns in the order of the first.
+void sort_rows(struct plot *p, struct columns *c);
 
 // A pass over the rows that the plot is of: `use` gets those that are wanted.
 typedef void use_rows(void *user, const double *const *column, size_t rows);
-shoal_code pass_over(struct plot *p, bool samples, const uint32_t *columns, uint32_t count,
+shoal_code pass_over(struct plot *p, uint32_t table, const uint32_t *columns, uint32_t count,
                      const struct run_list *runs, use_rows *use, void *user);
 
 // "3,10:20": runs by number.
@@ -112,6 +123,9 @@ shoal_code make_heat(struct plot *p);
 shoal_code make_series(struct plot *p); // series, phase
 shoal_code make_fan(struct plot *p);
 shoal_code make_density(struct plot *p);
+shoal_code make_reduced(struct plot *p); // a fan of statistics
+shoal_code make_raster(struct plot *p);
+shoal_code make_next(struct plot *p);                    // return maps
 shoal_code make_flame(struct plot *p, const char *path); // of a time log
 
 struct panel *plot_panels(struct plot *p, uint32_t count, uint32_t columns);

@@ -108,7 +108,7 @@ static shoal_code find_axes(struct density *d, struct panel *panel) {
     uint32_t columns[] = {p->x, p->y[0]};
     shoal_code code = SHOAL_OK;
     if (!p->o->x_range || !p->o->y_range)
-        code = pass_over(p, p->samples, columns, 2, NULL, find_ranges, d);
+        code = pass_over(p, p->table, columns, 2, NULL, find_ranges, d);
     if (!code)
         code = range_asked(p->o->x_range, &d->x, p->r);
     if (!code)
@@ -127,7 +127,7 @@ shoal_code make_density(struct plot *p) {
     shoal_code code = find_axes(&d, panel);
     if (code)
         return code;
-    plot_palette(p, true, p->f.bar_colours);
+    plot_palette(p, p->table, p->f.bar_colours);
     plot_titles(p, plot_name(p, p->y[0]));
     if (p->o->shade != SHOAL_SHADE_EQUAL) { // its numbers are not known yet, but take room
         p->f.bar.label = "points at a pixel";
@@ -137,7 +137,7 @@ shoal_code make_density(struct plot *p) {
     d.width = (uint32_t)fmax(inside.w, 1);
     d.height = (uint32_t)fmax(inside.h, 1);
     d.count = arena_new(&p->arena, uint32_t, (size_t)d.width * d.height);
-    code = pass_over(p, p->samples, columns, 2, NULL, count_rows, &d);
+    code = pass_over(p, p->table, columns, 2, NULL, count_rows, &d);
     if (code)
         return code;
     struct layer *l = panel_add(panel, LAYER_IMAGE);

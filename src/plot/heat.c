@@ -154,7 +154,7 @@ static shoal_code fill_grid(struct plot *p, struct heat *h) {
     for (size_t i = 0; i < cells; i++)
         h->value[i] = NAN;
     h->x_last = h->z_last = 0;
-    return pass_over(p, false, columns, 3, NULL, put_rows, h);
+    return pass_over(p, p->table, columns, 3, NULL, put_rows, h);
 }
 
 // A third input that was not fixed has few values: a panel for each of them.
@@ -170,12 +170,9 @@ static shoal_code fill_panels(struct plot *p, struct heat *h, struct input *thir
                               struct range *g) {
     shoal_code code = SHOAL_OK;
     for (uint32_t i = 0; i < panels && !code; i++) {
-        char value[TICK_ROOM];
         if (third) {
             third->fixed = third->value[i];
-            number_short(third->fixed, 4, value);
-            p->f.panel[i].title =
-                arena_printf(&p->arena, "%s = %s", plot_name(p, third->column), value);
+            p->f.panel[i].title = plot_says(p, third->column, third->fixed);
         }
         code = fill_grid(p, &h[i]);
         range_add(g, h[i].value, (size_t)h[i].x->count * h[i].z->count, p->log_z);
@@ -218,7 +215,7 @@ shoal_code make_heat(struct plot *p) {
         return code;
     set_axes(p, h, panels, &a);
     axis_make(&p->f.bar, plot_name(p, p->y[0]), g.low, g.high, p->log_z, 6);
-    plot_palette(p, false, p->f.bar_colours);
+    plot_palette(p, READER_RUNS, p->f.bar_colours);
     plot_titles(p, plot_name(p, p->y[0]));
     struct box inside = plot_pixels(p);
     a.width = pixels_for(a.x_edge, x->count, inside.w);

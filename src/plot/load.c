@@ -94,7 +94,7 @@ struct filter {
     const struct run_list *runs;
     uint32_t first;                     // of the columns behind
     uint32_t fixed, input[INPUTS_MOST]; // inputs
-    double *kept[NAMES_MOST + INPUTS_MOST + 2];
+    double *kept[NAMES_MOST + INPUTS_MOST + 4];
 };
 
 static bool is_wanted(const struct filter *f, const double *const *column, size_t row) {
@@ -134,7 +134,7 @@ static shoal_code add_filter(struct plot *p, struct filter *f, uint32_t *columns
     return SHOAL_OK;
 }
 
-shoal_code pass_over(struct plot *p, bool samples, const uint32_t *wanted, uint32_t count,
+shoal_code pass_over(struct plot *p, uint32_t table, const uint32_t *wanted, uint32_t count,
                      const struct run_list *runs, use_rows *use, void *user) {
     uint32_t columns[READER_COLUMNS];
     struct filter f = {.p = p, .runs = runs, .first = count};
@@ -142,7 +142,7 @@ shoal_code pass_over(struct plot *p, bool samples, const uint32_t *wanted, uint3
     memcpy(columns, wanted, count * sizeof *columns);
     shoal_code code = add_filter(p, &f, columns, &count, runs);
     if (!code)
-        code = reader_pass_open(p->d, samples, columns, count, &pass, p->r);
+        code = reader_pass_open(p->d, table, columns, count, &pass, p->r);
     for (size_t rows = 1; !code && rows;) {
         const double *const *column;
         code = reader_pass_next(pass, &column, &rows, p->r);
@@ -208,11 +208,11 @@ static bool keep_in_arena(struct plot *p, struct columns *c) {
     return kept;
 }
 
-shoal_code load(struct plot *p, bool samples, const uint32_t *columns, uint32_t count,
+shoal_code load(struct plot *p, uint32_t table, const uint32_t *columns, uint32_t count,
                 const struct run_list *runs, struct columns *out) {
     *out = (struct columns){.count = count};
     struct loader l = {.out = out};
-    shoal_code code = pass_over(p, samples, columns, count, runs, take_rows, &l);
+    shoal_code code = pass_over(p, table, columns, count, runs, take_rows, &l);
     if (!code && l.failed)
         code = report_error(p->r, SHOAL_MEMORY, "%s: not enough memory", p->d->path);
     if (code) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A first look at a result: metadata for the title, and which inputs were given with which values.
 #include "base/json.h"
+#include "io/formats.h"
 #include "plot/data.h"
 
 #include <math.h>
@@ -93,6 +94,51 @@ static void find_grid(struct plot *p) {
     p->grid = p->grid && cells == p->runs;
 }
 
+static struct distinct new_distinct(struct plot *p) {
+    return (struct distinct){.value = arena_new(&p->arena, double, DISTINCT_MOST),
+                             .slot = arena_new(&p->arena, uint32_t, SLOTS)};
+}
+
+static void take_distinct(struct input *in, const struct distinct *d) {
+    in->count = d->count;
+    in->value = d->many || !d->count ? NULL : d->value;
+    qsort(d->value, d->count, sizeof *d->value, compare);
+}
+
+struct column_looker {
+    struct distinct distinct;
+    uint64_t rows;
+};
+
+static void look_at_values(void *user, const double *const *column, size_t rows) {
+    struct column_looker *l = user;
+    add_distinct(&l->distinct, column[0], rows);
+    l->rows += rows;
+}
+
+shoal_code look_at_column(struct plot *p, uint32_t table, uint32_t column, struct input *out) {
+    struct column_looker l = {.distinct = new_distinct(p)};
+    shoal_code code = pass_over(p, table, &column, 1, NULL, look_at_values, &l);
+    *out = (struct input){.column = column, .fixed = NAN, .rows = l.rows};
+    take_distinct(out, &l.distinct);
+    return code;
+}
+
+// A CSV of summaries alone does not say where its inputs end. Those in front that make a grid are
+// some; else the first is.
+static void drop_summaries(struct plot *p) {
+    uint64_t cells = 1;
+    uint32_t keep = 0;
+    while (keep < p->inputs && cells < p->runs && p->input[keep].value &&
+           !__builtin_mul_overflow(cells, (uint64_t)p->input[keep].count, &cells))
+        keep++;
+    if (cells != p->runs)
+        keep = p->inputs > 0;
+    for (uint32_t i = keep; i < p->inputs; i++)
+        p->d->columns.items[p->input[i].column].role = READER_VALUE;
+    p->inputs = keep;
+}
+
 static shoal_code look_at_inputs(struct plot *p) {
     uint32_t columns[INPUTS_MOST + 1], count = 0;
     for (uint32_t i = 0; i < p->d->columns.count && p->inputs < INPUTS_MOST; i++)
@@ -101,25 +147,23 @@ static shoal_code look_at_inputs(struct plot *p) {
             columns[count++] = i;
         }
     p->status = reader_role(p->d, READER_STATUS);
-    uint32_t run = reader_role(p->d, READER_RUN);
+    uint32_t run = reader_role_in(p->d, READER_RUNS, READER_RUN);
     if (p->status != UINT32_MAX)
         columns[count++] = p->status;
     else
         columns[count++] = run != UINT32_MAX ? run : 0;
     struct looker l = {.p = p};
-    for (uint32_t i = 0; i < p->inputs; i++) {
-        l.distinct[i].value = arena_new(&p->arena, double, DISTINCT_MOST);
-        l.distinct[i].slot = arena_new(&p->arena, uint32_t, SLOTS);
-    }
-    bool of_sample = p->d->columns.items[columns[count - 1]].of_sample; // nothing of runs is known
-    shoal_code code =
-        of_sample ? SHOAL_OK : pass_over(p, false, columns, count, NULL, look_at_rows, &l);
-    for (uint32_t i = 0; i < p->inputs && !code; i++) {
-        const struct distinct *d = &l.distinct[i];
-        p->input[i].count = d->count;
-        p->input[i].value = d->many || !d->count ? NULL : d->value;
-        qsort(d->value, d->count, sizeof *d->value, compare);
-    }
+    for (uint32_t i = 0; i < p->inputs; i++)
+        l.distinct[i] = new_distinct(p);
+    bool of_runs = p->d->columns.items[columns[count - 1]].table == READER_RUNS;
+    shoal_code code = of_runs // else nothing of runs is known
+                          ? pass_over(p, READER_RUNS, columns, count, NULL, look_at_rows, &l)
+                          : SHOAL_OK;
+    for (uint32_t i = 0; i < p->inputs && !code; i++)
+        take_distinct(&p->input[i], &l.distinct[i]);
+    if (!p->d->meta && !p->d->reduced && p->d->tables.count == 1 &&
+        reader_role(p->d, READER_TIME) == UINT32_MAX)
+        drop_summaries(p);
     find_grid(p);
     return code;
 }
@@ -133,34 +177,40 @@ static const char *base_name(struct arena *arena, const char *path) {
                          point && point != name ? (size_t)(point - name) : strlen(name));
 }
 
-// The text of an option in "options": {...}.
-static const char *option_of(struct plot *p, const char *name) {
+// How many runs statistics are of: the product of "grid": [{"names": [...], "count": 7}, ...].
+static uint64_t runs_of_grid(const char *meta) {
+    const char *at = strstr(meta, "\"grid\"");
+    double runs = 1;
     struct json j;
-    char *found = NULL;
-    json_open_text(&j, p->d->meta, strlen(p->d->meta));
-    bool inside = false;
-    if (json_next(&j) == JSON_OBJECT)
-        while (!found && json_next(&j) == JSON_NAME) {
-            if (!inside && !strcmp(j.text.data, "options"))
-                inside = json_next(&j) == JSON_OBJECT;
-            else if (inside && !strcmp(j.text.data, name) && json_next(&j) == JSON_TEXT)
-                found = strdup(j.text.data);
-            else if (!json_skip(&j))
-                break;
-        }
+    if (!at || !(at = strchr(at, '[')))
+        return 0;
+    json_open_text(&j, at, strlen(at));
+    enum json_kind kind;
+    while ((kind = json_next(&j)) != JSON_ERROR && kind != JSON_END)
+        if (kind == JSON_NUMBER)
+            runs *= j.number;
     json_close(&j);
-    const char *kept = found ? arena_strdup(&p->arena, found) : NULL;
-    free(found);
-    return kept;
+    return runs >= 1 && runs < 0x1p53 ? (uint64_t)runs : 0;
+}
+
+const char *plot_says(struct plot *p, uint32_t column, double value) {
+    const struct reader_words *words = p->d->columns.items[column].words;
+    char text[TICK_ROOM];
+    if (words && value >= 0 && value < words->count)
+        return words->word[(uint32_t)value];
+    number_short(value, 4, text);
+    return arena_printf(&p->arena, "%s = %s", plot_name(p, column), text);
 }
 
 shoal_code look_at(struct plot *p) {
     const char *model = p->d->meta ? json_member(&p->arena, p->d->meta, "model") : NULL;
     p->model = base_name(&p->arena, model ? model : p->d->path);
     if (p->d->meta) {
-        p->method = option_of(p, "method");
-        p->rtol = option_of(p, "rtol");
-        p->t1 = option_of(p, "t1");
+        p->method = io_meta_option(p->d->meta, &p->arena, "method");
+        p->rtol = io_meta_option(p->d->meta, &p->arena, "rtol");
+        p->t1 = io_meta_option(p->d->meta, &p->arena, "t1");
     }
-    return look_at_inputs(p);
+    shoal_code code = look_at_inputs(p);
+    p->title_runs = !p->d->reduced ? p->runs : p->d->meta ? runs_of_grid(p->d->meta) : 0;
+    return code;
 }

@@ -78,26 +78,25 @@ void plot_titles(struct plot *p, const char *what) {
         snprintf(f->title, sizeof f->title, "%s", p->o->title);
     else
         snprintf(f->title, sizeof f->title, "%s: %s", p->model, what);
-    put_count(runs, sizeof runs, p->runs);
+    put_count(runs, sizeof runs, p->title_runs);
     put_count(failed, sizeof failed, p->failed);
     int n = 0;
-    if (p->runs)
-        n = snprintf(f->subtitle, sizeof f->subtitle, "%s run%s", runs, p->runs == 1 ? "" : "s");
+    if (p->title_runs)
+        n = snprintf(f->subtitle, sizeof f->subtitle, "%s run%s", runs,
+                     p->title_runs == 1 ? "" : "s");
     if (p->failed && n < (int)sizeof f->subtitle)
         n += snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", %s failed", failed);
     for (uint32_t i = 0; i < p->inputs && n < (int)sizeof f->subtitle; i++)
-        if (!isnan(p->input[i].fixed)) {
-            char value[TICK_ROOM];
-            number_short(p->input[i].fixed, 5, value);
-            n += snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", %s = %s",
-                          plot_name(p, p->input[i].column), value);
-        }
+        if (!isnan(p->input[i].fixed))
+            n += snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, "%s%s", n ? ", " : "",
+                          plot_says(p, p->input[i].column, p->input[i].fixed));
     if (p->method && n < (int)sizeof f->subtitle)
         n += snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", %s", p->method);
     if (p->rtol && n < (int)sizeof f->subtitle)
         n += snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", rtol %s", p->rtol);
     double t1;
-    if (p->t1 && !p->samples && n < (int)sizeof f->subtitle && number_finite(p->t1, &t1)) {
+    if (p->t1 && p->table == READER_RUNS && n < (int)sizeof f->subtitle &&
+        number_finite(p->t1, &t1)) {
         char value[TICK_ROOM];
         number_short(t1, 6, value);
         snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", t = %s", value);
@@ -124,11 +123,14 @@ static shoal_code make(struct plot *p) {
         [SHOAL_PLOT_heat] = make_heat,       [SHOAL_PLOT_series] = make_series,
         [SHOAL_PLOT_fan] = make_fan,         [SHOAL_PLOT_phase] = make_series,
         [SHOAL_PLOT_density] = make_density, [SHOAL_PLOT_histogram] = make_histogram,
+        [SHOAL_PLOT_raster] = make_raster,   [SHOAL_PLOT_next] = make_next,
     };
     shoal_code code = look_at(p);
     if (!code)
         code = choose(p);
-    return code ? code : makers[p->kind](p);
+    if (code)
+        return code;
+    return p->d->reduced && p->kind == SHOAL_PLOT_fan ? make_reduced(p) : makers[p->kind](p);
 }
 
 static bool has_ending(const char *path, const char *ending) {

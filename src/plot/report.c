@@ -160,7 +160,7 @@ static shoal_code count_statuses(struct page *g, struct outcome *o) {
     size_t rows = 1;
     if (columns[0] == UINT32_MAX || columns[1] == UINT32_MAX)
         return SHOAL_OK;
-    shoal_code code = reader_pass_open(g->d, false, columns, 2, &pass, g->r);
+    shoal_code code = reader_pass_open(g->d, READER_RUNS, columns, 2, &pass, g->r);
     while (!code && rows) {
         const double *const *column;
         code = reader_pass_next(pass, &column, &rows, g->r);
@@ -239,17 +239,19 @@ static void put_numbers(struct page *g, const struct reader_column *c, const str
     put(g, "</tr>\n");
 }
 
-// One table of the file, in one pass.
-static shoal_code sum_table(struct page *g, bool samples, struct numbers *n) {
+// Columns of one table from *next on, as many as a pass takes; *next is behind the last.
+static shoal_code sum_columns(struct page *g, uint32_t table, uint32_t *next, struct numbers *n) {
     uint32_t columns[READER_COLUMNS], count = 0;
     struct reader_pass *pass = NULL;
     size_t rows = 1;
-    for (uint32_t i = 0; i < g->d->columns.count && count < READER_COLUMNS; i++)
-        if (g->d->columns.items[i].of_sample == samples)
-            columns[count++] = i;
+    for (; *next < g->d->columns.count && count < READER_COLUMNS; ++*next) {
+        const struct reader_column *c = &g->d->columns.items[*next];
+        if (c->table == table && !c->words && !c->grid)
+            columns[count++] = *next;
+    }
     if (!count)
         return SHOAL_OK;
-    shoal_code code = reader_pass_open(g->d, samples, columns, count, &pass, g->r);
+    shoal_code code = reader_pass_open(g->d, table, columns, count, &pass, g->r);
     while (!code && rows) {
         const double *const *column;
         code = reader_pass_next(pass, &column, &rows, g->r);
@@ -262,9 +264,10 @@ static shoal_code sum_table(struct page *g, bool samples, struct numbers *n) {
 
 static shoal_code put_statistics(struct page *g) {
     struct numbers *n = arena_new(&g->arena, struct numbers, g->d->columns.count);
-    shoal_code code = sum_table(g, false, n);
-    if (!code && g->d->has_samples)
-        code = sum_table(g, true, n);
+    shoal_code code = SHOAL_OK;
+    for (uint32_t table = 0; table < g->d->tables.count && !code; table++)
+        for (uint32_t next = 0; next < g->d->columns.count && !code;)
+            code = sum_columns(g, table, &next, n);
     if (code)
         return code;
     put(g, "<h2>Numbers</h2>\n<div class=\"wide\"><table><thead><tr><th data-sort=\"\">name</th>"
@@ -313,7 +316,7 @@ static bool put_figure(struct page *g, shoal_plot_kind kind, int number) {
 static void put_figures(struct page *g) {
     put(g, "<h2>What came out</h2>\n");
     bool any = put_figure(g, SHOAL_PLOT_AUTO, 0);
-    if (g->d->has_samples)
+    if (g->d->tables.count > 1)
         any = put_figure(g, SHOAL_PLOT_series, 1) || any;
     else
         any = put_figure(g, SHOAL_PLOT_histogram, 1) || any;

@@ -31,13 +31,13 @@ static shoal_code pick_runs(struct plot *p, struct run_list *runs) {
     runs->count = 0;
     if (p->o->runs)
         return run_list_read(p->o->runs, runs, p->r);
-    if (run == UINT32_MAX || p->d->columns.items[run].of_sample) {
+    if (run == UINT32_MAX || p->d->columns.items[run].table) {
         runs->count = 1;
         runs->from[0] = 0;
         runs->to[0] = LINES_MOST;
         return SHOAL_OK;
     }
-    shoal_code code = pass_over(p, false, &run, 1, NULL, pick_rows, &k);
+    shoal_code code = pass_over(p, READER_RUNS, &run, 1, NULL, pick_rows, &k);
     for (uint32_t i = 0; i < k.count; i++) {
         runs->from[i] = (uint64_t)fmax(k.run[i], 0);
         runs->to[i] = runs->from[i] + 1;
@@ -69,11 +69,9 @@ struct lines {
 };
 
 static const char *name_of(struct plot *p, const struct lines *l, size_t row) {
-    char text[TICK_ROOM];
     if (l->input == UINT32_MAX)
         return arena_printf(&p->arena, "run %.0f", l->c.column[1 + p->ys][row]);
-    number_short(l->c.column[2 + p->ys][row], 4, text);
-    return arena_printf(&p->arena, "%s = %s", plot_name(p, l->input), text);
+    return plot_says(p, l->input, l->c.column[2 + p->ys][row]);
 }
 
 static void add_lines(struct plot *p, struct panel *panel, const struct lines *l, uint32_t which) {
@@ -125,7 +123,7 @@ shoal_code make_series(struct plot *p) {
         columns[count++] = l.input;
     shoal_code code = pick_runs(p, &runs);
     if (!code)
-        code = load(p, true, columns, count, &runs, &l.c);
+        code = load(p, p->table, columns, count, &runs, &l.c);
     if (code)
         return code;
     struct panel *panel = plot_panels(p, p->ys, 1);
@@ -190,7 +188,7 @@ static void find_quantiles(const struct fan *f) {
 
 static void size_fan(struct plot *p, struct fan *f) {
     uint64_t runs = p->runs ? p->runs : 1, most;
-    f->per_run = p->d->per_run;
+    f->per_run = p->d->tables.items[p->table].per_run;
     f->time_step = (f->per_run + FAN_TIMES - 1) / FAN_TIMES;
     f->times = (size_t)((f->per_run + f->time_step - 1) / f->time_step);
     most = FAN_NUMBERS / f->times;
@@ -201,7 +199,7 @@ static void size_fan(struct plot *p, struct fan *f) {
     f->value = arena_new(&p->arena, double, f->times * f->runs);
     f->time = arena_new(&p->arena, double, f->times);
     for (size_t i = 0; i < f->times; i++)
-        f->time[i] = p->d->times[i * f->time_step];
+        f->time[i] = p->d->columns.items[p->x].grid[i * f->time_step];
 }
 
 static void add_band(struct plot *p, struct panel *panel, const struct fan *f, int low, int high,
@@ -222,7 +220,7 @@ static shoal_code make_panel(struct plot *p, struct panel *panel, struct fan *f,
     for (size_t i = 0; i < f->times * f->runs; i++)
         f->value[i] = NAN;
     f->row = 0;
-    shoal_code code = pass_over(p, true, &p->y[which], 1, NULL, take_rows, f);
+    shoal_code code = pass_over(p, p->table, &p->y[which], 1, NULL, take_rows, f);
     if (code)
         return code;
     for (int s = 0; s < SHARES; s++)

@@ -26,8 +26,7 @@ static bool goes_up(const double *x, size_t rows) {
     return true;
 }
 
-// All columns in the order of the first.
-static void sort_rows(struct plot *p, struct columns *c) {
+void sort_rows(struct plot *p, struct columns *c) {
     if (goes_up(c->column[0], c->rows))
         return;
     size_t *order = arena_new(&p->arena, size_t, c->rows + 1);
@@ -113,16 +112,13 @@ static void add_groups(struct plot *p, struct panel *panel, const struct columns
     for (uint32_t g = 0; g < group->count; g++) {
         double *x = arena_new(&p->arena, double, c->rows + 1);
         double *y = arena_new(&p->arena, double, c->rows + 1);
-        char value[TICK_ROOM];
         size_t n = 0;
         for (size_t i = 0; i < c->rows; i++)
             if (key[i] == group->value[g]) {
                 x[n] = c->column[0][i];
                 y[n++] = c->column[1][i];
             }
-        number_short(group->value[g], 4, value);
-        add_line(p, panel, x, y, n, g,
-                 arena_printf(&p->arena, "%s = %s", plot_name(p, group->column), value));
+        add_line(p, panel, x, y, n, g, plot_says(p, group->column, group->value[g]));
     }
 }
 
@@ -160,7 +156,7 @@ shoal_code make_values(struct plot *p) {
         columns[count++] = p->status;
     if (group)
         columns[count++] = group->column;
-    shoal_code code = load(p, p->samples, columns, count, NULL, &c);
+    shoal_code code = load(p, p->table, columns, count, NULL, &c);
     if (code)
         return code;
     if (p->kind == SHOAL_PLOT_line)
@@ -206,7 +202,7 @@ static void count_rows(void *user, const double *const *column, size_t rows) {
 
 // As many bins as the number of values can fill.
 static shoal_code size_bins(struct plot *p, struct counter *c) {
-    shoal_code code = pass_over(p, p->samples, p->y, 1, NULL, find_range, c);
+    shoal_code code = pass_over(p, p->table, p->y, 1, NULL, find_range, c);
     c->bins = (uint32_t)fmin(fmax(2 * cbrt((double)c->rows), BINS_LEAST), BINS_MOST);
     if (!code)
         code = range_asked(p->o->x_range, &c->g, p->r);
@@ -221,7 +217,7 @@ shoal_code make_histogram(struct plot *p) {
     c.count = arena_new(&p->arena, double, BINS_MOST);
     shoal_code code = size_bins(p, &c);
     if (!code)
-        code = pass_over(p, p->samples, p->y, 1, NULL, count_rows, &c);
+        code = pass_over(p, p->table, p->y, 1, NULL, count_rows, &c);
     if (code)
         return code;
     struct panel *panel = plot_panels(p, 1, 1);
@@ -232,7 +228,7 @@ shoal_code make_histogram(struct plot *p) {
         most = fmax(most, c.count[i]);
     }
     panel->x = c.axis;
-    axis_make(&panel->y, p->samples ? "samples" : "runs", p->log_y ? 0.5 : 0, fmax(most * 1.05, 1),
+    axis_make(&panel->y, p->table ? "samples" : "runs", p->log_y ? 0.5 : 0, fmax(most * 1.05, 1),
               p->log_y, 6);
     struct layer *l = panel_add(panel, LAYER_BARS);
     *l = (struct layer){.kind = LAYER_BARS,
