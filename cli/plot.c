@@ -88,6 +88,7 @@ static shoal_code read_options(const struct args *a, shoal_plot_options *o, shoa
     o->y_range = args_value(a, "y-range");
     o->log = args_value(a, "log");
     o->map = args_value(a, "map");
+    o->levels = args_value(a, "levels");
     o->title = args_value(a, "title");
     o->shade = (shoal_shade)args_choice(a, "shade", SHOAL_SHADE_LOG);
     o->dark = args_choice(a, "theme", 0) == 1;

@@ -60,7 +60,7 @@ TEST(deflate_comes_back) {
 // ---- Reading back -------------------------------------------------------------------------------
 
 // All rows of some columns, as text.
-static char *rows_of(const char *path, bool samples, const char *const *names, uint32_t count) {
+static char *rows_of(const char *path, uint32_t table, const char *const *names, uint32_t count) {
     struct reader *d = NULL;
     struct reader_pass *pass = NULL;
     struct report r = {0};
@@ -74,13 +74,14 @@ static char *rows_of(const char *path, bool samples, const char *const *names, u
         columns[i] = reader_find(d, names[i]);
         CHECK_MSG(columns[i] != UINT32_MAX, "%s has no %s", path, names[i]);
     }
-    CHECK_INT(reader_pass_open(d, samples, columns, count, &pass, &r), SHOAL_OK);
+    CHECK_INT(reader_pass_open(d, table, columns, count, &pass, &r), SHOAL_OK);
     while (rows) {
         const double *const *column;
         CHECK_INT(reader_pass_next(pass, &column, &rows, &r), SHOAL_OK);
         for (size_t i = 0; i < rows; i++)
             for (uint32_t k = 0; k < count; k++)
-                buf_printf(&out, "%.17g%c", column[k][i], k + 1 < count ? ' ' : '\n');
+                buf_printf(&out, "%.17g%c", isnan(column[k][i]) ? fabs(column[k][i]) : column[k][i],
+                           k + 1 < count ? ' ' : '\n');
     }
     reader_pass_close(pass);
     reader_close(d);
@@ -113,6 +114,90 @@ TEST(reader_same_out_of_every_format) {
         if (check_python("h5py"))
             CHECK_STR(rows_of(run_into("o.h5", saves[i]), i > 0, names, 7), npz);
     }
+}
+
+// ---- Other tables -------------------------------------------------------------------------------
+
+// x crosses 0 at t = pi/2 and so on, in some runs only; it starts at 0 in the others and stays
+// there.
+static const char *run_tables(const char *name, const char *const *more) {
+    const char *path = check_path(name), *ode = check_path("e.ode"), *argv[24];
+    check_write(ode, "par a=1\ninit x=1, v=0\nx'=v\nv'=-x\nevent hit when x falling: x=x\n"
+                     "@ t1=10, method=tsit5\n");
+    const char *first[] = {check_shoal(), "run", ode, "-q", "-o", path, "--sweep", "x=0,1,0,2"};
+    size_t n = sizeof first / sizeof *first;
+    memcpy(argv, first, sizeof first);
+    while (*more)
+        argv[n++] = *more++;
+    argv[n] = NULL;
+    struct check_output o = check_command(argv);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    return path;
+}
+
+static char *table_of(const char *path, const char *const *names, uint32_t count) {
+    struct reader *d = NULL;
+    REQUIRE(!reader_open(path, &d, NULL));
+    uint32_t table = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t column = reader_find(d, names[i]);
+        CHECK_MSG(column != UINT32_MAX, "%s has no %s", path, names[i]);
+        table = column != UINT32_MAX && d->columns.items[column].table
+                    ? d->columns.items[column].table
+                    : table;
+    }
+    reader_close(d);
+    return rows_of(path, table, names, count);
+}
+
+TEST(reader_windows_and_records) {
+    static const char *const more[] = {"--window", "4",     "--summary", "top=max(x)",
+                                       "--record", "hit,2", NULL};
+    static const char *const windows[] = {"run", "x(0)", "window", "t_begin", "t_end", "top"};
+    static const char *const npz_hits[] = {"run", "x(0)", "hit.index", "hit.t"},
+                             *const csv_hits[] = {"run", "x(0)", "index", "t"};
+    char *npz = table_of(run_tables("w.npz", more), windows, 6);
+    CHECK_STR(table_of(run_tables("w.csv", more), windows, 6), npz);
+    CHECK_HAS(npz, "1 1 2 8 10 ");
+    char *hits = table_of(check_path("w.npz"), npz_hits, 4);
+    CHECK_STR(table_of(check_path("w.hit.csv"), csv_hits, 4), hits);
+    CHECK_HAS(hits, "0 0 0 nan\n");
+    CHECK_HAS(hits, "\n3 2 0 1.57");
+    // Rows of some runs alone find their own inputs.
+    check_write(check_path("w.hit.csv"), "run,index,t,x\n1,0,5,0\n3,0,6,0\n");
+    CHECK_STR(table_of(check_path("w.hit.csv"), csv_hits, 4), "1 1 0 5\n3 2 0 6\n");
+}
+
+// As many windows as samples: the options tell them apart.
+TEST(reader_windows_beside_samples) {
+    double run[] = {0, 1}, t[] = {0, 5, 10}, edges[] = {0, 4, 8, 10},
+           x[2][3] = {{1, 2, 3}, {4, 5, 6}}, top[2][3] = {{7, 8, 9}, {1, 1, 1}};
+    const struct npz_array arrays[] = {{"run", run, 1, {2}},
+                                       {"x", *x, 2, {2, 3}},
+                                       {"top", *top, 2, {2, 3}},
+                                       {"t", t, 1, {3}},
+                                       {"window_t", edges, 1, {4}}};
+    npz_file_write(check_path("w.npz"), arrays, 5,
+                   "{\"options\": {\"save\": \"n=3\", \"summary\": \"low=min(x), top = max(x)\"}}");
+    static const char *const samples[] = {"t", "x"}, *const windows[] = {"t_begin", "top"};
+    CHECK_STR(table_of(check_path("w.npz"), samples, 2), "0 1\n5 2\n10 3\n0 4\n5 5\n10 6\n");
+    CHECK_STR(table_of(check_path("w.npz"), windows, 2), "0 7\n4 8\n8 9\n0 1\n4 1\n8 1\n");
+}
+
+TEST(reader_statistics) {
+    static const char *const more[] = {"--sample", "v=normal:0:1", "--runs", "5",    "--save",
+                                       "n=3",      "--vars",       "x",      "--by", "x",
+                                       "--reduce", "mean,max",     NULL};
+    static const char *const names[] = {"x(0)", "t", "x.mean", "x.max", "x.n", "failed"};
+    char *npz = table_of(run_tables("r.npz", more), names, 6);
+    CHECK_STR(table_of(run_tables("r.csv", more), names, 6), npz);
+    CHECK_HAS(npz, "2 0 2 2 5 0\n");
+    struct reader *d = NULL;
+    REQUIRE(!reader_open(check_path("r.npz"), &d, NULL));
+    CHECK(d->reduced && d->runs == 3); // equal values are one group
+    CHECK_INT(d->columns.items[reader_find(d, "x(0)")].role, READER_INPUT);
+    CHECK_INT(d->columns.items[reader_find(d, "x.n")].role, READER_COUNT);
+    reader_close(d);
 }
 
 // Which columns are what.

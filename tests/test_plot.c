@@ -261,6 +261,62 @@ TEST(plot_golden_series) {
     check_golden("density", series_file(), &o);
 }
 
+// Events of three runs, one of which has none; windows; statistics of two groups.
+static const char *records_file(void) {
+    static double run[] = {0, 1, 2}, w[] = {1, 2, 3}, status[3], spike_t[3][4], spike_v[3][4],
+                  burst_t[3][4], edges[] = {0, 2, 4, 5}, f[3][3];
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 4; k++) {
+            spike_t[i][k] = i == 1 ? (double)NAN : (k + 1) * (i + 1);
+            spike_v[i][k] = k * k + i;
+            burst_t[i][k] = k < 2 ? 5 + k + i : (double)NAN;
+            if (k < 3)
+                f[i][k] = i == 2 && k == 2 ? (double)NAN : 10 * i + k;
+        }
+    const struct npz_array arrays[] = {{"run", run, 1, {3}},
+                                       {"w", w, 1, {3}},
+                                       {"status", status, 1, {3}},
+                                       {"spike.t", *spike_t, 2, {3, 4}},
+                                       {"spike.v", *spike_v, 2, {3, 4}},
+                                       {"burst.t", *burst_t, 2, {3, 4}},
+                                       {"f", *f, 2, {3, 3}},
+                                       {"window_t", edges, 1, {4}}};
+    npz_file_write(check_path("records.npz"), arrays, 8,
+                   "{\"complete\": true, \"shoal\": \"0\", \"model\": \"cells.ode\", \"options\": "
+                   "{\"save\": \"final\", \"summary\": \"f=mean(v)\", \"window\": \"2\"}, "
+                   "\"grid\": [{\"names\": [\"w\"], \"count\": 3}]}");
+    return check_path("records.npz");
+}
+
+static const char *groups_file(void) {
+    struct buf b = {0};
+    buf_puts(&b, "_arm,t,x.mean,x.std,x.q0.05,x.q0.5,x.q0.95,x.n,failed\n");
+    for (int i = 0; i < 2; i++)
+        for (int t = 0; t < 11; t++)
+            buf_printf(&b, "%s,%d,99,98,%d,%d,%d,100,0\n", i ? "pills" : "none", t, t,
+                       2 * t + 30 * i, 4 * t + 30 * i);
+    check_write(check_path("groups.csv"), b.data);
+    buf_free(&b);
+    return check_path("groups.csv");
+}
+
+TEST(plot_golden_tables) {
+    shoal_plot_options o = small(SHOAL_PLOT_raster);
+    check_golden("raster", records_file(), &o); // two events, a panel for each run
+    o.y = "spike.t";
+    check_golden("raster_runs", records_file(), &o);
+    o = small(SHOAL_PLOT_next);
+    check_golden("next", records_file(), &o);
+    o = small(SHOAL_PLOT_heat);
+    o.y = "f";
+    check_golden("windows", records_file(), &o);
+    o = small(SHOAL_PLOT_AUTO);
+    check_golden("groups", groups_file(), &o);
+    check_write(check_path("words.csv"), "_arm,auc.min,auc.mean,auc.max,auc.n,failed\n"
+                                         "none,1,2,5,9,0\n\"<b>&\",2,3,4,9,1\n");
+    check_golden("words", check_path("words.csv"), &o);
+}
+
 static const char log_text[] =
     "{\"shoal_timing\": 1, \"version\": \"0\"}\n"
     "{\"id\":1,\"parent\":0,\"label\":\"<compile>\",\"category\":\"compile\",\"t0_ns\":2000000,"
@@ -319,6 +375,107 @@ TEST(plot_fan_is_of_quantiles) {
     CHECK_NEAR(100 + (end - (zero - 0.36 * 11.5 - 0.5)) / unit, 195, 2);
 }
 
+// Statistics are drawn as they are: of x.q0.5, not of what else is there.
+TEST(plot_groups_are_of_their_columns) {
+    shoal_plot_options o = small(SHOAL_PLOT_AUTO);
+    o.y_range = "0:80";
+    char *said, *svg = draw(groups_file(), &o, "svg", &said);
+    REQUIRE(svg);
+    CHECK_HAS(svg, ">none</text>");
+    CHECK_HAS(svg, ">pills</text>");
+    double zero = height_of(svg, "20"), unit = (height_of(svg, "60") - zero) / 40;
+    static const char *const inks[] = {"0072b2", "d55e00"};
+    for (int i = 0; i < 2; i++) {
+        char ink[64];
+        snprintf(ink, sizeof ink, "\" stroke=\"#%s\" stroke-width=\"1.5\"", inks[i]);
+        double end = end_of_line(svg, ink);
+        CHECK_NEAR(20 + (end - (zero - 0.36 * 11.5 - 0.5)) / unit, 20 + 30 * i, 0.5);
+    }
+    o.fix = "_arm=pills";
+    svg = draw(groups_file(), &o, "svg", &said);
+    CHECK_HAS(said, "only runs with pills are shown");
+    CHECK_HAS(svg, ">5 to 95 %</text>");
+    CHECK_HAS(svg, ">median</text>");
+}
+
+// Dots of a return map: k^2 + i over the one before, and none from run to run.
+TEST(plot_next_is_of_pairs) {
+    shoal_plot_options o = small(SHOAL_PLOT_next);
+    o.y = "spike.v";
+    o.x_range = "0:12";
+    o.y_range = "0:60";
+    char *said, *svg = draw(records_file(), &o, "svg", &said);
+    REQUIRE(svg);
+    CHECK_HAS(said, "plot: next of spike.v");
+    CHECK_HAS(svg, ">next spike.v</text>");
+    double zero = height_of(svg, "20"), unit = (height_of(svg, "60") - zero) / 40;
+    const char *dots = strstr(svg, "<path d=\"M");
+    REQUIRE(dots);
+    for (int i = 0; i < 3; i++)
+        for (int k = 1; k < 4; k++) {
+            double y = 0, want = k * k + i;
+            dots = strchr(dots, 'M');
+            REQUIRE(dots && sscanf(dots, "M%*f %lf", &y) == 1);
+            CHECK_NEAR(20 + (y - (zero - 0.36 * 11.5 - 0.5)) / unit, want, 0.3);
+            dots++;
+        }
+    CHECK(strncmp(strchr(dots, 'h'), "h0\"", 3) == 0); // no more
+}
+
+// ---- PDF ----------------------------------------------------------------------------------------
+
+// What is drawn, unpacked; every number of the table of objects must lead to its object.
+static char *read_pdf(const char *path) {
+    FILE *f = fopen(path, "rb");
+    char *b = check_keep(calloc(1, 4 << 20)), *page = check_keep(calloc(1, 4 << 20));
+    REQUIRE(f && b && page);
+    size_t length = fread(b, 1, (4 << 20) - 1, f), table = 0;
+    fclose(f);
+    REQUIRE(length > 100 && !memcmp(b, "%PDF-1.4\n", 9));
+    const char *end = b + length - 40;
+    while (strncmp(end, "startxref", 9))
+        REQUIRE(++end < b + length);
+    REQUIRE(sscanf(end, "startxref %zu", &table) == 1 && table < length);
+    unsigned count = 0;
+    REQUIRE(sscanf(b + table, "xref 0 %u", &count) == 1 && count > 8);
+    const char *row = strchr(b + table + 5, '\n') + 1;
+    for (unsigned i = 1; i < count; i++) {
+        size_t at = (size_t)atoll(row + 20 * i);
+        char want[32];
+        snprintf(want, sizeof want, "%u 0 obj\n", i);
+        CHECK_MSG(at < length && !strncmp(b + at, want, strlen(want)), "object %u is not at %zu", i,
+                  at);
+        size_t packed = 0;
+        if (i == 4 &&
+            sscanf(b + at + strlen(want), "<< /Filter /FlateDecode /Length %zu", &packed)) {
+            const char *data = strstr(b + at, "stream\n") + 7;
+            CHECK(!strncmp(data + packed, "\nendstream", 10));
+            size_t room = 1; // its size is not said: try them
+            while (room < 4 << 20 && !inflate_bytes(data + 2, packed - 6, page, room))
+                room++;
+            page[room] = 0;
+        }
+    }
+    return page;
+}
+
+TEST(plot_pdf) {
+    shoal_plot_options o = small(SHOAL_PLOT_heat);
+    o.title = "caf\xc3\xa9 (\xce\xbb) \xd7\xa9";
+    CHECK(draw(heat_file(), &o, "pdf", NULL) != NULL);
+    char *page = read_pdf(check_path("figure.pdf"));
+    CHECK_HAS(page, "/FB 16 Tf <636166e92028> Tj\n/FS 16 Tf <6c> Tj\n/FB 16 Tf <29203f> Tj");
+    CHECK_HAS(page, "/I0 Do");
+    CHECK_HAS(page, "/I1 Do"); // the bar of colours
+    CHECK_HAS(page, "W n");
+    static const shoal_plot_kind kinds[] = {SHOAL_PLOT_fan, SHOAL_PLOT_density, SHOAL_PLOT_series};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        o = small(kinds[i]);
+        CHECK(draw(series_file(), &o, "pdf", NULL) != NULL);
+        CHECK_HAS(read_pdf(check_path("figure.pdf")), "Tj");
+    }
+}
+
 // ---- What is chosen -----------------------------------------------------------------------------
 
 TEST(plot_says_what_it_chose) {
@@ -334,6 +491,11 @@ TEST(plot_says_what_it_chose) {
     draw(series_file(), &o, "svg", &said);
     CHECK_HAS(said, "plot: density of x over c");
     o = fresh();
+    draw(records_file(), &o, "svg", &said);
+    CHECK_HAS(said, "plot: raster of spike.v over spike.t");
+    check_write(check_path("sums.csv"), "run,I,f,n,status\n0,1,nan,0,ok\n1,2,5,0,ok\n2,3,7,0,ok\n");
+    draw(check_path("sums.csv"), &o, "svg", &said); // inputs end where the grid does
+    CHECK_HAS(said, "plot: line of f, n over I");
     check_write(check_path("reduced.csv"), "t,x.mean,x.q0.05\n0,1,0.5\n1,2,1.5\n");
     draw(check_path("reduced.csv"), &o, "svg", &said);
     CHECK_HAS(said, "plot: line of x.mean, x.q0.05 over t");
@@ -373,8 +535,8 @@ TEST(plot_refuses) {
     }
     shoal_plot_options o = fresh();
     char *said;
-    CHECK(!draw(line_file(), &o, "pdf", &said));
-    CHECK_HAS(said, "known by its ending: .svg, .png");
+    CHECK(!draw(line_file(), &o, "eps", &said));
+    CHECK_HAS(said, "known by its ending: .svg, .pdf, .png");
     o.size = 0;
     CHECK_INT(shoal_plot(line_file(), &o, NULL, &said, NULL), SHOAL_USAGE);
     for (int i = 0; i < SHOAL_PLOT_AUTO; i++)
@@ -450,7 +612,7 @@ TEST(plot_png_of_a_heat_map) {
     struct picture m = read_png(check_path("figure.png"));
     CHECK_INT(m.width, 800);
     CHECK_INT(m.height, 600);
-    CHECK_INT(pixel(&m, 50, 590), colour_at(MAP_viridis, 145 / 254.0)); // a = 0.01, b = -3: 1
+    CHECK_INT(pixel(&m, 50, 590), colour_at(MAP_viridis, 145 / 253.0)); // a = 0.01, b = -3: 1
     CHECK_INT(pixel(&m, 50, 470), colour_at(MAP_viridis, 0));           // a = 0.1: -1
     CHECK_INT(pixel(&m, 450, 10), colour_at(MAP_viridis, 1));           // a = 100, b = 0: 2.5
     bool paper = false, ink = false;                                    // hatched

@@ -973,9 +973,10 @@ typedef struct shoal_plot_options {
     const char *fix;               // "a=1,b=2": only runs whose inputs are nearest to that, or NULL
     const char *runs;              // "3,10:20": of these runs; NULL: chosen
     const char *x_range, *y_range; // "A:B"; NULL: that of the values
-    const char *log;   // axes that are logarithmic, "x", "y", "z" (colours), "x,y"; or NULL
-    const char *map;   // viridis, magma, cividis, grey; NULL: chosen
-    const char *title; // NULL: made of the metadata
+    const char *log;    // axes that are logarithmic, "x", "y", "z" (colours), "x,y"; or NULL
+    const char *map;    // viridis, magma, cividis, grey; NULL: chosen
+    const char *levels; // of lines in a heat map: "auto", "none", "1,2.5"; NULL: auto
+    const char *title;  // NULL: made of the metadata
     shoal_shade shade;
     bool dark;
     bool bare;              // the picture alone: no axes, no text
@@ -989,9 +990,9 @@ typedef struct shoal_plot_options {
 } shoal_plot_options;
 
 SHOAL_API shoal_code shoal_plot_options_init(shoal_plot_options *options);
-// Draws a result file (.csv, .npz, .h5) or a time log (.ndjson) into a file, .svg or .png by its
-// ending; or, where `output` is NULL, as text for a terminal, to be freed with free(). Notes of the
-// log say what was chosen. Large files are read in pieces, more than once; memory does not grow
+// Draws a result file (.csv, .npz, .h5) or a time log (.ndjson) into a file, .svg, .pdf or .png by
+// its ending; or, where `output` is NULL, as text for a terminal, to be freed with free(). Notes of
+// the log say what was chosen. Large files are read in pieces, more than once; memory does not grow
 // with them.
 SHOAL_API shoal_code shoal_plot(const char *result, const shoal_plot_options *options,
                                 const char *output, char **text, shoal_log *log);

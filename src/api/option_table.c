@@ -162,7 +162,8 @@ const struct option option_table[] = {
      GROUP(OUTPUT), IN_MODEL, IN_KERNEL, REPEATABLE, FIELD(record), .type = OPTION_TEXT},
     {OPTION("output", RUN " " PLOT " " GRID, "FILE",
             "a table on a terminal, else CSV to stdout; a plot as text; grids as JSON to stdout",
-            ".csv, .npz or .h5 by its ending, - is CSV on stdout; of a plot .svg or .png; of grids "
+            ".csv, .npz or .h5 by its ending, - is CSV on stdout; of a plot .svg, .pdf or .png; of "
+            "grids "
             ".json, .npy, .npz or .txt"),
      GROUP(OUTPUT), LETTER('o'), .type = OPTION_TEXT},
     {OPTION("force", RUN, NULL, "off", "replace a file at --output that is no result of Shoal's"),
@@ -220,6 +221,10 @@ const struct option option_table[] = {
     {OPTION("shade", PLOT, "log|equal|linear", "log",
             "colours of a density: by the logarithm of the number of points, its rank, or itself"),
      GROUP(FIGURE), .type = OPTION_CHOICE, .words = "log equal linear"},
+    {OPTION("levels", PLOT, "auto|none|V,...", "auto",
+            "lines of equal value in a heat map: at the numbers beside the colours where the value "
+            "is smooth, nowhere, or at these values"),
+     GROUP(FIGURE), .type = OPTION_TEXT},
     {OPTION("map", PLOT, "viridis|magma|cividis|grey", "viridis", "colours"), GROUP(FIGURE),
      .type = OPTION_WORD, .words = "viridis magma cividis grey"},
     {OPTION("theme", PLOT, "light|dark", "light", "paper and ink"), GROUP(FIGURE),

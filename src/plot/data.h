@@ -55,7 +55,7 @@ struct plot {
     enum colour_map map;
 };
 
-enum plot_form { PLOT_TEXT, PLOT_SVG, PLOT_PNG };
+enum plot_form { PLOT_TEXT, PLOT_SVG, PLOT_PDF, PLOT_PNG, PLOT_FORMS };
 
 // The whole way from a result to a figure; `ids` begins the names inside of an SVG, which must
 // differ where several are on one page.
@@ -88,6 +88,8 @@ struct columns {
 struct run_list;
 shoal_code load(struct plot *p, uint32_t table, const uint32_t *columns, uint32_t count,
                 const struct run_list *runs, struct columns *out);
+
+bool failed_status(double status); // neither ok nor stopped
 
 // All columns in the order of the first.
 void sort_rows(struct plot *p, struct columns *c);

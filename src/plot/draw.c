@@ -149,7 +149,7 @@ static bool goes_right(const struct layer *l) {
 static void draw_line(const struct view *v, const struct layer *l) {
     struct thinner t = {.xy = malloc((l->count + 1) * 2 * sizeof(double))};
     bool thin = l->count > 2000 && goes_right(l);
-    double width = l->count > 20000 && !thin ? 0.6 : 1.5;
+    double width = l->width > 0 ? l->width : l->count > 20000 && !thin ? 0.6 : 1.5;
     for (size_t i = 0; i <= l->count && t.xy; i++) {
         double xy[2];
         bool there = i < l->count && to_place(v, l->x[i], l->y[i], xy);

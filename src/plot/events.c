@@ -4,7 +4,6 @@
 #include "plot/data.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { STROKES_MOST = 60, PAIRS_MOST = 100000, RUNS_MOST = 4, EVENTS_MOST = 24 };
@@ -65,7 +64,7 @@ static void add_layer(struct plot *p, struct panel *panel, const struct strokes 
 static shoal_code make_time_axis(struct plot *p, struct axis *a, const struct range *t) {
     struct range x = *t;
     shoal_code code = range_asked(p->o->x_range, &x, p->r);
-    axis_make(a, "t", x.low, x.high, p->log_x, 8);
+    (p->o->x_range ? axis_make : axis_make_round)(a, "t", x.low, x.high, p->log_x, 8);
     return code;
 }
 
@@ -111,7 +110,8 @@ static shoal_code make_one(struct plot *p) {
         code = range_asked(p->o->y_range, &y, p->r);
     axis_make(&panel->y, plot_name(p, row), y.low, y.high, p->log_y, 6);
     add_layer(p, panel, &s, half == 0);
-    plot_titles(p, p->d->tables.items[p->table].name);
+    const char *name = p->d->tables.items[p->table].name;
+    plot_titles(p, strcmp(name, "index") ? name : "events"); // a CSV has no other name for them
     return code;
 }
 
@@ -127,17 +127,6 @@ static void take_first(void *user, const double *const *column, size_t rows) {
     for (size_t i = 0; i < rows && f->count < RUNS_MOST; i++) {
         f->input[f->count] = column[1][i];
         f->run[f->count++] = column[0][i];
-    }
-}
-
-// A row for each event, by its name.
-static void make_names(struct plot *p, struct axis *a, const uint32_t *tables, uint32_t count) {
-    axis_make(a, "", -0.5, count - 0.5, false, 4);
-    a->count = 0;
-    for (uint32_t i = 0; i < count && a->count < TICKS_MOST; i++) {
-        struct tick *t = &a->tick[a->count++];
-        t->at = i;
-        snprintf(t->text, sizeof t->text, "%s", p->d->tables.items[tables[i]].name);
     }
 }
 
@@ -169,10 +158,13 @@ static shoal_code make_several(struct plot *p, const uint32_t *tables, uint32_t 
     if (code || !f.count)
         return code ? code : report_error(p->r, SHOAL_INPUT, "%s has no such run", p->d->path);
     struct panel *panel = plot_panels(p, f.count, 1);
+    const char *names[EVENTS_MOST];
+    for (uint32_t k = 0; k < count; k++)
+        names[k] = p->d->tables.items[tables[k]].name;
     for (uint32_t i = 0; i < f.count && !code; i++) {
         panel[i].title = row == run ? arena_printf(&p->arena, "run %.0f", f.run[i])
                                     : plot_says(p, row, f.input[i]);
-        make_names(p, &panel[i].y, tables, count);
+        axis_make_names(&panel[i].y, "", names, count);
         for (uint32_t k = 0; k < count && !code; k++) {
             struct strokes s;
             code = add_event(p, tables[k], f.run[i], k, &t, &s);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A figure: panels with axes and layers of data, described without a word on how it is drawn.
 //
-// draw.c lays it out for a pen, which is an SVG file or a picture of pixels; term.c draws it with
-// characters.
+// draw.c lays it out for a pen, which is an SVG or PDF file or a picture of pixels; term.c draws it
+// with characters.
 #ifndef SHOAL_PLOT_FIGURE_H
 #define SHOAL_PLOT_FIGURE_H
 
@@ -33,6 +33,7 @@ struct layer {
     enum layer_kind kind;
     colour ink;
     double opacity;   // 0: 1
+    double width;     // of a line; 0: chosen
     const char *name; // in the legend; NULL: not there
     size_t count;
     const double *x, *y, *x2, *y2;
@@ -90,6 +91,7 @@ struct box figure_inside(const struct figure *f, double width, double height);
 
 void svg_put_text(struct buf *out, const char *text); // as XML and HTML have it
 void svg_draw(const struct figure *f, double width, double height, struct buf *out);
+void pdf_draw(const struct figure *f, double width, double height, struct buf *out);
 void png_draw(const struct figure *f, double width, double height, double scale, struct buf *out);
 
 struct terminal {

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: MIT
-// A value over a grid of two inputs, as colours. What failed stays open, and hatching shows.
+// A value over a grid of two inputs, or of an input and time, as colours, with lines at the numbers
+// beside the colours where the value is smooth. Runs that failed are hatched; a run that is fine
+// and has no value, such as the period of what is at rest, stays empty.
+#include "base/list.h"
+#include "base/number.h"
+#include "plot/contour.h"
 #include "plot/data.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { EMPTY = 255, LINES_ACROSS = 200, LEVELS_MOST = 16 }; // EMPTY: the place of no value
+
 struct heat {
     const struct input *x, *z;
     uint32_t x_last, z_last; // places of the row before
     double *value;           // [z][x], NaN: nothing
+    bool *failed;            // [z][x]
+    bool status, any_failed; // status: it is known
 };
 
 // Where a value is among those that go up; a sweep mostly takes the next, or the same.
@@ -31,18 +40,23 @@ static uint32_t place_of(const struct input *in, double value, uint32_t last) {
 
 static void put_rows(void *user, const double *const *column, size_t rows) {
     struct heat *h = user;
+    bool has_status = h->status;
     for (size_t i = 0; i < rows; i++) {
         h->x_last = place_of(h->x, column[0][i], h->x_last);
         h->z_last = place_of(h->z, column[1][i], h->z_last);
-        h->value[(size_t)h->z_last * h->x->count + h->x_last] = column[2][i];
+        size_t at = (size_t)h->z_last * h->x->count + h->x_last;
+        h->value[at] = column[2][i];
+        h->failed[at] = has_status && failed_status(column[3][i]);
+        h->any_failed = h->any_failed || h->failed[at];
     }
 }
 
 // ---- Cells --------------------------------------------------------------------------------------
 
-// Edges of the cells in places of the axis, [count + 1]: half way between values.
+// Edges of the cells in places of the axis, [count + 1]: half way between values. Where `end` is a
+// number, cells begin at their values, and the last ends there.
 static double *make_edges(struct plot *p, const struct input *in, struct axis *a, const char *label,
-                          bool log, uint32_t most) {
+                          bool log, uint32_t most, double end) {
     uint32_t n = in->count;
     double *place = arena_new(&p->arena, double, n + 1),
            *edge = arena_new(&p->arena, double, n + 1);
@@ -53,6 +67,10 @@ static double *make_edges(struct plot *p, const struct input *in, struct axis *a
     double half = n > 1 ? (place[1] - place[0]) / 2 : 0.5;
     edge[0] = place[0] - half;
     edge[n] = place[n - 1] + (n > 1 ? (place[n - 1] - place[n - 2]) / 2 : 0.5);
+    if (end > place[n - 1] && !log) {
+        memcpy(edge, place, n * sizeof *edge);
+        edge[n] = end;
+    }
     axis_make(a, label, log ? pow(10, edge[0]) : edge[0], log ? pow(10, edge[n]) : edge[n], log,
               most);
     double low = edge[0], width = edge[n] - edge[0];
@@ -98,26 +116,30 @@ struct painter {
     uint32_t width, height;
 };
 
-static double mean_of(const struct heat *h, const uint32_t x[2], const uint32_t z[2]) {
+// The mean of some cells; NaN where more than half of them have no value. *failed: so many failed.
+static double mean_of(const struct heat *h, const uint32_t x[2], const uint32_t z[2],
+                      bool *failed) {
     double sum = 0;
-    uint32_t count = 0, all = 0;
+    uint32_t count = 0, all = 0, bad = 0;
     for (uint32_t k = z[0]; k <= z[1]; k++)
         for (uint32_t i = x[0]; i <= x[1]; i++, all++) {
-            double value = h->value[(size_t)k * h->x->count + i];
-            if (!isfinite(value))
+            size_t at = (size_t)k * h->x->count + i;
+            bad += h->failed[at];
+            if (h->failed[at] || !isfinite(h->value[at]))
                 continue;
-            sum += value;
+            sum += h->value[at];
             count++;
         }
+    *failed = 2 * bad > all;
     return 2 * count >= all && count ? sum / count : (double)NAN;
 }
 
 static uint8_t shade(const struct axis *bar, double value) {
     double place = axis_place(bar, value);
     if (!isfinite(place))
-        return 0;
+        return EMPTY;
     place = place > 0 ? place < 1 ? place : 1 : 0;
-    return (uint8_t)(1 + (int)(place * 254 + 0.5));
+    return (uint8_t)(1 + (int)(place * (EMPTY - 2) + 0.5));
 }
 
 static struct image *paint(struct plot *p, const struct painter *a, const colour *colours) {
@@ -129,8 +151,11 @@ static struct image *paint(struct plot *p, const struct painter *a, const colour
     for (uint32_t row = 0; row < a->height; row++) {
         uint32_t z[2];
         cells_of(a->z_edge, a->h->z->count, a->height - 1 - row, a->height, &z[0], &z[1]);
-        for (uint32_t i = 0; i < a->width; i++)
-            place[(size_t)row * a->width + i] = shade(a->bar, mean_of(a->h, &span[2 * i], z));
+        for (uint32_t i = 0; i < a->width; i++) {
+            bool failed;
+            double value = mean_of(a->h, &span[2 * i], z, &failed);
+            place[(size_t)row * a->width + i] = failed ? 0 : shade(a->bar, value);
+        }
     }
     *image = (struct image){a->width, a->height, place, colours};
     return image;
@@ -140,21 +165,14 @@ static uint32_t pixels_for(const double *edge, uint32_t n, double most) {
     return is_even(edge, n) && n <= most ? n : (uint32_t)fmax(most, 1);
 }
 
-static bool has_holes(const struct heat *h) {
-    for (size_t i = 0; i < (size_t)h->x->count * h->z->count; i++)
-        if (!isfinite(h->value[i]))
-            return true;
-    return false;
-}
-
 // One grid of values, of the runs that are not left out.
 static shoal_code fill_grid(struct plot *p, struct heat *h) {
     size_t cells = (size_t)h->x->count * h->z->count;
-    uint32_t columns[] = {p->x, p->z, p->y[0]};
+    uint32_t columns[] = {p->x, p->z, p->y[0], p->status};
     for (size_t i = 0; i < cells; i++)
         h->value[i] = NAN;
     h->x_last = h->z_last = 0;
-    return pass_over(p, p->table, columns, 3, NULL, put_rows, h);
+    return pass_over(p, p->table, columns, h->status ? 4 : 3, NULL, put_rows, h);
 }
 
 // A third input that was not fixed has few values: a panel for each of them.
@@ -183,14 +201,126 @@ static shoal_code fill_panels(struct plot *p, struct heat *h, struct input *thir
 }
 
 // Axes of all panels, and the edges of their cells.
-static void set_axes(struct plot *p, const struct heat *h, uint32_t panels, struct painter *a) {
+static void set_axes(struct plot *p, const struct heat *h, uint32_t panels, double end,
+                     struct painter *a) {
     for (uint32_t i = 0; i < panels; i++) {
         struct panel *panel = &p->f.panel[i];
         a->x_edge = make_edges(p, h->x, &panel->x, plot_name(p, p->x),
-                               p->log_x && h->x->value[0] > 0, panels > 1 ? 4 : 8);
+                               p->log_x && h->x->value[0] > 0, panels > 1 ? 4 : 8, end);
         a->z_edge = make_edges(p, h->z, &panel->y, plot_name(p, p->z),
-                               p->log_y && h->z->value[0] > 0, panels > 1 ? 4 : 6);
+                               p->log_y && h->z->value[0] > 0, panels > 1 ? 4 : 6, NAN);
     }
+}
+
+// Where the last window ends, if these are windows.
+static shoal_code find_end(struct plot *p, double *end) {
+    uint32_t column =
+        strcmp(plot_name(p, p->x), "t_begin") ? UINT32_MAX : reader_find(p->d, "t_end");
+    struct input ends = {0};
+    shoal_code code = SHOAL_OK;
+    *end = NAN;
+    if (column != UINT32_MAX && p->table)
+        code = look_at_column(p, p->table, column, &ends);
+    if (!code && ends.value)
+        *end = ends.value[ends.count - 1];
+    return code;
+}
+
+// ---- Lines of equal value -----------------------------------------------------------------------
+
+// Coordinates of a grid of at most LINES_ACROSS cells, each the middle of `step` cells. Those that
+// begin at their values (see make_edges) end where the next begins.
+static double *middles(struct plot *p, const struct input *in, bool log, uint32_t step,
+                       uint32_t count, double end) {
+    double *out = arena_new(&p->arena, double, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t next = (i + 1) * step < in->count ? (i + 1) * step : in->count;
+        double a = in->value[i * step], b = in->value[next - 1];
+        if (end > in->value[in->count - 1])
+            b = next < in->count ? in->value[next] : end;
+        out[i] = log ? log10(a) / 2 + log10(b) / 2 : a / 2 + b / 2;
+    }
+    return out;
+}
+
+static uint32_t step_of(uint32_t count) { return (count + LINES_ACROSS - 1) / LINES_ACROSS; }
+
+static struct contour_grid make_grid(struct plot *p, const struct heat *h, bool log_x, bool log_z,
+                                     double end) {
+    uint32_t sx = step_of(h->x->count), sz = step_of(h->z->count);
+    uint32_t w = (h->x->count + sx - 1) / sx, n = (h->z->count + sz - 1) / sz;
+    double *value = arena_new(&p->arena, double, (size_t)w *n);
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < w; i++) {
+            uint32_t x[] = {i * sx,
+                            (i + 1) * sx < h->x->count ? (i + 1) * sx - 1 : h->x->count - 1};
+            uint32_t z[] = {k * sz,
+                            (k + 1) * sz < h->z->count ? (k + 1) * sz - 1 : h->z->count - 1};
+            bool failed;
+            double mean = mean_of(h, x, z, &failed);
+            value[(size_t)k * w + i] = failed ? (double)NAN : mean;
+        }
+    return (struct contour_grid){w, n, value, middles(p, h->x, log_x, sx, w, end),
+                                 middles(p, h->z, log_z, sz, n, NAN)};
+}
+
+static shoal_code read_levels(struct plot *p, double *level, uint32_t *count, bool *asked) {
+    const char *text = p->o->levels;
+    char item[64];
+    *count = 0;
+    *asked = text && strcmp(text, "auto") && strcmp(text, "none");
+    for (const char *at = *asked ? text : ""; *at;) {
+        if (*count == LEVELS_MOST || !list_item(&at, item, sizeof item) ||
+            !number_finite(item, &level[*count]))
+            return report_error(p->r, SHOAL_INPUT,
+                                "--levels: '%s'; it is auto, none, or at most %d numbers", text,
+                                LEVELS_MOST);
+        ++*count;
+    }
+    if (*asked || (text && !strcmp(text, "none")))
+        return SHOAL_OK;
+    for (uint32_t i = 0; i < p->f.bar.count && *count < LEVELS_MOST; i++)
+        if (p->f.bar.tick[i].text[0])
+            level[(*count)++] = p->f.bar.tick[i].at;
+    return SHOAL_OK;
+}
+
+static void add_contour(struct plot *p, struct panel *panel, struct contour *c, double level,
+                        bool log_x, bool log_z) {
+    struct layer *l = c->x.count ? panel_add(panel, LAYER_LINE) : NULL;
+    for (uint32_t i = 0; i < c->x.count; i++) {
+        c->x.items[i] = log_x ? pow(10, c->x.items[i]) : c->x.items[i];
+        c->y.items[i] = log_z ? pow(10, c->y.items[i]) : c->y.items[i];
+    }
+    if (!l)
+        return;
+    l->ink = axis_place(&p->f.bar, level) < 0.6 ? 0xffffff : 0x000000; // what it lies on is dark
+    l->opacity = 0.6;
+    l->width = 0.8;
+    l->x = c->x.items;
+    l->y = c->y.items;
+    l->count = c->x.count;
+}
+
+// A line that is about as long as the grid is wide says something; one that is everywhere does not.
+static shoal_code add_contours(struct plot *p, struct panel *panel, const struct heat *h,
+                               double end) {
+    bool log_x = panel->x.log, log_z = panel->y.log, asked;
+    double level[LEVELS_MOST];
+    struct contour c[LEVELS_MOST] = {0};
+    uint32_t count;
+    uint64_t crossings = 0;
+    shoal_code code = read_levels(p, level, &count, &asked);
+    if (code || p->text || !count || h->x->count < 4 || h->z->count < 4)
+        return code;
+    struct contour_grid g = make_grid(p, h, log_x, log_z, end);
+    for (uint32_t i = 0; i < count; i++)
+        crossings += contour_trace(&p->arena, &g, level[i], &c[i]);
+    if (!asked && crossings > 2 * (uint64_t)(g.width + g.height) * count)
+        return SHOAL_OK;
+    for (uint32_t i = 0; i < count; i++)
+        add_contour(p, panel, &c[i], level[i], log_x, log_z);
+    return SHOAL_OK;
 }
 
 shoal_code make_heat(struct plot *p) {
@@ -207,23 +337,39 @@ shoal_code make_heat(struct plot *p) {
     struct painter a = {.bar = &p->f.bar};
     for (uint32_t i = 0; i < panels; i++) {
         double *value = arena_new(&p->arena, double, (size_t)x->count * z->count);
-        h[i] = (struct heat){.x = x, .z = z, .value = value};
+        bool *failed = arena_new(&p->arena, bool, (size_t)x->count * z->count);
+        h[i] = (struct heat){
+            .x = x, .z = z, .value = value, .failed = failed, .status = p->status != UINT32_MAX};
     }
     plot_panels(p, panels, (uint32_t)ceil(sqrt(panels)));
     shoal_code code = fill_panels(p, h, third, panels, &g);
     if (code)
         return code;
-    set_axes(p, h, panels, &a);
+    double end;
+    code = find_end(p, &end);
+    if (code)
+        return code;
+    set_axes(p, h, panels, end, &a);
     axis_make(&p->f.bar, plot_name(p, p->y[0]), g.low, g.high, p->log_z, 6);
     plot_palette(p, READER_RUNS, p->f.bar_colours);
     plot_titles(p, plot_name(p, p->y[0]));
     struct box inside = plot_pixels(p);
     a.width = pixels_for(a.x_edge, x->count, inside.w);
     a.height = pixels_for(a.z_edge, z->count, inside.h);
-    for (uint32_t i = 0; i < panels; i++) {
+    colour *colours = arena_new(&p->arena, colour, 256); // those of the bar, and one for no value
+    for (int i = 1; i < EMPTY; i++)
+        colours[i] = colour_at(p->map, (i - 1) / (EMPTY - 2.0));
+    colours[EMPTY] = p->f.theme->paper;
+    for (uint32_t i = 0; i < panels && !code; i++) {
         a.h = &h[i];
-        p->f.panel[i].hatched = has_holes(&h[i]);
-        panel_add(&p->f.panel[i], LAYER_IMAGE)->image = paint(p, &a, p->f.bar_colours);
+        p->f.panel[i].hatched = h[i].any_failed;
+        panel_add(&p->f.panel[i], LAYER_IMAGE)->image = paint(p, &a, colours);
+        code = add_contours(p, &p->f.panel[i], &h[i], end);
+        struct layer *word = h[i].any_failed ? panel_add(&p->f.panel[i], LAYER_HATCH) : NULL;
+        if (word) { // what hatching means
+            word->name = "failed";
+            word->ink = p->f.theme->soft;
+        }
     }
-    return SHOAL_OK;
+    return code;
 }

@@ -71,10 +71,8 @@ static void look_at_rows(void *user, const double *const *column, size_t rows) {
     for (uint32_t i = 0; i < p->inputs; i++)
         add_distinct(&l->distinct[i], column[i], rows);
     p->runs += rows;
-    for (size_t i = 0; i < rows && p->status != UINT32_MAX; i++) {
-        double status = column[p->inputs][i];
-        p->failed += status != SHOAL_STATUS_ok && status != SHOAL_STATUS_stopped;
-    }
+    for (size_t i = 0; i < rows && p->status != UINT32_MAX; i++)
+        p->failed += failed_status(column[p->inputs][i]);
 }
 
 static int compare(const void *a, const void *b) {

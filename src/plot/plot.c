@@ -155,8 +155,20 @@ static void draw(struct plot *p, enum plot_form form, struct buf *out) {
         term_draw(&p->f, &t, out);
     else if (form == PLOT_SVG)
         svg_draw(&p->f, p->width, p->height, out);
+    else if (form == PLOT_PDF)
+        pdf_draw(&p->f, p->width, p->height, out);
     else
         png_draw(&p->f, p->width, p->height, p->scale, out);
+}
+
+// By the ending of the file, PLOT_FORMS: none of ours; text where there is no file.
+static enum plot_form form_of(const char *output) {
+    static const char *const endings[] = {
+        [PLOT_SVG] = ".svg", [PLOT_PDF] = ".pdf", [PLOT_PNG] = ".png"};
+    int form = output ? PLOT_SVG : PLOT_TEXT;
+    while (output && form < PLOT_FORMS && !has_ending(output, endings[form]))
+        form++;
+    return (enum plot_form)form;
 }
 
 static shoal_code check(const shoal_plot_options *o, const char *output, struct report *r) {
@@ -164,8 +176,8 @@ static shoal_code check(const shoal_plot_options *o, const char *output, struct 
         return report_error(r, SHOAL_USAGE,
                             "shoal_plot: the options were not made by "
                             "shoal_plot_options_init");
-    if (output && !has_ending(output, ".svg") && !has_ending(output, ".png"))
-        return report_error(r, SHOAL_INPUT, "%s: a figure is known by its ending: .svg, .png",
+    if (form_of(output) == PLOT_FORMS)
+        return report_error(r, SHOAL_INPUT, "%s: a figure is known by its ending: .svg, .pdf, .png",
                             output);
     double pixels = (double)(o->width ? o->width : WIDTH) * (o->height ? o->height : HEIGHT) *
                     (o->dpi > 0 ? o->dpi / 96 : 1) * (o->dpi > 0 ? o->dpi / 96 : 1);
@@ -227,10 +239,9 @@ shoal_code shoal_plot(const char *result, const shoal_plot_options *options, con
     report_begin(r);
     if (text)
         *text = NULL;
-    enum plot_form form = !output ? PLOT_TEXT : has_ending(output, ".svg") ? PLOT_SVG : PLOT_PNG;
     shoal_code code = check(options, output, r);
     if (!code)
-        code = plot_draw(result, options, form, "", &out, r);
+        code = plot_draw(result, options, form_of(output), "", &out, r);
     if (!code && output)
         code = plot_write(output, &out, r);
     if (!code && !output)

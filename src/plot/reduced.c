@@ -179,11 +179,43 @@ struct drawing {
     uint32_t middle, low[2], high[2];
 };
 
+// Over words there is nothing between two of them: a stroke from low to high at each.
+static void add_whiskers(struct drawing *d, struct panel *panel, uint32_t which, int band) {
+    struct plot *p = d->p;
+    struct layer *l = panel_add(panel, LAYER_LINE);
+    double *x = arena_new(&p->arena, double, 3 * d->c.rows + 1);
+    double *y = arena_new(&p->arena, double, 3 * d->c.rows + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < d->c.rows; i++) {
+        if (d->group[i] != which)
+            continue;
+        double beside = d->c.column[0][i] + 0.08 * (which - (d->g.count - 1) / 2.0);
+        x[n] = x[n + 1] = beside;
+        y[n] = d->c.column[d->low[band]][i];
+        y[n + 1] = d->c.column[d->high[band]][i];
+        x[n + 2] = y[n + 2] = NAN;
+        n += 3;
+    }
+    if (!l)
+        return;
+    l->x = x;
+    l->y = y;
+    l->count = n;
+    l->width = band ? 9 : 4;
+    l->opacity = band ? 0.6 : 0.4;
+    l->ink = p->f.theme->line[which];
+    l->name = d->g.count == 1 ? band_name(p, d->s, band) : NULL;
+}
+
 static void add_band(struct drawing *d, struct panel *panel, uint32_t which, int band) {
     struct plot *p = d->p;
     size_t n;
     if (d->low[band] == UINT32_MAX || d->high[band] == UINT32_MAX)
         return;
+    if (p->d->columns.items[p->x].words) {
+        add_whiskers(d, panel, which, band);
+        return;
+    }
     struct layer *l = panel_add(panel, LAYER_BAND);
     if (!l)
         return;
@@ -205,7 +237,7 @@ static void add_middle(struct drawing *d, struct panel *panel, uint32_t which) {
     l->x = pick(p, &d->c, d->group, which, 0, &n);
     l->y = pick(p, &d->c, d->group, which, d->middle, &n);
     l->count = n;
-    l->kind = n == 1 ? LAYER_POINTS : LAYER_LINE;
+    l->kind = n == 1 || p->d->columns.items[p->x].words ? LAYER_POINTS : LAYER_LINE;
     l->ink = p->f.theme->line[d->g.count == 1 ? 1 : which];
     l->name = d->g.count > 1               ? group_name(p, &d->g, &d->c, 1, which)
               : d->s->middle == d->s->mean ? "mean"
@@ -264,14 +296,22 @@ static shoal_code make_axes(struct plot *p, struct panel *panel, const struct dr
                             uint32_t variables) {
     struct range x = range_none(), y = range_none();
     const uint32_t shown[] = {d->middle, d->low[0], d->high[0]};
-    range_add(&x, d->c.column[0], d->c.rows, p->log_x);
-    for (int i = 0; i < 3; i++)
-        if (shown[i] != UINT32_MAX)
-            range_add(&y, d->c.column[shown[i]], d->c.rows, p->log_y);
+    const struct reader_words *words = p->d->columns.items[p->x].words;
+    for (size_t row = 0; row < d->c.rows; row++) {
+        if (d->group[row] == LINES_MOST)
+            continue;
+        range_add(&x, &d->c.column[0][row], 1, p->log_x);
+        for (int i = 0; i < 3; i++)
+            if (shown[i] != UINT32_MAX)
+                range_add(&y, &d->c.column[shown[i]][row], 1, p->log_y);
+    }
     shoal_code code = range_asked(p->o->x_range, &x, p->r);
     if (!code)
         code = range_asked(p->o->y_range, &y, p->r);
-    axis_make(&panel->x, plot_name(p, p->x), x.low, x.high, p->log_x, 8);
+    if (words)
+        axis_make_names(&panel->x, plot_name(p, p->x), words->word, words->count);
+    else
+        axis_make(&panel->x, plot_name(p, p->x), x.low, x.high, p->log_x, 8);
     (p->o->y_range ? axis_make : axis_make_round)(&panel->y, d->s->name, y.low, y.high, p->log_y,
                                                   variables > 2 ? 3 : 6);
     return code;

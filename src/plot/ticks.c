@@ -166,3 +166,13 @@ void axis_make_round(struct axis *a, const char *label, double low, double high,
     up = up - a->high < 0.12 * width ? up : a->high + 0.04 * width;
     axis_make(a, label, isfinite(down) ? down : a->low, isfinite(up) ? up : a->high, log, most);
 }
+
+void axis_make_names(struct axis *a, const char *label, const char *const *names, uint32_t count) {
+    axis_make(a, label, -0.5, count - 0.5, false, 4);
+    a->count = 0;
+    for (uint32_t i = 0; i < count && a->count < TICKS_MOST; i++) {
+        struct tick *t = &a->tick[a->count++];
+        t->at = i;
+        snprintf(t->text, sizeof t->text, "%s", names[i]);
+    }
+}

@@ -26,6 +26,8 @@ void axis_make(struct axis *a, const char *label, double low, double high, bool 
 // The same between the round numbers outside of the interval.
 void axis_make_round(struct axis *a, const char *label, double low, double high, bool log,
                      uint32_t most);
+// An axis of names at 0, 1, ...; of many the last have none beside them.
+void axis_make_names(struct axis *a, const char *label, const char *const *names, uint32_t count);
 // 0 at the low end, 1 at the high one; NaN for what has no place.
 double axis_place(const struct axis *a, double value);
 double axis_value(const struct axis *a, double place);

@@ -43,7 +43,7 @@ void sort_rows(struct plot *p, struct columns *c) {
 
 // ---- Runs that failed ---------------------------------------------------------------------------
 
-static bool failed(double status) {
+bool failed_status(double status) {
     return status != SHOAL_STATUS_ok && status != SHOAL_STATUS_stopped;
 }
 
@@ -56,7 +56,7 @@ static void hatch_failed(struct plot *p, struct panel *panel, const struct colum
     size_t n = 0;
     for (size_t i = 0; i < c->rows; i++) {
         size_t end = i;
-        while (end < c->rows && failed(status[end]))
+        while (end < c->rows && failed_status(status[end]))
             end++;
         if (end == i)
             continue;
