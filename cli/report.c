@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { MODEL_MOST = 1 << 20 };
 
 static const char begins[] = "<!DOCTYPE html>\n<html lang=\"en\" xmlns=";
 
@@ -49,17 +53,43 @@ static char *command_line(const struct args *a) {
     return text;
 }
 
+// System, processor and how many there are; no name of the machine.
+static void describe_machine(char *text, size_t room) {
+    struct utsname u;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    if (uname(&u))
+        u.sysname[0] = u.release[0] = u.machine[0] = 0;
+    snprintf(text, room, "%s %s, %s, %ld CPUs", u.sysname, u.release, u.machine, cpus);
+}
+
+// The model, for results that do not hold it; NULL where it was no file.
+static char *read_model(const char *path) {
+    char *text = calloc(1, MODEL_MOST + 1);
+    FILE *f = text && path && strcmp(path, "-") ? fopen(path, "re") : NULL;
+    size_t n = f ? fread(text, 1, MODEL_MOST, f) : 0;
+    if (f)
+        fclose(f);
+    if (n)
+        return text;
+    free(text);
+    return NULL;
+}
+
 shoal_code report_write(const struct args *a, const shoal_solver *solver, const char *output,
                         shoal_log *log) {
     const char *path = args_value(a, "report");
     if (!path)
         return SHOAL_OK;
-    char *command = command_line(a);
+    char *command = command_line(a), *model = read_model(a->model), machine[512];
+    describe_machine(machine, sizeof machine);
     shoal_report_facts facts = {.size = sizeof facts,
                                 .command = command,
                                 .device = shoal_solver_device(solver),
+                                .machine = machine,
+                                .model_text = model,
                                 .times = log};
     shoal_code code = shoal_report(output, &facts, path, log);
     free(command);
+    free(model);
     return code;
 }

@@ -832,7 +832,10 @@ TEST(plot_report_of_a_run) {
     CHECK_HAS(page, "--sweep a=lin:-1:1:40");
     CHECK_HAS(page, "<td>sweep</td><td>a=lin:-1:1:40</td>");
     CHECK_HAS(page, "step became too small");
-    CHECK_HAS(page, "class=\"flame\"");
+    CHECK_HAS(page, ">what was called when</text>");
+    CHECK_HAS(page, "<td>compile</td>");
+    CHECK(!strstr(page, "<td>settle</td>")); // nobody asked for it
+    CHECK_HAS(page, "--only-runs ");
     CHECK_HAS(page, "kernel key");
     int figures = 0;
     for (const char *p = page; (p = strstr(p, "<figure>")); p++)

@@ -1002,6 +1002,7 @@ typedef struct shoal_report_facts {
     size_t size;            // of this struct: sizeof(shoal_report_facts)
     const char *command;    // that repeats the run
     const char *device;     // it ran on
+    const char *machine;    // and where that is
     const char *model_text; // of results that do not hold it (.csv)
     const shoal_log *times; // where the time went
 } shoal_report_facts;

@@ -57,10 +57,14 @@ struct plot {
 
 enum plot_form { PLOT_TEXT, PLOT_SVG, PLOT_PDF, PLOT_PNG, PLOT_FORMS };
 
-// The whole way from a result to a figure; `ids` begins the names inside of an SVG, which must
-// differ where several are on one page.
-shoal_code plot_draw(const char *result, const shoal_plot_options *o, enum plot_form form,
-                     const char *ids, struct buf *out, struct report *r);
+// The whole way from a result, or from a time log in memory, to a figure; `ids` begins the names
+// inside of an SVG, which must differ where several are on one page.
+struct plot_source {
+    const char *path;
+    const shoal_log *log; // NULL: the file is drawn
+};
+shoal_code plot_draw(const struct plot_source *from, const shoal_plot_options *o,
+                     enum plot_form form, const char *ids, struct buf *out, struct report *r);
 shoal_code plot_write(const char *path, const struct buf *bytes, struct report *r);
 
 const char *plot_name(const struct plot *p, uint32_t column);
@@ -129,6 +133,8 @@ shoal_code make_reduced(struct plot *p); // a fan of statistics
 shoal_code make_raster(struct plot *p);
 shoal_code make_next(struct plot *p);                    // return maps
 shoal_code make_flame(struct plot *p, const char *path); // of a time log
+// SHOAL_INPUT without a word: it holds nothing.
+shoal_code make_flame_of(struct plot *p, const shoal_log *log);
 
 struct panel *plot_panels(struct plot *p, uint32_t count, uint32_t columns);
 // How many pixels a raster in the first panel should have, once the rest is there.

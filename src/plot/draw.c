@@ -70,14 +70,25 @@ static bool shows_x(const struct figure *f, uint32_t i) {
     return i + (f->columns ? f->columns : 1) >= f->panels;
 }
 
+static double weight_of(const struct panel *p) { return p->weight > 0 ? p->weight : 1; }
+
 // The axes of panel i.
 static struct box panel_box(const struct figure *f, const struct layout *l, uint32_t i) {
     uint32_t columns = f->columns ? f->columns : 1, rows = (f->panels + columns - 1) / columns;
     double air = f->bare ? 0 : gap, above = l->top + air + (rows > 1 ? air : 0);
     double w = l->all.w / columns, h = (l->all.h - l->bottom) / (rows ? rows : 1);
-    struct box b = {l->all.x + w * (i % columns) + l->left,
-                    l->all.y + h * (uint32_t)(i / columns) + above, w - l->left - 2 * air,
-                    h - above};
+    double top = h * (uint32_t)(i / columns);
+    if (columns == 1) { // what is left beside titles goes by weight
+        double before = 0, sum = 0, free = fmax(l->all.h - l->bottom - above * rows, 1);
+        for (uint32_t k = 0; k < f->panels; k++) {
+            before += k < i ? weight_of(&f->panel[k]) : 0;
+            sum += weight_of(&f->panel[k]);
+        }
+        top = above * i + free * before / sum;
+        h = above + free * weight_of(&f->panel[i]) / sum;
+    }
+    struct box b = {l->all.x + w * (i % columns) + l->left, l->all.y + top + above,
+                    w - l->left - 2 * air, h - above};
     b.x = round(b.x); // where pixels begin, so that lines are sharp
     b.y = round(b.y);
     b.w = fmax(round(b.w), 8);

@@ -47,6 +47,7 @@ enum { LAYERS_MOST = 32, PANELS_MOST = 12 };
 struct panel {
     struct axis x, y;
     const char *title; // or NULL
+    double weight;     // its share of the height, where panels are below each other; 0: 1
     uint32_t layers;
     struct layer layer[LAYERS_MOST];
     bool hatched; // what no image covers was not computed
@@ -90,6 +91,7 @@ void figure_draw(const struct figure *f, double width, double height, struct pen
 struct box figure_inside(const struct figure *f, double width, double height);
 
 void svg_put_text(struct buf *out, const char *text); // as XML and HTML have it
+void svg_put_base64(struct buf *out, const unsigned char *bytes, size_t length);
 void svg_draw(const struct figure *f, double width, double height, struct buf *out);
 void pdf_draw(const struct figure *f, double width, double height, struct buf *out);
 void png_draw(const struct figure *f, double width, double height, double scale, struct buf *out);

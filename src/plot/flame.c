@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A time log (--timing-json) as a flame chart: a panel for each track, time to the right, what was
-// called below its caller.
+// A time log, read from a file (--timing-json) or in memory, as a flame chart: a panel for each
+// track, time to the right, what was called below its caller.
 #include "base/file.h"
 #include "base/json.h"
 #include "plot/data.h"
@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { LOG_BYTES = 256 << 20, SPANS_MOST = 1 << 17, DEPTH_MOST = 24 };
+enum { AROUND = 110, BETWEEN = 30, ROW = 20 }; // of a figure whose height was not given
 
 struct event {
     uint64_t id;
@@ -70,7 +71,7 @@ static int category_of(const char *name) {
 
 // The members of a line that say something here.
 struct line {
-    char *label, *category, *track;
+    const char *label, *category, *track;
     double id, parent, t0, dur;
 };
 
@@ -83,7 +84,7 @@ static bool read_line(struct plot *p, const char *text, size_t length, struct li
     while (good && (kind = json_next(&j)) == JSON_NAME) {
         const struct {
             const char *name;
-            char **text;
+            const char **text;
             double *number;
         } members[] = {{"label", &l->label, NULL},   {"category", &l->category, NULL},
                        {"track", &l->track, NULL},   {"id", NULL, &l->id},
@@ -164,14 +165,51 @@ static void make_panel(struct plot *p, struct panel *panel, const struct flame *
         label[n++] = e->label;
     }
     axis_make(&panel->x, "ms", 0, f->end, false, 8);
-    axis_make(&panel->y, f->track[track], 0, rows, false, 4);
+    axis_make(&panel->y, "", 0, rows, false, 4);
     panel->y.count = 0; // rows have no numbers
+    panel->title = f->track[track];
+    panel->weight = rows;
     l->count = n;
     l->x = from;
     l->x2 = to;
     l->y = row;
     l->labels = label;
     l->inks = inks;
+}
+
+// A word for each colour, in the legend of the first panel.
+static void add_legend(struct plot *p, const struct flame *f) {
+    for (int category = 0; category < SHOAL_CATEGORY_COUNT; category++) {
+        bool any = false;
+        for (uint32_t i = 0; i < f->events.count && !any; i++)
+            any = f->events.items[i].category == category;
+        struct layer *l = any ? panel_add(&p->f.panel[0], LAYER_BARS) : NULL;
+        if (!l)
+            continue;
+        l->ink = p->f.theme->line[category % THEME_LINES];
+        l->opacity = 0.55;
+        l->name = shoal_category_name((shoal_category)category);
+    }
+}
+
+static void draw_flame(struct plot *p, struct flame *f) {
+    report_note(p->r, "plot: flame of %u events on %u track%s", f->events.count, f->tracks,
+                f->tracks == 1 ? "" : "s");
+    if (f->left_out)
+        report_warning(p->r, "%llu events are left out: there are too many, or too many tracks",
+                       (unsigned long long)f->left_out);
+    find_depths(f);
+    struct panel *panel = plot_panels(p, f->tracks, 1);
+    double height = AROUND;
+    for (uint32_t i = 0; i < f->tracks; i++) {
+        make_panel(p, &panel[i], f, i);
+        height += BETWEEN + ROW * f->rows[i];
+    }
+    if (!p->o->height)
+        p->height = fmin(fmax(height, 200), 2000);
+    add_legend(p, f);
+    snprintf(p->f.title, sizeof p->f.title, "%s",
+             p->o->title ? p->o->title : "where the time went");
 }
 
 shoal_code make_flame(struct plot *p, const char *path) {
@@ -184,18 +222,29 @@ shoal_code make_flame(struct plot *p, const char *path) {
     const char *kept = arena_strndup(&p->arena, text, length);
     free(text);
     code = read_log(p, path, kept, &f);
-    if (code)
-        return code;
-    report_note(p->r, "plot: flame of %u events on %u track%s", f.events.count, f.tracks,
-                f.tracks == 1 ? "" : "s");
-    if (f.left_out)
-        report_warning(p->r, "%llu events are left out: there are too many, or too many tracks",
-                       (unsigned long long)f.left_out);
-    find_depths(&f);
-    struct panel *panel = plot_panels(p, f.tracks, 1);
-    for (uint32_t i = 0; i < f.tracks; i++)
-        make_panel(p, &panel[i], &f, i);
-    snprintf(p->f.title, sizeof p->f.title, "%s",
-             p->o->title ? p->o->title : "where the time went");
+    if (!code)
+        draw_flame(p, &f);
+    return code;
+}
+
+shoal_code make_flame_of(struct plot *p, const shoal_log *log) {
+    struct flame f = {0};
+    for (size_t i = 0; i < shoal_log_span_count(log); i++) {
+        shoal_span s = shoal_log_span(log, i);
+        char *label = s.open || s.kind == SHOAL_APART ? NULL : arena_strdup(&p->arena, s.label);
+        if (!label)
+            continue;
+        add_event(p, &f,
+                  &(struct line){.label = label,
+                                 .category = shoal_category_name(s.category),
+                                 .track = arena_strdup(&p->arena, s.track ? s.track : "main"),
+                                 .id = (double)i,
+                                 .parent = s.parent,
+                                 .t0 = (double)s.t0_ns,
+                                 .dur = (double)s.dur_ns});
+    }
+    if (!f.events.count)
+        return SHOAL_INPUT;
+    draw_flame(p, &f);
     return SHOAL_OK;
 }

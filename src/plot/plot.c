@@ -201,8 +201,9 @@ static void set_up(struct plot *p, const shoal_plot_options *o, enum plot_form f
     p->scale = o->dpi > 0 && form == PLOT_PNG ? o->dpi / 96 : 1;
 }
 
-shoal_code plot_draw(const char *result, const shoal_plot_options *o, enum plot_form form,
-                     const char *ids, struct buf *out, struct report *r) {
+shoal_code plot_draw(const struct plot_source *from, const shoal_plot_options *o,
+                     enum plot_form form, const char *ids, struct buf *out, struct report *r) {
+    const char *result = from->path;
     shoal_code volatile code = SHOAL_OK;
     jmp_buf oom;
     struct plot *volatile p = calloc(1, sizeof *p);
@@ -212,8 +213,10 @@ shoal_code plot_draw(const char *result, const shoal_plot_options *o, enum plot_
         struct reader *d = NULL;
         p->arena.oom = &oom;
         set_up(p, o, form, ids, r);
-        bool is_log = o->kind == SHOAL_PLOT_flame || has_ending(result, ".ndjson");
-        code = is_log ? make_flame(p, result) : reader_open(result, &d, r);
+        bool is_log = from->log || o->kind == SHOAL_PLOT_flame || has_ending(result, ".ndjson");
+        code = from->log ? make_flame_of(p, from->log)
+               : is_log  ? make_flame(p, result)
+                         : reader_open(result, &d, r);
         p->d = d;
         if (!code && !is_log)
             code = make(p);
@@ -241,7 +244,8 @@ shoal_code shoal_plot(const char *result, const shoal_plot_options *options, con
         *text = NULL;
     shoal_code code = check(options, output, r);
     if (!code)
-        code = plot_draw(result, options, form_of(output), "", &out, r);
+        code =
+            plot_draw(&(struct plot_source){.path = result}, options, form_of(output), "", &out, r);
     if (!code && output)
         code = plot_write(output, &out, r);
     if (!code && !output)

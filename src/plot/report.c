@@ -15,7 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_FAILED = 5, FLAME_WIDTH = 900, FLAME_ROW = 18, FLAME_DEPTH = 12 };
+// The page stays below 2 MB: what is large is cut, or drawn as pixels.
+enum {
+    FIRST_FAILED = 5,
+    FIGURE_MOST = 96 << 10,
+    FIGURES_MOST = 1300 << 10,
+    MODEL_MOST = 200 << 10,
+    VALUE_MOST = 2 << 10,
+    COLUMNS_MOST = 1000,
+    SUMS_MOST = 200,
+};
 
 struct page {
     struct buf *out;
@@ -23,6 +32,8 @@ struct page {
     struct reader *d;
     const shoal_report_facts *facts;
     const char *result;
+    uint32_t figure; // how many there are,
+    size_t figures;  // and their bytes
     struct arena arena;
 };
 
@@ -32,6 +43,16 @@ static void put_cell(struct page *g, const char *text, bool number) {
     put(g, number ? "<td class=\"n\">" : "<td>");
     svg_put_text(g->out, text);
     put(g, "</td>");
+}
+
+// A text that may be long.
+static void put_short(struct page *g, const char *text, size_t most) {
+    size_t length = strlen(text);
+    while (length > most && most && (text[most] & 0xc0) == 0x80) // not inside of a character
+        most--;
+    svg_put_text(g->out, length > most ? arena_strndup(&g->arena, text, most) : text);
+    if (length > most)
+        buf_printf(g->out, " ... (%zu more bytes)", length - most);
 }
 
 static void put_count(struct page *g, uint64_t count) {
@@ -81,6 +102,10 @@ static size_t next_piece(const char *p, char *kind) {
 
 static void put_model(struct page *g, const char *text) {
     put(g, "<pre>");
+    if (strlen(text) > MODEL_MOST) {
+        put_short(g, text, MODEL_MOST);
+        text = "";
+    }
     for (const char *p = text; *p;) {
         char kind;
         size_t n = next_piece(p, &kind);
@@ -95,6 +120,24 @@ static void put_model(struct page *g, const char *text) {
     put(g, "</pre>\n");
 }
 
+// Whether the value is what the table of options gives as the default.
+static bool is_default(const char *name, const char *value) {
+    for (uint32_t i = 0; i < shoal_option_count(); i++) {
+        shoal_option_info o = shoal_option_at(i);
+        if (!strcmp(o.name, name))
+            return !strcmp(o.default_text, value);
+    }
+    return false;
+}
+
+static void put_option(struct page *g, const char *name, const char *value) {
+    put(g, "<tr>");
+    put_cell(g, name, false);
+    put(g, "<td>");
+    put_short(g, value, VALUE_MOST);
+    put(g, "</td></tr>\n");
+}
+
 // Lines `name = value` as rows.
 static void put_job(struct page *g, const char *job) {
     put(g, "<div "
@@ -105,12 +148,11 @@ static void put_job(struct page *g, const char *job) {
             size_t end = name;
             while (end && line[end - 1] == ' ')
                 end--;
-            const char *value = line + name + 1;
-            value += *value == ' ';
-            put(g, "<tr>");
-            put_cell(g, arena_strndup(&g->arena, line, end), false);
-            put_cell(g, arena_strndup(&g->arena, value, (size_t)(line + n - value)), false);
-            put(g, "</tr>\n");
+            const char *from = line + name + 1, *option = arena_strndup(&g->arena, line, end);
+            from += *from == ' ';
+            const char *value = arena_strndup(&g->arena, from, (size_t)(line + n - from));
+            if (!is_default(option, value))
+                put_option(g, option, value);
         }
         line += n + (line[n] == '\n');
     }
@@ -123,7 +165,7 @@ static void put_asked(struct page *g) {
     put(g, "<h2>What was asked</h2>\n");
     if (g->facts->command) {
         put(g, "<pre class=\"run\">");
-        svg_put_text(g->out, g->facts->command);
+        put_short(g, g->facts->command, MODEL_MOST);
         put(g, "</pre>\n");
     }
     if (job)
@@ -181,9 +223,12 @@ static void put_status(struct page *g, const struct outcome *o, int s) {
     bool failed = s != SHOAL_STATUS_ok && s != SHOAL_STATUS_stopped;
     for (uint32_t i = 0; i < o->firsts[s] && failed; i++)
         buf_printf(g->out, "%s%.0f", i ? ", " : "", o->first[s][i]);
-    put(g, o->firsts[s] < o->by[s] && failed ? ", ...</td>" : "</td>");
-    put_cell(g, known ? shoal_status_hint(s) : "", false);
-    put(g, "</tr>\n");
+    put(g, o->firsts[s] < o->by[s] && failed ? ", ...</td><td>" : "</td><td>");
+    svg_put_text(g->out, known ? shoal_status_hint(s) : "");
+    if (failed && o->firsts[s]) // one of them again
+        buf_printf(g->out, "%s<code>--only-runs %.0f</code>",
+                   known && shoal_status_hint(s)[0] ? "; " : "", o->first[s][0]);
+    put(g, "</td></tr>\n");
 }
 
 static void put_statuses(struct page *g, const struct outcome *o) {
@@ -277,123 +322,137 @@ static shoal_code put_statistics(struct page *g) {
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         buf_printf(g->out, "<th class=\"n\" data-sort=\"\">%s</th>", heads[i]);
     put(g, "</tr></thead><tbody>\n");
+    uint32_t shown = 0;
     for (uint32_t i = 0; i < g->d->columns.count; i++) {
         enum reader_role role = g->d->columns.items[i].role;
-        if (role != READER_RUN && role != READER_STATUS && (n[i].count || n[i].missing))
+        if (role == READER_RUN || role == READER_STATUS || !(n[i].count || n[i].missing))
+            continue;
+        if (shown++ < COLUMNS_MOST)
             put_numbers(g, &g->d->columns.items[i], &n[i]);
     }
     put(g, "</tbody></table></div>\n");
+    if (shown > COLUMNS_MOST)
+        buf_printf(g->out, "<p class=\"soft\">and %u more</p>\n", shown - COLUMNS_MOST);
     return SHOAL_OK;
 }
 
 // ---- Figures ------------------------------------------------------------------------------------
 
-// For light and for dark readers; false: it cannot be drawn of this result.
-static bool put_figure(struct page *g, shoal_plot_kind kind, int number) {
-    struct buf svg[2] = {{0}, {0}};
-    char ids[16];
-    shoal_plot_options o;
-    bool good = true;
-    shoal_plot_options_init(&o);
-    o.kind = kind;
-    for (int dark = 0; dark < 2 && good; dark++) {
-        o.dark = dark;
-        snprintf(ids, sizeof ids, "f%d%c", number, dark ? 'd' : 'l');
-        good = plot_draw(g->result, &o, PLOT_SVG, ids, &svg[dark], NULL) == SHOAL_OK;
+// One drawing: of lines and letters, or, where that is long, of pixels.
+static bool put_drawing(const struct plot_source *from, shoal_plot_options *o, const char *ids,
+                        struct buf *out) {
+    struct buf png = {0};
+    if (plot_draw(from, o, PLOT_SVG, ids, out, NULL) != SHOAL_OK)
+        return false;
+    if (out->length <= FIGURE_MOST)
+        return true;
+    out->length = 0;
+    bool good = plot_draw(from, o, PLOT_PNG, ids, &png, NULL) == SHOAL_OK && !png.failed;
+    buf_puts(out, "<img alt=\"a figure of the result\" src=\"data:image/png;base64,");
+    if (good)
+        svg_put_base64(out, (const unsigned char *)png.data, png.length);
+    buf_puts(out, "\"/>\n");
+    buf_free(&png);
+    return good;
+}
+
+// For light and dark readers, and for wide and narrow windows; false: it cannot be drawn.
+static bool put_figure(struct page *g, const struct plot_source *from, shoal_plot_kind kind,
+                       const char *title) {
+    static const char *const classes[] = {"light wide-only", "dark wide-only", "light narrow-only",
+                                          "dark narrow-only"};
+    struct buf all = {0};
+    bool good = g->figures < FIGURES_MOST;
+    for (int i = 0; i < 4 && good; i++) {
+        struct buf one = {0};
+        char ids[16];
+        shoal_plot_options o;
+        shoal_plot_options_init(&o);
+        o.kind = kind;
+        o.title = title;
+        o.dark = i & 1;
+        o.width = i & 2 ? 400 : 900;
+        o.height = from->log ? 0 : i & 2 ? 340 : 560;
+        snprintf(ids, sizeof ids, "f%u%c", g->figure, "abcd"[i]);
+        good = put_drawing(from, &o, ids, &one);
+        buf_printf(&all, "<div class=\"%s\">", classes[i]);
+        buf_put(&all, one.data, good ? one.length : 0);
+        buf_puts(&all, "</div>");
+        buf_free(&one);
     }
-    if (good) {
-        put(g, "<figure><div class=\"light\">");
-        buf_put(g->out, svg[0].data, svg[0].length);
-        put(g, "</div><div class=\"dark\">");
-        buf_put(g->out, svg[1].data, svg[1].length);
-        put(g, "</div></figure>\n");
+    if (good && !all.failed) {
+        put(g, "<figure>");
+        buf_put(g->out, all.data, all.length);
+        put(g, "</figure>\n");
+        g->figures += all.length;
+        g->figure++;
     }
-    buf_free(&svg[0]);
-    buf_free(&svg[1]);
+    buf_free(&all);
     return good;
 }
 
 static void put_figures(struct page *g) {
+    struct plot_source from = {.path = g->result};
     put(g, "<h2>What came out</h2>\n");
-    bool any = put_figure(g, SHOAL_PLOT_AUTO, 0);
-    if (g->d->tables.count > 1)
-        any = put_figure(g, SHOAL_PLOT_series, 1) || any;
-    else
-        any = put_figure(g, SHOAL_PLOT_histogram, 1) || any;
-    put(g, any ? "<p class=\"soft\">Ctrl and the wheel zoom, dragging moves, a double click "
+    bool any = put_figure(g, &from, SHOAL_PLOT_AUTO, NULL);
+    if (!g->d->reduced)
+        any = put_figure(g, &from,
+                         g->d->tables.count > 1 ? SHOAL_PLOT_series : SHOAL_PLOT_histogram, NULL) ||
+              any;
+    put(g, any ? "<p class=\"soft screen\">Ctrl and the wheel zoom, dragging moves, a double click "
                  "resets.</p>\n"
                : "<p>Nothing in the file can be drawn.</p>\n");
 }
 
 // ---- Times --------------------------------------------------------------------------------------
 
-static int depth_of(const shoal_log *log, const shoal_span *s) {
-    int depth = 0;
-    for (int32_t p = s->parent; p >= 0 && depth < FLAME_DEPTH; depth++)
-        p = shoal_log_span(log, (size_t)p).parent;
-    return depth;
+static void put_ms(struct page *g, uint64_t ns) {
+    buf_printf(g->out, "<td class=\"n\">%llu.%03llu</td>", (unsigned long long)(ns / 1000000),
+               (unsigned long long)(ns / 1000 % 1000));
 }
 
-static void put_span(struct page *g, const shoal_span *s, int row, double total) {
-    double x = (double)s->t0_ns / total * FLAME_WIDTH, w = (double)s->dur_ns / total * FLAME_WIDTH;
-    if (w < 0.3)
-        return;
-    put(g, "<g><title>");
-    svg_put_text(g->out, s->label);
-    buf_printf(g->out,
-               ": %llu.%03llu ms</title><rect class=\"%s\" x=\"%.0f\" y=\"%d\" width=\"%.0f\" "
-               "height=\"%d\"/>",
-               (unsigned long long)(s->dur_ns / 1000000),
-               (unsigned long long)(s->dur_ns / 1000 % 1000), shoal_category_name(s->category),
-               floor(x), row * FLAME_ROW, ceil(w), FLAME_ROW);
-    if (w > 7.0 * (double)strlen(s->label)) {
-        buf_printf(g->out, "<text x=\"%.0f\" y=\"%d\">", floor(x) + 4, row * FLAME_ROW + 13);
-        svg_put_text(g->out, s->label);
-        put(g, "</text>");
+// What each label took.
+static void put_sums(struct page *g, const shoal_log *log) {
+    put(g,
+        "<details><summary>what each part took</summary>\n<div class=\"wide\"><table><thead><tr>"
+        "<th data-sort=\"\">part</th><th data-sort=\"\">category</th><th data-sort=\"\">track</th>"
+        "<th class=\"n\" data-sort=\"\">times</th><th class=\"n\" data-sort=\"\">ms</th>"
+        "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < shoal_log_sum_count(log) && i < SUMS_MOST; i++) {
+        shoal_span_sum s = shoal_log_sum(log, i);
+        if (!s.count)
+            continue;
+        put(g, "<tr>");
+        put_cell(g, s.label, false);
+        put_cell(g, shoal_category_name(s.category), false);
+        put_cell(g, s.track ? s.track : "main", false);
+        put_count(g, s.count);
+        put_ms(g, s.ns);
+        put(g, "</tr>\n");
     }
-    put(g, "</g>\n");
-}
-
-static void put_flame(struct page *g, const shoal_log *log, double total) {
-    int rows = 1;
-    for (size_t i = 0; i < shoal_log_span_count(log); i++) {
-        shoal_span s = shoal_log_span(log, i);
-        if (s.kind == SHOAL_SPAN && depth_of(log, &s) + 1 > rows)
-            rows = depth_of(log, &s) + 1;
-    }
-    buf_printf(g->out,
-               "<figure><svg class=\"flame\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-               "height=\"%d\" viewBox=\"0 0 %d %d\">\n",
-               FLAME_WIDTH, rows * FLAME_ROW, FLAME_WIDTH, rows * FLAME_ROW);
-    for (size_t i = 0; i < shoal_log_span_count(log); i++) {
-        shoal_span s = shoal_log_span(log, i);
-        if (s.kind == SHOAL_SPAN && !s.open)
-            put_span(g, &s, depth_of(log, &s), total);
-    }
-    put(g, "</svg><figcaption>from left to right in time, what was called below its "
-           "caller</figcaption>"
-           "</figure>\n");
+    put(g, "</tbody></table></div></details>\n");
 }
 
 static void put_times(struct page *g) {
     const shoal_log *log = g->facts->times;
-    uint64_t ns[SHOAL_CATEGORY_COUNT], other, all = 0;
+    uint64_t ns[SHOAL_CATEGORY_COUNT + 1];
     if (!log || shoal_log_timing(log) == SHOAL_TIMING_NONE)
         return;
-    shoal_log_totals(log, ns, &other);
-    for (int i = 0; i < SHOAL_CATEGORY_COUNT; i++)
-        all += ns[i];
-    all += other;
-    put(g, "<h2>Where the time went</h2>\n<div class=\"wide\"><table><tbody>\n");
+    shoal_log_totals(log, ns, &ns[SHOAL_CATEGORY_COUNT]);
+    put(g, "<h2>Where the time went</h2>\n<div class=\"wide\"><table><thead><tr>"
+           "<th data-sort=\"\">category</th><th class=\"n\" data-sort=\"\">ms</th></tr></thead>"
+           "<tbody>\n");
     for (int i = 0; i <= SHOAL_CATEGORY_COUNT; i++) {
-        uint64_t part = i < SHOAL_CATEGORY_COUNT ? ns[i] : other;
-        buf_printf(g->out, "<tr><td>%s</td><td class=\"n\">%llu.%03llu ms</td></tr>\n",
-                   i < SHOAL_CATEGORY_COUNT ? shoal_category_name((shoal_category)i) : "other",
-                   (unsigned long long)(part / 1000000), (unsigned long long)(part / 1000 % 1000));
+        put(g, "<tr>");
+        put_cell(g, i < SHOAL_CATEGORY_COUNT ? shoal_category_name((shoal_category)i) : "other",
+                 false);
+        put_ms(g, ns[i]);
+        put(g, "</tr>\n");
     }
     put(g, "</tbody></table></div>\n");
-    if (all)
-        put_flame(g, log, (double)all);
+    put_figure(g, &(struct plot_source){.path = g->result, .log = log}, SHOAL_PLOT_flame,
+               "what was called when");
+    put_sums(g, log);
 }
 
 // ---- The page -----------------------------------------------------------------------------------
@@ -411,7 +470,8 @@ static void put_facts(struct page *g) {
     put(g, "<h2>Made by</h2>\n<div class=\"wide\"><table><tbody>\n");
     put_fact(g, "result", g->result);
     put_fact(g, "device", g->facts->device);
-    put_fact(g, "Shoal", member(g, "shoal"));
+    put_fact(g, "machine", g->facts->machine);
+    put_fact(g, "Shoal", member(g, "shoal") ? member(g, "shoal") : shoal_version());
     put_fact(g, "kernel key", member(g, "key"));
     put(g, "</tbody></table></div>\n");
 }

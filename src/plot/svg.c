@@ -130,7 +130,7 @@ static void svg_text(struct pen *p, double x, double y, const char *text, double
     buf_puts(out, "</text>\n");
 }
 
-static void put_base64(struct buf *out, const unsigned char *bytes, size_t length) {
+void svg_put_base64(struct buf *out, const unsigned char *bytes, size_t length) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < length; i += 3) {
         uint32_t n = (uint32_t)bytes[i] << 16;
@@ -157,7 +157,7 @@ static void svg_image(struct pen *p, struct box at, const struct image *image) {
                   "style=\"image-rendering:pixelated\" "
                   "href=\"data:image/png;base64,");
     if (!png.failed)
-        put_base64(out, (const unsigned char *)png.data, png.length);
+        svg_put_base64(out, (const unsigned char *)png.data, png.length);
     out->failed = out->failed || png.failed;
     buf_puts(out, "\"/>\n");
     buf_free(&png);
