@@ -952,6 +952,7 @@ SHOAL_API shoal_code shoal_model_warm(const shoal_model *model, const shoal_opti
     X(next, "a value over the one before it: peaks, records, samples of a run")                    \
     X(density, "how many points there are at each place, of any number of them")                   \
     X(histogram, "how often a value occurs")                                                       \
+    X(grid, "grids of integers (shoal grid), a panel for each")                                    \
     X(flame, "a time log (--timing-json): what was called when")
 
 typedef enum shoal_plot_kind {
@@ -990,10 +991,10 @@ typedef struct shoal_plot_options {
 } shoal_plot_options;
 
 SHOAL_API shoal_code shoal_plot_options_init(shoal_plot_options *options);
-// Draws a result file (.csv, .npz, .h5) or a time log (.ndjson) into a file, .svg, .pdf or .png by
-// its ending; or, where `output` is NULL, as text for a terminal, to be freed with free(). Notes of
-// the log say what was chosen. Large files are read in pieces, more than once; memory does not grow
-// with them.
+// Draws a result file (.csv, .npz, .h5), grids (.json, .npy, .txt) or a time log (.ndjson) into a
+// file, .svg, .pdf or .png by its ending; or, where `output` is NULL, as text for a terminal, to be
+// freed with free(). Notes of the log say what was chosen. Large files are read in pieces, more
+// than once; memory does not grow with them.
 SHOAL_API shoal_code shoal_plot(const char *result, const shoal_plot_options *options,
                                 const char *output, char **text, shoal_log *log);
 

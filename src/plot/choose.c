@@ -78,7 +78,7 @@ static shoal_code read_log(struct plot *p) {
     return SHOAL_OK;
 }
 
-static shoal_code read_map(struct plot *p) {
+shoal_code choose_map(struct plot *p) {
     static const char *const names[] = {
 #define X(name) #name,
         COLOUR_MAPS(X)
@@ -407,7 +407,7 @@ shoal_code choose(struct plot *p) {
     p->x = p->z = UINT32_MAX;
     shoal_code code = read_log(p);
     if (!code)
-        code = read_map(p);
+        code = choose_map(p);
     if (!code && p->o->x && (p->x = find_name(p, p->o->x)) == UINT32_MAX)
         code = unknown(p, p->o->x);
     if (!code && p->o->y)

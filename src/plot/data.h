@@ -2,8 +2,8 @@
 // What a plot is made of: the file, what was found in it, and the figure that comes of it.
 //
 // look.c finds inputs and metadata, load.c reads columns, choose.c decides what is drawn; values.c,
-// heat.c, series.c, density.c, reduced.c, events.c and flame.c make figures; plot.c is the public
-// call around them.
+// heat.c, series.c, density.c, reduced.c, events.c, cells.c and flame.c make figures; plot.c is the
+// public call around them.
 #ifndef SHOAL_PLOT_DATA_H
 #define SHOAL_PLOT_DATA_H
 
@@ -77,6 +77,7 @@ shoal_code look_at(struct plot *p);
 // The values of a column, as an input has them.
 shoal_code look_at_column(struct plot *p, uint32_t table, uint32_t column, struct input *out);
 shoal_code choose(struct plot *p);
+shoal_code choose_map(struct plot *p); // of colours
 
 // ---- Columns in memory --------------------------------------------------------------------------
 
@@ -132,6 +133,7 @@ shoal_code make_density(struct plot *p);
 shoal_code make_reduced(struct plot *p); // a fan of statistics
 shoal_code make_raster(struct plot *p);
 shoal_code make_next(struct plot *p);                    // return maps
+shoal_code make_cells(struct plot *p, const char *path); // of a file of grids
 shoal_code make_flame(struct plot *p, const char *path); // of a time log
 // SHOAL_INPUT without a word: it holds nothing.
 shoal_code make_flame_of(struct plot *p, const shoal_log *log);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Letters as strokes, for pictures made of pixels, and how wide text is.
+// Letters as strokes, for pictures made of pixels, and how wide text is: ASCII, Latin-1, Greek, and
+// some signs.
 #ifndef SHOAL_PLOT_FONT_H
 #define SHOAL_PLOT_FONT_H
 

@@ -161,6 +161,11 @@ static void draw(struct plot *p, enum plot_form form, struct buf *out) {
         png_draw(&p->f, p->width, p->height, p->scale, out);
 }
 
+// Files that hold grids and nothing else; an .npz may hold either.
+static bool is_grids(const char *path) {
+    return has_ending(path, ".npy") || has_ending(path, ".json") || has_ending(path, ".txt");
+}
+
 // By the ending of the file, PLOT_FORMS: none of ours; text where there is no file.
 static enum plot_form form_of(const char *output) {
     static const char *const endings[] = {
@@ -213,13 +218,18 @@ shoal_code plot_draw(const struct plot_source *from, const shoal_plot_options *o
         struct reader *d = NULL;
         p->arena.oom = &oom;
         set_up(p, o, form, ids, r);
-        bool is_log = from->log || o->kind == SHOAL_PLOT_flame || has_ending(result, ".ndjson");
-        code = from->log ? make_flame_of(p, from->log)
-               : is_log  ? make_flame(p, result)
-                         : reader_open(result, &d, r);
-        p->d = d;
-        if (!code && !is_log)
-            code = make(p);
+        if (from->log)
+            code = make_flame_of(p, from->log);
+        else if (o->kind == SHOAL_PLOT_flame || has_ending(result, ".ndjson"))
+            code = make_flame(p, result);
+        else if (o->kind == SHOAL_PLOT_grid || is_grids(result))
+            code = make_cells(p, result);
+        else {
+            code = reader_open(result, &d, r);
+            p->d = d;
+            if (!code)
+                code = make(p);
+        }
         if (!code)
             draw(p, form, out);
         if (!code && out->failed)
