@@ -375,6 +375,22 @@ TEST(plot_fan_is_of_quantiles) {
     CHECK_NEAR(100 + (end - (zero - 0.36 * 11.5 - 0.5)) / unit, 195, 2);
 }
 
+TEST(plot_golden_grid) {
+    shoal_plot_options o = fresh();
+    o.width = 400;
+    check_write(check_path("g.json"), "[[[0,1,2],[3,4,9]],[[5,6],[7,8]]]");
+    check_golden("grid", check_path("g.json"), &o);
+    check_write(check_path("g.txt"), "0 1\n1 0\n");
+    o.height = 300;
+    o.bare = true; // nothing but cells: 1 is ink, the first row is on top
+    REQUIRE(draw(check_path("g.txt"), &o, "svg", NULL));
+    char *said;
+    check_write(check_path("g.npy"), "no array");
+    CHECK(!draw(check_path("g.npy"), &o, "svg", &said) && strstr(said, "error: "));
+    check_write(check_path("e.json"), "[]");
+    CHECK(!draw(check_path("e.json"), &o, "svg", &said) && strstr(said, "error: "));
+}
+
 // Statistics are drawn as they are: of x.q0.5, not of what else is there.
 TEST(plot_groups_are_of_their_columns) {
     shoal_plot_options o = small(SHOAL_PLOT_AUTO);
@@ -623,6 +639,39 @@ TEST(plot_png_of_a_heat_map) {
     CHECK(paper && ink);
 }
 
+// The first row of cells is on top, and what is alive has the ink.
+TEST(plot_png_of_a_grid) {
+    shoal_plot_options o = small(SHOAL_PLOT_AUTO);
+    o.bare = true;
+    check_write(check_path("g.txt"), "0 1 0\n0 0 0\n");
+    REQUIRE(draw(check_path("g.txt"), &o, "png", NULL));
+    struct picture m = read_png(check_path("figure.png"));
+    CHECK_INT(pixel(&m, 200, 75), theme_get(false)->ink);
+    CHECK(pixel(&m, 60, 75) == pixel(&m, 200, 225) && pixel(&m, 60, 75) != pixel(&m, 200, 75));
+}
+
+// How many pixels of the title are not paper.
+static size_t inked_title(const char *title) {
+    shoal_plot_options o = small(SHOAL_PLOT_line);
+    o.title = title;
+    REQUIRE(draw(line_file(), &o, "png", NULL));
+    struct picture m = read_png(check_path("figure.png"));
+    size_t n = 0;
+    for (uint32_t y = 0; y < 32; y++)
+        for (uint32_t x = 0; x < m.width; x++)
+            n += pixel(&m, x, y) != 0xffffff;
+    return n;
+}
+
+// Letters that have strokes are no boxes, and differ from what they are made of.
+TEST(plot_letters) {
+    size_t box = inked_title("\xd7\xa9"), e = inked_title("e");
+    CHECK(inked_title("\xc3\xa9") > e);                                      // e with a mark
+    CHECK(inked_title("\xce\xbb") != box && inked_title("\xce\xa9") != box); // Greek
+    CHECK(inked_title("\xe2\x82\x82") < inked_title("2"));                   // a small one
+    CHECK(inked_title("\xff\xff") >= box);
+}
+
 // A point in each corner and many in the middle.
 TEST(plot_png_of_a_density) {
     struct buf b = {0};
@@ -850,6 +899,47 @@ TEST(plot_report_of_a_run) {
     CHECK_HAS(o.err, "--force");
 }
 
+// The unit of time is the model's, or what the run says.
+TEST(plot_time_has_a_unit) {
+    const char *ode = check_path("u.ode"), *npz = check_path("u.npz"), *svg = check_path("u.svg");
+    check_write(ode, "x'=1\n@ t1=2, time-unit=ms\n");
+    RUN(check_shoal(), "run", ode, "--save", "n=3", "-q", "-o", npz);
+    struct check_output o = RUN(check_shoal(), "plot", npz, "-o", svg);
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    char *text = check_read(svg);
+    CHECK_HAS(text, ">t (ms)</text>");
+    free(text);
+    RUN(check_shoal(), "run", ode, "--time-unit", "h", "-q", "-o", npz);
+    RUN(check_shoal(), "plot", npz, "-o", svg);
+    text = check_read(svg);
+    CHECK_HAS(text, "t = 2 h");
+    free(text);
+}
+
+// However long the result, the page stays short, and has its figures.
+TEST(plot_report_is_bounded) {
+    struct buf b = {0}, m = {0};
+    uint32_t seed = 1;
+    buf_puts(&b, "run,t,x,y,z\n");
+    for (int run = 0; run < 7; run++)
+        for (int k = 0; k < 1500; k++) {
+            seed = seed * 1664525 + 1013904223;
+            buf_printf(&b, "%d,%d,%u,%u,%u\n", run, k, seed >> 8, seed >> 12, seed >> 20);
+        }
+    for (int i = 0; i < 20000; i++)
+        buf_puts(&m, "# <a comment>\n");
+    check_write(check_path("l.csv"), b.data);
+    shoal_report_facts facts = {.size = sizeof facts, .model_text = m.data};
+    CHECK_INT(shoal_report(check_path("l.csv"), &facts, check_path("l.html"), NULL), SHOAL_OK);
+    char *page = check_read(check_path("l.html"));
+    check_page(page, "the report");
+    CHECK_HAS(page, "data:image/png");
+    CHECK_HAS(page, "more bytes)");
+    free(page);
+    buf_free(&b);
+    buf_free(&m);
+}
+
 // Means and deviations by plain sums.
 TEST(plot_report_numbers) {
     shoal_report_facts facts = {.size = sizeof facts};
@@ -899,22 +989,50 @@ static const char *find_browser(void) {
     return NULL;
 }
 
-// A browser loads the page without a complaint, and its own program runs: it has put each figure's
-// home aside, which a page whose program has stopped has not.
+// What a page around the report finds in it: in a window of 400 pixels nothing sticks out, and one
+// figure of each kind is seen, with its size; tables are in order after a click.
+static const char looker[] =
+    "<!DOCTYPE html><html><body><iframe id='f' src='b.html' width='400' height='900'></iframe>"
+    "<script>onload=function(){var d=document.getElementById('f').contentDocument,"
+    "seen=Array.from(d.querySelectorAll('figure svg')).filter(function(s){"
+    "return s.getBoundingClientRect().width>200});"
+    "var th=d.querySelectorAll('th[data-sort]')[1];th.click();"
+    "var n=Array.from(th.closest('table').tBodies[0].rows).map(function(r){"
+    "return +r.cells[1].textContent});"
+    "document.title=getComputedStyle(d.body).backgroundColor+', wide "
+    "'+d.documentElement.scrollWidth+', seen '+seen.length+', of '+"
+    "d.querySelectorAll('figure').length+', sorted '+(n.join()===n.slice().sort("
+    "function(a,b){return a-b}).join())+', rows '+n.length}</script></body></html>\n";
+
+static struct check_output browse(const char *browser, const char *page, const char *theme) {
+    char url[4096], home[4096];
+    snprintf(url, sizeof url, "file://%s", page);
+    snprintf(home, sizeof home, "--user-data-dir=%s", check_path("browser"));
+    return RUN(browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+               home, "--allow-file-access-from-files", "--enable-logging=stderr",
+               "--window-size=800,1000", "--hide-scrollbars", theme, "--virtual-time-budget=2000",
+               "--dump-dom", url);
+}
+
+// A browser loads the page without a complaint, and its own program runs, in both themes.
 TEST(plot_report_in_a_browser) {
     const char *browser = find_browser();
     if (!browser)
         check_skip("no Chromium");
-    char url[4096], home[4096];
     shoal_report_facts facts = {.size = sizeof facts};
     CHECK_INT(shoal_report(heat_file(), &facts, check_path("b.html"), NULL), SHOAL_OK);
-    snprintf(url, sizeof url, "file://%s", check_path("b.html"));
-    snprintf(home, sizeof home, "--user-data-dir=%s", check_path("browser"));
-    struct check_output o =
-        RUN(browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", home,
-            "--enable-logging=stderr", "--window-size=400,800", "--dump-dom", url);
-    if (o.status)
-        check_skip("Chromium does not start here");
+    check_write(check_path("look.html"), looker);
+    for (int dark = 0; dark < 2; dark++) {
+        struct check_output o =
+            browse(browser, check_path("look.html"),
+                   dark ? "--blink-settings=preferredColorScheme=0" : "--mute-audio");
+        if (o.status)
+            check_skip("Chromium does not start here");
+        CHECK_MSG(!strstr(o.err, "CONSOLE"), "%s", o.err);
+        CHECK_HAS(o.out, dark ? "<title>rgb(13, 17, 23), " : "<title>rgb(255, 255, 255), ");
+        CHECK_HAS(o.out, ", wide 400, seen 2, of 2, sorted true, rows 2</title>");
+    }
+    struct check_output o = browse(browser, check_path("b.html"), "--mute-audio");
     CHECK_MSG(!strstr(o.err, "CONSOLE"), "%s", o.err);
     CHECK_HAS(o.out, "<title>heat.csv</title>");
     CHECK_HAS(o.out, "data-ready=\"yes\"");

@@ -388,6 +388,7 @@ typedef struct shoal_options {
     uint32_t reuses;  // batches that a kernel, once compiled, is for; 0: 1
     bool no_fallback; // a device that fails ends the run, instead of leaving the rest to the CPU
     bool compensate;  // what states lose when they are rounded is carried from step to step
+    const char *time_unit; // that time is measured in, for figures: "ms"; NULL: it is not said
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.

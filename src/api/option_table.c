@@ -107,6 +107,8 @@ const struct option option_table[] = {
      .type = OPTION_NUMBER},
     {OPTION("settle", KERNEL, "T", "0", "nothing is saved before t0 + T, which is part of the run"),
      GROUP(TIME), IN_MODEL, FIELD(settle), .type = OPTION_NUMBER, .range = OPTION_NOT_NEGATIVE},
+    {OPTION("time-unit", RUN, "WORD", "", "what time is measured in, for figures: ms, h"),
+     GROUP(TIME), IN_MODEL, FIELD(time_unit), .type = OPTION_TEXT},
     {OPTION("dt", KERNEL, "H", "", "step of a fixed-step run; an error with an adaptive method"),
      GROUP(TIME), IN_MODEL, FIELD(dt), .type = OPTION_NUMBER, .range = OPTION_POSITIVE},
     {OPTION("dt0", KERNEL, "H", "automatic", "first step"), GROUP(TIME), IN_MODEL, FIELD(dt0),

@@ -81,7 +81,7 @@ shoal_options options_own(const shoal_options *o, struct arena *arena) {
     const char **const texts[] = {&own.method,      &own.controller, &own.atol_list, &own.save_at,
                                   &own.vars,        &own.summary,    &own.reduce,    &own.by,
                                   &own.doses,       &own.record,     &own.device,    &own.cache,
-                                  &own.keep_source, &own.job};
+                                  &own.keep_source, &own.job,        &own.time_unit};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i] && *texts[i] != xpp_fixed) // which is known by its address
             *texts[i] = arena_strdup(arena, *texts[i]);

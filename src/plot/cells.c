@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Grids of integers (shoal grid), a panel for each; cells of the first are square, rows go down. Few
-// values have a colour each, which need not be in any order; many are shades.
+// Grids of integers (shoal grid), a panel for each; cells of the first are square, rows go down.
+// Few values have a colour each, which need not be in any order; many are shades.
 #include "io/grids.h"
 #include "plot/data.h"
 

@@ -45,7 +45,7 @@ struct plot {
     uint64_t runs, failed;
     uint64_t title_runs; // that the title speaks of
     bool grid;
-    const char *model, *method, *rtol, *t1;
+    const char *model, *method, *rtol, *t1, *time_unit;
     // What was chosen.
     shoal_plot_kind kind;
     uint32_t table;    // whose rows are drawn
@@ -68,6 +68,7 @@ shoal_code plot_draw(const struct plot_source *from, const shoal_plot_options *o
 shoal_code plot_write(const char *path, const struct buf *bytes, struct report *r);
 
 const char *plot_name(const struct plot *p, uint32_t column);
+const char *plot_label(struct plot *p, uint32_t column); // with its unit, where that is known
 
 struct input *plot_input(struct plot *p, uint32_t column); // NULL: it is none
 // "a = 1", or the word that the number stands for; in the arena.

@@ -113,7 +113,7 @@ static shoal_code find_axes(struct density *d, struct panel *panel) {
         code = range_asked(p->o->x_range, &d->x, p->r);
     if (!code)
         code = range_asked(p->o->y_range, &d->y, p->r);
-    axis_make(&panel->x, plot_name(p, p->x), d->x.low, d->x.high, p->log_x, 8);
+    axis_make(&panel->x, plot_label(p, p->x), d->x.low, d->x.high, p->log_x, 8);
     axis_make(&panel->y, plot_name(p, p->y[0]), d->y.low, d->y.high, p->log_y, 6);
     d->x_axis = panel->x;
     d->y_axis = panel->y;

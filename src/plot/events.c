@@ -64,7 +64,9 @@ static void add_layer(struct plot *p, struct panel *panel, const struct strokes 
 static shoal_code make_time_axis(struct plot *p, struct axis *a, const struct range *t) {
     struct range x = *t;
     shoal_code code = range_asked(p->o->x_range, &x, p->r);
-    (p->o->x_range ? axis_make : axis_make_round)(a, "t", x.low, x.high, p->log_x, 8);
+    (p->o->x_range ? axis_make : axis_make_round)(
+        a, p->time_unit ? arena_printf(&p->arena, "t (%s)", p->time_unit) : "t", x.low, x.high,
+        p->log_x, 8);
     return code;
 }
 

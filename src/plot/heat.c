@@ -205,7 +205,7 @@ static void set_axes(struct plot *p, const struct heat *h, uint32_t panels, doub
                      struct painter *a) {
     for (uint32_t i = 0; i < panels; i++) {
         struct panel *panel = &p->f.panel[i];
-        a->x_edge = make_edges(p, h->x, &panel->x, plot_name(p, p->x),
+        a->x_edge = make_edges(p, h->x, &panel->x, plot_label(p, p->x),
                                p->log_x && h->x->value[0] > 0, panels > 1 ? 4 : 8, end);
         a->z_edge = make_edges(p, h->z, &panel->y, plot_name(p, p->z),
                                p->log_y && h->z->value[0] > 0, panels > 1 ? 4 : 6, NAN);

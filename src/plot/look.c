@@ -191,6 +191,12 @@ static uint64_t runs_of_grid(const char *meta) {
     return runs >= 1 && runs < 0x1p53 ? (uint64_t)runs : 0;
 }
 
+const char *plot_label(struct plot *p, uint32_t column) {
+    bool is_time = p->d->columns.items[column].role == READER_TIME && p->time_unit;
+    const char *name = plot_name(p, column);
+    return is_time ? arena_printf(&p->arena, "%s (%s)", name, p->time_unit) : name;
+}
+
 const char *plot_says(struct plot *p, uint32_t column, double value) {
     const struct reader_words *words = p->d->columns.items[column].words;
     char text[TICK_ROOM];
@@ -207,6 +213,7 @@ shoal_code look_at(struct plot *p) {
         p->method = io_meta_option(p->d->meta, &p->arena, "method");
         p->rtol = io_meta_option(p->d->meta, &p->arena, "rtol");
         p->t1 = io_meta_option(p->d->meta, &p->arena, "t1");
+        p->time_unit = io_meta_option(p->d->meta, &p->arena, "time-unit");
     }
     shoal_code code = look_at_inputs(p);
     p->title_runs = !p->d->reduced ? p->runs : p->d->meta ? runs_of_grid(p->d->meta) : 0;

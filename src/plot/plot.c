@@ -99,7 +99,8 @@ void plot_titles(struct plot *p, const char *what) {
         number_finite(p->t1, &t1)) {
         char value[TICK_ROOM];
         number_short(t1, 6, value);
-        snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", t = %s", value);
+        snprintf(f->subtitle + n, sizeof f->subtitle - (size_t)n, ", t = %s%s%s", value,
+                 p->time_unit ? " " : "", p->time_unit ? p->time_unit : "");
     }
 }
 

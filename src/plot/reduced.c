@@ -311,7 +311,7 @@ static shoal_code make_axes(struct plot *p, struct panel *panel, const struct dr
     if (words)
         axis_make_names(&panel->x, plot_name(p, p->x), words->word, words->count);
     else
-        axis_make(&panel->x, plot_name(p, p->x), x.low, x.high, p->log_x, 8);
+        axis_make(&panel->x, plot_label(p, p->x), x.low, x.high, p->log_x, 8);
     (p->o->y_range ? axis_make : axis_make_round)(&panel->y, d->s->name, y.low, y.high, p->log_y,
                                                   variables > 2 ? 3 : 6);
     return code;

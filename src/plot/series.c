@@ -104,7 +104,7 @@ static shoal_code make_axes(struct plot *p, struct panel *panel, const struct li
     if (!code)
         code = range_asked(p->o->y_range, &y, p->r);
     bool air = p->kind == SHOAL_PLOT_phase && !p->o->x_range;
-    (air ? axis_make_round : axis_make)(&panel->x, plot_name(p, p->x), x.low, x.high, p->log_x, 8);
+    (air ? axis_make_round : axis_make)(&panel->x, plot_label(p, p->x), x.low, x.high, p->log_x, 8);
     (p->o->y_range ? axis_make : axis_make_round)(&panel->y, plot_name(p, p->y[which]), y.low,
                                                   y.high, p->log_y, p->ys > 2 ? 3 : 6);
     return code;
@@ -232,7 +232,7 @@ static shoal_code make_panel(struct plot *p, struct panel *panel, struct fan *f,
     code = range_asked(p->o->x_range, &x, p->r);
     if (!code)
         code = range_asked(p->o->y_range, &y, p->r);
-    axis_make(&panel->x, plot_name(p, p->x), x.low, x.high, p->log_x, 8);
+    axis_make(&panel->x, plot_label(p, p->x), x.low, x.high, p->log_x, 8);
     (p->o->y_range ? axis_make : axis_make_round)(&panel->y, plot_name(p, p->y[which]), y.low,
                                                   y.high, p->log_y, p->ys > 2 ? 3 : 6);
     add_band(p, panel, f, 0, 4, 0.22, which ? NULL : "90 % of runs");

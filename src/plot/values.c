@@ -137,9 +137,9 @@ static shoal_code make_axes(struct plot *p, struct panel *panel, const struct co
     shoal_code code = range_asked(p->o->x_range, &x, p->r);
     if (!code)
         code = range_asked(p->o->y_range, &y, p->r);
-    axis_make(&panel->x, plot_name(p, p->x), x.low, x.high, p->log_x, 8);
+    axis_make(&panel->x, plot_label(p, p->x), x.low, x.high, p->log_x, 8);
     if (!given && p->kind == SHOAL_PLOT_points)
-        axis_make_round(&panel->x, plot_name(p, p->x), x.low, x.high, p->log_x, 8);
+        axis_make_round(&panel->x, plot_label(p, p->x), x.low, x.high, p->log_x, 8);
     (p->o->y_range ? axis_make : axis_make_round)(&panel->y, label_of(p), y.low, y.high, p->log_y,
                                                   6);
     return code;
