@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // bench/plot: how long figures of large results take, and how much memory: a density of 10^8 points
-// against 10 s and 300 MB, a heat map of 2000 x 2000 against 1 s, and a plot as text.
+// against 10 s and 300 MB, a heat map of 2000 x 2000 against 1 s, and plots as text, of which one
+// has hardly anything to read, against 50 ms.
 //
 //     plot [POINTS]
 //
@@ -29,6 +30,13 @@ static double memory_mb(void) {
     return (double)u.ru_maxrss / 1024;
 }
 
+static double processor_s(void) {
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
 static void fail(shoal_log *log) {
     for (size_t i = 0; i < shoal_log_message_count(log); i++)
         fprintf(stderr, "%s\n", shoal_log_message(log, i).text);
@@ -45,10 +53,11 @@ static void write_result(const char *model, const char *const *words, const char
 static void draw(const char *what, const char *result, shoal_plot_options *o, const char *output) {
     char *text = NULL;
     shoal_log *log = shoal_log_new();
-    double start = now();
+    double start = now(), before = processor_s();
     if (shoal_plot(result, o, output, &text, log))
         fail(log);
-    printf("%-44s %7.3f s, at most %4.0f MB\n", what, now() - start, memory_mb());
+    printf("%-44s %7.3f s, %7.3f s of processors, at most %4.0f MB\n", what, now() - start,
+           processor_s() - before, memory_mb());
     free(text);
     shoal_log_free(log);
 }
@@ -77,7 +86,9 @@ static int draw_one(const char *what, const char *result, const char *dir) {
     } else if (!strcmp(what, "heat"))
         draw("heat map of 2000 x 2000, .png", result, &o, png);
     else
-        draw("heat map of 2000 x 2000, as text", result, &o, NULL);
+        draw(!strcmp(what, "text") ? "heat map of 2000 x 2000, as text"
+                                   : "heat map of 100 x 100, as text",
+             result, &o, NULL);
     unlink(png);
     return 0;
 }
@@ -110,6 +121,11 @@ int main(int argc, char **argv) {
                  grid);
     draw_alone(argv, "heat", grid);
     draw_alone(argv, "text", grid);
+    write_result(
+        model,
+        (const char *const[]){"sweep=w=lin:1:5:100", "sweep=g=lin:0:1:100", "vars=x", "t1=5", NULL},
+        grid);
+    draw_alone(argv, "small", grid); // hardly anything to read: what drawing itself takes
     unlink(grid);
     unlink(model);
     return 0;

@@ -391,6 +391,165 @@ TEST(plot_golden_grid) {
     CHECK(!draw(check_path("e.json"), &o, "svg", &said) && strstr(said, "error: "));
 }
 
+// ---- Numbers read back --------------------------------------------------------------------------
+
+// From places to numbers: by two ticks of each axis, which a small figure of one panel has.
+struct scale {
+    double x0, x_unit, y0, y_unit;
+};
+
+static double x_of(const char *svg, const char *number) {
+    char label[40];
+    snprintf(label, sizeof label, "text-anchor=\"middle\">%s</text>", number);
+    const char *p = strstr(svg, label);
+    REQUIRE(p);
+    while (p > svg && strncmp(p, " x=\"", 4))
+        p--;
+    return atof(p + 4);
+}
+
+static double y_of(const char *svg, const char *number) {
+    char label[40];
+    snprintf(label, sizeof label, "text-anchor=\"end\">%s</text>", number);
+    const char *p = strstr(svg, label);
+    REQUIRE(p);
+    while (p > svg && strncmp(p, " y=\"", 4))
+        p--;
+    return atof(p + 4) - 0.36 * 11.5; // numbers stand that much below their line
+}
+
+static struct scale scale_of(const char *svg, const char *xa, const char *xb, const char *ya,
+                             const char *yb) {
+    struct scale s = {.x_unit = (x_of(svg, xb) - x_of(svg, xa)) / (atof(xb) - atof(xa)),
+                      .y_unit = (y_of(svg, yb) - y_of(svg, ya)) / (atof(yb) - atof(ya))};
+    s.x0 = x_of(svg, xa) - atof(xa) * s.x_unit;
+    s.y0 = y_of(svg, ya) - atof(ya) * s.y_unit;
+    return s;
+}
+
+// The next point of an element, as numbers; false where it ends.
+static bool next_point(const char **p, const struct scale *s, double *x, double *y) {
+    char *end;
+    double px = strtod(*p, &end);
+    if (end == *p)
+        return false;
+    double py = strtod(end + 1, &end);
+    *p = end;
+    *x = (px - s->x0) / s->x_unit;
+    *y = (py - s->y0) / s->y_unit;
+    return true;
+}
+
+// The n-th line of a colour and of the width of data.
+static const char *find_line(const char *svg, const char *ink, int n) {
+    char end[64];
+    snprintf(end, sizeof end, "\" stroke=\"#%s\" stroke-width=\"1.5\"", ink);
+    const char *p = svg;
+    for (int i = 0; i <= n; i++) {
+        p = strstr(p + (i > 0), end);
+        REQUIRE(p);
+    }
+    while (strncmp(p, "points=\"", 8))
+        p--;
+    return p + 8;
+}
+
+// x = a^2 / 10 over a, where it did not fail: two pieces of one line.
+TEST(plot_lines_read_back) {
+    shoal_plot_options o = small(SHOAL_PLOT_line);
+    o.y = "x";
+    char *svg = draw(line_file(), &o, "svg", NULL);
+    REQUIRE(svg);
+    struct scale s = scale_of(svg, "2", "8", "2", "8");
+    int points = 0;
+    for (int piece = 0; piece < 2; piece++) {
+        double x, y;
+        for (const char *p = find_line(svg, "0072b2", piece); next_point(&p, &s, &x, &y);
+             p += *p == ' ', points++)
+            CHECK_NEAR(y, x * x / 10, 0.15);
+    }
+    CHECK_INT(points, RUNS - 5);
+    o = small(SHOAL_PLOT_series); // x = c t of the run with c = 39
+    o.y = "x";
+    o.runs = "39";
+    svg = draw(series_file(), &o, "svg", NULL);
+    REQUIRE(svg);
+    s = scale_of(svg, "2", "8", "100", "300");
+    double x, y;
+    points = 0;
+    for (const char *p = find_line(svg, "0072b2", 0); next_point(&p, &s, &x, &y);
+         p += *p == ' ', points++)
+        CHECK_NEAR(y, 39 * x, 3);
+    CHECK_INT(points, SAMPLES);
+}
+
+// The phase plane of a run: v = c - 0.1 (x / c)^2.
+TEST(plot_phase_reads_back) {
+    shoal_plot_options o = small(SHOAL_PLOT_phase);
+    o.x = "x";
+    o.y = "v";
+    o.runs = "10";
+    char *svg = draw(series_file(), &o, "svg", NULL);
+    REQUIRE(svg);
+    struct scale s = scale_of(svg, "20", "80", "2", "8");
+    double x, y;
+    int points = 0;
+    for (const char *p = find_line(svg, "0072b2", 0); next_point(&p, &s, &x, &y);
+         p += *p == ' ', points++)
+        CHECK_NEAR(y, 10 - 0.1 * (x / 10) * (x / 10), 0.1);
+    CHECK_INT(points, SAMPLES);
+}
+
+// Bars are as high as values are often, counted here once more.
+TEST(plot_histogram_reads_back) {
+    static const int often[] = {100, 60, 0, 140};
+    struct buf b = {0};
+    buf_puts(&b, "x\n");
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < often[i]; k++)
+            buf_printf(&b, "%d\n", 10 * i);
+    check_write(check_path("h.csv"), b.data);
+    buf_free(&b);
+    shoal_plot_options o = small(SHOAL_PLOT_histogram);
+    char *svg = draw(check_path("h.csv"), &o, "svg", NULL);
+    REQUIRE(svg);
+    struct scale s = scale_of(svg, "10", "20", "50", "100");
+    int bars = 0;
+    for (const char *p = svg; (p = strstr(p, "<polygon points=\"")); bars++) {
+        double x[4], y[4];
+        p += 17;
+        for (int i = 0; i < 4; i++, p += *p == ' ')
+            REQUIRE(next_point(&p, &s, &x[i], &y[i]));
+        int value = (int)lround((x[0] + x[2]) / 20); // the bin is narrow
+        REQUIRE(value >= 0 && value < 4);
+        CHECK_NEAR(y[1], often[value], 1);
+        CHECK_NEAR(y[0], 0, 1.5);
+    }
+    CHECK_INT(bars, 3);
+}
+
+// Strokes of a raster stand at the times, around the run's own input.
+TEST(plot_raster_reads_back) {
+    shoal_plot_options o = small(SHOAL_PLOT_raster);
+    o.y = "spike.t";
+    char *svg = draw(records_file(), &o, "svg", NULL);
+    REQUIRE(svg);
+    struct scale s = scale_of(svg, "2", "10", "1", "3");
+    int strokes = 0;
+    for (int i = 0; i < 3; i += 2) // run 1 has none
+        for (int k = 0; k < 4; k++, strokes++) {
+            double x, y, x2, y2;
+            const char *p = find_line(svg, "0072b2", strokes);
+            REQUIRE(next_point(&p, &s, &x, &y));
+            p++;
+            REQUIRE(next_point(&p, &s, &x2, &y2));
+            CHECK_NEAR(x, (k + 1) * (i + 1), 0.05);
+            CHECK_NEAR(x2, x, 1e-9);
+            CHECK_NEAR((y + y2) / 2, i + 1, 0.02);
+        }
+    CHECK_INT(strokes, 8);
+}
+
 // Statistics are drawn as they are: of x.q0.5, not of what else is there.
 TEST(plot_groups_are_of_their_columns) {
     shoal_plot_options o = small(SHOAL_PLOT_AUTO);
@@ -672,6 +831,25 @@ TEST(plot_letters) {
     CHECK(inked_title("\xff\xff") >= box);
 }
 
+// Windows lie from where they begin to where they end; one without a value is paper.
+TEST(plot_png_of_windows) {
+    shoal_plot_options o = small(SHOAL_PLOT_heat);
+    o.y = "f";
+    o.bare = true;
+    REQUIRE(draw(records_file(), &o, "png", NULL));
+    struct picture m = read_png(check_path("figure.png"));
+    for (uint32_t run = 0; run < 3; run++)
+        for (uint32_t k = 0; k < 3; k++) {
+            static const uint32_t middle[] = {80, 240, 360}; // of 0 to 2, 2 to 4, 4 to 5
+            double value = 10.0 * run + k;
+            uint32_t want = run == 2 && k == 2
+                                ? 0xffffff
+                                : colour_at(MAP_viridis, round(value / 21 * 253) / 253);
+            CHECK_INT(pixel(&m, middle[k], 250 - 100 * run), want);
+        }
+    CHECK(pixel(&m, 158, 250) != pixel(&m, 162, 250) && pixel(&m, 318, 250) != pixel(&m, 322, 250));
+}
+
 // A point in each corner and many in the middle.
 TEST(plot_png_of_a_density) {
     struct buf b = {0};
@@ -921,8 +1099,8 @@ TEST(plot_report_is_bounded) {
     struct buf b = {0}, m = {0};
     uint32_t seed = 1;
     buf_puts(&b, "run,t,x,y,z\n");
-    for (int run = 0; run < 7; run++)
-        for (int k = 0; k < 1500; k++) {
+    for (int run = 0; run < 4; run++)
+        for (int k = 0; k < 1000; k++) {
             seed = seed * 1664525 + 1013904223;
             buf_printf(&b, "%d,%d,%u,%u,%u\n", run, k, seed >> 8, seed >> 12, seed >> 20);
         }

@@ -338,7 +338,7 @@ static shoal_code choose_columns(struct plot *p) {
         for (uint32_t i = 0; i < p->d->columns.count && !p->ys; i++)
             if (p->d->columns.items[i].role == READER_COUNT)
                 p->y[p->ys++] = i;
-    if (p->ys == 0 || p->x == UINT32_MAX)
+    if (p->ys == 0 || (p->x == UINT32_MAX && p->kind != SHOAL_PLOT_histogram))
         return report_error(p->r, SHOAL_INPUT, "%s holds nothing that could be drawn", p->d->path);
     if (variables_of(p->kind) == 1)
         p->ys = 1;

@@ -18,8 +18,9 @@
 // The page stays below 2 MB: what is large is cut, or drawn as pixels.
 enum {
     FIRST_FAILED = 5,
-    FIGURE_MOST = 96 << 10,
-    FIGURES_MOST = 1300 << 10,
+    SVG_MOST = 96 << 10,  // of a drawing,
+    PNG_MOST = 108 << 10, // before it is text
+    FIGURES_MOST = 1500 << 10,
     MODEL_MOST = 200 << 10,
     VALUE_MOST = 2 << 10,
     COLUMNS_MOST = 1000,
@@ -338,17 +339,27 @@ static shoal_code put_statistics(struct page *g) {
 
 // ---- Figures ------------------------------------------------------------------------------------
 
-// One drawing: of lines and letters, or, where that is long, of pixels.
+// One drawing: of lines and letters, or, where that is long, of pixels, as many as there is room
+// for.
 static bool put_drawing(const struct plot_source *from, shoal_plot_options *o, const char *ids,
                         struct buf *out) {
+    static const double dpis[] = {96, 72, 54, 40};
     struct buf png = {0};
     if (plot_draw(from, o, PLOT_SVG, ids, out, NULL) != SHOAL_OK)
         return false;
-    if (out->length <= FIGURE_MOST)
+    if (out->length <= SVG_MOST)
         return true;
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof dpis / sizeof *dpis; i++) {
+        o->dpi = dpis[i];
+        png.length = 0;
+        good = plot_draw(from, o, PLOT_PNG, ids, &png, NULL) == SHOAL_OK && !png.failed;
+        if (good && png.length <= PNG_MOST)
+            break;
+    }
     out->length = 0;
-    bool good = plot_draw(from, o, PLOT_PNG, ids, &png, NULL) == SHOAL_OK && !png.failed;
-    buf_puts(out, "<img alt=\"a figure of the result\" src=\"data:image/png;base64,");
+    buf_printf(out, "<img alt=\"a figure of the result\" width=\"%u\" src=\"data:image/png;base64,",
+               o->width);
     if (good)
         svg_put_base64(out, (const unsigned char *)png.data, png.length);
     buf_puts(out, "\"/>\n");
@@ -362,7 +373,7 @@ static bool put_figure(struct page *g, const struct plot_source *from, shoal_plo
     static const char *const classes[] = {"light wide-only", "dark wide-only", "light narrow-only",
                                           "dark narrow-only"};
     struct buf all = {0};
-    bool good = g->figures < FIGURES_MOST;
+    bool good = true;
     for (int i = 0; i < 4 && good; i++) {
         struct buf one = {0};
         char ids[16];
@@ -380,7 +391,8 @@ static bool put_figure(struct page *g, const struct plot_source *from, shoal_plo
         buf_puts(&all, "</div>");
         buf_free(&one);
     }
-    if (good && !all.failed) {
+    good = good && !all.failed && g->figures + all.length <= FIGURES_MOST;
+    if (good) {
         put(g, "<figure>");
         buf_put(g->out, all.data, all.length);
         put(g, "</figure>\n");
