@@ -9,7 +9,7 @@ struct npz_array {
     const char *name;
     const double *data;
     uint32_t dims;
-    uint64_t shape[2];
+    uint64_t shape[3];
 };
 
 // `meta` may be NULL.

@@ -200,6 +200,51 @@ TEST(reader_statistics) {
     reader_close(d);
 }
 
+// Arrays whose axes do not fit each other are passed over or an error, and never more.
+TEST(reader_odd_arrays) {
+    static double numbers[64];
+    static const struct npz_array odd[] = {
+        {"run", numbers, 1, {3}},          {"run", numbers, 2, {1, 3}},
+        {"failed", numbers, 2, {3, 1}},    {"failed", numbers, 1, {3}},
+        {"t", numbers, 2, {3, 4}},         {"t", numbers, 1, {4}},
+        {"window_t", numbers, 1, {1}},     {"window_t", numbers, 1, {5}},
+        {"x", numbers, 2, {3, 4}},         {"x.t", numbers, 2, {3, 4}},
+        {"x.t", numbers, 2, {4, 3}},       {"y", numbers, 3, {3, 4, 2}},
+        {"offsets", numbers, 1, {4}},      {"window", numbers, 1, {3}},
+        {"x.mean", numbers, 3, {3, 1, 4}}, {"z", numbers, 1, {0}},
+        {"run", numbers, 1, {0}},          {"x", numbers, 2, {0, 4}},
+    };
+    enum { ODD = sizeof odd / sizeof *odd, TRIALS = 150 };
+    uint32_t seed = 7;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        struct npz_array some[5];
+        for (int i = 0; i < 5; i++) {
+            seed = seed * 1664525 + 1013904223;
+            some[i] = odd[(seed >> 16) % ODD];
+            for (int k = 0; k < i; k++) // no name twice
+                if (!strcmp(some[k].name, some[i].name))
+                    some[i].name = i % 2 ? "a" : "b";
+        }
+        npz_file_write(check_path("odd.npz"), some, 5, trial % 2 ? NULL : "{\"options\": 5}");
+        struct reader *d = NULL;
+        if (reader_open(check_path("odd.npz"), &d, NULL))
+            continue;
+        for (uint32_t i = 0; i < d->columns.count; i++) {
+            struct reader_pass *pass = NULL;
+            size_t rows = 1, all = 0;
+            shoal_code code = reader_pass_open(d, d->columns.items[i].table, &i, 1, &pass, NULL);
+            while (!code && rows) {
+                const double *const *column;
+                code = reader_pass_next(pass, &column, &rows, NULL);
+                all += rows;
+            }
+            CHECK(all <= 64);
+            reader_pass_close(pass);
+        }
+        reader_close(d);
+    }
+}
+
 // Which columns are what.
 TEST(reader_knows_inputs) {
     static const char *const files[] = {"o.npz", "o.csv"};

@@ -566,6 +566,9 @@ TEST(plot_groups_are_of_their_columns) {
         double end = end_of_line(svg, ink);
         CHECK_NEAR(20 + (end - (zero - 0.36 * 11.5 - 0.5)) / unit, 20 + 30 * i, 0.5);
     }
+    check_write(check_path("same.csv"), "t,x.mean,failed\n0,1,0\n1,2,0\n0,5,0\n1,6,0\n");
+    CHECK(!draw(check_path("same.csv"), &o, "svg", &said)); // one line would mix two groups
+    CHECK_HAS(said, "which of its groups is which");
     o.fix = "_arm=pills";
     svg = draw(groups_file(), &o, "svg", &said);
     CHECK_HAS(said, "only runs with pills are shown");

@@ -286,8 +286,18 @@ static shoal_code load_variable(struct plot *p, struct drawing *d) {
     if (d->low[0] == UINT32_MAX && mean != UINT32_MAX && deviation != UINT32_MAX)
         make_deviation(p, d, mean, deviation);
     uint32_t *group = arena_new(&p->arena, uint32_t, d->c.rows + 1);
-    for (size_t i = 0; i < d->c.rows; i++)
+    double last[LINES_MOST + 1];
+    for (int i = 0; i <= LINES_MOST; i++)
+        last[i] = NAN;
+    for (size_t i = 0; i < d->c.rows; i++) {
         group[i] = group_of(&d->g, &d->c, 1, i);
+        if (group[i] < LINES_MOST && d->c.column[0][i] == last[group[i]])
+            return report_error(p->r, SHOAL_INPUT,
+                                "%s does not say which of its groups is which; an NPZ or CSV file "
+                                "has their names",
+                                p->d->path);
+        last[group[i]] = d->c.column[0][i];
+    }
     d->group = group;
     return SHOAL_OK;
 }

@@ -504,8 +504,12 @@ static void put_head(struct page *g) {
 
 static shoal_code put_page(struct page *g, const struct outcome *o) {
     put_head(g);
-    buf_printf(g->out, "<p class=\"soft\">%llu runs, %llu ok</p>\n", (unsigned long long)o->runs,
-               (unsigned long long)(o->by[SHOAL_STATUS_ok] + o->by[SHOAL_STATUS_stopped]));
+    if (g->d->reduced)
+        put(g, "<p class=\"soft\">statistics over runs</p>\n");
+    else
+        buf_printf(g->out, "<p class=\"soft\">%llu runs, %llu ok</p>\n",
+                   (unsigned long long)o->runs,
+                   (unsigned long long)(o->by[SHOAL_STATUS_ok] + o->by[SHOAL_STATUS_stopped]));
     put_figures(g);
     put_statuses(g, o);
     shoal_code code = put_statistics(g);
