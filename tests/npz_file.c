@@ -26,7 +26,9 @@ void npz_file_write(const char *path, const struct npz_array *array, uint32_t co
     REQUIRE(count < ARRAYS);
     for (uint32_t i = 0; i < count; i++) {
         struct buf bytes = {0};
-        uint64_t numbers = array[i].shape[0] * (array[i].dims > 1 ? array[i].shape[1] : 1);
+        uint64_t numbers = 1;
+        for (uint32_t k = 0; k < array[i].dims; k++)
+            numbers *= array[i].shape[k];
         npy_put_header(&bytes, "<f8", array[i].shape, array[i].dims);
         buf_put(&bytes, array[i].data, numbers * sizeof(double));
         add_member(&file, &member[members++], array[i].name, &bytes);

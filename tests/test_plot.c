@@ -1007,6 +1007,14 @@ TEST(plot_on_a_pipe) {
     CHECK(o.status == 0 && is_ascii(o.out));
     CHECK_HAS(o.out, "@");
     CHECK_HAS(o.out, "/"); // what failed
+    // What is fine and has no value is neither the highest nor failed.
+    check_write(check_path("e.csv"), "run,a,b,t,x,status\n0,0,0,1,1,ok\n1,0,1,1,1,ok\n"
+                                     "2,1,0,1,nan,ok\n3,1,1,1,nan,ok\n");
+    o = RUN(check_shoal(), "plot", check_path("e.csv"), "--bare", "-q");
+    CHECK(o.status == 0 && !strchr(o.out, '/'));
+    char *upper = strstr(o.out, " 1+"), *lower = strstr(o.out, " 0+");
+    REQUIRE(upper && lower);
+    CHECK(strspn(upper + 3, " ") > 60 && strspn(lower + 3, "+") > 60);
 }
 
 TEST(plot_as_a_command) {

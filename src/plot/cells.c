@@ -75,7 +75,7 @@ static struct image *paint(struct plot *p, const struct cells *c, uint32_t i,
     for (uint64_t k = 0; k < area; k++)
         place[k] = place_of(c, cell_of(c, first + k));
     memcpy(colours, c->colours, sizeof c->colours);
-    *image = (struct image){(uint32_t)shape[1], (uint32_t)shape[0], place, colours};
+    *image = (struct image){(uint32_t)shape[1], (uint32_t)shape[0], place, colours, 0};
     return image;
 }
 

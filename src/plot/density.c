@@ -99,7 +99,7 @@ static struct image *paint(struct density *d) {
         share = share > 0 ? share < 1 ? share : 1 : 0;
         place[i] = (uint8_t)(1 + (int)(share * 254 + 0.5));
     }
-    *image = (struct image){d->width, d->height, place, p->f.bar_colours};
+    *image = (struct image){d->width, d->height, place, p->f.bar_colours, 0};
     return image;
 }
 

@@ -342,7 +342,7 @@ static void draw_bar(const struct figure *f, const struct layout *l, struct pen 
     uint8_t place[255];
     for (int i = 0; i < 255; i++)
         place[i] = (uint8_t)(255 - i);
-    pen->image(pen, at, &(struct image){1, 255, place, f->bar_colours});
+    pen->image(pen, at, &(struct image){1, 255, place, f->bar_colours, 0});
     pen->line(pen,
               (double[]){at.x - 0.5, at.y - 0.5, at.x + at.w + 0.5, at.y - 0.5, at.x + at.w + 0.5,
                          at.y + at.h + 0.5, at.x - 0.5, at.y + at.h + 0.5, at.x - 0.5, at.y - 0.5},

@@ -17,6 +17,7 @@ struct image {
     uint32_t width, height;
     const uint8_t *place;
     const colour *colours; // [256]
+    uint8_t empty;         // a place of no value, whose colour is the paper's; 0: none
 };
 
 enum layer_kind {

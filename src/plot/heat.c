@@ -157,7 +157,7 @@ static struct image *paint(struct plot *p, const struct painter *a, const colour
             place[(size_t)row * a->width + i] = failed ? 0 : shade(a->bar, value);
         }
     }
-    *image = (struct image){a->width, a->height, place, colours};
+    *image = (struct image){a->width, a->height, place, colours, EMPTY};
     return image;
 }
 

@@ -120,13 +120,19 @@ static void mark_hatch(struct screen *s, const struct panel *p, const struct lay
     }
 }
 
-// The highest place in the part of the image that a half of a cell shows.
-static uint8_t highest(const struct image *m, double x0, double x1, double y0, double y1) {
+// The highest place in the part of the image that a half of a cell shows; 0: there is none, and
+// *empty says whether some of it has no value.
+static uint8_t highest(const struct image *m, double x0, double x1, double y0, double y1,
+                       bool *empty) {
     uint8_t place = 0;
     size_t right = (size_t)ceil(x1 * m->width), bottom = (size_t)ceil(y1 * m->height);
     for (size_t y = (size_t)(y0 * m->height); y < bottom && y < m->height; y++)
-        for (size_t x = (size_t)(x0 * m->width); x < right && x < m->width; x++)
-            place = m->place[y * m->width + x] > place ? m->place[y * m->width + x] : place;
+        for (size_t x = (size_t)(x0 * m->width); x < right && x < m->width; x++) {
+            uint8_t here = m->place[y * m->width + x];
+            bool none = m->empty && here == m->empty;
+            *empty = *empty || none;
+            place = here > place && !none ? here : place;
+        }
     return place;
 }
 
@@ -137,9 +143,10 @@ static void mark_image(struct screen *s, const struct panel *p, const struct ima
             double x0 = (double)column / s->columns, x1 = (column + 1.0) / s->columns;
             double y0 = (double)row / s->rows, y1 = (row + 0.5) / s->rows,
                    y2 = (row + 1.0) / s->rows;
-            c->upper = highest(m, x0, x1, y0, y1);
-            c->lower = highest(m, x0, x1, y1, y2);
-            c->hatched = p->hatched;
+            bool empty = false;
+            c->upper = highest(m, x0, x1, y0, y1, &empty);
+            c->lower = highest(m, x0, x1, y1, y2, &empty);
+            c->hatched = p->hatched && !empty;
         }
 }
 
