@@ -35,7 +35,7 @@ static const char page_style[] =
     "@media screen and (max-width:560px) and (prefers-color-scheme:dark){.light.narrow-only"
     "{display:none}.dark.narrow-only{display:block}}\n"
     "@media print{body{max-width:none}h2{break-after:avoid}figure,tr{break-inside:avoid}"
-    ".screen{display:none}}\n"
+    ".screen,th[data-sort]::after{display:none}pre{white-space:pre-wrap}}\n"
     ".k{color:var(--a);font-weight:600}.m{color:var(--c)}.s{color:var(--soft);font-style:italic}\n"
     "summary{cursor:pointer;color:var(--soft)}\n";
 

@@ -18,7 +18,7 @@
 // The page stays below 2 MB: what is large is cut, or drawn as pixels.
 enum {
     FIRST_FAILED = 5,
-    SVG_MOST = 96 << 10,  // of a drawing,
+    SVG_MOST = 168 << 10, // of a drawing,
     PNG_MOST = 108 << 10, // before it is text
     FIGURES_MOST = 1500 << 10,
     MODEL_MOST = 200 << 10,
@@ -339,6 +339,23 @@ static shoal_code put_statistics(struct page *g) {
 
 // ---- Figures ------------------------------------------------------------------------------------
 
+static uint32_t read_be(const char *bytes) {
+    const unsigned char *b = (const unsigned char *)bytes;
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+// A PNG as an SVG that holds nothing else, so that it can be zoomed into as others can.
+static void put_pixels(const struct buf *png, double scale, struct buf *out) {
+    double width = read_be(png->data + 16) * scale, height = read_be(png->data + 20) * scale;
+    buf_printf(out,
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+               "viewBox=\"0 0 %.0f %.0f\"><title>a figure of the result</title><image "
+               "width=\"%.0f\" height=\"%.0f\" href=\"data:image/png;base64,",
+               width, height, width, height, width, height);
+    svg_put_base64(out, (const unsigned char *)png->data, png->length);
+    buf_puts(out, "\"/></svg>\n");
+}
+
 // One drawing: of lines and letters, or, where that is long, of pixels, as many as there is room
 // for.
 static bool put_drawing(const struct plot_source *from, shoal_plot_options *o, const char *ids,
@@ -358,11 +375,8 @@ static bool put_drawing(const struct plot_source *from, shoal_plot_options *o, c
             break;
     }
     out->length = 0;
-    buf_printf(out, "<img alt=\"a figure of the result\" width=\"%u\" src=\"data:image/png;base64,",
-               o->width);
     if (good)
-        svg_put_base64(out, (const unsigned char *)png.data, png.length);
-    buf_puts(out, "\"/>\n");
+        put_pixels(&png, 96 / o->dpi, out);
     buf_free(&png);
     return good;
 }
@@ -403,11 +417,16 @@ static bool put_figure(struct page *g, const struct plot_source *from, shoal_plo
     return good;
 }
 
-static void put_figures(struct page *g) {
+// Of few runs, and where runs have times of their own, a series is what is chosen anyway.
+static bool is_series(const struct page *g, const struct outcome *o) {
+    return g->d->tables.count > 1 && (o->runs <= LINES_MOST || !g->d->tables.items[1].per_run);
+}
+
+static void put_figures(struct page *g, const struct outcome *o) {
     struct plot_source from = {.path = g->result};
     put(g, "<h2>What came out</h2>\n");
     bool any = put_figure(g, &from, SHOAL_PLOT_AUTO, NULL);
-    if (!g->d->reduced)
+    if (!g->d->reduced && !is_series(g, o))
         any = put_figure(g, &from,
                          g->d->tables.count > 1 ? SHOAL_PLOT_series : SHOAL_PLOT_histogram, NULL) ||
               any;
@@ -510,7 +529,7 @@ static shoal_code put_page(struct page *g, const struct outcome *o) {
         buf_printf(g->out, "<p class=\"soft\">%llu runs, %llu ok</p>\n",
                    (unsigned long long)o->runs,
                    (unsigned long long)(o->by[SHOAL_STATUS_ok] + o->by[SHOAL_STATUS_stopped]));
-    put_figures(g);
+    put_figures(g, o);
     put_statuses(g, o);
     shoal_code code = put_statistics(g);
     put_asked(g);
