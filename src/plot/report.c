@@ -417,19 +417,39 @@ static bool put_figure(struct page *g, const struct plot_source *from, shoal_plo
     return good;
 }
 
-// Of few runs, and where runs have times of their own, a series is what is chosen anyway.
-static bool is_series(const struct page *g, const struct outcome *o) {
-    return g->d->tables.count > 1 && (o->runs <= LINES_MOST || !g->d->tables.items[1].per_run);
+// The table of samples, or 0.
+static uint32_t find_samples(const struct page *g) {
+    for (uint32_t i = 1; i < g->d->tables.count; i++)
+        if (!strcmp(g->d->tables.items[i].name, "t"))
+            return i;
+    return 0;
+}
+
+// What is shown besides the figure that is chosen: samples of some runs, where that is no series
+// already; how often final values occur; events.
+static bool put_more_figures(struct page *g, const struct outcome *o,
+                             const struct plot_source *from) {
+    uint32_t samples = find_samples(g);
+    bool is_series = samples && (o->runs <= LINES_MOST || !g->d->tables.items[samples].per_run);
+    bool has_values = samples, any = false;
+    for (uint32_t i = 0; i < g->d->columns.count; i++)
+        has_values = has_values || (g->d->columns.items[i].table == READER_RUNS &&
+                                    g->d->columns.items[i].role == READER_VALUE);
+    if (samples && !is_series)
+        any = put_figure(g, from, SHOAL_PLOT_series, NULL);
+    else if (g->d->tables.count == 1)
+        any = put_figure(g, from, SHOAL_PLOT_histogram, NULL);
+    if (has_values && g->d->tables.count > 1) // else they are what was chosen
+        any = put_figure(g, from, SHOAL_PLOT_raster, NULL) || any;
+    return any;
 }
 
 static void put_figures(struct page *g, const struct outcome *o) {
     struct plot_source from = {.path = g->result};
     put(g, "<h2>What came out</h2>\n");
     bool any = put_figure(g, &from, SHOAL_PLOT_AUTO, NULL);
-    if (!g->d->reduced && !is_series(g, o))
-        any = put_figure(g, &from,
-                         g->d->tables.count > 1 ? SHOAL_PLOT_series : SHOAL_PLOT_histogram, NULL) ||
-              any;
+    if (!g->d->reduced)
+        any = put_more_figures(g, o, &from) || any;
     put(g, any ? "<p class=\"soft screen\">Ctrl and the wheel zoom, dragging moves, a double click "
                  "resets.</p>\n"
                : "<p>Nothing in the file can be drawn.</p>\n");
