@@ -877,6 +877,8 @@ TEST(plot_png_of_a_density) {
     CHECK(few != paper && pixel(&m, 399, 0) == few && pixel(&m, 0, 299) == few);
     CHECK(pixel(&m, 399, 299) == paper && pixel(&m, 200, 100) == paper);
     CHECK(pixel(&m, 200, 150) != paper && pixel(&m, 200, 150) != few);
+    // On light paper much is dark.
+    CHECK_INT(pixel(&m, 200, 150), colour_at(MAP_viridis, 0));
     size_t inked = 0;
     for (uint32_t y = 0; y < m.height; y++)
         for (uint32_t x = 0; x < m.width; x++)

@@ -127,7 +127,7 @@ shoal_code make_density(struct plot *p) {
     shoal_code code = find_axes(&d, panel);
     if (code)
         return code;
-    plot_palette(p, p->table, p->f.bar_colours);
+    plot_palette(p, true, p->f.bar_colours);
     plot_titles(p, plot_name(p, p->y[0]));
     if (p->o->shade != SHOAL_SHADE_EQUAL) { // its numbers are not known yet, but take room
         p->f.bar.label = "points at a pixel";

@@ -211,34 +211,22 @@ static void add_pairs(void *user, const double *const *column, size_t rows) {
     }
 }
 
-shoal_code make_next(struct plot *p) {
-    uint32_t columns[] = {reader_role(p->d, READER_RUN), p->y[0]};
-    struct pairs m = {.x = arena_new(&p->arena, double, PAIRS_MOST),
-                      .y = arena_new(&p->arena, double, PAIRS_MOST),
-                      .run = NAN};
+static shoal_code make_next_axes(struct plot *p, struct panel *panel, const struct pairs *m) {
     struct range x = range_none(), y = range_none();
-    struct run_list runs;
-    if (columns[0] == UINT32_MAX)
-        return report_error(p->r, SHOAL_INPUT, "%s: has no column `run`", p->d->path);
-    shoal_code code = p->o->runs ? run_list_read(p->o->runs, &runs, p->r) : SHOAL_OK;
-    if (!code)
-        code = pass_over(p, p->table, columns, 2, p->o->runs ? &runs : NULL, add_pairs, &m);
-    if (code)
-        return code;
-    if (m.left_out)
-        report_note(p->r, "the first %d pairs are shown, of %llu", PAIRS_MOST,
-                    (unsigned long long)(m.left_out + PAIRS_MOST));
-    range_add(&x, m.x, m.count, p->log_x);
-    range_add(&y, m.y, m.count, p->log_y);
-    code = range_asked(p->o->x_range, &x, p->r);
+    const char *name = plot_name(p, p->y[0]), *next = arena_printf(&p->arena, "next %s", name);
+    range_add(&x, m->x, m->count, p->log_x);
+    range_add(&y, m->y, m->count, p->log_y);
+    shoal_code code = range_asked(p->o->x_range, &x, p->r);
     if (!code)
         code = range_asked(p->o->y_range, &y, p->r);
-    struct panel *panel = plot_panels(p, 1, 1);
-    const char *name = plot_name(p, p->y[0]);
     (p->o->x_range ? axis_make : axis_make_round)(&panel->x, name, x.low, x.high, p->log_x, 8);
-    (p->o->y_range ? axis_make : axis_make_round)(
-        &panel->y, arena_printf(&p->arena, "next %s", name), y.low, y.high, p->log_y, 6);
-    struct layer *l = panel_add(panel, LAYER_LINE); // where a value follows itself
+    (p->o->y_range ? axis_make : axis_make_round)(&panel->y, next, y.low, y.high, p->log_y, 6);
+    return code;
+}
+
+// Where a value follows itself.
+static void add_diagonal(struct plot *p, struct panel *panel) {
+    struct layer *l = panel_add(panel, LAYER_LINE);
     double *same = arena_new(&p->arena, double, 2);
     same[0] = fmax(panel->x.low, panel->y.low);
     same[1] = fmin(panel->x.high, panel->y.high);
@@ -246,11 +234,34 @@ shoal_code make_next(struct plot *p) {
     l->count = same[0] < same[1] ? 2 : 0;
     l->ink = p->f.theme->soft;
     l->opacity = 0.5;
-    l = panel_add(panel, LAYER_POINTS);
+}
+
+shoal_code make_next(struct plot *p) {
+    uint32_t columns[] = {reader_role(p->d, READER_RUN), p->y[0]};
+    struct pairs m = {.x = arena_new(&p->arena, double, PAIRS_MOST),
+                      .y = arena_new(&p->arena, double, PAIRS_MOST),
+                      .run = NAN};
+    struct run_list runs;
+    if (columns[0] == UINT32_MAX)
+        return report_error(p->r, SHOAL_INPUT, "%s: has no column `run`", p->d->path);
+    shoal_code code = p->o->runs ? run_list_read(p->o->runs, &runs, p->r) : SHOAL_OK;
+    if (!code)
+        code = pass_over(p, p->table, columns, 2, p->o->runs ? &runs : NULL, add_pairs, &m);
+    struct panel *panel = plot_panels(p, 1, 1);
+    if (!code)
+        code = make_next_axes(p, panel, &m);
+    if (code)
+        return code;
+    if (m.left_out)
+        report_note(p->r, "the first %d pairs are shown, of %llu", PAIRS_MOST,
+                    (unsigned long long)(m.left_out + PAIRS_MOST));
+    add_diagonal(p, panel);
+    struct layer *l = panel_add(panel, LAYER_POINTS);
     l->x = m.x;
     l->y = m.y;
     l->count = m.count;
     l->ink = p->f.theme->line[0];
+    const char *name = plot_name(p, p->y[0]);
     plot_titles(p, arena_printf(&p->arena, "%s after %s", name, name));
     return SHOAL_OK;
 }

@@ -323,53 +323,71 @@ static shoal_code add_contours(struct plot *p, struct panel *panel, const struct
     return SHOAL_OK;
 }
 
+static struct heat *new_heats(struct plot *p, const struct input *x, const struct input *z,
+                              uint32_t panels) {
+    struct heat *h = arena_new(&p->arena, struct heat, panels);
+    size_t cells = (size_t)x->count * z->count;
+    for (uint32_t i = 0; i < panels; i++)
+        h[i] = (struct heat){.x = x,
+                             .z = z,
+                             .value = arena_new(&p->arena, double, cells),
+                             .failed = arena_new(&p->arena, bool, cells),
+                             .status = p->status != UINT32_MAX};
+    return h;
+}
+
+// Those of the bar, and one for no value.
+static const colour *make_colours(struct plot *p) {
+    colour *colours = arena_new(&p->arena, colour, 256);
+    for (int i = 1; i < EMPTY; i++)
+        colours[i] = colour_at(p->map, (i - 1) / (EMPTY - 2.0));
+    colours[EMPTY] = p->f.theme->paper;
+    return colours;
+}
+
+static shoal_code fill_panel(struct plot *p, struct panel *panel, const struct painter *a,
+                             const colour *colours, double end) {
+    panel->hatched = a->h->any_failed;
+    panel_add(panel, LAYER_IMAGE)->image = paint(p, a, colours);
+    shoal_code code = add_contours(p, panel, a->h, end);
+    struct layer *word = a->h->any_failed ? panel_add(panel, LAYER_HATCH) : NULL;
+    if (word) { // what hatching means
+        word->name = "failed";
+        word->ink = p->f.theme->soft;
+    }
+    return code;
+}
+
 shoal_code make_heat(struct plot *p) {
     struct input *third = find_third(p);
     uint32_t panels = third ? third->count : 1;
     const struct input *x = plot_input(p, p->x), *z = plot_input(p, p->z);
+    struct range g = range_none();
+    struct painter a = {.bar = &p->f.bar};
+    double end;
     if (!x || !z || (uint64_t)x->count * z->count * panels > CELLS_MOST)
         return report_error(p->r, SHOAL_INPUT,
                             "%s: a heat map is over two inputs with at most %d values in all; "
                             "`density` takes any number",
                             p->d->path, CELLS_MOST);
-    struct heat *h = arena_new(&p->arena, struct heat, panels);
-    struct range g = range_none();
-    struct painter a = {.bar = &p->f.bar};
-    for (uint32_t i = 0; i < panels; i++) {
-        double *value = arena_new(&p->arena, double, (size_t)x->count * z->count);
-        bool *failed = arena_new(&p->arena, bool, (size_t)x->count * z->count);
-        h[i] = (struct heat){
-            .x = x, .z = z, .value = value, .failed = failed, .status = p->status != UINT32_MAX};
-    }
+    struct heat *h = new_heats(p, x, z, panels);
     plot_panels(p, panels, (uint32_t)ceil(sqrt(panels)));
     shoal_code code = fill_panels(p, h, third, panels, &g);
-    if (code)
-        return code;
-    double end;
-    code = find_end(p, &end);
+    if (!code)
+        code = find_end(p, &end);
     if (code)
         return code;
     set_axes(p, h, panels, end, &a);
     axis_make(&p->f.bar, plot_name(p, p->y[0]), g.low, g.high, p->log_z, 6);
-    plot_palette(p, READER_RUNS, p->f.bar_colours);
+    plot_palette(p, false, p->f.bar_colours);
     plot_titles(p, plot_name(p, p->y[0]));
     struct box inside = plot_pixels(p);
     a.width = pixels_for(a.x_edge, x->count, inside.w);
     a.height = pixels_for(a.z_edge, z->count, inside.h);
-    colour *colours = arena_new(&p->arena, colour, 256); // those of the bar, and one for no value
-    for (int i = 1; i < EMPTY; i++)
-        colours[i] = colour_at(p->map, (i - 1) / (EMPTY - 2.0));
-    colours[EMPTY] = p->f.theme->paper;
+    const colour *colours = make_colours(p);
     for (uint32_t i = 0; i < panels && !code; i++) {
         a.h = &h[i];
-        p->f.panel[i].hatched = h[i].any_failed;
-        panel_add(&p->f.panel[i], LAYER_IMAGE)->image = paint(p, &a, colours);
-        code = add_contours(p, &p->f.panel[i], &h[i], end);
-        struct layer *word = h[i].any_failed ? panel_add(&p->f.panel[i], LAYER_HATCH) : NULL;
-        if (word) { // what hatching means
-            word->name = "failed";
-            word->ink = p->f.theme->soft;
-        }
+        code = fill_panel(p, &p->f.panel[i], &a, colours, end);
     }
     return code;
 }
