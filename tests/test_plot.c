@@ -674,9 +674,16 @@ TEST(plot_says_what_it_chose) {
     o = fresh();
     draw(records_file(), &o, "svg", &said);
     CHECK_HAS(said, "plot: raster of spike.v over spike.t");
+    o.kind = SHOAL_PLOT_heat;
+    draw(series_file(), &o, "svg", &said);
+    CHECK_HAS(said, "plot: heat of x over t and c");
+    o = fresh();
     check_write(check_path("sums.csv"), "run,I,f,n,status\n0,1,nan,0,ok\n1,2,5,0,ok\n2,3,7,0,ok\n");
     draw(check_path("sums.csv"), &o, "svg", &said); // inputs end where the grid does
     CHECK_HAS(said, "plot: line of f, n over I");
+    check_write(check_path("s.csv"), "run,t,x\n0,0,1\n0,1,2\n1,0,3\n1,1,4\n");
+    check_write(check_path("s.runs.csv"), "run,I,f,status\n0,1,9,ok\n1,2,8,ok\n");
+    CHECK_HAS(draw(check_path("s.csv"), &o, "svg", &said), ">I = 2</text>");
     check_write(check_path("reduced.csv"), "t,x.mean,x.q0.05\n0,1,0.5\n1,2,1.5\n");
     draw(check_path("reduced.csv"), &o, "svg", &said);
     CHECK_HAS(said, "plot: line of x.mean, x.q0.05 over t");

@@ -292,15 +292,18 @@ static shoal_code find_words(struct reader *d, const char *path, uint32_t table,
     shoal_code code = lines_open(&l, path, r);
     for (int i = 0; i < 2 && !code; i++)
         code = next_line(&l, &line, &length, r);
-    for (uint32_t k = 0; !code && line && next_field(line, length, &at, &field, &n); k++)
-        for (uint32_t i = 0; i < d->columns.count && !code; i++) {
-            struct reader_column *c = &d->columns.items[i];
-            bool text = n && isnan(read_value(field, n)) && !(n == 3 && !memcmp(field, "nan", 3));
-            if (c->table != table || c->index != k || c->role == READER_STATUS || !text)
-                continue;
-            c->words = arena_new(&d->arena, struct reader_words, 1);
-            code = c->words ? SHOAL_OK : SHOAL_MEMORY;
-        }
+    uint32_t i = 0; // columns of a table are in the order of its fields
+    for (uint32_t k = 0; !code && line && next_field(line, length, &at, &field, &n); k++) {
+        const struct reader_column *columns = d->columns.items;
+        while (i < d->columns.count && (columns[i].table != table || columns[i].index < k))
+            i++;
+        bool text = n && isnan(read_value(field, n)) && !(n == 3 && !memcmp(field, "nan", 3));
+        if (i == d->columns.count || columns[i].index != k || !text ||
+            columns[i].role == READER_STATUS)
+            continue;
+        d->columns.items[i].words = arena_new(&d->arena, struct reader_words, 1);
+        code = d->columns.items[i].words ? SHOAL_OK : SHOAL_MEMORY;
+    }
     lines_close(&l);
     return code;
 }

@@ -308,6 +308,8 @@ static uint32_t variables_of(shoal_plot_kind kind) {
     case SHOAL_PLOT_series:
     case SHOAL_PLOT_fan:
         return SERIES_VARS;
+    case SHOAL_PLOT_raster:
+        return NAMES_MOST;
     default:
         return 1;
     }
@@ -316,7 +318,10 @@ static uint32_t variables_of(shoal_plot_kind kind) {
 // Samples of all runs make a grid, too, where each has all of them.
 static shoal_code choose_over(struct plot *p) {
     shoal_code code = look_at_column(p, p->table, p->x, &p->over);
-    if (!code && p->over.value && p->over.rows == p->over.count * p->runs)
+    uint64_t runs = p->runs;
+    for (uint32_t i = 0; i < p->inputs && p->grid; i++)
+        runs /= isnan(p->input[i].fixed) ? 1 : p->input[i].count;
+    if (!code && p->over.value && p->over.rows == p->over.count * runs)
         return SHOAL_OK;
     return code ? code
                 : report_error(p->r, SHOAL_INPUT, "%s: not all runs have the same values of `%s`",
@@ -426,7 +431,7 @@ shoal_code choose(struct plot *p) {
     choose_log(p);
     if (p->kind == SHOAL_PLOT_heat)
         fix_others(p, !p->text, MULTIPLES_MOST);
-    if (p->kind == SHOAL_PLOT_line && p->table == READER_RUNS)
+    if (p->kind == SHOAL_PLOT_line && p->table == READER_RUNS && is_input(p, p->x))
         fix_others(p, p->ys == 1, LINES_MOST);
     return SHOAL_OK;
 }

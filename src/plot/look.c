@@ -122,8 +122,8 @@ shoal_code look_at_column(struct plot *p, uint32_t table, uint32_t column, struc
     return code;
 }
 
-// A CSV of summaries alone does not say where its inputs end. Those in front that make a grid are
-// some; else the first is.
+// A CSV of summaries without `t` does not say where its inputs end. Those in front that make a grid
+// are some; else the first is.
 static void drop_summaries(struct plot *p) {
     uint64_t cells = 1;
     uint32_t keep = 0;
@@ -159,8 +159,8 @@ static shoal_code look_at_inputs(struct plot *p) {
                           : SHOAL_OK;
     for (uint32_t i = 0; i < p->inputs && !code; i++)
         take_distinct(&p->input[i], &l.distinct[i]);
-    if (!p->d->meta && !p->d->reduced && p->d->tables.count == 1 &&
-        reader_role(p->d, READER_TIME) == UINT32_MAX)
+    if (!p->d->meta && !p->d->reduced && of_runs &&
+        reader_role_in(p->d, READER_RUNS, READER_TIME) == UINT32_MAX)
         drop_summaries(p);
     find_grid(p);
     return code;
