@@ -380,7 +380,6 @@ TEST(summary_of_zero) {
     summed_free(&s);
 }
 
-// Fixed steps of x = t - 1 end at 1 exactly; touching is no crossing.
 // What is left of an oscillation, or of a rest, is no oscillation; a small one is.
 LONG_TEST(summary_of_rest) {
     static const char *const how[] = {"tsit5", "rodas5p"};
@@ -402,6 +401,29 @@ LONG_TEST(summary_of_rest) {
     }
 }
 
+// At rest an explicit method's steps are as long as its stability allows, and it ripples by more
+// than its tolerance: by some forty times that with this method. That is no oscillation, neither by
+// itself (x) nor on top of one (f, on a limit cycle of a few hundred tolerances).
+TEST(summary_of_ripples) {
+    struct summed s = summed_run(
+        "par k=1, r=8e-4; init x=1.3, y=0.8, z=1.1, c=1.0005, s=1, f=1; u=x-1; v=y-1; w=z-1;"
+        "x'=k*(-9*u+4*v-2*w)+u*v; y'=k*(-7*u-3*v+3*w)-w*w; z'=k*(2*u-v-6*w)+u*w;"
+        "a=c-1; b=s-1; q=0.3*(1-(a*a+b*b)/(r*r)); c'=q*a-b; s'=q*b+a; f'=-20*(f-c)",
+        "k=2,3,4,5,6,7,8",
+        "method=dop853 rtol=1e-6 atol=1e-6 t1=150 settle=100 device=cpu "
+        "summary=X=period(x),T=period(f),amplitude(x)");
+    double ripple = 0;
+    for (uint64_t row = 0; row < 7; row++) {
+        ripple = fmax(ripple, summed_value(&s, "amplitude(x)", row, 0));
+        CHECK_MSG(isnan(summed_value(&s, "X", row, 0)), "row %d: %g", (int)row,
+                  summed_value(&s, "X", row, 0));
+        CHECK_NEAR(summed_value(&s, "T", row, 0), 2 * M_PI, 0.1);
+    }
+    CHECK(ripple > 30 * 2e-6);
+    summed_free(&s);
+}
+
+// Fixed steps of x = t - 1 end at 1 exactly; touching is no crossing.
 TEST(summary_crossing_at_a_step) {
     struct summed s =
         summed_run("x'=1; y'=2*(t-1); init x=-1,y=1", NULL,

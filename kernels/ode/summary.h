@@ -235,26 +235,70 @@ INLINE void summary_look(struct group *g, const struct trial *s, real theta, rea
     summary_values(summary_time(g, s, theta), y, g->p, v);
 }
 
-// How much expressions may be off at the end of a step, times ten: by the tolerance of the states
-// that they are made of, or with fixed steps by their rounding.
-INLINE void summary_noises(const struct shoal_args *a, struct group *g, const struct trial *s,
-                           real *out) {
-    SPARE(d, N, s->spare[1]);
+// How much states may be off at the end of a step, times ten: by their tolerance, or with fixed
+// steps by their rounding.
+INLINE void state_noises(const struct shoal_args *a, const struct trial *s, SPACE real *d) {
 #if ADAPTIVE
     real rtol = R(a->control[CONTROL_RTOL]);
     STATES(j, 0) d[j] = R(10) * r_fma(rtol, r_abs(s->y1[j]), R(a->atol[j]));
 #else
     STATES(j, 0) d[j] = R(100 * EPSILON) * r_abs(s->y1[j]);
 #endif
+}
+
+// How much expressions may be off by that.
+INLINE void summary_noises(const struct shoal_args *a, struct group *g, const struct trial *s,
+                           real *out) {
+    SPARE(d, N, s->spare[1]);
+    state_noises(a, s, d);
     summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
 }
 
 #if SUMMARY_SEGMENTED
-INLINE real summary_noise(const struct shoal_args *a, struct group *g, const struct trial *s,
-                          int e) {
+#if ADAPTIVE && defined SUMMARY_RIPPLE
+// How far the interpolant of a state is from the cubic with the same ends.
+INLINE real curve_apart(const struct curve *x, real theta) {
+    real d0 = x->c[1], d1 = curve_slope(x, R(1)), one = R(1) - theta;
+    real change = curve_at(x, R(1)) - x->c[0];
+    real bend = r_fma(one, d0 - change, theta * (change - d1));
+    return r_abs(x->c[0] + theta * change + theta * one * bend - curve_at(x, theta));
+}
+
+// A state at rest, whose steps stability holds down, ripples by some hundred tolerances. A step is
+// then longer than such a motion takes: the slope changes by more than the state ever moves, and
+// other interpolants are as far away. What is smaller than a hundred noises must stand out from
+// that as well, where steps are more than a third of a period long.
+INLINE real state_ripple(const struct group *g, const struct trial *s, int j, real noise) {
+    struct curve x = curve_of(g, s, j);
+    real first = x.c[1], last = curve_slope(&x, R(1)), middle = curve_slope(&x, R(0.5));
+    real bend = r_abs(first + last - middle - middle);
+    real steepest = r_at_least(r_abs(middle), r_at_least(r_abs(first), r_abs(last)));
+    real apart = r_at_least(curve_apart(&x, R(0.5)), curve_apart(&x, R(0.83)));
+    real ripple = r_fma(r_abs(last - first) + bend, R(SUMMARY_RIPPLE), apart * R(4));
+    return select(r_gt(bend, steepest * R(1.2)), r_at_most(ripple, R(100) * noise), R(0));
+}
+#else
+#define state_ripple(g, s, j, noise) R(0)
+#endif
+
+// By how much an expression must rise and fall to count as moving: because of this step, and of
+// those before.
+struct unsure {
+    real noise, ripple;
+};
+
+INLINE struct unsure summary_unsure(const struct shoal_args *a, struct group *g,
+                                    const struct trial *s, int e) {
     real out[SUMMARY_EXPRESSIONS];
-    summary_noises(a, g, s, out);
-    return out[e];
+    struct unsure x;
+    SPARE(d, N, s->spare[1]);
+    state_noises(a, s, d);
+    summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
+    x.noise = out[e];
+    STATES(j, 0) d[j] = state_ripple(g, s, j, d[j]);
+    summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
+    x.ripple = select(r_lt(out[e], R(INFINITY_VALUE)), out[e], R(0));
+    return x;
 }
 
 INLINE void summary_look_slopes(struct group *g, const struct trial *s, real theta, real *d) {
@@ -431,9 +475,19 @@ INLINE mask summary_across(struct group *g, const struct trial *s, const struct 
 // ---- Maxima that stand out ----------------------------------------------------------------------
 
 // A maximum counts when the value has risen to it, and fallen behind it, by more than a thousandth
-// of the range so far, and than the noise. Kept are the range, the candidate and its time, the
-// lowest value since, and whether it rises (1), falls (-1), or nothing is known (0).
-enum { RIDGE_LOW, RIDGE_HIGH, RIDGE_VALUE, RIDGE_TIME, RIDGE_LEAST, RIDGE_WAY, RIDGE_ROOM };
+// of the range so far, than the noise, and than ripples lately: those fade. Kept are the range, the
+// candidate and its time, the lowest value since, whether it rises (1), falls (-1), or nothing is
+// known (0), and the ripple.
+enum {
+    RIDGE_LOW,
+    RIDGE_HIGH,
+    RIDGE_VALUE,
+    RIDGE_TIME,
+    RIDGE_LEAST,
+    RIDGE_WAY,
+    RIDGE_RIPPLE,
+    RIDGE_ROOM
+};
 
 INLINE void ridge_begin(real *m, mask on) {
     m[RIDGE_LOW] = select(on, R(INFINITY_VALUE), m[RIDGE_LOW]);
@@ -442,13 +496,17 @@ INLINE void ridge_begin(real *m, mask on) {
     m[RIDGE_VALUE] = select(on, R(-INFINITY_VALUE), m[RIDGE_VALUE]);
     m[RIDGE_TIME] = select(on, R(0), m[RIDGE_TIME]);
     m[RIDGE_WAY] = select(on, R(0), m[RIDGE_WAY]);
+    m[RIDGE_RIPPLE] = select(on, R(0), m[RIDGE_RIPPLE]);
 }
 
 // Returns where the candidate turns out to be one.
-INLINE mask ridge_see(real *m, real v, real t, real noise, mask on) {
+INLINE mask ridge_see(real *m, real v, real t, struct unsure u, mask on) {
     m[RIDGE_LOW] = select(on, r_min(v, m[RIDGE_LOW]), m[RIDGE_LOW]);
     m[RIDGE_HIGH] = select(on, r_max(v, m[RIDGE_HIGH]), m[RIDGE_HIGH]);
-    real enough = r_max(noise, (m[RIDGE_HIGH] - m[RIDGE_LOW]) * R(1e-3)); // noise may be NaN
+    real ripple = r_max(u.ripple, m[RIDGE_RIPPLE] * R(0.998));
+    m[RIDGE_RIPPLE] = select(on, ripple, m[RIDGE_RIPPLE]);
+    real range = m[RIDGE_HIGH] - m[RIDGE_LOW];
+    real enough = r_max(u.noise, r_max(ripple, range * R(1e-3))); // the noise may be NaN
     mask falls = m_and(on, r_lt(m[RIDGE_WAY], R(0)));
     m[RIDGE_LEAST] = select(on, r_min(v, m[RIDGE_LEAST]), m[RIDGE_LEAST]);
     mask risen = m_and(on, r_gt(v, m[RIDGE_LEAST] + enough));

@@ -473,6 +473,17 @@ static void put_gauss(struct buf *out, const struct method *m) {
     buf_puts(out, "\n");
 }
 
+// By which part of the change of its slope in a step a ripple is less: that change is two to three
+// times the eigenvalue, in steps, of what the state is off its rest, and a ripple less than three.
+// Interpolants of high order show it more by being apart.
+static void put_ripple(struct buf *out, const struct method *m) {
+    if (m->scheme != EXPLICIT)
+        return;
+    buf_puts(out, "#define SUMMARY_RIPPLE ");
+    codegen_number(out, m->order > 5 ? 0.15 : 1.75 / method_stability(m));
+    buf_puts(out, "\n");
+}
+
 // Whether an expression may jump, or bend sharply.
 static bool some_jump(const struct summary_code *c, const struct dag *d, struct arena *arena) {
     const uint32_t *uses = dag_uses(d, c->value, c->expressions, arena);
@@ -499,6 +510,7 @@ static void put_calls(struct buf *out, const struct summary_code *c, const struc
                some_jump(c, like->dag, arena), some_timed(c->plan));
     if (has_points(c->plan))
         put_gauss(out, m);
+    put_ripple(out, m);
     put_functions(out, c, like, arena);
     if (c->segmented)
         buf_puts(out, kernel_file_find("ode", "dense_slope.h")->text);
