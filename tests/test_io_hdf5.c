@@ -6,6 +6,7 @@
 #include "io/io.h"
 #include "result/result_names.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -334,4 +335,67 @@ TEST(hdf5_long_names) {
     t = read_file(check_path("b.h5"));
     CHECK_INT(t.code, SHOAL_IO);
     CHECK_HAS(t.said, "cannot open 'b'");
+}
+
+// ---- Dimension scales ---------------------------------------------------------------------------
+
+// The library that knows of them, which is an oracle here.
+struct scales_library {
+    int (*attached)(h5id dataset, h5id scale, unsigned axis);
+    int (*count)(h5id dataset, unsigned axis);
+};
+
+static struct scales_library open_scales(void) {
+    static const char *const names[] = {"libhdf5_hl.so", "libhdf5_serial_hl.so",
+                                        "libhdf5_serial_hl.so.100", "libhdf5_hl.so.100"};
+    struct scales_library l = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !l.count; i++) {
+        void *handle = dlopen(names[i], RTLD_NOW);
+        void *attached = handle ? dlsym(handle, "H5DSis_attached") : NULL;
+        void *count = handle ? dlsym(handle, "H5DSget_num_scales") : NULL;
+        memcpy(&l.attached, &attached, sizeof attached);
+        memcpy(&l.count, &count, sizeof count);
+    }
+    if (!l.attached || !l.count)
+        check_skip("no library for dimension scales");
+    return l;
+}
+
+// Of a dataset: the scales of its axes, which are `scale` or, where that is "", none.
+static void check_axes(const struct hdf5 *h, const struct scales_library *l, h5id file,
+                       const char *name, const char *const *scale, unsigned axes) {
+    h5id dataset = h->H5Dopen2(file, name, H5_DEFAULT);
+    CHECK_MSG(dataset >= 0, "%s is not there", name);
+    for (unsigned i = 0; i < axes; i++) {
+        CHECK_MSG(l->count(dataset, i) == (*scale[i] != 0), "%s: %d scales of axis %u", name,
+                  l->count(dataset, i), i);
+        h5id other = *scale[i] ? h->H5Dopen2(file, scale[i], H5_DEFAULT) : -1;
+        CHECK_MSG(other < 0 || l->attached(dataset, other, i) == 1, "%s: axis %u", name, i);
+        if (other >= 0)
+            h->H5Dclose(other);
+    }
+    h->H5Dclose(dataset);
+}
+
+// All that a run can have has its runs along `run`: samples, windows, peaks and records too.
+TEST(hdf5_dimension_scales) {
+    struct scales_library l = open_scales();
+    check_write(check_path("m.ode"), "x'=v\nv'=-x\ninit x=1\npar k=1\nevent up when v : k=k+1\n");
+    struct check_output o =
+        RUN(check_shoal(), "run", check_path("m.ode"), "--t1", "20", "--sweep", "k=1,2,3", "--save",
+            "n=4", "--window", "8", "--summary", "max(x),p=peaks(x,2)", "--record", "up,2", "-q",
+            "-o", check_path("o.h5"));
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    struct report r = {0};
+    const struct hdf5 *h = hdf5_enter("o.h5", &r);
+    REQUIRE(h);
+    h5id file = h->H5Fopen(check_path("o.h5"), 0, H5_DEFAULT);
+    check_axes(h, &l, file, "k", (const char *[]){"run"}, 1);
+    check_axes(h, &l, file, "x", (const char *[]){"run", "t"}, 2);
+    check_axes(h, &l, file, "max(x)", (const char *[]){"run", ""}, 2);
+    check_axes(h, &l, file, "p.t", (const char *[]){"run", "", ""}, 3);
+    check_axes(h, &l, file, "up.t", (const char *[]){"run", ""}, 2);
+    h->H5Fclose(file);
+    hdf5_leave(h);
+    report_free(&r);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    AXES_MOST = 2,
+    AXES_MOST = 1 + RESULT_AXES,
     USERS_MOST = 4000, // an attribute has at most 64 KiB
 };
 
@@ -30,7 +30,7 @@ struct references {
     const uint64_t *items;
 };
 
-enum { BY_RUN, BY_TIME, SCALES };
+enum { BY_RUN, BY_TIME, SCALES, BY_NONE = SCALES };
 
 struct scales {
     const struct hdf5 *h;
@@ -39,14 +39,20 @@ struct scales {
     h5id reference_list, dimension_list; // types
 };
 
-// The scales of an array's axes; returns how many axes have one. A scale has none itself.
-static int axes_of(const struct result_array *a, int scale[AXES_MOST]) {
+// The scales of an array's axes; returns how many axes there are, or 0 where none has one. A scale
+// has none itself, and the axes of a wide array behind the runs are counted only: windows have
+// edges, of which there is one more.
+static int axes_of(const struct result_list *l, const struct result_array *a,
+                   int scale[AXES_MOST]) {
     bool is_scale = a->role == ROLE_RUN || (a->role == ROLE_TIME && a->axes != AXES_PER_RUN);
-    if (is_scale || a->axes == AXES_OFFSETS || a->axes == AXES_WIDE || a->role == ROLE_EDGES)
+    uint64_t shape[1 + RESULT_AXES];
+    if (is_scale || a->axes == AXES_OFFSETS || a->role == ROLE_EDGES)
         return 0;
-    scale[0] = a->axes == AXES_FLAT ? BY_TIME : BY_RUN;
-    scale[1] = BY_TIME;
-    return a->axes == AXES_PER_SAMPLE ? 2 : 1;
+    for (int i = 0; i < AXES_MOST; i++)
+        scale[i] = a->axes == AXES_WIDE ? BY_NONE : BY_TIME;
+    if (a->axes != AXES_FLAT)
+        scale[0] = BY_RUN;
+    return result_shape(l, a, 1, shape);
 }
 
 static bool make_types(struct scales *s) {
@@ -70,6 +76,9 @@ static bool attach(struct scales *s, h5id dataset, const char *name, const int *
     if (!refer(s, name, &self))
         return false;
     for (int i = 0; i < axes; i++) {
+        list[i] = (struct references){0, NULL};
+        if (scale[i] == BY_NONE)
+            continue;
         struct scale *of = &s->scale[scale[i]];
         list[i] = (struct references){1, &of->self};
         of->users[of->count].dataset = self; // one by one: what lies between is to stay zero
@@ -109,7 +118,7 @@ static bool put_all(struct scales *s, const struct pieces *p, const h5id *datase
         ok = s->scale[i].users && refer(s, s->scale[i].name, &s->scale[i].self);
     }
     for (uint32_t i = 0; i < list->count && ok; i++) {
-        int scale[AXES_MOST], axes = axes_of(&list->array[i], scale);
+        int scale[AXES_MOST], axes = axes_of(list, &list->array[i], scale);
         ok = !axes || attach(s, dataset[i], p->names.name[i], scale, axes);
     }
     for (int i = 0; i < SCALES && ok; i++)

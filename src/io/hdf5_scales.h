@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Dimension scales: which dataset of an HDF5 file holds the coordinates of which axis.
 //
-// Runs are along `run`, samples along `t`. The scales are the attributes that the HDF5 Dimension
-// Scale Specification asks for, written by hand: the library that has calls for them
-// (libhdf5_hl) often is not there.
+// Runs are along `run`, samples along `t`; other axes (windows, peaks, records) have none. The
+// scales are the attributes that the HDF5 Dimension Scale Specification asks for, written by hand:
+// the library that has calls for them (libhdf5_hl) often is not there.
 #ifndef SHOAL_IO_HDF5_SCALES_H
 #define SHOAL_IO_HDF5_SCALES_H
 
