@@ -326,7 +326,7 @@ TEST(batch_bad_tables) {
     BAD_TABLE("column `rho` holds text", {.name = "rho", .text = words});
     BAD_TABLE("runs.csv gives `rho` twice", rho, rho);
     BAD_TABLE("runs.csv gives `_t` twice", rho, tag, tag);
-    BAD_TABLE("no column named after a parameter", tag, {.name = "run", .number = fine});
+    BAD_TABLE("no column named after a parameter", {.name = "run", .number = fine});
     struct table *empty = table_of(0);
     add(empty, rho);
     BAD(bed, batch_use_table(bed->batch, empty, &bed->report), "no rows");

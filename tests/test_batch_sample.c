@@ -415,7 +415,10 @@ TEST(sample_per_row_of_names_only) {
     CHECK(batch_value(bed->batch, 0, 0) != batch_value(bed->batch, 0, 1));
     batch_set_per_row(bed->batch, false);
     batch_set_samples(bed->batch, 2);
-    BAD(bed, batch_check(bed->batch, &bed->report), "no column named after a parameter");
+    READY(bed);
+    BAD(bed, batch_check_table(bed->batch, false, &bed->report),
+        "no column named after a parameter");
+    CHECK_INT(batch_check_table(bed->batch, true, &bed->report), SHOAL_OK);
     bed_free(bed);
 }
 

@@ -104,6 +104,14 @@ TEST(dose_by_id) {
         snprintf(ending, sizeof ending, ",%g,ok", want[i]);
         CHECK_MSG(strstr(line, ending), "%s: not %s", line, ending);
     }
+    // A batch may hold nothing but who the rows are, if the doses ask for that.
+    const char *who = check_path("who.csv");
+    check_write(who, "_ID\nbert\n7\nanna\n");
+    o = run(model("m.ode", "", ""), file, "--set k=0,ka=0 --vars c --batch", who);
+    CHECK_HAS(o.out, "\n0,bert,10,2,ok\n1,7,10,4,ok\n2,anna,10,1,ok\n");
+    o = run(model("m.ode", "", ""), doses("TIME,AMT,CMT\n0,3,c\n"), "--batch", who);
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "who.csv has no column named after a parameter");
     // By the number of the run, in shards and chunks too; without IDs for all.
     file = doses(HEAD "1,0,1,2,0,0,0\n2,0,2,2,0,0,0\n");
     const char *m = model("m.ode", "", "");

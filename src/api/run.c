@@ -123,6 +123,8 @@ static shoal_code check_batch(const shoal_solver *s, const shoal_batch *batch, s
                             there);
     }
     shoal_code code = batch_check(batch->batch, r);
+    if (code == SHOAL_OK)
+        code = batch_check_table(batch->batch, plan_chooses(s->plan), r);
     if (code == SHOAL_OK && s->plan->doses)
         code = dose_list_check(s->plan->doses, batch->batch, s->plan->t0, r);
     if (code == SHOAL_OK)

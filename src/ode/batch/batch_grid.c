@@ -188,25 +188,14 @@ static shoal_code make_parts(struct batch *b, struct report *r) {
     return SHOAL_OK;
 }
 
-// What a table gives must make runs differ.
-static shoal_code check_table(const struct batch *b, const uint32_t counts[INPUT_KINDS],
-                              struct report *r) {
-    if (!b->table || counts[INPUT_TABLE] || b->per_row)
-        return SHOAL_OK;
-    return report_error(r, SHOAL_INPUT,
-                        "%s has no column named after a parameter or, as x(0), an initial value",
-                        b->table);
-}
-
 static shoal_code check(struct batch *b, const void *args, struct report *r) {
     (void)args;
     uint32_t counts[INPUT_KINDS] = {0};
     b->runs = b->rows = 0; // of a batch that is wrong
     shoal_code set = batch_check_set(b, b->model, r), zips = check_zips(b, r),
                groups = make_groups(b, counts, r);
-    shoal_code samples = check_samples(b, counts[INPUT_SAMPLE], r),
-               table = check_table(b, counts, r);
-    if (set || zips || groups || samples || table)
+    shoal_code samples = check_samples(b, counts[INPUT_SAMPLE], r);
+    if (set || zips || groups || samples)
         return SHOAL_INPUT;
     shoal_code code = count_runs(b, r);
     return code == SHOAL_OK ? make_parts(b, r) : code;
@@ -218,6 +207,17 @@ shoal_code batch_check(struct batch *b, struct report *r) {
     b->noted = noted || (code == SHOAL_OK && r);
     b->fresh = true;
     return code;
+}
+
+shoal_code batch_check_table(const struct batch *b, bool chosen, struct report *r) {
+    bool differ = !b->table || b->per_row || chosen;
+    for (uint32_t k = 0; k < b->inputs.count; k++)
+        differ = differ || b->inputs.items[k].kind == INPUT_TABLE;
+    return differ ? SHOAL_OK
+                  : report_error(r, SHOAL_INPUT,
+                                 "%s has no column named after a parameter or, as x(0), an initial "
+                                 "value, and nothing else (--doses, --driver) looks at the others",
+                                 b->table);
 }
 
 void batch_refresh(struct batch *b) {

@@ -133,7 +133,7 @@ static shoal_code add_columns(struct batch *b, const struct table *t, struct rep
     }
     if (errors)
         return SHOAL_INPUT;
-    if (b->inputs.count == inputs && !(b->per_row && b->extras.count))
+    if (b->inputs.count == inputs && !b->extras.count)
         return report_error(
             r, SHOAL_INPUT,
             "%s has no column named after a parameter or, as x(0), an initial value", t->source);

@@ -119,6 +119,13 @@ double plan_dt(const shoal_options *options) {
     return isnan(options->dt) ? options->dt_model : options->dt;
 }
 
+bool plan_chooses(const struct plan *p) {
+    bool chooses = p->doses && !p->doses->for_all;
+    for (uint32_t i = 0; i < p->model->signals.count; i++)
+        chooses = chooses || (p->driver[i] && p->driver[i]->by);
+    return chooses;
+}
+
 double plan_fixed_steps(const struct plan *p) {
     return ceil(fabs(p->t1 - p->t0) / p->dt * (1 - 1e-12));
 }

@@ -63,6 +63,8 @@ static inline bool plan_takes_over(const struct plan *p) {
 static inline bool plan_fixed(const struct plan *p) {
     return p->kernel[PLAN_FIRST].controller == CONTROLLER_FIXED;
 }
+// Whether columns of a batch that are only copied say which doses or signals a run has.
+bool plan_chooses(const struct plan *p);
 // Number of steps where they are fixed.
 double plan_fixed_steps(const struct plan *p);
 
