@@ -19,21 +19,13 @@ struct maker {
     struct diff *diff;
 };
 
-static node_id add(struct dag *d, node_id a, node_id b) {
-    return dag_op(d, OP_ADD, a, b, NODE_NONE);
-}
-
-static node_id times(struct dag *d, node_id a, node_id b) {
-    return dag_op(d, OP_MUL, a, b, NODE_NONE);
-}
-
 // How an expression changes: with the solution, or with theta on the interpolant.
 static node_id change(struct maker *m, node_id of, bool inside) {
     struct system *s = m->system;
     struct dag *d = &s->dag;
     node_id sum = diff_by_time(m->diff, of);
     if (inside)
-        sum = times(d, sum, dag_leaf(d, LEAF_STEP, 0));
+        sum = dag_pair(d, OP_MUL, sum, dag_leaf(d, LEAF_STEP, 0));
     for (uint32_t i = 0; i < s->states; i++) {
         node_id by = diff_by(m->diff, of, LEAF_STATE, i);
         const struct node *n = &d->nodes.items[by];
@@ -42,7 +34,8 @@ static node_id change(struct maker *m, node_id of, bool inside) {
         if (!inside && s->row_algebraic && s->row_algebraic[i])
             m->code->wrong = "--summary: the derivative of an expression with algebraic states is "
                              "not known";
-        sum = add(d, sum, times(d, by, inside ? dag_leaf(d, LEAF_SLOPE, i) : s->rhs[i]));
+        sum = dag_pair(d, OP_ADD, sum,
+                       dag_pair(d, OP_MUL, by, inside ? dag_leaf(d, LEAF_SLOPE, i) : s->rhs[i]));
     }
     return sum;
 }
@@ -54,7 +47,7 @@ static node_id sway_of(struct maker *m, node_id of) {
     for (uint32_t i = 0; i < m->system->states; i++) {
         node_id by = diff_by(m->diff, of, LEAF_STATE, i);
         node_id size = dag_op(d, OP_ABS, by, NODE_NONE, NODE_NONE);
-        sum = add(d, sum, times(d, size, dag_leaf(d, LEAF_SLOPE, i)));
+        sum = dag_pair(d, OP_ADD, sum, dag_pair(d, OP_MUL, size, dag_leaf(d, LEAF_SLOPE, i)));
     }
     return sum;
 }
@@ -67,7 +60,7 @@ static node_id call_node(struct maker *m, const struct summary_call *call) {
         return dag_number(&m->system->dag, 0);
     }
     if (level != NODE_NONE)
-        of = dag_op(&m->system->dag, OP_SUB, of, level, NODE_NONE);
+        of = dag_pair(&m->system->dag, OP_SUB, of, level);
     for (uint32_t i = 0; i < call->order; i++)
         of = change(m, of, false);
     return of;

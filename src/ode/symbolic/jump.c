@@ -33,12 +33,6 @@ struct jumper {
     vec(struct state_jump) found;
 };
 
-static node_id number(struct jumper *k, double value) { return dag_number(k->dag, value); }
-
-static node_id make(struct jumper *k, enum op op, node_id a, node_id b) {
-    return dag_op(k->dag, op, a, b, NODE_NONE);
-}
-
 // ---- Leaves -------------------------------------------------------------------------------------
 
 static node_id leaf_of(struct jumper *k, uint32_t jump) {
@@ -54,13 +48,15 @@ static node_id leaf_of(struct jumper *k, uint32_t jump) {
 // there. Where it is near a whole number n, it was n - 1 or n, and turns to the other one; an event
 // may have taken it anywhere else.
 static void turn_whole(struct jumper *k, struct state_jump *j, node_id leaf) {
-    node_id one = number(k, 1), above = make(k, OP_SUB, j->of, leaf);
-    node_id nearest = make(k, OP_FLOOR, make(k, OP_ADD, j->of, number(k, 0.5)), NODE_NONE);
-    node_id other = make(k, OP_SUB, make(k, OP_MUL, number(k, 2), nearest), one);
-    node_id near = make(k, OP_OR, make(k, OP_EQ, leaf, nearest),
-                        make(k, OP_EQ, leaf, make(k, OP_SUB, nearest, one)));
-    j->turns = make(k, OP_MUL, above, make(k, OP_SUB, one, above));
-    j->next = dag_op(k->dag, OP_IF, near, make(k, OP_SUB, other, leaf), j->plain);
+    node_id one = dag_number(k->dag, 1), above = dag_pair(k->dag, OP_SUB, j->of, leaf);
+    node_id nearest = dag_pair(k->dag, OP_FLOOR,
+                               dag_pair(k->dag, OP_ADD, j->of, dag_number(k->dag, 0.5)), NODE_NONE);
+    node_id other =
+        dag_pair(k->dag, OP_SUB, dag_pair(k->dag, OP_MUL, dag_number(k->dag, 2), nearest), one);
+    node_id near = dag_pair(k->dag, OP_OR, dag_pair(k->dag, OP_EQ, leaf, nearest),
+                            dag_pair(k->dag, OP_EQ, leaf, dag_pair(k->dag, OP_SUB, nearest, one)));
+    j->turns = dag_pair(k->dag, OP_MUL, above, dag_pair(k->dag, OP_SUB, one, above));
+    j->next = dag_op(k->dag, OP_IF, near, dag_pair(k->dag, OP_SUB, other, leaf), j->plain);
 }
 
 static node_id add_jump(struct jumper *k, struct state_jump j) {
@@ -74,7 +70,7 @@ static node_id add_jump(struct jumper *k, struct state_jump j) {
     if (made->whole)
         turn_whole(k, made, leaf);
     else {
-        made->next = make(k, OP_SUB, number(k, 1), leaf);
+        made->next = dag_pair(k->dag, OP_SUB, dag_number(k->dag, 1), leaf);
         made->turns = made->zero;
     }
     return leaf;
@@ -82,25 +78,27 @@ static node_id add_jump(struct jumper *k, struct state_jump j) {
 
 // 1 where `of` is below 0, or (upto) 0; else 0.
 static node_id below(struct jumper *k, node_id of, bool upto) {
-    node_id zero = number(k, 0), truth = make(k, upto ? OP_LE : OP_LT, of, zero);
+    node_id zero = dag_number(k->dag, 0), truth = dag_pair(k->dag, upto ? OP_LE : OP_LT, of, zero);
     struct state_jump j = {.of = of, .zero = of};
-    j.plain = dag_op(k->dag, OP_IF, truth, number(k, 1), zero);
+    j.plain = dag_op(k->dag, OP_IF, truth, dag_number(k->dag, 1), zero);
     return add_jump(k, j);
 }
 
 // Crosses zero where `of` is a whole number, and has the other sign between the next two.
 static node_id waves(struct jumper *k, node_id of) {
-    node_id one = number(k, 1), two = number(k, 2);
-    node_id whole = make(k, OP_FLOOR, of, NODE_NONE), part = make(k, OP_SUB, of, whole);
-    node_id pairs = make(k, OP_FLOOR, make(k, OP_DIV, whole, two), NODE_NONE);
-    node_id odd = make(k, OP_SUB, whole, make(k, OP_MUL, two, pairs));
-    node_id sign = make(k, OP_SUB, one, make(k, OP_MUL, two, odd));
-    return make(k, OP_MUL, sign, make(k, OP_MUL, part, make(k, OP_SUB, one, part)));
+    node_id one = dag_number(k->dag, 1), two = dag_number(k->dag, 2);
+    node_id whole = dag_pair(k->dag, OP_FLOOR, of, NODE_NONE),
+            part = dag_pair(k->dag, OP_SUB, of, whole);
+    node_id pairs = dag_pair(k->dag, OP_FLOOR, dag_pair(k->dag, OP_DIV, whole, two), NODE_NONE);
+    node_id odd = dag_pair(k->dag, OP_SUB, whole, dag_pair(k->dag, OP_MUL, two, pairs));
+    node_id sign = dag_pair(k->dag, OP_SUB, one, dag_pair(k->dag, OP_MUL, two, odd));
+    return dag_pair(k->dag, OP_MUL, sign,
+                    dag_pair(k->dag, OP_MUL, part, dag_pair(k->dag, OP_SUB, one, part)));
 }
 
 static node_id rounded_down(struct jumper *k, node_id of) {
     struct state_jump j = {.of = of, .whole = true};
-    j.plain = make(k, OP_FLOOR, of, NODE_NONE);
+    j.plain = dag_pair(k->dag, OP_FLOOR, of, NODE_NONE);
     j.zero = waves(k, of);
     return add_jump(k, j);
 }
@@ -111,21 +109,21 @@ static node_id jumping(struct jumper *k, const struct node *n) {
     switch (n->op) {
     case OP_LT:
     case OP_LE:
-        x = below(k, make(k, OP_SUB, n->a, n->b), n->op == OP_LE);
-        return make(k, OP_NE, x, number(k, 0));
+        x = below(k, dag_pair(k->dag, OP_SUB, n->a, n->b), n->op == OP_LE);
+        return dag_pair(k->dag, OP_NE, x, dag_number(k->dag, 0));
     case OP_HEAV:
-        return make(k, OP_SUB, number(k, 1), below(k, n->a, false));
+        return dag_pair(k->dag, OP_SUB, dag_number(k->dag, 1), below(k, n->a, false));
     case OP_SIGN:
-        x = below(k, make(k, OP_NEG, n->a, NODE_NONE), false);
-        return make(k, OP_SUB, x, below(k, n->a, false));
+        x = below(k, dag_pair(k->dag, OP_NEG, n->a, NODE_NONE), false);
+        return dag_pair(k->dag, OP_SUB, x, below(k, n->a, false));
     case OP_FLOOR:
         return rounded_down(k, n->a);
     case OP_CEIL:
-        x = rounded_down(k, make(k, OP_NEG, n->a, NODE_NONE));
-        return make(k, OP_NEG, x, NODE_NONE);
+        x = rounded_down(k, dag_pair(k->dag, OP_NEG, n->a, NODE_NONE));
+        return dag_pair(k->dag, OP_NEG, x, NODE_NONE);
     case OP_MOD:
-        x = rounded_down(k, make(k, OP_DIV, n->a, n->b));
-        return make(k, OP_SUB, n->a, make(k, OP_MUL, n->b, x));
+        x = rounded_down(k, dag_pair(k->dag, OP_DIV, n->a, n->b));
+        return dag_pair(k->dag, OP_SUB, n->a, dag_pair(k->dag, OP_MUL, n->b, x));
     default:
         return NODE_NONE;
     }

@@ -55,18 +55,12 @@ static uint8_t facts(struct finder *f, node_id id) {
 
 // ---- Making nodes -------------------------------------------------------------------------------
 
-static node_id number(struct finder *f, double value) { return dag_number(f->dag, value); }
-
-static node_id make(struct finder *f, enum op op, node_id a, node_id b) {
-    return dag_op(f->dag, op, a, b, NODE_NONE);
-}
-
 static node_id choose(struct finder *f, node_id condition, node_id yes, node_id no) {
     return dag_op(f->dag, OP_IF, condition, yes, no);
 }
 
 static node_id is_below(struct finder *f, node_id x, double level) {
-    return make(f, OP_LT, x, number(f, level));
+    return dag_pair(f->dag, OP_LT, x, dag_number(f->dag, level));
 }
 
 // Lists the nodes that `id` is made of, and itself.
@@ -111,7 +105,7 @@ static bool is_line(struct finder *f, node_id id, struct line *out) {
     out->b = diff_by_time(f->diff, id);
     if (facts(f, out->b) & (OF_STATE | OF_TIME))
         return false;
-    out->a = replace(f, id, dag_time(f->dag), number(f, 0));
+    out->a = replace(f, id, dag_time(f->dag), dag_number(f->dag, 0));
     return !(facts(f, out->a) & OF_TIME);
 }
 
@@ -147,8 +141,9 @@ static node_id add_switch(struct finder *f, enum switch_kind kind, struct line l
 
 static node_id floor_switch(struct finder *f, node_id id) {
     struct line l;
-    return is_line(f, id, &l) ? add_switch(f, SWITCH_FLOOR, l, make(f, OP_FLOOR, id, NODE_NONE))
-                              : NODE_NONE;
+    return is_line(f, id, &l)
+               ? add_switch(f, SWITCH_FLOOR, l, dag_pair(f->dag, OP_FLOOR, id, NODE_NONE))
+               : NODE_NONE;
 }
 
 // ---- A sine against a level ---------------------------------------------------------------------
@@ -174,15 +169,20 @@ static node_id find_wave(struct finder *f, node_id id) {
 static node_id at_or_above(struct finder *f, node_id wave, node_id level) {
     struct node n = f->dag->nodes.items[wave];
     const double pi = acos(-1.0);
-    node_id one = number(f, 1);
-    node_id angle = n.op == OP_SIN ? n.a : make(f, OP_ADD, n.a, number(f, pi / 2));
-    node_id within = make(f, OP_MAX, make(f, OP_MIN, level, one), number(f, -1));
-    node_id rise = make(f, OP_ASIN, within, NODE_NONE);
-    node_id fall = make(f, OP_SUB, number(f, pi), rise);
-    node_id turn = number(f, 2 * pi);
-    node_id rises = floor_switch(f, make(f, OP_DIV, make(f, OP_SUB, angle, rise), turn));
-    node_id falls = floor_switch(f, make(f, OP_DIV, make(f, OP_SUB, angle, fall), turn));
-    return rises == NODE_NONE || falls == NODE_NONE ? NODE_NONE : make(f, OP_SUB, rises, falls);
+    node_id one = dag_number(f->dag, 1);
+    node_id angle =
+        n.op == OP_SIN ? n.a : dag_pair(f->dag, OP_ADD, n.a, dag_number(f->dag, pi / 2));
+    node_id within =
+        dag_pair(f->dag, OP_MAX, dag_pair(f->dag, OP_MIN, level, one), dag_number(f->dag, -1));
+    node_id rise = dag_pair(f->dag, OP_ASIN, within, NODE_NONE);
+    node_id fall = dag_pair(f->dag, OP_SUB, dag_number(f->dag, pi), rise);
+    node_id turn = dag_number(f->dag, 2 * pi);
+    node_id rises =
+        floor_switch(f, dag_pair(f->dag, OP_DIV, dag_pair(f->dag, OP_SUB, angle, rise), turn));
+    node_id falls =
+        floor_switch(f, dag_pair(f->dag, OP_DIV, dag_pair(f->dag, OP_SUB, angle, fall), turn));
+    return rises == NODE_NONE || falls == NODE_NONE ? NODE_NONE
+                                                    : dag_pair(f->dag, OP_SUB, rises, falls);
 }
 
 // Whether `id` = A wave + B is below 0.
@@ -190,7 +190,8 @@ static node_id wave_below(struct finder *f, node_id id) {
     node_id wave = find_wave(f, id);
     if (wave == NODE_NONE)
         return NODE_NONE;
-    node_id zero = number(f, 0), one = number(f, 1), q = dag_leaf(f->dag, LEAF_SWITCH, STAND_IN);
+    node_id zero = dag_number(f->dag, 0), one = dag_number(f->dag, 1),
+            q = dag_leaf(f->dag, LEAF_SWITCH, STAND_IN);
     node_id with = replace(f, id, wave, q);
     if (facts(f, with) & (OF_TIME | JUMPS))
         return NODE_NONE;
@@ -198,13 +199,14 @@ static node_id wave_below(struct finder *f, node_id id) {
     if (replace(f, slope, q, zero) != slope)
         return NODE_NONE;
     node_id base = replace(f, with, q, zero);
-    node_id level = make(f, OP_NEG, make(f, OP_DIV, base, slope), NODE_NONE);
+    node_id level = dag_pair(f->dag, OP_NEG, dag_pair(f->dag, OP_DIV, base, slope), NODE_NONE);
     node_id above = at_or_above(f, wave, level);
     if (above == NODE_NONE)
         return NODE_NONE;
     node_id flat = choose(f, is_below(f, base, 0), one, zero);
     node_id otherwise = choose(f, is_below(f, slope, 0), above, flat);
-    return choose(f, make(f, OP_LT, zero, slope), make(f, OP_SUB, one, above), otherwise);
+    return choose(f, dag_pair(f->dag, OP_LT, zero, slope), dag_pair(f->dag, OP_SUB, one, above),
+                  otherwise);
 }
 
 // ---- Conditions ---------------------------------------------------------------------------------
@@ -216,18 +218,18 @@ static node_id below(struct finder *f, node_id id, enum switch_kind kind) {
         return NODE_NONE;
     if (!is_line(f, id, &l))
         return wave_below(f, id);
-    node_id zero = number(f, 0);
-    node_id truth = make(f, kind == SWITCH_BELOW ? OP_LT : OP_LE, id, zero);
-    return add_switch(f, kind, l, choose(f, truth, number(f, 1), zero));
+    node_id zero = dag_number(f->dag, 0);
+    node_id truth = dag_pair(f->dag, kind == SWITCH_BELOW ? OP_LT : OP_LE, id, zero);
+    return add_switch(f, kind, l, choose(f, truth, dag_number(f->dag, 1), zero));
 }
 
 static node_id difference(struct finder *f, const struct node *n) {
-    return make(f, OP_SUB, n->a, n->b);
+    return dag_pair(f->dag, OP_SUB, n->a, n->b);
 }
 
 static node_id comparison(struct finder *f, const struct node *n) {
     node_id less = below(f, difference(f, n), n->op == OP_LT ? SWITCH_BELOW : SWITCH_UPTO);
-    return less == NODE_NONE ? less : make(f, OP_NE, less, number(f, 0));
+    return less == NODE_NONE ? less : dag_pair(f->dag, OP_NE, less, dag_number(f->dag, 0));
 }
 
 // EQ holds where `up to` and `below` differ.
@@ -236,13 +238,14 @@ static node_id equality(struct finder *f, const struct node *n) {
     if (less == NODE_NONE)
         return less;
     node_id upto = below(f, difference(f, n), SWITCH_UPTO);
-    return make(f, n->op == OP_EQ ? OP_NE : OP_EQ, upto, less);
+    return dag_pair(f->dag, n->op == OP_EQ ? OP_NE : OP_EQ, upto, less);
 }
 
 static node_id sign(struct finder *f, node_id x) {
     node_id less = below(f, x, SWITCH_BELOW);
-    node_id more = below(f, make(f, OP_NEG, x, NODE_NONE), SWITCH_BELOW);
-    return less == NODE_NONE || more == NODE_NONE ? NODE_NONE : make(f, OP_SUB, more, less);
+    node_id more = below(f, dag_pair(f->dag, OP_NEG, x, NODE_NONE), SWITCH_BELOW);
+    return less == NODE_NONE || more == NODE_NONE ? NODE_NONE
+                                                  : dag_pair(f->dag, OP_SUB, more, less);
 }
 
 static node_id smaller(struct finder *f, const struct node *n) {
@@ -250,14 +253,17 @@ static node_id smaller(struct finder *f, const struct node *n) {
     if (less == NODE_NONE)
         return less;
     bool min = n->op == OP_MIN;
-    return choose(f, make(f, OP_NE, less, number(f, 0)), min ? n->a : n->b, min ? n->b : n->a);
+    return choose(f, dag_pair(f->dag, OP_NE, less, dag_number(f->dag, 0)), min ? n->a : n->b,
+                  min ? n->b : n->a);
 }
 
 static node_id modulo(struct finder *f, const struct node *n) {
     if (facts(f, n->b) & (OF_TIME | OF_STATE))
         return NODE_NONE;
-    node_id turns = floor_switch(f, make(f, OP_DIV, n->a, n->b));
-    return turns == NODE_NONE ? turns : make(f, OP_SUB, n->a, make(f, OP_MUL, n->b, turns));
+    node_id turns = floor_switch(f, dag_pair(f->dag, OP_DIV, n->a, n->b));
+    return turns == NODE_NONE
+               ? turns
+               : dag_pair(f->dag, OP_SUB, n->a, dag_pair(f->dag, OP_MUL, n->b, turns));
 }
 
 // What the node is with switches, or NODE_NONE.
@@ -272,17 +278,17 @@ static node_id switched(struct finder *f, const struct node *n) {
         return equality(f, n);
     case OP_HEAV:
         x = below(f, n->a, SWITCH_BELOW);
-        return x == NODE_NONE ? x : make(f, OP_SUB, number(f, 1), x);
+        return x == NODE_NONE ? x : dag_pair(f->dag, OP_SUB, dag_number(f->dag, 1), x);
     case OP_SIGN:
         return sign(f, n->a);
     case OP_ABS:
         x = sign(f, n->a);
-        return x == NODE_NONE ? x : make(f, OP_MUL, n->a, x);
+        return x == NODE_NONE ? x : dag_pair(f->dag, OP_MUL, n->a, x);
     case OP_FLOOR:
         return floor_switch(f, n->a);
     case OP_CEIL:
-        x = floor_switch(f, make(f, OP_NEG, n->a, NODE_NONE));
-        return x == NODE_NONE ? x : make(f, OP_NEG, x, NODE_NONE);
+        x = floor_switch(f, dag_pair(f->dag, OP_NEG, n->a, NODE_NONE));
+        return x == NODE_NONE ? x : dag_pair(f->dag, OP_NEG, x, NODE_NONE);
     case OP_MOD:
         return modulo(f, n);
     case OP_MIN:

@@ -49,6 +49,9 @@ node_id dag_time(struct dag *d);
 node_id dag_leaf(struct dag *d, enum leaf leaf, uint32_t index);
 // An operator on nodes, folded and simplified; operands beyond its count are ignored.
 node_id dag_op(struct dag *d, enum op op, node_id a, node_id b, node_id c);
+static inline node_id dag_pair(struct dag *d, enum op op, node_id a, node_id b) {
+    return dag_op(d, op, a, b, NODE_NONE);
+}
 
 // A condition on time alone, which the right-hand sides have as a leaf: it changes where a line
 // a + b t is 0, or a whole number. Lines are free of time; they are made of parameters, derived
