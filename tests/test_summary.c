@@ -232,6 +232,14 @@ TEST(summary_with_events) {
     CHECK_NEAR(summed_value(&s, "a", 0, 0), 1.25, 1e-9);
     CHECK_NEAR(summed_value(&s, "last(x)", 0, 0), 0.25, 1e-9);
     summed_free(&s);
+    // The value at a time is that of a sample then: before an action, but for those at t0.
+    s = summed_run("x'=1; init x=0; event r at 0, 2, 4 : x=x+10", NULL,
+                   "t1=5 summary=a=at(x,0),b=at(x,2),c=at(x,4),d=at(x,4.5)");
+    CHECK_NEAR(summed_value(&s, "a", 0, 0), 10, 1e-9);
+    CHECK_NEAR(summed_value(&s, "b", 0, 0), 12, 1e-9);
+    CHECK_NEAR(summed_value(&s, "c", 0, 0), 24, 1e-9);
+    CHECK_NEAR(summed_value(&s, "d", 0, 0), 34.5, 1e-9);
+    summed_free(&s);
     s = summed_run("x'=1; init x=0; event r when x>1.5 : stop", NULL,
                    "t1=5 window=1 summary=max(x),m=mean(x)");
     CHECK_INT(shoal_result_status(s.result, 0), SHOAL_STATUS_stopped);

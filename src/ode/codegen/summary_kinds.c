@@ -24,7 +24,7 @@ const struct summary_kind summary_kinds[] = {
     {POINTS(integral, 1), .linear = true},
     {SEGMENTS(first, 2), .turns = TURNS_NEVER, .quick = true},
     {SEGMENTS(last, 1), .turns = TURNS_NEVER, .quick = true},
-    {SEGMENTS(at, 1), .turns = TURNS_NEVER, NUMBERS(1, " and a time")},
+    {SEGMENTS(at, 2), .turns = TURNS_NEVER, NUMBERS(1, " and a time")},
     {SEGMENTS(crossings, 2), .turns = TURNS_ASKED, .quick = true, LEVEL, .has_way = true},
     {SEGMENTS(tcross, 2), .turns = TURNS_ASKED, LEVEL, .has_way = true},
     {SEGMENTS(time_above, 1), .turns = TURNS_ASKED, LEVEL},
