@@ -119,7 +119,8 @@ static shoal_code fill_driver(struct driver *d, const struct driver_input *in, s
         if (code != SHOAL_OK)
             return code;
         d->even = d->even && is_even(&s);
-        d->rough = d->rough || !driver_is_smooth(s.count, s.v, d->ends);
+        d->rough =
+            d->rough || !driver_is_smooth(s.count, s.v, spline_degrees[d->kind] == 1, d->ends);
         *vec_push(&d->arena, &found) = s;
     }
     d->signal = found.items;

@@ -94,11 +94,13 @@ double driver_value(struct model *m, struct driver *const *driver, uint32_t sign
 
 // ---- Where steps end (driver_cut.c) -------------------------------------------------------------
 
-// Whether steps of up to 32 samples, which are at equal distances, see all there is.
-bool driver_is_smooth(uint64_t count, const double *v, enum driver_ends ends);
+// Whether steps of up to 32 samples, which are at equal distances, see all there is. `bends`: the
+// signal is linear between them.
+bool driver_is_smooth(uint64_t count, const double *v, bool bends, enum driver_ends ends);
 // Cuts samples into pieces that a step sees, of 32 intervals at most. Returns how many; `lengths`
 // has room for count - 1.
-uint64_t driver_cut(uint64_t count, const double *t, const double *v, uint32_t *lengths);
+uint64_t driver_cut(uint64_t count, const double *t, const double *v, bool bends,
+                    uint32_t *lengths);
 
 // ---- Which signal a run takes -------------------------------------------------------------------
 

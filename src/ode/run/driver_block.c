@@ -183,7 +183,8 @@ static void put_intervals(struct writer *w, const struct shape *s, double end, u
 // Of a smooth signal at equal distances only its ends are stops.
 static uint64_t cut(const struct shape *s, uint32_t *lengths) {
     if (!s->plan->even || s->plan->rough)
-        return driver_cut(s->count, s->plan->even ? NULL : s->t, s->v, lengths);
+        return driver_cut(s->count, s->plan->even ? NULL : s->t, s->v, s->plan->degree == 1,
+                          lengths);
     lengths[0] = (uint32_t)(s->count - 1);
     return s->count > 1;
 }

@@ -4,7 +4,9 @@
 // The stages of a step look at a few times in it. What lies between them is seen by nobody: a pulse
 // of ten samples in a step of thirty would be passed over, and the step would count as good. So
 // steps are short, 32 samples at most, and where five samples of such a stretch do not tell what
-// the others are, shorter: its samples are cut into pieces of which that is true.
+// the others are, shorter: its samples are cut into pieces of which that is true. A signal that is
+// linear between samples bends sharply at them, which no error estimate is made for: there the
+// middles between samples must be told, too, and more closely.
 #include "ode/run/driver.h"
 
 #include <math.h>
@@ -12,52 +14,56 @@
 
 enum { SEEN = 5, LONGEST = SIGNAL_BLOCK, STRIDE = 4 };
 
-static const double MISSED_MOST = 0.01; // of the range of a signal
+static const double MISSED_MOST = 0.01, MISSED_AT_BENDS = 0.001; // of the range of a signal
 
 struct stretch {
     const double *t, *v; // t NULL: at equal distances
     double room;
+    bool bends; // it is linear between samples
 };
 
 static double time_of(const struct stretch *s, uint64_t i) { return s->t ? s->t[i] : (double)i; }
 
 // The polynomial through the samples that are seen, at x (Lagrange's formula).
-static double through(const double *t, const double *v, double x) {
+static double through(uint64_t seen, const double *t, const double *v, double x) {
     double sum = 0;
-    for (int i = 0; i < SEEN; i++) {
+    for (uint64_t i = 0; i < seen; i++) {
         double product = v[i];
-        for (int k = 0; k < SEEN; k++)
+        for (uint64_t k = 0; k < seen; k++)
             product *= k == i ? 1 : (x - t[k]) / (t[i] - t[k]);
         sum += product;
     }
     return sum;
 }
 
-// Whether a stretch of `length` intervals is told by five of its samples.
+// Whether a stretch of `length` intervals is told by five of its samples, or all of fewer.
 static bool is_told(const struct stretch *s, uint64_t first, uint64_t length) {
-    double t[SEEN], v[SEEN];
-    if (length < SEEN)
+    double t[SEEN], v[SEEN], begin = time_of(s, first);
+    uint64_t seen = length < SEEN ? length + 1 : SEEN;
+    if (length < SEEN && !s->bends)
         return true;
-    for (uint64_t i = 0; i < SEEN; i++) {
-        uint64_t at = first + length * i / (SEEN - 1);
-        t[i] = time_of(s, at) - time_of(s, first);
+    for (uint64_t i = 0; i < seen; i++) {
+        uint64_t at = first + length * i / (seen - 1);
+        t[i] = time_of(s, at) - begin;
         v[i] = s->v[at];
     }
-    for (uint64_t i = 1; i < length; i++) {
-        double x = time_of(s, first + i) - time_of(s, first);
-        if (!(fabs(through(t, v, x) - s->v[first + i]) <= s->room))
+    for (uint64_t i = first; i < first + length; i++) {
+        double from = time_of(s, i) - begin, middle = from + (time_of(s, i + 1) - begin - from) / 2;
+        double between = s->v[i] + (s->v[i + 1] - s->v[i]) / 2;
+        if (!(fabs(through(seen, t, v, from) - s->v[i]) <= s->room) ||
+            (s->bends && !(fabs(through(seen, t, v, middle) - between) <= s->room)))
             return false;
     }
     return true;
 }
 
-static double room_of(uint64_t count, const double *v) {
+static double room_of(uint64_t count, const double *v, bool bends) {
     double low = v[0], high = v[0];
     for (uint64_t i = 1; i < count; i++) {
         low = fmin(low, v[i]);
         high = fmax(high, v[i]);
     }
-    return MISSED_MOST * (high - low);
+    return (bends ? MISSED_AT_BENDS : MISSED_MOST) * (high - low);
 }
 
 // The values with what comes before and behind them, as many as a step can see.
@@ -71,12 +77,12 @@ static double *with_ends(uint64_t count, const double *v, enum driver_ends ends)
     return all;
 }
 
-bool driver_is_smooth(uint64_t count, const double *v, enum driver_ends ends) {
+bool driver_is_smooth(uint64_t count, const double *v, bool bends, enum driver_ends ends) {
     bool inside = ends == ENDS_error || ends == ENDS_zero; // those have stops of their own
     double *all = inside ? NULL : with_ends(count, v, ends);
     if (!inside && !all)
         return false;
-    struct stretch s = {.v = inside ? v : all, .room = room_of(count, v)};
+    struct stretch s = {.v = inside ? v : all, .room = room_of(count, v, bends), .bends = bends};
     uint64_t intervals = (inside ? count : count + 2 * LONGEST) - 1;
     uint64_t length = intervals < LONGEST ? intervals : LONGEST;
     bool smooth = true;
@@ -87,9 +93,10 @@ bool driver_is_smooth(uint64_t count, const double *v, enum driver_ends ends) {
     return smooth;
 }
 
-uint64_t driver_cut(uint64_t count, const double *t, const double *v, uint32_t *lengths) {
-    static const uint8_t tried[] = {LONGEST, 24, 16, 12, 8, 6, 4};
-    struct stretch s = {.t = t, .v = v, .room = room_of(count, v)};
+uint64_t driver_cut(uint64_t count, const double *t, const double *v, bool bends,
+                    uint32_t *lengths) {
+    static const uint8_t tried[] = {LONGEST, 24, 16, 12, 8, 6, 4, 3, 2, 1};
+    struct stretch s = {.t = t, .v = v, .room = room_of(count, v, bends), .bends = bends};
     uint64_t pieces = 0, length = 0;
     for (uint64_t first = 0; first + 1 < count; first += length) {
         uint64_t left = count - 1 - first;
