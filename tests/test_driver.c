@@ -195,7 +195,7 @@ TEST(driver_pulse_is_not_passed_over) {
 }
 
 // A signal that bends at each sample: error estimates of high order are blind to some of that, and
-// x' = u was off by a tenth of its size.
+// x' = u was off by up to a tenth of its size.
 TEST(driver_bends_are_step_ends) {
     for (uint64_t shift = 0; shift < 12; shift++) {
         struct samples s = make_samples(42, shift % 2);
