@@ -54,10 +54,10 @@ struct trial {
 #if COMPENSATED
     ARRAY(low1, N); // what it has lost
 #endif
-    real size;    // of the step
-    real h;       // the same, signed
-    treal t_new;  // where it ends
-    mask last;    // ends at t1
+    real size;   // of the step
+    real h;      // the same, signed
+    treal t_new; // where it ends
+    mask last;   // ends at t1
 #if WATCHED
     mask lands; // it ends where it was planned to
 #if !ADAPTIVE

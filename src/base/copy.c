@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Copies by stores that pass the caches, where the CPU has them. See copy.h.
 #include "base/copy.h"
 
 #include <stdint.h>

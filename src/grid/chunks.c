@@ -412,8 +412,7 @@ static shoal_code deliver(void *user, struct dispatch_chunk *chunk, uint32_t row
     return SHOAL_OK;
 }
 
-// ---- Cells that stay
-// ----------------------------------------------------------------------------
+// ---- Cells that stay ----------------------------------------------------------------------------
 
 void grid_kept_free(struct grid_kept *k) {
     if (k->block)
@@ -427,8 +426,7 @@ shoal_code grid_kept_read(const struct grid_kept *k, size_t bytes, void *to, str
     return k->block && bytes ? k->backend->resident_read(k->block, k->at, bytes, to, r) : SHOAL_OK;
 }
 
-// ---- Rows and chunks
-// ----------------------------------------------------------------------------
+// ---- Rows and chunks ----------------------------------------------------------------------------
 
 // Threads of a grid: as many as its result has cells, up to a power of two.
 static uint32_t team_of(const struct by_kernel *k) {

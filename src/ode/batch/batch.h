@@ -57,8 +57,8 @@ shoal_code batch_continue(struct batch *b, const struct table *t, struct report 
 shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
 // Must be called (again) after the last change, before the rest.
 shoal_code batch_check(struct batch *b, struct report *r);
-// The rows of a table must differ: by its inputs or, where something is `chosen` by its `_` columns,
-// by those.
+// The rows of a table must differ: by its inputs or, where something is `chosen` by its `_`
+// columns, by those.
 shoal_code batch_check_table(const struct batch *b, bool chosen, struct report *r);
 // No input has a value of its own in that model, which has the same names as the batch's.
 shoal_code batch_check_set(const struct batch *b, const struct model *m, struct report *r);
