@@ -15,6 +15,13 @@ static struct scene {
     uint32_t looks, pilots, pilot_rows, compiles;
     int settled; // -1: not, else whether it was wanted
     bool free;   // of targets
+    bool loads;  // the pilot, the CPU's kernel
+    bool ready;  // the device that is made ready beside the pilot is, after it
+    struct choose_trial trial;
+    shoal_code trial_code;
+    uint32_t trials, tried;
+    uint64_t trial_rows;
+    bool loses; // the device, in the trial
 } scene;
 
 static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char key[KEY_HEX]) {
@@ -30,6 +37,8 @@ static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
     (void)user;
     scene.pilots++;
     scene.pilot_rows = rows;
+    if (scene.loads)
+        choose_loaded(&scene.chooser, 0, "0");
     *out = scene.pilot;
     out->rows = rows;
     return scene.pilot_code;
@@ -51,7 +60,29 @@ static bool is_target_free(void *user, uint32_t row) {
     return scene.free;
 }
 
-static const struct choose_engine engine = {look, pilot, begin_compile, settle, is_target_free};
+static bool is_ready(void *user) {
+    (void)user;
+    return scene.ready;
+}
+
+static shoal_code trial(void *user, uint32_t row, uint64_t rows, struct choose_trial *out) {
+    (void)user;
+    scene.trials++;
+    scene.tried = row;
+    scene.trial_rows = rows;
+    if (scene.loses)
+        choose_failed(&scene.chooser, row);
+    *out = scene.trial;
+    return scene.trial_code;
+}
+
+static const struct choose_engine engine = {.look = look,
+                                            .pilot = pilot,
+                                            .begin_compile = begin_compile,
+                                            .settle = settle,
+                                            .is_ready = is_ready,
+                                            .is_target_free = is_target_free,
+                                            .trial = trial};
 
 static void set_scene(uint32_t devices) {
     memset(&scene, 0, sizeof scene);
@@ -194,6 +225,34 @@ TEST(choice_choose_compilers_beside) {
     }
 }
 
+// A device that should be ready by now and is not is not waited for where the CPU, whose kernel is
+// there, is done before: that it is late says nothing about how late it will be.
+TEST(choice_choose_late_device) {
+    for (int ready = 0; ready < 2; ready++) {
+        set_scene(1);
+        scene.cached[0] = scene.cached[1] = false;
+        scene.ready = ready;
+        scene.loads = true;
+        pilot_takes(20e-6); // 60 ms on the CPU, 8 on the device
+        scene.pilot.took = 2;
+        CHECK_INT(choose(10000, 0), ready);
+        CHECK_INT(scene.settled, ready);
+        CHECK(scene.chooser.table.row[1].kernel.missed == 0 || ready);
+    }
+    // With more rows it is, and the CPU begins with them where bits are the same.
+    for (int is_free = 0; is_free < 2; is_free++) {
+        set_scene(1);
+        scene.cached[0] = scene.cached[1] = false;
+        scene.loads = true;
+        scene.free = is_free;
+        scene.chooser.table.row[1].device.at_once = 3000;
+        pilot_takes(60e-6);
+        scene.pilot.took = 2;
+        CHECK_INT(choose(200000, 0), 1);
+        CHECK_INT(scene.chooser.meanwhile, is_free);
+    }
+}
+
 // The CPU begins with the batch of a device that must be made ready first, where both give the same
 // bits, it has cores for both, and what it does is worth it.
 TEST(choice_choose_meanwhile) {
@@ -256,6 +315,11 @@ TEST(choice_choose_from_the_file) {
     tune_note(&scene.chooser.tune, key, 1)->work = 11e-6;
     choose(100000, 0);
     CHECK_INT(scene.pilots, 0);
+    set_scene(1); // and no other compiler makes that cheaper
+    scene.cached[0] = scene.cached[1] = false;
+    tune_note(&scene.chooser.tune, key, 1)->work = 30e-6;
+    choose(100000, 0);
+    CHECK_INT(scene.pilots + scene.compiles, 0);
 }
 
 TEST(choice_choose_devices) {
@@ -317,4 +381,123 @@ TEST(choice_choose_in_a_loop) {
     price = r[1].device.start + r[1].device.load;
     CHECK_MSG(batches > 1 && batches < 1000, "%d batches", batches);
     CHECK_MSG(lost <= price && lost > price / 3, "%g s lost for %g s", lost, price);
+}
+
+// ---- A trial ------------------------------------------------------------------------------------
+
+// Both kernels are loaded, and the device is predicted to take so many times what the CPU does for
+// a batch that fills it many times over; the work of a row is known.
+static void set_pair(double times) {
+    char key[KEY_HEX];
+    set_scene(1);
+    for (uint32_t row = 0; row < 2; row++) {
+        snprintf(key, sizeof key, "%064x", row + 1);
+        choose_loaded(&scene.chooser, row, key);
+    }
+    scene.chooser.work = 10e-6;
+    scene.chooser.piloted = true;
+    struct cost_device *d = &scene.chooser.table.row[1].device;
+    d->lane = 50;
+    d->at_once = d->lane * 4 * 0.85 / times;
+    scene.trial = (struct choose_trial){.cpu = 1, .other = 1, .now = 1};
+}
+
+static double predicted(uint64_t rows, uint32_t row) {
+    struct choose_request q = {
+        .rows = rows, .in_bytes = 8, .out_bytes = 24, .reuses = 1, .noun = "rows"};
+    return choose_predict(&scene.chooser, &q, row);
+}
+
+// Only where it is about as fast, and for little of the work.
+TEST(choice_choose_trial) {
+    static const struct {
+        double times;
+        uint64_t rows;
+        bool tries;
+    } cases[] = {{1.1, 1000000, true},  {0.9, 1000000, true},  {1.25, 1000000, true},
+                 {1.4, 1000000, false}, {0.7, 1000000, false}, {1.1, 300, false},
+                 {1.1, 17, false},      {1.1, 10000000, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_pair(cases[i].times);
+        double best = fmin(predicted(cases[i].rows, 0), predicted(cases[i].rows, 1));
+        double cost[2] = {0};
+        choose(cases[i].rows, 0);
+        CHECK_MSG(scene.trials == cases[i].tries, "case %zu", i);
+        if (!cases[i].tries)
+            continue;
+        CHECK_INT(scene.tried, 1);
+        set_pair(cases[i].times);
+        for (uint32_t row = 0; row < 2; row++)
+            cost[row] = predicted(scene.trial_rows, row);
+        CHECK_MSG(fmax(cost[0], cost[1]) <= 0.05 * best, "case %zu: %g of %g", i, cost[1], best);
+    }
+    set_pair(1.1); // what must be started first is no small part
+    scene.chooser.table.row[1].kernel.loaded = scene.chooser.table.row[1].kernel.open = false;
+    scene.cached[1] = true;
+    choose(100000, 0);
+    CHECK_INT(scene.trials, 0);
+    set_pair(1.1); // and a threshold asks nobody
+    choose(1000000, 5);
+    CHECK_INT(scene.trials, 0);
+}
+
+// The faster one has the batch, whatever was predicted, and the next prediction knows.
+TEST(choice_choose_trial_decides) {
+    for (uint32_t winner = 0; winner < 2; winner++)
+        for (double times = 0.85; times < 1.3; times += 0.3) {
+            set_pair(times);
+            choose(1000000, 0); // how many rows it would be
+            uint64_t rows = scene.trial_rows;
+            set_pair(times);
+            double cpu = predicted(rows, 0);
+            scene.trial =
+                (struct choose_trial){.cpu = cpu, .other = winner ? cpu / 2 : cpu * 2, .now = 1};
+            CHECK_INT(choose(1000000, 0), winner);
+            CHECK_HAS(scene.chooser.reason, ", by a trial of ");
+            double all = cpu * 1e6 / (double)rows;
+            CHECK_NEAR(predicted(1000000, 0), all, 0.1 * all);
+            double ratio = predicted(1000000, 1) / predicted(1000000, 0);
+            CHECK_MSG(winner ? ratio < 0.9 : ratio > 1.1, "%g after a trial", ratio);
+            CHECK_INT(choose(1000000, 0), winner);
+        }
+}
+
+// After ten of them the device is known; the file remembers that.
+TEST(choice_choose_trial_ends) {
+    set_pair(1.05);
+    choose(1000000, 0);
+    uint64_t rows = scene.trial_rows;
+    set_pair(1.05);
+    for (int i = 0; i < 30; i++) {
+        scene.trial.cpu = predicted(rows, 0);
+        scene.trial.other = predicted(rows, 1);
+        choose(1000000, 0);
+    }
+    CHECK_INT(scene.trials, 10);
+    struct buf bytes = {0};
+    struct tune *t = check_keep(calloc(1, sizeof *t));
+    tune_encode(&scene.chooser.tune, &bytes);
+    CHECK(tune_decode(t, bytes.data, bytes.length, 1));
+    buf_free(&bytes);
+    set_pair(1.05);
+    scene.chooser.tune = *t;
+    choose(1000000, 0);
+    CHECK_INT(scene.trials, 0);
+}
+
+// One that tells nothing leaves the choice as it was; a device that fails in it is out.
+TEST(choice_choose_trial_fails) {
+    set_pair(0.9);
+    scene.trial = (struct choose_trial){0};
+    CHECK_INT(choose(1000000, 0), 1);
+    CHECK(!strstr(scene.chooser.reason, "trial"));
+    set_pair(0.9);
+    scene.trial = (struct choose_trial){0};
+    scene.loses = true;
+    CHECK_INT(choose(1000000, 0), 0);
+    set_pair(0.9);
+    scene.trial_code = SHOAL_STOPPED;
+    uint32_t row;
+    struct choose_request q = {.rows = 1000000, .reuses = 1, .noun = "rows", .engine = &engine};
+    CHECK_INT(choose_device(&scene.chooser, &q, &row), SHOAL_STOPPED);
 }

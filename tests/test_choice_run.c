@@ -2,6 +2,7 @@
 // Solvers that choose: PoCL stands for a GPU, and a driver without a device for one that fails.
 #include "check.h"
 #include "fake_gpu.h"
+#include "pretend.h"
 
 #include "../kernels/ode/abi.h"
 #include "api/calibrate.h"
@@ -32,13 +33,15 @@ static const char *words_of(const struct scene *s) {
     return all;
 }
 
-static struct scene scene_new(void) {
+static struct scene scene_of(const char *model) {
     struct scene s = {.log = shoal_log_new()};
     setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
-    REQUIRE(shoal_model_parse("test.ode", text, strlen(text), &s.model, s.log) == SHOAL_OK);
+    REQUIRE(shoal_model_parse("test.ode", model, strlen(model), &s.model, s.log) == SHOAL_OK);
     REQUIRE(shoal_options_init(&s.options, s.model, s.log) == SHOAL_OK);
     return s;
 }
+
+static struct scene scene_new(void) { return scene_of(text); }
 
 static void scene_solver(struct scene *s) {
     shoal_code code = shoal_solver_new(s->model, &s->options, &s->solver, s->log);
@@ -193,28 +196,6 @@ TEST(device_choice_changes) {
 
 // ---- By measurement -----------------------------------------------------------------------------
 
-// A machine that was measured to have such a device.
-static void pretend(double start, double lane, double full) {
-    struct machine m;
-    struct tune *t = check_keep(calloc(1, sizeof *t));
-    struct timespec now;
-    char name[TUNE_NAME];
-    static const char class[] = "ode-f64-n3-erk";
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t ns = (int64_t)now.tv_sec * 1000000000;
-    machine_find(&m, NULL);
-    REQUIRE(m.count > 1);
-    machine_point(m.known[1]->name, MACHINE_START, NULL, name);
-    tune_set(t, name, start, 0, 10, ns);
-    machine_point(m.known[1]->name, MACHINE_LANE, class, name);
-    tune_set(t, name, lane, 0, 1000, ns);
-    machine_point(m.known[1]->name, MACHINE_FULL, class, name);
-    tune_set(t, name, full, 0, 1000, ns);
-    struct cache *c = cache_open(NULL);
-    tune_save(t, c, m.digest, ns);
-    cache_close(c);
-}
-
 // A loop in C: small batches are the CPU's, large ones the GPU's, once that has its kernel.
 TEST(device_choice_measured) {
     enum { MANY = 60000 };
@@ -281,11 +262,12 @@ static uint64_t rows_launched(const struct scene *s, uint64_t *kept) {
     *kept = 0;
     for (size_t i = 0; i < shoal_log_span_count(s->log); i++) {
         const char *label = shoal_log_span(s->log, i).label;
-        if (!strcmp(label, "kernel_launch") &&
+        if (!strcmp(label, "kernel_launch") && !strcmp(shoal_log_span(s->log, i).track, "main") &&
             shoal_log_meta(s->log, i, "numruns", number, sizeof number))
             rows += strtoull(number, NULL, 10);
-        if (!strcmp(label, "pilot_run") && shoal_log_meta(s->log, i, "kept", number, sizeof number))
-            *kept = strtoull(number, NULL, 10);
+        if ((!strcmp(label, "pilot_run") || !strcmp(label, "trial_run")) &&
+            shoal_log_meta(s->log, i, "kept", number, sizeof number))
+            *kept = strtoull(number, NULL, 10); // the trial's, which ends last
     }
     return rows;
 }
@@ -353,6 +335,36 @@ TEST(device_choice_pilot_is_kept) {
         CHECK_INT(is.found_stiff, want.found_stiff);
     }
     CHECK(stiff && any);
+}
+
+// Rows of a trial are part of the result, whichever device computed them.
+TEST(device_choice_trial_is_kept) {
+    static const char *const one[] = {"threads", "1",  "reuses", "1000000", "method",
+                                      "tsit5",   "t1", "9",      NULL};
+    static const char *const groups[] = {"threads", "1",  "reuses", "1000000", "method",
+                                         "tsit5",   "t1", "9",      "reduce",  "mean,quantile(0.5)",
+                                         NULL};
+    static const struct {
+        const char *file, *only, *const *option;
+    } cases[] = {{"a.csv", "5:900,907,910:2000", one}, {"c.csv", NULL, groups}};
+    use_pocl();
+    setenv("SHOAL_CACHE_DIR", check_path("cache"), 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char other[16];
+        uint64_t rows, kept;
+        snprintf(other, sizeof other, "other%s", strchr(cases[i].file, '.'));
+        shoal_tally want =
+            run_to_file(vdp, cases[i].option, cases[i].only, "cpu", other, &rows, &kept);
+        RUN("rm", "-rf", check_path("cache/tune"));
+        pretend_equal();
+        shoal_tally is =
+            run_to_file(vdp, cases[i].option, cases[i].only, "auto", cases[i].file, &rows, &kept);
+        CHECK_MSG(kept > 2 && kept < is.runs / 10 + 1, "%llu kept", (unsigned long long)kept);
+        CHECK_INT(rows, is.runs - kept);
+        CHECK_INT(RUN("cmp", check_path(other), check_path(cases[i].file)).status, 0);
+        is.seconds = want.seconds;
+        CHECK(!memcmp(&is, &want, sizeof is));
+    }
 }
 
 // Few runs are the CPU's, unless somebody says otherwise.
@@ -499,6 +511,8 @@ TEST(choice_run_estimates) {
 
 // ---- A device that fails ------------------------------------------------------------------------
 
+static uint64_t evals_of_row = 100;
+
 // x = 3 k, of which nobody can think that it came from the CPU.
 static bool triple(const void *args, const char *read, char *written, const char *resident,
                    const volatile int *stop) {
@@ -507,10 +521,14 @@ static bool triple(const void *args, const char *read, char *written, const char
     const unsigned *step = (const unsigned *)(const void *)(read + call->step);
     const double *in = (const double *)(const void *)(read + call->in);
     double *values = (double *)(void *)(written + call->values);
+    uint64_t *evals =
+        call->f_evals == SHOAL_NOWHERE ? NULL : (uint64_t *)(void *)(written + call->f_evals);
     (void)resident, (void)stop;
     for (unsigned r = 0; r < call->head.rows; r++) {
         values[r * call->z.row_stride] = 3 * in[offset[0] + step[0] * r];
         written[call->status + r] = 0;
+        if (evals)
+            evals[r] = evals_of_row;
     }
     return true;
 }
@@ -620,6 +638,92 @@ TEST(choice_run_meanwhile) {
         CHECK(tally.complete && tally.done == N && tally.by_status[SHOAL_STATUS_ok] == N);
         CHECK_MSG(!cases[i].fail || strstr(words_of(&s), "were left to the CPU"), "%s %s",
                   words_of(&s), shoal_solver_reason(s.solver));
+        scene_free(&s);
+    }
+}
+
+// ---- A trial ------------------------------------------------------------------------------------
+
+static bool slowly(const void *args, const char *read, char *written, const char *resident,
+                   const volatile int *stop) {
+    const struct shoal_call *call = args;
+    const struct timespec pause = {0, call->head.rows * 100000u % 1000000000u};
+    nanosleep(&pause, NULL);
+    return triple(args, read, written, resident, stop);
+}
+
+// Which rows came from where: CPU, device, CPU again; the last is the rest of the batch.
+static void count_sides(const double *x, const double *want, uint64_t rows, uint64_t side[3]) {
+    uint64_t i = 0;
+    for (int k = 0; k < 3; k++)
+        for (side[k] = 0; i < rows && (k == 1 ? x[i] == 3 * (double)(i + 1) : x[i] == want[i]); i++)
+            side[k]++;
+    CHECK_MSG(i == rows, "row %llu is %g", (unsigned long long)i, x[i]);
+}
+
+// CPU and device are about as fast as far as is known: both run a part, and the faster one gets the
+// rest. Where their bits are the same both parts are kept, else that of the faster one alone.
+TEST(choice_run_trial) {
+    enum { N = 30000 };
+    static const char *const texts[] = {
+        "par k=1\ninit x=1\nx'=k-x*x/4\n@ t1=9, method=tsit5\n",
+        "par k=1\ninit x=1\nx'=k-x*tanh(x)\n@ t1=9, method=tsit5\n"};
+    struct fake_cuda *fake = use_fake();
+    double *x = check_keep(malloc(N * sizeof *x)), *want = check_keep(malloc(N * sizeof *x));
+    for (int is_free = 1; is_free >= 0; is_free--)
+        for (int wins = 0; wins < 2; wins++) {
+            struct scene s = scene_of(texts[!is_free]), cpu = scene_of(texts[!is_free]);
+            uint64_t side[3];
+            shoal_tally tally;
+            cpu.options.device = "cpu";
+            scene_solver(&cpu);
+            REQUIRE(run(&cpu, N, want, &tally) == SHOAL_OK);
+            evals_of_row = tally.f_evals / N;
+            fake->kernel = wins ? triple : slowly;
+            RUN("rm", "-rf", check_path("cache/tune"));
+            pretend_equal();
+            s.options.reuses = 1000000;
+            s.options.threads = 1;
+            scene_solver(&s);
+            CHECK_MSG(run(&s, N, x, &tally) == SHOAL_OK, "%s", words_of(&s));
+            CHECK_HAS(shoal_solver_reason(s.solver), wins ? "cuda: 30,000" : "cpu: 30,000");
+            CHECK_HAS(shoal_solver_reason(s.solver), ", by a trial of ");
+            CHECK_INT(count_of(&s, "trial_run"), 1);
+            CHECK(tally.complete && tally.done == N && tally.by_status[SHOAL_STATUS_ok] == N);
+            count_sides(x, want, N, side);
+            if (!is_free)
+                CHECK_INT(side[!wins ? 0 : 1], N);
+            else
+                CHECK_MSG(side[0] > 100 && side[0] <= N / 20 &&
+                              (wins ? side[1] == N - side[0] : side[1] == side[0]),
+                          "%llu, %llu, %llu", (unsigned long long)side[0],
+                          (unsigned long long)side[1], (unsigned long long)side[2]);
+            scene_free(&s);
+            scene_free(&cpu);
+        }
+}
+
+// A device that cannot be opened for it, or fails in it, leaves the batch to the CPU.
+TEST(choice_run_trial_fails) {
+    enum { N = 30000 };
+    static const char *const calls[] = {"cuDevicePrimaryCtxRetain", "cuLaunchKernel"};
+    struct fake_cuda *fake = use_fake();
+    double *x = check_keep(malloc(N * sizeof *x)), *want = check_keep(malloc(N * sizeof *x));
+    right_results(want, N);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct scene s = scene_new();
+        RUN("rm", "-rf", check_path("cache/tune"));
+        pretend_equal();
+        s.options.reuses = 1000000;
+        s.options.threads = 1;
+        scene_solver(&s);
+        fake->fail = calls[i];
+        fake->fail_result = 719;
+        CHECK_MSG(run(&s, N, x, NULL) == SHOAL_OK, "%s: %s", calls[i], words_of(&s));
+        CHECK_INT(count_of(&s, "trial_run"), 1);
+        CHECK(!memcmp(x, want, N * sizeof *x));
+        CHECK(!strstr(words_of(&s), "error:"));
+        fake->fail = NULL;
         scene_free(&s);
     }
 }

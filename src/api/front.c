@@ -10,9 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 LOG_SHARED_LABEL(pilot_run, RUNTIME, 14,
                  "some rows of the batch on the CPU, to see what each takes");
+LOG_LABEL(trial_run, RUNTIME, 16,
+          "rows of the batch on the CPU and on a device, to see which is faster");
 LOG_LABEL(wait_for_device, BUILD, 6, "a device that another thread makes ready");
 
 // ---- Making and changing ------------------------------------------------------------------------
@@ -221,6 +224,7 @@ static shoal_code pilot(void *user, uint32_t rows, struct choose_pilot *out) {
         return code;
     int32_t span = log_begin(f->log, LOG_pilot_run);
     code = pilot_run(cpu->plan, &cpu->runner, f->batch->batch, rows, out, &f->kept);
+    f->kept_by = 0;
     log_u64(f->log, span, "runs", out->rows);
     log_u64(f->log, span, "kept", f->kept ? f->kept->rows : 0);
     log_f64(f->log, span, "spread", out->spread);
@@ -246,6 +250,11 @@ static void settle(void *user, bool wanted) {
         early_stop(s->front->early);
 }
 
+static bool is_ready(void *user) {
+    const shoal_solver *s = user;
+    return s->front->early && early_is_ready(s->front->early);
+}
+
 // A device may round divisions of f32 as it likes, unless its driver can be told not to.
 static bool is_target_free(void *user, uint32_t row) {
     shoal_solver *s = user, *cpu = NULL;
@@ -256,11 +265,109 @@ static bool is_target_free(void *user, uint32_t row) {
            cpu->runner.kernel[PLAN_FIRST].target_free;
 }
 
+// A device that cannot be used, or does not take the kernel, leaves the batch to the CPU.
+static shoal_code without(shoal_solver *s, uint32_t row, uint64_t mark, shoal_log *log) {
+    char why[256];
+    if (s->given.no_fallback || !row)
+        return SHOAL_DEVICE;
+    report_withdraw(log_report(log), mark, why, sizeof why);
+    report_warning(log_report(log), "%s cannot be used, so the CPU is: %s",
+                   s->front->chooser.table.row[row].device.name, why);
+    choose_failed(&s->front->chooser, row);
+    return SHOAL_OK;
+}
+
+// ---- A trial -----------------------------------------------------------------------------------
+
+static void drop_kept(struct front *f) {
+    kept_free(f->kept);
+    f->kept = NULL;
+}
+
+// Who takes part: the CPU and a device. One that cannot be used leaves nothing to try, which is no
+// error; false: there is nothing to try.
+static bool open_sides(shoal_solver *s, uint32_t row, struct trial_side side[2], shoal_code *code) {
+    shoal_solver *cpu = NULL, *other = NULL;
+    struct front *f = s->front;
+    uint64_t mark = report_mark(log_report(f->log));
+    *code = pilot_child(s, &cpu);
+    if (*code == SHOAL_OK)
+        *code = child_of(s, row, &other, f->log);
+    bool failed = *code == SHOAL_DEVICE || *code == SHOAL_MEMORY;
+    if (failed)
+        *code = cpu ? without(s, row, mark, f->log) : SHOAL_OK;
+    if (failed || *code != SHOAL_OK)
+        return false;
+    side[0] = (struct trial_side){cpu->plan, &cpu->runner};
+    side[1] = (struct trial_side){other->plan, &other->runner};
+    return true;
+}
+
+// The first rows of the batch on the CPU; the same on the device, or, where both are to be kept,
+// those that follow.
+static shoal_code try_sides(shoal_solver *s, const struct trial_side side[2], uint64_t rows,
+                            bool is_free, struct kept *kept[2], struct trial_time time[2]) {
+    const struct dispatch_control control = {.stop = {&s->stop, s->given.stop}};
+    const struct batch *b = s->front->batch->batch;
+    shoal_code code = trial_run(&side[0], b, 0, rows, &control, &kept[0], &time[0]);
+    struct kept **to = is_free ? &kept[0] : &kept[1];
+    if (code == SHOAL_OK)
+        code = trial_run(&side[1], b, is_free && kept[0] ? rows : 0, rows, &control, to, &time[1]);
+    return code;
+}
+
+// Rows that are not the same differ in their work, which evaluations tell.
+static void judge(const struct trial_time time[2], struct choose_trial *out) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    out->now = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    out->cpu = time[0].seconds;
+    bool counted = time[0].evals > 0 && time[1].evals > 0;
+    out->other = time[1].seconds * (counted ? time[0].evals / time[1].evals : 1);
+}
+
+static void keep_faster(struct front *f, uint32_t row, bool is_free, struct kept *kept[2],
+                        const struct choose_trial *t) {
+    bool is_other = t->other < t->cpu;
+    drop_kept(f); // a pilot's
+    f->kept = kept[is_other && !is_free];
+    f->kept_by = is_other ? row : 0;
+    kept_free(kept[!(is_other && !is_free)]);
+}
+
+// What fails here is left to the run, which says what is wrong.
+static shoal_code trial(void *user, uint32_t row, uint64_t rows, struct choose_trial *out) {
+    shoal_solver *s = user;
+    struct front *f = s->front;
+    struct trial_side side[2];
+    struct trial_time time[2] = {{0}};
+    struct kept *kept[2] = {NULL, NULL};
+    shoal_code code = SHOAL_OK;
+    if (s->plan->list.of.kind == SAMPLES_OWN)
+        return SHOAL_OK;
+    int32_t span = log_begin(f->log, LOG_trial_run);
+    bool open = open_sides(s, row, side, &code), is_free = open && is_target_free(s, row);
+    bool ran = open && try_sides(s, side, rows, is_free, kept, time) == SHOAL_OK;
+    if (ran && time[0].seconds > 0 && time[1].seconds > 0) {
+        judge(time, out);
+        keep_faster(f, row, is_free, kept, out);
+    } else {
+        kept_free(kept[0]);
+        kept_free(kept[1]);
+    }
+    log_u64(f->log, span, "runs", rows);
+    log_u64(f->log, span, "kept", out->cpu > 0 && f->kept ? f->kept->rows : 0);
+    log_end(f->log, span);
+    return code;
+}
+
 static const struct choose_engine measuring = {.look = look,
                                                .pilot = pilot,
                                                .begin_compile = begin_compile,
                                                .settle = settle,
-                                               .is_target_free = is_target_free},
+                                               .is_ready = is_ready,
+                                               .is_target_free = is_target_free,
+                                               .trial = trial},
                                   planning = {.look = look};
 
 // ---- A batch ------------------------------------------------------------------------------------
@@ -276,18 +383,6 @@ static shoal_code choose(shoal_solver *s, const shoal_batch *batch, uint32_t *ro
     shoal_code code = choose_device(&f->chooser, &q, row);
     learn_end_choice(log, span, f->chooser.table.row[*row].device.name, f->chooser.reason);
     return code;
-}
-
-// A device that cannot be used, or does not take the kernel, leaves the batch to the CPU.
-static shoal_code without(shoal_solver *s, uint32_t row, uint64_t mark, shoal_log *log) {
-    char why[256];
-    if (s->given.no_fallback || !row)
-        return SHOAL_DEVICE;
-    report_withdraw(log_report(log), mark, why, sizeof why);
-    report_warning(log_report(log), "%s cannot be used, so the CPU is: %s",
-                   s->front->chooser.table.row[row].device.name, why);
-    choose_failed(&s->front->chooser, row);
-    return SHOAL_OK;
 }
 
 // The solver of the row; where the CPU begins meanwhile, that one, and the other is made ready.
@@ -307,8 +402,7 @@ static shoal_code worker_of(shoal_solver *s, uint32_t *row, shoal_solver **out, 
 static shoal_code settle_past(shoal_solver *s, shoal_log *log) {
     struct front *f = s->front;
     shoal_solver *child;
-    kept_free(f->kept);
-    f->kept = NULL;
+    drop_kept(f);
     if (f->early && early_is_ready(f->early))
         return child_of(s, early_row(f->early), &child, log);
     if (f->early && early_is_done(f->early))
@@ -329,6 +423,8 @@ shoal_code front_worker(shoal_solver *s, const shoal_batch *batch, shoal_solver 
     if (row && (code == SHOAL_DEVICE || code == SHOAL_MEMORY) &&
         without(s, row, mark, log) == SHOAL_OK)
         code = child_of(s, row = 0, out, log);
+    if (row != f->kept_by)
+        drop_kept(f);
     if (code != SHOAL_OK)
         early_stop(f->early);
     else

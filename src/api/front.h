@@ -17,7 +17,8 @@ struct front {
     uint32_t shown;                    // who had the last batch
     struct early *early;               // a child on its way; NULL: none is
     uint32_t next;                     // row that takes over from the CPU in the batch; 0: none
-    struct kept *kept;                 // rows of its pilot; NULL: none are kept
+    struct kept *kept;                 // rows of its pilot or trial; NULL: none are kept
+    uint32_t kept_by;                  // row that computed them, which alone may use them
     const shoal_batch *batch;          // of the call under way,
     shoal_log *log;                    // and its log
 };

@@ -248,7 +248,7 @@ static struct run_help help_of(struct relay *r) {
     const shoal_solver *s = r->solver;
     const struct front *f = s->owner && !s->rehearses ? s->owner->front : NULL;
     bool begins = f && f->next;
-    struct run_help help = {.user = r, .kept = f && !is_device(s) ? f->kept : NULL};
+    struct run_help help = {.user = r, .kept = f ? f->kept : NULL};
     if (begins) {
         help.is_relieved = is_relieved;
         help.relief = open_relief;

@@ -8,15 +8,30 @@
 
 static const double pilot_seconds = 20e-3; // at most
 static const double pilot_share = 0.05;    // of what the batch takes, where the pilot is not needed
-static const double doubt = 4;             // times more or less work than the tune file says
-static const double some_work = 1e-5;      // of a row, where none is known and one must be named
-static const double much_work = 1e-3;      // of a row: few have more
+// Times more or less work than the tune file says of a kernel, which runs with any tolerance: one
+// of a thousandth takes a method of fifth order 1000^(1/5) times the steps.
+static const double doubt = 4;
+// Of a row, where none is known and one must be named: a Lorenz run of bench-dispatch, about. And
+// of one that few exceed: twenty Hodgkin-Huxley runs.
+static const double some_work = 1e-5, much_work = 1e-3;
 
-// Two compilers side by side need more cores than the CPU's alone, which takes two; a compiler
-// beside a batch of the CPU needs one of several.
+// The CPU's compiler is two processes, and that of a device a thread. Beside a batch of the CPU a
+// device starts with two threads, for its context and for its compiler: less than as many for the
+// batch are not worth a change of devices.
 enum { CORES_TO_COMPILE = 3, CORES_TO_SHARE = 4 };
-static const double short_wait = 20e-3; // for a device, that nobody fills
-static const double least_share = 0.2;  // of a device's speed that the CPU has, to be of use
+static const double short_wait = 20e-3; // for a device, that nobody fills: that of a pilot
+// Of a device's speed that the CPU must have to be of use meanwhile. Where the device is made ready
+// for as long as its batch takes, T, the CPU spares it T * share; but the device is ready in the
+// middle of one of 32 chunks, and waits for up to T / share / 32. At 0.18 both are equal.
+static const double least_share = 0.2;
+// A device that is later than was predicted takes as much longer, in parts of what it took so far:
+// starts and compilers of one kernel on one machine differ by that (measurements.md, HIRES cold).
+static const double late_share = 0.2;
+
+// A trial: both devices run some rows where that is a small share of the batch, and where what is
+// known, of few batches, says that they are about as fast.
+static const double trial_gain = 1.3, trial_share = 0.05, trial_bytes = 8 << 20;
+enum { TRIAL_SAMPLES = 10 };
 
 void choose_begin(struct chooser *c) {
     machine_costs(&c->machine, &c->cpu, &c->tune, c->class, &c->table);
@@ -54,10 +69,14 @@ static struct cost_job job_of(const struct chooser *c, const struct choose_reque
                              .noun = q->noun};
 }
 
+static const struct tune_kernel *kernel_of(const struct chooser *c, uint32_t row) {
+    return c->key[row][0] ? tune_kernel(&c->tune, c->key[row]) : NULL;
+}
+
 // What the tune file knows of a kernel that is to run on some row.
 static bool recall(struct chooser *c) {
     for (uint32_t i = 0; i < c->table.count; i++) {
-        const struct tune_kernel *k = c->key[i][0] ? tune_kernel(&c->tune, c->key[i]) : NULL;
+        const struct tune_kernel *k = kernel_of(c, i);
         if (k && k->work > 0) {
             c->work = k->work;
             c->spread = k->spread;
@@ -132,13 +151,12 @@ static bool is_clear(const struct chooser *c, const struct cost_job *j) {
     return cost_choose(&c->table, &less, c->last) == cost_choose(&c->table, &more, c->last);
 }
 
-static double pilot_cost(const struct chooser *c, const struct cost_job *j, bool beside) {
+static double pilot_cost(const struct chooser *c, const struct cost_job *j) {
     const struct cost_row *cpu = &c->table.row[0];
     double rows = j->work * cpu->device.lane * j->spread;
-    double kernel = cpu->kernel.loaded              ? 0
-                    : cpu->kernel.cached            ? cpu->device.load
-                    : beside /* another compiler */ ? 0
-                                                    : cpu->kernel.compile;
+    double kernel = cpu->kernel.loaded   ? 0
+                    : cpu->kernel.cached ? cpu->device.load
+                                         : cpu->kernel.compile;
     return kernel + (rows < pilot_seconds ? rows : pilot_seconds);
 }
 
@@ -178,35 +196,142 @@ static double measure(struct chooser *c, const struct choose_request *q) {
 
 // Where nothing is known a pilot is worth its price; where something is, only if the choice depends
 // on it and it takes little of the time.
-static bool needs_pilot(const struct chooser *c, const struct choose_request *q, bool known,
-                        bool beside) {
+static bool needs_pilot(const struct chooser *c, const struct choose_request *q, bool known) {
     struct cost_job j = job_of(c, q);
     if (c->piloted || !q->engine->pilot)
         return false;
     if (!known)
         return true;
     double best = cost_now(&c->table.row[cost_choose(&c->table, &j, c->last)], &j);
-    return !is_clear(c, &j) && pilot_cost(c, &j, beside) <= pilot_share * best;
+    return !is_clear(c, &j) && pilot_cost(c, &j) <= pilot_share * best;
+}
+
+// A device was made ready for so many seconds: what is left of its price. One that is late is no
+// more about to be ready than any other.
+static double still_to_pay(const struct cost_row *d, const struct cost_job *j, double took,
+                           bool ready) {
+    double left = cost_price(d, j) - d->kernel.missed - took;
+    double least = late_share * took / (j->reuses >= 1 ? j->reuses : 1);
+    return ready ? 0 : left > least ? left : least;
+}
+
+// The pilot, while a device is made ready. Of its price what was paid meanwhile does not count.
+static void measure_beside(struct chooser *c, const struct choose_request *q, uint32_t other) {
+    struct cost_row *d = &c->table.row[other];
+    double before = d->kernel.missed;
+    q->engine->begin_compile(q->user, other);
+    double took = measure(c, q);
+    struct cost_job j = job_of(c, q);
+    d->kernel.missed = cost_price(d, &j) - still_to_pay(d, &j, took, q->engine->is_ready(q->user));
+    bool wanted = cost_choose(&c->table, &j, c->last) == other;
+    if (!wanted)
+        d->kernel.missed = before;
+    q->engine->settle(q->user, wanted);
 }
 
 static void find_work(struct chooser *c, const struct choose_request *q) {
     bool known = c->work > 0 || recall(c);
     struct cost_job j = job_of(c, q);
     uint32_t other = best_other(c, &j);
-    bool beside = compiles_beside(c, q, other);
-    if (!needs_pilot(c, q, known, beside))
+    if (!needs_pilot(c, q, known))
         return;
-    if (!beside) {
+    if (compiles_beside(c, q, other))
+        measure_beside(c, q, other);
+    else
         measure(c, q);
+}
+
+// ---- What rows tell -----------------------------------------------------------------------------
+
+static double mixed(double old, double new) { return old > 0 ? (old + new) / 2 : new; }
+
+// Of a device that is far from full a batch tells how fast a row is; of one that is, how fast all
+// of them are.
+static void learn_device(struct chooser *c, const struct cost_job *j, uint32_t row, double seconds,
+                         int64_t now) {
+    struct cost_device *d = &c->table.row[row].device;
+    double slower = cost_work(d, j, seconds) / j->work; // than predicted
+    double fill = (double)j->rows / d->at_once / j->spread, full = d->lane / d->at_once;
+    char name[TUNE_NAME];
+    if (fill > 0.5 && fill < 2)
         return;
+    machine_point(d->name, fill < 1 ? MACHINE_LANE : MACHINE_FULL, c->class, name);
+    tune_learn(&c->tune, name, (fill < 1 ? d->lane : full) * slower, now);
+    double *learned = fill < 1 ? &d->lane : &full;
+    *learned = tune_mean(&c->tune, name, *learned);
+    d->at_once = d->lane / full;
+}
+
+// What is known already is not written again.
+static void note_work(struct chooser *c, uint32_t row, int64_t now) {
+    const struct tune_kernel *known = kernel_of(c, row);
+    bool same = known && fabs(known->work - c->work) <= 0.2 * c->work &&
+                (!row || known->batches >= TRIAL_SAMPLES);
+    if (same || !c->key[row][0] || !(c->work > 0))
+        return;
+    struct tune_kernel *k = tune_note(&c->tune, c->key[row], now);
+    k->work = c->work;
+    k->spread = c->spread > 1 ? c->spread : 1;
+    k->batches += k->batches < TRIAL_SAMPLES;
+}
+
+// Rows that ran, by themselves or as a whole batch.
+static void learn_rows(struct chooser *c, const struct choose_request *q, uint32_t row,
+                       double seconds, bool first, int64_t now) {
+    struct cost_job j = job_of(c, q);
+    if (row == 0)
+        c->work = mixed(c->work, cost_work(&c->table.row[0].device, &j, seconds) / units_of(q));
+    else if (!first && c->work > 0)
+        learn_device(c, &j, row, seconds, now);
+    note_work(c, row, now);
+}
+
+// ---- A trial ------------------------------------------------------------------------------------
+
+// Batches that told of the device; the fewer there were, the less is its prediction worth.
+static uint32_t samples_of(const struct chooser *c, uint32_t row) {
+    const struct tune_kernel *k = kernel_of(c, row);
+    return k ? k->batches : 0;
+}
+
+// How many rows CPU and device are to run to see which one is faster; 0: that is clear, or would
+// cost too much.
+static uint64_t trial_rows(const struct chooser *c, const struct choose_request *q,
+                           uint32_t other) {
+    const struct cost_row *cpu = &c->table.row[0], *d = &c->table.row[other];
+    struct cost_job j = job_of(c, q);
+    double a = cost_now(cpu, &j), b = cost_now(d, &j);
+    if (!q->engine->trial || c->failed[0] || c->failed[other] || !(c->work > 0) ||
+        a >= trial_gain * b || b >= trial_gain * a || samples_of(c, other) >= TRIAL_SAMPLES)
+        return 0;
+    uint64_t rows = cost_trial(cpu, d, &j, trial_share);
+    double room = trial_bytes / (q->out_bytes > 1 ? q->out_bytes : 1);
+    return (double)rows > room ? (uint64_t)room : rows;
+}
+
+// The row that was faster; `row` where there was no trial, or it told nothing.
+static shoal_code try_both(struct chooser *c, const struct choose_request *q, uint32_t *row,
+                           uint64_t *tried) {
+    struct cost_job j = job_of(c, q);
+    uint32_t other = *row ? *row : best_other(c, &j);
+    struct choose_request some = *q;
+    struct choose_trial t = {0};
+    *tried = 0;
+    some.rows = trial_rows(c, q, other);
+    if (!some.rows)
+        return SHOAL_OK;
+    shoal_code code = q->engine->trial(q->user, other, some.rows, &t);
+    if (code != SHOAL_OK)
+        return code;
+    if (!(t.cpu > 0) || !(t.other > 0)) { // one that cannot be used is none to choose
+        *row = cost_choose(&c->table, &j, c->last);
+        return SHOAL_OK;
     }
-    double *missed = &c->table.row[other].kernel.missed, before = *missed;
-    q->engine->begin_compile(q->user, other);
-    *missed += measure(c, q); // of its price, what was paid meanwhile
-    j = job_of(c, q);
-    bool wanted = cost_choose(&c->table, &j, c->last) == other;
-    *missed = wanted ? *missed : before;
-    q->engine->settle(q->user, wanted);
+    learn_rows(c, &some, 0, t.cpu, false, t.now);
+    learn_rows(c, &some, other, t.other, false, t.now);
+    *row = t.other < t.cpu ? other : 0;
+    *tried = some.rows;
+    return SHOAL_OK;
 }
 
 // ---- The choice ---------------------------------------------------------------------------------
@@ -257,6 +382,21 @@ static bool begins_meanwhile(const struct chooser *c, const struct choose_reques
            q->engine->is_target_free(q->user, row);
 }
 
+static void explain(struct chooser *c, const struct choose_request *q, uint32_t row,
+                    uint64_t tried) {
+    struct cost_job j = job_of(c, q);
+    char n[COST_NAME];
+    if (!(c->work > 0)) {
+        say(c, q, row, "and nobody knows yet what each of them takes");
+        return;
+    }
+    cost_reason(&c->table, &j, row, c->reason);
+    size_t at = strlen(c->reason);
+    cost_count(tried, n);
+    if (tried)
+        snprintf(c->reason + at, COST_REASON - at, ", by a trial of %s", n);
+}
+
 shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint32_t *row) {
     struct cost_job j = job_of(c, q);
     *row = 0;
@@ -275,56 +415,22 @@ shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint
     find_work(c, q);
     j = job_of(c, q);
     *row = cost_choose(&c->table, &j, c->last);
-    if (c->work > 0)
-        cost_reason(&c->table, &j, *row, c->reason);
-    else
-        say(c, q, *row, "and nobody knows yet what each of them takes");
+    uint64_t tried;
+    code = try_both(c, q, row, &tried);
+    if (code != SHOAL_OK)
+        return code;
+    explain(c, q, *row, tried);
     c->meanwhile = begins_meanwhile(c, q, *row);
     return SHOAL_OK;
 }
 
 // ---- After the run ------------------------------------------------------------------------------
 
-static double mixed(double old, double new) { return old > 0 ? (old + new) / 2 : new; }
-
-// Of a device that is far from full a batch tells how fast a row is; of one that is, how fast all
-// of them are.
-static void learn_device(struct chooser *c, const struct cost_job *j, uint32_t row, double seconds,
-                         int64_t now) {
-    struct cost_device *d = &c->table.row[row].device;
-    double slower = cost_work(d, j, seconds) / j->work; // than predicted
-    double fill = (double)j->rows / d->at_once / j->spread, full = d->lane / d->at_once;
-    char name[TUNE_NAME];
-    if (fill > 0.5 && fill < 2)
-        return;
-    machine_point(d->name, fill < 1 ? MACHINE_LANE : MACHINE_FULL, c->class, name);
-    tune_learn(&c->tune, name, (fill < 1 ? d->lane : full) * slower, now);
-    double *learned = fill < 1 ? &d->lane : &full;
-    *learned = tune_mean(&c->tune, name, *learned);
-    d->at_once = d->lane / full;
-}
-
-// What is known already is not written again.
-static void note_work(struct chooser *c, uint32_t row, int64_t now) {
-    const struct tune_kernel *known = c->key[row][0] ? tune_kernel(&c->tune, c->key[row]) : NULL;
-    bool same = known && fabs(known->work - c->work) <= 0.2 * c->work;
-    if (same || !c->key[row][0] || !(c->work > 0))
-        return;
-    struct tune_kernel *k = tune_note(&c->tune, c->key[row], now);
-    k->work = c->work;
-    k->spread = c->spread > 1 ? c->spread : 1;
-}
-
 void choose_learn(struct chooser *c, const struct choose_request *q, uint32_t row, double seconds,
                   bool first, int64_t now) {
-    struct cost_job j = job_of(c, q);
     c->last = (int)row;
-    if (row == 0) {
-        double work = cost_work(&c->table.row[0].device, &j, seconds) / units_of(q);
-        c->work = mixed(c->work, work);
-        j.work = c->work * units_of(q);
+    learn_rows(c, q, row, seconds, first, now);
+    struct cost_job j = job_of(c, q);
+    if (row == 0)
         cost_miss(&c->table, &j);
-    } else if (!first && c->work > 0)
-        learn_device(c, &j, row, seconds, now);
-    note_work(c, row, now);
 }

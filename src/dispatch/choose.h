@@ -23,6 +23,13 @@ struct choose_pilot {
     double took; // all of it, with the compiler
 };
 
+// What rows took on the CPU and, as many of the same work, on another device, everything loaded; 0:
+// they did not end.
+struct choose_trial {
+    double cpu, other;
+    int64_t now; // Unix time, ns
+};
+
 // What an engine does; `row` is that of a machine.
 struct choose_engine {
     // Whether the kernel is there, and what it takes to compile it. The key (hex) is that of the
@@ -34,8 +41,13 @@ struct choose_engine {
     // beside what follows, up to `settle`, which is told whether it is still wanted.
     void (*begin_compile)(void *user, uint32_t row);
     void (*settle)(void *user, bool wanted);
+    // Whether it is ready by now, so that nobody would have to wait for it.
+    bool (*is_ready)(void *user);
     // OPTIONAL. Whether a row has the same bits on the CPU, whose kernel is there, and on a device.
     bool (*is_target_free)(void *user, uint32_t row);
+    // OPTIONAL. Runs rows of the batch on the CPU and on a row. What the faster one computed is
+    // kept, and that of the other where both have the same bits.
+    shoal_code (*trial)(void *user, uint32_t row, uint64_t rows, struct choose_trial *out);
 };
 
 // What a batch asks for.

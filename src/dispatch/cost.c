@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const double least_gain = 0.9, most_loss = 1.1; // between them the last choice stands
+static const double least_launches = 4; // that a trial takes, or it tells of those only
 static const uint64_t most_rows = (uint64_t)1 << 50;
 
 // ---- Times --------------------------------------------------------------------------------------
@@ -32,13 +33,15 @@ double cost_warm(const struct cost_row *d, const struct cost_job *j) {
     return k * d->device.launch + both;
 }
 
+double cost_price(const struct cost_row *d, const struct cost_job *j) {
+    double reuses = j->reuses >= 1 ? j->reuses : 1;
+    double kernel = d->kernel.cached ? d->device.load : d->kernel.compile / reuses;
+    return (d->kernel.open ? 0 : d->device.start) + (d->kernel.loaded ? 0 : kernel);
+}
+
 double cost_now(const struct cost_row *d, const struct cost_job *j) {
-    double reuses = j->reuses >= 1 ? j->reuses : 1, price = 0;
-    if (!d->kernel.open)
-        price += d->device.start;
-    if (!d->kernel.loaded)
-        price += d->kernel.cached ? d->device.load : d->kernel.compile / reuses;
-    return cost_warm(d, j) + (price > d->kernel.missed ? price - d->kernel.missed : 0);
+    double price = cost_price(d, j), missed = d->kernel.missed;
+    return cost_warm(d, j) + (price > missed ? price - missed : 0);
 }
 
 void cost_miss(struct cost_table *t, const struct cost_job *j) {
@@ -77,6 +80,24 @@ uint64_t cost_break_even(const struct cost_row *cpu, const struct cost_row *d,
         *(is_faster(cpu, d, &with, warm) ? &high : &low) = with.rows;
     }
     return high;
+}
+
+// Time grows with the rows, so the most rows are found by halves.
+uint64_t cost_trial(const struct cost_row *a, const struct cost_row *b, const struct cost_job *j,
+                    double share) {
+    struct cost_job with = *j;
+    double now[] = {cost_now(a, j), cost_now(b, j)};
+    double most = share * (now[0] < now[1] ? now[0] : now[1]);
+    uint64_t low = 0, high = (uint64_t)(share * (double)j->rows) + 1; // few enough, and too many
+    while (high - low > 1) {
+        with.rows = low + (high - low) / 2;
+        bool fits = cost_now(a, &with) <= most && cost_now(b, &with) <= most;
+        *(fits ? &low : &high) = with.rows;
+    }
+    with.rows = low;
+    bool tells = low && cost_warm(a, &with) >= least_launches * a->device.launch &&
+                 cost_warm(b, &with) >= least_launches * b->device.launch;
+    return tells ? low : 0;
 }
 
 // Time grows with the work, in the end at a fixed rate.

@@ -65,6 +65,7 @@ struct cost_job {
 // would be faster there has waited in all no longer than twice that price.
 double cost_now(const struct cost_row *d, const struct cost_job *j);
 double cost_warm(const struct cost_row *d, const struct cost_job *j);
+double cost_price(const struct cost_row *d, const struct cost_job *j); // all of it
 // A batch ran on the CPU: devices where it would have been faster were missed.
 void cost_miss(struct cost_table *t, const struct cost_job *j);
 // The other way: the work of a row, by the time that the rows of a job took, everything loaded.
@@ -72,6 +73,11 @@ double cost_work(const struct cost_device *d, const struct cost_job *j, double s
 // The fewest rows for which the device is faster than the CPU; 0: there is no such number.
 uint64_t cost_break_even(const struct cost_row *cpu, const struct cost_row *d,
                          const struct cost_job *j, bool warm);
+
+// The most rows that each of two devices does, from now on, in a share of what the faster one takes
+// for the job; 0: none, or so few that they tell nothing.
+uint64_t cost_trial(const struct cost_row *a, const struct cost_row *b, const struct cost_job *j,
+                    double share);
 
 // The row that gets the job. `last` had the one before, of the same kind, and keeps it unless
 // another is faster by a tenth; COST_NONE: none had.

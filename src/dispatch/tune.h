@@ -30,7 +30,7 @@ struct tune_kernel {
     double work, spread;   // of a row, see dispatch/cost.h
     double rows;           // of a typical launch
     int64_t at;
-    uint32_t launches, changed;
+    uint32_t batches, changed; // batches: that it ran, up to as many as count
 };
 
 struct tune {

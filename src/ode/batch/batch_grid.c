@@ -282,6 +282,18 @@ struct batch *batch_without(const struct batch *b, uint32_t count, uint32_t take
     return rest;
 }
 
+struct batch *batch_stretch(const struct batch *b, uint64_t first, uint64_t rows) {
+    struct batch *some = other_rows(b, b->parts.count);
+    uint64_t end = first + rows;
+    for (uint32_t k = 0; some && k < b->parts.count; k++) {
+        const struct part *p = &b->parts.items[k];
+        uint64_t from = first > p->row ? first - p->row : 0, to = end > p->row ? end - p->row : 0,
+                 all = p->end - p->first;
+        add_part(some, p->first + from, p->first + (to < all ? to : all));
+    }
+    return some;
+}
+
 uint64_t batch_gaps(const struct batch *b) {
     return b->parts.count - 1 + (b->parts.items[0].first > 0);
 }

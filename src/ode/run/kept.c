@@ -16,8 +16,8 @@ static size_t row_bytes(const struct result_list *list, const struct result_arra
 }
 
 // False: out of memory.
-static bool make_room(struct kept *k, const struct result_list *list) {
-    k->room = (uint32_t)list->of.rows;
+static bool make_room(struct kept *k, const struct result_list *list, uint32_t times) {
+    k->room = (uint32_t)list->of.rows * times;
     k->at = arena_new(&k->arena, uint64_t, k->room);
     k->run = arena_new(&k->arena, uint64_t, k->room);
     k->data = arena_new(&k->arena, void *, list->count);
@@ -29,11 +29,11 @@ static bool make_room(struct kept *k, const struct result_list *list) {
     return k->at && k->run && k->data;
 }
 
-struct kept *kept_new(const struct result_list *list) {
-    if (list->of.kind == SAMPLES_OWN || result_list_bytes(list) > most_bytes)
+struct kept *kept_new(const struct result_list *list, uint32_t times) {
+    if (list->of.kind == SAMPLES_OWN || result_list_bytes(list) > most_bytes / times)
         return NULL;
     struct kept *k = calloc(1, sizeof *k);
-    if (!k || make_room(k, list))
+    if (!k || make_room(k, list, times))
         return k;
     kept_free(k);
     return NULL;
@@ -81,26 +81,52 @@ void kept_add(struct kept *k, const struct result_list *list, const struct resul
     k->rows += c->rows;
 }
 
-struct kept *kept_close(struct kept *k, const struct batch *b, uint32_t count,
-                        const shoal_tally *tally) {
-    k->tally.found_stiff = tally->found_stiff;
-    k->tally.failed_first = tally->failed_first;
-    k->tally.taken_back = tally->taken_back;
-    k->rest = k->rows ? batch_without(b, count, k->rows) : NULL;
-    for (uint32_t i = 0; i < k->rows; i++) {
-        k->at[i] = batch_picked_row(b, count, i);
-        k->run[i] = batch_run_of_row(b, k->at[i]);
-    }
-    if (k->rest)
+static void note_tally(struct kept *k, const shoal_tally *tally) {
+    k->tally.found_stiff += tally->found_stiff;
+    k->tally.failed_first += tally->failed_first;
+    k->tally.taken_back += tally->taken_back;
+}
+
+static void note_row(struct kept *k, uint32_t i, const struct batch *b, uint64_t row) {
+    k->at[i] = row;
+    k->run[i] = batch_run_of_row(b, row);
+}
+
+static struct kept *with_rest(struct kept *k, struct batch *rest) {
+    k->rest = rest;
+    if (rest)
         return k;
     kept_free(k);
     return NULL;
 }
 
+struct kept *kept_close(struct kept *k, const struct batch *b, uint32_t count,
+                        const shoal_tally *tally) {
+    note_tally(k, tally);
+    for (uint32_t i = 0; i < k->rows; i++)
+        note_row(k, i, b, batch_picked_row(b, count, i));
+    return with_rest(k, k->rows ? batch_without(b, count, k->rows) : NULL);
+}
+
+struct kept *kept_close_first(struct kept *k, const struct batch *b, const shoal_tally *tally) {
+    note_tally(k, tally);
+    free(k->rest); // rows came behind those that had been all
+    for (uint32_t i = 0; i < k->rows; i++)
+        note_row(k, i, b, i);
+    return with_rest(k, batch_stretch(b, k->rows, batch_rows(b) - k->rows));
+}
+
 // ---- Rows go ------------------------------------------------------------------------------------
 
-struct result_chunk kept_view(const struct kept *k, uint32_t i, const struct result_list *list,
-                              struct result_view *view) {
+uint32_t kept_stretch(const struct kept *k, uint32_t i) {
+    uint32_t n = 1;
+    while (i + n < k->rows && k->at[i + n] == k->at[i] + n)
+        n++;
+    return n;
+}
+
+struct result_chunk kept_view(const struct kept *k, uint32_t i, uint32_t rows,
+                              const struct result_list *list, struct result_view *view) {
     for (uint32_t n = 0; n < list->count; n++) {
         const struct result_array *a = &list->array[n];
         view[n] = (struct result_view){0};
@@ -110,7 +136,7 @@ struct result_chunk kept_view(const struct kept *k, uint32_t i, const struct res
                                      .row_stride = (size_t)result_width(list, a),
                                      .sample_stride = 1};
     }
-    return (struct result_chunk){.first_row = k->at[i], .rows = 1, .view = view};
+    return (struct result_chunk){.first_row = k->at[i], .rows = rows, .view = view};
 }
 
 unsigned char kept_status(const struct kept *k, uint32_t i, const struct result_list *list) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rows of a batch that ran before it did, kept so that nobody computes them again: those of a
-// pilot, where the device that it ran on gets the batch.
+// pilot or a trial, where the device that they ran on gets the batch.
 //
 // What a row gives does not depend on the rows beside it, so these are the bits that the batch
 // would have given.
@@ -20,9 +20,9 @@ struct kept {
     struct arena arena;
 };
 
-// Room for all rows of a list whose arrays are all wanted. NULL: they are not kept, because they
-// are too large or have no fixed size.
-struct kept *kept_new(const struct result_list *list);
+// Room for so many times the rows of a list whose arrays are all wanted. NULL: they are not kept,
+// because they are too large or have no fixed size.
+struct kept *kept_new(const struct result_list *list, uint32_t times);
 void kept_free(struct kept *k); // NULL is fine
 // The rows of a chunk, behind those that came before.
 void kept_add(struct kept *k, const struct result_list *list, const struct result_chunk *c);
@@ -31,9 +31,14 @@ void kept_add(struct kept *k, const struct result_list *list, const struct resul
 struct kept *kept_close(struct kept *k, const struct batch *b, uint32_t count,
                         const shoal_tally *tally);
 
-// Row i as a chunk, by the list of a run of the batch; `view` has room for its arrays.
-struct result_chunk kept_view(const struct kept *k, uint32_t i, const struct result_list *list,
-                              struct result_view *view);
+// They are the first of the batch. More may come, of another run, and then this is called again.
+struct kept *kept_close_first(struct kept *k, const struct batch *b, const shoal_tally *tally);
+
+// From row i on, how many are rows of the batch that follow each other,
+uint32_t kept_stretch(const struct kept *k, uint32_t i);
+// and so many as a chunk, by the list of a run of the batch; `view` has room for its arrays.
+struct result_chunk kept_view(const struct kept *k, uint32_t i, uint32_t rows,
+                              const struct result_list *list, struct result_view *view);
 unsigned char kept_status(const struct kept *k, uint32_t i, const struct result_list *list);
 
 #endif

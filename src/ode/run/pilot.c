@@ -13,7 +13,7 @@
 
 // All of it, and once; it runs up to so often.
 static const double most_s = 20e-3, once_s = 10e-3;
-enum { TIMES = 3 };
+enum { TIMES = 3, TRIAL_BEFORE = 32 };
 
 // ---- The kind of run ----------------------------------------------------------------------------
 
@@ -97,6 +97,7 @@ struct count_sink {
     struct sink base;
     const struct result_list *list;
     struct kept *kept; // NULL: rows are dropped
+    uint32_t times;    // that the kept rows have room for, where there are none yet; 0: for none
     uint32_t f_evals;  // array of the list
     uint64_t rows, sum, most;
 };
@@ -106,7 +107,8 @@ static shoal_code count_begin(struct sink *sink, struct result_list *list, struc
     const struct result_array *wanted = result_list_ours(list, FIELD_f_evals);
     (void)r;
     s->list = list;
-    s->kept = kept_new(list);
+    if (s->times)
+        s->kept = kept_new(list, s->times);
     s->f_evals = (uint32_t)(wanted - list->array);
     for (uint32_t i = 0; i < list->count && !s->kept; i++)
         list->array[i].wanted = &list->array[i] == wanted;
@@ -176,7 +178,8 @@ static double processor_seconds(void) {
 }
 
 static shoal_code run(struct pilot *p, double seconds, double *took) {
-    struct count_sink sink = {.base = {count_begin, count_chunk, count_end, count_free}};
+    struct count_sink sink = {.base = {count_begin, count_chunk, count_end, count_free},
+                              .times = 1};
     struct alarm alarm = {.seconds = seconds};
     struct dispatch_control control = {.stop = {&alarm.stop}};
     struct arena arena = {0};
@@ -226,5 +229,58 @@ shoal_code pilot_run(const struct plan *plan, struct runner *runner, const struc
     *out = p.best;
     *kept = p.kept;
     free(pick);
+    return code;
+}
+
+// ---- A trial ------------------------------------------------------------------------------------
+
+// The rows from `first` on, once. SHOAL_STOPPED: they did not all run.
+static shoal_code run_stretch(const struct trial_side *side, const struct batch *b, uint64_t first,
+                              uint64_t rows, const struct dispatch_control *control,
+                              struct count_sink *sink, shoal_tally *tally) {
+    struct batch *some = batch_stretch(b, first, rows);
+    struct arena arena = {0};
+    struct result_list list;
+    shoal_code code = some ? run_list(side->plan, some, "{}", &arena, &list, NULL) : SHOAL_MEMORY;
+    if (code == SHOAL_OK)
+        code = run_batch(side->plan, side->runner, some, &sink->base, &list, control, NULL, tally,
+                         NULL);
+    arena_free(&arena);
+    free(some);
+    return code;
+}
+
+// Before it counts: what a device pays once. Rows that another method takes over may need its
+// kernel, so these are some of the rows that follow.
+static shoal_code run_before(const struct trial_side *side, const struct batch *b, uint64_t first,
+                             uint64_t rows, const struct dispatch_control *control) {
+    struct count_sink sink = {.base = {count_begin, count_chunk, count_end, count_free}};
+    shoal_tally tally = {0};
+    if (side->runner->launches)
+        return SHOAL_OK;
+    return run_stretch(side, b, first, rows < TRIAL_BEFORE ? rows : TRIAL_BEFORE, control, &sink,
+                       &tally);
+}
+
+shoal_code trial_run(const struct trial_side *side, const struct batch *b, uint64_t first,
+                     uint64_t rows, const struct dispatch_control *control, struct kept **kept,
+                     struct trial_time *out) {
+    struct count_sink sink = {.base = {count_begin, count_chunk, count_end, count_free},
+                              .kept = *kept,
+                              .times = *kept ? 0 : 2};
+    const struct kernel *stiff;
+    shoal_tally tally = {0};
+    shoal_code code = run_before(side, b, first, rows, control);
+    *out = (struct trial_time){0};
+    if (code != SHOAL_OK)
+        return code;
+    stiff = side->runner->kernel[PLAN_STIFF].kernel;
+    code = run_stretch(side, b, first, rows, control, &sink, &tally);
+    if (code == SHOAL_OK && sink.kept)
+        *kept = kept_close_first(sink.kept, b, &tally);
+    else if (!*kept)
+        kept_free(sink.kept);
+    if (code == SHOAL_OK && side->runner->kernel[PLAN_STIFF].kernel == stiff)
+        *out = (struct trial_time){tally.seconds, (double)sink.sum};
     return code;
 }

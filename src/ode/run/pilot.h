@@ -19,4 +19,19 @@ void pilot_bytes(const struct plan *p, const struct batch *b, const struct resul
 shoal_code pilot_run(const struct plan *p, struct runner *runner, const struct batch *b,
                      uint32_t rows, struct choose_pilot *out, struct kept **kept);
 
+// A device that takes part in a trial, and what its rows took.
+struct trial_side {
+    const struct plan *plan;
+    struct runner *runner;
+};
+struct trial_time {
+    double seconds; // 0: it includes what later rows do not pay
+    double evals;   // of the right-hand side, in all
+};
+// Rows from `first` on, with everything loaded. They go behind those that are kept, or are the
+// first that are.
+shoal_code trial_run(const struct trial_side *side, const struct batch *b, uint64_t first,
+                     uint64_t rows, const struct dispatch_control *control, struct kept **kept,
+                     struct trial_time *out);
+
 #endif

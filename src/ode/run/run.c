@@ -286,12 +286,14 @@ static struct result_chunk slice(const struct batch_run *b, const struct result_
     return (struct result_chunk){.rows = rows, .view = b->slice};
 }
 
-// The row that comes next is one that was kept.
+// The row that comes next is one that was kept; so may be some behind it.
 static shoal_code hand_on_kept(struct batch_run *b, const struct kept *k) {
-    uint32_t i = b->kept++;
-    struct result_chunk view = kept_view(k, i, b->list, b->slice);
-    count_row(b->tally, kept_status(k, i, b->list), k->run[i]);
-    b->tally->done++;
+    uint32_t first = b->kept, rows = kept_stretch(k, first);
+    struct result_chunk view = kept_view(k, first, rows, b->list, b->slice);
+    for (uint32_t i = first; i < first + rows; i++)
+        count_row(b->tally, kept_status(k, i, b->list), k->run[i]);
+    b->tally->done += rows;
+    b->kept += rows;
     return hand_on(b, &view);
 }
 
