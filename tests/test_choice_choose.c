@@ -334,6 +334,26 @@ TEST(choice_choose_devices) {
     CHECK_HAS(scene.chooser.reason, "there is no other device");
 }
 
+// What threads are worth was measured for one, two, four, and all; for others it is as below.
+TEST(choice_choose_threads) {
+    static const struct {
+        uint32_t threads;
+        double at_once;
+    } cases[] = {{1, 8}, {2, 16 * 0.9}, {3, 24 * 0.9}, {4, 32 * 0.6}, {6, 48 * 0.3}, {7, 56 * 0.6}};
+    struct tune *t = check_keep(calloc(1, sizeof *t));
+    struct cost_table table;
+    set_scene(0);
+    tune_set(t, "cpu efficiency 1", 1, 0, 7, 1);
+    tune_set(t, "cpu efficiency 2", 0.9, 0, 7, 1);
+    tune_set(t, "cpu efficiency 4", 0.6, 0, 7, 1);
+    tune_set(t, "cpu efficiency 6", 0.3, 0, 7, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct machine_cpu cpu = {.threads = cases[i].threads, .lanes = 8};
+        machine_costs(&scene.chooser.machine, &cpu, t, "toy-f64", &table);
+        CHECK_NEAR(table.row[0].device.at_once, cases[i].at_once, 1e-9);
+    }
+}
+
 // A GPU that others use: runs that take longer are learned, and the next batch goes elsewhere.
 TEST(choice_choose_learns) {
     struct choose_request q = {

@@ -416,7 +416,8 @@ static void on_row(const shoal_calibration *row, void *user) {
     r->count++;
 }
 
-static double point(const char *device, enum machine_point p, const char *class) {
+// What the file says; a count of 0: nothing.
+static struct tune_point point(const char *device, enum machine_point p, const char *class) {
     struct machine m;
     struct tune *t = check_keep(calloc(1, sizeof *t));
     char name[TUNE_NAME];
@@ -425,7 +426,8 @@ static double point(const char *device, enum machine_point p, const char *class)
     tune_load(t, c, m.digest, (int64_t)time(NULL) * 1000000000 + 2000000000);
     cache_close(c);
     machine_point(device, p, class, name);
-    return tune_mean(t, name, -1);
+    const struct tune_point *found = tune_find(t, name);
+    return found ? *found : (struct tune_point){0};
 }
 
 TEST(device_choice_calibrate_a_model) {
@@ -435,8 +437,12 @@ TEST(device_choice_calibrate_a_model) {
     shoal_code code = shoal_calibrate(s.model, &s.options, 0.5, on_row, &rows, s.log);
     CHECK_MSG(code == SHOAL_OK, "%s", words_of(&s));
     CHECK(rows.count && rows.timed && rows.other);
-    CHECK(point("opencl:0", MACHINE_LANE, "ode-f64-n3-erk") > 0);
-    CHECK(point("opencl:0", MACHINE_FULL, "ode-f64-n3-erk") > 0);
+    static const enum machine_point points[] = {MACHINE_LANE, MACHINE_FULL};
+    for (size_t i = 0; i < 2; i++) {
+        struct tune_point p = point("opencl:0", points[i], "ode-f64-n3-erk");
+        CHECK(p.sum > 0 && p.count >= 3);
+        CHECK(p.squares * p.count > p.sum * p.sum); // no two runs take the same time
+    }
     scene_free(&s);
 }
 
@@ -472,12 +478,29 @@ TEST(choice_run_calibrate_grids_of_a_cpu) {
 }
 
 LONG_TEST(choice_run_calibrate_workloads) {
+    CHECK_HAS(RUN(check_shoal(), "cache", "doctor").out, "no; `shoal calibrate` measures");
     struct check_output o = RUN(check_shoal(), "calibrate", "--json");
     CHECK_INT(o.status, 0);
     CHECK_HAS(o.out, "{\"workload\": \"Lorenz, f64\", \"runs\": 32, \"cpu_s\": ");
     CHECK_HAS(o.out, "20 stiff states, f32");
     CHECK_HAS(o.out, "{\"workload\": \"grids of 25 by 25, u8\", \"runs\": 32, \"cpu_s\": ");
     CHECK(!strstr(o.out, "one step"));
+    // Launches and copies, with their spread, and what each number of threads is worth.
+    struct tune_point launch = point("cpu", MACHINE_LAUNCH, NULL),
+                      rate = point("cpu", MACHINE_OUT, NULL);
+    CHECK(launch.count == 7 && launch.sum > 0 && launch.squares * 7 > launch.sum * launch.sum);
+    CHECK_MSG(rate.count == 4 && rate.sum / 4 > 1e7 && rate.sum / 4 < 1e12, "%g B/s", rate.sum / 4);
+    struct machine m;
+    char class[MACHINE_CLASS];
+    machine_find(&m, NULL);
+    for (uint32_t n = 1; n <= m.cpus && m.cpus > 1;
+         n = n < m.cpus && 2 * n > m.cpus ? m.cpus : 2 * n) {
+        struct tune_point p = point("cpu", MACHINE_EFFICIENCY, machine_threads(n, class));
+        CHECK_MSG(p.count == 7 && p.sum / 7 > 0.1 / n && p.sum / 7 < 1.5, "%u threads: %g", n,
+                  p.sum / 7);
+    }
+    o = RUN(check_shoal(), "cache", "doctor");
+    CHECK_HAS(o.out, "numbers of this machine are known");
 }
 
 // What a run took tells what the next one will, and the cache knows what its kernel took.

@@ -4,13 +4,16 @@
 
 #include "api/model.h"
 #include "device/device.h"
+#include "dispatch/machine.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 struct doctor {
@@ -107,6 +110,26 @@ static void compiler(const struct doctor *d, const struct shoal_backend *b, stru
         b->close(device);
 }
 
+// What `auto` goes by.
+static void measured(const struct doctor *d, struct cache *c) {
+    struct tune *t = calloc(1, sizeof *t);
+    struct machine m;
+    char name[TUNE_NAME];
+    struct timespec now;
+    if (!t)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    machine_find(&m, NULL);
+    tune_load(t, c, m.digest, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    machine_point("cpu", MACHINE_LAUNCH, NULL, name);
+    if (tune_find(t, name))
+        say(d, "calibrated", true, "yes; %u numbers of this machine are known", t->points);
+    else
+        say(d, "calibrated", true, "no; `shoal calibrate` measures this machine in 30 s%s",
+            m.count > 1 ? ", for --device auto" : "");
+    free(t);
+}
+
 shoal_code shoal_cache_doctor(shoal_cache *cache,
                               void (*fact)(const char *name, const char *text, bool good,
                                            void *user),
@@ -117,5 +140,6 @@ shoal_code shoal_cache_doctor(shoal_cache *cache,
     place(&d, cache->cache);
     for (const struct shoal_backend *const *b = device_backends; *b; b++)
         compiler(&d, *b, cache->cache, log);
+    measured(&d, cache->cache);
     return SHOAL_OK;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Measures devices by running batches of several sizes, and keeps what the cost model needs.
 //
-// A size is run once before it is timed, then up to seven times, of which the median counts. What
-// is compiled is in the cache before anything is timed. When time is short, large sizes are left
-// out: a size is begun only if what it takes, by the one before, is there.
+// A size is run once before it is timed, then seven times, of which the median counts and the
+// spread is kept. What is compiled is in the cache before anything is timed. When time is short,
+// sizes that take long are run three times, and the largest are left out: a size is begun only if
+// what it takes, by the one before, is there.
 #include "api/calibrate.h"
 #include "api/learn.h"
 #include "api/options.h"
@@ -17,8 +18,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { SIZE_FIRST = 1 << 5 };
+enum { SIZE_FIRST = 1 << 5, REPEATS_LEAST = 3 };
+enum { RATES = 4 };                    // sizes that tell what copies take
 static const double seconds_most = 25; // compilers and the last size come on top
+static const double threads_s = 20e-3; // of a batch that one thread runs, to see what others add
 
 // One workload on one device.
 struct series {
@@ -26,6 +29,7 @@ struct series {
     double made_s;        // that took
     uint32_t count;       // sizes that were timed
     double median[CALIBRATE_SIZES], deviation[CALIBRATE_SIZES];
+    uint32_t repeats[CALIBRATE_SIZES];
 };
 
 struct calibration {
@@ -90,7 +94,7 @@ static shoal_code time_size(struct calibration *c, struct series *s, shoal_batch
     double t[CALIBRATE_REPEATS], total = 0, squares = 0;
     int n = 0;
     shoal_code code = run_once(c, s->solver, batch, &t[0]);
-    while (code == SHOAL_OK && n < CALIBRATE_REPEATS && (n == 0 || total < share)) {
+    while (code == SHOAL_OK && n < CALIBRATE_REPEATS && (n < REPEATS_LEAST || total < share)) {
         code = run_once(c, s->solver, batch, &t[n]);
         total += t[n++];
     }
@@ -100,7 +104,8 @@ static shoal_code time_size(struct calibration *c, struct series *s, shoal_batch
     for (int i = 0; i < n; i++)
         squares += (t[i] - median) * (t[i] - median);
     s->median[s->count] = median;
-    s->deviation[s->count++] = sqrt(squares / n);
+    s->deviation[s->count] = sqrt(squares / n);
+    s->repeats[s->count++] = (uint32_t)n;
     return SHOAL_OK;
 }
 
@@ -133,7 +138,7 @@ static shoal_code time_series(struct calibration *c, struct series *s, double sh
         double left = clock_ns() < end ? (double)(end - clock_ns()) * 1e-9 : 0;
         double next = i ? s->median[i - 1] * CALIBRATE_FACTOR : 0;
         shoal_batch *batch = NULL;
-        if (2 * next > left || !make_room(c, s->solver, calibrate_rows(i)))
+        if ((REPEATS_LEAST + 1) * next > left || !make_room(c, s->solver, calibrate_rows(i)))
             break;
         code = make_batch(c, calibrate_rows(i), &batch);
         if (code == SHOAL_OK)
@@ -145,12 +150,23 @@ static shoal_code time_series(struct calibration *c, struct series *s, double sh
 
 // ---- What follows from it -----------------------------------------------------------------------
 
+// A number with its spread, of so many measurements.
+struct measured {
+    double value, deviation;
+    uint32_t count;
+};
+
 static void keep(struct calibration *c, uint32_t row, enum machine_point p, const char *class,
-                 double value, double deviation) {
+                 struct measured m) {
     char name[TUNE_NAME];
     machine_point(c->chooser->table.row[row].device.name, p, class, name);
-    if (value > 0)
-        tune_set(&c->chooser->tune, name, value, deviation, CALIBRATE_REPEATS, now_ns());
+    if (m.value > 0)
+        tune_set(&c->chooser->tune, name, m.value, m.deviation, m.count, now_ns());
+}
+
+// The median of a size, in other units.
+static struct measured of_size(const struct series *s, uint32_t size, double unit) {
+    return (struct measured){s->median[size] / unit, s->deviation[size] / unit, s->repeats[size]};
 }
 
 static struct cost_job job_of(const struct series *s, uint32_t size) {
@@ -165,17 +181,32 @@ static struct cost_job job_of(const struct series *s, uint32_t size) {
                              .noun = "runs"};
 }
 
+// Bytes a second between the caller's memory, which is ordinary, and the device, through blocks
+// that are pinned, both ways at a time: by each of the largest sizes, of which the middle counts.
+static struct measured copy_rate(const struct series *s) {
+    double rate[RATES], squares = 0;
+    uint32_t n = 0;
+    for (uint32_t i = s->count > RATES ? s->count - RATES : 1; i < s->count; i++) {
+        struct cost_job j = job_of(s, i);
+        double t = s->median[i] - s->median[0];
+        if (t > 0)
+            rate[n++] = (j.in_bytes + j.out_bytes) * (double)j.rows / t;
+    }
+    if (n < RATES)
+        return (struct measured){0};
+    qsort(rate, n, sizeof *rate, by_size);
+    double middle = (rate[RATES / 2 - 1] + rate[RATES / 2]) / 2;
+    for (uint32_t i = 0; i < n; i++)
+        squares += (rate[i] - middle) * (rate[i] - middle);
+    return (struct measured){middle, sqrt(squares / n), n};
+}
+
 // Of a workload that does next to nothing: a launch, and the rate of copies.
 static void learn_launch(struct calibration *c, uint32_t row) {
     const struct series *s = &c->series[row];
-    uint32_t last = s->count - 1;
-    struct cost_job j = job_of(s, last);
-    double bytes = (j.in_bytes + j.out_bytes) * (double)j.rows, t = s->median[last] - s->median[0];
-    keep(c, row, MACHINE_LAUNCH, NULL, s->median[0], s->deviation[0]);
-    if (last < 4 || t <= 0)
-        return;
-    keep(c, row, MACHINE_IN, NULL, bytes / t, 0);
-    keep(c, row, MACHINE_OUT, NULL, bytes / t, 0);
+    keep(c, row, MACHINE_LAUNCH, NULL, of_size(s, 0, 1));
+    keep(c, row, MACHINE_IN, NULL, copy_rate(s));
+    keep(c, row, MACHINE_OUT, NULL, copy_rate(s));
 }
 
 // Time without launches and copies.
@@ -201,32 +232,61 @@ static void learn_class_of(struct calibration *c) {
         if (!s->count)
             continue;
         uint32_t last = s->count - 1;
-        double lane = work_time(c, i, 0) / h->work;
-        double full = work_time(c, i, last) / h->work / (double)calibrate_rows(last);
-        keep(c, i, MACHINE_LANE, h->class, lane, s->deviation[0] / h->work);
-        keep(c, i, MACHINE_FULL, h->class, full,
-             s->deviation[last] / h->work / (double)calibrate_rows(last));
+        struct measured lane = of_size(s, 0, h->work),
+                        full = of_size(s, last, h->work * (double)calibrate_rows(last));
+        lane.value = work_time(c, i, 0) / h->work;
+        full.value = work_time(c, i, last) / h->work / (double)calibrate_rows(last);
+        keep(c, i, MACHINE_LANE, h->class, lane);
+        keep(c, i, MACHINE_FULL, h->class, full);
     }
 }
 
-// All threads against one, on a batch that is large enough for both.
-static shoal_code learn_efficiency(struct calibration *c) {
-    struct series *cpu = &c->series[0], one = {0};
-    uint32_t threads = cpu->solver->plan->threads, size = cpu->count - 1;
-    shoal_options o = cpu->solver->given;
+// A batch of a size with so many threads.
+static shoal_code time_threads(struct calibration *c, uint32_t threads, uint32_t size,
+                               struct series *out) {
+    shoal_options o = c->series[0].solver->given;
     shoal_batch *batch = NULL;
-    if (threads < 2 || cpu->median[size] * 2 * threads > seconds_left(c) / 4)
-        return SHOAL_OK;
-    o.threads = 1;
-    shoal_code code = shoal_solver_new(c->model, &o, &one.solver, c->log);
+    o.threads = threads;
+    shoal_code code = shoal_solver_new(c->model, &o, &out->solver, c->log);
     if (code == SHOAL_OK)
         code = make_batch(c, calibrate_rows(size), &batch);
     if (code == SHOAL_OK)
-        code = time_size(c, &one, batch, 0);
-    if (code == SHOAL_OK)
-        keep(c, 0, MACHINE_EFFICIENCY, NULL, one.median[0] / cpu->median[size] / threads, 0);
+        code = time_size(c, out, batch, (double)INFINITY);
     shoal_batch_free(batch);
-    shoal_solver_free(one.solver);
+    shoal_solver_free(out->solver);
+    return code;
+}
+
+// The largest size that one thread does in a moment.
+static uint32_t size_for_threads(const struct series *cpu, uint32_t threads) {
+    uint32_t size = cpu->count - 1;
+    while (size && cpu->median[size] * threads > threads_s)
+        size--;
+    return size;
+}
+
+// One thread against two, four and so on, up to all.
+static shoal_code learn_efficiency(struct calibration *c) {
+    const struct series *cpu = &c->series[0];
+    uint32_t all = cpu->solver->plan->threads, size = size_for_threads(cpu, all);
+    double longest = cpu->median[size] * all * (CALIBRATE_REPEATS + 1), one = 0;
+    shoal_code code = SHOAL_OK;
+    char class[MACHINE_CLASS];
+    for (uint32_t n = 1; all > 1 && code == SHOAL_OK; n = 2 * n < all ? 2 * n : all) {
+        struct series s = {0};
+        if (longest > seconds_left(c) / 4)
+            break;
+        code = time_threads(c, n, size, &s);
+        if (code != SHOAL_OK)
+            break;
+        struct measured m = of_size(&s, 0, 1);
+        one = n == 1 ? m.value : one;
+        m.deviation *= one / n / m.value / m.value;
+        m.value = one / n / m.value;
+        keep(c, 0, MACHINE_EFFICIENCY, machine_threads(n, class), m);
+        if (n == all)
+            break;
+    }
     return code;
 }
 
@@ -291,7 +351,7 @@ static shoal_code time_device(struct calibration *c, uint32_t row, const shoal_o
     shoal_code code = shoal_solver_new(c->model, &o, &s->solver, c->log);
     if (code == SHOAL_OK && s->solver->opened_s > 0 && row &&
         !c->chooser->table.row[row].kernel.open)
-        keep(c, row, MACHINE_START, NULL, s->solver->opened_s, 0);
+        keep(c, row, MACHINE_START, NULL, (struct measured){s->solver->opened_s, 0, 1});
     c->chooser->table.row[row].kernel.open = true;
     return code == SHOAL_OK ? time_series(c, s, share) : code;
 }

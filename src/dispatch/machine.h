@@ -46,7 +46,7 @@ double machine_compile(const struct device_known *d);
     X(LAUNCH, "launch", "a chunk of no work, seconds")                                             \
     X(IN, "in", "copies to the device, bytes a second")                                            \
     X(OUT, "out", "copies from the device, bytes a second")                                        \
-    X(EFFICIENCY, "efficiency", "of all threads to that of one")                                   \
+    X(EFFICIENCY, "efficiency", "of a thread among so many, the class, to one alone")              \
     X(LANE, "lane", "a row alone, in times its work")                                              \
     X(FULL, "full", "a row of a device that is full, in times its work")
 enum machine_point {
@@ -55,6 +55,8 @@ enum machine_point {
 #undef X
         MACHINE_POINT_COUNT
 };
+// The class of a point that depends on the number of threads.
+const char *machine_threads(uint32_t threads, char class[MACHINE_CLASS]);
 // class NULL: it does not depend on it.
 void machine_point(const char *device, enum machine_point p, const char *class,
                    char name[TUNE_NAME]);
