@@ -90,10 +90,10 @@ static void show_ranks_json(const shoal_comparison *c) {
 
 static void show_ranks(const shoal_comparison *c) {
     const shoal_rank *best = &c->rank[0];
-    printf("%" PRIu64 " runs, each method at an error of at most %g; %s and %s agree on the "
+    printf("%" PRIu64 " run%s, each method at an error of at most %g; %s and %s agree on the "
            "reference to %.1g\n\n%-22s %10s %10s %10s %12s %8s\n",
-           c->runs, c->error, c->reference[0], c->reference[1], c->agreement, "method", "rtol",
-           "atol", "error", "time", "");
+           c->runs, c->runs == 1 ? "" : "s", c->error, c->reference[0], c->reference[1],
+           c->agreement, "method", "rtol", "atol", "error", "time", "");
     for (uint32_t i = 0; i < c->count; i++) {
         const shoal_rank *r = &c->rank[i];
         if (*r->why) {

@@ -288,7 +288,7 @@ static shoal_code array_end(struct sink *s, bool complete, struct report *r) {
 
 static void array_free(struct sink *s) { free(((struct array_sink *)s)->to); }
 
-static shoal_code run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_array *arrays,
+shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_array *arrays,
                              size_t count, shoal_tally *tally, shoal_log *log) {
     struct array_sink sink = {.base = {array_begin, array_chunk, array_end, array_free},
                               .given = arrays,
@@ -312,7 +312,7 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
     shoal_solver *worker;
     shoal_code code = solver_open(solver, batch, "shoal_solver_run_arrays", &worker, log);
     if (code == SHOAL_OK) {
-        code = run_arrays(worker, batch, arrays, count, tally ? tally : &own, log);
+        code = solver_run_arrays(worker, batch, arrays, count, tally ? tally : &own, log);
         solver_leave(solver);
     }
     log_end(log, span);

@@ -46,6 +46,7 @@ struct calibration {
     double *values; // of the input, for the largest size
     void *block;    // results
     size_t block_bytes;
+    bool fails; // every run of the last batch did
     struct series series[COST_DEVICES];
 };
 
@@ -72,9 +73,12 @@ uint64_t calibrate_rows(uint32_t size) {
 static shoal_code run_once(struct calibration *c, shoal_solver *s, shoal_batch *batch,
                            double *out) {
     shoal_array all = {.data = c->block};
+    shoal_tally tally;
     uint64_t begin = clock_ns();
-    shoal_code code = shoal_solver_run_arrays(s, batch, &all, 1, NULL, c->log);
+    shoal_code code = shoal_solver_run_arrays(s, batch, &all, 1, &tally, c->log);
     *out = (double)(clock_ns() - begin) * 1e-9;
+    c->fails = code == SHOAL_OK && tally.failed_ranges == 1 && !tally.failed_more &&
+               tally.failed[0].end - tally.failed[0].first == tally.runs;
     return code;
 }
 
@@ -464,6 +468,9 @@ static shoal_code run_model(struct calibration *c, const shoal_model *model) {
     c->to = value + width;
     shoal_code code = c->model ? measure(c, c->options, seconds_left(c), false, true)
                                : report_error(log_report(c->log), SHOAL_MEMORY, "out of memory");
+    if (code == SHOAL_OK && c->fails)
+        report_warning(log_report(c->log),
+                       "every run of `%s` fails, so these are times of runs that fail", c->name);
     forget(c);
     shoal_model_free(c->model);
     return code;

@@ -14,10 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS_CPU = 1024, RUNS_DEVICE = 1 << 16, ROUNDS = 3, TRIES = 8, REFERENCES = 3 };
+enum {
+    RUNS_CPU = 1024,
+    RUNS_DEVICE = 1 << 16,
+    ROUNDS = 3,
+    ROUNDS_MOST = 100,
+    TRIES = 8,
+    REFERENCES = 3
+};
 #define REFERENCE_S 20.0 // as long as one is waited for,
 #define METHOD_S 2.0     // and a method, at least;
-#define TOO_SLOW 10.0    // at most so many times as long as the best takes
+#define TOO_SLOW 10.0    // at most so many times as long as the best takes,
+#define START_S 50e-3    // once what a first run pays for threads and memory is no matter
+#define TELLS_S 1e-3     // as long as the best must take to tell methods apart
+#define ATTEMPT_S 30e-3  // a batch that is done sooner runs again: what else happens is longer
 
 struct contest {
     const shoal_model *model;
@@ -131,7 +141,8 @@ static struct trial judge(const struct contest *c, const shoal_result *r) {
 // The fastest of several; the first is not among them where others follow.
 static struct trial attempt(struct contest *c, shoal_solver *solver, double rtol) {
     struct trial best = {.seconds = INFINITY};
-    for (int i = 0; i <= ROUNDS; i++) {
+    double all = 0;
+    for (int i = 0; i <= ROUNDS || (all < ATTEMPT_S && i <= ROUNDS_MOST); i++) {
         shoal_result *r = NULL;
         shoal_code code = run_at(c, solver, rtol, &r);
         struct trial t = {.code = code};
@@ -142,7 +153,8 @@ static struct trial attempt(struct contest *c, shoal_solver *solver, double rtol
             return t;
         if (i <= 1 || t.seconds < best.seconds)
             best = t;
-        if (t.seconds > c->best * TOO_SLOW || t.failed)
+        all += t.seconds;
+        if (t.seconds > fmax(c->best * TOO_SLOW, START_S) || t.failed)
             break;
     }
     return best;
@@ -375,6 +387,11 @@ shoal_code shoal_compare_methods(const shoal_model *model, const shoal_options *
         code = find_reference(&c, out, log);
     if (code == SHOAL_OK)
         code = compete_all(&c, out, log);
+    if (code == SHOAL_OK && c.best < TELLS_S)
+        report_note(log_report(log),
+                    "the batch is done in %.2g ms, of which most is the call: a larger one, by "
+                    "--sweep or --sample, tells more",
+                    c.best * 1e3);
     out->runs = c.runs;
     free(c.want);
     free(c.counts);

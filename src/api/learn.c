@@ -38,6 +38,7 @@ void learn_class(struct chooser *c, const shoal_solver *s) {
 void learn_open(struct chooser *c, const char *place) {
     struct cache *cache = cache_open(place);
     snprintf(c->place, sizeof c->place, "%s", place ? place : "");
+    c->saved_ns = now_ns(); // nothing is new yet
     if (cache)
         tune_load(&c->tune, cache, c->machine.digest, now_ns());
     cache_close(cache);
@@ -176,6 +177,11 @@ void learn_times(struct chooser *c, const struct choose_request *q, uint32_t row
     if (t->first)
         note_device(c, t, row, now);
     save_now_and_then(c, log);
+}
+
+void learn_ready(shoal_solver *worker) {
+    uint32_t row;
+    chooser_of(worker, &row);
 }
 
 void learn_from(shoal_solver *worker, const struct batch *b, double seconds, bool first,

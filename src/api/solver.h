@@ -98,6 +98,8 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
 // The same into memory.
 shoal_code solver_run_result(shoal_solver *s, const shoal_batch *batch, shoal_result **out,
                              shoal_log *log);
+shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_array *arrays,
+                             size_t count, shoal_tally *tally, shoal_log *log);
 
 // Where an array of a list goes in memory, with strides in elements; `data` NULL: nowhere.
 struct array_target {

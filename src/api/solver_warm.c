@@ -2,24 +2,35 @@
 // A solver of a process that stays, made ready before it matters: on its device, or on all that it
 // may choose.
 #include "api/front.h"
+#include "api/learn.h"
 
 #include <stdlib.h>
 
-enum { REHEARSED = 16 };
+enum { REHEARSED = 16, NUMBERS_MOST = 1 << 20 };
+
+// Into memory of our own, and into the caller's.
+static void run_both_ways(shoal_solver *worker, const shoal_batch *some) {
+    uint64_t numbers =
+        batch_rows(some->batch) * shoal_solver_save_count(worker) * shoal_solver_var_count(worker);
+    shoal_array all = {.data = numbers < NUMBERS_MOST ? calloc(numbers + 1, sizeof(double)) : NULL};
+    shoal_result *result = NULL;
+    shoal_tally tally;
+    solver_run_result(worker, some, &result, NULL);
+    shoal_result_free(result);
+    if (numbers && all.data)
+        solver_run_arrays(worker, some, &all, 1, &tally, NULL);
+    free(all.data);
+}
 
 // Some rows as a run, with all that is around a kernel: code and memory that was never touched.
 // What is wrong with it the run that matters tells.
 static void rehearse(shoal_solver *worker, const shoal_batch *batch) {
     uint64_t rows = batch_rows(batch->batch);
     shoal_batch some = *batch;
-    shoal_result *result = NULL;
     some.batch = batch_pick(batch->batch, rows < REHEARSED ? (uint32_t)rows : REHEARSED);
     worker->rehearses = true;
-    for (int i = 0; i < 2 && some.batch && rows && !worker->reduce.items.count; i++) {
-        solver_run_result(worker, &some, &result, NULL);
-        shoal_result_free(result);
-        result = NULL;
-    }
+    for (int i = 0; i < 2 && some.batch && rows && !worker->reduce.items.count; i++)
+        run_both_ways(worker, &some);
     worker->rehearses = false;
     free(some.batch);
 }
@@ -34,8 +45,10 @@ static shoal_code warm(const shoal_solver *solver, shoal_solver *worker, const s
         code = run_list(worker->plan, batch->batch, NULL, &arena, &list, log_report(log));
     if (code == SHOAL_OK)
         code = run_warm(worker->plan, &worker->runner, batch->batch, &list, &control, log);
-    if (code == SHOAL_OK)
+    if (code == SHOAL_OK) {
+        learn_ready(worker);
         rehearse(worker, batch);
+    }
     arena_free(&arena);
     return code;
 }
