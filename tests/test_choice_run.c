@@ -11,6 +11,7 @@
 #include "dispatch/machine.h"
 #include "shoal/shoal.h"
 
+#include <sched.h>
 #include <time.h>
 
 OWN_CACHE
@@ -757,6 +758,102 @@ TEST(choice_run_trial_fails) {
         CHECK(!memcmp(x, want, N * sizeof *x));
         CHECK(!strstr(words_of(&s), "error:"));
         fake->fail = NULL;
+        scene_free(&s);
+    }
+}
+
+// ---- Machines that are not as they were ---------------------------------------------------------
+
+// A GPU that others use is slower than its file says: after some batches the CPU has them.
+TEST(choice_run_busy_device) {
+    enum { N = 2000 };
+    static const char model[] = "par k=1\ninit x=1\nx'=k-x*tanh(x)\n@ t1=2, method=tsit5\n";
+    struct fake_cuda *fake = use_fake();
+    struct scene s = scene_of(model), cpu = scene_of(model);
+    double x[N], want[N];
+    cpu.options.device = "cpu";
+    scene_solver(&cpu);
+    REQUIRE(run(&cpu, N, want, NULL) == SHOAL_OK);
+    scene_free(&cpu);
+    fake->kernel = slowly; // 0.2 s, where the CPU takes some ms
+    pretend(0, 20, 1e-3);
+    s.options.reuses = 1000000;
+    scene_solver(&s);
+    int batches = 0;
+    do {
+        REQUIRE(run(&s, N, x, NULL) == SHOAL_OK);
+    } while (strncmp(shoal_solver_reason(s.solver), "cpu", 3) && ++batches < 20);
+    CHECK_MSG(batches >= 1 && batches <= 6, "%d batches: %s", batches,
+              shoal_solver_reason(s.solver));
+    CHECK(!memcmp(x, want, sizeof x));
+    scene_free(&s);
+    s = scene_of(model); // and the file knows
+    s.options.reuses = 1000000;
+    scene_solver(&s);
+    REQUIRE(run(&s, N, x, NULL) == SHOAL_OK);
+    CHECK_MSG(!memcmp(x, want, sizeof x), "%s", shoal_solver_reason(s.solver));
+    scene_free(&s);
+}
+
+// One core is another machine: nothing of the file of all of them is believed, no second compiler
+// takes time from the first, and the batch does not begin on a CPU that has none to spare.
+TEST(choice_run_one_core) {
+    enum { N = 30000 };
+    struct machine all, one;
+    cpu_set_t set, first;
+    double *x = check_keep(malloc(N * sizeof *x)), *want = check_keep(malloc(N * sizeof *x));
+    use_fake();
+    struct scene s = scene_new();
+    right_results(want, N);
+    machine_find(&all, NULL);
+    pretend(0, 20, 1e-4);
+    REQUIRE(sched_getaffinity(0, sizeof set, &set) == 0);
+    CPU_ZERO(&first);
+    for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&first); i++)
+        if (CPU_ISSET(i, &set))
+            CPU_SET(i, &first);
+    REQUIRE(sched_setaffinity(0, sizeof first, &first) == 0);
+    machine_find(&one, NULL);
+    CHECK_INT(one.cpus, 1);
+    CHECK(all.cpus == 1 || strcmp(all.digest, one.digest));
+    scene_solver(&s);
+    REQUIRE(run(&s, N, x, NULL) == SHOAL_OK);
+    CHECK_INT(count_of(&s, "wait_for_device"), 0);
+    CHECK(all.cpus == 1 || !memcmp(x, want, N * sizeof *x)); // cautious numbers: it is the CPU's
+    scene_free(&s);
+    pretend(0, 20, 1e-4); // measured with one core
+    s = scene_new();
+    s.options.reuses = 1000000;
+    scene_solver(&s);
+    REQUIRE(run(&s, N, x, NULL) == SHOAL_OK);
+    CHECK_HAS(shoal_solver_reason(s.solver), "cuda: 30,000 runs");
+    scene_free(&s);
+}
+
+// A file that is damaged is none: the batch goes where it goes without one, and nobody says a word.
+TEST(choice_run_damaged_file) {
+    enum { N = 5000 };
+    double x[N], want[N];
+    use_fake();
+    right_results(want, N);
+    for (int damaged = 0; damaged < 2; damaged++) {
+        struct scene s = scene_new();
+        pretend(0, 20, 1e-4);
+        s.options.reuses = 1000000;
+        const char *place = check_path("cache");
+        struct check_output o = RUN("find", place, "-path", "*/tune/*.t");
+        char path[4096];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(o.out, "\n"), o.out);
+        FILE *f = fopen(path, "r+b");
+        REQUIRE(f && fseek(f, 300, SEEK_SET) == 0);
+        if (damaged)
+            fputs("damage", f);
+        fclose(f);
+        scene_solver(&s);
+        REQUIRE(run(&s, N, x, NULL) == SHOAL_OK);
+        CHECK_INT(strncmp(shoal_solver_reason(s.solver), "cuda", 4) == 0, !damaged);
+        CHECK(!damaged || !memcmp(x, want, sizeof x));
+        CHECK_INT(shoal_log_message_count(s.log), 0);
         scene_free(&s);
     }
 }
