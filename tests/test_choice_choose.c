@@ -10,6 +10,7 @@ static struct scene {
     struct chooser chooser;
     struct device_known gpu[2];
     bool cached[3]; // kernels of the CPU and of both devices
+    double compile; // of a device, seconds
     struct choose_pilot pilot;
     shoal_code pilot_code;
     uint32_t looks, pilots, pilot_rows, compiles;
@@ -28,7 +29,7 @@ static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char k
     (void)user;
     scene.looks++;
     out->cached = scene.cached[row];
-    out->compile = row ? 1 : 0.2;
+    out->compile = row ? scene.compile : 0.2;
     snprintf(key, KEY_HEX, "%064x", row + 1);
     return SHOAL_OK;
 }
@@ -87,6 +88,7 @@ static const struct choose_engine engine = {.look = look,
 static void set_scene(uint32_t devices) {
     memset(&scene, 0, sizeof scene);
     scene.settled = -1;
+    scene.compile = 1;
     scene.cached[0] = scene.cached[1] = scene.cached[2] = true;
     struct chooser *c = &scene.chooser;
     c->machine.count = 1 + devices;
@@ -239,6 +241,16 @@ TEST(choice_choose_late_device) {
         CHECK_INT(scene.settled, ready);
         CHECK(scene.chooser.table.row[1].kernel.missed == 0 || ready);
     }
+    // One that should have been ready at once costs more than was thought.
+    set_scene(1);
+    scene.cached[0] = scene.cached[1] = false;
+    scene.loads = true;
+    scene.chooser.table.row[1].device.start = 0;
+    scene.compile = 1e-3;
+    pilot_takes(20e-6);
+    scene.pilot.took = 2;
+    CHECK_INT(choose(10000, 0), 0);
+    CHECK_INT(scene.settled, 0);
     // With more rows it is, and the CPU begins with them where bits are the same.
     for (int is_free = 0; is_free < 2; is_free++) {
         set_scene(1);

@@ -622,6 +622,34 @@ TEST(choice_run_two_compilers) {
     scene_free(&s);
 }
 
+// It should have been ready before the CPU's compiler was, and is not: the CPU, whose kernel is
+// there now, does not wait for it.
+TEST(choice_run_late_device) {
+    enum { N = 5000 };
+    use_fake();
+    struct scene s = scene_of("par k=1\ninit x=1\nx'=k-x*tanh(x)\n@ t1=2, method=tsit5\n");
+    double x[N];
+    struct timespec t[2];
+    machine_assumes_cpus = 4;
+    setenv("FAKE_NVRTC_US", "20000000", 1);
+    pretend(0, 20, 1e-3);
+    struct cache *c = cache_open(NULL);
+    for (uint64_t bytes = 1 << 12; bytes < 1 << 20; bytes *= 2)
+        cache_learn(c, device_backend("cuda")->kind, bytes, 1); // ms, so far
+    cache_close(c);
+    scene_solver(&s);
+    clock_gettime(CLOCK_MONOTONIC, &t[0]);
+    CHECK_STR(device_after(&s, N, x), "cpu");
+    clock_gettime(CLOCK_MONOTONIC, &t[1]);
+    CHECK_HAS(shoal_solver_reason(s.solver), "cpu: 5,000 runs ~ ");
+    CHECK_INT(count_of(&s, "pilot_run"), 1);
+    CHECK_INT(count_of(&s, "wait_for_device"), 0);
+    CHECK(t[1].tv_sec - t[0].tv_sec < 15);
+    CHECK(x[10] != 33);
+    CHECK(shoal_devices_leave());
+    scene_free(&s);
+}
+
 // Rows of the CPU before those of a device that takes over, among which are some of the pilot.
 static uint64_t rows_of_cpu(const double *x, const double *want, uint64_t rows) {
     uint64_t n = 0, later = 0;

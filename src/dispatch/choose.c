@@ -224,7 +224,7 @@ static void measure_beside(struct chooser *c, const struct choose_request *q, ui
     struct cost_job j = job_of(c, q);
     d->kernel.missed = cost_price(d, &j) - still_to_pay(d, &j, took, q->engine->is_ready(q->user));
     bool wanted = cost_choose(&c->table, &j, c->last) == other;
-    if (!wanted)
+    if (!wanted && d->kernel.missed > before) // what was done for it is lost
         d->kernel.missed = before;
     q->engine->settle(q->user, wanted);
 }
