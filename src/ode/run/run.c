@@ -19,9 +19,10 @@ LOG_LABEL(h2d_transfer_driver_coefficients, RUNTIME, 55,
           "samples of drivers and tables to the device");
 
 enum {
-    STEPS_ROWS = 4096,  // of a chunk whose steps are saved
-    RELIEF_CHUNKS = 32, // of a batch that another device may take over,
-    RELIEF_ROWS = 2048, // of at least so many rows
+    STEPS_ROWS = 4096, // of a chunk whose steps are saved
+    RELIEF_CHUNKS =
+        32, // of a batch that another device may take over, which waits for one of them;
+    RELIEF_ROWS = 2048, // each keeps the vectors of 16 threads busy 16 times over
 };
 
 // ---- Plan ---------------------------------------------------------------------------------------
