@@ -251,6 +251,8 @@ TEST(choice_choose_late_device) {
     scene.pilot.took = 2;
     CHECK_INT(choose(10000, 0), 0);
     CHECK_INT(scene.settled, 0);
+    choose_loaded(&scene.chooser, 1, "1"); // until it is there
+    CHECK_INT(choose(10000, 0), 1);
     // With more rows it is, and the CPU begins with them where bits are the same.
     for (int is_free = 0; is_free < 2; is_free++) {
         set_scene(1);

@@ -3,6 +3,7 @@
 #include "api/cache.h"
 
 #include "api/model.h"
+#include "base/clock.h"
 #include "device/device.h"
 #include "dispatch/machine.h"
 
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 struct doctor {
@@ -115,12 +115,10 @@ static void measured(const struct doctor *d, struct cache *c) {
     struct tune *t = calloc(1, sizeof *t);
     struct machine m;
     char name[TUNE_NAME];
-    struct timespec now;
     if (!t)
         return;
-    clock_gettime(CLOCK_REALTIME, &now);
     machine_find(&m, NULL);
-    tune_load(t, c, m.digest, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    tune_load(t, c, m.digest, clock_unix_ns());
     machine_point("cpu", MACHINE_LAUNCH, NULL, name);
     if (tune_find(t, name))
         say(d, "calibrated", true, "yes; %u numbers of this machine are known", t->points);

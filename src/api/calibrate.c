@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SIZE_FIRST = 1 << 5, REPEATS_LEAST = 3 };
 enum { RATES = 4 };                    // sizes that tell what copies take
@@ -26,7 +25,6 @@ static const double threads_s = 20e-3; // of a batch that one thread runs, to se
 // One workload on one device.
 struct series {
     shoal_solver *solver; // NULL: it could not be made
-    double made_s;        // that took
     uint32_t count;       // sizes that were timed
     double median[CALIBRATE_SIZES], deviation[CALIBRATE_SIZES];
     uint32_t repeats[CALIBRATE_SIZES];
@@ -49,12 +47,6 @@ struct calibration {
     bool fails; // every run of the last batch did
     struct series series[COST_DEVICES];
 };
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static double seconds_left(const struct calibration *c) {
     uint64_t now = clock_ns();
@@ -165,7 +157,7 @@ static void keep(struct calibration *c, uint32_t row, enum machine_point p, cons
     char name[TUNE_NAME];
     machine_point(c->chooser->table.row[row].device.name, p, class, name);
     if (m.value > 0)
-        tune_set(&c->chooser->tune, name, m.value, m.deviation, m.count, now_ns());
+        tune_set(&c->chooser->tune, name, m.value, m.deviation, m.count, clock_unix_ns());
 }
 
 // The median of a size, in other units.
@@ -269,28 +261,31 @@ static uint32_t size_for_threads(const struct series *cpu, uint32_t threads) {
     return size;
 }
 
+// What each of n threads is worth, by what one takes alone, which is found with n = 1.
+static shoal_code learn_threads(struct calibration *c, uint32_t n, uint32_t size, double *alone) {
+    struct series s = {0};
+    char class[MACHINE_CLASS];
+    shoal_code code = time_threads(c, n, size, &s);
+    if (code != SHOAL_OK)
+        return code;
+    struct measured m = of_size(&s, 0, 1);
+    *alone = n == 1 ? m.value : *alone;
+    m.deviation *= *alone / n / m.value / m.value;
+    m.value = *alone / n / m.value;
+    keep(c, 0, MACHINE_EFFICIENCY, machine_threads(n, class), m);
+    return SHOAL_OK;
+}
+
 // One thread against two, four and so on, up to all.
 static shoal_code learn_efficiency(struct calibration *c) {
     const struct series *cpu = &c->series[0];
     uint32_t all = cpu->solver->plan->threads, size = size_for_threads(cpu, all);
-    double longest = cpu->median[size] * all * (CALIBRATE_REPEATS + 1), one = 0;
+    double longest = cpu->median[size] * all * (CALIBRATE_REPEATS + 1), alone = 0;
     shoal_code code = SHOAL_OK;
-    char class[MACHINE_CLASS];
-    for (uint32_t n = 1; all > 1 && code == SHOAL_OK; n = 2 * n < all ? 2 * n : all) {
-        struct series s = {0};
-        if (longest > seconds_left(c) / 4)
-            break;
-        code = time_threads(c, n, size, &s);
-        if (code != SHOAL_OK)
-            break;
-        struct measured m = of_size(&s, 0, 1);
-        one = n == 1 ? m.value : one;
-        m.deviation *= one / n / m.value / m.value;
-        m.value = one / n / m.value;
-        keep(c, 0, MACHINE_EFFICIENCY, machine_threads(n, class), m);
-        if (n == all)
-            break;
-    }
+    for (uint32_t n = 1; all > 1 && n <= all && code == SHOAL_OK;
+         n = n < all && 2 * n > all ? all : 2 * n)
+        if (longest <= seconds_left(c) / 4)
+            code = learn_threads(c, n, size, &alone);
     return code;
 }
 
@@ -481,7 +476,7 @@ static shoal_code calibrate(struct calibration *c, const shoal_model *model) {
     struct chooser *h = c->chooser;
     machine_find(&h->machine, log_report(c->log));
     if (cache)
-        tune_load(&h->tune, cache, h->machine.digest, now_ns());
+        tune_load(&h->tune, cache, h->machine.digest, clock_unix_ns());
     snprintf(h->place, sizeof h->place, "%s", c->options->cache ? c->options->cache : "");
     h->cpu = (struct machine_cpu){1, 1};
     choose_begin(h);

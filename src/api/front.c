@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 LOG_SHARED_LABEL(pilot_run, RUNTIME, 14,
                  "some rows of the batch on the CPU, to see what each takes");
@@ -318,9 +317,7 @@ static shoal_code try_sides(shoal_solver *s, const struct trial_side side[2], ui
 
 // Rows that are not the same differ in their work, which evaluations tell.
 static void judge(const struct trial_time time[2], struct choose_trial *out) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    out->now = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    out->now = clock_unix_ns();
     out->cpu = time[0].seconds;
     bool counted = time[0].evals > 0 && time[1].evals > 0;
     out->other = time[1].seconds * (counted ? time[0].evals / time[1].evals : 1);

@@ -3,13 +3,13 @@
 #include "api/learn.h"
 
 #include "api/front.h"
+#include "base/clock.h"
 #include "device/device.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 LOG_LABEL(choose_device, RUNTIME, 12, "which device gets the batch");
 LOG_LABEL(tune_store, RUNTIME, 120, "what was measured, into its file");
@@ -22,12 +22,6 @@ struct learner {
         row; // of the solver's device; the machine's count: there is none, and nothing to learn
 };
 
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 // ---- The file -----------------------------------------------------------------------------------
 
 void learn_class(struct chooser *c, const shoal_solver *s) {
@@ -38,9 +32,9 @@ void learn_class(struct chooser *c, const shoal_solver *s) {
 void learn_open(struct chooser *c, const char *place) {
     struct cache *cache = cache_open(place);
     snprintf(c->place, sizeof c->place, "%s", place ? place : "");
-    c->saved_ns = now_ns(); // nothing is new yet
+    c->saved_ns = clock_unix_ns(); // nothing is new yet
     if (cache)
-        tune_load(&c->tune, cache, c->machine.digest, now_ns());
+        tune_load(&c->tune, cache, c->machine.digest, clock_unix_ns());
     cache_close(cache);
 }
 
@@ -53,14 +47,14 @@ void learn_begin(struct chooser *c, const shoal_solver *s) {
 void learn_save(struct chooser *c) {
     struct cache *cache =
         tune_is_changed(&c->tune) ? cache_open(c->place[0] ? c->place : NULL) : NULL;
-    c->saved_ns = now_ns();
+    c->saved_ns = clock_unix_ns();
     if (cache)
         tune_save(&c->tune, cache, c->machine.digest, c->saved_ns);
     cache_close(cache);
 }
 
 static void save_now_and_then(struct chooser *c, shoal_log *log) {
-    if (!tune_is_changed(&c->tune) || now_ns() - c->saved_ns < save_ns)
+    if (!tune_is_changed(&c->tune) || clock_unix_ns() - c->saved_ns < save_ns)
         return;
     int32_t span = log_begin(log, LOG_tune_store);
     learn_save(c);
@@ -170,7 +164,7 @@ static void note_device(struct chooser *c, const struct learn_times *t, uint32_t
 
 void learn_times(struct chooser *c, const struct choose_request *q, uint32_t row,
                  const struct learn_times *t, shoal_log *log) {
-    int64_t now = now_ns();
+    int64_t now = clock_unix_ns();
     choose_loaded(c, row, t->key);
     choose_learn(c, q, row, t->seconds, t->first, now);
     note_kernel(c, t, now);

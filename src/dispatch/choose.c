@@ -47,6 +47,7 @@ void choose_begin(struct chooser *c) {
 void choose_loaded(struct chooser *c, uint32_t row, const char *key) {
     struct cost_kernel *k = &c->table.row[row].kernel;
     k->open = k->loaded = k->cached = true;
+    k->missed = 0; // it is paid
     snprintf(c->key[row], KEY_HEX, "%s", key);
 }
 
@@ -394,7 +395,7 @@ static void explain(struct chooser *c, const struct choose_request *q, uint32_t 
     size_t at = strlen(c->reason);
     cost_count(tried, n);
     if (tried)
-        snprintf(c->reason + at, COST_REASON - at, ", by a trial of %s", n);
+        snprintf(c->reason + at, COST_REASON - at, ", by a trial of %s %s", n, q->noun);
 }
 
 shoal_code choose_device(struct chooser *c, const struct choose_request *q, uint32_t *row) {
