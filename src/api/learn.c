@@ -32,7 +32,6 @@ void learn_class(struct chooser *c, const shoal_solver *s) {
 void learn_open(struct chooser *c, const char *place) {
     struct cache *cache = cache_open(place);
     snprintf(c->place, sizeof c->place, "%s", place ? place : "");
-    c->saved_ns = clock_unix_ns(); // nothing is new yet
     if (cache)
         tune_load(&c->tune, cache, c->machine.digest, clock_unix_ns());
     cache_close(cache);
@@ -175,7 +174,9 @@ void learn_times(struct chooser *c, const struct choose_request *q, uint32_t row
 
 void learn_ready(shoal_solver *worker) {
     uint32_t row;
-    chooser_of(worker, &row);
+    struct chooser *c = chooser_of(worker, &row);
+    if (c)
+        c->saved_ns = clock_unix_ns();
 }
 
 void learn_from(shoal_solver *worker, const struct batch *b, double seconds, bool first,

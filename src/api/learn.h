@@ -38,7 +38,7 @@ struct learn_times {
 };
 void learn_times(struct chooser *c, const struct choose_request *q, uint32_t row,
                  const struct learn_times *t, shoal_log *log);
-// Has the file of a worker read before it runs.
+// Has the file of a worker read before it runs, and not written by its next run: the process stays.
 void learn_ready(shoal_solver *worker);
 // A worker ran a batch. `first`: its first.
 void learn_from(shoal_solver *worker, const struct batch *b, double seconds, bool first,
