@@ -29,6 +29,7 @@ static void run_file(const char *name) {
     CHECK_HAS(o.err, "\nOK");
 }
 
+TEST(python_compiler) { run_file("test_compiler"); }
 TEST(python_solve) { run_file("test_solve"); }
 TEST(python_solver) { run_file("test_solver"); }
 TEST(python_trace) { run_file("test_trace"); }

@@ -201,8 +201,13 @@ INLINE mask m_of_lanes(u32 bits) {
 #define select(m, a, b)                                                                            \
     X86_S(__builtin_ia32_blendvpd256, __builtin_ia32_blendvps256)(b, a, (real)(m))
 #define m_lanes(m) ((u32)X86_S(__builtin_ia32_movmskpd256, __builtin_ia32_movmskps256)((real)(m)))
+#if defined(__clang__) && __clang_major__ >= 18 // later ones lack the names of instructions
+#define r_fma(a, b, c) __builtin_elementwise_fma(a, b, c)
+#define r_sqrt(a) __builtin_elementwise_sqrt(a)
+#else
 #define r_fma(a, b, c) X86_S(__builtin_ia32_vfmaddpd256, __builtin_ia32_vfmaddps256)(a, b, c)
 #define r_sqrt(a) X86_S(__builtin_ia32_sqrtpd256, __builtin_ia32_sqrtps256)(a)
+#endif
 #define r_floor(a) X86_S(__builtin_ia32_roundpd256, __builtin_ia32_roundps256)(a, 9)
 #define r_min(a, b) X86_S(__builtin_ia32_minpd256, __builtin_ia32_minps256)(a, b)
 #define r_max(a, b) X86_S(__builtin_ia32_maxpd256, __builtin_ia32_maxps256)(a, b)

@@ -24,13 +24,14 @@ from ._core import (
     version as __version__,
 )
 from .grids import Grid, MarkedGrids, grid
-from .machine import devices, methods, use_nvrtc_of_packages
+from .machine import devices, methods, use_compiler_of_packages, use_nvrtc_of_packages
 from .model import Model
 from .options import options
 from .result import FailedRuns, Result, load
 from .solve import Solver, product, solve_ivp, warm
 from .trace import TraceError, trace, when
 
+use_compiler_of_packages()
 use_nvrtc_of_packages()
 
 __all__ = [

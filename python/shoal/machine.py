@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Devices and methods."""
+"""Devices, methods, and the compilers that pip installs."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from typing import NamedTuple
 
@@ -59,6 +60,17 @@ def use_nvrtc_of_packages() -> None:
             if found:
                 os.environ["SHOAL_NVRTC"] = os.path.join(place, sorted(found)[0])
                 return
+
+
+def use_compiler_of_packages() -> None:
+    """The C compiler as pip installs it (``pip install shoal[cc]``), where there is no other."""
+    if os.environ.get("SHOAL_CC") or shutil.which("cc"):
+        return
+    for folder in sys.path:
+        zig = os.path.join(os.path.abspath(folder), "ziglang", "zig")
+        if os.access(zig, os.X_OK):
+            os.environ["SHOAL_CC"] = zig
+            return
 
 
 def _files(folder: str) -> list[str]:

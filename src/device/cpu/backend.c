@@ -15,9 +15,7 @@ static uint32_t count(char *why, size_t room) {
 static void find_compiler(struct shoal_device *d) {
     if (!cpu_find_compiler(d->compiler, sizeof d->compiler))
         d->compiler[0] = 0; // said when it is needed
-    char *file = realpath(d->compiler, NULL);
-    d->is_gcc = file && strstr(strrchr(file, '/'), "gcc");
-    free(file);
+    d->kind = cpu_kind_of(d->compiler);
 }
 
 static void close_device(struct shoal_device *d) {
@@ -58,8 +56,7 @@ static bool is_current(struct shoal_device *d) {
     bool same = !strcmp(d->target.name, now->target.name) &&
                 d->target.sleef_suffix == now->target.sleef_suffix &&
                 d->target.mvec_letter == now->target.mvec_letter &&
-                !strcmp(d->compiler, now->compiler) &&
-                (!d->compiler[0] || d->is_gcc == now->is_gcc);
+                !strcmp(d->compiler, now->compiler) && (!d->compiler[0] || d->kind == now->kind);
     close_device(now);
     return same;
 }

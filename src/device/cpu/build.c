@@ -7,6 +7,8 @@
 // it. The source goes in on stdin: the object is then the same whatever directory it was made in.
 #include "device/cpu/cpu.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +19,11 @@ static shoal_code no_compiler(struct report *r) {
                             "C compiler '%s' (SHOAL_CC) was not found or cannot be run, and the "
                             "kernel is not in the cache",
                             cpu_compiler_wanted());
-    return report_error(r, SHOAL_DEVICE,
-                        "no C compiler: 'cc' was not found on PATH, and the kernel is not in the "
-                        "cache; install one (Debian, Ubuntu: apt install gcc libc6-dev), set "
-                        "SHOAL_CC, or use another device (`shoal devices`)");
+    return report_error(
+        r, SHOAL_DEVICE,
+        "no C compiler: 'cc' was not found on PATH, and the kernel is not in the "
+        "cache; install one (Debian, Ubuntu: apt install gcc libc6-dev; Python: pip "
+        "install shoal[cc]), set SHOAL_CC, or use another device (`shoal devices`)");
 }
 
 void cpu_soname(const struct shoal_target *target, char name[64]) {
@@ -47,6 +50,20 @@ static const struct unit {
     {"-DSHOAL_PART=1", "./hot.o"},
     {"-DSHOAL_PART=2", "./cold.o"},
     {NULL, "./whole.o"},
+};
+
+// Zig's own command line (zig cc) has other options, and keeps what it made in the user's home;
+// that of the Clang inside has not. It is told for which system, else it takes the one it was made
+// on, and to read no file of options.
+static const char *const zig_clang[] = {
+    "clang",
+#if defined(__x86_64__)
+    "--target=x86_64-linux-gnu",
+#elif defined(__aarch64__)
+    "--target=aarch64-linux-gnu",
+#endif
+    "--no-default-config",
+    NULL,
 };
 
 static void compile_command(const struct shoal_device *d, const struct unit *unit,
@@ -84,7 +101,9 @@ static void compile_command(const struct shoal_device *d, const struct unit *uni
         NULL,
     };
     add(argv, d->compiler);
-    if (d->is_gcc)
+    if (d->kind == CPU_zig)
+        add_all(argv, zig_clang);
+    if (d->kind == CPU_gcc)
         add_all(argv, gcc_only);
     if (d->march[0])
         add(argv, c->march);
@@ -100,20 +119,52 @@ static void compile_command(const struct shoal_device *d, const struct unit *uni
     add(argv, unit->object);
 }
 
+void cpu_libraries(const struct shoal_device *d, const struct shoal_kernel_text *k,
+                   const char *names[CPU_LIBRARIES + 1]) {
+    if (k->needs_sleef)
+        *names++ = "libsleef.so.3";
+    if (k->needs_mvec)
+        *names++ = "libmvec.so.1";
+    if (k->needs_libm || k->needs_mvec || d->calls)
+        *names++ = "libm.so.6";
+    *names = NULL;
+}
+
+// Where this process would load it from.
+static void find_library(const char *name, char file[CPU_FILE]) {
+    struct link_map *map = NULL;
+    void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    bool found = handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0;
+    snprintf(file, CPU_FILE, "%s", found ? map->l_name : name);
+    if (handle)
+        dlclose(handle);
+}
+
+// A compiler knows where libraries are; a linker alone is told.
+static void add_libraries(const struct shoal_device *d, const struct shoal_kernel_text *k,
+                          struct cpu_commands *c) {
+    const char *names[CPU_LIBRARIES + 1];
+    cpu_libraries(d, k, names);
+    for (int i = 0; names[i]; i++) {
+        if (d->kind == CPU_zig)
+            find_library(names[i], c->library[i]);
+        else
+            snprintf(c->library[i], CPU_FILE, "-l:%s", names[i]);
+        add(c->link, c->library[i]);
+    }
+}
+
 static void link_command(const struct shoal_device *d, const struct shoal_kernel_text *k,
                          const struct unit *first, struct cpu_commands *c) {
     add(c->link, d->compiler);
+    if (d->kind == CPU_zig)
+        add(c->link, "ld.lld");
     add(c->link, "-shared");
     add(c->link, "-nostdlib");
     for (uint32_t i = 0; i < c->units; i++)
         add(c->link, first[i].object);
     add(c->link, c->soname);
-    if (k->needs_sleef)
-        add(c->link, "-l:libsleef.so.3");
-    if (k->needs_mvec)
-        add(c->link, "-l:libmvec.so.1");
-    if (k->needs_libm || k->needs_mvec || d->calls)
-        add(c->link, "-l:libm.so.6");
+    add_libraries(d, k, c);
     add(c->link, "-o");
     add(c->link, "./" CPU_KERNEL_FILE);
 }
@@ -126,7 +177,8 @@ void cpu_commands(const struct shoal_device *d, const struct shoal_kernel_text *
     snprintf(out->march, sizeof out->march, "-march=%s", d->march);
     snprintf(out->seed, sizeof out->seed, "-frandom-seed=%s", k->digest ? k->digest : "0");
     cpu_soname(&d->target, name);
-    snprintf(out->soname, sizeof out->soname, "-Wl,-soname,%.40s", name);
+    snprintf(out->soname, sizeof out->soname, "%s%.40s",
+             d->kind == CPU_zig ? "-soname=" : "-Wl,-soname,", name);
     for (uint32_t i = 0; i < out->units; i++)
         compile_command(d, &first[i], out, out->compile[i]);
     link_command(d, k, first, out);

@@ -28,6 +28,29 @@ bool cpu_find_compiler(char *path, size_t room) {
     return process_find(cpu_compiler_wanted(), path, room);
 }
 
+static const char *const kinds[] = {
+#define X(name) #name,
+    CPU_KINDS(X)
+#undef X
+};
+
+enum cpu_kind cpu_kind_of(const char *path) {
+    char *file = realpath(path, NULL);
+    const char *name = file ? strrchr(file, '/') + 1 : "";
+    enum cpu_kind kind = strstr(name, "gcc") ? CPU_gcc : !strcmp(name, "zig") ? CPU_zig : CPU_other;
+    free(file);
+    return kind;
+}
+
+const char *cpu_kind_name(enum cpu_kind kind) { return kinds[kind]; }
+
+enum cpu_kind cpu_kind_named(const char *name, size_t length) {
+    size_t i = sizeof kinds / sizeof *kinds;
+    while (--i && (strlen(kinds[i]) != length || memcmp(kinds[i], name, length)))
+        ;
+    return (enum cpu_kind)i;
+}
+
 // ---- The directory ------------------------------------------------------------------------------
 
 #define DIR_START "shoal-cc."

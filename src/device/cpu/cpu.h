@@ -18,12 +18,21 @@
 
 extern const struct shoal_backend cpu_backend;
 
+// Compilers that differ in their command lines, by the names of their files. Zig's is Clang and a
+// linker in one program: pip installs it where there is no other.
+#define CPU_KINDS(X) X(other) X(gcc) X(zig)
+enum cpu_kind {
+#define X(name) CPU_##name,
+    CPU_KINDS(X)
+#undef X
+};
+
 struct shoal_device {
     struct shoal_target target;
     const char *march;   // argument of the compiler
     bool calls;          // every kernel needs libm
     char compiler[1024]; // absolute path; empty: none found
-    bool is_gcc;         // its file is called so: it takes options of GCC's own
+    enum cpu_kind kind;  // of compiler
     void *math;          // SLEEF or libmvec, kept loaded; NULL: neither
 };
 
@@ -45,6 +54,10 @@ void cpu_describe(uint32_t index, struct shoal_card *out);
 // The compiler: SHOAL_CC, else cc. The second finds it; false when there is none.
 const char *cpu_compiler_wanted(void);
 bool cpu_find_compiler(char *path, size_t room);
+// Of the compiler at `path`, and its name; of a name that is none: other.
+enum cpu_kind cpu_kind_of(const char *path);
+const char *cpu_kind_name(enum cpu_kind kind);
+enum cpu_kind cpu_kind_named(const char *name, size_t length);
 // A private temporary directory for what programs leave behind; it goes with all of that. Nobody
 // else can get at it: TMPDIR must be ours or root's, and sticky where others may write.
 enum { CPU_ARGS = 48, CPU_FILE = 3100 };
@@ -78,14 +91,18 @@ bool cpu_trial(const struct shoal_device *d, const struct cpu_dir *dir, const vo
                char digest[65]);
 
 // The command lines of a build: units that are compiled at the same time, then linked.
-enum { CPU_UNITS = 2 };
+enum { CPU_UNITS = 2, CPU_LIBRARIES = 3 };
 struct cpu_commands {
     uint32_t units;
     const char *compile[CPU_UNITS][CPU_ARGS], *link[CPU_ARGS]; // each ends with NULL
     char march[64], seed[96], soname[64];                      // what they point to
+    char library[CPU_LIBRARIES][CPU_FILE];
 };
 void cpu_commands(const struct shoal_device *d, const struct shoal_kernel_text *k,
                   struct cpu_commands *out);
+// The libraries that a kernel calls, by name; ends with NULL.
+void cpu_libraries(const struct shoal_device *d, const struct shoal_kernel_text *k,
+                   const char *names[CPU_LIBRARIES + 1]);
 // The name that a kernel for this target bears in its object, so that it says itself what it is.
 void cpu_soname(const struct shoal_target *target, char name[64]);
 

@@ -33,8 +33,8 @@ static void add_answer(struct shoal_device *d, const struct buf *answer, struct 
         else if (!strcmp(f.label, "version") || !strcmp(f.label, "unknown") ||
                  !strcmp(f.label, "trial"))
             key_add(key, f.label, f.bytes, f.length);
-        else if (!strcmp(f.label, "gcc") && !d->compiler[0])
-            d->is_gcc = f.length == 1 && f.bytes[0] == '1';
+        else if (!strcmp(f.label, "kind") && !d->compiler[0])
+            d->kind = cpu_kind_named((const char *)f.bytes, f.length);
         if (!strcmp(f.label, "version") && memmem(f.bytes, f.length, " version ", 9))
             version = f; // of several lines about it, the one with the number
     }
@@ -123,6 +123,7 @@ shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *
                         struct cache *probes, const volatile int *stop, struct key_record *key,
                         struct report *r) {
     struct buf answer = {0};
+    const char *libraries[CPU_LIBRARIES + 1];
     bool known = cpu_probe(d, probes, stop, &answer);
     add_machine(d, key);
     if (known)
@@ -131,11 +132,8 @@ shoal_code cpu_identity(struct shoal_device *d, const struct shoal_kernel_text *
         key_add_text(key, "unknown", "compiler");
     buf_free(&answer);
     add_commands(d, k, key);
-    if (k->needs_sleef)
-        add_library(key, "libsleef.so.3");
-    if (k->needs_mvec)
-        add_library(key, "libmvec.so.1");
-    if (k->needs_libm || k->needs_mvec || d->calls)
-        add_library(key, "libm.so.6");
+    cpu_libraries(d, k, libraries);
+    for (int i = 0; libraries[i]; i++)
+        add_library(key, libraries[i]);
     return stop && *stop ? SHOAL_STOPPED : SHOAL_OK;
 }

@@ -25,9 +25,20 @@
 #include <unistd.h>
 
 enum { PATH_ROOM = 4096, FILES_MOST = 200, QUESTIONS = 16 };
-static const char schema[] = "cc 2";
+static const char schema[] = "cc 3";
 static const char *const command_words[] = {"-###",      "-x", "c",         "-", "-shared",
                                             "-nostdlib", "-o", "/dev/null", NULL};
+static const char *const zig_words[] = {"clang",
+                                        "--no-default-config",
+                                        "-fno-integrated-cc1",
+                                        "-###",
+                                        "-x",
+                                        "c",
+                                        "-",
+                                        "-c",
+                                        "-o",
+                                        "/dev/null",
+                                        NULL};
 
 static bool is_directory(const char *path) {
     struct stat s;
@@ -64,9 +75,9 @@ static void ask_all(struct question *q, uint32_t count, const struct cpu_dir *di
 
 // ---- The answer ---------------------------------------------------------------------------------
 
-// A list of fields: schema, compiler, gcc, version lines, for each file its path, stamp and id, for
-// each program that is looked for on PATH its name and where it was, for each place that decides
-// what is found its stamp; `unknown` for what could not be found out.
+// A list of fields: schema, compiler, kind, version lines, for each file its path, stamp and id,
+// for each program that is looked for on PATH its name and where it was, for each place that
+// decides what is found its stamp; `unknown` for what could not be found out.
 struct probing {
     struct key_record answer;
     uint32_t files;
@@ -302,10 +313,36 @@ static void add_trial(struct probing *p, const struct shoal_device *d, const str
         unknown(p, "what the compiler does");
 }
 
+// What a compiler is asked: Zig is its own linker and has no other files.
+enum { COMMANDS, LINKER, PLACES, FIRST };
+static uint32_t prepare(const struct shoal_device *d, struct question *q) {
+    for (int i = 0; i < FIRST; i++)
+        q[i].argv[0] = d->compiler;
+    if (d->kind == CPU_zig) {
+        memcpy(q[COMMANDS].argv + 1, zig_words, sizeof zig_words);
+        return COMMANDS + 1;
+    }
+    memcpy(q[COMMANDS].argv + 1, command_words, sizeof command_words);
+    q[LINKER].argv[1] = "-print-prog-name=ld";
+    q[PLACES].argv[1] = "-print-search-dirs";
+    return FIRST;
+}
+
+static void read_answers(struct probing *p, struct question *q, uint32_t asked) {
+    read_commands(p, q[COMMANDS].answered ? q[COMMANDS].out.talk.data : NULL);
+    if (q[LINKER].answered)
+        add_linker(p, q[LINKER].out.talk.data);
+    else if (asked > LINKER)
+        unknown(p, "linker");
+    if (q[PLACES].answered)
+        read_places(p, q[PLACES].out.talk.data);
+    for (uint32_t i = 0; i < asked; i++)
+        buf_free(&q[i].out.talk);
+}
+
 // Asks everything. False: stopped, no memory, or no temporary directory.
 static bool ask_compiler(const struct shoal_device *d, const volatile int *stop,
                          struct key_record *out) {
-    enum { COMMANDS, LINKER, PLACES, FIRST };
     struct question *q = calloc(FIRST + QUESTIONS, sizeof *q);
     struct probing p = {.lists = q + FIRST, .compiler = d->compiler};
     struct cpu_dir dir;
@@ -313,27 +350,15 @@ static bool ask_compiler(const struct shoal_device *d, const volatile int *stop,
         free(q);
         return false;
     }
-    for (int i = 0; i < FIRST; i++)
-        q[i].argv[0] = d->compiler;
-    memcpy(q[COMMANDS].argv + 1, command_words, sizeof command_words);
-    q[LINKER].argv[1] = "-print-prog-name=ld";
-    q[PLACES].argv[1] = "-print-search-dirs";
+    uint32_t asked = prepare(d, q);
     key_add_text(&p.answer, "schema", schema);
     key_add_text(&p.answer, "compiler", d->compiler);
-    key_add_text(&p.answer, "gcc", d->is_gcc ? "1" : "0");
+    key_add_text(&p.answer, "kind", cpu_kind_name(d->kind));
     add_place(&p, "/etc/ld.so.cache");
     add_place(&p, "/etc/ld.so.preload");
     add_program(&p, d->compiler);
-    ask_all(q, FIRST, &dir, stop);
-    read_commands(&p, q[COMMANDS].answered ? q[COMMANDS].out.talk.data : NULL);
-    if (q[LINKER].answered)
-        add_linker(&p, q[LINKER].out.talk.data);
-    else
-        unknown(&p, "linker");
-    if (q[PLACES].answered)
-        read_places(&p, q[PLACES].out.talk.data);
-    for (int i = 0; i < FIRST; i++)
-        buf_free(&q[i].out.talk);
+    ask_all(q, asked, &dir, stop);
+    read_answers(&p, q, asked);
     ask_libraries(&p, &dir, stop);
     add_trial(&p, d, &dir, stop);
     cpu_dir_remove(&dir);
