@@ -615,6 +615,7 @@ typedef struct shoal_array_info {
     bool is_variable; // a state or observable
     bool is_summary;  // else it is one that every result has
     uint64_t axis[2]; // lengths of the axes of a summary behind the runs; 0: there is no such axis
+    bool once;        // the edges of windows: there are none of each run
 } shoal_array_info;
 SHOAL_API uint32_t shoal_solver_array_count(const shoal_solver *solver);
 SHOAL_API shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t index);
@@ -720,6 +721,12 @@ typedef struct shoal_array {
 SHOAL_API shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batch,
                                              const shoal_array *arrays, size_t count,
                                              shoal_tally *tally, shoal_log *log);
+// Writes such arrays to a file, without running anything: the one that shoal_solver_run_file of the
+// same solver and batch makes. All arrays are needed but those of inputs, `run`, and times that all
+// rows share. Rows that a stop has left (SHOAL_STATUS_PENDING) are left out, and the file says so.
+SHOAL_API shoal_code shoal_solver_write_arrays(shoal_solver *solver, const shoal_batch *batch,
+                                               const shoal_array *arrays, size_t count,
+                                               const char *path, shoal_log *log);
 
 // All of it in one call, timed as one: `words` are options of `shoal run` as name=value, a flag by
 // its name, up to a NULL (or NULL: none); the last of an option that is not repeatable wins.
@@ -771,6 +778,9 @@ SHOAL_API double shoal_result_summary(const shoal_result *result, uint32_t summa
                                       uint64_t item);
 SHOAL_API int shoal_result_status(const shoal_result *result, uint64_t row);
 SHOAL_API shoal_tally shoal_result_tally(const shoal_result *result);
+// To a file, as shoal_solver_write_arrays; solver and batch are those it came from.
+SHOAL_API shoal_code shoal_result_write(const shoal_result *result, shoal_solver *solver,
+                                        const shoal_batch *batch, const char *path, shoal_log *log);
 
 // ---- Devices ------------------------------------------------------------------------------------
 

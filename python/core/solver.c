@@ -241,9 +241,11 @@ struct work {
     struct core_solver *solver;
     const struct core_batch *batch;
     shoal_array *arrays;
+    Py_buffer *buffers; // they are in
     Py_ssize_t count;
     const char *path;
     shoal_result *result;
+    shoal_log *log; // of a file that is written
     shoal_tally tally;
     uint64_t call; // which of the solver's it is
 };
@@ -254,12 +256,17 @@ static shoal_code run_arrays(struct work *w) {
                                    &w->tally, w->solver->log);
 }
 
-static shoal_code run_file(struct work *w) {
-    return shoal_solver_run_file(w->solver->solver, w->batch->batch, w->path, &w->tally,
-                                 w->solver->log);
+static shoal_code write_arrays(struct work *w) {
+    return shoal_solver_write_arrays(w->solver->solver, w->batch->batch, w->arrays,
+                                     (size_t)w->count, w->path, w->log);
+}
+
+static shoal_code write_result(struct work *w) {
+    return shoal_result_write(w->result, w->solver->solver, w->batch->batch, w->path, w->log);
 }
 
 static shoal_code run_result(struct work *w) {
+    shoal_result_free(w->result); // of a call that a signal has ended
     shoal_code code =
         shoal_solver_run(w->solver->solver, w->batch->batch, &w->result, w->solver->log);
     if (code == SHOAL_OK)
@@ -373,7 +380,8 @@ static uint64_t bytes_of(const shoal_solver *solver, const shoal_array *a, uint6
             return size * ((rows - 1) * a->row_stride + (samples - 1) * a->sample_stride +
                            (a->name ? 0 : (vars - 1) * a->var_stride) + 1);
         uint64_t each = (info.axis[0] ? info.axis[0] : 1) * (info.axis[1] ? info.axis[1] : 1);
-        return size * rows * each * (info.per_sample ? samples : 1) * (a->name ? 1 : vars);
+        return size * (info.once ? 1 : rows) * each * (info.per_sample ? samples : 1) *
+               (a->name ? 1 : vars);
     }
     return rows * 8; // an input, or nothing
 }
@@ -389,11 +397,11 @@ static uint64_t span_of(const Py_buffer *b) {
     return (uint64_t)(last + b->itemsize);
 }
 
-static bool take_array(PyObject *row, shoal_array *a, Py_buffer *b) {
+static bool take_array(PyObject *row, shoal_array *a, Py_buffer *b, int access) {
     PyObject *array;
     Py_ssize_t by_row, by_sample, by_var;
     if (!PyArg_ParseTuple(row, "zOnnn", &a->name, &array, &by_row, &by_sample, &by_var) ||
-        PyObject_GetBuffer(array, b, PyBUF_STRIDED | PyBUF_WRITABLE) < 0)
+        PyObject_GetBuffer(array, b, PyBUF_STRIDED | access) < 0)
         return false;
     a->data = b->buf;
     a->row_stride = (size_t)by_row, a->sample_stride = (size_t)by_sample;
@@ -440,40 +448,69 @@ static uint64_t rows_of(const struct work *w) {
     return code == SHOAL_OK ? plan.rows : 0;
 }
 
-// run(batch, ((name, buffer, row, sample, variable stride), ...), progress)
+// The arrays of ((name, buffer, row, sample, variable stride), ...), which have the room they need.
+// Whether they have or not, they are to be given back.
+static bool take_arrays(struct work *w, PyObject *given, int access) {
+    Py_ssize_t most = PyTuple_Size(given);
+    w->arrays = PyMem_Calloc((size_t)most + 1, sizeof *w->arrays);
+    w->buffers = PyMem_Calloc((size_t)most + 1, sizeof *w->buffers);
+    if (!w->arrays || !w->buffers) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (; w->count < most; w->count++)
+        if (!take_array(PyTuple_GetItem(given, w->count), &w->arrays[w->count],
+                        &w->buffers[w->count], access))
+            return false;
+    return have_room(w, given, w->buffers, rows_of(w));
+}
+
+static void give_back(struct work *w) {
+    while (w->count)
+        PyBuffer_Release(&w->buffers[--w->count]);
+    PyMem_Free(w->buffers);
+    PyMem_Free(w->arrays);
+}
+
+// run(batch, arrays, progress)
 static PyObject *solver_run(PyObject *object, PyObject *args) {
     struct work w = {.solver = (struct core_solver *)object};
     PyObject *outputs, *progress = Py_None, *result = NULL;
     if (!PyArg_ParseTuple(args, "O!O!|O:run", batch_type, &w.batch, &PyTuple_Type, &outputs,
                           &progress))
         return NULL;
-    Py_ssize_t most = PyTuple_Size(outputs);
-    w.arrays = PyMem_Calloc((size_t)most + 1, sizeof *w.arrays);
-    Py_buffer *buffers = PyMem_Calloc((size_t)most + 1, sizeof *buffers);
-    bool good = w.arrays && buffers;
-    while (good && w.count < most &&
-           (good = take_array(PyTuple_GetItem(outputs, w.count), &w.arrays[w.count],
-                              &buffers[w.count])))
-        w.count++;
-    good = good && have_room(&w, outputs, buffers, rows_of(&w));
-    if (good && work_do(&w, run_arrays, progress))
+    if (take_arrays(&w, outputs, PyBUF_WRITABLE) && work_do(&w, run_arrays, progress))
         result = tally_of(&w);
-    while (buffers && w.count)
-        PyBuffer_Release(&buffers[--w.count]);
-    PyMem_Free(buffers);
-    PyMem_Free(w.arrays);
+    give_back(&w);
     return result;
 }
 
-// run_file(batch, path, progress)
-static PyObject *solver_run_file(PyObject *object, PyObject *args) {
+// Writes a file, with a log of its own: that of the solver is of its last run.
+static PyObject *write_file(struct work *w, work_fn *call) {
+    shoal_log *log = shoal_log_new();
+    shoal_code code;
+    core_lock(w->solver->lock);
+    w->log = log;
+    Py_BEGIN_ALLOW_THREADS;
+    code = call(w);
+    Py_END_ALLOW_THREADS;
+    PyThread_release_lock(w->solver->lock);
+    PyObject *result = code == SHOAL_OK ? Py_NewRef(Py_None) : core_raise(code, log);
+    shoal_log_free(log);
+    return result;
+}
+
+// write(batch, arrays, path)
+static PyObject *solver_write(PyObject *object, PyObject *args) {
     struct work w = {.solver = (struct core_solver *)object};
-    PyObject *path, *progress = Py_None;
-    if (!PyArg_ParseTuple(args, "O!O&|O:run_file", batch_type, &w.batch, PyUnicode_FSConverter,
-                          &path, &progress))
+    PyObject *arrays, *path, *result = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!O&:write", batch_type, &w.batch, &PyTuple_Type, &arrays,
+                          PyUnicode_FSConverter, &path))
         return NULL;
     w.path = PyBytes_AsString(path);
-    PyObject *result = work_do(&w, run_file, progress) ? tally_of(&w) : NULL;
+    if (take_arrays(&w, arrays, 0))
+        result = write_file(&w, write_arrays);
+    give_back(&w);
     Py_DECREF(path);
     return result;
 }
@@ -494,21 +531,28 @@ struct core_steps {
 };
 static PyTypeObject *steps_type;
 
-// run_steps(batch, progress): (steps, tally)
+// A place for the steps of a run, which a stop leaves some of.
+static PyObject *solver_steps(PyObject *object, PyObject *unused) {
+    const struct core_solver *self = (const struct core_solver *)object;
+    struct core_steps *steps = PyObject_New(struct core_steps, steps_type);
+    (void)unused;
+    if (steps)
+        *steps = (struct core_steps){steps->ob_base, NULL, shoal_solver_var_count(self->solver)};
+    return (PyObject *)steps;
+}
+
+// run_steps(batch, steps, progress)
 static PyObject *solver_run_steps(PyObject *object, PyObject *args) {
     struct work w = {.solver = (struct core_solver *)object};
+    struct core_steps *steps;
     PyObject *progress = Py_None;
-    if (!PyArg_ParseTuple(args, "O!|O:run_steps", batch_type, &w.batch, &progress) ||
-        !work_do(&w, run_result, progress))
+    if (!PyArg_ParseTuple(args, "O!O!|O:run_steps", batch_type, &w.batch, steps_type, &steps,
+                          &progress))
         return NULL;
-    struct core_steps *steps = PyObject_New(struct core_steps, steps_type);
-    if (!steps) {
-        shoal_result_free(w.result);
-        return NULL;
-    }
-    *steps =
-        (struct core_steps){steps->ob_base, w.result, shoal_solver_var_count(w.solver->solver)};
-    return Py_BuildValue("(NN)", steps, tally_of(&w));
+    PyObject *result = work_do(&w, run_result, progress) ? tally_of(&w) : NULL;
+    shoal_result_free(steps->result);
+    steps->result = w.result;
+    return result;
 }
 
 static void steps_dealloc(PyObject *object) {
@@ -516,6 +560,19 @@ static void steps_dealloc(PyObject *object) {
     shoal_result_free(((struct core_steps *)object)->result);
     PyObject_Free(object);
     Py_DECREF(type);
+}
+
+// write(solver, batch, path)
+static PyObject *steps_write(PyObject *object, PyObject *args) {
+    struct work w = {.result = ((struct core_steps *)object)->result};
+    PyObject *path;
+    if (!PyArg_ParseTuple(args, "O!O!O&:write", solver_type, &w.solver, batch_type, &w.batch,
+                          PyUnicode_FSConverter, &path))
+        return NULL;
+    w.path = PyBytes_AsString(path);
+    PyObject *result = write_file(&w, write_result);
+    Py_DECREF(path);
+    return result;
 }
 
 static PyObject *steps_count(PyObject *object, PyObject *args) {
@@ -526,11 +583,16 @@ static PyObject *steps_count(PyObject *object, PyObject *args) {
         shoal_result_samples(((struct core_steps *)object)->result, row));
 }
 
-static PyObject *steps_status(PyObject *object, PyObject *args) {
-    unsigned long long row;
-    if (!PyArg_ParseTuple(args, "K:status", &row))
+// fill_status(bytes): of the rows that are done.
+static PyObject *steps_fill_status(PyObject *object, PyObject *args) {
+    const shoal_result *result = ((struct core_steps *)object)->result;
+    Py_buffer to;
+    if (!PyArg_ParseTuple(args, "w*:fill_status", &to))
         return NULL;
-    return PyLong_FromLong(shoal_result_status(((struct core_steps *)object)->result, row));
+    for (uint64_t row = 0; row < shoal_result_rows(result) && row < (uint64_t)to.len; row++)
+        ((unsigned char *)to.buf)[row] = (unsigned char)shoal_result_status(result, row);
+    PyBuffer_Release(&to);
+    Py_RETURN_NONE;
 }
 
 // fill(row, t, y): times, and [variable][sample].
@@ -556,8 +618,9 @@ static PyObject *steps_fill(PyObject *object, PyObject *args) {
 }
 
 static PyMethodDef steps_methods[] = {
+    {"write", steps_write, METH_VARARGS, "write(solver, batch, path)"},
     {"count", steps_count, METH_VARARGS, "count(row): its samples"},
-    {"status", steps_status, METH_VARARGS, "status(row)"},
+    {"fill_status", steps_fill_status, METH_VARARGS, "fill_status(out): of rows that are done"},
     {"fill", steps_fill, METH_VARARGS, "fill(row, t, y)"},
     {0}};
 static PyType_Slot steps_slots[] = {
@@ -574,9 +637,10 @@ static PyObject *solver_arrays(PyObject *object, PyObject *unused) {
     (void)unused;
     for (uint32_t i = 0; list && i < shoal_solver_array_count(solver); i++) {
         shoal_array_info a = shoal_solver_array_at(solver, i);
-        PyObject *row = Py_BuildValue("(siNNNKK)", a.name, (int)a.type,
-                                      PyBool_FromLong(a.per_sample), PyBool_FromLong(a.is_variable),
-                                      PyBool_FromLong(a.is_summary), a.axis[0], a.axis[1]);
+        PyObject *row =
+            Py_BuildValue("(siNNNKKN)", a.name, (int)a.type, PyBool_FromLong(a.per_sample),
+                          PyBool_FromLong(a.is_variable), PyBool_FromLong(a.is_summary), a.axis[0],
+                          a.axis[1], PyBool_FromLong(a.once));
         core_append(&list, row);
     }
     return list;
@@ -693,8 +757,10 @@ static PyObject *solver_reason(PyObject *object, void *unused) {
 
 static PyMethodDef solver_methods[] = {
     {"run", solver_run, METH_VARARGS, "run(batch, arrays, progress=None): a tally"},
-    {"run_file", solver_run_file, METH_VARARGS, "run_file(batch, path, progress=None): a tally"},
-    {"run_steps", solver_run_steps, METH_VARARGS, "run_steps(batch, progress=None)"},
+    {"write", solver_write, METH_VARARGS, "write(batch, arrays, path)"},
+    {"steps", solver_steps, METH_NOARGS, "steps(): room for those of a run"},
+    {"run_steps", solver_run_steps, METH_VARARGS,
+     "run_steps(batch, steps, progress=None): a tally"},
     {"warm", solver_warm, METH_VARARGS, "warm(batch)"},
     {"plan", solver_plan, METH_VARARGS, "plan(batch): runs, rows, bytes, bytes, seconds"},
     {"arrays", solver_arrays, METH_NOARGS, "arrays(): those of a result"},

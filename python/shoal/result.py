@@ -70,10 +70,10 @@ class Result:
 
     def __init__(self, solver: Any, batch: Any, shape: tuple[int, ...], arrays: dict[str, np.ndarray],
                  y: np.ndarray | None, wanted: tuple[Any, ...], single: bool,
-                 steps: tuple[list[np.ndarray], list[np.ndarray]] | None = None) -> None:
+                 steps: _core.Steps | None = None) -> None:
         self._solver, self._batch, self.shape = solver, batch, shape
         self._arrays, self._y, self._wanted, self._single = arrays, y, wanted, single
-        self._step_lists = steps
+        self._steps = steps
         self._tally: tuple[Any, ...] | None = None
         self._spans: Timing | None = None
         self._call = 0  # which of the solver's it was
@@ -109,6 +109,20 @@ class Result:
         for array in (self._y, *self._arrays.values()):
             if array is not None and array.dtype.kind == "f":
                 array[pending] = np.nan
+
+    @functools.cached_property
+    def _step_lists(self) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
+        """Times and values of each run that has steps of its own."""
+        if self._steps is None:
+            return None
+        times, values = [], []
+        for row in range(self._batch.rows):
+            count = self._steps.count(row)
+            t, y = np.empty(count), np.empty((len(self._solver.variables), count))
+            self._steps.fill(row, t, y)
+            times.append(t)
+            values.append(y)
+        return times, values
 
     # ---- arrays --------------------------------------------------------------------------------
 
@@ -228,8 +242,16 @@ class Result:
     # ---- elsewhere -----------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Runs it into a file, .npz, .h5 or .csv, that the command line knows too."""
-        self._solver._core.run_file(self._batch.core, path)
+        """Writes it to a file, .npz, .h5 or .csv, that the command line knows too.
+
+        Of a run that was stopped it has the rows that were done.
+        """
+        if self._steps is not None:
+            self._steps.write(self._solver._core, self._batch.core, path)
+        elif self._tally is None and "status" not in self._arrays:
+            raise ValueError("a reduction that was stopped has no values")
+        else:
+            self._solver._core.write(self._batch.core, self._wanted, path)
 
     def rerun(self, only: Any = None, **options: Any) -> Result:
         """The same again, or some of its runs (``only=r.failed``), with other options."""

@@ -14,7 +14,7 @@ import numpy as np
 from . import _core
 from .model import Model, model_of
 from .options import pairs_of
-from .result import Result, callers_level
+from .result import PENDING, Result, callers_level
 from .trace import arguments, event_names, trace
 
 # SciPy's methods by the names of ours.
@@ -375,11 +375,11 @@ class Solver:
             wanted.append((None, *_strided(y, len(shape))))
         elif out is not None:
             raise TypeError("out is an array for states, and none are kept")
-        for name, kind, per_sample, is_variable, _, first, second in self._arrays:
+        for name, kind, per_sample, is_variable, _, first, second, once in self._arrays:
             if name == "run" or is_variable and y is not None or per_sample and name == "t":
                 continue
             axes = (samples,) if per_sample else tuple(int(n) for n in (first, second) if n)
-            arrays[name] = np.empty((*shape, *axes), dtype=_TYPES[kind])
+            arrays[name] = np.empty(axes if once else (*shape, *axes), dtype=_TYPES[kind])
             wanted.append((name, arrays[name], 0, 0, 0))
         return Result(self, batch, shape, arrays, y, tuple(wanted), single)
 
@@ -398,16 +398,17 @@ class Solver:
         out._batch = batch
 
     def _run_steps(self, batch: _Batch, progress: Any, single: bool) -> Result:
-        steps, tally = self._core.run_steps(batch.core, _progress_bar(progress))
-        times, values = [], []
-        for row in range(batch.rows):
-            count = steps.count(row)
-            t, y = np.empty(count), np.empty((len(self.variables), count))
-            steps.fill(row, t, y)
-            times.append(t)
-            values.append(y)
-        status = np.array([steps.status(r) for r in range(batch.rows)], dtype="u1").reshape(batch.shape)
-        result = Result(self, batch, batch.shape, {"status": status}, None, (), single, (times, values))
+        steps = self._core.steps()
+        status = np.full(batch.rows, PENDING, dtype="u1")
+        result = Result(self, batch, batch.shape, {"status": status.reshape(batch.shape)}, None, (), single, steps)
+        try:
+            tally = self._core.run_steps(batch.core, steps, _progress_bar(progress))
+        except KeyboardInterrupt as stop:
+            steps.fill_status(status)
+            result._give_up()
+            stop.result = result  # type: ignore[attr-defined]
+            raise
+        steps.fill_status(status)
         result._finish(tally)
         return result
 

@@ -295,6 +295,36 @@ class Batches(unittest.TestCase):
             table = shoal.load(os.path.join(folder, "out.csv"))
             np.testing.assert_array_equal(table["y0"], r["y0"])
 
+    def test_files_of_everything(self):
+        grid = shoal.product(k=[1.0, 2.0, 3.0], y0=[1.0, 3.0])
+        kinds = [{}, {"t_eval": [0, 0.5, 1], "precision": "f32"}, {"summary": "max(y0)", "window": 0.5},
+                 {"save": "steps"}, {"reduce": "mean,max", "by": "k"}, {"t_eval": [1, 0], "t_span": (1, 0)}]
+        for options in kinds:
+            given = {"t_span": (0, 1), "y0": {"y0": grid["y0"]}, "args": {"k": grid["k"]}, **options}
+            r = shoal.solve_ivp(decay, **given)
+            calls = r._solver._core.calls
+            with self.subTest(**options), tempfile.TemporaryDirectory() as folder:
+                for ending in ("npz", "csv", "h5"):
+                    try:
+                        r.save(os.path.join(folder, f"out.{ending}"))
+                    except shoal.FileError:  # there is no HDF5
+                        self.assertEqual(ending, "h5")
+                file = shoal.load(os.path.join(folder, "out.npz"))
+                self.assertEqual(r._solver._core.calls, calls)  # nothing ran
+                for name in r._arrays:
+                    np.testing.assert_array_equal(file[name].ravel(), r[name].ravel())
+                if "save" in options:
+                    np.testing.assert_array_equal(file["y0"], np.concatenate(list(r["y0"].ravel())))
+                elif r._y is not None:
+                    np.testing.assert_array_equal(file["y0"].ravel(), r["y0"].ravel())
+                self.assertIn('"complete": true', str(file["meta"]))
+                self.assertTrue(r.timing.spans)
+
+    def test_edges_of_windows(self):
+        r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": np.arange(1.0, 5)}, summary="max(y0)", window=0.25)
+        np.testing.assert_array_equal(r["window_t"], [0, 0.25, 0.5, 0.75, 1])
+        self.assertEqual(r["max(y0)"].shape, (4, 4))
+
     def test_empty_batch(self):
         with self.assertRaises((shoal.Error, ValueError)):
             shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": np.array([])})

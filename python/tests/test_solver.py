@@ -180,6 +180,26 @@ class Elsewhere(unittest.TestCase):
         self.assertTrue(pending.any())
         self.assertTrue(np.isnan(r["x"][pending]).all())
         self.assertTrue(np.isfinite(s(r=np.ones(4))["x"]).all())  # it is as before
+        self.saved(r, "x", r["x"][~pending])
+
+    def saved(self, r, name, want):
+        """What a stop has left is a file that says so."""
+        with tempfile.TemporaryDirectory() as folder:
+            r.save(os.path.join(folder, "out.npz"))
+            file = shoal.load(os.path.join(folder, "out.npz"))
+        self.assertEqual(file["status"].size, (r.status != 255).sum())
+        np.testing.assert_array_equal(file[name], want)
+        self.assertIn('"complete": false', str(file["meta"]))
+
+    def test_stopped_with_steps(self):
+        s = shoal.Solver(LORENZ, (0, 100), device="cpu", save="steps", chunk=500, max_steps=10**8)
+        r = self.stopped(lambda: s(r=np.linspace(20, 30, 100_000)))
+        done = r.status != 255
+        self.assertFalse(done.all())
+        self.assertTrue(all(t.size for t in r.t[done]))
+        self.assertFalse(any(t.size for t in r.t[~done]))
+        if done.any():
+            self.saved(r, "x", np.concatenate(list(r["x"][done])))
 
     def stopped(self, call):
         timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -320,7 +340,7 @@ class Arguments(unittest.TestCase):
                              "events", "precision", "device", "summary", "vars", "save", "threads", "sweep"):
                     self.attempt(shoal.solve_ivp, LORENZ, (0, 0.1), **{name: odd})
                 for call in (shoal._core.parse, shoal._core.load, shoal._core.batch, shoal._core.solver,
-                             s._core.run, s._core.run_file, s._core.warm, s._core.plan):
+                             s._core.run, s._core.write, s._core.warm, s._core.plan):
                     for args in ((), (odd,), (odd, odd), (model._core, odd), (odd, odd, odd)):
                         self.attempt(call, *args)
 

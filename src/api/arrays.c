@@ -105,6 +105,7 @@ struct array_sink {
     size_t count;
     const struct result_list *list;
     struct array_target *to; // one for each array of the list
+    const char *call;        // whose arrays they are
     uint32_t threads;
     struct team **team;
 };
@@ -121,14 +122,13 @@ static shoal_code set_target(struct array_sink *s, struct result_list *list, uin
                              struct array_target to, struct report *r) {
     struct result_array *a = &list->array[array];
     if (s->to[array].data)
-        return report_error(r, SHOAL_INPUT, "shoal_solver_run_arrays: `%s` is given twice",
-                            a->name);
+        return report_error(r, SHOAL_INPUT, "%s: `%s` is given twice", s->call, a->name);
     if ((a->axes != AXES_GRID && is_folded(to.row_stride, list->of.rows)) ||
         is_folded(to.sample_stride, samples_of(list, a)))
         return report_error(r, SHOAL_USAGE,
-                            "shoal_solver_run_arrays: a stride of 0 puts values of `%s` on top of "
-                            "each other; give all strides, or none",
-                            a->name);
+                            "%s: a stride of 0 puts values of `%s` on top of each other; give all "
+                            "strides, or none",
+                            s->call, a->name);
     s->to[array] = to;
     a->wanted = true;
     return SHOAL_OK;
@@ -139,8 +139,8 @@ static shoal_code set_block(struct array_sink *s, struct result_list *list,
                             const shoal_array *given, struct report *r) {
     const struct result_spec *of = &list->of;
     if (of->reduced)
-        return report_error(r, SHOAL_INPUT,
-                            "shoal_solver_run_arrays: statistics go into arrays that are named");
+        return report_error(r, SHOAL_INPUT, "%s: statistics go into arrays that are named",
+                            s->call);
     size_t bytes = of->f32 ? sizeof(float) : sizeof(double), stride = given->var_stride;
     struct array_target to = {given->data, given->row_stride, given->sample_stride};
     if (!stride && !to.row_stride && !to.sample_stride) {
@@ -149,8 +149,9 @@ static shoal_code set_block(struct array_sink *s, struct result_list *list,
     }
     if (is_folded(stride, of->vars))
         return report_error(r, SHOAL_USAGE,
-                            "shoal_solver_run_arrays: a stride of 0 puts variables on top of each "
-                            "other; give all strides, or none");
+                            "%s: a stride of 0 puts variables on top of each other; give all "
+                            "strides, or none",
+                            s->call);
     shoal_code code = SHOAL_OK;
     for (uint32_t v = 0; v < of->vars && code == SHOAL_OK; v++) {
         code = set_target(s, list, list->first_var + v, to, r);
@@ -159,14 +160,13 @@ static shoal_code set_block(struct array_sink *s, struct result_list *list,
     return code;
 }
 
-static shoal_code unknown_name(const struct result_names *names, const char *name,
-                               struct report *r) {
+static shoal_code unknown_name(const struct array_sink *s, const struct result_names *names,
+                               const char *name, struct report *r) {
     struct nearest n = {.wanted = name};
     for (uint32_t i = 0; i < names->count; i++)
         nearest_offer(&n, names->name[i]);
     const char *best = nearest_best(&n);
-    return report_error(r, SHOAL_INPUT,
-                        "shoal_solver_run_arrays: the result has no array `%s`%s%s%s", name,
+    return report_error(r, SHOAL_INPUT, "%s: the result has no array `%s`%s%s%s", s->call, name,
                         best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
 }
 
@@ -205,7 +205,7 @@ static shoal_code set_named(struct array_sink *s, struct result_list *list, stru
         found = code == SHOAL_OK && find(list, l, given->name);
     }
     if (!found)
-        return code == SHOAL_OK ? unknown_name(&l->names, given->name, r) : code;
+        return code == SHOAL_OK ? unknown_name(s, &l->names, given->name, r) : code;
     uint32_t array = l->next - 1;
     struct array_target to = {given->data, given->row_stride, given->sample_stride};
     if (!to.row_stride && !to.sample_stride)
@@ -293,6 +293,7 @@ shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const sh
     struct array_sink sink = {.base = {array_begin, array_chunk, array_end, array_free},
                               .given = arrays,
                               .count = count,
+                              .call = "shoal_solver_run_arrays",
                               .threads = s->plan->threads,
                               .team = &s->runner.pool.team};
     shoal_code code = solver_run_into(s, batch->batch, &sink.base, NULL, tally, log);
@@ -317,4 +318,46 @@ shoal_code shoal_solver_run_arrays(shoal_solver *solver, const shoal_batch *batc
     }
     log_end(log, span);
     return code;
+}
+
+// ---- Their way into a file ----------------------------------------------------------------------
+
+// Rows that are done: they come in order, so those that a stop has left are the last.
+static uint64_t rows_done(const struct array_target *status, uint64_t rows) {
+    const uint8_t *s = status->data;
+    uint64_t done = 0;
+    while (done < rows && s[done * status->row_stride] != SHOAL_STATUS_PENDING)
+        done++;
+    return done;
+}
+
+static shoal_code find_arrays(void *user, struct result_list *list, struct written *out,
+                              struct report *r) {
+    struct array_sink *s = user;
+    if (list->of.kind == SAMPLES_OWN)
+        return report_error(r, SHOAL_INPUT,
+                            "%s: runs with --save steps have no arrays of a fixed size", s->call);
+    s->to = out->to;
+    shoal_code code = set_targets(s, list, r);
+    out->rows = list->of.rows;
+    for (uint32_t i = 0; i < list->count && code == SHOAL_OK; i++) {
+        const struct result_array *a = &list->array[i];
+        bool of_run = a->from == FROM_KERNEL || a->from == FROM_STATISTICS;
+        if (of_run && a->axes != AXES_GRID && !out->to[i].data)
+            code =
+                report_error(r, SHOAL_INPUT, "%s: the file needs the array `%s`", s->call, a->name);
+        else if (a->role == ROLE_STATUS)
+            out->rows = rows_done(&out->to[i], list->of.rows);
+    }
+    out->complete = out->rows == list->of.rows;
+    return code;
+}
+
+shoal_code shoal_solver_write_arrays(shoal_solver *solver, const shoal_batch *batch,
+                                     const shoal_array *arrays, size_t count, const char *path,
+                                     shoal_log *log) {
+    struct array_sink s = {.given = arrays, .count = count, .call = "shoal_solver_write_arrays"};
+    if (!arrays || !path)
+        return api_usage(log, s.call, "arrays or path");
+    return solver_write_found(solver, batch, path, s.call, find_arrays, &s, log);
 }

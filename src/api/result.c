@@ -57,12 +57,11 @@ static shoal_code check_memory(double bytes, struct report *r) {
     return SHOAL_OK;
 }
 
-// What the calls below give.
+// What a run has made; the rest is known without it.
 static void choose(shoal_result *x, struct result_list *list) {
     for (uint32_t i = 0; i < list->count; i++) {
         struct result_array *a = &list->array[i];
-        a->wanted = result_is_variable(a) || result_is_more(a) || a->role == ROLE_TIME ||
-                    a->role == ROLE_STATUS;
+        a->wanted = a->from == FROM_KERNEL;
         if (a->role == ROLE_TIME)
             x->t = i;
         else if (a->role == ROLE_STATUS)
@@ -202,6 +201,34 @@ shoal_code shoal_solver_run(shoal_solver *solver, const shoal_batch *batch, shoa
     }
     log_end(log, span);
     return code;
+}
+
+// Whether the result can be one of such a list.
+static bool fits(const shoal_result *x, const struct result_list *list) {
+    return x->arrays == list->count && x->rows == list->of.rows && x->vars == list->of.vars &&
+           x->f32 == list->of.f32 && !x->offsets == (list->of.kind != SAMPLES_OWN) &&
+           (x->offsets || x->samples == list->of.samples);
+}
+
+static shoal_code find_result(void *user, struct result_list *list, struct written *out,
+                              struct report *r) {
+    const shoal_result *x = user;
+    if (!fits(x, list))
+        return report_error(r, SHOAL_USAGE,
+                            "shoal_result_write: the result is of another solver or batch");
+    memcpy(out->to, x->to, x->arrays * sizeof *x->to);
+    out->offsets = x->offsets;
+    out->rows = x->tally.done;
+    out->complete = x->tally.complete;
+    return SHOAL_OK;
+}
+
+shoal_code shoal_result_write(const shoal_result *result, shoal_solver *solver,
+                              const shoal_batch *batch, const char *path, shoal_log *log) {
+    if (!result || !path)
+        return api_usage(log, "shoal_result_write", "result or path");
+    return solver_write_found(solver, batch, path, "shoal_result_write", find_result,
+                              (void *)result, log);
 }
 
 uint64_t shoal_result_rows(const shoal_result *result) { return result ? result->tally.done : 0; }

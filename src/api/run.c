@@ -52,7 +52,8 @@ shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uint32_t inde
                                             (a->axes == AXES_GRID && a->role == ROLE_TIME),
                               .is_variable = result_is_variable(a),
                               .is_summary = a->role == ROLE_SUMMARY,
-                              .axis = {a->axis[0], a->axis[1]}};
+                              .axis = {a->axis[0], a->axis[1]},
+                              .once = a->role == ROLE_EDGES};
 }
 
 uint32_t shoal_solver_var_count(const shoal_solver *solver) {
@@ -132,16 +133,26 @@ static shoal_code check_batch(const shoal_solver *s, const shoal_batch *batch, s
     return code ? code : batch_check_set(batch->batch, s->model->model, r);
 }
 
-shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call,
-                       shoal_solver **worker, shoal_log *log) {
+shoal_code solver_enter_batch(shoal_solver *s, const shoal_batch *batch, const char *call,
+                              shoal_log *log) {
     if (!s || !batch)
         return api_usage(log, call, "solver or batch");
     shoal_code code = solver_enter(s, log);
     if (code != SHOAL_OK)
         return code;
-    *worker = s;
     code = check_batch(s, batch, log);
-    if (code == SHOAL_OK && s->front)
+    if (code != SHOAL_OK)
+        solver_leave(s);
+    return code;
+}
+
+shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call,
+                       shoal_solver **worker, shoal_log *log) {
+    shoal_code code = solver_enter_batch(s, batch, call, log);
+    if (code != SHOAL_OK)
+        return code;
+    *worker = s;
+    if (s->front)
         code = front_worker(s, batch, worker, log);
     if (code != SHOAL_OK)
         solver_leave(s);
@@ -302,16 +313,22 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
     return code;
 }
 
-// The list of the reduced result takes the place of that of the runs.
-static shoal_code plan_reduced(shoal_solver *s, const struct batch *b, struct arena *arena,
-                               struct result_list *list, shoal_plan *plan, struct report *r) {
+shoal_code solver_reduced(shoal_solver *s, const struct batch *b, const struct result_list *list,
+                          struct arena *arena, struct reduce_plan *out, struct report *r) {
     struct reduce_order order = order_of(s);
-    struct reduce_plan reduced;
     jmp_buf oom;
     arena->oom = &oom;
     shoal_code code = setjmp(oom) ? report_error(r, SHOAL_MEMORY, "out of memory")
-                                  : reduce_plan_make(&order, b, list, arena, &reduced, r);
+                                  : reduce_plan_make(&order, b, list, arena, out, r);
     arena->oom = NULL;
+    return code;
+}
+
+// The list of the reduced result takes the place of that of the runs.
+static shoal_code plan_reduced(shoal_solver *s, const struct batch *b, struct arena *arena,
+                               struct result_list *list, shoal_plan *plan, struct report *r) {
+    struct reduce_plan reduced;
+    shoal_code code = solver_reduced(s, b, list, arena, &reduced, r);
     if (code != SHOAL_OK)
         return code;
     plan->host_bytes += reduced.bytes;

@@ -83,6 +83,9 @@ const volatile int *solver_flag(const shoal_solver *s);
 // solver itself or the one it chose. With SHOAL_OK, solver_leave of the solver ends it.
 shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *call,
                        shoal_solver **worker, shoal_log *log);
+// The same without a worker: nothing is to run.
+shoal_code solver_enter_batch(shoal_solver *s, const shoal_batch *batch, const char *call,
+                              shoal_log *log);
 // Whether it can run at all: it has a kernel, and this process its device.
 shoal_code solver_check_run(const shoal_solver *s, shoal_log *log);
 // The event around a run; log_end ends it.
@@ -109,6 +112,23 @@ struct array_target {
 // Copies the arrays of a chunk that have rows, by several threads when it is worth it.
 void array_copy(const struct result_list *list, const struct result_chunk *c,
                 const struct array_target *to, uint32_t threads, struct team **team);
+
+// What a reduction of such rows comes to.
+shoal_code solver_reduced(shoal_solver *s, const struct batch *b, const struct result_list *list,
+                          struct arena *arena, struct reduce_plan *out, struct report *r);
+
+// Where the arrays of a list are that a run has filled.
+struct written {
+    struct array_target *to; // one for each of the list; those of the batch have none
+    const uint64_t *offsets; // SAMPLES_OWN: of flat arrays, [rows + 1]
+    uint64_t rows;           // that are there, the first ones
+    bool complete;
+};
+typedef shoal_code written_find(void *user, struct result_list *list, struct written *out,
+                                struct report *r);
+// Writes them to a file, as if they came from a run.
+shoal_code solver_write_found(shoal_solver *s, const shoal_batch *batch, const char *path,
+                              const char *call, written_find *find, void *user, shoal_log *log);
 
 // Metadata of a result: a JSON object.
 void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out);

@@ -533,15 +533,9 @@ static void fill_rows(void *user, size_t first, size_t end) {
 }
 
 static void fill_extra(struct chunk *c, uint32_t extra) {
-    const struct table_column *column = batch_extra(c->batch, extra);
     void *out = c->host[c->list->first_column + c->inputs + extra];
-    for (uint32_t i = 0; out && i < c->args.head.rows; i++) {
-        uint64_t row = batch_table_row(c->batch, c->run[i]);
-        if (column->text)
-            ((const char **)out)[i] = column->text[row];
-        else
-            ((double *)out)[i] = column->number[row];
-    }
+    if (out)
+        batch_fill_extra(c->batch, extra, c->run, c->args.head.rows, out);
 }
 
 static void fill_chosen(struct chunk *c) {
