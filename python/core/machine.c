@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What there is: devices, methods, options, words of statuses, kernels in the cache.
+// What there is: devices and what they take, methods, options, words of statuses, kernels kept.
 #include "core.h"
 
 static PyObject *devices(PyObject *module, PyObject *unused) {
@@ -70,9 +70,11 @@ static PyObject *cache_clear(PyObject *module, PyObject *args) {
     shoal_cache_filter filter = {0};
     uint64_t removed = 0;
     shoal_cache *cache = NULL;
+    int stale = 0;
     (void)module;
-    if (!PyArg_ParseTuple(args, "|zdp:cache_clear", &filter.model, &filter.unused_s, &filter.stale))
+    if (!PyArg_ParseTuple(args, "|zdp:cache_clear", &filter.model, &filter.unused_s, &stale))
         return NULL;
+    filter.stale = stale;
     shoal_log *log = shoal_log_new();
     shoal_code code = shoal_cache_open(NULL, &cache, log);
     if (code == SHOAL_OK)
@@ -93,11 +95,63 @@ static PyObject *cache_place(PyObject *module, PyObject *unused) {
     return place;
 }
 
+struct calibration {
+    PyObject *rows;
+    struct core_watch watch;
+};
+
+static void add_calibration(const shoal_calibration *c, void *user) {
+    struct calibration *to = user;
+    PyGILState_STATE state = PyGILState_Ensure();
+    core_append(&to->rows, Py_BuildValue("(ssKddds)", c->workload, c->device ? c->device : "",
+                                         (unsigned long long)c->runs, c->cpu_s, c->cold_s,
+                                         c->warm_s, c->choice));
+    PyGILState_Release(state);
+    core_on_compile(NULL, &to->watch);
+}
+
+// calibrate(model or None, options, seconds)
+static PyObject *calibrate(PyObject *module, PyObject *args) {
+    struct calibration c = {0};
+    PyObject *given, *pairs;
+    double seconds;
+    shoal_options options;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO!d:calibrate", &given, &PyTuple_Type, &pairs, &seconds))
+        return NULL;
+    if (given != Py_None && !PyObject_TypeCheck(given, core_model_type))
+        return PyErr_Format(PyExc_TypeError, "a model is needed");
+    struct core_model *model = given == Py_None ? NULL : (struct core_model *)given;
+    shoal_log *log = shoal_log_new();
+    if (core_options(&options, model ? model->model : NULL, pairs, log) &&
+        (c.rows = PyList_New(0))) {
+        shoal_code code;
+        options.stop = &c.watch.stop;
+        options.on_compile = core_on_compile;
+        options.on_compile_user = &c.watch;
+        if (model)
+            core_lock(model->lock);
+        Py_BEGIN_ALLOW_THREADS;
+        code = shoal_calibrate(model ? model->model : NULL, &options, seconds, add_calibration, &c,
+                               log);
+        Py_END_ALLOW_THREADS;
+        if (model)
+            PyThread_release_lock(model->lock);
+        if (code != SHOAL_OK && !PyErr_Occurred())
+            core_raise(code, log);
+        if (PyErr_Occurred())
+            Py_CLEAR(c.rows);
+    }
+    shoal_log_free(log);
+    return c.rows;
+}
+
 static PyMethodDef functions[] = {
     {"devices", devices, METH_NOARGS, "devices(): (name, description, usable)"},
     {"methods", methods, METH_NOARGS, "methods(): (name, aliases, order, ...)"},
     {"options", options, METH_NOARGS, "options(): (name, metavar, default, help, ...)"},
     {"statuses", statuses, METH_NOARGS, "statuses(): (word, text, hint)"},
+    {"calibrate", calibrate, METH_VARARGS, "calibrate(model, options, seconds): rows"},
     {"cache_list", cache_list, METH_NOARGS, "cache_list(): kernels"},
     {"cache_clear", cache_clear, METH_VARARGS, "cache_clear(model, unused, stale): how many"},
     {"cache_place", cache_place, METH_NOARGS, "cache_place(): its directory"},

@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import _core
+from .model import model_of
+from .options import pairs_of
 
 
 class Device(NamedTuple):
@@ -43,6 +45,27 @@ def devices() -> list[Device]:
 def methods() -> list[Method]:
     """All methods of integration, as ``shoal methods`` lists them."""
     return [Method(m[0], m[1].split(), *m[2:]) for m in _core.methods()]
+
+
+class Calibration(NamedTuple):
+    """What batches of one size take: seconds on the CPU, and on a device with and without its start."""
+
+    workload: str
+    device: str
+    runs: int
+    cpu: float
+    cold: float
+    warm: float
+    choice: str
+
+
+def calibrate(model: Any = None, seconds: float = 0, **options: Any) -> list[Calibration]:
+    """Measures this machine for ``device="auto"``, as ``shoal calibrate`` does, and keeps the numbers.
+
+    It takes about so many ``seconds`` (0: less than 30), with workloads of its own or those of a model.
+    """
+    core = None if model is None else model_of(model)._core
+    return [Calibration(*row) for row in _core.calibrate(core, tuple(pairs_of(options)[0]), float(seconds))]
 
 
 def use_nvrtc_of_packages() -> None:

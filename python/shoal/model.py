@@ -117,6 +117,10 @@ class Model:
             id = np.ascontiguousarray(id, dtype=np.float64).ravel()
         return self._changed("driver", name, how, t, values, id)
 
+    def driver_file(self, name: str, file: str) -> Model:
+        """The model with a driver from a file: ``"signal.csv:column,cubic"``, as in ``--driver``."""
+        return self._changed("driver_file", f"{name}={file}")
+
     def __repr__(self) -> str:
         return f"<shoal.Model {self.name}: states {', '.join(self.states)}>"
 

@@ -277,16 +277,20 @@ class Solver:
 
     def __init__(self, source: Any, t_span: Sequence[float] | None = None, y0: Any = None, *,
                  args: Any = None, t_eval: Any = None, params: Any = None,
-                 events: Any = None, **options: Any) -> None:
-        problem = _Problem(source, t_span, y0, args, t_eval, params, events, options)
+                 events: Any = None, drivers: Any = None, **options: Any) -> None:
+        problem = _Problem(source, t_span, y0, args, t_eval, params, events, drivers, options)
         if problem.batch_words:
             raise TypeError(f"{problem.batch_words[0][0]} describes a batch: give it to solve_ivp, "
                             "or arrays to the call")
-        self._begin(problem.model, problem.fixed, problem.names, problem.solver_words)
+        self._begin(problem.model, problem.fixed, problem.names, problem.solver_words, problem.event_names)
 
     def _begin(self, model: Model, fixed: Mapping[str, float], names: Mapping[str, str],
-               words: Sequence[tuple[str, str]]) -> None:
-        self.model, self._fixed, self._names, self._pairs = model, fixed, names, tuple(words)
+               words: Sequence[tuple[str, str]], events: Sequence[list[str]] = ()) -> None:
+        self.model, self._fixed, self._names, self._asked, self._events = model, fixed, names, tuple(words), events
+        # Who records the times of events: it, or, where every step is saved, another one.
+        records = bool(events) and _STEPS not in self._asked
+        self._pairs = _recording(self._asked, events, _ROOM) if records else self._asked
+        self._recorder: Solver | None = self if records else None
         self._core = _core.solver(self.model._core, self._pairs)
         self._arrays = self._core.arrays()
         self._times = np.array(self._core.times())
@@ -325,7 +329,7 @@ class Solver:
                     return self._launch(again.result, None)
         batch = self._batch({**_mapping(values), **more}, private=out is not None)
         result = self._run(batch, out, progress)
-        if out is not None and not self._steps:
+        if out is not None and not self._steps and not self._events:
             self._again = _Again(out, result, {k: np.shape(v) for k, v in more.items()}, self._names)
         return result
 
@@ -340,9 +344,30 @@ class Solver:
             raise TypeError(f"{batch_words[0][0]} describes a batch, which stays as it was")
         names = {name for name, _ in words}
         return _solver(self.model, self._fixed, self._names,
-                       [w for w in self._pairs if w[0] not in names] + words)
+                       [w for w in self._asked if w[0] not in names] + words, self._events)
 
     def _run(self, batch: _Batch, out: Any, progress: Any, single: bool = False) -> Result:
+        if self._events:
+            return self._run_with_events(batch, out, progress, single)
+        return self._run_alone(batch, out, progress, single)
+
+    def _run_with_events(self, batch: _Batch, out: Any, progress: Any, single: bool) -> Result:
+        """With the times of all events; how many there are is found out by taking more."""
+        found, room = None, _ROOM
+        while found is None:
+            recorder = self._recorder or _solver(self.model, self._fixed, self._names,
+                                                 _recording(self._asked, self._events, room))
+            result = recorder._run_alone(batch, None if self._steps else out,
+                                         False if self._steps else progress, single)
+            found = [_recorded(result, names) for names in self._events] if _has_all(result, self._events) else None
+            self._recorder, room = recorder if found else None, room * 8
+            out = out._y if isinstance(out, Result) and not found else out
+        if self._steps:
+            result = self._run_alone(batch, out, progress, single)
+        result.t_events, result.y_events = [t for t, _ in found], [y for _, y in found]
+        return result
+
+    def _run_alone(self, batch: _Batch, out: Any, progress: Any, single: bool) -> Result:
         if self._steps:
             return self._run_steps(batch, progress, single)
         if isinstance(out, Result):
@@ -413,25 +438,57 @@ class Solver:
         return result
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self.model, "fixed": self._fixed, "pairs": self._pairs, "names": self._names}
+        return {"model": self.model, "fixed": self._fixed, "pairs": self._asked, "names": self._names,
+                "events": self._events}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._begin(state["model"], state["fixed"], state["names"], state["pairs"])
+        self._begin(state["model"], state["fixed"], state["names"], state["pairs"], state["events"])
 
 
 def _solver(model: Model, fixed: Mapping[str, float], names: Mapping[str, str],
-            words: Sequence[tuple[str, str]]) -> Solver:
+            words: Sequence[tuple[str, str]], events: Sequence[list[str]] = ()) -> Solver:
     """A solver of what is known already."""
     solver = Solver.__new__(Solver)
-    solver._begin(model, fixed, names, words)
+    solver._begin(model, fixed, names, words, events)
     return solver
+
+
+# ---- Times of events -----------------------------------------------------------------------------
+
+_STEPS = ("save", "steps")
+_ROOM = 32  # times that are recorded at first
+
+
+def _recording(words: Sequence[tuple[str, str]], events: Sequence[list[str]], room: int) -> tuple[tuple[str, str], ...]:
+    """The options with room for so many times of each event."""
+    record = [text for name, text in words if name == "record"] + [f"{n},{room}" for names in events for n in names]
+    return (*[w for w in words if w != _STEPS and w[0] != "record"], ("record", ",".join(record)))
+
+
+def _has_all(result: Result, events: Sequence[list[str]]) -> bool:
+    return all(np.isnan(result[f"{n}.t"][..., -1]).all() for names in events for n in names)
+
+
+def _recorded(result: Result, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Times of events in order, NaN behind the last, and states at them."""
+    t = np.concatenate([result[f"{n}.t"] for n in names], axis=-1)
+    y = np.stack([np.concatenate([result[f"{n}.{v}"] for n in names], axis=-1)
+                  for v in result._solver.model.states], axis=-1)
+    order = np.argsort(t if result._solver._forwards() else -t, axis=-1)
+    t = np.take_along_axis(t, order, axis=-1)
+    y = np.take_along_axis(y, order[..., None], axis=-2)
+    count = int((~np.isnan(t)).sum(axis=-1).max(initial=0))
+    return t[..., :count], y[..., :count, :]
+
+
+# ---- Problems ------------------------------------------------------------------------------------
 
 
 class _Problem:
     """What was asked for, as a model, words of a solver, and a batch."""
 
     def __init__(self, source: Any, t_span: Any, y0: Any, args: Any, t_eval: Any,
-                 params: Any, events: Any, options: dict[str, Any]) -> None:
+                 params: Any, events: Any, drivers: Any, options: dict[str, Any]) -> None:
         options = _renamed(dict(options))
         given = _mapping(params)
         self.names: dict[str, str] = {}
@@ -447,6 +504,8 @@ class _Problem:
         self._initial(y0)
         for line in lines:
             self.model = self.model.event(line)
+        for name, signal in (drivers or {}).items():
+            self.model = _driven(self.model, name, signal)
         # A batch may vary what is not folded into the kernel.
         constants = {k: v for k, v in self.numbers.items() if k in self.model.constants}
         self.fixed = {k: v for k, v in self.numbers.items() if k not in constants}
@@ -457,9 +516,11 @@ class _Problem:
             self.solver_words += [("t0", repr(t0)), ("t1", repr(t1))]
         if t_eval is not None:
             self.solver_words.append(_times(t_eval))
+        reduces = any(name == "reduce" for name, _ in self.solver_words)
+        self.event_names = event_names(self.events) if not reduces else []
 
     def solver(self, words: Sequence[tuple[str, str]]) -> Solver:
-        return _solver(self.model, self.fixed, self.names, words)
+        return _solver(self.model, self.fixed, self.names, words, self.event_names)
 
     def _trace(self, fun: Any, y0: Any, args: Any, given: dict[str, Any]) -> tuple[Model, dict[str, Any]]:
         if y0 is None:
@@ -493,6 +554,16 @@ class _Problem:
         self.arrays |= arrays
 
 
+def _driven(model: Model, name: str, signal: Any) -> Model:
+    """The model with a driver: its times and values, and how it is between them; or what follows NAME= in
+    `--driver`."""
+    if isinstance(signal, str):
+        return model.driver_file(name, signal)
+    if not isinstance(signal, tuple) or len(signal) not in (2, 3):
+        raise TypeError(f"the driver {name} is (t, values), (t, values, 'cubic,ends=hold') or a file")
+    return model.driver(name, *signal)
+
+
 def _split_events(events: Any) -> tuple[list[str], list[Callable[..., Any]]]:
     """Lines, and functions as SciPy has them."""
     if events is None:
@@ -506,61 +577,28 @@ def _split_events(events: Any) -> tuple[list[str], list[Callable[..., Any]]]:
 def solve_ivp(fun: Any, t_span: Sequence[float] | None = None, y0: Any = None, method: str | None = None,
               t_eval: Any = None, dense_output: bool = False, events: Any = None,
               vectorized: bool = False, args: Any = None, *, params: Any = None,
-              progress: Any = False, **options: Any) -> Result:
+              drivers: Any = None, progress: Any = False, **options: Any) -> Result:
     """Solves an initial value problem, once or for every element of arrays.
 
     Arguments are SciPy's. ``fun`` may also be a file, a text, or a :class:`Model`. Arrays in
     ``params`` and ``args={}`` and leading axes of ``y0`` broadcast, and make a batch; its results
     have these axes first. A single problem without ``t_eval`` returns every step, a batch the final
-    values. Other keywords are options of the command line, with ``_`` for ``-``.
+    values. ``drivers`` are signals of the model: ``{"u": (t, values)}``, with how they are between
+    samples as a third (``"cubic,ends=hold"``). Other keywords are options of the command line, with
+    ``_`` for ``-``.
 
     >>> r = shoal.solve_ivp(lambda t, y: -y, (0, 1), [1.0], t_eval=[0, 1], rtol=1e-9, atol=1e-9)
     >>> r.y.round(6)
     array([[1.      , 0.367879]])
     """
     options = {**options, "method": method, "dense_output": dense_output}
-    problem = _Problem(fun, t_span, y0, args, t_eval, params, events, options)
+    problem = _Problem(fun, t_span, y0, args, t_eval, params, events, drivers, options)
     words = {name for name, _ in problem.solver_words}
     single = not problem.arrays and not problem.batch_words and "reduce" not in words
     if single and not {"save", "summary"} & words:
         problem.solver_words.append(("save", "steps"))
     batch = _Batch(problem.model, problem.arrays, problem.batch_words, problem.fixed)
-    if not problem.events:
-        return problem.solver(problem.solver_words)._run(batch, None, progress, single)
-    return _run_with_events(problem, batch, progress, single)
-
-
-def _run_with_events(problem: _Problem, batch: _Batch, progress: Any, single: bool) -> Result:
-    """With the times of all events; how many there are is found out by taking more."""
-    words, names = problem.solver_words, event_names(problem.events)
-    steps = ("save", "steps") in words
-    base = [w for w in words if w != ("save", "steps") and w[0] != "record"]
-    asked = [text for name, text in words if name == "record"]
-    room = 32
-    while True:
-        record = asked + [f"{n},{room}" for pair in names for n in pair]
-        solver = problem.solver([*base, ("record", ",".join(record))])
-        result = solver._run(batch, None, progress if not steps else False, single)
-        if all(np.isnan(result[f"{n}.t"][..., -1]).all() for pair in names for n in pair):
-            break
-        room *= 8
-    found = [_recorded(result, pair) for pair in names]
-    if steps:
-        result = problem.solver(words)._run(batch, None, progress, single)
-    result.t_events, result.y_events = [t for t, _ in found], [y for _, y in found]
-    return result
-
-
-def _recorded(result: Result, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Times of events in order, NaN behind the last, and states at them."""
-    t = np.concatenate([result[f"{n}.t"] for n in names], axis=-1)
-    y = np.stack([np.concatenate([result[f"{n}.{v}"] for n in names], axis=-1)
-                  for v in result._solver.model.states], axis=-1)
-    order = np.argsort(t if result._solver._forwards() else -t, axis=-1)
-    t = np.take_along_axis(t, order, axis=-1)
-    y = np.take_along_axis(y, order[..., None], axis=-2)
-    count = int((~np.isnan(t)).sum(axis=-1).max(initial=0))
-    return t[..., :count], y[..., :count, :]
+    return problem.solver(problem.solver_words)._run(batch, None, progress, single)
 
 
 def warm(source: Any, t_span: Sequence[float] | None = None, **options: Any) -> Solver:

@@ -3,6 +3,7 @@
 
 import math
 import os
+import pickle
 import tempfile
 import unittest
 import warnings
@@ -319,6 +320,55 @@ class Batches(unittest.TestCase):
                     np.testing.assert_array_equal(file["y0"].ravel(), r["y0"].ravel())
                 self.assertIn('"complete": true', str(file["meta"]))
                 self.assertTrue(r.timing.spans)
+
+    def test_solvers_have_times_of_events(self):
+        def swing(t, y):
+            return [y[1], -y[0]]
+
+        def half(t, y):
+            return y[0] - 0.5
+
+        want = np.sort(np.concatenate([2 * np.pi * n + np.array([-1, 1]) * np.pi / 3 for n in range(0, 14)]))
+        for options in ({}, {"t_eval": [1.0, 2.0]}, {"save": "steps"}):
+            for end in (10.0, 80.0):  # some, and more than there is room for at first
+                s = shoal.Solver(swing, (0, end), [1.0, 0.0], events=[half], **TIGHT, **options)
+                for s in (s, pickle.loads(pickle.dumps(s))):
+                    r = s(y1=np.array([0.0, 0.0]))
+                    times = want[(want > 0) & (want < end)]
+                    np.testing.assert_allclose(r.t_events[0], [times, times], atol=1e-6)
+                    np.testing.assert_allclose(r.y_events[0][..., 0], 0.5, atol=1e-6)
+        out = np.empty((2, 2))
+        s = shoal.Solver(swing, (0, 80), [1.0, 0.0], events=[half], **TIGHT)
+        for shift in (0.0, 0.25):
+            r = s(y0=np.array([1.0, 0.75]) + shift, out=out)
+            self.assertTrue(np.shares_memory(out, r.y))
+            self.assertEqual(r.t_events[0].shape, s(y0=np.array([1.0, 0.75]) + shift).t_events[0].shape)
+        self.assertIs(s(y0=np.ones(2), out=r), r)
+
+    def test_drivers(self):
+        t = np.linspace(0, 10, 201)
+        text = "driver u\nx'=k*u\ninit x=0\npar k=1\n"
+        for how in ((), ("cubic",), ("linear,ends=hold",)):
+            r = shoal.solve_ivp(text, (0, 10), params={"k": np.array([1.0, 2.0])}, drivers={"u": (t, np.cos(t), *how)}, **TIGHT)
+            np.testing.assert_allclose(r["x"], [np.sin(10), 2 * np.sin(10)], rtol=1e-3)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "u.csv")
+            np.savetxt(path, np.stack([t, np.cos(t)], axis=1), delimiter=",", header="t,u", comments="")
+            s = shoal.Solver(text, (0, 10), drivers={"u": path + ",linear,ends=hold"}, **TIGHT)
+        np.testing.assert_allclose(s(k=np.array([1.0, 2.0]))["x"], r["x"], rtol=1e-12)
+        for wrong in (3, (t,), (t, t, "cubic", 1), [t, t]):
+            with self.assertRaisesRegex(TypeError, "driver u"):
+                shoal.Solver(text, (0, 10), drivers={"u": wrong})
+
+    def test_calibrate(self):
+        for seconds in (1, 5, 25):  # a compiler may take long
+            rows = shoal.calibrate("x'=-x" + chr(10) + "init x=1", seconds=seconds, device="cpu", t1=1)
+            if rows:
+                break
+        self.assertEqual([r.runs for r in rows], sorted(r.runs for r in rows))
+        self.assertTrue(all(r.cpu > 0 and r.choice == "cpu" for r in rows))
+        with self.assertRaises(TypeError):
+            shoal.calibrate(3)
 
     def test_edges_of_windows(self):
         r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": np.arange(1.0, 5)}, summary="max(y0)", window=0.25)
