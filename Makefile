@@ -161,8 +161,9 @@ bench-grids: python
 	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/grids.py $(TABLE)
 # Against other tools of Python, those that are installed: scipy, numbalsoda, diffrax.
 bench-python: python
-	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/python.py
-BENCHES := bench dispatch gpu grid log_cost plot start stiff warm
+	@$(MAKE) --no-print-directory -s $(BUILD)/bench/python
+	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/python.py $(BUILD)/bench/python
+BENCHES := bench dispatch gpu grid log_cost plot python start stiff warm
 $(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)

@@ -5,6 +5,8 @@ Each tool runs each job in a process of its own: from the start of Python to the
 second result of the same process, and the true error of the final states against SciPy's DOP853
 (Lorenz) or Radau (HIRES) at 1e-12. Jobs of tools that take too long are done for fewer trajectories
 and scaled, which the table says. Tools that are not installed are left out.
+
+Before that, what Python adds to the same calls in C (bench/python.c), by processes of both in turn.
 """
 
 import json
@@ -140,6 +142,42 @@ def reference(job, step):
                      for v in values[: step * CHECKED : step]])
 
 
+# runs, end, calls of a process, whether results go to the same memory
+CALLS = ((8, 1.0, 20_000, True), (1_000_000, 1.0, 5, False), (1_000_000, 10.0, 2, False))
+
+
+def calls(runs, end, count, again):
+    """The shortest call of a warm solver."""
+    import shoal
+
+    s = shoal.Solver(LORENZ, (0, end), rtol=1e-6, atol=1e-6)
+    rho = np.linspace(0, 21, runs)
+    out = np.empty((runs, 3)) if again else None
+    best = np.inf
+    for i in range(count + 2):
+        begin = time.perf_counter()
+        r = s(rho=rho, out=out)
+        seconds = time.perf_counter() - begin
+        best = min(best, seconds) if i > 1 else best
+        del r
+    print(best)
+
+
+def beside_c(program):
+    print("| runs | to t = | in C | in Python | beyond |\n|---|---|---|---|---|")
+    for job in CALLS:
+        runs, end, count, _ = job
+        best = [np.inf, np.inf]
+        for _ in range(5):
+            for i, argv in enumerate(([program, str(runs), str(end), str(count)],
+                                      [sys.executable, __file__, "calls", json.dumps(job)])):  # fmt: skip
+                p = subprocess.run(argv, capture_output=True, text=True, check=True)
+                best[i] = min(best[i], float(p.stdout))
+        c, python = best
+        print(f"| {runs:,} | {end:g} | {c * 1e3:.4g} ms | {python * 1e3:.4g} ms | {(python - c) * 1e6:.0f} us, {100 * (python / c - 1):.1f} % |")
+    print()
+
+
 def main():
     known = {}
     rows = []
@@ -168,4 +206,11 @@ def main():
 
 
 if __name__ == "__main__":
-    one(*sys.argv[1:]) if len(sys.argv) == 3 else main()
+    if sys.argv[1:2] == ["calls"]:
+        calls(*json.loads(sys.argv[2]))
+    elif len(sys.argv) == 3:
+        one(*sys.argv[1:])
+    else:
+        for given in sys.argv[1:]:
+            beside_c(given)
+        main()
