@@ -75,6 +75,8 @@ def _host_array(name: str, value: Any) -> np.ndarray:
             raise TypeError(f"{name} is an array on a GPU; copy it to the host first")
         value = np.from_dlpack(value)
     array = np.asarray(value)
+    if array.dtype.kind not in "fiubO":
+        raise TypeError(f"{name} is an array of {array.dtype}, not of real numbers")
     if array.dtype not in (np.float64, np.float32):
         array = array.astype(np.float64)
     return array
@@ -160,15 +162,21 @@ def _renamed(options: dict[str, Any]) -> dict[str, Any]:
         value = options.pop(theirs, None)
         if value is not None and np.isfinite(value):
             options[ours] = float(value)
-    atol = options.get("atol")
-    if atol is not None and np.ndim(atol):
-        raise TypeError("an atol for each state is a dict: {'x': 1e-9, 'y': 1e-12}")
-    if isinstance(atol, dict):
-        options["atol"] = ",".join(f"{k}={float(v)!r}" for k, v in atol.items())
+    if isinstance(options.get("atol"), dict):
+        options["atol"] = ",".join(f"{k}={float(v)!r}" for k, v in options["atol"].items())
     if isinstance(options.get("summary"), dict):
         options["summary"] = ",".join(f"{k}={v}" for k, v in options["summary"].items())
     options["method"] = _method(options.get("method"))
     return options
+
+
+def _atol(atol: Any, states: Sequence[str]) -> Any:
+    """SciPy has an array with one for each state."""
+    if atol is None or not np.ndim(atol):
+        return atol
+    if np.shape(atol) != (len(states),):
+        raise ValueError(f"atol has the shape {np.shape(atol)}, the model {len(states)} states")
+    return ",".join(f"{name}={float(v)!r}" for name, v in zip(states, atol))
 
 
 # ---- Solvers -------------------------------------------------------------------------------------
@@ -308,11 +316,15 @@ class Solver:
     def _name(self, name: str) -> str:
         return self._names.get(name, name)
 
-    def _batch(self, values: Mapping[str, Any], private: bool = False) -> _Batch:
+    def _batch(self, values: Mapping[str, Any], out: Any = None) -> _Batch:
         arrays = {self._name(k): _host_array(k, v) for k, v in values.items()}
         shape = np.broadcast_shapes(*[a.shape for a in arrays.values()])
-        if private and np.prod(shape) <= _SMALL:
+        if out is not None and np.prod(shape) <= _SMALL:
             arrays = {k: np.array(a, dtype=np.float64) for k, a in arrays.items()}
+        elif out is not None:  # inputs are read while results are written
+            memory = [out] if not isinstance(out, Result) else [out._y, *out._arrays.values()]
+            arrays = {k: np.array(a) if any(np.may_share_memory(a, m) for m in memory) else a
+                      for k, a in arrays.items()}
         return _Batch(self.model, arrays, (), self._fixed, shape)
 
     def __call__(self, values: Any = None, *, out: Any = None,
@@ -327,7 +339,7 @@ class Solver:
             with self._lock:
                 if again.takes(more):
                     return self._launch(again.result, None)
-        batch = self._batch({**_mapping(values), **more}, private=out is not None)
+        batch = self._batch({**_mapping(values), **more}, out)
         result = self._run(batch, out, progress)
         if out is not None and not self._steps and not self._events:
             self._again = _Again(out, result, {k: np.shape(v) for k, v in more.items()}, self._names)
@@ -339,7 +351,9 @@ class Solver:
 
     def _with(self, options: dict[str, Any]) -> Solver:
         """The same with some other options."""
-        words, batch_words = pairs_of(_renamed(dict(options)))
+        options = _renamed(dict(options))
+        options["atol"] = _atol(options.get("atol"), self.model.states)
+        words, batch_words = pairs_of(options)
         if batch_words:
             raise TypeError(f"{batch_words[0][0]} describes a batch, which stays as it was")
         names = {name for name, _ in words}
@@ -510,6 +524,7 @@ class _Problem:
         constants = {k: v for k, v in self.numbers.items() if k in self.model.constants}
         self.fixed = {k: v for k, v in self.numbers.items() if k not in constants}
         self.model = self.model.set(constants)
+        options["atol"] = _atol(options.get("atol"), self.model.states)
         self.solver_words, self.batch_words = pairs_of(options)
         if t_span is not None:
             t0, t1 = (float(t) for t in t_span)

@@ -370,6 +370,16 @@ class Batches(unittest.TestCase):
         with self.assertRaises(TypeError):
             shoal.calibrate(3)
 
+    def test_atol_of_each_state(self):
+        def swing(t, y):
+            return [y[1], -y[0]]
+
+        given = {"t_span": (0, 1), "y0": [1.0, 0.0], "t_eval": [1.0], "rtol": 1e-9}
+        want = shoal.solve_ivp(swing, atol={"y0": 1e-9, "y1": 1e-3}, **given)
+        got = shoal.solve_ivp(swing, atol=np.array([1e-9, 1e-3]), **given)
+        np.testing.assert_array_equal(got.y, want.y)
+        np.testing.assert_array_equal(want.rerun(atol=[1e-9, 1e-3]).y.ravel(), want.y.ravel())
+
     def test_edges_of_windows(self):
         r = shoal.solve_ivp(decay, (0, 1), [1.0], args={"k": np.arange(1.0, 5)}, summary="max(y0)", window=0.25)
         np.testing.assert_array_equal(r["window_t"], [0, 0.25, 0.5, 0.75, 1])
@@ -400,6 +410,10 @@ class Refusals(unittest.TestCase):
         self.refused(shoal.FileError, "nosuch.ode", "nosuch.ode", (0, 1))
         self.refused(TypeError, "args", LORENZ, (0, 1), args=(1,))
         self.refused(TypeError, "numbers", decay, (0, 1), [1], args=(np.ones(3),))
+        self.refused(TypeError, "complex", decay, (0, 1), [1 + 1j], args=(1,))
+        self.refused(TypeError, "complex", decay, (0, 1), [1], args={"k": np.array([1, 1j])})
+        self.refused(TypeError, "real", decay, (0, 1), ["1"], args=(1,))
+        self.refused(ValueError, "atol", decay, (0, 1), [1], args=(1,), atol=[1e-6, 1e-6])
 
     def test_model_errors_say_where(self):
         e = self.refused(shoal.ModelError, "^", "x' = y +\ny' = zz\n", (0, 1))

@@ -55,6 +55,23 @@ class Memory(unittest.TestCase):
         with self.assertRaises(ValueError):
             s(r=self.r[:5], out=out)
 
+    def test_out_that_is_an_input(self):
+        s = shoal.Solver("x'=-k*x+0.1\ninit x=1\npar k=1\n", (0, 1), device="cpu", chunk=1000)
+        n = 20_000  # more than are copied anyway
+        k = np.linspace(0.1, 3, n)
+        want = s(k=k)["x"].copy()
+        for shift in (0, 500, -500):
+            memory = np.zeros(n + 1000)
+            given, out = memory[500 : 500 + n], memory[500 + shift : 500 + shift + n]
+            given[:] = k
+            r = s(k=given, out=out)
+            np.testing.assert_array_equal(out, want)
+            np.testing.assert_array_equal(r["k"], k)
+        r = s(k=k)
+        further = s(k=k, x=r["x"].copy())["x"].copy()
+        self.assertIs(s(k=k, x=r["x"], out=r), r)
+        np.testing.assert_array_equal(r["x"], further)
+
     def test_out_that_does_not_fit(self):
         s = solver()
         fixed = np.empty((12, 3))
