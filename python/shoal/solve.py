@@ -86,6 +86,8 @@ def _flat(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """One value a run; the array itself where it has them all already."""
     if array.shape != shape:
         array = np.broadcast_to(array, shape)
+    if not array.flags.aligned:
+        array = array.copy()
     return np.ascontiguousarray(array).reshape(-1)
 
 

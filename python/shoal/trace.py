@@ -611,6 +611,8 @@ def _parameters(fun: Callable[..., Any], args: Any) -> dict[str, float]:
         value = given.get(p.name, p.default)
         if value is p.empty:
             raise TypeError(f"a value is needed for the parameter {p.name!r}")
+        if np.iscomplexobj(value):
+            raise TypeError(f"{p.name} is complex, not a real number")
         numbers = np.asarray(value, dtype=float).ravel()
         if not numbers.size:
             raise ValueError(f"there is no value of {p.name!r}")

@@ -412,6 +412,7 @@ class Refusals(unittest.TestCase):
         self.refused(TypeError, "numbers", decay, (0, 1), [1], args=(np.ones(3),))
         self.refused(TypeError, "complex", decay, (0, 1), [1 + 1j], args=(1,))
         self.refused(TypeError, "complex", decay, (0, 1), [1], args={"k": np.array([1, 1j])})
+        self.refused(TypeError, "complex", decay, (0, 1), [1], args=(np.array(1j),))
         self.refused(TypeError, "real", decay, (0, 1), ["1"], args=(1,))
         self.refused(ValueError, "atol", decay, (0, 1), [1], args=(1,), atol=[1e-6, 1e-6])
 

@@ -55,6 +55,11 @@ class Memory(unittest.TestCase):
         with self.assertRaises(ValueError):
             s(r=self.r[:5], out=out)
 
+    def test_inputs_between_words(self):
+        odd = np.frombuffer(b"0" + self.r.tobytes(), dtype="u1")[1:].view("f8")
+        self.assertFalse(odd.flags.aligned)
+        np.testing.assert_array_equal(solver()(r=odd).y, solver()(r=self.r).y)
+
     def test_out_that_is_an_input(self):
         s = shoal.Solver("x'=-k*x+0.1\ninit x=1\npar k=1\n", (0, 1), device="cpu", chunk=1000)
         n = 20_000  # more than are copied anyway
