@@ -65,7 +65,10 @@ def calibrate(model: Any = None, seconds: float = 0, **options: Any) -> list[Cal
     It takes about so many ``seconds`` (0: less than 30), with workloads of its own or those of a model.
     """
     core = None if model is None else model_of(model)._core
-    return [Calibration(*row) for row in _core.calibrate(core, tuple(pairs_of(options)[0]), float(seconds))]
+    words, batch_words = pairs_of(options)
+    if batch_words:
+        raise TypeError(f"{batch_words[0][0]} describes a batch; those of a calibration are its own")
+    return [Calibration(*row) for row in _core.calibrate(core, tuple(words), float(seconds))]
 
 
 def use_nvrtc_of_packages() -> None:

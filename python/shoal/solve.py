@@ -297,10 +297,10 @@ class Solver:
     def _begin(self, model: Model, fixed: Mapping[str, float], names: Mapping[str, str],
                words: Sequence[tuple[str, str]], events: Sequence[list[str]] = ()) -> None:
         self.model, self._fixed, self._names, self._asked, self._events = model, fixed, names, tuple(words), events
-        # Who records the times of events: it, or, where every step is saved, another one.
-        records = bool(events) and _STEPS not in self._asked
-        self._pairs = _recording(self._asked, events, _ROOM) if records else self._asked
-        self._recorder: Solver | None = self if records else None
+        # It records times of events itself, but where every step is saved, or there are too many.
+        self._records = bool(events) and _STEPS not in self._asked
+        self._pairs = _recording(self._asked, events, _ROOM) if self._records else self._asked
+        self._recorder: Solver | None = None
         self._core = _core.solver(self.model._core, self._pairs)
         self._arrays = self._core.arrays()
         self._times = np.array(self._core.times())
@@ -370,14 +370,18 @@ class Solver:
     def _run_with_events(self, batch: _Batch, out: Any, progress: Any, single: bool) -> Result:
         """With the times of all events; how many there are is found out by taking more."""
         found, room = None, _ROOM
+        recorder = self._recorder or (self if self._records else None)
         while found is None:
-            recorder = self._recorder or _solver(self.model, self._fixed, self._names,
-                                                 _recording(self._asked, self._events, room))
+            recorder = recorder or _solver(self.model, self._fixed, self._names,
+                                           _recording(self._asked, self._events, room))
             result = recorder._run_alone(batch, None if self._steps else out,
                                          False if self._steps else progress, single)
-            found = [_recorded(result, names) for names in self._events] if _has_all(result, self._events) else None
-            self._recorder, room = recorder if found else None, room * 8
-            out = out._y if isinstance(out, Result) and not found else out
+            if _has_all(result, self._events):
+                found = [_recorded(result, names) for names in self._events]
+                self._recorder = recorder if recorder is not self else None
+            else:
+                recorder, room = None, room * 8
+                out = out._y if isinstance(out, Result) else out
         if self._steps:
             result = self._run_alone(batch, out, progress, single)
         result.t_events, result.y_events = [t for t, _ in found], [y for _, y in found]
