@@ -305,7 +305,8 @@ struct sink *reduce_sink_new(const struct reduce_order *o, const struct batch *b
     struct reduce_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->base = (struct sink){reduce_begin, reduce_chunk, reduce_end, reduce_sink_free};
+    s->base = (struct sink){
+        .begin = reduce_begin, .chunk = reduce_chunk, .end = reduce_end, .free = reduce_sink_free};
     s->order = *o;
     s->batch = b;
     s->to = to;

@@ -245,11 +245,11 @@ static bool same_file(const struct stat *a, const struct stat *b) {
 
 enum claim { CLAIMED, CLAIM_BUSY, CLAIM_FOREIGN, CLAIM_MOVED, CLAIM_FAILED };
 
-// Opens and locks the .part file; `errno` tells why it FAILED. A left-over is taken over only when
-// it is a plain file of our own with no second name.
-static enum claim claim_part(struct file_part *f) {
+// Opens and locks a file; `errno` tells why it FAILED. A left-over is taken over only when it is a
+// plain file of our own with no second name.
+static enum claim claim(struct file_part *f, const char *name, int flags) {
     do
-        f->fd = open(f->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        f->fd = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0666);
     while (f->fd < 0 && errno == EINTR);
     if (f->fd < 0)
         return errno == ELOOP ? CLAIM_FOREIGN : CLAIM_FAILED;
@@ -261,9 +261,9 @@ static enum claim claim_part(struct file_part *f) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(f->fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
         return CLAIM_BUSY;
-    if (lstat(f->part, &named) < 0 || !same_file(&mine, &named))
+    if (lstat(name, &named) < 0 || !same_file(&mine, &named))
         return CLAIM_MOVED; // its writer finished between our open and our lock
-    return ftruncate(f->fd, 0) < 0 ? CLAIM_FAILED : CLAIMED;
+    return CLAIMED;
 }
 
 static void release(struct file_part *f) {
@@ -274,39 +274,88 @@ static void release(struct file_part *f) {
     *f = (struct file_part){.fd = -1};
 }
 
-shoal_code file_part_open(struct file_part *f, const char *path, struct report *r) {
+// The names of a file that is to be made, where it can be.
+static shoal_code name_part(struct file_part *f, const char *path, struct report *r) {
     *f = (struct file_part){.fd = -1};
     shoal_code code = resolve(path, &f->path, r);
     if (code == SHOAL_OK)
         code = check_target(f->path, r);
-    if (code == SHOAL_OK) {
-        size_t length = strlen(f->path);
-        f->part = malloc(length + sizeof ".part");
-        if (!f->part)
-            code = no_memory(r, path);
-        else {
-            memcpy(f->part, f->path, length);
-            memcpy(f->part + length, ".part", sizeof ".part");
-        }
+    if (code == SHOAL_OK && asprintf(&f->part, "%s.part", f->path) < 0) {
+        f->part = NULL;
+        code = no_memory(r, path);
     }
-    enum claim claim = CLAIM_MOVED;
-    for (int tries = 0; code == SHOAL_OK && claim == CLAIM_MOVED && tries < 10; tries++) {
-        claim = claim_part(f);
+    return code;
+}
+
+// Claims a file by one of its names, with some tries where it moves; nothing stays open otherwise.
+static shoal_code take(struct file_part *f, const char *name, int flags, struct report *r) {
+    for (int tries = 0; tries < 10; tries++) {
+        enum claim got = claim(f, name, flags);
         int error = errno;
-        if (claim == CLAIMED)
+        if (got == CLAIMED)
             return SHOAL_OK;
         if (f->fd >= 0)
             close(f->fd);
         f->fd = -1;
-        if (claim == CLAIM_FAILED)
-            code = failed(r, "create", f->part, error);
-        else if (claim == CLAIM_FOREIGN)
-            code = report_error(r, SHOAL_IO, "%s: is in the way and not ours; remove it", f->part);
+        if (got == CLAIM_FAILED)
+            return failed(r, flags & O_CREAT ? "create" : "open", name, error);
+        if (got == CLAIM_FOREIGN)
+            return report_error(r, SHOAL_IO, "%s: is in the way and not ours; remove it", name);
+        if (got == CLAIM_BUSY)
+            break;
     }
+    return report_error(r, SHOAL_IO, "%s: another run is writing it", name);
+}
+
+shoal_code file_part_open(struct file_part *f, const char *path, struct report *r) {
+    shoal_code code = name_part(f, path, r);
     if (code == SHOAL_OK)
-        code = report_error(r, SHOAL_IO, "%s: another run is writing it", f->part);
-    release(f);
+        code = take(f, f->part, O_CREAT, r);
+    if (code == SHOAL_OK && ftruncate(f->fd, 0) < 0)
+        code = failed(r, "create", f->part, errno);
+    if (code != SHOAL_OK)
+        release(f);
     return code;
+}
+
+static bool is_there(const char *path) {
+    struct stat s;
+    return lstat(path, &s) == 0;
+}
+
+shoal_code file_part_check(const char *path, struct report *r) {
+    struct file_part f;
+    shoal_code code = name_part(&f, path, r);
+    if (code == SHOAL_OK && is_there(f.part))
+        code = take(&f, f.part, 0, r);
+    release(&f);
+    return code;
+}
+
+shoal_code file_part_find(struct file_part *f, const char *path, bool *found, struct report *r) {
+    shoal_code code = name_part(f, path, r);
+    f->whole = code == SHOAL_OK && !is_there(f->part);
+    *found = code == SHOAL_OK && (!f->whole || is_there(f->path));
+    if (*found)
+        code = take(f, f->whole ? f->path : f->part, 0, r);
+    if (code != SHOAL_OK || !*found)
+        release(f);
+    return code;
+}
+
+// Somebody else may have begun a .part meanwhile, which is not replaced.
+shoal_code file_part_adopt(struct file_part *f, struct report *r) {
+    if (!f->whole)
+        return SHOAL_OK;
+    int done = renameat2(AT_FDCWD, f->path, AT_FDCWD, f->part, RENAME_NOREPLACE);
+    if (done < 0 && (errno == EINVAL || errno == ENOSYS)) // a file system that cannot say so
+        done = is_there(f->part) ? (errno = EEXIST, -1) : rename(f->path, f->part);
+    if (done < 0 && errno == EEXIST)
+        return report_error(r, SHOAL_IO, "%s: another run is writing it", f->part);
+    if (done < 0)
+        return failed(r, "rename", f->path, errno);
+    f->whole = false;
+    return SHOAL_OK;
 }
 
 shoal_code file_part_sync(struct file_part *f, struct report *r) {
@@ -331,9 +380,55 @@ shoal_code file_part_commit(struct file_part *f, struct report *r) {
 }
 
 void file_part_discard(struct file_part *f) {
-    if (f->fd >= 0)
+    if (f->fd >= 0 && !f->whole)
         unlink(f->part);
     release(f);
+}
+
+void file_part_leave(struct file_part *f) { release(f); }
+
+shoal_code file_beside(const struct file_part *f, const char *name, bool keep, int *fd,
+                       struct report *r) {
+    char *path = NULL;
+    *fd = -1;
+    if (asprintf(&path, "%s.%s", f->part, name) < 0)
+        return no_memory(r, f->part);
+    struct stat s;
+    *fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (keep ? 0 : O_CREAT), 0666);
+    shoal_code code = SHOAL_OK;
+    if (*fd < 0 || fstat(*fd, &s) < 0)
+        code = failed(r, "open", path, errno);
+    else if (!S_ISREG(s.st_mode) || s.st_nlink > 1 || s.st_uid != geteuid())
+        code = report_error(r, SHOAL_IO, "%s: is in the way and not ours; remove it", path);
+    else if (!keep && ftruncate(*fd, 0) < 0)
+        code = failed(r, "create", path, errno);
+    if (code != SHOAL_OK && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    free(path);
+    return code;
+}
+
+void file_beside_remove(const char *part, const char *name) {
+    char *path = NULL;
+    if (asprintf(&path, "%s.%s", part, name) >= 0) {
+        unlink(path);
+        free(path);
+    }
+}
+
+shoal_code file_fill(int fd, const char *name, uint64_t offset, uint64_t length, int value,
+                     struct report *r) {
+    enum { FILL_BYTES = 1 << 16 };
+    char bytes[FILL_BYTES];
+    memset(bytes, value, sizeof bytes);
+    shoal_code code = SHOAL_OK;
+    for (uint64_t at = 0; at < length && code == SHOAL_OK; at += FILL_BYTES) {
+        size_t n = length - at < FILL_BYTES ? (size_t)(length - at) : FILL_BYTES;
+        code = file_write_at(fd, name, offset + at, bytes, n, r);
+    }
+    return code;
 }
 
 shoal_code file_scratch(const char *path, int *fd, struct report *r) {

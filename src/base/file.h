@@ -35,19 +35,39 @@ shoal_code file_write_at(int fd, const char *name, uint64_t offset, const void *
 // same one and what a killed run left behind is taken over. Start with {.fd = -1}.
 struct file_part {
     char *path; // where it will be; a symbolic link was followed
-    char *part; // what it is called now
+    char *part; // what it is called while it is made
     int fd;     // readable too; -1 when it is not open
+    bool whole; // it is called `path` still; see file_part_find
 };
 
 // Also finds out what would fail at the end: no such directory, no right to write, not a plain
 // file.
 shoal_code file_part_open(struct file_part *f, const char *path, struct report *r);
+// Whether that would succeed; nothing is created or changed.
+shoal_code file_part_check(const char *path, struct report *r);
+// What an earlier run left, as it is: FILE.part, or where there is none FILE itself, which keeps
+// its name until file_part_adopt. It is locked. *found false: there is neither, and nothing is
+// open.
+shoal_code file_part_find(struct file_part *f, const char *path, bool *found, struct report *r);
+// FILE becomes FILE.part, unless it is that already.
+shoal_code file_part_adopt(struct file_part *f, struct report *r);
 // Onto the disk: what fails here fails before anything is replaced.
 shoal_code file_part_sync(struct file_part *f, struct report *r);
 // Onto the disk and in place, replacing an older file of that name.
 shoal_code file_part_commit(struct file_part *f, struct report *r);
 // Removes what was not committed and frees. Can be called at any time, any number of times.
 void file_part_discard(struct file_part *f);
+// The same, but leaves it for another run to find.
+void file_part_leave(struct file_part *f);
+
+// A file that belongs to one that is being made: FILE.part.NAME. It is emptied, unless `keep` says
+// that it must be there.
+shoal_code file_beside(const struct file_part *f, const char *name, bool keep, int *fd,
+                       struct report *r);
+void file_beside_remove(const char *part, const char *name);
+// Sets bytes of a file to a value.
+shoal_code file_fill(int fd, const char *name, uint64_t offset, uint64_t length, int value,
+                     struct report *r);
 
 // A file without a name in the directory of `path`, for data that find their place later.
 shoal_code file_scratch(const char *path, int *fd, struct report *r);

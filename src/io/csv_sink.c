@@ -8,7 +8,8 @@
 // windows are in out.windows.csv, or in out.csv where there is nothing else but the table of runs.
 // Tables beside the file are put in place first, so that whoever sees out.csv finds them. On
 // standard output there is no place for them; they are left out. A CSV file has no metadata: that a
-// run was stopped shows only in the number of its rows.
+// run was stopped shows only in the number of its rows, and in its journal (journal.h), from which
+// another run goes on: behind the last lines that are as they were written.
 //
 // Groups of runs have their columns in front instead of `run`, and `failed` at the end instead of
 // `status`: `<columns>,<vars>,failed`, `<columns>,t,<vars>,failed`, `<columns>,window,...,failed`.
@@ -18,6 +19,7 @@
 #include "base/file.h"
 #include "base/team.h"
 #include "io/formats.h"
+#include "io/journal.h"
 #include "result/result_names.h"
 
 #include <fcntl.h>
@@ -66,6 +68,8 @@ struct cell {
 struct csv_table {
     struct table_plan plan;
     struct file_part part; // not used for standard output
+    bool again;            // it was there, and is never removed
+    uint64_t bytes;        // that are good, while an older one is looked at
     struct buf head;       // until it is written
     uint32_t columns;
     struct column *column;
@@ -79,6 +83,7 @@ struct csv_sink {
     bool to_stdout;
     uint64_t rows_done;
     const struct result_list *list;
+    struct journal journal;
     uint32_t tables; // the first is the file itself; on standard output there is no other
     struct csv_table *table;
     uint32_t threads;
@@ -427,6 +432,8 @@ static shoal_code put_out(struct csv_sink *s, struct csv_table *t, struct buf *b
     int fd = s->to_stdout ? STDOUT_FILENO : t->part.fd;
     const char *name = s->to_stdout ? "standard output" : t->part.part;
     shoal_code code = b->length ? file_write(fd, name, b->data, b->length, r) : SHOAL_OK;
+    if (!s->to_stdout)
+        journal_put(&s->journal, (uint32_t)(t - s->table), b->data, b->length);
     b->length = 0;
     return code;
 }
@@ -465,11 +472,12 @@ static shoal_code put_chunk(struct csv_sink *s, struct csv_table *t, const struc
 
 static shoal_code csv_chunk(struct sink *sink, const struct result_chunk *c, struct report *r) {
     struct csv_sink *s = (struct csv_sink *)sink;
+    uint64_t first = s->rows_done;
     s->rows_done += c->rows;
     shoal_code code = SHOAL_OK;
     for (uint32_t i = 0; i < s->tables && code == SHOAL_OK; i++)
         code = put_chunk(s, &s->table[i], c, r);
-    return code;
+    return code == SHOAL_OK && !s->to_stdout ? journal_range(&s->journal, c, first, r) : code;
 }
 
 // ---- Files --------------------------------------------------------------------------------------
@@ -556,12 +564,21 @@ bool csv_is_result(const char *path) {
     return is;
 }
 
-static shoal_code open_table(struct csv_sink *s, struct csv_table *t, struct report *r) {
-    char *side = t->plan.word ? csv_side_path(s->path, t->plan.word) : NULL;
-    if (t->plan.word && !side)
+// The place of a table; malloc'ed, NULL: no memory.
+static char *path_of(const struct csv_sink *s, const struct csv_table *t) {
+    return t->plan.word ? csv_side_path(s->path, t->plan.word) : strdup(s->path);
+}
+
+// A new one; or, with `again`, the one that is there, if it is.
+static shoal_code open_table(struct csv_sink *s, struct csv_table *t, bool again,
+                             struct report *r) {
+    char *path = path_of(s, t);
+    if (!path)
         return no_memory(s, r);
-    shoal_code code = file_part_open(&t->part, side ? side : s->path, r);
-    free(side);
+    shoal_code code = again ? file_part_find(&t->part, path, &t->again, r) : SHOAL_OK;
+    if (code == SHOAL_OK && !t->again)
+        code = file_part_open(&t->part, path, r);
+    free(path);
     return code;
 }
 
@@ -717,22 +734,98 @@ static shoal_code plan_all(struct csv_sink *s, struct report *r) {
     return code;
 }
 
+// ---- Begin --------------------------------------------------------------------------------------
+
+static shoal_code begin_new(struct csv_sink *s, struct report *r) {
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < s->tables && code == SHOAL_OK; i++)
+        code = open_table(s, &s->table[i], false, r);
+    if (code == SHOAL_OK) // at least a digit and a comma each, or it does not fit
+        code = file_check_space(s->path, bytes_of(s->list, 2), r);
+    return code == SHOAL_OK ? journal_begin(&s->journal, s->sink.order, s->list, s->tables,
+                                            s->table[0].part.part, r)
+                            : code;
+}
+
+static bool look(void *user, const struct journal_range *g) {
+    struct csv_sink *s = user;
+    if (g->rows > s->list->of.rows - g->first)
+        return false;
+    for (uint32_t i = 0; i < s->tables; i++)
+        if (!journal_same(s->table[i].part.fd, s->table[i].bytes, &g->stream[i]))
+            return false;
+    for (uint32_t i = 0; i < s->tables; i++)
+        s->table[i].bytes += g->stream[i].bytes;
+    return true;
+}
+
+// Cuts off what is behind the lines that are good.
+static shoal_code cut(struct csv_table *t, struct report *r) {
+    if (ftruncate(t->part.fd, (off_t)t->bytes) < 0 ||
+        lseek(t->part.fd, (off_t)t->bytes, SEEK_SET) < 0)
+        return report_error(r, SHOAL_IO, "%s: cannot be cut", t->part.part);
+    if (t->bytes)
+        t->head.length = 0; // which is there
+    return SHOAL_OK;
+}
+
+static shoal_code begin_again(struct csv_sink *s, struct journal_reader *d, struct report *r) {
+    struct journal_found found = {0};
+    struct file_part **part = calloc(s->tables, sizeof *part);
+    shoal_code code = part ? SHOAL_OK : no_memory(s, r);
+    s->table[0].again = true;
+    for (uint32_t i = 1; i < s->tables && code == SHOAL_OK; i++)
+        code = open_table(s, &s->table[i], true, r);
+    for (uint32_t i = 0; part && i < s->tables; i++)
+        part[i] = &s->table[i].part;
+    if (code == SHOAL_OK)
+        code = journal_resume(&s->journal, d, s->sink.order, s->list, s->tables, part, s->tables,
+                              look, s, &found, r);
+    for (uint32_t i = 0; i < s->tables && code == SHOAL_OK; i++)
+        code = cut(&s->table[i], r);
+    s->rows_done = found.there.rows;
+    s->sink.there = found.there;
+    journal_found_free(&found);
+    free(part);
+    return code;
+}
+
+static shoal_code begin_files(struct csv_sink *s, struct report *r) {
+    struct journal_reader d;
+    bool found = false;
+    int file[JOURNAL_FILES];
+    shoal_code code = journal_take(&d, s->sink.order, s->path, &s->table[0].part, &found, r);
+    if (code == SHOAL_OK)
+        code = found ? begin_again(s, &d, r) : begin_new(s, r);
+    journal_reader_close(&d);
+    uint32_t files = s->tables < JOURNAL_FILES ? s->tables : JOURNAL_FILES;
+    for (uint32_t i = 0; i < files; i++)
+        file[i] = s->table[i].part.fd;
+    return code == SHOAL_OK ? journal_watch(&s->journal, file, files, r) : code;
+}
+
 static shoal_code csv_begin(struct sink *sink, struct result_list *list, struct report *r) {
     struct csv_sink *s = (struct csv_sink *)sink;
     s->list = list;
     shoal_code code = plan_all(s, r);
-    for (uint32_t i = 0; i < s->tables && !s->to_stdout && code == SHOAL_OK; i++)
-        code = open_table(s, &s->table[i], r);
-    if (code == SHOAL_OK && !s->to_stdout) // at least a digit and a comma each, or it does not fit
-        code = file_check_space(s->path, bytes_of(list, 2), r);
-    return code == SHOAL_OK ? begin_tables(s, r) : code;
+    if (code == SHOAL_OK)
+        code = begin_tables(s, r);
+    return code == SHOAL_OK && !s->to_stdout ? begin_files(s, r) : code;
 }
 
-// The file itself is made safe first, or others would be in place alone, and put in place last.
-static shoal_code commit_tables(struct csv_sink *s, struct report *r) {
-    shoal_code code = s->tables > 1 ? file_part_sync(&s->table[0].part, r) : SHOAL_OK;
+// ---- End ----------------------------------------------------------------------------------------
+
+// All are made safe first, or some would be in place alone; the file itself is put in place last.
+static shoal_code commit_tables(struct csv_sink *s, bool complete, struct report *r) {
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < s->tables && code == SHOAL_OK; i++)
+        code = file_part_sync(&s->table[i].part, r);
+    if (code == SHOAL_OK)
+        code = journal_seal(&s->journal, s->table[0].part.path, complete, r);
     for (uint32_t i = s->tables; i-- > 0 && code == SHOAL_OK;)
         code = file_part_commit(&s->table[i].part, r);
+    if (code == SHOAL_OK)
+        journal_end(&s->journal, complete);
     return code;
 }
 
@@ -742,7 +835,7 @@ static shoal_code csv_end(struct sink *sink, bool complete, struct report *r) {
     for (uint32_t i = 0; i < s->tables && code == SHOAL_OK; i++)
         code = put_out(s, &s->table[i], &s->table[i].head, r);
     if (code == SHOAL_OK && !s->to_stdout)
-        code = commit_tables(s, r);
+        code = commit_tables(s, complete, r);
     if (code == SHOAL_OK && !complete && s->list->of.reduced)
         report_warning(r,
                        "%s: incomplete, without some of the runs; a CSV file cannot say so itself",
@@ -754,8 +847,8 @@ static shoal_code csv_end(struct sink *sink, bool complete, struct report *r) {
     return code;
 }
 
-static void free_table(struct csv_table *t) {
-    file_part_discard(&t->part);
+static void free_table(struct csv_table *t, bool kept) {
+    (kept || t->again ? file_part_leave : file_part_discard)(&t->part);
     buf_free(&t->head);
     free(t->column);
     free(t->cell);
@@ -764,8 +857,9 @@ static void free_table(struct csv_table *t) {
 
 static void csv_free(struct sink *sink) {
     struct csv_sink *s = (struct csv_sink *)sink;
+    bool kept = journal_close(&s->journal);
     for (uint32_t i = 0; i < s->tables; i++)
-        free_table(&s->table[i]);
+        free_table(&s->table[i], kept);
     free(s->table);
     for (int i = 0; i < RANGES_MOST; i++)
         buf_free(&s->range[i]);
@@ -778,7 +872,9 @@ struct sink *csv_sink_new(const char *path, uint32_t threads) {
     struct csv_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct sink){csv_begin, csv_chunk, csv_end, csv_free};
+    s->sink =
+        (struct sink){.begin = csv_begin, .chunk = csv_chunk, .end = csv_end, .free = csv_free};
+    s->journal.fd = -1;
     s->to_stdout = strcmp(path, "-") == 0;
     s->threads = threads < 1 ? 1 : threads > RANGES_MOST ? RANGES_MOST : threads;
     s->path = strdup(path);

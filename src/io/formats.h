@@ -39,7 +39,8 @@ struct io_format {
     X(csv)                                                                                         \
     X(npz)                                                                                         \
     X(hdf5)                                                                                        \
-    X(npy)
+    X(npy)                                                                                         \
+    X(journal)
 
 #define IO_DECLARE(name) extern const struct io_format name##_format;
 IO_FORMATS(IO_DECLARE)

@@ -48,6 +48,7 @@ struct h5group_info {
     X(h5err, H5Pclose, (h5id))                                                                     \
     X(h5err, H5Pset_chunk, (h5id, int, const h5size *))                                            \
     X(h5err, H5Pset_fill_time, (h5id, int))                                                        \
+    X(h5err, H5Pset_alloc_time, (h5id, int))                                                       \
     X(h5err, H5Pset_obj_track_times, (h5id, bool))                                                 \
     X(h5id, H5Screate, (int))                                                                      \
     X(h5id, H5Screate_simple, (int, const h5size *, const h5size *))                               \
@@ -65,6 +66,7 @@ struct h5group_info {
     X(h5id, H5Dget_space, (h5id))                                                                  \
     X(h5id, H5Dget_type, (h5id))                                                                   \
     X(h5size, H5Dget_storage_size, (h5id))                                                         \
+    X(h5size, H5Dget_offset, (h5id))                                                               \
     X(h5id, H5Acreate2, (h5id, const char *, h5id, h5id, h5id, h5id))                              \
     X(h5id, H5Aopen, (h5id, const char *, h5id))                                                   \
     X(h5err, H5Aread, (h5id, h5id, void *))                                                        \
@@ -105,11 +107,13 @@ struct h5group_info {
 enum {
     H5_DEFAULT = 0, // H5P_DEFAULT, H5S_ALL, H5E_DEFAULT
     H5_READ_ONLY = 0,
+    H5_READ_WRITE = 1,
     H5_TRUNCATE = 2,
     H5_GLOBAL = 1,
     H5_SELECT_SET = 0,
     H5_SCALAR = 0,
     H5_FILL_NEVER = 1,
+    H5_ALLOCATE_EARLY = 1,
     H5_CLASS_INTEGER = 0,
     H5_CLASS_FLOAT = 1,
     H5_CLASS_STRING = 3,

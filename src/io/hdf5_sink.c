@@ -2,25 +2,30 @@
 // Results as HDF5: the arrays of the list as datasets of the root group, and `meta` (JSON) and
 // `status_words` beside them, as in NPZ.
 //
-// Datasets are chunked and can grow. Those whose length is known have it from the beginning and are
-// cut after a stop; the others grow as data come. Pieces of at most half a megabyte suit the chunk
-// cache of the library, so each reaches the disk once. Axes have dimension scales (hdf5_scales.c).
-// Attributes of the root: `shoal_version`, and every simple member of the JSON under its own name.
-// Both texts have a fixed length: those are read in the plainest way there is.
+// Arrays whose length is known are datasets that lie in one piece, made and given their place
+// first; then the library closes the file, which is valid from there on, and rows are written to
+// their places without it. What has no known length (`steps`, text) waits in files beside it,
+// FILE.part.N. At the end the library opens the file again and adds those, and all else. After a
+// stop rows that did not come have the status pending. A run that goes on (journal.h) makes the
+// first part anew and takes from there what is not data: a file that was left is never read by the
+// library. Since nothing depends on how rows came, equal results are equal files. Axes have
+// dimension scales (hdf5_scales.c). Attributes of the root: `shoal_version`, and every simple
+// member of the JSON under its own name. Both texts have a fixed length: those are read in the
+// plainest way there is.
 #include "base/file.h"
 #include "io/formats.h"
 #include "io/hdf5_scales.h"
-#include "io/pieces.h"
+#include "io/placed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
-    CHUNK_ELEMENTS = 64 * 1024,
-    FLAT_CHUNK = 16 * 1024,
+    COPY_BYTES = 1 << 18,
     TEXT_BLOCK = 1024,
     MEMBERS_MORE = 4, // than arrays: meta, words, and what is the library's
 };
@@ -28,10 +33,8 @@ enum {
 struct hdf5_sink {
     struct sink sink;
     char *path;
-    struct file_part part;
-    struct pieces pieces;
-    uint32_t arrays;
-    h5id file;
+    struct placed placed;
+    h5id file;     // -1: the library has closed it
     h5id *dataset; // [arrays], -1 when there is none
     h5id text_type;
 };
@@ -64,67 +67,207 @@ static h5id type_of(const struct hdf5_sink *s, const struct hdf5 *h, enum result
 
 // ---- Begin --------------------------------------------------------------------------------------
 
-// Chunks that divide n as evenly as they can, so that little of the last one is lost.
-static h5size even_chunk(h5size n, h5size most) {
-    if (n == 0)
-        return 1;
-    h5size chunks = (n + most - 1) / most;
-    return (n + chunks - 1) / chunks;
-}
-
 enum { DIMS = 1 + RESULT_AXES };
 
-static int shape_of(const struct hdf5_sink *s, const struct result_array *a, uint64_t rows,
-                    h5size shape[DIMS]) {
-    return result_shape(s->pieces.list, a, result_length(a, rows, s->pieces.flat_done), shape);
+// Whether it has its place from the beginning; groups of runs come at once.
+static bool has_place(const struct hdf5_sink *s, uint32_t array) {
+    const struct result_list *list = s->placed.pieces.list;
+    return placed_has_place(&list->array[array]) && !list->of.reduced;
 }
 
-static h5id create_dataset(struct hdf5_sink *s, const struct hdf5 *h, uint32_t array,
-                           struct report *r) {
-    const struct result_array *a = &s->pieces.list->array[array];
-    const char *name = s->pieces.names.name[array];
-    h5size shape[DIMS], chunk[DIMS], most[DIMS], room = CHUNK_ELEMENTS;
-    int dims = shape_of(s, a, s->pieces.list->of.rows, shape);
-    for (int i = dims; i-- > 1; room /= chunk[i]) {
-        most[i] = shape[i];
-        chunk[i] = even_chunk(shape[i], room);
+static const char *name_of(const struct hdf5_sink *s) { return s->placed.part.part; }
+
+// ---- The file in the hands of the library -------------------------------------------------------
+
+// The library keeps what it failed to write: it tries again when it closes the file, and crashes at
+// exit when that fails too. So the rest of a file that is given up goes to memory.
+static void divert(struct hdf5_sink *s, const struct hdf5 *h) {
+    void *handle = NULL;
+    if (h->H5Fget_vfd_handle(s->file, H5_DEFAULT, &handle) < 0 || !handle)
+        return;
+    int memory = memfd_create("shoal", MFD_CLOEXEC);
+    if (memory >= 0) {
+        dup2(memory, *(const int *)handle);
+        close(memory);
     }
-    most[0] = H5_UNLIMITED;
-    chunk[0] = a->axes == AXES_FLAT ? FLAT_CHUNK : even_chunk(shape[0], room);
-    h5id space = h->H5Screate_simple(dims, shape, most);
+}
+
+// Closes all that is open; false when the library could not write what it still held.
+static bool close_all(struct hdf5_sink *s, const struct hdf5 *h) {
+    bool ok = true;
+    for (uint32_t i = 0; s->dataset && i < s->placed.arrays; i++)
+        if (s->dataset[i] >= 0) {
+            ok = h->H5Dclose(s->dataset[i]) >= 0 && ok;
+            s->dataset[i] = -1;
+        }
+    if (s->text_type >= 0)
+        h->H5Tclose(s->text_type);
+    s->text_type = -1;
+    if (s->file >= 0)
+        ok = h->H5Fclose(s->file) >= 0 && ok;
+    s->file = -1;
+    return ok;
+}
+
+// `create`: its path, where it is a new one.
+static shoal_code enter_file(struct hdf5_sink *s, const struct hdf5 *h, const char *create,
+                             struct report *r) {
+    s->file = create ? h->H5Fcreate(create, H5_TRUNCATE, H5_DEFAULT, H5_DEFAULT)
+                     : h->H5Fopen(name_of(s), H5_READ_WRITE, H5_DEFAULT);
+    if (s->file < 0)
+        return hdf5_failed(h, name_of(s), create ? "create the file" : "open the file", r);
+    s->text_type = hdf5_text_type(h, H5_VARIABLE);
+    return s->text_type >= 0 ? SHOAL_OK : hdf5_failed(h, name_of(s), "make a type", r);
+}
+
+// Has the library write what it holds, and close the file; after an error it only closes.
+static shoal_code leave_file(struct hdf5_sink *s, const struct hdf5 *h, shoal_code code,
+                             struct report *r) {
+    if (code == SHOAL_OK && h->H5Fflush(s->file, H5_GLOBAL) < 0)
+        code = hdf5_failed(h, name_of(s), "write", r);
+    if (code != SHOAL_OK && s->file >= 0)
+        divert(s, h);
+    if (!close_all(s, h) && code == SHOAL_OK)
+        code = hdf5_failed(h, name_of(s), "close", r);
+    return code;
+}
+
+// ---- Begin --------------------------------------------------------------------------------------
+
+static shoal_code cannot_create(const struct hdf5_sink *s, const struct hdf5 *h, uint32_t array,
+                                struct report *r) {
+    char what[64];
+    snprintf(what, sizeof what, "create '%.40s'", s->placed.pieces.names.name[array]);
+    return hdf5_failed(h, name_of(s), what, r);
+}
+
+// An array of that many rows, or samples, in one piece.
+static shoal_code create_dataset(struct hdf5_sink *s, const struct hdf5 *h, uint32_t array,
+                                 uint64_t length, struct report *r) {
+    const struct pieces *p = &s->placed.pieces;
+    const struct result_array *a = &p->list->array[array];
+    h5size shape[DIMS];
+    int dims = result_shape(p->list, a, length, shape);
+    h5id space = h->H5Screate_simple(dims, shape, NULL);
     h5id how = h->H5Pcreate(h->H5P_CLS_DATASET_CREATE_ID_g), made = -1;
-    if (space >= 0 && how >= 0 && h->H5Pset_chunk(how, dims, chunk) >= 0 &&
-        (a->type == TYPE_TEXT || h->H5Pset_fill_time(how, H5_FILL_NEVER) >= 0) &&
+    if (space >= 0 && how >= 0 &&
+        (a->type == TYPE_TEXT || (h->H5Pset_alloc_time(how, H5_ALLOCATE_EARLY) >= 0 &&
+                                  h->H5Pset_fill_time(how, H5_FILL_NEVER) >= 0)) &&
         h->H5Pset_obj_track_times(how, false) >= 0)
-        made = h->H5Dcreate2(s->file, name, type_of(s, h, a->type), space, H5_DEFAULT, how,
-                             H5_DEFAULT);
-    if (made < 0) { // before anything is closed: that makes the library forget why
-        char what[64];
-        snprintf(what, sizeof what, "create '%.40s'", name);
-        hdf5_failed(h, s->part.part, what, r);
-    }
+        made = h->H5Dcreate2(s->file, p->names.name[array], type_of(s, h, a->type), space,
+                             H5_DEFAULT, how, H5_DEFAULT);
+    shoal_code code = made < 0 ? cannot_create(s, h, array, r) : SHOAL_OK; // before it forgets why
+    s->dataset[array] = made;
     if (how >= 0)
         h->H5Pclose(how);
     if (space >= 0)
         h->H5Sclose(space);
-    return made;
+    return code;
 }
 
-static shoal_code create_all(struct hdf5_sink *s, const struct hdf5 *h, struct report *r) {
-    s->file = h->H5Fcreate(s->part.part, H5_TRUNCATE, H5_DEFAULT, H5_DEFAULT);
-    if (s->file < 0)
-        return hdf5_failed(h, s->part.part, "create the file", r);
-    s->text_type = hdf5_text_type(h, H5_VARIABLE);
-    if (s->text_type < 0)
-        return hdf5_failed(h, s->part.part, "make a type", r);
-    for (uint32_t i = 0; i < s->arrays; i++) {
-        if (s->pieces.list->array[i].axes == AXES_GRID || s->pieces.list->of.reduced)
-            continue; // comes at the end, or at once
-        s->dataset[i] = create_dataset(s, h, i, r);
-        if (s->dataset[i] < 0)
-            return SHOAL_IO;
+// The first part of a file: all datasets that have their place from the beginning.
+static shoal_code create_placed(struct hdf5_sink *s, const char *path, struct report *r) {
+    struct placed *p = &s->placed;
+    const struct hdf5 *h = hdf5_enter(s->path, r);
+    if (!h)
+        return SHOAL_IO;
+    shoal_code code = enter_file(s, h, path, r);
+    for (uint32_t i = 0; i < p->arrays && code == SHOAL_OK; i++) {
+        if (!has_place(s, i))
+            continue;
+        const struct result_list *list = p->pieces.list;
+        code = create_dataset(s, h, i, result_length(&list->array[i], list->of.rows, 0), r);
+        if (code == SHOAL_OK)
+            p->array[i].start = h->H5Dget_offset(s->dataset[i]);
     }
-    return SHOAL_OK;
+    code = leave_file(s, h, code, r);
+    hdf5_leave(h);
+    return code;
+}
+
+// ---- What is not data ---------------------------------------------------------------------------
+
+static shoal_code copy_bytes(struct hdf5_sink *s, int from, uint64_t at, uint64_t end,
+                             struct report *r) {
+    char *piece = malloc(COPY_BYTES);
+    shoal_code code =
+        piece ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
+    for (uint64_t n; at < end && code == SHOAL_OK; at += n) {
+        n = end - at < COPY_BYTES ? end - at : COPY_BYTES;
+        code = file_read_at(from, name_of(s), at, piece, (size_t)n, r);
+        if (code == SHOAL_OK)
+            code = file_write_at(s->placed.part.fd, name_of(s), at, piece, (size_t)n, r);
+    }
+    free(piece);
+    return code;
+}
+
+// The first dataset with data at or behind a place; the number of arrays: there is none.
+static uint32_t next_placed(const struct hdf5_sink *s, uint64_t at) {
+    const struct placed *p = &s->placed;
+    uint32_t next = p->arrays;
+    for (uint32_t i = 0; i < p->arrays; i++)
+        if (has_place(s, i) && placed_bytes(p, i) && p->array[i].start >= at &&
+            (next == p->arrays || p->array[i].start < p->array[next].start))
+            next = i;
+    return next;
+}
+
+// Copies all but the data of datasets, and gives the file its length.
+static shoal_code copy_rest(struct hdf5_sink *s, int from, struct report *r) {
+    const struct placed *p = &s->placed;
+    struct stat size;
+    shoal_code code = SHOAL_OK;
+    if (fstat(from, &size) < 0 || ftruncate(p->part.fd, size.st_size) < 0)
+        return report_error(r, SHOAL_IO, "%s: cannot be given its length", name_of(s));
+    for (uint64_t at = 0, end; at < (uint64_t)size.st_size && code == SHOAL_OK;) {
+        uint32_t next = next_placed(s, at);
+        end = next < p->arrays ? p->array[next].start : (uint64_t)size.st_size;
+        code = copy_bytes(s, from, at, end, r);
+        at = next < p->arrays ? end + placed_bytes(p, next) : end;
+    }
+    return code;
+}
+
+// Makes the first part in a file without a name, goes on from the data, and takes the rest from
+// there.
+static shoal_code begin_again(struct hdf5_sink *s, struct journal_reader *d, struct report *r) {
+    char path[64];
+    int scratch;
+    shoal_code code = file_scratch(s->placed.part.path, &scratch, r);
+    if (code != SHOAL_OK)
+        return code;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", scratch);
+    code = create_placed(s, path, r);
+    if (code == SHOAL_OK)
+        code = placed_start(&s->placed, d, true, &s->sink.there, r);
+    if (code == SHOAL_OK)
+        code = copy_rest(s, scratch, r);
+    close(scratch);
+    return code;
+}
+
+static shoal_code begin_new(struct hdf5_sink *s, struct journal_reader *d, struct report *r) {
+    shoal_code code = create_placed(s, name_of(s), r);
+    return code == SHOAL_OK ? placed_start(&s->placed, d, false, &s->sink.there, r) : code;
+}
+
+static shoal_code hdf5_begin(struct sink *sink, struct result_list *list, struct report *r) {
+    struct hdf5_sink *s = (struct hdf5_sink *)sink;
+    struct journal_reader d = {.fd = -1};
+    bool found = false;
+    shoal_code code = placed_begin(&s->placed, sink->order, list, r);
+    s->dataset = malloc(((size_t)list->count + 1) * sizeof *s->dataset);
+    for (uint32_t i = 0; s->dataset && i < list->count; i++)
+        s->dataset[i] = -1;
+    if (code == SHOAL_OK && !s->dataset)
+        code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
+    if (code == SHOAL_OK)
+        code = placed_open(&s->placed, hdf5_bytes(list), &d, &found, r);
+    if (code == SHOAL_OK)
+        code = (found ? begin_again : begin_new)(s, &d, r);
+    journal_reader_close(&d);
+    return code;
 }
 
 // ---- Chunks -------------------------------------------------------------------------------------
@@ -152,67 +295,10 @@ static bool put_dataset(struct put_context *c, const char *name, h5id type, cons
     return ok;
 }
 
-// Where a piece lies in its dataset; it holds the last axis whole where that has three.
-static int box_of(const struct hdf5_sink *s, const struct result_array *a, const struct piece *p,
-                  h5size start[DIMS], h5size count[DIMS]) {
-    int dims = shape_of(s, a, p->rows, count);
-    for (int i = 1; i < DIMS; i++)
-        start[i] = 0;
-    start[0] = p->row;
-    count[0] = p->rows;
-    h5size inner = dims == 3 ? count[2] : 1;
-    start[1] = p->sample / inner;
-    count[1] = p->samples / inner;
-    return dims;
-}
-
-static shoal_code write_box(struct put_context *c, uint32_t array, const struct piece *p,
-                            struct report *r) {
-    struct hdf5_sink *s = c->sink;
-    const struct hdf5 *h = c->h;
-    const struct result_array *a = &s->pieces.list->array[array];
-    h5size start[DIMS], count[DIMS];
-    int dims = box_of(s, a, p, start, count);
-    h5size reached = p->row + p->rows;
-    if (p->rows == 0)
-        return SHOAL_OK;
-    if (a->axes == AXES_FLAT && h->H5Dset_extent(s->dataset[array], &reached) < 0)
-        return hdf5_failed(h, s->part.part, "write", r);
-    h5id in_file = h->H5Dget_space(s->dataset[array]);
-    h5id in_memory = h->H5Screate_simple(dims, count, NULL);
-    bool ok = in_file >= 0 && in_memory >= 0 &&
-              h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-              h->H5Dwrite(s->dataset[array], type_of(s, h, a->type), in_memory, in_file, H5_DEFAULT,
-                          p->data) >= 0;
-    // Before anything is closed: that makes the library forget why.
-    shoal_code code = ok ? SHOAL_OK : hdf5_failed(h, s->part.part, "write", r);
-    if (in_file >= 0)
-        h->H5Sclose(in_file);
-    if (in_memory >= 0)
-        h->H5Sclose(in_memory);
-    return code;
-}
-
-// The library does not take NULL for an empty text.
-static shoal_code write_texts(struct put_context *c, uint32_t array, const struct piece *p,
-                              struct report *r) {
-    const char *const *text = p->data;
-    const char *block[TEXT_BLOCK];
-    shoal_code code = SHOAL_OK;
-    for (uint64_t row = 0; row < p->rows && code == SHOAL_OK; row += TEXT_BLOCK) {
-        uint64_t n = p->rows - row < TEXT_BLOCK ? p->rows - row : TEXT_BLOCK;
-        for (uint64_t i = 0; i < n; i++)
-            block[i] = text && text[row + i] ? text[row + i] : "";
-        struct piece part = {block, p->row + row, n, 0, 1};
-        code = write_box(c, array, &part, r);
-    }
-    return code;
-}
-
 // An array of groups of runs: it comes in one piece.
-static shoal_code put_whole(struct put_context *c, uint32_t array, const struct piece *p,
-                            struct report *r) {
-    const struct pieces *of = &c->sink->pieces;
+static shoal_code put_whole(void *user, uint32_t array, const struct piece *p, struct report *r) {
+    struct put_context *c = user;
+    const struct pieces *of = &c->sink->placed.pieces;
     const struct result_array *a = &of->list->array[array];
     h5size shape[RESULT_SHAPE_MOST];
     int dims = result_file_shape(of->list, a, p->rows, shape);
@@ -225,55 +311,129 @@ static shoal_code put_whole(struct put_context *c, uint32_t array, const struct 
     bool ok = put_dataset(c, of->names.name[array], type_of(c->sink, c->h, a->type), shape, dims,
                           texts ? (const void *)texts : p->data);
     free(texts);
-    return ok ? SHOAL_OK : hdf5_failed(c->h, c->sink->part.part, "write", r);
+    return ok ? SHOAL_OK : hdf5_failed(c->h, name_of(c->sink), "write", r);
 }
 
-static shoal_code put_piece(void *user, uint32_t array, const struct piece *p, struct report *r) {
-    struct put_context *c = user;
-    const struct result_array *a = &c->sink->pieces.list->array[array];
-    if (c->sink->pieces.list->of.reduced)
-        return put_whole(c, array, p, r);
-    return a->type == TYPE_TEXT ? write_texts(c, array, p, r) : write_box(c, array, p, r);
-}
-
-static shoal_code hdf5_begin(struct sink *sink, struct result_list *list, struct report *r) {
-    struct hdf5_sink *s = (struct hdf5_sink *)sink;
-    shoal_code code = file_part_open(&s->part, s->path, r);
-    if (code == SHOAL_OK)
-        code = file_check_space(s->path, hdf5_bytes(list), r);
-    if (code == SHOAL_OK)
-        code = pieces_begin(&s->pieces, list, s->path, r);
-    if (code != SHOAL_OK)
-        return code;
-    s->arrays = list->count;
-    s->dataset = malloc(s->arrays * sizeof *s->dataset);
-    if (!s->dataset)
-        return report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
-    for (uint32_t i = 0; i < s->arrays; i++)
-        s->dataset[i] = -1;
-    const struct hdf5 *h = hdf5_enter(s->path, r);
-    if (!h)
+static shoal_code put_groups(struct hdf5_sink *s, const struct result_chunk *chunk,
+                             struct report *r) {
+    struct put_context c = {s, hdf5_enter(s->path, r)};
+    if (!c.h)
         return SHOAL_IO;
-    code = create_all(s, h, r);
-    for (uint32_t i = 0; i < s->arrays && code == SHOAL_OK; i++)
-        if (list->array[i].axes == AXES_OFFSETS) { // where the first run begins
-            struct put_context c = {s, h};
-            const uint64_t zero = 0;
-            code = put_piece(&c, i, &(struct piece){&zero, 0, 1, 0, 1}, r);
-        }
-    hdf5_leave(h);
+    shoal_code code = enter_file(s, c.h, NULL, r);
+    if (code == SHOAL_OK)
+        code = pieces_chunk(&s->placed.pieces, chunk, put_whole, &c, r);
+    code = leave_file(s, c.h, code, r);
+    hdf5_leave(c.h);
     return code;
 }
 
 static shoal_code hdf5_chunk(struct sink *sink, const struct result_chunk *chunk,
                              struct report *r) {
-    struct put_context c = {(struct hdf5_sink *)sink, NULL};
-    c.h = hdf5_enter(c.sink->path, r);
-    if (!c.h)
-        return SHOAL_IO;
-    shoal_code code = pieces_chunk(&c.sink->pieces, chunk, put_piece, &c, r);
-    hdf5_leave(c.h);
+    struct hdf5_sink *s = (struct hdf5_sink *)sink;
+    return s->placed.pieces.list->of.reduced ? put_groups(s, chunk, r)
+                                             : placed_chunk(&s->placed, chunk, r);
+}
+
+// ---- What waited --------------------------------------------------------------------------------
+
+static shoal_code write_box(struct put_context *c, uint32_t array, uint64_t first, uint64_t count,
+                            const void *data, struct report *r) {
+    const struct hdf5 *h = c->h;
+    struct hdf5_sink *s = c->sink;
+    if (!count)
+        return SHOAL_OK;
+    h5id in_file = h->H5Dget_space(s->dataset[array]);
+    h5id in_memory = h->H5Screate_simple(1, &count, NULL);
+    enum result_type type = s->placed.pieces.list->array[array].type;
+    bool ok = in_file >= 0 && in_memory >= 0 &&
+              h->H5Sselect_hyperslab(in_file, H5_SELECT_SET, &first, NULL, &count, NULL) >= 0 &&
+              h->H5Dwrite(s->dataset[array], type_of(s, h, type), in_memory, in_file, H5_DEFAULT,
+                          data) >= 0;
+    // Before anything is closed: that makes the library forget why.
+    shoal_code code = ok ? SHOAL_OK : hdf5_failed(h, name_of(s), "write", r);
+    if (in_file >= 0)
+        h->H5Sclose(in_file);
+    if (in_memory >= 0)
+        h->H5Sclose(in_memory);
     return code;
+}
+
+// Texts on their way into the file, some at a time.
+struct texts {
+    struct put_context *context;
+    uint32_t array, count;
+    uint64_t first;
+    char *text[TEXT_BLOCK];
+};
+
+static shoal_code flush_texts(struct texts *t, struct report *r) {
+    shoal_code code = write_box(t->context, t->array, t->first, t->count, t->text, r);
+    t->first += t->count;
+    while (t->count)
+        free(t->text[--t->count]);
+    return code;
+}
+
+static shoal_code put_text(void *user, const char *text, uint32_t length, struct report *r) {
+    struct texts *t = user;
+    char *copy = strndup(text, length);
+    if (!copy)
+        return report_error(r, SHOAL_MEMORY, "%s: not enough memory", t->context->sink->path);
+    t->text[t->count++] = copy;
+    return t->count == TEXT_BLOCK ? flush_texts(t, r) : SHOAL_OK;
+}
+
+static shoal_code put_texts(struct put_context *c, uint32_t array, struct report *r) {
+    struct texts t = {.context = c, .array = array};
+    shoal_code code = placed_texts(&c->sink->placed, array, put_text, &t, r);
+    if (code == SHOAL_OK)
+        code = flush_texts(&t, r);
+    while (t.count)
+        free(t.text[--t.count]);
+    return code;
+}
+
+static shoal_code put_numbers(struct put_context *c, uint32_t array, struct report *r) {
+    struct placed *p = &c->sink->placed;
+    uint32_t size = result_type_bytes(p->pieces.list->array[array].type);
+    uint64_t bytes = p->array[array].bytes;
+    char *piece = malloc(COPY_BYTES);
+    shoal_code code =
+        piece ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "%s: not enough memory", p->path);
+    for (uint64_t at = 0, n; at < bytes && code == SHOAL_OK; at += n) {
+        n = bytes - at < COPY_BYTES ? bytes - at : COPY_BYTES;
+        code = file_read_at(p->array[array].spool, name_of(c->sink), at, piece, (size_t)n, r);
+        if (code == SHOAL_OK)
+            code = write_box(c, array, at / size, n / size, piece, r);
+    }
+    free(piece);
+    return code;
+}
+
+static shoal_code put_waiting(struct put_context *c, struct report *r) {
+    const struct pieces *p = &c->sink->placed.pieces;
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < p->list->count && code == SHOAL_OK; i++) {
+        const struct result_array *a = &p->list->array[i];
+        if (!placed_waits(a))
+            continue;
+        code = create_dataset(c->sink, c->h, i, result_length(a, p->rows_done, p->flat_done), r);
+        if (code == SHOAL_OK)
+            code = a->type == TYPE_TEXT ? put_texts(c, i, r) : put_numbers(c, i, r);
+    }
+    return code;
+}
+
+// Those that have had their place.
+static shoal_code open_placed(struct put_context *c, struct report *r) {
+    struct hdf5_sink *s = c->sink;
+    for (uint32_t i = 0; i < s->placed.arrays; i++)
+        if (has_place(s, i)) {
+            s->dataset[i] = c->h->H5Dopen2(s->file, s->placed.pieces.names.name[i], H5_DEFAULT);
+            if (s->dataset[i] < 0)
+                return hdf5_failed(c->h, name_of(s), "open a dataset", r);
+        }
+    return SHOAL_OK;
 }
 
 // ---- End ----------------------------------------------------------------------------------------
@@ -288,7 +448,7 @@ static void put_member(void *user, const char *name, const char *text, double nu
 
 // What all runs have in common, where there is such.
 static bool put_known(struct put_context *c) {
-    const struct pieces *p = &c->sink->pieces;
+    const struct pieces *p = &c->sink->placed.pieces;
     bool ok = true;
     for (uint32_t i = 0; i < p->list->count && ok; i++)
         if (p->list->array[i].axes == AXES_GRID)
@@ -327,33 +487,24 @@ static bool put_meta(struct put_context *c, const struct buf *json) {
 static shoal_code put_rest(struct put_context *c, bool complete, struct report *r) {
     struct hdf5_sink *s = c->sink;
     struct buf json = {0};
-    io_meta_complete(&json, s->pieces.list->of.meta, complete);
+    io_meta_complete(&json, s->placed.pieces.list->of.meta, complete);
     shoal_code code = SHOAL_OK;
     if (json.failed)
         code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
     else if (!put_known(c) || !put_status_words(c) || !put_meta(c, &json) ||
-             (!s->pieces.list->of.reduced &&
-              !hdf5_put_scales(c->h, s->file, &s->pieces, s->dataset)))
-        code = hdf5_failed(c->h, s->part.part, "write", r);
+             (!s->placed.pieces.list->of.reduced &&
+              !hdf5_put_scales(c->h, s->file, &s->placed.pieces, s->dataset)))
+        code = hdf5_failed(c->h, name_of(s), "write", r);
     buf_free(&json);
     return code;
 }
 
-// Closes all that is open; false when the library could not write what it still held.
-static bool close_all(struct hdf5_sink *s, const struct hdf5 *h) {
-    bool ok = true;
-    for (uint32_t i = 0; s->dataset && i < s->arrays; i++)
-        if (s->dataset[i] >= 0) {
-            ok = h->H5Dclose(s->dataset[i]) >= 0 && ok;
-            s->dataset[i] = -1;
-        }
-    if (s->text_type >= 0)
-        h->H5Tclose(s->text_type);
-    s->text_type = -1;
-    if (s->file >= 0)
-        ok = h->H5Fclose(s->file) >= 0 && ok;
-    s->file = -1;
-    return ok;
+static shoal_code finish(struct put_context *c, bool complete, struct report *r) {
+    bool reduced = c->sink->placed.pieces.list->of.reduced;
+    shoal_code code = reduced ? SHOAL_OK : open_placed(c, r);
+    if (code == SHOAL_OK && !reduced)
+        code = put_waiting(c, r);
+    return code == SHOAL_OK ? put_rest(c, complete, r) : code;
 }
 
 static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
@@ -361,48 +512,17 @@ static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
     struct put_context c = {s, hdf5_enter(s->path, r)};
     if (!c.h)
         return SHOAL_IO;
-    shoal_code code = SHOAL_OK;
-    const struct pieces *p = &s->pieces;
-    bool cut = p->rows_done < p->list->of.rows;
-    for (uint32_t i = 0; i < s->arrays && cut && code == SHOAL_OK; i++) {
-        h5size shape[DIMS];
-        shape_of(s, &p->list->array[i], p->rows_done, shape);
-        if (s->dataset[i] >= 0 && c.h->H5Dset_extent(s->dataset[i], shape) < 0)
-            code = hdf5_failed(c.h, s->part.part, "cut", r);
-    }
+    shoal_code code = enter_file(s, c.h, NULL, r);
     if (code == SHOAL_OK)
-        code = put_rest(&c, complete, r);
-    if (code == SHOAL_OK && c.h->H5Fflush(s->file, H5_GLOBAL) < 0)
-        code = hdf5_failed(c.h, s->part.part, "write", r);
-    if (code == SHOAL_OK && !close_all(s, c.h))
-        code = hdf5_failed(c.h, s->part.part, "close", r);
+        code = finish(&c, complete, r);
+    code = leave_file(s, c.h, code, r);
     hdf5_leave(c.h);
-    return code == SHOAL_OK ? file_part_commit(&s->part, r) : code;
-}
-
-// The library cannot forget what it failed to write: it tries again when it closes the file, and
-// crashes at exit when that fails too. So the rest of a file that is given up goes to memory.
-static void divert(struct hdf5_sink *s, const struct hdf5 *h) {
-    void *handle = NULL;
-    if (h->H5Fget_vfd_handle(s->file, H5_DEFAULT, &handle) < 0 || !handle)
-        return;
-    int memory = memfd_create("shoal", MFD_CLOEXEC);
-    if (memory >= 0) {
-        dup2(memory, *(const int *)handle);
-        close(memory);
-    }
+    return code == SHOAL_OK ? placed_commit(&s->placed, complete, r) : code;
 }
 
 static void hdf5_free(struct sink *sink) {
     struct hdf5_sink *s = (struct hdf5_sink *)sink;
-    if (s->file >= 0) {
-        const struct hdf5 *h = hdf5_enter(s->path, NULL);
-        divert(s, h);
-        close_all(s, h);
-        hdf5_leave(h);
-    }
-    file_part_discard(&s->part);
-    pieces_free(&s->pieces);
+    placed_free(&s->placed);
     free(s->dataset);
     free(s->path);
     free(s);
@@ -413,10 +533,11 @@ struct sink *hdf5_sink_new(const char *path, uint32_t threads) {
     struct hdf5_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink = (struct sink){hdf5_begin, hdf5_chunk, hdf5_end, hdf5_free};
-    s->part.fd = -1;
+    s->sink =
+        (struct sink){.begin = hdf5_begin, .chunk = hdf5_chunk, .end = hdf5_end, .free = hdf5_free};
     s->file = s->text_type = -1;
     s->path = strdup(path);
+    placed_init(&s->placed, s->path);
     if (!s->path) {
         free(s);
         return NULL;

@@ -33,6 +33,7 @@ static bool can_write(const struct io_format *f) { return f->sink_new; }
 static bool can_read(const struct io_format *f) { return f->table_read; }
 static bool can_continue(const struct io_format *f) { return f->ends_read; }
 static bool has_meta(const struct io_format *f) { return f->meta_read; }
+static bool is_result_format(const struct io_format *f) { return f->meta_read && f->sink_new; }
 
 static bool has_reader(const struct io_format *f) { return f->reader_open; }
 
@@ -50,7 +51,7 @@ static const struct io_format *format_for(const char *path, bool (*can)(const st
     if (f && can(f))
         return f;
     struct buf known = {0};
-    put_endings(&known, can);
+    put_endings(&known, can == has_meta ? is_result_format : can);
     const char *endings = known.data ? known.data : "";
     if (!f)
         report_error(r, SHOAL_INPUT, "%s: the kind of file is known by its ending: %s", path,
@@ -107,9 +108,7 @@ shoal_code io_sink_check(const char *path, const char *const *side, bool replace
     const struct io_format *f = format_for(path, can_write, r);
     if (!f)
         return SHOAL_INPUT;
-    struct file_part part = {.fd = -1};
-    shoal_code code = file_part_open(&part, path, r);
-    file_part_discard(&part);
+    shoal_code code = file_part_check(path, r);
     if (code == SHOAL_OK && !replace)
         code = check_older(f, path, r);
     for (; *side && code == SHOAL_OK && !replace && f->side_path; side++) {

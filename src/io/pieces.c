@@ -150,8 +150,10 @@ static shoal_code put_array(struct pieces *p, uint32_t array, const struct resul
 shoal_code pieces_chunk(struct pieces *p, const struct result_chunk *c, piece_put *put, void *user,
                         struct report *r) {
     shoal_code code = SHOAL_OK;
-    for (uint32_t i = 0; i < p->list->count && c->rows && code == SHOAL_OK; i++)
-        code = put_array(p, i, c, put, user, r);
+    for (int last = 0; last < 2; last++) // a row is not done before all of it is there
+        for (uint32_t i = 0; i < p->list->count && c->rows && code == SHOAL_OK; i++)
+            if ((p->list->array[i].role == ROLE_STATUS) == last)
+                code = put_array(p, i, c, put, user, r);
     p->rows_done += c->rows;
     p->flat_done += c->offsets ? c->offsets[c->rows] : 0;
     return code;

@@ -25,6 +25,15 @@ struct result_chunk {
     const struct result_view *view; // one for each array of the list that is shown
 };
 
+struct journal_order;
+
+// Rows that an earlier run has left, from the first on, and how they ended.
+struct sink_there {
+    uint64_t rows;
+    uint64_t by_status[SHOAL_STATUS_COUNT], first[SHOAL_STATUS_COUNT];
+    uint64_t steps, rejected, f_evals;
+};
+
 struct sink {
     // May take back what the list says is wanted: that is not computed then, nor copied.
     shoal_code (*begin)(struct sink *s, struct result_list *list, struct report *r);
@@ -32,7 +41,10 @@ struct sink {
     // Makes the file whole under its own name. With complete == false (a stop) it holds the rows
     // that came, and says so in its metadata. Not called after an error: then only free is.
     shoal_code (*end)(struct sink *s, bool complete, struct report *r);
-    void (*free)(struct sink *s); // also removes an unfinished .part file
+    // Also removes an unfinished .part file, or leaves it for a run that goes on.
+    void (*free)(struct sink *s);
+    const struct journal_order *order; // set before `begin`: a journal is kept (io/journal.h)
+    struct sink_there there;           // set by `begin`: the first chunk follows these rows
 };
 
 #endif

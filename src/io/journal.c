@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+// Writes journals; see journal.h.
+#include "io/journal.h"
+
+#include "base/thread.h"
+#include "io/zip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SYNC_SECONDS = 5 };
+
+static uint64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static shoal_code no_memory(const struct journal *j, struct report *r) {
+    return report_error(r, SHOAL_MEMORY, "%s: not enough memory", j->path ? j->path : "journal");
+}
+
+static shoal_code failed(const struct journal *j, const char *what, int error, struct report *r) {
+    return report_error(r, SHOAL_IO, "%s: cannot %s: %s", j->path, what, strerror(error));
+}
+
+// ---- Lines --------------------------------------------------------------------------------------
+
+// Gives the line its checksum and its end.
+static void close_line(struct journal *j, size_t from) {
+    buf_putc(&j->line, ' ');
+    if (!j->line.failed)
+        j->crc = zip_crc(j->crc, j->line.data + from, j->line.length - from);
+    buf_printf(&j->line, "#%08" PRIx32 "\n", j->crc);
+}
+
+// Writes the lines that wait.
+static shoal_code put_lines(struct journal *j, struct report *r) {
+    if (j->line.failed)
+        return no_memory(j, r);
+    shoal_code code = file_write_at(j->fd, j->path, j->end, j->line.data, j->line.length, r);
+    j->end += j->line.length;
+    j->line.length = 0;
+    return code;
+}
+
+static void put_facts(struct journal *j, const char *word, const struct journal_fact *fact,
+                      uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        size_t from = j->line.length;
+        buf_printf(&j->line, "%s %s ", word, fact[i].name);
+        buf_json(&j->line, fact[i].value);
+        close_line(j, from);
+    }
+}
+
+static void put_time(struct journal *j, const char *word) {
+    size_t from = j->line.length;
+    buf_printf(&j->line, "%s %" PRIu64, word, now_ms());
+    close_line(j, from);
+}
+
+static void put_head(struct journal *j) {
+    buf_puts(&j->line, "shoal-journal 1");
+    close_line(j, 0);
+    put_facts(j, "is", j->order->is, j->order->is_count);
+    put_facts(j, "how", j->order->how, j->order->how_count);
+    size_t from = j->line.length;
+    buf_printf(&j->line, "meta %s", j->list->of.meta ? j->list->of.meta : "{}");
+    close_line(j, from);
+}
+
+// ---- Begin --------------------------------------------------------------------------------------
+
+// A journal is never followed to where a link points, nor written over what is not ours.
+static shoal_code open_file(struct journal *j, bool keep, struct report *r) {
+    struct stat s;
+    j->fd =
+        open(j->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (keep ? 0 : O_CREAT), 0666);
+    if (j->fd < 0 || fstat(j->fd, &s) < 0)
+        return failed(j, "open", errno, r);
+    if (!S_ISREG(s.st_mode) || s.st_nlink > 1 || s.st_uid != geteuid())
+        return report_error(r, SHOAL_IO, "%s: is in the way and not ours; remove it", j->path);
+    return SHOAL_OK;
+}
+
+static shoal_code prepare(struct journal *j, const struct journal_order *order,
+                          const struct result_list *list, uint32_t streams, const char *part,
+                          struct report *r) {
+    *j = (struct journal){.fd = -1, .order = order, .list = list, .streams = streams};
+    pthread_mutex_init(&j->lock, NULL);
+    thread_condition(&j->condition);
+    j->stream = calloc((size_t)streams + 1, sizeof *j->stream);
+    if (asprintf(&j->path, "%s.journal", part) < 0)
+        j->path = NULL;
+    return j->stream && j->path ? SHOAL_OK : no_memory(j, r);
+}
+
+shoal_code journal_begin(struct journal *j, const struct journal_order *order,
+                         const struct result_list *list, uint32_t streams, const char *part,
+                         struct report *r) {
+    shoal_code code = prepare(j, order, list, streams, part, r);
+    if (code == SHOAL_OK && order)
+        code = open_file(j, false, r);
+    if (code != SHOAL_OK || !order)
+        return code;
+    if (ftruncate(j->fd, 0) < 0)
+        return failed(j, "write", errno, r);
+    put_head(j);
+    put_time(j, "begin");
+    return put_lines(j, r);
+}
+
+shoal_code journal_continue(struct journal *j, const struct journal_order *order,
+                            const struct result_list *list, uint32_t streams, const char *part,
+                            const struct journal_found *found, struct report *r) {
+    shoal_code code = prepare(j, order, list, streams, part, r);
+    if (code == SHOAL_OK)
+        code = open_file(j, true, r);
+    if (code != SHOAL_OK)
+        return code;
+    j->end = found->end;
+    j->crc = found->crc;
+    j->ranges = found->ranges;
+    for (uint32_t i = 0; i < streams; i++)
+        j->stream[i].width = found->stream[i].width;
+    if (ftruncate(j->fd, (off_t)j->end) < 0)
+        return failed(j, "write", errno, r);
+    put_time(j, "begin");
+    return put_lines(j, r);
+}
+
+// ---- Onto the disk ------------------------------------------------------------------------------
+
+static int sync_all(struct journal *j) {
+    int error = 0;
+    for (uint32_t i = 0; i < j->files && !error; i++)
+        if (fdatasync(j->file[i]) < 0 && errno != EINVAL && errno != ENOSYS && errno != EINTR)
+            error = errno;
+    if (!error && fdatasync(j->fd) < 0 && errno != EINVAL && errno != ENOSYS && errno != EINTR)
+        error = errno;
+    return error;
+}
+
+// The directory has the names of both once the first round is over.
+static void sync_directory(const struct journal *j) {
+    const char *slash = strrchr(j->path, '/');
+    char *directory = slash ? strndup(j->path, (size_t)(slash - j->path) + 1) : strdup(".");
+    int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(directory);
+}
+
+static void *sync_now_and_then(void *user) {
+    struct journal *j = user;
+    bool named = false;
+    pthread_mutex_lock(&j->lock);
+    while (!j->stop && !j->error) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += SYNC_SECONDS;
+        if (pthread_cond_timedwait(&j->condition, &j->lock, &until) != ETIMEDOUT)
+            continue;
+        pthread_mutex_unlock(&j->lock);
+        int error = sync_all(j);
+        if (!error && !named)
+            sync_directory(j);
+        named = true;
+        pthread_mutex_lock(&j->lock);
+        j->error = error;
+    }
+    pthread_mutex_unlock(&j->lock);
+    return NULL;
+}
+
+shoal_code journal_watch(struct journal *j, const int *files, uint32_t count, struct report *r) {
+    if (!j->order)
+        return SHOAL_OK;
+    j->files = count < JOURNAL_FILES ? count : JOURNAL_FILES;
+    memcpy(j->file, files, j->files * sizeof *files);
+    int error = thread_start(&j->thread, sync_now_and_then, j);
+    j->runs = !error;
+    return error ? failed(j, "start a thread for it", error, r) : SHOAL_OK;
+}
+
+static void end_thread(struct journal *j) {
+    if (!j->runs)
+        return;
+    pthread_mutex_lock(&j->lock);
+    j->stop = true;
+    pthread_cond_signal(&j->condition);
+    pthread_mutex_unlock(&j->lock);
+    pthread_join(j->thread, NULL);
+    j->runs = false;
+}
+
+static int disk_error(struct journal *j) {
+    pthread_mutex_lock(&j->lock);
+    int error = j->error;
+    pthread_mutex_unlock(&j->lock);
+    return error;
+}
+
+// ---- Ranges -------------------------------------------------------------------------------------
+
+void journal_put(struct journal *j, uint32_t stream, const void *bytes, size_t length) {
+    struct journal_stream *s = &j->stream[stream];
+    s->crc = zip_crc(s->crc, bytes, length);
+    s->bytes += length;
+}
+
+void journal_width(struct journal *j, uint32_t stream, uint64_t width) {
+    if (width > j->stream[stream].width)
+        j->stream[stream].width = (uint32_t)width;
+}
+
+// The data of an array that is ours, in a chunk; NULL: it is not there.
+static const void *data_of(const struct journal *j, const struct result_chunk *c,
+                           enum result_field field) {
+    const struct result_array *a = result_list_ours(j->list, field);
+    return a && a < j->list->array + j->list->count ? c->view[a - j->list->array].data : NULL;
+}
+
+static uint64_t sum_u32(const uint32_t *v, uint32_t rows) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; v && i < rows; i++)
+        sum += v[i];
+    return sum;
+}
+
+static void put_counts(struct journal *j, const struct result_chunk *c) {
+    const uint8_t *status = data_of(j, c, FIELD_status);
+    const uint64_t *run = data_of(j, c, FIELD_run), *evals = data_of(j, c, FIELD_f_evals);
+    uint64_t count[SHOAL_STATUS_COUNT] = {0}, first[SHOAL_STATUS_COUNT] = {0}, f_evals = 0;
+    for (uint32_t i = 0; i < c->rows && status; i++)
+        if (status[i] < SHOAL_STATUS_COUNT && !count[status[i]]++)
+            first[status[i]] = run ? run[i] : 0;
+    for (uint32_t i = 0; i < c->rows && evals; i++)
+        f_evals += evals[i];
+    buf_printf(&j->line, " %" PRIu64 " %" PRIu64 " %" PRIu64 " ",
+               sum_u32(data_of(j, c, FIELD_steps), c->rows),
+               sum_u32(data_of(j, c, FIELD_rejected), c->rows), f_evals);
+    for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
+        buf_printf(&j->line, count[i] ? "%s%" PRIu64 "@%" PRIu64 : "%s%" PRIu64, i ? "," : "",
+                   count[i], first[i]);
+}
+
+shoal_code journal_range(struct journal *j, const struct result_chunk *c, uint64_t first,
+                         struct report *r) {
+    shoal_code code = SHOAL_OK;
+    if (j->order) {
+        buf_printf(&j->line, "range %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu64, first, c->rows,
+                   c->offsets ? c->offsets[c->rows] : 0, now_ms());
+        put_counts(j, c);
+        buf_putc(&j->line, ' ');
+        for (uint32_t i = 0; i < j->streams; i++)
+            buf_printf(&j->line, "%s%" PRIu64 ":%08" PRIx32 ":%" PRIu32, i ? "," : "",
+                       j->stream[i].bytes, j->stream[i].crc, j->stream[i].width);
+        close_line(j, 0);
+        code = put_lines(j, r);
+        j->ranges += code == SHOAL_OK;
+        int error = disk_error(j);
+        if (code == SHOAL_OK && error)
+            code = failed(j, "put the result onto the disk", error, r);
+    }
+    for (uint32_t i = 0; i < j->streams; i++) {
+        j->stream[i].bytes = 0;
+        j->stream[i].crc = 0;
+    }
+    return code;
+}
+
+// ---- End ----------------------------------------------------------------------------------------
+
+// Until the result has its name the journal has that of a stopped one: whoever finds one of the two
+// finds the other. The lock of the .part still keeps others away.
+shoal_code journal_seal(struct journal *j, const char *path, bool complete, struct report *r) {
+    end_thread(j);
+    if (!j->order)
+        return SHOAL_OK;
+    char *final = NULL;
+    put_time(j, complete ? "end" : "stop");
+    shoal_code code = put_lines(j, r);
+    if (code == SHOAL_OK && asprintf(&final, "%s.journal", path) < 0) {
+        final = NULL;
+        code = no_memory(j, r);
+    }
+    if (code == SHOAL_OK && fdatasync(j->fd) < 0 && errno != EINVAL && errno != ENOSYS)
+        code = failed(j, "write", errno, r);
+    if (code == SHOAL_OK && rename(j->path, final) < 0)
+        code = failed(j, "rename", errno, r);
+    if (code != SHOAL_OK) {
+        free(final);
+        return code;
+    }
+    free(j->path);
+    j->path = final;
+    return SHOAL_OK;
+}
+
+void journal_end(struct journal *j, bool complete) {
+    if (j->order && complete && !j->order->stays)
+        unlink(j->path);
+    if (j->fd >= 0)
+        close(j->fd);
+    j->fd = -1;
+}
+
+bool journal_close(struct journal *j) {
+    bool has = j->order && j->fd >= 0 && j->ranges;
+    if (!j->path)
+        return false;
+    end_thread(j);
+    if (j->fd >= 0)
+        close(j->fd);
+    if (j->order && j->fd >= 0 && !has)
+        unlink(j->path);
+    pthread_mutex_destroy(&j->lock);
+    pthread_cond_destroy(&j->condition);
+    buf_free(&j->line);
+    free(j->stream);
+    free(j->path);
+    *j = (struct journal){.fd = -1};
+    return has;
+}
