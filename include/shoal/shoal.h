@@ -389,6 +389,10 @@ typedef struct shoal_options {
     bool no_fallback; // a device that fails ends the run, instead of leaving the rest to the CPU
     bool compensate;  // what states lose when they are rounded is carried from step to step
     const char *time_unit; // that time is measured in, for figures: "ms"; NULL: it is not said
+    // Of a result file: goes on from what a run of the same job has left there, if one has
+    // (docs/cluster.md); what is there must have been computed by a kernel that gives the same bits,
+    // unless mixed_bits.
+    bool resume, mixed_bits;
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.

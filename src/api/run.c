@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Running a solver, into any sink and into a file.
 #include "api/front.h"
+#include "api/keep.h"
 #include "api/learn.h"
 #include "api/solver.h"
 
@@ -167,7 +168,7 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
     buf_puts(out, ",\"model_text\":");
     buf_json(out, s->model->model->text);
     buf_puts(out, ",\"key\":");
-    buf_json(out, s->runner.kernel[PLAN_FIRST].key);
+    buf_json(out, s->runner.kernel[PLAN_FIRST].computation);
     if (plan_takes_over(s->plan))
         buf_printf(out, ",\"methods\":\"%s %s\"", s->plan->kernel[PLAN_FIRST].method->name,
                    s->plan->kernel[PLAN_STIFF].method->name);
@@ -259,7 +260,7 @@ static struct run_help help_of(struct relay *r) {
     const shoal_solver *s = r->solver;
     const struct front *f = s->owner && !s->rehearses ? s->owner->front : NULL;
     bool begins = f && f->next;
-    struct run_help help = {.user = r, .kept = f ? f->kept : NULL};
+    struct run_help help = {.user = r, .kept = f && !s->given.resume ? f->kept : NULL};
     if (begins) {
         help.is_relieved = is_relieved;
         help.relief = open_relief;
@@ -284,7 +285,7 @@ static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
                                 &help, tally, log);
     if (reduce)
         reduce->free(reduce);
-    if (code == SHOAL_OK && relay.now == s && !s->rehearses)
+    if (code == SHOAL_OK && relay.now == s && !s->rehearses && !sink->there.rows)
         learn_from(s, help.kept ? help.kept->rest : b, tally->seconds, first, log);
     return code;
 }
@@ -398,10 +399,31 @@ shoal_code shoal_output_check(const char *path, const shoal_options *options, bo
     return code;
 }
 
-shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
-                        shoal_tally *tally, shoal_log *log) {
+// Rows of runs can be gone on from; statistics of them cannot.
+static shoal_code run_file(shoal_solver *w, const shoal_batch *batch, const char *path,
+                           shoal_tally *tally, shoal_log *log) {
+    struct report *r = log_report(log);
     struct sink *sink = NULL;
     struct buf meta = {0};
+    struct keep keep;
+    shoal_code code = keep_make(&keep, w, batch, r);
+    if (code == SHOAL_OK)
+        code = io_sink_new(path, w->plan->threads, &sink, r);
+    if (code == SHOAL_OK) {
+        solver_meta(w, batch, &meta);
+        sink->order = w->reduce.items.count ? NULL : &keep.order;
+        code = meta.failed ? report_error(r, SHOAL_MEMORY, "out of memory")
+                           : solver_run_into(w, batch->batch, sink, meta.data, tally, log);
+    }
+    if (sink)
+        sink->free(sink);
+    keep_free(&keep);
+    buf_free(&meta);
+    return code;
+}
+
+shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *path,
+                        shoal_tally *tally, shoal_log *log) {
     shoal_tally own;
     shoal_solver *w;
     if (tally)
@@ -409,16 +431,7 @@ shoal_code solver_write(shoal_solver *s, const shoal_batch *batch, const char *p
     shoal_code code = solver_open(s, batch, "shoal_solver_run_file", &w, log);
     if (code != SHOAL_OK)
         return code;
-    code = io_sink_new(path, w->plan->threads, &sink, log_report(log));
-    if (code == SHOAL_OK) {
-        solver_meta(w, batch, &meta);
-        code = meta.failed
-                   ? report_error(log_report(log), SHOAL_MEMORY, "out of memory")
-                   : solver_run_into(w, batch->batch, sink, meta.data, tally ? tally : &own, log);
-    }
-    if (sink)
-        sink->free(sink);
-    buf_free(&meta);
+    code = run_file(w, batch, path, tally ? tally : &own, log);
     solver_leave(s);
     return code;
 }

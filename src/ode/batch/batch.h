@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/report.h"
+#include "base/sha256.h"
 #include "ode/model/model.h"
 #include "result/table.h"
 
@@ -103,6 +104,8 @@ void batch_fill_extra(const struct batch *b, uint32_t extra, const uint64_t *run
                       void *out);
 uint64_t batch_table_row(const struct batch *b, uint64_t run);
 uint64_t batch_table_rows(const struct batch *b); // 0: there is no table
+// All that decides the value of (run, name), and which runs there are.
+void batch_digest(const struct batch *b, struct sha256 *h);
 // Grid for the metadata: JSON array of [{"names":[...],"count":N}, ...], slowest first.
 void batch_describe(const struct batch *b, struct buf *out);
 

@@ -3,7 +3,9 @@
 #include "ode/run/build.h"
 
 #include "../kernels/ode/abi.h"
+#include "base/sha256.h"
 #include "dispatch/dispatch.h"
+#include "kernel/files.h"
 #include "log/log.h"
 #include "ode/run/choice.h"
 
@@ -83,7 +85,7 @@ static struct kernel_request request_of(struct build *b, struct cache *cache, sh
 
 shoal_code build_begin(const struct kernel_plan *p, struct system *s, const struct build_how *how,
                        struct cache *cache, struct build *b, shoal_log *log) {
-    *b = (struct build){.how = how};
+    *b = (struct build){.how = how, .f32 = p->f32};
     int32_t span = log_begin(log, LOG_assemble_source);
     struct kernel_request request = request_of(b, cache, log);
     shoal_code code = codegen_kernel(p, s, how->swap, request.stop, &b->source, log);
@@ -116,12 +118,58 @@ static bool is_target_free(const struct build *b) {
     return !t->device && !t->fast_math && !s->needs_sleef && !s->needs_mvec && !s->needs_libm;
 }
 
+// ---- What decides bits --------------------------------------------------------------------------
+
+// Text that says how rows are shared out on a target, and nothing of what is computed.
+static bool is_of_target(const char *component) {
+    static const char *const names[] = {"sizes", "prelude", "refill", "loop", "batch_kernel"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], component))
+            return true;
+    return false;
+}
+
+// Whether every target gives the same bits: no function of a library, and divisions that are
+// rounded correctly, which OpenCL need not do in f32.
+static bool is_same_everywhere(const struct build *b) {
+    static const char nothing[] = "// ---- math\n";
+    const struct shoal_target *t = b->how->backend->target(b->how->device);
+    const struct kernel_component *math = kernel_component(&b->source, "math");
+    bool rounds = !t->device || strcmp(t->prelude, "prelude_opencl.h") || !b->f32;
+    return !t->fast_math && rounds && math && math->length == strlen(nothing);
+}
+
+// Any change of a file of kernels/ counts, whichever target it is for.
+static void digest_everywhere(const struct build *b, char out[65]) {
+    unsigned char digest[32];
+    struct sha256 h;
+    sha256_init(&h);
+    sha256_add(&h, &build_abi, sizeof build_abi);
+    sha256_add(&h, &b->f32, sizeof b->f32);
+    for (const struct kernel_file *k = kernel_files; k->name; k++) {
+        sha256_add(&h, k->name, strlen(k->name) + 1);
+        sha256_add(&h, k->text, k->length);
+    }
+    for (uint32_t i = 0; i < b->source.components; i++) {
+        const struct kernel_component *c = &b->source.component[i];
+        if (is_of_target(c->name))
+            continue;
+        sha256_add(&h, c->name, strlen(c->name) + 1);
+        sha256_add(&h, c->own, sizeof c->own);
+    }
+    sha256_end(&h, digest);
+    sha256_hex(digest, out);
+}
+
 // The one that there is already, or another.
 static shoal_code get_kernel(struct build *b, const struct loaded *have, bool plans,
                              struct loaded *out) {
     struct kernel_making *k = &b->making;
     shoal_code code = SHOAL_OK;
     memcpy(out->key, k->hex, sizeof out->key);
+    memcpy(out->computation, k->hex, sizeof out->computation);
+    if (is_same_everywhere(b))
+        digest_everywhere(b, out->computation);
     out->workspace = b->source.workspace;
     out->target_free = is_target_free(b);
     if (have && !strcmp(have->key, k->hex)) {

@@ -29,6 +29,7 @@ struct build {
     char states[16], outputs[16];
     struct kernel_making making;
     const struct build_how *how;
+    bool f32;
     int stop; // of two flags
 };
 
@@ -48,6 +49,8 @@ struct loaded {
     struct kernel *kernel; // NULL: only planned
     size_t workspace;
     char key[65];
+    char computation[65]; // digest of what decides its bits; that is the key, unless they are the
+                          // same on every target
     bool cached;      // it was there already, in the cache or loaded, or would be
     bool target_free; // of a CPU: on every target that rounds correctly it has the same bits
     double compile_s, load_s; // 0: it was not, in this process

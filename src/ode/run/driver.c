@@ -305,3 +305,34 @@ shoal_code driver_check_inputs(const struct model *m, const struct batch *b, str
         }
     return SHOAL_OK;
 }
+
+// ---- Digest -------------------------------------------------------------------------------------
+
+static void add_text(struct sha256 *h, const char *text) {
+    sha256_add(h, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+static void add_driver(struct sha256 *h, const struct driver *d) {
+    const uint64_t what[] = {d->kind, d->ends, d->signals};
+    sha256_add(h, what, sizeof what);
+    add_text(h, d->by);
+    for (uint32_t i = 0; i < d->signals; i++) {
+        const struct driver_signal *s = &d->signal[i];
+        add_text(h, s->text);
+        sha256_add(h, &s->number, sizeof s->number);
+        sha256_add(h, &s->count, sizeof s->count);
+        sha256_add(h, s->t, (size_t)s->count * sizeof *s->t);
+        sha256_add(h, s->v, (size_t)s->count * sizeof *s->v);
+    }
+}
+
+void driver_digest(const struct model *m, struct driver *const *driver, struct sha256 *h) {
+    for (uint32_t i = 0; i < m->signals.count; i++) {
+        const struct signal *s = &m->signals.items[i];
+        add_text(h, s->name);
+        if (driver && driver[i])
+            add_driver(h, driver[i]);
+        if (s->values)
+            sha256_add(h, s->values, s->count * sizeof *s->values);
+    }
+}

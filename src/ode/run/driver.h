@@ -88,6 +88,9 @@ shoal_code driver_block_make(struct model *m, struct driver *const *driver,
 shoal_code driver_check_span(const struct driver *d, const struct driver_signal *s, double t0,
                              double t1, struct report *r);
 
+// The samples of all drivers, and whose they are.
+void driver_digest(const struct model *m, struct driver *const *driver, struct sha256 *h);
+
 // What a driver is at a time, or a table for an argument; NaN where nothing says so, and where each
 // run has its own. Makes all its polynomials each time.
 double driver_value(struct model *m, struct driver *const *driver, uint32_t signal, double at);

@@ -484,6 +484,21 @@ static shoal_code make_slice(struct batch_run *b, struct arena *arena) {
     return SHOAL_OK;
 }
 
+// Rows that were there already count as those that ran.
+static void take_there(struct batch_run *b, const struct sink_there *t) {
+    shoal_tally *tally = b->tally;
+    b->delivered = t->rows;
+    tally->done += t->rows;
+    tally->steps += t->steps;
+    tally->rejected += t->rejected;
+    tally->f_evals += t->f_evals;
+    for (int i = 0; i < SHOAL_STATUS_COUNT; i++) {
+        tally->by_status[i] += t->by_status[i];
+        tally->first[i] = t->first[i];
+        tally->failed_more |= t->by_status[i] && i != SHOAL_STATUS_ok && i != SHOAL_STATUS_stopped;
+    }
+}
+
 // Rows that are not done yet, with the plan and the runner that the run has; what these were needed
 // for is given back. The sink knows its list from the first call on.
 static shoal_code run_rest(struct batch_run *b, bool begin, struct result_list *list,
@@ -496,6 +511,8 @@ static shoal_code run_rest(struct batch_run *b, bool begin, struct result_list *
         code = b->sink->begin(b->sink, list, log_report(b->log));
         b->begun = code == SHOAL_OK;
         b->sink_failed = code != SHOAL_OK;
+        if (b->begun)
+            take_there(b, &b->sink->there);
     }
     if (code == SHOAL_OK)
         code = run_chunks(b, control);
