@@ -214,6 +214,12 @@ int args_parse(struct args *a, const struct command *c, int argc, char **argv) {
     return 0;
 }
 
+void args_give(struct args *a, const char *name, const char *value) {
+    shoal_option_info o;
+    if (find_option(name, strlen(name), 0, &o))
+        add_value(a, (struct item){.option = o, .value = own(a, value, strlen(value))});
+}
+
 const char *args_value(const struct args *a, const char *name) {
     for (size_t i = a->count; i-- > 0;)
         if (!strcmp(a->items[i].option.name, name))

@@ -4,8 +4,9 @@
 // stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, unknown.c
 // helps with what it cannot read, run.c is `shoal run`, info.c the commands that only tell, cache.c
 // and warm.c look after the kernels on disk, calibrate.c measures the machine, plot.c and report.c
-// draw, grid.c is `shoal grid`, grid_bench.c times it, stop.c minds signals, show.c, rest.c and
-// timing.c write what people read, progress.c the bar, help.c the help made from the option table.
+// draw, resume.c goes on with runs and tells how far they are, grid.c is `shoal grid`, grid_bench.c
+// times it, stop.c minds signals, show.c, rest.c and timing.c write what people read, progress.c
+// the bar, help.c the help made from the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -13,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { EXIT_USAGE = 2, EXIT_IO = 4, EXIT_ALL_FAILED = 5, EXIT_SIGNAL = 128 };
+enum { EXIT_USAGE = 2, EXIT_IO = 4, EXIT_ALL_FAILED = 5, EXIT_AGAIN = 75, EXIT_SIGNAL = 128 };
 
 // ---- args.c -------------------------------------------------------------------------------------
 
@@ -59,6 +60,8 @@ const char *args_value(const struct args *a, const char *name); // the last one;
 bool args_flag(const struct args *a, const char *name);
 uint32_t args_choice(const struct args *a, const char *name, uint32_t otherwise);
 void args_free(struct args *a);
+// Gives an option that the command line does not.
+void args_give(struct args *a, const char *name, const char *value);
 // All that is part of the run, as a job file. Free it.
 char *args_job_text(const struct args *a, const shoal_options *options);
 
@@ -108,9 +111,8 @@ uint32_t show_width(FILE *of); // columns of the terminal
 
 // ---- rest.c -------------------------------------------------------------------------------------
 
-// The command line that runs what a stop has left; output: the file of what was finished, or NULL.
-void rest_show(FILE *out, const struct args *a, const shoal_batch *batch, uint64_t done,
-               const char *output);
+// The command line that runs what a stop has left; file: what was finished is in one.
+void rest_show(FILE *out, const struct args *a, const shoal_batch *batch, uint64_t done, bool file);
 
 // One word behind a blank, as a shell reads it back.
 void rest_put_word(FILE *out, const char *word);
@@ -177,10 +179,16 @@ const volatile int *stop_flag(void); // the number of the first signal that was 
 // Between these two a signal sets the flag; only work that looks at it belongs there.
 void stop_catch(void);
 void stop_release(void);
+// From here on SIGUSR1, SIGXCPU and the end of so many seconds (0: no end) set the flag, too, and
+// then the program is to be run again.
+void stop_again(double seconds);
+bool stop_is_again(void);
 
 // ---- commands: return the exit code -------------------------------------------------------------
 
 int command_run(struct args *a);
+int command_resume(struct args *a);
+int command_status(struct args *a);
 int command_info(struct args *a);
 int command_calibrate(struct args *a);
 int command_source(struct args *a);

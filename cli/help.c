@@ -13,6 +13,7 @@ const struct exit_status exit_statuses[] = {
     {"3", "device or compiler"},
     {"4", "files and I/O"},
     {"5", "every trajectory failed"},
+    {"75", "stopped by --time-limit, SIGUSR1 or SIGXCPU: run again with --resume"},
     {"128+signal", "stopped; what was finished is in a valid file"},
 };
 const size_t exit_status_count = sizeof exit_statuses / sizeof *exit_statuses;

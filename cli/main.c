@@ -2,8 +2,8 @@
 // shoal: picks the command and turns its outcome into an exit code.
 //
 // Exit codes: 0 done, 1 error in the input or options, 2 usage (also: a command or option that is
-// not there yet), 3 device or compiler, 4 files and I/O, 5 every trajectory failed, 128 + signal
-// when stopped.
+// not there yet), 3 device or compiler, 4 files and I/O, 5 every trajectory failed, 75 when time
+// was up and it is to be run again, 128 + signal when stopped.
 #include "cli.h"
 
 #include <errno.h>
@@ -15,6 +15,9 @@
 
 const struct command commands[] = {
     {"run", "MODEL [options]", "integrate a batch", command_run, .needs_model = true},
+    {"resume", "FILE [options]", "go on with a run that was stopped or killed, into the same file",
+     command_resume, .needs_model = true},
+    {"status", "FILE", "how far a run into a file is", command_status, .needs_model = true},
     {"info", "MODEL [options]", "what was understood of a model", command_info,
      .needs_model = true},
     {"source", "MODEL [options]", "print the generated kernel source", command_source,

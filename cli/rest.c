@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // After a stop: the command line that runs what is left, to be pasted into a shell.
 //
-// It is the one that was given, with another --only-runs, and with another output beside the first,
-// which holds what was finished.
+// It is the one that was given, with --resume; or, where there is no file to go on with, with
+// another --only-runs.
 #include "cli.h"
 
 #include <errno.h>
@@ -57,55 +57,40 @@ static void put_runs(FILE *out, const shoal_batch *batch, uint64_t row) {
     }
 }
 
-// out.csv becomes out.4711.csv.
-static char *other_name(const char *path, uint64_t run) {
-    const char *slash = strrchr(path, '/'), *ending = strrchr(path, '.');
-    if (!ending || (slash && ending < slash))
-        ending = path + strlen(path);
-    size_t room = strlen(path) + 24;
-    char *name = cli_realloc(NULL, room);
-    snprintf(name, room, "%.*s.%" PRIu64 "%s", (int)(ending - path), path, run, ending);
-    return name;
-}
-
-static bool is_replaced(const struct args *a, int at, bool output) {
+// What is given anew.
+static bool is_replaced(const struct args *a, int at, const char *option) {
     for (size_t i = 0; i < a->count; i++) {
         const struct item *item = &a->items[i];
-        bool replaced = !strcmp(item->option.name, "only-runs") ||
-                        (output && !strcmp(item->option.name, "output"));
-        if (replaced && at >= item->at && at < item->at + item->words)
+        if (!strcmp(item->option.name, option) && at >= item->at && at < item->at + item->words)
             return true;
     }
     return false;
 }
 
 // Words up to a `--` (or, behind it, up to the end).
-static int put_words(FILE *out, const struct args *a, int at, bool output) {
+static int put_words(FILE *out, const struct args *a, int at, const char *replaced) {
     bool behind = at > 0;
     for (; at < a->argc && (behind || strcmp(a->argv[at], "--")); at++)
-        if (!is_replaced(a, at, output))
+        if (!is_replaced(a, at, replaced))
             rest_put_word(out, a->argv[at]);
     return at;
 }
 
 void rest_show(FILE *out, const struct args *a, const shoal_batch *batch, uint64_t done,
-               const char *output) {
+               bool file) {
     if (done >= shoal_batch_rows(batch))
         return;
-    const char *rows = args_value(a, "batch");
+    const char *rows = args_value(a, "batch"), *replaced = file ? "resume" : "only-runs";
     bool again = (a->model && !strcmp(a->model, "-")) || (rows && !strcmp(rows, "-"));
     fputs(again ? "to go on, with the same standard input:" : "to go on:", out);
     rest_put_word(out, program_invocation_name);
     rest_put_word(out, a->command);
-    int at = put_words(out, a, 0, output != NULL);
-    put_runs(out, batch, done);
-    if (output) {
-        char *name = other_name(output, shoal_batch_run(batch, done));
-        fputs(" -o", out);
-        rest_put_word(out, name);
-        free(name);
-    }
+    int at = put_words(out, a, 0, replaced);
+    if (!file)
+        put_runs(out, batch, done);
+    else if (strcmp(a->command, "resume"))
+        fputs(" --resume", out);
     if (at < a->argc)
-        put_words(out, a, at, output != NULL);
+        put_words(out, a, at, replaced);
     fputc('\n', out);
 }

@@ -248,14 +248,15 @@ static void say_outcome(struct run *r, shoal_code code) {
     show_tally(&r->talk, &r->tally, &asked, durations);
     stop_release();
     if (file && code)
-        talk_say(&r->talk, "stopped; what was finished is in %s%s\n", r->output,
+        talk_say(&r->talk, "stopped%s; what was finished is in %s%s\n",
+                 *stop_flag() == SIGALRM ? " by --time-limit" : "", r->output,
                  has_ending(r->output, ".csv") ? "" : ", marked incomplete"); // it warned
     else if (file)
         talk_say(&r->talk, "wrote %s\n", r->output);
     else if (code)
         talk_say(&r->talk, "stopped\n");
     if (code && !r->talk.quiet && !r->options.reduce) // statistics of the rest are others
-        rest_show(stderr, r->args, r->batch, r->tally.done, file ? r->output : NULL);
+        rest_show(stderr, r->args, r->batch, r->tally.done, file);
 }
 
 // The times that are shown are those up to there.
@@ -274,7 +275,7 @@ static void close_lines(struct run *r, shoal_code code) {
 static int exit_code(const struct run *r, shoal_code code) {
     const uint64_t *by = r->tally.by_status;
     if (*stop_flag() && code == SHOAL_STOPPED)
-        return EXIT_SIGNAL + *stop_flag();
+        return stop_is_again() ? EXIT_AGAIN : EXIT_SIGNAL + *stop_flag();
     if (code == SHOAL_OK && r->ran && r->tally.done > 0 &&
         by[SHOAL_STATUS_ok] + by[SHOAL_STATUS_stopped] == 0)
         return EXIT_ALL_FAILED;
@@ -296,6 +297,17 @@ static shoal_code prepare(struct run *r) {
     if (!r->output && !isatty(1))
         r->output = "-";
     return report_check(r->args, r->output);
+}
+
+// Of the command line, or of the environment of a batch system.
+static shoal_code limit_time(struct run *r) {
+    const char *text = args_value(r->args, "time-limit");
+    shoal_option_value v = {0};
+    text = text ? text : getenv("SHOAL_TIME_LIMIT");
+    shoal_code code = text && *text ? shoal_option_read("time-limit", text, &v, r->log) : SHOAL_OK;
+    if (!code)
+        stop_again(v.number);
+    return code;
 }
 
 static shoal_code write_report(struct run *r) {
@@ -329,7 +341,8 @@ static shoal_code take_steps(struct run *r, step *const *steps, const char *even
 }
 
 int command_run(struct args *a) {
-    static step *const read[] = {load_job, prepare, load_model, set_options, make_batch, NULL};
+    static step *const read[] = {limit_time,  load_job,   prepare, load_model,
+                                 set_options, make_batch, NULL};
     static step *const solve[] = {make_solver, say_more, run_batch, NULL};
     struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
     register_events(r.log);

@@ -3,14 +3,19 @@
 // is then kept, and the program ends with 128 + signal; a second one ends it at once. At any other
 // time signals do what they do to every program. A closed terminal stops a run like Ctrl-C, unless
 // nohup said to ignore it.
+//
+// Those by which a batch system says that time is nearly up, and the alarm of --time-limit, are a
+// wish to be run again: they set the flag whenever they come, any number of times.
 #include "cli.h"
 
 #include <signal.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-enum { NUMBERS = sizeof numbers / sizeof *numbers };
+static const int again[] = {SIGUSR1, SIGXCPU, SIGALRM};
+enum { NUMBERS = sizeof numbers / sizeof *numbers, AGAIN = sizeof again / sizeof *again };
 
 // The only globals: a signal handler has nothing else.
 static volatile int stop_signal;
@@ -32,7 +37,19 @@ static void on_signal(int number) {
     stop_signal = number;
 }
 
+static void on_again(int number) {
+    if (!stop_signal)
+        stop_signal = number;
+}
+
 const volatile int *stop_flag(void) { return &stop_signal; }
+
+bool stop_is_again(void) {
+    for (int i = 0; i < AGAIN; i++)
+        if (stop_signal == again[i])
+            return true;
+    return false;
+}
 
 static bool to_be_ignored(int i) { return numbers[i] == SIGHUP && before[i].sa_handler == SIG_IGN; }
 
@@ -50,4 +67,15 @@ void stop_release(void) {
     for (int i = 0; i < NUMBERS && caught && !stop_signal; i++)
         sigaction(numbers[i], &before[i], NULL);
     caught = stop_signal != 0;
+}
+
+void stop_again(double seconds) {
+    struct sigaction action = {.sa_handler = on_again, .sa_flags = SA_RESTART};
+    struct itimerval timer = {.it_value.tv_sec = (time_t)seconds};
+    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < AGAIN; i++)
+        sigaction(again[i], &action, NULL);
+    if (seconds > 0)
+        setitimer(ITIMER_REAL, &timer, NULL);
 }

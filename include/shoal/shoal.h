@@ -390,8 +390,8 @@ typedef struct shoal_options {
     bool compensate;  // what states lose when they are rounded is carried from step to step
     const char *time_unit; // that time is measured in, for figures: "ms"; NULL: it is not said
     // Of a result file: goes on from what a run of the same job has left there, if one has
-    // (docs/cluster.md); what is there must have been computed by a kernel that gives the same bits,
-    // unless mixed_bits.
+    // (docs/cluster.md); what is there must have been computed by a kernel that gives the same
+    // bits, unless mixed_bits.
     bool resume, mixed_bits;
 } shoal_options;
 
@@ -709,6 +709,20 @@ SHOAL_API shoal_code shoal_output_check(const char *path, const shoal_options *o
 // returns SHOAL_STOPPED. tally may be NULL.
 SHOAL_API shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
                                            const char *path, shoal_tally *tally, shoal_log *log);
+
+// How far a run into a file is, or was when it ended, by its journal; from any process.
+typedef struct shoal_journal_info {
+    uint64_t rows, done; // asked for, finished
+    uint64_t by_status[SHOAL_STATUS_COUNT];
+    double begun_s, last_s; // when it was begun or gone on with, and when the last runs were
+                            // finished; seconds since 1970
+    double rate;            // runs a second since it was begun or gone on with; NaN: nobody knows
+    bool running;           // somebody writes it now
+    bool complete, stopped; // it is whole; it was stopped
+    char device[64];        // that it began on
+} shoal_journal_info;
+// path: the result, its .part or its journal. SHOAL_INPUT: there is no journal.
+SHOAL_API shoal_code shoal_journal_read(const char *path, shoal_journal_info *out, shoal_log *log);
 
 // An array of the caller's, for all rows of the batch, or of groups of them where `reduce` is given
 // (shoal_plan says how many rows there are; its arrays are named, `x.mean`, and their inputs are

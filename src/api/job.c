@@ -26,6 +26,7 @@ struct shoal_job {
     vec(struct setting) items;
     // Of a result file; else NULL.
     const char *result; // its path
+    bool journal;       // it is that of one: what it names is compared before it is used
     const char *model_text;
     const char *batch_digest, *from_digest; // NULL too where it was made without such a file
     const char *doses_digest;               // the same
@@ -127,7 +128,7 @@ static shoal_code read_lines(shoal_job *job, struct report *r) {
         struct line line;
         if (!read_line(job, at, end, &line, r))
             result = SHOAL_INPUT;
-        else if (line.name && job->result && !strcmp(line.name, "driver"))
+        else if (line.name && job->result && !job->journal && !strcmp(line.name, "driver"))
             ; // a file that somebody else named: --driver gives it again
         else if (line.name && check_line(job, &line, r))
             result = SHOAL_INPUT;
@@ -151,6 +152,7 @@ static shoal_code load_result(shoal_job *job, const char *path, struct report *r
         return report_error(r, SHOAL_INPUT, "%s holds no job: it was not written by `shoal run`",
                             path);
     job->result = arena_strdup(&job->arena, path);
+    job->journal = io_is_journal(path);
     job->source.name = arena_printf(&job->arena, "%s (job)", path);
     job->source.text = text;
     job->source.length = strlen(text);

@@ -114,20 +114,36 @@ static shoal_code read_integer(const struct option *o, const char *text,
     return SHOAL_OK;
 }
 
-static shoal_code read_age(const struct option *o, const char *text,
-                           const struct option_origin *origin, double *out, struct report *r) {
+// The seconds of a unit; 0: there is none of that letter.
+static double seconds_of(char unit) {
     static const struct {
         char unit;
         double seconds;
     } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
-    size_t length = strlen(text), number = number_read(text, length, NUMBER_PLAIN, out);
-    for (size_t i = 0; number && number + 1 == length && i < sizeof units / sizeof *units; i++)
-        if (text[number] == units[i].unit) {
-            *out *= units[i].seconds;
-            if (*out > 0 && isfinite(*out))
-                return SHOAL_OK;
-        }
-    return option_wrong(o, origin, r, "'%s' is no age such as 30d", text);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (unit == units[i].unit)
+            return units[i].seconds;
+    return 0;
+}
+
+// Numbers with their units, each smaller than the one before: 3h50m.
+static shoal_code read_age(const struct option *o, const char *text,
+                           const struct option_origin *origin, double *out, struct report *r) {
+    double last = INFINITY, number;
+    const char *at = text;
+    *out = 0;
+    while (*at) {
+        size_t n = number_read(at, strlen(at), NUMBER_PLAIN, &number);
+        double unit = n ? seconds_of(at[n]) : 0;
+        if (!(unit > 0 && unit < last))
+            break;
+        *out += number * unit;
+        last = unit;
+        at += n + 1;
+    }
+    return !*at && *out > 0 && isfinite(*out)
+               ? SHOAL_OK
+               : option_wrong(o, origin, r, "'%s' is no length of time such as 30d or 3h50m", text);
 }
 
 static shoal_code read_flag(const struct option *o, const char *text,

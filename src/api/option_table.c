@@ -30,13 +30,14 @@
 #define RUN "run"
 #define BATCH "run calibrate"
 #define PLOT "plot"
+#define RESUME "resume"
 #define GRID "grid"
 #define KERNEL "run source warm calibrate explain" // what changes or checks a kernel
 #define MODEL "run info source warm calibrate explain"
 #define CACHE "list show stat explain verify clear doctor export import" // of `shoal cache`
 #define ALL                                                                                        \
-    "run plot grid info source devices methods options env version help man completions warm "     \
-    "calibrate " CACHE
+    "run resume status plot grid info source devices methods options env version help man "        \
+    "completions warm calibrate " CACHE
 
 #define RUNS "which runs"
 #define TIME "time and steps"
@@ -95,7 +96,7 @@ const struct option option_table[] = {
             "options from a file of `name = value` lines, or from a result file: replays it"),
      GROUP(RUNS), .type = OPTION_TEXT},
     {OPTION(
-         "driver", MODEL, "NAME=FILE[:COLUMN][,cubic...]", "",
+         "driver", MODEL " " RESUME, "NAME=FILE[:COLUMN][,cubic...]", "",
          "samples of a driver (.csv, .npy, .npz, .h5): held, linear, cubic, natural, notaknot, "
          "clamped, periodic or monotone; ends=hold, periodic, zero or error; by=_ID: each run its "
          "own"),
@@ -173,7 +174,10 @@ const struct option option_table[] = {
     {OPTION("resume", RUN, NULL, "off",
             "go on from what a run of the same job has left at --output, if one has"),
      GROUP(OUTPUT), HELD(resume), .type = OPTION_FLAG},
-    {OPTION("mixed-bits", RUN " resume", NULL, "off",
+    {OPTION("time-limit", RUN " " RESUME, "TIME", "SHOAL_TIME_LIMIT, else none",
+            "stop after this time, 3h50m, with exit code 75, so that --resume goes on"),
+     GROUP(OUTPUT), .type = OPTION_AGE},
+    {OPTION("mixed-bits", RUN " " RESUME, NULL, "off",
             "go on though another kernel computed what is there: last digits may differ"),
      GROUP(OUTPUT), HELD(mixed_bits), .type = OPTION_FLAG},
     {OPTION("report", RUN, "FILE", "", "a page about the run: .html; needs --output"),
@@ -189,8 +193,8 @@ const struct option option_table[] = {
     {OPTION("methods", "calibrate", NULL, "off",
             "compare methods at the same achieved error, on runs of the model"),
      GROUP(OUTPUT), .type = OPTION_FLAG},
-    {OPTION("json", "info warm calibrate " CACHE, NULL, "off", "machine-readable"), GROUP(OUTPUT),
-     .type = OPTION_FLAG},
+    {OPTION("json", "info warm calibrate status " CACHE, NULL, "off", "machine-readable"),
+     GROUP(OUTPUT), .type = OPTION_FLAG},
     {OPTION("summary", KERNEL, "'LABEL=max(x),...'", "",
             "what each run comes to, instead of its states: max, mean, crossings, ..."),
      GROUP(OUTPUT), IN_MODEL, IN_KERNEL, FIELD(summary), .type = OPTION_TEXT},
@@ -250,31 +254,32 @@ const struct option option_table[] = {
     {OPTION("ascii", PLOT, NULL, "off", "plain characters on the terminal, no colours"),
      GROUP(FIGURE), .type = OPTION_FLAG},
 
-    {OPTION("device", "run source warm explain grid", "auto" DEVICE_BACKENDS(NUMBERED), "auto",
-            "see `shoal devices`"),
+    {OPTION("device", "run resume source warm explain grid", "auto" DEVICE_BACKENDS(NUMBERED),
+            "auto", "see `shoal devices`"),
      GROUP(DEVICE), IN_KERNEL, HELD(device), .type = OPTION_DEVICE,
      .words = "auto" DEVICE_BACKENDS(WORD)},
-    {OPTION("threshold", RUN " " GRID, "N", "by measurement",
+    {OPTION("threshold", RUN " " RESUME " " GRID, "N", "by measurement",
             "with --device auto: fewer runs go to the CPU, N and more to a GPU"),
      GROUP(DEVICE), HELD(threshold), .type = OPTION_COUNT, .least = 1},
-    {OPTION("reuses", RUN " " GRID, "N", "1",
+    {OPTION("reuses", RUN " " RESUME " " GRID, "N", "1",
             "with --device auto: batches like this one that a compilation is for"),
      GROUP(DEVICE), HELD(reuses), .type = OPTION_COUNT, .least = 1, .most = 1000000000},
-    {OPTION("no-fallback", RUN " " GRID, NULL, "off",
+    {OPTION("no-fallback", RUN " " RESUME " " GRID, NULL, "off",
             "a device that fails ends the run, instead of leaving the rest to the CPU"),
      GROUP(DEVICE), HELD(no_fallback), .type = OPTION_FLAG},
-    {OPTION("threads", KERNEL " " GRID, "N", "the CPUs this process may use", "worker threads"),
+    {OPTION("threads", KERNEL " " RESUME " " GRID, "N", "the CPUs this process may use",
+            "worker threads"),
      GROUP(DEVICE), HELD(threads), .type = OPTION_COUNT, .least = 1, .most = 65536},
-    {OPTION("chunk", KERNEL " " GRID, "N", "by memory",
+    {OPTION("chunk", KERNEL " " RESUME " " GRID, "N", "by memory",
             "trajectories that are computed and written together"),
      GROUP(DEVICE), HELD(chunk), .type = OPTION_COUNT, .least = 1},
-    {OPTION("memory", KERNEL " " GRID, "BYTES", "by device",
+    {OPTION("memory", KERNEL " " RESUME " " GRID, "BYTES", "by device",
             "room for a chunk; K, M and G are understood"),
      GROUP(DEVICE), HELD(memory), .type = OPTION_BYTES, .least = 1},
-    {OPTION("refill", KERNEL, "on|off|auto", "auto",
+    {OPTION("refill", KERNEL " " RESUME, "on|off|auto", "auto",
             "a finished lane takes the next trajectory; the results are the same"),
      GROUP(DEVICE), HELD(refill), .type = OPTION_CHOICE, .words = "auto on off"},
-    {OPTION("cache", "run grid warm calibrate " CACHE, "DIR",
+    {OPTION("cache", "run resume grid warm calibrate " CACHE, "DIR",
             "SHOAL_CACHE_DIR, else ~/.cache/shoal", "where compiled kernels are kept"),
      GROUP(DEVICE), HELD(cache), .type = OPTION_TEXT},
     {OPTION("target", "warm", "NAME,...", "this machine",
@@ -292,19 +297,21 @@ const struct option option_table[] = {
     {OPTION("keep-source", KERNEL " " GRID, "DIR", "", "write the kernel source there"),
      GROUP(DEVICE), HELD(keep_source), .type = OPTION_TEXT},
 
-    {OPTION("timing", RUN " warm " GRID, "none|default|verbose|debug", "default",
+    {OPTION("timing", RUN " " RESUME " warm " GRID, "none|default|verbose|debug", "default",
             "where the time went"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "none default verbose debug"},
-    {OPTION("timing-json", RUN " " GRID, "FILE", "", "all events, one JSON object a line"),
+    {OPTION("timing-json", RUN " " RESUME " " GRID, "FILE", "",
+            "all events, one JSON object a line"),
      GROUP(TALK), .type = OPTION_TEXT},
-    {OPTION("trace", RUN " " GRID, "FILE", "", "all events for Perfetto"), GROUP(TALK),
+    {OPTION("trace", RUN " " RESUME " " GRID, "FILE", "", "all events for Perfetto"), GROUP(TALK),
      .type = OPTION_TEXT},
-    {OPTION("progress", RUN " " GRID, "auto|on|off", "auto",
+    {OPTION("progress", RUN " " RESUME " " GRID, "auto|on|off", "auto",
             "a bar on a terminal, else lines now and then"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "auto on off"},
-    {OPTION("quiet", MODEL " " PLOT " " GRID " " CACHE, NULL, "off", "errors only"), GROUP(TALK),
-     LETTER('q'), .type = OPTION_FLAG},
-    {OPTION("verbose", MODEL " " GRID, NULL, "off", "say more: device, kernel, chunks, options"),
+    {OPTION("quiet", MODEL " " RESUME " " PLOT " " GRID " " CACHE, NULL, "off", "errors only"),
+     GROUP(TALK), LETTER('q'), .type = OPTION_FLAG},
+    {OPTION("verbose", MODEL " " RESUME " " GRID, NULL, "off",
+            "say more: device, kernel, chunks, options"),
      GROUP(TALK), LETTER('v'), .type = OPTION_FLAG},
     {OPTION("help", ALL, NULL, "", "explain the command"), GROUP(TALK), LETTER('h'),
      .type = OPTION_FLAG},

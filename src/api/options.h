@@ -17,7 +17,7 @@ enum option_type {
     OPTION_NUMBER, // double
     OPTION_COUNT,  // uint64_t or uint32_t; 1e6 and 10k are fine
     OPTION_BYTES,  // uint64_t with an optional K, M or G
-    OPTION_AGE,    // a number of seconds, as 30d: s, m, h, d and w are understood
+    OPTION_AGE,    // a number of seconds, as 30d or 3h50m: s, m, h, d and w are understood
     OPTION_CHOICE, // an enum in the order of `words`
     OPTION_WORD,   // one of `words`, kept as text
     OPTION_TEXT,   // any text but none

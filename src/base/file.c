@@ -387,6 +387,15 @@ void file_part_discard(struct file_part *f) {
 
 void file_part_leave(struct file_part *f) { release(f); }
 
+bool file_is_locked(const char *part) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open_for_reading(part, O_NONBLOCK | O_NOFOLLOW);
+    bool is = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 shoal_code file_beside(const struct file_part *f, const char *name, bool keep, int *fd,
                        struct report *r) {
     char *path = NULL;

@@ -60,6 +60,9 @@ void file_part_discard(struct file_part *f);
 // The same, but leaves it for another run to find.
 void file_part_leave(struct file_part *f);
 
+// Whether somebody makes a file of that name.
+bool file_is_locked(const char *part);
+
 // A file that belongs to one that is being made: FILE.part.NAME. It is emptied, unless `keep` says
 // that it must be there.
 shoal_code file_beside(const struct file_part *f, const char *name, bool keep, int *fd,

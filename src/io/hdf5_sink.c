@@ -229,21 +229,25 @@ static shoal_code copy_rest(struct hdf5_sink *s, int from, struct report *r) {
     return code;
 }
 
-// Makes the first part in a file without a name, goes on from the data, and takes the rest from
-// there.
+// Makes the first part in a file of its own, goes on from the data, and takes the rest from there.
 static shoal_code begin_again(struct hdf5_sink *s, struct journal_reader *d, struct report *r) {
-    char path[64];
-    int scratch;
-    shoal_code code = file_scratch(s->placed.part.path, &scratch, r);
-    if (code != SHOAL_OK)
-        return code;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", scratch);
-    code = create_placed(s, path, r);
+    static const char first[] = "first";
+    char *path = NULL;
+    int fd = -1;
+    if (asprintf(&path, "%s.%s", name_of(s), first) < 0)
+        return report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
+    shoal_code code = file_beside(&s->placed.part, first, false, &fd, r);
+    if (code == SHOAL_OK)
+        code = create_placed(s, path, r);
     if (code == SHOAL_OK)
         code = placed_start(&s->placed, d, true, &s->sink.there, r);
     if (code == SHOAL_OK)
-        code = copy_rest(s, scratch, r);
-    close(scratch);
+        code = copy_rest(s, fd, r);
+    if (fd >= 0) {
+        close(fd);
+        file_beside_remove(name_of(s), first);
+    }
+    free(path);
     return code;
 }
 
@@ -417,7 +421,8 @@ static shoal_code put_waiting(struct put_context *c, struct report *r) {
         const struct result_array *a = &p->list->array[i];
         if (!placed_waits(a))
             continue;
-        code = create_dataset(c->sink, c->h, i, result_length(a, p->rows_done, p->flat_done), r);
+        code =
+            create_dataset(c->sink, c->h, i, result_length(a, p->list->of.rows, p->flat_done), r);
         if (code == SHOAL_OK)
             code = a->type == TYPE_TEXT ? put_texts(c, i, r) : put_numbers(c, i, r);
     }
@@ -507,8 +512,28 @@ static shoal_code finish(struct put_context *c, bool complete, struct report *r)
     return code == SHOAL_OK ? put_rest(c, complete, r) : code;
 }
 
+// Runs that did not come have no samples: all begin where the last ends.
+static shoal_code put_ends(struct hdf5_sink *s, struct report *r) {
+    enum { BLOCK = 4096 };
+    const struct placed *p = &s->placed;
+    uint64_t block[BLOCK], row = p->pieces.rows_done + 1, end = p->pieces.list->of.rows + 1;
+    const struct result_array *a = result_list_ours(p->pieces.list, FIELD_offsets);
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < BLOCK; i++)
+        block[i] = p->pieces.flat_done;
+    for (uint64_t n; a && row < end && code == SHOAL_OK; row += n) {
+        n = end - row < BLOCK ? end - row : BLOCK;
+        uint64_t at = p->array[a - p->pieces.list->array].start + row * sizeof *block;
+        code = file_write_at(p->part.fd, name_of(s), at, block, (size_t)n * sizeof *block, r);
+    }
+    return code;
+}
+
 static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
     struct hdf5_sink *s = (struct hdf5_sink *)sink;
+    shoal_code ends = s->placed.pieces.list->of.reduced ? SHOAL_OK : put_ends(s, r);
+    if (ends != SHOAL_OK)
+        return ends;
     struct put_context c = {s, hdf5_enter(s->path, r)};
     if (!c.h)
         return SHOAL_IO;

@@ -228,6 +228,7 @@ shoal_code io_ends_read(const char *path, struct arena *arena, struct table *out
 }
 
 bool io_is_data(const char *path) { return find_format(path) != NULL; }
+bool io_is_journal(const char *path) { return find_format(path) == &journal_format; }
 
 shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta,
                         struct report *r) {

@@ -34,8 +34,9 @@ shoal_code io_ends_read(const char *path, struct arena *arena, struct table *out
 shoal_code io_table_read_texts(const char *path, const char *const *texts, struct arena *arena,
                                struct table *out, struct report *r);
 
-// Whether the ending is that of a file of numbers.
+// Whether the ending is that of a file of numbers, or of a journal of one (journal.h).
 bool io_is_data(const char *path);
+bool io_is_journal(const char *path);
 
 // The `meta` text of a result file written by a sink (job replay), owned by the arena.
 shoal_code io_meta_read(const char *path, struct arena *arena, const char **meta, struct report *r);

@@ -142,9 +142,10 @@ bool journal_read_time(const struct journal_reader *d, const char *word, uint64_
 const char *journal_read_meta(const struct journal_reader *d);
 
 // Whether it is of the same job; an error names the first difference. The reader is then behind the
-// head.
-shoal_code journal_check(struct journal_reader *d, const struct journal_order *order,
+// head. *whole false without an error: its head is damaged, or was never written to the end.
+shoal_code journal_check(struct journal_reader *d, const struct journal_order *order, bool *whole,
                          struct report *r);
+shoal_code journal_damaged(const struct journal_reader *d, struct report *r); // the error
 
 // ---- Going on (journal_resume.c) ----------------------------------------------------------------
 

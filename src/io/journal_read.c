@@ -273,7 +273,7 @@ static shoal_code compare(const struct journal_reader *d, const struct journal_o
     return tell_difference(d, was->name, was->value, is ? is->value : NULL, r);
 }
 
-static shoal_code damaged(const struct journal_reader *d, struct report *r) {
+shoal_code journal_damaged(const struct journal_reader *d, struct report *r) {
     return report_error(r, SHOAL_INPUT,
                         "%s: is no journal of Shoal's, or damaged: nothing can go on from it",
                         d->path);
@@ -286,39 +286,39 @@ static bool was_said(const struct journal_fact *said, uint32_t count, const char
     return false;
 }
 
-// Every fact of the head, once.
+// Every fact of the head, once; up to the line behind it.
 static shoal_code check_facts(struct journal_reader *d, const struct journal_order *order,
-                              struct arena *arena, struct report *r) {
-    struct journal_fact *said = arena_new(arena, struct journal_fact, order->is_count + 1);
+                              struct arena *arena, bool *whole, struct report *r) {
+    struct journal_fact *said = arena_new(arena, struct journal_fact, order->is_count + 1), fact;
     uint32_t count = 0;
     uint64_t time;
-    bool meta = false;
-    shoal_code code = said ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "not enough memory");
-    if (code == SHOAL_OK && (!journal_next(d) || strcmp(d->line.data, "shoal-journal 1")))
-        return damaged(d, r);
-    while (code == SHOAL_OK && journal_next(d) && !journal_read_time(d, "begin", &time)) {
-        struct journal_fact fact;
+    bool meta = false, begun = false;
+    if (!said)
+        return report_error(r, SHOAL_MEMORY, "%s: not enough memory", d->path);
+    if (!journal_next(d) || strcmp(d->line.data, "shoal-journal 1"))
+        return SHOAL_OK;
+    while (!begun && journal_next(d)) {
+        begun = journal_read_time(d, "begin", &time);
         meta = meta || journal_read_meta(d);
         if (!journal_read_fact(d, "is", arena, &fact))
             continue;
-        code = compare(d, order, &fact, r);
-        if (code == SHOAL_OK && (count >= order->is_count || was_said(said, count, fact.name)))
-            return damaged(d, r);
-        if (code == SHOAL_OK)
-            said[count++] = fact;
+        shoal_code code = compare(d, order, &fact, r);
+        if (code != SHOAL_OK || was_said(said, count, fact.name))
+            return code;
+        said[count++] = fact; // there is room: it is one of ours, for the first time
     }
-    if (code == SHOAL_OK && !meta)
-        return damaged(d, r);
-    for (uint32_t i = 0; i < order->is_count && code == SHOAL_OK; i++)
+    *whole = meta && begun;
+    for (uint32_t i = 0; i < order->is_count && *whole; i++)
         if (!was_said(said, count, order->is[i].name))
-            code = tell_difference(d, order->is[i].name, NULL, order->is[i].value, r);
-    return code;
+            return tell_difference(d, order->is[i].name, NULL, order->is[i].value, r);
+    return SHOAL_OK;
 }
 
-shoal_code journal_check(struct journal_reader *d, const struct journal_order *order,
+shoal_code journal_check(struct journal_reader *d, const struct journal_order *order, bool *whole,
                          struct report *r) {
     struct arena arena = {0};
-    shoal_code code = check_facts(d, order, &arena, r);
+    *whole = false;
+    shoal_code code = check_facts(d, order, &arena, whole, r);
     arena_free(&arena);
     return code;
 }
@@ -338,7 +338,7 @@ static shoal_code journal_meta_read(const char *path, struct arena *arena, const
             code = *meta ? SHOAL_OK : SHOAL_MEMORY;
         }
     if (code == SHOAL_OK && !*meta)
-        code = damaged(&d, r);
+        code = journal_damaged(&d, r);
     journal_reader_close(&d);
     return code;
 }

@@ -92,7 +92,7 @@ bool journal_same(int fd, uint64_t at, const struct journal_stream *s) {
 
 shoal_code journal_take(struct journal_reader *d, const struct journal_order *order,
                         const char *path, struct file_part *part, bool *found, struct report *r) {
-    bool there, told = false;
+    bool there, told = false, whole = false;
     *found = false;
     *d = (struct journal_reader){.fd = -1};
     if (!order || !order->resume)
@@ -101,8 +101,12 @@ shoal_code journal_take(struct journal_reader *d, const struct journal_order *or
     if (code == SHOAL_OK && there)
         code = journal_open(d, part->part, &told, r);
     if (code == SHOAL_OK && told)
-        code = journal_check(d, order, r);
-    *found = code == SHOAL_OK && told;
+        code = journal_check(d, order, &whole, r);
+    if (code == SHOAL_OK && told && !whole && part->whole)
+        code = journal_damaged(d, r); // what is there may be somebody's
+    else if (code == SHOAL_OK && there && !whole && !part->whole)
+        report_warning(r, "%s: has no journal to go on from, and is begun anew", part->part);
+    *found = code == SHOAL_OK && whole;
     if (*found)
         return SHOAL_OK;
     journal_reader_close(d);
