@@ -15,9 +15,6 @@
 
 const struct command commands[] = {
     {"run", "MODEL [options]", "integrate a batch", command_run, .needs_model = true},
-    {"resume", "FILE [options]", "go on with a run that was stopped or killed, into the same file",
-     command_resume, .needs_model = true},
-    {"status", "FILE", "how far a run into a file is", command_status, .needs_model = true},
     {"info", "MODEL [options]", "what was understood of a model", command_info,
      .needs_model = true},
     {"source", "MODEL [options]", "print the generated kernel source", command_source,
@@ -31,6 +28,9 @@ const struct command commands[] = {
      command_plot, .needs_model = true, .words = 2},
     {"grid", "PIPELINE [options]", "a pipeline on batches of integer grids", command_grid,
      .needs_model = true},
+    {"resume", "FILE [options]", "go on with a run that was stopped or killed, into the same file",
+     command_resume, .needs_model = true},
+    {"status", "FILE", "how far a run into a file is", command_status, .needs_model = true},
     {"devices", "", "what can compute here", .call = command_devices},
     {"methods", "", "the integration methods", .call = command_methods},
     {"options", "", "every option, its default and where it may stand", .call = command_options},

@@ -272,7 +272,13 @@ TEST(cli_output_does_not_fit) {
     CHECK_INT(o.status, 4);
     CHECK_HAS(o.err, "out.csv");
     CHECK_STR(check_read(out), "run,t,older\n");
+    o = SHOAL("run", m, "-q", "-o", out, "--sweep", "rho=lin:0:1:1e5", "--t1", "0.1", "--resume");
+    CHECK_INT(o.status, 0); // there is room again
+    char *resumed = check_read(out);
     CHECK(!check_read(check_path("out.csv.part")));
+    CHECK_INT(SHOAL("run", m, "-q", "-o", out, "--sweep", "rho=lin:0:1:1e5", "--t1", "0.1").status,
+              0);
+    CHECK(resumed && !strcmp(resumed, check_read(out)));
 }
 
 // ---- A run --------------------------------------------------------------------------------------
@@ -589,27 +595,30 @@ static const char *line_of_a_stop(const char *m, const char *only, const char *o
 TEST(cli_goes_on_after_a_stop) {
     static const struct {
         const char *only, *rest, *runs;
-    } cases[] = {{":", " --only-runs 3: -o ", "runs      3\n"},
-                 {":5", " --only-runs 3:5 -o ", "runs      2\n"},
-                 {":4", " --only-runs 3 -o ", "runs      1\n"},
-                 {":4,5", " --only-runs 3,5: -o ", "runs      2\n"}};
+    } cases[] = {{":", " --only-runs 3:", "runs      3\n"},
+                 {":5", " --only-runs 3:5", "runs      2\n"},
+                 {":4", " --only-runs 3", "runs      1\n"},
+                 {":4,5", " --only-runs 3,5:", "runs      2\n"}};
     const char *m = check_path("it's $(one).ode"), *out = check_path("o ut.csv");
     check_write(m, "par w=1\ninit x=1\nx'=w*y\ny'=-w*x\n@ t1=10\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *line = line_of_a_stop(m, cases[i].only, out);
+        const char *line = line_of_a_stop(m, cases[i].only, "");
         char script[2048];
         CHECK_HAS(line, cases[i].rest);
         CHECK_HAS(line, " --sweep 'w=1, 2,3,1e9,4,5' ");
-        CHECK(!strstr(line, "--only-runs=") && !strstr(line, " -o/"));
+        CHECK(!strstr(line, "--only-runs=") && !strstr(line, " -o"));
         const char *run = strstr(line, " run ");
         REQUIRE(run);
         snprintf(script, sizeof script, "%.*s run --dry-run%s", (int)(run - line), line, run + 4);
         struct check_output o = RUN("bash", "-c", script); // as it would be pasted
         CHECK_INT(o.status, 0);
         CHECK_HAS(o.out, cases[i].runs);
-        CHECK_HAS(o.out, "o ut.3.csv;");
     }
-    CHECK(!strstr(line_of_a_stop(m, ":", ""), " -o"));
+    const char *line = line_of_a_stop(m, ":4", out); // with a file it goes on in that
+    CHECK_HAS(line, " --resume -- ");
+    CHECK_HAS(line, "o ut.csv'");
+    CHECK_HAS(check_read(check_path("o ut.csv.journal")), "range 2 1 ");
+    CHECK_HAS(check_read(out), "\n2,3,");
 }
 
 // A terminal that is closed stops a run like Ctrl-C does.
