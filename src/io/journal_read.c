@@ -267,9 +267,8 @@ static shoal_code tell_difference(const struct journal_reader *d, const char *na
 static shoal_code compare(const struct journal_reader *d, const struct journal_order *order,
                           const struct journal_fact *was, struct report *r) {
     const struct journal_fact *is = fact_of(order, was->name);
-    if (is &&
-        (!strcmp(is->value, was->value) || (order->mixed_bits && !strcmp(was->name, JOURNAL_KEY))))
-        return SHOAL_OK;
+    if (is && (!strcmp(is->value, was->value) || !strcmp(was->name, JOURNAL_KEY)))
+        return SHOAL_OK; // the key follows from the others, and is looked at last
     return tell_difference(d, was->name, was->value, is ? is->value : NULL, r);
 }
 
@@ -284,6 +283,15 @@ static bool was_said(const struct journal_fact *said, uint32_t count, const char
         if (!strcmp(said[i].name, name))
             return true;
     return false;
+}
+
+static shoal_code compare_key(const struct journal_reader *d, const struct journal_order *order,
+                              const struct journal_fact *said, uint32_t count, struct report *r) {
+    const struct journal_fact *is = fact_of(order, JOURNAL_KEY);
+    for (uint32_t i = 0; i < count && is && !order->mixed_bits; i++)
+        if (!strcmp(said[i].name, JOURNAL_KEY) && strcmp(said[i].value, is->value))
+            return tell_difference(d, JOURNAL_KEY, said[i].value, is->value, r);
+    return SHOAL_OK;
 }
 
 // Every fact of the head, once; up to the line behind it.
@@ -311,7 +319,7 @@ static shoal_code check_facts(struct journal_reader *d, const struct journal_ord
     for (uint32_t i = 0; i < order->is_count && *whole; i++)
         if (!was_said(said, count, order->is[i].name))
             return tell_difference(d, order->is[i].name, NULL, order->is[i].value, r);
-    return SHOAL_OK;
+    return *whole ? compare_key(d, order, said, count, r) : SHOAL_OK;
 }
 
 shoal_code journal_check(struct journal_reader *d, const struct journal_order *order, bool *whole,
