@@ -532,6 +532,9 @@ SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, co
 SHOAL_API shoal_code shoal_batch_lend(shoal_batch *batch, const char *name, const void *values,
                                       shoal_precision precision, uint64_t count, shoal_log *log);
 SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log);
+// Part i, from 0, of n of the same job: "i/n", runs that follow each other; "i/n:strided", every
+// n-th; "auto" by the task of a SLURM array that this is. shoal_merge puts results together.
+SHOAL_API shoal_code shoal_batch_shard(shoal_batch *batch, const char *shard, shoal_log *log);
 // The same by words: the name of an option that is `in_batch` (sweep, zip, sample, runs, seed,
 // sampler, batch, only-runs) and its value as text.
 SHOAL_API shoal_code shoal_batch_option(shoal_batch *batch, const char *name, const char *value,

@@ -88,7 +88,16 @@ static void add_batch(struct keep *k, const struct batch *b) {
     sha256_init(&h);
     batch_digest(b, &h);
     add_digest(k, "batch", &h);
-    add_number(k, "rows", batch_rows(b));
+    add_number(k, JOURNAL_ALL_ROWS, batch_all_rows(b));
+    add_number(k, JOURNAL_ROWS, batch_rows(b));
+    uint64_t shard, shards;
+    bool strided;
+    if (!batch_shard(b, &shard, &shards, &strided))
+        return;
+    char *text = arena_printf(&k->arena, "%llu/%llu%s", (unsigned long long)shard,
+                              (unsigned long long)shards, strided ? ":strided" : "");
+    add(k, JOURNAL_SHARD, text);
+    k->order.stays = true; // whoever merges shards looks at it
 }
 
 static void add_how_all(struct keep *k, const shoal_solver *s) {

@@ -89,6 +89,10 @@ const struct option option_table[] = {
     {OPTION("only-runs", RUN " " PLOT, "I,A:B,...", "",
             "part of the batch under the same indices; A:B is without B, A: goes on to the end"),
      GROUP(RUNS), KEPT, IN_BATCH(shoal_batch_only), .type = OPTION_TEXT},
+    {OPTION(
+         "shard", RUN, "I/N[:strided]|auto", "",
+         "part I, from 0, of N of the same job, for `shoal merge`; auto: by the SLURM array task"),
+     GROUP(RUNS), IN_BATCH(shoal_batch_shard), .type = OPTION_TEXT},
     {OPTION("doses", MODEL, "FILE", "",
             "doses by columns ID TIME AMT CMT RATE II ADDL; ID is the batch's _ID, or the run"),
      GROUP(RUNS), IN_KERNEL, FIELD(doses), .type = OPTION_TEXT},

@@ -124,9 +124,16 @@ static shoal_code check_batch(const shoal_solver *s, const shoal_batch *batch, s
                             batch->model->source.name, s->model->model->source.name, d.kind, here,
                             there);
     }
+    uint64_t shard, shards;
+    bool strided;
     shoal_code code = batch_check(batch->batch, r);
     if (code == SHOAL_OK)
         code = batch_check_table(batch->batch, plan_chooses(s->plan), r);
+    if (code == SHOAL_OK && s->reduce.items.count &&
+        batch_shard(batch->batch, &shard, &shards, &strided))
+        code = report_error(r, SHOAL_INPUT,
+                            "--shard: statistics over runs (--reduce) cannot be merged yet; shard "
+                            "rows of runs");
     if (code == SHOAL_OK && s->plan->doses)
         code = dose_list_check(s->plan->doses, batch->batch, s->plan->t0, r);
     if (code == SHOAL_OK)

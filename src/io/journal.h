@@ -43,7 +43,12 @@ struct journal_order {
     bool mixed_bits; // `key` need not be the same
     bool stays;      // when the result is complete, too
 };
-#define JOURNAL_KEY "key" // the name of the fact that is the digest of a computation
+// Names of facts: the digest of a computation, the rows of a result and of all shards, and which
+// shard it is.
+#define JOURNAL_KEY "key"
+#define JOURNAL_ROWS "rows"
+#define JOURNAL_ALL_ROWS "all-rows"
+#define JOURNAL_SHARD "shard"
 
 struct journal_stream {
     uint64_t bytes;

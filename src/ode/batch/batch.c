@@ -117,6 +117,13 @@ void batch_set_per_row(struct batch *b, bool per_row) {
     changed(b);
 }
 
+void batch_set_shard(struct batch *b, uint64_t shard, uint64_t shards, bool strided) {
+    b->shard = shard;
+    b->shards = shards;
+    b->strided = strided;
+    changed(b);
+}
+
 static shoal_code add_zip(struct batch *b, const void *text, struct report *r) {
     struct spec s;
     struct spec_name name;

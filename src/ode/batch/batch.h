@@ -56,6 +56,8 @@ shoal_code batch_continue(struct batch *b, const struct table *t, struct report 
 // 5000: goes on to the last run, :5000 begins with the first.
 // A later call replaces an earlier one.
 shoal_code batch_only(struct batch *b, const char *runs, struct report *r);
+// Part `shard`, from 0, of `shards`: rows that follow each other, or every `shards`-th.
+void batch_set_shard(struct batch *b, uint64_t shard, uint64_t shards, bool strided);
 // Must be called (again) after the last change, before the rest.
 shoal_code batch_check(struct batch *b, struct report *r);
 // The rows of a table must differ: by its inputs or, where something is `chosen` by its `_`
@@ -74,13 +76,16 @@ bool batch_is_lost(const struct batch *b, uint64_t run); // what it goes on from
 void batch_refresh(struct batch *b); // checks when something changed; wrong: there are 0 runs
 
 uint64_t batch_runs(const struct batch *b);
-uint64_t batch_rows(const struct batch *b);                     // after --only-runs
+uint64_t batch_rows(const struct batch *b);                     // after --only-runs and --shard
+uint64_t batch_all_rows(const struct batch *b);                 // of all shards
+// Which shard it is; false: of none.
+bool batch_shard(const struct batch *b, uint64_t *shard, uint64_t *shards, bool *strided);
 uint64_t batch_run_of_row(const struct batch *b, uint64_t row); // run index of the row
 // A batch of `count` rows of another one, far from each other, of which it borrows all that it is.
 // free() frees it; NULL: out of memory. Which they are: the middles of as many equal stretches.
 struct batch *batch_pick(const struct batch *b, uint32_t count);
 uint64_t batch_picked_row(const struct batch *b, uint32_t count, uint32_t i);
-// In the same way, all rows but the first `taken` of those.
+// In the same way, all rows but the first `taken` of those; NULL, too, of a strided shard.
 struct batch *batch_without(const struct batch *b, uint32_t count, uint32_t taken);
 // And `rows` rows from `first` on.
 struct batch *batch_stretch(const struct batch *b, uint64_t first, uint64_t rows);

@@ -56,6 +56,8 @@ struct batch {
     enum sampler sampler;
     uint64_t samples, seed; // samples 0: not given
     struct spec_ranges only;
+    uint64_t shard, shards; // which of how many parts of the rows; shards 0: all
+    bool strided;           // rows that are `shards` apart, else such that follow each other
     const bool *lost; // [table_rows]: runs that cannot go on; NULL: they need not
     enum batch_start start;
     double t0;
@@ -67,6 +69,8 @@ struct batch {
     vec(uint32_t) order; // of the inputs: table, sweeps, samples
     vec(struct part) parts;
     uint64_t runs, rows;
+    uint64_t all_rows; // of all shards
+    uint64_t apart;    // rows of this shard are so far apart in `parts`; 0: they are all there is
 };
 
 // A step that adds to a batch or checks it.

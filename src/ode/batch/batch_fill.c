@@ -17,8 +17,15 @@ static const struct part *part_of_row(const struct batch *b, uint64_t row) {
     return &b->parts.items[low];
 }
 
+// Where a row is among those of all shards, if the batch has a stride.
+static uint64_t place_of(const struct batch *b, uint64_t row) {
+    return b->apart ? b->shard + row * b->apart : row;
+}
+
 void batch_fill_runs(const struct batch *b, uint64_t first_row, uint32_t rows, uint64_t *out) {
-    for (uint32_t i = 0; i < rows;) {
+    for (uint32_t i = 0; i < rows && b->apart; i++)
+        out[i] = batch_run_of_row(b, first_row + i);
+    for (uint32_t i = 0; i < rows && !b->apart;) {
         const struct part *p = part_of_row(b, first_row + i);
         uint64_t run = p->first + (first_row + i - p->row), left = p->end - run;
         for (; i < rows && left; left--)
@@ -27,8 +34,9 @@ void batch_fill_runs(const struct batch *b, uint64_t first_row, uint32_t rows, u
 }
 
 uint64_t batch_run_of_row(const struct batch *b, uint64_t row) {
-    const struct part *p = part_of_row(b, row);
-    return p->first + (row - p->row);
+    uint64_t place = place_of(b, row);
+    const struct part *p = part_of_row(b, place);
+    return p->first + (place - p->row);
 }
 
 // Values of consecutive points of the input's group.
@@ -90,6 +98,10 @@ void batch_fill(const struct batch *b, uint32_t input, uint64_t first_row, uint3
                 double *out) {
     const struct input *in = batch_input(b, input);
     uint64_t row = first_row, end = first_row + rows;
+    for (; b->apart && row < end; row++)
+        *out++ = batch_value(b, input, batch_run_of_row(b, row));
+    if (b->apart)
+        return;
     for (const struct part *p = part_of_row(b, row); row < end; p++) {
         uint64_t run = p->first + (row - p->row), n = smaller(end - row, p->end - run);
         fill_runs(in, &b->groups.items[in->group], run, n, out);
@@ -114,7 +126,7 @@ void batch_fill_f32(const struct batch *b, uint32_t input, uint64_t first_row, u
     enum { BLOCK = 1024 };
     double block[BLOCK];
     const struct input *in = batch_input(b, input);
-    if (in->column32 && b->groups.count == 1) { // then a run is a row of the table
+    if (in->column32 && b->groups.count == 1 && !b->apart) { // then a run is a row of the table
         copy_f32(b, in, first_row, first_row + rows, out);
         return;
     }

@@ -184,7 +184,45 @@ static shoal_code make_parts(struct batch *b, struct report *r) {
         *vec_push(&b->arena, &b->parts) = (struct part){range.first, range.end, rows};
         rows += range.end - range.first;
     }
-    b->rows = rows;
+    b->rows = b->all_rows = rows;
+    b->apart = 0;
+    return SHOAL_OK;
+}
+
+// Rows from `first` to `end` of those in the parts.
+static void cut_parts(struct batch *b, uint64_t first, uint64_t end) {
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < b->parts.count; k++) {
+        struct part p = b->parts.items[k];
+        uint64_t begin = p.row > first ? p.row : first;
+        uint64_t behind = smaller(p.row + (p.end - p.first), end);
+        if (begin >= behind)
+            continue;
+        b->parts.items[kept++] =
+            (struct part){p.first + (begin - p.row), p.first + (behind - p.row), begin - first};
+    }
+    b->parts.count = kept;
+    b->rows = end - first;
+}
+
+static uint64_t border(uint64_t rows, uint64_t shard, uint64_t shards) {
+    return (uint64_t)((unsigned __int128)rows * shard / shards);
+}
+
+static shoal_code take_shard(struct batch *b, struct report *r) {
+    if (!b->shards)
+        return SHOAL_OK;
+    if (b->all_rows < b->shards)
+        return report_error(r, SHOAL_INPUT,
+                            "--shard: there are %llu runs, fewer than the %llu shards",
+                            (unsigned long long)b->all_rows, (unsigned long long)b->shards);
+    if (!b->strided) {
+        cut_parts(b, border(b->all_rows, b->shard, b->shards),
+                  border(b->all_rows, b->shard + 1, b->shards));
+        return SHOAL_OK;
+    }
+    b->apart = b->shards;
+    b->rows = (b->all_rows - b->shard + b->shards - 1) / b->shards;
     return SHOAL_OK;
 }
 
@@ -198,7 +236,9 @@ static shoal_code check(struct batch *b, const void *args, struct report *r) {
     if (set || zips || groups || samples)
         return SHOAL_INPUT;
     shoal_code code = count_runs(b, r);
-    return code == SHOAL_OK ? make_parts(b, r) : code;
+    if (code == SHOAL_OK)
+        code = make_parts(b, r);
+    return code == SHOAL_OK ? take_shard(b, r) : code;
 }
 
 shoal_code batch_check(struct batch *b, struct report *r) {
@@ -231,6 +271,15 @@ uint64_t batch_runs(const struct batch *b) { return b->runs; }
 
 uint64_t batch_rows(const struct batch *b) { return b->rows; }
 
+uint64_t batch_all_rows(const struct batch *b) { return b->all_rows; }
+
+bool batch_shard(const struct batch *b, uint64_t *shard, uint64_t *shards, bool *strided) {
+    *shard = b->shard;
+    *shards = b->shards;
+    *strided = b->strided;
+    return b->shards != 0;
+}
+
 // A copy that has other rows, with room for so many parts of them, which are none so far.
 static struct batch *other_rows(const struct batch *b, uint32_t parts) {
     struct batch *copy = malloc(sizeof *copy + parts * sizeof(struct part));
@@ -240,7 +289,7 @@ static struct batch *other_rows(const struct batch *b, uint32_t parts) {
     copy->arena = (struct arena){0};
     copy->parts.items = (struct part *)(copy + 1);
     copy->parts.count = 0;
-    copy->rows = 0;
+    copy->rows = copy->apart = 0;
     return copy;
 }
 
@@ -265,6 +314,8 @@ struct batch *batch_pick(const struct batch *b, uint32_t count) {
 }
 
 struct batch *batch_without(const struct batch *b, uint32_t count, uint32_t taken) {
+    if (b->apart)
+        return NULL; // each row would be a part
     struct batch *rest = other_rows(b, b->parts.count + taken);
     uint32_t i = 0;
     for (uint32_t k = 0; rest && k < b->parts.count; k++) {
@@ -295,6 +346,8 @@ struct batch *batch_stretch(const struct batch *b, uint64_t first, uint64_t rows
 }
 
 uint64_t batch_gaps(const struct batch *b) {
+    if (b->apart)
+        return b->rows;
     return b->parts.count - 1 + (b->parts.items[0].first > 0);
 }
 
