@@ -117,6 +117,11 @@ void rest_show(FILE *out, const struct args *a, const shoal_batch *batch, uint64
 // One word behind a blank, as a shell reads it back.
 void rest_put_word(FILE *out, const char *word);
 
+// ---- resume.c -----------------------------------------------------------------------------------
+
+// Where the journal of a result is; NULL: there is none. Free it.
+char *journal_path(const char *result);
+
 // ---- report.c -----------------------------------------------------------------------------------
 
 // --report, where it was given: whether it can be written, and the page itself.
@@ -189,6 +194,7 @@ bool stop_is_again(void);
 int command_run(struct args *a);
 int command_resume(struct args *a);
 int command_status(struct args *a);
+int command_merge(struct args *a);
 int command_info(struct args *a);
 int command_calibrate(struct args *a);
 int command_source(struct args *a);

@@ -30,6 +30,8 @@ const struct command commands[] = {
      .needs_model = true},
     {"resume", "FILE [options]", "go on with a run that was stopped or killed, into the same file",
      command_resume, .needs_model = true},
+    {"merge", "OUT SHARD... [options]", "put results of --shard together", command_merge,
+     .needs_model = true, .words = MANY_WORDS},
     {"status", "FILE", "how far a run into a file is", command_status, .needs_model = true},
     {"devices", "", "what can compute here", .call = command_devices},
     {"methods", "", "the integration methods", .call = command_methods},

@@ -23,8 +23,7 @@ static char *result_of(const char *word) {
     return path;
 }
 
-// Where its journal is; NULL: there is none. Free it.
-static char *journal_of(const char *result) {
+char *journal_path(const char *result) {
     static const char *const ends[] = {".part.journal", ".journal"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t room = strlen(result) + strlen(ends[i]) + 1;
@@ -37,22 +36,27 @@ static char *journal_of(const char *result) {
     return NULL;
 }
 
-// The device that it began on gives the same bits; another is the user's to name.
-static void give_device(struct args *a, const char *journal) {
+// The device that it began on gives the same bits; another is the user's to name. Which shard it is
+// is not among the options of a job.
+static void give_how(struct args *a, const char *journal) {
     shoal_journal_info info;
-    if (!args_value(a, "device") && shoal_journal_read(journal, &info, NULL) == SHOAL_OK &&
-        info.device[0] && shoal_option_read("device", info.device, NULL, NULL) == SHOAL_OK)
+    if (shoal_journal_read(journal, &info, NULL) != SHOAL_OK)
+        return;
+    if (!args_value(a, "device") && info.device[0] &&
+        shoal_option_read("device", info.device, NULL, NULL) == SHOAL_OK)
         args_give(a, "device", info.device);
+    if (info.shard[0])
+        args_give(a, "shard", info.shard);
 }
 
 int command_resume(struct args *a) {
-    char *result = result_of(a->model), *journal = journal_of(result);
+    char *result = result_of(a->model), *journal = journal_path(result);
     int status = shoal_code_exit(SHOAL_INPUT);
     if (journal) {
         args_give(a, "job", journal);
         args_give(a, "output", result);
         args_give(a, "resume", "on");
-        give_device(a, journal);
+        give_how(a, journal);
         a->model = NULL;
         status = command_run(a);
     } else

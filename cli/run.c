@@ -26,6 +26,7 @@ struct run {
     char *job_text;
     shoal_tally tally;
     bool ran;
+    bool merges; // shards, instead of running
 };
 
 // Our own events: what happens between those of the library.
@@ -138,6 +139,9 @@ static shoal_code make_batch(struct run *r) {
     return result ? result : shoal_batch_check(r->batch, r->log);
 }
 
+// A job without a run: nothing is compiled.
+static bool is_plan(const struct run *r) { return r->merges || args_flag(r->args, "dry-run"); }
+
 static shoal_code make_solver(struct run *r) {
     stop_catch();
     shoal_code check =
@@ -149,8 +153,8 @@ static shoal_code make_solver(struct run *r) {
     r->options.job = r->job_text;
     if (shoal_options_few(&r->options, shoal_batch_rows(r->batch)))
         r->options.device = "cpu";
-    shoal_code code = (args_flag(r->args, "dry-run") ? shoal_solver_new_plan : shoal_solver_new)(
-        r->model, &r->options, &r->solver, r->log);
+    shoal_code code = (is_plan(r) ? shoal_solver_new_plan : shoal_solver_new)(r->model, &r->options,
+                                                                              &r->solver, r->log);
     stop_release();
     progress_erase(&r->progress);
     return code;
@@ -230,6 +234,18 @@ static shoal_code run_batch(struct run *r) {
     shoal_code code = shoal_solver_run_file(r->solver, r->batch, r->output, &r->tally, r->log);
     stop_release();
     progress_erase(&r->progress);
+    return code;
+}
+
+static shoal_code merge_shards(struct run *r) {
+    const struct args *a = r->args;
+    bool whole = true;
+    shoal_code code =
+        shoal_solver_merge(r->solver, r->batch, r->output, a->words + 1, a->word_count - 1,
+                           args_flag(a, "allow-missing"), &whole, r->log);
+    if (!code)
+        talk_say(&r->talk, "wrote %s%s\n", r->output,
+                 whole ? "" : ", without the runs of shards that are missing");
     return code;
 }
 
@@ -340,13 +356,24 @@ static shoal_code take_steps(struct run *r, step *const *steps, const char *even
     return code;
 }
 
+static void end_run(struct run *r) {
+    r->args->leaves = shoal_devices_leave();
+    shoal_solver_free(r->solver);
+    shoal_batch_free(r->batch);
+    shoal_model_free(r->model);
+    shoal_job_free(r->job);
+    shoal_log_free(r->log);
+    free(r->job_text);
+}
+
+static step *const read_steps[] = {limit_time,  load_job,   prepare, load_model,
+                                   set_options, make_batch, NULL};
+
 int command_run(struct args *a) {
-    static step *const read[] = {limit_time,  load_job,   prepare, load_model,
-                                 set_options, make_batch, NULL};
     static step *const solve[] = {make_solver, say_more, run_batch, NULL};
     struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a)};
     register_events(r.log);
-    shoal_code code = take_steps(&r, read, reading);
+    shoal_code code = take_steps(&r, read_steps, reading);
     if (!code)
         code = take_steps(&r, solve, solving);
     close_lines(&r, code);
@@ -355,12 +382,30 @@ int command_run(struct args *a) {
     shoal_code closed = shoal_log_close(r.log);
     talk_messages(&r.talk, r.log);
     int status = exit_code(&r, code ? code : closed);
-    a->leaves = shoal_devices_leave();
-    shoal_solver_free(r.solver);
-    shoal_batch_free(r.batch);
-    shoal_model_free(r.model);
-    shoal_job_free(r.job);
-    shoal_log_free(r.log);
-    free(r.job_text);
+    end_run(&r);
+    return status;
+}
+
+// The job is that of the shards: the journal of the first has it.
+int command_merge(struct args *a) {
+    static step *const merge[] = {make_solver, merge_shards, NULL};
+    struct run r = {.args = a, .log = shoal_log_new(), .talk = talk_new(a), .merges = true};
+    if (a->word_count < 2) {
+        fputs("error: no shards; usage: shoal merge OUT SHARD...\n", stderr);
+        shoal_log_free(r.log);
+        return EXIT_USAGE;
+    }
+    char *journal = journal_path(a->words[1]);
+    args_give(a, "job", journal ? journal : a->words[1]);
+    args_give(a, "output", a->words[0]);
+    args_give(a, "device", "cpu");
+    a->model = NULL;
+    free(journal);
+    register_events(r.log);
+    shoal_code code = take_steps(&r, read_steps, reading);
+    if (!code)
+        code = take_steps(&r, merge, solving);
+    int status = exit_code(&r, code);
+    end_run(&r);
     return status;
 }

@@ -713,6 +713,15 @@ SHOAL_API shoal_code shoal_output_check(const char *path, const shoal_options *o
 SHOAL_API shoal_code shoal_solver_run_file(shoal_solver *solver, const shoal_batch *batch,
                                            const char *path, shoal_tally *tally, shoal_log *log);
 
+// Puts results of shards (shoal_batch_shard) together, in memory that does not grow with them, to
+// the bytes of one run. `solver` (shoal_solver_new_plan is enough) and `batch` are those of the
+// whole job. Shards must be of that job, which their journals say, and each be there once; with
+// `allow_missing` rows that are not there are NaN and have the status pending, and *whole (may be
+// NULL) is false.
+SHOAL_API shoal_code shoal_solver_merge(shoal_solver *solver, const shoal_batch *batch,
+                                        const char *path, const char *const *shards, size_t count,
+                                        bool allow_missing, bool *whole, shoal_log *log);
+
 // How far a run into a file is, or was when it ended, by its journal; from any process.
 typedef struct shoal_journal_info {
     uint64_t rows, done; // asked for, finished
@@ -723,6 +732,7 @@ typedef struct shoal_journal_info {
     bool running;           // somebody writes it now
     bool complete, stopped; // it is whole; it was stopped
     char device[64];        // that it began on
+    char shard[64];         // which it is, as shoal_batch_shard takes it; "": the whole job
 } shoal_journal_info;
 // path: the result, its .part or its journal. SHOAL_INPUT: there is no journal.
 SHOAL_API shoal_code shoal_journal_read(const char *path, shoal_journal_info *out, shoal_log *log);

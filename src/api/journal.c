@@ -22,6 +22,8 @@ static void read_fact(struct progress *p, const struct journal_reader *d) {
     char *end;
     if (journal_read_fact(d, "is", &p->arena, &f) && !strcmp(f.name, JOURNAL_ROWS))
         p->info->rows = strtoull(f.value, &end, 10);
+    else if (journal_read_fact(d, "is", &p->arena, &f) && !strcmp(f.name, JOURNAL_SHARD))
+        snprintf(p->info->shard, sizeof p->info->shard, "%s", f.value);
     else if (journal_read_fact(d, "how", &p->arena, &f) && !strcmp(f.name, "device"))
         snprintf(p->info->device, sizeof p->info->device, "%s", f.value);
 }

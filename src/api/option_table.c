@@ -36,7 +36,7 @@
 #define MODEL "run info source warm calibrate explain"
 #define CACHE "list show stat explain verify clear doctor export import" // of `shoal cache`
 #define ALL                                                                                        \
-    "run resume status plot grid info source devices methods options env version help man "        \
+    "run resume status merge plot grid info source devices methods options env version help man "  \
     "completions warm calibrate " CACHE
 
 #define RUNS "which runs"
@@ -173,7 +173,8 @@ const struct option option_table[] = {
             "grids "
             ".json, .npy, .npz or .txt"),
      GROUP(OUTPUT), LETTER('o'), .type = OPTION_TEXT},
-    {OPTION("force", RUN, NULL, "off", "replace a file at --output that is no result of Shoal's"),
+    {OPTION("force", RUN " merge", NULL, "off",
+            "replace a file at --output that is no result of Shoal's"),
      GROUP(OUTPUT), .type = OPTION_FLAG},
     {OPTION("resume", RUN, NULL, "off",
             "go on from what a run of the same job has left at --output, if one has"),
@@ -181,6 +182,9 @@ const struct option option_table[] = {
     {OPTION("time-limit", RUN " " RESUME, "TIME", "SHOAL_TIME_LIMIT, else none",
             "stop after this time, 3h50m, with exit code 75, so that --resume goes on"),
      GROUP(OUTPUT), .type = OPTION_AGE},
+    {OPTION("allow-missing", "merge", NULL, "off",
+            "rows of shards that are not there are NaN, with the status pending"),
+     GROUP(OUTPUT), .type = OPTION_FLAG},
     {OPTION("mixed-bits", RUN " " RESUME, NULL, "off",
             "go on though another kernel computed what is there: last digits may differ"),
      GROUP(OUTPUT), HELD(mixed_bits), .type = OPTION_FLAG},
@@ -312,7 +316,8 @@ const struct option option_table[] = {
     {OPTION("progress", RUN " " RESUME " " GRID, "auto|on|off", "auto",
             "a bar on a terminal, else lines now and then"),
      GROUP(TALK), .type = OPTION_CHOICE, .words = "auto on off"},
-    {OPTION("quiet", MODEL " " RESUME " " PLOT " " GRID " " CACHE, NULL, "off", "errors only"),
+    {OPTION("quiet", MODEL " merge " RESUME " " PLOT " " GRID " " CACHE, NULL, "off",
+            "errors only"),
      GROUP(TALK), LETTER('q'), .type = OPTION_FLAG},
     {OPTION("verbose", MODEL " " RESUME " " GRID, NULL, "off",
             "say more: device, kernel, chunks, options"),

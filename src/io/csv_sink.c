@@ -184,6 +184,15 @@ static uint32_t plan_tables(const struct result_list *list, struct table_plan *o
     return n;
 }
 
+uint32_t csv_tables(const struct result_list *list, const char **word) {
+    struct table_plan *plan = calloc((size_t)list->count + 2, sizeof *plan);
+    uint32_t tables = plan ? plan_tables(list, plan) : 0;
+    for (uint32_t i = 0; i < tables; i++)
+        word[i] = plan[i].word;
+    free(plan);
+    return tables;
+}
+
 static bool is_in(const struct result_array *a, const struct table_plan *t) {
     const char *of = a->words.table;
     if (t->heads >> a->role & 1)

@@ -7,6 +7,10 @@
 #include "io/io.h"
 #include "io/reader.h"
 
+struct journal_stream;
+struct journal_reader;
+struct merge;
+
 // What a format does not do is NULL. Readers return SHOAL_MEMORY with or without a message; the
 // arena has no handler.
 struct io_format {
@@ -14,6 +18,14 @@ struct io_format {
     const char *endings[3]; // NULL after the last; the first is the one that messages name
     struct sink *(*sink_new)(const char *path, uint32_t threads);
     uint64_t (*bytes)(const struct result_list *list);
+    // Where the data of each array begin in a whole file of that list, whose streams (journal.h)
+    // have come to `total`; UINT64_MAX: nobody knows. `beside` is a path beside which files may be
+    // made.
+    shoal_code (*places)(const char *beside, const struct result_list *list,
+                         const struct journal_stream *total, uint64_t *start, struct report *r);
+    // Of a format of text (merge.h): looks at a shard, and puts the lines of all together.
+    shoal_code (*look)(struct merge *m, uint64_t shard, struct journal_reader *d, struct report *r);
+    shoal_code (*merge)(const struct merge *m, struct report *r);
     shoal_code (*table_read)(const char *path, struct arena *arena, struct table *out,
                              struct report *r);
     // A result of ours; see io_ends_read.
@@ -49,6 +61,16 @@ IO_FORMATS(IO_DECLARE)
 struct sink *csv_sink_new(const char *path, uint32_t threads);
 struct sink *npz_sink_new(const char *path, uint32_t threads);
 struct sink *hdf5_sink_new(const char *path, uint32_t threads);
+
+shoal_code npz_places(const char *beside, const struct result_list *list,
+                      const struct journal_stream *total, uint64_t *start, struct report *r);
+shoal_code hdf5_places(const char *beside, const struct result_list *list,
+                       const struct journal_stream *total, uint64_t *start, struct report *r);
+shoal_code csv_look(struct merge *m, uint64_t shard, struct journal_reader *d, struct report *r);
+shoal_code csv_merge(const struct merge *m, struct report *r);
+// The words of the tables beside a CSV file; returns how many there are, at most two more than
+// arrays, with the file itself, whose word is NULL.
+uint32_t csv_tables(const struct result_list *list, const char **word);
 
 uint64_t csv_bytes(const struct result_list *list);
 uint64_t npz_bytes(const struct result_list *list);

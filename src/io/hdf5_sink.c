@@ -569,3 +569,25 @@ struct sink *hdf5_sink_new(const char *path, uint32_t threads) {
     }
     return &s->sink;
 }
+
+// ---- Places of a whole file ---------------------------------------------------------------------
+
+// The first part of such a file is made to see where its datasets are.
+shoal_code hdf5_places(const char *beside, const struct result_list *list,
+                       const struct journal_stream *total, uint64_t *start, struct report *r) {
+    char *path = NULL;
+    (void)total;
+    struct sink *sink = asprintf(&path, "%s.places.h5", beside) < 0 ? NULL : hdf5_sink_new(path, 1);
+    if (!sink) {
+        free(path);
+        return report_error(r, SHOAL_MEMORY, "%s: not enough memory", beside);
+    }
+    struct result_list copy = *list;
+    struct hdf5_sink *s = (struct hdf5_sink *)sink;
+    shoal_code code = hdf5_begin(sink, &copy, r);
+    for (uint32_t i = 0; i < list->count && code == SHOAL_OK; i++)
+        start[i] = has_place(s, i) ? s->placed.array[i].start : UINT64_MAX;
+    sink->free(sink);
+    free(path);
+    return code;
+}

@@ -175,8 +175,11 @@ shoal_code journal_take(struct journal_reader *d, const struct journal_order *or
 typedef bool journal_look(void *user, const struct journal_range *range);
 bool journal_same(int fd, uint64_t at, const struct journal_stream *s);
 
-// Looks at every range, up to the first that is not as it should be, and then goes on from there:
-// the files get the names of those that are being made.
+// Looks at every range, up to the first that is not as it should be.
+shoal_code journal_find(struct journal_reader *d, uint32_t streams, journal_look *look, void *user,
+                        struct journal_found *out, struct report *r);
+
+// The same, and then goes on from there: the files get the names of those that are being made.
 shoal_code journal_resume(struct journal *j, struct journal_reader *d,
                           const struct journal_order *order, const struct result_list *list,
                           uint32_t streams, struct file_part *const *part, uint32_t parts,

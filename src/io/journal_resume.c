@@ -53,8 +53,8 @@ static void find_ranges(struct journal_reader *d, struct journal_range *g, journ
     }
 }
 
-static shoal_code find(struct journal_reader *d, uint32_t streams, journal_look *look, void *user,
-                       struct journal_found *out, struct report *r) {
+shoal_code journal_find(struct journal_reader *d, uint32_t streams, journal_look *look, void *user,
+                        struct journal_found *out, struct report *r) {
     struct journal_range g = {.streams = streams,
                               .stream = calloc((size_t)streams + 1, sizeof *g.stream)};
     *out = (struct journal_found){.end = d->at, .crc = d->crc};
@@ -155,7 +155,7 @@ shoal_code journal_resume(struct journal *j, struct journal_reader *d,
                           uint32_t streams, struct file_part *const *part, uint32_t parts,
                           journal_look *look, void *user, struct journal_found *out,
                           struct report *r) {
-    shoal_code code = find(d, streams, look, user, out, r);
+    shoal_code code = journal_find(d, streams, look, user, out, r);
     if (code == SHOAL_OK)
         code = check_found(d, part[0], out, r);
     if (code == SHOAL_OK)

@@ -316,3 +316,35 @@ struct sink *npz_sink_new(const char *path, uint32_t threads) {
     }
     return &s->sink;
 }
+
+// ---- Places of a whole file ---------------------------------------------------------------------
+
+// As npz_end lays them out: what waited is behind the others, in order.
+static void place_waiting(struct npz_sink *s, const struct journal_stream *total, uint64_t *start) {
+    const struct result_list *list = s->placed.pieces.list;
+    uint64_t end = s->laid_out;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct result_array *a = &list->array[i];
+        if (!placed_waits(a))
+            continue;
+        uint64_t width = total[i].width ? total[i].width : 1;
+        start[i] = end + zip_local_bytes(s->member[i]) + NPY_HEADER;
+        end = start[i] +
+              (a->type == TYPE_TEXT ? list->of.rows * width * sizeof(uint32_t) : total[i].bytes);
+    }
+}
+
+shoal_code npz_places(const char *beside, const struct result_list *list,
+                      const struct journal_stream *total, uint64_t *start, struct report *r) {
+    struct sink *sink = npz_sink_new(beside, 1);
+    if (!sink)
+        return report_error(r, SHOAL_MEMORY, "%s: not enough memory", beside);
+    struct npz_sink *s = (struct npz_sink *)sink;
+    shoal_code code = lay_out(s, list, r);
+    for (uint32_t i = 0; i < list->count && code == SHOAL_OK; i++)
+        start[i] = placed_has_place(&list->array[i]) ? s->placed.array[i].start : UINT64_MAX;
+    if (code == SHOAL_OK)
+        place_waiting(s, total, start);
+    sink->free(sink);
+    return code;
+}
