@@ -19,8 +19,8 @@ struct io_format {
     struct sink *(*sink_new)(const char *path, uint32_t threads);
     uint64_t (*bytes)(const struct result_list *list);
     // Where the data of each array begin in a whole file of that list, whose streams (journal.h)
-    // have come to `total`; UINT64_MAX: nobody knows. `beside` is a path beside which files may be
-    // made.
+    // have come to `total`; UINT64_MAX: nowhere, or nobody knows (text). `beside` is a path beside
+    // which files may be made.
     shoal_code (*places)(const char *beside, const struct result_list *list,
                          const struct journal_stream *total, uint64_t *start, struct report *r);
     // Of a format of text (merge.h): looks at a shard, and puts the lines of all together.

@@ -414,17 +414,27 @@ static shoal_code put_numbers(struct put_context *c, uint32_t array, struct repo
     return code;
 }
 
+// Datasets of numbers that waited come first, so that where they are depends on lengths alone.
+static shoal_code create_flat(struct put_context *c, uint64_t length, struct report *r) {
+    const struct result_list *list = c->sink->placed.pieces.list;
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < list->count && code == SHOAL_OK; i++)
+        if (list->array[i].axes == AXES_FLAT)
+            code = create_dataset(c->sink, c->h, i, length, r);
+    return code;
+}
+
 static shoal_code put_waiting(struct put_context *c, struct report *r) {
     const struct pieces *p = &c->sink->placed.pieces;
-    shoal_code code = SHOAL_OK;
+    shoal_code code = create_flat(c, p->flat_done, r);
     for (uint32_t i = 0; i < p->list->count && code == SHOAL_OK; i++) {
         const struct result_array *a = &p->list->array[i];
-        if (!placed_waits(a))
-            continue;
-        code =
-            create_dataset(c->sink, c->h, i, result_length(a, p->list->of.rows, p->flat_done), r);
-        if (code == SHOAL_OK)
-            code = a->type == TYPE_TEXT ? put_texts(c, i, r) : put_numbers(c, i, r);
+        if (a->axes == AXES_FLAT)
+            code = put_numbers(c, i, r);
+        else if (placed_waits(a))
+            code = create_dataset(c->sink, c->h, i, p->list->of.rows, r);
+        if (code == SHOAL_OK && placed_waits(a) && a->axes != AXES_FLAT)
+            code = put_texts(c, i, r);
     }
     return code;
 }
@@ -572,11 +582,34 @@ struct sink *hdf5_sink_new(const char *path, uint32_t threads) {
 
 // ---- Places of a whole file ---------------------------------------------------------------------
 
-// The first part of such a file is made to see where its datasets are.
+// Where the numbers that waited are, once the file is opened again to take them.
+static shoal_code find_flat(struct hdf5_sink *s, const struct journal_stream *total,
+                            uint64_t *start, struct report *r) {
+    const struct result_list *list = s->placed.pieces.list;
+    struct put_context c = {s, hdf5_enter(s->path, r)};
+    uint64_t length = 0;
+    if (!c.h)
+        return SHOAL_IO;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->array[i].axes == AXES_FLAT)
+            length = total[i].bytes / result_type_bytes(list->array[i].type);
+    shoal_code code = enter_file(s, c.h, NULL, r);
+    if (code == SHOAL_OK)
+        code = open_placed(&c, r);
+    if (code == SHOAL_OK)
+        code = create_flat(&c, length, r);
+    for (uint32_t i = 0; i < list->count && code == SHOAL_OK; i++)
+        if (list->array[i].axes == AXES_FLAT)
+            start[i] = c.h->H5Dget_offset(s->dataset[i]);
+    code = leave_file(s, c.h, code, r);
+    hdf5_leave(c.h);
+    return code;
+}
+
+// Such a file is made, without data, to see where its datasets are.
 shoal_code hdf5_places(const char *beside, const struct result_list *list,
                        const struct journal_stream *total, uint64_t *start, struct report *r) {
     char *path = NULL;
-    (void)total;
     struct sink *sink = asprintf(&path, "%s.places.h5", beside) < 0 ? NULL : hdf5_sink_new(path, 1);
     if (!sink) {
         free(path);
@@ -587,6 +620,8 @@ shoal_code hdf5_places(const char *beside, const struct result_list *list,
     shoal_code code = hdf5_begin(sink, &copy, r);
     for (uint32_t i = 0; i < list->count && code == SHOAL_OK; i++)
         start[i] = has_place(s, i) ? s->placed.array[i].start : UINT64_MAX;
+    if (code == SHOAL_OK)
+        code = find_flat(s, total, start, r);
     sink->free(sink);
     free(path);
     return code;

@@ -76,12 +76,6 @@ static struct result_list list_of_shard(const struct merge *m, const struct merg
     return list;
 }
 
-static shoal_code unreadable(const struct result_list *list, const struct io_format *f,
-                             const char *path, struct report *r) {
-    return report_error(r, SHOAL_INPUT, "%s: shards %s cannot be merged in %s; write .npz or .csv",
-                        path, list->of.kind == SAMPLES_OWN ? "of --save steps" : "", f->name);
-}
-
 // Two passes over the journal: how much there is, which says where it is, and whether it is good.
 static shoal_code look_at(struct merge *m, struct merge_shard *s, const struct io_format *f,
                           struct journal_reader *d, struct report *r) {
@@ -95,9 +89,6 @@ static shoal_code look_at(struct merge *m, struct merge_shard *s, const struct i
         code = journal_find(d, list.count, pass, NULL, &told, r);
     if (code == SHOAL_OK)
         code = f->places(m->path, &list, told.stream, s->start, r);
-    for (uint32_t i = 0; i < list.count && code == SHOAL_OK; i++)
-        if (list.array[i].axes == AXES_FLAT && s->start[i] == UINT64_MAX)
-            code = unreadable(&list, f, s->path, r);
     d->at = at;
     d->crc = crc;
     struct looking l = {m, s, bytes};
