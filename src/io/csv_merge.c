@@ -16,7 +16,7 @@ enum { PIECE = 1 << 16 };
 
 // A table of a shard, read line by line.
 struct lines {
-    const char *path;
+    char *path;
     int fd;
     uint64_t size, at; // of the file; of the next piece
     char *piece;
@@ -54,7 +54,8 @@ static shoal_code next_line(struct lines *l, struct report *r) {
     return code;
 }
 
-static shoal_code open_lines(struct lines *l, const char *path, struct report *r) {
+// `path` becomes its own.
+static shoal_code open_lines(struct lines *l, char *path, struct report *r) {
     *l = (struct lines){.path = path, .fd = -1, .piece = malloc(PIECE)};
     if (!l->piece)
         return report_error(r, SHOAL_MEMORY, "%s: not enough memory", path);
@@ -66,7 +67,9 @@ static void close_lines(struct lines *l) {
     if (l->fd >= 0)
         close(l->fd);
     free(l->piece);
+    free(l->path);
     buf_free(&l->line);
+    *l = (struct lines){.fd = -1};
 }
 
 static size_t run_length(const struct buf *line) {
@@ -105,55 +108,74 @@ static shoal_code put_row(struct out *o, struct lines *l, struct report *r) {
     return code;
 }
 
-static shoal_code put_rows(const struct merge *m, struct out *o, struct lines *l,
-                           struct report *r) {
-    shoal_code code = SHOAL_OK;
-    buf_put(&o->text, l[0].line.data, l[0].line.length);
-    for (uint64_t i = 0; i < m->shards && code == SHOAL_OK; i++)
-        code = next_line(&l[i], r);
-    for (uint64_t row = 0; row < m->list->of.rows && code == SHOAL_OK; row++) {
-        uint64_t shard;
-        merge_find(m, row, &shard);
-        if (!l[shard].line.length)
-            code = report_error(r, SHOAL_INPUT, "%s: has fewer rows than a shard of that number",
-                                l[shard].path);
-        else
-            code = put_row(o, &l[shard], r);
-    }
-    for (uint64_t i = 0; i < m->shards && code == SHOAL_OK; i++)
-        if (l[i].line.length)
-            code = report_error(r, SHOAL_INPUT, "%s: has more rows than a shard of that number",
-                                l[i].path);
-    return code == SHOAL_OK ? flush(o, 0, r) : code;
-}
-
 // The place of a table; malloc'ed.
 static char *table_path(const char *path, const char *word) {
     return word ? csv_side_path(path, word) : strdup(path);
 }
 
-static shoal_code merge_table(const struct merge *m, const char *path, const char *word,
-                              struct out *o, struct report *r) {
-    struct lines *l = calloc((size_t)m->shards, sizeof *l);
-    char **paths = calloc((size_t)m->shards, sizeof *paths), *own = table_path(path, word);
-    shoal_code code = l && paths && own ? file_part_open(&o->part, own, r)
-                                        : report_error(r, SHOAL_MEMORY, "out of memory");
-    uint64_t opened = 0;
-    for (; opened < m->shards && code == SHOAL_OK; opened++) {
-        paths[opened] = table_path(m->shard[opened].path, word);
-        code = paths[opened] ? open_lines(&l[opened], paths[opened], r)
-                             : report_error(r, SHOAL_MEMORY, "out of memory");
+// A table of all shards; one is open at a time where they come one after the other.
+struct shards {
+    const struct merge *merge;
+    const char *word;
+    struct lines *lines; // [shards]
+    struct out *out;
+};
+
+// Its first line, the head, is the first of the whole.
+static shoal_code open_shard(struct shards *t, uint64_t shard, struct report *r) {
+    struct lines *l = &t->lines[shard];
+    char *path = table_path(t->merge->shard[shard].path, t->word);
+    if (!path)
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    shoal_code code = open_lines(l, path, r);
+    if (code == SHOAL_OK && shard == 0)
+        buf_put(&t->out->text, l->line.data, l->line.length);
+    return code == SHOAL_OK ? next_line(l, r) : code;
+}
+
+static shoal_code end_shard(struct shards *t, uint64_t shard, struct report *r) {
+    struct lines *l = &t->lines[shard];
+    shoal_code code =
+        l->line.length
+            ? report_error(r, SHOAL_INPUT, "%s: has more rows than a shard of that number", l->path)
+            : SHOAL_OK;
+    close_lines(l);
+    return code;
+}
+
+static shoal_code put_rows(struct shards *t, struct report *r) {
+    const struct merge *m = t->merge;
+    shoal_code code = SHOAL_OK;
+    for (uint64_t row = 0; row < m->list->of.rows && code == SHOAL_OK; row++) {
+        uint64_t shard, local = merge_find(m, row, &shard);
+        struct lines *l = &t->lines[shard];
+        if (local == 0)
+            code = open_shard(t, shard, r);
+        if (code == SHOAL_OK && !l->line.length)
+            code = report_error(r, SHOAL_INPUT, "%s: has fewer rows than a shard of that number",
+                                l->path);
+        if (code == SHOAL_OK)
+            code = put_row(t->out, l, r);
+        if (code == SHOAL_OK && local + 1 == m->shard[shard].rows)
+            code = end_shard(t, shard, r);
     }
+    return code == SHOAL_OK ? flush(t->out, 0, r) : code;
+}
+
+static shoal_code merge_table(const struct merge *m, const char *word, struct out *o,
+                              struct report *r) {
+    struct shards t = {m, word, calloc((size_t)m->shards, sizeof *t.lines), o};
+    char *path = table_path(m->path, word);
+    for (uint64_t i = 0; t.lines && i < m->shards; i++)
+        t.lines[i].fd = -1;
+    shoal_code code = t.lines && path ? file_part_open(&o->part, path, r)
+                                      : report_error(r, SHOAL_MEMORY, "out of memory");
     if (code == SHOAL_OK)
-        code = put_rows(m, o, l, r);
-    for (uint64_t i = 0; l && paths && i < opened; i++) {
-        if (paths[i])
-            close_lines(&l[i]);
-        free(paths[i]);
-    }
-    free(l);
-    free(paths);
-    free(own);
+        code = put_rows(&t, r);
+    for (uint64_t i = 0; t.lines && i < m->shards; i++)
+        close_lines(&t.lines[i]);
+    free(t.lines);
+    free(path);
     return code;
 }
 
@@ -238,7 +260,7 @@ shoal_code csv_merge(const struct merge *m, struct report *r) {
     for (uint32_t i = 0; o && i < tables; i++)
         o[i].part.fd = -1;
     for (uint32_t i = 0; i < tables && code == SHOAL_OK; i++)
-        code = merge_table(m, m->path, word[i], &o[i], r);
+        code = merge_table(m, word[i], &o[i], r);
     for (uint32_t i = tables; i-- > 0 && code == SHOAL_OK;)
         code = file_part_commit(&o[i].part, r);
     for (uint32_t i = 0; o && i < tables; i++) {

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BLOCK_ROWS = 4096, BLOCK_BYTES = 16 << 20 };
@@ -104,6 +105,28 @@ static shoal_code look_at(struct merge *m, struct merge_shard *s, const struct i
     return code;
 }
 
+static void close_shard(struct merge_shard *s) {
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+}
+
+// Opens one again that was looked at, which must be the same.
+static shoal_code open_again(struct merge *m, uint64_t shard, struct report *r) {
+    struct merge_shard *s = &m->shard[shard];
+    struct stat now;
+    uint64_t size;
+    if (s->fd >= 0)
+        return SHOAL_OK;
+    close_shard(&m->shard[m->open]);
+    m->open = shard;
+    shoal_code code = file_open(s->path, &s->fd, &size, r);
+    if (code == SHOAL_OK &&
+        (fstat(s->fd, &now) < 0 || now.st_dev != s->device || now.st_ino != s->inode))
+        code = report_error(r, SHOAL_IO, "%s: was replaced meanwhile", s->path);
+    return code;
+}
+
 shoal_code merge_open(struct merge *m, uint64_t shard, struct journal_reader *d, struct report *r) {
     struct merge_shard *s = &m->shard[shard];
     const struct io_format *f = io_format_readable(s->path, r);
@@ -112,14 +135,22 @@ shoal_code merge_open(struct merge *m, uint64_t shard, struct journal_reader *d,
         return SHOAL_INPUT;
     if (f->look)
         return f->look(m, shard, d, r);
+    struct stat now;
     shoal_code code = file_open(s->path, &s->fd, &size, r);
-    return code == SHOAL_OK ? look_at(m, s, f, d, r) : code;
+    if (code == SHOAL_OK && fstat(s->fd, &now) == 0) {
+        s->device = now.st_dev;
+        s->inode = now.st_ino;
+    }
+    if (code == SHOAL_OK)
+        code = look_at(m, s, f, d, r);
+    if (!m->strided)
+        close_shard(s);
+    return code;
 }
 
 void merge_close(struct merge *m) {
     for (uint64_t i = 0; m->shard && i < m->shards; i++) {
-        if (m->shard[i].fd >= 0)
-            close(m->shard[i].fd);
+        close_shard(&m->shard[i]);
         free(m->shard[i].start);
     }
     free(m->shard);
@@ -153,6 +184,9 @@ static bool make_room(struct block *b, uint32_t array, uint64_t bytes) {
 static shoal_code read_bytes(const struct block *b, uint64_t shard, uint32_t array, uint64_t at,
                              void *out, uint64_t bytes, struct report *r) {
     const struct merge_shard *s = &b->merge->shard[shard];
+    shoal_code code = open_again(b->merge, shard, r);
+    if (code != SHOAL_OK)
+        return code;
     return file_read_at(s->fd, s->path, s->start[array] + at, out, (size_t)bytes, r);
 }
 

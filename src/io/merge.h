@@ -11,11 +11,15 @@
 #include "result/result_list.h"
 #include "result/sink.h"
 
+#include <sys/types.h>
+
 struct merge_shard {
-    const char *path;              // NULL: it is missing
-    uint64_t rows;                 // that a shard of this number has,
-    uint64_t done;                 // and that are there
-    int fd;                        // -1: not open
+    const char *path; // NULL: it is missing
+    uint64_t rows;    // that a shard of this number has,
+    uint64_t done;    // and that are there
+    int fd;           // -1: not open, for there may be more than can be
+    dev_t device;     // the file that was looked at
+    ino_t inode;
     uint64_t *start;               // [arrays] of data
     struct journal_stream *stream; // [streams] of all ranges together
 };
@@ -27,6 +31,7 @@ struct merge {
     struct merge_shard *shard; // [shards]
     uint64_t shards;
     bool strided;
+    uint64_t open;                  // the one that is, where they come one after the other
     const char *path;               // of the whole,
     const struct result_list *list; // and what it is
     merge_fill *fill;               // run numbers, inputs and texts
