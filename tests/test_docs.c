@@ -12,7 +12,14 @@ static const char *const pages[] = {
     "README.md",           "docs/design.md",       "docs/testing.md",  "docs/dependencies.md",
     "docs/performance.md", "docs/measurements.md", "docs/language.md", "docs/results.md",
     "docs/summaries.md",   "docs/timing.md",       "docs/drivers.md",  "docs/examples.md",
-    "docs/plots.md",       "docs/gallery.md"};
+    "docs/plots.md",       "docs/gallery.md",      "docs/cluster.md"};
+
+// Lines of a batch system's own.
+static bool is_of_slurm(const char *text, const char *at) {
+    while (at > text && at[-1] != '\n')
+        at--;
+    return !strncmp(at, "#SBATCH", 7) || !strncmp(at, "sbatch", 6);
+}
 
 static bool is_option(const char *name, size_t length) {
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
@@ -37,7 +44,8 @@ TEST(docs_name_options_that_exist) {
                    isdigit((unsigned char)at[length]))
                 length++;
             bool word = length > 1 && (before == ' ' || before == '`' || before == '(');
-            if (word && strncmp(at, "check", 5) && strncmp(at, "long", 4)) {
+            if (word && strncmp(at, "check", 5) && strncmp(at, "long", 4) &&
+                !is_of_slurm(text, at)) {
                 CHECK_MSG(is_option(at, length), "%s: --%.*s is no option", pages[p], (int)length,
                           at);
                 found++;

@@ -164,6 +164,8 @@ static const struct change {
     {"threshold", "", "3"},
     {"reuses", "", "5"},
     {"no-fallback", "", "on"},
+    {"resume", "", "on"},
+    {"mixed-bits", "", "on"},
     {"threads", "", "1"},
     {"chunk", "", "2"},
     {"memory", "", "1K"},

@@ -290,12 +290,13 @@ static void array_free(struct sink *s) { free(((struct array_sink *)s)->to); }
 
 shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_array *arrays,
                              size_t count, shoal_tally *tally, shoal_log *log) {
-    struct array_sink sink = {.base = {array_begin, array_chunk, array_end, array_free},
-                              .given = arrays,
-                              .count = count,
-                              .call = "shoal_solver_run_arrays",
-                              .threads = s->plan->threads,
-                              .team = &s->runner.pool.team};
+    struct array_sink sink = {
+        .base = {.begin = array_begin, .chunk = array_chunk, .end = array_end, .free = array_free},
+        .given = arrays,
+        .count = count,
+        .call = "shoal_solver_run_arrays",
+        .threads = s->plan->threads,
+        .team = &s->runner.pool.team};
     shoal_code code = solver_run_into(s, batch->batch, &sink.base, NULL, tally, log);
     array_free(&sink.base);
     return code;

@@ -171,7 +171,10 @@ shoal_code solver_run_result(shoal_solver *s, const shoal_batch *batch, shoal_re
     shoal_result *x = calloc(1, sizeof *x);
     if (!x)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    struct memory_sink sink = {.base = {memory_begin, memory_chunk, memory_end, memory_free},
+    struct memory_sink sink = {.base = {.begin = memory_begin,
+                                        .chunk = memory_chunk,
+                                        .end = memory_end,
+                                        .free = memory_free},
                                .to = x,
                                .threads = s->plan->threads,
                                .team = &s->runner.pool.team};

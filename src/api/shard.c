@@ -16,7 +16,7 @@ static bool read_number(const char **at, uint64_t *out) {
 
 // The number that a variable of the environment is; `otherwise` where there is none.
 static bool read_variable(const char *name, const uint64_t *otherwise, uint64_t *out) {
-    const char *text = getenv(name);
+    const char *text = secure_getenv(name);
     if (!text && otherwise) {
         *out = *otherwise;
         return true;

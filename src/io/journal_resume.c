@@ -11,25 +11,31 @@
 // ---- Ranges that are there ----------------------------------------------------------------------
 
 // False: more than fits, so that it cannot be.
+static bool add_streams(struct journal_found *f, const struct journal_range *g) {
+    for (uint32_t i = 0; i < g->streams; i++) {
+        struct journal_stream *s = &f->stream[i];
+        s->crc = zip_crc_join(s->crc, g->stream[i].crc, g->stream[i].bytes);
+        s->width = g->stream[i].width > s->width ? g->stream[i].width : s->width;
+        if (__builtin_add_overflow(s->bytes, g->stream[i].bytes, &s->bytes))
+            return false;
+    }
+    return true;
+}
+
 static bool add_range(struct journal_found *f, const struct journal_range *g) {
     struct sink_there *t = &f->there;
-    bool over = __builtin_add_overflow(t->rows, g->rows, &t->rows) |
-                __builtin_add_overflow(f->samples, g->samples, &f->samples) |
-                __builtin_add_overflow(t->steps, g->steps, &t->steps) |
-                __builtin_add_overflow(t->rejected, g->rejected, &t->rejected) |
-                __builtin_add_overflow(t->f_evals, g->f_evals, &t->f_evals);
+    if (__builtin_add_overflow(t->rows, g->rows, &t->rows) ||
+        __builtin_add_overflow(f->samples, g->samples, &f->samples) || !add_streams(f, g))
+        return false;
+    t->steps += g->steps;
+    t->rejected += g->rejected;
+    t->f_evals += g->f_evals;
     for (int i = 0; i < SHOAL_STATUS_COUNT; i++) {
         if (g->by_status[i] && !t->by_status[i])
             t->first[i] = g->first_run[i];
         t->by_status[i] += g->by_status[i];
     }
-    for (uint32_t i = 0; i < g->streams; i++) {
-        struct journal_stream *s = &f->stream[i];
-        s->crc = zip_crc_join(s->crc, g->stream[i].crc, g->stream[i].bytes);
-        over |= __builtin_add_overflow(s->bytes, g->stream[i].bytes, &s->bytes);
-        s->width = g->stream[i].width > s->width ? g->stream[i].width : s->width;
-    }
-    return !over;
+    return true;
 }
 
 // Ranges follow each other; a line that is something else is passed over.

@@ -178,8 +178,9 @@ static double processor_seconds(void) {
 }
 
 static shoal_code run(struct pilot *p, double seconds, double *took) {
-    struct count_sink sink = {.base = {count_begin, count_chunk, count_end, count_free},
-                              .times = 1};
+    struct count_sink sink = {
+        .base = {.begin = count_begin, .chunk = count_chunk, .end = count_end, .free = count_free},
+        .times = 1};
     struct alarm alarm = {.seconds = seconds};
     struct dispatch_control control = {.stop = {&alarm.stop}};
     struct arena arena = {0};
