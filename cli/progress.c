@@ -35,7 +35,7 @@ static void put_time(char *text, size_t size, double seconds) {
 static void put_rate(char *text, size_t size, const struct progress *p, const shoal_progress *now) {
     char left[32], number[32];
     text[0] = 0;
-    double rate = now->seconds > 0 ? (double)now->done / now->seconds : 0;
+    double rate = now->seconds > 0 ? (double)(now->done - now->before) / now->seconds : 0;
     if (!p->rates || !(rate > 0))
         return;
     put_time(left, sizeof left, (double)(now->total - now->done) / rate);

@@ -267,6 +267,11 @@ void show_tally(const struct talk *talk, const shoal_tally *s, const struct aske
     fputs(" rejected", stderr);
     if (durations)
         fprintf(stderr, "; %.3g s", s->seconds);
+    if (s->resumed) {
+        fputs("; ", stderr);
+        put_count(stderr, s->resumed);
+        fputs(" were there", stderr);
+    }
     if (talk->notes)
         fprintf(stderr, "; %zu note%s", talk->notes, talk->notes == 1 ? "" : "s");
     fputc('\n', stderr);

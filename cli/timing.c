@@ -41,8 +41,9 @@ static uint64_t result_bytes(const shoal_log *log) {
     return bytes[0] ? bytes[0] : bytes[1];
 }
 
+// Of what an earlier run has left nobody knows how long it took.
 static void show_rates(const shoal_log *log, const shoal_tally *s) {
-    if (!(s->seconds > 0) || !s->done)
+    if (!(s->seconds > 0) || !s->done || s->resumed)
         return;
     char runs[32], steps[32];
     fprintf(stderr, "rate\n  %s trajectories/s, %s steps/s, %.3g GB/s of results\n",

@@ -629,7 +629,8 @@ SHOAL_API shoal_array_info shoal_solver_array_at(const shoal_solver *solver, uin
 
 typedef struct shoal_progress {
     uint64_t done, total; // trajectories
-    double seconds;       // since the run began
+    double seconds;       // since the run began,
+    uint64_t before;      // before which so many were done
 } shoal_progress;
 
 // Called by the thread that runs, a few times a second.
@@ -660,6 +661,7 @@ typedef struct shoal_tally {
     uint64_t steps, rejected, f_evals;
     double seconds;
     bool complete;
+    uint64_t resumed; // of `done`, those that an earlier run has left
 } shoal_tally;
 
 // Where and why a trajectory failed: the states whose derivative is not finite at its last good

@@ -21,7 +21,8 @@ void dispatch_show(struct dispatch *d, uint64_t done) {
     d->shown = done > d->shown ? done : d->shown;
     c->progress(&(shoal_progress){.done = d->shown + d->job->beside,
                                   .total = d->job->rows + d->job->beside,
-                                  .seconds = (double)(clock_ns() - d->start_ns) * 1e-9},
+                                  .seconds = (double)(clock_ns() - d->start_ns) * 1e-9,
+                                  .before = d->job->first},
                 c->user);
 }
 

@@ -489,6 +489,7 @@ static void take_there(struct batch_run *b, const struct sink_there *t) {
     shoal_tally *tally = b->tally;
     b->delivered = t->rows;
     tally->done += t->rows;
+    tally->resumed = t->rows;
     tally->steps += t->steps;
     tally->rejected += t->rejected;
     tally->f_evals += t->f_evals;
