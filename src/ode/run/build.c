@@ -120,13 +120,33 @@ static bool is_target_free(const struct build *b) {
 
 // ---- What decides bits --------------------------------------------------------------------------
 
-// Text that says how rows are shared out on a target, and nothing of what is computed.
-static bool is_of_target(const char *component) {
-    static const char *const names[] = {"sizes", "prelude", "refill", "loop", "batch_kernel"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i], component))
+static bool is_one_of(const char *const *names, const char *name, size_t length) {
+    for (; *names; names++)
+        if (strlen(*names) == length && !strncmp(*names, name, length))
             return true;
     return false;
+}
+
+// Text that says how rows are shared out on a target, and nothing of what is computed.
+static bool is_of_target(const char *component) {
+    static const char *const names[] = {"prelude", "refill", "loop", "batch_kernel", NULL};
+    return is_one_of(names, component, strlen(component));
+}
+
+// Of the sizes those that say what is computed: not how many lanes a register has, nor what is
+// written out.
+static void add_sizes(struct sha256 *h, const char *text, size_t length) {
+    static const char define[] = "#define ";
+    static const char *const names[] = {"W",        "WAYS", "UNROLL_STATES", "UNROLL_STAGES",
+                                        "LU_LOOPS", NULL};
+    for (size_t at = 0, n; at < length; at += n) {
+        const char *line = text + at, *end = memchr(line, '\n', length - at);
+        n = end ? (size_t)(end - line) + 1 : length - at;
+        const char *name = line + strlen(define);
+        bool defines = n > strlen(define) && !strncmp(line, define, strlen(define));
+        if (!defines || !is_one_of(names, name, strcspn(name, " \n")))
+            sha256_add(h, line, n);
+    }
 }
 
 // Whether every target gives the same bits: no function of a library, and divisions that are
@@ -155,7 +175,10 @@ static void digest_everywhere(const struct build *b, char out[65]) {
         if (is_of_target(c->name))
             continue;
         sha256_add(&h, c->name, strlen(c->name) + 1);
-        sha256_add(&h, c->own, sizeof c->own);
+        if (!strcmp(c->name, "sizes"))
+            add_sizes(&h, b->source.text.data + c->offset, c->length);
+        else
+            sha256_add(&h, c->own, sizeof c->own);
     }
     sha256_end(&h, digest);
     sha256_hex(digest, out);
