@@ -371,6 +371,22 @@ TEST(resume_refuses_another_job) {
     check_same(&jobs[4], "npz");
 }
 
+// Without --resume what was left is replaced, and that is told.
+TEST(resume_or_begin_anew) {
+    place();
+    leave(&jobs[0], "k.npz");
+    struct check_output o =
+        SHOAL("run", "m.ode", "--device", "cpu", "--sweep", "rho=lin:0:28:20000", "-o", "k.npz");
+    CHECK_INT(o.status, 0);
+    CHECK_HAS(o.err, "a run that was not finished is replaced; --resume goes on with one");
+    o = SHOAL("run", "m.ode", "--device", "cpu", "--sweep", "rho=1,2", "--resume", "-o", "k.npz");
+    CHECK_INT(o.status, 0); // nothing is left to go on with
+    CHECK(!strstr(o.err, "replaced") && !strstr(o.err, "were there"));
+    o = SHOAL("resume", "k.npz");
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "there is nothing to go on with");
+}
+
 // A kernel whose bits may be others is refused by name; where they cannot be, it goes on.
 TEST(resume_and_kernels) {
     static const struct job sines = {"sines", {"--sweep", "a=lin:1:2:20000"}, 20000};

@@ -810,7 +810,9 @@ static shoal_code begin_files(struct csv_sink *s, struct report *r) {
     uint32_t files = s->tables < JOURNAL_FILES ? s->tables : JOURNAL_FILES;
     for (uint32_t i = 0; i < files; i++)
         file[i] = s->table[i].part.fd;
-    return code == SHOAL_OK ? journal_watch(&s->journal, file, files, r) : code;
+    if (code == SHOAL_OK)
+        journal_watch(&s->journal, file, files, r);
+    return code;
 }
 
 static shoal_code csv_begin(struct sink *sink, struct result_list *list, struct report *r) {

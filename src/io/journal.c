@@ -109,8 +109,12 @@ shoal_code journal_begin(struct journal *j, const struct journal_order *order,
     shoal_code code = prepare(j, order, list, streams, part, r);
     if (code == SHOAL_OK && order)
         code = open_file(j, false, r);
+    struct stat older;
     if (code != SHOAL_OK || !order)
         return code;
+    if (!order->resume && fstat(j->fd, &older) == 0 && older.st_size > 0)
+        report_warning(r, "%s: a run that was not finished is replaced; --resume goes on with one",
+                       j->path);
     if (ftruncate(j->fd, 0) < 0)
         return failed(j, "write", errno, r);
     put_head(j);
@@ -183,14 +187,15 @@ static void *sync_now_and_then(void *user) {
     return NULL;
 }
 
-shoal_code journal_watch(struct journal *j, const int *files, uint32_t count, struct report *r) {
+void journal_watch(struct journal *j, const int *files, uint32_t count, struct report *r) {
     if (!j->order)
-        return SHOAL_OK;
+        return;
     j->files = count < JOURNAL_FILES ? count : JOURNAL_FILES;
     memcpy(j->file, files, j->files * sizeof *files);
-    int error = thread_start(&j->thread, sync_now_and_then, j);
-    j->runs = !error;
-    return error ? failed(j, "start a thread for it", error, r) : SHOAL_OK;
+    j->runs = thread_start(&j->thread, sync_now_and_then, j) == 0;
+    if (!j->runs)
+        report_warning(r, "%s: no thread can be started for it: power that fails may cost runs",
+                       j->path);
 }
 
 static void end_thread(struct journal *j) {

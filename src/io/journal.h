@@ -101,8 +101,9 @@ struct journal_found;
 shoal_code journal_continue(struct journal *j, const struct journal_order *order,
                             const struct result_list *list, uint32_t streams, const char *part,
                             const struct journal_found *found, struct report *r);
-// Files with the data of the result, from now on put onto the disk; the thread starts.
-shoal_code journal_watch(struct journal *j, const int *files, uint32_t count, struct report *r);
+// Files with the data of the result, from now on put onto the disk; the thread starts. Where there
+// can be none, a warning says what that means.
+void journal_watch(struct journal *j, const int *files, uint32_t count, struct report *r);
 // More bytes of a stream of the range.
 void journal_put(struct journal *j, uint32_t stream, const void *bytes, size_t length);
 void journal_width(struct journal *j, uint32_t stream, uint64_t width);

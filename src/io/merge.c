@@ -56,7 +56,7 @@ static bool look(void *user, const struct journal_range *g) {
     const struct merge *m = l->merge;
     for (uint32_t i = 0; i < g->streams; i++) {
         uint64_t start = l->shard->start[i];
-        if (m->list->array[i].type == TYPE_TEXT || m->list->array[i].axes == AXES_GRID)
+        if (m->list->array[i].type == TYPE_TEXT || !g->stream[i].bytes)
             continue;
         if (start == UINT64_MAX ||
             !journal_same(l->shard->fd, start + lead_of(m, i) + l->at[i], &g->stream[i]))

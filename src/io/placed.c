@@ -190,7 +190,9 @@ shoal_code placed_start(struct placed *p, struct journal_reader *d, bool found,
     for (uint32_t i = 0; i < p->arrays && files < JOURNAL_FILES; i++)
         if (p->array[i].spool >= 0)
             file[files++] = p->array[i].spool;
-    return code == SHOAL_OK ? journal_watch(&p->journal, file, files, r) : code;
+    if (code == SHOAL_OK)
+        journal_watch(&p->journal, file, files, r);
+    return code;
 }
 
 // ---- Chunks -------------------------------------------------------------------------------------
