@@ -120,14 +120,13 @@ static shoal_code enter_file(struct hdf5_sink *s, const struct hdf5 *h, const ch
     return s->text_type >= 0 ? SHOAL_OK : hdf5_failed(h, name_of(s), "make a type", r);
 }
 
-// Has the library write what it holds, and close the file; after an error it only closes.
+// Has the library write what it holds, and close the file; after an error that is left to
+// hdf5_free.
 static shoal_code leave_file(struct hdf5_sink *s, const struct hdf5 *h, shoal_code code,
                              struct report *r) {
     if (code == SHOAL_OK && h->H5Fflush(s->file, H5_GLOBAL) < 0)
         code = hdf5_failed(h, name_of(s), "write", r);
-    if (code != SHOAL_OK && s->file >= 0)
-        divert(s, h);
-    if (!close_all(s, h) && code == SHOAL_OK)
+    if (code == SHOAL_OK && !close_all(s, h))
         code = hdf5_failed(h, name_of(s), "close", r);
     return code;
 }
@@ -557,6 +556,12 @@ static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
 
 static void hdf5_free(struct sink *sink) {
     struct hdf5_sink *s = (struct hdf5_sink *)sink;
+    if (s->file >= 0) {
+        const struct hdf5 *h = hdf5_enter(s->path, NULL);
+        divert(s, h);
+        close_all(s, h);
+        hdf5_leave(h);
+    }
     placed_free(&s->placed);
     free(s->dataset);
     free(s->path);
