@@ -188,6 +188,22 @@ TEST(shard_words) {
               1);
 }
 
+// A program has the same words.
+TEST(shard_in_c) {
+    const char *words[] = {"sweep=a=lin:1:2:101", "shard=1/3", "resume", "device=cpu", NULL};
+    shoal_log *log = shoal_log_new();
+    shoal_tally tally;
+    place();
+    REQUIRE(run_job(&jobs[0], "ref.csv", "1/3").status == 0);
+    CHECK_INT(shoal_solve("m.ode", words, "k.csv", &tally, log), SHOAL_OK);
+    CHECK(same("ref.csv", "k.csv"));
+    CHECK(tally.done == 34 && tally.resumed == 0);
+    CHECK_INT(shoal_solve("m.ode", words, "k.csv", &tally, log), SHOAL_OK); // all is there
+    CHECK(same("ref.csv", "k.csv"));
+    CHECK(tally.done == 34 && tally.resumed == 34 && tally.complete);
+    shoal_log_free(log);
+}
+
 // The runs of all shards are those of the job, each once, of any number of runs and shards.
 TEST(shard_rows_are_a_partition) {
     shoal_log *log = shoal_log_new();

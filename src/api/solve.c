@@ -34,7 +34,7 @@ static shoal_code read_word(struct solve *s, const char *word, struct report *r)
     const struct option *o = option_find(name);
     if (!o)
         return option_unknown(name, NULL, r);
-    if (!o->info.field && !o->info.kept)
+    if (!o->info.field && !o->info.kept && !o->info.in_batch)
         return option_wrong(o, NULL, r, "is not for shoal_solve");
     const char *value = word[length] ? word + length + 1 : NULL;
     shoal_option_value ignored;
