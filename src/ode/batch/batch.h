@@ -76,8 +76,8 @@ bool batch_is_lost(const struct batch *b, uint64_t run); // what it goes on from
 void batch_refresh(struct batch *b); // checks when something changed; wrong: there are 0 runs
 
 uint64_t batch_runs(const struct batch *b);
-uint64_t batch_rows(const struct batch *b);                     // after --only-runs and --shard
-uint64_t batch_all_rows(const struct batch *b);                 // of all shards
+uint64_t batch_rows(const struct batch *b);     // after --only-runs and --shard
+uint64_t batch_all_rows(const struct batch *b); // of all shards
 // Which shard it is; false: of none.
 bool batch_shard(const struct batch *b, uint64_t *shard, uint64_t *shards, bool *strided);
 uint64_t batch_run_of_row(const struct batch *b, uint64_t row); // run index of the row

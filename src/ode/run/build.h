@@ -51,8 +51,8 @@ struct loaded {
     char key[65];
     char computation[65]; // digest of what decides its bits; that is the key, unless they are the
                           // same on every target
-    bool cached;      // it was there already, in the cache or loaded, or would be
-    bool target_free; // of a CPU: on every target that rounds correctly it has the same bits
+    bool cached;          // it was there already, in the cache or loaded, or would be
+    bool target_free;     // of a CPU: on every target that rounds correctly it has the same bits
     double compile_s, load_s; // 0: it was not, in this process
     shoal_effect effect;
 };
