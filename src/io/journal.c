@@ -2,6 +2,7 @@
 // Writes journals; see journal.h.
 #include "io/journal.h"
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "io/zip.h"
 
@@ -12,16 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SYNC_SECONDS = 5 };
 
-static uint64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
+static uint64_t now_ms(void) { return (uint64_t)clock_unix_ns() / 1000000; }
 
 static shoal_code no_memory(const struct journal *j, struct report *r) {
     return report_error(r, SHOAL_MEMORY, "%s: not enough memory", j->path ? j->path : "journal");
