@@ -255,7 +255,8 @@ static shoal_code run_stretch(const struct trial_side *side, const struct batch 
 // kernel, so these are some of the rows that follow.
 static shoal_code run_before(const struct trial_side *side, const struct batch *b, uint64_t first,
                              uint64_t rows, const struct dispatch_control *control) {
-    struct count_sink sink = {.base = {count_begin, count_chunk, count_end, count_free}};
+    struct count_sink sink = {
+        .base = {.begin = count_begin, .chunk = count_chunk, .end = count_end, .free = count_free}};
     shoal_tally tally = {0};
     if (side->runner->launches)
         return SHOAL_OK;
@@ -266,9 +267,10 @@ static shoal_code run_before(const struct trial_side *side, const struct batch *
 shoal_code trial_run(const struct trial_side *side, const struct batch *b, uint64_t first,
                      uint64_t rows, const struct dispatch_control *control, struct kept **kept,
                      struct trial_time *out) {
-    struct count_sink sink = {.base = {count_begin, count_chunk, count_end, count_free},
-                              .kept = *kept,
-                              .times = *kept ? 0 : 2};
+    struct count_sink sink = {
+        .base = {.begin = count_begin, .chunk = count_chunk, .end = count_end, .free = count_free},
+        .kept = *kept,
+        .times = *kept ? 0 : 2};
     const struct kernel *stiff;
     shoal_tally tally = {0};
     shoal_code code = run_before(side, b, first, rows, control);
