@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `make bench-gpu`: ensembles on a GPU, kernel time and end to end, each against its bar.
 //
-// SHOAL_BENCH_ONLY=TEXT measures the ensembles with that text in their name, SHOAL_BENCH_PARTS
-// shows the host's time.
+// SHOAL_BENCH_ONLY=TEXT measures the ensembles with that text in their name, - none of them and the
+// rest, SHOAL_BENCH_PARTS shows the host's time.
 //
 // A row has the figures of CuBIE 0.17 on such a card, measured 2026-11 beside commit 6ca552f; it
 // compiles with contraction, approximate division and functions, and flush to zero. The error is
@@ -379,6 +379,13 @@ static const struct ensemble table[] = {
 };
 enum { ENSEMBLES = sizeof table / sizeof *table };
 
+static const struct ensemble *named(const char *name) {
+    for (int i = 0; i < ENSEMBLES; i++)
+        if (!strcmp(table[i].name, name))
+            return &table[i];
+    abort();
+}
+
 static double ratio(const double *kernel, const char *over, const char *under) {
     double a = NAN, b = NAN;
     for (int i = 0; i < ENSEMBLES; i++) {
@@ -468,13 +475,13 @@ static void bench_table(double kernel_of[ENSEMBLES]) {
     for (int i = 0; i < ENSEMBLES; i++) {
         const char *only = getenv("SHOAL_BENCH_ONLY");
         kernel_of[i] = NAN;
-        if (!only || strstr(table[i].name, only))
+        if (!only || (strcmp(only, "-") && strstr(table[i].name, only)))
             bench_ensemble(&table[i], &kernel_of[i]);
     }
 }
 
 static void bench_small(void) {
-    const struct ensemble *e = &table[2];
+    const struct ensemble *e = named("Lorenz tsit5 f32 1e-5");
     struct job j = job_new(e, 8, device, 0);
     double kernel = kernel_ms(&j, 200), wall = wall_ms(&j, 2000);
     row("8 Lorenz trajectories, warm solver, wall", wall * 1e3, "us", 20);
@@ -515,7 +522,7 @@ static void bench_compile(const char *what, struct ensemble e, double bar) {
 
 // Time per trajectory when the batch is 20 times the memory given, against one that fits.
 static void bench_memory(void) {
-    struct ensemble e = table[0];
+    struct ensemble e = *named("Lorenz rk4 f32, 1024 steps");
     uint64_t n = 1ull << 23;
     double ms[2];
     for (int tight = 0; tight < 2; tight++) {
@@ -554,13 +561,15 @@ int main(int argc, char **argv) {
     bench_table(kernel);
     puts("\n| what | figure | bar |\n|---|---|---|");
     bench_summaries(kernel);
-    if (getenv("SHOAL_BENCH_ONLY"))
+    const char *only = getenv("SHOAL_BENCH_ONLY");
+    if (only && strcmp(only, "-"))
         return fell_behind ? 1 : 0;
     bench_refill(kernel);
     bench_small();
-    struct ensemble chain = table[2];
+    const struct ensemble *small = named("Lorenz tsit5 f32 1e-5");
+    struct ensemble chain = *small;
     chain.text = lorenz96, chain.parameter = "F";
-    bench_compile("Lorenz tsit5", table[2], 350);
+    bench_compile("Lorenz tsit5", *small, 350);
     bench_compile("32 states", chain, 1000);
     chain.text = chain100;
     bench_compile("100 states", chain, 8000);
