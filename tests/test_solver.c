@@ -160,6 +160,7 @@ static const struct change {
     {"by", "reduce=mean", "a"},
     {"keep-failed", "max-steps=3", "on"},
     {"counters", "", "on"},
+    {"time-unit", "", "ms"},
     {"device", "", "cpu"},
     {"threshold", "", "3"},
     {"reuses", "", "5"},
