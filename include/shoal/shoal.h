@@ -724,6 +724,60 @@ SHOAL_API shoal_code shoal_solver_merge(shoal_solver *solver, const shoal_batch 
                                         const char *path, const char *const *shards, size_t count,
                                         bool allow_missing, bool *whole, shoal_log *log);
 
+// ---- One batch, run by several ------------------------------------------------------------------
+
+// Solvers in several threads, processes or machines that run one batch together: each asks for
+// ranges of rows, runs them, and hands on what they gave as bytes; one of them gathers these into
+// the file that one run would have written, to the byte. All have the same model, options and
+// batch; each solver has one device. build/shoal-mpi is such a program (docs/cluster.md).
+//
+// Who takes rows: it is kept busy by at least so many, and would like so many.
+typedef struct shoal_taker {
+    uint64_t takers; // that there are
+    uint64_t least, wanted;
+} shoal_taker;
+
+typedef struct shoal_ranges {
+    size_t size; // of this struct: sizeof(shoal_ranges)
+    void *user;
+    // Rows to run next; false: there are no more. `least` rows keep the device busy, and `wanted`
+    // take it about half a second.
+    bool (*next)(void *user, uint64_t least, uint64_t wanted, uint64_t *first, uint64_t *rows);
+    // Some of these rows are done, in order; bytes are there for the call only. An error ends the
+    // run.
+    shoal_code (*done)(void *user, uint64_t first, uint64_t rows, const void *bytes, size_t length);
+} shoal_ranges;
+// SHOAL_STOPPED, or an error of the device: rows of the last range that were not handed on are not
+// done. Progress counts the rows of this call.
+SHOAL_API shoal_code shoal_solver_run_ranges(shoal_solver *solver, const shoal_batch *batch,
+                                             const shoal_ranges *ranges, shoal_log *log);
+
+typedef struct shoal_gather shoal_gather;
+// Solver and batch must be there until it is freed; the solver may run ranges meanwhile. With the
+// option `resume` it goes on from what there is.
+SHOAL_API shoal_code shoal_gather_new(shoal_solver *solver, const shoal_batch *batch,
+                                      const char *path, shoal_gather **out, shoal_log *log);
+// These four may be called by several threads, each with a log of its own.
+typedef enum shoal_take {
+    SHOAL_TAKE_ROWS,  // here are some
+    SHOAL_TAKE_LATER, // what came ahead of its turn fills the memory: ask again
+    SHOAL_TAKE_NONE   // all were handed out, though not all may be done
+} shoal_take;
+SHOAL_API shoal_take shoal_gather_take(shoal_gather *gather, const shoal_taker *taker,
+                                       uint64_t *first, uint64_t *rows);
+// Rows that were taken and will not be done by who took them.
+SHOAL_API shoal_code shoal_gather_give_back(shoal_gather *gather, uint64_t first, uint64_t rows,
+                                            shoal_log *log);
+// What shoal_ranges.done got, in any order. Bytes may come from anywhere: what is not as it should
+// be is SHOAL_INPUT, and changes nothing. Any other error is one of the file, and final.
+SHOAL_API shoal_code shoal_gather_put(shoal_gather *gather, const void *bytes, size_t length,
+                                      shoal_log *log);
+SHOAL_API uint64_t shoal_gather_done(shoal_gather *gather); // rows that came, or were there
+// Closes the file. SHOAL_STOPPED: rows are missing; it has those before the first that is, and can
+// be gone on from. tally may be NULL.
+SHOAL_API shoal_code shoal_gather_end(shoal_gather *gather, shoal_tally *tally, shoal_log *log);
+SHOAL_API void shoal_gather_free(shoal_gather *gather);
+
 // How far a run into a file is, or was when it ended, by its journal; from any process.
 typedef struct shoal_journal_info {
     uint64_t rows, done; // asked for, finished

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shards of one job put together: which there are, that they are of this job, and the result.
 #include "io/merge.h"
+#include "api/gather.h"
 #include "api/keep.h"
 #include "api/model.h"
 
@@ -157,28 +158,9 @@ static shoal_code check_all(const struct merging *g, bool allow_missing) {
 
 // ---- What is known of a row ---------------------------------------------------------------------
 
-static void fill_extra(const struct merging *g, const struct table_column *c, uint64_t row,
-                       uint64_t rows, void *out) {
-    const struct batch *b = g->batch->batch;
-    for (uint64_t i = 0; i < rows; i++) {
-        uint64_t at = batch_table_row(b, batch_run_of_row(b, row + i));
-        if (c->text)
-            ((const char **)out)[i] = c->text[at];
-        else
-            ((double *)out)[i] = c->number ? c->number[at] : (double)c->number32[at];
-    }
-}
-
 static void fill(void *user, uint32_t array, uint64_t row, uint64_t rows, void *out) {
     const struct merging *g = user;
-    const struct batch *b = g->batch->batch;
-    const struct result_array *a = &g->list.array[array];
-    if (a->role == ROLE_RUN)
-        batch_fill_runs(b, row, (uint32_t)rows, out);
-    else if (a->index < batch_inputs(b))
-        batch_fill(b, a->index, row, (uint32_t)rows, out);
-    else
-        fill_extra(g, batch_extra(b, a->index - batch_inputs(b)), row, rows, out);
+    gather_fill_known(g->batch->batch, &g->list.array[array], row, (uint32_t)rows, out);
 }
 
 // ---- All of it ----------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ shoal_code solver_enter(shoal_solver *s, shoal_log *log) {
 
 void solver_leave(shoal_solver *s) { __atomic_store_n(&s->under_way, 0, __ATOMIC_SEQ_CST); }
 
-static struct dispatch_control control_of(shoal_solver *s) {
+struct dispatch_control solver_control(const shoal_solver *s) {
     const shoal_solver *of = s->owner ? s->owner : s;
     return (struct dispatch_control){.stop = {solver_flag(s), s->given.stop},
                                      .progress = of->progress,
@@ -280,7 +280,7 @@ static struct run_help help_of(struct relay *r) {
 // A run whose rows become those of groups, where that is asked for.
 static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
                            struct result_list *list, shoal_tally *tally, shoal_log *log) {
-    struct dispatch_control control = control_of(s);
+    struct dispatch_control control = solver_control(s);
     struct reduce_order order = order_of(s);
     struct sink *reduce = s->reduce.items.count ? reduce_sink_new(&order, b, sink) : NULL;
     if (s->reduce.items.count && !reduce)

@@ -86,6 +86,8 @@ shoal_code solver_open(shoal_solver *s, const shoal_batch *batch, const char *ca
 // The same without a worker: nothing is to run.
 shoal_code solver_enter_batch(shoal_solver *s, const shoal_batch *batch, const char *call,
                               shoal_log *log);
+// Who may end its runs, and who is told how far they are.
+struct dispatch_control solver_control(const shoal_solver *s);
 // Whether it can run at all: it has a kernel, and this process its device.
 shoal_code solver_check_run(const shoal_solver *s, shoal_log *log);
 // The event around a run; log_end ends it.

@@ -87,7 +87,7 @@ struct batch *batch_pick(const struct batch *b, uint32_t count);
 uint64_t batch_picked_row(const struct batch *b, uint32_t count, uint32_t i);
 // In the same way, all rows but the first `taken` of those; NULL, too, of a strided shard.
 struct batch *batch_without(const struct batch *b, uint32_t count, uint32_t taken);
-// And `rows` rows from `first` on.
+// And `rows` rows from `first` on; of a strided shard, too.
 struct batch *batch_stretch(const struct batch *b, uint64_t first, uint64_t rows);
 uint64_t batch_gaps(const struct batch *b); // places where rows that follow each other are no
                                             // runs that do

@@ -333,15 +333,20 @@ struct batch *batch_without(const struct batch *b, uint32_t count, uint32_t take
     return rest;
 }
 
+// Rows of a stride are still as far apart, from another one on.
 struct batch *batch_stretch(const struct batch *b, uint64_t first, uint64_t rows) {
     struct batch *some = other_rows(b, b->parts.count);
-    uint64_t end = first + rows;
-    for (uint32_t k = 0; some && k < b->parts.count; k++) {
-        const struct part *p = &b->parts.items[k];
-        uint64_t from = first > p->row ? first - p->row : 0, to = end > p->row ? end - p->row : 0,
-                 all = p->end - p->first;
-        add_part(some, p->first + from, p->first + (to < all ? to : all));
+    if (!some)
+        return NULL;
+    memcpy(some->parts.items, b->parts.items, b->parts.count * sizeof *b->parts.items);
+    some->parts.count = b->parts.count;
+    if (!b->apart) {
+        cut_parts(some, first, first + rows);
+        return some;
     }
+    some->apart = b->apart;
+    some->shard = b->shard + first * b->apart;
+    some->rows = rows;
     return some;
 }
 

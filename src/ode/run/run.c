@@ -88,7 +88,7 @@ static void note_failed(shoal_tally *tally, uint64_t run) {
         tally->failed_more = true;
 }
 
-static void count_row(shoal_tally *tally, unsigned char status, uint64_t run) {
+void run_count_row(shoal_tally *tally, unsigned char status, uint64_t run) {
     if (!tally->by_status[status]++)
         tally->first[status] = run;
     if (status != SHOAL_STATUS_ok && status != SHOAL_STATUS_stopped)
@@ -104,7 +104,7 @@ static void count_rows(shoal_tally *tally, const struct chunk *c, uint32_t first
         if (whole)
             memcpy(&eight, status + i, sizeof eight);
         if (!whole || eight) {
-            count_row(tally, status[i], batch_run_of_row(c->batch, row + i));
+            run_count_row(tally, status[i], batch_run_of_row(c->batch, row + i));
             i++;
             continue;
         }
@@ -292,7 +292,7 @@ static shoal_code hand_on_kept(struct batch_run *b, const struct kept *k) {
     uint32_t first = b->kept, rows = kept_stretch(k, first);
     struct result_chunk view = kept_view(k, first, rows, b->list, b->slice);
     for (uint32_t i = first; i < first + rows; i++)
-        count_row(b->tally, kept_status(k, i, b->list), k->run[i]);
+        run_count_row(b->tally, kept_status(k, i, b->list), k->run[i]);
     b->tally->done += rows;
     b->kept += rows;
     return hand_on(b, &view);
@@ -484,10 +484,7 @@ static shoal_code make_slice(struct batch_run *b, struct arena *arena) {
     return SHOAL_OK;
 }
 
-// Rows that were there already count as those that ran.
-static void take_there(struct batch_run *b, const struct sink_there *t) {
-    shoal_tally *tally = b->tally;
-    b->delivered = t->rows;
+void run_count_there(shoal_tally *tally, const struct sink_there *t) {
     tally->done += t->rows;
     tally->resumed = t->rows;
     tally->steps += t->steps;
@@ -512,8 +509,10 @@ static shoal_code run_rest(struct batch_run *b, bool begin, struct result_list *
         code = b->sink->begin(b->sink, list, log_report(b->log));
         b->begun = code == SHOAL_OK;
         b->sink_failed = code != SHOAL_OK;
-        if (b->begun)
-            take_there(b, &b->sink->there);
+        if (b->begun) {
+            b->delivered = b->sink->there.rows;
+            run_count_there(b->tally, &b->sink->there);
+        }
     }
     if (code == SHOAL_OK)
         code = run_chunks(b, control);

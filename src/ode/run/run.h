@@ -53,6 +53,10 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
                      const struct dispatch_control *control, const struct run_help *help,
                      shoal_tally *tally, shoal_log *log);
 
+// Counts a row that ended so; and rows that were there already, as if they had run.
+void run_count_row(shoal_tally *tally, unsigned char status, uint64_t run);
+void run_count_there(shoal_tally *tally, const struct sink_there *there);
+
 // Has everything done that the first run of such a batch would do and the second would not: kernels
 // that may take over are made, side by side, memory is taken for as many chunks as are there at a
 // time, and each kernel runs once, on the first rows, longer and longer until a device has woken

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+// See gather.h.
+#include "api/gather.h"
+
+#include "api/keep.h"
+#include "base/clock.h"
+#include "io/io.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEPT_PART = 4 }; // of the machine's memory may be rows ahead of their turn
+
+// Rows that wait for their turn.
+struct waiting {
+    uint64_t first, rows;
+    void *bytes;
+    size_t length;
+};
+
+struct range {
+    uint64_t first, rows;
+};
+
+struct shoal_gather {
+    shoal_solver *solver;
+    struct batch *batch;
+    unsigned char job[PACKED_JOB];
+    struct sink *to, *sink; // the caller's, and the one in front of it, where runs are reduced
+    bool begun, ended;
+    struct result_list list;
+    struct arena arena;
+    struct team *team;
+    struct result_view *view; // [arrays]
+    void **known;             // [arrays] what is known of rows,
+    size_t *room;             // [arrays] and the bytes of it
+    uint64_t rows;
+    uint64_t next;           // row that was not handed out yet
+    uint64_t written;        // rows that the sink has
+    struct waiting *waiting; // [waits] ascending
+    size_t waits, waits_room;
+    uint64_t waiting_rows, waiting_bytes, bytes_most;
+    struct range *back; // [backs] that were given back
+    size_t backs, backs_room;
+    shoal_code code; // of the sink, once it failed
+    shoal_tally tally;
+    uint64_t start_ns;
+    pthread_mutex_t lock;
+    // Of a file:
+    struct keep keep;
+    struct buf meta;
+};
+
+static shoal_code no_memory(struct report *r) {
+    return report_error(r, SHOAL_MEMORY, "out of memory");
+}
+
+// ---- Begin --------------------------------------------------------------------------------------
+
+static uint64_t memory_for_waiting(const shoal_solver *s) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (s->plan->memory)
+        return s->plan->memory;
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / KEPT_PART : UINT64_MAX;
+}
+
+static shoal_gather *new_gather(shoal_solver *s, struct batch *b) {
+    shoal_gather *g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    const struct method *first = s->plan->kernel[PLAN_FIRST].method,
+                        *stiff = s->plan->kernel[PLAN_STIFF].method;
+    g->solver = s;
+    g->batch = b;
+    g->rows = batch_rows(b);
+    g->bytes_most = memory_for_waiting(s);
+    g->start_ns = clock_ns();
+    g->tally = (shoal_tally){
+        .runs = g->rows, .method = first->name, .stiff_method = stiff ? stiff->name : NULL};
+    pthread_mutex_init(&g->lock, NULL);
+    return g;
+}
+
+// A reduction has threads of its own: those of the solver compute meanwhile.
+static shoal_code set_sink(shoal_gather *g, struct sink *to, struct report *r) {
+    const shoal_solver *s = g->solver;
+    struct reduce_order order = {.spec = &s->reduce,
+                                 .by = s->given.by,
+                                 .memory = s->plan->memory,
+                                 .threads = s->plan->threads,
+                                 .team = &g->team};
+    g->to = to;
+    g->sink = s->reduce.items.count ? reduce_sink_new(&order, g->batch, to) : to;
+    return g->sink ? SHOAL_OK : no_memory(r);
+}
+
+static shoal_code begin(shoal_gather *g, struct sink *to, const char *meta, struct report *r) {
+    shoal_code code = run_list(g->solver->plan, g->batch, meta, &g->arena, &g->list, r);
+    if (code != SHOAL_OK)
+        return code;
+    size_t arrays = (size_t)g->list.count + 1;
+    g->view = calloc(arrays, sizeof *g->view);
+    g->known = calloc(arrays, sizeof *g->known);
+    g->room = calloc(arrays, sizeof *g->room);
+    if (!g->view || !g->known || !g->room)
+        return no_memory(r);
+    code = set_sink(g, to, r);
+    if (code == SHOAL_OK)
+        code = g->sink->begin(g->sink, &g->list, r);
+    g->begun = code == SHOAL_OK;
+    if (!g->begun)
+        return code;
+    g->written = g->next = g->sink->there.rows;
+    run_count_there(&g->tally, &g->sink->there);
+    return SHOAL_OK;
+}
+
+shoal_code gather_open(shoal_solver *s, struct batch *b, const unsigned char job[PACKED_JOB],
+                       struct sink *sink, const char *meta, shoal_gather **out, shoal_log *log) {
+    shoal_gather *g = *out = new_gather(s, b);
+    if (!g)
+        return no_memory(log_report(log));
+    memcpy(g->job, job, sizeof g->job);
+    return begin(g, sink, meta, log_report(log));
+}
+
+// ---- Handing out --------------------------------------------------------------------------------
+
+static uint64_t at_most(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+// What was given back comes first: others may wait for it.
+static void take_back(shoal_gather *g, uint64_t wanted, uint64_t *first, uint64_t *rows) {
+    struct range *b = &g->back[g->backs - 1];
+    *first = b->first;
+    *rows = at_most(b->rows, wanted);
+    b->first += *rows;
+    b->rows -= *rows;
+    g->backs -= !b->rows;
+}
+
+// Ranges become smaller towards the end, so that all takers end at about the same time.
+static void take_next(shoal_gather *g, const shoal_taker *t, uint64_t *first, uint64_t *rows) {
+    uint64_t left = g->rows - g->next, share = left / 2 / (t->takers ? t->takers : 1);
+    uint64_t n = at_most(t->wanted, share);
+    n = n < t->least ? t->least : n;
+    *first = g->next;
+    *rows = at_most(n ? n : 1, left);
+    g->next += *rows;
+}
+
+shoal_take shoal_gather_take(shoal_gather *g, const shoal_taker *taker, uint64_t *first,
+                             uint64_t *rows) {
+    shoal_take take = SHOAL_TAKE_ROWS;
+    if (!g || !taker || !first || !rows)
+        return SHOAL_TAKE_NONE;
+    pthread_mutex_lock(&g->lock);
+    if (g->code != SHOAL_OK)
+        take = SHOAL_TAKE_NONE;
+    else if (g->backs)
+        take_back(g, taker->wanted > taker->least ? taker->wanted : taker->least + 1, first, rows);
+    else if (g->next == g->rows)
+        take = SHOAL_TAKE_NONE;
+    else if (g->waiting_bytes > g->bytes_most)
+        take = SHOAL_TAKE_LATER;
+    else
+        take_next(g, taker, first, rows);
+    pthread_mutex_unlock(&g->lock);
+    return take;
+}
+
+shoal_code shoal_gather_give_back(shoal_gather *g, uint64_t first, uint64_t rows, shoal_log *log) {
+    if (!g)
+        return api_usage(log, "shoal_gather_give_back", "gather");
+    if (!rows)
+        return SHOAL_OK;
+    pthread_mutex_lock(&g->lock);
+    bool there = g->backs < g->backs_room;
+    if (!there) {
+        size_t room = g->backs_room ? 2 * g->backs_room : 8;
+        struct range *bigger = realloc(g->back, room * sizeof *bigger);
+        there = bigger;
+        g->back = bigger ? bigger : g->back;
+        g->backs_room = bigger ? room : g->backs_room;
+    }
+    bool known = first <= g->next && rows <= g->next - first;
+    if (there && known)
+        g->back[g->backs++] = (struct range){first, rows};
+    pthread_mutex_unlock(&g->lock);
+    if (!known)
+        return report_error(log_report(log), SHOAL_USAGE,
+                            "shoal_gather_give_back: nobody has these rows");
+    return there ? SHOAL_OK : no_memory(log_report(log));
+}
+
+uint64_t shoal_gather_done(shoal_gather *g) {
+    if (!g)
+        return 0;
+    pthread_mutex_lock(&g->lock);
+    uint64_t done = g->written + g->waiting_rows;
+    pthread_mutex_unlock(&g->lock);
+    return done;
+}
+
+// ---- Taking in ----------------------------------------------------------------------------------
+
+static void fill_extra(const struct batch *b, const struct table_column *c, uint64_t row,
+                       uint32_t rows, void *out) {
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t at = batch_table_row(b, batch_run_of_row(b, row + i));
+        if (c->text)
+            ((const char **)out)[i] = c->text[at];
+        else
+            ((double *)out)[i] = c->number ? c->number[at] : (double)c->number32[at];
+    }
+}
+
+void gather_fill_known(const struct batch *b, const struct result_array *a, uint64_t row,
+                       uint32_t rows, void *out) {
+    if (a->role == ROLE_RUN)
+        batch_fill_runs(b, row, rows, out);
+    else if (a->index < batch_inputs(b))
+        batch_fill(b, a->index, row, rows, out);
+    else
+        fill_extra(b, batch_extra(b, a->index - batch_inputs(b)), row, rows, out);
+}
+
+// Runs and inputs of the rows, as far as somebody wants them.
+static shoal_code fill_known(shoal_gather *g, const struct packed_head *h, struct report *r) {
+    for (uint32_t i = 0; i < g->list.count; i++) {
+        const struct result_array *a = &g->list.array[i];
+        size_t bytes = (size_t)h->rows * sizeof(uint64_t); // and of a pointer, at most
+        if (a->from != FROM_RUN && (a->from != FROM_COLUMN || !a->wanted))
+            continue;
+        if (bytes > g->room[i]) {
+            free(g->known[i]);
+            g->known[i] = malloc(bytes);
+            g->room[i] = g->known[i] ? bytes : 0;
+        }
+        if (!g->known[i])
+            return no_memory(r);
+        gather_fill_known(g->batch, a, h->first, (uint32_t)h->rows, g->known[i]);
+        g->view[i] = (struct result_view){g->known[i], 1, 1};
+    }
+    return SHOAL_OK;
+}
+
+static const void *data_of(const shoal_gather *g, enum result_field field) {
+    const struct result_array *a = result_list_ours(&g->list, field);
+    return a ? g->view[a - g->list.array].data : NULL;
+}
+
+static void count(shoal_gather *g, const struct packed_head *h) {
+    const unsigned char *status = data_of(g, FIELD_status);
+    const uint64_t *run = data_of(g, FIELD_run);
+    for (uint64_t i = 0; i < h->rows; i++)
+        run_count_row(&g->tally, status[i], run[i]);
+    g->tally.done += h->rows;
+#define X(name) g->tally.name += h->name;
+    PACKED_COUNTS(X)
+#undef X
+}
+
+// Rows whose turn it is; the bytes were looked at, and `view` points into them.
+static shoal_code write_rows(shoal_gather *g, const struct packed_head *h, struct report *r) {
+    shoal_code code = fill_known(g, h, r);
+    if (code != SHOAL_OK)
+        return code;
+    count(g, h);
+    struct result_chunk c = {.first_row = h->first,
+                             .rows = (uint32_t)h->rows,
+                             .offsets = data_of(g, FIELD_offsets),
+                             .view = g->view};
+    g->written += h->rows;
+    return g->sink->chunk(g->sink, &c, r);
+}
+
+// Where rows are, or would be, among those that wait.
+static size_t place_of(const shoal_gather *g, uint64_t first) {
+    size_t low = 0, high = g->waits;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->waiting[middle].first < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static shoal_code keep_waiting(shoal_gather *g, const struct packed_head *h, size_t at,
+                               const void *bytes, size_t length, struct report *r) {
+    if (g->waits == g->waits_room) {
+        size_t room = g->waits_room ? 2 * g->waits_room : 64;
+        struct waiting *bigger = realloc(g->waiting, room * sizeof *bigger);
+        if (!bigger)
+            return no_memory(r);
+        g->waiting = bigger;
+        g->waits_room = room;
+    }
+    void *copy = malloc(length);
+    if (!copy)
+        return no_memory(r);
+    memcpy(copy, bytes, length);
+    memmove(&g->waiting[at + 1], &g->waiting[at], (g->waits - at) * sizeof *g->waiting);
+    g->waiting[at] = (struct waiting){h->first, h->rows, copy, length};
+    g->waits++;
+    g->waiting_rows += h->rows;
+    g->waiting_bytes += length;
+    return SHOAL_OK;
+}
+
+// Those that are next by now.
+static shoal_code write_waiting(shoal_gather *g, struct report *r) {
+    shoal_code code = SHOAL_OK;
+    size_t n = 0;
+    for (; n < g->waits && g->waiting[n].first == g->written && code == SHOAL_OK; n++) {
+        struct waiting *w = &g->waiting[n];
+        struct packed_head h;
+        code = packed_open(w->bytes, w->length, &g->list, g->job, &h, g->view, r);
+        if (code == SHOAL_OK)
+            code = write_rows(g, &h, r);
+        g->waiting_rows -= w->rows;
+        g->waiting_bytes -= w->length;
+        free(w->bytes);
+    }
+    memmove(g->waiting, g->waiting + n, (g->waits - n) * sizeof *g->waiting);
+    g->waits -= n;
+    return code;
+}
+
+static bool is_twice(const shoal_gather *g, const struct packed_head *h, size_t at) {
+    const struct waiting *before = at ? &g->waiting[at - 1] : NULL,
+                         *behind = at < g->waits ? &g->waiting[at] : NULL;
+    return h->first < g->written || (before && before->first + before->rows > h->first) ||
+           (behind && behind->first < h->first + h->rows);
+}
+
+static shoal_code put(shoal_gather *g, const void *bytes, size_t length, struct report *r) {
+    struct packed_head h;
+    shoal_code code = packed_open(bytes, length, &g->list, g->job, &h, g->view, r);
+    if (code != SHOAL_OK)
+        return code;
+    size_t at = place_of(g, h.first);
+    if (is_twice(g, &h, at))
+        return report_error(r, SHOAL_INPUT, "rows %llu to %llu came twice",
+                            (unsigned long long)h.first, (unsigned long long)(h.first + h.rows));
+    bool turn = h.first == g->written && (uintptr_t)bytes % sizeof(uint64_t) == 0;
+    code = turn ? write_rows(g, &h, r) : keep_waiting(g, &h, at, bytes, length, r);
+    if (code == SHOAL_OK)
+        code = write_waiting(g, r);
+    g->code = code; // a sink that failed, or memory: nobody goes on
+    return code;
+}
+
+shoal_code shoal_gather_put(shoal_gather *g, const void *bytes, size_t length, shoal_log *log) {
+    if (!g || !bytes)
+        return api_usage(log, "shoal_gather_put", "gather or bytes");
+    pthread_mutex_lock(&g->lock);
+    shoal_code code = g->code != SHOAL_OK ? g->code : put(g, bytes, length, log_report(log));
+    pthread_mutex_unlock(&g->lock);
+    return code;
+}
+
+// ---- End ----------------------------------------------------------------------------------------
+
+shoal_code shoal_gather_end(shoal_gather *g, shoal_tally *tally, shoal_log *log) {
+    if (!g || !g->begun || g->ended)
+        return api_usage(log, "shoal_gather_end", "gather that has begun");
+    g->ended = true;
+    bool complete = g->written == g->rows;
+    shoal_code code = g->code;
+    if (code == SHOAL_OK)
+        code = g->sink->end(g->sink, complete, log_report(log));
+    g->tally.complete = code == SHOAL_OK && complete;
+    g->tally.seconds = (double)(clock_ns() - g->start_ns) * 1e-9;
+    if (tally)
+        *tally = g->tally;
+    return code != SHOAL_OK ? code : complete ? SHOAL_OK : SHOAL_STOPPED;
+}
+
+void shoal_gather_free(shoal_gather *g) {
+    if (!g)
+        return;
+    if (g->sink && g->sink != g->to)
+        g->sink->free(g->sink);
+    if (g->meta.data && g->to) // the file is this one's
+        g->to->free(g->to);
+    for (size_t i = 0; i < g->waits; i++)
+        free(g->waiting[i].bytes);
+    for (uint32_t i = 0; g->known && i < g->list.count; i++)
+        free(g->known[i]);
+    free(g->known);
+    free(g->room);
+    free(g->view);
+    free(g->waiting);
+    free(g->back);
+    team_free(g->team);
+    keep_free(&g->keep);
+    buf_free(&g->meta);
+    arena_free(&g->arena);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+// ---- Into a file --------------------------------------------------------------------------------
+
+static shoal_code open_file(shoal_gather *g, const shoal_batch *batch, const char *path,
+                            struct report *r) {
+    shoal_solver *s = g->solver;
+    struct sink *file = NULL;
+    shoal_code code = packed_job(s, batch, g->job, r);
+    if (code == SHOAL_OK)
+        code = keep_make(&g->keep, s, batch, r);
+    if (code == SHOAL_OK)
+        solver_meta(s, batch, &g->meta);
+    if (code == SHOAL_OK && (g->meta.failed || !g->meta.data))
+        code = no_memory(r);
+    const char *own = code == SHOAL_OK ? arena_strdup(&g->arena, path) : NULL;
+    if (code == SHOAL_OK && !own)
+        code = no_memory(r);
+    if (code == SHOAL_OK)
+        code = io_sink_new(own, s->plan->threads, &file, r);
+    if (code != SHOAL_OK)
+        return code;
+    g->to = file;
+    file->order = s->reduce.items.count ? NULL : &g->keep.order;
+    return begin(g, file, g->meta.data, r);
+}
+
+shoal_code shoal_gather_new(shoal_solver *solver, const shoal_batch *batch, const char *path,
+                            shoal_gather **out, shoal_log *log) {
+    shoal_solver *worker;
+    if (!path || !out)
+        return api_usage(log, "shoal_gather_new", "path or place for the gather");
+    *out = NULL;
+    shoal_code code = ranges_check(solver, batch, "shoal_gather_new", &worker, log);
+    if (code != SHOAL_OK)
+        return code;
+    shoal_gather *g = new_gather(worker, batch->batch);
+    code = g ? open_file(g, batch, path, log_report(log)) : no_memory(log_report(log));
+    if (code == SHOAL_OK)
+        *out = g;
+    else
+        shoal_gather_free(g);
+    return code;
+}
