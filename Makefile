@@ -23,7 +23,7 @@ HDF5_OBJ := $(patsubst %.c,$(BUILD)/%.o,libexec/shoal-hdf5.c \
 # shoal-devices, which it starts to ask drivers for their devices, too.
 DEVICES_OBJ := $(patsubst %.c,$(BUILD)/%.o,libexec/shoal-devices.c \
 	$(sort $(wildcard src/base/*.c src/log/*.c src/cache/*.c src/device/*.c src/device/*/*.c)))
-DEP := $(OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BUILD)/libexec/shoal-hdf5.d $(BUILD)/libexec/shoal-devices.d
+DEP := $(OBJ:.o=.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard mpi/*.c)) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BUILD)/libexec/shoal-hdf5.d $(BUILD)/libexec/shoal-devices.d
 
 .PHONY: all
 all: $(BUILD)/shoal $(BUILD)/shoal-hdf5 $(BUILD)/shoal-devices $(BUILD)/libshoal.so $(BUILD)/libshoal.a
@@ -51,6 +51,16 @@ $(BUILD)/libshoal.so: $(OBJ) tools/libshoal.map
 	    -Wl,--version-script=tools/libshoal.map $(OBJ) -o $@ $(LIBS)
 $(BUILD)/shoal: $(CLI_OBJ) $(BUILD)/libshoal.a
 	$(CC) $(ALL_CFLAGS) $(CLI_OBJ) $(BUILD)/libshoal.a -o $@ $(LIBS)
+# Where MPI is installed: the same program as one of many processes.
+MPICC ?= mpicc
+MPI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard mpi/*.c)))
+.PHONY: mpi
+mpi: $(BUILD)/shoal-mpi $(BUILD)/shoal-hdf5 $(BUILD)/shoal-devices
+$(MPI_OBJ): $(BUILD)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/shoal-mpi: $(MPI_OBJ) $(filter-out $(BUILD)/cli/alone.o,$(CLI_OBJ)) $(BUILD)/libshoal.a
+	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CFLAGS) $^ -o $@ $(LIBS)
 $(BUILD)/shoal-hdf5: $(HDF5_OBJ)
 	$(CC) $(ALL_CFLAGS) $(HDF5_OBJ) -o $@ $(LIBS)
 $(BUILD)/shoal-devices: $(DEVICES_OBJ)

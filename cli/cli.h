@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The command line program: what its files share. It uses the public header and nothing else.
 //
-// stdout carries data, stderr carries talk. main.c picks the command, args.c reads argv, unknown.c
-// helps with what it cannot read, run.c is `shoal run`, info.c the commands that only tell, cache.c
-// and warm.c look after the kernels on disk, calibrate.c measures the machine, plot.c and report.c
-// draw, resume.c goes on with runs and tells how far they are, grid.c is `shoal grid`, grid_bench.c
-// times it, stop.c minds signals, show.c, rest.c and timing.c write what people read, progress.c
-// the bar, help.c the help made from the option table.
+// stdout carries data, stderr carries talk. alone.c is the program, main.c picks the command,
+// args.c reads argv, unknown.c helps with what it cannot read, run.c is `shoal run`, info.c the
+// commands that only tell, cache.c and warm.c look after the kernels on disk, calibrate.c measures
+// the machine, plot.c and report.c draw, resume.c goes on with runs and tells how far they are,
+// grid.c is `shoal grid`, grid_bench.c times it, stop.c minds signals, show.c, rest.c and timing.c
+// write what people read, progress.c the bar, help.c the help made from the option table.
 #ifndef SHOAL_CLI_H
 #define SHOAL_CLI_H
 
@@ -177,6 +177,34 @@ char *grid_text(const char *word);
 // Times of batches of several sizes, on stdout.
 shoal_code grid_bench(const char *text, const shoal_options *options, const shoal_grids *in,
                       shoal_log *log);
+
+// ---- alone.c, mpi/ ------------------------------------------------------------------------------
+
+// A run into a file, for processes that share it.
+struct ranks_job {
+    shoal_solver *solver;
+    const shoal_batch *batch;
+    const char *path;
+    void (*progress)(const shoal_progress *now, void *user); // of all
+    void *user;
+    shoal_tally *tally;
+    shoal_log *log;
+};
+
+// Several processes that run one batch with the same words.
+struct ranks {
+    bool first; // this one tells and writes; the others are silent
+    // The device and the threads of this process, where they were left open.
+    void (*settle)(shoal_options *options);
+    shoal_code (*run)(const struct ranks_job *job);
+};
+const struct ranks *cli_ranks(void); // NULL: this process is alone
+int cli_main(int argc, char **argv);
+// Whether it is a process that does what others say.
+static inline bool cli_is_silent(void) {
+    const struct ranks *ranks = cli_ranks();
+    return ranks && !ranks->first;
+}
 
 // ---- stop.c -------------------------------------------------------------------------------------
 

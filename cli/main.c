@@ -101,7 +101,7 @@ static int call(const struct command *c, int argc, char **argv) {
     else if (status == 0)
         status = c->call(&a);
     args_free(&a);
-    if (a.leaves)
+    if (a.leaves && !cli_ranks()) // those end together, and then so
         _exit(close_stdout(status));
     return status;
 }
@@ -136,7 +136,7 @@ static void hold_streams(void) {
             _exit(EXIT_IO);
 }
 
-int main(int argc, char **argv) {
+int cli_main(int argc, char **argv) {
     hold_streams();
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {

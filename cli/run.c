@@ -145,14 +145,17 @@ static bool is_plan(const struct run *r) { return r->merges || args_flag(r->args
 static shoal_code make_solver(struct run *r) {
     stop_catch();
     shoal_code check =
-        r->output ? shoal_output_check(r->output, &r->options, args_flag(r->args, "force"), r->log)
-                  : SHOAL_OK;
+        r->output && !cli_is_silent()
+            ? shoal_output_check(r->output, &r->options, args_flag(r->args, "force"), r->log)
+            : SHOAL_OK;
     if (check)
         return check; // before anything is compiled
     r->job_text = args_job_text(r->args, &r->options);
     r->options.job = r->job_text;
     if (shoal_options_few(&r->options, shoal_batch_rows(r->batch)))
         r->options.device = "cpu";
+    if (cli_ranks() && !is_plan(r))
+        cli_ranks()->settle(&r->options);
     shoal_code code = (is_plan(r) ? shoal_solver_new_plan : shoal_solver_new)(r->model, &r->options,
                                                                               &r->solver, r->log);
     stop_release();
@@ -211,6 +214,17 @@ static shoal_code run_table(struct run *r) {
     return code;
 }
 
+// Together with other processes.
+static shoal_code run_ranks(struct run *r) {
+    return cli_ranks()->run(&(struct ranks_job){.solver = r->solver,
+                                                .batch = r->batch,
+                                                .path = r->output,
+                                                .progress = on_progress,
+                                                .user = r,
+                                                .tally = &r->tally,
+                                                .log = r->log});
+}
+
 static shoal_code run_batch(struct run *r) {
     if (args_flag(r->args, "dry-run")) {
         shoal_plan plan = {0};
@@ -231,7 +245,9 @@ static shoal_code run_batch(struct run *r) {
         signal(SIGPIPE, SIG_DFL); // who reads has read enough: end without a word
     r->ran = true;
     stop_catch();
-    shoal_code code = shoal_solver_run_file(r->solver, r->batch, r->output, &r->tally, r->log);
+    shoal_code code =
+        cli_ranks() ? run_ranks(r)
+                    : shoal_solver_run_file(r->solver, r->batch, r->output, &r->tally, r->log);
     stop_release();
     progress_erase(&r->progress);
     return code;
@@ -277,7 +293,7 @@ static void say_outcome(struct run *r, shoal_code code) {
 
 // The times that are shown are those up to there.
 static void close_lines(struct run *r, shoal_code code) {
-    bool over = r->ran && (code == SHOAL_OK || code == SHOAL_STOPPED);
+    bool over = r->ran && !cli_is_silent() && (code == SHOAL_OK || code == SHOAL_STOPPED);
     shoal_log_start(r->log, telling);
     if (over)
         say_outcome(r, code);
@@ -302,7 +318,7 @@ static shoal_code prepare(struct run *r) {
     shoal_code code = args_check(r->args, r->log);
     if (code)
         return code;
-    r->talk.quiet = args_flag(r->args, "quiet"); // a job may say so too
+    r->talk.quiet = args_flag(r->args, "quiet") || cli_is_silent(); // a job may say so too
     r->talk.verbose = args_flag(r->args, "verbose");
     code = timing_begin(r->args, &r->talk, &r->progress, r->log);
     if (code)
@@ -310,7 +326,7 @@ static shoal_code prepare(struct run *r) {
     r->progress = progress_new(args_choice(r->args, "progress", 0), r->talk.quiet,
                                shoal_log_timing(r->log) != SHOAL_TIMING_NONE);
     r->output = args_value(r->args, "output");
-    if (!r->output && !isatty(1))
+    if (!r->output && (!isatty(1) || cli_ranks()))
         r->output = "-";
     return report_check(r->args, r->output);
 }
@@ -328,7 +344,7 @@ static shoal_code limit_time(struct run *r) {
 
 static shoal_code write_report(struct run *r) {
     const char *path = args_value(r->args, "report");
-    if (!path || !r->ran)
+    if (!path || !r->ran || cli_is_silent())
         return SHOAL_OK;
     shoal_code code = report_write(r->args, r->solver, r->output, r->log);
     if (!code)

@@ -98,7 +98,9 @@ static bool is_foreign(const struct args *a, const char *path, const char *begin
 shoal_code timing_begin(const struct args *a, const struct talk *talk, struct progress *progress,
                         shoal_log *log) {
     uint32_t timing = args_choice(a, "timing", SHOAL_TIMING_DEFAULT);
-    const char *json = args_value(a, "timing-json"), *trace = args_value(a, "trace");
+    bool files = !cli_is_silent();
+    const char *json = files ? args_value(a, "timing-json") : NULL,
+               *trace = files ? args_value(a, "trace") : NULL;
     if ((json && is_foreign(a, json, "{\"shoal_timing\"")) ||
         (trace && is_foreign(a, trace, "[\n{\"ph\":\"M\",\"name\":\"process_name\"")))
         return SHOAL_IO;
