@@ -89,6 +89,7 @@ help:
 	@echo 'make           build $(BUILD)/shoal, $(BUILD)/libshoal.so, $(BUILD)/libshoal.a'
 	@echo 'make install   into PREFIX ($(PREFIX)), with headers, manual page, completions, docs, examples'
 	@echo 'make python    the Python package in $(BUILD)/python (make wheel: one to install; pip install . does both)'
+	@echo 'make mpi       build $(BUILD)/shoal-mpi, for many processes, where mpicc is installed'
 	@echo 'make bench     compare with peers and with the peak of this machine'
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
@@ -126,7 +127,7 @@ AGAIN = $(if $(filter-out --long,$(TEST_ARGS)),,yes)
 test: export CI ?= 1
 test: setup-test
 	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test $(if $(AGAIN),sanitized) \
-	    $(if $(wildcard $(PYTHON_INCLUDE)/Python.h),python)
+	    $(if $(wildcard $(PYTHON_INCLUDE)/Python.h),python) $(if $(shell command -v $(MPICC)),mpi)
 	$(RUN_TESTS) $(if $(AGAIN),--again $(BUILD)/sanitized/test $(SLOW_TESTS)) $(TEST_ARGS)
 # The tests of devices, long ones too, on a CUDA device; needs a C compiler and the driver with NVRTC.
 TEST_DEVICE ?= cuda
@@ -274,7 +275,7 @@ tests-alone:
 SLOW_TESTS := cache_turn_,choice_run,cli_timing,codegen_parts,device_,examples_run,lint_,log_labels_are,plot_hostile,test_accuracy,test_algebraic,$\
 	test_auto,test_backend,test_cache_cli,test_counters,test_cpu_backend,test_dense,test_derived,test_embed,test_grid_vectors,$\
 	test_failure,test_far_time,test_from,test_hostile,test_kernel,test_key,test_lanes,test_large,test_lend,$\
-	test_log_cli,test_log_time,test_machine_code,test_measure,test_nan,test_newton,test_norm,test_quantile,test_random,test_reduce_run,$\
+	test_log_cli,test_log_time,test_mpi,test_machine_code,test_measure,test_nan,test_newton,test_norm,test_quantile,test_random,test_reduce_run,$\
 	test_reference,test_result_names,test_singular,test_solver,test_special,test_stiff,test_summary_files,team_after_a_fork,$\
 	test_warm,test_worked,test_xpp,python_
 SANITIZERS := address,undefined

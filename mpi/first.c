@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STOP_MS = 10000 }; // that the others have to end, after a stop
+enum { STOP_SECONDS = 10 }; // that the others have to end, after a stop
 
 // Another rank, as far as this one knows.
 struct other {
@@ -248,11 +248,12 @@ static shoal_code compute(struct own *o) {
     f->failed += code != SHOAL_OK && code != SHOAL_STOPPED;
     f->over = f->over || code == SHOAL_STOPPED || code == SHOAL_IO;
     pthread_mutex_unlock(&f->lock);
+    struct timespec stopped = {0};
     for (long us = 0; others(f, &f->left) < f->count - 1; nap(&us)) {
-        if (*stop_flag() && seconds_since(&o->start) * 1e3 > STOP_MS)
+        if (!*stop_flag() || !stopped.tv_sec)
+            clock_gettime(CLOCK_MONOTONIC, &stopped);
+        if (seconds_since(&stopped) > STOP_SECONDS)
             break;
-        if (!*stop_flag())
-            clock_gettime(CLOCK_MONOTONIC, &o->start);
     }
     return code;
 }
@@ -269,6 +270,9 @@ static bool meet(struct first *f) {
 
 static shoal_code close_file(struct first *f, const struct ranks_job *job, shoal_code code) {
     shoal_code ended = f->code ? f->code : shoal_gather_end(f->gather, job->tally, job->log);
+    if (!ended && f->failed)
+        fprintf(stderr, "warning: %d of %d ranks failed, and others did their rows\n", f->failed,
+                f->count);
     if (ended != SHOAL_STOPPED || *stop_flag())
         return ended;
     fprintf(stderr, "error: %d of %d ranks failed, and rows are missing; --resume goes on\n",

@@ -34,7 +34,7 @@ static int check_file(const char *path, const struct stat *s, int flag, struct F
 }
 
 TEST(sources_say_what_they_are) {
-    static const char *const folders[] = {"include", "src",   "kernels", "cli",
+    static const char *const folders[] = {"include", "src",   "kernels", "cli",     "mpi",
                                           "libexec", "tests", "bench",   "examples"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         CHECK_INT(nftw(folders[i], check_file, FOLDERS_DEEP, FTW_PHYS), 0);

@@ -40,6 +40,7 @@ static const struct {
     {"libexec",
      "src/base src/io src/device"}, // a part of the library that runs as a process of its own
     {"cli", "include/shoal/shoal.h"},
+    {"mpi", "include/shoal/shoal.h cli"},
     {"python", "include/shoal/shoal.h"},
     {"examples", "include/shoal/shoal.h"},
     {"bench", "include/shoal/shoal.h"},
@@ -144,8 +145,8 @@ static void read_folder(struct found *f, const char *folder) {
 }
 
 TEST(tree_includes_go_downwards) {
-    static const char *const roots[] = {"include", "src",      "kernels", "libexec",
-                                        "cli",     "examples", "bench",   "python"};
+    static const char *const roots[] = {"include",  "src",   "kernels", "libexec", "cli",
+                                        "examples", "bench", "python",  "mpi"};
     struct found f = {0};
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
         read_folder(&f, roots[i]);

@@ -31,6 +31,7 @@ test  optional pyheader Python.h python3-dev the extension module of the Python 
 test  optional command mypy mypy types of the Python package
 test  optional library libOpenCL.so.1 ocl-icd-libopencl1 the kernels of GPUs, on this CPU
 test  optional file    /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd the kernels of GPUs, on this CPU
+test  optional command mpicc openmpi-bin,libopenmpi-dev many processes that run one batch
 test  optional command xppaut xppaut independent checks of the model language
 test  optional file    /usr/share/i18n/locales/de_DE locales a decimal comma, which must change no number
 test  optional command chromium|chromium-browser chromium reports as a browser sees them

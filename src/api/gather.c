@@ -194,6 +194,13 @@ shoal_code shoal_gather_give_back(shoal_gather *g, uint64_t first, uint64_t rows
     return there ? SHOAL_OK : no_memory(log_report(log));
 }
 
+bool gather_failed(shoal_gather *g) {
+    pthread_mutex_lock(&g->lock);
+    bool failed = g->code != SHOAL_OK;
+    pthread_mutex_unlock(&g->lock);
+    return failed;
+}
+
 uint64_t shoal_gather_done(shoal_gather *g) {
     if (!g)
         return 0;

@@ -15,6 +15,9 @@
 shoal_code gather_open(shoal_solver *s, struct batch *b, const unsigned char job[PACKED_JOB],
                        struct sink *sink, const char *meta, shoal_gather **out, shoal_log *log);
 
+// Whether its sink failed: then nobody gets rows any more.
+bool gather_failed(shoal_gather *g);
+
 // What is known of a row without running it: its run, an input, a column that is copied.
 void gather_fill_known(const struct batch *b, const struct result_array *a, uint64_t row,
                        uint32_t rows, void *out);
@@ -25,6 +28,7 @@ shoal_code ranges_check(shoal_solver *s, const shoal_batch *batch, const char *c
                         shoal_solver **worker, shoal_log *log);
 // Runs the ranges that it is given, of a batch that was checked (ranges.c).
 shoal_code ranges_run(shoal_solver *s, const struct batch *b, const unsigned char job[PACKED_JOB],
-                      const shoal_ranges *ranges, shoal_log *log);
+                      const shoal_ranges *ranges, const struct dispatch_control *control,
+                      shoal_log *log);
 
 #endif

@@ -106,6 +106,8 @@ static void add_how_all(struct keep *k, const shoal_solver *s) {
     snprintf(text, sizeof text, "%s", s->backend->name);
     if (s->backend->target(s->device)->device)
         snprintf(text, sizeof text, "%s:%u", s->backend->name, s->device_index);
+    if (s->several)
+        snprintf(text, sizeof text, "%s", s->given.device);
     add_how(k, "device", text);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (shoal_options_get(&s->given, names[i], text, sizeof text))

@@ -180,7 +180,38 @@ static shoal_code read_method(const struct option *o, const char *text,
 }
 
 static shoal_code read_device(const struct option *o, const char *text,
+                              const struct option_origin *origin, struct report *r);
+
+// KIND:I,J,... and KIND:all, with a + between kinds: each as one device.
+static shoal_code read_devices(const struct option *o, const char *text,
+                               const struct option_origin *origin, struct report *r) {
+    char one[64];
+    shoal_code code = SHOAL_OK;
+    for (const char *at = text; code == SHOAL_OK;) {
+        size_t length = strcspn(at, "+"), kind = strcspn(at, ":+"), n = strcspn(at, ",+");
+        bool all = length > kind && length - kind == 4 && !strncmp(at + kind, ":all", 4);
+        if (!strncmp(at, "auto", 4) || (n < length && kind > n) || length >= sizeof one)
+            return option_wrong(o, origin, r,
+                                "'%s' is not a list of devices; write cuda:0,1, "
+                                "cuda:all or cpu+cuda:0",
+                                text);
+        snprintf(one, sizeof one, "%.*s", (int)(all ? kind : n), at);
+        code = read_device(o, one, origin, r);
+        for (const char *i = at + n; *i == ',' && code == SHOAL_OK; i += strcspn(i + 1, ",+") + 1) {
+            snprintf(one, sizeof one, "%.*s:%.*s", (int)kind, at, (int)strcspn(i + 1, ",+"), i + 1);
+            code = read_device(o, one, origin, r);
+        }
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    return code;
+}
+
+static shoal_code read_device(const struct option *o, const char *text,
                               const struct option_origin *origin, struct report *r) {
+    if (strpbrk(text, ",+") || strstr(text, ":all"))
+        return read_devices(o, text, origin, r);
     size_t n = strcspn(text, ":");
     uint32_t w = read_word(o->words, text, n);
     if (w == UINT32_MAX)

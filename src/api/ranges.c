@@ -78,20 +78,20 @@ static shoal_code run_range(struct ranges *g, uint64_t first, uint64_t rows) {
 }
 
 shoal_code ranges_run(shoal_solver *s, const struct batch *b, const unsigned char job[PACKED_JOB],
-                      const shoal_ranges *given, shoal_log *log) {
-    struct dispatch_control outer = solver_control(s);
+                      const shoal_ranges *given, const struct dispatch_control *control,
+                      shoal_log *log) {
     uint64_t least = s->plan->chunk ? s->plan->chunk : s->plan->limits.rows_wanted;
     struct ranges g = {.solver = s,
                        .batch = b,
                        .job = job,
                        .given = given,
-                       .control = outer,
-                       .outer = outer,
+                       .control = *control,
+                       .outer = *control,
                        .least = least,
                        .wanted = least,
                        .start_ns = clock_ns(),
                        .log = log};
-    if (outer.progress) {
+    if (control->progress) {
         g.control.progress = on_progress;
         g.control.user = &g;
     }
@@ -112,7 +112,7 @@ shoal_code ranges_run(shoal_solver *s, const struct batch *b, const unsigned cha
 
 shoal_code ranges_check(shoal_solver *s, const shoal_batch *batch, const char *call,
                         shoal_solver **worker, shoal_log *log) {
-    if (s && s->front)
+    if (s && (s->front || s->several))
         return report_error(log_report(log), SHOAL_USAGE,
                             "%s: the solver must have one device, so name it (--device)", call);
     shoal_code code = solver_open(s, batch, call, worker, log);
@@ -136,8 +136,9 @@ shoal_code shoal_solver_run_ranges(shoal_solver *solver, const shoal_batch *batc
         code = solver_enter(worker, log);
     if (code != SHOAL_OK)
         return code;
+    struct dispatch_control control = solver_control(worker);
     int32_t span = solver_begin_event(log), inner = log_begin(log, LOG_solver_solve_execution);
-    code = ranges_run(worker, batch->batch, job, ranges, log);
+    code = ranges_run(worker, batch->batch, job, ranges, &control, log);
     log_end(log, inner);
     log_end(log, span);
     solver_leave(worker);

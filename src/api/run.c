@@ -3,6 +3,7 @@
 #include "api/front.h"
 #include "api/keep.h"
 #include "api/learn.h"
+#include "api/several.h"
 #include "api/solver.h"
 
 #include "base/file.h"
@@ -312,6 +313,8 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
     shoal_code code = solver_check_run(s, log);
     if (code != SHOAL_OK)
         return code;
+    if (s->several)
+        return several_run(s, b, sink, meta, tally, log);
     int32_t span = log_begin(log, LOG_solver_solve_execution);
     code = run_list(s->plan, b, meta, &arena, &list, log_report(log));
     if (code == SHOAL_OK)

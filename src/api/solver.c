@@ -6,6 +6,7 @@
 #include "api/front.h"
 #include "api/learn.h"
 #include "api/options.h"
+#include "api/several.h"
 #include "base/thread.h"
 #include "device/device.h"
 #include "device/known.h"
@@ -144,7 +145,17 @@ static shoal_code take_device(shoal_solver *s, const shoal_solver *from) {
     return SHOAL_OK;
 }
 
+// Of several devices it has the first itself.
+static shoal_code find_first(shoal_solver *s, shoal_log *log) {
+    char name[SEVERAL_MOST + 1][SEVERAL_NAME];
+    uint32_t count;
+    shoal_code code = several_names(s->given.device, name, &count, log_report(log));
+    return code ? code : device_choose(name[0], &s->backend, &s->device_index, log_report(log));
+}
+
 static shoal_code find_device(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
+    if (several_is(s->given.device))
+        return find_first(s, log);
     if (!from || !same_text(s->given.device, from->given.device))
         return device_choose(device_is_free(s->given.device) ? "cpu" : s->given.device, &s->backend,
                              &s->device_index, log_report(log));
@@ -328,7 +339,7 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
     keep_others(s, from);
     shoal_options known = chosen(&s->given, s->plan);
     describe_options(&known, &s->arena, &s->options);
-    return code;
+    return several_make(s, log);
 }
 
 // What the other one has too is left to it.
@@ -340,7 +351,13 @@ static void disown(shoal_solver *s, const shoal_solver *other) {
 }
 
 // What points into the solver itself, wherever that is.
-static void settle(shoal_solver *s) { s->runner.how.stop[0] = solver_flag(s); }
+static void settle(shoal_solver *s) {
+    s->runner.how.stop[0] = solver_flag(s);
+    for (uint32_t i = 0; s->several && i < s->several->count; i++) {
+        s->several->other[i]->owner = s;
+        settle(s->several->other[i]);
+    }
+}
 
 const volatile int *solver_flag(const shoal_solver *s) {
     return s->owner ? &s->owner->stop : &s->stop;
@@ -405,6 +422,7 @@ shoal_code shoal_solver_new_plan(const shoal_model *model, const shoal_options *
 void shoal_solver_free(shoal_solver *solver) {
     if (!solver)
         return;
+    several_free(solver->several);
     front_free(solver->front);
     learner_free(solver->learner);
     shoal_solver_free(solver->spare);

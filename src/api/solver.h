@@ -19,6 +19,7 @@ struct shoal_solver {
     shoal_options given;     // its own copy
     bool plans;              // it gets no kernel
     bool rehearses;          // nothing is learned from what it runs now
+    struct several *several; // other devices that it has besides; NULL: none
     struct front *front;     // it chooses among others for each batch; NULL: it has one device
     shoal_solver *owner;     // the one that chose it; NULL: it is the caller's
     shoal_solver *spare;     // on the CPU, made when the device had failed
