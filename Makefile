@@ -93,6 +93,7 @@ help:
 	@echo 'make bench     compare with peers and with the peak of this machine'
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
+	@echo 'make bench-mpi  two ranks of shoal-mpi against two threads, and what a request takes rank 0'
 	@echo 'make bench-grid  pipelines of grids on one core against NumPy, and generations against a loop by hand'
 	@echo 'make bench-grids  batches of grids from Python against NumPy and CuPy, and auto against devices (TABLE=auto)'
 	@echo 'make bench-start  a process of 20 runs on a GPU beside cuInit and a context alone'
@@ -151,6 +152,10 @@ bench-stiff: setup-bench
 	$(BUILD)/bench/stiff $(BUILD)/bench $(BUILD)/bench/stiff.csv
 	@if command -v python3 >/dev/null; then python3 tools/work_precision.py $(BUILD)/bench/stiff.csv $(STIFF_SVG); \
 	else echo 'bench: no python3: no picture'; fi
+# mpirun -n 2 against two threads, and what rank 0 has to do for 64.
+.PHONY: bench-mpi
+bench-mpi: all mpi
+	sh bench/mpi.sh $(BUILD)
 bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
 	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand
@@ -219,6 +224,7 @@ told_shoal.fish := completions fish
 install: all $(foreach f,$(TOLD),$(BUILD)/told/$(firstword $(subst :, ,$(f))))
 	install -d '$(TO)/bin' '$(TO_LIB)/pkgconfig' '$(TO)/include/shoal' '$(TO)/libexec/shoal'
 	install -m 755 $(BUILD)/shoal '$(TO)/bin/shoal'
+	if [ -x $(BUILD)/shoal-mpi ]; then install -m 755 $(BUILD)/shoal-mpi '$(TO)/bin/shoal-mpi'; fi
 	install -m 755 $(BUILD)/shoal-hdf5 '$(TO)/libexec/shoal/shoal-hdf5'
 	install -m 755 $(BUILD)/shoal-devices '$(TO)/libexec/shoal/shoal-devices'
 	install -m 755 $(BUILD)/libshoal.so '$(TO_LIB)/libshoal.so.0'
@@ -236,7 +242,7 @@ install: all $(foreach f,$(TOLD),$(BUILD)/told/$(firstword $(subst :, ,$(f))))
 	cp -r examples/. '$(TO_DOC)/examples/'
 	if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then PATH="$$PATH:/sbin:/usr/sbin" ldconfig; fi
 uninstall:
-	rm -f '$(TO)/bin/shoal' '$(TO_LIB)/libshoal.so' '$(TO_LIB)/libshoal.so.0' '$(TO_LIB)/libshoal.a' \
+	rm -f '$(TO)/bin/shoal' '$(TO)/bin/shoal-mpi' '$(TO_LIB)/libshoal.so' '$(TO_LIB)/libshoal.so.0' '$(TO_LIB)/libshoal.a' \
 	    '$(TO_LIB)/pkgconfig/shoal.pc' $(foreach f,$(TOLD),'$(TO)/share/$(lastword $(subst :, ,$(f)))')
 	rm -rf '$(TO)/include/shoal' '$(TO)/libexec/shoal' '$(TO_DOC)'
 

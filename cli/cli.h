@@ -189,6 +189,7 @@ struct ranks_job {
     void *user;
     shoal_tally *tally;
     shoal_log *log;
+    bool verbose;
 };
 
 // Several processes that run one batch with the same words.

@@ -222,7 +222,8 @@ static shoal_code run_ranks(struct run *r) {
                                                 .progress = on_progress,
                                                 .user = r,
                                                 .tally = &r->tally,
-                                                .log = r->log});
+                                                .log = r->log,
+                                                .verbose = r->talk.verbose && !r->talk.quiet});
 }
 
 static shoal_code run_batch(struct run *r) {

@@ -30,6 +30,9 @@ static struct first {
     shoal_code code;      // of the gather
     shoal_log *log;       // of the thread
     bool ends;            // the thread is to
+    uint64_t asked, came; // ranges and pieces of results that others asked for and sent,
+    uint64_t bytes_came;  // bytes of these,
+    double cpu_s;         // and what the thread took of a processor
     char *bytes;
     size_t room;
     pthread_mutex_t lock; // of all that both threads look at
@@ -88,6 +91,8 @@ static void put(struct first *f, const void *bytes, size_t length) {
 
 static void take_data(struct first *f, const MPI_Status *status, size_t length) {
     struct other *o = &f->other[status->MPI_SOURCE];
+    f->came++;
+    f->bytes_came += length;
     if (o->more_length) {
         take_piece(f, status, length);
         put(f, o->more, o->more_length);
@@ -126,6 +131,7 @@ static void take_message(struct first *f, const MPI_Status *status) {
         receive(status, &o->ask, sizeof o->ask);
         o->has = (struct rows){0};
         o->asks = true;
+        f->asked++;
         answer(f, status->MPI_SOURCE);
     } else if (status->MPI_TAG == TAG_DATA)
         take_data(f, status, (size_t)length);
@@ -166,8 +172,11 @@ static void attend(struct first *f, long *us) {
 
 static void *serve(void *user) {
     struct first *f = user;
+    struct timespec cpu;
     for (long us = 0; !__atomic_load_n(&f->ends, __ATOMIC_ACQUIRE);)
         attend(f, &us);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    f->cpu_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
     return NULL;
 }
 
@@ -319,6 +328,13 @@ static shoal_code run(const struct ranks_job *job) {
     shoal_code code = share_out(f, job);
     __atomic_store_n(&f->ends, true, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
+    if (job->verbose)
+        fprintf(
+            stderr,
+            "ranks    %d; others asked %llu times and sent %llu messages with %llu bytes, which "
+            "took rank 0 %.3f ms\n",
+            f->count, (unsigned long long)f->asked, (unsigned long long)f->came,
+            (unsigned long long)f->bytes_came, f->cpu_s * 1e3);
     pass_on(f->log);
     shoal_log_free(f->log);
     f->log = NULL;

@@ -2,6 +2,8 @@
 // Compiles the driver and the compiler of tests/fakes, and puts them in the place of real ones.
 #include "fake_gpu.h"
 
+#include "../kernels/ode/abi.h"
+
 #include "check.h"
 
 #include <dlfcn.h>
@@ -63,4 +65,35 @@ void fake_fail(struct fake_cuda *fake, const struct fake_fault *fault) {
     fake->fail = fault ? fault->call : NULL;
     fake->fail_result = fault ? fault->result : 0;
     fake->fail_after = fault ? fault->after : 0;
+}
+
+uint64_t fake_evals_of_row = 100;
+
+// x = 3 k, of which nobody can think that it came from the CPU.
+static bool triple(const void *args, const char *read, char *written, const char *resident,
+                   const volatile int *stop) {
+    const struct shoal_call *call = args;
+    const unsigned *offset = (const unsigned *)(const void *)(read + call->offset);
+    const unsigned *step = (const unsigned *)(const void *)(read + call->step);
+    const double *in = (const double *)(const void *)(read + call->in);
+    double *values = (double *)(void *)(written + call->values);
+    uint64_t *evals =
+        call->f_evals == SHOAL_NOWHERE ? NULL : (uint64_t *)(void *)(written + call->f_evals);
+    (void)resident, (void)stop;
+    for (unsigned r = 0; r < call->head.rows; r++) {
+        values[r * call->z.row_stride] = 3 * in[offset[0] + step[0] * r];
+        written[call->status + r] = 0;
+        if (evals)
+            evals[r] = fake_evals_of_row;
+    }
+    return true;
+}
+
+struct fake_cuda *use_fake_triple(void) {
+    struct fake_cuda *fake = use_fake_cuda();
+    fake->kernel = triple;
+    fake->args_bytes = sizeof(struct shoal_call);
+    use_fake_nvrtc("1234");
+    unsetenv("SHOAL_DEVICE");
+    return fake;
 }

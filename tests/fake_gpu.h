@@ -13,6 +13,10 @@ struct fake_cuda *use_fake_cuda(void);
 // NVRTC 12.4 (SHOAL_NVRTC), for this process and its children, with that build-id; always at the
 // same path.
 void use_fake_nvrtc(const char *build_id);
+// Both, and a kernel that ends every run of a model with one state and one input k at 3 k, of which
+// nobody can think that it came from the CPU.
+struct fake_cuda *use_fake_triple(void);
+extern uint64_t fake_evals_of_row; // that it says it took
 
 // Calls of the driver that fail in the middle of a batch of ten chunks or more, and how many chunks
 // it has delivered then; in the order of the list, until one has no call.

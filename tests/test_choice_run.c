@@ -545,28 +545,6 @@ TEST(choice_run_estimates) {
 
 // ---- A device that fails ------------------------------------------------------------------------
 
-static uint64_t evals_of_row = 100;
-
-// x = 3 k, of which nobody can think that it came from the CPU.
-static bool triple(const void *args, const char *read, char *written, const char *resident,
-                   const volatile int *stop) {
-    const struct shoal_call *call = args;
-    const unsigned *offset = (const unsigned *)(const void *)(read + call->offset);
-    const unsigned *step = (const unsigned *)(const void *)(read + call->step);
-    const double *in = (const double *)(const void *)(read + call->in);
-    double *values = (double *)(void *)(written + call->values);
-    uint64_t *evals =
-        call->f_evals == SHOAL_NOWHERE ? NULL : (uint64_t *)(void *)(written + call->f_evals);
-    (void)resident, (void)stop;
-    for (unsigned r = 0; r < call->head.rows; r++) {
-        values[r * call->z.row_stride] = 3 * in[offset[0] + step[0] * r];
-        written[call->status + r] = 0;
-        if (evals)
-            evals[r] = evals_of_row;
-    }
-    return true;
-}
-
 // What the fake device writes, and what is right.
 static uint64_t rows_of_fake(const double *x, const double *want, uint64_t rows) {
     uint64_t n = 0;
@@ -575,15 +553,6 @@ static uint64_t rows_of_fake(const double *x, const double *want, uint64_t rows)
     for (uint64_t i = n; i < rows; i++)
         CHECK_MSG(x[i] == want[i], "row %llu is %g, not %g", (unsigned long long)i, x[i], want[i]);
     return n;
-}
-
-static struct fake_cuda *use_fake(void) {
-    struct fake_cuda *fake = use_fake_cuda();
-    fake->kernel = triple;
-    fake->args_bytes = sizeof(struct shoal_call);
-    use_fake_nvrtc("1234");
-    unsetenv("SHOAL_DEVICE");
-    return fake;
 }
 
 static struct scene failing(const char *device) {
@@ -605,7 +574,7 @@ static void right_results(double *want, uint64_t rows) {
 // Neither kernel is there: that of the device is compiled beside the CPU's, and then found.
 TEST(choice_run_two_compilers) {
     enum { N = 5000 };
-    use_fake();
+    use_fake_triple();
     struct scene s = scene_new();
     double x[N], want[N] = {0};
     machine_assumes_cpus = 4;
@@ -626,7 +595,7 @@ TEST(choice_run_two_compilers) {
 // there now, does not wait for it.
 TEST(choice_run_late_device) {
     enum { N = 5000 };
-    use_fake();
+    use_fake_triple();
     struct scene s = scene_of("par k=1\ninit x=1\nx'=k-x*tanh(x)\n@ t1=2, method=tsit5\n");
     double x[N];
     struct timespec t[2];
@@ -673,7 +642,7 @@ TEST(choice_run_meanwhile) {
         bool switches;
     } cases[] = {
         {"20000", NULL, true}, {"20000", "cuLaunchKernel", false}, {"40000000", NULL, false}};
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_triple();
     double *x = check_keep(malloc(N * sizeof *x)), *want = check_keep(malloc(N * sizeof *x));
     machine_assumes_cpus = 4;
     right_results(want, N); // the CPU's kernel is in the cache
@@ -730,7 +699,7 @@ TEST(choice_run_trial) {
     static const char *const texts[] = {
         "par k=1\ninit x=1\nx'=k-x*x/4\n@ t1=9, method=tsit5\n",
         "par k=1\ninit x=1\nx'=k-x*tanh(x)\n@ t1=9, method=tsit5\n"};
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_triple();
     double *x = check_keep(malloc(N * sizeof *x)), *want = check_keep(malloc(N * sizeof *x));
     for (int is_free = 1; is_free >= 0; is_free--)
         for (int wins = 0; wins < 2; wins++) {
@@ -740,7 +709,7 @@ TEST(choice_run_trial) {
             cpu.options.device = "cpu";
             scene_solver(&cpu);
             REQUIRE(run(&cpu, N, want, &tally) == SHOAL_OK);
-            evals_of_row = tally.f_evals / N;
+            fake_evals_of_row = tally.f_evals / N;
             fake->kernel = wins ? triple : slowly;
             RUN("rm", "-rf", check_path("cache/tune"));
             pretend_equal();
@@ -769,7 +738,7 @@ TEST(choice_run_trial) {
 TEST(choice_run_trial_fails) {
     enum { N = 30000 };
     static const char *const calls[] = {"cuDevicePrimaryCtxRetain", "cuLaunchKernel"};
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_triple();
     double *x = check_keep(malloc(N * sizeof *x)), *want = check_keep(malloc(N * sizeof *x));
     right_results(want, N);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -796,7 +765,7 @@ TEST(choice_run_trial_fails) {
 TEST(choice_run_busy_device) {
     enum { N = 2000 };
     static const char model[] = "par k=1\ninit x=1\nx'=k-x*tanh(x)\n@ t1=2, method=tsit5\n";
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_triple();
     struct scene s = scene_of(model), cpu = scene_of(model);
     double x[N], want[N];
     cpu.options.device = "cpu";
@@ -830,7 +799,7 @@ TEST(choice_run_one_core) {
     struct machine all, one;
     cpu_set_t set, first;
     double *x = check_keep(malloc(N * sizeof *x)), *want = check_keep(malloc(N * sizeof *x));
-    use_fake();
+    use_fake_triple();
     struct scene s = scene_new();
     right_results(want, N);
     machine_find(&all, NULL);
@@ -862,7 +831,7 @@ TEST(choice_run_one_core) {
 TEST(choice_run_damaged_file) {
     enum { N = 5000 };
     double x[N], want[N];
-    use_fake();
+    use_fake_triple();
     right_results(want, N);
     for (int damaged = 0; damaged < 2; damaged++) {
         struct scene s = scene_new();
@@ -889,7 +858,7 @@ TEST(choice_run_damaged_file) {
 // A process whose batch was the CPU's need not wait for the device that was made ready in vain.
 TEST(choice_run_leaves_early) {
     enum { N = 100000 };
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_triple();
     struct scene s = scene_new();
     double *x = check_keep(malloc(N * sizeof *x));
     struct timespec t[2];
@@ -907,7 +876,7 @@ TEST(choice_run_leaves_early) {
 
 TEST(choice_run_fails_in_the_middle) {
     enum { N = 1000 };
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_triple();
     double want[N];
     right_results(want, N);
     static const char *const devices[] = {"auto", "cuda"};
@@ -940,7 +909,7 @@ TEST(choice_run_fails_in_the_middle) {
 
 TEST(choice_run_fails_without_fallback) {
     enum { N = 1000 };
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_triple();
     struct scene s = failing("auto");
     double x[N];
     shoal_tally tally;
@@ -958,7 +927,7 @@ TEST(choice_run_fails_at_the_start) {
     enum { N = 100 };
     static const char *const calls[] = {"cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx",
                                         "cuModuleGetFunction"};
-    struct fake_cuda *fake = use_fake();
+    struct fake_cuda *fake = use_fake_triple();
     double x[N], want[N];
     right_results(want, N);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

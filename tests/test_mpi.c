@@ -129,7 +129,7 @@ static pid_t find_rank(pid_t mpirun) {
     return 0;
 }
 
-#define LONG_JOB "--sweep", "a=lin:1:2:4000000", "--device", "cpu", "--chunk", "2000"
+#define LONG_JOB "--sweep", "a=lin:1:2:2000000", "--device", "cpu", "--chunk", "2000"
 
 static void stop_and_go_on(int number, bool a_rank, const char *again) {
     const char *const argv[] = {"mpirun", "-n", "3",     program,  "run", "m.ode",
@@ -146,7 +146,7 @@ static void stop_and_go_on(int number, bool a_rank, const char *again) {
     CHECK(WEXITSTATUS(status) != 0 || WIFSIGNALED(status));
     struct check_output o = SHOAL("status", "o.npz");
     CHECK_MSG(o.status == 0, "%s", o.err);
-    CHECK_HAS(o.out, " of 4000000 runs");
+    CHECK_HAS(o.out, " of 2000000 runs");
     o = RANKS(again, "resume", "o.npz", "-q");
     CHECK_MSG(o.status == 0, "%s", o.err);
     CHECK(access("o.npz.journal", F_OK) != 0 && access("o.npz.part", F_OK) != 0);

@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,7 +196,7 @@ static shoal_code read_devices(const struct option *o, const char *text,
                                 "'%s' is not a list of devices; write cuda:0,1, "
                                 "cuda:all or cpu+cuda:0",
                                 text);
-        snprintf(one, sizeof one, "%.*s", (int)(all ? kind : n), at);
+        snprintf(one, sizeof one, "%.*s%s", (int)(all ? kind : n), at, all ? ":0" : "");
         code = read_device(o, one, origin, r);
         for (const char *i = at + n; *i == ',' && code == SHOAL_OK; i += strcspn(i + 1, ",+") + 1) {
             snprintf(one, sizeof one, "%.*s:%.*s", (int)kind, at, (int)strcspn(i + 1, ",+"), i + 1);
