@@ -155,7 +155,7 @@ bench-stiff: setup-bench
 # mpirun -n 2 against two threads, and what rank 0 has to do for 64.
 .PHONY: bench-mpi
 bench-mpi: all mpi
-	sh bench/mpi.sh $(BUILD)
+	$(PYTHON) bench/mpi.py $(BUILD)
 bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
 	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand

@@ -30,9 +30,11 @@ static struct first {
     shoal_code code;      // of the gather
     shoal_log *log;       // of the thread
     bool ends;            // the thread is to
-    uint64_t asked, came; // ranges and pieces of results that others asked for and sent,
-    uint64_t bytes_came;  // bytes of these,
-    double cpu_s;         // and what the thread took of a processor
+    bool measures;        // what follows
+    struct cost {
+        uint64_t count, bytes;
+        double seconds; // of a processor
+    } asked, came;      // ranges that others asked for, and messages with rows
     char *bytes;
     size_t room;
     pthread_mutex_t lock; // of all that both threads look at
@@ -91,8 +93,6 @@ static void put(struct first *f, const void *bytes, size_t length) {
 
 static void take_data(struct first *f, const MPI_Status *status, size_t length) {
     struct other *o = &f->other[status->MPI_SOURCE];
-    f->came++;
-    f->bytes_came += length;
     if (o->more_length) {
         take_piece(f, status, length);
         put(f, o->more, o->more_length);
@@ -131,7 +131,6 @@ static void take_message(struct first *f, const MPI_Status *status) {
         receive(status, &o->ask, sizeof o->ask);
         o->has = (struct rows){0};
         o->asks = true;
-        f->asked++;
         answer(f, status->MPI_SOURCE);
     } else if (status->MPI_TAG == TAG_DATA)
         take_data(f, status, (size_t)length);
@@ -139,6 +138,24 @@ static void take_message(struct first *f, const MPI_Status *status) {
         take_piece(f, status, (size_t)length);
     else if (status->MPI_TAG == TAG_LEFT)
         take_leave(f, status);
+}
+
+static double cpu_seconds(void) {
+    struct timespec cpu;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    return (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
+}
+
+// What it takes is told with --verbose.
+static void take_measured(struct first *f, const MPI_Status *status) {
+    double before = cpu_seconds();
+    int length = 0;
+    struct cost *c = status->MPI_TAG == TAG_ASK ? &f->asked : &f->came;
+    MPI_Get_count(status, MPI_BYTE, &length);
+    take_message(f, status);
+    c->count++;
+    c->bytes += (uint64_t)length;
+    c->seconds += cpu_seconds() - before;
 }
 
 static void answer_all(struct first *f) {
@@ -159,7 +176,7 @@ static void attend(struct first *f, long *us) {
     pthread_mutex_lock(&f->lock);
     bool there = look(MPI_ANY_SOURCE, MPI_ANY_TAG, &status);
     if (there)
-        take_message(f, &status);
+        (f->measures ? take_measured : take_message)(f, &status);
     else
         answer_all(f);
     f->over = f->over || *stop_flag();
@@ -172,11 +189,8 @@ static void attend(struct first *f, long *us) {
 
 static void *serve(void *user) {
     struct first *f = user;
-    struct timespec cpu;
     for (long us = 0; !__atomic_load_n(&f->ends, __ATOMIC_ACQUIRE);)
         attend(f, &us);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    f->cpu_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
     return NULL;
 }
 
@@ -317,24 +331,33 @@ static void pass_on(const shoal_log *log) {
         fprintf(stderr, "%s\n", shoal_log_message(log, i).text);
 }
 
+static double each_us(const struct cost *c) {
+    return c->count ? c->seconds * 1e6 / (double)c->count : 0;
+}
+
+static void say_cost(const struct first *f) {
+    fprintf(
+        stderr,
+        "ranks    %d, which asked %llu times (%.2f us each), sent %llu messages (%.2f us each), "
+        "%llu bytes\n",
+        f->count, (unsigned long long)f->asked.count, each_us(&f->asked),
+        (unsigned long long)f->came.count, each_us(&f->came), (unsigned long long)f->came.bytes);
+}
+
 static shoal_code run(const struct ranks_job *job) {
     struct first *f = &first;
     pthread_t thread;
     if (!begin(f))
         return SHOAL_MEMORY;
     f->log = shoal_log_new();
+    f->measures = job->verbose;
     if (pthread_create(&thread, NULL, serve, f))
         return SHOAL_MEMORY;
     shoal_code code = share_out(f, job);
     __atomic_store_n(&f->ends, true, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
     if (job->verbose)
-        fprintf(
-            stderr,
-            "ranks    %d; others asked %llu times and sent %llu messages with %llu bytes, which "
-            "took rank 0 %.3f ms\n",
-            f->count, (unsigned long long)f->asked, (unsigned long long)f->came,
-            (unsigned long long)f->bytes_came, f->cpu_s * 1e3);
+        say_cost(f);
     pass_on(f->log);
     shoal_log_free(f->log);
     f->log = NULL;

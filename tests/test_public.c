@@ -175,6 +175,14 @@ NAN_OF(shoal_solver_save_time, NULL, 0)
 DOES(shoal_solver_on_progress, NULL, NULL, NULL)
 DOES(shoal_solver_stop, NULL)
 CODE(shoal_solver_plan, NULL, NULL, NULL, NULL, NULL)
+CODE(shoal_solver_run_ranges, NULL, NULL, NULL, NULL)
+CODE(shoal_gather_new, NULL, NULL, NULL, NULL, NULL)
+GIVES(shoal_gather_take, SHOAL_TAKE_NONE, NULL, NULL, NULL, NULL)
+CODE(shoal_gather_give_back, NULL, 0, 1, NULL)
+CODE(shoal_gather_put, NULL, NULL, 0, NULL)
+GIVES(shoal_gather_done, 0, NULL)
+CODE(shoal_gather_end, NULL, NULL, NULL)
+DOES(shoal_gather_free, NULL)
 CODE(shoal_solver_warm, NULL, NULL, NULL)
 CODE(shoal_output_check, NULL, NULL, false, NULL)
 CODE(shoal_solver_run_file, NULL, NULL, NULL, NULL, NULL)
@@ -355,6 +363,14 @@ static const struct nothing calls[] = {
     ROW(shoal_solver_on_progress),
     ROW(shoal_solver_stop),
     ROW(shoal_solver_plan),
+    ROW(shoal_solver_run_ranges),
+    ROW(shoal_gather_new),
+    ROW(shoal_gather_take),
+    ROW(shoal_gather_give_back),
+    ROW(shoal_gather_put),
+    ROW(shoal_gather_done),
+    ROW(shoal_gather_end),
+    ROW(shoal_gather_free),
     ROW(shoal_solver_warm),
     ROW(shoal_output_check),
     ROW(shoal_solver_run_file),
