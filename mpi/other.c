@@ -4,10 +4,14 @@
 
 #include <string.h>
 
+// So many ranks, or fewer, with ranges of the usual length leave the first one time to compute;
+// with more ranks ranges are longer.
+enum { RANKS_USUAL = 256 };
+
 struct other {
     const struct ranks_job *job;
+    uint64_t longer;  // ranges are, so many times
     struct left left; // what is told at the end
-    uint64_t rows;    // of the range
 };
 static bool has_left; // it was told
 
@@ -23,7 +27,7 @@ static void leave(const struct left *left) {
 
 static bool next(void *user, uint64_t least, uint64_t wanted, uint64_t *first, uint64_t *rows) {
     struct other *o = user;
-    struct ask ask = {least, wanted};
+    struct ask ask = {least, wanted * o->longer};
     struct rows answer;
     MPI_Status status;
     send_bytes(&ask, sizeof ask, 0, TAG_ASK);
@@ -32,7 +36,7 @@ static bool next(void *user, uint64_t least, uint64_t wanted, uint64_t *first, u
             return false;
     receive(&status, &answer, sizeof answer);
     *first = o->left.first = answer.first;
-    *rows = o->rows = answer.rows;
+    *rows = answer.rows;
     o->left.done = 0;
     return answer.rows > 0;
 }
@@ -54,7 +58,10 @@ static void on_progress(const shoal_progress *now, void *user) {
 }
 
 static shoal_code run(const struct ranks_job *job) {
-    struct other o = {.job = job, .left.first = UINT64_MAX};
+    int ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    struct other o = {
+        .job = job, .longer = 1 + (uint64_t)ranks / RANKS_USUAL, .left.first = UINT64_MAX};
     shoal_ranges ranges = {sizeof ranges, &o, next, done};
     shoal_solver_on_progress(job->solver, on_progress, &o);
     shoal_code code = shoal_solver_run_ranges(job->solver, job->batch, &ranges, job->log);

@@ -89,3 +89,43 @@ TEST(cluster_array_script) {
     CHECK_INT(o.status, 0);
     CHECK_INT(RUN("cmp", "one.npz", "out.npz").status, 0);
 }
+
+// Three ranks, told once that time is nearly up; then two.
+static const char srun_ranks[] =
+    "#!/bin/bash\n"
+    "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
+    "export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_orte_tmpdir_base=/tmp\n"
+    "[ -e told ] && exec mpirun -n 2 \"$@\" --device cpu\n"
+    "mpirun -n 3 \"$@\" --device cpu --chunk 100 & pid=$!\n"
+    ": > told\n"
+    "until [ -s out.npz.part.journal ]; do sleep 0.01; done\n"
+    "kill -USR1 $pid\n"
+    "wait $pid\n";
+
+TEST(cluster_mpi_script) {
+    char path[4096], *shoal = check_keep(realpath(check_shoal(), NULL)), *program = NULL;
+    char *script = replace(block_of("docs/cluster.md", 2), "1e9", "100000");
+    REQUIRE(shoal != NULL && asprintf(&program, "%s-mpi", shoal) > 0);
+    check_keep(program);
+    if (RUN("mpirun", "--version").status != 0 || access(program, X_OK))
+        check_skip("there is no mpirun, or no %s", program);
+    REQUIRE(chdir(check_dir()) == 0 && mkdir("bin", 0700) == 0);
+    check_write("job.sh", script);
+    check_write("model.ode", "par rho=28\nx'=10*(y-x)\ny'=x*(rho-z)-y\nz'=x*y-8/3*z\n"
+                             "init x=1, y=1, z=1\n@ t1=10, method=tsit5\n");
+    put_program("bin/srun", srun_ranks);
+    put_program("bin/scontrol", "#!/bin/sh\n[ \"$1\" = requeue ] && echo \"$2\" > requeued\n");
+    REQUIRE(symlink(program, "bin/shoal-mpi") == 0);
+    snprintf(path, sizeof path, "%s/bin:%s", check_dir(), getenv("PATH"));
+    setenv("PATH", path, 1);
+    setenv("SLURM_JOB_ID", "78", 1);
+    struct check_output o = RUN("bash", "job.sh");
+    CHECK_MSG(o.status == 75, "%d: %s", o.status, o.err);
+    CHECK_STR(check_keep(check_read("requeued")), "78\n");
+    o = RUN("bash", "job.sh");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    o = RUN(shoal, "run", "model.ode", "-q", "--device", "cpu", "--sweep", "rho=lin:0:28:100000",
+            "-o", "one.npz");
+    CHECK_INT(o.status, 0);
+    CHECK_INT(RUN("cmp", "one.npz", "out.npz").status, 0);
+}
