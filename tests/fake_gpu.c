@@ -70,8 +70,8 @@ void fake_fail(struct fake_cuda *fake, const struct fake_fault *fault) {
 uint64_t fake_evals_of_row = 100;
 
 // x = 3 k, of which nobody can think that it came from the CPU.
-static bool triple(const void *args, const char *read, char *written, const char *resident,
-                   const volatile int *stop) {
+bool fake_triple(const void *args, const char *read, char *written, const char *resident,
+                 const volatile int *stop) {
     const struct shoal_call *call = args;
     const unsigned *offset = (const unsigned *)(const void *)(read + call->offset);
     const unsigned *step = (const unsigned *)(const void *)(read + call->step);
@@ -91,7 +91,7 @@ static bool triple(const void *args, const char *read, char *written, const char
 
 struct fake_cuda *use_fake_triple(void) {
     struct fake_cuda *fake = use_fake_cuda();
-    fake->kernel = triple;
+    fake->kernel = fake_triple;
     fake->args_bytes = sizeof(struct shoal_call);
     use_fake_nvrtc("1234");
     unsetenv("SHOAL_DEVICE");

@@ -16,7 +16,9 @@ void use_fake_nvrtc(const char *build_id);
 // Both, and a kernel that ends every run of a model with one state and one input k at 3 k, of which
 // nobody can think that it came from the CPU.
 struct fake_cuda *use_fake_triple(void);
-extern uint64_t fake_evals_of_row; // that it says it took
+bool fake_triple(const void *args, const char *read, char *written, const char *resident,
+                 const volatile int *stop); // the kernel
+extern uint64_t fake_evals_of_row;          // that it says it took
 
 // Calls of the driver that fail in the middle of a batch of ten chunks or more, and how many chunks
 // it has delivered then; in the order of the list, until one has no call.

@@ -680,7 +680,7 @@ static bool slowly(const void *args, const char *read, char *written, const char
     const struct shoal_call *call = args;
     const struct timespec pause = {0, call->head.rows * 100000u % 1000000000u};
     nanosleep(&pause, NULL);
-    return triple(args, read, written, resident, stop);
+    return fake_triple(args, read, written, resident, stop);
 }
 
 // Which rows came from where: CPU, device, CPU again; the last is the rest of the batch.
@@ -710,7 +710,7 @@ TEST(choice_run_trial) {
             scene_solver(&cpu);
             REQUIRE(run(&cpu, N, want, &tally) == SHOAL_OK);
             fake_evals_of_row = tally.f_evals / N;
-            fake->kernel = wins ? triple : slowly;
+            fake->kernel = wins ? fake_triple : slowly;
             RUN("rm", "-rf", check_path("cache/tune"));
             pretend_equal();
             s.options.reuses = 1000000;
