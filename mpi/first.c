@@ -51,7 +51,10 @@ static bool begin(struct first *f) {
 
 static void answer(struct first *f, int rank) {
     struct other *o = &f->other[rank];
-    shoal_taker taker = {(uint64_t)(f->count - f->left), o->ask.least, o->ask.wanted};
+    char name[32];
+    snprintf(name, sizeof name, "rank %d", rank);
+    shoal_taker taker = {(uint64_t)(f->count - f->left), o->ask.least, o->ask.wanted,
+                         (uint32_t)rank, name};
     shoal_take take = f->over ? SHOAL_TAKE_NONE
                       : f->gather
                           ? shoal_gather_take(f->gather, &taker, &o->has.first, &o->has.rows)
@@ -238,7 +241,7 @@ static bool next(void *user, uint64_t least, uint64_t wanted, uint64_t *start, u
     struct first *f = o->f;
     for (long us = 0; !__atomic_load_n(&f->over, __ATOMIC_RELAXED); nap(&us)) {
         int left = others(f, &f->left);
-        shoal_taker taker = {(uint64_t)(f->count - left), least, wanted};
+        shoal_taker taker = {(uint64_t)(f->count - left), least, wanted, 0, "rank 0"};
         shoal_take take = shoal_gather_take(f->gather, &taker, start, rows);
         if (take == SHOAL_TAKE_ROWS) {
             o->has = (struct rows){*start, *rows};

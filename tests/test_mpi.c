@@ -60,6 +60,13 @@ TEST(mpi_gives_one_run) {
         CHECK_MSG(same(jobs[i].out, jobs[i].ref), "%s", jobs[i].out);
     }
     CHECK(same("o.runs.csv", "r.runs.csv"));
+    struct check_output o =
+        RANKS("2", "run", "m.ode", "-q", "--device", "cpu", "--sweep", "a=lin:1:2:5000", "--chunk",
+              "100", "-o", "o.npz", "--timing-json", "t.json");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    char *times = check_keep(check_read("t.json"));
+    CHECK_HAS(times, "\"track\":\"rank 0\"");
+    CHECK_HAS(times, "\"track\":\"rank 1\"");
     CHECK_STR(RUN("sh", "-c", "ls | grep part").out, "");
 }
 

@@ -51,6 +51,30 @@ TEST(device_several_give_the_bits_of_one) {
     CHECK(same("r.csv", "o.csv"));
 }
 
+// Stopped, and gone on with by the words of the journal alone; each device has a track.
+TEST(several_go_on_after_a_stop) {
+    place();
+    check_write("l.ode", "par rho=28\nx'=10*(y-x)\ny'=x*(rho-z)-y\nz'=x*y-8/3*z\n"
+                         "init x=1, y=1, z=1\n@ t1=10, method=tsit5\n");
+    struct check_output o =
+        RUN("sh", "-c",
+            "\"$0\" run l.ode -q --device cpu+cpu --sweep rho=lin:0:28:100000 --chunk 200 "
+            "-o o.npz & pid=$!\n"
+            "for i in $(seq 1000); do grep -q ^range o.npz.part.journal && break; sleep 0.01; done "
+            "2> log\n"
+            "kill -USR1 $pid; wait $pid",
+            check_shoal());
+    CHECK_MSG(o.status == 75, "%d: %s", o.status, o.err);
+    o = SHOAL("resume", "o.npz", "--timing-json", "t.json");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    char *times = check_keep(check_read("t.json"));
+    CHECK_HAS(times, "\"track\":\"0: cpu\"");
+    CHECK_HAS(times, "\"track\":\"1: cpu\"");
+    o = SHOAL("run", "l.ode", "-q", "--device", "cpu", "--sweep", "rho=lin:0:28:100000", "-o",
+              "r.npz");
+    CHECK(same("r.npz", "o.npz"));
+}
+
 // Functions of a library differ from one device to another.
 TEST(device_several_refuse_other_bits) {
     need_pocl();

@@ -731,10 +731,12 @@ SHOAL_API shoal_code shoal_solver_merge(shoal_solver *solver, const shoal_batch 
 // the file that one run would have written, to the byte. All have the same model, options and
 // batch; each solver has one device. build/shoal-mpi is such a program (docs/cluster.md).
 //
-// Who takes rows: it is kept busy by at least so many, and would like so many.
+// Who takes rows.
 typedef struct shoal_taker {
-    uint64_t takers; // that there are
-    uint64_t least, wanted;
+    uint64_t takers;        // that there are
+    uint64_t least, wanted; // rows that keep it busy, and that it would like
+    uint32_t number;        // which of them it is, from 0,
+    const char *name;       // and its track in the time log; NULL: it is not there
 } shoal_taker;
 
 typedef struct shoal_ranges {

@@ -7,11 +7,19 @@
 #include "io/io.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { KEPT_PART = 4 }; // of the machine's memory may be rows ahead of their turn
+LOG_LABEL(range_run, RUNTIME, 35,
+          "rows that one of several devices or processes ran, until it asked for more");
+
+enum {
+    KEPT_PART = 4,         // of the machine's memory may be rows ahead of their turn
+    SPANS_MOST = 1 << 16,  // that are noted for the time log
+    TRACKS_MOST = 1 << 20, // numbers of takers
+};
 
 // Rows that wait for their turn.
 struct waiting {
@@ -22,6 +30,18 @@ struct waiting {
 
 struct range {
     uint64_t first, rows;
+};
+
+// For the time log: a taker, what it has since when, and what it had.
+struct track {
+    char name[32];
+    struct range has;
+    uint64_t begin_ns;
+};
+struct span {
+    uint32_t track;
+    struct range range;
+    uint64_t begin_ns, end_ns;
 };
 
 struct shoal_gather {
@@ -44,6 +64,10 @@ struct shoal_gather {
     uint64_t waiting_rows, waiting_bytes, bytes_most;
     struct range *back; // [backs] that were given back
     size_t backs, backs_room;
+    struct track *track; // [tracks] by the number of a taker
+    uint32_t tracks;
+    struct span *span; // [spans]
+    size_t spans, spans_room;
     shoal_code code; // of the sink, once it failed
     shoal_tally tally;
     uint64_t start_ns;
@@ -126,6 +150,65 @@ shoal_code gather_open(shoal_solver *s, struct batch *b, const unsigned char job
     return begin(g, sink, meta, log_report(log));
 }
 
+// ---- Time log -----------------------------------------------------------------------------------
+
+// Times are for people: what there is no memory for is not told.
+static struct track *track_of(shoal_gather *g, const shoal_taker *t) {
+    if (!t->name || t->number >= TRACKS_MOST)
+        return NULL;
+    if (t->number >= g->tracks) {
+        uint32_t count = 2 * t->number + 8;
+        struct track *bigger = realloc(g->track, count * sizeof *bigger);
+        if (!bigger)
+            return NULL;
+        memset(bigger + g->tracks, 0, (count - g->tracks) * sizeof *bigger);
+        g->track = bigger;
+        g->tracks = count;
+    }
+    struct track *k = &g->track[t->number];
+    if (!k->name[0])
+        snprintf(k->name, sizeof k->name, "%s", t->name);
+    return k;
+}
+
+static void end_range(shoal_gather *g, struct track *k) {
+    if (!k || !k->has.rows || g->spans == SPANS_MOST)
+        return;
+    if (g->spans == g->spans_room) {
+        size_t room = g->spans_room ? 2 * g->spans_room : 64;
+        struct span *bigger = realloc(g->span, room * sizeof *bigger);
+        if (!bigger)
+            return;
+        g->span = bigger;
+        g->spans_room = room;
+    }
+    g->span[g->spans++] = (struct span){(uint32_t)(k - g->track), k->has, k->begin_ns, clock_ns()};
+    k->has.rows = 0;
+}
+
+static void begin_range(struct track *k, uint64_t first, uint64_t rows) {
+    if (k) {
+        k->has = (struct range){first, rows};
+        k->begin_ns = clock_ns();
+    }
+}
+
+static void tell_ranges(shoal_gather *g, shoal_log *log) {
+    int32_t parent = log_find_open(log, LOG_solve_ivp_execution);
+    for (uint32_t i = 0; i < g->tracks; i++)
+        end_range(g, &g->track[i]);
+    for (size_t i = 0; log && i < g->spans; i++) {
+        const struct span *s = &g->span[i];
+        if (s->begin_ns < log->start_ns)
+            continue;
+        int32_t span = log_device(log, g->track[s->track].name, LOG_range_run, parent,
+                                  s->begin_ns - log->start_ns, s->end_ns - s->begin_ns);
+        log_u64(log, span, "first_row", s->range.first);
+        log_u64(log, span, "numruns", s->range.rows);
+        log_end(log, span);
+    }
+}
+
 // ---- Handing out --------------------------------------------------------------------------------
 
 static uint64_t at_most(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -156,6 +239,8 @@ shoal_take shoal_gather_take(shoal_gather *g, const shoal_taker *taker, uint64_t
     if (!g || !taker || !first || !rows)
         return SHOAL_TAKE_NONE;
     pthread_mutex_lock(&g->lock);
+    struct track *track = track_of(g, taker);
+    end_range(g, track);
     if (g->code != SHOAL_OK)
         take = SHOAL_TAKE_NONE;
     else if (g->backs)
@@ -166,6 +251,8 @@ shoal_take shoal_gather_take(shoal_gather *g, const shoal_taker *taker, uint64_t
         take = SHOAL_TAKE_LATER;
     else
         take_next(g, taker, first, rows);
+    if (take == SHOAL_TAKE_ROWS)
+        begin_range(track, *first, *rows);
     pthread_mutex_unlock(&g->lock);
     return take;
 }
@@ -332,7 +419,8 @@ static shoal_code write_waiting(shoal_gather *g, struct report *r) {
         g->waiting_bytes -= w->length;
         free(w->bytes);
     }
-    memmove(g->waiting, g->waiting + n, (g->waits - n) * sizeof *g->waiting);
+    if (n)
+        memmove(g->waiting, g->waiting + n, (g->waits - n) * sizeof *g->waiting);
     g->waits -= n;
     return code;
 }
@@ -378,6 +466,7 @@ shoal_code shoal_gather_end(shoal_gather *g, shoal_tally *tally, shoal_log *log)
     g->ended = true;
     bool complete = g->written == g->rows;
     shoal_code code = g->code;
+    tell_ranges(g, log);
     if (code == SHOAL_OK)
         code = g->sink->end(g->sink, complete, log_report(log));
     g->tally.complete = code == SHOAL_OK && complete;
@@ -403,6 +492,8 @@ void shoal_gather_free(shoal_gather *g) {
     free(g->view);
     free(g->waiting);
     free(g->back);
+    free(g->track);
+    free(g->span);
     team_free(g->team);
     keep_free(&g->keep);
     buf_free(&g->meta);

@@ -106,29 +106,70 @@ static shoal_code check_bits(const shoal_solver *s, const shoal_solver *other, c
                         s->given.device, s->several->name[0], name);
 }
 
-static shoal_code make_other(shoal_solver *s, uint32_t i, shoal_log *log) {
-    struct several *v = s->several;
-    shoal_options o = s->given;
-    o.device = v->name[i + 1];
-    shoal_code code =
-        solver_make(api_model_copy(s->model), &o, NULL, s, s->plans, &v->other[i], log);
-    v->count += code == SHOAL_OK;
-    return code == SHOAL_OK ? check_bits(s, v->other[i], o.device, log_report(log)) : code;
+// A solver that a thread makes.
+struct making {
+    shoal_solver *owner, *made;
+    shoal_model *model;
+    shoal_options options;
+    shoal_log *log;
+    pthread_t thread;
+    bool started;
+    shoal_code code;
+};
+
+static void *make_one(void *user) {
+    struct making *m = user;
+    m->code = solver_make(m->model, &m->options, NULL, m->owner, m->owner->plans, &m->made, m->log);
+    return NULL;
 }
 
+// Without a thread it is made now.
+static void begin_other(shoal_solver *s, uint32_t i, struct making *m) {
+    *m = (struct making){
+        .owner = s, .model = api_model_copy(s->model), .options = s->given, .log = shoal_log_new()};
+    m->options.device = s->several->name[i + 1];
+    m->options.on_compile = NULL; // that is the calling thread's
+    m->started = !thread_start(&m->thread, make_one, m);
+    if (!m->started)
+        make_one(m);
+}
+
+static shoal_code end_other(shoal_solver *s, struct making *m, struct report *r) {
+    if (m->started)
+        pthread_join(m->thread, NULL);
+    if (m->code == SHOAL_OK)
+        s->several->other[s->several->count++] = m->made;
+    log_pass_on(m->log, r);
+    shoal_log_free(m->log);
+    return m->code == SHOAL_OK ? check_bits(s, m->made, m->options.device, r) : m->code;
+}
+
+static void describe(shoal_solver *s) {
+    size_t n = strlen(s->card.text);
+    for (uint32_t i = 0; i < s->several->count && n < sizeof s->card.text; i++)
+        n += (size_t)snprintf(s->card.text + n, sizeof s->card.text - n, " + %s",
+                              s->several->name[i + 1]);
+}
+
+// Drivers and contexts start side by side.
 shoal_code several_make(shoal_solver *s, shoal_log *log) {
-    uint32_t count;
+    uint32_t count = 0;
+    struct report *r = log_report(log);
     if (!several_is(s->given.device))
         return SHOAL_OK;
     struct several *v = s->several = calloc(1, sizeof *v);
-    if (!v)
-        return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    shoal_code code = several_names(s->given.device, v->name, &count, log_report(log));
-    for (uint32_t i = 0; i + 1 < count && code == SHOAL_OK; i++)
-        code = make_other(s, i, log);
-    size_t n = strlen(s->card.text);
-    for (uint32_t i = 0; i < v->count && n < sizeof s->card.text; i++)
-        n += (size_t)snprintf(s->card.text + n, sizeof s->card.text - n, " + %s", v->name[i + 1]);
+    struct making *making = calloc(SEVERAL_MOST, sizeof *making);
+    shoal_code code = v && making ? several_names(s->given.device, v->name, &count, r)
+                                  : report_error(r, SHOAL_MEMORY, "out of memory");
+    for (uint32_t i = 0; code == SHOAL_OK && i + 1 < count; i++)
+        begin_other(s, i, &making[i]);
+    for (uint32_t i = 0; making && i < SEVERAL_MOST && making[i].owner; i++) {
+        shoal_code ended = end_other(s, &making[i], r);
+        code = code ? code : ended;
+    }
+    if (code == SHOAL_OK)
+        describe(s);
+    free(making);
     return code;
 }
 
@@ -153,6 +194,8 @@ struct hand {
     struct run *run;
     shoal_solver *solver;
     const char *name;
+    uint32_t number;
+    char track[2 * SEVERAL_NAME]; // number and name: a device may be there twice
     struct dispatch_control control;
     shoal_log *log;
     pthread_t thread;
@@ -184,7 +227,7 @@ static bool next(void *user, uint64_t least, uint64_t wanted, uint64_t *first, u
     enum { NAP_NS = 200000 };
     struct hand *h = user;
     struct run *run = h->run;
-    shoal_taker taker = {run->devices, least, wanted};
+    shoal_taker taker = {run->devices, least, wanted, h->number, h->track};
     while (!is_stopped(h)) {
         shoal_take take = shoal_gather_take(run->gather, &taker, first, rows);
         if (take == SHOAL_TAKE_ROWS) {
@@ -241,23 +284,30 @@ static void tell(struct hand *h, bool complete, uint64_t mark, shoal_log *log) {
         log_pass_on(h->log, r);
 }
 
-static struct hand hand_of(struct run *run, shoal_solver *s, const char *name, shoal_log *log) {
-    return (struct hand){
-        .run = run, .solver = s, .name = name, .control = solver_control(s), .log = log};
+static struct hand hand_of(struct run *run, shoal_solver *s, const struct several *v,
+                           uint32_t number, shoal_log *log) {
+    struct hand h = {.run = run,
+                     .solver = s,
+                     .name = v->name[number],
+                     .number = number,
+                     .control = solver_control(s),
+                     .log = log};
+    snprintf(h.track, sizeof h.track, "%u: %s", number, h.name);
+    return h;
 }
 
 // The calling thread has the first device, and the others one each.
 static void run_hands(struct run *run, shoal_solver *s, struct hand *hand, shoal_log *log) {
     struct several *v = s->several;
     uint32_t started = 1;
-    hand[0] = hand_of(run, s, v->name[0], log);
+    hand[0] = hand_of(run, s, v, 0, log);
     if (hand[0].control.progress) {
         hand[0].control.progress = on_progress;
         hand[0].control.user = run;
     }
     for (; started <= v->count; started++) {
         struct hand *h = &hand[started];
-        *h = hand_of(run, v->other[started - 1], v->name[started], shoal_log_new());
+        *h = hand_of(run, v->other[started - 1], v, started, shoal_log_new());
         h->control.progress = NULL;
         if (thread_start(&h->thread, work, h)) {
             shoal_log_free(h->log);
