@@ -64,6 +64,9 @@ static const struct flip flips[] = {
     {"threshold", "threshold=7"},
     {"reuses", "reuses=7"},
     {"no-fallback", "no-fallback=on"},
+    {"time-unit", "time-unit=ms"},
+    {"resume", "resume=on"},
+    {"mixed-bits", "mixed-bits=on"},
     {"device", "device=cpu"}, // the one there is: the same
 };
 enum { FLIPS = sizeof flips / sizeof *flips };

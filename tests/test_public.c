@@ -145,6 +145,7 @@ CODE(shoal_batch_job, NULL, NULL, NULL)
 CODE(shoal_batch_values, NULL, "a", &number, 1, NULL)
 CODE(shoal_batch_lend, NULL, "a", &number, SHOAL_F64, 1, NULL)
 CODE(shoal_batch_only, NULL, "0", NULL)
+CODE(shoal_batch_shard, NULL, "0/2", NULL)
 CODE(shoal_batch_option, NULL, "runs", "1", NULL)
 CODE(shoal_batch_check, NULL, NULL)
 GIVES(shoal_batch_runs, 0, NULL)
@@ -186,6 +187,10 @@ DOES(shoal_gather_free, NULL)
 CODE(shoal_solver_warm, NULL, NULL, NULL)
 CODE(shoal_output_check, NULL, NULL, false, NULL)
 CODE(shoal_solver_run_file, NULL, NULL, NULL, NULL, NULL)
+CODE(shoal_solver_merge, NULL, NULL, NULL, NULL, 0, false, NULL, NULL)
+CODE(shoal_journal_read, NULL, NULL, NULL)
+CODE(shoal_solver_write_arrays, NULL, NULL, NULL, 0, NULL, NULL)
+CODE(shoal_result_write, NULL, NULL, NULL, NULL, NULL)
 CODE(shoal_solver_run_arrays, NULL, NULL, NULL, 0, NULL, NULL)
 CODE(shoal_solve, NULL, NULL, NULL, NULL, NULL)
 CODE(shoal_plot_options_init, NULL)
@@ -334,6 +339,7 @@ static const struct nothing calls[] = {
     ROW(shoal_batch_values),
     ROW(shoal_batch_lend),
     ROW(shoal_batch_only),
+    ROW(shoal_batch_shard),
     ROW(shoal_batch_option),
     ROW(shoal_batch_check),
     ROW(shoal_batch_runs),
@@ -374,6 +380,10 @@ static const struct nothing calls[] = {
     ROW(shoal_solver_warm),
     ROW(shoal_output_check),
     ROW(shoal_solver_run_file),
+    ROW(shoal_solver_merge),
+    ROW(shoal_journal_read),
+    ROW(shoal_solver_write_arrays),
+    ROW(shoal_result_write),
     ROW(shoal_solver_run_arrays),
     ROW(shoal_solve),
     ROW(shoal_plot_name),

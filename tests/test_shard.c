@@ -204,6 +204,32 @@ TEST(shard_in_c) {
     shoal_log_free(log);
 }
 
+// A program merges with a solver that plans only.
+TEST(shard_merge_in_c) {
+    static const char *const shards[] = {"s1.npz", "s0.npz"};
+    shoal_log *log = shoal_log_new();
+    shoal_model *m = NULL;
+    shoal_batch *b = NULL;
+    shoal_solver *s = NULL;
+    shoal_options o;
+    bool whole = false;
+    place();
+    REQUIRE(run_job(&jobs[0], "ref.npz", NULL).status == 0);
+    run_shards(&jobs[0], 2, "", "npz");
+    REQUIRE(!shoal_model_load("m.ode", &m, log) && !shoal_options_init(&o, m, log) &&
+            !shoal_options_set(&o, "device", "cpu", log) && !shoal_batch_new(m, &b, log) &&
+            !shoal_batch_sweep(b, "a=lin:1:2:101", log) && !shoal_solver_new_plan(m, &o, &s, log));
+    CHECK_INT(shoal_solver_merge(s, b, "all.npz", shards, 1, false, NULL, log), SHOAL_INPUT);
+    CHECK_INT(shoal_solver_merge(s, b, "all.npz", shards, 2, false, &whole, log), SHOAL_OK);
+    CHECK(whole);
+    struct check_output same_rows = SHOAL("merge", "cli.npz", "s0.npz", "s1.npz");
+    CHECK(same_rows.status == 0 && same("cli.npz", "ref.npz"));
+    shoal_solver_free(s);
+    shoal_batch_free(b);
+    shoal_model_free(m);
+    shoal_log_free(log);
+}
+
 // The runs of all shards are those of the job, each once, of any number of runs and shards.
 TEST(shard_rows_are_a_partition) {
     shoal_log *log = shoal_log_new();

@@ -70,7 +70,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 #elif STIFFLY_ACCURATE
     STATES(j, 0) s->y1[j] = x->y[j] + r_fma(R(GAMMA), s->k[i][j], d[j]);
 #else
-    stages_add(FROM(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1);
+    stages_add(BASE_OF(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1);
 #endif
     SOLUTION(x, s)
     newton_end(s);

@@ -250,9 +250,9 @@ INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE e
 }
 
 // A solution is the start of its step and the way from there. Compensated, y1 has the way alone at
-// first (FROM is no start), and what was lost before goes with it.
+// first (BASE_OF is no start), and what was lost before goes with it.
 #if COMPENSATED
-#define FROM(x) 0
+#define BASE_OF(x) 0
 #define SOLUTION(x, s)                                                                             \
     STATES(j, 0) {                                                                                 \
         real way = (s)->y1[j] + (x)->low[j], from = (x)->y[j];                                     \
@@ -260,6 +260,6 @@ INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE e
         (s)->low1[j] = way - ((s)->y1[j] - from);                                                  \
     }
 #else
-#define FROM(x) (x)->y
+#define BASE_OF(x) (x)->y
 #define SOLUTION(x, s)
 #endif

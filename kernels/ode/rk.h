@@ -47,7 +47,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     if (i == 0) {
         STATES(j, 0) s->k[0][j] = x->f0[j];
     } else {
-        const SPACE real *from = i == STAGES - 1 ? FROM(x) : x->y;
+        const SPACE real *from = i == STAGES - 1 ? BASE_OF(x) : x->y;
         stages_add(from, s->k, rk_a[i], s->h * R(rk_a_first[i]), i, s->y1);
         if (i == STAGES - 1) {
             SOLUTION(x, s)
