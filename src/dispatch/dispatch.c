@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+enum { TELL_NS = 50 * 1000 * 1000 }; // between calls of whoever watches
+
 static bool asked_to_stop(const struct dispatch *d) {
     const struct dispatch_control *c = d->job->control;
     return dispatch_is_set(c->stop[0]) || dispatch_is_set(c->stop[1]);
@@ -19,6 +21,7 @@ void dispatch_show(struct dispatch *d, uint64_t done) {
     if (!c->progress)
         return;
     d->shown = done > d->shown ? done : d->shown;
+    d->told_ns = clock_ns();
     c->progress(&(shoal_progress){.done = d->shown + d->job->beside,
                                   .total = d->job->rows + d->job->beside,
                                   .seconds = (double)(clock_ns() - d->start_ns) * 1e-9,
@@ -239,8 +242,16 @@ static bool can_start(const struct dispatch *d) {
            d->started - d->waited < at_once;
 }
 
+// Chunks that are over before their device says how far it is: whoever watches may want to stop.
+static void show_now_and_then(struct dispatch *d) {
+    if (!d->job->control->progress || clock_ns() - d->told_ns < TELL_NS)
+        return;
+    dispatch_show(d, d->waited < d->started ? chunk_at(d, d->waited)->before : d->next);
+}
+
 // What came back is delivered while the next chunk computes, if the device may have another.
 static shoal_code step(struct dispatch *d, bool *stop) {
+    show_now_and_then(d);
     *stop = asked_to_stop(d);
     if (*stop)
         return SHOAL_OK;
@@ -258,6 +269,7 @@ static shoal_code step(struct dispatch *d, bool *stop) {
 void dispatch_begin(struct dispatch *d, const struct dispatch_job *job) {
     *d = (struct dispatch){
         .job = job, .rows = job->chunk_rows, .next = job->first, .start_ns = clock_ns()};
+    d->told_ns = d->start_ns;
     job->pool->log = job->log;
 }
 

@@ -98,7 +98,8 @@ struct dispatch {
     uint32_t started, waited, delivered;           // chunks
     uint64_t start_ns;
     uint64_t first_ns, later_ns; // that the first chunk took, and all later ones together
-    uint64_t shown;              // rows that progress was last called with
+    uint64_t shown;              // rows that progress was last called with,
+    uint64_t told_ns;            // and when
     int stop;                    // what the device looks at when there is more than one flag
 };
 

@@ -118,8 +118,8 @@ static bool is_division(uint8_t op) { return op == OP_DIV || op == OP_SQRT; }
 
 // Whether divisions and roots are the hardware's approximations.
 static bool is_fast(const struct writer *w) {
-    const struct shoal_target *t = w->e->plan->target;
-    return t->fast_math && t->quick_division && w->e->plan->f32;
+    const struct kernel_plan *p = w->e->plan; // NULL: of no kernel
+    return p && p->f32 && p->target->fast_math && p->target->quick_division;
 }
 
 // In a division by sqrt(x) or x sqrt(x): x, and which power of 1/sqrt(x) is meant.
