@@ -299,27 +299,6 @@ uint64_t shoal_gather_done(shoal_gather *g) {
 
 // ---- Taking in ----------------------------------------------------------------------------------
 
-static void fill_extra(const struct batch *b, const struct table_column *c, uint64_t row,
-                       uint32_t rows, void *out) {
-    for (uint32_t i = 0; i < rows; i++) {
-        uint64_t at = batch_table_row(b, batch_run_of_row(b, row + i));
-        if (c->text)
-            ((const char **)out)[i] = c->text[at];
-        else
-            ((double *)out)[i] = c->number ? c->number[at] : (double)c->number32[at];
-    }
-}
-
-void gather_fill_known(const struct batch *b, const struct result_array *a, uint64_t row,
-                       uint32_t rows, void *out) {
-    if (a->role == ROLE_RUN)
-        batch_fill_runs(b, row, rows, out);
-    else if (a->index < batch_inputs(b))
-        batch_fill(b, a->index, row, rows, out);
-    else
-        fill_extra(b, batch_extra(b, a->index - batch_inputs(b)), row, rows, out);
-}
-
 // Runs and inputs of the rows, as far as somebody wants them.
 static shoal_code fill_known(shoal_gather *g, const struct packed_head *h, struct report *r) {
     for (uint32_t i = 0; i < g->list.count; i++) {
@@ -334,7 +313,7 @@ static shoal_code fill_known(shoal_gather *g, const struct packed_head *h, struc
         }
         if (!g->known[i])
             return no_memory(r);
-        gather_fill_known(g->batch, a, h->first, (uint32_t)h->rows, g->known[i]);
+        run_fill_known(g->batch, a, h->first, (uint32_t)h->rows, g->known[i]);
         g->view[i] = (struct result_view){g->known[i], 1, 1};
     }
     return SHOAL_OK;

@@ -18,10 +18,6 @@ shoal_code gather_open(shoal_solver *s, struct batch *b, const unsigned char job
 // Whether its sink failed: then nobody gets rows any more.
 bool gather_failed(shoal_gather *g);
 
-// What is known of a row without running it: its run, an input, a column that is copied.
-void gather_fill_known(const struct batch *b, const struct result_array *a, uint64_t row,
-                       uint32_t rows, void *out);
-
 // Before a call of several that run a batch: all is there, the batch fits, and the solver has one
 // device, which is the worker's.
 shoal_code ranges_check(shoal_solver *s, const shoal_batch *batch, const char *call,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shards of one job put together: which there are, that they are of this job, and the result.
 #include "io/merge.h"
-#include "api/gather.h"
 #include "api/keep.h"
 #include "api/model.h"
 
@@ -160,7 +159,7 @@ static shoal_code check_all(const struct merging *g, bool allow_missing) {
 
 static void fill(void *user, uint32_t array, uint64_t row, uint64_t rows, void *out) {
     const struct merging *g = user;
-    gather_fill_known(g->batch->batch, &g->list.array[array], row, (uint32_t)rows, out);
+    run_fill_known(g->batch->batch, &g->list.array[array], row, (uint32_t)rows, out);
 }
 
 // ---- All of it ----------------------------------------------------------------------------------

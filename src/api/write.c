@@ -34,15 +34,11 @@ static bool is_made(const struct writing *w, uint32_t i) {
 }
 
 static const void *column(const struct writing *w, uint32_t i, uint64_t first, uint32_t rows) {
-    uint32_t index = w->list->array[i].index, inputs = batch_inputs(w->batch);
     if (w->groups) {
-        const struct table_column *c = &w->groups->columns.items[index];
+        const struct table_column *c = &w->groups->columns.items[w->list->array[i].index];
         return c->text ? (const void *)(c->text + first) : c->number + first;
     }
-    if (index < inputs)
-        batch_fill(w->batch, index, first, rows, w->made[i]);
-    else
-        batch_fill_extra(w->batch, index - inputs, w->run, rows, w->made[i]);
+    run_fill_known(w->batch, &w->list->array[i], first, rows, w->made[i]);
     return w->made[i];
 }
 

@@ -104,8 +104,8 @@ double batch_value(const struct batch *b, uint32_t input, uint64_t run);
 // Copied `_` columns of the table.
 uint32_t batch_extras(const struct batch *b);
 const struct table_column *batch_extra(const struct batch *b, uint32_t extra);
-// Its numbers or texts for some runs.
-void batch_fill_extra(const struct batch *b, uint32_t extra, const uint64_t *run, uint32_t rows,
+// Its numbers or texts for some rows of the batch.
+void batch_fill_extra(const struct batch *b, uint32_t extra, uint64_t first_row, uint32_t rows,
                       void *out);
 uint64_t batch_table_row(const struct batch *b, uint64_t run);
 uint64_t batch_table_rows(const struct batch *b); // 0: there is no table

@@ -198,14 +198,15 @@ const struct table_column *batch_extra(const struct batch *b, uint32_t extra) {
     return &b->extras.items[extra];
 }
 
-void batch_fill_extra(const struct batch *b, uint32_t extra, const uint64_t *run, uint32_t rows,
+void batch_fill_extra(const struct batch *b, uint32_t extra, uint64_t first_row, uint32_t rows,
                       void *out) {
     const struct table_column *column = batch_extra(b, extra);
     for (uint32_t i = 0; i < rows; i++) {
-        uint64_t row = batch_table_row(b, run[i]);
+        uint64_t row = batch_table_row(b, batch_run_of_row(b, first_row + i));
         if (column->text)
             ((const char **)out)[i] = column->text[row];
         else
-            ((double *)out)[i] = column->number[row];
+            ((double *)out)[i] =
+                column->number ? column->number[row] : (double)column->number32[row];
     }
 }

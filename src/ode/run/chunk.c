@@ -535,7 +535,7 @@ static void fill_rows(void *user, size_t first, size_t end) {
 static void fill_extra(struct chunk *c, uint32_t extra) {
     void *out = c->host[c->list->first_column + c->inputs + extra];
     if (out)
-        batch_fill_extra(c->batch, extra, c->run, c->args.head.rows, out);
+        batch_fill_extra(c->batch, extra, c->base.first_row, c->args.head.rows, out);
 }
 
 static void fill_chosen(struct chunk *c) {

@@ -74,6 +74,16 @@ shoal_code run_list(const struct plan *p, const struct batch *b, const char *met
                : report_error(r, SHOAL_MEMORY, "out of memory");
 }
 
+void run_fill_known(const struct batch *b, const struct result_array *a, uint64_t row,
+                    uint32_t rows, void *out) {
+    if (a->role == ROLE_RUN)
+        batch_fill_runs(b, row, rows, out);
+    else if (a->index < batch_inputs(b))
+        batch_fill(b, a->index, row, rows, out);
+    else
+        batch_fill_extra(b, a->index - batch_inputs(b), row, rows, out);
+}
+
 // ---- Results -----------------------------------------------------------------------------------
 
 static void note_failed(shoal_tally *tally, uint64_t run) {

@@ -33,6 +33,9 @@ void runner_forget(struct runner *r);
 // The arrays of a result with those of the batch, in the arena.
 shoal_code run_list(const struct plan *p, const struct batch *b, const char *meta,
                     struct arena *arena, struct result_list *list, struct report *r);
+// What is known of rows without running them: their runs, an input, a column that is copied.
+void run_fill_known(const struct batch *b, const struct result_array *a, uint64_t row,
+                    uint32_t rows, void *out);
 // Rows per chunk and bytes, with all that the list says is wanted; `disk_bytes` is the caller's to
 // fill.
 shoal_plan run_plan(const struct plan *p, const struct batch *b, const struct result_list *list);
