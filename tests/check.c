@@ -159,6 +159,14 @@ const char *check_shoal(void) {
     return path ? path : "build/shoal";
 }
 
+const char *check_enter(void) {
+    char *path = check_keep(realpath(check_shoal(), NULL));
+    REQUIRE(path != NULL);
+    setenv("SHOAL_BIN", path, 1);
+    REQUIRE(chdir(check_dir()) == 0);
+    return path;
+}
+
 const char *check_python(const char *module) {
     static const char *const names[] = {"build/venv/bin/python3", "python3", "/usr/bin/python3"};
     char code[128];

@@ -114,6 +114,7 @@ struct check_output {
 struct check_output check_command(const char *const *argv);
 #define RUN(...) check_command((const char *const[]){__VA_ARGS__, NULL})
 const char *check_shoal(void);      // path of the command line program
+const char *check_enter(void);      // into check_dir(); the same program, by its whole path
 char *check_read(const char *path); // whole file, NUL-terminated; NULL when it is not there
 void check_write(const char *path, const char *text);
 // True when a Python with numpy (and, if asked, another module) is there; path in check_python().

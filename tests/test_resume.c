@@ -41,10 +41,7 @@ enum { ENDINGS = sizeof endings / sizeof *endings };
 
 // In the test's directory, with the program by its whole path.
 static const char *place(void) {
-    char *path = check_keep(realpath(check_shoal(), NULL));
-    REQUIRE(path != NULL);
-    setenv("SHOAL_BIN", path, 1);
-    REQUIRE(chdir(check_dir()) == 0);
+    const char *path = check_enter();
     check_write("m.ode", lorenz);
     struct buf rows = {0};
     buf_puts(&rows, "rho,_id\n");

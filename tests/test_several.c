@@ -11,10 +11,7 @@
 #define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
 
 static void place(void) {
-    char *path = check_keep(realpath(check_shoal(), NULL));
-    REQUIRE(path != NULL);
-    setenv("SHOAL_BIN", path, 1);
-    REQUIRE(chdir(check_dir()) == 0);
+    check_enter();
     check_write("m.ode", "par k=1\ninit x=1\nx'=k-x*x/4\n@ t1=2, method=tsit5\n");
     check_write("e.ode", "par k=1\ninit x=1\nx'=k-exp(x)\n@ t1=2, method=tsit5\n");
 }

@@ -11,10 +11,7 @@
 #define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
 
 static void place(void) {
-    char *path = check_keep(realpath(check_shoal(), NULL));
-    REQUIRE(path != NULL);
-    setenv("SHOAL_BIN", path, 1);
-    REQUIRE(chdir(check_dir()) == 0);
+    check_enter();
     check_write("m.ode", "par a=1, b=2\nx'=-a*x+b\ny'=x-y\ninit x=1\n@ t1=3, method=tsit5\n");
     check_write("b.csv", "b,_id\n1,one\n2,\"two, or\n\"\"more\"\"\"\n3,\n4,four\n");
 }
