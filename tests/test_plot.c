@@ -1054,6 +1054,53 @@ TEST(plot_as_a_command) {
     CHECK_HAS(o.out, "histogram    how often a value occurs");
 }
 
+// ---- Formats ------------------------------------------------------------------------------------
+
+// The picture of a result of that ending, without its first lines, which tell its name.
+static char *picture_of(const char *ending, const char *outputs[4]) {
+    char *result = strdup(check_path(ending)), *svg = strdup(check_path("of.svg"));
+    REQUIRE(result && svg);
+    struct check_output o =
+        RUN(check_shoal(), "run", check_path("m.ode"), "--batch", check_path("b.csv"), "--force",
+            outputs[0], outputs[1], outputs[2], outputs[3], "-o", result, "-q");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    o = RUN(check_shoal(), "plot", result, "--title", "the same", "-o", svg);
+    CHECK_MSG(o.status == 0, "%s: %s", ending, o.err);
+    char *text = check_read(svg);
+    free(result);
+    free(svg);
+    char *box = text ? strstr(text, "<rect") : NULL;
+    REQUIRE(box);
+    char *from = strstr(box, "runs"); // behind it NPZ and HDF5 say what the metadata does
+    char *body = strdup(from ? strchr(from, '\n') : box);
+    free(text);
+    return body;
+}
+
+// Words of groups and peaks are the same picture, whatever file they come from.
+TEST(plot_formats_are_drawn_alike) {
+    static const char *const outputs[][4] = {
+        {"--reduce", "mean,std", "--by", "_kind"},
+        {"--reduce", "min,mean,max", "--save", "n=5"},
+        {"--t1", "20", "--summary", "m=peaks(sin(5*t)*(k+0.1*sin(t)),6),n=max(x)"},
+        {"--t1", "20", "--summary", "m=peaks(sin(5*t)*(k+0.1*sin(t)),6)"},
+    };
+    check_write(check_path("m.ode"), "x'=-k*x\npar k=1\ninit x=1\n@ total=2\ndone\n");
+    check_write(check_path("b.csv"), "_kind,k\nlow,1\nlow,1.5\nhigh,2\nhigh,2.5\n");
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        char *npz = picture_of("r.npz", (const char **)outputs[i]);
+        char *hdf5 = picture_of("r.h5", (const char **)outputs[i]);
+        CHECK_STR(npz, hdf5);
+        if (i >= 2) { // statistics in CSV have no line about runs, and more room
+            char *csv = picture_of("r.csv", (const char **)outputs[i]);
+            CHECK_STR(npz, csv);
+            free(csv);
+        }
+        free(npz);
+        free(hdf5);
+    }
+}
+
 // ---- Reports ------------------------------------------------------------------------------------
 
 // Elements whose content is no text are left as they are: there is no mark of XML in it.

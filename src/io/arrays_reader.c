@@ -8,6 +8,7 @@
 // metadata's grid tells. Arrays of other shapes are passed over.
 #include "base/json.h"
 #include "io/formats.h"
+#include "result/result_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,16 +288,14 @@ static shoal_code add_windows(struct reader *d, const struct arrays *a, struct r
 
 // Of a record, peaks, or an array of its own, whose rows are counted; in windows they are counted
 // in each.
-static shoal_code add_counted(struct reader *d, const struct arrays *a,
-                              const struct reader_shape *s, const char *name) {
-    uint32_t behind = axes_behind(d, a, s), table = d->tables.count;
-    const uint64_t *shape = shape_behind(a, s);
-    uint64_t rows = product(shape, behind), last = shape[behind - 1];
+shoal_code reader_add_counted(struct reader *d, const char *name, uint64_t rows, uint64_t last,
+                              bool windows) {
+    uint32_t table = d->tables.count;
     const char *index = arena_printf(&d->arena, "%s.index", name);
     if (!reader_add_table(d, name, rows) || !index ||
         !add_grid(d, index, table, READER_INDEX, count_up(d, rows, last, 1)))
         return SHOAL_MEMORY;
-    if (behind < 2)
+    if (!windows)
         return SHOAL_OK;
     const char *window = arena_printf(&d->arena, "%s.window", name);
     return window && add_grid(d, window, table, READER_INDEX, count_up(d, rows, rows, last))
@@ -329,8 +328,9 @@ static shoal_code place_array(struct reader *d, const struct arrays *a,
     *table = d->tables.count;
     return !name     ? SHOAL_MEMORY
            : windows ? add_windows(d, a, r)
-           : samples ? add_samples(d, a, r)
-                     : add_counted(d, a, s, name);
+           : samples
+               ? add_samples(d, a, r)
+               : reader_add_counted(d, name, rows, shape_behind(a, s)[behind - 1], behind > 1);
 }
 
 // ---- Columns ------------------------------------------------------------------------------------
@@ -388,9 +388,10 @@ static void find_axes(struct reader *d, struct arrays *a) {
     a->samples = any ? a->samples : 0;
 }
 
-// What is no column of its own.
-static bool is_axis(const struct arrays *a, const struct reader_shape *s) {
-    return s == a->edges || s == a->offsets || (s == a->t && (a->offsets || a->samples));
+// What is no column of its own: axes, and the words that `status` counts.
+static bool is_beside(const struct arrays *a, const struct reader_shape *s) {
+    return s == a->edges || s == a->offsets || (s == a->t && (a->offsets || a->samples)) ||
+           !strcmp(s->name, RESULT_STATUS_WORDS);
 }
 
 shoal_code reader_add_arrays(struct reader *d, const struct reader_shape *all, uint32_t count,
@@ -402,7 +403,7 @@ shoal_code reader_add_arrays(struct reader *d, const struct reader_shape *all, u
         uint32_t table = UINT32_MAX;
         bool flat = a.offsets && all[i].dims == 1 && all[i].shape[0] == a.t->shape[0] &&
                     all[i].shape[0] != d->runs;
-        if (!flat && !is_axis(&a, &all[i]))
+        if (!flat && !is_beside(&a, &all[i]))
             code = place_array(d, &a, &all[i], &table, r);
         if (!code && table != UINT32_MAX)
             code = add_column(d, &all[i], table);

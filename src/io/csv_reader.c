@@ -2,7 +2,8 @@
 // Results in CSV files, read line by line; see reader.h. Samples, windows and records are in the
 // file itself, their runs in the table beside it (csv_sink.c); where that is missing, nothing is
 // known of the runs. What is no number, and no word of a status, is NaN; but a column whose first
-// row is a word is one of words.
+// row is a word is one of words. Columns `m.1 ... m.n, m.t1 ... m.tn` are peaks: a table `m` of n
+// rows for each run as well, as arrays have it.
 #include "base/ascii.h"
 #include "base/file.h"
 #include "base/number.h"
@@ -151,7 +152,10 @@ struct csv_stream {
     struct lines lines;
     struct reader *d;
     uint32_t fields, count;
-    uint32_t *want;                    // of each field: which column it is, plus one
+    uint32_t *want;                    // of each field: which column it is, plus one,
+    uint32_t *item;                    // and which row of its line's
+    uint32_t per_line, taken;          // rows of a line, and those that are out already
+    double *spread;                    // the line's, where they are several: [count][per_line]
     struct reader_words **words;       // of each column, or NULL
     uint32_t same[READER_COLUMNS + 2]; // of each column: the one that reads its field
     uint32_t place;                    // which column is that of runs, plus one
@@ -170,7 +174,7 @@ static shoal_code read_row(struct csv_stream *s, char *line, size_t length, doub
         double value =
             words ? reader_word(s->d, words, field, field_length) : read_value(field, field_length);
         if (s->want[n])
-            to[s->want[n] - 1][row] = value;
+            to[s->want[n] - 1][row + s->item[n]] = value;
         if (is_run)
             to[s->place - 1][row] = value;
     }
@@ -181,18 +185,54 @@ static shoal_code read_row(struct csv_stream *s, char *line, size_t length, doub
     return SHOAL_OK;
 }
 
+// The next line that is not empty; *there is false at the end.
+static shoal_code read_line(struct csv_stream *s, double *const *to, size_t row, bool *there,
+                            struct report *r) {
+    char *line;
+    size_t length = 0;
+    shoal_code code;
+    do
+        code = next_line(&s->lines, &line, &length, r);
+    while (!code && line && !length);
+    *there = !code && line;
+    return *there ? read_row(s, line, length, to, row, r) : code;
+}
+
+// Rows of lines that have several each.
+static shoal_code next_spread(struct csv_stream *s, double *const *to, size_t most, size_t *got,
+                              struct report *r) {
+    double *line[READER_COLUMNS + 1];
+    bool there = true;
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < s->count; i++)
+        line[i] = s->spread + (size_t)i * s->per_line;
+    while (*got < most && !code) {
+        if (s->taken == s->per_line) {
+            code = read_line(s, line, 0, &there, r);
+            if (code || !there)
+                break;
+            s->taken = 0;
+        }
+        size_t left = s->per_line - s->taken, count = left < most - *got ? left : most - *got;
+        for (uint32_t i = 0; i < s->count; i++)
+            memcpy(to[i] + *got, line[i] + s->taken, count * sizeof **to);
+        s->taken += (uint32_t)count;
+        *got += count;
+    }
+    return code;
+}
+
 static shoal_code csv_next(struct reader_stream *stream, double *const *to, size_t most,
                            size_t *got, struct report *r) {
     struct csv_stream *s = (struct csv_stream *)stream;
+    bool there = true;
     shoal_code code = SHOAL_OK;
-    for (*got = 0; *got < most && !code;) {
-        char *line;
-        size_t length;
-        code = next_line(&s->lines, &line, &length, r);
-        if (code || !line)
-            break;
-        if (length)
-            code = read_row(s, line, length, to, (*got)++, r);
+    *got = 0;
+    if (s->spread)
+        code = next_spread(s, to, most, got, r);
+    while (!s->spread && *got < most && !code && there) {
+        code = read_line(s, to, *got, &there, r);
+        *got += there && !code;
     }
     for (uint32_t i = 0; i < s->count; i++)
         if (s->same[i] != i)
@@ -204,14 +244,29 @@ static void csv_stream_close(struct reader_stream *stream) {
     struct csv_stream *s = (struct csv_stream *)stream;
     lines_close(&s->lines);
     free(s->want);
+    free(s->item);
+    free(s->spread);
     free(s->words);
     free(s);
+}
+
+// Which fields a column is in.
+static void want_fields(struct csv_stream *s, const struct reader_column *c, uint32_t i) {
+    uint32_t *want = &s->want[c->index];
+    bool first = !*want;
+    for (uint32_t k = 0; k < s->per_line && first; k++) {
+        want[k] = i + 1;
+        s->item[c->index + k] = k;
+    }
+    s->same[i] = *want - 1;
+    s->words[i] = c->words;
 }
 
 static shoal_code csv_stream(struct reader *d, uint32_t table, const uint32_t *columns,
                              uint32_t count, struct reader_stream **out, struct report *r) {
     const struct csv_file *f = d->data;
-    bool side = d->tables.count > 1 && table == READER_RUNS;
+    bool side = f->side && table == READER_RUNS;
+    uint64_t per_run = d->tables.items[table].per_run;
     struct csv_stream *s = calloc(1, sizeof *s);
     *out = (struct reader_stream *)s;
     if (!s)
@@ -220,25 +275,25 @@ static shoal_code csv_stream(struct reader *d, uint32_t table, const uint32_t *c
     s->fields = side ? f->side_fields : f->fields;
     s->d = d;
     s->count = count;
+    s->per_line = s->taken = per_run ? (uint32_t)per_run : 1;
     s->want = calloc((size_t)s->fields + 1, sizeof *s->want);
+    s->item = calloc((size_t)s->fields + 1, sizeof *s->item);
     s->words = calloc((size_t)count + 1, sizeof(struct reader_words *));
-    for (uint32_t i = 0; i < count && s->want && s->words; i++)
+    s->spread = table != READER_RUNS && per_run
+                    ? calloc((size_t)count + 1, s->per_line * sizeof(double))
+                    : NULL;
+    if (!s->want || !s->item || !s->words || (table != READER_RUNS && per_run && !s->spread))
+        return SHOAL_MEMORY;
+    for (uint32_t i = 0; i < count; i++)
         if (columns[i] == READER_PLACE) {
             s->place = i + 1;
             s->same[i] = i;
-        } else {
-            uint32_t *want = &s->want[d->columns.items[columns[i]].index];
-            *want = *want ? *want : i + 1;
-            s->same[i] = *want - 1;
-            s->words[i] = d->columns.items[columns[i]].words;
-        }
+        } else
+            want_fields(s, &d->columns.items[columns[i]], i);
     shoal_code code = lines_open(&s->lines, side ? f->side : d->path, r);
     char *line;
     size_t length;
-    code = code                  ? code
-           : s->want && s->words ? next_line(&s->lines, &line, &length, r)
-                                 : SHOAL_MEMORY;
-    return code;
+    return code ? code : next_line(&s->lines, &line, &length, r);
 }
 
 static void csv_close(struct reader *d) {
@@ -333,6 +388,60 @@ static shoal_code add_columns(struct reader *d, char *const *names, uint32_t cou
     return SHOAL_OK;
 }
 
+// How many peaks begin at a name: m.1 ... m.n, m.t1 ... m.tn. 0: none.
+static uint32_t count_peaks(char *const *names, uint32_t count, size_t *stem) {
+    const char *point = strrchr(names[0], '.');
+    char name[1024];
+    uint32_t n = 0, times = 0;
+    *stem = point ? (size_t)(point - names[0]) : 0;
+    if (!*stem || *stem > sizeof name - 16)
+        return 0;
+    for (; n < count; n++) {
+        snprintf(name, sizeof name, "%.*s.%u", (int)*stem, names[0], n + 1);
+        if (strcmp(names[n], name) != 0)
+            break;
+    }
+    for (; times < n && n + times < count; times++) {
+        snprintf(name, sizeof name, "%.*s.t%u", (int)*stem, names[0], times + 1);
+        if (strcmp(names[n + times], name) != 0)
+            break;
+    }
+    return times == n ? n : 0;
+}
+
+static shoal_code add_peaks(struct reader *d, char *const *names, uint32_t first, uint32_t n,
+                            size_t stem) {
+    const char *name = arena_strndup(&d->arena, names[first], stem);
+    const char *time = name ? arena_printf(&d->arena, "%s.t", name) : NULL;
+    uint32_t table = d->tables.count;
+    if (!time)
+        return SHOAL_MEMORY;
+    if (reader_find(d, name) != UINT32_MAX || reader_find(d, time) != UINT32_MAX)
+        return SHOAL_OK;
+    for (uint32_t i = first; i < first + 2 * n; i++) {
+        uint32_t column = reader_find(d, names[i]);
+        d->columns.items[column].role = READER_COUNT;
+    }
+    shoal_code code = reader_add_counted(d, name, n, n, false);
+    struct reader_column *c = code ? NULL : reader_add(d, name, first, table);
+    struct reader_column *t = c ? reader_add(d, time, first + n, table) : NULL;
+    if (t)
+        t->role = READER_TIME;
+    return t ? SHOAL_OK : SHOAL_MEMORY;
+}
+
+static shoal_code add_all_peaks(struct reader *d, char *const *names, uint32_t count) {
+    shoal_code code = SHOAL_OK;
+    for (uint32_t i = 0; i < count && !code;) {
+        size_t stem;
+        uint32_t n = count_peaks(names + i, count - i, &stem);
+        if (n)
+            code = add_peaks(d, names, i, n, stem);
+        i += n ? 2 * n : 1;
+    }
+    return code;
+}
+
 // Whether a file has rows of runs beside it: its second column counts or dates them.
 static bool has_several(char *const *names, uint32_t count) {
     static const char *const second[] = {"t", "window", "index"};
@@ -373,7 +482,7 @@ static shoal_code open_plain(struct reader *d, char *const *names, uint32_t coun
     if (!code)
         code = find_words(d, d->path, READER_RUNS, r);
     if (code || !(d->reduced = is_reduced(names, count)))
-        return code;
+        return code ? code : add_all_peaks(d, names, count);
     for (uint32_t i = 0; i < d->columns.count; i++)
         if (!strcmp(d->columns.items[i].name, "window"))
             d->columns.items[i].role = READER_INDEX;

@@ -97,6 +97,9 @@ shoal_code hdf5_reader_open(struct reader *d, struct report *r);
 struct reader_table *reader_add_table(struct reader *d, const char *name, uint64_t per_run);
 struct reader_column *reader_add(struct reader *d, const char *name, uint32_t index,
                                  uint32_t table);
+// A table whose rows are counted to `last`, over and over: in each window where there are some.
+shoal_code reader_add_counted(struct reader *d, const char *name, uint64_t rows, uint64_t last,
+                              bool windows);
 // Whether a name is that of a statistic: x.mean, x.q0.05.
 bool reader_is_statistic(const char *name);
 // What columns of statistics are, once they are there.

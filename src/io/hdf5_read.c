@@ -261,13 +261,14 @@ static shoal_code read_dataset(struct reader *d, h5id data, const char *name) {
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-// False for what is no array of numbers, or has too many axes.
+// False for what is no array of numbers or texts, or has too many axes.
 static bool shape_of(const struct reader *d, h5id data, struct hdf5_shape *out) {
     h5id type = d->h->H5Dget_type(data), space = d->h->H5Dget_space(data);
     int class = type < 0 ? -1 : d->h->H5Tget_class(type);
     int dims = space < 0 ? -1 : d->h->H5Sget_simple_extent_ndims(space);
-    bool good = (class == H5_CLASS_INTEGER || class == H5_CLASS_FLOAT) && dims >= 1 &&
-                dims <= HDF5_AXES &&
+    out->is_text = class == H5_CLASS_STRING;
+    bool good = (class == H5_CLASS_INTEGER || class == H5_CLASS_FLOAT || out->is_text) &&
+                dims >= (out->is_text ? 1 : 0) && dims <= HDF5_AXES &&
                 d->h->H5Sget_simple_extent_dims(space, (h5size *)out->shape, NULL) >= 0;
     out->dims = good ? (uint64_t)dims : 0;
     if (space >= 0)
@@ -448,47 +449,90 @@ static shoal_code read_samples(struct reader *d, h5id file) {
 
 // ---- Arrays of any shape ------------------------------------------------------------------------
 
-enum { LINE_MOST = 1 << 24 }; // numbers of one element of the first axis
+enum { LINE_MOST = 128 << 20 }; // bytes of one element of the first axis
 
-// `count` elements of the first axis, and all that is behind them, into the block.
-static bool read_lines(const struct reader *d, h5id data, const struct hdf5_shape *s, h5size first,
-                       h5size count) {
-    h5size start[HDF5_AXES] = {first}, size[HDF5_AXES] = {count}, numbers = count;
-    for (uint64_t i = 1; i < s->dims; i++)
-        numbers *= size[i] = s->shape[i];
-    return read_slab(d, data, d->h->H5T_NATIVE_DOUBLE_g, start, size, numbers);
+static shoal_code no_array(const struct reader *d, const char *name) {
+    return report_error(d->report, SHOAL_INPUT, "%s: %s is no array that can be read here", d->path,
+                        name);
 }
 
-static shoal_code send_block(const struct reader *d, uint64_t numbers) {
+// What the elements of an array are in memory, and how they are sent from the block.
+struct element {
+    h5id type;
+    size_t size;
+    use_block *use;
+};
+
+static shoal_code send_many_numbers(struct reader *d, size_t count, void *user) {
     shoal_code code = SHOAL_OK;
     const double *at = d->block;
-    while (numbers && code == SHOAL_OK) {
-        size_t count = numbers < NUMBER_ROWS ? (size_t)numbers : NUMBER_ROWS;
-        code = send(d, HDF5_NUMBERS, at, count * sizeof(double));
-        at += count;
-        numbers -= count;
+    (void)user;
+    while (count && code == SHOAL_OK) {
+        size_t part = count < NUMBER_ROWS ? count : NUMBER_ROWS;
+        code = send(d, HDF5_NUMBERS, at, part * sizeof(double));
+        at += part;
+        count -= part;
     }
     return code;
 }
 
-static shoal_code read_array(struct reader *d, h5id data, const char *name) {
-    struct hdf5_shape s = {0};
-    uint64_t line = 1;
-    bool good = shape_of(d, data, &s);
-    for (uint64_t i = 1; i < s.dims && good; i++)
-        good = !__builtin_mul_overflow(line, s.shape[i], &line) && line <= LINE_MOST;
+// A number without axes.
+static bool read_single(const struct reader *d, h5id data, h5id type) {
+    bool ok = d->h->H5Dread(data, type, H5_DEFAULT, H5_DEFAULT, H5_DEFAULT, d->block) >= 0;
+    if (!ok)
+        failed(d, "read");
+    return ok;
+}
+
+// `count` elements of the first axis, and all that is behind them, into the block.
+static bool read_lines(const struct reader *d, h5id data, h5id type, const struct hdf5_shape *s,
+                       h5size first, h5size count) {
+    if (!s->dims)
+        return read_single(d, data, type);
+    h5size start[HDF5_AXES] = {first}, size[HDF5_AXES] = {count}, items = count;
+    for (uint64_t i = 1; i < s->dims; i++)
+        items *= size[i] = s->shape[i];
+    return read_slab(d, data, type, start, size, items);
+}
+
+static shoal_code read_array(struct reader *d, h5id data, const char *name,
+                             const struct hdf5_shape *s, struct element *e) {
+    uint64_t line = 1, lines = s->dims ? s->shape[0] : 1;
+    bool good = true;
+    for (uint64_t i = 1; i < s->dims && good; i++)
+        good = !__builtin_mul_overflow(line, s->shape[i], &line) && line <= LINE_MOST / e->size;
     if (!good)
-        return report_error(d->report, SHOAL_INPUT, "%s: %s is no array that can be read here",
-                            d->path, name);
-    uint64_t most = line < NUMBER_ROWS ? NUMBER_ROWS / (line ? line : 1) : 1;
-    d->block = malloc((size_t)(most * line) * sizeof(double) + 1);
+        return no_array(d, name);
+    uint64_t most = HDF5_MESSAGE_MOST / e->size / (line ? line : 1);
+    most = most ? most : 1;
+    d->block = malloc((size_t)(most * line) * e->size + 1);
     shoal_code code = d->block ? SHOAL_OK : SHOAL_MEMORY;
-    for (uint64_t at = 0; at < s.shape[0] && line && code == SHOAL_OK; at += most) {
-        uint64_t count = s.shape[0] - at < most ? s.shape[0] - at : most;
-        code = read_lines(d, data, &s, at, count) ? send_block(d, count * line) : SHOAL_IO;
+    for (uint64_t at = 0; at < lines && line && code == SHOAL_OK; at += most) {
+        uint64_t count = lines - at < most ? lines - at : most;
+        code = read_lines(d, data, e->type, s, at, count) ? e->use(d, count * line, &e->size)
+                                                          : SHOAL_IO;
     }
     free(d->block);
     d->block = NULL;
+    return code;
+}
+
+static shoal_code read_text_array(struct reader *d, h5id data, const char *name,
+                                  const struct hdf5_shape *s) {
+    h5id own = d->h->H5Dget_type(data);
+    bool variable = own >= 0 && d->h->H5Tis_variable_str(own) > 0;
+    if (own >= 0 && variable) {
+        d->h->H5Tclose(own);
+        own = hdf5_text_type(d->h, H5_VARIABLE);
+    }
+    if (own < 0)
+        return failed(d, "read");
+    struct element e = {own, variable ? sizeof(char *) : d->h->H5Tget_size(own),
+                        variable ? send_variable : send_fixed};
+    shoal_code code = variable && !d->out->variable        ? no_variable(d, name)
+                      : e.size && e.size <= HDF5_TEXT_MOST ? read_array(d, data, name, s, &e)
+                                                           : no_array(d, name);
+    d->h->H5Tclose(own);
     return code;
 }
 
@@ -496,7 +540,11 @@ static shoal_code read_named(struct reader *d, h5id file) {
     h5id data = d->h->H5Dopen2(file, d->out->array, H5_DEFAULT);
     if (data < 0)
         return failed(d, "open the array");
-    shoal_code code = read_array(d, data, d->out->array);
+    struct hdf5_shape s = {0};
+    struct element number = {d->h->H5T_NATIVE_DOUBLE_g, sizeof(double), send_many_numbers};
+    shoal_code code = !shape_of(d, data, &s) ? no_array(d, d->out->array)
+                      : s.is_text            ? read_text_array(d, data, d->out->array, &s)
+                                             : read_array(d, data, d->out->array, &s, &number);
     d->h->H5Dclose(data);
     return code;
 }

@@ -34,6 +34,7 @@ struct hdf5_column {
 enum { HDF5_AXES = 4 };
 struct hdf5_shape {
     uint64_t dims, shape[HDF5_AXES];
+    uint64_t is_text;
 };
 
 // `kind` is a number of the enum, but it may come from outside.
@@ -48,7 +49,7 @@ struct hdf5_outlet {
 
 // What is read: all columns of the root group, or all and `t`; how runs of a result ended
 // (io_ends_read), and the same where they have samples at times that they share; the arrays of
-// numbers by shape, at most HDF5_AXES axes; the numbers of one of them; or the metadata.
+// numbers and of texts by shape, at most HDF5_AXES axes; what one of them holds; or the metadata.
 #define HDF5_WAYS(X) X(table) X(signal) X(ends) X(samples) X(list) X(array) X(meta)
 enum hdf5_way {
 #define X(word) HDF5_READ_##word,

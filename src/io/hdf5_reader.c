@@ -18,13 +18,14 @@ struct hdf5_file {
 
 struct hdf5_column_stream {
     struct hdf5_stream *from;
-    const char *bytes; // what is left of the message
+    struct reader_words *words; // of a column of words
+    const char *bytes;          // what is left of the message
     size_t left;
 };
 
 struct hdf5_streams {
     struct reader_stream stream;
-    const char *path;
+    struct reader *d;
     uint32_t count;
     struct hdf5_column_stream column[READER_COLUMNS + 1];
 };
@@ -36,32 +37,45 @@ static void hdf5_close(struct reader *d) {
     free(f);
 }
 
-// Fills as many as there are; fewer at the end only.
-static shoal_code fill(struct hdf5_streams *s, struct hdf5_column_stream *c, double *to,
-                       size_t most, size_t *got, struct report *r) {
-    *got = 0;
+// The next message: false at the end of the column, and where something is wrong.
+static bool next_message(struct hdf5_streams *s, struct hdf5_column_stream *c, shoal_code *code,
+                         struct report *r) {
+    uint32_t kind = HDF5_NUMBERS;
+    bool more = hdf5_stream_next(c->from, &kind, &c->bytes, &c->left, r);
+    bool good = c->words ? kind == HDF5_TEXT && c->left <= HDF5_TEXT_MOST
+                         : kind == HDF5_NUMBERS && c->left % sizeof(double) == 0;
+    if (more && good)
+        return true;
+    *code = hdf5_stream_close(c->from, !more, r);
+    c->from = NULL;
+    c->left = 0;
+    if (more)
+        *code = report_error(r, SHOAL_IO, "%s is damaged", s->d->path);
+    return false;
+}
+
+// Words come one a message, each as its number.
+static shoal_code fill_words(struct hdf5_streams *s, struct hdf5_column_stream *c, double *to,
+                             size_t most, size_t *got, struct report *r) {
+    shoal_code code = SHOAL_OK;
+    while (*got < most && c->from && next_message(s, c, &code, r))
+        to[(*got)++] = reader_word(s->d, c->words, c->bytes, c->left);
+    return code;
+}
+
+static shoal_code fill_numbers(struct hdf5_streams *s, struct hdf5_column_stream *c, double *to,
+                               size_t most, size_t *got, struct report *r) {
+    shoal_code code = SHOAL_OK;
     while (*got < most && c->from) {
-        if (!c->left) {
-            uint32_t kind = HDF5_NUMBERS;
-            bool more = hdf5_stream_next(c->from, &kind, &c->bytes, &c->left, r);
-            if (!more || kind != HDF5_NUMBERS || c->left % sizeof *to) {
-                shoal_code code = hdf5_stream_close(c->from, !more, r);
-                c->from = NULL;
-                c->left = 0;
-                if (more)
-                    return report_error(r, SHOAL_IO, "%s is damaged", s->path);
-                if (code)
-                    return code;
-                continue;
-            }
-        }
+        if (!c->left && !next_message(s, c, &code, r))
+            break;
         size_t count = c->left / sizeof *to < most - *got ? c->left / sizeof *to : most - *got;
         memcpy(to + *got, c->bytes, count * sizeof *to);
         c->bytes += count * sizeof *to;
         c->left -= count * sizeof *to;
         *got += count;
     }
-    return SHOAL_OK;
+    return code;
 }
 
 static shoal_code hdf5_next(struct reader_stream *stream, double *const *to, size_t most,
@@ -69,8 +83,9 @@ static shoal_code hdf5_next(struct reader_stream *stream, double *const *to, siz
     struct hdf5_streams *s = (struct hdf5_streams *)stream;
     *got = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        size_t count;
-        shoal_code code = fill(s, &s->column[i], to[i], most, &count, r);
+        size_t count = 0;
+        struct hdf5_column_stream *c = &s->column[i];
+        shoal_code code = (c->words ? fill_words : fill_numbers)(s, c, to[i], most, &count, r);
         if (code)
             return code;
         *got = i && *got < count ? *got : count;
@@ -95,9 +110,11 @@ static shoal_code hdf5_streams_open(struct reader *d, uint32_t table, const uint
     if (!s)
         return SHOAL_MEMORY;
     s->stream = (struct reader_stream){hdf5_next, hdf5_streams_close};
-    s->path = d->path;
+    s->d = d;
     for (; s->count < count; s->count++) {
-        const char *name = f->name[d->columns.items[columns[s->count]].index];
+        const struct reader_column *c = &d->columns.items[columns[s->count]];
+        const char *name = f->name[c->index];
+        s->column[s->count].words = c->words;
         s->column[s->count].from = hdf5_stream_open(f->program, "array", d->path, name, r);
         if (!s->column[s->count].from)
             return SHOAL_IO;
@@ -125,8 +142,9 @@ static shoal_code take_shape(void *user, uint32_t kind, const void *bytes, size_
     if (!name)
         return SHOAL_MEMORY;
     f->name[f->count] = name;
-    if (s.dims >= 1 && s.dims <= HDF5_AXES) {
-        l->shape[l->shapes] = (struct reader_shape){name, (uint32_t)s.dims, f->count, false, {0}};
+    if (s.dims <= HDF5_AXES) {
+        l->shape[l->shapes] =
+            (struct reader_shape){name, (uint32_t)s.dims, f->count, s.is_text, {0}};
         memcpy(l->shape[l->shapes++].shape, s.shape, (size_t)s.dims * sizeof *s.shape);
     }
     f->count++;

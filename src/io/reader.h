@@ -19,7 +19,8 @@ enum reader_role {
     READER_TIME,
     READER_VALUE,
     READER_STATUS,
-    READER_COUNT, // steps, rejected, f_evals; of statistics: how many there were
+    READER_COUNT, // what is drawn only when it is named: steps, rejected, f_evals, how many runs
+                  // statistics are of, the columns of peaks that are a table, too
     READER_INDEX, // which of a run's rows it is
 };
 

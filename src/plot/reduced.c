@@ -292,9 +292,7 @@ static shoal_code load_variable(struct plot *p, struct drawing *d) {
     for (size_t i = 0; i < d->c.rows; i++) {
         group[i] = group_of(&d->g, &d->c, 1, i);
         if (group[i] < LINES_MOST && d->c.column[0][i] == last[group[i]])
-            return report_error(p->r, SHOAL_INPUT,
-                                "%s does not say which of its groups is which; an NPZ or CSV file "
-                                "has their names",
+            return report_error(p->r, SHOAL_INPUT, "%s does not say which of its groups is which",
                                 p->d->path);
         last[group[i]] = d->c.column[0][i];
     }
