@@ -52,9 +52,14 @@ TEST(lint_tidy) {
     is_clean("tidy");
 }
 
-// Library, program, tests, examples and benchmarks.
 TEST(lint_clang) {
     need("clang");
     complains("by-clang", "SRC=tests/fakes/untidy.c", "-Wself-assign");
     is_clean("by-clang");
+}
+
+// Tests, examples and benchmarks as well.
+LONG_TEST(lint_clang_of_all) {
+    need("clang");
+    is_clean("by-clang-all");
 }
