@@ -83,6 +83,8 @@ static double seconds_left(const shoal_journal_info *j) {
 static void show_json(const shoal_journal_info *j) {
     printf("{\"state\": \"%s\", \"rows\": %llu, \"done\": %llu", state_of(j),
            (unsigned long long)j->rows, (unsigned long long)j->done);
+    if (j->ahead)
+        printf(", \"ahead\": %llu", (unsigned long long)j->ahead);
     if (j->rate > 0)
         printf(", \"rate\": %.6g", j->rate);
     if (seconds_left(j) >= 0)
@@ -114,6 +116,8 @@ static void show_text(const shoal_journal_info *j) {
     double share = j->rows ? 100 * (double)j->done / (double)j->rows : 100;
     printf("%s: %llu of %llu runs (%.1f %%)\n", state_of(j), (unsigned long long)j->done,
            (unsigned long long)j->rows, share);
+    if (j->ahead)
+        printf("ahead    %llu, behind some that are not finished\n", (unsigned long long)j->ahead);
     if (j->rate > 0)
         printf("rate     %s runs/s on %s\n", show_rate(j->rate, rate), j->device);
     if (seconds_left(j) >= 0)

@@ -15,7 +15,8 @@ void nap(long *us) {
 static void send_piece(const void *bytes, int length, int to, int tag) {
     MPI_Request request;
     int done = 0;
-    MPI_Isend(bytes, length, MPI_BYTE, to, tag, MPI_COMM_WORLD, &request);
+    bool rows = tag == TAG_MORE || tag == TAG_DATA; // few are on their way at any time
+    (rows ? MPI_Issend : MPI_Isend)(bytes, length, MPI_BYTE, to, tag, MPI_COMM_WORLD, &request);
     for (long us = 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done;)
         nap(&us);
 }

@@ -45,7 +45,7 @@ struct end {
 
 // Sleeps longer each time it is called in a row; *us begins with 0.
 void nap(long *us);
-// Sends, and sleeps until the message is on its way.
+// Sends, and sleeps until the message is on its way; one with rows, until it is received.
 void send_bytes(const void *bytes, size_t length, int to, int tag);
 // Whether there is a message.
 bool look(int from, int tag, MPI_Status *status);

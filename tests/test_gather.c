@@ -182,41 +182,80 @@ TEST(gather_gives_one_run) {
     CHECK_STR(RUN("sh", "-c", "ls | grep part").out, "");
 }
 
-// What is there before the first row that is missing is a result; another gather goes on from it.
-TEST(gather_goes_on_from_what_there_is) {
-    REQUIRE(chdir(check_dir()) == 0);
+static uint64_t first_of(const struct pieces *p, size_t i) {
+    uint64_t first;
+    memcpy(&first, (char *)p->bytes[i] + 40, sizeof first);
+    return first;
+}
+
+// A job that stopped with all rows but one piece behind row 100; the first row of it.
+static uint64_t stop_with_a_gap(const char *path) {
     struct rig r = make(&jobs[0], false);
     struct pieces *p = run_pieces(&r, 0);
     shoal_gather *g = NULL;
     shoal_tally tally;
-    REQUIRE(shoal_solver_run_file(r.solver, r.batch, "r.npz", NULL, r.log) == SHOAL_OK);
-    REQUIRE(shoal_gather_new(r.solver, r.batch, "o.npz", &g, r.log) == SHOAL_OK);
     uint64_t missing = UINT64_MAX;
-    for (size_t i = 0; i < p->count; i++) {
-        uint64_t first;
-        memcpy(&first, (char *)p->bytes[i] + 40, sizeof first);
-        if (first >= 100 && first < missing)
-            missing = first;
-    }
-    for (size_t i = 0; i < p->count; i++) {
-        uint64_t first;
-        memcpy(&first, (char *)p->bytes[i] + 40, sizeof first);
-        if (first != missing)
+    for (size_t i = 0; i < p->count; i++)
+        if (first_of(p, i) >= 100 && first_of(p, i) < missing)
+            missing = first_of(p, i);
+    REQUIRE(shoal_gather_new(r.solver, r.batch, path, &g, r.log) == SHOAL_OK);
+    for (size_t i = 0; i < p->count; i++)
+        if (first_of(p, i) != missing)
             CHECK_INT(shoal_gather_put(g, p->bytes[i], p->length[i], r.log), SHOAL_OK);
-    }
     CHECK_INT(shoal_gather_end(g, &tally, r.log), SHOAL_STOPPED);
     CHECK(!tally.complete && tally.done == missing);
     shoal_gather_free(g);
     free_pieces(p);
     end(&r);
-    r = make(&jobs[0], true);
+    return missing;
+}
+
+// What is there before the first row that is missing is a result; another gather goes on from it,
+// and has what came ahead, too.
+TEST(gather_goes_on_from_what_there_is) {
+    REQUIRE(chdir(check_dir()) == 0);
+    shoal_taker taker = {.takers = 2, .least = 1000, .wanted = 1000};
+    uint64_t missing = stop_with_a_gap("o.npz"), first = 0, rows = 0;
+    struct rig r = make(&jobs[0], true);
+    shoal_gather *g = NULL;
     REQUIRE(shoal_gather_new(r.solver, r.batch, "o.npz", &g, r.log) == SHOAL_OK);
-    CHECK_INT(shoal_gather_done(g), missing);
+    CHECK_INT(shoal_gather_take(g, &taker, &first, &rows), SHOAL_TAKE_ROWS);
+    CHECK_INT(first, missing);
+    CHECK_INT(shoal_gather_done(g), 301 - rows);
+    CHECK_INT(shoal_gather_take(g, &taker, &first, &rows), SHOAL_TAKE_NONE);
     shoal_gather_free(g);
-    p = run_pieces(&r, missing);
-    put_all(&r, p, "o.npz");
-    CHECK(same("r.npz", "o.npz"));
-    free_pieces(p);
+    end(&r);
+}
+
+static void flip(const char *path, size_t at) {
+    FILE *f = fopen(path, "r+");
+    REQUIRE(f && !fseek(f, (long)at, SEEK_SET));
+    int c = fgetc(f);
+    fseek(f, (long)at, SEEK_SET);
+    fputc(c ^ 0x20, f);
+    fclose(f);
+}
+
+// Whatever became of what came ahead, the result is right; a solver alone goes on, too.
+TEST(gather_notices_damaged_rows_ahead) {
+    static const size_t at[] = {0, 10, 40, 48, 56, 64, 100, 150, 900, 5000};
+    REQUIRE(chdir(check_dir()) == 0);
+    struct rig r = make(&jobs[0], true);
+    for (int e = 0; e < 2; e++) {
+        const char *ref = e ? "r.csv" : "r.npz", *out = e ? "o.csv" : "o.npz";
+        REQUIRE(shoal_solver_run_file(r.solver, r.batch, ref, NULL, r.log) == SHOAL_OK);
+        for (size_t i = 0; i < 2 * sizeof at / sizeof *at; i++) {
+            const char *ahead = e ? "o.csv.part.ahead" : "o.npz.part.ahead";
+            stop_with_a_gap(out);
+            if (i % 2)
+                flip(ahead, at[i / 2]);
+            else
+                REQUIRE(truncate(ahead, (off_t)at[i / 2]) == 0);
+            CHECK_INT(shoal_solver_run_file(r.solver, r.batch, out, NULL, r.log), SHOAL_OK);
+            CHECK_MSG(same(ref, out), "%s: damage %d", out, (int)i);
+        }
+    }
+    CHECK_STR(RUN("sh", "-c", "ls | grep part").out, "");
     end(&r);
 }
 

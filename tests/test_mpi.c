@@ -161,7 +161,7 @@ static void stop_and_go_on(const char *const *argv, int number, char which, cons
     CHECK(access("o.npz.journal", F_OK) != 0 && access("o.npz.part", F_OK) != 0);
 }
 
-TEST(mpi_goes_on_after_a_kill) {
+LONG_TEST(mpi_goes_on_after_a_kill) {
     place();
     const char *const argv[] = {"mpirun", "-n", "3",     program,         "run", "m.ode",
                                 "-q",     "-o", "o.npz", LONG_JOB(SHORT), NULL};

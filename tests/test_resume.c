@@ -52,10 +52,17 @@ static const char *place(void) {
     return path;
 }
 
-static void words_of(const struct job *job, const char *out, const char *const *more,
-                     const char *argv[WORDS_MOST]) {
+// Who runs it: words before those of the job, and its devices.
+struct way {
+    const char *start[4], *device;
+};
+
+static void words_by(const struct way *way, const struct job *job, const char *out,
+                     const char *const *more, const char *argv[WORDS_MOST]) {
     size_t n = 0;
-    const char *const first[] = {check_shoal(), "run", "m.ode", "-q", "--device", "cpu", "-o", out};
+    const char *const first[] = {"run", "m.ode", "-q", "--device", way->device, "-o", out};
+    for (size_t i = 0; i < 4 && way->start[i]; i++)
+        argv[n++] = way->start[i];
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         argv[n++] = first[i];
     for (size_t i = 0; i < 8 && job->words[i]; i++)
@@ -63,6 +70,11 @@ static void words_of(const struct job *job, const char *out, const char *const *
     while (*more && n + 1 < WORDS_MOST)
         argv[n++] = *more++;
     argv[n] = NULL;
+}
+
+static void words_of(const struct job *job, const char *out, const char *const *more,
+                     const char *argv[WORDS_MOST]) {
+    words_by(&(struct way){{check_shoal()}, "cpu"}, job, out, more, argv);
 }
 
 static struct check_output run_job(const struct job *job, const char *out,
@@ -192,20 +204,24 @@ static pid_t start(const char *const *argv) {
         int null = open("/dev/null", O_WRONLY);
         dup2(null, 1);
         dup2(null, 2);
-        execv(argv[0], (char *const *)(uintptr_t)argv);
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
         _exit(127);
     }
     REQUIRE(pid > 0);
     return pid;
 }
 
+// Sends a signal to a process.
+static void send_one(pid_t pid, int number) { kill(pid, number); }
+
 // Starts a job that would take a while, and sends a signal at a random time, but not before it has
 // begun to write. Its status.
-static int interrupt(const struct job *job, const char *out, int number, double longest) {
+static int interrupt_by(const struct way *way, const struct job *job, const char *out, int number,
+                        double longest, void (*send)(pid_t pid, int number)) {
     const char *argv[WORDS_MOST];
     const char *const more[] = {"--threads", "1", "--chunk", "23", "--resume", NULL};
     int status = 0;
-    words_of(job, out, more, argv);
+    words_by(way, job, out, more, argv);
     char journal[80];
     snprintf(journal, sizeof journal, "%s.part.journal", out);
     pid_t pid = start(argv);
@@ -215,22 +231,28 @@ static int interrupt(const struct job *job, const char *out, int number, double 
         else
             pause_for(0.001);
     pause_for(uniform() * longest);
-    kill(pid, number);
+    send(pid, number);
     waitpid(pid, &status, 0);
     return status;
 }
 
-// Rows that a journal says are done.
-static uint64_t rows_done(const char *out) {
-    shoal_journal_info info;
-    return shoal_journal_read(out, &info, NULL) == SHOAL_OK ? info.done : 0;
+static int interrupt(const struct job *job, const char *out, int number, double longest) {
+    return interrupt_by(&(struct way){{check_shoal()}, "cpu"}, job, out, number, longest, send_one);
 }
 
-// Rows that were computed, by the time log.
+// Rows that a journal says are done, in order or ahead.
+static uint64_t rows_done(const char *out) {
+    shoal_journal_info info;
+    return shoal_journal_read(out, &info, NULL) == SHOAL_OK ? info.done + info.ahead : 0;
+}
+
+// Rows that were computed, by the time log: those of launches, or of ranges that several had.
 static uint64_t rows_run(const char *log) {
     char *text = check_read(log);
     uint64_t rows = 0;
-    for (const char *at = text; at && (at = strstr(at, "\"kernel_launch\"")); at++) {
+    const char *span =
+        text && strstr(text, "\"range_run\"") ? "\"range_run\"" : "\"kernel_launch\"";
+    for (const char *at = text; at && (at = strstr(at, span)); at++) {
         const char *end = strchr(at, '\n'), *n = strstr(at, "\"numruns\":");
         if (n && (!end || n < end))
             rows += strtoull(n + strlen("\"numruns\":"), NULL, 10);
@@ -239,31 +261,130 @@ static uint64_t rows_run(const char *log) {
     return rows;
 }
 
-static void check_kills(int kills, double longest) {
-    int killed = 0;
-    place();
-    for (int i = 0; i < kills; i++) {
-        const struct job *job = &jobs[i / ENDINGS % JOBS];
-        const char *ending = endings[i % ENDINGS], *out = name_of("k", ending);
-        if (i % ENDINGS == 2 && !has_hdf5())
-            continue;
-        clean();
-        REQUIRE(RUN_JOB(job, name_of("ref", ending), "--threads", "2").status == 0);
-        for (int times = 0; times < 1 + i % 2; times++)
-            killed += WIFSIGNALED(interrupt(job, out, SIGKILL, longest));
-        uint64_t done = rows_done(out);
-        struct check_output o = RUN_JOB(job, out, "--resume", "--timing-json", "t.json");
-        CHECK_MSG(o.status == 0, "%s %s: %s", job->name, ending, o.err);
-        check_same(job, ending);
-        uint64_t run = rows_run("t.json");
-        CHECK_MSG(!job->rows || run + done == job->rows, "%s %s: %llu were done, %llu run",
-                  job->name, ending, (unsigned long long)done, (unsigned long long)run);
-    }
-    CHECK_MSG(killed > kills / 2, "only %d of %d were killed", killed, kills);
+// ---- Who is killed ------------------------------------------------------------------------------
+
+enum { RANKS_MOST = 4 };
+
+static int find_ranks(pid_t mpirun, pid_t rank[RANKS_MOST]) {
+    char parent[32], *rest;
+    int n = 0;
+    snprintf(parent, sizeof parent, "%d", mpirun);
+    for (char *p = strtok_r(RUN("pgrep", "-P", parent).out, "\n", &rest); p && n < RANKS_MOST;
+         p = strtok_r(NULL, "\n", &rest))
+        rank[n++] = (pid_t)atoi(p);
+    return n;
 }
 
-TEST(resume_after_kills) { check_kills(20, 0.12); }
-LONG_TEST(resume_after_many_kills) { check_kills(200, 0.2); }
+// Any of the ranks of mpirun, or all of them.
+static void send_ranks(pid_t mpirun, int number) {
+    pid_t rank[RANKS_MOST];
+    int ranks = find_ranks(mpirun, rank), one = (int)(uniform() * (ranks + 1));
+    for (int i = 0; i < ranks; i++)
+        if (one == ranks || i == one)
+            kill(rank[i], number);
+    if (one == ranks)
+        kill(mpirun, number);
+}
+
+// Those that were started by one that was killed end a little later.
+static void wait_for_end(const char *out) {
+    shoal_journal_info info = {0};
+    for (double end = now() + 20; now() < end; pause_for(0.01))
+        if (shoal_journal_read(out, &info, NULL) != SHOAL_OK || !info.running)
+            return;
+    CHECK_MSG(false, "%s is still being written", out);
+}
+
+struct victim {
+    struct way way[3]; // that runs, and others that may go on
+    int ways;
+    void (*send)(pid_t pid, int number);
+};
+
+static struct victim one_process(void) {
+    return (struct victim){{{{check_shoal()}, "cpu"}}, 1, send_one};
+}
+
+static struct victim two_devices(const char *device) {
+    return (struct victim){{{{check_shoal()}, device}, {{check_shoal()}, "cpu"}}, 2, send_one};
+}
+
+static struct victim four_ranks(void) {
+    static char program[4096];
+    snprintf(program, sizeof program, "%s-mpi", check_shoal());
+    if (access(program, X_OK) || RUN("sh", "-c", "command -v mpirun").status)
+        check_skip("mpirun or %s is not there", program);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    setenv("OMPI_MCA_orte_tmpdir_base", "/tmp", 1); // names of sockets are short
+    return (struct victim){{{{"mpirun", "-n", "4", program}, "cpu"},
+                            {{"mpirun", "-n", "3", program}, "cpu"},
+                            {{check_shoal()}, "cpu"}},
+                           3,
+                           send_ranks};
+}
+
+// One job, killed so often and gone on with; how often it was hit.
+static int check_killed(const struct victim *v, const struct job *job, const char *ending,
+                        int kills, double longest) {
+    const char *out = name_of("k", ending), *argv[WORDS_MOST];
+    const char *const again[] = {"--resume", "--timing-json", "t.json", NULL};
+    int killed = 0;
+    clean();
+    REQUIRE(RUN_JOB(job, name_of("ref", ending), "--threads", "2").status == 0);
+    for (int i = 0; i < kills; i++) {
+        int status = interrupt_by(&v->way[0], job, out, SIGKILL, longest, v->send);
+        killed += WIFSIGNALED(status) || WEXITSTATUS(status);
+        wait_for_end(out);
+    }
+    uint64_t done = rows_done(out);
+    words_by(&v->way[(int)(uniform() * v->ways)], job, out, again, argv);
+    struct check_output o = check_command(argv);
+    CHECK_MSG(o.status == 0, "%s %s: %s", job->name, ending, o.err);
+    check_same(job, ending);
+    uint64_t run = rows_run("t.json");
+    CHECK_MSG(!job->rows || run + done == job->rows, "%s %s: %llu were done, %llu run", job->name,
+              ending, (unsigned long long)done, (unsigned long long)run);
+    return killed;
+}
+
+// Jobs and formats by turns, from `first` on.
+static void check_kills(const struct victim *v, int first, int kills, double longest) {
+    int killed = 0;
+    for (int i = first, left = kills, times; left > 0; i++, left -= times) {
+        times = left > 1 ? 1 + i % 2 : 1;
+        if (i % ENDINGS == 2 && !has_hdf5())
+            continue;
+        killed += check_killed(v, &jobs[i % JOBS], endings[i % ENDINGS], times, longest);
+    }
+    CHECK_MSG(3 * killed >= kills, "only %d of %d were killed", killed, kills);
+}
+
+static void check_process(int kills) {
+    struct victim v = one_process();
+    check_kills(&v, 0, kills, 0.15);
+}
+static void check_devices(const char *device, int kills) {
+    struct victim v = two_devices(device);
+    check_kills(&v, 7, kills, 0.15);
+}
+static void check_ranks(int kills) {
+    struct victim v = four_ranks();
+    check_kills(&v, 11, kills, 0.1);
+}
+
+TEST(resume_after_kills) { place(), check_process(10); }
+TEST(resume_after_kills_of_devices) { place(), check_devices("cpu+cpu", 6); }
+TEST(resume_after_kills_of_ranks) { place(), check_ranks(4); }
+LONG_TEST(resume_after_many_kills) { place(), check_process(80); }
+LONG_TEST(resume_after_many_kills_of_devices) {
+    place();
+    if (RUN_JOB(&jobs[0], "probe.csv", "--only-runs", "0", "--device", "opencl:0").status)
+        check_skip("no OpenCL device");
+    check_devices("cpu+opencl:0", 60);
+}
+LONG_TEST(resume_after_many_kills_of_ranks) { place(), check_ranks(60); }
 
 // ---- Stops --------------------------------------------------------------------------------------
 

@@ -783,6 +783,7 @@ SHOAL_API void shoal_gather_free(shoal_gather *gather);
 // How far a run into a file is, or was when it ended, by its journal; from any process.
 typedef struct shoal_journal_info {
     uint64_t rows, done; // asked for, finished
+    uint64_t ahead;      // besides, finished by several devices before those that come first
     uint64_t by_status[SHOAL_STATUS_COUNT];
     double begun_s, last_s; // when it was begun or gone on with, and when the last runs were
                             // finished; seconds since 1970

@@ -21,13 +21,6 @@ enum {
     TRACKS_MOST = 1 << 20, // numbers of takers
 };
 
-// Rows that wait for their turn.
-struct waiting {
-    uint64_t first, rows;
-    void *bytes;
-    size_t length;
-};
-
 struct range {
     uint64_t first, rows;
 };
@@ -57,9 +50,9 @@ struct shoal_gather {
     void **known;             // [arrays] what is known of rows,
     size_t *room;             // [arrays] and the bytes of it
     uint64_t rows;
-    uint64_t next;           // row that was not handed out yet
-    uint64_t written;        // rows that the sink has
-    struct waiting *waiting; // [waits] ascending
+    uint64_t next;              // row that was not handed out yet
+    uint64_t written;           // rows that the sink has
+    struct ahead_rows *waiting; // [waits] ascending
     size_t waits, waits_room;
     uint64_t waiting_rows, waiting_bytes, bytes_most;
     struct range *back; // [backs] that were given back
@@ -120,6 +113,8 @@ static shoal_code set_sink(shoal_gather *g, struct sink *to, struct report *r) {
     return g->sink ? SHOAL_OK : no_memory(r);
 }
 
+static shoal_code take_ahead(shoal_gather *g, struct report *r);
+
 static shoal_code begin(shoal_gather *g, struct sink *to, const char *meta, struct report *r) {
     shoal_code code = run_list(g->solver->plan, g->batch, meta, &g->arena, &g->list, r);
     if (code != SHOAL_OK)
@@ -138,7 +133,7 @@ static shoal_code begin(shoal_gather *g, struct sink *to, const char *meta, stru
         return code;
     g->written = g->next = g->sink->there.rows;
     run_count_there(&g->tally, &g->sink->there);
-    return SHOAL_OK;
+    return take_ahead(g, r);
 }
 
 shoal_code gather_open(shoal_solver *s, struct batch *b, const unsigned char job[PACKED_JOB],
@@ -211,6 +206,19 @@ static void tell_ranges(shoal_gather *g, shoal_log *log) {
 
 // ---- Handing out --------------------------------------------------------------------------------
 
+// Where rows are, or would be, among those that wait.
+static size_t place_of(const shoal_gather *g, uint64_t first) {
+    size_t low = 0, high = g->waits;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->waiting[middle].first < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static uint64_t at_most(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 // What was given back comes first: others may wait for it.
@@ -223,13 +231,24 @@ static void take_back(shoal_gather *g, uint64_t wanted, uint64_t *first, uint64_
     g->backs -= !b->rows;
 }
 
+// Rows that were there from the beginning, ahead of their turn, are passed over; those in between
+// have an end.
+static uint64_t pass_over(shoal_gather *g) {
+    g->next = g->next < g->written ? g->written : g->next;
+    size_t at = place_of(g, g->next);
+    for (; at < g->waits && g->waiting[at].first == g->next; at++)
+        g->next += g->waiting[at].rows;
+    return at < g->waits ? g->waiting[at].first : g->rows;
+}
+
 // Ranges become smaller towards the end, so that all takers end at about the same time.
-static void take_next(shoal_gather *g, const shoal_taker *t, uint64_t *first, uint64_t *rows) {
+static void take_next(shoal_gather *g, const shoal_taker *t, uint64_t end, uint64_t *first,
+                      uint64_t *rows) {
     uint64_t left = g->rows - g->next, share = left / 2 / (t->takers ? t->takers : 1);
     uint64_t n = at_most(t->wanted, share);
     n = n < t->least ? t->least : n;
     *first = g->next;
-    *rows = at_most(n ? n : 1, left);
+    *rows = at_most(n ? n : 1, end - g->next);
     g->next += *rows;
 }
 
@@ -240,6 +259,7 @@ shoal_take shoal_gather_take(shoal_gather *g, const shoal_taker *taker, uint64_t
         return SHOAL_TAKE_NONE;
     pthread_mutex_lock(&g->lock);
     struct track *track = track_of(g, taker);
+    uint64_t end = pass_over(g);
     end_range(g, track);
     if (g->code != SHOAL_OK)
         take = SHOAL_TAKE_NONE;
@@ -247,10 +267,10 @@ shoal_take shoal_gather_take(shoal_gather *g, const shoal_taker *taker, uint64_t
         take_back(g, taker->wanted > taker->least ? taker->wanted : taker->least + 1, first, rows);
     else if (g->next == g->rows)
         take = SHOAL_TAKE_NONE;
-    else if (g->waiting_bytes > g->bytes_most)
+    else if (g->waiting_bytes > g->bytes_most && g->next > g->written)
         take = SHOAL_TAKE_LATER;
     else
-        take_next(g, taker, first, rows);
+        take_next(g, taker, end, first, rows);
     if (take == SHOAL_TAKE_ROWS)
         begin_range(track, *first, *rows);
     pthread_mutex_unlock(&g->lock);
@@ -349,24 +369,11 @@ static shoal_code write_rows(shoal_gather *g, const struct packed_head *h, struc
     return g->sink->chunk(g->sink, &c, r);
 }
 
-// Where rows are, or would be, among those that wait.
-static size_t place_of(const shoal_gather *g, uint64_t first) {
-    size_t low = 0, high = g->waits;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (g->waiting[middle].first < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static shoal_code keep_waiting(shoal_gather *g, const struct packed_head *h, size_t at,
                                const void *bytes, size_t length, struct report *r) {
     if (g->waits == g->waits_room) {
         size_t room = g->waits_room ? 2 * g->waits_room : 64;
-        struct waiting *bigger = realloc(g->waiting, room * sizeof *bigger);
+        struct ahead_rows *bigger = realloc(g->waiting, room * sizeof *bigger);
         if (!bigger)
             return no_memory(r);
         g->waiting = bigger;
@@ -377,7 +384,7 @@ static shoal_code keep_waiting(shoal_gather *g, const struct packed_head *h, siz
         return no_memory(r);
     memcpy(copy, bytes, length);
     memmove(&g->waiting[at + 1], &g->waiting[at], (g->waits - at) * sizeof *g->waiting);
-    g->waiting[at] = (struct waiting){h->first, h->rows, copy, length};
+    g->waiting[at] = (struct ahead_rows){h->first, h->rows, copy, length};
     g->waits++;
     g->waiting_rows += h->rows;
     g->waiting_bytes += length;
@@ -389,7 +396,7 @@ static shoal_code write_waiting(shoal_gather *g, struct report *r) {
     shoal_code code = SHOAL_OK;
     size_t n = 0;
     for (; n < g->waits && g->waiting[n].first == g->written && code == SHOAL_OK; n++) {
-        struct waiting *w = &g->waiting[n];
+        struct ahead_rows *w = &g->waiting[n];
         struct packed_head h;
         code = packed_open(w->bytes, w->length, &g->list, g->job, &h, g->view, r);
         if (code == SHOAL_OK)
@@ -405,10 +412,37 @@ static shoal_code write_waiting(shoal_gather *g, struct report *r) {
 }
 
 static bool is_twice(const shoal_gather *g, const struct packed_head *h, size_t at) {
-    const struct waiting *before = at ? &g->waiting[at - 1] : NULL,
-                         *behind = at < g->waits ? &g->waiting[at] : NULL;
+    const struct ahead_rows *before = at ? &g->waiting[at - 1] : NULL,
+                            *behind = at < g->waits ? &g->waiting[at] : NULL;
     return h->first < g->written || (before && before->first + before->rows > h->first) ||
            (behind && behind->first < h->first + h->rows);
+}
+
+// Where a copy of what waits is kept; NULL: nowhere.
+static struct ahead *ahead_of(const shoal_gather *g) {
+    return g->sink == g->to && g->to->journal ? &g->to->journal->ahead : NULL;
+}
+
+// What is not as it should be, or came in between, is run again.
+static bool take_rows(void *user, const struct ahead_rows *w) {
+    shoal_gather *g = user;
+    struct packed_head h;
+    if (w->length < sizeof h || g->waiting_bytes > g->bytes_most)
+        return false;
+    memcpy((char *)w->bytes + offsetof(struct packed_head, job), g->job, sizeof g->job);
+    if (packed_open(w->bytes, w->length, &g->list, g->job, &h, g->view, NULL) != SHOAL_OK)
+        return false;
+    size_t at = place_of(g, h.first);
+    return is_twice(g, &h, at) || keep_waiting(g, &h, at, w->bytes, w->length, NULL) == SHOAL_OK;
+}
+
+// What an earlier run left.
+static shoal_code take_ahead(shoal_gather *g, struct report *r) {
+    struct ahead *ahead = ahead_of(g);
+    if (!ahead)
+        return SHOAL_OK;
+    ahead_read(ahead, take_rows, g);
+    return write_waiting(g, r);
 }
 
 static shoal_code put(shoal_gather *g, const void *bytes, size_t length, struct report *r) {
@@ -422,8 +456,13 @@ static shoal_code put(shoal_gather *g, const void *bytes, size_t length, struct 
                             (unsigned long long)h.first, (unsigned long long)(h.first + h.rows));
     bool turn = h.first == g->written && (uintptr_t)bytes % sizeof(uint64_t) == 0;
     code = turn ? write_rows(g, &h, r) : keep_waiting(g, &h, at, bytes, length, r);
+    struct ahead *ahead = ahead_of(g);
+    if (ahead && code == SHOAL_OK && !turn && h.first > g->written)
+        ahead_put(ahead, &g->waiting[at], r);
     if (code == SHOAL_OK)
         code = write_waiting(g, r);
+    if (ahead && code == SHOAL_OK)
+        ahead_keep(ahead, g->waiting, g->waits, g->waiting_bytes, r);
     g->code = code; // a sink that failed, or memory: nobody goes on
     return code;
 }

@@ -73,8 +73,10 @@ shoal_code shoal_journal_read(const char *path, shoal_journal_info *out, shoal_l
         read_line(&p, &d);
     if (code == SHOAL_OK && !p.begun)
         code = journal_damaged(&d, log_report(log));
-    if (code == SHOAL_OK)
+    if (code == SHOAL_OK) {
         out->running = is_running(d.path);
+        out->ahead = ahead_count(d.path, out->done);
+    }
     out->begun_s = (double)p.begun * 1e-3;
     out->last_s = (double)p.last * 1e-3;
     if (p.last > p.begun && p.since)

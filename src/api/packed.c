@@ -3,7 +3,6 @@
 #include "api/packed.h"
 
 #include "api/keep.h"
-#include "base/sha256.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +16,9 @@ bool packed_has(const struct result_array *a) {
 shoal_code packed_job(const shoal_solver *s, const shoal_batch *b, unsigned char job[PACKED_JOB],
                       struct report *r) {
     struct keep keep;
-    struct sha256 h;
     shoal_code code = keep_make(&keep, s, b, r);
-    sha256_init(&h);
-    for (uint32_t i = 0; code == SHOAL_OK && i < keep.order.is_count; i++) {
-        const struct journal_fact *f = &keep.is[i];
-        if (keep.order.mixed_bits && !strcmp(f->name, JOURNAL_KEY))
-            continue;
-        sha256_add(&h, f->name, strlen(f->name) + 1);
-        sha256_add(&h, f->value, strlen(f->value) + 1);
-    }
-    sha256_end(&h, job);
+    if (code == SHOAL_OK)
+        journal_digest(&keep.order, job);
     keep_free(&keep);
     return code;
 }

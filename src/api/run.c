@@ -313,7 +313,7 @@ shoal_code solver_run_into(shoal_solver *s, struct batch *b, struct sink *sink, 
     shoal_code code = solver_check_run(s, log);
     if (code != SHOAL_OK)
         return code;
-    if (s->several)
+    if (s->several || (sink->order && sink->order->ahead))
         return several_run(s, b, sink, meta, tally, log);
     int32_t span = log_begin(log, LOG_solver_solve_execution);
     code = run_list(s->plan, b, meta, &arena, &list, log_report(log));
@@ -409,6 +409,12 @@ shoal_code shoal_output_check(const char *path, const shoal_options *options, bo
     return code;
 }
 
+// Whether several devices or processes left rows ahead of others.
+static bool has_ahead(const char *path) {
+    shoal_journal_info info;
+    return shoal_journal_read(path, &info, NULL) == SHOAL_OK && info.ahead;
+}
+
 // Rows of runs can be gone on from; statistics of them cannot.
 static shoal_code run_file(shoal_solver *w, const shoal_batch *batch, const char *path,
                            shoal_tally *tally, shoal_log *log) {
@@ -421,6 +427,7 @@ static shoal_code run_file(shoal_solver *w, const shoal_batch *batch, const char
         code = io_sink_new(path, w->plan->threads, &sink, r);
     if (code == SHOAL_OK) {
         solver_meta(w, batch, &meta);
+        keep.order.ahead = w->given.resume && has_ahead(path);
         sink->order = w->reduce.items.count ? NULL : &keep.order;
         code = meta.failed ? report_error(r, SHOAL_MEMORY, "out of memory")
                            : solver_run_into(w, batch->batch, sink, meta.data, tally, log);

@@ -288,7 +288,7 @@ static struct hand hand_of(struct run *run, shoal_solver *s, const struct severa
                            uint32_t number, shoal_log *log) {
     struct hand h = {.run = run,
                      .solver = s,
-                     .name = v->name[number],
+                     .name = v ? v->name[number] : s->backend->name,
                      .number = number,
                      .control = solver_control(s),
                      .log = log};
@@ -305,7 +305,7 @@ static void run_hands(struct run *run, shoal_solver *s, struct hand *hand, shoal
         hand[0].control.progress = on_progress;
         hand[0].control.user = run;
     }
-    for (; started <= v->count; started++) {
+    for (; v && started <= v->count; started++) {
         struct hand *h = &hand[started];
         *h = hand_of(run, v->other[started - 1], v, started, shoal_log_new());
         h->control.progress = NULL;
@@ -351,7 +351,7 @@ static shoal_code run_all(struct run *run, shoal_solver *s, struct hand *hand, s
 shoal_code several_run(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
                        shoal_tally *tally, shoal_log *log) {
     struct run run = {.batch = b,
-                      .devices = s->several->count + 1,
+                      .devices = s->several ? s->several->count + 1 : 1,
                       .control = solver_control(s),
                       .start_ns = clock_ns()};
     struct hand *hand = calloc(run.devices, sizeof *hand);

@@ -28,7 +28,7 @@ shoal_code several_names(const char *device, char name[SEVERAL_MOST + 1][SEVERAL
 shoal_code several_make(shoal_solver *s, shoal_log *log);
 void several_free(struct several *v); // NULL is fine
 
-// Runs a batch into a sink.
+// Runs a batch into a sink; with one device, where rows are there ahead of others.
 shoal_code several_run(shoal_solver *s, struct batch *b, struct sink *sink, const char *meta,
                        shoal_tally *tally, shoal_log *log);
 

@@ -883,8 +883,11 @@ struct sink *csv_sink_new(const char *path, uint32_t threads) {
     struct csv_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink =
-        (struct sink){.begin = csv_begin, .chunk = csv_chunk, .end = csv_end, .free = csv_free};
+    s->sink = (struct sink){.begin = csv_begin,
+                            .chunk = csv_chunk,
+                            .end = csv_end,
+                            .free = csv_free,
+                            .journal = &s->journal};
     s->journal.fd = -1;
     s->to_stdout = strcmp(path, "-") == 0;
     s->threads = threads < 1 ? 1 : threads > RANGES_MOST ? RANGES_MOST : threads;

@@ -573,8 +573,11 @@ struct sink *hdf5_sink_new(const char *path, uint32_t threads) {
     struct hdf5_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink =
-        (struct sink){.begin = hdf5_begin, .chunk = hdf5_chunk, .end = hdf5_end, .free = hdf5_free};
+    s->sink = (struct sink){.begin = hdf5_begin,
+                            .chunk = hdf5_chunk,
+                            .end = hdf5_end,
+                            .free = hdf5_free,
+                            .journal = &s->placed.journal};
     s->file = s->text_type = -1;
     s->path = strdup(path);
     placed_init(&s->placed, s->path);

@@ -3,6 +3,7 @@
 #include "io/journal.h"
 
 #include "base/clock.h"
+#include "base/sha256.h"
 #include "base/thread.h"
 #include "io/zip.h"
 
@@ -73,6 +74,19 @@ static void put_head(struct journal *j) {
     close_line(j, from);
 }
 
+void journal_digest(const struct journal_order *order, unsigned char out[JOURNAL_DIGEST]) {
+    struct sha256 h;
+    sha256_init(&h);
+    for (uint32_t i = 0; i < order->is_count; i++) {
+        const struct journal_fact *f = &order->is[i];
+        if (order->mixed_bits && !strcmp(f->name, JOURNAL_KEY))
+            continue;
+        sha256_add(&h, f->name, strlen(f->name) + 1);
+        sha256_add(&h, f->value, strlen(f->value) + 1);
+    }
+    sha256_end(&h, out);
+}
+
 // ---- Begin --------------------------------------------------------------------------------------
 
 // A journal is never followed to where a link points, nor written over what is not ours.
@@ -90,13 +104,20 @@ static shoal_code open_file(struct journal *j, bool keep, struct report *r) {
 static shoal_code prepare(struct journal *j, const struct journal_order *order,
                           const struct result_list *list, uint32_t streams, const char *part,
                           struct report *r) {
-    *j = (struct journal){.fd = -1, .order = order, .list = list, .streams = streams};
+    unsigned char job[JOURNAL_DIGEST];
+    *j = (struct journal){
+        .fd = -1, .order = order, .list = list, .streams = streams, .ahead.fd = -1};
     pthread_mutex_init(&j->lock, NULL);
     thread_condition(&j->condition);
     j->stream = calloc((size_t)streams + 1, sizeof *j->stream);
     if (asprintf(&j->path, "%s.journal", part) < 0)
         j->path = NULL;
-    return j->stream && j->path ? SHOAL_OK : no_memory(j, r);
+    if (!j->stream || !j->path)
+        return no_memory(j, r);
+    if (!order)
+        return SHOAL_OK;
+    journal_digest(order, job);
+    return ahead_init(&j->ahead, part, job, r);
 }
 
 shoal_code journal_begin(struct journal *j, const struct journal_order *order,
@@ -113,6 +134,7 @@ shoal_code journal_begin(struct journal *j, const struct journal_order *order,
                        j->path);
     if (ftruncate(j->fd, 0) < 0)
         return failed(j, "write", errno, r);
+    ahead_remove(&j->ahead);
     put_head(j);
     put_time(j, "begin");
     return put_lines(j, r);
@@ -310,6 +332,8 @@ shoal_code journal_seal(struct journal *j, const char *path, bool complete, stru
 }
 
 void journal_end(struct journal *j, bool complete) {
+    if (complete)
+        ahead_remove(&j->ahead);
     if (j->order && complete && !j->order->stays)
         unlink(j->path);
     if (j->fd >= 0)
@@ -318,14 +342,17 @@ void journal_end(struct journal *j, bool complete) {
 }
 
 bool journal_close(struct journal *j) {
-    bool has = j->order && j->fd >= 0 && j->ranges;
+    bool has = j->order && j->fd >= 0 && (j->ranges || j->ahead.size);
     if (!j->path)
         return false;
     end_thread(j);
     if (j->fd >= 0)
         close(j->fd);
-    if (j->order && j->fd >= 0 && !has)
+    if (j->order && j->fd >= 0 && !has) {
+        ahead_remove(&j->ahead);
         unlink(j->path);
+    }
+    ahead_free(&j->ahead);
     pthread_mutex_destroy(&j->lock);
     pthread_cond_destroy(&j->condition);
     buf_free(&j->line);

@@ -25,6 +25,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "io/ahead.h"
 #include "result/sink.h"
 
 #include <pthread.h>
@@ -42,7 +43,11 @@ struct journal_order {
     bool resume;     // goes on from what there is, if there is anything
     bool mixed_bits; // `key` need not be the same
     bool stays;      // when the result is complete, too
+    bool ahead;      // rows that came ahead of their turn are there to go on from
 };
+// The digest of what must be the same, but for the kernel where its bits may be mixed.
+enum { JOURNAL_DIGEST = AHEAD_JOB };
+void journal_digest(const struct journal_order *order, unsigned char out[JOURNAL_DIGEST]);
 // Names of facts: the digest of a computation, the rows of a result and of all shards, and which
 // shard it is.
 #define JOURNAL_KEY "key"
@@ -81,6 +86,7 @@ struct journal {
     struct journal_stream *stream; // [streams] of the range that is being written
     uint32_t streams;
     const struct result_list *list;
+    struct ahead ahead; // rows ahead of their turn
     pthread_t thread;
     bool runs;                // the thread does
     int file[JOURNAL_FILES];  // data,

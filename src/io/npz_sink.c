@@ -306,8 +306,11 @@ struct sink *npz_sink_new(const char *path, uint32_t threads) {
     struct npz_sink *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->sink =
-        (struct sink){.begin = npz_begin, .chunk = npz_chunk, .end = npz_end, .free = npz_free};
+    s->sink = (struct sink){.begin = npz_begin,
+                            .chunk = npz_chunk,
+                            .end = npz_end,
+                            .free = npz_free,
+                            .journal = &s->placed.journal};
     s->path = strdup(path);
     placed_init(&s->placed, s->path);
     if (!s->path) {

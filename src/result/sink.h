@@ -26,6 +26,7 @@ struct result_chunk {
 };
 
 struct journal_order;
+struct journal;
 
 // Rows that an earlier run has left, from the first on, and how they ended.
 struct sink_there {
@@ -44,6 +45,7 @@ struct sink {
     // Also removes an unfinished .part file, or leaves it for a run that goes on.
     void (*free)(struct sink *s);
     const struct journal_order *order; // set before `begin`: a journal is kept (io/journal.h)
+    struct journal *journal;           // of a file: what is kept of it, if anything
     struct sink_there there;           // set by `begin`: the first chunk follows these rows
 };
 
