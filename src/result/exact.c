@@ -5,7 +5,6 @@
 #include "result/exact.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -97,6 +96,67 @@ void exact_join_squares(struct exact_squares *s, const struct exact_squares *oth
     propagate(s->digit, EXACT_SQUARE_DIGITS, &s->pending);
 }
 
+// ---- As bytes -----------------------------------------------------------------------------------
+
+// Digits that are not those of a number close to 0: where they begin, how many there are, the sign.
+struct saved_digits {
+    uint8_t first, count, negative, zero;
+};
+
+static void save_digits(int64_t *digit, int digits, struct saved_to *to) {
+    uint64_t pending;
+    propagate(digit, digits, &pending);
+    bool negative = digit[digits - 1] < 0;
+    int64_t fill = negative ? UINT32_MAX : 0;
+    digit[digits - 1] &= UINT32_MAX;
+    int first = 0, end = digits;
+    while (end > 0 && digit[end - 1] == fill)
+        end--;
+    while (first < end && !digit[first])
+        first++;
+    struct saved_digits head = {(uint8_t)first, (uint8_t)(end - first), negative, 0};
+    saved_put(to, &head, sizeof head);
+    for (int i = first; i < end; i++) {
+        uint32_t word = (uint32_t)digit[i];
+        saved_put(to, &word, sizeof word);
+    }
+}
+
+static bool load_digits(int64_t *digit, int digits, struct saved_from *from) {
+    struct saved_digits head;
+    if (!saved_get(from, &head, sizeof head) || head.first + head.count > digits ||
+        head.negative > 1 || head.zero)
+        return false;
+    for (int i = 0; i < digits; i++) {
+        uint32_t word = i >= head.first && head.negative ? UINT32_MAX : 0;
+        if (i >= head.first && i < head.first + head.count && !saved_get(from, &word, sizeof word))
+            return false;
+        digit[i] = word;
+    }
+    digit[digits - 1] = (int32_t)(uint32_t)digit[digits - 1];
+    return (digit[digits - 1] < 0) == head.negative;
+}
+
+void exact_save(const struct exact_sum *s, struct saved_to *to) {
+    struct exact_sum copy = *s;
+    save_digits(copy.digit, EXACT_SUM_DIGITS, to);
+}
+
+void exact_save_squares(const struct exact_squares *s, struct saved_to *to) {
+    struct exact_squares copy = *s;
+    save_digits(copy.digit, EXACT_SQUARE_DIGITS, to);
+}
+
+bool exact_load(struct exact_sum *s, struct saved_from *from) {
+    *s = (struct exact_sum){.pending = 1};
+    return load_digits(s->digit, EXACT_SUM_DIGITS, from);
+}
+
+bool exact_load_squares(struct exact_squares *s, struct saved_from *from) {
+    *s = (struct exact_squares){.pending = 1};
+    return load_digits(s->digit, EXACT_SQUARE_DIGITS, from);
+}
+
 // ---- Whole numbers ------------------------------------------------------------------------------
 
 // Digits of 32 bits, the lowest first.
@@ -130,8 +190,8 @@ static bool divide(struct whole *x, uint64_t n) {
     return rest != 0;
 }
 
-// Sets out = n Q - S^2, which is not negative.
-static void spread(const struct exact_squares *q, const struct whole *s, uint64_t n,
+// Sets out = n Q - S^2; returns whether that is not negative, as it is of all numbers.
+static bool spread(const struct exact_squares *q, const struct whole *s, uint64_t n,
                    struct whole *out) {
     struct exact_squares squares = *q;
     propagate(squares.digit, EXACT_SQUARE_DIGITS, &squares.pending);
@@ -155,6 +215,7 @@ static void spread(const struct exact_squares *q, const struct whole *s, uint64_
         borrow >>= 32;
         carry >>= 32;
     }
+    return borrow == 0;
 }
 
 static int bits_of(const struct whole *x) {
@@ -200,6 +261,27 @@ double exact_mean(const struct exact_sum *s, uint64_t count) {
     bool negative = whole_of_sum(s, EXTRA, &x), rest = divide(&x, count);
     double mean = nearest(&x, SUM_UNIT - 32 * EXTRA, rest);
     return negative ? -mean : mean;
+}
+
+static bool is_zero(const int64_t *digit, int digits) {
+    for (int i = 0; i < digits; i++)
+        if (digit[i])
+            return false;
+    return true;
+}
+
+bool exact_could_be(const struct exact_sum *s, const struct exact_squares *squares,
+                    uint64_t count) {
+    struct whole sum, all = {.digits = 2 * EXACT_SUM_DIGITS + 4};
+    if (!count)
+        return is_zero(s->digit, EXACT_SUM_DIGITS) &&
+               (!squares || is_zero(squares->digit, EXACT_SQUARE_DIGITS));
+    if (!isfinite(exact_mean(s, count)))
+        return false;
+    if (!squares)
+        return true;
+    whole_of_sum(s, 0, &sum);
+    return squares->digit[EXACT_SQUARE_DIGITS - 1] >= 0 && spread(squares, &sum, count, &all);
 }
 
 static uint64_t square_root(unsigned __int128 x) {

@@ -8,8 +8,7 @@
 #ifndef SHOAL_RESULT_EXACT_H
 #define SHOAL_RESULT_EXACT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "result/saved.h"
 
 // Bits of the largest sum, and room for 2^63 of them.
 enum { EXACT_SUM_DIGITS = 68, EXACT_SQUARE_DIGITS = 134 };
@@ -29,6 +28,14 @@ void exact_add(struct exact_sum *s, const double *values, size_t count);
 void exact_add_squares(struct exact_squares *s, const double *values, size_t count);
 void exact_join(struct exact_sum *s, const struct exact_sum *other);
 void exact_join_squares(struct exact_squares *s, const struct exact_squares *other);
+
+// Sums as bytes and back: false: there are no more bytes, or they are no sum.
+void exact_save(const struct exact_sum *s, struct saved_to *to);
+void exact_save_squares(const struct exact_squares *s, struct saved_to *to);
+bool exact_load(struct exact_sum *s, struct saved_from *from);
+bool exact_load_squares(struct exact_squares *s, struct saved_from *from);
+// Whether there are so many numbers that have these sums.
+bool exact_could_be(const struct exact_sum *s, const struct exact_squares *squares, uint64_t count);
 
 double exact_mean(const struct exact_sum *s, uint64_t count); // count > 0
 // The sample standard deviation: squares are divided by count - 1; count > 1.

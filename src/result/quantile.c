@@ -239,6 +239,101 @@ bool quantile_join(struct quantile *q, struct quantile *other, struct quantile_s
     return true;
 }
 
+// ---- As bytes -----------------------------------------------------------------------------------
+
+enum { LEVEL_MOST = 51 }; // a block has 2^12 positions
+
+struct saved_node {
+    uint64_t index, count;
+    uint32_t level, covered;
+};
+
+void quantile_save(const struct quantile *q, struct saved_to *to) {
+    saved_put_u64(to, q->nodes);
+    for (uint32_t i = 0; i < q->nodes; i++) {
+        const struct quantile_node *n = &q->node[i];
+        struct saved_node head = {n->index, n->count, n->level, n->level ? 0 : n->covered};
+        saved_put(to, &head, sizeof head);
+        saved_put(to, n->key, keys_of(n) * sizeof *n->key);
+    }
+}
+
+// Positions that a node stands for; those of a block may not all have come.
+static uint64_t first_of(const struct quantile_node *n) {
+    return (n->index << n->level) * QUANTILE_BLOCK;
+}
+
+static uint64_t came_of(const struct quantile_node *n) {
+    return n->level ? (uint64_t)QUANTILE_BLOCK << n->level : n->covered;
+}
+
+static bool head_could_be(const struct saved_node *h, uint64_t positions) {
+    if (h->level > LEVEL_MOST || (h->level ? h->covered != 0 : h->covered > QUANTILE_BLOCK) ||
+        h->index > positions / QUANTILE_BLOCK >> h->level)
+        return false;
+    struct quantile_node n = {.index = h->index, .level = h->level, .covered = h->covered};
+    uint64_t first = first_of(&n), came = came_of(&n);
+    return came && first <= positions && came <= positions - first && h->count <= came;
+}
+
+static bool keys_could_be(const struct quantile_node *n, const struct quantile_limits *l) {
+    for (uint32_t i = 0; i < keys_of(n); i++)
+        if (n->key[i] < l->least || n->key[i] > l->most ||
+            (i && is_complete(n) && n->key[i] < n->key[i - 1]))
+            return false;
+    return true;
+}
+
+static bool is_apart(const struct quantile_node *a, const struct quantile_node *b) {
+    uint64_t x = first_of(a), y = first_of(b);
+    uint64_t of_a = (uint64_t)QUANTILE_BLOCK << a->level,
+             of_b = (uint64_t)QUANTILE_BLOCK << b->level;
+    return x < y ? y - x >= of_a : x - y >= of_b;
+}
+
+static bool load_node(struct quantile *q, struct quantile_limits *l, struct saved_from *from) {
+    struct saved_node h;
+    if (!saved_get(from, &h, sizeof h) || !head_could_be(&h, l->positions))
+        return false;
+    struct quantile_node n = {
+        .index = h.index, .count = h.count, .level = h.level, .covered = h.covered};
+    for (uint32_t i = 0; i < q->nodes; i++)
+        if (!is_apart(&q->node[i], &n))
+            return false;
+    uint32_t at = reserve(&n, keys_of(&n)) ? add(q, n) : UINT32_MAX;
+    if (at == UINT32_MAX) {
+        free(n.key);
+        l->memory = true;
+        return false;
+    }
+    l->count += n.count;
+    l->covered += came_of(&n);
+    return saved_get(from, n.key, keys_of(&n) * sizeof *n.key) && keys_could_be(&n, l);
+}
+
+bool quantile_load(struct quantile *q, struct quantile_limits *l, struct saved_from *from) {
+    uint64_t nodes;
+    if (!saved_get_u64(from, &nodes))
+        return false;
+    for (; nodes; nodes--)
+        if (!load_node(q, l, from))
+            return false;
+    return true;
+}
+
+bool quantile_apart(const struct quantile *q, const struct quantile *other) {
+    for (uint32_t i = 0; i < q->nodes; i++)
+        for (uint32_t k = 0; k < other->nodes; k++) {
+            const struct quantile_node *a = &q->node[i], *b = &other->node[k];
+            bool parts = !is_complete(a) && !is_complete(b) && a->index == b->index;
+            if (parts ? a->covered + b->covered > QUANTILE_BLOCK : !is_apart(a, b))
+                return false;
+        }
+    return true;
+}
+
+// ---- End ----------------------------------------------------------------------------------------
+
 static void sort_blocks(struct quantile *q, struct quantile_scratch *scratch) {
     for (uint32_t i = 0; i < q->nodes; i++)
         if (!is_complete(&q->node[i]))

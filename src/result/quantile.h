@@ -13,9 +13,8 @@
 #ifndef SHOAL_RESULT_QUANTILE_H
 #define SHOAL_RESULT_QUANTILE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "result/saved.h"
+
 #include <string.h>
 
 enum { QUANTILE_BLOCK = 4096 };
@@ -66,6 +65,21 @@ bool quantile_close(struct quantile *q, struct quantile_scratch *scratch);
 // two of them on the straight line; NaN where there is none.
 double quantile_at(const struct quantile *q, double fraction, double least, double most);
 void quantile_free(struct quantile *q);
+
+// As bytes, before it is closed; and back into an empty one of a stream with so many positions,
+// with the values that there are and the positions that came. False: there are no more bytes, what
+// they say cannot be, or (*memory) memory ran out.
+void quantile_save(const struct quantile *q, struct saved_to *to);
+struct quantile_limits {
+    uint64_t positions;
+    uint64_t least, most; // keys
+    uint64_t count, covered;
+    bool memory;
+};
+bool quantile_load(struct quantile *q, struct quantile_limits *l, struct saved_from *from);
+// Whether two streams have no position in common, as far as whole blocks tell; then they can be
+// joined.
+bool quantile_apart(const struct quantile *q, const struct quantile *other);
 
 // Bytes that it may take for so many positions that come in order but for `gaps` places.
 uint64_t quantile_bytes(uint64_t positions, uint64_t gaps);

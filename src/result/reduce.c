@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct state {
     uint64_t count;       // values, infinite ones among them
@@ -160,6 +161,156 @@ bool reduce_join(struct reduce *x, struct reduce *other, struct reduce_scratch *
     }
     reduce_free(other);
     return ok;
+}
+
+// ---- As bytes -----------------------------------------------------------------------------------
+
+static void save_state(const struct reduce *x, struct state *s, struct saved_to *to) {
+    const struct reduce_spec *spec = x->spec;
+    saved_put(to, s, s->count ? sizeof *s : sizeof s->count);
+    if (s->count && has_sum(spec))
+        exact_save(sum_of(s), to);
+    if (s->count && spec->wants[REDUCE_std])
+        exact_save_squares(squares_of(x, s), to);
+    if (spec->wants[REDUCE_quantile])
+        quantile_save(quantile_of(x, s), to);
+}
+
+void reduce_save(const struct reduce *x, struct saved_to *to) {
+    for (uint64_t g = 0; g < x->groups && !to->failed; g++) {
+        saved_put_u64(to, x->failed[g]);
+        for (uint64_t c = 0; c < x->cells; c++)
+            save_state(x, state_at(x, g, c), to);
+    }
+}
+
+// A group that is being loaded: its positions, and how many came and failed.
+struct loaded {
+    const struct reduce *reduce;
+    uint64_t positions, failed;
+    struct state *state; // with all behind it
+    struct saved_from *from;
+    bool memory; // ran out
+};
+
+static bool head_could_be(const struct state *s) {
+    uint64_t least = ~s->least, bottom = quantile_key(-(double)INFINITY),
+             top = quantile_key((double)INFINITY);
+    if (!s->count)
+        return !s->most && !s->least && !s->infinite[0] && !s->infinite[1];
+    return s->infinite[0] <= s->count && s->infinite[1] <= s->count - s->infinite[0] &&
+           least >= bottom && s->most <= top && least <= s->most &&
+           (s->infinite[0] > 0) == (least == bottom) && (s->infinite[1] > 0) == (s->most == top);
+}
+
+// A mean is rounded, and still not beyond what is the most.
+static bool sums_could_be(const struct loaded *l) {
+    const struct reduce_spec *spec = l->reduce->spec;
+    struct state *s = l->state;
+    const struct exact_squares *squares = spec->wants[REDUCE_std] ? squares_of(l->reduce, s) : NULL;
+    uint64_t finite = s->count - s->infinite[0] - s->infinite[1];
+    if (!exact_could_be(sum_of(s), squares, finite))
+        return false;
+    if (!finite || finite < s->count)
+        return true;
+    double least = quantile_value(~s->least), most = quantile_value(s->most),
+           mean = exact_mean(sum_of(s), finite);
+    return mean >= least && mean <= most &&
+           (!squares || finite < 2 || exact_std(sum_of(s), squares, finite) <= most - least);
+}
+
+static bool load_quantile(struct loaded *l, uint64_t *came) {
+    struct state *s = l->state;
+    struct quantile_limits limits = {
+        .positions = l->positions, .least = ~s->least, .most = s->most};
+    bool good = quantile_load(quantile_of(l->reduce, s), &limits, l->from);
+    l->memory = limits.memory;
+    *came = limits.covered;
+    return good && limits.count == s->count;
+}
+
+// Behind the count, which comes first, there is something only where it is not 0.
+static bool load_head(struct state *s, struct saved_from *from) {
+    return saved_get_u64(from, &s->count) &&
+           (!s->count ||
+            saved_get(from, (char *)s + sizeof s->count, sizeof *s - sizeof s->count)) &&
+           head_could_be(s);
+}
+
+// What comes to `came` is at least what there must have been.
+static bool load_state(struct loaded *l, uint64_t *came) {
+    const struct reduce_spec *spec = l->reduce->spec;
+    struct state *s = l->state;
+    memset(s, 0, l->reduce->state_bytes);
+    if (!load_head(s, l->from))
+        return false;
+    *came = s->count;
+    if (s->count && has_sum(spec) && !exact_load(sum_of(s), l->from))
+        return false;
+    if (s->count && spec->wants[REDUCE_std] &&
+        !exact_load_squares(squares_of(l->reduce, s), l->from))
+        return false;
+    if (s->count && has_sum(spec) && !sums_could_be(l))
+        return false;
+    return (!spec->wants[REDUCE_quantile] || load_quantile(l, came)) && s->count <= *came;
+}
+
+// Rows are counted once; those that failed have no value anywhere.
+static bool adds_up(const struct loaded *l, const struct state *there, uint64_t there_failed,
+                    uint64_t came) {
+    const struct state *s = l->state;
+    return came <= l->positions && l->failed <= l->positions && s->count <= came &&
+           s->count <= l->positions - l->failed && there_failed <= l->positions - l->failed &&
+           there->count <= l->positions - l->failed - there_failed - s->count;
+}
+
+static bool join_loaded(struct reduce *x, struct loaded *l, struct state *there,
+                        struct reduce_scratch *scratch) {
+    if (x->spec->wants[REDUCE_quantile] &&
+        !quantile_apart(quantile_of(x, there), quantile_of(x, l->state)))
+        return false;
+    l->memory = !join_state(x, there, l->state, scratch);
+    return !l->memory;
+}
+
+static bool load_group(struct reduce *x, uint64_t g, struct loaded *l, uint64_t *came,
+                       struct reduce_scratch *scratch) {
+    bool quantiles = x->spec->wants[REDUCE_quantile];
+    if (!saved_get_u64(l->from, &l->failed))
+        return false;
+    for (uint64_t c = 0; c < x->cells; c++) {
+        struct state *there = state_at(x, g, c);
+        uint64_t n = 0;
+        bool good = load_state(l, &n) && adds_up(l, there, x->failed[g], n) &&
+                    (!quantiles || !c || n == *came) && join_loaded(x, l, there, scratch);
+        if (quantiles)
+            quantile_free(quantile_of(x, l->state));
+        if (!good)
+            return false;
+        n = quantiles ? n : n + l->failed;
+        *came = n > *came ? n : *came;
+    }
+    x->failed[g] += l->failed;
+    return true;
+}
+
+shoal_code reduce_load(struct reduce *x, const struct reduce_axes *a, uint64_t rows,
+                       struct saved_from *from, struct reduce_scratch *scratch) {
+    struct loaded l = {.reduce = x, .from = from, .state = malloc(x->state_bytes)};
+    uint64_t all = 0;
+    bool good = true;
+    if (!l.state)
+        return SHOAL_MEMORY;
+    for (uint64_t g = 0; g < x->groups && good; g++) {
+        uint64_t came = 0;
+        l.positions = reduce_positions_of(a, g);
+        good = load_group(x, g, &l, &came, scratch) && came <= rows - all;
+        all += came;
+    }
+    bool exact = x->spec->wants[REDUCE_quantile] && x->cells;
+    good = good && (!exact || all == rows);
+    free(l.state);
+    return good ? SHOAL_OK : l.memory ? SHOAL_MEMORY : SHOAL_INPUT;
 }
 
 // ---- Results ------------------------------------------------------------------------------------

@@ -75,6 +75,7 @@ uint32_t reduce_cut(const struct reduce_axes *a, const uint64_t *run, uint32_t r
                     struct reduce_part *out);
 // Positions of the largest group.
 uint64_t reduce_positions(const struct reduce_axes *a);
+uint64_t reduce_positions_of(const struct reduce_axes *a, uint64_t group);
 
 // ---- States -------------------------------------------------------------------------------------
 
@@ -104,6 +105,12 @@ bool reduce_put(struct reduce *x, uint64_t cell, const struct reduce_part *part,
                 const double *values, struct reduce_scratch *scratch);
 // Takes over the states of other runs of the same batch, and frees them.
 bool reduce_join(struct reduce *x, struct reduce *other, struct reduce_scratch *scratch);
+// As bytes, before anything is closed; and joined with states of other rows of the same batch,
+// `rows` of them. What is read may be anybody's: SHOAL_INPUT where it ends too early or cannot be,
+// SHOAL_MEMORY where memory does not last. After that the states are good for nothing.
+void reduce_save(const struct reduce *x, struct saved_to *to);
+shoal_code reduce_load(struct reduce *x, const struct reduce_axes *a, uint64_t rows,
+                       struct saved_from *from, struct reduce_scratch *scratch);
 // Nothing more will come to a cell of a group. Then it has values.
 bool reduce_close(struct reduce *x, uint64_t group, uint64_t cell, struct reduce_scratch *scratch);
 double reduce_value(const struct reduce *x, uint64_t group, uint64_t cell,

@@ -68,3 +68,10 @@ uint64_t reduce_positions(const struct reduce_axes *a) {
     }
     return positions;
 }
+
+uint64_t reduce_positions_of(const struct reduce_axes *a, uint64_t group) {
+    uint64_t positions = 1;
+    for (uint32_t i = a->count; i-- > 0; group /= a->axis[i].keys)
+        positions *= same_as(&a->axis[i], group % a->axis[i].keys);
+    return positions;
+}
