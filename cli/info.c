@@ -474,6 +474,7 @@ const struct variable variables[] = {
     {"SHOAL_NVRTC", "file of NVRTC, the compiler of CUDA kernels"},
     {"SHOAL_DEVICE", "device when --device is auto"},
     {"SHOAL_TIME_LIMIT", "--time-limit where none is given: 3h50m"},
+    {"SHOAL_SNAPSHOT_SECONDS", "time between snapshots of --reduce (5)"},
     {"SHOAL_CPU_TARGET", "lesser CPU to make kernels for"},
     {"SHOAL_MATH", "math library of CPU kernels: sleef, mvec, libm"},
     {"SHOAL_CACHE", "kernel cache: on, off, ro, refresh, verify"},

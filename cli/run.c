@@ -288,7 +288,7 @@ static void say_outcome(struct run *r, shoal_code code) {
         talk_say(&r->talk, "wrote %s\n", r->output);
     else if (code)
         talk_say(&r->talk, "stopped\n");
-    if (code && !r->talk.quiet && !r->options.reduce) // statistics of the rest are others
+    if (code && !r->talk.quiet && (file || !r->options.reduce)) // a rest has other statistics
         rest_show(stderr, r->args, r->batch, r->tally.done, file);
 }
 

@@ -34,6 +34,12 @@ static const struct job jobs[] = {
      {"--sweep", "rho=lin:0:28:6000", "--summary", "max(x),p=peaks(x,3)", "--window", "10"},
      6000},
     {"text", {"--batch", "b.csv", "--sweep", "x(0)=lin:1:2:80"}, 16000},
+    {"reduced",
+     {"--sweep", "rho=lin:0:28:9000", "--save", "n=3", "--reduce", "mean,std,max,quantile(0.1)"},
+     9000},
+    {"groups",
+     {"--batch", "b.csv", "--sweep", "x(0)=lin:1:2:80", "--by", "_id", "--reduce", "mean"},
+     16000},
 };
 enum { JOBS = sizeof jobs / sizeof *jobs, WORDS_MOST = 24 };
 static const char *const endings[] = {"npz", "csv", "h5"};
@@ -49,6 +55,7 @@ static const char *place(void) {
         buf_printf(&rows, "%d,\"name %d\"\n", i % 28, i * i);
     check_write("b.csv", rows.data);
     buf_free(&rows);
+    setenv("SHOAL_SNAPSHOT_SECONDS", "0.003", 1);
     return path;
 }
 

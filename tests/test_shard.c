@@ -17,7 +17,7 @@ static void place(void) {
 }
 
 struct job {
-    const char *words[8];
+    const char *words[12];
 };
 static const struct job jobs[] = {
     {{"--sweep", "a=lin:1:2:101"}},
@@ -25,13 +25,18 @@ static const struct job jobs[] = {
     {{"--batch", "b.csv", "--sweep", "a=lin:1:2:6", "--save", "steps"}},
     {{"--sweep", "a=lin:1:2:40", "--summary", "max(x),p=peaks(x,2)", "--window", "1"}},
     {{"--batch", "b.csv", "--sample", "a=uniform:1:2", "--runs", "9", "--only-runs", "2:20,30:"}},
+    {{"--sweep", "a=lin:1:2:9001", "--save", "n=3", "--reduce", "mean,std,min,max"}},
+    {{"--batch", "b.csv", "--sweep", "a=lin:1:2:3500", "--by", "_id", "--reduce",
+      "std,quantile(0.1,0.5)"}},
+    {{"--sweep", "a=lin:1:2:5000", "--summary", "max(x)", "--window", "1", "--reduce",
+      "mean,quantile(0.1)", "--only-runs", "0:10,100:4800"}},
 };
 enum { JOBS = sizeof jobs / sizeof *jobs };
 
 static struct check_output run_job(const struct job *job, const char *out, const char *shard) {
     const char *argv[24] = {check_shoal(), "run", "m.ode", "-q", "--device", "cpu", "-o", out};
     size_t n = 8;
-    for (size_t i = 0; i < 8 && job->words[i]; i++)
+    for (size_t i = 0; i < 12 && job->words[i]; i++)
         argv[n++] = job->words[i];
     if (shard) {
         argv[n++] = "--shard";
@@ -51,6 +56,14 @@ static void run_shards(const struct job *job, int shards, const char *how, const
     }
 }
 
+// What a job asks for as statistics, or NULL.
+static const char *words_of_reduce(const struct job *job) {
+    for (size_t i = 0; i + 1 < 12 && job->words[i]; i++)
+        if (!strcmp(job->words[i], "--reduce"))
+            return job->words[i + 1];
+    return NULL;
+}
+
 static bool same(const char *a, const char *b) { return RUN("cmp", a, b).status == 0; }
 
 static bool has_hdf5(void) {
@@ -64,7 +77,11 @@ TEST(shard_merge_gives_one_run) {
     bool hdf5 = has_hdf5();
     for (int k = 0; k < JOBS; k++)
         for (int e = 0; e < 2 + hdf5; e++) {
-            const char *ending = endings[e], *how = (k + e) % 2 ? ":strided" : "";
+            const char *reduce = words_of_reduce(&jobs[k]), *ending = endings[e];
+            bool strided = (k + e) % 2 && !(reduce && strstr(reduce, "quantile"));
+            const char *how = strided ? ":strided" : "";
+            if (reduce && !check_does((size_t)k, (size_t)e, 2 + hdf5))
+                continue;
             char out[3][32];
             RUN("sh", "-c", "rm -f s* ref* o.*");
             for (int i = 0; i < 3; i++)
@@ -179,10 +196,90 @@ TEST(shard_words) {
     CHECK(same("o.csv", "p.csv"));
     setenv("SLURM_ARRAY_TASK_ID", "10", 1); // between two tasks
     CHECK_INT(run_job(&jobs[0], "o.csv", "auto").status, 1);
-    CHECK_INT(SHOAL("run", "m.ode", "--sweep", "a=1,2,3", "--reduce", "mean", "--shard", "0/2",
-                    "-o", "o.csv")
-                  .status,
-              1);
+    struct check_output o = SHOAL("run", "m.ode", "--sweep", "a=1,2,3", "--reduce", "quantile(0.5)",
+                                  "--shard", "0/2:strided", "-o", "o.csv");
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "quantiles (--reduce) are of stretches of runs");
+}
+
+// ---- Statistics ---------------------------------------------------------------------------------
+
+static const struct job sums = {{"--sweep", "a=lin:1:2:3000", "--sweep", "b=1,2", "--by", "b",
+                                 "--reduce", "mean,std,min,max,quantile(0.25)"}};
+
+// Statistics of all shards, and of those that are there, by whole fractions and NumPy.
+TEST(shard_merge_statistics) {
+    static const struct job rows = {{"--sweep", "a=lin:1:2:3000", "--sweep", "b=1,2"}};
+    const char *python = check_python(NULL);
+    if (!python)
+        check_skip("no Python with numpy");
+    place();
+    run_shards(&sums, 3, "", "npz");
+    REQUIRE(run_job(&rows, "rows.npz", NULL).status == 0);
+    CHECK_INT(SHOAL("merge", "o.npz", "s1.npz", "s0.npz", "s2.npz").status, 0);
+    struct check_output o = SHOAL("merge", "p.npz", "s2.npz", "s0.npz", "--allow-missing");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    CHECK_HAS(o.err, "without the runs of shards that are missing");
+    o = RUN(python, "-c",
+            "import numpy as np, json, math\n"
+            "from fractions import Fraction as F\n"
+            "rows = np.load('rows.npz')\n"
+            "there = {'o': rows['run'] >= 0, 'p': (rows['run'] < 2000) | (rows['run'] >= 4000)}\n"
+            "for name, some in there.items():\n"
+            "    got = np.load(name + '.npz')\n"
+            "    assert json.loads(str(got['meta']))['complete'] == (name == 'o')\n"
+            "    for g in range(2):\n"
+            "        for v in 'xy':\n"
+            "            x = rows[v][some & (rows['b'] == g + 1)]\n"
+            "            n, s = len(x), sum(map(F, x)); q = sum(F(y) ** 2 for y in x)\n"
+            "            std = math.sqrt((q - s * s / n) / (n - 1))\n"
+            "            assert got[v + '.n'][g] == n == (3000 if name == 'o' else 2000)\n"
+            "            assert got[v + '.mean'][g] == float(s / n)\n"
+            "            assert abs(got[v + '.std'][g] - std) <= 4e-16 * std\n"
+            "            assert got[v + '.min'][g] == x.min() and got[v + '.max'][g] == x.max()\n"
+            "            want = np.quantile(x, 0.25)\n"
+            "            assert abs(got[v + '.q0.25'][g] - want) <= 4e-16 * abs(want)\n");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+}
+
+TEST(shard_merge_statistics_refuses) {
+    place();
+    run_shards(&sums, 3, "", "npz");
+    REFUSE("of 3 shards 1 are missing: 1;", "s0.npz", "s2.npz");
+    REFUSE("s0.npz and s0.npz are the same shard, 0/3", "s0.npz", "s1.npz", "s2.npz", "s0.npz");
+    REQUIRE(run_job(&jobs[0], "x.npz", "1/3").status == 0);
+    REFUSE("it is another job", "s0.npz", "x.npz", "s2.npz");
+    RUN("sh", "-c", "cp s0.npz.journal x.npz.journal"); // one that says to be the other
+    REFUSE("x.npz and s0.npz are the same shard, 0/3", "x.npz", "s0.npz", "s1.npz");
+    struct stat s;
+    REQUIRE(stat("s1.npz.journal", &s) == 0 && truncate("s1.npz.journal", s.st_size - 5) == 0);
+    REFUSE("s1.npz: its journal is damaged; run that shard again", "s0.npz", "s1.npz", "s2.npz");
+}
+
+// Shards of 10^10 runs, at both ends and where 32 bits end, in little memory.
+TEST(shard_merge_statistics_at_the_borders) {
+    static const char words[] =
+        "ulimit -v 3000000; exec \"$0\" run m.ode -q --device cpu --threads 2 --t1 0.1 --sweep "
+        "a=lin:1:2:1e10 --reduce 'mean,std,min,max,quantile(0.1,0.5)' \"$@\"";
+    static const char *const shard[] = {"0", "429496", "999999"};
+    place();
+    for (int i = 0; i < 3; i++) {
+        char part[32], out[16];
+        snprintf(part, sizeof part, "%s/1000000", shard[i]);
+        snprintf(out, sizeof out, "s%d.csv", i);
+        struct check_output o = RUN("sh", "-c", words, check_shoal(), "--shard", part, "-o", out);
+        CHECK_MSG(o.status == 0, "%s", o.err);
+    }
+    struct check_output o = RUN("sh", "-c", words, check_shoal(), "-o", "ref.csv", "--only-runs",
+                                "0:10000,4294960000:4294970000,9999990000:");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    o = RUN("sh", "-c",
+            "ulimit -v 3000000; exec \"$0\" merge o.csv s2.csv s0.csv s1.csv "
+            "--allow-missing",
+            check_shoal());
+    CHECK_MSG(o.status == 0, "%s", o.err);
+    CHECK(same("ref.csv", "o.csv"));
+    CHECK_HAS(check_read("o.csv"), ",30000,");
 }
 
 // A program has the same words.

@@ -527,21 +527,21 @@ static shoal_code open_file(shoal_gather *g, const shoal_batch *batch, const cha
     shoal_solver *s = g->solver;
     struct sink *file = NULL;
     shoal_code code = packed_job(s, batch, g->job, r);
+    const char *own = code == SHOAL_OK ? arena_strdup(&g->arena, path) : NULL;
+    if (code == SHOAL_OK && !own)
+        code = no_memory(r);
     if (code == SHOAL_OK)
-        code = keep_make(&g->keep, s, batch, r);
+        code = keep_make(&g->keep, s, batch, own, r);
     if (code == SHOAL_OK)
         solver_meta(s, batch, &g->meta);
     if (code == SHOAL_OK && (g->meta.failed || !g->meta.data))
-        code = no_memory(r);
-    const char *own = code == SHOAL_OK ? arena_strdup(&g->arena, path) : NULL;
-    if (code == SHOAL_OK && !own)
         code = no_memory(r);
     if (code == SHOAL_OK)
         code = io_sink_new(own, s->plan->threads, &file, r);
     if (code != SHOAL_OK)
         return code;
     g->to = file;
-    file->order = s->reduce.items.count ? NULL : &g->keep.order;
+    file->order = keep_order(&g->keep);
     return begin(g, file, g->meta.data, r);
 }
 

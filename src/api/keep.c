@@ -126,11 +126,12 @@ static void make(struct keep *k, const shoal_solver *s, const shoal_batch *b) {
     add_how_all(k, s);
 }
 
-shoal_code keep_make(struct keep *k, const shoal_solver *s, const shoal_batch *b,
+shoal_code keep_make(struct keep *k, const shoal_solver *s, const shoal_batch *b, const char *path,
                      struct report *r) {
     jmp_buf oom;
     *k = (struct keep){.order = {.is = k->is,
                                  .how = k->how,
+                                 .path = path,
                                  .resume = s->given.resume,
                                  .mixed_bits = s->given.mixed_bits}};
     if (setjmp(oom))
@@ -140,6 +141,10 @@ shoal_code keep_make(struct keep *k, const shoal_solver *s, const shoal_batch *b
     k->arena.oom = NULL;
     bool fits = k->order.is_count <= KEEP_FACTS && k->order.how_count <= KEEP_FACTS;
     return fits ? SHOAL_OK : report_error(r, SHOAL_MEMORY, "too many facts for a journal");
+}
+
+const struct journal_order *keep_order(const struct keep *k) {
+    return strcmp(k->order.path, "-") ? &k->order : NULL;
 }
 
 void keep_free(struct keep *k) { arena_free(&k->arena); }

@@ -15,8 +15,11 @@ struct keep {
     struct arena arena;
 };
 
-// Of a batch that a solver is to run, with the list of its result; keep_free in any case.
-shoal_code keep_make(struct keep *k, const shoal_solver *s, const shoal_batch *b, struct report *r);
+// Of a batch that a solver is to run into a file, whose path is kept; keep_free in any case.
+shoal_code keep_make(struct keep *k, const shoal_solver *s, const shoal_batch *b, const char *path,
+                     struct report *r);
+// For the sink of that file; NULL: standard output, which nothing can go on from.
+const struct journal_order *keep_order(const struct keep *k);
 void keep_free(struct keep *k);
 
 #endif

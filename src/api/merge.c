@@ -3,6 +3,7 @@
 #include "io/merge.h"
 #include "api/keep.h"
 #include "api/model.h"
+#include "io/io.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,29 +106,61 @@ static shoal_code check_shard(struct merging *g, uint64_t shard, const struct sa
     return code == SHOAL_OK && !whole ? journal_damaged(d, r) : code;
 }
 
-static shoal_code add_shard(struct merging *g, const char *path) {
+static bool is_reduced(const struct merging *g) { return g->solver->reduce.items.count > 0; }
+
+static shoal_code damaged(const char *path, struct report *r) {
+    return report_error(r, SHOAL_INPUT, "%s: its journal is damaged; run that shard again", path);
+}
+
+static bool pass(void *user, const struct journal_range *range) {
+    (void)user;
+    return range->rows > 0;
+}
+
+// Rows that a shard of a reduction has; what they came to is loaded later.
+static shoal_code count_rows(struct merge_shard *s, struct journal_reader *d, struct report *r) {
+    struct journal_found found = {0};
+    shoal_code code = journal_find(d, 0, pass, NULL, &found, r);
+    s->done = found.there.rows;
+    if (code == SHOAL_OK && (found.ranges != found.told || s->done > s->rows))
+        code = damaged(s->path, r);
+    journal_found_free(&found);
+    return code;
+}
+
+// The journal of a shard, up to the end of its head, and which one it is; to be closed in any case.
+static shoal_code open_shard(struct merging *g, const char *path, uint64_t *shard,
+                             struct journal_reader *d) {
     struct report *r = log_report(g->log);
     struct said said;
-    struct journal_reader d = {.fd = -1};
-    uint64_t shard, shards;
+    uint64_t shards;
     bool strided, found;
+    *d = (struct journal_reader){.fd = -1};
     shoal_code code = read_said(path, &said, r);
     if (code != SHOAL_OK)
         return code;
-    if (!read_number(&said, &shard, &shards, &strided) || shards != g->merge.shards ||
+    if (!read_number(&said, shard, &shards, &strided) || shards != g->merge.shards ||
         strided != g->merge.strided)
         return report_error(r, SHOAL_INPUT, "%s: is shard %s, which does not go with %s", path,
                             said.shard, g->merge.strided ? "strided ones" : "the first");
-    struct merge_shard *s = &g->merge.shard[shard];
-    if (s->path)
-        return report_error(r, SHOAL_INPUT, "%s and %s are the same shard, %s", s->path, path,
-                            said.shard);
-    s->path = path;
-    code = journal_open(&d, path, &found, r);
-    if (code == SHOAL_OK)
-        code = check_shard(g, shard, &said, &d);
-    if (code == SHOAL_OK)
-        code = merge_open(&g->merge, shard, &d, r);
+    code = journal_open(d, path, &found, r);
+    return code == SHOAL_OK ? check_shard(g, *shard, &said, d) : code;
+}
+
+static shoal_code add_shard(struct merging *g, const char *path) {
+    struct report *r = log_report(g->log);
+    struct journal_reader d;
+    uint64_t shard;
+    shoal_code code = open_shard(g, path, &shard, &d);
+    struct merge_shard *s = code == SHOAL_OK ? &g->merge.shard[shard] : NULL;
+    if (s && s->path)
+        code = report_error(r, SHOAL_INPUT, "%s and %s are the same shard, %llu/%llu%s", s->path,
+                            path, (unsigned long long)shard, (unsigned long long)g->merge.shards,
+                            g->merge.strided ? ":strided" : "");
+    else if (s) {
+        s->path = path;
+        code = is_reduced(g) ? count_rows(s, &d, r) : merge_open(&g->merge, shard, &d, r);
+    }
     journal_reader_close(&d);
     return code;
 }
@@ -183,6 +216,58 @@ static shoal_code begin(struct merging *g, const char *first) {
     return SHOAL_OK;
 }
 
+// ---- Statistics ---------------------------------------------------------------------------------
+
+static shoal_code load_shard(struct merging *g, struct sink *sink, uint64_t shard) {
+    struct report *r = log_report(g->log);
+    const struct merge_shard *s = &g->merge.shard[shard];
+    struct journal_reader d;
+    struct sink_there there = {0};
+    uint64_t now;
+    shoal_code code = open_shard(g, s->path, &now, &d);
+    if (code == SHOAL_OK && now == shard) {
+        code = reduce_sink_load(sink, &d, &there, r);
+        if (code == SHOAL_INPUT)
+            damaged(s->path, r);
+    }
+    if (code == SHOAL_OK && (now != shard || there.rows != s->done))
+        code = report_error(r, SHOAL_IO, "%s: was replaced meanwhile", s->path);
+    journal_reader_close(&d);
+    return code;
+}
+
+// States of one shard after the other join those before.
+static shoal_code write_reduced(struct merging *g, const char *path, bool *whole) {
+    const shoal_solver *s = g->solver;
+    struct report *r = log_report(g->log);
+    struct team *team = NULL;
+    struct sink *file = NULL, *sink = NULL;
+    struct reduce_order order = {.spec = &s->reduce,
+                                 .by = s->given.by,
+                                 .memory = s->plan->memory,
+                                 .threads = s->plan->threads,
+                                 .team = &team};
+    *whole = true;
+    shoal_code code = io_sink_new(path, s->plan->threads, &file, r);
+    if (code == SHOAL_OK && !(sink = reduce_sink_new(&order, g->batch->batch, file)))
+        code = report_error(r, SHOAL_MEMORY, "out of memory");
+    if (code == SHOAL_OK)
+        code = sink->begin(sink, &g->list, r);
+    for (uint64_t i = 0; i < g->merge.shards && code == SHOAL_OK; i++) {
+        const struct merge_shard *shard = &g->merge.shard[i];
+        *whole = *whole && shard->path && shard->done == shard->rows;
+        code = shard->path ? load_shard(g, sink, i) : SHOAL_OK;
+    }
+    if (code == SHOAL_OK)
+        code = sink->end(sink, *whole, r);
+    if (sink)
+        sink->free(sink);
+    if (file)
+        file->free(file);
+    team_free(team);
+    return code;
+}
+
 // The key of the result is that of the shards, wherever they are merged.
 static shoal_code write_all(struct merging *g, const char *path, bool *whole) {
     struct report *r = log_report(g->log);
@@ -195,8 +280,9 @@ static shoal_code write_all(struct merging *g, const char *path, bool *whole) {
     memcpy(first->computation, own, sizeof own);
     g->list.of.meta = meta.data;
     g->merge.path = path;
-    shoal_code code = meta.failed ? report_error(r, SHOAL_MEMORY, "out of memory")
-                                  : merge_write(&g->merge, whole, r);
+    shoal_code code = meta.failed     ? report_error(r, SHOAL_MEMORY, "out of memory")
+                      : is_reduced(g) ? write_reduced(g, path, whole)
+                                      : merge_write(&g->merge, whole, r);
     buf_free(&meta);
     return code;
 }
@@ -204,7 +290,7 @@ static shoal_code write_all(struct merging *g, const char *path, bool *whole) {
 static shoal_code merge_shards(struct merging *g, const char *path, const char *const *shards,
                                size_t count, bool allow_missing, bool *whole) {
     struct report *r = log_report(g->log);
-    shoal_code code = keep_make(&g->keep, g->solver, g->batch, r);
+    shoal_code code = keep_make(&g->keep, g->solver, g->batch, path, r);
     if (code == SHOAL_OK)
         code = run_list(g->solver->plan, g->batch->batch, "{}", &g->arena, &g->list, r);
     if (code == SHOAL_OK)

@@ -16,7 +16,7 @@ bool packed_has(const struct result_array *a) {
 shoal_code packed_job(const shoal_solver *s, const shoal_batch *b, unsigned char job[PACKED_JOB],
                       struct report *r) {
     struct keep keep;
-    shoal_code code = keep_make(&keep, s, b, r);
+    shoal_code code = keep_make(&keep, s, b, NULL, r);
     if (code == SHOAL_OK)
         journal_digest(&keep.order, job);
     keep_free(&keep);

@@ -3,6 +3,8 @@
 // then each thread takes some cells, that is columns at one time, and adds their values.
 #include "api/reduce.h"
 
+#include "io/snapshot.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@ struct reduce_sink {
     const struct result_list *list; // of the runs
     uint32_t run, status;           // arrays of it
     struct reduce reduce;
+    struct snapshot snapshot;
     void **data; // [arrays of the new list]
     struct result_view *view;
     uint32_t rows; // of the slice
@@ -99,13 +102,55 @@ shoal_code reduce_plan_make(const struct reduce_order *o, const struct batch *b,
     return SHOAL_OK;
 }
 
+// ---- States of earlier rows ---------------------------------------------------------------------
+
+static void save(void *user, struct saved_to *to) {
+    const struct reduce_sink *s = user;
+    reduce_save(&s->reduce, to);
+}
+
+static shoal_code load(void *user, uint64_t rows, struct saved_from *from) {
+    struct reduce_sink *s = user;
+    struct reduce_scratch *scratch = malloc(sizeof *scratch);
+    shoal_code code =
+        scratch ? reduce_load(&s->reduce, &s->plan.by.axes, rows, from, scratch) : SHOAL_MEMORY;
+    free(scratch);
+    return code;
+}
+
+// Into what is empty, and is so again where that fails.
+static shoal_code load_first(void *user, uint64_t rows, struct saved_from *from) {
+    struct reduce_sink *s = user;
+    shoal_code code = rows > batch_rows(s->batch) ? SHOAL_INPUT : load(s, rows, from);
+    if (code == SHOAL_OK)
+        return SHOAL_OK;
+    reduce_free(&s->reduce);
+    return reduce_make(&s->reduce, s->order.spec, s->plan.by.axes.groups, s->plan.list.cells)
+               ? code
+               : SHOAL_MEMORY;
+}
+
+shoal_code reduce_sink_load(struct sink *sink, struct journal_reader *d, struct sink_there *there,
+                            struct report *r) {
+    return snapshot_read(d, load, sink, there, r);
+}
+
 // ---- Begin --------------------------------------------------------------------------------------
+
+// Whether a journal has the sum of it.
+static bool is_counted(const struct result_list *list, uint32_t i) {
+    const struct result_array *a = &list->array[i];
+    return a == result_list_ours(list, FIELD_steps) ||
+           a == result_list_ours(list, FIELD_rejected) ||
+           a == result_list_ours(list, FIELD_f_evals);
+}
 
 // Of the runs only their numbers, how they ended and what is reduced is wanted.
 static void choose(struct reduce_sink *s, struct result_list *list) {
     for (uint32_t i = 0; i < list->count; i++) {
         enum result_role role = list->array[i].role;
-        list->array[i].wanted = role == ROLE_RUN || role == ROLE_STATUS;
+        list->array[i].wanted =
+            role == ROLE_RUN || role == ROLE_STATUS || (s->snapshot.order && is_counted(list, i));
         if (role == ROLE_RUN)
             s->run = i;
         else if (role == ROLE_STATUS)
@@ -139,12 +184,16 @@ static void note_records(const struct result_list *list, struct report *r) {
 static shoal_code reduce_begin(struct sink *sink, struct result_list *list, struct report *r) {
     struct reduce_sink *s = (struct reduce_sink *)sink;
     shoal_code code = begin(s, list, r);
+    if (code == SHOAL_OK)
+        code = snapshot_check(s->snapshot.order, r); // before anything is touched
     if (code != SHOAL_OK)
         return code;
     note_records(list, r);
     s->list = list;
     choose(s, list);
-    return s->to->begin(s->to, &s->plan.list.list, r);
+    code = s->to->begin(s->to, &s->plan.list.list, r);
+    return code == SHOAL_OK ? snapshot_begin(&s->snapshot, &s->plan.list.list, &sink->there, r)
+                            : code;
 }
 
 // ---- Chunks -------------------------------------------------------------------------------------
@@ -218,7 +267,7 @@ static shoal_code reduce_chunk(struct sink *sink, const struct result_chunk *c, 
     s->chunk = c;
     for (uint32_t first = 0; first < c->rows; first += SLICE)
         put_slice(s, first, c->rows - first < SLICE ? c->rows - first : SLICE);
-    return s->failed ? no_memory(r) : SHOAL_OK;
+    return s->failed ? no_memory(r) : snapshot_rows(&s->snapshot, s->list, c, r);
 }
 
 // ---- End ----------------------------------------------------------------------------------------
@@ -279,6 +328,9 @@ static void show_columns(struct reduce_sink *s) {
 
 static shoal_code reduce_end(struct sink *sink, bool complete, struct report *r) {
     struct reduce_sink *s = (struct reduce_sink *)sink;
+    shoal_code code = snapshot_seal(&s->snapshot, complete, r);
+    if (code != SHOAL_OK)
+        return code;
     if (!allocate(s))
         return no_memory(r);
     show_columns(s);
@@ -286,8 +338,12 @@ static shoal_code reduce_end(struct sink *sink, bool complete, struct report *r)
     if (s->failed)
         return no_memory(r);
     struct result_chunk all = {.rows = (uint32_t)s->reduce.groups, .view = s->view};
-    shoal_code code = s->to->chunk(s->to, &all, r);
-    return code == SHOAL_OK ? s->to->end(s->to, complete, r) : code;
+    code = s->to->chunk(s->to, &all, r);
+    if (code == SHOAL_OK)
+        code = s->to->end(s->to, complete, r);
+    if (code == SHOAL_OK)
+        snapshot_end(&s->snapshot, complete);
+    return code;
 }
 
 static void reduce_sink_free(struct sink *sink) {
@@ -297,6 +353,7 @@ static void reduce_sink_free(struct sink *sink) {
     free(s->data);
     free(s->view);
     reduce_free(&s->reduce);
+    snapshot_close(&s->snapshot);
     arena_free(&s->arena);
     free(s);
 }
@@ -310,5 +367,8 @@ struct sink *reduce_sink_new(const struct reduce_order *o, const struct batch *b
     s->order = *o;
     s->batch = b;
     s->to = to;
+    s->snapshot = (struct snapshot){
+        .order = to->order, .save = save, .load = load_first, .user = s, .journal.fd = -1};
+    to->order = NULL;
     return &s->base;
 }

@@ -27,7 +27,13 @@ shoal_code reduce_plan_make(const struct reduce_order *o, const struct batch *b,
                             const struct result_list *list, struct arena *arena,
                             struct reduce_plan *out, struct report *r);
 
-// A sink in front of `to`, which it does not free; NULL: out of memory.
+// A sink in front of `to`, which it does not free; NULL: out of memory. Where `to` was to keep a
+// journal, this one keeps it instead (io/snapshot.h).
 struct sink *reduce_sink_new(const struct reduce_order *o, const struct batch *b, struct sink *to);
+// States of rows of the batch that somebody else ran, of which a journal is read up to the end of
+// its head; after `begin`.
+struct journal_reader;
+shoal_code reduce_sink_load(struct sink *sink, struct journal_reader *d, struct sink_there *there,
+                            struct report *r);
 
 #endif

@@ -130,11 +130,11 @@ static shoal_code check_batch(const shoal_solver *s, const shoal_batch *batch, s
     shoal_code code = batch_check(batch->batch, r);
     if (code == SHOAL_OK)
         code = batch_check_table(batch->batch, plan_chooses(s->plan), r);
-    if (code == SHOAL_OK && s->reduce.items.count &&
-        batch_shard(batch->batch, &shard, &shards, &strided))
+    if (code == SHOAL_OK && s->reduce.wants[REDUCE_quantile] &&
+        batch_shard(batch->batch, &shard, &shards, &strided) && strided)
         code = report_error(r, SHOAL_INPUT,
-                            "--shard: statistics over runs (--reduce) cannot be merged yet; shard "
-                            "rows of runs");
+                            "--shard: quantiles (--reduce) are of stretches of runs that follow "
+                            "each other, so that :strided cannot be merged; leave it out");
     if (code == SHOAL_OK && s->plan->doses)
         code = dose_list_check(s->plan->doses, batch->batch, s->plan->t0, r);
     if (code == SHOAL_OK)
@@ -293,7 +293,7 @@ static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
                                 &help, tally, log);
     if (reduce)
         reduce->free(reduce);
-    if (code == SHOAL_OK && relay.now == s && !s->rehearses && !sink->there.rows)
+    if (code == SHOAL_OK && relay.now == s && !s->rehearses && !tally->resumed)
         learn_from(s, help.kept ? help.kept->rest : b, tally->seconds, first, log);
     return code;
 }
@@ -415,20 +415,19 @@ static bool has_ahead(const char *path) {
     return shoal_journal_read(path, &info, NULL) == SHOAL_OK && info.ahead;
 }
 
-// Rows of runs can be gone on from; statistics of them cannot.
 static shoal_code run_file(shoal_solver *w, const shoal_batch *batch, const char *path,
                            shoal_tally *tally, shoal_log *log) {
     struct report *r = log_report(log);
     struct sink *sink = NULL;
     struct buf meta = {0};
     struct keep keep;
-    shoal_code code = keep_make(&keep, w, batch, r);
+    shoal_code code = keep_make(&keep, w, batch, path, r);
     if (code == SHOAL_OK)
         code = io_sink_new(path, w->plan->threads, &sink, r);
     if (code == SHOAL_OK) {
         solver_meta(w, batch, &meta);
-        keep.order.ahead = w->given.resume && has_ahead(path);
-        sink->order = w->reduce.items.count ? NULL : &keep.order;
+        keep.order.ahead = w->given.resume && !w->reduce.items.count && has_ahead(path);
+        sink->order = keep_order(&keep);
         code = meta.failed ? report_error(r, SHOAL_MEMORY, "out of memory")
                            : solver_run_into(w, batch->batch, sink, meta.data, tally, log);
     }

@@ -18,7 +18,7 @@
 
 enum { SYNC_SECONDS = 5 };
 
-static uint64_t now_ms(void) { return (uint64_t)clock_unix_ns() / 1000000; }
+uint64_t journal_now_ms(void) { return (uint64_t)clock_unix_ns() / 1000000; }
 
 static shoal_code no_memory(const struct journal *j, struct report *r) {
     return report_error(r, SHOAL_MEMORY, "%s: not enough memory", j->path ? j->path : "journal");
@@ -31,7 +31,7 @@ static shoal_code failed(const struct journal *j, const char *what, int error, s
 // ---- Lines --------------------------------------------------------------------------------------
 
 // Gives the line its checksum and its end.
-static void close_line(struct journal *j, size_t from) {
+void journal_close_line(struct journal *j, size_t from) {
     buf_putc(&j->line, ' ');
     if (!j->line.failed)
         j->crc = zip_crc(j->crc, j->line.data + from, j->line.length - from);
@@ -39,7 +39,7 @@ static void close_line(struct journal *j, size_t from) {
 }
 
 // Writes the lines that wait.
-static shoal_code put_lines(struct journal *j, struct report *r) {
+shoal_code journal_put_lines(struct journal *j, struct report *r) {
     if (j->line.failed)
         return no_memory(j, r);
     shoal_code code = file_write_at(j->fd, j->path, j->end, j->line.data, j->line.length, r);
@@ -54,24 +54,24 @@ static void put_facts(struct journal *j, const char *word, const struct journal_
         size_t from = j->line.length;
         buf_printf(&j->line, "%s %s ", word, fact[i].name);
         buf_json(&j->line, fact[i].value);
-        close_line(j, from);
+        journal_close_line(j, from);
     }
 }
 
-static void put_time(struct journal *j, const char *word) {
+void journal_put_time(struct journal *j, const char *word, uint64_t ms) {
     size_t from = j->line.length;
-    buf_printf(&j->line, "%s %" PRIu64, word, now_ms());
-    close_line(j, from);
+    buf_printf(&j->line, "%s %" PRIu64, word, ms);
+    journal_close_line(j, from);
 }
 
-static void put_head(struct journal *j) {
+void journal_put_head(struct journal *j) {
     buf_puts(&j->line, "shoal-journal 1");
-    close_line(j, 0);
+    journal_close_line(j, 0);
     put_facts(j, "is", j->order->is, j->order->is_count);
     put_facts(j, "how", j->order->how, j->order->how_count);
     size_t from = j->line.length;
     buf_printf(&j->line, "meta %s", j->list->of.meta ? j->list->of.meta : "{}");
-    close_line(j, from);
+    journal_close_line(j, from);
 }
 
 void journal_digest(const struct journal_order *order, unsigned char out[JOURNAL_DIGEST]) {
@@ -90,7 +90,7 @@ void journal_digest(const struct journal_order *order, unsigned char out[JOURNAL
 // ---- Begin --------------------------------------------------------------------------------------
 
 // A journal is never followed to where a link points, nor written over what is not ours.
-static shoal_code open_file(struct journal *j, bool keep, struct report *r) {
+shoal_code journal_open_file(struct journal *j, bool keep, struct report *r) {
     struct stat s;
     j->fd =
         open(j->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (keep ? 0 : O_CREAT), 0666);
@@ -125,7 +125,7 @@ shoal_code journal_begin(struct journal *j, const struct journal_order *order,
                          struct report *r) {
     shoal_code code = prepare(j, order, list, streams, part, r);
     if (code == SHOAL_OK && order)
-        code = open_file(j, false, r);
+        code = journal_open_file(j, false, r);
     struct stat older;
     if (code != SHOAL_OK || !order)
         return code;
@@ -135,9 +135,9 @@ shoal_code journal_begin(struct journal *j, const struct journal_order *order,
     if (ftruncate(j->fd, 0) < 0)
         return failed(j, "write", errno, r);
     ahead_remove(&j->ahead);
-    put_head(j);
-    put_time(j, "begin");
-    return put_lines(j, r);
+    journal_put_head(j);
+    journal_put_time(j, "begin", journal_now_ms());
+    return journal_put_lines(j, r);
 }
 
 shoal_code journal_continue(struct journal *j, const struct journal_order *order,
@@ -145,7 +145,7 @@ shoal_code journal_continue(struct journal *j, const struct journal_order *order
                             const struct journal_found *found, struct report *r) {
     shoal_code code = prepare(j, order, list, streams, part, r);
     if (code == SHOAL_OK)
-        code = open_file(j, true, r);
+        code = journal_open_file(j, true, r);
     if (code != SHOAL_OK)
         return code;
     j->end = found->end;
@@ -155,8 +155,8 @@ shoal_code journal_continue(struct journal *j, const struct journal_order *order
         j->stream[i].width = found->stream[i].width;
     if (ftruncate(j->fd, (off_t)j->end) < 0)
         return failed(j, "write", errno, r);
-    put_time(j, "begin");
-    return put_lines(j, r);
+    journal_put_time(j, "begin", journal_now_ms());
+    return journal_put_lines(j, r);
 }
 
 // ---- Onto the disk ------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ static int sync_all(struct journal *j) {
 }
 
 // The directory has the names of both once the first round is over.
-static void sync_directory(const struct journal *j) {
+void journal_sync_directory(const struct journal *j) {
     const char *slash = strrchr(j->path, '/');
     char *directory = slash ? strndup(j->path, (size_t)(slash - j->path) + 1) : strdup(".");
     int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -196,7 +196,7 @@ static void *sync_now_and_then(void *user) {
         pthread_mutex_unlock(&j->lock);
         int error = sync_all(j);
         if (!error && !named)
-            sync_directory(j);
+            journal_sync_directory(j);
         named = true;
         pthread_mutex_lock(&j->lock);
         j->error = error;
@@ -248,10 +248,10 @@ void journal_width(struct journal *j, uint32_t stream, uint64_t width) {
 }
 
 // The data of an array that is ours, in a chunk; NULL: it is not there.
-static const void *data_of(const struct journal *j, const struct result_chunk *c,
+static const void *data_of(const struct result_list *list, const struct result_chunk *c,
                            enum result_field field) {
-    const struct result_array *a = result_list_ours(j->list, field);
-    return a && a < j->list->array + j->list->count ? c->view[a - j->list->array].data : NULL;
+    const struct result_array *a = result_list_ours(list, field);
+    return a && a < list->array + list->count ? c->view[a - list->array].data : NULL;
 }
 
 static uint64_t sum_u32(const uint32_t *v, uint32_t rows) {
@@ -261,36 +261,44 @@ static uint64_t sum_u32(const uint32_t *v, uint32_t rows) {
     return sum;
 }
 
-static void put_counts(struct journal *j, const struct result_chunk *c) {
-    const uint8_t *status = data_of(j, c, FIELD_status);
-    const uint64_t *run = data_of(j, c, FIELD_run), *evals = data_of(j, c, FIELD_f_evals);
-    uint64_t count[SHOAL_STATUS_COUNT] = {0}, first[SHOAL_STATUS_COUNT] = {0}, f_evals = 0;
+void journal_count(const struct result_list *list, const struct result_chunk *c,
+                   struct sink_there *to) {
+    const uint8_t *status = data_of(list, c, FIELD_status);
+    const uint64_t *run = data_of(list, c, FIELD_run), *evals = data_of(list, c, FIELD_f_evals);
     for (uint32_t i = 0; i < c->rows && status; i++)
-        if (status[i] < SHOAL_STATUS_COUNT && !count[status[i]]++)
-            first[status[i]] = run ? run[i] : 0;
+        if (status[i] < SHOAL_STATUS_COUNT && !to->by_status[status[i]]++)
+            to->first[status[i]] = run ? run[i] : 0;
     for (uint32_t i = 0; i < c->rows && evals; i++)
-        f_evals += evals[i];
-    buf_printf(&j->line, " %" PRIu64 " %" PRIu64 " %" PRIu64 " ",
-               sum_u32(data_of(j, c, FIELD_steps), c->rows),
-               sum_u32(data_of(j, c, FIELD_rejected), c->rows), f_evals);
+        to->f_evals += evals[i];
+    to->steps += sum_u32(data_of(list, c, FIELD_steps), c->rows);
+    to->rejected += sum_u32(data_of(list, c, FIELD_rejected), c->rows);
+    to->rows += c->rows;
+}
+
+void journal_put_rows(struct journal *j, uint64_t first, uint64_t samples, uint64_t ms,
+                      const struct sink_there *rows) {
+    buf_printf(&j->line,
+               "range %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+               " %" PRIu64 " ",
+               first, rows->rows, samples, ms, rows->steps, rows->rejected, rows->f_evals);
     for (int i = 0; i < SHOAL_STATUS_COUNT; i++)
-        buf_printf(&j->line, count[i] ? "%s%" PRIu64 "@%" PRIu64 : "%s%" PRIu64, i ? "," : "",
-                   count[i], first[i]);
+        buf_printf(&j->line, rows->by_status[i] ? "%s%" PRIu64 "@%" PRIu64 : "%s%" PRIu64,
+                   i ? "," : "", rows->by_status[i], rows->first[i]);
+    buf_putc(&j->line, ' ');
 }
 
 shoal_code journal_range(struct journal *j, const struct result_chunk *c, uint64_t first,
                          struct report *r) {
     shoal_code code = SHOAL_OK;
     if (j->order) {
-        buf_printf(&j->line, "range %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu64, first, c->rows,
-                   c->offsets ? c->offsets[c->rows] : 0, now_ms());
-        put_counts(j, c);
-        buf_putc(&j->line, ' ');
+        struct sink_there rows = {0};
+        journal_count(j->list, c, &rows);
+        journal_put_rows(j, first, c->offsets ? c->offsets[c->rows] : 0, journal_now_ms(), &rows);
         for (uint32_t i = 0; i < j->streams; i++)
             buf_printf(&j->line, "%s%" PRIu64 ":%08" PRIx32 ":%" PRIu32, i ? "," : "",
                        j->stream[i].bytes, j->stream[i].crc, j->stream[i].width);
-        close_line(j, 0);
-        code = put_lines(j, r);
+        journal_close_line(j, 0);
+        code = journal_put_lines(j, r);
         j->ranges += code == SHOAL_OK;
         int error = disk_error(j);
         if (code == SHOAL_OK && error)
@@ -312,8 +320,8 @@ shoal_code journal_seal(struct journal *j, const char *path, bool complete, stru
     if (!j->order)
         return SHOAL_OK;
     char *final = NULL;
-    put_time(j, complete ? "end" : "stop");
-    shoal_code code = put_lines(j, r);
+    journal_put_time(j, complete ? "end" : "stop", journal_now_ms());
+    shoal_code code = journal_put_lines(j, r);
     if (code == SHOAL_OK && asprintf(&final, "%s.journal", path) < 0) {
         final = NULL;
         code = no_memory(j, r);

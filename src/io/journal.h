@@ -40,10 +40,11 @@ struct journal_order {
     uint32_t is_count;
     const struct journal_fact *how; // [how_count] and what need not
     uint32_t how_count;
-    bool resume;     // goes on from what there is, if there is anything
-    bool mixed_bits; // `key` need not be the same
-    bool stays;      // when the result is complete, too
-    bool ahead;      // rows that came ahead of their turn are there to go on from
+    bool resume;      // goes on from what there is, if there is anything
+    bool mixed_bits;  // `key` need not be the same
+    bool stays;       // when the result is complete, too
+    bool ahead;       // rows that came ahead of their turn are there to go on from
+    const char *path; // of the result
 };
 // The digest of what must be the same, but for the kernel where its bits may be mixed.
 enum { JOURNAL_DIGEST = AHEAD_JOB };
@@ -124,6 +125,21 @@ void journal_end(struct journal *j, bool complete);
 // Closes what is left open; whether there is a range for somebody to go on from. Without one the
 // journal is removed.
 bool journal_close(struct journal *j);
+
+// Lines of one that is written as a whole (snapshot.h), with milliseconds since 1970: into a file
+// at `path`, which is emptied, first what waits as text.
+shoal_code journal_open_file(struct journal *j, bool keep, struct report *r);
+void journal_put_head(struct journal *j);
+void journal_put_time(struct journal *j, const char *word, uint64_t ms);
+void journal_put_rows(struct journal *j, uint64_t first, uint64_t samples, uint64_t ms,
+                      const struct sink_there *rows);
+void journal_close_line(struct journal *j, size_t from);
+shoal_code journal_put_lines(struct journal *j, struct report *r);
+void journal_sync_directory(const struct journal *j); // that it is in
+uint64_t journal_now_ms(void);
+// What became of the rows of a chunk is added.
+void journal_count(const struct result_list *list, const struct result_chunk *c,
+                   struct sink_there *to);
 
 // ---- Reading (journal_read.c) -------------------------------------------------------------------
 

@@ -226,7 +226,7 @@ bool journal_read_range(const struct journal_reader *d, uint32_t streams,
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!read_number(&at, numbers[i]) || !skip_char(&at, ' '))
             return false;
-    if (!out->rows || out->rows > UINT32_MAX || !read_counts(&at, out))
+    if (!out->rows || !read_counts(&at, out))
         return false;
     for (uint32_t i = 0; i < streams; i++)
         if ((i && !skip_char(&at, ',')) || !read_stream(&at, &out->stream[i]))
