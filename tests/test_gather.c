@@ -227,6 +227,30 @@ TEST(gather_goes_on_from_what_there_is) {
     end(&r);
 }
 
+// Rows that a stopped HDF5 file does not have are NaN, too.
+TEST(gather_stopped_rows_are_nan) {
+    const char *python = check_python("h5py");
+    REQUIRE(chdir(check_dir()) == 0);
+    struct rig r = make(&jobs[0], false);
+    shoal_code code = shoal_solver_run_file(r.solver, r.batch, "r.h5", NULL, r.log);
+    end(&r);
+    if (code != SHOAL_OK || !python)
+        check_skip("no HDF5, or no Python with h5py");
+    stop_with_a_gap("o.h5");
+    struct check_output o =
+        RUN(python, "-c",
+            "import h5py, numpy as np\n"
+            "f, w = h5py.File('o.h5'), h5py.File('r.h5')\n"
+            "there = f['status'][:] != 255\n"
+            "n = there.sum()\n"
+            "assert there[:n].all() and 100 <= n < 301\n"
+            "real = [k for k in f if f[k].shape == (301,) and f[k].dtype.kind == 'f']\n"
+            "assert len(real) > 1\n"
+            "for k in real:\n"
+            "    assert (f[k][:n] == w[k][:n]).all() and np.isnan(f[k][n:]).all(), k\n");
+    CHECK_MSG(o.status == 0, "%s", o.err);
+}
+
 static void flip(const char *path, size_t at) {
     FILE *f = fopen(path, "r+");
     REQUIRE(f && !fseek(f, (long)at, SEEK_SET));

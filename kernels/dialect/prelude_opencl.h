@@ -16,7 +16,6 @@
 #define NOINLINE static __attribute__((noinline))
 #define UNROLL _Pragma("unroll")
 #define ROLL _Pragma("unroll 1")
-#define NAN_VALUE NAN
 #define INFINITY_VALUE INFINITY
 #define KERNEL __kernel
 #define FN(name) name // one name for all types
@@ -31,12 +30,14 @@ typedef int ielem;
 typedef uint uelem;
 #define r_bits(a) as_uint(a)
 #define r_of_bits(a) as_float(a)
+#define NAN_VALUE as_float(0x7fc00000u) // that of the other dialects, unlike NAN
 #else
 typedef double elem;
 typedef long ielem;
 typedef ulong uelem;
 #define r_bits(a) as_ulong(a)
 #define r_of_bits(a) as_double(a)
+#define NAN_VALUE as_double(0x7ff8000000000000ul)
 #endif
 
 #define r_fma(a, b, c) fma((real)(a), (real)(b), (real)(c))

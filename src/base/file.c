@@ -427,11 +427,12 @@ void file_beside_remove(const char *part, const char *name) {
     }
 }
 
-shoal_code file_fill(int fd, const char *name, uint64_t offset, uint64_t length, int value,
-                     struct report *r) {
+shoal_code file_fill(int fd, const char *name, uint64_t offset, uint64_t length, const void *item,
+                     size_t size, struct report *r) {
     enum { FILL_BYTES = 1 << 16 };
     char bytes[FILL_BYTES];
-    memset(bytes, value, sizeof bytes);
+    for (size_t i = 0; i + size <= sizeof bytes; i += size)
+        memcpy(bytes + i, item, size);
     shoal_code code = SHOAL_OK;
     for (uint64_t at = 0; at < length && code == SHOAL_OK; at += FILL_BYTES) {
         size_t n = length - at < FILL_BYTES ? (size_t)(length - at) : FILL_BYTES;

@@ -68,9 +68,9 @@ bool file_is_locked(const char *part);
 shoal_code file_beside(const struct file_part *f, const char *name, bool keep, int *fd,
                        struct report *r);
 void file_beside_remove(const char *part, const char *name);
-// Sets bytes of a file to a value.
-shoal_code file_fill(int fd, const char *name, uint64_t offset, uint64_t length, int value,
-                     struct report *r);
+// Fills `length` bytes of a file with an item of `size` bytes, a power of two.
+shoal_code file_fill(int fd, const char *name, uint64_t offset, uint64_t length, const void *item,
+                     size_t size, struct report *r);
 
 // A file without a name in the directory of `path`, for data that find their place later.
 shoal_code file_scratch(const char *path, int *fd, struct report *r);

@@ -17,6 +17,7 @@
 #include "io/hdf5_scales.h"
 #include "io/placed.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -523,26 +524,39 @@ static shoal_code finish(struct put_context *c, bool complete, struct report *r)
 
 // Runs that did not come have no samples: all begin where the last ends.
 static shoal_code put_ends(struct hdf5_sink *s, struct report *r) {
-    enum { BLOCK = 4096 };
     const struct placed *p = &s->placed;
-    uint64_t block[BLOCK], row = p->pieces.rows_done + 1, end = p->pieces.list->of.rows + 1;
+    const uint64_t *last = &p->pieces.flat_done, row = p->pieces.rows_done;
     const struct result_array *a = result_list_ours(p->pieces.list, FIELD_offsets);
-    shoal_code code = SHOAL_OK;
-    for (uint32_t i = 0; i < BLOCK; i++)
-        block[i] = p->pieces.flat_done;
-    for (uint64_t n; a && row < end && code == SHOAL_OK; row += n) {
-        n = end - row < BLOCK ? end - row : BLOCK;
-        uint64_t at = p->array[a - p->pieces.list->array].start + row * sizeof *block;
-        code = file_write_at(p->part.fd, name_of(s), at, block, (size_t)n * sizeof *block, r);
+    return a ? file_fill(p->part.fd, name_of(s),
+                         p->array[a - p->pieces.list->array].start + (row + 1) * sizeof *last,
+                         (p->pieces.list->of.rows - row) * sizeof *last, last, sizeof *last, r)
+             : SHOAL_OK;
+}
+
+// Nor have they numbers, whatever their status says.
+static shoal_code put_missing(struct hdf5_sink *s, struct report *r) {
+    static const float nan_f32 = (float)NAN;
+    static const double nan_f64 = (double)NAN;
+    const struct placed *p = &s->placed;
+    shoal_code code = put_ends(s, r);
+    for (uint32_t i = 0; i < p->arrays && code == SHOAL_OK; i++) {
+        const struct result_array *a = &p->pieces.list->array[i];
+        bool single = a->type == TYPE_F32;
+        if (!has_place(s, i) || (!single && a->type != TYPE_F64 && a->type != TYPE_TIME))
+            continue;
+        size_t size = single ? sizeof nan_f32 : sizeof nan_f64;
+        uint64_t done = p->pieces.rows_done * result_width(p->pieces.list, a) * size;
+        code =
+            file_fill(p->part.fd, name_of(s), p->array[i].start + done, placed_bytes(p, i) - done,
+                      single ? (const void *)&nan_f32 : (const void *)&nan_f64, size, r);
     }
     return code;
 }
 
 static shoal_code hdf5_end(struct sink *sink, bool complete, struct report *r) {
     struct hdf5_sink *s = (struct hdf5_sink *)sink;
-    shoal_code ends = s->placed.pieces.list->of.reduced ? SHOAL_OK : put_ends(s, r);
-    if (ends != SHOAL_OK)
-        return ends;
+    if (!s->placed.pieces.list->of.reduced && !complete && put_missing(s, r) != SHOAL_OK)
+        return SHOAL_IO;
     struct put_context c = {s, hdf5_enter(s->path, r)};
     if (!c.h)
         return SHOAL_IO;

@@ -90,11 +90,12 @@ shoal_code placed_open(struct placed *p, uint64_t bytes, struct journal_reader *
 
 // Rows from `first` on are not done.
 static shoal_code put_pending(struct placed *p, uint64_t first, struct report *r) {
+    const unsigned char pending = SHOAL_STATUS_PENDING;
     uint64_t rows = p->pieces.list->of.rows;
     for (uint32_t i = 0; i < p->arrays; i++)
         if (array_of(p, i)->role == ROLE_STATUS && first < rows)
             return file_fill(p->part.fd, p->part.part, p->array[i].start + first, rows - first,
-                             SHOAL_STATUS_PENDING, r);
+                             &pending, sizeof pending, r);
     return SHOAL_OK;
 }
 
