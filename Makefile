@@ -128,7 +128,7 @@ AGAIN = $(if $(filter-out --long,$(TEST_ARGS)),,yes)
 test: export CI ?= 1
 test: setup-test
 	@$(MAKE) $(JOBS) --no-print-directory -s all examples $(BUILD)/test $(if $(AGAIN),sanitized) \
-	    $(if $(wildcard $(PYTHON_INCLUDE)/Python.h),python) $(if $(shell command -v $(MPICC)),mpi)
+	    $(if $(wildcard $(PYTHON_INCLUDE)/Python.h),python) $(if $(HAS_MPI),mpi)
 	$(RUN_TESTS) $(if $(AGAIN),--again $(BUILD)/sanitized/test $(SLOW_TESTS)) $(TEST_ARGS)
 # The tests of devices, long ones too, on a CUDA device; needs a C compiler and the driver with NVRTC.
 TEST_DEVICE ?= cuda
@@ -257,15 +257,17 @@ lint: setup-dev $(BUILD)/test
 formatted:
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 # A file is looked at again when it was compiled again.
-TIDY := $(sort $(wildcard src/*/*.c src/*/*/*.c cli/*.c libexec/*.c))
+HAS_MPI = $(shell command -v $(MPICC))
+TIDY = $(sort $(wildcard src/*/*.c src/*/*/*.c cli/*.c libexec/*.c) $(if $(HAS_MPI),$(wildcard mpi/*.c)))
 tidy: $(TIDY:%.c=$(BUILD)/tidy/%.ok)
 $(BUILD)/tidy/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
-	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc && touch $@
+	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc \
+	    $(if $(filter mpi/%,$<),$(filter -I%,$(shell $(MPICC) -show))) && touch $@
 # The library and its programs; by-clang-all: tests, examples and benchmarks, too.
 BY_CLANG = $(MAKE) --no-print-directory -s BUILD=$(BUILD)/clang CC=clang CI=1 CFLAGS='-O0 -Wno-sign-conversion' TEST_CFLAGS=-O0
 by-clang:
-	@$(BY_CLANG) $(patsubst %,$(BUILD)/clang/%,shoal shoal-hdf5 shoal-devices)
+	@$(BY_CLANG) $(patsubst %,$(BUILD)/clang/%,shoal shoal-hdf5 shoal-devices $(if $(HAS_MPI),shoal-mpi))
 by-clang-all:
 	@$(BY_CLANG) all examples $(BUILD)/clang/test $(BENCHES:%=$(BUILD)/clang/bench/%)
 
