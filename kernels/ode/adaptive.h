@@ -22,8 +22,10 @@ INLINE u32 stiff_lanes(struct worker *k, struct group *g) {
     if (due) {
         TRIALS(s, k);
         trial_begin(&k->limits, g, s);
-        UNROLL for (int i = 0; i < STAGES; i++) method_stage(&g->x, g->p, s, i);
-        hits = m_lanes(stiff_hit(&k->limits, g, s));
+        if (due & m_lanes(stiff_far(g, s))) {
+            UNROLL for (int i = 0; i < STAGES; i++) method_stage(&g->x, g->p, s, i);
+            hits = m_lanes(stiff_hit(&k->limits, g, s));
+        }
     }
     for (int i = 0; i < W; i++) {
         if (due >> i & 1)

@@ -123,7 +123,7 @@ struct group {
 };
 
 enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = THREADS ? 1024 : 64 };
-enum { STIFF_FIRST = 512 }; // see stiff.h
+enum { STIFF_FIRST = 32 }; // see stiff.h
 
 INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
     l->rtol = R(a->control[CONTROL_RTOL]);

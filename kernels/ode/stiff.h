@@ -10,9 +10,14 @@
 //
 // Attempts STIFF_FIRST, four times that and so on are looked at, then one in STIFF_EVERY, and from
 // a hit on each one until STIFF_MISSES in a row are none. With STIFF_HITS hits the trajectory ends
-// as stiff. All of it is the lane's own: its attempts are counted from its start.
+// as stiff. All of it is the lane's own: its attempts are counted from its start. How far it is to
+// the end is known before an attempt, so where that is not far none is made for a look.
 
 enum { STIFF_EVERY = 4096, STIFF_HITS = 15, STIFF_MISSES = 6, STIFF_LEFT = 2000 };
+
+INLINE mask stiff_far(const struct group *g, const struct trial *s) {
+    return r_gt(t_diff(g->t1, s->t_new) * g->dir, s->size * R(STIFF_LEFT));
+}
 
 INLINE mask stiff_hit(const struct limits *l, const struct group *g, const struct trial *s) {
     real slopes = R(0), states = R(0);
@@ -25,8 +30,7 @@ INLINE mask stiff_hit(const struct limits *l, const struct group *g, const struc
         slopes = r_fma(f, f, slopes);
         states = r_fma(y, y, states);
     }
-    real left = t_diff(g->t1, s->t_new) * g->dir;
-    return m_and(r_gt(slopes, states * R(STIFF_LIMIT2)), r_gt(left, s->size * R(STIFF_LEFT)));
+    return m_and(r_gt(slopes, states * R(STIFF_LIMIT2)), stiff_far(g, s));
 }
 
 // Takes note of an attempt that was looked at; 1: the trajectory is stiff.

@@ -18,7 +18,8 @@ LOG_LABEL(emit_observables, CODEGEN, 90, "text of the outputs");
 
 enum {
     WAYS_STATES = 24,    // up to this size two groups are in flight,
-    WAYS3_STATES = 6,    // and up to this size three, where steps are fixed
+    WAYS_EXPLICIT = 7,   // but eight states fill the multipliers where no matrix is factored;
+    WAYS3_STATES = 6,    // up to this size three are, where steps are fixed
     QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
 };
 
@@ -332,6 +333,15 @@ static uint32_t lane_numbers(const struct assembly *a) {
     return count ? count : 1;
 }
 
+static uint32_t ways(const struct assembly *a) {
+    uint32_t states = a->system->states;
+    if (a->plan->target->device || states > WAYS_STATES || method_iterates(a->plan->method))
+        return 1;
+    if (a->adaptive)
+        return is_implicit(a) || states <= WAYS_EXPLICIT ? 2 : 1;
+    return states > WAYS3_STATES ? 2 : 3;
+}
+
 static void put_sizes(struct assembly *a) {
     const struct kernel_plan *p = a->plan;
     const struct system *s = a->system;
@@ -340,10 +350,7 @@ static void put_sizes(struct assembly *a) {
     buf_puts(&a->out->text, "#define SHOAL_ELEM elem\n");
     define(a, "W", lanes(p));
     define(a, "F32", p->f32);
-    define(a, "WAYS",
-           p->target->device || s->states > WAYS_STATES || method_iterates(m) ? 1
-           : a->adaptive || s->states > WAYS3_STATES                          ? 2
-                                                                              : 3);
+    define(a, "WAYS", ways(a));
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", lane_numbers(a));
