@@ -431,6 +431,21 @@ TEST(summary_of_ripples) {
     summed_free(&s);
 }
 
+// Nor is the part of a ripple that the first steps of a window show: what was before is known.
+TEST(summary_of_ripples_in_windows) {
+    struct summed s = summed_run("par k=1; init x=1.3, y=0.8, z=1.1; u=x-1; v=y-1; w=z-1;"
+                                 "x'=k*(-21.5*u-13.2*v+7.1*w); y'=k*(3.8*u-14.1*v+5.1*w);"
+                                 "z'=k*(1.2*u-2.6*v-3.7*w)",
+                                 "k=0.8,0.9,1,1.1,1.2,1.3",
+                                 "method=dop853 rtol=1e-6 atol=1e-6 t1=150 settle=50 window=2 "
+                                 "device=cpu summary=p=peaks(x,1)");
+    for (uint64_t row = 0; row < 6; row++)
+        for (uint64_t window = 0; window < 50; window++)
+            CHECK_MSG(isnan(summed_value(&s, "p", row, window)), "row %d, window %d: %g", (int)row,
+                      (int)window, summed_value(&s, "p", row, window));
+    summed_free(&s);
+}
+
 // Fixed steps of x = t - 1 end at 1 exactly; touching is no crossing.
 TEST(summary_crossing_at_a_step) {
     struct summed s =

@@ -254,6 +254,11 @@ INLINE void summary_noises(const struct shoal_args *a, struct group *g, const st
     summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
 }
 
+#if !SUMMARY_RIDGES
+#define summary_doubt(a, g, s, on)
+#define summary_trust(g)
+#endif
+
 #if SUMMARY_SEGMENTED
 #if ADAPTIVE && defined SUMMARY_RIPPLE
 // How far the interpolant of a state is from the cubic with the same ends.
@@ -267,7 +272,8 @@ INLINE real curve_apart(const struct curve *x, real theta) {
 // A state at rest, whose steps stability holds down, ripples by some hundred tolerances. A step is
 // then longer than such a motion takes: the slope changes by more than the state ever moves, and
 // other interpolants are as far away. What is smaller than a hundred noises must stand out from
-// that as well, where steps are more than a third of a period long.
+// that as well, where steps are more than a third of a period long. Elsewhere it must from the
+// wiggle of the interpolant between ends that are right, which its last coefficient shows.
 INLINE real state_ripple(const struct group *g, const struct trial *s, int j, real noise) {
     struct curve x = curve_of(g, s, j);
     real first = x.c[1], last = curve_slope(&x, R(1)), middle = curve_slope(&x, R(0.5));
@@ -275,31 +281,40 @@ INLINE real state_ripple(const struct group *g, const struct trial *s, int j, re
     real steepest = r_at_least(r_abs(middle), r_at_least(r_abs(first), r_abs(last)));
     real apart = r_at_least(curve_apart(&x, R(0.5)), curve_apart(&x, R(0.83)));
     real ripple = r_fma(r_abs(last - first) + bend, R(SUMMARY_RIPPLE), apart * R(4));
-    return select(r_gt(bend, steepest * R(1.2)), r_at_most(ripple, R(100) * noise), R(0));
+    real wiggle = r_abs(x.c[CURVE_TERMS - 1]) * R(SUMMARY_WIGGLE);
+    ripple = select(r_gt(bend, steepest * R(1.2)), ripple, wiggle);
+    return r_at_most(ripple, R(100) * noise);
 }
 #else
 #define state_ripple(g, s, j, noise) R(0)
 #endif
 
-// By how much an expression must rise and fall to count as moving: because of this step, and of
-// those before.
-struct unsure {
-    real noise, ripple;
-};
+#if SUMMARY_RIDGES
+// By how much an expression must rise and fall to count as moving: by more than this step may be
+// off, and than ripples lately, which fade. Those of steps before a window count as well.
+#define SUMMARY_DOUBT(g, e) (g)->summary.of[SUMMARY_DOUBTS + 2 * (e)]
+#define SUMMARY_RIPPLES(g, e) (g)->summary.of[SUMMARY_DOUBTS + 2 * (e) + 1]
 
-INLINE struct unsure summary_unsure(const struct shoal_args *a, struct group *g,
-                                    const struct trial *s, int e) {
-    real out[SUMMARY_EXPRESSIONS];
-    struct unsure x;
+INLINE void summary_doubt(const struct shoal_args *a, struct group *g, const struct trial *s,
+                          mask on) {
+    real noise[SUMMARY_EXPRESSIONS], out[SUMMARY_EXPRESSIONS];
     SPARE(d, N, s->spare[1]);
     state_noises(a, s, d);
-    summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
-    x.noise = out[e];
+    summary_sways(t_real(s->t_new), s->y1, d, g->p, noise);
     STATES(j, 0) d[j] = state_ripple(g, s, j, d[j]);
     summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
-    x.ripple = select(r_lt(out[e], R(INFINITY_VALUE)), out[e], R(0));
-    return x;
+    UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
+        real ripple = select(r_lt(out[e], R(INFINITY_VALUE)), out[e], R(0));
+        ripple = r_max(ripple, SUMMARY_RIPPLES(g, e) * R(0.996));
+        SUMMARY_RIPPLES(g, e) = select(on, ripple, SUMMARY_RIPPLES(g, e));
+        SUMMARY_DOUBT(g, e) = select(on, r_max(noise[e], ripple), SUMMARY_DOUBT(g, e)); // or NaN
+    }
 }
+
+INLINE void summary_trust(struct group *g) {
+    UNROLL for (int k = 0; k < 2 * SUMMARY_SEGMENTED; k++) g->summary.of[SUMMARY_DOUBTS + k] = R(0);
+}
+#endif
 
 INLINE void summary_look_slopes(struct group *g, const struct trial *s, real theta, real *d) {
     SPARE(y, N, s->spare[2]);
@@ -475,19 +490,9 @@ INLINE mask summary_across(struct group *g, const struct trial *s, const struct 
 // ---- Maxima that stand out ----------------------------------------------------------------------
 
 // A maximum counts when the value has risen to it, and fallen behind it, by more than a thousandth
-// of the range so far, than the noise, and than ripples lately: those fade. Kept are the range, the
-// candidate and its time, the lowest value since, whether it rises (1), falls (-1), or nothing is
-// known (0), and the ripple.
-enum {
-    RIDGE_LOW,
-    RIDGE_HIGH,
-    RIDGE_VALUE,
-    RIDGE_TIME,
-    RIDGE_LEAST,
-    RIDGE_WAY,
-    RIDGE_RIPPLE,
-    RIDGE_ROOM
-};
+// of the range so far, and than there is doubt about it. Kept are the range, the candidate and its
+// time, the lowest value since, and whether it rises (1), falls (-1), or nothing is known (0).
+enum { RIDGE_LOW, RIDGE_HIGH, RIDGE_VALUE, RIDGE_TIME, RIDGE_LEAST, RIDGE_WAY, RIDGE_ROOM };
 
 INLINE void ridge_begin(real *m, mask on) {
     m[RIDGE_LOW] = select(on, R(INFINITY_VALUE), m[RIDGE_LOW]);
@@ -496,17 +501,14 @@ INLINE void ridge_begin(real *m, mask on) {
     m[RIDGE_VALUE] = select(on, R(-INFINITY_VALUE), m[RIDGE_VALUE]);
     m[RIDGE_TIME] = select(on, R(0), m[RIDGE_TIME]);
     m[RIDGE_WAY] = select(on, R(0), m[RIDGE_WAY]);
-    m[RIDGE_RIPPLE] = select(on, R(0), m[RIDGE_RIPPLE]);
 }
 
 // Returns where the candidate turns out to be one.
-INLINE mask ridge_see(real *m, real v, real t, struct unsure u, mask on) {
+INLINE mask ridge_see(real *m, real v, real t, real doubt, mask on) {
     m[RIDGE_LOW] = select(on, r_min(v, m[RIDGE_LOW]), m[RIDGE_LOW]);
     m[RIDGE_HIGH] = select(on, r_max(v, m[RIDGE_HIGH]), m[RIDGE_HIGH]);
-    real ripple = r_max(u.ripple, m[RIDGE_RIPPLE] * R(0.998));
-    m[RIDGE_RIPPLE] = select(on, ripple, m[RIDGE_RIPPLE]);
     real range = m[RIDGE_HIGH] - m[RIDGE_LOW];
-    real enough = r_max(u.noise, r_max(ripple, range * R(1e-3))); // the noise may be NaN
+    real enough = r_max(doubt, range * R(1e-3));
     mask falls = m_and(on, r_lt(m[RIDGE_WAY], R(0)));
     m[RIDGE_LEAST] = select(on, r_min(v, m[RIDGE_LEAST]), m[RIDGE_LEAST]);
     mask risen = m_and(on, r_gt(v, m[RIDGE_LEAST] + enough));

@@ -402,6 +402,7 @@ OUTLINE void summary_divide(const struct shoal_args *a, struct group *g, struct 
 INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
     u32 whole = moved & m_lanes(r_gt(t_diff(g->summary.goal, s->t_new) * g->dir, R(0)));
     dense_prepare(g, s, moved);
+    summary_doubt(a, g, s, m_of_lanes(moved));
     if (whole) {
         struct stretch x = summary_step(g, s, m_of_lanes(whole));
         summary_stretch(a, g, s, &x, 1);
@@ -443,6 +444,7 @@ INLINE void summary_begin(const struct shoal_args *a, struct group *g) {
     for (int i = 0; i < W; i++)
         summary_set_window(a, g, i, 0, begun >> i & 1);
     summary_start(a, g, m_of_lanes(~0u));
+    summary_trust(g);
 }
 
 INLINE void summary_copy(struct summary_state *to, int i, const struct summary_state *from, int j) {

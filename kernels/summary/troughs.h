@@ -6,9 +6,9 @@ INLINE void troughs_begin(SUMMARY_BEGIN) {
 }
 INLINE void troughs_segment(SUMMARY_SEGMENT) {
     ridge_clear(a, g, m, c, x->on);
-    struct unsure u = summary_unsure(a, g, s, c.expression);
+    real doubt = SUMMARY_DOUBT(g, c.expression);
     UNROLL for (int end = 0; end < 2; end++) {
-        mask found = ridge_see(m + 1, end ? -x->v1 : -x->v0, end ? x->t1 : x->t0, u, x->on);
+        mask found = ridge_see(m + 1, end ? -x->v1 : -x->v0, end ? x->t1 : x->t0, doubt, x->on);
         if (any(found))
             ridge_put(a, g, m, c, -m[1 + RIDGE_VALUE], found);
     }

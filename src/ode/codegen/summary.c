@@ -468,12 +468,17 @@ static void put_gauss(struct buf *out, const struct method *m) {
 
 // By which part of the change of its slope in a step a ripple is less: that change is two to three
 // times the eigenvalue, in steps, of what the state is off its rest, and a ripple less than three.
-// Interpolants of high order show it more by being apart.
+// Interpolants of high order show it more by being apart. A wiggle between right ends is twice as
+// far from the cubic with these ends as the last coefficient says: an interpolant of degree 4 is
+// that coefficient away times the square of theta (1 - theta), and one of degree 7, in steps at the
+// limit of its stability, 0.0012 of it.
 static void put_ripple(struct buf *out, const struct method *m) {
     if (m->scheme != EXPLICIT)
         return;
     buf_puts(out, "#define SUMMARY_RIPPLE ");
     codegen_number(out, m->order > 5 ? 0.15 : 1.75 / method_stability(m));
+    buf_puts(out, "\n#define SUMMARY_WIGGLE ");
+    codegen_number(out, m->degree < 4 ? 0 : m->degree == 4 ? 0.125 : 0.0024);
     buf_puts(out, "\n");
 }
 
@@ -493,14 +498,23 @@ static bool some_timed(const struct summary_plan *p) {
     return false;
 }
 
+static bool some_ridged(const struct summary_plan *p) {
+    for (uint32_t i = 0; i < p->calls; i++)
+        if (p->call[i].kind->ridged)
+            return true;
+    return false;
+}
+
 static void put_calls(struct buf *out, const struct summary_code *c, const struct emit *like,
                       const struct method *m, struct arena *arena) {
     buf_printf(out,
                "#define SUMMARY_EXPRESSIONS %u\n#define SUMMARY_SEGMENTED %u\n"
                "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n"
-               "#define SUMMARY_JUMPS %d\n#define SUMMARY_TIMED %d\n",
+               "#define SUMMARY_JUMPS %d\n#define SUMMARY_TIMED %d\n#define SUMMARY_RIDGES %d\n"
+               "#define SUMMARY_DOUBTS %u\n",
                c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays,
-               some_jump(c, like->dag, arena), some_timed(c->plan));
+               some_jump(c, like->dag, arena), some_timed(c->plan), some_ridged(c->plan),
+               room_before(c->plan, c->plan->calls));
     if (has_points(c->plan))
         put_gauss(out, m);
     put_ripple(out, m);
@@ -540,7 +554,8 @@ struct watcher codegen_summary(const struct summary_code *c, const struct emit *
     part[1] = part_of("save_summaries", &text, arena);
     buf_puts(&text, kernel_file_find("ode", "summary_take.h")->text);
     part[2] = part_of("take_summaries", &text, arena);
-    uint32_t room = room_before(c->plan, c->plan->calls);
+    uint32_t room =
+        room_before(c->plan, c->plan->calls) + (some_ridged(c->plan) ? 2 * c->segmented : 0);
     unsigned quick = all_quick(c, like->dag) ? WATCH_QUICK : 0;
     return (struct watcher){.name = "summary",
                             .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS | WATCH_LOOKS | quick,
