@@ -488,3 +488,35 @@ TEST(codegen_right_hand_sides_twice_are_whole) {
     }
     CHECK(twice > 10 && split > 2 && twice + split == 85);
 }
+
+// Fences keep a GPU's compiler from moving work where a step has more numbers than registers; the
+// others have none.
+TEST(codegen_fences_long_steps) {
+    static const struct shoal_target cuda = {
+        .name = "cuda", .prelude = "prelude_cuda.h", .device = true, .lanes64 = 1};
+    static const struct {
+        const char *options, *fences;
+        int states;
+        const struct shoal_target *target;
+    } rows[] = {
+        {"method=rodas4 t1=1", "#define FENCES (FENCE_FACTORED | FENCE_SOLVED)\n", 16, &cuda},
+        {"method=ros3p t1=1", "#define FENCES (FENCE_PIVOTS)\n", 16, &cuda},
+        {"method=kvaerno3 t1=1", "#define FENCES (FENCE_FACTORED | FENCE_GUESS)\n", 16, &cuda},
+        {"method=radau-iia-5 t1=1", NULL, 16, &cuda},
+        {"method=rodas4 t1=1", NULL, 3, &cuda},
+        {"method=rodas4 t1=1", NULL, 16, &avx2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf model = {0};
+        for (int k = 1; k <= rows[i].states; k++)
+            buf_printf(&model, "x%d'=x%d*x%d-x%d;", k, k, k % rows[i].states + 1, k);
+        struct listing t = listing_new(model.data, rows[i].options, rows[i].target);
+        const char *text = t.kernel.text.data, *defined = strstr(text, "#define FENCES ");
+        CHECK(rows[i].fences ? defined && !strncmp(defined, rows[i].fences, strlen(rows[i].fences))
+                             : !defined);
+        bool pivots = rows[i].fences && strstr(rows[i].fences, "PIVOTS");
+        CHECK(pivots == (strstr(text, "    FENCE(FENCE_PIVOTS)\n") != NULL));
+        listing_free(&t);
+        free(model.data);
+    }
+}

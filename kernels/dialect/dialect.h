@@ -78,6 +78,8 @@
 #define SMALLEST_STEP 1e-36
 #define SMALLEST_SCALE 1e-37
 #define LARGEST_SCALE 1e37
+#define LARGEST_PIVOT 0x1p126
+#define PIVOT_OVERFLOWS 4.0 // times LARGEST_PIVOT
 #else
 #define MANTISSA 52
 #define EXPONENT_BIAS 1023
@@ -96,6 +98,8 @@
 #define SMALLEST_STEP 1e-300
 #define SMALLEST_SCALE 1e-300
 #define LARGEST_SCALE 1e300
+#define LARGEST_PIVOT 0x1p996
+#define PIVOT_OVERFLOWS 268435456.0 // 2^28 times LARGEST_PIVOT
 #endif
 
 INLINE real r_abs(real a) { return r_of_bits(r_bits(a) & ~(uelem)SIGN_BIT); }
@@ -122,8 +126,18 @@ INLINE real r_mod(real a, real b) { // in [0, b), whatever rounding does
 #define r_scale(scale, x) ((scale) * (x))
 #define r_scale_one(scale, x) r_fma(scale, x, R(1))
 #define r_minus(x) (-(x))
-#define r_inverse(a) (R(1) / (a))
 #define r_magnitude(a) r_abs(a)
+// A step of many numbers is one long block of code. A GPU's compiler begins early what comes late
+// in it, until hundreds of numbers wait in memory: FENCES says where it must not.
+enum { FENCE_FACTORED = 1, FENCE_SOLVED = 2, FENCE_GUESS = 4, FENCE_PIVOTS = 8 };
+#ifndef FENCE
+#define FENCE(where)
+#endif
+
+// 1/a where the size of a is from SMALLEST_SCALE to below LARGEST_PIVOT; else it may be anything.
+#ifndef r_inverse
+#define r_inverse(a) (R(1) / (a))
+#endif
 
 // 1/x of a positive normal number that is not huge, to 1.3e-4: a guess by the exponent, and one
 // iteration of third order. Not finite when x is not.
@@ -183,7 +197,7 @@ INLINE cplx c_fnma(cplx a, cplx b, cplx c) { // c - a b
 INLINE real c_magnitude(cplx a) { return r_abs(a.re) + r_abs(a.im); }
 INLINE cplx c_inverse(cplx a) { // scaled, so that no square overflows
     real scale = r_reciprocal_rough(c_magnitude(a));
-    real re = a.re * scale, im = a.im * scale, q = scale / r_fma(re, re, im * im);
+    real re = a.re * scale, im = a.im * scale, q = scale * r_inverse(r_fma(re, re, im * im));
     return c_of(re * q, -(im * q));
 }
 #endif

@@ -80,6 +80,34 @@ INLINE elem r_cube(elem a) { return a * a * a; }
 #endif
 #endif
 
+// What the compiler makes of 1/a is this, and a branch to a long sequence for extreme exponents:
+// many such branches keep it from overlapping anything. Bits below those of the first guess make
+// the last rounding the right one for all mantissas.
+#if F32
+INLINE elem r_inverse_short(elem a) {
+    elem y = r_rcp_approx(a);
+    return r_fma(y, r_fma(-a, y, 1.0f), y);
+}
+#else
+INLINE elem r_inverse_short(elem a) {
+    elem y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a));
+    y = __hiloint2double(__double2hiint(y), __double2hiint(a) + 0x300402);
+    elem e = r_fma(-a, y, 1.0);
+    y = r_fma(y, r_fma(e, e, e), y);
+    return r_fma(y, r_fma(-a, y, 1.0), y);
+}
+#endif
+#define r_inverse(a) r_inverse_short(a)
+
+#ifdef FENCES
+// Work is not moved across a call, even of nothing.
+static __device__ __noinline__ void fence(void) { asm volatile("" ::: "memory"); }
+#define FENCE(where)                                                                               \
+    if ((where)&FENCES)                                                                            \
+        fence();
+#endif
+
 // ---- threads ------------------------------------------------------------------------------------
 
 #define ALL_LANES 0xffffffffu

@@ -41,7 +41,7 @@ struct shoal_sizes {
     X(read, t1, SHOAL_ELEM)                                                                        \
     X(read, settle, SHOAL_ELEM)       /* pair: no sample of a step before it (steps_saved) */      \
     X(read, save_t, SHOAL_ELEM)       /* pairs, in the direction of integration */                 \
-    X(read, atol, SHOAL_ELEM)         /* [states] */                                               \
+    X(read, atol, SHOAL_ELEM)         /* [states], neither tiny nor huge */                        \
     X(read, control, SHOAL_ELEM)      /* rtol, dt, dt_lo, dt0, dt_min, dt_max */                   \
     X(read, sample_offset, SHOAL_U64) /* steps_saved: [rows + 1]; may be NULL */                   \
     X(read, levels, SHOAL_ELEM)       /* pairs: numbers of summaries, as they count them */        \

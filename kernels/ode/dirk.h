@@ -12,6 +12,7 @@ INLINE void dirk_guess(struct trial *s, const SPACE real *d, SPACE real *u) {
     SPARE(w, N, s->spare[0]);
     const SPACE real *f = s->m + LU_ENTRIES;
     STATES(j, 0) u[j] = HAS_SLOPE(j) ? r_fma(s->h, f[j], d[j] * R(1 / GAMMA)) : f[j] * R(1 / GAMMA);
+    FENCE(FENCE_GUESS)
     linear_solve(s->m, w, u);
     STATES(j, 0) u[j] = r_fnma(d[j], R(1 / GAMMA), u[j]);
 }

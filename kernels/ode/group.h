@@ -55,7 +55,11 @@ struct limits {
 #if NEWTON
     real enough; // squared norm of what iterations may leave undone
 #endif
+#if NEWTON && defined FENCES
+    const GLOBAL elem *atol; // one array less to hold
+#else
     ARRAY(atol, N);
+#endif
 };
 
 // What a method remembers of the steps before, lane by lane, besides f0 and the next step. A lane
@@ -134,8 +138,10 @@ INLINE void limits_load(struct limits *l, const struct shoal_args *a) {
     real least = R(10 * EPSILON) / l->rtol, enough = r_max(R(NEWTON_ENOUGH), least);
     l->enough = enough * enough;
 #endif
-#if ADAPTIVE || IMPLICIT
-    STATES(j, 0) l->atol[j] = r_min(r_max(R(a->atol[j]), R(SMALLEST_SCALE)), R(LARGEST_SCALE));
+#if NEWTON && defined FENCES
+    l->atol = a->atol;
+#elif ADAPTIVE || IMPLICIT
+    STATES(j, 0) l->atol[j] = R(a->atol[j]);
 #endif
 }
 

@@ -192,6 +192,7 @@ INLINE void linearise_step(const struct point *x, const SPACE real *p, struct tr
 INLINE void factor(struct trial *s, int to) {
     SPARE(w, N, s->spare[0]);
     s->pivot = linear_factor(s->h * R(-GAMMA), s->m, s->m + to, w);
+    FENCE(FENCE_FACTORED)
 }
 
 INLINE mask is_singular(const struct trial *s) { return r_lt(s->pivot, R(SMALLEST_SCALE)); }

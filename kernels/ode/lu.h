@@ -8,7 +8,8 @@
 
 // Takes the Jacobian in `jac`, with zeros where the factors fill in, and makes factors of it in m,
 // which may be the same. `scale` is -h gamma. Returns the smallest pivot's size: the matrix is
-// singular when that is 0, or nearly; it is not a number when a pivot is not finite.
+// singular when that is 0, or nearly; it is not a number when a pivot is not finite, or so large
+// that its inverse could not be relied upon.
 NOINLINE real LU_NAME(factor)(NUMBER scale, const SPACE real *jac, SPACE NUMBER *m,
                               SPACE NUMBER *w) {
     real least = R(LARGEST_SCALE), sound = R(0);
@@ -32,11 +33,11 @@ NOINLINE real LU_NAME(factor)(NUMBER scale, const SPACE real *jac, SPACE NUMBER 
         }
         real size = NUM(magnitude)(w[k]);
         least = r_min(size, least);
-        sound = r_fma(size, R(0), sound);
+        sound = r_fma(size, R(PIVOT_OVERFLOWS), sound);
         w[k] = NUM(inverse)(w[k]);
         ROLL for (int e = first; e < end; e++) m[e] = w[lu_column[e]];
     }
-    return least + sound;
+    return r_fma(sound, R(0), least);
 }
 
 NOINLINE void LU_NAME(solve)(const SPACE NUMBER *m, SPACE NUMBER *w, SPACE NUMBER *x) {

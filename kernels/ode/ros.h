@@ -34,6 +34,7 @@ INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
     STATES(j, 0) if (row_algebraic[j]) u[j] = f[j];
 #endif
     linear_solve(s->m, w, u);
+    FENCE(FENCE_SOLVED)
 }
 
 // Computes where stage i evaluates.

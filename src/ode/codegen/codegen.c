@@ -306,6 +306,26 @@ static void define_newton(struct assembly *a) {
     }
 }
 
+// Where the compiler of a thread must move nothing, by measurement: kernels/dialect/dialect.h. What
+// has its numbers in registers needs no fence.
+static const char *fences(struct assembly *a) {
+    const struct method *m = a->plan->method;
+    uint32_t numbers = a->linear.size + a->system->states * (m->stages + 2);
+    bool held = (a->plan->f32 ? 1 : 2) * numbers <= a->shape->registers;
+    if (!a->plan->target->device || held || is_large(a) || !is_unrolled(a))
+        return NULL;
+    if (m->scheme == ROSENBROCK)
+        return method_evaluations(m) > 2 ? "FENCE_FACTORED | FENCE_SOLVED" : "FENCE_PIVOTS";
+    return m->scheme == DIRK ? "FENCE_FACTORED | FENCE_GUESS" : NULL;
+}
+
+static void define_fences(struct assembly *a) {
+    const char *where = fences(a);
+    if (where)
+        buf_printf(&a->out->text, "#define FENCES (%s)\n", where);
+    a->linear.fenced = where && strstr(where, "PIVOTS");
+}
+
 static void define_linear(struct assembly *a) {
     const struct method *m = a->plan->method;
     define(a, "IMPLICIT", 1);
@@ -324,6 +344,7 @@ static void define_linear(struct assembly *a) {
     define(a, "RESIDUE", m->residue[0] != 0);
     if (method_iterates(m))
         define_newton(a);
+    define_fences(a);
 }
 
 // Numbers of a lane that the model's functions find in p.

@@ -217,6 +217,7 @@ struct linear {
     uint32_t doubts, damping; // of them, those of the matrix, which come first
     bool timed;               // has df/dt
     bool loops;               // the factorisation is loops over tables, not statements
+    bool fenced;              // its pivots are apart (FENCE_PIVOTS)
 };
 struct linear codegen_linearise(struct system *s, const struct method *m, struct arena *arena);
 // Arithmetic of one attempted step, without its norm and control, with so many iterations where the

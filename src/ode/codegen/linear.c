@@ -48,8 +48,11 @@ static void put_elimination(struct buf *out, const struct lu *l, const struct nu
     }
 }
 
-static void put_factor(struct buf *out, const struct lu *l, const struct numbers *n,
+enum { FENCE_EVERY = 8 }; // pivots
+
+static void put_factor(struct buf *out, const struct linear *of, const struct numbers *n,
                        uint32_t inline_length) {
+    const struct lu *l = &of->lu;
     buf_printf(
         out, "%s real %s_factor(%s scale, const SPACE real *jac, SPACE %s *m, SPACE %s *w) {\n",
         linkage(codegen_factor_length(l), inline_length), n->name, n->type, n->type, n->type);
@@ -58,14 +61,17 @@ static void put_factor(struct buf *out, const struct lu *l, const struct numbers
         put_row(out, l, n, k);
         put_elimination(out, l, n, k);
         uint32_t d = l->diagonal[k];
-        buf_printf(out,
-                   "    size = %c_magnitude(w%u);\n    least = r_min(size, least);\n"
-                   "    sound = r_fma(size, R(0), sound);\n    w%u = %c_inverse(w%u);\n",
-                   n->prefix, d, d, n->prefix, d);
+        buf_printf(
+            out,
+            "    size = %c_magnitude(w%u);\n    least = r_min(size, least);\n"
+            "    sound = r_fma(size, R(PIVOT_OVERFLOWS), sound);\n    w%u = %c_inverse(w%u);\n",
+            n->prefix, d, d, n->prefix, d);
         for (uint32_t e = l->row_start[k]; e < l->row_start[k + 1]; e++)
             buf_printf(out, "    m[%u] = w%u;\n", e, e);
+        if (of->fenced && k % FENCE_EVERY == FENCE_EVERY - 1 && k + 1 < l->size)
+            buf_puts(out, "    FENCE(FENCE_PIVOTS)\n");
     }
-    buf_puts(out, "    return least + sound;\n}\n");
+    buf_puts(out, "    return r_fma(sound, R(0), least);\n}\n");
 }
 
 static void put_solve(struct buf *out, const struct lu *l, const struct numbers *n,
@@ -132,7 +138,7 @@ void codegen_factors(struct buf *out, const struct linear *l, uint32_t inline_le
         if (l->loops) {
             put_loops(out, n, loops);
         } else {
-            put_factor(out, &l->lu, n, inline_length);
+            put_factor(out, l, n, inline_length);
             put_solve(out, &l->lu, n, inline_length);
         }
     }

@@ -29,6 +29,12 @@ static void put(const void *array, size_t elem, size_t i, double value) {
         ((double *)(uintptr_t)array)[i] = value;
 }
 
+// What errors are divided by: neither it nor its reciprocal may be 0.
+static double within_range(double scale, size_t elem) {
+    double most = elem == sizeof(float) ? 1e37 : 1e300;
+    return fmin(fmax(scale, 1 / most), most);
+}
+
 static void put_pair(const void *array, size_t elem, size_t i, double value) {
     put(array, elem, 2 * i, value);
     put(array, elem, 2 * i + 1, elem == sizeof(float) ? value - (double)(float)value : 0);
@@ -404,7 +410,7 @@ static void fill_control(struct chunk *c) {
     for (int i = 0; i < CONTROL_COUNT; i++)
         put(a->control, c->elem, (size_t)i, control[i]);
     for (uint32_t i = 0; i < p->model->states.count; i++)
-        put(a->atol, c->elem, i, p->tolerances[c->role].atol[i]);
+        put(a->atol, c->elem, i, within_range(p->tolerances[c->role].atol[i], c->elem));
     put_pair(a->t0, c->elem, 0, p->t0);
     put_pair(a->t1, c->elem, 0, p->t1);
     put_pair(a->settle, c->elem, 0, p->t1 < p->t0 ? p->t0 - p->settle : p->t0 + p->settle);
