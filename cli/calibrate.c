@@ -68,14 +68,6 @@ static void show_row(const shoal_calibration *c, void *user) {
 
 // ---- Methods ------------------------------------------------------------------------------------
 
-static shoal_code read_batch(const struct args *a, struct subject *s, shoal_batch **out) {
-    shoal_code code = shoal_batch_new(s->model, out, s->log);
-    for (size_t i = 0; i < a->count && code == SHOAL_OK; i++)
-        if (a->items[i].option.in_batch)
-            code = shoal_batch_option(*out, a->items[i].option.name, a->items[i].value, s->log);
-    return code ? code : shoal_batch_check(*out, s->log);
-}
-
 static void show_ranks_json(const shoal_comparison *c) {
     for (uint32_t i = 0; i < c->count; i++) {
         const shoal_rank *r = &c->rank[i];
@@ -112,7 +104,7 @@ static void show_ranks(const shoal_comparison *c) {
 static shoal_code compare(const struct args *a, struct subject *s, struct table *t) {
     static shoal_comparison ranks;
     shoal_batch *batch = NULL;
-    shoal_code code = read_batch(a, s, &batch);
+    shoal_code code = subject_batch(s, a, &batch);
     if (code == SHOAL_OK)
         code = shoal_compare_methods(s->model, &s->options, batch, &ranks, s->log);
     progress_erase(&t->progress);

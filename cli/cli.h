@@ -165,6 +165,8 @@ struct subject {
 shoal_code subject_load(struct subject *s, const struct args *a, const char *model);
 // The options alone, for what has no model.
 shoal_code subject_options(struct subject *s, const struct args *a);
+// The batch that the command line describes; one run where it does not.
+shoal_code subject_batch(struct subject *s, const struct args *a, shoal_batch **out);
 // Says what there is to say and frees all; the exit code.
 int subject_close(struct subject *s, shoal_code code);
 

@@ -39,6 +39,14 @@ shoal_code subject_options(struct subject *s, const struct args *a) {
     return code;
 }
 
+shoal_code subject_batch(struct subject *s, const struct args *a, shoal_batch **out) {
+    shoal_code code = shoal_batch_new(s->model, out, s->log);
+    for (size_t i = 0; i < a->count && code == SHOAL_OK; i++)
+        if (a->items[i].option.in_batch)
+            code = shoal_batch_option(*out, a->items[i].option.name, a->items[i].value, s->log);
+    return code ? code : shoal_batch_check(*out, s->log);
+}
+
 int subject_close(struct subject *s, shoal_code code) {
     talk_messages(&s->talk, s->log);
     shoal_model_free(s->model);

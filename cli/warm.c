@@ -70,6 +70,77 @@ static shoal_code warm_targets(struct subject *s, struct args *a, const char *mo
     return result;
 }
 
+// ---- Variants -----------------------------------------------------------------------------------
+
+// Many runs of the model's own values: a parameter, or else an initial value, that does not change.
+static shoal_code same_runs(struct subject *s, shoal_batch *batch) {
+    bool has = shoal_model_count(s->model, SHOAL_PARAMETER) > 0;
+    shoal_kind kind = has ? SHOAL_PARAMETER : SHOAL_STATE;
+    double value = shoal_model_value(s->model, kind, 0);
+    const char *name = shoal_model_symbol(s->model, kind, 0);
+    char *sweep = NULL;
+    if (asprintf(&sweep, "%s%s=lin:%.17g:%.17g:1048576", name, has ? "" : "(0)", value, value) < 0)
+        return SHOAL_MEMORY;
+    shoal_code code = shoal_batch_sweep(batch, sweep, s->log);
+    free(sweep);
+    return code;
+}
+
+static bool has_batch(const struct args *a) {
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i].option.in_batch)
+            return true;
+    return false;
+}
+
+static void show_variant(bool json, const char *model, const shoal_solver *solver) {
+    double gain = 1;
+    const char *variant = shoal_solver_variant(solver, &gain), *key = shoal_solver_key(solver);
+    if (!json) {
+        printf("%.16s  %s: ", key, model);
+        if (*variant)
+            printf("%s, %.3g times as fast as the default\n", variant, gain);
+        else
+            puts("the default is the fastest");
+        return;
+    }
+    fputs("{\"model\": ", stdout);
+    show_json_string(stdout, model);
+    printf(", \"key\": \"%s\", \"variant\": \"%s\", \"gain\": %.4g}\n", key, variant, gain);
+}
+
+static shoal_code tune(struct subject *s, struct args *a, const char *model) {
+    shoal_batch *batch = NULL;
+    shoal_solver *solver = NULL;
+    struct progress progress = progress_new(0, s->talk.quiet, true);
+    shoal_code code = subject_batch(s, a, &batch);
+    s->options.on_compile_user = &progress;
+    if (!code && !has_batch(a))
+        code = same_runs(s, batch);
+    if (!code)
+        code = shoal_solver_new(s->model, &s->options, &solver, s->log);
+    if (!code)
+        code = shoal_solver_warm(solver, batch, s->log);
+    stop_release();
+    progress_erase(&progress);
+    if (!code)
+        show_variant(args_flag(a, "json"), model, solver);
+    fflush(stdout);
+    shoal_solver_free(solver);
+    shoal_batch_free(batch);
+    return code;
+}
+
+// What is not here cannot be measured, and a pipeline has no variants.
+static shoal_code check_tune(const struct args *a) {
+    const char *other = args_value(a, "target") ? "target" : args_value(a, "grid") ? "grid" : NULL;
+    if (!args_flag(a, "tune") || !other)
+        return SHOAL_OK;
+    fprintf(stderr, "error: --tune measures kernels of a model on this machine: not with --%s\n",
+            other);
+    return SHOAL_USAGE;
+}
+
 // Where the time went, for who asks.
 static void begin_timing(const struct args *a, shoal_log *log) {
     bool asked = args_value(a, "timing") != NULL;
@@ -101,6 +172,8 @@ static int warm_grids(struct args *a) {
 int command_warm(struct args *a) {
     int status = 0;
     const volatile int *stop = stop_flag();
+    if (check_tune(a))
+        return shoal_code_exit(SHOAL_USAGE);
     if (args_value(a, "grid"))
         return warm_grids(a);
     for (size_t i = 0; i < a->word_count && !*stop; i++) {
@@ -110,6 +183,8 @@ int command_warm(struct args *a) {
         s.options.stop = stop;
         if (!code)
             code = warm_targets(&s, a, a->words[i]);
+        if (!code && args_flag(a, "tune"))
+            code = tune(&s, a, a->words[i]);
         talk_messages(&s.talk, s.log);
         if (!code && !s.talk.quiet)
             timing_show(s.log, &(shoal_tally){0});

@@ -67,6 +67,7 @@ static const struct flip flips[] = {
     {"time-unit", "time-unit=ms"},
     {"resume", "resume=on"},
     {"mixed-bits", "mixed-bits=on"},
+    {"tune", "tune=on"},
     {"device", "device=cpu"}, // the one there is: the same
 };
 enum { FLIPS = sizeof flips / sizeof *flips };

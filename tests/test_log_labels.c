@@ -158,6 +158,8 @@ static char *warm(void) {
     REQUIRE(!shoal_log_json(log, json) && !shoal_model_parse("m", text, strlen(text), &m, log));
     REQUIRE(!shoal_options_init(&o, m, log) && !shoal_batch_new(m, &b, log));
     o.device = "cpu";
+    o.save = SHOAL_SAVE_STEPS;
+    o.tune = true; // which then has nothing to compare
     REQUIRE(!shoal_solver_new(m, &o, &s, log) && !shoal_solver_warm(s, b, log));
     shoal_solver_free(s);
     shoal_batch_free(b);

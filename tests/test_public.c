@@ -167,6 +167,7 @@ GIVES(shoal_solver_key, NULL, NULL)
 GIVES(shoal_solver_cached, false, NULL)
 GIVES(shoal_solver_device, NULL, NULL)
 GIVES(shoal_solver_reason, NULL, NULL)
+GIVES(shoal_solver_variant, NULL, NULL, NULL)
 GIVES(shoal_solver_array_count, 0, NULL)
 HOLDS(shoal_solver_array_at, !got.name, NULL, 0)
 GIVES(shoal_solver_var_count, 0, NULL)
@@ -360,6 +361,7 @@ static const struct nothing calls[] = {
     ROW(shoal_solver_cached),
     ROW(shoal_solver_device),
     ROW(shoal_solver_reason),
+    ROW(shoal_solver_variant),
     ROW(shoal_solver_array_count),
     ROW(shoal_solver_array_at),
     ROW(shoal_solver_var_count),

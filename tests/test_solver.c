@@ -167,6 +167,7 @@ static const struct change {
     {"no-fallback", "", "on"},
     {"resume", "", "on"},
     {"mixed-bits", "", "on"},
+    {"tune", "", "on"},
     {"threads", "", "1"},
     {"chunk", "", "2"},
     {"memory", "", "1K"},

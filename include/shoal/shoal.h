@@ -393,6 +393,7 @@ typedef struct shoal_options {
     // (docs/cluster.md); what is there must have been computed by a kernel that gives the same
     // bits, unless mixed_bits.
     bool resume, mixed_bits;
+    bool tune; // shoal_solver_warm tries variants of its kernels, and keeps the fastest
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.
@@ -701,8 +702,15 @@ SHOAL_API shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *
 // auto also those that take over), takes memory for as many chunks as are on their way at a time,
 // and runs each kernel on the first rows until the device is awake. Batches of other sizes need no
 // other kernel, and memory only where they are larger. Results are thrown away.
+// With the option `tune` it tries variants of the kernels on rows of the batch: more or fewer
+// vectors in flight, loops or straight code, all of the same bits. Which is the fastest is kept for
+// this process and later ones; a note in the log says what it gains. That takes seconds.
 SHOAL_API shoal_code shoal_solver_warm(shoal_solver *solver, const shoal_batch *batch,
                                        shoal_log *log);
+
+// The variant that its kernel is, in words ("ways=3"), and how many times as fast that was
+// measured to be as the default (`gain` may be NULL); "" and 1: it is the default.
+SHOAL_API const char *shoal_solver_variant(const shoal_solver *solver, double *gain);
 
 // Whether a result with these options could be written to that path, before anything is compiled or
 // run. A file that is there already and no result of ours is an error, unless `replace`.

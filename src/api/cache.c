@@ -3,7 +3,9 @@
 #include "api/cache.h"
 
 #include "api/model.h"
+#include "device/device.h"
 #include "dispatch/machine.h"
+#include "ode/codegen/variant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +166,47 @@ static void show_times(const struct showing *s, const char *key) {
     free(t);
 }
 
+static void show_text(const struct showing *s, const char *label, const char *text) {
+    s->field(&(shoal_cache_field){.label = label, .text = text, .length = strlen(text)}, s->user);
+}
+
+// Of a kernel that was compared with its variants: which of them is taken, and what that gains.
+static bool show_gain(const struct showing *s, const char *key, const char *device) {
+    struct tune *t = calloc(1, sizeof *t);
+    const struct tune_kernel *k = NULL;
+    struct kernel_variant v;
+    char words[VARIANT_TEXT], text[32];
+    if (t && tune_load(t, s->cache, device, (int64_t)time(NULL) * 1000000000))
+        k = tune_kernel(t, key);
+    bool has = k && k->gain > 0;
+    if (has) {
+        snprintf(text, sizeof text, "%.3g times", k->gain);
+        show_text(s, "gain", text);
+    }
+    if (has && variant_unpack(k->variant, &v) && !variant_is_default(&v)) {
+        variant_text(&v, words);
+        show_text(s, "variant that is taken", words);
+    }
+    free(t);
+    return has;
+}
+
+// Each device has a file of its own for them.
+static void show_variants(const struct showing *s, const char *key) {
+    const struct device_known *list;
+    struct shoal_card cpu = {0};
+    char device[KEY_HEX];
+    if (!s->field)
+        return;
+    device_backend("cpu")->describe(0, &cpu);
+    machine_device(device_backend("cpu"), &cpu, device);
+    bool shown = show_gain(s, key, device);
+    for (uint32_t i = 0, count = device_known(&list, NULL); i < count && !shown; i++) {
+        machine_known(&list[i], device);
+        shown = show_gain(s, key, device);
+    }
+}
+
 static bool show_one(void *user, const struct cache_item *item, const char *file, uint64_t bytes,
                      int64_t used_ns, const char *reason) {
     struct showing *s = user;
@@ -178,6 +221,7 @@ static bool show_one(void *user, const struct cache_item *item, const char *file
     s->visit(&text.entry, s->user);
     show_fields(s, item->record, item->record_length, true);
     show_times(s, text.key);
+    show_variants(s, text.key);
     show_fields(s, item->meta, item->meta_length, false); // its source comes last
     return true;
 }

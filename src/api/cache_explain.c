@@ -155,6 +155,7 @@ shoal_code shoal_cache_explain(shoal_cache *cache, const shoal_model *model,
     struct build b = {0};
     if (code == SHOAL_OK) {
         how = solver_how(order.model, &o, order.backend, order.device);
+        memcpy(how.variants, order.variants, sizeof how.variants);
         how.keep_source = NULL;
         code = build_begin(&order.kernel[PLAN_FIRST], api_system(order.model, log), &how,
                            cache->cache, &b, log);

@@ -154,6 +154,7 @@ static void look_up(const struct order *order, enum plan_role role, const shoal_
     struct cache *cache = cache_open(how.cache);
     struct build b = {0};
     how.keep_source = NULL; // nobody makes it yet
+    memcpy(how.variants, order->variants, sizeof how.variants);
     if (cache && build_begin(&order->kernel[role], system, &how, cache, &b, NULL) == SHOAL_OK) {
         uint32_t ms = cache_predict(cache, order->backend->kind, b.source.text.length);
         out->cached = kernel_is_cached(&b.making);
@@ -162,6 +163,13 @@ static void look_up(const struct order *order, enum plan_role role, const shoal_
     }
     build_free(&b);
     cache_close(cache);
+}
+
+// A device that was not opened is known by what was said of it.
+static void name_variants(const shoal_solver *s, uint32_t row, struct order *order) {
+    const struct device_known *d = s->front->chooser.machine.known[row];
+    if (d)
+        machine_known(d, order->variants);
 }
 
 // What cannot be found out counts as a miss: whoever makes the kernel says what is wrong.
@@ -173,6 +181,7 @@ static shoal_code look(void *user, uint32_t row, struct cost_kernel *out, char k
     const char *target = known_target(s->front->chooser.machine.known[row], word);
     shoal_code code = order_open(s->model, &o, target, &order, NULL);
     struct system *system = code == SHOAL_OK ? api_system(order.model, NULL) : NULL;
+    name_variants(s, row, &order);
     if (system)
         look_up(&order, PLAN_FIRST, &o, system, out, key);
     else
@@ -190,6 +199,7 @@ static void look_for_stiff(shoal_solver *s, uint32_t row) {
     const char *target = known_target(s->front->chooser.machine.known[row], word);
     shoal_code code = order_open(s->model, &o, target, &order, NULL);
     struct system *system = code == SHOAL_OK ? build_system(order.model->model, NULL) : NULL;
+    name_variants(s, row, &order);
     if (system)
         look_up(&order, PLAN_STIFF, &o, system, &stiff, key);
     if (system && !stiff.cached) {

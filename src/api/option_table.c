@@ -28,7 +28,7 @@
 #define KEPT .info.kept = true
 
 #define RUN "run"
-#define BATCH "run calibrate"
+#define BATCH "run calibrate warm"
 #define PLOT "plot"
 #define RESUME "resume"
 #define GRID "grid"
@@ -293,6 +293,10 @@ const struct option option_table[] = {
     {OPTION("target", "warm", "NAME,...", "this machine",
             "build for these, such as x86-64-v3; none of them need be here"),
      GROUP(DEVICE), .type = OPTION_TEXT},
+    {OPTION("tune", "warm", NULL, "off",
+            "try variants of the kernel on rows of the batch, or of the model alone, and keep the "
+            "fastest: the bits are the same"),
+     GROUP(DEVICE), HELD(tune), .type = OPTION_FLAG},
     {OPTION("model", "list clear", "NAME", "any", "kernels of a model only"), GROUP(DEVICE),
      .type = OPTION_TEXT},
     {OPTION("older-than", "clear", "AGE", "any",

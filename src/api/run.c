@@ -21,6 +21,14 @@ const char *shoal_solver_key(const shoal_solver *solver) {
     return solver ? front_shown(solver)->runner.kernel[PLAN_FIRST].key : NULL;
 }
 
+const char *shoal_solver_variant(const shoal_solver *solver, double *gain) {
+    const struct loaded *k = solver ? &front_shown(solver)->runner.kernel[PLAN_FIRST] : NULL;
+    bool has = k && k->words[0];
+    if (gain)
+        *gain = has && k->gain > 0 ? k->gain : 1;
+    return k ? k->words : NULL;
+}
+
 bool shoal_solver_cached(const shoal_solver *solver) {
     return solver && front_shown(solver)->runner.kernel[PLAN_FIRST].cached;
 }

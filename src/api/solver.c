@@ -247,6 +247,7 @@ static void keep_others(shoal_solver *s, const shoal_solver *from) {
 // Compilations end by the flag of the solver that is changed, too.
 static void set_runner(shoal_solver *s, const shoal_solver *from) {
     s->runner.how = solver_how(s->model, &s->given, s->backend, s->device);
+    machine_device(s->backend, &s->card, s->runner.how.variants);
     s->runner.how.stop[0] = from ? solver_flag(from) : s->owner ? &s->owner->stop : NULL;
     s->runner.pool = (struct dispatch_pool){.backend = s->backend, .device = s->device};
 }
@@ -539,8 +540,14 @@ static shoal_code order_device(const shoal_options *o, const char *target, struc
     shoal_code code = target ? device_open_target(target, o->fast_math, &out->backend, &out->device,
                                                   log_report(log))
                              : device_choose(o->device, &out->backend, &index, log_report(log));
-    if (code == SHOAL_OK && !target)
+    if (code == SHOAL_OK && !target) {
+        struct shoal_card card;
         code = kernel_device_open(out->backend, index, o->fast_math, &out->device, log_report(log));
+        if (code == SHOAL_OK) {
+            out->backend->describe(index, &card);
+            machine_device(out->backend, &card, out->variants);
+        }
+    }
     log_text(log, span, "device", code == SHOAL_OK ? out->backend->target(out->device)->name : "");
     log_end(log, span);
     return code;

@@ -62,7 +62,8 @@ struct order {
     shoal_model *model; // a copy
     const struct shoal_backend *backend;
     struct shoal_device *device;
-    bool for_target; // the device is this order's alone
+    bool for_target;        // the device is this order's alone
+    char variants[KEY_HEX]; // of the device, see build_how; "": of a target
     struct kernel_plan kernel[PLAN_ROLES];
     struct arena arena;
 };

@@ -4,7 +4,9 @@
 #include "api/front.h"
 #include "api/learn.h"
 #include "base/clock.h"
+#include "ode/run/tuned.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { REHEARSED = 16, NUMBERS_MOST = 1 << 20, CALLS = 8, CALLS_NS = 2000000 };
@@ -63,6 +65,9 @@ static shoal_code warm(const shoal_solver *solver, shoal_solver *worker, const s
         code = run_list(worker->plan, batch->batch, NULL, &arena, &list, log_report(log));
     if (code == SHOAL_OK)
         code = run_warm(worker->plan, &worker->runner, batch->batch, &list, &control, log);
+    if (code == SHOAL_OK && solver->given.tune)
+        code = tuned_search(worker->plan, &worker->runner, batch->batch, (double)INFINITY, &control,
+                            log);
     if (code == SHOAL_OK) {
         learn_ready(worker);
         rehearse(worker, batch);

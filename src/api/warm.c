@@ -25,6 +25,7 @@ static shoal_code warm(const struct order *order, enum plan_role role, struct sy
                        const shoal_options *options, shoal_warm_result *out, shoal_log *log) {
     const struct kernel_plan *plan = &order->kernel[role];
     struct build_how how = solver_how(order->model, options, order->backend, order->device);
+    memcpy(how.variants, order->variants, sizeof how.variants);
     struct cache *cache;
     struct build b = {0};
     *out = (shoal_warm_result){.method = plan->stiff ? choice_auto : plan->method->name};

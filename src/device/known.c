@@ -68,11 +68,11 @@ static void put_text(const struct key_field *f, char *text, size_t room) {
     text[n] = 0;
 }
 
-static void put_digest(const struct key_field *f, char hex[KEY_HEX]) {
+void known_digest(const void *identity, size_t length, char hex[65]) {
     unsigned char digest[KEY_BYTES];
     struct sha256 hash;
     sha256_init(&hash);
-    sha256_add(&hash, f->bytes, f->length);
+    sha256_add(&hash, identity, length);
     sha256_end(&hash, digest);
     key_hex(digest, hex);
 }
@@ -104,7 +104,7 @@ static void take_field(const struct shoal_backend *b, const struct key_field *f,
     else if (is(f, "device") && out->count < KNOWN_MOST)
         add_device(b, f, out);
     else if (is(f, "identity") && d)
-        put_digest(f, d->digest);
+        known_digest(f->bytes, f->length, d->digest);
     else if (is(f, "units") && d)
         d->units = (uint32_t)number(f);
     else if (is(f, "cpu") && d)

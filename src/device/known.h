@@ -30,6 +30,9 @@ struct device_known {
     bool is_cpu_type; // a CPU by another name
 };
 
+// That digest, of a card's identity.
+void known_digest(const void *identity, size_t length, char hex[65]);
+
 // All that can be used, never the CPU itself. The list stays to the end of the process. The report
 // (may be NULL) gets a note on drivers that were asked just now and that crashed or hung.
 uint32_t device_known(const struct device_known **list, struct report *r);

@@ -38,6 +38,44 @@ static void identify(struct machine *m) {
     key_free(&k);
 }
 
+static void identify_one(const struct key_record *what, char digest[KEY_HEX]) {
+    struct key_record k = {0};
+    unsigned char key[KEY_BYTES];
+    add_number(&k, "schema", TUNE_SCHEMA);
+    key_add_text(&k, "version", SHOAL_VERSION);
+    key_add(&k, "device", what->bytes.data, what->bytes.length);
+    key_digest(&k, key);
+    key_hex(key, digest);
+    key_free(&k);
+}
+
+void machine_known(const struct device_known *d, char digest[KEY_HEX]) {
+    struct key_record what = {0};
+    key_add_text(&what, "digest", d->digest);
+    identify_one(&what, digest);
+    key_free(&what);
+}
+
+// How many of its CPUs are at work says whether two of them share a core.
+static void machine_cpu_alone(const struct shoal_card *card, char digest[KEY_HEX]) {
+    struct key_record what = {0};
+    key_add_text(&what, "cpu", card->text);
+    add_number(&what, "cpus", machine_assumes_cpus ? machine_assumes_cpus : cpus_usable());
+    identify_one(&what, digest);
+    key_free(&what);
+}
+
+void machine_device(const struct shoal_backend *b, const struct shoal_card *card,
+                    char digest[KEY_HEX]) {
+    struct device_known d = {.backend = b};
+    if (!strcmp(b->name, "cpu")) {
+        machine_cpu_alone(card, digest);
+        return;
+    }
+    known_digest(card->identity, strlen(card->identity), d.digest);
+    machine_known(&d, digest);
+}
+
 // Two backends may know one card: its name, up to the first comma, is the same, and the first of
 // them has it.
 static bool is_listed(const struct machine *m, const struct device_known *d) {

@@ -20,6 +20,12 @@ struct machine {
     char digest[KEY_HEX];                           // of all that measurements depend on
 };
 
+// What measurements on one device alone depend on, which is the name of their file: of an open one
+// by its card, and of one that no driver is asked about.
+void machine_device(const struct shoal_backend *b, const struct shoal_card *card,
+                    char digest[KEY_HEX]);
+void machine_known(const struct device_known *d, char digest[KEY_HEX]);
+
 // The report (may be NULL) gets notes on drivers.
 void machine_find(struct machine *m, struct report *r);
 // Whether there is more than the CPU.

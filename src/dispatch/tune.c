@@ -30,10 +30,11 @@ static bool point_is_sound(const struct tune_point *p) {
 }
 
 static bool kernel_is_sound(const struct tune_kernel *k) {
-    bool sound = !k->changed;
+    bool sound = !k->changed && !k->zero;
     for (size_t i = 0; i < sizeof k->key; i++)
         sound = sound && k->key[i] && strchr("0123456789abcdef", k->key[i]);
-    const double times[] = {k->compile, k->load, k->first, k->typical, k->work, k->spread, k->rows};
+    const double times[] = {k->compile, k->load,   k->first, k->typical,
+                            k->work,    k->spread, k->rows,  k->gain};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         sound = sound && is_amount(times[i]);
     return sound;

@@ -43,7 +43,8 @@ static shoal_code identify(struct grid_runner *r, struct grid_made *m, struct ca
                                      .keep_source = keep_source,
                                      .cache = cache,
                                      .log = log};
-    return kernel_identify(&q, making);
+    shoal_code code = kernel_identify(&q, making);
+    return code ? code : kernel_keep_source(making);
 }
 
 static shoal_code no_kernel(shoal_log *log) {

@@ -83,9 +83,11 @@ shoal_code kernel_key(struct kernel_making *k) {
     return SHOAL_OK;
 }
 
-static shoal_code keep_source(const struct kernel_making *k) {
+shoal_code kernel_keep_source(const struct kernel_making *k) {
     struct report *r = log_report(k->q.log);
     struct file_part part = {.fd = -1};
+    if (!k->q.keep_source)
+        return SHOAL_OK;
     struct buf path = {0};
     buf_printf(&path, "%s/shoal-%.16s.%s", k->q.keep_source, k->hex, k->q.backend->source_ending);
     shoal_code code = path.failed ? SHOAL_MEMORY : file_part_open(&part, path.data, r);
@@ -110,9 +112,7 @@ shoal_code kernel_identify(const struct kernel_request *q, struct kernel_making 
                                          .needs_libm = s->needs_libm,
                                          .one_unit = s->one_unit}};
     shoal_code code = kernel_source_check(s, log_report(q->log));
-    if (code == SHOAL_OK)
-        code = kernel_key(k);
-    return code == SHOAL_OK && q->keep_source ? keep_source(k) : code;
+    return code == SHOAL_OK ? kernel_key(k) : code;
 }
 
 void kernel_making_free(struct kernel_making *k) { key_free(&k->record); }

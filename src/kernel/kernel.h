@@ -72,9 +72,10 @@ struct kernel_making {
     struct shoal_facts facts;    // where the backend knows any
 };
 
-// The key of a source; keeps the text where that is wanted. kernel_making_free may be called
-// whatever it returned.
+// The key of a source. kernel_making_free may be called whatever it returned.
 shoal_code kernel_identify(const struct kernel_request *q, struct kernel_making *out);
+// Keeps its text where that is wanted.
+shoal_code kernel_keep_source(const struct kernel_making *k);
 void kernel_making_free(struct kernel_making *k);
 // The key of a text from anywhere. The request, the text and what it needs are set.
 shoal_code kernel_key(struct kernel_making *k);

@@ -19,7 +19,10 @@ LOG_LABEL(emit_observables, CODEGEN, 90, "text of the outputs");
 enum {
     WAYS_STATES = 24,    // up to this size two groups are in flight,
     WAYS_EXPLICIT = 7,   // but eight states fill the multipliers where no matrix is factored;
-    WAYS3_STATES = 6,    // up to this size three are, where steps are fixed
+    WAYS3_STATES = 6,    // up to this size three are, where steps are fixed;
+    WAYS_MOST = 64,      // up to this size it is worth a try
+    UNROLL_LEAST = 4,    // and from this size on it is whether state loops are written out,
+    UNROLL_MOST = 64,    // up to this one
     QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
 };
 
@@ -82,6 +85,8 @@ struct assembly {
     const struct watcher *watcher; // those who watch; NULL: nobody does
     struct summary_code *summary;  // NULL: there are none
     const struct shape *shape;
+    struct kernel_variant variant; // of the plan, without what the default is anyway; and
+    struct kernel_variant made;    // what each axis comes to
 };
 
 // Which components the text of a component speaks of; they stand before it. A component that a
@@ -89,7 +94,8 @@ struct assembly {
 static const struct {
     const char *name, *children;
 } built_on[] = {
-    {"sizes", ""},
+    {"variant", ""},
+    {"sizes", "variant"},
     {"prelude", "sizes"},
     {"abi", "sizes"},
     {"dialect", "sizes prelude"},
@@ -354,13 +360,69 @@ static uint32_t lane_numbers(const struct assembly *a) {
     return count ? count : 1;
 }
 
-static uint32_t ways(const struct assembly *a) {
+// ---- Variants -----------------------------------------------------------------------------------
+
+static uint8_t default_ways(const struct assembly *a) {
     uint32_t states = a->system->states;
     if (a->plan->target->device || states > WAYS_STATES || method_iterates(a->plan->method))
         return 1;
     if (a->adaptive)
         return is_implicit(a) || states <= WAYS_EXPLICIT ? 2 : 1;
     return states > WAYS3_STATES ? 2 : 3;
+}
+
+static uint8_t loop_of(bool unrolled) { return unrolled ? VARIANT_WRITTEN_OUT : VARIANT_LOOPS; }
+
+// What each axis is by default.
+static struct kernel_variant default_variant(struct assembly *a) {
+    uint32_t states = a->system->states;
+    return (struct kernel_variant){{[VARIANT_WAYS] = default_ways(a),
+                                    [VARIANT_STATES] = loop_of(states <= unroll_states(a)),
+                                    [VARIANT_STAGES] = loop_of(is_unrolled(a))}};
+}
+
+// What is not the default's is a component of its own, which says so.
+static void put_variant(struct assembly *a) {
+    char text[VARIANT_TEXT];
+    a->made = default_variant(a);
+    for (int i = 0; i < VARIANT_AXES; i++) {
+        uint8_t asked = a->plan->variant.value[i];
+        if (asked && asked != a->made.value[i])
+            a->made.value[i] = a->variant.value[i] = asked;
+    }
+    if (variant_is_default(&a->variant))
+        return;
+    variant_text(&a->variant, text);
+    begin(a, "variant");
+    buf_printf(&a->out->text, "// ---- variant: %s\n", text);
+    end(a);
+}
+
+// How many values of an axis are worth a try.
+static uint8_t values_of(const struct kernel_plan *p, uint32_t states, enum variant_axis axis) {
+    bool device = p->target->device;
+    switch (axis) {
+    case VARIANT_WAYS:
+        return device || states > WAYS_MOST ? 0 : VARIANT_VALUES;
+    case VARIANT_STATES: // registers of a few are never short, and a page of statements compiles
+                         // long
+        return states < UNROLL_LEAST || states > UNROLL_MOST ? 0 : VARIANT_LOOPS;
+    case VARIANT_STAGES: // a CPU was always slower with loops
+        return device && states >= UNROLL_LEAST && states <= UNROLL_MOST ? VARIANT_LOOPS : 0;
+    case VARIANT_AXES:
+        break;
+    }
+    return 0;
+}
+
+uint32_t codegen_variants(const struct kernel_plan *p, uint32_t states, enum variant_axis axis,
+                          struct kernel_variant out[VARIANT_VALUES]) {
+    uint8_t count = values_of(p, states, axis);
+    for (uint8_t i = 0; i < count; i++) {
+        out[i] = p->variant;
+        out[i].value[axis] = (uint8_t)(i + 1);
+    }
+    return count;
 }
 
 static void put_sizes(struct assembly *a) {
@@ -371,7 +433,7 @@ static void put_sizes(struct assembly *a) {
     buf_puts(&a->out->text, "#define SHOAL_ELEM elem\n");
     define(a, "W", lanes(p));
     define(a, "F32", p->f32);
-    define(a, "WAYS", ways(a));
+    define(a, "WAYS", a->made.value[VARIANT_WAYS]);
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", lane_numbers(a));
@@ -380,8 +442,11 @@ static void put_sizes(struct assembly *a) {
     if (s->starts)
         define(a, "START_IN_ORDER", 1);
     define(a, "USES_TIME", a->used[OP_TIME]);
-    define(a, "UNROLL_STATES", unroll_states(a));
-    define(a, "UNROLL_STAGES", is_unrolled(a));
+    define(a, "UNROLL_STATES",
+           !a->variant.value[VARIANT_STATES]                         ? unroll_states(a)
+           : a->variant.value[VARIANT_STATES] == VARIANT_WRITTEN_OUT ? s->states
+                                                                     : 0);
+    define(a, "UNROLL_STAGES", a->made.value[VARIANT_STAGES] == VARIANT_WRITTEN_OUT);
     define(a, "LARGE", is_large(a));
     define(a, "SPARES", spares(m));
     define(a, "ADAPTIVE", a->adaptive);
@@ -771,6 +836,7 @@ static void assemble(struct assembly *a) {
         linearise(a);
     node_id *outputs = output_roots(a);
     find_used(a, outputs);
+    put_variant(a);
     put_sizes(a);
     begin(a, "prelude");
     kernel_source_prelude(a->out, p->target);

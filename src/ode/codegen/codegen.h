@@ -10,6 +10,7 @@
 #include "kernel/measure.h"
 #include "kernel/source.h"
 #include "ode/codegen/summary.h"
+#include "ode/codegen/variant.h"
 #include "ode/method/method.h"
 #include "ode/symbolic/lu.h"
 #include "shoal/backend.h"
@@ -86,6 +87,7 @@ struct kernel_plan {
     const struct dose_plan *dose;  // NULL: none
     struct record_plan record;
     const struct summary_plan *summary; // NULL: none
+    struct kernel_variant variant;      // what changes its speed and none of its bits
 };
 
 // Output leaves and derivatives may be added to the system's DAG. `stop` ends it early when it is
@@ -93,6 +95,10 @@ struct kernel_plan {
 shoal_code codegen_kernel(const struct kernel_plan *p, struct system *s,
                           const struct component_swap *swap, const volatile int *stop,
                           struct kernel_source *out, shoal_log *log);
+// The variants that differ from the plan's in one axis and from each other, as far as the text can
+// be told to: what is left to find out is which is fastest. Returns how many.
+uint32_t codegen_variants(const struct kernel_plan *p, uint32_t states, enum variant_axis axis,
+                          struct kernel_variant out[VARIANT_VALUES]);
 // The texts whose compile times differ by one function each, for measure_functions. Returns how
 // many; the caller frees them.
 enum { CODEGEN_UNITS = 12 };

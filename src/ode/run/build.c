@@ -3,13 +3,16 @@
 #include "ode/run/build.h"
 
 #include "../kernels/ode/abi.h"
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/tune.h"
 #include "kernel/files.h"
 #include "log/log.h"
 #include "ode/run/choice.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 LOG_LABEL(simplify, CODEGEN, 20, "expressions to a folded graph");
@@ -35,9 +38,11 @@ static void describe(const struct kernel_plan *p, const struct system *s, struct
         {"precision", p->f32 ? "f32" : "f64"},
         {"save", p->dense ? "grid" : "final or steps"},
         {"outputs", b->outputs},
+        {"variant", b->words},
     };
     snprintf(b->states, sizeof b->states, "%u", s->states);
     snprintf(b->outputs, sizeof b->outputs, "%u", p->outputs);
+    variant_text(&b->variant, b->words);
     memcpy(b->field, fields, sizeof fields);
 }
 
@@ -75,27 +80,12 @@ static struct kernel_request request_of(struct build *b, struct cache *cache, sh
                                      .entry = "shoal_kernel",
                                      .abi = build_abi,
                                      .field = b->field,
-                                     .fields = BUILD_FIELDS,
+                                     .fields = BUILD_FIELDS - variant_is_default(&b->variant),
                                      .keep_source = b->how->keep_source,
                                      .cache = cache,
                                      .log = log};
     watch(b, &request);
     return request;
-}
-
-shoal_code build_begin(const struct kernel_plan *p, struct system *s, const struct build_how *how,
-                       struct cache *cache, struct build *b, shoal_log *log) {
-    *b = (struct build){.how = how, .f32 = p->f32};
-    int32_t span = log_begin(log, LOG_assemble_source);
-    struct kernel_request request = request_of(b, cache, log);
-    shoal_code code = codegen_kernel(p, s, how->swap, request.stop, &b->source, log);
-    describe(p, s, b);
-    if (code == SHOAL_OK)
-        code = kernel_identify(&request, &b->making);
-    log_u64(log, span, "bytes", b->source.text.length);
-    log_text(log, span, "key", b->making.hex);
-    log_end(log, span);
-    return code;
 }
 
 void build_free(struct build *b) {
@@ -129,7 +119,8 @@ static bool is_one_of(const char *const *names, const char *name, size_t length)
 
 // Text that says how rows are shared out on a target, and nothing of what is computed.
 static bool is_of_target(const char *component) {
-    static const char *const names[] = {"prelude", "refill", "loop", "batch_kernel", NULL};
+    static const char *const names[] = {"variant", "prelude",      "refill",
+                                        "loop",    "batch_kernel", NULL};
     return is_one_of(names, component, strlen(component));
 }
 
@@ -184,15 +175,82 @@ static void digest_everywhere(const struct build *b, char out[65]) {
     sha256_hex(digest, out);
 }
 
+// With what decides bits on this target, or on any.
+static void put_computation(const struct build *b, char out[KEY_HEX]) {
+    memcpy(out, b->making.hex, KEY_HEX);
+    if (is_same_everywhere(b))
+        digest_everywhere(b, out);
+}
+
+// ---- Variants -----------------------------------------------------------------------------------
+
+static shoal_code generate(const struct kernel_plan *p, struct system *s, struct build *b,
+                           struct cache *cache, shoal_log *log) {
+    b->variant = p->variant;
+    struct kernel_request request = request_of(b, cache, log);
+    shoal_code code = codegen_kernel(p, s, b->how->swap, request.stop, &b->source, log);
+    describe(p, s, b);
+    return code ? code : kernel_identify(&request, &b->making);
+}
+
+// What the file of the device says of the default variant; false: another is not known.
+static bool find_variant(struct build *b, struct cache *cache) {
+    struct tune *t = b->how->variants[0] ? calloc(1, sizeof *t) : NULL;
+    const struct tune_kernel *k = NULL;
+    struct kernel_variant found = {{0}};
+    if (t && tune_load(t, cache, b->how->variants, clock_unix_ns()))
+        k = tune_kernel(t, b->making.hex);
+    b->gain = k ? k->gain : 0;
+    bool is_known = k && variant_unpack(k->variant, &found) && !variant_is_default(&found);
+    b->variant = found;
+    free(t);
+    return is_known;
+}
+
+// The text once more, as that variant, of expressions that no kernel was made of. Its bits are
+// those of the default.
+static shoal_code take_variant(const struct kernel_plan *p, struct build *b, struct cache *cache,
+                               shoal_log *log) {
+    struct kernel_plan plan = *p;
+    struct system *s = build_system(b->how->model, log);
+    plan.variant = b->variant;
+    put_computation(b, b->computation);
+    build_free(b);
+    shoal_code code = s ? generate(&plan, s, b, cache, log) : SHOAL_INPUT;
+    system_free(s);
+    return code;
+}
+
+shoal_code build_begin(const struct kernel_plan *p, struct system *s, const struct build_how *how,
+                       struct cache *cache, struct build *b, shoal_log *log) {
+    *b = (struct build){.how = how, .f32 = p->f32};
+    int32_t span = log_begin(log, LOG_assemble_source);
+    shoal_code code = generate(p, s, b, cache, log);
+    memcpy(b->base, b->making.hex, sizeof b->base);
+    if (code == SHOAL_OK && variant_is_default(&p->variant) && find_variant(b, cache))
+        code = take_variant(p, b, cache, log);
+    if (code == SHOAL_OK)
+        code = kernel_keep_source(&b->making);
+    log_u64(log, span, "bytes", b->source.text.length);
+    log_text(log, span, "key", b->making.hex);
+    log_end(log, span);
+    return code;
+}
+
+// ---- Kernels to run -----------------------------------------------------------------------------
+
 // The one that there is already, or another.
 static shoal_code get_kernel(struct build *b, const struct loaded *have, bool plans,
                              struct loaded *out) {
     struct kernel_making *k = &b->making;
     shoal_code code = SHOAL_OK;
     memcpy(out->key, k->hex, sizeof out->key);
-    memcpy(out->computation, k->hex, sizeof out->computation);
-    if (is_same_everywhere(b))
-        digest_everywhere(b, out->computation);
+    memcpy(out->base, b->base, sizeof out->base);
+    memcpy(out->computation, b->computation, sizeof out->computation);
+    if (!b->computation[0])
+        put_computation(b, out->computation);
+    memcpy(out->words, b->words, sizeof out->words);
+    out->gain = b->gain;
     out->workspace = b->source.workspace;
     out->target_free = is_target_free(b);
     if (have && !strcmp(have->key, k->hex)) {

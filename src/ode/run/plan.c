@@ -106,10 +106,11 @@ static bool same_signals(const struct kernel_plan *a, const struct kernel_plan *
 bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
            a->f32 == b->f32 && a->dense == b->dense && a->counters == b->counters &&
-           a->compensate == b->compensate && a->target == b->target && a->watcher == b->watcher &&
-           summary_same(a->summary, b->summary) && same_doses(a->dose, b->dose) &&
-           same_records(&a->record, &b->record) && a->signals == b->signals && same_signals(a, b) &&
-           a->outputs == b->outputs &&
+           a->compensate == b->compensate &&
+           variant_pack(&a->variant) == variant_pack(&b->variant) && a->target == b->target &&
+           a->watcher == b->watcher && summary_same(a->summary, b->summary) &&
+           same_doses(a->dose, b->dose) && same_records(&a->record, &b->record) &&
+           a->signals == b->signals && same_signals(a, b) && a->outputs == b->outputs &&
            !memcmp(a->output, b->output, a->outputs * sizeof *a->output);
 }
 
