@@ -15,11 +15,13 @@ OWN_CACHE
 
 TEST(variant_words) {
     char text[VARIANT_TEXT];
-    const struct kernel_variant v = {
-        {[VARIANT_WAYS] = 3, [VARIANT_STATES] = VARIANT_LOOPS, [VARIANT_STAGES] = 1}};
+    const struct kernel_variant v = {{[VARIANT_WAYS] = 3,
+                                      [VARIANT_STATES] = VARIANT_LOOPS,
+                                      [VARIANT_STAGES] = 1,
+                                      [VARIANT_REGISTERS] = 4}};
     struct kernel_variant read;
     variant_text(&v, text);
-    CHECK_STR(text, "ways=3 states=loops stages=written-out");
+    CHECK_STR(text, "ways=3 states=loops stages=written-out registers=64");
     CHECK(variant_unpack(variant_pack(&v), &read) && !memcmp(&v, &read, sizeof v));
     variant_text(&(struct kernel_variant){{0}}, text);
     CHECK_STR(text, "");
@@ -200,10 +202,18 @@ static void same_rows(const struct made *m, const shoal_result *a, const shoal_r
     CHECK_INT(shoal_result_tally(a).steps, shoal_result_tally(b).steps);
 }
 
+static uint64_t searches(const shoal_log *log) {
+    for (size_t i = 0; i < shoal_log_sum_count(log); i++)
+        if (!strcmp(shoal_log_sum(log, i).label, "search_variants"))
+            return shoal_log_sum(log, i).count;
+    return 0;
+}
+
 // The next process has the variant at once, and gives the bits of the default.
 static void check_bits(const char *options, uint32_t variant) {
     struct made base = solver_of(options, false);
     shoal_result *want = rows_of(&base);
+    CHECK_INT(searches(base.log), 0); // a run of moments looks for nothing
     plant(&base, variant);
     struct made m = solver_of(options, false);
     CHECK_MSG(*variant_of(&m), "%s: no variant", options);
@@ -215,7 +225,9 @@ static void check_bits(const char *options, uint32_t variant) {
     made_free(&base);
 }
 
-TEST(variant_bits) { check_bits("method=tsit5 save=n=4", packed(3, VARIANT_LOOPS, VARIANT_LOOPS)); }
+TEST(variant_bits) {
+    check_bits("method=tsit5 save=n=4 chunk=20", packed(3, VARIANT_LOOPS, VARIANT_LOOPS));
+}
 LONG_TEST(variant_bits_of_methods) {
     static const char *const options[] = {"method=rk4 dt=0.01", "method=rodas5p", "method=kvaerno3",
                                           "method=radau5 precision=f32", "method=dop853 save=n=5"};
@@ -223,4 +235,79 @@ LONG_TEST(variant_bits_of_methods) {
         check_bits(options[i], packed(4, 0, VARIANT_LOOPS));
         check_bits(options[i], packed(0, VARIANT_LOOPS, 0));
     }
+}
+
+// ---- Searches -----------------------------------------------------------------------------------
+
+static const char chunks[] = "method=tsit5 chunk=20 threads=1";
+
+// A run that is long enough does, once, in its midst; later ones and other processes do not.
+LONG_TEST(variant_search_in_long_runs) {
+    struct made base = solver_of(chunks, false);
+    shoal_result *want = rows_of(&base);
+    made_free(&base);
+    search_share = 1e12; // everything is long
+    struct made m = solver_of(chunks, false);
+    shoal_result *got = rows_of(&m);
+    same_rows(&m, want, got, "tuned in the midst");
+    shoal_result_free(got);
+    CHECK_INT(searches(m.log), 1);
+    got = rows_of(&m);
+    same_rows(&m, want, got, "tuned before");
+    shoal_result_free(got);
+    CHECK_INT(searches(m.log), 1);
+    char key[65];
+    snprintf(key, sizeof key, "%s", shoal_solver_key(m.solver));
+    made_free(&m);
+    m = solver_of(chunks, false);
+    got = rows_of(&m);
+    same_rows(&m, want, got, "tuned by another process");
+    CHECK_INT(searches(m.log), 0);
+    CHECK_STR(shoal_solver_key(m.solver), key);
+    CHECK(m.solver->runner.kernel[PLAN_FIRST].gain >= 1);
+    shoal_result_free(got);
+    shoal_result_free(want);
+    made_free(&m);
+}
+
+// With shoal_solver_warm, of two methods.
+LONG_TEST(variant_warm_tunes) {
+    struct made m = solver_of("method=auto tune=on threads=1", false);
+    shoal_batch *batch = NULL;
+    shoal_result *want = rows_of(&m);
+    REQUIRE(!shoal_batch_new(m.model, &batch, m.log));
+    REQUIRE(!shoal_batch_sweep(batch, "a=lin:0.1:3:500", m.log));
+    REQUIRE(!shoal_solver_warm(m.solver, batch, m.log));
+    CHECK_INT(searches(m.log), 1);
+    for (int i = 0; i < PLAN_LAST; i++)
+        CHECK(m.solver->runner.kernel[i].gain >= 1);
+    shoal_result *got = rows_of(&m);
+    same_rows(&m, want, got, "method auto");
+    shoal_result_free(got);
+    shoal_result_free(want);
+    shoal_batch_free(batch);
+    made_free(&m);
+}
+
+// Texts that NVRTC compiles: registers are bounded.
+TEST(variant_registers_of_cuda) {
+    struct made m = solver_of("method=tsit5", true);
+    struct kernel_plan plan = m.solver->plan->kernel[PLAN_FIRST];
+    struct shoal_target target = {.name = "sm_90", .prelude = "prelude_cuda.h", .device = true};
+    struct kernel_source text;
+    struct kernel_variant list[VARIANT_VALUES];
+    plan.target = &target;
+    CHECK_INT(codegen_variants(&plan, 4, VARIANT_WAYS, list), 0);
+    CHECK_INT(codegen_variants(&plan, 4, VARIANT_REGISTERS, list), VARIANT_VALUES);
+    for (int i = 0; i < 2; i++) {
+        struct system *s = build_system(m.model->model, NULL);
+        REQUIRE(s);
+        plan.variant = i ? list[1] : (struct kernel_variant){{0}};
+        REQUIRE(!codegen_kernel(&plan, s, NULL, NULL, &text, NULL));
+        CHECK_INT(strstr(text.text.data, "__launch_bounds__(128, 4)") != NULL, i);
+        CHECK_INT(kernel_component(&text, "variant") != NULL, i);
+        kernel_source_free(&text);
+        system_free(s);
+    }
+    made_free(&m);
 }

@@ -704,7 +704,8 @@ SHOAL_API shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *
 // other kernel, and memory only where they are larger. Results are thrown away.
 // With the option `tune` it tries variants of the kernels on rows of the batch: more or fewer
 // vectors in flight, loops or straight code, all of the same bits. Which is the fastest is kept for
-// this process and later ones; a note in the log says what it gains. That takes seconds.
+// this process and later ones; a note in the log says what it gains. That takes seconds. A run that
+// is predicted to take much longer than that does it by itself, once for a kernel.
 SHOAL_API shoal_code shoal_solver_warm(shoal_solver *solver, const shoal_batch *batch,
                                        shoal_log *log);
 

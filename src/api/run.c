@@ -276,7 +276,8 @@ static struct run_help help_of(struct relay *r) {
     const shoal_solver *s = r->solver;
     const struct front *f = s->owner && !s->rehearses ? s->owner->front : NULL;
     bool begins = f && f->next;
-    struct run_help help = {.user = r, .kept = f && !s->given.resume ? f->kept : NULL};
+    struct run_help help = {
+        .user = r, .tunes = !s->rehearses, .kept = f && !s->given.resume ? f->kept : NULL};
     if (begins) {
         help.is_relieved = is_relieved;
         help.relief = open_relief;

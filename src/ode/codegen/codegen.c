@@ -97,6 +97,7 @@ static const struct {
     {"variant", ""},
     {"sizes", "variant"},
     {"prelude", "sizes"},
+    {"bounds", "prelude"},
     {"abi", "sizes"},
     {"dialect", "sizes prelude"},
     {"math", "sizes prelude"},
@@ -122,7 +123,7 @@ static const struct {
     {"judge", "group step controller gains save_state stiffness watchers"},
     {"refill", "begin group save_state watchers"},
     {"loop", "begin judge refill step save_state"},
-    {"batch_kernel", "loop"},
+    {"batch_kernel", "loop bounds"},
 };
 
 const char *codegen_children(const char *component) {
@@ -398,6 +399,22 @@ static void put_variant(struct assembly *a) {
     end(a);
 }
 
+static bool is_cuda(const struct kernel_plan *p) {
+    return !strcmp(p->target->prelude, "prelude_cuda.h");
+}
+
+// How many registers a thread may have, behind the prelude, which names what a kernel is.
+static void put_bounds(struct assembly *a) {
+    uint8_t value = a->variant.value[VARIANT_REGISTERS];
+    if (!value || !is_cuda(a->plan))
+        return;
+    begin(a, "bounds");
+    buf_printf(&a->out->text,
+               "#undef KERNEL\n#define KERNEL extern \"C\" __global__ __launch_bounds__(128, %u)\n",
+               variant_blocks[value]);
+    end(a);
+}
+
 // How many values of an axis are worth a try.
 static uint8_t values_of(const struct kernel_plan *p, uint32_t states, enum variant_axis axis) {
     bool device = p->target->device;
@@ -409,6 +426,8 @@ static uint8_t values_of(const struct kernel_plan *p, uint32_t states, enum vari
         return states < UNROLL_LEAST || states > UNROLL_MOST ? 0 : VARIANT_LOOPS;
     case VARIANT_STAGES: // a CPU was always slower with loops
         return device && states >= UNROLL_LEAST && states <= UNROLL_MOST ? VARIANT_LOOPS : 0;
+    case VARIANT_REGISTERS:
+        return is_cuda(p) ? VARIANT_VALUES : 0;
     case VARIANT_AXES:
         break;
     }
@@ -841,6 +860,7 @@ static void assemble(struct assembly *a) {
     begin(a, "prelude");
     kernel_source_prelude(a->out, p->target);
     end(a);
+    put_bounds(a);
     begin(a, "abi");
     put_file(a, "head.h");
     put_file(a, "abi.h");

@@ -14,7 +14,10 @@ static const struct {
     [VARIANT_WAYS] = {"ways", 4, {0}},
     [VARIANT_STATES] = {"states", VARIANT_LOOPS, {"written-out", "loops"}},
     [VARIANT_STAGES] = {"stages", VARIANT_LOOPS, {"written-out", "loops"}},
+    [VARIANT_REGISTERS] = {"registers", 4, {"168", "128", "96", "64"}},
 };
+
+const uint8_t variant_blocks[VARIANT_VALUES + 1] = {0, 3, 4, 5, 8}; // of 65,536 registers
 
 enum { AXIS_BITS = 4 };
 

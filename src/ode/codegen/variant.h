@@ -11,13 +11,17 @@
 #include <stdint.h>
 
 enum variant_axis {
-    VARIANT_WAYS,   // a CPU's vectors in flight
-    VARIANT_STATES, // loops over states: enum variant_loop
-    VARIANT_STAGES, // loops over stages: the same
+    VARIANT_WAYS,      // a CPU's vectors in flight
+    VARIANT_STATES,    // loops over states: enum variant_loop
+    VARIANT_STAGES,    // loops over stages: the same
+    VARIANT_REGISTERS, // a CUDA thread's at most, which lets more threads run at a time
     VARIANT_AXES
 };
 enum variant_loop { VARIANT_BY_SIZE, VARIANT_WRITTEN_OUT, VARIANT_LOOPS };
 enum { VARIANT_VALUES = 4, VARIANT_TEXT = 64 }; // of an axis, at most, beside the default
+
+// Blocks of 128 threads that a multiprocessor must have room for, by value of that axis.
+extern const uint8_t variant_blocks[VARIANT_VALUES + 1];
 
 // All 0: the generator's own choice, in every axis.
 struct kernel_variant {

@@ -119,7 +119,7 @@ static bool is_one_of(const char *const *names, const char *name, size_t length)
 
 // Text that says how rows are shared out on a target, and nothing of what is computed.
 static bool is_of_target(const char *component) {
-    static const char *const names[] = {"variant", "prelude",      "refill",
+    static const char *const names[] = {"variant", "bounds",       "prelude", "refill",
                                         "loop",    "batch_kernel", NULL};
     return is_one_of(names, component, strlen(component));
 }
@@ -252,6 +252,7 @@ static shoal_code get_kernel(struct build *b, const struct loaded *have, bool pl
     memcpy(out->words, b->words, sizeof out->words);
     out->gain = b->gain;
     out->workspace = b->source.workspace;
+    out->length = b->source.text.length;
     out->target_free = is_target_free(b);
     if (have && !strcmp(have->key, k->hex)) {
         *out = *have;

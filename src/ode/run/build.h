@@ -64,6 +64,7 @@ struct loaded {
     double gain;              // of it; 0: nobody has looked for one
     bool cached;              // it was there already, in the cache or loaded, or would be
     bool target_free; // of a CPU: on every target that rounds correctly it has the same bits
+    size_t length;    // of its text
     double compile_s, load_s; // 0: it was not, in this process
     shoal_effect effect;
 };

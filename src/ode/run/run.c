@@ -4,6 +4,8 @@
 #include "ode/run/run.h"
 
 #include "base/clock.h"
+#include "dispatch/search.h"
+#include "ode/run/tuned.h"
 #include "ode/run/under_way.h"
 
 #include <stdlib.h>
@@ -18,6 +20,7 @@ LOG_LABEL(finish_output, RUNTIME, 110,
 LOG_LABEL(h2d_transfer_driver_coefficients, RUNTIME, 55,
           "samples of drivers and tables to the device");
 
+static const double search_least_s = 0.1; // what takes less is no search
 enum {
     STEPS_ROWS = 4096, // of a chunk whose steps are saved
     RELIEF_CHUNKS =
@@ -363,6 +366,22 @@ static bool is_relieved(void *user, uint64_t next) {
     return b->help->is_relieved(b->help->user, left, took / (double)(next - first) * (double)left);
 }
 
+// A faster kernel is looked for where the rest, which would take as long as what is done, is so
+// long that this is a small part of it. Chunks that are under way count as done, so it is no less.
+static bool is_search_due(void *user, uint64_t next) {
+    struct batch_run *b = user;
+    double took = (double)(clock_ns() - b->loop.start_ns) * 1e-9,
+           rest =
+               took / (double)(next - b->loop.job->first) * (double)(batch_rows(b->batch) - next),
+           most = rest * search_share;
+    if (!b->tunes || !b->loop.waited || most < search_least_s)
+        return false;
+    bool due = search_is_worth(rest, tuned_cost(b->plan, b->runner));
+    b->tunes = due; // a rest that does not pay for it will not, later
+    b->search_s = due ? most : 0;
+    return due;
+}
+
 static const struct dispatch_engine engine = {.make = make,
                                               .fill = fill,
                                               .measure = measure,
@@ -419,7 +438,9 @@ static struct dispatch_job job_of(struct batch_run *b, const struct dispatch_con
                                  .user = b,
                                  .pool = &b->runner->pool,
                                  .limits = p->limits,
-                                 .is_relieved = may_be_relieved(b) ? is_relieved : NULL,
+                                 .is_relieved = may_be_relieved(b) ? is_relieved
+                                                : b->tunes         ? is_search_due
+                                                                   : NULL,
                                  .first = b->delivered,
                                  .rows = batch_rows(b->batch),
                                  .beside = b->help && b->help->kept ? b->help->kept->rows : 0,
@@ -577,11 +598,21 @@ static bool is_left(const struct batch_run *b, shoal_code code) {
     return code == SHOAL_OK && b->delivered < batch_rows(b->batch);
 }
 
+// The rest with the fastest kernel.
+static shoal_code run_tuned(struct batch_run *b, struct result_list *list,
+                            const struct dispatch_control *control, uint64_t *chunks) {
+    shoal_code code = tuned_search(b->plan, b->runner, b->batch, b->search_s, control, b->log);
+    change_device(b, b->plan, b->runner);
+    return code == SHOAL_OK ? run_rest(b, false, list, control, chunks) : code;
+}
+
 // What the first device leaves is another's: of one that is faster, or, where it failed, a spare.
 static shoal_code run_all(struct batch_run *b, struct result_list *list,
                           const struct dispatch_control *control, uint64_t *chunks) {
     uint64_t mark = report_mark(log_report(b->log));
     shoal_code code = run_rest(b, true, list, control, chunks);
+    if (is_left(b, code) && b->search_s > 0)
+        code = run_tuned(b, list, control, chunks);
     if (is_left(b, code)) {
         const struct plan *plan = NULL;
         struct runner *runner = NULL;
@@ -628,6 +659,7 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
     int32_t span = log_begin(log, LOG_kernel_run_execution);
     if (kept)
         add_kept(tally, kept);
+    run.tunes = help && help->tunes && runner->kernel[PLAN_FIRST].gain == 0;
     shoal_code code = run_all(&run, list, control, &chunks);
     tally->complete = code == SHOAL_OK;
     if (code == SHOAL_OK || code == SHOAL_STOPPED)

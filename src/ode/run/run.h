@@ -49,6 +49,7 @@ struct run_help {
     bool (*is_relieved)(void *user, uint64_t rows, double done_s);
     shoal_code (*relief)(void *user, const struct plan **plan, struct runner **runner);
     const struct kept *kept; // rows that ran already
+    bool tunes; // where the rest is long enough a faster variant of the kernel may be looked for
 };
 // The first kernel is there. Without a spare an error of the device is one of the run.
 shoal_code run_batch(const struct plan *p, struct runner *runner, const struct batch *b,

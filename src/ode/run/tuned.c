@@ -16,8 +16,8 @@
 LOG_LABEL(search_variants, BUILD, 95, "which variant of a kernel is the fastest");
 
 // What takes so long can be told apart well: as many rows, or as often as that.
-static const double wanted_s = 20e-3;
-enum { ROWS_MOST = 1 << 22, TIMES_MOST = 1000, MANY = 16 }; // vectors for each thread
+static const double wanted_s = 20e-3, assumed_compile_s = 1;
+enum { ROWS_MOST = 1 << 22, TIMES_MOST = 1000, RUNS = 8, MANY = 16 }; // vectors for each thread
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
@@ -275,14 +275,14 @@ static void note(const struct tuning *t, double gain) {
     cache_close(cache);
 }
 
-static void tell(const struct tuning *t, double gain) {
+static void tell(const struct tuning *t, double gain, bool asked) {
     char text[VARIANT_TEXT];
     const struct method *m = t->plan->kernel[t->role].method;
     variant_text(&t->variant[0], text);
     if (text[0])
         report_note(log_report(t->log), "%s: %s is %.3g times as fast as the default", m->name,
                     text, gain);
-    else
+    else if (asked)
         report_note(log_report(t->log), "%s: nothing was clearly faster than the default", m->name);
 }
 
@@ -304,11 +304,33 @@ static shoal_code search_role(struct tuning *t, double budget_s) {
         t->kernel[0] = before;
         now->gain = gain;
         note(t, gain);
-        tell(t, gain);
+        tell(t, gain, isinf(budget_s));
     }
     kernel_drop(t->kernel[0].kernel);
     t->kernel[0] = (struct loaded){0};
     return code;
+}
+
+// ---- Is it worth it -----------------------------------------------------------------------------
+
+static uint32_t count_variants(const struct plan *p) {
+    struct kernel_variant list[VARIANT_VALUES];
+    uint32_t count = 0;
+    for (int axis = 0; axis < VARIANT_AXES; axis++)
+        count += codegen_variants(&p->kernel[PLAN_FIRST], p->model->states.count,
+                                  (enum variant_axis)axis, list);
+    return count;
+}
+
+double tuned_cost(const struct plan *p, const struct runner *runner) {
+    const struct loaded *k = &runner->kernel[PLAN_FIRST];
+    if (k->gain > 0 || p->list.of.kind == SAMPLES_OWN)
+        return 0;
+    struct cache *cache = cache_open(runner->how.cache);
+    uint32_t ms = cache ? cache_predict(cache, runner->how.backend->kind, k->length) : 0;
+    double compile = k->compile_s > 0 ? k->compile_s : ms ? ms / 1e3 : assumed_compile_s;
+    cache_close(cache);
+    return count_variants(p) * (compile + RUNS * wanted_s);
 }
 
 shoal_code tuned_search(const struct plan *p, struct runner *runner, const struct batch *b,

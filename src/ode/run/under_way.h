@@ -33,6 +33,8 @@ struct batch_run {
     struct result_view *slice; // of a part of a chunk; NULL: chunks are handed on whole
     struct sink *sink;
     bool begun, sink_failed; // the sink
+    bool tunes;              // a faster kernel may be looked for,
+    double search_s;         // which may take so long; 0: it is not due
     const struct result_list *list;
     uint32_t *chosen; // [signals][rows of the batch's table] see driver_choose; NULL: none are
     shoal_tally *tally;
