@@ -5,6 +5,7 @@
 #include "kernels.h"
 
 #include "base/clock.h"
+#include "device/device.h"
 #include "dispatch/search.h"
 #include "dispatch/tune.h"
 #include "random_model.h"
@@ -128,10 +129,14 @@ static uint32_t packed(uint8_t ways, uint8_t states, uint8_t stages) {
         {[VARIANT_WAYS] = ways, [VARIANT_STATES] = states, [VARIANT_STAGES] = stages}});
 }
 
-static struct made solver_of(const char *options, bool plan) {
-    struct made m = make_solver(model, options, plan, NULL);
+static struct made solver_of_text(const char *text, const char *options, bool plan) {
+    struct made m = make_solver(text, options, plan, NULL);
     REQUIRE(m.code == SHOAL_OK);
     return m;
+}
+
+static struct made solver_of(const char *options, bool plan) {
+    return solver_of_text(model, options, plan);
 }
 
 static const char *variant_of(const struct made *m) {
@@ -179,11 +184,15 @@ TEST(variant_keys) {
     made_free(&base);
 }
 
+// The first parameter is swept.
 static shoal_result *rows_of(struct made *m) {
     shoal_batch *batch = NULL;
+    char sweep[64];
+    snprintf(sweep, sizeof sweep, "%s=lin:0.1:3:99",
+             shoal_model_symbol(m->model, SHOAL_PARAMETER, 0));
     shoal_result *result = NULL;
     REQUIRE(!shoal_batch_new(m->model, &batch, m->log));
-    REQUIRE(!shoal_batch_sweep(batch, "a=lin:0.1:3:99", m->log));
+    REQUIRE(!shoal_batch_sweep(batch, sweep, m->log));
     REQUIRE(!shoal_solver_run(m->solver, batch, &result, m->log));
     shoal_batch_free(batch);
     return result;
@@ -210,12 +219,12 @@ static uint64_t searches(const shoal_log *log) {
 }
 
 // The next process has the variant at once, and gives the bits of the default.
-static void check_bits(const char *options, uint32_t variant) {
-    struct made base = solver_of(options, false);
+static void check_bits(const char *text, const char *options, uint32_t variant) {
+    struct made base = solver_of_text(text, options, false);
     shoal_result *want = rows_of(&base);
     CHECK_INT(searches(base.log), 0); // a run of moments looks for nothing
     plant(&base, variant);
-    struct made m = solver_of(options, false);
+    struct made m = solver_of_text(text, options, false);
     CHECK_MSG(*variant_of(&m), "%s: no variant", options);
     shoal_result *got = rows_of(&m);
     same_rows(&m, want, got, options);
@@ -226,14 +235,36 @@ static void check_bits(const char *options, uint32_t variant) {
 }
 
 TEST(variant_bits) {
-    check_bits("method=tsit5 save=n=4 chunk=20", packed(3, VARIANT_LOOPS, VARIANT_LOOPS));
+    check_bits(model, "method=tsit5 save=n=4 chunk=20", packed(3, VARIANT_LOOPS, VARIANT_LOOPS));
 }
 LONG_TEST(variant_bits_of_methods) {
     static const char *const options[] = {"method=rk4 dt=0.01", "method=rodas5p", "method=kvaerno3",
                                           "method=radau5 precision=f32", "method=dop853 save=n=5"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        check_bits(options[i], packed(4, 0, VARIANT_LOOPS));
-        check_bits(options[i], packed(0, VARIANT_LOOPS, 0));
+        check_bits(model, options[i], packed(4, 0, VARIANT_LOOPS));
+        check_bits(model, options[i], packed(0, VARIANT_LOOPS, 0));
+    }
+}
+
+LONG_TEST(variant_bits_of_random_models) {
+    static const char *const options[] = {"method=tsit5 t1=2", "method=rk4 dt=0.05 t1=2",
+                                          "method=rodas4 t1=2 precision=f32"};
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct random_shape shape = {.states = 4 + (uint32_t)seed * 3,
+                                     .size = 12,
+                                     .temporaries = 2,
+                                     .kind = RANDOM_ALL,
+                                     .gentle = true};
+        struct random_model *m = random_model_new(seed, shape);
+        char *text = random_model_text(m);
+        if (random_model_parameters(m)) {
+            bool out = shape.states > 12; // by default loops
+            check_bits(text, options[seed % 3],
+                       packed(4, out ? VARIANT_WRITTEN_OUT : VARIANT_LOOPS, VARIANT_LOOPS));
+            check_bits(text, options[seed % 3], packed(1, 0, VARIANT_LOOPS));
+        }
+        free(text);
+        random_model_free(m);
     }
 }
 
@@ -289,7 +320,37 @@ LONG_TEST(variant_warm_tunes) {
     made_free(&m);
 }
 
-// Texts that NVRTC compiles: registers are bounded.
+// What NVRTC makes of it, without a GPU.
+static void compile_cuda(struct kernel_plan *plan, const struct model *of) {
+    const struct shoal_backend *b = NULL;
+    struct shoal_device *d = NULL;
+    struct system *s = build_system(of, NULL);
+    struct kernel_source text;
+    struct shoal_bytes bytes = {0};
+    if (device_open_target("sm_90", false, &b, &d, NULL) != SHOAL_OK || !d)
+        check_skip("no NVRTC");
+    plan->target = b->target(d);
+    REQUIRE(s && !codegen_kernel(plan, s, NULL, NULL, &text, NULL));
+    const struct shoal_kernel_text k = {
+        .text = text.text.data, .length = text.text.length, .digest = "0"};
+    CHECK(b->build(d, &k, NULL, &bytes, NULL) == SHOAL_OK && bytes.length);
+    free(bytes.data);
+    kernel_source_free(&text);
+    system_free(s);
+    b->close(d);
+}
+
+LONG_TEST(variant_registers_by_nvrtc) {
+    struct made m = solver_of("method=tsit5", true);
+    struct kernel_plan plan = m.solver->plan->kernel[PLAN_FIRST];
+    plan.variant.value[VARIANT_REGISTERS] = VARIANT_VALUES;
+    compile_cuda(&plan, m.model->model);
+    plan.variant = (struct kernel_variant){
+        {[VARIANT_STATES] = VARIANT_LOOPS, [VARIANT_STAGES] = VARIANT_LOOPS}};
+    compile_cuda(&plan, m.model->model);
+    made_free(&m);
+}
+
 TEST(variant_registers_of_cuda) {
     struct made m = solver_of("method=tsit5", true);
     struct kernel_plan plan = m.solver->plan->kernel[PLAN_FIRST];
