@@ -40,3 +40,10 @@ struct classic classic_of(const struct method *m) {
         c.a[i][i] = m->c[i] == 0 ? 0 : m->gamma;
     return c;
 }
+
+wide classic_weight(const struct method *m, uint32_t i, wide s) {
+    wide sum = 0, power = m->centred ? s - 0.5L : s;
+    for (uint32_t j = m->degree; j-- > 0;)
+        sum = sum * power + m->p[i][j];
+    return sum * s;
+}

@@ -17,5 +17,7 @@ struct classic {
 };
 
 struct classic classic_of(const struct method *m);
+// The weight of stage i in the dense output at t0 + s h.
+wide classic_weight(const struct method *m, uint32_t i, wide s);
 
 #endif

@@ -37,15 +37,18 @@ static void check_orders(int halvings) {
         shoal_method_info m = shoal_method_at(i);
         REQUIRE(m.order < sizeof by_order / sizeof *by_order && by_order[m.order].dt > 0);
         double span = by_order[m.order].span, dt = by_order[m.order].dt;
+        double near = 0.2;
         if (m.stability[0] && m.order < 5) // these show it later
             span /= 2, dt /= 4;
+        if (!strcmp(m.name, "vern9")) // whose terms of orders 10 and 11 reach down to rounding
+            span = 3, dt = 0.15, near = 1;
         double error = fixed_error(m.name, "f64", span, dt);
         for (int k = 1; k <= halvings; k++) {
             double before = error;
             error = fixed_error(m.name, "f64", span, ldexp(dt, -k));
             if (k > 1 && method_find(m.name)->scheme >= DIRK && error < 5e-11)
                 continue; // what iterations leave undone adds up to that
-            CHECK_MSG(fabs(log2(before / error) - m.order) < 0.2, "%s: slope %.3f from %g to %g",
+            CHECK_MSG(fabs(log2(before / error) - m.order) < near, "%s: slope %.3f from %g to %g",
                       m.name, log2(before / error), before, error);
         }
         CHECK_MSG(error > 2e-13, "%s: error %g is rounding", m.name, error);
@@ -130,6 +133,7 @@ TEST(accuracy_evaluations_are_counted) {
         {"method=dopri5", 6, 2},
         {"method=vern7", 10, 2},
         {"method=dop853 dt0=1", 12, 1},
+        {"method=vern9", 16, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct solved s = solve(rotation, "x(0)=lin:-1:1:21", "%s t1=3", cases[i].options);

@@ -84,12 +84,14 @@ LONG_DEVICE_TEST(large_methods) {
     device_compare(device, lorenz96, "method=tsit5 t1=1", sweep("F", 2, 9));
     device_compare(device, lorenz96, "method=dop853 t1=1", sweep("F", 2, 9));
     device_compare(device, pleiades, "method=vern7 t1=0.5 precision=f32", sweep("x1(0)", 2.5, 3.5));
+    device_compare(device, pleiades, "method=vern9 t1=0.5 rtol=1e-10", sweep("x1(0)", 2.5, 3.5));
 }
 
 // ---- What is saved ------------------------------------------------------------------------------
 
 LONG_DEVICE_TEST(series) {
     device_compare(device, lorenz, "method=tsit5 t1=2 save=n=17", sweep("rho", 5, 40));
+    device_compare(device, lorenz, "method=vern9 t1=2 save=n=17", sweep("rho", 5, 40));
     device_compare(device, lorenz, "method=rk4 t1=2 dt=0.01 save=every=0.25 settle=0.5",
                    sweep("rho", 5, 40));
 }

@@ -29,21 +29,37 @@ static void check_orders(int halvings) {
         const char *method;
         double t1, dt, order;
     } cases[] = {
-        {"euler", 2.25, 0x1p-9, 1},       {"midpoint", 2.25, 0x1p-6, 2},
-        {"heun-21", 2.25, 0x1p-6, 2},     {"ralston-33", 2.25, 0x1p-5, 3},
-        {"bs32", 2.25, 0x1p-5, 3},        {"rk4", 2.25, 0x1p-5, 4},
-        {"fehlberg-45", 2.25, 0x1p-5, 4}, {"ck54", 2.25, 0x1p-5, 4},
-        {"dopri5", 2.25, 0x1p-5, 5},      {"tsit5", 2.25, 0x1p-5, 5},
-        {"vern7", 3.25, 0x1p-4, 7},       {"dop853", 3.25, 0x1p-3, 8},
-        {"ode23s", 2.25, 0x1p-8, 2},      {"ros3p", 2.25, 0x1p-7, 3},
-        {"rodas3p", 2.25, 0x1p-7, 3},     {"rodas4", 2.25, 0x1p-7, 4},
-        {"rodas5p", 2.25, 0x1p-6, 5},     {"backward-euler", 2.25, 0x1p-9, 1},
-        {"cn", 2.25, 0x1p-7, 2},          {"gauss-legendre-2", 2.25, 0x1p-7, 2},
-        {"sdirk-2-2", 2.25, 0x1p-7, 2},   {"trbdf2", 2.25, 0x1p-7, 2},
-        {"kvaerno3", 2.25, 0x1p-7, 3},    {"sdirk4", 2.25, 0x1p-6, 4},
-        {"kvaerno5", 2.25, 0x1p-6, 4},    {"gauss-legendre-4", 2.25, 0x1p-6, 3},
-        {"radau3", 2.25, 0x1p-6, 3},      {"gauss-legendre-8", 2.25, 0x1p-4, 5},
-        {"radau5", 2.25, 0x1p-6, 4},      {"radau9", 2.25, 0x1p-3, 6},
+        {"euler", 2.25, 0x1p-9, 1},
+        {"midpoint", 2.25, 0x1p-6, 2},
+        {"heun-21", 2.25, 0x1p-6, 2},
+        {"ralston-33", 2.25, 0x1p-5, 3},
+        {"bs32", 2.25, 0x1p-5, 3},
+        {"rk4", 2.25, 0x1p-5, 4},
+        {"fehlberg-45", 2.25, 0x1p-5, 4},
+        {"ck54", 2.25, 0x1p-5, 4},
+        {"dopri5", 2.25, 0x1p-5, 5},
+        {"tsit5", 2.25, 0x1p-5, 5},
+        {"vern7", 3.25, 0x1p-4, 7},
+        {"dop853", 3.25, 0x1p-3, 8},
+        {"vern9", 3.25, 0x1p-2, 9},
+        {"ode23s", 2.25, 0x1p-8, 2},
+        {"ros3p", 2.25, 0x1p-7, 3},
+        {"rodas3p", 2.25, 0x1p-7, 3},
+        {"rodas4", 2.25, 0x1p-7, 4},
+        {"rodas5p", 2.25, 0x1p-6, 5},
+        {"backward-euler", 2.25, 0x1p-9, 1},
+        {"cn", 2.25, 0x1p-7, 2},
+        {"gauss-legendre-2", 2.25, 0x1p-7, 2},
+        {"sdirk-2-2", 2.25, 0x1p-7, 2},
+        {"trbdf2", 2.25, 0x1p-7, 2},
+        {"kvaerno3", 2.25, 0x1p-7, 3},
+        {"sdirk4", 2.25, 0x1p-6, 4},
+        {"kvaerno5", 2.25, 0x1p-6, 4},
+        {"gauss-legendre-4", 2.25, 0x1p-6, 3},
+        {"radau3", 2.25, 0x1p-6, 3},
+        {"gauss-legendre-8", 2.25, 0x1p-4, 5},
+        {"radau5", 2.25, 0x1p-6, 4},
+        {"radau9", 2.25, 0x1p-3, 6},
     };
     CHECK_INT(shoal_method_count(), sizeof cases / sizeof *cases);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -98,6 +114,16 @@ TEST(dense_saving_changes_nothing) {
         solved_free(&s);
         solved_free(&end);
     }
+}
+
+// Rows of degree 9 in powers of s would lose five digits between steps, all of those f32 has left.
+TEST(dense_high_degree_keeps_digits) {
+    struct solved s = solve(rotation, NULL, "method=vern9 t1=2.25 rtol=1e-13 atol=1e-13 save=n=99");
+    CHECK_MSG(worst_error(&s) < 3e-14, "error %g between steps", worst_error(&s));
+    solved_free(&s);
+    s = solve(rotation, NULL, "method=vern9 t1=2.25 precision=f32 rtol=1e-6 save=n=99");
+    CHECK_MSG(worst_error(&s) < 1e-5, "error %g between steps in f32", worst_error(&s));
+    solved_free(&s);
 }
 
 // A grid far finer than the steps, which cost no evaluation each.

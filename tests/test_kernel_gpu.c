@@ -324,8 +324,8 @@ static void every_ptx(const char *const *kinds, size_t count) {
         }
 }
 LONG_TEST(kernel_gpu_cuda_variants) {
-    static const char *const kinds[] = {"rk4", "heun-21", "tsit5", "dop853"};
-    every_ptx(kinds, 4);
+    static const char *const kinds[] = {"rk4", "heun-21", "tsit5", "dop853", "vern9"};
+    every_ptx(kinds, 5);
 }
 LONG_TEST(kernel_gpu_cuda_variants_implicit) {
     static const char *const kinds[] = {"rodas4", "kvaerno3", "radau5"};

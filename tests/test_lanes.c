@@ -199,6 +199,7 @@ TEST(lanes_rk4_f32) { check_model(lorenz, "method=rk4 dt=0.01 t1=3.005 precision
 LONG_TEST(lanes_dopri5) { check_lanes("method=dopri5 t1=3"); }
 TEST(lanes_vern7) { check_lanes("method=vern7 t1=3 rtol=1e-9"); }
 TEST(lanes_dop853) { check_lanes("method=dop853 t1=3 rtol=1e-9"); }
+LONG_TEST(lanes_vern9) { check_lanes("method=vern9 t1=3 rtol=1e-11"); }
 TEST(lanes_bs32) { check_lanes("method=bs32 t1=2"); }
 LONG_TEST(lanes_fehlberg) { check_lanes("method=fehlberg-45 t1=3"); }
 LONG_TEST(lanes_cash_karp) { check_lanes("method=cash-karp-54 t1=3"); }
@@ -278,6 +279,7 @@ static void check_series(const char *options, const char *save) {
 
 TEST(lanes_series_tsit5) { check_series("method=tsit5 t1=3", "n=37"); }
 TEST(lanes_series_vern7) { check_series("method=vern7 t1=3", "every=0.25"); } // extra stages
+LONG_TEST(lanes_series_vern9) { check_series("method=vern9 t1=3", "n=37"); }  // centred rows
 TEST(lanes_series_hermite) { check_series("method=rk4 dt=0.013 t1=3", "n=20"); }
 TEST(lanes_series_f32) { check_series("method=rk4 dt=0.01 t1=3 precision=f32", "n=7"); }
 

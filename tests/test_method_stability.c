@@ -53,11 +53,8 @@ static plane stability(const struct method *m, const wide *w, plane z) {
 
 // Weights of the solution at t0 + s h.
 static void weights_at(const struct method *m, wide s, wide w[METHOD_ROWS]) {
-    for (uint32_t i = 0; i < m->stages; i++) {
-        w[i] = 0;
-        for (uint32_t j = m->degree; j-- > 0;)
-            w[i] = (w[i] + m->p[i][j]) * s;
-    }
+    for (uint32_t i = 0; i < m->stages; i++)
+        w[i] = classic_weight(m, i, s);
 }
 
 static double growth(const struct method *m, wide s) {

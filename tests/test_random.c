@@ -35,8 +35,8 @@ static struct random_shape some_shape(uint64_t *rng, uint32_t most, enum random_
     return s;
 }
 
-static const char *const explicit_methods[] = {"euler", "rk4",    "heun-21",
-                                               "tsit5", "dop853", "auto"};
+static const char *const explicit_methods[] = {"euler",  "rk4",  "heun-21", "tsit5",
+                                               "dop853", "auto", "vern9"};
 static const char *const implicit_methods[] = {
     "rodas4", "rosenbrock23",   "ros3p",  "kvaerno3",         "trbdf2",
     "sdirk4", "crank-nicolson", "radau5", "gauss-legendre-4", "backward-euler"};
@@ -46,7 +46,7 @@ static struct variant some_variant(uint64_t *rng, bool implicit) {
     const char *target = targets[random_below(rng, 4)];
     struct variant s = {.f32 = random_below(rng, 2), .fast_math = !random_below(rng, 4)};
     s.method =
-        implicit ? implicit_methods[random_below(rng, 10)] : explicit_methods[random_below(rng, 6)];
+        implicit ? implicit_methods[random_below(rng, 10)] : explicit_methods[random_below(rng, 7)];
     s.target = target && rig_has_target(target) ? target : NULL;
     return s;
 }

@@ -111,7 +111,7 @@ static const struct {
 } adaptive[] = {
     {"heun-21", RK23},      {"bogacki-shampine-32", RK23},  {"fehlberg-45", RK45},
     {"cash-karp-54", RK45}, {"dormand-prince-54", RK45},    {"tsit5", RK45},
-    {"vern7", DOP853},      {"dormand-prince-853", DOP853},
+    {"vern7", DOP853},      {"dormand-prince-853", DOP853}, {"vern9", DOP853},
 };
 enum { ADAPTIVE = sizeof adaptive / sizeof *adaptive };
 

@@ -353,9 +353,9 @@ TEST(summary_dense_explicit) {
 
 LONG_TEST(summary_dense_methods) {
     lorenz_make();
-    static const char *const method[] = {"bs32",   "tsit5",    "dopri5", "fehlberg-45",
-                                         "dop853", "rodas5p",  "rodas4", "rosenbrock23",
-                                         "sdirk4", "kvaerno5", "radau5", "auto"};
+    static const char *const method[] = {"bs32",     "tsit5",   "dopri5", "fehlberg-45",  "dop853",
+                                         "vern9",    "rodas5p", "rodas4", "rosenbrock23", "sdirk4",
+                                         "kvaerno5", "radau5",  "auto"};
     static const double rtol[] = {1e-4, 1e-6, 1e-8};
     for (size_t m = 0; m < sizeof method / sizeof *method; m++)
         for (int i = 0; i < (strstr("bs32 rosenbrock23", method[m]) ? 2 : 3); i++)

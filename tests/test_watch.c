@@ -118,6 +118,7 @@ static void check_all(const char *device, const char *options, double direction,
 
 DEVICE_TEST(watch_explicit) { check_all(device, "method=tsit5 rtol=1e-8", 1, 1e-6); }
 LONG_DEVICE_TEST(watch_extra_stages) { check_all(device, "method=vern7 rtol=1e-8", 1, 1e-6); }
+LONG_DEVICE_TEST(watch_centred) { check_all(device, "method=vern9 rtol=1e-8", 1, 1e-6); }
 LONG_DEVICE_TEST(watch_f32) { check_all(device, "method=tsit5 precision=f32", 1, 1e-4); }
 LONG_DEVICE_TEST(watch_backwards) { check_all(device, "method=dopri5 rtol=1e-8", -1, 1e-6); }
 LONG_DEVICE_TEST(watch_rosenbrock) { check_all(device, "method=rodas5p rtol=1e-8", 1, 1e-6); }

@@ -11,13 +11,31 @@
 #else
 #define DENSE_LOOP(q, count) ROLL for (int q = 0; q < count; q++)
 #endif
+#if DEGREE
+#if CENTRED // rows of rk_p are powers of this
+#define DENSE_POWER(theta) ((theta)-R(0.5))
+#else
+#define DENSE_POWER(theta) (theta)
+#endif
+// The weight of stage q, theta times its row of rk_p, as one polynomial: its coefficient of power
+// d.
+INLINE elem dense_coefficient(int q, int d) {
+#if CENTRED
+    return (d ? rk_p[q][d - 1] : 0) + (d < DEGREE ? rk_p[q][d] / 2 : 0);
+#else
+    return d ? rk_p[q][d - 1] : 0;
+#endif
+}
+#endif
+
 // The solution at t0 + theta h inside the step; g still holds its start.
 INLINE void dense_at(const struct group *g, const struct trial *s, real theta, SPACE real *y) {
 #if DEGREE
+    real power = DENSE_POWER(theta);
     STATES(j, 0) y[j] = R(0);
     DENSE_LOOP(q, STAGES + EXTRA) {
         real w = R(rk_p[q][DEGREE - 1]);
-        UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, theta, R(rk_p[q][d]));
+        UNROLL for (int d = DEGREE - 2; d >= 0; d--) w = r_fma(w, power, R(rk_p[q][d]));
         STATES(j, 0) y[j] = r_fma(w, s->k[q][j], y[j]);
     }
 #if IMPLICIT // there a stage is a difference of states, not a slope

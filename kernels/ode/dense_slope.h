@@ -2,10 +2,12 @@
 // The slope of a step's interpolant: how the solution of dense.h changes with theta.
 INLINE void dense_slope(const struct group *g, const struct trial *s, real theta, SPACE real *d) {
 #if DEGREE
+    real power = DENSE_POWER(theta);
     STATES(j, 0) d[j] = R(0);
     DENSE_LOOP(q, STAGES + EXTRA) {
-        real w = R(rk_p[q][DEGREE - 1] * DEGREE);
-        UNROLL for (int i = DEGREE - 2; i >= 0; i--) w = r_fma(w, theta, R(rk_p[q][i] * (i + 1)));
+        real w = R(dense_coefficient(q, DEGREE) * DEGREE);
+        UNROLL for (int i = DEGREE - 1; i > 0; i--) w =
+            r_fma(w, power, R(dense_coefficient(q, i) * i));
         STATES(j, 0) d[j] = r_fma(w, s->k[q][j], d[j]);
     }
 #if !IMPLICIT

@@ -27,6 +27,9 @@
 #ifndef COUNTERS
 #define COUNTERS 0
 #endif
+#ifndef CENTRED
+#define CENTRED 0
+#endif
 #ifndef COMPENSATED
 #define COMPENSATED 0
 #endif

@@ -114,7 +114,19 @@ INLINE void summary_state_at(const struct group *g, const struct trial *s, real 
 // last stage is the slope at the end it is taken as it is.
 enum { PLAIN_START, PLAIN_END, PLAIN_MIDDLE_SLOPE, PLAIN_MIDDLE, PLAIN_MEAN };
 
-#if DEGREE
+#if CENTRED
+INLINE elem plain_weight(int q, int what) {
+    elem mean = 0, power = 1; // of 1/2
+    UNROLL for (int d = 0; d <= DEGREE; d += 2) {
+        mean += dense_coefficient(q, d) * power / (elem)(d + 1);
+        power /= 4;
+    }
+    return what == PLAIN_START          ? q == 0
+           : what == PLAIN_MIDDLE_SLOPE ? dense_coefficient(q, 1)
+           : what == PLAIN_MIDDLE       ? dense_coefficient(q, 0)
+                                        : mean;
+}
+#elif DEGREE
 INLINE elem plain_weight(int q, int what) {
     elem weight = 0, power = 1; // of 1/2
     UNROLL for (int i = 0; i < DEGREE; i++) {
@@ -164,7 +176,11 @@ INLINE real plain_sum(const struct group *g, const struct trial *s, int j, int w
 #endif
 }
 
-// The interpolant of a state in a step: coefficients of the powers of theta, ascending.
+// The interpolant of a state in a step: coefficients of the powers of theta, or of theta - 1/2
+// where the method's rows are centred, ascending.
+#if !DEGREE
+#define DENSE_POWER(theta) (theta)
+#endif
 #define CURVE_TERMS (DEGREE ? DEGREE + 1 : 4)
 struct curve {
     real c[CURVE_TERMS];
@@ -174,16 +190,16 @@ INLINE struct curve curve_of(const struct group *g, const struct trial *s, int j
     struct curve x;
     x.c[0] = g->x.y[j];
 #if DEGREE
-    UNROLL for (int i = 0; i < DEGREE; i++) {
+    UNROLL for (int i = CENTRED ? 0 : 1; i <= DEGREE; i++) {
         real sum = R(0);
         UNROLL for (int q = 0; q < STAGES + EXTRA; q++) {
-            if (rk_p[q][i] != 0)
-                sum = r_fma(R(rk_p[q][i]), s->k[q][j], sum);
+            if (dense_coefficient(q, i) != 0)
+                sum = r_fma(R(dense_coefficient(q, i)), s->k[q][j], sum);
         }
 #if IMPLICIT // there a stage is a difference of states
-        x.c[i + 1] = sum;
+        x.c[i] = sum;
 #else
-        x.c[i + 1] = s->h * sum;
+        x.c[i] = i ? s->h * sum : r_fma(s->h, sum, g->x.y[j]);
 #endif
     }
 #else
@@ -197,20 +213,29 @@ INLINE struct curve curve_of(const struct group *g, const struct trial *s, int j
 
 INLINE real curve_at(const struct curve *x, real theta) {
     real v = x->c[CURVE_TERMS - 1];
-    UNROLL for (int i = CURVE_TERMS - 2; i >= 0; i--) v = r_fma(v, theta, x->c[i]);
+    real power = DENSE_POWER(theta);
+    UNROLL for (int i = CURVE_TERMS - 2; i >= 0; i--) v = r_fma(v, power, x->c[i]);
     return v;
 }
 
 INLINE real curve_slope(const struct curve *x, real theta) {
     real d = x->c[CURVE_TERMS - 1] * R(CURVE_TERMS - 1);
-    UNROLL for (int i = CURVE_TERMS - 2; i >= 1; i--) d = r_fma(d, theta, x->c[i] * R(i));
+    real power = DENSE_POWER(theta);
+    UNROLL for (int i = CURVE_TERMS - 2; i >= 1; i--) d = r_fma(d, power, x->c[i] * R(i));
     return d;
 }
 
 INLINE real curve_bend(const struct curve *x, real theta) {
     real d = x->c[CURVE_TERMS - 1] * R((CURVE_TERMS - 1) * (CURVE_TERMS - 2));
-    UNROLL for (int i = CURVE_TERMS - 2; i >= 2; i--) d = r_fma(d, theta, x->c[i] * R(i * (i - 1)));
+    real power = DENSE_POWER(theta);
+    UNROLL for (int i = CURVE_TERMS - 2; i >= 2; i--) d = r_fma(d, power, x->c[i] * R(i * (i - 1)));
     return d;
+}
+
+// At the start of the step.
+INLINE real curve_first(const struct curve *x) { return CENTRED ? curve_at(x, R(0)) : x->c[0]; }
+INLINE real curve_first_slope(const struct curve *x) {
+    return CENTRED ? curve_slope(x, R(0)) : x->c[1];
 }
 
 #ifdef SUMMARY_GAUSS
@@ -263,10 +288,10 @@ INLINE void summary_noises(const struct shoal_args *a, struct group *g, const st
 #if ADAPTIVE && defined SUMMARY_RIPPLE
 // How far the interpolant of a state is from the cubic with the same ends.
 INLINE real curve_apart(const struct curve *x, real theta) {
-    real d0 = x->c[1], d1 = curve_slope(x, R(1)), one = R(1) - theta;
-    real change = curve_at(x, R(1)) - x->c[0];
+    real d0 = curve_first_slope(x), d1 = curve_slope(x, R(1)), one = R(1) - theta;
+    real first = curve_first(x), change = curve_at(x, R(1)) - first;
     real bend = r_fma(one, d0 - change, theta * (change - d1));
-    return r_abs(x->c[0] + theta * change + theta * one * bend - curve_at(x, theta));
+    return r_abs(first + theta * change + theta * one * bend - curve_at(x, theta));
 }
 
 // A state at rest, whose steps stability holds down, ripples by some hundred tolerances. A step is
@@ -276,7 +301,8 @@ INLINE real curve_apart(const struct curve *x, real theta) {
 // wiggle of the interpolant between ends that are right, which its last coefficient shows.
 INLINE real state_ripple(const struct group *g, const struct trial *s, int j, real noise) {
     struct curve x = curve_of(g, s, j);
-    real first = x.c[1], last = curve_slope(&x, R(1)), middle = curve_slope(&x, R(0.5));
+    real first = curve_first_slope(&x), last = curve_slope(&x, R(1)),
+         middle = curve_slope(&x, R(0.5));
     real bend = r_abs(first + last - middle - middle);
     real steepest = r_at_least(r_abs(middle), r_at_least(r_abs(first), r_abs(last)));
     real apart = r_at_least(curve_apart(&x, R(0.5)), curve_apart(&x, R(0.83)));

@@ -477,6 +477,8 @@ static void put_sizes(struct assembly *a) {
     define(a, "SECOND_ERROR", has_second_error(m));
     define(a, "EXTRA", a->dense ? m->extra : 0);
     define(a, "DEGREE", a->dense ? m->degree : 0);
+    if (a->dense && m->centred)
+        define(a, "CENTRED", 1);
     if (is_implicit(a))
         define_linear(a);
     if (p->stiff)

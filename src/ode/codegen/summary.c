@@ -471,14 +471,18 @@ static void put_gauss(struct buf *out, const struct method *m) {
 // Interpolants of high order show it more by being apart. A wiggle between right ends is twice as
 // far from the cubic with these ends as the last coefficient says: an interpolant of degree 4 is
 // that coefficient away times the square of theta (1 - theta), and one of degree 7, in steps at the
-// limit of its stability, 0.0012 of it.
+// limit of its stability, 0.0012 of it; both are about ten times the least that a polynomial with
+// that coefficient can be, and so is what is taken for degree 9.
 static void put_ripple(struct buf *out, const struct method *m) {
     if (m->scheme != EXPLICIT)
         return;
     buf_puts(out, "#define SUMMARY_RIPPLE ");
     codegen_number(out, m->order > 5 ? 0.15 : 1.75 / method_stability(m));
     buf_puts(out, "\n#define SUMMARY_WIGGLE ");
-    codegen_number(out, m->degree < 4 ? 0 : m->degree == 4 ? 0.125 : 0.0024);
+    codegen_number(out, m->degree < 4    ? 0
+                        : m->degree == 4 ? 0.125
+                        : m->degree > 7  ? 0.00015
+                                         : 0.0024);
     buf_puts(out, "\n");
 }
 

@@ -3,10 +3,12 @@
 //
 // A row holds everything a kernel needs; nothing else in the project knows a coefficient. Weights
 // are for y1 = y0 + h sum b_i k_i and err = h sum e_i k_i. Dense output is
-// y(t0 + s h) = y0 + h sum_i k_i sum_j p[i][j] s^(j+1), over the stages and the extra stages, which
-// are computed only in a step that has a sample in it. A method of degree 0 uses the cubic Hermite
-// polynomial through both ends, with f(t1, y1) that the next step needs anyway. Every method with
-// an interpolant of its own is FSAL, so f(t1, y1) is always its stage `stages - 1`.
+// y(t0 + s h) = y0 + h sum_i k_i s sum_j p[i][j] s^j, over the stages and the extra stages, which
+// are computed only in a step that has a sample in it. The rows of a centred method are powers of
+// s - 1/2 instead: those of s are large and cancel, which costs five digits in degree 9. A method
+// of degree 0 uses the cubic Hermite polynomial through both ends, with f(t1, y1) that the next
+// step needs anyway. Every method with an interpolant of its own is FSAL, so f(t1, y1) is always
+// its stage `stages - 1`.
 //
 // The stages of an implicit method are differences of states, so there is no h in front of b, e and
 // p, and the matrix of a step is made of the Jacobian J of its start. It always has an interpolant
@@ -31,10 +33,10 @@
 #include <stdint.h>
 
 enum {
-    METHOD_STAGES = 13,
-    METHOD_EXTRA = 5,
+    METHOD_STAGES = 17,
+    METHOD_EXTRA = 9,
     METHOD_ROWS = METHOD_STAGES + METHOD_EXTRA,
-    METHOD_DEGREE = 7,
+    METHOD_DEGREE = 9,
     METHOD_NODES = 5 // stages of a collocation method
 };
 
@@ -75,6 +77,7 @@ struct method {
     double extra_c[METHOD_EXTRA];
     double extra_a[METHOD_EXTRA][METHOD_ROWS]; // over the stages, then the extras before it
     uint32_t degree;                           // of the dense output polynomial; 0: Hermite
+    bool centred;                              // EXPLICIT: p is powers of s - 1/2
     double p[METHOD_ROWS][METHOD_DEGREE];      // rows: stages, then extras
     enum scheme scheme;
     enum stability stability;
