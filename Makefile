@@ -140,9 +140,10 @@ test-long: TEST_ARGS := --long
 test-long: test
 
 bench: setup-bench
-	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench $(BUILD)/bench/log_cost \
-	    $(BUILD)/bench/warm
+	@$(MAKE) --no-print-directory -s all bench-peers $(BUILD)/bench/bench $(BUILD)/bench/digits \
+	    $(BUILD)/bench/log_cost $(BUILD)/bench/warm
 	$(BUILD)/bench/bench $(BUILD)/bench
+	$(BUILD)/bench/digits $(BUILD)/bench
 	$(BUILD)/bench/log_cost
 	$(BUILD)/bench/warm $(BUILD)
 # Minutes. The picture of docs/performance.md is made by STIFF_SVG=docs/work_precision.svg.
@@ -179,7 +180,7 @@ bench-grids: python
 bench-python: python
 	@$(MAKE) --no-print-directory -s $(BUILD)/bench/python
 	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/python.py $(BUILD)/bench/python
-BENCHES := bench dispatch gpu grid log_cost plot python start stiff warm
+BENCHES := bench digits dispatch gpu grid log_cost plot python start stiff warm
 $(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)

@@ -4,7 +4,8 @@
 CXX ?= c++
 comma := ,
 BENCH_CFLAGS := -O3 -march=native -D_GNU_SOURCE
-BENCH_PEERS := $(BUILD)/bench/peak $(BUILD)/bench/peer_odeint $(BUILD)/bench/peer_arkode
+BENCH_PEERS := $(BUILD)/bench/peak $(BUILD)/bench/peer_odeint $(BUILD)/bench/peer_arkode \
+	$(BUILD)/bench/heyoka/here
 SUNDIALS_LIBS ?= -lsundials_arkode -lsundials_nvecserial -lsundials_generic
 # SUNDIALS=PREFIX takes one that was installed there, with its core named by SUNDIALS_CORE (version 7: core). The
 # package of Debian 12 is compiled without optimisation: CVODE takes five times as long as it could.
@@ -38,6 +39,12 @@ $(BUILD)/bench/peer_arkode: bench/peer_arkode.c bench/lorenz.h bench/bench.mk
 	@if ! $(call has_header,$(CC),c,arkode/arkode_erkstep.h); then \
 	    rm -f $@; echo "bench: no SUNDIALS ARKODE: install libsundials-dev to compare with it"; \
 	else set -x; $(CC) -std=gnu17 $(WARN) $(BENCH_CFLAGS) $< -o $@ $(SUNDIALS_LIBS) -lm; fi
+
+# From PyPI, in an environment of its own.
+$(BUILD)/bench/heyoka/here: bench/bench.mk
+	@mkdir -p $(BUILD)/bench
+	@if $(PYTHON) -m venv $(@D) && $(@D)/bin/pip install -q heyoka; then touch $@; \
+	else rm -rf $(@D); echo "bench: heyoka could not be installed from PyPI: it is not compared with"; fi
 
 $(BUILD)/bench/stiff: bench/stiff.h
 $(BUILD)/bench/peer_cvode: bench/peer_cvode.c bench/stiff.h bench/bench.mk
