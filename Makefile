@@ -93,7 +93,7 @@ help:
 	@echo 'make bench     compare with peers and with the peak of this machine'
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
-	@echo 'make bench-mpi  two ranks of shoal-mpi against two threads, and what a request takes rank 0'
+	@echo 'make bench-mpi  two ranks of shoal-mpi against two threads, and what many ask of rank 0'
 	@echo 'make bench-grid  pipelines of grids on one core against NumPy, and generations against a loop by hand'
 	@echo 'make bench-grids  batches of grids from Python against NumPy and CuPy, and auto against devices (TABLE=auto)'
 	@echo 'make bench-start  a process of 20 runs on a GPU beside cuInit and a context alone'
@@ -153,9 +153,12 @@ bench-stiff: setup-bench
 	$(BUILD)/bench/stiff $(BUILD)/bench $(BUILD)/bench/stiff.csv
 	@if command -v python3 >/dev/null; then python3 tools/work_precision.py $(BUILD)/bench/stiff.csv $(STIFF_SVG); \
 	else echo 'bench: no python3: no picture'; fi
-# mpirun -n 2 against two threads, and what rank 0 has to do for 64.
+# mpirun -n 2 against two threads, what rank 0 has to do for 64, and what it would have to for more.
+$(BUILD)/bench/sleepers: bench/sleepers.c $(MPI_OBJ) $(filter-out $(BUILD)/cli/alone.o,$(CLI_OBJ)) $(BUILD)/libshoal.a
+	@mkdir -p $(@D)
+	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CFLAGS) -Wl,--wrap=shoal_solver_run_ranges $^ -o $@ $(LIBS)
 .PHONY: bench-mpi
-bench-mpi: all mpi
+bench-mpi: all mpi $(BUILD)/bench/sleepers
 	$(PYTHON) bench/mpi.py $(BUILD)
 bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two ranks of shoal-mpi against two threads of shoal, and what messages of 64 ranks take rank 0.
+"""Two ranks of shoal-mpi against two threads of shoal, and what 64 ranks and more ask of rank 0.
 
     python3 bench/mpi.py BUILD
 
@@ -13,7 +13,10 @@ import subprocess
 import sys
 import tempfile
 
+import mpi_scale
+
 ROUNDS = 5
+SLEEP_S = 8  # of each rank
 MODEL = """par rho=28
 init x=1, y=1, z=1
 x'=10*(y-x)
@@ -55,20 +58,31 @@ def compare(build, place):
           f"{ranks[1] / threads[1]:.3f}")
 
 
-def messages(build, place):
-    """Many ranks on few cores: only what rank 0 does for them is of interest."""
-    chunk = os.environ.get("MPI_CHUNK", "100")
-    said, _ = run(["mpirun", "-n", "64", f"{build}/shoal-mpi", "run", f"{place}/lorenz.ode",
-                   "--device", "cpu", "--threads", "1", "--t1", "0.1", "-v", "--chunk", chunk,
-                   "--sweep", "rho=lin:0:28:400000", "-o", f"{place}/out.npz"])
+def costs(said):
+    """Of rank 0: how many requests and messages, microseconds of each, and bytes."""
     line = re.search(r"^ranks .*$", said, re.M).group(0)
     print(line)
-    asks, ask_us, data, data_us, size = map(float, re.search(
+    return map(float, re.search(
         r"asked (\d+) times \(([0-9.]+) us each\), sent (\d+) messages \(([0-9.]+) us each\), "
         r"(\d+) bytes", line).groups())
-    cost = ask_us + data_us
-    print(f"a range of one message: {cost:.1f} us of rank 0, {size / data:.0f} bytes; 10,000 GPUs "
-          f"keep it busy for 30 % with ranges of {cost * 1e-6 * 1e4 / 0.3:.2f} s")
+
+
+def sleepers(build, place):
+    """64 ranks that sleep: how busy rank 0 is, and how much of the time they work."""
+    chunk, ranks = float(os.environ.setdefault("MPI_CHUNK", "100")), 64
+    rate = 8 * chunk / 0.5  # eight messages for each half second
+    os.environ["MPI_RATE"] = str(rate)
+    rows = int(ranks * rate * SLEEP_S)
+    said, _ = run(["mpirun", "-n", str(ranks), f"{build}/bench/sleepers", "run",
+                   f"{place}/lorenz.ode", "--device", "cpu", "--threads", "1", "--t1", "0.1", "-v",
+                   "--chunk", f"{chunk:.0f}", "--sweep", f"rho=lin:0:28:{rows}",
+                   "-o", f"{place}/out.npz"])
+    asks, ask_us, data, data_us, size = costs(said)
+    wall = seconds(said)
+    print(f"{ranks} ranks that sleep: rank 0 busy {1e-4 * (asks * ask_us + data * data_us) / wall:.1f} % "
+          f"(bar 30), ranks work {100 * SLEEP_S / wall:.1f} % of the time, {size / data:.0f} bytes a "
+          "message")
+    mpi_scale.show(ask_us, data_us, (512, 2000, 10000))
 
 
 def main():
@@ -78,7 +92,7 @@ def main():
         with open(f"{place}/lorenz.ode", "w", encoding="ascii") as model:
             model.write(MODEL)
         compare(sys.argv[1], place)
-        messages(sys.argv[1], place)
+        sleepers(sys.argv[1], place)
 
 
 main()
