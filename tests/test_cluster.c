@@ -99,7 +99,7 @@ static const char srun_ranks[] =
     "mpirun -n 3 \"$@\" --device cpu --chunk 100 & pid=$!\n"
     ": > told\n"
     "until [ -s out.npz.part.journal ]; do sleep 0.01; done\n"
-    "kill -USR1 $(pgrep -P $pid)\n" // as srun does
+    "kill -USR1 $(pgrep -P $(pgrep -P $pid hydra_pmi || echo $pid))\n" // as srun does
     "wait $pid\n";
 
 TEST(cluster_mpi_script) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Many processes that run one batch: the file is that of one, whatever becomes of a rank.
 #include "check.h"
+#include "ranks.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -11,25 +11,13 @@
 
 #define SHOAL(...) RUN(check_shoal(), __VA_ARGS__)
 
-static char program[PATH_MAX];
-
-static bool is_there(const char *command) {
-    return RUN("sh", "-c", "command -v \"$0\"", command).status == 0;
-}
+static const char *program;
 
 static void place(void) {
     char *shoal = check_keep(realpath(check_shoal(), NULL));
     REQUIRE(shoal != NULL);
-    snprintf(program, sizeof program, "%s-mpi", shoal);
-    if (!is_there("mpirun"))
-        check_skip("mpirun is not installed");
-    if (access(program, X_OK))
-        check_skip("%s is not there: make mpi", program);
+    program = ranks_program();
     setenv("SHOAL_BIN", shoal, 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
-    setenv("OMPI_MCA_orte_tmpdir_base", "/tmp", 1); // names of sockets are short
     REQUIRE(chdir(check_dir()) == 0);
     check_write("m.ode", "par a=1, b=2\nx'=-a*x+b\ny'=x-y\ninit x=1\n@ t1=3, method=tsit5\n");
     check_write("b.csv", "b,_id\n1,one\n2,\"two, or\n\"\"more\"\"\"\n3,\n4,four\n");
@@ -108,48 +96,19 @@ static bool has_ranges(const char *journal) {
     return has;
 }
 
-enum { RANKS_MOST = 8 };
-
-static int find_ranks(pid_t mpirun, char *out[RANKS_MOST]) {
-    char parent[32];
-    int n = 0;
-    snprintf(parent, sizeof parent, "%d", mpirun);
-    for (char *rest, *p = strtok_r(RUN("pgrep", "-P", parent).out, "\n", &rest);
-         p && n < RANKS_MOST; p = strtok_r(NULL, "\n", &rest))
-        out[n++] = p;
-    return n;
-}
-
-// The process of a rank.
-static pid_t find_rank(pid_t mpirun, char number) {
-    char *rank[RANKS_MOST];
-    for (int i = find_ranks(mpirun, rank); i-- > 0;) {
-        char path[64], want[] = "OMPI_COMM_WORLD_RANK=?", text[65536];
-        want[sizeof want - 2] = number;
-        snprintf(path, sizeof path, "/proc/%s/environ", rank[i]);
-        FILE *f = fopen(path, "re");
-        size_t n = f ? fread(text, 1, sizeof text, f) : 0;
-        if (f)
-            fclose(f);
-        if (n && memmem(text, n, want, sizeof want))
-            return (pid_t)atoi(rank[i]);
-    }
-    return 0;
-}
-
 #define LONG_JOB(rows) "--sweep", "a=lin:1:2:" rows, "--device", "cpu", "--chunk", "2000"
 #define SHORT "2000000"
 #define LONG "10000000"
 
-// A signal to a rank, or (0) to mpirun itself.
-static void stop_and_go_on(const char *const *argv, int number, char which, const char *again) {
+// A signal to a rank, or (-1) to mpirun itself.
+static void stop_and_go_on(const char *const *argv, int number, int which, const char *again) {
     pid_t mpirun = start(argv), rank = 0;
     for (int i = 0; i < 3000 && !has_ranges("o.npz.part.journal"); i++)
         nap();
     REQUIRE(has_ranges("o.npz.part.journal"));
-    if (which)
-        REQUIRE((rank = find_rank(mpirun, which)) > 0);
-    kill(which ? rank : mpirun, number);
+    if (which >= 0)
+        REQUIRE((rank = ranks_find_one(mpirun, which)) > 0);
+    kill(which >= 0 ? rank : mpirun, number);
     int status = 0;
     waitpid(mpirun, &status, 0);
     CHECK(WEXITSTATUS(status) != 0 || WIFSIGNALED(status));
@@ -165,7 +124,7 @@ LONG_TEST(mpi_goes_on_after_a_kill) {
     place();
     const char *const argv[] = {"mpirun", "-n", "3",     program,         "run", "m.ode",
                                 "-q",     "-o", "o.npz", LONG_JOB(SHORT), NULL};
-    stop_and_go_on(argv, SIGKILL, '1', "2");
+    stop_and_go_on(argv, SIGKILL, 1, "2");
     REQUIRE(SHOAL("run", "m.ode", "-q", "-o", "r.npz", LONG_JOB(SHORT)).status == 0);
     CHECK(same("o.npz", "r.npz"));
 }
@@ -175,19 +134,19 @@ LONG_TEST(mpi_goes_on_after_a_stop) {
     const char *const argv[] = {"mpirun", "-n", "3",     program,        "run", "m.ode",
                                 "-q",     "-o", "o.npz", LONG_JOB(LONG), NULL};
     REQUIRE(SHOAL("run", "m.ode", "-q", "-o", "r.npz", LONG_JOB(LONG)).status == 0);
-    stop_and_go_on(argv, SIGUSR1, '0', "1");
+    stop_and_go_on(argv, SIGUSR1, 0, "1");
     CHECK(same("o.npz", "r.npz"));
-    stop_and_go_on(argv, SIGTERM, 0, "4");
+    stop_and_go_on(argv, SIGTERM, -1, "4");
     CHECK(same("o.npz", "r.npz"));
 }
 
 // ---- Ranks that wait ----------------------------------------------------------------------------
 
 // Seconds of a processor that a process took so far.
-static double cpu_of(const char *pid) {
+static double cpu_of(pid_t pid) {
     char path[64];
     unsigned long user = 0, kernel = 0;
-    snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
     char *text = check_read(path), *behind = text ? strrchr(text, ')') : NULL;
     if (behind)
         sscanf(behind, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel);
@@ -205,8 +164,8 @@ TEST(mpi_ranks_sleep) {
     pid_t mpirun = start(argv);
     for (int i = 0; i < 3000 && access("o.csv.part", F_OK); i++)
         nap();
-    char *rank[RANKS_MOST];
-    int ranks = find_ranks(mpirun, rank), busy = 0;
+    pid_t rank[RANKS_MOST];
+    int ranks = ranks_find(mpirun, rank), busy = 0;
     double before[RANKS_MOST];
     CHECK_INT(ranks, 4);
     for (int i = 0; i < 20; i++)

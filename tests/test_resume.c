@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs that are killed, stopped or refused, and go on: the file is then that of one run.
 #include "check.h"
+#include "ranks.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -269,22 +270,10 @@ static uint64_t rows_run(const char *log) {
 
 // ---- Who is killed ------------------------------------------------------------------------------
 
-enum { RANKS_MOST = 4 };
-
-static int find_ranks(pid_t mpirun, pid_t rank[RANKS_MOST]) {
-    char parent[32], *rest;
-    int n = 0;
-    snprintf(parent, sizeof parent, "%d", mpirun);
-    for (char *p = strtok_r(RUN("pgrep", "-P", parent).out, "\n", &rest); p && n < RANKS_MOST;
-         p = strtok_r(NULL, "\n", &rest))
-        rank[n++] = (pid_t)atoi(p);
-    return n;
-}
-
 // Any of the ranks of mpirun, or all of them.
 static void send_ranks(pid_t mpirun, int number) {
     pid_t rank[RANKS_MOST];
-    int ranks = find_ranks(mpirun, rank), one = (int)(uniform() * (ranks + 1));
+    int ranks = ranks_find(mpirun, rank), one = (int)(uniform() * (ranks + 1));
     for (int i = 0; i < ranks; i++)
         if (one == ranks || i == one)
             kill(rank[i], number);
@@ -316,14 +305,7 @@ static struct victim two_devices(const char *device) {
 }
 
 static struct victim four_ranks(void) {
-    static char program[4096];
-    snprintf(program, sizeof program, "%s-mpi", check_shoal());
-    if (access(program, X_OK) || RUN("sh", "-c", "command -v mpirun").status)
-        check_skip("mpirun or %s is not there", program);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
-    setenv("OMPI_MCA_orte_tmpdir_base", "/tmp", 1); // names of sockets are short
+    const char *program = ranks_program();
     return (struct victim){{{{"mpirun", "-n", "4", program}, "cpu"},
                             {{"mpirun", "-n", "3", program}, "cpu"},
                             {{check_shoal()}, "cpu"}},
