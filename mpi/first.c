@@ -26,6 +26,7 @@ static struct first {
     int met, left;
     int failed;           // ranks that left because they had to
     shoal_gather *gather; // NULL: not yet, or no more
+    uint64_t mark;        // of its file
     bool over;            // nobody gets rows any more
     shoal_code code;      // of the gather
     shoal_log *log;       // of the thread
@@ -64,6 +65,7 @@ static void answer(struct first *f, int rank) {
     if (take == SHOAL_TAKE_NONE)
         o->has = (struct rows){0};
     o->asks = false;
+    o->has.mark = f->mark;
     send_bytes(&o->has, sizeof o->has, rank, TAG_ROWS);
 }
 
@@ -244,7 +246,7 @@ static bool next(void *user, uint64_t least, uint64_t wanted, uint64_t *start, u
         shoal_taker taker = {(uint64_t)(f->count - left), least, wanted, 0, "rank 0"};
         shoal_take take = shoal_gather_take(f->gather, &taker, start, rows);
         if (take == SHOAL_TAKE_ROWS) {
-            o->has = (struct rows){*start, *rows};
+            o->has = (struct rows){*start, *rows, 0};
             return true;
         }
         if (take == SHOAL_TAKE_NONE && left == f->count - 1)
@@ -317,6 +319,7 @@ static shoal_code share_out(struct first *f, const struct ranks_job *job) {
         return code;
     pthread_mutex_lock(&f->lock);
     f->gather = gather;
+    f->mark = f->count > 1 ? shoal_gather_mark(gather) : 0;
     pthread_mutex_unlock(&f->lock);
     shoal_solver_on_progress(job->solver, on_progress, &own);
     code = compute(&own);

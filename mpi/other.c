@@ -10,8 +10,10 @@ enum { RANKS_USUAL = 256 };
 
 struct other {
     const struct ranks_job *job;
-    uint64_t longer;  // ranges are, so many times
-    struct left left; // what is told at the end
+    uint64_t longer;      // ranges are, so many times
+    shoal_direct *direct; // in the file, where rows go; NULL: nobody knows
+    bool looked, open;    // for it; it is there
+    struct left left;     // what is told at the end
 };
 static bool has_left; // it was told
 
@@ -35,6 +37,8 @@ static bool next(void *user, uint64_t least, uint64_t wanted, uint64_t *first, u
         if (is_stopped())
             return false;
     receive(&status, &answer, sizeof answer);
+    o->open = o->looked ? o->open : shoal_direct_open(o->direct, answer.mark);
+    o->looked = true;
     *first = o->left.first = answer.first;
     *rows = answer.rows;
     o->left.done = 0;
@@ -44,8 +48,14 @@ static bool next(void *user, uint64_t least, uint64_t wanted, uint64_t *first, u
 static shoal_code done(void *user, uint64_t first, uint64_t rows, const void *bytes,
                        size_t length) {
     struct other *o = user;
+    const void *less;
+    size_t less_length;
     (void)first;
-    send_bytes(bytes, length, 0, TAG_DATA);
+    if (o->open &&
+        shoal_direct_put(o->direct, bytes, length, &less, &less_length, NULL) == SHOAL_OK)
+        send_bytes(less, less_length, 0, TAG_DATA);
+    else
+        send_bytes(bytes, length, 0, TAG_DATA);
     o->left.done += rows;
     return SHOAL_OK;
 }
@@ -63,8 +73,10 @@ static shoal_code run(const struct ranks_job *job) {
     struct other o = {
         .job = job, .longer = 1 + (uint64_t)ranks / RANKS_USUAL, .left.first = UINT64_MAX};
     shoal_ranges ranges = {sizeof ranges, &o, next, done};
+    shoal_direct_new(job->solver, job->batch, job->path, &o.direct, NULL);
     shoal_solver_on_progress(job->solver, on_progress, &o);
     shoal_code code = shoal_solver_run_ranges(job->solver, job->batch, &ranges, job->log);
+    shoal_direct_free(o.direct);
     o.left.code = code;
     leave(&o.left);
     return code;

@@ -33,6 +33,7 @@ struct ask {
 };
 struct rows {
     uint64_t first, rows; // rows 0: there are no more
+    uint64_t mark;        // of the file; 0: rows are to be sent
 };
 struct left {
     int64_t code;         // a shoal_code: of the run, or of what was before

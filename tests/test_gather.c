@@ -188,8 +188,56 @@ static uint64_t first_of(const struct pieces *p, size_t i) {
     return first;
 }
 
+static shoal_direct *open_direct(struct rig *r, shoal_gather *g, const char *path) {
+    shoal_direct *d = NULL;
+    uint64_t mark = shoal_gather_mark(g);
+    REQUIRE(mark && shoal_direct_new(r->solver, r->batch, path, &d, r->log) == SHOAL_OK);
+    CHECK(!shoal_direct_open(d, mark + 1)); // it is another file
+    REQUIRE(shoal_direct_open(d, mark));
+    return d;
+}
+
+// A piece, whose numbers go to their place where `d` is not NULL.
+static shoal_code put_direct(struct rig *r, shoal_gather *g, shoal_direct *d,
+                             const struct pieces *p, size_t i) {
+    const void *bytes = p->bytes[i];
+    size_t length = p->length[i];
+    if (d)
+        CHECK_INT(shoal_direct_put(d, p->bytes[i], p->length[i], &bytes, &length, r->log),
+                  SHOAL_OK);
+    return shoal_gather_put(g, bytes, length, r->log);
+}
+
+// Rows by turns in their place and as they are; a file that has no places takes none.
+TEST(gather_takes_rows_in_their_place) {
+    REQUIRE(chdir(check_dir()) == 0);
+    for (int k = 0; k < JOBS; k++) {
+        struct rig r = make(&jobs[k], false);
+        struct pieces *p = run_pieces(&r, 0);
+        shoal_gather *g = NULL, *csv = NULL;
+        REQUIRE(shoal_solver_run_file(r.solver, r.batch, "r.npz", NULL, r.log) == SHOAL_OK);
+        REQUIRE(shoal_gather_new(r.solver, r.batch, "o.npz", &g, r.log) == SHOAL_OK);
+        REQUIRE(shoal_gather_new(r.solver, r.batch, "o.csv", &csv, r.log) == SHOAL_OK);
+        CHECK_INT(shoal_gather_mark(csv), 0);
+        if (shoal_gather_mark(g)) { // steps have no places
+            shoal_direct *d = open_direct(&r, g, "o.npz");
+            CHECK_INT(put_direct(&r, csv, d, p, 0), SHOAL_INPUT);
+            CHECK_HAS(last_message(r.log), "their numbers are elsewhere");
+            for (size_t i = 0; i < p->count; i++)
+                CHECK_INT(put_direct(&r, g, i % 3 ? d : NULL, p, i), SHOAL_OK);
+            shoal_direct_free(d);
+            CHECK_INT(shoal_gather_end(g, NULL, r.log), SHOAL_OK);
+            CHECK_MSG(same("r.npz", "o.npz"), "job %d", k);
+        }
+        shoal_gather_free(g);
+        shoal_gather_free(csv);
+        free_pieces(p);
+        end(&r);
+    }
+}
+
 // A job that stopped with all rows but one piece behind row 100; the first row of it.
-static uint64_t stop_with_a_gap(const char *path) {
+static uint64_t stop_with_a_gap(const char *path, bool direct) {
     struct rig r = make(&jobs[0], false);
     struct pieces *p = run_pieces(&r, 0);
     shoal_gather *g = NULL;
@@ -199,9 +247,11 @@ static uint64_t stop_with_a_gap(const char *path) {
         if (first_of(p, i) >= 100 && first_of(p, i) < missing)
             missing = first_of(p, i);
     REQUIRE(shoal_gather_new(r.solver, r.batch, path, &g, r.log) == SHOAL_OK);
+    shoal_direct *d = direct ? open_direct(&r, g, path) : NULL;
     for (size_t i = 0; i < p->count; i++)
         if (first_of(p, i) != missing)
-            CHECK_INT(shoal_gather_put(g, p->bytes[i], p->length[i], r.log), SHOAL_OK);
+            CHECK_INT(put_direct(&r, g, d, p, i), SHOAL_OK);
+    shoal_direct_free(d);
     CHECK_INT(shoal_gather_end(g, &tally, r.log), SHOAL_STOPPED);
     CHECK(!tally.complete && tally.done == missing);
     shoal_gather_free(g);
@@ -215,7 +265,7 @@ static uint64_t stop_with_a_gap(const char *path) {
 TEST(gather_goes_on_from_what_there_is) {
     REQUIRE(chdir(check_dir()) == 0);
     shoal_taker taker = {.takers = 2, .least = 1000, .wanted = 1000};
-    uint64_t missing = stop_with_a_gap("o.npz"), first = 0, rows = 0;
+    uint64_t missing = stop_with_a_gap("o.npz", true), first = 0, rows = 0;
     struct rig r = make(&jobs[0], true);
     shoal_gather *g = NULL;
     REQUIRE(shoal_gather_new(r.solver, r.batch, "o.npz", &g, r.log) == SHOAL_OK);
@@ -236,7 +286,7 @@ TEST(gather_stopped_rows_are_nan) {
     end(&r);
     if (code != SHOAL_OK || !python)
         check_skip("no HDF5, or no Python with h5py");
-    stop_with_a_gap("o.h5");
+    stop_with_a_gap("o.h5", false);
     struct check_output o =
         RUN(python, "-c",
             "import h5py, numpy as np\n"
@@ -265,12 +315,14 @@ TEST(gather_notices_damaged_rows_ahead) {
     static const size_t at[] = {0, 10, 40, 48, 56, 64, 100, 150, 900, 5000};
     REQUIRE(chdir(check_dir()) == 0);
     struct rig r = make(&jobs[0], true);
-    for (int e = 0; e < 2; e++) {
-        const char *ref = e ? "r.csv" : "r.npz", *out = e ? "o.csv" : "o.npz";
+    for (int e = 0; e < 3; e++) { // the last: in their place
+        const char *ref = e == 1 ? "r.csv" : "r.npz", *out = e == 1 ? "o.csv" : "o.npz";
         REQUIRE(shoal_solver_run_file(r.solver, r.batch, ref, NULL, r.log) == SHOAL_OK);
         for (size_t i = 0; i < 2 * sizeof at / sizeof *at; i++) {
-            const char *ahead = e ? "o.csv.part.ahead" : "o.npz.part.ahead";
-            stop_with_a_gap(out);
+            const char *ahead = e == 1 ? "o.csv.part.ahead" : "o.npz.part.ahead";
+            stop_with_a_gap(out, e == 2);
+            if (e == 2)
+                flip(out, 300 + 800 * i);
             if (i % 2)
                 flip(ahead, at[i / 2]);
             else

@@ -185,6 +185,11 @@ CODE(shoal_gather_put, NULL, NULL, 0, NULL)
 GIVES(shoal_gather_done, 0, NULL)
 CODE(shoal_gather_end, NULL, NULL, NULL)
 DOES(shoal_gather_free, NULL)
+GIVES(shoal_gather_mark, 0, NULL)
+CODE(shoal_direct_new, NULL, NULL, NULL, NULL, NULL)
+GIVES(shoal_direct_open, false, NULL, 0)
+CODE(shoal_direct_put, NULL, NULL, 0, NULL, NULL, NULL)
+DOES(shoal_direct_free, NULL)
 CODE(shoal_solver_warm, NULL, NULL, NULL)
 CODE(shoal_output_check, NULL, NULL, false, NULL)
 CODE(shoal_solver_run_file, NULL, NULL, NULL, NULL, NULL)
@@ -379,6 +384,11 @@ static const struct nothing calls[] = {
     ROW(shoal_gather_done),
     ROW(shoal_gather_end),
     ROW(shoal_gather_free),
+    ROW(shoal_gather_mark),
+    ROW(shoal_direct_new),
+    ROW(shoal_direct_open),
+    ROW(shoal_direct_put),
+    ROW(shoal_direct_free),
     ROW(shoal_solver_warm),
     ROW(shoal_output_check),
     ROW(shoal_solver_run_file),

@@ -789,6 +789,24 @@ SHOAL_API uint64_t shoal_gather_done(shoal_gather *gather); // rows that came, o
 SHOAL_API shoal_code shoal_gather_end(shoal_gather *gather, shoal_tally *tally, shoal_log *log);
 SHOAL_API void shoal_gather_free(shoal_gather *gather);
 
+// Who ran rows may write their numbers to their place in the file, and hand on the rest of their
+// bytes. A mark in the file, which who gathers has told it, shows that it is the same file.
+// 0: the file is not of such a format (NPZ is), or the rows are reduced.
+SHOAL_API uint64_t shoal_gather_mark(shoal_gather *gather);
+typedef struct shoal_direct shoal_direct;
+// Of the same solver, batch and path; before rows are run.
+SHOAL_API shoal_code shoal_direct_new(shoal_solver *solver, const shoal_batch *batch,
+                                      const char *path, shoal_direct **out, shoal_log *log);
+// False: the file cannot be reached, or is on a file system (NFS and the like) where others may not
+// see what is written. Rows are then handed on as they are.
+SHOAL_API bool shoal_direct_open(shoal_direct *direct, uint64_t mark);
+// What shoal_ranges.done got; *out is what is handed on, until the next call. After an error the
+// rows can be handed on as they are.
+SHOAL_API shoal_code shoal_direct_put(shoal_direct *direct, const void *bytes, size_t length,
+                                      const void **out, size_t *out_length, shoal_log *log);
+// Before the gather ends.
+SHOAL_API void shoal_direct_free(shoal_direct *direct);
+
 // How far a run into a file is, or was when it ended, by its journal; from any process.
 typedef struct shoal_journal_info {
     uint64_t rows, done; // asked for, finished

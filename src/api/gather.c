@@ -4,12 +4,14 @@
 
 #include "api/keep.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "io/io.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 LOG_LABEL(range_run, RUNTIME, 35,
@@ -46,9 +48,10 @@ struct shoal_gather {
     struct result_list list;
     struct arena arena;
     struct team *team;
-    struct result_view *view; // [arrays]
-    void **known;             // [arrays] what is known of rows,
-    size_t *room;             // [arrays] and the bytes of it
+    struct result_view *view;   // [arrays]
+    struct result_there *there; // [arrays]
+    void **known;               // [arrays] what is known of rows,
+    size_t *room;               // [arrays] and the bytes of it
     uint64_t rows;
     uint64_t next;              // row that was not handed out yet
     uint64_t written;           // rows that the sink has
@@ -121,9 +124,10 @@ static shoal_code begin(shoal_gather *g, struct sink *to, const char *meta, stru
         return code;
     size_t arrays = (size_t)g->list.count + 1;
     g->view = calloc(arrays, sizeof *g->view);
+    g->there = calloc(arrays, sizeof *g->there);
     g->known = calloc(arrays, sizeof *g->known);
     g->room = calloc(arrays, sizeof *g->room);
-    if (!g->view || !g->known || !g->room)
+    if (!g->view || !g->there || !g->known || !g->room)
         return no_memory(r);
     code = set_sink(g, to, r);
     if (code == SHOAL_OK)
@@ -364,7 +368,8 @@ static shoal_code write_rows(shoal_gather *g, const struct packed_head *h, struc
     struct result_chunk c = {.first_row = h->first,
                              .rows = (uint32_t)h->rows,
                              .offsets = data_of(g, FIELD_offsets),
-                             .view = g->view};
+                             .view = g->view,
+                             .there = packed_is_there(h) ? g->there : NULL};
     g->written += h->rows;
     return g->sink->chunk(g->sink, &c, r);
 }
@@ -398,7 +403,7 @@ static shoal_code write_waiting(shoal_gather *g, struct report *r) {
     for (; n < g->waits && g->waiting[n].first == g->written && code == SHOAL_OK; n++) {
         struct ahead_rows *w = &g->waiting[n];
         struct packed_head h;
-        code = packed_open(w->bytes, w->length, &g->list, g->job, &h, g->view, r);
+        code = packed_open(w->bytes, w->length, &g->list, g->job, &h, g->view, g->there, r);
         if (code == SHOAL_OK)
             code = write_rows(g, &h, r);
         g->waiting_rows -= w->rows;
@@ -423,6 +428,25 @@ static struct ahead *ahead_of(const shoal_gather *g) {
     return g->sink == g->to && g->to->journal ? &g->to->journal->ahead : NULL;
 }
 
+// Where rows say what of them is in the file; NULL: they may not.
+static struct result_there *there_of(shoal_gather *g) { return g->sink->place ? g->there : NULL; }
+
+// Whether the file has what rows do not.
+static bool is_in_place(const shoal_gather *g, const struct packed_head *h) {
+    bool good = true;
+    for (uint32_t i = 0; i < g->list.count && good; i++) {
+        const struct result_array *a = &g->list.array[i];
+        uint64_t row = result_width(&g->list, a) * result_type_bytes(a->type);
+        struct journal_stream rows = {.bytes = h->rows * row, .crc = g->there[i].crc};
+        if (!packed_is_there(h) || !g->there[i].is)
+            continue;
+        int fd;
+        uint64_t start = g->sink->place(g->sink, i, &fd);
+        good = journal_same(fd, start + h->first * row, &rows);
+    }
+    return good;
+}
+
 // What is not as it should be, or came in between, is run again.
 static bool take_rows(void *user, const struct ahead_rows *w) {
     shoal_gather *g = user;
@@ -430,10 +454,12 @@ static bool take_rows(void *user, const struct ahead_rows *w) {
     if (w->length < sizeof h || g->waiting_bytes > g->bytes_most)
         return false;
     memcpy((char *)w->bytes + offsetof(struct packed_head, job), g->job, sizeof g->job);
-    if (packed_open(w->bytes, w->length, &g->list, g->job, &h, g->view, NULL) != SHOAL_OK)
+    if (packed_open(w->bytes, w->length, &g->list, g->job, &h, g->view, there_of(g), NULL) !=
+        SHOAL_OK)
         return false;
     size_t at = place_of(g, h.first);
-    return is_twice(g, &h, at) || keep_waiting(g, &h, at, w->bytes, w->length, NULL) == SHOAL_OK;
+    return is_twice(g, &h, at) || !is_in_place(g, &h) ||
+           keep_waiting(g, &h, at, w->bytes, w->length, NULL) == SHOAL_OK;
 }
 
 // What an earlier run left.
@@ -447,7 +473,7 @@ static shoal_code take_ahead(shoal_gather *g, struct report *r) {
 
 static shoal_code put(shoal_gather *g, const void *bytes, size_t length, struct report *r) {
     struct packed_head h;
-    shoal_code code = packed_open(bytes, length, &g->list, g->job, &h, g->view, r);
+    shoal_code code = packed_open(bytes, length, &g->list, g->job, &h, g->view, there_of(g), r);
     if (code != SHOAL_OK)
         return code;
     size_t at = place_of(g, h.first);
@@ -508,6 +534,7 @@ void shoal_gather_free(shoal_gather *g) {
     free(g->known);
     free(g->room);
     free(g->view);
+    free(g->there);
     free(g->waiting);
     free(g->back);
     free(g->track);
@@ -518,6 +545,24 @@ void shoal_gather_free(shoal_gather *g) {
     arena_free(&g->arena);
     pthread_mutex_destroy(&g->lock);
     free(g);
+}
+
+// ---- Others that write to it --------------------------------------------------------------------
+
+static bool has_places(const shoal_gather *g) {
+    bool has = false;
+    for (uint32_t i = 0; i < g->list.count; i++)
+        has = has || packed_may_be_there(&g->list.array[i]);
+    return has && g->sink->place;
+}
+
+uint64_t shoal_gather_mark(shoal_gather *g) {
+    uint64_t mark = 0;
+    int fd = -1;
+    if (!g || !g->begun || g->ended || !has_places(g) || getrandom(&mark, sizeof mark, 0) < 0)
+        return 0;
+    g->sink->place(g->sink, 0, &fd);
+    return file_write_at(fd, "", 0, &mark, sizeof mark, NULL) == SHOAL_OK ? mark : 0;
 }
 
 // ---- Into a file --------------------------------------------------------------------------------

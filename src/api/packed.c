@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MAGIC UINT64_C(0x31776f726c616f68) // also tells the order of bytes
+#define MAGIC_THERE UINT64_C(0x32776f726c616f68)
 
 bool packed_has(const struct result_array *a) {
     return a->from == FROM_KERNEL || a->from == FROM_OFFSETS;
@@ -176,7 +177,7 @@ static bool statuses_are(const unsigned char *status, uint64_t rows) {
 static shoal_code check_head(const struct packed_head *h, size_t length,
                              const struct result_list *list, const unsigned char job[PACKED_JOB],
                              struct report *r) {
-    if (length < sizeof *h || h->magic != MAGIC)
+    if (length < sizeof *h || (h->magic != MAGIC && h->magic != MAGIC_THERE))
         return wrong("they do not begin as they should", r);
     if (memcmp(h->job, job, PACKED_JOB))
         return report_error(r, SHOAL_INPUT,
@@ -190,22 +191,34 @@ static shoal_code check_head(const struct packed_head *h, size_t length,
 
 shoal_code packed_open(const void *bytes, size_t length, const struct result_list *list,
                        const unsigned char job[PACKED_JOB], struct packed_head *head,
-                       struct result_view *view, struct report *r) {
+                       struct result_view *view, struct result_there *there, struct report *r) {
     *head = (struct packed_head){0};
     if (length >= sizeof *head)
         memcpy(head, bytes, sizeof *head);
     shoal_code code = check_head(head, length, list, job, r);
     if (code != SHOAL_OK)
         return code;
+    if (packed_is_there(head) && !there)
+        return wrong("their numbers are elsewhere", r);
     uint64_t at = sizeof *head, size;
     for (uint32_t i = 0; i < list->count; i++) {
         const struct result_array *a = &list->array[i];
         view[i] = (struct result_view){0};
+        bool is = packed_is_there(head) && packed_may_be_there(a);
+        if (there)
+            there[i] = (struct result_there){.is = is};
         if (!packed_has(a))
             continue;
-        if (!bytes_of(list, a, head->rows, head->samples, &size) || size > length - at)
+        if (!bytes_of(list, a, head->rows, head->samples, &size))
+            return wrong("they are cut off", r);
+        size = is ? sizeof(uint64_t) : size;
+        if (size > length - at)
             return wrong("they are cut off", r);
         view[i] = (struct result_view){(const char *)bytes + at, (size_t)result_width(list, a), 1};
+        if (is) {
+            memcpy(&there[i].crc, view[i].data, sizeof there[i].crc);
+            view[i].data = NULL;
+        }
         at += size;
         if (a->role == ROLE_STATUS && !statuses_are(view[i].data, head->rows))
             return wrong("a status is none", r);
@@ -213,4 +226,31 @@ shoal_code packed_open(const void *bytes, size_t length, const struct result_lis
             return wrong("offsets go back", r);
     }
     return at == length ? SHOAL_OK : wrong("there are too many bytes", r);
+}
+
+// ---- In their place -----------------------------------------------------------------------------
+
+bool packed_may_be_there(const struct result_array *a) {
+    bool rows = a->axes == AXES_PER_RUN || a->axes == AXES_PER_SAMPLE || a->axes == AXES_WIDE;
+    return a->from == FROM_KERNEL && rows && (result_is_variable(a) || a->role == ROLE_SUMMARY);
+}
+
+bool packed_is_there(const struct packed_head *h) { return h->magic == MAGIC_THERE; }
+
+bool packed_without(const struct packed_head *head, const struct result_list *list,
+                    const struct result_view *view, const struct result_there *there,
+                    struct buf *out) {
+    struct packed_head h = *head;
+    h.magic = MAGIC_THERE;
+    out->length = 0;
+    buf_put(out, &h, sizeof h);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct result_array *a = &list->array[i];
+        uint64_t crc = there[i].crc, size = 0;
+        if (packed_may_be_there(a))
+            buf_put(out, &crc, sizeof crc);
+        else if (packed_has(a) && bytes_of(list, a, h.rows, h.samples, &size))
+            buf_put(out, view[i].data, (size_t)size);
+    }
+    return !out->failed;
 }

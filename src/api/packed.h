@@ -5,6 +5,9 @@
 // their own), one after the other, dense, each at a multiple of eight bytes. Run numbers, inputs
 // and times that all runs share are known to whoever has the batch, and are not among them.
 //
+// Where who ran rows writes the numbers of variables and summaries to their place in the file
+// itself, a checksum of eight bytes is there instead of each of these arrays.
+//
 // Bytes may come from anywhere: sizes, offsets and statuses are looked at before anything is taken
 // from them.
 #ifndef SHOAL_API_PACKED_H
@@ -47,8 +50,17 @@ struct sink *packed_sink_new(const struct packed_order *o); // NULL: out of memo
 
 // Looks at bytes that should be rows of a list and a job; SHOAL_INPUT: they are not. view[i].data
 // of those arrays that are there points into them.
+// there[i] says which are in the file; `there` NULL: none may be.
 shoal_code packed_open(const void *bytes, size_t length, const struct result_list *list,
                        const unsigned char job[PACKED_JOB], struct packed_head *head,
-                       struct result_view *view, struct report *r);
+                       struct result_view *view, struct result_there *there, struct report *r);
+
+// Whether an array may be in the file, and whether those of these rows are.
+bool packed_may_be_there(const struct result_array *a);
+bool packed_is_there(const struct packed_head *head);
+// The bytes of rows whose numbers are there; false: out of memory.
+bool packed_without(const struct packed_head *head, const struct result_list *list,
+                    const struct result_view *view, const struct result_there *there,
+                    struct buf *out);
 
 #endif

@@ -242,6 +242,12 @@ void journal_put(struct journal *j, uint32_t stream, const void *bytes, size_t l
     s->bytes += length;
 }
 
+void journal_there(struct journal *j, uint32_t stream, uint32_t crc, uint64_t length) {
+    struct journal_stream *s = &j->stream[stream];
+    s->crc = zip_crc_join(s->crc, crc, length);
+    s->bytes += length;
+}
+
 void journal_width(struct journal *j, uint32_t stream, uint64_t width) {
     if (width > j->stream[stream].width)
         j->stream[stream].width = (uint32_t)width;

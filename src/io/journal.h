@@ -113,6 +113,8 @@ shoal_code journal_continue(struct journal *j, const struct journal_order *order
 void journal_watch(struct journal *j, const int *files, uint32_t count, struct report *r);
 // More bytes of a stream of the range.
 void journal_put(struct journal *j, uint32_t stream, const void *bytes, size_t length);
+// The same, of bytes that somebody else wrote.
+void journal_there(struct journal *j, uint32_t stream, uint32_t crc, uint64_t length);
 void journal_width(struct journal *j, uint32_t stream, uint64_t width);
 // The data of a chunk are written: its range is, too.
 shoal_code journal_range(struct journal *j, const struct result_chunk *c, uint64_t first,

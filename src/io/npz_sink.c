@@ -92,6 +92,12 @@ static shoal_code npz_chunk(struct sink *sink, const struct result_chunk *c, str
     return placed_chunk(&((struct npz_sink *)sink)->placed, c, r);
 }
 
+static uint64_t npz_place(const struct sink *sink, uint32_t array, int *fd) {
+    const struct npz_sink *s = (const struct npz_sink *)sink;
+    *fd = s->placed.part.fd;
+    return s->placed.array[array].start;
+}
+
 // ---- End ----------------------------------------------------------------------------------------
 
 // Header of a member whose data, `bytes` with checksum `crc`, follow it; and its directory entry.
@@ -310,6 +316,7 @@ struct sink *npz_sink_new(const char *path, uint32_t threads) {
                             .chunk = npz_chunk,
                             .end = npz_end,
                             .free = npz_free,
+                            .place = npz_place,
                             .journal = &s->placed.journal};
     s->path = strdup(path);
     placed_init(&s->placed, s->path);

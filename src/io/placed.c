@@ -241,11 +241,17 @@ static shoal_code put_piece(void *user, uint32_t array, const struct piece *piec
     if (type == TYPE_TEXT)
         return put_texts(p, array, piece, r);
     size_t length = (size_t)(piece->rows * piece->samples * result_type_bytes(type));
+    if (p->there && p->there[array].is) {
+        journal_there(&p->journal, array, p->there[array].crc, length);
+        p->array[array].bytes += length;
+        return SHOAL_OK;
+    }
     return put_bytes(p, array, piece->data, length, r);
 }
 
 shoal_code placed_chunk(struct placed *p, const struct result_chunk *c, struct report *r) {
     uint64_t first = p->pieces.rows_done;
+    p->there = c->there;
     shoal_code code = pieces_chunk(&p->pieces, c, put_piece, p, r);
     for (uint32_t i = 0; i < p->arrays; i++)
         p->array[i].crc =

@@ -29,6 +29,7 @@ struct placed {
     const struct journal_order *order;
     struct journal journal;
     struct pieces pieces;
+    const struct result_there *there; // of a chunk
     uint32_t arrays;
     struct placed_array *array; // [arrays]
     struct buf text;

@@ -18,11 +18,19 @@ struct result_view {
     size_t row_stride, sample_stride; // in elements; AXES_PER_SAMPLE, AXES_WIDE
 };
 
+// Whether the rows of an array are in their place in the file already (sink.place), and their
+// checksum. The view then has no data.
+struct result_there {
+    bool is;
+    uint32_t crc;
+};
+
 struct result_chunk {
     uint64_t first_row; // position among the rows, not the run index
     uint32_t rows;
-    const uint64_t *offsets;        // SAMPLES_OWN: [rows + 1] of flat arrays, first is 0
-    const struct result_view *view; // one for each array of the list that is shown
+    const uint64_t *offsets;          // SAMPLES_OWN: [rows + 1] of flat arrays, first is 0
+    const struct result_view *view;   // one for each array of the list that is shown
+    const struct result_there *there; // NULL: none is; or one for each array
 };
 
 struct journal_order;
@@ -44,6 +52,9 @@ struct sink {
     shoal_code (*end)(struct sink *s, bool complete, struct report *r);
     // Also removes an unfinished .part file, or leaves it for a run that goes on.
     void (*free)(struct sink *s);
+    // OPTIONAL: where the rows of an array begin in the file, once it has begun, for others that
+    // write them there; *fd is the file, whose first bytes are free until the end.
+    uint64_t (*place)(const struct sink *s, uint32_t array, int *fd);
     const struct journal_order *order; // set before `begin`: a journal is kept (io/journal.h)
     struct journal *journal;           // of a file: what is kept of it, if anything
     struct sink_there there;           // set by `begin`: the first chunk follows these rows
