@@ -144,6 +144,7 @@ CODE(shoal_batch_file, NULL, "x.csv", NULL)
 CODE(shoal_batch_job, NULL, NULL, NULL)
 CODE(shoal_batch_values, NULL, "a", &number, 1, NULL)
 CODE(shoal_batch_lend, NULL, "a", &number, SHOAL_F64, 1, NULL)
+CODE(shoal_batch_texts, NULL, "_a", NULL, 0, NULL)
 CODE(shoal_batch_only, NULL, "0", NULL)
 CODE(shoal_batch_shard, NULL, "0/2", NULL)
 CODE(shoal_batch_option, NULL, "runs", "1", NULL)
@@ -344,6 +345,7 @@ static const struct nothing calls[] = {
     ROW(shoal_batch_job),
     ROW(shoal_batch_values),
     ROW(shoal_batch_lend),
+    ROW(shoal_batch_texts),
     ROW(shoal_batch_only),
     ROW(shoal_batch_shard),
     ROW(shoal_batch_option),
@@ -472,6 +474,7 @@ static void check_some_missing(void) {
     CHECK_INT(shoal_batch_sweep(b, NULL, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_batch_values(b, "a", NULL, 1, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_batch_lend(b, "a", NULL, SHOAL_F64, 1, NULL), SHOAL_USAGE);
+    CHECK_INT(shoal_batch_texts(b, "_a", NULL, 1, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_batch_lend(b, "a", &number, (shoal_precision)7, 1, NULL), SHOAL_USAGE);
     CHECK_INT(shoal_batch_sampler(b, NULL, 1, 0, NULL), SHOAL_USAGE);
     REQUIRE(!shoal_solver_new(m, &o, &s, NULL));
@@ -644,4 +647,37 @@ TEST(public_solve_refuses) {
     CHECK(shoal_solve("nowhere.ode", NULL, out, NULL, NULL) == SHOAL_IO);
     CHECK(shoal_solve(model, NULL, check_path("o.xyz"), NULL, NULL) != SHOAL_OK);
     CHECK_INT(shoal_solve(model, NULL, out, NULL, NULL), SHOAL_OK);
+}
+
+// Runs choose a signal by a column of words that the caller gives.
+TEST(public_words_of_runs) {
+    static const char text[] = "driver u\nx'=u\ninit x=0\n@ t1=1\n";
+    static const double t[] = {0, 1, 0, 1}, values[] = {1, 1, 2, 2};
+    static const char *const words[] = {"a", "a", "b", "b"}, *const arms[] = {"b", "a", "b"};
+    const shoal_driver driver = {
+        .name = "u", .how = "by=_arm", .count = 4, .t = t, .values = values, .words = words};
+    const float single[3] = {0};
+    double x[3] = {0};
+    shoal_array array = {.name = "x", .data = x};
+    shoal_model *m = NULL;
+    shoal_options o;
+    shoal_batch *b = NULL;
+    shoal_solver *s = NULL;
+    REQUIRE(!shoal_model_parse("m", text, sizeof text - 1, &m, NULL));
+    REQUIRE(!shoal_model_driver(m, &driver, NULL));
+    REQUIRE(!shoal_options_init(&o, m, NULL));
+    REQUIRE(!shoal_batch_new(m, &b, NULL));
+    CHECK_INT(shoal_batch_texts(b, "x", arms, 3, NULL), SHOAL_INPUT); // words are no values
+    CHECK_INT(shoal_batch_lend(b, "_arm", single, SHOAL_F32, 3, NULL), SHOAL_INPUT);
+    CHECK_INT(shoal_batch_texts(b, "_arm", arms, 3, NULL), SHOAL_OK);
+    CHECK_INT(shoal_batch_texts(b, "_arm", arms, 3, NULL), SHOAL_INPUT); // twice
+    CHECK_INT(shoal_batch_texts(b, "_two", arms, 2, NULL), SHOAL_INPUT); // of other runs
+    REQUIRE(!shoal_solver_new(m, &o, &s, NULL));
+    CHECK_INT(shoal_solver_run_arrays(s, b, &array, 1, NULL, NULL), SHOAL_OK);
+    CHECK_NEAR(x[0], 2, 1e-9);
+    CHECK_NEAR(x[1], 1, 1e-9);
+    CHECK_NEAR(x[2], 2, 1e-9);
+    shoal_solver_free(s);
+    shoal_batch_free(b);
+    shoal_model_free(m);
 }

@@ -249,6 +249,7 @@ typedef struct shoal_driver {
     const double *t, *values; // [count], finite, times ascending
     const double *id;         // [count] with by=: which value of the column a sample is for; runs
                               // take the samples of their own. Else NULL.
+    const char *const *words; // [count] the same where that column has words; else NULL
 } shoal_driver;
 SHOAL_API shoal_code shoal_model_driver(shoal_model *model, const shoal_driver *driver,
                                         shoal_log *log);
@@ -524,7 +525,8 @@ SHOAL_API shoal_code shoal_batch_t0(const shoal_batch *batch, double *t0, shoal_
 SHOAL_API shoal_code shoal_batch_job(shoal_batch *batch, const shoal_job *job, shoal_log *log);
 // The same for the result that its runs go on from.
 SHOAL_API shoal_code shoal_batch_job_from(shoal_batch *batch, const shoal_job *job, shoal_log *log);
-// One value a row, copied; all such arrays have the same count.
+// One value a row, copied; all such arrays have the same count. A name that starts with `_` is a
+// column that is only copied, as in a batch file: runs are grouped and choose signals by it.
 SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, const double *values,
                                         uint64_t count, shoal_log *log);
 // The same without a copy, of floats or doubles: the array must outlive the batch. Its values are
@@ -532,6 +534,9 @@ SHOAL_API shoal_code shoal_batch_values(shoal_batch *batch, const char *name, co
 // call and change between runs, but not in one.
 SHOAL_API shoal_code shoal_batch_lend(shoal_batch *batch, const char *name, const void *values,
                                       shoal_precision precision, uint64_t count, shoal_log *log);
+// The same for words, which only such a column may have; copied.
+SHOAL_API shoal_code shoal_batch_texts(shoal_batch *batch, const char *name,
+                                       const char *const *texts, uint64_t count, shoal_log *log);
 SHOAL_API shoal_code shoal_batch_only(shoal_batch *batch, const char *runs, shoal_log *log);
 // Part i, from 0, of n of the same job: "i/n", runs that follow each other; "i/n:strided", every
 // n-th; "auto" by the task of a SLURM array that this is. shoal_merge puts results together.

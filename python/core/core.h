@@ -20,6 +20,9 @@ void core_append(PyObject **list, PyObject *row);
 PyObject *core_messages(const shoal_log *log);
 // Takes the lock of a handle, which another thread may have for long.
 void core_lock(PyThread_type_lock lock);
+// The texts of a tuple of words, which they live as long as; PyMem_Free frees the list. NULL:
+// raised.
+const char **core_texts(PyObject *words);
 
 // What ends a call under way once Python has a signal to raise, and what is told of it.
 struct core_watch {

@@ -165,7 +165,36 @@ static PyObject *model_driver_file(PyObject *self, PyObject *args) {
     return change(self, args, shoal_model_driver_file);
 }
 
-// driver(name, how, t, values, id or None): buffers of doubles.
+const char **core_texts(PyObject *words) {
+    Py_ssize_t count = PyTuple_Size(words);
+    const char **texts = PyMem_Calloc((size_t)count + 1, sizeof *texts);
+    if (!texts)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; texts && i < count; i++) {
+        texts[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(words, i), NULL);
+        if (!texts[i]) {
+            PyMem_Free(texts);
+            return NULL;
+        }
+    }
+    return texts;
+}
+
+// What says which samples are for whom: None, a buffer of doubles, or a tuple of words.
+static bool take_ids(PyObject *ids, uint64_t count, Py_buffer *id, shoal_driver *out) {
+    if (ids == Py_None)
+        return true;
+    if (PyTuple_Check(ids)) {
+        out->words = core_texts(ids);
+        return out->words && (uint64_t)PyTuple_Size(ids) == count;
+    }
+    if (PyObject_GetBuffer(ids, id, PyBUF_SIMPLE) < 0)
+        return false;
+    out->id = id->buf;
+    return (uint64_t)id->len == count * sizeof(double);
+}
+
+// driver(name, how, t, values, id or None): buffers of doubles; id may be a tuple of words.
 static PyObject *model_driver(PyObject *object, PyObject *args) {
     struct core_model *self = (struct core_model *)object;
     Py_buffer t, values, id = {0};
@@ -174,19 +203,19 @@ static PyObject *model_driver(PyObject *object, PyObject *args) {
     if (!PyArg_ParseTuple(args, "szy*y*O:driver", &driver.name, &driver.how, &t, &values, &ids))
         return NULL;
     PyObject *result = NULL;
-    if (ids == Py_None || PyObject_GetBuffer(ids, &id, PyBUF_SIMPLE) == 0) {
-        driver.count = (uint64_t)t.len / sizeof(double);
-        driver.t = t.buf, driver.values = values.buf, driver.id = id.buf;
+    driver.count = (uint64_t)t.len / sizeof(double);
+    driver.t = t.buf, driver.values = values.buf;
+    if (take_ids(ids, driver.count, &id, &driver) && values.len == t.len) {
         shoal_log *log = shoal_log_new();
-        shoal_code code = SHOAL_USAGE;
-        if (values.len == t.len && (!id.buf || id.len == t.len)) {
-            core_lock(self->lock);
-            code = shoal_model_driver(self->model, &driver, log);
-            PyThread_release_lock(self->lock);
-        }
+        core_lock(self->lock);
+        shoal_code code = shoal_model_driver(self->model, &driver, log);
+        PyThread_release_lock(self->lock);
         result = code == SHOAL_OK ? Py_NewRef(Py_None) : core_raise(code, log);
         shoal_log_free(log);
-    }
+    } else if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "driver %s: times, values and ids differ in number",
+                     driver.name);
+    PyMem_Free((void *)(uintptr_t)driver.words);
     PyBuffer_Release(&t);
     PyBuffer_Release(&values);
     if (id.buf)

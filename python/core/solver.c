@@ -50,8 +50,19 @@ static shoal_code lend(struct core_batch *self, const char *name, PyObject *arra
                             (uint64_t)b->shape[0], log);
 }
 
-// A text is an option (name: sweep, sample, batch, ...), a number a value for all runs, anything
-// else an array with one value a run.
+static shoal_code give_texts(struct core_batch *self, const char *name, PyObject *words,
+                             shoal_log *log) {
+    const char **texts = core_texts(words);
+    if (!texts)
+        return SHOAL_USAGE;
+    shoal_code code =
+        shoal_batch_texts(self->batch, name, texts, (uint64_t)PyTuple_Size(words), log);
+    PyMem_Free(texts);
+    return code;
+}
+
+// A text is an option (name: sweep, sample, batch, ...), a number a value for all runs, a tuple has
+// a word for each run, anything else is an array with one value a run.
 static shoal_code describe(struct core_batch *self, const char *name, PyObject *what,
                            shoal_log *log) {
     if (PyUnicode_Check(what)) {
@@ -65,7 +76,7 @@ static shoal_code describe(struct core_batch *self, const char *name, PyObject *
         Py_XDECREF(spec);
         return code;
     }
-    return lend(self, name, what, log);
+    return PyTuple_Check(what) ? give_texts(self, name, what, log) : lend(self, name, what, log);
 }
 
 static bool describe_all(struct core_batch *self, PyObject *items) {

@@ -111,11 +111,22 @@ class Model:
         return self._changed("add_event", line)
 
     def driver(self, name: str, t: Any, values: Any, how: str | None = None, id: Any = None) -> Model:
-        """The model with samples of a driver; ``how`` is as in ``--driver``: ``"cubic,ends=hold"``."""
-        t, values = (np.ascontiguousarray(a, dtype=np.float64).ravel() for a in (t, values))
-        if id is not None:
-            id = np.ascontiguousarray(id, dtype=np.float64).ravel()
-        return self._changed("driver", name, how, t, values, id)
+        """The model with samples of a driver; ``how`` is as in ``--driver``: ``"cubic,ends=hold"``.
+
+        With ``by=_column`` runs choose a signal by a column of the batch: ``values`` then has a row
+        for each signal, and ``id`` what stands for it in the column, a number or a word (without it
+        the number of the row); or ``id`` says of each sample which signal it is of.
+        """
+        t, values = (np.asarray(a, dtype=np.float64) for a in (t, values))
+        if values.ndim > 2:
+            raise ValueError(f"the driver {name} has values with {values.ndim} axes")
+        if values.ndim == 2:
+            id = np.arange(len(values)) if id is None else np.asarray(id)
+            if id.shape != (len(values),):
+                raise ValueError(f"the driver {name} has {len(values)} signals, and ids of the shape {id.shape}")
+            t, id = np.broadcast_to(t, values.shape), np.repeat(id, values.shape[1])
+        t, values = (np.ascontiguousarray(a).ravel() for a in (t, values))
+        return self._changed("driver", name, how, t, values, None if id is None else _ids(id))
 
     def driver_file(self, name: str, file: str) -> Model:
         """The model with a driver from a file: ``"signal.csv:column,cubic"``, as in ``--driver``."""
@@ -132,6 +143,13 @@ class Model:
         self._changes = state["changes"]
         self.function, self.renamed = None, state["renamed"]
         self._change()
+
+
+def _ids(id: Any) -> Any:
+    """Words as a tuple, numbers as doubles."""
+    array = np.asarray(id).ravel()
+    words = array.dtype.kind == "U" or array.dtype.kind == "O" and all(isinstance(v, str) for v in array)
+    return tuple(map(str, array)) if words else np.ascontiguousarray(array, dtype=np.float64)
 
 
 def model_of(source: Any) -> Model:

@@ -16,6 +16,30 @@ from . import _core
 PENDING = 255
 
 
+def is_copied(name: str) -> bool:
+    """Whether a column of a batch is no input: it goes to results, and runs are grouped and choose signals by it."""
+    return name.startswith("_")
+
+
+def _grid_of(keys: dict[str, np.ndarray], rows: int) -> list[tuple[str, int]] | None:
+    """Names and lengths of the axes of groups, the slowest first; none where they are no grid."""
+    def block(values: np.ndarray) -> int:
+        changes = np.flatnonzero(values != values[0])
+        return int(changes[0]) if changes.size else rows
+
+    axes: list[tuple[str, int]] = []
+    left = rows
+    for name in sorted(keys, key=lambda name: -block(keys[name])):
+        inner = block(keys[name])
+        length = left // inner if inner < left else 1
+        grid = keys[name].reshape(-1, length, inner) if inner and rows % (length * inner) == 0 else None
+        if grid is None or length * inner != left or np.any(grid != grid[:1, :, :1]):
+            return None
+        axes.append((name, length))
+        left = inner
+    return axes if left == 1 else None
+
+
 class FailedRuns(RuntimeWarning):
     """Some trajectories of a batch did not reach their end."""
 
@@ -70,10 +94,12 @@ class Result:
 
     def __init__(self, solver: Any, batch: Any, shape: tuple[int, ...], arrays: dict[str, np.ndarray],
                  y: np.ndarray | None, wanted: tuple[Any, ...], single: bool,
-                 steps: _core.Steps | None = None) -> None:
+                 steps: _core.Steps | None = None, keys: dict[str, np.ndarray] | None = None) -> None:
         self._solver, self._batch, self.shape = solver, batch, shape
         self._arrays, self._y, self._wanted, self._single = arrays, y, wanted, single
         self._steps = steps
+        self._keys = keys or {}  # of groups of runs
+        self._dims: tuple[str, ...] = ("group",)
         self._tally: tuple[Any, ...] | None = None
         self._spans: Timing | None = None
         self._call = 0  # which of the solver's it was
@@ -85,6 +111,27 @@ class Result:
             failed = tally[1] - tally[2][0] - tally[2][1]
             warnings.warn(f"{failed:,} of {tally[0]:,} runs failed: {self.message}", FailedRuns,
                           stacklevel=callers_level())
+
+    def _group(self) -> None:
+        """Gives groups of runs the axes of a grid, where they are one."""
+        rows = self.shape[0] if self._is_reduced and self.shape else 0
+        axes = _grid_of(self._keys, rows) if self._keys and rows else None
+        if axes is None or len(self.shape) != 1:
+            return
+        self._dims, self.shape = tuple(name for name, _ in axes), tuple(n for _, n in axes)
+        self._keys = {k: v.reshape(self.shape) for k, v in self._keys.items()}
+        for name, value in self._arrays.items():
+            if name not in self._once:
+                self._arrays[name] = value.reshape(*self.shape, *value.shape[1:])
+
+    @property
+    def _is_reduced(self) -> bool:
+        return "status" not in self._arrays
+
+    @property
+    def _once(self) -> set[str]:
+        """Names of arrays that all rows share."""
+        return {a[0] for a in self._solver._arrays if a[7]}
 
     @property
     def tally(self) -> Tally | None:
@@ -129,12 +176,12 @@ class Result:
     @property
     def names(self) -> list[str]:
         """Names that ``r[...]`` knows."""
-        return [*self._solver.variables, *self._arrays, *self.inputs]
+        return list(dict.fromkeys([*self._solver.variables, *self._arrays, *self.inputs]))
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:
-        """What differed from run to run."""
-        return self._batch.inputs()
+        """What differed from run to run, or from group to group."""
+        return self._keys if self._is_reduced else self._batch.inputs()
 
     def __getitem__(self, name: str) -> np.ndarray:
         name = self._solver._name(name)
@@ -145,8 +192,10 @@ class Result:
             return self.y[..., i, :] if self._solver._series else self.y[..., i, 0]
         if name in self._arrays:
             return self._arrays[name]
-        if name in self._batch.core.inputs:
-            return self.inputs[name]
+        if name in self._keys:
+            return self._keys[name]
+        if name in self._batch.core.inputs or is_copied(name) and name in self._batch.arrays:
+            return self._batch.inputs()[name]
         raise KeyError(f"{name!r}: there is {', '.join(self.names)}")
 
     def _ragged(self, rows: list[np.ndarray]) -> np.ndarray:
@@ -265,6 +314,8 @@ class Result:
 
         dims, coords = self._axes()
         data: dict[str, Any] = {}
+        if self._is_reduced:
+            return self._groups_to_xarray(xr, dims, coords)
         for name in self._solver.variables:
             value = self[name]
             data[name] = ((*dims, "t"), value) if self._solver._series else (dims, value)
@@ -275,16 +326,36 @@ class Result:
             coords["t"] = ("t", self.t)
         return xr.Dataset(data, coords)
 
+    def _groups_to_xarray(self, xr: Any, dims: tuple[str, ...], coords: dict[str, Any]) -> Any:
+        series = {a[0] for a in self._solver._arrays if a[2]}
+        data: dict[str, Any] = {}
+        for name, value in self._arrays.items():
+            behind = value.shape[len(dims) if name not in self._once else 0:]
+            extra = ("t",) if name in series else tuple(f"{name}_{i}" for i in range(len(behind)))
+            data[name] = ((*dims, *extra) if name not in self._once else extra, value)
+        if series:
+            coords["t"] = ("t", self.t)
+        return xr.Dataset(data, coords)
+
     def _axes(self) -> tuple[tuple[str, ...], dict[str, Any]]:
         """Names of the batch's axes: that of the one input that varies along it, else axis_0, ..."""
+        coords: dict[str, Any]
+        at: Any
+        if self._is_reduced:
+            coords = {k: (self._dims, v) for k, v in self._keys.items()}
+            for axis, name in enumerate(self._dims):
+                if name in coords:
+                    at = tuple(slice(None) if i == axis else 0 for i in range(len(self._dims)))
+                    coords[name] = ((name,), self._keys[name][at])
+            return self._dims, coords
         names = [f"axis_{i}" for i in range(len(self.shape))]
-        coords: dict[str, Any] = {}
+        coords = {}
         for name, values in self.inputs.items():
             varies = [i for i in range(values.ndim) if np.any(values != values.take([0], axis=i))]
             if len(varies) == 1 and names[varies[0]].startswith("axis_"):
                 i = varies[0]
                 names[i] = name
-                at: Any = tuple(slice(None) if k == i else 0 for k in range(values.ndim))
+                at = tuple(slice(None) if k == i else 0 for k in range(values.ndim))
                 coords[name] = (name, values[at])
         for name, values in self.inputs.items():
             if name not in coords:
@@ -296,6 +367,8 @@ class Result:
         import pandas as pd
 
         rows = int(np.prod(self.shape))
+        if self._is_reduced:
+            return self._groups_to_pandas(pd)
         if self._step_lists:
             counts = [len(t) for t in self._step_lists[0]]
             columns: dict[str, Any] = {"run": np.repeat(np.arange(rows), counts)}
@@ -313,6 +386,18 @@ class Result:
         for name, value in self._arrays.items():
             if value.ndim == len(self.shape) and name != "t":
                 columns[name] = np.repeat(value.ravel(), repeat)
+        return pd.DataFrame(columns)
+
+    def _groups_to_pandas(self, pd: Any) -> Any:
+        """A row a group, or a row a sample of one."""
+        repeat = len(self.t) if self._solver._series else 1
+        rows = int(np.prod(self.shape))
+        columns: dict[str, Any] = {n: np.repeat(v.ravel(), repeat) for n, v in self._keys.items()}
+        if self._solver._series:
+            columns["t"] = np.tile(self.t, rows)
+        for name, value in self._arrays.items():
+            if name not in self._once and value.size in (rows, rows * repeat):
+                columns[name] = value.ravel() if value.size == rows * repeat else np.repeat(value.ravel(), repeat)
         return pd.DataFrame(columns)
 
     def plot(self, *names: str, ax: Any = None) -> Any:

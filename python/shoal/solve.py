@@ -14,7 +14,7 @@ import numpy as np
 from . import _core
 from .model import Model, model_of
 from .options import pairs_of
-from .result import PENDING, Result, callers_level
+from .result import PENDING, Result, callers_level, is_copied
 from .trace import arguments, event_names, trace
 
 # SciPy's methods by the names of ours.
@@ -48,8 +48,8 @@ def _values(params: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, np.n
     numbers: dict[str, float] = {}
     arrays: dict[str, np.ndarray] = {}
     for name, value in params.items():
-        value = _host_array(name, value)
-        if value.ndim:
+        value = _input(name, value)
+        if value.ndim or is_copied(name):
             arrays[name] = value
         else:
             numbers[name] = float(value)
@@ -82,6 +82,16 @@ def _host_array(name: str, value: Any) -> np.ndarray:
     return array
 
 
+def _input(name: str, value: Any) -> np.ndarray:
+    """Values of a name; a column that is only copied may have words."""
+    if not is_copied(name):
+        return _host_array(name, value)
+    array = np.asarray(value)
+    if array.dtype.kind == "O" and all(isinstance(v, str) for v in array.ravel()):
+        array = array.astype(str)
+    return array if array.dtype.kind == "U" else _host_array(name, value).astype(np.float64, copy=False)
+
+
 def _flat(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """One value a run; the array itself where it has them all already."""
     if array.shape != shape:
@@ -104,7 +114,8 @@ class _Batch:
         self.arrays = {name: _flat(a, shape) for name, a in arrays.items()}
         given = {name.removesuffix("(0)") for name in arrays}
         self.fixed = {k: v for k, v in fixed.items() if k.removesuffix("(0)") not in given}
-        self.core = _core.batch(model._core, (*self.arrays.items(), *self.fixed.items(), *words))
+        given_arrays = [(k, a if a.dtype.kind == "f" else tuple(a.tolist())) for k, a in self.arrays.items()]
+        self.core = _core.batch(model._core, (*given_arrays, *self.fixed.items(), *words))
         self.shape = shape if not words else (self.core.rows,)
 
     @property
@@ -116,6 +127,16 @@ class _Batch:
         values = {k: v.reshape(-1)[rows] for k, v in self.inputs().items()}
         return _Batch(model, values, (), self.fixed, (len(rows),))
 
+    def words_of_groups(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Values of columns in each group of runs that have them in common, as groups come first."""
+        kind = np.zeros(self.rows, dtype=np.int64)
+        names = [n for n in names if n in self.arrays]  # the others are the same in all runs
+        for name in names:
+            values, code = np.unique(self.arrays[name], return_inverse=True)
+            kind = np.unique(kind * len(values) + code.ravel(), return_inverse=True)[1].ravel()
+        first = np.sort(np.unique(kind, return_index=True)[1])
+        return {name: self.arrays[name][first] for name in names}
+
     def inputs(self) -> dict[str, np.ndarray]:
         """Values of all inputs, in the batch's shape."""
         found = {}
@@ -125,7 +146,7 @@ class _Batch:
             values = np.empty(self.rows)
             self.core.fill(i, values)
             found[name] = values.reshape(self.shape)
-        return found
+        return found | {k: a.reshape(self.shape) for k, a in self.arrays.items() if is_copied(k)}
 
 
 # ---- Options -------------------------------------------------------------------------------------
@@ -319,10 +340,10 @@ class Solver:
         return self._names.get(name, name)
 
     def _batch(self, values: Mapping[str, Any], out: Any = None) -> _Batch:
-        arrays = {self._name(k): _host_array(k, v) for k, v in values.items()}
+        arrays = {self._name(k): _input(k, v) for k, v in values.items()}
         shape = np.broadcast_shapes(*[a.shape for a in arrays.values()])
         if out is not None and np.prod(shape) <= _SMALL:
-            arrays = {k: np.array(a, dtype=np.float64) for k, a in arrays.items()}
+            arrays = {k: np.array(a, dtype=None if a.dtype.kind == "U" else np.float64) for k, a in arrays.items()}
         elif out is not None:  # inputs are read while results are written
             memory = [out] if not isinstance(out, Result) else [out._y, *out._arrays.values()]
             arrays = {k: np.array(a) if any(np.may_share_memory(a, m) for m in memory) else a
@@ -403,6 +424,7 @@ class Solver:
             stop.result = result  # type: ignore[attr-defined]
             raise
         result._finish(tally)
+        result._group()
         return result
 
     def _allocate(self, batch: _Batch, single: bool, out: Any) -> Result:
@@ -420,13 +442,21 @@ class Solver:
             wanted.append((None, *_strided(y, len(shape))))
         elif out is not None:
             raise TypeError("out is an array for states, and none are kept")
+        keys = self._keys(batch, rows) if reduces else {}
+        wanted += [(name, a, 0, 0, 0) for name, a in keys.items() if a.dtype.kind == "f"]
         for name, kind, per_sample, is_variable, _, first, second, once in self._arrays:
             if name == "run" or is_variable and y is not None or per_sample and name == "t":
                 continue
             axes = (samples,) if per_sample else tuple(int(n) for n in (first, second) if n)
             arrays[name] = np.empty(axes if once else (*shape, *axes), dtype=_TYPES[kind])
             wanted.append((name, arrays[name], 0, 0, 0))
-        return Result(self, batch, shape, arrays, y, tuple(wanted), single)
+        return Result(self, batch, shape, arrays, y, tuple(wanted), single, keys=keys)
+
+    def _keys(self, batch: _Batch, rows: int) -> dict[str, np.ndarray]:
+        """Of each name that groups are made by, room for the value of each group; words as they are."""
+        names = [n.strip() for n in dict(self._pairs).get("by", "").split(",") if n.strip()]
+        return {n: batch.words_of_groups(names)[n] if n in batch.arrays and batch.arrays[n].dtype.kind == "U"
+                else np.empty(rows) for n in names if n in batch.arrays or n in batch.core.inputs}
 
     def _forwards(self) -> bool:
         span = dict(self._pairs)
@@ -531,6 +561,9 @@ class _Problem:
         self.fixed = {k: v for k, v in self.numbers.items() if k not in constants}
         self.model = self.model.set(constants)
         options["atol"] = _atol(options.get("atol"), self.model.states)
+        if options.get("by") is not None:
+            by = options["by"].split(",") if isinstance(options["by"], str) else options["by"]
+            options["by"] = [self.names.get(str(n).strip(), str(n).strip()) for n in by]
         self.solver_words, self.batch_words = pairs_of(options)
         if t_span is not None:
             t0, t1 = (float(t) for t in t_span)
@@ -576,12 +609,15 @@ class _Problem:
 
 
 def _driven(model: Model, name: str, signal: Any) -> Model:
-    """The model with a driver: its times and values, and how it is between them; or what follows NAME= in
-    `--driver`."""
+    """The model with a driver: its times and values, how it is between them, and ids of its signals; or what
+    follows NAME= in `--driver`."""
     if isinstance(signal, str):
         return model.driver_file(name, signal)
-    if not isinstance(signal, tuple) or len(signal) not in (2, 3):
-        raise TypeError(f"the driver {name} is (t, values), (t, values, 'cubic,ends=hold') or a file")
+    if not isinstance(signal, tuple) or len(signal) not in (2, 3, 4):
+        raise TypeError(f"the driver {name} is (t, values), (t, values, 'cubic,ends=hold'), "
+                        "(t, values, 'linear,by=_id', ids) or a file")
+    if np.ndim(signal[1]) == 2 and not (len(signal) > 2 and "by=_" in str(signal[2])):
+        raise TypeError(f"the driver {name} has several signals: 'linear,by=_id' says which column chooses one")
     return model.driver(name, *signal)
 
 
@@ -605,7 +641,8 @@ def solve_ivp(fun: Any, t_span: Sequence[float] | None = None, y0: Any = None, m
     ``params`` and ``args={}`` and leading axes of ``y0`` broadcast, and make a batch; its results
     have these axes first. A single problem without ``t_eval`` returns every step, a batch the final
     values. ``drivers`` are signals of the model: ``{"u": (t, values)}``, with how they are between
-    samples as a third (``"cubic,ends=hold"``). Other keywords are options of the command line, with
+    samples as a third (``"cubic,ends=hold"``); with ``"linear,by=_id"`` values have a row for each
+    signal, and a run takes the one that ``params={"_id": ...}`` says. Other keywords are options of the command line, with
     ``_`` for ``-``.
 
     >>> r = shoal.solve_ivp(lambda t, y: -y, (0, 1), [1.0], t_eval=[0, 1], rtol=1e-9, atol=1e-9)

@@ -345,6 +345,66 @@ class Batches(unittest.TestCase):
             self.assertEqual(r.t_events[0].shape, s(y0=np.array([1.0, 0.75]) + shift).t_events[0].shape)
         self.assertIs(s(y0=np.ones(2), out=r), r)
 
+    def test_a_signal_for_each_run(self):
+        t = np.linspace(0, 10, 101)
+        text, signals = "driver u\nx'=k*u\ninit x=0\npar k=1\n", np.stack([np.cos(t), np.ones_like(t), t])
+        ends = np.array([np.sin(10), 10, 50])
+        by_number = shoal.Solver(text, (0, 10), drivers={"u": (t, signals, "cubic,by=_id")}, **TIGHT)
+        by_word = shoal.Solver(text, (0, 10), drivers={"u": (t, signals, "cubic,by=_id", ["a", "b", "c"])}, **TIGHT)
+        out = np.empty((4, 1))
+        for ids in ([2, 0, 1, 2], [0, 1, 2, 0], [1, 1, 0, 2]):  # in the same memory: nothing of the last call is left
+            for s, column in ((by_number, np.array(ids)), (pickle.loads(pickle.dumps(by_word)), np.array(list("abc"))[ids])):
+                np.testing.assert_allclose(s(_id=column, k=np.arange(4.0), out=out)["x"], ends[ids] * np.arange(4), atol=1e-6)
+                np.testing.assert_array_equal(s(_id=column)["_id"], column)
+        np.testing.assert_allclose(by_word(_id=["c", "a"]).rerun(only=[1])["x"], ends[:1], atol=1e-6)
+        for wrong in ((t, signals), (t, signals, "linear,by=_id", [1, 2]), (t, signals[None], "linear,by=_id")):
+            with self.assertRaisesRegex((TypeError, ValueError), "driver u"):
+                shoal.Solver(text, (0, 10), drivers={"u": wrong})
+        for wrong in ({}, {"_id": [0, 7]}, {"_id": ["a", "b"]}, {"_id": [np.nan, 1]}):
+            with self.assertRaises(shoal.ModelError):
+                by_number(wrong)
+
+    def test_groups(self):
+        text = "x'=-k*x+a*b\ninit x=1\npar k=1,a=1,b=1\n"
+        grid = shoal.product(a=[1, 2, 3], b=[5, 6], k=np.linspace(0, 1, 9))
+        every = shoal.solve_ivp(text, (0, 1), params=grid, t_eval=[0, 0.5, 1])["x"]
+        r = shoal.solve_ivp(text, (0, 1), params=grid, t_eval=[0, 0.5, 1], reduce="mean,max", by=["b", "a"])
+        self.assertEqual((r.shape, r["b"].tolist()), ((3, 2), [[5, 6]] * 3))
+        np.testing.assert_allclose(r["x.mean"], every.mean(axis=2), rtol=1e-14)
+        np.testing.assert_array_equal(r["x.max"], every.max(axis=2))
+        r = shoal.solve_ivp(text, (0, 1), sweep=["a=1,2,3", "k=lin:0:1:9"], params={"b": 5}, reduce="mean", by="a")
+        np.testing.assert_allclose(r["x.mean"], every[:, 0, :, -1].mean(axis=1), rtol=1e-12)
+        np.testing.assert_array_equal(r["a"], [1, 2, 3])
+        random = np.random.default_rng(1)
+        arm, a = random.choice(["x", "y", "z"], 40), random.choice([1.0, 2.0], 40)
+        given = {"_arm": arm, "a": a, "k": np.linspace(0, 1, 40), "b": 2}
+        every = shoal.solve_ivp(text, (0, 1), params=given)["x"]
+        r = shoal.solve_ivp(text, (0, 1), params=given, reduce="mean", by="_arm,a")
+        self.assertEqual(r.shape, (6,))
+        for word, number, mean, n in zip(r["_arm"], r["a"], r["x.mean"], r["x.n"]):
+            mine = (arm == word) & (a == number)
+            self.assertAlmostEqual(mean, every[mine].mean(), 14)
+            self.assertEqual(n, mine.sum())
+        with tempfile.TemporaryDirectory() as place:
+            r.save(place + "/o.npz")
+            self.assertEqual(shoal.load(place + "/o.npz")["_arm"].tolist(), r["_arm"].tolist())
+
+    def test_groups_elsewhere(self):
+        try:
+            import pandas
+            import xarray
+        except ImportError:
+            self.skipTest("needs pandas and xarray")
+        runs = {**shoal.product(a=[1, 2, 3], k=np.linspace(0, 1, 9)), "_arm": np.array(["u", "v"])[:, None, None]}
+        r = shoal.solve_ivp("x'=-k*x+a\npar k=1,a=1\n", (0, 1), params=runs, t_eval=[0, 1], reduce="mean", by="_arm,a")
+        d = r.to_xarray()
+        self.assertEqual(dict(d["x.mean"].sizes), {"_arm": 2, "a": 3, "t": 2})
+        self.assertEqual(float(d["x.mean"].sel(_arm="v", a=2, t=1)), r["x.mean"][1, 1, 1])
+        table = r.to_pandas()
+        self.assertEqual([*table.columns], ["_arm", "a", "t", "x.mean", "x.n", "failed"])
+        row = table[(table._arm == "v") & (table.a == 2) & (table.t == 1)]
+        self.assertEqual(row["x.mean"].item(), r["x.mean"][1, 1, 1])
+
     def test_drivers(self):
         t = np.linspace(0, 10, 201)
         text = "driver u\nx'=k*u\ninit x=0\npar k=1\n"

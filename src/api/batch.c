@@ -220,6 +220,13 @@ shoal_code shoal_batch_lend(shoal_batch *batch, const char *name, const void *va
                              log_report(log));
 }
 
+shoal_code shoal_batch_texts(shoal_batch *batch, const char *name, const char *const *texts,
+                             uint64_t count, shoal_log *log) {
+    if (!batch || !name || (!texts && count))
+        return api_usage(log, "shoal_batch_texts", "batch, name or texts");
+    return batch_add_texts(batch->batch, name, texts, count, log_report(log));
+}
+
 shoal_code shoal_batch_check(shoal_batch *batch, shoal_log *log) {
     return batch ? batch_check(batch->batch, log_report(log))
                  : api_usage(log, "shoal_batch_check", "batch");

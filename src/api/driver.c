@@ -101,11 +101,13 @@ static shoal_code give_samples(shoal_model *model, const void *what, struct aren
                               .count = d->count,
                               .t = d->t,
                               .v = d->values,
-                              .number = d->id};
+                              .number = d->id,
+                              .text = d->words};
     uint32_t signal = model_find_driver(model->model, d->name, "shoal_model_driver", r);
     shoal_code code = signal == UINT32_MAX ? SHOAL_INPUT : read_how(d->how, arena, &in, r);
-    if (code == SHOAL_OK && !in.by != !d->id)
-        code = report_error(r, SHOAL_INPUT, "shoal_model_driver: `id` and by= go together");
+    if (code == SHOAL_OK && (!d->id + !d->words) != (in.by ? 1 : 2))
+        code = report_error(r, SHOAL_INPUT,
+                            "shoal_model_driver: by= goes together with `id` or `words`");
     return code == SHOAL_OK ? set_driver(model, signal, &in, r) : code;
 }
 

@@ -50,6 +50,9 @@ shoal_code batch_add_values(struct batch *b, const char *name, const double *val
                             struct report *r);
 shoal_code batch_lend_values(struct batch *b, const char *name, const void *values, bool f32,
                              uint64_t count, struct report *r);
+// Words of a column that is only copied, copied.
+shoal_code batch_add_texts(struct batch *b, const char *name, const char *const *texts,
+                           uint64_t count, struct report *r);
 // Goes on where the runs of a result ended (io_ends_read), each a row of the table.
 shoal_code batch_continue(struct batch *b, const struct table *t, struct report *r);
 // "4711,5000:6000": single runs, and ranges without their end, so that 0:1000 and 1000:2000 meet;

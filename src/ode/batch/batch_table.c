@@ -67,7 +67,7 @@ shoal_code batch_add_column(struct batch *b, const struct table *t, const struct
 void batch_add_extra(struct batch *b, const struct table *t, const struct table_column *c) {
     struct table_column copy = {.name = arena_strdup(&b->arena, c->name)};
     if (c->number || c->number32) {
-        copy.number = copy_numbers(b, c, t->rows);
+        copy.number = t->lent ? c->number : copy_numbers(b, c, t->rows);
     } else {
         const char **text = arena_new(&b->arena, const char *, t->rows);
         for (uint64_t k = 0; k < t->rows; k++)
@@ -166,7 +166,10 @@ static shoal_code add_values(struct batch *b, const void *column, struct report 
         return code;
     b->table = t->source;
     b->table_rows = t->rows;
-    return batch_add_column(b, t, t->columns.items, r);
+    if (t->columns.items->name[0] != '_')
+        return batch_add_column(b, t, t->columns.items, r);
+    batch_add_extra(b, t, t->columns.items);
+    return check_extras(b, r);
 }
 
 static shoal_code add_array(struct batch *b, struct table_column column, uint64_t count, bool lent,
@@ -185,11 +188,19 @@ shoal_code batch_add_values(struct batch *b, const char *name, const double *val
 shoal_code batch_lend_values(struct batch *b, const char *name, const void *values, bool f32,
                              uint64_t count, struct report *r) {
     struct table_column column = {.name = name};
+    if (f32 && name[0] == '_')
+        return report_error(r, SHOAL_INPUT, "`%s`: a column that is only copied is of doubles",
+                            name);
     if (f32)
         column.number32 = values;
     else
         column.number = values;
     return add_array(b, column, count, true, r);
+}
+
+shoal_code batch_add_texts(struct batch *b, const char *name, const char *const *texts,
+                           uint64_t count, struct report *r) {
+    return add_array(b, (struct table_column){.name = name, .text = texts}, count, false, r);
 }
 
 uint32_t batch_extras(const struct batch *b) { return b->extras.count; }
