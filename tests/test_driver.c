@@ -181,7 +181,7 @@ TEST(driver_pulse_is_not_passed_over) {
                     t[i] = i * 0.01 + (even ? 0 : 0.001 * (i % 3));
                     v[i] = i > at && i < at + 6;
                 }
-                shoal_driver list[] = {{"u", kinds[k], COUNT, t, v, NULL}, {0}};
+                shoal_driver list[] = {{"u", kinds[k], COUNT, t, v, NULL, NULL}, {0}};
                 struct rig rig = rig_new_driven(NULL, "driver u;x'=u", "t1=40 rtol=1e-6", list);
                 struct inputs in = {.rows = 1};
                 struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
@@ -382,7 +382,7 @@ static void check_choice(const char *device, const char *options) {
     shoal_solver *solver;
     shoal_result *result;
     const char text[] = "driver u\npar k=0.5\ninit x=1\nx'=u-k*x\n";
-    shoal_driver d = {"u", "held,by=_ID", IDS * EACH, t, v, id};
+    shoal_driver d = {"u", "held,by=_ID", IDS * EACH, t, v, id, NULL};
     REQUIRE(shoal_model_parse("m", text, strlen(text), &model, log) == SHOAL_OK);
     REQUIRE(shoal_model_driver(model, &d, log) == SHOAL_OK);
     REQUIRE(shoal_options_init(&o, model, log) == SHOAL_OK);
@@ -497,7 +497,7 @@ TEST(driver_predicts_steps) {
     double *t = malloc(COUNT * sizeof *t), *v = malloc(COUNT * sizeof *v);
     for (int i = 0; i < COUNT; i++)
         t[i] = i / 1000.0, v[i] = i % 2;
-    shoal_driver d = {"u", "held", COUNT, t, v, NULL};
+    shoal_driver d = {"u", "held", COUNT, t, v, NULL, NULL};
     refuses_with("driver u\nx'=u\n", &d, "t1=200", "100000 are not enough: steps end at 199999");
     d.how = "linear";
     refuses_with("driver u\nx'=u\n", &d, "t1=200 max-steps=40000",
@@ -521,7 +521,7 @@ TEST(driver_of_a_million_samples) {
     double *t = malloc(COUNT * sizeof *t), *v = malloc(COUNT * sizeof *v);
     for (int i = 0; i < COUNT; i++)
         t[i] = i * 1e-3, v[i] = sin(t[i]);
-    shoal_driver list[] = {{"u", "cubic", COUNT, t, v, NULL}, {0}};
+    shoal_driver list[] = {{"u", "cubic", COUNT, t, v, NULL, NULL}, {0}};
     struct rig rig = rig_new_driven(NULL, "driver u;x'=u", "t1=1000 rtol=1e-9 method=dop853", list);
     struct inputs in = {.rows = 1};
     struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
