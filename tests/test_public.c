@@ -648,36 +648,3 @@ TEST(public_solve_refuses) {
     CHECK(shoal_solve(model, NULL, check_path("o.xyz"), NULL, NULL) != SHOAL_OK);
     CHECK_INT(shoal_solve(model, NULL, out, NULL, NULL), SHOAL_OK);
 }
-
-// Runs choose a signal by a column of words that the caller gives.
-TEST(public_words_of_runs) {
-    static const char text[] = "driver u\nx'=u\ninit x=0\n@ t1=1\n";
-    static const double t[] = {0, 1, 0, 1}, values[] = {1, 1, 2, 2};
-    static const char *const words[] = {"a", "a", "b", "b"}, *const arms[] = {"b", "a", "b"};
-    const shoal_driver driver = {
-        .name = "u", .how = "by=_arm", .count = 4, .t = t, .values = values, .words = words};
-    const float single[3] = {0};
-    double x[3] = {0};
-    shoal_array array = {.name = "x", .data = x};
-    shoal_model *m = NULL;
-    shoal_options o;
-    shoal_batch *b = NULL;
-    shoal_solver *s = NULL;
-    REQUIRE(!shoal_model_parse("m", text, sizeof text - 1, &m, NULL));
-    REQUIRE(!shoal_model_driver(m, &driver, NULL));
-    REQUIRE(!shoal_options_init(&o, m, NULL));
-    REQUIRE(!shoal_batch_new(m, &b, NULL));
-    CHECK_INT(shoal_batch_texts(b, "x", arms, 3, NULL), SHOAL_INPUT); // words are no values
-    CHECK_INT(shoal_batch_lend(b, "_arm", single, SHOAL_F32, 3, NULL), SHOAL_INPUT);
-    CHECK_INT(shoal_batch_texts(b, "_arm", arms, 3, NULL), SHOAL_OK);
-    CHECK_INT(shoal_batch_texts(b, "_arm", arms, 3, NULL), SHOAL_INPUT); // twice
-    CHECK_INT(shoal_batch_texts(b, "_two", arms, 2, NULL), SHOAL_INPUT); // of other runs
-    REQUIRE(!shoal_solver_new(m, &o, &s, NULL));
-    CHECK_INT(shoal_solver_run_arrays(s, b, &array, 1, NULL, NULL), SHOAL_OK);
-    CHECK_NEAR(x[0], 2, 1e-9);
-    CHECK_NEAR(x[1], 1, 1e-9);
-    CHECK_NEAR(x[2], 2, 1e-9);
-    shoal_solver_free(s);
-    shoal_batch_free(b);
-    shoal_model_free(m);
-}
