@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    AXES_MOST = 1 + RESULT_AXES,
-    USERS_MOST = 4000, // an attribute has at most 64 KiB
-};
+enum { USERS_MOST = 4000 }; // an attribute has at most 64 KiB
 
 struct user {
     uint64_t dataset; // an object reference
@@ -39,20 +36,37 @@ struct scales {
     h5id reference_list, dimension_list; // types
 };
 
+// The array whose values lie along the first axis, or NULL: the runs, or what groups of them are by
+// where that is one axis.
+static const struct result_array *first_scale(const struct result_list *l) {
+    if (l->of.reduced)
+        return l->of.axes == 1 && l->of.columns ? &l->array[l->first_column] : NULL;
+    return result_list_ours(l, FIELD_run);
+}
+
+// The times of samples, or NULL: each run has one of its own.
+static const struct result_array *time_scale(const struct result_list *l) {
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->array[i].role == ROLE_TIME && l->array[i].axes != AXES_PER_RUN)
+            return &l->array[i];
+    return NULL;
+}
+
 // The scales of an array's axes; returns how many axes there are, or 0 where none has one. A scale
 // has none itself, and the axes of a wide array behind the runs are counted only: windows have
 // edges, of which there is one more.
 static int axes_of(const struct result_list *l, const struct result_array *a,
-                   int scale[AXES_MOST]) {
-    bool is_scale = a->role == ROLE_RUN || (a->role == ROLE_TIME && a->axes != AXES_PER_RUN);
-    uint64_t shape[1 + RESULT_AXES];
-    if (is_scale || a->axes == AXES_OFFSETS || a->role == ROLE_EDGES)
+                   int scale[RESULT_SHAPE_MOST]) {
+    uint64_t shape[RESULT_SHAPE_MOST];
+    if (a == first_scale(l) || a == time_scale(l) || a->axes == AXES_OFFSETS ||
+        a->role == ROLE_EDGES)
         return 0;
-    for (int i = 0; i < AXES_MOST; i++)
-        scale[i] = a->axes == AXES_WIDE ? BY_NONE : BY_TIME;
-    if (a->axes != AXES_FLAT)
-        scale[0] = BY_RUN;
-    return result_shape(l, a, 1, shape);
+    uint32_t before = a->axes == AXES_FLAT ? 0 : l->of.reduced ? l->of.axes : 1;
+    for (uint32_t i = 0; i < RESULT_SHAPE_MOST; i++)
+        scale[i] = i < before             ? (first_scale(l) ? BY_RUN : BY_NONE)
+                   : a->axes == AXES_WIDE ? BY_NONE
+                                          : BY_TIME;
+    return result_file_shape(l, a, 1, shape);
 }
 
 static bool make_types(struct scales *s) {
@@ -70,8 +84,8 @@ static bool refer(const struct scales *s, const char *name, uint64_t *out) {
     return s->h->H5Rcreate(out, s->file, name, H5_OBJECT, -1) >= 0;
 }
 
-static bool attach(struct scales *s, h5id dataset, const char *name, const int *scale, int axes) {
-    struct references list[AXES_MOST];
+static bool attach(struct scales *s, const char *name, const int *scale, int axes) {
+    struct references list[RESULT_SHAPE_MOST];
     uint64_t self;
     if (!refer(s, name, &self))
         return false;
@@ -84,8 +98,12 @@ static bool attach(struct scales *s, h5id dataset, const char *name, const int *
         of->users[of->count].dataset = self; // one by one: what lies between is to stay zero
         of->users[of->count++].axis = i;
     }
-    return hdf5_put_attribute(s->h, dataset, "DIMENSION_LIST", s->dimension_list, (h5size)axes,
-                              list);
+    h5id dataset = s->h->H5Dopen2(s->file, name, H5_DEFAULT);
+    bool ok = dataset >= 0 && hdf5_put_attribute(s->h, dataset, "DIMENSION_LIST", s->dimension_list,
+                                                 (h5size)axes, list);
+    if (dataset >= 0)
+        s->h->H5Dclose(dataset);
+    return ok;
 }
 
 static bool put_word(const struct hdf5 *h, h5id object, const char *name, const char *word) {
@@ -110,44 +128,38 @@ static bool mark(struct scales *s, const struct scale *scale) {
     return ok;
 }
 
-static bool put_all(struct scales *s, const struct pieces *p, const h5id *dataset) {
+static bool put_all(struct scales *s, const struct pieces *p) {
     const struct result_list *list = p->list;
     bool ok = make_types(s);
     for (int i = 0; i < SCALES && ok; i++) {
         s->scale[i].users = calloc(list->count, sizeof *s->scale[i].users);
-        ok = s->scale[i].users && refer(s, s->scale[i].name, &s->scale[i].self);
+        ok = s->scale[i].users &&
+             (!s->scale[i].name || refer(s, s->scale[i].name, &s->scale[i].self));
     }
     for (uint32_t i = 0; i < list->count && ok; i++) {
-        int scale[AXES_MOST], axes = axes_of(list, &list->array[i], scale);
-        ok = !axes || attach(s, dataset[i], p->names.name[i], scale, axes);
+        int scale[RESULT_SHAPE_MOST], axes = axes_of(list, &list->array[i], scale);
+        ok = !axes || attach(s, p->names.name[i], scale, axes);
     }
     for (int i = 0; i < SCALES && ok; i++)
         ok = mark(s, &s->scale[i]);
     return ok;
 }
 
-// What the list calls the array of a role.
-static const char *name_of(const struct pieces *p, enum result_role role) {
-    for (uint32_t i = 0; i < p->list->count; i++)
-        if (p->list->array[i].role == role)
-            return p->names.name[i];
-    return NULL;
+static const char *name_of(const struct pieces *p, const struct result_array *a) {
+    return a ? p->names.name[a - p->list->array] : NULL;
 }
 
-bool hdf5_put_scales(const struct hdf5 *h, h5id file, const struct pieces *pieces,
-                     const h5id *dataset) {
-    uint32_t datasets = 0;
-    for (uint32_t i = 0; i < pieces->list->count; i++)
-        datasets += dataset[i] >= 0;
-    if (datasets > USERS_MOST)
+bool hdf5_put_scales(const struct hdf5 *h, h5id file, const struct pieces *pieces) {
+    const struct result_list *list = pieces->list;
+    if (list->count > USERS_MOST)
         return true; // the list of a scale would not fit
     struct scales s = {.h = h,
                        .file = file,
-                       .scale = {[BY_RUN] = {.name = name_of(pieces, ROLE_RUN)},
-                                 [BY_TIME] = {.name = name_of(pieces, ROLE_TIME)}},
+                       .scale = {[BY_RUN] = {.name = name_of(pieces, first_scale(list))},
+                                 [BY_TIME] = {.name = name_of(pieces, time_scale(list))}},
                        .reference_list = -1,
                        .dimension_list = -1};
-    bool ok = put_all(&s, pieces, dataset);
+    bool ok = put_all(&s, pieces);
     for (int i = 0; i < SCALES; i++)
         free(s.scale[i].users);
     if (s.reference_list >= 0)

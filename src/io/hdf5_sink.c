@@ -507,8 +507,7 @@ static shoal_code put_rest(struct put_context *c, bool complete, struct report *
     if (json.failed)
         code = report_error(r, SHOAL_MEMORY, "%s: not enough memory", s->path);
     else if (!put_known(c) || !put_status_words(c) || !put_meta(c, &json) ||
-             (!s->placed.pieces.list->of.reduced &&
-              !hdf5_put_scales(c->h, s->file, &s->placed.pieces, s->dataset)))
+             !hdf5_put_scales(c->h, s->file, &s->placed.pieces))
         code = hdf5_failed(c->h, name_of(s), "write", r);
     buf_free(&json);
     return code;
