@@ -36,12 +36,13 @@ static double through(uint64_t seen, const double *t, const double *v, double x)
     return sum;
 }
 
-// Whether a stretch of `length` intervals is told by five of its samples, or all of fewer.
+// Whether a stretch of `length` intervals is told by five of its samples. Fewer intervals are told
+// one by one where samples are all that is looked at.
 static bool is_told(const struct stretch *s, uint64_t first, uint64_t length) {
     double t[SEEN], v[SEEN], begin = time_of(s, first);
     uint64_t seen = length < SEEN ? length + 1 : SEEN;
     if (length < SEEN && !s->bends)
-        return true;
+        return length == 1;
     for (uint64_t i = 0; i < seen; i++) {
         uint64_t at = first + length * i / (seen - 1);
         t[i] = time_of(s, at) - begin;
