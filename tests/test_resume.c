@@ -355,7 +355,7 @@ static void check_process(int kills) {
 }
 static void check_devices(const char *device, int kills) {
     struct victim v = two_devices(device);
-    check_kills(&v, 7, kills, 0.15);
+    check_kills(&v, 12, kills, 0.15);
 }
 static void check_ranks(int kills) {
     struct victim v = four_ranks();

@@ -69,6 +69,23 @@ TEST(snapshot_damaged) {
     CHECK_HAS(o.err, "k.npz.journal: is no journal of Shoal's, or damaged");
 }
 
+// Lines of one snapshot and states of another, both whole.
+TEST(snapshot_of_two) {
+    place();
+    REQUIRE(run("other.npz", "--chunk", "100").status == 0); // the same states
+    RUN("sh", "-c",
+        "for f in ref other; do n=$(grep -abn -m1 '^$' $f.npz.journal | cut -d: -f2); "
+        "head -c $n $f.npz.journal > $f.lines; tail -c +$((n + 1)) $f.npz.journal > $f.states; "
+        "done; "
+        "cat ref.lines other.states > k.npz.part.journal");
+    CHECK(same("ref.npz", "other.npz") && size_of("ref.lines") > 100 &&
+          !same("ref.lines", "other.lines"));
+    struct check_output o = run("k.npz", NULL, NULL);
+    CHECK_HAS(o.err, "k.npz.part.journal: is damaged, and the runs are begun anew");
+    RUN("sh", "-c", "rm -f k.*; cat ref.lines ref.states > k.npz.part.journal");
+    CHECK_HAS(run("k.npz", NULL, NULL).err, "5000 were there");
+}
+
 TEST(snapshot_of_another_job) {
     static const char *const other[][3] = {
         {"--rtol", "1e-7", "`rtol` was 1e-6 and is 1e-7"},

@@ -183,7 +183,8 @@ const struct option option_table[] = {
             "stop after this time, 3h50m, with exit code 75, so that --resume goes on"),
      GROUP(OUTPUT), .type = OPTION_AGE},
     {OPTION("allow-missing", "merge", NULL, "off",
-            "rows of shards that are not there are NaN, with the status pending"),
+            "rows of shards that are not there are NaN, with the status pending; statistics are "
+            "without them"),
      GROUP(OUTPUT), .type = OPTION_FLAG},
     {OPTION("mixed-bits", RUN " " RESUME, NULL, "off",
             "go on though another kernel computed what is there: last digits may differ"),

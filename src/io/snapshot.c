@@ -61,6 +61,7 @@ static bool put_bytes(void *user, const void *bytes, size_t length) {
 static shoal_code put_states(struct snapshot *s, struct report *r) {
     struct writing w = {.journal = &s->journal, .report = r};
     struct saved_to to = {.put = put_bytes, .user = &w};
+    saved_put(&to, &s->journal.crc, sizeof s->journal.crc);
     s->save(s->user, &to);
     if (!saved_end(&to))
         return w.code != SHOAL_OK ? w.code : no_memory(r);
@@ -184,10 +185,16 @@ static bool find_states(struct journal_reader *d, struct reading *out) {
            journal_same(d->fd, out->at, &s);
 }
 
-static shoal_code load_states(struct reading *in, uint64_t rows, snapshot_load *load, void *user) {
+// `lines`: the checksum of the journal, which states have too, so that they are of the same one.
+static shoal_code load_states(struct reading *in, uint32_t lines, uint64_t rows,
+                              snapshot_load *load, void *user) {
     struct saved_from from = {.get = get_bytes, .user = in};
+    uint32_t crc;
     in->block = malloc(BLOCK_BYTES);
-    shoal_code code = in->block ? load(user, rows, &from) : SHOAL_MEMORY;
+    shoal_code code = !in->block ? SHOAL_MEMORY
+                      : !saved_get(&from, &crc, sizeof crc) || crc != lines
+                          ? SHOAL_INPUT
+                          : load(user, rows, &from);
     if (code == SHOAL_OK && (in->length || in->at < in->end))
         code = SHOAL_INPUT; // there is more than there can be
     free(in->block);
@@ -203,7 +210,7 @@ shoal_code snapshot_read(struct journal_reader *d, snapshot_load *load, void *us
     if (code == SHOAL_OK && (found.ranges != found.told || !find_states(d, &in)))
         code = SHOAL_INPUT;
     if (code == SHOAL_OK)
-        code = load_states(&in, there->rows, load, user);
+        code = load_states(&in, d->crc, there->rows, load, user);
     if (code == SHOAL_MEMORY)
         no_memory(r);
     journal_found_free(&found);

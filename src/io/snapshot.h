@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The journal of a result that rows are reduced to: how many rows it has, and what they came to.
 //
-// It is a journal (journal.h) with ranges from the first row on, an empty line, which ends it, the
-// saved states (result/saved.h) and 4 bytes of their checksum. Every few seconds one takes the
-// place of the one before, as a whole: written under another name, put onto the disk and renamed.
-// While the result out.npz is made it is out.npz.part.journal, after a stop, and beside a shard,
-// out.npz.journal; what rows came to is not in the result. A run that goes on loads the states.
+// It is a journal (journal.h) with ranges from the first row on, an empty line, which ends it, its
+// checksum again, the saved states (result/saved.h), and the checksum of these two, of 4 bytes
+// each. Every few seconds one takes the place of the one before, as a whole: written under another
+// name, put onto the disk and renamed. While the result out.npz is made it is out.npz.part.journal,
+// after a stop, and beside a shard, out.npz.journal; what rows came to is not in the result. A run
+// that goes on loads the states.
 //
 // A snapshot may come from anywhere. Its checksums are compared first, and whoever loads the states
 // believes none of them.
