@@ -109,6 +109,25 @@ TEST(snapshot_of_another_job) {
     CHECK(same("ref.npz", "k.npz"));
 }
 
+// The last one that was written stays, and another run goes on from it.
+TEST(snapshot_on_a_full_disk) {
+    place();
+    struct check_output o = RUN(
+        "bash", "-c",
+        "trap '' XFSZ; ulimit -f 40; export SHOAL_SNAPSHOT_SECONDS=0; exec \"$0\" run m.ode "
+        "--device cpu --threads 1 --chunk 100 --shard 0/1 -o k.npz --sweep a=lin:1:2:5000 \"$1\"",
+        check_shoal(), words);
+    CHECK_INT(o.status, 4);
+    CHECK_HAS(o.err, "k.npz.part.journal.new: cannot write");
+    CHECK(access("k.npz", F_OK) != 0);
+    o = RUN(check_shoal(), "status", "k.npz");
+    CHECK_HAS(o.out, "interrupted: ");
+    o = run("k.npz", NULL, NULL);
+    CHECK_MSG(o.status == 0 && strstr(o.err, "00 were there"), "%s", o.err);
+    CHECK(same("ref.npz", "k.npz"));
+    CHECK_STR(RUN("sh", "-c", "ls | grep part").out, "");
+}
+
 // A range of more rows than a chunk can have, as those of a snapshot are.
 TEST(snapshot_of_many_rows) {
     place();
