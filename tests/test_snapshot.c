@@ -126,6 +126,13 @@ TEST(snapshot_on_a_full_disk) {
     CHECK_MSG(o.status == 0 && strstr(o.err, "00 were there"), "%s", o.err);
     CHECK(same("ref.npz", "k.npz"));
     CHECK_STR(RUN("sh", "-c", "ls | grep part").out, "");
+    o = RUN("bash", "-c", // anew, and not even the first one can be written: what there was stays
+            "trap '' XFSZ; ulimit -f 1; exec \"$0\" run m.ode --device cpu --shard 0/1 -o k.npz "
+            "--sweep a=lin:1:2:5000 \"$1\"",
+            check_shoal(), words);
+    CHECK_INT(o.status, 4);
+    CHECK(same("ref.npz", "k.npz"));
+    CHECK_HAS(RUN(check_shoal(), "status", "k.npz").out, "complete: 5000 of 5000 runs");
 }
 
 // A range of more rows than a chunk can have, as those of a snapshot are.

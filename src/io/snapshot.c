@@ -282,11 +282,8 @@ shoal_code snapshot_begin(struct snapshot *s, const struct result_list *list,
     shoal_code code = s->order->resume ? take_up(s, r) : SHOAL_OK;
     if (code == SHOAL_OK)
         code = write_one(s, NULL, r);
-    if (code != SHOAL_OK)
-        return code;
-    unlink(s->left); // the new one stands for it
     *there = s->before;
-    return SHOAL_OK;
+    return code;
 }
 
 // ---- Rows and end -------------------------------------------------------------------------------
@@ -308,9 +305,10 @@ shoal_code snapshot_seal(struct snapshot *s, bool complete, struct report *r) {
 void snapshot_end(struct snapshot *s, bool complete) {
     if (!s->order)
         return;
-    if (complete && !s->order->stays)
+    if (complete && !s->order->stays) {
+        unlink(s->left); // what an earlier run went on from
         unlink(s->path);
-    else
+    } else
         rename(s->path, s->left);
     s->has = true; // and has its last name
 }
