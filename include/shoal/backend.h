@@ -27,6 +27,7 @@ struct shoal_target {
     const char *name;         // x86-64-v4, ...; part of what identifies a kernel
     const char *prelude;      // file of kernels/ that makes the dialect: prelude_c.h, ...
     bool device;              // one thread is one trajectory
+    bool blocks;              // whose threads come in blocks that share fast memory
     uint32_t lanes64;         // doubles in a register; 1: scalar code
     const char *sleef_suffix; // of SLEEF's functions for these lanes; NULL: SLEEF is not used
     const char *mvec_letter;  // of libmvec's mangled names; NULL: libmvec is not used
@@ -89,7 +90,10 @@ struct shoal_launch {
     uint32_t chunk;                // its number, for the time log
     bool chunked;                  // there are others
     size_t workspace;              // bytes a device's thread needs; a CPU's kernel says it itself
-    const volatile int *stop;      // non-zero: come back soon; NULL: never
+    uint32_t team; // rows whose threads are a block of a device, which takes them together; 0: each
+                   // thread is alone
+    size_t shared; // bytes that they share
+    const volatile int *stop;                          // non-zero: come back soon; NULL: never
     void (*progress)(void *user, uint32_t rows_taken); // may be NULL; called by `finish`
     void *user;
     shoal_log *log; // may be NULL; device spans go there
@@ -111,6 +115,8 @@ struct shoal_facts {
     double occupancy;   // threads that run at a time, of those that could
     uint32_t block;     // threads of a block, in large batches
     uint32_t resident;  // threads that a chunk with refill gets; 0 on a CPU: those of the launch
+    uint32_t team;      // threads that a block may have,
+    size_t shared;      // and bytes that they may share
 };
 
 // What a device is.

@@ -16,8 +16,10 @@
 // `workspace` is there the bytes of a thread, which the generator knows, times the threads; NULL
 // when those are 0. Without refill a thread's row is its global number, and there are at least
 // `rows` threads. With refill there are as many threads as run at a time, and all their rows come
-// from *next. A CPU's workers always take their rows there, a block at a time. *next starts at 0.
-// *stop is non-zero when the kernel is to leave; a device may have none.
+// from *next. A launch may say that blocks of threads work together: then a block is that many
+// rows, takes them together, and shares memory (SHARED_PARAMETER). A CPU's workers always take
+// their rows there, a block at a time. *next starts at 0. *stop is non-zero when the kernel is to
+// leave; a device may have none.
 #ifndef SHOAL_HEAD
 #define SHOAL_HEAD
 

@@ -5,6 +5,7 @@
 // header is included; what is used of CUDA are its built-in functions.
 #define WARP 32
 #define GLOBAL
+#define LOCAL
 #define TABLE
 #define CONSTANT static __device__ constexpr
 #define INLINE static __device__ __forceinline__
@@ -137,3 +138,37 @@ INLINE void total_add(u64 *total, u64 value) {
     if ((threadIdx.x & 31) == 0 && value)
         atomicAdd(total, value);
 }
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+// Memory that a block shares, as many bytes as the launch says: the last parameter of a kernel, and
+// the first line of its body.
+#define SHARED_PARAMETER(name)
+#define SHARED_MEMORY(name) extern __shared__ u64 name[]
+#define block_barrier() __syncthreads() // for all memory; called by all threads of a block
+#define atomic_add(at, value) atomicAdd(at, value)
+#define atomic_min(at, value) atomicMin(at, value)
+#define atomic_max(at, value) atomicMax(at, value)
+INLINE u32 work_take(u32 *counter, u32 count) { return atomicAdd(counter, count); }
+
+// Of the values of a warp, for all its lanes, which call it together.
+INLINE int warp_leads(void) { return (threadIdx.x & 31) == 0; }
+#if __CUDA_ARCH__ >= 800
+INLINE int warp_add(int v) { return (int)__reduce_add_sync(ALL_LANES, (u32)v); }
+INLINE int warp_min(int v) { return __reduce_min_sync(ALL_LANES, v); }
+INLINE int warp_max(int v) { return __reduce_max_sync(ALL_LANES, v); }
+#else
+INLINE int warp_add(int v) {
+    u32 sum = (u32)v;
+    UNROLL for (int d = 16; d; d /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, d);
+    return (int)sum;
+}
+INLINE int warp_min(int v) {
+    UNROLL for (int d = 16; d; d /= 2) v = min(v, __shfl_xor_sync(ALL_LANES, v, d));
+    return v;
+}
+INLINE int warp_max(int v) {
+    UNROLL for (int d = 16; d; d /= 2) v = max(v, __shfl_xor_sync(ALL_LANES, v, d));
+    return v;
+}
+#endif

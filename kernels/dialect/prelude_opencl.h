@@ -9,6 +9,7 @@
 #endif
 #define WARP 1
 #define GLOBAL __global
+#define LOCAL __local
 #define SHOAL_U64 ulong
 #define TABLE __constant
 #define CONSTANT __constant
@@ -72,3 +73,16 @@ INLINE void total_add(GLOBAL u64 *total, u64 value) {
     if (high)
         atomic_add(word + 1 - low_at, high);
 }
+
+// ---- blocks: work-groups ------------------------------------------------------------------------
+
+// Memory that a group shares, as many bytes as the launch says: the last parameter of a kernel, and
+// the first line of its body. atomic_add, atomic_min and atomic_max are the language's.
+#define SHARED_PARAMETER(name) , LOCAL u64 *name
+#define SHARED_MEMORY(name)
+#define block_barrier() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+INLINE u32 work_take(volatile GLOBAL u32 *counter, u32 count) { return atomic_add(counter, count); }
+INLINE int warp_leads(void) { return 1; }
+INLINE int warp_add(int v) { return v; }
+INLINE int warp_min(int v) { return v; }
+INLINE int warp_max(int v) { return v; }

@@ -46,6 +46,9 @@ shoal_code launch_check(const struct shoal_launch *l, size_t resident, const cha
     if (!l->args || l->args_bytes < sizeof(struct shoal_head))
         return report_error(r, SHOAL_DEVICE, "%s: the arguments of the chunk have no head",
                             backend);
+    if (l->team && launch_head(l)->rows % l->team)
+        return report_error(r, SHOAL_DEVICE, "%s: the rows of the chunk are no whole teams",
+                            backend);
     shoal_code code = launch_check_block(&l->read, backend, r);
     if (code == SHOAL_OK)
         code = launch_check_block(&l->written, backend, r);

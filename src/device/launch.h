@@ -7,8 +7,8 @@
 #include "base/report.h"
 #include "shoal/backend.h"
 
-// Refuses arguments without a head, pieces that leave a gap or have no label, and
-// arrays and fills that lie outside of what is used of their blocks; that is what exists on a
+// Refuses arguments without a head, teams that lack rows, pieces that leave a gap or have no label,
+// and arrays and fills that lie outside of what is used of their blocks; that is what exists on a
 // device. `resident` is how many bytes the resident block has.
 shoal_code launch_check(const struct shoal_launch *l, size_t resident, const char *backend,
                         struct report *r);

@@ -144,7 +144,7 @@ API int cuFuncGetAttribute(int *value, int attribute, void *function);
 API int cuFuncGetAttribute(int *value, int attribute, void *function) {
     (void)function;
     ENTER(cuFuncGetAttribute);
-    *value = attribute == 4 ? 42 : attribute == 3 ? 16 : 0;
+    *value = attribute == 4 ? 42 : attribute == 3 ? 16 : attribute == 0 ? 1024 : 0;
     return OK;
 }
 API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f, int size, size_t shared);
@@ -331,7 +331,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
                        unsigned bz, unsigned shared, struct stream *s, void **p, void **extra) {
     (void)f;
     ENTER(cuLaunchKernel);
-    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra || !gx || !bx)
+    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || extra || !gx || !bx)
         return INVALID;
     struct op op = {.kernel = true};
     memcpy(op.args, p[0], fake.kernel ? fake.args_bytes : sizeof(struct shoal_call));
@@ -342,6 +342,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     fake.launches++;
     fake.grid = gx;
     fake.block = bx;
+    fake.shared = shared;
     fake.refill = ((const struct shoal_head *)(const void *)op.args)->refill;
     return put(s, op);
 }

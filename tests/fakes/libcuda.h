@@ -26,7 +26,7 @@ struct fake_cuda {
     size_t used;                                                  // bytes of the device
     int made; // buffers and host blocks, all that ever were
     int copies_in, copies_out, launches, fills;
-    unsigned grid, block, refill; // of the last launch
+    unsigned grid, block, refill, shared; // of the last launch
 };
 
 #endif

@@ -91,11 +91,13 @@ enum {
     CU_HOST_PORTABLE = 1,
     CU_STREAM_NON_BLOCKING = 1,
     CU_EVENT_NO_TIMING = 2,
+    CU_DEVICE_BLOCK_SHARED_BYTES = 8, // of a block, unless it asks for more
     CU_DEVICE_MULTIPROCESSORS = 16,
     CU_DEVICE_THREADS = 39, // of a multiprocessor
     CU_DEVICE_MAJOR = 75,
     CU_DEVICE_MINOR = 76,
-    CU_DEVICE_SHARED_BYTES = 81, // of a multiprocessor, at most
+    CU_DEVICE_SHARED_BYTES = 81,   // of a multiprocessor, at most
+    CU_FUNCTION_BLOCK_THREADS = 0, // at most
     CU_FUNCTION_LOCAL_BYTES = 3,
     CU_FUNCTION_REGISTERS = 4,
 };
@@ -149,6 +151,7 @@ struct shoal_device {
     pid_t pid;                    // of the process that owns it
     int multiprocessors, threads; // threads of a multiprocessor, at most
     int cache_bytes;              // of its first-level cache, about
+    int shared_bytes;             // of a block
     struct offload_busy busy;
     pthread_mutex_t context_lock;
     cu_context context;  // the device's primary one; NULL: not needed so far
@@ -205,6 +208,7 @@ struct shoal_module {
     struct cuda_shape plain, refill, tiny;
     struct cuda_shape few; // refill, where lanes get few rows each
     int registers, local_bytes;
+    int block_threads; // at most
 };
 
 struct cuda_buffer {
@@ -249,6 +253,8 @@ struct shoal_slot {
 shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, const char *entry,
                      struct shoal_module **out, struct shoal_facts *facts, struct report *r);
 void cuda_unload(struct shoal_module *m);
+// Blocks of that shape that the device holds at a time.
+unsigned cuda_resident_blocks(const struct shoal_module *m, unsigned block, size_t shared);
 shoal_code cuda_resident_open(struct shoal_device *d, const struct shoal_block *b, shoal_log *log,
                               struct shoal_resident **out, struct report *r);
 void cuda_resident_close(struct shoal_resident *b);

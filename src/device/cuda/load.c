@@ -24,10 +24,10 @@
 
 enum { BUSY_WARPS = 16 }; // of a multiprocessor
 
-static unsigned resident_blocks(const struct shoal_module *m, unsigned block) {
+unsigned cuda_resident_blocks(const struct shoal_module *m, unsigned block, size_t shared) {
     const struct shoal_device *d = m->device;
     int blocks = 0;
-    if (d->cu->resident_blocks(&blocks, m->kernel, (int)block, 0) != CU_OK || blocks < 1)
+    if (d->cu->resident_blocks(&blocks, m->kernel, (int)block, shared) != CU_OK || blocks < 1)
         return 0;
     return (unsigned)blocks * (unsigned)d->multiprocessors;
 }
@@ -41,8 +41,9 @@ static unsigned cached_blocks(const struct shoal_module *m) {
 }
 
 static void choose_shapes(struct shoal_module *m) {
-    struct cuda_shape small = {64, resident_blocks(m, 64)}, large = {128, resident_blocks(m, 128)};
-    unsigned resident = resident_blocks(m, 32), cached = cached_blocks(m);
+    struct cuda_shape small = {64, cuda_resident_blocks(m, 64, 0)};
+    struct cuda_shape large = {128, cuda_resident_blocks(m, 128, 0)};
+    unsigned resident = cuda_resident_blocks(m, 32, 0), cached = cached_blocks(m);
     m->tiny = (struct cuda_shape){32, resident};
     m->refill = (struct cuda_shape){32, resident < cached ? resident : cached};
     unsigned busy = BUSY_WARPS * (unsigned)m->device->multiprocessors;
@@ -57,6 +58,7 @@ static shoal_code find_kernel(struct shoal_module *m, const char *entry, struct 
         return cuda_error(cu, "finding the kernel in the compiled code", result, r);
     cu->function_attribute(&m->registers, CU_FUNCTION_REGISTERS, m->kernel);
     cu->function_attribute(&m->local_bytes, CU_FUNCTION_LOCAL_BYTES, m->kernel);
+    cu->function_attribute(&m->block_threads, CU_FUNCTION_BLOCK_THREADS, m->kernel);
     choose_shapes(m);
     if (!m->tiny.resident || !m->plain.resident)
         return report_error(r, SHOAL_DEVICE,
@@ -84,7 +86,9 @@ static struct shoal_facts facts_of(const struct shoal_module *m) {
                                 .spills = (uint32_t)m->local_bytes,
                                 .occupancy = most > 0 ? threads / most : 0,
                                 .block = m->plain.block,
-                                .resident = m->refill.resident * m->refill.block};
+                                .resident = m->refill.resident * m->refill.block,
+                                .team = (uint32_t)m->block_threads,
+                                .shared = (size_t)d->shared_bytes};
 }
 
 shoal_code cuda_load(struct shoal_device *d, const struct shoal_bytes *b, const char *entry,

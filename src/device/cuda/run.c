@@ -98,12 +98,18 @@ static int slot_ready(struct shoal_slot *s) {
 enum { ROWS_OF_A_LANE = 32 }; // from which on the end of a batch is short beside it
 
 // Without refill every row has its thread, with it there are as many threads as run at a time.
-// Batches that do not fill the device are spread over it.
+// Batches that do not fill the device are spread over it. Teams are blocks.
 static void choose_shape(struct shoal_slot *s) {
     const struct shoal_module *m = s->module;
-    const struct shoal_head *head = launch_head(s->chunk.launch);
+    const struct shoal_launch *l = s->chunk.launch;
+    const struct shoal_head *head = launch_head(l);
     const struct cuda_shape *c = &m->plain;
-    if (head->refill)
+    struct cuda_shape team = {l->team, 0};
+    if (l->team) {
+        unsigned blocks = head->refill ? cuda_resident_blocks(m, l->team, l->shared) : 0;
+        team.resident = blocks ? blocks : 1;
+        c = &team;
+    } else if (head->refill)
         c = head->rows / ROWS_OF_A_LANE < m->refill.resident * m->refill.block ? &m->few
                                                                                : &m->refill;
     else if (head->rows <= (unsigned)m->device->multiprocessors * m->plain.block)
@@ -225,8 +231,8 @@ static int launch(struct shoal_slot *s) {
                          &next,
                          &stop,
                          &s->workspace.at};
-    int result = s->device->cu->launch(s->module->kernel, s->grid, 1, 1, s->block, 1, 1, 0,
-                                       s->stream, arguments, NULL);
+    int result = s->device->cu->launch(s->module->kernel, s->grid, 1, 1, s->block, 1, 1,
+                                       (unsigned)l->shared, s->stream, arguments, NULL);
     return result == CU_OK ? mark(s) : result;
 }
 

@@ -69,6 +69,7 @@ static struct shoal_device *new_device(const char *arch, bool fast_math, struct 
     d->target = (struct shoal_target){.name = d->arch,
                                       .prelude = "prelude_cuda.h",
                                       .device = true,
+                                      .blocks = true,
                                       .lanes64 = 1,
                                       .quick_division = true,
                                       .fast_math = fast_math};
@@ -97,6 +98,7 @@ static shoal_code open_index(uint32_t index, bool fast_math, struct shoal_device
     d->multiprocessors = attribute(cu, device, CU_DEVICE_MULTIPROCESSORS);
     d->threads = attribute(cu, device, CU_DEVICE_THREADS);
     d->cache_bytes = attribute(cu, device, CU_DEVICE_SHARED_BYTES); // the two share a memory
+    d->shared_bytes = attribute(cu, device, CU_DEVICE_BLOCK_SHARED_BYTES);
     *out = d;
     return SHOAL_OK;
 }

@@ -39,6 +39,7 @@ static void choose_shape(struct shoal_module *m) {
     size_t multiple = kernel_number(m, CL_KERNEL_GROUP_MULTIPLE);
     size_t group = d->is_cpu ? GROUP_CPU : multiple > GROUP_GPU ? multiple : GROUP_GPU;
     m->group = (uint32_t)(most && group > most ? most : group);
+    m->team = d->is_cpu || !most ? m->group : (uint32_t)most;
     m->resident = m->group * d->units * (d->is_cpu ? 4 : GROUPS_OF_UNIT);
 }
 
@@ -46,8 +47,11 @@ static struct shoal_facts facts_of(const struct shoal_module *m) {
     const struct shoal_device *d = m->device;
     uint64_t bytes = 0;
     d->cl->kernel_info(m->kernel, d->device, CL_KERNEL_PRIVATE_BYTES, sizeof bytes, &bytes, NULL);
-    return (struct shoal_facts){
-        .spills = (uint32_t)bytes, .block = m->group, .resident = m->resident};
+    return (struct shoal_facts){.spills = (uint32_t)bytes,
+                                .block = m->group,
+                                .resident = m->resident,
+                                .team = m->team,
+                                .shared = (size_t)d->shared_bytes};
 }
 
 // Only the driver can read its binaries; without loading one, little can be said of it.

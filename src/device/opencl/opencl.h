@@ -111,6 +111,7 @@ enum {
     CL_DEVICE_UNITS = 0x1002,
     CL_DEVICE_F32 = 0x101b,
     CL_DEVICE_MEMORY = 0x101f,
+    CL_DEVICE_SHARED_BYTES = 0x1023, // LOCAL_MEM_SIZE
     CL_DEVICE_AVAILABLE = 0x1027,
     CL_DEVICE_COMPILER = 0x1028,
     CL_DEVICE_NAME = 0x102b,
@@ -173,6 +174,7 @@ struct shoal_device {
     pid_t pid;
     bool is_cpu;
     uint32_t units;
+    uint64_t shared_bytes; // of a group, at most
     struct offload_busy busy;
     pthread_mutex_t lock;        // of
     struct opencl_block *blocks; // what alloc gave
@@ -207,6 +209,7 @@ struct shoal_module {
     pthread_mutex_t lock; // of the kernel, which its arguments are set in before it is launched
     cl_kernel kernel;
     uint32_t group;    // work-items of a group
+    uint32_t team;     // of one that works together, at most
     uint32_t resident; // work-items that run at a time, about
 };
 
@@ -231,6 +234,7 @@ struct shoal_slot {
     const struct shoal_launch *launch; // NULL: nothing is
     struct shoal_module *module;
     size_t items;   // of the launch
+    size_t group;   // of them
     cl_queue queue; // NULL: never used
     int state;      // of the last command: 0 done, negative an error
     cl_event *mark; // [marks_most] of copies in, kernel, copies out

@@ -87,12 +87,15 @@ static int slot_ready(struct shoal_slot *s) {
     return s->stop ? CL_OK : error;
 }
 
-// Without refill every row has its work-item, with it there are as many as run at a time.
+// Without refill every row has its work-item, with it there are as many as run at a time. Teams are
+// groups.
 static void choose_items(struct shoal_slot *s) {
     const struct shoal_module *m = s->module;
-    const struct shoal_head *head = launch_head(s->chunk.launch);
+    const struct shoal_launch *l = s->chunk.launch;
+    const struct shoal_head *head = launch_head(l);
     size_t rows = head->refill && head->rows > m->resident ? m->resident : head->rows;
-    s->items = (rows + m->group - 1) / m->group * m->group;
+    s->group = l->team ? l->team : m->group;
+    s->items = (rows + s->group - 1) / s->group * s->group;
 }
 
 // Bytes that a chunk needs on the device.
@@ -188,9 +191,11 @@ static int set_arguments(const struct shoal_slot *s) {
         {sizeof(cl_buffer), &s->next.buffer},
         {sizeof(cl_buffer), &s->stop},
         {sizeof(cl_buffer), &s->workspace.buffer},
+        {l->shared, NULL}, // the last one of those that work in teams
     };
+    const unsigned count = sizeof arguments / sizeof *arguments - !l->team;
     int error = CL_OK;
-    for (unsigned i = 0; i < sizeof arguments / sizeof *arguments && error == CL_OK; i++)
+    for (unsigned i = 0; i < count && error == CL_OK; i++)
         error = s->device->cl->kernel_argument(s->module->kernel, i, arguments[i].bytes,
                                                arguments[i].value);
     return error;
@@ -198,11 +203,10 @@ static int set_arguments(const struct shoal_slot *s) {
 
 static int launch(struct shoal_slot *s) {
     struct shoal_module *m = s->module;
-    size_t group = m->group;
     pthread_mutex_lock(&m->lock);
     int error = set_arguments(s);
     if (error == CL_OK)
-        error = s->device->cl->launch(s->queue, m->kernel, 1, NULL, &s->items, &group, 0, NULL,
+        error = s->device->cl->launch(s->queue, m->kernel, 1, NULL, &s->items, &s->group, 0, NULL,
                                       next_mark(s));
     pthread_mutex_unlock(&m->lock);
     return error;

@@ -90,9 +90,11 @@ shoal_code opencl_open(uint32_t index, const char *target, bool fast_math,
     d->is_cpu = number_of(d->cl, d->device, CL_DEVICE_TYPE, 8) & CL_TYPE_CPU;
     d->units = (uint32_t)number_of(d->cl, d->device, CL_DEVICE_UNITS, sizeof(unsigned));
     d->units = d->units ? d->units : 1;
+    d->shared_bytes = number_of(d->cl, d->device, CL_DEVICE_SHARED_BYTES, 8);
     d->target = (struct shoal_target){.name = d->name,
                                       .prelude = "prelude_opencl.h",
                                       .device = true,
+                                      .blocks = !d->is_cpu,
                                       .lanes64 = 1,
                                       .fast_math = fast_math};
     shoal_code code = make_context(d, r);
