@@ -5,9 +5,12 @@ Times are the shortest of several calls, warm, in milliseconds, into memory that
 process with an empty cache, on the device that `auto` chooses. CuPy is left out where it is not
 installed.
 
-The second table has what `auto` takes for 1 to 1,000,000 small grids beside each device: the lower quarter of calls,
+The table `whole` has pipelines that look at grids as a whole, on the CPU and on every device, with
+results that must agree; results are small, so that little is copied back.
+
+The last table has what `auto` takes for 1 to 1,000,000 small grids beside each device: the lower quarter of calls,
 after as many that it may learn from. The bar is 1.25 times the better one plus 0.1 ms. `make bench-grids TABLE=auto` prints it
-alone.
+alone, as it does each of them.
 """
 
 import os
@@ -36,6 +39,10 @@ AUTO = "rot90(in)*(in>0) + (nsum4(in)>0)"
 AUTO_SIZES = [10**k for k in range(7)]
 AUTO_SIDE = 10
 SIZES = [(20, 25), (50, 25), (100, 25), (200, 25), (1000, 25), (100_000, 30)]
+WHOLE = ["sum % 251", "most_common", "crop_to_content(0)", "(label8 | max) % 251",
+         "(size4 | max) % 251", "(in>4 | label8 | max) % 251", "(fill(h/2, w/2, 11) | sum) % 251",
+         "in%2 | step(B3/S23, 100) | sum % 251"]
+WHOLE_SIZES = [(100_000, 30), (64, 1024)]
 
 
 def _turned(x, a):
@@ -137,7 +144,30 @@ def auto():
               f"{took['auto'] / better:.2f} | {met} |", flush=True)
 
 
-TABLES = {"pipelines": pipelines, "auto": auto}
+def whole():
+    """Without lists of results, which take longer to make than all else."""
+    import shoal
+
+    devices = ["cpu"] + [d.name for d in shoal.devices() if d.usable and d.name != "cpu"]
+    print(f"| pipeline | grids | {' | '.join(devices)} |\n|{'---|' * (2 + len(devices))}")
+    for text in WHOLE:
+        for count, side in WHOLE_SIZES:
+            grids, took, results = batch(count, side), [], []
+            given = shoal.grids._given(grids)[0]
+            for device in devices:
+                g = shoal.grid(text, device=device)
+                out = (given[1], np.zeros(grids.size, np.uint8), np.empty((count, 2), np.int32),
+                       np.empty(count, np.uint64), np.empty(count, np.uint8))
+                g._core.run(given, out)
+                took.append(f"{shortest(lambda: g._core.run(given, out)):.3g}")
+                results.append(out)
+                if any(not np.array_equal(a, b) for a, b in zip(out[1:], results[0][1:])):
+                    sys.exit(f"{text}: {device} has other results than {devices[0]}")
+            name = text.replace("|", "\\|")
+            print(f"| `{name}` | {count:,} of {side}x{side} | {' | '.join(took)} |", flush=True)
+
+
+TABLES = {"pipelines": pipelines, "whole": whole, "auto": auto}
 
 
 def main():

@@ -8,6 +8,7 @@
 typedef unsigned u32;
 typedef unsigned long long u64;
 #define GLOBAL
+#define LOCAL
 #define INLINE static inline
 #define KERNEL static
 #define THREADS 1

@@ -392,6 +392,8 @@ bool grid_rig_compare(const char *text, const struct grid_rig *g, const char *de
 
 // ---- Modules ------------------------------------------------------------------------------------
 
+uint32_t rig_block;
+
 struct rig_module rig_module_of(const char *const *texts, uint32_t count, const char *device,
                                 enum grid_type in, enum grid_type out) {
     struct rig_module m = {.in = in, .out = out, .count = count};
@@ -405,7 +407,9 @@ struct rig_module rig_module_of(const char *const *texts, uint32_t count, const 
         plans[i] = m.plan[i] = grid_parse("pipeline", texts[i], strlen(texts[i]), NULL);
         REQUIRE(plans[i]);
     }
-    const struct grid_target t = {m.backend->target(m.device), in, out};
+    struct shoal_target target = *m.backend->target(m.device);
+    target.blocks |= rig_block && target.device;
+    const struct grid_target t = {&target, in, out};
     REQUIRE(grid_codegen(plans, m.count, &t, m.code, &source));
     const struct shoal_kernel_text text = {
         .text = source.text.data, .length = source.text.length, .one_unit = true};
@@ -445,11 +449,13 @@ void rig_module_compare(struct rig_module *m, uint32_t number, const struct grid
                             .backend = m->backend,
                             .device = m->device,
                             .threads = 2,
+                            .chunk = rig_block ? 1 : 0,
                             .way = GRID_BY_KERNEL};
     shoal_log *log = shoal_log_new();
     struct grid_made *made = &r.made[m->in][m->out];
     grid_entry(number, m->count, entry);
     REQUIRE(!m->backend->load(m->device, &m->bytes, entry, &kernel.module, &kernel.facts, NULL));
+    kernel.facts.team = rig_block ? rig_block : kernel.facts.team;
     made->code = m->code[number];
     made->coded = true;
     made->kernel = &kernel;

@@ -46,6 +46,10 @@ struct rig_module {
     uint32_t count;
     enum grid_type in, out;
 };
+// Not 0: on a device that is a CPU, too, their kernels work by blocks of so many threads. A chunk
+// is one grid then: PoCL's compiler writes back what it has read behind the cells of a block, while
+// another block may have written there.
+extern uint32_t rig_block;
 struct rig_module rig_module_of(const char *const *texts, uint32_t count, const char *device,
                                 enum grid_type in, enum grid_type out);
 // Of random texts from a seed on; those that are refused are passed over.

@@ -126,3 +126,29 @@ static void compare_modules(const char *device, int first, int end) {
 }
 LONG_DEVICE_TEST(grid_random_long) { compare_modules(device, 0, 5); }
 LONG_DEVICE_TEST(grid_random_longer) { compare_modules(device, 5, 10); }
+
+// What blocks do, in the memory that they share and beyond it; without a GPU by a driver that runs
+// the threads of a block one after the other, and takes long to compile them.
+static void compare_blocks(const char *device, uint32_t block, enum grid_type type,
+                           const char *const *wholes, uint32_t count) {
+    static const int shapes[][2] = {{0, 0}, {64, 64}, {1, 700}, {130, 70}};
+    rig_block = block;
+    struct rig_module m = rig_module_of(wholes, count, device, type, GRID_I32);
+    for (int k = 0; k < 4; k++) {
+        struct grid_rig g = grid_rig_new(31, 20, type, 30, shapes[k][0], shapes[k][1], k % 3);
+        for (uint32_t i = 0; i < m.count; i++)
+            rig_module_compare(&m, i, &g);
+        grid_rig_free(&g);
+    }
+    rig_module_free(&m);
+    rig_block = 0;
+}
+LONG_DEVICE_TEST(grid_blocks) {
+    static const char *const wholes[] = {"label8", "fill(h/2, w/2, 9) | crop(bbox(v>0))",
+                                         "histogram(7)", "in%2 | step(B3/S23, 3, wrap)"};
+    compare_blocks(device, 8, GRID_U8, wholes, 4);
+}
+LONG_DEVICE_TEST(grid_blocks_of_64) {
+    static const char *const wholes[] = {"size4 - min | _*sum", "1/in | least_common"};
+    compare_blocks(device, 64, GRID_I32, wholes, 2);
+}

@@ -17,6 +17,7 @@
 static const struct shoal_target cuda = {.name = "sm_90",
                                          .prelude = "prelude_cuda.h",
                                          .device = true,
+                                         .blocks = true,
                                          .lanes64 = 1,
                                          .quick_division = true};
 static const struct shoal_target opencl = {
@@ -239,11 +240,8 @@ LONG_TEST(kernel_gpu_cuda_algebraic) {
 }
 
 // Pipelines of grids in one module: passes over cells, whole grids, numbers.
-TEST(kernel_gpu_cuda_grids) {
-    static const char *const texts[] = {"rot90(in)*(in>0) + (nsum4(in)>0)",
-                                        "step(B3/S23, 9, wrap) | label4 | fill(0, 0, max(size8))",
-                                        "histogram(3) / (most_common + 1)"};
-    enum { TEXTS = sizeof texts / sizeof *texts };
+static void compile_grids(const char *arch, const char *const texts[3]) {
+    enum { TEXTS = 3 };
     struct grid_plan *plans[TEXTS];
     struct grid_code codes[TEXTS];
     struct kernel_source source = {0};
@@ -254,12 +252,24 @@ TEST(kernel_gpu_cuda_grids) {
         REQUIRE(plans[i]);
     }
     REQUIRE(grid_codegen((const struct grid_plan *const *)plans, TEXTS, &target, codes, &source));
-    char *ptx = cuda_compile(source.text.data, "compute_75", "pipelines of grids");
+    char *ptx = cuda_compile(source.text.data, arch, "pipelines of grids");
     CHECK_HAS(ptx, ".entry shoal_grid_2");
     free(ptx);
     kernel_source_free(&source);
     for (size_t i = 0; i < TEXTS; i++)
         grid_plan_free(plans[i]);
+}
+TEST(kernel_gpu_cuda_grids) {
+    static const char *const texts[] = {"rot90(in)*(in>0) + (nsum4(in)>0)", "label4",
+                                        "histogram(3) / (1 + sum)"};
+    compile_grids("compute_75", texts);
+}
+LONG_TEST(kernel_gpu_cuda_grids_all) {
+    static const char *const texts[] = {"rot90(in)*(in>0) + (nsum4(in)>0)",
+                                        "step(B3/S23, 9, wrap) | label4 | fill(0, 0, max(size8))",
+                                        "histogram(3) / (most_common + 1)"};
+    compile_grids("compute_75", texts);
+    compile_grids("sm_90", texts);
 }
 
 // Kernels with somebody who watches.

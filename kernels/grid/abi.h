@@ -2,7 +2,8 @@
 // Arguments of a kernel of the grid engine, and words that it and the host share.
 //
 // A row of the batch is a grid, or `group` of them; on a device a grid is `team` rows, each a
-// thread that makes every team-th cell of the result. Grids lie one behind the other, each at its
+// thread that makes every team-th cell. A team is a block of its own where cells are looked at as a
+// whole (block.h). Grids lie one behind the other, each at its
 // offset, or all are of one shape. A kernel makes checks, and cells where there is a place for
 // them: the first pass over grids whose results have shapes that their cells decide makes shapes
 // only.
@@ -13,7 +14,11 @@
 #include "../dialect/head.h"
 #endif
 
-enum { GRID_ABI = 2, GRID_SIDE_MOST = 1024, GRID_CONSTANTS = 32 };
+enum { GRID_ABI = 3, GRID_SIDE_MOST = 1024, GRID_CONSTANTS = 32 };
+
+// Ints that a team which is a block shares: those of block.h, and one for every thread.
+enum { GRID_TEAM_MOST = 1024, GRID_FOLDS = 8, GRID_NOTE = 8, GRID_OF_THREADS = 16 };
+enum { GRID_WORDS = GRID_OF_THREADS + GRID_TEAM_MOST };
 
 // What may be wrong with a grid. Those up to GRID_EMPTY but `range` are found before or with its
 // cells; of several the first that the kernel meets, and `division` before `range`.
@@ -65,6 +70,7 @@ struct grid_args {
     SHOAL_U64 status;          // of it: three bytes a grid: done and checks, division, range
     SHOAL_U64 workspace;       // bytes of a device's thread
     SHOAL_U64 most;            // cells that a grid in a workspace has, at most
+    SHOAL_U64 shared;          // cells that a grid in memory of a block has, at most
     int given[GRID_CONSTANTS]; // numbers of the text
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The function that the host calls: grids one after the other, each by grid_body, which is
 // generated and stands before. Given: SLOTS and PLANES, what a workspace has; FLAT, whether grids
-// of one shape may be one grid; TURNS, the planes of turns_begin. Several pipelines in one text
+// of one shape may be one grid; TURNS, the planes of turns_begin; BLOCKS, whether the threads of a
+// device that work on a grid are a block. Several pipelines in one text
 // have each their own; then these names are macros.
 INLINE void grid_one(const struct grid_args *a, const GLOBAL char *read, GLOBAL char *written,
                      const volatile GLOBAL int *stop, struct grid_row g, u32 row,
@@ -27,7 +28,39 @@ INLINE void grid_one(const struct grid_args *a, const GLOBAL char *read, GLOBAL 
         g.status[0] = (unsigned char)(status + 1);
 }
 
-#if THREADS
+#if THREADS && BLOCKS
+// The row of the next grid, the same for all threads of the block. A row that is none ends it.
+INLINE u32 block_take(const struct grid_args *a, const struct grid_row *g, GLOBAL u32 *next,
+                      const volatile GLOBAL int *stop) {
+    if (g->first == 0)
+        g->words[GRID_NOTE] = (int)(stop_asked(stop) ? a->head.rows : work_take(next, a->team));
+    block_barrier();
+    u32 row = (u32)g->words[GRID_NOTE];
+    block_barrier();
+    return row;
+}
+
+KERNEL void shoal_grid(struct grid_args a, const GLOBAL char *read, GLOBAL char *written,
+                       const GLOBAL char *resident, GLOBAL u32 *next,
+                       const volatile GLOBAL int *stop,
+                       GLOBAL char *workspace SHARED_PARAMETER(shared)) {
+    SHARED_MEMORY(shared);
+    struct grid_row g;
+    u32 row = thread_number(), own = row % a.team;
+    g.from = a.resident ? resident : read;
+    g.store = (GLOBAL int *)(workspace + (row - own) * a.workspace);
+    g.words = (LOCAL int *)shared;
+    g.cells = g.words + GRID_WORDS;
+    g.first = (int)own;
+    g.folds = 0;
+    if (!a.head.refill) {
+        grid_one(&a, read, written, stop, g, row, 0);
+        return;
+    }
+    while ((row = block_take(&a, &g, next, stop)) < a.head.rows)
+        grid_one(&a, read, written, stop, g, row + own, 0);
+}
+#elif THREADS
 KERNEL void shoal_grid(struct grid_args a, const GLOBAL char *read, GLOBAL char *written,
                        const GLOBAL char *resident, GLOBAL u32 *next,
                        const volatile GLOBAL int *stop, GLOBAL char *workspace) {

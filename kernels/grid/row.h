@@ -11,7 +11,11 @@ struct grid_row {
     int height, width;
     int around;      // cells of other grids before and behind it, at least
     int first, team; // cells that this thread makes
-#if !THREADS
+#if THREADS
+    LOCAL int *words; // GRID_WORDS of a block,
+    LOCAL int *cells; // and room for a grid, twice
+    int folds;        // that there were
+#else
     struct lines *lines; // of vector.h, as are these
     const struct turns *turns;
 #endif

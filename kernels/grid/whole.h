@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What needs a grid as a whole: components, floods, generations of a rule, the most common value,
 // histograms. One thread works on one grid, which lies in memory as ints, row by row; `room` is
-// as large as the grid and is overwritten. Included by the host and by every kernel.
+// as large as the grid and is overwritten. Included by the host and by every kernel but those whose
+// threads share memory, which have room.h.
 #define CELLS GLOBAL int *
 
 // ---- Components: equal cells that are not 0, by a forest in `room` ------------------------------
@@ -41,14 +42,14 @@ NOINLINE void whole_forest(const CELLS in, CELLS room, int h, int w, int eight) 
         room[i] = forest_root(room, i);
 }
 
-NOINLINE void whole_label(const CELLS in, CELLS out, CELLS room, int h, int w, int eight) {
+NOINLINE void whole_label(const CELLS in, CELLS room, CELLS out, int h, int w, int eight) {
     int labels = 0;
     whole_forest(in, room, h, w, eight);
     for (int i = 0; i < h * w; i++)
         out[i] = in[i] == 0 ? 0 : room[i] == i ? ++labels : out[room[i]];
 }
 
-NOINLINE void whole_size(const CELLS in, CELLS out, CELLS room, int h, int w, int eight) {
+NOINLINE void whole_size(const CELLS in, CELLS room, CELLS out, int h, int w, int eight) {
     whole_forest(in, room, h, w, eight);
     for (int i = 0; i < h * w; i++)
         out[i] = 0;
@@ -59,7 +60,7 @@ NOINLINE void whole_size(const CELLS in, CELLS out, CELLS room, int h, int w, in
 }
 
 // 1 where the component of a cell is, whatever its value.
-NOINLINE void whole_flood(const CELLS in, CELLS out, CELLS room, int h, int w, int row, int col) {
+NOINLINE void whole_flood(const CELLS in, CELLS room, CELLS out, int h, int w, int row, int col) {
     whole_forest(in, room, h, w, 0);
     int root = room[row * w + col];
     for (int i = 0; i < h * w; i++)
@@ -132,68 +133,31 @@ NOINLINE void whole_histogram(const CELLS in, CELLS out, int count, int n) {
             out[in[i]]++;
 }
 
-// ---- Generations: cells are bits ----------------------------------------------------------------
-//
-// A row of the grid is a row of words, with a bit before its first cell and one behind its last,
-// and there is a row before the first and one behind the last: what the border says. In each
-// generation every bit gets the sum of itself and both beside it, in two bits, then sums of three
-// rows are added, and the rule is looked up in a tree of choices. All rows are one run of words.
+// ---- Generations
+// ---------------------------------------------------------------------------------
 
-#if THREADS
-enum { STEP_LANES = 1 };
-typedef u64 bitset;
-#define BITS(x) ((bitset)(x))
-#else
-#ifdef __AVX512F__
-enum { STEP_LANES = 8 };
-#elif defined __AVX2__
-enum { STEP_LANES = 4 };
-#else
-enum { STEP_LANES = 2 };
-#endif
-typedef u64 bitset __attribute__((vector_size(8 * STEP_LANES), aligned(8), may_alias));
-#define BITS(x) ((bitset){0} + (u64)(x))
-#endif
 #define WORDS GLOBAL u64 *
 #define bits_at(p) (*(GLOBAL bitset *)(p))
-#define bits_most(a, b, c) (((a) & (b)) | ((c) & ((a) ^ (b)))) // of three
-#define bits_choose(c, a, b) (((a) & (c)) | ((b) & ~(c)))
 
 enum { STEP_LIFE = 1 << 3 | 1 << 11 | 1 << 12 }; // B3/S23
 
 INLINE void step_sums(WORDS x, WORDS low, WORDS high, int words) {
     for (int i = 0; i < words; i += STEP_LANES) {
         const bitset own = bits_at(x + i);
-        const bitset before = own << 1 | bits_at(x + i - 1) >> 63;
-        const bitset behind = own >> 1 | bits_at(x + i + 1) << 63;
+        const bitset before = step_before(own, bits_at(x + i - 1));
+        const bitset behind = step_behind(own, bits_at(x + i + 1));
         bits_at(low + i) = own ^ before ^ behind;
         bits_at(high + i) = bits_most(own, before, behind);
     }
 }
 
-// Of a cell with so many alive, itself included.
-#define step_leaf(own, rule, n)                                                                    \
-    bits_choose(own, BITS(-(u64)((n) ? (rule) >> ((n) + 8) & 1 : 0)),                              \
-                BITS(-(u64)((n) < 9 ? (rule) >> (n)&1 : 0)))
-#define step_pair(own, rule, n, bit)                                                               \
-    bits_choose(bit, step_leaf(own, rule, (n) + 1), step_leaf(own, rule, n))
-
 INLINE void step_rows(WORDS x, WORDS low, WORDS high, int words, int row, int rule) {
     for (int i = 0; i < words; i += STEP_LANES) {
         const bitset own = bits_at(x + i);
         const bitset a = bits_at(low + i - row), b = bits_at(low + i), c = bits_at(low + i + row);
-        const bitset d = bits_at(high + i - row), e = bits_at(high + i),
-                     f = bits_at(high + i + row);
-        const bitset ones = a ^ b ^ c, carry = bits_most(a, b, c);
-        const bitset two = d ^ e ^ f, four = bits_most(d, e, f);
-        const bitset twos = two ^ carry, more = two & carry;
-        const bitset fours = four ^ more, eights = four & more;
-        const bitset few =
-            bits_choose(twos, step_pair(own, rule, 2, ones), step_pair(own, rule, 0, ones));
-        const bitset many =
-            bits_choose(twos, step_pair(own, rule, 6, ones), step_pair(own, rule, 4, ones));
-        const bitset all = bits_choose(fours, many, few);
-        bits_at(x + i) = bits_choose(eights, step_pair(own, rule, 8, ones), all);
+        const bitset d = bits_at(high + i - row), e = bits_at(high + i);
+        const bitset f = bits_at(high + i + row);
+        bits_at(x + i) = step_next(own, a, b, c, d, e, f, rule);
     }
 }
 
@@ -221,7 +185,7 @@ INLINE void step_border(WORDS x, int h, int w, int row, int border) {
 
 // A cell is alive when it is not 0; with no generation a grid is what it was. `room` has
 // GRID_STEP_CELLS.
-NOINLINE void whole_step(const CELLS in, CELLS out, CELLS room, int h, int w, int rule, int n,
+NOINLINE void whole_step(const CELLS in, CELLS room, CELLS out, int h, int w, int rule, int n,
                          int border, const volatile GLOBAL int *stop) {
     const int row = (w + 65) / 64, words = h * row, size = words + 2 * row + 16;
     WORDS x = (WORDS)room + 8 + row;

@@ -174,6 +174,10 @@ static int32_t side_bound(const struct grid_plan *p, uint32_t number, int32_t h,
         return h;
     case GRID_IN_WIDTH:
         return w;
+    case GRID_BOX_HEIGHT:
+        return side_bound(p, grid_at(p, n->arg[0])->height, h, w);
+    case GRID_BOX_WIDTH:
+        return side_bound(p, grid_at(p, n->arg[0])->width, h, w);
     default:
         return GRID_SIDE_MOST;
     }

@@ -19,6 +19,9 @@ enum {
     BRIEF_PARTS = 64,       // so many times that, by each thread, is a moment
     QUICK_ROWS = 16,        // that it computes without starting any
     TEAM_MOST = 1024,       // threads of a grid
+    BLOCK_LEAST = 32,       // of one that is a block,
+    BLOCK_CELLS = 8,        // for so many cells each
+    SHARED_CELLS = 64 * 64, // of a grid that a block has in its own memory, at most
     COPY_GRAIN = 256 << 10, // bytes that it copies at least
     SHAPE_BYTES = 32,       // of a grid besides its cells
     CHUNK_BYTES = 1 << 20,  // whose copy takes longer than the start of a chunk
@@ -45,7 +48,8 @@ struct by_kernel {
     struct grid_chunk chunk[DISPATCH_SLOTS];
     struct dispatch loop;
     uint32_t team, group; // rows of a grid, or grids of a row
-    uint64_t most;        // cells of a grid in a workspace
+    uint64_t most;        // cells of a grid in a workspace,
+    uint64_t shared_most; // and in memory of a block
     bool shared;          // the kernel works on the caller's memory
 };
 
@@ -77,10 +81,19 @@ static uint32_t brief_of(const struct by_kernel *k) {
     return k->made->code.vectors && moment ? (uint32_t)threads : 0;
 }
 
+// Bytes that a thread of a device needs: a team has all of its grid.
+static size_t workspace_of(const struct by_kernel *k) {
+    size_t all = k->shared ? 0 : k->made->code.slots * k->most * sizeof(int32_t);
+    return (all / k->team + (all % k->team > 0) + 15) & ~(size_t)15;
+}
+
+// Bytes that a block shares, for grids of so many cells.
+static size_t shared_bytes(uint64_t cells) { return (GRID_WORDS + 2 * cells) * sizeof(int32_t); }
+
 static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatch_chunk **out) {
     struct by_kernel *k = user;
     struct grid_chunk *c = &k->chunk[place];
-    size_t workspace = k->shared ? 0 : k->made->code.slots * k->most * sizeof(int32_t);
+    bool block = k->made->code.blocks;
     (void)rows;
     *c = (struct grid_chunk){0};
     c->base.launch = (struct shoal_launch){.args = &c->args,
@@ -90,7 +103,9 @@ static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatc
                                            .fills = 1,
                                            .threads = k->runner->threads,
                                            .brief = brief_of(k),
-                                           .workspace = workspace};
+                                           .workspace = workspace_of(k),
+                                           .team = block ? k->team : 0,
+                                           .shared = block ? shared_bytes(k->shared_most) : 0};
     c->base.module = k->made->kernel->module;
     c->base.head = &c->args.head;
     c->base.resident = k->made->kernel->facts.resident;
@@ -295,6 +310,7 @@ static shoal_code lay_out(struct by_kernel *k, struct grid_chunk *c, bool cells)
     c->args.out_width = out->width;
     c->args.workspace = c->base.launch.workspace;
     c->args.most = k->most;
+    c->args.shared = k->shared_most;
     memcpy(c->args.given, k->made->code.constant, sizeof c->args.given);
     shoal_code code = fill_read(k, c, cells && !out->stack);
     if (code == SHOAL_OK)
@@ -428,23 +444,45 @@ shoal_code grid_kept_read(const struct grid_kept *k, size_t bytes, void *to, str
 
 // ---- Rows and chunks ----------------------------------------------------------------------------
 
-// Threads of a grid: as many as its result has cells, up to a power of two.
+static uint32_t power_of_two(uint64_t least, uint64_t most) {
+    uint32_t n = 1;
+    while (2 * (uint64_t)n <= most && n < least)
+        n *= 2;
+    return n;
+}
+
+// Threads of a block, by the cells that inputs have on average.
+static uint32_t block_of(const struct by_kernel *k) {
+    uint64_t cells = batch_between(k->batch, 0, k->batch->count) / k->batch->count;
+    uint64_t wanted = cells / BLOCK_CELLS, most = k->made->kernel->facts.team;
+    return power_of_two(wanted > BLOCK_LEAST ? wanted : BLOCK_LEAST,
+                        most < GRID_TEAM_MOST ? most : GRID_TEAM_MOST);
+}
+
+// Threads of a grid: a block, or as many as its result has cells, up to a power of two.
 static uint32_t team_of(const struct by_kernel *k) {
-    uint32_t team = 1;
-    uint64_t cells = k->batch->count ? k->out->needed / k->batch->count : 1;
+    uint64_t cells = k->out->needed / k->batch->count;
+    if (k->made->code.blocks)
+        return block_of(k);
     if (k->shared || !k->made->code.one_pass || !k->out->cells || !k->runner->plan->one_shape)
         return 1;
-    while (team < TEAM_MOST && team < cells)
-        team *= 2;
-    return team;
+    return power_of_two(cells, TEAM_MOST);
+}
+
+// Cells of a grid that a block has in its own memory, aligned like those of a workspace.
+static uint64_t shared_of(const struct by_kernel *k) {
+    uint64_t room = k->made->kernel->facts.shared / sizeof(int32_t);
+    uint64_t most = k->most < SHARED_CELLS ? k->most : SHARED_CELLS;
+    uint64_t fit = room > GRID_WORDS ? (room - GRID_WORDS) / 2 & ~(uint64_t)63 : 0;
+    return !k->made->code.whole ? 0 : fit < most ? fit : most;
 }
 
 static uint64_t all_rows(const struct by_kernel *k) {
     return (k->batch->count + k->group - 1) / k->group * k->team;
 }
 
-// Where a grid is one thread a chunk that fills the device would be most batches: copies
-// overlap with kernels instead.
+// Where a grid is one thread or one block a chunk that fills the device would be most batches:
+// copies overlap with kernels instead.
 static uint32_t rows_to_overlap(uint64_t rows, uint64_t bytes, const struct shoal_limits *limits) {
     uint64_t part = rows / limits->slots, least = CHUNK_BYTES / bytes + 1;
     uint64_t enough = part > least ? part : least;
@@ -458,10 +496,9 @@ static uint32_t chunk_rows(const struct by_kernel *k, const struct shoal_limits 
         return rows < UINT32_MAX / 2 ? (uint32_t)rows : UINT32_MAX / 2;
     uint64_t in = batch_between(b, 0, b->count) * grid_type_bytes(b->type);
     uint64_t out = k->out->needed * grid_type_bytes(k->out->type);
-    uint64_t bytes = (in + out + SHAPE_BYTES * b->count) / rows + 1 +
-                     k->made->code.slots * k->most * sizeof(int32_t);
+    uint64_t bytes = (in + out + SHAPE_BYTES * b->count) / rows + 1 + workspace_of(k);
     struct shoal_limits most = *limits;
-    if (k->team == 1)
+    if (k->team == 1 || k->made->code.blocks)
         most.rows_wanted = rows_to_overlap(rows, (in + out) / rows + 1, limits);
     struct dispatch_size size = {.rows = rows,
                                  .row_bytes = bytes,
@@ -504,6 +541,7 @@ shoal_code chunks_run(struct grid_runner *r, const struct grid_batch *b, struct 
     batch_largest(b, &h, &w);
     k->most = batch_bound(r->plan, h, w);
     k->team = team_of(k);
+    k->shared_most = shared_of(k);
     k->group = group_of(k);
     r->pool.backend = r->backend;
     r->pool.device = r->device;

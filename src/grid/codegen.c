@@ -432,9 +432,19 @@ static uint32_t put_cell(struct writer *w, uint32_t n, uint32_t place) {
 
 // ---- Passes -------------------------------------------------------------------------------------
 
-static void open_pass(struct writer *w, uint32_t grid, const char *loop) {
+static void open_loop(struct writer *w, uint32_t grid, const char *loop) {
     begin_pass(w);
     buf_printf(w->text, "%s(n%u, n%u) {\n", loop, at(w, grid)->height, at(w, grid)->width);
+}
+
+static void open_pass(struct writer *w, uint32_t grid) {
+    open_loop(w, grid, w->code->blocks ? "EACH_CELL_OF_TEAM" : "EACH_CELL");
+}
+
+// Whatever the threads of a block found, each in the cells that are its own, is one number.
+static void put_fold(struct writer *w, const char *how, char letter, uint32_t number) {
+    if (w->code->blocks)
+        buf_printf(w->text, "%c%u = team_%s(&g, %c%u);\n", letter, number, how, letter, number);
 }
 
 static void slot_name(struct writer *w, char letter, uint32_t node, int32_t slot) {
@@ -447,47 +457,97 @@ static void put_store(struct writer *w, uint32_t node) {
     slot_name(w, 's', node, w->slot[node] & 255);
     if (has_flags(n))
         slot_name(w, 'f', node, w->slot[node] >> 8);
-    open_pass(w, node, "EACH_CELL");
+    open_pass(w, node);
     uint32_t id = w->ids++;
     put_expression(w, node, 0, id);
     buf_printf(w->text, "s%u[r0 * n%u + c0] = x%u;\n", node, n->width, id);
     if (has_flags(n))
         buf_printf(w->text, "f%u[r0 * n%u + c0] = y%u;\n", node, n->width, id);
-    buf_puts(w->text, "}\n");
+    buf_puts(w->text, w->code->blocks ? "}\nblock_barrier();\n" : "}\n");
+}
+
+// Whether a block has room in its own memory for what a node needs: k is 1 then.
+static void put_fits(struct writer *w, uint32_t node) {
+    const struct grid_node *n = at(w, node);
+    uint32_t h = at(w, n->arg[0])->height, x = at(w, n->arg[0])->width;
+    buf_printf(w->text, "const int k%u = n%u * n%u <= (int)a->shared", node, h, x);
+    if (n->op == GRID_STEP)
+        buf_printf(w->text, " && GRID_STEP_CELLS(n%u, n%u) <= (int)a->shared", h, x);
+    if (n->op == GRID_HISTOGRAM)
+        buf_printf(w->text, " && n%u <= (int)a->shared", n->arg[1]);
+    buf_puts(w->text, ";\n");
 }
 
 // A grid in the first scratch slot, for a function that needs it whole; whether one is none.
 static void put_scratch(struct writer *w, uint32_t node, uint32_t grid) {
     bool fails = at(w, grid)->fails;
+    uint32_t width = at(w, grid)->width;
     if (fails)
         buf_printf(w->text, "int b%u = 0;\n", node);
-    open_pass(w, grid, "EACH_CELL");
+    if (w->code->blocks)
+        put_fits(w, node);
+    open_pass(w, grid);
     struct name v = name_of(w, grid, 0);
-    buf_printf(w->text, "g.store[r0 * n%u + c0] = %s;\n", at(w, grid)->width, v.value);
+    if (w->code->blocks)
+        buf_printf(w->text, "if (k%u)\ng.cells[r0 * n%u + c0] = %s;\nelse\n", node, width, v.value);
+    buf_printf(w->text, "g.store[r0 * n%u + c0] = %s;\n", width, v.value);
     if (fails)
         buf_printf(w->text, "b%u |= %s;\n", node, v.none);
     buf_puts(w->text, "}\n");
+    if (fails)
+        put_fold(w, "most", 'b', node);
+}
+
+// What a function needs besides the grid and room as large as it.
+static void put_arguments(struct writer *w, uint32_t node) {
+    const struct grid_node *n = at(w, node);
+    uint32_t h = at(w, n->arg[0])->height, x = at(w, n->arg[0])->width;
+    struct buf *t = w->text;
+    if (is_common((enum grid_op)n->op)) {
+        buf_printf(t, "n%u * n%u, %d);\n", h, x, n->op == GRID_MOST_COMMON ? 1 : -1);
+        return;
+    }
+    if (n->op == GRID_HISTOGRAM) {
+        buf_printf(t, "s%u, n%u * n%u, n%u);\n", node, h, x, n->arg[1]);
+        return;
+    }
+    buf_printf(t, "s%u, n%u, n%u, ", node, h, x);
+    if (n->op == GRID_FLOOD) {
+        buf_printf(t, "n%u, n%u);\n", n->arg[1], n->arg[2]);
+    } else if (n->op == GRID_STEP) {
+        put_constant(w, node);
+        buf_printf(t, ", n%u, %d, stop);\n", n->arg[1], n->border);
+    } else {
+        buf_printf(t, "%d);\n", n->op == GRID_LABEL8 || n->op == GRID_SIZE8);
+    }
+}
+
+// Calls a function of whole.h; a block calls the one of room.h, for either memory.
+static void put_call(struct writer *w, uint32_t node, const char *to) {
+    static const char *const names[GRID_OP_COUNT] = {
+        [GRID_MOST_COMMON] = "common", [GRID_LEAST_COMMON] = "common",
+        [GRID_LABEL4] = "label",       [GRID_LABEL8] = "label",
+        [GRID_SIZE4] = "size",         [GRID_SIZE8] = "size",
+        [GRID_FLOOD] = "flood",        [GRID_STEP] = "step",
+        [GRID_HISTOGRAM] = "histogram"};
+    const char *name = names[at(w, node)->op];
+    if (!w->code->blocks) {
+        bool room = at(w, node)->op != GRID_HISTOGRAM;
+        buf_printf(w->text, "%swhole_%s(g.store, %s", to, name, room ? "g.store + a->most, " : "");
+        put_arguments(w, node);
+        return;
+    }
+    buf_printf(w->text, "if (k%u)\n%sblock_%s_local(&g, g.cells, g.cells + a->shared, ", node, to,
+               name);
+    put_arguments(w, node);
+    buf_printf(w->text, "else\n%sblock_%s_global(&g, g.store, g.store + a->most, ", to, name);
+    put_arguments(w, node);
 }
 
 static void put_whole(struct writer *w, uint32_t node) {
-    const struct grid_node *n = at(w, node);
-    uint32_t grid = n->arg[0], h = at(w, grid)->height, x = at(w, grid)->width;
-    bool eight = n->op == GRID_LABEL8 || n->op == GRID_SIZE8;
-    struct buf *t = w->text;
     slot_name(w, 's', node, w->slot[node]);
-    put_scratch(w, node, grid);
-    if (n->op == GRID_FLOOD)
-        buf_printf(t, "whole_flood(g.store, s%u, g.store + a->most, n%u, n%u, n%u, n%u);\n", node,
-                   h, x, n->arg[1], n->arg[2]);
-    else if (n->op == GRID_HISTOGRAM)
-        buf_printf(t, "whole_histogram(g.store, s%u, n%u * n%u, n%u);\n", node, h, x, n->arg[1]);
-    else if (n->op == GRID_STEP) {
-        buf_printf(t, "whole_step(g.store, s%u, g.store + a->most, n%u, n%u, ", node, h, x);
-        put_constant(w, node);
-        buf_printf(t, ", n%u, %d, stop);\n", n->arg[1], n->border);
-    } else
-        buf_printf(t, "whole_%s(g.store, s%u, g.store + a->most, n%u, n%u, %d);\n",
-                   n->op <= GRID_LABEL8 ? "label" : "size", node, h, x, eight);
+    put_scratch(w, node, at(w, node)->arg[0]);
+    put_call(w, node, "");
 }
 
 static void put_box(struct writer *w, uint32_t node) {
@@ -498,13 +558,17 @@ static void put_box(struct writer *w, uint32_t node) {
         w->boxed[grid] = 1;
         buf_printf(t, "int t%u = n%u, l%u = n%u, d%u = -1, e%u = -1, m%u = 0;\n", grid,
                    at(w, grid)->height, grid, at(w, grid)->width, grid, grid, grid);
-        open_pass(w, grid, "EACH_CELL");
+        open_pass(w, grid);
         struct name v = name_of(w, grid, 0);
         buf_printf(t, "if (%s) {\nt%u = c_least(t%u, r0);\nd%u = c_most(d%u, r0);\n", v.value, grid,
                    grid, grid, grid);
         buf_printf(t, "l%u = c_least(l%u, c0);\ne%u = c_most(e%u, c0);\n}\n", grid, grid, grid,
                    grid);
         buf_printf(t, "m%u |= %s;\n}\n", grid, v.none);
+        if (w->code->blocks)
+            buf_printf(t, "team_box(&g, &t%u, &l%u, &d%u, &e%u);\n", grid, grid, grid, grid);
+        if (at(w, grid)->fails)
+            put_fold(w, "most", 'm', grid);
     }
     bool row = n->op == GRID_BOX_ROW || n->op == GRID_BOX_HEIGHT, side = n->op >= GRID_BOX_HEIGHT;
     char first = row ? 't' : 'l', last = row ? 'd' : 'e';
@@ -522,10 +586,11 @@ static void put_reduction(struct writer *w, uint32_t node) {
     uint32_t grid = n->arg[0];
     struct buf *t = w->text;
     if (is_common((enum grid_op)n->op)) {
+        char to[24];
         put_scratch(w, node, grid);
-        buf_printf(t, "const int n%u = whole_common(g.store, g.store + a->most, n%u * n%u, %d);\n",
-                   node, at(w, grid)->height, at(w, grid)->width,
-                   n->op == GRID_MOST_COMMON ? 1 : -1);
+        snprintf(to, sizeof to, "n%u = ", node);
+        buf_printf(t, "int n%u;\n", node);
+        put_call(w, node, to);
         return;
     }
     const char *start = n->op == GRID_SUM   ? "0"
@@ -535,12 +600,15 @@ static void put_reduction(struct writer *w, uint32_t node) {
     buf_printf(t, "int n%u = %s;\n", node, start);
     if (n->fails)
         buf_printf(t, "int b%u = 0;\n", node);
-    open_pass(w, grid, "EACH_CELL");
+    open_pass(w, grid);
     struct name v = name_of(w, grid, 0);
     buf_printf(t, "n%u = c_%s(n%u, %s);\n", node, function, node, v.value);
     if (n->fails)
         buf_printf(t, "b%u |= %s;\n", node, v.none);
     buf_puts(t, "}\n");
+    put_fold(w, function, 'n', node);
+    if (n->fails)
+        put_fold(w, "most", 'b', node);
 }
 
 static void put_result(struct writer *w) {
@@ -556,7 +624,7 @@ static void put_result(struct writer *w) {
         return;
     }
     buf_puts(t, "int none = 0;\n");
-    open_pass(w, w->plan->result, "EACH_CELL_OF_TEAM");
+    open_loop(w, w->plan->result, "EACH_CELL_OF_TEAM");
     struct name v = name_of(w, w->plan->result, 0);
     buf_printf(t, "g.out[r0 * n%u + c0] = (OUT_T)%s;\n", n->width, v.value);
     buf_printf(t, "wide |= %s < OUT_LEAST || %s > OUT_MOST;\n", v.value, v.value);
@@ -632,16 +700,36 @@ static void put_types(struct kernel_source *s, const struct grid_target *target)
                bytes[target->out], out[1], out[2]);
 }
 
-static void put_common(struct kernel_source *s, const struct grid_target *target) {
-    static const char *const files[] = {"head.h", "abi.h", "cells.h", "whole.h", "row.h"};
+static void put_files(struct kernel_source *s, const char *const *names) {
+    for (; *names; names++)
+        kernel_source_file(s, "grid", *names);
+}
+
+// The text of room.h, for both memories of a block.
+static void put_rooms(struct kernel_source *s) {
+    static const char *const rooms[][2] = {{"LOCAL", "local"}, {"GLOBAL", "global"}};
+    kernel_source_file(s, "grid", "block.h");
+    for (int i = 0; i < 2; i++) {
+        buf_printf(&s->text, "#undef ROOM\n#define ROOM %s\n", rooms[i][0]);
+        buf_printf(&s->text, "#undef IN_ROOM\n#define IN_ROOM(name) name##_%s\n", rooms[i][1]);
+        kernel_source_file(s, "grid", "room.h");
+    }
+}
+
+static void put_common(struct kernel_source *s, const struct grid_target *target, bool blocks) {
+    static const char *const first[] = {"head.h", "abi.h", "cells.h", "bits.h", NULL};
     s->one_unit = true;
     kernel_component_begin(s, "prelude", "");
     put_types(s, target);
     kernel_source_prelude(s, target->target);
     kernel_component_end(s);
     kernel_component_begin(s, "cells", "prelude");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        kernel_source_file(s, "grid", files[i]);
+    put_files(s, first);
+    if (!target->target->blocks)
+        kernel_source_file(s, "grid", "whole.h");
+    kernel_source_file(s, "grid", "row.h");
+    if (blocks)
+        put_rooms(s);
     kernel_component_end(s);
 }
 
@@ -654,13 +742,14 @@ void grid_entry(uint32_t number, uint32_t count, char name[GRID_ENTRY_ROOM]) {
 
 // Names that each pipeline of a text has for itself.
 static void put_names(struct buf *text, uint32_t number) {
-    static const char *const names[] = {"grid_body", "grid_one", "grid_run", "grid_all",
-                                        "shoal_grid"};
+    static const char *const names[] = {"grid_body", "grid_one",   "grid_run",
+                                        "grid_all",  "block_take", "shoal_grid"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         buf_printf(text, "#undef %s\n#define %s %s_%u\n", names[i], names[i], names[i], number);
     buf_printf(text,
                "#undef shoal_grid_workspace\n#define shoal_grid_workspace "
-               "shoal_grid_%u_workspace\n#undef SLOTS\n#undef PLANES\n#undef FLAT\n#undef TURNS\n",
+               "shoal_grid_%u_workspace\n#undef SLOTS\n#undef PLANES\n#undef FLAT\n#undef "
+               "TURNS\n#undef BLOCKS\n",
                number);
 }
 
@@ -698,14 +787,19 @@ static bool prepare(struct writer *w, const struct grid_target *t) {
     choose_constants(w);
     if (!place_slots(w))
         return false;
+    w->code->whole = w->has_whole;
+    for (uint32_t i = 0; i < count; i++)
+        w->code->blocks |= t->target->blocks && w->needed[i] &&
+                           (w->stored[i] || grid_is_reduction((enum grid_op)at(w, i)->op));
     if (!t->target->device)
         w->rows = grid_rows_of(w->plan, w->stored, t->in, t->out, w->arena);
     return true;
 }
 
 static void write_plan(struct writer *w, struct kernel_source *s) {
-    buf_printf(w->text, "#define SLOTS %uu\n#define PLANES %uu\n#define FLAT %d\n", w->code->slots,
-               w->rows.fit ? w->rows.planes : 0, w->rows.flat);
+    buf_printf(w->text,
+               "#define SLOTS %uu\n#define PLANES %uu\n#define FLAT %d\n#define BLOCKS %d\n",
+               w->code->slots, w->rows.fit ? w->rows.planes : 0, w->rows.flat, w->code->blocks);
     put_body(w);
     w->code->one_pass = w->code->passes == 1;
     buf_printf(w->text, "#define TURNS %uu\n", w->rows.turns);
@@ -717,13 +811,15 @@ static bool write_all(const struct grid_plan *const *plans, uint32_t count,
                       const struct grid_target *t, struct grid_code *codes,
                       struct kernel_source *out, struct arena *arena) {
     struct writer *w = arena_new(arena, struct writer, count);
+    bool blocks = false;
     for (uint32_t i = 0; i < count; i++) {
         w[i] = (struct writer){
             .plan = plans[i], .code = &codes[i], .text = &out->text, .arena = arena};
         if (!prepare(&w[i], t))
             return false;
+        blocks |= codes[i].blocks;
     }
-    put_common(out, t);
+    put_common(out, t, blocks);
     kernel_component_begin(out, "pipeline", "cells");
     put_lanes(out, t, w, count);
     for (uint32_t i = 0; i < count; i++) {

@@ -19,6 +19,8 @@ struct grid_code {
     uint32_t passes;                  // over cells, that of the result included
     bool vectors;                     // that of the result is by vectors
     bool one_pass;                    // cells of a result may be made by threads of their own
+    bool blocks;                      // a team is a block of a device
+    bool whole;                       // grids are looked at as a whole
     int32_t constant[GRID_CONSTANTS]; // arguments
 };
 

@@ -13,6 +13,7 @@ typedef unsigned long long u64;
 #define stop_asked(stop) ((stop) && __atomic_load_n((stop), __ATOMIC_RELAXED))
 #include "grid/cell.h"
 
+#include "../kernels/grid/bits.h"
 #include "../kernels/grid/whole.h"
 
 struct plane {
@@ -413,17 +414,17 @@ static bool stage_whole(const struct stages *s, const struct grid_node *n, struc
     switch ((int)n->op) {
     case GRID_LABEL4:
     case GRID_LABEL8:
-        whole_label(a->cells, out->cells, room, h, w, n->op == GRID_LABEL8);
+        whole_label(a->cells, room, out->cells, h, w, n->op == GRID_LABEL8);
         break;
     case GRID_SIZE4:
     case GRID_SIZE8:
-        whole_size(a->cells, out->cells, room, h, w, n->op == GRID_SIZE8);
+        whole_size(a->cells, room, out->cells, h, w, n->op == GRID_SIZE8);
         break;
     case GRID_FLOOD:
-        whole_flood(a->cells, out->cells, room, h, w, b->value, s->plane[n->arg[2]].value);
+        whole_flood(a->cells, room, out->cells, h, w, b->value, s->plane[n->arg[2]].value);
         break;
     case GRID_STEP:
-        whole_step(a->cells, out->cells, room, h, w, n->value, b->value, n->border, s->stop);
+        whole_step(a->cells, room, out->cells, h, w, n->value, b->value, n->border, s->stop);
         break;
     default:
         whole_histogram(a->cells, out->cells, (int)count, out->width);
