@@ -209,7 +209,7 @@ TEST(driver_cubic_of_noise) {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         double x[2];
         for (int i = 0; i < 2; i++) {
-            shoal_driver list[] = {{"u", kinds[k], COUNT, t, v, NULL}, {0}};
+            shoal_driver list[] = {{"u", kinds[k], COUNT, t, v, NULL, NULL}, {0}};
             struct rig rig = rig_new_driven(
                 NULL, "driver u;x'=u",
                 i ? "method=rk4 dt=0.02 t1=20" : "method=tsit5 t1=20 rtol=1e-6 atol=1e-6", list);
