@@ -6,10 +6,9 @@
 // of its workspace. The cells of a grid lie in `v`, row by row; they and `room`, which is as large,
 // are overwritten. The result goes to `out`, which lies in the workspace.
 
-// ---- Components: equal cells, by a forest in `room`
-// ----------------------------------------------
+// ---- Components ---------------------------------------------------------------------------------
 //
-// A cell points to itself, or to one before it of the same component; so the root of a tree is the
+// Equal cells that touch, by a forest in `room`. A cell points to itself, or to one before it of the same component; so the root of a tree is the
 // first of its cells. Trees grow while others look at them: a cell that is no root never becomes
 // one again, and a pointer that was overwritten by an older one still leads to the same component,
 // because whoever has written it goes on to join what it pointed to before.
@@ -21,6 +20,14 @@ INLINE int IN_ROOM(forest_root)(volatile ROOM int *room, int i) {
             room[i] = q; // which is nearer to the root for all who come later
         i = q;
     }
+    return i;
+}
+
+// The same without a word written. In the end every thread points its own cells to their roots; one
+// that shortened ways of others could put an older pointer there, behind their backs.
+INLINE int IN_ROOM(forest_end)(const volatile ROOM int *room, int i) {
+    for (int p; (p = room[i]) != i;)
+        i = p;
     return i;
 }
 
@@ -66,7 +73,7 @@ INLINE void IN_ROOM(forest)(const struct grid_row *g, const ROOM int *v, ROOM in
         }
     }
     block_barrier();
-    TEAM_CELLS(i, n) { *(volatile ROOM int *)&room[i] = IN_ROOM(forest_root)(room, i); }
+    TEAM_CELLS(i, n) { *(volatile ROOM int *)&room[i] = IN_ROOM(forest_end)(room, i); }
     block_barrier();
 }
 
