@@ -25,7 +25,7 @@ static struct reduce_spec *read_spec(const char *words) {
     static jmp_buf oom;
     struct reduce_spec *spec = check_keep(calloc(1, sizeof *spec));
     if (setjmp(oom))
-        REQUIRE(!"memory");
+        REQUIRE(false && "memory");
     arena.oom = &oom;
     REQUIRE(reduce_read(words, &arena, spec, NULL) == SHOAL_OK);
     return spec;

@@ -8,10 +8,11 @@
 
 // ---- Components ---------------------------------------------------------------------------------
 //
-// Equal cells that touch, by a forest in `room`. A cell points to itself, or to one before it of the same component; so the root of a tree is the
-// first of its cells. Trees grow while others look at them: a cell that is no root never becomes
-// one again, and a pointer that was overwritten by an older one still leads to the same component,
-// because whoever has written it goes on to join what it pointed to before.
+// Equal cells that touch, by a forest in `room`. A cell points to itself, or to one before it of
+// the same component; so the root of a tree is the first of its cells. Trees grow while others look
+// at them: a cell that is no root never becomes one again, and a pointer that was overwritten by an
+// older one still leads to the same component, because whoever has written it goes on to join what
+// it pointed to before.
 
 INLINE int IN_ROOM(forest_root)(volatile ROOM int *room, int i) {
     for (int p; (p = room[i]) != i;) {
