@@ -133,8 +133,7 @@ NOINLINE void whole_histogram(const CELLS in, CELLS out, int count, int n) {
             out[in[i]]++;
 }
 
-// ---- Generations
-// ---------------------------------------------------------------------------------
+// ---- Generations --------------------------------------------------------------------------------
 
 #define WORDS GLOBAL u64 *
 #define bits_at(p) (*(GLOBAL bitset *)(p))

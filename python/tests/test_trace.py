@@ -150,7 +150,7 @@ def converts(t, y):
 
 
 def unknown(t, y):
-    return [np.sinc(y[0])]
+    return [np.spacing(y[0])]
 
 
 def interpolates(t, y):

@@ -3,6 +3,7 @@
 #include "io/snapshot.h"
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "io/zip.h"
 
 #include <errno.h>
@@ -26,9 +27,8 @@ static shoal_code no_memory(struct report *r) {
 // Tests set another pace.
 static double seconds_given(void) {
     const char *text = secure_getenv("SHOAL_SNAPSHOT_SECONDS");
-    char *end = NULL;
-    double seconds = text ? strtod(text, &end) : -1;
-    return text && end > text && !*end && seconds >= 0 && seconds < 1e9 ? seconds : -1;
+    double seconds;
+    return text && number_finite(text, &seconds) && seconds >= 0 && seconds < 1e9 ? seconds : -1;
 }
 
 static void set_due(struct snapshot *s, uint64_t begin_ns) {
