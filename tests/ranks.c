@@ -5,7 +5,9 @@
 #include "check.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 const char *ranks_program(void) {
@@ -22,6 +24,17 @@ const char *ranks_program(void) {
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
     setenv("OMPI_MCA_orte_tmpdir_base", "/tmp", 1); // names of sockets are short
     return program;
+}
+
+int ranks_reap(pid_t mpirun) {
+    enum { POLL_US = 5000, POLLS = 4000 };
+    int status = 0;
+    for (int i = 0; waitpid(mpirun, &status, WNOHANG) == 0; i++) {
+        if (i >= POLLS)
+            kill(mpirun, SIGKILL);
+        usleep(POLL_US);
+    }
+    return status;
 }
 
 // MPICH has a process between.

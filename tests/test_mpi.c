@@ -109,8 +109,7 @@ static void stop_and_go_on(const char *const *argv, int number, int which, const
     if (which >= 0)
         REQUIRE((rank = ranks_find_one(mpirun, which)) > 0);
     kill(which >= 0 ? rank : mpirun, number);
-    int status = 0;
-    waitpid(mpirun, &status, 0);
+    int status = ranks_reap(mpirun);
     CHECK(WEXITSTATUS(status) != 0 || WIFSIGNALED(status));
     struct check_output o = SHOAL("status", "o.npz");
     CHECK_MSG(o.status == 0, "%s", o.err);
@@ -178,5 +177,5 @@ TEST(mpi_ranks_sleep) {
         busy += cpu_of(rank[i]) - before[i] > 0.1;
     CHECK_MSG(busy <= 1, "%d ranks are busy", busy);
     kill(mpirun, SIGTERM);
-    waitpid(mpirun, NULL, 0);
+    ranks_reap(mpirun);
 }

@@ -239,8 +239,7 @@ static int interrupt_by(const struct way *way, const struct job *job, const char
             pause_for(0.001);
     pause_for(uniform() * longest);
     send(pid, number);
-    waitpid(pid, &status, 0);
-    return status;
+    return ranks_reap(pid);
 }
 
 static int interrupt(const struct job *job, const char *out, int number, double longest) {
