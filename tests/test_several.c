@@ -187,3 +187,40 @@ TEST(several_go_on_without_one) {
         }
     }
 }
+
+// Launches of each card since `before`; whether all have had one.
+static bool all_took(const struct fake_cuda *fake, const int before[4], int took[4]) {
+    bool all = true;
+    for (int i = 0; i < 4; i++)
+        all = (took[i] = fake->launched[i] - before[i]) > 0 && all;
+    return all;
+}
+
+// Four cards, each half as fast as the one before: all take part, unless a thread begins when
+// others have done it all, and the fastest takes the most. One that dies leaves its rows to the
+// others.
+TEST(several_cards_of_different_speed) {
+    setenv("FAKE_CUDA_DEVICES", "4", 1);
+    struct fake_cuda *fake = use_fake_triple();
+    double want[ROWS] = {0};
+    for (int i = 0; i < 4; i++)
+        fake->launch_us[i] = 2000u << i;
+    for (int dies = 0; dies < 2; dies++) {
+        int before[4], took[4] = {0}, told = 0;
+        memcpy(before, fake->launched, sizeof before);
+        for (int tries = 0; tries < 20 && (tries == 0 || !all_took(fake, before, took)); tries++) {
+            fake->fail = dies ? "cuLaunchKernel" : NULL;
+            fake->fail_only = 2;
+            fake->fail_result = 719;
+            fake->fail_after = 1;
+            struct outcome o = run_with(dies ? "cuda:0,1,2,3" : "cuda:all", want);
+            fake->fail = NULL;
+            CHECK_MSG(o.code == SHOAL_OK && o.by_fake == ROWS, "%d rows: %s", (int)o.by_fake,
+                      o.words);
+            told += !!strstr(o.words, "warning: cuda:1 failed, and its runs were left to");
+        }
+        CHECK_MSG(all_took(fake, before, took) && took[0] > took[3], "%d, %d, %d and %d launches",
+                  took[0], took[1], took[2], took[3]);
+        CHECK(dies == (told > 0));
+    }
+}

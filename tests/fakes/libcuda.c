@@ -24,9 +24,15 @@ static struct fake_cuda fake = {.version = 13000, .major = 9, .memory = (size_t)
 API struct fake_cuda *fake_cuda(void);
 API struct fake_cuda *fake_cuda(void) { return &fake; }
 
+// A context is the place of its device here. Those of a thread that are current: the last one.
+static char context_of[FAKE_DEVICES];
+static _Thread_local int depth, current[8];
+#define DEVICE_NOW (depth ? current[depth - 1] : 0)
+#define FAILS_HERE (!fake.fail_only || fake.fail_only == DEVICE_NOW + 1)
+
 #define ENTER(name)                                                                                \
     do {                                                                                           \
-        if (fake.fail && !strcmp(fake.fail, #name) && fake.fail_after-- <= 0)                      \
+        if (fake.fail && !strcmp(fake.fail, #name) && FAILS_HERE && fake.fail_after-- <= 0)        \
             return fake.fail_result;                                                               \
         if (!fake.pushed)                                                                          \
             return 201;                                                                            \
@@ -58,15 +64,20 @@ API int cuGetErrorString(int result, const char **text) {
     *text = "a fake error";
     return OK;
 }
+// As many as the environment says, for processes that are asked beforehand, too.
+static int devices(void) {
+    const char *text = getenv("FAKE_CUDA_DEVICES");
+    return text ? atoi(text) : 1;
+}
 API int cuDeviceGetCount(int *count);
 API int cuDeviceGetCount(int *count) {
-    *count = 1;
+    *count = devices();
     return OK;
 }
 API int cuDeviceGet(int *device, int ordinal);
 API int cuDeviceGet(int *device, int ordinal) {
     *device = ordinal;
-    return ordinal == 0 ? OK : 101;
+    return ordinal < devices() ? OK : 101;
 }
 API int cuDeviceGetName(char *name, int room, int device);
 API int cuDeviceGetName(char *name, int room, int device) {
@@ -88,11 +99,10 @@ API int cuDeviceTotalMem_v2(size_t *bytes, int device) {
 }
 API int cuDevicePrimaryCtxRetain(void **context, int device);
 API int cuDevicePrimaryCtxRetain(void **context, int device) {
-    (void)device;
     if (fake.fail && !strcmp(fake.fail, "cuDevicePrimaryCtxRetain"))
         return fake.fail_result;
     usleep((unsigned)fake.start_ms * 1000);
-    *context = &fake;
+    *context = &context_of[device];
     fake.contexts++;
     return OK;
 }
@@ -104,13 +114,18 @@ API int cuDevicePrimaryCtxRelease_v2(int device) {
 }
 API int cuCtxPushCurrent_v2(void *context);
 API int cuCtxPushCurrent_v2(void *context) {
-    fake.pushed += context == &fake;
-    return context == &fake ? OK : 201;
+    ptrdiff_t device = (char *)context - context_of;
+    if (device < 0 || device >= FAKE_DEVICES || depth == 8)
+        return 201;
+    current[depth++] = (int)device;
+    __atomic_fetch_add(&fake.pushed, 1, __ATOMIC_RELAXED);
+    return OK;
 }
 API int cuCtxPopCurrent_v2(void **context);
 API int cuCtxPopCurrent_v2(void **context) {
-    *context = &fake;
-    fake.pushed--;
+    *context = &context_of[DEVICE_NOW];
+    depth -= depth > 0;
+    __atomic_fetch_sub(&fake.pushed, 1, __ATOMIC_RELAXED);
     return OK;
 }
 
@@ -233,7 +248,7 @@ struct op {
 
 struct stream {
     struct op op[OPS];
-    int count;
+    int count, device;
     float clock;
 };
 
@@ -269,6 +284,8 @@ static bool drain(struct stream *s) {
     int done = 0;
     for (; done < s->count; done++) {
         const struct op *o = &s->op[done];
+        if (o->kernel && fake.launch_us[s->device])
+            usleep(fake.launch_us[s->device]);
         if ((fake.slow && o->kernel && !*o->stop) || !work(o))
             break;
         s->clock += o->event ? 0 : 1;
@@ -291,6 +308,7 @@ API int cuStreamCreate(struct stream **stream, unsigned flags);
 API int cuStreamCreate(struct stream **stream, unsigned flags) {
     ENTER(cuStreamCreate);
     *stream = calloc(1, sizeof **stream);
+    (*stream)->device = DEVICE_NOW;
     fake.streams++;
     return flags == 1 ? OK : INVALID;
 }
@@ -340,6 +358,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     memcpy(&op.resident, p[3], sizeof op.resident);
     memcpy(&op.stop, p[5], sizeof op.stop);
     fake.launches++;
+    fake.launched[s->device]++;
     fake.grid = gx;
     fake.block = bx;
     fake.shared = shared;
