@@ -94,6 +94,7 @@ help:
 	@echo 'make bench-stiff  implicit methods against CVODE on the CPU, minutes'
 	@echo 'make bench-gpu ensembles on a GPU against their bars'
 	@echo 'make bench-mpi  two ranks of shoal-mpi against two threads, and what many ask of rank 0'
+	@echo 'make bench-journal  10^7 runs into NPZ with its journal against a plain file'
 	@echo 'make bench-grid  pipelines of grids on one core against NumPy, and generations against a loop by hand'
 	@echo 'make bench-grids  batches of grids from Python against NumPy and CuPy, and auto against devices (TABLE=auto)'
 	@echo 'make bench-start  a process of 20 runs on a GPU beside cuInit and a context alone'
@@ -160,6 +161,10 @@ $(BUILD)/bench/sleepers: bench/sleepers.c $(MPI_OBJ) $(filter-out $(BUILD)/cli/a
 .PHONY: bench-mpi
 bench-mpi: all mpi $(BUILD)/bench/sleepers
 	$(PYTHON) bench/mpi.py $(BUILD)
+# What a journal and places in a file cost 10^7 runs.
+.PHONY: bench-journal
+bench-journal: all $(BUILD)/bench/journal
+	$(BUILD)/bench/journal $(BUILD)
 bench-gpu:
 	@$(MAKE) --no-print-directory -s all $(BUILD)/bench/gpu $(BUILD)/bench/gpu_hand
 	$(BUILD)/bench/gpu cuda $(BUILD)/bench/gpu_hand
@@ -183,7 +188,7 @@ bench-grids: python
 bench-python: python
 	@$(MAKE) --no-print-directory -s $(BUILD)/bench/python
 	PYTHONPATH=$(BUILD)/python $(PYTHON) bench/python.py $(BUILD)/bench/python
-BENCHES := bench digits dispatch gpu grid log_cost plot python start stiff warm
+BENCHES := bench digits dispatch gpu grid journal log_cost plot python start stiff warm
 $(BENCHES:%=$(BUILD)/bench/%): $(BUILD)/bench/%: bench/%.c bench/job.h bench/program.h bench/lorenz.h $(BUILD)/libshoal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $< $(BUILD)/libshoal.a -o $@ $(LIBS)
