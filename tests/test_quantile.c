@@ -188,6 +188,29 @@ TEST(quantile_refuses_a_position_twice) {
     quantile_free(&b);
 }
 
+// A node as it is after so many values that they cannot be tried.
+static struct quantile_node large_node(uint64_t index, uint32_t level, double first) {
+    struct quantile_node n = {.index = index, .level = level, .room = QUANTILE_BLOCK};
+    n.count = (uint64_t)QUANTILE_BLOCK << level;
+    n.key = malloc(QUANTILE_BLOCK * sizeof *n.key);
+    for (size_t i = 0; i < QUANTILE_BLOCK; i++)
+        n.key[i] = quantile_key(first + (double)(2 * i));
+    return n;
+}
+
+// Ranks are right up to the largest streams there can be.
+TEST(quantile_of_more_than_can_be_counted_to) {
+    for (uint32_t level = 36; level <= 50; level++) {
+        struct quantile q = {.nodes = 2, .room = 2, .node = malloc(2 * sizeof *q.node)};
+        q.node[0] = large_node(0, level, 0);
+        q.node[1] = large_node(1, level, 1);
+        REQUIRE(quantile_close(&q, &scratch) && q.nodes == 1);
+        for (double f = 0.01; f < 1; f += 0.01)
+            CHECK_NEAR(quantile_at(&q, f, 0, 2 * QUANTILE_BLOCK), f * 2 * QUANTILE_BLOCK, 2);
+        quantile_free(&q);
+    }
+}
+
 // What is predicted is not exceeded.
 TEST(quantile_takes_the_memory_it_says) {
     enum { N = 1000000 };

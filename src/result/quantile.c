@@ -85,7 +85,8 @@ static void merge_all(const struct quantile_node *a, const struct quantile_node 
 // level.
 static void merge_some(const struct quantile_node *a, const struct quantile_node *b,
                        uint64_t *out) {
-    uint64_t wa = weight_of(a), wb = weight_of(b), count = a->count + b->count, passed = 0;
+    uint64_t wa = weight_of(a), wb = weight_of(b);
+    unsigned __int128 count = a->count + b->count, passed = 0; // parts are 4,096 times as many
     uint32_t i = 0, k = 0, an = keys_of(a), bn = keys_of(b), n = 0;
     while (n < QUANTILE_BLOCK) {
         bool first = k == bn || (i < an && a->key[i] <= b->key[k]);
@@ -93,7 +94,7 @@ static void merge_some(const struct quantile_node *a, const struct quantile_node
         passed += first ? wa : wb;
         i += first;
         k += !first;
-        for (; n < QUANTILE_BLOCK && (2 * (uint64_t)n + 1) * count + (n & 1) <= 2 * passed; n++)
+        for (; n < QUANTILE_BLOCK && (2 * n + 1) * count + (n & 1) <= 2 * passed; n++)
             out[n] = key;
     }
 }
