@@ -4,6 +4,9 @@
 #include "check.h"
 #include "rig.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -506,7 +509,8 @@ TEST(cpu_load_leaks_no_descriptor) {
     rig_free(&rig);
 }
 
-// ---- Stops and signals --------------------------------------------------------------------------
+// ---- What a kernel leaves behind
+// -----------------------------------------------------------------
 
 static struct inputs many_inputs(uint64_t rows) {
     const char *names[RIG_NAMES] = {"a"};
@@ -515,6 +519,33 @@ static struct inputs many_inputs(uint64_t rows) {
         in.value[0][i] = 0.5 + (double)i / (double)rows;
     return in;
 }
+
+#if defined(__x86_64__)
+// Whether the upper halves of vector registers are in use, as the processor tracks it.
+static bool uppers_in_use(void) {
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+    return low & 4;
+}
+
+// Code of the caller that knows only their lower halves would be slow until something cleans them.
+TEST(cpu_kernel_leaves_vectors_clean) {
+    unsigned a = 0, b, c, d;
+    struct rig rig = rig_new(NULL, decay, "t1=1 threads=1");
+    struct inputs in = many_inputs(16);
+    if (__get_cpuid_count(0xd, 1, &a, &b, &c, &d) == 0 || !(a & 4) || uppers_in_use())
+        check_skip("this processor does not tell what is in use");
+    struct outcome o = rig_run(&rig, &in, NULL, 0, NULL); // in this thread
+    bool used = uppers_in_use();
+    CHECK_INT(o.code, SHOAL_OK);
+    CHECK(!used);
+    outcome_free(&o);
+    inputs_free(&in);
+    rig_free(&rig);
+}
+#endif
+
+// ---- Stops and signals --------------------------------------------------------------------------
 
 static void *stop_solver(void *solver) {
     pause_for(stop_delay);
