@@ -18,7 +18,7 @@ LOG_LABEL(d2h_transfer_summaries, RUNTIME, 85, "summaries of a chunk from the de
 LOG_LABEL(d2h_transfer_status_codes, RUNTIME, 90, "status of each run from the device");
 LOG_LABEL(d2h_transfer_iteration_counters, RUNTIME, 100, "step counts of each run from the device");
 
-enum { ALIGN = 64, FILL_GRAIN = 1 << 16 };
+enum { ALIGN = 64, FILL_GRAIN = 1 << 14 };
 
 // ---- Numbers in the kernel's type ---------------------------------------------------------------
 
