@@ -123,8 +123,8 @@ static struct chunk chunk_new(struct stage *s, unsigned rows) {
     c.totals = (unsigned long long *)(void *)out;
     c.status = (unsigned char *)out + c.call.status;
     c.values = (double *)(void *)(out + c.call.values);
-    c.launch.read = (struct shoal_block){in, c.read.bytes, 1, NULL};
-    c.launch.written = (struct shoal_block){out, bytes, 2, NULL};
+    c.launch.read = (struct shoal_block){.data = in, .bytes = c.read.bytes, .pieces = 1};
+    c.launch.written = (struct shoal_block){.data = out, .bytes = bytes, .pieces = 2};
     for (unsigned i = 0; i < rows; i++)
         c.in[i] = i;
     memset(out, 0x77, bytes);
@@ -284,6 +284,67 @@ TEST(cuda_many_pieces) {
 }
 
 // A slot serves any module of its device.
+// Bytes that lie elsewhere: at either end, one behind the other, across pieces, none of its own.
+TEST(cuda_stretches) {
+    static const size_t cuts[][6] = {
+        {0, 1, 9000}, {5, 17, 4000, 4000, 8999}, {0, 9000}, {8999, 9000}};
+    struct stage s = stage_new();
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
+        for (int small = 0; small < 2; small++) {
+            unsigned rows = small ? 9 : 9000;
+            struct chunk c = chunk_new(&s, rows);
+            struct shoal_piece piece[2] = {c.read, c.read};
+            double *in = calloc(rows, sizeof *in), *out = calloc(rows, sizeof *out);
+            struct shoal_stretch read[8], written[8];
+            uint32_t n = 0;
+            REQUIRE(in && out);
+            piece[0].bytes = piece[1].offset = 3 * sizeof *in + 5;
+            piece[1].bytes -= piece[0].bytes;
+            c.pieces = piece;
+            c.launch.read.pieces = 2;
+            for (int k = 0; k < 5 && cuts[i][k + 1]; k++) {
+                size_t first = cuts[i][k] * rows / 9000, end = cuts[i][k + 1] * rows / 9000;
+                for (size_t r = first; r < end; r++) {
+                    in[r] = (double)r;
+                    c.in[r] = -1;
+                }
+                if (end > first) {
+                    size_t at = first * sizeof *in, bytes = (end - first) * sizeof *in;
+                    read[n] = (struct shoal_stretch){at, bytes, in + first};
+                    written[n++] = (struct shoal_stretch){c.call.values + at, bytes, out + first};
+                }
+            }
+            c.launch.read.stretch = read;
+            c.launch.written.stretch = written;
+            c.launch.read.stretches = c.launch.written.stretches = n;
+            REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
+            REQUIRE(wait_for(&s, 0) == SHOAL_OK);
+            for (uint32_t k = 0; k < n; k++) { // elsewhere, and nowhere else
+                double *own = c.values + (written[k].offset - c.call.values) / sizeof *own;
+                CHECK(memcmp(own, written[k].host, written[k].bytes) != 0);
+                memcpy(own, written[k].host, written[k].bytes);
+            }
+            check_done(&c);
+            chunk_end(&s, &c);
+            free(in);
+            free(out);
+        }
+    stage_free(&s);
+}
+
+TEST(cuda_reaches_what_is_pinned) {
+    struct stage s = stage_new();
+    char plain[64], *pinned = cuda_backend.alloc(s.device, 1000);
+    CHECK(cuda_backend.reaches(s.device, pinned, 1000));
+    CHECK(cuda_backend.reaches(s.device, pinned + 999, 1));
+    CHECK(!cuda_backend.reaches(s.device, pinned, 1001));
+    CHECK(!cuda_backend.reaches(s.device, pinned, 0));
+    CHECK(!cuda_backend.reaches(s.device, plain, sizeof plain));
+    cuda_backend.release(s.device, pinned);
+    CHECK(!cuda_backend.reaches(s.device, pinned, 1000));
+    stage_free(&s);
+}
+
 TEST(cuda_slot_of_two_modules) {
     struct stage s = stage_new();
     struct shoal_module *first = s.module, *second = NULL;
@@ -315,7 +376,7 @@ TEST(cuda_resident) {
     double table[] = {0.5, 7};
     struct shoal_piece piece[] = {{log_label_find("h2d_transfer_parameters"), 0, 8},
                                   {log_label_find("h2d_transfer_initial_values"), 8, 8}};
-    struct shoal_block block = {table, sizeof table, 2, piece};
+    struct shoal_block block = {.data = table, .bytes = sizeof table, .pieces = 2, .piece = piece};
     struct shoal_resident *resident = NULL;
     shoal_log_set_timing(s.log, SHOAL_TIMING_VERBOSE);
     REQUIRE(cuda_backend.resident_open(s.device, &block, s.log, &resident, NULL) == SHOAL_OK);
@@ -477,7 +538,8 @@ TEST(cuda_resident_errors) {
     struct stage s = stage_new();
     double number = 1;
     struct shoal_piece piece = {log_label_find("h2d_transfer_parameters"), 0, sizeof number};
-    struct shoal_block block = {&number, sizeof number, 1, &piece};
+    struct shoal_block block = {
+        .data = &number, .bytes = sizeof number, .pieces = 1, .piece = &piece};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct shoal_resident *resident = NULL;
         size_t before = shoal_log_message_count(s.log);

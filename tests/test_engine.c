@@ -117,8 +117,10 @@ static shoal_code fill(void *user, struct dispatch_chunk *chunk) {
     c->place[2] = (struct shoal_place){SHOAL_WRITTEN, out, rows};
     c->place[3] = (struct shoal_place){SHOAL_RESIDENT, 0, sizeof table};
     c->fill = (struct shoal_fill){out, rows, 0};
-    chunk->launch.read = (struct shoal_block){in, out, 1, &c->read};
-    chunk->launch.written = (struct shoal_block){written, all, 1, &c->written};
+    chunk->launch.read =
+        (struct shoal_block){.data = in, .bytes = out, .pieces = 1, .piece = &c->read};
+    chunk->launch.written =
+        (struct shoal_block){.data = written, .bytes = all, .pieces = 1, .piece = &c->written};
     return SHOAL_OK;
 }
 
@@ -175,7 +177,8 @@ static shoal_code start_few(struct shoal_module *m, struct shoal_slot *s,
 static void check_engine(const char *device) {
     uint32_t index = 0;
     struct shoal_piece piece = {LOG_test_toy_table, 0, sizeof table};
-    struct shoal_block block = {(void *)(uintptr_t)table, sizeof table, 1, &piece};
+    struct shoal_block block = {
+        .data = (void *)(uintptr_t)table, .bytes = sizeof table, .pieces = 1, .piece = &piece};
     toy.log = shoal_log_new();
     shoal_log_set_timing(toy.log, SHOAL_TIMING_VERBOSE);
     REQUIRE(!device_choose(device, &toy.backend, &index, NULL));

@@ -128,7 +128,7 @@ static struct shoal_block cut(struct shoal_piece piece[PIECES], void *data, size
         piece[i] = (struct shoal_piece){log_label_find("h2d_transfer_parameters"), first,
                                         i + 1 < PIECES ? bytes / PIECES : bytes - first};
     }
-    return (struct shoal_block){data, bytes, PIECES, piece};
+    return (struct shoal_block){.data = data, .bytes = bytes, .pieces = PIECES, .piece = piece};
 }
 
 static struct chunk *chunk_new(const struct toy *t, uint32_t rows) {
@@ -237,6 +237,16 @@ DEVICE_TEST(launch_refused) {
     c->launch.args_bytes = 8;
     CHECK(start(&t, c) == SHOAL_DEVICE);
     c->launch.args_bytes = was.launch.args_bytes;
+    struct shoal_stretch stretch[2] = {{8, 8, c->in}, {8, 8, c->in}}; // one on top of the other
+    c->launch.read.stretch = stretch;
+    c->launch.read.stretches = 2;
+    CHECK(start(&t, c) == SHOAL_DEVICE);
+    CHECK_HAS(rig_messages(t.log), "bytes that lie elsewhere");
+    stretch[1].offset = 100 * sizeof(double); // behind the block
+    CHECK(start(&t, c) == SHOAL_DEVICE);
+    c->launch.read.stretches = 1;
+    CHECK(t.backend->reaches || start(&t, c) == SHOAL_DEVICE); // there is no elsewhere
+    c->launch.read.stretches = 0;
     run(&t, c); // the slot is as good as new
     check_rows(c, NULL);
     chunk_free(&t, c);
@@ -249,7 +259,7 @@ DEVICE_TEST(launch_resident) {
     struct toy t = toy_new(device);
     double table[] = {100, 200, 300, 400}, same[4];
     struct shoal_piece piece = {log_label_find("h2d_transfer_parameters"), 0, sizeof table};
-    struct shoal_block block = {table, sizeof table, 1, &piece};
+    struct shoal_block block = {.data = table, .bytes = sizeof table, .pieces = 1, .piece = &piece};
     struct shoal_resident *resident = NULL;
     memcpy(same, table, sizeof table);
     shoal_log_set_timing(t.log, SHOAL_TIMING_VERBOSE);
@@ -285,7 +295,7 @@ DEVICE_TEST(launch_resident_without_memory) {
     struct toy t = toy_new(device);
     double table[1] = {0};
     struct shoal_piece piece = {log_label_find("h2d_transfer_parameters"), 0, (size_t)1 << 50};
-    struct shoal_block block = {table, piece.bytes, 1, &piece};
+    struct shoal_block block = {.data = table, .bytes = piece.bytes, .pieces = 1, .piece = &piece};
     struct shoal_resident *resident = NULL;
     CHECK(t.backend->resident_open(t.device, &block, NULL, &resident, log_report(t.log)) ==
           SHOAL_MEMORY);

@@ -55,6 +55,8 @@ GIVES(shoal_device_count, shoal_device_count())
 HOLDS(shoal_device_at, !got.usable, UINT32_MAX)
 GIVES(shoal_options_few, false, NULL, 1)
 GIVES(shoal_devices_leave, false)
+CODE(shoal_alloc, 1, "cpu", NULL, NULL)
+DOES(shoal_free, NULL)
 DOES(shoal_cache_forget)
 GIVES(shoal_plot_name, NULL, -1)
 GIVES(shoal_plot_about, NULL, SHOAL_PLOT_AUTO)
@@ -268,6 +270,8 @@ static const struct nothing calls[] = {
     ROW(shoal_device_at),
     ROW(shoal_options_few),
     ROW(shoal_devices_leave),
+    ROW(shoal_alloc),
+    ROW(shoal_free),
     ROW(shoal_log_free),
     ROW(shoal_log_message_count),
     ROW(shoal_log_message),

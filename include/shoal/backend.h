@@ -54,11 +54,20 @@ struct shoal_piece {
     size_t offset, bytes;
 };
 
+// Bytes of a block that lie elsewhere in memory of the host, which the device `reaches`: they are
+// copied from or to there, and what the block has in their place is not looked at.
+struct shoal_stretch {
+    size_t offset, bytes;
+    void *host;
+};
+
 struct shoal_block {
     void *data; // of `alloc`, where it is to be copied fast
     size_t bytes;
     uint32_t pieces; // in order, without gaps, none empty, together the part that is in use
     const struct shoal_piece *piece;
+    uint32_t stretches; // in order, none empty, none on top of another, in the part that is in use
+    const struct shoal_stretch *stretch;
 };
 
 // An array that the arguments hold.
@@ -203,6 +212,9 @@ struct shoal_backend {
     // Some bytes of such a block.
     shoal_code (*resident_read)(struct shoal_resident *b, size_t offset, size_t bytes, void *to,
                                 struct report *r);
+    // Whether the device copies from and to that memory of the host by itself, as fast as from and
+    // to blocks of `alloc`; then blocks may name it (shoal_stretch). Without it, none.
+    bool (*reaches)(struct shoal_device *d, const void *memory, size_t bytes);
     // Whether `open` would give the same now: environment, compiler, libraries. Without it, always.
     bool (*is_current)(struct shoal_device *d);
 };

@@ -915,6 +915,20 @@ typedef struct shoal_device_info {
 SHOAL_API uint32_t shoal_device_count(void);
 SHOAL_API shoal_device_info shoal_device_at(uint32_t index);
 
+// Memory for arrays that are lent to batches and that results are written to. A CUDA device copies
+// from and to it by itself, where the values lie as its kernels have them: those of lent arrays in
+// the kernel's precision, one a row and nothing else that varies; those of results with a row
+// stride of 1, as arrays without samples have by default. Other devices, and arrays that lie
+// otherwise, use it like any memory. `device` is what the options say (NULL: auto). Where no such
+// device can be used the memory is ordinary, so that a program needs no other way; where it refuses
+// to pin so much, too, and the log has a note. What is in it is not said. Pages that are pinned are
+// missing to everybody else: take what runs again and again. While such a run is under way, and
+// after one that stopped or failed, rows whose status is not there yet may hold anything.
+SHOAL_API shoal_code shoal_alloc(size_t bytes, const char *device, void **out, shoal_log *log);
+// No run may use it any more. Does nothing with memory that is not of shoal_alloc or was freed; in
+// a process that was forked what the parent took stays the parent's.
+SHOAL_API void shoal_free(void *memory);
+
 // Whether the options leave it open which device gets a batch of so many runs, and it is the CPU
 // all the same because they are few. A program that runs no larger one may set `device` to "cpu":
 // then no driver is asked for devices, also the first time on a machine.

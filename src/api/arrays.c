@@ -62,6 +62,18 @@ static bool has_rows(const struct result_array *a) {
     return a->axes == AXES_PER_RUN || a->axes == AXES_PER_SAMPLE || a->axes == AXES_WIDE;
 }
 
+static char *target_of(const struct copy *c, uint32_t array) {
+    const struct array_target *t = &c->to[array];
+    size_t bytes = result_type_bytes(c->list->array[array].type);
+    return (char *)t->data + (size_t)c->chunk->first_row * t->row_stride * bytes;
+}
+
+// A device may have written it there.
+static bool must_copy(const struct copy *c, uint32_t array) {
+    return c->to[array].data && has_rows(&c->list->array[array]) &&
+           c->chunk->view[array].data != target_of(c, array);
+}
+
 // Rows `first` to `end` of the chunk, of every array.
 static void copy_rows(void *user, size_t first, size_t end) {
     const struct copy *c = user;
@@ -69,13 +81,12 @@ static void copy_rows(void *user, size_t first, size_t end) {
         const struct result_array *a = &c->list->array[i];
         const struct result_view *v = &c->chunk->view[i];
         const struct array_target *t = &c->to[i];
-        if (!t->data || !has_rows(a))
+        if (!must_copy(c, i))
             continue;
         size_t bytes = result_type_bytes(a->type), samples = (size_t)result_width(c->list, a);
         size_t row_stride = a->axes == AXES_PER_RUN ? 1 : v->row_stride;
-        size_t row = (size_t)c->chunk->first_row + first;
         copy_box(&(struct box){.from = (const char *)v->data + first * row_stride * bytes,
-                               .to = (char *)t->data + row * t->row_stride * bytes,
+                               .to = target_of(c, i) + first * t->row_stride * bytes,
                                .rows = end - first,
                                .samples = samples,
                                .from_row = row_stride,
@@ -88,13 +99,14 @@ static void copy_rows(void *user, size_t first, size_t end) {
 
 void array_copy(const struct result_list *list, const struct result_chunk *c,
                 const struct array_target *to, uint32_t threads, struct team **team) {
+    struct copy copy = {.list = list, .chunk = c, .to = to};
     size_t of_row = 1;
     for (uint32_t i = 0; i < list->count; i++)
-        if (to[i].data && has_rows(&list->array[i]))
+        if (must_copy(&copy, i))
             of_row += (size_t)result_width(list, &list->array[i]) *
                       result_type_bytes(list->array[i].type);
-    team_run(team, threads, c->rows, COPY_GRAIN / of_row + 1, copy_rows,
-             &(struct copy){list, c, to, of_row * list->of.rows >= COPY_AROUND});
+    copy.around = of_row * list->of.rows >= COPY_AROUND;
+    team_run(team, threads, c->rows, COPY_GRAIN / of_row + 1, copy_rows, &copy);
 }
 
 // ---- The caller's arrays ------------------------------------------------------------------------
@@ -281,6 +293,10 @@ static shoal_code array_chunk(struct sink *sink, const struct result_chunk *c, s
     return SHOAL_OK;
 }
 
+static struct array_target array_memory(const struct sink *sink, uint32_t array) {
+    return ((const struct array_sink *)sink)->to[array];
+}
+
 static shoal_code array_end(struct sink *s, bool complete, struct report *r) {
     (void)s, (void)complete, (void)r;
     return SHOAL_OK;
@@ -290,13 +306,16 @@ static void array_free(struct sink *s) { free(((struct array_sink *)s)->to); }
 
 shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_array *arrays,
                              size_t count, shoal_tally *tally, shoal_log *log) {
-    struct array_sink sink = {
-        .base = {.begin = array_begin, .chunk = array_chunk, .end = array_end, .free = array_free},
-        .given = arrays,
-        .count = count,
-        .call = "shoal_solver_run_arrays",
-        .threads = s->plan->threads,
-        .team = &s->runner.pool.team};
+    struct array_sink sink = {.base = {.begin = array_begin,
+                                       .chunk = array_chunk,
+                                       .end = array_end,
+                                       .free = array_free,
+                                       .memory = array_memory},
+                              .given = arrays,
+                              .count = count,
+                              .call = "shoal_solver_run_arrays",
+                              .threads = s->plan->threads,
+                              .team = &s->runner.pool.team};
     shoal_code code = solver_run_into(s, batch->batch, &sink.base, NULL, tally, log);
     array_free(&sink.base);
     return code;

@@ -108,12 +108,8 @@ shoal_code solver_run_result(shoal_solver *s, const shoal_batch *batch, shoal_re
 shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const shoal_array *arrays,
                              size_t count, shoal_tally *tally, shoal_log *log);
 
-// Where an array of a list goes in memory, with strides in elements; `data` NULL: nowhere.
-struct array_target {
-    void *data;
-    size_t row_stride, sample_stride;
-};
-// Copies the arrays of a chunk that have rows, by several threads when it is worth it.
+// Copies the arrays of a chunk that have rows and are not in their place already, by several
+// threads when it is worth it.
 void array_copy(const struct result_list *list, const struct result_chunk *c,
                 const struct array_target *to, uint32_t threads, struct team **team);
 

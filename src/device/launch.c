@@ -41,8 +41,20 @@ static bool all_inside(const struct shoal_launch *l, size_t resident) {
     return true;
 }
 
-shoal_code launch_check(const struct shoal_launch *l, size_t resident, const char *backend,
-                        struct report *r) {
+static bool stretches_are_good(const struct shoal_block *b, bool reaches) {
+    size_t used = launch_used(b), at = 0;
+    for (uint32_t i = 0; i < b->stretches; i++) {
+        const struct shoal_stretch *d = &b->stretch[i];
+        if (!reaches || !d->host || !d->bytes || d->offset < at ||
+            !inside(d->offset, d->bytes, used))
+            return false;
+        at = d->offset + d->bytes;
+    }
+    return true;
+}
+
+shoal_code launch_check(const struct shoal_launch *l, size_t resident, bool reaches,
+                        const char *backend, struct report *r) {
     if (!l->args || l->args_bytes < sizeof(struct shoal_head))
         return report_error(r, SHOAL_DEVICE, "%s: the arguments of the chunk have no head",
                             backend);
@@ -54,6 +66,10 @@ shoal_code launch_check(const struct shoal_launch *l, size_t resident, const cha
         code = launch_check_block(&l->written, backend, r);
     if (code == SHOAL_OK && !all_inside(l, resident))
         code = report_error(r, SHOAL_DEVICE, "%s: an array of the chunk lies outside its block",
+                            backend);
+    if (code == SHOAL_OK &&
+        !(stretches_are_good(&l->read, reaches) && stretches_are_good(&l->written, reaches)))
+        code = report_error(r, SHOAL_DEVICE, "%s: bytes that lie elsewhere are none of a block",
                             backend);
     return code;
 }

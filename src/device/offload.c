@@ -32,7 +32,8 @@ static struct offload_copies copies_of(const struct shoal_block *b, bool small) 
 
 struct offload offload_of(const struct shoal_launch *l) {
     size_t read = launch_used(&l->read), written = launch_used(&l->written);
-    bool small = read && read <= OFFLOAD_SMALL && written <= OFFLOAD_SMALL - read && !l->stays;
+    bool small = read && read <= OFFLOAD_SMALL && written <= OFFLOAD_SMALL - read && !l->stays &&
+                 !l->read.stretches && !l->written.stretches;
     return (struct offload){.launch = l,
                             .read = copies_of(&l->read, small),
                             .written = copies_of(&l->written, small),
@@ -41,6 +42,27 @@ struct offload offload_of(const struct shoal_launch *l) {
 
 static const struct shoal_piece *piece_of(const struct offload_copies *c, uint32_t i) {
     return c->small ? &c->whole : &c->piece[i];
+}
+
+struct offload_walk offload_walk(const struct shoal_block *b, const struct shoal_piece *p) {
+    struct offload_walk w = {.block = b, .at = p->offset, .end = p->offset + p->bytes};
+    while (w.next < b->stretches && b->stretch[w.next].offset + b->stretch[w.next].bytes <= w.at)
+        w.next++;
+    return w;
+}
+
+bool offload_next(struct offload_walk *w) {
+    const struct shoal_stretch *d =
+        w->next < w->block->stretches ? &w->block->stretch[w->next] : NULL;
+    bool elsewhere = d && d->offset <= w->at;
+    size_t end = !d ? w->end : elsewhere ? d->offset + d->bytes : d->offset;
+    end = end < w->end ? end : w->end;
+    w->offset = w->at;
+    w->bytes = end - w->at;
+    w->host = elsewhere ? (char *)d->host + (w->at - d->offset) : (char *)w->block->data + w->at;
+    w->next += elsewhere;
+    w->at = end;
+    return w->bytes > 0;
 }
 
 // ---- Steps --------------------------------------------------------------------------------------

@@ -34,6 +34,18 @@ struct offload {
 };
 struct offload offload_of(const struct shoal_launch *l);
 
+// Walks over the bytes of a piece: those that lie elsewhere, and those of the block between them.
+struct offload_walk {
+    const struct shoal_block *block;
+    size_t at, end;
+    uint32_t next; // stretch that lies elsewhere
+    // Set by each step:
+    size_t offset, bytes;
+    char *host;
+};
+struct offload_walk offload_walk(const struct shoal_block *b, const struct shoal_piece *p);
+bool offload_next(struct offload_walk *w);
+
 // The steps of a chunk on its stream or queue; each returns 0 or the error of the driver.
 struct offload_steps {
     int (*prepare)(struct shoal_slot *s); // fills, and words that kernel and host share

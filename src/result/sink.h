@@ -33,6 +33,12 @@ struct result_chunk {
     const struct result_there *there; // NULL: none is; or one for each array
 };
 
+// Where whoever asked for a result has an array, of all rows. Strides are in elements.
+struct array_target {
+    void *data; // NULL: nowhere
+    size_t row_stride, sample_stride;
+};
+
 struct journal_order;
 struct journal;
 
@@ -55,6 +61,10 @@ struct sink {
     // OPTIONAL: where the rows of an array begin in the file, once it has begun, for others that
     // write them there; *fd is the file, whose first bytes are free until the end.
     uint64_t (*place)(const struct sink *s, uint32_t array, int *fd);
+    // OPTIONAL: the memory that `chunk` copies an array to, once it has begun. A device may write
+    // rows there by itself, ahead of `chunk` and also such that are never handed on; a view that
+    // lies in its place already is not copied.
+    struct array_target (*memory)(const struct sink *s, uint32_t array);
     const struct journal_order *order; // set before `begin`: a journal is kept (io/journal.h)
     struct journal *journal;           // of a file: what is kept of it, if anything
     struct sink_there there;           // set by `begin`: the first chunk follows these rows

@@ -11,6 +11,7 @@
 #include "../../kernels/ode/abi.h"
 
 #include <elf.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_READY = 600, OPS = 64, ARGS = 512 };
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_READY = 600, OPS = 256, ARGS = 512 };
 
 static struct fake_cuda fake = {.version = 13000, .major = 9, .memory = (size_t)1 << 30};
 API struct fake_cuda *fake_cuda(void);
@@ -204,11 +205,28 @@ API int cuMemFree_v2(unsigned long long address) {
     free(block);
     return OK;
 }
+// Host memory that the driver knows, of all threads.
+enum { HOST_BLOCKS = 64 };
+static struct {
+    char *memory;
+    size_t bytes;
+} pinned[HOST_BLOCKS];
+static pthread_mutex_t pinned_lock = PTHREAD_MUTEX_INITIALIZER;
+
 API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
 API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
     (void)flags;
     ENTER(cuMemHostAlloc);
-    *memory = malloc(bytes);
+    int free_one = 0;
+    pthread_mutex_lock(&pinned_lock);
+    while (free_one < HOST_BLOCKS && pinned[free_one].memory)
+        free_one++;
+    *memory = free_one < HOST_BLOCKS ? malloc(bytes) : NULL;
+    if (*memory) {
+        pinned[free_one].memory = *memory;
+        pinned[free_one].bytes = bytes;
+    }
+    pthread_mutex_unlock(&pinned_lock);
     if (!*memory)
         return NO_MEMORY;
     memset(*memory, 0x5a, bytes);
@@ -219,9 +237,27 @@ API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
 API int cuMemFreeHost(void *memory);
 API int cuMemFreeHost(void *memory) {
     ENTER(cuMemFreeHost);
+    pthread_mutex_lock(&pinned_lock);
+    for (int i = 0; i < HOST_BLOCKS; i++)
+        if (pinned[i].memory == memory)
+            pinned[i].memory = NULL;
+    pthread_mutex_unlock(&pinned_lock);
     free(memory);
     fake.host_blocks--;
     return OK;
+}
+API int cuPointerGetAttribute(void *value, int attribute, unsigned long long pointer);
+API int cuPointerGetAttribute(void *value, int attribute, unsigned long long pointer) {
+    ENTER(cuPointerGetAttribute);
+    bool found = false;
+    pthread_mutex_lock(&pinned_lock);
+    for (int i = 0; i < HOST_BLOCKS && attribute == 2; i++)
+        found = found || (pinned[i].memory && pointer >= (uintptr_t)pinned[i].memory &&
+                          pointer < (uintptr_t)pinned[i].memory + pinned[i].bytes);
+    pthread_mutex_unlock(&pinned_lock);
+    if (found)
+        *(unsigned *)value = 1;
+    return found ? OK : INVALID;
 }
 
 // ---- Streams ------------------------------------------------------------------------------------

@@ -219,7 +219,7 @@ static uint32_t workers_for(const struct shoal_launch *l) {
 
 shoal_code cpu_start(struct shoal_module *m, struct shoal_slot *s, const struct shoal_launch *l,
                      struct report *r) {
-    shoal_code code = launch_check(l, l->resident ? l->resident->bytes : 0, "cpu", r);
+    shoal_code code = launch_check(l, l->resident ? l->resident->bytes : 0, false, "cpu", r);
     if (code != SHOAL_OK)
         return code;
     s->module = m;

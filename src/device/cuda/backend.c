@@ -43,5 +43,6 @@ const struct shoal_backend cuda_backend = {
     .resident_take = cuda_resident_take,
     .resident_read = cuda_resident_read,
     .leave = cuda_leave_all,
+    .reaches = cuda_reaches,
     .is_current = cuda_is_current,
 };

@@ -58,6 +58,7 @@ typedef struct CUevent_st *cu_event;
     X(memory_free, cuMemFree_v2, (cu_address address))                                             \
     X(host_new, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                     \
     X(host_free, cuMemFreeHost, (void *memory))                                                    \
+    X(pointer_attribute, cuPointerGetAttribute, (void *value, int attribute, cu_address pointer))  \
     X(copy_in, cuMemcpyHtoDAsync_v2,                                                               \
       (cu_address to, const void *from, size_t bytes, cu_stream stream))                           \
     X(copy_out, cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t bytes, cu_stream stream)) \
@@ -100,6 +101,8 @@ enum {
     CU_FUNCTION_BLOCK_THREADS = 0, // at most
     CU_FUNCTION_LOCAL_BYTES = 3,
     CU_FUNCTION_REGISTERS = 4,
+    CU_POINTER_MEMORY_TYPE = 2,
+    CU_MEMORY_HOST = 1, // pinned, by whom ever
 };
 
 // The driver, started; NULL with the reason when it cannot be used.
@@ -179,6 +182,7 @@ void cuda_leave_all(struct shoal_device *d);
 struct shoal_limits cuda_limits(struct shoal_device *d);
 void *cuda_alloc(struct shoal_device *d, size_t bytes);
 void cuda_release(struct shoal_device *d, void *block);
+bool cuda_reaches(struct shoal_device *d, const void *memory, size_t bytes);
 
 // A digest of what the search for NVRTC depends on; whether it and NVRTC are what they were.
 void cuda_search(const struct shoal_device *d, char name[CUDA_SEARCH]);

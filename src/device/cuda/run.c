@@ -213,10 +213,10 @@ static int copy_small(struct shoal_slot *s) {
 }
 
 static int copy_in(struct shoal_slot *s, const struct shoal_piece *p) {
-    const char *from = s->chunk.launch->read.data;
-    int result = s->chunk.small ? copy_small(s)
-                                : s->device->cu->copy_in(s->read_at + p->offset, from + p->offset,
-                                                         p->bytes, s->stream);
+    struct offload_walk w = offload_walk(&s->chunk.launch->read, p);
+    int result = s->chunk.small ? copy_small(s) : CU_OK;
+    while (!s->chunk.small && result == CU_OK && offload_next(&w))
+        result = s->device->cu->copy_in(s->read_at + w.offset, w.host, w.bytes, s->stream);
     return result == CU_OK ? mark(s) : result;
 }
 
@@ -237,9 +237,10 @@ static int launch(struct shoal_slot *s) {
 }
 
 static int copy_out(struct shoal_slot *s, const struct shoal_piece *p) {
-    char *to = s->chunk.launch->written.data;
-    int result =
-        s->device->cu->copy_out(to + p->offset, s->written_at + p->offset, p->bytes, s->stream);
+    struct offload_walk w = offload_walk(&s->chunk.launch->written, p);
+    int result = CU_OK;
+    while (result == CU_OK && offload_next(&w))
+        result = s->device->cu->copy_out(w.host, s->written_at + w.offset, w.bytes, s->stream);
     return result == CU_OK ? mark(s) : result;
 }
 
@@ -271,7 +272,7 @@ shoal_code cuda_start(struct shoal_module *m, struct shoal_slot *s, const struct
     shoal_code code = cuda_enter(s->device, r);
     if (code != SHOAL_OK)
         return code;
-    code = launch_check(l, l->resident ? l->resident->bytes : 0, "cuda", r);
+    code = launch_check(l, l->resident ? l->resident->bytes : 0, true, "cuda", r);
     if (code == SHOAL_OK) {
         s->module = m;
         s->chunk = offload_of(l);
@@ -318,8 +319,10 @@ static shoal_code finish(struct shoal_slot *s, struct report *r) {
     if (s->result == CU_OK && s->timed)
         offload_tell(&s->chunk, s->track, time_of, s);
     s->launch = NULL;
-    if (s->result != CU_OK)
+    if (s->result != CU_OK) {
+        s->device->cu->stream_wait(s->stream); // what it was to copy to is the caller's again
         return cuda_error(s->device->cu, "running the kernel", s->result, r);
+    }
     return l->stop && *l->stop ? SHOAL_STOPPED : SHOAL_OK;
 }
 

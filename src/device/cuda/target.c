@@ -239,3 +239,18 @@ void cuda_release(struct shoal_device *d, void *block) {
     d->cu->host_free(block);
     cuda_leave(d);
 }
+
+// Memory that nobody has pinned is none that the driver knows.
+static bool is_pinned(const struct cuda_driver *cu, const void *at) {
+    unsigned type = 0;
+    return cu->pointer_attribute(&type, CU_POINTER_MEMORY_TYPE, (uintptr_t)at) == CU_OK &&
+           type == CU_MEMORY_HOST;
+}
+
+bool cuda_reaches(struct shoal_device *d, const void *memory, size_t bytes) {
+    if (!bytes || cuda_enter(d, NULL) != SHOAL_OK)
+        return false;
+    bool pinned = is_pinned(d->cu, memory) && is_pinned(d->cu, (const char *)memory + bytes - 1);
+    cuda_leave(d);
+    return pinned;
+}

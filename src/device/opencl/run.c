@@ -238,7 +238,7 @@ shoal_code opencl_start(struct shoal_module *m, struct shoal_slot *s, const stru
                         struct report *r) {
     shoal_code code = opencl_same_process(s->device, r);
     if (code == SHOAL_OK)
-        code = launch_check(l, l->resident ? l->resident->bytes : 0, "opencl", r);
+        code = launch_check(l, l->resident ? l->resident->bytes : 0, false, "opencl", r);
     if (code != SHOAL_OK)
         return code;
     s->module = m;

@@ -104,6 +104,11 @@ void batch_fill(const struct batch *b, uint32_t input, uint64_t first_row, uint3
 void batch_fill_f32(const struct batch *b, uint32_t input, uint64_t first_row, uint32_t rows,
                     float *out);
 double batch_value(const struct batch *b, uint32_t input, uint64_t run);
+// Where these values lie one behind the other in an array of that type; NULL: nowhere.
+const void *batch_lies(const struct batch *b, uint32_t input, uint64_t first_row, uint32_t rows,
+                       bool f32);
+// Whether some of the memory is of an array that was lent.
+bool batch_borrows(const struct batch *b, const void *memory, size_t bytes);
 // Copied `_` columns of the table.
 uint32_t batch_extras(const struct batch *b);
 const struct table_column *batch_extra(const struct batch *b, uint32_t extra);

@@ -139,6 +139,37 @@ void batch_fill_f32(const struct batch *b, uint32_t input, uint64_t first_row, u
     }
 }
 
+const void *batch_lies(const struct batch *b, uint32_t input, uint64_t first_row, uint32_t rows,
+                       bool f32) {
+    const struct input *in = batch_input(b, input);
+    if (in->kind != INPUT_TABLE || b->groups.count != 1 || b->apart)
+        return NULL; // else a run is a row of the table
+    const struct part *p = part_of_row(b, first_row);
+    uint64_t run = p->first + (first_row - p->row);
+    if (p->end - run < rows)
+        return NULL;
+    if (f32)
+        return in->column32 ? in->column32 + run : NULL;
+    return in->column ? in->column + run : NULL;
+}
+
+static bool touches(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+    return a && (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+
+bool batch_borrows(const struct batch *b, const void *memory, size_t bytes) {
+    size_t rows = (size_t)b->table_rows;
+    bool found = false;
+    for (uint32_t i = 0; i < b->inputs.count && !found; i++) {
+        const struct input *in = &b->inputs.items[i];
+        found = touches(in->column, rows * sizeof *in->column, memory, bytes) ||
+                touches(in->column32, rows * sizeof *in->column32, memory, bytes);
+    }
+    for (uint32_t i = 0; i < b->extras.count && !found; i++)
+        found = touches(b->extras.items[i].number, rows * sizeof(double), memory, bytes);
+    return found;
+}
+
 double batch_value(const struct batch *b, uint32_t input, uint64_t run) {
     const struct input *in = batch_input(b, input);
     const struct group *g = &b->groups.items[in->group];

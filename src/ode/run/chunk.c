@@ -220,6 +220,7 @@ static void order_written(struct chunk *c) {
                 c->written[n++] = i;
         c->written_end[g] = n;
     }
+    c->writes = n;
 }
 
 static const struct log_label *label_of(int g, const struct result_array *a) {
@@ -318,15 +319,17 @@ static void allocate(struct chunk *c, uint32_t rows) {
 }
 
 static void make_launch(struct chunk *c) {
-    struct chunk_parts *p = c->parts = arena_new(&c->arena, struct chunk_parts, 1);
+    struct chunk_parts *p = c->parts;
     c->base.head = &p->call.head;
     c->base.refill = c->plan->refill;
     c->base.resident = c->runner->kernel[c->role].kernel->facts.resident;
     c->base.launch = (struct shoal_launch){.args = &p->call,
                                            .args_bytes = sizeof p->call,
                                            .read.piece = p->read_piece,
+                                           .read.stretch = p->read_stretch,
                                            .resident = c->runner->signals,
                                            .written.piece = p->written_piece,
+                                           .written.stretch = p->written_stretch,
                                            .place = p->place,
                                            .fill = p->fill,
                                            .fills = CHUNK_FILLS,
@@ -347,7 +350,9 @@ shoal_code chunk_init(struct chunk *c, uint32_t place, uint32_t rows, struct rep
                             "may help",
                             rows);
     }
+    c->parts = arena_new(&c->arena, struct chunk_parts, 1);
     allocate(c, rows);
+    direct_init(c, rows);
     make_launch(c);
     c->arena.oom = NULL;
     return SHOAL_OK;
@@ -493,10 +498,12 @@ static void describe(struct chunk *c) {
     c->parts->fill[1] = (struct shoal_fill){call->totals, TOTAL_COUNT * sizeof(uint64_t), 0};
     c->parts->fill[2] = (struct shoal_fill){call->record, record_bytes(c), 0xff};
     c->base.launch.fills = c->plan->record.arrays ? CHUNK_FILLS : CHUNK_FILLS - 1;
+    direct_results(c);
 }
 
 shoal_code chunk_place(struct chunk *c, uint64_t first_row, uint32_t rows, struct report *r) {
     c->base.first_row = first_row;
+    c->base.launch.read.stretches = 0;
     c->samples = 0;
     if (!lay(c, rows))
         return report_error(r, SHOAL_MEMORY,
@@ -570,6 +577,8 @@ void chunk_fill(struct chunk *c, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end; i++) {
         uint32_t array = c->list->first_column + c->order[i];
         struct fill f = {c, c->order[i], array, chunk_input(c, i)};
+        if (direct_input(c, i))
+            continue;
         if (c->elem == sizeof(double))
             c->host[array] = f.in;
         team_run(&c->runner->pool.team, c->plan->threads, rows, FILL_GRAIN, fill_rows, &f);

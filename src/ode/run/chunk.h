@@ -38,6 +38,7 @@ struct chunk_parts {
     struct shoal_piece read_piece[CHUNK_PIECES], written_piece[CHUNK_PIECES];
     struct shoal_place place[CHUNK_PLACES];
     struct shoal_fill fill[CHUNK_FILLS];
+    struct shoal_stretch *read_stretch, *written_stretch; // room for all
 };
 
 struct chunk {
@@ -50,6 +51,7 @@ struct chunk {
     const struct result_list *list;
     const uint32_t *chosen; // which signals of drivers runs take; NULL: the first
     enum chunk_use use;
+    const struct sink *sink;   // whose memory the device may write to; NULL: of nobody
     struct shoal_args args;    // as the host sees them
     struct chunk_parts *parts; // of the launch
     size_t elem;               // bytes of a number
@@ -57,15 +59,19 @@ struct chunk {
     uint32_t parameters;       // of which parameters, which come first in `order`
     uint32_t *order;
     uint32_t *written;                  // arrays that the kernel writes, in the order of the block,
-    uint32_t written_end[CHUNK_PIECES]; // and where each piece of it ends
+    uint32_t written_end[CHUNK_PIECES]; // where each piece of it ends,
+    uint32_t writes;                    // and how many they are
     uint64_t samples;                   // SAMPLES_OWN: of all rows, once they are known
     uint64_t *offsets;                  // SAMPLES_OWN: samples of rows, [rows + 1]
     // What a sink sees and the block does not hold as such; NULL: it is not wanted.
     uint64_t *run; // there with any column
-    void **host;   // one for each array; inputs in f64 are those of the block
+    void **host;   // one for each array; inputs in f64 are those of the block, or the caller's
     double *times; // SAMPLES_OWN: of all samples
     struct result_view *view;
-    struct arena arena; // owns all but the blocks and `times`
+    // What the device copies from and to the caller's memory by itself (chunk_direct.c).
+    const void **given;          // [inputs] in `order`, their values there; NULL: in the block
+    struct array_target *memory; // one for each array; without data: in the block
+    struct arena arena;          // owns all but the blocks and `times`
 };
 
 // Bytes of a row in the blocks, and in all with what the sink sees; steps are counted as one
@@ -97,6 +103,17 @@ shoal_code chunk_gather_room(struct chunk *part, const struct chunk *whole, cons
 void chunk_scatter(const struct chunk *part, struct chunk *whole, const uint32_t *row);
 void chunk_scatter_row(const struct chunk *part, uint32_t k, struct chunk *whole, uint32_t row);
 
+// ---- Without the block (chunk_direct.c) --------------------------------------------------------
+
+// Which arrays may be the sink's own memory, of chunks of `rows` rows; by the arena.
+void direct_init(struct chunk *c, uint32_t rows);
+// Lists, of a chunk that is laid out, what of its results goes there.
+void direct_results(struct chunk *c);
+// Whether the values of input i of `order` are the caller's own; lists them, in order.
+bool direct_input(struct chunk *c, uint32_t i);
+// The first row of an array that is in the sink's memory; NULL: it is in the block.
+void *direct_array(const struct chunk *c, const struct result_array *a);
+
 // ---- Its arrays (chunk_arrays.c) ----------------------------------------------------------------
 
 // Whether the kernel writes an array, and bytes of an element of it.
@@ -104,8 +121,11 @@ bool chunk_writes(const struct result_array *a, enum chunk_use use);
 size_t chunk_bytes(const struct result_array *a, size_t elem);
 // Where a field of the arguments is.
 void chunk_set_field(struct shoal_args *args, enum result_field field, void *data);
-// Where the chunk has an array that its kernel writes; NULL: nowhere.
+// Where the chunk has an array that its kernel writes; NULL: nowhere. And where the block has it.
 void *chunk_array(const struct chunk *c, const struct result_array *a);
+void *chunk_in_block(const struct chunk *c, const struct result_array *a);
+// Elements between samples of an array with rows, which follow each other on such a device.
+size_t chunk_sample_stride(const struct chunk *c, const struct result_array *a);
 
 // Room for what the sink sees besides, by the arena.
 void chunk_make_host(struct chunk *c, uint32_t rows);

@@ -41,12 +41,23 @@ size_t chunk_bytes(const struct result_array *a, size_t elem) {
     return a->type == TYPE_TIME ? 2 * elem : result_type_bytes(a->type);
 }
 
-void *chunk_array(const struct chunk *c, const struct result_array *a) {
+void *chunk_in_block(const struct chunk *c, const struct result_array *a) {
     if (!chunk_writes(a, c->use))
         return NULL;
     char *field = get_field(&c->args, a->field);
     size_t stride = result_is_more(a) ? c->args.head.rows : (size_t)c->args.z.var_stride;
     return field ? field + a->index * stride * c->elem : NULL;
+}
+
+void *chunk_array(const struct chunk *c, const struct result_array *a) {
+    void *own = direct_array(c, a);
+    return own ? own : chunk_in_block(c, a);
+}
+
+size_t chunk_sample_stride(const struct chunk *c, const struct result_array *a) {
+    if (direct_array(c, a))
+        return c->memory[a - c->list->array].sample_stride;
+    return a->axes == AXES_WIDE ? c->args.head.rows : (size_t)c->args.z.sample_stride;
 }
 
 // ---- What a sink sees ---------------------------------------------------------------------------
@@ -111,12 +122,12 @@ static const void *view_data(struct chunk *c, uint32_t i, uint32_t rows) {
 
 struct result_chunk chunk_view(struct chunk *c, uint32_t rows) {
     for (uint32_t i = 0; i < c->list->count; i++) {
-        bool wide = c->list->array[i].axes == AXES_WIDE;
-        if (c->list->array[i].wanted)
-            c->view[i] = (struct result_view){.data = view_data(c, i, rows),
-                                              .row_stride = wide ? 1 : c->args.z.row_stride,
-                                              .sample_stride = wide ? c->args.head.rows
-                                                                    : c->args.z.sample_stride};
+        const struct result_array *a = &c->list->array[i];
+        if (a->wanted)
+            c->view[i] =
+                (struct result_view){.data = view_data(c, i, rows),
+                                     .row_stride = a->axes == AXES_WIDE ? 1 : c->args.z.row_stride,
+                                     .sample_stride = chunk_sample_stride(c, a)};
     }
     return (struct result_chunk){
         .first_row = c->base.first_row, .rows = rows, .offsets = c->offsets, .view = c->view};

@@ -9,7 +9,7 @@ void chunk_gather(struct chunk *part, const struct chunk *whole, const uint32_t 
     size_t e = part->elem;
     for (uint32_t i = 0; i < part->inputs; i++) {
         char *to = chunk_input(part, i);
-        const char *from = chunk_input(whole, i);
+        const char *from = whole->given[i] ? whole->given[i] : chunk_input(whole, i);
         for (uint32_t k = 0; k < part->args.head.rows; k++)
             memcpy(to + k * e, from + row[k] * e, e);
     }
@@ -50,9 +50,9 @@ static struct elements elements_of(const struct chunk *c, const struct result_ar
     if (a->axes == AXES_FLAT)
         return (struct elements){c->offsets[row], 1, c->offsets[row + 1] - c->offsets[row]};
     if (a->axes == AXES_PER_SAMPLE)
-        return (struct elements){row * z->row_stride, z->sample_stride, z->samples};
+        return (struct elements){row * z->row_stride, chunk_sample_stride(c, a), z->samples};
     if (a->axes == AXES_WIDE)
-        return (struct elements){row, c->args.head.rows, result_width(c->list, a)};
+        return (struct elements){row, chunk_sample_stride(c, a), result_width(c->list, a)};
     return (struct elements){row, 1, 1};
 }
 

@@ -182,6 +182,8 @@ static shoal_code make(void *user, uint32_t place, uint32_t rows, struct dispatc
     struct batch_run *b = user;
     struct chunk *c = &b->chunk[place];
     *c = under_way_chunk(b, PLAN_FIRST, CHUNK_WHOLE);
+    if (!b->help || !b->help->kept) // then rows are where the sink will have them
+        c->sink = b->sink;
     shoal_code code = chunk_init(c, place, rows, log_report(b->log));
     if (may_be_relieved(b) && c->base.launch.threads > 1)
         c->base.launch.threads--;
