@@ -466,6 +466,11 @@ static void bench_ensemble(const struct ensemble *e, double *kernel) {
     table_row(&other, what, &f, &e->bar);
 }
 
+static bool is_wanted(const char *name) {
+    const char *only = getenv("SHOAL_BENCH_ONLY");
+    return !only || (strcmp(only, "-") && strstr(name, only));
+}
+
 static void bench_table(double kernel_of[ENSEMBLES]) {
     puts("solvers are warmed first\n\n| ensemble | trajectories | failed | kernel | bar | CuBIE "
          "0.17, ms | "
@@ -473,11 +478,52 @@ static void bench_table(double kernel_of[ENSEMBLES]) {
          "to end | bar | CuBIE 0.17, ms | error, rms | CuBIE 0.17 |\n"
          "|---|---|---|---|---|---|---|---|---|---|---|");
     for (int i = 0; i < ENSEMBLES; i++) {
-        const char *only = getenv("SHOAL_BENCH_ONLY");
         kernel_of[i] = NAN;
-        if (!only || (strcmp(only, "-") && strstr(table[i].name, only)))
+        if (is_wanted(table[i].name))
             bench_ensemble(&table[i], &kernel_of[i]);
     }
+}
+
+// Memory of shoal_alloc, with what is in the other.
+static void *pinned_copy(const struct job *j, const void *of, size_t bytes) {
+    void *memory = NULL;
+    if (shoal_alloc(bytes, device, &memory, j->log))
+        die("memory", j->log);
+    memcpy(memory, of, bytes);
+    return memory;
+}
+
+// End to end from and to memory of shoal_alloc; the values are those of ordinary memory, to the
+// bit.
+static void bench_pinned(const char *name, double bar) {
+    char what[96];
+    const struct ensemble *e = named(name);
+    uint64_t n = 1ull << e->bits;
+    snprintf(what, sizeof what, "%s, pinned: end to end from and to shoal_alloc", name);
+    if (!is_wanted(what))
+        return;
+    struct job plain = job_new(e, n, device, 0), j = plain;
+    size_t elem = j.options.precision == SHOAL_F32 ? 4 : 8,
+           bytes = n * shoal_solver_var_count(j.solver) * elem;
+    double ordinary = wall_ms(&plain, REPEATS);
+    j.in = pinned_copy(&j, plain.in, n * elem);
+    j.values = pinned_copy(&j, plain.values, bytes);
+    j.status = pinned_copy(&j, plain.status, n);
+    memset(j.values, 1, bytes);
+    if (shoal_batch_new(j.model, &j.batch, j.log) ||
+        shoal_batch_lend(j.batch, e->parameter, j.in, j.options.precision, n, j.log))
+        die("batch", j.log);
+    row(what, wall_ms(&j, REPEATS), "ms", bar);
+    row("- the same from and to ordinary memory", ordinary, "ms", NAN);
+    if (getenv("SHOAL_BENCH_PARTS"))
+        parts(&j);
+    if (memcmp(j.values, plain.values, bytes) || memcmp(j.status, plain.status, n))
+        die("memory of shoal_alloc has other values", j.log);
+    shoal_batch_free(j.batch);
+    shoal_free(j.in);
+    shoal_free(j.values);
+    shoal_free(j.status);
+    job_free(&plain);
 }
 
 static void bench_small(void) {
@@ -561,6 +607,8 @@ int main(int argc, char **argv) {
     bench_table(kernel);
     puts("\n| what | figure | bar |\n|---|---|---|");
     bench_summaries(kernel);
+    bench_pinned("Lorenz tsit5 f32 1e-5", 2.8);
+    bench_pinned("Lorenz tsit5 f64 1e-5", 5);
     const char *only = getenv("SHOAL_BENCH_ONLY");
     if (only && strcmp(only, "-"))
         return fell_behind ? 1 : 0;

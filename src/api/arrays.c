@@ -116,8 +116,10 @@ struct array_sink {
     const shoal_array *given;
     size_t count;
     const struct result_list *list;
-    struct array_target *to; // one for each array of the list
-    const char *call;        // whose arrays they are
+    struct array_target *to;    // one for each array of the list
+    struct array_target status; // without data: it is not wanted
+    uint64_t rows, done;        // of it, and handed on so far
+    const char *call;           // whose arrays they are
     uint32_t threads;
     struct team **team;
 };
@@ -241,15 +243,6 @@ static shoal_code set_targets(struct array_sink *s, struct result_list *list, st
     return code;
 }
 
-static void fill_status(const struct array_target *t, uint64_t rows) {
-    uint8_t *status = t->data;
-    if (t->row_stride == 1)
-        memset(status, SHOAL_STATUS_PENDING, rows);
-    else
-        for (uint64_t row = 0; row < rows; row++)
-            status[row * t->row_stride] = SHOAL_STATUS_PENDING;
-}
-
 // Times are those of each row, edges of windows are there once.
 static void fill_times(const struct array_target *t, const struct result_array *a, uint64_t rows) {
     double *times = t->data;
@@ -258,16 +251,27 @@ static void fill_times(const struct array_target *t, const struct result_array *
             times[row * t->row_stride + k * t->sample_stride] = a->known[k];
 }
 
-// What is known before: the grid's times, and that no row is done.
+// The grid's times are known before.
 static void fill_known(const struct array_sink *s) {
-    const struct result_spec *of = &s->list->of;
     for (uint32_t i = 0; i < s->list->count; i++) {
         const struct result_array *a = &s->list->array[i];
-        if (s->to[i].data && a->role == ROLE_STATUS)
-            fill_status(&s->to[i], of->rows);
-        else if (s->to[i].data && a->axes == AXES_GRID)
-            fill_times(&s->to[i], a, of->rows);
+        if (s->to[i].data && a->axes == AXES_GRID)
+            fill_times(&s->to[i], a, s->list->of.rows);
     }
+}
+
+static void note_status(struct array_sink *s) {
+    s->rows = s->list->of.rows;
+    for (uint32_t i = 0; i < s->list->count; i++)
+        if (s->list->array[i].role == ROLE_STATUS)
+            s->status = s->to[i];
+}
+
+// Rows that nobody handed on are not done. The list may be gone by now.
+static void fill_pending(const struct array_sink *s) {
+    uint8_t *status = s->status.data;
+    for (uint64_t row = s->done; status && row < s->rows; row++)
+        status[row * s->status.row_stride] = SHOAL_STATUS_PENDING;
 }
 
 static shoal_code array_begin(struct sink *sink, struct result_list *list, struct report *r) {
@@ -281,8 +285,10 @@ static shoal_code array_begin(struct sink *sink, struct result_list *list, struc
     if (!s->to)
         return report_error(r, SHOAL_MEMORY, "out of memory");
     shoal_code code = set_targets(s, list, r);
-    if (code == SHOAL_OK)
+    if (code == SHOAL_OK) {
         fill_known(s);
+        note_status(s);
+    }
     return code;
 }
 
@@ -290,6 +296,7 @@ static shoal_code array_chunk(struct sink *sink, const struct result_chunk *c, s
     struct array_sink *s = (struct array_sink *)sink;
     (void)r;
     array_copy(s->list, c, s->to, s->threads, s->team);
+    s->done = c->first_row + c->rows;
     return SHOAL_OK;
 }
 
@@ -317,6 +324,7 @@ shoal_code solver_run_arrays(shoal_solver *s, const shoal_batch *batch, const sh
                               .threads = s->plan->threads,
                               .team = &s->runner.pool.team};
     shoal_code code = solver_run_into(s, batch->batch, &sink.base, NULL, tally, log);
+    fill_pending(&sink);
     array_free(&sink.base);
     return code;
 }
