@@ -146,7 +146,7 @@ PyMODINIT_FUNC PyInit__core(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module &&
         (add_errors(module) < 0 || core_add_model(module) < 0 || core_add_solver(module) < 0 ||
-         core_add_grid(module) < 0 || core_add_machine(module) < 0 ||
+         core_add_grid(module) < 0 || core_add_machine(module) < 0 || core_add_memory(module) < 0 ||
          PyModule_AddStringConstant(module, "version", shoal_version()) < 0))
         Py_CLEAR(module);
     return module;

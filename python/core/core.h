@@ -52,5 +52,6 @@ int core_add_model(PyObject *module);
 int core_add_solver(PyObject *module);
 int core_add_grid(PyObject *module);
 int core_add_machine(PyObject *module);
+int core_add_memory(PyObject *module);
 
 #endif

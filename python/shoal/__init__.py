@@ -24,7 +24,7 @@ from ._core import (
     version as __version__,
 )
 from .grids import Grid, MarkedGrids, grid
-from .machine import calibrate, devices, methods, use_compiler_of_packages, use_nvrtc_of_packages
+from .machine import calibrate, devices, empty, methods, use_compiler_of_packages, use_nvrtc_of_packages
 from .model import Model
 from .options import options
 from .result import FailedRuns, Result, load
@@ -52,6 +52,7 @@ __all__ = [
     "cache",
     "calibrate",
     "devices",
+    "empty",
     "grid",
     "load",
     "methods",

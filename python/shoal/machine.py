@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 import shutil
 import sys
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from . import _core
 from .model import model_of
@@ -45,6 +49,27 @@ def devices() -> list[Device]:
 def methods() -> list[Method]:
     """All methods of integration, as ``shoal methods`` lists them."""
     return [Method(m[0], m[1].split(), *m[2:]) for m in _core.methods()]
+
+
+def empty(shape: Any, dtype: Any = float, order: Literal["C", "F"] = "C",
+          device: str | None = None) -> np.ndarray:
+    """An array like ``numpy.empty``, in memory that a CUDA device copies from and to by itself.
+
+    Use it for large values of a batch, in the precision of the solver, and as ``out``, with
+    ``order="F"``: rows of a variable then lie as the device has them. Where there is no such device
+    (``device`` as in the options) it is ordinary memory. It is freed with the array.
+
+    >>> y = shoal.empty((1000, 3), np.float32, order="F")
+    >>> y.shape, y.strides
+    ((1000, 3), (4, 4000))
+    """
+    lengths = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(operator.index(n) for n in shape)
+    kind = np.dtype(dtype)
+    if kind.hasobject:
+        raise TypeError(f"{kind} holds Python objects")
+    if any(n < 0 for n in lengths):
+        raise ValueError("negative dimensions are not allowed")
+    return np.ndarray(lengths, kind, _core.alloc(math.prod(lengths) * kind.itemsize, device), order=order)
 
 
 class Calibration(NamedTuple):

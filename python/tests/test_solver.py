@@ -42,6 +42,38 @@ class Memory(unittest.TestCase):
             np.testing.assert_array_equal(out.reshape(12, 3), want)
             self.assertTrue(np.shares_memory(got.y, out))
 
+    def test_empty(self):
+        for shape, kind in ((5, float), ((2, 3), "f4"), ((), "u1"), (0, float), ((3, 0), "f4"), (np.int64(4), "f8")):
+            a = shoal.empty(shape, kind, device="cpu")
+            self.assertEqual((a.shape, a.dtype), (np.empty(shape, kind).shape, np.dtype(kind)))
+            a[...] = 7
+            self.assertTrue((a == 7).all() and a.flags.writeable and a.flags.aligned)
+        self.assertTrue(shoal.empty((3, 4), order="F", device="cpu").flags.f_contiguous)
+        part = shoal.empty(100_000, device="cpu")[5:]
+        part[:] = 3
+        gc.collect()
+        self.assertEqual(part.sum(), 3 * 99_995)
+        for error, given in ((TypeError, {"dtype": object}), (ValueError, {"shape": -1}), (ValueError, {"shape": (2, -1)}),
+                             (shoal.ModelError, {"device": "gpu"}), (shoal.OutOfMemory, {"shape": 1 << 58})):
+            with self.assertRaises(error):
+                shoal.empty(**{"shape": 3, "device": "cpu", **given})
+
+    def test_empty_in_a_run(self):
+        n = 20_000
+        s = solver(precision="f32", method="tsit5")
+        r = np.linspace(0, 21, n, dtype="f4")
+        want = s(r=r).y[..., 0]
+        given, out = shoal.empty(n, "f4"), shoal.empty((n, 3), "f4", order="F")
+        given[:] = r
+        got = s(r=given, out=out)
+        self.assertTrue(np.array_equal(out, want) and np.array_equal(got["x"], want[:, 0]))
+
+    def test_empty_is_freed(self):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(40):
+            shoal.empty(4_000_000, device="cpu")[:] = 1
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 200_000)
+
     def test_out_in_a_loop(self):
         s, out = solver(), np.empty((12, 3))
         for shift in (0.0, 1.0, 2.0, 1.0):
