@@ -108,23 +108,38 @@ void run_count_row(shoal_tally *tally, unsigned char status, uint64_t run) {
         note_failed(tally, run);
 }
 
+// How many rows in front have ended well, the usual case; by whole words, so there may be more.
+static uint32_t rows_ok(const unsigned char *status, uint32_t rows) {
+    uint64_t w[8];
+    uint32_t n = 0;
+    for (; rows - n >= sizeof w; n += (uint32_t)sizeof w) {
+        memcpy(w, status + n, sizeof w);
+        if (w[0] | w[1] | w[2] | w[3] | w[4] | w[5] | w[6] | w[7])
+            break;
+    }
+    for (; rows - n >= sizeof *w; n += (uint32_t)sizeof *w) {
+        memcpy(w, status + n, sizeof *w);
+        if (*w)
+            break;
+    }
+    return n;
+}
+
 // Rows of a chunk whose statuses there are.
 static void count_rows(shoal_tally *tally, const struct chunk *c, uint32_t first, uint32_t rows) {
     const unsigned char *status = c->args.status + first;
-    uint64_t row = c->base.first_row + first, eight;
+    uint64_t row = c->base.first_row + first;
     for (uint32_t i = 0; i < rows;) {
-        bool whole = rows - i >= sizeof eight;
-        if (whole)
-            memcpy(&eight, status + i, sizeof eight);
-        if (!whole || eight) {
+        uint32_t ok = rows_ok(status + i, rows - i);
+        if (!ok) {
             run_count_row(tally, status[i], batch_run_of_row(c->batch, row + i));
             i++;
             continue;
         }
-        if (!tally->by_status[SHOAL_STATUS_ok]) // the usual case
+        if (!tally->by_status[SHOAL_STATUS_ok])
             tally->first[SHOAL_STATUS_ok] = batch_run_of_row(c->batch, row + i);
-        tally->by_status[SHOAL_STATUS_ok] += sizeof eight;
-        i += sizeof eight;
+        tally->by_status[SHOAL_STATUS_ok] += ok;
+        i += ok;
     }
     tally->done += rows;
 }
@@ -137,14 +152,11 @@ static void count_chunk(shoal_tally *tally, const struct chunk *c) {
 
 // A device may have written anything.
 static shoal_code check_rows(const struct chunk *c, uint32_t rows, struct report *r) {
-    unsigned char most = 0;
     uint32_t row = 0;
-    for (uint32_t i = 0; i < rows; i++)
-        most = c->args.status[i] > most ? c->args.status[i] : most;
-    if (most < SHOAL_STATUS_COUNT)
+    for (uint32_t ok; row < rows && c->args.status[row] < SHOAL_STATUS_COUNT; row += ok ? ok : 1)
+        ok = rows_ok(c->args.status + row, rows - row);
+    if (row == rows)
         return SHOAL_OK;
-    while (c->args.status[row] < SHOAL_STATUS_COUNT)
-        row++;
     uint64_t run = batch_run_of_row(c->batch, c->base.first_row + row);
     return report_error(r, SHOAL_DEVICE,
                         "run %llu came back from %s with the status %u, which "
