@@ -734,6 +734,15 @@ TEST(event_whose_condition_jumps) {
     fires("init n=0,x=0\nn'=0\nx'=cos(t)\nevent e when heav(x-0.5)-0.5 : n=n+1\n@ t1=3.5\n", 2);
 }
 
+// What it waited for is over, whatever an action does to the other part of the condition.
+TEST(event_that_waited_for_a_part_of_its_condition) {
+    fires("init n=0,x=1\nn'=0\nx'=0.1\nevent e when x>0.5 and t>2.3 : n=n+1, x=0.9*x\n@ t1=5\n", 1);
+    fires("init n=0,x=1,y=0\nn'=0\nx'=0.1\ny'=0.5\n"
+          "event e when x>0.5 & y>1 : n=n+1, x=0.9*x\n@ t1=5\n",
+          1);
+    fires("par p=2\ninit n=0\nn'=0\nevent e when p>1 and t>1.7 : n=n+1, p=p+1\n@ t1=5\n", 1);
+}
+
 // What an action gives to one and takes from the other leaves the condition where it was.
 TEST(event_that_stays_at_its_boundary) {
     fires("init n=0,x=0.1,y=0.2\nn'=0\nx'=1\ny'=0.3*y\n"

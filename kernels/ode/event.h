@@ -59,7 +59,7 @@ OUTLINE void event_signs(real t, const SPACE real *y, const SPACE real *p, real 
 
 // Where the functions go, in the direction of the run.
 INLINE void event_ways(const struct group *g, real t, const SPACE real *y, real *way) {
-    event_slopes(t, y, g->p, way);
+    event_slopes(t, y, g->p, way); // and behind them the touches
     WHEN_LOOP(e) way[e] = way[e] * g->dir;
 }
 
@@ -74,7 +74,7 @@ INLINE void event_look(const struct group *g, real t, const SPACE real *y, real 
     }
     if (!stuck)
         return;
-    real way[WHENS];
+    real way[WHENS + TOUCHES];
     event_ways(g, t, y, way);
     WHEN_LOOP(e) {
         mask out = m_not(r_lt(way[e] * g->event.side[e], R(0)));
@@ -439,7 +439,7 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
     real far = when_edges[e] == EVENT_UP     ? R(1)
                : when_edges[e] == EVENT_DOWN ? R(-1)
                                              : -g->event.from[e];
-    real slope = far, back = -far, way[WHENS];
+    real slope = far, back = -far, way[WHENS + TOUCHES];
     event_ways(g, t_real(t), y, way);
     if (when_slope[e])
         slope = way[e];
@@ -448,8 +448,10 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
     mask still = r_le(r_abs(after - before), near), onwards = r_gt(slope * far, R(0));
     // What was not met on the way was turned by something else, and is where it is.
     still = m_and(still, m_of_lanes(g->event.met[e]));
-    if (when_touched[e])
+    if (when_touched[e] == 1)
         still = m_and(still, r_ne(after, R(0)));
+    else if (when_touched[e]) // nothing put it onto its boundary where it hangs on something else
+        still = m_and(still, m_or(r_ne(after, R(0)), r_eq(way[when_touched[e] - 1], R(0))));
     if (when_edges[e] == (EVENT_UP | EVENT_DOWN))
         back = select(r_eq(slope, slope), r_sign(slope), R(0));
     real side = select(still, select(onwards, far, -far), select(r_ne(now, R(0)), now, back));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Events as somebody who watches: their functions and lists, for kernels/ode/event.h.
 //
-// Functions: event_values (what is searched for, then the truth of conditions), event_slopes,
-// event_times, event_derive, and for each event event_move_E_K, one after the other. All that an
-// event assigns at once is one move.
+// Functions: event_values (what is searched for, then the truth of conditions), event_slopes (of
+// what is searched for, then what their own actions change some of them by), event_times,
+// event_derive, and for each event event_move_E_K, one after the other. All that an event assigns
+// at once is one move.
 #include "kernel/files.h"
 #include "ode/codegen/codegen.h"
 
@@ -34,6 +35,13 @@ static uint32_t truth_count(const struct system *s) {
     uint32_t count = 0;
     for (uint32_t e = 0; e < s->events; e++)
         count += s->event[e].truth != NODE_NONE;
+    return count;
+}
+
+static uint32_t touch_count(const struct system *s) {
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < s->events; e++)
+        count += s->event[e].touch != NODE_NONE;
     return count;
 }
 
@@ -70,9 +78,9 @@ static struct emit of_state(const char *name, node_id *roots, uint32_t count) {
 
 static void add_whens(struct list *l) {
     const struct system *s = l->system;
-    uint32_t whens = when_count(s), n = 0, truths = 0;
+    uint32_t whens = when_count(s), n = 0, truths = 0, touches = 0;
     node_id *values = arena_new(l->arena, node_id, 2 * whens + 1);
-    node_id *slopes = arena_new(l->arena, node_id, whens + 1);
+    node_id *slopes = arena_new(l->arena, node_id, 2 * whens + 1);
     for (uint32_t e = 0; e < s->events; e++) {
         const struct system_event *v = &s->event[e];
         if (v->kind != EVENT_WHEN)
@@ -81,11 +89,13 @@ static void add_whens(struct list *l) {
         values[n++] = v->zero;
         if (v->truth != NODE_NONE)
             values[whens + truths++] = v->truth;
+        if (v->touch != NODE_NONE)
+            slopes[whens + touches++] = v->touch;
     }
     if (!whens)
         return;
     add(l, of_state("event_values", values, whens + truths));
-    add(l, of_state("event_slopes", slopes, whens));
+    add(l, of_state("event_slopes", slopes, whens + touches));
 }
 
 static void add_times(struct list *l) {
@@ -166,7 +176,7 @@ static void put_records(struct buf *out, const struct kernel_plan *p, const stru
 }
 
 static void put_tables(struct buf *out, const struct system *s, struct arena *arena) {
-    uint32_t whens = when_count(s), n = 0, truths = 0;
+    uint32_t whens = when_count(s), n = 0, truths = 0, touches = 0;
     int *when = arena_new(arena, int, s->events), *truth = arena_new(arena, int, whens + 1),
         *edges = arena_new(arena, int, whens + 1), *slope = arena_new(arena, int, whens + 1),
         *jump = arena_new(arena, int, whens + 1), *whole = arena_new(arena, int, whens + 1),
@@ -181,7 +191,7 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
         slope[n] = v->slope != NODE_NONE;
         jump[n] = v->jump ? (int)v->target[0] - (int)s->states : -1;
         whole[n] = v->jump && s->jump[v->jump - 1].whole;
-        touched[n] = v->touched;
+        touched[n] = v->touch == NODE_NONE ? v->touched : (int)(whens + ++touches);
         start[n] = v->at_start;
         truth[n] = (int)(v->truth == NODE_NONE ? n : whens + truths++);
         when[e] = (int)n++;
@@ -286,7 +296,7 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
     uint32_t whens = when_count(s);
     return arena_printf(arena,
                         "#define EVENTS %u\n#define WHENS %u\n#define TRUTHS %u\n#define TIMES %u\n"
-                        "#define EVENT_ZEROS %u\n#define DOSED %d\n"
+                        "#define TOUCHES %u\n#define EVENT_ZEROS %u\n#define DOSED %d\n"
                         "#define REDERIVES %u\n#define EVENT_SWITCHES %d\n"
                         "#define RECORDS %u\n"
                         "struct event_state {\n"
@@ -305,8 +315,9 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
                         "    u32 noted[RECORDS][W]; // how often it was recorded\n"
                         "#endif\n"
                         "};\n",
-                        s->events, whens, truth_count(s), time_count(s), start_count(s),
-                        p->dose != NULL, s->rederives, s->switches != 0, p->record.count);
+                        s->events, whens, truth_count(s), time_count(s), touch_count(s),
+                        start_count(s), p->dose != NULL, s->rederives, s->switches != 0,
+                        p->record.count);
 }
 
 static unsigned calls_of(const struct kernel_plan *p, const struct system *s) {

@@ -213,6 +213,25 @@ static bool make_rederived(struct making *k) {
     return true;
 }
 
+// What zero changes by when the event's own actions change what they assign. Of `x>1 and t>2` it is
+// 0 while the time is what it waits for.
+static node_id touch_of(struct making *k, const struct system_event *v) {
+    const struct system *s = k->system;
+    struct dag *d = &k->system->dag;
+    node_id sum = dag_number(d, 0);
+    for (uint32_t a = 0; a < v->actions; a++) {
+        uint32_t to = v->target[a];
+        if (to == ACTION_STOP)
+            continue;
+        if (to >= s->states && s->rederives)
+            return NODE_NONE;
+        node_id by = to < s->states ? diff_by(k->diff, v->zero, LEAF_STATE, to)
+                                    : diff_by(k->diff, v->zero, LEAF_PAR, to - s->states);
+        sum = dag_op(d, OP_ADD, sum, dag_op(d, OP_ABS, by, NODE_NONE, NODE_NONE), NODE_NONE);
+    }
+    return d->nodes.items[sum].op == OP_NUMBER ? NODE_NONE : sum;
+}
+
 // A function that has become another one by then is judged by its sign alone: its condition still
 // has what was taken out of it.
 void event_find_slopes(struct system *s, struct arena *scratch) {
@@ -225,6 +244,8 @@ void event_find_slopes(struct system *s, struct arena *scratch) {
         if (e->zero != e->given)
             e->truth = NODE_NONE;
         e->slope = slope_of(&k, e->zero);
+        if (e->touched)
+            e->touch = touch_of(&k, e);
     }
 }
 
@@ -248,6 +269,7 @@ bool event_build(struct builder *b, struct system *s, const struct model *m,
                                      .zero = NODE_NONE,
                                      .truth = NODE_NONE,
                                      .slope = NODE_NONE,
+                                     .touch = NODE_NONE,
                                      .sequential = e->sequential};
         if ((e->kind == EVENT_WHEN && !make_when(&k, e, out)) || !make_times(&k, e, out) ||
             !make_actions(&k, e, out))

@@ -393,6 +393,7 @@ void jumps_become_events(struct system *s) {
                                    .zero = s->jump[i].turns,
                                    .truth = NODE_NONE,
                                    .slope = NODE_NONE,
+                                   .touch = NODE_NONE,
                                    .actions = 1,
                                    .jump = i + 1};
         e->value = arena_new(&s->arena, node_id, 1);
