@@ -290,9 +290,10 @@ TEST(key_without_aliases) {
 }
 
 // The words of every program that a build runs: both units and the link.
-static int words_of_build(bool one_unit, const char *word) {
+static int words_of_build(bool one_unit, bool hurried, const char *word) {
     struct made m = make_solver(base, "device=cpu", true, NULL);
-    struct shoal_kernel_text k = {.text = "", .digest = "0", .one_unit = one_unit};
+    struct shoal_kernel_text k = {
+        .text = "", .digest = "0", .one_unit = one_unit, .hurried = hurried};
     struct key_record r = {0};
     struct key_field f;
     int count = 0;
@@ -308,12 +309,14 @@ static int words_of_build(bool one_unit, const char *word) {
 }
 
 TEST(key_by_units) {
-    CHECK_INT(words_of_build(false, "-DSHOAL_PART=1"), 1);
-    CHECK_INT(words_of_build(false, "-DSHOAL_PART=2"), 1);
-    CHECK_INT(words_of_build(false, "-O2"), 2);
-    CHECK_INT(words_of_build(false, "-shared"), 1);
-    CHECK_INT(words_of_build(true, "-DSHOAL_PART=1"), 0);
-    CHECK_INT(words_of_build(true, "-O2"), 1);
+    CHECK_INT(words_of_build(false, false, "-DSHOAL_PART=1"), 1);
+    CHECK_INT(words_of_build(false, false, "-DSHOAL_PART=2"), 1);
+    CHECK_INT(words_of_build(false, false, "-O2"), 2);
+    CHECK_INT(words_of_build(false, false, "-shared"), 1);
+    CHECK_INT(words_of_build(true, false, "-DSHOAL_PART=1"), 0);
+    CHECK_INT(words_of_build(true, false, "-O2"), 1);
+    CHECK_INT(words_of_build(false, false, "-Og"), 0);
+    CHECK_INT(words_of_build(false, true, "-Og"), 2);
 }
 
 TEST(key_by_salt) {

@@ -33,6 +33,7 @@ struct shoal_target {
     const char *mvec_letter;  // of libmvec's mangled names; NULL: libmvec is not used
     bool quick_division;      // the prelude has the hardware's approximations, in f32
     bool fast_math;           // 3.5 ulp functions, divisions as products with reciprocals
+    bool hurries;             // its compiler may be told to: see shoal_kernel_text
 };
 
 struct shoal_kernel_text {
@@ -41,6 +42,7 @@ struct shoal_kernel_text {
     const char *digest; // SHA-256 of the text, hex: a seed for whatever a compiler draws at random
     bool needs_sleef, needs_mvec, needs_libm; // what must be linked
     bool one_unit; // SHOAL_PART (kernels/dialect/dialect.h) does not split it in two
+    bool hurried;  // slower code of the same bits, as soon as can be
 };
 
 struct shoal_bytes {

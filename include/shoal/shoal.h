@@ -395,6 +395,10 @@ typedef struct shoal_options {
     // bits, unless mixed_bits.
     bool resume, mixed_bits;
     bool tune; // shoal_solver_warm tries variants of its kernels, and keeps the fastest
+    // For programs that stay: where a CPU's kernel takes long to compile, the first runs have one
+    // that was compiled in a hurry, slower and of the same bits, until a thread has the other. A
+    // process that ends before waits for it, two seconds at most.
+    bool soon;
 } shoal_options;
 
 // A row of the one table that makes parser, help, checks and documentation.

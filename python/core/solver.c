@@ -218,6 +218,7 @@ static PyObject *solver_new(PyObject *module, PyObject *args) {
     options.stop = &self->watch.stop;
     options.on_compile = core_on_compile;
     options.on_compile_user = &self->watch;
+    options.soon = true;
     self->reduces = options.reduce;
     core_lock(model->lock);
     shoal_code code;

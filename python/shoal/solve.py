@@ -583,7 +583,8 @@ class _Problem:
         if not isinstance(args, dict) and any(np.ndim(a) for a in (() if args is None else args)):
             raise TypeError("the tuple args holds numbers; arrays are given by name: args={'k': ...}")
         of_function, others = arguments(fun, args, given)
-        model = trace(fun, int(size), args=of_function, events=self.events)
+        start = None if isinstance(y0, dict) else _host_array("y0", np.atleast_1d(y0))
+        model = trace(fun, int(size), args=of_function, events=self.events, y0=start)
         self.names = model.renamed
         # Numbers are in the text of the model; arrays are not.
         varied = {model.renamed[k]: v for k, v in of_function.items() if np.ndim(v)}

@@ -502,10 +502,11 @@ _WORDS = {"t", "pi", "par", "p", "param", "params", "init", "i", "aux", "const",
 
 
 def trace(fun: Callable[..., Any], size: int, *, args: Any = None, name: str | None = None,
-          events: Sequence[Callable[..., Any]] = ()) -> Model:
+          events: Sequence[Callable[..., Any]] = (), y0: Any = None) -> Model:
     """The model that a function ``fun(t, y, *parameters)`` computes, for ``size`` states.
 
-    ``events`` are functions of the same arguments, with SciPy's attributes ``terminal`` and ``direction``.
+    ``events`` are functions of the same arguments, with SciPy's attributes ``terminal`` and ``direction``;
+    ``y0`` are its initial values, those in the middle where there are several.
 
     >>> def fall(t, y, g):
     ...     return [y[1], -g]
@@ -523,6 +524,7 @@ def trace(fun: Callable[..., Any], size: int, *, args: Any = None, name: str | N
     writer = _Writer()
     texts = writer.write([*roots, *conditions])
     lines = [f"par {s} = {float(v)!r}" for s, v in zip(safe, parameters.values())]
+    lines += [] if y0 is None else [f"init y{i} = {float(v)!r}" for i, v in enumerate(_middle(y0, size))]
     lines += writer.lines + [f"y{i}' = {text}" for i, text in enumerate(texts[:size])]
     for i, (event, text) in enumerate(zip(events, texts[size:])):
         lines += _event_lines(event, i, text)
@@ -531,6 +533,16 @@ def trace(fun: Callable[..., Any], size: int, *, args: Any = None, name: str | N
     model.renamed = dict(zip(parameters, safe))
     _compare(model, fun, size, parameters)
     return model
+
+
+def _middle(y0: Any, size: int) -> np.ndarray:
+    """Initial values of one run; none where they are no numbers."""
+    values = np.asarray(y0)
+    if not values.size or values.shape[-1:] != (size,) or values.dtype.kind not in "fiu":
+        return np.empty(0)
+    rows = values.reshape(-1, size)
+    middle = rows[len(rows) // 2]
+    return middle if np.isfinite(middle).all() else np.empty(0)
 
 
 def _run(fun: Any, size: int, parameters: Sequence[str]) -> Any:
@@ -604,7 +616,7 @@ def arguments(fun: Callable[..., Any], args: Any, params: dict[str, Any]) -> tup
 
 
 def _parameters(fun: Callable[..., Any], args: Any) -> dict[str, float]:
-    """Names and values of parameters; of an array the first."""
+    """Names and values of parameters; of an array the middle."""
     given, _ = arguments(fun, args, {})
     values: dict[str, float] = {}
     for p in _signature(fun):
@@ -616,7 +628,7 @@ def _parameters(fun: Callable[..., Any], args: Any) -> dict[str, float]:
         numbers = np.asarray(value, dtype=float).ravel()
         if not numbers.size:
             raise ValueError(f"there is no value of {p.name!r}")
-        values[p.name] = float(numbers[0])
+        values[p.name] = float(numbers[numbers.size // 2])
     return values
 
 

@@ -329,6 +329,24 @@ class Elsewhere(unittest.TestCase):
                 s(r=np.linspace(20, 30, 50000), progress=wrong)
 
 
+class Soon(unittest.TestCase):
+    CODE = """
+import numpy as np, shoal
+def vdp(t, y, mu):
+    return [y[1], mu*(1 - y[0]**2)*y[1] - y[0]]
+r = shoal.solve_ivp(vdp, (0, 500), [2.0, 0.0], args={"mu": np.linspace(1, 600, 40)}, device="cpu")
+print(len(shoal.cache.kernels()), r.y.tobytes().hex())
+"""
+
+    def test_a_process_leaves_the_fast_kernels(self):
+        """It begins with kernels that were compiled in a hurry; the next process has the others, and the same bits."""
+        with tempfile.TemporaryDirectory() as cache:
+            said = [subprocess.run([sys.executable, "-c", self.CODE], env={**os.environ, "SHOAL_CACHE_DIR": cache},
+                                   text=True, capture_output=True, check=True).stdout.split() for _ in range(2)]
+        self.assertEqual([int(s[0]) for s in said], [2, 4])
+        self.assertEqual(said[0][1], said[1][1])
+
+
 class Packages(unittest.TestCase):
     def test_nvrtc_of_pip_is_found(self):
         with tempfile.TemporaryDirectory() as folder:

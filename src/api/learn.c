@@ -184,7 +184,7 @@ void learn_from(shoal_solver *worker, const struct batch *b, double seconds, boo
     uint32_t row = 0;
     const struct loaded *k = &worker->runner.kernel[PLAN_FIRST];
     struct chooser *c = chooser_of(worker, &row);
-    if (!c || !batch_rows(b))
+    if (!c || !batch_rows(b) || runner_is_hurried(&worker->runner))
         return;
     struct choose_request q = learn_request(worker, b);
     learn_times(c, &q, row,

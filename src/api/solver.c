@@ -10,7 +10,9 @@
 #include "base/thread.h"
 #include "device/device.h"
 #include "device/known.h"
+#include "ode/run/beside.h"
 #include "ode/run/choice.h"
+#include "ode/run/foresee.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,6 +82,7 @@ struct build_how solver_how(const shoal_model *model, const shoal_options *o,
                               .swap = model->swap,
                               .cache = o->cache,
                               .keep_source = o->keep_source,
+                              .hurries = o->soon,
                               .stop = {NULL, o->stop},
                               .on_compile = o->on_compile,
                               .on_compile_user = o->on_compile_user};
@@ -220,6 +223,22 @@ static struct loaded kept(const struct loaded *from) {
     return k;
 }
 
+// The stiff method's kernel, which is made while the first is compiled.
+struct ahead {
+    const shoal_solver *solver;
+    const struct system *system;
+    struct beside stiff;
+};
+
+static bool foresee(void *user) {
+    struct ahead *a = user;
+    const shoal_solver *s = a->solver;
+    bool stiff = foresee_stiff(s->plan, a->system);
+    if (stiff)
+        beside_begin(&a->stiff, s->plan, PLAN_STIFF, &s->runner.how);
+    return stiff;
+}
+
 // The kernel: that of `from`, or the one that the key says; which may be that of `from` too.
 static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
     const struct loaded *have =
@@ -232,15 +251,22 @@ static shoal_code first_kernel(shoal_solver *s, const shoal_solver *from, shoal_
     if (from && s->model->found->system == from->model->found->system)
         s->model->found->system = NULL; // it has nodes of another kernel
     struct system *system = api_system(s->model, log);
-    return system ? build_kernel(&s->plan->kernel[PLAN_FIRST], system, &s->runner.how, s->plans,
-                                 have, out, log)
-                  : SHOAL_INPUT;
+    if (!system)
+        return SHOAL_INPUT;
+    struct ahead ahead = {.solver = s, .system = system};
+    struct build_how how = s->runner.how;
+    how.on_miss = foresee;
+    how.on_miss_user = &ahead;
+    shoal_code code =
+        build_kernel(&s->plan->kernel[PLAN_FIRST], system, &how, s->plans, have, out, log);
+    beside_end(&ahead.stiff, &s->runner, NULL); // a run that needs it tells what is wrong
+    return code;
 }
 
 // Those that take over, where another solver has them; the others are made when they are needed.
 static void keep_others(shoal_solver *s, const shoal_solver *from) {
     for (enum plan_role i = PLAN_STIFF; i < PLAN_ROLES && from; i++)
-        if (plan_takes_over(s->plan) && is_kept(s, from, i))
+        if (plan_takes_over(s->plan) && !s->runner.kernel[i].kernel && is_kept(s, from, i))
             s->runner.kernel[i] = kept(&from->runner.kernel[i]);
 }
 
@@ -305,10 +331,12 @@ static void ask_beside(shoal_solver *s, const shoal_solver *from, shoal_log *log
     pthread_join(a.thread, NULL);
 }
 
-// A solver that chooses has none; the one of the CPU finds it among those that are loaded.
-static void drop_kernel(shoal_solver *s) {
-    kernel_drop(s->runner.kernel[PLAN_FIRST].kernel);
-    s->runner.kernel[PLAN_FIRST] = (struct loaded){0};
+// A solver that chooses has none; the one of the CPU finds them among those that are loaded.
+static void drop_kernels(shoal_solver *s) {
+    for (enum plan_role i = PLAN_FIRST; i < PLAN_ROLES; i++) {
+        kernel_drop(s->runner.kernel[i].kernel);
+        s->runner.kernel[i] = (struct loaded){0};
+    }
 }
 
 static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *log) {
@@ -330,7 +358,7 @@ static shoal_code begin(shoal_solver *s, const shoal_solver *from, shoal_log *lo
     if (code == SHOAL_OK)
         code = front_is_wanted(s, log_report(log)) ? front_make(s, log) : SHOAL_OK;
     if (code == SHOAL_OK && s->front)
-        drop_kernel(s);
+        drop_kernels(s);
     else if (code == SHOAL_OK && !s->runner.kernel[PLAN_FIRST].kernel)
         code = first_kernel(s, from, log);
     if (code != SHOAL_OK)
@@ -429,6 +457,7 @@ void shoal_solver_free(shoal_solver *solver) {
     shoal_solver_free(solver->spare);
     for (int i = 0; i < PLAN_ROLES; i++)
         kernel_drop(solver->runner.kernel[i].kernel);
+    runner_drop_replaced(&solver->runner);
     runner_forget(&solver->runner);
     pool_free(&solver->runner.pool);
     kernel_device_close(solver->device);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "kernel/compile.h"
+#include "kernel/later.h"
 #include "log/log.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ shoal_code kernel_key(struct kernel_making *k) {
     key_add_text(&k->record, "schema", number);
     key_add_text(&k->record, "backend", k->q.backend->name);
     key_add_text(&k->record, "kind", k->q.backend->kind);
-    key_add_text(&k->record, "tier", "full"); // the only one yet
+    key_add_text(&k->record, "tier", k->text.hurried ? "hurried" : "full");
     snprintf(number, sizeof number, "%u", k->q.abi);
     key_add_text(&k->record, "abi", number);
     key_add_text(&k->record, "source", k->digest);
@@ -268,8 +269,9 @@ static uint32_t children_ms(void) {
                       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000);
 }
 
+// What is known is of compilers that take their time.
 static uint32_t predict(const struct kernel_making *k) {
-    return cache_predict(k->q.cache, k->q.backend->kind, k->text.length);
+    return k->text.hurried ? 0 : cache_predict(k->q.cache, k->q.backend->kind, k->text.length);
 }
 
 static double seconds_of(uint32_t predicted_ms) {
@@ -294,7 +296,7 @@ shoal_code kernel_build(struct kernel_making *k, struct shoal_bytes *out) {
     k->wall_ms = (uint32_t)((clock_ns() - begin) / 1000000);
     k->cpu_ms = children_ms() - cpu;
     k->origin = KERNEL_COMPILED;
-    if (code == SHOAL_OK)
+    if (code == SHOAL_OK && !k->text.hurried)
         cache_learn(k->q.cache, k->q.backend->kind, k->text.length, k->wall_ms);
     return code;
 }
@@ -428,10 +430,39 @@ static shoal_code verify(struct kernel_making *k, struct kernel **out) {
     return code;
 }
 
+// The compiler may know values of library functions that the library rounds otherwise, and how far
+// it looks for them depends on how hurried it is.
+static bool may_hurry(const struct kernel_making *k) {
+    return k->keep && cache_mode(k->q.cache) == CACHE_ON && !k->text.needs_libm &&
+           k->q.backend->target(k->q.device)->hurries;
+}
+
+// The same text as a kernel with a key of its own; the one that was asked for follows.
+static shoal_code make_hurried(struct kernel_making *k, struct kernel **out) {
+    struct kernel_making hurried = {.q = k->q, .text = k->text};
+    hurried.q.on_miss = NULL;
+    hurried.text.hurried = true;
+    shoal_code code = kernel_key(&hurried);
+    if (code == SHOAL_OK)
+        code = kernel_get(&hurried, out);
+    k->origin = hurried.origin;
+    k->wall_ms = hurried.wall_ms;
+    k->cpu_ms = hurried.cpu_ms;
+    k->load_ns = hurried.load_ns;
+    k->facts = hurried.facts;
+    kernel_making_free(&hurried);
+    if (code == SHOAL_OK)
+        later_begin(k);
+    return code;
+}
+
 shoal_code kernel_get(struct kernel_making *k, struct kernel **out) {
     if (cache_mode(k->q.cache) == CACHE_VERIFY)
         return verify(k, out);
-    return take(k, out) ? SHOAL_OK : make(k, out);
+    if (take(k, out))
+        return SHOAL_OK;
+    bool hurries = k->q.on_miss && k->q.on_miss(k->q.on_miss_user);
+    return hurries && may_hurry(k) && out ? make_hurried(k, out) : make(k, out);
 }
 
 shoal_code kernel_warm(struct kernel_making *k) { return kernel_get(k, NULL); }

@@ -5,6 +5,7 @@
 // source.c   the text and its components, filled by an engine
 // kernel.c   identify, look up, build, load
 // store.c    the cache it is in, what an entry says about its kernel, and storing it
+// later.c    kernels that are compiled while hurried ones run
 // table.c    devices that are open and kernels that are loaded in this process
 // compile.c  a compilation that somebody watches
 // measure.c  how long each function of a kernel takes to compile
@@ -45,6 +46,10 @@ struct kernel_request {
     const volatile int *stop;
     void (*on_compile)(const shoal_compile *now, void *user); // NULL: nobody watches
     void *on_compile_user;
+    // It will be compiled. True: a hurried one will do until it is; whoever gets that knows it by
+    // its key, which is not k->hex. NULL: nobody asks.
+    bool (*on_miss)(void *user);
+    void *on_miss_user;
     const char *keep_source; // directory, or NULL
     struct cache *cache;
     shoal_log *log;

@@ -45,6 +45,7 @@ static shoal_code open_device(uint32_t index, const char *target, bool fast_math
     }
     find_compiler(d);
     d->target.fast_math = fast_math;
+    d->target.hurries = d->kind == CPU_gcc && !fast_math;
     *out = d;
     return SHOAL_OK;
 }

@@ -73,6 +73,12 @@ static void watch(struct build *b, struct kernel_request *request) {
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
+static bool on_miss(void *user) {
+    const struct build *b = user;
+    bool hurries = b->how->on_miss && b->how->on_miss(b->how->on_miss_user);
+    return b->how->hurries && (hurries || b->implicit);
+}
+
 static struct kernel_request request_of(struct build *b, struct cache *cache, shoal_log *log) {
     struct kernel_request request = {.backend = b->how->backend,
                                      .device = b->how->device,
@@ -81,6 +87,8 @@ static struct kernel_request request_of(struct build *b, struct cache *cache, sh
                                      .abi = build_abi,
                                      .field = b->field,
                                      .fields = BUILD_FIELDS - variant_is_default(&b->variant),
+                                     .on_miss = on_miss,
+                                     .on_miss_user = b,
                                      .keep_source = b->how->keep_source,
                                      .cache = cache,
                                      .log = log};
@@ -223,7 +231,7 @@ static shoal_code take_variant(const struct kernel_plan *p, struct build *b, str
 
 shoal_code build_begin(const struct kernel_plan *p, struct system *s, const struct build_how *how,
                        struct cache *cache, struct build *b, shoal_log *log) {
-    *b = (struct build){.how = how, .f32 = p->f32};
+    *b = (struct build){.how = how, .f32 = p->f32, .implicit = p->method->scheme != EXPLICIT};
     int32_t span = log_begin(log, LOG_assemble_source);
     shoal_code code = generate(p, s, b, cache, log);
     memcpy(b->base, b->making.hex, sizeof b->base);
@@ -264,6 +272,7 @@ static shoal_code get_kernel(struct build *b, const struct loaded *have, bool pl
         out->cached = kernel_is_cached(k);
     else {
         code = kernel_get(k, &out->kernel);
+        out->hurried = code == SHOAL_OK && strcmp(out->kernel->key, k->hex) != 0;
         out->cached = code == SHOAL_OK && k->origin != KERNEL_COMPILED;
         out->compile_s = out->cached ? 0 : k->wall_ms / 1e3;
         out->load_s = (double)k->load_ns * 1e-9;

@@ -21,6 +21,10 @@ struct build_how {
     const volatile int *stop[2]; // any of them non-zero ends it; may be NULL
     void (*on_compile)(const shoal_compile *now, void *user); // NULL: nobody watches
     void *on_compile_user;
+    bool hurries; // an implicit method begins with a kernel that is compiled in a hurry
+    bool (*on_miss)(void *user); // the kernel will be compiled; whether, where that is allowed,
+                                 // this one may begin so, too; NULL: nobody asks
+    void *on_miss_user;
 };
 
 enum { BUILD_FIELDS = 8 };
@@ -31,7 +35,7 @@ struct build {
     char states[16], outputs[16], words[VARIANT_TEXT];
     struct kernel_making making;
     const struct build_how *how;
-    bool f32;
+    bool f32, implicit;
     // Of the kernel that it is a variant of, and what was found out of it.
     char base[KEY_HEX], computation[KEY_HEX];
     struct kernel_variant variant;
@@ -55,6 +59,7 @@ void build_measure(const struct build *b);
 // A kernel that is ready to run.
 struct loaded {
     struct kernel *kernel; // NULL: only planned
+    bool hurried;          // it was compiled in a hurry, until there is that of the key
     size_t workspace;
     char key[65];
     char base[65];        // of the default variant

@@ -226,7 +226,9 @@ shoal_code pilot_run(const struct plan *plan, struct runner *runner, const struc
     if (!pick)
         return SHOAL_MEMORY;
     p.pick = pick;
-    shoal_code code = run_again(&p);
+    shoal_code code = runner_complete(plan, runner, NULL);
+    if (code == SHOAL_OK)
+        code = run_again(&p);
     *out = p.best;
     *kept = p.kept;
     free(pick);
@@ -273,7 +275,9 @@ shoal_code trial_run(const struct trial_side *side, const struct batch *b, uint6
         .times = *kept ? 0 : 2};
     const struct kernel *stiff;
     shoal_tally tally = {0};
-    shoal_code code = run_before(side, b, first, rows, control);
+    shoal_code code = runner_complete(side->plan, side->runner, NULL);
+    if (code == SHOAL_OK)
+        code = run_before(side, b, first, rows, control);
     *out = (struct trial_time){0};
     if (code != SHOAL_OK)
         return code;

@@ -176,7 +176,34 @@ struct chunk under_way_chunk(const struct batch_run *b, enum plan_role role, enu
                           .use = use};
 }
 
+// A kernel that was compiled in a hurry gives way to the one that was compiled meanwhile.
+static void replace_hurried(struct runner *r, enum plan_role role) {
+    struct loaded *k = &r->kernel[role];
+    struct kernel *other =
+        k->hurried && !r->replaced[role] ? kernel_find(r->how.device, k->key) : NULL;
+    if (!other)
+        return;
+    r->replaced[role] = k->kernel;
+    k->kernel = other;
+    k->hurried = false;
+}
+
+void runner_drop_replaced(struct runner *r) {
+    for (enum plan_role i = PLAN_FIRST; i < PLAN_ROLES; i++) {
+        kernel_drop(r->replaced[i]);
+        r->replaced[i] = NULL;
+    }
+}
+
+bool runner_is_hurried(const struct runner *r) {
+    bool hurried = false;
+    for (enum plan_role i = PLAN_FIRST; i < PLAN_ROLES; i++)
+        hurried |= r->replaced[i] || r->kernel[i].hurried;
+    return hurried;
+}
+
 void under_way_kernel(const struct batch_run *b, enum plan_role role, struct dispatch_chunk *c) {
+    replace_hurried(b->runner, role);
     struct kernel *k = b->runner->kernel[role].kernel;
     c->module = k->module;
     c->first = kernel_runs_first(k);
@@ -438,10 +465,11 @@ static shoal_code prepare_signals(struct batch_run *b, struct arena *arena) {
 
 // ---- A run --------------------------------------------------------------------------------------
 
-// A batch that another device may take over has borders where it can.
+// A batch that another device or another kernel may take over has borders where it can.
 static uint32_t chunk_rows(const struct batch_run *b, uint32_t rows) {
     uint64_t part = batch_rows(b->batch) / RELIEF_CHUNKS;
-    bool cuts = may_be_relieved(b) && !b->plan->chunk && part < rows;
+    bool changes = may_be_relieved(b) || runner_is_hurried(b->runner),
+         cuts = changes && !b->plan->chunk && part < rows;
     return !cuts ? rows : part > RELIEF_ROWS ? (uint32_t)part : RELIEF_ROWS;
 }
 
@@ -500,7 +528,7 @@ static void tell_amount(const struct batch_run *b, int32_t span, uint64_t chunks
 // What chunks took, for those who ask what they will.
 static void note_times(struct runner *r, const struct dispatch *d) {
     uint32_t later = d->waited > 1 ? d->waited - 1 : 0;
-    if (!d->waited)
+    if (!d->waited || runner_is_hurried(r))
         return;
     double first = (double)d->first_ns * 1e-9,
            mean = later ? (double)d->later_ns * 1e-9 / later : 0;
@@ -673,7 +701,9 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
     int32_t span = log_begin(log, LOG_kernel_run_execution);
     if (kept)
         add_kept(tally, kept);
-    run.tunes = help && help->tunes && runner->kernel[PLAN_FIRST].gain == 0;
+    runner_drop_replaced(runner);
+    run.tunes = help && help->tunes && runner->kernel[PLAN_FIRST].gain == 0 &&
+                !runner->kernel[PLAN_FIRST].hurried;
     shoal_code code = run_all(&run, list, control, &chunks);
     tally->complete = code == SHOAL_OK;
     if (code == SHOAL_OK || code == SHOAL_STOPPED)

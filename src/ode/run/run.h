@@ -20,6 +20,7 @@ LOG_DECLARE_LABEL(solver_solve_execution);
 struct runner {
     struct build_how how;
     struct loaded kernel[PLAN_ROLES]; // those that take over are made when a row needs them first
+    struct kernel *replaced[PLAN_ROLES]; // hurried ones, which chunks under way may have
     struct dispatch_pool pool;
     struct shoal_resident *signals; // samples of drivers and tables; NULL: not there yet
     // Chunks of the first kernel so far, and what the first one and later ones took, from start to
@@ -27,6 +28,12 @@ struct runner {
     uint64_t launches;
     double first_s, typical_s;
 };
+// Some are, or were a moment ago: times tell nothing.
+bool runner_is_hurried(const struct runner *r);
+// Drops those that were replaced: nothing is under way.
+void runner_drop_replaced(struct runner *r);
+// No kernel is a hurried one from here on: for those who look at times.
+shoal_code runner_complete(const struct plan *p, struct runner *r, shoal_log *log);
 // Takes the samples off the device.
 void runner_forget(struct runner *r);
 

@@ -7,7 +7,7 @@
 #include "ode/run/under_way.h"
 
 #include "base/clock.h"
-#include "base/thread.h"
+#include "ode/run/beside.h"
 
 #include <string.h>
 
@@ -17,57 +17,35 @@ enum { ROWS_FIRST = 64, ROWS_FACTOR = 4, AWAKE_NS = 20000000 };
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
-struct making {
-    const struct plan *plan;
-    enum plan_role role;
-    struct build_how how; // nobody is called from another thread
-    struct loaded out;
-    shoal_log *log;
-    shoal_code code;
-};
-
-static void *make_one(void *user) {
-    struct making *m = user;
-    m->code = takeover_build(m->plan, m->role, &m->how, &m->out, m->log);
-    return NULL;
-}
-
-// The stiff method may not be able to run the model: then no run will need it.
-static shoal_code take_made(struct runner *runner, struct making *m) {
-    if (m->code == SHOAL_OK)
-        runner->kernel[m->role] = m->out;
-    return m->code == SHOAL_INPUT && m->role == PLAN_STIFF ? SHOAL_OK : m->code;
+shoal_code runner_complete(const struct plan *p, struct runner *r, shoal_log *log) {
+    shoal_code code = SHOAL_OK;
+    r->how.hurries = false;
+    for (enum plan_role i = PLAN_FIRST; i < PLAN_ROLES && code == SHOAL_OK; i++) {
+        struct loaded full = {0}, *k = &r->kernel[i];
+        if (!k->hurried)
+            continue;
+        code = takeover_build(p, i, &r->how, &full, log);
+        if (code == SHOAL_OK) {
+            kernel_drop(k->kernel);
+            *k = full;
+        }
+    }
+    return code;
 }
 
 // The stiff kernel in another thread, and the last one in this.
 static shoal_code make_kernels(const struct plan *p, struct runner *runner, shoal_log *log) {
-    struct making stiff = {.plan = p, .role = PLAN_STIFF, .how = runner->how};
-    pthread_t thread;
-    bool side = false, missing = !runner->kernel[PLAN_STIFF].kernel;
-    if (!plan_takes_over(p))
-        return SHOAL_OK;
-    stiff.how.on_compile = NULL;
-    stiff.log = missing ? shoal_log_new() : NULL;
-    if (missing)
-        side = thread_start(&thread, make_one, &stiff) == 0;
-    struct making last = {.plan = p, .role = PLAN_LAST, .how = runner->how, .log = log};
-    shoal_code code = SHOAL_OK;
-    if (!runner->kernel[PLAN_LAST].kernel) {
-        make_one(&last);
-        code = take_made(runner, &last);
-    }
-    if (side)
-        pthread_join(thread, NULL);
-    else if (missing)
-        make_one(&stiff);
-    if (missing) {
-        shoal_code made = take_made(runner, &stiff);
-        if (stiff.code != SHOAL_INPUT)
-            log_pass_on(stiff.log, log_report(log));
-        code = code ? code : made;
-    }
-    shoal_log_free(stiff.log);
-    return code;
+    struct beside stiff = {0};
+    struct loaded *last = &runner->kernel[PLAN_LAST];
+    shoal_code code = runner_complete(p, runner, log);
+    if (!plan_takes_over(p) || code != SHOAL_OK)
+        return code;
+    if (!runner->kernel[PLAN_STIFF].kernel)
+        beside_begin(&stiff, p, PLAN_STIFF, &runner->how);
+    if (!last->kernel)
+        code = takeover_build(p, PLAN_LAST, &runner->how, last, log);
+    shoal_code made = beside_end(&stiff, runner, log);
+    return code ? code : made;
 }
 
 // ---- Launches -----------------------------------------------------------------------------------
