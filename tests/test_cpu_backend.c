@@ -509,8 +509,7 @@ TEST(cpu_load_leaks_no_descriptor) {
     rig_free(&rig);
 }
 
-// ---- What a kernel leaves behind
-// -----------------------------------------------------------------
+// ---- What a kernel leaves behind ----------------------------------------------------------------
 
 static struct inputs many_inputs(uint64_t rows) {
     const char *names[RIG_NAMES] = {"a"};
@@ -541,6 +540,24 @@ TEST(cpu_kernel_leaves_vectors_clean) {
     CHECK(!used);
     outcome_free(&o);
     inputs_free(&in);
+    rig_free(&rig);
+}
+
+// Nor would functions of libm that a kernel calls be faster.
+TEST(cpu_kernel_calls_with_clean_vectors) {
+    static const unsigned char vzeroupper[] = {0xc5, 0xf8, 0x77};
+    const char *target = "x86-64-v3";
+    if (!rig_has_target(target))
+        check_skip("no AVX2");
+    struct rig rig = rig_new(target, "par a=1; x(0)=1; x'=-lgamma(a+x*x)", "method=tsit5 t1=1");
+    const shoal_solver *s = rig.solver;
+    char *source = rig_source(&rig);
+    struct shoal_kernel_text text = {.text = source, .length = strlen(source), .needs_libm = true};
+    struct shoal_bytes bytes = {0};
+    rig_need(&rig, s->backend->build(s->device, &text, NULL, &bytes, log_report(rig.log)), "build");
+    CHECK(memmem(bytes.data, bytes.length, vzeroupper, sizeof vzeroupper));
+    free(bytes.data);
+    free(source);
     rig_free(&rig);
 }
 #endif

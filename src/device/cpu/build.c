@@ -106,6 +106,10 @@ static void compile_command(const struct shoal_device *d, const struct shoal_ker
         add_all(argv, zig_clang);
     if (d->kind == CPU_gcc)
         add_all(argv, gcc_only);
+    // What cleans upper halves of vectors before a call is one of these passes, too: functions of
+    // libm that know only the lower ones would take ten times as long.
+    if (d->kind == CPU_gcc && k->needs_libm)
+        add(argv, "-fexpensive-optimizations");
     if (d->march[0])
         add(argv, c->march);
     if (d->target.lanes64 == 8)
