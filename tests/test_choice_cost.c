@@ -228,3 +228,50 @@ TEST(choice_cost_in_words) {
     CHECK_STR(text, "cpu: 100,000,000 runs ~ 4.2 min; cuda ~ 56 h"
                     " (no break-even)");
 }
+
+// What batches of that size took is believed at once where it is near the model, and after three
+// where it is not; other sizes follow, up to four times as large, and other rows do not.
+TEST(choice_cost_what_was_seen) {
+    struct cost_table t = machine(4);
+    struct cost_job j = job_of(1000), more = job_of(1500), most = job_of(9000);
+    set_state(&t, 0, 3);
+    set_state(&t, 1, 3);
+    double model[] = {cost_warm(&t.row[0], &j), cost_warm(&t.row[1], &j)};
+    double far = cost_warm(&t.row[1], &most);
+    CHECK_INT(choose(&t, 1000), 0);
+    cost_see(&t, 0, &j, 1.5 * model[0]);
+    CHECK_NEAR(cost_warm(&t.row[0], &j), 1.5 * model[0], 1e-12);
+    for (int i = 0; i < 3; i++) {
+        CHECK_NEAR(cost_warm(&t.row[1], &j), model[1], 1e-12);
+        CHECK(!cost_is_seen(&t.row[1], &j));
+        cost_see(&t, 1, &j, model[1] / 10);
+    }
+    CHECK_NEAR(cost_warm(&t.row[1], &j), model[1] / 10, 1e-12);
+    CHECK_INT(choose(&t, 1000), 1);
+    CHECK_INT(choose(&t, 1500), 1);
+    CHECK(cost_is_seen(&t.row[1], &more) && !cost_is_seen(&t.row[1], &most));
+    CHECK_NEAR(cost_warm(&t.row[1], &most), far, 1e-12);
+    struct cost_job other = j;
+    other.out_bytes *= 2;
+    CHECK(!cost_is_seen(&t.row[1], &other));
+}
+
+// One that took much longer is of other work, or the device has changed: nothing that was seen
+// counts any more.
+TEST(choice_cost_what_was_seen_changes) {
+    struct cost_table t = machine(4);
+    struct cost_job j = job_of(1000);
+    double model = cost_warm(&t.row[0], &j);
+    cost_see(&t, 0, &j, model);
+    cost_see(&t, 1, &j, cost_warm(&t.row[1], &j));
+    cost_see(&t, 0, &j, 1.2 * model);
+    CHECK_NEAR(cost_warm(&t.row[0], &j), 1.1 * model, 1e-12);
+    cost_see(&t, 0, &j, 5 * model);
+    CHECK(!cost_is_seen(&t.row[0], &j) && !cost_is_seen(&t.row[1], &j));
+    CHECK_NEAR(cost_warm(&t.row[0], &j), model, 1e-12);
+    cost_see(&t, 0, &j, 5 * model);
+    cost_see(&t, 0, &j, 5 * model);
+    CHECK_NEAR(cost_warm(&t.row[0], &j), 5 * model, 1e-12);
+    t.row[0].device.launch = INFINITY; // it failed
+    CHECK(isinf(cost_warm(&t.row[0], &j)));
+}

@@ -792,6 +792,25 @@ TEST(choice_run_busy_device) {
     scene_free(&s);
 }
 
+// What a warm-up has measured counts more than what the file says of such kernels.
+TEST(choice_run_warmed) {
+    enum { N = 256 };
+    struct fake_cuda *fake = use_fake_triple();
+    struct scene s = scene_of("par k=1\ninit x=1\nx'=k-x*tanh(x)\n@ t1=2, method=tsit5\n");
+    shoal_batch *batch = NULL;
+    double x[N];
+    fake->kernel = slowly;
+    pretend(0, 20, 1e-3);
+    scene_solver(&s);
+    REQUIRE(shoal_batch_new(s.model, &batch, s.log) == SHOAL_OK);
+    REQUIRE(shoal_batch_sweep(batch, "k=lin:1:2:256", s.log) == SHOAL_OK);
+    REQUIRE(shoal_solver_warm(s.solver, batch, s.log) == SHOAL_OK);
+    REQUIRE(run(&s, N, x, NULL) == SHOAL_OK);
+    CHECK_HAS(shoal_solver_reason(s.solver), "cpu: 256 runs ~ ");
+    shoal_batch_free(batch);
+    scene_free(&s);
+}
+
 // One core is another machine: nothing of the file of all of them is believed, no second compiler
 // takes time from the first, and the batch does not begin on a CPU that has none to spare.
 TEST(choice_run_one_core) {

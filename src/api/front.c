@@ -63,6 +63,7 @@ static void change_chooser(struct chooser *c, const shoal_solver *next, const st
                            bool kept) {
     bool same = !strcmp(c->class, old->class) && c->cpu.threads == old->cpu.threads;
     *c = *old;
+    cost_forget(&c->table); // other options may be other work
     learn_class(c, next);
     if (kept && same)
         return;
@@ -461,6 +462,8 @@ shoal_code front_relief(shoal_solver *s, shoal_solver **out, shoal_log *log) {
 shoal_code front_make_all(shoal_solver *s, shoal_log *log) {
     struct front *f = s->front;
     shoal_solver *child;
+    drop_kept(f); // of the batch that the device was chosen for
+    f->next = 0;
     if (f->chooser.machine.count > 1 && !f->child[1])
         early_begin(s, 1, options_of(s, 1));
     for (uint32_t i = 0; i < f->chooser.machine.count; i++) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 enum { REHEARSED = 16, NUMBERS_MOST = 1 << 20, CALLS = 8, CALLS_NS = 2000000 };
+enum { SEEN_FIRST = 64, SEEN_FACTOR = 8, SEEN_PICKED = 4096, SEEN_RUNS = 4, SEEN_MS = 50 };
 
 // Room for what a batch saves, where that is little.
 static double *room_for(const shoal_solver *s, const struct batch *b) {
@@ -76,12 +77,48 @@ static shoal_code warm(const shoal_solver *solver, shoal_solver *worker, const s
     return code;
 }
 
+// Seconds of a batch on a device, which is then known; 0: it was not run.
+static double see(shoal_solver *worker, const shoal_batch *batch) {
+    shoal_array all = {.data = room_for(worker, batch->batch)};
+    shoal_tally tally;
+    double took = 0;
+    for (int i = 0; i < SEEN_RUNS && all.data; i++) { // the first is not as later ones are
+        uint64_t begin = clock_ns();
+        worker->rehearses = i == 0;
+        if (solver_run_arrays(worker, batch, &all, 1, &tally, NULL) != SHOAL_OK)
+            break;
+        took = (double)(clock_ns() - begin) * 1e-9;
+    }
+    worker->rehearses = false;
+    free(all.data);
+    return took;
+}
+
+// How long batches of several sizes take, up to the whole one where that is soon done: what a
+// device is chosen by.
+static void see_sizes(shoal_solver *worker, const shoal_batch *batch) {
+    uint64_t rows = batch_rows(batch->batch), n = SEEN_FIRST;
+    double took = 0;
+    for (; n < rows && n <= SEEN_PICKED && took * SEEN_FACTOR * 1e3 < SEEN_MS; n *= SEEN_FACTOR) {
+        shoal_batch some = *batch;
+        some.batch = batch_pick(batch->batch, (uint32_t)n);
+        took = some.batch ? see(worker, &some) : 0;
+        free(some.batch);
+    }
+    double whole = took * (double)rows / (double)(n / SEEN_FACTOR);
+    if (rows > REHEARSED && whole * 1e3 < SEEN_MS)
+        see(worker, batch);
+}
+
 static shoal_code warm_all(shoal_solver *solver, const shoal_batch *batch, shoal_log *log) {
     struct front *f = solver->front;
     shoal_code code = front_make_all(solver, log);
     for (uint32_t i = 0; i < COST_DEVICES && code == SHOAL_OK; i++)
         if (f->child[i] && !f->chooser.failed[i])
             code = warm(solver, f->child[i], batch, log);
+    for (uint32_t i = 0; i < COST_DEVICES && code == SHOAL_OK && !solver->reduce.items.count; i++)
+        if (f->child[i] && !f->chooser.failed[i])
+            see_sizes(f->child[i], batch);
     return code;
 }
 

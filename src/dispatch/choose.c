@@ -126,9 +126,16 @@ static bool has_other(const struct chooser *c) {
     return false;
 }
 
+// CPU and another device had such batches.
+static bool are_seen(const struct chooser *c, const struct cost_job *j) {
+    return cost_is_seen(&c->table.row[0], j) && cost_is_seen(&c->table.row[best_other(c, j)], j);
+}
+
 // At best every kernel is in the cache.
 static bool is_plain(const struct chooser *c, const struct cost_job *j) {
     struct cost_table t = c->table;
+    if (are_seen(c, j))
+        return false;
     for (uint32_t i = 0; i < t.count; i++)
         t.row[i].kernel.cached = true;
     return cost_is_plain(&t, j);
@@ -147,6 +154,8 @@ static shoal_code look(struct chooser *c, const struct choose_request *q) {
 // Whether the choice would be the same with much more or much less work.
 static bool is_clear(const struct chooser *c, const struct cost_job *j) {
     struct cost_job less = *j, more = *j;
+    if (are_seen(c, j))
+        return true;
     less.work /= doubt;
     more.work *= doubt;
     return cost_choose(&c->table, &less, c->last) == cost_choose(&c->table, &more, c->last);
@@ -284,6 +293,10 @@ static void learn_rows(struct chooser *c, const struct choose_request *q, uint32
         c->work = mixed(c->work, cost_work(&c->table.row[0].device, &j, seconds) / units_of(q));
     else if (!first && c->work > 0)
         learn_device(c, &j, row, seconds, now);
+    if (!first) {
+        j = job_of(c, q);
+        cost_see(&c->table, row, &j, seconds);
+    }
     note_work(c, row, now);
 }
 
@@ -303,7 +316,8 @@ static uint64_t trial_rows(const struct chooser *c, const struct choose_request 
     struct cost_job j = job_of(c, q);
     double a = cost_now(cpu, &j), b = cost_now(d, &j);
     if (!q->engine->trial || c->failed[0] || c->failed[other] || !(c->work > 0) ||
-        a >= trial_gain * b || b >= trial_gain * a || samples_of(c, other) >= TRIAL_SAMPLES)
+        a >= trial_gain * b || b >= trial_gain * a || samples_of(c, other) >= TRIAL_SAMPLES ||
+        are_seen(c, &j))
         return 0;
     uint64_t rows = cost_trial(cpu, d, &j, trial_share);
     double room = trial_bytes / (q->out_bytes > 1 ? q->out_bytes : 1);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 static const double least_gain = 0.9, most_loss = 1.1; // between them the last choice stands
+static const double most_change = 2;                   // times, of batches that are alike
+enum { BELIEVED = 3 }; // batches that are far from the model: one may have met something else
 static const double least_launches = 4; // that a trial takes, or it tells of those only
 static const uint64_t most_rows = (uint64_t)1 << 50;
 
@@ -26,11 +28,85 @@ static double copies(const struct cost_device *d, const struct cost_job *j) {
     return (double)j->rows * (j->in_bytes / d->in_rate + j->out_bytes / d->out_rate);
 }
 
-double cost_warm(const struct cost_row *d, const struct cost_job *j) {
+static double by_model(const struct cost_row *d, const struct cost_job *j) {
     double k = chunks(d, j), copy = copies(&d->device, j);
     double work = j->work * d->device.lane * waves(&d->device, j);
     double both = copy / k + (1 - 1 / k) * (copy > work ? copy : work) + work / k;
     return k * d->device.launch + both;
+}
+
+// ---- What was seen ------------------------------------------------------------------------------
+
+static int size_of(double rows) {
+    int i = ilogb(rows);
+    return i < 0 ? 0 : i < COST_SIZES ? i : COST_SIZES - 1;
+}
+
+static double bytes_of(const struct cost_job *j) { return j->in_bytes + j->out_bytes; }
+
+// Rows of other bytes are others.
+static bool is_like(const struct cost_seen *s, const struct cost_job *j) {
+    return s->rows > 0 && fabs(s->bytes - bytes_of(j)) <= 0.1 * s->bytes;
+}
+
+static bool is_far(double a, double b) { return a > most_change * b || b > most_change * a; }
+
+static struct cost_job seen_job(const struct cost_seen *s, const struct cost_job *j) {
+    struct cost_job then = *j;
+    then.rows = (uint64_t)s->rows;
+    return then;
+}
+
+static double by_seen(const struct cost_row *d, const struct cost_job *j,
+                      const struct cost_seen *s) {
+    struct cost_job then = seen_job(s, j);
+    return s->seconds * by_model(d, j) / by_model(d, &then);
+}
+
+static bool is_believed(const struct cost_row *d, const struct cost_job *j,
+                        const struct cost_seen *s) {
+    struct cost_job then = seen_job(s, j);
+    return is_like(s, j) && (s->count >= BELIEVED || !is_far(s->seconds, by_model(d, &then)));
+}
+
+// That of the nearest size, no more than four times as large or as small; NULL: none.
+static const struct cost_seen *seen(const struct cost_row *d, const struct cost_job *j) {
+    static const int places[] = {0, -1, 1, -2, 2};
+    int size = size_of((double)j->rows);
+    for (size_t i = 0; i < sizeof places / sizeof *places && isfinite(d->device.launch); i++) {
+        int at = size + places[i];
+        if (at >= 0 && at < COST_SIZES && is_believed(d, j, &d->seen[at]))
+            return &d->seen[at];
+    }
+    return NULL;
+}
+
+bool cost_is_seen(const struct cost_row *d, const struct cost_job *j) { return seen(d, j); }
+
+void cost_forget(struct cost_table *t) {
+    for (uint32_t i = 0; i < t->count; i++)
+        memset(t->row[i].seen, 0, sizeof t->row[i].seen);
+}
+
+void cost_see(struct cost_table *t, uint32_t row, const struct cost_job *j, double seconds) {
+    struct cost_seen *s = &t->row[row].seen[size_of((double)j->rows)];
+    if (!(seconds > 0) || !j->rows)
+        return;
+    double expected = is_like(s, j) ? by_seen(&t->row[row], j, s) : 0;
+    if (expected > 0 && is_far(seconds, expected))
+        cost_forget(t);
+    bool more = s->rows > 0 && expected > 0;
+    *s = (struct cost_seen){.rows = (double)j->rows,
+                            .seconds = more ? (seconds + expected) / 2 : seconds,
+                            .bytes = bytes_of(j),
+                            .count = more && s->count < BELIEVED ? s->count + 1
+                                     : more                      ? BELIEVED
+                                                                 : 1};
+}
+
+double cost_warm(const struct cost_row *d, const struct cost_job *j) {
+    const struct cost_seen *s = seen(d, j);
+    return s ? by_seen(d, j, s) : by_model(d, j);
 }
 
 double cost_price(const struct cost_row *d, const struct cost_job *j) {
@@ -39,9 +115,13 @@ double cost_price(const struct cost_row *d, const struct cost_job *j) {
     return (d->kernel.open ? 0 : d->device.start) + (d->kernel.loaded ? 0 : kernel);
 }
 
-double cost_now(const struct cost_row *d, const struct cost_job *j) {
+static double left_to_pay(const struct cost_row *d, const struct cost_job *j) {
     double price = cost_price(d, j), missed = d->kernel.missed;
-    return cost_warm(d, j) + (price > missed ? price - missed : 0);
+    return price > missed ? price - missed : 0;
+}
+
+double cost_now(const struct cost_row *d, const struct cost_job *j) {
+    return cost_warm(d, j) + left_to_pay(d, j);
 }
 
 void cost_miss(struct cost_table *t, const struct cost_job *j) {
@@ -109,7 +189,9 @@ double cost_even_work(const struct cost_row *cpu, const struct cost_row *d,
                       const struct cost_job *j) {
     struct cost_job with = *j;
     with.work = 0;
-    double ahead = cost_now(d, &with) - cost_now(cpu, &with), gain = rate(cpu, j) - rate(d, j);
+    double ahead =
+               by_model(d, &with) + left_to_pay(d, j) - by_model(cpu, &with) - left_to_pay(cpu, j),
+           gain = rate(cpu, j) - rate(d, j);
     if (ahead <= 0)
         return 0;
     return gain > 0 ? ahead / gain : (double)INFINITY;

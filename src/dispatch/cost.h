@@ -11,6 +11,9 @@
 // in a thread of a GPU; the slowest of them takes `spread` times the mean. Up to `at_once` rows run
 // side by side in that time; since lanes that are done take the next row, more rows come without
 // steps. From the second chunk on copies overlap with kernels.
+//
+// What batches of about as many rows took is better than that, where it was seen: it is scaled by
+// what the model says of the two.
 #ifndef SHOAL_DISPATCH_COST_H
 #define SHOAL_DISPATCH_COST_H
 
@@ -41,9 +44,18 @@ struct cost_kernel {
     double missed;       // what batches so far took longer because it was not there
 };
 
+// What batches of 2^i rows and more, less than twice as many, took of late, everything loaded.
+enum { COST_SIZES = 32 };
+struct cost_seen {
+    double rows, seconds; // 0: there was none
+    double bytes;         // of a row
+    uint32_t count;       // of batches, up to as many as are believed against the model
+};
+
 struct cost_row {
     struct cost_device device;
     struct cost_kernel kernel;
+    struct cost_seen seen[COST_SIZES];
 };
 
 struct cost_table {
@@ -66,6 +78,11 @@ struct cost_job {
 double cost_now(const struct cost_row *d, const struct cost_job *j);
 double cost_warm(const struct cost_row *d, const struct cost_job *j);
 double cost_price(const struct cost_row *d, const struct cost_job *j); // all of it
+// A batch took so long on a row. One that is far from those before is of other work: these are
+// forgotten, of all devices.
+void cost_see(struct cost_table *t, uint32_t row, const struct cost_job *j, double seconds);
+bool cost_is_seen(const struct cost_row *d, const struct cost_job *j);
+void cost_forget(struct cost_table *t); // what was seen
 // A batch ran on the CPU: devices where it would have been faster were missed.
 void cost_miss(struct cost_table *t, const struct cost_job *j);
 // The other way: the work of a row, by the time that the rows of a job took, everything loaded.
