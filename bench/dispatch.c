@@ -216,7 +216,7 @@ static void bench_cold(const char *self, const char *device, int m, double end,
             continue;
         for (int i = 0; i < SIDES; i++)
             t[i] = i == 0 && cpu[k] > run_most ? (double)NAN : (double)INFINITY;
-        for (int again = 0; !again || (again < turns(t) && lorenz_seconds() < end); again++)
+        for (int again = 0; again < FEW || (again < turns(t) && lorenz_seconds() < end); again++)
             for (int i = 0; i < SIDES; i++)
                 if (!isnan(t[i]))
                     t[i] = smaller(t[i], cold(self, sides[i], m, n, chosen));
