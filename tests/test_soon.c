@@ -123,6 +123,70 @@ TEST(soon_warm_and_fork) {
     made_free(&m);
 }
 
+// Runs until no kernel is a hurried one, for ten seconds.
+static bool becomes_fast(const struct made *m, shoal_solver *s) {
+    for (int i = 0; i < 100 && runner_is_hurried(&s->runner); i++) {
+        usleep(100000);
+        shoal_result_free(rows_of(m, s));
+    }
+    return !runner_is_hurried(&s->runner);
+}
+
+// A copy of the process has no thread that compiles; it asks for what the other has made.
+TEST(soon_copy_gets_fast_kernels) {
+    struct made m = make_solver(stiff_model, "device=cpu method=ros3p", true, NULL);
+    shoal_solver *s = solver_of(&m, true);
+    CHECK(s->runner.kernel[PLAN_FIRST].hurried);
+    int status = 1;
+    pid_t child = fork();
+    if (!child)
+        _exit(becomes_fast(&m, s) ? 0 : 1);
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_INT(status, 0);
+    CHECK(becomes_fast(&m, s));
+    CHECK_INT(kernels_kept(), 2);
+    shoal_solver_free(s);
+    made_free(&m);
+}
+
+// More solvers than threads that compile.
+TEST(soon_all_become_fast) {
+    static const char *const methods_of[] = {"ros3p", "rodas3p", "rosenbrock23", "rodas4",
+                                             "trbdf2"};
+    enum { COUNT = sizeof methods_of / sizeof *methods_of };
+    struct made m[COUNT];
+    shoal_solver *s[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        char options[64];
+        snprintf(options, sizeof options, "device=cpu method=%s", methods_of[i]);
+        m[i] = make_solver(stiff_model, options, true, NULL);
+        s[i] = solver_of(&m[i], true);
+        CHECK(s[i]->runner.kernel[PLAN_FIRST].hurried);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_MSG(becomes_fast(&m[i], s[i]), "%s", methods_of[i]);
+        shoal_solver_free(s[i]);
+        made_free(&m[i]);
+    }
+    CHECK_INT(kernels_kept(), 2 * COUNT);
+}
+
+// Kernels that were compiled in a hurry are checked as such.
+TEST(soon_kernels_can_be_verified) {
+    struct made m = make_solver(stiff_model, "device=cpu method=ros3p", true, NULL);
+    shoal_solver *s = solver_of(&m, true);
+    shoal_cache *cache = NULL;
+    shoal_cache_check check;
+    CHECK(becomes_fast(&m, s));
+    REQUIRE(!shoal_cache_open(NULL, &cache, m.log));
+    CHECK_INT(shoal_cache_verify(cache, true, NULL, NULL, &check, m.log), SHOAL_OK);
+    CHECK_INT(check.recompiled, 2);
+    CHECK_INT(check.stale + check.bad + check.differ, 0);
+    shoal_cache_close(cache);
+    shoal_solver_free(s);
+    made_free(&m);
+}
+
 // Nothing is hurried where bits could differ, or nobody would have the other.
 TEST(soon_is_not_for_all) {
     static const char *const options[] = {"device=cpu method=bs3",

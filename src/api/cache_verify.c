@@ -37,6 +37,12 @@ static bool same_record(const struct cache_item *item, const struct key_record *
     }
 }
 
+static bool is_hurried(const struct cache_item *item) {
+    char tier[ENTRY_TEXT];
+    field_text(item->record, item->record_length, "tier", tier, sizeof tier);
+    return !strcmp(tier, "hurried");
+}
+
 static bool meta_has(const struct cache_item *item, const char *label, const char *word) {
     char text[ENTRY_TEXT];
     field_text(item->meta, item->meta_length, label, text, sizeof text);
@@ -59,7 +65,8 @@ bool rebuild_open(const struct cache_item *item, struct cache *cache, struct reb
                  .needs_sleef = meta_has(item, "needs", "sleef"),
                  .needs_mvec = meta_has(item, "needs", "mvec"),
                  .needs_libm = meta_has(item, "needs", "libm"),
-                 .one_unit = meta_has(item, "needs", "one-unit")},
+                 .one_unit = meta_has(item, "needs", "one-unit"),
+                 .hurried = is_hurried(item)},
     };
     return kernel_key(&out->kernel) == SHOAL_OK && same_record(item, &out->kernel.record);
 }

@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    MOST = 2,             // at a time
+    MOST = 2,             // threads
+    WAIT = 16,            // kernels, with those that are made
     DELAY_NS = 100000000, // what is needed at once is compiled first
 };
 static const uint64_t leave_ns = 2000000000; // that a process waits at its end
@@ -20,14 +21,17 @@ struct later {
     struct kernel_source source;
     struct arena arena; // of texts
     const char *place;  // of the cache
-    uint32_t slot;
+    char key[KEY_HEX];
+    bool taken; // by a thread
+    struct later *next;
 };
 
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     pthread_once_t once;
-    char key[MOST][KEY_HEX]; // that are made; "": none
+    struct later *list; // in the order they came
+    uint32_t threads;
     bool leaving;
     int stop; // atomic
 } all = {.mutex = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
@@ -38,19 +42,13 @@ static void leave(void) { pthread_mutex_unlock(&all.mutex); }
 // Threads are the parent's.
 static void start_child(void) {
     thread_condition(&all.changed);
-    memset(all.key, 0, sizeof all.key);
+    all.list = NULL;
+    all.threads = 0;
     leave();
 }
 
 static struct timespec at(uint64_t ns) {
     return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-}
-
-static bool is_any(void) {
-    bool any = false;
-    for (uint32_t i = 0; i < MOST; i++)
-        any |= all.key[i][0] != 0;
-    return any;
 }
 
 // After a while compilers are stopped, which takes a moment.
@@ -59,10 +57,10 @@ static void end_process(void) {
     enter();
     all.leaving = true;
     pthread_cond_broadcast(&all.changed);
-    while (is_any() && pthread_cond_timedwait(&all.changed, &all.mutex, &until) == 0)
+    while (all.threads && pthread_cond_timedwait(&all.changed, &all.mutex, &until) == 0)
         ;
     __atomic_store_n(&all.stop, 1, __ATOMIC_RELAXED);
-    while (is_any())
+    while (all.threads)
         pthread_cond_wait(&all.changed, &all.mutex);
     leave();
 }
@@ -73,6 +71,8 @@ static void start(void) {
     if (atexit(end_process))
         all.leaving = true; // nothing is begun that nobody would wait for
 }
+
+// ---- A thread -----------------------------------------------------------------------------------
 
 static void hold_back(void) {
     struct timespec until = at(clock_ns() + DELAY_NS);
@@ -101,44 +101,72 @@ static void later_free(struct later *l) {
     free(l);
 }
 
-static void *work(void *user) {
-    struct later *l = user;
-    uint32_t slot = l->slot;
-    hold_back();
-    compile(l);
-    later_free(l);
+// The next one; NULL: there is none, and this thread ends.
+static struct later *take(void) {
     enter();
-    all.key[slot][0] = 0;
-    pthread_cond_broadcast(&all.changed);
+    struct later *l = all.list;
+    while (l && l->taken)
+        l = l->next;
+    if (l)
+        l->taken = true;
+    else {
+        all.threads--;
+        pthread_cond_broadcast(&all.changed);
+    }
     leave();
+    return l;
+}
+
+// False: it is not in the list.
+static bool take_out(const struct later *l) {
+    struct later **p = &all.list;
+    while (*p && *p != l)
+        p = &(*p)->next;
+    if (!*p)
+        return false;
+    *p = l->next;
+    return true;
+}
+
+static void *work(void *user) {
+    (void)user;
+    hold_back();
+    for (struct later *l; (l = take()) != NULL;) {
+        if (!__atomic_load_n(&all.stop, __ATOMIC_RELAXED))
+            compile(l);
+        enter();
+        take_out(l);
+        leave();
+        later_free(l);
+    }
     return NULL;
 }
 
-// A place for it; MOST: there is none, or it is there.
-static uint32_t take_slot(const char key[KEY_HEX]) {
-    uint32_t slot = MOST;
+// ---- The list -----------------------------------------------------------------------------------
+
+bool later_is_made(const char key[KEY_HEX]) {
+    bool found = false;
     enter();
-    for (uint32_t i = MOST; i-- > 0;)
-        slot = all.key[i][0] ? slot : i;
-    for (uint32_t i = 0; i < MOST; i++)
-        slot = strcmp(all.key[i], key) ? slot : MOST;
-    if (all.leaving)
-        slot = MOST;
-    if (slot < MOST)
-        memcpy(all.key[slot], key, KEY_HEX);
+    for (const struct later *l = all.list; l; l = l->next)
+        found |= !strcmp(l->key, key);
     leave();
-    return slot;
+    return found;
 }
 
-static void give_slot(uint32_t slot) {
+static bool is_full(void) {
+    uint32_t count = 0;
     enter();
-    all.key[slot][0] = 0;
+    for (const struct later *l = all.list; l; l = l->next)
+        count++;
+    bool full = all.leaving || count >= WAIT;
     leave();
+    return full;
 }
 
 static bool copy(struct later *l, const struct kernel_making *k) {
     struct kernel_field *field = arena_new(&l->arena, struct kernel_field, k->q.fields + 1);
     l->place = arena_strdup(&l->arena, cache_place(k->q.cache));
+    memcpy(l->key, k->hex, KEY_HEX);
     l->source = *k->q.source;
     l->source.text = (struct buf){0};
     buf_put(&l->source.text, k->text.text, k->text.length);
@@ -160,23 +188,41 @@ static bool copy(struct later *l, const struct kernel_making *k) {
     return fits;
 }
 
+// Puts it at the end; true when a thread is to be started.
+static bool put(struct later *l) {
+    struct later **p = &all.list;
+    enter();
+    while (*p)
+        p = &(*p)->next;
+    *p = l;
+    bool starts = all.threads < MOST;
+    all.threads += starts;
+    leave();
+    return starts;
+}
+
+// Another thread may have taken the kernel, or will.
+static void start_failed(struct later *l) {
+    enter();
+    all.threads--;
+    bool left = !all.threads && take_out(l);
+    leave();
+    if (left)
+        later_free(l);
+}
+
 void later_begin(const struct kernel_making *k) {
     pthread_t thread;
     pthread_once(&all.once, start);
-    uint32_t slot = take_slot(k->hex);
-    struct later *l = slot < MOST ? calloc(1, sizeof *l) : NULL;
-    if (slot == MOST)
+    struct later *l = is_full() || later_is_made(k->hex) ? NULL : calloc(1, sizeof *l);
+    if (!l)
         return;
-    bool begun = l && copy(l, k);
-    if (begun) {
-        l->slot = slot;
-        begun = thread_start(&thread, work, l) == 0;
-    }
-    if (begun) {
-        pthread_detach(thread);
-        return;
-    }
-    if (l)
+    if (!copy(l, k))
         later_free(l);
-    give_slot(slot);
+    else if (put(l)) {
+        if (thread_start(&thread, work, NULL) == 0)
+            pthread_detach(thread);
+        else
+            start_failed(l);
+    }
 }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "dispatch/search.h"
+#include "kernel/later.h"
 #include "ode/run/tuned.h"
 #include "ode/run/under_way.h"
 
@@ -20,7 +21,8 @@ LOG_LABEL(finish_output, RUNTIME, 110,
 LOG_LABEL(h2d_transfer_driver_coefficients, RUNTIME, 55,
           "samples of drivers and tables to the device");
 
-static const double search_least_s = 0.1; // what takes less is no search
+static const double search_least_s = 0.1;        // what takes less is no search
+static const uint64_t ask_again_ns = 1000000000; // for a kernel that was to take another's place
 enum {
     STEPS_ROWS = 4096, // of a chunk whose steps are saved
     RELIEF_CHUNKS =
@@ -186,6 +188,35 @@ static void replace_hurried(struct runner *r, enum plan_role role) {
     r->replaced[role] = k->kernel;
     k->kernel = other;
     k->hurried = false;
+}
+
+// One that nobody makes any more: the process is a copy, a compiler failed, or it was unloaded.
+static void ask_again(const struct plan *p, struct runner *r, enum plan_role role) {
+    struct loaded *k = &r->kernel[role], other = {0};
+    struct build_how how = r->how;
+    how.on_compile = NULL;
+    if (takeover_build(p, role, &how, &other, NULL) != SHOAL_OK)
+        return;
+    if (other.hurried)
+        kernel_drop(other.kernel);
+    else {
+        kernel_drop(k->kernel);
+        *k = other;
+    }
+}
+
+// Before a run, when no chunk is under way.
+static void renew_kernels(const struct plan *p, struct runner *r) {
+    bool asks = clock_ns() >= r->ask_ns;
+    runner_drop_replaced(r);
+    for (enum plan_role i = PLAN_FIRST; i < PLAN_ROLES; i++) {
+        replace_hurried(r, i);
+        if (!asks || !r->kernel[i].hurried || later_is_made(r->kernel[i].key))
+            continue;
+        ask_again(p, r, i);
+        r->ask_ns = clock_ns() + ask_again_ns;
+    }
+    runner_drop_replaced(r);
 }
 
 void runner_drop_replaced(struct runner *r) {
@@ -701,7 +732,7 @@ shoal_code run_batch(const struct plan *p, struct runner *runner, const struct b
     int32_t span = log_begin(log, LOG_kernel_run_execution);
     if (kept)
         add_kept(tally, kept);
-    runner_drop_replaced(runner);
+    renew_kernels(p, runner);
     run.tunes = help && help->tunes && runner->kernel[PLAN_FIRST].gain == 0 &&
                 !runner->kernel[PLAN_FIRST].hurried;
     shoal_code code = run_all(&run, list, control, &chunks);

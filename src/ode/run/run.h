@@ -21,6 +21,7 @@ struct runner {
     struct build_how how;
     struct loaded kernel[PLAN_ROLES]; // those that take over are made when a row needs them first
     struct kernel *replaced[PLAN_ROLES]; // hurried ones, which chunks under way may have
+    uint64_t ask_ns;                     // when others are asked for again, at the earliest
     struct dispatch_pool pool;
     struct shoal_resident *signals; // samples of drivers and tables; NULL: not there yet
     // Chunks of the first kernel so far, and what the first one and later ones took, from start to
