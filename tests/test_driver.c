@@ -246,6 +246,61 @@ TEST(driver_bends_are_step_ends) {
     }
 }
 
+// Bends of less than a thousandth of the range matter as soon as the tolerance is below them: x' =
+// u
+// - k x was off by up to 3,600 tolerances. The reference goes from sample to sample.
+TEST(driver_small_bends_are_step_ends) {
+    enum { COUNT = 2001 };
+    double t[COUNT], v[COUNT];
+    uint64_t random = 7;
+    for (int noise = 3; noise < 8; noise++)
+        for (int even = 0; even < 2; even++) {
+            for (int i = 0; i < COUNT; i++) {
+                random = random * 6364136223846793005u + 1442695040888963407u;
+                t[i] = i / 20.0 + (even || !i ? 0 : 0.01 * (double)(random >> 11) * 0x1p-53);
+                v[i] = sin(t[i] / 5) + pow(10, -noise) * ((double)(random >> 11) * 0x1p-52 - 1);
+            }
+            double want = 0;
+            for (int i = 1; i < COUNT; i++) {
+                double h = t[i] - t[i - 1], b = (v[i] - v[i - 1]) / h / 0.1;
+                double a = (v[i - 1] - b) / 0.1;
+                want = a + b * h + (want - a) * exp(-0.1 * h);
+            }
+            for (int digits = 6; digits < 10; digits += 3)
+                for (int k = 0; k < 2; k++) {
+                    shoal_driver list[] = {{"u", "linear", COUNT, t, v, NULL, NULL}, {0}};
+                    char options[128];
+                    snprintf(options, sizeof options, "t1=%.17g method=%s rtol=1e-%d atol=1e-%d",
+                             t[COUNT - 1], k ? "vern7" : "tsit5", digits, digits);
+                    struct rig rig =
+                        rig_new_driven(NULL, "driver u;x'=u-x/10;init x=0", options, list);
+                    struct inputs in = {.rows = 1};
+                    struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
+                    CHECK_NEAR(outcome_value(&o, X, 0, 0), want, 3 * pow(10, -digits));
+                    outcome_free(&o);
+                    rig_free(&rig);
+                }
+        }
+}
+
+// A dense signal whose bends are below the tolerance costs no more than a smooth one.
+TEST(driver_tiny_bends_cost_nothing) {
+    enum { COUNT = 10001 };
+    static double t[COUNT], v[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        t[i] = i / 100.0;
+        v[i] = sin(t[i] / 5) + 1e-7 * (i * 7 % 5);
+    }
+    shoal_driver list[] = {{"u", "linear", COUNT, t, v, NULL, NULL}, {0}};
+    struct rig rig = rig_new_driven(NULL, "driver u;x'=u-x;init x=0",
+                                    "t1=100 method=tsit5 rtol=1e-6 atol=1e-6", list);
+    struct inputs in = {.rows = 1};
+    struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
+    CHECK_MSG(o.steps[0] < 400, "%u steps", o.steps[0]);
+    outcome_free(&o);
+    rig_free(&rig);
+}
+
 // x' = u of a cubic that is a polynomial: the integral has a closed form.
 TEST(driver_cubic_repeats_polynomials) {
     for (int even = 0; even < 2; even++) {

@@ -119,8 +119,8 @@ static shoal_code fill_driver(struct driver *d, const struct driver_input *in, s
         if (code != SHOAL_OK)
             return code;
         d->even = d->even && is_even(&s);
-        d->rough =
-            d->rough || !driver_is_smooth(s.count, s.v, spline_degrees[d->kind] == 1, d->ends);
+        d->missed =
+            fmax(d->missed, driver_missed(s.count, s.v, spline_degrees[d->kind] == 1, d->ends));
         *vec_push(&d->arena, &found) = s;
     }
     d->signal = found.items;
@@ -167,22 +167,23 @@ void driver_drop(struct driver *d) {
     free(d);
 }
 
-static struct signal_plan plan_of(const struct driver *d) {
+static struct signal_plan plan_of(const struct driver *d, double rtol) {
     bool even = d->even && d->kind != SPLINE_held;
-    return (struct signal_plan){.degree = spline_degrees[d->kind],
-                                .even = even,
-                                .rough = even && d->rough,
-                                .periodic = d->ends == ENDS_periodic,
-                                .zero = d->ends == ENDS_zero};
+    return (struct signal_plan){
+        .degree = spline_degrees[d->kind],
+        .even = even,
+        .rough = even && d->missed > driver_room(spline_degrees[d->kind] == 1, rtol),
+        .periodic = d->ends == ENDS_periodic,
+        .zero = d->ends == ENDS_zero};
 }
 
 const struct signal_plan *driver_plans(const struct model *m, struct driver *const *driver,
-                                       struct arena *arena) {
+                                       double rtol, struct arena *arena) {
     struct signal_plan *plan = arena_new(arena, struct signal_plan, m->signals.count + 1);
     for (uint32_t i = 0; plan && i < m->signals.count; i++) {
         bool table = m->signals.items[i].table;
         plan[i] = driver && driver[i]
-                      ? plan_of(driver[i])
+                      ? plan_of(driver[i], rtol)
                       : (struct signal_plan){.degree = 1, .even = true, .extends = table};
     }
     return plan;

@@ -52,8 +52,8 @@ struct driver {
     enum spline_kind kind;
     enum driver_ends ends;
     const char *name, *by;
-    bool even;  // all signals have their samples at equal distances
-    bool rough; // steps of 32 samples would miss something
+    bool even;     // all signals have their samples at equal distances
+    double missed; // by steps of 32 samples, as driver_missed has it
     uint32_t signals;
     struct driver_signal *signal; // by ascending number or text
     unsigned users;
@@ -65,9 +65,9 @@ struct driver *driver_keep(struct driver *d); // NULL is fine
 void driver_drop(struct driver *d);
 
 // What is compiled in for each signal of the model; NULL in `driver` (or for it): none is given
-// yet, and the default stands in.
+// yet, and the default stands in. `rtol` is that of the run, INFINITY: its steps are fixed.
 const struct signal_plan *driver_plans(const struct model *m, struct driver *const *driver,
-                                       struct arena *arena);
+                                       double rtol, struct arena *arena);
 
 // The block of a model's drivers and tables, in numbers of the kernel.
 struct driver_block {
@@ -81,8 +81,9 @@ struct driver_block {
 };
 // All drivers are given, and those that end with an error cover the way from t0 to t1.
 shoal_code driver_block_make(struct model *m, struct driver *const *driver,
-                             const struct signal_plan *plan, bool f32, double t0, double t1,
-                             struct arena *arena, struct driver_block *out, struct report *r);
+                             const struct signal_plan *plan, bool f32, double rtol, double t0,
+                             double t1, struct arena *arena, struct driver_block *out,
+                             struct report *r);
 
 // Of a driver that ends with an error: the signal covers the way.
 shoal_code driver_check_span(const struct driver *d, const struct driver_signal *s, double t0,
@@ -97,12 +98,14 @@ double driver_value(struct model *m, struct driver *const *driver, uint32_t sign
 
 // ---- Where steps end (driver_cut.c) -------------------------------------------------------------
 
-// Whether steps of up to 32 samples, which are at equal distances, see all there is. `bends`: the
-// signal is linear between them.
-bool driver_is_smooth(uint64_t count, const double *v, bool bends, enum driver_ends ends);
+// What a step may miss of a signal, as a part of its range. `bends`: it is linear between samples.
+double driver_room(bool bends, double rtol);
+// What steps of up to 32 samples, which are at equal distances, miss, as a part of the range; where
+// that is more than any run has room for, some number above it.
+double driver_missed(uint64_t count, const double *v, bool bends, enum driver_ends ends);
 // Cuts samples into pieces that a step sees, of 32 intervals at most. Returns how many; `lengths`
 // has room for count - 1.
-uint64_t driver_cut(uint64_t count, const double *t, const double *v, bool bends,
+uint64_t driver_cut(uint64_t count, const double *t, const double *v, bool bends, double room,
                     uint32_t *lengths);
 
 // ---- Which signal a run takes -------------------------------------------------------------------

@@ -21,6 +21,7 @@ struct shape {
     uint64_t count;
     const double *t, *v;
     double step; // between samples at equal distances
+    double rtol; // of the run
 };
 
 struct writer {
@@ -184,7 +185,7 @@ static void put_intervals(struct writer *w, const struct shape *s, double end, u
 static uint64_t cut(const struct shape *s, uint32_t *lengths) {
     if (!s->plan->even || s->plan->rough)
         return driver_cut(s->count, s->plan->even ? NULL : s->t, s->v, s->plan->degree == 1,
-                          lengths);
+                          driver_room(s->plan->degree == 1, s->rtol), lengths);
     lengths[0] = (uint32_t)(s->count - 1);
     return s->count > 1;
 }
@@ -237,6 +238,7 @@ struct making {
     struct arena *arena;
     struct report *report;
     struct writer w;
+    double rtol;
     uint64_t *record; // NULL: it only counts
     uint64_t records;
     struct driver_block *out;
@@ -252,8 +254,12 @@ static void add_signal(struct making *m, const struct shape *s) {
 
 static struct shape shape_of(struct making *m, uint32_t k, const struct driver_signal *s) {
     const struct driver *d = m->driver[k];
-    struct shape shape = {
-        .plan = &m->plan[k], .kind = d->kind, .count = s->count, .t = s->t, .v = s->v};
+    struct shape shape = {.plan = &m->plan[k],
+                          .kind = d->kind,
+                          .count = s->count,
+                          .t = s->t,
+                          .v = s->v,
+                          .rtol = m->rtol};
     shape.step = s->count > 1 ? (s->t[s->count - 1] - s->t[0]) / (double)(s->count - 1) : 1;
     return shape;
 }
@@ -319,14 +325,16 @@ static shoal_code add_all(struct making *m) {
 }
 
 shoal_code driver_block_make(struct model *m, struct driver *const *driver,
-                             const struct signal_plan *plan, bool f32, double t0, double t1,
-                             struct arena *arena, struct driver_block *out, struct report *r) {
+                             const struct signal_plan *plan, bool f32, double rtol, double t0,
+                             double t1, struct arena *arena, struct driver_block *out,
+                             struct report *r) {
     struct making x = {.model = m,
                        .driver = driver,
                        .plan = plan,
                        .arena = arena,
                        .report = r,
                        .w = {.f32 = f32, .t0 = t0, .t1 = t1},
+                       .rtol = rtol,
                        .out = out};
     *out = (struct driver_block){.step = INFINITY};
     if (!m->signals.count)

@@ -37,6 +37,11 @@ static struct kernel_plan alone(struct kernel_plan k, const shoal_options *o,
     return k;
 }
 
+// Fixed steps keep no tolerance.
+static double driver_rtol(const shoal_options *o, const struct method *method) {
+    return plan_is_fixed(o, method) ? INFINITY : tolerances_rtol(o);
+}
+
 shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
                         struct kernel_plan out[PLAN_ROLES], struct report *r) {
     const shoal_options *o = in->options;
@@ -67,7 +72,7 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         .target = in->target,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
-        .signal = driver_plans(in->model, in->driver, arena),
+        .signal = driver_plans(in->model, in->driver, driver_rtol(o, choice.first), arena),
         .signals = in->model->signals.count,
         .watcher = in->watcher,
         .dose = in->doses ? &in->doses->plan : NULL,
@@ -171,7 +176,8 @@ static shoal_code set_drivers(struct plan *p, const struct plan_input *in, struc
     struct driver_block *b = &p->signals;
     p->driver = in->driver;
     shoal_code code =
-        driver_block_make(in->model, in->driver, k->signal, k->f32, p->t0, p->t1, arena, b, r);
+        driver_block_make(in->model, in->driver, k->signal, k->f32,
+                          driver_rtol(in->options, k->method), p->t0, p->t1, arena, b, r);
     if (code != SHOAL_OK)
         return code;
     if (plan_fixed(p) && p->dt > b->step * (1 + 1e-9))
