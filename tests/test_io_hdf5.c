@@ -400,14 +400,15 @@ TEST(hdf5_dimension_scales) {
     report_free(&r);
 }
 
-// Groups of runs lie along the values or words that they are by, where that is one axis.
+// Groups of runs lie along the values or words that they are by; of several axes each has those of
+// its first column.
 TEST(hdf5_dimension_scales_of_groups) {
     struct scales_library l = open_scales();
     check_write(check_path("m.ode"), "x'=-k*x\ninit x=1\npar k=1, c=1\n");
     check_write(check_path("b.csv"), "_arm,k\nlow,1\nhigh,2\nlow,3\n");
     static const struct {
         const char *by, *first;
-    } cases[] = {{"_arm", "_arm"}, {"c", "c"}, {"_arm,c", ""}};
+    } cases[] = {{"_arm", "_arm"}, {"c", "c"}, {"k,_arm,c", ""}};
     for (int i = 0; i < 3; i++) {
         struct check_output o =
             RUN(check_shoal(), "run", check_path("m.ode"), "--batch", check_path("b.csv"),
@@ -418,9 +419,12 @@ TEST(hdf5_dimension_scales_of_groups) {
         const struct hdf5 *h = hdf5_enter("o.h5", &r);
         REQUIRE(h);
         h5id file = h->H5Fopen(check_path("o.h5"), 0, H5_DEFAULT);
-        const char *const several[] = {"", "", "t"}, *const one[] = {cases[i].first, "t"};
+        const char *const several[] = {"k.axis", "c.axis", "t"}, *const one[] = {cases[i].first,
+                                                                                 "t"};
         check_axes(h, &l, file, "x.mean", i == 2 ? several : one, i == 2 ? 3 : 2);
         check_axes(h, &l, file, "failed", i == 2 ? several : one, i == 2 ? 2 : 1);
+        if (i == 2)
+            check_axes(h, &l, file, "_arm", several, 2);
         h->H5Fclose(file);
         hdf5_leave(h);
         report_free(&r);

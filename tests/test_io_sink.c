@@ -31,7 +31,7 @@ static double value_of(uint32_t var, uint64_t row, uint64_t sample) {
 }
 
 static struct fake fake_result(enum result_samples kind, uint64_t rows, uint64_t samples) {
-    static const struct result_column columns[] = {{"a", false}, {"_tag", true}};
+    static const struct result_column columns[] = {{.name = "a"}, {.name = "_tag", .text = true}};
     static const char *const vars[] = {"x", "y"};
     static double times[SAMPLES_MOST];
     for (int i = 0; i < SAMPLES_MOST; i++)

@@ -69,6 +69,15 @@ static const uint64_t *shape_of(const struct batch_by *by, struct arena *arena) 
     return shape;
 }
 
+// The axis that each named column is of.
+static const uint32_t *axes_along(const struct batch_by *by, struct arena *arena) {
+    uint32_t *along = arena_new(arena, uint32_t, by->named.count + 1);
+    for (uint32_t i = 0; i < by->named.count; i++)
+        while (by->shape.items[along[i]].group != by->named.items[i].group)
+            along[i]++;
+    return along;
+}
+
 static uint64_t result_bytes(const struct reduce_plan *p, const struct reduce_spec *spec) {
     uint64_t bytes;
     if (__builtin_mul_overflow(p->by.axes.groups, p->list.cells + p->by.named.count + 1, &bytes) ||
@@ -88,7 +97,7 @@ shoal_code reduce_plan_make(const struct reduce_order *o, const struct batch *b,
     if (out->by.shape.count > AXES_MOST)
         return report_error(r, SHOAL_INPUT, "--by: a result has at most %d such axes", AXES_MOST);
     struct table none = {.rows = out->by.axes.groups};
-    reduce_list_make(&out->list, list, o->spec, &none, NULL, 0, arena);
+    reduce_list_make(&out->list, list, o->spec, &none, NULL, NULL, 0, arena);
     out->bytes = add_bytes(
         reduce_bytes(o->spec, &out->by.axes, out->list.cells, batch_rows(b), batch_gaps(b)),
         result_bytes(out, o->spec));
@@ -97,8 +106,8 @@ shoal_code reduce_plan_make(const struct reduce_order *o, const struct batch *b,
         return code;
     if (!batch_group_columns(b, &out->by, arena, &out->columns))
         return no_memory(r);
-    reduce_list_make(&out->list, list, o->spec, &out->columns, shape_of(&out->by, arena),
-                     out->by.shape.count, arena);
+    reduce_list_make(&out->list, list, o->spec, &out->columns, axes_along(&out->by, arena),
+                     shape_of(&out->by, arena), out->by.shape.count, arena);
     return SHOAL_OK;
 }
 

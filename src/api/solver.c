@@ -288,7 +288,7 @@ static shoal_code show(shoal_solver *s, struct report *r) {
     shoal_code code = reduce_read(s->given.reduce, &s->arena, &s->reduce, r);
     if (code != SHOAL_OK)
         return code;
-    reduce_list_make(&list, &s->plan->list, &s->reduce, &none, NULL, 0, &s->arena);
+    reduce_list_make(&list, &s->plan->list, &s->reduce, &none, NULL, NULL, 0, &s->arena);
     s->shown = list.list;
     return SHOAL_OK;
 }

@@ -4,6 +4,7 @@
 #include "io/hdf5_scales.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@ struct user {
 };
 
 struct scale {
-    const char *name;
-    uint64_t self; // an object reference
+    char name[HDF5_SCALE_NAME]; // "": there is none
+    uint64_t self;              // an object reference
     struct user *users;
     uint32_t count;
 };
@@ -27,7 +28,7 @@ struct references {
     const uint64_t *items;
 };
 
-enum { BY_RUN, BY_TIME, SCALES, BY_NONE = SCALES };
+enum { BY_TIME, BY_FIRST, SCALES = BY_FIRST + RESULT_SHAPE_MOST, BY_NONE };
 
 struct scales {
     const struct hdf5 *h;
@@ -35,6 +36,27 @@ struct scales {
     struct scale scale[SCALES];
     h5id reference_list, dimension_list; // types
 };
+
+int hdf5_scale_axis(const struct result_list *l, uint32_t array) {
+    if (!l->of.reduced || l->of.axes < 2 || array - l->first_column >= l->of.columns)
+        return -1;
+    const struct result_column *c = &l->of.column[array - l->first_column];
+    bool first = array == l->first_column || c[-1].axis != c->axis;
+    return first ? (int)c->axis : -1;
+}
+
+static bool is_taken(const struct pieces *p, const char *name) {
+    for (uint32_t i = 0; i < p->list->count; i++)
+        if (!strcmp(p->names.name[i], name))
+            return true;
+    return false;
+}
+
+void hdf5_scale_name(const struct pieces *p, uint32_t array, char name[HDF5_SCALE_NAME]) {
+    snprintf(name, HDF5_SCALE_NAME, "%s.axis", p->names.name[array]);
+    while (is_taken(p, name) && strlen(name) + 1 < HDF5_SCALE_NAME)
+        strcat(name, "_");
+}
 
 // The array whose values lie along the first axis, or NULL: the runs, or what groups of them are by
 // where that is one axis.
@@ -63,9 +85,7 @@ static int axes_of(const struct result_list *l, const struct result_array *a,
         return 0;
     uint32_t before = a->axes == AXES_FLAT ? 0 : l->of.reduced ? l->of.axes : 1;
     for (uint32_t i = 0; i < RESULT_SHAPE_MOST; i++)
-        scale[i] = i < before             ? (first_scale(l) ? BY_RUN : BY_NONE)
-                   : a->axes == AXES_WIDE ? BY_NONE
-                                          : BY_TIME;
+        scale[i] = i < before ? BY_FIRST + (int)i : a->axes == AXES_WIDE ? BY_NONE : BY_TIME;
     return result_file_shape(l, a, 1, shape);
 }
 
@@ -91,9 +111,9 @@ static bool attach(struct scales *s, const char *name, const int *scale, int axe
         return false;
     for (int i = 0; i < axes; i++) {
         list[i] = (struct references){0, NULL};
-        if (scale[i] == BY_NONE)
+        struct scale *of = scale[i] == BY_NONE ? NULL : &s->scale[scale[i]];
+        if (!of || !*of->name)
             continue;
-        struct scale *of = &s->scale[scale[i]];
         list[i] = (struct references){1, &of->self};
         of->users[of->count].dataset = self; // one by one: what lies between is to stay zero
         of->users[of->count++].axis = i;
@@ -134,7 +154,7 @@ static bool put_all(struct scales *s, const struct pieces *p) {
     for (int i = 0; i < SCALES && ok; i++) {
         s->scale[i].users = calloc(list->count, sizeof *s->scale[i].users);
         ok = s->scale[i].users &&
-             (!s->scale[i].name || refer(s, s->scale[i].name, &s->scale[i].self));
+             (!*s->scale[i].name || refer(s, s->scale[i].name, &s->scale[i].self));
     }
     for (uint32_t i = 0; i < list->count && ok; i++) {
         int scale[RESULT_SHAPE_MOST], axes = axes_of(list, &list->array[i], scale);
@@ -145,20 +165,27 @@ static bool put_all(struct scales *s, const struct pieces *p) {
     return ok;
 }
 
-static const char *name_of(const struct pieces *p, const struct result_array *a) {
-    return a ? p->names.name[a - p->list->array] : NULL;
+static void name_scale(struct scale *s, const struct pieces *p, const struct result_array *a) {
+    if (a)
+        snprintf(s->name, sizeof s->name, "%s", p->names.name[a - p->list->array]);
+}
+
+static void name_scales(struct scale scale[SCALES], const struct pieces *p) {
+    name_scale(&scale[BY_TIME], p, time_scale(p->list));
+    name_scale(&scale[BY_FIRST], p, first_scale(p->list));
+    for (uint32_t i = 0; i < p->list->count; i++) {
+        int axis = hdf5_scale_axis(p->list, i);
+        if (axis >= 0)
+            hdf5_scale_name(p, i, scale[BY_FIRST + axis].name);
+    }
 }
 
 bool hdf5_put_scales(const struct hdf5 *h, h5id file, const struct pieces *pieces) {
     const struct result_list *list = pieces->list;
     if (list->count > USERS_MOST)
         return true; // the list of a scale would not fit
-    struct scales s = {.h = h,
-                       .file = file,
-                       .scale = {[BY_RUN] = {.name = name_of(pieces, first_scale(list))},
-                                 [BY_TIME] = {.name = name_of(pieces, time_scale(list))}},
-                       .reference_list = -1,
-                       .dimension_list = -1};
+    struct scales s = {.h = h, .file = file, .reference_list = -1, .dimension_list = -1};
+    name_scales(s.scale, pieces);
     bool ok = put_all(&s, pieces);
     for (int i = 0; i < SCALES; i++)
         free(s.scale[i].users);

@@ -299,6 +299,27 @@ static bool put_dataset(struct put_context *c, const char *name, h5id type, cons
     return ok;
 }
 
+// The values along one axis of a column of groups: numbers and texts have the same size.
+static bool put_scale(struct put_context *c, uint32_t array, const void *data) {
+    const struct pieces *p = &c->sink->placed.pieces;
+    const struct result_spec *of = &p->list->of;
+    int axis = hdf5_scale_axis(p->list, array);
+    if (axis < 0)
+        return true;
+    char name[HDF5_SCALE_NAME];
+    h5size length = of->shape[axis], stride = 1;
+    for (uint32_t i = (uint32_t)axis + 1; i < of->axes; i++)
+        stride *= of->shape[i];
+    uint64_t *picked = malloc(length * sizeof *picked);
+    for (uint64_t i = 0; picked && i < length; i++)
+        memcpy(&picked[i], (const char *)data + i * stride * sizeof *picked, sizeof *picked);
+    hdf5_scale_name(p, array, name);
+    bool ok = picked && put_dataset(c, name, type_of(c->sink, c->h, p->list->array[array].type),
+                                    &length, 1, picked);
+    free(picked);
+    return ok;
+}
+
 // An array of groups of runs: it comes in one piece.
 static shoal_code put_whole(void *user, uint32_t array, const struct piece *p, struct report *r) {
     struct put_context *c = user;
@@ -312,8 +333,10 @@ static shoal_code put_whole(void *user, uint32_t array, const struct piece *p, s
         return report_error(r, SHOAL_MEMORY, "%s: not enough memory", c->sink->path);
     for (uint64_t i = 0; texts && i < p->rows; i++)
         texts[i] = text[i] ? text[i] : ""; // the library does not take NULL
-    bool ok = put_dataset(c, of->names.name[array], type_of(c->sink, c->h, a->type), shape, dims,
-                          texts ? (const void *)texts : p->data);
+    const void *data = texts ? (const void *)texts : p->data;
+    bool ok =
+        put_dataset(c, of->names.name[array], type_of(c->sink, c->h, a->type), shape, dims, data) &&
+        put_scale(c, array, data);
     free(texts);
     return ok ? SHOAL_OK : hdf5_failed(c->h, name_of(c->sink), "write", r);
 }

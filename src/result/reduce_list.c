@@ -13,14 +13,15 @@ static uint32_t add(struct result_list *l, struct result_array a) {
     return l->count++;
 }
 
-static void add_by(struct result_list *l, const struct table *by, struct arena *arena) {
+static void add_by(struct result_list *l, const struct table *by, const uint32_t *along,
+                   struct arena *arena) {
     struct result_column *column = arena_new(arena, struct result_column, by->columns.count + 1);
     l->first_column = l->count;
     l->of.columns = by->columns.count;
     l->of.column = column;
     for (uint32_t i = 0; i < by->columns.count; i++) {
         const struct table_column *c = &by->columns.items[i];
-        column[i] = (struct result_column){c->name, c->text != NULL};
+        column[i] = (struct result_column){c->name, c->text != NULL, along[i]};
         add(l, (struct result_array){.name = c->name,
                                      .role = ROLE_INPUT,
                                      .type = c->text ? TYPE_TEXT : TYPE_F64,
@@ -54,8 +55,8 @@ static void add_column(struct reduce_list *x, const struct result_list *from, ui
 }
 
 void reduce_list_make(struct reduce_list *out, const struct result_list *from,
-                      const struct reduce_spec *spec, const struct table *by, const uint64_t *shape,
-                      uint32_t axes, struct arena *arena) {
+                      const struct reduce_spec *spec, const struct table *by, const uint32_t *along,
+                      const uint64_t *shape, uint32_t axes, struct arena *arena) {
     struct result_list *l = &out->list;
     uint64_t most = by->columns.count + (uint64_t)from->count * (spec->items.count + 1) + 1;
     *out = (struct reduce_list){.list.of = from->of};
@@ -64,7 +65,7 @@ void reduce_list_make(struct reduce_list *out, const struct result_list *from,
     l->of.axes = axes;
     l->of.reduced = true;
     l->array = arena_new(arena, struct result_array, most);
-    add_by(l, by, arena);
+    add_by(l, by, along, arena);
     for (uint32_t i = 0; i < from->count; i++)
         if (from->array[i].axes == AXES_GRID)
             add(l, from->array[i]);

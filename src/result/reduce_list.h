@@ -22,10 +22,11 @@ struct reduce_list {
     uint32_t failed; // array of the rows that failed
 };
 
-// `by` holds the columns that groups are by, with a row for each group; `shape` are the lengths of
-// its axes. All is in the arena, which must have a handler, or points to what the lists do.
+// `by` holds the columns that groups are by, with a row for each group, and `along` which axis each
+// is of; `shape` are the lengths of its axes. All is in the arena, which must have a handler, or
+// points to what the lists do.
 void reduce_list_make(struct reduce_list *out, const struct result_list *from,
-                      const struct reduce_spec *spec, const struct table *by, const uint64_t *shape,
-                      uint32_t axes, struct arena *arena);
+                      const struct reduce_spec *spec, const struct table *by, const uint32_t *along,
+                      const uint64_t *shape, uint32_t axes, struct arena *arena);
 
 #endif

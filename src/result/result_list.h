@@ -149,6 +149,7 @@ struct result_more {
 struct result_column {
     const char *name;
     bool text;
+    uint32_t axis; // of a reduced result: which of its axes it is of
 };
 
 // What a list is made of.
