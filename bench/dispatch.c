@@ -7,17 +7,18 @@
 // Warm: one process, shoal_solver_warm before each size, then the shortest of several runs.
 // Cold: the shortest of several processes whose kernels are not in the cache; its time is that from
 // the start of main to the results, what was measured by calibration is known; NVRTC's own cache is
-// off. The three take turns, so that what else the machine does meets all of them. The cache is one
-// of the bench's own, in /tmp, calibrated first and removed afterwards. A size that would take too
-// long on the CPU is not run there. A row is kept if auto takes no more than 1.25 times the better,
-// plus 2 ms.
+// off. Most of it is the compiler, whose times differ by a quarter: sides that are farther apart
+// than they may be take more turns, all of them. They take turns, so that what else the machine
+// does meets all. The cache is one of the bench's own, in /tmp, calibrated first and removed
+// afterwards. A size that would take too long on the CPU is not run there. A row is kept if auto
+// takes no more than 1.25 times the better, plus 2 ms.
 #include "program.h"
 
 #include <ftw.h>
 #include <inttypes.h>
 
-enum { MODELS = 4, REPEATS = 7, FEW = 3, SIDES = 3, SIZES = 8 }; // 1 to 10^7 runs
-static const double run_most = 5, quick_most = 1;                // seconds of one batch
+enum { MODELS = 4, REPEATS = 15, FEW = 3, SIDES = 3, SIZES = 8 }; // 1 to 10^7 runs
+static const double run_most = 5;                                 // seconds of one batch
 
 static const char hires[] =
     "par k=280\ninit y1=1,y8=0.0057\ny1'=-1.71*y1+0.43*y2+8.32*y3+0.0007\ny2'=1.71*y1-8.75*y2\n"
@@ -124,7 +125,7 @@ static void warm(shoal_solver *const solver[SIDES], shoal_batch *const batch[SID
         t[i] = left_out ? (double)NAN : run(solver[i], batch[i], values, s[i].log);
         longest = left_out || t[i] < longest ? longest : t[i];
     }
-    for (int k = 0; k < (longest > 0.5 ? FEW - 1 : 2 * REPEATS); k++)
+    for (int k = 0; k < (longest > 0.5 ? FEW : REPEATS) - 1; k++)
         for (int i = 0; i < SIDES; i++)
             if (!isnan(t[i]))
                 t[i] = smaller(t[i], run(solver[i], batch[i], values, s[i].log));
@@ -144,10 +145,14 @@ static void put(double t) {
         printf(t < 1 ? " %.3g ms |" : " %.3g s |", t < 1 ? t * 1e3 : t);
 }
 
+static double better(const double t[SIDES]) { return isnan(t[0]) || t[1] < t[0] ? t[1] : t[0]; }
+
+static bool is_kept(const double t[SIDES]) { return t[2] <= 1.25 * better(t) + 2e-3; }
+
 static void put_row(const char *state, int m, uint64_t n, const double t[SIDES], const char *chosen,
                     struct score *s) {
-    double best = isnan(t[0]) || t[1] < t[0] ? t[1] : t[0], ratio = t[2] / best;
-    bool kept = t[2] <= 1.25 * best + 2e-3;
+    double ratio = t[2] / better(t);
+    bool kept = is_kept(t);
     printf("| %s | %s | %" PRIu64 " |", models[m].name, state, n);
     for (int i = 0; i < SIDES; i++)
         put(t[i]);
@@ -196,14 +201,6 @@ static void bench_warm(const char *device, int m, double end, double cpu[SIZES],
     }
 }
 
-// Most of a quick cold run is the compiler, whose times differ by a quarter: more turns.
-static int turns(const double t[SIDES]) {
-    for (int i = 0; i < SIDES; i++)
-        if (!(t[i] < quick_most))
-            return FEW;
-    return REPEATS;
-}
-
 // Every second size, and the largest; `cpu` is what these take there, as far as it is known.
 static void bench_cold(const char *self, const char *device, int m, double end,
                        const double cpu[SIZES], struct score *score) {
@@ -216,7 +213,8 @@ static void bench_cold(const char *self, const char *device, int m, double end,
             continue;
         for (int i = 0; i < SIDES; i++)
             t[i] = i == 0 && cpu[k] > run_most ? (double)NAN : (double)INFINITY;
-        for (int again = 0; again < FEW || (again < turns(t) && lorenz_seconds() < end); again++)
+        for (int again = 0;
+             again < FEW || (again < REPEATS && !is_kept(t) && lorenz_seconds() < end); again++)
             for (int i = 0; i < SIDES; i++)
                 if (!isnan(t[i]))
                     t[i] = smaller(t[i], cold(self, sides[i], m, n, chosen));
@@ -247,9 +245,9 @@ static int bench(const char *self, const char *device, double seconds) {
     double start = lorenz_seconds();
     setenv("CUDA_CACHE_DISABLE", "1", 1); // NVRTC's own: a kernel is new in each cold process
     calibrate();
-    printf("Calibrated in %.0f s; times are the shortest of %d (warm) and %d (cold), or of %d "
-           "where one takes long, by turns.\n\n",
-           lorenz_seconds() - start, 2 * REPEATS + 1, REPEATS, FEW);
+    printf("Calibrated in %.0f s; times are the shortest of %d, or of %d where one takes long "
+           "(warm), and of %d to %d (cold), by turns.\n\n",
+           lorenz_seconds() - start, REPEATS, FEW, FEW, REPEATS);
     printf(
         "| model | | runs | cpu | %s | auto | auto took | to the better | within 1.25x + 2 ms |\n"
         "|---|---|---|---|---|---|---|---|---|\n",
