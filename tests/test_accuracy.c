@@ -28,11 +28,15 @@ static double fixed_error(const char *method, const char *precision, double span
 }
 
 // Slope of the error over each halving of the step.
+//
+// Rounding moves an error by up to 1e-13, so a slope that is to be near the order within 0.2 needs
+// errors of 1e-12. In exact arithmetic vern7 has slopes of 6.99 and 7.11 in its window; at steps
+// twice as large terms of order 8 still count.
 static void check_orders(int halvings) {
     static const struct {
         double span, dt;
     } by_order[] = {{0, 0},      {2, 0x1p-9}, {2, 0x1p-6}, {2, 0x1p-5}, {2, 0x1p-5},
-                    {2, 0x1p-6}, {0, 0},      {3, 0x1p-4}, {3, 0x1p-3}, {6, 0x1p-3}};
+                    {2, 0x1p-6}, {0, 0},      {6, 0.04},   {3, 0x1p-3}, {6, 0x1p-3}};
     for (uint32_t i = 0; i < shoal_method_count(); i++) {
         shoal_method_info m = shoal_method_at(i);
         REQUIRE(m.order < sizeof by_order / sizeof *by_order && by_order[m.order].dt > 0);
