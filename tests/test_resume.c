@@ -312,14 +312,23 @@ static struct victim four_ranks(void) {
                            send_ranks};
 }
 
-// One job, killed so often and gone on with; how often it was hit.
+// What a run takes whose kernel is there; its result is the reference.
+static double time_reference(const struct job *job, const char *ending) {
+    REQUIRE(RUN_JOB(job, name_of("ref", ending), "--only-runs", "0").status == 0);
+    double begin = now();
+    REQUIRE(RUN_JOB(job, name_of("ref", ending), "--threads", "2").status == 0);
+    return now() - begin;
+}
+
+// One job, killed so often and gone on with; how often it was hit. With chunks of 23 runs it takes
+// longer than the reference.
 static int check_killed(const struct victim *v, const struct job *job, const char *ending,
-                        int kills, double longest) {
+                        int kills) {
     const char *out = name_of("k", ending), *argv[WORDS_MOST];
     const char *const again[] = {"--resume", "--timing-json", "t.json", NULL};
     int killed = 0;
     clean();
-    REQUIRE(RUN_JOB(job, name_of("ref", ending), "--threads", "2").status == 0);
+    double longest = 0.4 * time_reference(job, ending);
     for (int i = 0; i < kills; i++) {
         int status = interrupt_by(&v->way[0], job, out, SIGKILL, longest, v->send);
         killed += WIFSIGNALED(status) || WEXITSTATUS(status);
@@ -337,28 +346,28 @@ static int check_killed(const struct victim *v, const struct job *job, const cha
 }
 
 // Jobs and formats by turns, from `first` on.
-static void check_kills(const struct victim *v, int first, int kills, double longest) {
+static void check_kills(const struct victim *v, int first, int kills) {
     int killed = 0;
     for (int i = first, left = kills, times; left > 0; i++, left -= times) {
         times = left > 1 ? 1 + i % 2 : 1;
         if (i % ENDINGS == 2 && !has_hdf5())
             continue;
-        killed += check_killed(v, &jobs[i % JOBS], endings[i % ENDINGS], times, longest);
+        killed += check_killed(v, &jobs[i % JOBS], endings[i % ENDINGS], times);
     }
-    CHECK_MSG(3 * killed >= kills, "only %d of %d were killed", killed, kills);
+    CHECK_MSG(2 * killed > kills, "only %d of %d were killed", killed, kills);
 }
 
 static void check_process(int kills) {
     struct victim v = one_process();
-    check_kills(&v, 0, kills, 0.15);
+    check_kills(&v, 0, kills);
 }
 static void check_devices(const char *device, int kills) {
     struct victim v = two_devices(device);
-    check_kills(&v, 12, kills, 0.15);
+    check_kills(&v, 12, kills);
 }
 static void check_ranks(int kills) {
     struct victim v = four_ranks();
-    check_kills(&v, 11, kills, 0.1);
+    check_kills(&v, 11, kills);
 }
 
 TEST(resume_after_kills) { place(), check_process(10); }
@@ -474,6 +483,14 @@ TEST(resume_refuses_another_job) {
     CHECK_MSG(o.status == 0, "%s", o.err);
     REQUIRE(RUN_JOB(&jobs[4], "ref.npz").status == 0);
     check_same(&jobs[4], "npz");
+}
+
+// Rows that another job left ahead of their turn are not those of a reduction that takes its place.
+TEST(resume_rows_ahead_of_another_job) {
+    place();
+    check_write("k.npz.part.ahead", "rows");
+    CHECK_INT(RUN_JOB(&jobs[5], "k.npz").status, 0);
+    CHECK(!exists("k.npz.part.ahead"));
 }
 
 // Without --resume what was left is replaced, and that is told.

@@ -268,6 +268,19 @@ static bool make_names(struct snapshot *s) {
     return s->path && s->left && s->journal.path;
 }
 
+// Rows that a job of another kind left ahead of their turn are nobody's now.
+static void drop_ahead(const struct journal_order *order) {
+    const unsigned char job[AHEAD_JOB] = {0};
+    struct ahead ahead = {.fd = -1};
+    char *part = NULL;
+    if (asprintf(&part, "%s.part", order->path) < 0)
+        return;
+    if (ahead_init(&ahead, part, job, NULL) == SHOAL_OK)
+        ahead_remove(&ahead);
+    ahead_free(&ahead);
+    free(part);
+}
+
 shoal_code snapshot_begin(struct snapshot *s, const struct result_list *list,
                           struct sink_there *there, struct report *r) {
     if (!s->order)
@@ -279,6 +292,8 @@ shoal_code snapshot_begin(struct snapshot *s, const struct result_list *list,
     if (!s->order->resume && access(s->path, F_OK) == 0)
         report_warning(r, "%s: a run that was not finished is replaced; --resume goes on with one",
                        s->path);
+    if (!s->order->resume)
+        drop_ahead(s->order);
     shoal_code code = s->order->resume ? take_up(s, r) : SHOAL_OK;
     if (code == SHOAL_OK)
         code = write_one(s, NULL, r);
