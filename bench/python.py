@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The Python package against what else a Python user would take: `make bench-python`.
 
-Each tool runs each job in a process of its own: from the start of Python to the first result, a
-second result of the same process, and the true error of the final states against SciPy's DOP853
-(Lorenz) or Radau (HIRES) at 1e-12. Jobs of tools that take too long are done for fewer trajectories
-and scaled, which the table says. Tools that are not installed are left out.
+Each tool runs each job in processes of its own, which find no kernel: from the start of Python to
+the first results, the shortest of later runs of a process, and the true error of the final states
+against SciPy's DOP853 (Lorenz) or Radau (HIRES) at 1e-12. Tools take turns, and the shortest time of
+each counts, as others may use the machine. Jobs of tools that take too long are done for fewer
+trajectories and scaled, which the table says. Tools that are not installed are left out.
 
 Before that, what Python adds to the same calls in C (bench/python.c), by processes of both in turn.
 """
@@ -13,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -20,6 +22,9 @@ import numpy as np
 LORENZ = "x'=10*(y-x)\ny'=x*(rho-z)-y\nz'=x*y-8/3*z\npar rho=10\ninit x=1,y=1,z=1\n"
 HIRES0 = [1.0, 0, 0, 0, 0, 0, 0, 0.0057]
 CHECKED = 32
+ROUNDS = 7  # processes of each tool and job,
+LONG_S = 4  # or one where that takes so long
+WARM_S = 3  # of later runs
 
 
 def lorenz(t, y, rho):
@@ -121,16 +126,23 @@ TOOLS = {
 }
 
 
+def warm(run, count):
+    """The shortest run of some seconds: compilers of other threads are done by then."""
+    best, end = np.inf, time.perf_counter() + WARM_S
+    while time.perf_counter() < end:
+        begin = time.perf_counter()
+        run(count)
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
 def one(tool, job):
     """In a process of its own; its start is in the environment."""
     make, most = TOOLS[tool]
     run, count = make(job), most[job]
     first = run(min(count, 1000))
     first_s = time.time() - float(os.environ["SHOAL_BENCH_BEGIN"])
-    run(count)
-    begin = time.perf_counter()
-    run(count)
-    second_s = time.perf_counter() - begin
+    second_s = warm(run, count) if float(os.environ["SHOAL_BENCH_WARM"]) else np.inf
     step = max(len(first) // CHECKED, 1)
     print(json.dumps({"first_s": first_s, "second_s": second_s, "count": count, "step": step,
                       "y": first[::step][:CHECKED].tolist()}))
@@ -181,19 +193,39 @@ def beside_c(program):
     print()
 
 
+def process(tool, job, is_warm):
+    """What a new process with an empty cache says; None: the tool is not there."""
+    with tempfile.TemporaryDirectory() as cache:
+        env = {**os.environ, "SHOAL_CACHE_DIR": cache, "SHOAL_BENCH_WARM": str(int(is_warm))}
+        env["SHOAL_BENCH_BEGIN"] = repr(time.time())
+        p = subprocess.run([sys.executable, __file__, tool, job], env=env, capture_output=True, text=True)
+    if p.returncode:
+        print(f"{tool} is left out: {p.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    return json.loads(p.stdout.strip().splitlines()[-1])
+
+
+def measure(job):
+    """The best of each tool that is there."""
+    found = {}
+    for turn in range(ROUNDS):
+        for tool, (_, most) in TOOLS.items():
+            best = found.get(tool)
+            if job not in most or (turn and (best is None or best["first_s"] > LONG_S)):
+                continue
+            r = process(tool, job, is_warm=turn == 0 or best["second_s"] < 1)
+            if r and best:
+                r = {**r, **{k: min(r[k], best[k]) for k in ("first_s", "second_s")}}
+            if r:
+                found[tool] = r
+    return found
+
+
 def main():
     known = {}
     rows = []
     for job in JOBS:
-        for tool, (_, most) in TOOLS.items():
-            if job not in most:
-                continue
-            env = {**os.environ, "SHOAL_BENCH_BEGIN": repr(time.time())}
-            p = subprocess.run([sys.executable, __file__, tool, job], env=env, capture_output=True, text=True)
-            if p.returncode:
-                print(f"{tool} is left out: {p.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-                continue
-            r = json.loads(p.stdout.strip().splitlines()[-1])
+        for tool, r in measure(job).items():
             want = known.setdefault((job, r["step"]), None)
             if want is None:
                 want = known[job, r["step"]] = reference(job, r["step"])
