@@ -157,6 +157,11 @@ GIVES(shoal_batch_run, UINT64_MAX, NULL, 0)
 GIVES(shoal_batch_input_count, 0, NULL)
 GIVES(shoal_batch_input_name, NULL, NULL, 0)
 NAN_OF(shoal_batch_value, NULL, 0, 0)
+GIVES(shoal_batch_column_count, 0, NULL)
+GIVES(shoal_batch_column_name, NULL, NULL, 0)
+NAN_OF(shoal_batch_column_value, NULL, 0, 0)
+GIVES(shoal_batch_column_text, NULL, NULL, 0, 0)
+CODE(shoal_batch_group_texts, NULL, "_a", "_a", NULL, 0, NULL)
 // Solver and result.
 CODE(shoal_solver_new, NULL, NULL, NULL, NULL)
 CODE(shoal_solver_new_plan, NULL, NULL, NULL, NULL)
@@ -360,6 +365,11 @@ static const struct nothing calls[] = {
     ROW(shoal_batch_input_count),
     ROW(shoal_batch_input_name),
     ROW(shoal_batch_value),
+    ROW(shoal_batch_column_count),
+    ROW(shoal_batch_column_name),
+    ROW(shoal_batch_column_value),
+    ROW(shoal_batch_column_text),
+    ROW(shoal_batch_group_texts),
     ROW(shoal_solver_new),
     ROW(shoal_solver_new_plan),
     ROW(shoal_solver_free),

@@ -195,3 +195,37 @@ TEST(run_unknown_status) {
     shoal_batch_free(batch);
     rig_free(&rig);
 }
+
+// Columns that are only copied, and their words in groups.
+TEST(run_batch_columns) {
+    static const char text[] = "par a=1\ninit x=1\nx'=-a*x\n@ t1=1\n";
+    static const char *const arms[] = {"v", "u", "v"};
+    static const double ids[] = {4, 5, 6}, a[] = {1, 2, 2};
+    const char *words[4] = {0};
+    shoal_model *m = NULL;
+    shoal_batch *b = NULL;
+    REQUIRE(!shoal_model_parse("m", text, sizeof text - 1, &m, NULL));
+    REQUIRE(!shoal_batch_new(m, &b, NULL));
+    REQUIRE(!shoal_batch_values(b, "a", a, 3, NULL) && !shoal_batch_values(b, "_id", ids, 3, NULL));
+    REQUIRE(!shoal_batch_texts(b, "_arm", arms, 3, NULL));
+    REQUIRE(!shoal_batch_sweep(b, "x(0)=1,2", NULL));
+    CHECK_INT(shoal_batch_column_count(b), 2);
+    CHECK_STR(shoal_batch_column_name(b, 0), "_id");
+    CHECK_STR(shoal_batch_column_name(b, 1), "_arm");
+    CHECK(!shoal_batch_column_name(b, 2));
+    CHECK(shoal_batch_column_value(b, 0, 3) == 5 && !shoal_batch_column_text(b, 0, 3));
+    CHECK_STR(shoal_batch_column_text(b, 1, 3), "u");
+    CHECK(isnan(shoal_batch_column_value(b, 1, 3)));
+    CHECK(isnan(shoal_batch_column_value(b, 0, 6)) && !shoal_batch_column_text(b, 1, 6));
+    CHECK_INT(shoal_batch_group_texts(b, "_arm,x(0)", "_arm", words, 4, NULL), SHOAL_OK);
+    CHECK(!strcmp(words[0], "v") && !strcmp(words[1], "v") && !strcmp(words[2], "u"));
+    CHECK_INT(shoal_batch_group_texts(b, "_arm", "_arm", words, 2, NULL), SHOAL_OK);
+    CHECK_STR(words[1], "u");
+    CHECK_INT(shoal_batch_group_texts(b, "_arm", "_arm", words, 3, NULL), SHOAL_USAGE);
+    CHECK_INT(shoal_batch_group_texts(b, "_arm,_id", "_id", words, 3, NULL), SHOAL_INPUT);
+    CHECK_INT(shoal_batch_group_texts(b, "_id", "_arm", words, 3, NULL), SHOAL_INPUT);
+    CHECK_INT(shoal_batch_group_texts(b, "_none", "_none", words, 3, NULL), SHOAL_INPUT);
+    CHECK_INT(shoal_batch_group_texts(b, "_arm", "_arm", NULL, 2, NULL), SHOAL_USAGE);
+    shoal_batch_free(b);
+    shoal_model_free(m);
+}

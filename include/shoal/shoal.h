@@ -558,6 +558,18 @@ SHOAL_API uint64_t shoal_batch_run(const shoal_batch *batch, uint64_t row); // i
 SHOAL_API uint32_t shoal_batch_input_count(const shoal_batch *batch);
 SHOAL_API const char *shoal_batch_input_name(const shoal_batch *batch, uint32_t input);
 SHOAL_API double shoal_batch_value(const shoal_batch *batch, uint32_t input, uint64_t run);
+// Columns that are only copied. One has numbers, and then the text is NULL, or words, and then the
+// value is NaN.
+SHOAL_API uint32_t shoal_batch_column_count(const shoal_batch *batch);
+SHOAL_API const char *shoal_batch_column_name(const shoal_batch *batch, uint32_t column);
+SHOAL_API double shoal_batch_column_value(const shoal_batch *batch, uint32_t column, uint64_t run);
+SHOAL_API const char *shoal_batch_column_text(const shoal_batch *batch, uint32_t column,
+                                              uint64_t run);
+// Words of such a column in the groups that a reduction makes `by` some names, in the order of its
+// result, which has `count` of them (`rows` of shoal_plan). They live as long as the batch.
+SHOAL_API shoal_code shoal_batch_group_texts(const shoal_batch *batch, const char *by,
+                                             const char *column, const char **texts, uint64_t count,
+                                             shoal_log *log);
 
 // ---- Solver -------------------------------------------------------------------------------------
 

@@ -160,10 +160,73 @@ static PyObject *batch_fill(PyObject *object, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *batch_columns(PyObject *object, void *unused) {
+    const shoal_batch *batch = ((struct core_batch *)object)->batch;
+    (void)unused;
+    PyObject *names = PyList_New(0);
+    for (uint32_t i = 0; names && i < shoal_batch_column_count(batch); i++) {
+        PyObject *name = PyUnicode_FromString(shoal_batch_column_name(batch, i));
+        if (!name || PyList_Append(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+// Words, or numbers.
+static PyObject *batch_column(PyObject *object, PyObject *args) {
+    const shoal_batch *batch = ((struct core_batch *)object)->batch;
+    unsigned column;
+    if (!PyArg_ParseTuple(args, "I:column", &column))
+        return NULL;
+    uint64_t rows = shoal_batch_rows(batch);
+    PyObject *values = PyList_New((Py_ssize_t)rows);
+    for (uint64_t i = 0; values && i < rows; i++) {
+        uint64_t run = shoal_batch_run(batch, i);
+        const char *text = shoal_batch_column_text(batch, column, run);
+        PyObject *value = text ? PyUnicode_FromString(text)
+                               : PyFloat_FromDouble(shoal_batch_column_value(batch, column, run));
+        if (!value || PyList_SetItem(values, (Py_ssize_t)i, value) < 0)
+            Py_CLEAR(values);
+    }
+    return values;
+}
+
+static PyObject *batch_group_texts(PyObject *object, PyObject *args) {
+    const shoal_batch *batch = ((struct core_batch *)object)->batch;
+    const char *by, *column;
+    Py_ssize_t rows;
+    if (!PyArg_ParseTuple(args, "ssn:group_texts", &by, &column, &rows))
+        return NULL;
+    PyObject *words = PyList_New(rows);
+    const char **texts = PyMem_Calloc((size_t)rows + 1, sizeof *texts);
+    shoal_log *log = shoal_log_new();
+    shoal_code code = words && texts
+                          ? shoal_batch_group_texts(batch, by, column, texts, (uint64_t)rows, log)
+                          : SHOAL_MEMORY;
+    for (Py_ssize_t i = 0; code == SHOAL_OK && words && i < rows; i++) {
+        PyObject *word = PyUnicode_FromString(texts[i]);
+        if (!word || PyList_SetItem(words, i, word) < 0)
+            Py_CLEAR(words);
+    }
+    if (code != SHOAL_OK) {
+        Py_CLEAR(words);
+        core_raise(code, log);
+    }
+    shoal_log_free(log);
+    PyMem_Free(texts);
+    return words;
+}
+
 static PyMethodDef batch_methods[] = {
-    {"fill", batch_fill, METH_VARARGS, "fill(input, out): its value in each row"}, {0}};
+    {"fill", batch_fill, METH_VARARGS, "fill(input, out): its value in each row"},
+    {"column", batch_column, METH_VARARGS, "column(i): words or numbers of each row"},
+    {"group_texts", batch_group_texts, METH_VARARGS,
+     "group_texts(by, column, rows): words of groups"},
+    {0}};
 static PyGetSetDef batch_members[] = {{"rows", batch_rows, NULL, "how many runs", NULL},
                                       {"inputs", batch_inputs, NULL, "names of inputs", NULL},
+                                      {"columns", batch_columns, NULL, "names of others", NULL},
                                       {0}};
 static PyType_Slot batch_slots[] = {{Py_tp_dealloc, batch_dealloc},
                                     {Py_tp_methods, batch_methods},

@@ -36,7 +36,10 @@ class Model:
 class Batch:
     rows: int
     inputs: list[str]
+    columns: list[str]
     def fill(self, input: int, out: Any, /) -> None: ...
+    def column(self, i: int, /) -> list[str] | list[float]: ...
+    def group_texts(self, by: str, column: str, rows: int, /) -> list[str]: ...
 
 @final
 class Steps:

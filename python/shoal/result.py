@@ -192,10 +192,9 @@ class Result:
             return self.y[..., i, :] if self._solver._series else self.y[..., i, 0]
         if name in self._arrays:
             return self._arrays[name]
-        if name in self._keys:
-            return self._keys[name]
-        if name in self._batch.core.inputs or is_copied(name) and name in self._batch.arrays:
-            return self._batch.inputs()[name]
+        inputs = self.inputs
+        if name in inputs:
+            return inputs[name]
         raise KeyError(f"{name!r}: there is {', '.join(self.names)}")
 
     def _ragged(self, rows: list[np.ndarray]) -> np.ndarray:

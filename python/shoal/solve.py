@@ -127,18 +127,20 @@ class _Batch:
         values = {k: v.reshape(-1)[rows] for k, v in self.inputs().items()}
         return _Batch(model, values, (), self.fixed, (len(rows),))
 
-    def words_of_groups(self, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Values of columns in each group of runs that have them in common, as groups come first."""
-        kind = np.zeros(self.rows, dtype=np.int64)
-        names = [n for n in names if n in self.arrays]  # the others are the same in all runs
-        for name in names:
-            values, code = np.unique(self.arrays[name], return_inverse=True)
-            kind = np.unique(kind * len(values) + code.ravel(), return_inverse=True)[1].ravel()
-        first = np.sort(np.unique(kind, return_index=True)[1])
-        return {name: self.arrays[name][first] for name in names}
+    def columns(self) -> dict[str, np.ndarray]:
+        """Those that are only copied, one value a run."""
+        if self.arrays:
+            return {k: a for k, a in self.arrays.items() if is_copied(k)}
+        return {name: np.array(self.core.column(i)) for i, name in enumerate(self.core.columns)}
+
+    def words_of_groups(self, by: str, name: str, rows: int) -> np.ndarray | None:
+        """Of each group of runs; None where the column has numbers."""
+        values = self.columns().get(name)
+        words = values is not None and values.dtype.kind == "U"
+        return np.array(self.core.group_texts(by, name, rows)) if words else None
 
     def inputs(self) -> dict[str, np.ndarray]:
-        """Values of all inputs, in the batch's shape."""
+        """Values of all inputs and columns, in the batch's shape."""
         found = {}
         for i, name in enumerate(self.core.inputs):
             if name in self.fixed or name.removesuffix("(0)") in self.fixed:
@@ -146,7 +148,7 @@ class _Batch:
             values = np.empty(self.rows)
             self.core.fill(i, values)
             found[name] = values.reshape(self.shape)
-        return found | {k: a.reshape(self.shape) for k, a in self.arrays.items() if is_copied(k)}
+        return found | {k: a.reshape(self.shape) for k, a in self.columns().items()}
 
 
 # ---- Options -------------------------------------------------------------------------------------
@@ -454,9 +456,13 @@ class Solver:
 
     def _keys(self, batch: _Batch, rows: int) -> dict[str, np.ndarray]:
         """Of each name that groups are made by, room for the value of each group; words as they are."""
-        names = [n.strip() for n in dict(self._pairs).get("by", "").split(",") if n.strip()]
-        return {n: batch.words_of_groups(names)[n] if n in batch.arrays and batch.arrays[n].dtype.kind == "U"
-                else np.empty(rows) for n in names if n in batch.arrays or n in batch.core.inputs}
+        by = dict(self._pairs).get("by", "")
+        keys = {}
+        for name in (n.strip() for n in by.split(",") if n.strip()):
+            if name in batch.core.inputs or name in batch.core.columns:
+                words = batch.words_of_groups(by, name, rows)
+                keys[name] = np.empty(rows) if words is None else words
+        return keys
 
     def _forwards(self) -> bool:
         span = dict(self._pairs)

@@ -389,6 +389,28 @@ class Batches(unittest.TestCase):
             r.save(place + "/o.npz")
             self.assertEqual(shoal.load(place + "/o.npz")["_arm"].tolist(), r["_arm"].tolist())
 
+    def test_words_of_batch_files(self):
+        """As the command line has them: in each run, and of groups, with those that have no run."""
+        text = "x'=-k*x+s\ninit x=1\npar k=1,s=0\n"
+        with tempfile.TemporaryDirectory() as place:
+            file = place + "/b.csv"
+            with open(file, "w") as f:
+                f.write("k,_arm,_id\n1,treated,4\n2,control,5\n3,treated,6\n4,other,6\n")
+            r = shoal.solve_ivp(text, (0, 1), batch=file)
+            self.assertEqual(r["_arm"].tolist(), ["treated", "control", "treated", "other"])
+            self.assertEqual(r["_id"].tolist(), [4, 5, 6, 6])
+            self.assertEqual(r.rerun(only=[1, 3])["_arm"].tolist(), ["control", "other"])
+            for more in ({"by": "_arm"}, {"by": "_arm,s", "sweep": "s=0,1"}, {"by": ["_arm"], "only_runs": "1:3"},
+                         {"by": "_id,_arm"}, {"by": "_arm", "sample": "s=uniform:0:1", "runs": 3}):
+                r = shoal.solve_ivp(text, (0, 1), batch=file, reduce="mean", **more)
+                r.save(place + "/o.npz")
+                kept = shoal.load(place + "/o.npz")
+                for name in r.inputs:
+                    self.assertEqual(r[name].ravel().tolist(), kept[name].ravel().tolist(), (more, name))
+                self.assertEqual(set(r["_arm"].ravel().tolist()), {"treated", "control", "other"})
+                with self.assertRaisesRegex(KeyError, "there is x.mean"):
+                    r["k"]
+
     def test_groups_elsewhere(self):
         try:
             import pandas

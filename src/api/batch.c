@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "io/io.h"
+#include "ode/batch/batch_axes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -269,4 +270,73 @@ double shoal_batch_value(const shoal_batch *batch, uint32_t input, uint64_t run)
 
 uint64_t shoal_batch_run(const shoal_batch *batch, uint64_t row) {
     return row < shoal_batch_rows(batch) ? batch_run_of_row(batch->batch, row) : UINT64_MAX;
+}
+
+// ---- Columns that are only copied ---------------------------------------------------------------
+
+uint32_t shoal_batch_column_count(const shoal_batch *batch) {
+    struct batch *b = checked(batch);
+    return b ? batch_extras(b) : 0;
+}
+
+const char *shoal_batch_column_name(const shoal_batch *batch, uint32_t column) {
+    return column < shoal_batch_column_count(batch) ? batch_extra(batch->batch, column)->name
+                                                    : NULL;
+}
+
+// NULL: there is no such column or run.
+static const struct table_column *column_of(const shoal_batch *batch, uint32_t column,
+                                            uint64_t run) {
+    return column < shoal_batch_column_count(batch) && run < batch_runs(batch->batch)
+               ? batch_extra(batch->batch, column)
+               : NULL;
+}
+
+double shoal_batch_column_value(const shoal_batch *batch, uint32_t column, uint64_t run) {
+    const struct table_column *c = column_of(batch, column, run);
+    if (!c || c->text)
+        return (double)NAN;
+    uint64_t row = batch_table_row(batch->batch, run);
+    return c->number ? c->number[row] : (double)c->number32[row];
+}
+
+const char *shoal_batch_column_text(const shoal_batch *batch, uint32_t column, uint64_t run) {
+    const struct table_column *c = column_of(batch, column, run);
+    return c && c->text ? c->text[batch_table_row(batch->batch, run)] : NULL;
+}
+
+static shoal_code fill_texts(const struct batch *b, const char *by, const char *column,
+                             const char **texts, uint64_t count, struct arena *arena,
+                             struct report *r) {
+    struct batch_by groups = {0};
+    struct table table;
+    shoal_code code = batch_group(b, by, arena, &groups, r);
+    if (code != SHOAL_OK)
+        return code;
+    if (!batch_group_columns(b, &groups, arena, &table))
+        return report_error(r, SHOAL_MEMORY, "out of memory");
+    const struct table_column *c = table_find(&table, column);
+    if (!c || !c->text)
+        return report_error(r, SHOAL_INPUT, "groups by '%s' have no words `%s`", by, column);
+    if (table.rows != count)
+        return report_error(r, SHOAL_USAGE, "there are %llu groups, not %llu",
+                            (unsigned long long)table.rows, (unsigned long long)count);
+    if (count)
+        memcpy(texts, c->text, count * sizeof *texts);
+    return SHOAL_OK;
+}
+
+shoal_code shoal_batch_group_texts(const shoal_batch *batch, const char *by, const char *column,
+                                   const char **texts, uint64_t count, shoal_log *log) {
+    if (!batch || !by || !column || !texts)
+        return api_usage(log, "shoal_batch_group_texts", "batch, names, column or texts");
+    struct report *r = log_report(log);
+    jmp_buf oom;
+    struct arena arena = {.oom = &oom};
+    shoal_code code = batch_check(batch->batch, r);
+    if (code == SHOAL_OK)
+        code = setjmp(oom) ? report_error(r, SHOAL_MEMORY, "out of memory")
+                           : fill_texts(batch->batch, by, column, texts, count, &arena, r);
+    arena_free(&arena);
+    return code;
 }
