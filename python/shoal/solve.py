@@ -15,7 +15,7 @@ from . import _core
 from .model import Model, model_of
 from .options import pairs_of
 from .result import PENDING, Result, callers_level, is_copied
-from .trace import arguments, event_names, trace
+from .trace import arguments, event_names, traced
 
 # SciPy's methods by the names of ours.
 _METHODS = {"RK45": "dopri5", "RK23": "bs3", "DOP853": "dop853", "Radau": "radau5"}
@@ -53,6 +53,8 @@ def _values(params: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, np.n
             arrays[name] = value
         else:
             numbers[name] = float(value)
+            if not np.isfinite(numbers[name]):
+                raise ValueError(f"{name} is {numbers[name]}, not a finite number")
     return numbers, arrays
 
 
@@ -154,7 +156,7 @@ class _Batch:
 # ---- Options -------------------------------------------------------------------------------------
 
 
-def _times(t_eval: Any) -> tuple[str, Any]:
+def _times(t_eval: Any, span: tuple[float, ...]) -> tuple[str, Any]:
     """Times to save at, as an option; they come out in the order of the run."""
     times = np.atleast_1d(np.asarray(t_eval, dtype=float))
     if times.ndim != 1 or not times.size:
@@ -162,12 +164,18 @@ def _times(t_eval: Any) -> tuple[str, Any]:
     steps = np.diff(times)
     if not (np.all(steps > 0) or np.all(steps < 0)):
         raise ValueError("values in t_eval are not properly sorted")
+    if span:
+        outside = times[(times < min(span)) | (times > max(span))]
+        if outside.size:
+            raise ValueError(f"t_eval has {outside[0].item()!r}, which is outside of t_span, {span}")
     return "save", "at=" + ",".join(map(repr, times.tolist()))
 
 
 def _method(method: Any) -> str | None:
     if method is None:
         return None
+    if isinstance(method, type):  # SciPy's
+        method = method.__name__
     if isinstance(method, str) and method not in _AUTO:
         return _METHODS.get(method, method)
     if isinstance(method, str):
@@ -180,7 +188,8 @@ def _method(method: Any) -> str | None:
 def _renamed(options: dict[str, Any]) -> dict[str, Any]:
     """SciPy's words by ours."""
     for name, way_out in _REFUSED.items():
-        if options.pop(name, None):
+        value = options.pop(name, None)
+        if value is not None and value is not False:
             raise TypeError(f"{name} is not supported: {way_out}")
     options.pop("vectorized", None)
     for theirs, ours in (("first_step", "dt0"), ("max_step", "dt_max"), ("min_step", "dt_min")):
@@ -571,11 +580,12 @@ class _Problem:
             by = options["by"].split(",") if isinstance(options["by"], str) else options["by"]
             options["by"] = [self.names.get(str(n).strip(), str(n).strip()) for n in by]
         self.solver_words, self.batch_words = pairs_of(options)
+        span = () if t_span is None else tuple(float(t) for t in t_span)
         if t_span is not None:
-            t0, t1 = (float(t) for t in t_span)
+            t0, t1 = span
             self.solver_words += [("t0", repr(t0)), ("t1", repr(t1))]
         if t_eval is not None:
-            self.solver_words.append(_times(t_eval))
+            self.solver_words.append(_times(t_eval, span))
         reduces = any(name == "reduce" for name, _ in self.solver_words)
         self.event_names = event_names(self.events) if not reduces else []
 
@@ -585,16 +595,16 @@ class _Problem:
     def _trace(self, fun: Any, y0: Any, args: Any, given: dict[str, Any]) -> tuple[Model, dict[str, Any]]:
         if y0 is None:
             raise TypeError("a function needs y0")
+        if np.size(y0) == 0:
+            raise ValueError("y0 is empty")
         size = len(y0) if isinstance(y0, dict) else np.shape(np.atleast_1d(y0))[-1]
-        if not isinstance(args, dict) and any(np.ndim(a) for a in (() if args is None else args)):
-            raise TypeError("the tuple args holds numbers; arrays are given by name: args={'k': ...}")
-        of_function, others = arguments(fun, args, given)
+        given_to = arguments(fun, args, given)
         start = None if isinstance(y0, dict) else _host_array("y0", np.atleast_1d(y0))
-        model = trace(fun, int(size), args=of_function, events=self.events, y0=start)
+        model = traced(fun, int(size), given_to, events=self.events, y0=start)
         self.names = model.renamed
         # Numbers are in the text of the model; arrays are not.
-        varied = {model.renamed[k]: v for k, v in of_function.items() if np.ndim(v)}
-        return model, {**varied, **others}
+        varied = {model.renamed[k]: v for k, v in given_to.numbers.items() if np.ndim(v)}
+        return model, {**varied, **given_to.others}
 
     def _initial(self, y0: Any) -> None:
         if y0 is None:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import builtins
+import functools
 import inspect
 import math
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -344,7 +346,7 @@ def _numpy() -> _Module:
         "amin": _either("min", _extreme("minimum")), "zeros": _made(0.0), "ones": _made(1.0),
         "empty": _made(0.0), "zeros_like": _made(0.0), "ones_like": _made(1.0),
         "empty_like": _made(0.0), "array": _array_like, "asarray": _array_like,
-        "linalg": _linalg(),
+        "linalg": _linalg(), "interp": _interp,
     }  # fmt: skip
     return _Module(np, ours)
 
@@ -365,6 +367,25 @@ def _math() -> _Module:
     known = {names.get(n, n) for n in dir(math)} & {*_UNARY, *_CALLS, "power", "hypot"}
     mine = {n: one(n, getattr(math, n)) for n in dir(math) if names.get(n, n) in known}
     return _Module(math, mine)
+
+
+def _builtin(name: str) -> Callable[..., Any]:
+    """Python's own max or min, of several values or of a list of them."""
+    own, ours = getattr(builtins, name), f"{name}imum"
+
+    def call(*values: Any, **how: Any) -> Any:
+        items = list(values[0]) if len(values) == 1 else list(values)
+        if how or any(np.ndim(v) for v in items) or not any(_has_symbols(v) for v in items):
+            return own(items, **how)
+        return functools.reduce(functools.partial(_elementwise, ours), items)
+
+    return call
+
+
+def _interp(x: Any, *table: Any, **how: Any) -> Any:
+    if _has_symbols(x):
+        raise _code_line("np.interp is not traced", "give the signal to a model's text by drivers=, or use np.where")
+    return np.interp(x, *table, **how)
 
 
 def _stand_in(value: Any) -> Any:
@@ -400,6 +421,8 @@ def _copy(function: Any) -> Any:
     for name in function.__code__.co_names:
         if name in names:
             names[name] = _stand_in(names[name])
+        elif name in ("max", "min"):
+            names[name] = _builtin(name)
     return copy
 
 
@@ -516,22 +539,47 @@ def trace(fun: Callable[..., Any], size: int, *, args: Any = None, name: str | N
     y1' = (-g)
     <BLANKLINE>
     """
-    parameters = _parameters(fun, args)
+    return traced(fun, size, arguments(fun, args, {}), name, events, y0)
+
+
+def traced(fun: Callable[..., Any], size: int, given: Arguments, name: str | None = None,
+           events: Sequence[Callable[..., Any]] = (), y0: Any = None) -> Model:
+    """The same of arguments that are sorted; whole numbers are constants where they cannot be parameters."""
+    try:
+        return _model(fun, size, given, name, events, y0)
+    except TraceError:
+        whole = {k: v for k, v in given.numbers.items() if isinstance(v, (int, np.integer, np.bool_))}
+        if not whole:
+            raise
+        numbers = {k: v for k, v in given.numbers.items() if k not in whole}
+        given = given._replace(numbers=numbers, constants={**given.constants, **whole})
+        try:
+            return _model(fun, size, given, name, events, y0)
+        except TraceError:
+            pass
+        raise
+
+
+def _model(fun: Callable[..., Any], size: int, given: Arguments, name: str | None,
+           events: Sequence[Callable[..., Any]], y0: Any) -> Model:
+    numbers = {k: _number(k, v) for k, v in given.numbers.items()}
     taken = {f"y{i}" for i in range(size)} | _WORDS
-    safe = _safe(list(parameters), taken)
-    roots = _roots(_run(fun, size, safe), size, fun)
-    conditions = [_roots(_run(e, size, safe), 1, e)[0] for e in events]
+    safe = dict(zip(numbers, _safe(list(numbers), taken)))
+    symbols = [_name(safe[n]) if n in safe else _stand_in(given.constants[n]) for n in given.names]
+    roots = _roots(_run(fun, size, symbols), size, fun, given)
+    conditions = [_roots(_run(e, size, symbols), 1, e, given)[0] for e in events]
     writer = _Writer()
     texts = writer.write([*roots, *conditions])
-    lines = [f"par {s} = {float(v)!r}" for s, v in zip(safe, parameters.values())]
+    lines = [f"par {safe[k]} = {v!r}" for k, v in numbers.items()]
     lines += [] if y0 is None else [f"init y{i} = {float(v)!r}" for i, v in enumerate(_middle(y0, size))]
     lines += writer.lines + [f"y{i}' = {text}" for i, text in enumerate(texts[:size])]
     for i, (event, text) in enumerate(zip(events, texts[size:])):
         lines += _event_lines(event, i, text)
     model = Model("\n".join(lines) + "\n", name=name or str(getattr(fun, "__name__", "function")))
     model.function = fun
-    model.renamed = dict(zip(parameters, safe))
-    _compare(model, fun, size, parameters)
+    model.renamed = safe
+    values = [numbers[n] if n in numbers else given.constants[n] for n in given.names]
+    _compare(model, fun, size, values, _middle(y0, size) if y0 is not None else np.empty(0))
     return model
 
 
@@ -545,14 +593,13 @@ def _middle(y0: Any, size: int) -> np.ndarray:
     return middle if np.isfinite(middle).all() else np.empty(0)
 
 
-def _run(fun: Any, size: int, parameters: Sequence[str]) -> Any:
+def _run(fun: Any, size: int, arguments: Sequence[Any]) -> Any:
     """What a function gives for symbols."""
     states = _array(np.empty(size, dtype=object))
     states[:] = [_name(f"y{i}") for i in range(size)]
     _copies.clear()
     try:
-        copy = _copy(fun) if isinstance(fun, types.FunctionType) else _callable(fun)
-        return copy(_name("t"), states, *[_name(p) for p in parameters])
+        return _callable(fun)(_name("t"), states, *arguments)
     except TraceError:
         raise
     except Exception as e:
@@ -581,81 +628,119 @@ def _event_lines(event: Any, index: int, text: str) -> list[str]:
 
 
 def _callable(fun: Any) -> Any:
+    """A copy that can be called with symbols."""
+    fun = getattr(fun, "py_func", fun)  # of Numba
     call = getattr(fun, "__call__", None)
+    if isinstance(fun, types.FunctionType):
+        return _copy(fun)
+    if isinstance(fun, functools.partial):
+        return functools.partial(_callable(fun.func), *fun.args, **fun.keywords)
     if isinstance(fun, types.MethodType):
-        copy = _copy(fun.__func__)
-        return lambda *a: copy(fun.__self__, *a)
+        return functools.partial(_copy(fun.__func__), fun.__self__)
     if isinstance(call, types.MethodType):
-        copy = _copy(call.__func__)
-        return lambda *a: copy(fun, *a)
+        return functools.partial(_copy(call.__func__), fun)
     raise TraceError(f"{fun!r} is no Python function, so that it cannot be traced")
 
 
-def _signature(fun: Callable[..., Any]) -> list[inspect.Parameter]:
-    """What comes behind t and y."""
-    found = list(inspect.signature(fun).parameters.values())[2:]
-    if any(p.kind is p.VAR_POSITIONAL or p.kind is p.VAR_KEYWORD for p in found):
-        raise TraceError("a function with *args or **kwargs has no names for its parameters")
+# ---- Arguments -----------------------------------------------------------------------------------
+
+
+class Arguments(NamedTuple):
+    """What a function gets behind t and y."""
+
+    names: list[str]  # in order
+    numbers: dict[str, Any]  # parameters of the model: numbers, and arrays with one for each run
+    constants: dict[str, Any]  # the function has them as they are
+    others: dict[str, Any]  # what is for something else
+
+
+def _signature(fun: Callable[..., Any], count: int) -> list[inspect.Parameter]:
+    """What comes behind t and y, where there are so many; what can only be given by name stays as it is."""
+    found: list[inspect.Parameter] = []
+    for p in list(inspect.signature(getattr(fun, "py_func", fun)).parameters.values())[2:]:
+        if p.kind is p.VAR_POSITIONAL:
+            found += [p.replace(name=f"{p.name}{i}", kind=p.POSITIONAL_ONLY) for i in range(count - len(found))]
+        elif p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            found.append(p)
     return found
 
 
-def arguments(fun: Callable[..., Any], args: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Values of the function's parameters by name, and what of `params` is for something else."""
-    names = [p.name for p in _signature(fun)]
-    if isinstance(args, dict):
-        given = dict(args)
-    else:
-        given = dict(zip(names, () if args is None else args))
-        if args is not None and len(args) > len(names):
-            raise TypeError(f"the function takes {len(names)} parameters, args has {len(args)}")
+def _is_number(name: str, value: Any) -> bool:
+    if np.iscomplexobj(value):
+        raise TypeError(f"{name} is complex, not a real number")
+    return not isinstance(value, str) and hasattr(value, "__float__") and np.ndim(value) == 0
+
+
+def arguments(fun: Callable[..., Any], args: Any, params: dict[str, Any]) -> Arguments:
+    """What a function is called with. By name an array has a value for each run; in a tuple, and as a default, it is
+    the same in all."""
+    by_name = isinstance(args, dict)
+    try:
+        values = [] if args is None or by_name else list(args)
+    except TypeError:
+        raise TypeError(f"args is a tuple, as in args=({args!r},)") from None
+    signature = _signature(fun, len(values))
+    names = [p.name for p in signature]
+    if len(values) > len(names):
+        raise TypeError(f"the function takes {len(names)} parameters, args has {len(values)}")
+    named = {**(args if by_name else {}), **{k: v for k, v in params.items() if k in names}}
+    given = {p.name: p.default for p in signature} | dict(zip(names, values)) | named
     for name in given:
         if name not in names:
             raise TypeError(f"the function has no parameter {name!r}")
-    given |= {k: v for k, v in params.items() if k in names}
-    return given, {k: v for k, v in params.items() if k not in names}
+    for name, value in given.items():
+        if value is inspect.Parameter.empty:
+            raise TypeError(f"a value is needed for the parameter {name!r}")
+    numbers = {k: v for k, v in given.items() if _is_number(k, v) or k in named and np.ndim(v)}
+    return Arguments(names, numbers, {k: v for k, v in given.items() if k not in numbers},
+                     {k: v for k, v in params.items() if k not in names})
 
 
-def _parameters(fun: Callable[..., Any], args: Any) -> dict[str, float]:
-    """Names and values of parameters; of an array the middle."""
-    given, _ = arguments(fun, args, {})
-    values: dict[str, float] = {}
-    for p in _signature(fun):
-        value = given.get(p.name, p.default)
-        if value is p.empty:
-            raise TypeError(f"a value is needed for the parameter {p.name!r}")
-        if np.iscomplexobj(value):
-            raise TypeError(f"{p.name} is complex, not a real number")
-        numbers = np.asarray(value, dtype=float).ravel()
-        if not numbers.size:
-            raise ValueError(f"there is no value of {p.name!r}")
-        values[p.name] = float(numbers[numbers.size // 2])
-    return values
+def _number(name: str, value: Any) -> float:
+    """Of an array the one in the middle."""
+    numbers = np.asarray(value, dtype=float).ravel()
+    if not numbers.size:
+        raise ValueError(f"there is no value of {name!r}")
+    number = float(numbers[numbers.size // 2])
+    if not np.ndim(value) and not math.isfinite(number):
+        raise ValueError(f"{name} is {number}, not a finite number")
+    return number
 
 
-def _roots(result: Any, size: int, fun: Any) -> list[Any]:
+def _roots(result: Any, size: int, fun: Any, given: Arguments) -> list[Any]:
     flat = list(_array(result).ravel())
-    if len(flat) != size or any(not _is_value(v) for v in flat):
-        raise TraceError(f"{getattr(fun, '__name__', fun)} gives {len(flat)} derivatives of {size} states")
-    return flat
+    if len(flat) == size and all(_is_value(v) for v in flat):
+        return flat
+    arrays = [k for k, v in given.constants.items() if isinstance(v, (np.ndarray, list, tuple))]
+    hint = f"; an array with a value for each run is given by name: args={{{arrays[0]!r}: ...}}" if arrays else ""
+    raise TraceError(f"{getattr(fun, '__name__', fun)} gives {len(flat)} derivatives of {size} states{hint}")
 
 
-def _compare(model: Model, fun: Any, size: int, parameters: dict[str, float]) -> None:
-    """The model against the function itself, at eight points."""
+def _compare(model: Model, fun: Any, size: int, arguments: Sequence[Any], y0: np.ndarray) -> None:
+    """The model against the function itself, at eight points, or where a run begins when it has no value there."""
     rng = np.random.default_rng(8)
     points = [(0.0, np.zeros(size)), (1.0, np.ones(size))]
     points += [(float(rng.uniform(-3, 3)), rng.uniform(-2, 2, size)) for _ in range(6)]
-    for t, y in points:
-        with np.errstate(all="ignore"):
-            try:
-                want = np.asarray(fun(t, y.copy(), *parameters.values()), dtype=float).ravel()
-            except (ValueError, ZeroDivisionError, OverflowError, FloatingPointError):
-                continue  # math's functions raise where NumPy's give NaN
-            got = model.rhs(t, y.tolist())
-            near = np.abs(np.subtract(got, want)) <= 1e-10 * np.maximum(np.abs(want), np.abs(got)) + 1e-300
-            same = near | np.equal(got, want) | (np.isnan(got) & np.isnan(want))
-        if not same.all():
-            i = int(np.argmin(same))
-            raise TraceError(
-                f"the traced model differs from {getattr(fun, '__name__', fun)}: at t={t}, y={y.tolist()} "
-                f"derivative {i} is {got[i]!r}, not {want[i]!r}; does it depend on something that changes?"
-            )
+    if any([_is_same(model, fun, t, y, arguments) for t, y in points]) or not y0.size:
+        return
+    if not _is_same(model, fun, 0.0, np.array(y0, dtype=float), arguments):
+        raise TraceError(f"{getattr(fun, '__name__', fun)} raises an error wherever it is tried, and where a run begins")
+
+
+def _is_same(model: Model, fun: Any, t: float, y: np.ndarray, arguments: Sequence[Any]) -> bool:
+    """False where the function raises an error."""
+    with np.errstate(all="ignore"):
+        try:
+            want = np.asarray(fun(t, y.copy(), *arguments), dtype=float).ravel()
+        except (ValueError, ZeroDivisionError, OverflowError, FloatingPointError):
+            return False  # math's functions raise where NumPy's give NaN
+        got = model.rhs(t, y.tolist())
+        near = np.abs(np.subtract(got, want)) <= 1e-10 * np.maximum(np.abs(want), np.abs(got)) + 1e-300
+        same = near | np.equal(got, want) | (np.isnan(got) & np.isnan(want))
+    if not same.all():
+        i = int(np.argmin(same))
+        raise TraceError(
+            f"the traced model differs from {getattr(fun, '__name__', fun)}: at t={t}, y={y.tolist()} "
+            f"derivative {i} is {got[i]!r}, not {want[i]!r}; does it depend on something that changes?"
+        )
+    return True

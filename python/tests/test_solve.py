@@ -491,7 +491,7 @@ class Refusals(unittest.TestCase):
         self.refused(shoal.ModelError, "method", LORENZ, (0, 1), method="nosuch")
         self.refused(shoal.FileError, "nosuch.ode", "nosuch.ode", (0, 1))
         self.refused(TypeError, "args", LORENZ, (0, 1), args=(1,))
-        self.refused(TypeError, "numbers", decay, (0, 1), [1], args=(np.ones(3),))
+        self.refused(TypeError, "given by name", decay, (0, 1), [1], args=(np.ones(3),))
         self.refused(TypeError, "complex", decay, (0, 1), [1 + 1j], args=(1,))
         self.refused(TypeError, "complex", decay, (0, 1), [1], args={"k": np.array([1, 1j])})
         self.refused(TypeError, "complex", decay, (0, 1), [1], args=(np.array(1j),))
@@ -502,6 +502,22 @@ class Refusals(unittest.TestCase):
         e = self.refused(shoal.ModelError, "^", "x' = y +\ny' = zz\n", (0, 1))
         self.assertEqual([(m[0], m[3]) for m in e.messages], [("error", 1), ("error", 2)])
         self.assertIsInstance(e, ValueError)
+
+    def test_words_of_scipy(self):
+        decay = lambda t, y: -y
+        for more, error, what in (
+                ({"t_eval": [0, 0.1, 0.30000000000000004]}, ValueError, "t_eval has 0.30000000000000004.*outside of t_span"),
+                ({"y0": [np.nan]}, ValueError, "is nan, not a finite number"), ({"y0": []}, ValueError, "y0 is empty"),
+                ({"y0": [1j]}, TypeError, "y0 is an array of complex128"), ({"jac": -np.eye(2)}, TypeError, "jac is not supported"),
+                ({"jac": np.zeros((1, 1))}, TypeError, "jac is not supported"), ({"method": 5}, TypeError, "a method is a name")):
+            with self.assertRaisesRegex(error, what):
+                shoal.solve_ivp(decay, (0, 0.3), **{"y0": [1.0], **more})
+
+        class DOP853:  # as scipy.integrate has it
+            pass
+
+        one, other = (shoal.solve_ivp(decay, (0, 1), [1], m, jac=None, dense_output=False) for m in (DOP853, "DOP853"))
+        np.testing.assert_array_equal(one.y, other.y)
 
     def test_lsoda_is_a_note(self):
         with self.assertWarnsRegex(UserWarning, "LSODA"):

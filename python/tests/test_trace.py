@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tracing: what is traced is what the function computes, and what cannot be is refused by line."""
 
+import functools
 import math
 import unittest
 from math import exp
@@ -185,7 +186,96 @@ class Refused(unittest.TestCase):
         self.refused(Changing(), 1, "differs")
         self.refused(lambda t, y: [y[0], y[0], y[0]], 2, "3 derivatives of 2")
         self.refused(lambda t, y: [y[0] * np.inf], 1, "inf")
-        self.refused(lambda t, y, *args: [y[0]], 1, "*args")
+        self.refused(lambda t, y: [max(y, 2 * y)[0]], 2, "traced")
+        self.refused(lambda t, y: [y[0] * np.interp(t, [0, 1], [1, 2])], 1, "np.interp", "drivers=")
+        with self.assertRaisesRegex(shoal.TraceError, "raises an error wherever"):
+            shoal.solve_ivp(raises, (0, 1), [3.0])
+
+
+def raises(t, y):
+    if np.ndim(y) and type(y) is np.ndarray:
+        raise ValueError("always")
+    return -y
+
+
+class Model:
+    rate = np.array([1.0, 2.0])
+
+    def method(self, t, y):
+        return -self.rate * y
+
+    @classmethod
+    def of_class(cls, t, y, k):
+        return -k * cls.rate * y
+
+
+def several(t, y, *p):
+    a, b = p
+    return [-a * y[0], -b * y[1]]
+
+
+def two(t, y, a, b):
+    return [-a * y[0], -b * y[1]]
+
+
+class Arguments(unittest.TestCase):
+    """Whatever a function may be called with gives the derivatives that it has."""
+
+    def check(self, fun, args=None, names=()):
+        model = shoal.trace(fun, 2, args=args)
+        self.assertEqual(tuple(model.renamed), names)
+        given = () if args is None else tuple(args.values()) if isinstance(args, dict) else tuple(args)
+        y = np.array([0.7, -1.3])
+        np.testing.assert_allclose(model.rhs(0.4, y.tolist()), fun(0.4, y, *given), rtol=1e-12)
+
+    def test_arrays_are_constants(self):
+        w, a = np.array([1.0, 2.0]), np.array([[0.5, 1], [-1, 0.25]])
+        self.check(lambda t, y, w: -w * y, (w,))
+        self.check(lambda t, y, w: -w * y, (w.astype(np.float32),))
+        self.check(lambda t, y, a: a @ y, (a,))
+        self.check(lambda t, y, a: np.dot(a, y), (a.tolist(),))
+        self.check(lambda t, y, k, w: [-k * w[0] * y[0], w[1] * y[1]], (3.0, [1, 2]), ("k",))
+        self.check(lambda t, y, w=np.array([1.0, 2.0]): -w * y)  # the middle of it is no rate
+        self.check(lambda t, y, w=[1.0, 2.0], k=2.0: [-w[0] * y[0], k * y[1]], None, ("k",))
+        with self.assertRaisesRegex(shoal.TraceError, "gives 5 derivatives of 2 states.*args={'k': ...}"):
+            shoal.trace(lambda t, y, k: -k * y[0], 2, args=(np.arange(5.0),))
+
+    def test_others_are_constants(self):
+        self.check(lambda t, y, mode: -y if mode == "decay" else y, ("decay",))
+        self.check(lambda t, y, mode: -y if mode == "decay" else y, {"mode": "grow"})
+        self.check(lambda t, y, c: -y if c is None else c * y, (None,))
+        self.check(lambda t, y, c=None: -y if c is None else c * y)
+        self.check(lambda t, y, f: f(t) - y, (np.sin,))
+        self.check(lambda t, y, f: f(t) - y, (lambda t: np.exp(-t),))
+        self.check(lambda t, y, p: -p["a"] * y, ({"a": 2.0},))
+
+    def test_whole_numbers(self):
+        self.check(lambda t, y, k: -k * y, (3,), ("k",))
+        self.check(lambda t, y, n: sum(y**i for i in range(n)), (3,))
+        self.check(lambda t, y, on: -y if on else y, (True,))
+        self.check(lambda t, y, n, k: -k * y[::-1] if n > 2 else y, (np.int64(3), 0.5), ("k",))
+        with self.assertRaisesRegex(shoal.TraceError, "np.where"):
+            shoal.trace(lambda t, y, n: -y if y[0] > n else y, 2, args=(3,))
+
+    def test_ways_to_take_them(self):
+        self.check(several, (2.0, 3), ("p0", "p1"))
+        self.check(lambda t, y, *p: -y)
+        self.check(lambda t, y, **p: -y)
+        self.check(lambda t, y, *, k=3.0: -k * y)
+        self.check(functools.partial(two, b=1.5), (2.0,), ("a",))
+        self.check(functools.partial(two, a=0.5, b=1.5))
+        self.check(Model().method)
+        self.check(Model.of_class, (2.0,), ("k",))
+        self.check(lambda t, y: [max(y[0], 0.2, y[1]), min([y[1], t])])
+        self.check(lambda t, y: [max(1, 2) * y[0], y[1]])
+
+    def test_what_is_wrong(self):
+        for args, what in ((2.0, r"args is a tuple, as in args=\(2.0,\)"), ((1, 2, 3), "takes 2 parameters, args has 3"),
+                           ((1.0,), "needed for the parameter 'b'"), ({"c": 1}, "no parameter 'c'"), ((1j, 2), "a is complex")):
+            with self.assertRaisesRegex(TypeError, what):
+                shoal.trace(two, 2, args=args)
+        with self.assertRaisesRegex(ValueError, "a is nan, not a finite number"):
+            shoal.trace(two, 2, args=(np.nan, 1))
 
 
 if __name__ == "__main__":
