@@ -221,13 +221,17 @@ INLINE mask finite_all(const SPACE real *y) {
     return r_eq(s, R(0));
 }
 
+// Where stages are written out, a CPU sums them state by state, which needs fewer registers at a
+// time. The compiler of a device finds its own order, and has a branch less for each state and
+// stage to think about when they are summed stage by stage: that takes up to a quarter less time.
+#define STATE_BY_STATE (UNROLL_STAGES && !THREADS)
+
 // Sets out to base plus scale times the sum of the weighted stages, or without a base to that
 // alone. Stages are summed before they are added to the state, which is rounded once that way.
-// Weights are relative to the first that is not 0, which is part of the scale. An array that is
-// indexed would be drawn out of the registers, so stages that are written out come as they are.
+// Weights are relative to the first that is not 0, which is part of the scale.
 INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE elem *weights,
                        real scale, int count, SPACE real *out) {
-#if UNROLL_STAGES
+#if STATE_BY_STATE
     STATES(j, 0) {
         real sum = R(0);
         int begun = 0;
@@ -241,7 +245,7 @@ INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE e
     }
 #else
     int begun = 0;
-    ROLL for (int q = 0; q < count; q++) {
+    STAGE_LOOP(q, count) {
         if (weights[q] == 0)
             continue;
         real weight = R(weights[q]);

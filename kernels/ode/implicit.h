@@ -95,10 +95,10 @@ INLINE real stage_sum_at(real sum, const struct trial *s, const TABLE elem *weig
 // Adds the sum of the weighted stages to out.
 INLINE void stage_sum(const struct trial *s, const TABLE elem *weights, int count,
                       SPACE real *out) {
-#if UNROLL_STAGES
+#if STATE_BY_STATE
     STATES(j, 0) out[j] = stage_sum_at(out[j], s, weights, count, j);
 #else
-    ROLL for (int q = 0; q < count; q++) {
+    STAGE_LOOP(q, count) {
         real weight = R(weights[q]);
         if (weights[q] != 0)
             STATES(j, 0) out[j] = r_fma(weight, s->k[q][j], out[j]);

@@ -79,7 +79,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 #endif
 
 #if ADAPTIVE
-#if UNROLL_STAGES
+#if STATE_BY_STATE || (UNROLL_STAGES && STAGES > 11) // else that many take more registers
 INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j) {
     real e = R(0);
     int first = 1;
@@ -94,10 +94,10 @@ INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j)
 #define WEIGHTED(name, weights, place)
 #define WEIGHTED_AT(name, weights, j) rk_weighted(s, weights, j)
 #else
-// This is done for all states at once, so that a weight is read once.
+// This is done for all states at once, so that a weight is read and looked at once.
 INLINE void rk_weighted_all(const struct trial *s, const TABLE elem *weights, SPACE real *e) {
     STATES(j, 0) e[j] = R(0);
-    ROLL for (int q = 0; q < STAGES; q++) {
+    STAGE_LOOP(q, STAGES) {
         if (COUNTS_IN_ERROR(q, weights))
             STATES(j, 0) e[j] = r_fma(s->k[q][j], R(weights[q]), e[j]);
     }
