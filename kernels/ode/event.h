@@ -666,6 +666,9 @@ INLINE u32 event_start(const struct shoal_args *a, struct group *g) {
 #endif
 }
 
+// All but that lane. Memory that a worker begins with has bits beyond the last.
+INLINE u32 event_others(u32 lanes, int i) { return lanes & ((2u << (W - 1)) - 1) & ~(1u << i); }
+
 INLINE void event_copy(struct event_state *to, int i, const struct event_state *from, int j) {
     T_COPY(to->at, i, from->at, j);
 #if RECORDS
@@ -677,9 +680,9 @@ INLINE void event_copy(struct event_state *to, int i, const struct event_state *
         LANE(to->side[e], i) = LANE(from->side[e], j);
         LANE(to->from[e], i) = LANE(from->from[e], j);
         LANE(to->noise[e], i) = LANE(from->noise[e], j);
-        to->due[e] &= ~(1u << i);
-        to->met[e] &= ~(1u << i);
-        to->stuck[e] &= ~(1u << i);
+        to->due[e] = event_others(to->due[e], i);
+        to->met[e] = event_others(to->met[e], i);
+        to->stuck[e] = event_others(to->stuck[e], i);
         T_COPY(to->last[e], i, from->last[e], j);
         to->streak[e][i] = from->streak[e][j];
     }
