@@ -31,8 +31,10 @@ def _grid_of(keys: dict[str, np.ndarray], rows: int) -> list[tuple[str, int]] | 
     left = rows
     for name in sorted(keys, key=lambda name: -block(keys[name])):
         inner = block(keys[name])
+        if not inner:  # not a number
+            return None
         length = left // inner if inner < left else 1
-        grid = keys[name].reshape(-1, length, inner) if inner and rows % (length * inner) == 0 else None
+        grid = keys[name].reshape(-1, length, inner) if rows % (length * inner) == 0 else None
         if grid is None or length * inner != left or np.any(grid != grid[:1, :, :1]):
             return None
         axes.append((name, length))

@@ -76,6 +76,10 @@ def _host_array(name: str, value: Any) -> np.ndarray:
         if kind not in (1, 3):  # ordinary and pinned memory of the host
             raise TypeError(f"{name} is an array on a GPU; copy it to the host first")
         value = np.from_dlpack(value)
+    if value is None:
+        raise TypeError(f"{name} is None, not a number")
+    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.any(getattr(value, "mask", False)):
+        raise TypeError(f"{name} has values that are masked")
     array = np.asarray(value)
     if array.dtype.kind not in "fiubO":
         raise TypeError(f"{name} is an array of {array.dtype}, not of real numbers")
@@ -569,6 +573,8 @@ class _Problem:
         self._initial(y0)
         for line in lines:
             self.model = self.model.event(line)
+        if not isinstance(drivers, (Mapping, type(None))):
+            raise TypeError("drivers is a dict: {'u': (t, values)}")
         for name, signal in (drivers or {}).items():
             self.model = _driven(self.model, name, signal)
         # A batch may vary what is not folded into the kernel.

@@ -389,6 +389,14 @@ class Batches(unittest.TestCase):
             r.save(place + "/o.npz")
             self.assertEqual(shoal.load(place + "/o.npz")["_arm"].tolist(), r["_arm"].tolist())
 
+    def test_groups_of_no_number(self):
+        s = shoal.Solver("x'=-a*x\npar a=1\ninit x=1\n", (0, 1), reduce="mean", by="a")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", shoal.FailedRuns)
+            self.assertEqual(s(a=np.array([np.nan, 1.0]))["x.n"].tolist(), [0, 1])
+        with self.assertRaisesRegex(TypeError, "a is None"):
+            s(a=None)
+
     def test_words_of_batch_files(self):
         """As the command line has them: in each run, and of groups, with those that have no run."""
         text = "x'=-k*x+s\ninit x=1\npar k=1,s=0\n"
@@ -509,7 +517,9 @@ class Refusals(unittest.TestCase):
                 ({"t_eval": [0, 0.1, 0.30000000000000004]}, ValueError, "t_eval has 0.30000000000000004.*outside of t_span"),
                 ({"y0": [np.nan]}, ValueError, "is nan, not a finite number"), ({"y0": []}, ValueError, "y0 is empty"),
                 ({"y0": [1j]}, TypeError, "y0 is an array of complex128"), ({"jac": -np.eye(2)}, TypeError, "jac is not supported"),
-                ({"jac": np.zeros((1, 1))}, TypeError, "jac is not supported"), ({"method": 5}, TypeError, "a method is a name")):
+                ({"jac": np.zeros((1, 1))}, TypeError, "jac is not supported"), ({"y0": np.ma.array([1.0], mask=[1])}, TypeError, "masked"),
+                ({"drivers": [1]}, TypeError, "drivers is a dict"), ({"params": {"y0": None}, "y0": None}, TypeError, "needs y0"),
+                ({"method": 5}, TypeError, "a method is a name")):
             with self.assertRaisesRegex(error, what):
                 shoal.solve_ivp(decay, (0, 0.3), **{"y0": [1.0], **more})
 
