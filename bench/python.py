@@ -2,10 +2,11 @@
 """The Python package against what else a Python user would take: `make bench-python`.
 
 Each tool runs each job in processes of its own, which find no kernel: from the start of Python to
-the first results, the shortest of later runs of a process, and the true error of the final states
-against SciPy's DOP853 (Lorenz) or Radau (HIRES) at 1e-12. Tools take turns, and the shortest time of
-each counts, as others may use the machine. Jobs of tools that take too long are done for fewer
-trajectories and scaled, which the table says. Tools that are not installed are left out.
+the first results, the shortest of later runs of a process, the processor time of all its threads,
+and the true error of the final states against SciPy's DOP853 (Lorenz) or Radau (HIRES) at 1e-12.
+Tools take turns, and the least time of each counts, as others may use the machine. Jobs of tools
+that take too long are done for fewer trajectories and scaled, which the table says. Tools that are
+not installed are left out.
 
 Before that, what Python adds to the same calls in C (bench/python.c), by processes of both in turn.
 """
@@ -127,12 +128,12 @@ TOOLS = {
 
 
 def warm(run, count):
-    """The shortest run of some seconds: compilers of other threads are done by then."""
-    best, end = np.inf, time.perf_counter() + WARM_S
+    """The shortest run of some seconds, and the least processor time: compilers of other threads are done by then."""
+    best, end = np.full(2, np.inf), time.perf_counter() + WARM_S
     while time.perf_counter() < end:
-        begin = time.perf_counter()
+        begin = np.array([time.perf_counter(), time.process_time()])
         run(count)
-        best = min(best, time.perf_counter() - begin)
+        best = np.minimum(best, [time.perf_counter(), time.process_time()] - begin)
     return best
 
 
@@ -142,9 +143,9 @@ def one(tool, job):
     run, count = make(job), most[job]
     first = run(min(count, 1000))
     first_s = time.time() - float(os.environ["SHOAL_BENCH_BEGIN"])
-    second_s = warm(run, count) if float(os.environ["SHOAL_BENCH_WARM"]) else np.inf
+    second_s, cpu_s = warm(run, count) if float(os.environ["SHOAL_BENCH_WARM"]) else (np.inf, np.inf)
     step = max(len(first) // CHECKED, 1)
-    print(json.dumps({"first_s": first_s, "second_s": second_s, "count": count, "step": step,
+    print(json.dumps({"first_s": first_s, "second_s": second_s, "cpu_s": cpu_s, "count": count, "step": step,
                       "y": first[::step][:CHECKED].tolist()}))
 
 
@@ -215,7 +216,7 @@ def measure(job):
                 continue
             r = process(tool, job, is_warm=turn == 0 or best["second_s"] < 1)
             if r and best:
-                r = {**r, **{k: min(r[k], best[k]) for k in ("first_s", "second_s")}}
+                r = {**r, **{k: min(r[k], best[k]) for k in ("first_s", "second_s", "cpu_s")}}
             if r:
                 found[tool] = r
     return found
@@ -232,12 +233,15 @@ def main():
             y = np.array(r["y"])
             error = np.sqrt(np.mean(((y - want[: len(y)]) / (1 + np.abs(want[: len(y)]))) ** 2))
             total = JOBS[job][1].size
-            rows.append((job, tool, r["first_s"], r["second_s"] * total / r["count"], r["count"], error))
-    print("| job | tool | first results (up to 1,000), new process | all results, warm | done for | error |\n|---|---|---|---|---|---|")
-    ours = {job: s for job, tool, _, s, _, _ in rows if tool == "shoal"}
-    for job, tool, first, second, count, error in rows:
-        beside = "" if tool == "shoal" else f" ({second / ours[job]:.0f}x)" if job in ours else ""
-        print(f"| {job}, {JOBS[job][1].size:,} trajectories | {tool} | {first:.2f} s | {second:.3g} s{beside} | {count:,} | {error:.1e} |")
+            scale = total / r["count"]
+            rows.append((job, tool, r["first_s"], r["second_s"] * scale, r["cpu_s"] * scale, r["count"], error))
+    print("| job | tool | first results (up to 1,000), new process | all results, warm | processor time | done for | error |")
+    print("|---|---|---|---|---|---|---|")
+    ours = {row[0]: row[4] for row in rows if row[1] == "shoal"}
+    for job, tool, first, second, cpu, count, error in rows:
+        beside = f" ({cpu / ours[job]:.0f}x)" if job in ours and tool != "shoal" else ""
+        print(f"| {job}, {JOBS[job][1].size:,} trajectories | {tool} | {first:.2f} s | {second:.3g} s | {cpu:.3g} s{beside} | "
+              f"{count:,} | {error:.1e} |")
 
 
 if __name__ == "__main__":
