@@ -123,9 +123,9 @@ TEST(soon_warm_and_fork) {
     made_free(&m);
 }
 
-// Runs until no kernel is a hurried one, for ten seconds.
+// Runs until no kernel is a hurried one, for a minute at most.
 static bool becomes_fast(const struct made *m, shoal_solver *s) {
-    for (int i = 0; i < 100 && runner_is_hurried(&s->runner); i++) {
+    for (int i = 0; i < 600 && runner_is_hurried(&s->runner); i++) {
         usleep(100000);
         shoal_result_free(rows_of(m, s));
     }

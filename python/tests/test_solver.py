@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -331,20 +332,34 @@ class Elsewhere(unittest.TestCase):
 
 class Soon(unittest.TestCase):
     CODE = """
-import numpy as np, shoal
+import sys, time, numpy as np, shoal
 def vdp(t, y, mu):
     return [y[1], mu*(1 - y[0]**2)*y[1] - y[0]]
-r = shoal.solve_ivp(vdp, (0, 500), [2.0, 0.0], args={"mu": np.linspace(1, 600, 40)}, device="cpu")
-print(len(shoal.cache.kernels()), r.y.tobytes().hex())
+mu = np.linspace(1, 600, 40)
+s = shoal.Solver(vdp, (0, 500), [2.0, 0.0], args={"mu": mu[20]}, device="cpu")
+if "warm" in sys.argv:
+    s.warm(mu=mu)
+print(s(mu=mu).y.tobytes().hex(), len(shoal.cache.kernels()), time.time())
 """
 
+    def run_it(self, cache, *words):
+        p = subprocess.run([sys.executable, "-c", self.CODE, *words], env={**os.environ, "SHOAL_CACHE_DIR": cache},
+                           text=True, capture_output=True, check=True)
+        bits, kernels, end = p.stdout.split()
+        return bits, int(kernels), time.time() - float(end)
+
     def test_a_process_leaves_the_fast_kernels(self):
-        """It begins with kernels that were compiled in a hurry; the next process has the others, and the same bits."""
+        """It begins with kernels that were compiled in a hurry; the next process has the others, and the same bits.
+        It waits for them, but not longer than two seconds."""
         with tempfile.TemporaryDirectory() as cache:
-            said = [subprocess.run([sys.executable, "-c", self.CODE], env={**os.environ, "SHOAL_CACHE_DIR": cache},
-                                   text=True, capture_output=True, check=True).stdout.split() for _ in range(2)]
-        self.assertEqual([int(s[0]) for s in said], [2, 4])
-        self.assertEqual(said[0][1], said[1][1])
+            first, kernels, waited = self.run_it(cache)
+            self.assertGreaterEqual(kernels, 2)
+            second, kernels, _ = self.run_it(cache)
+            self.assertTrue(kernels == 4 or waited > 1.9, waited)
+            third, kernels, _ = self.run_it(cache, "warm")
+            self.assertGreaterEqual(kernels, 4)  # with the one for rows that both methods lose
+        self.assertEqual(first, second)
+        self.assertEqual(first, third)
 
 
 class Packages(unittest.TestCase):
