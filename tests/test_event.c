@@ -749,3 +749,64 @@ TEST(event_that_stays_at_its_boundary) {
           "event e when x+y>1 : n=n+1, x=x-0.5, y=y+0.5\n@ t1=3\n",
           1);
 }
+
+// With boundaries at which rounding goes this way and that.
+static void fires_for_all(const char *text, double times) {
+    static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.07", "method=rodas5p",
+                                      "method=vern7"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct solved s = solve(text, "p=lin:0.31:0.93:97", "%s", how[i]);
+        for (uint64_t row = 0; row < s.rows; row++)
+            CHECK_MSG(s.status[row] == SHOAL_STATUS_ok && solved_last(&s, 0, row) == times,
+                      "%s, row %d, %s: %g times, not %g", text, (int)row, how[i],
+                      solved_last(&s, 0, row), times);
+        solved_free(&s);
+    }
+}
+
+// What its own action leaves as it was has happened.
+TEST(event_whose_action_changes_nothing) {
+    fires_for_all("par p=1,ready=0\ninit n=0,x=0\nn'=0\nx'=1\n"
+                  "event e when x>p : n=n+1, x=if(ready>0)then(0)else(x)\n@ t1=2\n",
+                  1);
+    fires_for_all("par p=1\ninit n=0,x=0,y=0\nn'=0\nx'=1\ny'=1\n"
+                  "event e when x>p : n=n+1, x=y\n@ t1=2\n",
+                  1);
+    fires_for_all("par p=1,q=1\ninit n=0,x=0\nn'=0\nx'=1\nevent s at 0 : q=p\n"
+                  "event e when x>p : n=n+1, p=q\n@ t1=2\n",
+                  1);
+}
+
+// Two at one time, of which the first makes the condition of the second false: it may turn again.
+TEST(event_that_the_one_before_it_turns_back) {
+    fires_for_all("par p=1\ninit n=0,x=0,z=0\nn'=0\nx'=1\nz'=0\nevent a when x>p : z=5\n"
+                  "event b when x>p and z<1 : n=n+1\nevent c at 1.5 : z=0\n@ t1=2\n",
+                  2);
+}
+
+// What is reset at a boundary was not beyond it.
+TEST(event_of_the_other_side_of_a_boundary) {
+    fires_for_all("par p=1\ninit n=0,v=0\nn'=0\nv'=1\nevent spike when v>p : v=0\n"
+                  "event below when v<p : n=n+1\n@ t1=4\n",
+                  0);
+    fires_for_all("par p=1,w=1\ninit n=0,v=0\nn'=0\nv'=w\nevent back when v>p : w=-w\n"
+                  "event below when v<=p : n=n+1\n@ t1=4\n",
+                  0);
+    fires_for_all("par p=1\ninit n=0,x=2,z=1\nn'=0\nx'=1\nz'=-1\nevent low when z<p : x=z\n"
+                  "event b when x-p falling : n=n+1\n@ t1=2\n",
+                  0);
+}
+
+// One that another turns right after it acted acts again, and is then where that leaves it.
+TEST(event_that_is_turned_behind_its_back) {
+    fires_for_all("par p=1\ninit n=0,y=0\nn'=0\ny'=p\nevent e when y-p : n=n+1, y=y+p\n"
+                  "event f when y>1.9*p : y=-y\n@ t1=4\n",
+                  4);
+}
+
+// A condition that another event puts onto its boundary is false there.
+TEST(event_put_onto_its_boundary) {
+    fires_for_all("par p=1\ninit n=0,x=0\nn'=0\nx'=2*p\nevent e when x>p : n=n+1\n"
+                  "event put every 1 from 1 : x=p\n@ t1=2.5\n",
+                  3);
+}

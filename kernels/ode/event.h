@@ -84,6 +84,19 @@ INLINE void event_look(const struct group *g, real t, const SPACE real *y, real 
     }
 }
 
+// How near to their boundaries events are at moments that are meant to be one: what is nearer when
+// something acts has not crossed yet, for all that is known.
+INLINE void event_doubt(const struct shoal_args *a, const struct group *g, treal t,
+                        const SPACE real *y, real *doubt) {
+    real way[WHENS + TOUCHES];
+    event_ways(g, t_real(t), y, way);
+    WHEN_LOOP(e) {
+        real near = event_shortest(a, t) * R(EVENT_TOGETHER) + event_close(a, t);
+        near = near * r_abs(way[e]);
+        doubt[e] = select(r_eq(near, near), near, R(0));
+    }
+}
+
 // Where a step ends: what kept signs from speaking is over once it is left behind.
 INLINE void event_settle(struct group *g, int e, real zero, real sign, u32 lanes) {
     mask some = m_of_lanes(lanes);
@@ -132,6 +145,7 @@ struct event_bracket {
     real under, over; // how far from the turn they are, 0 or less and more, halved now and then
     real side[WHENS]; // at `low`
     u32 due[WHENS];   // lanes in which it turned
+    u32 met[WHENS];   // those in which it had not at the beginning of the step
     u32 found;        // lanes that have one
 };
 
@@ -228,6 +242,7 @@ INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE rea
     event_state_at(g, s, b->low, m_of_lanes(0), y);
     event_look(g, t_at(g->x.t, b->low * s->h), y, zero, sign);
     b->under = event_beyond(b, zero);
+    WHEN_LOOP(e) b->met[e] = ~m_lanes(event_turned(e, b->side[e], sign[e]));
     // What has turned by the end of the shortest step is not looked for any closer.
     mask at_once = m_and(r_eq(b->low, R(0)), r_lt(reach, b->high));
     u32 done = m_lanes(at_once) & b->found;
@@ -283,6 +298,7 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
     g->event.at = t_select(found, at, g->event.at);
     WHEN_LOOP(e) {
         g->event.due[e] |= b.due[e] & b.found;
+        g->event.met[e] = (g->event.met[e] & ~b.found) | (b.met[e] & b.found);
         g->event.from[e] = select(found, b.side[e], g->event.from[e]);
     }
     return t_select(found, at, s->t_new);
@@ -432,9 +448,11 @@ INLINE u32 event_act(const struct shoal_args *a, struct group *g, int e, treal t
 // What event e remembers after it acted in the lanes. Where its function was not changed it is
 // still on its boundary, and whether it goes on to the side it turned to or back says which side it
 // is on. That way one that is turned back and does not get away from its boundary fires again, and
-// so does one that is put onto it, which shows a cascade without end.
+// so does one that is put onto it, which shows a cascade without end. `touch` is 0 where its own
+// action leaves its function as it goes.
 INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, treal t,
-                           const SPACE real *y, real before, real after, real now, u32 lanes) {
+                           const SPACE real *y, real before, real after, real now, real touch,
+                           u32 lanes) {
     mask some = m_of_lanes(lanes);
     real far = when_edges[e] == EVENT_UP     ? R(1)
                : when_edges[e] == EVENT_DOWN ? R(-1)
@@ -448,10 +466,8 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
     mask still = r_le(r_abs(after - before), near), onwards = r_gt(slope * far, R(0));
     // What was not met on the way was turned by something else, and is where it is.
     still = m_and(still, m_of_lanes(g->event.met[e]));
-    if (when_touched[e] == 1)
-        still = m_and(still, r_ne(after, R(0)));
-    else if (when_touched[e]) // nothing put it onto its boundary where it hangs on something else
-        still = m_and(still, m_or(r_ne(after, R(0)), r_eq(way[when_touched[e] - 1], R(0))));
+    if (when_touched[e])
+        still = m_and(still, m_or(r_ne(after, R(0)), r_eq(touch, R(0))));
     if (when_edges[e] == (EVENT_UP | EVENT_DOWN))
         back = select(r_eq(slope, slope), r_sign(slope), R(0));
     real side = select(still, select(onwards, far, -far), select(r_ne(now, R(0)), now, back));
@@ -496,11 +512,21 @@ INLINE mask event_made_true(int e, real before, real now) {
 }
 
 // Those that the actions at this time turned, which did not act themselves; the others' sides.
-INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes, const u32 *fired,
-                        u32 *due) {
-    real zero[WHENS], sign[WHENS];
+// What is near its boundary as it was before, or by rounding, is not turned yet: it goes on from
+// there. A condition that is put exactly there and does not hold is false.
+INLINE u32 event_follow(const struct shoal_args *a, struct group *g, treal t, const SPACE real *y,
+                        u32 lanes, const real *near, const u32 *fired, u32 *due) {
+    real zero[WHENS], sign[WHENS], doubt[WHENS];
     u32 any_due = 0;
     event_look(g, t_real(t), y, zero, sign);
+    event_doubt(a, g, t, y, doubt);
+    WHEN_LOOP(e) {
+        mask put = m_and(r_eq(zero[e], R(0)), r_lt(near[e], R(0)));
+        mask close = r_le(r_abs(zero[e]), r_max(doubt[e], near[e]));
+        if (when_truth[e] != e)
+            sign[e] = select(m_and(put, r_eq(sign[e], R(0))), R(-1), sign[e]);
+        sign[e] = select(m_andnot(close, put), R(0), sign[e]);
+    }
     EVENT_LOOP(e) {
         const int k = event_when[e];
         due[e] = 0;
@@ -517,7 +543,7 @@ INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes
     return any_due;
 }
 #else
-#define event_follow(g, t, y, lanes, fired, due) 0u
+#define event_follow(a, g, t, y, lanes, near, fired, due) 0u
 #endif
 
 #if RECORDS
@@ -562,18 +588,32 @@ INLINE u32 dose_waits(const struct shoal_args *a, const struct group *g, treal t
 #define dose_waits(a, g, t, lanes) 0u
 #endif
 
+#if TOUCHES
+// Before an event acts: whether that leaves its function as it goes.
+INLINE real event_touch(const struct group *g, int k, real t, const SPACE real *y) {
+    real way[WHENS + TOUCHES];
+    if (k < 0 || when_touched[k] < 2)
+        return R(1);
+    event_ways(g, t, y, way);
+    return way[when_touched[k] - 1];
+}
+#endif
+
 // The events in `due` act at t, in the order of the file; `fired` is told which.
 INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
                          const u32 *due, u32 *fired, int start) {
     u32 changed = 0;
 #if WHENS
-    real zero[WHENS], sign[WHENS];
-    event_signs(t_real(t), y, g->p, zero, sign);
+    real before[WHENS], zero[WHENS], sign[WHENS], touch = R(1);
+    event_signs(t_real(t), y, g->p, before, sign);
 #endif
     EVENT_LOOP(e) {
         u32 acts = due[e] & ~g->ended;
         if (!acts)
             continue;
+#if TOUCHES
+        touch = event_touch(g, event_when[e], t_real(t), y);
+#endif
         if (!start)
             event_note(a, g, e, t, y, acts);
         changed |= event_act(a, g, e, t, y, acts);
@@ -582,10 +622,9 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
         summary_fired(g, e, t, acts);
 #if WHENS
         const int k = event_when[e];
-        real was = zero[k < 0 ? 0 : k];
         event_signs(t_real(t), y, g->p, zero, sign);
-        if (k >= 0) {
-            event_remember(a, g, k, t, y, was, zero[k], sign[k], acts);
+        if (k >= 0) { // what others did to it counts, too
+            event_remember(a, g, k, t, y, before[k], zero[k], sign[k], touch, acts);
             event_count(a, g, k, t, acts);
         }
 #endif
@@ -601,10 +640,16 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
                        u32 lanes, u32 *due, int start) {
     u32 fired[EVENTS], changed = 0;
     EVENT_LOOP(e) fired[e] = 0;
+#if WHENS
+    real zero[WHENS], sign[WHENS], near[WHENS];
+    event_signs(t_real(t), y, g->p, zero, sign);
+    event_doubt(a, g, t, y, near);
+    WHEN_LOOP(e) near[e] = select(r_le(r_abs(zero[e]), near[e]), near[e], R(-1));
+#endif
     do {
         changed |= event_act_due(a, g, t, y, due, fired, start);
         changed |= dose_due(a, g, t, y, lanes & ~g->ended);
-    } while (event_follow(g, t, y, lanes & ~g->ended, fired, due));
+    } while (event_follow(a, g, t, y, lanes & ~g->ended, near, fired, due));
     return changed;
 }
 
@@ -706,6 +751,7 @@ INLINE void event_found(const struct shoal_args *a, struct group *g, struct tria
         event_look(g, t_at(g->x.t, part * s->h), y, ahead, next);
         WHEN_LOOP(e) next[e] = select(m_of_lanes(timed), next[e], sign[e]);
     }
+    u32 acting = timed;
     EVENT_LOOP(e) {
         const int k = event_when[e];
         if (k < 0)
@@ -716,8 +762,24 @@ INLINE void event_found(const struct shoal_args *a, struct group *g, struct tria
         due[e] = found | (lanes & m_lanes(turned));
         event_settle(g, k, zero[k], sign[k], lanes & ~due[e]);
         g->event.due[k] &= ~lanes;
-        g->event.met[k] = found | (due[e] & ~m_lanes(event_turned(k, side, sign[k])));
+        u32 ahead = due[e] & ~m_lanes(event_turned(k, side, sign[k]));
+        g->event.met[k] = (g->event.met[k] & (found | ~lanes)) | (ahead & ~found);
         g->event.from[k] = select(m_of_lanes(due[e] & ~found), side, g->event.from[k]);
+        acting |= due[e];
+    }
+    if (acting) {
+        real doubt[WHENS];
+        event_doubt(a, g, s->t_new, s->y1, doubt);
+        WHEN_LOOP(k) {
+            mask near = m_and(m_of_lanes(acting), r_le(r_abs(zero[k]), doubt[k]));
+            sign[k] = select(near, R(0), sign[k]);
+        }
+    }
+    EVENT_LOOP(e) {
+        const int k = event_when[e];
+        if (k < 0)
+            continue;
+        real side = g->event.side[k];
         g->event.side[k] = select(m_of_lanes(lanes & ~due[e]), event_side(side, sign[k]), side);
     }
 }

@@ -2,7 +2,7 @@
 // Events as somebody who watches: their functions and lists, for kernels/ode/event.h.
 //
 // Functions: event_values (what is searched for, then the truth of conditions), event_slopes (of
-// what is searched for, then what their own actions change some of them by), event_times,
+// what is searched for, then whether their own actions change those of some), event_times,
 // event_derive, and for each event event_move_E_K, one after the other. All that an event assigns
 // at once is one move.
 #include "kernel/files.h"

@@ -213,23 +213,61 @@ static bool make_rederived(struct making *k) {
     return true;
 }
 
-// What zero changes by when the event's own actions change what they assign. Of `x>1 and t>2` it is
-// 0 while the time is what it waits for.
+// What actions from `first` on assign to a leaf; the leaf itself where that is nothing.
+static node_id assigned_to(const struct making *k, const struct system_event *v, uint32_t first,
+                           uint32_t count, node_id leaf) {
+    struct node n = k->system->dag.nodes.items[leaf];
+    uint32_t states = k->system->states;
+    for (uint32_t a = first; a < first + count; a++)
+        if (v->target[a] != ACTION_STOP && ((n.leaf == LEAF_STATE && v->target[a] == n.a) ||
+                                            (n.leaf == LEAF_PAR && v->target[a] == states + n.a)))
+            return v->value[a];
+    return leaf;
+}
+
+// `id` as it is after these actions, made of what is before them.
+static node_id after_actions(struct making *k, const struct system_event *v, uint32_t first,
+                             uint32_t count, node_id id) {
+    struct dag *d = &k->system->dag;
+    walk_from(&k->walk, d, id, NULL);
+    walk_sort(&k->walk);
+    arena_spend(k->scratch, k->walk.found.count);
+    vec_reserve(k->scratch, &k->zero, (uint64_t)id + 1);
+    for (uint32_t i = 0; i < k->walk.found.count; i++) {
+        node_id at = k->walk.found.items[i], x[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
+        struct node n = d->nodes.items[at];
+        bool same = true;
+        for (uint32_t q = 0; q < op_operands[n.op]; q++) {
+            x[q] = k->zero.items[node_operand(&n, q)];
+            same &= x[q] == node_operand(&n, q);
+        }
+        k->zero.items[at] = n.op == OP_SYMBOL ? assigned_to(k, v, first, count, at)
+                            : same            ? at
+                                              : dag_op(d, n.op, x[0], x[1], x[2]);
+    }
+    return k->zero.items[id];
+}
+
+// Whether zero, made of what is before the event's own actions, goes another way with them than
+// without. Of `x>1 and t>2` it does not while the time is what it waits for, whatever becomes of x,
+// nor of `x>1 : x=if(ready)then(0)else(x)` where it is not ready.
 static node_id touch_of(struct making *k, const struct system_event *v) {
     const struct system *s = k->system;
     struct dag *d = &k->system->dag;
-    node_id sum = dag_number(d, 0);
-    for (uint32_t a = 0; a < v->actions; a++) {
-        uint32_t to = v->target[a];
-        if (to == ACTION_STOP)
-            continue;
-        if (to >= s->states && s->rederives)
+    node_id after = v->zero;
+    for (uint32_t a = 0; a < v->actions; a++)
+        if (v->target[a] != ACTION_STOP && v->target[a] >= s->states && s->rederives)
             return NODE_NONE;
-        node_id by = to < s->states ? diff_by(k->diff, v->zero, LEAF_STATE, to)
-                                    : diff_by(k->diff, v->zero, LEAF_PAR, to - s->states);
-        sum = dag_op(d, OP_ADD, sum, dag_op(d, OP_ABS, by, NODE_NONE, NODE_NONE), NODE_NONE);
-    }
-    return d->nodes.items[sum].op == OP_NUMBER ? NODE_NONE : sum;
+    for (uint32_t a = v->sequential ? v->actions : 1; a-- > 0;)
+        after = after_actions(k, v, a, v->sequential ? 1 : v->actions, after);
+    node_id slope = slope_of(k, after);
+    if (v->slope == NODE_NONE || slope == NODE_NONE)
+        return NODE_NONE;
+    node_id other = dag_op(d, OP_SUB, slope, v->slope, NODE_NONE);
+    node_id size = dag_op(d, OP_ADD, dag_op(d, OP_ABS, slope, NODE_NONE, NODE_NONE),
+                          dag_op(d, OP_ABS, v->slope, NODE_NONE, NODE_NONE), NODE_NONE);
+    node_id little = dag_op(d, OP_MUL, dag_number(d, 1e-4), size, NODE_NONE);
+    return dag_op(d, OP_LT, little, dag_op(d, OP_ABS, other, NODE_NONE, NODE_NONE), NODE_NONE);
 }
 
 // A function that has become another one by then is judged by its sign alone: its condition still

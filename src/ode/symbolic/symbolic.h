@@ -92,7 +92,7 @@ struct system_event {
     node_id truth; // NODE_NONE: an expression
     node_id slope; // of zero along the solution; NODE_NONE: it depends on algebraic states
     bool touched;  // an action of the event changes what zero is made of
-    node_id touch; // 0 where that is not what zero hangs on; NODE_NONE: it always is
+    node_id touch; // 0 where zero goes on as before all the same; NODE_NONE: it never does
     bool at_start; // it happens at t0 where zero is 0 there
     uint32_t times;
     node_id *time; // [times] of LEAF_PAR and LEAF_DERIVED; as the model has them, or NODE_NONE
