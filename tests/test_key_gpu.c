@@ -155,3 +155,22 @@ TEST(key_gpu_warm_targets) {
     CHECK_HAS(o.out, "sm_90");
     CHECK_INT(kernels_kept(), 4);
 }
+
+// Whether steps are samples is compiled in, on a device and nowhere else.
+TEST(key_gpu_steps_have_their_kernel) {
+    static const char *const saves[] = {"steps", "final", "steps"};
+    char final[65], steps[65];
+    key_of(base, "device=cpu", final);
+    key_of(base, "device=cpu save=steps", steps);
+    CHECK_STR(steps, final);
+    use_fake_cuda();
+    use_fake_nvrtc("aa01");
+    struct made m = on_gpu(false);
+    CHECK_INT(kernels_kept(), 1);
+    for (size_t i = 0; i < sizeof saves / sizeof *saves; i++) {
+        CHECK_INT(shoal_solver_set(m.solver, "save", saves[i], NULL, m.log), SHOAL_OK);
+        CHECK_INT(m.solver->plan->kernel[PLAN_FIRST].steps, !strcmp(saves[i], "steps"));
+        CHECK_INT(kernels_kept(), 2);
+    }
+    made_free(&m);
+}

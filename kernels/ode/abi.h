@@ -22,7 +22,8 @@
 struct shoal_sizes {
     unsigned keep_failed; // 1: a failed row keeps its last good values instead of NaN
     unsigned samples;     // on the save grid
-    unsigned steps_saved; // 1: every accepted step is a sample, at values[sample_offset[row]...]
+    unsigned steps_saved; // 1: every accepted step is a sample, at values[sample_offset[row]...];
+                          // the kernel of a device is compiled for it (saves_steps)
     unsigned fixed_steps; // number of steps of a fixed-step run
     unsigned has_dt0;     // 1: dt0 is the first step, else it is found automatically
     unsigned windows;     // of summaries, at least 1

@@ -69,7 +69,7 @@ OUTLINE int look_around(struct worker *k, struct group *g) {
 
 OUTLINE void attention(struct worker *k, struct group *g, const struct verdict *v) {
     const struct shoal_args *a = k->args;
-    if (a->z.steps_saved)
+    if (saves_steps(a))
         save_step(a, g, &g->x.t, g->x.y, v->moved);
     u32 ended = v->done | v->failed;
     if (!ended)
@@ -88,7 +88,7 @@ OUTLINE void attention(struct worker *k, struct group *g, const struct verdict *
 #if HOT_PART
 INLINE void run_groups(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
-    const u32 every = a->z.steps_saved ? ~0u : 0;
+    const u32 every = saves_steps(a) ? ~0u : 0;
     while (k->idle_ways < WAYS) {
         TRIALS(s, k);
         struct verdict v[WAYS];

@@ -11,7 +11,7 @@ INLINE void careful_step(struct worker *k, struct group *g) {
     s->h = select(g->active, s->h, R(0));
     STAGE_LOOP(i, STAGES) method_stage(&g->x, g->p, s, i);
     struct outcome o = fixed_commit(a, &k->limits, g, s, 1);
-    if (a->z.steps_saved)
+    if (saves_steps(a))
         save_step(a, g, &g->x.t, g->x.y, o.shown);
     u32 ended = m_lanes(g->active) & outcome_ended(&o);
     if (!ended)
@@ -68,7 +68,7 @@ INLINE void run_groups(struct worker *k, struct group *g) {
     const struct shoal_args *a = k->args;
     u32 careful = 0; // steps to go one by one
     while (k->idle_ways < WAYS) {
-        u32 quiet = careful || a->z.steps_saved ? 0 : BURST;
+        u32 quiet = careful || saves_steps(a) ? 0 : BURST;
         for (int w = 0; w < WAYS && quiet; w++) {
             u32 q = quiet_steps(a, &g[w]);
             quiet = q < quiet ? q : quiet;

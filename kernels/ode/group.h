@@ -34,6 +34,17 @@
 #define COMPENSATED 0
 #endif
 
+// Whether steps are samples. That is compiled into the kernel of a device, where what is not used
+// costs registers and the time to compile it.
+#ifndef SAVE_STEPS
+#define SAVE_STEPS 0
+#endif
+#if THREADS
+#define saves_steps(a) SAVE_STEPS
+#else
+#define saves_steps(a) (a)->z.steps_saved
+#endif
+
 #if COUNTERS // why a step was rejected
 enum { REASON_ERROR, REASON_NEWTON, REASON_NONFINITE, REASON_SINGULAR, REASONS };
 #endif

@@ -138,7 +138,7 @@ OUTLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsig
     u32 fine = 0;
     for (int i = 0; i < W; i++)
         fine |= (u32)((ended >> i & 1) && status[i] <= STATUS_stopped) << i;
-    if (fine && !SAVE_GRID && !a->z.steps_saved)
+    if (fine && !SAVE_GRID && !saves_steps(a))
         save_lanes(a, g, &g->x.t, g->x.y, fine);
     for (int i = 0; i < W; i++)
         if (ended >> i & 1) {

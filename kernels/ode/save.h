@@ -22,17 +22,16 @@ OUTLINE void save_lanes(const struct shoal_args *a, struct group *g, const treal
     for (int i = 0; i < W; i++) {
         if (!(lanes >> i & 1))
             continue;
-        u64 at = a->z.steps_saved
-                     ? a->sample_offset ? a->sample_offset[g->row[i]] + g->sample[i] : 0
-                     : g->row[i] * a->z.row_stride + g->sample[i] * a->z.sample_stride;
+        u64 at = saves_steps(a) ? a->sample_offset ? a->sample_offset[g->row[i]] + g->sample[i] : 0
+                                : g->row[i] * a->z.row_stride + g->sample[i] * a->z.sample_stride;
         g->sample[i]++;
         if (!a->values)
             continue;
         // where another method takes over the room is that method's
-        if (a->z.steps_saved && at >= a->sample_offset[g->row[i] + 1])
+        if (saves_steps(a) && at >= a->sample_offset[g->row[i] + 1])
             continue;
         store_lane(a, out, i, at, 1);
-        if (a->z.steps_saved) {
+        if (saves_steps(a)) {
             a->t[2 * at] = T_LANE(*t, i);
             a->t[2 * at + 1] = T_LANE_LO(*t, i);
         }
@@ -113,7 +112,7 @@ INLINE u32 commit_step(const struct shoal_args *a, struct group *g, struct trial
 #endif
 #if STEERED
     g->ended = g->endless = 0;
-    if (a->z.steps_saved)
+    if (saves_steps(a))
         save_step(a, g, &s->t_new, s->y1, m_lanes(m_and(moved, g->active)));
 #endif
 #if WATCHED
@@ -193,7 +192,7 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
     rejected -= g->again[i];
     watch_end(a, g, i, status);
 #endif
-    if (a->z.steps_saved) {
+    if (saves_steps(a)) {
         a->saved[row] = g->sample[i];
     } else if (a->values && g->sample[i] < samples) {
         int over = status == STATUS_ok || (!SAVE_GRID && status == STATUS_stopped);
@@ -204,7 +203,7 @@ OUTLINE void finish_lane(const struct shoal_args *a, struct group *g, int i, u32
         LAST_LOOP for (u32 n = g->sample[i]; n < samples; n++)
             store_lane(a, out, i, row * a->z.row_stride + n * a->z.sample_stride, good);
     }
-    if (a->t && !a->z.steps_saved) {
+    if (a->t && !saves_steps(a)) {
         a->t[2 * (u64)row] = T_LANE(g->x.t, i);
         a->t[2 * (u64)row + 1] = T_LANE_LO(g->x.t, i);
     }

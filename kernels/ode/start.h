@@ -273,7 +273,7 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
                 next_save_lane(a, g, i);
     }
 #else
-    if (a->z.steps_saved)
+    if (saves_steps(a))
         save_step(a, g, &g->x.t, g->x.y, lanes);
 #endif
 #if WATCH_STARTS

@@ -37,7 +37,7 @@ INLINE void thread_look(const struct shoal_args *a, struct thread *k, const stru
 #if DETECT_STIFF
     u32 look = g->past.look[0] - thread_attempts(k, g);
 #endif
-    k->wait = a->z.steps_saved ? 1 : k->stop_at - clock;
+    k->wait = saves_steps(a) ? 1 : k->stop_at - clock;
     if (a->z.max_steps && left < k->wait)
         k->wait = (u32)left;
 #if DETECT_STIFF

@@ -14,7 +14,7 @@ INLINE void attention(const struct shoal_args *a, struct thread *k, struct group
 #endif
     if (v->done)
         g->x.t = g->t1;
-    if (a->z.steps_saved && v->moved)
+    if (saves_steps(a) && v->moved)
         save_step(a, g, &g->x.t, g->x.y, 1);
     if (!ended && k->wait == 0) {
         ended = a->z.max_steps && thread_attempts(k, g) >= a->z.max_steps;

@@ -5,7 +5,7 @@
 INLINE void attention(const struct shoal_args *a, struct thread *k, struct group *g,
                       const struct outcome *o, u32 count) {
     k->wait -= count;
-    if (a->z.steps_saved && o->shown)
+    if (saves_steps(a) && o->shown)
         save_step(a, g, &g->x.t, g->x.y, 1);
     if (outcome_ended(o) & 1)
         thread_end(a, k, g, outcome_status(o, 0));
@@ -25,7 +25,7 @@ INLINE int ends_evenly(const struct shoal_args *a, const struct group *g) {
 // finite is repeated in halves until a single step fails.
 INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct group *g,
                        struct trial *s, struct point *x, u32 patience) {
-    u32 most = a->z.steps_saved ? 1 : BURST;
+    u32 most = saves_steps(a) ? 1 : BURST;
     do {
         u32 quiet = quiet_steps(a, g), count = quiet < most ? quiet : most;
         if (quiet < most && quiet + 1 == (u32)g->left && ends_evenly(a, g))

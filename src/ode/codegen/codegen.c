@@ -487,6 +487,8 @@ static void put_sizes(struct assembly *a) {
         define(a, "COUNTERS", 1);
     if (p->compensate)
         define(a, "COMPENSATED", 1);
+    if (p->steps)
+        define(a, "SAVE_STEPS", 1);
     if (s->jumps)
         define(a, "JUMPS", s->jumps);
     if (p->signals)

@@ -76,6 +76,7 @@ struct kernel_plan {
     enum controller controller;
     bool f32;
     bool dense;      // samples on a grid, between steps
+    bool steps;      // each step is a sample: a kernel of a device
     bool counters;   // of iterations, and of rejected steps by reason
     bool compensate; // what states lose when they are rounded is carried along
     const struct shoal_target *target;

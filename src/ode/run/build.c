@@ -36,7 +36,10 @@ static void describe(const struct kernel_plan *p, const struct system *s, struct
         {"method", p->stiff ? choice_auto : p->method->name},
         {"controller", controller_names[p->controller]},
         {"precision", p->f32 ? "f32" : "f64"},
-        {"save", p->dense ? "grid" : "final or steps"},
+        {"save", p->dense            ? "grid"
+                 : p->steps          ? "steps"
+                 : p->target->device ? "final"
+                                     : "final or steps"},
         {"outputs", b->outputs},
         {"variant", b->words},
     };

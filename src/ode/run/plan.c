@@ -67,6 +67,7 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         .controller = controller_of(o, choice.first),
         .f32 = o->precision == SHOAL_F32,
         .dense = save_grid_kind(o) == SAMPLES_GRID,
+        .steps = in->target->device && save_grid_kind(o) == SAMPLES_OWN,
         .counters = o->counters,
         .compensate = o->compensate,
         .target = in->target,
@@ -110,8 +111,8 @@ static bool same_signals(const struct kernel_plan *a, const struct kernel_plan *
 
 bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
-           a->f32 == b->f32 && a->dense == b->dense && a->counters == b->counters &&
-           a->compensate == b->compensate &&
+           a->f32 == b->f32 && a->dense == b->dense && a->steps == b->steps &&
+           a->counters == b->counters && a->compensate == b->compensate &&
            variant_pack(&a->variant) == variant_pack(&b->variant) && a->target == b->target &&
            a->watcher == b->watcher && summary_same(a->summary, b->summary) &&
            same_doses(a->dose, b->dose) && same_records(&a->record, &b->record) &&
