@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Samples: between steps they have the accuracy of the method's interpolant, at the ends they are
-// exact, and asking for them never changes a step.
+// exact, and asking for them changes a step only where an implicit method's interpolant would be
+// off.
 #include "check.h"
 #include "solve.h"
 
@@ -113,6 +114,50 @@ TEST(dense_saving_changes_nothing) {
                   "%s: error %g between steps, %g at the end", m.name, worst_error(&s), error);
         solved_free(&s);
         solved_free(&end);
+    }
+}
+
+// What follows cos t at the rate k, or, as an algebraic state, without delay: how many tolerances a
+// row's samples are off.
+static double following_error(const struct solved *s, uint64_t row, double k, double tol) {
+    double worst = 0;
+    for (uint64_t i = 0; i < s->samples; i++) {
+        double t = s->t[i],
+               want = (cos(t) + sin(t) / k + exp(-k * t) / (k * k)) / (1 + 1 / (k * k));
+        double error = fabs(solved_value(s, 0, row, i) - want) / (tol + tol * fabs(want));
+        if (!(error <= worst))
+            worst = error;
+    }
+    return worst;
+}
+
+// It is right at the ends of steps as long as its period; samples between them are, too. Methods
+// that do not damp are right at the ends by the same means.
+TEST(dense_of_what_follows_at_once) {
+    static const double rates[] = {1e4, 1e6, 1e8};
+    for (uint32_t i = 0; i < shoal_method_count(); i++) {
+        shoal_method_info m = shoal_method_at(i);
+        if (!*m.stability || !m.embedded_order || !check_does(i, 0, 3))
+            continue;
+        struct solved s =
+            solve("par k=1; init x=1; x'=-k*(x-cos(t))", "k=1e4,1e6,1e8",
+                  "method=%s t1=20 rtol=1e-5 atol=1e-5 save=n=201 max_steps=1000000", m.name);
+        for (uint64_t k = 0; k < 3; k++) {
+            double error = following_error(&s, k, rates[k], 1e-5);
+            CHECK_MSG(error < 12, "%s at %g: %g tolerances", m.name, rates[k], error);
+        }
+        solved_free(&s);
+    }
+}
+
+TEST(dense_of_what_follows_without_delay) {
+    static const char *const methods[] = {"rodas5p", "radau5", "kvaerno5"};
+    for (size_t i = 0; i < 3; i++) {
+        struct solved s = solve("alg x=1; 0=x-cos(t); init y=1; y'=-y", NULL,
+                                "method=%s t1=20 rtol=1e-6 atol=1e-6 save=n=201", methods[i]);
+        double error = following_error(&s, 0, (double)INFINITY, 1e-6);
+        CHECK_MSG(error < 12, "%s: %g tolerances", methods[i], error);
+        solved_free(&s);
     }
 }
 

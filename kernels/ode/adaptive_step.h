@@ -104,6 +104,10 @@ INLINE void refused_count(struct group *g, const struct trial *s, real error2, m
 INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limits *l,
                                   struct group *g, struct trial *s) {
     real error2 = method_error2(&g->x, s, l);
+#ifdef INSIDE
+    real inside2 = inside_error2(&g->x, g->p, s, l);
+    error2 = select(r_gt(inside2, error2), inside2, error2);
+#endif
     mask accepted = r_le(error2, R(1));
     mask stuck = m_andnot(r_le(s->size, shortest_step(l, g) * R(1.25)), accepted);
 #if !THREADS

@@ -217,3 +217,30 @@ INLINE real error_norm2(const struct point *x, const struct trial *s, const stru
     return select(is_sound(s), sum * R(1.0 / N), R(NAN_VALUE));
 }
 #endif
+
+#ifdef INSIDE
+#define INSIDE_SHARE 0.0625 // four tolerances
+// Returns the same norm of how far the interpolant is off at one place inside the step. A component
+// that follows another at once is right at the end of any step, and damped in its error; between
+// the ends it may be anything. What f says there and the slope does not, solved with the step's
+// matrix, is how far it is off; of slow components it is some times that. Where f has no value
+// nothing is said. Of methods that do not damp, the end is looked at, but for algebraic states:
+// what these are off there stays however short steps are.
+INLINE real inside_error2(const struct point *x, const SPACE real *p, struct trial *s,
+                          const struct limits *l) {
+    SPARE(w, N, s->spare[0]);
+    SPARE(y, N, s->spare[1]);
+    STATES(j, 0) y[j] = stage_sum_at(x->y[j], s, rk_inside, STAGES, j);
+    model_rhs(t_at(x->t, s->h * R(INSIDE)), y, p, s->f);
+    STATES(j, 0) {
+        real missed = r_fms(s->h, s->f[j], stage_sum_at(R(0), s, rk_inside_slope, STAGES, j));
+        y[j] = HAS_SLOPE(j) ? missed * R(GAMMA) : INSIDE < 1 ? s->f[j] : R(0);
+    }
+#if COLLOCATION
+    linear_solve(s->m + LU_REAL, w, y);
+#else
+    linear_solve(s->m, w, y);
+#endif
+    return r_min(R(1e8), error_norm2(x, s, l, y) * R(INSIDE_SHARE));
+}
+#endif

@@ -444,6 +444,12 @@ uint32_t codegen_variants(const struct kernel_plan *p, uint32_t states, enum var
     return count;
 }
 
+// Whether the interpolant counts in the error of a step: somebody looks at it, or at its end.
+static bool looks_inside(const struct assembly *a) {
+    double inside = a->plan->method->inside;
+    return a->adaptive && inside > 0 && (a->dense || inside == 1);
+}
+
 static void put_sizes(struct assembly *a) {
     const struct kernel_plan *p = a->plan;
     const struct system *s = a->system;
@@ -473,7 +479,7 @@ static void put_sizes(struct assembly *a) {
     define(a, "ORDER", m->order);
     define(a, "STAGES", m->stages);
     define(a, "FSAL", m->fsal);
-    define(a, "EVALUATIONS", method_evaluations(m));
+    define(a, "EVALUATIONS", method_evaluations(m) + looks_inside(a));
     define(a, "SECOND_ERROR", has_second_error(m));
     define(a, "EXTRA", a->dense ? m->extra : 0);
     define(a, "DEGREE", a->dense ? m->degree : 0);
@@ -481,6 +487,8 @@ static void put_sizes(struct assembly *a) {
         define(a, "CENTRED", 1);
     if (is_implicit(a))
         define_linear(a);
+    if (looks_inside(a))
+        define_real(a, "INSIDE", kernel_real(a, m->inside));
     if (p->stiff)
         define(a, "DETECT_STIFF", 1);
     if (p->counters)
@@ -875,7 +883,7 @@ static void assemble(struct assembly *a) {
     put_special(a);
     end(a);
     begin(a, "tableau");
-    codegen_tableau(&a->out->text, p->method, a->dense, p->f32);
+    codegen_tableau(&a->out->text, p->method, a->dense, looks_inside(a), p->f32);
     if (p->stiff)
         codegen_stiff(&a->out->text, p->method, p->f32);
     end(a);

@@ -204,7 +204,7 @@ node_id *codegen_infused(const struct kernel_plan *p, struct system *s, struct a
 uint32_t codegen_inline_length(const struct kernel_plan *p);
 // Whether somebody of `w`, which may be NULL, has one of the calls.
 bool codegen_watches(const struct watcher *w, unsigned calls);
-void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32);
+void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool inside, bool f32);
 // What kernels/ode/stiff.h needs of a method.
 void codegen_stiff(struct buf *out, const struct method *m, bool f32);
 

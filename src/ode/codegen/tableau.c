@@ -118,7 +118,23 @@ static void put_solution(struct buf *out, const struct method *m, bool f32) {
     buf_puts(out, "\n");
 }
 
-void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f32) {
+// The interpolant and its slope at the place where it is compared with f, as weights of stages.
+static void put_inside(struct buf *out, const struct method *m, bool f32) {
+    double value[METHOD_STAGES], slope[METHOD_STAGES];
+    for (uint32_t q = 0; q < m->stages; q++) {
+        double power = 1;
+        value[q] = slope[q] = 0;
+        for (uint32_t d = 0; d < m->degree; d++) {
+            slope[q] += (d + 1) * m->p[q][d] * power;
+            power *= m->inside;
+            value[q] += m->p[q][d] * power;
+        }
+    }
+    put_vector(out, "rk_inside", value, m->stages, f32);
+    put_vector(out, "rk_inside_slope", slope, m->stages, f32);
+}
+
+void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool inside, bool f32) {
     uint32_t wide = m->stages > 1 ? m->stages - 1 : 1;
     if (m->scheme != COLLOCATION) // there it is t D ti
         put_moves(out, "rk_a", m->a[0], METHOD_STAGES - 1, m->stages, wide, f32);
@@ -139,6 +155,8 @@ void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool f
         put_moves(out, "rk_extra_a", m->extra_a[0], METHOD_ROWS, m->extra, m->stages + m->extra - 1,
                   f32);
     }
+    if (inside)
+        put_inside(out, m, f32);
     if (dense && m->degree)
         put_matrix(out, "rk_p", m->p[0], METHOD_DEGREE, m->stages + m->extra, m->degree, f32);
 }

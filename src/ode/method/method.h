@@ -82,6 +82,7 @@ struct method {
     enum scheme scheme;
     enum stability stability;
     double gamma;  // of an implicit method
+    double inside; // part of a step where the interpolant is compared with f; 0: nowhere
     bool filtered; // DIRK: the error is the solution of (I - h gamma J) err = sum e_i u_i
     double d[METHOD_STAGES];
     double coupling[METHOD_STAGES][METHOD_STAGES - 1]; // lower triangle
