@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Saving watches trajectories: it takes samples inside a step, ends of steps, and the final state.
 //
-// It has no stop and no limit, so that nothing it does changes the steps. Samples of a grid come
-// from the interpolant while the step is at hand; everything else is read from the group.
+// It has no stop and no limit, so that nothing it does changes the steps; that the interpolant
+// counts in the error of implicit ones is the method's. Samples of a grid come from the interpolant
+// while the step is at hand; everything else is read from the group.
 
 #if COLD_PART
 // Writes the outputs of a lane, or NaN, to their place.
