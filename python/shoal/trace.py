@@ -666,9 +666,13 @@ def _signature(fun: Callable[..., Any], count: int) -> list[inspect.Parameter]:
 
 
 def _is_number(name: str, value: Any) -> bool:
-    if np.iscomplexobj(value):
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return False
+    if array.dtype.kind == "c":
         raise TypeError(f"{name} is complex, not a real number")
-    return not isinstance(value, str) and hasattr(value, "__float__") and np.ndim(value) == 0
+    return array.ndim == 0 and not isinstance(value, (str, type)) and hasattr(value, "__float__")
 
 
 def arguments(fun: Callable[..., Any], args: Any, params: dict[str, Any]) -> Arguments:

@@ -248,6 +248,8 @@ class Arguments(unittest.TestCase):
         self.check(lambda t, y, f: f(t) - y, (np.sin,))
         self.check(lambda t, y, f: f(t) - y, (lambda t: np.exp(-t),))
         self.check(lambda t, y, p: -p["a"] * y, ({"a": 2.0},))
+        self.check(lambda t, y, p: [p[0][0] * y[0], p[1][1] * y[1]], ([[1.0], [2.0, 3.0]],))
+        self.check(lambda t, y, p: -p.rate * y, (Model,))
 
     def test_whole_numbers(self):
         self.check(lambda t, y, k: -k * y, (3,), ("k",))
