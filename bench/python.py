@@ -25,7 +25,7 @@ HIRES0 = [1.0, 0, 0, 0, 0, 0, 0, 0.0057]
 CHECKED = 32
 ROUNDS = 7  # processes of each tool and job,
 LONG_S = 4  # or one where that takes so long
-WARM_S = 3  # of later runs
+WARM_S = 5  # of later runs
 
 
 def lorenz(t, y, rho):
