@@ -140,7 +140,9 @@ DEVICE_TEST(out_of_memory) {
     struct shoal_call call = {.head = {.rows = 1}};
     struct shoal_piece piece = {LOG_d2h_transfer_state, 0, (size_t)1 << 50};
     struct shoal_launch l = {
-        .args = &call, .args_bytes = sizeof call, .written = {small, (size_t)1 << 50, 1, &piece}};
+        .args = &call,
+        .args_bytes = sizeof call,
+        .written = {.data = small, .bytes = (size_t)1 << 50, .pieces = 1, .piece = &piece}};
     struct shoal_slot *slot = s->backend->slot_open(s->device, 0);
     size_t before = shoal_log_message_count(rig.log);
     REQUIRE(slot);
@@ -170,11 +172,12 @@ DEVICE_TEST(array_outside_block) {
     struct shoal_slot *slot = s->backend->slot_open(s->device, 0);
     REQUIRE(slot);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        struct shoal_launch l = {.args = &call,
-                                 .args_bytes = sizeof call,
-                                 .written = {small, sizeof small, 1, &piece},
-                                 .place = &places[i],
-                                 .places = 1};
+        struct shoal_launch l = {
+            .args = &call,
+            .args_bytes = sizeof call,
+            .written = {.data = small, .bytes = sizeof small, .pieces = 1, .piece = &piece},
+            .place = &places[i],
+            .places = 1};
         CHECK(s->backend->start(s->runner.kernel[PLAN_FIRST].kernel->module, slot, &l,
                                 log_report(rig.log)) == SHOAL_DEVICE);
     }
