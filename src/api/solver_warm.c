@@ -105,7 +105,7 @@ static void see_sizes(shoal_solver *worker, const shoal_batch *batch) {
         took = some.batch ? see(worker, &some) : 0;
         free(some.batch);
     }
-    double whole = took * (double)rows / (double)(n / SEEN_FACTOR);
+    double whole = took * (double)rows * SEEN_FACTOR / (double)n;
     if (rows > REHEARSED && whole * 1e3 < SEEN_MS)
         see(worker, batch);
 }
