@@ -189,8 +189,8 @@ double cost_even_work(const struct cost_row *cpu, const struct cost_row *d,
                       const struct cost_job *j) {
     struct cost_job with = *j;
     with.work = 0;
-    double ahead =
-               by_model(d, &with) + left_to_pay(d, j) - by_model(cpu, &with) - left_to_pay(cpu, j),
+    double on_cpu = by_model(cpu, &with) + left_to_pay(cpu, j),
+           on_d = by_model(d, &with) + left_to_pay(d, j), ahead = on_d - on_cpu,
            gain = rate(cpu, j) - rate(d, j);
     if (ahead <= 0)
         return 0;

@@ -30,7 +30,8 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     pthread_once_t once;
-    struct later *list; // in the order they came
+    struct later *list;    // in the order they came
+    struct later *parents; // those of processes that this is a copy of, whose threads have them
     uint32_t threads;
     bool leaving;
     int stop; // atomic
@@ -39,9 +40,14 @@ static struct {
 static void enter(void) { pthread_mutex_lock(&all.mutex); }
 static void leave(void) { pthread_mutex_unlock(&all.mutex); }
 
-// Threads are the parent's.
+// Threads are the parent's, and so is what they may be at.
 static void start_child(void) {
+    struct later **end = &all.list;
     thread_condition(&all.changed);
+    while (*end)
+        end = &(*end)->next;
+    *end = all.parents;
+    all.parents = all.list;
     all.list = NULL;
     all.threads = 0;
     leave();
