@@ -205,6 +205,14 @@ TEST(choice_cost_plain) {
     CHECK_INT(cost_choose(&t, &j, COST_NONE), 0);
 }
 
+// Two devices of one kind are as fast whatever a row takes, to the last bit of what is added up.
+TEST(choice_cost_equal_devices) {
+    struct cost_row a = cpu_of(2), b = cpu_of(2);
+    struct cost_job j = job_of(1);
+    for (j.rows = 1; j.rows < 100000; j.rows = j.rows * 3 + 1)
+        CHECK_NEAR(cost_even_work(&a, &b, &j), 0, 0);
+}
+
 TEST(choice_cost_in_words) {
     char text[COST_REASON];
     struct cost_table t = machine(4);
