@@ -69,9 +69,12 @@ struct packing {
     int type;
     Py_ssize_t count, cells, height, width; // height and width: of all, or -1
     char *to;                               // NULL: they are only counted
+    Py_ssize_t room;                        // bytes there
     int32_t *shapes;
     uint64_t *offsets;
 };
+
+static const char too_small[] = "an array is too small";
 
 static bool pack_one(struct packing *p, Py_ssize_t i, const Py_buffer *b) {
     int type = cell_of(b->format);
@@ -83,6 +86,10 @@ static bool pack_one(struct packing *p, Py_ssize_t i, const Py_buffer *b) {
     p->type = type;
     p->height = !i || p->height == b->shape[0] ? b->shape[0] : -1;
     p->width = !i || p->width == b->shape[1] ? b->shape[1] : -1;
+    if (p->to && b->len > p->room - p->cells * b->itemsize) {
+        PyErr_SetString(PyExc_ValueError, too_small);
+        return false;
+    }
     if (p->to) {
         memcpy(p->to + p->cells * b->itemsize, b->buf, (size_t)b->len);
         p->shapes[2 * i] = (int32_t)b->shape[0], p->shapes[2 * i + 1] = (int32_t)b->shape[1];
@@ -118,25 +125,23 @@ static PyObject *measure(PyObject *module, PyObject *args) {
 
 // grid_pack([array, ...], cells, shapes, offsets): one behind the other.
 static PyObject *pack(PyObject *module, PyObject *args) {
-    struct packing p = {0}, wanted = {0};
     PyObject *list;
     Py_buffer cells, shapes, offsets;
     (void)module;
     if (!PyArg_ParseTuple(args, "O!w*w*w*:grid_pack", &PyList_Type, &list, &cells, &shapes,
                           &offsets))
         return NULL;
-    p.count = wanted.count = PyList_Size(list);
-    bool good = pack_all(&wanted, list);
-    if (good && (cells.len < wanted.cells * cell_size[wanted.type] ||
-                 shapes.len < 2 * p.count * (Py_ssize_t)sizeof(int32_t) ||
-                 offsets.len < p.count * (Py_ssize_t)sizeof(uint64_t))) {
-        PyErr_SetString(PyExc_ValueError, "the arrays are too small");
-        good = false;
-    }
-    if (good) {
-        p.to = cells.buf, p.shapes = shapes.buf, p.offsets = offsets.buf;
+    struct packing p = {.count = PyList_Size(list),
+                        .to = cells.buf,
+                        .room = cells.len,
+                        .shapes = shapes.buf,
+                        .offsets = offsets.buf};
+    bool good = shapes.len >= 2 * p.count * (Py_ssize_t)sizeof(int32_t) &&
+                offsets.len >= p.count * (Py_ssize_t)sizeof(uint64_t);
+    if (good)
         good = pack_all(&p, list);
-    }
+    else
+        PyErr_SetString(PyExc_ValueError, too_small);
     PyBuffer_Release(&cells);
     PyBuffer_Release(&shapes);
     PyBuffer_Release(&offsets);
@@ -167,7 +172,7 @@ static bool call_take(struct call *c, int which, PyObject *object, uint64_t leas
     if (PyObject_GetBuffer(object, &c->b[which], flags) < 0)
         return false;
     if ((uint64_t)c->b[which].len < least)
-        PyErr_SetString(PyExc_ValueError, "an array is too small");
+        PyErr_SetString(PyExc_ValueError, too_small);
     return (uint64_t)c->b[which].len >= least;
 }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,7 @@ class Grid:
             if not stack:
                 results = [None if s else r for r, s in zip(results, status.tolist())]
         else:
-            parts = zip(offsets.tolist(), shapes.tolist(), status.tolist())
-            results = [None if s else cells[at : at + h * w].reshape(h, w) for at, (h, w), s in parts]
+            results = _views(cells, shapes, offsets, status)
         return results, status
 
     def warm(self, grids: Any) -> None:
@@ -99,6 +99,18 @@ class Grid:
 
 def _again(text: str, words: tuple[tuple[str, str], ...]) -> Grid:
     return Grid(text, {name.replace("-", "_"): value for name, value in words})
+
+
+def _views(cells: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, status: np.ndarray) -> list[Any]:
+    """Grids of many shapes; those by slices and new shapes take twice as long."""
+    heights, widths = shapes.T.tolist()
+    places = (offsets * cells.itemsize).tolist()
+    dtype, memory = cells.dtype, cells.data
+    if status.any():  # where there is none, its shape is none
+        parts = zip(heights, widths, places, status.tolist())
+        return [None if s else np.ndarray((h, w), dtype, memory, at) for h, w, at, s in parts]
+    new: Callable[..., Any] = np.ndarray
+    return list(map(new, zip(heights, widths), repeat(dtype), repeat(memory), places))
 
 
 def _cell(dtype: Any) -> int:
