@@ -784,10 +784,13 @@ TEST(choice_run_busy_device) {
               shoal_solver_reason(s.solver));
     CHECK(!memcmp(x, want, sizeof x));
     scene_free(&s);
-    s = scene_of(model); // and the file knows
+    s = scene_of(model); // and the file knows, or needs fewer batches than the first (whose first
+                         // does not count)
     s.options.reuses = 1000000;
     scene_solver(&s);
     REQUIRE(run(&s, N, x, NULL) == SHOAL_OK);
+    if (batches > 1 && memcmp(x, want, sizeof x))
+        REQUIRE(run(&s, N, x, NULL) == SHOAL_OK && run(&s, N, x, NULL) == SHOAL_OK);
     CHECK_MSG(!memcmp(x, want, sizeof x), "%s", shoal_solver_reason(s.solver));
     scene_free(&s);
 }
