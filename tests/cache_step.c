@@ -20,7 +20,7 @@ static bool is_on_files(long number) {
     static const long numbers[] = {
         SYS_openat,  SYS_open,      SYS_read,       SYS_pread64,   SYS_write,      SYS_pwrite64,
         SYS_close,   SYS_fstat,     SYS_fsync,      SYS_renameat,  SYS_renameat2,  SYS_unlinkat,
-        SYS_mkdirat, SYS_fstatfs,   SYS_flock,      SYS_fallocate, SYS_newfstatat, SYS_utimensat,
+        SYS_mkdirat, SYS_fstatfs,   SYS_fcntl,      SYS_fallocate, SYS_newfstatat, SYS_utimensat,
         SYS_statfs,  SYS_getrandom, SYS_getdents64, SYS_rename,    SYS_lseek,
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

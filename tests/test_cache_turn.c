@@ -211,6 +211,23 @@ TEST(cache_turn_stops) {
     cache_close(c);
 }
 
+// Compilers of different keys run side by side, though their locks are in one file.
+TEST(cache_turn_other_keys) {
+    enum { KEYS = 64 };
+    struct cache *c = shelf_open();
+    struct cache_work *work[KEYS];
+    struct cache_shared shared;
+    uint64_t start = clock_ns();
+    for (int i = 0; i < KEYS; i++) {
+        unsigned char key[KEY_BYTES] = {7, (unsigned char)i};
+        CHECK_INT(cache_turn(c, key, 0, NULL, NULL, NULL, &work[i], &shared), CACHE_TURN_MINE);
+    }
+    CHECK(clock_ns() - start < 500000000u); // one that waits does so for a second at least
+    for (int i = 0; i < KEYS; i++)
+        cache_done(c, work[i], SHOAL_OK, NULL, 0, NULL);
+    cache_close(c);
+}
+
 // ---- Holders in other processes -----------------------------------------------------------------
 
 static int hold(void *user) { // takes the turn and never ends

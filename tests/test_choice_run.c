@@ -2,6 +2,7 @@
 // Solvers that choose: PoCL stands for a GPU, and a driver without a device for one that fails.
 #include "check.h"
 #include "fake_gpu.h"
+#include "kernels.h"
 #include "pretend.h"
 
 #include "../kernels/ode/abi.h"
@@ -598,7 +599,16 @@ TEST(choice_run_late_device) {
     use_fake_triple();
     struct scene s = scene_of("par k=1\ninit x=1\nx'=k-x*tanh(x)\n@ t1=2, method=tsit5\n");
     double x[N];
-    struct timespec t[3];
+    struct timespec t[2];
+    char script[1024];
+    const char *begun = check_path("begun");
+    snprintf(script, sizeof script, // a compiler that waits for the other one to begin
+             "case \"$*\" in *SHOAL_PART=1*)\n"
+             "for i in $(seq 500); do test -e '%s' && break; sleep 0.01; done;; esac\n"
+             "exec cc \"$@\"",
+             begun);
+    use_script(script);
+    setenv("FAKE_NVRTC_BEGUN", begun, 1);
     machine_assumes_cpus = 4;
     setenv("FAKE_NVRTC_US", "20000000", 1);
     pretend(0, 20, 1e-3);
@@ -615,10 +625,8 @@ TEST(choice_run_late_device) {
     CHECK_INT(count_of(&s, "wait_for_device"), 0);
     CHECK(t[1].tv_sec - t[0].tv_sec < 15);
     CHECK(x[10] != 33);
-    shoal_devices_leave(); // true where its compiler had begun when it was told to stop
+    CHECK(shoal_devices_leave());
     scene_free(&s);
-    clock_gettime(CLOCK_MONOTONIC, &t[2]);
-    CHECK(t[2].tv_sec - t[0].tv_sec < 15);
 }
 
 // Rows of the CPU before those of a device that takes over, among which are some of the pilot.
@@ -677,12 +685,22 @@ TEST(choice_run_meanwhile) {
 
 // ---- A trial ------------------------------------------------------------------------------------
 
-static bool slowly(const void *args, const char *read, char *written, const char *resident,
-                   const volatile int *stop) {
+static bool in_ns(uint64_t of_row, const void *args, const char *read, char *written,
+                  const char *resident, const volatile int *stop) {
     const struct shoal_call *call = args;
-    const struct timespec pause = {0, call->head.rows * 100000u % 1000000000u};
+    const struct timespec pause = {0, (long)(call->head.rows * of_row % 1000000000u)};
     nanosleep(&pause, NULL);
     return fake_triple(args, read, written, resident, stop);
+}
+
+static bool slowly(const void *args, const char *read, char *written, const char *resident,
+                   const volatile int *stop) {
+    return in_ns(100000, args, read, written, resident, stop);
+}
+
+static bool busily(const void *args, const char *read, char *written, const char *resident,
+                   const volatile int *stop) {
+    return in_ns(20000, args, read, written, resident, stop);
 }
 
 // Which rows came from where: CPU, device, CPU again; the last is the rest of the batch.
@@ -774,8 +792,10 @@ TEST(choice_run_busy_device) {
     scene_solver(&cpu);
     REQUIRE(run(&cpu, N, want, NULL) == SHOAL_OK);
     scene_free(&cpu);
-    fake->kernel = slowly; // 0.2 s, where the CPU takes some ms
-    pretend(0, 20, 1e-3);
+    fake->kernel = busily; // 40 ms, where the CPU takes 1 or 2
+    // Of so many measurements that two slow batches count little beside them; the third in a row
+    // counts alone.
+    pretend(0, 20, 1e-5);
     s.options.reuses = 1000000;
     scene_solver(&s);
     int batches = 0;
@@ -786,13 +806,10 @@ TEST(choice_run_busy_device) {
               shoal_solver_reason(s.solver));
     CHECK(!memcmp(x, want, sizeof x));
     scene_free(&s);
-    s = scene_of(model); // and the file knows, or needs fewer batches than the first (whose first
-                         // does not count)
+    s = scene_of(model); // and the file knows
     s.options.reuses = 1000000;
     scene_solver(&s);
     REQUIRE(run(&s, N, x, NULL) == SHOAL_OK);
-    if (batches > 1 && memcmp(x, want, sizeof x))
-        REQUIRE(run(&s, N, x, NULL) == SHOAL_OK && run(&s, N, x, NULL) == SHOAL_OK);
     CHECK_MSG(!memcmp(x, want, sizeof x), "%s", shoal_solver_reason(s.solver));
     scene_free(&s);
 }

@@ -952,8 +952,8 @@ SHOAL_API bool shoal_options_few(const shoal_options *options, uint64_t runs);
 
 // For a program that is about to end, with nothing under way: what is freed from here on is not
 // given back to devices, which takes longer (a context 0.07 s) than the end of a process. True when
-// there is such a device; then end by _exit, for the driver would do the same at exit. No device
-// can be used afterwards.
+// there is such a device, or a compiler of one that was told to stop and has not; then end by
+// _exit, for the driver would do the same at exit. No device can be used afterwards.
 SHOAL_API bool shoal_devices_leave(void);
 
 // ---- Calibration --------------------------------------------------------------------------------

@@ -4,8 +4,9 @@
 // This only saves work: whoever cannot wait, or cannot lock, compiles. The table is of the process
 // and not of a handle, because solvers have handles of their own; a child of fork starts with an
 // empty one. Between processes there are 64 lock files in the user's runtime directory, never
-// deleted by us, not in the cache, which may be on a network. The system frees the lock of a
-// process that dies, and no compiler child inherits it.
+// deleted by us, not in the cache, which may be on a network. A key has a place of its own in one of
+// them, so that nobody waits for the compiler of another key: those of a CPU and of a device run
+// side by side. The system frees the lock of a process that dies, and no compiler child inherits it.
 #include "base/clock.h"
 #include "base/thread.h"
 #include "cache/place.h"
@@ -17,10 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-enum { LOCKS = 64, TICK_MS = 100, POLL_MS = 10, LEAST_MS = 1000, MOST_MS = 120000, REOPENS = 8 };
+enum { LOCKS = 64, PLACES = 4096, PLACE_BYTES = 16 };
+enum { TICK_MS = 100, POLL_MS = 10, LEAST_MS = 1000, MOST_MS = 120000, REOPENS = 8 };
 
 struct cache_work {
     unsigned char key[KEY_BYTES];
@@ -198,17 +199,30 @@ static int open_lock(int dir, const unsigned char key[KEY_BYTES]) {
     return openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 }
 
-static long holder(int fd) {
-    char text[24] = "";
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+static off_t place_of(const unsigned char key[KEY_BYTES]) {
+    return (off_t)((key[1] | key[2] << 8) % PLACES) * PLACE_BYTES;
+}
+
+static long holder(int fd, const unsigned char key[KEY_BYTES]) {
+    char text[PLACE_BYTES + 1] = "";
+    ssize_t n = pread(fd, text, PLACE_BYTES, place_of(key));
     return n > 0 ? strtol(text, NULL, 10) : 0;
 }
 
-static void sign(int fd) {
-    char text[24];
+static void sign(int fd, const unsigned char key[KEY_BYTES]) {
+    char text[PLACE_BYTES + 1];
     int n = snprintf(text, sizeof text, "%-11ld\n", (long)getpid());
-    ssize_t ignored = pwrite(fd, text, (size_t)n, 0);
+    ssize_t ignored = pwrite(fd, text, (size_t)n, place_of(key));
     (void)ignored;
+}
+
+// False: somebody has it, or (errno) there are no locks.
+static bool lock_place(int fd, const unsigned char key[KEY_BYTES]) {
+    struct flock place = {.l_type = F_WRLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = place_of(key),
+                          .l_len = PLACE_BYTES};
+    return fcntl(fd, F_OFD_SETLK, &place) == 0;
 }
 
 enum lock_state { LOCK_MINE, LOCK_BUSY, LOCK_NONE };
@@ -219,8 +233,8 @@ static enum lock_state try_lock(int *fd, int dir, const unsigned char key[KEY_BY
         struct stat s;
         if (*fd < 0 && (*fd = open_lock(dir, key)) < 0)
             return LOCK_NONE;
-        if (flock(*fd, LOCK_EX | LOCK_NB) < 0)
-            return errno == EWOULDBLOCK || errno == EINTR ? LOCK_BUSY : LOCK_NONE;
+        if (!lock_place(*fd, key))
+            return errno == EAGAIN || errno == EACCES || errno == EINTR ? LOCK_BUSY : LOCK_NONE;
         if (fstat(*fd, &s) == 0 && s.st_nlink > 0)
             return LOCK_MINE;
         close(*fd);
@@ -238,7 +252,7 @@ static int wait_for_lock(struct cache *c, const unsigned char key[KEY_BYTES], in
     for (;;) {
         enum lock_state state = try_lock(&fd, dir, key);
         if (state == LOCK_MINE) {
-            sign(fd);
+            sign(fd, key);
             return fd;
         }
         uint64_t now = clock_ns();
@@ -249,7 +263,7 @@ static int wait_for_lock(struct cache *c, const unsigned char key[KEY_BYTES], in
         }
         if (over)
             break;
-        tick(p, holder(fd));
+        tick(p, holder(fd, key));
         usleep(POLL_MS * 1000);
     }
     if (fd >= 0)

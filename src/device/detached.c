@@ -8,6 +8,10 @@
 
 enum { TICK_NS = 20000000 };
 
+static int left_jobs; // that still work; atomic
+
+bool detached_any(void) { return __atomic_load_n(&left_jobs, __ATOMIC_SEQ_CST) > 0; }
+
 static void *thread(void *user) {
     struct detached *job = user;
     job->work(job);
@@ -16,8 +20,10 @@ static void *thread(void *user) {
     bool left = job->left;
     pthread_cond_signal(&job->ended);
     pthread_mutex_unlock(&job->lock);
-    if (left)
+    if (left) {
         job->drop(job);
+        __atomic_sub_fetch(&left_jobs, 1, __ATOMIC_SEQ_CST);
+    }
     return NULL;
 }
 
@@ -34,6 +40,8 @@ static bool wait(struct detached *job, const volatile int *stop) {
         job->left = !job->done && stop && *stop;
     }
     bool left = job->left;
+    if (left)
+        __atomic_add_fetch(&left_jobs, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&job->lock);
     return !left;
 }

@@ -19,5 +19,8 @@ struct detached {
 // True: the work is done and the job still the caller's, who drops it. False: *stop (may be NULL)
 // became non-zero; the thread drops the job when it gets there.
 bool detached_run(struct detached *job, const volatile int *stop);
+// Whether some job was left to its thread, which has not got to its end: a library is at work,
+// whose handlers at the end of the process must not run.
+bool detached_any(void);
 
 #endif

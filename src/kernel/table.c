@@ -5,6 +5,7 @@
 // may use it as far as the backend lets him, and it goes with its last user.
 #include "kernel/table.h"
 
+#include "device/detached.h"
 #include "device/known.h"
 
 #include <pthread.h>
@@ -150,7 +151,7 @@ shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t inde
 }
 
 bool kernel_devices_leave(void) {
-    bool any = false;
+    bool any = detached_any();
     enter();
     for (struct open_device *o = table.devices; o; o = o->next) {
         bool leaves = !o->lost && o->backend->leave;

@@ -32,7 +32,8 @@ shoal_code kernel_device_open(const struct shoal_backend *backend, uint32_t inde
 // How often this process has opened it, with those that were closed since.
 uint32_t kernel_device_opens(const struct shoal_backend *backend, uint32_t index);
 void kernel_device_keep(struct shoal_device *d);
-// The process is about to end; true when a device was open that is not given back.
+// The process is about to end; true when a device was open that is not given back, or a compiler
+// that is a library is still at work.
 bool kernel_devices_leave(void);
 void kernel_device_close(struct shoal_device *d); // NULL is fine
 

@@ -3,6 +3,7 @@
 // it was given, with the entry of the source's last kernel. Built by the tests that use it, with a
 // build-id of their choice.
 #include <elf.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,10 @@ API int nvrtcCompileProgram(struct program *program, int count, const char *cons
     for (int i = 0; i < count; i++)
         if (!strncmp(options[i], name, sizeof name - 1))
             program->arch = (unsigned)atoi(options[i] + sizeof name - 1);
-    const char *us = getenv("FAKE_NVRTC_US"); // that it takes
+    const char *us = getenv("FAKE_NVRTC_US");       // that it takes
+    const char *begun = getenv("FAKE_NVRTC_BEGUN"); // a file that is there from now on
+    if (begun)
+        close(open(begun, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     usleep(us ? (unsigned)atoi(us) : 20000);
     return 0;
 }

@@ -13,7 +13,7 @@
 
 // All of it, and once; it runs up to so often.
 static const double most_s = 20e-3, once_s = 10e-3;
-enum { TIMES = 3, TRIAL_BEFORE = 32 };
+enum { TIMES = 3, PATIENCE = 4, TRIAL_BEFORE = 32 };
 
 // ---- The kind of run ----------------------------------------------------------------------------
 
@@ -62,13 +62,32 @@ struct alarm {
     int stop;
 };
 
-static void *wait_and_stop(void *user) {
-    struct alarm *a = user;
-    uint64_t end = clock_ns() + (uint64_t)(a->seconds * 1e9);
+// Of all threads: less than what a clock on the wall says only where they did not get to run, which
+// is not the time of a row.
+static double processor_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void wait_until(struct alarm *a, uint64_t end) {
     struct timespec until = {(time_t)(end / 1000000000u), (long)(end % 1000000000u)};
-    pthread_mutex_lock(&a->lock);
     while (!a->over && pthread_cond_timedwait(&a->ended, &a->lock, &until) != ETIMEDOUT)
         ;
+}
+
+// Rows that had no processor for half of the time have as much again, up to four times: where none
+// of them ended nothing is known of any.
+static void *wait_and_stop(void *user) {
+    struct alarm *a = user;
+    double before = processor_seconds();
+    uint64_t begin = clock_ns(), ns = (uint64_t)(a->seconds * 1e9);
+    pthread_mutex_lock(&a->lock);
+    for (uint64_t i = 1; i <= PATIENCE && !a->over; i++) {
+        wait_until(a, begin + i * ns);
+        if (processor_seconds() - before > a->seconds / 2)
+            break;
+    }
     __atomic_store_n(&a->stop, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&a->lock);
     return NULL;
@@ -169,14 +188,6 @@ static void take(struct pilot *p, struct count_sink *s, const shoal_tally *tally
     p->best = now;
 }
 
-// Of all threads: less than what a clock on the wall says only where they did not get to run, which
-// is not the time of a row.
-static double processor_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static shoal_code run(struct pilot *p, double seconds, double *took) {
     struct count_sink sink = {
         .base = {.begin = count_begin, .chunk = count_chunk, .end = count_end, .free = count_free},
@@ -205,7 +216,8 @@ static shoal_code run(struct pilot *p, double seconds, double *took) {
 }
 
 // The first time pays for threads and memory that later rows have, and perhaps for the kernel of a
-// method that took over, which is not the time of a row at all.
+// method that took over, which is not the time of a row at all. One that took long may have met
+// something else: there is a second in any case.
 static shoal_code run_again(struct pilot *p) {
     const struct kernel *before = p->runner->kernel[PLAN_STIFF].kernel;
     double left = most_s, took = 0;
@@ -214,8 +226,12 @@ static shoal_code run_again(struct pilot *p) {
         p->best.rows = 0;
         took = 0;
     }
-    for (int i = 1; i < TIMES && code == SHOAL_OK && (left -= took) > most_s / 4; i++)
-        code = run(p, left < once_s ? left : once_s, &took);
+    for (int i = 1; i < TIMES && code == SHOAL_OK; i++) {
+        left -= took;
+        if (i > 1 && left < most_s / 4)
+            break;
+        code = run(p, i > 1 && left < once_s ? left : once_s, &took);
+    }
     return code;
 }
 
