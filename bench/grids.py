@@ -5,6 +5,9 @@ Times are the shortest of several calls, warm, in milliseconds, into memory that
 process with an empty cache, on the device that `auto` chooses. CuPy is left out where it is not
 installed.
 
+The table `lists` has 200 grids of up to 30x30 as a list, of one shape and of many, to a list of as many arrays; the bar is
+0.1 ms.
+
 The table `whole` has pipelines that look at grids as a whole, on the CPU and on every device, with
 results that must agree; results are small, so that little is copied back.
 
@@ -144,6 +147,26 @@ def auto():
               f"{took['auto'] / better:.2f} | {met} |", flush=True)
 
 
+def lists():
+    import shoal
+
+    sizes = np.random.default_rng(2).integers(5, 31, (200, 2))
+    many = [batch(1, 30)[0, :h, :w].copy() for h, w in sizes]
+    print("| pipeline | 200 grids | list to list | bar | NumPy, grid by grid |\n|---|---|---|---|---|")
+    for text in list(PIPELINES)[:3]:
+        plain = PIPELINES[text]
+        for name, grids in (("of many shapes", many), ("of 25x25", list(batch(200, 25)))):
+            if "rot90(in)" in text:  # turned and not, which must be of one shape
+                grids = [g[: min(g.shape), : min(g.shape)].copy() for g in grids]
+            g = shoal.grid(text)
+            g.warm(grids)
+            if any(not np.array_equal(a, plain(np, b[None])[0]) for a, b in zip(g(grids), grids, strict=True)):
+                sys.exit(f"{text}: other grids than NumPy's")
+            ours, numpy = shortest(lambda: g(grids)), shortest(lambda: [plain(np, b[None])[0] for b in grids])
+            met = "met" if ours <= 0.1 else "missed"
+            print(f"| `{text}` | {name} | {ours:.3g} ms | 0.1, {met} | {numpy:.3g} ms |".replace(" | mask", " \\| mask").replace(" | flip", " \\| flip"), flush=True)
+
+
 def whole():
     """Without lists of results, which take longer to make than all else."""
     import shoal
@@ -167,7 +190,7 @@ def whole():
             print(f"| `{name}` | {count:,} of {side}x{side} | {' | '.join(took)} |", flush=True)
 
 
-TABLES = {"pipelines": pipelines, "whole": whole, "auto": auto}
+TABLES = {"pipelines": pipelines, "lists": lists, "whole": whole, "auto": auto}
 
 
 def main():

@@ -562,6 +562,49 @@ TEST(cpu_kernel_calls_with_clean_vectors) {
 }
 #endif
 
+// Nor those of libc, which a compiler calls for loops that copy or clear: kernels have none.
+static void check_calls_nothing(const shoal_solver *s, const char *source, const char *what,
+                                bool one_unit, shoal_log *log) {
+    struct shoal_kernel_text text = {
+        .text = source, .length = strlen(source), .one_unit = one_unit};
+    struct shoal_bytes bytes = {0};
+    const char *path = check_path("kernel.so");
+    REQUIRE(s->backend->build(s->device, &text, NULL, &bytes, log_report(log)) == SHOAL_OK);
+    FILE *f = fopen(path, "wb");
+    REQUIRE(f && fwrite(bytes.data, 1, bytes.length, f) == bytes.length && !fclose(f));
+    struct check_output r = RUN("nm", "-D", "--undefined-only", path);
+    CHECK_INT(r.status, 0);
+    CHECK_MSG(!r.out[0], "%s: %s", what, r.out);
+    free(bytes.data);
+}
+
+TEST(cpu_kernel_calls_nothing) {
+    static const char *const options[] = {"method=rk4 dt=0.1 t1=1",
+                                          "method=rodas5p t1=1 save=n=11"};
+    static const char *const pipelines[] = {"rot90 | mask(v>5) | flip_h", "nsum4"};
+    static const shoal_cell cells[] = {SHOAL_U8, SHOAL_I32};
+    struct rig rig = {0};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        rig = rig_new(NULL, "par k=1; x[1..20](0)=1; x[1..20]'=-k*x[j]*x1", options[i]);
+        char *source = rig_source(&rig);
+        check_calls_nothing(rig.solver, source, options[i], false, rig.log);
+        free(source);
+        rig_free(&rig);
+    }
+    rig = rig_new(NULL, decay, "t1=1");
+    for (size_t i = 0; i < sizeof pipelines / sizeof *pipelines; i++)
+        for (size_t k = 0; k < sizeof cells / sizeof *cells; k++) {
+            char *source = NULL;
+            shoal_options o = {0};
+            shoal_options_init(&o, NULL, rig.log);
+            o.device = "cpu";
+            REQUIRE(!shoal_grid_source(pipelines[i], &o, cells[k], cells[k], &source, rig.log));
+            check_calls_nothing(rig.solver, source, pipelines[i], true, rig.log);
+            free(source);
+        }
+    rig_free(&rig);
+}
+
 // ---- Stops and signals --------------------------------------------------------------------------
 
 static void *stop_solver(void *solver) {

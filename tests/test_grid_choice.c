@@ -3,6 +3,7 @@
 // that fails.
 #include "check.h"
 #include "grid_fake.h"
+#include "kernels.h"
 
 #include "device/device.h"
 #include "dispatch/machine.h"
@@ -113,6 +114,33 @@ TEST(device_grid_threshold) {
     CHECK(!shoal_grid_plan(s.grid, &s.in, SHOAL_I32, s.log));
     CHECK_STR(shoal_grid_reason(s.grid), "opencl: 100 grids, not fewer than the threshold, 100");
     CHECK_HAS(shoal_grid_device(s.grid), "PoCL");
+    scene_free(&s);
+}
+
+// Few grids go by stages, until somebody asks for the kernel.
+TEST(grid_choice_is_made_ready) {
+    struct scene s = scene_new(10);
+    s.options.device = "cpu";
+    scene_grid(&s, "in + 2");
+    device_after(&s, 10);
+    CHECK_INT(count_of(&s, "module_load"), 0);
+    CHECK_INT(shoal_grid_ready(s.grid, &s.in, SHOAL_I32, s.log), SHOAL_OK);
+    CHECK_INT(count_of(&s, "compile_kernel"), 1);
+    CHECK_INT(count_of(&s, "module_load"), 1);
+    CHECK_INT(shoal_grid_ready(s.grid, &s.in, SHOAL_I32, s.log), SHOAL_OK);
+    uint64_t launches = count_of(&s, "kernel_launch");
+    device_after(&s, 10);
+    CHECK_INT(count_of(&s, "kernel_launch"), launches + 1);
+    CHECK_INT(count_of(&s, "module_load"), 1);
+    scene_free(&s);
+    s = scene_new(10); // without a compiler there are the stages
+    s.options.device = "cpu";
+    use_script("exit 1");
+    setenv("SHOAL_CACHE_DIR", check_path("other cache"), 1);
+    scene_grid(&s, "in + 2");
+    CHECK_INT(shoal_grid_ready(s.grid, &s.in, SHOAL_I32, s.log), SHOAL_OK);
+    CHECK(!strstr(words_of(&s), "error:"));
+    device_after(&s, 10);
     scene_free(&s);
 }
 

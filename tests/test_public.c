@@ -243,6 +243,7 @@ CODE(shoal_kept_fetch, NULL, NULL, 0, NULL)
 DOES(shoal_kept_free, NULL)
 DOES(shoal_grid_on_progress, NULL, NULL, NULL)
 CODE(shoal_grid_plan, NULL, NULL, SHOAL_U8, NULL)
+CODE(shoal_grid_ready, NULL, NULL, SHOAL_U8, NULL)
 HOLDS(shoal_grid_device, !*got, NULL)
 HOLDS(shoal_grid_reason, !*got, NULL)
 GIVES(shoal_grid_break_even, 0, NULL)
@@ -452,6 +453,7 @@ static const struct nothing calls[] = {
     ROW(shoal_kept_free),
     ROW(shoal_grid_on_progress),
     ROW(shoal_grid_plan),
+    ROW(shoal_grid_ready),
     ROW(shoal_grid_device),
     ROW(shoal_grid_reason),
     ROW(shoal_grid_break_even),

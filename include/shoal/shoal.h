@@ -1252,6 +1252,10 @@ SHOAL_API void shoal_grid_on_progress(shoal_grid *grid,
 // runs.
 SHOAL_API shoal_code shoal_grid_plan(shoal_grid *grid, const shoal_grids *in, shoal_cell out,
                                      shoal_log *log);
+// Does so, and compiles and loads the kernel there, however small the batch is: small ones would go
+// without until there were many.
+SHOAL_API shoal_code shoal_grid_ready(shoal_grid *grid, const shoal_grids *in, shoal_cell out,
+                                      shoal_log *log);
 // The device of the last batch, and why it had it; "": there was no choice.
 SHOAL_API const char *shoal_grid_device(const shoal_grid *grid);
 SHOAL_API const char *shoal_grid_reason(const shoal_grid *grid);

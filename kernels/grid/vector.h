@@ -188,12 +188,13 @@ typedef LANE vec_line __attribute__((vector_size(V * sizeof(LANE)), aligned(1), 
 #if BITS
 #define v_inside(l, c) ((l)->inside[c])
 INLINE void inside_make(struct lines *l, int w) {
-    where in = 0;
-    for (int i = 0; i < 64; i++)
-        in |= (where)((w + 1 + i) % w != 0) << i;
-    for (int c = w + 1; c >= 0; c--, in = in << 1 | (c % w != 0))
+    where in = ~(where)0; // that of column w + 1
+    for (int i = w - 1; i < 64; i += w)
+        in &= ~((where)1 << i);
+    for (int c = w + 1; c >= 0; c--, in = in << 1 | (c && c != w))
         l->inside[c] = in;
 }
+INLINE void edge_make(struct lines *l) {} // there are bits
 
 // Lanes from n on, or those before it; 0 in the others.
 INLINE vec v_since(vec v, long n, const struct lines *l) {
@@ -206,7 +207,11 @@ INLINE vec v_until(vec v, long n, const struct lines *l) {
 #define v_inside(l, c) v_line((l)->inside, c)
 INLINE void inside_make(struct lines *l, int w) {
     for (int i = 0; i <= w + V; i++)
-        l->inside[i] = (LANE)(i % w ? -1 : 0);
+        l->inside[i] = (LANE)-1;
+    for (int i = 0; i <= w + V; i += w)
+        l->inside[i] = 0;
+}
+INLINE void edge_make(struct lines *l) {
     for (int i = 0; i < 3 * V; i++)
         l->edge[i] = (LANE)(i / V == 1 ? -1 : 0);
 }
@@ -236,6 +241,7 @@ NOINLINE void lines_make(struct lines *l, int w) {
 }
 
 INLINE void lines_begin(struct lines *l) {
+    edge_make(l);
     l->width = -1;
     l->shape = 0;
     for (int i = 0; i < 4; i++)
@@ -272,6 +278,34 @@ INLINE void block_next(struct block *b, long last, const struct lines *l, int as
     }
 }
 
+// The blocks of a size that begin and end a run of bytes, which may overlap.
+#define COPY_ENDS(to, from, n, size)                                                               \
+    do {                                                                                           \
+        __builtin_memcpy((to), (from), (size));                                                    \
+        __builtin_memcpy((to) + (n) - (size), (from) + (n) - (size), (size));                      \
+    } while (0)
+
+// A run of bytes and nothing around it, without a call: functions of libc know only the lower parts
+// of vectors and are slow beside code that uses the upper ones.
+INLINE void copy_bytes(char *to, const char *from, u64 n) {
+    if (n >= 64) {
+        for (u64 i = 64; i < n - 64; i += 64)
+            __builtin_memcpy(to + i, from + i, 64);
+        COPY_ENDS(to, from, n, 64);
+    } else if (n >= 32)
+        COPY_ENDS(to, from, n, 32);
+    else if (n >= 16)
+        COPY_ENDS(to, from, n, 16);
+    else if (n >= 8)
+        COPY_ENDS(to, from, n, 8);
+    else if (n >= 4)
+        COPY_ENDS(to, from, n, 4);
+    else if (n >= 2)
+        COPY_ENDS(to, from, n, 2);
+    else if (n)
+        *to = *from;
+}
+
 INLINE void v_store(OUT_T *out, long i, vec v) {
     *(vec_out *)(out + i) = __builtin_convertvector(v, vec_out);
 }
@@ -289,7 +323,7 @@ INLINE void v_store_first(OUT_T *out, long i, vec v, some lanes) {
     OUT_T few[V];
     v_store(n < V ? few : out + i, 0, v);
     if (n < V)
-        __builtin_memcpy(out + i, few, n * sizeof(OUT_T));
+        copy_bytes((char *)(out + i), (const char *)few, n * sizeof(OUT_T));
 #endif
 }
 
@@ -322,7 +356,7 @@ INLINE void plane_run(IN_T *to, const IN_T *from, long n) {
 INLINE plane plane_copy(const IN_T *in, int h, int w, int around, int flat, IN_T *to) {
     if (around >= PLANE_SLACK || (flat && (long)h * w >= V))
         return in;
-    __builtin_memcpy(to, in, (u64)h * (u64)w * sizeof(IN_T));
+    copy_bytes((char *)to, (const char *)in, (u64)h * (u64)w * sizeof(IN_T));
     return to;
 }
 

@@ -64,88 +64,189 @@ static int cell_of(const char *format) {
 
 static const Py_ssize_t cell_size[] = {[SHOAL_U8] = 1, [SHOAL_I16] = 2, [SHOAL_I32] = 4};
 
-// What a list of arrays holds, and where its cells go, once there is a place for them.
-struct packing {
-    int type;
-    Py_ssize_t count, cells, height, width; // height and width: of all, or -1
-    char *to;                               // NULL: they are only counted
-    Py_ssize_t room;                        // bytes there
-    int32_t *shapes;
-    uint64_t *offsets;
-};
-
 static const char too_small[] = "an array is too small";
 
-static bool pack_one(struct packing *p, Py_ssize_t i, const Py_buffer *b) {
+// The arrays of a list, in use while there is one.
+struct packing {
+    Py_ssize_t count, held; // held: of which the buffers are in use
+    Py_buffer *array;
+    int type;
+    Py_ssize_t cells, height, width; // cells of all; height and width of all, or -1
+    PyObject *packed[3];             // cells; shapes and offsets, where they differ
+};
+
+static void packing_free(struct packing *p) {
+    while (p->held)
+        PyBuffer_Release(&p->array[--p->held]);
+    PyMem_Free(p->array);
+    for (int i = 0; i < 3; i++)
+        Py_XDECREF(p->packed[i]);
+}
+
+static bool measure_one(struct packing *p, const Py_buffer *b) {
     int type = cell_of(b->format);
-    if (b->ndim != 2 || type < 0 || (i && type != p->type)) {
+    bool first = p->held == 1;
+    if (b->ndim != 2 || type < 0 || (!first && type != p->type)) {
         PyErr_SetString(PyExc_TypeError,
                         "grids are arrays with two axes, all of uint8, int16 or int32");
         return false;
     }
     p->type = type;
-    p->height = !i || p->height == b->shape[0] ? b->shape[0] : -1;
-    p->width = !i || p->width == b->shape[1] ? b->shape[1] : -1;
-    if (p->to && b->len > p->room - p->cells * b->itemsize) {
-        PyErr_SetString(PyExc_ValueError, too_small);
-        return false;
-    }
-    if (p->to) {
-        memcpy(p->to + p->cells * b->itemsize, b->buf, (size_t)b->len);
-        p->shapes[2 * i] = (int32_t)b->shape[0], p->shapes[2 * i + 1] = (int32_t)b->shape[1];
-        p->offsets[i] = (uint64_t)p->cells;
-    }
+    p->height = first || p->height == b->shape[0] ? b->shape[0] : -1;
+    p->width = first || p->width == b->shape[1] ? b->shape[1] : -1;
     p->cells += b->shape[0] * b->shape[1];
     return true;
 }
 
-static bool pack_all(struct packing *p, PyObject *list) {
-    for (Py_ssize_t i = 0; i < p->count; i++) {
-        Py_buffer b;
-        if (PyObject_GetBuffer(PyList_GetItem(list, i), &b, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
+static bool measure(struct packing *p, PyObject *list) {
+    p->count = PyList_Size(list);
+    p->array = PyMem_Malloc((size_t)(p->count ? p->count : 1) * sizeof *p->array);
+    if (!p->array)
+        return PyErr_NoMemory(), false;
+    // A buffer may be an object's own code, which could change the list.
+    for (; p->held < p->count && p->count == PyList_Size(list);) {
+        Py_buffer *b = &p->array[p->held];
+        PyObject *array = Py_NewRef(PyList_GetItem(list, p->held));
+        int failed = PyObject_GetBuffer(array, b, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+        Py_DECREF(array);
+        if (failed)
             return false;
-        bool good = pack_one(p, i, &b);
-        PyBuffer_Release(&b);
-        if (!good)
+        p->held++;
+        if (!measure_one(p, b))
             return false;
     }
-    return true;
+    if (p->count != PyList_Size(list))
+        PyErr_SetString(PyExc_ValueError, "the list changes");
+    return p->held == p->count;
 }
 
-// grid_measure([array, ...]): (type, cells, height, width), -1 where they differ.
-static PyObject *measure(PyObject *module, PyObject *args) {
-    struct packing p = {0};
-    PyObject *list;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O!:grid_measure", &PyList_Type, &list))
-        return NULL;
-    p.count = PyList_Size(list);
-    return pack_all(&p, list) ? Py_BuildValue("(innn)", p.type, p.cells, p.height, p.width) : NULL;
+static char *room_for(PyObject **array, Py_ssize_t bytes) {
+    *array = PyByteArray_FromStringAndSize(NULL, bytes);
+    return *array ? PyByteArray_AsString(*array) : NULL;
 }
 
-// grid_pack([array, ...], cells, shapes, offsets): one behind the other.
+// One behind the other.
+static bool copy_cells(struct packing *p) {
+    char *to = room_for(&p->packed[0], p->cells * cell_size[p->type]);
+    for (Py_ssize_t i = 0; to && i < p->count; i++) {
+        memcpy(to, p->array[i].buf, (size_t)p->array[i].len);
+        to += p->array[i].len;
+    }
+    return to;
+}
+
+static bool note_shapes(struct packing *p) {
+    int32_t *shape = (int32_t *)room_for(&p->packed[1], 2 * p->count * (Py_ssize_t)sizeof *shape);
+    uint64_t *offset = (uint64_t *)room_for(&p->packed[2], p->count * (Py_ssize_t)sizeof *offset);
+    uint64_t at = 0;
+    for (Py_ssize_t i = 0; shape && offset && i < p->count; i++) {
+        const Py_ssize_t *sides = p->array[i].shape;
+        offset[i] = at;
+        shape[2 * i] = (int32_t)sides[0], shape[2 * i + 1] = (int32_t)sides[1];
+        at += (uint64_t)sides[0] * (uint64_t)sides[1];
+    }
+    return shape && offset;
+}
+
+// grid_pack([array, ...]): what a call takes, (count, type, height, width, cells, shapes, offsets).
 static PyObject *pack(PyObject *module, PyObject *args) {
-    PyObject *list;
-    Py_buffer cells, shapes, offsets;
+    struct packing p = {0};
+    PyObject *list, *result = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!w*w*w*:grid_pack", &PyList_Type, &list, &cells, &shapes,
-                          &offsets))
+    if (!PyArg_ParseTuple(args, "O!:grid_pack", &PyList_Type, &list))
         return NULL;
-    struct packing p = {.count = PyList_Size(list),
-                        .to = cells.buf,
-                        .room = cells.len,
-                        .shapes = shapes.buf,
-                        .offsets = offsets.buf};
-    bool good = shapes.len >= 2 * p.count * (Py_ssize_t)sizeof(int32_t) &&
-                offsets.len >= p.count * (Py_ssize_t)sizeof(uint64_t);
-    if (good)
-        good = pack_all(&p, list);
-    else
+    bool good = measure(&p, list) && copy_cells(&p);
+    bool one = p.height >= 0 && p.width >= 0 && p.count;
+    if (good && (one || note_shapes(&p)))
+        result = Py_BuildValue("(ninnOOO)", p.count, p.type, one ? p.height : (Py_ssize_t)0,
+                               one ? p.width : (Py_ssize_t)0, p.packed[0],
+                               one ? Py_None : p.packed[1], one ? Py_None : p.packed[2]);
+    packing_free(&p);
+    return result;
+}
+
+// ---- Lists of results ---------------------------------------------------------------------------
+
+// What NumPy's table of functions has at these places, in all of its versions 1 and 2. An array by
+// a call of numpy.ndarray takes four times as long.
+enum { NUMPY_ABI = 0, NUMPY_ARRAY = 2, NUMPY_NEW = 94, NUMPY_SET_BASE = 282 };
+enum { NUMPY_DENSE = 0x1 | 0x100 | 0x400 }; // rows one behind the other, aligned, may be written
+typedef unsigned numpy_abi_fn(void);
+typedef PyObject *numpy_new_fn(PyTypeObject *, PyObject *type, int axes, const Py_ssize_t *shape,
+                               const Py_ssize_t *strides, void *data, int flags, PyObject *like);
+typedef int numpy_set_base_fn(PyObject *array, PyObject *base);
+
+// Arrays that look into one. `table` is NULL where nobody knows it.
+struct views {
+    PyObject *base, *type; // type: of its cells
+    void **table;
+    Py_buffer cells, shapes, offsets, status;
+};
+
+static void **numpy_table(PyObject *capsule) {
+    void **table = PyCapsule_IsValid(capsule, NULL) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+    unsigned major = table ? ((numpy_abi_fn *)table[NUMPY_ABI])() >> 24 : 0;
+    return major == 1 || major == 2 ? table : NULL;
+}
+
+static PyObject *view_at(const struct views *v, const int32_t *shape, Py_ssize_t at) {
+    const Py_ssize_t sides[2] = {shape[0], shape[1]};
+    if (!v->table)
+        return PyObject_CallFunction((PyObject *)Py_TYPE(v->base), "(nn)OOn", sides[0], sides[1],
+                                     v->type, v->base, at);
+    numpy_new_fn *new = (numpy_new_fn *)v->table[NUMPY_NEW];
+    PyObject *array = new (v->table[NUMPY_ARRAY], Py_NewRef(v->type), 2, sides, NULL,
+                           (char *)v->cells.buf + at, NUMPY_DENSE, NULL);
+    if (array && ((numpy_set_base_fn *)v->table[NUMPY_SET_BASE])(array, Py_NewRef(v->base)) < 0)
+        Py_CLEAR(array);
+    return array;
+}
+
+static PyObject *views_list(const struct views *v) {
+    const int32_t *shapes = v->shapes.buf;
+    const uint64_t *offsets = v->offsets.buf;
+    const unsigned char *status = v->status.buf;
+    const Py_ssize_t count = v->status.len, size = v->cells.itemsize;
+    bool good = v->shapes.len >= count * 8 && v->offsets.len >= count * 8;
+    PyObject *list = good ? PyList_New(count) : NULL;
+    for (Py_ssize_t i = 0; list && i < count; i++) {
+        int64_t h = shapes[2 * i], w = shapes[2 * i + 1];
+        uint64_t room = (uint64_t)(v->cells.len / size);
+        good = status[i] ||
+               (h >= 0 && w >= 0 && offsets[i] <= room && (uint64_t)(h * w) <= room - offsets[i]);
+        PyObject *one = !good       ? NULL
+                        : status[i] ? Py_NewRef(Py_None)
+                                    : view_at(v, shapes + 2 * i, (Py_ssize_t)offsets[i] * size);
+        if (!one)
+            Py_CLEAR(list);
+        else
+            PyList_SetItem(list, i, one);
+    }
+    if (!good)
         PyErr_SetString(PyExc_ValueError, too_small);
-    PyBuffer_Release(&cells);
-    PyBuffer_Release(&shapes);
-    PyBuffer_Release(&offsets);
-    return good ? Py_NewRef(Py_None) : NULL;
+    return list;
+}
+
+// grid_views(numpy's table or None, array, shapes, offsets, status): arrays that look into it, None
+// where there is a status.
+static PyObject *grid_views(PyObject *module, PyObject *args) {
+    struct views v = {0};
+    PyObject *capsule, *list = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOy*y*y*:grid_views", &capsule, &v.base, &v.shapes, &v.offsets,
+                          &v.status))
+        return NULL;
+    v.table = numpy_table(capsule);
+    v.type = PyObject_GetAttrString(v.base, "dtype");
+    if (v.type && !PyObject_GetBuffer(v.base, &v.cells, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)) {
+        list = views_list(&v);
+        PyBuffer_Release(&v.cells);
+    }
+    Py_XDECREF(v.type);
+    PyBuffer_Release(&v.shapes);
+    PyBuffer_Release(&v.offsets);
+    PyBuffer_Release(&v.status);
+    return list;
 }
 
 // ---- Runs ---------------------------------------------------------------------------------------
@@ -238,6 +339,11 @@ static bool call_read(struct call *c, PyObject *args) {
 
 typedef shoal_code grid_fn(shoal_grid *, const shoal_grids *, shoal_grids_out *, shoal_log *);
 
+static shoal_code make_ready(shoal_grid *grid, const shoal_grids *in, shoal_grids_out *out,
+                             shoal_log *log) {
+    return shoal_grid_ready(grid, in, out->type, log);
+}
+
 // (needed, height, width)
 static PyObject *call_do(PyObject *object, PyObject *args, grid_fn *call) {
     struct core_grid *self = (struct core_grid *)object;
@@ -269,6 +375,10 @@ static PyObject *grid_run(PyObject *self, PyObject *args) {
     return call_do(self, args, shoal_grid_run);
 }
 
+static PyObject *grid_ready(PyObject *self, PyObject *args) {
+    return call_do(self, args, make_ready);
+}
+
 static PyObject *grid_device(PyObject *object, void *unused) {
     (void)unused;
     const char *device = shoal_grid_device(((struct core_grid *)object)->grid);
@@ -289,6 +399,7 @@ static PyObject *grid_statuses(PyObject *module, PyObject *unused) {
 static PyMethodDef methods[] = {
     {"shapes", grid_shapes, METH_VARARGS, "shapes(in, out): (cells, height, width) of the results"},
     {"run", grid_run, METH_VARARGS, "run(in, out): the same, with the cells"},
+    {"ready", grid_ready, METH_VARARGS, "ready(in, out): the kernel is there, nothing runs"},
     {0}};
 static PyGetSetDef members[] = {{"device", grid_device, NULL, "of the last batch", NULL}, {0}};
 static PyType_Slot slots[] = {
@@ -297,8 +408,9 @@ static PyType_Spec spec = {"shoal._core.Grid", sizeof(struct core_grid), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 static PyMethodDef functions[] = {
     {"grid", grid_new, METH_VARARGS, "grid(text, ((option, text), ...)): a pipeline"},
-    {"grid_measure", measure, METH_VARARGS, "grid_measure(arrays): (type, cells, height, width)"},
-    {"grid_pack", pack, METH_VARARGS, "grid_pack(arrays, cells, shapes, offsets)"},
+    {"grid_pack", pack, METH_VARARGS, "grid_pack(arrays): what a pipeline is called with"},
+    {"grid_views", grid_views, METH_VARARGS,
+     "grid_views(table, cells, shapes, offsets, status): a list of arrays"},
     {"grid_statuses", grid_statuses, METH_NOARGS, "grid_statuses(): (word, text)"},
     {0}};
 

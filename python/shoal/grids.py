@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import warnings
-from collections.abc import Callable
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -73,16 +72,14 @@ class Grid:
         else:
             raise ValueError(f"out is no dense array of the shape {(count, height, width)}")
         _, height, width = self._core.run(given, (out_type, cells, shapes, offsets, status))
-        if height:
-            results: Any = cells[: count * height * width].reshape(count, height, width)
-            if not stack:
-                results = [None if s else r for r, s in zip(results, status.tolist())]
-        else:
-            results = _views(cells, shapes, offsets, status)
-        return results, status
+        if height and stack:
+            return cells[: count * height * width].reshape(count, height, width), status
+        return _core.grid_views(_numpy_table(), cells, shapes, offsets, status), status
 
     def warm(self, grids: Any) -> None:
         """Compiles and loads what batches like this one need, and runs it once."""
+        given, _ = _given(grids)
+        self._core.ready(given, (given[1], None, None, None, None))
         self(grids, return_status=True)
 
     @property
@@ -101,16 +98,15 @@ def _again(text: str, words: tuple[tuple[str, str], ...]) -> Grid:
     return Grid(text, {name.replace("-", "_"): value for name, value in words})
 
 
-def _views(cells: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, status: np.ndarray) -> list[Any]:
-    """Grids of many shapes; those by slices and new shapes take twice as long."""
-    heights, widths = shapes.T.tolist()
-    places = (offsets * cells.itemsize).tolist()
-    dtype, memory = cells.dtype, cells.data
-    if status.any():  # where there is none, its shape is none
-        parts = zip(heights, widths, places, status.tolist())
-        return [None if s else np.ndarray((h, w), dtype, memory, at) for h, w, at, s in parts]
-    new: Callable[..., Any] = np.ndarray
-    return list(map(new, zip(heights, widths), repeat(dtype), repeat(memory), places))
+@functools.cache
+def _numpy_table() -> Any:
+    """NumPy's functions for C; None where they are not to be had."""
+    for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
+        try:
+            return importlib.import_module(name)._ARRAY_API
+        except (ImportError, AttributeError):
+            pass
+    return None
 
 
 def _cell(dtype: Any) -> int:
@@ -145,19 +141,12 @@ def _given(grids: Any) -> tuple[tuple[Any, ...], bool]:
 
 def _given_list(arrays: list[Any]) -> tuple[Any, ...]:
     try:
-        kind, total, height, width = _core.grid_measure(arrays)
+        return _core.grid_pack(arrays)
     except (TypeError, BufferError, ValueError):  # not arrays of one type of ours as they are
         arrays = [np.ascontiguousarray(_cells(np.asarray(a))) for a in arrays]
         if len({a.dtype for a in arrays}) > 1:
             arrays = [a.astype(np.int32) for a in arrays]
-        kind, total, height, width = _core.grid_measure(arrays)
-    count = len(arrays)
-    cells = np.empty(total, _CELLS[kind])
-    shapes, offsets = np.empty((count, 2), np.int32), np.empty(count, np.uint64)
-    _core.grid_pack(arrays, cells, shapes, offsets)
-    if height >= 0 and width >= 0 and count:
-        return count, kind, height, width, cells, None, None
-    return count, kind, 0, 0, cells, shapes, offsets
+        return _core.grid_pack(arrays)
 
 
 def grid(text: str, *, threshold: int | None = None, **options: Any) -> Grid:

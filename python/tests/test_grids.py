@@ -78,6 +78,37 @@ class Grids(unittest.TestCase):
         _, status = g(some, return_status=True)
         self.assertEqual(list(status), ["bounds", "ok"])
 
+    def test_lists_are_views(self):
+        cells = np.arange(12, dtype=np.int16)
+        shapes, offsets = np.array([[2, 3], [0, 0], [1, 5]], np.int32), np.array([0, 6, 7], np.uint64)
+        status = np.array([0, 1, 0], np.uint8)
+        # NumPy's table of functions, and arrays without it.
+        for table in (shoal.grids._numpy_table(), None):
+            a, none, b = shoal._core.grid_views(table, cells, shapes, offsets, status)
+            np.testing.assert_array_equal(a, [[0, 1, 2], [3, 4, 5]])
+            np.testing.assert_array_equal(b, [[7, 8, 9, 10, 11]])
+            self.assertIsNone(none)
+            self.assertIs(a.base, cells)
+            self.assertTrue(a.flags.c_contiguous and a.flags.writeable and a.flags.aligned and not a.flags.owndata)
+            a[1, 2] = 50
+            self.assertEqual(cells[5], 50)
+            cells[5] = 5
+            for wrong in (shapes * 4, -shapes):
+                with self.assertRaises(ValueError):
+                    shoal._core.grid_views(table, cells, wrong, offsets, status)
+            with self.assertRaises(ValueError):
+                shoal._core.grid_views(table, cells, shapes, offsets[:2], status)
+        self.assertIsNotNone(shoal.grids._numpy_table())
+
+    def test_many_shapes(self):
+        # More than a pipeline remembers, and some that share a place there.
+        g = shoal.grid("rot90 | tile(1,2)", device="cpu")
+        shapes = [(h, w) for h in range(1, 40) for w in range(1, 40)] + [(1, 33), (2, 1), (33, 1), (1, 1)]
+        some = [RNG.integers(0, 10, s).astype(np.uint8) for s in shapes]
+        for _ in range(2):
+            for a, b in zip(g(some), some, strict=True):
+                np.testing.assert_array_equal(a, np.tile(np.rot90(b), (1, 2)))
+
     def test_dtype(self):
         g = shoal.grid("in * 100", device="cpu")
         np.testing.assert_array_equal(g(np.full((1, 2, 2), 9, np.uint8), dtype=np.int16), np.full((1, 2, 2), 900))

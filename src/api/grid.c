@@ -186,18 +186,31 @@ shoal_code shoal_grid_shapes(shoal_grid *grid, const shoal_grids *in, shoal_grid
     return code;
 }
 
-shoal_code shoal_grid_plan(shoal_grid *grid, const shoal_grids *in, shoal_cell out,
-                           shoal_log *log) {
+// The device that gets a batch of which nothing runs.
+static shoal_code plan_batch(const char *call, shoal_grid *grid, const shoal_grids *in,
+                             shoal_cell out, shoal_log *log) {
     shoal_grids_out none = {.size = sizeof none, .type = out};
     none.shapes = &(int32_t){0}; // nothing is written
     none.offsets = &(uint64_t){0};
     none.status = &(uint8_t){0};
-    shoal_code code = check_call("shoal_grid_plan", grid, in, &none, log);
+    shoal_code code = check_call(call, grid, in, &none, log);
     if (code != SHOAL_OK)
         return code;
     struct grid_batch batch = batch_of(in);
     struct grid_result room = result_of(&none);
     return grid_devices_run(grid, &batch, &room, &nobody, true, log);
+}
+
+shoal_code shoal_grid_plan(shoal_grid *grid, const shoal_grids *in, shoal_cell out,
+                           shoal_log *log) {
+    return plan_batch("shoal_grid_plan", grid, in, out, log);
+}
+
+shoal_code shoal_grid_ready(shoal_grid *grid, const shoal_grids *in, shoal_cell out,
+                            shoal_log *log) {
+    shoal_code code = plan_batch("shoal_grid_ready", grid, in, out, log);
+    return code == SHOAL_OK ? grid_devices_ready(grid, batch_of(in).type, (enum grid_type)out, log)
+                            : code;
 }
 
 static shoal_code run_grids(shoal_grid *grid, const shoal_grids *in, struct grid_result *result,

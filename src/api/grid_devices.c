@@ -539,6 +539,18 @@ shoal_code grid_devices_run(shoal_grid *g, const struct grid_batch *b, struct gr
     return code;
 }
 
+shoal_code grid_devices_ready(shoal_grid *g, enum grid_type in, enum grid_type out,
+                              shoal_log *log) {
+    struct grid_runner *r = &g->worker[g->shown]->runner;
+    uint64_t mark = report_mark(log_report(log));
+    char why[64];
+    shoal_code code = grid_kernel(r, in, out, log);
+    bool has_stages = !g->shown && (code == SHOAL_DEVICE || r->made[in][out].refused);
+    if (has_stages)
+        report_withdraw(log_report(log), mark, why, sizeof why);
+    return has_stages ? SHOAL_OK : code;
+}
+
 // ---- Calibration --------------------------------------------------------------------------------
 
 shoal_code grid_devices_find(shoal_grid *g, enum grid_type in, enum grid_type out, shoal_log *log) {

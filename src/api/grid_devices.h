@@ -52,6 +52,10 @@ void grid_devices_close(shoal_grid *g);
 shoal_code grid_devices_run(shoal_grid *g, const struct grid_batch *b, struct grid_result *out,
                             const struct dispatch_control *control, bool plans, shoal_log *log);
 
+// Makes the kernel of the device that had the last batch, or is to have it. A CPU that cannot have
+// one does without.
+shoal_code grid_devices_ready(shoal_grid *g, enum grid_type in, enum grid_type out, shoal_log *log);
+
 // Asks for all devices, for batches of these types, whatever the handle was to run on.
 shoal_code grid_devices_find(shoal_grid *g, enum grid_type in, enum grid_type out, shoal_log *log);
 // Runs a batch by the kernel of a row of the chooser's machine, whoever would get it, and learns

@@ -4,9 +4,10 @@
 // This only saves work: whoever cannot wait, or cannot lock, compiles. The table is of the process
 // and not of a handle, because solvers have handles of their own; a child of fork starts with an
 // empty one. Between processes there are 64 lock files in the user's runtime directory, never
-// deleted by us, not in the cache, which may be on a network. A key has a place of its own in one of
-// them, so that nobody waits for the compiler of another key: those of a CPU and of a device run
-// side by side. The system frees the lock of a process that dies, and no compiler child inherits it.
+// deleted by us, not in the cache, which may be on a network. A key has a place of its own in one
+// of them, so that nobody waits for the compiler of another key: those of a CPU and of a device run
+// side by side. The system frees the lock of a process that dies, and no compiler child inherits
+// it.
 #include "base/clock.h"
 #include "base/thread.h"
 #include "cache/place.h"
@@ -218,10 +219,8 @@ static void sign(int fd, const unsigned char key[KEY_BYTES]) {
 
 // False: somebody has it, or (errno) there are no locks.
 static bool lock_place(int fd, const unsigned char key[KEY_BYTES]) {
-    struct flock place = {.l_type = F_WRLCK,
-                          .l_whence = SEEK_SET,
-                          .l_start = place_of(key),
-                          .l_len = PLACE_BYTES};
+    struct flock place = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = place_of(key), .l_len = PLACE_BYTES};
     return fcntl(fd, F_OFD_SETLK, &place) == 0;
 }
 

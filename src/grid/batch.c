@@ -57,26 +57,29 @@ void batch_set_shape(struct grid_result *out, uint64_t i, const struct stages_ou
     out->shapes[2 * i + 1] = ok ? s->width : 0;
 }
 
-// What becomes of a shape, which is remembered: most grids are like the one before.
-bool batch_find_shape(struct grid_runner *r, struct stages **s, const struct stages_in *g) {
-    if (r->shape.height == g->height && r->shape.width == g->width && g->height)
-        return true;
+// What becomes of a shape, which is remembered: grids of many batches have few of them.
+const struct stages_out *batch_find_shape(struct grid_runner *r, struct stages **s,
+                                          const struct stages_in *g) {
+    struct grid_shape *known =
+        &r->shape[((uint32_t)g->height * 32 + (uint32_t)g->width) % GRID_SHAPES];
+    if (known->height == g->height && known->width == g->width && g->height)
+        return &known->out;
     if (!*s && !(*s = stages_new(r->plan)))
-        return false;
-    r->shape.height = 0;
-    if (!stages_run(*s, g, true, NULL, &r->shape.out))
-        return false;
-    r->shape.height = g->height;
-    r->shape.width = g->width;
-    return true;
+        return NULL;
+    known->height = 0;
+    if (!stages_run(*s, g, true, NULL, &known->out))
+        return NULL;
+    known->height = g->height;
+    known->width = g->width;
+    return &known->out;
 }
 
-// All results are like that of the first, whose shape was found.
-static void set_all(const struct grid_runner *r, uint64_t count, struct grid_result *out) {
-    bool ok = r->shape.out.status == GRID_STATUS_OK;
-    const int32_t height = ok ? r->shape.out.height : 0, width = ok ? r->shape.out.width : 0;
+// All results are like that of the first.
+static void set_all(const struct stages_out *first, uint64_t count, struct grid_result *out) {
+    bool ok = first->status == GRID_STATUS_OK;
+    const int32_t height = ok ? first->height : 0, width = ok ? first->width : 0;
     int32_t *shape = out->shapes;
-    memset(out->status, (int)r->shape.out.status, count);
+    memset(out->status, (int)first->status, count);
     for (uint64_t i = 0; i < count; i++, shape += 2) {
         shape[0] = height;
         shape[1] = width;
@@ -87,17 +90,20 @@ static void set_all(const struct grid_runner *r, uint64_t count, struct grid_res
 shoal_code batch_known_shapes(struct grid_runner *r, const struct grid_batch *b,
                               struct grid_result *out, shoal_log *log) {
     struct stages *s = NULL;
-    bool ok = true;
-    for (uint64_t i = 0; ok && i < (b->shapes ? b->count : 1); i++) {
+    const struct stages_out *found = NULL;
+    uint64_t count = b->shapes ? b->count : 1, i = 0;
+    for (; i < count; i++) {
         struct stages_in g = batch_grid(b, i);
-        ok = batch_find_shape(r, &s, &g);
+        found = batch_find_shape(r, &s, &g);
+        if (!found)
+            break;
         if (b->shapes)
-            batch_set_shape(out, i, &r->shape.out);
+            batch_set_shape(out, i, found);
     }
     stages_free(s);
-    if (ok && !b->shapes)
-        set_all(r, b->count, out);
-    return ok ? SHOAL_OK : batch_no_memory(log);
+    if (found && !b->shapes)
+        set_all(found, b->count, out);
+    return i == count ? SHOAL_OK : batch_no_memory(log);
 }
 
 // Results lie one behind the other.

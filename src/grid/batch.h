@@ -19,8 +19,9 @@ uint64_t batch_between(const struct grid_batch *b, uint64_t first, uint64_t end)
 void batch_largest(const struct grid_batch *b, int32_t *h, int32_t *w);
 uint64_t batch_bound(const struct grid_plan *p, int32_t h, int32_t w);
 
-// What becomes of a shape, in r->shape; *s is made where it is needed. False: out of memory.
-bool batch_find_shape(struct grid_runner *r, struct stages **s, const struct stages_in *g);
+// What becomes of a shape; *s is made where it is needed. NULL: out of memory.
+const struct stages_out *batch_find_shape(struct grid_runner *r, struct stages **s,
+                                          const struct stages_in *g);
 // Shapes that the input's shape decides.
 shoal_code batch_known_shapes(struct grid_runner *r, const struct grid_batch *b,
                               struct grid_result *out, shoal_log *log);

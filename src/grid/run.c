@@ -35,8 +35,10 @@ struct grid_load grid_load_of(struct grid_runner *r, const struct grid_batch *b,
     uint64_t in = batch_between(b, 0, b->count), made = in;
     struct stages_in g = b->count ? batch_grid(b, 0) : (struct stages_in){0};
     struct stages *s = NULL;
-    if (!b->shapes && r->plan->one_shape && b->count && batch_find_shape(r, &s, &g))
-        made = b->count * (uint64_t)r->shape.out.height * (uint64_t)r->shape.out.width;
+    const struct stages_out *found =
+        !b->shapes && r->plan->one_shape && b->count ? batch_find_shape(r, &s, &g) : NULL;
+    if (found)
+        made = b->count * (uint64_t)found->height * (uint64_t)found->width;
     stages_free(s);
     double grids = b->count ? (double)b->count : 1;
     return (struct grid_load){.units = (double)(in + made) * r->plan->nodes.count / grids,

@@ -51,6 +51,13 @@ struct grid_result {
 enum grid_way { GRID_BY_CHOICE, GRID_BY_KERNEL, GRID_BY_STAGES };
 
 // All borrowed, but for what is kept from one run to the next.
+// A shape, and what becomes of it.
+enum { GRID_SHAPES = 1024 };
+struct grid_shape {
+    int32_t height, width; // height 0: none
+    struct stages_out out;
+};
+
 struct grid_runner {
     const struct grid_plan *plan;
     const struct shoal_backend *backend;
@@ -78,10 +85,7 @@ struct grid_runner {
     bool by_stages;                // the last run was
     uint64_t cells;                // of all batches
     uint64_t staged_us, looked_us; // that stages took for them, or would have; when it last looked
-    struct {                       // the last shape that was asked for, and what becomes of it
-        int32_t height, width;
-        struct stages_out out;
-    } shape;
+    struct grid_shape shape[GRID_SHAPES]; // that were asked for, each in the place of its sides
 };
 
 void grid_runner_free(struct grid_runner *r);

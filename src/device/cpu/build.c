@@ -99,6 +99,7 @@ static void compile_command(const struct shoal_device *d, const struct shoal_ker
         "-fno-tree-slsr",
         "-fno-cse-follow-jumps",
         "-fno-schedule-insns2",
+        "-fno-tree-loop-distribute-patterns", // loops become calls of libc, see below
         NULL,
     };
     add(argv, d->compiler);
@@ -107,7 +108,7 @@ static void compile_command(const struct shoal_device *d, const struct shoal_ker
     if (d->kind == CPU_gcc)
         add_all(argv, gcc_only);
     // What cleans upper halves of vectors before a call is one of these passes, too: functions of
-    // libm that know only the lower ones would take ten times as long.
+    // libm, or of libc, that know only the lower ones would take ten times as long.
     if (d->kind == CPU_gcc && k->needs_libm)
         add(argv, "-fexpensive-optimizations");
     if (d->march[0])
