@@ -418,11 +418,11 @@ TEST(summary_of_ripples) {
         "par k=1, r=8e-4; init x=1.3, y=0.8, z=1.1, c=1.0005, s=1, f=1; u=x-1; v=y-1; w=z-1;"
         "x'=k*(-9*u+4*v-2*w)+u*v; y'=k*(-7*u-3*v+3*w)-w*w; z'=k*(2*u-v-6*w)+u*w;"
         "a=c-1; b=s-1; q=0.3*(1-(a*a+b*b)/(r*r)); c'=q*a-b; s'=q*b+a; f'=-20*(f-c)",
-        "k=2,3,4,5,6,7,8",
+        "k=lin:2:8:49",
         "method=dop853 rtol=1e-6 atol=1e-6 t1=150 settle=100 device=cpu "
         "summary=X=period(x),T=period(f),amplitude(x)");
     double ripple = 0;
-    for (uint64_t row = 0; row < 7; row++) {
+    for (uint64_t row = 0; row < 49; row++) {
         ripple = fmax(ripple, summed_value(&s, "amplitude(x)", row, 0));
         CHECK_MSG(isnan(summed_value(&s, "X", row, 0)), "row %d: %g", (int)row,
                   summed_value(&s, "X", row, 0));

@@ -8,6 +8,8 @@
 // that a thread keeps in registers.
 #if N <= UNROLL_STATES
 #define STATES(j, first) UNROLL for (int j = first; j < N; j++)
+#elif THREADS
+#define STATES(j, first) UNROLL_SOME for (int j = first; j < N; j++)
 #else
 #define STATES(j, first) ROLL for (int j = first; j < N; j++)
 #endif
@@ -102,7 +104,11 @@
 #define PIVOT_OVERFLOWS 268435456.0 // 2^28 times LARGEST_PIVOT
 #endif
 
+#if THREADS // costs nothing in most of a device's instructions
+INLINE real r_abs(real a) { return FN(fabs)(a); }
+#else
 INLINE real r_abs(real a) { return r_of_bits(r_bits(a) & ~(uelem)SIGN_BIT); }
+#endif
 INLINE mask r_gt(real a, real b) { return r_lt(b, a); }
 INLINE mask r_ge(real a, real b) { return r_le(b, a); }
 INLINE mask r_ne(real a, real b) { return m_not(r_eq(a, b)); }
@@ -165,7 +171,7 @@ INLINE real r_log2_coarse(real x) {
     return r_of_bits((r_bits(x) >> COARSE_SHIFT) + (uelem)EXPONENT_MAGIC) - R(COARSE_OFFSET);
 }
 
-// 2^x for |x| < 100, to 3e-6.
+// 2^x for |x| < 100, to 3e-6; coarse to 2e-3.
 INLINE real r_exp2_rough(real x) {
     real n = x + R(ROUND_MAGIC);
     real r = x - (n - R(ROUND_MAGIC));
@@ -173,6 +179,13 @@ INLINE real r_exp2_rough(real x) {
     p = r_fma(p, r, R(0.24022349038021354));
     p = r_fma(p, r, R(0.6931210452034274));
     p = r_fma(p, r, R(1));
+    return r_of_bits(r_bits(p) + (r_bits(n) << MANTISSA));
+}
+INLINE real r_exp2_coarse(real x) {
+    real n = x + R(ROUND_MAGIC);
+    real r = x - (n - R(ROUND_MAGIC));
+    real p = r_fma(r, R(0.23842893572290194), R(0.7034480059415668));
+    p = r_fma(p, r, R(1.000443141974744));
     return r_of_bits(r_bits(p) + (r_bits(n) << MANTISSA));
 }
 

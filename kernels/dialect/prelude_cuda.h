@@ -12,6 +12,7 @@
 #define NOINLINE static __device__ __noinline__
 #define UNROLL _Pragma("unroll")
 #define ROLL _Pragma("unroll 1")
+#define UNROLL_SOME _Pragma("unroll 4")
 #define KERNEL extern "C" __global__
 
 typedef unsigned int u32;

@@ -17,6 +17,7 @@
 #define NOINLINE static __attribute__((noinline))
 #define UNROLL _Pragma("unroll")
 #define ROLL _Pragma("unroll 1")
+#define UNROLL_SOME _Pragma("unroll 4")
 #define INFINITY_VALUE INFINITY
 #define KERNEL __kernel
 #define FN(name) name // one name for all types

@@ -22,11 +22,11 @@ INLINE void trial_begin(const struct limits *l, const struct group *g, struct tr
 #if NEWTON
     newton_trial(g->active, g->past.rate, &s->n);
 #endif
-    real rest = t_diff(GOAL(g), g->x.t) * g->dir, h = r_at_least(g->h, shortest_step(l, g));
-    s->last = r_le(rest, h * R(1 + 1e-10));
+    real rest = t_diff(GOAL(g), g->x.t), h = r_at_least(g->h, shortest_step(l, g));
+    s->last = r_le(rest * g->dir, h * R(1 + 1e-10));
     s->t_new = t_step(g->x.t, h * g->dir);
-    s->size = select(s->last, rest, t_diff(s->t_new, g->x.t) * g->dir);
-    s->h = s->size * g->dir;
+    s->h = select(s->last, rest, t_diff(s->t_new, g->x.t));
+    s->size = r_abs(s->h);
 #if !THREADS || DENSE || WATCHED // else it is set when the row ends
     s->t_new = t_select(s->last, GOAL(g), s->t_new);
 #endif

@@ -4,14 +4,17 @@
 // CONTROL_A, _B, _C, _SAFETY (log2), _GROW, _SHRINK, _REJECT (gain after a rejection) are
 // constants. History changes with accepted steps only; a rejected step always shrinks; an error
 // that is infinite or not a number counts as huge. A controller with memory (CONTROL_COARSE)
-// smooths anyway: it makes do with a coarse log2, and its steps come out to half a percent.
+// smooths anyway: it makes do with a coarse log2 and exp2, and its steps come out to half a
+// percent.
 
 #if CONTROL_COARSE
 #define GAIN(x) R((x) / (elem)COARSE_UNIT)
 #define ERROR_LOG2 r_log2_coarse
+#define GAIN_EXP2 r_exp2_coarse
 #else
 #define GAIN(x) R(x)
 #define ERROR_LOG2 r_log2_rough
+#define GAIN_EXP2 r_exp2_rough
 #endif
 
 // Returns the next step, positive. `error2` is the squared norm, `h` the attempted step's size.
@@ -29,7 +32,7 @@ INLINE real control_next(struct past *p, real error2, real h, mask accepted) {
     p->hlast = select(accepted, hlog, p->hlast);
 #endif
     z = select(accepted, z, shrink);
-    real gain = r_at_least(r_exp2_rough(z), R(CONTROL_SHRINK));
+    real gain = r_at_least(GAIN_EXP2(z), R(CONTROL_SHRINK));
     gain = r_at_most(gain, select(accepted, p->top, R(0.9)));
     p->top = select(accepted, R(CONTROL_GROW), R(1));
     if (CONTROL_C != 0)

@@ -237,6 +237,42 @@ INLINE mask finite_all(const SPACE real *y) {
 // stage to think about when they are summed stage by stage: that takes up to a quarter less time.
 #define STATE_BY_STATE (UNROLL_STAGES && !THREADS)
 
+// A thread that has too many states for its registers sums some of them at a time: one by one each
+// sum would wait for memory, to be read and written for every stage.
+#if THREADS && N > UNROLL_STATES
+#define IN_BLOCKS 1
+enum { BLOCK = N < 8 ? N : 8, LAST_BLOCK = N % BLOCK };
+#define WHOLE_BLOCKS(at) ROLL for (int at = 0; at + BLOCK <= N; at += BLOCK)
+#define BLOCK_STATES(b, size) UNROLL for (int b = 0; b < size; b++)
+#else
+#define IN_BLOCKS 0
+#endif
+
+// Base plus scale times a sum, which there is or not; without a base that alone.
+INLINE real stages_sum_on(const SPACE real *base, int j, real scale, real sum, int begun) {
+    return !begun ? base ? base[j] : sum : base ? r_fma(scale, sum, base[j]) : scale * sum;
+}
+
+#if IN_BLOCKS
+INLINE void stages_add_block(const SPACE real *base, SPACE real (*k)[N], const TABLE elem *weights,
+                             real scale, int count, SPACE real *out, int at, const int size) {
+    real sum[BLOCK];
+    int begun = 0;
+    BLOCK_STATES(b, size) sum[b] = R(0);
+    ROLL for (int q = 0; q < count; q++) {
+        if (weights[q] == 0)
+            continue;
+        real weight = R(weights[q]);
+        if (begun)
+            BLOCK_STATES(b, size) sum[b] = r_fma(weight, k[q][at + b], sum[b]);
+        else
+            BLOCK_STATES(b, size) sum[b] = k[q][at + b];
+        begun = 1;
+    }
+    BLOCK_STATES(b, size) out[at + b] = stages_sum_on(base, at + b, scale, sum[b], begun);
+}
+#endif
+
 // Sets out to base plus scale times the sum of the weighted stages, or without a base to that
 // alone. Stages are summed before they are added to the state, which is rounded once that way.
 // Weights are relative to the first that is not 0, which is part of the scale.
@@ -252,8 +288,12 @@ INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE e
             sum = begun ? r_weigh(weights[q], k[q][j], sum) : k[q][j];
             begun = 1;
         }
-        out[j] = !begun ? base ? base[j] : sum : base ? r_fma(scale, sum, base[j]) : scale * sum;
+        out[j] = stages_sum_on(base, j, scale, sum, begun);
     }
+#elif IN_BLOCKS
+    WHOLE_BLOCKS(at) stages_add_block(base, k, weights, scale, count, out, at, BLOCK);
+    if (LAST_BLOCK)
+        stages_add_block(base, k, weights, scale, count, out, N - LAST_BLOCK, LAST_BLOCK);
 #else
     int begun = 0;
     STAGE_LOOP(q, count) {
@@ -266,10 +306,7 @@ INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE e
             STATES(j, 0) out[j] = k[q][j];
         begun = 1;
     }
-    STATES(j, 0) {
-        real sum = begun ? out[j] : R(0);
-        out[j] = !begun ? base ? base[j] : sum : base ? r_fma(scale, sum, base[j]) : scale * sum;
-    }
+    STATES(j, 0) out[j] = stages_sum_on(base, j, scale, begun ? out[j] : R(0), begun);
 #endif
 }
 

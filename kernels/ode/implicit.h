@@ -92,11 +92,29 @@ INLINE real stage_sum_at(real sum, const struct trial *s, const TABLE elem *weig
     return sum;
 }
 
+#if IN_BLOCKS
+INLINE void stage_sum_block(const struct trial *s, const TABLE elem *weights, int count,
+                            SPACE real *out, int at, const int size) {
+    real sum[BLOCK];
+    BLOCK_STATES(b, size) sum[b] = out[at + b];
+    ROLL for (int q = 0; q < count; q++) {
+        real weight = R(weights[q]);
+        if (weights[q] != 0)
+            BLOCK_STATES(b, size) sum[b] = r_fma(weight, s->k[q][at + b], sum[b]);
+    }
+    BLOCK_STATES(b, size) out[at + b] = sum[b];
+}
+#endif
+
 // Adds the sum of the weighted stages to out.
 INLINE void stage_sum(const struct trial *s, const TABLE elem *weights, int count,
                       SPACE real *out) {
 #if STATE_BY_STATE
     STATES(j, 0) out[j] = stage_sum_at(out[j], s, weights, count, j);
+#elif IN_BLOCKS
+    WHOLE_BLOCKS(at) stage_sum_block(s, weights, count, out, at, BLOCK);
+    if (LAST_BLOCK)
+        stage_sum_block(s, weights, count, out, N - LAST_BLOCK, LAST_BLOCK);
 #else
     STAGE_LOOP(q, count) {
         real weight = R(weights[q]);

@@ -79,28 +79,53 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 #endif
 
 #if ADAPTIVE
+// Weights of the error are relative to the first, which is 1 then; ERROR_SCALE has it.
+#define WEIGH(sum, begun, q, x, weights)                                                           \
+    (!begun ? (weights[q] == 1 ? (x) : (x)*R(weights[q])) : r_fma(x, R(weights[q]), sum))
 #if STATE_BY_STATE || (UNROLL_STAGES && STAGES > 11) // else that many take more registers
 INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j) {
     real e = R(0);
-    int first = 1;
+    int begun = 0;
     UNROLL for (int q = 0; q < STAGES; q++) {
         if (!COUNTS_IN_ERROR(q, weights))
             continue;
-        e = first ? s->k[q][j] * R(weights[q]) : r_fma(s->k[q][j], R(weights[q]), e);
-        first = 0;
+        e = WEIGH(e, begun, q, s->k[q][j], weights);
+        begun = 1;
     }
     return e;
 }
 #define WEIGHTED(name, weights, place)
 #define WEIGHTED_AT(name, weights, j) rk_weighted(s, weights, j)
 #else
+#if IN_BLOCKS
+INLINE void rk_weighted_block(const struct trial *s, const TABLE elem *weights, SPACE real *e,
+                              int at, const int size) {
+    real sum[BLOCK];
+    BLOCK_STATES(b, size) sum[b] = R(0);
+    ROLL for (int q = 0; q < STAGES; q++) {
+        if (COUNTS_IN_ERROR(q, weights))
+            BLOCK_STATES(b, size) sum[b] = r_fma(s->k[q][at + b], R(weights[q]), sum[b]);
+    }
+    BLOCK_STATES(b, size) e[at + b] = sum[b];
+}
+#endif
+
 // This is done for all states at once, so that a weight is read and looked at once.
 INLINE void rk_weighted_all(const struct trial *s, const TABLE elem *weights, SPACE real *e) {
+#if IN_BLOCKS
+    WHOLE_BLOCKS(at) rk_weighted_block(s, weights, e, at, BLOCK);
+    if (LAST_BLOCK)
+        rk_weighted_block(s, weights, e, N - LAST_BLOCK, LAST_BLOCK);
+#else
+    int begun = 0;
     STATES(j, 0) e[j] = R(0);
     STAGE_LOOP(q, STAGES) {
-        if (COUNTS_IN_ERROR(q, weights))
-            STATES(j, 0) e[j] = r_fma(s->k[q][j], R(weights[q]), e[j]);
+        if (!COUNTS_IN_ERROR(q, weights))
+            continue;
+        STATES(j, 0) e[j] = WEIGH(e[j], begun, q, s->k[q][j], weights);
+        begun = 1;
     }
+#endif
 }
 #define WEIGHTED(name, weights, place)                                                             \
     SPARE(name, N, place);                                                                         \
@@ -127,7 +152,7 @@ INLINE real method_error2(const struct point *x, const struct trial *s, const st
         sum2 = r_fma(q2, q2, sum2);
 #endif
     }
-    real h2 = s->size * s->size * R(1.0 / N);
+    real h2 = s->h * s->h * R(ERROR_SCALE);
 #if SECOND_ERROR
     real both = r_fma(R(0.01), sum2, sum);
     sum = r_fma(both, R(0), select(r_gt(both, R(0)), sum * (sum / both), sum + sum2));

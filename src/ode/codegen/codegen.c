@@ -481,6 +481,10 @@ static void put_sizes(struct assembly *a) {
     define(a, "FSAL", m->fsal);
     define(a, "EVALUATIONS", method_evaluations(m) + looks_inside(a));
     define(a, "SECOND_ERROR", has_second_error(m));
+    if (a->adaptive && !is_implicit(a)) {
+        double unit = codegen_error_unit(m);
+        define_real(a, "ERROR_SCALE", kernel_real(a, unit * unit / s->states));
+    }
     define(a, "EXTRA", a->dense ? m->extra : 0);
     define(a, "DEGREE", a->dense ? m->degree : 0);
     if (a->dense && m->centred)

@@ -40,10 +40,13 @@ static double first_weight(const double *row, uint32_t count) {
     return 1;
 }
 
-static void relative(double *out, const double *row, uint32_t count) {
-    double first = first_weight(row, count);
+static void relative_to(double first, double *out, const double *row, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         out[i] = row[i] == 0 ? 0 : row[i] / first;
+}
+
+static void relative(double *out, const double *row, uint32_t count) {
+    relative_to(first_weight(row, count), out, row, count);
 }
 
 // Weights of stages that a state is moved by: relative to the first of a row, which comes apart.
@@ -118,6 +121,18 @@ static void put_solution(struct buf *out, const struct method *m, bool f32) {
     buf_puts(out, "\n");
 }
 
+double codegen_error_unit(const struct method *m) {
+    return m->scheme == EXPLICIT ? first_weight(m->e, m->stages) : 1;
+}
+
+static void put_errors(struct buf *out, const struct method *m, bool f32) {
+    double unit = codegen_error_unit(m), e[METHOD_STAGES], e2[METHOD_STAGES];
+    relative_to(unit, e, m->e, m->stages);
+    relative_to(unit, e2, m->e2, m->stages);
+    put_vector(out, "rk_e", e, m->stages, f32);
+    put_vector(out, "rk_e2", e2, m->stages, f32);
+}
+
 // The interpolant and its slope at the place where it is compared with f, as weights of stages.
 static void put_inside(struct buf *out, const struct method *m, bool f32) {
     double value[METHOD_STAGES], slope[METHOD_STAGES];
@@ -146,10 +161,8 @@ void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool i
         put_dirk(out, m, f32);
     if (m->scheme == COLLOCATION)
         put_collocation(out, m, f32);
-    if (m->embedded) {
-        put_vector(out, "rk_e", m->e, m->stages, f32);
-        put_vector(out, "rk_e2", m->e2, m->stages, f32);
-    }
+    if (m->embedded)
+        put_errors(out, m, f32);
     if (dense && m->extra) {
         put_vector(out, "rk_extra_c", m->extra_c, m->extra, f32);
         put_moves(out, "rk_extra_a", m->extra_a[0], METHOD_ROWS, m->extra, m->stages + m->extra - 1,
