@@ -135,7 +135,13 @@ INLINE real r_mod(real a, real b) { // in [0, b), whatever rounding does
 #define r_magnitude(a) r_abs(a)
 // A step of many numbers is one long block of code. A GPU's compiler begins early what comes late
 // in it, until hundreds of numbers wait in memory: FENCES says where it must not.
-enum { FENCE_FACTORED = 1, FENCE_SOLVED = 2, FENCE_GUESS = 4, FENCE_PIVOTS = 8 };
+enum {
+    FENCE_FACTORED = 1,
+    FENCE_SOLVED = 2,
+    FENCE_GUESS = 4,
+    FENCE_PIVOTS = 8,
+    FENCE_ARGUMENT = 16, // of the right-hand side
+};
 #ifndef FENCE
 #define FENCE(where)
 #endif

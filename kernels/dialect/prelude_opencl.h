@@ -54,6 +54,7 @@ typedef ulong uelem;
 INLINE u32 thread_number(void) { return (u32)get_global_id(0); }
 INLINE int warp_any(int p) { return p; }
 INLINE u32 warp_count(int p) { return p ? 1 : 0; }
+INLINE u32 divided_roughly(u32 a, u32 b) { return a / b; }
 
 // The next number of the counter, where one is wanted.
 INLINE u32 work_take_one(volatile GLOBAL u32 *counter, int wanted) {

@@ -130,7 +130,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     next = select(accepted, next * newton_caution(&s->n), next);
     newton_count(g, s);
 #endif
-    next = r_at_most(r_at_least(next, l->dt_min), l->dt_max);
+    next = r_at_most(next, l->dt_max); // one that is too short is taken at the shortest
     g->h = THREADS ? next : select(g->active, next, R(0)); // idle lanes stand still
 #if STEERED // a step that was shortened, or is going to be, says nothing of the next one
     mask kept = m_or(held, m_and(accepted, s->lands));

@@ -24,12 +24,12 @@ INLINE void pair_solve(struct trial *s, int pair, SPACE real *g0, SPACE real *g1
     STATES(j, 0) g1[j] = v[j].im;
 }
 
+// The smaller of two pivots' sizes; not finite where one is not.
+INLINE real least_pivot(real a, real b) { return r_fma(a + b, R(0), r_min(a, b)); }
+
+// The real factors come last, in the place of the Jacobian.
 INLINE void collocation_factor(struct trial *s) {
-#if SINGLE || ADAPTIVE // the error's matrix is real, too
-    factor(s, LU_REAL);
-#else
-    s->pivot = R(LARGEST_SCALE);
-#endif
+    real pivot = R(LARGEST_SCALE);
     STAGE_LOOP(q, PAIRS) {
         SPACE cplx *m = (SPACE cplx *)(s->m + LU_PAIRS) + q * LU_ENTRIES;
 #if LARGE
@@ -38,10 +38,15 @@ INLINE void collocation_factor(struct trial *s) {
         cplx room[N];
 #endif
         cplx scale = c_of(s->h * R(-col_mu[SINGLE + q][0]), s->h * R(col_mu[SINGLE + q][1]));
-        real least = complex_factor(scale, s->m, m, room);
-        s->pivot =
-            r_fma(least + s->pivot, R(0), r_min(least, s->pivot)); // keeps what is not finite
+        pivot = least_pivot(complex_factor(scale, s->m, m, room), pivot);
+        FENCE(FENCE_FACTORED)
     }
+#if SINGLE || ADAPTIVE // the error's matrix is real, too
+    factor(s);
+    s->pivot = least_pivot(s->pivot, pivot);
+#else
+    s->pivot = pivot;
+#endif
 }
 
 // Makes corrections of w from the slopes: (I - h mu J) g = h mu g - w.
@@ -50,7 +55,7 @@ INLINE void collocation_solve(struct trial *s) {
     SPARE(room, N, s->spare[0]);
     real hm = s->h * R(GAMMA);
     STATES(j, 0) if (HAS_SLOPE(j)) s->g[j] = r_fms(hm, s->g[j], s->w[j]);
-    linear_solve(s->m + LU_REAL, room, s->g);
+    linear_solve(s->m, room, s->g);
 #endif
     STAGE_LOOP(q, PAIRS) {
         int at = (SINGLE + 2 * q) * N;
@@ -145,7 +150,7 @@ INLINE real method_error2(const struct point *x, struct trial *s, const struct l
     real h0 = s->h * R(ERROR_START);
     STATES(j, 0)
     error[j] = HAS_SLOPE(j) ? r_fma(h0, s->m[LU_ENTRIES + j], stage_error(s, j)) : R(0);
-    linear_solve(s->m + LU_REAL, room, error);
+    linear_solve(s->m, room, error);
     return newton_error2(s, error_norm2(x, s, l, error));
 }
 #endif

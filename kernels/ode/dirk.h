@@ -49,7 +49,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     if (i == 0) {
         newton_begin(x, s);
         linearise_step(x, p, s);
-        factor(s, 0);
+        factor(s);
     }
     if (i < FIRST_IMPLICIT) {
         STATES(j, 0) s->k[i][j] = s->h * x->f0[j];

@@ -206,10 +206,10 @@ INLINE void linearise_step(const struct point *x, const SPACE real *p, struct tr
 }
 #endif
 
-// Makes the factors of I - h gamma J at `to` in m.
-INLINE void factor(struct trial *s, int to) {
+// Makes the factors of I - h gamma J in the place of J.
+INLINE void factor(struct trial *s) {
     SPARE(w, N, s->spare[0]);
-    s->pivot = linear_factor(s->h * R(-GAMMA), s->m, s->m + to, w);
+    s->pivot = linear_factor(s->h * R(-GAMMA), s->m, s->m, w);
     FENCE(FENCE_FACTORED)
 }
 
@@ -254,11 +254,7 @@ INLINE real inside_error2(const struct point *x, const SPACE real *p, struct tri
         real missed = r_fms(s->h, s->f[j], stage_sum_at(R(0), s, rk_inside_slope, STAGES, j));
         y[j] = HAS_SLOPE(j) ? missed * R(GAMMA) : INSIDE < 1 ? s->f[j] : R(0);
     }
-#if COLLOCATION
-    linear_solve(s->m + LU_REAL, w, y);
-#else
     linear_solve(s->m, w, y);
-#endif
     return r_min(R(1e8), error_norm2(x, s, l, y) * R(INSIDE_SHARE));
 }
 #endif

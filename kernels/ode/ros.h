@@ -83,7 +83,7 @@ INLINE void ros_doubt(const struct point *x, struct trial *s) {
 INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     if (i == 0) {
         linearise_step(x, p, s);
-        factor(s, 0);
+        factor(s);
     }
     if (ros_place[i] == STAGE_START) {
         ros_solve(s, s->m + LU_ENTRIES, i);
@@ -91,6 +91,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
         if (ros_place[i] != STAGE_SAME) {
             SPARE(y, N, s->spare[0]);
             ros_argument(x, s, i, y);
+            FENCE(FENCE_ARGUMENT)
             model_rhs(t_at(x->t, s->h * R(rk_c[i])), y, p, s->f);
         }
 #if DOUBTS && ADAPTIVE

@@ -28,10 +28,10 @@ INLINE void attention(const struct shoal_args *a, struct thread *k, struct group
         thread_rest(g);
 }
 
-// Steps until all lanes of the warp are idle, or (patience not 0) those that are have waited long
-// enough together.
+// Steps until all lanes of the warp are idle, or (refill) those that are have waited long enough
+// together.
 INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct group *g,
-                       struct trial *s, struct point *x, u32 patience) {
+                       struct trial *s, struct point *x, u32 refill) {
     u32 due = 0, waiting = 0;
     for (;;) {
         trial_begin(&k->limits, g, s);
@@ -50,10 +50,11 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
         u32 idle = warp_count(!g->active), clock = thread_clock(k);
         if (idle == WARP)
             return;
-        if (!idle || !patience)
+        if (!idle || !refill)
             continue;
-        if (!waiting || (int)(clock + patience / idle - due) < 0)
-            due = clock + patience / idle;
+        u32 until = clock + divided_roughly(PATIENCE, idle);
+        if (!waiting || (int)(until - due) < 0)
+            due = until;
         waiting = 1;
         if ((int)(clock - due) >= 0)
             return;

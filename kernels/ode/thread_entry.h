@@ -42,7 +42,7 @@ INLINE void thread_rows(const struct shoal_args *a, GLOBAL char *workspace) {
     for (int i = 0; i < TOTAL_COUNT; i++)
         g.total[i] = 0;
     g.active = 0;
-    u32 patience = a->head.refill ? PATIENCE : 0, first = 1;
+    u32 refill = a->head.refill, first = 1;
     for (;;) {
         int wanted = !g.active && !k.stopped;
         u32 row = a->head.refill ? work_take_one(a->next, wanted) : first ? thread_number() : ~0u;
@@ -50,7 +50,7 @@ INLINE void thread_rows(const struct shoal_args *a, GLOBAL char *workspace) {
         if (wanted && (first || !dry))
             thread_begin(a, &k, &g, row);
         if (warp_any(dry))
-            patience = 0;
+            refill = 0;
         first = 0;
         if (!warp_any(g.active)) {
 #if ALGEBRAIC || WATCH_STARTS
@@ -59,7 +59,7 @@ INLINE void thread_rows(const struct shoal_args *a, GLOBAL char *workspace) {
 #endif
             break;
         }
-        thread_run(a, &k, &g, &s, &x, patience);
+        thread_run(a, &k, &g, &s, &x, refill);
     }
     for (int i = 0; i < TOTAL_COUNT; i++)
         total_add(&a->totals[i], g.total[i]);

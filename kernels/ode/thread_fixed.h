@@ -21,10 +21,10 @@ INLINE int ends_evenly(const struct shoal_args *a, const struct group *g) {
     return !SAVE_GRID && !WATCHED && !a->z.max_steps && last == g->h * g->dir;
 }
 
-// Steps until all lanes of the warp are idle, or (patience not 0) one is. A burst that did not stay
+// Steps until all lanes of the warp are idle, or (refill) one is. A burst that did not stay
 // finite is repeated in halves until a single step fails.
 INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct group *g,
-                       struct trial *s, struct point *x, u32 patience) {
+                       struct trial *s, struct point *x, u32 refill) {
     u32 most = saves_steps(a) ? 1 : BURST;
     do {
         u32 quiet = quiet_steps(a, g), count = quiet < most ? quiet : most;
@@ -49,5 +49,5 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
             most = count / 2;
         else if (g->active)
             attention(a, k, g, &o, count);
-    } while (warp_count(!g->active) < (patience ? 1 : WARP));
+    } while (warp_count(!g->active) < (refill ? 1 : WARP));
 }

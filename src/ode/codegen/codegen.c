@@ -29,8 +29,7 @@ enum {
 // What differs between a CPU's worker and a device's thread, which has many registers and needs
 // all its arrays in them: sizes, and the files of kernels/ in the order of their components.
 struct shape {
-    uint32_t unroll_states; // up to this size the state loops are unrolled (f64: see half)
-    bool half;              // half of it in f64, which takes two registers
+    uint32_t unroll_states; // up to this size the state loops are unrolled
     uint32_t unroll_length; // up to this many statements in a step its stage loop is unrolled
     uint32_t registers;     // for states and stages of an explicit method, as f32
     uint32_t held_length;   // unroll_length where those are enough
@@ -56,8 +55,7 @@ static const struct shape worker_shape = {
 };
 static const struct shape thread_shape = {
     .unroll_states = 40,
-    .half = true,
-    .unroll_length = 1500,
+    .unroll_length = 2000,
     .registers = 232,
     .held_length = 6000,
     .inline_length = 600,
@@ -239,10 +237,6 @@ static uint64_t step_length(struct assembly *a) {
     return linear + m->stages * codegen_length(&e, &a->arena) + (uint64_t)sums * s->states;
 }
 
-static uint32_t unroll_states(const struct assembly *a) {
-    return a->shape->unroll_states / (a->shape->half && !a->plan->f32 ? 2 : 1);
-}
-
 // Whether a stage is needed when the one at `now` begins: by that or a later one, or the error.
 static bool is_alive(const struct method *m, uint32_t stage, uint32_t now) {
     bool alive = m->e[stage] != 0 || m->e2[stage] != 0;
@@ -267,13 +261,13 @@ static uint32_t numbers_at_a_time(const struct method *m) {
 static bool is_held(const struct assembly *a) {
     const struct method *m = a->plan->method;
     uint32_t size = a->plan->f32 ? 1 : 2;
-    return m->scheme == EXPLICIT && a->system->states <= unroll_states(a) &&
+    return m->scheme == EXPLICIT && a->system->states <= a->shape->unroll_states &&
            size * a->system->states * numbers_at_a_time(m) <= a->shape->registers;
 }
 
 // The stages of a system in registers are worth more statements.
 static bool is_unrolled(struct assembly *a) {
-    bool far = is_implicit(a) && a->system->states <= unroll_states(a);
+    bool far = is_implicit(a) && a->system->states <= a->shape->unroll_states;
     return step_length(a) <= (far          ? a->shape->stiff_unroll
                               : is_held(a) ? a->shape->held_length
                                            : a->shape->unroll_length);
@@ -307,7 +301,6 @@ static void define_newton(struct assembly *a) {
     define(a, "ITERATION_EVALUATIONS", l->pairs ? m->stages : 1);
     define_real(a, "NEWTON_ENOUGH", a->adaptive ? 0.03 : 1e-3);
     if (l->pairs) {
-        define(a, "LU_REAL", l->factors);
         define(a, "LU_PAIRS", l->complex_factors);
         define_real(a, "ERROR_START", kernel_real(a, m->e0));
     }
@@ -322,8 +315,11 @@ static const char *fences(struct assembly *a) {
     if (!a->plan->target->device || held || is_large(a) || !is_unrolled(a))
         return NULL;
     if (m->scheme == ROSENBROCK)
-        return method_evaluations(m) > 2 ? "FENCE_FACTORED | FENCE_SOLVED" : "FENCE_PIVOTS";
-    return m->scheme == DIRK ? "FENCE_FACTORED | FENCE_GUESS" : NULL;
+        return method_evaluations(m) > 2 ? "FENCE_FACTORED | FENCE_SOLVED"
+                                         : "FENCE_PIVOTS | FENCE_ARGUMENT";
+    if (m->scheme == COLLOCATION)
+        return m->stages > 3 ? "FENCE_FACTORED" : NULL;
+    return "FENCE_FACTORED | FENCE_GUESS";
 }
 
 static void define_fences(struct assembly *a) {
@@ -378,7 +374,7 @@ static uint8_t loop_of(bool unrolled) { return unrolled ? VARIANT_WRITTEN_OUT : 
 static struct kernel_variant default_variant(struct assembly *a) {
     uint32_t states = a->system->states;
     return (struct kernel_variant){{[VARIANT_WAYS] = default_ways(a),
-                                    [VARIANT_STATES] = loop_of(states <= unroll_states(a)),
+                                    [VARIANT_STATES] = loop_of(states <= a->shape->unroll_states),
                                     [VARIANT_STAGES] = loop_of(is_unrolled(a))}};
 }
 
@@ -468,7 +464,7 @@ static void put_sizes(struct assembly *a) {
         define(a, "START_IN_ORDER", 1);
     define(a, "USES_TIME", a->used[OP_TIME]);
     define(a, "UNROLL_STATES",
-           !a->variant.value[VARIANT_STATES]                         ? unroll_states(a)
+           !a->variant.value[VARIANT_STATES]                         ? a->shape->unroll_states
            : a->variant.value[VARIANT_STATES] == VARIANT_WRITTEN_OUT ? s->states
                                                                      : 0);
     define(a, "UNROLL_STAGES", a->made.value[VARIANT_STAGES] == VARIANT_WRITTEN_OUT);

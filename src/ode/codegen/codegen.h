@@ -212,13 +212,12 @@ void codegen_stiff(struct buf *out, const struct method *m, bool f32);
 
 // What an implicit method needs of a system: one array of a step, that holds the non-zeros of the
 // Jacobian where the factors of I - h gamma J will be, then f, then for a Rosenbrock method df/dt
-// if there is any. A collocation method keeps the Jacobian, and has its factors behind: for gamma,
-// and for each pair of complex numbers.
+// if there is any. A collocation method has the factors for each pair of complex numbers behind.
 struct linear {
     struct lu lu;
     uint32_t pairs;
-    uint32_t factors, complex_factors; // where they begin
-    node_id *roots;                    // what goes into the array, and where
+    uint32_t complex_factors; // where they begin
+    node_id *roots;           // what goes into the array, and where
     uint32_t *slots;
     uint32_t count;
     uint32_t size;            // of the array

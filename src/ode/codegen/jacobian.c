@@ -99,8 +99,7 @@ struct linear codegen_linearise(struct system *s, const struct method *m, struct
     l.size = l.lu.entries + (l.timed ? 2 : 1) * s->states;
     if (m->scheme == COLLOCATION) {
         l.pairs = m->stages / 2;
-        l.factors = l.size;
-        l.complex_factors = l.factors + l.lu.entries;
+        l.complex_factors = l.size;
         l.size = l.complex_factors + 2 * l.pairs * l.lu.entries;
     }
     return l;
