@@ -131,7 +131,7 @@ INLINE struct verdict trial_judge(const struct shoal_args *a, const struct limit
     newton_count(g, s);
 #endif
     next = r_at_most(next, l->dt_max); // one that is too short is taken at the shortest
-    g->h = THREADS ? next : select(g->active, next, R(0)); // idle lanes stand still
+    g->h = THREADS ? next : select(g->active, next, g->h); // idle lanes go on as they were
 #if STEERED // a step that was shortened, or is going to be, says nothing of the next one
     mask kept = m_or(held, m_and(accepted, s->lands));
     past_keep(&g->past, &before, kept);

@@ -97,7 +97,7 @@ struct group {
     ARRAY(p, NP + SHARED); // parameters, derived ones, and what parts of a long function share
     treal t0, t1;
     real dir; // +1 forwards, -1 backwards in time
-    real h;   // next step, positive; idle lanes: 0
+    real h;   // next step, positive; of idle lanes see lane_rests
     ireal accepted;
 #if NEWTON
     ireal work; // evaluations of iterations

@@ -102,6 +102,14 @@ NOINLINE int room_fill(struct worker *k) {
     return 1;
 }
 
+// An idle lane makes the steps of others and keeps none of them: adaptive ones are of the size that
+// its last had, whose numbers are not so small that a processor computes with them slowly; fixed
+// ones are kept unseen, and lead nowhere.
+INLINE void lane_rests(struct group *g, int i) {
+    if (!ADAPTIVE)
+        LANE(g->h, i) = 0;
+}
+
 // Gives the lanes the next trajectories; those for which there is none stay idle, with the values
 // they had, or at the very start with those of the waiting room.
 OUTLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes) {
@@ -125,7 +133,7 @@ OUTLINE void fill_lanes(struct worker *k, struct group *g, u32 lanes) {
         if (more)
             live |= 1u << i;
         else
-            LANE(g->h, i) = 0;
+            lane_rests(g, i);
     }
     g->active = m_of_lanes(live);
     k->idle_ways += !live;
@@ -143,7 +151,7 @@ OUTLINE void turn_over(struct worker *k, struct group *g, u32 ended, const unsig
     for (int i = 0; i < W; i++)
         if (ended >> i & 1) {
             finish_lane(a, g, i, status[i], (u32)(k->clock - g->born[i]));
-            LANE(g->h, i) = 0;
+            lane_rests(g, i);
         }
     g->active = m_of_lanes(live);
     if (!live || a->head.refill)
