@@ -288,6 +288,40 @@ TEST(dispatch_rows_of_a_chunk) {
     CHECK_INT(dispatch_rows(&s), 1);
 }
 
+// The first and the last chunks of a device are smaller, if nothing but copies decides their size.
+TEST(dispatch_chunks_taper) {
+    struct shoal_limits host = {.slots = 2, .at_once = 1, .rows_wanted = 5000},
+                        gpu = {.slots = 3, .memory = 1 << 30, .rows_wanted = 500};
+    struct dispatch_size s = {
+        .rows = 8000, .row_bytes = 8, .row_host = 8, .most = 1 << 30, .limits = &gpu};
+    static const uint32_t sizes[] = {251,  501,  1000, 1000, 1000, 1000,
+                                     1000, 1000, 624,  312,  251,  61};
+    uint64_t left = 8000, i = 0;
+    CHECK(dispatch_tapers(&s));
+    for (; left && i < sizeof sizes / sizeof *sizes; i++) {
+        CHECK_INT(dispatch_next_rows(left, 1000, i, true), sizes[i]);
+        left -= dispatch_next_rows(left, 1000, i, true);
+    }
+    CHECK_INT(left, 0);
+    CHECK_INT(dispatch_plan(&s, 1).chunks, i);
+    CHECK_INT(dispatch_plan(&s, 1).chunk_runs, 1000);
+    for (uint32_t rows = 1; rows < 40; rows++) // they come to an end whatever the size
+        for (uint64_t all = 1; all < 400; all += 7) {
+            uint64_t done = 0, n = 0;
+            for (; done < all && n < 1000; n++)
+                done += dispatch_next_rows(all - done, rows, n, true);
+            CHECK_INT(done, all);
+        }
+    s.chunk = 1000;
+    CHECK(!dispatch_tapers(&s));
+    s.chunk = 0;
+    s.rows = 3000; // fewer would leave the device half empty
+    CHECK(!dispatch_tapers(&s));
+    s.rows = 8000;
+    s.limits = &host;
+    CHECK(!dispatch_tapers(&s));
+}
+
 // Rows that run again have blocks of their own on the host, but run in the slot of their chunk.
 TEST(dispatch_extra_places_are_the_hosts) {
     struct shoal_limits host = {.slots = 2, .rows_wanted = 5000},

@@ -203,7 +203,7 @@ static shoal_code take_place(struct dispatch *d, struct dispatch_chunk **out) {
     c->place = place;
     c->slot = pool_slot(job->pool, place);
     c->first_row = c->before = d->next;
-    c->rows = left < d->rows ? (uint32_t)left : d->rows;
+    c->rows = dispatch_next_rows(left, d->rows, d->started, job->tapers);
     c->launch.chunk = d->started;
     c->launch.chunked = d->rows < job->rows;
     return c->slot ? SHOAL_OK : no_slot(d);

@@ -84,6 +84,7 @@ struct dispatch_job {
     uint64_t rows;       // of the batch
     uint64_t beside;     // rows that are done, too, and are none of these
     uint32_t chunk_rows; // of a chunk, at most
+    bool tapers;         // the first and the last are smaller
     bool one_at_a_time;  // its chunks are run twice: no other is under way meanwhile
     const struct dispatch_control *control;
     shoal_log *log;
@@ -144,6 +145,11 @@ struct dispatch_size {
     const struct shoal_limits *limits;
 };
 uint32_t dispatch_rows(const struct dispatch_size *s);
+// Whether there is room enough for the first and the last chunks to be smaller: what is copied
+// before the first kernel and behind the last one overlaps with none.
+bool dispatch_tapers(const struct dispatch_size *s);
+// Rows of the next chunk: `left` are, of chunks of `rows` at most, of which some were started.
+uint32_t dispatch_next_rows(uint64_t left, uint32_t rows, uint64_t started, bool tapers);
 // What it takes, but for what is on disk.
 shoal_plan dispatch_plan(const struct dispatch_size *s, uint32_t threads);
 

@@ -30,8 +30,31 @@ uint32_t dispatch_rows(const struct dispatch_size *s) {
     return rows ? (uint32_t)rows : 1;
 }
 
+bool dispatch_tapers(const struct dispatch_size *s) {
+    return s->limits->memory && !s->chunk && dispatch_rows(s) == s->rows / CHUNKS_WANTED;
+}
+
+uint32_t dispatch_next_rows(uint64_t left, uint32_t rows, uint64_t started, bool tapers) {
+    uint64_t next = rows, least = rows / 4 + 1;
+    if (tapers && started < 2)
+        next = started ? rows / 2 + 1 : least;
+    else if (tapers && left < 2 * next)
+        next = left / 2 > least ? left / 2 : least;
+    return (uint32_t)(left < next ? left : next);
+}
+
+static uint64_t count_chunks(const struct dispatch_size *s, uint32_t rows) {
+    uint64_t chunks = 0;
+    bool tapers = dispatch_tapers(s);
+    if (!tapers)
+        return (s->rows + rows - 1) / rows;
+    for (uint64_t left = s->rows; left; chunks++)
+        left -= dispatch_next_rows(left, rows, chunks, tapers);
+    return chunks;
+}
+
 shoal_plan dispatch_plan(const struct dispatch_size *s, uint32_t threads) {
-    uint64_t rows = dispatch_rows(s), chunks = (s->rows + rows - 1) / rows;
+    uint64_t rows = dispatch_rows(s), chunks = count_chunks(s, (uint32_t)rows);
     uint64_t slots = chunks < s->limits->slots ? chunks : s->limits->slots;
     return (shoal_plan){.runs = s->rows,
                         .chunk_runs = rows,

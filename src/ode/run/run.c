@@ -507,6 +507,7 @@ static uint32_t chunk_rows(const struct batch_run *b, uint32_t rows) {
 static struct dispatch_job job_of(struct batch_run *b, const struct dispatch_control *control) {
     const struct plan *p = b->plan;
     struct dispatch_size size = size_of(p, b->batch, b->list);
+    uint32_t rows = chunk_rows(b, dispatch_rows(&size));
     return (struct dispatch_job){.engine = &engine,
                                  .user = b,
                                  .pool = &b->runner->pool,
@@ -517,7 +518,8 @@ static struct dispatch_job job_of(struct batch_run *b, const struct dispatch_con
                                  .first = b->delivered,
                                  .rows = batch_rows(b->batch),
                                  .beside = b->help && b->help->kept ? b->help->kept->rows : 0,
-                                 .chunk_rows = chunk_rows(b, dispatch_rows(&size)),
+                                 .chunk_rows = rows,
+                                 .tapers = dispatch_tapers(&size) && rows == dispatch_rows(&size),
                                  .one_at_a_time = p->list.of.kind == SAMPLES_OWN,
                                  .control = control,
                                  .log = b->log};
