@@ -20,7 +20,7 @@ INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
 #else
 #define ROS_START(j) R(0)
 #endif
-#if UNROLL_STAGES
+#if STATE_BY_STATE
     STATES(j, 0) u[j] = r_fma(hg, f[j], stage_sum_at(ROS_START(j), s, ros_c[i], i, j));
 #else
     STATES(j, 0) u[j] = ROS_START(j);
