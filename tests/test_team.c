@@ -5,6 +5,7 @@
 #include "base/team.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,5 +66,62 @@ TEST(team_after_a_fork) {
     waitpid(pid, &status, 0);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     visit_all(&team, 4, 1000, 10);
+    team_free(team);
+}
+
+// ---- Calls whose caller goes on -----------------------------------------------------------------
+
+struct started {
+    struct range range;
+    int ticks, slow;
+};
+
+static void visit_slowly(void *user, size_t first, size_t end) {
+    struct started *s = user;
+    if (s->slow && first == 0)
+        usleep(30000);
+    visit(&s->range, first, end);
+}
+
+static void count_tick(void *user) { ((struct started *)user)->ticks++; }
+
+// Each part once, with more or fewer threads than before; who waits is told that time goes by.
+TEST(team_started) {
+    struct team *team = NULL;
+    for (int round = 0; round < 500; round++) {
+        uint32_t threads = 1 + (uint32_t)(round * 7) % 20;
+        struct started s = {.range.seen = calloc(20, 1), .slow = round % 100 == 99};
+        REQUIRE(team_start(&team, threads, visit_slowly, &s) == 0);
+        team_wait(team, s.slow ? 5 : 1000, count_tick, &s);
+        for (uint32_t i = 0; i < 20; i++)
+            CHECK_INT(s.range.seen[i], i < threads);
+        CHECK_INT(s.range.calls, (int)threads);
+        CHECK(s.ticks > 0 || !s.slow);
+        free(s.range.seen);
+        if (round % 3 == 0)
+            visit_all(&team, 8, 1000, 10); // and those that take part
+    }
+    team_free(team);
+}
+
+// Fewer threads than parts do all of them.
+TEST(team_started_with_few_threads) {
+    struct rlimit most;
+    struct team *team = NULL;
+    struct started s = {.range.seen = calloc(20, 1)};
+    getrlimit(RLIMIT_AS, &most);
+    REQUIRE(team_start(&team, 1, visit_slowly, &s) == 0);
+    team_wait(team, 1000, count_tick, &s);
+    most.rlim_cur = 1; // no stack for another one
+    setrlimit(RLIMIT_AS, &most);
+    int failed = team_start(&team, 8, visit_slowly, &s);
+    most.rlim_cur = most.rlim_max;
+    setrlimit(RLIMIT_AS, &most);
+    REQUIRE(!failed);
+    team_wait(team, 1000, count_tick, &s);
+    CHECK_INT(s.range.calls, 9);
+    for (uint32_t i = 0; i < 8; i++)
+        CHECK_INT(s.range.seen[i], 1 + (i == 0));
+    free(s.range.seen);
     team_free(team);
 }

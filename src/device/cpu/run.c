@@ -2,22 +2,20 @@
 // Runs a kernel on a chunk: one worker a thread, all drawing rows from one counter.
 //
 // The thread that starts a chunk is free until it finishes it; then it waits and reports progress.
-// A small chunk runs in that thread when it is started, and so does one that several threads are
-// done with in a moment: those stay, awake for a while. Workers look at the stop flag of the launch
-// and block all signals, so that a handler never runs in one of them.
+// A small chunk runs in that thread when it is started, and so does a part of one that several
+// threads are done with in a moment. Threads stay with their slot, awake for a while: starting them
+// for each chunk would cost more than a small one takes. Workers look at the stop flag of the
+// launch and block all signals, so that a handler never runs in one of them.
 #include "device/cpu/cpu.h"
 
 #include "base/clock.h"
 #include "base/team.h"
-#include "base/thread.h"
 #include "device/launch.h"
 #include "device/spans.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 LOG_LABEL(kernel_worker, RUNTIME, 65, "rows of a chunk, by one thread of the CPU");
 
@@ -26,7 +24,6 @@ enum { INLINE_ROWS = 16, TICK_MS = 50 };
 struct worker {
     struct shoal_slot *slot;
     char *workspace;
-    pthread_t thread;
     uint64_t begin_ns, end_ns;
 };
 
@@ -36,12 +33,9 @@ struct shoal_slot {
     struct worker *worker;             // [room], kept from one chunk to the next
     size_t workspace;                  // bytes that each of them has
     uint32_t room, workers;            // workers: of them, those of a chunk
-    uint32_t threads;                  // of these, those that have one of their own
+    bool waits;                        // they have threads of their own, for which somebody waits
     uint32_t next;                     // work counter
-    pthread_mutex_t mutex;
-    pthread_cond_t done;
-    uint32_t running;
-    struct team *team; // of brief chunks
+    struct team *team;
 };
 
 // ---- Resident blocks ----------------------------------------------------------------------------
@@ -86,12 +80,7 @@ void cpu_resident_close(struct shoal_resident *b) {
 
 struct shoal_slot *cpu_slot_open(struct shoal_device *d, uint32_t number) {
     (void)d, (void)number;
-    struct shoal_slot *s = calloc(1, sizeof *s);
-    if (!s)
-        return NULL;
-    pthread_mutex_init(&s->mutex, NULL);
-    thread_condition(&s->done);
-    return s;
+    return calloc(1, sizeof(struct shoal_slot));
 }
 
 static void workers_free(struct shoal_slot *s) {
@@ -99,7 +88,7 @@ static void workers_free(struct shoal_slot *s) {
         free(s->worker[i].workspace);
     free(s->worker);
     s->worker = NULL;
-    s->room = s->workers = s->threads = 0;
+    s->room = s->workers = 0;
 }
 
 void cpu_slot_close(struct shoal_slot *s) {
@@ -107,8 +96,6 @@ void cpu_slot_close(struct shoal_slot *s) {
         return;
     workers_free(s);
     team_free(s->team);
-    pthread_cond_destroy(&s->done);
-    pthread_mutex_destroy(&s->mutex);
     free(s);
 }
 
@@ -131,7 +118,6 @@ static shoal_code need_workers(struct shoal_slot *s, uint32_t count, struct repo
     size_t bytes = (s->module->workspace / CPU_ALIGN + 1) * CPU_ALIGN;
     bool ok = (count <= s->room && bytes <= s->workspace) || workers_new(s, count, bytes);
     s->workers = ok ? count : 0;
-    s->threads = 0;
     if (ok)
         return SHOAL_OK;
     workers_free(s);
@@ -165,46 +151,13 @@ static void run_kernel(const struct worker *w) {
     leave_vectors();
 }
 
-static void *work(void *arg) {
-    struct worker *w = arg;
-    struct shoal_slot *s = w->slot;
-    w->begin_ns = clock_ns();
-    run_kernel(w);
-    w->end_ns = clock_ns();
-    pthread_mutex_lock(&s->mutex);
-    if (--s->running == 0)
-        pthread_cond_signal(&s->done);
-    pthread_mutex_unlock(&s->mutex);
-    return NULL;
-}
-
-static void count_running(struct shoal_slot *s, uint32_t more) {
-    pthread_mutex_lock(&s->mutex);
-    s->running += more;
-    pthread_mutex_unlock(&s->mutex);
-}
-
-// Threads that cannot be started are done without, unless it is the first.
-static shoal_code start_threads(struct shoal_slot *s, struct report *r) {
-    int failed = 0;
-    while (s->threads < s->workers && !failed) {
-        struct worker *w = &s->worker[s->threads];
-        count_running(s, 1);
-        failed = thread_start(&w->thread, work, w);
-        if (failed)
-            count_running(s, UINT32_MAX); // one less
-        else
-            s->threads++;
-    }
-    if (!s->threads)
-        return report_error(r, SHOAL_DEVICE, "cannot start a thread: %s", strerror(failed));
-    return SHOAL_OK;
-}
-
 static void run_some(void *user, size_t first, size_t end) {
-    const struct shoal_slot *s = user;
-    for (size_t i = first; i < end; i++)
+    struct shoal_slot *s = user;
+    for (size_t i = first; i < end; i++) {
+        s->worker[i].begin_ns = clock_ns();
         run_kernel(&s->worker[i]);
+        s->worker[i].end_ns = clock_ns();
+    }
 }
 
 static bool is_alone(const struct shoal_launch *l) {
@@ -230,13 +183,16 @@ shoal_code cpu_start(struct shoal_module *m, struct shoal_slot *s, const struct 
     s->launch = l;
     for (uint32_t i = 0; i < l->fills; i++)
         memset((char *)l->written.data + l->fill[i].offset, l->fill[i].value, l->fill[i].bytes);
-    if (is_alone(l) || l->brief)
+    s->waits = !is_alone(l) && !l->brief;
+    if (!s->waits) {
         team_run(&s->team, l->threads, s->workers, 1, run_some, s);
-    else
-        code = start_threads(s, r);
-    if (code != SHOAL_OK)
-        s->launch = NULL;
-    return code;
+        return SHOAL_OK;
+    }
+    int failed = team_start(&s->team, s->workers, run_some, s);
+    if (!failed)
+        return SHOAL_OK;
+    s->launch = NULL;
+    return report_error(r, SHOAL_DEVICE, "cannot start a thread: %s", strerror(failed));
 }
 
 // ---- Finish -------------------------------------------------------------------------------------
@@ -245,7 +201,7 @@ shoal_code cpu_start(struct shoal_module *m, struct shoal_slot *s, const struct 
 static void tell_times(const struct shoal_slot *s) {
     shoal_log *log = s->launch->log;
     char track[32];
-    for (uint32_t i = 0; spans_wanted(log) && i < s->threads; i++) {
+    for (uint32_t i = 0; spans_wanted(log) && s->waits && i < s->workers; i++) {
         const struct worker *w = &s->worker[i];
         snprintf(track, sizeof track, "cpu worker %u", i);
         struct spans spans = {log, track, s->launch};
@@ -253,30 +209,13 @@ static void tell_times(const struct shoal_slot *s) {
     }
 }
 
-static void tell_progress(const struct shoal_slot *s) {
+// May ask for a stop.
+static void tell_progress(void *user) {
+    const struct shoal_slot *s = user;
     const struct shoal_launch *l = s->launch;
     uint32_t rows = launch_head(l)->rows, taken = __atomic_load_n(&s->next, __ATOMIC_RELAXED);
-    if (l->progress) // may ask for a stop
+    if (l->progress)
         l->progress(l->user, taken < rows ? taken : rows);
-}
-
-static void wait_for_all(struct shoal_slot *s) {
-    pthread_mutex_lock(&s->mutex);
-    while (s->running) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += TICK_MS * 1000000L;
-        if (until.tv_nsec >= 1000000000L) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000L;
-        }
-        if (pthread_cond_timedwait(&s->done, &s->mutex, &until) == ETIMEDOUT) {
-            pthread_mutex_unlock(&s->mutex);
-            tell_progress(s);
-            pthread_mutex_lock(&s->mutex);
-        }
-    }
-    pthread_mutex_unlock(&s->mutex);
 }
 
 shoal_code cpu_finish(struct shoal_slot *s, struct report *r) {
@@ -284,12 +223,9 @@ shoal_code cpu_finish(struct shoal_slot *s, struct report *r) {
     (void)r;
     if (!l)
         return SHOAL_OK;
-    if (s->threads)
-        wait_for_all(s);
-    for (uint32_t i = 0; i < s->threads; i++)
-        pthread_join(s->worker[i].thread, NULL);
+    if (s->waits)
+        team_wait(s->team, TICK_MS, tell_progress, s);
     tell_times(s);
-    s->threads = 0;
     s->launch = NULL;
     return l->stop && *l->stop ? SHOAL_STOPPED : SHOAL_OK;
 }
