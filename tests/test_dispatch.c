@@ -322,6 +322,28 @@ TEST(dispatch_chunks_taper) {
     CHECK(!dispatch_tapers(&s));
 }
 
+// Rows whose copies take a while are cut into chunks that keep the device just busy.
+TEST(dispatch_chunks_of_large_rows) {
+    struct shoal_limits gpu = {.slots = 3, .memory = (uint64_t)1 << 37, .rows_wanted = 540672};
+    struct dispatch_size s = {
+        .rows = 131072, .row_bytes = 133, .row_host = 133, .most = 1 << 30, .limits = &gpu};
+    CHECK_INT(dispatch_rows(&s), 131072); // a kernel of which nothing is known
+    s.resident = 33792;
+    CHECK_INT(dispatch_rows(&s), 65536);
+    s.resident = 25344;
+    CHECK_INT(dispatch_rows(&s), 43691);
+    s.row_bytes = 13; // 4 MB are a chunk
+    CHECK_INT(dispatch_rows(&s), 131072);
+    s.rows = 10000;
+    s.row_bytes = 10000;
+    CHECK_INT(dispatch_rows(&s), 10000);
+    s.rows = 1 << 23;
+    s.row_bytes = 13;
+    CHECK_INT(dispatch_rows(&s), 1 << 20);
+    s.row_bytes = 1 << 20;
+    CHECK_INT(dispatch_rows(&s), 32768); // what memory allows
+}
+
 // Rows that run again have blocks of their own on the host, but run in the slot of their chunk.
 TEST(dispatch_extra_places_are_the_hosts) {
     struct shoal_limits host = {.slots = 2, .rows_wanted = 5000},

@@ -106,6 +106,9 @@ TEST(team_started) {
 
 // Fewer threads than parts do all of them.
 TEST(team_started_with_few_threads) {
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    check_skip("the sanitizer needs the address space");
+#endif
     struct rlimit most;
     struct team *team = NULL;
     struct started s = {.range.seen = calloc(20, 1)};

@@ -368,7 +368,7 @@ shoal_code shoal_solver_plan(shoal_solver *solver, const shoal_batch *batch, con
         return code;
     code = run_list(solver->plan, batch->batch, "{}", &arena, &list, log_report(log));
     if (code == SHOAL_OK)
-        *plan = run_plan(worker->plan, batch->batch, &list);
+        *plan = run_plan(worker->plan, &worker->runner, batch->batch, &list);
     if (code == SHOAL_OK && solver->reduce.items.count)
         code = plan_reduced(solver, batch->batch, &arena, &list, plan, log_report(log));
     if (code == SHOAL_OK) {

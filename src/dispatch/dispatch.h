@@ -141,7 +141,8 @@ struct dispatch_size {
     uint64_t row_bytes, row_host; // of a row, on the device and on the host
     uint64_t most;                // that the engine can number in a chunk
     uint64_t chunk, memory;       // given by the user; 0: not given
-    uint32_t extra; // places of the host beyond the device's slots: what they hold runs in those
+    uint32_t extra;    // places of the host beyond the device's slots: what they hold runs in those
+    uint32_t resident; // threads that the device runs of the kernel at a time; 0: who knows
     const struct shoal_limits *limits;
 };
 uint32_t dispatch_rows(const struct dispatch_size *s);

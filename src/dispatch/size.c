@@ -3,11 +3,22 @@
 #include "dispatch/dispatch.h"
 
 enum { CHUNK_ROWS = 1 << 20, CHUNK_BYTES = 256 << 20, CHUNKS_WANTED = 8 };
+enum { COPY_BYTES = 4 << 20 }; // of a device, that take some times what a chunk costs
+
+// Rows of the smallest chunk that is worth it. One whose copies take a while needs no more than
+// keep a device busy, since the kernel of the next one takes the place of its last rows.
+static uint64_t least_rows(const struct dispatch_size *s) {
+    uint64_t full = s->limits->rows_wanted, busy = s->resident + (uint64_t)s->resident / 2,
+             copied = COPY_BYTES / s->row_bytes, least = busy > copied ? busy : copied;
+    return s->resident && least < full ? least : full;
+}
 
 // Rows that keep every slot busy.
 static uint64_t wanted(const struct dispatch_size *s) {
-    uint64_t rows = s->rows / CHUNKS_WANTED;
-    return rows < s->limits->rows_wanted ? s->limits->rows_wanted : rows;
+    uint64_t rows = s->rows / CHUNKS_WANTED, least = least_rows(s), chunks = s->rows / least;
+    if (rows >= least)
+        return rows;
+    return s->resident && chunks ? (s->rows + chunks - 1) / chunks : least; // of one size
 }
 
 static uint64_t by_device(const struct dispatch_size *s) {

@@ -32,8 +32,9 @@ enum {
 
 // ---- Plan ---------------------------------------------------------------------------------------
 
-static struct dispatch_size size_of(const struct plan *p, const struct batch *b,
-                                    const struct result_list *list) {
+static struct dispatch_size size_of(const struct plan *p, const struct runner *r,
+                                    const struct batch *b, const struct result_list *list) {
+    const struct kernel *kernel = r->kernel[PLAN_FIRST].kernel; // NULL: nothing is to run
     uint64_t of_host, of_row = chunk_row_bytes(p, b, list, &of_host), inputs = batch_inputs(b);
     uint64_t most = inputs > 4 ? (UINT32_MAX - 65536u) / inputs : 1u << 30; // 32-bit offsets, rows
     bool steps = p->list.of.kind == SAMPLES_OWN; // how long they are shows only when they ran
@@ -46,11 +47,13 @@ static struct dispatch_size size_of(const struct plan *p, const struct batch *b,
                                   .chunk = p->chunk,
                                   .memory = p->memory,
                                   .extra = plan_takes_over(p),
+                                  .resident = kernel ? kernel->facts.resident : 0,
                                   .limits = &p->limits};
 }
 
-shoal_plan run_plan(const struct plan *p, const struct batch *b, const struct result_list *list) {
-    struct dispatch_size size = size_of(p, b, list);
+shoal_plan run_plan(const struct plan *p, const struct runner *r, const struct batch *b,
+                    const struct result_list *list) {
+    struct dispatch_size size = size_of(p, r, b, list);
     return dispatch_plan(&size, p->threads);
 }
 
@@ -506,7 +509,7 @@ static uint32_t chunk_rows(const struct batch_run *b, uint32_t rows) {
 
 static struct dispatch_job job_of(struct batch_run *b, const struct dispatch_control *control) {
     const struct plan *p = b->plan;
-    struct dispatch_size size = size_of(p, b->batch, b->list);
+    struct dispatch_size size = size_of(p, b->runner, b->batch, b->list);
     uint32_t rows = chunk_rows(b, dispatch_rows(&size));
     return (struct dispatch_job){.engine = &engine,
                                  .user = b,

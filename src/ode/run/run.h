@@ -46,7 +46,8 @@ void run_fill_known(const struct batch *b, const struct result_array *a, uint64_
                     uint32_t rows, void *out);
 // Rows per chunk and bytes, with all that the list says is wanted; `disk_bytes` is the caller's to
 // fill.
-shoal_plan run_plan(const struct plan *p, const struct batch *b, const struct result_list *list);
+shoal_plan run_plan(const struct plan *p, const struct runner *r, const struct batch *b,
+                    const struct result_list *list);
 // What a run may turn to; all of it is OPTIONAL. Devices are plan and runner of the same options.
 struct run_help {
     void *user;
