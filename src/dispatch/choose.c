@@ -20,10 +20,6 @@ static const double some_work = 1e-5, much_work = 1e-3;
 // batch are not worth a change of devices.
 enum { CORES_TO_COMPILE = 3, CORES_TO_SHARE = 4 };
 static const double short_wait = 20e-3; // for a device, that nobody fills: that of a pilot
-// Of a device's speed that the CPU must have to be of use meanwhile. Where the device is made ready
-// for as long as its batch takes, T, the CPU spares it T * share; but the device is ready in the
-// middle of one of 32 chunks, and waits for up to T / share / 32. At 0.18 both are equal.
-static const double least_share = 0.2;
 // A device that is later than was predicted takes as much longer, in parts of what it took so far:
 // starts and compilers of one kernel on one machine differ by that (measurements.md, HIRES cold).
 static const double late_share = 0.2;
@@ -385,6 +381,13 @@ static shoal_code by_threshold(struct chooser *c, const struct choose_request *q
     return say(c, q, *row, why);
 }
 
+// In `wait` the CPU does what would take the device warm / cpu of it, and the device is ready in the
+// middle of a chunk of the CPU. This is also what a compiler that takes longer than predicted costs
+// least: the CPU just goes on.
+static bool gains_meanwhile(double wait, double warm, double cpu) {
+    return wait > short_wait && wait * warm / cpu > cpu / CHOOSE_RELIEF;
+}
+
 // While a device is made ready that has the same bits the CPU does what it can of the batch.
 static bool begins_meanwhile(const struct chooser *c, const struct choose_request *q,
                              uint32_t row) {
@@ -392,9 +395,9 @@ static bool begins_meanwhile(const struct chooser *c, const struct choose_reques
     struct cost_job j = job_of(c, q);
     double warm = cost_warm(d, &j);
     return row && !d->kernel.loaded && cpu->kernel.cached && !c->failed[0] && c->work > 0 &&
-           c->machine.cpus >= CORES_TO_SHARE && cost_now(d, &j) - warm > short_wait &&
-           warm >= least_share * cost_warm(cpu, &j) && q->engine->is_target_free &&
-           q->engine->is_target_free(q->user, row);
+           c->machine.cpus >= CORES_TO_SHARE &&
+           gains_meanwhile(cost_now(d, &j) - warm, warm, cost_warm(cpu, &j)) &&
+           q->engine->is_target_free && q->engine->is_target_free(q->user, row);
 }
 
 static void explain(struct chooser *c, const struct choose_request *q, uint32_t row,

@@ -4,6 +4,7 @@
 #include "ode/run/run.h"
 
 #include "base/clock.h"
+#include "dispatch/choose.h"
 #include "dispatch/search.h"
 #include "kernel/later.h"
 #include "ode/run/tuned.h"
@@ -25,9 +26,7 @@ static const double search_least_s = 0.1;        // what takes less is no search
 static const uint64_t ask_again_ns = 1000000000; // for a kernel that was to take another's place
 enum {
     STEPS_ROWS = 4096, // of a chunk whose steps are saved
-    RELIEF_CHUNKS =
-        32, // of a batch that another device may take over, which waits for one of them;
-    RELIEF_ROWS = 2048, // each keeps the vectors of 16 threads busy 16 times over
+    RELIEF_ROWS = 2048, // at least, of a chunk of CHOOSE_RELIEF: they keep 16 threads busy 16 times
 };
 
 // ---- Plan ---------------------------------------------------------------------------------------
@@ -501,7 +500,7 @@ static shoal_code prepare_signals(struct batch_run *b, struct arena *arena) {
 
 // A batch that another device or another kernel may take over has borders where it can.
 static uint32_t chunk_rows(const struct batch_run *b, uint32_t rows) {
-    uint64_t part = batch_rows(b->batch) / RELIEF_CHUNKS;
+    uint64_t part = batch_rows(b->batch) / CHOOSE_RELIEF;
     bool changes = may_be_relieved(b) || runner_is_hurried(b->runner),
          cuts = changes && !b->plan->chunk && part < rows;
     return !cuts ? rows : part > RELIEF_ROWS ? (uint32_t)part : RELIEF_ROWS;
