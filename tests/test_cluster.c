@@ -55,15 +55,15 @@ static const char sbatch[] = "#!/bin/bash\n"
                              "done\n";
 
 // Each task is told once that its time is nearly up, when it has begun to write.
-static const char srun[] =
-    "#!/bin/bash\n"
-    "\"$@\" --chunk 100 --threads 1 & pid=$!\n"
-    "if [ ! -e told.$SLURM_ARRAY_TASK_ID ]; then\n"
-    "    : > told.$SLURM_ARRAY_TASK_ID\n"
-    "    until [ -s part.$SLURM_ARRAY_TASK_ID.npz.part.journal ]; do sleep 0.01; done\n"
-    "    kill -USR1 $pid\n"
-    "fi\n"
-    "wait $pid\n";
+static const char srun[] = "#!/bin/bash\n"
+                           "\"$@\" --chunk 100 --threads 1 & pid=$!\n"
+                           "if [ ! -e told.$SLURM_ARRAY_TASK_ID ]; then\n"
+                           "    : > told.$SLURM_ARRAY_TASK_ID\n"
+                           "    journal=part.$SLURM_ARRAY_TASK_ID.npz.part.journal\n"
+                           "    until [ -s $journal ] || ! kill -0 $pid; do sleep 0.01; done\n"
+                           "    kill -USR1 $pid\n"
+                           "fi\n"
+                           "wait $pid\n";
 
 TEST(cluster_array_script) {
     char path[4096];
@@ -74,7 +74,7 @@ TEST(cluster_array_script) {
     check_write("array.sh", array);
     check_write("merge.sh", merge);
     check_write("model.ode", "par rho=28\nx'=10*(y-x)\ny'=x*(rho-z)-y\nz'=x*y-8/3*z\n"
-                             "init x=1, y=1, z=1\n@ t1=40, method=tsit5\n");
+                             "init x=1, y=1, z=1\n@ t1=200, method=tsit5\n");
     put_program("bin/sbatch", sbatch);
     put_program("bin/srun", srun);
     put_program("bin/scontrol", "#!/bin/sh\n[ \"$1\" = requeue ] && echo \"$2\" > requeued\n");
@@ -98,7 +98,7 @@ static const char srun_ranks[] =
     "[ -e told ] && exec mpirun -n 2 \"$@\" --device cpu\n"
     "mpirun -n 3 \"$@\" --device cpu --chunk 100 & pid=$!\n"
     ": > told\n"
-    "until [ -s out.npz.part.journal ]; do sleep 0.01; done\n"
+    "until [ -s out.npz.part.journal ] || ! kill -0 $pid; do sleep 0.01; done\n"
     "kill -USR1 $(pgrep -P $(pgrep -P $pid hydra_pmi || echo $pid))\n" // as srun does
     "wait $pid\n";
 

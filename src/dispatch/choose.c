@@ -381,9 +381,9 @@ static shoal_code by_threshold(struct chooser *c, const struct choose_request *q
     return say(c, q, *row, why);
 }
 
-// In `wait` the CPU does what would take the device warm / cpu of it, and the device is ready in the
-// middle of a chunk of the CPU. This is also what a compiler that takes longer than predicted costs
-// least: the CPU just goes on.
+// In `wait` the CPU does what would take the device warm / cpu of it, and the device is ready in
+// the middle of a chunk of the CPU. This is also what a compiler that takes longer than predicted
+// costs least: the CPU just goes on.
 static bool gains_meanwhile(double wait, double warm, double cpu) {
     return wait > short_wait && wait * warm / cpu > cpu / CHOOSE_RELIEF;
 }

@@ -14,7 +14,7 @@ enum {
     CHOOSE_CPU_MOST = 16, // so many rows are always the CPU's
     CHOOSE_PILOT_MOST = 64,
     CHOOSE_PILOT_PART = 16, // at most every so manieth row
-    CHOOSE_RELIEF = 128,    // chunks of what the CPU begins: another device may wait for one of them
+    CHOOSE_RELIEF = 128, // chunks of what the CPU begins: another device may wait for one of them
 };
 
 // What a pilot of some rows took.

@@ -25,7 +25,7 @@ LOG_LABEL(h2d_transfer_driver_coefficients, RUNTIME, 55,
 static const double search_least_s = 0.1;        // what takes less is no search
 static const uint64_t ask_again_ns = 1000000000; // for a kernel that was to take another's place
 enum {
-    STEPS_ROWS = 4096, // of a chunk whose steps are saved
+    STEPS_ROWS = 4096,  // of a chunk whose steps are saved
     RELIEF_ROWS = 2048, // at least, of a chunk of CHOOSE_RELIEF: they keep 16 threads busy 16 times
 };
 
