@@ -329,9 +329,16 @@ TEST(dispatch_chunks_of_large_rows) {
         .rows = 131072, .row_bytes = 133, .row_host = 133, .most = 1 << 30, .limits = &gpu};
     CHECK_INT(dispatch_rows(&s), 131072); // a kernel of which nothing is known
     s.resident = 33792;
-    CHECK_INT(dispatch_rows(&s), 65536);
+    CHECK_INT(dispatch_rows(&s), 50688);
     s.resident = 25344;
-    CHECK_INT(dispatch_rows(&s), 43691);
+    CHECK_INT(dispatch_rows(&s), 38016);
+    uint32_t last = 0;
+    for (s.rows = 1; s.rows < 200000; s.rows += s.rows / 16 + 1) {
+        uint32_t rows = dispatch_rows(&s);
+        CHECK_MSG(rows >= last, "%llu rows", (unsigned long long)s.rows);
+        last = rows;
+    }
+    s.rows = 131072;
     s.row_bytes = 13; // 4 MB are a chunk
     CHECK_INT(dispatch_rows(&s), 131072);
     s.rows = 10000;

@@ -13,12 +13,11 @@ static uint64_t least_rows(const struct dispatch_size *s) {
     return s->resident && least < full ? least : full;
 }
 
-// Rows that keep every slot busy.
+// Rows that keep every slot busy. Fewer rows never make larger chunks: a solver has blocks of its
+// largest batch.
 static uint64_t wanted(const struct dispatch_size *s) {
-    uint64_t rows = s->rows / CHUNKS_WANTED, least = least_rows(s), chunks = s->rows / least;
-    if (rows >= least)
-        return rows;
-    return s->resident && chunks ? (s->rows + chunks - 1) / chunks : least; // of one size
+    uint64_t rows = s->rows / CHUNKS_WANTED, least = least_rows(s);
+    return rows < least ? least : rows;
 }
 
 static uint64_t by_device(const struct dispatch_size *s) {
