@@ -292,12 +292,16 @@ tests-alone:
 	$(RUN_TESTS) -x lint_ $(TEST_ARGS)
 # Those that `make test` runs a second time: not the ones with these words, which are about numbers,
 # or wait for compilers.
-SLOW_TESTS := cache_turn_,choice_run,cli_timing,codegen_parts,device_,examples_run,lint_,log_labels_are,plot_hostile,test_accuracy,test_algebraic,$\
-	test_auto,test_backend,test_cache_cli,test_counters,test_cpu_backend,test_dense,test_derived,test_embed,test_grid_vectors,$\
-	test_failure,test_far_time,test_from,test_hostile,test_kernel,test_key,test_lanes,test_large,test_lend,$\
-	test_log_cli,test_log_time,test_mpi,test_machine_code,test_measure,test_nan,test_newton,test_norm,test_quantile,test_random,test_reduce_run,$\
-	test_reference,resume_after_,resume_bytes_,shard_merge_statistics_at,grid_cli_no_time,grid_cli_numpy,test_result_names,test_singular,test_solver,test_special,test_stiff,test_summary_files,team_after_a_fork,$\
-	test_warm,test_worked,test_xpp,python_
+SLOW_TESTS := cache_turn_,choice_run,cli_job_of,cli_timing,cluster_,codegen_parts,device_,examples_run,$\
+	grid_choice,grid_cli_no_time,grid_cli_numpy,lint_,locale,log_labels_are,log_metadata_in,$\
+	plot_hostile,plot_report_in,python_,resume_after_,resume_bytes_,shard_merge_statistics_at,$\
+	team_after_a_fork,test_accuracy,test_algebraic,test_auto,test_backend,test_cache_cli,test_counters,$\
+	test_cpu_backend,test_dense,test_derived,test_embed,test_failure,test_far_time,test_from,$\
+	test_grid_vectors,test_hostile,test_kernel,test_key,test_known,test_lanes,test_large,test_lend,$\
+	test_log_cli,test_log_time,test_machine_code,test_measure,test_mpi,test_nan,test_newton,test_norm,$\
+	test_quantile,test_random,test_reduce_run,test_reference,test_result_names,test_singular,$\
+	test_solver,test_soon,test_special,test_stiff,test_summary_files,test_warm,test_worked,test_xpp,$\
+	variant_bits,zig_
 SANITIZERS := address,undefined
 sanitized:
 	@mkdir -p $(BUILD)
