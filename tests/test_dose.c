@@ -57,6 +57,21 @@ TEST(dose_collocation) { same_as_events("--method radau5"); }
 TEST(dose_fixed) { same_as_events("--method rk4 --dt 0.03 --save n=11"); }
 TEST(dose_f32) { same_as_events("--method tsit5 --precision f32"); }
 TEST(dose_steps) { same_as_events("--method tsit5 --save steps"); }
+// An infusion goes into the slopes of events, and gives its amount however short it is.
+TEST(dose_infusion_and_events) {
+    static const char *const how[] = {"--method rk4 --dt 0.07", "--method vern7"};
+    const char *text = "init x=0, n=0\nx'=-1\nn'=0\nevent e when x>0.5 : n=n+1\n@ t1=3\n";
+    const char *file = doses("TIME,AMT,CMT,RATE\n0,6,x,2\n");
+    const char *crossing = check_path("crossing.ode"), *still = check_path("still.ode");
+    check_write(crossing, text);
+    for (int i = 0; i < 2; i++)
+        CHECK_HAS(run(crossing, file, how[i], NULL).out, ",1,ok\n");
+    check_write(still, "init x=0\nx'=0\n@ t1=20\n");
+    file = doses("TIME,AMT,CMT,RATE\n10,100,x,1e15\n10,50,x,1e17\n11,25,x,1e30\n");
+    const char *line = strstr(run(still, file, "--method tsit5", NULL).out, "\n0,20,");
+    CHECK_NEAR(line ? strtod(line + 6, NULL) : 0, 175, 1e-12);
+}
+
 // A dose is what an event behind all others would be: it turns conditions, at its own time, t0 too;
 // what ends a trajectory there comes first.
 #define TURNED                                                                                     \

@@ -37,10 +37,15 @@ INLINE void dose_give(struct group *g, SPACE real *y, int i, u32 target, elem va
     ITEMS(k, INFUSIONS) if ((u32)(N + k) == target) LANE(g->p[INFUSIONS_AT + k], i) = value;
 }
 
+// The lanes that get a dose at t, where what is right behind it is meant to be.
+INLINE u32 dose_waits(const struct shoal_args *a, const struct group *g, treal t, u32 lanes) {
+    return lanes & m_lanes(r_le(t_diff(dose_next_stop(a, g), t), t_width(t, g->t0)));
+}
+
 // Gives the lanes what is due at t, and returns those that got something.
 OUTLINE u32 dose_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
                      u32 lanes) {
-    u32 given = 0, due = lanes & m_lanes(r_le(t_diff(dose_next_stop(a, g), t), R(0)));
+    u32 given = 0, due = dose_waits(a, g, t, lanes);
     while (due) { // each time every lane has one behind it
         for (int i = 0; i < W; i++) {
             if (!(due >> i & 1))
@@ -49,18 +54,17 @@ OUTLINE u32 dose_due(const struct shoal_args *a, struct group *g, treal t, SPACE
             dose_give(g, y, i, (u32)d[DOSE_TARGET], d[DOSE_VALUE]);
         }
         given |= due;
-        due = lanes & m_lanes(r_le(t_diff(dose_next_stop(a, g), t), R(0)));
+        due = dose_waits(a, g, t, lanes);
     }
     return given;
 }
 
 INLINE u32 dose_start(const struct shoal_args *a, struct group *g) {
-    return dose_due(a, g, g->t0, g->x.y, m_lanes(r_ne(t_diff(g->t1, g->t0), R(0))) & ~g->ended);
+    return dose_due(a, g, g->t0, g->x.y, before_end(g, g->t0) & ~g->ended);
 }
 
 // Nothing is given at t1.
 INLINE u32 dose_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
-    u32 lanes = moved & ~g->ended & m_lanes(r_ne(t_diff(g->t1, s->t_new), R(0)));
-    return dose_due(a, g, s->t_new, s->y1, lanes);
+    return dose_due(a, g, s->t_new, s->y1, moved & ~g->ended & before_end(g, s->t_new));
 }
 #endif

@@ -37,11 +37,6 @@ INLINE real event_shortest(const struct shoal_args *a, treal t) {
     return r_abs(t_real(t) * R(4 * TIME_EPSILON)) + least;
 }
 
-// What time tells apart, and in f32 the states, too.
-INLINE real event_close(const struct shoal_args *a, treal t) {
-    return event_shortest(a, t) + r_abs(t_real(t) * R(F32 ? 4 * EPSILON : 0));
-}
-
 // ---- Signs --------------------------------------------------------------------------------------
 
 #if WHENS
@@ -61,6 +56,16 @@ OUTLINE void event_signs(real t, const SPACE real *y, const SPACE real *p, real 
 INLINE void event_ways(const struct group *g, real t, const SPACE real *y, real *way) {
     event_slopes(t, y, g->p, way); // and behind them the touches
     WHEN_LOOP(e) way[e] = way[e] * g->dir;
+}
+
+// What rounding, of the states and of the time, makes of the functions.
+INLINE void event_rounding(const struct shoal_args *a, const struct group *g, treal t,
+                           const SPACE real *y, const real *way, real *rounding) {
+    event_sizes(t_real(t), y, g->p, rounding);
+    WHEN_LOOP(e) {
+        real size = r_fma(event_shortest(a, t), r_abs(way[e]), rounding[e] * R(4 * EPSILON));
+        rounding[e] = select(r_lt(size, R(LARGEST_SCALE)), size, R(0));
+    }
 }
 
 // The signs, where one says nothing as long as an event that acted is no farther from its
@@ -84,15 +89,16 @@ INLINE void event_look(const struct group *g, real t, const SPACE real *y, real 
     }
 }
 
-// How near to their boundaries events are at moments that are meant to be one: what is nearer when
-// something acts has not crossed yet, for all that is known.
+// How near to their boundaries events are at moments that are meant to be one, or are not known
+// better than `late`: what is nearer when something acts has not crossed yet, for all that is
+// known.
 INLINE void event_doubt(const struct shoal_args *a, const struct group *g, treal t,
-                        const SPACE real *y, real *doubt) {
-    real way[WHENS + TOUCHES];
+                        const SPACE real *y, real late, real *doubt) {
+    real way[WHENS + TOUCHES], width = r_fma(event_shortest(a, t), R(EVENT_TOGETHER), late);
     event_ways(g, t_real(t), y, way);
+    event_rounding(a, g, t, y, way, doubt);
     WHEN_LOOP(e) {
-        real near = event_shortest(a, t) * R(EVENT_TOGETHER) + event_close(a, t);
-        near = near * r_abs(way[e]);
+        real near = r_fma(width, r_abs(way[e]), doubt[e]);
         doubt[e] = select(r_eq(near, near), near, R(0));
     }
 }
@@ -122,17 +128,24 @@ INLINE real event_jump_side(const struct group *g, int e) {
     return when_whole[e] ? R(1) : R(1) - R(2) * now;
 }
 
+// The side that event e goes to from its boundary; 0: who knows.
+INLINE real event_goes(int e, real way) {
+    return when_slope[e] ? select(r_eq(way, way), r_sign(way), R(0)) : R(0);
+}
+
 // Lanes that begin have a side that is not a number: where they are is no event.
 INLINE void event_orient(struct group *g) {
     mask fresh = m_of_lanes(0);
     WHEN_LOOP(e) fresh = m_or(fresh, r_ne(g->event.side[e], g->event.side[e]));
     if (!m_lanes(fresh))
         return;
-    real zero[WHENS], sign[WHENS];
+    real zero[WHENS], sign[WHENS], way[WHENS + TOUCHES];
     event_signs(t_real(g->x.t), g->x.y, g->p, zero, sign);
+    event_ways(g, t_real(g->x.t), g->x.y, way);
     WHEN_LOOP(e) {
-        real side = g->event.side[e];
-        real first = when_jump[e] < 0 ? sign[e] : event_jump_side(g, e);
+        real side = g->event.side[e], goes = event_goes(e, way[e]);
+        real first =
+            when_jump[e] < 0 ? select(r_ne(sign[e], R(0)), sign[e], goes) : event_jump_side(g, e);
         g->event.side[e] = select(r_eq(side, side), side, first);
     }
 }
@@ -308,30 +321,31 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
 // ---- Times known in advance ---------------------------------------------------------------------
 
 #if TIMES
-INLINE treal event_moment(real t) {
+INLINE treal event_moment(const real *time, int i) {
 #if F32
-    treal moment = {t, R(0)};
+    treal moment = {time[i], R(time_low[i])};
     return moment;
 #else
-    return t;
+    return time[i];
 #endif
 }
 
 // When something that comes every so often comes: the first time, how often, and the last one's
 // number.
 struct event_round {
-    treal from;
-    real period, last;
+    treal from, period;
+    real last;
 };
 
-INLINE struct event_round event_round_of(const struct group *g, real period, const real *from,
-                                         const real *until) {
+INLINE struct event_round event_round_of(const struct group *g, const real *time, int period,
+                                         int from, int until) {
     struct event_round r;
-    r.from = from ? event_moment(*from) : g->t0;
-    r.period = period;
+    r.from = from < 0 ? g->t0 : event_moment(time, from < 0 ? 0 : from);
+    r.period = event_moment(time, period);
     r.last = R(F32 ? 1e9 : 1e15); // as far as numbers count
-    if (until) {                  // both ends count, whatever rounding makes of their distance
-        real rounds = t_diff(event_moment(*until), r.from) / period;
+    if (until >= 0) {             // both ends count, whatever rounding makes of their distance
+        treal end = event_moment(time, until < 0 ? 0 : until);
+        real rounds = t_diff(end, r.from) / t_real(r.period);
         r.last = r_floor(r_fma(r_abs(rounds), R(8 * EPSILON), rounds) + R(8 * EPSILON));
     }
     return r;
@@ -342,30 +356,22 @@ INLINE treal event_round_time(const struct event_round *r, real k) {
     real whole = r_max(r_min(k, R(F32 ? 1e9 : 1e15)), R(0));
     for (int i = 0; i < W; i++)
         LANE(n, i) = (ielem)LANE(whole, i);
-    return t_index(r->from, n, event_moment(r->period));
+    return t_index(r->from, n, r->period);
 }
 
 // The first one after t; not a number where there is none.
 INLINE treal event_round_next(const struct event_round *r, treal t) {
-    real k = r_max(r_floor(t_diff(t, r->from) / r->period), R(0));
+    real k = r_max(r_floor(t_diff(t, r->from) / t_real(r->period)), R(0));
     for (int i = 0; i < 2; i++) // rounding may be off by one, and t may be one of them
         k = select(r_gt(t_diff(event_round_time(r, k), t), R(0)), k, k + R(1));
     treal none = t_pair((elem)NAN_VALUE, 0);
     return t_select(r_le(k, r->last), event_round_time(r, k), none);
 }
 
-INLINE mask event_round_is(const struct event_round *r, treal t) {
-    real k = r_floor(t_diff(t, r->from) / r->period + R(0.5));
-    mask inside = m_and(r_ge(k, R(0)), r_le(k, r->last));
-    return m_and(inside, r_eq(t_diff(event_round_time(r, k), t), R(0)));
-}
-
 INLINE treal event_sooner(treal t, treal at, treal other) {
     mask ahead = r_gt(t_diff(other, t), R(0));
     return t_select(m_and(ahead, m_not(r_le(t_diff(at, other), R(0)))), other, at);
 }
-
-#define FROM(slot) ((slot) < 0 ? 0 : &time[(slot) < 0 ? 0 : (slot)])
 
 // Lanes in which something comes so often that time does not go on.
 INLINE mask event_crowded(const struct shoal_args *a, treal t, const real *time) {
@@ -383,13 +389,13 @@ INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) 
     treal at = t_pair((elem)NAN_VALUE, 0);
     event_times(g->p, time);
 #define X(e, first, count)                                                                         \
-    ITEMS(i, count) at = event_sooner(g->x.t, at, event_moment(time[first + i]));
+    ITEMS(i, count) at = event_sooner(g->event.over, at, event_moment(time, first + i));
     EVENTS_AT(X)
 #undef X
 #define X(e, period, from, until)                                                                  \
     {                                                                                              \
-        struct event_round r = event_round_of(g, time[period], FROM(from), FROM(until));           \
-        at = event_sooner(g->x.t, at, event_round_next(&r, g->x.t));                               \
+        struct event_round r = event_round_of(g, time, period, from, until);                       \
+        at = event_sooner(g->event.over, at, event_round_next(&r, g->event.over));                 \
     }
     EVENTS_EVERY(X)
 #undef X
@@ -397,22 +403,29 @@ INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) 
     return t_select(crowded, t_step(g->x.t, event_shortest(a, g->x.t)), at);
 }
 
-// The timed events that happen at t.
+// Lanes in which something comes that has not happened yet, not after t.
+INLINE u32 event_comes(const struct group *g, treal moment, treal t) {
+    mask ahead = r_gt(t_diff(moment, g->event.over), R(0));
+    return m_lanes(m_and(ahead, r_le(t_diff(moment, t), R(0))));
+}
+
+// The timed events that happen at t: those until a bit later, which are meant to be there.
 INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u32 lanes, u32 *due) {
     real time[TIMES];
+    treal end = t_add(t, t_width(t, g->t0));
     event_times(g->p, time);
 #define X(e, first, count)                                                                         \
-    ITEMS(i, count)                                                                                \
-    due[e] |= lanes & m_lanes(r_eq(t_diff(event_moment(time[first + i]), t), R(0)));
+    ITEMS(i, count) due[e] |= lanes & event_comes(g, event_moment(time, first + i), end);
     EVENTS_AT(X)
 #undef X
 #define X(e, period, from, until)                                                                  \
     {                                                                                              \
-        struct event_round r = event_round_of(g, time[period], FROM(from), FROM(until));           \
-        due[e] |= lanes & m_lanes(event_round_is(&r, t));                                          \
+        struct event_round r = event_round_of(g, time, period, from, until);                       \
+        due[e] |= lanes & event_comes(g, event_round_next(&r, g->event.over), end);                \
     }
     EVENTS_EVERY(X)
 #undef X
+    g->event.over = t_select(m_of_lanes(lanes), end, g->event.over);
     u32 crowded = lanes & m_lanes(event_crowded(a, t, time));
     g->ended |= crowded;
     g->endless |= crowded;
@@ -449,7 +462,7 @@ INLINE u32 event_act(const struct shoal_args *a, struct group *g, int e, treal t
 // still on its boundary, and whether it goes on to the side it turned to or back says which side it
 // is on. That way one that is turned back and does not get away from its boundary fires again, and
 // so does one that is put onto it, which shows a cascade without end. `touch` is 0 where its own
-// action leaves its function as it goes.
+// action leaves its function as it goes; where not, the action says where it is.
 INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, treal t,
                            const SPACE real *y, real before, real after, real now, real touch,
                            u32 lanes) {
@@ -457,27 +470,33 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
     real far = when_edges[e] == EVENT_UP     ? R(1)
                : when_edges[e] == EVENT_DOWN ? R(-1)
                                              : -g->event.from[e];
-    real slope = far, back = -far, way[WHENS + TOUCHES];
+    real slope = far, back = -far, way[WHENS + TOUCHES], rounding[WHENS];
     event_ways(g, t_real(t), y, way);
+    event_rounding(a, g, t, y, way, rounding);
     if (when_slope[e])
         slope = way[e];
-    // What an action moves by less than it was away, or than the time tells apart, is still there.
-    real near = r_fma(r_abs(slope), event_close(a, t), r_abs(before) * R(0.5));
+    // What an action moves by less than it was away, or than rounding does, is still there.
+    real near = r_fma(r_abs(before), R(0.5), rounding[e]);
     mask still = r_le(r_abs(after - before), near), onwards = r_gt(slope * far, R(0));
     // What was not met on the way was turned by something else, and is where it is.
     still = m_and(still, m_of_lanes(g->event.met[e]));
-    if (when_touched[e])
-        still = m_and(still, m_or(r_ne(after, R(0)), r_eq(touch, R(0))));
+    if (when_touched[e] == 1) // nobody knows how it goes
+        still = m_and(still, r_ne(after, R(0)));
+    if (when_touched[e] > 1)
+        still = m_and(still, r_eq(touch, R(0)));
     if (when_edges[e] == (EVENT_UP | EVENT_DOWN))
         back = select(r_eq(slope, slope), r_sign(slope), R(0));
-    real side = select(still, select(onwards, far, -far), select(r_ne(now, R(0)), now, back));
+    // What is put onto its boundary and goes back from there may be true on it, but not beyond.
+    mask returns = m_and(r_le(r_abs(after), rounding[e]), r_lt(slope * far, R(0)));
+    real side = select(returns, -far, select(r_ne(now, R(0)), now, back));
+    side = select(still, select(onwards, far, -far), side);
     if (when_jump[e] >= 0) // it has turned, whatever becomes of it
-        side = event_jump_side(g, e), still = m_of_lanes(0);
+        side = event_jump_side(g, e), still = returns = m_of_lanes(0);
     g->event.side[e] = select(some, side, g->event.side[e]);
-    real fuzz = R(2) * (event_close(a, t) * r_abs(slope) + r_abs(after));
+    real fuzz = R(2) * (rounding[e] + r_abs(after));
     real noise = select(m_and(still, onwards), fuzz, R(0));
     g->event.noise[e] = select(some, noise, g->event.noise[e]);
-    u32 stuck = m_lanes(m_and(m_andnot(still, onwards), r_eq(now, far)));
+    u32 stuck = m_lanes(m_and(m_or(returns, m_andnot(still, onwards)), r_eq(now, far)));
     if (when_slope[e])
         g->event.stuck[e] = (g->event.stuck[e] & ~lanes) | (stuck & lanes);
 }
@@ -485,7 +504,10 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
 // Counts events that come one right after the other: where there is no end of them, the row ends.
 INLINE void event_count(const struct shoal_args *a, struct group *g, int e, treal t, u32 lanes) {
     real gap = r_abs(t_diff(t, g->event.last[e]));
-    real few = r_max(event_shortest(a, t) * R(EVENT_NEAR), event_close(a, t));
+    real few = event_shortest(a, t) * R(EVENT_NEAR);
+#if F32 // and what the states of a run so far tell apart
+    few = r_max(few, r_abs(t_diff(t, g->t0)) * R(4 * EPSILON));
+#endif
 #if !ADAPTIVE // where no number of steps is an end
     few = r_max(few, R(a->control[CONTROL_DT]) * R(1.0 / EVENT_CROWD));
 #endif
@@ -519,7 +541,7 @@ INLINE u32 event_follow(const struct shoal_args *a, struct group *g, treal t, co
     real zero[WHENS], sign[WHENS], doubt[WHENS];
     u32 any_due = 0;
     event_look(g, t_real(t), y, zero, sign);
-    event_doubt(a, g, t, y, doubt);
+    event_doubt(a, g, t, y, R(0), doubt);
     WHEN_LOOP(e) {
         mask put = m_and(r_eq(zero[e], R(0)), r_lt(near[e], R(0)));
         mask close = r_le(r_abs(zero[e]), r_max(doubt[e], near[e]));
@@ -577,12 +599,7 @@ OUTLINE void event_note(const struct shoal_args *a, struct group *g, int e, trea
 #if DOSED
 OUTLINE u32 dose_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
                      u32 lanes);
-INLINE treal dose_next_stop(const struct shoal_args *a, const struct group *g);
-
-// The lanes that get a dose at t.
-INLINE u32 dose_waits(const struct shoal_args *a, const struct group *g, treal t, u32 lanes) {
-    return lanes & m_lanes(r_le(t_diff(dose_next_stop(a, g), t), R(0)));
-}
+INLINE u32 dose_waits(const struct shoal_args *a, const struct group *g, treal t, u32 lanes);
 #else
 #define dose_due(a, g, t, y, lanes) 0u
 #define dose_waits(a, g, t, lanes) 0u
@@ -599,9 +616,10 @@ INLINE real event_touch(const struct group *g, int k, real t, const SPACE real *
 }
 #endif
 
-// The events in `due` act at t, in the order of the file; `fired` is told which.
+// The events in `due` act at t, in the order of the file; `fired` is told which, and `left` where
+// their functions are then.
 INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
-                         const u32 *due, u32 *fired, int start) {
+                         const u32 *due, u32 *fired, real *left, int start) {
     u32 changed = 0;
 #if WHENS
     real before[WHENS], zero[WHENS], sign[WHENS], touch = R(1);
@@ -625,6 +643,7 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
         event_signs(t_real(t), y, g->p, zero, sign);
         if (k >= 0) { // what others did to it counts, too
             event_remember(a, g, k, t, y, before[k], zero[k], sign[k], touch, acts);
+            left[k] = select(m_of_lanes(acts), zero[k], left[k]);
             event_count(a, g, k, t, acts);
         }
 #endif
@@ -633,23 +652,53 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
     return changed;
 }
 
+#if WHENS
+// What acted and was then moved by others is where they put it, but for what they turned: that acts
+// again.
+INLINE void event_moved(const struct shoal_args *a, struct group *g, treal t, const SPACE real *y,
+                        const real *left, const u32 *fired) {
+    real zero[WHENS], sign[WHENS], way[WHENS + TOUCHES], rounding[WHENS];
+    event_signs(t_real(t), y, g->p, zero, sign);
+    event_ways(g, t_real(t), y, way);
+    event_rounding(a, g, t, y, way, rounding);
+    EVENT_LOOP(e) {
+        const int k = event_when[e];
+        if (k < 0 || when_jump[k] >= 0)
+            continue;
+        real side = g->event.side[k];
+        mask moved = r_gt(r_abs(zero[k] - left[k]), rounding[k]);
+        moved = m_and(moved, m_of_lanes(fired[e]));
+        mask calm = m_andnot(moved, event_turned(k, side, sign[k]));
+        g->event.noise[k] = select(moved, R(0), g->event.noise[k]);
+        g->event.stuck[k] &= ~m_lanes(moved);
+        g->event.side[k] = select(calm, event_side(side, sign[k]), side);
+    }
+}
+#endif
+
 // The events in `due` act at t, then doses, as if they were events behind all others, and then the
 // events that these actions turn, each once. Returns the lanes that were changed. What is recorded
-// is what was before, but at the start.
+// is what was before, but at the start. `late` is how well the time is known.
 OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
-                       u32 lanes, u32 *due, int start) {
+                       u32 lanes, real late, u32 *due, int start) {
     u32 fired[EVENTS], changed = 0;
     EVENT_LOOP(e) fired[e] = 0;
+    real left[WHENS + 1];
+    (void)late, (void)left;
 #if WHENS
     real zero[WHENS], sign[WHENS], near[WHENS];
     event_signs(t_real(t), y, g->p, zero, sign);
-    event_doubt(a, g, t, y, near);
+    event_doubt(a, g, t, y, late, near);
+    WHEN_LOOP(e) left[e] = zero[e];
     WHEN_LOOP(e) near[e] = select(r_le(r_abs(zero[e]), near[e]), near[e], R(-1));
 #endif
     do {
-        changed |= event_act_due(a, g, t, y, due, fired, start);
+        changed |= event_act_due(a, g, t, y, due, fired, left, start);
         changed |= dose_due(a, g, t, y, lanes & ~g->ended);
     } while (event_follow(a, g, t, y, lanes & ~g->ended, near, fired, due));
+#if WHENS
+    event_moved(a, g, t, y, left, fired);
+#endif
     return changed;
 }
 
@@ -658,6 +707,9 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
 INLINE void event_begin(const struct shoal_args *a, struct group *g) {
     (void)a;
     g->event.at = t_pair((elem)NAN_VALUE, 0);
+#if TIMES
+    g->event.over = t_add(g->t0, -(t_width(g->t0, g->t0) + R(SMALLEST_STEP)));
+#endif
 #if RECORDS
     for (int k = 0; k < RECORDS; k++)
         for (int i = 0; i < W; i++)
@@ -692,7 +744,7 @@ INLINE void event_zeros(struct group *g, u32 lanes, u32 *due) {
 // At t0 only what is timed happens, doses, XPP's that are zero, and what these turn.
 INLINE u32 event_start(const struct shoal_args *a, struct group *g) {
 #if TIMES || EVENT_ZEROS || (WHENS && DOSED)
-    u32 due[EVENTS], lanes = m_lanes(r_ne(t_diff(g->t1, g->t0), R(0)));
+    u32 due[EVENTS], lanes = before_end(g, g->t0);
     EVENT_LOOP(e) due[e] = 0;
 #if WHENS
     event_orient(g);
@@ -705,7 +757,7 @@ INLINE u32 event_start(const struct shoal_args *a, struct group *g) {
 #endif
     u32 any_due = dose_waits(a, g, g->t0, lanes);
     EVENT_LOOP(e) any_due |= due[e];
-    return any_due ? event_fire(a, g, g->t0, g->x.y, lanes, due, 1) : 0;
+    return any_due ? event_fire(a, g, g->t0, g->x.y, lanes, R(0), due, 1) : 0;
 #else
     return 0;
 #endif
@@ -716,6 +768,9 @@ INLINE u32 event_others(u32 lanes, int i) { return lanes & ((2u << (W - 1)) - 1)
 
 INLINE void event_copy(struct event_state *to, int i, const struct event_state *from, int j) {
     T_COPY(to->at, i, from->at, j);
+#if TIMES
+    T_COPY(to->over, i, from->over, j);
+#endif
 #if RECORDS
     for (int k = 0; k < RECORDS; k++)
         to->noted[k][i] = from->noted[k][j];
@@ -735,11 +790,25 @@ INLINE void event_copy(struct event_state *to, int i, const struct event_state *
 }
 
 #if WHENS
+// How late or early the events are that were to happen at the end of the step: they were found on
+// the interpolant, and then the step was taken anew.
+INLINE real event_late(const struct group *g, const struct trial *s, u32 lanes, const real *zero) {
+    real way[WHENS + TOUCHES], most = R(0);
+    event_ways(g, t_real(s->t_new), s->y1, way);
+    WHEN_LOOP(e) {
+        real late = r_min(r_abs(zero[e] / way[e]), r_abs(s->h));
+        mask counts = m_and(m_of_lanes(lanes & g->event.due[e]), r_eq(late, late));
+        most = when_slope[e] ? select(counts, r_max(most, late), most) : most;
+    }
+    return R(2) * most;
+}
+
 // The events that were found at the end of the step or turned there. Where something `timed`
-// happens, those that turn right behind it are meant to be at the same time.
-INLINE void event_found(const struct shoal_args *a, struct group *g, struct trial *s, u32 lanes,
+// happens, those that turn right behind it are meant to be at the same time. Returns how well the
+// time of all is known.
+INLINE real event_found(const struct shoal_args *a, struct group *g, struct trial *s, u32 lanes,
                         u32 timed, u32 *due) {
-    real zero[WHENS], sign[WHENS], next[WHENS];
+    real zero[WHENS], sign[WHENS], next[WHENS], late = R(0);
     u32 here = m_lanes(r_eq(t_diff(g->event.at, s->t_new), R(0)));
     event_look(g, t_real(s->t_new), s->y1, zero, sign);
     WHEN_LOOP(e) next[e] = sign[e];
@@ -751,7 +820,10 @@ INLINE void event_found(const struct shoal_args *a, struct group *g, struct tria
         event_look(g, t_at(g->x.t, part * s->h), y, ahead, next);
         WHEN_LOOP(e) next[e] = select(m_of_lanes(timed), next[e], sign[e]);
     }
-    u32 acting = timed;
+    u32 acting = timed, met = 0;
+    WHEN_LOOP(e) met |= lanes & here & g->event.due[e];
+    if (met)
+        late = event_late(g, s, met, zero);
     EVENT_LOOP(e) {
         const int k = event_when[e];
         if (k < 0)
@@ -769,7 +841,7 @@ INLINE void event_found(const struct shoal_args *a, struct group *g, struct tria
     }
     if (acting) {
         real doubt[WHENS];
-        event_doubt(a, g, s->t_new, s->y1, doubt);
+        event_doubt(a, g, s->t_new, s->y1, late, doubt);
         WHEN_LOOP(k) {
             mask near = m_and(m_of_lanes(acting), r_le(r_abs(zero[k]), doubt[k]));
             sign[k] = select(near, R(0), sign[k]);
@@ -782,12 +854,14 @@ INLINE void event_found(const struct shoal_args *a, struct group *g, struct tria
         real side = g->event.side[k];
         g->event.side[k] = select(m_of_lanes(lanes & ~due[e]), event_side(side, sign[k]), side);
     }
+    return late;
 }
 #endif
 
 // Nothing happens at t1.
 INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
-    u32 lanes = moved & m_lanes(r_ne(t_diff(g->t1, s->t_new), R(0))), any_due = 0, due[EVENTS];
+    u32 lanes = moved & before_end(g, s->t_new), any_due = 0, due[EVENTS];
+    real late = R(0);
     EVENT_LOOP(e) due[e] = 0;
 #if TIMES
     event_timed(a, g, s->t_new, lanes, due);
@@ -796,9 +870,9 @@ INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial 
     any_due |= dose_waits(a, g, s->t_new, lanes);
 #if WHENS
     event_orient(g);
-    event_found(a, g, s, lanes, any_due, due);
+    late = event_found(a, g, s, lanes, any_due, due);
     EVENT_LOOP(e) any_due |= due[e];
 #endif
-    return any_due ? event_fire(a, g, s->t_new, s->y1, lanes, due, 0) : 0;
+    return any_due ? event_fire(a, g, s->t_new, s->y1, lanes, late, due, 0) : 0;
 }
 #endif

@@ -140,6 +140,13 @@ struct group {
 #endif
 };
 
+#if WATCHED
+// The lanes in which t is before the end, and not meant to be there.
+INLINE u32 before_end(const struct group *g, treal t) {
+    return m_lanes(r_gt(t_diff(g->t1, t) * g->dir, t_width(t, g->t0)));
+}
+#endif
+
 enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = THREADS ? 1024 : 64 };
 enum { STIFF_FIRST = 32 }; // see stiff.h
 

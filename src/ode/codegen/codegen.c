@@ -858,6 +858,8 @@ static enum op missing_function(const struct assembly *a) {
 static void assemble(struct assembly *a) {
     const struct kernel_plan *p = a->plan;
     a->system->rhs = codegen_infused(p, a->system, &a->arena);
+    if (p->dose && p->dose->infusions && a->system->events)
+        a->system->event = codegen_infused_events(a->system, &a->arena);
     if (p->summary)
         a->summary = codegen_summary_nodes(p->summary, a->system, &a->arena);
     struct emit like = emit_of(a, NULL, 0);
@@ -940,10 +942,12 @@ shoal_code codegen_kernel(const struct kernel_plan *p, struct system *s,
     a.arena.oom = s->arena.oom = &oom;
     a.arena.budget = s->arena.budget = &budget;
     node_id *rhs = s->rhs;
+    struct system_event *event = s->event;
     bool failed = setjmp(oom) != 0;
     if (!failed)
         assemble(&a);
     s->rhs = rhs;
+    s->event = event;
     s->arena.oom = NULL;
     s->arena.budget = NULL;
     const char *wrong = !failed && a.summary ? a.summary->wrong : NULL;

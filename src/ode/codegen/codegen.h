@@ -200,6 +200,8 @@ uint32_t codegen_event_functions(const struct kernel_plan *p, const struct syste
 struct watcher codegen_doses(const struct kernel_plan *p, const struct system *s,
                              struct arena *arena);
 node_id *codegen_infused(const struct kernel_plan *p, struct system *s, struct arena *arena);
+// The events, with functions that move as these right-hand sides say.
+struct system_event *codegen_infused_events(struct system *s, struct arena *arena);
 // Up to so many statements a function is inlined.
 uint32_t codegen_inline_length(const struct kernel_plan *p);
 // Whether somebody of `w`, which may be NULL, has one of the calls.

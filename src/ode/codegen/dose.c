@@ -17,6 +17,15 @@ node_id *codegen_infused(const struct kernel_plan *p, struct system *s, struct a
     return rhs;
 }
 
+struct system_event *codegen_infused_events(struct system *s, struct arena *arena) {
+    struct system_event *given = s->event, *copy = arena_new(arena, struct system_event, s->events);
+    memcpy(copy, given, s->events * sizeof *copy);
+    s->event = copy;
+    event_find_slopes(s, arena);
+    s->event = given;
+    return copy;
+}
+
 struct watcher codegen_doses(const struct kernel_plan *p, const struct system *s,
                              struct arena *arena) {
     const char *state = "#define INFUSIONS %u\n#define INFUSIONS_AT %u\n"

@@ -2,11 +2,13 @@
 // Events as somebody who watches: their functions and lists, for kernels/ode/event.h.
 //
 // Functions: event_values (what is searched for, then the truth of conditions), event_slopes (of
-// what is searched for, then whether their own actions change those of some), event_times,
-// event_derive, and for each event event_move_E_K, one after the other. All that an event assigns
-// at once is one move.
+// what is searched for, then whether their own actions change those of some), event_sizes (of what
+// is searched for, as far as rounding goes), event_times, event_derive, and for each event
+// event_move_E_K, one after the other. All that an event assigns at once is one move.
 #include "kernel/files.h"
 #include "ode/codegen/codegen.h"
+
+#include <math.h>
 
 // The numbers of an event's times among all, one after the other.
 static uint32_t time_count(const struct system *s) {
@@ -81,11 +83,13 @@ static void add_whens(struct list *l) {
     uint32_t whens = when_count(s), n = 0, truths = 0, touches = 0;
     node_id *values = arena_new(l->arena, node_id, 2 * whens + 1);
     node_id *slopes = arena_new(l->arena, node_id, 2 * whens + 1);
+    node_id *sizes = arena_new(l->arena, node_id, whens + 1);
     for (uint32_t e = 0; e < s->events; e++) {
         const struct system_event *v = &s->event[e];
         if (v->kind != EVENT_WHEN)
             continue;
         slopes[n] = v->slope == NODE_NONE ? v->zero : v->slope; // of which no use is made then
+        sizes[n] = v->size;
         values[n++] = v->zero;
         if (v->truth != NODE_NONE)
             values[whens + truths++] = v->truth;
@@ -96,6 +100,7 @@ static void add_whens(struct list *l) {
         return;
     add(l, of_state("event_values", values, whens + truths));
     add(l, of_state("event_slopes", slopes, whens + touches));
+    add(l, of_state("event_sizes", sizes, whens));
 }
 
 static void add_times(struct list *l) {
@@ -209,10 +214,27 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
     put_table(out, "rederive", rederive, s->rederives);
 }
 
+// What f32 leaves of the times that are numbers, which are where the run's own times are.
+static void put_low(struct buf *out, const struct system *s) {
+    buf_printf(out, "#if F32\nCONSTANT elem time_low[%u] = {", time_count(s) + 1);
+    for (uint32_t e = 0; e < s->events; e++)
+        for (uint32_t i = 0; i < s->event[e].times; i++) {
+            node_id id = s->event[e].time[i];
+            if (id == NODE_NONE)
+                continue;
+            struct node n = s->dag.nodes.items[id];
+            double low = n.op == OP_NUMBER ? n.value - (double)(float)n.value : 0;
+            codegen_number(out, isfinite(low) ? low : 0);
+            buf_puts(out, ", ");
+        }
+    buf_puts(out, "0};\n#endif\n");
+}
+
 // EVENTS_AT calls its argument with event, first time and how many; EVENTS_EVERY with event, and
 // the places of period, from and until, -1 where there is none.
 static void put_timed(struct buf *out, const struct system *s) {
     uint32_t n = 0;
+    put_low(out, s);
     buf_puts(out, "#define EVENTS_AT(X)");
     for (uint32_t e = 0; e < s->events; e++)
         if (s->event[e].kind == EVENT_AT) {
@@ -301,6 +323,9 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
                         "#define RECORDS %u\n"
                         "struct event_state {\n"
                         "    treal at;        // where the step that was shown last is to end\n"
+                        "#if TIMES\n"
+                        "    treal over;      // what is timed has happened up to here\n"
+                        "#endif\n"
                         "#if WHENS\n"
                         "    real side[WHENS]; // last sign; a lane that begins: not a number\n"
                         "    real from[WHENS]; // of those that are due, the side they come from\n"

@@ -146,15 +146,14 @@ static void read_line(struct reader *x, uint64_t row) {
         fail(x, row, "ADDL needs an II above 0, the time between two doses");
     else if (more + x->given.count > DOSES_MOST)
         fail(x, row, "too many doses");
-    struct given g = {.id = id_at(x, row),
-                      .amount = number_at(x, AMT, row),
-                      .rate = number_at(x, RATE, row),
-                      .state = state_at(x, row)};
-    double t = number_at(x, TIME, row);
+    struct given g = {
+        .id = id_at(x, row), .amount = number_at(x, AMT, row), .state = state_at(x, row)};
+    double t = number_at(x, TIME, row), rate = number_at(x, RATE, row);
     for (uint64_t i = 0; !x->failed && i <= (uint64_t)more; i++) {
         g.t = fma((double)i, apart, t);
-        g.until = g.rate > 0 ? g.t + g.amount / g.rate : g.t;
-        *vec_push(x->arena, &x->given) = g;
+        g.until = rate > 0 ? g.t + g.amount / rate : g.t;
+        g.rate = g.until > g.t ? g.amount / (g.until - g.t) : 0; // AMT is given, whatever rounding
+        *vec_push(x->arena, &x->given) = g;                      // makes of the time it takes
     }
 }
 

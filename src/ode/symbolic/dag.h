@@ -68,9 +68,8 @@ void jumps_become_events(struct system *s);
 struct builder;
 bool builder_make(struct builder *b, struct expr code, uint32_t at, node_id *out);
 bool builder_fail(struct builder *b, uint32_t at, const char *why);
-// The events of a system, and how their functions move when all else is complete.
+// The events of a system.
 bool event_build(struct builder *b, struct system *s, const struct model *m, struct arena *scratch);
-void event_find_slopes(struct system *s, struct arena *scratch);
 
 struct pair {
     uint32_t a, b, value;

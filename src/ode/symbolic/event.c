@@ -7,6 +7,8 @@
 // parts are. On the boundary the sign says nothing, so the condition itself is kept beside it.
 #include "ode/symbolic/dag.h"
 
+enum { CHAIN_MOST = 8 };
+
 struct making {
     struct builder *builder;
     struct system *system;
@@ -16,6 +18,7 @@ struct making {
     uint32_t *position; // of a state or parameter in the list of its kind
     vec(node_id) zero;  // by node: the function of a condition
     struct node_walk walk;
+    uint32_t chain[CHAIN_MOST], depth; // algebraic states that are on their way to be told
 };
 
 static bool is_connective(uint8_t op) { return op == OP_AND || op == OP_OR || op == OP_NOT; }
@@ -88,20 +91,72 @@ static void make_crossing(struct making *k, const struct event *e, node_id x,
                      : NODE_NONE;
 }
 
-// d zero / dt along the solution.
-static node_id slope_of(struct making *k, node_id zero) {
+static bool is_state(struct node n) { return n.op == OP_SYMBOL && n.leaf == LEAF_STATE; }
+
+static node_id way_of(struct making *k, node_id x, uint32_t self);
+
+// How a state moves. An algebraic one moves so that its row stays 0, if all others in it are told.
+static node_id way_of_state(struct making *k, uint32_t state) {
     struct system *s = k->system;
     struct dag *d = &s->dag;
-    node_id sum = diff_by_time(k->diff, zero);
-    walk_from(&k->walk, &k->system->dag, zero, NULL);
-    for (uint32_t i = 0; i < k->walk.found.count; i++) {
-        struct node n = d->nodes.items[k->walk.found.items[i]];
-        if (n.op != OP_SYMBOL || n.leaf != LEAF_STATE)
+    if (!s->row_algebraic || !s->row_algebraic[state])
+        return s->rhs[state];
+    if (k->depth == CHAIN_MOST)
+        return NODE_NONE;
+    k->chain[k->depth++] = state;
+    node_id others = way_of(k, s->rhs[state], state);
+    k->depth--;
+    if (others == NODE_NONE)
+        return NODE_NONE;
+    node_id by = diff_by(k->diff, s->rhs[state], LEAF_STATE, state);
+    return dag_op(d, OP_NEG, dag_op(d, OP_DIV, others, by, NODE_NONE), NODE_NONE, NODE_NONE);
+}
+
+static bool is_in_chain(const struct making *k, uint32_t state) {
+    for (uint32_t i = 0; i < k->depth; i++)
+        if (k->chain[i] == state)
+            return true;
+    return false;
+}
+
+// dx / dt along the solution, without what `self` brings; NODE_NONE: algebraic rows that are
+// coupled would have to be solved for it.
+static node_id way_of(struct making *k, node_id x, uint32_t self) {
+    struct dag *d = &k->system->dag;
+    struct node_walk walk = {.arena = k->scratch};
+    node_id sum = diff_by_time(k->diff, x);
+    walk_from(&walk, d, x, NULL);
+    for (uint32_t i = 0; i < walk.found.count; i++) {
+        struct node n = d->nodes.items[walk.found.items[i]];
+        if (!is_state(n) || n.a == self)
             continue;
-        if (s->row_algebraic && s->row_algebraic[n.a])
+        node_id way = is_in_chain(k, n.a) ? NODE_NONE : way_of_state(k, n.a);
+        if (way == NODE_NONE)
             return NODE_NONE;
-        node_id by = diff_by(k->diff, zero, LEAF_STATE, n.a);
-        sum = dag_op(d, OP_ADD, sum, dag_op(d, OP_MUL, by, s->rhs[n.a], NODE_NONE), NODE_NONE);
+        node_id by = diff_by(k->diff, x, LEAF_STATE, n.a);
+        sum = dag_op(d, OP_ADD, sum, dag_op(d, OP_MUL, by, way, NODE_NONE), NODE_NONE);
+    }
+    return sum;
+}
+
+static node_id slope_of(struct making *k, node_id zero) { return way_of(k, zero, UINT32_MAX); }
+
+static node_id plus_size(struct dag *d, node_id sum, node_id by, node_id x) {
+    node_id part = dag_op(d, OP_ABS, dag_op(d, OP_MUL, by, x, NODE_NONE), NODE_NONE, NODE_NONE);
+    return dag_op(d, OP_ADD, sum, part, NODE_NONE);
+}
+
+// What zero is the difference of, as far as rounding goes: how much of it moves with the states and
+// with the time, all of one sign.
+static node_id size_of(struct making *k, node_id zero) {
+    struct dag *d = &k->system->dag;
+    node_id sum = plus_size(d, dag_number(d, 0), diff_by_time(k->diff, zero), dag_time(d));
+    walk_from(&k->walk, d, zero, NULL);
+    for (uint32_t i = 0; i < k->walk.found.count; i++) {
+        node_id id = k->walk.found.items[i];
+        struct node n = d->nodes.items[id];
+        if (is_state(n))
+            sum = plus_size(d, sum, diff_by(k->diff, zero, LEAF_STATE, n.a), id);
     }
     return sum;
 }
@@ -277,11 +332,12 @@ void event_find_slopes(struct system *s, struct arena *scratch) {
     k.diff = diff_new(&s->dag, scratch);
     for (uint32_t i = 0; i < s->events; i++) {
         struct system_event *e = &s->event[i];
-        if (e->zero == NODE_NONE)
+        if (e->zero == NODE_NONE || e->jump)
             continue;
         if (e->zero != e->given)
             e->truth = NODE_NONE;
         e->slope = slope_of(&k, e->zero);
+        e->size = size_of(&k, e->zero);
         if (e->touched)
             e->touch = touch_of(&k, e);
     }
@@ -307,6 +363,7 @@ bool event_build(struct builder *b, struct system *s, const struct model *m,
                                      .zero = NODE_NONE,
                                      .truth = NODE_NONE,
                                      .slope = NODE_NONE,
+                                     .size = NODE_NONE,
                                      .touch = NODE_NONE,
                                      .sequential = e->sequential};
         if ((e->kind == EVENT_WHEN && !make_when(&k, e, out)) || !make_times(&k, e, out) ||

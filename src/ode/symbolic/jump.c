@@ -393,6 +393,7 @@ void jumps_become_events(struct system *s) {
                                    .zero = s->jump[i].turns,
                                    .truth = NODE_NONE,
                                    .slope = NODE_NONE,
+                                   .size = dag_number(&s->dag, 0),
                                    .touch = NODE_NONE,
                                    .actions = 1,
                                    .jump = i + 1};

@@ -91,6 +91,7 @@ struct system_event {
     node_id given; // zero as it was before conditions were taken out of it
     node_id truth; // NODE_NONE: an expression
     node_id slope; // of zero along the solution; NODE_NONE: it depends on algebraic states
+    node_id size;  // of what zero is the difference of, as far as rounding goes
     bool touched;  // an action of the event changes what zero is made of
     node_id touch; // 0 where zero goes on as before all the same; NODE_NONE: it never does
     bool at_start; // it happens at t0 where zero is 0 there
@@ -142,6 +143,8 @@ node_id system_formula(struct system *s, const struct formula *f);
 // The same of one with arguments.
 node_id system_formula_of(struct system *s, const struct formula *f, const node_id *argument,
                           uint32_t arguments);
+// How the functions of events move, as soon as right-hand sides are complete.
+void event_find_slopes(struct system *s, struct arena *scratch);
 // What a computation with the system may take (struct arena says how it is spent), and the error
 // when it took more, or memory ran out.
 struct budget system_budget(const struct system *s, const volatile int *stop);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Events at one moment, near their boundaries, and as far as rounding tells: each model was once
+// wrong, and ended as `ok`.
+#include "check.h"
+#include "solve.h"
+
+static const char *const ways[] = {"method=tsit5", "method=rk4 dt=0.07", "method=rodas5p",
+                                   "method=tsit5 precision=f32"};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+// The last value of a variable is `want` in all rows.
+static void all_have(const char *text, const char *sweep, const char *how, uint32_t var,
+                     double want) {
+    struct solved s = solve(text, sweep, "%s", how);
+    for (uint64_t row = 0; row < s.rows; row++)
+        CHECK_MSG(s.status[row] == SHOAL_STATUS_ok && solved_last(&s, var, row) == want,
+                  "%s, row %d, %s: %.17g, not %g", text, (int)row, how, solved_last(&s, var, row),
+                  want);
+    solved_free(&s);
+}
+
+static void all_end_as_events(const char *text, const char *sweep, const char *how) {
+    struct solved s = solve(text, sweep, "%s", how);
+    for (uint64_t row = 0; row < s.rows; row++)
+        CHECK_MSG(s.status[row] == SHOAL_STATUS_events, "%s, row %d, %s: %s", text, (int)row, how,
+                  shoal_status_word(s.status[row]));
+    solved_free(&s);
+}
+
+// Far from t = 0 the time of f32 is as good as near it, and so are events.
+TEST(event_moment_far_from_zero) {
+    static const char saw[] = "par r=1; init x=0, n=0; x'=r; n'=0; event e when x>1 : x=0, n=n+1";
+    struct solved s =
+        solve(saw, "r=1,20", "method=tsit5 dt-max=0.1 precision=f32 t0=1e7 t1=10000010.48");
+    CHECK(solved_last(&s, 1, 0) == 10 && solved_last(&s, 1, 1) == 209);
+    CHECK_NEAR(solved_last(&s, 0, 0), 0.48, 1e-4);
+    solved_free(&s);
+    static const char turns[] = "par w=1; init x=0, v=1, n=0; x'=w*v; v'=-w*x; n'=0;"
+                                "event e when x>0 : n=n+1";
+    s = solve(turns, "w=20,100", "method=tsit5 precision=f32 t0=1e5 t1=100010.5");
+    CHECK(solved_last(&s, 2, 0) == 33 && solved_last(&s, 2, 1) == 167);
+    solved_free(&s);
+}
+
+// A step is taken anew to where its interpolant has an event, and is there up to its tolerance: the
+// other side of the same boundary is not met by that.
+TEST(event_moment_of_the_other_side) {
+    for (int i = 0; i < WAYS; i++) {
+        all_have("par p=1, r=1; init v=0, n=0; v'=r*(2*p-v); n'=0; event spike when v>p : v=0;"
+                 "event below when v<p : n=n+1; @ t1=4",
+                 "p=lin:0.31:0.93:31 r=1,5", ways[i], 1, 0);
+    }
+    all_have("par p=1, r=1; init v=0, n=0; v'=r; n'=0; event spike when v>p : v=0;"
+             "event below when v<p : n=n+1; @ t1=4",
+             "p=lin:0.31:0.93:97 r=1,5", "method=rodas5p precision=f32", 1, 0);
+}
+
+// A ball that comes to rest ends as `events`, however its floor is written.
+TEST(event_moment_at_rest) {
+#define BALL "par e=0.5; init y=1, v=0; y'=v; v'=-10; @ t1=6; event hit when "
+    for (int i = 0; i < 2; i++) {
+        all_end_as_events(BALL "y<=0 : v=-e*v, y=0", "e=0.3,0.5,0.7", ways[i]);
+        all_end_as_events(BALL "y<0 and v<0 : v=-e*v", "e=0.3,0.5,0.7", ways[i]);
+    }
+    static const char *const implicit[] = {"method=rodas5p", "method=kvaerno5"};
+    for (int i = 0; i < 2; i++)
+        all_end_as_events("par e=0.5; init y=1, v=0; alg h=1; alg k=1; y'=v; v'=-10; 0=h-2*k;"
+                          "0=k-y; @ t1=2.5; event hit when h<0 : v=-e*v",
+                          "e=0.5,0.6", implicit[i]);
+}
+
+// What acted, and is moved by another action of the same moment, is where it was put.
+TEST(event_moment_moved_by_others) {
+    static const char two[] = "par r=1; init x=0, n=0; x'=r; n'=0; event a when x>1 : n=n+1;"
+                              "event b when x>1 : x=0; @ t1=60.5";
+    all_have(two, "r=3", "method=rk4 dt=2", 1, 181);
+    all_have(two, NULL, "method=tsit5 dt0=1", 1, 60);
+    for (int i = 0; i < WAYS - 1; i++) {
+        all_have("par d=0.01; init x=0, y=0, n=0; x'=1; y'=0; n'=0;"
+                 "event a when x>1 : y=1, n=n+1; event b when y>0.5 : y=0, x=x-d; @ t1=1.995",
+                 NULL, ways[i], 2, 100);
+        all_have("par p=1, r=1; init x=0, y=0, n=0; x'=r; y'=0; n'=0; @ t1=2;"
+                 "event a when x>p : r=-r, y=1, n=n+1; event b when y>0.5 : y=0, x=x+0.2",
+                 "p=lin:0.31:0.93:31", ways[i], 2, 2);
+    }
+}
+
+// An action that puts its function below the boundary, if only by the last bit, holds it there.
+TEST(event_moment_held_below) {
+    static const char *const conditions[] = {"x>p", "x>=p", "x-p"};
+    for (int i = 0; i < 3; i++) {
+        char *put = NULL;
+        REQUIRE(asprintf(&put, "par p=1, d=0; init x=0; x'=1; event e when %s : x=p-d; @ t1=2",
+                         conditions[i]) > 0);
+        check_keep(put);
+        all_end_as_events(put, "d=1.2e-16,5e-16,9e-16,2e-15,1e-14", "method=tsit5");
+        struct solved s = solve(put, "d=-1e-15,-0.1", "method=tsit5");
+        CHECK(s.status[0] == SHOAL_STATUS_ok && s.status[1] == SHOAL_STATUS_ok);
+        solved_free(&s);
+    }
+    all_end_as_events("par p=1; init x=0; x'=1; event e when x>p : x=p; @ t1=2", NULL,
+                      "method=tsit5");
+}
+
+// On the boundary at t0, and on its way back from there.
+TEST(event_moment_at_the_start) {
+    struct solved s = solve("init y=0, v=0.1, n=0; y'=v; v'=-10; n'=0;"
+                            "event hit when y<0 : v=-v, n=n+1; @ t1=1.99",
+                            NULL, "method=rk4 dt=0.05");
+    CHECK(s.status[0] == SHOAL_STATUS_ok && solved_last(&s, 2, 0) == 99);
+    solved_free(&s);
+}
+
+// ---- Times --------------------------------------------------------------------------------------
+
+// 3 * 0.1 and 0.3 are one moment, of which the file has the order; so are t0, t1 and samples.
+TEST(event_moment_times_that_are_one) {
+    static const char text[] = "init x=1, y=1; x'=0; y'=0; event a at 0.7 : x=x*10;"
+                               "event b every 0.1 : y=y+1; event c at 0.3 : y=y*10";
+    static const char *const how[] = {"method=tsit5", "method=tsit5 precision=f32"};
+    for (int i = 0; i < 2; i++) {
+        struct solved s = solve(text, NULL, "%s t0=0.7 t1=1", how[i]);
+        CHECK_MSG(solved_last(&s, 0, 0) == 10, "t0: %g", solved_last(&s, 0, 0));
+        solved_free(&s);
+        s = solve(text, NULL, "%s t1=0.7", how[i]);
+        CHECK_MSG(solved_last(&s, 0, 0) == 1, "t1: %g", solved_last(&s, 0, 0));
+        solved_free(&s);
+        s = solve(text, NULL, "%s t1=1 save=at=0.7", how[i]);
+        CHECK_MSG(solved_last(&s, 0, 0) == 1, "a sample: %g", solved_last(&s, 0, 0));
+        solved_free(&s);
+        s = solve(text, NULL, "%s t1=0.35", how[i]);
+        CHECK_MSG(solved_last(&s, 1, 0) == 50, "both: %g", solved_last(&s, 1, 0));
+        solved_free(&s);
+        all_have("init y=0; y'=0; event b every 0.7 : y=y+1; @ t1=2.1", NULL, how[i], 0, 3);
+        all_have("init y=0; y'=0; event b every 0.1 : y=y+1; event c at 0 : y=y*10; @ t0=-0.3, t1=1",
+                 NULL, how[i], 0, 49);
+    }
+}
