@@ -132,7 +132,8 @@ TEST(event_moment_times_that_are_one) {
         CHECK_MSG(solved_last(&s, 1, 0) == 50, "both: %g", solved_last(&s, 1, 0));
         solved_free(&s);
         all_have("init y=0; y'=0; event b every 0.7 : y=y+1; @ t1=2.1", NULL, how[i], 0, 3);
-        all_have("init y=0; y'=0; event b every 0.1 : y=y+1; event c at 0 : y=y*10; @ t0=-0.3, t1=1",
-                 NULL, how[i], 0, 49);
+        all_have(
+            "init y=0; y'=0; event b every 0.1 : y=y+1; event c at 0 : y=y*10; @ t0=-0.3, t1=1",
+            NULL, how[i], 0, 49);
     }
 }

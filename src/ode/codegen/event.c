@@ -364,6 +364,7 @@ struct watcher codegen_events(const struct kernel_plan *p, const struct system *
         codegen_function(&text, &functions[i], arena);
     put_assign(&text, s);
     buf_puts(&text, "#endif\n");
+    buf_puts(&text, kernel_file_find("ode", "event_times.h")->text);
     buf_puts(&text, kernel_file_find("ode", "event.h")->text);
     struct watcher w = {.name = "event",
                         .calls = calls_of(p, s),
