@@ -57,7 +57,7 @@ INLINE void event_rounding(const struct shoal_args *a, const struct group *g, tr
                            const SPACE real *y, const real *way, real *rounding) {
     event_sizes(t_real(t), y, g->p, rounding);
     WHEN_LOOP(e) {
-        real size = r_fma(event_shortest(a, t), r_abs(way[e]), rounding[e] * R(4 * EPSILON));
+        real size = r_fma(event_shortest(a, t), r_abs(way[e]), rounding[e] * R(16 * EPSILON));
         rounding[e] = select(r_lt(size, R(LARGEST_SCALE)), size, R(0));
     }
 }
