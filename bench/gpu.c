@@ -337,6 +337,7 @@ static const struct ensemble table[] = {
      .peer = FIGURES(3.66, 4.9, 3.2e-4), .bar = FIGURES(3, 3.6, 3.2e-4)},
     {LORENZ96("Lorenz96 (32) tsit5 f32 1e-5"), ADAPTIVE("tsit5", "1e-5", "f32", {0}),
      .last = 0.3735, .peer = FIGURES(0.5, 1.67, 3.2e-3), .bar = FIGURES(0.4, 1, 3.2e-3)},
+    {LORENZ96("Lorenz96 (32) tsit5 f64 1e-5"), ADAPTIVE("tsit5", "1e-5", "f64", {0})},
     {PLEIADES("Pleiades rk4 f32, 1024 steps"), RK4("f32", "0.0029296875"), .last = 9.808,
      .peer = FIGURES(8.92, 10.2, 0), .bar = FIGURES(9.5, 10.3, 0)},
     {PLEIADES("Pleiades rk4 f32, fast math"),
