@@ -389,6 +389,35 @@ TEST(summary_of_zero) {
     summed_free(&s);
 }
 
+// A top that lies in one step crosses a level near it twice, whatever the method and the step.
+TEST(summary_crosses_twice_in_a_step) {
+    static const char *const how[] = {"tsit5",
+                                      "vern7",
+                                      "dormand-prince-853",
+                                      "rodas5p",
+                                      "gauss-legendre-8",
+                                      "bogacki-shampine-32"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct summed s = summed_run(
+            "par a=0; x'=v; v'=-x; x(0)=sin(a); v(0)=cos(a)", "a=lin:0:1:101",
+            "method=%s t1=10 device=cpu summary=n=crossings(x,0.99),up=crossings(x,0.99,rising),"
+            "first=tcross(x,0.99),T=period(x,0.99),above=time_above(x,0.99),"
+            "m=crossings(x,-0.99)",
+            how[i]);
+        double width = M_PI - 2 * asin(0.99);
+        for (uint64_t row = 0; row < 101; row++) {
+            CHECK_NEAR(summed_value(&s, "n", row, 0), 4, 0);
+            CHECK_NEAR(summed_value(&s, "up", row, 0), 2, 0);
+            CHECK_NEAR(summed_value(&s, "first", row, 0), asin(0.99) - (double)row / 100, 1e-4);
+            CHECK_NEAR(summed_value(&s, "T", row, 0), 2 * M_PI, 1e-4);
+            CHECK_NEAR(summed_value(&s, "above", row, 0), 2 * width, 1e-3);
+            double end = 10 + (double)row / 100, low = 1.5 * M_PI;
+            CHECK_NEAR(summed_value(&s, "m", row, 0), 2 + (end > low + 2 * M_PI - width / 2), 0);
+        }
+        summed_free(&s);
+    }
+}
+
 // What is left of an oscillation, or of a rest, is no oscillation; a small one is.
 LONG_TEST(summary_of_rest) {
     static const char *const how[] = {"tsit5", "rodas5p"};

@@ -128,13 +128,16 @@ INLINE mask outlook_bent(const struct outlook *o, const struct ends *y) {
 }
 
 // A cubic lies between its ends and two more points, a third of the slopes away from them. Half of
-// the slopes leave room for what is nearly one.
+// the slopes leave room for what is nearly one. Where it turns both points may lie beyond its ends,
+// which it has all the same.
 INLINE struct outlook outlook_of(const struct ends *y) {
     struct outlook o;
     real first = r_fma(y->d0, R(0.5), y->v0), second = r_fma(y->d1, R(-0.5), y->v1);
     o.low = r_at_most(first, second);
     o.high = r_at_least(first, second);
     o.bent = outlook_bent(&o, y);
+    o.low = r_at_most(o.low, r_at_most(y->v0, y->v1));
+    o.high = r_at_least(o.high, r_at_least(y->v0, y->v1));
     return o;
 }
 
