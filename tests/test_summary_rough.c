@@ -51,6 +51,78 @@ TEST(summary_of_jumps) {
     summed_free(&s);
 }
 
+// A state that is large is off by much, and a wave of it still is one.
+TEST(summary_waves_of_a_large_state) {
+    struct summed s = summed_run("par w=1; x'=w; init x=0", "w=1,5,20,50",
+                                 "t1=100 method=tsit5 device=cpu summary=n=crossings(sin(x),0),"
+                                 "above=time_above(sin(x),0),m=mean(sin(x))");
+    static const double speed[] = {1, 5, 20, 50};
+    for (uint64_t i = 0; i < 4; i++) {
+        double end = 100 * speed[i], whole = floor(end / (2 * M_PI)) * 2 * M_PI;
+        double above = (whole / 2 + fmin(M_PI, end - whole)) / speed[i];
+        CHECK_NEAR(summed_value(&s, "n", i, 0), floor(end / M_PI), 0);
+        CHECK_NEAR(summed_value(&s, "above", i, 0), above, 1e-6);
+        CHECK_NEAR(summed_value(&s, "m", i, 0), (1 - cos(end)) / end, 1e-6);
+    }
+    summed_free(&s);
+}
+
+// What is odd about the middle of a step is seen as well.
+TEST(summary_odd_about_the_middle) {
+    struct summed s = summed_run(line, NULL,
+                                 "t1=10 window=2 method=tsit5 device=cpu "
+                                 "summary=n=crossings(sin(50*(x-5)),0),d=std(sin(50*(x-5))),"
+                                 "j=std(sign(t-5)),above=time_above(sin(50*(x-5)),0)");
+    CHECK_NEAR(summed_value(&s, "n", 0, 2), 31, 0);
+    CHECK_NEAR(summed_value(&s, "d", 0, 2), sqrt(0.5 - sin(100) / 200), 1e-5);
+    CHECK_NEAR(summed_value(&s, "j", 0, 2), 1, 1e-7);
+    CHECK_NEAR(summed_value(&s, "above", 0, 2), 1, 1e-6);
+    summed_free(&s);
+}
+
+// A step in a part of which there is no value ends where that does.
+TEST(summary_without_a_value) {
+    struct summed s = summed_run("x'=v; v'=-x; init x=1, v=0", NULL,
+                                 "t1=6 method=tsit5 device=cpu summary=a=time_above(log(x),-3),"
+                                 "b=time_above(sqrt(x-0.5),0.1),n=crossings(log(x),-3)");
+    double a = acos(exp(-3)), b = acos(0.51);
+    CHECK_NEAR(summed_value(&s, "a", 0, 0), 2 * a + 6 - 2 * M_PI, 1e-5);
+    CHECK_NEAR(summed_value(&s, "b", 0, 0), 2 * b + 6 - 2 * M_PI, 1e-5);
+    CHECK_NEAR(summed_value(&s, "n", 0, 0), 2, 0);
+    summed_free(&s);
+}
+
+// A slope without bounds, where a step ends.
+TEST(summary_of_a_root) {
+    struct summed s = summed_run("y'=v; v'=-2; init y=1, v=0; event hit when y<0: stop", NULL,
+                                 "t1=5 method=tsit5 device=cpu "
+                                 "summary=m=mean(sqrt(abs(y))),d=std(sqrt(abs(y)))");
+    CHECK_NEAR(summed_value(&s, "m", 0, 0), M_PI / 4, 1e-6);
+    CHECK_NEAR(summed_value(&s, "d", 0, 0), sqrt(2.0 / 3 - M_PI * M_PI / 16), 1e-6);
+    summed_free(&s);
+}
+
+// What is added to an expression changes neither its crossings nor how far it swings.
+TEST(summary_of_a_wave_on_a_constant) {
+    double wave = sqrt(0.5 - sin(1000) / 2000 - pow((1 - cos(500)) / 500, 2));
+    for (int way = 0; way < 2; way++) {
+        struct summed s =
+            summed_run("par k=0; x'=0; init x=1", "k=0,10,1000,1e6",
+                       "t0=%d t1=%d method=tsit5 device=cpu summary=n=crossings(1e6+sin(50*t),1e6),"
+                       "d=std(k+sin(50*t)),i=mean(k+sin(50*t))-k,T=period(k+sin(50*t)),"
+                       "above=time_above(k+sin(50*t),k)",
+                       way ? 10 : 0, way ? 0 : 10);
+        for (uint64_t i = 0; i < 4; i++) {
+            CHECK_NEAR(summed_value(&s, "n", i, 0), 159, 0);
+            CHECK_NEAR(summed_value(&s, "d", i, 0), wave, 2e-5);
+            CHECK_NEAR(summed_value(&s, "i", i, 0), (1 - cos(500)) / 500, 1e-6);
+            CHECK_NEAR(summed_value(&s, "T", i, 0), 2 * M_PI / 50, 1e-6);
+            CHECK_NEAR(summed_value(&s, "above", i, 0), 80 * M_PI / 50, 1e-5);
+        }
+        summed_free(&s);
+    }
+}
+
 // Zero has one sign, and a window that is nearly nothing has a mean between its ends.
 TEST(summary_of_nearly_nothing) {
     struct summed s = summed_run("x'=1; y'=0; init x=0, y=0", NULL,

@@ -271,13 +271,27 @@ INLINE void state_noises(const struct shoal_args *a, const struct trial *s, SPAC
 #endif
 }
 
-// How much expressions may be off by that.
-INLINE void summary_noises(const struct shoal_args *a, struct group *g, const struct trial *s,
-                           real *out) {
-    SPARE(d, N, s->spare[1]);
-    state_noises(a, s, d);
-    summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
+#if SUMMARY_PIECES
+// Between which values an expression was, in the window so far.
+#define SUMMARY_LOW(g, e) (g)->summary.of[SUMMARY_SPANS + 2 * (e)]
+#define SUMMARY_HIGH(g, e) (g)->summary.of[SUMMARY_SPANS + 2 * (e) + 1]
+
+INLINE void summary_unspanned(struct group *g, mask on) {
+    UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) {
+        SUMMARY_LOW(g, e) = select(on, R(INFINITY_VALUE), SUMMARY_LOW(g, e));
+        SUMMARY_HIGH(g, e) = select(on, R(-INFINITY_VALUE), SUMMARY_HIGH(g, e));
+    }
 }
+
+// Returns the span with what was seen now.
+INLINE real summary_span(struct group *g, int e, real low, real high, mask on) {
+    SUMMARY_LOW(g, e) = select(on, r_min(low, SUMMARY_LOW(g, e)), SUMMARY_LOW(g, e));
+    SUMMARY_HIGH(g, e) = select(on, r_max(high, SUMMARY_HIGH(g, e)), SUMMARY_HIGH(g, e));
+    return SUMMARY_HIGH(g, e) - SUMMARY_LOW(g, e);
+}
+#else
+#define summary_unspanned(g, on)
+#endif
 
 #if !SUMMARY_RIDGES
 #define summary_doubt(a, g, s, on)
@@ -326,9 +340,9 @@ INLINE void summary_doubt(const struct shoal_args *a, struct group *g, const str
     real noise[SUMMARY_EXPRESSIONS], out[SUMMARY_EXPRESSIONS];
     SPARE(d, N, s->spare[1]);
     state_noises(a, s, d);
-    summary_sways(t_real(s->t_new), s->y1, d, g->p, noise);
+    summary_sways(t_real(s->t_new), s->y1, d, g->p, R(0), noise);
     STATES(j, 0) d[j] = state_ripple(g, s, j, d[j]);
-    summary_sways(t_real(s->t_new), s->y1, d, g->p, out);
+    summary_sways(t_real(s->t_new), s->y1, d, g->p, R(0), out);
     UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
         real ripple = select(r_lt(out[e], R(INFINITY_VALUE)), out[e], R(0));
         ripple = r_max(ripple, SUMMARY_RIPPLES(g, e) * R(0.996));

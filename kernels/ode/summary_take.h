@@ -242,37 +242,99 @@ INLINE void summary_cut_states(const struct shoal_args *a, struct group *g, cons
 #endif
 #endif
 
-#if SUMMARY_SEGMENTED && !SUMMARY_PLAIN
-#define SUMMARY_PIECES 1
-#elif defined SUMMARY_GAUSS
-#define SUMMARY_PIECES !SUMMARY_ALL_CLOSED
-#else
-#define SUMMARY_PIECES 0
-#endif
-
 #if SUMMARY_PIECES
+// How much expressions may be off in a step: by what its states may be, and by rounding. It is what
+// is less at its end or in its middle, since a slope may have no bounds at one of them.
+struct noises {
+    real off[SUMMARY_EXPRESSIONS], rounding[SUMMARY_EXPRESSIONS];
+    int known;
+};
+
+INLINE void summary_least_sways(struct group *g, real t, const SPACE real *y, const SPACE real *d,
+                                real h, real *least) {
+    real sway[SUMMARY_EXPRESSIONS];
+    summary_sways(t, y, d, g->p, h, sway);
+    UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) least[e] =
+        select(r_lt(sway[e], least[e]), sway[e], least[e]);
+}
+
+INLINE void summary_noises(const struct shoal_args *a, struct group *g, const struct trial *s,
+                           struct noises *x) {
+    SPARE(y, N, s->spare[2]);
+    SPARE(d, N, s->spare[1]);
+    UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) x->off[e] = x->rounding[e] =
+        R(INFINITY_VALUE);
+    ROLL for (int i = 0; i < 2; i++) {
+        real theta = R(i ? 0.5 : 1), t = summary_time(g, s, theta);
+        summary_state_at(g, s, theta, y);
+        state_noises(a, s, d);
+        summary_least_sways(g, t, y, d, R(0), x->off);
+        STATES(j, 0) d[j] = R(4 * EPSILON) * r_abs(s->y1[j]);
+        summary_least_sways(g, t, y, d, R(2 * EPSILON) * r_abs(t), x->rounding);
+    }
+    x->known = 1;
+}
+
 // Steps are made for states, and may be too long for an expression. It is, between two parts of a
-// step, where two rules for its mean value differ by more than its noise, and by more than a tenth
-// of the root of the tolerance: the better one's own error is about that to the power of 3/2. Where
-// an expression may jump both are as good, and it is a tenth of the tolerance itself.
+// step, where two rules for its mean value differ by more than a tenth of the root of the
+// tolerance: the better one's own error is about that to the power of 3/2. Where an expression may
+// jump both are as good, and it is a tenth of the tolerance itself. The nodes of both lie evenly
+// about the middle, so that a sixth value is compared with the polynomial through them: it sees
+// what is odd there.
+//
+// The tolerance is one of the size of an expression or, since a constant beside it is to change
+// nothing, of how far it has moved in the window. Where it moves by no more than its noise it is
+// taken as it is. Elsewhere noise, which is as smooth as states are, hides little of what moves.
+// A piece in which some values are no numbers is too long as well.
 INLINE mask summary_rough(const struct shoal_args *a, struct group *g, const struct trial *s,
-                          const real *noise, real from, real to) {
-    real v[5][SUMMARY_EXPRESSIONS], width = to - from;
+                          struct noises *noise, real from, real to, mask on) {
+    real v[6][SUMMARY_EXPRESSIONS], width = to - from;
+    real above[SUMMARY_EXPRESSIONS], spread[SUMMARY_EXPRESSIONS];
     real rtol = R(ADAPTIVE ? a->control[CONTROL_RTOL] : (elem)1e-6);
     real share = R(0.1) * (SUMMARY_JUMPS ? rtol : r_sqrt(rtol));
-    mask rough = m_of_lanes(0);
+    mask rough = m_of_lanes(0), doubted = m_of_lanes(0);
     summary_look(g, s, from, v[0]);
     summary_look(g, s, r_fma(width, R(0.1127016653792583), from), v[1]);
     summary_look(g, s, r_fma(width, R(0.5), from), v[2]);
     summary_look(g, s, r_fma(width, R(0.8872983346207417), from), v[3]);
     summary_look(g, s, to, v[4]);
+    summary_look(g, s, r_fma(width, R(0.3), from), v[5]);
     UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) {
         real ends = v[0][e] + v[4][e], middle = v[2][e];
         real gauss = r_fma(R(5.0 / 18), v[1][e] + v[3][e], R(8.0 / 18) * middle);
         real simpson = r_fma(R(1.0 / 6), ends, R(4.0 / 6) * middle);
-        real size = r_max(r_abs(v[0][e]), r_max(r_abs(middle), r_abs(v[4][e])));
-        real off = r_abs(gauss - simpson) - r_max(noise[e], R(0));
-        rough = m_or(rough, r_gt(off, share * size));
+        real curve = r_fma(R(-0.308), v[0][e], R(0.616) * middle);
+        curve = r_fma(R(0.8222176684690384), v[1][e], curve);
+        curve = r_fma(R(-0.2622176684690384), v[3][e], curve);
+        curve = r_fma(R(0.132), v[4][e], curve);
+        real low = v[0][e], high = v[0][e];
+        mask some = r_lt(r_abs(v[0][e]), R(INFINITY_VALUE)), all = some;
+        UNROLL for (int i = 1; i < 6; i++) {
+            mask finite = r_lt(r_abs(v[i][e]), R(INFINITY_VALUE));
+            low = r_min(v[i][e], low);
+            high = r_max(v[i][e], high);
+            some = m_or(some, finite);
+            all = m_and(all, finite);
+        }
+        real size = r_max(r_abs(low), r_abs(high));
+        spread[e] = high - low;
+        real span = summary_span(g, e, low, high, m_and(on, all));
+        real bar = r_fma(share, r_min(size, R(2) * span), R(8 * EPSILON) * size);
+        above[e] = r_max(r_abs(gauss - simpson), r_abs(curve - v[5][e])) - bar;
+        doubted = m_or(doubted, m_and(all, r_gt(above[e], R(0))));
+        rough = m_or(rough, m_andnot(some, all));
+    }
+    if (!any(doubted))
+        return rough;
+    if (!noise->known)
+        summary_noises(a, g, s, noise);
+    UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) {
+        real off = noise->off[e], most = R(1e-4) * (SUMMARY_HIGH(g, e) - SUMMARY_LOW(g, e));
+        off = select(r_lt(spread[e], R(3) * off), off, r_min(off, most));
+        off = select(r_lt(off, R(INFINITY_VALUE)), off, R(0));
+        real rounding = noise->rounding[e];
+        rounding = select(r_lt(rounding, R(INFINITY_VALUE)), rounding, R(0));
+        rough = m_or(rough, m_and(doubted, r_gt(above[e], off + rounding)));
     }
     return rough;
 }
@@ -313,10 +375,11 @@ INLINE real summary_least(const struct shoal_args *a, int n) {
 INLINE void summary_pieces(const struct shoal_args *a, struct group *g, const struct trial *s,
                            const struct stretch *x, real scale) {
     struct stretch y = *x;
-    real noise[SUMMARY_EXPRESSIONS], at = x->from, since = x->t0;
+    struct noises noise;
+    real at = x->from, since = x->t0;
     real width = x->to - x->from, all = width, wall = at;
     mask todo = x->on;
-    summary_noises(a, g, s, noise);
+    noise.known = 0;
     ROLL for (int n = 0; n < 4 * PIECES_MOST + PIECES_DEEP && any(todo); n++) {
         mask last = r_ge(at + width, x->to);
         y.from = at;
@@ -325,7 +388,7 @@ INLINE void summary_pieces(const struct shoal_args *a, struct group *g, const st
         y.t1 = summary_since_start(x, s, y.to);
         width = y.to - y.from;
         mask long_enough = r_gt(width, all * summary_least(a, n));
-        mask split = m_and(summary_rough(a, g, s, noise, y.from, y.to), long_enough);
+        mask split = m_and(summary_rough(a, g, s, &noise, y.from, y.to, todo), long_enough);
         y.on = m_andnot(todo, split);
         if (any(y.on))
             summary_piece(a, g, s, &y, scale);

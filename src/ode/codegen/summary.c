@@ -40,10 +40,12 @@ static node_id change(struct maker *m, node_id of, bool inside) {
     return sum;
 }
 
-// How much an expression may be off, as a sum over the states, which are off by their slopes.
+// How much an expression may be off, as a sum over time, which is off by a step, and the states,
+// which are off by their slopes.
 static node_id sway_of(struct maker *m, node_id of) {
     struct dag *d = &m->system->dag;
-    node_id sum = dag_number(d, 0);
+    node_id by_time = dag_op(d, OP_ABS, diff_by_time(m->diff, of), NODE_NONE, NODE_NONE);
+    node_id sum = dag_pair(d, OP_MUL, by_time, dag_leaf(d, LEAF_STEP, 0));
     for (uint32_t i = 0; i < m->system->states; i++) {
         node_id by = diff_by(m->diff, of, LEAF_STATE, i);
         node_id size = dag_op(d, OP_ABS, by, NODE_NONE, NODE_NONE);
@@ -207,8 +209,7 @@ static void functions_of(const struct summary_code *c, const struct emit *like,
     sways.roots = c->sway;
     sways.count = c->expressions;
     sways.name = "summary_sways";
-    sways.parameters = "real t, const SPACE real *y, const SPACE real *d, const SPACE real *p, "
-                       "real *out";
+    sways.parameters = slopes.parameters;
     numbers.roots = c->number;
     numbers.count = c->coded;
     numbers.name = "summary_coded";
@@ -377,6 +378,31 @@ static bool all_states(const struct summary_code *c, const struct dag *d) {
     return true;
 }
 
+static bool some_ridged(const struct summary_plan *p) {
+    for (uint32_t i = 0; i < p->calls; i++)
+        if (p->call[i].kind->ridged)
+            return true;
+    return false;
+}
+
+// Whether steps are taken in pieces, which states and their integrals do not need.
+static bool in_pieces(const struct summary_code *c, const struct dag *d) {
+    for (uint32_t i = 0; i < c->plan->calls; i++)
+        if (c->plan->call[i].kind->form == SUMMARY_POINTS && !is_closed(c, d, i))
+            return true;
+    return !all_states(c, d);
+}
+
+// Behind the numbers of calls stand two of doubts of each expression that is segmented, and then
+// two of the span of each expression: where there are any.
+static uint32_t doubts_end(const struct summary_code *c) {
+    return room_before(c->plan, c->plan->calls) + (some_ridged(c->plan) ? 2 * c->segmented : 0);
+}
+
+static uint32_t spans_end(const struct summary_code *c, const struct dag *d) {
+    return doubts_end(c) + (in_pieces(c, d) ? 2 * c->expressions : 0);
+}
+
 // Whether all calls are of a few operations, on states.
 static bool all_quick(const struct summary_code *c, const struct dag *d) {
     for (uint32_t i = 0; i < c->plan->calls; i++) {
@@ -428,7 +454,7 @@ static void put_starts(struct buf *out, const struct summary_code *c) {
         put_call(out, c, i);
         buf_puts(out, ");\n");
     }
-    buf_puts(out, "}\n");
+    buf_puts(out, "    summary_unspanned(g, on);\n}\n");
 }
 
 static void put_results(struct buf *out, const struct summary_code *c) {
@@ -502,23 +528,16 @@ static bool some_timed(const struct summary_plan *p) {
     return false;
 }
 
-static bool some_ridged(const struct summary_plan *p) {
-    for (uint32_t i = 0; i < p->calls; i++)
-        if (p->call[i].kind->ridged)
-            return true;
-    return false;
-}
-
 static void put_calls(struct buf *out, const struct summary_code *c, const struct emit *like,
                       const struct method *m, struct arena *arena) {
     buf_printf(out,
                "#define SUMMARY_EXPRESSIONS %u\n#define SUMMARY_SEGMENTED %u\n"
                "#define SUMMARY_NODES %u\n#define SUMMARY_ITEMS %u\n#define SUMMARY_ARRAYS %u\n"
                "#define SUMMARY_JUMPS %d\n#define SUMMARY_TIMED %d\n#define SUMMARY_RIDGES %d\n"
-               "#define SUMMARY_DOUBTS %u\n",
+               "#define SUMMARY_DOUBTS %u\n#define SUMMARY_PIECES %d\n#define SUMMARY_SPANS %u\n",
                c->expressions, c->segmented, c->nodes, c->plan->scalars, c->plan->arrays,
                some_jump(c, like->dag, arena), some_timed(c->plan), some_ridged(c->plan),
-               room_before(c->plan, c->plan->calls));
+               room_before(c->plan, c->plan->calls), in_pieces(c, like->dag), doubts_end(c));
     if (has_points(c->plan))
         put_gauss(out, m);
     put_ripple(out, m);
@@ -558,8 +577,7 @@ struct watcher codegen_summary(const struct summary_code *c, const struct emit *
     part[1] = part_of("save_summaries", &text, arena);
     buf_puts(&text, kernel_file_find("ode", "summary_take.h")->text);
     part[2] = part_of("take_summaries", &text, arena);
-    uint32_t room =
-        room_before(c->plan, c->plan->calls) + (some_ridged(c->plan) ? 2 * c->segmented : 0);
+    uint32_t room = spans_end(c, like->dag);
     unsigned quick = all_quick(c, like->dag) ? WATCH_QUICK : 0;
     return (struct watcher){.name = "summary",
                             .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS | WATCH_LOOKS | quick,
