@@ -123,6 +123,50 @@ TEST(summary_of_a_wave_on_a_constant) {
     }
 }
 
+// How often the sine goes across 0.3 before t.
+static double jumps_before(double t) {
+    return floor((t - asin(0.3)) / (2 * M_PI)) + floor((t - M_PI + asin(0.3)) / (2 * M_PI));
+}
+
+// A jump counts once, however short the pieces are, in which states go to and fro by rounding.
+TEST(summary_jumps_count_once) {
+    static const char *const how[] = {
+        "precision=f32 method=tsit5", "precision=f32 method=vern7", "precision=f32 method=rodas5p",
+        "method=tsit5 rtol=1e-12 atol=1e-14", "method=dormand-prince-853 rtol=1e-13 atol=1e-15"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct summed s =
+            summed_run("par a=0; x'=v; v'=-x; x(0)=sin(a); v(0)=cos(a)", "a=lin:0.001:6.001:301",
+                       "%s t1=20 device=cpu summary=n=crossings(if(x>0.3)then(1)else(0),0.5),"
+                       "up=crossings(heav(x-0.3),0.5,rising)",
+                       how[i]);
+        int wrong = 0;
+        for (uint64_t row = 0; row < 301; row++) {
+            double a = 0.001 + 0.02 * (double)row;
+            double n = jumps_before(a + 20) - jumps_before(a);
+            wrong += summed_value(&s, "n", row, 0) != n;
+            wrong += fabs(summed_value(&s, "up", row, 0) - n / 2) > 0.5;
+        }
+        CHECK_MSG(wrong == 0, "%s: %d are wrong", how[i], wrong);
+        summed_free(&s);
+    }
+}
+
+// Windows that are short parts of a step, which f32 can hardly halve.
+TEST(summary_jumps_in_short_windows) {
+    struct summed s =
+        summed_run(line, NULL,
+                   "t1=10 window=0.004 method=tsit5 precision=f32 device=cpu "
+                   "summary=n=crossings(sign(x-7.7781),0),i=integral(1+0*sign(x-7.7781))");
+    double n = 0, time = 0;
+    for (uint64_t i = 0; i < 2500; i++) {
+        n += summed_value(&s, "n", 0, i);
+        time += summed_value(&s, "i", 0, i);
+    }
+    CHECK_NEAR(n, 1, 0);
+    CHECK_NEAR(time, 10, 1e-4);
+    summed_free(&s);
+}
+
 // Zero has one sign, and a window that is nearly nothing has a mean between its ends.
 TEST(summary_of_nearly_nothing) {
     struct summed s = summed_run("x'=1; y'=0; init x=0, y=0", NULL,

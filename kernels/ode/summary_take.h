@@ -360,43 +360,52 @@ INLINE void summary_piece(const struct shoal_args *a, struct group *g, const str
 
 enum { PIECES_MOST = 4096, PIECES_DEEP = 1 << 15 };
 
-// The shortest piece, as a part of a stretch: a jump in it is not worth more than the tolerance. An
-// expression that takes too many of them is nothing but jumps.
-INLINE real summary_least(const struct shoal_args *a, int n) {
+// The shortest piece of a stretch of a length: a jump in it is not worth more than the tolerance,
+// and parts of a step can still be told apart. An expression that takes too many of them is nothing
+// but jumps.
+INLINE real summary_least(const struct shoal_args *a, real all, int n) {
     elem rtol = ADAPTIVE ? a->control[CONTROL_RTOL] : (elem)1e-6;
-    elem deep = rtol * (elem)1e-3;
-    if (n >= PIECES_DEEP)
-        return R(1.0 / PIECES_MOST);
-    return R(deep > (elem)(8 * EPSILON) ? deep : (elem)(8 * EPSILON));
+    elem deep = n < PIECES_DEEP ? rtol * (elem)1e-3 : (elem)(1.0 / PIECES_MOST);
+    return r_max(all * R(deep), R(8 * EPSILON));
 }
 
+// A jump is one however often rounding lets states go to and fro across it: a piece that is shorter
+// than this reaches to where the next one, which is as long or longer, shows none.
+#define PIECE_CLEAR ((DEGREE > 5 ? 1024 : 128) * EPSILON)
+#define PIECE_CLEAR_MOST 1e-3
+
 // Expressions are taken in pieces that are short enough for them: up to `wall` the rest of what was
-// not, and behind it longer and longer ones.
+// not, and behind it longer and longer ones. Up to `at` there is nothing left to look at, and from
+// y.from on it is still to be taken.
 INLINE void summary_pieces(const struct shoal_args *a, struct group *g, const struct trial *s,
                            const struct stretch *x, real scale) {
     struct stretch y = *x;
     struct noises noise;
-    real at = x->from, since = x->t0;
-    real width = x->to - x->from, all = width, wall = at;
-    mask todo = x->on;
+    real at = x->from, width = x->to - x->from, all = width, wall = at;
+    real clear = R(PIECE_CLEAR);
+    mask todo = x->on, waits = m_of_lanes(0);
     noise.known = 0;
     ROLL for (int n = 0; n < 4 * PIECES_MOST + PIECES_DEEP && any(todo); n++) {
         mask last = r_ge(at + width, x->to);
-        y.from = at;
         y.to = select(last, x->to, at + width);
-        y.t0 = since;
         y.t1 = summary_since_start(x, s, y.to);
-        width = y.to - y.from;
-        mask long_enough = r_gt(width, all * summary_least(a, n));
-        mask split = m_and(summary_rough(a, g, s, &noise, y.from, y.to, todo), long_enough);
-        y.on = m_andnot(todo, split);
+        width = y.to - at;
+        mask rough = m_and(todo, summary_rough(a, g, s, &noise, at, y.to, todo));
+        mask short_enough = m_or(waits, r_le(width, summary_least(a, all, n)));
+        mask split = m_andnot(rough, short_enough);
+        waits = m_and(m_and(rough, short_enough), r_le(width, clear));
+        waits = m_andnot(m_and(waits, r_lt(clear, R(PIECE_CLEAR_MOST))), last);
+        y.on = m_andnot(m_andnot(todo, split), waits);
         if (any(y.on))
             summary_piece(a, g, s, &y, scale);
-        at = select(y.on, y.to, at);
-        since = select(y.on, y.t1, since);
+        y.from = select(y.on, y.to, y.from);
+        y.t0 = select(y.on, y.t1, y.t0);
+        at = select(split, at, y.to);
         wall = select(split, y.to, wall);
         real more = width * select(r_lt(width, all * R(1.0 / 64)), R(4), R(2));
         width = select(split, width * R(0.5), select(r_gt(wall, at), wall - at, more));
+        width = select(waits, clear, width);
+        clear = select(waits, clear * R(2), R(PIECE_CLEAR));
         todo = m_andnot(todo, m_and(y.on, last));
     }
 }
