@@ -151,6 +151,19 @@ TEST(summary_jumps_count_once) {
     }
 }
 
+// What jumps up and down again in a quarter of a step is seen, wherever that is.
+TEST(summary_jumps_twice_in_a_step) {
+    struct summed s = summed_run("par k=3; x'=1; init x=0", "k=lin:3:7:81",
+                                 "t1=10 settle=2 method=tsit5 device=cpu "
+                                 "summary=n=crossings(if(x>k)then(x<k+2)else(0),0.5),"
+                                 "i=integral(if(x>k)then(x<k+2)else(0))");
+    for (uint64_t i = 0; i < 81; i++) {
+        CHECK_NEAR(summed_value(&s, "n", i, 0), 2, 0);
+        CHECK_NEAR(summed_value(&s, "i", i, 0), 2, 1e-6);
+    }
+    summed_free(&s);
+}
+
 // Windows that are short parts of a step, which f32 can hardly halve.
 TEST(summary_jumps_in_short_windows) {
     struct summed s =

@@ -275,12 +275,21 @@ INLINE void summary_noises(const struct shoal_args *a, struct group *g, const st
     x->known = 1;
 }
 
+// The polynomial through five values, at 0.3 or at 0.7 (mirrored) of a piece.
+INLINE real rough_curve(real v[7][SUMMARY_EXPRESSIONS], int mirrored, int e) {
+    int a = mirrored ? 4 : 0, b = mirrored ? 3 : 1;
+    real sum = r_fma(R(-0.308), v[a][e], R(0.616) * v[2][e]);
+    sum = r_fma(R(0.8222176684690384), v[b][e], sum);
+    sum = r_fma(R(-0.2622176684690384), v[4 - b][e], sum);
+    return r_fma(R(0.132), v[4 - a][e], sum);
+}
+
 // Steps are made for states, and may be too long for an expression. It is, between two parts of a
 // step, where two rules for its mean value differ by more than a tenth of the root of the
 // tolerance: the better one's own error is about that to the power of 3/2. Where an expression may
 // jump both are as good, and it is a tenth of the tolerance itself. The nodes of both lie evenly
 // about the middle, so that a sixth value is compared with the polynomial through them: it sees
-// what is odd there.
+// what is odd there. A seventh one leaves less room between them for what jumps up and down again.
 //
 // The tolerance is one of the size of an expression or, since a constant beside it is to change
 // nothing, of how far it has moved in the window. Where it moves by no more than its noise it is
@@ -288,7 +297,8 @@ INLINE void summary_noises(const struct shoal_args *a, struct group *g, const st
 // A piece in which some values are no numbers is too long as well.
 INLINE mask summary_rough(const struct shoal_args *a, struct group *g, const struct trial *s,
                           struct noises *noise, real from, real to, mask on) {
-    real v[6][SUMMARY_EXPRESSIONS], width = to - from;
+    enum { VALUES = SUMMARY_JUMPS ? 7 : 6 };
+    real v[7][SUMMARY_EXPRESSIONS], width = to - from;
     real above[SUMMARY_EXPRESSIONS], spread[SUMMARY_EXPRESSIONS];
     real rtol = R(ADAPTIVE ? a->control[CONTROL_RTOL] : (elem)1e-6);
     real share = R(0.1) * (SUMMARY_JUMPS ? rtol : r_sqrt(rtol));
@@ -299,17 +309,18 @@ INLINE mask summary_rough(const struct shoal_args *a, struct group *g, const str
     summary_look(g, s, r_fma(width, R(0.8872983346207417), from), v[3]);
     summary_look(g, s, to, v[4]);
     summary_look(g, s, r_fma(width, R(0.3), from), v[5]);
+    if (SUMMARY_JUMPS)
+        summary_look(g, s, r_fma(width, R(0.7), from), v[6]);
     UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) {
         real ends = v[0][e] + v[4][e], middle = v[2][e];
         real gauss = r_fma(R(5.0 / 18), v[1][e] + v[3][e], R(8.0 / 18) * middle);
         real simpson = r_fma(R(1.0 / 6), ends, R(4.0 / 6) * middle);
-        real curve = r_fma(R(-0.308), v[0][e], R(0.616) * middle);
-        curve = r_fma(R(0.8222176684690384), v[1][e], curve);
-        curve = r_fma(R(-0.2622176684690384), v[3][e], curve);
-        curve = r_fma(R(0.132), v[4][e], curve);
+        real apart = r_abs(rough_curve(v, 0, e) - v[5][e]);
+        if (SUMMARY_JUMPS)
+            apart = r_max(apart, r_abs(rough_curve(v, 1, e) - v[6][e]));
         real low = v[0][e], high = v[0][e];
         mask some = r_lt(r_abs(v[0][e]), R(INFINITY_VALUE)), all = some;
-        UNROLL for (int i = 1; i < 6; i++) {
+        UNROLL for (int i = 1; i < VALUES; i++) {
             mask finite = r_lt(r_abs(v[i][e]), R(INFINITY_VALUE));
             low = r_min(v[i][e], low);
             high = r_max(v[i][e], high);
@@ -320,7 +331,7 @@ INLINE mask summary_rough(const struct shoal_args *a, struct group *g, const str
         spread[e] = high - low;
         real span = summary_span(g, e, low, high, m_and(on, all));
         real bar = r_fma(share, r_min(size, R(2) * span), R(8 * EPSILON) * size);
-        above[e] = r_max(r_abs(gauss - simpson), r_abs(curve - v[5][e])) - bar;
+        above[e] = r_max(r_abs(gauss - simpson), apart) - bar;
         doubted = m_or(doubted, m_and(all, r_gt(above[e], R(0))));
         rough = m_or(rough, m_andnot(some, all));
     }
