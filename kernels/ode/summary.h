@@ -96,6 +96,33 @@ INLINE mask summary_opens(const struct group *g, mask on) {
     return m_and(on, m_of_lanes(lanes));
 }
 
+// ---- Sums ---------------------------------------------------------------------------------------
+
+// A sum of many terms: m[0] and, in f32, what has to be taken from it since it was rounded. A
+// million of them would else be off by a hundredth.
+INLINE void summary_sum_begin(real *m, mask on) {
+    UNROLL for (int i = 0; i < 2; i++) m[i] = select(on, R(0), m[i]);
+}
+
+INLINE void summary_add(real *m, real more, mask on) {
+#if F32
+    more = more - m[1];
+    real sum = m[0] + more, off = (sum - m[0]) - more;
+    m[1] = select(on, select(r_lt(r_abs(off), R(INFINITY_VALUE)), off, R(0)), m[1]);
+    m[0] = select(on, sum, m[0]);
+#else
+    m[0] = select(on, m[0] + more, m[0]);
+#endif
+}
+
+INLINE void summary_add_product(real *m, real v, real weight, mask on) {
+#if F32
+    summary_add(m, v * weight, on);
+#else
+    m[0] = select(on, r_fma(v, weight, m[0]), m[0]);
+#endif
+}
+
 // ---- Expressions in a step ----------------------------------------------------------------------
 
 INLINE real summary_time(const struct group *g, const struct trial *s, real theta) {
@@ -131,11 +158,11 @@ INLINE elem plain_weight(int q, int what) {
     elem weight = 0, power = 1; // of 1/2
     UNROLL for (int i = 0; i < DEGREE; i++) {
         elem n = (elem)(i + 1), p = rk_p[q][i];
-        weight += what == PLAIN_START          ? (i ? 0 : p)
-                  : what == PLAIN_END          ? p * n
+        weight += what == PLAIN_START ? (i ? 0 : p)
+                  : what == PLAIN_END ? p * n
                   : what == PLAIN_MIDDLE_SLOPE ? p * n * power
-                  : what == PLAIN_MIDDLE       ? p * power / 2
-                                               : p / (n + 1);
+                  : what == PLAIN_MIDDLE ? p * power / 2
+                                         : p / (n + 1);
         power /= 2;
     }
     return weight;
@@ -168,11 +195,11 @@ INLINE real plain_sum(const struct group *g, const struct trial *s, int j, int w
 #else
     real a = s->h * s->k[0][j], b = s->h * s->f1[j], change = s->y1[j] - g->x.y[j];
     real mid = r_fma(change, R(0.5), g->x.y[j]);
-    return what == PLAIN_START          ? a
-           : what == PLAIN_END          ? b
+    return what == PLAIN_START ? a
+           : what == PLAIN_END ? b
            : what == PLAIN_MIDDLE_SLOPE ? r_fma(a + b, R(-0.25), change * R(1.5))
-           : what == PLAIN_MIDDLE       ? r_fma(a - b, R(0.125), mid)
-                                        : r_fma(a - b, R(1.0 / 12), mid);
+           : what == PLAIN_MIDDLE ? r_fma(a - b, R(0.125), mid)
+                                  : r_fma(a - b, R(1.0 / 12), mid);
 #endif
 }
 
