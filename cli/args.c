@@ -319,6 +319,37 @@ static bool spelt_twice(const struct args *a, const struct item *one, const shoa
     return false;
 }
 
+// Which driver an item gives samples of, by its name as written, else but for upper case; NULL:
+// none.
+static const char *driver_of(const struct item *item, const shoal_model *model) {
+    const char *found = NULL, *name;
+    if (strcmp(item->option.name, "driver"))
+        return NULL;
+    size_t length = strcspn(item->value, "=");
+    for (uint32_t i = 0; (name = shoal_model_symbol(model, SHOAL_DRIVER, i)); i++) {
+        if (strlen(name) != length || strncasecmp(name, item->value, length))
+            continue;
+        if (!strncmp(name, item->value, length))
+            return name;
+        found = name;
+    }
+    return found;
+}
+
+// A driver that is given both by a job and on the command line is the latter's; one that is given
+// twice in one place was hardly meant.
+static bool driven_twice(const struct args *a, const struct item *one, const shoal_model *model) {
+    const char *name = driver_of(one, model);
+    for (const struct item *two = one + 1; name && two < a->items + a->count; two++) {
+        if (one->from_job != two->from_job || driver_of(two, model) != name)
+            continue;
+        fprintf(stderr, "error: --driver gives `%s` twice, as `%s` and as `%s`\n", name, one->value,
+                two->value);
+        return true;
+    }
+    return false;
+}
+
 shoal_code args_events(const struct args *a, shoal_model *model, shoal_log *log) {
     shoal_code code = SHOAL_OK;
     for (size_t i = 0; i < a->count && !code; i++)
@@ -331,7 +362,7 @@ shoal_code args_apply(const struct args *a, shoal_model *model, shoal_options *o
                       shoal_log *log) {
     shoal_code code = SHOAL_OK;
     for (size_t i = 0; i < a->count; i++)
-        if (spelt_twice(a, &a->items[i], model))
+        if (spelt_twice(a, &a->items[i], model) || driven_twice(a, &a->items[i], model))
             return SHOAL_INPUT;
     for (size_t i = 0; i < a->count && !code; i++) {
         const struct item *item = &a->items[i];

@@ -63,10 +63,28 @@ TEST(driver_words) {
     refuses(text_of("u=%s%s", two, ",cubic,ends=up"), "none of ends=hold");
     refuses(text_of("u=%s%s", two, ",square"), "`square` is none of");
     refuses(text_of("u=%s%s", two, ",by=_ID"), "has no column `_ID`");
+    refuses(text_of("u=%s%s", two, ",linear,cubic"),
+            "`cubic`: what is between the samples is said");
+    refuses(text_of("u=%s%s", two, ",ends=hold,ends=zero"), "what is beyond the samples is said");
+    refuses(text_of("u=%s%s", two, ",by=_ID,by=_RUN"), "the column of the batch is said twice");
     refuses("u=nothing.csv", "nothing.csv");
     refuses("u=nothing.txt", "known by its ending");
     struct check_output o = RUN(check_shoal(), "run", put("m.ode", model), "-q", "-o", "-");
     CHECK_HAS(o.err, "the driver `u` has no samples; --driver u=FILE gives them");
+}
+
+TEST(driver_given_twice) {
+    const char *file = put("two.csv", "time,u\n0,1\n1,2\n2,3\n");
+    const char *one = text_of("u=%s%s", file, ""), *two = text_of("u=%s%s", file, ",cubic"),
+               *other = text_of("U=%s%s", file, "");
+    const char *path = put("m.ode", model);
+    struct check_output o =
+        RUN(check_shoal(), "run", path, "--driver", one, "--driver", two, "-q", "-o", "-");
+    CHECK(o.status != 0);
+    CHECK_HAS(o.err, "--driver gives `u` twice");
+    o = RUN(check_shoal(), "run", path, "--driver", one, "--driver", other, "-q", "-o", "-");
+    CHECK(o.status != 0);
+    CHECK_HAS(o.err, "--driver gives `u` twice");
 }
 
 // Every byte of a file may be wrong.
@@ -279,6 +297,8 @@ TEST(table_files_are_not_trusted) {
                  {"1e12\n0\n2\n1\n", "2 to 1048576 samples"},
                  {"-3\n0\n2\n1\n2\n3\n", "2 to 1048576 samples"},
                  {"3\n2\n0\n1\n2\n3\n", "to a larger one"},
+                 {"3\n0\n2\n1\n2\n3\n4\n", "v.tab:7: there are more numbers"},
+                 {"3 0 2 1 2 3 four", "there are more numbers"},
                  {"3\n0\n2\n\x01\x02\n3\n", "expected a finite number"}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         put("v.tab", files[i].text);

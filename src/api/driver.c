@@ -41,16 +41,34 @@ static bool read_ends(const char *word, enum driver_ends *ends) {
     return false;
 }
 
+// What the words said so far.
+struct said {
+    bool kind, ends, by;
+};
+
+static shoal_code said_twice(const char *word, const char *what, struct report *r) {
+    return report_error(r, SHOAL_INPUT, "--driver: `%s`: %s is said twice", word, what);
+}
+
 static shoal_code read_word(const char *word, struct arena *arena, struct driver_input *in,
-                            struct report *r) {
-    if (!strncmp(word, "ends=", 5))
+                            struct said *said, struct report *r) {
+    bool ends = !strncmp(word, "ends=", 5), by = !strncmp(word, "by=", 3);
+    bool *now = ends ? &said->ends : by ? &said->by : &said->kind;
+    if (*now && (ends || by || read_kind(word, &in->kind)))
+        return said_twice(word,
+                          ends ? "what is beyond the samples"
+                          : by ? "the column of the batch"
+                               : "what is between the samples",
+                          r);
+    *now = true;
+    if (ends)
         return read_ends(word + 5, &in->ends)
                    ? SHOAL_OK
                    : report_error(r, SHOAL_INPUT,
                                   "--driver: `%s` is none of ends=hold, ends=periodic, ends=zero, "
                                   "ends=error",
                                   word);
-    if (!strncmp(word, "by=", 3)) {
+    if (by) {
         in->by = arena_strdup(arena, word + 3);
         return in->by[0] == '_' ? SHOAL_OK
                                 : report_error(r, SHOAL_INPUT,
@@ -69,11 +87,12 @@ static shoal_code read_word(const char *word, struct arena *arena, struct driver
 static shoal_code read_how(const char *how, struct arena *arena, struct driver_input *in,
                            struct report *r) {
     char word[128];
+    struct said said = {0};
     in->kind = SPLINE_linear;
     while (how && *how) {
         if (!list_item(&how, word, sizeof word))
             return report_error(r, SHOAL_INPUT, "--driver: a word is too long");
-        shoal_code code = *word ? read_word(word, arena, in, r) : SHOAL_OK;
+        shoal_code code = *word ? read_word(word, arena, in, &said, r) : SHOAL_OK;
         if (code != SHOAL_OK)
             return code;
     }

@@ -94,8 +94,31 @@ static void put_job(const struct solve *s, const char *model, struct buf *out) {
 
 // ---- Steps --------------------------------------------------------------------------------------
 
+// Which signal a word gives samples of; UINT32_MAX: none.
+static uint32_t driver_of(struct solve *s, const struct word *w) {
+    return is_named(w, "driver")
+               ? model_find_driver(s->model->model,
+                                   arena_strndup(&s->arena, w->value, strcspn(w->value, "=")), "",
+                                   NULL)
+               : UINT32_MAX;
+}
+
+static shoal_code check_drivers(struct solve *s, struct report *r) {
+    for (uint32_t i = 0; i < s->words.count; i++) {
+        uint32_t index = driver_of(s, &s->words.items[i]);
+        for (uint32_t k = i + 1; index != UINT32_MAX && k < s->words.count; k++)
+            if (driver_of(s, &s->words.items[k]) == index)
+                return report_error(r, SHOAL_INPUT,
+                                    "driver: `%s` is given twice, as `%s` and as `%s`",
+                                    s->model->model->signals.items[index].name,
+                                    s->words.items[i].value, s->words.items[k].value);
+    }
+    return SHOAL_OK;
+}
+
 static shoal_code set_options(struct solve *s, shoal_log *log) {
     shoal_code code = shoal_options_init(&s->options, s->model, log);
+    code = code ? code : check_drivers(s, log_report(log));
     for (uint32_t i = 0; i < s->words.count && !code; i++)
         if (is_named(&s->words.items[i], "use") && !is_replaced(s, i))
             code = shoal_model_use(s->model, s->words.items[i].value, &s->options, log);

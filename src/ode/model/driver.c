@@ -135,6 +135,10 @@ shoal_code model_read_table(struct model *m, uint32_t signal, const char *name, 
         if (!file_number(&at, end, &values[i]))
             return bad_file(name, text, at, "expected a finite number here, one for each sample",
                             r);
+    while (at < end && (text_blank(*at) || strchr("\r\n\t,", *at)))
+        at++;
+    if (at < end)
+        return bad_file(name, text, at, "there are more numbers than the table has samples", r);
     s->count = count;
     s->lo = head[1];
     s->hi = head[2];
