@@ -87,6 +87,22 @@ TEST(driver_given_twice) {
     CHECK_HAS(o.err, "--driver gives `u` twice");
 }
 
+// Samples that were given, and files that were read, stay where an event is added.
+TEST(driver_and_an_added_event) {
+    const char *file = put("two.csv", "time,u\n0,1\n1,2\n2,3\n");
+    put("v.tab", "3\n0\n2\n5\n6\n9\n");
+    struct check_output o =
+        RUN(check_shoal(), "run", put("m.ode", model), "--driver", text_of("u=%s%s", file, ""),
+            "--event", "late when t>1 : x=0", "-q", "-o", "-", "--device", "cpu");
+    CHECK_INT(o.status, 0);
+    const char *row = strstr(o.out, "0,2,");
+    REQUIRE(row);
+    CHECK_NEAR(strtod(row + 4, NULL), 2.5, 1e-6);
+    o = RUN(check_shoal(), "run", put("v.ode", "table f v.tab\nx'=0\naux r=f(1.5)\n@ t1=1\n"),
+            "--event", "late when t>0.5 : x=1", "--vars", "r", "-q", "-o", "-", "--device", "cpu");
+    CHECK_HAS(o.out, "0,1,7.5,ok");
+}
+
 // Every byte of a file may be wrong.
 TEST(driver_files_are_not_trusted) {
     refuses(text_of("u=%s%s", put("nan.csv", "t,u\n0,1\n1,nan\n"), ""), "nan");

@@ -99,8 +99,12 @@ shoal_code shoal_model_add_event(shoal_model *model, const char *line, shoal_log
     if (code == SHOAL_OK) {
         report_begin(r);
         more->model = model_parse_more(m->source.name, m->text, strlen(m->text), added, r);
-        code = more->model && api_system(more, log) ? SHOAL_OK : SHOAL_INPUT;
+        code = more->model ? model_take_tables(more->model, m, r) : SHOAL_INPUT;
     }
+    if (code == SHOAL_OK && !make_drivers(more, model))
+        code = report_error(r, SHOAL_MEMORY, "out of memory");
+    if (code == SHOAL_OK && !api_system(more, log))
+        code = SHOAL_INPUT;
     if (code == SHOAL_OK) {
         more->swap = model->swap;
         more->watcher = model->watcher;

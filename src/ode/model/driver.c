@@ -146,6 +146,24 @@ shoal_code model_read_table(struct model *m, uint32_t signal, const char *name, 
     return SHOAL_OK;
 }
 
+shoal_code model_take_tables(struct model *m, const struct model *from, struct report *r) {
+    for (uint32_t i = 0; i < m->signals.count && i < from->signals.count; i++) {
+        struct signal *to = &m->signals.items[i];
+        const struct signal *s = &from->signals.items[i];
+        double *values = s->values ? arena_new(&m->arena, double, s->count) : NULL;
+        if (!s->values)
+            continue;
+        if (!values)
+            return report_error(r, SHOAL_MEMORY, "out of memory");
+        memcpy(values, s->values, s->count * sizeof *values);
+        to->count = s->count;
+        to->lo = s->lo;
+        to->hi = s->hi;
+        to->values = values;
+    }
+    return SHOAL_OK;
+}
+
 static double argument_of(const struct signal *s, uint32_t i) {
     return i + 1 == s->count ? s->hi : s->lo + i * ((s->hi - s->lo) / (s->count - 1));
 }

@@ -218,6 +218,8 @@ bool model_number(struct model *m, const char *text, double *value);
 // The driver of that name, as model_find; UINT32_MAX with an error otherwise.
 uint32_t model_find_driver(const struct model *m, const char *name, const char *where,
                            struct report *r);
+// What was read of files for the tables of a model with the same lines.
+shoal_code model_take_tables(struct model *m, const struct model *from, struct report *r);
 // XPP's file of a table: count, lo, hi, values. `name` is for messages. Must come before any copy.
 shoal_code model_read_table(struct model *m, uint32_t signal, const char *name, const char *text,
                             size_t length, struct report *r);
