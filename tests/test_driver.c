@@ -194,6 +194,87 @@ TEST(driver_pulse_is_not_passed_over) {
             }
 }
 
+// ---- Conditions ---------------------------------------------------------------------------------
+
+enum { PERIODS = 20, PERIOD = 60 };
+
+// A sine, even or not.
+static void make_sine(bool even, double *t, double *v) {
+    for (int i = 0; i <= PERIODS * PERIOD; i++) {
+        t[i] = 2 * acos(-1.0) / PERIOD * (i + (even || i % PERIOD == 0 ? 0 : 0.3 * sin(i)));
+        v[i] = i % PERIOD ? sin(t[i]) : 0;
+    }
+}
+
+// A right-hand side that is constant between turns of a condition has steps of any length.
+TEST(driver_condition_is_not_passed_over) {
+    static const char *const kinds[] = {"cubic", "linear", "monotone,ends=hold", "cubic,ends=zero"};
+    static const char *const ways[] = {"method=tsit5", "method=rodas5p rtol=1e-9",
+                                       "method=tsit5 precision=f32", "method=rk4 dt=0.5"};
+    static const double levels[] = {0.9, 0.99, 0.994};
+    double t[PERIODS * PERIOD + 1], v[PERIODS * PERIOD + 1], end = 2 * acos(-1.0) * PERIODS;
+    for (int even = 0; even < 2; even++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+                bool back = (k + w) % 2;
+                double level = levels[(k + w) % 3];
+                if (!check_does(k, w + (size_t)even, 3) || (w == 3 && !even))
+                    continue;
+                make_sine(even, t, v);
+                shoal_driver list[] = {{"u", kinds[k], PERIODS * PERIOD + 1, t, v, NULL, NULL},
+                                       {0}};
+                char text[80], options[80];
+                snprintf(text, sizeof text, "driver u;z'=heav(u-%g)", level);
+                snprintf(options, sizeof options, "%s t0=%.17g t1=%.17g", ways[w],
+                         back ? end - 0.01 : 0, back ? 0 : end - 0.01);
+                struct rig rig = rig_new_driven(NULL, text, options, list);
+                struct inputs in = {.rows = 1};
+                struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
+                double is = fabs(outcome_value(&o, X, 0, 0));
+                double want = PERIODS * 2 * acos(level);
+                CHECK_MSG(fabs(is - want) < (k % 2 || k == 2 ? 0.15 : 0.01) * want,
+                          "%s above %g, even %d, %s: for %g, not %g", kinds[k], level, even,
+                          options, is, want);
+                outcome_free(&o);
+                rig_free(&rig);
+            }
+}
+
+// Between samples a cubic goes higher than any of them.
+TEST(driver_event_on_a_driver) {
+    double t[PERIODS * PERIOD + 1], v[PERIODS * PERIOD + 1];
+    for (int even = 0; even < 2; even++) {
+        make_sine(even, t, v);
+        shoal_driver list[] = {{"u", "cubic", PERIODS * PERIOD + 1, t, v, NULL, NULL}, {0}};
+        struct rig rig = rig_new_driven(
+            NULL, "driver u;init n=0;n'=0;event hit when u>0.99999 : n=n+1", "t1=125.66", list);
+        struct inputs in = {.rows = 1};
+        struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
+        CHECK_NEAR(outcome_value(&o, X, 0, 0), PERIODS, even ? 0 : 1);
+        outcome_free(&o);
+        rig_free(&rig);
+    }
+}
+
+// What nobody looks at is not cut, and what is looked at only where it turns.
+TEST(driver_condition_costs_little) {
+    enum { COUNT = 32001 };
+    double *t = malloc(COUNT * sizeof *t), *v = malloc(COUNT * sizeof *v);
+    for (int i = 0; i < COUNT; i++)
+        t[i] = acos(-1.0) / 800 * i, v[i] = sin(t[i]);
+    shoal_driver list[] = {{"u", "cubic", COUNT, t, v, NULL, NULL}, {0}};
+    struct rig rig =
+        rig_new_driven(NULL, "driver u;z'=heav(u-0.9999)", "t1=125.66 rtol=1e-6", list);
+    struct inputs in = {.rows = 1};
+    struct outcome o = rig_run(&rig, &in, NULL, 0, NULL);
+    CHECK_NEAR(outcome_value(&o, X, 0, 0), 2 * PERIODS * acos(0.9999), 1e-6);
+    CHECK_MSG(o.steps[0] < 1500, "%u steps", o.steps[0]);
+    outcome_free(&o);
+    rig_free(&rig);
+    free(t);
+    free(v);
+}
+
 // A cubic signal of noise is another polynomial in each interval, of which error estimates do not
 // see all: it is followed from sample to sample. Simpson's rule, which rk4 is here, is exact then.
 TEST(driver_cubic_of_noise) {

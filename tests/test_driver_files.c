@@ -2,6 +2,7 @@
 // Drivers and tables from files, on the command line: formats, columns, signals of runs, and what
 // is wrong with a file or with the words around it. Files may hold anything.
 #include "check.h"
+#include "solve.h"
 
 #include "shoal/shoal.h"
 
@@ -271,6 +272,49 @@ TEST(table_values) {
                 "0,1,2,ok");
     put("v.tab", "3\n0\n2\n5\n6\n9\n");
     table_gives("table f v.tab\nx'=0\naux r=f(1.5)\n@ t1=1\n", "0,1,7.5,ok");
+}
+
+// Pulses of one sample each, looked up by the time, or by what is made of it.
+TEST(table_of_time_is_not_passed_over) {
+    static const struct {
+        const char *rhs;
+        double t0, t1, want, within;
+    } cases[] = {
+        {"g(t)", 0, 100, 1.5, 1e-9},
+        {"g(t)", 100, 0, -1.5, 1e-9},
+        {"g(2*t-3)", 0, 60, 0.75, 1e-9},
+        {"g(100-t)", 0, 100, 1.5, 1e-9},
+        {"heav(g(t)-0.99)", 0, 100, 0.03, 1e-9},
+        {"g(t)+g(t-3)", 0, 100, 3, 1e-3},
+        {"g(a*t)", 0, 100, 1.5, 1e-9},
+        {"g(mod(t,100))", 0, 200, 3, 1e-9},
+        {"g(x-x+t)+0*g(x)", 0, 100, 1.5, 1e-3},
+        {"g(t/200)", 0, 10, 0, 1e-9}, // nothing is there
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "par a=1;table g %% 201 0 100 (t==20)+(t==45)+(t==75);x'=%s;@ t1=100",
+                 cases[i].rhs);
+        for (int way = 0; way < 3; way++) {
+            static const char *const ways[] = {"method=tsit5", "method=rodas5p rtol=1e-8",
+                                               "method=tsit5 rtol=1e-5"};
+            struct solved s =
+                solve(text, NULL, "t0=%g t1=%g %s", cases[i].t0, cases[i].t1, ways[way]);
+            CHECK_MSG(fabs(solved_last(&s, 0, 0) - cases[i].want) < cases[i].within,
+                      "%s, %s: %.9g, not %.9g", cases[i].rhs, ways[way], solved_last(&s, 0, 0),
+                      cases[i].want);
+            solved_free(&s);
+        }
+    }
+}
+
+// A run that goes far beyond the samples of a table takes no more steps for them.
+TEST(table_of_time_ends) {
+    struct solved s =
+        solve("table g % 1001 0 1 sin(40*t);x'=g(min(t,1))-x;y'=g(t)-y", NULL, "t1=1e4 vars=x");
+    CHECK_MSG(s.steps[0] < 20000, "%u steps", s.steps[0]);
+    solved_free(&s);
 }
 
 // A table in the right-hand side, with its slope in the Jacobian.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Jumps that depend on states: searched for in every step, located, and kinks left alone. Against
-// closed forms, the same bits everywhere.
+// Jumps on states, tables and time: searched for in every step, located, and kinks left alone.
+// Against closed forms, the same bits everywhere.
 #include "check.h"
 #include "device_test.h"
 #include "solve.h"
@@ -29,6 +29,11 @@ TEST(jump_is_found) {
         {"x'=heav(x-1)\n", 1},
         {"x'=if(x<1)then(2)else(3)\n", 1},
         {"x'=heav(x-t)\n", 1},
+        {"x'=heav(t-1)+heav(sin(t))\n", 0}, // those are exact
+        {"x'=heav(exp(-t)*sin(t))+floor(t^2)\n", 2},
+        {"driver u,v\nx'=heav(u-1)+if(u<v)then(0)else(2)\n", 2},
+        {"driver u\nx'=if(u>0)then(u)else(0)+max(u,1)\n", 0},
+        {"table g % 9 0 8 t^2\nx'=heav(g(t)-1)\n", 1},
         {"x'=sign(x)\n", 1},
         {"x'=mod(x,3)+floor(x)+ceil(2*x)\n", 3},
         {"x'=if(x>1&y<0.01)then(5)else(0)\ny'=1\n", 2}, // where the other holds, it matters
@@ -76,6 +81,33 @@ TEST(jump_to_tolerance) {
               "t1=6.283185307179586 rtol=1e-9");
     CHECK_NEAR(solved_last(&s, 2, 0), -acos(-1), 1e-6); // x and -x have floors that add up to -1
     solved_free(&s);
+}
+
+// A function of time that the error control sees nothing of between its turns.
+TEST(jump_in_time_is_not_passed_over) {
+    static const struct {
+        const char *text;
+        double t0, t1, want;
+    } cases[] = {
+        {"z'=if((t-50)^2<1)then(1)else(0)\n", 0, 100, 2},
+        {"z'=if((t-50)^2<1)then(1)else(0)\n", 100, 0, -2},
+        {"z'=heav(exp(-t/20)*sin(t)-0.3)\n", 0, 100, 7.709764184818},
+        {"z'=heav(0.01-abs(exp(t/100)-2))\n", 0, 100, 1.000008333542},
+        {"z'=heav(t*sin(100*t)-0.5*t)\n", 0, 50, 16.671385},
+        {"z'=floor(3*exp(-(t-50)^2))\n", 0, 100, 3.36981699},
+    };
+    static const char *const ways[] = {"method=tsit5", "method=tsit5 rtol=1e-9", "method=rodas5p",
+                                       "method=tsit5 precision=f32"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            if (!check_does(i, k, 4))
+                continue;
+            struct solved s =
+                solve(cases[i].text, NULL, "t0=%g t1=%g %s", cases[i].t0, cases[i].t1, ways[k]);
+            CHECK_MSG(fabs(solved_last(&s, 0, 0) - cases[i].want) < 1e-3, "%s, %s: %.9g, not %.9g",
+                      cases[i].text, ways[k], solved_last(&s, 0, 0), cases[i].want);
+            solved_free(&s);
+        }
 }
 
 TEST(jump_backwards) {
@@ -126,8 +158,13 @@ TEST(jump_that_slides) {
 static const char jumping[] = "par k=1,w=0.25;init x=1,v=0,n=0;x'=v;v'=-k*x;"
                               "n'=if(x>w)then(1)else(0)+floor(2*x)-heav(t-w)*n";
 
+static const char timed[] = "par k=1,w=0.25;table g % 21 0 10 sin(2*t);init x=1;"
+                            "x'=heav(w-(t-3)^2)+heav(g(t)-w)+g(k*t)-x";
+
 DEVICE_TEST(jump_explicit) {
     device_compare_chunks(device, jumping, "method=tsit5 t1=9", device_sweeps());
+    device_compare(device, timed, "method=tsit5 t1=9", device_sweeps());
+    device_compare(device, timed, "method=tsit5 t1=9 precision=f32", device_sweeps());
 }
 
 LONG_DEVICE_TEST(jump_of_other_methods) {

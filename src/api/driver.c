@@ -317,5 +317,8 @@ shoal_code api_read_tables(shoal_model *model, const char *path, shoal_log *log)
     shoal_code code = setjmp(oom) ? report_error(log_report(log), SHOAL_MEMORY, "out of memory")
                                   : read_tables(model, path, &arena, log_report(log));
     arena_free(&arena);
+    for (uint32_t i = 0; i < model->model->signals.count; i++)
+        if (model->model->signals.items[i].file)
+            api_model_changed(model); // it depends on how many samples a table has
     return code;
 }

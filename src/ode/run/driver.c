@@ -167,24 +167,26 @@ void driver_drop(struct driver *d) {
     free(d);
 }
 
-static struct signal_plan plan_of(const struct driver *d, double rtol) {
+static struct signal_plan plan_of(const struct driver *d, bool watched, double rtol) {
     bool even = d->even && d->kind != SPLINE_held;
     return (struct signal_plan){
         .degree = spline_degrees[d->kind],
         .even = even,
-        .rough = even && d->missed > driver_room(spline_degrees[d->kind] == 1, rtol),
+        .rough = even && (watched || d->missed > driver_room(spline_degrees[d->kind] == 1, rtol)),
         .periodic = d->ends == ENDS_periodic,
         .zero = d->ends == ENDS_zero};
 }
 
-const struct signal_plan *driver_plans(const struct model *m, struct driver *const *driver,
-                                       double rtol, struct arena *arena) {
+const struct signal_plan *driver_plans(const struct model *m, const struct signal_use *use,
+                                       struct driver *const *driver, double rtol,
+                                       struct arena *arena) {
     struct signal_plan *plan = arena_new(arena, struct signal_plan, m->signals.count + 1);
     for (uint32_t i = 0; plan && i < m->signals.count; i++) {
         bool table = m->signals.items[i].table;
         plan[i] = driver && driver[i]
-                      ? plan_of(driver[i], rtol)
-                      : (struct signal_plan){.degree = 1, .even = true, .extends = table};
+                      ? plan_of(driver[i], use[i].watched, rtol)
+                      : (struct signal_plan){
+                            .degree = 1, .even = true, .rough = use[i].along, .extends = table};
     }
     return plan;
 }

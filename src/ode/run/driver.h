@@ -64,10 +64,27 @@ shoal_code driver_new(const struct driver_input *in, struct driver **out, struct
 struct driver *driver_keep(struct driver *d); // NULL is fine
 void driver_drop(struct driver *d);
 
+// ---- What a model makes of time (driver_use.c) --------------------------------------------------
+
+struct signal_use {
+    bool watched;       // a condition looks at it
+    bool along;         // of a table: it is looked up at at_0 + slope t,
+    double at_0, slope; // where steps end at its samples
+};
+// Of each signal of the model.
+struct signal_use *driver_uses(const struct system *s, const struct model *m, struct arena *arena);
+// The longest step that passes over no condition on time alone, and no sample of a table whose
+// argument depends on time and is no such line; as far as the model's own parameters tell.
+double driver_step(const struct system *s, const struct model *m, const struct signal_use *use,
+                   double t0, double t1, struct arena *arena);
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
 // What is compiled in for each signal of the model; NULL in `driver` (or for it): none is given
 // yet, and the default stands in. `rtol` is that of the run, INFINITY: its steps are fixed.
-const struct signal_plan *driver_plans(const struct model *m, struct driver *const *driver,
-                                       double rtol, struct arena *arena);
+const struct signal_plan *driver_plans(const struct model *m, const struct signal_use *use,
+                                       struct driver *const *driver, double rtol,
+                                       struct arena *arena);
 
 // The block of a model's drivers and tables, in numbers of the kernel.
 struct driver_block {
@@ -77,13 +94,14 @@ struct driver_block {
     bool choice;     // some driver has signals to choose from
     double step;     // a step may be this long: 32 samples at equal distances
     uint64_t stops;  // that steps end at on the way, at least
-    const char *who; // the driver that has most of them
+    bool table;      // it is a table's
+    const char *who; // the driver or table that has most of them
 };
 // All drivers are given, and those that end with an error cover the way from t0 to t1.
 shoal_code driver_block_make(struct model *m, struct driver *const *driver,
-                             const struct signal_plan *plan, bool f32, double rtol, double t0,
-                             double t1, struct arena *arena, struct driver_block *out,
-                             struct report *r);
+                             const struct signal_plan *plan, const struct signal_use *use, bool f32,
+                             double rtol, double t0, double t1, struct arena *arena,
+                             struct driver_block *out, struct report *r);
 
 // Of a driver that ends with an error: the signal covers the way.
 shoal_code driver_check_span(const struct driver *d, const struct driver_signal *s, double t0,

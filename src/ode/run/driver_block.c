@@ -12,11 +12,13 @@
 
 enum { ALIGN = 64, GRAIN = 4 }; // bytes of the two parts; numbers: what a device loads at once
 
-static const double FAR = 1e37; // a time that no run reaches, in f32 too
+static const double FAR = 1e37;    // a time that no run reaches, in f32 too
+static const double BESIDE = 1e-6; // a sample, as a part of the time to the next
 
 // A signal on its way into the block.
 struct shape {
     const struct signal_plan *plan;
+    const struct signal_use *use;
     enum spline_kind kind;
     uint64_t count;
     const double *t, *v;
@@ -97,7 +99,7 @@ static double *make_coefficients(const struct writer *w, const struct shape *s) 
     if (good && s->plan->even && (t = malloc(s->count * sizeof *t)))
         for (uint64_t i = 0; i < s->count; i++)
             t[i] = (double)i;
-    if (good && inner && w->data)
+    if (good && inner && (w->data || s->use->watched))
         good = (!s->plan->even || t) &&
                spline_make(s->kind, s->count, s->plan->even ? t : s->t, s->v, c);
     free(t);
@@ -172,6 +174,10 @@ static void put_range(struct writer *w, const struct shape *s, double end, doubl
 
 static void put_intervals(struct writer *w, const struct shape *s, double end, uint64_t first,
                           uint64_t count) {
+    if (s->plan->extends) { // whatever else it is looked up at
+        put_range(w, s, end, 0, (double)s->count - 2);
+        return;
+    }
     if (s->plan->even) {
         put_range(w, s, end, (double)first, (double)(first + count - 1));
         return;
@@ -190,29 +196,94 @@ static uint64_t cut(const struct shape *s, uint32_t *lengths) {
     return s->count > 1;
 }
 
+// Where a cubic turns between two samples, as parts of the time between them, ascending. What is
+// next to a sample is not told from it.
+static int find_turns(const double *c, double end, double at[2]) {
+    double a = 3 * c[3] * end * end, b = c[2] * end, d = b * b - a * c[1];
+    int found = 0;
+    if (!(d > 0))
+        return 0;
+    double q = -(b + copysign(sqrt(d), b)), x[2] = {q / a, c[1] / q};
+    for (int i = 0; i < 2; i++)
+        if (x[i] > BESIDE && x[i] < 1 - BESIDE)
+            at[found++] = x[i];
+    if (found == 2 && at[0] > at[1])
+        at[0] = x[1], at[1] = x[0];
+    return found;
+}
+
+// A stretch of intervals, `first` counted with the one that is before all samples. One that is
+// looked at by a condition is cut where the signal turns, so that it goes only up or only down.
+struct turning {
+    const double *c; // coefficients; NULL: nobody looks
+    double way;      // the signal went up or down last
+};
+
+static uint64_t put_stretch(struct writer *w, const struct shape *s, struct turning *x,
+                            uint64_t first, uint64_t length) {
+    uint64_t pieces = 0, from = first, before = has_outside(s);
+    for (uint64_t i = first; x->c && i < first + length; i++) {
+        double turn[2], step = s->t[i + 1] - s->t[i], up = s->v[i + 1] - s->v[i];
+        int turns =
+            s->plan->degree == 3 ? find_turns(x->c + 4 * i, s->plan->even ? 1 : step, turn) : 0;
+        if (up * x->way < 0 && i > from)
+            put_intervals(w, s, s->t[i], from + before, i - from), pieces++, from = i;
+        for (int k = 0; k < turns; k++)
+            put_intervals(w, s, s->t[i] + turn[k] * step, from + before, i + 1 - from), pieces++,
+                from = i;
+        x->way = up != 0 ? copysign(1, up) : x->way;
+    }
+    put_intervals(w, s, s->t[first + length], from + before, first + length - from);
+    return pieces + 1;
+}
+
 static uint64_t put_cut(struct writer *w, const struct shape *s) {
-    uint64_t pieces = 0, first = 0, before = has_outside(s);
+    uint64_t pieces = 0, first = 0, around = has_outside(s) || s->plan->extends;
     uint32_t *lengths = malloc(s->count * sizeof *lengths);
-    w->out_of_memory |= !lengths;
-    if (before)
+    double *c = s->use->watched ? make_coefficients(w, s) : NULL;
+    struct turning turning = {.c = c};
+    w->out_of_memory |= !lengths || (s->use->watched && !c);
+    if (around)
         put_intervals(w, s, s->t[0], 0, 1), pieces++;
-    for (uint64_t i = 0, inner = lengths ? cut(s, lengths) : 0; i < inner; i++, pieces++) {
-        put_intervals(w, s, s->t[first + lengths[i]], first + before, lengths[i]);
+    for (uint64_t i = 0, inner = lengths ? cut(s, lengths) : 0; i < inner; i++) {
+        pieces += put_stretch(w, s, &turning, first, lengths[i]);
         first += lengths[i];
     }
-    if (before)
+    if (around)
         put_intervals(w, s, FAR, s->count, 1), pieces++;
     free(lengths);
+    free(c);
+    return pieces;
+}
+
+// Those of a table are the times at which its argument is at a sample, ascending.
+static uint64_t put_along(struct writer *w, const struct shape *s) {
+    double *t = malloc(2 * s->count * sizeof *t), *v = t + s->count;
+    struct shape line = *s;
+    uint64_t last = s->count - 1, pieces = 0;
+    for (uint64_t i = 0; t && i <= last; i++) {
+        uint64_t k = s->use->slope < 0 ? last - i : i;
+        t[i] = (s->t[k] - s->use->at_0) / s->use->slope;
+        v[i] = s->v[k];
+    }
+    line.t = t;
+    line.v = v;
+    w->out_of_memory |= !t;
+    if (t)
+        pieces = put_cut(w, &line);
+    free(t);
     return pieces;
 }
 
 static uint64_t put_pieces(struct writer *w, const struct shape *s) {
     if (!codegen_signal_stops(s->plan))
         return 0;
-    put_pair(w, has_outside(s) ? -FAR : s->t[0]);
+    put_pair(w, has_outside(s) || s->plan->extends ? -FAR : s->t[0]);
     put(w, 0);
     put(w, 0);
-    return s->plan->degree == 0 ? put_steps(w, s) : put_cut(w, s);
+    return s->plan->extends       ? put_along(w, s)
+           : s->plan->degree == 0 ? put_steps(w, s)
+                                  : put_cut(w, s);
 }
 
 static void put_signal(struct writer *w, const struct shape *s, uint64_t record[SIGNAL_WORDS]) {
@@ -235,6 +306,7 @@ struct making {
     struct model *model;
     struct driver *const *driver;
     const struct signal_plan *plan;
+    const struct signal_use *use;
     struct arena *arena;
     struct report *report;
     struct writer w;
@@ -255,6 +327,7 @@ static void add_signal(struct making *m, const struct shape *s) {
 static struct shape shape_of(struct making *m, uint32_t k, const struct driver_signal *s) {
     const struct driver *d = m->driver[k];
     struct shape shape = {.plan = &m->plan[k],
+                          .use = &m->use[k],
                           .kind = d->kind,
                           .count = s->count,
                           .t = s->t,
@@ -262,6 +335,14 @@ static struct shape shape_of(struct making *m, uint32_t k, const struct driver_s
                           .rtol = m->rtol};
     shape.step = s->count > 1 ? (s->t[s->count - 1] - s->t[0]) / (double)(s->count - 1) : 1;
     return shape;
+}
+
+static void note_stops(struct making *m, uint64_t stops, uint32_t k) {
+    if (stops <= m->out->stops)
+        return;
+    m->out->stops = stops;
+    m->out->table = m->model->signals.items[k].table;
+    m->out->who = m->model->signals.items[k].name;
 }
 
 static shoal_code add_driver(struct making *m, uint32_t k) {
@@ -283,10 +364,7 @@ static shoal_code add_driver(struct making *m, uint32_t k) {
         fewest = m->w.stops < fewest ? m->w.stops : fewest;
     }
     m->out->choice |= d->by != NULL;
-    if (fewest > m->out->stops) {
-        m->out->stops = fewest;
-        m->out->who = d->name;
-    }
+    note_stops(m, fewest, k);
     return SHOAL_OK;
 }
 
@@ -298,12 +376,18 @@ static shoal_code add_table(struct making *m, uint32_t k) {
                              : report_error(m->report, SHOAL_MEMORY, "out of memory");
     if (code != SHOAL_OK)
         return code;
-    struct shape shape = {
-        .plan = &m->plan[k], .kind = SPLINE_linear, .count = s->count, .t = t, .v = v};
+    struct shape shape = {.plan = &m->plan[k],
+                          .use = &m->use[k],
+                          .kind = SPLINE_linear,
+                          .count = s->count,
+                          .t = t,
+                          .v = v,
+                          .rtol = m->rtol};
     shape.step = (s->hi - s->lo) / (s->count - 1);
     for (uint32_t i = 0; i < s->count; i++)
         t[i] = s->lo + i * shape.step;
     add_signal(m, &shape);
+    note_stops(m, m->w.stops, k);
     return SHOAL_OK;
 }
 
@@ -325,12 +409,13 @@ static shoal_code add_all(struct making *m) {
 }
 
 shoal_code driver_block_make(struct model *m, struct driver *const *driver,
-                             const struct signal_plan *plan, bool f32, double rtol, double t0,
-                             double t1, struct arena *arena, struct driver_block *out,
-                             struct report *r) {
+                             const struct signal_plan *plan, const struct signal_use *use, bool f32,
+                             double rtol, double t0, double t1, struct arena *arena,
+                             struct driver_block *out, struct report *r) {
     struct making x = {.model = m,
                        .driver = driver,
                        .plan = plan,
+                       .use = use,
                        .arena = arena,
                        .report = r,
                        .w = {.f32 = f32, .t0 = t0, .t1 = t1},

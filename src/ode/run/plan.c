@@ -73,7 +73,8 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         .target = in->target,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
-        .signal = driver_plans(in->model, in->driver, driver_rtol(o, choice.first), arena),
+        .signal = driver_plans(in->model, driver_uses(in->system, in->model, arena), in->driver,
+                               driver_rtol(o, choice.first), arena),
         .signals = in->model->signals.count,
         .watcher = in->watcher,
         .dose = in->doses ? &in->doses->plan : NULL,
@@ -170,14 +171,33 @@ static shoal_code check_direction(const struct plan_input *in, struct report *r)
     return SHOAL_OK;
 }
 
+// What conditions on time, and tables, ask of steps; they get half of those that there are at most.
+static void set_longest(struct plan *p, const struct plan_input *in, const struct signal_use *use,
+                        struct arena *arena, struct report *r) {
+    double way = fabs(p->t1 - p->t0);
+    double step =
+        plan_fixed(p) ? INFINITY : driver_step(in->system, in->model, use, p->t0, p->t1, arena);
+    double least = p->max_steps ? way / fmax(1, (double)p->max_steps / 2) : 0;
+    if (step < least && !(p->dt_max < least)) {
+        report_note(r,
+                    "a condition or table goes so fast in time that steps should be no longer than "
+                    "%.3g; --max-steps leaves room for %.3g, and something may be passed over",
+                    step, least);
+        step = least;
+    }
+    if (!(p->dt_max < step) && isfinite(step))
+        p->dt_max = step;
+}
+
 // What drivers ask of steps: none is longer than 32 samples, and all end where a driver jumps.
 static shoal_code set_drivers(struct plan *p, const struct plan_input *in, struct arena *arena,
                               struct report *r) {
     const struct kernel_plan *k = &p->kernel[PLAN_FIRST];
     struct driver_block *b = &p->signals;
+    const struct signal_use *use = driver_uses(in->system, in->model, arena);
     p->driver = in->driver;
     shoal_code code =
-        driver_block_make(in->model, in->driver, k->signal, k->f32,
+        driver_block_make(in->model, in->driver, k->signal, use, k->f32,
                           driver_rtol(in->options, k->method), p->t0, p->t1, arena, b, r);
     if (code != SHOAL_OK)
         return code;
@@ -191,13 +211,15 @@ static shoal_code set_drivers(struct plan *p, const struct plan_input *in, struc
     if (p->max_steps && b->stops >= p->max_steps)
         return report_error(r, SHOAL_INPUT,
                             "--max-steps: %llu are not enough: steps end at %llu times on the way "
-                            "because of the driver `%s`",
-                            (unsigned long long)p->max_steps, (unsigned long long)b->stops, b->who);
+                            "because of the %s `%s`",
+                            (unsigned long long)p->max_steps, (unsigned long long)b->stops,
+                            b->table ? "table" : "driver", b->who);
     if (p->max_steps && isfinite(b->step) && least > (double)p->max_steps)
         return report_error(r, SHOAL_INPUT,
                             "--max-steps: %llu are not enough: a step is at most 32 samples of a "
                             "driver, which makes %.0f steps",
                             (unsigned long long)p->max_steps, ceil(least));
+    set_longest(p, in, use, arena, r);
     return SHOAL_OK;
 }
 

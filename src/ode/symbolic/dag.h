@@ -58,7 +58,7 @@ void walk_from(struct node_walk *w, const struct dag *d, node_id root, bool (*in
 void walk_sort(struct node_walk *w);
 
 // Finds their switches, and puts leaves in their places.
-void switches_find(struct system *s, struct arena *scratch);
+void switches_find(struct system *s, const struct model *m, struct arena *scratch);
 // Finds the jumps besides, in the same way; and makes events of them, behind the model's.
 void jumps_find(struct system *s, const struct model *m, struct arena *scratch);
 void jumps_become_events(struct system *s);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Jumps that depend on states: conditions of the right-hand sides whose moments are searched for.
+// Jumps whose moments are searched for: conditions of the right-hand sides that depend on states,
+// on drivers, or on time otherwise than switches in time do.
 //
 // Such a condition becomes a leaf, as a switch in time does, and an event of our own turns it where
 // the function behind it crosses zero. Comparisons, heav and sign turn there; floor, ceil and mod
@@ -27,7 +28,7 @@ struct jumper {
     const struct model *model;
     struct arena *scratch;
     struct roots roots;
-    bool *of_state;    // by node
+    bool *moves;       // by node: it may change in a step
     bool *smooth;      // by node: a condition that is none to search for
     node_id condition; // under way
     vec(struct state_jump) found;
@@ -136,15 +137,15 @@ static bool can_jump(uint8_t op) {
 
 // ---- Right-hand sides ---------------------------------------------------------------------------
 
-static void find_of_state(struct jumper *k) {
+static void find_moving(struct jumper *k) {
     uint32_t count = k->dag->nodes.count;
-    k->of_state = arena_new(k->scratch, bool, count);
+    k->moves = arena_new(k->scratch, bool, count);
     k->smooth = arena_new(k->scratch, bool, count);
     for (node_id id = 0; id < count; id++) {
         const struct node *n = &k->dag->nodes.items[id];
-        k->of_state[id] = n->op == OP_SYMBOL && n->leaf == LEAF_STATE;
+        k->moves[id] = n->op == OP_TIME || (n->op == OP_SYMBOL && n->leaf == LEAF_STATE);
         for (uint32_t i = 0; i < op_operands[n->op]; i++)
-            k->of_state[id] |= k->of_state[node_operand(n, i)];
+            k->moves[id] |= k->moves[node_operand(n, i)];
     }
 }
 
@@ -157,7 +158,7 @@ static node_id *rewrite(struct jumper *k, uint32_t count) {
     for (node_id id = 0; id < count; id++) {
         struct node n = k->dag->nodes.items[id];
         now[id] = id;
-        if (!uses[id] || !op_operands[n.op] || !k->of_state[id])
+        if (!uses[id] || !op_operands[n.op] || !k->moves[id])
             continue;
         n.a = now[n.a];
         n.b = op_operands[n.op] > 1 ? now[n.b] : NODE_NONE;
@@ -192,6 +193,13 @@ static double draw(struct trial *t) { // in (-1, 1)
     return (double)(hash_mix(7, ++t->drawn) >> 11) * 0x1p-52 - 1;
 }
 
+// In the place of a driver or a table: one that goes through all values of a usual size.
+static double stand_in(const void *user, uint32_t signal, double at) {
+    double x = at - 5 - signal / 8.0;
+    (void)user;
+    return x * x * x;
+}
+
 static struct trial trial_new(const struct jumper *k) {
     const struct system *s = k->system;
     struct trial t = {0};
@@ -210,6 +218,7 @@ static struct trial trial_new(const struct jumper *k) {
     for (uint32_t i = 0; i < s->states; i++)
         t.start[i] = k->model->symbols.items[k->model->states.items[i]].value;
     t.leaves = (struct leaf_values){.par = t.par, .state = t.start, .derive = s->derive};
+    t.leaves.signal = stand_in;
     dag_evaluate(k->dag, &t.leaves, t.values);
     for (uint32_t i = 0; i < s->states; i++)
         if (s->init[i] != NODE_NONE && isfinite(t.values[s->init[i]]))
@@ -357,7 +366,7 @@ static bool find_kinks(struct jumper *k, const node_id *root) {
 static bool some_can_jump(const struct jumper *k) {
     uint32_t *uses = roots_uses(&k->roots, k->dag, k->scratch);
     for (node_id id = 0; id < k->dag->nodes.count; id++)
-        if (uses[id] && k->of_state[id] && can_jump(k->dag->nodes.items[id].op))
+        if (uses[id] && k->moves[id] && can_jump(k->dag->nodes.items[id].op))
             return true;
     return false;
 }
@@ -366,7 +375,7 @@ void jumps_find(struct system *s, const struct model *m, struct arena *scratch) 
     struct jumper k = {.system = s, .dag = &s->dag, .model = m, .scratch = scratch};
     uint32_t count = s->dag.nodes.count;
     k.roots = roots_of(s, scratch);
-    find_of_state(&k);
+    find_moving(&k);
     if (!some_can_jump(&k))
         return;
     node_id *made = rewrite(&k, count);

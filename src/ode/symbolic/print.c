@@ -47,6 +47,18 @@ static void print_leaf(struct buf *out, const struct system *s, const struct mod
         print_at(out, s, m, n->b, 0, depth + 1);
 }
 
+// A driver has no argument.
+static void print_lookup(struct buf *out, const struct system *s, const struct model *m,
+                         const struct node *n, int depth) {
+    const struct signal *signal = &m->signals.items[(uint32_t)s->dag.nodes.items[n->b].value];
+    buf_puts(out, signal->name);
+    if (!signal->table)
+        return;
+    buf_putc(out, '(');
+    print_at(out, s, m, n->a, 0, depth + 1);
+    buf_putc(out, ')');
+}
+
 static void print_call(struct buf *out, const struct system *s, const struct model *m,
                        const struct node *n, int depth) {
     buf_puts(out, op_names[n->op]);
@@ -69,6 +81,8 @@ static void print_at(struct buf *out, const struct system *s, const struct model
         buf_putc(out, 't');
     } else if (n->op == OP_SYMBOL) {
         print_leaf(out, s, m, n, depth);
+    } else if (n->op == OP_LOOKUP) {
+        print_lookup(out, s, m, n, depth);
     } else if (!own) {
         print_call(out, s, m, n, depth);
     } else {

@@ -6,7 +6,9 @@
 // being free of time, the condition becomes a leaf that is constant within a step, and the steps
 // end at the moments. Comparisons, heav, sign, abs, min and max turn when a line is 0; floor, ceil
 // and mod when it is a whole number; a sine against a level is two of the latter. Since inner ones
-// are leaves by the time outer ones are looked at, a line may be made of other switches.
+// are leaves by the time outer ones are looked at, a line may be made of other switches. A table
+// that is looked up along a line bends at its samples, so each interval of it is a switch, too. One
+// along a line of numbers is a signal as drivers are (src/ode/run/driver_use.c).
 #include "ode/symbolic/dag.h"
 
 #include <math.h>
@@ -14,9 +16,11 @@
 
 enum { OF_STATE = 1, OF_TIME = 2, JUMPS = 4 }; // facts of a node; it jumps at some times
 enum { STAND_IN = UINT32_MAX };                // index of a leaf in the place of a node
+enum { SAMPLES_MOST = 4096 };                  // of a table at which steps end
 
 struct finder {
     struct system *system;
+    const struct model *model;
     struct dag *dag;
     struct diff *diff;
     struct arena *scratch;
@@ -35,12 +39,20 @@ static uint8_t facts_of_operands(const struct finder *f, const struct node *n) {
     return all & (OF_STATE | OF_TIME | JUMPS);
 }
 
+// The table that is looked up; NULL: it is a driver, or one of too many samples.
+static const struct signal *table_of(const struct finder *f, const struct node *n) {
+    const struct signal *s = &f->model->signals.items[(uint32_t)f->dag->nodes.items[n->b].value];
+    return s->table && s->count >= 2 && s->count <= SAMPLES_MOST ? s : NULL;
+}
+
 static uint8_t find_facts(const struct finder *f, const struct node *n) {
     if (n->op == OP_TIME)
         return OF_TIME;
     if (n->op == OP_SYMBOL)
         return n->leaf == LEAF_STATE ? OF_STATE : 0;
     uint8_t facts = facts_of_operands(f, n);
+    if (n->op == OP_LOOKUP)
+        return facts & OF_TIME && table_of(f, n) ? facts | JUMPS : facts;
     uint8_t decides = n->op == OP_IF ? f->facts.items[n->a] : !op_is_smooth(n->op) ? facts : 0;
     return decides & OF_TIME ? facts | JUMPS : facts;
 }
@@ -135,7 +147,8 @@ static node_id add_switch(struct finder *f, enum switch_kind kind, struct line l
                                                             .a = l.a,
                                                             .b = l.b,
                                                             .plain = plain,
-                                                            .condition = f->condition};
+                                                            .condition = f->condition,
+                                                            .argument = NODE_NONE};
     return dag_switch(f->dag, f->found.count - 1, plain);
 }
 
@@ -266,6 +279,25 @@ static node_id modulo(struct finder *f, const struct node *n) {
                : dag_pair(f->dag, OP_SUB, n->a, dag_pair(f->dag, OP_MUL, n->b, turns));
 }
 
+// The number of the interval while the argument is inside of the table, else 0. The look-up stays
+// as it is; the switch ends steps.
+static node_id tell_samples(struct finder *f, const struct node *n) {
+    const struct signal *s = table_of(f, n);
+    struct line l;
+    if (!s || !is_line(f, n->a, &l) || (node_is_number(f->dag, l.a) && node_is_number(f->dag, l.b)))
+        return NODE_NONE;
+    node_id lo = dag_number(f->dag, s->lo), hi = dag_number(f->dag, s->hi);
+    node_id step = dag_number(f->dag, (s->hi - s->lo) / (s->count - 1));
+    node_id from = dag_pair(f->dag, OP_SUB, n->a, lo), to = dag_pair(f->dag, OP_SUB, n->a, hi);
+    node_id inside =
+        dag_pair(f->dag, OP_SUB, below(f, to, SWITCH_BELOW), below(f, from, SWITCH_BELOW));
+    node_id number = dag_pair(f->dag, OP_MUL, inside, dag_pair(f->dag, OP_DIV, from, step));
+    node_id leaf = floor_switch(f, number);
+    if (leaf != NODE_NONE)
+        f->found.items[f->dag->nodes.items[leaf].a].argument = n->a;
+    return NODE_NONE;
+}
+
 // What the node is with switches, or NODE_NONE.
 static node_id switched(struct finder *f, const struct node *n) {
     node_id x;
@@ -289,6 +321,8 @@ static node_id switched(struct finder *f, const struct node *n) {
     case OP_CEIL:
         x = floor_switch(f, dag_pair(f->dag, OP_NEG, n->a, NODE_NONE));
         return x == NODE_NONE ? x : dag_pair(f->dag, OP_NEG, x, NODE_NONE);
+    case OP_LOOKUP:
+        return tell_samples(f, n);
     case OP_MOD:
         return modulo(f, n);
     case OP_MIN:
@@ -320,7 +354,7 @@ static void rewrite(struct finder *f) {
         n.b = op_operands[n.op] > 1 ? now[n.b] : NODE_NONE;
         n.c = op_operands[n.op] > 2 ? now[n.c] : NODE_NONE;
         f->condition = id;
-        now[id] = !op_is_smooth(n.op) ? switched(f, &n) : NODE_NONE;
+        now[id] = !op_is_smooth(n.op) || n.op == OP_LOOKUP ? switched(f, &n) : NODE_NONE;
         if (now[id] == NODE_NONE)
             now[id] = dag_op(f->dag, n.op, n.a, n.b, n.c);
     }
@@ -345,8 +379,9 @@ uint32_t *roots_uses(const struct roots *r, const struct dag *d, struct arena *a
     return dag_uses(d, ids, r->count, arena);
 }
 
-void switches_find(struct system *s, struct arena *scratch) {
-    struct finder f = {.system = s, .dag = &s->dag, .scratch = scratch, .walk = {.arena = scratch}};
+void switches_find(struct system *s, const struct model *m, struct arena *scratch) {
+    struct finder f = {
+        .system = s, .model = m, .dag = &s->dag, .scratch = scratch, .walk = {.arena = scratch}};
     f.roots = roots_of(s, scratch);
     if (!jumps_in_time(&f))
         return;

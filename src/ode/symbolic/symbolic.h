@@ -67,10 +67,11 @@ struct time_switch {
     node_id a, b;
     node_id plain;     // its formula
     node_id condition; // as the model has it; that of several switches may be one
+    node_id argument;  // it tells a table's samples by its argument; NODE_NONE: it does not
 };
 
-// A condition on states, which the right-hand sides have as a leaf behind those of the switches in
-// time; an event turns it.
+// A condition on states, drivers or time, which the right-hand sides have as a leaf behind those of
+// the switches in time; an event turns it.
 struct state_jump {
     bool whole;        // it is `of` rounded down, else 1 where that is below 0 and 0 elsewhere
     node_id of, zero;  // zero changes its sign where the leaf changes,

@@ -339,7 +339,7 @@ static bool build_all(struct system *s, const struct model *m, struct arena *scr
         return false;
     if (!event_build(b, s, m, scratch))
         return false;
-    switches_find(s, scratch);
+    switches_find(s, m, scratch);
     jumps_find(s, m, scratch);
     if (s->algebraic && !algebraic_arrange(s, m, scratch, r))
         return false;
