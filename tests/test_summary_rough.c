@@ -164,6 +164,20 @@ TEST(summary_jumps_twice_in_a_step) {
     summed_free(&s);
 }
 
+// A step may have as many waves in it, or jumps, as it takes.
+TEST(summary_of_thousands_in_a_step) {
+    struct summed s = summed_run(line, NULL,
+                                 "t1=3000 method=tsit5 device=cpu "
+                                 "summary=n=crossings(sin(50*t),0),above=time_above(sin(50*t),0)");
+    CHECK_INT((int)shoal_result_tally(s.result).steps < 30, 1);
+    CHECK_NEAR(summed_value(&s, "n", 0, 0), floor(150000 / M_PI), 0);
+    CHECK_NEAR(summed_value(&s, "above", 0, 0), 23873 * M_PI / 50 + 3000 - 47746 * M_PI / 50, 1e-4);
+    summed_free(&s);
+    s = summed_run(line, NULL, "t1=1000 method=tsit5 device=cpu summary=m=mean(mod(x,1))");
+    CHECK_NEAR(summed_value(&s, "m", 0, 0), 0.5, 1e-7);
+    summed_free(&s);
+}
+
 // Windows that are short parts of a step, which f32 can hardly halve.
 TEST(summary_jumps_in_short_windows) {
     struct summed s =

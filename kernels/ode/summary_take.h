@@ -369,15 +369,15 @@ INLINE void summary_piece(const struct shoal_args *a, struct group *g, const str
 #endif
 }
 
-enum { PIECES_MOST = 4096, PIECES_DEEP = 1 << 15 };
+enum { PIECES_MOST = 4096, PIECES_JUMPS = 1024, PIECES_DEEP = 1 << 21 };
 
 // The shortest piece of a stretch of a length: a jump in it is not worth more than the tolerance,
-// and parts of a step can still be told apart. An expression that takes too many of them is nothing
-// but jumps.
-INLINE real summary_least(const struct shoal_args *a, real all, int n) {
+// and parts of a step can still be told apart. An expression that has taken too many of them is
+// nothing but jumps, and then one of PIECES_MOST parts of a stretch is short.
+INLINE real summary_least(const struct shoal_args *a, real all, mask jumps) {
     elem rtol = ADAPTIVE ? a->control[CONTROL_RTOL] : (elem)1e-6;
-    elem deep = n < PIECES_DEEP ? rtol * (elem)1e-3 : (elem)(1.0 / PIECES_MOST);
-    return r_max(all * R(deep), R(8 * EPSILON));
+    real deep = select(jumps, R(1.0 / PIECES_MOST), R(rtol * (elem)1e-3));
+    return r_max(all * deep, R(8 * EPSILON));
 }
 
 // A jump is one however often rounding lets states go to and fro across it: a piece that is shorter
@@ -393,7 +393,7 @@ INLINE void summary_pieces(const struct shoal_args *a, struct group *g, const st
     struct stretch y = *x;
     struct noises noise;
     real at = x->from, width = x->to - x->from, all = width, wall = at;
-    real clear = R(PIECE_CLEAR);
+    real clear = R(PIECE_CLEAR), jumps = R(0);
     mask todo = x->on, waits = m_of_lanes(0);
     noise.known = 0;
     ROLL for (int n = 0; n < 4 * PIECES_MOST + PIECES_DEEP && any(todo); n++) {
@@ -402,8 +402,10 @@ INLINE void summary_pieces(const struct shoal_args *a, struct group *g, const st
         y.t1 = summary_since_start(x, s, y.to);
         width = y.to - at;
         mask rough = m_and(todo, summary_rough(a, g, s, &noise, at, y.to, todo));
-        mask short_enough = m_or(waits, r_le(width, summary_least(a, all, n)));
+        mask many = r_ge(jumps, R(n < PIECES_DEEP ? PIECES_JUMPS : 0));
+        mask short_enough = m_or(waits, r_le(width, summary_least(a, all, many)));
         mask split = m_andnot(rough, short_enough);
+        jumps = jumps + r_num(m_and(rough, short_enough));
         waits = m_and(m_and(rough, short_enough), r_le(width, clear));
         waits = m_andnot(m_and(waits, r_lt(clear, R(PIECE_CLEAR_MOST))), last);
         y.on = m_andnot(m_andnot(todo, split), waits);
