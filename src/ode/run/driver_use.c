@@ -14,7 +14,8 @@
 #include <math.h>
 
 enum { OF_STATE = 1, OF_TIME = 2, CURVED = 4, OF_OTHER = 8 }; // OF_OTHER: parameters, signals, ...
-enum { STEPS_LEAST = 400 };                              // where a condition depends on time alone
+enum { PARTS = 16 };        // of the run, in one of which a condition goes fastest
+enum { STEPS_LEAST = 400 }; // where a condition depends on time alone
 enum { LOOKS = 1024, LOOKS_LEAST = 64, WORK = 1 << 23 }; // at functions, and nodes in all
 
 static const double NEAR = 1e-7; // of the way: between two looks that give a slope
@@ -138,9 +139,10 @@ struct signal_use *driver_uses(const struct system *s, const struct model *m, st
 struct course {
     node_id of;
     const struct signal *table; // it is the argument of this one; NULL: of a condition
-    double low, high, way;      // what it was, and how far it went on average
+    double low, high;           // what it was,
+    double way[PARTS];          // the sum of its slopes,
+    uint32_t looks[PARTS];      // and of how many
     double fastest;             // inside of the table
-    uint32_t looks;
 };
 
 static double *values_at(const struct survey *v, const struct leaf_values *leaves, double *values) {
@@ -148,14 +150,14 @@ static double *values_at(const struct survey *v, const struct leaf_values *leave
     return values;
 }
 
-static void look(struct course *c, double now, double soon, double time) {
+static void look(struct course *c, uint32_t part, double now, double soon, double time) {
     double slope = fabs(soon - now) / time;
     if (!isfinite(slope))
         return;
     c->low = fmin(c->low, now);
     c->high = fmax(c->high, now);
-    c->way += slope;
-    c->looks++;
+    c->way[part] += slope;
+    c->looks[part]++;
     if (c->table && fmax(now, soon) >= c->table->lo && fmin(now, soon) <= c->table->hi)
         c->fastest = fmax(c->fastest, slope);
 }
@@ -187,7 +189,7 @@ static void look_at_all(const struct survey *v, double t0, double t1, struct cou
         at.switches = turned;
         values_at(v, &at, soon);
         for (uint32_t i = 0; i < count; i++)
-            look(&course[i], now[course[i].of], soon[course[i].of], time);
+            look(&course[i], k * PARTS / looks, now[course[i].of], soon[course[i].of], time);
     }
 }
 
@@ -226,7 +228,10 @@ static double step_for(const struct course *c, double way) {
     if (c->table)
         return c->fastest > 0 ? (c->table->hi - c->table->lo) / (c->table->count - 1) / c->fastest
                               : INFINITY;
-    double sweeps = c->looks && c->high > c->low ? c->way / c->looks * way / (c->high - c->low) : 0;
+    double fastest = 0;
+    for (uint32_t i = 0; i < PARTS; i++)
+        fastest = c->looks[i] ? fmax(fastest, c->way[i] / c->looks[i]) : fastest;
+    double sweeps = c->high > c->low ? fastest * way / (c->high - c->low) : 0;
     return way / fmax(STEPS_LEAST, SWEEP * sweeps);
 }
 
