@@ -294,14 +294,15 @@ tests-alone:
 # or wait for compilers.
 SLOW_TESTS := cache_turn_,choice_run,cli_job_of,cli_timing,cluster_,codegen_parts,device_,examples_run,$\
 	grid_choice,grid_cli_no_time,grid_cli_numpy,lint_,locale,log_labels_are,log_metadata_in,$\
-	plot_hostile,plot_report_in,python_,resume_after_,resume_bytes_,shard_merge_statistics_at,$\
-	team_after_a_fork,test_accuracy,test_algebraic,test_auto,test_backend,test_cache_cli,test_counters,$\
-	test_cpu_backend,test_dense,test_derived,test_embed,test_failure,test_far_time,test_from,$\
-	test_grid_vectors,test_hostile,test_kernel,test_key,test_known,test_lanes,test_large,test_lend,$\
-	test_log_cli,test_log_time,test_machine_code,test_measure,test_mpi,test_nan,test_newton,test_norm,$\
-	test_quantile,test_random,test_reduce_run,test_reference,test_result_names,test_singular,$\
-	test_solver,test_soon,test_special,test_stiff,test_summary_files,test_warm,test_worked,test_xpp,$\
-	variant_bits,zig_
+	plot_formats,plot_golden,plot_hostile,plot_pdf,plot_report_in,python_,resume_after_,resume_bytes_,$\
+	shard_merge_gives,shard_merge_statistics_at,team_after_a_fork,test_accuracy,test_algebraic,$\
+	test_auto,test_backend,test_cache_cli,test_counters,test_cpu_backend,test_dense,test_derived,$\
+	test_dose,test_embed,test_event,test_failure,test_far_time,test_from,test_grid_vectors,test_hostile,$\
+	test_jump,test_kernel,test_key,test_known,test_lanes,test_large,test_lend,test_log_cli,$\
+	test_log_time,test_machine_code,test_measure,test_mpi,test_nan,test_newton,test_norm,test_quantile,$\
+	test_random,test_reduce_run,test_reference,test_result_names,test_singular,test_solver,test_soon,$\
+	test_special,test_stiff,test_summary,test_switch,test_warm,test_worked,test_xpp,variant_bits,$\
+	zig_
 SANITIZERS := address,undefined
 sanitized:
 	@mkdir -p $(BUILD)

@@ -296,7 +296,9 @@ TEST(table_of_time_is_not_passed_over) {
         snprintf(text, sizeof text,
                  "par a=1;table g %% 201 0 100 (t==20)+(t==45)+(t==75);x'=%s;@ t1=100",
                  cases[i].rhs);
-        for (int way = 0; way < 3; way++) {
+        for (size_t way = 0; way < 3; way++) {
+            if (!check_does(i, way, 3))
+                continue;
             static const char *const ways[] = {"method=tsit5", "method=rodas5p rtol=1e-8",
                                                "method=tsit5 rtol=1e-5"};
             struct solved s =

@@ -753,7 +753,11 @@ TEST(event_that_stays_at_its_boundary) {
 // With boundaries at which rounding goes this way and that.
 static void fires_for_all(const char *text, double times) {
     static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.07", "method=rodas5p"};
+    static size_t calls;
+    calls++;
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        if (!check_does(calls, i, sizeof how / sizeof *how))
+            continue;
         struct solved s = solve(text, "p=lin:0.31:0.93:97", "%s", how[i]);
         for (uint64_t row = 0; row < s.rows; row++)
             CHECK_MSG(s.status[row] == SHOAL_STATUS_ok && solved_last(&s, 0, row) == times,

@@ -75,7 +75,9 @@ TEST(event_moment_moved_by_others) {
                               "event b when x>1 : x=0; @ t1=60.5";
     all_have(two, "r=3", "method=rk4 dt=2", 1, 181);
     all_have(two, NULL, "method=tsit5 dt0=1", 1, 60);
-    for (int i = 0; i < WAYS - 1; i++) {
+    for (size_t i = 0; i < WAYS - 1; i++) {
+        if (!check_does(0, i, 2))
+            continue;
         all_have("par d=0.01; init x=0, y=0, n=0; x'=1; y'=0; n'=0;"
                  "event a when x>1 : y=1, n=n+1; event b when y>0.5 : y=0, x=x-d; @ t1=1.995",
                  NULL, ways[i], 2, 100);
