@@ -351,7 +351,7 @@ static void use_shared(char path[64]) {
     setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 1);
 }
 
-enum { MOST_JOBS = 16, MOST_WORDS = 64 };
+enum { MOST_JOBS = 16, MOST_WORDS = 128 };
 
 // What is asked for, and the next test.
 struct queue {
@@ -410,9 +410,13 @@ static struct queue read_arguments(int argc, char **argv) {
         } else if (!strcmp(argv[i], "--again") && i + 2 < argc) {
             q.again = argv[++i];
             char *rest = NULL;
-            for (char *w = strtok_r(argv[++i], ",", &rest); w && q.not_agains < MOST_WORDS;
-                 w = strtok_r(NULL, ",", &rest))
+            for (char *w = strtok_r(argv[++i], ",", &rest); w; w = strtok_r(NULL, ",", &rest)) {
+                if (q.not_agains == MOST_WORDS) {
+                    fprintf(stderr, "more than %d words behind --again\n", MOST_WORDS);
+                    exit(2);
+                }
                 q.not_again[q.not_agains++] = w;
+            }
         } else {
             fprintf(stderr, "unknown option %s\n", argv[i]);
             exit(2);
