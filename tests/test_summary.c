@@ -423,7 +423,8 @@ TEST(summary_sums_of_many_steps) {
     struct summed s = summed_run("x'=0; y'=cos(t)/64; init x=1, y=1", NULL,
                                  "method=rk4 dt=1e-3 t1=1000 precision=f32 device=cpu "
                                  "summary=m=mean(x),i=integral(x),r=rms(x),d=std(y),n=mean(x*x),"
-                                 "k=std(sin(t)),above=time_above(x,0.5),h=histogram(x,0,2,2)");
+                                 "k=std(sin(t)),above=time_above(x,0.5),h=histogram(x,0,2,2),"
+                                 "q=quantile(sin(t),0.5)");
     double T = 1000, mean = (1 - cos(T)) / T, wave = sqrt(0.5 - sin(2 * T) / 4 / T - mean * mean);
     CHECK_NEAR(summed_value(&s, "m", 0, 0), 1, 1e-6);
     CHECK_NEAR(summed_value(&s, "i", 0, 0), T, 1e-3);
@@ -431,6 +432,7 @@ TEST(summary_sums_of_many_steps) {
     CHECK_NEAR(summed_value(&s, "n", 0, 0), 1, 1e-6);
     CHECK_NEAR(summed_value(&s, "d", 0, 0), wave / 64, 1e-5);
     CHECK_NEAR(summed_value(&s, "k", 0, 0), wave, 1e-5);
+    CHECK_NEAR(summed_value(&s, "q", 0, 0), 0, 5e-3);
     CHECK_NEAR(summed_value(&s, "above", 0, 0), T, 1e-3);
     CHECK_NEAR(summed_value(&s, "h", 0, 2), T, 1e-3);
     summed_free(&s);

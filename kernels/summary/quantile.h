@@ -2,11 +2,19 @@
 // The value that is not exceeded for a part q of the time: from a histogram of 256 bins. It is
 // moved when a value lies outside, and made twice as wide when that does not help: so at least half
 // of it is in use. Kept are where it begins, the width of a bin (0: all values were the same), the
-// time in all, and the bins.
-enum { QUANTILE_BINS = 256, QUANTILE_PIECES = DEGREE > 4 ? 16 : 8 };
+// time in which they were, the bins, and what the last sum was rounded by: it goes into the next
+// one, so that no time is lost where each is much less than what a bin has.
+enum { QUANTILE_BINS = 256, QUANTILE_LOST = 3 + QUANTILE_BINS };
+enum { QUANTILE_PIECES = DEGREE > 4 ? 16 : 8 };
 
 INLINE void quantile_begin(SUMMARY_BEGIN) {
-    ROLL for (int i = 0; i < QUANTILE_BINS + 3; i++) m[i] = select(on, R(0), m[i]);
+    ROLL for (int i = 0; i <= QUANTILE_LOST; i++) m[i] = select(on, R(0), m[i]);
+}
+
+INLINE void quantile_add(real *m, int to, int i, elem time) {
+    elem more = time + LANE(m[QUANTILE_LOST], i), before = LANE(m[to], i), after = before + more;
+    LANE(m[to], i) = after;
+    LANE(m[QUANTILE_LOST], i) = more - (after - before);
 }
 
 INLINE void quantile_widen(real *m, int i) {
@@ -75,9 +83,12 @@ INLINE void quantile_spread(real *m, int i, elem v0, elem v1, elem time) {
         return;
     quantile_reach(m, i, least, most);
     elem low = LANE(m[0], i), width = LANE(m[1], i);
-    LANE(m[2], i) += time;
-    if (!(width > 0))
+    if (!(width > 0)) {
+        quantile_add(m, 2, i, time);
         return;
+    }
+    if (LANE(m[2], i) == 0)
+        LANE(m[2], i) = time; // there was some
     elem from = (least - low) / width, to = (most - low) / width;
     int first = (int)from, last = (int)to;
     last = last < 0 ? 0 : last < QUANTILE_BINS ? last : QUANTILE_BINS - 1;
@@ -85,7 +96,7 @@ INLINE void quantile_spread(real *m, int i, elem v0, elem v1, elem time) {
     elem rate = first == last ? time : time / (to - from);
     ROLL for (int k = first; k <= last; k++) {
         elem begin = k == first ? from : (elem)k, end = k == last ? to : (elem)(k + 1);
-        LANE(m[3 + k], i) += first == last ? rate : rate * (end - begin);
+        quantile_add(m, 3 + k, i, first == last ? rate : rate * (end - begin));
     }
 }
 
@@ -103,7 +114,9 @@ INLINE void quantile_segment(SUMMARY_SEGMENT) {
 }
 
 INLINE real quantile_value(SUMMARY_VALUE) {
-    real q = t_real(summary_number(a, g, c.number)), want = q * m[2], sum = R(0);
+    real q = t_real(summary_number(a, g, c.number)), all = R(0), sum = R(0);
+    ROLL for (int k = 0; k < QUANTILE_BINS; k++) all = all + m[3 + k];
+    real want = q * all;
     mask known = m_and(r_gt(m[2], R(0)), m_and(r_ge(q, R(0)), r_le(q, R(1))));
     real v = m[0];
     mask todo = r_gt(m[1], R(0));

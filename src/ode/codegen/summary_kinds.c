@@ -37,7 +37,7 @@ const struct summary_kind summary_kinds[] = {
      .room = 4},
     {MADE(frequency, "I0/", {"period", 0})},
     {MADE(frequency, "I0/", {"period", 0}), LEVEL},
-    {SEGMENTS(quantile, 259), NUMBERS(1, " and a part of the time"), .part_of_time = true},
+    {SEGMENTS(quantile, 260), NUMBERS(1, " and a part of the time"), .part_of_time = true},
     {SEGMENTS(peaks, 7), NUMBERS(1, " and how many"), .arrays = 2, .timed = true, .ridged = true},
     {SEGMENTS(troughs, 7), NUMBERS(1, " and how many"), .arrays = 2, .timed = true, .ridged = true},
     {SEGMENTS(histogram, 1), NUMBERS(3, ", lo, hi and how many bins"), .arrays = 1},
