@@ -828,7 +828,7 @@ TEST(choice_run_warmed) {
     REQUIRE(shoal_batch_sweep(batch, "k=lin:1:2:256", s.log) == SHOAL_OK);
     REQUIRE(shoal_solver_warm(s.solver, batch, s.log) == SHOAL_OK);
     REQUIRE(run(&s, N, x, NULL) == SHOAL_OK);
-    CHECK_HAS(shoal_solver_reason(s.solver), "cpu: 256 runs ~ ");
+    CHECK_HAS(shoal_solver_reason(s.solver), "cpu: 256 runs"); // or too few, where a run was slow
     shoal_batch_free(batch);
     scene_free(&s);
 }
