@@ -9,6 +9,7 @@
 #include "dispatch/search.h"
 #include "dispatch/tune.h"
 #include "random_model.h"
+#include "result/digest.h"
 
 OWN_CACHE
 
@@ -371,4 +372,46 @@ TEST(variant_registers_of_cuda) {
         system_free(s);
     }
     made_free(&m);
+}
+
+// ---- What rows gave -----------------------------------------------------------------------------
+
+// The digest of `rows` rows in chunks of `most`, of a status and of two samples of a state.
+static uint64_t digest_of(const unsigned char *status, const double *x, uint32_t rows,
+                          uint32_t most) {
+    struct result_array array[] = {
+        {.role = ROLE_STATUS, .type = TYPE_U8, .axes = AXES_PER_RUN},
+        {.type = TYPE_F64, .axes = AXES_WIDE, .axis = {2}},
+    };
+    struct result_list list = {.array = array, .count = 2};
+    struct digest_sink sink;
+    digest_sink_init(&sink, true);
+    CHECK(sink.base.begin(&sink.base, &list, NULL) == SHOAL_OK);
+    for (uint32_t at = 0; at < rows; at += most) {
+        struct result_view view[] = {{.data = status + at}, {x + 2 * at, 2, 1}};
+        struct result_chunk c = {at, rows - at < most ? rows - at : most, NULL, view, NULL};
+        CHECK(sink.base.chunk(&sink.base, &c, NULL) == SHOAL_OK);
+    }
+    return sink.digest;
+}
+
+// Chunks are as long as devices were fast: what they are cut into must not look like other bits.
+TEST(variant_digest_knows_no_chunks) {
+    unsigned char status[] = {0, 1, 0, 3, 0};
+    double x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, NAN};
+    uint64_t whole = digest_of(status, x, 5, 5);
+    for (uint32_t most = 1; most < 5; most++)
+        CHECK(digest_of(status, x, 5, most) == whole);
+    x[9] = -x[9];
+    CHECK(digest_of(status, x, 5, 5) == whole); // all NaN are one
+    for (int i = 0; i < 9; i++) {
+        double was = x[i];
+        x[i] = nextafter(was, 100);
+        CHECK(digest_of(status, x, 5, 2) != whole);
+        x[i] = x[i + 1], x[i + 1] = was; // in each other's place
+        CHECK(digest_of(status, x, 5, 2) != whole);
+        x[i + 1] = x[i], x[i] = was;
+    }
+    status[1] = 2;
+    CHECK(digest_of(status, x, 5, 5) != whole);
 }

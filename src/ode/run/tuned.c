@@ -7,6 +7,7 @@
 #include "dispatch/tune.h"
 #include "log/log.h"
 #include "ode/run/pilot.h"
+#include "result/digest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,82 +19,6 @@ LOG_LABEL(search_variants, BUILD, 95, "which variant of a kernel is the fastest"
 // What takes so long can be told apart well: as many rows, or as often as that.
 static const double wanted_s = 20e-3, assumed_compile_s = 1;
 enum { ROWS_MOST = 1 << 22, TIMES_MOST = 1000, RUNS = 8, MANY = 16 }; // vectors for each thread
-
-// ---- Rows ---------------------------------------------------------------------------------------
-
-// What rows gave comes to a number: each step maps different numbers to different ones, so that one
-// bit is enough to change it. All NaN are one.
-struct bits_sink {
-    struct sink base;
-    const struct result_list *list;
-    bool looks; // else rows are only timed
-    uint64_t digest;
-};
-
-static uint64_t mix(uint64_t h, uint64_t x) {
-    h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ h >> 29;
-}
-
-static uint64_t bits_of(enum result_type type, const void *data, size_t at) {
-    union {
-        double f64;
-        uint64_t u64;
-    } x = {.u64 = 0};
-    switch (type) {
-    case TYPE_U8:
-        return ((const unsigned char *)data)[at];
-    case TYPE_U32:
-        return ((const uint32_t *)data)[at];
-    case TYPE_U64:
-        return ((const uint64_t *)data)[at];
-    case TYPE_F32:
-        x.f64 = (double)((const float *)data)[at];
-        break;
-    case TYPE_F64:
-    case TYPE_TIME:
-        x.f64 = ((const double *)data)[at];
-        break;
-    case TYPE_TEXT:
-    case RESULT_TYPES:
-        break;
-    }
-    return isnan(x.f64) ? 1 : x.u64;
-}
-
-static shoal_code bits_begin(struct sink *sink, struct result_list *list, struct report *r) {
-    struct bits_sink *s = (struct bits_sink *)sink;
-    (void)r;
-    s->list = list;
-    for (uint32_t i = 0; i < list->count && !s->looks; i++)
-        list->array[i].wanted = list->array[i].role == ROLE_STATUS;
-    return SHOAL_OK;
-}
-
-static shoal_code bits_chunk(struct sink *sink, const struct result_chunk *c, struct report *r) {
-    struct bits_sink *s = (struct bits_sink *)sink;
-    (void)r;
-    for (uint32_t i = 0; s->looks && i < s->list->count; i++) {
-        const struct result_array *a = &s->list->array[i];
-        const struct result_view *v = &c->view[i];
-        bool has_rows =
-            a->axes == AXES_PER_RUN || a->axes == AXES_PER_SAMPLE || a->axes == AXES_WIDE;
-        uint64_t width = has_rows ? result_width(s->list, a) : 0;
-        size_t stride = a->axes == AXES_PER_RUN ? 1 : v->row_stride;
-        for (uint32_t row = 0; v->data && row < c->rows; row++)
-            for (uint64_t k = 0; k < width; k++)
-                s->digest =
-                    mix(s->digest, bits_of(a->type, v->data, row * stride + k * v->sample_stride));
-    }
-    return SHOAL_OK;
-}
-
-static shoal_code bits_end(struct sink *s, bool complete, struct report *r) {
-    (void)s, (void)complete, (void)r;
-    return SHOAL_OK;
-}
-
-static void bits_free(struct sink *s) { (void)s; }
 
 // ---- One kernel ---------------------------------------------------------------------------------
 
@@ -122,15 +47,14 @@ static double processor_seconds(void) {
 
 static shoal_code run_rows(struct tuning *t, uint32_t i, bool looks, uint64_t *digest,
                            double *seconds) {
-    struct bits_sink sink = {
-        .base = {.begin = bits_begin, .chunk = bits_chunk, .end = bits_end, .free = bits_free},
-        .looks = looks};
+    struct digest_sink sink;
     struct loaded *at = &t->runner->kernel[t->role], before = *at;
     struct dispatch_control control = *t->control;
     struct arena arena = {0};
     struct result_list list;
     shoal_tally tally = {0};
     control.progress = NULL;
+    digest_sink_init(&sink, looks);
     shoal_code code = run_list(t->plan, t->rows, "{}", &arena, &list, log_report(t->log));
     *at = t->kernel[i];
     double before_s = processor_seconds();
