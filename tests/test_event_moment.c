@@ -4,6 +4,8 @@
 #include "check.h"
 #include "solve.h"
 
+#include <math.h>
+
 static const char *const ways[] = {"method=tsit5", "method=rk4 dt=0.07", "method=rodas5p",
                                    "method=tsit5 precision=f32"};
 enum { WAYS = sizeof ways / sizeof *ways };
@@ -138,4 +140,44 @@ TEST(event_moment_times_that_are_one) {
             "init y=0; y'=0; event b every 0.1 : y=y+1; event c at 0 : y=y*10; @ t0=-0.3, t1=1",
             NULL, how[i], 0, 49);
     }
+}
+
+// A period of so few bits of the time that two of its rounds would be one ends as `events`: no
+// round is left out. A bit is u, and the run has 640 of them.
+TEST(event_moment_periods_of_few_bits) {
+    static const char text[] = "par m=1, u=1; init n=0; n'=0; event e every m*u : n=n+1";
+    static const char *const how[] = {"method=tsit5", "method=tsit5 precision=f32"};
+    for (int i = 0; i < 2; i++) {
+        double u = ldexp(1, i ? -36 : -42);
+        char *sweep = NULL;
+        REQUIRE(asprintf(&sweep, "m=lin:1:64:64 u=%.17g", u) > 0);
+        check_keep(sweep);
+        struct solved s = solve(text, sweep, "%s t0=1000 t1=%.17g", how[i], 1000 + 640 * u);
+        for (uint64_t row = 0; row < 64; row++) { // what is within eight bits of t1 may be there
+            double m = (double)row + 1, n = solved_last(&s, 0, row);
+            bool right =
+                s.status[row] == SHOAL_STATUS_ok && n >= ceil(632 / m) && n <= ceil(640 / m);
+            CHECK_MSG(right || (m < 18 && s.status[row] == SHOAL_STATUS_events), "%g bits: %g, %s",
+                      m, n, shoal_status_word(s.status[row]));
+        }
+        solved_free(&s);
+    }
+}
+
+// f32 counts further than its numbers are whole, and knows the last round of many.
+TEST(event_moment_rounds_of_f32) {
+    static const char text[] =
+        "par p=1, u=1; init n=0, k=0; n'=0; k'=0; event e every p from 0 until u : n=n+1;"
+        "event f every 0.001 from 0 until 20000.0509 : k=k+1";
+    struct solved s = solve(text, "p=0.001 u=19999,20000.05,30000",
+                            "method=tsit5 precision=f32 t0=20000.0005 t1=20000.1005");
+    CHECK(solved_last(&s, 0, 0) == 0 && solved_last(&s, 0, 2) == 100);
+    for (uint64_t row = 0; row < 3; row++)
+        CHECK_MSG(solved_last(&s, 1, row) == 50, "%g", solved_last(&s, 1, row));
+    solved_free(&s);
+    s = solve(text, "p=0.7 u=0.7,2.1,4.9,4.8", "method=tsit5 precision=f32 t1=10");
+    CHECK(solved_last(&s, 0, 0) == 2 && solved_last(&s, 0, 1) == 4);
+    CHECK(solved_last(&s, 0, 2) == 8 && solved_last(&s, 0, 3) == 7);
+    solved_free(&s);
+    all_end_as_events(text, "p=1e-6 u=1e9", "method=tsit5 precision=f32 t0=1000 t1=1000.1");
 }

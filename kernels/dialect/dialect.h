@@ -296,7 +296,10 @@ INLINE treal t_signed(treal t, real sign) { return t * sign; }
 #define T_SET(t, i, a, b) ((void)(b), LANE(t, i) = (a))
 #define T_COPY(to, i, from, j) (LANE(to, i) = LANE(from, j))
 #endif
-// By how much times of a run from t0 differ that are meant to be one: 3 * 0.1 and 0.3.
+// By how much times of a run from t0 differ that are meant to be one: 3 * 0.1 and 0.3. A sum or
+// product is off by half an epsilon, and so are the numbers in it: with the one that it is to be,
+// from + k * period has four such halves, and four more are left for what parameters make of those.
+// What is nearer counts as one, so it is no more than that.
 INLINE real t_width(treal t, treal t0) {
-    return (r_abs(t_real(t)) + r_abs(t_real(t0))) * R(16 * TIME_EPSILON);
+    return (r_abs(t_real(t)) + r_abs(t_real(t0))) * R(4 * TIME_EPSILON);
 }

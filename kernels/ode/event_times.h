@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Events at times known in advance: when the next one is, and which happen now.
 //
-// The generator writes event_times, and the lists EVENTS_AT and EVENTS_EVERY. What is timed has
-// happened up to g->event.over, so that each happens once; times that are nearer to each other than
-// t_width are one.
+// The generator writes event_times, time_low, time_made and the lists EVENTS_AT and EVENTS_EVERY.
+// What is timed has happened up to g->event.over, so that each happens once; times that are nearer
+// to each other than t_width are one.
 
 #if COLD_PART
 // The shortest step from t on.
@@ -22,42 +22,62 @@ INLINE treal event_moment(const real *time, int i) {
 #endif
 }
 
-// When something that comes every so often comes: the first time, how often, and the last one's
-// number.
+// When something that comes every so often comes: the first time, how often, and until when, with
+// what rounding makes of that.
 struct event_round {
-    treal from, period;
-    real last;
+    treal from, period, until;
+    real slack;
 };
 
+#define ROUNDS_MOST R(F32 ? 5e8 : 5e14) // as far as whole numbers count, and as much again
+
+// Times that are made of parameters are no better than those are.
 INLINE struct event_round event_round_of(const struct group *g, const real *time, int period,
                                          int from, int until) {
     struct event_round r;
     r.from = from < 0 ? g->t0 : event_moment(time, from < 0 ? 0 : from);
     r.period = event_moment(time, period);
-    r.last = R(F32 ? 1e9 : 1e15); // as far as numbers count
-    if (until >= 0) {             // both ends count, whatever rounding makes of their distance
-        treal end = event_moment(time, until < 0 ? 0 : until);
-        real rounds = t_diff(end, r.from) / t_real(r.period);
-        r.last = r_floor(r_fma(r_abs(rounds), R(8 * EPSILON), rounds) + R(8 * EPSILON));
-    }
+    r.until =
+        until < 0 ? t_pair((elem)INFINITY_VALUE, 0) : event_moment(time, until < 0 ? 0 : until);
+    r.slack = t_width(r.until, r.from);
+#if F32
+    elem made = time_made[period] + (from < 0 ? 0 : time_made[from < 0 ? 0 : from]) +
+                (until < 0 ? 0 : time_made[until < 0 ? 0 : until]);
+    r.slack = made > 0 ? r.slack * R(EPSILON / TIME_EPSILON) : r.slack;
+#endif
+    r.slack = r_min(r.slack, R(0.5) * t_real(r.period));
     return r;
 }
 
-INLINE treal event_round_time(const struct event_round *r, real k) {
-    ireal n;
-    real whole = r_max(r_min(k, R(F32 ? 1e9 : 1e15)), R(0));
-    for (int i = 0; i < W; i++)
-        LANE(n, i) = (ielem)LANE(whole, i);
-    return t_index(r->from, n, r->period);
+// Goes on by so many rounds, to none below 0.
+INLINE ireal event_round_count(ireal k, real more) {
+    real whole = r_max(r_min(r_floor(more), ROUNDS_MOST), -ROUNDS_MOST);
+    for (int i = 0; i < W; i++) {
+        ielem n = LANE(k, i) + (ielem)LANE(whole, i);
+        LANE(k, i) = n < 0 ? 0 : n;
+    }
+    return k;
 }
 
-// The first one after t; not a number where there is none.
+// The first one after t; not a number where there is none. A quotient of many rounds is good to its
+// last bits, so what it leaves is divided again; and t may be one of them.
 INLINE treal event_round_next(const struct event_round *r, treal t) {
-    real k = r_max(r_floor(t_diff(t, r->from) / t_real(r->period)), R(0));
-    for (int i = 0; i < 2; i++) // rounding may be off by one, and t may be one of them
-        k = select(r_gt(t_diff(event_round_time(r, k), t), R(0)), k, k + R(1));
-    treal none = t_pair((elem)NAN_VALUE, 0);
-    return t_select(r_le(k, r->last), event_round_time(r, k), none);
+    treal at = r->from, none = t_pair((elem)NAN_VALUE, 0);
+    ireal k = {0};
+    for (int i = 0; i < 2; i++) {
+        k = event_round_count(k, t_diff(t, at) / t_real(r->period));
+        at = t_index(r->from, k, r->period);
+    }
+    for (int i = 0; i < 2; i++) {
+        k = event_round_count(k, select(r_gt(t_diff(at, t), R(0)), R(0), R(1)));
+        at = t_index(r->from, k, r->period);
+    }
+    return t_select(r_le(t_diff(at, r->until), r->slack), at, none);
+}
+
+// The period must be above this for rounds until t to be counted.
+INLINE real event_round_least(const struct event_round *r, treal t) {
+    return r_min(t_diff(t, r->from), t_diff(r->until, r->from)) / ROUNDS_MOST;
 }
 
 INLINE treal event_sooner(treal t, treal at, treal other) {
@@ -65,12 +85,19 @@ INLINE treal event_sooner(treal t, treal at, treal other) {
     return t_select(m_and(ahead, m_not(r_le(t_diff(at, other), R(0)))), other, at);
 }
 
-// Lanes in which something comes so often that time does not go on.
-INLINE mask event_crowded(const struct shoal_args *a, treal t, const real *time) {
+// Lanes in which something comes so often that two of its times are one, that time does not go on
+// from one to the next, or that they cannot be counted.
+INLINE mask event_crowded(const struct shoal_args *a, const struct group *g, treal t,
+                          const real *time) {
     mask crowded = m_of_lanes(0);
-    (void)time;
+    real least = r_max(event_shortest(a, t), R(2) * t_width(t, g->t0));
+    (void)time, (void)least;
 #define X(e, period, from, until)                                                                  \
-    crowded = m_or(crowded, m_not(r_gt(time[period], event_shortest(a, t))));
+    {                                                                                              \
+        struct event_round r = event_round_of(g, time, period, from, until);                       \
+        real countable = r_max(least, event_round_least(&r, t));                                   \
+        crowded = m_or(crowded, m_not(r_gt(time[period], countable)));                             \
+    }
     EVENTS_EVERY(X)
 #undef X
     return crowded;
@@ -91,7 +118,7 @@ INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) 
     }
     EVENTS_EVERY(X)
 #undef X
-    mask crowded = event_crowded(a, g->x.t, time);
+    mask crowded = event_crowded(a, g, g->x.t, time);
     return t_select(crowded, t_step(g->x.t, event_shortest(a, g->x.t)), at);
 }
 
@@ -118,7 +145,7 @@ INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u3
     EVENTS_EVERY(X)
 #undef X
     g->event.over = t_select(m_of_lanes(lanes), end, g->event.over);
-    u32 crowded = lanes & m_lanes(event_crowded(a, t, time));
+    u32 crowded = lanes & m_lanes(event_crowded(a, g, t, time));
     g->ended |= crowded;
     g->endless |= crowded;
 }

@@ -214,27 +214,36 @@ static void put_tables(struct buf *out, const struct system *s, struct arena *ar
     put_table(out, "rederive", rederive, s->rederives);
 }
 
-// What f32 leaves of the times that are numbers, which are where the run's own times are.
-static void put_low(struct buf *out, const struct system *s) {
-    buf_printf(out, "#if F32\nCONSTANT elem time_low[%u] = {", time_count(s) + 1);
+// What f32 leaves of a time that is a number, which is where the run's own times are.
+static double low_of_time(const struct node *n) {
+    double low = n->op == OP_NUMBER ? n->value - (double)(float)n->value : 0;
+    return isfinite(low) ? low : 0;
+}
+
+static double is_time_made(const struct node *n) { return n->op != OP_NUMBER; }
+
+static void put_times(struct buf *out, const struct system *s, const char *name,
+                      double (*of)(const struct node *)) {
+    buf_printf(out, "CONSTANT elem %s[%u] = {", name, time_count(s) + 1);
     for (uint32_t e = 0; e < s->events; e++)
         for (uint32_t i = 0; i < s->event[e].times; i++) {
             node_id id = s->event[e].time[i];
             if (id == NODE_NONE)
                 continue;
-            struct node n = s->dag.nodes.items[id];
-            double low = n.op == OP_NUMBER ? n.value - (double)(float)n.value : 0;
-            codegen_number(out, isfinite(low) ? low : 0);
+            codegen_number(out, of(&s->dag.nodes.items[id]));
             buf_puts(out, ", ");
         }
-    buf_puts(out, "0};\n#endif\n");
+    buf_puts(out, "0};\n");
 }
 
 // EVENTS_AT calls its argument with event, first time and how many; EVENTS_EVERY with event, and
 // the places of period, from and until, -1 where there is none.
 static void put_timed(struct buf *out, const struct system *s) {
     uint32_t n = 0;
-    put_low(out, s);
+    buf_puts(out, "#if F32\n");
+    put_times(out, s, "time_low", low_of_time);
+    put_times(out, s, "time_made", is_time_made);
+    buf_puts(out, "#endif\n");
     buf_puts(out, "#define EVENTS_AT(X)");
     for (uint32_t e = 0; e < s->events; e++)
         if (s->event[e].kind == EVENT_AT) {
