@@ -370,6 +370,34 @@ TEST(summary_variance) {
     summed_free(&s);
 }
 
+// Squares of what is large or small are beyond numbers, the root of their mean is not: of a wave,
+// and of what grows or falls by many sizes on the way.
+TEST(summary_of_any_size) {
+    static const char text[] = "par A=1, r=1; init u=0, v=A, x=A; u'=v; v'=-u; x'=r*x";
+    static const char *const sweep[] = {"A=1,1e160,1e-170,-1e290 r=-50,-2,0.5,3",
+                                        "A=1,1e25,1e-30,-1e33 r=-5,-1,0.5,1"};
+    double T = 2 * M_PI;
+    for (int i = 0; i < 2; i++) {
+        struct summed s =
+            summed_run(text, sweep[i],
+                       "method=tsit5 rtol=1e-6 atol=%s t1=%.17g device=cpu precision=%s "
+                       "summary=A=first(v),R=r+0*first(v),rms(u),std(u),rms(x),std(x)%s",
+                       i ? "1e-36" : "1e-300", T, i ? "f32" : "f64", i ? "" : ",d=std(u*heav(t))");
+        for (uint64_t row = 0; row < 16; row++) {
+            double A = fabs(summed_value(&s, "A", row, 0)), r = summed_value(&s, "R", row, 0);
+            double mean = expm1(r * T) / r / T, rms = sqrt(expm1(2 * r * T) / (2 * r) / T);
+            double near = 1e-4;
+            CHECK_NEAR(summed_value(&s, "rms(u)", row, 0) / A, sqrt(0.5), near);
+            CHECK_NEAR(summed_value(&s, "std(u)", row, 0) / A, sqrt(0.5), near);
+            CHECK(i || fabs(summed_value(&s, "d", row, 0) / A - sqrt(0.5)) < near);
+            CHECK_NEAR(summed_value(&s, "rms(x)", row, 0) / A / rms, 1, near);
+            CHECK_NEAR(summed_value(&s, "std(x)", row, 0) / A / sqrt(rms * rms - mean * mean), 1,
+                       near);
+        }
+        summed_free(&s);
+    }
+}
+
 TEST(summary_of_zero) {
     struct summed s =
         summed_run("x'=0; init x=0", NULL,

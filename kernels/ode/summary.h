@@ -123,6 +123,30 @@ INLINE void summary_add_product(real *m, real v, real weight, mask on) {
 #endif
 }
 
+// ---- Squares ------------------------------------------------------------------------------------
+
+// What is squared is made of the value and a power of two, the unit, that follows the largest value
+// so far: the squares of 1e160 and 1e-170 are beyond numbers. Bits are those of plain squares. Much
+// smaller values count for nothing beside the largest.
+#define UNIT_FIRST (F32 ? 0x1p120 : 0x1p1000) // for what is near 0
+#define UNIT_REACH (F32 ? 0x1p32 : 0x1p256)   // values in it are below that
+
+INLINE void summary_unit_begin(real *unit, mask on) { *unit = select(on, R(UNIT_FIRST), *unit); }
+
+// Lanes in which a value needs another unit.
+INLINE mask summary_outgrown(real unit, real v, mask on) {
+    return m_and(on, r_ge(r_abs(v) * unit, R(UNIT_REACH)));
+}
+
+// Takes the unit of v in the lanes `on`; returns what values in the one before are multiplied by.
+INLINE real summary_unit_of(real *unit, real v, mask on) {
+    real power = r_of_bits((r_bits(r_abs(v)) >> MANTISSA) << MANTISSA);
+    power = r_max(r_min(power, R(UNIT_FIRST)), R(1 / UNIT_FIRST));
+    real before = *unit;
+    *unit = select(on, R(1) / power, before);
+    return *unit / before;
+}
+
 // ---- Expressions in a step ----------------------------------------------------------------------
 
 INLINE real summary_time(const struct group *g, const struct trial *s, real theta) {
