@@ -219,3 +219,21 @@ TEST(dose_info) {
     CHECK(o.status == 1);
     CHECK_HAS(o.err, "the model has no state `liver`");
 }
+
+// A sample, `at` and the edge of a window that are meant to be at a dose come before it: 3*0.3 is
+// less than 0.9.
+TEST(dose_looks_that_are_there) {
+    const char *path = check_path("still.ode"), *file = doses(HEAD "0,0,1,1,0,0.3,20\n");
+    check_write(path, "init x=0\nx'=0\n@ t1=3\n");
+    struct check_output o = run(path, file, "--save at=0.9,1.8,2.7", NULL);
+    CHECK_STR(o.out, "run,t,x\n0,0.9,3\n0,1.8,6\n0,2.7,9\n");
+    o = run(path, file, "--summary a=at(x,0.9),b=at(x,1.8),c=at(x,0.91)", NULL);
+    CHECK_STR(o.out, "run,a,b,c,status\n0,3,6,4,ok\n");
+    o = run(path, file, "--window 0.9 --summary", "a=last(x)");
+    CHECK_STR(o.out, "run,window,t_begin,t_end,a\n0,0,0,0.9,3\n0,1,0.9,1.8,6\n"
+                     "0,2,1.8,2.7,9\n0,3,2.7,3,10\n");
+    check_write(path, "init x=0\nx'=0\nevent e every 0.3 : x=x+1\n@ t1=3\n");
+    o = run(path, NULL, "--window 0.9 --summary", "n=count(e)");
+    CHECK_STR(o.out, "run,window,t_begin,t_end,n\n0,0,0,0.9,3\n0,1,0.9,1.8,3\n"
+                     "0,2,1.8,2.7,3\n0,3,2.7,3,1\n");
+}

@@ -181,3 +181,20 @@ TEST(event_moment_rounds_of_f32) {
     solved_free(&s);
     all_end_as_events(text, "p=1e-6 u=1e9", "method=tsit5 precision=f32 t0=1000 t1=1000.1");
 }
+
+// A sample at the time of an event has what was before it, also where rounding puts the event a bit
+// ahead: 3*0.3 is less than 0.9, 3*0.1 more than 0.3.
+TEST(event_moment_samples_that_are_there) {
+    static const char text[] = "init x=0, y=0; x'=0; y'=0;"
+                               "event e every 0.3 : x=x+1; event f at 0.7+0.2, 1.2+0.6 : y=y+1";
+    for (int i = 0; i < WAYS; i++) {
+        struct solved s = solve(text, NULL, "%s t1=20 save=every=0.9", ways[i]);
+        for (uint64_t k = 0; k < s.samples; k++) {
+            double t = 0.9 * (double)k, x = solved_value(&s, 0, 0, k),
+                   y = solved_value(&s, 1, 0, k);
+            CHECK_MSG(x == (k ? 3 * (double)k : 1), "%s: %g at %g", ways[i], x, t);
+            CHECK_MSG(y == (k < 2 ? 0 : k < 3 ? 1 : 2), "%s: %g at %g", ways[i], y, t);
+        }
+        solved_free(&s);
+    }
+}

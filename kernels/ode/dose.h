@@ -22,7 +22,7 @@ INLINE void dose_copy(struct dose_state *to, int i, const struct dose_state *fro
 }
 
 // When the next one comes; not a number where there is none.
-INLINE treal dose_next_stop(const struct shoal_args *a, const struct group *g) {
+INLINE treal dose_next(const struct shoal_args *a, const struct group *g) {
     treal at = t_pair((elem)NAN_VALUE, 0);
     for (int i = 0; i < W; i++)
         if (g->dose.next[i] < g->dose.end[i]) {
@@ -32,6 +32,10 @@ INLINE treal dose_next_stop(const struct shoal_args *a, const struct group *g) {
     return at;
 }
 
+INLINE treal dose_next_stop(const struct shoal_args *a, const struct group *g) {
+    return meet_looks(a, g, dose_next(a, g));
+}
+
 INLINE void dose_give(struct group *g, SPACE real *y, int i, u32 target, elem value) {
     STATES(j, 0) if ((u32)j == target) LANE(y[j], i) += value;
     ITEMS(k, INFUSIONS) if ((u32)(N + k) == target) LANE(g->p[INFUSIONS_AT + k], i) = value;
@@ -39,7 +43,7 @@ INLINE void dose_give(struct group *g, SPACE real *y, int i, u32 target, elem va
 
 // The lanes that get a dose at t, where what is right behind it is meant to be.
 INLINE u32 dose_waits(const struct shoal_args *a, const struct group *g, treal t, u32 lanes) {
-    return lanes & m_lanes(r_le(t_diff(dose_next_stop(a, g), t), t_width(t, g->t0)));
+    return lanes & m_lanes(r_le(t_diff(dose_next(a, g), t), t_width(t, g->t0)));
 }
 
 // Gives the lanes what is due at t, and returns those that got something.

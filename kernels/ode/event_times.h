@@ -119,7 +119,7 @@ INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) 
     EVENTS_EVERY(X)
 #undef X
     mask crowded = event_crowded(a, g, g->x.t, time);
-    return t_select(crowded, t_step(g->x.t, event_shortest(a, g->x.t)), at);
+    return t_select(crowded, t_step(g->x.t, event_shortest(a, g->x.t)), meet_looks(a, g, at));
 }
 
 // Lanes in which something comes that has not happened yet, not after t.

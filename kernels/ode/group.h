@@ -145,6 +145,43 @@ struct group {
 INLINE u32 before_end(const struct group *g, treal t) {
     return m_lanes(r_gt(t_diff(g->t1, t) * g->dir, t_width(t, g->t0)));
 }
+
+#if COLD_PART
+// Sets lane i of `at` to the time of the list, in the direction of the run, that is meant by it and
+// lies behind it by no more than `width`.
+INLINE void meet_time(const GLOBAL elem *times, u32 count, elem dir, elem width, treal *at, int i) {
+    u32 first = 0, end = count;
+    while (first < end) {
+        u32 n = first + (end - first) / 2;
+        elem behind = ((times[2 * n] - T_LANE(*at, i)) + (times[2 * n + 1] - T_LANE_LO(*at, i)));
+        if (behind * dir >= 0)
+            end = n;
+        else
+            first = n + 1;
+    }
+    if (first == count)
+        return;
+    elem behind = (times[2 * first] - T_LANE(*at, i)) + (times[2 * first + 1] - T_LANE_LO(*at, i));
+    if (behind * dir <= width)
+        T_SET(*at, i, times[2 * first], times[2 * first + 1]);
+}
+
+// When something happens that is due `at`: where somebody looks at a time that rounding alone tells
+// apart from that, a sample or the edge of a window, it is then, and so behind the look.
+INLINE treal meet_looks(const struct shoal_args *a, const struct group *g, treal at) {
+    real width = t_width(at, g->t0);
+    for (int i = 0; i < W; i++) {
+        if (!(T_LANE(at, i) == T_LANE(at, i)))
+            continue;
+#if SAVE_GRID
+        meet_time(a->save_t, a->z.samples, LANE(g->dir, i), LANE(width, i), &at, i);
+#endif
+        if (a->edges)
+            meet_time(a->edges, a->z.windows + 1, LANE(g->dir, i), LANE(width, i), &at, i);
+    }
+    return at;
+}
+#endif
 #endif
 
 enum { LOOK_EVERY = N < 64 ? 1024 : 65536 / N + 1, BURST = THREADS ? 1024 : 64 };
