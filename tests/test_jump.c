@@ -113,6 +113,30 @@ TEST(jump_in_time_is_not_passed_over) {
         }
 }
 
+// A condition on a slow state goes as fast as what is of time in it.
+TEST(jump_of_a_state_and_time) {
+    static const struct {
+        const char *text;
+        double want; // of n at t = 10
+    } cases[] = {
+        {"init n=0,v=0.5\nn'=0\nv'=-0.01*v\nevent e when v+sin(1000*t)>1 : n=n+1\n", 1592},
+        {"par w=300\ninit n=0,x=0.2\nn'=0\nx'=0.01\nevent e when sin(w*t+x)>0.5 : n=n+1\n", 478},
+        {"init n=0,x=0\nn'=0\nx'=0.1\nevent e when x*sin(300*t)>0.2 : n=n+1\n", 382},
+        {"init n=0,x=0.2\nn'=if(x>cos(500*t))then(1)else(0)\nx'=0.001\n", 5.658690},
+    };
+    static const char *const ways[] = {"method=tsit5", "method=rodas5p",
+                                       "method=tsit5 precision=f32"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            if (!check_does(i, k, 3))
+                continue;
+            struct solved s = solve(cases[i].text, NULL, "t1=10 %s", ways[k]);
+            CHECK_MSG(fabs(solved_last(&s, 0, 0) - cases[i].want) < 1e-4, "%s, %s: %.9g, not %.9g",
+                      cases[i].text, ways[k], solved_last(&s, 0, 0), cases[i].want);
+            solved_free(&s);
+        }
+}
+
 TEST(jump_backwards) {
     struct solved s =
         solve("init x=2.25\nx'=if(x<1)then(2)else(0.5)\n", NULL, "t0=3 t1=0 rtol=1e-10");

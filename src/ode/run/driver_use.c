@@ -13,7 +13,8 @@
 
 #include <math.h>
 
-enum { OF_STATE = 1, OF_TIME = 2, CURVED = 4, OF_OTHER = 8 }; // OF_OTHER: parameters, signals, ...
+// What a node depends on; OF_OTHER: parameters and the like.
+enum { OF_STATE = 1, OF_TIME = 2, CURVED = 4, OF_OTHER = 8, OF_SIGNAL = 16 };
 enum { PARTS = 16 };        // of the run, in one of which a condition goes fastest
 enum { STEPS_LEAST = 400 }; // where a condition depends on time alone
 enum { LOOKS = 1024, LOOKS_LEAST = 64, WORK = 1 << 23 }; // at functions, and nodes in all
@@ -49,7 +50,7 @@ static struct fact fact_of(const struct node *n, const struct fact *all) {
     struct fact f = {.of = both};
     switch (n->op) {
     case OP_LOOKUP:
-        f.of = OF_OTHER | (both & OF_STATE);
+        f.of = OF_SIGNAL | (both & OF_STATE);
         break;
     case OP_NEG:
         f.a = -x->a, f.b = -x->b;
@@ -143,6 +144,7 @@ struct course {
     double way[PARTS];          // the sum of its slopes,
     uint32_t looks[PARTS];      // and of how many
     double fastest;             // inside of the table
+    double steps;               // at least, in a run
 };
 
 static double *values_at(const struct survey *v, const struct leaf_values *leaves, double *values) {
@@ -162,7 +164,12 @@ static void look(struct course *c, uint32_t part, double now, double soon, doubl
         c->fastest = fmax(c->fastest, slope);
 }
 
-// States are what they are at the start, and conditions hold on between two looks.
+static double no_signal(const void *user, uint32_t signal, double at) {
+    (void)user, (void)signal, (void)at;
+    return 0;
+}
+
+// States are what they are at the start, signals are 0, and conditions hold on between two looks.
 static void look_at_all(const struct survey *v, double t0, double t1, struct course *course,
                         uint32_t count) {
     const struct system *s = v->system;
@@ -180,6 +187,7 @@ static void look_at_all(const struct survey *v, double t0, double t1, struct cou
         double part = (k + fmod(k * GOLDEN, 1)) / looks, time = NEAR * fabs(t1 - t0);
         struct leaf_values at = {.t = t0 + part * (t1 - t0), .state = state, .par = par};
         at.derive = s->derive;
+        at.signal = no_signal;
         values_at(v, &at, now);
         for (uint32_t i = 0; i < s->switches; i++)
             turned[i] = now[s->time_switch[i].plain];
@@ -201,15 +209,42 @@ static bool is_switched(const struct system *s, node_id argument) {
     return false;
 }
 
+static bool is_curved_in_time(const struct fact *f) {
+    return f->of & CURVED && !(f->of & (OF_STATE | OF_SIGNAL));
+}
+
+// Conditions. One that depends on states or signals, too, goes as they do at the start, which may
+// be 0, and at least as fast as what is of time alone in it.
+static uint32_t find_conditions(const struct survey *v, struct course *out) {
+    const struct system *s = v->system;
+    uint32_t count = 0, nodes = s->dag.nodes.count;
+    bool *noted = arena_new(v->arena, bool, nodes + 1);
+    for (uint32_t i = 0; i < s->events; i++) {
+        node_id zero = s->event[i].zero;
+        if (s->event[i].kind == EVENT_WHEN && v->fact[zero].of & CURVED && !noted[zero]) {
+            double steps = v->fact[zero].of & OF_STATE ? 1 : STEPS_LEAST;
+            out[count++] = (struct course){.of = zero, .steps = steps};
+            noted[zero] = true;
+        }
+    }
+    for (node_id id = 0; id < nodes; id++) {
+        const struct node *n = &s->dag.nodes.items[id];
+        for (uint32_t i = 0; v->watches[id] && i < op_operands[n->op]; i++) {
+            node_id part = node_operand(n, i);
+            if (is_curved_in_time(&v->fact[id]) || !is_curved_in_time(&v->fact[part]) ||
+                noted[part])
+                continue;
+            out[count++] = (struct course){.of = part, .steps = 1};
+            noted[part] = true;
+        }
+    }
+    return count;
+}
+
 static uint32_t find_courses(const struct survey *v, const struct signal_use *use,
                              struct course *out) {
     const struct system *s = v->system;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < s->events; i++) {
-        node_id zero = s->event[i].zero;
-        if (s->event[i].kind == EVENT_WHEN && (v->fact[zero].of & (OF_STATE | CURVED)) == CURVED)
-            out[count++] = (struct course){.of = zero};
-    }
+    uint32_t count = find_conditions(v, out);
     for (node_id id = 0; id < s->dag.nodes.count; id++) {
         const struct node *n = &s->dag.nodes.items[id];
         if (!v->uses[id] || n->op != OP_LOOKUP || !(v->fact[n->a].of & OF_TIME))
@@ -232,7 +267,7 @@ static double step_for(const struct course *c, double way) {
     for (uint32_t i = 0; i < PARTS; i++)
         fastest = c->looks[i] ? fmax(fastest, c->way[i] / c->looks[i]) : fastest;
     double sweeps = c->high > c->low ? fastest * way / (c->high - c->low) : 0;
-    return way / fmax(STEPS_LEAST, SWEEP * sweeps);
+    return way / fmax(c->steps, SWEEP * sweeps);
 }
 
 double driver_step(const struct system *s, const struct model *m, const struct signal_use *use,
@@ -241,7 +276,7 @@ double driver_step(const struct system *s, const struct model *m, const struct s
     uint32_t most = s->events + 1;
     double step = INFINITY;
     for (node_id id = 0; id < s->dag.nodes.count; id++)
-        most += v.uses[id] && s->dag.nodes.items[id].op == OP_LOOKUP;
+        most += v.watches[id] || (v.uses[id] && s->dag.nodes.items[id].op == OP_LOOKUP) ? 2 : 0;
     struct course *course = arena_new(arena, struct course, most);
     uint32_t count = find_courses(&v, use, course);
     if (count)
