@@ -6,9 +6,9 @@
 // between them unseen where nothing else shortens steps, as in x'=heav(u-0.9), so steps end where
 // its drivers turn (driver_block.c), and are short where it depends on time in another way. The
 // same is true of a table whose argument depends on time: steps end at its samples if the argument
-// is a line of numbers, or of what is constant in a step (src/ode/symbolic/switch.c), and are no
-// longer than from sample to sample else. How fast such functions go is looked at with the model's
-// own parameters.
+// is a line of numbers, or of what is constant in a step (src/ode/symbolic/switch.c, which sees to
+// further lines of one table, too), and are no longer than from sample to sample else. How fast
+// such functions go is looked at with the model's own parameters.
 #include "ode/run/driver.h"
 
 #include <math.h>
@@ -111,14 +111,22 @@ static bool follows(const struct signal_use *u, const struct fact *line) {
     return u->along && u->at_0 == line->a && u->slope == line->b;
 }
 
-// The first line of a table is the one whose samples steps end at.
+// Whether switches end steps at the samples of a table with this argument.
+static bool is_switched(const struct system *s, node_id argument) {
+    for (uint32_t i = 0; i < s->switches; i++)
+        if (s->time_switch[i].argument == argument)
+            return true;
+    return false;
+}
+
+// The first line of a table is the one whose samples steps end at; switches see to others.
 static void note_use(const struct survey *v, node_id id, struct signal_use *use) {
     const struct node *n = &v->system->dag.nodes.items[id];
     uint32_t k = signal_of(v, n);
     const struct fact *f = &v->fact[n->a];
     use[k].watched |= v->watches[id] > 0;
     if (v->model->signals.items[k].table && !use[k].along && is_line(f) && f->b != 0 &&
-        isfinite(f->a / f->b) && isfinite(f->b))
+        isfinite(f->a / f->b) && isfinite(f->b) && !is_switched(v->system, n->a))
         use[k] = (struct signal_use){
             .watched = use[k].watched, .along = true, .at_0 = f->a, .slope = f->b};
 }
@@ -199,14 +207,6 @@ static void look_at_all(const struct survey *v, double t0, double t1, struct cou
         for (uint32_t i = 0; i < count; i++)
             look(&course[i], k * PARTS / looks, now[course[i].of], soon[course[i].of], time);
     }
-}
-
-// Whether switches end steps at the samples of a table with this argument.
-static bool is_switched(const struct system *s, node_id argument) {
-    for (uint32_t i = 0; i < s->switches; i++)
-        if (s->time_switch[i].argument == argument)
-            return true;
-    return false;
 }
 
 static bool is_curved_in_time(const struct fact *f) {

@@ -7,8 +7,8 @@
 // end at the moments. Comparisons, heav, sign, abs, min and max turn when a line is 0; floor, ceil
 // and mod when it is a whole number; a sine against a level is two of the latter. Since inner ones
 // are leaves by the time outer ones are looked at, a line may be made of other switches. A table
-// that is looked up along a line bends at its samples, so each interval of it is a switch, too. One
-// along a line of numbers is a signal as drivers are (src/ode/run/driver_use.c).
+// that is looked up along a line bends at its samples, so each interval of it is a switch, too. The
+// first line of numbers of a table is followed as drivers are (src/ode/run/driver_use.c).
 #include "ode/symbolic/dag.h"
 
 #include <math.h>
@@ -17,6 +17,10 @@
 enum { OF_STATE = 1, OF_TIME = 2, JUMPS = 4 }; // facts of a node; it jumps at some times
 enum { STAND_IN = UINT32_MAX };                // index of a leaf in the place of a node
 enum { SAMPLES_MOST = 4096 };                  // of a table at which steps end
+
+struct line { // a + b t
+    node_id a, b;
+};
 
 struct finder {
     struct system *system;
@@ -29,6 +33,7 @@ struct finder {
     struct node_walk walk; // what the node that was looked at last is made of, ascending
     vec(node_id) now;      // by node: what it was replaced by then
     node_id condition;     // under way
+    struct line *followed; // by signal: the line of numbers that is seen to elsewhere
     vec(struct time_switch) found;
 };
 
@@ -106,10 +111,6 @@ static node_id dag_switch(struct dag *d, uint32_t index, node_id plain) {
 }
 
 // ---- Lines --------------------------------------------------------------------------------------
-
-struct line {
-    node_id a, b;
-};
 
 static bool is_line(struct finder *f, node_id id, struct line *out) {
     if ((facts(f, id) & (OF_STATE | OF_TIME | JUMPS)) != OF_TIME)
@@ -279,12 +280,22 @@ static node_id modulo(struct finder *f, const struct node *n) {
                : dag_pair(f->dag, OP_SUB, n->a, dag_pair(f->dag, OP_MUL, n->b, turns));
 }
 
+// Whether a table along this line of numbers is followed as drivers are.
+static bool is_followed(struct finder *f, const struct node *n, struct line l) {
+    struct line *first = &f->followed[(uint32_t)f->dag->nodes.items[n->b].value];
+    if (!node_is_number(f->dag, l.a) || !node_is_number(f->dag, l.b))
+        return false;
+    if (first->b == NODE_NONE)
+        *first = l;
+    return first->a == l.a && first->b == l.b;
+}
+
 // The number of the interval while the argument is inside of the table, else 0. The look-up stays
 // as it is; the switch ends steps.
 static node_id tell_samples(struct finder *f, const struct node *n) {
     const struct signal *s = table_of(f, n);
     struct line l;
-    if (!s || !is_line(f, n->a, &l) || (node_is_number(f->dag, l.a) && node_is_number(f->dag, l.b)))
+    if (!s || !is_line(f, n->a, &l) || is_followed(f, n, l))
         return NODE_NONE;
     node_id lo = dag_number(f->dag, s->lo), hi = dag_number(f->dag, s->hi);
     node_id step = dag_number(f->dag, (s->hi - s->lo) / (s->count - 1));
@@ -386,6 +397,9 @@ void switches_find(struct system *s, const struct model *m, struct arena *scratc
     if (!jumps_in_time(&f))
         return;
     f.diff = diff_new(&s->dag, scratch);
+    f.followed = arena_new(scratch, struct line, m->signals.count + 1);
+    for (uint32_t i = 0; i < m->signals.count; i++)
+        f.followed[i].b = NODE_NONE;
     rewrite(&f);
     s->switches = f.found.count;
     s->time_switch = arena_new(&s->arena, struct time_switch, f.found.count + 1);
