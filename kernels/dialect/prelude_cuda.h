@@ -14,6 +14,7 @@
 #define ROLL _Pragma("unroll 1")
 #define UNROLL_SOME _Pragma("unroll 4")
 #define KERNEL extern "C" __global__
+#define HOLD(x) asm("" : "+r"(x))
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -42,6 +43,16 @@ INLINE elem r_of_bits(uelem a) { return __longlong_as_double((long long)a); }
 INLINE elem r_fma(elem a, elem b, elem c) { return __fma_rn(a, b, c); }
 INLINE elem r_sqrt(elem a) { return __dsqrt_rn(a); }
 #endif
+// One instruction: of a sum the compiler makes another number, and then a choice.
+#define I_COUNT 1
+INLINE ielem i_count(ielem n, mask m) {
+#if F32
+    asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p add.s32 %0, %0, 1; }" : "+r"(n) : "r"((u32)m));
+#else
+    asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p add.s64 %0, %0, 1; }" : "+l"(n) : "r"((u32)m));
+#endif
+    return n;
+}
 
 #define r_floor(a) FN(floor)(a)
 #define r_at_most(a, b) FN(fmin)(a, b)

@@ -16,7 +16,12 @@ typedef uelem ubits;
 #define m_andnot(a, b) ((mask)((a) & !(b)))
 #define m_lanes(m) ((u32)(m))
 #define m_of_lanes(bits) ((mask)((bits)&1))
+#ifndef I_COUNT
 #define i_count(n, m) ((n) + (m))
+#endif
+#ifndef HOLD // where a number is from here on: the compiler keeps none of before beside it
+#define HOLD(x) (void)(x)
+#endif
 #define select(m, a, b) ((m) ? (a) : (b))
 INLINE real r_min(real a, real b) { return a < b ? a : b; }
 INLINE real r_max(real a, real b) { return b < a ? a : b; }

@@ -43,6 +43,7 @@ INLINE void thread_run(const struct shoal_args *a, struct thread *k, struct grou
 #endif
         struct verdict v = trial_judge(a, &k->limits, g, s);
         k->wait--;
+        HOLD(k->wait);
         if (!warp_any(v.done || v.failed || k->wait == 0))
             continue;
         if (g->active)
