@@ -655,3 +655,26 @@ TEST(summary_kernels) {
     CHECK_INT(effect, SHOAL_COMPILED);
     summed_free(&s);
 }
+
+// A step may begin exactly on a level, or a rounding beside the edge of a bin: none of it is spent
+// on the other side.
+TEST(summary_of_steps_from_a_level) {
+    static const char *const how[] = {"method=vern9", "method=heun-21"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct summed s = summed_run(
+            "init x=-1, y=0, z=-1; x'=1; y'=1; z'=-1; event e at 0.5 : x=0; @ t1=2.5", "z=0,1",
+            "%s summary=b=time_above(x,0),c=time_above(y,0),"
+            "h=histogram(z,-1,1,4)",
+            how[i]);
+        double b = summed_value(&s, "b", 0, 0), c = summed_value(&s, "c", 0, 0);
+        CHECK_MSG(fabs(b - 2) < 1e-6 && fabs(c - 2.5) < 1e-6, "%s: %.9g, %.9g", how[i], b, c);
+        for (uint64_t row = 0; row < 2; row++) { // from z on down
+            double want[6] = {1.5 - (double)row, 0.5, 0.5, row ? 0.5 : 0, row ? 0.5 : 0, 0};
+            for (uint64_t k = 0; k < 6; k++)
+                CHECK_MSG(fabs(summed_value(&s, "h", row, k) - want[k]) < 1e-6,
+                          "%s: %d of %d: %.9g", how[i], (int)k, (int)row,
+                          summed_value(&s, "h", row, k));
+        }
+        summed_free(&s);
+    }
+}

@@ -478,14 +478,14 @@ INLINE real sight_slope(const struct sight *x, struct group *g, const struct tri
 
 // Where a state has the level, or (turn) its slope is 0, between two parts of the step at which
 // that has different signs, f and h: Newton's method where it stays between them, which a rough
-// reciprocal costs a few bits of each step, else the middle. Lanes that are not in `on` have no
-// meaning.
+// reciprocal costs a few bits of each step, else the middle. Where f is 0 that is the first. Lanes
+// that are not in `on` have no meaning.
 INLINE real summary_root(struct group *g, const struct trial *s, const struct sight *x, int turn,
                          real level, real low, real high, real f, real h, mask on) {
     real share = r_abs(f) * r_reciprocal_rough(r_abs(f) + r_abs(h));
     real at = r_at_least(low, r_at_most(r_fma(high - low, share, low), high));
     real up = select(r_lt(f, R(0)), R(1), R(-1));
-    mask todo = on;
+    mask todo = m_and(on, r_ne(f, R(0))); // there the interpolant may be off to either side
     ROLL for (int pass = 0; pass < ROOT_PASSES && any(todo); pass++) {
         real v = up * (turn ? curve_slope(&x->y, at) : curve_at(&x->y, at) - level);
         real d = up * (turn ? curve_bend(&x->y, at) : curve_slope(&x->y, at));
