@@ -89,8 +89,8 @@ TEST(jump_in_time_is_not_passed_over) {
         const char *text;
         double t0, t1, want;
     } cases[] = {
-        {"z'=if((t-50)^2<1)then(1)else(0)\n", 0, 100, 2},
-        {"z'=if((t-50)^2<1)then(1)else(0)\n", 100, 0, -2},
+        {"z'=if(t*(100-t)>2499)then(1)else(0)\n", 0, 100, 2},
+        {"z'=if(t*(100-t)>2499)then(1)else(0)\n", 100, 0, -2},
         {"z'=heav(exp(-t/20)*sin(t)-0.3)\n", 0, 100, 7.709764184818},
         {"z'=heav(0.01-abs(exp(t/100)-2))\n", 0, 100, 1.000008333542},
         {"z'=heav(t*sin(100*t)-0.5*t)\n", 0, 50, 16.671385},

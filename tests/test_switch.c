@@ -49,11 +49,14 @@ TEST(switch_is_found) {
         {"heav(sin(p*t))", 2},
         {"if(q*cos(p*t+q)+1>d)then(1)else(0)", 2},
         {"sign(sin(t)-0.5)", 2},
-        {"heav(y-1)", 0},      // searched, not known
-        {"heav(y-t)", 0},      // it is not time alone
-        {"max(0,y)", 0},       // a kink of a state
-        {"heav(t*t-4)", 0},    // no line
-        {"heav(exp(t)-2)", 0}, //
+        {"heav(y-1)", 0}, // searched, not known
+        {"heav(y-t)", 0}, // it is not time alone
+        {"max(0,y)", 0},  // a kink of a state
+        {"heav(t*t-4)", 2},
+        {"heav(exp(-(t-p)^2/q)-0.5)", 2},
+        {"heav(1/(1+exp(p-t))-0.9)", 2},
+        {"heav(t*(t-4))", 0},  // no line, nor a function of one
+        {"heav(exp(t)-t)", 0}, //
         {"heav(sin(t)*t)", 0}, // no level
         {"heav(sin(t)+cos(t))", 0},
         {"heav(floor(t*t)-3)", 0},
@@ -376,6 +379,36 @@ TEST(switch_of_a_sine) {
 }
 
 // Far from 0 moments are as exact as times are.
+// Functions of a line are turned round: however short it holds it is not passed over, and what does
+// not move at all is what it reads as. For how long it holds from 0 to 100, by a.
+TEST(switch_of_a_function) {
+    static const struct {
+        const char *condition, *sweep;
+        double want[3];
+    } cases[] = {
+        {"(t-50)^2<a", "a=1e-10,0,400", {2e-5, 0, 40}},
+        {"exp(-(t-30)^2/a)>0.5", "a=1e-10,1e-4,1", {1.6651092e-5, 0.016651092, 1.66510922}},
+        {"a/(1+((t-30)/0.001)^2)>=0", "a=-1,0,1", {0, 100, 100}},
+        {"1/(t-50)>a", "a=-2,0,2", {99.5, 50, 0.5}},
+        {"exp(a*(t-50)^2)>1", "a=-1,0,1", {0, 0, 100}},
+        {"a*sin(t)>=0", "a=0,0,0", {100, 100, 100}},
+        {"sin(a*t)>0", "a=0,0,0", {0, 0, 0}},
+    };
+    static const char *const ways[] = {"method=tsit5", "method=rodas5p", "method=rk4 dt=0.37"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "par a=1\nx'=if(%s)then(1)else(0)\n@ t1=100\n",
+                 cases[i].condition);
+        struct solved s = solve(text, cases[i].sweep, "%s", ways[i % 3]);
+        for (uint64_t row = 0; row < s.rows; row++)
+            CHECK_MSG(fabs(solved_last(&s, 0, row) - cases[i].want[row]) <
+                          1e-8 + 1e-7 * cases[i].want[row],
+                      "%s, row %d: %.9g, not %.9g", cases[i].condition, (int)row,
+                      solved_last(&s, 0, row), cases[i].want[row]);
+        solved_free(&s);
+    }
+}
+
 TEST(switch_far_from_zero) {
     struct solved s = solve("x'=heav(mod(t,0.1)-0.05)\n", NULL, "t0=1000000 t1=1000010");
     CHECK_NEAR(solved_last(&s, 0, 0), 5, 1e-6);

@@ -5,10 +5,11 @@
 // it: where a condition depends on time alone and its moments are roots of lines a + b t, a and b
 // being free of time, the condition becomes a leaf that is constant within a step, and the steps
 // end at the moments. Comparisons, heav, sign, abs, min and max turn when a line is 0; floor, ceil
-// and mod when it is a whole number; a sine against a level is two of the latter. Since inner ones
-// are leaves by the time outer ones are looked at, a line may be made of other switches. A table
-// that is looked up along a line bends at its samples, so each interval of it is a switch, too. The
-// first line of numbers of a table is followed as drivers are (src/ode/run/driver_use.c).
+// and mod when it is a whole number; a sine against a level is two of the latter, and functions
+// that can be turned round are compared with what their inverse makes of the level. Since inner
+// ones are leaves by the time outer ones are looked at, a line may be made of other switches. A
+// table that is looked up along a line bends at its samples, so each interval of it is a switch,
+// too. The first line of numbers of a table is followed as drivers are (src/ode/run/driver_use.c).
 #include "ode/symbolic/dag.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@
 enum { OF_STATE = 1, OF_TIME = 2, JUMPS = 4 }; // facts of a node; it jumps at some times
 enum { STAND_IN = UINT32_MAX };                // index of a leaf in the place of a node
 enum { SAMPLES_MOST = 4096 };                  // of a table at which steps end
+enum { TURNED_MOST = 5 };                      // functions inside of each other
 
 struct line { // a + b t
     node_id a, b;
@@ -33,6 +35,8 @@ struct finder {
     struct node_walk walk; // what the node that was looked at last is made of, ascending
     vec(node_id) now;      // by node: what it was replaced by then
     node_id condition;     // under way
+    uint32_t turned;       // functions around the one that is looked at
+    node_id still;         // holds where the outermost of them does not move
     struct line *followed; // by signal: the line of numbers that is seen to elsewhere
     vec(struct time_switch) found;
 };
@@ -74,10 +78,6 @@ static uint8_t facts(struct finder *f, node_id id) {
 
 static node_id choose(struct finder *f, node_id condition, node_id yes, node_id no) {
     return dag_op(f->dag, OP_IF, condition, yes, no);
-}
-
-static node_id is_below(struct finder *f, node_id x, double level) {
-    return dag_pair(f->dag, OP_LT, x, dag_number(f->dag, level));
 }
 
 // Lists the nodes that `id` is made of, and itself.
@@ -199,28 +199,183 @@ static node_id at_or_above(struct finder *f, node_id wave, node_id level) {
                                                     : dag_pair(f->dag, OP_SUB, rises, falls);
 }
 
-// Whether `id` = A wave + B is below 0.
-static node_id wave_below(struct finder *f, node_id id) {
-    node_id wave = find_wave(f, id);
-    if (wave == NODE_NONE)
-        return NODE_NONE;
-    node_id zero = dag_number(f->dag, 0), one = dag_number(f->dag, 1),
-            q = dag_leaf(f->dag, LEAF_SWITCH, STAND_IN);
-    node_id with = replace(f, id, wave, q);
+// ---- Linear in a node ---------------------------------------------------------------------------
+
+// `id` = slope * part + base, both free of time.
+struct linear {
+    node_id slope, base;
+};
+
+static bool is_linear(struct finder *f, node_id id, node_id part, struct linear *out) {
+    node_id zero = dag_number(f->dag, 0), q = dag_leaf(f->dag, LEAF_SWITCH, STAND_IN);
+    node_id with = replace(f, id, part, q);
     if (facts(f, with) & (OF_TIME | JUMPS))
+        return false;
+    out->slope = diff_by(f->diff, with, LEAF_SWITCH, STAND_IN);
+    if (replace(f, out->slope, q, zero) != out->slope)
+        return false;
+    out->base = replace(f, with, q, zero);
+    return true;
+}
+
+// Where the part has this value, the whole is 0.
+static node_id level_of_part(struct finder *f, struct linear l) {
+    return dag_pair(f->dag, OP_NEG, dag_pair(f->dag, OP_DIV, l.base, l.slope), NODE_NONE);
+}
+
+// 1 where the whole is below 0, of nodes that tell where the part is below that level, and where
+// not. Where the slope is 0 it does not matter.
+static node_id whole_below(struct finder *f, struct linear l, node_id less, node_id more) {
+    return choose(f, dag_pair(f->dag, OP_LT, dag_number(f->dag, 0), l.slope), less, more);
+}
+
+// A node that is 1 where a number, free of time, is below 0 (or, SWITCH_UPTO, 0).
+static node_id plain_below(struct finder *f, node_id id, enum switch_kind kind) {
+    node_id zero = dag_number(f->dag, 0);
+    node_id truth = dag_pair(f->dag, kind == SWITCH_BELOW ? OP_LT : OP_LE, id, zero);
+    return choose(f, truth, dag_number(f->dag, 1), zero);
+}
+
+// `less`, but where `still` holds `id` does not move, and may be 0 all the time.
+static node_id unless_still(struct finder *f, node_id id, enum switch_kind kind, node_id still,
+                            node_id less) {
+    node_id now = replace(f, id, dag_time(f->dag), dag_number(f->dag, 0));
+    return choose(f, still, plain_below(f, now, kind), less);
+}
+
+static node_id is_zero(struct finder *f, node_id id) {
+    return dag_pair(f->dag, OP_EQ, id, dag_number(f->dag, 0));
+}
+
+static node_id either(struct finder *f, node_id x, node_id y) {
+    return dag_pair(f->dag, OP_OR, x, y);
+}
+
+static node_id opposite(struct finder *f, node_id truth) {
+    return dag_pair(f->dag, OP_SUB, dag_number(f->dag, 1), truth);
+}
+
+// Whether `id` = A wave + B is below 0.
+static node_id wave_below(struct finder *f, node_id id, enum switch_kind kind) {
+    struct linear l;
+    struct line angle;
+    node_id wave = find_wave(f, id);
+    if (wave == NODE_NONE || !is_linear(f, id, wave, &l) ||
+        !is_line(f, f->dag->nodes.items[wave].a, &angle))
         return NODE_NONE;
-    node_id slope = diff_by(f->diff, with, LEAF_SWITCH, STAND_IN);
-    if (replace(f, slope, q, zero) != slope)
-        return NODE_NONE;
-    node_id base = replace(f, with, q, zero);
-    node_id level = dag_pair(f->dag, OP_NEG, dag_pair(f->dag, OP_DIV, base, slope), NODE_NONE);
-    node_id above = at_or_above(f, wave, level);
+    node_id above = at_or_above(f, wave, level_of_part(f, l));
     if (above == NODE_NONE)
         return NODE_NONE;
-    node_id flat = choose(f, is_below(f, base, 0), one, zero);
-    node_id otherwise = choose(f, is_below(f, slope, 0), above, flat);
-    return choose(f, dag_pair(f->dag, OP_LT, zero, slope), dag_pair(f->dag, OP_SUB, one, above),
-                  otherwise);
+    node_id still = either(f, is_zero(f, l.slope), is_zero(f, angle.b));
+    f->still = f->turned ? either(f, f->still, still) : still;
+    return unless_still(f, id, kind, still, whole_below(f, l, opposite(f, above), above));
+}
+
+// ---- Functions that can be turned round ---------------------------------------------------------
+
+// exp(-(t-a)^2)>c is asked of (t-a)^2, and that of t-a: what a function is compared with goes
+// through its inverse. Whether something is at its level, and not below it, matters only where it
+// stays there: f->still tells.
+static node_id below(struct finder *f, node_id id, enum switch_kind kind);
+
+static const struct inverse {
+    uint8_t op, back;
+    double low, high; // between which its values are
+    double some;      // one of them
+} inverses[] = {
+    {OP_EXP, OP_LN, 0, INFINITY, 1},
+    {OP_EXPM1, OP_LOG1P, -1, INFINITY, 0},
+    {OP_TANH, OP_ATANH, -1, 1, 0},
+    {OP_ATAN, OP_TAN, -1.5707963267948966, 1.5707963267948966, 0},
+    {OP_SINH, OP_ASINH, -INFINITY, INFINITY, 0},
+    {OP_ASINH, OP_SINH, -INFINITY, INFINITY, 0},
+};
+
+static const struct inverse *inverse_of(uint8_t op) {
+    for (size_t i = 0; i < sizeof inverses / sizeof *inverses; i++)
+        if (inverses[i].op == op)
+            return &inverses[i];
+    return NULL;
+}
+
+// 1 where `id` is below 0, which need not depend on time.
+static node_id side(struct finder *f, node_id id) {
+    return facts(f, id) & (OF_STATE | OF_TIME | JUMPS) ? below(f, id, SWITCH_BELOW)
+                                                       : plain_below(f, id, SWITCH_BELOW);
+}
+
+static node_id differ(struct finder *f, node_id x, node_id y) {
+    if (x == NODE_NONE || y == NODE_NONE)
+        return NODE_NONE;
+    return choose(f, dag_pair(f->dag, OP_NE, x, y), dag_number(f->dag, 1), dag_number(f->dag, 0));
+}
+
+static node_id inverse_below(struct finder *f, const struct inverse *v, node_id of, node_id level) {
+    node_id yes = dag_number(f->dag, 1), above = yes, under = yes;
+    if (isfinite(v->low))
+        above = dag_pair(f->dag, OP_LT, dag_number(f->dag, v->low), level);
+    if (isfinite(v->high))
+        under = dag_pair(f->dag, OP_LT, level, dag_number(f->dag, v->high));
+    node_id within =
+        choose(f, dag_pair(f->dag, OP_AND, above, under), level, dag_number(f->dag, v->some));
+    node_id at = dag_pair(f->dag, v->back, within, NODE_NONE);
+    node_id less = side(f, dag_pair(f->dag, OP_SUB, of, at));
+    return less == NODE_NONE ? less
+                             : choose(f, under, choose(f, above, less, dag_number(f->dag, 0)), yes);
+}
+
+static node_id square_below(struct finder *f, node_id of, node_id level) {
+    node_id most = dag_pair(f->dag, OP_MAX, level, dag_number(f->dag, 0));
+    node_id root = dag_pair(f->dag, OP_SQRT, most, NODE_NONE);
+    return differ(f, side(f, dag_pair(f->dag, OP_SUB, of, root)),
+                  side(f, dag_pair(f->dag, OP_ADD, of, root)));
+}
+
+// 1 where node n is below the level; NODE_NONE: it cannot be turned round.
+static node_id turned_below(struct finder *f, const struct node *n, node_id level) {
+    const struct inverse *v = inverse_of(n->op);
+    if (v)
+        return inverse_below(f, v, n->a, level);
+    if (n->op == OP_MUL && n->a == n->b)
+        return square_below(f, n->a, level);
+    if (n->op != OP_DIV || facts(f, n->a) & OF_TIME)
+        return NODE_NONE;
+    node_id rest = dag_pair(f->dag, OP_SUB, n->a, dag_pair(f->dag, OP_MUL, level, n->b));
+    node_id still = either(f, f->still, is_zero(f, n->a)), less = side(f, rest);
+    f->still = still; // the level may be 0, of which `rest` is still
+    return differ(f, less, side(f, n->b));
+}
+
+static bool can_turn(struct finder *f, node_id id) {
+    const struct node *n = &f->dag->nodes.items[id];
+    return facts(f, id) & OF_TIME &&
+           (n->op == OP_DIV || inverse_of(n->op) || (n->op == OP_MUL && n->a == n->b));
+}
+
+// Whether `id` = A part + B is below 0, where the part is a function that can be turned round.
+static node_id part_below(struct finder *f, node_id id, enum switch_kind kind) {
+    look_at(f, id);
+    uint32_t count = f->walk.found.count, before = f->found.count;
+    node_id *all = arena_new(f->scratch, node_id, count);
+    node_id still = f->turned ? f->still : dag_number(f->dag, 0);
+    memcpy(all, f->walk.found.items, count * sizeof *all);
+    for (uint32_t k = count; k-- > 0 && f->turned < TURNED_MOST;) {
+        struct linear l;
+        if (!can_turn(f, all[k]) || !is_linear(f, id, all[k], &l))
+            continue;
+        struct node n = f->dag->nodes.items[all[k]];
+        f->still = either(f, still, is_zero(f, l.slope));
+        f->turned++;
+        node_id less = turned_below(f, &n, level_of_part(f, l));
+        f->turned--;
+        if (less == NODE_NONE) {
+            f->found.count = before;
+            continue;
+        }
+        less = whole_below(f, l, less, opposite(f, less));
+        return f->turned ? less : unless_still(f, id, kind, f->still, less);
+    }
+    return NODE_NONE;
 }
 
 // ---- Conditions ---------------------------------------------------------------------------------
@@ -230,8 +385,11 @@ static node_id below(struct finder *f, node_id id, enum switch_kind kind) {
     struct line l;
     if ((facts(f, id) & (OF_STATE | OF_TIME | JUMPS)) != OF_TIME)
         return NODE_NONE;
-    if (!is_line(f, id, &l))
-        return wave_below(f, id);
+    if (!is_line(f, id, &l)) {
+        node_id wave = wave_below(f, id, kind);
+        return wave == NODE_NONE ? part_below(f, id, kind) : wave;
+    }
+    f->still = f->turned ? either(f, f->still, is_zero(f, l.b)) : f->still;
     node_id zero = dag_number(f->dag, 0);
     node_id truth = dag_pair(f->dag, kind == SWITCH_BELOW ? OP_LT : OP_LE, id, zero);
     return add_switch(f, kind, l, choose(f, truth, dag_number(f->dag, 1), zero));
