@@ -128,8 +128,13 @@ INLINE void summary_add_product(real *m, real v, real weight, mask on) {
 // What is squared is made of the value and a power of two, the unit, that follows the largest value
 // so far: the squares of 1e160 and 1e-170 are beyond numbers. Bits are those of plain squares. Much
 // smaller values count for nothing beside the largest.
-#define UNIT_FIRST (F32 ? 0x1p120 : 0x1p1000) // for what is near 0
-#define UNIT_REACH (F32 ? 0x1p32 : 0x1p256)   // values in it are below that
+#if F32
+#define UNIT_FIRST 0x1p120 // for what is near 0
+#define UNIT_REACH 0x1p32  // values in a unit are below that
+#else
+#define UNIT_FIRST 0x1p1000
+#define UNIT_REACH 0x1p256
+#endif
 
 INLINE void summary_unit_begin(real *unit, mask on) { *unit = select(on, R(UNIT_FIRST), *unit); }
 
