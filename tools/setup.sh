@@ -28,7 +28,7 @@ demo  optional library libsleef.so.3 libsleef3 fast vector exp, sin, pow, ... in
 demo  optional library libhdf5_serial.so.*|libhdf5.so.* libhdf5-103-1|libhdf5-103-1t64|libhdf5-310 HDF5 result files
 test  optional python  numpy,h5py,scipy python3,python3-numpy,python3-h5py,python3-scipy independent checks of results and files
 test  optional pyheader Python.h python3-dev the extension module of the Python package
-test  optional command mypy mypy types of the Python package
+test  optional mypy    numpy mypy,python3-numpy types of the Python package
 test  optional library libOpenCL.so.1 ocl-icd-libopencl1 the kernels of GPUs, on this CPU
 test  optional file    /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd the kernels of GPUs, on this CPU
 test  optional command mpicc openmpi-bin,libopenmpi-dev many processes that run one batch
@@ -113,6 +113,14 @@ sys.exit(not all(find_spec(m) for m in '$modules'.split(',')))" 2>/dev/null; the
         fi
     done
     return 1
+}
+
+# mypy reads the modules of the Python in its own first line, which need not be the one that runs the tests.
+has_mypy() {
+    has_command mypy && python=$(sed -n '1s/^#!//p' "$(command -v mypy)") &&
+        $python -c "import sys
+from importlib.util import find_spec
+sys.exit(not find_spec('$1'))" 2>/dev/null
 }
 
 # Prints the rows of the table whose group is one of "$@" and whose thing is missing.
