@@ -419,6 +419,23 @@ TEST(switch_far_from_zero) {
     solved_free(&s);
 }
 
+// A line's numbers have twice the digits of the run's: 1e8 periods from 0 a pulse is where it is.
+TEST(switch_far_in_f32) {
+    struct solved s = solve("par P=0.001\nx'=if(mod(t,P)<0.5*P)then(1)else(0)\n",
+                            "P=0.001,0.0013", "t0=99999 t1=100000 precision=f32");
+    CHECK_NEAR(solved_last(&s, 0, 0), 0.5, 6e-4);
+    CHECK_NEAR(solved_last(&s, 0, 1), 0.5, 8e-4);
+    CHECK(s.steps[0] >= 2000 && s.steps[0] < 2010);
+    solved_free(&s);
+    s = solve("x'=if(mod(t,0.001)<0.0003)then(1000)else(0)\n", NULL,
+              "t0=16000 t1=16000.0005 precision=f32");
+    CHECK_NEAR(solved_last(&s, 0, 0), 0.3, 1e-4);
+    solved_free(&s);
+    s = solve("x'=if(t*t>900&t*t<900.001)then(1e5)else(0)\n", NULL, "t1=60 precision=f32");
+    CHECK_NEAR(solved_last(&s, 0, 0), 1.666666203803402, 1e-6);
+    solved_free(&s);
+}
+
 TEST(switch_in_observables_stops_nobody) {
     struct solved a = solve("x'=1\naux o=heav(t-1)\n", NULL, "t1=3 vars=x,o save=at=0.5,1.5");
     struct solved b = solve("x'=1\naux o=t\n", NULL, "t1=3 vars=x,o save=at=0.5,1.5");

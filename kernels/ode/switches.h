@@ -6,13 +6,8 @@
 // formula, and which side of it the time is on decides: never the value of the line there, which is
 // rounded. So a step that ends at a moment is followed by one that begins behind it.
 
-// When b t + a is `value`: a quotient and what rounding took from it.
-INLINE treal line_time(real value, real a, real b) {
-    real n = value - a, back = n - value, lost = (value - (n - back)) - (a + back);
-    real t = n / b, rest = r_fma(-b, t, n) + lost;
-    treal none = t_add(t_pair(0, 0), t), exact = t_add(none, rest / b);
-    return t_select(r_eq(t_diff(exact, exact), R(0)), exact, none);
-}
+// When b t + a is `value`.
+INLINE treal line_time(wide value, wide a, wide b) { return w_time(w_div(w_sub(value, a), b)); }
 
 // How far ahead of t a moment is.
 INLINE real line_ahead(const struct group *g, treal moment, treal t) {
@@ -20,38 +15,39 @@ INLINE real line_ahead(const struct group *g, treal moment, treal t) {
 }
 
 // The switch's value from t on, and the moment after t at which it changes; a NaN: none.
-INLINE real switch_at_zero(const struct group *g, treal t, real a, real b, mask still,
+INLINE wide switch_at_zero(const struct group *g, treal t, wide a, wide b, mask still,
                            treal *next) {
-    treal moment = line_time(R(0), a, b);
-    real way = b * g->dir;
+    treal moment = line_time(w_of(R(0)), a, b);
+    real way = b.hi * g->dir;
     mask ahead = r_gt(line_ahead(g, moment, t), R(0));
     *next = t_select(ahead, moment, t_pair((elem)NAN_VALUE, 0));
     mask below = m_or(m_and(r_gt(way, R(0)), ahead), m_andnot(r_lt(way, R(0)), ahead));
     below = m_or(below, m_and(r_eq(way, R(0)), still));
-    return select(below, R(1), R(0));
+    return w_of(select(below, R(1), R(0)));
 }
 
-INLINE real switch_BELOW(const struct group *g, treal t, real a, real b, treal *next) {
-    return switch_at_zero(g, t, a, b, r_lt(a, R(0)), next);
+INLINE wide switch_BELOW(const struct group *g, treal t, wide a, wide b, treal *next) {
+    return switch_at_zero(g, t, a, b, r_lt(a.hi, R(0)), next);
 }
 
-INLINE real switch_UPTO(const struct group *g, treal t, real a, real b, treal *next) {
-    return switch_at_zero(g, t, a, b, r_le(a, R(0)), next);
+INLINE wide switch_UPTO(const struct group *g, treal t, wide a, wide b, treal *next) {
+    return switch_at_zero(g, t, a, b, r_le(a.hi, R(0)), next);
 }
 
 // Rounding may be off by one, on either side.
-INLINE real switch_FLOOR(const struct group *g, treal t, real a, real b, treal *next) {
-    real way = b * g->dir;
+INLINE wide switch_FLOOR(const struct group *g, treal t, wide a, wide b, treal *next) {
+    real way = b.hi * g->dir;
     real rises = select(r_gt(way, R(0)), R(1), R(0)), step = R(2) * rises - R(1);
     mask moves = r_ne(way, R(0));
-    real k = r_floor(r_fma(b, t_real(t), a));
+    wide k = w_floor(w_add(w_mul(b, w_of_time(t)), a));
+    wide here = w_of(R(1) - rises), onward = w_of(rises);
     for (int i = 0; i < 2; i++) {
-        mask early = r_gt(line_ahead(g, line_time(k + (R(1) - rises), a, b), t), R(0));
-        k = select(m_and(moves, early), k - step, k);
-        mask late = r_le(line_ahead(g, line_time(k + rises, a, b), t), R(0));
-        k = select(m_and(moves, late), k + step, k);
+        mask early = r_gt(line_ahead(g, line_time(w_add(k, here), a, b), t), R(0));
+        k = w_add(k, w_of(select(m_and(moves, early), -step, R(0))));
+        mask late = r_le(line_ahead(g, line_time(w_add(k, onward), a, b), t), R(0));
+        k = w_add(k, w_of(select(m_and(moves, late), step, R(0))));
     }
-    *next = t_select(moves, line_time(k + rises, a, b), t_pair((elem)NAN_VALUE, 0));
+    *next = t_select(moves, line_time(w_add(k, onward), a, b), t_pair((elem)NAN_VALUE, 0));
     return k;
 }
 
@@ -60,20 +56,20 @@ INLINE real switch_FLOOR(const struct group *g, treal t, real a, real b, treal *
 // lines are made of the switches before it.
 OUTLINE u32 switches_refresh(const struct shoal_args *a, struct group *g, treal t, u32 lanes) {
     mask some = m_of_lanes(lanes), changed = m_of_lanes(0);
-    real line[2 * SWITCHES];
+    wide line[2 * SWITCHES], k[SWITCHES];
     treal soonest = g->t1;
     (void)a;
 #define X(i, kind)                                                                                 \
     {                                                                                              \
         treal next;                                                                                \
-        real now = switch_##kind(g, t, line[2 * i], line[2 * i + 1], &next);                       \
-        real before = g->p[SWITCHES_AT + i];                                                       \
+        k[i] = switch_##kind(g, t, line[2 * i], line[2 * i + 1], &next);                           \
+        real now = k[i].hi, before = g->p[SWITCHES_AT + i];                                        \
         changed = m_or(changed, m_and(some, r_ne(now, before)));                                   \
         g->p[SWITCHES_AT + i] = select(some, now, before);                                         \
         soonest = t_select(r_lt(line_ahead(g, next, soonest), R(0)), next, soonest);               \
     }
 #define LEVEL(n)                                                                                   \
-    model_lines_##n(g->p, line);                                                                   \
+    model_lines_##n(g->p, k, line);                                                                \
     SWITCHES_OF_##n(X)
     SWITCH_LEVELS(LEVEL)
 #undef LEVEL

@@ -668,13 +668,16 @@ static struct emit emit_lines(struct assembly *a, uint32_t level) {
     struct emit e = emit_of(a, roots, count);
     e.slots = slots;
     e.name = arena_printf(&a->arena, "model_lines_%u", level);
-    e.parameters = "const SPACE real *p, real *line";
-    e.arguments = "p, line";
+    e.parameters = "const SPACE real *p, const wide *k, wide *line";
+    e.arguments = "p, k, line";
     e.result = "line";
+    e.form = EMIT_WIDE;
     return e;
 }
 
 static void put_lines(struct assembly *a) {
+    if (a->system->switches)
+        put_file(a, "wide.h");
     for (uint32_t level = 0; level < codegen_switch_levels(a->system); level++) {
         struct emit e = emit_lines(a, level);
         put_function(a, &e, LOG_emit_derived);

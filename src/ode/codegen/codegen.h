@@ -119,6 +119,7 @@ enum emit_form {
     EMIT_PARTS,
     EMIT_WHOLE, // one function whatever its length, not inlined: it hands on nothing
     EMIT_QUICK, // one, inlined, with divisions of quick.h; returns whether their range holds
+    EMIT_WIDE,  // one, whose numbers are those of wide.h, and of switches in the array k
 };
 struct emit {
     const struct dag *dag;

@@ -44,8 +44,30 @@ static uint32_t place_in_p(const struct emit *e, uint8_t leaf) {
     return leaf == LEAF_PAR ? 0 : leaf == LEAF_DERIVED ? e->pars : e->pars + e->derived;
 }
 
+static bool is_wide(const struct writer *w) { return w->e->form == EMIT_WIDE; }
+
+// What is no more than a real is written so, and widened.
+static void put_widened(struct writer *w, const struct node *n) {
+    const struct kernel_plan *p = w->e->plan;
+    double hi = p && p->f32 ? (double)(float)n->value : n->value;
+    if (n->op == OP_NUMBER) {
+        buf_puts(w->out, "w_pair(R(");
+        codegen_number(w->out, hi);
+        buf_puts(w->out, "), R(");
+        codegen_number(w->out, isfinite(hi) ? n->value - hi : 0);
+        buf_puts(w->out, "))");
+    } else if (n->leaf == LEAF_SWITCH)
+        buf_printf(w->out, "k[%u]", n->a);
+    else
+        buf_printf(w->out, "w_of(p[%u])", n->a + place_in_p(w->e, n->leaf));
+}
+
 void emit_value(struct writer *w, node_id id) {
     const struct node *n = &w->e->dag->nodes.items[id];
+    if (is_wide(w) && (n->op == OP_NUMBER || n->op == OP_SYMBOL)) {
+        put_widened(w, n);
+        return;
+    }
     switch (n->op) {
     case OP_NUMBER:
         buf_puts(w->out, "R(");
@@ -75,15 +97,28 @@ void emit_value(struct writer *w, node_id id) {
     }
 }
 
+static void put_real(struct writer *w, node_id id) {
+    emit_value(w, id);
+    buf_puts(w->out, is_wide(w) ? ".hi" : "");
+}
+
 static void put_truth(struct writer *w, node_id id) {
     if (is_truth(w->e->dag->nodes.items[id].op) && !is_elsewhere(w, id)) {
         buf_printf(w->out, "m%u", id);
         return;
     }
     buf_puts(w->out, "r_ne(");
-    emit_value(w, id);
+    put_real(w, id);
     buf_puts(w->out, ", R(0))");
 }
+
+// Operations on pairs; others are made of rounded numbers.
+static const char *const wide_names[OP_COUNT] = {
+    [OP_NEG] = "w_neg", [OP_ADD] = "w_add",     [OP_SUB] = "w_sub",     [OP_MUL] = "w_mul",
+    [OP_DIV] = "w_div", [OP_SQRT] = "w_sqrt",   [OP_ABS] = "w_abs",     [OP_FLOOR] = "w_floor",
+    [OP_MIN] = "w_min", [OP_MAX] = "w_max",     [OP_LT] = "w_lt",       [OP_LE] = "w_le",
+    [OP_EQ] = "w_eq",   [OP_NE] = "w_ne",       [OP_IF] = "w_select",
+};
 
 static void put_operands(struct writer *w, const struct node *n, int first) {
     for (int i = first; i < op_operands[n->op]; i++) {
@@ -91,8 +126,10 @@ static void put_operands(struct writer *w, const struct node *n, int first) {
             buf_puts(w->out, ", ");
         if (takes_truth(n->op, i))
             put_truth(w, operand(n, i));
-        else
+        else if (wide_names[n->op])
             emit_value(w, operand(n, i));
+        else
+            put_real(w, operand(n, i));
     }
     buf_puts(w->out, ")");
 }
@@ -107,7 +144,7 @@ static void put_lookup(struct writer *w, const struct node *n) {
     struct writer argument = *w;
     struct buf text = {0};
     argument.out = &text;
-    emit_value(&argument, n->a);
+    put_real(&argument, n->a);
     codegen_signal(w->out, w->e, (uint32_t)items[n->b].value, (uint32_t)items[n->c].value,
                    text.data ? text.data : "");
     w->out->failed |= text.failed;
@@ -200,8 +237,36 @@ static void put_sum(struct writer *w, const struct node *n) {
         put_infix(w, n, minus ? "-" : "+");
 }
 
+static void put_named(struct writer *w, const struct node *n) {
+    static const char *const special[OP_COUNT] = {
+        [OP_POW] = "r_pow", [OP_LT] = "r_lt",         [OP_LE] = "r_le",
+        [OP_GT] = "r_gt",   [OP_GE] = "r_ge",         [OP_EQ] = "r_eq",
+        [OP_NE] = "r_ne",   [OP_AND] = "m_and",       [OP_OR] = "m_or",
+        [OP_NOT] = "m_not", [OP_MIN] = "r_model_min", [OP_MAX] = "r_model_max",
+    };
+    char name[24] = "r_";
+    put_call(w, special[n->op] ? special[n->op] : strcat(name, op_names[n->op]), n);
+}
+
+static void put_wide(struct writer *w, const struct node *n) {
+    if (wide_names[n->op]) {
+        put_call(w, wide_names[n->op], n);
+        return;
+    }
+    bool truth = is_truth(n->op);
+    buf_puts(w->out, truth ? "" : "w_of(");
+    if (n->op == OP_LOOKUP)
+        put_lookup(w, n);
+    else
+        put_named(w, n);
+    buf_puts(w->out, truth ? "" : ")");
+}
+
 static void put_expression(struct writer *w, const struct node *n) {
-    char name[24];
+    if (is_wide(w)) {
+        put_wide(w, n);
+        return;
+    }
     if (w->e->form == EMIT_QUICK && is_division(n->op)) {
         put_quick(w, n);
         return;
@@ -231,19 +296,8 @@ static void put_expression(struct writer *w, const struct node *n) {
     case OP_IF:
         put_call(w, "select", n);
         break;
-    default: {
-        static const char *const special[OP_COUNT] = {
-            [OP_POW] = "r_pow", [OP_LT] = "r_lt",         [OP_LE] = "r_le",
-            [OP_GT] = "r_gt",   [OP_GE] = "r_ge",         [OP_EQ] = "r_eq",
-            [OP_NE] = "r_ne",   [OP_AND] = "m_and",       [OP_OR] = "m_or",
-            [OP_NOT] = "m_not", [OP_MIN] = "r_model_min", [OP_MAX] = "r_model_max",
-        };
-        if (!special[n->op]) {
-            name[0] = 0;
-            strcat(strcpy(name, "r_"), op_names[n->op]);
-        }
-        put_call(w, special[n->op] ? special[n->op] : name, n);
-    }
+    default:
+        put_named(w, n);
     }
 }
 
@@ -277,7 +331,8 @@ static void find_numbers(struct writer *w) {
 }
 
 void emit_prepare(struct writer *w) {
-    find_fused(w);
+    if (!is_wide(w))
+        find_fused(w);
     find_numbers(w);
 }
 
@@ -306,11 +361,15 @@ node_id emit_operand(const struct writer *w, node_id id, uint32_t i) {
 void emit_statement(struct writer *w, node_id id) {
     const struct node *n = &w->e->dag->nodes.items[id];
     bool truth = is_truth(n->op);
-    buf_printf(w->out, "    const %s %c%u = ", truth ? "mask" : "real", truth ? 'm' : 'v', id);
+    const char *type = is_wide(w) ? "wide" : "real";
+    buf_printf(w->out, "    const %s %c%u = ", truth ? "mask" : type, truth ? 'm' : 'v', id);
     put_expression(w, n);
     buf_puts(w->out, ";\n");
     if (truth && w->number[id])
-        buf_printf(w->out, "    const real v%u = r_num(m%u);\n", id, id);
+        buf_printf(w->out,
+                   is_wide(w) ? "    const wide v%u = w_of(r_num(m%u));\n"
+                              : "    const real v%u = r_num(m%u);\n",
+                   id, id);
     if (w->slot[id] == NO_SLOT)
         return;
     buf_printf(w->out, truth ? "    s[%u] = r_num(m%u);\n" : "    s[%u] = v%u;\n", w->slot[id], id);
