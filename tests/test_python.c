@@ -39,7 +39,8 @@ TEST(python_sets) { run_file("test_sets"); }
 TEST(python_documented) { run_file("test_documented"); }
 
 TEST(python_types) {
-    // mypy may stand beside a Python of its own, without NumPy, and would then know no type of arrays.
+    // mypy may stand beside a Python of its own, without NumPy, and would then know no type of
+    // arrays.
     check_write(check_path("sees.py"), "import numpy\n");
     if (RUN("mypy", "--cache-dir", check_path("mypy"), check_path("sees.py")).status)
         check_skip("no mypy that sees NumPy here (tools/setup.sh test installs both)");

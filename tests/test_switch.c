@@ -421,8 +421,8 @@ TEST(switch_far_from_zero) {
 
 // A line's numbers have twice the digits of the run's: 1e8 periods from 0 a pulse is where it is.
 TEST(switch_far_in_f32) {
-    struct solved s = solve("par P=0.001\nx'=if(mod(t,P)<0.5*P)then(1)else(0)\n",
-                            "P=0.001,0.0013", "t0=99999 t1=100000 precision=f32");
+    struct solved s = solve("par P=0.001\nx'=if(mod(t,P)<0.5*P)then(1)else(0)\n", "P=0.001,0.0013",
+                            "t0=99999 t1=100000 precision=f32");
     CHECK_NEAR(solved_last(&s, 0, 0), 0.5, 6e-4);
     CHECK_NEAR(solved_last(&s, 0, 1), 0.5, 8e-4);
     CHECK(s.steps[0] >= 2000 && s.steps[0] < 2010);

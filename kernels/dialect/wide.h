@@ -62,12 +62,8 @@ INLINE mask w_le(wide a, wide b) { return m_or(w_lt(a, b), w_eq(a, b)); }
 INLINE mask w_ne(wide a, wide b) { return m_or(r_ne(a.hi, b.hi), r_ne(a.lo, b.lo)); }
 INLINE wide w_abs(wide x) { return w_select(r_lt(x.hi, R(0)), w_neg(x), x); }
 // A NaN stays one, as in min and max of models.
-INLINE wide w_min(wide a, wide b) {
-    return w_select(m_or(w_lt(b, a), r_ne(b.hi, b.hi)), b, a);
-}
-INLINE wide w_max(wide a, wide b) {
-    return w_select(m_or(w_lt(a, b), r_ne(b.hi, b.hi)), b, a);
-}
+INLINE wide w_min(wide a, wide b) { return w_select(m_or(w_lt(b, a), r_ne(b.hi, b.hi)), b, a); }
+INLINE wide w_max(wide a, wide b) { return w_select(m_or(w_lt(a, b), r_ne(b.hi, b.hi)), b, a); }
 
 #if F32
 INLINE wide w_of_time(treal t) {

@@ -114,10 +114,10 @@ static void put_truth(struct writer *w, node_id id) {
 
 // Operations on pairs; others are made of rounded numbers.
 static const char *const wide_names[OP_COUNT] = {
-    [OP_NEG] = "w_neg", [OP_ADD] = "w_add",     [OP_SUB] = "w_sub",     [OP_MUL] = "w_mul",
-    [OP_DIV] = "w_div", [OP_SQRT] = "w_sqrt",   [OP_ABS] = "w_abs",     [OP_FLOOR] = "w_floor",
-    [OP_MIN] = "w_min", [OP_MAX] = "w_max",     [OP_LT] = "w_lt",       [OP_LE] = "w_le",
-    [OP_EQ] = "w_eq",   [OP_NE] = "w_ne",       [OP_IF] = "w_select",
+    [OP_NEG] = "w_neg", [OP_ADD] = "w_add",   [OP_SUB] = "w_sub",   [OP_MUL] = "w_mul",
+    [OP_DIV] = "w_div", [OP_SQRT] = "w_sqrt", [OP_ABS] = "w_abs",   [OP_FLOOR] = "w_floor",
+    [OP_MIN] = "w_min", [OP_MAX] = "w_max",   [OP_LT] = "w_lt",     [OP_LE] = "w_le",
+    [OP_EQ] = "w_eq",   [OP_NE] = "w_ne",     [OP_IF] = "w_select",
 };
 
 static void put_operands(struct writer *w, const struct node *n, int first) {
@@ -239,10 +239,9 @@ static void put_sum(struct writer *w, const struct node *n) {
 
 static void put_named(struct writer *w, const struct node *n) {
     static const char *const special[OP_COUNT] = {
-        [OP_POW] = "r_pow", [OP_LT] = "r_lt",         [OP_LE] = "r_le",
-        [OP_GT] = "r_gt",   [OP_GE] = "r_ge",         [OP_EQ] = "r_eq",
-        [OP_NE] = "r_ne",   [OP_AND] = "m_and",       [OP_OR] = "m_or",
-        [OP_NOT] = "m_not", [OP_MIN] = "r_model_min", [OP_MAX] = "r_model_max",
+        [OP_POW] = "r_pow", [OP_LT] = "r_lt",   [OP_LE] = "r_le",         [OP_GT] = "r_gt",
+        [OP_GE] = "r_ge",   [OP_EQ] = "r_eq",   [OP_NE] = "r_ne",         [OP_AND] = "m_and",
+        [OP_OR] = "m_or",   [OP_NOT] = "m_not", [OP_MIN] = "r_model_min", [OP_MAX] = "r_model_max",
     };
     char name[24] = "r_";
     put_call(w, special[n->op] ? special[n->op] : strcat(name, op_names[n->op]), n);
