@@ -198,3 +198,21 @@ TEST(event_moment_samples_that_are_there) {
         solved_free(&s);
     }
 }
+
+// Where nobody looks, values that stand beside each other in a batch are no times: two periods
+// whose sum is a round of one of them once kept its events from happening.
+TEST(event_moment_nobody_looks) {
+    static const char text[] = "par p=1; init n=0; n'=0; event e every p : n=n+1";
+    static const double periods[] = {0.01, 0.02, 0.04, 0.1, 0.2, 0.3};
+    for (int i = 0; i < 36; i++) {
+        double p[2] = {periods[i / 6], periods[i % 6]};
+        char *sweep = NULL;
+        REQUIRE(asprintf(&sweep, "p=%g,%g", p[0], p[1]) > 0);
+        check_keep(sweep);
+        struct solved s = solve(text, sweep, "method=tsit5 t1=10.005");
+        for (uint64_t row = 0; row < s.rows; row++)
+            CHECK_MSG(solved_last(&s, 0, row) == floor(10.005 / p[row]) + 1, "%s: %g", sweep,
+                      solved_last(&s, 0, row));
+        solved_free(&s);
+    }
+}

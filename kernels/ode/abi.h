@@ -26,7 +26,7 @@ struct shoal_sizes {
                           // the kernel of a device is compiled for it (saves_steps)
     unsigned fixed_steps; // number of steps of a fixed-step run
     unsigned has_dt0;     // 1: dt0 is the first step, else it is found automatically
-    unsigned windows;     // of summaries, at least 1
+    unsigned windows;     // of summaries; 0: there are none
     unsigned t_step;      // 0: t0 and t1 are the same for all rows, 1: one pair a row
     SHOAL_U64 max_steps;  // attempts; 0: no limit
     SHOAL_U64 var_stride, row_stride, sample_stride; // of values, in elements

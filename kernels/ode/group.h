@@ -176,7 +176,7 @@ INLINE treal meet_looks(const struct shoal_args *a, const struct group *g, treal
 #if SAVE_GRID
         meet_time(a->save_t, a->z.samples, LANE(g->dir, i), LANE(width, i), &at, i);
 #endif
-        if (a->edges)
+        if (a->z.windows)
             meet_time(a->edges, a->z.windows + 1, LANE(g->dir, i), LANE(width, i), &at, i);
     }
     return at;
