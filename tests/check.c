@@ -8,6 +8,8 @@
 // their names; it is then called as `PROGRAM --in DIRECTORY NAME`.
 #include "check.h"
 
+#include "kernel/kernel.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -216,6 +218,8 @@ static bool has_own_cache(const struct check_test *t) {
     return !getenv(SHARED);
 }
 
+static bool is_device_test(const struct check_test *t) { return !strncmp(t->name, "device_", 7); }
+
 // Kernels, secret and locks are those of tests, whatever the user has set.
 static void use_cache(const struct check_test *t) {
     static const char *const settings[] = {"SHOAL_CACHE",      "SHOAL_CACHE_RO",
@@ -251,10 +255,16 @@ bool check_does(size_t case_, size_t way, size_t ways) {
     return getenv(ALL_WAYS) || way == case_ % ways;
 }
 
+// Most of the time of tests is that of compilers.
+static bool may_hurry(const struct check_test *t) {
+    return !getenv(ALL_WAYS) && !has_own_cache(t) && !is_device_test(t);
+}
+
 _Noreturn static void run_in(const char *dir, const struct check_test *t) {
     snprintf(directory, sizeof directory, "%s", dir);
     use_cache(t);
     use_own_signals();
+    kernel_all_hurried = may_hurry(t);
     t->run();
     check_end();
 }
@@ -300,8 +310,6 @@ struct counts {
     int passed, failed, skipped;
     int on_device; // of the passed, those on a device other than the CPU alone
 };
-
-static bool is_device_test(const struct check_test *t) { return !strncmp(t->name, "device_", 7); }
 
 static double seconds_of(const struct rusage *u) {
     return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) +

@@ -103,15 +103,25 @@ shoal_code kernel_keep_source(const struct kernel_making *k) {
     return code;
 }
 
+// The compiler may know values of library functions that the library rounds otherwise, and how far
+// it looks for them depends on how hurried it is.
+static bool may_hurry(const struct kernel_request *q, bool needs_libm) {
+    return !needs_libm && q->backend->target(q->device)->hurries;
+}
+
+bool kernel_all_hurried;
+
 shoal_code kernel_identify(const struct kernel_request *q, struct kernel_making *k) {
     const struct kernel_source *s = q->source;
-    *k = (struct kernel_making){.q = *q,
-                                .text = {.text = s->text.data,
-                                         .length = s->text.length,
-                                         .needs_sleef = s->needs_sleef,
-                                         .needs_mvec = s->needs_mvec,
-                                         .needs_libm = s->needs_libm,
-                                         .one_unit = s->one_unit}};
+    *k = (struct kernel_making){
+        .q = *q,
+        .text = {.text = s->text.data,
+                 .length = s->text.length,
+                 .needs_sleef = s->needs_sleef,
+                 .needs_mvec = s->needs_mvec,
+                 .needs_libm = s->needs_libm,
+                 .one_unit = s->one_unit,
+                 .hurried = kernel_all_hurried && may_hurry(q, s->needs_libm)}};
     shoal_code code = kernel_source_check(s, log_report(q->log));
     return code == SHOAL_OK ? kernel_key(k) : code;
 }
@@ -430,13 +440,6 @@ static shoal_code verify(struct kernel_making *k, struct kernel **out) {
     return code;
 }
 
-// The compiler may know values of library functions that the library rounds otherwise, and how far
-// it looks for them depends on how hurried it is.
-static bool may_hurry(const struct kernel_making *k) {
-    return k->keep && cache_mode(k->q.cache) == CACHE_ON && !k->text.needs_libm &&
-           k->q.backend->target(k->q.device)->hurries;
-}
-
 // The same text as a kernel with a key of its own; the one that was asked for follows.
 static shoal_code make_hurried(struct kernel_making *k, struct kernel **out) {
     struct kernel_making hurried = {.q = k->q, .text = k->text};
@@ -461,8 +464,9 @@ shoal_code kernel_get(struct kernel_making *k, struct kernel **out) {
         return verify(k, out);
     if (take(k, out))
         return SHOAL_OK;
-    bool hurries = k->q.on_miss && k->q.on_miss(k->q.on_miss_user);
-    return hurries && may_hurry(k) && out ? make_hurried(k, out) : make(k, out);
+    bool hurries = k->q.on_miss && k->q.on_miss(k->q.on_miss_user) && !k->text.hurried && k->keep &&
+                   cache_mode(k->q.cache) == CACHE_ON && may_hurry(&k->q, k->text.needs_libm);
+    return hurries && out ? make_hurried(k, out) : make(k, out);
 }
 
 shoal_code kernel_warm(struct kernel_making *k) { return kernel_get(k, NULL); }

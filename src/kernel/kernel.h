@@ -77,6 +77,10 @@ struct kernel_making {
     struct shoal_facts facts;    // where the backend knows any
 };
 
+// True in tests that are about numbers: kernels are compiled in a hurry and have their own keys,
+// where the backend hurries at all and functions of libraries are not called.
+extern bool kernel_all_hurried;
+
 // The key of a source. kernel_making_free may be called whatever it returned.
 shoal_code kernel_identify(const struct kernel_request *q, struct kernel_making *out);
 // Keeps its text where that is wanted.
