@@ -81,7 +81,7 @@ include bench/bench.mk
 
 .PHONY: python wheel bench-python bench-grids
 .PHONY: help setup-% demo gallery test test-long test-gpu bench bench-stiff bench-gpu bench-start bench-dispatch install uninstall clean examples
-.PHONY: format formatted tidy by-clang by-clang-all lint sanitized asan ubsan fuzz
+.PHONY: format formatted tidy by-clang lint sanitized asan ubsan fuzz
 help:
 	@echo 'make demo      a million Lorenz systems: progress, a table, where the time went, a picture'
 	@echo 'make gallery   the pictures of docs/gallery.md, minutes'
@@ -272,13 +272,13 @@ tidy: $(TIDY:%.c=$(BUILD)/tidy/%.ok)
 $(BUILD)/tidy/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc \
+	    $(WARN) -Wno-sign-conversion \
 	    $(if $(filter mpi/%,$<),$(filter -I%,$(shell $(MPICC) -show))) && touch $@
-# The library and its programs; by-clang-all: tests, examples and benchmarks, too.
-BY_CLANG = $(MAKE) --no-print-directory -s BUILD=$(BUILD)/clang CC=clang CI=1 CFLAGS='-O0 -Wno-sign-conversion' TEST_CFLAGS=-O0
+# All that is compiled, by the other compiler, whose warnings clang-tidy shows of the library alone.
 by-clang:
-	@$(BY_CLANG) $(patsubst %,$(BUILD)/clang/%,shoal shoal-hdf5 shoal-devices $(if $(HAS_MPI),shoal-mpi))
-by-clang-all:
-	@$(BY_CLANG) all examples $(BUILD)/clang/test $(BENCHES:%=$(BUILD)/clang/bench/%)
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/clang CC=clang CI=1 \
+	    CFLAGS='-O0 -Wno-sign-conversion' TEST_CFLAGS=-O0 \
+	    all examples $(BUILD)/clang/test $(BENCHES:%=$(BUILD)/clang/bench/%)
 
 # The same tests under sanitizers, in build folders of their own.
 SANITIZE = $(MAKE) --no-print-directory -s BUILD=$(BUILD)/$@ WARN=-w \

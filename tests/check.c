@@ -235,6 +235,10 @@ static void use_cache(const struct check_test *t) {
                  parts[i][1]);
         setenv(parts[i][0], path, 1);
     }
+    // PoCL ends a process that finds what another is compiling half done. Where kernels are shared,
+    // Shoal's locks keep it from that.
+    if (has_own_cache(t))
+        setenv("POCL_CACHE_DIR", check_dir(), 1);
 }
 
 // Signals as a program finds them that is started by hand, though the tests were started by nohup

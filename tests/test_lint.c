@@ -49,17 +49,12 @@ TEST(lint_format) {
 TEST(lint_tidy) {
     need("clang-tidy");
     complains("tidy", "TIDY=tests/fakes/untidy.c", "misc-redundant-expression");
+    complains("tidy", "TIDY=tests/fakes/untidy.c", "clang-diagnostic-self-assign");
     is_clean("tidy");
 }
 
-TEST(lint_clang) {
-    need("clang");
-    complains("by-clang", "SRC=tests/fakes/untidy.c", "-Wself-assign");
-    is_clean("by-clang");
-}
-
 // Tests, examples and benchmarks as well.
-LONG_TEST(lint_clang_of_all) {
+LONG_TEST(lint_clang) {
     need("clang");
-    is_clean("by-clang-all");
+    is_clean("by-clang");
 }
