@@ -11,8 +11,7 @@
 //     void NAME_point(SUMMARY_POINT)        a point with its share of the time, or
 //     void NAME_fired(SUMMARY_FIRED)        an event happens in the lanes `on`
 //     real NAME_value(SUMMARY_VALUE)        what it comes to after a time of `length`
-//     mask NAME_turns(SUMMARY_TURNS)        whether turns matter where values lie between two
-//     bounds
+//     mask NAME_turns(SUMMARY_TURNS)        whether turns in a stretch, with that outlook, matter
 // What the generator writes is which calls there are, on which expressions.
 
 // A part of a step in which an expression does not turn: from and to as parts of the step, values,
@@ -26,6 +25,13 @@ struct stretch {
     real from, to, t0, t1;
     real origin; // time since the window began at the start of the step
     mask on;
+};
+
+// What an expression may come to inside a stretch, which may be less or more than at its ends only
+// where it turns, and whether it may do that. What it is at the ends lies between two values.
+struct outlook {
+    real low, high, least, most;
+    mask bent;
 };
 
 // A call: expression, first of its numbers, direction of crossings, and array where it has its own.
@@ -49,7 +55,7 @@ INLINE struct call call_of(int expression, int number, int way, int array) {
     const struct shoal_args *a, struct group *g, const struct trial *s, const struct segment *x,   \
         real *m, const struct call c
 #define SUMMARY_TURNS                                                                              \
-    const struct shoal_args *a, real low, real high, const real *m, const struct call c
+    const struct shoal_args *a, const struct outlook *o, const real *m, const struct call c
 #define SUMMARY_POINT real v, real weight, mask on, real *m
 #define SUMMARY_FIRED mask on, real *m
 #define SUMMARY_VALUE                                                                              \
@@ -552,6 +558,14 @@ INLINE real summary_since(const struct group *g, const struct trial *s, const st
     return select(r_ge(theta, x->to), x->t1, select(r_le(theta, x->from), x->t0, t));
 }
 
+// Whether a turn may be more, or less, than the ends and all values so far.
+INLINE mask summary_exceeds(const struct outlook *o, real so_far) {
+    return r_gt(o->high, summary_larger(so_far, o->most));
+}
+INLINE mask summary_falls_below(const struct outlook *o, real so_far) {
+    return r_lt(o->low, summary_smaller(so_far, o->least));
+}
+
 // ---- Crossings ----------------------------------------------------------------------------------
 
 // Whether v has another sign than the last that was not 0, which is kept; in one direction or both.
@@ -563,9 +577,12 @@ INLINE mask summary_turned(real *last, real v, mask on, int way) {
     return m_and(on, turned);
 }
 
-INLINE mask summary_between(const struct shoal_args *a, real low, real high, const struct call c) {
+INLINE mask summary_between(const struct shoal_args *a, const struct outlook *o,
+                            const struct call c) {
     real level = R(a->levels[2 * c.number]);
-    return m_and(r_lt(low, level), r_gt(high, level));
+    mask below = m_or(r_lt(o->low, level), r_lt(o->least, level));
+    mask above = m_or(r_gt(o->high, level), r_gt(o->most, level));
+    return m_and(o->bent, m_and(below, above));
 }
 
 // Whether the value before a segment and that at its start lie on two sides.

@@ -97,12 +97,6 @@ INLINE void summary_walk(const struct shoal_args *a, struct group *g, const stru
     }
 }
 
-// What an expression may come to inside a stretch, and whether it may turn there.
-struct outlook {
-    real low, high;
-    mask bent;
-};
-
 #if SUMMARY_PLAIN
 INLINE void plain_ends(struct group *g, const struct trial *s, const struct stretch *x, int e,
                        int whole, struct ends *y) {
@@ -123,21 +117,20 @@ INLINE void plain_ends(struct group *g, const struct trial *s, const struct stre
 }
 
 // All is finite here, so that controllers' forms will do.
-INLINE mask outlook_bent(const struct outlook *o, const struct ends *y) {
-    return m_or(r_lt(o->low, r_at_most(y->v0, y->v1)), r_gt(o->high, r_at_least(y->v0, y->v1)));
+INLINE void outlook_end(struct outlook *o, const struct ends *y) {
+    o->least = r_at_most(y->v0, y->v1);
+    o->most = r_at_least(y->v0, y->v1);
+    o->bent = m_or(r_lt(o->low, o->least), r_gt(o->high, o->most));
 }
 
 // A cubic lies between its ends and two more points, a third of the slopes away from them. Half of
-// the slopes leave room for what is nearly one. Where it turns both points may lie beyond its ends,
-// which it has all the same.
+// the slopes leave room for what is nearly one.
 INLINE struct outlook outlook_of(const struct ends *y) {
     struct outlook o;
     real first = r_fma(y->d0, R(0.5), y->v0), second = r_fma(y->d1, R(-0.5), y->v1);
     o.low = r_at_most(first, second);
     o.high = r_at_least(first, second);
-    o.bent = outlook_bent(&o, y);
-    o.low = r_at_most(o.low, r_at_most(y->v0, y->v1));
-    o.high = r_at_least(o.high, r_at_least(y->v0, y->v1));
+    outlook_end(&o, y);
     return o;
 }
 
@@ -163,7 +156,7 @@ INLINE struct outlook plain_outlook(struct group *g, const struct trial *s, cons
     struct outlook a = outlook_of(&first), b = outlook_of(&second);
     a.low = r_at_most(r_at_most(a.low, b.low), first.v1);
     a.high = r_at_least(r_at_least(a.high, b.high), first.v1);
-    a.bent = outlook_bent(&a, y);
+    outlook_end(&a, y);
     return a;
 #else
     return outlook_of(y);
@@ -196,8 +189,11 @@ INLINE void expression_outlooks(struct group *g, const struct trial *s, const st
         mask bottom = m_and(r_lt(y[e].d0, R(0)), r_gt(y[e].d1, R(0)));
         y[e].v0 = v0[e];
         y[e].v1 = v1[e];
-        o[e].high = select(bottom, high, select(top, high + reach, R(INFINITY_VALUE)));
-        o[e].low = select(top, low, select(bottom, low - reach, R(-INFINITY_VALUE)));
+        o[e].most = high;
+        o[e].least = low;
+        mask up = m_andnot(o[e].bent, bottom), down = m_andnot(o[e].bent, top);
+        o[e].high = select(up, select(top, high + reach, R(INFINITY_VALUE)), high);
+        o[e].low = select(down, select(bottom, low - reach, R(-INFINITY_VALUE)), low);
     }
 }
 #endif
@@ -221,7 +217,7 @@ INLINE void summary_one(const struct shoal_args *a, struct group *g, const struc
 INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struct trial *s,
                         const struct stretch *x, int e, const struct ends *y,
                         const struct outlook *o) {
-    mask walks = m_and(m_and(x->on, o->bent), summary_turns(a, g, o->low, o->high, e));
+    mask walks = m_and(x->on, summary_turns(a, g, o, e));
     mask straight = m_andnot(x->on, walks);
     if (any(straight))
         summary_one(a, g, s, x, e, y, straight);
@@ -517,7 +513,7 @@ INLINE u32 summary_glance(const struct shoal_args *a, struct group *g, const str
     UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
         plain_ends(g, s, &x, e, 1, &y[e]);
         struct outlook o = plain_outlook(g, s, &x, e, 1, &y[e]);
-        x.on = m_andnot(x.on, m_and(o.bent, summary_turns(a, g, o.low, o.high, e)));
+        x.on = m_andnot(x.on, summary_turns(a, g, &o, e));
     }
     UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) summary_one(a, g, s, &x, e, &y[e], x.on);
 #endif

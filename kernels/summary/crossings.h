@@ -14,5 +14,5 @@ INLINE void crossings_segment(SUMMARY_SEGMENT) {
     crossings_see(m, x->v0 - level, x->on, c.way);
     crossings_see(m, x->v1 - level, x->on, c.way);
 }
-INLINE mask crossings_turns(SUMMARY_TURNS) { return summary_between(a, low, high, c); }
+INLINE mask crossings_turns(SUMMARY_TURNS) { return summary_between(a, o, c); }
 INLINE real crossings_value(SUMMARY_VALUE) { return m[0]; }

@@ -17,7 +17,7 @@ INLINE void period_level_segment(SUMMARY_SEGMENT) {
     mask across = summary_across(g, s, x, &m[3], level, rising, &t);
     period_level_see(m, t, across);
 }
-INLINE mask period_level_turns(SUMMARY_TURNS) { return summary_between(a, low, high, c); }
+INLINE mask period_level_turns(SUMMARY_TURNS) { return summary_between(a, o, c); }
 INLINE real period_level_value(SUMMARY_VALUE) {
     return select(r_gt(m[2], R(1)), r_abs(m[1] - m[0]) / (m[2] - R(1)), R(NAN_VALUE));
 }

@@ -12,5 +12,5 @@ INLINE void tcross_segment(SUMMARY_SEGMENT) {
     m[0] = select(m_and(none, across), t, m[0]);
     m[0] = select(m_and(none, jumped), x->t0, m[0]);
 }
-INLINE mask tcross_turns(SUMMARY_TURNS) { return summary_between(a, low, high, c); }
+INLINE mask tcross_turns(SUMMARY_TURNS) { return summary_between(a, o, c); }
 INLINE real tcross_value(SUMMARY_VALUE) { return t_at(g->summary.begin, m[0]); }

@@ -11,5 +11,5 @@ INLINE void time_above_segment(SUMMARY_SEGMENT) {
     mask some = m_and(x->on, m_or(first, last));
     m[0] = select(some, m[0] + r_abs(to - from), m[0]);
 }
-INLINE mask time_above_turns(SUMMARY_TURNS) { return summary_between(a, low, high, c); }
+INLINE mask time_above_turns(SUMMARY_TURNS) { return summary_between(a, o, c); }
 INLINE real time_above_value(SUMMARY_VALUE) { return m[0]; }

@@ -13,5 +13,5 @@ INLINE void tmax_segment(SUMMARY_SEGMENT) {
     tmax_see(m, x->v0, x->t0, x->on);
     tmax_see(m, x->v1, x->t1, x->on);
 }
-INLINE mask tmax_turns(SUMMARY_TURNS) { return r_gt(high, m[0]); }
+INLINE mask tmax_turns(SUMMARY_TURNS) { return summary_exceeds(o, m[0]); }
 INLINE real tmax_value(SUMMARY_VALUE) { return t_at(g->summary.begin, m[1]); }

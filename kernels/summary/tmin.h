@@ -13,5 +13,5 @@ INLINE void tmin_segment(SUMMARY_SEGMENT) {
     tmin_see(m, x->v0, x->t0, x->on);
     tmin_see(m, x->v1, x->t1, x->on);
 }
-INLINE mask tmin_turns(SUMMARY_TURNS) { return r_lt(low, m[0]); }
+INLINE mask tmin_turns(SUMMARY_TURNS) { return summary_falls_below(o, m[0]); }
 INLINE real tmin_value(SUMMARY_VALUE) { return t_at(g->summary.begin, m[1]); }

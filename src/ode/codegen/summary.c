@@ -426,7 +426,7 @@ static void put_states(struct buf *out, const struct summary_code *c, const stru
 // Who needs to know of turns.
 static void put_turns(struct buf *out, const struct summary_code *c) {
     buf_puts(out, "INLINE mask summary_turns(const struct shoal_args *a, const struct group *g,\n"
-                  "                          real low, real high, int e) {\n"
+                  "                          const struct outlook *o, int e) {\n"
                   "    mask turns = m_of_lanes(0);\n");
     for (uint32_t i = 0; i < c->plan->calls; i++) {
         const struct summary_kind *k = c->plan->call[i].kind;
@@ -434,10 +434,10 @@ static void put_turns(struct buf *out, const struct summary_code *c) {
             continue;
         buf_printf(out, "    if (e == %u)\n        turns = ", c->of_call[i]);
         if (k->turns == TURNS_ALWAYS) {
-            buf_puts(out, "m_of_lanes(~0u);\n");
+            buf_puts(out, "o->bent;\n");
             continue;
         }
-        buf_printf(out, "m_or(turns, %s_turns(a, low, high, g->summary.of + %u, ", k->file,
+        buf_printf(out, "m_or(turns, %s_turns(a, o, g->summary.of + %u, ", k->file,
                    room_before(c->plan, i));
         put_call(out, c, i);
         buf_puts(out, "));\n");
