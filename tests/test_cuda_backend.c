@@ -652,6 +652,11 @@ TEST(cuda_nvrtc) {
     CHECK(again.length == b.length && !memcmp(b.data, again.data, b.length));
     free(b.data);
     free(again.data);
+    if (d->nvrtc.major >= 13) {
+        struct shoal_kernel_text k = {.text = toy, .length = strlen(toy), .hurried = true};
+        CHECK(cuda_backend.build(d, &k, NULL, &b, log_report(log)) == SHOAL_OK);
+        free(b.data);
+    }
     CHECK(build(d, "#error swordfish", NULL, &b, log) == SHOAL_DEVICE);
     check_message(log, "swordfish");
     CHECK(build(d, "#include <stdio.h>\n", NULL, &b, log) == SHOAL_DEVICE);
@@ -694,7 +699,7 @@ TEST(cuda_fast_math_is_all_or_nothing) {
         const char *options[CUDA_OPTIONS];
         struct shoal_device *d = NULL;
         REQUIRE(cuda_backend.open(0, "sm_90", fast, &d, NULL) == SHOAL_OK);
-        int exact = 0, count = cuda_options(d, arch, options), speed = 0;
+        int exact = 0, count = cuda_options(d, false, arch, options), speed = 0;
         for (int i = 0; i < count; i++) {
             exact += !strncmp(options[i], "--prec", 6) || !strncmp(options[i], "--ftz", 5) ||
                      !strncmp(options[i], "--fmad", 6);
@@ -704,6 +709,29 @@ TEST(cuda_fast_math_is_all_or_nothing) {
         CHECK_INT(speed, fast);
         cuda_backend.close(d);
     }
+}
+
+// An NVRTC that can be told to hurry is, in words that are part of the key.
+TEST(cuda_hurries) {
+    use_fake_nvrtc("aa01");
+    for (int newer = 0; newer < 2; newer++)
+        for (int fast = 0; fast < 2; fast++) {
+            struct shoal_device *d = NULL;
+            unsigned char digest[2][KEY_BYTES];
+            if (newer)
+                setenv("FAKE_NVRTC_MAJOR", "13", 1);
+            REQUIRE(cuda_backend.open(0, "sm_90", fast, &d, NULL) == SHOAL_OK);
+            for (int hurried = 0; hurried < 2; hurried++) {
+                struct shoal_kernel_text k = {.text = toy, .digest = "00", .hurried = hurried};
+                struct key_record key = {0};
+                REQUIRE(cuda_backend.identity(d, &k, NULL, NULL, &key, NULL) == SHOAL_OK);
+                key_digest(&key, digest[hurried]);
+                key_free(&key);
+            }
+            CHECK_INT(cuda_backend.target(d)->hurries, newer && !fast);
+            CHECK(memcmp(digest[0], digest[1], KEY_BYTES) != 0);
+            cuda_backend.close(d);
+        }
 }
 
 TEST(cuda_key) {

@@ -2,6 +2,7 @@
 // A first result that comes soon: which runs will be stiff is foreseen, and kernels that are
 // compiled in a hurry give the bits of those that take their place.
 #include "check.h"
+#include "device_test.h"
 #include "kernels.h"
 #include "ode/run/foresee.h"
 #include "rig.h"
@@ -256,4 +257,19 @@ LONG_TEST(soon_bits_of_methods) {
                      methods[i].embedded ? "" : "dt=0.01", more[(i + (uint32_t)t) % MORE]);
             check_bits(targets[t], text, options);
         }
+}
+
+// Where there is a compiler that hurries; elsewhere the same kernel runs twice.
+DEVICE_TEST(soon_bits) {
+    static const char text[] =
+        "par a=1;init x=1,y=0.2,z=0.5;x'=-a*x+sin(y)*z;y'=exp(-x*x)*a-20*y+cos(t);"
+        "z'=x*y/(1+z*z)-z^1.3+log(2+x)+sqrt(1+x*x)/(2+y);aux q=x*y;@ t1=6";
+    static const char *const more[] = {"method=rodas5p", "method=ros3p save=n=5",
+                                       "method=kvaerno3 summary=max(x),mean(y)",
+                                       "method=radau-iia-5", "method=tsit5 precision=f32"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        char options[256];
+        snprintf(options, sizeof options, "device=%s %s", device, more[i]);
+        check_bits(NULL, text, options);
+    }
 }

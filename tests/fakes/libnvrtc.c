@@ -29,7 +29,8 @@ static size_t section_bytes(const struct program *p) { return strlen(p->section)
 
 API int nvrtcVersion(int *major, int *minor);
 API int nvrtcVersion(int *major, int *minor) {
-    *major = 12;
+    const char *newer = getenv("FAKE_NVRTC_MAJOR");
+    *major = newer ? atoi(newer) : 12;
     *minor = 4;
     return 0;
 }

@@ -14,7 +14,8 @@
 
 enum { EM_NVIDIA_CUDA = 190, LOG_MOST = 64 << 10 };
 
-int cuda_options(const struct shoal_device *d, char arch[48], const char *options[CUDA_OPTIONS]) {
+int cuda_options(const struct shoal_device *d, bool hurried, char arch[48],
+                 const char *options[CUDA_OPTIONS]) {
     // Contraction is never the compiler's; division and square root are those of IEEE. Each of
     // these would win over --use_fast_math, which is their opposite.
     static const char *const exact[] = {"--fmad=false", "--prec-div=true", "--prec-sqrt=true",
@@ -28,6 +29,8 @@ int cuda_options(const struct shoal_device *d, char arch[48], const char *option
         options[n++] = exact[i];
     if (d->target.fast_math)
         options[n++] = "--use_fast_math";
+    if (hurried) // `max` gains a fifth of that and puts all into memory; `min` may take a minute
+        options[n++] = "--Ofast-compile=mid";
     return n;
 }
 
@@ -123,7 +126,7 @@ shoal_code cuda_build(struct shoal_device *d, const struct shoal_kernel_text *k,
     j->thread = (struct detached){.work = compile, .drop = drop};
     j->nvrtc = d->nvrtc;
     j->source = source;
-    j->option_count = cuda_options(d, j->arch, j->options);
+    j->option_count = cuda_options(d, k->hurried, j->arch, j->options);
     if (!detached_run(&j->thread, stop))
         return SHOAL_STOPPED;
     code = outcome(d, j, out, r);

@@ -193,7 +193,8 @@ shoal_code cuda_identity(struct shoal_device *d, const struct shoal_kernel_text 
 
 enum { CUDA_OPTIONS = 16 };
 // Arguments of NVRTC; the text of the architecture lives in `arch`. Returns how many.
-int cuda_options(const struct shoal_device *d, char arch[48], const char *options[CUDA_OPTIONS]);
+int cuda_options(const struct shoal_device *d, bool hurried, char arch[48],
+                 const char *options[CUDA_OPTIONS]);
 shoal_code cuda_build(struct shoal_device *d, const struct shoal_kernel_text *k,
                       const volatile int *stop, struct shoal_bytes *out, struct report *r);
 // Whether the bytes are a cubin for the device's target that has the entry point.

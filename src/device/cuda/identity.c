@@ -169,13 +169,24 @@ static void add_answer(const struct buf *answer, struct key_record *key) {
     }
 }
 
+// Whether that NVRTC may be told to hurry.
+static bool knows_hurry(const struct buf *answer) {
+    const unsigned char *record = (const unsigned char *)answer->data;
+    struct key_field f;
+    char version[48] = "";
+    int major = 0;
+    for (size_t at = 0; key_next(record, answer->length, &at, &f);)
+        if (!strcmp(f.label, "version"))
+            snprintf(version, sizeof version, "%.*s", (int)f.length, (const char *)f.bytes);
+    return sscanf(version, "NVRTC %d.", &major) == 1 && major >= 13;
+}
+
 shoal_code cuda_identity(struct shoal_device *d, const struct shoal_kernel_text *k,
                          struct cache *probes, const volatile int *stop, struct key_record *key,
                          struct report *r) {
     const char *options[CUDA_OPTIONS];
     char arch[48], count[16];
     struct buf answer = {0};
-    (void)k;
     key_add_text(key, "target", d->arch);
     pthread_mutex_lock(&d->lock);
     bool found = find_answer(d, probes, &answer, r);
@@ -184,8 +195,9 @@ shoal_code cuda_identity(struct shoal_device *d, const struct shoal_kernel_text 
         add_answer(&answer, key);
     else
         key_add_text(key, "unknown", "NVRTC");
+    d->target.hurries = found && !d->target.fast_math && knows_hurry(&answer);
     buf_free(&answer);
-    int n = cuda_options(d, arch, options);
+    int n = cuda_options(d, k->hurried, arch, options);
     snprintf(count, sizeof count, "%d", n);
     key_add_text(key, "arguments", count);
     for (int i = 0; i < n; i++)
