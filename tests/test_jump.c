@@ -163,6 +163,89 @@ TEST(jump_and_switch) {
     solved_free(&s);
 }
 
+// ---- On the boundary ----------------------------------------------------------------------------
+
+static const char *const usual_ways[] = {"method=tsit5", "method=rodas5p", "method=rk4 dt=0.13",
+                                         "method=tsit5 precision=f32"};
+enum { USUAL_WAYS = sizeof usual_ways / sizeof *usual_ways };
+
+// y at the end of a run to 10 is `want`, whichever way.
+static void check_y(const char *text, double want) {
+    for (size_t k = 0; k < USUAL_WAYS; k++) {
+        struct solved s = solve(text, NULL, "t1=10 vars=y %s", usual_ways[k]);
+        CHECK_MSG(s.status[0] == SHOAL_STATUS_ok &&
+                      fabs(solved_last(&s, 0, 0) - want) < 1e-5 * (1 + fabs(want)),
+                  "%s, %s: %.9g (%s), not %.9g", text, usual_ways[k], solved_last(&s, 0, 0),
+                  shoal_status_word(s.status[0]), want);
+        solved_free(&s);
+    }
+}
+
+// What is made of other conditions is exactly on its boundary, and stays there.
+TEST(jump_of_conditions) {
+    static const struct {
+        const char *of;
+        double want;
+    } cases[] = {
+        {"(x>1)+(x>2)>=2", 8},   {"(x>1)*(x<4)>=1", 3}, {"heav(x-1)>=1", 9},
+        {"sign(x-1)>=1", 9},     {"floor(x)>=1", 9},    {"floor(x)<2", 2},
+        {"mod(floor(x),2)", 5},  {"floor(5-x)<=2", 8},  {"mod(floor(x),2)>=1", 5},
+        {"floor(floor(x)/2)", 20}, {"ceil(x)>2", 8},    {"(x>1)-(x>4)==1", 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "init x=0,y=0\nx'=1\ny'=%s\n", cases[i].of);
+        check_y(text, cases[i].want);
+    }
+}
+
+// Where an event or a switch puts a state exactly onto a boundary, it is true or false as it reads.
+TEST(jump_that_is_put_onto_its_boundary) {
+    check_y("init x=0,y=0;x'=0;y'=if(x>=1)then(1)else(0);event e at 3 : x=1", 7);
+    check_y("init x=0,y=0;x'=0;y'=if(x>1)then(1)else(0);event e at 3 : x=1", 0);
+    check_y("par p=0;init x=0,y=0;x'=0;y'=if(p>=1+x)then(1)else(0);event e at 3 : p=1", 7);
+    check_y("init x=0,y=0;x'=0;y'=if(x>0)then(1)else(0);event e at 3 : x=1;event f at 6 : x=0", 3);
+    check_y("init x=0,y=0;x'=0;y'=sign(x);event e at 3 : x=1;event f at 6 : x=0", 3);
+    check_y("init x=1,y=0;x'=0;y'=if(x*heav(t-3)>=1)then(1)else(0)", 7);
+    check_y("init x=1,y=0;x'=0;y'=floor(x*heav(t-3))", 7);
+    check_y("init x=1,y=0;x'=0;y'=floor(x*heav(7-t))-1", -3);
+}
+
+// y at the end of a run to 10 with a driver u.
+static void check_driven(const char *how, const char *of, double want) {
+    static const double t[] = {0, 3, 7, 10}, u[] = {0, 1, 0, 0};
+    char text[256], options[128];
+    snprintf(text, sizeof text, "driver u\ninit y=0\n%s\n", of);
+    for (size_t k = 0; k < USUAL_WAYS; k++) {
+        shoal_driver list[] = {{"u", how, 4, t, u, NULL, NULL}, {0}};
+        snprintf(options, sizeof options, "t1=10 %s", usual_ways[k]);
+        struct rig rig = rig_new_driven(NULL, text, options, list);
+        struct inputs in = {.rows = 1};
+        struct outcome out = rig_run(&rig, &in, NULL, 0, NULL);
+        double y = outcome_value(&out, 0, 0, 0);
+        CHECK_MSG(fabs(y - want) < 1e-5 * (1 + want), "%s of %s, %s: %.9g, not %.9g", of, how,
+                  usual_ways[k], y, want);
+        outcome_free(&out);
+        rig_free(&rig);
+    }
+}
+
+// A signal that is exactly on a level for some time.
+TEST(jump_of_a_signal_at_a_level) {
+    static const struct {
+        const char *of;
+        double held, linear;
+    } cases[] = {{"y'=u>=1", 4, 0},   {"y'=heav(u-1)", 4, 0}, {"y'=u>0", 4, 7},
+                 {"y'=floor(u)", 4, 0}, {"y'=sign(u)", 4, 7},  {"y'=ceil(u)", 4, 7},
+                 {"y'=u<1", 6, 10},   {"y'=u<=0", 6, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_driven("held", cases[i].of, cases[i].held);
+        check_driven("linear", cases[i].of, cases[i].linear);
+    }
+    check_driven("held", "y'=0\nevent e when u>=1 : y=y+1\nevent g when u<1 : y=y+100", 101);
+    check_driven("held", "y'=0\nevent e when u>0 : y=y+1\nevent g when u<=0 : y=y+100", 101);
+}
+
 // Sliding is named, not solved, and does not hang.
 TEST(jump_that_slides) {
     static const char *const ways[] = {"", "method=rodas5p", "method=rk4 dt=0.1",

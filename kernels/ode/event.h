@@ -35,12 +35,16 @@ enum { EVENT_UP = 1, EVENT_DOWN = 2 }; // edges
 
 #if WHENS
 // The functions, and which side of its boundary each event is on: 1, -1, or 0, which says nothing.
+// A jump on its boundary is on the side that its formula says, however long it stays there.
 OUTLINE void event_signs(real t, const SPACE real *y, const SPACE real *p, real *zero, real *sign) {
     real value[WHENS + TRUTHS];
     event_values(t, y, p, value);
     WHEN_LOOP(e) {
-        real below = select(r_lt(value[e], R(0)), R(-1), R(0));
+        mask under = when_jump[e] < 0 ? r_lt(value[e], R(0)) : r_eq(value[e], value[e]);
+        real below = select(under, R(-1), R(0));
         mask above = when_truth[e] == e ? r_gt(value[e], R(0)) : r_ne(value[when_truth[e]], R(0));
+        if (when_jump[e] >= 0)
+            above = m_and(above, under);
         zero[e] = value[e];
         sign[e] = select(above, R(1), below);
     }
@@ -156,6 +160,12 @@ struct event_bracket {
     u32 found;        // lanes that have one
 };
 
+#if TRUTHS
+#define IS_CONDITION(e) (when_truth[e] != e && when_jump[e] < 0)
+#else
+#define IS_CONDITION(e) 0
+#endif
+
 // How far the events that are due are beyond their turn; the largest.
 INLINE real event_beyond(const struct event_bracket *b, const real *zero) {
     real most = R(-INFINITY_VALUE);
@@ -176,9 +186,11 @@ INLINE void event_state_at(const struct group *g, const struct trial *s, real pa
 INLINE void event_search(const struct group *g, const struct trial *s, u32 good, SPACE real *y,
                          struct event_bracket *b) {
     real zero[WHENS], sign[WHENS], from = R(0);
+    u32 flat[WHENS];
     WHEN_LOOP(e) {
         b->side[e] = g->event.side[e];
         b->due[e] = 0;
+        flat[e] = IS_CONDITION(e) ? good : 0;
     }
     b->found = 0;
     b->low = R(0);
@@ -203,9 +215,15 @@ INLINE void event_search(const struct group *g, const struct trial *s, u32 good,
         b->high = select(now, part, b->high);
         b->over = select(now, event_beyond(b, zero), b->over);
         mask on = m_of_lanes(open & ~here);
-        WHEN_LOOP(e) b->side[e] = select(on, event_side(b->side[e], sign[e]), b->side[e]);
+        WHEN_LOOP(e) {
+            b->side[e] = select(on, event_side(b->side[e], sign[e]), b->side[e]);
+            flat[e] &= m_lanes(m_and(r_eq(zero[e], R(0)), r_eq(sign[e], R(0))));
+        }
         from = part;
     }
+    // A condition that does not hold on its boundary, and stays there, is false.
+    WHEN_LOOP(e) if (IS_CONDITION(e)) b->side[e] =
+        select(m_of_lanes(flat[e] & ~b->found), R(-1), b->side[e]);
 }
 
 // A look at a part of the step in the lanes, which makes it the bracket's one end or the other.

@@ -57,6 +57,7 @@ static void turn_whole(struct jumper *k, struct state_jump *j, node_id leaf) {
     node_id near = dag_pair(k->dag, OP_OR, dag_pair(k->dag, OP_EQ, leaf, nearest),
                             dag_pair(k->dag, OP_EQ, leaf, dag_pair(k->dag, OP_SUB, nearest, one)));
     j->turns = dag_pair(k->dag, OP_MUL, above, dag_pair(k->dag, OP_SUB, one, above));
+    j->holds = dag_pair(k->dag, OP_EQ, j->plain, leaf);
     j->next = dag_op(k->dag, OP_IF, near, dag_pair(k->dag, OP_SUB, other, leaf), j->plain);
 }
 
@@ -73,6 +74,7 @@ static node_id add_jump(struct jumper *k, struct state_jump j) {
     else {
         made->next = dag_pair(k->dag, OP_SUB, dag_number(k->dag, 1), leaf);
         made->turns = made->zero;
+        made->holds = dag_pair(k->dag, OP_EQ, made->plain, dag_number(k->dag, 0));
     }
     return leaf;
 }
@@ -400,7 +402,7 @@ void jumps_become_events(struct system *s) {
         *e = (struct system_event){.kind = EVENT_WHEN,
                                    .edges = EVENT_RISING | EVENT_FALLING,
                                    .zero = s->jump[i].turns,
-                                   .truth = NODE_NONE,
+                                   .truth = s->jump[i].holds,
                                    .slope = NODE_NONE,
                                    .size = dag_number(&s->dag, 0),
                                    .touch = NODE_NONE,

@@ -75,7 +75,8 @@ struct time_switch {
 struct state_jump {
     bool whole;        // it is `of` rounded down, else 1 where that is below 0 and 0 elsewhere
     node_id of, zero;  // zero changes its sign where the leaf changes,
-    node_id turns;     // and this one where it is not what it should be
+    node_id turns;     // and this one where it is not what it should be;
+    node_id holds;     // which side of that is meant by 0: not 0 where it is the positive one
     node_id next;      // what the leaf is to become
     node_id plain;     // its formula
     node_id condition; // as the model has it
