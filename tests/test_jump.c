@@ -38,7 +38,13 @@ TEST(jump_is_found) {
         {"x'=mod(x,3)+floor(x)+ceil(2*x)\n", 3},
         {"x'=if(x>1&y<0.01)then(5)else(0)\ny'=1\n", 2}, // where the other holds, it matters
         {"x'=if(x>1|y<0.01)then(5)else(0)\ny'=1\n", 2},
-        {"par a=0\nx'=heav(y)*a\ny'=1\n", 0}, // nothing, with these values
+        {"par a=0\nx'=heav(y)*a\ny'=1\n", 1}, // nothing, with these values alone
+        {"par a=1,b=1\nx'=if(y>2)then(a)else(b)\ny'=1\n", 1},
+        {"par m=0,a=2\nx'=if(m==1)then(if(y>2)then(a)else(1))else(0)\ny'=1\n", 1},
+        {"par m=0,a=2\nx'=if(m==1)then(if(y>a)then(y)else(a))else(m)\ny'=1\n", 0},
+        {"x'=if(y>3&y<3.005)then(floor(t/20))else(0)\ny'=0.1\n", 2},
+        {"x'=if(y>3&y<3.005)then(max(0,z-100))else(0)\ny'=0.1\nz'=10\n", 2},
+        {"par k1=1,k2=3,s=2\nx'=if(x<s)then(k1*x)else(k1*s+k2*(x-s))\n", 0},
         {"x'=max(0,x)+abs(x-1)+min(x,y)\ny'=x\n", 0},
         {"x'=heav(x-1)*(x-1)\n", 0},
         {"x'=if(x>2)then(x)else(2)\n", 0},
@@ -244,6 +250,22 @@ TEST(jump_of_a_signal_at_a_level) {
     }
     check_driven("held", "y'=0\nevent e when u>=1 : y=y+1\nevent g when u<1 : y=y+100", 101);
     check_driven("held", "y'=0\nevent e when u>0 : y=y+1\nevent g when u<=0 : y=y+100", 101);
+}
+
+// Whether something jumps does not hang on the model's own values, or on where it starts.
+TEST(jump_of_swept_parameters) {
+    struct solved s = solve("par a=0;init x=0,y=0;x'=1;y'=if(x>1 & x<1.05)then(a)else(0)",
+                            "a=0,1,1000", "t1=30 vars=y");
+    CHECK_NEAR(solved_last(&s, 0, 0), 0, 0);
+    CHECK_NEAR(solved_last(&s, 0, 1), 0.05, 1e-6);
+    CHECK_NEAR(solved_last(&s, 0, 2), 50, 1e-3);
+    solved_free(&s);
+    s = solve("init x=0,y=0,z=0,w=0;x'=0.1;y'=if(x>3&x<3.005)then(floor(t/20))else(0);z'=10;"
+              "w'=if(x>3&x<3.005)then(max(0,z-100))else(0)",
+              NULL, "t1=50");
+    CHECK_NEAR(solved_last(&s, 1, 0), 0.05, 1e-6);
+    CHECK_NEAR(solved_last(&s, 3, 0), 10.0125, 1e-4);
+    solved_free(&s);
 }
 
 // Sliding is named, not solved, and does not hang.

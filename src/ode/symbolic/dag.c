@@ -135,7 +135,9 @@ void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *valu
         double x[3] = {0};
         for (uint32_t i = 0; i < op_operands[n->op]; i++)
             x[i] = values[node_operand(n, i)];
-        if (is_looked_up(n, v, x[2]))
+        if (v->forced && !isnan(v->forced[id]))
+            values[id] = v->forced[id];
+        else if (is_looked_up(n, v, x[2]))
             values[id] = v->signal(v->user, (uint32_t)x[1], x[0]);
         else
             values[id] =

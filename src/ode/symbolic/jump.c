@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    TRIED = 3,      // points of a boundary,
+    TRIED = 3,      // points of a boundary, for each range of states,
     MIXES = 4,      // and of what other conditions are there, besides what they are
     ATTEMPTS = 40,  // to find each
     HALVINGS = 60,  // of the way between two sides
@@ -28,7 +28,8 @@ struct jumper {
     const struct model *model;
     struct arena *scratch;
     struct roots roots;
-    bool *moves;       // by node: it may change in a step
+    uint32_t count;    // of nodes that were there before,
+    bool *moves;       // and by node of those: it may change in a step
     bool *smooth;      // by node: a condition that is none to search for
     node_id condition; // under way
     vec(struct state_jump) found;
@@ -36,11 +37,14 @@ struct jumper {
 
 // ---- Leaves -------------------------------------------------------------------------------------
 
+static uint32_t leaf_number(const struct jumper *k, uint32_t jump) {
+    return k->system->switches + jump;
+}
+
 static node_id leaf_of(struct jumper *k, uint32_t jump) {
-    uint32_t index = k->system->switches + jump;
     return dag_intern(k->dag, (struct node){.op = OP_SYMBOL,
                                             .leaf = LEAF_SWITCH,
-                                            .a = index,
+                                            .a = leaf_number(k, jump),
                                             .b = k->found.items[jump].plain,
                                             .c = NODE_NONE});
 }
@@ -140,7 +144,7 @@ static bool can_jump(uint8_t op) {
 // ---- Right-hand sides ---------------------------------------------------------------------------
 
 static void find_moving(struct jumper *k) {
-    uint32_t count = k->dag->nodes.count;
+    uint32_t count = k->count = k->dag->nodes.count;
     k->moves = arena_new(k->scratch, bool, count);
     k->smooth = arena_new(k->scratch, bool, count);
     for (node_id id = 0; id < count; id++) {
@@ -151,9 +155,9 @@ static void find_moving(struct jumper *k) {
     }
 }
 
-// The roots with leaves, but for the smooth ones; `count` nodes were there before.
-static node_id *rewrite(struct jumper *k, uint32_t count) {
-    uint32_t *uses = roots_uses(&k->roots, k->dag, k->scratch);
+// The roots with leaves, but for the smooth ones.
+static node_id *rewrite(struct jumper *k) {
+    uint32_t count = k->count, *uses = roots_uses(&k->roots, k->dag, k->scratch);
     node_id *now = arena_new(k->scratch, node_id, count);
     node_id *made = arena_new(k->scratch, node_id, k->roots.count + 1);
     k->found.count = 0;
@@ -180,13 +184,19 @@ static node_id *rewrite(struct jumper *k, uint32_t count) {
 
 // ---- Kinks --------------------------------------------------------------------------------------
 
+// How far from where they start states are tried, those that a boundary is made of and the others:
+// what is about usual sizes alone is no kink yet, and who sweeps a parameter takes it elsewhere.
+enum range { NARROW, OTHERS_WIDE, WIDE, RANGES };
+
 // Numbers of all nodes at points between two.
 struct trial {
     struct leaf_values leaves;
     double *from, *to, *state; // time, then states
     double *start;             // of the states
     double *first, *usual;     // of the roots: on one side, and their size away from there
-    double *par, *switches, *values;
+    double *par, *switches, *values, *forced;
+    bool *near; // time and states that the boundary is made of
+    bool *told; // by root: it depends on the jump
     double part; // of the way that was gone
     uint32_t drawn;
 };
@@ -215,26 +225,40 @@ static struct trial trial_new(const struct jumper *k) {
     t.first = t.switches + leaves;
     t.usual = t.first + k->roots.count;
     t.values = arena_new(k->scratch, double, k->dag->nodes.count);
-    for (uint32_t i = 0; i < s->pars; i++)
-        t.par[i] = k->model->symbols.items[k->model->pars.items[i]].value;
-    for (uint32_t i = 0; i < s->states; i++)
-        t.start[i] = k->model->symbols.items[k->model->states.items[i]].value;
-    t.leaves = (struct leaf_values){.par = t.par, .state = t.start, .derive = s->derive};
-    t.leaves.signal = stand_in;
-    dag_evaluate(k->dag, &t.leaves, t.values);
-    for (uint32_t i = 0; i < s->states; i++)
-        if (s->init[i] != NODE_NONE && isfinite(t.values[s->init[i]]))
-            t.start[i] = t.values[s->init[i]];
-    t.leaves.state = t.state + 1;
+    t.forced = arena_new(k->scratch, double, k->dag->nodes.count);
+    t.near = arena_new(k->scratch, bool, point);
+    t.told = arena_new(k->scratch, bool, k->roots.count + 1);
+    t.leaves = (struct leaf_values){.par = t.par, .derive = s->derive, .signal = stand_in};
     return t;
 }
 
+// Parameters as the model has them, or of that size: nothing may hang on one that happens to be 0,
+// or equal to another.
+static void draw_parameters(const struct jumper *k, struct trial *t, bool others) {
+    const struct system *s = k->system;
+    for (uint32_t i = 0; i < s->pars; i++) {
+        double usual = k->model->symbols.items[k->model->pars.items[i]].value, by = draw(t);
+        double other = usual != 0 ? usual * exp2(by) : by < 0 ? by - 0.1 : by + 0.1;
+        t->par[i] = others ? other : usual;
+    }
+    for (uint32_t i = 0; i < s->states; i++)
+        t->start[i] = k->model->symbols.items[k->model->states.items[i]].value;
+    t->leaves.state = t->start;
+    t->leaves.switches = t->leaves.forced = NULL;
+    t->leaves.t = 0;
+    dag_evaluate(k->dag, &t->leaves, t->values);
+    for (uint32_t i = 0; i < s->states; i++)
+        if (s->init[i] != NODE_NONE && isfinite(t->values[s->init[i]]))
+            t->start[i] = t->values[s->init[i]];
+    t->leaves.state = t->state + 1;
+}
+
 // Around the start, some states far from it and some near.
-static void draw_point(const struct jumper *k, struct trial *t, double *point) {
-    point[0] = 10 * fabs(draw(t));
-    for (uint32_t i = 0; i < k->system->states; i++) {
-        double reach = pow(10, 1.5 * draw(t)) * (1 + fabs(t->start[i]));
-        point[i + 1] = t->start[i] + reach * draw(t);
+static void draw_point(const struct jumper *k, struct trial *t, enum range range, double *point) {
+    for (uint32_t i = 0; i <= k->system->states; i++) {
+        bool wide = range == WIDE || (range == OTHERS_WIDE && !t->near[i]);
+        double reach = pow(10, (wide ? 5 : 1.5) * draw(t)), at = i ? t->start[i - 1] : 0;
+        point[i] = i ? at + reach * (1 + fabs(at)) * draw(t) : (wide ? reach : 10) * fabs(draw(t));
     }
 }
 
@@ -243,7 +267,7 @@ static double look(const struct jumper *k, struct trial *t, node_id of, double p
     for (uint32_t i = 0; i <= k->system->states; i++)
         t->state[i] = t->from[i] + part * (t->to[i] - t->from[i]);
     t->leaves.t = t->state[0];
-    t->leaves.switches = NULL;
+    t->leaves.switches = t->leaves.forced = NULL;
     dag_evaluate(k->dag, &t->leaves, t->values);
     return t->values[of];
 }
@@ -264,10 +288,10 @@ static bool go_to_root(const struct jumper *k, struct trial *t, node_id of) {
     return true;
 }
 
-static bool find_root(const struct jumper *k, struct trial *t, node_id of) {
+static bool find_root(const struct jumper *k, struct trial *t, enum range range, node_id of) {
     for (int n = 0; n < ATTEMPTS; n++) {
-        draw_point(k, t, t->from);
-        draw_point(k, t, t->to);
+        draw_point(k, t, range, t->from);
+        draw_point(k, t, range, t->to);
         if (go_to_root(k, t, of))
             return true;
     }
@@ -275,14 +299,15 @@ static bool find_root(const struct jumper *k, struct trial *t, node_id of) {
 }
 
 // Goes to a point of the boundary. A narrow gap, as |v| < 1e-6, is found by its middle.
-static bool find_boundary(const struct jumper *k, struct trial *t, uint32_t jump) {
+static bool find_boundary(const struct jumper *k, struct trial *t, enum range range,
+                          uint32_t jump) {
     node_id zero = k->found.items[jump].zero;
-    if (find_root(k, t, zero))
+    if (find_root(k, t, range, zero))
         return true;
     uint32_t *uses = dag_uses(k->dag, &zero, 1, k->scratch);
     for (node_id id = 0; id <= zero; id++) {
         const struct node *n = &k->dag->nodes.items[id];
-        if (!uses[id] || n->op != OP_ABS || !find_root(k, t, n->a))
+        if (!uses[id] || n->op != OP_ABS || !find_root(k, t, range, n->a))
             continue;
         memcpy(t->from, t->state, (k->system->states + 1) * sizeof *t->from);
         if (go_to_root(k, t, zero))
@@ -291,23 +316,39 @@ static bool find_boundary(const struct jumper *k, struct trial *t, uint32_t jump
     return false;
 }
 
-// Sets the leaves to what their formulas are, or other conditions than `jump` to anything.
+// A condition on parameters alone.
+static bool is_fixed_condition(const struct jumper *k, node_id id) {
+    uint8_t op = k->dag->nodes.items[id].op;
+    return (op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE) && id < k->count &&
+           !k->moves[id];
+}
+
+// Sets the leaves to what their formulas are, or other conditions than `jump` to anything, those on
+// parameters too.
 static void set_switches(const struct jumper *k, struct trial *t, uint32_t jump, bool mixed) {
     const struct system *s = k->system;
     for (uint32_t i = 0; i < s->switches; i++) {
-        bool free = mixed && s->time_switch[i].kind != SWITCH_FLOOR;
-        t->switches[i] = free ? draw(t) > 0 : t->values[s->time_switch[i].plain];
+        double now = t->values[s->time_switch[i].plain];
+        bool whole = s->time_switch[i].kind == SWITCH_FLOOR;
+        t->switches[i] = !mixed ? now : whole ? now + floor(3 * draw(t)) : draw(t) > 0;
     }
     for (uint32_t i = 0; i < k->found.count; i++) {
-        bool free = mixed && i != jump && !k->found.items[i].whole;
-        t->switches[s->switches + i] = free ? draw(t) > 0 : t->values[k->found.items[i].plain];
+        double now = t->values[k->found.items[i].plain];
+        bool whole = k->found.items[i].whole;
+        t->switches[s->switches + i] = !mixed || i == jump ? now
+                                       : whole             ? now + floor(3 * draw(t))
+                                                           : draw(t) > 0;
     }
+    for (node_id id = 0; id < k->dag->nodes.count; id++)
+        t->forced[id] = mixed && is_fixed_condition(k, id) ? draw(t) > 0 : (double)NAN;
     t->leaves.switches = t->switches;
+    t->leaves.forced = t->forced;
 }
 
-// The largest part by which right-hand sides differ on the two sides of where the trial is.
+// The largest part by which right-hand sides that are told differ on the two sides of where the
+// trial is; *some: there are numbers of one on both.
 static double difference(const struct jumper *k, struct trial *t, uint32_t jump,
-                         const node_id *root) {
+                         const node_id *root, bool *some) {
     const struct system *s = k->system;
     uint32_t own = s->switches + jump;
     double most = 0, *first = t->first;
@@ -319,24 +360,63 @@ static double difference(const struct jumper *k, struct trial *t, uint32_t jump,
     for (uint32_t i = 0; i < k->roots.count; i++) {
         double a = first[i], b = t->values[root[i]], size = fabs(a) + fabs(b) + tiny * t->usual[i];
         double part = a == b ? 0 : fabs(a - b) / size;
+        if (!t->told[i] || (!isfinite(a) && !isfinite(b)))
+            continue;
+        *some = true;
         most = part <= most ? most : part; // not a number: so it is
     }
     return most;
 }
 
-static bool is_kink(const struct jumper *k, struct trial *t, uint32_t jump, const node_id *root) {
-    for (int i = 0; i < TRIED; i++) {
-        if (!find_boundary(k, t, jump))
-            return false;
-        look(k, t, root[0], 1);
-        for (uint32_t q = 0; q < k->roots.count; q++)
-            t->usual[q] = isfinite(t->values[root[q]]) ? fabs(t->values[root[q]]) : 0;
+enum finding { SAME, DIFFERENT, UNKNOWN };
+
+// Whether the sides of a jump are the same somewhere.
+static enum finding try_sides(const struct jumper *k, struct trial *t, enum range range,
+                              uint32_t jump, const node_id *root) {
+    bool some = false;
+    if (!find_boundary(k, t, range, jump))
+        return UNKNOWN;
+    look(k, t, root[0], 1);
+    for (uint32_t q = 0; q < k->roots.count; q++)
+        t->usual[q] = isfinite(t->values[root[q]]) ? fabs(t->values[root[q]]) : 0;
+    for (int mix = 0; mix <= MIXES; mix++) {
         look(k, t, root[0], t->part);
-        for (int mix = 0; mix <= MIXES; mix++) {
-            set_switches(k, t, jump, mix > 0);
-            if (!(difference(k, t, jump, root) <= same_within))
-                return false;
-        }
+        set_switches(k, t, jump, mix > 0);
+        if (!(difference(k, t, jump, root, &some) <= same_within))
+            return DIFFERENT;
+    }
+    return some ? SAME : UNKNOWN;
+}
+
+// Marks the roots that depend on the jump, and what its boundary is made of.
+static void tell(const struct jumper *k, struct trial *t, uint32_t jump, const node_id *root) {
+    uint32_t count = k->dag->nodes.count, leaf = leaf_number(k, jump);
+    bool *has = arena_new(k->scratch, bool, count);
+    uint32_t *uses = dag_uses(k->dag, &k->found.items[jump].zero, 1, k->scratch);
+    memset(t->near, 0, (k->system->states + (size_t)1) * sizeof *t->near);
+    for (node_id id = 0; id < count; id++) {
+        const struct node *n = &k->dag->nodes.items[id];
+        bool symbol = n->op == OP_SYMBOL;
+        has[id] = symbol && n->leaf == LEAF_SWITCH && n->a == leaf;
+        for (uint32_t i = 0; i < op_operands[n->op]; i++)
+            has[id] |= has[node_operand(n, i)];
+        if (uses[id] && n->op == OP_TIME)
+            t->near[0] = true;
+        if (uses[id] && symbol && n->leaf == LEAF_STATE)
+            t->near[n->a + 1] = true;
+    }
+    for (uint32_t i = 0; i < k->roots.count; i++)
+        t->told[i] = has[root[i]];
+}
+
+static bool is_kink(const struct jumper *k, struct trial *t, uint32_t jump, const node_id *root) {
+    tell(k, t, jump, root);
+    for (int i = 0; i < TRIED * RANGES; i++) {
+        enum range range = (enum range)(i % RANGES);
+        draw_parameters(k, t, i >= RANGES);
+        enum finding f = try_sides(k, t, range, jump, root);
+        if (f == DIFFERENT || (f == UNKNOWN && range == NARROW))
+            return false;
     }
     return true;
 }
@@ -375,14 +455,13 @@ static bool some_can_jump(const struct jumper *k) {
 
 void jumps_find(struct system *s, const struct model *m, struct arena *scratch) {
     struct jumper k = {.system = s, .dag = &s->dag, .model = m, .scratch = scratch};
-    uint32_t count = s->dag.nodes.count;
     k.roots = roots_of(s, scratch);
     find_moving(&k);
     if (!some_can_jump(&k))
         return;
-    node_id *made = rewrite(&k, count);
+    node_id *made = rewrite(&k);
     if (find_kinks(&k, made))
-        made = rewrite(&k, count);
+        made = rewrite(&k);
     for (uint32_t i = 0; i < k.roots.count; i++)
         *k.roots.items[i] = made[i];
     s->jumps = k.found.count;

@@ -196,6 +196,7 @@ struct leaf_values {
     const node_id *init;    // and states, but for NODE_NONE; NULL: none are
     double (*signal)(const void *user, uint32_t signal, double at); // NULL: they are NaN
     const void *user;
+    const double *forced; // by node: what it is, whatever it says; a NaN: not this one. NULL: none
 };
 // Values of all nodes (array of nodes.count items), in one pass; NaN for a leaf without an array.
 void dag_evaluate(const struct dag *d, const struct leaf_values *v, double *values);
