@@ -678,3 +678,72 @@ TEST(summary_of_steps_from_a_level) {
         summed_free(&s);
     }
 }
+
+// What is flat between its jumps, or bends, is as fast as what it hangs on.
+TEST(summary_of_what_jumps_out_of_flat) {
+    static const struct {
+        const char *of;
+        double want;
+    } cases[] = {{"mod(t,1)<0.1", 0.1},
+                 {"mod(t,0.5)<0.1", 0.2},
+                 {"max(sin(10*t),0.2)", 0.42589},
+                 {"max(sin(20*t),0.2)", 0.42589},
+                 {"if(floor(3*t+0.5)-3*t<-0.4)then(2)else(0)+0*y", 0.2},
+                 {"abs(sin(20*t))>0.99", 0.0907}};
+    static const char *const ways[] = {"method=tsit5", "method=rodas5p",
+                                       "method=dop853 precision=f32"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            struct summed s = summed_run("init y=1; y'=-0.05*y; @ t1=10", NULL, "%s summary=m=mean(%s)",
+                                         ways[k], cases[i].of);
+            double m = summed_value(&s, "m", 0, 0);
+            CHECK_MSG(fabs(m - cases[i].want) < 2e-3, "%s, %s: %.9g, not %.9g", ways[k],
+                      cases[i].of, m, cases[i].want);
+            summed_free(&s);
+        }
+    struct summed s = summed_run("init y=1; y'=-0.05*y; @ t1=10", NULL,
+                                 "summary=n=crossings((sin(20*t)>0.2)+0*y,0.5)");
+    CHECK_NEAR(summed_value(&s, "n", 0, 0), 64, 0);
+    summed_free(&s);
+}
+
+// A bin ends where a step, a wave or a window does.
+TEST(summary_histogram_ends_on_edges) {
+    static const struct {
+        const char *text, *options;
+        double want[6];
+    } cases[] = {
+        {"init x=0; x'=1; @ t1=1", "method=rk4 dt=0.25 summary=h=histogram(x,0,1,4)",
+         {0, 0.25, 0.25, 0.25, 0.25, 0}},
+        {"init x=0; x'=1; @ t1=1", "method=vern9 summary=h=histogram(x,0,1,4)",
+         {0, 0.25, 0.25, 0.25, 0.25, 0}},
+        {"init x=1; x'=-1; @ t1=1", "method=rk4 dt=0.25 summary=h=histogram(x,0,1,4)",
+         {0, 0.25, 0.25, 0.25, 0.25, 0}},
+        {"init c=0; c'=1; @ t1=20", "method=tsit5 summary=h=histogram(sin(c),-1,1,4)",
+         {0, 6.2831853, 3.1415927, 3.6651914, 6.9100306, 0}},
+        {"init x=0; x'=1; event r every 1 from 1 : x=0; @ t1=5",
+         "method=tsit5 summary=h=histogram(x,0,1,4)", {0, 1.25, 1.25, 1.25, 1.25, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct summed s = summed_run(cases[i].text, NULL, "%s", cases[i].options);
+        for (uint64_t k = 0; k < 6; k++)
+            CHECK_MSG(fabs(summed_value(&s, "h", 0, k) - cases[i].want[k]) < 1e-5,
+                      "%s, %s, bin %d: %.9g, not %.9g", cases[i].text, cases[i].options, (int)k,
+                      summed_value(&s, "h", 0, k), cases[i].want[k]);
+        summed_free(&s);
+    }
+}
+
+// Where a window begins on a level nothing is crossed, whichever side rounding is on.
+TEST(summary_windows_begin_on_levels) {
+    static const char *const how[] = {"method=vern9", "method=tsit5", "method=dop853"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct summed s = summed_run("init x=1; par k=1; x'=k; @ t1=5", "k=lin:0.01:3:100",
+                                     "%s window=0.1 summary=n=crossings(x,1),tc=tcross(x,1)",
+                                     how[i]);
+        for (uint64_t row = 0; row < 100; row++)
+            CHECK_MSG(summed_value(&s, "n", row, 0) == 0 && isnan(summed_value(&s, "tc", row, 0)),
+                      "%s, row %d: %g", how[i], (int)row, summed_value(&s, "n", row, 0));
+        summed_free(&s);
+    }
+}

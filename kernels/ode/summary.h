@@ -466,8 +466,11 @@ INLINE struct sight sight_of(const struct group *g, const struct trial *s, int e
 
 INLINE real sight_value(const struct sight *x, struct group *g, const struct trial *s, real theta) {
 #if SUMMARY_PLAIN
-    real end = s->y1[summary_state_of(x->e)];
-    return select(r_eq(theta, R(1)), end, curve_at(&x->y, theta));
+    real end = s->y1[summary_state_of(x->e)], v = curve_at(&x->y, theta);
+#if CENTRED // which begins a rounding off the state
+    v = select(r_eq(theta, R(0)), g->x.y[summary_state_of(x->e)], v);
+#endif
+    return select(r_eq(theta, R(1)), end, v);
 #else
     return summary_value_at(g, s, theta, x->e);
 #endif

@@ -25,12 +25,15 @@ INLINE void histogram_segment(SUMMARY_SEGMENT) {
     struct sight look = sight_of(g, s, c.expression);
     ROLL while (any(todo)) { // at most n + 1 times
         real level = r_fma(select(r_gt(way, R(0)), bin, bin - R(1)), width, low);
-        real f = v - level,
-             h = x->v1 - level; // of one sign where rounding chose the bin: it is over
-        mask across =
-            m_or(m_and(r_gt(f, R(0)), r_lt(h, R(0))), m_and(r_lt(f, R(0)), r_gt(h, R(0))));
-        real next = summary_root(g, s, &look, 0, level, theta, x->to, f, h, m_and(todo, across));
-        next = select(m_and(across, m_and(r_ge(next, theta), r_le(next, x->to))), next, theta);
+        // Where rounding chose the bins, or the segment ends on the edge, that is ahead all the
+        // way, or it is over.
+        real f = (v - level) * way, h = (x->v1 - level) * way;
+        mask ahead = r_lt(f, R(0)), across = m_and(ahead, r_gt(h, R(0)));
+        real next = summary_root(g, s, &look, 0, level, theta, x->to, v - level, x->v1 - level,
+                                 m_and(todo, across));
+        mask inside = m_and(r_ge(next, theta), r_le(next, x->to));
+        real other = select(m_andnot(ahead, across), x->to, theta);
+        next = select(m_and(across, inside), next, other);
         real now = summary_since(g, s, x, next);
         histogram_put(a, g, c, bin, r_abs(now - t), todo);
         t = select(todo, now, t);

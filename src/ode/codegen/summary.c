@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { NODES_PLAIN = 3, NODES = 6 }; // at which slopes of states, of expressions are looked at
+enum { APPROACHES = 16 };            // of expressions to where they jump, at most
 
 // ---- Nodes --------------------------------------------------------------------------------------
 
@@ -92,6 +93,64 @@ static void make_expressions(struct maker *m, const struct summary_plan *p, stru
     }
 }
 
+// Whether a node is made of states or time.
+static bool is_moving(const struct dag *d, node_id node, struct arena *arena) {
+    const uint32_t *uses = dag_uses(d, &node, 1, arena);
+    for (node_id id = 0; id < d->nodes.count; id++) {
+        const struct node *n = &d->nodes.items[id];
+        if (uses[id] && (n->op == OP_TIME || (n->op == OP_SYMBOL && n->leaf == LEAF_STATE)))
+            return true;
+    }
+    return false;
+}
+
+// What tells, smoothly, how near the node is to where it jumps or bends; NODE_NONE: it does neither.
+static node_id approach_of(struct dag *d, node_id id) {
+    const struct node n = d->nodes.items[id];
+    node_id pi = dag_number(d, 3.141592653589793), turns = n.a;
+    switch (n.op) {
+    case OP_LT:
+    case OP_LE:
+    case OP_EQ:
+    case OP_NE:
+    case OP_MIN:
+    case OP_MAX:
+        return dag_pair(d, OP_SUB, n.a, n.b);
+    case OP_HEAV:
+    case OP_SIGN:
+    case OP_ABS:
+        return n.a;
+    case OP_MOD:
+        turns = dag_pair(d, OP_DIV, n.a, n.b);
+        break;
+    case OP_FLOOR:
+    case OP_CEIL:
+        break;
+    default:
+        return NODE_NONE;
+    }
+    return dag_pair(d, OP_SIN, dag_pair(d, OP_MUL, pi, turns), NODE_NONE);
+}
+
+// An expression that jumps may be flat for longer than it is anything else. So what it hangs on is
+// looked at as well, where pieces of a step are measured: behind the expressions that are called.
+static void add_approaches(struct maker *m, struct arena *arena) {
+    struct summary_code *c = m->code;
+    struct dag *d = &m->system->dag;
+    uint32_t nodes = d->nodes.count, some = 0, most = c->expressions + APPROACHES;
+    uint32_t *uses = dag_uses(d, c->value, c->expressions, arena);
+    node_id *value = arena_new(arena, node_id, most + 1);
+    memcpy(value, c->value, c->expressions * sizeof *value);
+    c->value = value;
+    for (node_id id = 0; id < nodes && some < APPROACHES; id++) {
+        node_id of = uses[id] && is_moving(d, id, arena) ? approach_of(d, id) : NODE_NONE;
+        if (of == NODE_NONE)
+            continue;
+        expression_of(c, of);
+        some++;
+    }
+}
+
 // The state that an expression is; UINT32_MAX: it is none.
 static uint32_t state_of(const struct dag *d, node_id node) {
     const struct node *n = &d->nodes.items[node];
@@ -109,17 +168,6 @@ static void make_slopes(struct maker *m) {
     }
     for (uint32_t i = 0; i < c->expressions; i++)
         c->sway[i] = sway_of(m, c->value[i]);
-}
-
-// Whether a node is made of states or time.
-static bool is_moving(const struct dag *d, node_id node, struct arena *arena) {
-    const uint32_t *uses = dag_uses(d, &node, 1, arena);
-    for (node_id id = 0; id < d->nodes.count; id++) {
-        const struct node *n = &d->nodes.items[id];
-        if (uses[id] && (n->op == OP_TIME || (n->op == OP_SYMBOL && n->leaf == LEAF_STATE)))
-            return true;
-    }
-    return false;
 }
 
 // Only what does not change with time may stand beside calls.
@@ -175,10 +223,11 @@ struct summary_code *codegen_summary_nodes(const struct summary_plan *p, struct 
     c->plan = p;
     c->value = arena_new(arena, node_id, p->calls + 1);
     c->slope = arena_new(arena, node_id, p->calls + 1);
-    c->sway = arena_new(arena, node_id, p->calls + 1);
     c->of_call = arena_new(arena, uint32_t, p->calls + 1);
     c->item = arena_new(arena, node_id, p->items + 1);
     make_expressions(&m, p, arena);
+    add_approaches(&m, arena);
+    c->sway = arena_new(arena, node_id, c->expressions + 1);
     make_slopes(&m);
     make_items(&m, p, arena);
     make_numbers(&m, p, arena);
