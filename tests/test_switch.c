@@ -409,6 +409,78 @@ TEST(switch_of_a_function) {
     }
 }
 
+// What does not move has the value that it has at some time, 0/0 being none.
+TEST(switch_of_what_is_still) {
+    static const struct {
+        const char *of;
+        double want; // from 1 to 3
+    } cases[] = {{"if(k/t<1)then(1)else(0)", 2},
+                 {"heav(k/t-1)", 0},
+                 {"if(exp(k/t)<2)then(1)else(0)", 2},
+                 {"if(exp(-k/t)>0.5)then(1)else(0)", 2},
+                 {"sign(k/sin(t)-0.5)", -2},
+                 {"heav(k/(t-2))", 2},
+                 {"if(k*sqrt(t)<=0)then(1)else(0)", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "par k=0\nx'=%s\n", cases[i].of);
+        struct solved s = solve(text, NULL, "t0=1 t1=3 %s", i % 2 ? "" : "method=rk4 dt=0.1");
+        CHECK_MSG(fabs(solved_last(&s, 0, 0) - cases[i].want) < 1e-9, "%s: %.9g, not %.9g",
+                  cases[i].of, solved_last(&s, 0, 0), cases[i].want);
+        solved_free(&s);
+    }
+}
+
+// At the moments themselves rounding takes no argument out of where a function has values.
+TEST(switch_keeps_arguments_on_their_side) {
+    static const struct {
+        const char *of, *sweep;
+        double t0, t1, want; // of the first row
+    } cases[] = {
+        {"sqrt(abs(sin(t)))", NULL, 0, 7, 5.189750},
+        {"sqrt(max(0,sin(t)))", NULL, 0, 20, 7.972882},
+        {"sqrt(-min(0,sin(t)))", NULL, 20, 0, -7.188840},
+        {"max(0,sin(2*pi*t/24))^1.5", NULL, 0, 48, 13.354029},
+        {"sqrt(mod(t,0.1))", "p=0.1,0.3,0.7", 0, 3, 0.632455532},
+        {"sqrt(mod(t,p))", "p=0.1,0.3,0.7,0.011,1.3", 0, 3, 0.632455532},
+        {"sqrt(abs(3*t-1))", NULL, 0, 1, 0.8508046},
+        {"if(3*t>a)then(sqrt(3*t-a))else(0)", "a=lin:0.1:2.9:41", 0, 1, 1.0975},
+        {"if(3*t<a)then(sqrt(a-3*t))else(0)", "a=lin:0.1:2.9:41", 0, 1, 0.00702728},
+    };
+    static const char *const ways[] = {"method=tsit5", "method=rodas5p", "method=rk4 dt=0.001",
+                                       "method=tsit5 precision=f32", "method=radau-iia-5"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            char text[128];
+            if (!check_does(i, k, 3))
+                continue;
+            snprintf(text, sizeof text, "par a=1,p=0.1\nx'=%s\n", cases[i].of);
+            struct solved s =
+                solve(text, cases[i].sweep, "t0=%g t1=%g %s", cases[i].t0, cases[i].t1, ways[k]);
+            for (uint64_t row = 0; row < s.rows; row++)
+                CHECK_MSG(s.status[row] == SHOAL_STATUS_ok, "%s, %s, row %d: %s at %.17g",
+                          cases[i].of, ways[k], (int)row, shoal_status_word(s.status[row]),
+                          s.t[row]);
+            CHECK_MSG(fabs(solved_last(&s, 0, 0) - cases[i].want) < 2e-3 * fabs(cases[i].want),
+                      "%s, %s: %.9g, not %.9g", cases[i].of, ways[k], solved_last(&s, 0, 0),
+                      cases[i].want);
+            solved_free(&s);
+        }
+}
+
+// A period that time cannot tell has no end.
+TEST(switch_that_turns_too_fast) {
+    static const char *const texts[] = {"par P=1e-17\nx'=floor(t/P)*P\n", "x'=mod(t,1e-300)\n",
+                                        "x'=if(mod(t,1e-18)<1e-19)then(1)else(0)\n"};
+    static const char *const ways[] = {"", "method=rk4 dt=0.1", "method=rodas5p"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct solved s = solve(texts[i], NULL, "t0=1 t1=2 %s", ways[i]);
+        CHECK_MSG(s.status[0] == SHOAL_STATUS_events, "%s: %s", texts[i],
+                  shoal_status_word(s.status[0]));
+        solved_free(&s);
+    }
+}
+
 TEST(switch_far_from_zero) {
     struct solved s = solve("x'=heav(mod(t,0.1)-0.05)\n", NULL, "t0=1000000 t1=1000010");
     CHECK_NEAR(solved_last(&s, 0, 0), 5, 1e-6);

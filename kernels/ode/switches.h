@@ -52,12 +52,28 @@ INLINE wide switch_FLOOR(const struct group *g, treal t, wide a, wide b, treal *
 }
 
 #if COLD_PART
+// Between two moments the right-hand side keeps away from both by as much as rounding may take what
+// turns there, a line or the sine of one, to its other side: the root of mod(t,0.1) has a value.
+INLINE void switches_keep(struct group *g, treal t, treal next, u32 lanes) {
+    mask some = m_of_lanes(lanes), on = r_gt(g->dir, R(0));
+    real from = t_real(t), to = t_real(next);
+    from = r_fma(r_abs(from) * g->dir, R(8 * EPSILON), from);
+    to = select(r_lt(r_abs(to), R(LARGEST_SCALE)), r_fma(r_abs(to) * g->dir, R(-8 * EPSILON), to),
+                g->dir * R(INFINITY_VALUE));
+    mask apart = r_ge((to - from) * g->dir, R(0));
+    real between = (from + to) * R(0.5);
+    from = select(apart, from, between);
+    to = select(apart, to, between);
+    g->p[WITHIN_FROM] = select(some, select(on, from, to), g->p[WITHIN_FROM]);
+    g->p[WITHIN_TO] = select(some, select(on, to, from), g->p[WITHIN_TO]);
+}
+
 // Sets the switches of the lanes to what they are from t on; returns where one changed. A level's
-// lines are made of the switches before it.
+// lines are made of the switches before it. One that turns faster than time can tell has no end.
 OUTLINE u32 switches_refresh(const struct shoal_args *a, struct group *g, treal t, u32 lanes) {
-    mask some = m_of_lanes(lanes), changed = m_of_lanes(0);
+    mask some = m_of_lanes(lanes), changed = m_of_lanes(0), endless = m_of_lanes(0);
     wide line[2 * SWITCHES], k[SWITCHES];
-    treal soonest = g->t1;
+    treal soonest = g->t1, edge = t_pair((elem)NAN_VALUE, 0);
     (void)a;
 #define X(i, kind)                                                                                 \
     {                                                                                              \
@@ -66,6 +82,10 @@ OUTLINE u32 switches_refresh(const struct shoal_args *a, struct group *g, treal 
         real now = k[i].hi, before = g->p[SWITCHES_AT + i];                                        \
         changed = m_or(changed, m_and(some, r_ne(now, before)));                                   \
         g->p[SWITCHES_AT + i] = select(some, now, before);                                         \
+        real ahead = line_ahead(g, next, t);                                                       \
+        endless = m_or(endless, r_le(ahead, R(0)));                                                \
+        edge = t_select(m_andnot(r_eq(ahead, ahead), r_ge(line_ahead(g, next, edge), R(0))), next, \
+                        edge);                                                                     \
         soonest = t_select(r_lt(line_ahead(g, next, soonest), R(0)), next, soonest);               \
     }
 #define LEVEL(n)                                                                                   \
@@ -74,7 +94,11 @@ OUTLINE u32 switches_refresh(const struct shoal_args *a, struct group *g, treal 
     SWITCH_LEVELS(LEVEL)
 #undef LEVEL
 #undef X
+    real least = r_fma(r_abs(t_real(t)), R(8 * TIME_EPSILON), R(SMALLEST_STEP));
+    soonest = t_select(endless, t_add(t, least * g->dir), soonest);
     g->switches.next = t_select(some, soonest, g->switches.next);
+    g->switches.endless = (g->switches.endless & ~lanes) | (m_lanes(endless) & lanes);
+    switches_keep(g, t, edge, lanes);
     return m_lanes(changed);
 }
 #else
@@ -82,6 +106,7 @@ OUTLINE u32 switches_refresh(const struct shoal_args *a, struct group *g, treal 
 #endif
 
 INLINE void switches_begin(const struct shoal_args *a, struct group *g) {
+    g->switches.endless = 0;
     ITEMS(i, SWITCHES) g->p[SWITCHES_AT + i] = R(0);
     switches_refresh(a, g, g->t0, ~0u);
 }
@@ -89,6 +114,7 @@ INLINE void switches_begin(const struct shoal_args *a, struct group *g) {
 INLINE void switches_copy(struct switches_state *to, int i, const struct switches_state *from,
                           int j) {
     T_COPY(to->next, i, from->next, j);
+    to->endless = (to->endless & ~(1u << i)) | (from->endless >> j & 1) << i;
 }
 
 INLINE treal switches_next_stop(const struct shoal_args *a, const struct group *g) {
@@ -100,6 +126,8 @@ INLINE treal switches_next_stop(const struct shoal_args *a, const struct group *
 INLINE u32 switches_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
     mask due = r_le(line_ahead(g, g->switches.next, s->t_new), R(0));
     mask goes_on = r_ne(t_diff(g->t1, s->t_new), R(0));
-    u32 lanes = moved & m_lanes(m_and(due, goes_on));
+    u32 lanes = moved & m_lanes(m_and(due, goes_on)), lost = lanes & g->switches.endless;
+    g->ended |= lost;
+    g->endless |= lost;
     return lanes ? switches_refresh(a, g, s->t_new, lanes) : 0;
 }

@@ -49,11 +49,11 @@ OUTLINE void watch_plan(const struct shoal_args *a, struct group *g, u32 lanes) 
 }
 
 INLINE void watch_begin(const struct shoal_args *a, struct group *g) {
+    g->ended = g->endless = 0;
 #define X(name) name##_begin(a, g);
     WATCHERS(X)
 #undef X
     g->limited = m_of_lanes(0);
-    g->ended = g->endless = 0;
 #if !ADAPTIVE
     g->between = m_of_lanes(0);
 #endif

@@ -206,6 +206,7 @@ static struct emit emit_linear(const struct assembly *a) {
     struct emit e = emit_of(a, a->linear.roots, a->linear.count);
     e.slots = a->linear.slots;
     e.name = "model_linear";
+    e.within = a->system->switches != 0;
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *m";
     e.arguments = "t, y, p, m";
     e.result = "m";
@@ -354,6 +355,7 @@ static void define_linear(struct assembly *a) {
 static uint32_t lane_numbers(const struct assembly *a) {
     uint32_t count =
         codegen_signals_at(a->plan, a->system) + codegen_signal_numbers(a->plan, a->plan->signals);
+    count += a->system->switches ? 2 : 0; // between which times the right-hand side stays
     return count ? count : 1;
 }
 
@@ -458,6 +460,10 @@ static void put_sizes(struct assembly *a) {
     define(a, "N", s->states);
     define(a, "NPAR", s->pars);
     define(a, "NP", lane_numbers(a));
+    if (s->switches)
+        buf_puts(&a->out->text, "enum { WITHIN_FROM = NP - 2, WITHIN_TO };\n"
+                                "#define TIME_WITHIN(t, p) "
+                                "r_min(r_max(t, (p)[WITHIN_FROM]), (p)[WITHIN_TO])\n");
     define(a, "NOUT", p->outputs);
     define(a, "HAS_INIT", any_init(s));
     if (s->starts)
@@ -564,6 +570,7 @@ static void put_rhs(struct assembly *a) {
     const struct system *s = a->system;
     struct emit e = emit_of(a, s->rhs, s->states);
     begin_model(a, "dxdt");
+    e.within = s->switches != 0;
     e.name = "model_rhs";
     e.parameters = "real t, const SPACE real *y, const SPACE real *p, SPACE real *d";
     e.arguments = "t, y, p, d";

@@ -115,6 +115,11 @@ static bool is_inlined(const struct plan *p) {
     return p->w.e->form != EMIT_WHOLE && p->length <= p->w.e->inline_length;
 }
 
+static void put_within(const struct plan *p) {
+    if (p->w.e->within)
+        buf_puts(p->w.out, "    t = TIME_WITHIN(t, p);\n");
+}
+
 static void open_part(struct plan *p, uint32_t part) {
     const struct emit *e = p->w.e;
     p->w.now = part;
@@ -127,12 +132,15 @@ static void open_part(struct plan *p, uint32_t part) {
     else
         buf_printf(p->w.out, "%sNOINLINE void %s_%u(%s, SPACE real *s) {\n", part ? "}\n" : "",
                    e->name, part, e->parameters);
+    if (p->parts == 1)
+        put_within(p);
 }
 
 static void put_calls(struct plan *p) {
     const struct emit *e = p->w.e;
     buf_printf(p->w.out, "NOINLINE void %s(%s) {\n    SPACE real *s = (SPACE real *)p + NP;\n",
                e->name, e->parameters);
+    put_within(p);
     for (uint32_t part = 0; part < p->parts; part++)
         buf_printf(p->w.out, "    %s_%u(%s, s);\n", e->name, part, e->arguments);
     buf_puts(p->w.out, "}\n");

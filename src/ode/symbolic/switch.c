@@ -236,10 +236,14 @@ static node_id plain_below(struct finder *f, node_id id, enum switch_kind kind) 
     return choose(f, truth, dag_number(f->dag, 1), zero);
 }
 
-// `less`, but where `still` holds `id` does not move, and may be 0 all the time.
+// `less`, but where `still` holds `id` does not move, and may be 0 all the time: it is what it is at
+// any time at which it has a value, and 0/0 has none.
 static node_id unless_still(struct finder *f, node_id id, enum switch_kind kind, node_id still,
                             node_id less) {
-    node_id now = replace(f, id, dag_time(f->dag), dag_number(f->dag, 0));
+    node_id time = dag_time(f->dag);
+    node_id now = replace(f, id, time, dag_number(f->dag, 0.57721566490153286));
+    node_id other = replace(f, id, time, dag_number(f->dag, -1729.4142135623731));
+    now = choose(f, dag_pair(f->dag, OP_EQ, now, now), now, other);
     return choose(f, still, plain_below(f, now, kind), less);
 }
 
