@@ -268,6 +268,34 @@ TEST(jump_of_swept_parameters) {
     solved_free(&s);
 }
 
+// Behind a jump a state is on its other side, so that functions which end there have values.
+TEST(jump_is_over_behind_it) {
+    static const struct {
+        const char *of;
+        double want; // of the first row
+    } cases[] = {{"if(x>a)then(1+sqrt(x-a))else(0)", 6.19235},
+                 {"if(x<a)then(0)else(1+log(1+1e-9+x-a))", 5.30782},
+                 {"sqrt(mod(x,a))", 0.63246},
+                 {"sqrt(x/a-floor(x/a))", 2}};
+    static const char *const ways[] = {"method=tsit5", "method=rodas5p", "method=rk4 dt=0.013",
+                                       "method=tsit5 precision=f32", "method=radau-iia-5"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            char text[128];
+            if (!check_does(i, k, 3))
+                continue;
+            snprintf(text, sizeof text, "par a=1\ninit x=0,y=0\nx'=1\ny'=%s\n", cases[i].of);
+            struct solved s = solve(text, "a=lin:0.1:1.3:61", "t1=3 vars=y %s", ways[k]);
+            for (uint64_t row = 0; row < s.rows; row++)
+                CHECK_MSG(s.status[row] == SHOAL_STATUS_ok, "%s, %s, row %d: %s", cases[i].of,
+                          ways[k], (int)row, shoal_status_word(s.status[row]));
+            CHECK_MSG(fabs(solved_last(&s, 0, 0) - cases[i].want) < 2e-3 * cases[i].want,
+                      "%s, %s: %.9g, not %.9g", cases[i].of, ways[k], solved_last(&s, 0, 0),
+                      cases[i].want);
+            solved_free(&s);
+        }
+}
+
 // Sliding is named, not solved, and does not hang.
 TEST(jump_that_slides) {
     static const char *const ways[] = {"", "method=rodas5p", "method=rk4 dt=0.1",

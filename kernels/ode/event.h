@@ -317,6 +317,7 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
     u32 events = 0;
     WHEN_LOOP(e) events |= when_jump[e] < 0 ? b.due[e] : 0;
     real part = r_max(select(m_of_lanes(events), b.low, b.high), reach);
+    part = select(m_of_lanes(events), part, r_max(part, g->event.crawl / r_abs(s->h)));
     mask near = m_and(s->lands, r_ge(part + together, R(1)));
     mask end = m_or(near, r_ge(part, R(1)));
     treal at = t_select(end, s->t_new, t_add(g->x.t, part * s->h));
@@ -614,6 +615,7 @@ INLINE void event_begin(const struct shoal_args *a, struct group *g) {
             g->event.noted[k][i] = 0;
 #endif
 #if WHENS
+    g->event.crawl = R(0);
     WHEN_LOOP(e) {
         g->event.side[e] = R(NAN_VALUE);
         g->event.from[e] = R(0);
@@ -674,6 +676,7 @@ INLINE void event_copy(struct event_state *to, int i, const struct event_state *
         to->noted[k][i] = from->noted[k][j];
 #endif
 #if WHENS
+    LANE(to->crawl, i) = LANE(from->crawl, j);
     WHEN_LOOP(e) {
         LANE(to->side[e], i) = LANE(from->side[e], j);
         LANE(to->from[e], i) = LANE(from->from[e], j);
@@ -719,6 +722,7 @@ INLINE real event_found(const struct shoal_args *a, struct group *g, struct tria
         WHEN_LOOP(e) next[e] = select(m_of_lanes(timed), next[e], sign[e]);
     }
     u32 acting = timed, met = 0;
+    u32 fell_short = 0;
     WHEN_LOOP(e) met |= lanes & here & g->event.due[e];
     if (met)
         late = event_late(g, s, met, zero);
@@ -729,6 +733,10 @@ INLINE real event_found(const struct shoal_args *a, struct group *g, struct tria
         real side = g->event.side[k];
         u32 found = lanes & g->event.due[k] & here;
         mask turned = m_or(event_turned(k, side, sign[k]), event_turned(k, side, next[k]));
+        if (when_jump[k] >= 0) { // its step may have ended short of it: then it is ahead
+            fell_short |= found & ~m_lanes(turned);
+            found &= m_lanes(turned);
+        }
         due[e] = found | (lanes & m_lanes(turned));
         event_settle(g, k, zero[k], sign[k], lanes & ~due[e]);
         g->event.due[k] &= ~lanes;
@@ -737,6 +745,10 @@ INLINE real event_found(const struct shoal_args *a, struct group *g, struct tria
         g->event.from[k] = select(m_of_lanes(due[e] & ~found), side, g->event.from[k]);
         acting |= due[e];
     }
+    real crawl = r_max(event_shortest(a, s->t_new) * R(EVENT_TOGETHER),
+                       r_abs(t_real(s->t_new)) * R(EPSILON));
+    crawl = select(m_of_lanes(fell_short), r_max(crawl, R(4) * g->event.crawl), R(0));
+    g->event.crawl = select(m_of_lanes(lanes), crawl, g->event.crawl);
     if (acting) {
         real doubt[WHENS];
         event_doubt(a, g, s->t_new, s->y1, late, doubt);

@@ -336,6 +336,7 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
                         "    treal over;      // what is timed has happened up to here\n"
                         "#endif\n"
                         "#if WHENS\n"
+                        "    real crawl;       // how long a step to a jump is that ended short of it\n"
                         "    real side[WHENS]; // last sign; a lane that begins: not a number\n"
                         "    real from[WHENS]; // of those that are due, the side they come from\n"
                         "    u32 due[WHENS];   // lanes in which it happens at `at`\n"

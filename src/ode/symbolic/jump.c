@@ -110,6 +110,21 @@ static node_id rounded_down(struct jumper *k, node_id of) {
     return add_jump(k, j);
 }
 
+// How often b is in a, so that what is left has no other sign than b, whatever rounding does.
+static node_id times_in(struct jumper *k, node_id a, node_id b) {
+    struct dag *d = k->dag;
+    node_id zero = dag_number(d, 0), one = dag_number(d, 1), of = dag_pair(d, OP_DIV, a, b);
+    node_id whole = dag_pair(d, OP_FLOOR, of, NODE_NONE);
+    node_id rest = dag_pair(d, OP_SUB, a, dag_pair(d, OP_MUL, b, whole));
+    node_id over = dag_pair(d, OP_LT, dag_pair(d, OP_MUL, rest, b), zero);
+    node_id under =
+        dag_pair(d, OP_LE, zero, dag_pair(d, OP_MUL, dag_pair(d, OP_SUB, rest, b), b));
+    struct state_jump j = {.of = of, .whole = true, .zero = waves(k, of)};
+    j.plain = dag_op(d, OP_IF, over, dag_pair(d, OP_SUB, whole, one),
+                     dag_op(d, OP_IF, under, dag_pair(d, OP_ADD, whole, one), whole));
+    return add_jump(k, j);
+}
+
 // The node with leaves for what jumps in it, or NODE_NONE.
 static node_id jumping(struct jumper *k, const struct node *n) {
     node_id x;
@@ -129,7 +144,7 @@ static node_id jumping(struct jumper *k, const struct node *n) {
         x = rounded_down(k, dag_pair(k->dag, OP_NEG, n->a, NODE_NONE));
         return dag_pair(k->dag, OP_NEG, x, NODE_NONE);
     case OP_MOD:
-        x = rounded_down(k, dag_pair(k->dag, OP_DIV, n->a, n->b));
+        x = times_in(k, n->a, n->b);
         return dag_pair(k->dag, OP_SUB, n->a, dag_pair(k->dag, OP_MUL, n->b, x));
     default:
         return NODE_NONE;
