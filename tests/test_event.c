@@ -813,3 +813,43 @@ TEST(event_put_onto_its_boundary) {
                   "event put every 1 from 1 : x=p\n@ t1=2.5\n",
                   3);
 }
+
+// Conditions of conditions, which are at their boundary most of the time.
+TEST(event_when_conditions_turn) {
+    static const char text[] =
+        "par a=0.4;init x=0,n[1..9]=0;x'=1;n[1..9]'=0;"
+        "event e1 when (t>0.3)*1>0 : n1=n1+1;event e2 when floor(t+0.6)>0 : n2=n2+1;"
+        "event e3 when heav(t-0.3)>0.5 : n3=n3+1;event e4 when heav(x-a)>0 : n4=n4+1;"
+        "event e5 when (x>a)*(x<2)>0 : n5=n5+1;event e6 when if(x>a)then(1)else(0)>=1 : n6=n6+1;"
+        "event e7 when floor(x+0.6)>0 : n7=n7+1;event e8 when (t>a)*(x>0.1)>=1 : n8=n8+1;"
+        "event e9 when if(t>a)then(1)else(0)<=0 : n9=n9+1";
+    static const char *const ways[] = {"method=tsit5", "method=rodas5p", "method=rk4 dt=0.013",
+                                       "method=tsit5 precision=f32"};
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        struct solved s = solve(text, "a=lin:0.15:0.9:16", "t1=1 %s", ways[k]);
+        for (uint64_t row = 0; row < s.rows; row++)
+            for (uint32_t v = 1; v <= 9; v++)
+                CHECK_MSG(solved_last(&s, v, row) == (v < 9), "%s, row %d: %g of e%u", ways[k],
+                          (int)row, solved_last(&s, v, row), v);
+        solved_free(&s);
+    }
+}
+
+// A function that is flat, or steep beyond all bounds, on one side of where it turns.
+TEST(event_of_slopes_that_say_nothing) {
+    static const char text[] =
+        "par a=0.37;init x=0,n[1..6]=0;x'=1;n[1..6]'=0;"
+        "event e1 when max(0,x-a)>0 : n1=n1+1;event e2 when (x-a)^3 : n2=n2+1;"
+        "event e3 when (x-a)^3>0 : n3=n3+1;event e4 when abs(x-a)*(x-a) : n4=n4+1;"
+        "event e5 when max(x,a)>a : n5=n5+1;event e6 when 1/(x-a) : n6=n6+1";
+    static const char *const ways[] = {"method=tsit5", "method=rodas5p", "method=rk4 dt=0.05",
+                                       "method=tsit5 precision=f32", "method=radau-iia-5"};
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        struct solved s = solve(text, "a=lin:0.05:0.95:901", "t1=1 %s", ways[k]);
+        for (uint64_t row = 0; row < s.rows; row++)
+            for (uint32_t v = 1; v <= 6; v++)
+                CHECK_MSG(solved_last(&s, v, row) == 1, "%s, row %d: %g of e%u", ways[k], (int)row,
+                          solved_last(&s, v, row), v);
+        solved_free(&s);
+    }
+}

@@ -183,14 +183,14 @@ INLINE void event_state_at(const struct group *g, const struct trial *s, real pa
 }
 
 // Looks at places inside the step one after the other.
-INLINE void event_search(const struct group *g, const struct trial *s, u32 good, SPACE real *y,
-                         struct event_bracket *b) {
+INLINE void event_search(const struct shoal_args *a, const struct group *g, const struct trial *s,
+                         u32 good, SPACE real *y, struct event_bracket *b) {
     real zero[WHENS], sign[WHENS], from = R(0);
-    u32 flat[WHENS];
+    u32 flat[WHENS], stays = m_lanes(r_gt(r_abs(s->h), R(EVENT_NEAR) * event_shortest(a, g->x.t)));
     WHEN_LOOP(e) {
         b->side[e] = g->event.side[e];
         b->due[e] = 0;
-        flat[e] = IS_CONDITION(e) ? good : 0;
+        flat[e] = 0;
     }
     b->found = 0;
     b->low = R(0);
@@ -215,15 +215,16 @@ INLINE void event_search(const struct group *g, const struct trial *s, u32 good,
         b->high = select(now, part, b->high);
         b->over = select(now, event_beyond(b, zero), b->over);
         mask on = m_of_lanes(open & ~here);
+        // A condition that does not hold on its boundary, and stays there, is false.
         WHEN_LOOP(e) {
             b->side[e] = select(on, event_side(b->side[e], sign[e]), b->side[e]);
-            flat[e] &= m_lanes(m_and(r_eq(zero[e], R(0)), r_eq(sign[e], R(0))));
+            u32 rests = open & stays & m_lanes(m_and(r_eq(zero[e], R(0)), r_eq(sign[e], R(0))));
+            if (IS_CONDITION(e))
+                b->side[e] = select(m_of_lanes(flat[e] & rests & ~here), R(-1), b->side[e]);
+            flat[e] = rests;
         }
         from = part;
     }
-    // A condition that does not hold on its boundary, and stays there, is false.
-    WHEN_LOOP(e) if (IS_CONDITION(e)) b->side[e] =
-        select(m_of_lanes(flat[e] & ~b->found), R(-1), b->side[e]);
 }
 
 // A look at a part of the step in the lanes, which makes it the bracket's one end or the other.
@@ -300,11 +301,14 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
     struct event_bracket b;
     SPARE(y, N, s->spare[1]);
     event_orient(g);
-    event_search(g, s, good, y, &b);
+    event_search(a, g, s, good, y, &b);
     WHEN_LOOP(e) g->event.due[e] &= ~good;
-    // What the end of the step says before somebody changes what it is made of.
-    mask passed = m_of_lanes(good & ~b.found);
-    WHEN_LOOP(e) g->event.side[e] = select(passed, b.side[e], g->event.side[e]);
+    // What the end of the step says before somebody changes what it is made of, or where something
+    // turns in it the places before that.
+    WHEN_LOOP(e) {
+        mask told = m_of_lanes(good & ~b.due[e]);
+        g->event.side[e] = select(told, b.side[e], g->event.side[e]);
+    }
     if (!b.found)
         return s->t_new;
     real reach = event_shortest(a, g->x.t) / r_abs(s->h);
@@ -360,11 +364,14 @@ INLINE u32 event_act(const struct shoal_args *a, struct group *g, int e, treal t
 // What event e remembers after it acted in the lanes. Where its function was not changed it is
 // still on its boundary, and whether it goes on to the side it turned to or back says which side it
 // is on. That way one that is turned back and does not get away from its boundary fires again, and
-// so does one that is put onto it, which shows a cascade without end. `touch` is 0 where its own
-// action leaves its function as it goes; where not, the action says where it is.
+// so does one that is put onto it, which shows a cascade without end. Where it goes as it `went`
+// before anything acted it goes on, whatever its slope says: that is 0 on the near side of
+// max(0,x)>0.
+// `touch` is 0 where its own action leaves its function as it goes; where not, the action says
+// where it is.
 INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, treal t,
-                           const SPACE real *y, real before, real after, real now, real touch,
-                           u32 lanes) {
+                           const SPACE real *y, real before, real after, real went, real now,
+                           real touch, u32 lanes) {
     mask some = m_of_lanes(lanes);
     real far = when_edges[e] == EVENT_UP     ? R(1)
                : when_edges[e] == EVENT_DOWN ? R(-1)
@@ -377,6 +384,8 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
     // What an action moves by less than it was away, or than rounding does, is still there.
     real near = r_fma(r_abs(before), R(0.5), rounding[e]);
     mask still = r_le(r_abs(after - before), near), onwards = r_gt(slope * far, R(0));
+    mask same = m_or(r_eq(way[e], went), m_and(r_ne(way[e], way[e]), r_ne(went, went)));
+    onwards = m_or(onwards, same);
     // What was not met on the way was turned by something else, and is where it is.
     still = m_and(still, m_of_lanes(g->event.met[e]));
     if (when_touched[e] == 1) // nobody knows how it goes
@@ -516,9 +525,9 @@ INLINE real event_touch(const struct group *g, int k, real t, const SPACE real *
 #endif
 
 // The events in `due` act at t, in the order of the file; `fired` is told which, and `left` where
-// their functions are then.
+// their functions are then. Before all of them they `went` so.
 INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
-                         const u32 *due, u32 *fired, real *left, int start) {
+                         const u32 *due, u32 *fired, const real *went, real *left, int start) {
     u32 changed = 0;
 #if WHENS
     real before[WHENS], zero[WHENS], sign[WHENS], touch = R(1);
@@ -541,7 +550,7 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
         const int k = event_when[e];
         event_signs(t_real(t), y, g->p, zero, sign);
         if (k >= 0) { // what others did to it counts, too
-            event_remember(a, g, k, t, y, before[k], zero[k], sign[k], touch, acts);
+            event_remember(a, g, k, t, y, before[k], zero[k], went[k], sign[k], touch, acts);
             left[k] = select(m_of_lanes(acts), zero[k], left[k]);
             event_count(a, g, k, t, acts);
         }
@@ -582,17 +591,18 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
                        u32 lanes, real late, u32 *due, int start) {
     u32 fired[EVENTS], changed = 0;
     EVENT_LOOP(e) fired[e] = 0;
-    real left[WHENS + 1];
-    (void)late, (void)left;
+    real left[WHENS + 1], went[WHENS + TOUCHES + 1];
+    (void)late, (void)left, (void)went;
 #if WHENS
     real zero[WHENS], sign[WHENS], near[WHENS];
     event_signs(t_real(t), y, g->p, zero, sign);
+    event_ways(g, t_real(t), y, went);
     event_doubt(a, g, t, y, late, near);
     WHEN_LOOP(e) left[e] = zero[e];
     WHEN_LOOP(e) near[e] = select(r_le(r_abs(zero[e]), near[e]), near[e], R(-1));
 #endif
     do {
-        changed |= event_act_due(a, g, t, y, due, fired, left, start);
+        changed |= event_act_due(a, g, t, y, due, fired, went, left, start);
         changed |= dose_due(a, g, t, y, lanes & ~g->ended);
     } while (event_follow(a, g, t, y, lanes & ~g->ended, near, fired, due));
 #if WHENS

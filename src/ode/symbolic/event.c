@@ -325,8 +325,31 @@ static node_id touch_of(struct making *k, const struct system_event *v) {
     return dag_op(d, OP_LT, little, dag_op(d, OP_ABS, other, NODE_NONE, NODE_NONE), NODE_NONE);
 }
 
-// A function that has become another one by then is judged by its sign alone: its condition still
-// has what was taken out of it.
+// A condition whose parts compare what nodes have become.
+static node_id condition_now(struct making *k, node_id condition, const node_id *now) {
+    struct dag *d = &k->system->dag;
+    walk_from(&k->walk, d, condition, is_connective);
+    walk_sort(&k->walk);
+    vec_reserve(k->scratch, &k->zero, (uint64_t)condition + 1);
+    for (uint32_t i = 0; i < k->walk.found.count; i++) {
+        node_id id = k->walk.found.items[i];
+        const node_id *of = is_connective(d->nodes.items[id].op) ? k->zero.items : now;
+        struct node n = d->nodes.items[id];
+        k->zero.items[id] =
+            !is_truth(n.op) ? now[id]
+                            : dag_op(d, n.op, of[n.a], n.b == NODE_NONE ? NODE_NONE : of[n.b],
+                                     NODE_NONE);
+    }
+    return k->zero.items[condition];
+}
+
+void event_conditions_become(struct system *s, const node_id *now, struct arena *scratch) {
+    struct making k = {.system = s, .scratch = scratch, .walk = {.arena = scratch}};
+    for (uint32_t i = 0; i < s->events; i++)
+        if (s->event[i].truth != NODE_NONE)
+            s->event[i].truth = condition_now(&k, s->event[i].truth, now);
+}
+
 void event_find_slopes(struct system *s, struct arena *scratch) {
     struct making k = {.system = s, .scratch = scratch, .walk = {.arena = scratch}};
     k.diff = diff_new(&s->dag, scratch);
@@ -334,8 +357,6 @@ void event_find_slopes(struct system *s, struct arena *scratch) {
         struct system_event *e = &s->event[i];
         if (e->zero == NODE_NONE || e->jump)
             continue;
-        if (e->zero != e->given)
-            e->truth = NODE_NONE;
         e->slope = slope_of(&k, e->zero);
         e->size = size_of(&k, e->zero);
         if (e->touched)
@@ -369,7 +390,6 @@ bool event_build(struct builder *b, struct system *s, const struct model *m,
         if ((e->kind == EVENT_WHEN && !make_when(&k, e, out)) || !make_times(&k, e, out) ||
             !make_actions(&k, e, out))
             return false;
-        out->given = out->zero;
         out->touched = e->kind == EVENT_WHEN && touches(&k, out);
     }
     return make_rederived(&k);

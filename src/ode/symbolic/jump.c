@@ -170,10 +170,10 @@ static void find_moving(struct jumper *k) {
     }
 }
 
-// The roots with leaves, but for the smooth ones.
-static node_id *rewrite(struct jumper *k) {
+// The roots with leaves, but for the smooth ones; *all: what nodes have become.
+static node_id *rewrite(struct jumper *k, node_id **all) {
     uint32_t count = k->count, *uses = roots_uses(&k->roots, k->dag, k->scratch);
-    node_id *now = arena_new(k->scratch, node_id, count);
+    node_id *now = *all = arena_new(k->scratch, node_id, count);
     node_id *made = arena_new(k->scratch, node_id, k->roots.count + 1);
     k->found.count = 0;
     for (node_id id = 0; id < count; id++) {
@@ -474,11 +474,12 @@ void jumps_find(struct system *s, const struct model *m, struct arena *scratch) 
     find_moving(&k);
     if (!some_can_jump(&k))
         return;
-    node_id *made = rewrite(&k);
+    node_id *now, *made = rewrite(&k, &now);
     if (find_kinks(&k, made))
-        made = rewrite(&k);
+        made = rewrite(&k, &now);
     for (uint32_t i = 0; i < k.roots.count; i++)
         *k.roots.items[i] = made[i];
+    event_conditions_become(s, now, scratch);
     s->jumps = k.found.count;
     s->jump = arena_new(&s->arena, struct state_jump, k.found.count + 1);
     if (k.found.count)

@@ -533,6 +533,7 @@ static void rewrite(struct finder *f) {
     }
     for (uint32_t i = 0; i < f->roots.count; i++)
         *f->roots.items[i] = now[*f->roots.items[i]];
+    event_conditions_become(f->system, now, f->scratch);
 }
 
 struct roots roots_of(struct system *s, struct arena *arena) {

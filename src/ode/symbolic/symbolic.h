@@ -90,7 +90,6 @@ struct system_event {
     enum event_kind kind;
     unsigned edges;
     node_id zero;
-    node_id given; // zero as it was before conditions were taken out of it
     node_id truth; // NODE_NONE: an expression
     node_id slope; // of zero along the solution; NODE_NONE: it depends on algebraic states
     node_id size;  // of what zero is the difference of, as far as rounding goes
@@ -145,6 +144,8 @@ node_id system_formula(struct system *s, const struct formula *f);
 // The same of one with arguments.
 node_id system_formula_of(struct system *s, const struct formula *f, const node_id *argument,
                           uint32_t arguments);
+// Functions of events have become others; so do the conditions beside them. `now`: by node.
+void event_conditions_become(struct system *s, const node_id *now, struct arena *scratch);
 // How the functions of events move, as soon as right-hand sides are complete.
 void event_find_slopes(struct system *s, struct arena *scratch);
 // What a computation with the system may take (struct arena says how it is spent), and the error
