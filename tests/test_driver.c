@@ -643,6 +643,7 @@ TEST(driver_refuses) {
     refuses((struct samples){2, {0, 1}, {1, INFINITY}}, NULL, "t1=1", "the value is not a finite");
     refuses((struct samples){0}, NULL, "t1=1", "has no samples");
     refuses(good, NULL, "t1=2.5", "go from 0 to 2, and a run from 0 to 2.5");
+    refuses((struct samples){1, {1}, {3}}, NULL, "t1=2", "go from 1 to 1, and a run from 0 to 2");
     refuses(good, NULL, "t0=-1 t1=1", "and a run from -1 to 1");
     refuses(good, NULL, "t0=2 t1=-1", "and a run from 2 to -1");
     refuses(good, "linear,ends=periodic", "t1=1", "its last sample must be the first again");

@@ -747,3 +747,33 @@ TEST(summary_windows_begin_on_levels) {
         summed_free(&s);
     }
 }
+
+// What the action of an event does that ends the run is seen, as any other is.
+TEST(summary_of_the_last_action) {
+    static const char *const how[] = {"method=tsit5", "method=rodas5p", "method=rk4 dt=0.03",
+                                      "method=vern9", "method=tsit5 precision=f32"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++)
+        for (int expression = 0; expression < 2; expression++) {
+            const char *of = expression ? "x+0.5*sin(x)" : "x";
+            double last = expression ? 100 + 0.5 * sin(100.0) : 100;
+            struct summed s = summed_run("init x=0; x'=1; event b when x>2 : x=100, stop; @ t1=5",
+                                         NULL,
+                                         "%s summary=l=last(%s),m=max(%s),c=crossings(%s,50),"
+                                         "w=tmax(%s),i=mean(%s),h=crossings(%s,1)",
+                                         how[i], of, of, of, of, of, of);
+            CHECK_NEAR(summed_value(&s, "l", 0, 0), last, 1e-4);
+            CHECK_NEAR(summed_value(&s, "m", 0, 0), last, 1e-4);
+            CHECK_NEAR(summed_value(&s, "c", 0, 0), 1, 0);
+            CHECK_NEAR(summed_value(&s, "h", 0, 0), 1, 0);
+            CHECK_NEAR(summed_value(&s, "w", 0, 0), 2, 1e-5);
+            CHECK_NEAR(summed_value(&s, "i", 0, 0),
+                       expression ? 1 + (1 - cos(2.0)) / 4 : 1, 1e-5);
+            summed_free(&s);
+        }
+    struct summed s = summed_run("init x=0; x'=1; event b when x>2 : x=-100, stop; @ t1=5", NULL,
+                                 "window=1.5 summary=l=last(x),m=min(x)");
+    CHECK_NEAR(summed_value(&s, "l", 0, 0), 1.5, 1e-9);
+    CHECK_NEAR(summed_value(&s, "l", 0, 1), -100, 1e-9);
+    CHECK_NEAR(summed_value(&s, "m", 0, 1), -100, 1e-9);
+    summed_free(&s);
+}

@@ -57,11 +57,11 @@ INLINE void event_ways(const struct group *g, real t, const SPACE real *y, real 
 }
 
 // What rounding, of the states and of the time, makes of the functions.
-INLINE void event_rounding(const struct shoal_args *a, const struct group *g, treal t,
-                           const SPACE real *y, const real *way, real *rounding) {
+INLINE void event_rounding(const struct group *g, treal t, const SPACE real *y, const real *way,
+                           real *rounding) {
     event_sizes(t_real(t), y, g->p, rounding);
     WHEN_LOOP(e) {
-        real size = r_fma(event_shortest(a, t), r_abs(way[e]), rounding[e] * R(16 * EPSILON));
+        real size = r_fma(event_shortest(t), r_abs(way[e]), rounding[e] * R(16 * EPSILON));
         rounding[e] = select(r_lt(size, R(LARGEST_SCALE)), size, R(0));
     }
 }
@@ -90,11 +90,11 @@ INLINE void event_look(const struct group *g, real t, const SPACE real *y, real 
 // How near to their boundaries events are at moments that are meant to be one, or are not known
 // better than `late`: what is nearer when something acts has not crossed yet, for all that is
 // known.
-INLINE void event_doubt(const struct shoal_args *a, const struct group *g, treal t,
-                        const SPACE real *y, real late, real *doubt) {
-    real way[WHENS + TOUCHES], width = r_fma(event_shortest(a, t), R(EVENT_TOGETHER), late);
+INLINE void event_doubt(const struct group *g, treal t, const SPACE real *y, real late,
+                        real *doubt) {
+    real way[WHENS + TOUCHES], width = r_fma(event_shortest(t), R(EVENT_TOGETHER), late);
     event_ways(g, t_real(t), y, way);
-    event_rounding(a, g, t, y, way, doubt);
+    event_rounding(g, t, y, way, doubt);
     WHEN_LOOP(e) {
         real near = r_fma(width, r_abs(way[e]), doubt[e]);
         doubt[e] = select(r_eq(near, near), near, R(0));
@@ -183,10 +183,10 @@ INLINE void event_state_at(const struct group *g, const struct trial *s, real pa
 }
 
 // Looks at places inside the step one after the other.
-INLINE void event_search(const struct shoal_args *a, const struct group *g, const struct trial *s,
-                         u32 good, SPACE real *y, struct event_bracket *b) {
+INLINE void event_search(const struct group *g, const struct trial *s, u32 good, SPACE real *y,
+                         struct event_bracket *b) {
     real zero[WHENS], sign[WHENS], from = R(0);
-    u32 flat[WHENS], stays = m_lanes(r_gt(r_abs(s->h), R(EVENT_NEAR) * event_shortest(a, g->x.t)));
+    u32 flat[WHENS], stays = m_lanes(r_gt(r_abs(s->h), R(EVENT_NEAR) * event_shortest(g->x.t)));
     WHEN_LOOP(e) {
         b->side[e] = g->event.side[e];
         b->due[e] = 0;
@@ -293,15 +293,16 @@ INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE rea
 }
 
 // The part of a step by which moments at its end that are meant to be one may differ.
-INLINE real event_together(const struct shoal_args *a, const struct trial *s) {
-    return R(EVENT_TOGETHER) * event_shortest(a, s->t_new) / r_abs(s->h);
+INLINE real event_together(const struct trial *s) {
+    return R(EVENT_TOGETHER) * event_shortest(s->t_new) / r_abs(s->h);
 }
 
 INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct trial *s, u32 good) {
     struct event_bracket b;
     SPARE(y, N, s->spare[1]);
+    (void)a;
     event_orient(g);
-    event_search(a, g, s, good, y, &b);
+    event_search(g, s, good, y, &b);
     WHEN_LOOP(e) g->event.due[e] &= ~good;
     // What the end of the step says before somebody changes what it is made of, or where something
     // turns in it the places before that.
@@ -311,8 +312,8 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
     }
     if (!b.found)
         return s->t_new;
-    real reach = event_shortest(a, g->x.t) / r_abs(s->h);
-    real together = event_together(a, s);
+    real reach = event_shortest(g->x.t) / r_abs(s->h);
+    real together = event_together(s);
     event_narrow(g, s, y, reach, together, &b);
     mask found = m_of_lanes(b.found);
     // On this side of the boundary: one that an action turns back has nothing to come back over. A
@@ -369,16 +370,15 @@ INLINE u32 event_act(const struct shoal_args *a, struct group *g, int e, treal t
 // max(0,x)>0.
 // `touch` is 0 where its own action leaves its function as it goes; where not, the action says
 // where it is.
-INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, treal t,
-                           const SPACE real *y, real before, real after, real went, real now,
-                           real touch, u32 lanes) {
+INLINE void event_remember(struct group *g, int e, treal t, const SPACE real *y, real before,
+                           real after, real went, real now, real touch, u32 lanes) {
     mask some = m_of_lanes(lanes);
     real far = when_edges[e] == EVENT_UP     ? R(1)
                : when_edges[e] == EVENT_DOWN ? R(-1)
                                              : -g->event.from[e];
     real slope = far, back = -far, way[WHENS + TOUCHES], rounding[WHENS];
     event_ways(g, t_real(t), y, way);
-    event_rounding(a, g, t, y, way, rounding);
+    event_rounding(g, t, y, way, rounding);
     if (when_slope[e])
         slope = way[e];
     // What an action moves by less than it was away, or than rounding does, is still there.
@@ -412,7 +412,7 @@ INLINE void event_remember(const struct shoal_args *a, struct group *g, int e, t
 // Counts events that come one right after the other: where there is no end of them, the row ends.
 INLINE void event_count(const struct shoal_args *a, struct group *g, int e, treal t, u32 lanes) {
     real gap = r_abs(t_diff(t, g->event.last[e]));
-    real few = event_shortest(a, t) * R(EVENT_NEAR);
+    real few = event_shortest(t) * R(EVENT_NEAR);
 #if F32 // and what the states of a run so far tell apart
     few = r_max(few, r_abs(t_diff(t, g->t0)) * R(4 * EPSILON));
 #endif
@@ -444,12 +444,12 @@ INLINE mask event_made_true(int e, real before, real now) {
 // Those that the actions at this time turned, which did not act themselves; the others' sides.
 // What is near its boundary as it was before, or by rounding, is not turned yet: it goes on from
 // there. A condition that is put exactly there and does not hold is false.
-INLINE u32 event_follow(const struct shoal_args *a, struct group *g, treal t, const SPACE real *y,
-                        u32 lanes, const real *near, const u32 *fired, u32 *due) {
+INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes, const real *near,
+                        const u32 *fired, u32 *due) {
     real zero[WHENS], sign[WHENS], doubt[WHENS];
     u32 any_due = 0;
     event_look(g, t_real(t), y, zero, sign);
-    event_doubt(a, g, t, y, R(0), doubt);
+    event_doubt(g, t, y, R(0), doubt);
     WHEN_LOOP(e) {
         mask put = m_and(r_eq(zero[e], R(0)), r_lt(near[e], R(0)));
         mask close = r_le(r_abs(zero[e]), r_max(doubt[e], near[e]));
@@ -473,7 +473,7 @@ INLINE u32 event_follow(const struct shoal_args *a, struct group *g, treal t, co
     return any_due;
 }
 #else
-#define event_follow(a, g, t, y, lanes, near, fired, due) 0u
+#define event_follow(g, t, y, lanes, near, fired, due) 0u
 #endif
 
 #if RECORDS
@@ -550,7 +550,7 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
         const int k = event_when[e];
         event_signs(t_real(t), y, g->p, zero, sign);
         if (k >= 0) { // what others did to it counts, too
-            event_remember(a, g, k, t, y, before[k], zero[k], went[k], sign[k], touch, acts);
+            event_remember(g, k, t, y, before[k], zero[k], went[k], sign[k], touch, acts);
             left[k] = select(m_of_lanes(acts), zero[k], left[k]);
             event_count(a, g, k, t, acts);
         }
@@ -563,12 +563,12 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
 #if WHENS
 // What acted and was then moved by others is where they put it, but for what they turned: that acts
 // again.
-INLINE void event_moved(const struct shoal_args *a, struct group *g, treal t, const SPACE real *y,
-                        const real *left, const u32 *fired) {
+INLINE void event_moved(struct group *g, treal t, const SPACE real *y, const real *left,
+                        const u32 *fired) {
     real zero[WHENS], sign[WHENS], way[WHENS + TOUCHES], rounding[WHENS];
     event_signs(t_real(t), y, g->p, zero, sign);
     event_ways(g, t_real(t), y, way);
-    event_rounding(a, g, t, y, way, rounding);
+    event_rounding(g, t, y, way, rounding);
     EVENT_LOOP(e) {
         const int k = event_when[e];
         if (k < 0 || when_jump[k] >= 0)
@@ -597,16 +597,16 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
     real zero[WHENS], sign[WHENS], near[WHENS];
     event_signs(t_real(t), y, g->p, zero, sign);
     event_ways(g, t_real(t), y, went);
-    event_doubt(a, g, t, y, late, near);
+    event_doubt(g, t, y, late, near);
     WHEN_LOOP(e) left[e] = zero[e];
     WHEN_LOOP(e) near[e] = select(r_le(r_abs(zero[e]), near[e]), near[e], R(-1));
 #endif
     do {
         changed |= event_act_due(a, g, t, y, due, fired, went, left, start);
         changed |= dose_due(a, g, t, y, lanes & ~g->ended);
-    } while (event_follow(a, g, t, y, lanes & ~g->ended, near, fired, due));
+    } while (event_follow(g, t, y, lanes & ~g->ended, near, fired, due));
 #if WHENS
-    event_moved(a, g, t, y, left, fired);
+    event_moved(g, t, y, left, fired);
 #endif
     return changed;
 }
@@ -717,15 +717,14 @@ INLINE real event_late(const struct group *g, const struct trial *s, u32 lanes, 
 // The events that were found at the end of the step or turned there. Where something `timed`
 // happens, those that turn right behind it are meant to be at the same time. Returns how well the
 // time of all is known.
-INLINE real event_found(const struct shoal_args *a, struct group *g, struct trial *s, u32 lanes,
-                        u32 timed, u32 *due) {
+INLINE real event_found(struct group *g, struct trial *s, u32 lanes, u32 timed, u32 *due) {
     real zero[WHENS], sign[WHENS], next[WHENS], late = R(0);
     u32 here = m_lanes(r_eq(t_diff(g->event.at, s->t_new), R(0)));
     event_look(g, t_real(s->t_new), s->y1, zero, sign);
     WHEN_LOOP(e) next[e] = sign[e];
     if (timed) {
         SPARE(y, N, s->spare[1]);
-        real ahead[WHENS], part = R(1) + event_together(a, s);
+        real ahead[WHENS], part = R(1) + event_together(s);
         dense_prepare(g, s, timed);
         dense_at(g, s, part, y);
         event_look(g, t_at(g->x.t, part * s->h), y, ahead, next);
@@ -755,13 +754,13 @@ INLINE real event_found(const struct shoal_args *a, struct group *g, struct tria
         g->event.from[k] = select(m_of_lanes(due[e] & ~found), side, g->event.from[k]);
         acting |= due[e];
     }
-    real crawl = r_max(event_shortest(a, s->t_new) * R(EVENT_TOGETHER),
-                       r_abs(t_real(s->t_new)) * R(EPSILON));
+    real crawl =
+        r_max(event_shortest(s->t_new) * R(EVENT_TOGETHER), r_abs(t_real(s->t_new)) * R(EPSILON));
     crawl = select(m_of_lanes(fell_short), r_max(crawl, R(4) * g->event.crawl), R(0));
     g->event.crawl = select(m_of_lanes(lanes), crawl, g->event.crawl);
     if (acting) {
         real doubt[WHENS];
-        event_doubt(a, g, s->t_new, s->y1, late, doubt);
+        event_doubt(g, s->t_new, s->y1, late, doubt);
         WHEN_LOOP(k) {
             mask near = m_and(m_of_lanes(acting), r_le(r_abs(zero[k]), doubt[k]));
             sign[k] = select(near, R(0), sign[k]);
@@ -790,7 +789,7 @@ INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial 
     any_due |= dose_waits(a, g, s->t_new, lanes);
 #if WHENS
     event_orient(g);
-    late = event_found(a, g, s, lanes, any_due, due);
+    late = event_found(g, s, lanes, any_due, due);
     EVENT_LOOP(e) any_due |= due[e];
 #endif
     return any_due ? event_fire(a, g, s->t_new, s->y1, lanes, late, due, 0) : 0;

@@ -6,10 +6,10 @@
 // to each other than t_width are one.
 
 #if COLD_PART
-// The shortest step from t on.
-INLINE real event_shortest(const struct shoal_args *a, treal t) {
-    real least = r_max(R(a->control[CONTROL_DT_MIN]), R(SMALLEST_STEP));
-    return r_abs(t_real(t) * R(4 * TIME_EPSILON)) + least;
+// The shortest way from t on that times tell apart; what an event ends may be shorter than steps
+// may be by themselves.
+INLINE real event_shortest(treal t) {
+    return r_abs(t_real(t) * R(4 * TIME_EPSILON)) + R(SMALLEST_STEP);
 }
 
 #if TIMES
@@ -37,6 +37,8 @@ INLINE struct event_round event_round_of(const struct group *g, const real *time
     struct event_round r;
     r.from = from < 0 ? g->t0 : event_moment(time, from < 0 ? 0 : from);
     r.period = event_moment(time, period);
+    mask far = r_gt(t_real(r.period), R(LARGEST_SCALE)); // none of them times 0 is 0
+    r.period = t_select(far, t_pair((elem)LARGEST_SCALE, 0), r.period);
     r.until =
         until < 0 ? t_pair((elem)INFINITY_VALUE, 0) : event_moment(time, until < 0 ? 0 : until);
     r.slack = t_width(r.until, r.from);
@@ -90,7 +92,7 @@ INLINE treal event_sooner(treal t, treal at, treal other) {
 INLINE mask event_crowded(const struct shoal_args *a, const struct group *g, treal t,
                           const real *time) {
     mask crowded = m_of_lanes(0);
-    real least = r_max(event_shortest(a, t), R(2) * t_width(t, g->t0));
+    real least = r_max(event_shortest(t), R(2) * t_width(t, g->t0));
     (void)time, (void)least;
 #define X(e, period, from, until)                                                                  \
     {                                                                                              \
@@ -119,7 +121,7 @@ INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) 
     EVENTS_EVERY(X)
 #undef X
     mask crowded = event_crowded(a, g, g->x.t, time);
-    return t_select(crowded, t_step(g->x.t, event_shortest(a, g->x.t)), meet_looks(a, g, at));
+    return t_select(crowded, t_step(g->x.t, event_shortest(g->x.t)), meet_looks(a, g, at));
 }
 
 // Lanes in which something comes that has not happened yet, not after t.

@@ -500,6 +500,23 @@ INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct tria
     return 0;
 }
 
+#if STEERED
+// No step begins where an action has taken the lanes, so that this is a stretch of its own.
+INLINE void summary_over(const struct shoal_args *a, struct group *g, const struct trial *s,
+                         u32 lanes) {
+    struct stretch x;
+    x.from = x.to = R(1);
+    x.origin = t_diff(g->x.t, g->summary.begin);
+    x.t0 = x.t1 = t_diff(s->t_new, g->summary.begin);
+    x.on = summary_begun(g, s->t_new, lanes);
+#if SUMMARY_SEGMENTED && SUMMARY_PLAIN
+    summary_cut_states(a, g, s, &x, 0);
+#endif
+#if SUMMARY_PIECES
+    summary_piece(a, g, s, &x, R(0));
+#endif
+}
+#endif
 #endif
 
 #if QUICK

@@ -13,7 +13,9 @@
 //                                        the step of those lanes for which that is soon done, in
 //                                        the loop, and returns the others
 //     u32 NAME_take(a, g, s, moved)      the step of these lanes counts
-//     void NAME_end(a, g, i, status)     (ENDERS) the row of lane i is over
+//     void NAME_over(a, g, s, lanes)     (ENDERS) their rows end with the step, whose end somebody
+//                                        has changed; and then, as of all rows,
+//     void NAME_end(a, g, i, status)     the row of lane i is over
 // A step is planned to end at the earliest stop. One that is good is shown with its interpolant,
 // and is taken again to the earliest time inside it that somebody returns; that one is not shown
 // again. A time that does not lie ahead stands for none. What counts in the end is taken: with
@@ -110,6 +112,14 @@ OUTLINE u32 watch_take(const struct shoal_args *a, struct group *g, struct trial
 #define X(name) changed |= name##_take(a, g, s, moved);
     WATCHERS(X)
 #undef X
+#if STEERED
+    u32 over = changed & moved & g->ended;
+#define X(name)                                                                                    \
+    if (over)                                                                                      \
+        name##_over(a, g, s, over);
+    ENDERS(X)
+#undef X
+#endif
     return changed & moved;
 }
 #else

@@ -36,7 +36,7 @@ enum {
     WATCH_STEPS = 4,   // take is to see all steps
     WATCH_INSIDE = 8,  // take needs the interpolant
     WATCH_STARTS = 16, // start
-    WATCH_ENDS = 32,   // end
+    WATCH_ENDS = 32,   // over, end
     WATCH_LOOKS = 64,  // take only looks: no step is shortened for it, no end changed
     WATCH_QUICK = 128, // glance
 };

@@ -85,10 +85,12 @@ static double *with_ends(uint64_t count, const double *v, enum driver_ends ends)
 
 double driver_missed(uint64_t count, const double *v, bool bends, enum driver_ends ends) {
     bool inside = ends == ENDS_error || ends == ENDS_zero; // those have stops of their own
+    double range = range_of(count, v), most = 0;
+    if (!(range > 0)) // as that of one sample
+        return 0;
     double *all = inside ? NULL : with_ends(count, v, ends);
     if (!inside && !all)
         return INFINITY;
-    double range = range_of(count, v), most = 0;
     struct stretch s = {
         .v = inside ? v : all, .room = driver_room(bends, INFINITY) * range, .bends = bends};
     uint64_t intervals = (inside ? count : count + 2 * LONGEST) - 1;
@@ -97,7 +99,7 @@ double driver_missed(uint64_t count, const double *v, bool bends, enum driver_en
         most = fmax(most, missed(&s, first, length));
     most = fmax(most, missed(&s, intervals - length, length));
     free(all);
-    return range > 0 ? most / range : 0;
+    return most / range;
 }
 
 uint64_t driver_cut(uint64_t count, const double *t, const double *v, bool bends, double room,
