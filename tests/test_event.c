@@ -824,7 +824,7 @@ TEST(event_when_conditions_turn) {
         "event e7 when floor(x+0.6)>0 : n7=n7+1;event e8 when (t>a)*(x>0.1)>=1 : n8=n8+1;"
         "event e9 when if(t>a)then(1)else(0)<=0 : n9=n9+1";
     static const char *const tried[] = {"method=tsit5", "method=rodas5p", "method=rk4 dt=0.013",
-                                       "method=tsit5 precision=f32"};
+                                        "method=tsit5 precision=f32"};
     for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
         struct solved s = solve(text, "a=lin:0.15:0.9:16", "t1=1 %s", tried[k]);
         for (uint64_t row = 0; row < s.rows; row++)
@@ -843,7 +843,7 @@ TEST(event_of_slopes_that_say_nothing) {
         "event e3 when (x-a)^3>0 : n3=n3+1;event e4 when abs(x-a)*(x-a) : n4=n4+1;"
         "event e5 when max(x,a)>a : n5=n5+1;event e6 when 1/(x-a) : n6=n6+1";
     static const char *const tried[] = {"method=tsit5", "method=rodas5p", "method=rk4 dt=0.05",
-                                       "method=tsit5 precision=f32", "method=radau-iia-5"};
+                                        "method=tsit5 precision=f32", "method=radau-iia-5"};
     for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
         struct solved s = solve(text, "a=lin:0.05:0.95:901", "t1=1 %s", tried[k]);
         for (uint64_t row = 0; row < s.rows; row++)
@@ -858,9 +858,10 @@ TEST(event_of_slopes_that_say_nothing) {
 TEST(event_times_whatever_steps_are) {
     static const char *const tried[] = {"0", "1e-4", "0.001", "0.1"};
     for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
-        struct solved s = solve("init x=0,y=0,n=0;x'=1;y'=1;n'=0;event a when x>1 : y=10*y;"
-                                "event b when x>1.02 : x=0;event c every 0.02 from 2 until 2.5 : n=n+1",
-                                NULL, "t1=3 method=tsit5 dt-min=%s", tried[i]);
+        struct solved s =
+            solve("init x=0,y=0,n=0;x'=1;y'=1;n'=0;event a when x>1 : y=10*y;"
+                  "event b when x>1.02 : x=0;event c every 0.02 from 2 until 2.5 : n=n+1",
+                  NULL, "t1=3 method=tsit5 dt-min=%s", tried[i]);
         CHECK_NEAR(solved_last(&s, 0, 0), 0.96, 1e-9);
         CHECK_NEAR(solved_last(&s, 1, 0), 111.18, 1e-9);
         CHECK_NEAR(solved_last(&s, 2, 0), 26, 0);

@@ -193,10 +193,10 @@ TEST(jump_of_conditions) {
         const char *of;
         double want;
     } cases[] = {
-        {"(x>1)+(x>2)>=2", 8},   {"(x>1)*(x<4)>=1", 3}, {"heav(x-1)>=1", 9},
-        {"sign(x-1)>=1", 9},     {"floor(x)>=1", 9},    {"floor(x)<2", 2},
-        {"mod(floor(x),2)", 5},  {"floor(5-x)<=2", 8},  {"mod(floor(x),2)>=1", 5},
-        {"floor(floor(x)/2)", 20}, {"ceil(x)>2", 8},    {"(x>1)-(x>4)==1", 3},
+        {"(x>1)+(x>2)>=2", 8},     {"(x>1)*(x<4)>=1", 3}, {"heav(x-1)>=1", 9},
+        {"sign(x-1)>=1", 9},       {"floor(x)>=1", 9},    {"floor(x)<2", 2},
+        {"mod(floor(x),2)", 5},    {"floor(5-x)<=2", 8},  {"mod(floor(x),2)>=1", 5},
+        {"floor(floor(x)/2)", 20}, {"ceil(x)>2", 8},      {"(x>1)-(x>4)==1", 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[128];
@@ -241,9 +241,9 @@ TEST(jump_of_a_signal_at_a_level) {
     static const struct {
         const char *of;
         double held, linear;
-    } cases[] = {{"y'=u>=1", 4, 0},   {"y'=heav(u-1)", 4, 0}, {"y'=u>0", 4, 7},
-                 {"y'=floor(u)", 4, 0}, {"y'=sign(u)", 4, 7},  {"y'=ceil(u)", 4, 7},
-                 {"y'=u<1", 6, 10},   {"y'=u<=0", 6, 3}};
+    } cases[] = {{"y'=u>=1", 4, 0},     {"y'=heav(u-1)", 4, 0}, {"y'=u>0", 4, 7},
+                 {"y'=floor(u)", 4, 0}, {"y'=sign(u)", 4, 7},   {"y'=ceil(u)", 4, 7},
+                 {"y'=u<1", 6, 10},     {"y'=u<=0", 6, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_driven("held", cases[i].of, cases[i].held);
         check_driven("linear", cases[i].of, cases[i].linear);

@@ -694,8 +694,8 @@ TEST(summary_of_what_jumps_out_of_flat) {
                                        "method=dop853 precision=f32"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
-            struct summed s = summed_run("init y=1; y'=-0.05*y; @ t1=10", NULL, "%s summary=m=mean(%s)",
-                                         ways[k], cases[i].of);
+            struct summed s = summed_run("init y=1; y'=-0.05*y; @ t1=10", NULL,
+                                         "%s summary=m=mean(%s)", ways[k], cases[i].of);
             double m = summed_value(&s, "m", 0, 0);
             CHECK_MSG(fabs(m - cases[i].want) < 2e-3, "%s, %s: %.9g, not %.9g", ways[k],
                       cases[i].of, m, cases[i].want);
@@ -713,16 +713,21 @@ TEST(summary_histogram_ends_on_edges) {
         const char *text, *options;
         double want[6];
     } cases[] = {
-        {"init x=0; x'=1; @ t1=1", "method=rk4 dt=0.25 summary=h=histogram(x,0,1,4)",
+        {"init x=0; x'=1; @ t1=1",
+         "method=rk4 dt=0.25 summary=h=histogram(x,0,1,4)",
          {0, 0.25, 0.25, 0.25, 0.25, 0}},
-        {"init x=0; x'=1; @ t1=1", "method=vern9 summary=h=histogram(x,0,1,4)",
+        {"init x=0; x'=1; @ t1=1",
+         "method=vern9 summary=h=histogram(x,0,1,4)",
          {0, 0.25, 0.25, 0.25, 0.25, 0}},
-        {"init x=1; x'=-1; @ t1=1", "method=rk4 dt=0.25 summary=h=histogram(x,0,1,4)",
+        {"init x=1; x'=-1; @ t1=1",
+         "method=rk4 dt=0.25 summary=h=histogram(x,0,1,4)",
          {0, 0.25, 0.25, 0.25, 0.25, 0}},
-        {"init c=0; c'=1; @ t1=20", "method=tsit5 summary=h=histogram(sin(c),-1,1,4)",
+        {"init c=0; c'=1; @ t1=20",
+         "method=tsit5 summary=h=histogram(sin(c),-1,1,4)",
          {0, 6.2831853, 3.1415927, 3.6651914, 6.9100306, 0}},
         {"init x=0; x'=1; event r every 1 from 1 : x=0; @ t1=5",
-         "method=tsit5 summary=h=histogram(x,0,1,4)", {0, 1.25, 1.25, 1.25, 1.25, 0}},
+         "method=tsit5 summary=h=histogram(x,0,1,4)",
+         {0, 1.25, 1.25, 1.25, 1.25, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct summed s = summed_run(cases[i].text, NULL, "%s", cases[i].options);
@@ -738,9 +743,9 @@ TEST(summary_histogram_ends_on_edges) {
 TEST(summary_windows_begin_on_levels) {
     static const char *const how[] = {"method=vern9", "method=tsit5", "method=dop853"};
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
-        struct summed s = summed_run("init x=1; par k=1; x'=k; @ t1=5", "k=lin:0.01:3:100",
-                                     "%s window=0.1 summary=n=crossings(x,1),tc=tcross(x,1)",
-                                     how[i]);
+        struct summed s =
+            summed_run("init x=1; par k=1; x'=k; @ t1=5", "k=lin:0.01:3:100",
+                       "%s window=0.1 summary=n=crossings(x,1),tc=tcross(x,1)", how[i]);
         for (uint64_t row = 0; row < 100; row++)
             CHECK_MSG(summed_value(&s, "n", row, 0) == 0 && isnan(summed_value(&s, "tc", row, 0)),
                       "%s, row %d: %g", how[i], (int)row, summed_value(&s, "n", row, 0));
@@ -756,18 +761,17 @@ TEST(summary_of_the_last_action) {
         for (int expression = 0; expression < 2; expression++) {
             const char *of = expression ? "x+0.5*sin(x)" : "x";
             double last = expression ? 100 + 0.5 * sin(100.0) : 100;
-            struct summed s = summed_run("init x=0; x'=1; event b when x>2 : x=100, stop; @ t1=5",
-                                         NULL,
-                                         "%s summary=l=last(%s),m=max(%s),c=crossings(%s,50),"
-                                         "w=tmax(%s),i=mean(%s),h=crossings(%s,1)",
-                                         how[i], of, of, of, of, of, of);
+            struct summed s =
+                summed_run("init x=0; x'=1; event b when x>2 : x=100, stop; @ t1=5", NULL,
+                           "%s summary=l=last(%s),m=max(%s),c=crossings(%s,50),"
+                           "w=tmax(%s),i=mean(%s),h=crossings(%s,1)",
+                           how[i], of, of, of, of, of, of);
             CHECK_NEAR(summed_value(&s, "l", 0, 0), last, 1e-4);
             CHECK_NEAR(summed_value(&s, "m", 0, 0), last, 1e-4);
             CHECK_NEAR(summed_value(&s, "c", 0, 0), 1, 0);
             CHECK_NEAR(summed_value(&s, "h", 0, 0), 1, 0);
             CHECK_NEAR(summed_value(&s, "w", 0, 0), 2, 1e-5);
-            CHECK_NEAR(summed_value(&s, "i", 0, 0),
-                       expression ? 1 + (1 - cos(2.0)) / 4 : 1, 1e-5);
+            CHECK_NEAR(summed_value(&s, "i", 0, 0), expression ? 1 + (1 - cos(2.0)) / 4 : 1, 1e-5);
             summed_free(&s);
         }
     struct summed s = summed_run("init x=0; x'=1; event b when x>2 : x=-100, stop; @ t1=5", NULL,

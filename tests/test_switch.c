@@ -414,12 +414,9 @@ TEST(switch_of_what_is_still) {
     static const struct {
         const char *of;
         double want; // from 1 to 3
-    } cases[] = {{"if(k/t<1)then(1)else(0)", 2},
-                 {"heav(k/t-1)", 0},
-                 {"if(exp(k/t)<2)then(1)else(0)", 2},
-                 {"if(exp(-k/t)>0.5)then(1)else(0)", 2},
-                 {"sign(k/sin(t)-0.5)", -2},
-                 {"heav(k/(t-2))", 2},
+    } cases[] = {{"if(k/t<1)then(1)else(0)", 2},       {"heav(k/t-1)", 0},
+                 {"if(exp(k/t)<2)then(1)else(0)", 2},  {"if(exp(-k/t)>0.5)then(1)else(0)", 2},
+                 {"sign(k/sin(t)-0.5)", -2},           {"heav(k/(t-2))", 2},
                  {"if(k*sqrt(t)<=0)then(1)else(0)", 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[128];

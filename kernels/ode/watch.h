@@ -113,10 +113,9 @@ OUTLINE u32 watch_take(const struct shoal_args *a, struct group *g, struct trial
     WATCHERS(X)
 #undef X
 #if STEERED
-    u32 over = changed & moved & g->ended;
 #define X(name)                                                                                    \
-    if (over)                                                                                      \
-        name##_over(a, g, s, over);
+    if (changed & moved & g->ended)                                                                \
+        name##_over(a, g, s, changed &moved & g->ended);
     ENDERS(X)
 #undef X
 #endif

@@ -134,7 +134,7 @@ struct emit {
     const struct kernel_plan *plan; // and then what its signals need, from
     uint32_t signals_at;            // here on
     uint32_t inline_length;         // a longer function is not inlined
-    bool within; // t stays between the moments of switches
+    bool within;                    // t stays between the moments of switches
     enum emit_form form;
 };
 uint32_t codegen_function(struct buf *out, const struct emit *e, struct arena *arena);

@@ -325,34 +325,34 @@ static void put_assign(struct buf *out, const struct system *s) {
 static const char *put_state(const struct kernel_plan *p, const struct system *s,
                              struct arena *arena) {
     uint32_t whens = when_count(s);
-    return arena_printf(arena,
-                        "#define EVENTS %u\n#define WHENS %u\n#define TRUTHS %u\n#define TIMES %u\n"
-                        "#define TOUCHES %u\n#define EVENT_ZEROS %u\n#define DOSED %d\n"
-                        "#define REDERIVES %u\n#define EVENT_SWITCHES %d\n"
-                        "#define RECORDS %u\n"
-                        "struct event_state {\n"
-                        "    treal at;        // where the step that was shown last is to end\n"
-                        "#if TIMES\n"
-                        "    treal over;      // what is timed has happened up to here\n"
-                        "#endif\n"
-                        "#if WHENS\n"
-                        "    real crawl;       // how long a step to a jump is that ended short of it\n"
-                        "    real side[WHENS]; // last sign; a lane that begins: not a number\n"
-                        "    real from[WHENS]; // of those that are due, the side they come from\n"
-                        "    u32 due[WHENS];   // lanes in which it happens at `at`\n"
-                        "    u32 met[WHENS];   // lanes in which the last step met it\n"
-                        "    real noise[WHENS]; // nearer to its boundary a sign says nothing\n"
-                        "    u32 stuck[WHENS];  // lanes that turned back, and are still beyond\n"
-                        "    treal last[WHENS];     // time at which it happened,\n"
-                        "    u32 streak[WHENS][W]; // and how often right after the one before\n"
-                        "#endif\n"
-                        "#if RECORDS\n"
-                        "    u32 noted[RECORDS][W]; // how often it was recorded\n"
-                        "#endif\n"
-                        "};\n",
-                        s->events, whens, truth_count(s), time_count(s), touch_count(s),
-                        start_count(s), p->dose != NULL, s->rederives, s->switches != 0,
-                        p->record.count);
+    return arena_printf(
+        arena,
+        "#define EVENTS %u\n#define WHENS %u\n#define TRUTHS %u\n#define TIMES %u\n"
+        "#define TOUCHES %u\n#define EVENT_ZEROS %u\n#define DOSED %d\n"
+        "#define REDERIVES %u\n#define EVENT_SWITCHES %d\n"
+        "#define RECORDS %u\n"
+        "struct event_state {\n"
+        "    treal at;        // where the step that was shown last is to end\n"
+        "#if TIMES\n"
+        "    treal over;      // what is timed has happened up to here\n"
+        "#endif\n"
+        "#if WHENS\n"
+        "    real crawl;       // how long a step to a jump is that ended short of it\n"
+        "    real side[WHENS]; // last sign; a lane that begins: not a number\n"
+        "    real from[WHENS]; // of those that are due, the side they come from\n"
+        "    u32 due[WHENS];   // lanes in which it happens at `at`\n"
+        "    u32 met[WHENS];   // lanes in which the last step met it\n"
+        "    real noise[WHENS]; // nearer to its boundary a sign says nothing\n"
+        "    u32 stuck[WHENS];  // lanes that turned back, and are still beyond\n"
+        "    treal last[WHENS];     // time at which it happened,\n"
+        "    u32 streak[WHENS][W]; // and how often right after the one before\n"
+        "#endif\n"
+        "#if RECORDS\n"
+        "    u32 noted[RECORDS][W]; // how often it was recorded\n"
+        "#endif\n"
+        "};\n",
+        s->events, whens, truth_count(s), time_count(s), touch_count(s), start_count(s),
+        p->dose != NULL, s->rederives, s->switches != 0, p->record.count);
 }
 
 static unsigned calls_of(const struct kernel_plan *p, const struct system *s) {

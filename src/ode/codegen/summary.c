@@ -104,7 +104,8 @@ static bool is_moving(const struct dag *d, node_id node, struct arena *arena) {
     return false;
 }
 
-// What tells, smoothly, how near the node is to where it jumps or bends; NODE_NONE: it does neither.
+// What tells, smoothly, how near the node is to where it jumps or bends; NODE_NONE: it does
+// neither.
 static node_id approach_of(struct dag *d, node_id id) {
     const struct node n = d->nodes.items[id];
     node_id pi = dag_number(d, 3.141592653589793), turns = n.a;

@@ -36,10 +36,11 @@ struct watcher codegen_switches(const struct system *s, struct arena *arena) {
     buf_puts(&text, kernel_file_find("ode", "switches.h")->text);
     struct watcher w = {.name = "switches",
                         .calls = WATCH_STOPS,
-                        .state = "struct switches_state {\n"
-                                 "    treal next;\n"
-                                 "    u32 endless; // lanes in which one turns faster than time tells\n"
-                                 "};\n",
+                        .state =
+                            "struct switches_state {\n"
+                            "    treal next;\n"
+                            "    u32 endless; // lanes in which one turns faster than time tells\n"
+                            "};\n",
                         .text = text.failed ? "" : arena_strdup(arena, text.data)};
     buf_free(&text);
     return w;

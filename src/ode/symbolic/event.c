@@ -336,9 +336,9 @@ static node_id condition_now(struct making *k, node_id condition, const node_id 
         const node_id *of = is_connective(d->nodes.items[id].op) ? k->zero.items : now;
         struct node n = d->nodes.items[id];
         k->zero.items[id] =
-            !is_truth(n.op) ? now[id]
-                            : dag_op(d, n.op, of[n.a], n.b == NODE_NONE ? NODE_NONE : of[n.b],
-                                     NODE_NONE);
+            !is_truth(n.op)
+                ? now[id]
+                : dag_op(d, n.op, of[n.a], n.b == NODE_NONE ? NODE_NONE : of[n.b], NODE_NONE);
     }
     return k->zero.items[condition];
 }

@@ -117,8 +117,7 @@ static node_id times_in(struct jumper *k, node_id a, node_id b) {
     node_id whole = dag_pair(d, OP_FLOOR, of, NODE_NONE);
     node_id rest = dag_pair(d, OP_SUB, a, dag_pair(d, OP_MUL, b, whole));
     node_id over = dag_pair(d, OP_LT, dag_pair(d, OP_MUL, rest, b), zero);
-    node_id under =
-        dag_pair(d, OP_LE, zero, dag_pair(d, OP_MUL, dag_pair(d, OP_SUB, rest, b), b));
+    node_id under = dag_pair(d, OP_LE, zero, dag_pair(d, OP_MUL, dag_pair(d, OP_SUB, rest, b), b));
     struct state_jump j = {.of = of, .whole = true, .zero = waves(k, of)};
     j.plain = dag_op(d, OP_IF, over, dag_pair(d, OP_SUB, whole, one),
                      dag_op(d, OP_IF, under, dag_pair(d, OP_ADD, whole, one), whole));
@@ -210,8 +209,8 @@ struct trial {
     double *start;             // of the states
     double *first, *usual;     // of the roots: on one side, and their size away from there
     double *par, *switches, *values, *forced;
-    bool *near; // time and states that the boundary is made of
-    bool *told; // by root: it depends on the jump
+    bool *near;  // time and states that the boundary is made of
+    bool *told;  // by root: it depends on the jump
     double part; // of the way that was gone
     uint32_t drawn;
 };

@@ -236,8 +236,8 @@ static node_id plain_below(struct finder *f, node_id id, enum switch_kind kind) 
     return choose(f, truth, dag_number(f->dag, 1), zero);
 }
 
-// `less`, but where `still` holds `id` does not move, and may be 0 all the time: it is what it is at
-// any time at which it has a value, and 0/0 has none.
+// `less`, but where `still` holds `id` does not move, and may be 0 all the time: it is what it is
+// at any time at which it has a value, and 0/0 has none.
 static node_id unless_still(struct finder *f, node_id id, enum switch_kind kind, node_id still,
                             node_id less) {
     node_id time = dag_time(f->dag);
