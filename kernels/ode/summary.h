@@ -110,24 +110,22 @@ INLINE void summary_sum_begin(real *m, mask on) {
     UNROLL for (int i = 0; i < 2; i++) m[i] = select(on, R(0), m[i]);
 }
 
-INLINE void summary_add(real *m, real more, mask on) {
 #if F32
-    more = more - m[1];
+INLINE void summary_add_rest(real *m, real more, mask on) { // less what has to be taken
     real sum = m[0] + more, off = (sum - m[0]) - more;
     m[1] = select(on, select(r_lt(r_abs(off), R(INFINITY_VALUE)), off, R(0)), m[1]);
     m[0] = select(on, sum, m[0]);
-#else
-    m[0] = select(on, m[0] + more, m[0]);
-#endif
 }
-
+INLINE void summary_add(real *m, real more, mask on) { summary_add_rest(m, more - m[1], on); }
 INLINE void summary_add_product(real *m, real v, real weight, mask on) {
-#if F32
-    summary_add(m, v * weight, on);
-#else
-    m[0] = select(on, r_fma(v, weight, m[0]), m[0]);
-#endif
+    summary_add_rest(m, r_fms(v, weight, m[1]), on);
 }
+#else
+INLINE void summary_add(real *m, real more, mask on) { m[0] = select(on, m[0] + more, m[0]); }
+INLINE void summary_add_product(real *m, real v, real weight, mask on) {
+    m[0] = select(on, r_fma(v, weight, m[0]), m[0]);
+}
+#endif
 
 // ---- Squares ------------------------------------------------------------------------------------
 

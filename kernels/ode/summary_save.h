@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Windows of summaries: where they begin and end, and what is written when one is over.
 
-// Lane i is in a window. Steps that end before its goal, the window's end, lie in the window; the
-// last one has no end, and one that has not begun (the run starts before it) none that any step
-// ends before.
+// Lane i is in a window. Steps that end before its goal lie in the window: that is the window's end,
+// as a number that grows along the run; the last one has no end, and one that has not begun (the
+// run starts before it) none that any step ends before.
 INLINE void summary_set_window(const struct shoal_args *a, struct group *g, int i, u32 window,
                                int begun) {
     const GLOBAL elem *edge = a->edges + 2 * (u64)window;
     int last = window + 1 >= a->z.windows;
-    elem far = LANE(g->dir, i) * (elem)INFINITY_VALUE;
+    elem far = (elem)INFINITY_VALUE;
     g->summary.window[i] = window;
     T_SET(g->summary.begin, i, edge[0], edge[1]);
-    T_SET(g->summary.goal, i, !begun ? -far : last ? far : edge[2], begun && !last ? edge[3] : 0);
+    LANE(g->summary.goal, i) = !begun ? -far : last ? far : LANE(g->dir, i) * edge[2];
 }
 
 // Where the windows of lanes end.
 INLINE treal summary_ends(const struct shoal_args *a, const struct group *g) {
-    treal end = g->summary.goal;
+    treal end = g->summary.begin;
     for (int i = 0; i < W; i++) {
         const GLOBAL elem *edge = a->edges + 2 * (u64)g->summary.window[i];
         T_SET(end, i, edge[2], edge[3]);

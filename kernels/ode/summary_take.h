@@ -219,10 +219,13 @@ INLINE void summary_cut(const struct shoal_args *a, struct group *g, const struc
                         const struct outlook *o) {
     mask walks = m_and(x->on, summary_turns(a, g, o, e));
     mask straight = m_andnot(x->on, walks);
+    if (any(walks)) {
+        summary_walk(a, g, s, x, e, y, walks);
+        if (W == 1)
+            return;
+    }
     if (any(straight))
         summary_one(a, g, s, x, e, y, straight);
-    if (any(walks))
-        summary_walk(a, g, s, x, e, y, walks);
 }
 
 #if SUMMARY_PLAIN
@@ -435,6 +438,12 @@ INLINE void summary_stretch(const struct shoal_args *a, struct group *g, const s
 
 // ---- Windows ------------------------------------------------------------------------------------
 
+// Where a step surely ends before its window does. A pair of numbers is not before another whose
+// first is less.
+INLINE mask summary_lies_inside(const struct group *g, const struct trial *s) {
+    return r_gt(g->summary.goal, t_real(s->t_new) * g->dir);
+}
+
 // A step that lies in its window.
 INLINE struct stretch summary_step(const struct group *g, const struct trial *s, mask on) {
     struct stretch x;
@@ -484,12 +493,14 @@ OUTLINE void summary_divide(const struct shoal_args *a, struct group *g, struct 
 
 // Idle lanes of threads have no time, so that nothing holds for them.
 INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
-    u32 whole = moved & m_lanes(r_gt(t_diff(g->summary.goal, s->t_new) * g->dir, R(0)));
+    u32 whole = moved & m_lanes(summary_lies_inside(g, s));
     dense_prepare(g, s, moved);
     summary_doubt(a, g, s, m_of_lanes(moved));
     if (whole) {
         struct stretch x = summary_step(g, s, m_of_lanes(whole));
         summary_stretch(a, g, s, &x, 1);
+        if (W == 1)
+            return 0;
     }
     if (moved & ~whole) {
         mask begins = r_gt(t_diff(s->t_new, g->summary.begin) * g->dir, R(0));
@@ -523,8 +534,8 @@ INLINE void summary_over(const struct shoal_args *a, struct group *g, const stru
 // Lanes whose step lies in their window, and in which the ends of the step tell all.
 INLINE u32 summary_glance(const struct shoal_args *a, struct group *g, const struct trial *s,
                           u32 moved) {
-    mask inside = r_gt(t_diff(g->summary.goal, s->t_new) * g->dir, R(0));
-    struct stretch x = summary_step(g, s, m_and(m_of_lanes(moved), inside));
+    mask on = m_and(m_of_lanes(moved), summary_lies_inside(g, s));
+    struct stretch x = summary_step(g, s, on);
 #if SUMMARY_SEGMENTED
     struct ends y[SUMMARY_SEGMENTED];
     UNROLL for (int e = 0; e < SUMMARY_SEGMENTED; e++) {
@@ -552,6 +563,6 @@ INLINE void summary_copy(struct summary_state *to, int i, const struct summary_s
     for (int n = 0; n < SUMMARY_ROOM; n++)
         LANE(to->of[n], i) = LANE(from->of[n], j);
     T_COPY(to->begin, i, from->begin, j);
-    T_COPY(to->goal, i, from->goal, j);
+    LANE(to->goal, i) = LANE(from->goal, j);
     to->window[i] = from->window[j];
 }

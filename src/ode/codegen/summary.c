@@ -634,7 +634,7 @@ struct watcher codegen_summary(const struct summary_code *c, const struct emit *
                             .state =
                                 arena_printf(arena,
                                              "#define SUMMARY_ROOM %u\nstruct summary_state {\n"
-                                             "    real of[SUMMARY_ROOM];\n    treal begin, goal;\n"
+                                             "    real of[SUMMARY_ROOM], goal;\n    treal begin;\n"
                                              "    u32 window[W];\n};\n",
                                              room ? room : 1),
                             .parts = part};
