@@ -30,14 +30,13 @@ static void *thread(void *user) {
 // True when it ended; false when the job was left to its thread.
 static bool wait(struct detached *job, const volatile int *stop) {
     pthread_mutex_lock(&job->lock);
-    while (!job->done && !job->left) {
+    while (!job->done && !(job->left = stop && *stop)) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += TICK_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&job->ended, &job->lock, &until);
-        job->left = !job->done && stop && *stop;
     }
     bool left = job->left;
     if (left)
