@@ -503,7 +503,7 @@ TEST(codegen_fences_long_steps) {
         {"method=ros3p t1=1", "#define FENCES (FENCE_PIVOTS | FENCE_ARGUMENT)\n", 16, &cuda},
         {"method=gauss-legendre-8 t1=1", "#define FENCES (FENCE_FACTORED)\n", 12, &cuda},
         {"method=kvaerno3 t1=1", "#define FENCES (FENCE_FACTORED | FENCE_GUESS)\n", 16, &cuda},
-        {"method=radau-iia-5 t1=1", NULL, 16, &cuda},
+        {"method=radau-iia-5 t1=1", "#define FENCES (FENCE_FACTORED)\n", 16, &cuda},
         {"method=rodas4 t1=1", NULL, 3, &cuda},
         {"method=rodas4 t1=1", NULL, 16, &avx2},
     };

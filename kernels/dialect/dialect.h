@@ -133,6 +133,9 @@ INLINE real r_mod(real a, real b) { // in [0, b), whatever rounding does
 #define r_scale_one(scale, x) r_fma(scale, x, R(1))
 #define r_minus(x) (-(x))
 #define r_magnitude(a) r_abs(a)
+#define r_less(a, b) ((a) - (b))
+#define r_on(a, x, sum) r_fma(a, x, sum) // x is real, whatever the others are
+#define r_zero R(0)
 // A step of many numbers is one long block of code. A GPU's compiler begins early what comes late
 // in it, until hundreds of numbers wait in memory: FENCES says where it must not.
 enum {
@@ -205,7 +208,6 @@ INLINE cplx c_of(real re, real im) {
 }
 #define c_minus(x) c_of(-(x), R(0))
 INLINE cplx c_scale(cplx a, real x) { return c_of(a.re * x, a.im * x); }
-INLINE cplx c_scale_one(cplx a, real x) { return c_of(r_fma(a.re, x, R(1)), a.im * x); }
 INLINE cplx c_mul(cplx a, cplx b) {
     return c_of(r_fma(a.re, b.re, -(a.im * b.im)), r_fma(a.re, b.im, a.im * b.re));
 }
@@ -213,6 +215,15 @@ INLINE cplx c_fnma(cplx a, cplx b, cplx c) { // c - a b
     return c_of(r_fma(a.im, b.im, r_fnma(a.re, b.re, c.re)),
                 r_fnma(a.im, b.re, r_fnma(a.re, b.im, c.im)));
 }
+INLINE cplx c_fma(cplx a, cplx b, cplx c) { // c + a b
+    return c_of(r_fnma(a.im, b.im, r_fma(a.re, b.re, c.re)),
+                r_fma(a.im, b.re, r_fma(a.re, b.im, c.im)));
+}
+INLINE cplx c_less(cplx a, real x) { return c_of(a.re - x, a.im); }
+INLINE cplx c_on(cplx a, real x, cplx sum) {
+    return c_of(r_fma(a.re, x, sum.re), r_fma(a.im, x, sum.im));
+}
+#define c_zero c_of(R(0), R(0))
 INLINE real c_magnitude(cplx a) { return r_abs(a.re) + r_abs(a.im); }
 INLINE cplx c_inverse(cplx a) { // scaled, so that no square overflows
     real scale = r_reciprocal_rough(c_magnitude(a));

@@ -2,24 +2,24 @@
 // This is one step of a collocation method (Gauss, Radau), and its error.
 //
 // All stages z_i = h sum a_ij f(t0 + c_j h, y0 + z_j) are found at once. With a = t D ti and
-// z = t w the equations of an iteration fall apart into one with I - h mu J for each mu of D: real
-// for a single number, complex for a pair of w. The iterations start from the equations of the
-// step's start made linear, which takes no evaluation. An algebraic row is f = 0 in all stages,
-// that is -J g = ti f for all mu.
+// z = t w the equations of an iteration fall apart into one with sigma - J for each mu of D, where
+// sigma is 1 / (h mu): real for a single number, complex for a pair of w. The iterations start from
+// the equations of the step's start made linear, which takes no evaluation. An algebraic row is
+// f = 0 in all stages, that is -J g = ti f for all mu.
 
 #define PAIRS (STAGES / 2)
 #define SINGLE (STAGES % 2) // the first of w belongs to a real mu, which is gamma
 
 // Solves for a pair, which is one complex vector.
 INLINE void pair_solve(struct trial *s, int pair, SPACE real *g0, SPACE real *g1) {
-    const SPACE cplx *m = (const SPACE cplx *)(s->m + LU_PAIRS) + pair * LU_ENTRIES;
+    const SPACE cplx *m = (const SPACE cplx *)(s->m + LU_PAIRS) + pair * LU_KEPT;
 #if LARGE
     SPACE cplx *room = (SPACE cplx *)s->spare[0], *v = (SPACE cplx *)s->spare[2];
 #else
     cplx room[N], v[N];
 #endif
     STATES(j, 0) v[j] = c_of(g0[j], g1[j]);
-    complex_solve(m, room, v);
+    complex_solve(s->m, m, room, v);
     STATES(j, 0) g0[j] = v[j].re;
     STATES(j, 0) g1[j] = v[j].im;
 }
@@ -27,43 +27,49 @@ INLINE void pair_solve(struct trial *s, int pair, SPACE real *g0, SPACE real *g1
 // The smaller of two pivots' sizes; not finite where one is not.
 INLINE real least_pivot(real a, real b) { return r_fma(a + b, R(0), r_min(a, b)); }
 
-// The real factors come last, in the place of the Jacobian.
+INLINE cplx pair_sigma(const struct trial *s, int pair) {
+    return c_of(s->per_h * R(col_sigma[SINGLE + pair][0]),
+                s->per_h * R(col_sigma[SINGLE + pair][1]));
+}
+
+// The real factors come last, in the place of the Jacobian; what all share is not changed by them.
 INLINE void collocation_factor(struct trial *s) {
     real pivot = R(LARGEST_SCALE);
+    s->per_h = R(1) / s->h;
     STAGE_LOOP(q, PAIRS) {
-        SPACE cplx *m = (SPACE cplx *)(s->m + LU_PAIRS) + q * LU_ENTRIES;
+        SPACE cplx *m = (SPACE cplx *)(s->m + LU_PAIRS) + q * LU_KEPT;
 #if LARGE
         SPACE cplx *room = (SPACE cplx *)s->spare[0];
 #else
         cplx room[N];
 #endif
-        cplx scale = c_of(s->h * R(-col_mu[SINGLE + q][0]), s->h * R(col_mu[SINGLE + q][1]));
-        pivot = least_pivot(complex_factor(scale, s->m, m, room), pivot);
+        pivot = least_pivot(complex_factor(pair_sigma(s, q), s->m, m, room), pivot);
         FENCE(FENCE_FACTORED)
     }
 #if SINGLE || ADAPTIVE // the error's matrix is real, too
-    factor(s);
-    s->pivot = least_pivot(s->pivot, pivot);
+    SPARE(w, N, s->spare[0]);
+    s->pivot = least_pivot(shifted_factor(s->per_h * R(1 / GAMMA), s->m, s->m, w), pivot);
+    FENCE(FENCE_FACTORED)
 #else
     s->pivot = pivot;
 #endif
 }
 
-// Makes corrections of w from the slopes: (I - h mu J) g = h mu g - w.
+// Makes corrections of w from the slopes: (sigma - J) g = g - sigma w.
 INLINE void collocation_solve(struct trial *s) {
 #if SINGLE
     SPARE(room, N, s->spare[0]);
-    real hm = s->h * R(GAMMA);
-    STATES(j, 0) if (HAS_SLOPE(j)) s->g[j] = r_fms(hm, s->g[j], s->w[j]);
-    linear_solve(s->m, room, s->g);
+    real sigma = s->per_h * R(1 / GAMMA);
+    STATES(j, 0) if (HAS_SLOPE(j)) s->g[j] = r_fnma(sigma, s->w[j], s->g[j]);
+    shifted_solve(s->m, s->m, room, s->g);
 #endif
     STAGE_LOOP(q, PAIRS) {
         int at = (SINGLE + 2 * q) * N;
-        real re = s->h * R(col_mu[SINGLE + q][0]), im = s->h * R(col_mu[SINGLE + q][1]);
+        cplx shift = pair_sigma(s, q);
         STATES(j, 0) if (HAS_SLOPE(j)) {
-            real g0 = s->g[at + j], g1 = s->g[at + N + j];
-            s->g[at + j] = r_fma(im, g1, r_fms(re, g0, s->w[at + j]));
-            s->g[at + N + j] = r_fnma(im, g0, r_fms(re, g1, s->w[at + N + j]));
+            real w0 = s->w[at + j], w1 = s->w[at + N + j];
+            s->g[at + j] = r_fma(shift.im, w1, r_fnma(shift.re, w0, s->g[at + j]));
+            s->g[at + N + j] = r_fnma(shift.im, w0, r_fnma(shift.re, w1, s->g[at + N + j]));
         }
         pair_solve(s, q, s->g + at, s->g + at + N);
     }
@@ -115,13 +121,12 @@ INLINE void collocation_iterate(const struct point *x, const SPACE real *p, stru
         if (n == 0)
             continue;
         real n2 = R(0);
-        UNROLL for (int q = 0; q < STAGES; q++) n2 = n2 + newton_norm2(&s->n, s->g + q * N);
+        UNROLL for (int q = 0; q < STAGES; q++) n2 = n2 + newton_norm2(s, x, s->g + q * N);
         n2 = n2 * R(1.0 / (STAGES * N));
         mask going = newton_go_on(s, open, n - 1, n2, before);
 #if DOUBTS
         real leap2 = R(0);
-        UNROLL for (int q = 0; q < STAGES; q++) leap2 =
-            leap2 + newton_leap2(&s->n, x, s->g + q * N);
+        UNROLL for (int q = 0; q < STAGES; q++) leap2 = leap2 + newton_leap2(s, x, s->g + q * N);
         going = newton_doubt(s, open, going, n - 1, leap2, leap_before);
         leap_before = leap2;
 #endif
@@ -145,12 +150,11 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 
 #if ADAPTIVE
 INLINE real method_error2(const struct point *x, struct trial *s, const struct limits *l) {
-    SPARE(room, N, s->spare[0]);
     SPARE(error, N, s->spare[1]);
     real h0 = s->h * R(ERROR_START);
     STATES(j, 0)
     error[j] = HAS_SLOPE(j) ? r_fma(h0, s->m[LU_ENTRIES + j], stage_error(s, j)) : R(0);
-    linear_solve(s->m, room, error);
+    step_solve(s, error);
     return newton_error2(s, error_norm2(x, s, l, error));
 }
 #endif

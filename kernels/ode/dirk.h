@@ -32,11 +32,11 @@ INLINE void dirk_iterate(const struct point *x, const SPACE real *p, struct tria
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->f);
         STATES(j, 0) r[j] = HAS_SLOPE(j) ? r_fms(s->h, s->f[j], u[j]) : s->f[j] * R(1 / GAMMA);
         linear_solve(s->m, w, r);
-        real n2 = newton_norm2(&s->n, r) * R(GAMMA * GAMMA / N);
+        real n2 = newton_norm2(s, x, r) * R(GAMMA * GAMMA / N);
         STATES(j, 0) u[j] = select(open, u[j] + r[j], u[j]);
         mask going = newton_go_on(s, open, n, n2, before);
 #if DOUBTS
-        real leap2 = newton_leap2(&s->n, x, r);
+        real leap2 = newton_leap2(s, x, r);
         going = newton_doubt(s, open, going, n, leap2, leap_before);
         leap_before = leap2;
 #endif

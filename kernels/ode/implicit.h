@@ -24,6 +24,12 @@
 #endif
 
 #if NEWTON
+// Where factors fill the memory of a thread, weights are made again for each norm.
+#if COLLOCATION && defined FENCES
+#define NEWTON_WEIGHT(s, x, j) newton_weight(x, (s)->limits, j)
+#else
+#define NEWTON_WEIGHT(s, x, j) (s)->n.weight[j]
+#endif
 struct newton {
     mask active; // lanes that count
     mask failed; // of those, where iterations did not converge
@@ -69,7 +75,7 @@ struct trial {
 #if DOUBTS
     mask doubt; // the Jacobian damps it and may say nothing
 #endif
-#if FSAL
+#if FSAL || COLLOCATION
     real per_h; // 1 / h
 #endif
 #if NEWTON
@@ -206,11 +212,25 @@ INLINE void linearise_step(const struct point *x, const SPACE real *p, struct tr
 }
 #endif
 
+#if !COLLOCATION
 // Makes the factors of I - h gamma J in the place of J.
 INLINE void factor(struct trial *s) {
     SPARE(w, N, s->spare[0]);
     s->pivot = linear_factor(s->h * R(-GAMMA), s->m, s->m, w);
     FENCE(FENCE_FACTORED)
+}
+#endif
+
+// Solves with I - h gamma J.
+INLINE void step_solve(struct trial *s, SPACE real *x) {
+    SPARE(w, N, s->spare[0]);
+#if COLLOCATION
+    real sigma = s->per_h * R(1 / GAMMA);
+    STATES(j, 0) if (HAS_SLOPE(j)) x[j] = sigma * x[j];
+    shifted_solve(s->m, s->m, w, x);
+#else
+    linear_solve(s->m, w, x);
+#endif
 }
 
 INLINE mask is_singular(const struct trial *s) { return r_lt(s->pivot, R(SMALLEST_SCALE)); }
@@ -246,7 +266,6 @@ INLINE real error_norm2(const struct point *x, const struct trial *s, const stru
 // what these are off there stays however short steps are.
 INLINE real inside_error2(const struct point *x, const SPACE real *p, struct trial *s,
                           const struct limits *l) {
-    SPARE(w, N, s->spare[0]);
     SPARE(y, N, s->spare[1]);
     STATES(j, 0) y[j] = stage_sum_at(x->y[j], s, rk_inside, STAGES, j);
     model_rhs(t_at(x->t, s->h * R(INSIDE)), y, p, s->f);
@@ -254,7 +273,7 @@ INLINE real inside_error2(const struct point *x, const SPACE real *p, struct tri
         real missed = r_fms(s->h, s->f[j], stage_sum_at(R(0), s, rk_inside_slope, STAGES, j));
         y[j] = HAS_SLOPE(j) ? missed * R(GAMMA) : INSIDE < 1 ? s->f[j] : R(0);
     }
-    linear_solve(s->m, w, y);
+    step_solve(s, y);
     return r_min(R(1e8), error_norm2(x, s, l, y) * R(INSIDE_SHARE));
 }
 #endif

@@ -22,11 +22,14 @@ INLINE void newton_trial(mask active, real rate, struct newton *n) {
         LANE(n->work, i) = 0;
 }
 
+INLINE real newton_weight(const struct point *x, const struct limits *l, int j) {
+    return r_reciprocal_rough(r_fma(l->rtol, r_abs(x->y[j]), l->atol[j]));
+}
+
 // A step begins: this sets the weights of its norm.
 INLINE void newton_begin(const struct point *x, struct trial *s) {
     struct newton *n = &s->n;
-    const struct limits *l = s->limits;
-    STATES(j, 0) n->weight[j] = r_reciprocal_rough(r_fma(l->rtol, r_abs(x->y[j]), l->atol[j]));
+    STATES(j, 0) n->weight[j] = newton_weight(x, s->limits, j);
     // a rate is forgotten slowly
     n->rate = r_exp2_rough(R(0.8) * r_log2_rough(r_max(n->rate, R(EPSILON))));
     n->most = R(0);
@@ -37,10 +40,12 @@ INLINE mask newton_open(const struct trial *s) {
     return m_and(m_andnot(s->n.active, s->n.failed), is_sound(s));
 }
 
-INLINE real newton_norm2(const struct newton *n, const SPACE real *correction) {
+INLINE real newton_norm2(const struct trial *s, const struct point *x,
+                         const SPACE real *correction) {
+    (void)x;
     real sum = R(0);
     STATES(j, 0) {
-        real weighted = correction[j] * n->weight[j];
+        real weighted = correction[j] * NEWTON_WEIGHT(s, x, j);
         sum = r_fma(weighted, weighted, sum);
     }
     return sum;
@@ -48,11 +53,11 @@ INLINE real newton_norm2(const struct newton *n, const SPACE real *correction) {
 
 #if DOUBTS
 // Returns the same norm of what is more than rounding.
-INLINE real newton_leap2(const struct newton *n, const struct point *x,
+INLINE real newton_leap2(const struct trial *s, const struct point *x,
                          const SPACE real *correction) {
     real sum = R(0);
     STATES(j, 0) {
-        real weighted = correction[j] * n->weight[j];
+        real weighted = correction[j] * NEWTON_WEIGHT(s, x, j);
         sum = select(is_leap(correction[j], x->y[j]), r_fma(weighted, weighted, sum), sum);
     }
     return sum;

@@ -191,11 +191,11 @@ INLINE elem plain_weight(int q, int what) {
     elem weight = 0, power = 1; // of 1/2
     UNROLL for (int i = 0; i < DEGREE; i++) {
         elem n = (elem)(i + 1), p = rk_p[q][i];
-        weight += what == PLAIN_START ? (i ? 0 : p)
-                  : what == PLAIN_END ? p * n
+        weight += what == PLAIN_START          ? (i ? 0 : p)
+                  : what == PLAIN_END          ? p * n
                   : what == PLAIN_MIDDLE_SLOPE ? p * n * power
-                  : what == PLAIN_MIDDLE ? p * power / 2
-                                         : p / (n + 1);
+                  : what == PLAIN_MIDDLE       ? p * power / 2
+                                               : p / (n + 1);
         power /= 2;
     }
     return weight;
@@ -228,11 +228,11 @@ INLINE real plain_sum(const struct group *g, const struct trial *s, int j, int w
 #else
     real a = s->h * s->k[0][j], b = s->h * s->f1[j], change = s->y1[j] - g->x.y[j];
     real mid = r_fma(change, R(0.5), g->x.y[j]);
-    return what == PLAIN_START ? a
-           : what == PLAIN_END ? b
+    return what == PLAIN_START          ? a
+           : what == PLAIN_END          ? b
            : what == PLAIN_MIDDLE_SLOPE ? r_fma(a + b, R(-0.25), change * R(1.5))
-           : what == PLAIN_MIDDLE ? r_fma(a - b, R(0.125), mid)
-                                  : r_fma(a - b, R(1.0 / 12), mid);
+           : what == PLAIN_MIDDLE       ? r_fma(a - b, R(0.125), mid)
+                                        : r_fma(a - b, R(1.0 / 12), mid);
 #endif
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Windows of summaries: where they begin and end, and what is written when one is over.
 
-// Lane i is in a window. Steps that end before its goal lie in the window: that is the window's end,
-// as a number that grows along the run; the last one has no end, and one that has not begun (the
-// run starts before it) none that any step ends before.
+// Lane i is in a window. Steps that end before its goal lie in the window: that is the window's
+// end, as a number that grows along the run; the last one has no end, and one that has not begun
+// (the run starts before it) none that any step ends before.
 INLINE void summary_set_window(const struct shoal_args *a, struct group *g, int i, u32 window,
                                int begun) {
     const GLOBAL elem *edge = a->edges + 2 * (u64)window;

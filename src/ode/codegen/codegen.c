@@ -303,6 +303,7 @@ static void define_newton(struct assembly *a) {
     define_real(a, "NEWTON_ENOUGH", a->adaptive ? 0.03 : 1e-3);
     if (l->pairs) {
         define(a, "LU_PAIRS", l->complex_factors);
+        define(a, "LU_KEPT", l->lu.kept);
         define_real(a, "ERROR_START", kernel_real(a, m->e0));
     }
 }
@@ -319,7 +320,7 @@ static const char *fences(struct assembly *a) {
         return method_evaluations(m) > 2 ? "FENCE_FACTORED | FENCE_SOLVED"
                                          : "FENCE_PIVOTS | FENCE_ARGUMENT";
     if (m->scheme == COLLOCATION)
-        return m->stages > 3 ? "FENCE_FACTORED" : NULL;
+        return "FENCE_FACTORED";
     return "FENCE_FACTORED | FENCE_GUESS";
 }
 
@@ -593,7 +594,8 @@ static void put_linear_solve(struct assembly *a) {
     int32_t span = log_begin(a->log, LOG_emit_linear_solve);
     begin(a, "linear_solve");
     codegen_factors(&a->out->text, &a->linear, codegen_inline_length(a->plan),
-                    kernel_file_find("ode", "lu.h")->text);
+                    kernel_file_find("ode", "lu.h")->text,
+                    kernel_file_find("ode", "lu_shifted.h")->text);
     end(a);
     log_u64(a->log, span, "entries", a->linear.lu.entries);
     log_end(a->log, span);

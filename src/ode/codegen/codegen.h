@@ -219,6 +219,7 @@ void codegen_stiff(struct buf *out, const struct method *m, bool f32);
 // if there is any. A collocation method has the factors for each pair of complex numbers behind.
 struct linear {
     struct lu lu;
+    bool shifted; // of a collocation method
     uint32_t pairs;
     uint32_t complex_factors; // where they begin
     node_id *roots;           // what goes into the array, and where
@@ -250,9 +251,9 @@ uint32_t codegen_workspace(struct buf *out, const struct thread_arrays *t);
 // Statements of the factorisation and of a solution, when it is not loops.
 uint64_t codegen_factor_length(const struct lu *l);
 uint64_t codegen_solve_length(const struct lu *l);
-// The functions linear_factor and linear_solve, for a collocation method complex_factor and
-// complex_solve too; `loops` is the text of kernels/ode/lu.h.
+// The functions linear_factor and linear_solve, or those of a collocation method; texts are
+// kernels/ode/lu.h and lu_shifted.h.
 void codegen_factors(struct buf *out, const struct linear *l, uint32_t inline_length,
-                     const char *loops);
+                     const char *loops, const char *shifted_loops);
 
 #endif

@@ -98,9 +98,10 @@ struct linear codegen_linearise(struct system *s, const struct method *m, struct
     find_doubts(&l, s, arena);
     l.size = l.lu.entries + (l.timed ? 2 : 1) * s->states;
     if (m->scheme == COLLOCATION) {
+        l.shifted = true;
         l.pairs = m->stages / 2;
         l.complex_factors = l.size;
-        l.size = l.complex_factors + 2 * l.pairs * l.lu.entries;
+        l.size = l.complex_factors + 2 * l.pairs * l.lu.kept;
     }
     return l;
 }

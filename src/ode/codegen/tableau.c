@@ -102,13 +102,18 @@ static void put_dirk(struct buf *out, const struct method *m, bool f32) {
 }
 
 static void put_collocation(struct buf *out, const struct method *m, bool f32) {
-    double start[METHOD_NODES] = {0};
+    double start[METHOD_NODES] = {0}, sigma[METHOD_NODES][2] = {{0}}; // 1 over mu
     for (uint32_t i = 0; i < m->stages; i++)
         for (uint32_t j = 0; j < m->stages; j++)
             start[i] += m->ti[i][j];
+    for (uint32_t i = 0; i < (m->stages + 1) / 2; i++) {
+        double square = m->mu[i][0] * m->mu[i][0] + m->mu[i][1] * m->mu[i][1];
+        sigma[i][0] = m->mu[i][0] / square;
+        sigma[i][1] = m->mu[i][1] / square;
+    }
     put_matrix(out, "col_t", m->t[0], METHOD_NODES, m->stages, m->stages, f32);
     put_matrix(out, "col_ti", m->ti[0], METHOD_NODES, m->stages, m->stages, f32);
-    put_matrix(out, "col_mu", m->mu[0], 2, (m->stages + 1) / 2, 2, f32);
+    put_matrix(out, "col_sigma", sigma[0], 2, (m->stages + 1) / 2, 2, f32);
     put_vector(out, "col_start", start, m->stages, f32);
 }
 

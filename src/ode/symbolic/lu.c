@@ -49,6 +49,25 @@ static void count_operations(struct lu *l) {
     l->solve = l->entries;
 }
 
+// Which entries a row is taken away from.
+static void find_places(struct lu *l, struct arena *arena) {
+    bool *changed = arena_new(arena, bool, l->entries + 1);
+    for (uint32_t k = 0; k < l->size; k++)
+        for (uint32_t e = l->row_start[k]; e < l->diagonal[k]; e++) {
+            uint32_t j = l->column[e], at = e;
+            for (uint32_t u = l->diagonal[j] + 1; u < l->row_start[j + 1]; u++) {
+                while (l->column[at] != l->column[u])
+                    at++;
+                changed[at] = true;
+            }
+        }
+    for (uint32_t k = 0; k < l->size; k++)
+        changed[l->diagonal[k]] = true;
+    l->place = arena_new(arena, uint32_t, l->entries + 1);
+    for (uint32_t e = 0; e < l->entries; e++)
+        l->place[e] = changed[e] ? l->kept++ : LU_NOWHERE;
+}
+
 struct lu lu_plan(const struct sparsity *pattern, uint32_t *order, struct arena *arena) {
     enum { ENTRIES = 8 }; // that are a step of work
     struct lu l = {.size = pattern->rows, .state = order};
@@ -77,6 +96,7 @@ struct lu lu_plan(const struct sparsity *pattern, uint32_t *order, struct arena 
     l.fill = fill.items;
     l.entries = columns.count;
     count_operations(&l);
+    find_places(&l, arena);
     return l;
 }
 

@@ -29,7 +29,11 @@ struct lu {
     uint64_t factor;       // multiplications of the factorisation, besides `size` divisions
     uint64_t solve;        // and of a solution
     const bool *algebraic; // [size] by state: a row of -J; NULL: none
+    // Of L D^-1 U, entries that are those of the matrix stay there; others, and pivots, are kept.
+    uint32_t *place; // [entries] among those that are kept; LU_NOWHERE: it is not
+    uint32_t kept;
 };
+#define LU_NOWHERE UINT32_MAX
 
 // Which state comes when: each time one whose row and column have the smallest product of other
 // entries left (Markowitz), the first of equals. The diagonal need not be in the pattern.
