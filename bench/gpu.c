@@ -52,7 +52,8 @@ struct ensemble {
     const char *parameter;
     double low, high;
     enum { EVEN, LOG_SORTED, LOG_SHUFFLED } spread;
-    int bits; // 2^bits trajectories
+    int bits;  // 2^bits trajectories
+    bool soon; // the first kernel is compiled in a hurry
     const char *settings[8][2];
     const char *reference;    // a method for the reference; NULL: no error
     double last;              // the kernel's ms when it was last recorded; 0: never
@@ -81,6 +82,7 @@ static struct job job_new(const struct ensemble *e, uint64_t n, const char *wher
     j.n = n;
     j.options.device = where;
     j.options.chunk = chunk;
+    j.options.soon = e->soon;
     bool f32 = j.options.precision == SHOAL_F32;
     j.in = inputs(e, n, f32);
     if (shoal_batch_new(j.model, &j.batch, j.log) ||
@@ -551,10 +553,12 @@ static const char *file_text(const char *path) {
 }
 
 // A constant that no run had before keeps every cache out of the cold figure, the compiler's too.
-static void bench_compile(const char *what, struct ensemble e, double bar) {
+// `soon`: by the kernel of the first results, as Python asks for it.
+static void bench_compile(const char *what, struct ensemble e, bool soon, double bar) {
     char fresh[8192];
     snprintf(fresh, sizeof fresh, "%sinit odd=0\nodd'=%.0f*odd\n", e.text, lorenz_seconds() * 1e6);
     e.text = fresh;
+    e.soon = soon;
     for (int warm = 0; warm < 2; warm++) {
         char text[96];
         struct job j = job_new(&e, 8, device, 0);
@@ -619,15 +623,16 @@ int main(int argc, char **argv) {
     const struct ensemble *small = named("Lorenz tsit5 f32 1e-5");
     struct ensemble chain = *small;
     chain.text = lorenz96, chain.parameter = "F";
-    bench_compile("Lorenz tsit5", *small, 350);
-    bench_compile("32 states", chain, 1000);
+    bench_compile("Lorenz tsit5", *small, false, 350);
+    bench_compile("32 states", chain, false, 1000);
     chain.text = chain100;
-    bench_compile("100 states", chain, 8000);
+    bench_compile("100 states", chain, false, 8000);
     chain.text = STIFF_CHAIN, chain.parameter = "k", chain.settings[0][1] = "rodas5p";
     chain.settings[3][1] = "f64";
-    bench_compile("100 stiff states, rodas5p", chain, 10000);
+    bench_compile("100 stiff states, rodas5p", chain, false, 10000);
     chain.text = file_text("examples/pollu.ode"), chain.parameter = "k1";
-    bench_compile("POLLU (20 states), rodas5p", chain, 800);
+    bench_compile("POLLU (20 states), rodas5p", chain, false, 800);
+    bench_compile("POLLU (20 states), rodas5p, soon", chain, true, 800);
     bench_memory();
     bench_hand(figures);
     if (missed)
