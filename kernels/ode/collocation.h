@@ -55,21 +55,25 @@ INLINE void collocation_factor(struct trial *s) {
 #endif
 }
 
-// Makes corrections of w from the slopes: (sigma - J) g = g - sigma w.
+// Makes corrections of w from the slopes: (sigma - J) g = sigma (h mu g - w). What the product h mu
+// is rounded by is in all steps the same, so that there is no other rounding in what w becomes.
 INLINE void collocation_solve(struct trial *s) {
 #if SINGLE
     SPARE(room, N, s->spare[0]);
-    real sigma = s->per_h * R(1 / GAMMA);
-    STATES(j, 0) if (HAS_SLOPE(j)) s->g[j] = r_fnma(sigma, s->w[j], s->g[j]);
+    real hm = s->h * R(GAMMA), sigma = s->per_h * R(1 / GAMMA);
+    STATES(j, 0) if (HAS_SLOPE(j)) s->g[j] = sigma * r_fms(hm, s->g[j], s->w[j]);
     shifted_solve(s->m, s->m, room, s->g);
 #endif
     STAGE_LOOP(q, PAIRS) {
         int at = (SINGLE + 2 * q) * N;
-        cplx shift = pair_sigma(s, q);
+        real re = s->h * R(col_mu[SINGLE + q][0]), im = s->h * R(col_mu[SINGLE + q][1]);
+        cplx sigma = pair_sigma(s, q);
         STATES(j, 0) if (HAS_SLOPE(j)) {
-            real w0 = s->w[at + j], w1 = s->w[at + N + j];
-            s->g[at + j] = r_fma(shift.im, w1, r_fnma(shift.re, w0, s->g[at + j]));
-            s->g[at + N + j] = r_fnma(shift.im, w0, r_fnma(shift.re, w1, s->g[at + N + j]));
+            real g0 = s->g[at + j], g1 = s->g[at + N + j];
+            real r0 = r_fma(im, g1, r_fms(re, g0, s->w[at + j]));
+            real r1 = r_fnma(im, g0, r_fms(re, g1, s->w[at + N + j]));
+            s->g[at + j] = r_fnma(sigma.im, r1, sigma.re * r0);
+            s->g[at + N + j] = r_fma(sigma.im, r0, sigma.re * r1);
         }
         pair_solve(s, q, s->g + at, s->g + at + N);
     }

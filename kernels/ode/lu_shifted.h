@@ -22,8 +22,8 @@ NOINLINE real LU_NAME(factor)(NUMBER sigma, const SPACE real *jac, SPACE NUMBER 
         ROLL for (int e = first; e < diagonal; e++) {
             int j = lu_column[e], right = lu_diagonal[j], last = lu_row[j + 1];
             NUMBER inverse = m[SHIFTED_AT(right)];
-            NUMBER factor = lu_place[e] != LU_NOWHERE ? NUM(mul)(w[j], inverse)
-                                                      : NUM(scale)(inverse, -jac[e]);
+            NUMBER factor =
+                lu_place[e] != LU_NOWHERE ? NUM(mul)(w[j], inverse) : NUM(scale)(inverse, -jac[e]);
             ROLL for (int u = right + 1; u < last; u++) {
                 int c = lu_column[u];
                 w[c] = lu_place[u] != LU_NOWHERE ? NUM(fnma)(factor, m[SHIFTED_AT(u)], w[c])

@@ -113,6 +113,7 @@ static void put_collocation(struct buf *out, const struct method *m, bool f32) {
     }
     put_matrix(out, "col_t", m->t[0], METHOD_NODES, m->stages, m->stages, f32);
     put_matrix(out, "col_ti", m->ti[0], METHOD_NODES, m->stages, m->stages, f32);
+    put_matrix(out, "col_mu", m->mu[0], 2, (m->stages + 1) / 2, 2, f32);
     put_matrix(out, "col_sigma", sigma[0], 2, (m->stages + 1) / 2, 2, f32);
     put_vector(out, "col_start", start, m->stages, f32);
 }
