@@ -216,3 +216,87 @@ TEST(event_moment_nobody_looks) {
         solved_free(&s);
     }
 }
+
+// Nor are times of parameters better than those are: a sample and the end of a run that are a
+// multiple of a period in f32 have what was before it.
+TEST(event_moment_of_parameters) {
+    static const char text[] = "par p=1, q=1; init n=0, m=0; n'=0; m'=0;"
+                               "event every_p every p : n=n+1; event at_q at q, 2*q, 3*q : m=m+1";
+    static const double each[][3] = {{1.4, 3.2, 5.6},   {0.9, 3.8, 0.9},   {0.02, 5, 0.02},
+                                     {0.05, 0.35, 0.1}, {0.3, 1.8, 0.9},   {0.07, 0.21, 0.07},
+                                     {1.1, 12.1, 12.1}, {0.57, 1.14, 1.14}};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+        for (int k = 0; k < WAYS; k++) {
+            double p = each[i][0], q = each[i][1], dt = each[i][2];
+            char *sweep = NULL;
+            REQUIRE(asprintf(&sweep, "p=%g q=%g", p, q) > 0);
+            check_keep(sweep);
+            struct solved s =
+                solve(text, sweep, "%s save=every=%.17g t1=%.17g", ways[k], dt, 20 * dt);
+            for (uint64_t j = 0; j < s.samples; j++) {
+                double t = dt * (double)j, n = j ? ceil(t / p - 1e-6) : 1;
+                double m = j ? fmin(3, ceil(t / q - 1e-6) - 1) : 0;
+                CHECK_MSG(solved_value(&s, 0, 0, j) == n && solved_value(&s, 1, 0, j) == m,
+                          "%s, %s: %g and %g at %g, not %g and %g", sweep, ways[k],
+                          solved_value(&s, 0, 0, j), solved_value(&s, 1, 0, j), t, n, m);
+            }
+            solved_free(&s);
+        }
+}
+
+// ---- What leaps, and what follows at once -------------------------------------------------------
+
+// A function that leaps over its boundary at a pole, or where it jumps, is on the other side then,
+// and comes back the usual way, or by another leap.
+TEST(event_moment_of_leaps) {
+    static const char text[] =
+        "par w=1; init x=0.1, n[1..5]=0; x'=w; n[1..5]'=0;"
+        "event a when tan(x)<0 : n1=n1+1; event b when tan(x)>0 : n2=n2+1;"
+        "event c when 1/sin(x) : n3=n3+1; event d when mod(x,1)-0.25 falling : n4=n4+1;"
+        "event e when sign(cos(x))+cos(x)/10 : n5=n5+1";
+    for (int k = 0; k < WAYS; k++) {
+        struct solved s = solve(text, "w=lin:0.3:4.1:39", "%s dt-max=0.05 t1=10", ways[k]);
+        for (uint64_t row = 0; row < s.rows; row++) {
+            double x = 0.1 + 10 * (0.3 + 0.1 * (double)row), half = floor(x / M_PI + 0.5);
+            double want[] = {half, floor(x / M_PI), floor(x / M_PI), floor(x), half};
+            for (uint32_t v = 0; v < 5; v++)
+                CHECK_MSG(solved_last(&s, v + 1, row) == want[v], "%s, row %d, n%u: %g, not %g",
+                          ways[k], (int)row, v + 1, solved_last(&s, v + 1, row), want[v]);
+        }
+        solved_free(&s);
+    }
+}
+
+// Who acts behind another at the same time sees algebraic states that are consistent with what that
+// one left, and is turned by them.
+TEST(event_moment_of_algebraic_states) {
+    static const char *const implicit[] = {"method=rodas5p rtol=1e-9", "method=radau5 rtol=1e-9",
+                                           "method=kvaerno5 controller=fixed dt=0.01"};
+    for (int k = 0; k < 3; k++) {
+        struct solved s = solve("init x=1, q=0, n=0; x'=-x; q'=0; n'=0; alg z=2; 0=z^2-4*x^2;"
+                                "event a at 1 : q=z, x=x+1; event b at 1 : q=q+100*z;"
+                                "event c when z>2.5 : n=n+1",
+                                NULL, "%s t1=1.5", implicit[k]);
+        double x = exp(-1);
+        CHECK_STR(shoal_status_word(s.status[0]), "ok");
+        CHECK_NEAR(solved_last(&s, 1, 0), 2 * x + 200 * (x + 1), 1e-5);
+        CHECK(solved_last(&s, 2, 0) == 1);
+        CHECK_NEAR(solved_last(&s, 3, 0), 2 * (x + 1) * exp(-0.5), 1e-6);
+        solved_free(&s);
+    }
+}
+
+// A run does not stop with what is no state.
+TEST(event_moment_no_state_to_stop_with) {
+    static const char text[] = "par k=1; init x=0, y=1; x'=1; y'=0;"
+                               "event a when x>1 : y=sqrt(k); event b when x>1 : stop";
+    struct solved s = solve(text, "k=1,-1", "method=tsit5 t1=2");
+    CHECK_STR(shoal_status_word(s.status[0]), "stopped");
+    CHECK_STR(shoal_status_word(s.status[1]), "nonfinite");
+    solved_free(&s);
+    s = solve("par k=1; init x=1; x'=-x; alg z=1; 0=z^2-k*x; event a at 1 : k=-1;"
+              "event b at 1 : stop",
+              NULL, "method=rodas5p t1=2");
+    CHECK_STR(shoal_status_word(s.status[0]), "newton");
+    solved_free(&s);
+}

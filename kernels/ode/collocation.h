@@ -60,8 +60,8 @@ INLINE void collocation_factor(struct trial *s) {
 INLINE void collocation_solve(struct trial *s) {
 #if SINGLE
     SPARE(room, N, s->spare[0]);
-    real hm = s->h * R(GAMMA), sigma = s->per_h * R(1 / GAMMA);
-    STATES(j, 0) if (HAS_SLOPE(j)) s->g[j] = sigma * r_fms(hm, s->g[j], s->w[j]);
+    real hm = s->h * R(GAMMA), per_hm = s->per_h * R(1 / GAMMA);
+    STATES(j, 0) if (HAS_SLOPE(j)) s->g[j] = per_hm * r_fms(hm, s->g[j], s->w[j]);
     shifted_solve(s->m, s->m, room, s->g);
 #endif
     STAGE_LOOP(q, PAIRS) {

@@ -33,7 +33,8 @@ INLINE treal dose_next(const struct shoal_args *a, const struct group *g) {
 }
 
 INLINE treal dose_next_stop(const struct shoal_args *a, const struct group *g) {
-    return meet_looks(a, g, dose_next(a, g));
+    treal at = dose_next(a, g);
+    return meet_looks(a, g, at, t_width(at, g->t0));
 }
 
 INLINE void dose_give(struct group *g, SPACE real *y, int i, u32 target, elem value) {

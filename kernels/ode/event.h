@@ -16,7 +16,7 @@
 #else
 #define WHEN_LOOP(e) ROLL for (int e = 0; e < WHENS; e++)
 #endif
-#if EVENTS <= 8
+#if EVENTS <= 8 && !ALGEBRAIC // one place in which rows are solved
 #define EVENT_LOOP(e) UNROLL for (int e = 0; e < EVENTS; e++)
 #else
 #define EVENT_LOOP(e) ROLL for (int e = 0; e < EVENTS; e++)
@@ -27,6 +27,8 @@ enum {
     EVENT_STREAK = 1000,
     EVENT_NEAR = 100,
     EVENT_CROWD = 50,
+    EVENT_LEAP = 64,
+    EVENT_NARROW = 4096,
     EVENT_TOGETHER = 32
 };
 enum { EVENT_UP = 1, EVENT_DOWN = 2 }; // edges
@@ -155,6 +157,7 @@ struct event_bracket {
     real low, high;   // parts of the step
     real under, over; // how far from the turn they are, 0 or less and more, halved now and then
     real side[WHENS]; // at `low`
+    real was[WHENS];  // before the last place that was looked at
     u32 due[WHENS];   // lanes in which it turned
     u32 met[WHENS];   // those in which it had not at the beginning of the step
     u32 found;        // lanes that have one
@@ -174,6 +177,10 @@ INLINE real event_beyond(const struct event_bracket *b, const real *zero) {
         most = select(m_of_lanes(b->due[e]), r_max(far, most), most);
     }
     return most;
+}
+
+INLINE real event_time(const struct group *g, const struct trial *s, real part) {
+    return select(r_eq(part, R(1)), t_real(s->t_new), t_at(g->x.t, part * s->h));
 }
 
 INLINE void event_state_at(const struct group *g, const struct trial *s, real part, mask end,
@@ -203,8 +210,9 @@ INLINE void event_search(const struct group *g, const struct trial *s, u32 good,
             STATES(j, 0) y[j] = s->y1[j];
         else
             dense_at(g, s, part, y);
-        event_look(g, t_at(g->x.t, part * s->h), y, zero, sign);
+        event_look(g, event_time(g, s, part), y, zero, sign);
         WHEN_LOOP(e) {
+            b->was[e] = b->side[e];
             u32 turned = open & m_lanes(event_turned(e, b->side[e], sign[e]));
             b->due[e] |= turned;
             here |= turned;
@@ -233,7 +241,7 @@ INLINE u32 event_try(const struct group *g, const struct trial *s, real part, u3
     real zero[WHENS], sign[WHENS];
     u32 due[WHENS], hit = 0;
     event_state_at(g, s, part, r_ge(part, R(1)), y);
-    event_look(g, t_at(g->x.t, part * s->h), y, zero, sign);
+    event_look(g, event_time(g, s, part), y, zero, sign);
     WHEN_LOOP(e) {
         due[e] = b->due[e] & lanes & m_lanes(event_turned(e, b->side[e], sign[e]));
         hit |= due[e];
@@ -259,11 +267,54 @@ INLINE real event_guess(const struct event_bracket *b, real least, int pass) {
     return pass % 3 == 2 ? middle : select(m_and(inside, told), guess, middle);
 }
 
-// Narrows the bracket of the lanes in `found` down to what the time can tell apart.
+INLINE void event_values_at(const struct group *g, const struct trial *s, real part, SPACE real *y,
+                            real *zero) {
+    real sign[WHENS];
+    event_state_at(g, s, part, r_ge(part, R(1)), y);
+    event_signs(event_time(g, s, part), y, g->p, zero, sign);
+}
+
+// How large the functions are in a bracket, at its ends and at two places that no symmetry has in
+// common with them, or what rounding makes of them where that is more.
+INLINE void event_extent(const struct group *g, const struct trial *s,
+                         const struct event_bracket *b, SPACE real *y, real *extent) {
+    real zero[WHENS], size[WHENS], least[WHENS], width = b->high - b->low;
+    WHEN_LOOP(e) extent[e] = R(0), least[e] = R(LARGEST_SCALE);
+    ROLL for (int n = 0; n < 4; n++) {
+        real share = n == 0 ? R(0) : n == 1 ? R(0.3) : n == 2 ? R(0.62) : R(1);
+        real part = n == 3 ? b->high : r_fma(width, share, b->low);
+        event_values_at(g, s, part, y, zero);
+        event_sizes(event_time(g, s, part), y, g->p, size);
+        WHEN_LOOP(e) {
+            extent[e] = r_max(extent[e], r_abs(zero[e]));
+            least[e] = select(r_lt(size[e], least[e]), size[e], least[e]);
+        }
+    }
+    WHEN_LOOP(e) extent[e] = r_max(extent[e], least[e] * R(EVENT_LEAP * 16 * EPSILON));
+}
+
+// The lanes in which a function that is due leaps over its boundary, at a pole or where it jumps:
+// in what is left of a bracket of so much `width` it changes by a good part of its `extent` in all
+// of it. How far it is from 0 says nothing of where it is.
+INLINE void event_leaps(const struct group *g, const struct trial *s, const struct event_bracket *b,
+                        real width, const real *extent, SPACE real *y, u32 *leap) {
+    real low[WHENS], high[WHENS];
+    event_values_at(g, s, b->low, y, low);
+    event_values_at(g, s, b->high, y, high);
+    mask narrow = r_lt((b->high - b->low) * R(EVENT_NARROW), width);
+    WHEN_LOOP(e) {
+        real change = r_abs(high[e] - low[e]) * R(EVENT_LEAP);
+        leap[e] = b->due[e] & m_lanes(m_and(narrow, r_gt(change, extent[e])));
+    }
+}
+
+// Narrows the bracket of the lanes in `found` down to what the time can tell apart; `leap` is told
+// the lanes in which an event that is due does not pass 0.
 INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE real *y, real reach,
-                         real together, struct event_bracket *b) {
-    real zero[WHENS], sign[WHENS];
+                         real together, struct event_bracket *b, u32 *leap) {
+    real zero[WHENS], sign[WHENS], extent[WHENS], width = b->high - b->low;
     u32 all[WHENS];
+    event_extent(g, s, b, y, extent);
     WHEN_LOOP(e) all[e] = b->due[e];
     event_state_at(g, s, b->low, m_of_lanes(0), y);
     event_look(g, t_at(g->x.t, b->low * s->h), y, zero, sign);
@@ -274,7 +325,6 @@ INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE rea
     u32 done = m_lanes(at_once) & b->found;
     if (done)
         done = event_try(g, s, reach, done, y, b);
-    b->low = select(m_of_lanes(done), reach, b->low);
     u32 before = 0, open = b->found & ~done;
     ROLL for (int pass = 0; pass < EVENT_PASSES && open; pass++) {
         real least = r_max(b->high * R(EPSILON), reach * R(0.25));
@@ -285,10 +335,12 @@ INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE rea
         before = hit;
         open &= m_lanes(r_gt(b->high - b->low, least));
     }
+    event_leaps(g, s, b, width, extent, y, leap);
+    b->low = select(m_of_lanes(done), reach, b->low);
     // Those that turn right behind it are meant to be at the same time.
     real behind = r_min(b->high + together, R(1));
     event_state_at(g, s, behind, r_ge(behind, R(1)), y);
-    event_look(g, t_at(g->x.t, behind * s->h), y, zero, sign);
+    event_look(g, event_time(g, s, behind), y, zero, sign);
     WHEN_LOOP(e) b->due[e] |= all[e] & m_lanes(event_turned(e, b->side[e], sign[e]));
 }
 
@@ -309,18 +361,20 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
     WHEN_LOOP(e) {
         mask told = m_of_lanes(good & ~b.due[e]);
         g->event.side[e] = select(told, b.side[e], g->event.side[e]);
+        g->event.was[e] = select(m_of_lanes(good), b.was[e], g->event.was[e]);
     }
     if (!b.found)
         return s->t_new;
     real reach = event_shortest(g->x.t) / r_abs(s->h);
     real together = event_together(s);
-    event_narrow(g, s, y, reach, together, &b);
+    u32 leap[WHENS];
+    event_narrow(g, s, y, reach, together, &b, leap);
     mask found = m_of_lanes(b.found);
     // On this side of the boundary: one that an action turns back has nothing to come back over. A
-    // jump is taken, and so it is on the other side. A stop that is next to it is meant to be at
-    // the same time.
+    // jump is taken, and so it is on the other side, and so is a leap. A stop that is next to it is
+    // meant to be at the same time.
     u32 events = 0;
-    WHEN_LOOP(e) events |= when_jump[e] < 0 ? b.due[e] : 0;
+    WHEN_LOOP(e) events |= when_jump[e] < 0 ? b.due[e] & ~leap[e] : 0;
     real part = r_max(select(m_of_lanes(events), b.low, b.high), reach);
     part = select(m_of_lanes(events), part, r_max(part, g->event.crawl / r_abs(s->h)));
     mask near = m_and(s->lands, r_ge(part + together, R(1)));
@@ -329,6 +383,7 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
     g->event.at = t_select(found, at, g->event.at);
     WHEN_LOOP(e) {
         g->event.due[e] |= b.due[e] & b.found;
+        g->event.leap[e] = (g->event.leap[e] & ~b.found) | (leap[e] & b.found);
         g->event.met[e] = (g->event.met[e] & ~b.found) | (b.met[e] & b.found);
         g->event.from[e] = select(found, b.side[e], g->event.from[e]);
     }
@@ -337,6 +392,10 @@ INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct tri
 #endif
 
 // ---- What they do -------------------------------------------------------------------------------
+
+#if ALGEBRAIC
+INLINE u32 group_settle(struct group *g, treal t, SPACE real *x, u32 lanes);
+#endif
 
 // After an action that assigned a parameter.
 INLINE void event_refresh(const struct shoal_args *a, struct group *g, treal t, u32 lanes) {
@@ -353,11 +412,23 @@ INLINE void event_refresh(const struct shoal_args *a, struct group *g, treal t, 
     (void)a, (void)g, (void)t, (void)lanes;
 }
 
+// Makes algebraic states consistent in the lanes that were changed, so that whoever comes next sees
+// what the last one left; adds lanes where nothing is.
+INLINE void event_settle_rows(struct group *g, treal t, SPACE real *y, u32 changed, u32 *lost) {
+#if ALGEBRAIC
+    if (changed)
+        *lost |= group_settle(g, t, y, changed);
+#else
+    (void)g, (void)t, (void)y, (void)changed, (void)lost;
+#endif
+}
+
 INLINE u32 event_act(const struct shoal_args *a, struct group *g, int e, treal t, SPACE real *y,
-                     u32 lanes) {
+                     u32 lanes, u32 *lost) {
     int what = event_assign(g, e, t_real(t), y, lanes);
     if (what & EVENT_ASSIGNS_PARAMETER)
         event_refresh(a, g, t, lanes);
+    event_settle_rows(g, t, y, what ? lanes : 0, lost);
     return what ? lanes : 0;
 }
 
@@ -386,8 +457,10 @@ INLINE void event_remember(struct group *g, int e, treal t, const SPACE real *y,
     mask still = r_le(r_abs(after - before), near), onwards = r_gt(slope * far, R(0));
     mask same = m_or(r_eq(way[e], went), m_and(r_ne(way[e], way[e]), r_ne(went, went)));
     onwards = m_or(onwards, same);
-    // What was not met on the way was turned by something else, and is where it is.
-    still = m_and(still, m_of_lanes(g->event.met[e]));
+    // What was not met on the way was turned by something else, and is where it is; and so is what
+    // leapt to there.
+    mask leapt = m_of_lanes(g->event.leap[e]);
+    still = m_andnot(m_and(still, m_of_lanes(g->event.met[e])), leapt);
     if (when_touched[e] == 1) // nobody knows how it goes
         still = m_and(still, r_ne(after, R(0)));
     if (when_touched[e] > 1)
@@ -396,6 +469,7 @@ INLINE void event_remember(struct group *g, int e, treal t, const SPACE real *y,
         back = select(r_eq(slope, slope), r_sign(slope), R(0));
     // What is put onto its boundary and goes back from there may be true on it, but not beyond.
     mask returns = m_and(r_le(r_abs(after), rounding[e]), r_lt(slope * far, R(0)));
+    returns = m_andnot(returns, leapt);
     real side = select(returns, -far, select(r_ne(now, R(0)), now, back));
     side = select(still, select(onwards, far, -far), side);
     if (when_jump[e] >= 0) // it has turned, whatever becomes of it
@@ -527,7 +601,8 @@ INLINE real event_touch(const struct group *g, int k, real t, const SPACE real *
 // The events in `due` act at t, in the order of the file; `fired` is told which, and `left` where
 // their functions are then. Before all of them they `went` so.
 INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
-                         const u32 *due, u32 *fired, const real *went, real *left, int start) {
+                         const u32 *due, u32 *fired, const real *went, real *left, int start,
+                         u32 *lost) {
     u32 changed = 0;
 #if WHENS
     real before[WHENS], zero[WHENS], sign[WHENS], touch = R(1);
@@ -542,7 +617,7 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
 #endif
         if (!start)
             event_note(a, g, e, t, y, acts);
-        changed |= event_act(a, g, e, t, y, acts);
+        changed |= event_act(a, g, e, t, y, acts, lost);
         if (start)
             event_note(a, g, e, t, y, acts);
         summary_fired(g, e, t, acts);
@@ -589,7 +664,7 @@ INLINE void event_moved(struct group *g, treal t, const SPACE real *y, const rea
 // is what was before, but at the start. `late` is how well the time is known.
 OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
                        u32 lanes, real late, u32 *due, int start) {
-    u32 fired[EVENTS], changed = 0;
+    u32 fired[EVENTS], changed = 0, lost = 0;
     EVENT_LOOP(e) fired[e] = 0;
     real left[WHENS + 1], went[WHENS + TOUCHES + 1];
     (void)late, (void)left, (void)went;
@@ -602,12 +677,16 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
     WHEN_LOOP(e) near[e] = select(r_le(r_abs(zero[e]), near[e]), near[e], R(-1));
 #endif
     do {
-        changed |= event_act_due(a, g, t, y, due, fired, went, left, start);
-        changed |= dose_due(a, g, t, y, lanes & ~g->ended);
+        changed |= event_act_due(a, g, t, y, due, fired, went, left, start, &lost);
+        u32 given = dose_due(a, g, t, y, lanes & ~g->ended);
+        event_settle_rows(g, t, y, given, &lost);
+        changed |= given;
     } while (event_follow(g, t, y, lanes & ~g->ended, near, fired, due));
 #if WHENS
     event_moved(g, t, y, left, fired);
 #endif
+    // A row does not end with what is no state: it goes on from there, and fails.
+    g->ended &= g->endless | ~(lost | ~m_lanes(finite_all(y)));
     return changed;
 }
 
@@ -628,8 +707,8 @@ INLINE void event_begin(const struct shoal_args *a, struct group *g) {
     g->event.crawl = R(0);
     WHEN_LOOP(e) {
         g->event.side[e] = R(NAN_VALUE);
-        g->event.from[e] = R(0);
-        g->event.due[e] = g->event.stuck[e] = g->event.met[e] = 0;
+        g->event.from[e] = g->event.was[e] = R(0);
+        g->event.due[e] = g->event.stuck[e] = g->event.met[e] = g->event.leap[e] = 0;
         g->event.noise[e] = R(0);
         g->event.last[e] = t_pair((elem)NAN_VALUE, 0);
         for (int i = 0; i < W; i++)
@@ -690,9 +769,11 @@ INLINE void event_copy(struct event_state *to, int i, const struct event_state *
     WHEN_LOOP(e) {
         LANE(to->side[e], i) = LANE(from->side[e], j);
         LANE(to->from[e], i) = LANE(from->from[e], j);
+        LANE(to->was[e], i) = LANE(from->was[e], j);
         LANE(to->noise[e], i) = LANE(from->noise[e], j);
         to->due[e] = event_others(to->due[e], i);
         to->met[e] = event_others(to->met[e], i);
+        to->leap[e] = event_others(to->leap[e], i);
         to->stuck[e] = event_others(to->stuck[e], i);
         T_COPY(to->last[e], i, from->last[e], j);
         to->streak[e][i] = from->streak[e][j];
@@ -742,13 +823,14 @@ INLINE real event_found(struct group *g, struct trial *s, u32 lanes, u32 timed, 
         real side = g->event.side[k];
         u32 found = lanes & g->event.due[k] & here;
         mask turned = m_or(event_turned(k, side, sign[k]), event_turned(k, side, next[k]));
-        if (when_jump[k] >= 0) { // its step may have ended short of it: then it is ahead
-            fell_short |= found & ~m_lanes(turned);
-            found &= m_lanes(turned);
-        }
+        // The step to what jumps or leaps may have ended short of it: then it is ahead.
+        u32 beyond = when_jump[k] >= 0 ? found : found & g->event.leap[k];
+        fell_short |= beyond & ~m_lanes(turned);
+        found &= ~beyond | m_lanes(turned);
         due[e] = found | (lanes & m_lanes(turned));
         event_settle(g, k, zero[k], sign[k], lanes & ~due[e]);
         g->event.due[k] &= ~lanes;
+        g->event.leap[k] &= found | ~lanes;
         u32 ahead = due[e] & ~m_lanes(event_turned(k, side, sign[k]));
         g->event.met[k] = (g->event.met[k] & (found | ~lanes)) | (ahead & ~found);
         g->event.from[k] = select(m_of_lanes(due[e] & ~found), side, g->event.from[k]);
@@ -770,8 +852,11 @@ INLINE real event_found(struct group *g, struct trial *s, u32 lanes, u32 timed, 
         const int k = event_when[e];
         if (k < 0)
             continue;
-        real side = g->event.side[k];
-        g->event.side[k] = select(m_of_lanes(lanes & ~due[e]), event_side(side, sign[k]), side);
+        // What is there for all that is known is still where it was before.
+        u32 calm = lanes & ~due[e];
+        mask there = m_and(m_of_lanes(calm & acting), r_eq(sign[k], R(0)));
+        real side = select(there, g->event.was[k], g->event.side[k]);
+        g->event.side[k] = select(m_of_lanes(calm), event_side(side, sign[k]), side);
     }
     return late;
 }
@@ -791,6 +876,9 @@ INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial 
     event_orient(g);
     late = event_found(g, s, lanes, any_due, due);
     EVENT_LOOP(e) any_due |= due[e];
+#endif
+#if ALGEBRAIC
+    g->m = s->m;
 #endif
     return any_due ? event_fire(a, g, s->t_new, s->y1, lanes, late, due, 0) : 0;
 }

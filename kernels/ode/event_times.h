@@ -22,16 +22,27 @@ INLINE treal event_moment(const real *time, int i) {
 #endif
 }
 
+// How many times as far times may be from what they are meant to be that are made of parameters,
+// since they are no better than those are.
+INLINE elem event_made(elem made) { return (elem)(made > 0 ? EPSILON / TIME_EPSILON : 1); }
+
+// When something happens that is due `at`, or so far beside it: where that is meant to be the end
+// of the run, then.
+INLINE treal event_meets(const struct shoal_args *a, const struct group *g, treal at, real width) {
+    at = t_select(r_le(r_abs(t_diff(g->t1, at)), width), g->t1, at);
+    return meet_looks(a, g, at, width);
+}
+
 // When something that comes every so often comes: the first time, how often, and until when, with
 // what rounding makes of that.
 struct event_round {
     treal from, period, until;
     real slack;
+    elem made_from, made_period; // of parameters, where they are not 0
 };
 
 #define ROUNDS_MOST R(F32 ? 5e8 : 5e14) // as far as whole numbers count, and as much again
 
-// Times that are made of parameters are no better than those are.
 INLINE struct event_round event_round_of(const struct group *g, const real *time, int period,
                                          int from, int until) {
     struct event_round r;
@@ -41,14 +52,20 @@ INLINE struct event_round event_round_of(const struct group *g, const real *time
     r.period = t_select(far, t_pair((elem)LARGEST_SCALE, 0), r.period);
     r.until =
         until < 0 ? t_pair((elem)INFINITY_VALUE, 0) : event_moment(time, until < 0 ? 0 : until);
-    r.slack = t_width(r.until, r.from);
-#if F32
-    elem made = time_made[period] + (from < 0 ? 0 : time_made[from < 0 ? 0 : from]) +
-                (until < 0 ? 0 : time_made[until < 0 ? 0 : until]);
-    r.slack = made > 0 ? r.slack * R(EPSILON / TIME_EPSILON) : r.slack;
-#endif
+    r.made_from = from < 0 ? 0 : time_made[from < 0 ? 0 : from];
+    r.made_period = time_made[period];
+    elem made = r.made_period + r.made_from + (until < 0 ? 0 : time_made[until < 0 ? 0 : until]);
+    r.slack = t_width(r.until, r.from) * event_made(made);
     r.slack = r_min(r.slack, R(0.5) * t_real(r.period));
     return r;
+}
+
+// How far the round `at` may be from where it is meant to be. Where that is half a period, who
+// knows which one it is?
+INLINE real event_round_width(const struct group *g, const struct event_round *r, treal at) {
+    real width = t_width(at, g->t0), made = r_abs(t_diff(at, r->from)) * event_made(r->made_period);
+    made = (made + r_abs(t_real(r->from)) * event_made(r->made_from)) * R(4 * TIME_EPSILON);
+    return select(r_lt(made, R(0.5) * t_real(r->period)), r_max(width, made), width);
 }
 
 // Goes on by so many rounds, to none below 0.
@@ -110,18 +127,24 @@ INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) 
     treal at = t_pair((elem)NAN_VALUE, 0);
     event_times(g->p, time);
 #define X(e, first, count)                                                                         \
-    ITEMS(i, count) at = event_sooner(g->event.over, at, event_moment(time, first + i));
+    ITEMS(i, count) {                                                                              \
+        treal due = event_moment(time, first + i);                                                 \
+        real width = t_width(due, g->t0) * event_made(time_made[first + i]);                       \
+        at = event_sooner(g->event.over, at, event_meets(a, g, due, width));                       \
+    }
     EVENTS_AT(X)
 #undef X
 #define X(e, period, from, until)                                                                  \
     {                                                                                              \
         struct event_round r = event_round_of(g, time, period, from, until);                       \
-        at = event_sooner(g->event.over, at, event_round_next(&r, g->event.over));                 \
+        treal due = event_round_next(&r, g->event.over);                                           \
+        due = event_meets(a, g, due, event_round_width(g, &r, due));                               \
+        at = event_sooner(g->event.over, at, due);                                                 \
     }
     EVENTS_EVERY(X)
 #undef X
     mask crowded = event_crowded(a, g, g->x.t, time);
-    return t_select(crowded, t_step(g->x.t, event_shortest(g->x.t)), meet_looks(a, g, at));
+    return t_select(crowded, t_step(g->x.t, event_shortest(g->x.t)), at);
 }
 
 // Lanes in which something comes that has not happened yet, not after t.

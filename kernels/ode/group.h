@@ -168,8 +168,7 @@ INLINE void meet_time(const GLOBAL elem *times, u32 count, elem dir, elem width,
 
 // When something happens that is due `at`: where somebody looks at a time that rounding alone tells
 // apart from that, a sample or the edge of a window, it is then, and so behind the look.
-INLINE treal meet_looks(const struct shoal_args *a, const struct group *g, treal at) {
-    real width = t_width(at, g->t0);
+INLINE treal meet_looks(const struct shoal_args *a, const struct group *g, treal at, real width) {
     for (int i = 0; i < W; i++) {
         if (!(T_LANE(at, i) == T_LANE(at, i)))
             continue;

@@ -57,12 +57,12 @@ enum { START_PASSES = 50 };
 #define START_ATOL (F32 ? 1e-7 : 1e-12)
 
 // Solves for a change of the algebraic states; x comes as the residual. Returns its squared size.
-INLINE real start_change(const struct group *g, SPACE real *w, SPACE real *x) {
+INLINE real start_change(const struct group *g, const SPACE real *y, SPACE real *w, SPACE real *x) {
     STATES(j, 0) if (!row_algebraic[j]) x[j] = R(0);
     linear_solve(g->m, w, x);
     real sum = R(0);
     STATES(j, 0) if (row_algebraic[j]) {
-        real scale = r_fma(R(START_RTOL), r_abs(g->x.y[j]), R(START_ATOL));
+        real scale = r_fma(R(START_RTOL), r_abs(y[j]), R(START_ATOL));
         real q = x[j] * r_reciprocal_rough(scale);
         sum = r_fma(q, q, sum);
     }
@@ -73,30 +73,30 @@ INLINE real start_change(const struct group *g, SPACE real *w, SPACE real *x) {
 // be shorter, else halves it. A lane is done when two steps in turn were small; returns those that
 // are not in the end, or whose matrix is singular or not finite. Nothing depends on other lanes,
 // and those that are not in `lanes` keep what they have.
-INLINE u32 group_settle(struct group *g, u32 lanes) {
+INLINE u32 group_settle(struct group *g, treal at, SPACE real *y, u32 lanes) {
     SPARE(w, N, g->spare[0]);
     SPARE(y1, N, g->spare[1]);
     SPARE(next, N, g->spare[2]);
     SPACE real *step = g->m + LU_ENTRIES;
     mask todo = m_of_lanes(lanes), near = m_of_lanes(0);
-    real t = t_real(g->x.t), reach = R(1);
+    real t = t_real(at), reach = R(1);
     u32 lost = 0;
     ROLL for (int pass = 0; pass < START_PASSES && m_lanes(todo); pass++) {
-        linearise(t_at(g->x.t, R(0)), g->x.y, g->p, g->m);
+        linearise(t_at(at, R(0)), y, g->p, g->m);
         mask firm = r_ge(linear_factor(R(0), g->m, g->m, w), R(SMALLEST_SCALE));
-        real size = start_change(g, w, step);
+        real size = start_change(g, y, w, step);
         mask small = r_le(size, R(1));
         reach = select(small, R(1), reach);
-        STATES(j, 0) y1[j] = r_fma(reach, step[j], g->x.y[j]);
+        STATES(j, 0) y1[j] = r_fma(reach, step[j], y[j]);
         model_rhs(t, y1, g->p, next);
         real least = r_fma(reach, R(-0.25), R(1));
-        mask shorter = r_le(start_change(g, w, next), least * least * size);
+        mask shorter = r_le(start_change(g, y, w, next), least * least * size);
         mask sound = m_and(r_lt(size, R(LARGEST_SCALE)), firm);
         for (int i = 0; i < W; i++)
             g->extra[i] += 2 * (m_lanes(todo) >> i & 1);
         lost |= m_lanes(m_andnot(todo, sound));
         mask moved = m_and(m_and(todo, sound), m_or(small, shorter));
-        STATES(j, 0) g->x.y[j] = select(moved, y1[j], g->x.y[j]);
+        STATES(j, 0) y[j] = select(moved, y1[j], y[j]);
         reach = select(moved, r_min(reach * R(2), R(1)), reach * R(0.5));
         todo = m_andnot(m_and(todo, sound), m_and(small, near));
         near = small;
@@ -211,7 +211,7 @@ OUTLINE u32 lanes_go_on(const struct shoal_args *a, const struct limits *l, stru
     if (changed) {
 #if ALGEBRAIC
         g->m = s->m;
-        lost = group_settle(g, changed);
+        lost = group_settle(g, g->x.t, g->x.y, changed);
 #endif
         method_start(a, l, g, changed, 1);
         past_restart(&g->past, changed);
@@ -242,13 +242,13 @@ INLINE void group_begin(const struct shoal_args *a, const struct limits *l, stru
     g->unfit = 0;
 #endif
 #if ALGEBRAIC
-    g->unfit = group_settle(g, lanes);
+    g->unfit = group_settle(g, g->x.t, g->x.y, lanes);
 #endif
 #if WATCH_STARTS
     u32 changed = watch_start(a, g) & lanes & ~g->unfit;
 #if ALGEBRAIC
     if (changed)
-        g->unfit |= group_settle(g, changed);
+        g->unfit |= group_settle(g, g->x.t, g->x.y, changed);
 #endif
     (void)changed;
 #endif

@@ -242,8 +242,8 @@ static void put_timed(struct buf *out, const struct system *s) {
     uint32_t n = 0;
     buf_puts(out, "#if F32\n");
     put_times(out, s, "time_low", low_of_time);
-    put_times(out, s, "time_made", is_time_made);
     buf_puts(out, "#endif\n");
+    put_times(out, s, "time_made", is_time_made);
     buf_puts(out, "#define EVENTS_AT(X)");
     for (uint32_t e = 0; e < s->events; e++)
         if (s->event[e].kind == EVENT_AT) {
@@ -339,8 +339,10 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
         "#if WHENS\n"
         "    real crawl;       // how long a step to a jump is that ended short of it\n"
         "    real side[WHENS]; // last sign; a lane that begins: not a number\n"
+        "    real was[WHENS];  // and the one before the end of the step that was shown last\n"
         "    real from[WHENS]; // of those that are due, the side they come from\n"
         "    u32 due[WHENS];   // lanes in which it happens at `at`\n"
+        "    u32 leap[WHENS];  // of those, where its function does not pass 0, but leaps over it\n"
         "    u32 met[WHENS];   // lanes in which the last step met it\n"
         "    real noise[WHENS]; // nearer to its boundary a sign says nothing\n"
         "    u32 stuck[WHENS];  // lanes that turned back, and are still beyond\n"

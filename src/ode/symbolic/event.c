@@ -27,11 +27,36 @@ static bool is_truth(uint8_t op) {
     return op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE || is_connective(op);
 }
 
+static bool is_state(struct node n) { return n.op == OP_SYMBOL && n.leaf == LEAF_STATE; }
+
+// Whether x moves only where something in it jumps.
+static bool is_flat(struct making *k, node_id x) {
+    struct dag *d = &k->system->dag;
+    struct node_walk walk = {.arena = k->scratch};
+    bool flat = node_is_value(d, diff_by_time(k->diff, x), 0);
+    walk_from(&walk, d, x, NULL);
+    for (uint32_t i = 0; i < walk.found.count && flat; i++) {
+        struct node n = d->nodes.items[walk.found.items[i]];
+        flat = !is_state(n) || node_is_value(d, diff_by(k->diff, x, LEAF_STATE, n.a), 0);
+    }
+    return flat;
+}
+
+// What is flat stays on the boundary where it is put there: on which side that is, the condition
+// says, by a number that is less than any difference.
+static node_id zero_of_comparison(struct making *k, struct node n) {
+    struct dag *d = &k->system->dag;
+    node_id zero = dag_op(d, OP_SUB, n.b, n.a, NODE_NONE);
+    return is_flat(k, zero)
+               ? dag_op(d, n.op == OP_LT ? OP_SUB : OP_ADD, zero, dag_number(d, 1e-37), NODE_NONE)
+               : zero;
+}
+
 static node_id zero_of_part(struct making *k, struct node n) {
     struct dag *d = &k->system->dag;
     const node_id *zero = k->zero.items;
     if (n.op == OP_LT || n.op == OP_LE)
-        return dag_op(d, OP_SUB, n.b, n.a, NODE_NONE);
+        return zero_of_comparison(k, n);
     if (!is_connective(n.op) || zero[n.a] == NODE_NONE)
         return NODE_NONE;
     if (n.op == OP_NOT)
@@ -90,8 +115,6 @@ static void make_crossing(struct making *k, const struct event *e, node_id x,
                      ? dag_op(d, OP_LE, none, out->zero, NODE_NONE)
                      : NODE_NONE;
 }
-
-static bool is_state(struct node n) { return n.op == OP_SYMBOL && n.leaf == LEAF_STATE; }
 
 static node_id way_of(struct making *k, node_id x, uint32_t self);
 
