@@ -77,7 +77,9 @@ static void *inputs(const struct ensemble *e, uint64_t n, bool f32) {
     return in;
 }
 
-static struct job job_new(const struct ensemble *e, uint64_t n, const char *where, uint64_t chunk) {
+// With its first kernel made, and nothing else.
+static struct job job_made(const struct ensemble *e, uint64_t n, const char *where,
+                           uint64_t chunk) {
     struct job j = job_load(e->text, e->file, e->settings);
     j.n = n;
     j.options.device = where;
@@ -95,6 +97,11 @@ static struct job job_new(const struct ensemble *e, uint64_t n, const char *wher
     j.status = malloc(n);
     memset(j.values, 1, bytes);
     memset(j.status, 1, n);
+    return j;
+}
+
+static struct job job_new(const struct ensemble *e, uint64_t n, const char *where, uint64_t chunk) {
+    struct job j = job_made(e, n, where, chunk);
     job_warm(&j);
     return j;
 }
@@ -552,23 +559,30 @@ static const char *file_text(const char *path) {
     return text;
 }
 
-// A constant that no run had before keeps every cache out of the cold figure, the compiler's too.
-// `soon`: by the kernel of the first results, as Python asks for it.
+// A constant that no run had before keeps every cache out of the cold figures, the compiler's too;
+// the least of three, each followed by a warm one. `soon`: by the kernel of the first results, as
+// Python asks for it.
 static void bench_compile(const char *what, struct ensemble e, bool soon, double bar) {
-    char fresh[8192];
-    snprintf(fresh, sizeof fresh, "%sinit odd=0\nodd'=%.0f*odd\n", e.text, lorenz_seconds() * 1e6);
+    char fresh[8192], text[96];
+    const char *model = e.text;
+    double best[2] = {INFINITY, INFINITY};
     e.text = fresh;
     e.soon = soon;
-    for (int warm = 0; warm < 2; warm++) {
-        char text[96];
-        struct job j = job_new(&e, 8, device, 0);
+    for (int i = 0; i < 6; i++) {
+        if (i % 2 == 0)
+            snprintf(fresh, sizeof fresh, "%sinit odd=0\nodd'=%.0f*odd\n", model,
+                     lorenz_seconds() * 1e6);
+        struct job j = job_made(&e, 8, device, 0);
         double ms = label_ms(j.log, "compile_kernel", SHOAL_SPAN) +
                     label_ms(j.log, "cache_lookup", SHOAL_SPAN) +
                     label_ms(j.log, "module_load", SHOAL_SPAN);
-        snprintf(text, sizeof text, "%s, %s to loaded kernel", what, warm ? "warm" : "cold");
-        row(text, ms, "ms", warm ? 5 : bar);
+        best[i % 2] = fmin(best[i % 2], ms);
         job_free(&j);
         shoal_cache_forget(); // the next one is from disk
+    }
+    for (int warm = 0; warm < 2; warm++) {
+        snprintf(text, sizeof text, "%s, %s to loaded kernel", what, warm ? "warm" : "cold");
+        row(text, best[warm], "ms", warm ? 5 : bar);
     }
 }
 

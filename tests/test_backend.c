@@ -66,6 +66,16 @@ LONG_DEVICE_TEST(lorenz_fixed) {
     device_compare(device, lorenz, "method=rk4 t1=2 dt=0.003 precision=f32", sweep("rho", 5, 40));
 }
 
+// A thread has a text of its own for steps as long as most; a row's last one is a third as long, or
+// a little more than nothing.
+DEVICE_TEST(steps_as_long_as_most) {
+    device_compare(device, vanderpol, "method=rk4 t1=1 dt=0.03 precision=f32", sweep("mu", 0.1, 3));
+    device_compare(device, vanderpol, "method=ralston-33 t0=1 t1=0 dt=0.03", sweep("mu", 0.1, 3));
+    device_compare(device, vanderpol, "method=euler t1=1.0000001 dt=0.0625", sweep("mu", 0.1, 3));
+    device_compare(device, vanderpol, "method=tsit5 controller=fixed t1=1 dt=0.03 precision=f32",
+                   sweep("mu", 0.1, 3));
+}
+
 LONG_DEVICE_TEST(vanderpol) { // work that differs a hundredfold
     device_compare(device, vanderpol, "method=dormand-prince-54 t1=5", sweep("mu", 0.1, 300));
     device_compare(device, vanderpol, "method=bogacki-shampine-32 t1=5 precision=f32",

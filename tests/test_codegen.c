@@ -461,6 +461,55 @@ TEST(codegen_right_hand_sides_twice) {
     listing_free(&t);
 }
 
+// Of five sequences that do not depend on each other none waits for the text of another.
+TEST(codegen_quick_divisions_by_level) {
+    static const struct shoal_target quick = {.name = "quick",
+                                              .prelude = "prelude_cuda.h",
+                                              .device = true,
+                                              .lanes64 = 1,
+                                              .quick_division = true};
+    struct listing t = listing_new("par a=1; init x[1..5]=1; x[1..5]'=1/(1+sqrt(a+x[j]))",
+                                   "method=tsit5 t1=1 precision=f32", &quick);
+    const char *at = strstr(t.kernel.text.data, "INLINE mask model_rhs_quick(");
+    REQUIRE(at);
+    const char *end = strstr(at, "range_holds"), *root = at, *next;
+    while ((next = strstr(root + 1, "r_sqrt_quick")) && next < end)
+        root = next;
+    const char *quotient = strstr(at, "r_rcp_quick"), *store = strstr(at, "    d[");
+    REQUIRE(quotient && store);
+    CHECK(root < quotient && quotient < store && store < end);
+    while ((next = strstr(quotient + 1, "r_rcp_quick")) && next < end)
+        quotient = next;
+    CHECK(quotient < store);
+    listing_free(&t);
+}
+
+// A thread's fixed step is there twice where it is short.
+TEST(codegen_even_steps) {
+    static const struct shoal_target device = {
+        .name = "device", .prelude = "prelude_opencl.h", .device = true, .lanes64 = 1};
+    static const struct {
+        const char *model, *options;
+        const struct shoal_target *target;
+        bool even;
+    } of[] = {
+        {"par a=1; x'=-a*x", "method=rk4 dt=0.1 t1=1", &device, true},
+        {"par a=1; x'=-a*x", "method=rk4 dt=0.1 t1=1", &avx2, false},
+        {"par a=1; x'=-a*x", "method=tsit5 t1=1", &device, false},
+        {"par a=1; x'=-a*x", "method=tsit5 controller=fixed dt=0.1 t1=1", &device, true},
+        {"par a=1; x'=-a*x", "method=crank-nicolson controller=fixed dt=0.1 t1=1", &device, false},
+        {"par a=1; x'=-a*x; event e when x<0.5 : x=1", "method=rk4 dt=0.1 t1=1", &device, false},
+        {"init x[1..40]=1; x[1..40]'=x1/(x[j]+1)+x2/(x[j]+2)+x3/(x[j]+3)", "method=rk4 dt=0.1 t1=1",
+         &device, false},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct listing t = listing_new(of[i].model, of[i].options, of[i].target);
+        CHECK_MSG((strstr(t.kernel.text.data, "#define EVEN_STEPS 1") != NULL) == of[i].even,
+                  "%s, %s", of[i].model, of[i].options);
+        listing_free(&t);
+    }
+}
+
 // Long ones are split, short ones exist twice and are not: copies of the parameters have no room
 // behind them for what parts hand to each other. The lengths pass both limits.
 TEST(codegen_right_hand_sides_twice_are_whole) {

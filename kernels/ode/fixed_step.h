@@ -121,8 +121,7 @@ INLINE void fixed_step(const struct shoal_args *a, const struct group *g, struct
     }
 }
 
-// Takes `count` steps from x on without looking.
-INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struct point *x,
+INLINE void fixed_steps(const struct shoal_args *a, const struct group *g, struct point *x,
                         struct trial *s, u32 count) {
     u32 n = 0;
 #if AT_ONCE > 1
@@ -131,6 +130,21 @@ INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struc
     }
 #endif
     ROLL for (; n < count; n++) fixed_step(a, g, x, s, n + 1);
+}
+
+// Takes `count` steps from x on without looking.
+INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struct point *x,
+                        struct trial *s, u32 count) {
+#if EVEN_STEPS
+    s->even = s->h == r_of_bits((uelem)a->z.length[0]);
+    if (!s->even) { // the last one of a row
+        ROLL for (u32 n = 1; n <= count; n++) fixed_step(a, g, x, s, n);
+        return;
+    }
+    s->even = 1;
+    UNROLL for (int i = 0; i <= STAGES; i++) s->length[i] = r_of_bits((uelem)a->z.length[1 + i]);
+#endif
+    fixed_steps(a, g, x, s, count);
 }
 
 // What became of the steps, as lane bits.

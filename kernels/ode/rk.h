@@ -18,8 +18,12 @@ struct trial {
 #if DENSE && !DEGREE
     ARRAY(f1, N); // f where it ends, for the interpolant
 #endif
-    real size;   // of the step
-    real h;      // the same, signed
+    real size; // of the step
+    real h;    // the same, signed
+#if EVEN_STEPS
+    int even; // as long as most: `length` has the products of h
+    real length[STAGES + 1];
+#endif
     treal t_new; // where it ends
     mask last;   // ends at t1
 #if WATCHED
@@ -41,6 +45,15 @@ struct trial {
 
 #define LAST_SLOPE(s, j) (s)->k[STAGES - 1][j]
 
+// What the sum of slopes of a stage, or of the solution, is multiplied with.
+#if EVEN_STEPS
+#define STAGE_LENGTH(s, i) ((s)->even ? (s)->length[i] : (s)->h * R(rk_a_first[i]))
+#define STEP_LENGTH(s) ((s)->even ? (s)->length[STAGES] : (s)->h * R(rk_b_first))
+#else
+#define STAGE_LENGTH(s, i) ((s)->h * R(rk_a_first[i]))
+#define STEP_LENGTH(s) ((s)->h * R(rk_b_first))
+#endif
+
 #if FSAL
 // The argument of a stage is in y1; that of the last one is the solution.
 INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
@@ -48,7 +61,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
         STATES(j, 0) s->k[0][j] = x->f0[j];
     } else {
         const SPACE real *from = i == STAGES - 1 ? BASE_OF(x) : x->y;
-        stages_add(from, s->k, rk_a[i], s->h * R(rk_a_first[i]), i, s->y1);
+        stages_add(from, s->k, rk_a[i], STAGE_LENGTH(s, i), i, s->y1);
         if (i == STAGES - 1) {
             SOLUTION(x, s)
         }
@@ -60,13 +73,13 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 // the solution.
 INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     SPARE(w, N, s->spare[0]);
-    stages_add(x->y, s->k, rk_a[i], s->h * R(rk_a_first[i]), i, w);
+    stages_add(x->y, s->k, rk_a[i], STAGE_LENGTH(s, i), i, w);
     model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
     if (i == 0)
         STATES(j, 0) s->y1[j] = COUNTS_IN_SUM(i) ? s->k[i][j] * R(rk_b[i]) : R(0);
     else if (COUNTS_IN_SUM(i))
         STATES(j, 0) s->y1[j] = r_weigh(rk_b[i], s->k[i][j], s->y1[j]);
-    real scale = s->h * R(rk_b_first);
+    real scale = STEP_LENGTH(s);
     if (i == STAGES - 1) {
 #if COMPENSATED
         STATES(j, 0) s->y1[j] = scale * s->y1[j];

@@ -24,6 +24,7 @@ enum {
     UNROLL_LEAST = 4,    // and from this size on it is whether state loops are written out,
     UNROLL_MOST = 64,    // up to this one
     QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
+    EVEN_LENGTH = 1000,  // up to this many statements a fixed step of a thread does
 };
 
 // What differs between a CPU's worker and a device's thread, which has many registers and needs
@@ -236,6 +237,13 @@ static uint64_t step_length(struct assembly *a) {
             sums += (m->a[i][k] != 0 ? 1u : 0) + (m->coupling[i][k] != 0 ? 1u : 0);
     uint64_t linear = is_implicit(a) ? linear_length(a) : 0;
     return linear + m->stages * codegen_length(&e, &a->arena) + (uint64_t)sums * s->states;
+}
+
+// Whether steps that are as long as all others have a text of their own, in which that length is an
+// argument of the launch: an operand that needs no register and no port to one.
+static bool has_even_steps(struct assembly *a) {
+    return a->plan->target->device && !a->adaptive && !is_implicit(a) && !a->watcher &&
+           a->system->states <= a->shape->unroll_states && step_length(a) <= EVEN_LENGTH;
 }
 
 // Whether a stage is needed when the one at `now` begins: by that or a later one, or the error.
@@ -488,6 +496,8 @@ static void put_sizes(struct assembly *a) {
         double unit = codegen_error_unit(m);
         define_real(a, "ERROR_SCALE", kernel_real(a, unit * unit / s->states));
     }
+    if (has_even_steps(a))
+        define(a, "EVEN_STEPS", 1);
     define(a, "EXTRA", a->dense ? m->extra : 0);
     define(a, "DEGREE", a->dense ? m->degree : 0);
     if (a->dense && m->centred)

@@ -209,6 +209,9 @@ uint32_t codegen_inline_length(const struct kernel_plan *p);
 // Whether somebody of `w`, which may be NULL, has one of the calls.
 bool codegen_watches(const struct watcher *w, unsigned calls);
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool inside, bool f32);
+// What explicit steps of length h multiply sums of slopes with, rounded as a kernel rounds it: that
+// of each stage, and behind them that of the solution.
+void codegen_lengths(const struct method *m, double h, bool f32, double *out);
 // What the weights of stages in its errors are relative to.
 double codegen_error_unit(const struct method *m);
 // What kernels/ode/stiff.h needs of a method.

@@ -127,6 +127,17 @@ static void put_solution(struct buf *out, const struct method *m, bool f32) {
     buf_puts(out, "\n");
 }
 
+static double scaled(double h, double weight, bool f32) {
+    return f32 ? (double)((float)h * (float)weight) : h * weight;
+}
+
+void codegen_lengths(const struct method *m, double h, bool f32, double *out) {
+    uint32_t wide = m->stages > 1 ? m->stages - 1 : 1;
+    for (uint32_t i = 0; i < m->stages; i++)
+        out[i] = scaled(h, first_weight(m->a[i], wide), f32);
+    out[m->stages] = scaled(h, first_weight(m->b, m->stages), f32);
+}
+
 double codegen_error_unit(const struct method *m) {
     return m->scheme == EXPLICIT ? first_weight(m->e, m->stages) : 1;
 }

@@ -461,6 +461,27 @@ static void fill_dose_offsets(struct chunk *c) {
     }
 }
 
+static uint64_t bits_of(double x, size_t elem) {
+    uint64_t bits = 0;
+    float f = (float)x;
+    memcpy(&bits, elem == sizeof(float) ? (const void *)&f : &x, elem);
+    return bits;
+}
+
+// In the direction of the plan: rows that go the other way have other steps, and see so.
+static void fill_lengths(struct chunk *c) {
+    const struct plan *p = c->plan;
+    const struct method *m = p->kernel[c->role].method;
+    SHOAL_U64 *length = c->args.z.length;
+    double h = p->t1 < p->t0 ? -p->dt : p->dt, product[SHOAL_LENGTHS - 1];
+    if (!plan_fixed(p) || m->scheme != EXPLICIT)
+        return;
+    codegen_lengths(m, h, c->elem == sizeof(float), product);
+    length[0] = bits_of(h, c->elem);
+    for (uint32_t i = 0; i <= m->stages; i++)
+        length[1 + i] = bits_of(product[i], c->elem);
+}
+
 static void fill_sizes(struct chunk *c, uint32_t rows) {
     const struct plan *p = c->plan;
     bool steps = p->list.of.kind == SAMPLES_OWN;
@@ -478,6 +499,7 @@ static void fill_sizes(struct chunk *c, uint32_t rows) {
         .row_stride = p->limits.rows_fastest ? 1 : samples,
         .sample_stride = p->limits.rows_fastest ? rows : 1,
     };
+    fill_lengths(c);
 }
 
 static SHOAL_U64 offset_in(const void *block, const void *array) {
