@@ -54,6 +54,7 @@ struct ensemble {
     enum { EVEN, LOG_SORTED, LOG_SHUFFLED } spread;
     int bits;  // 2^bits trajectories
     bool soon; // the first kernel is compiled in a hurry
+    const shoal_driver *driver; // or NULL
     const char *settings[8][2];
     const char *reference;    // a method for the reference; NULL: no error
     double last;              // the kernel's ms when it was last recorded; 0: never
@@ -85,6 +86,8 @@ static struct job job_made(const struct ensemble *e, uint64_t n, const char *whe
     j.options.device = where;
     j.options.chunk = chunk;
     j.options.soon = e->soon;
+    if (e->driver && shoal_model_driver(j.model, e->driver, j.log))
+        die("driver", j.log);
     bool f32 = j.options.precision == SHOAL_F32;
     j.in = inputs(e, n, f32);
     if (shoal_batch_new(j.model, &j.batch, j.log) ||
@@ -550,13 +553,63 @@ static void bench_small(void) {
 }
 
 static const char *file_text(const char *path) {
-    static char text[4096];
+    static char text[8192];
     FILE *f = fopen(path, "r");
     if (f) {
         text[fread(text, 1, sizeof text - 1, f)] = 0;
         fclose(f);
     }
     return text;
+}
+
+// ---- A measured signal --------------------------------------------------------------------------
+
+#define CURRENT_FORMULA "par gain=1\nI=gain*(10+5*sin(0.9*t))\n"
+#define CURRENT_DRIVER "driver current\npar gain=1\nI=gain*current\n"
+
+// The axon of the examples with another current, in memory of its own.
+static char *axon(const char *current) {
+    const char *text = file_text("examples/hodgkin_huxley.ode"), *line = strstr(text, "par  I=10"),
+               *rest = line ? strchr(line, '\n') : NULL;
+    size_t size = strlen(text) + strlen(current) + 1;
+    char *out = malloc(size);
+    if (!rest)
+        die("examples/hodgkin_huxley.ode has another current", NULL);
+    snprintf(out, size, "%.*s%s%s", (int)(line - text), text, current, rest + 1);
+    return out;
+}
+
+static void bench_driver(const char *precision, const char *tolerance) {
+    enum { KNOTS = 10000 };
+    static double t[KNOTS], values[KNOTS];
+    char what[96], *text[] = {axon(CURRENT_FORMULA), axon(CURRENT_DRIVER)};
+    const shoal_driver signal = {
+        .name = "current", .how = "cubic", .count = KNOTS, .t = t, .values = values};
+    double ms[2];
+    for (int i = 0; i < KNOTS; i++) {
+        t[i] = 50.0 * i / (KNOTS - 1);
+        values[i] = 10 + 5 * sin(0.9 * t[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct ensemble e = {.text = text[i],
+                             .parameter = "gain",
+                             .low = 0.5,
+                             .high = 1.5,
+                             .bits = 18,
+                             .driver = i ? &signal : NULL,
+                             .settings = {{"method", "tsit5"},
+                                          {"rtol", tolerance},
+                                          {"precision", precision}}};
+        struct job j = job_new(&e, 1ull << e.bits, device, 1ull << e.bits);
+        ms[i] = kernel_ms(&j, REPEATS / 4);
+        job_free(&j);
+        free(text[i]);
+    }
+    snprintf(what, sizeof what,
+             "Hodgkin-Huxley %s, 2^18, cubic driver of 10,000 samples: %.3g ms, with a formula",
+             precision, ms[1]);
+    row(what, ms[0], "ms", NAN);
+    row("- kernel time with the driver, against the formula", ms[1] / ms[0], "x", 1.3);
 }
 
 // A constant that no run had before keeps every cache out of the cold figures, the compiler's too;
@@ -647,6 +700,8 @@ int main(int argc, char **argv) {
     chain.text = file_text("examples/pollu.ode"), chain.parameter = "k1";
     bench_compile("POLLU (20 states), rodas5p", chain, false, 800);
     bench_compile("POLLU (20 states), rodas5p, soon", chain, true, 800);
+    bench_driver("f64", "1e-6");
+    bench_driver("f32", "1e-4");
     bench_memory();
     bench_hand(figures);
     if (missed)
