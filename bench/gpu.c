@@ -52,8 +52,8 @@ struct ensemble {
     const char *parameter;
     double low, high;
     enum { EVEN, LOG_SORTED, LOG_SHUFFLED } spread;
-    int bits;  // 2^bits trajectories
-    bool soon; // the first kernel is compiled in a hurry
+    int bits;                   // 2^bits trajectories
+    bool soon;                  // the first kernel is compiled in a hurry
     const shoal_driver *driver; // or NULL
     const char *settings[8][2];
     const char *reference;    // a method for the reference; NULL: no error
@@ -591,15 +591,14 @@ static void bench_driver(const char *precision, const char *tolerance) {
         values[i] = 10 + 5 * sin(0.9 * t[i]);
     }
     for (int i = 0; i < 2; i++) {
-        struct ensemble e = {.text = text[i],
-                             .parameter = "gain",
-                             .low = 0.5,
-                             .high = 1.5,
-                             .bits = 18,
-                             .driver = i ? &signal : NULL,
-                             .settings = {{"method", "tsit5"},
-                                          {"rtol", tolerance},
-                                          {"precision", precision}}};
+        struct ensemble e = {
+            .text = text[i],
+            .parameter = "gain",
+            .low = 0.5,
+            .high = 1.5,
+            .bits = 18,
+            .driver = i ? &signal : NULL,
+            .settings = {{"method", "tsit5"}, {"rtol", tolerance}, {"precision", precision}}};
         struct job j = job_new(&e, 1ull << e.bits, device, 1ull << e.bits);
         ms[i] = kernel_ms(&j, REPEATS / 4);
         job_free(&j);

@@ -61,7 +61,13 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
         STATES(j, 0) s->k[0][j] = x->f0[j];
     } else {
         const SPACE real *from = i == STAGES - 1 ? BASE_OF(x) : x->y;
-        stages_add(from, s->k, rk_a[i], STAGE_LENGTH(s, i), i, s->y1);
+        stages_add(from, s->k, rk_a[i], STAGE_LENGTH(s, i), i, s->y1, SUM_OTHERS);
+#if FOLLOWERS
+        if (i < STAGES - 1)
+            follow_stage(x, s->k, s->h, i, s->y1);
+        else
+            follow_end(x, s->k, s->h, s->y1);
+#endif
         if (i == STAGES - 1) {
             SOLUTION(x, s)
         }
@@ -73,7 +79,10 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 // the solution.
 INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     SPARE(w, N, s->spare[0]);
-    stages_add(x->y, s->k, rk_a[i], STAGE_LENGTH(s, i), i, w);
+    stages_add(x->y, s->k, rk_a[i], STAGE_LENGTH(s, i), i, w, SUM_OTHERS);
+#if FOLLOWERS
+    follow_stage(x, s->k, s->h, i, w);
+#endif
     model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
     if (i == 0)
         STATES(j, 0) s->y1[j] = COUNTS_IN_SUM(i) ? s->k[i][j] * R(rk_b[i]) : R(0);
@@ -83,10 +92,13 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     if (i == STAGES - 1) {
 #if COMPENSATED
         STATES(j, 0) s->y1[j] = scale * s->y1[j];
-        SOLUTION(x, s)
 #else
         STATES(j, 0) s->y1[j] = r_fma(scale, s->y1[j], x->y[j]);
 #endif
+#if FOLLOWERS
+        follow_end(x, s->k, s->h, s->y1);
+#endif
+        SOLUTION(x, s)
     }
 }
 #endif
@@ -108,7 +120,7 @@ INLINE real rk_weighted(const struct trial *s, const TABLE elem *weights, int j)
     return e;
 }
 #define WEIGHTED(name, weights, place)
-#define WEIGHTED_AT(name, weights, j) rk_weighted(s, weights, j)
+#define WEIGHTED_OF(name, weights, j) rk_weighted(s, weights, j)
 #else
 #if IN_BLOCKS
 INLINE void rk_weighted_block(const struct trial *s, const TABLE elem *weights, SPACE real *e,
@@ -143,7 +155,14 @@ INLINE void rk_weighted_all(const struct trial *s, const TABLE elem *weights, SP
 #define WEIGHTED(name, weights, place)                                                             \
     SPARE(name, N, place);                                                                         \
     rk_weighted_all(s, weights, name)
-#define WEIGHTED_AT(name, weights, j) name[j]
+#define WEIGHTED_OF(name, weights, j) name[j]
+#endif
+#if FOLLOWERS
+#define WEIGHTED_AT(name, weights, j)                                                              \
+    (FOLLOWS(j) ? follow_weighted(s->k, s->h, weights##_follow, leads[j])                          \
+                : WEIGHTED_OF(name, weights, j))
+#else
+#define WEIGHTED_AT(name, weights, j) WEIGHTED_OF(name, weights, j)
 #endif
 
 // Returns the square of the error norm, the RMS of h e / (atol + rtol max(|y0|, |y1|)). It is not a

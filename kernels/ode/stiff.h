@@ -25,7 +25,12 @@ INLINE mask stiff_hit(const struct limits *l, const struct group *g, const struc
     STATES(j, 0) {
         real scale = r_fma(l->rtol, r_abs(s->y1[j]), l->atol[j]);
         real weight = s->size * r_reciprocal_rough(scale);
+#if FOLLOWERS
+        real f = FOLLOWS(j) ? s->h * WEIGHTED_OF(apart, stiff_apart, leads[j]) * weight
+                            : (s->k[STAGES - 1][j] - s->k[STAGES - 2][j]) * weight;
+#else
         real f = (s->k[STAGES - 1][j] - s->k[STAGES - 2][j]) * weight;
+#endif
         real y = WEIGHTED_AT(apart, stiff_apart, j) * weight;
         slopes = r_fma(f, f, slopes);
         states = r_fma(y, y, states);

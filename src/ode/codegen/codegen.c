@@ -25,6 +25,7 @@ enum {
     UNROLL_MOST = 64,    // up to this one
     QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
     EVEN_LENGTH = 1000,  // up to this many statements a fixed step of a thread does
+    FOLLOW_STATES = 40,  // up to this size states may follow others, on all targets
 };
 
 // What differs between a CPU's worker and a device's thread, which has many registers and needs
@@ -78,8 +79,10 @@ struct assembly {
     struct arena arena;
     bool used[OP_COUNT];
     bool adaptive;
-    bool dense;                    // somebody asks for the interpolant
-    uint32_t shared;               // values that parts of a long function hand to each other
+    bool dense;         // somebody asks for the interpolant
+    uint32_t shared;    // values that parts of a long function hand to each other
+    uint32_t followers; // states that follow others, and whom
+    int32_t *leads;
     struct linear linear;          // of an implicit method
     const struct watcher *watcher; // those who watch; NULL: nobody does
     struct summary_code *summary;  // NULL: there are none
@@ -498,6 +501,8 @@ static void put_sizes(struct assembly *a) {
     }
     if (has_even_steps(a))
         define(a, "EVEN_STEPS", 1);
+    if (a->followers)
+        define(a, "FOLLOWERS", a->followers);
     define(a, "EXTRA", a->dense ? m->extra : 0);
     define(a, "DEGREE", a->dense ? m->degree : 0);
     if (a->dense && m->centred)
@@ -812,6 +817,8 @@ static void put_step(struct assembly *a) {
         put_file(a, "implicit.h");
     if (method_iterates(a->plan->method))
         put_file(a, "newton.h");
+    if (a->followers)
+        put_file(a, "follow.h");
     put_file(a, file[a->plan->method->scheme]);
     put_file(a, "dense.h");
     end(a);
@@ -877,6 +884,23 @@ static enum op missing_function(const struct assembly *a) {
                                  : OP_NUMBER;
 }
 
+static void find_followers(struct assembly *a) {
+    uint32_t states = a->system->states;
+    if (is_implicit(a) || states > FOLLOW_STATES)
+        return;
+    a->leads = arena_new(&a->arena, int32_t, states);
+    a->followers = codegen_followers(a->system, a->leads);
+}
+
+static void put_followers(struct assembly *a) {
+    struct buf *out = &a->out->text;
+    codegen_follow(out, a->plan->method, a->plan->stiff, a->plan->f32);
+    buf_printf(out, "CONSTANT int leads[%u] = {", a->system->states);
+    for (uint32_t j = 0; j < a->system->states; j++)
+        buf_printf(out, "%s%d", j ? ", " : "", (int)a->leads[j]);
+    buf_puts(out, "};\n");
+}
+
 static void assemble(struct assembly *a) {
     const struct kernel_plan *p = a->plan;
     a->system->rhs = codegen_infused(p, a->system, &a->arena);
@@ -889,6 +913,7 @@ static void assemble(struct assembly *a) {
     a->dense = p->dense || codegen_watches(a->watcher, WATCH_LIMITS | WATCH_INSIDE);
     if (is_implicit(a))
         linearise(a);
+    find_followers(a);
     node_id *outputs = output_roots(a);
     find_used(a, outputs);
     put_variant(a);
@@ -910,6 +935,8 @@ static void assemble(struct assembly *a) {
     codegen_tableau(&a->out->text, p->method, a->dense, looks_inside(a), p->f32);
     if (p->stiff)
         codegen_stiff(&a->out->text, p->method, p->f32);
+    if (a->followers)
+        put_followers(a);
     end(a);
     put_gains(a);
     if (p->signals)

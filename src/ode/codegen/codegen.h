@@ -209,6 +209,10 @@ uint32_t codegen_inline_length(const struct kernel_plan *p);
 // Whether somebody of `w`, which may be NULL, has one of the calls.
 bool codegen_watches(const struct watcher *w, unsigned calls);
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool inside, bool f32);
+// The states whose slope is another state (kernels/ode/follow.h): how many, and for each the one it
+// follows, or -1. An explicit method has products of its tableau for them.
+uint32_t codegen_followers(const struct system *s, int32_t *leads);
+void codegen_follow(struct buf *out, const struct method *m, bool stiff, bool f32);
 // What explicit steps of length h multiply sums of slopes with, rounded as a kernel rounds it: that
 // of each stage, and behind them that of the solution.
 void codegen_lengths(const struct method *m, double h, bool f32, double *out);

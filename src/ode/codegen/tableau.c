@@ -2,7 +2,9 @@
 // A method's numbers as constants of the kernel.
 #include "ode/codegen/codegen.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void put_row(struct buf *out, const double *row, uint32_t count, bool f32) {
     buf_putc(out, '{');
@@ -19,6 +21,12 @@ static void put_vector(struct buf *out, const char *name, const double *row, uin
     buf_printf(out, "CONSTANT elem %s[%u] = ", name, count);
     put_row(out, row, count, f32);
     buf_puts(out, ";\n");
+}
+
+static void put_number(struct buf *out, const char *name, double x, bool f32) {
+    buf_printf(out, "#define %s ", name);
+    codegen_number(out, f32 ? (double)(float)x : x);
+    buf_putc(out, '\n');
 }
 
 static void put_matrix(struct buf *out, const char *name, const double *first, size_t stride,
@@ -122,9 +130,7 @@ static void put_solution(struct buf *out, const struct method *m, bool f32) {
     double b[METHOD_STAGES], first = first_weight(m->b, m->stages);
     relative(b, m->b, m->stages);
     put_vector(out, "rk_b", b, m->stages, f32);
-    buf_puts(out, "#define rk_b_first ");
-    codegen_number(out, f32 ? (double)(float)first : first);
-    buf_puts(out, "\n");
+    put_number(out, "rk_b_first", first, f32);
 }
 
 static double scaled(double h, double weight, bool f32) {
@@ -194,13 +200,81 @@ void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool i
 // The last two stages must be at the end of the step. Where stability holds it down, h times the
 // eigenvalue is within a percent of the limit at tolerances from 1e-3 to 1e-6, and swings about it
 // by more at others; what accuracy holds down is below two thirds of it.
-void codegen_stiff(struct buf *out, const struct method *m, bool f32) {
+static void find_apart(const struct method *m, double apart[METHOD_STAGES]) {
     const uint32_t last = m->stages - 1;
-    double apart[METHOD_STAGES] = {0}, limit = 0.9 * method_stability(m);
+    memset(apart, 0, METHOD_STAGES * sizeof *apart);
     for (uint32_t j = 0; j < last; j++)
         apart[j] = m->a[last][j] - m->a[last - 1][j];
+}
+
+void codegen_stiff(struct buf *out, const struct method *m, bool f32) {
+    double apart[METHOD_STAGES], limit = 0.9 * method_stability(m);
+    find_apart(m, apart);
     put_vector(out, "stiff_apart", apart, m->stages, f32);
-    buf_puts(out, "#define STIFF_LIMIT2 ");
-    codegen_number(out, f32 ? (double)(float)(limit * limit) : limit * limit);
-    buf_puts(out, "\n");
+    put_number(out, "STIFF_LIMIT2", limit * limit, f32);
+}
+
+// ---- Followers ----------------------------------------------------------------------------------
+
+// The product of a row and the tableau's matrix. Methods have sums in it that are 0, which rounding
+// leaves something of.
+static void through_stages(const struct method *m, const double *row, double *out) {
+    for (uint32_t l = 0; l < m->stages; l++) {
+        double sum = 0, size = 0;
+        for (uint32_t i = l + 1; i < m->stages; i++) {
+            sum += row[i] * m->a[i][l];
+            size += fabs(row[i] * m->a[i][l]);
+        }
+        out[l] = fabs(sum) < 1e-13 * size ? 0 : sum;
+    }
+}
+
+static void put_follow(struct buf *out, const char *name, const struct method *m,
+                       const double *weights, double unit, bool f32) {
+    double product[METHOD_STAGES];
+    char label[32];
+    through_stages(m, weights, product);
+    relative_to(unit, product, product, m->stages);
+    snprintf(label, sizeof label, "%s_follow", name);
+    put_vector(out, label, product, m->stages, f32);
+}
+
+void codegen_follow(struct buf *out, const struct method *m, bool stiff, bool f32) {
+    double unit = codegen_error_unit(m), apart[METHOD_STAGES], product[METHOD_STAGES],
+           rows[METHOD_STAGES][METHOD_STAGES];
+    for (uint32_t i = 0; i < m->stages; i++) {
+        double row[METHOD_STAGES] = {0};
+        for (uint32_t j = 0; j < i; j++)
+            row[j] = m->a[i][j];
+        through_stages(m, row, rows[i]);
+    }
+    put_moves(out, "rk_aa", rows[0], METHOD_STAGES, m->stages, m->stages, f32);
+    through_stages(m, m->b, product);
+    put_number(out, "rk_ba_first", first_weight(product, m->stages), f32);
+    relative(product, product, m->stages);
+    put_vector(out, "rk_ba", product, m->stages, f32);
+    if (m->embedded) {
+        put_follow(out, "rk_e", m, m->e, unit, f32);
+        put_follow(out, "rk_e2", m, m->e2, unit, f32);
+    }
+    find_apart(m, apart);
+    if (stiff)
+        put_follow(out, "stiff_apart", m, apart, 1, f32);
+}
+
+uint32_t codegen_followers(const struct system *s, int32_t *leads) {
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < s->states; j++)
+        leads[j] = -1;
+    for (uint32_t j = 0; j < s->states; j++) {
+        const struct node *n = &s->dag.nodes.items[s->rhs[j]];
+        bool state = n->op == OP_SYMBOL && n->leaf == LEAF_STATE && n->a != j, led = false;
+        for (uint32_t i = 0; i < j && state; i++)
+            led |= leads[i] == (int32_t)j;
+        if (state && !led && leads[n->a] < 0) {
+            leads[j] = (int32_t)n->a;
+            count++;
+        }
+    }
+    return count;
 }
