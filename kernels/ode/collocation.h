@@ -147,7 +147,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     linearise_step(x, p, s);
     collocation_factor(s);
     collocation_iterate(x, p, s);
-    stages_add(BASE_OF(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1, SUM_ALL);
+    stages_add(BASE_OF(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1);
     SOLUTION(x, s)
     newton_end(s);
 }

@@ -67,7 +67,7 @@ INLINE void dense_prepare(struct group *g, struct trial *s, u32 lanes) {
     STAGE_LOOP(i, EXTRA) {
         SPARE(w, N, s->spare[0]);
         real scale = s->h * R(rk_extra_a_first[i]);
-        stages_add(g->x.y, s->k, rk_extra_a[i], scale, STAGES + i, w, SUM_ALL);
+        stages_add(g->x.y, s->k, rk_extra_a[i], scale, STAGES + i, w);
         model_rhs(t_at(g->x.t, s->h * R(rk_extra_c[i])), w, g->p, s->k[STAGES + i]);
     }
     for (int i = 0; i < W; i++)

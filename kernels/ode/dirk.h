@@ -56,7 +56,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
         return;
     }
     SPARE(d, N, s->spare[1]);
-    stages_add(0, s->k, rk_a[i], R(rk_a_first[i]), i, d, SUM_ALL);
+    stages_add(0, s->k, rk_a[i], R(rk_a_first[i]), i, d);
     if (i == FIRST_IMPLICIT) {
         dirk_guess(s, d, s->k[i]);
     } else {
@@ -71,7 +71,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 #elif STIFFLY_ACCURATE
     STATES(j, 0) s->y1[j] = x->y[j] + r_fma(R(GAMMA), s->k[i][j], d[j]);
 #else
-    stages_add(BASE_OF(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1, SUM_ALL);
+    stages_add(BASE_OF(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1);
 #endif
     SOLUTION(x, s)
     newton_end(s);

@@ -2,14 +2,51 @@
 // Followers are states whose slope is another state, x' = v, as in all equations of motion.
 //
 // The slopes of x in a step are the values of v at its stages: v's start and sums of v's slopes. So
-// x is moved by that start and those slopes, with weights that are products of the tableau's, and no
-// slope of its own is kept or summed, nor a value of v formed that nobody reads. In exact numbers it
-// is the same method; in floating point the large part of v is not rounded into every sum.
+// x is moved by that start and those slopes, with weights that are products of the tableau's, and
+// no slope of its own is kept or summed. In exact numbers it is the same method; in floating point
+// the large part of v is not rounded into every sum.
 //
-// leads[j] is the place of v, which follows nobody, or -1. rk_aa and rk_ba are the products a a and
-// b a, relative to a row's first weight that is not 0; rk_e_follow is e a, and so on.
+// leads[j] is whom state j follows, who follows nobody, or -1. In loops that are not written out
+// followers are the states from FOLLOW_FROM on, either the first or the last, and their leaders are
+// FOLLOW_BY behind. RESTING says that only followers read the others inside a step. rk_aa and rk_ba
+// are the products a a and b a, relative to a row's first weight that is not 0; rk_e_follow is e a,
+// and so on.
 //
-// Uses of the interpolant still find slopes of x in k, as the right-hand side gives them.
+// Where there is an interpolant, nobody rests, and it finds slopes of x in k, as the right-hand
+// side gives them.
+
+#if FOLLOWERS
+#define FOLLOWS(j) (leads[j] >= 0)
+#if N > UNROLL_STATES && defined(FOLLOW_FROM)
+#define LEADER(j) ((j) + FOLLOW_BY)
+#define FOLLOWING(j) ROLL for (int j = FOLLOW_FROM; j < FOLLOW_FROM + FOLLOWERS; j++)
+#define OTHERS(j)                                                                                  \
+    ROLL for (int j = FOLLOW_FROM ? 0 : FOLLOWERS; j < (FOLLOW_FROM ? FOLLOW_FROM : N); j++)
+#else
+#define LEADER(j) leads[j]
+#define FOLLOWING(j)                                                                               \
+    STATES(j, 0) if (!FOLLOWS(j)) continue;                                                        \
+    else
+#define OTHERS(j)                                                                                  \
+    STATES(j, 0) if (FOLLOWS(j)) continue;                                                         \
+    else
+#endif
+
+// What stages_add does, for all but followers. Inside a step those who rest stay where they
+// started.
+INLINE void others_add(const SPACE real *base, SPACE real (*k)[N], const TABLE elem *weights,
+                       real scale, int count, SPACE real *out, int inside) {
+#if STATE_BY_STATE
+    if (inside && RESTING) {
+        OTHERS(j) out[j] = base[j];
+    } else {
+        OTHERS(j) out[j] = stages_add_to(base, k, weights, scale, count, j);
+    }
+#else // the compiler leaves out what is not read
+    (void)inside;
+    stages_add(base, k, weights, scale, count, out);
+#endif
+}
 
 // The sum of the slopes of state m with relative weights; *begun: there are any.
 INLINE real follow_sum(const SPACE real (*k)[N], const TABLE elem *weights, int count, int m,
@@ -29,10 +66,8 @@ INLINE real follow_sum(const SPACE real (*k)[N], const TABLE elem *weights, int 
 INLINE void follow_stage(const struct point *x, const SPACE real (*k)[N], real h, int i,
                          SPACE real *out) {
     real way = h * R(rk_c[i]), scale = h * h * R(rk_aa_first[i]);
-    STATES(j, 0) {
-        if (!FOLLOWS(j))
-            continue;
-        int begun, m = leads[j];
+    FOLLOWING(j) {
+        int begun, m = LEADER(j);
         real sum = follow_sum(k, rk_aa[i], i, m, &begun);
         real near = rk_c[i] == 0 ? x->y[j] : r_fma(way, x->y[m], x->y[j]);
         out[j] = begun ? r_fma(scale, sum, near) : near;
@@ -42,10 +77,8 @@ INLINE void follow_stage(const struct point *x, const SPACE real (*k)[N], real h
 // Sets the followers' solution; compensated, the way there alone (BASE_OF).
 INLINE void follow_end(const struct point *x, const SPACE real (*k)[N], real h, SPACE real *out) {
     real scale = h * R(rk_ba_first);
-    STATES(j, 0) {
-        if (!FOLLOWS(j))
-            continue;
-        int begun, m = leads[j];
+    FOLLOWING(j) {
+        int begun, m = LEADER(j);
         real sum = follow_sum(k, rk_ba, STAGES, m, &begun);
         real mean = begun ? r_fma(scale, sum, x->y[m]) : x->y[m];
 #if COMPENSATED
@@ -65,3 +98,7 @@ INLINE real follow_weighted(const SPACE real (*k)[N], real h, const TABLE elem *
     }
     return h * sum;
 }
+#else
+#define OTHERS(j) STATES(j, 0)
+#define FOLLOWS(j) 0
+#endif

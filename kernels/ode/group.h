@@ -280,14 +280,6 @@ INLINE mask finite_all(const SPACE real *y) {
 // stage to think about when they are summed stage by stage: that takes up to a quarter less time.
 #define STATE_BY_STATE (UNROLL_STAGES && !THREADS)
 
-// States that others lead are moved in another way (follow.h): sums for stages leave them out.
-enum { SUM_ALL, SUM_OTHERS };
-#if FOLLOWERS
-#define FOLLOWS(j) (leads[j] >= 0)
-#else
-#define FOLLOWS(j) 0
-#endif
-
 // A thread that has too many states for its registers sums some of them at a time: one by one each
 // sum would wait for memory, to be read and written for every stage.
 #if THREADS && N > UNROLL_STATES
@@ -324,33 +316,33 @@ INLINE void stages_add_block(const SPACE real *base, SPACE real (*k)[N], const T
 }
 #endif
 
+#if STATE_BY_STATE
+INLINE real stages_add_to(const SPACE real *base, SPACE real (*k)[N], const TABLE elem *weights,
+                          real scale, int count, int j) {
+    real sum = R(0);
+    int begun = 0;
+    UNROLL for (int q = 0; q < count; q++) {
+        if (weights[q] == 0)
+            continue;
+        sum = begun ? r_weigh(weights[q], k[q][j], sum) : k[q][j];
+        begun = 1;
+    }
+    return stages_sum_on(base, j, scale, sum, begun);
+}
+#endif
+
 // Sets out to base plus scale times the sum of the weighted stages, or without a base to that
 // alone. Stages are summed before they are added to the state, which is rounded once that way.
-// Weights are relative to the first that is not 0, which is part of the scale. What out has of
-// states that are left out is not to be read.
+// Weights are relative to the first that is not 0, which is part of the scale.
 INLINE void stages_add(const SPACE real *base, SPACE real (*k)[N], const TABLE elem *weights,
-                       real scale, int count, SPACE real *out, int which) {
+                       real scale, int count, SPACE real *out) {
 #if STATE_BY_STATE
-    STATES(j, 0) {
-        if (which == SUM_OTHERS && FOLLOWS(j))
-            continue;
-        real sum = R(0);
-        int begun = 0;
-        UNROLL for (int q = 0; q < count; q++) {
-            if (weights[q] == 0)
-                continue;
-            sum = begun ? r_weigh(weights[q], k[q][j], sum) : k[q][j];
-            begun = 1;
-        }
-        out[j] = stages_sum_on(base, j, scale, sum, begun);
-    }
+    STATES(j, 0) out[j] = stages_add_to(base, k, weights, scale, count, j);
 #elif IN_BLOCKS
-    (void)which;
     WHOLE_BLOCKS(at) stages_add_block(base, k, weights, scale, count, out, at, BLOCK);
     if (LAST_BLOCK)
         stages_add_block(base, k, weights, scale, count, out, N - LAST_BLOCK, LAST_BLOCK);
 #else
-    (void)which;
     int begun = 0;
     STAGE_LOOP(q, count) {
         if (weights[q] == 0)

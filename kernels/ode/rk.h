@@ -60,15 +60,18 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     if (i == 0) {
         STATES(j, 0) s->k[0][j] = x->f0[j];
     } else {
-        const SPACE real *from = i == STAGES - 1 ? BASE_OF(x) : x->y;
-        stages_add(from, s->k, rk_a[i], STAGE_LENGTH(s, i), i, s->y1, SUM_OTHERS);
+        int inside = i < STAGES - 1;
+        const SPACE real *from = inside ? x->y : BASE_OF(x);
 #if FOLLOWERS
-        if (i < STAGES - 1)
+        others_add(from, s->k, rk_a[i], STAGE_LENGTH(s, i), i, s->y1, inside);
+        if (inside)
             follow_stage(x, s->k, s->h, i, s->y1);
         else
             follow_end(x, s->k, s->h, s->y1);
+#else
+        stages_add(from, s->k, rk_a[i], STAGE_LENGTH(s, i), i, s->y1);
 #endif
-        if (i == STAGES - 1) {
+        if (!inside) {
             SOLUTION(x, s)
         }
         model_rhs(t_at(x->t, s->h * R(rk_c[i])), s->y1, p, s->k[i]);
@@ -79,21 +82,24 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 // the solution.
 INLINE void method_stage(const struct point *x, const SPACE real *p, struct trial *s, int i) {
     SPARE(w, N, s->spare[0]);
-    stages_add(x->y, s->k, rk_a[i], STAGE_LENGTH(s, i), i, w, SUM_OTHERS);
 #if FOLLOWERS
+    others_add(x->y, s->k, rk_a[i], STAGE_LENGTH(s, i), i, w, 1);
     follow_stage(x, s->k, s->h, i, w);
+#else
+    stages_add(x->y, s->k, rk_a[i], STAGE_LENGTH(s, i), i, w);
 #endif
     model_rhs(t_at(x->t, s->h * R(rk_c[i])), w, p, s->k[i]);
-    if (i == 0)
-        STATES(j, 0) s->y1[j] = COUNTS_IN_SUM(i) ? s->k[i][j] * R(rk_b[i]) : R(0);
-    else if (COUNTS_IN_SUM(i))
-        STATES(j, 0) s->y1[j] = r_weigh(rk_b[i], s->k[i][j], s->y1[j]);
+    if (i == 0) {
+        OTHERS(j) s->y1[j] = COUNTS_IN_SUM(i) ? s->k[i][j] * R(rk_b[i]) : R(0);
+    } else if (COUNTS_IN_SUM(i)) {
+        OTHERS(j) s->y1[j] = r_weigh(rk_b[i], s->k[i][j], s->y1[j]);
+    }
     real scale = STEP_LENGTH(s);
     if (i == STAGES - 1) {
 #if COMPENSATED
-        STATES(j, 0) s->y1[j] = scale * s->y1[j];
+        OTHERS(j) s->y1[j] = scale * s->y1[j];
 #else
-        STATES(j, 0) s->y1[j] = r_fma(scale, s->y1[j], x->y[j]);
+        OTHERS(j) s->y1[j] = r_fma(scale, s->y1[j], x->y[j]);
 #endif
 #if FOLLOWERS
         follow_end(x, s->k, s->h, s->y1);

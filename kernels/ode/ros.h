@@ -40,11 +40,11 @@ INLINE void ros_solve(struct trial *s, const SPACE real *f, int i) {
 // Computes where stage i evaluates.
 INLINE void ros_argument(const struct point *x, struct trial *s, int i, SPACE real *y) {
     if (i < ROS_KEPT) {
-        stages_add(x->y, s->k, rk_a[i], R(rk_a_first[i]), i, y, SUM_ALL);
+        stages_add(x->y, s->k, rk_a[i], R(rk_a_first[i]), i, y);
         return;
     }
     if (i == ROS_KEPT)
-        stages_add(0, s->k, rk_a[i], R(rk_a_first[i]), i, s->y1, SUM_ALL);
+        stages_add(0, s->k, rk_a[i], R(rk_a_first[i]), i, s->y1);
     else
         STATES(j, 0) s->y1[j] = s->y1[j] + s->k[i - 1][j];
     STATES(j, 0) y[j] = x->y[j] + s->y1[j];
@@ -107,7 +107,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 #elif STIFFLY_ACCURATE
     STATES(j, 0) s->y1[j] = x->y[j] + (s->y1[j] + s->k[STAGES - 1][j]);
 #else
-    stages_add(BASE_OF(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1, SUM_ALL);
+    stages_add(BASE_OF(x), s->k, rk_b, R(rk_b_first), STAGES, s->y1);
 #endif
     SOLUTION(x, s)
 }

@@ -25,7 +25,8 @@ enum {
     UNROLL_MOST = 64,    // up to this one
     QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
     EVEN_LENGTH = 1000,  // up to this many statements a fixed step of a thread does
-    FOLLOW_STATES = 40,  // up to this size states may follow others, on all targets
+    FOLLOW_STATES = 40,  // up to this size states may follow others, on all targets,
+    FOLLOW_TABLE = 12,   // and up to this one without an order
 };
 
 // What differs between a CPU's worker and a device's thread, which has many registers and needs
@@ -817,7 +818,7 @@ static void put_step(struct assembly *a) {
         put_file(a, "implicit.h");
     if (method_iterates(a->plan->method))
         put_file(a, "newton.h");
-    if (a->followers)
+    if (!is_implicit(a))
         put_file(a, "follow.h");
     put_file(a, file[a->plan->method->scheme]);
     put_file(a, "dense.h");
@@ -884,21 +885,58 @@ static enum op missing_function(const struct assembly *a) {
                                  : OP_NUMBER;
 }
 
-static void find_followers(struct assembly *a) {
+// Whether all followers are the first states, or the last, and as far from their leaders, so that a
+// loop over them needs no table.
+static bool is_range(const struct assembly *a, uint32_t *from) {
     uint32_t states = a->system->states;
+    *from = a->leads[0] >= 0 ? 0 : states - a->followers;
+    int64_t by = (int64_t)a->leads[*from] - *from;
+    for (uint32_t j = *from; j < *from + a->followers; j++)
+        if (a->leads[j] < 0 || a->leads[j] - (int64_t)j != by)
+            return false;
+    return true;
+}
+
+static void find_followers(struct assembly *a) {
+    uint32_t states = a->system->states, from;
     if (is_implicit(a) || states > FOLLOW_STATES)
         return;
     a->leads = arena_new(&a->arena, int32_t, states);
     a->followers = codegen_followers(a->system, a->leads);
+    if (a->followers && states > FOLLOW_TABLE && !is_range(a, &from))
+        a->followers = 0;
+}
+
+// Whether inside a step nobody but followers reads the states that do not follow, and nobody asks
+// for slopes there.
+static bool are_resting(struct assembly *a) {
+    struct system *s = a->system;
+    node_id *roots = arena_new(&a->arena, node_id, s->states);
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < s->states; j++)
+        if (a->leads[j] < 0)
+            roots[count++] = s->rhs[j];
+    const uint32_t *uses = dag_uses(&s->dag, roots, count, &a->arena);
+    for (uint32_t id = 0; id < s->dag.nodes.count; id++) {
+        const struct node *n = &s->dag.nodes.items[id];
+        if (uses[id] && n->op == OP_SYMBOL && n->leaf == LEAF_STATE && a->leads[n->a] < 0)
+            return false;
+    }
+    return !a->dense;
 }
 
 static void put_followers(struct assembly *a) {
     struct buf *out = &a->out->text;
+    uint32_t from;
     codegen_follow(out, a->plan->method, a->plan->stiff, a->plan->f32);
     buf_printf(out, "CONSTANT int leads[%u] = {", a->system->states);
     for (uint32_t j = 0; j < a->system->states; j++)
         buf_printf(out, "%s%d", j ? ", " : "", (int)a->leads[j]);
     buf_puts(out, "};\n");
+    if (is_range(a, &from))
+        buf_printf(out, "#define FOLLOW_FROM %u\n#define FOLLOW_BY %d\n", from,
+                   (int)a->leads[from] - (int)from);
+    define(a, "RESTING", are_resting(a));
 }
 
 static void assemble(struct assembly *a) {
