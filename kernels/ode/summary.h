@@ -88,10 +88,17 @@ INLINE void summary_clear(const struct shoal_args *a, const struct group *g, int
     *count = select(m_of_lanes(lanes), R(0), *count);
 }
 
+// By how much moments may be apart that are meant to be one, where somebody makes moments.
+#if WATCH_STEERS
+#define summary_width(g, t) t_width(t, (g)->t0)
+#else
+#define summary_width(g, t) R(0)
+#endif
+
 // The lanes whose window has begun at a time that their step reaches.
 INLINE mask summary_begun(const struct group *g, treal t, u32 lanes) {
-    mask begun = r_ge(t_diff(t, g->summary.begin) * g->dir, R(0));
-    return m_and(m_of_lanes(lanes), begun);
+    real since = t_diff(t, g->summary.begin) * g->dir;
+    return m_and(m_of_lanes(lanes), r_ge(since, -summary_width(g, t)));
 }
 
 // The lanes of `on` that begin their first window. What was before any other one is known.

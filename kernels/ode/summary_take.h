@@ -464,13 +464,17 @@ INLINE u32 summary_has_next(const struct shoal_args *a, const struct group *g) {
     return lanes;
 }
 
-// A step that does not lie in one window: stretch by stretch, and in each another window.
+// A step that does not lie in one window: stretch by stretch, and in each another window. What it
+// ends for is meant to be at the end of a window that rounding alone tells apart from it.
 OUTLINE void summary_divide(const struct shoal_args *a, struct group *g, struct trial *s,
                             u32 lanes) {
     while (lanes) { // at most as often as there are windows
         struct stretch x;
         treal end = summary_ends(a, g);
         real since = t_diff(g->x.t, g->summary.begin), left = t_diff(end, s->t_new);
+#if WATCH_STEERS
+        left = select(r_le(r_abs(left), summary_slack(a, g, s->t_new)), R(0), left);
+#endif
         u32 more = summary_has_next(a, g);
         mask begun = r_ge(since * g->dir, R(0));
         mask inside = m_or(r_ge(left * g->dir, R(0)), m_not(m_of_lanes(more)));
@@ -491,6 +495,22 @@ OUTLINE void summary_divide(const struct shoal_args *a, struct group *g, struct 
     }
 }
 
+// Where a step is one of its window. What lies between moments that are meant to be one, at the
+// edge where the window begins or at the end of the run, is no time, unless there is no other.
+INLINE mask summary_is_time(const struct shoal_args *a, const struct group *g,
+                            const struct trial *s) {
+    real since = t_diff(s->t_new, g->summary.begin) * g->dir;
+#if WATCH_STEERS
+    real slack = summary_slack(a, g, s->t_new), before = t_diff(g->x.t, g->summary.begin) * g->dir;
+    mask more = m_of_lanes(before_end(g, s->t_new));
+    mask over = m_and(r_le(t_diff(g->t1, g->x.t) * g->dir, slack), r_gt(before, slack));
+    return m_andnot(r_gt(since, select(more, slack, R(0))), over);
+#else
+    (void)a;
+    return r_gt(since, R(0));
+#endif
+}
+
 // Idle lanes of threads have no time, so that nothing holds for them.
 INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
     u32 whole = moved & m_lanes(summary_lies_inside(g, s));
@@ -503,8 +523,7 @@ INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct tria
             return 0;
     }
     if (moved & ~whole) {
-        mask begins = r_gt(t_diff(s->t_new, g->summary.begin) * g->dir, R(0));
-        u32 rest = moved & ~whole & m_lanes(begins);
+        u32 rest = moved & ~whole & m_lanes(summary_is_time(a, g, s));
         if (rest)
             summary_divide(a, g, s, rest);
     }
@@ -554,7 +573,7 @@ INLINE void summary_begin(const struct shoal_args *a, struct group *g) {
     treal first = t_load(a->edges);
     u32 begun = m_lanes(r_ge(t_diff(g->t0, first) * g->dir, R(0)));
     for (int i = 0; i < W; i++)
-        summary_set_window(a, g, i, 0, begun >> i & 1);
+        summary_set_window(a, g, i, 0, !WATCH_STEERS && (begun >> i & 1));
     summary_start(a, g, m_of_lanes(~0u));
     summary_trust(g);
 }

@@ -6,8 +6,9 @@ INLINE void at_begin(SUMMARY_BEGIN) {
 }
 INLINE void at_segment(SUMMARY_SEGMENT) {
     real t = t_diff(summary_number(a, g, c.number), g->summary.begin);
-    real slack = STEERED ? t_width(s->t_new, g->t0) : R(0); // times that are meant to be one
+    real slack = t_width(s->t_new, g->t0); // times that are meant to be one
     t = select(r_le(r_abs(t - x->t1), slack), x->t1, t);
+    t = select(r_le(r_abs(t - x->t0), slack), x->t0, t);
     mask due = m_and(r_ge((t - x->t0) * g->dir, R(0)), r_le((t - x->t1) * g->dir, R(0)));
     due = m_and(m_and(x->on, due), r_eq(m[1], R(0)));
     if (!any(due))

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/number.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { SAMPLES_MOST = 1 << 28 };
@@ -50,7 +51,9 @@ static shoal_code grid_n(const shoal_options *o, double start, struct arena *are
 // is t1.
 static shoal_code grid_every(const shoal_options *o, double start, struct arena *arena,
                              struct save_grid *g, struct report *r) {
-    double dir = o->t1 < o->t0 ? -1 : 1, step = o->save_every, slack = 1e-9;
+    double dir = o->t1 < o->t0 ? -1 : 1, step = o->save_every;
+    double rounding = (fabs(o->t0) + fabs(o->t1)) * 4 * DBL_EPSILON;
+    double slack = fmin(fmax(1e-9, rounding / step), 0.5);
     double first = ceil((start - o->t0) * dir / step - slack);
     double last = floor((o->t1 - o->t0) * dir / step + slack);
     shoal_code code = make_room(g, last - first + 1, arena, r);

@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "result/result_names.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -477,12 +478,14 @@ shoal_code summaries_read(const char *text, struct model *m, struct arena *arena
 
 // ---- Windows and arrays -------------------------------------------------------------------------
 
+// The last window is as long as what is left, which is more than rounding of its ends.
 static shoal_code lay_windows(double begin, double t1, double window, struct arena *arena,
                               struct run_summary *out, struct report *r) {
     double span = fabs(t1 - begin), count = 1;
+    double rounding = (fabs(begin) + fabs(t1)) * 4 * DBL_EPSILON;
     out->windowed = !isnan(window);
     if (out->windowed)
-        count = fmax(1, ceil(span / window * (1 - 1e-12)));
+        count = fmax(1, ceil((span - fmin(rounding, window / 2)) / window * (1 - 1e-12)));
     if (!(count < 1e8))
         return report_error(r, SHOAL_INPUT, "--window: %g makes too many windows of %g", window,
                             span);
