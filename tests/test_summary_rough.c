@@ -205,6 +205,26 @@ TEST(summary_of_nearly_nothing) {
     summed_free(&s);
 }
 
+// Any cubic is known by the values that a piece is measured by, and its square is not known by
+// three Gauss points: a ball that is thrown, and a cubic that is 0 at all of them.
+TEST(summary_of_squares_of_cubics) {
+    static const char *const ways[] = {"tsit5", "bs32", "rodas5p", "dop853", "rk4 dt=1.2"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        char words[200];
+        snprintf(words, sizeof words, "t1=1.2 method=%s device=cpu summary=r=rms(y*v),s=std(y*v)",
+                 ways[i]);
+        struct summed s = summed_run("y'=v; v'=-9.81; init y=1, v=5", NULL, words);
+        CHECK_NEAR(summed_value(&s, "r", 0, 0), 4.294024213536296, 1e-9);
+        CHECK_NEAR(summed_value(&s, "s", 0, 0), 4.273922899916451, 1e-9);
+        summed_free(&s);
+    }
+    struct summed s = summed_run(line, NULL,
+                                 "t1=1 dt0=1 method=tsit5 device=cpu "
+                                 "summary=r=rms(20*x^3-30*x^2+12*x-1)");
+    CHECK_NEAR(summed_value(&s, "r", 0, 0), sqrt(1.0 / 7), 1e-12);
+    summed_free(&s);
+}
+
 DEVICE_TEST(summary_pieces_bits) {
     struct summed s[2];
     const char *const where[] = {"cpu", device};

@@ -519,8 +519,17 @@ static void put_results(struct buf *out, const struct summary_code *c) {
     buf_puts(out, "    summary_items(r, g->p, out);\n}\n");
 }
 
-// Gauss points and weights on [0, 1], as many as the interpolant's degree is worth.
-static void put_gauss(struct buf *out, const struct method *m) {
+// Whether values are squared.
+static bool some_squared(const struct summary_plan *p) {
+    for (uint32_t i = 0; i < p->calls; i++)
+        if (p->call[i].kind->form == SUMMARY_POINTS && !p->call[i].kind->linear)
+            return true;
+    return false;
+}
+
+// Gauss points and weights on [0, 1], as many as the interpolant's degree is worth. A piece of a
+// step may be any cubic, and three points do not tell the square of that from 0.
+static void put_gauss(struct buf *out, const struct summary_plan *p, const struct method *m) {
     static const double at[3][5] = {
         {-0.7745966692414834, 0, 0.7745966692414834},
         {-0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526},
@@ -530,7 +539,7 @@ static void put_gauss(struct buf *out, const struct method *m) {
         {0.3478548451374538, 0.6521451548625461, 0.6521451548625461, 0.3478548451374538},
         {0.2369268850561891, 0.4786286704993665, 0.5688888888888889, 0.4786286704993665,
          0.2369268850561891}};
-    uint32_t row = m->degree <= 5 ? 0 : m->degree <= 7 ? 1 : 2;
+    uint32_t row = m->degree <= 5 ? some_squared(p) : m->degree <= 7 ? 1 : 2;
     buf_puts(out, "#define SUMMARY_GAUSS(X)");
     for (uint32_t i = 0; i < row + 3; i++) {
         buf_puts(out, " X(");
@@ -589,7 +598,7 @@ static void put_calls(struct buf *out, const struct summary_code *c, const struc
                some_jump(c, like->dag, arena), some_timed(c->plan), some_ridged(c->plan),
                room_before(c->plan, c->plan->calls), in_pieces(c, like->dag), doubts_end(c));
     if (has_points(c->plan))
-        put_gauss(out, m);
+        put_gauss(out, c->plan, m);
     put_ripple(out, m);
     put_functions(out, c, like, arena);
     if (c->segmented)
