@@ -64,3 +64,23 @@ LONG_TEST(quantile_hard_signals) {
     free(v);
     summed_free(&s);
 }
+
+// A step may be as long as what a method solves without an error: powers of the time.
+TEST(quantile_powers_in_a_step) {
+    static const char *const methods[] = {"tsit5", "rodas5p", "dop853", "vern9"};
+    static const int powers[] = {4, 4, 7, 9};
+    for (int i = 0; i < 4; i++) {
+        char text[40], words[200];
+        snprintf(text, sizeof text, "x'=%d*t^%d", powers[i], powers[i] - 1);
+        snprintf(words, sizeof words,
+                 "t1=1 dt0=1 device=cpu method=%s summary=a=quantile(x,0.9),b=quantile(x,0.94),"
+                 "c=quantile(x,0.97),d=quantile(x,0.98)",
+                 methods[i]);
+        struct summed s = summed_run(text, NULL, words);
+        CHECK_NEAR(summed_value(&s, "a", 0, 0), pow(0.9, powers[i]), 0.01);
+        CHECK_NEAR(summed_value(&s, "b", 0, 0), pow(0.94, powers[i]), 0.01);
+        CHECK_NEAR(summed_value(&s, "c", 0, 0), pow(0.97, powers[i]), 0.01);
+        CHECK_NEAR(summed_value(&s, "d", 0, 0), pow(0.98, powers[i]), 0.01);
+        summed_free(&s);
+    }
+}
