@@ -156,6 +156,12 @@ TEST(reduce_groups_of_sweeps) {
     check_groups(bed, "b, rho", 6, 2);
     check_groups(bed, "rho,b,Gain", 30, 3);
     bed_free(bed);
+    bed = bed_new(); // points that rounding makes one
+    SWEEP(bed, "rho=lin:1:1.0000000000000009:20");
+    SWEEP(bed, "b=log:1:1.0000000000000009:20");
+    check_groups(bed, "rho", 5, 1);
+    check_groups(bed, "b", 5, 1);
+    bed_free(bed);
 }
 
 TEST(reduce_groups_of_zips_samples_and_tables) {

@@ -8,6 +8,7 @@
 #include "ode/batch/batch_data.h"
 #include "result/quantile.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,12 +131,19 @@ static int by_value(const void *a, const void *b, void *user) {
 
 // ---- Axes ---------------------------------------------------------------------------------------
 
+// Whether neighbours on a scale differ by more than rounding may, in ten to the power of a
+// logarithm.
+static bool is_apart(const struct sweep *s) {
+    double a = fabs(s->first), b = fabs(s->last);
+    double way = s->scale == SWEEP_LOG ? fabs(log(b / a)) : fabs(s->last - s->first) / fmax(a, b);
+    return way > (double)s->count * 1024 * DBL_EPSILON;
+}
+
 // All points of a scale differ.
 static bool is_scale(const struct batch *b, const struct points *p) {
     for (uint32_t i = 0; i < p->columns; i++) {
         const struct input *in = p->named[i].extra ? NULL : batch_input(b, p->named[i].input);
-        if (in && in->kind == INPUT_SWEEP && in->sweep.scale != SWEEP_LIST &&
-            in->sweep.first != in->sweep.last)
+        if (in && in->kind == INPUT_SWEEP && in->sweep.scale != SWEEP_LIST && is_apart(&in->sweep))
             return true;
     }
     return false;
