@@ -140,3 +140,24 @@ TEST(summary_in_the_time_log) {
     CHECK_HAS(o.err, "d2h_transfer_summaries");
     CHECK(!strstr(o.err, "d2h_transfer_state"));
 }
+
+// Times are single numbers in f32: where these tell little, a note says so.
+TEST(summary_notes_coarse_times) {
+    const char *path = check_path("m.ode");
+    check_write(path, "x'=1\nevent half when x>0.5 : x=x\n");
+    static const char *const words[][2] = {{"--summary", "d=tmin(x)-tmax(x)"},
+                                           {"--record", "half,1"}};
+    for (int i = 0; i < 2; i++)
+        for (int f32 = 0; f32 < 2; f32++) {
+            struct check_output o = RUN(check_shoal(), "run", path, "--t0", "1.7e9", "--t1",
+                                        "1700000001", "--precision", f32 ? "f32" : "f64",
+                                        words[i][0], words[i][1], "-o", check_path("o.csv"));
+            expect(&o);
+            const char *note = "note: in f32 times in summaries and records are known to 2e+02";
+            CHECK_INT(strstr(o.err, note) != NULL, f32);
+        }
+    struct check_output o = RUN(check_shoal(), "run", path, "--t1", "1", "--precision", "f32",
+                                "--summary", "tmax(x)", "-o", check_path("o.csv"));
+    expect(&o);
+    CHECK(!strstr(o.err, "in f32"));
+}

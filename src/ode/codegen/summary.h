@@ -35,6 +35,7 @@ struct summary_kind {
     enum summary_turns turns; // SUMMARY_SEGMENTS
     bool quick;               // SUMMARY_SEGMENTS: a few operations, and no root
     bool timed;               // SUMMARY_SEGMENTS: the times of turns are part of the result
+    bool is_when;             // SUMMARY_SEGMENTS: it, or an array of its own, is a time of the run
     bool ridged;              // SUMMARY_SEGMENTS: maxima that stand out
     bool linear;              // SUMMARY_POINTS: the mean value stands for all points
     const char *file;         // of kernels/summary, without its ending

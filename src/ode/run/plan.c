@@ -292,6 +292,25 @@ static shoal_code lay_summaries(struct plan *p, const struct plan_input *in, str
     return summaries_lay(summary, begin, p->t1, in->options->window, arena, &p->summary, r);
 }
 
+// Whether times at which something happens are among the results.
+static bool shows_times(const struct plan *p) {
+    const struct summary_plan *summary = p->kernel[PLAN_FIRST].summary;
+    for (uint32_t i = 0; summary && i < summary->calls; i++)
+        if (summary->call[i].kind->is_when)
+            return true;
+    return p->record.arrays != 0;
+}
+
+// In f32 they are single numbers, which far from 0 tell little of what happens in a short run.
+static void note_coarse_times(const struct plan *p, struct report *r) {
+    double far = fmax(fabs(p->t0), fabs(p->t1)), apart = ldexp(far, -23);
+    if (p->kernel[PLAN_FIRST].f32 && shows_times(p) && apart > 1e-5 * fabs(p->t1 - p->t0))
+        report_note(r,
+                    "in f32 times in summaries and records are known to %.2g only where t is %g; "
+                    "count the time from the start of the run, or take f64",
+                    apart, far);
+}
+
 shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct plan *out,
                      struct report *r) {
     struct save_grid grid;
@@ -315,6 +334,7 @@ shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct pl
     if (code != SHOAL_OK)
         return code;
     record_lay(&out->record, in->model, &out->kernel[PLAN_FIRST], arena);
+    note_coarse_times(out, r);
     set_use(out, in);
     return make_list(out, in, &grid, arena, r);
 }
