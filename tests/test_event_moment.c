@@ -300,3 +300,95 @@ TEST(event_moment_no_state_to_stop_with) {
     CHECK_STR(shoal_status_word(s.status[0]), "newton");
     solved_free(&s);
 }
+
+// ---- Who sees what others left ------------------------------------------------------------------
+
+// A condition that is made of another one sees what that one is now, however often it turns at the
+// same time, and so acts in the order of the file.
+TEST(event_moment_of_conditions_that_others_turn) {
+    static const char text[] = "par c=1; init x=0, y=0, z=0; h=if(x>1)then(1)else(0);"
+                               "x'=0; y'=0; z'=h; event a at 1 : x=2;"
+                               "event b when c>0.5 and h>0.5 : y=10;"
+                               "event d when x>0.5 : x=0.6, y=y+1;"
+                               "event e when h<0.5 : y=2*y; @ t1=2";
+    for (int k = 0; k < WAYS; k++) {
+        all_have(text, NULL, ways[k], 1, 22);
+        struct solved s = solve(text, NULL, "%s", ways[k]);
+        CHECK_NEAR(solved_last(&s, 2, 0), 0, 1e-6);
+        solved_free(&s);
+    }
+}
+
+// A part of a condition that does not move, and is exactly on its boundary, leaves the rest alone:
+// with `or flag>0` the ball once fell through the floor.
+TEST(event_moment_of_parts_that_rest) {
+    static const char *const parts[] = {"y<0 or flag>0", "flag>0 or y<0", "y<0 or floor(s+0.5)>0",
+                                        "y<0 and flag<=0", "y<0 and not(flag>0) or flag>0"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (int k = 0; k < WAYS; k++) {
+            char *ball = NULL;
+            REQUIRE(asprintf(&ball,
+                             "par flag=0; init y=1, v=0, s=0, n=0; y'=v; v'=-1; s'=0; n'=0;"
+                             "event hit when %s : v=-0.9*v, n=n+1; @ t1=10",
+                             parts[i]) > 0);
+            check_keep(ball);
+            all_have(ball, NULL, ways[k], 3, 4);
+        }
+}
+
+// What rests a bit beyond its boundary since it acted, because of others, has not come there anew
+// when they let it go back: an integrator that saturates.
+TEST(event_moment_of_saturation) {
+    static const char text[] = "par A=3, sat=0; init x=0, n=0, m=0; f=A*sin(t);"
+                               "x'=if(abs(sat)>0.5)then(0)else(f); n'=0; m'=0;"
+                               "event hi when x>1 : sat=1, n=n+1;"
+                               "event lo when x<-1 : sat=-1, m=m+1;"
+                               "event rh when f<0 and sat>0.5 : sat=0;"
+                               "event rl when f>0 and sat<-0.5 : sat=0; @ t1=14";
+    for (int k = 0; k < WAYS; k++) {
+        all_have(text, "A=lin:2.5:5:26", ways[k], 1, 3);
+        all_have(text, "A=lin:2.5:5:26", ways[k], 2, 2);
+    }
+}
+
+// What went back over its boundary, which then moves past it, is met again, however soon.
+TEST(event_moment_of_a_boundary_that_moves) {
+    static const char text[] = "par on=1, c=1.2; init x=0, n=0; x'=2*on-x; n'=0; @ t1=1.5;"
+                               "event warm when x>if(t<c)then(1)else(0.5) : on=0, n=n+1";
+    for (int k = 0; k < WAYS; k++)
+        all_have(text, "c=lin:0.7:0.8:26", ways[k], 1, 2);
+}
+
+// ---- Stops that are one -------------------------------------------------------------------------
+
+// Where a switch turns or a time of another event is a bit ahead of a sample, that shows what was
+// before all of them.
+TEST(event_moment_beside_a_switch) {
+    static const char text[] = "init x=0, n=0; x'=if(mod(t,0.3)<0.1)then(1)else(0); n'=0;"
+                               "event e every 0.1 : n=n+1";
+    for (int k = 0; k < WAYS; k++) {
+        struct solved s = solve(text, NULL, "%s t1=9 save=every=0.1", ways[k]);
+        for (uint64_t i = 0; i < s.samples; i++)
+            CHECK_MSG(solved_value(&s, 1, 0, i) == (i ? (double)i : 1), "%s: %g at 0.1*%d", ways[k],
+                      solved_value(&s, 1, 0, i), (int)i);
+        solved_free(&s);
+    }
+}
+
+// Times that parameters of f32 tell apart by rounding alone are one, too: what is put off by a
+// period comes with the next round, and in the order of the file.
+TEST(event_moment_put_off_by_a_period) {
+    static const char text[] = "par p=0.1, tn=1e9; init n=0, m=0; n'=0; m'=0;"
+                               "event a every p : n=n+1, tn=t+p; event b at tn : m=10*m+n";
+    static const double periods[] = {0.3, 0.7, 0.9, 1.1, 1.3};
+    for (int k = 0; k < WAYS; k++)
+        for (size_t i = 0; i < sizeof periods / sizeof *periods; i++) {
+            char *how = NULL;
+            REQUIRE(asprintf(&how, "%s t1=%g", ways[k], 6.02 * periods[i]) > 0);
+            check_keep(how);
+            char *sweep = NULL;
+            REQUIRE(asprintf(&sweep, "p=%g", periods[i]) > 0);
+            check_keep(sweep);
+            all_have(text, sweep, how, 1, 234567);
+        }
+}

@@ -179,19 +179,28 @@ INLINE treal driver_next_stop(const struct shoal_args *a, const struct group *g)
     return at;
 }
 
+// The lanes whose piece of a signal is over at t.
+INLINE u32 driver_over(const struct shoal_args *a, const struct group *g, u32 signal, int state,
+                       int periodic, treal t, u32 lanes) {
+    treal at = pieces_end(a, g, signal, state, periodic, g->driver.piece[state], g->dir);
+    return lanes & m_lanes(r_le(t_diff(at, t) * g->dir, R(0)));
+}
+
 // A row ends on the piece that it was on until then.
 INLINE u32 driver_take(const struct shoal_args *a, struct group *g, struct trial *s, u32 moved) {
     u32 changed = 0, goes_on = moved & m_lanes(r_ne(t_diff(g->t1, s->t_new), R(0)));
 #define X(signal, place, degree, even, periodic, state, jumps)                                     \
     if (state >= 0) {                                                                              \
-        treal at = pieces_end(a, g, signal, state, periodic, g->driver.piece[state], g->dir);      \
-        u32 due = goes_on & m_lanes(r_eq(t_diff(at, s->t_new), R(0)));                             \
-        for (int i = 0; i < W; i++)                                                                \
-            if (due >> i & 1) {                                                                    \
-                piece_next(a, g, signal, periodic, state, i);                                      \
-                piece_load(a, g, signal, place, degree, even, periodic, state, i);                 \
-            }                                                                                      \
-        changed |= jumps ? due : 0;                                                                \
+        u32 over = driver_over(a, g, signal, state, periodic, s->t_new, goes_on);                  \
+        changed |= jumps ? over : 0;                                                               \
+        while (over) {                                                                             \
+            for (int i = 0; i < W; i++)                                                            \
+                if (over >> i & 1) {                                                               \
+                    piece_next(a, g, signal, periodic, state, i);                                  \
+                    piece_load(a, g, signal, place, degree, even, periodic, state, i);             \
+                }                                                                                  \
+            over = driver_over(a, g, signal, state, periodic, s->t_new, over);                     \
+        }                                                                                          \
     }
     SIGNALS(X)
 #undef X

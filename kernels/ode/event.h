@@ -68,10 +68,10 @@ INLINE void event_rounding(const struct group *g, treal t, const SPACE real *y, 
     }
 }
 
-// The signs, where one says nothing as long as an event that acted is no farther from its
-// boundary than rounding took it; or has turned back, but is still beyond, and on its way out.
-INLINE void event_look(const struct group *g, real t, const SPACE real *y, real *zero, real *sign) {
-    event_signs(t, y, g->p, zero, sign);
+// Signs say nothing as long as an event that acted is no farther from its boundary than rounding
+// took it; or has turned back, but is still beyond, and on its way out.
+INLINE void event_mute(const struct group *g, real t, const SPACE real *y, const real *zero,
+                       real *sign) {
     u32 stuck = 0;
     WHEN_LOOP(e) {
         sign[e] = select(r_lt(r_abs(zero[e]), g->event.noise[e]), R(0), sign[e]);
@@ -89,6 +89,11 @@ INLINE void event_look(const struct group *g, real t, const SPACE real *y, real 
     }
 }
 
+INLINE void event_look(const struct group *g, real t, const SPACE real *y, real *zero, real *sign) {
+    event_signs(t, y, g->p, zero, sign);
+    event_mute(g, t, y, zero, sign);
+}
+
 // How near to their boundaries events are at moments that are meant to be one, or are not known
 // better than `late`: what is nearer when something acts has not crossed yet, for all that is
 // known.
@@ -103,12 +108,21 @@ INLINE void event_doubt(const struct group *g, treal t, const SPACE real *y, rea
     }
 }
 
-// Where a step ends: what kept signs from speaking is over once it is left behind.
+#if TRUTHS
+#define IS_CONDITION(e) (when_truth[e] != e && when_jump[e] < 0)
+#else
+#define IS_CONDITION(e) 0
+#endif
+
+// Where a step ends: what kept signs from speaking is over once it is left behind, and a condition
+// that is false on its boundary is not beyond.
 INLINE void event_settle(struct group *g, int e, real zero, real sign, u32 lanes) {
-    mask some = m_of_lanes(lanes);
+    mask some = m_of_lanes(lanes), back = r_gt(sign * g->event.side[e], R(0));
     mask away = m_and(some, r_ge(r_abs(zero), g->event.noise[e]));
     g->event.noise[e] = select(away, R(0), g->event.noise[e]);
-    g->event.stuck[e] &= ~(lanes & m_lanes(r_gt(sign * g->event.side[e], R(0))));
+    if (IS_CONDITION(e))
+        back = m_or(back, r_eq(sign, R(0)));
+    g->event.stuck[e] &= ~(lanes & m_lanes(back));
 }
 
 // The side that is remembered where the sign says `now`.
@@ -121,6 +135,8 @@ INLINE mask event_turned(int e, real before, real now) {
     mask down = m_and(r_gt(before, R(0)), r_lt(now, R(0)));
     return when_edges[e] == EVENT_UP ? up : when_edges[e] == EVENT_DOWN ? down : m_or(up, down);
 }
+
+INLINE int event_is_jump(int e) { return event_when[e] >= 0 && when_jump[event_when[e]] >= 0; }
 
 // The side that belongs to what a jump is now.
 INLINE real event_jump_side(const struct group *g, int e) {
@@ -163,12 +179,6 @@ struct event_bracket {
     u32 found;        // lanes that have one
 };
 
-#if TRUTHS
-#define IS_CONDITION(e) (when_truth[e] != e && when_jump[e] < 0)
-#else
-#define IS_CONDITION(e) 0
-#endif
-
 // How far the events that are due are beyond their turn; the largest.
 INLINE real event_beyond(const struct event_bracket *b, const real *zero) {
     real most = R(-INFINITY_VALUE);
@@ -189,10 +199,11 @@ INLINE void event_state_at(const struct group *g, const struct trial *s, real pa
     STATES(j, 0) y[j] = select(end, s->y1[j], y[j]);
 }
 
-// Looks at places inside the step one after the other.
-INLINE void event_search(const struct group *g, const struct trial *s, u32 good, SPACE real *y,
+// Looks at places inside the step one after the other. Where nothing turns, its end is looked at
+// here as well, before somebody changes what the functions are made of.
+INLINE void event_search(struct group *g, const struct trial *s, u32 good, SPACE real *y,
                          struct event_bracket *b) {
-    real zero[WHENS], sign[WHENS], from = R(0);
+    real zero[WHENS], told[WHENS], sign[WHENS], from = R(0);
     u32 flat[WHENS], stays = m_lanes(r_gt(r_abs(s->h), R(EVENT_NEAR) * event_shortest(g->x.t)));
     WHEN_LOOP(e) {
         b->side[e] = g->event.side[e];
@@ -210,7 +221,9 @@ INLINE void event_search(const struct group *g, const struct trial *s, u32 good,
             STATES(j, 0) y[j] = s->y1[j];
         else
             dense_at(g, s, part, y);
-        event_look(g, event_time(g, s, part), y, zero, sign);
+        event_signs(event_time(g, s, part), y, g->p, zero, told);
+        WHEN_LOOP(e) sign[e] = told[e];
+        event_mute(g, event_time(g, s, part), y, zero, sign);
         WHEN_LOOP(e) {
             b->was[e] = b->side[e];
             u32 turned = open & m_lanes(event_turned(e, b->side[e], sign[e]));
@@ -223,6 +236,9 @@ INLINE void event_search(const struct group *g, const struct trial *s, u32 good,
         b->high = select(now, part, b->high);
         b->over = select(now, event_beyond(b, zero), b->over);
         mask on = m_of_lanes(open & ~here);
+        if (n == EVENT_NODES) {
+            WHEN_LOOP(e) event_settle(g, e, zero[e], told[e], open & ~here);
+        }
         // A condition that does not hold on its boundary, and stays there, is false.
         WHEN_LOOP(e) {
             b->side[e] = select(on, event_side(b->side[e], sign[e]), b->side[e]);
@@ -515,6 +531,17 @@ INLINE mask event_made_true(int e, real before, real now) {
     return when_truth[e] == e ? turned : m_or(turned, first);
 }
 
+// The lanes in which a jump is turned. Conditions may be made of jumps, so they wait for them.
+INLINE u32 event_jumping(const struct group *g, const real *sign, u32 lanes, const u32 *fired) {
+    u32 turning = 0;
+    EVENT_LOOP(e) {
+        const int k = event_when[e];
+        if (event_is_jump(e))
+            turning |= ~fired[e] & m_lanes(event_made_true(k, g->event.side[k], sign[k]));
+    }
+    return turning & lanes;
+}
+
 // Those that the actions at this time turned, which did not act themselves; the others' sides.
 // What is near its boundary as it was before, or by rounding, is not turned yet: it goes on from
 // there. A condition that is put exactly there and does not hold is false.
@@ -531,13 +558,14 @@ INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes
             sign[e] = select(m_and(put, r_eq(sign[e], R(0))), R(-1), sign[e]);
         sign[e] = select(m_andnot(close, put), R(0), sign[e]);
     }
+    u32 jumping = event_jumping(g, sign, lanes, fired);
     EVENT_LOOP(e) {
         const int k = event_when[e];
         due[e] = 0;
         if (k < 0)
             continue;
         real side = g->event.side[k];
-        u32 calm = lanes & ~fired[e];
+        u32 calm = lanes & ~fired[e] & (event_is_jump(e) ? ~0u : ~jumping);
         due[e] = calm & m_lanes(event_made_true(k, side, sign[k]));
         mask goes = m_and(m_of_lanes(calm & ~due[e]), r_eq(side, side));
         g->event.side[k] = select(goes, event_side(side, sign[k]), side);
@@ -659,6 +687,17 @@ INLINE void event_moved(struct group *g, treal t, const SPACE real *y, const rea
 }
 #endif
 
+// Jumps may turn again in the lanes in which somebody else acted.
+INLINE void event_free_jumps(const u32 *due, u32 given, u32 *fired) {
+#if JUMPS
+    u32 acted = given;
+    EVENT_LOOP(e) acted |= event_is_jump(e) ? 0 : due[e];
+    EVENT_LOOP(e) fired[e] &= event_is_jump(e) ? ~acted : ~0u;
+#else
+    (void)due, (void)given, (void)fired;
+#endif
+}
+
 // The events in `due` act at t, then doses, as if they were events behind all others, and then the
 // events that these actions turn, each once. Returns the lanes that were changed. What is recorded
 // is what was before, but at the start. `late` is how well the time is known.
@@ -674,13 +713,19 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
     event_ways(g, t_real(t), y, went);
     event_doubt(g, t, y, late, near);
     WHEN_LOOP(e) left[e] = zero[e];
-    WHEN_LOOP(e) near[e] = select(r_le(r_abs(zero[e]), near[e]), near[e], R(-1));
+    WHEN_LOOP(e) {
+        // What turned back and is still beyond is there, however it goes when others have acted.
+        real far = r_abs(zero[e]);
+        near[e] = select(m_of_lanes(g->event.stuck[e]), far + near[e], near[e]);
+        near[e] = select(r_le(far, near[e]), near[e], R(-1));
+    }
 #endif
     do {
         changed |= event_act_due(a, g, t, y, due, fired, went, left, start, &lost);
         u32 given = dose_due(a, g, t, y, lanes & ~g->ended);
         event_settle_rows(g, t, y, given, &lost);
         changed |= given;
+        event_free_jumps(due, given, fired);
     } while (event_follow(g, t, y, lanes & ~g->ended, near, fired, due));
 #if WHENS
     event_moved(g, t, y, left, fired);
@@ -739,7 +784,7 @@ INLINE u32 event_start(const struct shoal_args *a, struct group *g) {
     event_orient(g);
 #endif
 #if TIMES
-    event_timed(a, g, g->t0, lanes, due);
+    event_timed(a, g, g->t0, lanes, due, 1);
 #endif
 #if EVENT_ZEROS
     event_zeros(g, lanes, due);
@@ -799,9 +844,11 @@ INLINE real event_late(const struct group *g, const struct trial *s, u32 lanes, 
 // happens, those that turn right behind it are meant to be at the same time. Returns how well the
 // time of all is known.
 INLINE real event_found(struct group *g, struct trial *s, u32 lanes, u32 timed, u32 *due) {
-    real zero[WHENS], sign[WHENS], next[WHENS], late = R(0);
+    real zero[WHENS], told[WHENS], sign[WHENS], next[WHENS], late = R(0);
     u32 here = m_lanes(r_eq(t_diff(g->event.at, s->t_new), R(0)));
-    event_look(g, t_real(s->t_new), s->y1, zero, sign);
+    event_signs(t_real(s->t_new), s->y1, g->p, zero, told);
+    WHEN_LOOP(e) sign[e] = told[e];
+    event_mute(g, t_real(s->t_new), s->y1, zero, sign);
     WHEN_LOOP(e) next[e] = sign[e];
     if (timed) {
         SPARE(y, N, s->spare[1]);
@@ -828,7 +875,7 @@ INLINE real event_found(struct group *g, struct trial *s, u32 lanes, u32 timed, 
         fell_short |= beyond & ~m_lanes(turned);
         found &= ~beyond | m_lanes(turned);
         due[e] = found | (lanes & m_lanes(turned));
-        event_settle(g, k, zero[k], sign[k], lanes & ~due[e]);
+        event_settle(g, k, zero[k], told[k], lanes & ~due[e]);
         g->event.due[k] &= ~lanes;
         g->event.leap[k] &= found | ~lanes;
         u32 ahead = due[e] & ~m_lanes(event_turned(k, side, sign[k]));
@@ -868,7 +915,7 @@ INLINE u32 event_take(const struct shoal_args *a, struct group *g, struct trial 
     real late = R(0);
     EVENT_LOOP(e) due[e] = 0;
 #if TIMES
-    event_timed(a, g, s->t_new, lanes, due);
+    event_timed(a, g, s->t_new, lanes, due, 0);
     EVENT_LOOP(e) any_due |= due[e];
 #endif
     any_due |= dose_waits(a, g, s->t_new, lanes);

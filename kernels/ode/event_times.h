@@ -122,15 +122,17 @@ INLINE mask event_crowded(const struct shoal_args *a, const struct group *g, tre
     return crowded;
 }
 
-INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) {
-    real time[TIMES];
-    treal at = t_pair((elem)NAN_VALUE, 0);
-    event_times(g->p, time);
+// The moments that come next of all that is timed, and how far each may be from where it is meant
+// to be.
+INLINE void event_moments(const struct shoal_args *a, const struct group *g, const real *time,
+                          treal *moment, real *width) {
+    int n = 0;
 #define X(e, first, count)                                                                         \
     ITEMS(i, count) {                                                                              \
         treal due = event_moment(time, first + i);                                                 \
-        real width = t_width(due, g->t0) * event_made(time_made[first + i]);                       \
-        at = event_sooner(g->event.over, at, event_meets(a, g, due, width));                       \
+        width[n] = t_width(due, g->t0) * event_made(time_made[first + i]);                         \
+        moment[n] = event_meets(a, g, due, width[n]);                                              \
+        n++;                                                                                       \
     }
     EVENTS_AT(X)
 #undef X
@@ -138,34 +140,70 @@ INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) 
     {                                                                                              \
         struct event_round r = event_round_of(g, time, period, from, until);                       \
         treal due = event_round_next(&r, g->event.over);                                           \
-        due = event_meets(a, g, due, event_round_width(g, &r, due));                               \
-        at = event_sooner(g->event.over, at, due);                                                 \
+        width[n] = event_round_width(g, &r, due);                                                  \
+        moment[n] = event_meets(a, g, due, width[n]);                                              \
+        n++;                                                                                       \
     }
     EVENTS_EVERY(X)
 #undef X
+    for (; n < TIMES; n++) {
+        moment[n] = t_pair((elem)NAN_VALUE, 0);
+        width[n] = R(0);
+    }
+}
+
+INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) {
+    real time[TIMES], width[TIMES];
+    treal at = t_pair((elem)NAN_VALUE, 0), moment[TIMES];
+    event_times(g->p, time);
+    event_moments(a, g, time, moment, width);
+    ITEMS(i, TIMES) at = event_sooner(g->event.over, at, moment[i]);
+    ITEMS(i, TIMES) at = stop_together(g, at, moment[i], width[i]);
     mask crowded = event_crowded(a, g, g->x.t, time);
     return t_select(crowded, t_step(g->x.t, event_shortest(g->x.t)), at);
 }
 
+#if F32 && TIMES_MADE
+// How far what happens at a stop may be from where it is meant to be.
+INLINE real event_stop_width(const struct shoal_args *a, const struct group *g, treal at) {
+    real time[TIMES], width[TIMES], most = t_width(at, g->t0);
+    treal moment[TIMES];
+    event_times(g->p, time);
+    event_moments(a, g, time, moment, width);
+    ITEMS(i, TIMES) {
+        mask there = r_le(r_abs(t_diff(moment[i], at)), width[i]);
+        most = select(there, r_max(most, width[i]), most);
+    }
+    return most;
+}
+#endif
+
 // Lanes in which something comes that has not happened yet, not after t.
-INLINE u32 event_comes(const struct group *g, treal moment, treal t) {
-    mask ahead = r_gt(t_diff(moment, g->event.over), R(0));
+INLINE u32 event_comes(treal over, treal moment, treal t) {
+    mask ahead = r_gt(t_diff(moment, over), R(0));
     return m_lanes(m_and(ahead, r_le(t_diff(moment, t), R(0))));
 }
 
-// The timed events that happen at t: those until a bit later, which are meant to be there.
-INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u32 lanes, u32 *due) {
+// The timed events that happen at t: those until a bit later, which are meant to be there, and at
+// the start those that may be meant to be there.
+INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u32 lanes, u32 *due,
+                        int start) {
     real time[TIMES];
-    treal end = t_add(t, t_width(t, g->t0));
+    treal end = t_add(t, t_width(t, g->t0)), over = g->event.over;
     event_times(g->p, time);
 #define X(e, first, count)                                                                         \
-    ITEMS(i, count) due[e] |= lanes & event_comes(g, event_moment(time, first + i), end);
+    ITEMS(i, count) {                                                                              \
+        real width = t_width(t, g->t0) * event_made(time_made[first + i]);                         \
+        treal since = start ? t_add(over, -width) : over;                                          \
+        due[e] |= lanes & event_comes(since, event_moment(time, first + i), end);                  \
+    }
     EVENTS_AT(X)
 #undef X
 #define X(e, period, from, until)                                                                  \
     {                                                                                              \
         struct event_round r = event_round_of(g, time, period, from, until);                       \
-        due[e] |= lanes & event_comes(g, event_round_next(&r, g->event.over), end);                \
+        treal since = start ? t_add(over, -event_round_width(g, &r, t)) : over;                    \
+        due[e] |= lanes & event_comes(since, event_round_next(&r, since), end);                    \
     }
     EVENTS_EVERY(X)
 #undef X

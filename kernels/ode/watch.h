@@ -7,7 +7,8 @@
 //     u32 NAME_start(a, g)               (STARTERS) what happens at t0, once algebraic states are
 //                                        consistent; returns the lanes that were changed
 //     void NAME_copy(to, i, from, j)     lane j of a state becomes lane i of another one
-//     treal NAME_next_stop(a, g)         (STOPPERS) the next time known in advance
+//     treal NAME_next_stop(a, g)         (STOPPERS) the next time known in advance; the step may
+//                                        end as much behind it as rounding tells times apart
 //     treal NAME_limit(a, g, s, good)    (LIMITERS) where the good step of these lanes must end
 //     u32 NAME_glance(a, g, s, moved)    (WATCH_QUICK: it is the only one, and only looks) takes
 //                                        the step of those lanes for which that is soon done, in
@@ -37,14 +38,35 @@ INLINE treal watch_earlier(const struct group *g, treal at, treal other) {
     return t_select(m_and(ahead, r_lt(t_diff(other, at) * g->dir, R(0))), other, at);
 }
 
+#if WATCH_STOPS
+// When the next stop is. Those that rounding alone tells apart are one, and so is a look that is
+// meant to be there, which shows what was before.
+INLINE treal watch_next_stop(const struct shoal_args *a, const struct group *g) {
+#define X(name) treal name##_at = name##_next_stop(a, g);
+    STOPPERS(X)
+#undef X
+    treal goal = g->t1;
+#define X(name) goal = watch_earlier(g, goal, name##_at);
+    STOPPERS(X)
+#undef X
+#if F32 && TIMES_MADE
+    real width = event_stop_width(a, g, goal);
+#else
+    real width = t_width(goal, g->t0);
+#endif
+#define X(name) goal = stop_together(g, goal, name##_at, width);
+    STOPPERS(X)
+#undef X
+    return meet_looks(a, g, goal, t_width(goal, g->t0));
+}
+#endif
+
 // The next step of the lanes ends at the next stop, at the latest.
 OUTLINE void watch_plan(const struct shoal_args *a, struct group *g, u32 lanes) {
     mask some = m_of_lanes(lanes);
     treal goal = g->t1;
 #if WATCH_STOPS
-#define X(name) goal = watch_earlier(g, goal, name##_next_stop(a, g));
-    STOPPERS(X)
-#undef X
+    goal = watch_next_stop(a, g);
 #endif
     g->goal = t_select(some, goal, g->goal);
     g->limited = m_andnot(g->limited, some);

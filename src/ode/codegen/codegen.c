@@ -801,6 +801,8 @@ static void put_watchers(struct assembly *a) {
             end(a);
         }
     begin(a, "watchers");
+    if (codegen_watches(a->watcher, WATCH_STOPS))
+        put_file(a, "stops.h");
     for (const struct watcher *w = a->watcher; w->name; w++)
         if (!w->parts)
             buf_puts(&a->out->text, w->text);

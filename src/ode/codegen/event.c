@@ -222,6 +222,16 @@ static double low_of_time(const struct node *n) {
 
 static double is_time_made(const struct node *n) { return n->op != OP_NUMBER; }
 
+static bool times_made(const struct system *s) {
+    for (uint32_t e = 0; e < s->events; e++)
+        for (uint32_t i = 0; i < s->event[e].times; i++) {
+            node_id id = s->event[e].time[i];
+            if (id != NODE_NONE && is_time_made(&s->dag.nodes.items[id]) > 0)
+                return true;
+        }
+    return false;
+}
+
 static void put_times(struct buf *out, const struct system *s, const char *name,
                       double (*of)(const struct node *)) {
     buf_printf(out, "CONSTANT elem %s[%u] = {", name, time_count(s) + 1);
@@ -330,7 +340,7 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
         "#define EVENTS %u\n#define WHENS %u\n#define TRUTHS %u\n#define TIMES %u\n"
         "#define TOUCHES %u\n#define EVENT_ZEROS %u\n#define DOSED %d\n"
         "#define REDERIVES %u\n#define EVENT_SWITCHES %d\n"
-        "#define RECORDS %u\n"
+        "#define RECORDS %u\n#define TIMES_MADE %d\n"
         "struct event_state {\n"
         "    treal at;        // where the step that was shown last is to end\n"
         "#if TIMES\n"
@@ -354,7 +364,7 @@ static const char *put_state(const struct kernel_plan *p, const struct system *s
         "#endif\n"
         "};\n",
         s->events, whens, truth_count(s), time_count(s), touch_count(s), start_count(s),
-        p->dose != NULL, s->rederives, s->switches != 0, p->record.count);
+        p->dose != NULL, s->rederives, s->switches != 0, p->record.count, times_made(s));
 }
 
 static unsigned calls_of(const struct kernel_plan *p, const struct system *s) {

@@ -52,18 +52,33 @@ static node_id zero_of_comparison(struct making *k, struct node n) {
                : zero;
 }
 
-static node_id zero_of_part(struct making *k, struct node n) {
+// What is flat, on the same side and far from its boundary: beside what moves it decides, or leaves
+// alone how that comes to its boundary and goes on from there.
+static node_id far_from_boundary(struct making *k, node_id flat) {
     struct dag *d = &k->system->dag;
+    node_id size = dag_op(d, OP_ABS, flat, NODE_NONE, NODE_NONE);
+    node_id side = dag_op(d, OP_DIV, flat, size, NODE_NONE);
+    return dag_op(d, OP_MUL, side, dag_number(d, 1e30), NODE_NONE);
+}
+
+static node_id zero_of_two(struct making *k, uint8_t op, node_id a, node_id b) {
+    bool flat_a = is_flat(k, a), flat_b = is_flat(k, b);
+    if (flat_a && !flat_b)
+        a = far_from_boundary(k, a);
+    if (flat_b && !flat_a)
+        b = far_from_boundary(k, b);
+    return dag_op(&k->system->dag, op == OP_AND ? OP_MIN : OP_MAX, a, b, NODE_NONE);
+}
+
+static node_id zero_of_part(struct making *k, struct node n) {
     const node_id *zero = k->zero.items;
     if (n.op == OP_LT || n.op == OP_LE)
         return zero_of_comparison(k, n);
     if (!is_connective(n.op) || zero[n.a] == NODE_NONE)
         return NODE_NONE;
     if (n.op == OP_NOT)
-        return dag_op(d, OP_NEG, zero[n.a], NODE_NONE, NODE_NONE);
-    if (zero[n.b] == NODE_NONE)
-        return NODE_NONE;
-    return dag_op(d, n.op == OP_AND ? OP_MIN : OP_MAX, zero[n.a], zero[n.b], NODE_NONE);
+        return dag_op(&k->system->dag, OP_NEG, zero[n.a], NODE_NONE, NODE_NONE);
+    return zero[n.b] == NODE_NONE ? NODE_NONE : zero_of_two(k, n.op, zero[n.a], zero[n.b]);
 }
 
 // The function of a condition; NODE_NONE where one of its parts holds at single points.
