@@ -392,3 +392,17 @@ TEST(event_moment_put_off_by_a_period) {
             all_have(text, sweep, how, 1, 234567);
         }
 }
+
+// What an action puts to its own time happens then: a delay may be 0, and `from` counts.
+TEST(event_moment_put_to_now) {
+    static const char text[] = "par lag=0, tn=1e9, f=1e9; init x=0, n=0, m=0, k=0;"
+                               "x'=1; n'=0; m'=0; k'=0; event del at tn : m=10*m+n;"
+                               "event trig when x>1 : tn=t+lag, x=0, n=n+1, f=t;"
+                               "event ev every 0.3 from f until f+0.65 : k=k+1; @ t1=5.5";
+    for (int k = 0; k < WAYS; k++) {
+        all_have(text, "lag=0,1e-15,1e-7,0.1", ways[k], 2, 12345);
+        all_have(text, "lag=0,0.1", ways[k], 3, 14);
+        all_have("par tn=1; init n=0; n'=0; event a at tn : n=n+1, tn=t; @ t1=3", NULL, ways[k], 0,
+                 1);
+    }
+}

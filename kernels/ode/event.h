@@ -575,7 +575,14 @@ INLINE u32 event_follow(struct group *g, treal t, const SPACE real *y, u32 lanes
     return any_due;
 }
 #else
-#define event_follow(g, t, y, lanes, near, fired, due) 0u
+INLINE u32 event_follow(u32 *due) {
+    EVENT_LOOP(e) due[e] = 0;
+    return 0;
+}
+#define event_follow(g, t, y, lanes, near, fired, due) event_follow(due)
+#endif
+#if !TIMES
+#define event_retimed(g, t, lanes, before, fired, due) 0u
 #endif
 
 #if RECORDS
@@ -699,14 +706,18 @@ INLINE void event_free_jumps(const u32 *due, u32 given, u32 *fired) {
 }
 
 // The events in `due` act at t, then doses, as if they were events behind all others, and then the
-// events that these actions turn, each once. Returns the lanes that were changed. What is recorded
-// is what was before, but at the start. `late` is how well the time is known.
+// events that these actions turn, or whose times they put to t, each once. Returns the lanes that
+// were changed. What is recorded is what was before, but at the start. `late` is how well the time
+// is known.
 OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
                        u32 lanes, real late, u32 *due, int start) {
     u32 fired[EVENTS], changed = 0, lost = 0;
     EVENT_LOOP(e) fired[e] = 0;
-    real left[WHENS + 1], went[WHENS + TOUCHES + 1];
-    (void)late, (void)left, (void)went;
+    real left[WHENS + 1], went[WHENS + TOUCHES + 1], times[TIMES + 1];
+    (void)late, (void)left, (void)went, (void)times;
+#if TIMES
+    event_times(g->p, times);
+#endif
 #if WHENS
     real zero[WHENS], sign[WHENS], near[WHENS];
     event_signs(t_real(t), y, g->p, zero, sign);
@@ -720,13 +731,16 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
         near[e] = select(r_le(far, near[e]), near[e], R(-1));
     }
 #endif
+    u32 any_due;
     do {
         changed |= event_act_due(a, g, t, y, due, fired, went, left, start, &lost);
         u32 given = dose_due(a, g, t, y, lanes & ~g->ended);
         event_settle_rows(g, t, y, given, &lost);
         changed |= given;
         event_free_jumps(due, given, fired);
-    } while (event_follow(g, t, y, lanes & ~g->ended, near, fired, due));
+        any_due = event_follow(g, t, y, lanes & ~g->ended, near, fired, due);
+        any_due |= event_retimed(g, t, lanes & ~g->ended, times, fired, due);
+    } while (any_due);
 #if WHENS
     event_moved(g, t, y, left, fired);
 #endif

@@ -212,5 +212,43 @@ INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u3
     g->ended |= crowded;
     g->endless |= crowded;
 }
+
+// The lanes in which time i was put to t, where it was not `before`: else it would have happened,
+// or would never.
+INLINE u32 event_put_here(const struct group *g, treal t, const real *before, const real *time,
+                          int i, u32 lanes) {
+    treal moment = event_moment(time, i);
+    mask near = r_le(t_diff(t, moment), t_width(t, g->t0) * event_made(time_made[i]));
+    mask over = r_le(t_diff(moment, g->event.over), R(0));
+    return lanes & m_lanes(m_and(m_and(near, over), r_ne(time[i], before[i])));
+}
+
+// The lanes in which rounds may still come at t.
+INLINE u32 event_not_over(const struct event_round *r, treal t) {
+    return m_lanes(r_le(t_diff(t, r->until), r->slack));
+}
+
+// The timed events whose time, or first time, an action put to t.
+INLINE u32 event_retimed(const struct group *g, treal t, u32 lanes, const real *before,
+                         const u32 *fired, u32 *due) {
+    real time[TIMES];
+    u32 any_due = 0;
+    event_times(g->p, time);
+#define X(e, first, count)                                                                         \
+    ITEMS(i, count) due[e] |= event_put_here(g, t, before, time, first + i, lanes & ~fired[e]);    \
+    any_due |= due[e];
+    EVENTS_AT(X)
+#undef X
+#define X(e, period, from, until)                                                                  \
+    if (from >= 0) {                                                                               \
+        struct event_round r = event_round_of(g, time, period, from, until);                       \
+        u32 open = lanes & ~fired[e] & event_not_over(&r, t);                                      \
+        due[e] |= event_put_here(g, t, before, time, from < 0 ? 0 : from, open);                   \
+        any_due |= due[e];                                                                         \
+    }
+    EVENTS_EVERY(X)
+#undef X
+    return any_due;
+}
 #endif
 #endif
