@@ -406,3 +406,36 @@ TEST(event_moment_put_to_now) {
                  1);
     }
 }
+
+// An event that others turned back and forth while it had its turn acts again right behind them.
+TEST(event_moment_turned_back_and_forth) {
+    static const char text[] = "init x=0, y=0, n=0; x'=0; y'=0; n'=0; event start at 1 : x=2;"
+                               "event a when x>1 : n=n+1, y=1; event b when y>0.5 : x=0, y=0;"
+                               "event c when x<0.5 and n<2 : x=3; @ t1=2";
+    static const char still[] = "init x=0, y=0, n=0; x'=0; y'=0; n'=0; event start at 1 : x=2;"
+                                "event a when x+y>1 : n=n+1; event b when x>1 : y=-2;"
+                                "event c when y<-1 : y=0; @ t1=2";
+    for (int k = 0; k < WAYS; k++) {
+        all_have(text, NULL, ways[k], 0, 0);
+        all_have(text, NULL, ways[k], 2, 2);
+        all_have(still, NULL, ways[k], 2, 2);
+    }
+}
+
+// The first step to what happens right behind t0 = 0 is not too short for any matrix.
+TEST(event_moment_right_behind_zero) {
+    static const char *const methods[] = {"tsit5",  "rodas5p", "kvaerno5", "radau5",
+                                          "radau9", "gauss4",  "gauss8"};
+    static const char text[] = "init x=0, n=0; x'=1-x+0.5*heav(x-0.3*sin(4*t)); n'=0;"
+                               "event e when x>0 : n=n+1; event f when x>1e-30 : n=n+10; @ t1=1";
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        for (int single = 0; single < 2; single++) {
+            char *how = NULL;
+            REQUIRE(asprintf(&how, "method=%s%s", methods[i], single ? " precision=f32" : "") > 0);
+            check_keep(how);
+            struct solved s = solve(text, NULL, "%s", how);
+            CHECK_MSG(s.status[0] == SHOAL_STATUS_ok && solved_last(&s, 1, 0) == 10, "%s: %s, %g",
+                      how, shoal_status_word(s.status[0]), solved_last(&s, 1, 0));
+            solved_free(&s);
+        }
+}

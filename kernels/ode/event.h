@@ -738,12 +738,12 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
         event_settle_rows(g, t, y, given, &lost);
         changed |= given;
         event_free_jumps(due, given, fired);
+#if WHENS
+        event_moved(g, t, y, left, fired);
+#endif
         any_due = event_follow(g, t, y, lanes & ~g->ended, near, fired, due);
         any_due |= event_retimed(g, t, lanes & ~g->ended, times, fired, due);
     } while (any_due);
-#if WHENS
-    event_moved(g, t, y, left, fired);
-#endif
     // A row does not end with what is no state: it goes on from there, and fails.
     g->ended &= g->endless | ~(lost | ~m_lanes(finite_all(y)));
     return changed;

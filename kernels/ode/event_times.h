@@ -7,9 +7,10 @@
 
 #if COLD_PART
 // The shortest way from t on that times tell apart; what an event ends may be shorter than steps
-// may be by themselves.
+// may be by themselves. At 0 that is nothing, but one over its square, which complex matrices are
+// made of, must be a number.
 INLINE real event_shortest(treal t) {
-    return r_abs(t_real(t) * R(4 * TIME_EPSILON)) + R(SMALLEST_STEP);
+    return r_abs(t_real(t) * R(4 * TIME_EPSILON)) + R(F32 ? SMALLEST_STEP : 1e-150);
 }
 
 #if TIMES
@@ -184,18 +185,27 @@ INLINE u32 event_comes(treal over, treal moment, treal t) {
     return m_lanes(m_and(ahead, r_le(t_diff(moment, t), R(0))));
 }
 
+// Adds the lanes in which a moment that is meant to be at `meant` comes until `end`, and to `waits`
+// those that are between the two: there a step ended by chance.
+INLINE void event_come(treal over, treal moment, treal meant, treal end, u32 *due, u32 *waits) {
+    u32 comes = event_comes(over, meant, end);
+    *due |= comes;
+    *waits |= event_comes(over, moment, end) & ~comes;
+}
+
 // The timed events that happen at t: those until a bit later, which are meant to be there, and at
 // the start those that may be meant to be there.
 INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u32 lanes, u32 *due,
                         int start) {
     real time[TIMES];
     treal end = t_add(t, t_width(t, g->t0)), over = g->event.over;
+    u32 waits = 0;
     event_times(g->p, time);
 #define X(e, first, count)                                                                         \
     ITEMS(i, count) {                                                                              \
         real width = t_width(t, g->t0) * event_made(time_made[first + i]);                         \
-        treal since = start ? t_add(over, -width) : over;                                          \
-        due[e] |= lanes & event_comes(since, event_moment(time, first + i), end);                  \
+        treal since = start ? t_add(over, -width) : over, at = event_moment(time, first + i);      \
+        event_come(since, at, event_meets(a, g, at, width), end, &due[e], &waits);                 \
     }
     EVENTS_AT(X)
 #undef X
@@ -203,11 +213,15 @@ INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u3
     {                                                                                              \
         struct event_round r = event_round_of(g, time, period, from, until);                       \
         treal since = start ? t_add(over, -event_round_width(g, &r, t)) : over;                    \
-        due[e] |= lanes & event_comes(since, event_round_next(&r, since), end);                    \
+        treal at = event_round_next(&r, since);                                                    \
+        real width = event_round_width(g, &r, at);                                                 \
+        event_come(since, at, event_meets(a, g, at, width), end, &due[e], &waits);                 \
     }
     EVENTS_EVERY(X)
 #undef X
-    g->event.over = t_select(m_of_lanes(lanes), end, g->event.over);
+    for (int e = 0; e < EVENTS; e++)
+        due[e] &= lanes;
+    g->event.over = t_select(m_of_lanes(lanes & ~waits), end, over);
     u32 crowded = lanes & m_lanes(event_crowded(a, g, t, time));
     g->ended |= crowded;
     g->endless |= crowded;
