@@ -340,3 +340,20 @@ TEST(from_in_c) {
     shoal_model_free(model_of);
     shoal_log_free(log);
 }
+
+// A dose where two segments meet is given in the second, whatever f32 makes of that time.
+TEST(from_a_dose_in_f32) {
+    const char *path = check_path("d.ode"), *doses = check_path("d.csv");
+    const char *file = check_path("d.npz");
+    static const char *const ends[] = {"0.7", "1.7", "2.1"};
+    check_write(path, "x'=0\ninit x=0\n@ t1=3\n");
+    check_write(doses, "TIME,AMT\n2.1,1\n0.7,10\n1.7,100\n");
+    for (int i = 0; i < 3; i++) {
+        expect_fine(SHOAL("run", path, "-q", "--precision", "f32", "--doses", doses, "--t1",
+                          ends[i], "--force", "-o", file));
+        struct check_output o = SHOAL("run", path, "-q", "--precision", "f32", "--doses", doses,
+                                      "--from", file, "-o", "-");
+        expect_fine(o);
+        CHECK_STR(field(o.out, 1, 3), "111");
+    }
+}

@@ -212,6 +212,10 @@ static void add_rates(struct reader *x, const struct given *g, uint32_t count, u
     }
 }
 
+// What f32 makes of the time at which a run ended, from which another goes on: a dose that was to
+// come then is a bit before that, and still to come.
+static const double time_rounding = 0x1p-44;
+
 // The lines of one ID.
 static void add_group(struct reader *x, const struct given *g, uint32_t count) {
     struct dose_group group = g->id;
@@ -219,7 +223,7 @@ static void add_group(struct reader *x, const struct given *g, uint32_t count) {
     group.first = x->doses.count;
     for (uint32_t i = 0; i < count; i++) {
         bool infused = g[i].rate > 0;
-        if (!infused && g[i].t >= x->t0)
+        if (!infused && g[i].t >= x->t0 - fabs(x->t0) * time_rounding)
             *vec_push(x->arena, &x->doses) =
                 (struct dose){.t = g[i].t, .value = g[i].amount, .target = g[i].state};
         if (!infused || done[g[i].state])
