@@ -700,7 +700,7 @@ int main(int argc, char **argv) {
     bench_compile("POLLU (20 states), rodas5p", chain, false, 800);
     bench_compile("POLLU (20 states), rodas5p, soon", chain, true, 800);
     bench_driver("f64", "1e-6");
-    bench_driver("f32", "1e-4");
+    bench_driver("f32", "1e-5");
     bench_memory();
     bench_hand(figures);
     if (missed)

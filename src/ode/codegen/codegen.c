@@ -26,7 +26,8 @@ enum {
     QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
     EVEN_LENGTH = 1000,  // up to this many statements a fixed step of a thread does
     FOLLOW_STATES = 40,  // up to this size states may follow others, on all targets,
-    FOLLOW_TABLE = 12,   // and up to this one without an order
+    FOLLOW_TABLE = 12,   // up to this one without an order,
+    FOLLOW_LEAST = 2,    // and so many of them: one does not pay for its weights
 };
 
 // What differs between a CPU's worker and a device's thread, which has many registers and needs
@@ -905,7 +906,8 @@ static void find_followers(struct assembly *a) {
         return;
     a->leads = arena_new(&a->arena, int32_t, states);
     a->followers = codegen_followers(a->system, a->leads);
-    if (a->followers && states > FOLLOW_TABLE && !is_range(a, &from))
+    bool pays = a->followers >= FOLLOW_LEAST && (states <= FOLLOW_TABLE || is_range(a, &from));
+    if (!pays)
         a->followers = 0;
 }
 
