@@ -11,6 +11,8 @@
 // often.
 #include "ode/codegen/emit.h"
 
+#include <stdlib.h>
+
 enum { PART_LENGTH = 400 }; // statements and stores
 
 struct plan {
@@ -40,30 +42,47 @@ static void find_first(struct plan *p) {
     }
 }
 
-// Sorts the statements by level, ascending within a level, all before the first root's store.
+struct statement {
+    uint32_t level, parameter; // that it reads, from 1, or 0
+    node_id id;
+};
+
+static int by_level(const void *a, const void *b) {
+    const struct statement *x = a, *y = b;
+    return x->level != y->level ? (x->level > y->level) - (x->level < y->level)
+           : x->parameter != y->parameter
+               ? (x->parameter > y->parameter) - (x->parameter < y->parameter)
+               : (x->id > y->id) - (x->id < y->id);
+}
+
+// Sorts the statements by level, those of a level by the parameter that they read, all before the
+// first root's store.
 static void find_levels(struct plan *p, struct arena *arena) {
     const struct emit *e = p->w.e;
+    const struct node *node = e->dag->nodes.items;
     uint32_t nodes = e->dag->nodes.count, *level = arena_new(arena, uint32_t, nodes + 1),
-             *next = arena_new(arena, uint32_t, nodes + 2), length = 0;
+             length = 0;
+    struct statement *list = arena_new(arena, struct statement, nodes + 1);
     for (node_id id = 0; id < nodes; id++) {
         if (!emit_is_statement(&p->w, id))
             continue;
         node_id x;
-        for (uint32_t i = 0; (x = emit_operand(&p->w, id, i)) != NODE_NONE; i++)
+        uint32_t parameter = 0;
+        for (uint32_t i = 0; (x = emit_operand(&p->w, id, i)) != NODE_NONE; i++) {
             if (level[id] <= level[x])
                 level[id] = level[x] + 1;
-        next[level[id] + 1]++;
-        length++;
+            if (node[x].op == OP_SYMBOL && node[x].leaf == LEAF_PAR)
+                parameter = node[x].a + 1;
+        }
+        list[length++] = (struct statement){level[id], parameter, id};
     }
-    for (uint32_t i = 0; i < nodes; i++)
-        next[i + 1] += next[i];
+    qsort(list, length, sizeof *list, by_level);
     p->start = arena_new(arena, uint32_t, e->count + 1);
     p->order = arena_new(arena, node_id, length + 1);
-    for (node_id id = 0; id < nodes; id++)
-        if (emit_is_statement(&p->w, id)) {
-            p->order[next[level[id]]++] = id;
-            p->first[id] = 0;
-        }
+    for (uint32_t i = 0; i < length; i++) {
+        p->order[i] = list[i].id;
+        p->first[list[i].id] = 0;
+    }
     for (uint32_t i = 1; i <= e->count; i++)
         p->start[i] = length;
     p->length = length + e->count;
