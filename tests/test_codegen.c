@@ -499,8 +499,9 @@ TEST(codegen_even_steps) {
         {"par a=1; x'=-a*x", "method=tsit5 controller=fixed dt=0.1 t1=1", &device, true},
         {"par a=1; x'=-a*x", "method=crank-nicolson controller=fixed dt=0.1 t1=1", &device, false},
         {"par a=1; x'=-a*x; event e when x<0.5 : x=1", "method=rk4 dt=0.1 t1=1", &device, false},
-        {"init x[1..40]=1; x[1..40]'=x1/(x[j]+1)+x2/(x[j]+2)+x3/(x[j]+3)", "method=rk4 dt=0.1 t1=1",
-         &device, false},
+        {"init x[1..40]=1; x[1..40]'=x1/(x[j]+1)+x2/(x[j]+2)+x3/(x[j]+3)"
+         "+x4/(x[j]+4)+x5/(x[j]+5)",
+         "method=rk4 dt=0.1 t1=1", &device, false},
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         struct listing t = listing_new(of[i].model, of[i].options, of[i].target);

@@ -36,9 +36,8 @@ TEST(follow_who_leads) {
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         struct listing t = listing_new(of[i].model, of[i].options, &wide);
-        const char *at = strstr(t.kernel.text.data, "leads[");
-        CHECK_MSG(of[i].leads ? at && !strncmp(at, of[i].leads, strlen(of[i].leads))
-                              : !strstr(t.kernel.text.data, "#define FOLLOWERS"),
+        const char *at = strstr(t.kernel.text.data, "CONSTANT int leads[");
+        CHECK_MSG(of[i].leads ? at && !strncmp(at + 13, of[i].leads, strlen(of[i].leads)) : !at,
                   "%s, %s: %.40s", of[i].model, of[i].options, at ? at : "");
         listing_free(&t);
     }

@@ -18,7 +18,7 @@
 #endif
 
 #define SHOAL_FORMULA 0xffffffffu // offset of an initial value that the model computes
-#define SHOAL_LENGTHS 19
+#define SHOAL_LENGTHS 54
 
 struct shoal_sizes {
     unsigned keep_failed; // 1: a failed row keeps its last good values instead of NaN
@@ -31,8 +31,8 @@ struct shoal_sizes {
     unsigned t_step;      // 0: t0 and t1 are the same for all rows, 1: one pair a row
     SHOAL_U64 max_steps;  // attempts; 0: no limit
     SHOAL_U64 var_stride, row_stride, sample_stride; // of values, in elements
-    SHOAL_U64 length[SHOAL_LENGTHS]; // bits of elems, of explicit fixed steps: dt, signed; times
-                                     // the first weight of each stage's row; times the solution's
+    SHOAL_U64 length[SHOAL_LENGTHS]; // bits of elems, of explicit fixed steps: dt, signed, and
+                                     // what codegen_lengths makes of it
 };
 
 // The arrays: block, name, type. Those that are written, all but status and totals, may be NULL:

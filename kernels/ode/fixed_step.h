@@ -142,7 +142,7 @@ INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struc
         return;
     }
     s->even = 1;
-    UNROLL for (int i = 0; i <= STAGES; i++) s->length[i] = r_of_bits((uelem)a->z.length[1 + i]);
+    UNROLL for (int i = 0; i < LENGTHS; i++) s->length[i] = r_of_bits((uelem)a->z.length[i]);
 #endif
     fixed_steps(a, g, x, s, count);
 }

@@ -62,10 +62,9 @@ INLINE real follow_sum(const SPACE real (*k)[N], const TABLE elem *weights, int 
     return sum;
 }
 
-// Sets the followers' values at stage i.
-INLINE void follow_stage(const struct point *x, const SPACE real (*k)[N], real h, int i,
-                         SPACE real *out) {
-    real way = h * R(rk_c[i]), scale = h * h * R(rk_aa_first[i]);
+// Sets the followers' values at stage i, `way` behind the start; scale is that of rk_aa.
+INLINE void follow_stage(const struct point *x, const SPACE real (*k)[N], real way, real scale,
+                         int i, SPACE real *out) {
     FOLLOWING(j) {
         int begun, m = LEADER(j);
         real sum = follow_sum(k, rk_aa[i], i, m, &begun);
@@ -74,9 +73,9 @@ INLINE void follow_stage(const struct point *x, const SPACE real (*k)[N], real h
     }
 }
 
-// Sets the followers' solution; compensated, the way there alone (BASE_OF).
-INLINE void follow_end(const struct point *x, const SPACE real (*k)[N], real h, SPACE real *out) {
-    real scale = h * R(rk_ba_first);
+// Sets the followers' solution; compensated, the way there alone (BASE_OF). scale is that of rk_ba.
+INLINE void follow_end(const struct point *x, const SPACE real (*k)[N], real h, real scale,
+                       SPACE real *out) {
     FOLLOWING(j) {
         int begun, m = LEADER(j);
         real sum = follow_sum(k, rk_ba, STAGES, m, &begun);

@@ -5,6 +5,10 @@
 // are summed before they are added to the state, which is rounded once that way: a row of rk_a or
 // rk_b is relative to its first entry that is not 0, and that one is in rk_a_first or rk_b_first.
 
+#if EVEN_STEPS
+enum { LENGTHS = FOLLOWERS ? 3 + 3 * STAGES : 2 + STAGES };
+#endif
+
 struct trial {
 #if THREADS && (LARGE || !UNROLL_STAGES)
     SPACE real (*k)[N]; // an array that is indexed would draw the struct out of the registers
@@ -21,8 +25,8 @@ struct trial {
     real size; // of the step
     real h;    // the same, signed
 #if EVEN_STEPS
-    int even; // as long as most: `length` has the products of h
-    real length[STAGES + 1];
+    int even; // as long as most: `length` has h and its products
+    real length[LENGTHS];
 #endif
     treal t_new; // where it ends
     mask last;   // ends at t1
@@ -45,14 +49,19 @@ struct trial {
 
 #define LAST_SLOPE(s, j) (s)->k[STAGES - 1][j]
 
-// What the sum of slopes of a stage, or of the solution, is multiplied with.
+// h, and what it is multiplied with: sums of slopes of a stage and of the solution; and of
+// followers.
 #if EVEN_STEPS
-#define STAGE_LENGTH(s, i) ((s)->even ? (s)->length[i] : (s)->h * R(rk_a_first[i]))
-#define STEP_LENGTH(s) ((s)->even ? (s)->length[STAGES] : (s)->h * R(rk_b_first))
+#define LENGTH(s, at, product) ((s)->even ? (s)->length[at] : (product))
 #else
-#define STAGE_LENGTH(s, i) ((s)->h * R(rk_a_first[i]))
-#define STEP_LENGTH(s) ((s)->h * R(rk_b_first))
+#define LENGTH(s, at, product) (product)
 #endif
+#define STEP_WHOLE(s) LENGTH(s, 0, (s)->h)
+#define STAGE_LENGTH(s, i) LENGTH(s, 1 + i, (s)->h * R(rk_a_first[i]))
+#define STEP_LENGTH(s) LENGTH(s, 1 + STAGES, (s)->h * R(rk_b_first))
+#define FOLLOW_WAY(s, i) LENGTH(s, 2 + STAGES + i, (s)->h * R(rk_c[i]))
+#define FOLLOW_STAGE(s, i) LENGTH(s, 2 + 2 * STAGES + i, (s)->h * (s)->h * R(rk_aa_first[i]))
+#define FOLLOW_STEP(s) LENGTH(s, 2 + 3 * STAGES, (s)->h * R(rk_ba_first))
 
 #if FSAL
 // The argument of a stage is in y1; that of the last one is the solution.
@@ -65,9 +74,9 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
 #if FOLLOWERS
         others_add(from, s->k, rk_a[i], STAGE_LENGTH(s, i), i, s->y1, inside);
         if (inside)
-            follow_stage(x, s->k, s->h, i, s->y1);
+            follow_stage(x, s->k, FOLLOW_WAY(s, i), FOLLOW_STAGE(s, i), i, s->y1);
         else
-            follow_end(x, s->k, s->h, s->y1);
+            follow_end(x, s->k, STEP_WHOLE(s), FOLLOW_STEP(s), s->y1);
 #else
         stages_add(from, s->k, rk_a[i], STAGE_LENGTH(s, i), i, s->y1);
 #endif
@@ -84,7 +93,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
     SPARE(w, N, s->spare[0]);
 #if FOLLOWERS
     others_add(x->y, s->k, rk_a[i], STAGE_LENGTH(s, i), i, w, 1);
-    follow_stage(x, s->k, s->h, i, w);
+    follow_stage(x, s->k, FOLLOW_WAY(s, i), FOLLOW_STAGE(s, i), i, w);
 #else
     stages_add(x->y, s->k, rk_a[i], STAGE_LENGTH(s, i), i, w);
 #endif
@@ -102,7 +111,7 @@ INLINE void method_stage(const struct point *x, const SPACE real *p, struct tria
         OTHERS(j) s->y1[j] = r_fma(scale, s->y1[j], x->y[j]);
 #endif
 #if FOLLOWERS
-        follow_end(x, s->k, s->h, s->y1);
+        follow_end(x, s->k, STEP_WHOLE(s), FOLLOW_STEP(s), s->y1);
 #endif
         SOLUTION(x, s)
     }

@@ -19,7 +19,7 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_READY = 600, OPS = 256, ARGS = 512 };
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_READY = 600, OPS = 256, ARGS = 1024 };
 
 static struct fake_cuda fake = {.version = 13000, .major = 9, .memory = (size_t)1 << 30};
 API struct fake_cuda *fake_cuda(void);

@@ -24,7 +24,7 @@ enum {
     UNROLL_LEAST = 4,    // and from this size on it is whether state loops are written out,
     UNROLL_MOST = 64,    // up to this one
     QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
-    EVEN_LENGTH = 1000,  // up to this many statements a fixed step of a thread does
+    EVEN_LENGTH = 2500,  // up to this many statements a fixed step of a thread does
     FOLLOW_STATES = 40,  // up to this size states may follow others, on all targets,
     FOLLOW_TABLE = 12,   // up to this one without an order,
     FOLLOW_LEAST = 2,    // and so many of them: one does not pay for its weights
@@ -503,7 +503,7 @@ static void put_sizes(struct assembly *a) {
     }
     if (has_even_steps(a))
         define(a, "EVEN_STEPS", 1);
-    if (a->followers)
+    if (!is_implicit(a))
         define(a, "FOLLOWERS", a->followers);
     define(a, "EXTRA", a->dense ? m->extra : 0);
     define(a, "DEGREE", a->dense ? m->degree : 0);

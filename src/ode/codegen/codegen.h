@@ -214,8 +214,9 @@ void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool i
 uint32_t codegen_followers(const struct system *s, int32_t *leads);
 void codegen_follow(struct buf *out, const struct method *m, bool stiff, bool f32);
 // What explicit steps of length h multiply sums of slopes with, rounded as a kernel rounds it: that
-// of each stage, and behind them that of the solution.
-void codegen_lengths(const struct method *m, double h, bool f32, double *out);
+// of each stage and of the solution; then of followers, the way to each stage, what its sum is
+// multiplied with, and that of the solution. Returns how many.
+uint32_t codegen_lengths(const struct method *m, double h, bool f32, double *out);
 // What the weights of stages in its errors are relative to.
 double codegen_error_unit(const struct method *m);
 // What kernels/ode/stiff.h needs of a method.

@@ -133,17 +133,6 @@ static void put_solution(struct buf *out, const struct method *m, bool f32) {
     put_number(out, "rk_b_first", first, f32);
 }
 
-static double scaled(double h, double weight, bool f32) {
-    return f32 ? (double)((float)h * (float)weight) : h * weight;
-}
-
-void codegen_lengths(const struct method *m, double h, bool f32, double *out) {
-    uint32_t wide = m->stages > 1 ? m->stages - 1 : 1;
-    for (uint32_t i = 0; i < m->stages; i++)
-        out[i] = scaled(h, first_weight(m->a[i], wide), f32);
-    out[m->stages] = scaled(h, first_weight(m->b, m->stages), f32);
-}
-
 double codegen_error_unit(const struct method *m) {
     return m->scheme == EXPLICIT ? first_weight(m->e, m->stages) : 1;
 }
@@ -239,15 +228,18 @@ static void put_follow(struct buf *out, const char *name, const struct method *m
     put_vector(out, label, product, m->stages, f32);
 }
 
+static void stage_through_stages(const struct method *m, uint32_t i, double *out) {
+    double row[METHOD_STAGES] = {0};
+    for (uint32_t j = 0; j < i; j++)
+        row[j] = m->a[i][j];
+    through_stages(m, row, out);
+}
+
 void codegen_follow(struct buf *out, const struct method *m, bool stiff, bool f32) {
     double unit = codegen_error_unit(m), apart[METHOD_STAGES], product[METHOD_STAGES],
            rows[METHOD_STAGES][METHOD_STAGES];
-    for (uint32_t i = 0; i < m->stages; i++) {
-        double row[METHOD_STAGES] = {0};
-        for (uint32_t j = 0; j < i; j++)
-            row[j] = m->a[i][j];
-        through_stages(m, row, rows[i]);
-    }
+    for (uint32_t i = 0; i < m->stages; i++)
+        stage_through_stages(m, i, rows[i]);
     put_moves(out, "rk_aa", rows[0], METHOD_STAGES, m->stages, m->stages, f32);
     through_stages(m, m->b, product);
     put_number(out, "rk_ba_first", first_weight(product, m->stages), f32);
@@ -260,6 +252,29 @@ void codegen_follow(struct buf *out, const struct method *m, bool stiff, bool f3
     find_apart(m, apart);
     if (stiff)
         put_follow(out, "stiff_apart", m, apart, 1, f32);
+}
+
+// ---- Lengths ------------------------------------------------------------------------------------
+
+static double scaled(double h, double weight, bool f32) {
+    return f32 ? (double)((float)h * (float)weight) : h * weight;
+}
+
+uint32_t codegen_lengths(const struct method *m, double h, bool f32, double *out) {
+    uint32_t wide = m->stages > 1 ? m->stages - 1 : 1, count = 0;
+    double product[METHOD_STAGES], square = scaled(h, h, f32);
+    for (uint32_t i = 0; i < m->stages; i++)
+        out[count++] = scaled(h, first_weight(m->a[i], wide), f32);
+    out[count++] = scaled(h, first_weight(m->b, m->stages), f32);
+    for (uint32_t i = 0; i < m->stages; i++)
+        out[count++] = scaled(h, m->c[i], f32);
+    for (uint32_t i = 0; i < m->stages; i++) {
+        stage_through_stages(m, i, product);
+        out[count++] = scaled(square, first_weight(product, m->stages), f32);
+    }
+    through_stages(m, m->b, product);
+    out[count++] = scaled(h, first_weight(product, m->stages), f32);
+    return count;
 }
 
 uint32_t codegen_followers(const struct system *s, int32_t *leads) {

@@ -461,6 +461,9 @@ static void fill_dose_offsets(struct chunk *c) {
     }
 }
 
+_Static_assert(sizeof(struct shoal_call) + 6 * sizeof(void *) <= 1024,
+               "any OpenCL device takes 1024 bytes of arguments, and may take no more");
+
 static uint64_t bits_of(double x, size_t elem) {
     uint64_t bits = 0;
     float f = (float)x;
@@ -476,9 +479,9 @@ static void fill_lengths(struct chunk *c) {
     double h = p->t1 < p->t0 ? -p->dt : p->dt, product[SHOAL_LENGTHS - 1];
     if (!plan_fixed(p) || m->scheme != EXPLICIT)
         return;
-    codegen_lengths(m, h, c->elem == sizeof(float), product);
+    uint32_t count = codegen_lengths(m, h, c->elem == sizeof(float), product);
     length[0] = bits_of(h, c->elem);
-    for (uint32_t i = 0; i <= m->stages; i++)
+    for (uint32_t i = 0; i < count; i++)
         length[1 + i] = bits_of(product[i], c->elem);
 }
 
