@@ -25,9 +25,6 @@ enum {
     UNROLL_MOST = 64,    // up to this one
     QUICK_DIVISIONS = 5, // from this many on a right-hand side exists twice
     EVEN_LENGTH = 2500,  // up to this many statements a fixed step of a thread does
-    FOLLOW_STATES = 40,  // up to this size states may follow others, on all targets,
-    FOLLOW_TABLE = 12,   // up to this one without an order,
-    FOLLOW_LEAST = 2,    // and so many of them: one does not pay for its weights
 };
 
 // What differs between a CPU's worker and a device's thread, which has many registers and needs
@@ -81,10 +78,9 @@ struct assembly {
     struct arena arena;
     bool used[OP_COUNT];
     bool adaptive;
-    bool dense;         // somebody asks for the interpolant
-    uint32_t shared;    // values that parts of a long function hand to each other
-    uint32_t followers; // states that follow others, and whom
-    int32_t *leads;
+    bool dense;      // somebody asks for the interpolant
+    uint32_t shared; // values that parts of a long function hand to each other
+    struct followers followers;
     struct linear linear;          // of an implicit method
     const struct watcher *watcher; // those who watch; NULL: nobody does
     struct summary_code *summary;  // NULL: there are none
@@ -504,7 +500,7 @@ static void put_sizes(struct assembly *a) {
     if (has_even_steps(a))
         define(a, "EVEN_STEPS", 1);
     if (!is_implicit(a))
-        define(a, "FOLLOWERS", a->followers);
+        define(a, "FOLLOWERS", a->followers.count);
     define(a, "EXTRA", a->dense ? m->extra : 0);
     define(a, "DEGREE", a->dense ? m->degree : 0);
     if (a->dense && m->centred)
@@ -888,61 +884,6 @@ static enum op missing_function(const struct assembly *a) {
                                  : OP_NUMBER;
 }
 
-// Whether all followers are the first states, or the last, and as far from their leaders, so that a
-// loop over them needs no table.
-static bool is_range(const struct assembly *a, uint32_t *from) {
-    uint32_t states = a->system->states;
-    *from = a->leads[0] >= 0 ? 0 : states - a->followers;
-    int64_t by = (int64_t)a->leads[*from] - *from;
-    for (uint32_t j = *from; j < *from + a->followers; j++)
-        if (a->leads[j] < 0 || a->leads[j] - (int64_t)j != by)
-            return false;
-    return true;
-}
-
-static void find_followers(struct assembly *a) {
-    uint32_t states = a->system->states, from;
-    if (is_implicit(a) || states > FOLLOW_STATES)
-        return;
-    a->leads = arena_new(&a->arena, int32_t, states);
-    a->followers = codegen_followers(a->system, a->leads);
-    bool pays = a->followers >= FOLLOW_LEAST && (states <= FOLLOW_TABLE || is_range(a, &from));
-    if (!pays)
-        a->followers = 0;
-}
-
-// Whether inside a step nobody but followers reads the states that do not follow, and nobody asks
-// for slopes there.
-static bool are_resting(struct assembly *a) {
-    struct system *s = a->system;
-    node_id *roots = arena_new(&a->arena, node_id, s->states);
-    uint32_t count = 0;
-    for (uint32_t j = 0; j < s->states; j++)
-        if (a->leads[j] < 0)
-            roots[count++] = s->rhs[j];
-    const uint32_t *uses = dag_uses(&s->dag, roots, count, &a->arena);
-    for (uint32_t id = 0; id < s->dag.nodes.count; id++) {
-        const struct node *n = &s->dag.nodes.items[id];
-        if (uses[id] && n->op == OP_SYMBOL && n->leaf == LEAF_STATE && a->leads[n->a] < 0)
-            return false;
-    }
-    return !a->dense;
-}
-
-static void put_followers(struct assembly *a) {
-    struct buf *out = &a->out->text;
-    uint32_t from;
-    codegen_follow(out, a->plan->method, a->plan->stiff, a->plan->f32);
-    buf_printf(out, "CONSTANT int leads[%u] = {", a->system->states);
-    for (uint32_t j = 0; j < a->system->states; j++)
-        buf_printf(out, "%s%d", j ? ", " : "", (int)a->leads[j]);
-    buf_puts(out, "};\n");
-    if (is_range(a, &from))
-        buf_printf(out, "#define FOLLOW_FROM %u\n#define FOLLOW_BY %d\n", from,
-                   (int)a->leads[from] - (int)from);
-    define(a, "RESTING", are_resting(a));
-}
-
 static void assemble(struct assembly *a) {
     const struct kernel_plan *p = a->plan;
     a->system->rhs = codegen_infused(p, a->system, &a->arena);
@@ -955,7 +896,8 @@ static void assemble(struct assembly *a) {
     a->dense = p->dense || codegen_watches(a->watcher, WATCH_LIMITS | WATCH_INSIDE);
     if (is_implicit(a))
         linearise(a);
-    find_followers(a);
+    if (!is_implicit(a))
+        a->followers = codegen_followers(a->system, &a->arena);
     node_id *outputs = output_roots(a);
     find_used(a, outputs);
     put_variant(a);
@@ -977,8 +919,10 @@ static void assemble(struct assembly *a) {
     codegen_tableau(&a->out->text, p->method, a->dense, looks_inside(a), p->f32);
     if (p->stiff)
         codegen_stiff(&a->out->text, p->method, p->f32);
-    if (a->followers)
-        put_followers(a);
+    if (a->followers.count) {
+        codegen_follow(&a->out->text, p->method, p->stiff, p->f32);
+        codegen_leaders(&a->out->text, &a->followers, a->system, a->dense, &a->arena);
+    }
     end(a);
     put_gains(a);
     if (p->signals)

@@ -209,9 +209,15 @@ uint32_t codegen_inline_length(const struct kernel_plan *p);
 // Whether somebody of `w`, which may be NULL, has one of the calls.
 bool codegen_watches(const struct watcher *w, unsigned calls);
 void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool inside, bool f32);
-// The states whose slope is another state (kernels/ode/follow.h): how many, and for each the one it
-// follows, or -1. An explicit method has products of its tableau for them.
-uint32_t codegen_followers(const struct system *s, int32_t *leads);
+// The states whose slope is another state, in steps of explicit methods (kernels/ode/follow.h): who
+// they are, what a kernel is told of them, and the method's weights for them.
+struct followers {
+    uint32_t count;
+    int32_t *leads; // whom each state follows, or -1
+};
+struct followers codegen_followers(const struct system *s, struct arena *arena);
+void codegen_leaders(struct buf *out, const struct followers *f, const struct system *s, bool dense,
+                     struct arena *arena);
 void codegen_follow(struct buf *out, const struct method *m, bool stiff, bool f32);
 // What explicit steps of length h multiply sums of slopes with, rounded as a kernel rounds it: that
 // of each stage and of the solution; then of followers, the way to each stage, what its sum is

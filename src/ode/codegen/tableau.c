@@ -276,20 +276,3 @@ uint32_t codegen_lengths(const struct method *m, double h, bool f32, double *out
     out[count++] = scaled(h, first_weight(product, m->stages), f32);
     return count;
 }
-
-uint32_t codegen_followers(const struct system *s, int32_t *leads) {
-    uint32_t count = 0;
-    for (uint32_t j = 0; j < s->states; j++)
-        leads[j] = -1;
-    for (uint32_t j = 0; j < s->states; j++) {
-        const struct node *n = &s->dag.nodes.items[s->rhs[j]];
-        bool state = n->op == OP_SYMBOL && n->leaf == LEAF_STATE && n->a != j, led = false;
-        for (uint32_t i = 0; i < j && state; i++)
-            led |= leads[i] == (int32_t)j;
-        if (state && !led && leads[n->a] < 0) {
-            leads[j] = (int32_t)n->a;
-            count++;
-        }
-    }
-    return count;
-}
