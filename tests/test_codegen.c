@@ -418,19 +418,18 @@ TEST(codegen_contraction_is_its_own) {
 
 // ---- Quick divisions ----------------------------------------------------------------------------
 
+static const struct shoal_target quick = {.name = "quick",
+                                          .prelude = "prelude_cuda.h",
+                                          .device = true,
+                                          .lanes64 = 1,
+                                          .quick_division = true};
+
 // A device that has them gets a right-hand side of many divisions and roots twice, in f32.
 TEST(codegen_right_hand_sides_twice) {
     static const char many[] = "par a=1; x'=1/(x+a)+3/(x+a*a)+x/(a-x)+1e-30/x+sqrt(x*x+a)";
     static const char few[] = "par a=1; x'=1/(x+a)+3/(x+a*a)+x/(a-x)+sqrt(x*x+a)";
-    static const struct shoal_target quick = {.name = "quick",
-                                              .prelude = "prelude_cuda.h",
-                                              .device = true,
-                                              .lanes64 = 1,
-                                              .quick_division = true},
-                                     plain = {.name = "plain",
-                                              .prelude = "prelude_opencl.h",
-                                              .device = true,
-                                              .lanes64 = 1};
+    static const struct shoal_target plain = {
+        .name = "plain", .prelude = "prelude_opencl.h", .device = true, .lanes64 = 1};
     static const struct {
         const char *model, *options;
         const struct shoal_target *target;
@@ -463,11 +462,6 @@ TEST(codegen_right_hand_sides_twice) {
 
 // Of five sequences that do not depend on each other none waits for the text of another.
 TEST(codegen_quick_divisions_by_level) {
-    static const struct shoal_target quick = {.name = "quick",
-                                              .prelude = "prelude_cuda.h",
-                                              .device = true,
-                                              .lanes64 = 1,
-                                              .quick_division = true};
     struct listing t = listing_new("par a=1; init x[1..5]=1; x[1..5]'=1/(1+sqrt(a+x[j]))",
                                    "method=tsit5 t1=1 precision=f32", &quick);
     const char *at = strstr(t.kernel.text.data, "INLINE mask model_rhs_quick(");
@@ -514,11 +508,6 @@ TEST(codegen_even_steps) {
 // Long ones are split, short ones exist twice and are not: copies of the parameters have no room
 // behind them for what parts hand to each other. The lengths pass both limits.
 TEST(codegen_right_hand_sides_twice_are_whole) {
-    static const struct shoal_target quick = {.name = "quick",
-                                              .prelude = "prelude_cuda.h",
-                                              .device = true,
-                                              .lanes64 = 1,
-                                              .quick_division = true};
     int twice = 0, split = 0;
     for (int terms = 125; terms < 210; terms++) {
         struct buf m = {0};

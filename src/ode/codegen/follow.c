@@ -45,7 +45,8 @@ struct followers codegen_followers(const struct system *s, struct arena *arena) 
         return none;
     f.leads = arena_new(arena, int32_t, s->states);
     f.count = find_leaders(s, f.leads);
-    bool pays = f.count >= FOLLOW_LEAST && (s->states <= FOLLOW_TABLE || is_range(&f, s->states, &from));
+    bool pays =
+        f.count >= FOLLOW_LEAST && (s->states <= FOLLOW_TABLE || is_range(&f, s->states, &from));
     return pays ? f : none;
 }
 
@@ -65,8 +66,8 @@ static bool are_resting(const struct followers *f, const struct system *s, struc
     return true;
 }
 
-void codegen_leaders(struct buf *out, const struct followers *f, const struct system *s,
-                     bool dense, struct arena *arena) {
+void codegen_leaders(struct buf *out, const struct followers *f, const struct system *s, bool dense,
+                     struct arena *arena) {
     uint32_t from;
     buf_printf(out, "CONSTANT int leads[%u] = {", s->states);
     for (uint32_t j = 0; j < s->states; j++)
