@@ -195,7 +195,7 @@ static void *stop_soon(void *solver) {
 // A step of a large system is long; the flag is looked at more often.
 TEST(large_stop) {
     char *model = ring_model(1000);
-    struct rig rig = rig_new(NULL, model, "t1=1e9 max-steps=1000000000 vars=x1");
+    struct rig rig = rig_new(NULL, model, "method=tsit5 t1=1e9 max-steps=1000000000 vars=x1");
     struct inputs in = three_forces();
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, stop_soon, rig.solver) == 0);

@@ -565,7 +565,7 @@ TEST(solver_stop_from_a_signal) {
              "[ -e %s/slow ] && exec sleep 60; exec cc \"$@\"",
              check_dir());
     use_script(script);
-    struct live l = make("t1=1e9 max-steps=1000000000", "a=lin:1:2:100");
+    struct live l = make("method=tsit5 t1=1e9 max-steps=1000000000", "a=lin:1:2:100");
     uint8_t status[100];
     shoal_tally tally;
     pthread_t thread;
