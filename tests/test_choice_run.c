@@ -564,12 +564,17 @@ static struct scene failing(const char *device) {
     return s;
 }
 
-static void right_results(double *want, uint64_t rows) {
+// The seconds that a thread of the CPU takes for them.
+static double right_results(double *want, uint64_t rows) {
     struct scene cpu = scene_new();
     cpu.options.device = "cpu";
+    cpu.options.threads = 1;
     scene_solver(&cpu);
     REQUIRE(run(&cpu, rows, want, NULL) == SHOAL_OK);
+    clock_t begin = clock();
+    REQUIRE(run(&cpu, rows, want, NULL) == SHOAL_OK);
     scene_free(&cpu);
+    return (double)(clock() - begin) / CLOCKS_PER_SEC;
 }
 
 // Neither kernel is there: that of the device is compiled beside the CPU's, and then found.
@@ -646,7 +651,7 @@ static uint64_t rows_of_cpu(const double *x, const double *want, uint64_t rows) 
 // The CPU begins while the device is made ready, which then takes the rest, at the border of a
 // chunk; where that fails, the CPU has it all, and one that comes too late gets the next batch.
 TEST(choice_run_meanwhile) {
-    enum { N = 200000 };
+    enum { N = 400000 };
     static const struct {
         const char *compile_us, *fail;
         bool switches;
@@ -655,7 +660,7 @@ TEST(choice_run_meanwhile) {
     struct fake_cuda *fake = use_fake_triple();
     double *x = check_keep(malloc(N * sizeof *x)), *want = check_keep(malloc(N * sizeof *x));
     machine_assumes_cpus = 4;
-    right_results(want, N); // the CPU's kernel is in the cache
+    double cpu_s = right_results(want, N); // the CPU's kernel is in the cache
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene s = scene_new();
         shoal_tally tally;
@@ -663,7 +668,7 @@ TEST(choice_run_meanwhile) {
         snprintf(id, sizeof id, "12%02zu", i);
         use_fake_nvrtc(id); // another compiler: its kernel is not there
         setenv("FAKE_NVRTC_US", cases[i].compile_us, 1);
-        pretend(0.03, 20, 0.3);
+        pretend(cpu_s / 4, 20, 0.3);
         s.options.reuses = 1000;
         s.options.threads = 1;
         scene_solver(&s);
@@ -675,7 +680,7 @@ TEST(choice_run_meanwhile) {
         CHECK_MSG(cases[i].switches ? rows >= N / 128 && rows < N : rows == N,
                   "case %zu: %llu rows; %s", i, (unsigned long long)rows,
                   shoal_solver_reason(s.solver));
-        CHECK_HAS(shoal_solver_reason(s.solver), "cuda: 200,000 runs ~ ");
+        CHECK_HAS(shoal_solver_reason(s.solver), "cuda: 400,000 runs ~ ");
         CHECK(tally.complete && tally.done == N && tally.by_status[SHOAL_STATUS_ok] == N);
         CHECK_MSG(!cases[i].fail || strstr(words_of(&s), "were left to the CPU"), "%s %s",
                   words_of(&s), shoal_solver_reason(s.solver));
