@@ -375,6 +375,8 @@ static unsigned calls_of(const struct kernel_plan *p, const struct system *s) {
 
 struct watcher codegen_events(const struct kernel_plan *p, const struct system *s,
                               struct arena *arena) {
+    static const char *const files[] = {"event_times.h", "event_sign.h", "event_search.h",
+                                        "event_act.h", "event.h"};
     struct buf text = {0};
     struct emit *functions;
     uint32_t count = codegen_event_functions(p, s, &functions, arena);
@@ -386,8 +388,8 @@ struct watcher codegen_events(const struct kernel_plan *p, const struct system *
         codegen_function(&text, &functions[i], arena);
     put_assign(&text, s);
     buf_puts(&text, "#endif\n");
-    buf_puts(&text, kernel_file_find("ode", "event_times.h")->text);
-    buf_puts(&text, kernel_file_find("ode", "event.h")->text);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        buf_puts(&text, kernel_file_find("ode", files[i])->text);
     struct watcher w = {.name = "event",
                         .calls = calls_of(p, s),
                         .state = put_state(p, s, arena),
