@@ -26,6 +26,10 @@ TEST(follow_who_leads) {
         {"w=v; x'=w; y'=v; v'=-x", "method=tsit5 t1=1", "leads[3] = {2, 2, -1}"},
         {"x[1..7]'=v[j]; v[1..7]'=-x[j]", "method=tsit5 t1=1", "leads[14] = {7, 8,"},
         {"v[1..7]'=-x[j]; x[1..7]'=v[j]", "method=tsit5 t1=1", "leads[14] = {-1, -1,"},
+        {"x'=v; y'=v; v'=-x-y", "method=rk4 dt=1e-14 t1=1e-13 precision=f32", "leads[3] = {2, 2"},
+        {"x'=v; y'=v; v'=-x-y", "method=rk4 dt=1e-16 t1=1e-15 precision=f32", NULL},
+        {"x'=v; y'=v; v'=-x-y", "method=rk4 dt=1e16 t1=1e17 precision=f32", NULL},
+        {"x'=v; y'=v; v'=-x-y", "method=rk4 dt=1e-150 t1=1e-149", NULL},
         {"x'=v; v'=-x", "method=tsit5 t1=1", NULL},
         {"x'=x; y'=y; v'=-v", "method=tsit5 t1=1", NULL},
         {"x'=-v; y'=2*v; v'=x+1", "method=tsit5 t1=1", NULL},
@@ -125,6 +129,28 @@ LONG_TEST(follow_fixed_steps_compensated) {
 }
 LONG_TEST(follow_fixed_steps_backwards) { check_methods("t0=1 t1=-2", 1e-12, false); }
 // A step may be another one where its error is at the tolerance.
+// Steps whose squares f32 does not hold.
+TEST(follow_short_and_long_steps) {
+    static const struct {
+        double per; // a radian
+        const char *options;
+    } of[] = {{1e-22, "method=rk4 precision=f32 dt=1e-24 t1=1e-22"},
+              {1e21, "method=rk4 precision=f32 dt=1e19 t1=1e21"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char model[256];
+        snprintf(model, sizeof model,
+                 "par a=0, w=%g; init x=%g, y=%g, v=0, u=0; x'=v; y'=u; v'=-w*(w*x); u'=-w*(w*y)",
+                 1 / of[i].per, 1e7 * of[i].per, 2e7 * of[i].per);
+        struct inputs in = inputs_new(1, (const char *[RIG_NAMES]){"a"});
+        struct outcome o = run_one(model, of[i].options, &in);
+        CHECK_INT(o.status[0], SHOAL_STATUS_ok);
+        CHECK_NEAR(outcome_value(&o, 0, 0, 0) / (1e7 * of[i].per), cos(1), 1e-6);
+        CHECK_NEAR(outcome_value(&o, 3, 0, 0) / -2e7, sin(1), 1e-6);
+        outcome_free(&o);
+        inputs_free(&in);
+    }
+}
+
 TEST(follow_own_steps) { check_methods("t1=3", 1e-7, true); }
 LONG_TEST(follow_samples) { check_methods("t1=3 save=n=31", 1e-7, true); }
 

@@ -896,7 +896,7 @@ static void assemble(struct assembly *a) {
     a->dense = p->dense || codegen_watches(a->watcher, WATCH_LIMITS | WATCH_INSIDE);
     if (is_implicit(a))
         linearise(a);
-    if (!is_implicit(a))
+    if (!is_implicit(a) && !p->apart)
         a->followers = codegen_followers(a->system, &a->arena);
     node_id *outputs = output_roots(a);
     find_used(a, outputs);

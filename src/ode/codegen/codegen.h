@@ -79,6 +79,7 @@ struct kernel_plan {
     bool steps;      // each step is a sample: a kernel of a device
     bool counters;   // of iterations, and of rejected steps by reason
     bool compensate; // what states lose when they are rounded is carried along
+    bool apart;      // no state follows another: numbers do not hold the square of a fixed step
     const struct shoal_target *target;
     uint32_t outputs;
     const uint32_t *output; // states first: j < states is a state, else observable j - states

@@ -42,6 +42,12 @@ static double driver_rtol(const shoal_options *o, const struct method *method) {
     return plan_is_fixed(o, method) ? INFINITY : tolerances_rtol(o);
 }
 
+// Whether a number holds the square of a fixed step, with digits to spare for a method's weights.
+static bool has_square(double h, bool f32) {
+    const double least = f32 ? 1e-30 : 1e-290;
+    return h * h > least && h * h < 1 / least;
+}
+
 shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
                         struct kernel_plan out[PLAN_ROLES], struct report *r) {
     const shoal_options *o = in->options;
@@ -60,16 +66,18 @@ shoal_code plan_kernels(const struct plan_input *in, struct arena *arena,
         return code;
     if (summaries_alone(o) && !record.plan.count) // a record has them all the same
         outputs.items.count = 0;
-    choice = choice_for(choice, in->system, plan_is_fixed(o, choice.first));
+    bool fixed = plan_is_fixed(o, choice.first), f32 = o->precision == SHOAL_F32;
+    choice = choice_for(choice, in->system, fixed);
     out[PLAN_FIRST] = (struct kernel_plan){
         .method = choice.first,
         .stiff = choice.stiff,
         .controller = controller_of(o, choice.first),
-        .f32 = o->precision == SHOAL_F32,
+        .f32 = f32,
         .dense = save_grid_kind(o) == SAMPLES_GRID,
         .steps = in->target->device && save_grid_kind(o) == SAMPLES_OWN,
         .counters = o->counters,
         .compensate = o->compensate,
+        .apart = fixed && !has_square(plan_dt(o), f32),
         .target = in->target,
         .outputs = outputs.items.count,
         .output = outputs.items.items,
@@ -113,7 +121,7 @@ static bool same_signals(const struct kernel_plan *a, const struct kernel_plan *
 bool plan_same_kernel(const struct kernel_plan *a, const struct kernel_plan *b) {
     return a->method == b->method && a->stiff == b->stiff && a->controller == b->controller &&
            a->f32 == b->f32 && a->dense == b->dense && a->steps == b->steps &&
-           a->counters == b->counters && a->compensate == b->compensate &&
+           a->counters == b->counters && a->compensate == b->compensate && a->apart == b->apart &&
            variant_pack(&a->variant) == variant_pack(&b->variant) && a->target == b->target &&
            a->watcher == b->watcher && summary_same(a->summary, b->summary) &&
            same_doses(a->dose, b->dose) && same_records(&a->record, &b->record) &&
