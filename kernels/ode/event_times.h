@@ -23,6 +23,12 @@ INLINE treal event_moment(const real *time, int i) {
 #endif
 }
 
+// When an event at such a time happens: never, where that is infinite.
+INLINE treal event_due(const real *time, int i) {
+    mask finite = r_lt(r_abs(time[i]), R(INFINITY_VALUE));
+    return t_select(finite, event_moment(time, i), t_pair((elem)NAN_VALUE, 0));
+}
+
 // How many times as far times may be from what they are meant to be that are made of parameters,
 // since they are no better than those are.
 INLINE elem event_made(elem made) { return (elem)(made > 0 ? EPSILON / TIME_EPSILON : 1); }
@@ -79,6 +85,12 @@ INLINE ireal event_round_count(ireal k, real more) {
     return k;
 }
 
+// Whether there is a first one, as far as the times tell.
+INLINE mask event_round_comes(const struct event_round *r) {
+    mask begins = r_lt(r_abs(t_real(r->from)), R(INFINITY_VALUE));
+    return m_and(begins, r_eq(t_real(r->until), t_real(r->until)));
+}
+
 // The first one after t; not a number where there is none. A quotient of many rounds is good to its
 // last bits, so what it leaves is divided again; and t may be one of them.
 INLINE treal event_round_next(const struct event_round *r, treal t) {
@@ -92,7 +104,8 @@ INLINE treal event_round_next(const struct event_round *r, treal t) {
         k = event_round_count(k, select(r_gt(t_diff(at, t), R(0)), R(0), R(1)));
         at = t_index(r->from, k, r->period);
     }
-    return t_select(r_le(t_diff(at, r->until), r->slack), at, none);
+    mask comes = m_and(event_round_comes(r), r_le(t_diff(at, r->until), r->slack));
+    return t_select(comes, at, none);
 }
 
 // The period must be above this for rounds until t to be counted.
@@ -116,7 +129,8 @@ INLINE mask event_crowded(const struct shoal_args *a, const struct group *g, tre
     {                                                                                              \
         struct event_round r = event_round_of(g, time, period, from, until);                       \
         real countable = r_max(least, event_round_least(&r, t));                                   \
-        crowded = m_or(crowded, m_not(r_gt(time[period], countable)));                             \
+        mask often = m_not(r_gt(time[period], countable));                                         \
+        crowded = m_or(crowded, m_and(event_round_comes(&r), often));                              \
     }
     EVENTS_EVERY(X)
 #undef X
@@ -130,7 +144,7 @@ INLINE void event_moments(const struct shoal_args *a, const struct group *g, con
     int n = 0;
 #define X(e, first, count)                                                                         \
     ITEMS(i, count) {                                                                              \
-        treal due = event_moment(time, first + i);                                                 \
+        treal due = event_due(time, first + i);                                                    \
         width[n] = t_width(due, g->t0) * event_made(time_made[first + i]);                         \
         moment[n] = event_meets(a, g, due, width[n]);                                              \
         n++;                                                                                       \
@@ -204,7 +218,7 @@ INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u3
 #define X(e, first, count)                                                                         \
     ITEMS(i, count) {                                                                              \
         real width = t_width(t, g->t0) * event_made(time_made[first + i]);                         \
-        treal since = start ? t_add(over, -width) : over, at = event_moment(time, first + i);      \
+        treal since = start ? t_add(over, -width) : over, at = event_due(time, first + i);         \
         event_come(since, at, event_meets(a, g, at, width), end, &due[e], &waits);                 \
     }
     EVENTS_AT(X)
