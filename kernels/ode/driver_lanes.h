@@ -193,7 +193,7 @@ INLINE u32 driver_take(const struct shoal_args *a, struct group *g, struct trial
     if (state >= 0) {                                                                              \
         u32 over = driver_over(a, g, signal, state, periodic, s->t_new, goes_on);                  \
         changed |= jumps ? over : 0;                                                               \
-        while (over) {                                                                             \
+        while (over) { /* the next piece ends later: the host sees to it that turns count */       \
             for (int i = 0; i < W; i++)                                                            \
                 if (over >> i & 1) {                                                               \
                     piece_next(a, g, signal, periodic, state, i);                                  \

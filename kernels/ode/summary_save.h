@@ -22,8 +22,8 @@ INLINE void summary_set_window(const struct shoal_args *a, struct group *g, int 
     LANE(g->summary.goal, i) = !begun ? -far : last ? far : goal;
 }
 
-// Where the windows of lanes end. The number of a lane that has no row yet may be anything, and that
-// of one whose row has ended is behind the last.
+// Where the windows of lanes end. The number of a lane that has no row yet may be anything, and
+// that of one whose row has ended is behind the last.
 INLINE treal summary_ends(const struct shoal_args *a, const struct group *g) {
     treal end = g->summary.begin;
     for (int i = 0; i < W; i++) {

@@ -7,8 +7,9 @@
 //     u32 NAME_start(a, g)               (STARTERS) what happens at t0, once algebraic states are
 //                                        consistent; returns the lanes that were changed
 //     void NAME_copy(to, i, from, j)     lane j of a state becomes lane i of another one
-//     treal NAME_next_stop(a, g)         (STOPPERS) the next time known in advance; the step may
-//                                        end as much behind it as rounding tells times apart
+//     treal NAME_next_stop(a, g)         (STOPPERS) the next time known in advance, which may lie
+//                                        behind t1; the step may end as much behind it as rounding
+//                                        tells times apart, but not behind t1
 //     treal NAME_limit(a, g, s, good)    (LIMITERS) where the good step of these lanes must end
 //     u32 NAME_glance(a, g, s, moved)    (WATCH_QUICK: it is the only one, and only looks) takes
 //                                        the step of those lanes for which that is soon done, in
@@ -57,7 +58,8 @@ INLINE treal watch_next_stop(const struct shoal_args *a, const struct group *g) 
 #define X(name) goal = stop_together(g, goal, name##_at, width);
     STOPPERS(X)
 #undef X
-    return meet_looks(a, g, goal, t_width(goal, g->t0));
+    goal = meet_looks(a, g, goal, t_width(goal, g->t0));
+    return t_select(r_gt(t_diff(goal, g->t1) * g->dir, R(0)), g->t1, goal);
 }
 #endif
 

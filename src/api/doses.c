@@ -4,13 +4,13 @@
 
 #include "io/io.h"
 
-shoal_code api_doses_read(const shoal_model *model, const char *path, double t0,
+shoal_code api_doses_read(const shoal_model *model, const char *path, double t0, bool f32,
                           struct arena *arena, struct dose_list *out, struct report *r) {
     struct table table = {0};
     struct arena file = {0};
     shoal_code code = io_table_read_texts(path, dose_columns, &file, &table, r);
     if (code == SHOAL_OK)
-        code = dose_list_make(&table, model->model, t0, arena, out, r);
+        code = dose_list_make(&table, model->model, t0, f32, arena, out, r);
     arena_free(&file);
     return code;
 }
@@ -26,7 +26,7 @@ shoal_code shoal_model_doses(const shoal_model *model, const char *path, double 
     arena.oom = &oom;
     volatile shoal_code code = SHOAL_MEMORY;
     if (!setjmp(oom))
-        code = api_doses_read(model, path, t0, &arena, &list, log_report(log));
+        code = api_doses_read(model, path, t0, false, &arena, &list, log_report(log));
     else
         report_error(log_report(log), SHOAL_MEMORY, "out of memory");
     if (code == SHOAL_OK)

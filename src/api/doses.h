@@ -7,7 +7,7 @@
 #include "ode/run/dose.h"
 
 // The list lives in the arena, which needs an `oom` handler.
-shoal_code api_doses_read(const shoal_model *model, const char *path, double t0,
+shoal_code api_doses_read(const shoal_model *model, const char *path, double t0, bool f32,
                           struct arena *arena, struct dose_list *out, struct report *r);
 
 #endif

@@ -29,7 +29,8 @@ static shoal_code read_doses(const shoal_model *model, const shoal_options *o, s
         return SHOAL_OK;
     int32_t span = log_begin(log, LOG_read_table);
     struct dose_list *list = arena_new(arena, struct dose_list, 1);
-    shoal_code code = api_doses_read(model, o->doses, o->t0, arena, list, log_report(log));
+    bool f32 = o->precision == SHOAL_F32;
+    shoal_code code = api_doses_read(model, o->doses, o->t0, f32, arena, list, log_report(log));
     log_end(log, span);
     out->doses = list;
     return code;

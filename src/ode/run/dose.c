@@ -31,7 +31,7 @@ struct reader {
     const struct model *model;
     struct arena *arena;
     struct report *report;
-    double t0;
+    double earliest; // what is given at once before this is over
     bool failed;
     vec(struct given) given;
     vec(struct dose) doses;
@@ -212,10 +212,6 @@ static void add_rates(struct reader *x, const struct given *g, uint32_t count, u
     }
 }
 
-// What f32 makes of the time at which a run ended, from which another goes on: a dose that was to
-// come then is a bit before that, and still to come.
-static const double time_rounding = 0x1p-44;
-
 // The lines of one ID.
 static void add_group(struct reader *x, const struct given *g, uint32_t count) {
     struct dose_group group = g->id;
@@ -223,7 +219,7 @@ static void add_group(struct reader *x, const struct given *g, uint32_t count) {
     group.first = x->doses.count;
     for (uint32_t i = 0; i < count; i++) {
         bool infused = g[i].rate > 0;
-        if (!infused && g[i].t >= x->t0 - fabs(x->t0) * time_rounding)
+        if (!infused && g[i].t >= x->earliest)
             *vec_push(x->arena, &x->doses) =
                 (struct dose){.t = g[i].t, .value = g[i].amount, .target = g[i].state};
         if (!infused || done[g[i].state])
@@ -269,9 +265,14 @@ static void find_columns(struct reader *x) {
         }
 }
 
-shoal_code dose_list_make(const struct table *t, const struct model *m, double t0,
+// A run that ended at t0 left out what was to come then, or so little before that rounding alone
+// tells it apart (t_width in kernels/dialect/dialect.h, of a run from 0).
+static double earliest(double t0, bool f32) { return t0 - fabs(t0) * (f32 ? 0x1p-44 : 0x1p-50); }
+
+shoal_code dose_list_make(const struct table *t, const struct model *m, double t0, bool f32,
                           struct arena *arena, struct dose_list *out, struct report *r) {
-    struct reader x = {.table = t, .model = m, .arena = arena, .report = r, .t0 = t0};
+    struct reader x = {
+        .table = t, .model = m, .arena = arena, .report = r, .earliest = earliest(t0, f32)};
     find_columns(&x);
     for (uint64_t row = 0; row < t->rows && x.column[TIME] && x.column[AMT]; row++)
         read_line(&x, row);

@@ -41,7 +41,7 @@ extern const char *const dose_columns[];
 
 // Lives in the arena, which needs an `oom` handler. All errors are reported. Of what was given
 // before t0 there is what is still going on then.
-shoal_code dose_list_make(const struct table *t, const struct model *m, double t0,
+shoal_code dose_list_make(const struct table *t, const struct model *m, double t0, bool f32,
                           struct arena *arena, struct dose_list *out, struct report *r);
 // Whether every ID is one of the batch's, and whether runs that go on from others have had what was
 // given before t0; all others have not.

@@ -234,9 +234,25 @@ static shoal_code no_signal(const struct driver *d, const struct table_column *c
                         d->name, d->by, number_at(c, row));
 }
 
+// Kernels count periods with numbers of states, and go on by one at a time.
+static shoal_code check_turns(const struct driver *d, double period, double low, double high,
+                              bool f32, struct report *r) {
+    double most = f32 ? 0x1p23 : 0x1p52, turns = fmax(fabs(low), fabs(high)) / period;
+    if (d->ends != ENDS_periodic || !(turns > most))
+        return SHOAL_OK;
+    return report_error(r, SHOAL_INPUT,
+                        "--driver: times of the run are %.3g periods of `%s` away from its "
+                        "samples, and %s counts %.0f: let t begin near them%s",
+                        turns, d->name, f32 ? "f32" : "f64", most,
+                        f32 ? ", or give --precision f64" : "");
+}
+
 shoal_code driver_check_span(const struct driver *d, const struct driver_signal *s, double t0,
-                             double t1, struct report *r) {
+                             double t1, bool f32, struct report *r) {
     double low = fmin(t0, t1), high = fmax(t0, t1), first = s->t[0], last = s->t[s->count - 1];
+    shoal_code code = check_turns(d, last - first, low - first, high - first, f32, r);
+    if (code != SHOAL_OK)
+        return code;
     double room = s->count > 1 ? 1e-9 * (last - first) / (double)(s->count - 1) : 0;
     if (d->ends != ENDS_error || (first <= low + room && high <= last + room))
         return SHOAL_OK;
@@ -248,7 +264,7 @@ shoal_code driver_check_span(const struct driver *d, const struct driver_signal 
 }
 
 static shoal_code choose_signals(const struct driver *d, const struct batch *b, uint64_t rows,
-                                 double t0, double t1, uint32_t *out, struct report *r) {
+                                 double t0, double t1, bool f32, uint32_t *out, struct report *r) {
     const struct table_column *c = find_column(b, d->by);
     if (!c)
         return report_error(r, SHOAL_INPUT,
@@ -264,7 +280,7 @@ static shoal_code choose_signals(const struct driver *d, const struct batch *b, 
         out[row] = find_signal(d, c, row);
         if (out[row] == UINT32_MAX)
             return no_signal(d, c, row, r);
-        shoal_code code = driver_check_span(d, &d->signal[out[row]], t0, t1, r);
+        shoal_code code = driver_check_span(d, &d->signal[out[row]], t0, t1, f32, r);
         if (code != SHOAL_OK)
             return code;
     }
@@ -272,7 +288,7 @@ static shoal_code choose_signals(const struct driver *d, const struct batch *b, 
 }
 
 shoal_code driver_choose(const struct model *m, struct driver *const *driver, const struct batch *b,
-                         double t0, double t1, struct arena *arena, uint32_t **out,
+                         double t0, double t1, bool f32, struct arena *arena, uint32_t **out,
                          struct report *r) {
     uint64_t rows = batch_table_rows(b);
     bool some = false;
@@ -285,9 +301,9 @@ shoal_code driver_choose(const struct model *m, struct driver *const *driver, co
     if (!chosen)
         return report_error(r, SHOAL_MEMORY, "out of memory");
     for (uint32_t i = 0; i < m->signals.count; i++) {
-        shoal_code code = driver[i] && driver[i]->by
-                              ? choose_signals(driver[i], b, rows, t0, t1, chosen + i * rows, r)
-                              : SHOAL_OK;
+        shoal_code code = driver[i] && driver[i]->by ? choose_signals(driver[i], b, rows, t0, t1,
+                                                                      f32, chosen + i * rows, r)
+                                                     : SHOAL_OK;
         if (code != SHOAL_OK)
             return code;
     }

@@ -103,9 +103,10 @@ shoal_code driver_block_make(struct model *m, struct driver *const *driver,
                              double rtol, double t0, double t1, struct arena *arena,
                              struct driver_block *out, struct report *r);
 
-// Of a driver that ends with an error: the signal covers the way.
+// Of a driver that ends with an error: the signal covers the way. Of one that is periodic: the way
+// is not more periods off than are counted.
 shoal_code driver_check_span(const struct driver *d, const struct driver_signal *s, double t0,
-                             double t1, struct report *r);
+                             double t1, bool f32, struct report *r);
 
 // The samples of all drivers, and whose they are.
 void driver_digest(const struct model *m, struct driver *const *driver, struct sha256 *h);
@@ -131,7 +132,7 @@ uint64_t driver_cut(uint64_t count, const double *t, const double *v, bool bends
 // Which signal of each driver the rows of the batch's table take: [signals of the model][table
 // rows]; in the arena. NULL without an error: nothing is chosen.
 shoal_code driver_choose(const struct model *m, struct driver *const *driver, const struct batch *b,
-                         double t0, double t1, struct arena *arena, uint32_t **out,
+                         double t0, double t1, bool f32, struct arena *arena, uint32_t **out,
                          struct report *r);
 // No table of the model is made with a parameter that differs between runs.
 shoal_code driver_check_inputs(const struct model *m, const struct batch *b, struct report *r);

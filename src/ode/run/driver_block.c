@@ -355,7 +355,8 @@ static shoal_code add_driver(struct making *m, uint32_t k) {
     for (uint32_t i = 0; i < d->signals; i++) {
         struct shape s = shape_of(m, k, &d->signal[i]);
         shoal_code code =
-            d->by ? SHOAL_OK : driver_check_span(d, &d->signal[i], m->w.t0, m->w.t1, m->report);
+            d->by ? SHOAL_OK
+                  : driver_check_span(d, &d->signal[i], m->w.t0, m->w.t1, m->w.f32, m->report);
         if (code != SHOAL_OK)
             return code;
         add_signal(m, &s);

@@ -492,7 +492,8 @@ static shoal_code prepare_signals(struct batch_run *b, struct arena *arena) {
     struct report *r = log_report(b->log);
     shoal_code code = driver_check_inputs(p->model, b->batch, r);
     if (code == SHOAL_OK)
-        code = driver_choose(p->model, p->driver, b->batch, p->t0, p->t1, arena, &b->chosen, r);
+        code = driver_choose(p->model, p->driver, b->batch, p->t0, p->t1, p->kernel[PLAN_FIRST].f32,
+                             arena, &b->chosen, r);
     return code == SHOAL_OK ? upload_signals(b) : code;
 }
 
