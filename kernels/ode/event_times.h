@@ -172,7 +172,10 @@ INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) 
     treal at = t_pair((elem)NAN_VALUE, 0), moment[TIMES];
     event_times(g->p, time);
     event_moments(a, g, time, moment, width);
-    ITEMS(i, TIMES) at = event_sooner(g->event.over, at, moment[i]);
+    // What waits is over as far as it is one with what is ahead.
+    mask waits = r_lt(t_diff(g->event.over, g->x.t), R(0));
+    treal since = t_select(waits, g->x.t, g->event.over);
+    ITEMS(i, TIMES) at = event_sooner(since, at, moment[i]);
     ITEMS(i, TIMES) at = stop_together(g, at, moment[i], width[i]);
     mask crowded = event_crowded(a, g, g->x.t, time);
     return t_select(crowded, t_step(g->x.t, event_shortest(g->x.t)), at);
@@ -200,11 +203,12 @@ INLINE u32 event_comes(treal over, treal moment, treal t) {
 }
 
 // Adds the lanes in which a moment that is meant to be at `meant` comes until `end`, and to `waits`
-// those that are between the two: there a step ended by chance.
-INLINE void event_come(treal over, treal moment, treal meant, treal end, u32 *due, u32 *waits) {
+// those that are between the two: there a step ended by chance. At t1 nothing is waited for.
+INLINE void event_come(const struct group *g, treal over, treal moment, treal meant, treal end,
+                       u32 *due, u32 *waits) {
     u32 comes = event_comes(over, meant, end);
     *due |= comes;
-    *waits |= event_comes(over, moment, end) & ~comes;
+    *waits |= event_comes(over, moment, end) & ~comes & before_end(g, meant);
 }
 
 // The timed events that happen at t: those until a bit later, which are meant to be there, and at
@@ -219,7 +223,7 @@ INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u3
     ITEMS(i, count) {                                                                              \
         real width = t_width(t, g->t0) * event_made(time_made[first + i]);                         \
         treal since = start ? t_add(over, -width) : over, at = event_due(time, first + i);         \
-        event_come(since, at, event_meets(a, g, at, width), end, &due[e], &waits);                 \
+        event_come(g, since, at, event_meets(a, g, at, width), end, &due[e], &waits);              \
     }
     EVENTS_AT(X)
 #undef X
@@ -229,12 +233,12 @@ INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u3
         treal since = start ? t_add(over, -event_round_width(g, &r, t)) : over;                    \
         treal at = event_round_next(&r, since);                                                    \
         real width = event_round_width(g, &r, at);                                                 \
-        event_come(since, at, event_meets(a, g, at, width), end, &due[e], &waits);                 \
+        event_come(g, since, at, event_meets(a, g, at, width), end, &due[e], &waits);              \
     }
     EVENTS_EVERY(X)
 #undef X
-    for (int e = 0; e < EVENTS; e++)
-        due[e] &= lanes;
+    for (int e = 0; e < EVENTS; e++) // what is due before that with which it is one waits, too
+        due[e] &= lanes & ~waits;
     g->event.over = t_select(m_of_lanes(lanes & ~waits), end, over);
     u32 crowded = lanes & m_lanes(event_crowded(a, g, t, time));
     g->ended |= crowded;
