@@ -318,25 +318,64 @@ static node_id assigned_to(const struct making *k, const struct system_event *v,
     return leaf;
 }
 
-// `id` as it is after these actions, made of what is before them.
-static node_id after_actions(struct making *k, const struct system_event *v, uint32_t first,
-                             uint32_t count, node_id id) {
+// The formula that a leaf is computed by, and again when an action changed what it is made of;
+// NODE_NONE where there is none.
+static node_id formula_of_leaf(const struct system *s, struct node leaf) {
+    if (leaf.leaf == LEAF_SWITCH)
+        return leaf.b;
+    for (uint32_t i = 0; leaf.leaf == LEAF_DERIVED && i < s->rederives; i++)
+        if (s->rederive[i] == leaf.a)
+            return s->derive[leaf.a];
+    return NODE_NONE;
+}
+
+// Actions of an event, and what leaves with formulas are after them.
+struct after {
+    const struct system_event *event;
+    uint32_t first, count;
+    vec(node_id) told; // by leaf, and one more than the node; 0: it is not told yet
+};
+
+static node_id after_actions(struct making *k, struct after *x, node_id id);
+
+// A leaf whose formula is what it was stays.
+static node_id leaf_after(struct making *k, struct after *x, node_id leaf) {
+    struct node n = k->system->dag.nodes.items[leaf];
+    node_id now = assigned_to(k, x->event, x->first, x->count, leaf);
+    node_id formula = formula_of_leaf(k->system, n);
+    if (formula == NODE_NONE)
+        return now;
+    vec_reserve(k->scratch, &x->told, (uint64_t)leaf + 1);
+    if (!x->told.items[leaf]) {
+        node_id then = after_actions(k, x, formula);
+        x->told.items[leaf] = 1 + (then == formula ? leaf : then);
+    }
+    return x->told.items[leaf] - 1;
+}
+
+// `id` as it is after the actions, made of what is before them.
+static node_id after_actions(struct making *k, struct after *x, node_id id) {
     struct dag *d = &k->system->dag;
-    walk_from(&k->walk, d, id, NULL);
-    walk_sort(&k->walk);
-    arena_spend(k->scratch, k->walk.found.count);
+    struct node_walk walk = {.arena = k->scratch};
+    walk_from(&walk, d, id, NULL);
+    walk_sort(&walk);
+    arena_spend(k->scratch, walk.found.count);
+    node_id *leaf = arena_new(k->scratch, node_id, walk.found.count);
+    for (uint32_t i = 0; i < walk.found.count; i++) // which look at other nodes
+        if (d->nodes.items[walk.found.items[i]].op == OP_SYMBOL)
+            leaf[i] = leaf_after(k, x, walk.found.items[i]);
     vec_reserve(k->scratch, &k->zero, (uint64_t)id + 1);
-    for (uint32_t i = 0; i < k->walk.found.count; i++) {
-        node_id at = k->walk.found.items[i], x[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
+    for (uint32_t i = 0; i < walk.found.count; i++) {
+        node_id at = walk.found.items[i], now[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
         struct node n = d->nodes.items[at];
         bool same = true;
         for (uint32_t q = 0; q < op_operands[n.op]; q++) {
-            x[q] = k->zero.items[node_operand(&n, q)];
-            same &= x[q] == node_operand(&n, q);
+            now[q] = k->zero.items[node_operand(&n, q)];
+            same &= now[q] == node_operand(&n, q);
         }
-        k->zero.items[at] = n.op == OP_SYMBOL ? assigned_to(k, v, first, count, at)
+        k->zero.items[at] = n.op == OP_SYMBOL ? leaf[i]
                             : same            ? at
-                                              : dag_op(d, n.op, x[0], x[1], x[2]);
+                                              : dag_op(d, n.op, now[0], now[1], now[2]);
     }
     return k->zero.items[id];
 }
@@ -345,14 +384,12 @@ static node_id after_actions(struct making *k, const struct system_event *v, uin
 // without. Of `x>1 and t>2` it does not while the time is what it waits for, whatever becomes of x,
 // nor of `x>1 : x=if(ready)then(0)else(x)` where it is not ready.
 static node_id touch_of(struct making *k, const struct system_event *v) {
-    const struct system *s = k->system;
     struct dag *d = &k->system->dag;
     node_id after = v->zero;
-    for (uint32_t a = 0; a < v->actions; a++)
-        if (v->target[a] != ACTION_STOP && v->target[a] >= s->states && s->rederives)
-            return NODE_NONE;
-    for (uint32_t a = v->sequential ? v->actions : 1; a-- > 0;)
-        after = after_actions(k, v, a, v->sequential ? 1 : v->actions, after);
+    for (uint32_t a = v->sequential ? v->actions : 1; a-- > 0;) {
+        struct after x = {.event = v, .first = a, .count = v->sequential ? 1 : v->actions};
+        after = after_actions(k, &x, after);
+    }
     node_id slope = slope_of(k, after);
     if (v->slope == NODE_NONE || slope == NODE_NONE)
         return NODE_NONE;
