@@ -34,12 +34,34 @@ INLINE void event_state_at(const struct group *g, const struct trial *s, real pa
     STATES(j, 0) y[j] = select(end, s->y1[j], y[j]);
 }
 
+// The lanes in which a condition that does not hold on its boundary is there, and would not be if
+// it moved: that would show between two places that are looked at.
+INLINE void event_rests(const struct group *g, const struct trial *s, real t, const SPACE real *y,
+                        const real *zero, const real *told, u32 lanes, u32 *rests) {
+    u32 some = 0;
+    WHEN_LOOP(e) {
+        mask there = m_and(r_eq(zero[e], R(0)), r_eq(told[e], R(0)));
+        rests[e] = IS_CONDITION(e) ? lanes & m_lanes(there) : 0;
+        some |= rests[e];
+    }
+    if (!some)
+        return;
+    real way[WHENS + TOUCHES], rounding[WHENS];
+    event_ways(g, t, y, way);
+    event_rounding(g, s->t_new, y, way, rounding);
+    WHEN_LOOP(e) {
+        real moves = r_abs(way[e] * s->h) * R(1.0 / EVENT_NODES);
+        rests[e] &= ~m_lanes(m_and(r_gt(moves, R(0)), r_le(moves, rounding[e])));
+    }
+}
+
 // Looks at places inside the step one after the other. Where nothing turns, its end is looked at
 // here as well, before somebody changes what the functions are made of.
 INLINE void event_search(struct group *g, const struct trial *s, u32 good, SPACE real *y,
                          struct event_bracket *b) {
     real zero[WHENS], told[WHENS], sign[WHENS], from = R(0);
-    u32 flat[WHENS], stays = m_lanes(r_gt(r_abs(s->h), R(EVENT_NEAR) * event_shortest(g->x.t)));
+    u32 flat[WHENS], rests[WHENS],
+        stays = m_lanes(r_gt(r_abs(s->h), R(EVENT_NEAR) * event_shortest(g->x.t)));
     WHEN_LOOP(e) {
         b->side[e] = g->event.side[e];
         b->due[e] = 0;
@@ -74,13 +96,11 @@ INLINE void event_search(struct group *g, const struct trial *s, u32 good, SPACE
         if (n == EVENT_NODES) {
             WHEN_LOOP(e) event_settle(g, e, zero[e], told[e], open & ~here);
         }
-        // A condition that does not hold on its boundary, and stays there, is false.
-        WHEN_LOOP(e) {
+        event_rests(g, s, event_time(g, s, part), y, zero, told, open & stays, rests);
+        WHEN_LOOP(e) { // what stays on its boundary, where it does not hold, is false
             b->side[e] = select(on, event_side(b->side[e], sign[e]), b->side[e]);
-            u32 rests = open & stays & m_lanes(m_and(r_eq(zero[e], R(0)), r_eq(sign[e], R(0))));
-            if (IS_CONDITION(e))
-                b->side[e] = select(m_of_lanes(flat[e] & rests & ~here), R(-1), b->side[e]);
-            flat[e] = rests;
+            b->side[e] = select(m_of_lanes(flat[e] & rests[e] & ~here), R(-1), b->side[e]);
+            flat[e] = rests[e];
         }
         from = part;
     }
