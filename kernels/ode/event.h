@@ -135,30 +135,35 @@ INLINE real event_found(struct group *g, struct trial *s, u32 lanes, u32 timed, 
         event_look(g, t_at(g->x.t, part * s->h), y, ahead, next);
         WHEN_LOOP(e) next[e] = select(m_of_lanes(timed), next[e], sign[e]);
     }
-    u32 acting = timed, met = 0;
-    u32 fell_short = 0;
-    WHEN_LOOP(e) met |= lanes & here & g->event.due[e];
+    u32 acting = timed, met = 0, fell_short = 0, found[WHENS], all[WHENS];
+    WHEN_LOOP(k) met |= lanes & here & g->event.due[k];
     if (met)
         late = event_late(g, s, met, zero);
+    WHEN_LOOP(k) {
+        mask turned = m_or(event_turned(k, g->event.side[k], sign[k]),
+                           event_turned(k, g->event.side[k], next[k]));
+        found[k] = lanes & g->event.due[k] & here;
+        // The step to what jumps or leaps may have ended short of it: then it is ahead.
+        u32 beyond = when_jump[k] >= 0 ? found[k] : found[k] & g->event.leap[k];
+        fell_short |= beyond & ~m_lanes(turned);
+        found[k] &= ~beyond | m_lanes(turned);
+        all[k] = found[k] | (lanes & m_lanes(turned));
+        acting |= all[k];
+    }
+    if (acting)
+        event_meant(g, s->t_new, s->y1, zero, g->event.side, acting, all);
     EVENT_LOOP(e) {
         const int k = event_when[e];
         if (k < 0)
             continue;
         real side = g->event.side[k];
-        u32 found = lanes & g->event.due[k] & here;
-        mask turned = m_or(event_turned(k, side, sign[k]), event_turned(k, side, next[k]));
-        // The step to what jumps or leaps may have ended short of it: then it is ahead.
-        u32 beyond = when_jump[k] >= 0 ? found : found & g->event.leap[k];
-        fell_short |= beyond & ~m_lanes(turned);
-        found &= ~beyond | m_lanes(turned);
-        due[e] = found | (lanes & m_lanes(turned));
+        due[e] = all[k];
         event_settle(g, k, zero[k], told[k], lanes & ~due[e]);
         g->event.due[k] &= ~lanes;
-        g->event.leap[k] &= found | ~lanes;
+        g->event.leap[k] &= found[k] | ~lanes;
         u32 ahead = due[e] & ~m_lanes(event_turned(k, side, sign[k]));
-        g->event.met[k] = (g->event.met[k] & (found | ~lanes)) | (ahead & ~found);
-        g->event.from[k] = select(m_of_lanes(due[e] & ~found), side, g->event.from[k]);
-        acting |= due[e];
+        g->event.met[k] = (g->event.met[k] & (found[k] | ~lanes)) | (ahead & ~found[k]);
+        g->event.from[k] = select(m_of_lanes(due[e] & ~found[k]), side, g->event.from[k]);
     }
     real crawl =
         r_max(event_shortest(s->t_new) * R(EVENT_TOGETHER), r_abs(t_real(s->t_new)) * R(EPSILON));

@@ -184,9 +184,7 @@ INLINE void event_leaps(const struct group *g, const struct trial *s, const stru
 INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE real *y, real reach,
                          real together, struct event_bracket *b, u32 *leap) {
     real zero[WHENS], sign[WHENS], extent[WHENS], width = b->high - b->low;
-    u32 all[WHENS];
     event_extent(g, s, b, y, extent);
-    WHEN_LOOP(e) all[e] = b->due[e];
     event_state_at(g, s, b->low, m_of_lanes(0), y);
     event_look(g, t_at(g->x.t, b->low * s->h), y, zero, sign);
     b->under = event_beyond(b, zero);
@@ -209,10 +207,12 @@ INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE rea
     event_leaps(g, s, b, width, extent, y, leap);
     b->low = select(m_of_lanes(done), reach, b->low);
     // Those that turn right behind it are meant to be at the same time.
-    real behind = r_min(b->high + together, R(1));
-    event_state_at(g, s, behind, r_ge(behind, R(1)), y);
-    event_look(g, event_time(g, s, behind), y, zero, sign);
-    WHEN_LOOP(e) b->due[e] |= all[e] & m_lanes(event_turned(e, b->side[e], sign[e]));
+    real behind = b->high + together;
+    treal at = t_add(g->x.t, behind * s->h);
+    event_state_at(g, s, behind, m_of_lanes(0), y);
+    event_look(g, t_real(at), y, zero, sign);
+    WHEN_LOOP(e) b->due[e] |= b->found & m_lanes(event_turned(e, b->side[e], sign[e]));
+    event_meant(g, at, y, zero, b->side, b->found, b->due);
 }
 
 // The part of a step by which moments at its end that are meant to be one may differ.
