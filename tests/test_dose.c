@@ -237,3 +237,22 @@ TEST(dose_looks_that_are_there) {
     CHECK_STR(o.out, "run,window,t_begin,t_end,n\n0,0,0,0.9,3\n0,1,0.9,1.8,3\n"
                      "0,2,1.8,2.7,3\n0,3,2.7,3,1\n");
 }
+
+// A dose that rounding puts behind t1 is at t1, and the run ends there.
+TEST(dose_right_behind_the_end) {
+    static const char *const how[] = {"--method tsit5", "--method rodas5p",
+                                      "--method tsit5 --save n=4", "--method rk4 --dt 0.05"};
+    const char *path = check_path("decay.ode");
+    check_write(path, "init x=1\nx'=0*x\n@ t1=0.3\n");
+    const char *given = doses("TIME,AMT,II,ADDL\n0,1,0.1,3\n");
+    for (int i = 0; i < 4; i++) {
+        CHECK_HAS(run(path, given, how[i], NULL).out, "0.3,4");
+        CHECK_INT(run(path, given, how[i], "--t1=0.6").status, 0);
+        CHECK_INT(run(path, given, how[i], "--t1=0.7").status, 0);
+    }
+    const char *infused = doses("TIME,AMT,RATE\n0.1,0.2,1\n"); // until 0.1 + 0.2
+    for (int i = 0; i < 4; i++) {
+        const char *line = strstr(run(path, infused, how[i], NULL).out, "0.3,1.");
+        CHECK_NEAR(line ? strtod(line + 4, NULL) : 0, 1.2, 1e-12);
+    }
+}

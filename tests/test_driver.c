@@ -638,6 +638,10 @@ TEST(driver_refuses) {
     refuses((struct samples){3, {0, 1, 1}, {1, 2, 3}}, NULL, "t1=1",
             "sample 2 (counted from 0): its time is that of the sample before it");
     refuses((struct samples){3, {0, 2, 1}, {1, 2, 3}}, NULL, "t1=1", "is before that of");
+    refuses((struct samples){3, {0, 1, 2}, {1, 2, 1}}, "linear,ends=periodic",
+            "t0=2e7 t1=20000001 precision=f32", "f32 counts 8388608: let t begin near them, or");
+    refuses((struct samples){3, {0, 1, 2}, {1, 2, 1}}, "linear,ends=periodic", "t0=-1e16 t1=0",
+            "f64 counts 4503599627370496: let t begin near them");
     refuses((struct samples){2, {0, NAN}, {1, 2}}, NULL, "t1=1", "the time is not a finite number");
     refuses((struct samples){2, {0, 1}, {1, NAN}}, NULL, "t1=1", "the value is not a finite");
     refuses((struct samples){2, {0, 1}, {1, INFINITY}}, NULL, "t1=1", "the value is not a finite");

@@ -439,3 +439,93 @@ TEST(event_moment_right_behind_zero) {
             solved_free(&s);
         }
 }
+
+// An action that flips a flag beside a condition on time, or a parameter that others are derived
+// from, leaves its own event as it goes.
+TEST(event_moment_of_flags_that_actions_turn) {
+    static const char flag[] = "par m=1; init x=0, n=0; x'=1; n'=0;"
+                               "event e when (m>0.5 or t<3.3) and x>1 : m=0, n=n+1; @ t1=6";
+    static const char derived[] = "par k=0; !d=1+k; init x=0, n=0; x'=1; n'=0;"
+                                  "event e when x>1 & k<5 : k=k+1, n=n+1; @ t1=5";
+    static const char used[] = "par k=0; !d=1+k; init x=0, n=0; x'=1; n'=0;"
+                               "event e when x>d : k=k+1, n=n+1; @ t1=2.05";
+    for (int i = 0; i < WAYS; i++) {
+        all_have(flag, "x(0)=lin:0:0.9:97", ways[i], 1, 1);
+        all_have(derived, "x(0)=lin:0:0.9:97", ways[i], 1, 1);
+        all_have(used, "x(0)=lin:0.06:0.9:97", ways[i], 1, 2);
+    }
+}
+
+// What f32 cannot see moving does not rest on its boundary.
+TEST(event_moment_before_a_stop_in_f32) {
+    static const char strict[] = "par T=1.1; init x=0, n=0, k=0; x'=1; n'=0; k'=0;"
+                                 "event a when t>T : n=n+1; event b at T : k=k+1; @ t1=2";
+    static const char delay[] = "par te=-1, ts=-1, ke=1.4; init c=0.8, n=0;"
+                                "c'=-ke*c+0.2*(t>=ts & t<te); n'=0;"
+                                "event low when c<0.73 : ts=t, te=t+0.4, n=n+1; @ t1=1.5";
+    for (int i = 0; i < 2; i++) {
+        const char *how = i ? "method=rodas5p precision=f32" : "method=tsit5 precision=f32";
+        all_have(strict, "T=1.1,1.2,1.3,1.5,1.7", how, 1, 1);
+        all_have(delay, "ke=lin:1:1.8:97", how, 1, 1);
+    }
+}
+
+// Of two events on one boundary each happens, in the order of the file, though one is not beyond it
+// yet; and so does one that is on its boundary where something is timed.
+TEST(event_moment_on_the_boundary) {
+    static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.25",
+                                      "method=tsit5 precision=f32", "method=radau5 precision=f32"};
+    static const char *const of[] = {"v-1 rising", "v>1"};
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < 2; k++) {
+            char saw[256];
+            snprintf(saw, sizeof saw,
+                     "init v=0, n=0, k=0; v'=1; n'=0; k'=0; event log when %s : n=n+1;"
+                     "event spike when v>=1 : v=0, k=k+1; @ t1=10.05",
+                     of[k]);
+            all_have(saw, "v(0)=lin:0:0.9:61", how[i], 1, 10);
+            all_have(saw, "v(0)=lin:0:0.9:61", how[i], 2, 10);
+        }
+        all_have("par T=2.625; init x=0, n=0, before=-1; x'=1; n'=0; before'=0;"
+                 "event a when t>T : n=n+1; event b at T : before=n; @ t1=5",
+                 "T=lin:1:3:97", how[i], 2, 1);
+    }
+}
+
+// A time that is infinite is never, and takes no other with it; nor does one that is no number.
+TEST(event_moment_never) {
+    static const char *const never[] = {"at 1/f",
+                                        "at -1/f",
+                                        "at f/f",
+                                        "every 0.5 from 1/f",
+                                        "every 0.5 from f/f",
+                                        "every 0.5 until f/f",
+                                        "every 1/f from 1",
+                                        "every 0.5 until -1/f"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        for (int k = 0; k < WAYS; k += WAYS - 1) {
+            char text[256];
+            bool once = i == 6;
+            snprintf(text, sizeof text,
+                     "par f=0; init x=0, n=0, k=0; x'=1; n'=0; k'=0; event c at 1, 2 : n=n+1;"
+                     "event r every 0.4 : n=n+10; event d %s : k=k+1; @ t1=3",
+                     never[i]);
+            all_have(text, NULL, ways[k], 1, 82);
+            all_have(text, NULL, ways[k], 2, once);
+        }
+}
+
+// What is due where another event waits for the look that it is one with acts once.
+TEST(event_moment_where_others_wait) {
+    static const char text[] =
+        "par p=100.1; init y=-50, a=0, b=0, z=0; y'=1; a'=0; b'=0; z'=0; event r at 100 : y=0;"
+        "event A at p : a=a+1; event B at 100.0999990 : b=b+1; event z when y>0.0999993 : z=z+1";
+    for (int i = 0; i < 2; i++) {
+        const char *precision = i ? "f32" : "f64";
+        struct solved s =
+            solve(text, NULL, "method=tsit5 t1=101 save=at=100.1,101 precision=%s", precision);
+        for (uint32_t v = 1; v <= 3; v++)
+            CHECK_NEAR(solved_last(&s, v, 0), v == 3 ? 2 : 1, 0);
+        solved_free(&s);
+    }
+}

@@ -341,19 +341,21 @@ TEST(from_in_c) {
     shoal_log_free(log);
 }
 
-// A dose where two segments meet is given in the second, whatever f32 makes of that time.
-TEST(from_a_dose_in_f32) {
+// A dose where two segments meet is given in the second, whatever f32 makes of that time, and one
+// that f64 tells apart from it in the first.
+TEST(from_a_dose_where_segments_meet) {
     const char *path = check_path("d.ode"), *doses = check_path("d.csv");
     const char *file = check_path("d.npz");
-    static const char *const ends[] = {"0.7", "1.7", "2.1"};
+    static const char *const ends[] = {"0.7", "1.7", "2.1"}, *const precision[] = {"f32", "f64"};
     check_write(path, "x'=0\ninit x=0\n@ t1=3\n");
-    check_write(doses, "TIME,AMT\n2.1,1\n0.7,10\n1.7,100\n");
-    for (int i = 0; i < 3; i++) {
-        expect_fine(SHOAL("run", path, "-q", "--precision", "f32", "--doses", doses, "--t1",
-                          ends[i], "--force", "-o", file));
-        struct check_output o = SHOAL("run", path, "-q", "--precision", "f32", "--doses", doses,
-                                      "--from", file, "-o", "-");
+    check_write(doses, "TIME,AMT\n2.1,1\n0.7,10\n1.7,100\n0.699999999999979,1000\n"
+                       "0.6999999999999999,10000\n");
+    for (int i = 0; i < 6; i++) {
+        expect_fine(SHOAL("run", path, "-q", "--precision", precision[i / 3], "--doses", doses,
+                          "--t1", ends[i % 3], "--force", "-o", file));
+        struct check_output o = SHOAL("run", path, "-q", "--precision", precision[i / 3], "--doses",
+                                      doses, "--from", file, "-o", "-");
         expect_fine(o);
-        CHECK_STR(field(o.out, 1, 3), "111");
+        CHECK_STR(field(o.out, 1, 3), "11111");
     }
 }

@@ -781,3 +781,36 @@ TEST(summary_of_the_last_action) {
     CHECK_NEAR(summed_value(&s, "m", 0, 1), -100, 1e-9);
     summed_free(&s);
 }
+
+// Rows that end where they begin, while other lanes have had no row yet.
+TEST(summary_of_rows_that_end_at_once) {
+    struct summed s = summed_run("par T=0; init x=0; x'=1; event e at T : x=5, stop; @ t1=3",
+                                 "T=lin:0:2.5:200", "method=tsit5 summary=max(x),count(e)");
+    for (uint64_t i = 0; i < 200; i++) {
+        double most = summed_value(&s, "max(x)", i, 0), times = summed_value(&s, "count(e)", i, 0);
+        CHECK_INT(shoal_result_status(s.result, i), SHOAL_STATUS_stopped);
+        CHECK_MSG(i ? most == 5 && times == 1 : isnan(most) && isnan(times), "row %d: %g, %g times",
+                  (int)i, most, times);
+    }
+    summed_free(&s);
+}
+
+// An event whose time is a parameter of f32 is at the edge of a window that it is meant to be at.
+TEST(summary_edges_and_parameters_of_f32) {
+    static const char *const events[] = {"at T", "every 9 from T", "at 2*(T/2)"};
+    for (int i = 0; i < 9; i++) {
+        char text[128];
+        double at = 0.3 * (1 + i % 3);
+        snprintf(text, sizeof text, "par T=%.1f; init x=5; x'=0; event e %s : x=x-1; @ t1=1.2", at,
+                 events[i / 3]);
+        struct summed s = summed_run(
+            text, NULL, "method=tsit5 precision=f32 window=0.3 summary=max(x),first(x),count(e)");
+        for (uint64_t w = 0, at_w = 1 + (uint64_t)i % 3; w < 4; w++) {
+            double want = w < at_w ? 5 : 4;
+            CHECK_NEAR(summed_value(&s, "max(x)", 0, w), want, 0);
+            CHECK_NEAR(summed_value(&s, "first(x)", 0, w), want, 0);
+            CHECK_NEAR(summed_value(&s, "count(e)", 0, w), w == at_w, 0);
+        }
+        summed_free(&s);
+    }
+}
