@@ -122,6 +122,36 @@ static void check_methods(const char *options, double far, bool adaptive) {
     }
 }
 
+// More than twelve, which are loops over a range: the first ones, or the last.
+#define RING(one)                                                                                  \
+    "x'=" one "v; y[1..6]'=" one "w[j];", "v'=-sin(x)-a*v+y1/3; w[1..5]'=-y[j]+y[j+1]/5;"          \
+                                          "w6'=x/4-y6-a*w6;"
+
+static void check_ranges(const char *options, double far) {
+    static const char head[] = "par a=0.1, one=1; init x=1, v=0.3, y[1..6]=0.4, w[1..6]=0.2;";
+    static const char *const plain[] = {RING("")}, *const hidden[] = {RING("one*")};
+    for (int last = 0; last < 2; last++) {
+        char a[512], b[512];
+        snprintf(a, sizeof a, "%s%s%s", head, plain[last], plain[!last]);
+        snprintf(b, sizeof b, "%s%s%s", head, hidden[last], hidden[!last]);
+        check_alike(a, b, options, far);
+    }
+}
+
+TEST(follow_ranges) {
+    static const char *const fixed[] = {"rk4", "tsit5", "dop853", "bs32", "euler"};
+    static const char *const adaptive[] = {"tsit5", "vern7", "dop853"};
+    char options[128];
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        snprintf(options, sizeof options, "method=%s controller=fixed dt=0.03125 t1=3", fixed[i]);
+        check_ranges(options, 2e-14);
+    }
+    for (size_t i = 0; i < sizeof adaptive / sizeof *adaptive; i++) {
+        snprintf(options, sizeof options, "method=%s rtol=1e-9 atol=1e-9 t1=3", adaptive[i]);
+        check_ranges(options, 1e-7);
+    }
+}
+
 TEST(follow_fixed_steps) { check_methods("t1=3", 2e-14, false); }
 LONG_TEST(follow_fixed_steps_f32) { check_methods("t1=3 precision=f32", 2e-5, false); }
 LONG_TEST(follow_fixed_steps_compensated) {

@@ -267,7 +267,9 @@ INLINE u32 event_retimed(const struct group *g, treal t, u32 lanes, const real *
     u32 any_due = 0;
     event_times(g->p, time);
 #define X(e, first, count)                                                                         \
-    ITEMS(i, count) due[e] |= event_put_here(g, t, before, time, first + i, lanes & ~fired[e]);    \
+    ITEMS(i, count) {                                                                              \
+        due[e] |= event_put_here(g, t, before, time, first + i, lanes & ~fired[e]);                \
+    }                                                                                              \
     any_due |= due[e];
     EVENTS_AT(X)
 #undef X

@@ -137,11 +137,11 @@ INLINE void fixed_burst(const struct shoal_args *a, const struct group *g, struc
                         struct trial *s, u32 count) {
 #if EVEN_STEPS
     s->even = s->h == r_of_bits((uelem)a->z.length[0]);
-    if (!s->even) { // the last one of a row
+    if (!s->even) { // the last one of a row, or one against the direction of the plan
         ROLL for (u32 n = 1; n <= count; n++) fixed_step(a, g, x, s, n);
         return;
     }
-    s->even = 1;
+    s->even = 1; // and not just any number but 0, which a compiler would look at again
     UNROLL for (int i = 0; i < LENGTHS; i++) s->length[i] = r_of_bits((uelem)a->z.length[i]);
 #endif
     fixed_steps(a, g, x, s, count);

@@ -220,13 +220,14 @@ static double low_of_time(const struct node *n) {
     return isfinite(low) ? low : 0;
 }
 
-static double is_time_made(const struct node *n) { return n->op != OP_NUMBER; }
+static bool is_time_made(const struct node *n) { return n->op != OP_NUMBER; }
+static double made_of_time(const struct node *n) { return is_time_made(n); }
 
 static bool times_made(const struct system *s) {
     for (uint32_t e = 0; e < s->events; e++)
         for (uint32_t i = 0; i < s->event[e].times; i++) {
             node_id id = s->event[e].time[i];
-            if (id != NODE_NONE && is_time_made(&s->dag.nodes.items[id]) > 0)
+            if (id != NODE_NONE && is_time_made(&s->dag.nodes.items[id]))
                 return true;
         }
     return false;
@@ -253,7 +254,7 @@ static void put_timed(struct buf *out, const struct system *s) {
     buf_puts(out, "#if F32\n");
     put_times(out, s, "time_low", low_of_time);
     buf_puts(out, "#endif\n");
-    put_times(out, s, "time_made", is_time_made);
+    put_times(out, s, "time_made", made_of_time);
     buf_puts(out, "#define EVENTS_AT(X)");
     for (uint32_t e = 0; e < s->events; e++)
         if (s->event[e].kind == EVENT_AT) {

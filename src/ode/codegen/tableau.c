@@ -189,16 +189,9 @@ void codegen_tableau(struct buf *out, const struct method *m, bool dense, bool i
 // The last two stages must be at the end of the step. Where stability holds it down, h times the
 // eigenvalue is within a percent of the limit at tolerances from 1e-3 to 1e-6, and swings about it
 // by more at others; what accuracy holds down is below two thirds of it.
-static void find_apart(const struct method *m, double apart[METHOD_STAGES]) {
-    const uint32_t last = m->stages - 1;
-    memset(apart, 0, METHOD_STAGES * sizeof *apart);
-    for (uint32_t j = 0; j < last; j++)
-        apart[j] = m->a[last][j] - m->a[last - 1][j];
-}
-
 void codegen_stiff(struct buf *out, const struct method *m, bool f32) {
     double apart[METHOD_STAGES], limit = 0.9 * method_stability(m);
-    find_apart(m, apart);
+    method_apart(m, apart);
     put_vector(out, "stiff_apart", apart, m->stages, f32);
     put_number(out, "STIFF_LIMIT2", limit * limit, f32);
 }
@@ -249,7 +242,7 @@ void codegen_follow(struct buf *out, const struct method *m, bool stiff, bool f3
         put_follow(out, "rk_e", m, m->e, unit, f32);
         put_follow(out, "rk_e2", m, m->e2, unit, f32);
     }
-    find_apart(m, apart);
+    method_apart(m, apart);
     if (stiff)
         put_follow(out, "stiff_apart", m, apart, 1, f32);
 }
@@ -260,6 +253,7 @@ static double scaled(double h, double weight, bool f32) {
     return f32 ? (double)((float)h * (float)weight) : h * weight;
 }
 
+// At the places that kernels/ode/rk.h looks for them, behind dt.
 uint32_t codegen_lengths(const struct method *m, double h, bool f32, double *out) {
     uint32_t wide = m->stages > 1 ? m->stages - 1 : 1, count = 0;
     double product[METHOD_STAGES], square = scaled(h, h, f32);

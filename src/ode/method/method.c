@@ -166,3 +166,10 @@ const struct method *method_find(const char *name) {
             return &methods[i];
     return NULL;
 }
+
+void method_apart(const struct method *m, double apart[METHOD_STAGES]) {
+    const uint32_t last = m->stages - 1;
+    memset(apart, 0, METHOD_STAGES * sizeof *apart);
+    for (uint32_t j = 0; j < last; j++)
+        apart[j] = m->a[last][j] - m->a[last - 1][j];
+}

@@ -115,6 +115,8 @@ bool method_iterates(const struct method *m);
 bool method_stiffly_accurate(const struct method *m);
 // How far the stability of an explicit method reaches: y' = -y stays bounded up to that step.
 double method_stability(const struct method *m);
+// The weights by which the arguments of its last two stages differ.
+void method_apart(const struct method *m, double apart[METHOD_STAGES]);
 // Evaluations of the right-hand side in a step, less those of Newton iterations.
 uint32_t method_evaluations(const struct method *m);
 // DIRK: where the iterations for stage i start, as weights of the i stages before it: the

@@ -471,6 +471,8 @@ static uint64_t bits_of(double x, size_t elem) {
     return bits;
 }
 
+_Static_assert(SHOAL_LENGTHS >= 3 + 3 * METHOD_STAGES, "dt and all of codegen_lengths");
+
 // In the direction of the plan: rows that go the other way have other steps, and see so.
 static void fill_lengths(struct chunk *c) {
     const struct plan *p = c->plan;

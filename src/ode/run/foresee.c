@@ -90,8 +90,7 @@ static bool is_hit(const struct trial *r, double *scratch) {
     const struct method *m = r->method;
     const uint32_t last = m->stages - 1;
     double apart[METHOD_STAGES], limit = 0.9 * method_stability(m);
-    for (uint32_t i = 0; i < last; i++)
-        apart[i] = m->a[last][i] - (i < last - 1 ? m->a[last - 1][i] : 0);
+    method_apart(m, apart);
     add_up(r, apart, last, NULL, scratch);
     double states = square(r, scratch);
     for (uint32_t j = 0; j < r->states; j++)
