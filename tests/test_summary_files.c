@@ -160,4 +160,12 @@ TEST(summary_notes_coarse_times) {
                                 "--summary", "tmax(x)", "-o", check_path("o.csv"));
     expect(&o);
     CHECK(!strstr(o.err, "in f32"));
+    check_write(path, "x'=cos(t)\n");
+    for (int f32 = 0; f32 < 2; f32++) {
+        o = RUN(check_shoal(), "run", path, "--t0", "1e5", "--t1", "100010", "--precision",
+                f32 ? "f32" : "f64", "-o", check_path("o.csv"));
+        expect(&o);
+        const char *note = "note: in f32 t in right-hand sides is known to 0.012 only where t is";
+        CHECK_INT(strstr(o.err, note) != NULL, f32);
+    }
 }

@@ -309,14 +309,29 @@ static bool shows_times(const struct plan *p) {
     return p->record.arrays != 0;
 }
 
+// Whether right-hand sides are made of t, besides by switches.
+static bool reads_time(const struct system *s, struct arena *arena) {
+    const uint32_t *uses = dag_uses(&s->dag, s->rhs, s->states, arena);
+    for (uint32_t id = 0; id < s->dag.nodes.count; id++)
+        if (uses[id] && s->dag.nodes.items[id].op == OP_TIME)
+            return true;
+    return false;
+}
+
 // In f32 they are single numbers, which far from 0 tell little of what happens in a short run.
-static void note_coarse_times(const struct plan *p, struct report *r) {
+static void note_coarse_times(const struct plan *p, const struct plan_input *in,
+                              struct arena *arena, struct report *r) {
     double far = fmax(fabs(p->t0), fabs(p->t1)), apart = ldexp(far, -23);
-    if (p->kernel[PLAN_FIRST].f32 && shows_times(p) && apart > 1e-5 * fabs(p->t1 - p->t0))
+    if (!p->kernel[PLAN_FIRST].f32 || !(apart > 1e-5 * fabs(p->t1 - p->t0)))
+        return;
+    const char *what = shows_times(p)                  ? "times in summaries and records are"
+                       : reads_time(in->system, arena) ? "t in right-hand sides is"
+                                                       : NULL;
+    if (what)
         report_note(r,
-                    "in f32 times in summaries and records are known to %.2g only where t is %g; "
-                    "count the time from the start of the run, or take f64",
-                    apart, far);
+                    "in f32 %s known to %.2g only where t is %g; count the time from the start of "
+                    "the run, or take f64",
+                    what, apart, far);
 }
 
 shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct plan *out,
@@ -342,7 +357,7 @@ shoal_code plan_make(const struct plan_input *in, struct arena *arena, struct pl
     if (code != SHOAL_OK)
         return code;
     record_lay(&out->record, in->model, &out->kernel[PLAN_FIRST], arena);
-    note_coarse_times(out, r);
+    note_coarse_times(out, in, arena, r);
     set_use(out, in);
     return make_list(out, in, &grid, arena, r);
 }
