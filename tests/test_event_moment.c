@@ -529,3 +529,28 @@ TEST(event_moment_where_others_wait) {
         solved_free(&s);
     }
 }
+
+// What rests on its boundary, touches it, or has a corner there is not taken over it by what else
+// happens at that time.
+TEST(event_moment_not_over_the_boundary) {
+    static const char *const of[] = {"x<p and x>=p", "not (x>=p or x<p)", "min(p-x,x-p) rising",
+                                     "y<p and t>=p", "t<p and x>p"};
+    static const char touch[] = "init x=0, y=9, n=0; x'=1; y'=2*(x-1); n'=0;"
+                                "event a when x-1 rising : x=x; event b when y<8 : n=n+1; @ t1=2";
+    for (int i = 0; i < WAYS; i++) {
+        for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+            char text[256];
+            snprintf(text, sizeof text,
+                     "par p=1; init x=0, y=0, n=0, m=0; x'=1; y'=1; n'=0; m'=0;"
+                     "event a at p : m=m+1; event c when %s : n=n+1; @ t1=2",
+                     of[k]);
+            bool exact = i < 3 || k < 3; // f32 tells a state from t
+            if (exact && check_does((size_t)i, k, WAYS))
+                all_have(text, "p=lin:0.3:1.3:31", ways[i], 2, 0);
+        }
+    }
+    all_have(touch, NULL, "method=rk4 dt=0.125", 2, 0);
+    all_have("par a=0.1, b=0.7; !p=a/b; init x=0, n=0, m=0; x'=a-b*x; n'=0; m'=0;"
+             "event c at 40 : m=m+1; event b when x>p : n=n+1; @ t1=50",
+             "a=lin:0.1:2:20 b=lin:0.3:1.9:20", "method=tsit5 dt-max=0.5", 1, 0);
+}

@@ -150,8 +150,10 @@ INLINE real event_found(struct group *g, struct trial *s, u32 lanes, u32 timed, 
         all[k] = found[k] | (lanes & m_lanes(turned));
         acting |= all[k];
     }
-    if (acting)
-        event_meant(g, s->t_new, s->y1, zero, g->event.side, acting, all);
+    if (acting) {
+        SPARE(y, N, s->spare[1]);
+        event_meant(g, s, s->t_new, R(1), s->y1, zero, g->event.side, acting, y, all);
+    }
     EVENT_LOOP(e) {
         const int k = event_when[e];
         if (k < 0)

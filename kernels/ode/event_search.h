@@ -179,12 +179,42 @@ INLINE void event_leaps(const struct group *g, const struct trial *s, const stru
     }
 }
 
+// Adds the lanes in which events are exactly on their boundary at t, in `at`, which is that part of
+// the step, and beyond it as soon as that can be seen: with what happens there they are meant to be
+// at the same time. What rests on its boundary, touches it, or is a corner there stays.
+INLINE void event_meant(struct group *g, struct trial *s, treal t, real part, const SPACE real *at,
+                        const real *zero, const real *side, u32 lanes, SPACE real *y, u32 *due) {
+    real way[WHENS + TOUCHES], rounding[WHENS], ahead[WHENS], sign[WHENS];
+    u32 there[WHENS], some = 0;
+    WHEN_LOOP(e) {
+        there[e] = when_jump[e] < 0 ? lanes & m_lanes(r_eq(zero[e], R(0))) : 0;
+        some |= there[e];
+    }
+    if (!some)
+        return;
+    event_ways(g, t_real(t), at, way);
+    event_rounding(g, t, at, way, rounding);
+    dense_prepare(g, s, some);
+    WHEN_LOOP(e) {
+        if (!there[e])
+            continue;
+        real far = R(4) * rounding[e] / r_abs(way[e] * s->h);
+        far = select(r_lt(far, R(1.0 / EVENT_NODES)), far, R(1.0 / EVENT_NODES));
+        dense_at(g, s, part + far, y);
+        event_signs(t_real(t_add(g->x.t, (part + far) * s->h)), y, g->p, ahead, sign);
+        mask over = m_and(event_turned(e, side[e], sign[e]), r_gt(r_abs(ahead[e]), rounding[e]));
+        due[e] |= there[e] & m_lanes(over);
+    }
+}
+
 // Narrows the bracket of the lanes in `found` down to what the time can tell apart; `leap` is told
 // the lanes in which an event that is due does not pass 0.
-INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE real *y, real reach,
-                         real together, struct event_bracket *b, u32 *leap) {
+INLINE void event_narrow(struct group *g, struct trial *s, SPACE real *y, real reach, real together,
+                         struct event_bracket *b, u32 *leap) {
     real zero[WHENS], sign[WHENS], extent[WHENS], width = b->high - b->low;
+    u32 all[WHENS];
     event_extent(g, s, b, y, extent);
+    WHEN_LOOP(e) all[e] = b->due[e];
     event_state_at(g, s, b->low, m_of_lanes(0), y);
     event_look(g, t_at(g->x.t, b->low * s->h), y, zero, sign);
     b->under = event_beyond(b, zero);
@@ -207,12 +237,13 @@ INLINE void event_narrow(const struct group *g, const struct trial *s, SPACE rea
     event_leaps(g, s, b, width, extent, y, leap);
     b->low = select(m_of_lanes(done), reach, b->low);
     // Those that turn right behind it are meant to be at the same time.
-    real behind = b->high + together;
-    treal at = t_add(g->x.t, behind * s->h);
-    event_state_at(g, s, behind, m_of_lanes(0), y);
-    event_look(g, t_real(at), y, zero, sign);
-    WHEN_LOOP(e) b->due[e] |= b->found & m_lanes(event_turned(e, b->side[e], sign[e]));
-    event_meant(g, at, y, zero, b->side, b->found, b->due);
+    real behind = r_min(b->high + together, R(1));
+    event_state_at(g, s, behind, r_ge(behind, R(1)), y);
+    event_look(g, event_time(g, s, behind), y, zero, sign);
+    WHEN_LOOP(e) b->due[e] |= all[e] & m_lanes(event_turned(e, b->side[e], sign[e]));
+    event_values_at(g, s, b->high, y, zero);
+    event_meant(g, s, t_add(g->x.t, b->high * s->h), b->high, y, zero, b->side, b->found, y,
+                b->due);
 }
 
 // The part of a step by which moments at its end that are meant to be one may differ.

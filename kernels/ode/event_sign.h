@@ -138,22 +138,6 @@ INLINE real event_goes(int e, real way) {
     return when_slope[e] ? select(r_eq(way, way), r_sign(way), R(0)) : R(0);
 }
 
-// Adds the lanes in which events are exactly on their boundary and go over it: beside what happens
-// there they are meant to be at the same time.
-INLINE void event_meant(const struct group *g, treal t, const SPACE real *y, const real *zero,
-                        const real *side, u32 lanes, u32 *due) {
-    u32 there[WHENS], some = 0;
-    WHEN_LOOP(e) {
-        there[e] = when_jump[e] < 0 ? lanes & m_lanes(r_eq(zero[e], R(0))) : 0;
-        some |= there[e];
-    }
-    if (!some)
-        return;
-    real way[WHENS + TOUCHES];
-    event_ways(g, t_real(t), y, way);
-    WHEN_LOOP(e) { due[e] |= there[e] & m_lanes(event_turned(e, side[e], event_goes(e, way[e]))); }
-}
-
 // Lanes that begin have a side that is not a number: where they are is no event.
 INLINE void event_orient(struct group *g) {
     mask fresh = m_of_lanes(0);

@@ -432,7 +432,10 @@ INLINE void summary_stretch(const struct shoal_args *a, struct group *g, const s
     summary_cut_states(a, g, s, x, whole);
 #endif
 #if SUMMARY_PIECES
-    summary_pieces(a, g, s, x, whole ? s->h : (x->t1 - x->t0) / (x->to - x->from));
+    real h = s->h;
+    if (!whole) // one so short that it is no part of the step has no pieces with a time
+        h = select(r_gt(x->to, x->from), (x->t1 - x->t0) / (x->to - x->from), h);
+    summary_pieces(a, g, s, x, h);
 #endif
 }
 
