@@ -31,13 +31,20 @@ INLINE treal event_due(const real *time, int i) {
 
 // How many times as far times may be from what they are meant to be that are made of parameters,
 // since they are no better than those are.
-INLINE elem event_made(elem made) { return (elem)(made > 0 ? EPSILON / TIME_EPSILON : 1); }
+INLINE elem event_made(elem made) { return (elem)(made > 0 ? EPSILON / TIME_EPSILON / 4 : 1); }
 
 // When something happens that is due `at`, or so far beside it: where that is meant to be the end
-// of the run, then.
+// of the run, or somebody looks there, then. What is made of parameters may be meant to be at a
+// look that is before it by what f32 makes of them.
 INLINE treal event_meets(const struct shoal_args *a, const struct group *g, treal at, real width) {
     at = t_select(r_le(r_abs(t_diff(g->t1, at)), width), g->t1, at);
+#if F32 && TIMES_MADE
+    real before = select(r_gt(width, R(2) * t_width(at, g->t0)), width, R(0));
+    treal first = t_add(at, -before * g->dir), look = meet_looks(a, g, first, width + before);
+    return t_select(r_eq(t_diff(look, first), R(0)), at, look);
+#else
     return meet_looks(a, g, at, width);
+#endif
 }
 
 // When something that comes every so often comes: the first time, how often, and until when, with
@@ -108,6 +115,23 @@ INLINE treal event_round_next(const struct event_round *r, treal t) {
     return t_select(comes, at, none);
 }
 
+// The first one after t that is meant to be after t, too: when it is `meant` to be, and by how much
+// it may be beside that.
+INLINE treal event_round_meant(const struct shoal_args *a, const struct group *g,
+                               const struct event_round *r, treal t, treal *meant, real *width) {
+    treal at = event_round_next(r, t);
+    *width = event_round_width(g, r, at);
+    *meant = event_meets(a, g, at, *width);
+#if F32 && TIMES_MADE
+    treal later = event_round_next(r, at);
+    mask over = r_le(t_diff(*meant, t), R(0));
+    at = t_select(over, later, at);
+    *width = event_round_width(g, r, at);
+    *meant = t_select(over, event_meets(a, g, at, *width), *meant);
+#endif
+    return at;
+}
+
 // The period must be above this for rounds until t to be counted.
 INLINE real event_round_least(const struct event_round *r, treal t) {
     return r_min(t_diff(t, r->from), t_diff(r->until, r->from)) / ROUNDS_MOST;
@@ -154,9 +178,7 @@ INLINE void event_moments(const struct shoal_args *a, const struct group *g, con
 #define X(e, period, from, until)                                                                  \
     {                                                                                              \
         struct event_round r = event_round_of(g, time, period, from, until);                       \
-        treal due = event_round_next(&r, g->event.over);                                           \
-        width[n] = event_round_width(g, &r, due);                                                  \
-        moment[n] = event_meets(a, g, due, width[n]);                                              \
+        event_round_meant(a, g, &r, g->event.over, &moment[n], &width[n]);                         \
         n++;                                                                                       \
     }
     EVENTS_EVERY(X)
@@ -181,21 +203,6 @@ INLINE treal event_next_stop(const struct shoal_args *a, const struct group *g) 
     return t_select(crowded, t_step(g->x.t, event_shortest(g->x.t)), at);
 }
 
-#if F32 && TIMES_MADE
-// How far what happens at a stop may be from where it is meant to be.
-INLINE real event_stop_width(const struct shoal_args *a, const struct group *g, treal at) {
-    real time[TIMES], width[TIMES], most = t_width(at, g->t0);
-    treal moment[TIMES];
-    event_times(g->p, time);
-    event_moments(a, g, time, moment, width);
-    ITEMS(i, TIMES) {
-        mask there = r_le(r_abs(t_diff(moment[i], at)), width[i]);
-        most = select(there, r_max(most, width[i]), most);
-    }
-    return most;
-}
-#endif
-
 // Lanes in which something comes that has not happened yet, not after t.
 INLINE u32 event_comes(treal over, treal moment, treal t) {
     mask ahead = r_gt(t_diff(moment, over), R(0));
@@ -206,9 +213,9 @@ INLINE u32 event_comes(treal over, treal moment, treal t) {
 // those that are between the two: there a step ended by chance. At t1 nothing is waited for.
 INLINE void event_come(const struct group *g, treal over, treal moment, treal meant, treal end,
                        u32 *due, u32 *waits) {
-    u32 comes = event_comes(over, meant, end);
-    *due |= comes;
-    *waits |= event_comes(over, moment, end) & ~comes & before_end(g, meant);
+    u32 later = m_lanes(r_gt(t_diff(meant, end), R(0))) & before_end(g, meant);
+    *due |= event_comes(over, meant, end);
+    *waits |= event_comes(over, moment, end) & later;
 }
 
 // The timed events that happen at t: those until a bit later, which are meant to be there, and at
@@ -231,9 +238,9 @@ INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u3
     {                                                                                              \
         struct event_round r = event_round_of(g, time, period, from, until);                       \
         treal since = start ? t_add(over, -event_round_width(g, &r, t)) : over;                    \
-        treal at = event_round_next(&r, since);                                                    \
-        real width = event_round_width(g, &r, at);                                                 \
-        event_come(g, since, at, event_meets(a, g, at, width), end, &due[e], &waits);              \
+        real width;                                                                                \
+        treal meant, at = event_round_meant(a, g, &r, since, &meant, &width);                      \
+        event_come(g, since, at, meant, end, &due[e], &waits);                                     \
     }
     EVENTS_EVERY(X)
 #undef X

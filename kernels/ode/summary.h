@@ -88,11 +88,8 @@ INLINE void summary_clear(const struct shoal_args *a, const struct group *g, int
     *count = select(m_of_lanes(lanes), R(0), *count);
 }
 
-// By how much moments may be apart that are meant to be one, where somebody makes moments; those
-// that are made of parameters are no better than these.
-#if WATCH_STEERS && F32 && TIMES_MADE
-#define summary_width(g, t) (t_width(t, (g)->t0) * R(EPSILON / TIME_EPSILON))
-#elif WATCH_STEERS
+// By how much moments may be apart that are meant to be one, where somebody makes moments.
+#if WATCH_STEERS
 #define summary_width(g, t) t_width(t, (g)->t0)
 #else
 #define summary_width(g, t) R(0)

@@ -50,11 +50,7 @@ INLINE treal watch_next_stop(const struct shoal_args *a, const struct group *g) 
 #define X(name) goal = watch_earlier(g, goal, name##_at);
     STOPPERS(X)
 #undef X
-#if F32 && TIMES_MADE
-    real width = event_stop_width(a, g, goal);
-#else
     real width = t_width(goal, g->t0);
-#endif
 #define X(name) goal = stop_together(g, goal, name##_at, width);
     STOPPERS(X)
 #undef X
