@@ -256,3 +256,32 @@ TEST(dose_right_behind_the_end) {
         CHECK_NEAR(line ? strtod(line + 4, NULL) : 0, 1.2, 1e-12);
     }
 }
+
+// An infusion that is shorter than what times tell apart is given at once.
+TEST(dose_in_no_time) {
+    static const char *const lines[] = {"100,1,3e13", "100,1,5e12", "100,1,1e300", "0,1,1e300",
+                                        "0,1,1e20"};
+    const char *path = check_path("still.ode");
+    check_write(path, "init x=0\nx'=0\n@ t1=200\n");
+    for (int i = 0; i < 10; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "TIME,AMT,RATE\n%s\n", lines[i / 2]);
+        struct check_output o =
+            run(path, doses(text), i % 2 ? "--precision f32" : "--method tsit5", NULL);
+        const char *line = strstr(o.out, "\n0,200,");
+        CHECK_NEAR(line ? strtod(line + 7, NULL) : 0, 1, i % 2 ? 1e-6 : 1e-12);
+    }
+}
+
+// What f32 knows of an event's time does not move doses or switches; and is at a look at t0.
+TEST(dose_beside_times_of_f32) {
+    const char *path = check_path("far.ode"), *early = check_path("early.ode");
+    check_write(path, "par T=100009.9375\ninit x=0,n=0,m=0\nx'=0\nn'=0\n"
+                      "m'=if(mod(t-100000,1)<0.25)then(1)else(0)\nevent e at T : n=n+1\n");
+    const char *file = doses("TIME,AMT\n100001,1\n100009.95,1\n100009.97,1\n");
+    CHECK_HAS(run(path, file, "--precision f32 --t0 1e5 --t1 100010 --vars x,n,m", NULL).out,
+              ",3,1,2.5,ok");
+    check_write(early, "par A=0.1\nx'=0\ninit x=0\nevent e at A : x=x+1\n");
+    CHECK_HAS(run(early, NULL, "--precision f32 --t0 0.1 --t1 0.5 --save n=2", NULL).out,
+              "0.1,1\n");
+}

@@ -359,3 +359,20 @@ TEST(from_a_dose_where_segments_meet) {
         CHECK_STR(field(o.out, 1, 3), "11111");
     }
 }
+
+// Times that rounding puts before a border at or near 0 are there.
+TEST(from_a_dose_near_zero) {
+    const char *path = check_path("d.ode"), *doses = check_path("d.csv");
+    const char *file = check_path("d.npz");
+    static const char *const ends[] = {"-0.9", "0", "0.6"}, *const precision[] = {"f32", "f64"};
+    check_write(path, "x'=0\ninit x=0\n@ t0=-9.9, t1=2\n");
+    check_write(doses, "TIME,AMT,II,ADDL\n-9.9,1,0.3,39\n");
+    for (int i = 0; i < 6; i++) {
+        expect_fine(SHOAL("run", path, "-q", "--precision", precision[i / 3], "--doses", doses,
+                          "--t1", ends[i % 3], "--force", "-o", file));
+        struct check_output o = SHOAL("run", path, "-q", "--precision", precision[i / 3], "--doses",
+                                      doses, "--from", file, "-o", "-");
+        expect_fine(o);
+        CHECK_STR(field(o.out, 1, 3), "40");
+    }
+}

@@ -814,3 +814,24 @@ TEST(summary_edges_and_parameters_of_f32) {
         summed_free(&s);
     }
 }
+
+// In f32 a step may end behind the edge of a window by less than a part of it.
+TEST(summary_of_steps_beside_edges) {
+    static const char *const how[] = {
+        "method=rk4 dt=0.01 window=0.3", "method=rk4 dt=0.01 settle=0.3",
+        "method=rk4 dt=0.01 window=0.1", "method=tsit5 window=0.3", "method=rodas5p window=0.3"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct summed s = summed_run("par T=0.3, k=0.5; init x=1, y=0; x'=-k*x; y'=heav(t-T)", NULL,
+                                     "%s precision=f32 t1=1.2 summary=rms(x),c=integral(x^2),"
+                                     "s=mean(sin(x)),d=std(y)",
+                                     how[i]);
+        double begin = i == 1 ? 0.3 : 0, length = i == 1 ? 0.9 : i == 2 ? 0.1 : 0.3;
+        for (uint64_t w = 0; begin + length < 1.21; w++, begin += length) {
+            double want = exp(-begin) - exp(-begin - length);
+            CHECK_NEAR(summed_value(&s, "c", 0, w), want, 1e-5);
+            CHECK_NEAR(summed_value(&s, "rms(x)", 0, w), sqrt(want / length), 1e-5);
+            CHECK(isfinite(summed_value(&s, "s", 0, w)) && isfinite(summed_value(&s, "d", 0, w)));
+        }
+        summed_free(&s);
+    }
+}

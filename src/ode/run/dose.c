@@ -22,6 +22,7 @@ enum { DOSES_MOST = 1 << 28 };
 struct given {
     struct dose_group id; // first and count are not used
     double t, amount, rate, until;
+    double early; // by so much it may be before t0 and still to come
     uint32_t state;
 };
 
@@ -31,7 +32,8 @@ struct reader {
     const struct model *model;
     struct arena *arena;
     struct report *report;
-    double earliest; // what is given at once before this is over
+    double t0;
+    bool f32;
     bool failed;
     vec(struct given) given;
     vec(struct dose) doses;
@@ -39,6 +41,12 @@ struct reader {
     uint32_t *slot; // [states] number of its infusion + 1
     vec(uint32_t) infused;
 };
+
+// Times that are no farther from each other are one in a run from t0 (t_width in
+// kernels/dialect/dialect.h).
+static double time_width(double t, double t0, bool f32) {
+    return (fabs(t) + fabs(t0)) * (f32 ? 0x1p-44 : 0x1p-50);
+}
 
 static void fail(struct reader *x, uint64_t row, const char *what) {
     report_error(x->report, SHOAL_INPUT, "%s: dose %llu: %s", x->table->source,
@@ -149,11 +157,16 @@ static void read_line(struct reader *x, uint64_t row) {
     struct given g = {
         .id = id_at(x, row), .amount = number_at(x, AMT, row), .state = state_at(x, row)};
     double t = number_at(x, TIME, row), rate = number_at(x, RATE, row);
+    // A run that ended at t0, and began before this, left out what was to come then, or so little
+    // before that.
+    g.early = time_width(x->t0, fmin(t, 0), x->f32);
     for (uint64_t i = 0; !x->failed && i <= (uint64_t)more; i++) {
         g.t = fma((double)i, apart, t);
         g.until = rate > 0 ? g.t + g.amount / rate : g.t;
-        g.rate = g.until > g.t ? g.amount / (g.until - g.t) : 0; // AMT is given, whatever rounding
-        *vec_push(x->arena, &x->given) = g;                      // makes of the time it takes
+        // AMT is given, whatever rounding makes of the time it takes: at once, where that is none.
+        double least = fmax(2 * time_width(g.until, x->t0, x->f32), x->f32 ? 1e-30 : 1e-290);
+        g.rate = g.until - g.t > least ? g.amount / (g.until - g.t) : 0;
+        *vec_push(x->arena, &x->given) = g;
     }
 }
 
@@ -219,7 +232,7 @@ static void add_group(struct reader *x, const struct given *g, uint32_t count) {
     group.first = x->doses.count;
     for (uint32_t i = 0; i < count; i++) {
         bool infused = g[i].rate > 0;
-        if (!infused && g[i].t >= x->earliest)
+        if (!infused && g[i].t >= x->t0 - g[i].early)
             *vec_push(x->arena, &x->doses) =
                 (struct dose){.t = g[i].t, .value = g[i].amount, .target = g[i].state};
         if (!infused || done[g[i].state])
@@ -265,14 +278,9 @@ static void find_columns(struct reader *x) {
         }
 }
 
-// A run that ended at t0 left out what was to come then, or so little before that rounding alone
-// tells it apart (t_width in kernels/dialect/dialect.h, of a run from 0).
-static double earliest(double t0, bool f32) { return t0 - fabs(t0) * (f32 ? 0x1p-44 : 0x1p-50); }
-
 shoal_code dose_list_make(const struct table *t, const struct model *m, double t0, bool f32,
                           struct arena *arena, struct dose_list *out, struct report *r) {
-    struct reader x = {
-        .table = t, .model = m, .arena = arena, .report = r, .earliest = earliest(t0, f32)};
+    struct reader x = {.table = t, .model = m, .arena = arena, .report = r, .t0 = t0, .f32 = f32};
     find_columns(&x);
     for (uint64_t row = 0; row < t->rows && x.column[TIME] && x.column[AMT]; row++)
         read_line(&x, row);
