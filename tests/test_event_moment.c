@@ -554,3 +554,19 @@ TEST(event_moment_not_over_the_boundary) {
              "event c at 40 : m=m+1; event b when x>p : n=n+1; @ t1=50",
              "a=lin:0.1:2:20 b=lin:0.3:1.9:20", "method=tsit5 dt-max=0.5", 1, 0);
 }
+
+// A fixed step that ends a rounding before a switch in time ends with it.
+TEST(event_moment_of_fixed_steps) {
+    static const char *const how[] = {
+        "rk4 dt=0.03", "rk4 dt=0.05", "rk4 dt=0.09", "euler dt=0.03", "rk4 dt=0.03 precision=f32",
+        "tsit5"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct solved s = solve("init x=1, z=0; x'=0; z'=if(t>3.6)then(1)else(0);"
+                                "event d when heav(t-3.6)>0.5 : x=x-0.25; event c at 3.6 : x=x*3",
+                                NULL, "method=%s t1=4 save=at=3.6,4", how[i]);
+        CHECK_NEAR(solved_value(&s, 0, 0, 0), 1, 0);
+        CHECK_NEAR(solved_value(&s, 0, 0, 1), 2.25, 0);
+        CHECK_NEAR(solved_value(&s, 1, 0, 1), 0.4, 1e-6);
+        solved_free(&s);
+    }
+}

@@ -68,14 +68,16 @@ INLINE real fixed_rest(const struct shoal_args *a, const struct group *g, ireal 
 }
 
 #if WATCHED
-// A goal inside a step splits it. A piece is as long as the difference of its ends.
+// A goal inside a step splits it. A piece is as long as the difference of its ends. A goal that
+// only rounding puts behind the end of the step is that end.
 INLINE void fixed_split(const struct shoal_args *a, const struct group *g, struct trial *s) {
     treal end = t_select(s->last, g->t1, fixed_time(a, g, fixed_done(a, g) + 1));
     real beyond = t_diff(end, g->goal) * g->dir;
+    mask there = m_and(r_lt(beyond, R(0)), r_le(-beyond, t_width(end, g->t0)));
     s->split = r_gt(beyond, R(0));
-    s->lands = r_ge(beyond, R(0));
+    s->lands = m_or(r_ge(beyond, R(0)), there);
     s->last = m_andnot(s->last, s->split);
-    s->t_new = t_select(s->split, g->goal, end);
+    s->t_new = t_select(m_or(s->split, there), g->goal, end);
     s->h = select(m_or(s->split, g->between), t_diff(s->t_new, g->x.t), s->h);
     s->ready = 0;
 }
