@@ -376,3 +376,24 @@ TEST(from_a_dose_near_zero) {
         CHECK_STR(field(o.out, 1, 3), "40");
     }
 }
+
+// What is beside a border by just more than what rounding makes one with it happens once.
+TEST(from_the_last_that_is_told_apart) {
+    const char *path = check_path("d.ode"), *doses = check_path("d.csv");
+    const char *file = check_path("d.npz");
+    static const char *const times[] = {"2.7999999999999963", "2.7999999999999967",
+                                        "2.799999999999997", "2.7999999999999976", "2.8"};
+    check_write(path, "x'=0\ne'=0\ninit x=0,e=0\nevent ev at 2.8 : e=e+1\n@ t1=4.2\n");
+    for (int i = 0; i < 5; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "TIME,AMT\n%s,1\n", times[i]);
+        check_write(doses, text);
+        expect_fine(
+            SHOAL("run", path, "-q", "--doses", doses, "--t1", "2.8", "--force", "-o", file));
+        struct check_output o =
+            SHOAL("run", path, "-q", "--doses", doses, "--from", file, "-o", "-");
+        expect_fine(o);
+        CHECK_STR(field(o.out, 1, 4), "1");
+        CHECK_STR(field(o.out, 1, 5), "1");
+    }
+}

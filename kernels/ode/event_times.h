@@ -218,12 +218,19 @@ INLINE void event_come(const struct group *g, treal over, treal moment, treal me
     *waits |= event_comes(over, moment, end) & later;
 }
 
+// The last time that is one with t: sums round, and differences do not.
+INLINE treal event_reach(treal t, real width) {
+    treal end = t_add(t, width);
+    mask beyond = r_gt(t_diff(end, t), width);
+    return t_select(beyond, t_add(t, width - r_abs(t_real(t)) * R(0.5 * TIME_EPSILON)), end);
+}
+
 // The timed events that happen at t: those until a bit later, which are meant to be there, and at
 // the start those that may be meant to be there.
 INLINE void event_timed(const struct shoal_args *a, struct group *g, treal t, u32 lanes, u32 *due,
                         int start) {
     real time[TIMES];
-    treal end = t_add(t, t_width(t, g->t0)), over = g->event.over;
+    treal end = event_reach(t, t_width(t, g->t0)), over = g->event.over;
     u32 waits = 0;
     event_times(g->p, time);
 #define X(e, first, count)                                                                         \

@@ -232,7 +232,7 @@ static void add_group(struct reader *x, const struct given *g, uint32_t count) {
     group.first = x->doses.count;
     for (uint32_t i = 0; i < count; i++) {
         bool infused = g[i].rate > 0;
-        if (!infused && g[i].t >= x->t0 - g[i].early)
+        if (!infused && x->t0 - g[i].t <= g[i].early)
             *vec_push(x->arena, &x->doses) =
                 (struct dose){.t = g[i].t, .value = g[i].amount, .target = g[i].state};
         if (!infused || done[g[i].state])
