@@ -576,18 +576,3 @@ TEST(event_moment_of_fixed_steps) {
         solved_free(&s);
     }
 }
-
-// What its own action makes stand still has happened, and comes back the usual way.
-TEST(event_moment_that_stands_still) {
-    static const char *const how[] = {"method=euler dt=0.125", "method=rk4 dt=0.1", "method=tsit5",
-                                      "method=radau5", "method=tsit5 precision=f32"};
-    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
-        all_have("par s=1, u=-0.5, h=1; init x=0, y=0, n=0; x'=s; y'=u; n'=0;"
-                 "event e when x-y>=h : s=-0.5, n=n+1; @ t1=5",
-                 "h=lin:0.125:3.125:25", how[i], 2, 1);
-        all_have("par s=1, u=-0.5, h=1; init x=0, y=0, n=0; x'=s; y'=u; n'=0;"
-                 "event e when x-y>h : s=-0.5, n=n+1; event down at 3 : s=-1;"
-                 "event up at 4 : s=1; @ t1=6",
-                 "h=lin:0.125:3.125:25", how[i], 2, 2);
-    }
-}

@@ -66,10 +66,6 @@ INLINE void event_remember(struct group *g, int e, treal t, const SPACE real *y,
     mask still = r_le(r_abs(after - before), near), onwards = r_gt(slope * far, R(0));
     mask same = m_or(r_eq(way[e], went), m_and(r_ne(way[e], way[e]), r_ne(went, went)));
     onwards = m_or(onwards, same);
-    // What stands still since, as near to its boundary as rounding tells, has gone over it.
-    mask there = m_and(r_eq(slope, R(0)), r_le(r_abs(after), R(4) * rounding[e]));
-    if (!when_touched[e])
-        onwards = m_or(onwards, there);
     // What was not met on the way was turned by something else, and is where it is; and so is what
     // leapt to there.
     mask leapt = m_of_lanes(g->event.leap[e]);
