@@ -4,6 +4,8 @@
 #include "check.h"
 #include "solve.h"
 
+#include "base/buf.h"
+
 #include <math.h>
 
 static const char *const ways[] = {"method=tsit5", "method=rk4 dt=0.07", "method=rodas5p",
@@ -575,4 +577,17 @@ TEST(event_moment_of_fixed_steps) {
         CHECK_NEAR(solved_value(&s, 1, 0, 1), 0.4, 1e-6);
         solved_free(&s);
     }
+}
+
+// Thousands of parameters, each derived from the one before it, are told in order.
+TEST(event_moment_of_a_long_chain) {
+    struct buf text = {0};
+    buf_puts(&text, "par k=0\ninit x=0\n!d0=1+k\n");
+    for (int i = 1; i < 20000; i++)
+        buf_printf(&text, "!d%d=d%d+1e-9\n", i, i - 1);
+    buf_puts(&text, "x'=1\nevent e when x>d19999 : k=k+5\n@ t1=2\n");
+    const char *path = check_path("chain.ode");
+    check_write(path, text.data);
+    CHECK_INT(RUN(check_shoal(), "info", path).status, 0);
+    buf_free(&text);
 }

@@ -341,40 +341,37 @@ TEST(from_in_c) {
     shoal_log_free(log);
 }
 
-// A dose where two segments meet is given in the second, whatever f32 makes of that time, and one
-// that f64 tells apart from it in the first.
-TEST(from_a_dose_where_segments_meet) {
+// All doses are given once in two segments that meet at one of these times, in either precision.
+static void given_once(const char *model, const char *given, const char *const ends[3],
+                       const char *want) {
     const char *path = check_path("d.ode"), *doses = check_path("d.csv");
     const char *file = check_path("d.npz");
-    static const char *const ends[] = {"0.7", "1.7", "2.1"}, *const precision[] = {"f32", "f64"};
-    check_write(path, "x'=0\ninit x=0\n@ t1=3\n");
-    check_write(doses, "TIME,AMT\n2.1,1\n0.7,10\n1.7,100\n0.699999999999979,1000\n"
-                       "0.6999999999999999,10000\n");
+    static const char *const precision[] = {"f32", "f64"};
+    check_write(path, model);
+    check_write(doses, given);
     for (int i = 0; i < 6; i++) {
         expect_fine(SHOAL("run", path, "-q", "--precision", precision[i / 3], "--doses", doses,
                           "--t1", ends[i % 3], "--force", "-o", file));
         struct check_output o = SHOAL("run", path, "-q", "--precision", precision[i / 3], "--doses",
                                       doses, "--from", file, "-o", "-");
         expect_fine(o);
-        CHECK_STR(field(o.out, 1, 3), "11111");
+        CHECK_STR(field(o.out, 1, 3), want);
     }
+}
+
+// A dose where two segments meet is given in the second, whatever f32 makes of that time, and one
+// that f64 tells apart from it in the first.
+TEST(from_a_dose_where_segments_meet) {
+    given_once("x'=0\ninit x=0\n@ t1=3\n",
+               "TIME,AMT\n2.1,1\n0.7,10\n1.7,100\n0.699999999999979,1000\n"
+               "0.6999999999999999,10000\n",
+               (const char *[]){"0.7", "1.7", "2.1"}, "11111");
 }
 
 // Times that rounding puts before a border at or near 0 are there.
 TEST(from_a_dose_near_zero) {
-    const char *path = check_path("d.ode"), *doses = check_path("d.csv");
-    const char *file = check_path("d.npz");
-    static const char *const ends[] = {"-0.9", "0", "0.6"}, *const precision[] = {"f32", "f64"};
-    check_write(path, "x'=0\ninit x=0\n@ t0=-9.9, t1=2\n");
-    check_write(doses, "TIME,AMT,II,ADDL\n-9.9,1,0.3,39\n");
-    for (int i = 0; i < 6; i++) {
-        expect_fine(SHOAL("run", path, "-q", "--precision", precision[i / 3], "--doses", doses,
-                          "--t1", ends[i % 3], "--force", "-o", file));
-        struct check_output o = SHOAL("run", path, "-q", "--precision", precision[i / 3], "--doses",
-                                      doses, "--from", file, "-o", "-");
-        expect_fine(o);
-        CHECK_STR(field(o.out, 1, 3), "40");
-    }
+    given_once("x'=0\ninit x=0\n@ t0=-9.9, t1=2\n", "TIME,AMT,II,ADDL\n-9.9,1,0.3,39\n",
+               (const char *[]){"-0.9", "0", "0.6"}, "40");
 }
 
 // What is beside a border by just more than what rounding makes one with it happens once.

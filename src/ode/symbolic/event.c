@@ -7,6 +7,8 @@
 // parts are. On the boundary the sign says nothing, so the condition itself is kept beside it.
 #include "ode/symbolic/dag.h"
 
+#include <string.h>
+
 enum { CHAIN_MOST = 8 };
 
 struct making {
@@ -323,10 +325,17 @@ static node_id assigned_to(const struct making *k, const struct system_event *v,
 static node_id formula_of_leaf(const struct system *s, struct node leaf) {
     if (leaf.leaf == LEAF_SWITCH)
         return leaf.b;
-    for (uint32_t i = 0; leaf.leaf == LEAF_DERIVED && i < s->rederives; i++)
-        if (s->rederive[i] == leaf.a)
-            return s->derive[leaf.a];
-    return NODE_NONE;
+    if (leaf.leaf != LEAF_DERIVED)
+        return NODE_NONE;
+    uint32_t low = 0, high = s->rederives;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->rederive[middle] < leaf.a)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->rederives && s->rederive[low] == leaf.a ? s->derive[leaf.a] : NODE_NONE;
 }
 
 // Actions of an event, and what leaves with formulas are after them.
@@ -340,14 +349,11 @@ static node_id after_actions(struct making *k, struct after *x, node_id id);
 
 // A leaf whose formula is what it was stays.
 static node_id leaf_after(struct making *k, struct after *x, node_id leaf) {
-    struct node n = k->system->dag.nodes.items[leaf];
-    node_id now = assigned_to(k, x->event, x->first, x->count, leaf);
-    node_id formula = formula_of_leaf(k->system, n);
-    if (formula == NODE_NONE)
-        return now;
     vec_reserve(k->scratch, &x->told, (uint64_t)leaf + 1);
     if (!x->told.items[leaf]) {
-        node_id then = after_actions(k, x, formula);
+        node_id formula = formula_of_leaf(k->system, k->system->dag.nodes.items[leaf]);
+        node_id then = formula == NODE_NONE ? assigned_to(k, x->event, x->first, x->count, leaf)
+                                            : after_actions(k, x, formula);
         x->told.items[leaf] = 1 + (then == formula ? leaf : then);
     }
     return x->told.items[leaf] - 1;
@@ -356,17 +362,19 @@ static node_id leaf_after(struct making *k, struct after *x, node_id leaf) {
 // `id` as it is after the actions, made of what is before them.
 static node_id after_actions(struct making *k, struct after *x, node_id id) {
     struct dag *d = &k->system->dag;
-    struct node_walk walk = {.arena = k->scratch};
-    walk_from(&walk, d, id, NULL);
-    walk_sort(&walk);
-    arena_spend(k->scratch, walk.found.count);
-    node_id *leaf = arena_new(k->scratch, node_id, walk.found.count);
-    for (uint32_t i = 0; i < walk.found.count; i++) // which look at other nodes
-        if (d->nodes.items[walk.found.items[i]].op == OP_SYMBOL)
-            leaf[i] = leaf_after(k, x, walk.found.items[i]);
+    walk_from(&k->walk, d, id, NULL);
+    walk_sort(&k->walk);
+    const uint32_t count = k->walk.found.count;
+    arena_spend(k->scratch, count);
+    node_id *found = arena_new(k->scratch, node_id, count);
+    node_id *leaf = arena_new(k->scratch, node_id, count);
+    memcpy(found, k->walk.found.items, count * sizeof *found);
+    for (uint32_t i = 0; i < count; i++) // which walk elsewhere
+        if (d->nodes.items[found[i]].op == OP_SYMBOL)
+            leaf[i] = leaf_after(k, x, found[i]);
     vec_reserve(k->scratch, &k->zero, (uint64_t)id + 1);
-    for (uint32_t i = 0; i < walk.found.count; i++) {
-        node_id at = walk.found.items[i], now[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
+    for (uint32_t i = 0; i < count; i++) {
+        node_id at = found[i], now[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
         struct node n = d->nodes.items[at];
         bool same = true;
         for (uint32_t q = 0; q < op_operands[n.op]; q++) {
@@ -388,6 +396,8 @@ static node_id touch_of(struct making *k, const struct system_event *v) {
     node_id after = v->zero;
     for (uint32_t a = v->sequential ? v->actions : 1; a-- > 0;) {
         struct after x = {.event = v, .first = a, .count = v->sequential ? 1 : v->actions};
+        for (uint32_t i = 0; i < k->system->rederives; i++) // in order, so that none waits for many
+            leaf_after(k, &x, dag_leaf(d, LEAF_DERIVED, k->system->rederive[i]));
         after = after_actions(k, &x, after);
     }
     node_id slope = slope_of(k, after);
