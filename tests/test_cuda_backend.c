@@ -185,6 +185,23 @@ TEST(cuda_small_chunk) {
     stage_free(&s);
 }
 
+TEST(cuda_small_chunk_that_writes_to_the_host) {
+    struct stage s = stage_new();
+    for (unsigned rows = 1; rows < 100; rows += 31) { // 32 are one warp
+        struct chunk c = chunk_new(&s, rows);
+        int copied = s.fake->copies_out;
+        c.launch.writes_only = true;
+        REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
+        CHECK(c.values[0] != 0);
+        CHECK_INT(c.status[0], 0x77);
+        REQUIRE(wait_for(&s, 0) == SHOAL_OK);
+        check_done(&c);
+        CHECK_INT(s.fake->copies_out - copied, rows > 32);
+        chunk_end(&s, &c);
+    }
+    stage_free(&s);
+}
+
 TEST(cuda_chunks_in_flight) {
     struct stage s = stage_new();
     struct chunk c[OFFLOAD_SLOTS];

@@ -104,6 +104,8 @@ struct shoal_launch {
     uint32_t team; // rows whose threads are a block of a device, which takes them together; 0: each
                    // thread is alone
     size_t shared; // bytes that they share
+    bool writes_only; // the kernel does not read what it wrote, nor what a fill set, but for sums
+                      // that warps add to
     const volatile int *stop;                          // non-zero: come back soon; NULL: never
     void (*progress)(void *user, uint32_t rows_taken); // may be NULL; called by `finish`
     void *user;

@@ -140,8 +140,8 @@ INLINE u32 work_take_one(u32 *counter, int wanted) {
     return first + (u32)__popc(lanes & ((1u << lane) - 1));
 }
 
-// Adds up over the warp, then once to the total; called by all lanes of a warp. Values are below
-// 2^54.
+// Adds up over the warp, then once to the total, which was 0; called by all lanes of a warp. Values
+// are below 2^54. A warp that is alone need not wait for memory of the host (writes_only).
 INLINE void total_add(u64 *total, u64 value) {
 #if __CUDA_ARCH__ >= 800
     u64 low = __reduce_add_sync(ALL_LANES, (u32)value & 0x7ffffff);
@@ -149,8 +149,12 @@ INLINE void total_add(u64 *total, u64 value) {
 #else
     UNROLL for (int d = 16; d; d /= 2) value += __shfl_down_sync(ALL_LANES, value, (u32)d);
 #endif
-    if ((threadIdx.x & 31) == 0 && value)
-        atomicAdd(total, value);
+    if ((threadIdx.x & 31) == 0 && value) {
+        if (gridDim.x * blockDim.x == WARP)
+            *total = value;
+        else
+            atomicAdd(total, value);
+    }
 }
 
 // ---- blocks -------------------------------------------------------------------------------------

@@ -251,6 +251,7 @@ struct shoal_slot {
     bool words_clean; // they are 0
     struct cuda_buffer read, written, workspace;
     cu_address read_at, written_at; // of the chunk's blocks
+    bool straight;                  // the kernel writes to `stage`
     char *stage; // host memory that small chunks are sent from; NULL: none so far
     char track[40];
 };

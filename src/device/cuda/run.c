@@ -9,7 +9,9 @@
 // what it waits for room on a device that the kernel of another slot fills.
 //
 // What a small chunk takes is the number of its steps: its inputs and what its results are filled
-// with go to one buffer in one copy.
+// with go to one buffer in one copy. The results of a single warp are written to the host's memory
+// by the kernel itself: a copy would wake an engine that takes longer than all of them. More warps
+// would wait for each other's sums there, longer than for the copy.
 #include "device/cuda/cuda.h"
 
 #include "base/clock.h"
@@ -19,7 +21,7 @@
 #include <string.h>
 
 // A small chunk's results lie behind its inputs.
-enum { OUT_ALIGN = 256, STAGE = OFFLOAD_SMALL + 4096 };
+enum { WARP = 32, OUT_ALIGN = 256, STAGE = OFFLOAD_SMALL + 4096 };
 
 // ---- Slots --------------------------------------------------------------------------------------
 
@@ -118,6 +120,7 @@ static void choose_shape(struct shoal_slot *s) {
     s->grid = (head->rows + c->block - 1) / c->block;
     if (head->refill && s->grid > c->resident)
         s->grid = c->resident;
+    s->straight = s->chunk.small && l->writes_only && s->grid * s->block == WARP;
 }
 
 static int need_stage(struct shoal_slot *s) {
@@ -131,16 +134,18 @@ static int need_stage(struct shoal_slot *s) {
 
 // Bytes that a chunk needs on the device.
 struct needs {
-    size_t behind; // of a small chunk's inputs, where its results begin
     size_t read, written, workspace;
 };
+
+// Where a small chunk's results begin.
+static size_t behind_inputs(const struct offload *o) {
+    return (o->read.bytes + OUT_ALIGN - 1) / OUT_ALIGN * OUT_ALIGN;
+}
 
 static struct needs needs_of(const struct shoal_slot *s) {
     const struct offload *o = &s->chunk;
     size_t threads = (size_t)s->grid * s->block;
-    size_t behind = (o->read.bytes + OUT_ALIGN - 1) / OUT_ALIGN * OUT_ALIGN;
-    return (struct needs){.behind = behind,
-                          .read = o->small ? behind + o->written.bytes : o->read.bytes,
+    return (struct needs){.read = o->small ? behind_inputs(o) + o->written.bytes : o->read.bytes,
                           .written = o->small ? 0 : o->written.bytes + o->launch->stays,
                           .workspace = o->launch->workspace * threads};
 }
@@ -170,7 +175,10 @@ static int make_room(struct shoal_slot *s) {
     if (result == CU_OK)
         result = grow(s, &n);
     s->read_at = s->read.at;
-    s->written_at = s->chunk.small ? s->read.at + n.behind : s->written.at;
+    s->written_at = s->written.at;
+    if (s->chunk.small) // pinned memory has the same address everywhere
+        s->written_at =
+            (s->straight ? (cu_address)(uintptr_t)s->stage : s->read.at) + behind_inputs(&s->chunk);
     log_nbytes(log, span, n.read + n.written + n.workspace);
     log_end(log, span);
     return result;
@@ -201,12 +209,12 @@ static int prepare(struct shoal_slot *s) {
 // The inputs of a small chunk and what its results are filled with.
 static int copy_small(struct shoal_slot *s) {
     const struct shoal_launch *l = s->chunk.launch;
-    size_t behind = (size_t)(s->written_at - s->read_at), end = s->chunk.read.bytes;
+    size_t behind = behind_inputs(&s->chunk), end = s->chunk.read.bytes;
     memcpy(s->stage, l->read.data, end);
     for (uint32_t i = 0; i < l->fills; i++) {
         const struct shoal_fill *f = &l->fill[i];
         memset(s->stage + behind + f->offset, f->value, f->bytes);
-        if (behind + f->offset + f->bytes > end)
+        if (!s->straight && behind + f->offset + f->bytes > end)
             end = behind + f->offset + f->bytes;
     }
     return s->device->cu->copy_in(s->read_at, s->stage, end, s->stream);
@@ -239,7 +247,7 @@ static int launch(struct shoal_slot *s) {
 static int copy_out(struct shoal_slot *s, const struct shoal_piece *p) {
     struct offload_walk w = offload_walk(&s->chunk.launch->written, p);
     int result = CU_OK;
-    while (result == CU_OK && offload_next(&w))
+    while (!s->straight && result == CU_OK && offload_next(&w))
         result = s->device->cu->copy_out(w.host, s->written_at + w.offset, w.bytes, s->stream);
     return result == CU_OK ? mark(s) : result;
 }
@@ -319,6 +327,8 @@ static shoal_code finish(struct shoal_slot *s, struct report *r) {
     if (s->result == CU_OK && s->timed)
         offload_tell(&s->chunk, s->track, time_of, s);
     s->launch = NULL;
+    if (s->result == CU_OK && s->straight)
+        memcpy(l->written.data, s->stage + behind_inputs(&s->chunk), s->chunk.written.bytes);
     if (s->result != CU_OK) {
         s->device->cu->stream_wait(s->stream); // what it was to copy to is the caller's again
         return cuda_error(s->device->cu, "running the kernel", s->result, r);

@@ -334,6 +334,7 @@ static void make_launch(struct chunk *c) {
                                            .fill = p->fill,
                                            .fills = CHUNK_FILLS,
                                            .threads = c->plan->threads,
+                                           .writes_only = !c->plan->summary.arrays, // bins
                                            .workspace = c->runner->kernel[c->role].workspace};
 }
 
