@@ -3,6 +3,11 @@
 // down on the interpolant, where the step is to end (see event.h).
 
 #if COLD_PART && WHENS
+// The part of a step by which moments at its end that are meant to be one may differ.
+INLINE real event_together(const struct trial *s) {
+    return R(EVENT_TOGETHER) * event_shortest(s->t_new) / r_abs(s->h);
+}
+
 // A part of the step in which an event turned: not yet at `low`, but at `high`.
 struct event_bracket {
     real low, high;   // parts of the step
@@ -179,6 +184,14 @@ INLINE void event_leaps(const struct group *g, const struct trial *s, const stru
     }
 }
 
+// The part of a step, or of a few times that are one with its end, after which a function can be
+// seen to have moved.
+INLINE real event_ahead(const struct trial *s, real rounding, real way) {
+    real far = R(EVENT_SEEN) * rounding / r_abs(way * s->h);
+    real most = r_max(R(1.0 / EVENT_NODES), R(8) * event_together(s));
+    return select(r_lt(far, most), far, most);
+}
+
 // Adds the lanes in which events are exactly on their boundary at t, in `at`, which is that part of
 // the step, and beyond it as soon as that can be seen: with what happens there they are meant to be
 // at the same time. What rests on its boundary, touches it, or is a corner there stays.
@@ -198,12 +211,42 @@ INLINE void event_meant(struct group *g, struct trial *s, treal t, real part, co
     WHEN_LOOP(e) {
         if (!there[e])
             continue;
-        real far = R(4) * rounding[e] / r_abs(way[e] * s->h);
-        far = select(r_lt(far, R(1.0 / EVENT_NODES)), far, R(1.0 / EVENT_NODES));
+        real far = event_ahead(s, rounding[e], way[e]);
         dense_at(g, s, part + far, y);
         event_signs(t_real(t_add(g->x.t, (part + far) * s->h)), y, g->p, ahead, sign);
         mask over = m_and(event_turned(e, side[e], sign[e]), r_gt(r_abs(ahead[e]), rounding[e]));
         due[e] |= there[e] & m_lanes(over);
+    }
+}
+
+// Takes out of `due` the lanes in which events are beyond their boundary at the end of the step by
+// rounding alone, and where they were as soon as that can be seen: conditions of which one ends
+// when another begins.
+INLINE void event_grazes(const struct group *g, struct trial *s, const real *zero, SPACE real *y,
+                         u32 *due, real *sign) {
+    real way[WHENS + TOUCHES], rounding[WHENS], ahead[WHENS], next[WHENS];
+    u32 grazes[WHENS], some = 0;
+    event_ways(g, t_real(s->t_new), s->y1, way);
+    event_rounding(g, s->t_new, s->y1, way, rounding);
+    WHEN_LOOP(e) {
+        u32 near = m_lanes(r_le(r_abs(zero[e]), rounding[e])) & ~g->event.leap[e];
+        grazes[e] = when_jump[e] < 0 ? due[e] & near : 0;
+        some |= grazes[e];
+    }
+    if (!some)
+        return;
+    dense_prepare(g, s, some);
+    WHEN_LOOP(e) {
+        if (!grazes[e])
+            continue;
+        real far = event_ahead(s, rounding[e], way[e]);
+        dense_at(g, s, R(1) + far, y);
+        event_signs(t_real(t_add(s->t_new, far * s->h)), y, g->p, ahead, next);
+        mask back =
+            m_and(r_gt(next[e] * g->event.side[e], R(0)), r_gt(r_abs(ahead[e]), rounding[e]));
+        grazes[e] &= m_lanes(back);
+        due[e] &= ~grazes[e];
+        sign[e] = select(m_of_lanes(grazes[e]), R(0), sign[e]);
     }
 }
 
@@ -244,11 +287,6 @@ INLINE void event_narrow(struct group *g, struct trial *s, SPACE real *y, real r
     event_values_at(g, s, b->high, y, zero);
     event_meant(g, s, t_add(g->x.t, b->high * s->h), b->high, y, zero, b->side, b->found, y,
                 b->due);
-}
-
-// The part of a step by which moments at its end that are meant to be one may differ.
-INLINE real event_together(const struct trial *s) {
-    return R(EVENT_TOGETHER) * event_shortest(s->t_new) / r_abs(s->h);
 }
 
 INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct trial *s, u32 good) {

@@ -20,7 +20,8 @@ enum {
     EVENT_CROWD = 50,
     EVENT_LEAP = 64,
     EVENT_NARROW = 4096,
-    EVENT_TOGETHER = 32
+    EVENT_TOGETHER = 32,
+    EVENT_SEEN = 64
 };
 enum { EVENT_UP = 1, EVENT_DOWN = 2 }; // edges
 
