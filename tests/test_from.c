@@ -187,6 +187,68 @@ TEST(from_goes_on_with_any_method) {
     CHECK_STR(field(o.out, 1, 2), field(one.out, 1, 3)); // at its t0
 }
 
+// What a result holds besides inputs and ends is none of these, whatever it is called.
+TEST(from_takes_ends_and_inputs_alone) {
+    static const char *const files[] = {"n.csv", "n.npz", "n.h5"};
+    static const struct {
+        const char *model, *first[8], *want; // NULL: there is no end of a state
+        int at;
+    } of[] = {
+        {"par a=1, F=1, b=0\ninit x=1\nx'=a*F\naux a=100+x\naux F=7\n@ t1=2",
+         {"--sweep", "b=1,2", "--vars", "x,a,F"},
+         "5",
+         4},
+        {"par F=1, b=0\ninit x=1\nx'=F\n@ t1=2",
+         {"--sweep", "b=1,2", "--summary", "F=max(x)", "--save", "final"},
+         "5",
+         4},
+        {"par F=1, b=0\ninit x=1\nx'=F\n@ t1=2",
+         {"--sweep", "b=1,2", "--summary", "f=max(x),B=min(x)", "--save", "final"},
+         "5",
+         4},
+        {"par F=1\ninit x=1\nx'=F\n@ t1=2",
+         {"--sweep", "F=1,1", "--summary", "F=max(x)", "--save", "n=3"},
+         "5",
+         4},
+        {"par k=2\ninit v=1, w=1\nv'=0\nw'=1\n@ t1=2",
+         {"--sweep", "k=1,2", "--summary", "k=mean(v)", "--save", "n=3"},
+         "5",
+         6},
+        {"par k=2\ninit v=1, w=0\nv'=0\nw'=1\n@ t1=2",
+         {"--sweep", "k=1,2", "--vars", "v", "--summary", "w=max(v)"},
+         NULL,
+         0},
+        {"par k=2\ninit v=1, w=0\nv'=0\nw'=1\n@ t1=2",
+         {"--sweep", "k=1,2", "--vars", "v", "--save", "n=3", "--summary", "w=max(v)"},
+         NULL,
+         0},
+        {"par k=2\ninit v=1\nv'=k\n@ t1=2", {"--sweep", "k=1,2", "--summary", "v=max(v)"}, NULL, 0},
+        {"par steps=1\ninit run=1\nrun'=steps\n@ t1=2", {"--sweep", "steps=1,1"}, "5", 4},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (int k = 0; k < 3; k++) {
+            const char *m = check_path("n.ode"), *file = check_path(files[k]), *a[8];
+            check_write(m, of[i].model);
+            for (int n = 0; n < 8; n++)
+                a[n] = of[i].first[n] ? of[i].first[n] : "-q";
+            struct check_output o = SHOAL("run", m, "-q", "--force", "-o", file, a[0], a[1], a[2],
+                                          a[3], a[4], a[5], a[6], a[7]);
+            if (strstr(o.err, "HDF5"))
+                continue; // there is no such library
+            expect_fine(o);
+            o = SHOAL("run", m, "-q", "--from", file, "--t1", "4", "-o", "-");
+            if (of[i].want) {
+                expect_fine(o);
+                double got = atof(field(o.out, 1, of[i].at));
+                CHECK_MSG(fabs(got - atof(of[i].want)) < 1e-9, "%s, %s:\n%s", of[i].model, files[k],
+                          o.out);
+            } else {
+                bool alone = !strcmp(a[2], "--summary");
+                expect(o, !k && alone ? "does not say `t`" : "has no end of");
+            }
+        }
+}
+
 TEST(from_brings_names_and_times) {
     const char *m = model(), *csv = check_path("b.csv"), *npz = check_path("o.npz");
     check_write(csv, "a,_id\n1,p\n2,q\n");

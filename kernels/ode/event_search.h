@@ -60,13 +60,29 @@ INLINE void event_rests(const struct group *g, const struct trial *s, real t, co
     }
 }
 
-// Looks at places inside the step one after the other. Where nothing turns, its end is looked at
-// here as well, before somebody changes what the functions are made of.
+// Lanes whose step is so short that all its times are one.
+INLINE mask event_brief(const struct trial *s) { return r_gt(event_together(s), R(1)); }
+
+// In a brief step signs say nothing of functions that rounding alone takes from their boundary.
+INLINE void event_hush(const struct group *g, const struct trial *s, const real *zero,
+                       const SPACE real *y, u32 brief, real *sign) {
+    real way[WHENS + TOUCHES], rounding[WHENS];
+    event_ways(g, t_real(s->t_new), y, way);
+    event_rounding(g, s->t_new, y, way, rounding);
+    WHEN_LOOP(e) {
+        mask near = m_and(m_of_lanes(brief), r_le(r_abs(zero[e]), rounding[e]));
+        sign[e] = when_jump[e] < 0 ? select(near, R(0), sign[e]) : sign[e];
+    }
+}
+
+// Looks at places inside the step one after the other, unless it is brief. Where nothing turns, its
+// end is looked at here as well, before somebody changes what the functions are made of.
 INLINE void event_search(struct group *g, const struct trial *s, u32 good, SPACE real *y,
                          struct event_bracket *b) {
     real zero[WHENS], told[WHENS], sign[WHENS], from = R(0);
     u32 flat[WHENS], rests[WHENS],
         stays = m_lanes(r_gt(r_abs(s->h), R(EVENT_NEAR) * event_shortest(g->x.t)));
+    mask brief = event_brief(s);
     WHEN_LOOP(e) {
         b->side[e] = g->event.side[e];
         b->due[e] = 0;
@@ -79,13 +95,17 @@ INLINE void event_search(struct group *g, const struct trial *s, u32 good, SPACE
     ROLL for (int n = 1; n <= EVENT_NODES && good & ~b->found; n++) {
         real part = R(n) * R(1.0 / EVENT_NODES);
         u32 open = good & ~b->found, here = 0;
-        if (n == EVENT_NODES)
+        if (n == EVENT_NODES) {
             STATES(j, 0) y[j] = s->y1[j];
-        else
+        } else {
             dense_at(g, s, part, y);
+            open &= ~m_lanes(brief);
+        }
         event_signs(event_time(g, s, part), y, g->p, zero, told);
         WHEN_LOOP(e) sign[e] = told[e];
         event_mute(g, event_time(g, s, part), y, zero, sign);
+        if (m_lanes(brief) & open)
+            event_hush(g, s, zero, y, m_lanes(brief), sign);
         WHEN_LOOP(e) {
             b->was[e] = b->side[e];
             u32 turned = open & m_lanes(event_turned(e, b->side[e], sign[e]));
@@ -94,7 +114,7 @@ INLINE void event_search(struct group *g, const struct trial *s, u32 good, SPACE
         }
         mask now = m_of_lanes(here);
         b->found |= here;
-        b->low = select(now, from, b->low);
+        b->low = select(m_andnot(now, brief), from, b->low);
         b->high = select(now, part, b->high);
         b->over = select(now, event_beyond(b, zero), b->over);
         mask on = m_of_lanes(open & ~here);
@@ -184,12 +204,10 @@ INLINE void event_leaps(const struct group *g, const struct trial *s, const stru
     }
 }
 
-// The part of a step, or of a few times that are one with its end, after which a function can be
-// seen to have moved.
+// The part of a step after which a function can be seen to have moved.
 INLINE real event_ahead(const struct trial *s, real rounding, real way) {
     real far = R(EVENT_SEEN) * rounding / r_abs(way * s->h);
-    real most = r_max(R(1.0 / EVENT_NODES), R(8) * event_together(s));
-    return select(r_lt(far, most), far, most);
+    return select(r_lt(far, R(1.0 / EVENT_NODES)), far, R(1.0 / EVENT_NODES));
 }
 
 // Adds the lanes in which events are exactly on their boundary at t, in `at`, which is that part of
@@ -221,9 +239,9 @@ INLINE void event_meant(struct group *g, struct trial *s, treal t, real part, co
 
 // Takes out of `due` the lanes in which events are beyond their boundary at the end of the step by
 // rounding alone, and where they were as soon as that can be seen: conditions of which one ends
-// when another begins.
-INLINE void event_grazes(const struct group *g, struct trial *s, const real *zero, SPACE real *y,
-                         u32 *due, real *sign) {
+// when another begins. In the `brief` lanes that is for the next step to say of what was not found.
+INLINE void event_grazes(const struct group *g, struct trial *s, const real *zero, u32 brief,
+                         const u32 *found, SPACE real *y, u32 *due, real *sign) {
     real way[WHENS + TOUCHES], rounding[WHENS], ahead[WHENS], next[WHENS];
     u32 grazes[WHENS], some = 0;
     event_ways(g, t_real(s->t_new), s->y1, way);
@@ -244,7 +262,7 @@ INLINE void event_grazes(const struct group *g, struct trial *s, const real *zer
         event_signs(t_real(t_add(s->t_new, far * s->h)), y, g->p, ahead, next);
         mask back =
             m_and(r_gt(next[e] * g->event.side[e], R(0)), r_gt(r_abs(ahead[e]), rounding[e]));
-        grazes[e] &= m_lanes(back);
+        grazes[e] &= m_lanes(back) | (brief & ~found[e]);
         due[e] &= ~grazes[e];
         sign[e] = select(m_of_lanes(grazes[e]), R(0), sign[e]);
     }

@@ -201,7 +201,12 @@ void solver_meta(const shoal_solver *s, const shoal_batch *b, struct buf *out) {
         buf_printf(out, ",\"batch_sha256\":\"%s\"", b->digest);
     if (b->from_digest[0])
         buf_printf(out, ",\"from_sha256\":\"%s\"", b->from_digest);
-    buf_puts(out, ",\"grid\":");
+    const struct result_spec *of = &s->plan->list.of;
+    for (uint32_t i = 0; i < of->vars; i++) {
+        buf_puts(out, i ? "," : ",\"vars\":[");
+        buf_json(out, of->var[i]);
+    }
+    buf_puts(out, of->vars ? "],\"grid\":" : ",\"vars\":[],\"grid\":");
     batch_describe(b->batch, out);
     buf_putc(out, '}');
 }

@@ -49,10 +49,20 @@ static shoal_code add_last(const struct table *samples, const uint64_t *last, st
         double *to = table_numbers(arena, runs, c->name);
         if (!to)
             return SHOAL_MEMORY;
+        runs->columns.items[runs->columns.count - 1].kind = TABLE_VARIABLE;
         for (uint64_t k = 0; k < runs->rows; k++)
             to[k] = last[k] == UINT64_MAX ? (double)NAN : c->number[last[k]];
     }
     return SHOAL_OK;
+}
+
+// What stands in front of `t`, or of `status`, was given, or (beside samples) is a summary; the
+// rest came out of the run. A file whose first column is not `run` is none of ours.
+static void mark_columns(struct table *t) {
+    const struct table_column *first = t->columns.items, *time = table_find(t, RESULT_T);
+    bool given = !strcmp(first->name, RESULT_RUN) && table_find(t, RESULT_STATUS);
+    for (uint32_t i = 0; given && i < t->columns.count; i++)
+        t->columns.items[i].kind = time && first + i > time ? TABLE_VARIABLE : TABLE_INPUT;
 }
 
 // Inputs and status are beside the file.
@@ -64,6 +74,8 @@ static shoal_code join_runs(const char *path, const struct table *samples, struc
     if (code == SHOAL_OK && !table_find(&runs, RESULT_RUN))
         code = report_error(r, SHOAL_INPUT, "%s: is no table of runs", side);
     free(side);
+    if (code == SHOAL_OK)
+        mark_columns(&runs);
     const uint64_t *last = code == SHOAL_OK ? last_lines(samples, &runs, arena) : NULL;
     if (code == SHOAL_OK)
         code = last ? add_last(samples, last, arena, &runs) : SHOAL_MEMORY;
@@ -75,6 +87,8 @@ static shoal_code join_runs(const char *path, const struct table *samples, struc
 shoal_code csv_ends_read(const char *path, struct arena *arena, struct table *out,
                          struct report *r) {
     shoal_code code = csv_result_read(path, arena, out, r);
+    if (code == SHOAL_OK)
+        mark_columns(out);
     if (code != SHOAL_OK || table_find(out, RESULT_STATUS) || !table_find(out, RESULT_RUN) ||
         !table_find(out, RESULT_T))
         return code;

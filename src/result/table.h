@@ -6,8 +6,17 @@
 #include "base/arena.h"
 #include "base/report.h"
 
+// What a column of a result is.
+enum table_kind {
+    TABLE_ANY,      // nobody knows: what its name says
+    TABLE_INPUT,    // it was given
+    TABLE_VARIABLE, // it is how a variable ended
+    TABLE_COMPUTED, // something else that came out of the run
+};
+
 struct table_column {
     const char *name;
+    enum table_kind kind;
     const double *number;    // [rows], or NULL when it is the next, or
     const float *number32;   // [rows]
     const char *const *text; // [rows] text; only columns that start with `_`, or that the reader

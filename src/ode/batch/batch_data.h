@@ -87,7 +87,7 @@ shoal_code batch_add_column(struct batch *b, const struct table *t, const struct
                             struct report *r);
 void batch_add_extra(struct batch *b, const struct table *t, const struct table_column *c);
 // The name of the model that a column stands for.
-const char *batch_column_symbol(struct batch *b, const char *name);
+const char *batch_column_symbol(struct batch *b, const char *name, enum symbol_kind kind);
 
 static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 

@@ -16,11 +16,23 @@ static double number_of(const struct table_column *c, uint64_t row) {
 
 static bool is_number(const struct table_column *c) { return c->number || c->number32; }
 
-// What a column is to the model; NULL: nothing that a run begins with.
-static const struct symbol *meaning(struct batch *b, const struct table_column *c) {
-    uint32_t symbol = model_find(b->model, batch_column_symbol(b, c->name), "", NULL);
+// The parameter or state that a column is called like; NULL: none. In a result of ours case counts.
+static const struct symbol *namesake(struct batch *b, const struct table_column *c,
+                                     enum symbol_kind kind) {
+    const char *name = batch_column_symbol(b, c->name, kind);
+    uint32_t symbol = model_find(b->model, name, "", NULL);
     const struct symbol *s = symbol == UINT32_MAX ? NULL : &b->model->symbols.items[symbol];
-    return s && is_number(c) && (s->kind == SYMBOL_STATE || s->kind == SYMBOL_PAR) ? s : NULL;
+    bool is = s && s->kind == kind && (c->kind == TABLE_ANY || !strcmp(s->name, name));
+    return is && !(result_name_is_ours(c->name)) && is_number(c) ? s : NULL;
+}
+
+// What a column is to the model; NULL: nothing that a run begins with. In a result of ours an input
+// is a parameter, since initial values have no name alone, and a variable a state.
+static const struct symbol *meaning(struct batch *b, const struct table_column *c) {
+    const struct symbol *par =
+        c->kind == TABLE_ANY || c->kind == TABLE_INPUT ? namesake(b, c, SYMBOL_PAR) : NULL;
+    bool ends = c->kind == TABLE_ANY || c->kind == TABLE_VARIABLE;
+    return par ? par : ends ? namesake(b, c, SYMBOL_STATE) : NULL;
 }
 
 // ---- Which runs, and when -----------------------------------------------------------------------
@@ -95,8 +107,11 @@ static shoal_code add_columns(struct batch *b, const struct table *t, struct rep
         shoal_code code = SHOAL_OK;
         if (c->name[0] == '_')
             batch_add_extra(b, t, c);
-        else if (s && result_name_is_ours(c->name))
-            continue; // it is not the model's: that has another name there
+        else if (!s && c->kind >= TABLE_VARIABLE && namesake(b, c, SYMBOL_PAR))
+            report_note(r,
+                        "--from: `%s` is there what came out of the runs; the parameter is not "
+                        "changed by it",
+                        c->name);
         else if (s)
             code = s->kind == SYMBOL_STATE ? add_end(b, t, c, s, r) : batch_add_column(b, t, c, r);
         result = result ? result : code;

@@ -13,18 +13,18 @@ static const struct symbol *lookup(struct batch *b, const char *name) {
     return symbol == UINT32_MAX ? NULL : &b->model->symbols.items[symbol];
 }
 
-static bool is_parameter(struct batch *b, const char *name) {
+static bool is_a(struct batch *b, const char *name, enum symbol_kind kind) {
     const struct symbol *symbol = lookup(b, name);
-    return symbol && symbol->kind == SYMBOL_PAR;
+    return symbol && symbol->kind == kind;
 }
 
 // Result files call a parameter `run` of a model `run_`, or `run__` where that is taken.
-const char *batch_column_symbol(struct batch *b, const char *name) {
+const char *batch_column_symbol(struct batch *b, const char *name, enum symbol_kind kind) {
     if (lookup(b, name))
         return name;
     for (size_t length = strlen(name); length > 1 && name[length - 1] == '_'; length--) {
         const char *plain = arena_strndup(&b->arena, name, length - 1);
-        if (result_name_is_ours(plain) && is_parameter(b, plain))
+        if (result_name_is_ours(plain) && is_a(b, plain, kind))
             return plain;
     }
     return name;
@@ -40,7 +40,7 @@ static const double *copy_numbers(struct batch *b, const struct table_column *c,
 shoal_code batch_add_column(struct batch *b, const struct table *t, const struct table_column *c,
                             struct report *r) {
     struct input input = {.source = b->table, .kind = INPUT_TABLE};
-    const char *name = batch_column_symbol(b, c->name);
+    const char *name = batch_column_symbol(b, c->name, SYMBOL_PAR);
     if (r && t->head.text) { // the place says which file
         r->place = &t->head;
         r->place_at = c->at;
@@ -125,7 +125,7 @@ static shoal_code add_columns(struct batch *b, const struct table *t, struct rep
             batch_add_extra(b, t, c);
         else if (!result_name_is_no_input(c->name))
             errors += batch_add_column(b, t, c, r) != SHOAL_OK;
-        else if (is_parameter(b, c->name))
+        else if (is_a(b, c->name, SYMBOL_PAR))
             report_note(r,
                         "%s: column `%s` is ignored, as in a result file; to give the model's "
                         "parameter, call it `%s_`",

@@ -297,7 +297,8 @@ static shoal_code lay_summaries(struct plan *p, const struct plan_input *in, str
                                 struct report *r) {
     const struct summary_plan *summary = p->kernel[PLAN_FIRST].summary;
     double begin = p->t1 < p->t0 ? p->t0 - p->settle : p->t0 + p->settle;
-    return summaries_lay(summary, begin, p->t1, in->options->window, arena, &p->summary, r);
+    const struct model *model = summaries_alone(in->options) ? NULL : in->model;
+    return summaries_lay(summary, model, begin, p->t1, in->options->window, arena, &p->summary, r);
 }
 
 // Whether times at which something happens are among the results.
