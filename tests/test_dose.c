@@ -137,6 +137,45 @@ TEST(dose_by_id) {
     CHECK_HAS(o.out, "\n0,0,10,3,ok\n1,0,10,3,ok\n");
 }
 
+// Columns go by their exact names first, those that are not needed may hold anything, and an ID is
+// what is written, where a number would be that of others, too.
+TEST(dose_names_as_they_are) {
+    const char *m = model("m.ode", "", ""), *batch = check_path("long.csv");
+    const char *how = "--vars c --set k=0,ka=0 --batch";
+    struct check_output o =
+        run(m, doses("TIME,time,AMT,amt,DV,CMT\n0,99,3,7,.,c\n1,99,.,7,12:30,c\n"),
+            "--vars c --sweep", "k=0");
+    CHECK_HAS(o.out, "\n0,0,10,3,ok\n");
+    check_write(batch, "_ID,_id\n20231105000000001,1\n20231105000000002,1\n");
+    o = run(m, doses("ID,id,TIME,AMT,CMT\n20231105000000001,9,0,1,c\n20231105000000002,9,0,20,c\n"),
+            how, batch);
+    CHECK_HAS(o.out, ",1,10,1,ok\n");
+    CHECK_HAS(o.out, ",1,10,20,ok\n");
+    check_write(batch, "_ID\n001\n1\nx\n");
+    o = run(m, doses("ID,TIME,AMT,CMT\n1,0,1,c\n"), how, batch);
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "column `_ID`: the IDs `001` and `1` are one number");
+}
+
+// Runs of a part have other numbers than those that they go on with.
+TEST(dose_of_a_part_that_goes_on) {
+    const char *m = model("m.ode", "", ""), *file = check_path("part.csv");
+    const char *d = doses("ID,TIME,AMT,CMT\n0,1,1,c\n1,1,10,c\n0,7,1,c\n1,7,10,c\n");
+    struct check_output o =
+        run(m, d, "--t1 5 --force --sweep k=0,0,0,0 --set ka=0 --only-runs 1,3 -o", file);
+    CHECK_INT(o.status, 0);
+    o = run(m, d, "--set ka=0 --from", file);
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "ID is the number of a run, but the runs that --from goes on with had other");
+    o = run(m, d, "--t1 5 --force --sweep k=0,0 --set ka=0 -o", file);
+    CHECK_INT(o.status, 0);
+    o = run(m, d, "--set ka=0 --vars c --from", file);
+    CHECK_HAS(o.out, ",2,ok\n");
+    CHECK_HAS(o.out, ",20,ok\n");
+    o = run(m, d, "--sweep ka=0,0 --vars c --from", file);
+    CHECK_INT(o.status, 1);
+}
+
 // Rows that another method takes over keep their doses.
 TEST(dose_takeover) {
     const char *path = check_path("stiff.ode");
@@ -161,7 +200,14 @@ TEST(dose_refused) {
         {"TIME,AMT,ADDL\n0,1,2\n", "ADDL needs an II above 0"},
         {"TIME,AMT,ADDL,II\n0,1,1.5,1\n", "ADDL is a number of doses"},
         {"TIME,AMT,RATE\n0,0,1\n", "an infusion needs an AMT above 0"},
-        {"TIME,AMT\n0,one\n", "AMT is not a number"},
+        {"TIME,AMT\n0,one\n", "AMT: 'one' is not a number"},
+        {"TIME,AMT\n0,\"1,5\"\n", "AMT: '1,5' is not a number; write decimals with a point"},
+        {"TIME,AMT\n.,100\n", "dose 1: TIME is missing"},
+        {"TIME,AMT\n0.5,1\n,4\n", "dose 2: TIME is missing"},
+        {"TIME,AMT,EVID\n0,100,\n", "dose 1: EVID is missing"},
+        {"TIME,AMT,EVID\n0,.,1\n", "dose 1: AMT is missing"},
+        {"Time,time,AMT\n0,2,1\n", "columns `Time` and `time` could both be TIME"},
+        {"ID,TIME,AMT\n0,0,1\n00,0,1\n", "the IDs `0` and `00` are one number"},
         {"ID,TIME,AMT\n5,0,1\n", "ID 5 is the number of no run"},
         {"ID,TIME,AMT\nx,0,1\n", "ID x is the number of no run"},
         {"TIME\n0\n", "there is no column AMT"},

@@ -8,7 +8,7 @@ shoal_code api_doses_read(const shoal_model *model, const char *path, double t0,
                           struct arena *arena, struct dose_list *out, struct report *r) {
     struct table table = {0};
     struct arena file = {0};
-    shoal_code code = io_table_read_texts(path, dose_columns, &file, &table, r);
+    shoal_code code = io_table_read_texts(path, &file, &table, r);
     if (code == SHOAL_OK)
         code = dose_list_make(&table, model->model, t0, f32, arena, out, r);
     arena_free(&file);

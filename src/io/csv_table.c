@@ -204,18 +204,11 @@ static void check_name(struct csv_reader *c, const struct field *f, const char *
         }
 }
 
-static bool may_be_text(const struct csv_reader *c, const char *name) {
-    const char *const *texts = c->table->texts;
-    while (texts && *texts && !ascii_same(*texts, name))
-        texts++;
-    return *name == '_' || (texts && *texts);
-}
-
 static enum column_use use_of(const struct csv_reader *c, const char *name) {
     if (c->result)
         return *name == '_' || !strcmp(name, RESULT_STATUS) ? USE_TEXT : USE_NUMBER;
     return !result_name_is_read(name, c->table->times) ? USE_NOT
-           : may_be_text(c, name)                      ? USE_TEXT
+           : *name == '_' || c->table->texts           ? USE_TEXT
                                                        : USE_NUMBER;
 }
 

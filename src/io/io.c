@@ -170,13 +170,8 @@ static shoal_code read_input(const char *name, struct arena *arena, struct table
     return code;
 }
 
-shoal_code io_table_read(const char *path, struct arena *arena, struct table *out,
-                         struct report *r) {
-    return io_table_read_texts(path, NULL, arena, out, r);
-}
-
-shoal_code io_table_read_texts(const char *path, const char *const *texts, struct arena *arena,
-                               struct table *out, struct report *r) {
+static shoal_code read_table(const char *path, bool texts, struct arena *arena, struct table *out,
+                             struct report *r) {
     *out = (struct table){.texts = texts, .times = out->times};
     const struct io_format *f = file_is_input(path) ? NULL : format_for(path, can_read, r);
     if (!f && !file_is_input(path))
@@ -197,6 +192,16 @@ shoal_code io_table_read_texts(const char *path, const char *const *texts, struc
     else if (code == SHOAL_OK && out->rows == 0)
         code = report_error(r, SHOAL_INPUT, "%s: has columns but no rows", name);
     return code;
+}
+
+shoal_code io_table_read(const char *path, struct arena *arena, struct table *out,
+                         struct report *r) {
+    return read_table(path, false, arena, out, r);
+}
+
+shoal_code io_table_read_texts(const char *path, struct arena *arena, struct table *out,
+                               struct report *r) {
+    return read_table(path, true, arena, out, r);
 }
 
 // What a reader of runs cannot do without.

@@ -30,9 +30,9 @@ shoal_code io_table_read(const char *path, struct arena *arena, struct table *ou
 // finite. Not for results whose steps are saved in binary files.
 shoal_code io_ends_read(const char *path, struct arena *arena, struct table *out, struct report *r);
 
-// The same; columns of these names, ignoring case, may hold text in CSV. `texts` ends with a NULL.
-shoal_code io_table_read_texts(const char *path, const char *const *texts, struct arena *arena,
-                               struct table *out, struct report *r);
+// The same; all columns are text in CSV.
+shoal_code io_table_read_texts(const char *path, struct arena *arena, struct table *out,
+                               struct report *r);
 
 // Whether the ending is that of a file of numbers, or of a journal of one (journal.h).
 bool io_is_data(const char *path);

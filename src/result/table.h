@@ -19,8 +19,8 @@ struct table_column {
     enum table_kind kind;
     const double *number;    // [rows], or NULL when it is the next, or
     const float *number32;   // [rows]
-    const char *const *text; // [rows] text; only columns that start with `_`, or that the reader
-                             // was told, may be text
+    const char *const *text; // [rows] text; only columns that start with `_` may be text, unless
+                             // the reader was told that all may
     size_t at;               // of the name, in the table's head
 };
 
@@ -28,9 +28,9 @@ struct table {
     const char *source; // name of the file, for messages
     struct source head; // its beginning, up to the names; text NULL: not a text file
     uint64_t rows;
-    bool lent;                // its numbers stay where they are
-    bool times;               // whoever reads it takes the column `t`, too
-    const char *const *texts; // names of columns that may hold text, up to a NULL; NULL: none
+    bool lent;  // its numbers stay where they are
+    bool times; // whoever reads it takes the column `t`, too
+    bool texts; // any column may hold text
     vec(struct table_column) columns;
 };
 

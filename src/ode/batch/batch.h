@@ -75,6 +75,7 @@ shoal_code batch_check_from(const struct batch *b, const struct model *m, struct
 enum batch_start { BATCH_AT_ANY_TIME, BATCH_AT_ONE_TIME, BATCH_AT_MANY_TIMES };
 enum batch_start batch_start(const struct batch *b, double *t0);
 bool batch_has_lost(const struct batch *b);              // some may be
+bool batch_renumbers(const struct batch *b);             // they had other numbers there
 bool batch_is_lost(const struct batch *b, uint64_t run); // what it goes on from had failed
 void batch_refresh(struct batch *b); // checks when something changed; wrong: there are 0 runs
 

@@ -59,6 +59,7 @@ struct batch {
     uint64_t shard, shards; // which of how many parts of the rows; shards 0: all
     bool strided;           // rows that are `shards` apart, else such that follow each other
     const bool *lost;       // [table_rows]: runs that cannot go on; NULL: they need not
+    bool renumbered;        // those that others go on with had other numbers
     enum batch_start start;
     double t0;
     bool per_row; // samples advance with the table

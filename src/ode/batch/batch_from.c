@@ -83,6 +83,13 @@ static shoal_code find_t0(struct batch *b, const struct table *t, struct report 
                                 t->source);
 }
 
+static void compare_numbers(struct batch *b, const struct table *t) {
+    const struct table_column *run = table_find(t, RESULT_RUN);
+    b->renumbered = false;
+    for (uint64_t k = 0; run && is_number(run) && k < t->rows; k++)
+        b->renumbered = b->renumbered || number_of(run, k) != (double)k;
+}
+
 // ---- Columns ------------------------------------------------------------------------------------
 
 // The end of a state; of runs that are lost NaN.
@@ -184,6 +191,7 @@ static shoal_code continue_table(struct batch *b, const void *table, struct repo
         code = find_lost(b, t, r);
     if (code == SHOAL_OK)
         code = find_t0(b, t, r);
+    compare_numbers(b, t);
     if (code == SHOAL_OK)
         code = add_columns(b, t, r);
     if (code == SHOAL_OK)
@@ -212,6 +220,10 @@ enum batch_start batch_start(const struct batch *b, double *t0) {
 }
 
 bool batch_has_lost(const struct batch *b) { return b->lost != NULL; }
+
+bool batch_renumbers(const struct batch *b) {
+    return b->lost && (b->renumbered || batch_runs(b) != batch_table_rows(b));
+}
 
 bool batch_is_lost(const struct batch *b, uint64_t run) {
     return b->lost && b->lost[batch_table_row(b, run)];

@@ -12,11 +12,12 @@
 #include <string.h>
 
 enum column { ID, TIME, AMT, CMT, RATE, II, ADDL, EVID, SS, COLUMNS };
-const char *const dose_columns[] = {
+static const char *const names[COLUMNS] = {
     [ID] = "ID", [TIME] = "TIME", [AMT] = "AMT",   [CMT] = "CMT", [RATE] = "RATE",
-    [II] = "II", [ADDL] = "ADDL", [EVID] = "EVID", [SS] = "SS",   [COLUMNS] = NULL};
+    [II] = "II", [ADDL] = "ADDL", [EVID] = "EVID", [SS] = "SS"};
 
 enum { DOSES_MOST = 1 << 28 };
+#define ID_NUMBERS 0x1p53 // below this every whole number is one of its own
 
 // One line of the table, or one of those that follow it by ADDL.
 struct given {
@@ -35,6 +36,8 @@ struct reader {
     double t0;
     bool f32;
     bool failed;
+    uint64_t wrong_row; // + 1, where the last field was no number,
+    enum column wrong;  // and its column
     vec(struct given) given;
     vec(struct dose) doses;
     vec(struct dose_group) groups;
@@ -59,33 +62,58 @@ static const char *text_at(const struct reader *x, enum column c, uint64_t row) 
     return k && k->text ? k->text[row] : NULL;
 }
 
-// The number in a field; 0 where there is no such column, or nothing in it, for which `.` is usual.
+// Nothing is in a field, for which `.` is usual.
+static bool is_missing(const struct reader *x, enum column c, uint64_t row) {
+    const char *text = text_at(x, c, row);
+    return !x->column[c] || (x->column[c]->text && (!text || !*text || !strcmp(text, ".")));
+}
+
+static void wrong_number(struct reader *x, enum column c, uint64_t row, const char *text) {
+    if (x->wrong_row == row + 1 && x->wrong == c)
+        return; // it was said
+    x->wrong_row = row + 1;
+    x->wrong = c;
+    bool comma = text && strchr(text, ',');
+    fail(x, row,
+         text ? arena_printf(x->arena, "%s: '%.40s' is not a number%s", names[c], text,
+                             comma ? "; write decimals with a point" : "")
+              : arena_printf(x->arena, "%s is not a number", names[c]));
+}
+
+// The number in a field; 0 where it is missing.
 static double number_at(struct reader *x, enum column c, uint64_t row) {
     const struct table_column *k = x->column[c];
     const char *text = text_at(x, c, row);
     double value = 0;
-    if (!k)
+    if (is_missing(x, c, row))
         return 0;
     if (!k->text)
         value = k->number ? k->number[row] : (double)k->number32[row];
-    else if (text && *text && strcmp(text, ".") &&
-             !number_all(text, strlen(text), NUMBER_SIGNED, &value))
+    else if (!number_all(text, strlen(text), NUMBER_SIGNED, &value))
         value = (double)NAN;
     if (!isfinite(value))
-        fail(x, row, arena_printf(x->arena, "%s is not a number", dose_columns[c]));
+        wrong_number(x, c, row, text);
     return value;
 }
 
 // ---- One line -----------------------------------------------------------------------------------
 
-static struct dose_group id_at(struct reader *x, uint64_t row) {
-    struct dose_group id = {0};
-    const char *text = text_at(x, ID, row);
-    if (text && !number_all(text, strlen(text), NUMBER_SIGNED, &id.number))
-        id.text = arena_strdup(x->arena, text);
-    else if (!text)
-        id.number = number_at(x, ID, row);
+// An ID is a number, so that 7 and 7.0 are one, where numbers tell it from others; else its text.
+static struct dose_group id_of_text(const char *text) {
+    struct dose_group id = {.written = text};
+    bool number = number_all(text, strlen(text), NUMBER_SIGNED, &id.number);
+    if (!number || !(fabs(id.number) < ID_NUMBERS)) {
+        id.text = text;
+        id.number = 0;
+    }
     return id;
+}
+
+static struct dose_group id_at(struct reader *x, uint64_t row) {
+    const char *text = text_at(x, ID, row);
+    if (text)
+        return id_of_text(arena_strdup(x->arena, text));
+    return (struct dose_group){.number = number_at(x, ID, row)};
 }
 
 static uint32_t state_named(struct reader *x, uint64_t row, const char *name) {
@@ -126,6 +154,10 @@ static uint32_t state_at(struct reader *x, uint64_t row) {
 // What we do not do is refused by its name.
 static void check_line(struct reader *x, uint64_t row) {
     double evid = number_at(x, EVID, row);
+    if (is_missing(x, TIME, row))
+        fail(x, row, "TIME is missing");
+    if (is_missing(x, AMT, row))
+        fail(x, row, "AMT is missing");
     if (evid > 1)
         fail(x, row, "EVID 2, 3 and 4 are not supported; 1 is a dose, 0 is none");
     if (number_at(x, SS, row) != 0)
@@ -138,9 +170,10 @@ static void check_line(struct reader *x, uint64_t row) {
 
 // An observation, in a file that holds them too.
 static bool is_dose(struct reader *x, uint64_t row) {
-    if (x->column[EVID])
-        return number_at(x, EVID, row) != 0;
-    return number_at(x, AMT, row) != 0 || number_at(x, RATE, row) != 0;
+    bool given = number_at(x, AMT, row) != 0 || number_at(x, RATE, row) != 0;
+    if (x->column[EVID] && is_missing(x, EVID, row) && given)
+        fail(x, row, "EVID is missing; 1 is a dose, 0 is none");
+    return x->column[EVID] ? number_at(x, EVID, row) != 0 : given;
 }
 
 static void read_line(struct reader *x, uint64_t row) {
@@ -258,24 +291,51 @@ static void find_infused(struct reader *x) {
         }
 }
 
+// The name as it is comes before one that differs in case.
+static void find_column(struct reader *x, enum column c) {
+    const struct table *t = x->table;
+    x->column[c] = table_find(t, names[c]);
+    for (uint32_t i = 0; i < t->columns.count && !table_find(t, names[c]); i++) {
+        if (!ascii_same(t->columns.items[i].name, names[c]))
+            continue;
+        if (x->column[c]) {
+            report_error(x->report, SHOAL_INPUT, "%s: columns `%s` and `%s` could both be %s",
+                         t->source, x->column[c]->name, t->columns.items[i].name, names[c]);
+            x->failed = true;
+        }
+        x->column[c] = &t->columns.items[i];
+    }
+}
+
 static void find_columns(struct reader *x) {
     const struct table *t = x->table;
+    for (enum column c = 0; c < COLUMNS; c++)
+        find_column(x, c);
     for (uint32_t i = 0; i < t->columns.count; i++) {
-        int c = 0;
-        while (c < COLUMNS && !ascii_same(t->columns.items[i].name, dose_columns[c]))
-            c++;
-        if (c < COLUMNS)
-            x->column[c] = &t->columns.items[i];
-        else
+        bool used = false;
+        for (int c = 0; c < COLUMNS; c++)
+            used = used || x->column[c] == &t->columns.items[i];
+        if (!used)
             report_note(x->report, "%s: column `%s` is not looked at", t->source,
                         t->columns.items[i].name);
     }
     for (int c = TIME; c <= AMT; c++)
         if (!x->column[c]) {
-            report_error(x->report, SHOAL_INPUT, "%s: there is no column %s", t->source,
-                         dose_columns[c]);
+            report_error(x->report, SHOAL_INPUT, "%s: there is no column %s", t->source, names[c]);
             x->failed = true;
         }
+}
+
+// What is written in two ways and yet one number may be two IDs or one.
+static bool is_other(const struct dose_group *a, const struct dose_group *b) {
+    return a->written && b->written && strcmp(a->written, b->written) != 0;
+}
+
+static shoal_code two_ways(const char *source, const struct dose_group *a,
+                           const struct dose_group *b, struct report *r) {
+    return report_error(r, SHOAL_INPUT,
+                        "%s: the IDs `%.40s` and `%.40s` are one number; write each ID in one way",
+                        source, a->written, b->written);
 }
 
 shoal_code dose_list_make(const struct table *t, const struct model *m, double t0, bool f32,
@@ -299,9 +359,10 @@ shoal_code dose_list_make(const struct table *t, const struct model *m, double t
         out->latest = fmax(out->latest, x.given.items[i].t);
     }
     for (uint32_t i = 0, n; i < x.given.count; i += n) {
-        for (n = 1;
-             i + n < x.given.count && !by_id(&x.given.items[i].id, &x.given.items[i + n].id);)
-            n++;
+        const struct dose_group *id = &x.given.items[i].id;
+        for (n = 1; i + n < x.given.count && !by_id(id, &x.given.items[i + n].id); n++)
+            if (is_other(id, &x.given.items[i + n].id))
+                return two_ways(t->source, id, &x.given.items[i + n].id, r);
         add_group(&x, x.given.items + i, n);
     }
     out->dose = x.doses.items;
@@ -315,23 +376,22 @@ shoal_code dose_list_make(const struct table *t, const struct model *m, double t
 // ---- Whose they are -----------------------------------------------------------------------------
 
 static const struct table_column *id_column(const struct batch *b) {
-    for (uint32_t i = 0; i < batch_extras(b); i++)
-        if (ascii_same(batch_extra(b, i)->name, "_ID"))
-            return batch_extra(b, i);
-    return NULL;
+    const struct table_column *found = NULL;
+    for (uint32_t i = 0; i < batch_extras(b); i++) {
+        const struct table_column *c = batch_extra(b, i);
+        if (!strcmp(c->name, "_ID") || (!found && ascii_same(c->name, "_ID")))
+            found = c;
+    }
+    return found;
 }
 
 static struct dose_group id_of(const struct batch *b, const struct table_column *c, uint64_t run) {
-    struct dose_group id = {.number = (double)run};
     if (!c)
-        return id;
+        return (struct dose_group){.number = (double)run};
     uint64_t row = batch_table_row(b, run);
-    const char *text = c->text ? c->text[row] : NULL;
     if (!c->text)
-        id.number = c->number[row];
-    else if (text && !number_all(text, strlen(text), NUMBER_SIGNED, &id.number))
-        id.text = text;
-    return id;
+        return (struct dose_group){.number = c->number[row]};
+    return id_of_text(c->text[row] ? c->text[row] : "");
 }
 
 static struct dose_group *find(const struct dose_list *l, const struct dose_group *id) {
@@ -372,18 +432,26 @@ shoal_code dose_list_check(const struct dose_list *l, const struct batch *b, dou
                             l->earliest);
     if (l->for_all)
         return SHOAL_OK;
-    bool *seen = calloc(l->groups + 1, sizeof *seen);
+    if (!c && batch_renumbers(b))
+        return report_error(r, SHOAL_INPUT,
+                            "%s: ID is the number of a run, but the runs that --from goes on with "
+                            "had other numbers; give the batch a column `_ID` from the start",
+                            l->source);
+    struct dose_group *seen = calloc(l->groups + 1, sizeof *seen);
     shoal_code code = SHOAL_OK;
     if (!seen)
         return report_error(r, SHOAL_MEMORY, "out of memory");
-    for (uint64_t run = 0; c && run < runs; run++) {
+    for (uint64_t run = 0; c && run < runs && !code; run++) {
         struct dose_group id = id_of(b, c, run), *g = find(l, &id);
+        if (g && is_other(&seen[g - l->group], &id))
+            code = two_ways("column `_ID`", &seen[g - l->group], &id, r);
         if (g)
-            seen[g - l->group] = true;
+            seen[g - l->group] = id, seen[g - l->group].count = 1;
     }
     for (uint32_t i = 0; i < l->groups && !code; i++) {
         double n = l->group[i].number;
-        bool there = c ? seen[i] : !l->group[i].text && n >= 0 && n == floor(n) && n < (double)runs;
+        bool there =
+            c ? seen[i].count : !l->group[i].text && n >= 0 && n == floor(n) && n < (double)runs;
         if (!there)
             code = unknown_id(l, &l->group[i], c != NULL, r);
     }

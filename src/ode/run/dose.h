@@ -19,8 +19,9 @@ struct dose {
 
 // The doses of one ID, in the order of time.
 struct dose_group {
-    double number;    // the ID,
-    const char *text; // where it is no number; else NULL
+    double number;       // the ID,
+    const char *text;    // where it is no number, or one that others could be; else NULL
+    const char *written; // as it stands in a file of text; or NULL
     uint32_t first, count;
 };
 
@@ -35,9 +36,6 @@ struct dose_list {
     uint32_t at_once, infusions; // how many of each, with those that ADDL adds
     const char *source;          // name of the file
 };
-
-// Columns that may hold other things than numbers: all that are looked at; up to a NULL.
-extern const char *const dose_columns[];
 
 // Lives in the arena, which needs an `oom` handler. All errors are reported. Of what was given
 // before t0 there is what is still going on then.
