@@ -402,6 +402,11 @@ TEST(table_of_a_parameter) {
     CHECK_HAS(o.err, "the table `f` is made with `a`");
     o = RUN(check_shoal(), "run", check_path("t.ode"), "--sweep", "b=1,2", "-q", "-o", "-");
     CHECK_INT(o.status, 0);
+    put("t.ode", "par a=1,b=1\ng(s)=a*s\ntable f % 3 0 2 g(t)\nx'=b*f(1)\nevent e at 1 : a=2\n"
+                 "@ t1=2\n");
+    o = RUN(check_shoal(), "run", check_path("t.ode"), "-q", "-o", "-");
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "the table `f` is made with `a`, so an event cannot change it");
 }
 
 TEST(driver_info) {

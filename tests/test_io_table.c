@@ -386,6 +386,7 @@ TEST(table_npz_big_and_compressed) {
 TEST(table_copied_integers_and_gaps) {
     run_python("h5py", "import sys, numpy as np, h5py\n"
                        "a = {'a': np.ones(2), '_i': np.array([2**53 + 1, -2**63]),\n"
+                       "     '_j': np.array([2**53 + 1, 2**53]),\n"
                        "     '_u': np.array([2**64 - 1, 7], '>u8'), '_s': np.array([5, -6]),\n"
                        "     '_w': np.array([1, np.nan])}\n"
                        "np.savez(sys.argv[1] + '/a.npz', **a)\n"
@@ -400,6 +401,9 @@ TEST(table_copied_integers_and_gaps) {
         REQUIRE(column(&t, "_i") && column(&t, "_i")->text && column(&t, "_u")->text);
         CHECK_STR(column(&t, "_i")->text[0], "9007199254740993");
         CHECK_STR(column(&t, "_i")->text[1], "-9223372036854775808");
+        REQUIRE(column(&t, "_j")->text);
+        CHECK_STR(column(&t, "_j")->text[0], "9007199254740993");
+        CHECK_STR(column(&t, "_j")->text[1], "9007199254740992");
         CHECK_STR(column(&t, "_u")->text[0], "18446744073709551615");
         CHECK_NUMBERS(&t, "_s", 5, -6);
         CHECK(isnan(column(&t, "_w")->number[1]));

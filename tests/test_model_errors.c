@@ -212,6 +212,9 @@ TEST(model_error_lines) {
     REFUSED("%[1..3]\ny[1..2]'=1\n%\nx'=1\n", "m:2:2: error: a range inside a `%` block");
     REFUSED("%[1..3]\n@ total=1\n%\nx'=1\n", "m:2:1: error: this cannot be inside a `%` block");
     REFUSED("x[3..1]'=1\n", "m:1:2: error: the range is empty: 3 is more than 1");
+    REFUSED("x[1..2][1..3]'=1\n", "m:1:8: error: two ranges in one name");
+    REFUSED("par w[1..2][1..3]\nx'=1\n", "m:1:12: error: two ranges in one name");
+    REFUSED("x'=1\naux q[1..2][1..2]=x\n", "m:2:12: error: two indices in one label");
     REFUSED("x[-1..1]'=1\n", "m:1:2: error: an index cannot be negative");
     REFUSED("x[0..1]'=x[j-1]\n", "m:1:11: error: the index is negative here: -1");
     REFUSED("x[1..2000000000]'=1\n", "m:1:2: error: the range has 2000000000 elements; at most");

@@ -12,7 +12,8 @@
 
 static void place(void) {
     check_enter();
-    check_write("m.ode", "par a=1, b=2\nx'=-a*x+b\ny'=x-y\ninit x=1\n@ t1=3, method=tsit5\n");
+    check_write("m.ode", "par a=1, b=2, far=9\nx'=-a*x+b\ny'=x-y\ninit x=1\n@ t1=3, method=tsit5\n"
+                         "event e when x+y>b+far : stop\n");
     check_write("b.csv", "b,_id\n1,one\n2,\"two, or\n\"\"more\"\"\"\n3,\n4,four\n");
 }
 
@@ -23,6 +24,8 @@ static const struct job jobs[] = {
     {{"--sweep", "a=lin:1:2:101"}},
     {{"--sweep", "a=lin:1:2:50", "--save", "n=4", "--precision", "f32"}},
     {{"--batch", "b.csv", "--sweep", "a=lin:1:2:6", "--save", "steps"}},
+    {{"--batch", "b.csv", "--sweep", "a=lin:1:2:6", "--save", "steps", "--settle", "0.5", "--set",
+      "far=0"}},
     {{"--sweep", "a=lin:1:2:40", "--summary", "max(x),p=peaks(x,2)", "--window", "1"}},
     {{"--batch", "b.csv", "--sample", "a=uniform:1:2", "--runs", "9", "--only-runs", "2:20,30:"}},
     {{"--sweep", "a=lin:1:2:9001", "--save", "n=3", "--reduce", "mean,std,min,max"}},

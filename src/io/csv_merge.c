@@ -8,6 +8,7 @@
 #include "io/formats.h"
 #include "io/merge.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -143,6 +144,21 @@ static shoal_code end_shard(struct shards *t, uint64_t shard, struct report *r) 
     return code;
 }
 
+// A run that saves the ends of its steps has no line where it stops before the first of them.
+static bool has_lines(const struct shards *t, uint64_t row, const struct lines *l) {
+    const struct result_list *list = t->merge->list;
+    uint32_t run = 0;
+    uint64_t number = 0;
+    char text[24];
+    if (t->word || list->of.kind != SAMPLES_OWN)
+        return true;
+    while (run < list->count && list->array[run].role != ROLE_RUN)
+        run++;
+    t->merge->fill(t->merge->user, run, row, 1, &number);
+    size_t length = (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    return run_length(&l->line) == length && !memcmp(l->line.data, text, length);
+}
+
 static shoal_code put_rows(struct shards *t, struct report *r) {
     const struct merge *m = t->merge;
     shoal_code code = SHOAL_OK;
@@ -151,10 +167,11 @@ static shoal_code put_rows(struct shards *t, struct report *r) {
         struct lines *l = &t->lines[shard];
         if (local == 0)
             code = open_shard(t, shard, r);
-        if (code == SHOAL_OK && !l->line.length)
+        bool some = code == SHOAL_OK && has_lines(t, row, l);
+        if (some && !l->line.length)
             code = report_error(r, SHOAL_INPUT, "%s: has fewer rows than a shard of that number",
                                 l->path);
-        if (code == SHOAL_OK)
+        else if (some)
             code = put_row(t->out, l, r);
         if (code == SHOAL_OK && local + 1 == m->shard[shard].rows)
             code = end_shard(t, shard, r);

@@ -55,7 +55,7 @@ static shoal_code add_numbers(const struct npy *a, const char *name, struct aren
 static bool is_long_integer(const struct npy *a, const char *name) {
     bool is = false;
     for (uint64_t i = 0; name[0] == '_' && a->kind != 'f' && a->size == 8 && i < a->count; i++)
-        is = is || fabs(npy_number(a, i)) > 0x1p53;
+        is = is || fabs(npy_number(a, i)) >= 0x1p53; // rounded already
     return is;
 }
 

@@ -21,7 +21,7 @@ uint32_t arrays_name_tokens(const struct parser *p, uint32_t pos, const struct t
     const struct token *t = &p->tokens.items[pos];
     uint32_t n = 0;
     for (; n == 0 || t[n].glued; n++) {
-        if (t[n].kind == TOKEN_RANGE && range)
+        if (t[n].kind == TOKEN_RANGE && range && !*range)
             *range = &t[n];
         if (t[n].kind == TOKEN_INDEX && t[n].times && uses_j)
             *uses_j = true;
@@ -31,6 +31,9 @@ uint32_t arrays_name_tokens(const struct parser *p, uint32_t pos, const struct t
 
 bool arrays_check_range(struct parser *p, const struct token *range) {
     int64_t count = (int64_t)range->plus - range->times + 1;
+    for (const struct token *t = range + 1; t->glued; t++)
+        if (t->kind == TOKEN_RANGE)
+            return parse_error(p, t->at, "two ranges in one name; use [j] in a `%%` block");
     if (count < 1)
         return parse_error(p, range->at, "the range is empty: %d is more than %d", range->times,
                            range->plus);

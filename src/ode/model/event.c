@@ -411,6 +411,16 @@ static void check_twice(struct parser *p, const struct event *e, const struct ev
     *of = e;
 }
 
+// Tables are made once, before a run.
+static void check_tables(struct parser *p, const struct event_action *a) {
+    const struct model *m = p->m;
+    bool par = a->target != ACTION_STOP && m->symbols.items[a->target].kind == SYMBOL_PAR;
+    for (uint32_t i = 0; par && i < m->signals.count; i++)
+        if (model_table_uses(m, i, a->target))
+            parse_error(p, a->at, "the table `%s` is made with `%s`, so an event cannot change it",
+                        m->signals.items[i].name, m->symbols.items[a->target].name);
+}
+
 static uint32_t operands_of(const struct model *m, const struct item *i) {
     return i->op == OP_CALL ? m->functions.items[i->index].args : op_operands[i->op];
 }
@@ -456,6 +466,7 @@ static void read_event(struct parser *p, struct event *e, const struct event_lin
         if (line->value.end)
             expression_read(p, line->value, line->index, NULL, &a.expr);
         check_twice(p, e, &a, last);
+        check_tables(p, &a);
         *vec_push(&m->arena, &e->actions) = a;
     }
 }

@@ -410,6 +410,11 @@ static void read_observable(struct parser *p, struct line *l, uint32_t from, str
         declare_observable(p, l, s + label.first, label.end - label.first, label.first, index);
         return;
     }
+    const char *second = memchr(close, '[', (size_t)(s + label.end - close));
+    if (second && is_index(second + 1)) {
+        parse_error(p, (uint32_t)(second - s), "two indices in one label; use names such as x12");
+        return;
+    }
     struct span bracket = {(uint32_t)(open - s), (uint32_t)(close - s) + 1}, tokens;
     if (!lexer_read(p, bracket.first, bracket.end, &tokens))
         return;
