@@ -49,6 +49,7 @@ TEST(driver_columns_of_csv) {
     runs(text_of("u=%s%s", put("any.csv", "ms,I\n0,1\n2,3\n"), "")); // the first one is the time
     const char *many = put("many.csv", "a,T,u,v\n9,0,1,0\n9,1,2,0\n9,2,3,1\n");
     runs(text_of("u=%s%s", many, ""));
+    runs(text_of("u=%s%s", put("case.csv", "T,TIME,t,u\n5,7,0,1\n6,9,2,3\n"), ""));
     refuses(text_of("u=%s%s", many, ":w"), "has no column `w`");
     refuses(text_of("u=%s%s", put("none.csv", "t,a,b\n0,1,2\n2,3,4\n"), ""),
             "has no column `u` beside its times");

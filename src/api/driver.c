@@ -177,7 +177,12 @@ static bool split(const char *text, struct arena *arena, struct words *out) {
     return out->file[0] && (!out->column || out->column[0]);
 }
 
+// As names everywhere: as they are first, and then whatever the case.
 static const struct table_column *time_column(const struct table *t) {
+    const struct table_column *exact = table_find(t, "t");
+    exact = exact ? exact : table_find(t, "time");
+    if (exact)
+        return exact;
     for (uint32_t i = 0; i < t->columns.count; i++)
         if (ascii_same(t->columns.items[i].name, "t") ||
             ascii_same(t->columns.items[i].name, "time"))
