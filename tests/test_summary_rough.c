@@ -51,6 +51,37 @@ TEST(summary_of_jumps) {
     summed_free(&s);
 }
 
+// How much of the times from a to b sin(k*t) is above c.
+static double share_above(double k, double c, double a, double b) {
+    double sum = 0;
+    for (int n = -9; n < 9; n++) {
+        double up = (asin(c) + 2 * M_PI * n) / k, down = (M_PI - asin(c) + 2 * M_PI * n) / k;
+        sum += fmax(0, fmin(b, down) - fmax(a, up));
+    }
+    return sum / (b - a);
+}
+
+// What leads to a jump is nearly nothing there, and rounded: pieces are not spent on that.
+TEST(summary_of_jumps_in_tight_tolerances) {
+    static const char *const how[] = {"dop853", "tsit5", "vern9"};
+    for (int i = 0; i < 12; i++) {
+        int way = i % 2 ? -1 : 1;
+        struct summed s = summed_run("par k=1, c=0; x'=0.36*y; y'=-0.36*x; init x=0, y=1",
+                                     "k=lin:0.4:3:24 c=lin:-0.8:0.8:13",
+                                     "t1=%g window=1.3 rtol=%s atol=1e-12 method=%s device=cpu "
+                                     "summary=m=mean(heav(sin(k*t)-c))",
+                                     way * 5.2, i / 2 % 2 ? "1e-9" : "1e-8", how[i / 4]);
+        for (int row = 0; row < 24 * 13; row++)
+            for (int window = 0; window < 4; window++) {
+                double k = 0.4 + 2.6 / 23 * (row / 13), c = -0.8 + 1.6 / 12 * (row % 13);
+                double low = way * 1.3 * window, high = low + way * 1.3;
+                double want = share_above(k, c, fmin(low, high), fmax(low, high));
+                CHECK_NEAR(summed_value(&s, "m", (uint64_t)row, (uint64_t)window), want, 1e-10);
+            }
+        summed_free(&s);
+    }
+}
+
 // A state that is large is off by much, and a wave of it still is one.
 TEST(summary_waves_of_a_large_state) {
     struct summed s = summed_run("par w=1; x'=w; init x=0", "w=1,5,20,50",

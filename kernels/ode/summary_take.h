@@ -257,6 +257,14 @@ INLINE void summary_least_sways(struct group *g, real t, const SPACE real *y, co
         select(r_lt(sway[e], least[e]), sway[e], least[e]);
 }
 
+// What rounding of the states and of the time makes of expressions, where that is less.
+INLINE void summary_least_roundings(struct group *g, const struct trial *s, real t,
+                                    const SPACE real *y, real *least) {
+    SPARE(d, N, s->spare[1]);
+    STATES(j, 0) d[j] = R(4 * EPSILON) * r_abs(s->y1[j]);
+    summary_least_sways(g, t, y, d, R(2 * EPSILON) * r_abs(t), least);
+}
+
 INLINE void summary_noises(const struct shoal_args *a, struct group *g, const struct trial *s,
                            struct noises *x) {
     SPARE(y, N, s->spare[2]);
@@ -268,8 +276,7 @@ INLINE void summary_noises(const struct shoal_args *a, struct group *g, const st
         summary_state_at(g, s, theta, y);
         state_noises(a, s, d);
         summary_least_sways(g, t, y, d, R(0), x->off);
-        STATES(j, 0) d[j] = R(4 * EPSILON) * r_abs(s->y1[j]);
-        summary_least_sways(g, t, y, d, R(2 * EPSILON) * r_abs(t), x->rounding);
+        summary_least_roundings(g, s, t, y, x->rounding);
     }
     x->known = 1;
 }
@@ -283,6 +290,23 @@ INLINE real rough_curve(real v[7][SUMMARY_EXPRESSIONS], int mirrored, int e) {
     return r_fma(R(0.132), v[4 - a][e], sum);
 }
 
+// Of the lanes in which expressions are `above` what they may be off, those in which that is not
+// rounding where they are: elsewhere in the step they may not move.
+INLINE mask summary_surely(struct group *g, const struct trial *s, real theta, const real *above,
+                           mask rough) {
+    SPARE(y, N, s->spare[2]);
+    real rounding[SUMMARY_EXPRESSIONS];
+    mask sure = m_of_lanes(0);
+    summary_state_at(g, s, theta, y);
+    UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) rounding[e] = R(INFINITY_VALUE);
+    summary_least_roundings(g, s, summary_time(g, s, theta), y, rounding);
+    UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) {
+        real least = select(r_lt(rounding[e], R(INFINITY_VALUE)), rounding[e], R(0));
+        sure = m_or(sure, r_gt(above[e], least));
+    }
+    return m_and(rough, sure);
+}
+
 // Steps are made for states, and may be too long for an expression. It is, between two parts of a
 // step, where two rules for its mean value differ by more than a tenth of the root of the
 // tolerance: the better one's own error is about that to the power of 3/2. Where an expression may
@@ -291,9 +315,10 @@ INLINE real rough_curve(real v[7][SUMMARY_EXPRESSIONS], int mirrored, int e) {
 // what is odd there. A seventh one leaves less room between them for what jumps up and down again.
 //
 // The tolerance is one of the size of an expression or, since a constant beside it is to change
-// nothing, of how far it has moved in the window. Where it moves by no more than its noise it is
-// taken as it is. Elsewhere noise, which is as smooth as states are, hides little of what moves.
-// A piece in which some values are no numbers is too long as well.
+// nothing, of how far it has moved in the window. What it was as large as may be a term of it
+// still, where they leave nearly nothing, and is rounded. Where it moves by no more than its noise
+// it is taken as it is. Elsewhere noise, which is as smooth as states are, hides little of what
+// moves. A piece in which some values are no numbers is too long as well.
 INLINE mask summary_rough(const struct shoal_args *a, struct group *g, const struct trial *s,
                           struct noises *noise, real from, real to, mask on) {
     enum { VALUES = SUMMARY_JUMPS ? 7 : 6 };
@@ -329,7 +354,9 @@ INLINE mask summary_rough(const struct shoal_args *a, struct group *g, const str
         real size = r_max(r_abs(low), r_abs(high));
         spread[e] = high - low;
         real span = summary_span(g, e, low, high, m_and(on, all));
-        real bar = r_fma(share, r_min(size, R(2) * span), R(8 * EPSILON) * size);
+        real seen = r_max(r_abs(SUMMARY_LOW(g, e)), r_abs(SUMMARY_HIGH(g, e)));
+        seen = select(r_lt(seen, R(LARGEST_SCALE)), r_max(size, seen), size);
+        real bar = r_fma(share, r_min(size, R(2) * span), R(8 * EPSILON) * seen);
         above[e] = r_max(r_abs(gauss - simpson), apart) - bar;
         doubted = m_or(doubted, m_and(all, r_gt(above[e], R(0))));
         rough = m_or(rough, m_andnot(some, all));
@@ -338,15 +365,18 @@ INLINE mask summary_rough(const struct shoal_args *a, struct group *g, const str
         return rough;
     if (!noise->known)
         summary_noises(a, g, s, noise);
+    mask sure = m_of_lanes(0);
     UNROLL for (int e = 0; e < SUMMARY_EXPRESSIONS; e++) {
         real off = noise->off[e], most = R(1e-4) * (SUMMARY_HIGH(g, e) - SUMMARY_LOW(g, e));
         off = select(r_lt(spread[e], R(3) * off), off, r_min(off, most));
-        off = select(r_lt(off, R(INFINITY_VALUE)), off, R(0));
+        above[e] = above[e] - select(r_lt(off, R(INFINITY_VALUE)), off, R(0));
         real rounding = noise->rounding[e];
         rounding = select(r_lt(rounding, R(INFINITY_VALUE)), rounding, R(0));
-        rough = m_or(rough, m_and(doubted, r_gt(above[e], off + rounding)));
+        sure = m_or(sure, m_and(doubted, r_gt(above[e], rounding)));
     }
-    return rough;
+    if (any(m_andnot(sure, rough)))
+        sure = summary_surely(g, s, r_fma(width, R(0.5), from), above, sure);
+    return m_or(rough, sure);
 }
 
 // `scale`: the time of a step.
