@@ -240,7 +240,7 @@ INLINE void event_meant(struct group *g, struct trial *s, treal t, real part, co
 // Takes out of `due` the lanes in which events are beyond their boundary at the end of the step by
 // rounding alone, and where they were as soon as that can be seen: conditions of which one ends
 // when another begins. In the `brief` lanes that is for the next step to say of what was not found.
-INLINE void event_grazes(const struct group *g, struct trial *s, const real *zero, u32 brief,
+INLINE void event_grazes(struct group *g, struct trial *s, const real *zero, u32 brief,
                          const u32 *found, SPACE real *y, u32 *due, real *sign) {
     real way[WHENS + TOUCHES], rounding[WHENS], ahead[WHENS], next[WHENS];
     u32 grazes[WHENS], some = 0;
