@@ -350,6 +350,22 @@ static bool driven_twice(const struct args *a, const struct item *one, const sho
     return false;
 }
 
+// A run takes one file of these: the other was hardly meant to be left out.
+static bool filed_twice(const struct args *a, const struct item *one) {
+    const char *name = one->option.name;
+    if (strcmp(name, "batch") && strcmp(name, "from") && strcmp(name, "doses"))
+        return false;
+    for (const struct item *two = one + 1; two < a->items + a->count; two++) {
+        if (one->from_job != two->from_job || strcmp(two->option.name, name) ||
+            !strcmp(one->value, two->value))
+            continue;
+        fprintf(stderr, "error: --%s is given twice, as `%s` and as `%s`; a run takes one file\n",
+                name, one->value, two->value);
+        return true;
+    }
+    return false;
+}
+
 shoal_code args_events(const struct args *a, shoal_model *model, shoal_log *log) {
     shoal_code code = SHOAL_OK;
     for (size_t i = 0; i < a->count && !code; i++)
@@ -362,7 +378,8 @@ shoal_code args_apply(const struct args *a, shoal_model *model, shoal_options *o
                       shoal_log *log) {
     shoal_code code = SHOAL_OK;
     for (size_t i = 0; i < a->count; i++)
-        if (spelt_twice(a, &a->items[i], model) || driven_twice(a, &a->items[i], model))
+        if (spelt_twice(a, &a->items[i], model) || driven_twice(a, &a->items[i], model) ||
+            filed_twice(a, &a->items[i]))
             return SHOAL_INPUT;
     for (size_t i = 0; i < a->count && !code; i++) {
         const struct item *item = &a->items[i];

@@ -157,6 +157,13 @@ TEST(dose_names_as_they_are) {
     CHECK_HAS(o.err, "column `_ID`: the IDs `001` and `1` are one number");
 }
 
+TEST(dose_files_given_twice) {
+    struct check_output o =
+        run(model("m.ode", "", ""), doses("TIME,AMT\n0,1\n"), "--doses", check_path("other.csv"));
+    CHECK_INT(o.status, 1);
+    CHECK_HAS(o.err, "error: --doses is given twice");
+}
+
 // Runs of a part have other numbers than those that they go on with.
 TEST(dose_of_a_part_that_goes_on) {
     const char *m = model("m.ode", "", ""), *file = check_path("part.csv");

@@ -57,6 +57,11 @@ static shoal_code find_lost(struct batch *b, const struct table *t, struct repor
     for (uint64_t k = 0; k < t->rows; k++)
         left += !lost[k];
     b->lost = lost;
+    if (left && left < t->rows)
+        report_note(r,
+                    "--from: %llu of %llu runs of %s failed, or it does not hold how they ended: "
+                    "these end as bad_init",
+                    (unsigned long long)(t->rows - left), (unsigned long long)t->rows, t->source);
     return left ? SHOAL_OK
                 : report_error(r, SHOAL_INPUT, "--from: none of the runs of %s reached its end",
                                t->source);
