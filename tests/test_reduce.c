@@ -51,6 +51,7 @@ TEST(reduce_words) {
                                         "quantile(nan)",
                                         "mean,mean",
                                         "quantile(0.5,0.5)",
+                                        "quantile(0.5,.50)",
                                         "mean(x)"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct report r = {0};

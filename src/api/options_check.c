@@ -200,5 +200,7 @@ shoal_code options_check(const shoal_options *options, const struct method *meth
                                               : check_adaptive(options, r);
     if (!code)
         code = check_save(options, r);
+    if (!code && !isnan(options->window) && !options->summary)
+        report_note(r, "--window is the length of stretches for --summary, which asks for nothing");
     return code ? code : check_reduce(options, r);
 }

@@ -35,9 +35,11 @@ static shoal_code wrong(const struct reader *s, size_t at, const char *what) {
 }
 
 static shoal_code add(struct reader *s, size_t at, struct reduce_item item) {
-    for (uint32_t i = 0; i < s->out->items.count; i++)
-        if (!strcmp(s->out->items.items[i].name, item.name))
+    for (uint32_t i = 0; i < s->out->items.count; i++) {
+        const struct reduce_item *other = &s->out->items.items[i];
+        if (other->kind == item.kind && other->fraction == item.fraction)
             return wrong(s, at, "this is asked for twice");
+    }
     s->out->wants[item.kind] = true;
     *vec_push(s->arena, &s->out->items) = item;
     return SHOAL_OK;
