@@ -356,6 +356,10 @@ TEST(model_notes) {
     CHECK_HAS(messages(), "m.ode:3:1: note: boundary conditions are ignored");
     CHECK_INT(report.messages.count, 3);
     model_free(m);
+    m = good("x'=if(1<x<3)then(1)else((1<x)<3)\ninit x=1\n");
+    CHECK_HAS(messages(), "m.ode:1:10: note: a<b<c is read as (a<b)<c");
+    CHECK_INT(report.messages.count, 1);
+    model_free(m);
     static const char *const silent[] = {"x>1",   "(x+1)>2", "x>(1-x)",
                                          "x^2>1", "x>-1",    "sin(x+1)<2"};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {

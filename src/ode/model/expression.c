@@ -140,11 +140,27 @@ static void compare_with_xpp(struct reader *x, enum op op, uint32_t at) {
     }
 }
 
+static bool orders(uint8_t op) { return op >= OP_LT && op <= OP_GE; }
+
+// Notes a comparison of what a comparison gives, which is 0 or 1.
+static void note_chain(struct reader *x, enum op op, uint32_t at) {
+    const struct parser *p = x->p;
+    uint32_t n = p->pending.count;
+    bool chain = false;
+    while (n-- > 0 && !is_open(&p->pending.items[n]) &&
+           p->pending.items[n].precedence >= precedences[op])
+        chain =
+            chain || (p->pending.items[n].kind == PENDING_BINARY && orders(p->pending.items[n].op));
+    if (orders((uint8_t)op) && chain && !x->index.repeated && !p->chain_at)
+        x->p->chain_at = at + 1;
+}
+
 static bool read_binary(struct reader *x, enum op op, uint32_t at) {
     uint8_t precedence = precedences[op];
     const struct pending *e = expression_top(x);
     if (op == OP_POW && e && e->op == OP_POW && !x->index.repeated && !x->p->power_at)
         x->p->power_at = at + 1;
+    note_chain(x, op, at);
     compare_with_xpp(x, op, at);
     if (!pop_operators(x, precedence))
         return false;

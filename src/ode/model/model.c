@@ -177,6 +177,9 @@ static void note_all(struct parser *p) {
         parse_note(p, p->again_at - 1, "an initial value is given twice; the last one counts");
     if (p->power_at)
         parse_note(p, p->power_at - 1, "a^b^c is read as (a^b)^c, as XPP does");
+    if (p->chain_at)
+        parse_note(p, p->chain_at - 1,
+                   "a<b<c is read as (a<b)<c, where a<b is 0 or 1; between two is `a<b and b<c`");
     for (uint32_t i = 0; i < p->comparisons; i++)
         note_comparison(p, &p->comparison[i]);
     if (p->out_put_at)

@@ -206,6 +206,7 @@ struct parser {
     bool constants_known;                         // values of constants can be used in bounds
     bool after_refusal; // lines of a refused construct that start with `{` are skipped
     uint32_t power_at;  // first place + 1 of a chained power
+    uint32_t chain_at;  // and of a comparison with a comparison
     struct comparison {
         uint32_t at;
         uint8_t first, second; // operators that bind otherwise in XPP there

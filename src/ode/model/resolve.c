@@ -161,6 +161,11 @@ static bool check_uses(struct graph *g, struct expr e, uint8_t allowed, const ch
         uint8_t uses = item_uses(g, i);
         if (!(uses & ~allowed))
             continue;
+        bool driver = i->op == OP_TIME && k + 3 < e.first + e.count && i[3].op == OP_LOOKUP &&
+                      i[3].at == i->at; // whose argument is t
+        if (driver)
+            return parse_error(g->p, i->at, "%s `%s` cannot use the driver `%s`", what, name,
+                               g->m->signals.items[(uint32_t)i[1].value].name);
         if (i->op == OP_TIME)
             return parse_error(g->p, i->at, "%s `%s` cannot use the time `t`", what, name);
         if (i->op == OP_CALL)
