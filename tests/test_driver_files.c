@@ -340,7 +340,8 @@ TEST(table_errors) {
     table_refuses("table f\nx'=f(x)\naux r=x\n@ t1=1\n", "or the name of a file");
     table_refuses("table f % 3 0 2 1/t\nx'=f(x)\naux r=x\n@ t1=1\n", "table `f` at 0: division");
     table_refuses("table f % 3 0 2 x\nx'=f(x)\naux r=x\n@ t1=1\n", "`x` is a state");
-    table_refuses("driver u\ntable f % 3 0 2 u\nx'=f(x)\naux r=x\n@ t1=1\n", "cannot use the driver `u`");
+    table_refuses("driver u\ntable f % 3 0 2 u\nx'=f(x)\naux r=x\n@ t1=1\n",
+                  "cannot use the driver `u`");
     table_refuses("table f % 3 0 2 t\nx'=f\naux r=x\n@ t1=1\n", "expected `(`");
     table_refuses("table f % 3 0 2 t\nx'=f(x,1)\naux r=x\n@ t1=1\n", "f");
     table_refuses("table f % 3 0 2 t\nf(x)=x\nx'=f(x)\naux r=x\n@ t1=1\n", "already a table");

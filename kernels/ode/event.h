@@ -153,8 +153,7 @@ INLINE real event_found(struct group *g, struct trial *s, u32 lanes, u32 timed, 
     if (acting) {
         SPARE(y, N, s->spare[1]);
         event_meant(g, s, s->t_new, R(1), s->y1, zero, g->event.side, acting, y, all);
-        u32 brief = m_lanes(event_brief(s)) & ~timed;
-        event_grazes(g, s, zero, brief, found, y, all, sign);
+        event_grazes(g, s, zero, all, sign);
     }
     EVENT_LOOP(e) {
         const int k = event_when[e];

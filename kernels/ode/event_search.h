@@ -3,11 +3,6 @@
 // down on the interpolant, where the step is to end (see event.h).
 
 #if COLD_PART && WHENS
-// The part of a step by which moments at its end that are meant to be one may differ.
-INLINE real event_together(const struct trial *s) {
-    return R(EVENT_TOGETHER) * event_shortest(s->t_new) / r_abs(s->h);
-}
-
 // A part of the step in which an event turned: not yet at `low`, but at `high`.
 struct event_bracket {
     real low, high;   // parts of the step
@@ -60,29 +55,13 @@ INLINE void event_rests(const struct group *g, const struct trial *s, real t, co
     }
 }
 
-// Lanes whose step is so short that all its times are one.
-INLINE mask event_brief(const struct trial *s) { return r_gt(event_together(s), R(1)); }
-
-// In a brief step signs say nothing of functions that rounding alone takes from their boundary.
-INLINE void event_hush(const struct group *g, const struct trial *s, const real *zero,
-                       const SPACE real *y, u32 brief, real *sign) {
-    real way[WHENS + TOUCHES], rounding[WHENS];
-    event_ways(g, t_real(s->t_new), y, way);
-    event_rounding(g, s->t_new, y, way, rounding);
-    WHEN_LOOP(e) {
-        mask near = m_and(m_of_lanes(brief), r_le(r_abs(zero[e]), rounding[e]));
-        sign[e] = when_jump[e] < 0 ? select(near, R(0), sign[e]) : sign[e];
-    }
-}
-
-// Looks at places inside the step one after the other, unless it is brief. Where nothing turns, its
-// end is looked at here as well, before somebody changes what the functions are made of.
+// Looks at places inside the step one after the other. Where nothing turns, its end is looked at
+// here as well, before somebody changes what the functions are made of.
 INLINE void event_search(struct group *g, const struct trial *s, u32 good, SPACE real *y,
                          struct event_bracket *b) {
     real zero[WHENS], told[WHENS], sign[WHENS], from = R(0);
     u32 flat[WHENS], rests[WHENS],
         stays = m_lanes(r_gt(r_abs(s->h), R(EVENT_NEAR) * event_shortest(g->x.t)));
-    mask brief = event_brief(s);
     WHEN_LOOP(e) {
         b->side[e] = g->event.side[e];
         b->due[e] = 0;
@@ -95,17 +74,13 @@ INLINE void event_search(struct group *g, const struct trial *s, u32 good, SPACE
     ROLL for (int n = 1; n <= EVENT_NODES && good & ~b->found; n++) {
         real part = R(n) * R(1.0 / EVENT_NODES);
         u32 open = good & ~b->found, here = 0;
-        if (n == EVENT_NODES) {
+        if (n == EVENT_NODES)
             STATES(j, 0) y[j] = s->y1[j];
-        } else {
+        else
             dense_at(g, s, part, y);
-            open &= ~m_lanes(brief);
-        }
         event_signs(event_time(g, s, part), y, g->p, zero, told);
         WHEN_LOOP(e) sign[e] = told[e];
         event_mute(g, event_time(g, s, part), y, zero, sign);
-        if (m_lanes(brief) & open)
-            event_hush(g, s, zero, y, m_lanes(brief), sign);
         WHEN_LOOP(e) {
             b->was[e] = b->side[e];
             u32 turned = open & m_lanes(event_turned(e, b->side[e], sign[e]));
@@ -114,7 +89,7 @@ INLINE void event_search(struct group *g, const struct trial *s, u32 good, SPACE
         }
         mask now = m_of_lanes(here);
         b->found |= here;
-        b->low = select(m_andnot(now, brief), from, b->low);
+        b->low = select(now, from, b->low);
         b->high = select(now, part, b->high);
         b->over = select(now, event_beyond(b, zero), b->over);
         mask on = m_of_lanes(open & ~here);
@@ -204,12 +179,6 @@ INLINE void event_leaps(const struct group *g, const struct trial *s, const stru
     }
 }
 
-// The part of a step after which a function can be seen to have moved.
-INLINE real event_ahead(const struct trial *s, real rounding, real way) {
-    real far = R(EVENT_SEEN) * rounding / r_abs(way * s->h);
-    return select(r_lt(far, R(1.0 / EVENT_NODES)), far, R(1.0 / EVENT_NODES));
-}
-
 // Adds the lanes in which events are exactly on their boundary at t, in `at`, which is that part of
 // the step, and beyond it as soon as that can be seen: with what happens there they are meant to be
 // at the same time. What rests on its boundary, touches it, or is a corner there stays.
@@ -229,7 +198,8 @@ INLINE void event_meant(struct group *g, struct trial *s, treal t, real part, co
     WHEN_LOOP(e) {
         if (!there[e])
             continue;
-        real far = event_ahead(s, rounding[e], way[e]);
+        real far = R(4) * rounding[e] / r_abs(way[e] * s->h);
+        far = select(r_lt(far, R(1.0 / EVENT_NODES)), far, R(1.0 / EVENT_NODES));
         dense_at(g, s, part + far, y);
         event_signs(t_real(t_add(g->x.t, (part + far) * s->h)), y, g->p, ahead, sign);
         mask over = m_and(event_turned(e, side[e], sign[e]), r_gt(r_abs(ahead[e]), rounding[e]));
@@ -237,11 +207,13 @@ INLINE void event_meant(struct group *g, struct trial *s, treal t, real part, co
     }
 }
 
+#if !ALGEBRAIC
 // Takes out of `due` the lanes in which events are beyond their boundary at the end of the step by
-// rounding alone, and where they were as soon as that can be seen: conditions of which one ends
-// when another begins. In the `brief` lanes that is for the next step to say of what was not found.
-INLINE void event_grazes(struct group *g, struct trial *s, const real *zero, u32 brief,
-                         const u32 *found, SPACE real *y, u32 *due, real *sign) {
+// rounding alone, and back where they were as soon as that can be seen: conditions of which one
+// ends when another begins. That is too near for an interpolant, whose own rounding is larger and
+// whose step may be shorter still.
+INLINE void event_grazes(struct group *g, const struct trial *s, const real *zero, u32 *due,
+                         real *sign) {
     real way[WHENS + TOUCHES], rounding[WHENS], ahead[WHENS], next[WHENS];
     u32 grazes[WHENS], some = 0;
     event_ways(g, t_real(s->t_new), s->y1, way);
@@ -253,20 +225,29 @@ INLINE void event_grazes(struct group *g, struct trial *s, const real *zero, u32
     }
     if (!some)
         return;
-    dense_prepare(g, s, some);
+    SPARE(y, N, s->spare[1]);
+    SPARE(f, N, s->spare[2]);
+    real most = r_max(r_abs(s->h) * R(1.0 / EVENT_NODES), event_shortest(s->t_new) * R(EVENT_LEAP));
+    model_rhs(t_real(s->t_new), s->y1, g->p, f);
+    for (int i = 0; i < W; i++)
+        g->extra[i] += some >> i & 1;
     WHEN_LOOP(e) {
         if (!grazes[e])
             continue;
-        real far = event_ahead(s, rounding[e], way[e]);
-        dense_at(g, s, R(1) + far, y);
-        event_signs(t_real(t_add(s->t_new, far * s->h)), y, g->p, ahead, next);
-        mask back =
-            m_and(r_gt(next[e] * g->event.side[e], R(0)), r_gt(r_abs(ahead[e]), rounding[e]));
-        grazes[e] &= m_lanes(back) | (brief & ~found[e]);
+        real far = R(EVENT_SEEN) * rounding[e] / r_abs(way[e]);
+        far = select(r_lt(far, most), far, most) * g->dir;
+        STATES(j, 0) y[j] = r_fma(far, f[j], s->y1[j]);
+        event_signs(t_real(t_add(s->t_new, far)), y, g->p, ahead, next);
+        mask back = r_gt(next[e] * g->event.side[e], R(0));
+        back = m_and(back, r_gt(r_abs(ahead[e]), rounding[e]));
+        grazes[e] &= m_lanes(back);
         due[e] &= ~grazes[e];
         sign[e] = select(m_of_lanes(grazes[e]), R(0), sign[e]);
     }
 }
+#else
+#define event_grazes(g, s, zero, due, sign) (void)0
+#endif
 
 // Narrows the bracket of the lanes in `found` down to what the time can tell apart; `leap` is told
 // the lanes in which an event that is due does not pass 0.
@@ -305,6 +286,11 @@ INLINE void event_narrow(struct group *g, struct trial *s, SPACE real *y, real r
     event_values_at(g, s, b->high, y, zero);
     event_meant(g, s, t_add(g->x.t, b->high * s->h), b->high, y, zero, b->side, b->found, y,
                 b->due);
+}
+
+// The part of a step by which moments at its end that are meant to be one may differ.
+INLINE real event_together(const struct trial *s) {
+    return R(EVENT_TOGETHER) * event_shortest(s->t_new) / r_abs(s->h);
 }
 
 INLINE treal event_limit(const struct shoal_args *a, struct group *g, struct trial *s, u32 good) {

@@ -21,7 +21,7 @@ uint32_t arrays_name_tokens(const struct parser *p, uint32_t pos, const struct t
     const struct token *t = &p->tokens.items[pos];
     uint32_t n = 0;
     for (; n == 0 || t[n].glued; n++) {
-        if (t[n].kind == TOKEN_RANGE && range && !*range)
+        if (t[n].kind == TOKEN_RANGE && range)
             *range = &t[n];
         if (t[n].kind == TOKEN_INDEX && t[n].times && uses_j)
             *uses_j = true;
@@ -31,9 +31,6 @@ uint32_t arrays_name_tokens(const struct parser *p, uint32_t pos, const struct t
 
 bool arrays_check_range(struct parser *p, const struct token *range) {
     int64_t count = (int64_t)range->plus - range->times + 1;
-    for (const struct token *t = range + 1; t->glued; t++)
-        if (t->kind == TOKEN_RANGE)
-            return parse_error(p, t->at, "two ranges in one name; use [j] in a `%%` block");
     if (count < 1)
         return parse_error(p, range->at, "the range is empty: %d is more than %d", range->times,
                            range->plus);
@@ -43,6 +40,15 @@ bool arrays_check_range(struct parser *p, const struct token *range) {
         return parse_error(p, range->at, "the range has %lld elements; at most %u are possible",
                            (long long)count, p->symbols_most);
     return true;
+}
+
+bool arrays_check_name(struct parser *p, uint32_t pos, const struct token *range) {
+    uint32_t ranges = 0, n = arrays_name_tokens(p, pos, NULL, NULL);
+    for (uint32_t i = 0; i < n; i++)
+        ranges += p->tokens.items[pos + i].kind == TOKEN_RANGE;
+    if (ranges > 1)
+        return parse_error(p, range->at, "two ranges in one name; use [j] in a `%%` block");
+    return arrays_check_range(p, range);
 }
 
 static void append(struct parser *p, const char *s, uint32_t length) {

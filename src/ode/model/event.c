@@ -195,7 +195,7 @@ static bool add_action(struct parser *p, struct event_line *l, struct span s) {
         return add_assignment(p, l, s, l->index);
     if (l->index.known)
         return parse_error(p, range->at, "two ranges in one line; use [j]");
-    if (!arrays_check_range(p, range))
+    if (!arrays_check_name(p, s.first, range))
         return false;
     for (int64_t j = range->times; j <= range->plus && !p->stop; j++)
         if (!add_assignment(p, l, s, (struct index){j, true, j > range->times}))
@@ -244,7 +244,7 @@ void event_line(struct parser *p, struct line *l, uint32_t from, struct index in
         declare_one(p, l, &parts, first, index);
     else if (index.known)
         parse_error(p, range->at, "a range inside a `%%` block: use [j]");
-    else if (arrays_check_range(p, range)) {
+    else if (arrays_check_name(p, first, range)) {
         int32_t low = range->times, high = range->plus;
         for (int64_t j = low; j <= high && !p->stop; j++)
             declare_one(p, l, &parts, first, (struct index){j, true, j > low});

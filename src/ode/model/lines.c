@@ -350,7 +350,7 @@ static void read_equation(struct parser *p, struct line *l, struct index index) 
         parse_error(p, range->at, "a range inside a `%%` block: use [j]");
         return;
     }
-    if (!arrays_check_range(p, range))
+    if (!arrays_check_name(p, left.name, range))
         return;
     int32_t from = range->times, to = range->plus;
     for (int64_t j = from; j <= to && !p->stop; j++)

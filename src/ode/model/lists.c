@@ -80,7 +80,7 @@ static void declare_items(struct parser *p, const struct item_text *item, enum l
         parse_error(p, own->at, "a range inside a `%%` block: use [j]");
         return;
     }
-    if (own && !arrays_check_range(p, own))
+    if (own && !arrays_check_name(p, item->name, own))
         return;
     if (own)
         *range = *own;

@@ -245,6 +245,8 @@ const char *arrays_name(struct parser *p, uint32_t *pos, struct index index, uin
 uint32_t arrays_name_tokens(const struct parser *p, uint32_t pos, const struct token **range,
                             bool *uses_j);
 bool arrays_check_range(struct parser *p, const struct token *range);
+// The same of a name's range, and that it has no other.
+bool arrays_check_name(struct parser *p, uint32_t pos, const struct token *range);
 bool arrays_value(struct parser *p, const struct token *t, struct index index, int64_t *value);
 
 void lines_read(struct parser *p); // cuts, sorts, declares

@@ -255,12 +255,27 @@ static void set_use(struct plan *p, const struct plan_input *in) {
     p->keep_failed = o->keep_failed;
 }
 
+// Whether a summary beside variables is called like what somebody who goes on from a file takes for
+// an input, or where variables are in the same table for the end of a state.
+static bool is_mistaken(const struct plan *p, const struct result_spec *spec, const char *name) {
+    for (uint32_t i = 0; i < p->model->symbols.count && spec->vars; i++) {
+        const struct symbol *s = &p->model->symbols.items[i];
+        bool end = s->kind == SYMBOL_STATE && spec->kind == SAMPLES_ONE;
+        if ((end || s->kind == SYMBOL_PAR) && !strcmp(s->name, name))
+            return true;
+    }
+    return false;
+}
+
 // Behind what there is besides variables already.
-static void add_records(const struct plan *p, struct result_spec *spec, struct arena *arena) {
+static void add_mores(const struct plan *p, struct result_spec *spec, struct arena *arena) {
     uint32_t count = spec->mores + p->record.arrays;
     struct result_more *all = arena_new(arena, struct result_more, count + 1);
     for (uint32_t i = 0; i < count; i++)
         all[i] = i < spec->mores ? spec->more[i] : p->record.array[i - spec->mores];
+    for (uint32_t i = 0; i < spec->mores; i++)
+        if (is_mistaken(p, spec, all[i].name))
+            all[i].name = arena_printf(arena, "%s_", all[i].name);
     spec->mores = count;
     spec->more = all;
 }
@@ -287,7 +302,7 @@ static shoal_code make_list(struct plan *p, const struct plan_input *in,
     for (uint32_t i = 0; i < vars; i++)
         is_state[i] = k->output[i] < p->model->states.count;
     spec.is_state = is_state;
-    add_records(p, &spec, arena);
+    add_mores(p, &spec, arena);
     return result_list_make(&p->list, &spec, arena)
                ? SHOAL_OK
                : report_error(r, SHOAL_MEMORY, "out of memory");
@@ -297,8 +312,7 @@ static shoal_code lay_summaries(struct plan *p, const struct plan_input *in, str
                                 struct report *r) {
     const struct summary_plan *summary = p->kernel[PLAN_FIRST].summary;
     double begin = p->t1 < p->t0 ? p->t0 - p->settle : p->t0 + p->settle;
-    const struct model *model = summaries_alone(in->options) ? NULL : in->model;
-    return summaries_lay(summary, model, begin, p->t1, in->options->window, arena, &p->summary, r);
+    return summaries_lay(summary, begin, p->t1, in->options->window, arena, &p->summary, r);
 }
 
 // Whether times at which something happens are among the results.

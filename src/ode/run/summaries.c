@@ -547,17 +547,8 @@ static void add_item(struct layer *l, const struct summary_item *item, uint32_t 
     }
 }
 
-static void keep_names(const struct model *m, struct arena *arena, struct summary_item *item) {
-    for (uint32_t k = 0; k < m->symbols.count; k++) {
-        const struct symbol *s = &m->symbols.items[k];
-        if ((s->kind == SYMBOL_STATE || s->kind == SYMBOL_PAR) && !strcmp(s->name, item->label))
-            item->label = arena_printf(arena, "%s_", s->name);
-    }
-}
-
-shoal_code summaries_lay(const struct summary_plan *p, const struct model *m, double begin,
-                         double t1, double window, struct arena *arena, struct run_summary *out,
-                         struct report *r) {
+shoal_code summaries_lay(const struct summary_plan *p, double begin, double t1, double window,
+                         struct arena *arena, struct run_summary *out, struct report *r) {
     *out = (struct run_summary){0};
     if (!p)
         return SHOAL_OK;
@@ -570,12 +561,8 @@ shoal_code summaries_lay(const struct summary_plan *p, const struct model *m, do
     uint32_t scalars = 0;
     if (code == SHOAL_OK && (!l.array || !l.slot))
         code = report_error(r, SHOAL_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < p->items && code == SHOAL_OK; i++) {
-        struct summary_item item = p->item[i];
-        if (m)
-            keep_names(m, arena, &item);
-        add_item(&l, &item, &scalars);
-    }
+    for (uint32_t i = 0; i < p->items && code == SHOAL_OK; i++)
+        add_item(&l, &p->item[i], &scalars);
     if (l.index > UINT32_MAX)
         code = report_error(r, SHOAL_INPUT, "--window: a run would have too many summaries");
     out->levels = p->numbers;

@@ -28,12 +28,9 @@ struct run_summary {
 // What the text of --summary asks for, in the arena; NULL where the text is.
 shoal_code summaries_read(const char *text, struct model *m, struct arena *arena,
                           const struct summary_plan **out, struct report *r);
-// The rest of it, which is not compiled in. `begin` is where the first window begins. Beside
-// variables, those of `m`, the names of its parameters and states are theirs: whoever goes on from
-// a file takes them by these. NULL: there are none.
-shoal_code summaries_lay(const struct summary_plan *p, const struct model *m, double begin,
-                         double t1, double window, struct arena *arena, struct run_summary *out,
-                         struct report *r);
+// The rest of it, which is not compiled in. `begin` is where the first window begins.
+shoal_code summaries_lay(const struct summary_plan *p, double begin, double t1, double window,
+                         struct arena *arena, struct run_summary *out, struct report *r);
 // Whether states are saved beside them.
 bool summaries_alone(const shoal_options *o);
 
