@@ -3,6 +3,7 @@
 // and what is refused.
 #include "check.h"
 #include "device_test.h"
+#include "npz_file.h"
 
 #define MODEL                                                                                      \
     "par k=0.5, ka=1, r=0\ninit gut=0, c=0\ngut'=-ka*gut\nc'=ka*gut-k*c%s\n%s@ t1=10, rtol=1e-8\n"
@@ -157,6 +158,17 @@ TEST(dose_names_as_they_are) {
     CHECK_HAS(o.err, "column `_ID`: the IDs `001` and `1` are one number");
 }
 
+TEST(dose_of_runs_without_an_id) {
+    const char *batch = check_path("gaps.npz");
+    const double id[] = {1, NAN, 3}, zero[3] = {0};
+    const struct npz_array arrays[] = {{"_ID", id, 1, {3}}, {"k", zero, 1, {3}}};
+    npz_file_write(batch, arrays, 2, NULL);
+    struct check_output o =
+        run(model("m.ode", "", ""), doses("ID,TIME,AMT,CMT\n1,0,1,c\n3,0,4,c\n"),
+            "--vars c --set ka=0 --batch", batch);
+    CHECK_HAS(o.out, "\n0,0,1,10,1,ok\n1,0,nan,10,0,ok\n2,0,3,10,4,ok\n");
+}
+
 TEST(dose_files_given_twice) {
     struct check_output o =
         run(model("m.ode", "", ""), doses("TIME,AMT\n0,1\n"), "--doses", check_path("other.csv"));
@@ -213,6 +225,7 @@ TEST(dose_refused) {
         {"TIME,AMT\n0.5,1\n,4\n", "dose 2: TIME is missing"},
         {"TIME,AMT,EVID\n0,100,\n", "dose 1: EVID is missing"},
         {"TIME,AMT,EVID\n0,.,1\n", "dose 1: AMT is missing"},
+        {"ID,TIME,AMT\n0,0,1\n,0,1\n", "dose 2: ID is missing"},
         {"Time,time,AMT\n0,2,1\n", "columns `Time` and `time` could both be TIME"},
         {"ID,TIME,AMT\n0,0,1\n00,0,1\n", "the IDs `0` and `00` are one number"},
         {"ID,TIME,AMT\n5,0,1\n", "ID 5 is the number of no run"},

@@ -154,6 +154,8 @@ static uint32_t state_at(struct reader *x, uint64_t row) {
 // What we do not do is refused by its name.
 static void check_line(struct reader *x, uint64_t row) {
     double evid = number_at(x, EVID, row);
+    if (x->column[ID] && is_missing(x, ID, row))
+        fail(x, row, "ID is missing");
     if (is_missing(x, TIME, row))
         fail(x, row, "TIME is missing");
     if (is_missing(x, AMT, row))
@@ -394,8 +396,11 @@ static struct dose_group id_of(const struct batch *b, const struct table_column 
     return id_of_text(c->text[row] ? c->text[row] : "");
 }
 
+// A run whose ID is missing is nobody's.
 static struct dose_group *find(const struct dose_list *l, const struct dose_group *id) {
     uint32_t low = 0, high = l->groups;
+    if (isnan(id->number))
+        return NULL;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (by_id(&l->group[middle], id) < 0)
