@@ -227,7 +227,7 @@ INLINE void event_grazes(struct group *g, const struct trial *s, const real *zer
         return;
     SPARE(y, N, s->spare[1]);
     SPARE(f, N, s->spare[2]);
-    real most = r_max(r_abs(s->h) * R(1.0 / EVENT_NODES), event_shortest(s->t_new) * R(EVENT_LEAP));
+    real most = event_shortest(s->t_new) * R(EVENT_NARROW);
     model_rhs(t_real(s->t_new), s->y1, g->p, f);
     for (int i = 0; i < W; i++)
         g->extra[i] += some >> i & 1;
@@ -235,11 +235,12 @@ INLINE void event_grazes(struct group *g, const struct trial *s, const real *zer
         if (!grazes[e])
             continue;
         real far = R(EVENT_SEEN) * rounding[e] / r_abs(way[e]);
-        far = select(r_lt(far, most), far, most) * g->dir;
+        mask seen = r_lt(far, most); // what nearly touches its boundary is not
+        far = select(seen, far, R(0)) * g->dir;
         STATES(j, 0) y[j] = r_fma(far, f[j], s->y1[j]);
         event_signs(t_real(t_add(s->t_new, far)), y, g->p, ahead, next);
         mask back = r_gt(next[e] * g->event.side[e], R(0));
-        back = m_and(back, r_gt(r_abs(ahead[e]), rounding[e]));
+        back = m_and(m_and(back, seen), r_gt(r_abs(ahead[e]), rounding[e]));
         grazes[e] &= m_lanes(back);
         due[e] &= ~grazes[e];
         sign[e] = select(m_of_lanes(grazes[e]), R(0), sign[e]);
