@@ -88,6 +88,8 @@ shoal_code csv_ends_read(const char *path, struct arena *arena, struct table *ou
                          struct report *r);
 // Gives the column `status` of numbers the words for them; those that mean nothing have none.
 shoal_code ends_name_status(struct arena *arena, struct table *t);
+// Says by metadata what the columns are.
+void ends_mark(const char *meta, struct table *t);
 
 shoal_code csv_reader_open(struct reader *d, struct report *r);
 shoal_code npz_reader_open(struct reader *d, struct report *r);

@@ -6,9 +6,7 @@
 // is put off until the reader has cleaned up.
 #include "base/ascii.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "io/formats.h"
-#include "result/result_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -215,54 +213,12 @@ static shoal_code check_ends(const struct table *t, struct report *r) {
     return t->rows ? SHOAL_OK : report_error(r, SHOAL_INPUT, "%s: has no runs", t->source);
 }
 
-// Whether it is the column of that name, which has `_` behind it where it is one of ours.
-static bool has_name(const struct table_column *c, const char *name) {
-    size_t length = strlen(name);
-    if (strncmp(c->name, name, length))
-        return false;
-    const char *rest = c->name + length;
-    return !*rest || (result_name_is_ours(name) && !rest[strspn(rest, "_")]);
-}
-
-// The texts of the value that follows name columns of that kind.
-static bool mark_named(struct json *j, struct table *t, enum table_kind kind) {
-    enum json_kind found = json_next(j);
-    uint32_t depth = j->depth;
-    if (found != JSON_ARRAY)
-        return found != JSON_ERROR;
-    while ((found = json_next(j)) != JSON_ERROR && found != JSON_END && j->depth >= depth)
-        for (uint32_t i = 0; found == JSON_TEXT && i < t->columns.count; i++)
-            if (has_name(&t->columns.items[i], j->text.data))
-                t->columns.items[i].kind = kind;
-    return found != JSON_ERROR;
-}
-
-// Metadata say what was given and which variables there are: nothing else is one. Those of old
-// results say only the first.
-static void mark_by_meta(const char *meta, struct table *t) {
-    struct json j;
-    bool grid = false, vars = false;
-    json_open_text(&j, meta, strlen(meta));
-    bool more = json_next(&j) == JSON_OBJECT;
-    while (more && json_next(&j) == JSON_NAME) {
-        bool is_grid = !strcmp(j.text.data, "grid"), is_vars = !strcmp(j.text.data, "vars");
-        grid = grid || is_grid;
-        vars = vars || is_vars;
-        more = is_grid || is_vars ? mark_named(&j, t, is_grid ? TABLE_INPUT : TABLE_VARIABLE)
-                                  : json_skip(&j);
-    }
-    json_close(&j);
-    for (uint32_t i = 0; grid && i < t->columns.count; i++)
-        if (t->columns.items[i].kind == TABLE_ANY)
-            t->columns.items[i].kind = vars ? TABLE_COMPUTED : TABLE_VARIABLE;
-}
-
 // A file of others may have none.
 static void mark_ends(const struct io_format *f, const char *path, struct arena *arena,
                       struct table *t) {
     const char *meta = NULL;
     if (f->meta_read && f->meta_read(path, arena, &meta, NULL) == SHOAL_OK && meta)
-        mark_by_meta(meta, t);
+        ends_mark(meta, t);
 }
 
 shoal_code io_ends_read(const char *path, struct arena *arena, struct table *out,
