@@ -202,6 +202,67 @@ TEST(cuda_small_chunk_that_writes_to_the_host) {
     stage_free(&s);
 }
 
+// A single warp gets its inputs with its arguments, and says itself that it is done.
+TEST(cuda_lone_warp) {
+    static const struct {
+        unsigned rows;
+        bool lone, copied, hasty; // hasty: it said that it was done before it had ended
+    } table[] = {{1, true, false, true},
+                 {31, true, false, true},
+                 {32, true, false, true},
+                 {33, true, true, false},
+                 {32, false, true, false}};
+    for (size_t i = 0; i < 2 * sizeof table / sizeof *table; i++) {
+        struct stage s = stage_new();
+        bool timed = i % 2, hasty = table[i / 2].hasty && !timed;
+        int waits = s.fake->waits;
+        shoal_log_set_timing(s.log, timed ? SHOAL_TIMING_VERBOSE : SHOAL_TIMING_NONE);
+        struct chunk c = chunk_new(&s, table[i / 2].rows);
+        c.launch.writes_only = true;
+        c.launch.lone = table[i / 2].lone;
+        for (int again = 0; again < 3; again++) {
+            int copies = s.fake->copies_in;
+            memset(c.launch.written.data, 0x77, c.launch.written.bytes);
+            c.in[0] = 0;
+            REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
+            c.in[0] = 1e9; // it is not read any more
+            CHECK(c.values[0] != 0);
+            REQUIRE(wait_for(&s, 0) == SHOAL_OK);
+            check_done(&c);
+            CHECK_INT(s.fake->copies_in - copies, table[i / 2].copied);
+        }
+        c.in[0] = 0;
+        chunk_end(&s, &c);
+        struct fake_cuda *fake = s.fake;
+        stage_free(&s);
+        CHECK_INT(fake->waits - waits, hasty);
+    }
+}
+
+// More inputs than arguments hold are copied; its word is waited for all the same.
+TEST(cuda_lone_warp_with_many_inputs) {
+    struct stage s = stage_new();
+    struct chunk c = chunk_new(&s, 4);
+    cuda_backend.release(s.device, c.launch.read.data);
+    for (size_t words = SHOAL_LONE_WORDS - 1; words <= SHOAL_LONE_WORDS + 1; words++) {
+        int copies = s.fake->copies_in;
+        c.read.bytes = 4 * words;
+        c.in = c.launch.read.data = cuda_backend.alloc(s.device, c.read.bytes);
+        REQUIRE(c.in);
+        c.launch.read.bytes = c.read.bytes;
+        for (unsigned i = 0; i < 4; i++)
+            c.in[i] = i;
+        c.launch.writes_only = c.launch.lone = true;
+        REQUIRE(begin(&s, 0, &c) == SHOAL_OK && wait_for(&s, 0) == SHOAL_OK);
+        check_done(&c);
+        CHECK_INT(s.fake->copies_in - copies, words > SHOAL_LONE_WORDS);
+        cuda_backend.release(s.device, c.launch.read.data);
+    }
+    c.launch.read.data = NULL;
+    chunk_end(&s, &c);
+    stage_free(&s);
+}
+
 TEST(cuda_chunks_in_flight) {
     struct stage s = stage_new();
     struct chunk c[OFFLOAD_SLOTS];
@@ -469,6 +530,27 @@ TEST(cuda_errors) {
         REQUIRE(wait_for(&s, 0) == SHOAL_OK);
         check_done(&c);
     }
+    chunk_end(&s, &c);
+    stage_free(&s);
+}
+
+TEST(cuda_lone_warp_that_fails) {
+    struct stage s = stage_new();
+    struct chunk c = chunk_new(&s, 8);
+    c.launch.writes_only = c.launch.lone = true;
+    shoal_log_set_timing(s.log, SHOAL_TIMING_NONE);
+    s.fake->fail = "cuStreamQuery";
+    s.fake->fail_result = 700;
+    REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
+    CHECK(wait_for(&s, 0) == SHOAL_DEVICE);
+    check_message(s.log, "cuda: running the kernel failed");
+    s.fake->fail = NULL;
+    s.fake->silent = true; // a kernel that has no such parameter has not seen its inputs
+    REQUIRE(begin(&s, 0, &c) == SHOAL_OK);
+    CHECK(wait_for(&s, 0) == SHOAL_DEVICE);
+    s.fake->silent = false;
+    REQUIRE(begin(&s, 0, &c) == SHOAL_OK && wait_for(&s, 0) == SHOAL_OK);
+    check_done(&c);
     chunk_end(&s, &c);
     stage_free(&s);
 }

@@ -106,6 +106,7 @@ struct shoal_launch {
     size_t shared; // bytes that they share
     bool writes_only; // the kernel does not read what it wrote, nor what a fill set, but for sums
                       // that warps add to
+    bool lone;        // the kernel was compiled with LONE
     const volatile int *stop;                          // non-zero: come back soon; NULL: never
     void (*progress)(void *user, uint32_t rows_taken); // may be NULL; called by `finish`
     void *user;

@@ -19,7 +19,8 @@
 // from *next. A launch may say that blocks of threads work together: then a block is that many
 // rows, takes them together, and shares memory (SHARED_PARAMETER). A CPU's workers always take
 // their rows there, a block at a time. *next starts at 0. *stop is non-zero when the kernel is to
-// leave; a device may have none.
+// leave; a device may have none. A kernel that is compiled with LONE has a LONE_PARAMETER at the
+// end, LONE_BEGIN before it reads and LONE_END when it has written all.
 #ifndef SHOAL_HEAD
 #define SHOAL_HEAD
 
@@ -31,6 +32,16 @@
 #endif
 
 #define SHOAL_NOWHERE (~(SHOAL_U64)0) // byte offset of an array that is not wanted
+
+// What a warp that is alone is given besides, since a copy of a little and an event take longer
+// than many such warps do: what `read` begins with, and where to say that all is done.
+#define SHOAL_LONE_WORDS 512
+struct shoal_lone {
+    SHOAL_U64 done;  // address of a word of the host's memory; 0: nobody looks
+    unsigned number; // that it is set to
+    unsigned words;
+    unsigned word[SHOAL_LONE_WORDS] __attribute__((aligned(16)));
+};
 
 struct shoal_head {
     SHOAL_U64 base;  // row of the batch that row 0 of this chunk is

@@ -161,6 +161,30 @@ INLINE void total_add(u64 *total, u64 value) {
                      : "memory");
 }
 
+// A struct shoal_lone, which a thread reads where it lies, 16 bytes at a time.
+#if defined LONE && __CUDA_ARCH__ >= 700
+#define LONE_PARAMETER(name) , const __grid_constant__ struct shoal_lone name
+#define LONE_BEGIN(name, read)                                                                     \
+    if ((name).words) {                                                                            \
+        ROLL for (u32 i = threadIdx.x; 4 * i < (name).words; i += WARP) {                          \
+            ((uint4 *)(read))[i] = ((const uint4 *)(name).word)[i];                                \
+        }                                                                                          \
+        __syncwarp();                                                                              \
+    }
+#define LONE_END(name)                                                                             \
+    if ((name).done) {                                                                             \
+        __syncwarp();                                                                              \
+        if (threadIdx.x == 0) {                                                                    \
+            __threadfence_system();                                                                \
+            *(volatile u32 *)(name).done = (name).number;                                          \
+        }                                                                                          \
+    }
+#else
+#define LONE_PARAMETER(name)
+#define LONE_BEGIN(name, read)
+#define LONE_END(name)
+#endif
+
 // ---- blocks -------------------------------------------------------------------------------------
 
 // Memory that a block shares, as many bytes as the launch says: the last parameter of a kernel, and

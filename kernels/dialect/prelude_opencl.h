@@ -76,6 +76,10 @@ INLINE void total_add(GLOBAL u64 *total, u64 value) {
         atomic_add(word + 1 - low_at, high);
 }
 
+#define LONE_PARAMETER(name)
+#define LONE_BEGIN(name, read)
+#define LONE_END(name)
+
 // ---- blocks: work-groups ------------------------------------------------------------------------
 
 // Memory that a group shares, as many bytes as the launch says: the last parameter of a kernel, and

@@ -67,10 +67,13 @@ INLINE void thread_rows(const struct shoal_args *a, GLOBAL char *workspace) {
 
 KERNEL void shoal_kernel(struct shoal_call call, const GLOBAL char *read, GLOBAL char *written,
                          const GLOBAL char *resident, GLOBAL u32 *next,
-                         const GLOBAL volatile int *stop, GLOBAL char *workspace) {
+                         const GLOBAL volatile int *stop,
+                         GLOBAL char *workspace LONE_PARAMETER(lone)) {
     struct shoal_args a;
+    LONE_BEGIN(lone, read)
     args_make(&a, &call, read, written, resident);
     a.next = next;
     a.stop = stop;
     thread_rows(&a, workspace);
+    LONE_END(lone)
 }

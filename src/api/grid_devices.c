@@ -5,13 +5,13 @@
 #include "api/learn.h"
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "base/process.h"
 #include "device/device.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     REPEATS_MOST = 16, // the same batch again and again is thought about now and then
@@ -64,7 +64,7 @@ static shoal_code open_worker(shoal_grid *g, uint32_t row, const struct shoal_ba
     struct grid_worker *w = calloc(1, sizeof *w);
     if (!w)
         return report_error(log_report(log), SHOAL_MEMORY, "out of memory");
-    w->pid = getpid();
+    w->pid = process_id();
     w->index = index;
     w->for_target = target;
     w->runner.backend = backend;
@@ -111,7 +111,7 @@ static shoal_code worker_of(shoal_grid *g, uint32_t row, shoal_log *log) {
     if (!w)
         return open_worker(g, row, d ? d->backend : device_backend("cpu"), d ? d->index : 0, NULL,
                            log);
-    if (w->runner.backend->target(w->runner.device)->device && w->pid != getpid())
+    if (w->runner.backend->target(w->runner.device)->device && w->pid != process_id())
         return report_error(log_report(log), SHOAL_DEVICE, "%s: " DEVICE_FORKED,
                             w->runner.backend->name);
     return SHOAL_OK;

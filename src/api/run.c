@@ -7,13 +7,13 @@
 #include "api/solver.h"
 
 #include "base/file.h"
+#include "base/process.h"
 #include "device/device.h"
 #include "io/io.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // ---- What it is ---------------------------------------------------------------------------------
 
@@ -315,7 +315,7 @@ static shoal_code run_sink(shoal_solver *s, struct batch *b, struct sink *sink,
 shoal_code solver_check_run(const shoal_solver *s, shoal_log *log) {
     if (s->plans)
         return report_error(log_report(log), SHOAL_USAGE, "this solver was made to plan only");
-    if (is_device(s) && s->pid != getpid())
+    if (is_device(s) && s->pid != process_id())
         return report_error(log_report(log), SHOAL_DEVICE, "%s: " DEVICE_FORKED, s->backend->name);
     return SHOAL_OK;
 }

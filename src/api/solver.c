@@ -7,6 +7,7 @@
 #include "api/learn.h"
 #include "api/options.h"
 #include "api/several.h"
+#include "base/process.h"
 #include "base/thread.h"
 #include "device/device.h"
 #include "device/known.h"
@@ -17,7 +18,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 LOG_LABEL(make_solver, BUILD, 5, "a solver of a model and options: checks and plan");
 LOG_LABEL(device_open, BUILD, 10, "driver, context and memory of a device");
@@ -184,7 +184,7 @@ static shoal_code open_device(shoal_solver *s, const shoal_solver *from, shoal_l
     if (code == SHOAL_OK && has_device(from, s))
         code = take_device(s, from);
     else if (code == SHOAL_OK) {
-        s->pid = getpid();
+        s->pid = process_id();
         uint64_t begin = clock_ns();
         s->starts = !kernel_device_opens(s->backend, s->device_index);
         code = kernel_device_open(s->backend, s->device_index, o->fast_math, &s->device,

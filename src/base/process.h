@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Child processes: argv and a clean environment, no shell, killed with all their children on a
-// stop.
+// stop. And which process this is.
 #ifndef SHOAL_BASE_PROCESS_H
 #define SHOAL_BASE_PROCESS_H
 
@@ -38,6 +38,9 @@ void process_end(struct process *p, int wait_ms);
 // A program of ours: where the variable says, else beside the library or program that this code is
 // in, and in libexec/shoal of its prefix.
 bool process_find_own(const char *name, const char *variable, char *path, size_t room);
+
+// What getpid returns, without asking the system: short calls look for forks several times.
+int process_id(void);
 
 // The absolute path of a program found on PATH (or of a name with a slash), or false.
 bool process_find(const char *name, char *path, size_t room);

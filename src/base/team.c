@@ -6,6 +6,7 @@
 #include "base/team.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { COPIERS_MOST = 12, SPIN_NS = 50000 }; // more do not copy faster
 
@@ -112,7 +112,7 @@ static struct team *team_new(void) {
     pthread_mutex_init(&t->mutex, NULL);
     pthread_cond_init(&t->call, NULL);
     thread_condition(&t->ended);
-    t->pid = getpid();
+    t->pid = process_id();
     return t;
 }
 
@@ -135,7 +135,7 @@ static int add_workers(struct team *t, uint32_t workers) {
 
 // One that is the parent's is none.
 static bool need_team(struct team **team) {
-    if (*team && (*team)->pid != getpid())
+    if (*team && (*team)->pid != process_id())
         *team = NULL;
     if (!*team)
         *team = team_new();
@@ -155,7 +155,7 @@ static void begin(struct team *t, size_t items, size_t parts, uint32_t started,
 void team_free(struct team *team) {
     if (!team)
         return;
-    bool ours = team->pid == getpid();
+    bool ours = team->pid == process_id();
     __atomic_store_n(&team->over, true, __ATOMIC_RELAXED);
     if (ours)
         announce(team, 0);

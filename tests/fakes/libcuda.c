@@ -276,6 +276,7 @@ struct op {
     bool copy, kernel;
     struct event *event;
     _Alignas(16) char args[ARGS];
+    struct shoal_lone lone;
     const char *read;
     char *written;
     const char *resident;
@@ -305,9 +306,14 @@ static bool triple(const void *args, const char *read, char *written, const char
 
 // False: it goes on.
 static bool work(const struct op *o) {
-    if (o->kernel)
-        return (fake.kernel ? fake.kernel : triple)(o->args, o->read, o->written, o->resident,
-                                                    o->stop);
+    if (o->kernel) {
+        memcpy((char *)(uintptr_t)o->read, o->lone.word, o->lone.words * sizeof *o->lone.word);
+        bool ended = (fake.kernel ? fake.kernel : triple)(o->args, o->read, o->written, o->resident,
+                                                          o->stop);
+        if (ended && o->lone.done && !fake.silent)
+            *(unsigned *)(uintptr_t)o->lone.done = o->lone.number;
+        return ended;
+    }
     if (o->copy)
         memcpy(o->to, o->from, o->bytes);
     else if (!o->event)
@@ -361,6 +367,20 @@ API int cuStreamSynchronize(struct stream *stream) {
     drain(stream);
     return OK;
 }
+// Kernels run when somebody asks, who is told the next time.
+API int cuStreamQuery(struct stream *stream);
+API int cuStreamQuery(struct stream *stream) {
+    ENTER(cuStreamQuery);
+    int before = stream->count;
+    drain(stream);
+    return before ? NOT_READY : OK;
+}
+API int cuCtxSynchronize(void);
+API int cuCtxSynchronize(void) {
+    ENTER(cuCtxSynchronize);
+    fake.waits++;
+    return OK;
+}
 API int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t n, struct stream *s);
 API int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t n, struct stream *s) {
     ENTER(cuMemcpyHtoDAsync_v2);
@@ -393,6 +413,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     memcpy(&op.written, p[2], sizeof op.written);
     memcpy(&op.resident, p[3], sizeof op.resident);
     memcpy(&op.stop, p[5], sizeof op.stop);
+    memcpy(&op.lone, p[7], sizeof op.lone);
     fake.launches++;
     fake.launched[s->device]++;
     fake.grid = gx;

@@ -19,6 +19,7 @@ struct fake_cuda {
     int fail_only;                    // on this device, from 1; 0: on any
     unsigned launch_us[FAKE_DEVICES]; // that a kernel takes on them
     bool slow;                        // kernels run until they are stopped
+    bool silent;                      // no kernel says that it is done
     int start_ms;                     // that a context takes
     // What its kernel does, and the bytes of its arguments; false: it goes on. NULL: see libcuda.c.
     bool (*kernel)(const void *args, const char *read, char *written, const char *resident,
@@ -29,7 +30,7 @@ struct fake_cuda {
     int pushed;                                                   // contexts that are current
     size_t used;                                                  // bytes of the device
     int made; // buffers and host blocks, all that ever were
-    int copies_in, copies_out, launches, fills;
+    int copies_in, copies_out, launches, fills, waits; // waits for a context
     int launched[FAKE_DEVICES];
     unsigned grid, block, refill, shared; // of the last launch
 };

@@ -5,6 +5,7 @@
 // declared in cuda.h by hand is what CUDA 12 and 13 have in common.
 #include "device/cuda/cuda.h"
 
+#include "base/process.h"
 #include "base/thread.h"
 #include "device/device.h"
 #include "device/offload.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OLDEST_DRIVER = 12000 };
 
@@ -85,7 +85,7 @@ static void name_driver(void *library, char *name, size_t room) {
 static void open_driver(void) {
     static const char *const names[] = {"libcuda.so.1", NULL};
     sigset_t old;
-    driver.pid = getpid();
+    driver.pid = process_id();
     thread_block_signals(&old);
     void *library = offload_open_library(names);
     const char *lacks =
@@ -105,7 +105,7 @@ static void open_driver(void) {
 
 const struct cuda_driver *cuda_driver(char *why, size_t room) {
     pthread_once(&driver.once, open_driver);
-    bool forked = driver.pid != getpid();
+    bool forked = driver.pid != process_id();
     snprintf(why, room, "%s", forked ? DEVICE_FORKED : driver.why);
     return *why ? NULL : &driver.table;
 }

@@ -44,6 +44,7 @@ typedef struct CUevent_st *cu_event;
     X(context_retain, cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))          \
     X(context_release, cuDevicePrimaryCtxRelease_v2, (cu_device device))                           \
     X(context_push, cuCtxPushCurrent_v2, (cu_context context))                                     \
+    X(context_wait, cuCtxSynchronize, (void))                                                      \
     X(context_pop, cuCtxPopCurrent_v2, (cu_context * context))                                     \
     X(module_load, cuModuleLoadDataEx,                                                             \
       (cu_module * module, const void *image, unsigned count, int *options, void **values))        \
@@ -66,6 +67,7 @@ typedef struct CUevent_st *cu_event;
     X(stream_new, cuStreamCreate, (cu_stream * stream, unsigned flags))                            \
     X(stream_free, cuStreamDestroy_v2, (cu_stream stream))                                         \
     X(stream_wait, cuStreamSynchronize, (cu_stream stream))                                        \
+    X(stream_query, cuStreamQuery, (cu_stream stream))                                             \
     X(event_new, cuEventCreate, (cu_event * event, unsigned flags))                                \
     X(event_free, cuEventDestroy_v2, (cu_event event))                                             \
     X(event_record, cuEventRecord, (cu_event event, cu_stream stream))                             \
@@ -89,6 +91,7 @@ enum {
     CU_OUT_OF_MEMORY = 2,
     CU_NO_DEVICE = 100,
     CU_NOT_READY = 600,
+    CU_UNKNOWN = 999,
     CU_HOST_PORTABLE = 1,
     CU_STREAM_NON_BLOCKING = 1,
     CU_EVENT_NO_TIMING = 2,
@@ -154,6 +157,7 @@ struct shoal_device {
     pid_t pid;                    // of the process that owns it
     int multiprocessors, threads; // threads of a multiprocessor, at most
     int cache_bytes;              // of its first-level cache, about
+    bool has_lone;                // kernels for it have a LONE_PARAMETER (prelude_cuda.h)
     int shared_bytes;             // of a block
     struct offload_busy busy;
     pthread_mutex_t context_lock;
@@ -214,6 +218,7 @@ struct shoal_module {
     struct cuda_shape few; // refill, where lanes get few rows each
     int registers, local_bytes;
     int block_threads; // at most
+    bool hasty;        // it may have said that it is done and not have ended yet
 };
 
 struct cuda_buffer {
@@ -252,7 +257,9 @@ struct shoal_slot {
     struct cuda_buffer read, written, workspace;
     cu_address read_at, written_at; // of the chunk's blocks
     bool straight;                  // the kernel writes to `stage`
-    char *stage; // host memory that small chunks are sent from; NULL: none so far
+    char *stage;            // host memory that small chunks are sent from; NULL: none so far
+    struct shoal_lone lone; // of the chunk; with a number that no chunk before it had
+    uint32_t looks;         // at its word
     char track[40];
 };
 

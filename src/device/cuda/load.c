@@ -127,6 +127,8 @@ void cuda_unload(struct shoal_module *m) {
     if (!m)
         return;
     if (m->module && cuda_enter(m->device, NULL) == SHOAL_OK) {
+        if (m->hasty)
+            m->device->cu->context_wait();
         m->device->cu->module_unload(m->module);
         cuda_leave(m->device);
     }

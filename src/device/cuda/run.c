@@ -9,9 +9,10 @@
 // what it waits for room on a device that the kernel of another slot fills.
 //
 // What a small chunk takes is the number of its steps: its inputs and what its results are filled
-// with go to one buffer in one copy. The results of a single warp are written to the host's memory
-// by the kernel itself: a copy would wake an engine that takes longer than all of them. More warps
-// would wait for each other's sums there, longer than for the copy.
+// with go to one buffer in one copy. A single warp is given its inputs with the arguments, writes
+// its results to the host's memory by itself, and behind them a word that says so: a copy would
+// wake an engine that takes longer than all of them, and an event comes later than the word. More
+// warps would wait for each other's sums there, longer than for the copy.
 #include "device/cuda/cuda.h"
 
 #include "base/clock.h"
@@ -21,7 +22,8 @@
 #include <string.h>
 
 // A small chunk's results lie behind its inputs.
-enum { WARP = 32, OUT_ALIGN = 256, STAGE = OFFLOAD_SMALL + 4096 };
+enum { WARP = 32, OUT_ALIGN = 256, STAGE = OFFLOAD_SMALL + 4096, DONE_AT = STAGE - 64 };
+enum { LOOKS = 256 }; // at a word, after which the driver is asked whether the kernel failed
 
 // ---- Slots --------------------------------------------------------------------------------------
 
@@ -123,12 +125,27 @@ static void choose_shape(struct shoal_slot *s) {
     s->straight = s->chunk.small && l->writes_only && s->grid * s->block == WARP;
 }
 
+// What a single warp is given besides. Times of a chunk end with its events, which then are waited
+// for.
+static void choose_lone(struct shoal_slot *s) {
+    size_t bytes = s->chunk.read.bytes;
+    bool lone = s->straight && s->chunk.launch->lone && s->device->has_lone;
+    s->lone.words = lone && bytes <= sizeof s->lone.word ? (unsigned)((bytes + 3) / 4) : 0;
+    s->lone.done = lone && !s->timed ? (uintptr_t)(s->stage + DONE_AT) : 0;
+    if (!++s->lone.number) // the word is 0 at first
+        s->lone.number = 1;
+    s->looks = 0;
+    s->module->hasty |= s->lone.done != 0;
+}
+
 static int need_stage(struct shoal_slot *s) {
     void *stage = NULL;
     if (s->stage)
         return CU_OK;
     int result = s->device->cu->host_new(&stage, STAGE, CU_HOST_PORTABLE);
     s->stage = result == CU_OK ? stage : NULL;
+    if (s->stage)
+        memset(s->stage + DONE_AT, 0, sizeof s->lone.number);
     return result;
 }
 
@@ -210,14 +227,14 @@ static int prepare(struct shoal_slot *s) {
 static int copy_small(struct shoal_slot *s) {
     const struct shoal_launch *l = s->chunk.launch;
     size_t behind = behind_inputs(&s->chunk), end = s->chunk.read.bytes;
-    memcpy(s->stage, l->read.data, end);
+    memcpy(s->lone.words ? (char *)s->lone.word : s->stage, l->read.data, end);
     for (uint32_t i = 0; i < l->fills; i++) {
         const struct shoal_fill *f = &l->fill[i];
         memset(s->stage + behind + f->offset, f->value, f->bytes);
         if (!s->straight && behind + f->offset + f->bytes > end)
             end = behind + f->offset + f->bytes;
     }
-    return s->device->cu->copy_in(s->read_at, s->stage, end, s->stream);
+    return s->lone.words ? CU_OK : s->device->cu->copy_in(s->read_at, s->stage, end, s->stream);
 }
 
 static int copy_in(struct shoal_slot *s, const struct shoal_piece *p) {
@@ -232,13 +249,9 @@ static int launch(struct shoal_slot *s) {
     const struct shoal_launch *l = s->chunk.launch;
     cu_address resident = l->resident ? l->resident->buffer.at : 0;
     cu_address next = s->words + sizeof(int) * CUDA_NEXT, stop = s->words + sizeof(int) * CUDA_STOP;
-    void *arguments[] = {(void *)(uintptr_t)l->args,
-                         &s->read_at,
-                         &s->written_at,
-                         &resident,
-                         &next,
-                         &stop,
-                         &s->workspace.at};
+    void *arguments[] = {
+        (void *)(uintptr_t)l->args, &s->read_at, &s->written_at, &resident, &next, &stop,
+        &s->workspace.at,           &s->lone}; // where the kernel has that parameter
     int result = s->device->cu->launch(s->module->kernel, s->grid, 1, 1, s->block, 1, 1,
                                        (unsigned)l->shared, s->stream, arguments, NULL);
     return result == CU_OK ? mark(s) : result;
@@ -252,7 +265,9 @@ static int copy_out(struct shoal_slot *s, const struct shoal_piece *p) {
     return result == CU_OK ? mark(s) : result;
 }
 
-static int end(struct shoal_slot *s) { return s->device->cu->event_record(s->done, s->stream); }
+static int end(struct shoal_slot *s) {
+    return s->lone.done ? CU_OK : s->device->cu->event_record(s->done, s->stream);
+}
 
 static const struct offload_steps steps = {prepare, copy_in, launch, copy_out, end};
 
@@ -262,6 +277,7 @@ static shoal_code start(struct shoal_slot *s, struct report *r) {
     choose_shape(s);
     int result = make_room(s);
     if (result == CU_OK) {
+        choose_lone(s);
         result = offload_enqueue(&steps, s, &s->chunk, &what);
         if (result == CU_OK) {
             s->launch = s->chunk.launch;
@@ -294,8 +310,23 @@ shoal_code cuda_start(struct shoal_module *m, struct shoal_slot *s, const struct
 
 // ---- Finish -------------------------------------------------------------------------------------
 
+static bool said_done(const struct shoal_slot *s) {
+    const unsigned *word = (const unsigned *)(const void *)(s->stage + DONE_AT);
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE) == s->lone.number;
+}
+
+// A kernel that failed says nothing.
+static int look_at_word(struct shoal_slot *s) {
+    if (said_done(s))
+        return CU_OK;
+    if (++s->looks % LOOKS)
+        return CU_NOT_READY;
+    int result = s->device->cu->stream_query(s->stream);
+    return result == CU_OK && !said_done(s) ? CU_UNKNOWN : result;
+}
+
 static int poll_done(struct shoal_slot *s) {
-    s->result = s->device->cu->event_query(s->done);
+    s->result = s->lone.done ? look_at_word(s) : s->device->cu->event_query(s->done);
     return s->result != CU_NOT_READY;
 }
 

@@ -6,13 +6,13 @@
 #include "device/cuda/cuda.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/thread.h"
 #include "device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 uint32_t cuda_count(char *why, size_t room) {
     const struct cuda_driver *cu = cuda_driver(why, room);
@@ -62,7 +62,8 @@ static struct shoal_device *new_device(const char *arch, bool fast_math, struct 
         return NULL;
     }
     snprintf(d->arch, sizeof d->arch, "%s", arch);
-    d->pid = getpid();
+    d->has_lone = atoi(arch + 3) >= 70;
+    d->pid = process_id();
     pthread_mutex_init(&d->lock, NULL);
     pthread_mutex_init(&d->context_lock, NULL);
     pthread_mutex_init(&d->busy.lock, NULL);
@@ -130,10 +131,10 @@ static void wait_for_opener(struct shoal_device *d) {
 }
 
 void cuda_close(struct shoal_device *d) {
-    if (!d || (d->opening && d->pid != getpid())) // its opener may still be at work
+    if (!d || (d->opening && d->pid != process_id())) // its opener may still be at work
         return;
     wait_for_opener(d);
-    if (d->context && d->pid == getpid())
+    if (d->context && d->pid == process_id())
         d->cu->context_release(d->device);
     pthread_mutex_destroy(&d->lock);
     pthread_mutex_destroy(&d->context_lock);
@@ -167,7 +168,7 @@ static void *open_context(void *user) {
 
 void cuda_prepare(struct shoal_device *d) {
     pthread_mutex_lock(&d->lock); // the other is held while a context is made
-    if (d->cu && !d->opening && d->pid == getpid())
+    if (d->cu && !d->opening && d->pid == process_id())
         d->opening = thread_start(&d->opener, open_context, d) == 0;
     pthread_mutex_unlock(&d->lock);
 }
@@ -188,7 +189,7 @@ shoal_code cuda_enter(struct shoal_device *d, struct report *r) {
         return report_error(r, SHOAL_DEVICE,
                             "cuda: %s was given as a target to build for; nothing runs on it",
                             d->arch);
-    if (d->pid != getpid())
+    if (d->pid != process_id())
         return report_error(r, SHOAL_DEVICE, "cuda: " DEVICE_FORKED);
     pthread_mutex_lock(&d->context_lock);
     int result = d->context ? CU_OK : make_context(d);

@@ -3,6 +3,7 @@
 // process, when somebody first asks for it.
 #include "device/opencl/opencl.h"
 
+#include "base/process.h"
 #include "base/thread.h"
 #include "device/device.h"
 #include "device/known.h"
@@ -13,7 +14,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -87,7 +87,7 @@ static void open_library(void) {
     char without[VENDORS_NAMES];
     struct vendors_hidden hidden;
     sigset_t old;
-    library.pid = getpid();
+    library.pid = process_id();
     known_without(&opencl_backend, without);
     thread_block_signals(&old);
     vendors_hide(without, &hidden); // drivers that would end the process
@@ -102,7 +102,7 @@ static void open_library(void) {
 
 const struct opencl_list *opencl_list(char *why, size_t room) {
     pthread_once(&library.once, open_library);
-    bool forked = library.pid != getpid();
+    bool forked = library.pid != process_id();
     snprintf(why, room, "%s", forked ? DEVICE_FORKED : library.why);
     return *why ? NULL : &library.list;
 }

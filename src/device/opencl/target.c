@@ -2,13 +2,13 @@
 // Devices of OpenCL: what they are called, their contexts, host memory they copy from fast.
 #include "device/opencl/opencl.h"
 
+#include "base/process.h"
 #include "base/thread.h"
 #include "device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct opencl_block {
     void *memory;
@@ -83,7 +83,7 @@ shoal_code opencl_open(uint32_t index, const char *target, bool fast_math,
     d->index = index;
     d->platform = list->item[index].platform;
     d->device = list->item[index].device;
-    d->pid = getpid();
+    d->pid = process_id();
     pthread_mutex_init(&d->lock, NULL);
     pthread_mutex_init(&d->busy.lock, NULL);
     text_of(d->cl, d->device, CL_DEVICE_NAME, d->name, sizeof d->name);
@@ -106,7 +106,7 @@ shoal_code opencl_open(uint32_t index, const char *target, bool fast_math,
 }
 
 shoal_code opencl_same_process(const struct shoal_device *d, struct report *r) {
-    if (d->pid == getpid())
+    if (d->pid == process_id())
         return SHOAL_OK;
     return report_error(r, SHOAL_DEVICE, "opencl: " DEVICE_FORKED);
 }
@@ -119,9 +119,9 @@ void opencl_close(struct shoal_device *d) {
         return;
     while (d->blocks)
         opencl_release(d, d->blocks->memory);
-    if (d->queue && d->pid == getpid())
+    if (d->queue && d->pid == process_id())
         d->cl->queue_free(d->queue);
-    if (d->context && d->pid == getpid())
+    if (d->context && d->pid == process_id())
         d->cl->context_free(d->context);
     pthread_mutex_destroy(&d->lock);
     pthread_mutex_destroy(&d->busy.lock);
@@ -193,7 +193,7 @@ void opencl_release(struct shoal_device *d, void *block) {
         return;
     if (!b->buffer) {
         free(b->memory);
-    } else if (d->pid == getpid()) {
+    } else if (d->pid == process_id()) {
         d->cl->buffer_unmap(d->queue, b->buffer, b->memory, 0, NULL, NULL);
         d->cl->finish(d->queue);
         d->cl->buffer_free(b->buffer);

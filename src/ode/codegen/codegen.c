@@ -452,6 +452,10 @@ uint32_t codegen_variants(const struct kernel_plan *p, uint32_t states, enum var
     return count;
 }
 
+bool codegen_is_lone(const struct kernel_plan *p) {
+    return p->target->device && p->controller != CONTROLLER_FIXED;
+}
+
 // Whether the interpolant counts in the error of a step: somebody looks at it, or at its end.
 static bool looks_inside(const struct assembly *a) {
     double inside = a->plan->method->inside;
@@ -511,6 +515,8 @@ static void put_sizes(struct assembly *a) {
         define_real(a, "INSIDE", kernel_real(a, m->inside));
     if (p->stiff)
         define(a, "DETECT_STIFF", 1);
+    if (codegen_is_lone(p))
+        define(a, "LONE", 1);
     if (p->counters)
         define(a, "COUNTERS", 1);
     if (p->compensate)

@@ -92,6 +92,10 @@ struct kernel_plan {
     struct kernel_variant variant;      // what changes its speed and none of its bits
 };
 
+// Whether the kernel is compiled with LONE (kernels/dialect/head.h), which is for batches that are
+// over in a moment: runs of fixed steps are longer.
+bool codegen_is_lone(const struct kernel_plan *p);
+
 // Output leaves and derivatives may be added to the system's DAG. `stop` ends it early when it is
 // not 0; the log gets the times of emit_... `swap`, `stop` and `log` may be NULL.
 shoal_code codegen_kernel(const struct kernel_plan *p, struct system *s,

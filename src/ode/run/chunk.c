@@ -335,6 +335,7 @@ static void make_launch(struct chunk *c) {
                                            .fills = CHUNK_FILLS,
                                            .threads = c->plan->threads,
                                            .writes_only = !c->plan->summary.arrays, // bins
+                                           .lone = codegen_is_lone(&c->plan->kernel[c->role]),
                                            .workspace = c->runner->kernel[c->role].workspace};
 }
 
