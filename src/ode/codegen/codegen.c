@@ -515,8 +515,6 @@ static void put_sizes(struct assembly *a) {
         define_real(a, "INSIDE", kernel_real(a, m->inside));
     if (p->stiff)
         define(a, "DETECT_STIFF", 1);
-    if (codegen_is_lone(p))
-        define(a, "LONE", 1);
     if (p->counters)
         define(a, "COUNTERS", 1);
     if (p->compensate)
@@ -909,6 +907,8 @@ static void assemble(struct assembly *a) {
     put_variant(a);
     put_sizes(a);
     begin(a, "prelude");
+    if (codegen_is_lone(p))
+        define(a, "LONE", 1);
     kernel_source_prelude(a->out, p->target);
     end(a);
     put_bounds(a);
