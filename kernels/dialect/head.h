@@ -35,7 +35,7 @@
 
 // What a warp that is alone is given besides, since a copy of a little and an event take longer
 // than many such warps do: what `read` begins with, and where to say that all is done.
-#define SHOAL_LONE_WORDS 512
+#define SHOAL_LONE_WORDS 256
 struct shoal_lone {
     SHOAL_U64 done;  // address of a word of the host's memory; 0: nobody looks
     unsigned number; // that it is set to

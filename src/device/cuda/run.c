@@ -23,7 +23,7 @@
 
 // A small chunk's results lie behind its inputs.
 enum { WARP = 32, OUT_ALIGN = 256, STAGE = OFFLOAD_SMALL + 4096, DONE_AT = STAGE - 64 };
-enum { LOOKS = 256 }; // at a word, after which the driver is asked whether the kernel failed
+enum { LOOKS = 1024 }; // at a word, after which the driver is asked whether the kernel failed
 
 // ---- Slots --------------------------------------------------------------------------------------
 
