@@ -86,7 +86,7 @@ SHOAL_API const char *shoal_version(void);
       "use another method, or smaller steps where they are fixed")                                 \
     X(singular, "singular matrix", "check the model for redundant equations")                      \
     X(bad_init, "no consistent initial values", "give better guesses")                             \
-    X(events, "endless events", "check the reset of the event")
+    X(events, "endless events", "check the reset of the event, and its times: 0/0 is none")
 
 typedef enum shoal_status {
 #define X(name, text, hint) SHOAL_STATUS_##name,

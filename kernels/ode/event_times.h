@@ -98,6 +98,11 @@ INLINE mask event_round_comes(const struct event_round *r) {
     return m_and(begins, r_eq(t_real(r->until), t_real(r->until)));
 }
 
+// Whether nobody knows when it begins, or ends.
+INLINE mask event_round_unknown(const struct event_round *r) {
+    return m_or(r_ne(t_real(r->from), t_real(r->from)), r_ne(t_real(r->until), t_real(r->until)));
+}
+
 // The first one after t; not a number where there is none. A quotient of many rounds is good to its
 // last bits, so what it leaves is divided again; and t may be one of them.
 INLINE treal event_round_next(const struct event_round *r, treal t) {
@@ -143,18 +148,23 @@ INLINE treal event_sooner(treal t, treal at, treal other) {
 }
 
 // Lanes in which something comes so often that two of its times are one, that time does not go on
-// from one to the next, or that they cannot be counted.
+// from one to the next, or that they cannot be counted; or comes at what is not a number.
 INLINE mask event_crowded(const struct shoal_args *a, const struct group *g, treal t,
                           const real *time) {
     mask crowded = m_of_lanes(0);
     real least = r_max(event_shortest(t), R(2) * t_width(t, g->t0));
     (void)time, (void)least;
+#define X(e, first, count)                                                                         \
+    ITEMS(i, count) crowded = m_or(crowded, r_ne(time[first + i], time[first + i]));
+    EVENTS_AT(X)
+#undef X
 #define X(e, period, from, until)                                                                  \
     {                                                                                              \
         struct event_round r = event_round_of(g, time, period, from, until);                       \
         real countable = r_max(least, event_round_least(&r, t));                                   \
         mask often = m_not(r_gt(time[period], countable));                                         \
         crowded = m_or(crowded, m_and(event_round_comes(&r), often));                              \
+        crowded = m_or(crowded, event_round_unknown(&r));                                          \
     }
     EVENTS_EVERY(X)
 #undef X
