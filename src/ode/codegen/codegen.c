@@ -453,7 +453,7 @@ uint32_t codegen_variants(const struct kernel_plan *p, uint32_t states, enum var
 }
 
 bool codegen_is_lone(const struct kernel_plan *p) {
-    return p->target->device && p->controller != CONTROLLER_FIXED;
+    return p->target->device && p->controller != CONTROLLER_FIXED && p->method->scheme == EXPLICIT;
 }
 
 // Whether the interpolant counts in the error of a step: somebody looks at it, or at its end.

@@ -93,7 +93,8 @@ struct kernel_plan {
 };
 
 // Whether the kernel is compiled with LONE (kernels/dialect/head.h), which is for batches that are
-// over in a moment: runs of fixed steps are longer.
+// over in a moment: runs of fixed or implicit steps are longer, and compilers treat the steps
+// differently for it.
 bool codegen_is_lone(const struct kernel_plan *p);
 
 // Output leaves and derivatives may be added to the system's DAG. `stop` ends it early when it is
