@@ -427,6 +427,12 @@ static const char *whole_value(const shoal_options *options, const char *name, c
     }
 }
 
+// A word that is as usual may have been set back from what the model says. `save` tells itself
+// whether it was given.
+static bool is_usual(const shoal_option_info *o, const char *value) {
+    return o->in_model && strcmp(o->name, "save") && *value && !strcmp(value, o->default_text);
+}
+
 char *args_job_text(const struct args *a, const shoal_options *options) {
     char *text = NULL, *value = NULL;
     size_t length, room = 1024;
@@ -443,7 +449,8 @@ char *args_job_text(const struct args *a, const shoal_options *options) {
     }
     for (uint32_t i = 0; i < shoal_option_count(); i++) {
         shoal_option_info o = shoal_option_at(i);
-        if (o.kept && o.field && whole_value(options, o.name, &value, &room))
+        if (o.kept && o.field &&
+            (whole_value(options, o.name, &value, &room) || is_usual(&o, value)))
             put_line(out, o.name, value);
     }
     free(value);

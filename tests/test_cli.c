@@ -460,6 +460,44 @@ TEST(cli_replay) {
     CHECK_HAS(o.out, "\n1,28,1,");
 }
 
+// What the command line sets back to what is usual stays so in a replay and in a merge, though the
+// model says otherwise; and states that were asked for beside summaries.
+TEST(cli_replay_of_what_is_set_back) {
+    static const struct {
+        const char *settings; // of the model
+        const char *words[5];
+    } table[] = {
+        {"precision=f32", {"--precision", "f64"}},
+        {"precision=f32, compensate=on", {"--compensate=off"}},
+        {"save=\"n=3\"", {"--save", "final"}},
+        {"save=steps", {"--save", "final"}},
+        {"method=tsit5", {"--summary", "max(x)", "--save", "final"}},
+        {"method=rk4, dt=0.01", {"--method", "auto"}},
+        {"controller=i", {"--controller", "pi"}},
+        {"t0=0.5, settle=0.1", {"--t0", "0", "--settle", "0"}},
+    };
+    check_enter();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const char *const *w = table[i].words;
+        char *text = NULL;
+        REQUIRE(asprintf(&text, "x'=-x\ninit x=1\n@ t1=1, %s\n", table[i].settings) > 0);
+        check_write("m.ode", text);
+        free(text);
+#define RUN_IT(...)                                                                                \
+    SHOAL("run", "m.ode", "-q", "--device", "cpu", "--sweep", "x=1,2,3", __VA_ARGS__, w[0], w[1],  \
+          w[2], w[3], w[4])
+        REQUIRE(RUN_IT("-o", "a.npz").status == 0);
+        REQUIRE(RUN_IT("--shard", "0/2", "-o", "s0.npz").status == 0);
+        REQUIRE(RUN_IT("--shard", "1/2", "-o", "s1.npz").status == 0);
+        struct check_output o = SHOAL("run", "--job", "a.npz", "-q", "-o", "b.npz");
+        CHECK_MSG(o.status == 0, "%s", o.err);
+        CHECK_MSG(RUN("cmp", "a.npz", "b.npz").status == 0, "%s", table[i].settings);
+        o = SHOAL("merge", "-q", "c.npz", "s0.npz", "s1.npz");
+        CHECK_MSG(o.status == 0, "%s: %s", table[i].settings, o.err);
+        CHECK_MSG(RUN("cmp", "a.npz", "c.npz").status == 0, "%s, merged", table[i].settings);
+    }
+}
+
 // A list of times longer than any buffer is replayed whole.
 TEST(cli_replay_of_a_long_list) {
     enum { TIMES = 6000 };

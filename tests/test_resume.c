@@ -485,6 +485,15 @@ TEST(resume_refuses_another_job) {
     check_same(&jobs[4], "npz");
 }
 
+// With states that were asked for beside summaries it has other columns.
+TEST(resume_refuses_other_columns) {
+    static const struct job plain = {
+        "plain", {"--sweep", "rho=lin:0:28:6000", "--summary", "max(x)"}, 6000};
+    place();
+    leave(&plain, "k.npz");
+    REFUSE(&plain, "`save` was not given and is final", "--save", "final", "--mixed-bits");
+}
+
 // Rows that another job left ahead of their turn are not those of a reduction that takes its place.
 TEST(resume_rows_ahead_of_another_job) {
     place();

@@ -187,9 +187,9 @@ static bool print_save(const shoal_options *options, char *text, size_t size) {
     case SHOAL_SAVE_STEPS:
         snprintf(text, size, "steps");
         return true;
-    default:
-        snprintf(text, size, "final");
-        return false;
+    default: // beside summaries it makes a difference whether that was asked for
+        snprintf(text, size, "%s", options->summary && !options->save_states ? "" : "final");
+        return options->save_states;
     }
 }
 
