@@ -807,6 +807,28 @@ TEST(event_that_is_turned_behind_its_back) {
                   4);
 }
 
+// One crossing is one, though the action turns it back for as long as others take to turn it again,
+// and from where it goes in the end it comes again or not.
+TEST(event_that_is_turned_back_and_on) {
+    fires_for_all("par p=1,s=1\ninit n=0,x=0\nn'=0\nx'=s*(3-x)\nevent a when x>p : n=n+1, s=-1\n"
+                  "event b when x>p : s=1\n@ t1=2\n",
+                  1);
+    fires_for_all("par p=1,s=1\ninit n=0,x=0,v=0\nn'=0\nx'=s*(3-x)\nv'=0\n"
+                  "event a when x>p : n=n+1, s=-1, v=1\nevent b when v>0.5 : v=0, s=1\n@ t1=2\n",
+                  1);
+    fires_for_all("par p=1,s=1\ninit n=0,x=0\nn'=0\nx'=s*(3-x)\nevent a when x-p : n=n+1, s=0\n"
+                  "event b when x-p rising : s=1\n@ t1=2\n",
+                  1);
+    fires_for_all("par p=1,s=1\ninit n=0,x=0\nn'=0\nx'=s*p\nevent a when x-p : n=n+1\n"
+                  "event b when x>p : s=-1\nevent c when x<p/2 : s=1\n@ t1=3.75\n",
+                  3);
+    fires_for_all(
+        "par p=1,s=1,q=0\ninit n=0,x=0\nn'=0\nx'=s*(3-x)\nevent a when x>p : n=n+1, s=-1\n"
+        "event b when x>p : q=1\nevent c when x>p : s=q\nevent d at 1 : s=-1\n"
+        "event e at 2.2 : s=1\n@ t1=3.2\n",
+        2);
+}
+
 // A condition that another event puts onto its boundary is false there.
 TEST(event_put_onto_its_boundary) {
     fires_for_all("par p=1\ninit n=0,x=0\nn'=0\nx'=2*p\nevent e when x>p : n=n+1\n"

@@ -226,16 +226,29 @@ INLINE real event_touch(const struct group *g, int k, real t, const SPACE real *
 }
 #endif
 
-// The events in `due` act at t, in the order of the file; `fired` is told which, and `left` where
-// their functions are then. Before all of them they `went` so.
+#if WHENS
+// What is known of those that acted: how they went before anything acted, from where their own
+// action left their function where, and in which lanes others moved it since.
+struct event_acts {
+    real went[WHENS + TOUCHES], before[WHENS], left[WHENS], touch[WHENS];
+    u32 moved[WHENS];
+};
+#else
+struct event_acts {
+    int none;
+};
+#endif
+
+// The events in `due` act at t, in the order of the file; `fired` is told which.
 INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
-                         const u32 *due, u32 *fired, const real *went, real *left, int start,
+                         const u32 *due, u32 *fired, struct event_acts *acted, int start,
                          u32 *lost) {
     u32 changed = 0;
 #if WHENS
     real before[WHENS], zero[WHENS], sign[WHENS], touch = R(1);
     event_signs(t_real(t), y, g->p, before, sign);
 #endif
+    (void)acted;
     EVENT_LOOP(e) {
         u32 acts = due[e] & ~g->ended;
         if (!acts)
@@ -253,8 +266,11 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
         const int k = event_when[e];
         event_signs(t_real(t), y, g->p, zero, sign);
         if (k >= 0) { // what others did to it counts, too
-            event_remember(g, k, t, y, before[k], zero[k], went[k], sign[k], touch, acts);
-            left[k] = select(m_of_lanes(acts), zero[k], left[k]);
+            mask some = m_of_lanes(acts);
+            event_remember(g, k, t, y, before[k], zero[k], acted->went[k], sign[k], touch, acts);
+            acted->before[k] = select(some, before[k], acted->before[k]);
+            acted->left[k] = select(some, zero[k], acted->left[k]);
+            acted->touch[k] = select(some, touch, acted->touch[k]);
             event_count(a, g, k, t, acts);
         }
 #endif
@@ -266,7 +282,7 @@ INLINE u32 event_act_due(const struct shoal_args *a, struct group *g, treal t, S
 #if WHENS
 // What acted and was then moved by others is where they put it, but for what they turned: that acts
 // again.
-INLINE void event_moved(struct group *g, treal t, const SPACE real *y, const real *left,
+INLINE void event_moved(struct group *g, treal t, const SPACE real *y, struct event_acts *acted,
                         const u32 *fired) {
     real zero[WHENS], sign[WHENS], way[WHENS + TOUCHES], rounding[WHENS];
     event_signs(t_real(t), y, g->p, zero, sign);
@@ -277,14 +293,41 @@ INLINE void event_moved(struct group *g, treal t, const SPACE real *y, const rea
         if (k < 0 || when_jump[k] >= 0)
             continue;
         real side = g->event.side[k];
-        mask moved = r_gt(r_abs(zero[k] - left[k]), rounding[k]);
+        mask moved = r_gt(r_abs(zero[k] - acted->left[k]), rounding[k]);
         moved = m_and(moved, m_of_lanes(fired[e]));
+        acted->moved[k] |= m_lanes(moved);
         mask calm = m_andnot(moved, event_turned(k, side, sign[k]));
         g->event.noise[k] = select(moved, R(0), g->event.noise[k]);
         g->event.stuck[k] &= ~m_lanes(moved);
         g->event.side[k] = select(calm, event_side(side, sign[k]), side);
     }
 }
+
+// What acted goes from here as all that happened leaves it: what its own action turned back,
+// another may have turned again. Where others moved it, it is where they put it.
+INLINE void event_recall(struct group *g, treal t, const SPACE real *y,
+                         const struct event_acts *acted, const u32 *fired, u32 given) {
+    real zero[WHENS], sign[WHENS];
+    u32 some = given, several = 0;
+    EVENT_LOOP(e) {
+        several |= some & fired[e];
+        some |= fired[e];
+    }
+    if (!several)
+        return;
+    event_signs(t_real(t), y, g->p, zero, sign);
+    EVENT_LOOP(e) {
+        const int k = event_when[e];
+        if (k < 0 || when_jump[k] >= 0)
+            continue;
+        u32 lanes = fired[e] & several & ~acted->moved[k];
+        if (lanes)
+            event_remember(g, k, t, y, acted->before[k], acted->left[k], acted->went[k], sign[k],
+                           acted->touch[k], lanes);
+    }
+}
+#else
+#define event_recall(g, t, y, acted, fired, given) (void)0
 #endif
 
 // Jumps may turn again in the lanes in which somebody else acted.
@@ -304,19 +347,20 @@ INLINE void event_free_jumps(const u32 *due, u32 given, u32 *fired) {
 // is known.
 OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPACE real *y,
                        u32 lanes, real late, u32 *due, int start) {
-    u32 fired[EVENTS], changed = 0, lost = 0;
+    u32 fired[EVENTS], changed = 0, dosed = 0, lost = 0;
     EVENT_LOOP(e) fired[e] = 0;
-    real left[WHENS + 1], went[WHENS + TOUCHES + 1], times[TIMES + 1];
-    (void)late, (void)left, (void)went, (void)times;
+    struct event_acts acted;
+    real times[TIMES + 1];
+    (void)late, (void)times;
 #if TIMES
     event_times(g->p, times);
 #endif
 #if WHENS
     real zero[WHENS], sign[WHENS], near[WHENS];
     event_signs(t_real(t), y, g->p, zero, sign);
-    event_ways(g, t_real(t), y, went);
+    event_ways(g, t_real(t), y, acted.went);
     event_doubt(g, t, y, late, near);
-    WHEN_LOOP(e) left[e] = zero[e];
+    WHEN_LOOP(e) acted.before[e] = acted.left[e] = acted.touch[e] = zero[e], acted.moved[e] = 0;
     WHEN_LOOP(e) {
         // What turned back and is still beyond is there, however it goes when others have acted.
         real far = r_abs(zero[e]);
@@ -326,17 +370,19 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
 #endif
     u32 any_due;
     do {
-        changed |= event_act_due(a, g, t, y, due, fired, went, left, start, &lost);
+        changed |= event_act_due(a, g, t, y, due, fired, &acted, start, &lost);
         u32 given = dose_due(a, g, t, y, lanes & ~g->ended);
         event_settle_rows(g, t, y, given, &lost);
         changed |= given;
+        dosed |= given;
         event_free_jumps(due, given, fired);
 #if WHENS
-        event_moved(g, t, y, left, fired);
+        event_moved(g, t, y, &acted, fired);
 #endif
         any_due = event_follow(g, t, y, lanes & ~g->ended, near, fired, due);
         any_due |= event_retimed(g, t, lanes & ~g->ended, times, fired, due);
     } while (any_due);
+    event_recall(g, t, y, &acted, fired, dosed);
     // A row does not end with what is no state: it goes on from there, and fails.
     g->ended &= g->endless | ~(lost | ~m_lanes(finite_all(y)));
     return changed;
