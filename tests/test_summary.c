@@ -570,6 +570,24 @@ TEST(summary_of_failed_rows) {
     summed_free(&s);
 }
 
+// Where an expression has no value any more its extremes have none, nor their times.
+TEST(summary_of_what_has_no_value) {
+    static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.1", "method=rodas5p",
+                                      "method=tsit5 precision=f32"};
+    static const char *const none[] = {"a", "b", "c", "d"};
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        struct summed s = summed_run("x'=-1; init x=3; @ t1=5", NULL,
+                                     "%s summary=a=min(sqrt(x)),b=max(sqrt(x)),c=tmin(sqrt(x)),"
+                                     "d=tmax(sqrt(x)),e=tmax(x)",
+                                     how[i]);
+        for (size_t k = 0; k < sizeof none / sizeof *none; k++)
+            CHECK_MSG(isnan(summed_value(&s, none[k], 0, 0)), "%s: %s is %g", how[i], none[k],
+                      summed_value(&s, none[k], 0, 0));
+        CHECK(summed_value(&s, "e", 0, 0) == 0);
+        summed_free(&s);
+    }
+}
+
 // Rows that another method takes over are computed again from their start, and overwritten.
 TEST(summary_taken_over) {
     const char *model = "par k=1; x'=v; v'=k*(1-x^2)*v-x; init x=2,v=0";
