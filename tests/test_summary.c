@@ -570,6 +570,57 @@ TEST(summary_of_failed_rows) {
     summed_free(&s);
 }
 
+static void all_windows(const char *model, const char *how, const char *label, const double *want,
+                        uint64_t windows) {
+    struct summed s = summed_run(model, NULL, "%s", how);
+    for (uint64_t i = 0; i < windows; i++)
+        CHECK_MSG(fabs(summed_value(&s, label, 0, i) - want[i]) < 2e-3, "%s, %s, %s %d: %g, not %g",
+                  model, how, label, (int)i, summed_value(&s, label, 0, i), want[i]);
+    summed_free(&s);
+}
+
+// What jumps in time where something else happens has the values of both sides, and none of one
+// side's states with the other's time; where a window ends it has not jumped.
+TEST(summary_of_jumps_at_edges) {
+    static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.07", "method=rodas5p",
+                                      "method=tsit5 precision=f32"};
+    static const char dose[] = "par k=0.2; c'=-k*c; init c=0; event d every 24 : c=c+100; @ t1=71";
+    static const char stairs[] = "x'=0; init x=0; event a every 2 : x=x+2; @ t1=5.5";
+#define SHOWN "if(mod(t,24)<12)then(c)else(1000)"
+#define LEVEL "x-2*floor(t/2)"
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        char *options = NULL;
+        REQUIRE(asprintf(&options,
+                         "%s summary=a=min(" SHOWN "),b=tmin(" SHOWN "),c=crossings(" SHOWN ",5)",
+                         how[i]) > 0);
+        check_keep(options);
+        all_windows(dose, options, "a", (double[]){100 * exp(-2.4)}, 1);
+        all_windows(dose, options, "b", (double[]){12}, 1);
+        all_windows(dose, options, "c", (double[]){0}, 1);
+        REQUIRE(asprintf(&options,
+                         "%s window=2 summary=a=min(" LEVEL "),b=amplitude(" LEVEL
+                         "),c=crossings(" LEVEL ",1),d=last(" LEVEL ")",
+                         how[i]) > 0);
+        check_keep(options);
+        all_windows(stairs, options, "a", (double[]){2, 2, 2}, 3);
+        all_windows(stairs, options, "b", (double[]){0, 0, 0}, 3);
+        all_windows(stairs, options, "c", (double[]){0, 0, 0}, 3);
+        all_windows(stairs, options, "d", (double[]){2, 2, 2}, 3);
+        REQUIRE(asprintf(&options,
+                         "%s window=3 summary=a=crossings(t>=6,0.5),b=crossings(t>6,0.5),"
+                         "c=crossings(floor(t/6),0.5),d=tcross(mod(t,2),1,falling),"
+                         "e=at(floor(t/3),4.5),f=first(floor(t/3)),g=last(floor(t/3))",
+                         how[i]) > 0);
+        check_keep(options);
+        static const char clock[] = "x'=1; init x=0; @ t1=11";
+        for (const char *label = "abc"; *label; label++)
+            all_windows(clock, options, (char[]){*label, 0}, (double[]){0, 0, 1, 0}, 4);
+        all_windows(clock, options, "d", (double[]){2, 4, 6, 10}, 4);
+        all_windows(clock, options, "f", (double[]){0, 1, 2, 3}, 4);
+        all_windows(clock, options, "g", (double[]){0, 1, 2, 3}, 4);
+    }
+}
+
 // Where an expression has no value any more its extremes have none, nor their times.
 TEST(summary_of_what_has_no_value) {
     static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.1", "method=rodas5p",

@@ -165,9 +165,31 @@ INLINE real summary_unit_of(real *unit, real v, mask on) {
 
 // ---- Expressions in a step ----------------------------------------------------------------------
 
-INLINE real summary_time(const struct group *g, const struct trial *s, real theta) {
+INLINE real summary_moment(const struct group *g, const struct trial *s, real theta) {
     return select(r_eq(theta, R(1)), t_real(s->t_new), t_at(g->x.t, theta * s->h));
 }
+
+#if SUMMARY_JUMPS
+// An expression may jump where a stretch ends: it has not there, and has where the next one begins,
+// which may be another window's, or go on from other states. At the end of a run it is what it is.
+INLINE real summary_time(const struct group *g, const struct trial *s, real theta) {
+    return r_min(r_max(summary_moment(g, s, theta), g->summary.least), g->summary.most);
+}
+
+INLINE void summary_keep(struct group *g, const struct trial *s, treal from, treal to, u32 lanes) {
+    real first = t_real(from), last = t_real(to);
+    real off = R(2 * EPSILON) * r_max(r_abs(last), r_abs(s->h)) * g->dir;
+    mask before = r_gt(t_diff(g->t1, to) * g->dir, t_width(to, g->t0));
+    last = select(before, last - off, last);
+    last = select(r_lt((last - first) * g->dir, R(0)), first, last);
+    mask some = m_of_lanes(lanes);
+    g->summary.least = select(some, r_min(first, last), g->summary.least);
+    g->summary.most = select(some, r_max(first, last), g->summary.most);
+}
+#else
+#define summary_time summary_moment
+#define summary_keep(g, s, from, to, lanes)
+#endif
 
 INLINE void summary_state_at(const struct group *g, const struct trial *s, real theta,
                              SPACE real *y) {
@@ -434,6 +456,15 @@ INLINE void summary_look_slopes(struct group *g, const struct trial *s, real the
 INLINE real summary_value_at(struct group *g, const struct trial *s, real theta, int e) {
     real v[SUMMARY_EXPRESSIONS];
     summary_look(g, s, theta, v);
+    return v[e];
+}
+
+// The same at a moment that somebody asks for, and of what it is there.
+INLINE real summary_value_then(struct group *g, const struct trial *s, real theta, int e) {
+    SPARE(y, N, s->spare[2]);
+    real v[SUMMARY_EXPRESSIONS];
+    summary_state_at(g, s, theta, y);
+    summary_values(summary_moment(g, s, theta), y, g->p, v);
     return v[e];
 }
 

@@ -517,6 +517,8 @@ OUTLINE void summary_divide(const struct shoal_args *a, struct group *g, struct 
         x.to = select(inside, R(1), t_diff(end, g->x.t) / s->h);
         x.t0 = select(begun, since, R(0));
         x.t1 = select(inside, t_diff(s->t_new, g->summary.begin), t_diff(end, g->summary.begin));
+        summary_keep(g, s, t_select(begun, g->x.t, g->summary.begin),
+                     t_select(inside, s->t_new, end), lanes);
         summary_stretch(a, g, s, &x, 0);
         for (int i = 0; i < W; i++)
             if (lanes >> i & 1)
@@ -551,6 +553,7 @@ INLINE u32 summary_take(const struct shoal_args *a, struct group *g, struct tria
     summary_doubt(a, g, s, m_of_lanes(moved));
     if (whole) {
         struct stretch x = summary_step(g, s, m_of_lanes(whole));
+        summary_keep(g, s, g->x.t, s->t_new, whole);
         summary_stretch(a, g, s, &x, 1);
         if (W == 1)
             return 0;
@@ -572,6 +575,7 @@ INLINE void summary_over(const struct shoal_args *a, struct group *g, const stru
     x.origin = t_diff(g->x.t, g->summary.begin);
     x.t0 = x.t1 = t_diff(s->t_new, g->summary.begin);
     x.on = summary_begun(g, s->t_new, lanes);
+    summary_keep(g, s, s->t_new, s->t_new, lanes);
 #if SUMMARY_SEGMENTED && SUMMARY_PLAIN
     summary_cut_states(a, g, s, &x, 0);
 #endif
@@ -616,5 +620,9 @@ INLINE void summary_copy(struct summary_state *to, int i, const struct summary_s
         LANE(to->of[n], i) = LANE(from->of[n], j);
     T_COPY(to->begin, i, from->begin, j);
     LANE(to->goal, i) = LANE(from->goal, j);
+#if SUMMARY_JUMPS
+    LANE(to->least, i) = LANE(from->least, j);
+    LANE(to->most, i) = LANE(from->most, j);
+#endif
     to->window[i] = from->window[j];
 }

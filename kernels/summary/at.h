@@ -15,7 +15,7 @@ INLINE void at_segment(SUMMARY_SEGMENT) {
         return;
     real theta = r_fma(x->to - x->from, (t - x->t0) / (x->t1 - x->t0), x->from);
     theta = select(r_eq(t, x->t1), x->to, select(r_eq(t, x->t0), x->from, theta));
-    m[0] = select(due, summary_value_at(g, s, theta, c.expression), m[0]);
+    m[0] = select(due, summary_value_then(g, s, theta, c.expression), m[0]);
     m[1] = select(due, R(1), m[1]);
 }
 INLINE real at_value(SUMMARY_VALUE) { return m[0]; }

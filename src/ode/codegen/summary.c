@@ -637,14 +637,15 @@ struct watcher codegen_summary(const struct summary_code *c, const struct emit *
     buf_puts(&text, kernel_file_find("ode", "summary_take.h")->text);
     part[2] = part_of("take_summaries", &text, arena);
     uint32_t room = spans_end(c, like->dag);
+    const char *edges = some_jump(c, like->dag, arena) ? ", least, most" : "";
     unsigned quick = all_quick(c, like->dag) ? WATCH_QUICK : 0;
-    return (struct watcher){.name = "summary",
-                            .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS | WATCH_LOOKS | quick,
-                            .state =
-                                arena_printf(arena,
-                                             "#define SUMMARY_ROOM %u\nstruct summary_state {\n"
-                                             "    real of[SUMMARY_ROOM], goal;\n    treal begin;\n"
-                                             "    u32 window[W];\n};\n",
-                                             room ? room : 1),
-                            .parts = part};
+    return (struct watcher){
+        .name = "summary",
+        .calls = WATCH_STEPS | WATCH_INSIDE | WATCH_ENDS | WATCH_LOOKS | quick,
+        .state = arena_printf(arena,
+                              "#define SUMMARY_ROOM %u\nstruct summary_state {\n"
+                              "    real of[SUMMARY_ROOM], goal%s;\n    treal begin;\n"
+                              "    u32 window[W];\n};\n",
+                              room ? room : 1, edges),
+        .parts = part};
 }
