@@ -48,6 +48,27 @@ TEST(device_several_give_the_bits_of_one) {
     CHECK(same("r.csv", "o.csv"));
 }
 
+// What a device is compiled for is no part of what is computed: equal bits are equal files.
+TEST(device_several_kernels_write_one_key) {
+    static const char *const how[][4] = {
+        {"--method", "tsit5", "--save", "n=3"},     {"--method", "rk4", "--dt", "0.01"},
+        {"--method", "euler", "--dt", "0.01"},      {"--method", "tsit5", "--save", "steps"},
+        {"--method", "rodas5p", "--save", "steps"}, {"--method", "auto", "--summary", "max(x)"},
+    };
+    need_pocl();
+    place();
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        const char *const *h = how[i];
+        for (int k = 0; k < 2; k++) {
+            struct check_output o =
+                SHOAL("run", "m.ode", "-q", "--device", k ? "opencl" : "cpu", "--sweep",
+                      "k=lin:1:2:40", h[0], h[1], h[2], h[3], "-o", k ? "o.npz" : "r.npz");
+            CHECK_MSG(o.status == 0, "%s", o.err);
+        }
+        CHECK_MSG(same("r.npz", "o.npz"), "%s %s %s", h[1], h[2], h[3]);
+    }
+}
+
 // Stopped, and gone on with by the words of the journal alone; each device has a track.
 TEST(several_go_on_after_a_stop) {
     place();

@@ -135,12 +135,12 @@ static bool is_of_target(const char *component) {
     return is_one_of(names, component, strlen(component));
 }
 
-// Of the sizes those that say what is computed: not how many lanes a register has, nor what is
-// written out.
+// Of the sizes those that say what is computed: not how many lanes a register has, what is written
+// out, or what a device is compiled for.
 static void add_sizes(struct sha256 *h, const char *text, size_t length) {
     static const char define[] = "#define ";
-    static const char *const names[] = {"W",        "WAYS", "UNROLL_STATES", "UNROLL_STAGES",
-                                        "LU_LOOPS", NULL};
+    static const char *const names[] = {"W",        "WAYS",       "UNROLL_STATES", "UNROLL_STAGES",
+                                        "LU_LOOPS", "EVEN_STEPS", "SAVE_STEPS",    NULL};
     for (size_t at = 0, n; at < length; at += n) {
         const char *line = text + at, *end = memchr(line, '\n', length - at);
         n = end ? (size_t)(end - line) + 1 : length - at;
