@@ -135,7 +135,8 @@ static void choose_lone(struct shoal_slot *s) {
     if (!++s->lone.number) // the word is 0 at first
         s->lone.number = 1;
     s->looks = 0;
-    s->module->hasty |= s->lone.done != 0;
+    if (s->lone.done) // of a module that several threads may run
+        __atomic_store_n(&s->module->hasty, true, __ATOMIC_RELAXED);
 }
 
 static int need_stage(struct shoal_slot *s) {
