@@ -621,6 +621,18 @@ TEST(summary_of_jumps_at_edges) {
     }
 }
 
+// Many steps beside a constant that leaves values a bit of 1/8.
+TEST(summary_variance_beside_a_constant) {
+    static const char *const how[] = {"method=tsit5", "method=rodas5p"};
+    for (int i = 0; i < 2; i++) {
+        struct summed s = summed_run("par a=1; x'=-1; init x=3; @ t1=5", "a=0,1e13,1e14,3e14,1e15",
+                                     "%s dt-max=0.01 summary=d=std(a+x)", how[i]);
+        for (uint64_t row = 0; row < 5; row++)
+            CHECK_NEAR(summed_value(&s, "d", row, 0), 5 / sqrt(12), 2e-3);
+        summed_free(&s);
+    }
+}
+
 // Where an expression has no value any more its extremes have none, nor their times.
 TEST(summary_of_what_has_no_value) {
     static const char *const how[] = {"method=tsit5", "method=rk4 dt=0.1", "method=rodas5p",

@@ -327,7 +327,7 @@ INLINE void event_recall(struct group *g, treal t, const SPACE real *y,
     }
 }
 #else
-#define event_recall(g, t, y, acted, fired, given) (void)0
+#define event_recall(g, t, y, acted, fired, given) (void)(given)
 #endif
 
 // Jumps may turn again in the lanes in which somebody else acted.

@@ -20,7 +20,7 @@ const struct summary_kind summary_kinds[] = {
     {MADE(maxabs, "1n0M", {"max", 0}, {"min", 0})},
     {POINTS(mean, 2), .linear = true},
     {POINTS(rms, 3)},
-    {POINTS(std, 7)},
+    {POINTS(std, 8)},
     {POINTS(integral, 2), .linear = true},
     {SEGMENTS(first, 2), .turns = TURNS_NEVER, .quick = true},
     {SEGMENTS(last, 1), .turns = TURNS_NEVER, .quick = true},
